@@ -1,0 +1,23 @@
+# What Debian ships without a CMake package gets an imported target here.
+find_package(fmt REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+
+if(MOONLOOP_STATIC)
+  set(isl_names libisl.a)
+  set(gmp_names libgmp.a)
+else()
+  set(isl_names isl)
+  set(gmp_names gmp)
+endif()
+find_library(ISL_LIBRARY NAMES ${isl_names} REQUIRED)
+find_library(GMP_LIBRARY NAMES ${gmp_names} REQUIRED)
+add_library(isl::isl INTERFACE IMPORTED)
+target_link_libraries(isl::isl INTERFACE ${ISL_LIBRARY} ${GMP_LIBRARY})
+
+# The C++ build of Lua: its errors unwind C++ frames.
+find_library(LUA_LIBRARY NAMES liblua5.4-c++.a REQUIRED)
+find_path(LUA_INCLUDE lua.hpp PATH_SUFFIXES lua5.4 REQUIRED)
+add_library(lua::lua INTERFACE IMPORTED)
+target_include_directories(lua::lua INTERFACE ${LUA_INCLUDE})
+target_link_libraries(lua::lua INTERFACE ${LUA_LIBRARY} ${CMAKE_DL_LIBS} m)

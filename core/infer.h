@@ -1,0 +1,40 @@
+#pragma once
+#include "core/kernel.h"
+
+namespace moonloop {
+
+/// Determines the type of every argument and temporary without one, by data flow from the writers
+/// (Loo.py's rules: see docs/language.md). Also accepts kernels with rules and reductions. Fails
+/// `unknown-type` (lists what could not be determined), `type-mismatch`, `bad-operand`,
+/// `unknown-function`, `unknown-name`.
+Kernel infer_types(const Kernel& k);
+
+/// The type of `e` in `k`, whose variables all have types. `wanted` is the type of the context, to
+/// which unsized literals adapt.
+Type type_of(const Kernel& k, const Expr& e, std::optional<Type> wanted = {});
+
+/// Determines shapes of arrays that have none, from the exact access footprint (at least covering
+/// all accesses from index 0; over parameters, minimal). Fails `unknown-shape` (an unbounded or
+/// non-affine footprint), `negative-index`, `rank-mismatch`.
+Kernel infer_shapes(const Kernel& k);
+
+/// Which way each argument goes, from the accesses; a contradiction to a declared intent fails
+/// `wrong-intent`. In declared order.
+std::vector<Intent> intents(const Kernel& k);
+
+/// Every access within its array's shape under the kernel's domains, assumptions and affine
+/// predicates (also those of conditional expressions). Fails `out-of-bounds` with an offending
+/// index and the instance. Accesses that are not affine are skipped. Also: `writes-input` (a domain
+/// parameter or a scalar argument is written), `empty-domain`, `unbounded-iname`, `undefined-read` (a
+/// temporary read before any write), `size-overflow`.
+void check_kernel(const Kernel& k);
+
+/// All of the above in order; what code generation and the interpreter start from.
+Kernel complete(const Kernel& k);
+
+/// Functions of the kernel language: result type for given argument types; nothing if unknown.
+/// `abs`, `min`, `max`, `sqrt`, `fmin`, `pow`, …
+std::optional<Type> function_type(const std::string& name, const std::vector<Type>& args);
+std::vector<std::string> function_names();
+
+}  // namespace moonloop

@@ -1,0 +1,51 @@
+#include "core/isl.h"
+
+#include <cstdlib>
+
+namespace moonloop {
+namespace {
+
+struct Context {
+  isl_ctx* ctx = isl_ctx_alloc();
+  Context() {
+    isl_options_set_on_error(ctx, ISL_ON_ERROR_CONTINUE);
+    isl_options_set_ast_build_detect_min_max(ctx, 1);
+    isl_options_set_ast_build_exploit_nested_bounds(ctx, 1);
+  }
+  // Not freed: objects held by statics may outlive the thread's local storage.
+};
+
+template <class T>
+std::string take_string(T* s) {
+  if (!s) throw_isl();
+  std::string out(s);
+  std::free(s);
+  return out;
+}
+
+}  // namespace
+
+isl_ctx* isl() {
+  thread_local Context context;
+  return context.ctx;
+}
+
+void throw_isl() {
+  const char* message = isl_ctx_last_error_msg(isl());
+  std::string text = message ? message : "an isl operation failed";
+  isl_ctx_reset_error(isl());
+  throw IslError(text);
+}
+
+std::string str(const Set& s) { return take_string(isl_set_to_str(s.get())); }
+std::string str(const Map& m) { return take_string(isl_map_to_str(m.get())); }
+std::string str(const PwAff& a) { return take_string(isl_pw_aff_to_str(a.get())); }
+
+std::int64_t to_int(const Val& v) {
+  if (!yes(isl_val_is_int(v.get()))) throw IslError("not an integer");
+  const long n = isl_val_get_num_si(v.get());
+  if (isl_val_cmp_si(v.get(), n) != 0) throw IslError("integer beyond 64 bits");
+  return n;
+}
+
+}  // namespace moonloop

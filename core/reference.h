@@ -1,0 +1,66 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/kernel.h"
+#include "core/tree.h"
+
+/// The reference order and the order relation: the one place that knows which instances of a kernel
+/// must run before which.
+///
+/// A kernel either is its own reference (`Kernel::reference` is null), or it was made from its
+/// reference by steps that only reorder instances; then `Instruction::origin` maps each present
+/// instance to one of the reference. Steps that change what is computed (precompute, buffer_array,
+/// ...) prove themselves and make the result its own reference.
+namespace moonloop {
+
+/// For a transform that only reorders: `after` with the reference that `before` has (or is).
+/// Called with the instructions' origins composed already.
+Kernel keep_reference(const Kernel& before, Kernel after);
+
+/// For a transform that changes the accesses and has proved itself: forgets the reference and the
+/// origins; the kernel's present order becomes its meaning (its tree is frozen into list order,
+/// loop order and priorities stay).
+Kernel rebase(Kernel k);
+
+/// Proves that `k`'s loop tree and tags keep every dependence of its reference. Throws Refused
+/// (`breaks-order`, `races`, `not-proved`, `cannot-nest`, …) with two concrete instances. Linear
+/// where subscripts are equal and loops keep their order; isl where not.
+void check_legal(const Kernel& k);
+
+/// Replaces `iname` in the origins by an expression of new inames: what split_iname, join_inames,
+/// rename_iname and map_domain do to them. Applies to the instructions that `applies` selects.
+void compose_origin(Instruction& insn, const std::map<std::string, Expr>& old_in_new,
+                    const std::set<std::string>& used);
+
+enum class DepKind { Flow, Anti, Output };
+/// A dependence between instances of two instructions of a realized kernel.
+struct Dependence {
+  int from = 0, to = 0;  // indices into the realized kernel's instructions
+  DepKind kind = DepKind::Flow;
+  std::string variable;
+  Map relation;          // { from's inames -> to's inames }, in present inames
+  bool exact = true;     // false: over-approximated
+};
+/// All dependences of `k`'s present order; for `show --what deps`, fusion and tests. Cost: isl per
+/// conflicting pair of accesses.
+struct DependenceList {
+  Kernel kernel;  // realized
+  LoopTree tree;
+  std::vector<Dependence> all;
+};
+DependenceList dependences(const Kernel& k);
+
+/// One array or scalar access of an instruction, for whoever needs footprints.
+struct Access {
+  std::string variable;
+  bool write = false;
+  Exprs index;                  // empty for scalars
+  Span at;
+};
+/// Accesses of an instruction of a kernel with rules expanded; reads first. Reductions' arguments
+/// included (their inames occur in the subscripts).
+std::vector<Access> accesses_of(const Instruction& insn, const Kernel& k);
+
+}  // namespace moonloop

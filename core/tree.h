@@ -1,0 +1,56 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/kernel.h"
+
+/// The loop tree: which loops there are, how they nest, and in which order statements run.
+namespace moonloop {
+
+/// A loop over `iname` with a body, or one instruction.
+struct TreeNode {
+  std::string iname;               // empty: a leaf
+  int insn = -1;                   // leaf: index into Kernel::instructions
+  std::vector<TreeNode> children;  // in order of execution
+  bool is_loop() const { return !iname.empty(); }
+};
+
+/// The position of one instruction: the loops around it, outer to inner, and at each level (the top
+/// first) the index of the child that leads to it; index.size() == loops.size() + 1.
+struct TreePath {
+  std::vector<std::string> loops;
+  std::vector<int> index;
+};
+
+/// Inames tagged `l.N` or `l.auto` are no loops here: they number the work-items of a team that run
+/// each statement together, and every target places them itself. All other inames, also those tagged
+/// `g.N` or `par`, are loops.
+struct LoopTree {
+  std::vector<TreeNode> roots;
+  std::vector<TreePath> paths;  // by instruction index
+};
+
+/// Derives the tree of a kernel without reductions, deterministically and without search.
+///
+/// Hard: instructions that share an iname share that loop, so a loop whose instructions are a proper
+/// subset of another's is inside it; `priorities`; an iname whose bounds need a temporary is inside
+/// the loops of that temporary's writer; `g.N` loops are outermost; `depends_on`; an order that
+/// `before` demands (pairs of instruction indices: first runs before second wherever they share no
+/// further loop). Preference: `loop_order` among loops, list order among statements.
+///
+/// Refuses `cannot-nest` with the constraints that clash. Cost: near-linear in instructions, plus
+/// the pairs of inames that meet in one instruction.
+LoopTree derive_tree(const Kernel& k, const std::vector<std::pair<int, int>>& before = {});
+
+/// The tree with all that the kernel's own order relation demands; the one to generate code from.
+/// Takes any kernel; returns it with reductions realized (whose instructions the tree refers to).
+struct Nested {
+  Kernel kernel;
+  LoopTree tree;
+};
+Nested nest(const Kernel& k);
+
+/// The tree as text, one loop or instruction a line, indented.
+std::string print_tree(const Kernel& realized, const LoopTree& tree);
+
+}  // namespace moonloop

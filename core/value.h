@@ -1,0 +1,29 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace moonloop {
+
+/// An argument of a transform as the script gave it: what a Lua value can hold. Transforms decode it
+/// through the registry's table; a kernel's trace keeps it, so that the step can be replayed.
+struct Value;
+using ValueList = std::vector<Value>;
+using ValueDict = std::vector<std::pair<std::string, Value>>;  // in sorted key order
+
+struct Value {
+  std::variant<std::monostate, bool, std::int64_t, double, std::string, ValueList, ValueDict> v;
+
+  bool is_nil() const { return v.index() == 0; }
+  template <class T>
+  const T* as() const {
+    return std::get_if<T>(&v);
+  }
+};
+
+/// The value as a Lua expression: `{"a", "b"}`, `{outer_tag = "g.0"}`, `nil`.
+std::string to_lua(const Value& v);
+
+}  // namespace moonloop

@@ -1,0 +1,77 @@
+#pragma once
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/kernel.h"
+
+/// The registry: one table row per transform. It feeds the Lua bindings, `moonloop doc`,
+/// docs/reference.md, completion and replay.
+namespace moonloop {
+
+enum class Kind {
+  Str,      // a string
+  Int,      // an integer
+  Num,      // a number
+  Bool,
+  Names,    // a comma-separated string or an array of strings
+  Tags,     // `{i = "g.0"}` or `"i:g.0, j:l.0"`
+  IntPair,  // `{1, 0}`
+  Numbers,  // `{n = 16}`
+  Match,    // a `within`
+  Any,      // anything; `false` is Python's None
+};
+
+struct Param {
+  std::string name;
+  Kind kind;
+  std::string help;
+  bool required = false;
+  std::string fallback = {};  // the default as Lua text, for help; the function itself applies it
+  bool positional = false;    // may also stand positionally, in table order
+};
+
+/// Decoded arguments: kinds are checked, unknown names refused, before an Op runs.
+class Args {
+ public:
+  explicit Args(ValueDict values, Span at) : values_(std::move(values)), at_(at) {}
+  bool has(std::string_view name) const;   // given, and not nil
+  bool is_false(std::string_view name) const;  // given as `false` (Python's None)
+  std::string str(std::string_view name, std::string fallback = {}) const;
+  std::int64_t integer(std::string_view name, std::int64_t fallback = 0) const;
+  bool boolean(std::string_view name, bool fallback = false) const;
+  std::vector<std::string> names(std::string_view name) const;
+  std::vector<std::pair<std::string, std::string>> pairs(std::string_view name) const;  // Tags
+  std::pair<std::int64_t, std::int64_t> int_pair(std::string_view name) const;
+  std::vector<std::pair<std::string, std::int64_t>> numbers(std::string_view name) const;
+  const Value* raw(std::string_view name) const;
+  const Span& at() const { return at_; }   // the caller's line in the script
+ private:
+  ValueDict values_;
+  Span at_;
+};
+
+struct Op {
+  std::string name;
+  std::string doc;               // first line: summary; then paragraphs. What is refused, at the end
+  std::vector<Param> params;     // without the kernel, which always comes first
+  std::string example_kernel;    // kernel text; the example runs in a test
+  std::string example;           // Lua that uses global `knl`
+  /// What the transform does; exactly one is set. `query` gives a value instead of a kernel.
+  std::function<Kernel(const Kernel&, const Args&)> run;
+  std::function<Value(const Kernel&, const Args&)> query;
+  std::string alias_of = {};     // `temporary_to_subst` is `assignment_to_subst`
+};
+
+/// All rows, alphabetical.
+const std::vector<const Op*>& all_ops();
+const Op* find_op(std::string_view name);
+
+/// Checks `positional` and `options` against the table (count, kinds, names) and runs the row.
+/// A wrong argument fails `bad-argument`: `bad argument #2 to 'split_iname' (…)`. Adds the step to the
+/// kernel's trace.
+Kernel run_op(const Op& op, const Kernel& k, ValueList positional, ValueDict options, Span at = {});
+Value run_query(const Op& op, const Kernel& k, ValueList positional, ValueDict options, Span at = {});
+
+}  // namespace moonloop
