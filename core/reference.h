@@ -52,6 +52,25 @@ struct DependenceList {
 };
 DependenceList dependences(const Kernel& k);
 
+struct Access;
+
+/// `insn` of the new kernel makes `accesses` in place of instances of `served` of the old one: a fetch
+/// for the reads it serves, an init and a store for the accesses they buffer, a use for the definition
+/// that was put into it.
+struct StandIn {
+  std::string insn, served;
+  /// { [insn's inames] -> [served's inames] }, named dimensions. A use inside a reduction counts the
+  /// reduction's inames among those of its instruction. One instance may stand in for many.
+  Map relation;
+  std::vector<Access> accesses;  // in inames of `insn`
+};
+/// Proves that moving these accesses changes no value: each stand-in inherits the dependences of what
+/// it serves, on the variables it accesses, with every other instruction that still accesses them and
+/// with the other stand-ins, and `after`'s tree must keep them. A stand-in that writes a temporary
+/// that `served` reads must run before it, within the loops that they share. Throws Refused
+/// (`stale-value`) with two concrete instances. Does not do what check_legal does.
+void check_stand_ins(const Kernel& before, const Kernel& after, const std::vector<StandIn>& all);
+
 /// One array or scalar access of an instruction, for whoever needs footprints.
 struct Access {
   std::string variable;
