@@ -64,13 +64,23 @@ struct Op {
   std::string alias_of = {};     // `temporary_to_subst` is `assignment_to_subst`
 };
 
+/// A wrong argument, `number` counting the kernel as #1. Its code is `bad-argument` and its text
+/// `bad argument #2 to 'split_iname' (<reason>)`; a method call, which does not count its object,
+/// words it anew with `number - 1`.
+class BadArgument : public Error {
+ public:
+  BadArgument(int number, std::string function, std::string reason, Span at);
+  int number;
+  std::string function, reason;
+};
+
 /// All rows, alphabetical.
 const std::vector<const Op*>& all_ops();
 const Op* find_op(std::string_view name);
 
 /// Checks `positional` and `options` against the table (count, kinds, names) and runs the row.
-/// A wrong argument fails `bad-argument`: `bad argument #2 to 'split_iname' (…)`. Adds the step to the
-/// kernel's trace.
+/// A wrong argument, also an iname or another name that the kernel lacks, throws BadArgument. Adds
+/// the step to the kernel's trace.
 Kernel run_op(const Op& op, const Kernel& k, ValueList positional, ValueDict options, Span at = {});
 Value run_query(const Op& op, const Kernel& k, ValueList positional, ValueDict options, Span at = {});
 
