@@ -1,0 +1,403 @@
+#include "core/tree.h"
+
+#include <algorithm>
+#include <queue>
+#include <unordered_map>
+
+#include "core/domain.h"
+#include "core/tree_build.h"
+
+namespace moonloop {
+namespace {
+
+bool is_work_item(const InameTag* t) {
+  return t && (t->kind == TagKind::Local || t->kind == TagKind::LocalAuto);
+}
+
+using Edges = std::vector<std::set<int>>;  // node -> nodes that come after it
+
+/// Kahn's algorithm; among ready nodes the one with the smallest rank goes first. When the edges
+/// have a cycle, `order` holds only what stands before it.
+std::vector<int> sort_topologically(const Edges& after, const std::vector<int>& rank) {
+  const int n = static_cast<int>(after.size());
+  std::vector<int> missing(n, 0);
+  for (const auto& targets : after)
+    for (int t : targets) ++missing[t];
+  using Item = std::pair<int, int>;
+  std::priority_queue<Item, std::vector<Item>, std::greater<>> ready;
+  for (int i = 0; i < n; ++i)
+    if (missing[i] == 0) ready.push({rank[i], i});
+  std::vector<int> order;
+  order.reserve(n);
+  while (!ready.empty()) {
+    const int i = ready.top().second;
+    ready.pop();
+    order.push_back(i);
+    for (int t : after[i])
+      if (--missing[t] == 0) ready.push({rank[t], t});
+  }
+  return order;
+}
+
+/// Some cycle of a graph that has one, in edge order.
+std::vector<int> find_cycle(const Edges& after) {
+  const int n = static_cast<int>(after.size());
+  // Repeatedly drop nodes without a successor; what is left all lies on or leads into a cycle.
+  std::vector<int> out(n);
+  Edges before(n);
+  for (int i = 0; i < n; ++i) {
+    out[i] = static_cast<int>(after[i].size());
+    for (int t : after[i]) before[t].insert(i);
+  }
+  std::vector<bool> gone(n, false);
+  std::vector<int> work;
+  for (int i = 0; i < n; ++i)
+    if (out[i] == 0) work.push_back(i);
+  while (!work.empty()) {
+    const int i = work.back();
+    work.pop_back();
+    gone[i] = true;
+    for (int s : before[i])
+      if (--out[s] == 0) work.push_back(s);
+  }
+  const int start = static_cast<int>(std::find(gone.begin(), gone.end(), false) - gone.begin());
+  std::vector<int> path, at(n, -1);
+  for (int i = start; at[i] < 0;) {
+    at[i] = static_cast<int>(path.size());
+    path.push_back(i);
+    i = *std::find_if(after[i].begin(), after[i].end(), [&](int t) { return !gone[t]; });
+    if (at[i] >= 0) return {path.begin() + at[i], path.end()};
+  }
+  return path;
+}
+
+// ---- Which loops stand outside which ------------------------------------------------------------
+
+/// Orders all loops so that each instruction's loops, sorted by it, nest.
+class LoopSorter {
+ public:
+  explicit LoopSorter(const Kernel& k) : k_(k) {
+    collect();
+    shared_sets();
+    priorities();
+    data_dependent_bounds();
+  }
+
+  /// The loops of each instruction, outer to inner.
+  std::vector<std::vector<std::string>> paths() {
+    std::map<std::string, int> preferred;
+    for (std::size_t i = 0; i < k_.loop_order.size(); ++i)
+      preferred.emplace(k_.loop_order[i], static_cast<int>(i));
+    const int n = static_cast<int>(names_.size());
+    std::vector<int> rank(n);
+    for (int i = 0; i < n; ++i) {
+      const auto it = preferred.find(names_[i]);
+      rank[i] = it == preferred.end() ? static_cast<int>(k_.loop_order.size()) + i : it->second;
+      const InameTag* tag = k_.tag(names_[i]);
+      if (tag && tag->kind == TagKind::Group) rank[i] -= 1 << 24;  // outermost, axis order within
+      if (tag && tag->kind == TagKind::Group) rank[i] -= tag->axis << 20;
+    }
+    const std::vector<int> order = sort_topologically(inside_, rank);
+    if (order.size() != names_.size()) refuse_cycle();
+    std::vector<int> position(n);
+    for (int i = 0; i < n; ++i) position[order[i]] = i;
+    std::vector<std::vector<std::string>> out(loops_.size());
+    for (std::size_t s = 0; s < loops_.size(); ++s) {
+      std::sort(loops_[s].begin(), loops_[s].end(),
+                [&](int a, int b) { return position[a] < position[b]; });
+      for (int l : loops_[s]) out[s].push_back(names_[l]);
+    }
+    return out;
+  }
+
+ private:
+  void collect() {
+    loops_.resize(k_.instructions.size());
+    for (std::size_t s = 0; s < k_.instructions.size(); ++s)
+      for (const std::string& iname : k_.instructions[s]->inames) {
+        if (is_work_item(k_.tag(iname))) continue;
+        const auto [it, fresh] = number_.emplace(iname, static_cast<int>(names_.size()));
+        if (fresh) names_.push_back(iname), uses_.push_back(0), first_.push_back(s);
+        ++uses_[it->second];
+        loops_[s].push_back(it->second);
+      }
+    inside_.resize(names_.size());
+  }
+
+  // Loops that meet in an instruction: the one with more instructions is outside.
+  void shared_sets() {
+    std::map<std::pair<int, int>, int> together;
+    for (const auto& loops : loops_)
+      for (std::size_t i = 0; i < loops.size(); ++i)
+        for (std::size_t j = i + 1; j < loops.size(); ++j)
+          ++together[std::minmax(loops[i], loops[j])];
+    for (const auto& [pair, n] : together) {
+      const auto [a, b] = pair;
+      if (n == uses_[a] && n == uses_[b]) continue;
+      if (n == uses_[b]) add(a, b, "subset");
+      else if (n == uses_[a]) add(b, a, "subset");
+      else refuse_crossing(a, b);
+    }
+  }
+
+  void priorities() {
+    for (const auto& chain : k_.priorities)
+      for (std::size_t i = 0; i < chain.size(); ++i)
+        for (std::size_t j = i + 1; j < chain.size(); ++j) {
+          const auto a = number_.find(chain[i]), b = number_.find(chain[j]);
+          if (a != number_.end() && b != number_.end()) add(a->second, b->second, "priority");
+        }
+  }
+
+  // An iname whose bounds need a temporary is inside the loops of that temporary's writers.
+  void data_dependent_bounds() {
+    std::map<std::string, std::vector<const Instruction*>> writers;
+    bool collected = false;
+    for (const Domain& d : k_.domains)
+      for (const std::string& p : d.params()) {
+        if (!k_.find_temporary(p)) continue;
+        if (!collected) {
+          for (const InsnPtr& insn : k_.instructions)
+            for (const std::string& w : writes(*insn)) writers[w].push_back(insn.get());
+          collected = true;
+        }
+        for (const Instruction* w : writers[p])
+          for (const std::string& outer : w->inames)
+            for (const std::string& inner : d.inames()) {
+              const auto a = number_.find(outer), b = number_.find(inner);
+              if (a != number_.end() && b != number_.end() && a != b)
+                add(a->second, b->second, "bounds");
+            }
+      }
+  }
+
+  void add(int outer, int inner, const char* why) {
+    if (inside_[outer].insert(inner).second) why_[{outer, inner}] = why;
+  }
+
+  [[noreturn]] void refuse_crossing(int a, int b) {
+    const Instruction *both = nullptr, *only_a = nullptr, *only_b = nullptr;
+    for (const InsnPtr& insn : k_.instructions) {
+      const bool has_a = insn->inames.count(names_[a]), has_b = insn->inames.count(names_[b]);
+      if (has_a && has_b && !both) both = insn.get();
+      if (has_a && !has_b && !only_a) only_a = insn.get();
+      if (!has_a && has_b && !only_b) only_b = insn.get();
+    }
+    Diagnostic d;
+    d.code = "cannot-nest";
+    d.text = fmt::format(
+        "loops `{0}` and `{1}` cannot be nested: `{2}` is in both, `{3}` only in `{0}`, `{4}` only "
+        "in `{1}`",
+        names_[a], names_[b], both->id, only_a->id, only_b->id);
+    d.where = {both->at, {}};
+    d.notes = {{only_a->at, "`" + only_a->id + "` is here"}, {only_b->at, "`" + only_b->id + "` is here"}};
+    d.hint = "duplicate_inames gives one of them a loop of its own";
+    throw Refused(d);
+  }
+
+  [[noreturn]] void refuse_cycle() {
+    const std::vector<int> cycle = find_cycle(inside_);
+    std::string text;
+    for (std::size_t i = 0; i < cycle.size(); ++i) {
+      const int a = cycle[i], b = cycle[(i + 1) % cycle.size()];
+      const std::string why = why_.at({a, b});
+      text += fmt::format("{}`{}` must be outside `{}` ({})", i ? ", " : "", names_[a], names_[b],
+                          why == "priority" ? "prioritize_loops"
+                          : why == "bounds" ? "its bounds are computed in that loop"
+                                            : "it holds more instructions");
+    }
+    Diagnostic d;
+    d.code = "cannot-nest";
+    d.text = "these loops cannot be nested: " + text;
+    d.where = {k_.instructions[first_[cycle[0]]]->at, {}};
+    throw Refused(d);
+  }
+
+  const Kernel& k_;
+  std::vector<std::string> names_;
+  std::map<std::string, int> number_;
+  std::vector<int> uses_;
+  std::vector<std::size_t> first_;            // the first instruction in the loop
+  std::vector<std::vector<int>> loops_;       // by instruction
+  Edges inside_;                              // outer -> inner
+  std::map<std::pair<int, int>, std::string> why_;
+};
+
+// ---- In which order the bodies run --------------------------------------------------------------
+
+/// A loop (or the kernel itself) while its children are being ordered.
+struct Level {
+  std::string iname;
+  std::vector<int> child_levels;  // of loops; -1 for a leaf
+  std::vector<int> leaf;          // instruction of a leaf child
+  std::vector<int> rank;          // of each child: its first instruction
+  std::vector<std::pair<int, int>> edges;  // child before child
+};
+
+class BodySorter {
+ public:
+  BodySorter(const Kernel& k, const std::vector<std::vector<std::string>>& paths)
+      : k_(k), paths_(paths), levels_(1), at_(paths.size()) {
+    std::map<std::pair<int, std::string>, int> known;  // (level, iname) -> child
+    for (std::size_t s = 0; s < paths.size(); ++s) {
+      int level = 0;
+      for (const std::string& iname : paths[s]) {
+        const auto [it, fresh] =
+            known.emplace(std::pair(level, iname), static_cast<int>(levels_[level].leaf.size()));
+        if (fresh) {
+          add_child(level, static_cast<int>(levels_.size()), -1, s);
+          levels_.push_back({iname, {}, {}, {}, {}});
+        }
+        at_[s].push_back({level, it->second});
+        level = levels_[level].child_levels[it->second];
+      }
+      at_[s].push_back({level, static_cast<int>(levels_[level].leaf.size())});
+      add_child(level, -1, static_cast<int>(s), s);
+    }
+  }
+
+  /// `first` runs before `second` wherever they share no further loop.
+  void demand(int first, int second) {
+    const auto &a = at_[first], &b = at_[second];
+    for (std::size_t i = 0; i < a.size() && i < b.size(); ++i)
+      if (a[i] != b[i]) {
+        levels_[a[i].first].edges.push_back({a[i].second, b[i].second});
+        return;
+      }
+  }
+
+  LoopTree build() {
+    LoopTree tree;
+    tree.paths.resize(paths_.size());
+    for (std::size_t s = 0; s < paths_.size(); ++s) tree.paths[s].loops = paths_[s];
+    std::vector<int> index;
+    tree.roots = children(0, index, tree);
+    return tree;
+  }
+
+ private:
+  void add_child(int level, int child_level, int leaf, std::size_t rank) {
+    Level& l = levels_[level];
+    l.child_levels.push_back(child_level);
+    l.leaf.push_back(leaf);
+    l.rank.push_back(static_cast<int>(rank));
+  }
+
+  std::vector<TreeNode> children(int level, std::vector<int>& index, LoopTree& tree) {
+    Edges after(levels_[level].leaf.size());
+    for (const auto& [a, b] : levels_[level].edges) after[a].insert(b);
+    const std::vector<int> order = sort_topologically(after, levels_[level].rank);
+    if (order.size() != after.size()) refuse_cycle(level, after);
+    std::vector<TreeNode> out;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const int c = order[i];
+      index.push_back(static_cast<int>(i));
+      TreeNode node;
+      if (const int below = levels_[level].child_levels[c]; below >= 0) {
+        node.iname = levels_[below].iname;
+        node.children = children(below, index, tree);
+      } else {
+        node.insn = levels_[level].leaf[c];
+        tree.paths[node.insn].index = index;
+      }
+      out.push_back(std::move(node));
+      index.pop_back();
+    }
+    return out;
+  }
+
+  std::string describe(int level, int child) const {
+    const Level& l = levels_[level];
+    if (l.leaf[child] >= 0) return "`" + k_.instructions[l.leaf[child]]->id + "`";
+    return "the loop `" + levels_[l.child_levels[child]].iname + "`";
+  }
+
+  [[noreturn]] void refuse_cycle(int level, const Edges& after) {
+    const std::vector<int> cycle = find_cycle(after);
+    bool loops = false;
+    std::string text;
+    for (std::size_t i = 0; i < cycle.size(); ++i) {
+      loops = loops || levels_[level].leaf[cycle[i]] < 0;
+      text += (i ? " before " : "") + describe(level, cycle[i]);
+    }
+    text += " before " + describe(level, cycle[0]);
+    Diagnostic d;
+    d.where = {k_.instructions[levels_[level].rank[cycle[0]]]->at, {}};
+    if (loops) {
+      d.code = "cannot-nest";
+      d.text = "statements cannot be ordered with one loop per iname: " + text;
+      d.hint = "duplicate_inames, or another iname in the text, splits the loop in two";
+    } else {
+      d.code = "dependency-cycle";
+      d.text = "instructions depend on each other: " + text;
+    }
+    throw Refused(d);
+  }
+
+  const Kernel& k_;
+  const std::vector<std::vector<std::string>>& paths_;
+  std::vector<Level> levels_;
+  std::vector<std::vector<std::pair<int, int>>> at_;  // by instruction: (level, child) down to its leaf
+};
+
+void print(const Kernel& k, const std::vector<TreeNode>& nodes, int depth, std::string& out) {
+  for (const TreeNode& n : nodes) {
+    out += std::string(2 * depth, ' ');
+    if (n.is_loop()) {
+      const InameTag* tag = k.tag(n.iname);
+      out += "for " + n.iname + (tag ? "  [" + tag->text + "]" : "") + "\n";
+      print(k, n.children, depth + 1, out);
+      continue;
+    }
+    const Instruction& insn = *k.instructions[n.insn];
+    std::string items;
+    for (const std::string& iname : insn.inames)
+      if (const InameTag* tag = k.tag(iname); is_work_item(tag))
+        items += (items.empty() ? "" : ", ") + iname + ": " + tag->text;
+    out += insn.id + (items.empty() ? "" : "  [" + items + "]") + "\n";
+  }
+}
+
+}  // namespace
+
+std::vector<int> textual_order(const Kernel& k) {
+  std::unordered_map<std::string_view, int> number;
+  const int n = static_cast<int>(k.instructions.size());
+  for (int i = 0; i < n; ++i) number.emplace(k.instructions[i]->id, i);
+  Edges after(n);
+  std::vector<int> rank(n);
+  for (int i = 0; i < n; ++i) {
+    rank[i] = i;
+    for (const std::string& d : k.instructions[i]->depends_on)
+      if (const auto it = number.find(d); it != number.end()) after[it->second].insert(i);
+  }
+  std::vector<int> order = sort_topologically(after, rank);
+  if (order.size() == k.instructions.size()) return order;
+  std::string text;
+  const std::vector<int> cycle = find_cycle(after);
+  for (int c : cycle) text += "`" + k.instructions[c]->id + "` before ";
+  refuse("dependency-cycle", k.instructions[cycle[0]]->at, "instructions depend on each other: {}`{}`",
+         text, k.instructions[cycle[0]]->id);
+}
+
+LoopTree derive_tree(const Kernel& k, const std::vector<std::pair<int, int>>& before) {
+  const std::vector<std::vector<std::string>> paths = LoopSorter(k).paths();
+  BodySorter bodies(k, paths);
+  std::unordered_map<std::string_view, int> number;
+  for (std::size_t i = 0; i < k.instructions.size(); ++i)
+    number.emplace(k.instructions[i]->id, static_cast<int>(i));
+  for (std::size_t i = 0; i < k.instructions.size(); ++i)
+    for (const std::string& d : k.instructions[i]->depends_on)
+      if (const auto it = number.find(d); it != number.end())
+        bodies.demand(it->second, static_cast<int>(i));
+  for (const auto& [first, second] : before) bodies.demand(first, second);
+  return bodies.build();
+}
+
+std::string print_tree(const Kernel& realized, const LoopTree& tree) {
+  std::string out;
+  print(realized, tree.roots, 0, out);
+  return out;
+}
+
+}  // namespace moonloop
