@@ -164,6 +164,9 @@ struct Kernel {
   std::map<std::string, InameTag> iname_tags;
   std::vector<std::string> loop_order;         // all inames; earlier is preferred outside
   std::vector<std::vector<std::string>> priorities;  // each chain: outer to inner, hard
+  /// By outer iname of a split: how many iterations at its start and its end are generated apart, so
+  /// that those between run without guards. No effect on the meaning.
+  std::map<std::string, std::pair<int, int>> slabs;
   std::vector<Claim> claims;
   std::vector<Step> trace;
   std::map<std::string, std::shared_ptr<const Record>> records;

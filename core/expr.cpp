@@ -1,0 +1,563 @@
+#include "core/expr.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <unordered_map>
+
+#include "core/diagnostic.h"
+
+namespace moonloop {
+namespace {
+
+// ---- Literals: `-5` may stand as Neg(5) or as the literal -5, and `cast(int64, 5)` as a sized
+// literal; both spellings print alike and count as equal.
+
+struct Literal {
+  enum class Kind { Int, Float, Complex } kind;
+  std::int64_t i = 0;
+  double re = 0, im = 0;
+  std::optional<Scalar> type;
+};
+
+bool fits(std::int64_t v, Scalar s) {
+  if (!is_integer(s)) return false;
+  const int bits = 8 * size_of(s);
+  if (is_unsigned(s)) return v >= 0 && (bits == 64 || v < (std::int64_t{1} << bits));
+  return bits == 64 || (v >= -(std::int64_t{1} << (bits - 1)) && v < (std::int64_t{1} << (bits - 1)));
+}
+
+std::optional<Literal> literal(const Expr& e) {
+  if (const auto* x = e.as<IntLit>()) return Literal{Literal::Kind::Int, x->value, 0, 0, x->type};
+  if (const auto* x = e.as<FloatLit>()) return Literal{Literal::Kind::Float, 0, x->value, 0, x->type};
+  if (const auto* x = e.as<ComplexLit>())
+    return Literal{Literal::Kind::Complex, 0, x->re, x->im, x->type};
+  if (const auto* x = e.as<Unary>(); x && x->op == UnaryOp::Neg) {
+    auto l = literal(x->arg);
+    if (!l || l->i == std::numeric_limits<std::int64_t>::min()) return std::nullopt;
+    l->i = -l->i, l->re = -l->re, l->im = l->im == 0 ? 0 : -l->im;
+    return l;
+  }
+  if (const auto* x = e.as<Cast>(); x && !x->type.is_record()) {
+    auto l = literal(x->arg);
+    if (!l || l->type) return std::nullopt;
+    const Scalar s = x->type.scalar;
+    const bool same = (l->kind == Literal::Kind::Int && fits(l->i, s)) ||
+                      (l->kind == Literal::Kind::Float && is_real(s) && !std::isfinite(l->re)) ||
+                      (l->kind == Literal::Kind::Complex && s == Scalar::C128);
+    if (!same) return std::nullopt;
+    l->type = s;
+    return l;
+  }
+  return std::nullopt;
+}
+
+bool same_real(double a, double b) {
+  return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b) ||
+         (std::isnan(a) && std::isnan(b));
+}
+
+bool equal(const Literal& a, const Literal& b) {
+  return a.kind == b.kind && a.i == b.i && same_real(a.re, b.re) && same_real(a.im, b.im) &&
+         a.type == b.type;
+}
+
+std::size_t mix(std::size_t seed, std::size_t v) {
+  return seed ^ (v + 0x9e3779b97f4a7c15ULL + (seed << 6) + (seed >> 2));
+}
+std::size_t hash_text(const std::string& s) { return std::hash<std::string>{}(s); }
+std::size_t hash_real(double d) {
+  return std::isnan(d) ? 7 : std::hash<std::uint64_t>{}(std::bit_cast<std::uint64_t>(d));
+}
+
+/// An n-ary node; a first term of the same operation is spliced in, which keeps the meaning (terms
+/// are combined from left to right) and the one form that the parser gives too.
+Expr make_nary(NaryOp op, Exprs terms, const Span& at) {
+  if (const auto* first = terms.front().as<Nary>(); first && first->op == op) {
+    Exprs all = first->terms;
+    all.insert(all.end(), std::make_move_iterator(terms.begin() + 1),
+               std::make_move_iterator(terms.end()));
+    return Expr(Nary{op, std::move(all)}, at);
+  }
+  return Expr(Nary{op, std::move(terms)}, at);
+}
+
+// ---- Linear combinations.
+
+[[noreturn]] void overflow() {
+  fail("constant-overflow", {}, "a constant in an index expression exceeds 64 bits");
+}
+std::int64_t plus(std::int64_t a, std::int64_t b) {
+  std::int64_t r;
+  if (__builtin_add_overflow(a, b, &r)) overflow();
+  return r;
+}
+std::int64_t times(std::int64_t a, std::int64_t b) {
+  std::int64_t r;
+  if (__builtin_mul_overflow(a, b, &r)) overflow();
+  return r;
+}
+
+/// constant + sum of factor*base, bases distinct and in order of first appearance.
+struct Linear {
+  std::int64_t constant = 0;
+  std::vector<std::pair<Expr, std::int64_t>> terms;
+  std::unordered_multimap<std::size_t, std::size_t> by_hash;
+
+  void add_term(const Expr& base, std::int64_t factor) {
+    const std::size_t h = hash(base);
+    const auto [from, to] = by_hash.equal_range(h);
+    for (auto it = from; it != to; ++it) {
+      auto& [known, f] = terms[it->second];
+      if (moonloop::equal(known, base)) {
+        f = plus(f, factor);
+        return;
+      }
+    }
+    by_hash.emplace(h, terms.size());
+    terms.emplace_back(base, factor);
+  }
+
+  void add(const Expr& e, std::int64_t factor) {
+    if (const auto n = as_int(e)) {
+      constant = plus(constant, times(factor, *n));
+      return;
+    }
+    if (const auto* u = e.as<Unary>(); u && u->op == UnaryOp::Neg) return add(u->arg, times(factor, -1));
+    if (const auto* n = e.as<Nary>()) {
+      if (n->op == NaryOp::Add) {
+        for (const Expr& t : n->terms) add(t, factor);
+        return;
+      }
+      if (n->op == NaryOp::Mul) {
+        std::int64_t c = 1;
+        Exprs rest;
+        for (const Expr& t : n->terms) {
+          if (const auto v = as_int(t)) {
+            c = times(c, *v);
+          } else {
+            rest.push_back(t);
+          }
+        }
+        if (rest.empty()) {
+          constant = plus(constant, times(factor, c));
+        } else if (rest.size() == 1) {
+          add(rest.front(), times(factor, c));
+        } else if (c == 1 && rest.size() == n->terms.size()) {
+          add_term(e, factor);
+        } else {
+          add_term(make_nary(NaryOp::Mul, std::move(rest), e.at()), times(factor, c));
+        }
+        return;
+      }
+    }
+    add_term(e, factor);
+  }
+
+  static Expr product(std::int64_t factor, const Expr& base) {
+    if (factor == 1) return base;
+    if (factor == -1) return Expr(Unary{UnaryOp::Neg, base}, base.at());
+    Exprs factors{lit(factor)};
+    if (const auto* m = base.as<Nary>(); m && m->op == NaryOp::Mul) {
+      factors.insert(factors.end(), m->terms.begin(), m->terms.end());
+    } else {
+      factors.push_back(base);
+    }
+    return Expr(Nary{NaryOp::Mul, std::move(factors)}, base.at());
+  }
+
+  /// Terms in order and the constant last, but something positive in front if there is any.
+  Expr build() const {
+    std::vector<std::pair<Expr, std::int64_t>> kept;
+    for (const auto& t : terms)
+      if (t.second != 0) kept.push_back(t);
+    if (kept.empty()) return lit(constant);
+    const auto positive =
+        std::find_if(kept.begin(), kept.end(), [](const auto& t) { return t.second > 0; });
+    if (positive != kept.end()) std::rotate(kept.begin(), positive, positive + 1);
+    const bool constant_first = positive == kept.end() && constant > 0;
+    Exprs out;
+    if (constant_first) out.push_back(lit(constant));
+    for (const auto& [base, factor] : kept) {
+      const bool subtract = !out.empty() && factor < 0;
+      Expr term = product(subtract ? times(factor, -1) : factor, base);
+      out.push_back(subtract ? Expr(Unary{UnaryOp::Neg, term}, base.at()) : term);
+    }
+    if (constant != 0 && !constant_first) out.push_back(lit(constant));
+    if (out.size() == 1) return out.front();
+    return Expr(Nary{NaryOp::Add, std::move(out)}, kept.front().first.at());
+  }
+};
+
+}  // namespace
+
+// ---- Builders.
+
+Expr lit(std::int64_t value) { return Expr(IntLit{value, std::nullopt}); }
+Expr var(std::string name, Span at) { return Expr(Var{std::move(name), {}}, at); }
+Expr call(std::string name, Exprs args, Span at) {
+  return Expr(Call{std::move(name), std::move(args), {}}, at);
+}
+Expr load(std::string array, Exprs index, Span at) {
+  return Expr(Load{std::move(array), std::move(index), {}, false}, at);
+}
+
+Expr index_add(Exprs terms) {
+  if (terms.size() == 1 && (terms[0].as<Var>() || terms[0].as<IntLit>())) return terms[0];
+  Linear l;
+  for (const Expr& t : terms) l.add(t, 1);
+  return l.build();
+}
+
+Expr index_mul(Expr a, Expr b) {
+  const auto ca = as_int(a), cb = as_int(b);
+  Linear l;
+  if (ca) {
+    l.add(b, *ca);
+  } else if (cb) {
+    l.add(a, *cb);
+  } else {
+    l.add(make_nary(NaryOp::Mul, {a, b}, a.at()), 1);
+  }
+  return l.build();
+}
+
+Expr index_sub(Expr a, Expr b) {
+  Linear l;
+  l.add(a, 1);
+  l.add(b, -1);
+  return l.build();
+}
+
+Expr conjunction(Exprs terms) {
+  Exprs out;
+  for (const Expr& t : terms) {
+    if (const auto* b = t.as<BoolLit>()) {
+      if (!b->value) return t;
+      continue;
+    }
+    if (const auto* n = t.as<Nary>(); n && n->op == NaryOp::And) {
+      out.insert(out.end(), n->terms.begin(), n->terms.end());
+    } else {
+      out.push_back(t);
+    }
+  }
+  if (out.empty()) return Expr(BoolLit{true});
+  if (out.size() == 1) return out.front();
+  return Expr(Nary{NaryOp::And, out}, out.front().at());
+}
+
+Expr negation(Expr e) {
+  if (const auto* b = e.as<BoolLit>()) return Expr(BoolLit{!b->value}, e.at());
+  if (const auto* u = e.as<Unary>(); u && u->op == UnaryOp::Not) return u->arg;
+  // Of the comparisons only == and != negate each other for NaN too.
+  if (const auto* c = e.as<Compare>()) {
+    if (c->op == CompareOp::Eq) return Expr(Compare{CompareOp::Ne, c->left, c->right}, e.at());
+    if (c->op == CompareOp::Ne) return Expr(Compare{CompareOp::Eq, c->left, c->right}, e.at());
+  }
+  return Expr(Unary{UnaryOp::Not, e}, e.at());
+}
+
+// ---- Walking.
+
+void for_each_child(const Expr& e, const std::function<void(const Expr&)>& visit) {
+  const auto all = [&](const Exprs& es) {
+    for (const Expr& x : es) visit(x);
+  };
+  const auto some = [&](const Expr& x) {
+    if (x) visit(x);
+  };
+  std::visit(overload{[](const IntLit&) {}, [](const FloatLit&) {}, [](const ComplexLit&) {},
+                      [](const BoolLit&) {}, [](const Var&) {}, [&](const Load& x) { all(x.index); },
+                      [&](const Field& x) { visit(x.base); }, [&](const Unary& x) { visit(x.arg); },
+                      [&](const Binary& x) { visit(x.left), visit(x.right); },
+                      [&](const Nary& x) { all(x.terms); },
+                      [&](const Compare& x) { visit(x.left), visit(x.right); },
+                      [&](const Select& x) { visit(x.cond), visit(x.yes), visit(x.no); },
+                      [&](const Call& x) { all(x.args); }, [&](const Reduce& x) { all(x.args); },
+                      [&](const Cast& x) { visit(x.arg); },
+                      [&](const Slice& x) { some(x.start), some(x.stop), some(x.step); },
+                      [&](const SubArray& x) { visit(x.load); }},
+             e.op());
+}
+
+void walk(const Expr& e, const std::function<bool(const Expr&)>& visit) {
+  if (!visit(e)) return;
+  for_each_child(e, [&](const Expr& c) { walk(c, visit); });
+}
+
+Expr map_children(const Expr& e, const std::function<Expr(const Expr&)>& f) {
+  bool changed = false;
+  const auto one = [&](const Expr& x) {
+    if (!x) return x;
+    Expr y = f(x);
+    changed |= !y.same_as(x);
+    return y;
+  };
+  const auto all = [&](const Exprs& es) {
+    Exprs out;
+    out.reserve(es.size());
+    for (const Expr& x : es) out.push_back(one(x));
+    return out;
+  };
+  const auto build = [&](auto op) { return changed ? Expr(std::move(op), e.at()) : e; };
+  return std::visit(
+      overload{[&](const IntLit&) { return e; }, [&](const FloatLit&) { return e; },
+               [&](const ComplexLit&) { return e; }, [&](const BoolLit&) { return e; },
+               [&](const Var&) { return e; },
+               [&](const Load& x) { return build(Load{x.array, all(x.index), x.tag, x.linear}); },
+               [&](const Field& x) { return build(Field{one(x.base), x.name}); },
+               [&](const Unary& x) { return build(Unary{x.op, one(x.arg)}); },
+               [&](const Binary& x) {
+                 Expr l = one(x.left), r = one(x.right);
+                 return build(Binary{x.op, l, r});
+               },
+               [&](const Nary& x) {
+                 Exprs terms = all(x.terms);
+                 return changed ? make_nary(x.op, std::move(terms), e.at()) : e;
+               },
+               [&](const Compare& x) {
+                 Expr l = one(x.left), r = one(x.right);
+                 return build(Compare{x.op, l, r});
+               },
+               [&](const Select& x) {
+                 Expr c = one(x.cond), y = one(x.yes), n = one(x.no);
+                 return build(Select{c, y, n});
+               },
+               [&](const Call& x) { return build(Call{x.name, all(x.args), x.tag}); },
+               [&](const Reduce& x) {
+                 return build(Reduce{x.op, x.inames, all(x.args), x.simultaneous});
+               },
+               [&](const Cast& x) { return build(Cast{x.type, one(x.arg)}); },
+               [&](const Slice& x) {
+                 Expr a = one(x.start), o = one(x.stop), s = one(x.step);
+                 return build(Slice{a, o, s});
+               },
+               [&](const SubArray& x) { return build(SubArray{x.inames, one(x.load)}); }},
+      e.op());
+}
+
+Expr rewrite(const Expr& e, const std::function<Expr(const Expr&)>& f) {
+  return f(map_children(e, [&](const Expr& c) { return rewrite(c, f); }));
+}
+
+namespace {
+
+/// `inames` with the variables that replace them; the list itself when none does.
+bool replace_bound(std::vector<std::string>& inames, const std::map<std::string, Expr>& by) {
+  bool changed = false;
+  for (std::string& n : inames) {
+    const auto it = by.find(n);
+    if (it == by.end()) continue;
+    const auto* v = it->second.as<Var>();
+    if (!v) throw InternalError("substitute: `" + n + "` is bound by a reduction");
+    changed |= v->name != n;
+    n = v->name;
+  }
+  return changed;
+}
+
+}  // namespace
+
+Expr substitute(const Expr& e, const std::map<std::string, Expr>& by) {
+  if (by.empty()) return e;
+  return rewrite(e, [&](const Expr& x) {
+    if (const auto* v = x.as<Var>()) {
+      const auto it = by.find(v->name);
+      return it == by.end() ? x : it->second;
+    }
+    if (const auto* r = x.as<Reduce>()) {
+      Reduce copy = *r;
+      if (replace_bound(copy.inames, by)) return Expr(std::move(copy), x.at());
+    }
+    if (const auto* s = x.as<SubArray>()) {
+      SubArray copy = *s;
+      if (replace_bound(copy.inames, by)) return Expr(std::move(copy), x.at());
+    }
+    return x;
+  });
+}
+
+Expr rename(const Expr& e, const std::map<std::string, std::string>& names) {
+  if (names.empty()) return e;
+  const auto find = [&](const std::string& n) -> const std::string* {
+    const auto it = names.find(n);
+    return it == names.end() ? nullptr : &it->second;
+  };
+  const auto all = [&](std::vector<std::string>& list) {
+    bool changed = false;
+    for (std::string& n : list)
+      if (const auto* to = find(n)) n = *to, changed = true;
+    return changed;
+  };
+  return rewrite(e, [&](const Expr& x) {
+    if (const auto* v = x.as<Var>()) {
+      const auto* to = find(v->name);
+      return to ? Expr(Var{*to, v->tag}, x.at()) : x;
+    }
+    if (const auto* l = x.as<Load>()) {
+      const auto* to = find(l->array);
+      return to ? Expr(Load{*to, l->index, l->tag, l->linear}, x.at()) : x;
+    }
+    if (const auto* r = x.as<Reduce>()) {
+      Reduce copy = *r;
+      if (all(copy.inames)) return Expr(std::move(copy), x.at());
+    }
+    if (const auto* s = x.as<SubArray>()) {
+      SubArray copy = *s;
+      if (all(copy.inames)) return Expr(std::move(copy), x.at());
+    }
+    return x;
+  });
+}
+
+void collect_vars(const Expr& e, std::set<std::string>& out) {
+  walk(e, [&](const Expr& x) {
+    if (const auto* v = x.as<Var>()) out.insert(v->name);
+    if (const auto* r = x.as<Reduce>()) out.insert(r->inames.begin(), r->inames.end());
+    if (const auto* s = x.as<SubArray>()) out.insert(s->inames.begin(), s->inames.end());
+    return true;
+  });
+}
+
+void collect_reads(const Expr& e, std::set<std::string>& out) {
+  walk(e, [&](const Expr& x) {
+    if (const auto* v = x.as<Var>()) out.insert(v->name);
+    if (const auto* l = x.as<Load>()) out.insert(l->array);
+    return true;
+  });
+}
+
+std::vector<std::string> reduction_inames(const Expr& e) {
+  std::vector<std::string> out;
+  std::set<std::string> seen;
+  walk(e, [&](const Expr& x) {
+    if (const auto* r = x.as<Reduce>())
+      for (const std::string& n : r->inames)
+        if (seen.insert(n).second) out.push_back(n);
+    return true;
+  });
+  return out;
+}
+
+bool contains_reduction(const Expr& e) {
+  bool found = false;
+  walk(e, [&](const Expr& x) { return found = found || x.as<Reduce>(), !found; });
+  return found;
+}
+
+// ---- Equality and hashing.
+
+bool equal(const Exprs& a, const Exprs& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (!equal(a[i], b[i])) return false;
+  return true;
+}
+
+bool equal(const Expr& a, const Expr& b) {
+  if (a.same_as(b)) return true;
+  if (!a || !b) return false;
+  const auto la = literal(a), lb = literal(b);
+  if (la || lb) return la && lb && equal(*la, *lb);
+  if (a.op().index() != b.op().index()) return false;
+  return std::visit(
+      overload{[](const IntLit&) { return false; }, [](const FloatLit&) { return false; },
+               [](const ComplexLit&) { return false; },  // literals were compared above
+               [&](const BoolLit& x) { return x.value == b.as<BoolLit>()->value; },
+               [&](const Var& x) {
+                 const auto& y = *b.as<Var>();
+                 return x.name == y.name && x.tag == y.tag;
+               },
+               [&](const Load& x) {
+                 const auto& y = *b.as<Load>();
+                 return x.array == y.array && x.tag == y.tag && x.linear == y.linear &&
+                        equal(x.index, y.index);
+               },
+               [&](const Field& x) {
+                 const auto& y = *b.as<Field>();
+                 return x.name == y.name && equal(x.base, y.base);
+               },
+               [&](const Unary& x) {
+                 const auto& y = *b.as<Unary>();
+                 return x.op == y.op && equal(x.arg, y.arg);
+               },
+               [&](const Binary& x) {
+                 const auto& y = *b.as<Binary>();
+                 return x.op == y.op && equal(x.left, y.left) && equal(x.right, y.right);
+               },
+               [&](const Nary& x) {
+                 const auto& y = *b.as<Nary>();
+                 return x.op == y.op && equal(x.terms, y.terms);
+               },
+               [&](const Compare& x) {
+                 const auto& y = *b.as<Compare>();
+                 return x.op == y.op && equal(x.left, y.left) && equal(x.right, y.right);
+               },
+               [&](const Select& x) {
+                 const auto& y = *b.as<Select>();
+                 return equal(x.cond, y.cond) && equal(x.yes, y.yes) && equal(x.no, y.no);
+               },
+               [&](const Call& x) {
+                 const auto& y = *b.as<Call>();
+                 return x.name == y.name && x.tag == y.tag && equal(x.args, y.args);
+               },
+               [&](const Reduce& x) {
+                 const auto& y = *b.as<Reduce>();
+                 return x.op == y.op && x.inames == y.inames && x.simultaneous == y.simultaneous &&
+                        equal(x.args, y.args);
+               },
+               [&](const Cast& x) {
+                 const auto& y = *b.as<Cast>();
+                 return x.type == y.type && equal(x.arg, y.arg);
+               },
+               [&](const Slice& x) {
+                 const auto& y = *b.as<Slice>();
+                 return equal(x.start, y.start) && equal(x.stop, y.stop) && equal(x.step, y.step);
+               },
+               [&](const SubArray& x) {
+                 const auto& y = *b.as<SubArray>();
+                 return x.inames == y.inames && equal(x.load, y.load);
+               }},
+      a.op());
+}
+
+std::size_t hash(const Expr& e) {
+  if (!e) return 0;
+  if (const auto l = literal(e))
+    return mix(mix(static_cast<std::size_t>(l->kind), static_cast<std::size_t>(l->i)),
+               mix(hash_real(l->re), hash_real(l->im)));
+  std::size_t h = e.op().index() * 1000003;
+  const auto kind = [&](auto op) { h = mix(h, static_cast<std::size_t>(op)); };
+  const auto text = [&](const std::string& s) { h = mix(h, hash_text(s)); };
+  std::visit(overload{[](const IntLit&) {}, [](const FloatLit&) {}, [](const ComplexLit&) {},
+                      [&](const BoolLit& x) { kind(x.value); }, [&](const Var& x) { text(x.name); },
+                      [&](const Load& x) { text(x.array); }, [&](const Field& x) { text(x.name); },
+                      [&](const Unary& x) { kind(x.op); }, [&](const Binary& x) { kind(x.op); },
+                      [&](const Nary& x) { kind(x.op); }, [&](const Compare& x) { kind(x.op); },
+                      [](const Select&) {}, [&](const Call& x) { text(x.name); },
+                      [&](const Reduce& x) {
+                        kind(x.op);
+                        for (const std::string& n : x.inames) text(n);
+                      },
+                      [&](const Cast& x) { text(x.type.str()); }, [](const Slice&) {},
+                      [&](const SubArray& x) {
+                        for (const std::string& n : x.inames) text(n);
+                      }},
+             e.op());
+  for_each_child(e, [&](const Expr& c) { h = mix(h, hash(c)); });
+  return h;
+}
+
+std::optional<std::int64_t> as_int(const Expr& e) {
+  if (const auto* x = e.as<IntLit>()) return x->value;
+  if (const auto* u = e.as<Unary>(); u && u->op == UnaryOp::Neg) {
+    const auto inner = as_int(u->arg);
+    if (inner && *inner != std::numeric_limits<std::int64_t>::min()) return -*inner;
+  }
+  return std::nullopt;
+}
+
+}  // namespace moonloop

@@ -1,0 +1,348 @@
+#include "core/footprint.h"
+
+#include <algorithm>
+
+#include "core/domain.h"
+
+namespace moonloop {
+namespace {
+
+Place inside(const Place& at) {
+  Place p = at;
+  p.written = false;
+  return p;
+}
+
+Place under(const Place& at, const Expr& condition) {
+  Place p = inside(at);
+  p.conditions.push_back(condition);
+  return p;
+}
+
+Place within_inames(const Place& at, const std::vector<std::string>& inames) {
+  Place p = inside(at);
+  for (const std::string& i : inames)
+    if (std::find(p.inames.begin(), p.inames.end(), i) == p.inames.end()) p.inames.push_back(i);
+  return p;
+}
+
+/// The children of `a and b and c`: each is evaluated where those before it hold (for `or`: fail).
+Expr rewrite_short_circuit(const Expr& e, const Nary& nary, const Place& at,
+                           const PlaceRewrite& f) {
+  Place here = inside(at);
+  std::size_t next = 0;
+  return map_children(e, [&](const Expr& child) {
+    const Expr out = rewrite_places(child, here, f);
+    const Expr& original = nary.terms[next++];
+    here.conditions.push_back(nary.op == NaryOp::And ? original : negation(original));
+    return out;
+  });
+}
+
+}  // namespace
+
+Place place_of(const Instruction& insn) {
+  return Place{{insn.inames.begin(), insn.inames.end()}, insn.predicates, false};
+}
+
+Expr rewrite_places(const Expr& e, const Place& at, const PlaceRewrite& f) {
+  if (std::optional<Expr> replaced = f(e, at)) return *replaced;
+  if (const auto* s = e.as<Select>()) {
+    const Expr cond = rewrite_places(s->cond, inside(at), f);
+    const Expr yes_part = rewrite_places(s->yes, under(at, s->cond), f);
+    const Expr no_part = rewrite_places(s->no, under(at, negation(s->cond)), f);
+    if (cond.same_as(s->cond) && yes_part.same_as(s->yes) && no_part.same_as(s->no)) return e;
+    return Expr(Select{cond, yes_part, no_part}, e.at());
+  }
+  if (const auto* n = e.as<Nary>(); n && (n->op == NaryOp::And || n->op == NaryOp::Or))
+    return rewrite_short_circuit(e, *n, at, f);
+  Place here = inside(at);
+  if (e.as<Field>()) here.written = at.written;
+  if (const auto* r = e.as<Reduce>()) here = within_inames(at, r->inames);
+  if (const auto* s = e.as<SubArray>()) here = within_inames(at, s->inames);
+  return map_children(e, [&](const Expr& child) { return rewrite_places(child, here, f); });
+}
+
+InsnPtr rewrite_places(const InsnPtr& insn, const PlaceRewrite& f) {
+  const Place at = place_of(*insn);
+  Place unconditional = at;  // predicates are evaluated first
+  unconditional.conditions.clear();
+  Place assignee = at;
+  assignee.written = true;
+
+  bool changed = false;
+  const auto mapped = [&](const Expr& e, const Place& p) {
+    if (!e) return e;
+    Expr out = rewrite_places(e, p, f);
+    changed = changed || !out.same_as(e);
+    return out;
+  };
+  Exprs lhs, predicates;
+  for (const Expr& e : insn->lhs) lhs.push_back(mapped(e, assignee));
+  const Expr rhs = mapped(insn->rhs, at);
+  for (const Expr& e : insn->predicates) predicates.push_back(mapped(e, unconditional));
+  if (!changed) return insn;
+  return edit(insn, [&](Instruction& i) {
+    i.lhs = lhs;
+    i.rhs = rhs;
+    i.predicates = predicates;
+  });
+}
+
+Instances instances_at(const Kernel& k, const Place& at) {
+  Instances out{domain_of(k, at.inames), true};
+  for (const Expr& c : at.conditions) {
+    const std::optional<Set> holds = to_condition(expand_rules(k, c), at.inames);
+    if (!holds) {
+      out.exact = false;
+      continue;
+    }
+    // A condition on a scalar temporary says nothing about which instances there are.
+    bool known = true;
+    for (const std::string& p : param_names(*holds)) known = known && !k.find_temporary(p);
+    if (!known) {
+      out.exact = false;
+      continue;
+    }
+    out.set = isl_set_intersect(out.set.take(), holds->copy());
+  }
+  return out;
+}
+
+// ---- Footprints -----------------------------------------------------------------------------
+namespace {
+
+/// The range of `access` with its `outer` dimensions as parameters.
+Set range_over(Map access, const std::vector<std::string>& names,
+               const std::vector<std::string>& outer) {
+  for (const std::string& o : outer) {
+    const int at = isl_map_find_dim_by_name(access.get(), isl_dim_in, o.c_str());
+    if (at < 0) continue;
+    const int params = count(isl_map_dim(access.get(), isl_dim_param));
+    access = isl_map_move_dims(access.take(), isl_dim_param, params, isl_dim_in, at, 1);
+  }
+  Set range = isl_map_range(access.take());
+  for (std::size_t i = 0; i < names.size(); ++i)
+    range = isl_set_set_dim_name(range.take(), isl_dim_set, static_cast<unsigned>(i),
+                                 names[i].c_str());
+  return range;
+}
+
+/// `points` projected onto axis `axis`.
+Set onto_axis(Set points, int axis) {
+  const int n = count(isl_set_dim(points.get(), isl_dim_set));
+  points = isl_set_project_out(points.take(), isl_dim_set, axis + 1, n - axis - 1);
+  return isl_set_project_out(points.take(), isl_dim_set, 0, axis);
+}
+
+struct Piece {
+  Aff value;
+  int params = 0;  // how many it depends on
+};
+
+std::vector<Piece> pieces_of(const PwAff& a) {
+  std::vector<Piece> out;
+  const auto add = [](isl_set* domain, isl_aff* aff, void* user) {
+    isl_set_free(domain);
+    auto& pieces = *static_cast<std::vector<Piece>*>(user);
+    Piece p{Aff(aff), 0};
+    const int n = count(isl_aff_dim(p.value.get(), isl_dim_param));
+    for (int i = 0; i < n; ++i)
+      p.params += yes(isl_aff_involves_dims(p.value.get(), isl_dim_param, i, 1));
+    pieces.push_back(std::move(p));
+    return isl_stat_ok;
+  };
+  check(isl_pw_aff_foreach_piece(a.get(), add, &out));
+  return out;
+}
+
+/// `high - low + 1`.
+PwAff length_between(const PwAff& low, const PwAff& high) {
+  PwAff length = isl_pw_aff_sub(high.copy(), low.copy());
+  Val one = isl_val_one(isl());
+  return isl_pw_aff_add_constant_val(length.take(), one.take());
+}
+
+std::optional<std::int64_t> constant_maximum(const PwAff& a) {
+  Val v = isl_pw_aff_max_val(a.copy());
+  if (!yes(isl_val_is_int(v.get()))) return {};
+  return to_int(v);
+}
+
+/// The maximum of `a` over the outer inames, over kernel parameters; nothing when it has none.
+std::optional<Expr> parametric_maximum(const PwAff& a, const std::vector<std::string>& outer) {
+  Set values = isl_set_from_pw_aff(a.copy());
+  values = drop_params(values, outer);
+  if (!yes(isl_set_dim_has_upper_bound(values.get(), isl_dim_set, 0))) return {};
+  Set when = isl_set_params(values.copy());
+  PwAff maximum = isl_set_dim_max(values.take(), 0);
+  maximum = isl_pw_aff_coalesce(isl_pw_aff_gist_params(maximum.take(), when.take()));
+  return from_affine(maximum);
+}
+
+FootprintAxis axis_box(const Set& axis, const std::vector<std::string>& outer) {
+  const PwAff low = isl_pw_aff_coalesce(isl_set_dim_min(axis.copy(), 0));
+  const PwAff high = isl_set_dim_max(axis.copy(), 0);
+
+  struct Candidate {
+    Expr base;
+    PwAff value;
+    int params = 0;
+  };
+  std::vector<Candidate> candidates;
+  for (const Piece& p : pieces_of(low)) {
+    PwAff value = isl_pw_aff_from_aff(p.value.copy());
+    Val slack = isl_pw_aff_min_val(isl_pw_aff_sub(low.copy(), value.copy()));
+    if (yes(isl_val_is_nonneg(slack.get())))
+      candidates.push_back({from_aff(p.value), value, p.params});
+  }
+
+  std::optional<FootprintAxis> best;
+  int best_params = 0;
+  for (const Candidate& c : candidates) {
+    const auto length = constant_maximum(length_between(c.value, high));
+    if (!length) continue;
+    if (!best || *length < *best->length ||
+        (*length == *best->length && c.params < best_params)) {
+      best = FootprintAxis{c.base, lit(*length), length};
+      best_params = c.params;
+    }
+  }
+  if (best) return *best;
+  const auto exact = [&] {
+    return from_affine(isl_pw_aff_gist_params(low.copy(), isl_set_params(axis.copy())));
+  };
+  if (const auto length = constant_maximum(length_between(low, high)))
+    return {exact(), lit(*length), length};
+  for (const Candidate& c : candidates)
+    if (const auto extent = parametric_maximum(length_between(c.value, high), outer))
+      return {c.base, *extent, as_int(*extent)};
+  if (const auto extent = parametric_maximum(length_between(low, high), outer))
+    return {exact(), *extent, as_int(*extent)};
+  return {exact(), Expr(), {}};
+}
+
+void refuse_temporaries(const Kernel& k, const Set& points, const Span& at,
+                        const std::string& what) {
+  const std::vector<std::string> params = param_names(points);
+  for (std::size_t i = 0; i < params.size(); ++i)
+    if (k.find_temporary(params[i]) &&
+        yes(isl_set_involves_dims(points.get(), isl_dim_param, static_cast<unsigned>(i), 1)))
+      refuse("data-dependent-footprint", at,
+             "the footprint of `{}` depends on the temporary `{}`; its size is not known before "
+             "the kernel runs",
+             what, params[i]);
+}
+
+}  // namespace
+
+Footprint footprint(const Kernel& k, const std::vector<Map>& accesses,
+                    const std::vector<std::string>& names, const std::vector<std::string>& outer,
+                    const Span& at, const std::string& what) {
+  ensure(!accesses.empty(), "a footprint of no accesses");
+  Footprint f;
+  f.names = names;
+  f.context = all_to_params(domain_of(k, outer));
+  for (const Map& access : accesses) {
+    Set range = range_over(access, names, outer);
+    f.points = f.points ? Set(isl_set_union(f.points.take(), range.take())) : range;
+  }
+  f.points = isl_set_coalesce(isl_set_intersect_params(f.points.take(), f.context.copy()));
+  if (yes(isl_set_is_empty(f.points.get())))
+    refuse("empty-footprint", at, "the footprint of `{}` is empty: no instance uses it", what);
+  refuse_temporaries(k, isl_set_gist_params(f.points.copy(), f.context.copy()), at, what);
+  for (std::size_t d = 0; d < names.size(); ++d) {
+    const Set axis = onto_axis(f.points, static_cast<int>(d));
+    if (!yes(isl_set_is_bounded(axis.get())))
+      refuse("unbounded-footprint", at, "the footprint of `{}` has no bound along `{}`", what,
+             names[d]);
+    f.axes.push_back(axis_box(axis, outer));
+    if (!f.axes.back().extent)
+      refuse("unbounded-footprint", at,
+             "the footprint of `{}` has no bound along `{}` that holds for every value of {}", what,
+             names[d], quoted_list(outer));
+  }
+  return f;
+}
+
+std::optional<Set> convex_points(const Footprint& f) {
+  Set points = isl_set_coalesce(isl_set_gist_params(f.points.copy(), f.context.copy()));
+  if (count(isl_set_n_basic_set(points.get())) == 1) return points;
+  Set hull = isl_set_from_basic_set(isl_set_simple_hull(points.copy()));
+  const Set reached = isl_set_intersect_params(hull.copy(), f.context.copy());
+  if (yes(isl_set_is_subset(reached.get(), f.points.get()))) return hull;
+  return {};
+}
+
+Set box_points(const Footprint& f) {
+  const int n = static_cast<int>(f.names.size());
+  Set box;
+  const Map up(isl_map_read_from_str(isl(), "{ [y] -> [x] : x >= y }"));
+  const Map down(isl_map_read_from_str(isl(), "{ [y] -> [x] : x <= y }"));
+  for (int d = 0; d < n; ++d) {
+    const Set axis = onto_axis(f.points, d);
+    Set slab = isl_set_intersect(isl_set_apply(axis.copy(), up.copy()),
+                                 isl_set_apply(axis.copy(), down.copy()));
+    slab = isl_set_coalesce(isl_set_gist_params(slab.take(), f.context.copy()));
+    slab = isl_set_insert_dims(slab.take(), isl_dim_set, 1, n - d - 1);
+    slab = isl_set_insert_dims(slab.take(), isl_dim_set, 0, d);
+    box = box ? Set(isl_set_intersect(box.take(), slab.take())) : slab;
+  }
+  if (!box) box = isl_set_gist_params(f.points.copy(), f.context.copy());
+  for (int d = 0; d < n; ++d)
+    box = isl_set_set_dim_name(box.take(), isl_dim_set, d, f.names[d].c_str());
+  return isl_set_coalesce(box.take());
+}
+
+Set zero_based(const Footprint& f, const Set& points, const std::vector<std::string>& names) {
+  Exprs shifted;
+  std::size_t next = 0;
+  for (const FootprintAxis& axis : f.axes)
+    shifted.push_back(axis.trivial() ? axis.base : index_add({axis.base, var(names.at(next++))}));
+  const std::optional<Map> shift = to_map(shifted, names);
+  ensure(shift.has_value(), "the base of a footprint is quasi-affine");
+  Set out = f.names.empty() ? points
+                            : Set(isl_set_apply(points.copy(), isl_map_reverse(shift->copy())));
+  out = isl_set_gist_params(out.take(), f.context.copy());
+  out = isl_set_remove_redundancies(isl_set_coalesce(out.take()));
+  for (std::size_t i = 0; i < names.size(); ++i)
+    out = isl_set_set_dim_name(out.take(), isl_dim_set, static_cast<unsigned>(i), names[i].c_str());
+  return out;
+}
+
+Expr relative_index(const Expr& index, const Expr& base) {
+  if (as_int(base) == 0) return index;
+  const Expr difference = index_sub(index, base);
+  bool linear = true;
+  walk(difference, [&](const Expr& e) {
+    linear = linear && (e.as<Var>() || e.as<IntLit>() || e.as<Nary>() || e.as<Unary>());
+    return linear;
+  });
+  if (linear) return difference;
+  const std::optional<PwAff> affine = to_affine(difference, {});
+  if (!affine) return difference;
+  const PwAff simple = isl_pw_aff_coalesce(affine->copy());
+  if (count(isl_pw_aff_n_piece(simple.get())) != 1) return difference;
+  return from_affine(simple);
+}
+
+Expr tidy_subscripts(const Expr& e) {
+  const auto flatten = [](const Expr& part) {
+    const auto* sum = part.as<Nary>();
+    return sum && sum->op == NaryOp::Add ? index_add(sum->terms) : part;
+  };
+  return rewrite(e, [&](const Expr& node) {
+    const auto* l = node.as<Load>();
+    if (!l) return node;
+    Load out = *l;
+    bool changed = false;
+    for (Expr& index : out.index) {
+      const Expr flat = rewrite(index, flatten);
+      changed = changed || !flat.same_as(index);
+      index = flat;
+    }
+    return changed ? Expr(out, node.at()) : node;
+  });
+}
+
+}  // namespace moonloop

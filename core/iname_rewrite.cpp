@@ -1,0 +1,428 @@
+#include "core/iname_rewrite.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "core/reference.h"
+
+namespace moonloop {
+namespace {
+
+bool contains(const std::vector<std::string>& list, const std::string& name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+bool any_of(const std::vector<std::string>& names, const std::set<std::string>& in) {
+  return std::any_of(names.begin(), names.end(), [&](const auto& n) { return in.contains(n); });
+}
+
+/// Replaces inames in expressions, and calls of rules by calls of their copies.
+class Rewriter {
+ public:
+  Rewriter(const InameRewrite& rw, const std::map<std::string, std::string>& rule_copies)
+      : rw_(rw), copies_(rule_copies) {}
+
+  /// `hidden`: parameters of the rule that `e` is the body of.
+  Expr operator()(const Expr& e, const std::set<std::string>* hidden = nullptr) const {
+    if (!e) return e;
+    if (const Var* v = e.as<Var>()) {
+      if (hidden && hidden->contains(v->name)) return e;
+      const auto it = rw_.old_in_new.find(v->name);
+      return it == rw_.old_in_new.end() ? e : it->second;
+    }
+    const Expr below = map_children(e, [&](const Expr& c) { return (*this)(c, hidden); });
+    if (const Load* l = below.as<Load>()) return below.same_as(e) ? e : tidy_load(*l, e.at());
+    if (const Reduce* r = below.as<Reduce>()) {
+      Reduce out = *r;
+      out.inames = bound(r->inames);
+      return out.inames == r->inames ? below : Expr(std::move(out), e.at());
+    }
+    if (const SubArray* s = below.as<SubArray>()) {
+      SubArray out = *s;
+      out.inames.clear();
+      for (const std::string& i : s->inames) {
+        const auto it = rw_.bound.find(i);
+        if (it != rw_.bound.end() && (it->second.size() != 1 || rw_.old.size() != 1))
+          fail("swept-iname", e.at(),
+               "`{}` sweeps a part of an array in `{}`; it can only be renamed", i, to_string(e));
+        out.inames.push_back(it == rw_.bound.end() ? i : it->second.front());
+      }
+      return out.inames == s->inames ? below : Expr(std::move(out), e.at());
+    }
+    if (const Call* c = below.as<Call>()) {
+      const auto it = copies_.find(c->name);
+      if (it == copies_.end()) return below;
+      Call out = *c;
+      out.name = it->second;
+      return Expr(std::move(out), e.at());
+    }
+    return below;
+  }
+
+ private:
+  std::vector<std::string> bound(const std::vector<std::string>& inames) const {
+    std::vector<std::string> out;
+    for (const std::string& i : inames) {
+      const auto it = rw_.bound.find(i);
+      if (it == rw_.bound.end())
+        out.push_back(i);
+      else
+        out.insert(out.end(), it->second.begin(), it->second.end());
+    }
+    return out;
+  }
+
+  /// Subscripts are integers, so the sums that substitution nests can be flattened.
+  static Expr tidy_load(const Load& l, const Span& at) {
+    Load out = l;
+    for (Expr& x : out.index)
+      x = rewrite(x, [](const Expr& e) {
+        const Nary* n = e.as<Nary>();
+        return n && n->op == NaryOp::Add ? index_add(n->terms) : e;
+      });
+    return Expr(std::move(out), at);
+  }
+
+  const InameRewrite& rw_;
+  const std::map<std::string, std::string>& copies_;
+};
+
+/// Calls `visit` with the name of each rule that `e` calls directly.
+template <class F>
+void for_each_rule_call(const Kernel& k, const Expr& e, F visit) {
+  if (!e || k.rules.empty()) return;
+  walk(e, [&](const Expr& x) {
+    if (const Call* c = x.as<Call>(); c && k.find_rule(c->name)) visit(c->name);
+    return true;
+  });
+}
+
+template <class F>
+void for_each_expr(const Instruction& insn, F visit) {
+  for (const Expr& e : insn.lhs) visit(e);
+  if (insn.rhs) visit(insn.rhs);
+  for (const Expr& e : insn.predicates) visit(e);
+}
+
+/// Rules that some instruction of `from` calls, directly or not.
+std::set<std::string> rules_reached(const Kernel& k, const std::vector<bool>& from) {
+  std::set<std::string> reached;
+  std::vector<std::string> todo;
+  const auto see = [&](const std::string& n) {
+    if (reached.insert(n).second) todo.push_back(n);
+  };
+  if (k.rules.empty()) return reached;
+  for (std::size_t n = 0; n < k.instructions.size(); ++n)
+    if (from[n])
+      for_each_expr(*k.instructions[n],
+                    [&](const Expr& e) { for_each_rule_call(k, e, see); });
+  while (!todo.empty()) {
+    const std::string name = todo.back();
+    todo.pop_back();
+    for_each_rule_call(k, k.find_rule(name)->body, see);
+  }
+  return reached;
+}
+
+/// Rules in whose bodies, calls looked through, an old iname occurs.
+std::set<std::string> rules_affected(const Kernel& k, const InameRewrite& rw) {
+  std::set<std::string> affected;
+  for (const Rule& r : k.rules) {
+    std::set<std::string> vars;
+    collect_vars(r.body, vars);
+    for (const std::string& p : r.params) vars.erase(p);
+    if (any_of(rw.old, vars)) affected.insert(r.name);
+  }
+  for (bool grew = !affected.empty(); grew;) {
+    grew = false;
+    for (const Rule& r : k.rules)
+      if (!affected.contains(r.name))
+        for_each_rule_call(k, r.body, [&](const std::string& n) {
+          if (affected.contains(n)) grew |= affected.insert(r.name).second;
+        });
+  }
+  return affected;
+}
+
+/// `r` with a parameter that a new iname would be mistaken for renamed.
+Rule without_capture(const Kernel& k, const Rule& r, const InameRewrite& rw) {
+  std::map<std::string, std::string> names;
+  Rule out = r;
+  for (std::string& p : out.params)
+    if (contains(rw.fresh, p)) p = names[p] = k.fresh_name(p + "_arg");
+  if (!names.empty()) out.body = rename(r.body, names);
+  return out;
+}
+
+/// { : old = its expression } over parameters.
+Set equations(const InameRewrite& rw) {
+  Set all = universe(rw.fresh);
+  for (const auto& [old, e] : rw.old_in_new) {
+    const std::optional<PwAff> value = to_affine(e, rw.fresh), name = to_affine(var(old), rw.fresh);
+    if (!value || !name) throw InternalError("an iname is replaced by an expression that is not affine");
+    all = isl_set_intersect(all.take(), isl_pw_aff_eq_set(value->copy(), name->copy()));
+  }
+  return all_to_params(all);
+}
+
+Set rewrite_params(const Set& s, const InameRewrite& rw) {
+  if (!any_of(rw.old, [&] {
+        const std::vector<std::string> p = param_names(s);
+        return std::set<std::string>(p.begin(), p.end());
+      }()))
+    return s;
+  const Set with = isl_set_intersect_params(s.copy(), equations(rw).take());
+  return tidy(drop_params(with, rw.old));
+}
+
+/// The home domain of `old`, merged into the loop that exists already: a domain without dimensions is
+/// to be dropped.
+Set merge_home(const Kernel& k, const Set& s, const std::string& old, const std::string& into) {
+  std::vector<std::string> dims = dim_names(s);
+  std::erase(dims, old);
+  if (contains(dims, into)) return tidy(to_dims(s, dims));
+  const Set renamed = dims_to_params(rename_dims(s, {{old, into}}), {into});
+  const Set known = all_to_params(k.home_of(into)->set);
+  return tidy(isl_set_gist_params(renamed.copy(), known.copy()));
+}
+
+/// Who uses an iname: some selected instruction, and one that is not.
+struct Use {
+  bool selected = false;
+  const Instruction* other = nullptr;
+};
+using Uses = std::map<std::string, Use>;
+
+/// Do selected instructions use inames of `d`, whose bounds depend on an old iname?
+bool bounds_selected(const InameRewrite& rw, const Domain& d, const Uses& uses) {
+  bool selected = false;
+  const Instruction* other = nullptr;
+  std::string shared;
+  for (const std::string& i : d.inames()) {
+    const auto it = uses.find(i);
+    if (it == uses.end()) continue;
+    selected |= it->second.selected;
+    if (it->second.other) other = it->second.other, shared = i;
+  }
+  if (selected && other)
+    refuse("shared-bound", other->at,
+           "the bounds of `{}` depend on {}, and instruction `{}`, which is not selected, uses `{}` "
+           "too; duplicate `{}` first",
+           shared, quoted_list(rw.old), other->id, shared, shared);
+  return selected;
+}
+
+/// The domains after the rewrite; `whole` when nobody uses the old inames any more.
+std::vector<Domain> rewrite_domains(const Kernel& k, const InameRewrite& rw,
+                                    const Uses& uses, bool whole) {
+  const Domain* home = k.home_of(rw.old.front());
+  ensure(home != nullptr, "rewrite_inames: the iname has no domain");
+  std::vector<Domain> out;
+  for (const Domain& d : k.domains) {
+    Domain changed = d;
+    const std::vector<std::string> dims = d.inames();
+    if (&d == home) {
+      if (whole && rw.existing) {
+        changed.set = merge_home(k, d.set, rw.old.front(), rw.fresh.front());
+        if (dim_names(changed.set).empty()) continue;
+      } else if (whole) {
+        changed.set = rewrite_inames(d.set, rw);
+      } else if (!rw.existing) {
+        const Set copy = rewrite_inames(d.set, rw);
+        if (dims.size() == rw.old.size()) {
+          out.push_back(d);
+          changed.set = copy;
+        } else {
+          std::vector<std::string> order = dims;
+          auto last = std::find_if(order.rbegin(), order.rend(),
+                                   [&](const auto& n) { return contains(rw.old, n); });
+          order.insert(last.base(), rw.fresh.begin(), rw.fresh.end());
+          changed.set = to_dims(join_by_name(d.set, copy), order);
+        }
+      }
+    } else {
+      const std::vector<std::string> params = d.params();
+      if (any_of(rw.old, {params.begin(), params.end()})) {
+        if (whole || bounds_selected(rw, d, uses)) changed.set = rewrite_params(d.set, rw);
+      }
+    }
+    out.push_back(std::move(changed));
+  }
+  return out;
+}
+
+void rewrite_order(const InameRewrite& rw, bool whole, Kernel& out) {
+  std::vector<std::string>& order = out.loop_order;
+  if (rw.existing) {
+    if (whole) std::erase_if(order, [&](const auto& n) { return contains(rw.old, n); });
+  } else if (whole) {
+    order = rewrite_inames(order, rw);
+  } else {
+    auto last = std::find_if(order.rbegin(), order.rend(),
+                             [&](const auto& n) { return contains(rw.old, n); });
+    order.insert(last.base(), rw.fresh.begin(), rw.fresh.end());
+  }
+  std::vector<std::vector<std::string>> chains;
+  for (const std::vector<std::string>& chain : out.priorities) {
+    std::vector<std::string> changed = rewrite_inames(chain, rw);
+    if (!whole && changed != chain) chains.push_back(chain);
+    std::vector<std::string> distinct;
+    for (std::string& n : changed)
+      if (!contains(distinct, n)) distinct.push_back(std::move(n));
+    if (distinct.size() > 1) chains.push_back(std::move(distinct));
+  }
+  out.priorities = std::move(chains);
+}
+
+}  // namespace
+
+Expr rewrite_inames(const Expr& e, const InameRewrite& rw) { return Rewriter(rw, {})(e); }
+
+std::vector<std::string> rewrite_inames(const std::vector<std::string>& list,
+                                        const InameRewrite& rw) {
+  std::vector<std::string> out;
+  bool placed = false;
+  for (const std::string& n : list) {
+    if (!contains(rw.old, n)) {
+      out.push_back(n);
+    } else if (!placed) {
+      out.insert(out.end(), rw.fresh.begin(), rw.fresh.end());
+      placed = true;
+    }
+  }
+  return out;
+}
+
+Set rewrite_inames(const Set& s, const InameRewrite& rw) {
+  const std::vector<std::string> dims = dim_names(s);
+  if (!any_of(rw.old, {dims.begin(), dims.end()})) return rewrite_params(s, rw);
+  return tidy(to_dims(join_by_name(s, rw.relation), rewrite_inames(dims, rw)));
+}
+
+Set tidy(Set s) {
+  s = isl_set_coalesce(s.take());
+  s = isl_set_remove_redundancies(s.take());
+  const Set hull = isl_set_from_basic_set(isl_set_simple_hull(isl_set_remove_divs(s.copy())));
+  return yes(isl_set_is_equal(hull.get(), s.get())) ? hull : s;
+}
+
+std::vector<std::size_t> users_of(const Kernel& k, const std::string& iname) {
+  std::vector<std::size_t> users;
+  for (std::size_t n = 0; n < k.instructions.size(); ++n)
+    if (all_inames(k, *k.instructions[n]).contains(iname)) users.push_back(n);
+  return users;
+}
+
+Kernel rewrite_inames(const Kernel& k, const InameRewrite& rw, const Match& within) {
+  const std::size_t count = k.instructions.size();
+  std::vector<bool> selected(count), others(count);
+  std::vector<std::set<std::string>> used(count);
+  Uses uses;
+  bool whole = true, some = false;
+  for (std::size_t n = 0; n < count; ++n) {
+    const Instruction& insn = *k.instructions[n];
+    used[n] = all_inames(k, insn);
+    if (any_of(rw.old, used[n])) {
+      selected[n] = within.everything() || within(k, insn);
+      others[n] = !selected[n];
+      some |= selected[n];
+      whole &= selected[n];
+    }
+    for (const std::string& i : used[n]) {
+      Use& use = uses[i];
+      if (selected[n])
+        use.selected = true;
+      else
+        use.other = &insn;
+    }
+  }
+  if (!some && !within.everything())
+    fail("no-match", k.at, "no instruction that `within` selects uses {}", quoted_list(rw.old));
+
+  Kernel out = k;
+  const std::set<std::string> affected = rules_affected(k, rw);
+  std::map<std::string, std::string> copies;
+  if (!whole)
+    for (const std::string& n : rules_reached(k, others))
+      if (affected.contains(n)) copies[n] = {};
+  const std::set<std::string> mine = whole || affected.empty() ? affected : rules_reached(k, selected);
+  std::erase_if(copies, [&](const auto& c) { return !mine.contains(c.first); });
+  std::set<std::string> taken;
+  for (auto& [name, copy] : copies) {
+    for (int n = 0; copy.empty() || taken.contains(copy); ++n)
+      copy = k.fresh_name(name + "_" + std::to_string(n));
+    taken.insert(copy);
+  }
+  const Rewriter rewriter(rw, copies);
+
+  out.domains = rewrite_domains(k, rw, uses, whole);
+  out.rules.clear();
+  for (const Rule& r : k.rules) {
+    const bool shared = copies.contains(r.name);
+    if (!affected.contains(r.name) || (!whole && !mine.contains(r.name))) {
+      out.rules.push_back(r);
+      continue;
+    }
+    if (shared) out.rules.push_back(r);
+    Rule changed = without_capture(k, r, rw);
+    if (shared) changed.name = copies.at(r.name);
+    const std::set<std::string> hidden(changed.params.begin(), changed.params.end());
+    changed.body = rewriter(changed.body, &hidden);
+    out.rules.push_back(std::move(changed));
+  }
+  for (std::size_t n = 0; n < count; ++n) {
+    if (!selected[n]) continue;
+    out.instructions[n] = edit(k.instructions[n], [&](Instruction& i) {
+      for (Expr& e : i.lhs) e = rewriter(e);
+      i.rhs = rewriter(i.rhs);
+      for (Expr& e : i.predicates) e = rewriter(e);
+      if (any_of(rw.old, i.inames)) {
+        for (const std::string& o : rw.old) i.inames.erase(o);
+        i.inames.insert(rw.fresh.begin(), rw.fresh.end());
+      }
+      compose_origin(i, rw.old_in_new, used[n]);
+    });
+  }
+  rewrite_order(rw, whole, out);
+  if (whole)
+    for (const std::string& o : rw.old) {
+      out.iname_tags.erase(o);
+      out.slabs.erase(o);
+    }
+  return out;
+}
+
+namespace {
+
+void check_reductions(const Expr& e, const std::vector<std::string>& inames,
+                      const std::string& doing) {
+  if (!e) return;
+  walk(e, [&](const Expr& x) {
+    const Reduce* r = x.as<Reduce>();
+    if (!r) return true;
+    std::vector<std::string> in, out;
+    for (const std::string& i : inames) (contains(r->inames, i) ? in : out).push_back(i);
+    if (!in.empty() && !out.empty())
+      refuse("partial-reduction", x.at(), "{}: the reduction `{}` is over {} but not over {}",
+             doing, to_string(x), quoted_list(in), quoted_list(out));
+    return true;
+  });
+}
+
+}  // namespace
+
+void require_all_or_none(const Kernel& k, const std::vector<std::string>& inames,
+                         const Match& within, const std::string& doing) {
+  for (const InsnPtr& insn : k.instructions) {
+    if (!within.everything() && !within(k, *insn)) continue;
+    for_each_expr(*insn, [&](const Expr& e) { check_reductions(e, inames, doing); });
+    std::vector<std::string> in, out;
+    for (const std::string& i : inames) (insn->inames.contains(i) ? in : out).push_back(i);
+    if (!in.empty() && !out.empty())
+      refuse("some-not-all", insn->at, "{}: instruction `{}` is inside the loop over {} but not {}",
+             doing, insn->id, quoted_list(in), quoted_list(out));
+  }
+  for (const Rule& r : k.rules) check_reductions(r.body, inames, doing);
+}
+
+}  // namespace moonloop

@@ -1,0 +1,364 @@
+#include "core/kernel.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/domain.h"
+
+namespace moonloop {
+
+// ---- Loops.
+
+std::vector<std::string> Domain::inames() const { return dim_names(set); }
+
+std::vector<std::string> Domain::params() const {
+  std::vector<std::string> out;
+  const std::vector<std::string> names = param_names(set);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (yes(isl_set_involves_dims(set.get(), isl_dim_param, static_cast<unsigned>(i), 1)))
+      out.push_back(names[i]);
+  return out;
+}
+
+std::optional<InameTag> parse_iname_tag(std::string_view text) {
+  struct Row {
+    std::string_view text;
+    TagKind kind;
+  };
+  static constexpr Row kPlain[] = {
+      {"for", TagKind::Ord},        {"ord", TagKind::Ord},          {"unr", TagKind::Unroll},
+      {"unroll", TagKind::Unroll},  {"unr_hint", TagKind::UnrollHint}, {"par", TagKind::Par},
+      {"simd", TagKind::Simd},      {"l.auto", TagKind::LocalAuto}, {"ilp", TagKind::Ilp},
+      {"ilp.unr", TagKind::Ilp},    {"ilp.seq", TagKind::Ilp},      {"vec", TagKind::Vec}};
+  for (const Row& r : kPlain)
+    if (text == r.text) return InameTag{r.kind, -1, std::string(text), {}};
+  static constexpr Row kNumbered[] = {
+      {"g.", TagKind::Group}, {"l.", TagKind::Local}, {"unr_hint.", TagKind::UnrollHint}};
+  for (const Row& r : kNumbered) {
+    if (!text.starts_with(r.text)) continue;
+    const std::string_view digits = text.substr(r.text.size());
+    int n = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
+    if (error != std::errc() || end != digits.data() + digits.size() || n < 0) return std::nullopt;
+    if (r.kind == TagKind::UnrollHint && n == 0) return std::nullopt;
+    return InameTag{r.kind, n, std::string(text), {}};
+  }
+  return std::nullopt;
+}
+
+// ---- Look-ups.
+
+namespace {
+
+template <class List>
+auto find_named(List& list, std::string_view name) -> decltype(list.data()) {
+  for (auto& x : list)
+    if (x.name == name) return &x;
+  return nullptr;
+}
+
+}  // namespace
+
+const Argument* Kernel::find_arg(std::string_view n) const { return find_named(args, n); }
+const Rule* Kernel::find_rule(std::string_view n) const { return find_named(rules, n); }
+
+const Temporary* Kernel::find_temporary(std::string_view n) const {
+  const auto it = temporaries.find(std::string(n));
+  return it == temporaries.end() ? nullptr : &it->second;
+}
+
+const Instruction* Kernel::find_insn(std::string_view id) const {
+  for (const InsnPtr& i : instructions)
+    if (i->id == id) return i.get();
+  return nullptr;
+}
+
+const Domain* Kernel::home_of(std::string_view iname) const {
+  const std::string name(iname);
+  for (const Domain& d : domains)
+    if (isl_set_find_dim_by_name(d.set.get(), isl_dim_set, name.c_str()) >= 0) return &d;
+  return nullptr;
+}
+
+const InameTag* Kernel::tag(std::string_view iname) const {
+  const auto it = iname_tags.find(std::string(iname));
+  return it == iname_tags.end() ? nullptr : &it->second;
+}
+
+std::vector<std::string> Kernel::inames() const {
+  std::vector<std::string> out;
+  for (const Domain& d : domains)
+    for (std::string& n : d.inames()) out.push_back(std::move(n));
+  return out;
+}
+
+std::vector<std::string> Kernel::instruction_ids() const {
+  std::vector<std::string> out;
+  out.reserve(instructions.size());
+  for (const InsnPtr& i : instructions) out.push_back(i->id);
+  return out;
+}
+
+std::set<std::string> Kernel::all_names() const {
+  std::set<std::string> out;
+  const auto add_set = [&](const Set& s) {
+    for (std::string& n : dim_names(s)) out.insert(std::move(n));
+    for (std::string& n : param_names(s)) out.insert(std::move(n));
+  };
+  for (const Domain& d : domains) add_set(d.set);
+  if (assumptions) add_set(assumptions);
+  for (const Argument& a : args) out.insert(a.name);
+  for (const auto& [name, t] : temporaries) {
+    out.insert(name);
+    if (!t.base_storage.empty()) out.insert(t.base_storage);
+  }
+  for (const Rule& r : rules) {  // a parameter hides an outer name inside its rule
+    out.insert(r.name);
+    out.insert(r.params.begin(), r.params.end());
+  }
+  return out;
+}
+
+namespace {
+
+std::string fresh(const std::string& base, const std::set<std::string>& taken) {
+  if (!taken.count(base)) return base;
+  for (int i = 0;; ++i) {
+    std::string name = base + "_" + std::to_string(i);
+    if (!taken.count(name)) return name;
+  }
+}
+
+}  // namespace
+
+std::string Kernel::fresh_name(const std::string& base) const { return fresh(base, all_names()); }
+
+std::string Kernel::fresh_id(const std::string& base) const {
+  std::set<std::string> ids;
+  for (const InsnPtr& i : instructions) ids.insert(i->id);
+  return fresh(base, ids);
+}
+
+// ---- Reads and writes.
+
+namespace {
+
+/// Collects names from an expression and from the rules that it calls, at any depth. A rule's
+/// parameters do not count.
+class RuleWalk {
+ public:
+  explicit RuleWalk(const Kernel& k) : k_(k) {}
+
+  void reads(const Expr& e, const std::vector<std::string>& hidden, std::set<std::string>& out) {
+    std::set<std::string> own;
+    collect_reads(e, own);
+    for (const std::string& n : hidden) own.erase(n);
+    out.merge(own);
+    for_each_rule(e, [&](const Rule& r, const Call&) {
+      if (seen_.insert(r.name).second) reads(r.body, r.params, out);
+    });
+  }
+
+  /// `names`: the parameters of the rule that `e` is the body of, with the variables they stand for;
+  /// the empty name where an argument is no variable.
+  void bound(const Expr& e, const std::map<std::string, std::string>& names,
+             std::set<std::string>& out) {
+    const auto outside = [&](const std::string& n) {
+      const auto it = names.find(n);
+      return it == names.end() ? n : it->second;
+    };
+    for (const std::string& n : moonloop::reduction_inames(e))
+      if (std::string o = outside(n); !o.empty()) out.insert(std::move(o));
+    for_each_rule(e, [&](const Rule& r, const Call& c) {
+      if (std::find(stack_.begin(), stack_.end(), r.name) != stack_.end())
+        fail("recursive-rule", r.at, "rule `{}` calls itself", r.name);
+      std::map<std::string, std::string> inner;
+      for (std::size_t i = 0; i < r.params.size(); ++i) {
+        const Var* v = i < c.args.size() ? c.args[i].as<Var>() : nullptr;
+        inner[r.params[i]] = v ? outside(v->name) : "";
+      }
+      stack_.push_back(r.name);
+      bound(r.body, inner, out);
+      stack_.pop_back();
+    });
+  }
+
+ private:
+  template <class F>
+  void for_each_rule(const Expr& e, F f) {
+    if (k_.rules.empty()) return;
+    walk(e, [&](const Expr& x) {
+      if (const auto* c = x.as<Call>())
+        if (const Rule* r = k_.find_rule(c->name)) f(*r, *c);
+      return true;
+    });
+  }
+
+  const Kernel& k_;
+  std::set<std::string> seen_;
+  std::vector<std::string> stack_;
+};
+
+}  // namespace
+
+std::set<std::string> reduction_inames(const Kernel& k, const Expr& e) {
+  std::set<std::string> out;
+  RuleWalk(k).bound(e, {}, out);
+  return out;
+}
+
+std::set<std::string> all_inames(const Kernel& k, const Instruction& insn) {
+  std::set<std::string> out = insn.inames;
+  const auto add = [&](const Expr& e) {
+    if (!e) return;
+    for (const std::string& n : reduction_inames(k, e)) out.insert(n);
+  };
+  add(insn.rhs);
+  for (const Expr& l : insn.lhs) add(l);
+  for (const Expr& p : insn.predicates) add(p);
+  return out;
+}
+
+const std::string& written_name(const Expr& lhs) {
+  if (const auto* v = lhs.as<Var>()) return v->name;
+  if (const auto* l = lhs.as<Load>()) return l->array;
+  if (const auto* f = lhs.as<Field>()) return written_name(f->base);
+  if (const auto* s = lhs.as<SubArray>()) return written_name(s->load);
+  throw InternalError("not an assignee: " + to_string(lhs));
+}
+
+std::set<std::string> writes(const Instruction& insn) {
+  std::set<std::string> out;
+  for (const Expr& l : insn.lhs) out.insert(written_name(l));
+  return out;
+}
+
+namespace {
+
+/// The subscripts of an assignee.
+void subscripts(const Expr& lhs, Exprs& out) {
+  if (const auto* l = lhs.as<Load>()) out.insert(out.end(), l->index.begin(), l->index.end());
+  if (const auto* f = lhs.as<Field>()) subscripts(f->base, out);
+  if (const auto* s = lhs.as<SubArray>()) subscripts(s->load, out);
+}
+
+}  // namespace
+
+std::set<std::string> reads(const Kernel& k, const Instruction& insn) {
+  std::set<std::string> out;
+  RuleWalk walk(k);
+  Exprs all;
+  for (const Expr& l : insn.lhs) subscripts(l, all);
+  if (insn.rhs) all.push_back(insn.rhs);
+  all.insert(all.end(), insn.predicates.begin(), insn.predicates.end());
+  for (const Expr& e : all) walk.reads(e, {}, out);
+  return out;
+}
+
+// ---- Rules.
+
+Expr apply_rule(const Rule& rule, const Exprs& args) {
+  if (args.size() != rule.params.size())
+    fail("wrong-arg-count", rule.at, "rule `{}` takes {} argument{}, got {}", rule.name,
+         rule.params.size(), rule.params.size() == 1 ? "" : "s", args.size());
+  if (args.empty()) return rule.body;
+  std::map<std::string, Expr> by;
+  for (std::size_t i = 0; i < args.size(); ++i) by.emplace(rule.params[i], args[i]);
+  // Parameters that stand where only a name can: as an array, or bound by a reduction.
+  std::map<std::string, std::string> arrays;
+  walk(rule.body, [&](const Expr& x) {
+    std::vector<std::string> names;
+    if (const auto* l = x.as<Load>()) names = {l->array};
+    if (const auto* r = x.as<Reduce>()) names = r->inames;
+    if (const auto* s = x.as<SubArray>()) names = s->inames;
+    for (const std::string& n : names) {
+      const auto it = by.find(n);
+      if (it == by.end()) continue;
+      const auto* v = it->second.as<Var>();
+      if (!v)
+        fail("bad-rule-argument", it->second.at(),
+             "rule `{}` uses its parameter `{}` as a name, so that `{}` cannot stand for it",
+             rule.name, n, to_string(it->second));
+      if (x.as<Load>()) arrays[n] = v->name;
+    }
+    return true;
+  });
+  if (arrays.empty()) return substitute(rule.body, by);
+  const Expr named = rewrite(rule.body, [&](const Expr& x) {
+    const auto* l = x.as<Load>();
+    const auto it = l ? arrays.find(l->array) : arrays.end();
+    if (it == arrays.end()) return x;
+    Load copy = *l;
+    copy.array = it->second;
+    return Expr(std::move(copy), x.at());
+  });
+  return substitute(named, by);
+}
+
+namespace {
+
+Expr expand(const Kernel& k, const Expr& e, std::vector<std::string>& stack) {
+  const Expr inner =
+      map_children(e, [&](const Expr& c) { return expand(k, c, stack); });
+  const auto* c = inner.as<Call>();
+  const Rule* r = c ? k.find_rule(c->name) : nullptr;
+  if (!r) return inner;
+  if (std::find(stack.begin(), stack.end(), r->name) != stack.end()) {
+    stack.push_back(r->name);
+    fail("recursive-rule", r->at, "rule `{}` calls itself ({})", r->name, fmt::join(stack, " -> "));
+  }
+  if (c->args.size() != r->params.size())
+    fail("wrong-arg-count", e.at(), "rule `{}` takes {} argument{}, got {}", r->name,
+         r->params.size(), r->params.size() == 1 ? "" : "s", c->args.size());
+  stack.push_back(r->name);
+  // The body first, so that the arguments, expanded already, are not gone through again.
+  Rule expanded = *r;
+  expanded.body = expand(k, r->body, stack);
+  stack.pop_back();
+  return apply_rule(expanded, c->args);
+}
+
+}  // namespace
+
+Expr expand_rules(const Kernel& k, const Expr& e) {
+  if (k.rules.empty()) return e;
+  std::vector<std::string> stack;
+  return expand(k, e, stack);
+}
+
+Kernel expand_all_rules(const Kernel& k) {
+  if (k.rules.empty()) return k;
+  Kernel out = map_expressions(
+      k, [&](const Instruction&, const Expr& e) { return expand_rules(k, e); });
+  out.rules.clear();
+  return out;
+}
+
+Kernel map_expressions(const Kernel& k, const std::function<Expr(const Instruction&, const Expr&)>& f,
+                       bool rules_too) {
+  Kernel out = k;
+  for (InsnPtr& insn : out.instructions) {
+    bool changed = false;
+    const auto map = [&](const Expr& e) {
+      if (!e) return e;
+      Expr y = f(*insn, e);
+      changed |= !y.same_as(e);
+      return y;
+    };
+    Exprs lhs, predicates;
+    for (const Expr& l : insn->lhs) lhs.push_back(map(l));
+    Expr rhs = map(insn->rhs);
+    for (const Expr& p : insn->predicates) predicates.push_back(map(p));
+    if (!changed) continue;
+    insn = edit(insn, [&](Instruction& i) {
+      i.lhs = std::move(lhs);
+      i.rhs = std::move(rhs);
+      i.predicates = std::move(predicates);
+    });
+  }
+  if (rules_too)
+    for (Rule& r : out.rules) r.body = f(Instruction{}, r.body);
+  return out;
+}
+
+}  // namespace moonloop

@@ -1,0 +1,100 @@
+#include "core/lookup.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/reference.h"
+
+namespace moonloop {
+namespace {
+
+bool is_identifier(const std::string& s) {
+  const auto word = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
+  return !s.empty() && !std::isdigit(static_cast<unsigned char>(s[0])) &&
+         std::all_of(s.begin(), s.end(), word);
+}
+
+/// "it has `i`, `j`", with the first ten of a long list.
+std::string it_has(const std::vector<std::string>& names) {
+  if (names.empty()) return "it has none";
+  constexpr std::size_t kMost = 10;
+  if (names.size() <= kMost) return "it has " + quoted_list(names);
+  return fmt::format("it has {} and {} more", quoted_list({names.begin(), names.begin() + kMost}),
+                     names.size() - kMost);
+}
+
+bool has_wildcard(const std::string& s) { return s.find_first_of("*?[") != std::string::npos; }
+
+}  // namespace
+
+void require_iname(const Kernel& k, const std::string& name) {
+  if (!k.has_iname(name))
+    fail("unknown-iname", k.at, "no iname `{}` in kernel `{}`; {}", name, k.name,
+         it_has(k.inames()));
+}
+
+void require_arg(const Kernel& k, const std::string& name) {
+  if (k.find_arg(name)) return;
+  std::vector<std::string> names;
+  for (const Argument& a : k.args) names.push_back(a.name);
+  fail("unknown-argument", k.at, "no argument `{}` in kernel `{}`; {}", name, k.name,
+       it_has(names));
+}
+
+void require_insn(const Kernel& k, const std::string& id) {
+  if (!k.find_insn(id))
+    fail("unknown-instruction", k.at, "no instruction `{}` in kernel `{}`; {}", id, k.name,
+         it_has(k.instruction_ids()));
+}
+
+void require_new_name(const Kernel& k, const std::string& name) {
+  if (!is_identifier(name))
+    fail("bad-name", k.at, "`{}` is no name: names are letters, digits and `_`", name);
+  if (k.all_names().contains(name))
+    fail("name-taken", k.at, "the name `{}` is in use in kernel `{}`", name, k.name);
+}
+
+std::vector<std::size_t> matching(const Kernel& k, const Match& match) {
+  std::vector<std::size_t> found;
+  for (std::size_t n = 0; n < k.instructions.size(); ++n)
+    if (match.everything() || match(k, *k.instructions[n])) found.push_back(n);
+  return found;
+}
+
+std::vector<std::size_t> some_matching(const Kernel& k, const Match& match,
+                                       const std::string& what) {
+  std::vector<std::size_t> found = matching(k, match);
+  if (found.empty())
+    fail("no-match", k.at, "{} in kernel `{}`; {}", what, k.name, it_has(k.instruction_ids()));
+  return found;
+}
+
+std::vector<std::string> inames_like(const Kernel& k, const std::vector<std::string>& patterns,
+                                     bool may_be_missing) {
+  const std::vector<std::string> all = k.inames();
+  std::set<std::string> found;
+  for (const std::string& p : patterns) {
+    if (!has_wildcard(p)) {
+      if (!may_be_missing) require_iname(k, p);
+      if (k.has_iname(p)) found.insert(p);
+      continue;
+    }
+    bool any = false;
+    for (const std::string& i : all)
+      if (glob_match(p, i)) found.insert(i), any = true;
+    if (!any && !may_be_missing)
+      fail("no-match", k.at, "no iname of kernel `{}` matches `{}`; {}", k.name, p, it_has(all));
+  }
+  std::vector<std::string> ordered;
+  for (const std::string& i : all)
+    if (found.contains(i)) ordered.push_back(i);
+  return ordered;
+}
+
+Kernel reordered(const Kernel& before, Kernel after) {
+  Kernel out = keep_reference(before, std::move(after));
+  check_legal(out);
+  return out;
+}
+
+}  // namespace moonloop

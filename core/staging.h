@@ -1,0 +1,81 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/footprint.h"
+#include "core/kernel.h"
+#include "core/match.h"
+#include "core/reference.h"
+
+/// Staging values in a temporary: what precompute, add_prefetch and buffer_array share beside
+/// footprints. A staging instruction runs ahead of (or after) the instructions it serves and is
+/// proved by its stand-ins (core/reference.h).
+namespace moonloop {
+
+/// The calls of one substitution rule that a transform acts on, wherever they stand: in assignees,
+/// right sides, predicates, and inside other rules that those call.
+class RuleCalls {
+ public:
+  /// `tag`: only calls with it; empty for all. `within` may name the levels around a call, or begin
+  /// with the call itself.
+  RuleCalls(const Kernel& k, std::string rule, std::string tag, Match within);
+  /// Gives each selected call to `f`, with its arguments in terms of the instruction, and replaces
+  /// it by the result. A call of another rule is expanded where something inside of it was replaced.
+  using Visit = std::function<std::optional<Expr>(const Expr& call, const Exprs& args, const Place&)>;
+  InsnPtr rewrite(const InsnPtr& insn, const Visit& f) const;
+
+ private:
+  std::optional<Expr> at_node(const Instruction& insn, const Stack& stack, const Expr& e,
+                              const Place& at, const Visit& f) const;
+  const Kernel& k_;
+  std::string rule_, tag_;
+  Match within_;
+  std::set<std::string> reaching_;  // rules that call it, directly or not
+};
+
+/// `k` without those of its rules that `before` still used and `k` no longer does.
+Kernel drop_unused_rules(const Kernel& before, Kernel k);
+
+/// `base`, or `base_0`, … whichever is not in `taken`; it is then.
+std::string take_name(std::set<std::string>& taken, const std::string& base);
+
+/// Loops tagged `g.N` or `par` (and `l.N` when `local_too`) that are around every place: each of
+/// their iterations stages its own copy.
+std::set<std::string> common_parallel(const Kernel& k, const std::vector<Place>& places,
+                                      bool local_too);
+bool under_local(const Kernel& k, const Place& at);     // some iname around it is tagged `l.N`
+bool under_hardware(const Kernel& k, const Place& at);  // … or `g.N`
+
+/// The tag of new staging inames: `given` (`for` and the empty text are none), else `l.auto` where
+/// work-items share the loop, else none. Fails `bad-tag`.
+std::optional<InameTag> staging_tag(const std::optional<std::string>& given, AddressSpace space,
+                                    bool local, const Span& at);
+/// `private`, `local`, `global`, `auto`; fails `bad-address-space`.
+AddressSpace parse_address_space(const std::string& text, const Span& at);
+std::string to_string(AddressSpace s);
+
+/// { [stage's inames] -> [place's inames] }: instance `y` of a staging instruction with the inames
+/// `stage` is related to the instance `x` of `at` where the inames `shared` agree and, for each pair,
+/// the first expression (over `stage`) at `y` equals the second (over the place's inames) at `x`.
+/// Pairs that are not quasi-affine do not restrict. `k` holds all inames.
+Map stage_relation(const Kernel& k, const std::set<std::string>& stage,
+                   const std::vector<std::string>& shared, const Place& at,
+                   const std::vector<std::pair<Expr, Expr>>& equal);
+
+/// What `insn` reads or writes of `names`, rules expanded, as accesses.
+std::vector<Access> accesses_to(const Kernel& k, const Instruction& insn, bool write,
+                                const std::set<std::string>& skip);
+
+/// Proves `after` by its stand-ins, makes it its own reference and checks it.
+Kernel staged(const Kernel& before, Kernel after, const std::vector<StandIn>& all);
+
+/// Sets of loops that a staging instruction may be placed in, the best first: `needed`; all loops
+/// around the first use down to the innermost needed one; all loops outside those in `sweep` as well.
+/// `use` is an index into `k.instructions`.
+std::vector<std::set<std::string>> staging_nests(const Kernel& k, std::size_t use,
+                                                 const std::set<std::string>& needed,
+                                                 const std::vector<std::string>& sweep);
+
+}  // namespace moonloop

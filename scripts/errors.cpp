@@ -1,0 +1,208 @@
+#include <cctype>
+
+#include "scripts/state.h"
+
+namespace moonloop::lua {
+namespace {
+
+constexpr const char* kType = "moonloop.error";
+constexpr int kMostCallers = 5;
+
+/// The text of a diagnostic as one line.
+std::string message(const ErrorBox& box) {
+  std::string out;
+  for (const Diagnostic& d : box.all) {
+    if (!out.empty()) out += "\n";
+    out += d.text;
+    if (!d.hint.empty()) out += "; " + d.hint;
+  }
+  return out;
+}
+
+bool same_line(const Span& a, const Span& b) { return a.source == b.source && a.line == b.line; }
+
+/// Notes for the Lua functions that called the one at `from`.
+void add_callers(lua_State* L, const Span& from, Diagnostic& d) {
+  lua_Debug ar;
+  const State& state = State::of(L);
+  bool seen = false;
+  int added = 0;
+  Span last = from;
+  for (int level = 0; added < kMostCallers && lua_getstack(L, level, &ar); ++level) {
+    lua_getinfo(L, "Sl", &ar);
+    const Source* source = ar.currentline > 0 ? state.find_chunk(ar.source) : nullptr;
+    if (!source) continue;
+    const Span at = line_span(source, ar.currentline);
+    if (same_line(at, from)) seen = true;
+    if (!seen || same_line(at, last)) continue;
+    d.notes.push_back({at, "called from here"});
+    last = at;
+    ++added;
+  }
+}
+
+struct Placed {
+  Span at;
+  std::string text;
+};
+
+/// Takes the `file:line: ` off a Lua message.
+Placed split_place(const State& state, const std::string& text) {
+  for (std::size_t colon = text.find(':'); colon != std::string::npos;
+       colon = text.find(':', colon + 1)) {
+    std::size_t end = colon + 1;
+    while (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end]))) ++end;
+    if (end == colon + 1 || end - colon > 9 || text.compare(end, 2, ": ") != 0) continue;
+    const Source* source = state.find_chunk(text.substr(0, colon));
+    if (!source) continue;
+    return {line_span(source, std::stoi(text.substr(colon + 1, end - colon - 1))),
+            text.substr(end + 2)};
+  }
+  return {{}, text};
+}
+
+Diagnostic from_string(const State& state, const std::string& text) {
+  Placed placed = split_place(state, text);
+  const bool argument = placed.text.rfind("bad argument #", 0) == 0;
+  return {argument ? "bad-argument" : "script-error", placed.text, {placed.at, {}}, {}, {}};
+}
+
+int error_tostring(lua_State* L, State&) {
+  const ErrorBox& box = *to_error(L, 1);
+  std::string out = message(box);
+  Span at;  // the innermost place in the script
+  const Diagnostic& d = box.all.front();
+  if (d.where.at && State::of(L).find_chunk("@" + d.where.at.source->name)) at = d.where.at;
+  for (const Label& note : d.notes)
+    if (!at && note.at && State::of(L).find_chunk("@" + note.at.source->name)) at = note.at;
+  if (at) out = at.source->name + ":" + std::to_string(at.line) + ": " + out;
+  push_string(L, out);
+  return 1;
+}
+
+int error_index(lua_State* L, State&) {
+  const ErrorBox& box = *to_error(L, 1);
+  const Diagnostic& d = box.all.front();
+  const std::string_view key = luaL_checkstring(L, 2);
+  if (key == "code") {
+    push_string(L, d.code);
+  } else if (key == "message") {
+    push_string(L, d.text);
+  } else if (key == "hint") {
+    push_string(L, d.hint);
+  } else if (key == "refused") {
+    lua_pushboolean(L, box.refused);
+  } else if (key == "notes") {
+    std::vector<std::string> notes;
+    for (const Label& n : d.notes) notes.push_back(n.at ? n.at.str() + ": " + n.text : n.text);
+    push_strings(L, notes);
+  } else if (key == "file" || key == "line") {
+    if (!d.where.at) lua_pushnil(L);
+    else if (key == "line") lua_pushinteger(L, d.where.at.line);
+    else push_string(L, d.where.at.source->name);
+  } else {
+    lua_pushnil(L);
+  }
+  return 1;
+}
+
+int error_gc(lua_State* L) {
+  static_cast<ErrorBox*>(lua_touserdata(L, 1))->~ErrorBox();
+  return 0;
+}
+
+void push_box(lua_State* L, ErrorBox box) {
+  void* memory = lua_newuserdatauv(L, sizeof(ErrorBox), 0);
+  new (memory) ErrorBox(std::move(box));
+  luaL_setmetatable(L, kType);
+}
+
+}  // namespace
+
+Span line_span(const Source* source, int number, const std::string& focus) {
+  const std::string_view line = source->line(number);
+  const auto first = line.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {source, number, 1, 1};
+  if (const auto at = focus.empty() ? std::string_view::npos : line.find(focus);
+      at != std::string_view::npos && line.find(focus, at + 1) == std::string_view::npos)
+    return {source, number, static_cast<int>(at) + 1, static_cast<int>(focus.size())};
+  const auto last = line.find_last_not_of(" \t");
+  return {source, number, static_cast<int>(first) + 1, static_cast<int>(last - first) + 1};
+}
+
+Span where(lua_State* L, int level, const std::string& focus) {
+  lua_Debug ar;
+  for (; lua_getstack(L, level, &ar); ++level) {
+    lua_getinfo(L, "Sl", &ar);
+    if (ar.currentline <= 0) continue;
+    if (const Source* source = State::of(L).find_chunk(ar.source))
+      return line_span(source, ar.currentline, focus);
+  }
+  return {};
+}
+
+void push_error(lua_State* L, ErrorBox box, const std::string& focus) {
+  const Span at = where(L, 0, focus);
+  if (at && !box.all.empty()) {
+    Diagnostic& d = box.all.front();
+    if (!d.where.at) {
+      d.where.at = at;
+    } else if (!same_line(d.where.at, at)) {
+      d.notes.push_back({at, fmt::format("in script at {}:{}", at.source->name, at.line)});
+    }
+    add_callers(L, at, d);
+  }
+  push_box(L, std::move(box));
+}
+
+ErrorBox* to_error(lua_State* L, int index) {
+  return static_cast<ErrorBox*>(luaL_testudata(L, index, kType));
+}
+
+void raise(lua_State* L, const std::string& code, const std::string& text) {
+  push_error(L, {{{code, text, {}, {}, {}}}, false, false});
+  lua_error(L);
+  throw InternalError("lua_error returned");
+}
+
+std::vector<Diagnostic> diagnostics_of(lua_State* L, State& state, int status) {
+  if (const ErrorBox* box = to_error(L, -1)) return box->all;
+  std::size_t size = 0;
+  const char* text = luaL_tolstring(L, -1, &size);
+  const std::string copy(text, size);
+  lua_pop(L, 1);
+  if (status == LUA_ERRMEM) return {{"script-memory", copy, {}, {}, {}}};
+  return {from_string(state, copy)};
+}
+
+int message_handler(lua_State* L) {
+  if (to_error(L, 1)) return 1;
+  std::string text;
+  if (lua_type(L, 1) == LUA_TSTRING || luaL_getmetafield(L, 1, "__tostring") != LUA_TNIL) {
+    std::size_t size = 0;
+    const char* s = luaL_tolstring(L, 1, &size);
+    text.assign(s, size);
+  } else {
+    text = fmt::format("the script raised a {} value as its error", luaL_typename(L, 1));
+  }
+  Diagnostic d = from_string(State::of(L), text);
+  if (!d.where.at) d.where.at = where(L, 1);
+  if (d.where.at) add_callers(L, d.where.at, d);
+  push_box(L, {{std::move(d)}, false, false});
+  return 1;
+}
+
+void install_error_type(lua_State* L) {
+  luaL_newmetatable(L, kType);
+  lua_pushcfunction(L, error_gc);
+  lua_setfield(L, -2, "__gc");
+  lua_pushcfunction(L, guarded<error_tostring>);
+  lua_setfield(L, -2, "__tostring");
+  lua_pushcfunction(L, guarded<error_index>);
+  lua_setfield(L, -2, "__index");
+  lua_pushliteral(L, "error");
+  lua_setfield(L, -2, "__metatable");
+  lua_pop(L, 1);
+}
+
+}  // namespace moonloop::lua

@@ -1,0 +1,48 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/kernel.h"
+
+/// Lua scripts: what transforms kernels, and what makes them.
+///
+/// Input: a script's text and kernels. Output: kernels. Entry points: the two functions below. An
+/// error of the script, also one that a transform raises, is thrown as Error with the script's file
+/// and line; where to start reading: state.h, then module.cpp.
+namespace moonloop {
+
+/// One transform that a script called. `refusal` is null when it was done.
+struct StepReport {
+  const Kernel& before;
+  const Step& step;
+  const Diagnostic* refusal = nullptr;
+};
+
+struct ScriptOptions {
+  bool trust = false;  // neither sandbox nor limits
+  std::vector<std::pair<std::string, std::string>> settings = {};  // lp.args
+  std::size_t memory = std::size_t{1} << 30;       // bytes, Lua's and the kernels' together
+  std::int64_t instructions = 2'000'000'000;       // of the virtual machine
+  int stuck_seconds = 10;  // CPU time that one library function may take; 0 is no limit
+  std::string directory = {};  // of `lp.load` and `require`; empty: the script's own
+  std::function<void(const StepReport&)> on_step = {};
+};
+
+/// Runs `script` with each kernel as a global under its own name; what these globals hold at the end is
+/// the result, in the same order. `code`, when given, is run in place of the source's text: a part
+/// of a file (a comment block) with its lines where they are in the file. Fails `not-a-kernel`,
+/// `script-syntax`, `script-error`, `script-memory`, `script-limit`, and what transforms fail with.
+std::vector<Kernel> run_transform_script(const Source* script, const std::vector<Kernel>& kernels,
+                                         const ScriptOptions& options, const char* code = nullptr);
+
+/// Runs a script that makes its own kernels: those that it returns (a kernel, or a table of them: the
+/// array part, then by name), else those that globals hold at the end, in the order of the globals'
+/// names, each kernel once. Fails `no-kernel` when there are none.
+std::vector<Kernel> run_kernel_script(const Source* script, const ScriptOptions& options);
+
+/// The Lua script that replays the transforms of `k`, claims listed as comments.
+std::string replay_script(const Kernel& k);
+
+}  // namespace moonloop

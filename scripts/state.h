@@ -1,0 +1,147 @@
+#pragma once
+#include <lua.hpp>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/kernel.h"
+#include "scripts/script.h"
+
+/// One Lua state with its limits, and what the bindings share. Lua is the C++ build: its errors
+/// unwind C++ frames, so objects may live across calls that raise them.
+namespace moonloop::lua {
+
+/// What a Lua error object of ours holds.
+struct ErrorBox {
+  std::vector<Diagnostic> all;
+  bool refused = false;  // a transform refused: `lp.attempt` returns it
+  bool fatal = false;    // a limit: nothing catches it
+};
+
+class State {
+ public:
+  explicit State(const ScriptOptions& options, std::string directory);
+  ~State();
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  /// The state that owns `L`, which may be a coroutine.
+  static State& of(lua_State* L) { return **static_cast<State**>(lua_getextraspace(L)); }
+
+  /// Calls `f(L)` in protected mode; what goes wrong is thrown as Error.
+  template <class F>
+  void protect(F f) {
+    protect_raw([](lua_State* L, void* p) { (*static_cast<F*>(p))(L); }, &f);
+  }
+  /// Compiles and runs a chunk with the limits on; its results are on the stack.
+  void run_chunk(lua_State* L, const Source* source, std::string_view code);
+
+  lua_State* main() const { return L_; }
+  const ScriptOptions& options() const { return options_; }
+  const std::string& directory() const { return directory_; }
+
+  /// Makes errors in a chunk of this name point into `source`.
+  void add_chunk(const Source* source);
+  const Source* find_chunk(const std::string& name) const;
+
+  /// Counts `bytes` that a kernel object holds outside of Lua's heap; false when that is too many.
+  bool charge(std::size_t bytes);
+  void release(std::size_t bytes) { kernels_ -= bytes; }
+  /// Counts `n` instructions of the virtual machine; raises `script-limit` when they are too many.
+  void spend(lua_State* L, std::int64_t n);
+
+  /// Marks the time of a transform, which may take as long as it needs.
+  class Pause {
+   public:
+    explicit Pause(State& s) : s_(s) { ++s_.paused_; }
+    ~Pause() { --s_.paused_, ++s_.beats_; }
+
+   private:
+    State& s_;
+  };
+
+ private:
+  void protect_raw(void (*f)(lua_State*, void*), void* data);
+  [[noreturn]] void throw_top(int status);
+  static void* allocate(void* state, void* block, std::size_t old_size, std::size_t new_size);
+  static void count_hook(lua_State* L, lua_Debug* ar);
+  friend void on_tick(int);
+
+  lua_State* L_ = nullptr;
+  ScriptOptions options_;
+  std::string directory_;
+  std::map<std::string, const Source*> chunks_;
+  std::size_t used_ = 0, kernels_ = 0;
+  std::int64_t spent_ = 0;
+  bool exhausted_ = false;
+  Span memory_at_;
+  volatile int paused_ = 0;
+  volatile std::int64_t beats_ = 0;  // goes up while the script makes progress
+  std::int64_t last_beats_ = -1;
+  int stuck_ticks_ = 0;
+};
+
+// ---- errors.cpp ---------------------------------------------------------------------------------
+
+/// The line of the innermost Lua function, from `level` on; the word `focus` in it if it stands there
+/// once, else all of it. Empty when there is none.
+Span where(lua_State* L, int level = 0, const std::string& focus = {});
+/// The line `number` of `source` without its indentation.
+Span line_span(const Source* source, int number, const std::string& focus = {});
+/// Pushes an error object with the script's places added: `focus` is the function that failed.
+void push_error(lua_State* L, ErrorBox box, const std::string& focus = {});
+ErrorBox* to_error(lua_State* L, int index);
+/// Raises an error with a code at the caller's line.
+[[noreturn]] void raise(lua_State* L, const std::string& code, const std::string& text);
+/// The diagnostics of the error value at the top of the stack.
+std::vector<Diagnostic> diagnostics_of(lua_State* L, State& state, int status);
+/// `lua_pcall`'s message handler: adds the places of the call stack to errors that are strings.
+int message_handler(lua_State* L);
+void install_error_type(lua_State* L);
+
+/// A C function for Lua from `int f(lua_State*, State&)`: exceptions become Lua errors.
+template <int (*F)(lua_State*, State&)>
+int guarded(lua_State* L) {
+  try {
+    return F(L, State::of(L));
+  } catch (const Refused& e) {
+    push_error(L, {e.diagnostics(), true, false});
+  } catch (const Error& e) {
+    push_error(L, {e.diagnostics(), false, false});
+  } catch (const std::bad_alloc&) {
+    push_error(L, {{{"script-memory", "not enough memory", {}, {}, {}}}, false, false});
+  } catch (const std::exception& e) {
+    push_error(L, {{{"internal-error", std::string("internal error: ") + e.what(), {}, {},
+                     "please report this with the script and the kernel"}}, false, false});
+  }
+  return lua_error(L);
+}
+
+// ---- convert.cpp --------------------------------------------------------------------------------
+
+/// The Lua value at `index`; a table with the keys 1..n is a list, one with string keys a dictionary.
+/// Fails `bad-argument` for what a transform cannot take, such as a function.
+Value to_value(lua_State* L, int index);
+void push_value(lua_State* L, const Value& v);
+void push_string(lua_State* L, std::string_view s);
+void push_strings(lua_State* L, const std::vector<std::string>& all);
+/// A list of strings from an array or from comma-separated text.
+std::vector<std::string> split_top_level(std::string_view text);
+
+// ---- kernel_object.cpp, module.cpp, sandbox.cpp, bindings.cpp --------------------------------------
+
+void install_kernel_type(lua_State* L);
+void push_kernel(lua_State* L, Kernel k);
+const Kernel* to_kernel(lua_State* L, int index);        // null when it is something else
+const Kernel& check_kernel(lua_State* L, int index);     // raises a bad argument
+/// Pushes the function of transform `name`, or nothing.
+bool push_op(lua_State* L, std::string_view name);
+std::vector<std::string> op_names();
+void install_module(lua_State* L, const ScriptOptions& options);
+void open_libraries(lua_State* L, bool trust);
+
+/// The Lua modules that are part of the program: name and text.
+const std::vector<std::pair<std::string, std::string>>& bundled_modules();
+
+}  // namespace moonloop::lua
