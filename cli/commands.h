@@ -1,0 +1,39 @@
+#pragma once
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "cli/options.h"
+
+/// The commands: one function and one file each. A function adds its subcommand to `app`; when the
+/// command line asks for it, the subcommand's callback stores what to do in `action`, whose result is
+/// the exit status. Options of the command alone live in a shared_ptr that the callback keeps.
+///
+///     void add_gen(CLI::App& app, Common& common, std::function<int()>& action) {
+///       auto o = std::make_shared<GenOptions>();
+///       CLI::App* command = app.add_subcommand("gen", "Print generated code");
+///       add_common_options(*command, common);
+///       command->add_option("-o", o->output, "…");
+///       command->callback([&common, &action, o] { action = [&common, o] { return gen(common, *o); }; });
+///     }
+///
+/// What an action throws is rendered by main(): Error and Refused end with kError, and with kCompiler
+/// when the first diagnostic's code is one that is_compiler_error() knows.
+namespace moonloop::cli {
+
+/// INPUT, -t, -p, --kernel, -D, --set, --device, --quiet, --color, --trust.
+void add_common_options(CLI::App& command, Common& common, bool takes_input = true);
+
+/// Writes each diagnostic of `e` to standard error.
+void report(const Error& e, bool color);
+/// A compiler or a device failed: exit status kCompiler.
+bool is_compiler_error(const std::string& code);
+
+void add_check(CLI::App& app, Common& common, std::function<int()>& action);
+void add_devices(CLI::App& app, Common& common, std::function<int()>& action);
+void add_doc(CLI::App& app, Common& common, std::function<int()>& action);
+void add_gen(CLI::App& app, Common& common, std::function<int()>& action);
+void add_repl(CLI::App& app, Common& common, std::function<int()>& action);
+void add_run(CLI::App& app, Common& common, std::function<int()>& action);
+void add_show(CLI::App& app, Common& common, std::function<int()>& action);
+
+}  // namespace moonloop::cli
