@@ -27,6 +27,7 @@ struct ScriptOptions {
   std::int64_t instructions = 2'000'000'000;       // of the virtual machine
   int stuck_seconds = 10;  // CPU time that one library function may take; 0 is no limit
   std::string directory = {};  // of `lp.load` and `require`; empty: the script's own
+  bool print_to_stdout = false;     // else `print` and `io.write` go to standard error
   std::function<void(const StepReport&)> on_step = {};
 };
 

@@ -135,6 +135,13 @@ bool State::charge(std::size_t bytes) {
   return true;
 }
 
+bool State::wants_collection(std::size_t bytes) {
+  const std::size_t after = kernels_ + bytes;
+  if (after < collect_at_ && (options_.trust || used_ + after <= options_.memory)) return false;
+  collect_at_ = 2 * after;
+  return true;
+}
+
 void State::spend(lua_State* L, std::int64_t n) {
   if (options_.trust) return;
   spent_ += n;

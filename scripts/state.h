@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <lua.hpp>
 #include <map>
 #include <memory>
@@ -48,6 +49,9 @@ class State {
   /// Counts `bytes` that a kernel object holds outside of Lua's heap; false when that is too many.
   bool charge(std::size_t bytes);
   void release(std::size_t bytes) { kernels_ -= bytes; }
+  /// Whether garbage should be collected before another `bytes` are charged. Lua does not see how much
+  /// kernels hold; this keeps dead ones from piling up, at a cost in proportion to what is made.
+  bool wants_collection(std::size_t bytes);
   /// Counts `n` instructions of the virtual machine; raises `script-limit` when they are too many.
   void spend(lua_State* L, std::int64_t n);
 
@@ -72,12 +76,12 @@ class State {
   ScriptOptions options_;
   std::string directory_;
   std::map<std::string, const Source*> chunks_;
-  std::size_t used_ = 0, kernels_ = 0;
+  std::size_t used_ = 0, kernels_ = 0, collect_at_ = std::size_t{64} << 20;
   std::int64_t spent_ = 0;
   bool exhausted_ = false;
   Span memory_at_;
-  volatile int paused_ = 0;
-  volatile std::int64_t beats_ = 0;  // goes up while the script makes progress
+  std::atomic<int> paused_ = 0;
+  std::atomic<std::int64_t> beats_ = 0;  // goes up while the script makes progress
   std::int64_t last_beats_ = -1;
   int stuck_ticks_ = 0;
 };
@@ -141,7 +145,13 @@ std::vector<std::string> op_names();
 void install_module(lua_State* L, const ScriptOptions& options);
 void open_libraries(lua_State* L, bool trust);
 
-/// The Lua modules that are part of the program: name and text.
-const std::vector<std::pair<std::string, std::string>>& bundled_modules();
+/// Names of a kernel's fields and methods other than transforms.
+std::vector<std::string> kernel_names();
+/// Names in `lp` other than transforms.
+std::vector<std::string> module_names();
+/// Pushes each kernel and returns how many there are.
+int push_kernels(lua_State* L, std::vector<Kernel> all);
+/// `path` as a script means it: relative to the script's folder.
+std::string beside_script(const State& state, const std::string& path);
 
 }  // namespace moonloop::lua

@@ -1,0 +1,248 @@
+#include <algorithm>
+#include <cstring>
+
+#include "frontends/text/parse.h"
+#include "runtime/file.h"
+#include "scripts/state.h"
+
+/// The module `lp`: what makes kernels, and what is no transform.
+namespace moonloop::lua {
+namespace {
+
+std::string check_text(lua_State* L, int index) {
+  std::size_t size = 0;
+  const char* s = luaL_checklstring(L, index, &size);
+  return {s, size};
+}
+
+// ---- make_kernel --------------------------------------------------------------------------------
+
+/// Strings from a string (which `split` takes apart) or an array of strings.
+template <class Split>
+std::vector<std::string> strings_at(lua_State* L, int index, Split split) {
+  if (lua_type(L, index) == LUA_TSTRING) return split(check_text(L, index));
+  luaL_checktype(L, index, LUA_TTABLE);
+  std::vector<std::string> out;
+  const auto n = static_cast<lua_Integer>(lua_rawlen(L, index));
+  for (lua_Integer i = 1; i <= n; ++i) {
+    if (lua_rawgeti(L, index, i) != LUA_TSTRING)
+      luaL_argerror(L, index,
+                    lua_pushfstring(L, "element %d is a %s, not a string", static_cast<int>(i),
+                                    luaL_typename(L, -1)));
+    std::size_t size = 0;
+    const char* s = lua_tolstring(L, -1, &size);
+    out.emplace_back(s, size);
+    lua_pop(L, 1);
+  }
+  return out;
+}
+std::vector<std::string> whole(std::string text) { return {std::move(text)}; }
+
+[[noreturn]] void bad_option(lua_State* L, int index, const std::string& why) {
+  luaL_argerror(L, index, why.c_str());
+  throw InternalError("luaL_argerror returned");
+}
+
+std::string option_text(lua_State* L, int table, const std::string& name) {
+  if (lua_type(L, -1) != LUA_TSTRING)
+    bad_option(L, table, fmt::format("option '{}': string expected, got {}", name,
+                                     luaL_typename(L, -1)));
+  return check_text(L, lua_gettop(L));
+}
+
+/// Reads the option `name`, whose value is on top of the stack.
+void read_option(lua_State* L, int table, const std::string& name, MakeKernel& m) {
+  static const std::vector<std::string> kNames{"args", "assumptions", "default_order",
+                                               "fixed_parameters", "index_dtype", "kernel_data",
+                                               "name", "seq_dependencies"};
+  if (name == "args" || name == "kernel_data") {
+    if (!lua_isstring(L, -1) && !lua_istable(L, -1))
+      bad_option(L, table, fmt::format("option '{}': string or array of strings expected, got {}",
+                                       name, luaL_typename(L, -1)));
+    m.args = strings_at(L, lua_gettop(L),
+                        [](const std::string& s) { return split_top_level(s); });
+  } else if (name == "assumptions") {
+    m.assumptions = option_text(L, table, name);
+  } else if (name == "name") {
+    m.name = option_text(L, table, name);
+  } else if (name == "seq_dependencies") {
+    if (!lua_isboolean(L, -1))
+      bad_option(L, table, fmt::format("option '{}': boolean expected, got {}", name,
+                                       luaL_typename(L, -1)));
+    m.sequential = lua_toboolean(L, -1) != 0;
+  } else if (name == "default_order") {
+    m.default_order = option_text(L, table, name);
+    if (m.default_order != "C" && m.default_order != "F")
+      bad_option(L, table, "option 'default_order' is neither \"C\" nor \"F\"");
+  } else if (name == "index_dtype") {
+    const std::string text = option_text(L, table, name);
+    const auto type = parse_scalar(text);
+    if (!type || !is_integer(*type) || is_unsigned(*type))
+      bad_option(L, table,
+                 fmt::format("option 'index_dtype': '{}' is no signed integer type", text));
+    m.index_type = *type;
+  } else if (name == "fixed_parameters") {
+    const Value v = to_value(L, -1);
+    const ValueDict* d = v.as<ValueDict>();
+    const ValueList* none = v.as<ValueList>();
+    if (!d && !(none && none->empty()))
+      bad_option(L, table, "option 'fixed_parameters': table of integers by name expected");
+    if (d)
+      for (const auto& [parameter, value] : *d) {
+        const auto* n = value.as<std::int64_t>();
+        if (!n) bad_option(L, table, fmt::format("option 'fixed_parameters': the value of '{}' is "
+                                                 "no integer", parameter));
+        m.fixed_parameters.emplace_back(parameter, *n);
+      }
+  } else {
+    std::string hint = did_you_mean(name, kNames);
+    std::replace(hint.begin(), hint.end(), '`', '\'');
+    if (hint.empty()) hint = fmt::format("; it has {}", fmt::join(kNames, ", "));
+    bad_option(L, table, fmt::format("unknown option '{}'{}", name, hint));
+  }
+}
+
+int make_kernel_function(lua_State* L, State& s) {
+  lua_settop(L, 4);
+  MakeKernel m;
+  m.domains = strings_at(L, 1, whole);
+  m.instructions = fmt::format("{}", fmt::join(strings_at(L, 2, whole), "\n"));
+  int table = 3;  // of options; before it may stand the arguments, as in Loo.py
+  const bool list = lua_istable(L, 3) && (lua_rawlen(L, 3) > 0 || !lua_isnil(L, 4));
+  if (lua_type(L, 3) == LUA_TSTRING || list) {
+    m.args = strings_at(L, 3, [](const std::string& t) { return split_top_level(t); });
+    table = 4;
+  }
+  if (!lua_isnoneornil(L, table)) {
+    luaL_checktype(L, table, LUA_TTABLE);
+    for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1)) {
+      if (lua_type(L, -2) != LUA_TSTRING)
+        bad_option(L, table, "options go by name, such as {name = \"axpy\"}");
+      read_option(L, table, check_text(L, -2), m);
+    }
+  }
+  const State::Pause pause(s);
+  push_kernel(L, moonloop::make_kernel(m, where(L, 0, "make_kernel")));
+  return 1;
+}
+
+// ---- The other functions ------------------------------------------------------------------------
+
+int parse_function(lua_State* L, State& s) {
+  const std::string text = check_text(L, 1);
+  const State::Pause pause(s);
+  return push_kernels(L, parse_kernels(add_source("<string>", text)));
+}
+
+[[noreturn]] void no_fortran(const std::string& what) {
+  fail("unsupported", {}, "Fortran is not supported yet: {}", what);
+}
+
+int parse_fortran_function(lua_State* L, State&) {
+  luaL_checkstring(L, 1);
+  no_fortran("lp.parse_fortran");
+}
+
+int load_function(lua_State* L, State& s) {
+  const std::string path = beside_script(s, check_text(L, 1));
+  for (const char* end : {".f90", ".F90", ".f", ".F", ".for"})
+    if (path.ends_with(end)) no_fortran(path);
+  std::string text;
+  if (!read_whole(path, text)) fail("cannot-read", {}, "cannot read `{}`", path);
+  const State::Pause pause(s);
+  return push_kernels(L, parse_kernels(add_source(path, std::move(text))));
+}
+
+/// attempt(f, ...): f's results; nil and the error when a transform in it refused.
+int attempt_function(lua_State* L, State&) {
+  luaL_checkany(L, 1);
+  const int arguments = lua_gettop(L) - 1;
+  lua_pushcfunction(L, message_handler);
+  lua_insert(L, 1);
+  const int status = lua_pcall(L, arguments, LUA_MULTRET, 1);
+  if (status == LUA_OK) return lua_gettop(L) - 1;
+  const ErrorBox* box = to_error(L, -1);
+  if (!box || !box->refused || box->fatal) lua_error(L);
+  lua_pushnil(L);
+  lua_insert(L, -2);
+  return 2;
+}
+
+int is_kernel_function(lua_State* L, State&) {
+  lua_pushboolean(L, to_kernel(L, 1) != nullptr);
+  return 1;
+}
+
+int module_index(lua_State* L, State&) {
+  const std::string key = luaL_tolstring(L, 2, nullptr);
+  std::vector<std::string> known = op_names();
+  for (const std::string& name : module_names()) known.push_back(name);
+  raise(L, "unknown-name", fmt::format("`lp` has no `{}`{}", key, did_you_mean(key, known)));
+}
+
+const luaL_Reg kFunctions[] = {
+    {"attempt", guarded<attempt_function>},
+    {"is_kernel", guarded<is_kernel_function>},
+    {"load", guarded<load_function>},
+    {"make_kernel", guarded<make_kernel_function>},
+    {"parse", guarded<parse_function>},
+    {"parse_fortran", guarded<parse_fortran_function>},
+    {nullptr, nullptr},
+};
+
+/// A setting as a script wants it: a number or a boolean where it reads as one.
+void push_setting(lua_State* L, const std::string& text) {
+  if (text == "true" || text == "false") {
+    lua_pushboolean(L, text == "true");
+  } else if (text.empty() || lua_stringtonumber(L, text.c_str()) != text.size() + 1) {
+    push_string(L, text);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> module_names() {
+  std::vector<std::string> out{"args", "version"};
+  for (const luaL_Reg* f = kFunctions; f->name; ++f) out.emplace_back(f->name);
+  return out;
+}
+
+int push_kernels(lua_State* L, std::vector<Kernel> all) {
+  luaL_checkstack(L, static_cast<int>(all.size()) + 8, "too many kernels");
+  for (Kernel& k : all) push_kernel(L, std::move(k));
+  return static_cast<int>(all.size());
+}
+
+std::string beside_script(const State& state, const std::string& path) {
+  if (path.starts_with("/") || state.directory().empty()) return path;
+  return state.directory() + "/" + path;
+}
+
+void install_module(lua_State* L, const ScriptOptions& options) {
+  luaL_newlib(L, kFunctions);
+  for (const std::string& name : op_names()) {
+    push_op(L, name);
+    lua_setfield(L, -2, name.c_str());
+  }
+  lua_newtable(L);
+  for (const auto& [name, text] : options.settings) {
+    push_setting(L, text);
+    lua_setfield(L, -2, name.c_str());
+  }
+  lua_setfield(L, -2, "args");
+  lua_pushliteral(L, MOONLOOP_VERSION);
+  lua_setfield(L, -2, "version");
+
+  lua_newtable(L);
+  lua_pushcfunction(L, guarded<module_index>);
+  lua_setfield(L, -2, "__index");
+  lua_setmetatable(L, -2);
+
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  lua_pushvalue(L, -2);
+  lua_setfield(L, -2, "moonloop");
+  lua_pop(L, 1);
+  lua_setglobal(L, "lp");
+}
+
+}  // namespace moonloop::lua

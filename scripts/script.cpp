@@ -1,0 +1,147 @@
+#include "scripts/script.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/print.h"
+#include "scripts/state.h"
+
+namespace moonloop {
+namespace {
+
+using lua::State;
+
+std::string folder_of(const std::string& path) {
+  const auto slash = path.rfind('/');
+  if (slash == std::string::npos) return {};
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::string directory_for(const Source* script, const ScriptOptions& options) {
+  return options.directory.empty() ? folder_of(script->name) : options.directory;
+}
+
+/// Globals are read past any metatable that the script gave to its environment.
+int push_global(lua_State* L, const std::string& name) {
+  lua_pushglobaltable(L);
+  lua::push_string(L, name);
+  const int type = lua_rawget(L, -2);
+  lua_remove(L, -2);
+  return type;
+}
+
+/// Kernels in the table at `index`: its array part, then the named ones by name.
+void take_table(lua_State* L, int index, std::vector<Kernel>& out) {
+  const int table = lua_absindex(L, index);
+  const auto n = static_cast<lua_Integer>(lua_rawlen(L, table));
+  for (lua_Integer i = 1; i <= n; ++i) {
+    lua_rawgeti(L, table, i);
+    if (const Kernel* k = lua::to_kernel(L, -1)) out.push_back(*k);
+    lua_pop(L, 1);
+  }
+  std::map<std::string, const Kernel*> named;
+  for (lua_pushnil(L); lua_next(L, table); lua_pop(L, 1))
+    if (lua_type(L, -2) == LUA_TSTRING)
+      if (const Kernel* k = lua::to_kernel(L, -1)) named.emplace(lua_tostring(L, -2), k);
+  for (const auto& [name, k] : named) out.push_back(*k);
+}
+
+/// Kernels that globals hold, by the globals' names, each object once.
+std::vector<Kernel> take_globals(lua_State* L) {
+  std::map<std::string, const Kernel*> named;
+  lua_pushglobaltable(L);
+  for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1))
+    if (lua_type(L, -2) == LUA_TSTRING)
+      if (const Kernel* k = lua::to_kernel(L, -1)) named.emplace(lua_tostring(L, -2), k);
+  lua_pop(L, 1);
+  std::vector<Kernel> out;
+  std::set<const Kernel*> seen;
+  for (const auto& [name, k] : named)
+    if (seen.insert(k).second) out.push_back(*k);
+  return out;
+}
+
+bool is_lua_name(const std::string& s) {
+  static const std::set<std::string> kKeywords{
+      "and",   "break", "do",  "else", "elseif", "end",    "false", "for",  "function", "goto", "if",
+      "in",    "local", "nil", "not",  "or",     "repeat", "return", "then", "true", "until", "while"};
+  if (s.empty() || kKeywords.count(s) || (s[0] >= '0' && s[0] <= '9')) return false;
+  return std::all_of(s.begin(), s.end(), [](char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  });
+}
+
+}  // namespace
+
+std::vector<Kernel> run_transform_script(const Source* script, const std::vector<Kernel>& kernels,
+                                         const ScriptOptions& options, const char* code) {
+  State state(options, directory_for(script, options));
+  std::vector<Kernel> out;
+  state.protect([&](lua_State* L) {
+    for (const Kernel& k : kernels) {
+      lua::push_kernel(L, k);
+      lua_setglobal(L, k.name.c_str());
+    }
+    state.run_chunk(L, script, code ? std::string_view(code) : std::string_view(script->text));
+    const int results = lua_gettop(L);
+    for (const Kernel& k : kernels) {
+      const int type = push_global(L, k.name);
+      const Kernel* result = lua::to_kernel(L, -1);
+      if (!result)
+        fail("not-a-kernel", {script, 1, 1, 1},
+             "global `{}` holds {} at the script's end, not a kernel", k.name,
+             type == LUA_TNIL ? "nothing" : std::string("a ") + luaL_typename(L, -1));
+      out.push_back(*result);
+      lua_pop(L, 1);
+    }
+    for (int i = 1; i <= results; ++i) {  // a result that nobody would see
+      const Kernel* k = lua::to_kernel(L, i);
+      if (!k || kernels.empty()) continue;
+      const std::string text = print_kernel(*k);
+      if (std::none_of(out.begin(), out.end(),
+                       [&](const Kernel& o) { return print_kernel(o) == text; }))
+        throw Error(Diagnostic{
+            "not-a-kernel",
+            fmt::format("the script returns a kernel that is not the value of global `{}`",
+                        kernels.front().name),
+            {{script, 1, 1, 1}, {}},
+            {},
+            fmt::format("assign it: `{0} = lp.…({0}, …)`", kernels.front().name)});
+    }
+  });
+  return out;
+}
+
+std::vector<Kernel> run_kernel_script(const Source* script, const ScriptOptions& options) {
+  State state(options, directory_for(script, options));
+  std::vector<Kernel> out;
+  state.protect([&](lua_State* L) {
+    state.run_chunk(L, script, script->text);
+    const int results = lua_gettop(L);
+    for (int i = 1; i <= results; ++i) {
+      if (const Kernel* k = lua::to_kernel(L, i)) out.push_back(*k);
+      else if (lua_istable(L, i)) take_table(L, i, out);
+    }
+    if (out.empty()) out = take_globals(L);
+  });
+  if (out.empty())
+    fail("no-kernel", {script, 1, 1, 1},
+         "the script makes no kernel: it returns none, and no global holds one at its end");
+  return out;
+}
+
+std::string replay_script(const Kernel& k) {
+  const std::string name =
+      is_lua_name(k.name) ? k.name : fmt::format("_G[{}]", to_lua(Value{k.name}));
+  std::string out = fmt::format("-- the transforms of kernel `{}`\n", k.name);
+  for (const Claim& c : k.claims) out += fmt::format("-- claimed, not proved: {}\n", c.step);
+  for (const Step& s : k.trace) {
+    out += fmt::format("{0} = lp.{1}({0}", name, s.name);
+    for (const Value& v : s.positional) out += ", " + to_lua(v);
+    if (!s.options.empty()) out += ", " + to_lua(Value{s.options});
+    out += ")\n";
+  }
+  return out;
+}
+
+}  // namespace moonloop
