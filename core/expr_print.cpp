@@ -170,7 +170,10 @@ class Printer {
   std::string reduce(const Reduce& x) {
     const std::string op = to_string(x.op), args = list(x.args);
     if (x.simultaneous) return fmt::format("simul_reduce({}, {}, {})", op, inames(x.inames), args);
-    if (x.op == ReduceOp::SegmentedSum || x.op == ReduceOp::SegmentedProduct)
+    // `max(i, e)` alone could also be the function of two values.
+    const bool function_too = x.op == ReduceOp::Min || x.op == ReduceOp::Max;
+    if (x.op == ReduceOp::SegmentedSum || x.op == ReduceOp::SegmentedProduct ||
+        (function_too && x.inames.size() == 1))
       return fmt::format("reduce({}, {}, {})", op, inames(x.inames), args);
     return fmt::format("{}({}, {})", op, inames(x.inames), args);
   }

@@ -201,4 +201,13 @@ std::vector<Token> tokenize(const Source* source, std::size_t begin, std::size_t
   return Lexer(source, begin, std::min(end, source->text.size())).run();
 }
 
+std::size_t find_not_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t n = utf8_length(text.substr(i));
+    if (n == 0) return i;
+    i += n;
+  }
+  return std::string_view::npos;
+}
+
 }  // namespace moonloop

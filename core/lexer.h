@@ -20,4 +20,7 @@ struct Token {
 /// `not-utf8`.
 std::vector<Token> tokenize(const Source* source, std::size_t begin, std::size_t end);
 
+/// The first byte that is not part of UTF-8 text; npos when there is none.
+std::size_t find_not_utf8(std::string_view text);
+
 }  // namespace moonloop
