@@ -1,0 +1,304 @@
+#include "core/order.h"
+
+#include <algorithm>
+
+namespace moonloop {
+
+bool is_work_item(const InameTag* tag) {
+  return tag && (tag->kind == TagKind::Local || tag->kind == TagKind::LocalAuto);
+}
+
+bool is_parallel(const InameTag* tag) {
+  if (!tag) return false;
+  switch (tag->kind) {
+    case TagKind::Ord:
+    case TagKind::Unroll:
+    case TagKind::UnrollHint: return false;
+    case TagKind::Par:
+    case TagKind::Simd:
+    case TagKind::Group:
+    case TagKind::Local:
+    case TagKind::LocalAuto:
+    case TagKind::Ilp:
+    case TagKind::Vec: return true;
+  }
+  return true;
+}
+
+namespace {
+
+void number(const std::vector<TreeNode>& nodes, std::vector<int>& sequence) {
+  for (const TreeNode& n : nodes) {
+    if (n.is_loop())
+      number(n.children, sequence);
+    else
+      sequence.push_back(n.insn);
+  }
+}
+
+}  // namespace
+
+RunOrder::RunOrder(Nested nested) : nested_(std::move(nested)) {
+  const std::size_t n = nested_.kernel.instructions.size();
+  items_.resize(n);
+  dims_.resize(n);
+  position_.resize(n);
+  by_id_.reserve(n);
+  for (std::size_t s = 0; s < n; ++s) {
+    const Instruction& insn = *nested_.kernel.instructions[s];
+    by_id_.emplace(insn.id, static_cast<int>(s));
+    for (const std::string& i : insn.inames)
+      if (is_work_item(nested_.kernel.tag(i))) items_[s].push_back(i);
+    dims_[s] = nested_.tree.paths[s].loops;
+    dims_[s].insert(dims_[s].end(), items_[s].begin(), items_[s].end());
+  }
+  number(nested_.tree.roots, sequence_);
+  for (std::size_t p = 0; p < sequence_.size(); ++p)
+    position_[std::size_t(sequence_[p])] = static_cast<int>(p);
+}
+
+int RunOrder::find(const std::string& id) const {
+  const auto it = by_id_.find(id);
+  return it == by_id_.end() ? -1 : it->second;
+}
+
+std::size_t RunOrder::common_loops(int a, int b) const {
+  // One loop per iname and nest: the same names from the outermost on are the same loops.
+  const auto &x = loops(a), &y = loops(b);
+  std::size_t n = 0;
+  while (n < x.size() && n < y.size() && x[n] == y[n]) ++n;
+  return n;
+}
+
+std::vector<std::string> RunOrder::common_items(int a, int b) const {
+  std::vector<std::string> out;
+  std::set_intersection(items(a).begin(), items(a).end(), items(b).begin(), items(b).end(),
+                        std::back_inserter(out));
+  return out;
+}
+
+Set without_computed(const Kernel& k, Set s, bool& exact) {
+  std::vector<std::string> computed;
+  for (const std::string& p : param_names(s))
+    if (k.find_temporary(p)) computed.push_back(p);
+  if (computed.empty()) return s;
+  exact = false;
+  return drop_params(std::move(s), computed);
+}
+
+Set RunOrder::domain(int s, bool& exact) const {
+  Set d = domain_of(kernel(), dims(s));
+  for (const Expr& p : insn(s).predicates) {
+    const std::optional<Set> holds = to_condition(p, dims(s));
+    if (holds)
+      d = isl_set_intersect(d.take(), holds->copy());
+    else
+      exact = false;
+  }
+  return without_computed(kernel(), std::move(d), exact);
+}
+
+Map universal_map(const std::vector<std::string>& in, const std::vector<std::string>& out) {
+  Space space = isl_space_alloc(isl(), 0, unsigned(in.size()), unsigned(out.size()));
+  for (std::size_t i = 0; i < in.size(); ++i)
+    space = isl_space_set_dim_name(space.take(), isl_dim_in, unsigned(i), in[i].c_str());
+  for (std::size_t i = 0; i < out.size(); ++i)
+    space = isl_space_set_dim_name(space.take(), isl_dim_out, unsigned(i), out[i].c_str());
+  return isl_map_universe(space.take());
+}
+
+Map equate(Map m, std::size_t in, std::size_t out) {
+  return isl_map_equate(m.take(), isl_dim_in, int(in), isl_dim_out, int(out));
+}
+Map order_lt(Map m, std::size_t in, std::size_t out) {
+  return isl_map_order_lt(m.take(), isl_dim_in, int(in), isl_dim_out, int(out));
+}
+
+Map RunOrder::before(int a, int b, bool sequential) const {
+  Map equal_so_far = universal_map(dims(a), dims(b));
+  Map all = isl_map_empty(isl_map_get_space(equal_so_far.get()));
+  const std::size_t shared = common_loops(a, b);
+  for (std::size_t i = 0; i < shared; ++i) {
+    if (sequential || !is_parallel(kernel().tag(loops(a)[i])))
+      all = isl_map_union(all.take(), order_lt(equal_so_far, i, i).take());
+    equal_so_far = equate(std::move(equal_so_far), i, i);
+  }
+  if (first(a, b)) all = isl_map_union(all.take(), equal_so_far.take());
+  return all;
+}
+
+// ---- Accesses -----------------------------------------------------------------------------------
+
+Variables::Variables(const Kernel& k) {
+  for (const Argument& a : k.args)
+    if (a.is_array) known_.emplace(a.name, false);
+  for (const auto& [name, t] : k.temporaries) known_.emplace(name, true);
+}
+
+namespace {
+
+void add_access(std::vector<Access>& all, Access a) {
+  for (const Access& x : all)
+    if (x.write == a.write && x.variable == a.variable && equal(x.index, a.index)) return;
+  all.push_back(std::move(a));
+}
+
+void add_reads(const Expr& e, const Variables& variables, std::vector<Access>& all) {
+  if (!e) return;
+  walk(e, [&](const Expr& x) {
+    if (const Var* v = x.as<Var>()) {
+      if (variables.has(v->name)) add_access(all, {v->name, false, {}, x.at()});
+    } else if (const Load* l = x.as<Load>()) {
+      // A flat index says nothing about the axes.
+      add_access(all, {l->array, false, l->linear ? Exprs{} : l->index, x.at()});
+    }
+    return true;
+  });
+}
+
+}  // namespace
+
+std::vector<Access> statement_accesses(const Instruction& insn, const Variables& variables) {
+  std::vector<Access> all;
+  add_reads(insn.rhs, variables, all);
+  for (const Expr& p : insn.predicates) add_reads(p, variables, all);
+  std::vector<Access> written;
+  for (const Expr& l : insn.lhs) {
+    Expr base = l;
+    while (const Field* f = base.as<Field>()) base = f->base;
+    Access w{written_name(l), true, {}, l.at()};
+    if (const Load* x = base.as<Load>()) {
+      if (!x->linear) w.index = x->index;
+      for (const Expr& i : x->index) add_reads(i, variables, all);
+    }
+    if (insn.role == ReductionRole::Update) {
+      Access r = w;
+      r.write = false;
+      add_access(all, r);
+    }
+    written.push_back(std::move(w));
+  }
+  for (Access& w : written) add_access(all, std::move(w));
+  return all;
+}
+
+std::vector<Access> accesses_of(const Instruction& insn, const Kernel& k) {
+  return statement_accesses(insn, Variables(k));
+}
+
+namespace {
+
+/// Whether the value of `e` at an instance is determined by the instance alone.
+bool is_fixed(const Expr& e, const Variables& variables) {
+  bool fixed = true;
+  walk(e, [&](const Expr& x) {
+    if (const Var* v = x.as<Var>(); v && variables.has(v->name)) fixed = false;
+    if (x.as<Load>() || x.as<Slice>()) fixed = false;
+    return fixed;
+  });
+  return fixed;
+}
+
+}  // namespace
+
+ElementMap element_map(const Kernel&, const Access& a, const std::vector<std::string>& dims,
+                       const Variables& variables) {
+  ElementMap out;
+  Exprs affine;
+  for (std::size_t i = 0; i < a.index.size(); ++i) {
+    if (!is_fixed(a.index[i], variables) || !to_affine(a.index[i], dims)) continue;
+    affine.push_back(a.index[i]);
+    out.axes.push_back(int(i));
+  }
+  out.map = *to_map(affine, dims);
+  return out;
+}
+
+namespace {
+
+bool claimed(const Kernel& k, Claim::Kind kind, const std::string& name) {
+  return std::any_of(k.claims.begin(), k.claims.end(), [&](const Claim& c) {
+    return c.kind == kind && std::find(c.names.begin(), c.names.end(), name) != c.names.end();
+  });
+}
+
+Map same_values(const Exprs& a, const std::vector<std::string>& a_dims, const Exprs& b,
+                const std::vector<std::string>& b_dims) {
+  const Map x = *to_map(a, a_dims), y = *to_map(b, b_dims);
+  return isl_map_apply_range(x.copy(), isl_map_reverse(y.copy()));
+}
+
+}  // namespace
+
+Map conflict_map(const Kernel& k, const Variables& variables, const Access& a,
+                 const std::vector<std::string>& a_dims, const Access& b,
+                 const std::vector<std::string>& b_dims, bool& exact) {
+  Map all = universal_map(a_dims, b_dims);
+  if (a.index.size() != b.index.size()) {
+    exact = false;
+    return all;
+  }
+  Exprs xs, ys;
+  for (std::size_t i = 0; i < a.index.size(); ++i) {
+    Expr x = a.index[i], y = b.index[i];
+    // map[e] and map[f] with different values for different e: equal only where e and f are.
+    const Load *lx = x.as<Load>(), *ly = y.as<Load>();
+    if (lx && ly && lx->array == ly->array && lx->index.size() == 1 && ly->index.size() == 1 &&
+        claimed(k, Claim::Kind::Injective, lx->array))
+      x = lx->index[0], y = ly->index[0];
+    const bool known = is_fixed(x, variables) && is_fixed(y, variables) && to_affine(x, a_dims) &&
+                       to_affine(y, b_dims);
+    if (known) {
+      xs.push_back(x);
+      ys.push_back(y);
+      continue;
+    }
+    if (claimed(k, Claim::Kind::Disjoint, a.variable))
+      return isl_map_empty(isl_map_get_space(all.get()));
+    exact = false;
+  }
+  if (xs.empty()) return all;
+  return isl_map_intersect(all.take(), same_values(xs, a_dims, ys, b_dims).take());
+}
+
+// ---- Concrete instances ---------------------------------------------------------------------------
+
+std::optional<std::int64_t> evaluate(const Expr& e, const std::map<std::string, std::int64_t>& at) {
+  const std::vector<std::string> none;
+  Expr closed = substitute(e, [&] {
+    std::map<std::string, Expr> values;
+    for (const auto& [name, v] : at) values.emplace(name, lit(v));
+    return values;
+  }());
+  const std::optional<PwAff> a = to_affine(closed, none);
+  if (!a || count(isl_pw_aff_dim(a->get(), isl_dim_param)) > 0) return std::nullopt;
+  Point origin = isl_point_zero(isl_pw_aff_get_domain_space(a->get()));
+  Val v = isl_pw_aff_eval(a->copy(), origin.take());
+  if (!yes(isl_val_is_int(v.get()))) return std::nullopt;
+  return to_int(v);
+}
+
+std::string instance_text(const std::string& id, const std::vector<std::string>& dims,
+                          const std::map<std::string, std::int64_t>& at) {
+  if (dims.empty()) return id;
+  std::string out;
+  for (const std::string& d : dims) {
+    const auto it = at.find(d);
+    if (!out.empty()) out += ", ";
+    out += d + "=" + (it == at.end() ? "?" : std::to_string(it->second));
+  }
+  return id + "[" + out + "]";
+}
+
+std::string element_text(const Access& a, const std::map<std::string, std::int64_t>& at) {
+  if (a.index.empty()) return a.variable;
+  std::string out;
+  for (const Expr& i : a.index) {
+    const std::optional<std::int64_t> v = evaluate(i, at);
+    if (!out.empty()) out += ", ";
+    out += v ? std::to_string(*v) : to_string(i);
+  }
+  return a.variable + "[" + out + "]";
+}
+
+}  // namespace moonloop

@@ -1,0 +1,111 @@
+#pragma once
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/domain.h"
+#include "core/reference.h"
+#include "core/tree.h"
+
+/// The order in which a nested kernel runs its instances, as isl maps; what the questions to the
+/// order relation (legality, dependences, stand-ins) are built from.
+namespace moonloop {
+
+bool is_work_item(const InameTag* tag);  // `l.N`, `l.auto`: not a loop of the tree
+/// Whether iterations of a loop with this tag may run at the same time (`par`, `g.N`, `simd`, …).
+bool is_parallel(const InameTag* tag);
+
+/// A nested kernel ready for questions. Statements are the realized kernel's instructions.
+class RunOrder {
+ public:
+  explicit RunOrder(Nested nested);
+
+  const Kernel& kernel() const { return nested_.kernel; }
+  const LoopTree& tree() const { return nested_.tree; }
+  const Instruction& insn(int s) const { return *nested_.kernel.instructions[std::size_t(s)]; }
+  int size() const { return static_cast<int>(nested_.kernel.instructions.size()); }
+
+  /// Loops around statement `s`, outer to inner, and its work-item inames, sorted.
+  const std::vector<std::string>& loops(int s) const { return tree().paths[std::size_t(s)].loops; }
+  const std::vector<std::string>& items(int s) const { return items_[std::size_t(s)]; }
+  /// Both, in this order: the dimensions of the statement's instances.
+  const std::vector<std::string>& dims(int s) const { return dims_[std::size_t(s)]; }
+  /// Position in the order of execution, loops read as one iteration.
+  int position(int s) const { return position_[std::size_t(s)]; }
+  const std::vector<int>& by_position() const { return sequence_; }
+  /// Statement with this id, or -1.
+  int find(const std::string& id) const;
+
+  /// How many loops `a` and `b` share; the same loops of the tree, from the outermost on.
+  std::size_t common_loops(int a, int b) const;
+  /// Work-item inames that both have, sorted.
+  std::vector<std::string> common_items(int a, int b) const;
+  /// Whether `a` runs before `b` where all loops that they share agree; false for `a == b`.
+  bool first(int a, int b) const { return a != b && position(a) < position(b); }
+
+  /// The instances of `s` over `dims(s)`, affine predicates included. `exact` becomes false where
+  /// predicates or bounds that depend on computed values were left out.
+  Set domain(int s, bool& exact) const;
+
+  /// { instances of a -> instances of b that run later }, over dims. Loops with a parallel tag
+  /// order nothing, unless `sequential`; nor do work-item inames: their instances of one statement run
+  /// at the same time, and all of them before the next statement.
+  Map before(int a, int b, bool sequential) const;
+
+ private:
+  Nested nested_;
+  std::vector<std::vector<std::string>> items_, dims_;
+  std::vector<int> position_, sequence_;
+  std::unordered_map<std::string, int> by_id_;
+};
+
+/// { in -> out } with the dimensions named; everything.
+Map universal_map(const std::vector<std::string>& in, const std::vector<std::string>& out);
+Map equate(Map m, std::size_t in, std::size_t out);     // in[i] == out[j]
+Map order_lt(Map m, std::size_t in, std::size_t out);   // in[i] < out[j]
+
+/// Parameters of `s` that are temporaries are projected out; `exact` becomes false if there are any.
+Set without_computed(const Kernel& k, Set s, bool& exact);
+
+/// Names of the array arguments and temporaries of a kernel, for many look-ups.
+class Variables {
+ public:
+  explicit Variables(const Kernel& k);
+  bool has(const std::string& name) const { return known_.count(name) > 0; }
+  bool is_temporary(const std::string& name) const {
+    const auto it = known_.find(name);
+    return it != known_.end() && it->second;
+  }
+
+ private:
+  std::unordered_map<std::string, bool> known_;  // true: a temporary
+};
+/// Accesses of a statement, reads first, each (variable, direction, subscripts) once. An Update reads
+/// what it writes.
+std::vector<Access> statement_accesses(const Instruction& insn, const Variables& variables);
+
+/// { dims -> [element] } of one access, over the axes whose subscripts are affine in `dims` and
+/// parameters; `axes` says which. A subscript that needs a computed value is left out.
+struct ElementMap {
+  Map map;
+  std::vector<int> axes;
+};
+ElementMap element_map(const Kernel& k, const Access& a, const std::vector<std::string>& dims,
+                       const Variables& variables);
+
+/// { x -> y : both touch one element }. `exact` becomes false when some subscript does not restrict
+/// although it might. Claims of `k` are used.
+Map conflict_map(const Kernel& k, const Variables& variables, const Access& a,
+                 const std::vector<std::string>& a_dims, const Access& b,
+                 const std::vector<std::string>& b_dims, bool& exact);
+
+/// The value of an integer expression, where that is known.
+std::optional<std::int64_t> evaluate(const Expr& e, const std::map<std::string, std::int64_t>& at);
+
+/// `update[i=3, j=0]`.
+std::string instance_text(const std::string& id, const std::vector<std::string>& dims,
+                          const std::map<std::string, std::int64_t>& at);
+/// `a[4, 0]`; subscripts that cannot be evaluated stay text.
+std::string element_text(const Access& a, const std::map<std::string, std::int64_t>& at);
+
+}  // namespace moonloop

@@ -1,0 +1,53 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/order.h"
+
+/// What a kernel's instances are measured against: its reference order with the accesses.
+namespace moonloop {
+
+struct AccessAt {
+  int insn = 0;
+  int access = 0;  // index into Reference::accesses[insn]
+};
+
+/// A realized kernel in its own order, and who accesses what. Immutable; shared by all kernels that
+/// reordering transforms make from it.
+class Reference {
+ public:
+  explicit Reference(Nested nested);
+
+  RunOrder order;
+  Variables variables;
+  std::vector<std::vector<Access>> accesses;              // by statement
+  std::map<std::string, std::vector<AccessAt>> by_variable;  // in order of execution
+  std::vector<std::vector<int>> depends_on;               // by statement: statements
+
+  const Access& at(const AccessAt& a) const {
+    return accesses[std::size_t(a.insn)][std::size_t(a.access)];
+  }
+
+  /// Inames of the reference (outermost loops of the tree, then work-item inames) whose every
+  /// iteration has its own copy of temporary `name`: all its accesses are inside of them, and each
+  /// read finds what was written in the same iteration. Computed once; cost: isl where the first
+  /// access is not a plain write to the whole variable.
+  const std::vector<std::string>& private_to(const std::string& name) const;
+
+ private:
+  mutable std::map<std::string, std::vector<std::string>> private_;
+};
+
+/// The reference of `k`: the one that it has, or the one that it is.
+std::shared_ptr<const Reference> reference_of(const Kernel& k);
+
+/// Pairs of instructions, by index, that access one variable, not both only reading, and follow each
+/// other closely enough that all such pairs follow by transitivity. `sequence` is the order to go by.
+std::vector<std::pair<int, int>> conflict_chain(const Kernel& k, const std::vector<int>& sequence);
+
+/// Reference iname `name` of the statement `insn` in terms of its present inames.
+Expr origin_of(const Instruction& insn, const std::string& name);
+
+}  // namespace moonloop
