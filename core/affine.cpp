@@ -1,6 +1,6 @@
 // The bridge between expressions and isl: to_affine and its kin read, from_affine and its kin write.
 #include <algorithm>
-#include <functional>
+#include <limits>
 
 #include "core/domain.h"
 
@@ -208,7 +208,9 @@ class Reader {
     return v;
   }
 
+  /// `floor(v / by)`.
   static PwAff floor_of(PwAff v, std::int64_t by) {
+    if (by < 0) v = isl_pw_aff_neg(v.take()), by = -by;
     v = isl_pw_aff_scale_down_val(v.take(), isl_val_int_from_si(isl(), by));
     return isl_pw_aff_floor(v.take());
   }
@@ -218,7 +220,8 @@ class Reader {
     auto v = by ? value(x.left) : std::nullopt;
     if (!v) return std::nullopt;
     const bool shift = x.op == BinaryOp::Shl || x.op == BinaryOp::Shr;
-    if (shift ? *by < 0 || *by >= 62 : *by == 0) return std::nullopt;
+    if (shift ? *by < 0 || *by >= 62 : *by == 0 || *by == std::numeric_limits<std::int64_t>::min())
+      return std::nullopt;
     const std::int64_t power = shift ? std::int64_t{1} << *by : 0;
     switch (x.op) {
       case BinaryOp::FloorDiv: return floor_of(std::move(*v), *by);
@@ -314,7 +317,9 @@ class Reader {
 
   std::optional<Set> compare(const Compare& c) const {
     Row row(place_.size() + 1);  // left - right
-    if (linear(c.left, 1, row) && linear(c.right, -1, row)) {
+    const auto lowest = std::numeric_limits<std::int64_t>::min();  // cannot be negated
+    if (linear(c.left, 1, row) && linear(c.right, -1, row) &&
+        std::find(row.begin(), row.end(), lowest) == row.end()) {
       const auto at_least = [&](std::int64_t sign, std::int64_t shift) {
         Row r = row;
         for (std::int64_t& n : r) n *= sign;
@@ -432,17 +437,14 @@ struct Coefficients {
     all(isl_dim_div, divs);
   }
 
-  /// `k` times the linear part of `o` stands in here term by term.
-  bool holds(const Coefficients& o, std::int64_t k) const {
-    bool any = false;
+  /// Some variable has `k` times its coefficient in `o`.
+  bool shares(const Coefficients& o, std::int64_t k) const {
     const auto in = [&](const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
-      for (std::size_t i = 0; i < b.size(); ++i) {
-        if (b[i] != 0 && a[i] != k * b[i]) return false;
-        any |= b[i] != 0;
-      }
-      return true;
+      for (std::size_t i = 0; i < b.size(); ++i)
+        if (b[i] != 0 && a[i] == k * b[i]) return true;
+      return false;
     };
-    return in(dims, o.dims) && in(params, o.params) && in(divs, o.divs) && any;
+    return in(dims, o.dims) || in(params, o.params);
   }
   void subtract(const Coefficients& o, std::int64_t k) {
     const auto from = [&](std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
@@ -463,7 +465,7 @@ Terms terms_of(const Aff& a) {
   Coefficients c(a);
   Terms out;
   std::vector<std::pair<std::int64_t, Expr>> rounded;
-  // x - d*floor(x/d) is x % d. Later divs may stand on earlier ones, so the last comes first.
+  // x - d*floor(x/d) is x % d; isl may have moved multiples of d out of x. Later divs may stand on earlier ones, so the last comes first.
   for (std::size_t i = c.divs.size(); i-- > 0;) {
     if (c.divs[i] == 0) continue;
     const Aff div = isl_aff_get_div(a.get(), static_cast<int>(i));
@@ -471,7 +473,7 @@ Terms terms_of(const Aff& a) {
     const std::int64_t d = inner.denominator, k = -c.divs[i] / d;
     Terms part = terms_of(div);
     part.denominator = 1;
-    if (c.divs[i] % d == 0 && c.holds(inner, k)) {
+    if (c.divs[i] % d == 0 && c.shares(inner, k)) {
       c.subtract(inner, k);
       rounded.emplace_back(k, Expr(Binary{BinaryOp::Mod, total(part), lit(d)}));
     } else {
@@ -550,6 +552,19 @@ Expr disjunction(Exprs terms) {
 struct Piece {
   Set domain;
   Aff value;
+
+  /// The first dimension, or else parameter, of the value: what `min` and `max` are sorted by.
+  int first_name() const {
+    int before = 0;
+    for (const isl_dim_type type : {isl_dim_in, isl_dim_param}) {
+      const int n = count(isl_aff_dim(value.get(), type));
+      for (int i = 0; i < n; ++i)
+        if (yes(isl_aff_involves_dims(value.get(), type, static_cast<unsigned>(i), 1)))
+          return before + i;
+      before += n;
+    }
+    return before;
+  }
 };
 
 /// Pieces of different values; those of the same value are one.
@@ -573,7 +588,10 @@ std::vector<Piece> pieces_of(const PwAff& a) {
 }
 
 /// The least or greatest of the pieces' values, when that is what `a` is everywhere.
-std::optional<Expr> as_extremum(const PwAff& a, const std::vector<Piece>& pieces) {
+std::optional<Expr> as_extremum(const PwAff& a, std::vector<Piece> pieces) {
+  std::stable_sort(pieces.begin(), pieces.end(), [](const Piece& x, const Piece& y) {
+    return x.first_name() < y.first_name();
+  });
   const Set domain = isl_pw_aff_domain(a.copy());
   for (const bool min : {true, false}) {
     PwAff all = isl_pw_aff_from_aff(pieces.front().value.copy());
