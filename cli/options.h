@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "codegen/codegen.h"
+#include "scripts/script.h"
 
 /// What the commands share: options, the way from an input to a transformed kernel, exit statuses.
 namespace moonloop::cli {
@@ -25,13 +26,23 @@ struct Common {
   bool trust = false;
 };
 
-/// All kernels of the input, each after the -t scripts, in order.
-std::vector<Kernel> load_kernels(const Common& c);
+/// What scripts may do and see. Used by all who run one.
+ScriptOptions script_options(const Common& c);
+/// All kernels of the input, each after the -t scripts, in order. `on_step` hears of each transform.
+std::vector<Kernel> load_kernels(const Common& c,
+                                 const std::function<void(const StepReport&)>& on_step = {});
+/// The one of `all` that --kernel names; without it the only one. Fails as load_kernel does.
+const Kernel& pick_kernel(const Common& c, const std::vector<Kernel>& all);
 /// The one that --kernel names; without it the only one. Fails `unknown-kernel`, `which-kernel`.
 Kernel load_kernel(const Common& c);
 
 /// Writes all of `text` to `path` (`-`: standard output) or nothing: a temporary file beside it is
 /// renamed. Fails `cannot-write`.
 void write_output(const std::string& path, const std::string& text);
+
+/// The target's name as an option's value. A wrong one is a usage error.
+Target target_option(const std::string& name);
+/// Names of all targets, as on the command line.
+const std::vector<std::string>& target_names();
 
 }  // namespace moonloop::cli

@@ -43,6 +43,11 @@ std::vector<Kernel> run_transform_script(const Source* script, const std::vector
 /// names, each kernel once. Fails `no-kernel` when there are none.
 std::vector<Kernel> run_kernel_script(const Source* script, const ScriptOptions& options);
 
+/// The interactive loop over standard input with each kernel as a global, until its end. Values of
+/// expressions go to standard output, errors to `report`.
+void run_repl(const std::vector<Kernel>& kernels, const ScriptOptions& options, bool prompt,
+              const std::function<void(const Error&)>& report);
+
 /// The Lua script that replays the transforms of `k`, claims listed as comments.
 std::string replay_script(const Kernel& k);
 

@@ -198,13 +198,15 @@ void State::protect_raw(void (*f)(lua_State*, void*), void* data) {
 void State::throw_top(int status) {
   // Building the message allocates: give Lua room for it.
   lua_sethook(L_, nullptr, 0, 0);
-  options_.memory += std::size_t{1} << 20;
+  constexpr std::size_t kRoom = std::size_t{1} << 20;
+  options_.memory += kRoom;
   std::vector<Diagnostic> all = diagnostics_of(L_, *this, status);
   lua_settop(L_, 0);
+  options_.memory -= kRoom;
   if (all.front().code == "script-memory") {
     Diagnostic& d = all.front();
     d.text = fmt::format("the script needs more than {} MiB of memory",
-                         (options_.memory >> 20) - 1);
+                         options_.memory >> 20);
     d.hint = "--trust takes the limit away";
     if (!d.where.at) d.where.at = memory_at_;
   }

@@ -1,0 +1,46 @@
+#include "cli/commands.h"
+#include "core/infer.h"
+#include "core/reference.h"
+
+namespace moonloop::cli {
+namespace {
+
+std::string call_text(const Step& s) {
+  std::string out = s.name + "(";
+  const char* comma = "";
+  for (const Value& v : s.positional) out += comma + to_lua(v), comma = ", ";
+  if (!s.options.empty()) out += comma + to_lua(Value{s.options});
+  return out + ")";
+}
+
+/// `script.lua:3: fdiff: split_iname("i", 16): ok`
+std::string step_text(const StepReport& r) {
+  std::string out;
+  if (r.step.at) out = fmt::format("{}:{}: ", r.step.at.source->name, r.step.at.line);
+  out += fmt::format("{}: {}: ", r.before.name, call_text(r.step));
+  if (!r.refusal) return out + "ok\n";
+  out += fmt::format("refused: {} [{}]\n", r.refusal->text, r.refusal->code);
+  return out;
+}
+
+int check(const Common& common) {
+  const std::vector<Kernel> all = load_kernels(common, [](const StepReport& r) {
+    write_output("-", step_text(r));
+  });
+  const Kernel& k = pick_kernel(common, all);
+  check_legal(k);
+  complete(k);
+  write_output("-", fmt::format("{}: legal\n", k.name));
+  return kDone;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, Common& common, std::function<int()>& action) {
+  CLI::App* command =
+      app.add_subcommand("check", "Apply the scripts and check that each step is legal");
+  add_common_options(*command, common);
+  command->callback([&common, &action] { action = [&common] { return check(common); }; });
+}
+
+}  // namespace moonloop::cli

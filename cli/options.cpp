@@ -1,0 +1,176 @@
+#include "cli/options.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "cli/commands.h"
+#include "frontends/text/parse.h"
+#include "runtime/file.h"
+
+namespace moonloop::cli {
+namespace {
+
+using Pair = std::pair<std::string, std::string>;
+
+/// An option NAME=VALUE that may be repeated; a name given twice keeps its last value.
+void add_pairs(CLI::App& command, const std::string& flags, std::vector<Pair>& all,
+               const std::string& help) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          flags,
+          [&all, flags](const std::vector<std::string>& given) {
+            for (const std::string& text : given) {
+              const auto equals = text.find('=');
+              if (equals == 0 || equals == std::string::npos)
+                throw CLI::ValidationError(flags, "`" + text + "` is not NAME=VALUE");
+              const Pair pair{text.substr(0, equals), text.substr(equals + 1)};
+              std::erase_if(all, [&](const Pair& p) { return p.first == pair.first; });
+              all.push_back(pair);
+            }
+          },
+          help)
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false)
+      ->expected(1)
+      ->take_all();
+}
+
+std::string read_stream(std::FILE* f, const std::string& name) {
+  std::string text;
+  char block[65536];
+  std::size_t n = 0;
+  while ((n = std::fread(block, 1, sizeof block, f)) > 0) text.append(block, n);
+  if (std::ferror(f)) fail("cannot-read", {}, "cannot read `{}`: {}", name, std::strerror(errno));
+  return text;
+}
+
+const Source* read_source(const std::string& path) {
+  if (path == "-") return add_source("<stdin>", read_stream(stdin, "<stdin>"));
+  std::FILE* f = std::fopen(path.c_str(), "rb");
+  if (!f) fail("cannot-read", {}, "cannot read `{}`: {}", path, std::strerror(errno));
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> close(f, std::fclose);
+  return add_source(path, read_stream(f, path));
+}
+
+bool is_fortran(const std::string& path) {
+  for (const char* end : {".f90", ".F90", ".f", ".F", ".for"})
+    if (path.ends_with(end)) return true;
+  return false;
+}
+
+std::vector<std::string> names_of(const std::vector<Kernel>& all) {
+  std::vector<std::string> names;
+  for (const Kernel& k : all) names.push_back(k.name);
+  return names;
+}
+
+}  // namespace
+
+void add_common_options(CLI::App& command, Common& c, bool takes_input) {
+  if (takes_input)
+    command
+        .add_option("INPUT", c.input,
+                    "kernel text (K.loop), a script that makes its own kernels (S.lua), or - for "
+                    "kernel text from standard input")
+        ->type_name("")
+        ->required();
+  command.add_option("-t,--transform", c.transforms, "script that transforms the kernels; repeatable")
+      ->type_name("FILE.lua")
+      ->allow_extra_args(false)
+      ->expected(1)
+      ->take_all();
+  add_pairs(command, "-p,--param", c.params, "value of a scalar argument; repeatable");
+  command.add_option("--kernel", c.kernel, "the kernel of the input that is meant; needed if there are several")
+      ->type_name("NAME");
+  add_pairs(command, "-D", c.defines, "preprocessor definition for .F90 and .F; repeatable");
+  add_pairs(command, "--set", c.settings, "what scripts read as lp.args.NAME; repeatable");
+  command.add_option("--device", c.device, "number of the device, as `moonloop devices` lists them")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
+  command.add_flag("--quiet", c.quiet, "nothing on standard error but errors");
+  command
+      .add_option_function<std::string>(
+          "--color",
+          [&c](const std::string& when) {
+            c.color = when == "always" || (when == "auto" && isatty(STDERR_FILENO) != 0);
+          },
+          "colours in messages")
+      ->type_name("WHEN")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->default_str("auto");
+  command.add_flag("--trust", c.trust, "run scripts without sandbox and limits");
+}
+
+ScriptOptions script_options(const Common& c) {
+  ScriptOptions o;
+  o.trust = c.trust;
+  o.settings = c.settings;
+  return o;
+}
+
+std::vector<Kernel> load_kernels(const Common& c,
+                                 const std::function<void(const StepReport&)>& on_step) {
+  ScriptOptions options = script_options(c);
+  options.on_step = on_step;
+  if (is_fortran(c.input))
+    fail("unsupported", {}, "Fortran is not supported yet: `{}`", c.input);
+  const Source* source = read_source(c.input);
+  std::vector<Kernel> kernels = c.input.ends_with(".lua") ? run_kernel_script(source, options)
+                                                          : parse_kernels(source);
+  if (kernels.empty()) fail("no-kernel", {}, "`{}` has no kernel", source->name);
+  for (const std::string& script : c.transforms)
+    kernels = run_transform_script(read_source(script), kernels, options);
+  return kernels;
+}
+
+const Kernel& pick_kernel(const Common& c, const std::vector<Kernel>& all) {
+  if (c.kernel.empty()) {
+    if (all.size() == 1) return all.front();
+    throw Error(Diagnostic{"which-kernel",
+                           fmt::format("`{}` has {} kernels: {}", c.input, all.size(),
+                                       quoted_list(names_of(all))),
+                           {},
+                           {},
+                           "name one with --kernel"});
+  }
+  for (const Kernel& k : all)
+    if (k.name == c.kernel) return k;
+  fail("unknown-kernel", {}, "`{}` has no kernel `{}`; it has {}", c.input, c.kernel,
+       quoted_list(names_of(all)));
+}
+
+Kernel load_kernel(const Common& c) { return pick_kernel(c, load_kernels(c)); }
+
+void write_output(const std::string& path, const std::string& text) {
+  if (path != "-") return write_file(path, {text});
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+    fail("cannot-write", {}, "cannot write to standard output: {}", std::strerror(errno));
+}
+
+const std::vector<std::string>& target_names() {
+  static const std::vector<std::string> kNames{"c", "openmp", "opencl", "cuda"};
+  return kNames;
+}
+
+Target target_option(const std::string& name) {
+  const auto target = parse_target(name);
+  if (!target) throw CLI::ValidationError("--target", "`" + name + "` is no target");
+  return *target;
+}
+
+void report(const Error& e, bool color) {
+  std::string text;
+  for (const Diagnostic& d : e.diagnostics()) text += render(d, color);
+  std::fflush(stdout);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+bool is_compiler_error(const std::string& code) {
+  return code == "no-compiler" || code == "compiler-failed" || code == "cannot-load" ||
+         code == "cannot-start" || code == "no-device" || code == "device-failed";
+}
+
+}  // namespace moonloop::cli

@@ -1,0 +1,50 @@
+#include "cli/commands.h"
+#include "core/print.h"
+#include "scripts/report.h"
+
+namespace moonloop::cli {
+namespace {
+
+struct ShowOptions {
+  std::string what = "ir", target = "c", output = "-";
+};
+
+std::string text_of(const Kernel& k, const ShowOptions& o) {
+  if (o.what == "ir") return print_kernel(k);
+  if (o.what == "tree") return report_tree(k);
+  if (o.what == "deps") return report_dependences(k);
+  if (o.what == "schedule") return report_schedule(k, target_option(o.target));
+  if (o.what == "trace") return replay_script(k);
+  if (o.what == "stats") return report_stats(k);
+  throw InternalError("unknown report");
+}
+
+int show(const Common& common, const ShowOptions& o) {
+  write_output(o.output, text_of(load_kernel(common), o));
+  return kDone;
+}
+
+}  // namespace
+
+void add_show(CLI::App& app, Common& common, std::function<int()>& action) {
+  auto o = std::make_shared<ShowOptions>();
+  CLI::App* command = app.add_subcommand("show", "Show the transformed kernel");
+  add_common_options(*command, common);
+  command
+      ->add_option("--what", o->what,
+                   "ir: kernel text; tree: loops; deps: dependences; schedule: loops as code "
+                   "generation plans them; trace: a script that replays the transforms; stats")
+      ->type_name("WHAT")
+      ->check(CLI::IsMember({"ir", "tree", "deps", "schedule", "trace", "stats"}))
+      ->capture_default_str();
+  command->add_option("--target", o->target, "of the schedule: c, openmp, opencl or cuda")
+      ->type_name("TARGET")
+      ->check(CLI::IsMember(target_names()))
+      ->capture_default_str();
+  command->add_option("-o", o->output, "where to write; - is standard output")
+      ->type_name("FILE")
+      ->capture_default_str();
+  command->callback([&common, &action, o] { action = [&common, o] { return show(common, *o); }; });
+}
+
+}  // namespace moonloop::cli

@@ -1,0 +1,126 @@
+#include "cli/topics.h"
+
+namespace moonloop::cli {
+namespace {
+
+constexpr const char* kTags = "Tags of inames";
+constexpr const char* kSyntax = "Kernel text";
+constexpr const char* kLua = "Lua";
+
+const std::vector<Topic> kTopics{
+    {"ord", kTags,
+     "A sequential loop, iterations in ascending order.\n"
+     "`for` is the same as no tag: a sequential loop whose order only the dependences fix."},
+    {"unr", kTags,
+     "The loop is unrolled completely.\nThe number of iterations has to be a constant."},
+    {"par", kTags,
+     "Iterations may run at the same time.\n"
+     "Refused when an iteration depends on another. Target `openmp` shares the iterations among "
+     "threads, `c` runs them one after the other."},
+    {"simd", kTags,
+     "Iterations may run in the lanes of vector instructions.\n"
+     "Refused when an iteration depends on another. Targets `c` and `openmp` write "
+     "`#pragma omp simd`."},
+    {"g.N", kTags,
+     "Axis N of the grid of work-groups (`g.0`, `g.1`, `g.2`).\n"
+     "Refused when an iteration depends on another. On `openmp` the loops over groups are one "
+     "collapsed parallel loop, on `c` they run in sequence."},
+    {"l.N", kTags,
+     "Axis N of the work-items of a group (`l.0`, `l.1`, `l.2`).\n"
+     "Work-items of a group run together and meet at barriers. On `c` and `openmp` they are loops "
+     "inside the group, split where a barrier would stand. `l.auto` leaves the axis open."},
+
+    {"kernel", kSyntax,
+     "`kernel NAME(arguments)` starts a kernel.\n"
+     "It ends at the next `kernel` or at the end of the file. The list may be left out; what it does "
+     "not declare is inferred.\n\n"
+     "    kernel axpy(n: int32, a: float64, x: in float64[n], y: inout float64[n])\n\n"
+     "An argument is `name: type` or `name: type[shape]`, with `in`, `out` or `inout` where that "
+     "shall be checked, and the attributes `order=F`, `stride:` and `offset=` of arrays."},
+    {"domain", kSyntax,
+     "`domain {[i, j]: constraints}` introduces inames, in isl's set syntax.\n"
+     "Names that are no inames of the line are parameters. A domain whose parameter is an iname of "
+     "another one stands inside it.\n\n"
+     "    domain {[i]: 0 <= i < n}\n"
+     "    domain {[j]: 0 <= j <= i}"},
+    {"assume", kSyntax,
+     "`assume constraints` states what holds of the parameters.\n"
+     "`assume n >= 1 and n mod 16 = 0`. A run with other values is an error."},
+    {"assignment", kSyntax,
+     "`target = expression {options}` is an instruction.\n"
+     "It runs for each point of the inames that it uses, those of the blocks around it, and those "
+     "that `inames=` names. `<>t = …` introduces a private temporary whose type is inferred, "
+     "`<float32>t = …` one of that type; `a, b = f(…)` takes several results."},
+    {"options", kSyntax,
+     "`{id=…, dep=…, …}` after an instruction.\n"
+     "`id=x`, `id_prefix=x`: its name. `dep=a:b*`: runs after these (globs; a leading `*` leaves out "
+     "the automatic ones); `dep_query=match`. `nosync=id@scope`, `nosync_query=match@scope`: needs no "
+     "barrier. `inames=i:j`, `inames=+i`: the loops around it, or those to add. `dup=i->j`: with a "
+     "copy of the iname. `if=p:q`: predicates. `tags=a:b`. `priority=n`. `groups=g`, `conflicts=g`. "
+     "`atomic`, `atomic=init`. `mem_kind=local`: of a barrier."},
+    {"rule", kSyntax,
+     "`name(a, b) := expression` is a substitution rule.\n"
+     "Its calls stand for the body until they are expanded; transforms such as `precompute` work on "
+     "them."},
+    {"for", kSyntax,
+     "`for i, j` … `end` puts inames around the instructions in it."},
+    {"if", kSyntax,
+     "`if condition` … `elif condition` … `else` … `end` gives the instructions in it predicates."},
+    {"with", kSyntax,
+     "`with {options}` … `end` gives options to the instructions in it."},
+    {"barrier", kSyntax,
+     "`... lbarrier {options}` is a barrier of a work-group; `... nop {options}` does nothing.\n"
+     "Both take ids and dependencies like any instruction."},
+    {"reduction", kSyntax,
+     "`sum(i, e)`, `sum([i, j], e)`, `reduce(sum, [i, j], e)`.\n"
+     "Also `product`, `min`, `max`, `any`, `all`, and with two results `argmin`, `argmax` (value, "
+     "index). The order of a reduction is free; that of `a = a + e` written out is not. "
+     "`simul_reduce(op, …)` lets several reductions share an iname."},
+    {"expression", kSyntax,
+     "`+ - * / // % **`, comparisons, `and or not`, `a if c else b`, `<< >> & | ^ ~`, calls, casts.\n"
+     "`//` rounds down and `%` takes the sign of the divisor. `cast(float64, x)` converts. `a[[i]]` "
+     "is a flat index, `r[i].field` a field, `name$tag` a tagged name. A literal such as `2.5` adapts "
+     "to its context; `2.5f`, `2.5d` and `5j` are sized."},
+    {"match", kSyntax,
+     "What `within` takes: `id:glob`, `tag:glob`, `reads:glob`, `writes:glob`, `iname:glob`, a bare "
+     "id, with `and`, `or`, `not` and parentheses.\n"
+     "Transforms of rules also take stacks of calls, innermost first: `g$three < h$two` is a call of "
+     "`g` tagged `three` made in `h` tagged `two`; `*` matches any name, `...` any stack in between."},
+
+    {"lp.make_kernel", kLua,
+     "`lp.make_kernel(domains, instructions, {options})` makes a kernel.\n"
+     "Options: `args` (declarations, `\"...\"` guesses the rest), `name`, `assumptions`, "
+     "`seq_dependencies`, `fixed_parameters`, `default_order`, `index_dtype`."},
+    {"lp.parse", kLua, "`lp.parse(text)` gives the kernels of kernel text, one result each."},
+    {"lp.load", kLua,
+     "`lp.load(path)` gives the kernels of a file, one result each.\n"
+     "The path is relative to the script's folder."},
+    {"lp.attempt", kLua,
+     "`lp.attempt(f, ...)` calls `f(...)`; when a transform refuses, it gives `nil, err` instead.\n"
+     "`err.code`, `err.message`, `err.hint`, `err.notes`, `err.line`, `err.file` and `tostring(err)` "
+     "tell why. Any other error, also a wrong argument, goes on to the caller."},
+    {"lp.args", kLua,
+     "`lp.args.NAME` is the value of `--set NAME=VALUE`, a number or boolean where it reads as one.\n"
+     "It is nil without the option: `local tile = lp.args.tile or 16`."},
+    {"lp.is_kernel", kLua, "`lp.is_kernel(x)` tells whether x is a kernel."},
+    {"lp.parse_fortran", kLua, "`lp.parse_fortran(text)`: not supported yet."},
+    {"fields", kLua,
+     "What a kernel shows of itself.\n"
+     "`knl.name`, `knl.inames`, `knl.ids`, `knl.domains`, `knl.params`, `knl.iname_tags` (by iname), "
+     "`knl.assumptions`; `knl.instructions` (each with `id kind lhs rhs inames reduction_inames "
+     "predicates tags depends_on reads writes text priority line file`); `knl.args` (`name type shape "
+     "order intent is_array`); `knl.temporaries` (`name type shape order space`); `knl.rules` (`name "
+     "params body text`)."},
+    {"methods", kLua,
+     "What a kernel tells when asked.\n"
+     "`knl:text()` (also `knl:ir()`, `tostring(knl)`): kernel text. `knl:tree()`: loops. `knl:deps()`: "
+     "dependences. `knl:trace()`: a script that replays the transforms. `knl:stats()`. "
+     "`knl:schedule(target)`. `knl:code(target)`, `knl:header(target)`: generated code. "
+     "`knl:check()`: the kernel itself, when it is legal. Every transform is a method too."},
+};
+
+}  // namespace
+
+const std::vector<Topic>& topics() { return kTopics; }
+
+}  // namespace moonloop::cli

@@ -1,0 +1,17 @@
+#pragma once
+#include <string>
+#include <vector>
+
+/// Help on what is neither a transform nor a command.
+namespace moonloop::cli {
+
+struct Topic {
+  std::string name;   // what `moonloop doc NAME` finds
+  std::string group;  // a heading of the reference
+  std::string text;   // first line: summary
+};
+
+/// By group, then as a reader wants them.
+const std::vector<Topic>& topics();
+
+}  // namespace moonloop::cli
