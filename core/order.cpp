@@ -25,6 +25,11 @@ bool is_parallel(const InameTag* tag) {
   return true;
 }
 
+bool is_parallel_not_simd(const InameTag* tag) {
+  return is_parallel(tag) && tag->kind != TagKind::Simd;
+}
+bool is_never_parallel(const InameTag*) { return false; }
+
 namespace {
 
 void number(const std::vector<TreeNode>& nodes, std::vector<int>& sequence) {
@@ -114,12 +119,12 @@ Map order_lt(Map m, std::size_t in, std::size_t out) {
   return isl_map_order_lt(m.take(), isl_dim_in, int(in), isl_dim_out, int(out));
 }
 
-Map RunOrder::before(int a, int b, bool sequential) const {
+Map RunOrder::before(int a, int b, bool (*unordered)(const InameTag*)) const {
   Map equal_so_far = universal_map(dims(a), dims(b));
   Map all = isl_map_empty(isl_map_get_space(equal_so_far.get()));
   const std::size_t shared = common_loops(a, b);
   for (std::size_t i = 0; i < shared; ++i) {
-    if (sequential || !is_parallel(kernel().tag(loops(a)[i])))
+    if (!unordered(kernel().tag(loops(a)[i])))
       all = isl_map_union(all.take(), order_lt(equal_so_far, i, i).take());
     equal_so_far = equate(std::move(equal_so_far), i, i);
   }
@@ -299,6 +304,25 @@ std::string element_text(const Access& a, const std::map<std::string, std::int64
     out += v ? std::to_string(*v) : to_string(i);
   }
   return a.variable + "[" + out + "]";
+}
+
+Witness witness(const Map& m, const std::vector<std::string>& da, const std::vector<std::string>& db) {
+  Set s = isl_set_flatten(isl_map_wrap(m.copy()));
+  std::vector<std::string> names = da;
+  for (const std::string& d : db) names.push_back(d + "'");
+  for (std::size_t i = 0; i < names.size(); ++i)
+    s = isl_set_set_dim_name(s.take(), isl_dim_set, unsigned(i), names[i].c_str());
+  const Sample found = *sample(s);
+  Witness w{found.params, {}, {}};
+  for (const std::string& d : da) w.a[d] = found.dims.at(d);
+  for (const std::string& d : db) w.b[d] = found.dims.at(d + "'");
+  return w;
+}
+
+std::string parameters_text(const std::map<std::string, std::int64_t>& params) {
+  std::string out;
+  for (const auto& [name, v] : params) out += (out.empty() ? " (" : ", ") + fmt::format("{}={}", name, v);
+  return out.empty() ? out : out + ")";
 }
 
 }  // namespace moonloop

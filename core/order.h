@@ -14,6 +14,8 @@ namespace moonloop {
 bool is_work_item(const InameTag* tag);  // `l.N`, `l.auto`: not a loop of the tree
 /// Whether iterations of a loop with this tag may run at the same time (`par`, `g.N`, `simd`, …).
 bool is_parallel(const InameTag* tag);
+bool is_parallel_not_simd(const InameTag* tag);
+bool is_never_parallel(const InameTag* tag);  // gives the sequential meaning
 
 /// A nested kernel ready for questions. Statements are the realized kernel's instructions.
 class RunOrder {
@@ -47,10 +49,10 @@ class RunOrder {
   /// predicates or bounds that depend on computed values were left out.
   Set domain(int s, bool& exact) const;
 
-  /// { instances of a -> instances of b that run later }, over dims. Loops with a parallel tag
-  /// order nothing, unless `sequential`; nor do work-item inames: their instances of one statement run
-  /// at the same time, and all of them before the next statement.
-  Map before(int a, int b, bool sequential) const;
+  /// { instances of a -> instances of b that run later }, over dims. Loops whose tag `unordered`
+  /// accepts order nothing; nor do work-item inames: their instances of one statement run at the
+  /// same time, and all of them before the next statement.
+  Map before(int a, int b, bool (*unordered)(const InameTag*)) const;
 
  private:
   Nested nested_;
@@ -98,6 +100,15 @@ ElementMap element_map(const Kernel& k, const Access& a, const std::vector<std::
 Map conflict_map(const Kernel& k, const Variables& variables, const Access& a,
                  const std::vector<std::string>& a_dims, const Access& b,
                  const std::vector<std::string>& b_dims, bool& exact);
+
+/// A pair of instances and the parameters for which they exist; a small one of `m`, not empty.
+struct Witness {
+  std::map<std::string, std::int64_t> params, a, b;
+};
+Witness witness(const Map& m, const std::vector<std::string>& a_dims,
+                const std::vector<std::string>& b_dims);
+/// ` (n=5)`, or nothing.
+std::string parameters_text(const std::map<std::string, std::int64_t>& params);
 
 /// The value of an integer expression, where that is known.
 std::optional<std::int64_t> evaluate(const Expr& e, const std::map<std::string, std::int64_t>& at);

@@ -219,7 +219,7 @@ class Privacy {
       Map m = conflict_map(o.kernel(), r_.variables, r_.at(w), o.dims(w.insn), r_.at(read),
                            o.dims(read.insn), certain);
       if (!certain) continue;
-      m = isl_map_intersect(m.take(), o.before(w.insn, read.insn, true).take());
+      m = isl_map_intersect(m.take(), o.before(w.insn, read.insn, is_never_parallel).take());
       for (std::size_t i = 0; i < loops_.size(); ++i) m = equate(std::move(m), i, i);
       for (const std::string& i : items_) {
         const auto at = [&](int s) {

@@ -1,0 +1,220 @@
+#include "core/legality.h"
+
+#include <algorithm>
+
+namespace moonloop {
+
+void check_legal(const Kernel& k) { Legality(k).check(); }
+
+Legality::Legality(const Kernel& k) : k_(k) {
+  Nested nested = nest(k);
+  if (k.reference) {
+    ref_ = k.reference;
+    present_ = std::make_shared<const RunOrder>(std::move(nested));
+  } else {
+    ref_ = std::make_shared<const Reference>(std::move(nested));
+    present_ = std::shared_ptr<const RunOrder>(ref_, &ref_->order);
+  }
+  const std::size_t n = std::size_t(ref_->order.size());
+  now_.assign(n, -1);
+  origins_.resize(n);
+  nests_.resize(n);
+  std::unordered_map<std::string, int> nests;
+  for (int s = 0; s < present_->size(); ++s) {
+    const Instruction& insn = present_->insn(s);
+    const int r = ref_->order.find(insn.reference_id());
+    if (r < 0 || now_[std::size_t(r)] >= 0)
+      throw InternalError("statement `" + insn.id + "` has no place of its own in the reference");
+    now_[std::size_t(r)] = s;
+    std::string key = fmt::format("{}|{}|{}|{}", fmt::join(ref_->order.loops(r), ","),
+                                  fmt::join(ref_->order.items(r), ","),
+                                  fmt::join(present_->loops(s), ","),
+                                  fmt::join(present_->items(s), ","));
+    for (const std::string& d : ref_->order.dims(r)) {
+      Expr e = origin_of(insn, d);
+      if (const Var* v = e.as<Var>(); !v || v->name != d) key += "|" + d + "=" + to_string(e);
+      origins_[std::size_t(r)].emplace(d, std::move(e));
+    }
+    nests_[std::size_t(r)] = nests.emplace(key, int(nests.size())).first->second;
+  }
+  for (std::size_t r = 0; r < n; ++r)
+    if (now_[r] < 0)
+      throw InternalError("statement `" + ref_->order.insn(int(r)).id + "` of the reference is lost");
+}
+
+void Legality::check() {
+  const auto& tags = k_.iname_tags;
+  const bool parallel = std::any_of(tags.begin(), tags.end(),
+                                    [](const auto& t) { return is_parallel(&t.second); });
+  if (!k_.reference && !parallel) return;  // its own order, and all of it is sequential
+  for (const auto& [name, all] : ref_->by_variable) check_variable(name, all);
+  for (int s = 0; s < ref_->order.size(); ++s)
+    for (const int d : ref_->depends_on[std::size_t(s)]) {
+      const std::size_t shared = ref_->order.common_loops(d, s);
+      Pair p{d, s, nullptr, nullptr, {}, false};
+      p.equal.assign(ref_->order.loops(s).begin(), ref_->order.loops(s).begin() + long(shared));
+      for (const std::string& i : ref_->order.common_items(d, s)) p.equal.push_back(i);
+      check_pair(p);
+    }
+}
+
+// ---- Which pairs --------------------------------------------------------------------------------
+
+void Legality::check_variable(const std::string&, const std::vector<AccessAt>& all) {
+  if (std::none_of(all.begin(), all.end(), [&](const AccessAt& a) { return ref_->at(a).write; }))
+    return;
+  // Accesses under different top-level loops, before as well as now, keep their order when those
+  // loops do; what is left stands under one top-level loop.
+  const auto root = [](const RunOrder& o, int s) { return o.tree().paths[std::size_t(s)].index[0]; };
+  bool kept = true;
+  for (std::size_t i = 1; i < all.size() && kept; ++i) {
+    const int was = root(ref_->order, all[i].insn) - root(ref_->order, all[i - 1].insn);
+    const int is = root(*present_, now(all[i].insn)) - root(*present_, now(all[i - 1].insn));
+    kept = was == 0 ? is == 0 : is > 0;
+  }
+  for (std::size_t begin = 0; begin < all.size();) {
+    std::size_t end = kept ? begin + 1 : all.size();
+    while (end < all.size() &&
+           root(ref_->order, all[end].insn) == root(ref_->order, all[begin].insn))
+      ++end;
+    // Within: groups that touch the same element in the same iteration, in one nest.
+    std::map<std::string, std::vector<AccessAt>> groups;
+    for (std::size_t i = begin; i < end; ++i) {
+      const Instruction& insn = ref_->order.insn(all[i].insn);
+      groups[fmt::format("{}|{}|{}", nests_[std::size_t(all[i].insn)],
+                         to_string(ref_->at(all[i]).index), to_string(insn.predicates))]
+          .push_back(all[i]);
+    }
+    for (const auto& [key, group] : groups) check_group(group);
+    for (auto g = groups.begin(); g != groups.end(); ++g)
+      for (auto h = std::next(g); h != groups.end(); ++h)
+        for (const AccessAt& a : g->second)
+          for (const AccessAt& b : h->second) check_accesses(a, b);
+    begin = end;
+  }
+}
+
+/// The accesses of a group touch one element in one iteration, so the chain from each write to the
+/// accesses up to the next one implies all other pairs; once more around for later iterations.
+void Legality::check_group(const std::vector<AccessAt>& group) {
+  int writer = -1;
+  std::vector<int> readers;
+  const int n = static_cast<int>(group.size());
+  const auto visit = [&](int i) {
+    const AccessAt& a = group[std::size_t(i)];
+    if (!ref_->at(a).write) {
+      if (writer >= 0) check_accesses(group[std::size_t(writer)], a);
+      readers.push_back(i);
+      return;
+    }
+    for (const int r : readers) check_accesses(group[std::size_t(r)], a);
+    if (writer >= 0) check_accesses(group[std::size_t(writer)], a);
+    writer = i;
+    readers.clear();
+  };
+  for (int i = 0; i < n; ++i) visit(i);
+  if (writer < 0) return;
+  for (int i = 0; i < n; ++i) {
+    visit(i);
+    if (writer == i) break;
+  }
+}
+
+namespace {
+
+/// The iname whose value the subscript determines: `i`, `i + 1`, `n - i`; empty if it is not that.
+std::string determined(const Expr& e, const std::vector<std::string>& dims) {
+  const auto is_dim = [&](const std::string& n) {
+    return std::find(dims.begin(), dims.end(), n) != dims.end();
+  };
+  if (const Var* v = e.as<Var>()) return is_dim(v->name) ? v->name : "";
+  const Nary* sum = e.as<Nary>();
+  if (!sum || sum->op != NaryOp::Add) return "";
+  std::string found;
+  for (const Expr& t : sum->terms) {
+    if (as_int(t)) continue;
+    const Var* v = t.as<Var>();
+    if (!v || !is_dim(v->name) || !found.empty()) return "";
+    found = v->name;
+  }
+  return found;
+}
+
+bool contains(const std::vector<std::string>& list, const std::string& name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+}  // namespace
+
+void Legality::check_accesses(const AccessAt& a, const AccessAt& b) {
+  const Access &x = ref_->at(a), &y = ref_->at(b);
+  if (!x.write && !y.write) return;
+  const Instruction &f = ref_->order.insn(a.insn), &g = ref_->order.insn(b.insn);
+  if (f.atomic == Atomicity::Update && g.atomic == Atomicity::Update) return;
+  Pair p{a.insn, b.insn, &x, &y, {}, false};
+  p.commutes = a.insn == b.insn && f.role == ReductionRole::Update && f.lhs.size() >= 1 &&
+               std::any_of(f.lhs.begin(), f.lhs.end(),
+                           [&](const Expr& l) { return written_name(l) == x.variable; });
+  if (x.index.size() == y.index.size())
+    for (std::size_t i = 0; i < x.index.size(); ++i)
+      if (equal(x.index[i], y.index[i]))
+        if (std::string name = determined(x.index[i], ref_->order.dims(a.insn));
+            !name.empty() && contains(ref_->order.dims(b.insn), name) && !contains(p.equal, name))
+          p.equal.push_back(std::move(name));
+  if (ref_->variables.is_temporary(x.variable))
+    for (const std::string& i : confined_to(x.variable))
+      if (!contains(p.equal, i)) p.equal.push_back(i);
+  check_pair(p);
+}
+
+void Legality::check_pair(const Pair& p) {
+  if (!loops_keep(p)) prove(p);
+  if (p.x == p.y || p.commutes) return;  // null: one direction alone
+  const Pair back{p.b, p.a, p.y, p.x, p.equal, false};
+  if (!loops_keep(back)) prove(back);
+}
+
+// ---- Temporaries that iterations have to themselves ----------------------------------------------
+
+const std::vector<std::string>& Legality::confined_to(const std::string& name) {
+  const auto known = confined_.find(name);
+  if (known != confined_.end()) return known->second;
+  return confined_.emplace(name, find_confined(name, ref_->by_variable.at(name))).first->second;
+}
+
+/// Of the iterations to which the reference keeps the temporary, those that the present loops keep
+/// apart as well: their pieces are loops around all accesses, or work-items that all accesses share.
+std::vector<std::string> Legality::find_confined(const std::string& name,
+                                                 const std::vector<AccessAt>& all) {
+  const std::vector<std::string>& wanted = ref_->private_to(name);
+  if (wanted.empty()) return {};
+  const int first = now(all[0].insn);
+  std::size_t shared = present_->loops(first).size();
+  std::vector<std::string> apart = present_->items(first);
+  const AddressSpace space = ref_->order.kernel().find_temporary(name)->space;
+  if (space == AddressSpace::Local || space == AddressSpace::Global) apart.clear();
+  for (const AccessAt& a : all) {
+    shared = std::min(shared, present_->common_loops(first, now(a.insn)));
+    std::erase_if(apart, [&](const std::string& i) {
+      return !contains(present_->items(now(a.insn)), i);
+    });
+  }
+  apart.insert(apart.end(), present_->loops(first).begin(),
+               present_->loops(first).begin() + long(shared));
+  std::vector<std::string> out;
+  for (const std::string& i : wanted) {
+    const Expr& e = origin(all[0].insn, i);
+    const bool same = std::all_of(all.begin(), all.end(), [&](const AccessAt& a) {
+      return equal(origin(a.insn, i), e);
+    });
+    std::set<std::string> pieces;
+    collect_vars(e, pieces);
+    if (same && std::all_of(pieces.begin(), pieces.end(), [&](const std::string& v) {
+          return !k_.has_iname(v) || contains(apart, v);
+        }))
+      out.push_back(i);
+  }
+  return out;
+}
+
+}  // namespace moonloop

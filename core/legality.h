@@ -1,0 +1,62 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/order_reference.h"
+
+/// The proof behind `check_legal`: the present order of a kernel keeps every dependence of its
+/// reference. legality.cpp chooses the pairs of accesses; legality_nest.cpp answers from the loops
+/// alone, once per pair of nests; legality_exact.cpp asks isl about the instances.
+namespace moonloop {
+
+class Legality {
+ public:
+  explicit Legality(const Kernel& k);
+  void check();
+
+ private:
+  /// Two accesses that must keep their order, by reference statement. `commutes`: in either order,
+  /// but not at the same time.
+  struct Pair {
+    int a = 0, b = 0;
+    const Access *x = nullptr, *y = nullptr;  // null: an explicit dependence of b on a
+    std::vector<std::string> equal;           // reference inames that agree in both instances
+    bool commutes = false;
+  };
+
+  // legality.cpp
+  void check_variable(const std::string& name, const std::vector<AccessAt>& all);
+  void check_group(const std::vector<AccessAt>& group);
+  void check_accesses(const AccessAt& a, const AccessAt& b);
+  void check_pair(const Pair& p);
+  const std::vector<std::string>& confined_to(const std::string& name);
+  std::vector<std::string> find_confined(const std::string& name, const std::vector<AccessAt>& all);
+
+  // legality_nest.cpp
+  bool loops_keep(const Pair& p);
+  bool same_nest(const Pair& p) const;
+  bool nest_keeps(const Pair& p) const;
+
+  // legality_exact.cpp
+  void prove(const Pair& p) const;
+  [[noreturn]] void refuse_pair(const Pair& p, const Map& violated, bool exact) const;
+
+  int now(int reference) const { return now_[std::size_t(reference)]; }
+  const Expr& origin(int s, const std::string& name) const {
+    return origins_[std::size_t(s)].at(name);
+  }
+
+  const Kernel& k_;
+  std::shared_ptr<const Reference> ref_;
+  std::shared_ptr<const RunOrder> present_;
+  std::vector<int> now_;                                // reference statement -> present one
+  std::vector<std::map<std::string, Expr>> origins_;    // by reference statement, all its dims
+  std::vector<int> nests_;                              // by reference statement: equal for equal nests
+  std::map<std::string, std::vector<std::string>> confined_;
+  std::unordered_map<std::string, bool> known_;         // answers of loops_keep
+};
+
+}  // namespace moonloop

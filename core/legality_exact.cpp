@@ -1,0 +1,123 @@
+#include "core/legality.h"
+
+#include <algorithm>
+
+/// Asks isl whether two accesses keep their order, instance by instance, and words the refusal.
+namespace moonloop {
+namespace {
+
+/// The instances of present statement `now` with those of the reference that they are.
+Map origin_map(const RunOrder& present, int now, const RunOrder& was, int reference, bool& exact) {
+  Exprs values;
+  for (const std::string& d : was.dims(reference)) values.push_back(origin_of(present.insn(now), d));
+  const std::optional<Map> m = to_map(values, present.dims(now));
+  if (!m) throw InternalError("an origin is not affine");
+  return isl_map_intersect_domain(m->copy(), present.domain(now, exact).take());
+}
+
+}  // namespace
+
+void Legality::prove(const Pair& p) const {
+  const RunOrder &was = ref_->order, &is = *present_;
+  const int a = now(p.a), b = now(p.b);
+  const auto &da = was.dims(p.a), &db = was.dims(p.b);
+  bool exact = true;
+  Map pairs = p.x ? conflict_map(k_, ref_->variables, *p.x, da, *p.y, db, exact)
+                  : universal_map(da, db);
+  for (const std::string& i : p.equal)
+    pairs = equate(std::move(pairs), std::size_t(std::find(da.begin(), da.end(), i) - da.begin()),
+                   std::size_t(std::find(db.begin(), db.end(), i) - db.begin()));
+  if (p.commutes) {
+    Map same = universal_map(da, db);
+    for (std::size_t i = 0; i < da.size(); ++i) same = equate(std::move(same), i, i);
+    pairs = isl_map_subtract(pairs.take(), same.take());
+  } else {
+    Map order = was.before(p.a, p.b, is_never_parallel);
+    if (p.a == p.b && !was.items(p.a).empty()) {
+      Map items = universal_map(da, db);
+      const std::size_t loops = was.loops(p.a).size();
+      for (std::size_t i = 0; i < loops; ++i) items = equate(std::move(items), i, i);
+      Map same = items;
+      for (std::size_t i = loops; i < da.size(); ++i) same = equate(std::move(same), i, i);
+      order = isl_map_union(order.take(), isl_map_subtract(items.take(), same.take()));
+    }
+    pairs = isl_map_intersect(pairs.take(), order.take());
+  }
+  pairs = isl_map_intersect_domain(pairs.take(), was.domain(p.a, exact).take());
+  pairs = isl_map_intersect_range(pairs.take(), was.domain(p.b, exact).take());
+  pairs = isl_map_apply_domain(pairs.take(),
+                               isl_map_reverse(origin_map(is, a, was, p.a, exact).take()));
+  pairs = isl_map_apply_range(pairs.take(),
+                              isl_map_reverse(origin_map(is, b, was, p.b, exact).take()));
+  const auto unordered = p.commutes ? is_parallel_not_simd : is_parallel;
+  Map kept = is.before(a, b, unordered);
+  if (p.commutes) kept = isl_map_union(kept.take(), isl_map_reverse(is.before(b, a, unordered).take()));
+  const Map violated = isl_map_subtract(pairs.take(), kept.take());
+  if (!yes(isl_map_is_empty(violated.get()))) refuse_pair(p, violated, exact);
+}
+
+void Legality::refuse_pair(const Pair& p, const Map& violated, bool exact) const {
+  const RunOrder& is = *present_;
+  const int a = now(p.a), b = now(p.b);
+  const Map backwards = isl_map_intersect(
+      violated.copy(), isl_map_reverse(is.before(b, a, is_parallel).take()));
+  const bool reversed = !p.commutes && !yes(isl_map_is_empty(backwards.get()));
+  const Witness w = witness(reversed ? backwards : violated, is.dims(a), is.dims(b));
+  const std::string x = instance_text(is.insn(a).id, is.dims(a), w.a);
+  const std::string y = instance_text(is.insn(b).id, is.dims(b), w.b);
+
+  std::map<std::string, std::int64_t> at = w.params;  // of the access, in reference inames
+  at.insert(w.a.begin(), w.a.end());
+  std::map<std::string, std::int64_t> reference = w.params;
+  for (const auto& [name, e] : origins_[std::size_t(p.a)])
+    if (const auto v = evaluate(e, at)) reference[name] = *v;
+
+  std::string what;
+  if (!p.x) {
+    what = fmt::format("{} depends on {}", y, x);
+  } else if (p.commutes) {
+    what = fmt::format("both update the same {}", to_string(is.insn(a).reduce_op));
+  } else {
+    const std::string element = element_text(*p.x, reference);
+    const char* may = exact ? "" : "may ";
+    const auto verb = [&](const Access& access) {
+      const char* stem = access.write ? "write" : "read";
+      return exact ? fmt::format("{}s", stem) : fmt::format("{}{}", may, stem);
+    };
+    what = fmt::format("{} {} {} and {} {} it{}", x, verb(*p.x), element, y, verb(*p.y),
+                       p.x->write && p.y->write ? " too" : "");
+  }
+
+  Diagnostic d;
+  if (reversed) {
+    d.code = "breaks-order";
+    d.text = fmt::format("{} would run before {}, but {}", y, x, what);
+  } else {
+    std::string loop;
+    for (std::size_t i = 0; i < is.common_loops(a, b) && loop.empty(); ++i) {
+      const std::string& name = is.loops(a)[i];
+      if (w.a.at(name) != w.b.at(name) && is_parallel(k_.tag(name))) loop = name;
+    }
+    for (const std::string& name : is.common_items(a, b))
+      if (loop.empty() && w.a.at(name) != w.b.at(name)) loop = name;
+    d.code = "races";
+    d.text = loop.empty()
+                 ? fmt::format("{} and {} would run at the same time, but {}", x, y, what)
+                 : fmt::format("tagging `{}` as `{}` would run {} and {} at the same time, but {}", loop,
+                               k_.tag(loop)->text, x, y, what);
+    d.hint = p.commutes ? "a reduction runs in one work-item; split_reduction_outward or a loop inside "
+                          "it can be parallel"
+                        : "";
+  }
+  d.text += parameters_text(w.params);
+  if (!exact) {
+    d.code = "not-proved";
+    d.hint = "where a subscript is read from an array, assume_injective or assume_disjoint says what "
+             "cannot be seen here; the option unsafe=true takes it on trust";
+  }
+  d.where = {p.x && p.x->at ? p.x->at : is.insn(a).at, {}};
+  if (p.y && p.y->at) d.notes.push_back({p.y->at, fmt::format("`{}` is here", is.insn(b).id)});
+  throw Refused(d);
+}
+
+}  // namespace moonloop

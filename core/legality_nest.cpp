@@ -1,0 +1,118 @@
+#include "core/legality.h"
+
+#include <algorithm>
+
+/// Answers from the loops alone: whether every two instances of a pair of statements that agree in
+/// the inames `equal` keep their order, whatever they access. Sufficient, not necessary.
+namespace moonloop {
+
+bool Legality::loops_keep(const Pair& p) {
+  const std::string key = fmt::format(
+      "{}|{}|{}{}{}{}|{}", nests_[std::size_t(p.a)], nests_[std::size_t(p.b)], p.a == p.b ? 's' : 'd',
+      ref_->order.first(p.a, p.b) ? 'f' : 'l', present_->first(now(p.a), now(p.b)) ? 'f' : 'l',
+      p.commutes ? 'c' : 'o', fmt::join(p.equal, ","));
+  const auto known = known_.find(key);
+  if (known != known_.end()) return known->second;
+  const bool keeps = same_nest(p) || nest_keeps(p);
+  known_.emplace(key, keeps);
+  return keeps;
+}
+
+/// The shared loops are the same ones in the same order, sequential where they matter.
+bool Legality::same_nest(const Pair& p) const {
+  const RunOrder &was = ref_->order, &is = *present_;
+  const int a = now(p.a), b = now(p.b);
+  const std::size_t n = was.common_loops(p.a, p.b);
+  if (is.common_loops(a, b) != n || was.first(p.a, p.b) != is.first(a, b)) return false;
+  if (!was.items(p.a).empty() || !was.items(p.b).empty() || !is.items(a).empty() ||
+      !is.items(b).empty())
+    return false;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::string& name = was.loops(p.a)[i];
+    const Var* v = origin(p.a, name).as<Var>();
+    const Var* w = origin(p.b, name).as<Var>();
+    if (is.loops(a)[i] != name || !v || v->name != name || !w || w->name != name) return false;
+    if (is_parallel(k_.tag(name)) &&
+        std::find(p.equal.begin(), p.equal.end(), name) == p.equal.end())
+      return false;
+  }
+  return true;
+}
+
+namespace {
+
+/// Lexicographic order of the first `loops` of vectors of length `dims`, some components equal.
+Map ordered(std::size_t loops, const std::vector<bool>& orders, Map equal_so_far, bool or_equal) {
+  Map all = isl_map_empty(isl_map_get_space(equal_so_far.get()));
+  for (std::size_t i = 0; i < loops; ++i) {
+    if (orders[i]) all = isl_map_union(all.take(), order_lt(equal_so_far, i, i).take());
+    equal_so_far = equate(std::move(equal_so_far), i, i);
+  }
+  if (or_equal) all = isl_map_union(all.take(), equal_so_far.take());
+  return all;
+}
+
+}  // namespace
+
+bool Legality::nest_keeps(const Pair& p) const {
+  const RunOrder &was = ref_->order, &is = *present_;
+  const int a = now(p.a), b = now(p.b);
+  // The shared reference inames as functions of the shared present ones.
+  std::vector<std::string> shared(was.loops(p.a).begin(),
+                                  was.loops(p.a).begin() + long(was.common_loops(p.a, p.b)));
+  const std::size_t loops = shared.size();
+  for (const std::string& i : was.common_items(p.a, p.b)) shared.push_back(i);
+  std::vector<std::string> dims(is.loops(a).begin(),
+                                is.loops(a).begin() + long(is.common_loops(a, b)));
+  const std::size_t present_loops = dims.size();
+  for (const std::string& i : is.common_items(a, b)) dims.push_back(i);
+
+  Exprs values;
+  for (const std::string& i : shared) {
+    const Expr& e = origin(p.a, i);
+    if (!equal(e, origin(p.b, i))) return false;
+    std::set<std::string> used;
+    collect_vars(e, used);
+    for (const std::string& v : used)
+      if (k_.has_iname(v) && std::find(dims.begin(), dims.end(), v) == dims.end()) return false;
+    values.push_back(e);
+  }
+  const std::optional<Map> value = to_map(values, dims);
+  if (!value) return false;
+  bool exact = true;
+  const Set domain = without_computed(is.kernel(), domain_of(is.kernel(), dims), exact);
+
+  Map agree = universal_map(shared, shared);
+  for (std::size_t i = 0; i < shared.size(); ++i)
+    if (std::find(p.equal.begin(), p.equal.end(), shared[i]) != p.equal.end())
+      agree = equate(std::move(agree), i, i);
+  Map must;
+  if (p.commutes) {
+    Map same = agree;
+    for (std::size_t i = 0; i < shared.size(); ++i) same = equate(std::move(same), i, i);
+    must = isl_map_subtract(agree.take(), same.take());
+  } else {
+    must = ordered(loops, std::vector<bool>(loops, true), agree, was.first(p.a, p.b));
+    if (p.a == p.b && shared.size() > loops) {  // work-items of one statement run at the same time
+      Map items = agree;
+      for (std::size_t i = 0; i < loops; ++i) items = equate(std::move(items), i, i);
+      Map same = items;
+      for (std::size_t i = loops; i < shared.size(); ++i) same = equate(std::move(same), i, i);
+      must = isl_map_union(must.take(), isl_map_subtract(items.take(), same.take()));
+    }
+  }
+  const Map restricted = isl_map_intersect_domain(value->copy(), domain.copy());
+  Map pairs = isl_map_apply_range(restricted.copy(), must.take());
+  pairs = isl_map_apply_range(pairs.take(), isl_map_reverse(restricted.copy()));
+
+  std::vector<bool> orders;
+  for (std::size_t i = 0; i < present_loops; ++i) {
+    const InameTag* tag = k_.tag(dims[i]);
+    orders.push_back(!(p.commutes ? is_parallel_not_simd(tag) : is_parallel(tag)));
+  }
+  Map kept = ordered(present_loops, orders, universal_map(dims, dims), is.first(a, b));
+  if (p.commutes) kept = isl_map_union(kept.copy(), isl_map_reverse(kept.copy()));
+  return yes(isl_map_is_subset(pairs.get(), kept.get()));
+}
+
+}  // namespace moonloop

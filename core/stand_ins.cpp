@@ -1,0 +1,243 @@
+#include <algorithm>
+
+#include "core/order_reference.h"
+
+/// The proof of staging: what stands in for an access inherits its place in the order.
+namespace moonloop {
+namespace {
+
+/// The statement of `o` that evaluates what the instruction `id` does at instances with the inames
+/// `inames`: the instruction itself, or the update of a reduction in it that binds the others.
+int statement_for(const RunOrder& o, const std::string& id, const std::vector<std::string>& inames) {
+  const std::set<std::string> wanted(inames.begin(), inames.end());
+  const int own = o.find(id);
+  if (own < 0) throw InternalError("no statement `" + id + "`");
+  if (o.insn(own).inames == wanted) return own;
+  const std::string prefix = id + "_update";
+  for (int s = 0; s < o.size(); ++s) {
+    const Instruction& insn = o.insn(s);
+    if (insn.role == ReductionRole::Update && insn.inames == wanted && insn.id.starts_with(prefix))
+      return s;
+  }
+  return own;
+}
+
+std::vector<std::string> map_names(const Map& m, isl_dim_type type) {
+  std::vector<std::string> out;
+  for (int i = 0; i < count(isl_map_dim(m.get(), type)); ++i)
+    out.push_back(isl_map_get_dim_name(m.get(), type, unsigned(i)));
+  return out;
+}
+
+/// The map with its dimensions in the order `in`, `out`; names that it lacks are unconstrained,
+/// names that are not wanted are projected out.
+Map arranged(const Map& m, const std::vector<std::string>& in, const std::vector<std::string>& out) {
+  const std::vector<std::string> has_in = map_names(m, isl_dim_in), has_out = map_names(m, isl_dim_out);
+  const auto pick = [](const std::vector<std::string>& want, const std::vector<std::string>& has) {
+    Map p = universal_map(want, has);
+    for (std::size_t i = 0; i < want.size(); ++i)
+      if (const auto it = std::find(has.begin(), has.end(), want[i]); it != has.end())
+        p = equate(std::move(p), i, std::size_t(it - has.begin()));
+    return p;
+  };
+  Map left = pick(in, has_in);
+  left = isl_map_apply_range(left.take(), m.copy());
+  return isl_map_apply_range(left.take(), isl_map_reverse(pick(out, has_out).take()));
+}
+
+struct Placed {
+  const StandIn* s;
+  int now = 0;     // statement in the new order
+  int served = 0;  // statement in the old order
+  Map relation;    // { dims of now -> dims of served }
+};
+
+class StandInCheck {
+ public:
+  StandInCheck(const Kernel& before, const Kernel& after, const std::vector<StandIn>& all)
+      : was_(nest(before)), is_(nest(after)) {
+    for (const StandIn& s : all) {
+      Placed p{&s, statement_for(is_.order, s.insn, map_names(s.relation, isl_dim_in)),
+               statement_for(was_.order, s.served, map_names(s.relation, isl_dim_out)), {}};
+      p.relation = arranged(s.relation, is_.order.dims(p.now), was_.order.dims(p.served));
+      bool exact = true;
+      p.relation = isl_map_intersect_domain(p.relation.take(), is_.order.domain(p.now, exact).take());
+      p.relation =
+          isl_map_intersect_range(p.relation.take(), was_.order.domain(p.served, exact).take());
+      placed_.push_back(std::move(p));
+    }
+  }
+
+  void check() {
+    for (const Placed& p : placed_)
+      for (const Access& a : p.s->accesses) check_others(p, a);
+    for (std::size_t i = 0; i < placed_.size(); ++i)
+      for (std::size_t j = 0; j < placed_.size(); ++j)
+        if (i != j) check_two(placed_[i], placed_[j]);
+    for (const Placed& p : placed_) check_use(p);
+  }
+
+ private:
+  /// Every other statement that still accesses the variable.
+  void check_others(const Placed& p, const Access& a) {
+    const auto it = is_.by_variable.find(a.variable);
+    if (it == is_.by_variable.end()) return;
+    for (const AccessAt& at : it->second) {
+      const Access& other = is_.at(at);
+      if (!a.write && !other.write) continue;
+      if (is_stand_in(at.insn)) continue;
+      const std::string& id = is_.order.insn(at.insn).id;
+      const int w = was_.order.find(id);
+      if (w < 0) continue;  // new as well, and no stand-in: it accesses new variables alone
+      bool exact = true;
+      const Map same = conflicts(other, at.insn, a, p.now, exact);
+      const Map other_was = same_instance(at.insn, w);
+      // { w -> f } for which w runs before something that f serves.
+      Map earlier = was_.order.before(w, p.served, is_never_parallel);
+      earlier = isl_map_apply_domain(earlier.take(), isl_map_reverse(other_was.copy()));
+      earlier = isl_map_apply_range(earlier.take(), isl_map_reverse(p.relation.copy()));
+      demand(at.insn, p.now, isl_map_intersect(earlier.take(), same.copy()), other, a, exact, p);
+      Map later = was_.order.before(p.served, w, is_never_parallel);
+      later = isl_map_apply_domain(later.take(), isl_map_reverse(p.relation.copy()));
+      later = isl_map_apply_range(later.take(), isl_map_reverse(other_was.copy()));
+      demand(p.now, at.insn, isl_map_intersect(later.take(), isl_map_reverse(same.copy())), a, other,
+             exact, p);
+    }
+  }
+
+  /// Two stand-ins keep the order of what they serve. Instances that serve the same instances run in
+  /// the order in which the caller lists them.
+  void check_two(const Placed& p, const Placed& q) {
+    for (const Access& a : p.s->accesses)
+      for (const Access& b : q.s->accesses) {
+        if (a.variable != b.variable || (!a.write && !b.write)) continue;
+        bool exact = true;
+        const Map same = conflicts(a, p.now, b, q.now, exact);
+        Map order = was_.order.before(p.served, q.served, is_never_parallel);
+        order = isl_map_apply_domain(order.take(), isl_map_reverse(p.relation.copy()));
+        order = isl_map_apply_range(order.take(), isl_map_reverse(q.relation.copy()));
+        if (&p > &q) order = isl_map_subtract(order.take(), together(p, q).take());
+        demand(p.now, q.now, isl_map_intersect(order.take(), same.copy()), a, b, exact, p);
+      }
+  }
+
+  /// { f -> g : they stage for a common instance of some statement }.
+  Map together(const Placed& p, const Placed& q) {
+    Map out = isl_map_empty(
+        isl_map_get_space(universal_map(is_.order.dims(p.now), is_.order.dims(q.now)).get()));
+    for (const Placed& x : placed_) {
+      if (x.now != p.now) continue;
+      for (const Placed& y : placed_) {
+        if (y.now != q.now || y.served != x.served) continue;
+        Map m = isl_map_apply_range(x.relation.copy(), isl_map_reverse(y.relation.copy()));
+        out = isl_map_union(out.take(), m.take());
+      }
+    }
+    return out;
+  }
+
+  /// What `p` writes into a temporary that the served statement now reads: it runs first, and no
+  /// other instance of it that writes the same element comes between.
+  void check_use(const Placed& p) {
+    const int use = statement_for(is_.order, p.s->served, map_names(p.s->relation, isl_dim_out));
+    if (use == p.now) return;
+    const auto& made = is_.accesses[std::size_t(p.now)];
+    const auto& used = is_.accesses[std::size_t(use)];
+    for (const Access& w : made) {
+      if (!w.write || !is_.variables.is_temporary(w.variable)) continue;
+      if (was_.variables.has(w.variable)) continue;
+      for (const Access& r : used) {
+        if (r.write || r.variable != w.variable) continue;
+        check_read(p, use, w, r);
+      }
+    }
+  }
+
+  void check_read(const Placed& p, int use, const Access& w, const Access& r) {
+    const RunOrder& o = is_.order;
+    bool exact = true;
+    Map serves = arranged(p.s->relation, o.dims(p.now), o.dims(use));
+    serves = isl_map_intersect_domain(serves.take(), o.domain(p.now, exact).take());
+    serves = isl_map_intersect_range(serves.take(), o.domain(use, exact).take());
+    const Map same = conflicts(w, p.now, r, use, exact);
+    const Map fetched = isl_map_intersect(serves.copy(), same.copy());
+    demand(p.now, use, fetched, w, r, exact, p);
+    // { f' -> g }: f' overwrites between the fetch f and the use g.
+    Map others = isl_map_intersect(o.before(p.now, use, is_parallel).take(), same.copy());
+    others = isl_map_intersect_domain(others.take(), o.domain(p.now, exact).take());
+    others = isl_map_intersect_range(others.take(), o.domain(use, exact).take());
+    others = isl_map_subtract(others.take(), fetched.copy());
+    // f' must run before the f that serves the same use.
+    Map pairs = isl_map_apply_range(others.take(), isl_map_reverse(fetched.copy()));
+    Map kept = o.before(p.now, p.now, is_parallel);
+    const Map stale = isl_map_subtract(pairs.take(), kept.take());
+    if (!yes(isl_map_is_empty(stale.get()))) refuse_stale(p.now, p.now, stale, w, w, exact, p);
+  }
+
+  /// { instances of `s` -> instances of `t` that touch the same element }; iterations that have a
+  /// temporary to themselves have elements of their own.
+  Map conflicts(const Access& x, int s, const Access& y, int t, bool& exact) const {
+    const auto &ds = is_.order.dims(s), &dt = is_.order.dims(t);
+    Map m = conflict_map(is_.order.kernel(), is_.variables, x, ds, y, dt, exact);
+    for (const std::string& i : is_.private_to(x.variable)) {
+      const auto at_s = std::find(ds.begin(), ds.end(), i), at_t = std::find(dt.begin(), dt.end(), i);
+      if (at_s != ds.end() && at_t != dt.end())
+        m = equate(std::move(m), std::size_t(at_s - ds.begin()), std::size_t(at_t - dt.begin()));
+    }
+    return m;
+  }
+
+  bool is_stand_in(int s) const {
+    return std::any_of(placed_.begin(), placed_.end(), [&](const Placed& p) { return p.now == s; });
+  }
+
+  /// { instance in the new order -> the same one in the old order }.
+  Map same_instance(int now, int was) const {
+    const auto &x = is_.order.dims(now), &y = was_.order.dims(was);
+    Map m = universal_map(x, y);
+    for (std::size_t i = 0; i < x.size(); ++i)
+      if (const auto it = std::find(y.begin(), y.end(), x[i]); it != y.end())
+        m = equate(std::move(m), i, std::size_t(it - y.begin()));
+    bool exact = true;
+    m = isl_map_intersect_domain(m.take(), is_.order.domain(now, exact).take());
+    return isl_map_intersect_range(m.take(), was_.order.domain(was, exact).take());
+  }
+
+  void demand(int a, int b, Map pairs, const Access& x, const Access& y, bool exact, const Placed& p) {
+    bool ignored = true;
+    pairs = isl_map_intersect_domain(pairs.take(), is_.order.domain(a, ignored).take());
+    pairs = isl_map_intersect_range(pairs.take(), is_.order.domain(b, ignored).take());
+    const Map bad = isl_map_subtract(pairs.take(), is_.order.before(a, b, is_parallel).take());
+    if (!yes(isl_map_is_empty(bad.get()))) refuse_stale(a, b, bad, x, y, exact, p);
+  }
+
+  [[noreturn]] void refuse_stale(int a, int b, const Map& bad, const Access& x, const Access& y,
+                                 bool exact, const Placed& p) const {
+    const RunOrder& o = is_.order;
+    const Witness w = witness(bad, o.dims(a), o.dims(b));
+    std::map<std::string, std::int64_t> at = w.params;
+    at.insert(w.a.begin(), w.a.end());
+    const std::string first = instance_text(o.insn(a).id, o.dims(a), w.a);
+    const std::string second = instance_text(o.insn(b).id, o.dims(b), w.b);
+    Diagnostic d;
+    d.code = exact ? "stale-value" : "not-proved";
+    d.text = fmt::format(
+        "{} {} {}, which {} {}; {} must run before {}, and with `{}` it {}{}", first,
+        x.write ? "writes" : "reads", element_text(x, at), second, y.write ? "writes" : "reads", first,
+        second, o.insn(p.now).id, exact ? "does not" : "may not", parameters_text(w.params));
+    d.where = {o.insn(a).at, {}};
+    if (o.insn(b).at) d.notes.push_back({o.insn(b).at, fmt::format("`{}` is here", o.insn(b).id)});
+    throw Refused(d);
+  }
+
+  Reference was_, is_;
+  std::vector<Placed> placed_;
+};
+
+}  // namespace
+
+void check_stand_ins(const Kernel& before, const Kernel& after, const std::vector<StandIn>& all) {
+  StandInCheck(before, after, all).check();
+}
+
+}  // namespace moonloop
