@@ -1,0 +1,196 @@
+#include "runtime/c_compiler.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <sstream>
+
+#include "core/diagnostic.h"
+#include "runtime/file.h"
+#include "runtime/process.h"
+
+namespace moonloop {
+namespace {
+
+std::vector<std::string> words(const char* text) {
+  std::istringstream in(text ? text : "");
+  std::vector<std::string> out;
+  for (std::string w; in >> w;) out.push_back(w);
+  return out;
+}
+
+/// What `-march=native` depends on: a cache may be shared by machines.
+std::string processor() {
+  std::string out, line;
+  std::FILE* f = std::fopen("/proc/cpuinfo", "r");
+  if (!f) return out;
+  char block[8192];
+  const std::size_t n = std::fread(block, 1, sizeof block, f);
+  std::fclose(f);
+  std::istringstream in(std::string(block, n));
+  while (std::getline(in, line) && !line.empty())
+    for (const char* key : {"model name", "flags", "CPU part", "Features"})
+      if (line.starts_with(key)) out += line + "\n";
+  return out;
+}
+
+std::string temporary_parent() {
+  const char* given = std::getenv("TMPDIR");
+  return given && *given ? given : "/tmp";
+}
+
+/// How a scalar is spelt in C.
+std::string c_type(Scalar s) {
+  switch (s) {
+    case Scalar::Bool: return "_Bool";
+    case Scalar::I8: return "int8_t";
+    case Scalar::I16: return "int16_t";
+    case Scalar::I32: return "int32_t";
+    case Scalar::I64: return "int64_t";
+    case Scalar::U8: return "uint8_t";
+    case Scalar::U16: return "uint16_t";
+    case Scalar::U32: return "uint32_t";
+    case Scalar::U64: return "uint64_t";
+    case Scalar::F32: return "float";
+    case Scalar::F64: return "double";
+    case Scalar::C64: return "float _Complex";
+    case Scalar::C128: return "double _Complex";
+  }
+  throw InternalError("unknown scalar type");
+}
+
+std::string entry_name(const Program& p) { return p.name + "_call"; }
+
+/// Runs the compiler on `source` in a folder of its own; the library's content.
+std::string build(const CCompiler& cc, const std::vector<std::string>& flags,
+                  const std::string& source) {
+  const TemporaryFolder folder(temporary_parent(), "moonloop-");
+  if (folder.path().empty())
+    fail("compiler-failed", {}, "cannot make a folder for the compiler in `{}`",
+         temporary_parent());
+  write_file(folder.path() + "/kernel.c", {source});
+  std::vector<std::string> command = cc.command;
+  command.insert(command.end(), flags.begin(), flags.end());
+  for (const char* word : {"-o", "kernel.so", "kernel.c", "-lm"}) command.emplace_back(word);
+  const ProcessResult result = run_process(command, folder.path());
+  if (result.status != 0)
+    fail("compiler-failed", {}, "`{}` ended with status {}:\n{}", fmt::join(command, " "),
+         result.status, result.output);
+  std::string content;
+  if (!read_whole(folder.path() + "/kernel.so", content))
+    fail("compiler-failed", {}, "`{}` made no library", fmt::join(command, " "));
+  return content;
+}
+
+/// Loads a library that no cache keeps.
+Library load_once(const std::string& content, bool stays) {
+  const TemporaryFolder folder(temporary_parent(), "moonloop-");
+  if (folder.path().empty())
+    fail("cannot-load", {}, "cannot make a folder in `{}`", temporary_parent());
+  write_file(folder.path() + "/kernel.so", {content});
+  return Library(folder.path() + "/kernel.so", stays);
+}
+
+}  // namespace
+
+std::string CCompiler::str() const {
+  return fmt::format("{} ({})", fmt::join(command, " "), version);
+}
+
+std::optional<CCompiler> find_c_compiler(const std::string& name) {
+  CCompiler out;
+  out.command = words(name.c_str());
+  if (out.command.empty()) return std::nullopt;
+  out.command[0] = find_program(out.command[0]);
+  if (out.command[0].empty()) return std::nullopt;
+  std::vector<std::string> ask = out.command;
+  ask.emplace_back("--version");
+  const std::string answer = run_process(ask).output;
+  out.version = answer.substr(0, answer.find('\n'));
+  return out;
+}
+
+CCompiler find_c_compiler() {
+  const char* given = std::getenv("CC");
+  const std::string name = given && *given ? given : "cc";
+  if (auto found = find_c_compiler(name)) return *found;
+  throw Error(Diagnostic{"no-compiler", fmt::format("no C compiler `{}`", name), {}, {},
+                         "install one, or name one with the variable CC"});
+}
+
+bool supports_openmp(const CCompiler& cc) {
+  try {
+    build(cc, compile_flags(Target::OpenMP, {true, 0}),
+          "#include <omp.h>\nint threads(void) { return omp_get_max_threads(); }\n");
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+std::vector<std::string> compile_flags(Target target, const CompileOptions& options) {
+  std::vector<std::string> out{"-std=c17", fmt::format("-O{}", options.level), "-march=native",
+                               "-fno-math-errno",
+                               options.contract ? "-ffp-contract=fast" : "-ffp-contract=off", "-fPIC",
+                               "-shared"};
+  if (target == Target::OpenMP) out.emplace_back("-fopenmp");
+  for (std::string& w : words(std::getenv("MOONLOOP_CFLAGS"))) out.push_back(std::move(w));
+  return out;
+}
+
+Library::Library(const std::string& path, bool stays) {
+  const int how = RTLD_NOW | RTLD_LOCAL | (stays ? RTLD_NODELETE : 0);
+  void* handle = ::dlopen(path.c_str(), how);
+  if (!handle) fail("cannot-load", {}, "cannot load the compiled kernel: {}", ::dlerror());
+  handle_.reset(handle, [](void* h) { ::dlclose(h); });
+}
+
+void* Library::find(const std::string& symbol) const {
+  void* at = ::dlsym(handle_.get(), symbol.c_str());
+  if (!at) fail("cannot-load", {}, "the compiled library has no `{}`", symbol);
+  return at;
+}
+
+Library compile(const std::string& source, Target target, const CompileOptions& options,
+                const Cache& cache) {
+  const CCompiler cc = find_c_compiler();
+  const std::vector<std::string> flags = compile_flags(target, options);
+  const std::string key =
+      Cache::key(fmt::format("{}\n{}\n{}\n{}\n{}", fmt::join(cc.command, " "), cc.version,
+                             fmt::join(flags, " "), processor(), source));
+  const bool stays = target == Target::OpenMP;
+  if (const std::string path = cache.find(key, "so"); !path.empty()) return Library(path, stays);
+  const std::string content = build(cc, flags, source);
+  const std::string path = cache.keep(key, "so", content);
+  if (path.empty()) return load_once(content, stays);
+  return Library(path, stays);
+}
+
+std::string uniform_entry(const Program& program) {
+  std::string out = fmt::format("\n#include <stdint.h>\nvoid {}(void *const *moonloop_args);\n"
+                                "void {}(void *const *moonloop_args) {{\n  {}(",
+                                entry_name(program), entry_name(program), program.name);
+  for (std::size_t i = 0; i < program.params.size(); ++i) {
+    const Parameter& p = program.params[i];
+    out += i ? ",\n    " : "\n    ";
+    if (p.is_array) {
+      out += fmt::format("moonloop_args[{}]", i);
+    } else {
+      if (p.type.is_record())
+        fail("unsupported", {}, "scalar `{}` of record type {} cannot be passed", p.name,
+             p.type.str());
+      out += fmt::format("*(const {} *)moonloop_args[{}]", c_type(p.type.scalar), i);
+    }
+  }
+  return out + ");\n}\n";
+}
+
+Executable::Executable(const Program& program, const CompileOptions& options, const Cache& cache)
+    : Executable(program, compile(program.source + uniform_entry(program),
+                                  program.target, options, cache)) {}
+
+Executable::Executable(const Program& program, Library library) : library_(std::move(library)) {
+  entry_ = reinterpret_cast<void (*)(void* const*)>(library_.find(entry_name(program)));
+}
+
+}  // namespace moonloop
