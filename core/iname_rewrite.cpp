@@ -314,18 +314,31 @@ std::vector<std::size_t> users_of(const Kernel& k, const std::string& iname) {
 }
 
 Kernel rewrite_inames(const Kernel& k, const InameRewrite& rw, const Match& within) {
+  std::vector<bool> picked(k.instructions.size(), within.everything());
+  if (within.everything()) return rewrite_inames(k, rw, picked);
+  bool some = false;
+  for (std::size_t n = 0; n < picked.size(); ++n) {
+    if (!any_of(rw.old, all_inames(k, *k.instructions[n]))) continue;
+    picked[n] = within(k, *k.instructions[n]);
+    some |= picked[n];
+  }
+  if (!some)
+    fail("no-match", k.at, "no instruction that `within` selects uses {}", quoted_list(rw.old));
+  return rewrite_inames(k, rw, picked);
+}
+
+Kernel rewrite_inames(const Kernel& k, const InameRewrite& rw, const std::vector<bool>& picked) {
   const std::size_t count = k.instructions.size();
   std::vector<bool> selected(count), others(count);
   std::vector<std::set<std::string>> used(count);
   Uses uses;
-  bool whole = true, some = false;
+  bool whole = true;
   for (std::size_t n = 0; n < count; ++n) {
     const Instruction& insn = *k.instructions[n];
     used[n] = all_inames(k, insn);
     if (any_of(rw.old, used[n])) {
-      selected[n] = within.everything() || within(k, insn);
+      selected[n] = picked[n];
       others[n] = !selected[n];
-      some |= selected[n];
       whole &= selected[n];
     }
     for (const std::string& i : used[n]) {
@@ -336,8 +349,6 @@ Kernel rewrite_inames(const Kernel& k, const InameRewrite& rw, const Match& with
         use.other = &insn;
     }
   }
-  if (!some && !within.everything())
-    fail("no-match", k.at, "no instruction that `within` selects uses {}", quoted_list(rw.old));
 
   Kernel out = k;
   const std::set<std::string> affected = rules_affected(k, rw);
@@ -376,10 +387,13 @@ Kernel rewrite_inames(const Kernel& k, const InameRewrite& rw, const Match& with
       for (Expr& e : i.lhs) e = rewriter(e);
       i.rhs = rewriter(i.rhs);
       for (Expr& e : i.predicates) e = rewriter(e);
-      if (any_of(rw.old, i.inames)) {
-        for (const std::string& o : rw.old) i.inames.erase(o);
-        i.inames.insert(rw.fresh.begin(), rw.fresh.end());
-      }
+      std::vector<std::string> gained;
+      for (const std::string& o : rw.old)
+        if (i.inames.erase(o)) {
+          const std::vector<std::string>& pieces = rw.bound.at(o);
+          gained.insert(gained.end(), pieces.begin(), pieces.end());
+        }
+      i.inames.insert(gained.begin(), gained.end());
       compose_origin(i, rw.old_in_new, used[n]);
     });
   }

@@ -30,7 +30,8 @@ struct InameRewrite {
 /// priorities, loop order, origins. When that leaves users of the old inames, the domain holds both,
 /// and a rule that both use is copied. Tags of old inames do not pass on. Does not check legality.
 ///
-/// Callers check first that each instruction uses all of `old` or none, and so each reduction.
+/// An instruction that uses some of `old` gets what `bound` says for those. Callers whose fresh
+/// inames need all of `old` check first that each instruction uses all or none, and so each reduction.
 ///
 /// Fails  `no-match`     no selected instruction uses the inames, but others do
 ///        `shared-bound` an iname whose bounds depend on an old one is used by selected instructions
@@ -38,6 +39,8 @@ struct InameRewrite {
 ///        `swept-iname`  an old iname sweeps a sub-array `[i]: a[i]` and would become several
 /// Cost   one walk per instruction and rule, isl for the old inames' domain and those below it.
 Kernel rewrite_inames(const Kernel& k, const InameRewrite& rw, const Match& within);
+/// The same for the instructions with `picked[n]` set. Nobody picked is no error.
+Kernel rewrite_inames(const Kernel& k, const InameRewrite& rw, const std::vector<bool>& picked);
 
 /// The expression part alone.
 Expr rewrite_inames(const Expr& e, const InameRewrite& rw);

@@ -23,6 +23,8 @@ std::string it_has(const std::vector<std::string>& names) {
                      names.size() - kMost);
 }
 
+thread_local bool proofs_left_out = false;
+
 bool has_wildcard(const std::string& s) { return s.find_first_of("*?[") != std::string::npos; }
 
 }  // namespace
@@ -93,8 +95,11 @@ std::vector<std::string> inames_like(const Kernel& k, const std::vector<std::str
 
 Kernel reordered(const Kernel& before, Kernel after) {
   Kernel out = keep_reference(before, std::move(after));
-  check_legal(out);
+  if (!proofs_left_out) check_legal(out);
   return out;
 }
+
+WithoutProof::WithoutProof() : before_(proofs_left_out) { proofs_left_out = true; }
+WithoutProof::~WithoutProof() { proofs_left_out = before_; }
 
 }  // namespace moonloop

@@ -29,7 +29,21 @@ std::vector<std::size_t> some_matching(const Kernel& k, const Match& match,
 std::vector<std::string> inames_like(const Kernel& k, const std::vector<std::string>& patterns,
                                      bool may_be_missing = false);
 
-/// The end of each transform that only reorders: `after` with the reference of `before`, proved legal.
+/// The end of each transform that only reorders: `after` with the reference of `before`, proved legal
+/// unless a `WithoutProof` lives.
 Kernel reordered(const Kernel& before, Kernel after);
+
+/// While one lives, this thread's transforms that only reorder leave their proof out: what the option
+/// `unsafe` does. The one who makes it must rebase the result and add the claim.
+class WithoutProof {
+ public:
+  WithoutProof();
+  ~WithoutProof();
+  WithoutProof(const WithoutProof&) = delete;
+  WithoutProof& operator=(const WithoutProof&) = delete;
+
+ private:
+  bool before_;
+};
 
 }  // namespace moonloop

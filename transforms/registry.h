@@ -32,6 +32,10 @@ struct Param {
   bool positional = false;    // may also stand positionally, in table order
 };
 
+/// The option `unsafe` of each transform that only reorders. `run_op` does what it asks: the row runs
+/// without its proof, the present order becomes the kernel's meaning, and the trace lists the claim.
+Param unsafe_option();
+
 /// Decoded arguments: kinds are checked, unknown names refused, before an Op runs.
 class Args {
  public:
