@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "core/order_reference.h"
-#include "core/reductions.h"
-#include "core/tree_build.h"
 
 namespace moonloop {
 
@@ -35,77 +33,6 @@ void compose_origin(Instruction& insn, const std::map<std::string, Expr>& old_in
 Expr origin_of(const Instruction& insn, const std::string& name) {
   const auto it = insn.origin.find(name);
   return it == insn.origin.end() ? var(name) : it->second;
-}
-
-// ---- Nesting ------------------------------------------------------------------------------------
-
-namespace {
-
-/// Temporaries that the bounds of each iname depend on; reading them is part of running in the loop.
-std::map<std::string, std::set<std::string>> computed_bounds(const Kernel& k) {
-  std::map<std::string, std::set<std::string>> out;
-  for (const Domain& d : k.domains)
-    for (const std::string& p : d.params())
-      if (k.find_temporary(p))
-        for (const std::string& i : d.inames()) out[i].insert(p);
-  return out;
-}
-
-}  // namespace
-
-std::vector<std::pair<int, int>> conflict_chain(const Kernel& k, const std::vector<int>& sequence) {
-  struct State {
-    int writer = -1;
-    std::vector<int> readers;  // since that write
-  };
-  const Variables variables(k);
-  const auto bounds = computed_bounds(k);
-  std::unordered_map<std::string, State> states;
-  std::vector<std::pair<int, int>> pairs;
-  for (const int s : sequence) {
-    const Instruction& insn = *k.instructions[std::size_t(s)];
-    std::set<std::string> read, written;
-    for (Access& a : statement_accesses(insn, variables))
-      (a.write ? written : read).insert(std::move(a.variable));
-    if (!bounds.empty())
-      for (const std::string& i : insn.inames)
-        if (const auto it = bounds.find(i); it != bounds.end())
-          read.insert(it->second.begin(), it->second.end());
-    for (const std::string& v : read) {
-      State& st = states[v];
-      if (st.writer >= 0) pairs.push_back({st.writer, s});
-      if (!written.count(v)) st.readers.push_back(s);
-    }
-    for (const std::string& v : written) {
-      State& st = states[v];
-      for (const int r : st.readers) pairs.push_back({r, s});
-      if (st.readers.empty() && st.writer >= 0) pairs.push_back({st.writer, s});
-      st = {s, {}};
-    }
-  }
-  return pairs;
-}
-
-Nested nest(const Kernel& k) {
-  Nested out{realize_reductions(k), {}};
-  std::vector<int> sequence;
-  if (!k.reference) {
-    sequence = textual_order(out.kernel);
-  } else {
-    const RunOrder& order = k.reference->order;
-    std::vector<std::pair<int, int>> ranked;
-    const int n = static_cast<int>(out.kernel.instructions.size());
-    for (int s = 0; s < n; ++s) {
-      const Instruction& insn = *out.kernel.instructions[std::size_t(s)];
-      const int r = order.find(insn.reference_id());
-      if (r < 0) throw InternalError("no statement `" + insn.reference_id() + "` in the reference");
-      ranked.push_back({order.position(r), s});
-    }
-    std::sort(ranked.begin(), ranked.end());
-    for (const auto& [position, s] : ranked) sequence.push_back(s);
-  }
-  out.tree = derive_tree(out.kernel, conflict_chain(out.kernel, sequence));
-  return out;
 }
 
 // ---- The reference ------------------------------------------------------------------------------

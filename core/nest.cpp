@@ -1,0 +1,153 @@
+#include <algorithm>
+
+#include "core/order_reference.h"
+#include "core/reductions.h"
+#include "core/tree_build.h"
+
+/// Which order of statements the loop tree has to keep.
+namespace moonloop {
+
+namespace {
+
+/// Temporaries that the bounds of each iname depend on; reading them is part of running in the loop.
+std::map<std::string, std::set<std::string>> computed_bounds(const Kernel& k) {
+  std::map<std::string, std::set<std::string>> out;
+  for (const Domain& d : k.domains)
+    for (const std::string& p : d.params())
+      if (k.find_temporary(p))
+        for (const std::string& i : d.inames()) out[i].insert(p);
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::pair<int, int>> conflict_chain(const Kernel& k, const std::vector<int>& sequence) {
+  struct State {
+    int writer = -1;
+    std::vector<int> readers;  // since that write
+  };
+  const Variables variables(k);
+  const auto bounds = computed_bounds(k);
+  std::unordered_map<std::string, State> states;
+  std::vector<std::pair<int, int>> pairs;
+  for (const int s : sequence) {
+    const Instruction& insn = *k.instructions[std::size_t(s)];
+    std::set<std::string> read, written;
+    for (Access& a : statement_accesses(insn, variables))
+      (a.write ? written : read).insert(std::move(a.variable));
+    if (!bounds.empty())
+      for (const std::string& i : insn.inames)
+        if (const auto it = bounds.find(i); it != bounds.end())
+          read.insert(it->second.begin(), it->second.end());
+    for (const std::string& v : read) {
+      State& st = states[v];
+      if (st.writer >= 0) pairs.push_back({st.writer, s});
+      if (!written.count(v)) st.readers.push_back(s);
+    }
+    for (const std::string& v : written) {
+      State& st = states[v];
+      for (const int r : st.readers) pairs.push_back({r, s});
+      if (st.readers.empty() && st.writer >= 0) pairs.push_back({st.writer, s});
+      st = {s, {}};
+    }
+  }
+  return pairs;
+}
+
+namespace {
+
+/// Order among statements that lost a loop that they shared: the loops' direction of the textual
+/// order no longer follows, so each pair is asked for the dependences that it has.
+class Fission {
+ public:
+  Fission(const Kernel& k, const Reference& r, const std::vector<int>& reference_of)
+      : k_(k), r_(r), number_(reference_of), statement_(std::size_t(r.order.size()), -1) {
+    for (std::size_t s = 0; s < number_.size(); ++s)
+      statement_[std::size_t(number_[s])] = static_cast<int>(s);
+  }
+
+  /// Replaces the pairs that concern statements that lost a shared loop.
+  void direct(std::vector<std::pair<int, int>>& pairs) {
+    std::set<std::string> variables;
+    for (const auto& [a, b] : pairs)
+      if (lost(a, b)) collect_common(a, b, variables);
+    if (variables.empty()) return;
+    std::erase_if(pairs, [&](const auto& p) { return lost(p.first, p.second); });
+    for (const std::string& v : variables) {
+      const std::vector<AccessAt>& all = r_.by_variable.at(v);
+      for (std::size_t i = 0; i < all.size(); ++i)
+        for (std::size_t j = i + 1; j < all.size(); ++j) add(all[i], all[j], pairs);
+    }
+  }
+
+ private:
+  int reference(int s) const { return number_[std::size_t(s)]; }
+
+  bool lost(int a, int b) const {
+    const RunOrder& was = r_.order;
+    const int x = reference(a), y = reference(b);
+    const Instruction &f = *k_.instructions[std::size_t(a)], &g = *k_.instructions[std::size_t(b)];
+    if (f.origin.empty() && g.origin.empty()) return false;
+    for (std::size_t i = 0; i < was.common_loops(x, y); ++i)
+      if (!equal(origin_of(f, was.loops(x)[i]), origin_of(g, was.loops(x)[i]))) return true;
+    return false;
+  }
+
+  void collect_common(int a, int b, std::set<std::string>& out) const {
+    for (const Access& x : r_.accesses[std::size_t(reference(a))])
+      for (const Access& y : r_.accesses[std::size_t(reference(b))])
+        if (x.variable == y.variable && (x.write || y.write)) out.insert(x.variable);
+  }
+
+  void add(const AccessAt& a, const AccessAt& b, std::vector<std::pair<int, int>>& pairs) {
+    const int s = statement_[std::size_t(a.insn)], t = statement_[std::size_t(b.insn)];
+    if (s == t || (!r_.at(a).write && !r_.at(b).write) || !lost(s, t)) return;
+    const bool forward = depends(a, b);
+    if (!forward && depends(b, a))
+      pairs.push_back({t, s});
+    else if (forward)
+      pairs.push_back({s, t});
+  }
+
+  bool depends(const AccessAt& a, const AccessAt& b) const {
+    const RunOrder& o = r_.order;
+    bool exact = true;
+    Map m = conflict_map(k_, r_.variables, r_.at(a), o.dims(a.insn), r_.at(b), o.dims(b.insn), exact);
+    m = isl_map_intersect(m.take(), o.before(a.insn, b.insn, is_never_parallel).take());
+    m = isl_map_intersect_domain(m.take(), o.domain(a.insn, exact).take());
+    m = isl_map_intersect_range(m.take(), o.domain(b.insn, exact).take());
+    return !yes(isl_map_is_empty(m.get()));
+  }
+
+  const Kernel& k_;
+  const Reference& r_;
+  const std::vector<int>& number_;  // present statement -> reference
+  std::vector<int> statement_;      // and back
+};
+
+}  // namespace
+
+Nested nest(const Kernel& k) {
+  Nested out{realize_reductions(k), {}};
+  if (!k.reference) {
+    out.tree = derive_tree(out.kernel, conflict_chain(out.kernel, textual_order(out.kernel)));
+    return out;
+  }
+  const RunOrder& order = k.reference->order;
+  std::vector<int> reference, sequence;
+  for (const InsnPtr& insn : out.kernel.instructions) {
+    reference.push_back(order.find(insn->reference_id()));
+    if (reference.back() < 0)
+      throw InternalError("no statement `" + insn->reference_id() + "` in the reference");
+    sequence.push_back(static_cast<int>(sequence.size()));
+  }
+  std::sort(sequence.begin(), sequence.end(), [&](int a, int b) {
+    return order.position(reference[std::size_t(a)]) < order.position(reference[std::size_t(b)]);
+  });
+  std::vector<std::pair<int, int>> pairs = conflict_chain(out.kernel, sequence);
+  Fission(out.kernel, *k.reference, reference).direct(pairs);
+  out.tree = derive_tree(out.kernel, pairs);
+  return out;
+}
+
+}  // namespace moonloop
