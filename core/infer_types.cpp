@@ -142,7 +142,6 @@ class TypeInference {
           } else if (on_stack[w]) {
             low[v] = std::min(low[v], index[w]);
           }
-          if (child == 0) child = 1;
           continue;
         }
         const int done = v;
@@ -310,7 +309,7 @@ class TypeCheck {
     for (const Expr& l : i.lhs) {
       typer_.check(l);
       const std::string& name = written_name(l);
-      if (!k_.find_temporary(name) && !k_.find_arg(name))
+      if (!k_.find_temporary(name) && !typer_.argument(name))
         fail("unknown-name", l.at() ? l.at() : i.at,
              "`{}` is assigned but is no argument or temporary", name);
       targets.push_back(typer_.type(l)->type);

@@ -177,6 +177,12 @@ std::optional<Type> Typer::variable(const std::string& name, const Span& at) con
   return k_.index_type;
 }
 
+const Argument* Typer::argument(const std::string& name) const {
+  if (!vars_) return k_.find_arg(name);
+  const auto it = args_.find(name);
+  return it == args_.end() ? nullptr : it->second;
+}
+
 std::optional<Typer::Operands> Typer::operands(const Exprs& es, std::optional<Type> wanted) const {
   Operands out;
   out.reserve(es.size());
@@ -475,7 +481,7 @@ void Typer::check(const Expr& e, std::optional<Type> wanted) const {
   walk(e, [&](const Expr& x) {
     if (const auto* l = x.as<Load>()) {
       subscripts(l->array, l->index);
-      const Argument* a = k_.find_arg(l->array);
+      const Argument* a = argument(l->array);
       const bool scalar_arg = a && !a->is_array;
       const bool name_only = !a && !k_.find_temporary(l->array);
       if (scalar_arg || name_only)
@@ -483,7 +489,7 @@ void Typer::check(const Expr& e, std::optional<Type> wanted) const {
              scalar_arg ? "a scalar argument" : "no array");
     }
     if (const auto* v = x.as<Var>())
-      if (const Argument* a = k_.find_arg(v->name);
+      if (const Argument* a = argument(v->name);
           a && a->is_array && !(a->shape && a->shape->empty()))
         fail("bad-operand", x.at(), "`{}` is an array and needs a subscript here", v->name);
     return true;

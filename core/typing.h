@@ -65,7 +65,9 @@ class Typer {
   /// Types from the kernel's arguments and temporaries; other names count as inames or parameters.
   explicit Typer(const Kernel& k) : k_(k) {}
   /// Types from `vars`, which holds every name that may occur.
-  Typer(const Kernel& k, const VariableTypes& vars) : k_(k), vars_(&vars) {}
+  Typer(const Kernel& k, const VariableTypes& vars) : k_(k), vars_(&vars) {
+    for (const Argument& a : k.args) args_.emplace(a.name, &a);
+  }
 
   /// Nothing when the type of some variable in it is not known yet. Fails `unknown-name`,
   /// `unknown-function`, `wrong-arg-count`, `bad-operand`, `type-mismatch`.
@@ -77,6 +79,8 @@ class Typer {
 
   /// Checks all that `type` does not need to look at: subscripts and what they hold.
   void check(const Expr& e, std::optional<Type> wanted = {}) const;
+
+  const Argument* argument(const std::string& name) const;
 
  private:
   using Operands = std::vector<Typed>;
@@ -90,6 +94,7 @@ class Typer {
 
   const Kernel& k_;
   const VariableTypes* vars_ = nullptr;
+  std::unordered_map<std::string, const Argument*> args_;  // filled together with vars_
 };
 
 }  // namespace moonloop

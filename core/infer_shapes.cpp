@@ -1,0 +1,221 @@
+#include <algorithm>
+#include <unordered_set>
+
+#include "core/domain.h"
+#include "core/infer.h"
+#include "core/places.h"
+
+namespace moonloop {
+namespace {
+
+/// The values that one subscript takes: what of it matters for an extent.
+struct Range {
+  bool affine = true;
+  bool data_dependent = false;      // its bounds depend on a temporary
+  bool empty = false;               // no instance for any parameter values
+  bool bounded = true;
+  PwAff end;                        // one more than the largest value, over parameters
+  std::optional<std::int64_t> negative;  // some value below zero
+};
+
+/// What is known of an array without a shape so far.
+struct Array {
+  const Use* first = nullptr;
+  std::size_t rank = 0;
+  bool scalar = false;                           // used by its bare name
+  std::vector<PwAff> ends;                       // per axis
+  std::vector<std::unordered_set<std::string>> seen;
+};
+
+class ShapeInference {
+ public:
+  explicit ShapeInference(const Kernel& flat) : k_(flat), places_(flat) {
+    for (const Argument& a : k_.args)
+      if (a.is_array) {
+        a.shape ? void(rank_.emplace(a.name, a.shape->size())) : void(open_[a.name]);
+      }
+    for (const auto& [name, t] : k_.temporaries)
+      t.shape ? void(rank_.emplace(name, t.shape->size())) : void(open_[name]);
+    context_ = context_of(k_);
+  }
+
+  bool anything_open() const { return !open_.empty(); }
+
+  void collect() {
+    places_.for_each_use([&](const Use& u) { use(u); });
+  }
+
+  std::optional<Exprs> shape(const std::string& name) {
+    const auto it = open_.find(name);
+    if (it == open_.end()) return std::nullopt;
+    const Array& a = it->second;
+    if (a.rank == 0 || a.scalar) return Exprs{};
+    Exprs out;
+    for (std::size_t d = 0; d < a.rank; ++d) out.push_back(extent(a.ends[d]));
+    return out;
+  }
+
+  bool used(const std::string& name) const {
+    const auto it = open_.find(name);
+    return it == open_.end() || it->second.first || it->second.scalar;
+  }
+
+ private:
+  void use(const Use& u) {
+    const std::size_t rank = u.index ? u.index->size() : 0;
+    if (const auto r = rank_.find(*u.name); r != rank_.end()) {
+      const bool flat = u.linear || (!u.index && r->second == 0);
+      if (!flat && r->second != rank)
+        fail("rank-mismatch", at(u), "`{}` has {} subscript{}, but `{}` has {} ax{}s",
+             to_string(*u.expr), rank, rank == 1 ? "" : "s", *u.name, r->second,
+             r->second == 1 ? "i" : "e");
+      return;
+    }
+    const auto it = open_.find(*u.name);
+    if (it == open_.end()) return;
+    Array& a = it->second;
+    if (!u.index || rank == 0) {
+      if (a.first) mismatch(u, 0, a.rank);
+      a.scalar = true;
+      return;
+    }
+    if (a.scalar) mismatch(u, rank, 0);
+    if (!a.first) {
+      uses_.push_back(std::make_unique<Use>(u));
+      a.first = uses_.back().get();
+      a.rank = rank;
+      a.ends.resize(rank);
+      a.seen.resize(rank);
+    } else if (a.rank != rank) {
+      mismatch(u, rank, a.rank);
+    }
+    for (std::size_t d = 0; d < rank; ++d) {
+      std::string key = std::to_string(u.place) + "|" + to_string((*u.index)[d]);
+      if (a.seen[d].insert(key).second) add(u, d, a.ends[d], std::move(key));
+    }
+  }
+
+  [[noreturn]] static void mismatch(const Use& u, std::size_t here, std::size_t before) {
+    fail("rank-mismatch", at(u), "`{}` is used with {} subscript{} here and with {} before", *u.name,
+         here, here == 1 ? "" : "s", before);
+  }
+
+  static Span at(const Use& u) { return u.expr->at() ? u.expr->at() : u.insn->at; }
+
+  void add(const Use& u, std::size_t d, PwAff& end, std::string key) {
+    auto it = ranges_.find(key);
+    if (it == ranges_.end())
+      it = ranges_.emplace(std::move(key), range(u.place, (*u.index)[d])).first;
+    const Range& r = it->second;
+    const auto open = [&](std::string why) {
+      Diagnostic x;
+      x.code = "unknown-shape";
+      x.text = fmt::format("no shape is declared for `{}`, and {}", *u.name, why);
+      x.where = {at(u), {}};
+      x.hint = fmt::format("declare it, as in `{}: float64[n]`", *u.name);
+      throw Error(std::move(x));
+    };
+    const std::string index = to_string((*u.index)[d]);
+    if (!r.affine)
+      open(fmt::format("subscript `{}` of `{}` is not affine", index, to_string(*u.expr)));
+    if (r.data_dependent)
+      open(fmt::format("the bounds of subscript `{}` of `{}` depend on data", index,
+                       to_string(*u.expr)));
+    if (r.negative)
+      fail("negative-index", at(u), "`{}` reaches index {} of axis {}", to_string(*u.expr),
+           *r.negative, d);
+    if (!r.bounded)
+      open(fmt::format("subscript `{}` of `{}` has no upper bound", index, to_string(*u.expr)));
+    if (r.empty) return;
+    end = end ? PwAff(isl_pw_aff_coalesce(isl_pw_aff_union_max(end.take(), r.end.copy()))) : r.end;
+  }
+
+  Range range(int place, const Expr& index) {
+    Range out;
+    const auto value = places_.affine(place, index);
+    if (!value) {
+      out.affine = false;
+      return out;
+    }
+    Set s = places_.instances(place);
+    Set values = isl_set_apply(s.copy(), isl_map_from_pw_aff(value->copy()));
+    values = isl_set_coalesce(values.take());
+    const std::vector<std::string> data = places_.temporaries_in(values);
+    // Bounds that only decide whether there is an instance at all do not matter.
+    if (!data.empty()) {
+      Set all = drop_params(values, data);
+      if (!yes(isl_set_dim_has_upper_bound(all.get(), isl_dim_set, 0))) {
+        out.data_dependent = true;
+        return out;
+      }
+      values = std::move(all);
+    }
+    if (yes(isl_set_is_empty(values.get()))) {
+      out.empty = true;
+      return out;
+    }
+    Set below = isl_set_upper_bound_si(values.copy(), isl_dim_set, 0, -1);
+    if (!yes(isl_set_is_empty(below.get()))) {
+      below = isl_set_set_dim_name(below.take(), isl_dim_set, 0, "x");
+      // The one nearest to zero is the likeliest slip.
+      for (const std::int64_t v : {std::int64_t{-1}, std::int64_t{-2}}) {
+        Set one = isl_set_fix_si(below.copy(), isl_dim_set, 0, static_cast<int>(v));
+        if (!yes(isl_set_is_empty(one.get()))) out.negative = v;
+        if (out.negative) break;
+      }
+      if (!out.negative) out.negative = sample(below)->dims.at("x");
+      return out;
+    }
+    if (!yes(isl_set_dim_has_upper_bound(values.get(), isl_dim_set, 0))) {
+      out.bounded = false;
+      return out;
+    }
+    Val one = isl_val_one(isl());
+    out.end = isl_pw_aff_add_constant_val(isl_set_dim_max(values.take(), 0), one.take());
+    return out;
+  }
+
+  /// As an expression over parameters: one affine one where that is exact, else a maximum.
+  Expr extent(const PwAff& end) {
+    if (!end) return lit(0);  // no instance ever
+    PwAff p = isl_pw_aff_gist(end.copy(), context_.copy());
+    Set where = isl_pw_aff_domain(p.copy());
+    p = isl_pw_aff_coalesce(isl_pw_aff_gist(p.take(), where.take()));
+    return from_affine(p);
+  }
+
+  const Kernel& k_;
+  Places places_;
+  Set context_;
+  std::unordered_map<std::string, std::size_t> rank_;  // of arrays with a shape
+  std::unordered_map<std::string, Array> open_;
+  std::unordered_map<std::string, Range> ranges_;      // by place and subscript
+  std::vector<std::unique_ptr<Use>> uses_;
+};
+
+}  // namespace
+
+Kernel infer_shapes(const Kernel& k) {
+  const Kernel flat = expand_all_rules(k);
+  ShapeInference shapes(flat);
+  shapes.collect();
+  if (!shapes.anything_open()) return k;
+  Kernel out = k;
+  for (Argument& a : out.args) {
+    if (!a.is_array || a.shape) continue;
+    if (!shapes.used(a.name))
+      fail("unknown-shape", a.at ? a.at : k.at,
+           "no shape is declared for `{}`, and nothing uses it", a.name);
+    a.shape = shapes.shape(a.name);
+  }
+  for (auto& [name, t] : out.temporaries) {
+    if (t.shape) continue;
+    if (t.initializer && !shapes.used(name))
+      t.shape = Exprs{lit(static_cast<std::int64_t>(t.initializer->size()))};
+    else
+      t.shape = shapes.shape(name);
+  }
+  return out;
+}
+
+}  // namespace moonloop

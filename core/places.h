@@ -1,0 +1,67 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/kernel.h"
+
+/// All accesses of a kernel with the instances that make them: what shape inference and the bounds
+/// check go through. Alike places share one set, so that isl works once for each.
+namespace moonloop {
+
+/// One use of a variable.
+struct Use {
+  const Instruction* insn = nullptr;
+  const Expr* expr = nullptr;    // the Var or Load; lives as long as the kernel
+  const std::string* name = nullptr;
+  const Exprs* index = nullptr;  // of a Load
+  bool linear = false;
+  bool write = false;
+  int place = -1;                // for Places
+};
+
+class Places {
+ public:
+  /// `k` without rules. Must outlive this.
+  explicit Places(const Kernel& k) : k_(k) {}
+
+  /// Calls `visit` for each use of an array or scalar, instruction by instruction: predicates, right
+  /// side, assignees.
+  void for_each_use(const std::function<void(const Use&)>& visit);
+
+  const std::vector<std::string>& inames(int place) const { return places_[place].inames; }
+  /// The instances that evaluate what stands at `place`, over its inames. Conditions that are not
+  /// quasi-affine in inames and integer arguments are left out.
+  const Set& instances(int place);
+  /// The same, and every condition was taken in.
+  bool exact(int place);
+  /// `e` as a function of the place's inames; nothing unless it is quasi-affine in inames and integer
+  /// arguments alone.
+  std::optional<PwAff> affine(int place, const Expr& e);
+  /// Parameters of `s` that are temporaries: data-dependent bounds.
+  std::vector<std::string> temporaries_in(const Set& s) const;
+
+ private:
+  struct Place {
+    std::vector<std::string> inames;
+    Exprs conditions;
+    Set set;
+    bool exact = true;
+  };
+  struct Frame;
+  void visit_expr(const Expr& e, Frame& frame, const std::function<void(const Use&)>& visit);
+  int number(Frame& frame);
+  bool static_integers(const Expr& e);
+
+  const Kernel& k_;
+  const Instruction* insn_ = nullptr;
+  bool in_predicates_ = false;
+  std::vector<Place> places_;
+  std::unordered_map<std::string, bool> static_;  // by name: an iname or an integer argument
+  std::unordered_map<std::string, int> by_key_;
+  std::unordered_map<std::string, Set> domains_;
+};
+
+}  // namespace moonloop
