@@ -1,7 +1,10 @@
 #pragma once
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/footprint.h"
@@ -27,8 +30,9 @@ class RuleCalls {
   InsnPtr rewrite(const InsnPtr& insn, const Visit& f) const;
 
  private:
-  std::optional<Expr> at_node(const Instruction& insn, const Stack& stack, const Expr& e,
-                              const Place& at, const Visit& f) const;
+  struct Walk;
+  std::optional<Expr> at_node(Walk& walk, const Expr& e, const Place& at) const;
+  bool selected(const Walk& walk, const Call& call) const;
   const Kernel& k_;
   std::string rule_, tag_;
   Match within_;
@@ -45,13 +49,13 @@ std::string take_name(std::set<std::string>& taken, const std::string& base);
 /// their iterations stages its own copy.
 std::set<std::string> common_parallel(const Kernel& k, const std::vector<Place>& places,
                                       bool local_too);
-bool under_local(const Kernel& k, const Place& at);     // some iname around it is tagged `l.N`
-bool under_hardware(const Kernel& k, const Place& at);  // … or `g.N`
+/// The work-items' inames (`l.N`, `l.auto`) around a place.
+std::set<std::string> work_items_of(const Kernel& k, const Place& at);
 
 /// The tag of new staging inames: `given` (`for` and the empty text are none), else `l.auto` where
 /// work-items share the loop, else none. Fails `bad-tag`.
-std::optional<InameTag> staging_tag(const std::optional<std::string>& given, AddressSpace space,
-                                    bool local, const Span& at);
+std::optional<InameTag> staging_tag(const std::optional<std::string>& given, bool shared,
+                                    const Span& at);
 /// `private`, `local`, `global`, `auto`; fails `bad-address-space`.
 AddressSpace parse_address_space(const std::string& text, const Span& at);
 std::string to_string(AddressSpace s);
@@ -64,18 +68,44 @@ Map stage_relation(const Kernel& k, const std::set<std::string>& stage,
                    const std::vector<std::string>& shared, const Place& at,
                    const std::vector<std::pair<Expr, Expr>>& equal);
 
-/// What `insn` reads or writes of `names`, rules expanded, as accesses.
+/// What `insn` reads (`write`: writes), rules expanded, without the variables `skip`.
 std::vector<Access> accesses_to(const Kernel& k, const Instruction& insn, bool write,
                                 const std::set<std::string>& skip);
 
 /// Proves `after` by its stand-ins, makes it its own reference and checks it.
 Kernel staged(const Kernel& before, Kernel after, const std::vector<StandIn>& all);
 
-/// Sets of loops that a staging instruction may be placed in, the best first: `needed`; all loops
-/// around the first use down to the innermost needed one; all loops outside those in `sweep` as well.
-/// `use` is an index into `k.instructions`.
-std::vector<std::set<std::string>> staging_nests(const Kernel& k, std::size_t use,
-                                                 const std::set<std::string>& needed,
-                                                 const std::vector<std::string>& sweep);
+/// Where staging instructions may stand in a kernel.
+class Sites {
+ public:
+  explicit Sites(const Kernel& k);
+
+  /// The kernel with its instructions listed in the order in which its tree runs them; indices
+  /// below count in this list.
+  const Kernel& kernel() const { return kernel_; }
+
+  /// Sets of loops that a staging instruction may be placed in, the best first: `needed`; all loops
+  /// around the place down to the innermost needed one; all loops outside those in `sweep` as well.
+  /// Loops that are not in `common` are left out.
+  std::vector<std::set<std::string>> nests(std::size_t use, const Place& at,
+                                           const std::set<std::string>& needed,
+                                           const std::set<std::string>& sweep,
+                                           const std::set<std::string>& common) const;
+
+  /// Where an instruction in the loops `nest` is put into the list: ahead of (behind) all that runs
+  /// in loops outside of `nest` with the use.
+  std::size_t ahead_of(std::size_t use, const Place& at, const std::set<std::string>& nest) const;
+  std::size_t behind(std::size_t use, const Place& at, const std::set<std::string>& nest) const;
+
+ private:
+  void derive();
+  const TreePath& path_of(std::size_t use, const Place& at) const;
+  std::pair<std::size_t, std::size_t> span_of(std::size_t use, const Place& at,
+                                              const std::set<std::string>& nest) const;
+  Kernel kernel_;
+  Nested nested_;
+  std::vector<std::size_t> owner_;          // by statement of `nested_`: the instruction it is part of
+  std::vector<std::vector<int>> statements_;  // by instruction
+};
 
 }  // namespace moonloop

@@ -1,0 +1,333 @@
+#include "core/staging.h"
+
+#include <algorithm>
+
+#include "core/domain.h"
+#include "core/order.h"
+
+namespace moonloop {
+
+// ---- Rule calls -------------------------------------------------------------------------------
+
+namespace {
+
+/// Names of the rules that `e` calls itself.
+void collect_rules(const Kernel& k, const Expr& e, std::set<std::string>& out) {
+  walk(e, [&](const Expr& x) {
+    if (const auto* c = x.as<Call>(); c && k.find_rule(c->name)) out.insert(c->name);
+    return true;
+  });
+}
+
+std::map<std::string, std::set<std::string>> rule_callees(const Kernel& k) {
+  std::map<std::string, std::set<std::string>> out;
+  for (const Rule& r : k.rules) collect_rules(k, r.body, out[r.name]);
+  return out;
+}
+
+}  // namespace
+
+struct RuleCalls::Walk {
+  const Instruction& insn;
+  const Visit& visit;
+  Stack stack;                      // levels around the expression, innermost first
+  std::set<const Expr::Op*> done;   // calls that were visited where they are written
+};
+
+RuleCalls::RuleCalls(const Kernel& k, std::string rule, std::string tag, Match within)
+    : k_(k), rule_(std::move(rule)), tag_(std::move(tag)), within_(std::move(within)) {
+  const auto callees = rule_callees(k);
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (const auto& [caller, called] : callees) {
+      if (reaching_.count(caller)) continue;
+      if (std::any_of(called.begin(), called.end(), [&](const std::string& c) {
+            return c == rule_ || reaching_.count(c);
+          })) {
+        reaching_.insert(caller);
+        grew = true;
+      }
+    }
+  }
+}
+
+bool RuleCalls::selected(const Walk& walk, const Call& call) const {
+  if (call.name != rule_ || (!tag_.empty() && call.tag != tag_)) return false;
+  if (within_.everything() || within_(k_, walk.insn, walk.stack)) return true;
+  Stack with_call = walk.stack;
+  StackLevel own{call.name, {}};
+  if (!call.tag.empty()) own.tags.insert(call.tag);
+  with_call.insert(with_call.begin(), own);
+  return within_(k_, walk.insn, with_call);
+}
+
+std::optional<Expr> RuleCalls::at_node(Walk& walk, const Expr& e, const Place& at) const {
+  const auto* call = e.as<Call>();
+  if (!call) return {};
+  if (selected(walk, *call)) {
+    if (!walk.done.insert(&e.op()).second) return e;
+    return walk.visit(e, call->args, at);
+  }
+  if (!reaching_.count(call->name)) return {};
+
+  const auto descend = [&](const Expr& part, const Place& place) {
+    return rewrite_places(part, place,
+                          [&](const Expr& x, const Place& p) { return at_node(walk, x, p); });
+  };
+  Place inside = at;
+  inside.written = false;
+  Call outer = *call;
+  bool changed = false;
+  for (Expr& arg : outer.args) {
+    const Expr done = descend(arg, inside);
+    changed = changed || !done.same_as(arg);
+    arg = done;
+  }
+  const Rule& rule = *k_.find_rule(call->name);
+  ensure(rule.params.size() == outer.args.size(), "a rule call has as many arguments as the rule");
+  const Expr body = apply_rule(rule, outer.args);
+  StackLevel level{call->name, {}};
+  if (!call->tag.empty()) level.tags.insert(call->tag);
+  walk.stack.insert(walk.stack.begin(), level);
+  const Expr out = descend(body, at);
+  walk.stack.erase(walk.stack.begin());
+  if (!out.same_as(body)) return out;
+  return changed ? Expr(outer, e.at()) : e;
+}
+
+InsnPtr RuleCalls::rewrite(const InsnPtr& insn, const Visit& f) const {
+  Walk walk{*insn, f, {StackLevel{insn->id, insn->tags}}, {}};
+  return rewrite_places(insn,
+                        [&](const Expr& e, const Place& at) { return at_node(walk, e, at); });
+}
+
+namespace {
+
+/// Rules that the instructions call, also through other rules.
+std::set<std::string> used_rules(const Kernel& k) {
+  std::set<std::string> found;
+  for (const InsnPtr& i : k.instructions) {
+    for (const Expr& e : i->lhs) collect_rules(k, e, found);
+    if (i->rhs) collect_rules(k, i->rhs, found);
+    for (const Expr& e : i->predicates) collect_rules(k, e, found);
+  }
+  const auto callees = rule_callees(k);
+  std::vector<std::string> pending(found.begin(), found.end());
+  while (!pending.empty()) {
+    const std::string rule = pending.back();
+    pending.pop_back();
+    for (const std::string& c : callees.at(rule))
+      if (found.insert(c).second) pending.push_back(c);
+  }
+  return found;
+}
+
+}  // namespace
+
+Kernel drop_unused_rules(const Kernel& before, Kernel k) {
+  if (k.rules.empty()) return k;
+  const std::set<std::string> was = used_rules(before), is = used_rules(k);
+  std::erase_if(k.rules, [&](const Rule& r) { return was.count(r.name) && !is.count(r.name); });
+  return k;
+}
+
+// ---- Names, tags, address spaces --------------------------------------------------------------
+
+std::string take_name(std::set<std::string>& taken, const std::string& base) {
+  std::string name = base;
+  for (int n = 0; !taken.insert(name).second; ++n) name = fmt::format("{}_{}", base, n);
+  return name;
+}
+
+std::set<std::string> common_parallel(const Kernel& k, const std::vector<Place>& places,
+                                      bool local_too) {
+  std::set<std::string> out;
+  const auto counts = [&](const InameTag* t) {
+    return t && (t->kind == TagKind::Group || t->kind == TagKind::Par ||
+                 (local_too && is_work_item(t)));
+  };
+  for (const std::string& i : places.at(0).inames)
+    if (counts(k.tag(i))) out.insert(i);
+  for (const Place& p : places)
+    std::erase_if(out, [&](const std::string& i) {
+      return std::find(p.inames.begin(), p.inames.end(), i) == p.inames.end();
+    });
+  return out;
+}
+
+std::set<std::string> work_items_of(const Kernel& k, const Place& at) {
+  std::set<std::string> out;
+  for (const std::string& i : at.inames)
+    if (is_work_item(k.tag(i))) out.insert(i);
+  return out;
+}
+
+std::optional<InameTag> staging_tag(const std::optional<std::string>& given, bool shared,
+                                    const Span& at) {
+  if (!given) return shared ? parse_iname_tag("l.auto") : std::nullopt;
+  if (given->empty() || *given == "for") return {};
+  std::optional<InameTag> tag = parse_iname_tag(*given);
+  if (!tag) fail("bad-tag", at, "`{}` is no tag of an iname", *given);
+  tag->at = at;
+  return tag;
+}
+
+AddressSpace parse_address_space(const std::string& text, const Span& at) {
+  if (text == "auto") return AddressSpace::Auto;
+  if (text == "private") return AddressSpace::Private;
+  if (text == "local") return AddressSpace::Local;
+  if (text == "global") return AddressSpace::Global;
+  fail("bad-address-space", at,
+       "`{}` is no address space; there are `auto`, `private`, `local`, `global`", text);
+}
+
+std::string to_string(AddressSpace s) {
+  switch (s) {
+    case AddressSpace::Auto: return "auto";
+    case AddressSpace::Private: return "private";
+    case AddressSpace::Local: return "local";
+    case AddressSpace::Global: return "global";
+  }
+  throw InternalError("an address space without a name");
+}
+
+// ---- The proof --------------------------------------------------------------------------------
+
+Map stage_relation(const Kernel& k, const std::set<std::string>& stage,
+                   const std::vector<std::string>& shared, const Place& at,
+                   const std::vector<std::pair<Expr, Expr>>& equal) {
+  const std::vector<std::string> in(stage.begin(), stage.end());
+  Map out = universal_map(in, at.inames);
+  const auto restrict_to = [&](const Expr& staged, const Expr& served) {
+    const std::optional<Map> a = to_map({staged}, in), b = to_map({served}, at.inames);
+    if (!a || !b) return;
+    out = isl_map_intersect(out.take(),
+                            isl_map_apply_range(a->copy(), isl_map_reverse(b->copy())));
+  };
+  for (const std::string& i : shared) restrict_to(var(i), var(i));
+  for (const auto& [staged, served] : equal) restrict_to(staged, served);
+  out = isl_map_intersect_domain(out.take(), domain_of(k, in).take());
+  return isl_map_intersect_range(out.take(), instances_at(k, at).set.take());
+}
+
+std::vector<Access> accesses_to(const Kernel& k, const Instruction& insn, bool write,
+                                const std::set<std::string>& skip) {
+  std::vector<Access> out;
+  for (Access& a : accesses_of(insn, k))
+    if (a.write == write && !skip.count(a.variable)) out.push_back(std::move(a));
+  return out;
+}
+
+Kernel staged(const Kernel& before, Kernel after, const std::vector<StandIn>& all) {
+  check_stand_ins(before, after, all);
+  after = rebase(std::move(after));
+  check_legal(after);
+  return after;
+}
+
+// ---- Sites ------------------------------------------------------------------------------------
+
+namespace {
+
+void number_leaves(const std::vector<TreeNode>& nodes, std::vector<int>& sequence) {
+  for (const TreeNode& n : nodes) {
+    if (n.is_loop())
+      number_leaves(n.children, sequence);
+    else
+      sequence.push_back(n.insn);
+  }
+}
+
+}  // namespace
+
+Sites::Sites(const Kernel& k) : kernel_(k) {
+  derive();
+  std::vector<int> sequence;
+  number_leaves(nested_.tree.roots, sequence);
+  std::vector<std::size_t> order;  // an instruction runs when the last of its statements does
+  for (const int s : sequence)
+    if (const std::size_t owner = owner_[std::size_t(s)]; statements_[owner].back() == s)
+      order.push_back(owner);
+  ensure(order.size() == k.instructions.size(), "the tree of a kernel holds all instructions");
+  if (std::is_sorted(order.begin(), order.end())) return;
+  for (std::size_t i = 0; i < order.size(); ++i) kernel_.instructions[i] = k.instructions[order[i]];
+  derive();
+}
+
+void Sites::derive() {
+  nested_ = nest(kernel_);
+  owner_.clear();
+  statements_.assign(kernel_.instructions.size(), {});
+  std::size_t next = 0;  // the parts of an instruction end with the one that has its id
+  for (std::size_t s = 0; s < nested_.kernel.instructions.size(); ++s) {
+    ensure(next < kernel_.instructions.size(), "a statement belongs to an instruction");
+    owner_.push_back(next);
+    statements_[next].push_back(static_cast<int>(s));
+    if (nested_.kernel.instructions[s]->id == kernel_.instructions[next]->id) ++next;
+  }
+}
+
+const TreePath& Sites::path_of(std::size_t use, const Place& at) const {
+  const auto around = [&](int s) {
+    const std::vector<std::string>& loops = nested_.tree.paths[std::size_t(s)].loops;
+    return std::count_if(loops.begin(), loops.end(), [&](const std::string& l) {
+      return std::find(at.inames.begin(), at.inames.end(), l) != at.inames.end();
+    });
+  };
+  int best = statements_.at(use).back();
+  for (const int s : statements_[use])
+    if (around(s) > around(best)) best = s;
+  return nested_.tree.paths[std::size_t(best)];
+}
+
+std::vector<std::set<std::string>> Sites::nests(std::size_t use, const Place& at,
+                                                const std::set<std::string>& needed,
+                                                const std::set<std::string>& sweep,
+                                                const std::set<std::string>& common) const {
+  const std::vector<std::string>& loops = path_of(use, at).loops;
+  const auto up_to = [&](std::size_t end) {
+    std::set<std::string> nest = needed;
+    for (std::size_t i = 0; i < end; ++i)
+      if (!sweep.count(loops[i]) && common.count(loops[i])) nest.insert(loops[i]);
+    return nest;
+  };
+  std::size_t innermost = 0, swept = 0;
+  for (std::size_t i = 0; i < loops.size(); ++i)
+    if (needed.count(loops[i])) innermost = i + 1;
+  while (swept < loops.size() && !sweep.count(loops[swept])) ++swept;
+
+  std::vector<std::set<std::string>> out{needed};
+  for (std::set<std::string> nest : {up_to(innermost), up_to(std::max(innermost, swept))})
+    if (std::find(out.begin(), out.end(), nest) == out.end()) out.push_back(std::move(nest));
+  return out;
+}
+
+std::pair<std::size_t, std::size_t> Sites::span_of(std::size_t use, const Place& at,
+                                                   const std::set<std::string>& nest) const {
+  const TreePath& path = path_of(use, at);
+  std::size_t level = 0;
+  while (level < path.loops.size() && nest.count(path.loops[level])) ++level;
+  const std::vector<TreeNode>* siblings = &nested_.tree.roots;
+  for (std::size_t l = 0; l < level; ++l)
+    siblings = &(*siblings)[std::size_t(path.index[l])].children;
+  std::vector<int> leaves;
+  number_leaves({(*siblings)[std::size_t(path.index[level])]}, leaves);
+  std::size_t first = use, last = use;
+  for (const int s : leaves) {
+    first = std::min(first, owner_[std::size_t(s)]);
+    last = std::max(last, owner_[std::size_t(s)]);
+  }
+  return {first, last + 1};
+}
+
+std::size_t Sites::ahead_of(std::size_t use, const Place& at,
+                            const std::set<std::string>& nest) const {
+  return span_of(use, at, nest).first;
+}
+
+std::size_t Sites::behind(std::size_t use, const Place& at,
+                          const std::set<std::string>& nest) const {
+  return span_of(use, at, nest).second;
+}
+
+}  // namespace moonloop
