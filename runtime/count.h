@@ -1,0 +1,32 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "core/kernel.h"
+#include "runtime/evaluate.h"
+
+/// What a kernel has to do, counted, not measured: the numerator of GFLOP/s and GB/s.
+namespace moonloop {
+
+struct Work {
+  /// Operations on reals: + - * / and calls of functions count one each; on complex numbers + and -
+  /// count 2, * 6, / 11. A reduction counts one per value that it takes in. A power with a small
+  /// constant exponent counts its multiplications.
+  std::int64_t flops = 0;
+  /// Operations on integers that assignments compute; not those in subscripts, bounds and conditions.
+  std::int64_t integer_ops = 0;
+  std::int64_t instances = 0;  // of instructions, each point of a reduction counting as one
+  /// Distinct elements of array arguments that are read, in bytes, and those that are written. An
+  /// array that is read and written counts on both sides.
+  std::int64_t bytes_read = 0, bytes_written = 0;
+  /// False where a number is only an upper bound: conditions and subscripts that depend on data.
+  bool exact = true;
+};
+
+/// Counts at concrete parameters. `k` is completed. Nothing when bounds depend on data or numbers are
+/// out of reach (see count_points()).
+std::optional<Work> count_work(const Kernel& k, const Integers& values);
+
+}  // namespace moonloop
