@@ -1,0 +1,122 @@
+#include "transforms/tag_inames.h"
+
+#include <algorithm>
+
+#include "core/lookup.h"
+#include "transforms/registry.h"
+
+namespace moonloop {
+namespace {
+
+/// The first axis of its kind that no iname of `k` has.
+std::string unused_axis(const Kernel& k, TagKind kind) {
+  std::set<int> used;
+  for (const auto& [iname, tag] : k.iname_tags)
+    if (tag.kind == kind) used.insert(tag.axis);
+  int axis = 0;
+  while (used.contains(axis)) ++axis;
+  return fmt::format("{}{}", kind == TagKind::Group ? "g." : "l.", axis);
+}
+
+}  // namespace
+
+std::optional<InameTag> tag_for(const Kernel& k, const std::string& iname,
+                                const std::string& text) {
+  if (text.empty() || text == "for") return std::nullopt;
+  if (text.starts_with("like.")) {
+    const std::string other = text.substr(5);
+    require_iname(k, other);
+    const InameTag* tag = k.tag(other);
+    return tag ? std::optional(*tag) : std::nullopt;
+  }
+  if (text == "unused.g") return tag_for(k, iname, unused_axis(k, TagKind::Group));
+  if (text == "unused.l") return tag_for(k, iname, unused_axis(k, TagKind::Local));
+  const auto tag = parse_iname_tag(text);
+  if (!tag)
+    fail("bad-tag", k.at,
+         "no tag `{}` for iname `{}`; there are `for`, `ord`, `unr`, `unr_hint`, `unr_hint.N`, "
+         "`par`, `simd`, `g.N`, `l.N`, `l.auto`, `ilp`, `ilp.seq`, `vec`, `like.INAME`, "
+         "`unused.g`, `unused.l`",
+         text, iname);
+  return tag;
+}
+
+void require_distinct_axes(const Kernel& k) {
+  const bool any = std::any_of(k.iname_tags.begin(), k.iname_tags.end(),
+                               [](const auto& t) { return t.second.axis >= 0; });
+  if (!any) return;
+  for (const InsnPtr& insn : k.instructions) {
+    std::map<std::pair<TagKind, int>, std::string> taken;
+    for (const std::string& i : all_inames(k, *insn)) {
+      const InameTag* tag = k.tag(i);
+      if (!tag || (tag->kind != TagKind::Group && tag->kind != TagKind::Local)) continue;
+      const auto [other, fresh] = taken.try_emplace({tag->kind, tag->axis}, i);
+      if (!fresh)
+        refuse("axis-taken", insn->at, "`{}` and `{}` would both be `{}` around instruction `{}`",
+               other->second, i, tag->text, insn->id);
+    }
+  }
+}
+
+Kernel tag_inames(const Kernel& k, const std::vector<std::pair<std::string, std::string>>& tags,
+                  const TagOptions& o) {
+  Kernel out = k;
+  std::map<std::string, std::string> given;
+  for (const auto& [pattern, text] : tags)
+    for (const std::string& iname : inames_like(k, {pattern}, o.ignore_nonexistent)) {
+      const auto tag = tag_for(out, iname, text);
+      const std::string shown = tag ? tag->text : "for";
+      if (const auto [before, fresh] = given.try_emplace(iname, shown); !fresh) {
+        if (before->second == shown) continue;
+        refuse("tagged-iname", k.at, "`{}` is given two tags, `{}` and `{}`", iname, before->second,
+               shown);
+      }
+      const InameTag* old = k.tag(iname);
+      if (old && !o.force && !(tag && *tag == *old))
+        refuse("tagged-iname", k.at, "`{}` is tagged `{}` already; `force = true` makes it `{}`",
+               iname, old->text, shown);
+      if (tag)
+        out.iname_tags[iname] = *tag;
+      else
+        out.iname_tags.erase(iname);
+    }
+  require_distinct_axes(out);
+  return reordered(k, std::move(out));
+}
+
+extern const Op tag_inames_op;
+const Op tag_inames_op{
+    .name = "tag_inames",
+    .doc = R"(Says how loops run.
+
+The tags are `ord` (in order), `unr` (unrolled), `unr_hint.N`, `par` (iterations at the same time),
+`simd`, `g.N` and `l.N` (group and work-item axes) and `for` (no tag). `like.other` gives the tag of
+another iname, `unused.g` and `unused.l` the first axis that no iname has. Inames may be shell-style
+patterns: "i*:unr".
+
+Refuses a tag on a loop that the kernel's dependences do not let run that way, with two instances
+that would run at the same time; a second tag on an iname, unless forced; two loops around one
+instruction on the same axis.)",
+    .params = {{.name = "iname_to_tag", .kind = Kind::Tags,
+                .help = "tag by iname: {i = \"g.0\"} or \"i:g.0, j:l.0\"", .required = true,
+                .positional = true},
+               {.name = "force", .kind = Kind::Bool, .help = "replaces tags that are there",
+                .fallback = "false", .positional = true},
+               {.name = "ignore_nonexistent", .kind = Kind::Bool,
+                .help = "passes over names that match no iname", .fallback = "false",
+                .positional = true},
+               unsafe_option()},
+    .example_kernel = R"(kernel copy(n: int32, a: float64[n, 4], c: float64[n, 4])
+domain {[i, j]: 0 <= i < n and 0 <= j < 4}
+c[i, j] = a[i, j]
+)",
+    .example = R"(knl = lp.tag_inames(knl, {i = "par", j = "unr"}))",
+    .run = [](const Kernel& k, const Args& a) {
+      return tag_inames(k, a.pairs("iname_to_tag"),
+                        {.force = a.boolean("force"),
+                         .ignore_nonexistent = a.boolean("ignore_nonexistent")});
+    },
+    .query = {},
+};
+
+}  // namespace moonloop

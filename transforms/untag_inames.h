@@ -1,0 +1,16 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/kernel.h"
+
+namespace moonloop {
+
+/// Takes the tags off inames (shell-style patterns); their loops run in order again.
+///
+/// \param tag_type  which tag: `unr`, `g.0`, or `g` for all of its axes; empty for any
+/// Refuses          untagged-iname  an iname has no tag, or another one
+Kernel untag_inames(const Kernel& k, const std::vector<std::string>& inames,
+                    const std::string& tag_type = {});
+
+}  // namespace moonloop
