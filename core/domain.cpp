@@ -237,6 +237,39 @@ Set parse_set(const std::string& text, const Span& at) {
   return s;
 }
 
+Map parse_map(const std::string& text, const Span& at) {
+  if (text.find('{') == std::string::npos || text.find("->") == std::string::npos)
+    fail("bad-map", at, "`{}` is no map: it needs the form `{{ [i] -> [j] : conditions }}`", text);
+  Map m = [&]() -> Map {
+    try {
+      return isl_map_read_from_str(isl(), with_header(text).c_str());
+    } catch (const IslError& e) {
+      fail("bad-map", at, "`{}` is no map: {}", text, e.what());
+    }
+  }();
+  for (const isl_dim_type side : {isl_dim_in, isl_dim_out}) {
+    std::set<std::string> seen;
+    const int n = count(isl_map_dim(m.get(), side)), inputs = count(isl_map_dim(m.get(), isl_dim_in));
+    for (int i = 0; i < n; ++i) {
+      const auto u = static_cast<unsigned>(i);
+      for (int j = 0; side == isl_dim_out && j < inputs && !isl_map_has_dim_name(m.get(), side, u); ++j) {
+        const Map same = isl_map_equate(m.copy(), side, i, isl_dim_in, j);
+        if (yes(isl_map_is_equal(same.get(), m.get())))
+          m = isl_map_set_dim_name(m.take(), side, u,
+                                   isl_map_get_dim_name(m.get(), isl_dim_in, static_cast<unsigned>(j)));
+      }
+      if (!yes(isl_map_has_dim_name(m.get(), side, u)))
+        fail("bad-map", at, "{} {} of `{}` has no name of its own",
+             side == isl_dim_in ? "input" : "output", i + 1, text);
+      if (!seen.insert(isl_map_get_dim_name(m.get(), side, u)).second)
+        fail("bad-map", at, "two {} of `{}` are named `{}`",
+             side == isl_dim_in ? "inputs" : "outputs", text, isl_map_get_dim_name(m.get(), side, u));
+    }
+    if (yes(isl_map_has_tuple_id(m.get(), side))) m = isl_map_reset_tuple_id(m.take(), side);
+  }
+  return m;
+}
+
 Set parse_assumption(const std::string& text, const Span& at) {
   Set s = read(with_header("{ : " + text + " }"), text, at);
   if (!yes(isl_set_is_params(s.get()))) s = isl_set_params(s.take());

@@ -37,6 +37,10 @@ Set parse_set(const std::string& text, const Span& at = {});
 /// A parameter set from bare constraints such as `n >= 1 and n mod 16 = 0`.
 Set parse_assumption(const std::string& text, const Span& at = {});
 
+/// Parses isl map syntax in the same way, fails `bad-map`. Every dimension on both sides has a name;
+/// an output that repeats an input's name is equal to it, and it is so named.
+Map parse_map(const std::string& text, const Span& at = {});
+
 /// The domain of an instruction's instances: dimensions are `inames` in the given order, ancestors'
 /// domains and the kernel's assumptions included; data-dependent parameters stay parameters. Cost:
 /// one intersection per domain that is needed.
