@@ -1,0 +1,141 @@
+#include "transforms/duplicate_inames.h"
+
+#include <algorithm>
+
+#include "core/iname_rewrite.h"
+#include "transforms/new_inames.h"
+#include "transforms/registry.h"
+#include "transforms/tag_inames.h"
+
+namespace moonloop {
+namespace {
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;  // old iname, new iname
+
+/// The inames that have their home in one domain.
+InameRewrite copy_of(const Pairs& pairs) {
+  InameRewrite rw;
+  for (const auto& [from, to] : pairs) {
+    rw.old.push_back(from);
+    rw.fresh.push_back(to);
+    rw.old_in_new[from] = var(to);
+    rw.bound[from] = {to};
+  }
+  std::vector<std::string> dims = rw.old;
+  dims.insert(dims.end(), rw.fresh.begin(), rw.fresh.end());
+  rw.relation = universe(dims);
+  const int n = static_cast<int>(pairs.size());
+  for (int i = 0; i < n; ++i)
+    rw.relation = isl_set_equate(rw.relation.take(), isl_dim_set, i, isl_dim_set, n + i);
+  return rw;
+}
+
+/// Old and new inames by domain; a domain whose bounds depend on another's inames comes before it.
+std::vector<Pairs> by_domain(const Kernel& k, const Pairs& pairs) {
+  const std::vector<int> parents = domain_parents(k);
+  const auto depth = [&](int d) {
+    int n = 0;
+    for (; d >= 0; d = parents[std::size_t(d)]) ++n;
+    return n;
+  };
+  std::map<std::pair<int, int>, Pairs> groups;  // by depth, deepest first, then by domain
+  for (const auto& p : pairs) {
+    const int home = static_cast<int>(k.home_of(p.first) - k.domains.data());
+    groups[{-depth(home), home}].push_back(p);
+  }
+  std::vector<Pairs> out;
+  for (auto& [key, group] : groups) {
+    const std::vector<std::string> order = k.domains[std::size_t(key.second)].inames();
+    std::sort(group.begin(), group.end(), [&](const auto& a, const auto& b) {
+      return std::find(order.begin(), order.end(), a.first) <
+             std::find(order.begin(), order.end(), b.first);
+    });
+    out.push_back(std::move(group));
+  }
+  return out;
+}
+
+}  // namespace
+
+Kernel duplicate_inames(const Kernel& k, const std::vector<std::string>& inames, const Match& within,
+                        const DuplicateOptions& o) {
+  std::set<std::string> wanted;
+  for (const std::string& i : inames) {
+    require_iname(k, i);
+    if (!wanted.insert(i).second)
+      refuse("twice", k.at, "`{}` stands twice in the list of inames", i);
+  }
+  if (inames.empty()) refuse("no-inames", k.at, "no iname is given to duplicate");
+  if (!o.new_inames.empty() && o.new_inames.size() != inames.size())
+    refuse("name-count", k.at, "{} new inames are given for {} to duplicate", o.new_inames.size(),
+           inames.size());
+  for (const auto& [iname, tag] : o.tags) {
+    require_iname(k, iname);
+    if (!wanted.contains(iname))
+      refuse("bad-tag", k.at, "a tag is given for `{}`, which is not duplicated", iname);
+  }
+  std::vector<bool> picked(k.instructions.size());
+  std::set<std::string> used;
+  for (const std::size_t n : matching(k, within)) {
+    picked[n] = true;
+    for (const std::string& i : all_inames(k, *k.instructions[n])) used.insert(i);
+  }
+  for (const std::string& i : inames)
+    if (!used.contains(i))
+      fail("no-match", k.at, "no instruction that `within` selects uses `{}`", i);
+
+  NewInames names(k);
+  Pairs pairs;
+  for (std::size_t n = 0; n < inames.size(); ++n)
+    pairs.emplace_back(inames[n],
+                       names.take(o.new_inames.empty() ? "" : o.new_inames[n], inames[n] + o.suffix));
+  Kernel out = k;
+  for (const Pairs& group : by_domain(k, pairs))
+    out = rewrite_inames(out, copy_of(group), picked);
+  for (const auto& [from, to] : pairs)
+    for (const auto& [iname, text] : o.tags)
+      if (iname == from)
+        if (const auto tag = tag_for(out, to, text)) out.iname_tags[to] = *tag;
+  require_distinct_axes(out);
+  return reordered(k, std::move(out));
+}
+
+extern const Op duplicate_inames_op;
+const Op duplicate_inames_op{
+    .name = "duplicate_inames",
+    .doc = R"(Gives some instructions loops of their own over the same values: distributes loops.
+
+The copy of iname i is called after `new_inames`, else i followed by `suffix`, with a number if that
+is taken. `tags` gives the new inames tags, by the names of the old ones.
+
+Refuses inames that no selected instruction uses, names in use, inames whose bounds depend on a
+duplicated one while selected and other instructions share them, and a distribution against a
+dependence, with two instances that would change places.)",
+    .params = {{.name = "inames", .kind = Kind::Names, .help = "the inames to duplicate",
+                .required = true, .positional = true},
+               {.name = "within", .kind = Kind::Match,
+                .help = "the instructions that move to the new loops", .required = true,
+                .positional = true},
+               {.name = "new_inames", .kind = Kind::Names, .help = "names of the new loops",
+                .fallback = "<iname><suffix>", .positional = true},
+               {.name = "suffix", .kind = Kind::Str, .help = "ends the names of the new loops",
+                .fallback = "\"\"", .positional = true},
+               {.name = "tags", .kind = Kind::Tags,
+                .help = "tag of the new iname, by old iname: {i = \"par\"}", .positional = true},
+               unsafe_option()},
+    .example_kernel = R"(kernel two(n: int32, a: float64[n], b: float64[n], c: float64[n])
+domain {[i]: 0 <= i < n}
+b[i] = 2*a[i]  {id=first}
+c[i] = b[i] + 1  {id=second, dep=first}
+)",
+    .example = R"(knl = lp.duplicate_inames(knl, "i", "id:second", {suffix = "_second"}))",
+    .run = [](const Kernel& k, const Args& a) {
+      return duplicate_inames(k, a.names("inames"), Match::parse(a.str("within"), a.at()),
+                              {.new_inames = a.names("new_inames"),
+                               .suffix = a.str("suffix"),
+                               .tags = a.pairs("tags")});
+    },
+    .query = {},
+};
+
+}  // namespace moonloop

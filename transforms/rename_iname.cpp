@@ -1,0 +1,206 @@
+#include "transforms/rename_iname.h"
+
+#include <algorithm>
+
+#include "core/iname_rewrite.h"
+#include "core/order.h"
+#include "transforms/new_inames.h"
+#include "transforms/registry.h"
+#include "transforms/tag_inames.h"
+
+namespace moonloop {
+namespace {
+
+/// One family of instances that the old iname numbers: an instruction's own, or a reduction's.
+struct Family {
+  std::vector<std::string> inames;  // sorted
+  bool reduction = false;
+  bool operator<(const Family& o) const {
+    return std::tie(inames, reduction) < std::tie(o.inames, o.reduction);
+  }
+};
+
+/// Calls `visit` with the inames around each reduction over `iname` in `e`, its own among them.
+template <class F>
+void for_each_reduction(const Expr& e, const std::set<std::string>& around,
+                        const std::string& iname, F visit) {
+  if (!e) return;
+  walk(e, [&](const Expr& x) {
+    const Reduce* r = x.as<Reduce>();
+    if (!r) return true;
+    std::set<std::string> inside = around;
+    inside.insert(r->inames.begin(), r->inames.end());
+    if (std::find(r->inames.begin(), r->inames.end(), iname) != r->inames.end()) visit(inside);
+    for (const Expr& a : r->args) for_each_reduction(a, inside, iname, visit);
+    return false;
+  });
+}
+
+/// The proof that merging keeps every instance: the old loop's domain and the new one's agree
+/// wherever an instruction moves over, or conditions make them agree.
+class Merge {
+ public:
+  Merge(const Kernel& before, Kernel& after, const std::string& old_iname,
+        const std::string& new_iname, bool guard)
+      : before_(before), after_(after), old_(old_iname), new_(new_iname), guard_(guard) {}
+
+  void check() {
+    for (std::size_t n = 0; n < before_.instructions.size(); ++n) {
+      const InsnPtr& insn = before_.instructions[n];
+      if (insn == after_.instructions[n]) continue;
+      if (insn->inames.contains(old_)) guard(n, condition(*insn, insn->inames, false));
+      const auto reduction = [&](const std::set<std::string>& inames) {
+        condition(*insn, inames, true);
+      };
+      for (const Expr& e : insn->lhs)
+        for_each_reduction(expand_rules(before_, e), insn->inames, old_, reduction);
+      if (insn->rhs) for_each_reduction(expand_rules(before_, insn->rhs), insn->inames, old_, reduction);
+      for (const Expr& e : insn->predicates)
+        for_each_reduction(expand_rules(before_, e), insn->inames, old_, reduction);
+    }
+  }
+
+ private:
+  void guard(std::size_t n, const Expr& when) {
+    if (!when) return;
+    after_.instructions[n] = edit(after_.instructions[n], [&](Instruction& i) {
+      i.predicates.insert(i.predicates.begin(), when);
+    });
+  }
+
+  /// Null when the families agree.
+  Expr condition(const Instruction& insn, const std::set<std::string>& inames, bool reduction) {
+    const Family f{{inames.begin(), inames.end()}, reduction};
+    const auto known = known_.find(f);
+    if (known != known_.end()) return known->second;
+    std::vector<std::string> moved = f.inames;
+    std::replace(moved.begin(), moved.end(), old_, new_);
+    const Set was = rename_dims(domain_of(before_, f.inames), {{old_, new_}});
+    const Set is = domain_of(after_, moved);
+    const Set lost = isl_set_subtract(was.copy(), is.copy());
+    if (const auto at = sample(lost)) refuse_instance(insn, f, *at, "would be lost", "");
+    const Set added = isl_set_subtract(is.copy(), was.copy());
+    const auto at = sample(added);
+    Expr when;
+    if (at && (!guard_ || reduction))
+      refuse_instance(insn, f, *at, "would be new",
+                      reduction ? ""
+                                : "; `raise_on_domain_mismatch = false` puts the instruction under a "
+                                  "condition instead");
+    if (at) when = from_set(isl_set_gist(was.copy(), is.copy()));
+    return known_.emplace(f, when).first->second;
+  }
+
+  [[noreturn]] void refuse_instance(const Instruction& insn, const Family& f, const Sample& at,
+                                    const char* what, const char* hint) const {
+    std::map<std::string, std::int64_t> values;
+    for (const std::string& i : f.inames) values[i] = at.dims.at(i == old_ ? new_ : i);
+    std::string where;
+    for (const auto& [name, v] : at.params)
+      where += fmt::format("{}{} = {}", where.empty() ? "" : ", ", name, v);
+    refuse("other-values", insn.at, "`{}` and `{}` run over different values: `{}` {}{}{}", old_, new_,
+           instance_text(insn.id, f.inames, values), what,
+           where.empty() ? "" : " when " + where, hint);
+  }
+
+  const Kernel& before_;
+  Kernel& after_;
+  const std::string& old_;
+  const std::string& new_;
+  bool guard_;
+  std::map<Family, Expr> known_;
+};
+
+/// The tag of the one iname after the rename.
+void pass_tag(const Kernel& k, const std::string& old_iname, const std::string& new_iname,
+              Kernel& out) {
+  const InameTag *mine = k.tag(old_iname), *theirs = k.tag(new_iname);
+  if (!mine) return;
+  if (theirs && !(*mine == *theirs))
+    refuse("two-tags", k.at,
+           "`{}` is tagged `{}` but `{}` is tagged `{}`; `preserve_tags = false` keeps the latter",
+           old_iname, mine->text, new_iname, theirs->text);
+  out.iname_tags[new_iname] = *mine;
+}
+
+}  // namespace
+
+Kernel rename_iname(const Kernel& k, const std::string& old_iname, const std::string& new_iname,
+                    const RenameOptions& o) {
+  require_iname(k, old_iname);
+  if (old_iname == new_iname)
+    refuse("name-taken", k.at, "`{}` has this name already", old_iname);
+  const bool merge = o.existing_ok && k.has_iname(new_iname);
+  if (!merge) require_new_name(k, new_iname);
+
+  InameRewrite rw;
+  rw.old = {old_iname};
+  rw.fresh = {new_iname};
+  rw.old_in_new[old_iname] = var(new_iname);
+  rw.bound[old_iname] = rw.fresh;
+  rw.existing = merge;
+  if (merge) {
+    for (const InsnPtr& insn : k.instructions) {
+      if (!o.within.everything() && !o.within(k, *insn)) continue;
+      const std::set<std::string> used = all_inames(k, *insn);
+      if (used.contains(old_iname) && used.contains(new_iname))
+        refuse("both-inames", insn->at,
+               "`{}` cannot become `{}`: instruction `{}` uses both", old_iname, new_iname, insn->id);
+    }
+  } else {
+    rw.relation = isl_set_equate(universe({old_iname, new_iname}).take(), isl_dim_set, 0, isl_dim_set, 1);
+  }
+  Kernel out = rewrite_inames(k, rw, o.within);
+  if (merge) Merge(k, out, old_iname, new_iname, !o.raise_on_domain_mismatch).check();
+  if (o.preserve_tags) pass_tag(k, old_iname, new_iname, out);
+  if (!merge && !out.has_iname(old_iname))
+    if (const auto it = k.slabs.find(old_iname); it != k.slabs.end()) out.slabs[new_iname] = it->second;
+  require_distinct_axes(out);
+  return reordered(k, std::move(out));
+}
+
+extern const Op rename_iname_op;
+const Op rename_iname_op{
+    .name = "rename_iname",
+    .doc = R"(Renames a loop, or makes two loops one.
+
+With `existing_ok` the new name may be that of another iname: the instructions move into its loop.
+Both must run over the same values. If the old loop's values are only some of the new one's,
+`raise_on_domain_mismatch = false` puts the moved instructions under a condition.
+
+Refuses a name in use without `existing_ok`, instructions that stand in both loops, loops over
+different values (with an instance that would be lost or new), and a fusion against a dependence,
+with two instances that would change places.)",
+    .params = {{.name = "old_iname", .kind = Kind::Str, .help = "the iname to rename",
+                .required = true, .positional = true},
+               {.name = "new_iname", .kind = Kind::Str, .help = "its new name", .required = true,
+                .positional = true},
+               {.name = "existing_ok", .kind = Kind::Bool,
+                .help = "the new name may be an iname: the loops become one", .fallback = "false",
+                .positional = true},
+               {.name = "within", .kind = Kind::Match, .help = "renames for these instructions only",
+                .positional = true},
+               {.name = "preserve_tags", .kind = Kind::Bool, .help = "passes the old iname's tag on",
+                .fallback = "true", .positional = true},
+               {.name = "raise_on_domain_mismatch", .kind = Kind::Bool,
+                .help = "refuses to merge loops over different values", .fallback = "true",
+                .positional = true},
+               unsafe_option()},
+    .example_kernel = R"(kernel two(n: int32, a: float64[n], b: float64[n], c: float64[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+b[i] = 2*a[i]  {id=first}
+c[j] = b[j] + 1  {id=second, dep=first}
+)",
+    .example = R"(knl = lp.rename_iname(knl, "j", "i", {existing_ok = true}))",
+    .run = [](const Kernel& k, const Args& a) {
+      return rename_iname(k, a.str("old_iname"), a.str("new_iname"),
+                          {.existing_ok = a.boolean("existing_ok"),
+                           .preserve_tags = a.boolean("preserve_tags", true),
+                           .raise_on_domain_mismatch = a.boolean("raise_on_domain_mismatch", true),
+                           .within = Match::parse(a.str("within"), a.at())});
+    },
+    .query = {},
+};
+
+}  // namespace moonloop

@@ -1,0 +1,33 @@
+#pragma once
+#include <string>
+
+#include "core/kernel.h"
+#include "core/match.h"
+
+namespace moonloop {
+
+struct RenameOptions {
+  bool existing_ok = false;   // `new_iname` may be an iname: the loops become one
+  bool preserve_tags = true;  // the new iname has the old one's tag
+  /// When loops become one over different values: refuse; or, if the old loop's are all among the
+  /// new one's, run the old one's instructions under a condition.
+  bool raise_on_domain_mismatch = true;
+  Match within;
+};
+
+/// Renames a loop, or moves its instructions into another loop over the same values.
+///
+///     for i: b[i] = a[i]                                 for i: b[i] = a[i]
+///     for j: c[j] = b[j]     with j renamed to i is             c[i] = b[i]
+///
+/// Refuses  unknown-iname; bad-name; name-taken (without `existing_ok`); no-match; shared-bound;
+///          both-inames    an instruction stands in both loops
+///          other-values   the loops run over different values; names an instance that would be lost or
+///                         new
+///          two-tags       both inames have tags, different ones, and `preserve_tags` asks for both
+///          and all that check_legal refuses: loops that a dependence keeps apart
+/// Cost     one walk over the instructions; isl once per set of inames that meets the old one
+Kernel rename_iname(const Kernel& k, const std::string& old_iname, const std::string& new_iname,
+                    const RenameOptions& o = {});
+
+}  // namespace moonloop
