@@ -1,0 +1,28 @@
+#include <cstddef>
+#include <cstdint>
+
+#include "core/infer.h"
+#include "core/isl.h"
+#include "core/print.h"
+#include "core/tree.h"
+#include "frontends/text/parse.h"
+
+/// Any bytes as kernel text: parsed, completed, nested, printed and parsed again; what is wrong with
+/// them is an Error, nothing else.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace moonloop;
+  if (size > 4096) return 0;
+  isl_ctx_set_max_operations(isl(), 20000);  // isl's time is not what is tested here
+  isl_ctx_reset_operations(isl());
+  try {
+    for (const Kernel& k :
+         parse_kernels(add_source("fuzz.loop", {reinterpret_cast<const char*>(data), size}))) {
+      parse_kernels(add_source("printed.loop", print_kernel(k)));
+      nest(complete(k));
+    }
+  } catch (const Error&) {
+  } catch (const IslError&) {
+    if (isl_ctx_last_error(isl()) != isl_error_quota) throw;
+  }
+  return 0;
+}
