@@ -1,0 +1,145 @@
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/diagnostic.h"
+#include "core/match.h"
+#include "core/occurrences.h"
+#include "frontends/text/create.h"
+
+namespace moonloop::text {
+namespace {
+
+class Resolution {
+ public:
+  explicit Resolution(Kernel& k) : k_(k) {
+    for (std::size_t n = 0; n < k.instructions.size(); ++n)
+      by_id_.emplace(k.instructions[n]->id, static_cast<int>(n));
+  }
+
+  /// Instructions whose ids fit, by number. A literal beginning narrows the search.
+  std::vector<int> find(const Word& glob) const {
+    const std::size_t wild = glob.text.find_first_of("*?[");
+    std::vector<int> out;
+    if (wild == std::string::npos) {
+      if (const auto it = by_id_.find(glob.text); it != by_id_.end()) out.push_back(it->second);
+    } else {
+      const std::string prefix = glob.text.substr(0, wild);
+      for (auto it = by_id_.lower_bound(prefix);
+           it != by_id_.end() && it->first.compare(0, prefix.size(), prefix) == 0; ++it)
+        if (glob_match(glob.text, it->first)) out.push_back(it->second);
+    }
+    if (out.empty()) {
+      std::vector<std::string> ids = k_.instruction_ids();
+      if (ids.size() > 1000) ids.clear();
+      fail("unknown-dependency", glob.at, "no instruction `{}`{}", glob.text,
+           did_you_mean(glob.text, ids));
+    }
+    return out;
+  }
+
+  std::vector<int> query(const Word& text) const {
+    const Match match = Match::parse(text.text, text.at);
+    std::vector<int> out;
+    for (std::size_t n = 0; n < k_.instructions.size(); ++n)
+      if (match(k_, *k_.instructions[n])) out.push_back(static_cast<int>(n));
+    return out;
+  }
+
+ private:
+  const Kernel& k_;
+  std::map<std::string, int> by_id_;
+};
+
+/// Temporaries and `out` arguments are defined before they are used, whatever the text says.
+class Definitions {
+ public:
+  explicit Definitions(const Kernel& k) : k_(k), collect_(k.rules) {
+    for (std::size_t n = 0; n < k.instructions.size(); ++n) {
+      names_.push_back(collect_.of(*k.instructions[n]));
+      for (const std::string& w : writes(*k.instructions[n])) writers_[w].push_back(static_cast<int>(n));
+    }
+    for (const auto& [name, t] : k.temporaries)
+      if (!t.initializer) defined_here_.insert(name);
+    for (const Argument& a : k.args)
+      if (a.intent == Intent::Out) defined_here_.insert(a.name);
+  }
+
+  /// The instructions behind `reader` that alone define something it reads.
+  std::vector<int> late(int reader) {
+    std::vector<int> out;
+    const Names& names = names_[static_cast<std::size_t>(reader)];
+    for (const auto* all : {&names.vars, &names.arrays})
+      for (const std::string& n : *all) {
+        if (!defined_here_.contains(n)) continue;
+        const auto w = writers_.find(n);
+        if (w == writers_.end() || w->second.size() != 1 || w->second[0] <= reader) continue;
+        if (!feeds(reader, w->second[0])) out.push_back(w->second[0]);
+      }
+    return out;
+  }
+
+ private:
+  /// Whether `writer` needs, directly or through what stands between them, what `reader` computes: then
+  /// the value read is that of an earlier iteration.
+  bool feeds(int reader, int writer) {
+    std::vector<int> todo{writer};
+    std::set<int> seen{writer};
+    while (!todo.empty()) {
+      const Names& names = names_[static_cast<std::size_t>(todo.back())];
+      todo.pop_back();
+      for (const auto* all : {&names.vars, &names.arrays})
+        for (const std::string& n : *all) {
+          const auto it = writers_.find(n);
+          if (it == writers_.end()) continue;
+          const std::vector<int>& w = it->second;  // ascending
+          for (auto p = std::lower_bound(w.begin(), w.end(), reader); p != w.end() && *p < writer; ++p) {
+            if (*p == reader) return true;
+            if (seen.insert(*p).second) todo.push_back(*p);
+          }
+        }
+    }
+    return false;
+  }
+
+  const Kernel& k_;
+  NameCollector collect_;
+  std::vector<Names> names_;
+  std::unordered_map<std::string, std::vector<int>> writers_;
+  std::set<std::string> defined_here_;
+};
+
+}  // namespace
+
+void resolve_dependencies(Kernel& k, const std::vector<Wanted>& wanted, Errors& errors) {
+  const Resolution ids(k);
+  Definitions definitions(k);
+  for (std::size_t n = 0; n < k.instructions.size(); ++n) {
+    const int me = static_cast<int>(n);
+    const Wanted& w = wanted[n];
+    std::set<int> before;
+    std::vector<NoSync> no_sync;
+    for (const Word& glob : w.globs)
+      errors.guard([&] {
+        for (int i : ids.find(glob)) before.insert(i);
+      });
+    for (const Word& q : w.queries)
+      errors.guard([&] {
+        for (int i : ids.query(q)) before.insert(i);
+      });
+    for (const Options::Query& q : w.no_sync_queries)
+      errors.guard([&] {
+        for (int i : ids.query(q.match))
+          if (i != me) no_sync.push_back({k.instructions[static_cast<std::size_t>(i)]->id, q.scope});
+      });
+    if (!w.final)
+      for (int i : definitions.late(me)) before.insert(i);
+    before.erase(me);
+    if (before.empty() && no_sync.empty()) continue;
+    k.instructions[n] = edit(k.instructions[n], [&](Instruction& i) {
+      for (int b : before) i.depends_on.push_back(k.instructions[static_cast<std::size_t>(b)]->id);
+      i.no_sync.insert(i.no_sync.end(), no_sync.begin(), no_sync.end());
+    });
+  }
+}
+
+}  // namespace moonloop::text

@@ -1,0 +1,188 @@
+#include "frontends/text/parse.h"
+
+#include <algorithm>
+
+#include "core/diagnostic.h"
+#include "core/domain.h"
+#include "frontends/text/syntax.h"
+
+namespace moonloop {
+namespace {
+
+using namespace text;
+
+void check_utf8(const Source* source) {
+  const std::size_t bad = find_not_utf8(source->text);
+  if (bad != std::string::npos)
+    fail("not-utf8", span_at(source, bad, 1), "byte 0x{:02x} is not UTF-8 text",
+         static_cast<unsigned char>(source->text[bad]));
+}
+
+using Records = std::map<std::string, std::shared_ptr<const Record>>;
+
+void read_records(const Source* source, const std::vector<Line>& lines, Records& records,
+                  Errors& errors) {
+  for (const Line& l : lines)
+    if (starts_with_word(source, l, "record"))
+      errors.guard([&] {
+        TokenStream in(tokenize(source, l.begin, l.end));
+        parse_record(in, records);
+      });
+}
+
+/// Reads the lines of one kernel behind its head.
+void read_body(const Source* source, const std::vector<Line>& lines, KernelText& k, Errors& errors) {
+  StatementParser statements(k, errors);
+  for (const Line& l : lines) {
+    if (errors.full()) return;
+    errors.guard([&] {
+      if (!parse_declaration(source, l, k)) statements.line(source, l);
+    });
+  }
+  statements.finish();
+}
+
+Kernel create_checked(KernelText k, Errors& errors, std::size_t before) {
+  Kernel out;
+  if (errors.count() > before) return out;
+  try {
+    out = create(std::move(k), errors);
+  } catch (const Error& e) {
+    for (const Diagnostic& d : e.diagnostics()) errors.add(d);
+  }
+  return out;
+}
+
+// ---- Fixed parameters.
+
+void fix_parameter(Kernel& k, const std::string& name, std::int64_t value, const Span& at) {
+  bool known = k.find_arg(name) != nullptr;
+  const auto fixed = [&](Set s) {
+    const int p = isl_set_find_dim_by_name(s.get(), isl_dim_param, name.c_str());
+    if (p < 0) return s;
+    known = true;
+    Val v = isl_val_int_from_si(isl(), value);
+    s = isl_set_fix_val(s.take(), isl_dim_param, static_cast<unsigned>(p), v.take());
+    return drop_params(std::move(s), {name});
+  };
+  for (Domain& d : k.domains) d.set = fixed(d.set);
+  if (k.assumptions) k.assumptions = fixed(k.assumptions);
+  if (!known) fail("unknown-parameter", at, "no parameter `{}` to fix in kernel `{}`", name, k.name);
+  const auto* arg = k.find_arg(name);
+  if (arg && arg->is_array)
+    fail("bad-argument", arg->at, "`{}` is an array and cannot be fixed", name);
+  const Expr literal = arg && arg->type && !arg->type->is_record() && is_integer(arg->type->scalar)
+                           ? Expr(IntLit{value, arg->type->scalar})
+                           : lit(value);
+  const std::map<std::string, Expr> by{{name, lit(value)}}, typed{{name, literal}};
+  for (Rule& r : k.rules)
+    if (std::find(r.params.begin(), r.params.end(), name) == r.params.end())
+      r.body = substitute(r.body, typed);
+  k = map_expressions(k, [&](const Instruction&, const Expr& e) { return substitute(e, typed); });
+  const auto all = [&](std::optional<Exprs>& es) {
+    if (es)
+      for (Expr& e : *es) e = index_add({substitute(e, by)});
+  };
+  for (Argument& a : k.args) {
+    all(a.shape);
+    all(a.strides);
+    if (a.offset) a.offset = index_add({substitute(a.offset, by)});
+  }
+  for (auto& [n, t] : k.temporaries) all(t.shape);
+  std::erase_if(k.args, [&](const Argument& a) { return a.name == name; });
+}
+
+}  // namespace
+
+std::vector<Kernel> parse_kernels(const Source* source) {
+  check_utf8(source);
+  Errors errors;
+  const std::vector<Line> lines = split_lines(source);
+  std::vector<std::vector<Line>> parts(1);  // before the first kernel, then kernel by kernel
+  for (const Line& l : lines) {
+    if (starts_with_word(source, l, "kernel")) parts.emplace_back();
+    parts.back().push_back(l);
+  }
+  Records shared;
+  read_records(source, parts.front(), shared, errors);
+  for (const Line& l : parts.front())
+    if (!starts_with_word(source, l, "record")) {
+      errors.guard([&] {
+        const std::vector<Token> tokens = tokenize(source, l.begin, l.end);
+        if (tokens.front().kind == Tok::End) return;
+        throw Error(Diagnostic{"no-kernel", "a statement stands before the first kernel",
+                               {tokens.front().at, {}}, {}, "a kernel starts with `kernel NAME`"});
+      });
+      break;
+    }
+  std::vector<Kernel> out;
+  std::map<std::string, Span> names;
+  for (std::size_t n = 1; n < parts.size() && !errors.full(); ++n) {
+    const std::size_t before = errors.count();
+    KernelText k;
+    k.records = shared;
+    read_records(source, parts[n], k.records, errors);
+    errors.guard([&] {
+      TokenStream in(tokenize(source, parts[n].front().begin, parts[n].front().end));
+      parse_header(in, k);
+      const auto [it, fresh] = names.emplace(k.name, k.at);
+      if (!fresh)
+        throw Error(Diagnostic{"duplicate-kernel", fmt::format("two kernels are named `{}`", k.name),
+                               {k.at, {}}, {{it->second, "the first one"}}, {}});
+    });
+    read_body(source, {parts[n].begin() + 1, parts[n].end()}, k, errors);
+    out.push_back(create_checked(std::move(k), errors, before));
+  }
+  errors.throw_if_any();
+  if (out.empty())
+    throw Error(Diagnostic{"no-kernel", "there is no kernel here",
+                           {span_at(source, source->text.size(), 0), {}}, {},
+                           "a kernel starts with `kernel NAME`"});
+  return out;
+}
+
+Kernel make_kernel(const MakeKernel& m, const Span& at) {
+  Errors errors;
+  KernelText k;
+  k.name = m.name;
+  k.at = at;
+  k.index_type = m.index_type;
+  k.sequential = m.sequential;
+  if (m.default_order != "C" && m.default_order != "F" && m.default_order != "auto")
+    fail("bad-option", at, "no order `{}`; there are C, F, auto", m.default_order);
+  k.default_order = m.default_order == "F" ? Order::F : Order::C;
+  const auto word = [&](const char* name, const std::string& text) {
+    const Source* source = add_source(name, text);
+    check_utf8(source);
+    const std::size_t len = std::min(text.find('\n'), text.size());
+    return Word{text, span_at(source, 0, len)};
+  };
+  const Source* body = add_source("<instructions>", m.instructions);
+  errors.guard([&] { check_utf8(body); });
+  errors.throw_if_any();
+  const std::vector<Line> lines = split_lines(body);
+  read_records(body, lines, k.records, errors);
+  for (const std::string& d : m.domains)
+    errors.guard([&] { add_domain(word("<domain>", d), k); });
+  if (m.assumptions.find_first_not_of(" \t\r\n") != std::string::npos)
+    errors.guard([&] { add_assumption(word("<assumptions>", m.assumptions), k); });
+  k.guess = m.args.empty();
+  for (const std::string& a : m.args)
+    errors.guard([&] {
+      TokenStream in(tokenize(word("<argument>", a).at.source, 0, a.size()));
+      do {
+        if (auto arg = parse_argument(in, k)) k.args.push_back(std::move(*arg));
+        else k.guess = true;
+      } while (in.accept(","));
+      expect_end(in, "after the argument");
+    });
+  read_body(body, lines, k, errors);
+  Kernel out = create_checked(std::move(k), errors, 0);
+  if (errors.count() == 0)
+    for (const auto& [name, value] : m.fixed_parameters)
+      errors.guard([&] { fix_parameter(out, name, value, at); });
+  errors.throw_if_any();
+  return out;
+}
+
+}  // namespace moonloop
