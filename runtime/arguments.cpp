@@ -253,7 +253,7 @@ std::vector<Buffer> make_buffers(const Kernel& k, const Integers& values) {
   return out;
 }
 
-Bindings bind(const std::vector<ScalarArgument>& scalars, const std::vector<Buffer>& buffers) {
+Bindings bindings_of(const std::vector<ScalarArgument>& scalars, const std::vector<Buffer>& buffers) {
   Bindings out;
   for (const ScalarArgument& s : scalars) out.scalars[s.name] = s.value;
   for (const Buffer& b : buffers) out.arrays[b.layout().name] = b.view();

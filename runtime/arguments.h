@@ -53,6 +53,6 @@ Layout layout_of(const Argument& a, const Integers& values);
 std::vector<Buffer> make_buffers(const Kernel& k, const Integers& values);
 
 /// What the interpreter takes.
-Bindings bind(const std::vector<ScalarArgument>& scalars, const std::vector<Buffer>& buffers);
+Bindings bindings_of(const std::vector<ScalarArgument>& scalars, const std::vector<Buffer>& buffers);
 
 }  // namespace moonloop

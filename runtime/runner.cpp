@@ -1,0 +1,272 @@
+#include "runtime/runner.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "core/diagnostic.h"
+#include "core/infer.h"
+#include "runtime/npy.h"
+
+namespace moonloop {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::vector<std::string> scalar_names(const Kernel& k) {
+  std::vector<std::string> out;
+  for (const Argument& a : k.args)
+    if (!a.is_array) out.push_back(a.name);
+  return out;
+}
+
+std::vector<std::string> written_arrays(const Kernel& k) {
+  std::vector<std::string> out;
+  const std::vector<Intent> directions = intents(k);
+  for (std::size_t i = 0; i < k.args.size(); ++i)
+    if (k.args[i].is_array && directions[i] != Intent::In) out.push_back(k.args[i].name);
+  return out;
+}
+
+void read_inputs(std::vector<Buffer>& buffers, const std::map<std::string, std::string>& inputs,
+                 const Kernel& k) {
+  for (const auto& [name, path] : inputs) {
+    const auto it = std::find_if(buffers.begin(), buffers.end(),
+                                 [&](const Buffer& b) { return b.layout().name == name; });
+    if (it != buffers.end()) {
+      read_npy(path, *it);
+      continue;
+    }
+    std::vector<std::string> names;
+    for (const Buffer& b : buffers) names.push_back(b.layout().name);
+    fail("unknown-array", k.at, "kernel `{}` has no array `{}`; it has {}{}", k.name, name,
+         names.empty() ? "none" : quoted_list(names), did_you_mean(name, names));
+  }
+}
+
+std::vector<Buffer> copies(const std::vector<Buffer>& all) {
+  std::vector<Buffer> out;
+  for (const Buffer& b : all) {
+    out.emplace_back(b.layout());
+    out.back().copy_storage(b);
+  }
+  return out;
+}
+
+/// Parameters that the transforms gave a value: the kernel before still has them.
+void add_fixed(const Value& v, const Kernel& before, GivenValues& given);
+void add_fixed(const ValueDict& dict, const Kernel& before, GivenValues& given) {
+  for (const auto& [name, value] : dict) {
+    add_fixed(value, before, given);
+    const auto* number = value.as<std::int64_t>();
+    if (!number || !before.find_arg(name)) continue;
+    const bool known = std::any_of(given.begin(), given.end(),
+                                   [&, n = &name](const auto& g) { return g.first == *n; });
+    if (!known) given.emplace_back(name, std::to_string(*number));
+  }
+}
+void add_fixed(const Value& v, const Kernel& before, GivenValues& given) {
+  if (const auto* list = v.as<ValueList>())
+    for (const Value& x : *list) add_fixed(x, before, given);
+  if (const auto* dict = v.as<ValueDict>()) add_fixed(*dict, before, given);
+}
+GivenValues values_before(const Kernel& after, const Kernel& before, GivenValues given) {
+  for (const Step& step : after.trace) {
+    if (step.name != "fix_parameters") continue;
+    for (const Value& v : step.positional) add_fixed(v, before, given);
+    add_fixed(step.options, before, given);
+  }
+  return given;
+}
+
+/// A compiled program with the memory that it is called on.
+class PreparedCall {
+ public:
+  PreparedCall(const Program& program, const std::vector<ScalarArgument>& scalars,
+               const std::vector<Buffer>& buffers)
+      : values_(program.params.size()) {
+    for (std::size_t i = 0; i < program.params.size(); ++i) {
+      const Parameter& p = program.params[i];
+      pointers_.push_back(p.is_array ? array(p, buffers) : scalar(p, scalars, values_[i].data()));
+    }
+  }
+  void operator()(const Executable& f) const { f(pointers_.data()); }
+
+ private:
+  static void* array(const Parameter& p, const std::vector<Buffer>& buffers) {
+    for (const Buffer& b : buffers)
+      if (b.layout().name == p.name) return b.data();
+    throw InternalError("the generated function has an array `" + p.name + "` of its own");
+  }
+  static void* scalar(const Parameter& p, const std::vector<ScalarArgument>& scalars,
+                      std::byte* to) {
+    for (const ScalarArgument& s : scalars)
+      if (s.name == p.name) {
+        store_value(p.type.scalar, s.value, to);
+        return to;
+      }
+    throw InternalError("the generated function has a scalar `" + p.name + "` of its own");
+  }
+
+  std::vector<std::array<std::byte, 16>> values_;
+  std::vector<void*> pointers_;
+};
+
+void check_intact(const std::vector<Buffer>& all, const char* who) {
+  for (const Buffer& b : all)
+    if (!b.intact())
+      throw InternalError(fmt::format("{} wrote outside of array `{}`", who, b.layout().name));
+}
+
+/// Repeats until the median has settled: at least five runs and one second, at most ten seconds.
+Timing measure(const std::function<void()>& prepare, const std::function<void()>& run) {
+  constexpr int least_runs = 5, most_runs = 1000;
+  std::vector<double> all;
+  double total = 0;
+  const auto start = Clock::now();
+  while (static_cast<int>(all.size()) < most_runs) {
+    if (static_cast<int>(all.size()) >= least_runs && total >= 1) break;
+    if (static_cast<int>(all.size()) >= 3 && seconds_since(start) > 10) break;
+    prepare();
+    const auto begin = Clock::now();
+    run();
+    all.push_back(seconds_since(begin));
+    total += all.back();
+  }
+  std::sort(all.begin(), all.end());
+  const auto quantile = [&](double q) {  // linear between neighbours
+    const double at = q * static_cast<double>(all.size() - 1);
+    const auto i = static_cast<std::size_t>(at);
+    const std::size_t j = std::min(i + 1, all.size() - 1);
+    return all[i] + (all[j] - all[i]) * (at - static_cast<double>(i));
+  };
+  return {static_cast<int>(all.size()), quantile(0.5), all.front(), all.back(), quantile(0.25),
+          quantile(0.75)};
+}
+
+std::string describe(const Argument& a, const Layout& l) {
+  return fmt::format("`{}` is {}", a.name, l.str());
+}
+
+/// Executes `original` in the interpreter on `inputs` and compares.
+Verification verify(const Kernel& original, const RunResult& result,
+                    const std::vector<Buffer>& inputs, const std::vector<ScalarArgument>& scalars,
+                    const RunRequest& request) {
+  std::vector<Buffer> buffers = make_buffers(original, integers_of(scalars));
+  for (Buffer& b : buffers) {
+    const std::string& name = b.layout().name;
+    const auto it = std::find_if(inputs.begin(), inputs.end(),
+                                 [&](const Buffer& i) { return i.layout().name == name; });
+    if (it == inputs.end()) continue;
+    if (it->layout().shape != b.layout().shape || !(it->layout().type == b.layout().type))
+      fail("cannot-verify", original.at, "{} before the transforms, {} after them",
+           describe(*original.find_arg(name), b.layout()), it->layout().str());
+    b.copy_elements(*it);
+  }
+  constexpr double long_work = 2e8, per_second = 4e7;
+  if (request.note && result.work) {
+    const double work = static_cast<double>(std::max(
+        result.work->instances, result.work->flops + result.work->integer_ops));
+    if (work > long_work)
+      request.note(fmt::format("verifying {:.2g} operations in the interpreter takes about {:.0f} s",
+                               work, work / per_second));
+  }
+  Verification out;
+  const auto start = Clock::now();
+  Bindings bindings = bindings_of(scalars, buffers);
+  interpret(original, bindings);
+  out.seconds = seconds_since(start);
+  check_intact(buffers, "the interpreter");
+
+  std::vector<std::string> names = written_arrays(original);
+  for (const std::string& n : result.written)
+    if (std::find(names.begin(), names.end(), n) == names.end()) names.push_back(n);
+  constexpr double unknown_depth = 4096;
+  for (const std::string& name : names) {
+    const auto expected = std::find_if(buffers.begin(), buffers.end(), [&](const Buffer& b) {
+      return b.layout().name == name;
+    });
+    const auto found = std::find_if(result.arrays.begin(), result.arrays.end(),
+                                    [&](const Buffer& b) { return b.layout().name == name; });
+    if (expected == buffers.end() || found == result.arrays.end())
+      fail("cannot-verify", original.at, "array `{}` is an argument only {} the transforms", name,
+           expected == buffers.end() ? "after" : "before");
+    const auto elements = static_cast<double>(std::max<std::int64_t>(
+        1, expected->layout().elements()));
+    const double depth =
+        result.work ? static_cast<double>(result.work->flops) / elements : unknown_depth;
+    out.arrays.push_back(compare(*expected, *found, request.tolerance, depth));
+  }
+  return out;
+}
+
+}  // namespace
+
+bool Verification::equal() const {
+  return std::all_of(arrays.begin(), arrays.end(), [](const Comparison& c) { return c.equal(); });
+}
+
+const Buffer& RunResult::array(const std::string& name) const {
+  for (const Buffer& b : arrays)
+    if (b.layout().name == name) return b;
+  throw InternalError("no array `" + name + "` in the result");
+}
+
+RunResult run_kernel(const Kernel& given_kernel, const Kernel& given_original,
+                     const RunRequest& request) {
+  if (request.target != Target::C && request.target != Target::OpenMP)
+    fail("unsupported", {}, "target `{}` cannot be run yet; `c` and `openmp` can",
+         to_string(request.target));
+  const Kernel k = complete(given_kernel);
+  const Kernel original = complete(given_original);
+  const GivenValues before = values_before(k, original, request.params);
+  for (const auto& [name, value] : request.params)
+    if (!k.find_arg(name) && original.find_arg(name))
+      for (const auto& [fixed, number] : values_before(k, original, {}))
+        if (fixed == name && number != value)
+          fail("unknown-parameter", k.at, "the script fixes `{}` to {}, but {} is given", name,
+               number, value);
+
+  RunResult out;
+  out.scalars = read_scalars(k, request.params, scalar_names(original));
+  const Integers values = integers_of(out.scalars);
+  out.arrays = make_buffers(k, values);
+  read_inputs(out.arrays, request.inputs, k);
+  out.written = written_arrays(k);
+
+  const Program program = generate(given_kernel, request.target);
+  const auto start = Clock::now();
+  const Executable executable(program, request.compile);
+  out.compile_seconds = seconds_since(start);
+
+  const bool updates = std::any_of(program.params.begin(), program.params.end(),
+                                   [](const Parameter& p) { return p.intent == Intent::InOut; });
+  std::vector<Buffer> inputs;
+  if (request.verify || (request.time && updates)) inputs = copies(out.arrays);
+  PreparedCall(program, out.scalars, out.arrays)(executable);
+  check_intact(out.arrays, "the generated code");
+
+  std::vector<ScalarArgument> scalars_before;
+  if (request.verify || request.time) {
+    scalars_before = read_scalars(original, before, scalar_names(k));
+    out.work = count_work(original, integers_of(scalars_before));
+  }
+  if (request.time) {
+    // Arrays that are updated start each run anew, or their values would run away.
+    std::vector<Buffer> scratch = updates ? copies(inputs) : std::vector<Buffer>();
+    const PreparedCall call(program, out.scalars, updates ? scratch : out.arrays);
+    out.timing = measure(
+        [&] {
+          for (std::size_t i = 0; i < scratch.size(); ++i) scratch[i].copy_storage(inputs[i]);
+        },
+        [&] { call(executable); });
+  }
+  if (request.verify) out.verification = verify(original, out, inputs, scalars_before, request);
+  return out;
+}
+
+}  // namespace moonloop

@@ -1,0 +1,64 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codegen/codegen.h"
+#include "runtime/arguments.h"
+#include "runtime/c_compiler.h"
+#include "runtime/compare.h"
+#include "runtime/count.h"
+
+/// Runs a kernel: what `moonloop run` does without its command line.
+///
+/// Input: a kernel, parameters, .npy files. Output: the arrays that it wrote, and what was asked for
+/// besides. Entry point: run_kernel().
+namespace moonloop {
+
+struct RunRequest {
+  Target target = Target::C;
+  GivenValues params;
+  std::map<std::string, std::string> inputs;  // array -> path of a .npy file
+  bool verify = false;
+  double tolerance = kToleranceFactor;        // see compare()
+  bool time = false;
+  CompileOptions compile;
+  std::function<void(const std::string&)> note = {};  // what the user may want to know meanwhile
+};
+
+/// Seconds per run. The first run does not count.
+struct Timing {
+  int runs = 0;
+  double median = 0, least = 0, most = 0, lower_quartile = 0, upper_quartile = 0;
+};
+
+struct Verification {
+  std::vector<Comparison> arrays;  // every array that either kernel writes
+  double seconds = 0;              // that the interpreter took
+  bool equal() const;
+};
+
+struct RunResult {
+  std::vector<ScalarArgument> scalars;
+  std::vector<Buffer> arrays;         // all of them, in declared order
+  std::vector<std::string> written;   // names of those that the kernel writes
+  std::optional<Verification> verification;
+  std::optional<Timing> timing;
+  std::optional<Work> work;           // of `original`; counted when verifying or timing
+  double compile_seconds = 0;
+
+  const Buffer& array(const std::string& name) const;
+};
+
+/// Generates, compiles and runs `k`. `original` is the kernel before it was transformed: what
+/// verification executes in the interpreter and whose operations count. Arrays start as equal
+/// copies in both.
+///
+/// Fails as complete(), generate(), read_scalars(), read_npy() and compile() do; `unsupported` for
+/// targets that cannot be run here, `unknown-array` for an input that is no array of `k`,
+/// `cannot-verify` when the two kernels' arrays differ in type or shape.
+RunResult run_kernel(const Kernel& k, const Kernel& original, const RunRequest& request);
+
+}  // namespace moonloop
