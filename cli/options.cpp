@@ -112,7 +112,8 @@ ScriptOptions script_options(const Common& c) {
 }
 
 std::vector<Kernel> load_kernels(const Common& c,
-                                 const std::function<void(const StepReport&)>& on_step) {
+                                 const std::function<void(const StepReport&)>& on_step,
+                                 std::vector<Kernel>* before) {
   ScriptOptions options = script_options(c);
   options.on_step = on_step;
   if (is_fortran(c.input))
@@ -121,6 +122,7 @@ std::vector<Kernel> load_kernels(const Common& c,
   std::vector<Kernel> kernels = c.input.ends_with(".lua") ? run_kernel_script(source, options)
                                                           : parse_kernels(source);
   if (kernels.empty()) fail("no-kernel", {}, "`{}` has no kernel", source->name);
+  if (before) *before = kernels;
   for (const std::string& script : c.transforms)
     kernels = run_transform_script(read_source(script), kernels, options);
   return kernels;

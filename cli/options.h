@@ -28,9 +28,11 @@ struct Common {
 
 /// What scripts may do and see. Used by all who run one.
 ScriptOptions script_options(const Common& c);
-/// All kernels of the input, each after the -t scripts, in order. `on_step` hears of each transform.
+/// All kernels of the input, each after the -t scripts, in order. `on_step` hears of each transform;
+/// `before` gets the kernels as they were before the -t scripts.
 std::vector<Kernel> load_kernels(const Common& c,
-                                 const std::function<void(const StepReport&)>& on_step = {});
+                                 const std::function<void(const StepReport&)>& on_step = {},
+                                 std::vector<Kernel>* before = nullptr);
 /// The one of `all` that --kernel names; without it the only one. Fails as load_kernel does.
 const Kernel& pick_kernel(const Common& c, const std::vector<Kernel>& all);
 /// The one that --kernel names; without it the only one. Fails `unknown-kernel`, `which-kernel`.

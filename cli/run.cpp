@@ -1,0 +1,142 @@
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/run_output.h"
+#include "runtime/npy.h"
+
+namespace moonloop::cli {
+namespace {
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+struct RunOptions {
+  std::string target = "c";
+  bool verify = false, time = false, json = false;
+  double tolerance = kToleranceFactor;
+  Pairs in, out;  // array -> path
+};
+
+/// A kernel, and what it was before any transform.
+struct Loaded {
+  Kernel kernel, original;
+};
+
+/// A kernel that a script made itself was first seen when its first transform began; of several
+/// under one name it is the one with the same first step.
+const Kernel* made_by_script(const std::vector<std::pair<Kernel, Step>>& first_seen,
+                             const Kernel& result) {
+  const auto text = [](const Step& s) {
+    return s.name + to_lua(Value{s.positional}) + to_lua(Value{s.options});
+  };
+  const Kernel* found = nullptr;
+  for (const auto& [before, step] : first_seen)
+    if (before.name == result.name && text(step) == text(result.trace.front())) found = &before;
+  return found;
+}
+
+Loaded load(const Common& common) {
+  std::vector<Kernel> before;
+  std::vector<std::pair<Kernel, Step>> first_seen;
+  const std::vector<Kernel> all = load_kernels(
+      common,
+      [&](const StepReport& r) {
+        if (r.before.trace.empty()) first_seen.emplace_back(r.before, r.step);
+      },
+      &before);
+  Kernel kernel = pick_kernel(common, all);
+  const auto same_name =
+      std::find_if(before.begin(), before.end(), [&](const Kernel& k) { return k.name == kernel.name; });
+  Kernel original = kernel;
+  if (!common.input.ends_with(".lua") && same_name != before.end()) {
+    original = *same_name;
+  } else if (!kernel.trace.empty()) {
+    if (const Kernel* made = made_by_script(first_seen, kernel))
+      original = *made;
+    else
+      fail("cannot-verify", kernel.at, "what kernel `{}` was before its transforms is not known",
+           kernel.name);
+  }
+  return {std::move(kernel), std::move(original)};
+}
+
+int run(const Common& common, const RunOptions& o) {
+  RunRequest request;
+  request.target = target_option(o.target);
+  request.params = common.params;
+  request.inputs = {o.in.begin(), o.in.end()};
+  request.verify = o.verify;
+  request.time = o.time;
+  request.tolerance = o.tolerance;
+  const bool shares_output =
+      std::any_of(o.out.begin(), o.out.end(), [](const auto& p) { return p.second == "-"; });
+  if (!common.quiet)
+    request.note = [](const std::string& text) { fmt::print(stderr, "note: {}\n", text); };
+
+  const Loaded loaded = load(common);
+  for (const auto& [name, path] : o.out) {
+    const Argument* a = loaded.kernel.find_arg(name);
+    if (a && a->is_array) continue;
+    std::vector<std::string> names;
+    for (const Argument& arg : loaded.kernel.args)
+      if (arg.is_array) names.push_back(arg.name);
+    fail("unknown-array", loaded.kernel.at, "kernel `{}` has no array `{}`; it has {}{}",
+         loaded.kernel.name, name, names.empty() ? "none" : quoted_list(names),
+         did_you_mean(name, names));
+  }
+  const RunResult result = run_kernel(loaded.kernel, loaded.original, request);
+  for (const auto& [name, path] : o.out)
+    write_npy(path == "-" ? "/dev/stdout" : path, result.array(name));
+  const std::string text = o.json ? run_json(loaded.kernel, request.target, result)
+                                  : run_text(loaded.kernel, request.target, result);
+  if (!shares_output)
+    write_output("-", text);
+  else if (!common.quiet)
+    fmt::print(stderr, "{}", text);
+  return result.verification && !result.verification->equal() ? kDifference : kDone;
+}
+
+void add_files(CLI::App& command, const std::string& flag, Pairs& all, const std::string& help) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          flag,
+          [&all, flag](const std::vector<std::string>& given) {
+            for (const std::string& text : given) {
+              const auto equals = text.find('=');
+              if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
+                throw CLI::ValidationError(flag, "`" + text + "` is not ARRAY=FILE");
+              all.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+            }
+          },
+          help)
+      ->type_name("ARRAY=FILE")
+      ->allow_extra_args(false)
+      ->expected(1)
+      ->take_all();
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Common& common, std::function<int()>& action) {
+  auto o = std::make_shared<RunOptions>();
+  CLI::App* command = app.add_subcommand("run", "Generate, compile and run");
+  add_common_options(*command, common);
+  command->add_option("--target", o->target, "c or openmp")
+      ->type_name("TARGET")
+      ->check(CLI::IsMember(target_names()))
+      ->capture_default_str();
+  command->add_flag("--verify", o->verify,
+                    "compare with the kernel before its transforms, run by the interpreter");
+  command->add_option("--tolerance", o->tolerance,
+                      "how many rounding errors reals may be apart; 0: none")
+      ->type_name("FACTOR")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_flag("--time", o->time, "repeat, and print times and rates");
+  command->add_flag("--json", o->json, "print one JSON object");
+  add_files(*command, "--in", o->in, "read an array from a .npy file; repeatable");
+  add_files(*command, "--out", o->out, "write an array to a .npy file; repeatable");
+  command->callback([&common, &action, o] { action = [&common, o] { return run(common, *o); }; });
+}
+
+}  // namespace moonloop::cli
