@@ -1,0 +1,251 @@
+#include "transforms/map_domain.h"
+
+#include <algorithm>
+
+#include "core/iname_rewrite.h"
+#include "core/lookup.h"
+#include "core/order.h"
+#include "transforms/registry.h"
+#include "transforms/tag_inames.h"
+
+namespace moonloop {
+namespace {
+
+using Names = std::vector<std::string>;
+
+bool contains(const Names& list, const std::string& name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+Names names_of(const Map& m, isl_dim_type side) {
+  Names out;
+  for (int i = 0; i < count(isl_map_dim(m.get(), side)); ++i)
+    out.emplace_back(isl_map_get_dim_name(m.get(), side, static_cast<unsigned>(i)));
+  return out;
+}
+
+/// A pair of `m` as values of its two sides; empty when it has none.
+struct PairSample {
+  std::map<std::string, std::int64_t> params, in, out;
+};
+std::optional<PairSample> sample_pair(const Map& m) {
+  Set flat = isl_set_flatten(isl_map_wrap(m.copy()));
+  const Names in = names_of(m, isl_dim_in), out = names_of(m, isl_dim_out);
+  for (std::size_t i = 0; i < in.size() + out.size(); ++i)
+    flat = isl_set_set_dim_name(flat.take(), isl_dim_set, static_cast<unsigned>(i),
+                                fmt::format("_{}", i).c_str());
+  const auto s = sample(flat);
+  if (!s) return std::nullopt;
+  PairSample p;
+  p.params = s->params;
+  for (std::size_t i = 0; i < in.size(); ++i) p.in[in[i]] = s->dims.at(fmt::format("_{}", i));
+  for (std::size_t i = 0; i < out.size(); ++i)
+    p.out[out[i]] = s->dims.at(fmt::format("_{}", in.size() + i));
+  return p;
+}
+
+/// { x -> y : both have an image, or an origin, in common } without x = y.
+Map without_identity(Map m) {
+  const Map same = isl_map_identity(isl_map_get_space(m.get()));
+  return isl_map_subtract(m.take(), same.copy());
+}
+
+/// The requested change of variables, checked.
+class Change {
+ public:
+  Change(const Kernel& k, const std::string& text, const Span& at)
+      : k_(k), text_(text), at_(at), map_(parse_map(text, at)) {
+    in_ = names_of(map_, isl_dim_in);
+    out_ = names_of(map_, isl_dim_out);
+  }
+
+  Kernel apply() {
+    check_names();
+    require_all_or_none(k_, in_, Match(), "mapping " + quoted_list(in_));
+    const Domain& home = *k_.home_of(in_.front());
+    Set points = to_dims(domain_of(k_, home.inames()), in_);
+    check_one_to_one(points);
+    Kernel out = k_;
+    if (const InameRewrite rw = rewrite(points); !rw.old.empty())
+      out = rewrite_inames(k_, rw, Match());
+    reorder(out);
+    return out;
+  }
+
+ private:
+  void check_names() {
+    if (in_.empty()) refuse("bad-map", at_, "`{}` maps no iname", text_);
+    for (const std::string& i : in_) require_iname(k_, i);
+    const Domain* home = k_.home_of(in_.front());
+    for (const std::string& i : in_)
+      if (k_.home_of(i) != home)
+        refuse("no-common-domain", k_.home_of(i)->at,
+               "the bounds of `{}` and `{}` stand in different domains; only inames of one domain can "
+               "be mapped together",
+               in_.front(), i);
+    for (std::size_t o = 0; o < out_.size(); ++o) {
+      const auto it = std::find(in_.begin(), in_.end(), out_[o]);
+      if (it == in_.end()) {
+        require_new_name(k_, out_[o]);
+        continue;
+      }
+      const Map same = isl_map_equate(map_.copy(), isl_dim_out, static_cast<int>(o), isl_dim_in,
+                                      static_cast<int>(it - in_.begin()));
+      if (!yes(isl_map_is_equal(same.get(), map_.get())))
+        refuse("name-taken", at_, "the map changes `{}`; its new values need a new name", out_[o]);
+    }
+    for (const auto& chain : k_.priorities)
+      for (const std::string& i : in_)
+        if (contains(chain, i))
+          refuse("prioritized-iname", k_.at,
+                 "the priority {} names `{}`; map the domain first, then prioritize",
+                 quoted_list(chain), i);
+    for (const std::string& i : in_)
+      if (const InameTag* tag = k_.tag(i); tag && !contains(out_, i))
+        refuse("tagged-iname", k_.at, "`{}` is tagged `{}`; map the domain first, then tag", i,
+               tag->text);
+  }
+
+  /// `update[i=3]` of some instruction that stands in the loops.
+  std::string instance(const std::map<std::string, std::int64_t>& at) const {
+    const auto users = users_of(k_, in_.front());
+    return instance_text(users.empty() ? k_.name : k_.instructions[users.front()]->id, in_, at);
+  }
+  std::string point(const std::map<std::string, std::int64_t>& at) const {
+    return instance_text("", out_, at);
+  }
+  static std::string where(const std::map<std::string, std::int64_t>& params) {
+    std::string text;
+    for (const auto& [name, v] : params)
+      text += fmt::format("{}{} = {}", text.empty() ? " when " : ", ", name, v);
+    return text;
+  }
+
+  void check_one_to_one(const Set& points) {
+    const Set covered = isl_map_domain(map_.copy());
+    const Set lost = isl_set_subtract(points.copy(), covered.copy());
+    if (const auto s = sample(lost))
+      refuse("drops-instance", at_, "the map has no image of `{}`{}, which would be lost",
+             instance(s->dims), where(s->params));
+    const Map m = isl_map_intersect_domain(map_.copy(), points.copy());
+    const Map back = isl_map_reverse(m.copy());
+    const Map doubled = without_identity(isl_map_apply_range(back.copy(), m.copy()));
+    if (const auto p = sample_pair(doubled)) {
+      Map origin = m;
+      for (std::size_t i = 0; i < out_.size(); ++i)
+        origin = isl_map_fix_val(origin.take(), isl_dim_out, static_cast<unsigned>(i),
+                                 isl_val_int_from_si(isl(), p->in.at(out_[i])));
+      const auto from = sample_pair(origin);
+      refuse("doubles-instance", at_, "`{}` has two images{}, `{}` and `{}`, and would run twice",
+             instance(from->in), where(p->params), point(p->in), point(p->out));
+    }
+    const Map merged = without_identity(isl_map_apply_range(m.copy(), back.copy()));
+    if (const auto p = sample_pair(merged)) {
+      Map image = m;
+      for (std::size_t i = 0; i < in_.size(); ++i)
+        image = isl_map_fix_val(image.take(), isl_dim_in, static_cast<unsigned>(i),
+                                isl_val_int_from_si(isl(), p->in.at(in_[i])));
+      const auto to = sample_pair(image);
+      refuse("merges-instances", at_, "`{}` and `{}` have the same image{}, `{}`", instance(p->in),
+             instance(p->out), where(p->params), point(to->out));
+    }
+  }
+
+  InameRewrite rewrite(const Set& points) const {
+    InameRewrite rw;
+    for (const std::string& i : in_)
+      if (!contains(out_, i)) rw.old.push_back(i);
+    for (const std::string& o : out_)
+      if (!contains(in_, o)) rw.fresh.push_back(o);
+    for (const std::string& i : rw.old) rw.bound[i] = {};
+    if (!rw.old.empty()) rw.bound[rw.old.front()] = rw.fresh;
+    rw.relation = relation();
+    const Map m = isl_map_intersect_domain(map_.copy(), points.copy());
+    const bool plain = yes(isl_map_is_injective(map_.get()));
+    Map back = isl_map_reverse(plain ? map_.copy() : m.copy());
+    const Set image = isl_map_range(m.copy());
+    const PwMultiAff inverse = isl_pw_multi_aff_from_map(back.take());
+    for (const std::string& i : rw.old) {
+      const auto pos = std::find(in_.begin(), in_.end(), i) - in_.begin();
+      PwAff e = isl_pw_multi_aff_get_pw_aff(inverse.get(), static_cast<int>(pos));
+      e = isl_pw_aff_coalesce(isl_pw_aff_gist(e.take(), image.copy()));
+      rw.old_in_new[i] = from_affine(e);
+    }
+    return rw;
+  }
+
+  /// { [in..., fresh...] }
+  Set relation() const {
+    Set s = isl_set_flatten(isl_map_wrap(map_.copy()));
+    Names names = in_;
+    for (const std::string& o : out_) names.push_back(contains(in_, o) ? "" : o);
+    for (std::size_t i = names.size(); i-- > 0;)
+      s = names[i].empty()
+              ? isl_set_project_out(s.take(), isl_dim_set, static_cast<unsigned>(i), 1)
+              : isl_set_set_dim_name(s.take(), isl_dim_set, static_cast<unsigned>(i),
+                                     names[i].c_str());
+    return isl_set_reset_tuple_id(s.take());
+  }
+
+  /// The outputs stand in the loop order and in their domain in the map's order.
+  void reorder(Kernel& out) const {
+    const auto ordered = [&](const Names& list) {
+      Names result;
+      bool placed = false;
+      for (const std::string& n : list) {
+        if (!contains(out_, n)) {
+          result.push_back(n);
+        } else if (!placed) {
+          result.insert(result.end(), out_.begin(), out_.end());
+          placed = true;
+        }
+      }
+      return result;
+    };
+    out.loop_order = ordered(out.loop_order);
+    for (Domain& d : out.domains)
+      if (const Names dims = d.inames(); contains(dims, out_.front()))
+        d.set = to_dims(d.set, ordered(dims));
+  }
+
+  const Kernel& k_;
+  const std::string& text_;
+  const Span& at_;
+  Map map_;
+  Names in_, out_;
+};
+
+}  // namespace
+
+Kernel map_domain(const Kernel& k, const std::string& map, const Span& at) {
+  return reordered(k, Change(k, map, at).apply());
+}
+
+extern const Op map_domain_op;
+const Op map_domain_op{
+    .name = "map_domain",
+    .doc = R"(Changes the variables of a loop nest by a one-to-one map: skewing, reversal, interchange, tiling.
+
+The map is isl text. Its inputs are inames of one domain; its outputs are new names, in the order in
+which the new loops are to nest; an input may stand among the outputs, and stays as it is.
+
+Refuses a map that is not one-to-one on the domain or does not cover it (with the instances that
+would be lost, run twice or fall together), inames of several domains, inames in a priority or with a
+tag, instructions and reductions that have some of the inputs but not all, and a new order that a
+dependence forbids, with two instances that would change places.)",
+    .params = {{.name = "transform_map", .kind = Kind::Str,
+                .help = "such as \"{ [i, j] -> [t, j] : t = i + j }\"", .required = true,
+                .positional = true},
+               unsafe_option()},
+    .example_kernel = R"(kernel smooth(n: int32, a: float64[n, n])
+domain {[i, j]: 1 <= i < n and 1 <= j < n}
+a[i, j] = a[i, j - 1] + a[i - 1, j]
+)",
+    .example = R"(knl = lp.map_domain(knl, "{ [i, j] -> [t, j] : t = i + j }"))",
+    .run = [](const Kernel& k, const Args& a) {
+      return map_domain(k, a.str("transform_map"), a.at());
+    },
+    .query = {},
+};
+
+}  // namespace moonloop
