@@ -1,0 +1,187 @@
+#include "core/rule_rewrite.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace moonloop {
+namespace {
+
+/// Applies `f` to what an assignee or a sub-array reads: the subscripts of the name.
+Expr map_subscripts(const Expr& e, const std::function<Expr(const Expr&)>& f) {
+  if (e.as<Load>()) return map_children(e, f);
+  return map_children(e, [&](const Expr& c) { return map_subscripts(c, f); });
+}
+
+class Rewriter {
+ public:
+  Rewriter(const Kernel& k, const RuleRewrite& rw) : k_(k), rw_(rw), taken_(k.all_names()) {
+    for (const Rule& r : k.rules) rules_.emplace(r.name, &r);
+  }
+
+  Kernel run() {
+    Kernel out = k_;
+    for (InsnPtr& insn : out.instructions) rewrite_insn(insn);
+    if (versions_.empty() && !expanded_) return out;
+    std::vector<Rule> rules;
+    for (const Rule& r : k_.rules) {
+      rules.push_back(r);
+      if (const auto v = versions_.find(r.name); v != versions_.end())
+        rules.insert(rules.end(), v->second.begin(), v->second.end());
+    }
+    out.rules = std::move(rules);
+    settle(out);
+    return out;
+  }
+
+ private:
+  void rewrite_insn(InsnPtr& insn) {
+    insn_ = insn.get();
+    const Stack stack{{insn->id, insn->tags}};
+    bool changed = false;
+    const auto note = [&](const Expr& before, Expr after) {
+      changed |= !after.same_as(before);
+      return after;
+    };
+    const auto here = [&](const Expr& e) { return go(e, stack); };
+    Exprs lhs, predicates;
+    for (const Expr& l : insn->lhs) lhs.push_back(note(l, map_subscripts(l, here)));
+    Expr rhs = insn->rhs ? note(insn->rhs, here(insn->rhs)) : insn->rhs;
+    for (const Expr& p : insn->predicates) predicates.push_back(note(p, here(p)));
+    if (!changed) return;
+    insn = edit(insn, [&](Instruction& i) {
+      i.lhs = std::move(lhs);
+      i.rhs = std::move(rhs);
+      i.predicates = std::move(predicates);
+    });
+  }
+
+  Expr go(const Expr& e, const Stack& stack) {
+    const std::function<Expr(const Expr&)> inside = [&](const Expr& part) {
+      return go(part, stack);
+    };
+    if (rw_.replace)
+      if (auto r = rw_.replace(e, {k_, *insn_, stack, inside})) return *r;
+    if (const auto* s = e.as<SubArray>())
+      return map_children(e, [&](const Expr&) { return map_subscripts(s->load, inside); });
+    const auto* c = e.as<Call>();
+    const auto rule = c ? rules_.find(c->name) : rules_.end();
+    if (rule == rules_.end()) return map_children(e, inside);
+    return rule_call(e, *rule->second, stack, inside);
+  }
+
+  Expr rule_call(const Expr& e, const Rule& rule, const Stack& stack,
+                 const std::function<Expr(const Expr&)>& inside) {
+    const Expr with_args = map_children(e, inside);
+    const auto* c = with_args.as<Call>();
+    for (std::size_t i = 0; i + 1 < stack.size(); ++i)
+      if (stack[i].name == rule.name)
+        fail("recursive-rule", rule.at, "rule `{}` calls itself", rule.name);
+    Stack below{{rule.name, {}}};
+    if (!c->tag.empty()) below.front().tags.insert(c->tag);
+    below.insert(below.end(), stack.begin(), stack.end());
+    const Expr body = body_of(rule, below);
+    if (rw_.expand && rw_.expand({k_, *insn_, below, inside})) {
+      expanded_ = true;
+      Rule changed = rule;
+      changed.body = body;
+      return apply_rule(changed, c->args);
+    }
+    const std::string name = version(rule, body);
+    if (name == rule.name) return with_args;
+    return Expr(Call{name, c->args, c->tag}, e.at());
+  }
+
+  Expr body_of(const Rule& rule, const Stack& stack) {
+    if (!rw_.same_everywhere) return go(rule.body, stack);
+    if (const auto it = bodies_.find(rule.name); it != bodies_.end()) return it->second;
+    Expr body = go(rule.body, stack);
+    bodies_.emplace(rule.name, body);
+    return body;
+  }
+
+  /// The name of the version of `rule` that has this body.
+  std::string version(const Rule& rule, const Expr& body) {
+    if (equal(body, rule.body)) return rule.name;
+    std::vector<Rule>& all = versions_[rule.name];
+    for (const Rule& v : all)
+      if (equal(v.body, body)) return v.name;
+    std::string name;
+    for (int n = 0; !taken_.insert(name = rule.name + "_" + std::to_string(n)).second;) ++n;
+    Rule v = rule;
+    v.name = name;
+    v.body = body;
+    all.push_back(std::move(v));
+    return name;
+  }
+
+  /// Drops what is not called any more; the first version of a dropped rule takes its name.
+  void settle(Kernel& out) const {
+    const std::set<std::string> before = called_rules(k_), after = called_rules(out);
+    std::map<std::string, std::string> names;
+    for (const auto& [name, all] : versions_) {
+      if (after.contains(name)) continue;
+      const auto first = std::find_if(all.begin(), all.end(),
+                                      [&](const Rule& v) { return after.contains(v.name); });
+      if (first != all.end()) names.emplace(first->name, name);
+    }
+    std::erase_if(out.rules, [&](const Rule& r) {
+      const bool own = rules_.contains(r.name);
+      return !after.contains(r.name) && (!own || before.contains(r.name));
+    });
+    if (names.empty()) return;
+    for (Rule& r : out.rules)
+      if (const auto it = names.find(r.name); it != names.end()) r.name = it->second;
+    const auto rename_call = [&](const Expr& x) {
+      const auto* c = x.as<Call>();
+      const auto it = c ? names.find(c->name) : names.end();
+      return it == names.end() ? x : Expr(Call{it->second, c->args, c->tag}, x.at());
+    };
+    out = map_expressions(
+        out, [&](const Instruction&, const Expr& e) { return rewrite(e, rename_call); }, true);
+  }
+
+  const Kernel& k_;
+  const RuleRewrite& rw_;
+  std::set<std::string> taken_;
+  std::unordered_map<std::string, const Rule*> rules_;
+  std::map<std::string, std::vector<Rule>> versions_;  // by the rule's own name
+  std::unordered_map<std::string, Expr> bodies_;       // when the place does not matter
+  const Instruction* insn_ = nullptr;
+  bool expanded_ = false;
+};
+
+}  // namespace
+
+std::set<std::string> called_rules(const Kernel& k) {
+  std::map<std::string, const Rule*> rules;
+  for (const Rule& r : k.rules) rules.emplace(r.name, &r);
+  std::set<std::string> out;
+  std::vector<Expr> queue;
+  const auto look = [&](const Expr& e) {
+    if (!e) return;
+    walk(e, [&](const Expr& x) {
+      const auto* c = x.as<Call>();
+      const auto r = c ? rules.find(c->name) : rules.end();
+      if (r != rules.end() && out.insert(r->first).second) queue.push_back(r->second->body);
+      return true;
+    });
+  };
+  if (rules.empty()) return out;
+  for (const InsnPtr& insn : k.instructions) {
+    for (const Expr& l : insn->lhs) look(l);
+    look(insn->rhs);
+    for (const Expr& p : insn->predicates) look(p);
+  }
+  while (!queue.empty()) {
+    const Expr e = queue.back();
+    queue.pop_back();
+    look(e);
+  }
+  return out;
+}
+
+Kernel rewrite_through_rules(const Kernel& k, const RuleRewrite& rw) {
+  return Rewriter(k, rw).run();
+}
+
+}  // namespace moonloop

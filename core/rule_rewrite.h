@@ -1,0 +1,51 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/kernel.h"
+#include "core/match.h"
+
+/// Rewriting expressions by where they stand in the expansion of substitution rules.
+namespace moonloop {
+
+/// Where an expression stands: in an instruction, or in a rule that it calls, at any depth.
+struct RulePlace {
+  const Kernel& kernel;
+  const Instruction& insn;
+  const Stack& stack;                              // innermost first, ends with the instruction
+  const std::function<Expr(const Expr&)>& inside;  // rewrites a part of what stands here
+
+  /// The rule whose body this is; null in the instruction itself.
+  const Rule* rule() const {
+    return stack.size() > 1 ? kernel.find_rule(stack.front().name) : nullptr;
+  }
+};
+
+struct RuleRewrite {
+  /// What to put in place of an expression; nothing: its parts are visited. May be empty.
+  std::function<std::optional<Expr>(const Expr&, const RulePlace&)> replace = {};
+  /// Whether to put the rule's body in place of a call; the stack begins with the call. May be empty.
+  std::function<bool(const RulePlace&)> expand = {};
+  /// The answers do not depend on the place: each rule is gone through once.
+  bool same_everywhere = false;
+};
+
+/// `k` with `rw` done to all expressions that instructions read: right sides, predicates and the
+/// subscripts of what is written. Parts of what an assignee or a sub-array names are left alone.
+///
+/// A rule of which all calls change alike changes; where calls change differently the rule gets
+/// further versions, `h_0` and so on, which stand behind it:
+///
+///     h(x) := 1 + g(x)                     h(x) := 1 + g(x);  h_0(x) := 1 + (12 + f(x))
+///     a[i] = h$one(i)*h$two(i)   becomes   a[i] = h$one(i)*h_0$two(i)
+///
+/// Rules that are no longer called, and were, are dropped. Rules that no instruction calls stay.
+/// Fails `recursive-rule`. Cost: one walk over each rule for each chain of calls that leads to it.
+Kernel rewrite_through_rules(const Kernel& k, const RuleRewrite& rw);
+
+/// Names of the rules that instructions call, directly or not.
+std::set<std::string> called_rules(const Kernel& k);
+
+}  // namespace moonloop

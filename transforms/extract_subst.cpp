@@ -1,0 +1,128 @@
+#include "transforms/extract_subst.h"
+
+#include <algorithm>
+
+#include "core/lookup.h"
+#include "core/parse_expr.h"
+#include "core/rule_rewrite.h"
+#include "core/unify.h"
+#include "transforms/registry.h"
+
+namespace moonloop {
+namespace {
+
+void require_template(const Kernel& k, const Expr& pattern,
+                      const std::vector<std::string>& parameters) {
+  std::set<std::string> names, seen;
+  collect_vars(pattern, names);
+  for (const std::string& p : parameters) {
+    if (!seen.insert(p).second)
+      refuse("bad-template", k.at, "parameter `{}` is given twice", p);
+    if (!names.contains(p))
+      refuse("bad-template", k.at, "parameter `{}` does not stand in the template `{}`", p,
+             to_string(pattern));
+  }
+  if (const auto* v = pattern.as<Var>(); v && seen.contains(v->name))
+    refuse("bad-template", k.at, "the template `{}` is a parameter alone and matches everything",
+           v->name);
+}
+
+std::string tag_of(const Expr& e) {
+  if (const auto* l = e.as<Load>()) return l->tag;
+  if (const auto* v = e.as<Var>()) return v->tag;
+  return {};
+}
+
+/// Whether `e` holds a parameter of the rule that it stands in.
+bool is_local(const Expr& e, const Rule* rule) {
+  if (!rule) return false;
+  std::set<std::string> names;
+  collect_vars(e, names);
+  return std::any_of(rule->params.begin(), rule->params.end(),
+                     [&](const std::string& p) { return names.contains(p); });
+}
+
+}  // namespace
+
+Kernel extract_subst(const Kernel& k, const std::string& subst_name, const Expr& pattern,
+                     const std::vector<std::string>& parameters, const Match& within) {
+  require_new_name(k, subst_name);
+  require_template(k, pattern, parameters);
+  std::set<std::string> variables(parameters.begin(), parameters.end());
+  std::set<std::string> unknown;  // stand for one expression each
+  {
+    std::set<std::string> names, known = k.all_names();
+    collect_vars(pattern, names);
+    for (const std::string& n : names)
+      if (!variables.contains(n) && !known.contains(n)) unknown.insert(n);
+  }
+  variables.insert(unknown.begin(), unknown.end());
+  const Unifier unifier(pattern, variables);
+
+  std::map<std::string, Expr> found;  // of the unknown names
+  bool any = false;
+  RuleRewrite rw;
+  rw.same_everywhere = within.everything();
+  rw.replace = [&](const Expr& e, const RulePlace& at) -> std::optional<Expr> {
+    const Rule* rule = at.rule();
+    if (rule && std::any_of(rule->params.begin(), rule->params.end(), [&](const std::string& p) {
+          return unifier.fixed_names().contains(p);
+        }))
+      return std::nullopt;  // the name means something else in here
+    const auto bound = unifier.match(e);
+    if (!bound || !within(k, at.insn, at.stack)) return std::nullopt;
+    for (const std::string& n : unknown) {
+      const Expr& value = bound->at(n);
+      if (is_local(value, rule)) return std::nullopt;
+      if (const auto [it, fresh] = found.try_emplace(n, value); !fresh && !equal(it->second, value))
+        refuse("ambiguous-match", e.at(),
+               "`{}` in the template `{}` stands for `{}` and for `{}`; make it a parameter", n,
+               to_string(pattern), to_string(it->second), to_string(value));
+    }
+    any = true;
+    Exprs args;
+    for (const std::string& p : parameters) args.push_back(bound->at(p));
+    return Expr(Call{subst_name, std::move(args), tag_of(e)}, e.at());
+  };
+  Kernel out = rewrite_through_rules(k, rw);
+  if (!any)
+    refuse("no-match", k.at, "no expression of kernel `{}` matches `{}`{}", k.name,
+           to_string(pattern), within.everything() ? "" : " where `within` looks");
+  out.rules.push_back({subst_name, parameters, substitute(pattern, found), pattern.at()});
+  return out;
+}
+
+extern const Op extract_subst_op;
+const Op extract_subst_op{
+    .name = "extract_subst",
+    .doc = R"(Makes a substitution rule of an expression and calls it wherever the expression stands.
+
+Parameters stand for any expression; all other names of the template that the kernel knows stand for
+themselves. A product or sum matches in the order in which it is written, or with its first two terms
+exchanged, so that values stay the same to the last bit; subscripts match in any order. Matches do not
+nest.
+
+Refuses a name in use, a parameter that does not stand in the template, and a template that nothing
+matches.)",
+    .params = {{.name = "subst_name", .kind = Kind::Str, .help = "name of the new rule",
+                .required = true, .positional = true},
+               {.name = "template", .kind = Kind::Str, .help = "the expression", .required = true,
+                .positional = true},
+               {.name = "parameters", .kind = Kind::Names,
+                .help = "names in the template that stand for any expression", .fallback = "{}",
+                .positional = true},
+               {.name = "within", .kind = Kind::Match,
+                .help = "the instructions and rule calls to look in", .positional = true}},
+    .example_kernel = R"(kernel squares(n: int32, a: float64[n], b: float64[n])
+domain {[i]: 0 <= i < n}
+a[i] = 23*b[i]**2 + 25*b[i]**2
+)",
+    .example = R"(knl = lp.extract_subst(knl, "bsquare", "alpha*b[i]**2", "alpha"))",
+    .run = [](const Kernel& k, const Args& a) {
+      return extract_subst(k, a.str("subst_name"), parse_expression(a.str("template"), a.at()),
+                           a.names("parameters"), Match::parse(a.str("within"), a.at()));
+    },
+    .query = {},
+};
+
+}  // namespace moonloop
