@@ -1,5 +1,7 @@
 #pragma once
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -8,7 +10,7 @@
 
 /// The target program: what stands between the loop tree and the text. Expressions are those of
 /// core/expr.h over the names of the kernel; besides, bounds and guards that isl made hold calls of
-/// the three functions below, whose operands are integers.
+/// the two functions below, whose operands are integers.
 namespace moonloop {
 
 /// C's `/` and `%`, where they agree with floor division: the dividend is not negative (or, of
@@ -22,46 +24,54 @@ using Block = std::vector<Stmt>;
 /// `for (iname = lower; iname < upper; iname += step)`, `<=` when `inclusive`.
 struct Loop {
   std::string iname;
-  int node = -1;  // PlanNode::id of the loop that this is, or is a part of
   Expr lower, upper;
   bool inclusive = false;
   std::int64_t step = 1;
   std::vector<std::string> pragmas;  // lines in front, without `#pragma `
-  bool parallel = false;             // iterations may run at the same time: a scope of its own
   Block body;
 };
 
 struct If {
   Expr cond;
-  Block then, otherwise;
+  Block body;
 };
 
-/// `const index iname = value;`
-struct Let {
+/// The block in braces; with `iname`, the constant `iname = value` is known in it.
+struct Scope {
   std::string iname;
   Expr value;
+  Block body;
 };
 
-/// Instruction `insn` with `values` in the place of inames that are no loop around it.
+/// Instruction `insn`, with `values` in the place of inames that are no loop around it.
 struct Run {
   int insn = -1;
   std::map<std::string, Expr> values;
-  bool declares = false;            // the statement also declares the scalar that it writes
-  std::vector<std::string> pragmas;
+  enum class Declares { No, Yes, Const } declares = Declares::No;  // of the scalar that it writes
 };
 
 /// Storage for a temporary, until the end of the enclosing block.
 struct Declare {
   std::string temporary;
-  bool on_heap = false;
 };
-/// Gives back what a Declare on the heap took.
+/// Gives back what a Declare took from the heap.
 struct Release {
   std::string temporary;
 };
 
 struct Stmt {
-  std::variant<Loop, If, Let, Run, Declare, Release> op;
+  std::variant<Loop, If, Scope, Run, Declare, Release> op;
 };
+
+/// Puts `value` in the place of the iname in all expressions below.
+void substitute(Block& block, const std::string& iname, const Expr& value);
+
+/// The expression with constants folded and neutral elements dropped in sums and products; only for
+/// expressions of integers.
+Expr fold_index(const Expr& e);
+
+/// Joins neighbours under equal conditions, where the first cannot change the condition. `writes`
+/// gives what an instruction writes.
+void join_guards(Block& block, const std::function<std::set<std::string>(int)>& writes);
 
 }  // namespace moonloop

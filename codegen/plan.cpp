@@ -73,60 +73,11 @@ class Numbering {
   int next_ = 0;
 };
 
-/// Marks the subtrees whose bounds need temporaries that are computed within the enclosing loops.
-class Cutter {
- public:
-  explicit Cutter(const Plan& plan) : plan_(plan) {
-    for (const Domain& d : plan.kernel.domains)
-      for (const std::string& p : d.params())
-        if (plan.kernel.find_temporary(p))
-          for (const std::string& iname : d.inames()) needs_[iname].insert(p);
-    if (needs_.empty()) return;
-    for (std::size_t i = 0; i < plan.kernel.instructions.size(); ++i)
-      for (const std::string& name : writes(*plan.kernel.instructions[i]))
-        if (plan.kernel.find_temporary(name)) writers_[name].push_back(i);
-  }
-  void visit(std::vector<PlanNode>& nodes) {
-    if (needs_.empty()) return;
-    for (PlanNode& n : nodes) {
-      if (!n.is_loop()) continue;
-      path_.push_back(&n);
-      cut_for(n);
-      visit(n.children);
-      path_.pop_back();
-    }
-  }
-
- private:
-  void cut_for(const PlanNode& n) {
-    const auto it = needs_.find(n.iname);
-    if (it == needs_.end()) return;
-    for (const std::string& t : it->second)
-      for (std::size_t w : writers_[t]) {
-        const std::vector<int>& around = plan_.nodes_of[w];
-        std::size_t shared = 0;
-        while (shared < around.size() && shared < path_.size() &&
-               around[shared] == path_[shared]->id)
-          ++shared;
-        if (shared == path_.size())
-          fail("cannot-nest", plan_.kernel.instructions[w]->at,
-               "instruction `{}` writes `{}` inside the loop `{}`, whose bounds need it",
-               plan_.kernel.instructions[w]->id, t, n.iname);
-        path_[shared]->separate = true;
-      }
-  }
-
-  const Plan& plan_;
-  std::map<std::string, std::set<std::string>> needs_;
-  std::map<std::string, std::vector<std::size_t>> writers_;
-  std::vector<PlanNode*> path_;
-};
-
 void print(const Plan& plan, const std::vector<PlanNode>& nodes, int depth, std::string& out) {
   for (const PlanNode& n : nodes) {
     out.append(static_cast<std::size_t>(2 * depth), ' ');
     if (n.is_loop()) {
-      out += n.separate ? "separate " + n.iname + "\n" : n.iname + "\n";
+      out += n.iname + "\n";
       print(plan, n.children, depth + 1, out);
       continue;
     }
@@ -145,12 +96,20 @@ Plan make_plan(const Nested& nested, Target target) {
   Plan plan;
   plan.kernel = nested.kernel;
   plan.target = target;
-  WorkItems items = place_work_items(nested.kernel, from_trees(nested.tree.roots));
-  plan.roots = std::move(items.roots);
-  plan.expansions = std::move(items.expansions);
+  plan.roots = place_work_items(nested.kernel, from_trees(nested.tree.roots));
   Numbering(plan).visit(plan.roots);
-  Cutter(plan).visit(plan.roots);
+  place_temporaries(plan);
   return plan;
+}
+
+bool is_parallel(const Kernel& k, const std::string& iname) {
+  const InameTag* tag = k.tag(iname);
+  return tag && (tag->kind == TagKind::Group || tag->kind == TagKind::Par);
+}
+
+bool is_work_item(const Kernel& k, const std::string& iname) {
+  const InameTag* tag = k.tag(iname);
+  return tag && (tag->kind == TagKind::Local || tag->kind == TagKind::LocalAuto);
 }
 
 std::string print_plan(const Plan& plan) {

@@ -8,51 +8,59 @@
 #include "core/tree.h"
 
 /// The loop tree made ready for a target: loops over work-items stand in it, every loop has a
-/// number, and it is known where the tree falls into pieces for isl.
+/// number, and each temporary has a place where it lives.
 namespace moonloop {
 
 struct PlanNode {
-  int id = -1;                     // in pre-order of creation, unique; also of leaves
+  int id = -1;                     // in pre-order, unique; also of leaves
   std::string iname;               // empty: a leaf
   std::vector<int> insns;          // leaf: consecutive instructions of the same loops
   std::vector<PlanNode> children;  // in order of execution
-  /// The subtree's bounds need a temporary that the enclosing loops compute, so its bounds cannot be
-  /// computed together with theirs.
-  bool separate = false;
+  std::vector<std::string> locals; // of a loop: temporaries that live for one iteration of it
   bool is_loop() const { return !iname.empty(); }
 };
 
 /// A temporary that every work-item has its own copy of, where the copies must outlive a loop over
-/// work-items: an array with one axis more for each of these inames.
+/// work-items: an array with leading axes for the work-items.
 struct Expansion {
-  std::vector<std::string> inames;
-  Exprs lower, extent;  // by iname
+  std::vector<std::string> axes;  // `l.N` or an iname tagged `l.auto`; outer first
+  std::vector<std::int64_t> extent;
+  /// By instruction that accesses it: the index along each axis.
+  std::map<int, Exprs> index;
 };
 
 struct Plan {
   Kernel kernel;  // completed, without rules and reductions
   Target target = Target::C;
   std::vector<PlanNode> roots;
+  std::vector<std::string> locals;                 // temporaries that live for the whole call
   std::map<std::string, Expansion> expansions;     // by temporary
   std::vector<std::vector<std::string>> loops_of;  // by instruction: loops around it, outer first
   std::vector<std::vector<int>> nodes_of;          // the ids of those loops
 };
 
-/// Places the work-item loops of a nested kernel and cuts the tree into pieces. Refuses
-/// `unsupported` what the target cannot express.
+/// Places the work-item loops of a nested kernel and its temporaries. Refuses `unsupported` what the
+/// target cannot express.
 Plan make_plan(const Nested& nested, Target target);
 
 /// The plan as text, one loop or leaf a line.
 std::string print_plan(const Plan& plan);
 
-// ---- For plan.cpp: codegen/work_items.cpp --------------------------------------------------------
+bool is_parallel(const Kernel& k, const std::string& iname);   // `g.N` or `par`
+bool is_work_item(const Kernel& k, const std::string& iname);  // `l.N` or `l.auto`
 
-/// The tree below `nodes` with loops over the work-item inames (`l.N`, `l.auto`) inserted. Ids are
-/// not set yet.
-struct WorkItems {
-  std::vector<PlanNode> roots;
-  std::map<std::string, Expansion> expansions;
-};
-WorkItems place_work_items(const Kernel& k, std::vector<PlanNode> roots);
+// ---- For plan.cpp -------------------------------------------------------------------------------
+
+/// The tree below `roots` with loops over the work-item inames inserted (codegen/work_items.cpp).
+/// Ids are not set yet. A run of statements goes into one loop nest over work-items as long as no
+/// statement needs what another work-item does in the run; elsewhere the nest is split, which gives
+/// what a barrier gives on a GPU.
+std::vector<PlanNode> place_work_items(const Kernel& k, std::vector<PlanNode> roots);
+
+/// Sets `expansions` and the `locals` of the plan and its nodes (codegen/storage.cpp). A temporary
+/// lives as deep inside as its values permit: one that carries a value from one iteration of a
+/// sequential loop to the next lives outside of it, never outside of a parallel loop whose
+/// iterations each have their own.
+void place_temporaries(Plan& plan);
 
 }  // namespace moonloop

@@ -1,0 +1,98 @@
+#include "codegen/ast.h"
+
+#include <algorithm>
+
+namespace moonloop {
+namespace {
+
+/// True when instructions in the statement write a name in `names`.
+bool writes_any(const Stmt& s, const std::set<std::string>& names,
+                const std::function<std::set<std::string>(int)>& writes) {
+  const auto in = [&](const Block& b) {
+    return std::any_of(b.begin(), b.end(),
+                       [&](const Stmt& x) { return writes_any(x, names, writes); });
+  };
+  return std::visit(overload{[&](const Loop& x) { return in(x.body); },
+                             [&](const If& x) { return in(x.body); },
+                             [&](const Scope& x) { return in(x.body); },
+                             [&](const Run& x) {
+                               const std::set<std::string> all = writes(x.insn);
+                               return std::any_of(all.begin(), all.end(), [&](const auto& w) {
+                                 return names.count(w) > 0;
+                               });
+                             },
+                             [](const Declare&) { return false; },
+                             [](const Release&) { return false; }},
+                    s.op);
+}
+
+}  // namespace
+
+Expr fold_index(const Expr& e) {
+  return rewrite(e, [](const Expr& x) -> Expr {
+    if (const auto* n = x.as<Nary>()) {
+      if (n->op == NaryOp::Add) return index_add(n->terms);
+      if (n->op == NaryOp::Mul) {
+        Expr product = n->terms[0];
+        for (std::size_t i = 1; i < n->terms.size(); ++i)
+          product = index_mul(product, n->terms[i]);
+        return product;
+      }
+    }
+    if (const auto* u = x.as<Unary>(); u && u->op == UnaryOp::Neg) return index_mul(lit(-1), u->arg);
+    return x;
+  });
+}
+
+void substitute(Block& block, const std::string& iname, const Expr& value) {
+  const std::map<std::string, Expr> by{{iname, value}};
+  const auto in = [&](Expr& e) { e = fold_index(substitute(e, by)); };
+  for (Stmt& s : block)
+    std::visit(overload{[&](Loop& x) {
+                          in(x.lower), in(x.upper);
+                          substitute(x.body, iname, value);
+                        },
+                        [&](If& x) {
+                          x.cond = substitute(x.cond, by);
+                          substitute(x.body, iname, value);
+                        },
+                        [&](Scope& x) {
+                          if (x.value) in(x.value);
+                          substitute(x.body, iname, value);
+                        },
+                        [&](Run& x) {
+                          for (auto& [name, e] : x.values) in(e);
+                          x.values.emplace(iname, value);
+                        },
+                        [](Declare&) {}, [](Release&) {}},
+               s.op);
+}
+
+void join_guards(Block& block, const std::function<std::set<std::string>(int)>& writes) {
+  Block out;
+  std::size_t checked = 0;  // statements of the last guard's body that do not write what it reads
+  for (Stmt& s : block) {
+    If* next = std::get_if<If>(&s.op);
+    If* last = out.empty() ? nullptr : std::get_if<If>(&out.back().op);
+    if (next && last && equal(next->cond, last->cond)) {
+      std::set<std::string> names;
+      collect_reads(next->cond, names);
+      const auto unchecked = last->body.begin() + static_cast<std::ptrdiff_t>(checked);
+      const bool written = std::any_of(unchecked, last->body.end(), [&](const Stmt& b) {
+        return writes_any(b, names, writes);
+      });
+      if (!written) {
+        checked = last->body.size();
+        std::move(next->body.begin(), next->body.end(), std::back_inserter(last->body));
+        continue;
+      }
+    }
+    out.push_back(std::move(s));
+    checked = 0;
+  }
+  block = std::move(out);
+  for (Stmt& s : block)
+    if (If* x = std::get_if<If>(&s.op)) join_guards(x->body, writes);
+}
+
+}  // namespace moonloop

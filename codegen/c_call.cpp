@@ -1,0 +1,91 @@
+#include "codegen/c_expr.h"
+
+// Calls of the kernel language's functions, as C's library has them.
+namespace moonloop {
+namespace {
+
+/// C's name of a function on reals of double precision, where it is another one.
+std::string library_name(const std::string& name) {
+  if (name == "mad") return "fma";
+  if (name == "abs") return "fabs";
+  return name;
+}
+
+}  // namespace
+
+CExpr::Piece CExpr::print_call(const Expr& e, const Call& x, std::optional<Type> wanted) {
+  if (x.name == "if") return print(Expr(Select{x.args[0], x.args[1], x.args[2]}, e.at()), wanted);
+  if (x.name == "indexof") {
+    const Load& l = *x.args[0].as<Load>();
+    const std::string whole = element(l.array, l.index, l.linear);
+    const std::size_t from = names_.of(l.array).size() + 1;
+    return {"(" + c_type(k_.index_type) + ")(" + whole.substr(from, whole.size() - from - 1) + ")",
+            Prec::Unary, k_.index_type};
+  }
+  const FnInfo* f = find_function(x.name);
+  if (!f) fail("unsupported", e.at(), "the function `{}` is not supported here", x.name);
+  const Type t = type(e, wanted);
+  const auto call_of = [&](const std::string& name, const Type& arg, const Type& result) -> Piece {
+    std::string text = name + "(";
+    for (const Expr& a : x.args) text += (a.same_as(x.args[0]) ? "" : ", ") + value(a, arg);
+    return {text + ")", Prec::Postfix, result};
+  };
+  const auto math = [&](const std::string& name, const Type& of, const Type& result) -> Piece {
+    const bool is_c = is_complex(of.scalar);
+    helpers_.include(is_c ? "complex.h" : "math.h");
+    const bool single = real_part(of.scalar) == Scalar::F32;
+    return call_of((is_c ? "c" : "") + name + (single ? "f" : ""), of, result);
+  };
+  switch (f->cls) {
+    case FnClass::Promoting:
+      if (x.name == "clamp") {  // min(max(x, low), high)
+        const Expr low = call("max", {x.args[0], x.args[1]}, e.at());
+        return extremum(true, {low, x.args[2]}, t);
+      }
+      return extremum(x.name.substr(0, 3) == "min", x.args, t);
+    case FnClass::Real:
+    case FnClass::RealOrComplex:
+      if (x.name == "pow") return print_power(e, x.args[0], x.args[1], wanted);
+      if (x.name == "rsqrt") {
+        const Piece root = math("sqrt", t, t);
+        return {real_literal(1.0, t).text + " / " + root.text, Prec::Product, t};
+      }
+      return math(library_name(x.name), t, t);
+    case FnClass::Magnitude: {
+      const Type arg = typer_.operand_type(e, wanted).value_or(t);
+      if (is_complex(arg.scalar)) return math("abs", arg, t);
+      if (is_real(arg.scalar)) return math("fabs", arg, t);
+      if (is_unsigned(arg.scalar)) return converted(x.args[0], arg, true);
+      helpers_.include("stdlib.h");
+      const bool wide = size_of(arg.scalar) == 8;
+      return narrowed(call_of(wide ? "llabs" : "abs", arg, wide ? Scalar::I64 : Scalar::I32), t);
+    }
+    case FnClass::Component: {
+      const Type arg = typer_.operand_type(e, wanted).value_or(t);
+      if (is_complex(arg.scalar)) return math(x.name, arg, t);
+      if (x.name == "real") return converted(x.args[0], t, true);
+      return is_real(t.scalar) ? real_literal(0.0, t) : literal(0, t);
+    }
+    case FnClass::Conjugate:
+      if (!is_complex(t.scalar)) return converted(x.args[0], t, true);
+      helpers_.include("complex.h");
+      return call_of(t == Type(Scalar::C64) ? "conjf" : "conj", t, t);
+    case FnClass::Test: {
+      const Type arg = typer_.operand_type(e, wanted).value_or(Type(Scalar::F64));
+      helpers_.include("math.h");
+      const Type as = is_real(arg.scalar) ? arg : Type(Scalar::F64);
+      const std::string a = wrap(converted(x.args[0], as, true), Prec::Select);
+      return {x.name + "(" + a + ") != 0", Prec::Equal, Scalar::Bool};
+    }
+    case FnClass::Bessel: {
+      helpers_.include("math.h");
+      const std::string order = value(x.args[0], Scalar::I32);
+      const std::string at = value(x.args[1], Scalar::F64);
+      const std::string name = x.name == "bessel_jn" ? "jn" : "yn";
+      return {name + "(" + order + ", " + at + ")", Prec::Postfix, Scalar::F64};
+    }
+  }
+  throw InternalError("no such class of functions");
+}
+
+}  // namespace moonloop

@@ -1,0 +1,100 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "codegen/c_names.h"
+#include "codegen/plan.h"
+#include "core/typing.h"
+
+namespace moonloop {
+
+/// Precedence of C operators, loosest first.
+enum class Prec { Select, Or, And, BitOr, BitXor, BitAnd, Equal, Relation, Shift, Sum, Product, Unary,
+                  Postfix };
+
+/// Prints expressions of the kernel language as C, with the meaning of core/expr.h: operands are
+/// converted first where C would compute in another type, floor division where C would truncate.
+/// No parentheses but those that are needed or that compilers ask for.
+class CExpr {
+ public:
+  CExpr(const Plan& plan, CNames& names, Helpers& helpers);
+
+  /// A value of type `to`: what stands right of `=` where `to` is the type on the left.
+  std::string value(const Expr& e, const Type& to);
+  /// As an operand of an operator of precedence `min`.
+  std::string operand(const Expr& e, const Type& to, Prec min);
+  std::string condition(const Expr& e);
+  /// An expression of integers: loop bounds, subscripts, sizes. May hold calls of kTruncDiv and its
+  /// kin. Products of variables are computed in 64 bits when `wide`.
+  std::string index(const Expr& e, bool wide = false, Prec min = Prec::Select);
+  /// The storage that an assignee or a Load or Var names, as an lvalue. `insn` is the instruction.
+  std::string place(const Expr& e);
+
+  /// The instruction whose expressions are printed next: its work-item decides which copies of
+  /// expanded temporaries it uses. `values` stand in the place of inames.
+  void set_instruction(int insn, const std::map<std::string, Expr>& values) {
+    insn_ = insn;
+    values_ = values;
+  }
+
+  Type type(const Expr& e, std::optional<Type> wanted = {}) const;
+  const Type& type_of_name(const std::string& name) const;
+
+  /// The elements of a temporary, work-items' copies included, per axis.
+  Exprs extents(const Temporary& t) const;
+  /// Elements as an integer when known.
+  std::optional<std::int64_t> elements(const Temporary& t) const;
+  /// It is declared with one pair of brackets per axis.
+  bool has_axes(const Temporary& t) const;
+
+ private:
+  struct Piece {
+    std::string text;
+    Prec prec;
+    Type type;  // of the C expression as C sees it
+  };
+  static std::string wrap(const Piece& p, Prec min);
+  Piece print(const Expr& e, std::optional<Type> wanted);
+  Piece converted(const Expr& e, const Type& to, bool explicitly);
+  Piece print_unary(const Expr& e, const Unary& x, std::optional<Type> wanted);
+  Piece print_binary(const Expr& e, const Binary& x, std::optional<Type> wanted);
+  Piece print_nary(const Expr& e, const Nary& x, std::optional<Type> wanted);
+  Piece print_compare(const Expr& e, const Compare& x);
+  Piece print_call(const Expr& e, const Call& x, std::optional<Type> wanted);
+  Piece print_power(const Expr& e, const Expr& base, const Expr& exponent, std::optional<Type> wanted);
+  Piece division(const Expr& left, const Expr& right, bool quotient, const Type& t);
+  Piece extremum(bool min, const Exprs& args, const Type& t);
+  Piece literal(std::int64_t v, const Type& t) const;
+  Piece real_literal(double v, const Type& t);
+  Piece narrowed(Piece p, const Type& t) const;
+  std::string element(const std::string& array, const Exprs& index, bool linear);
+  std::string flat(const Exprs& index, const Exprs& strides, const Expr& offset, bool wide);
+
+  Piece print_index(const Expr& e, bool wide);
+  Piece index_sum(const Nary& x, bool wide);
+  Piece index_product(const Exprs& terms, bool wide);
+  bool is_index(const Expr& e) const;
+  Scalar index_width(const Expr& e) const;
+  bool not_negative(const Expr& e);
+  bool positive(const Expr& e);
+  std::optional<std::int64_t> lowest(const std::string& iname);
+
+  const Plan& plan_;
+  const Kernel& k_;
+  CNames& names_;
+  Helpers& helpers_;
+  VariableTypes types_;
+  Typer typer_;
+  std::unordered_map<std::string, const Argument*> args_;
+  std::map<std::string, std::optional<std::int64_t>> lowest_;
+  std::set<std::string> linear_;  // temporaries that some subscript takes as flat
+  int insn_ = -1;
+  std::map<std::string, Expr> values_;
+};
+
+/// Strides in elements of an array with this shape, as declared or by its order.
+Exprs strides_of(const Exprs& shape, Order order, const std::optional<Exprs>& declared);
+
+}  // namespace moonloop

@@ -1,0 +1,48 @@
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+
+#include "core/kernel.h"
+
+namespace moonloop {
+
+/// Identifiers of the generated code for the names of a kernel: the same name, with `_` appended
+/// where C or its library means something else by it.
+class CNames {
+ public:
+  explicit CNames(const Kernel& k);
+  const std::string& of(const std::string& name) const;
+  /// A new identifier, `base` if it is free.
+  std::string fresh(const std::string& base);
+
+ private:
+  std::map<std::string, std::string> by_name_;
+  std::set<std::string> taken_;
+};
+
+/// `double`, `int32_t`, `double complex`, `bool`, or the name of a record.
+std::string c_type(const Type& t);
+
+/// Functions that the generated code brings along, each printed when first asked for.
+class Helpers {
+ public:
+  /// The name of a function on integers or reals of one type: `floor_div`, `floor_mod`, `min`, `max`,
+  /// `power`; for instance `floor_div_i32`.
+  std::string function(const std::string& base, Scalar s);
+  /// The function for the lesser or greater of two values: `fmin` on reals.
+  std::string extremum(bool min, Scalar s);
+  /// Memory that is not on the stack: a function that takes bytes and ends the program when there
+  /// are none.
+  std::string allocate();
+  void include(const std::string& header) { headers_.insert(header); }
+
+  const std::map<std::string, std::string>& functions() const { return functions_; }
+  const std::set<std::string>& headers() const { return headers_; }
+
+ private:
+  std::map<std::string, std::string> functions_;  // text by name
+  std::set<std::string> headers_;
+};
+
+}  // namespace moonloop

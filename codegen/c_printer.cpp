@@ -1,0 +1,214 @@
+#include "codegen/c_printer.h"
+
+#include <algorithm>
+
+#include "codegen/declare.h"
+#include "core/infer.h"
+
+namespace moonloop {
+
+CPrinter::CPrinter(const Plan& plan, const Dialect& dialect)
+    : plan_(plan), k_(plan.kernel), dialect_(dialect), names_(k_), expr_(plan, names_, helpers_) {}
+
+std::string CPrinter::type_name(const Type& t) {
+  if (!t.is_record()) {
+    if (t.scalar == Scalar::Bool) helpers_.include("stdbool.h");
+    if (is_integer(t.scalar)) helpers_.include("stdint.h");
+    if (is_complex(t.scalar)) helpers_.include("complex.h");
+  }
+  return c_type(t);
+}
+
+std::string CPrinter::prototype() {
+  std::set<std::string> written;
+  for (const InsnPtr& i : k_.instructions)
+    for (const std::string& w : writes(*i)) written.insert(w);
+  std::string params;
+  for (const Argument& a : k_.args) {
+    if (!params.empty()) params += ", ";
+    params += type_name(a.type.value_or(Type(k_.index_type)));
+    if (a.is_array) params += written.count(a.name) ? " *restrict" : " const *restrict";
+    params += " " + names_.of(a.name);
+  }
+  return "void " + name() + "(" + (params.empty() ? "void" : params) + ")";
+}
+
+std::string CPrinter::source(Block program) {
+  settle_declarations(program, plan_, expr_);
+  dialect_.decorate(program, plan_);
+  out_.clear();
+  const std::string head = prototype();
+  depth_ = 1;
+  tables();
+  block(program);
+  depth_ = 0;
+  const std::string body = std::move(out_);
+  std::string text = headers() + records();
+  for (const auto& [helper, definition] : helpers_.functions()) text += definition + "\n";
+  return text + head + " {\n" + body + "}\n";
+}
+
+std::string CPrinter::headers() const {
+  std::string out;
+  for (const std::string& h : helpers_.headers()) out += "#include <" + h + ">\n";
+  return out.empty() ? "" : out + "\n";
+}
+
+/// Definitions of the record types in use, fields' types first.
+std::string CPrinter::records() const {
+  std::string out;
+  std::set<std::string> done;
+  const std::function<void(const Type&)> define = [&](const Type& t) {
+    if (!t.is_record() || !done.insert(t.record->name).second) return;
+    for (const Record::Field& f : t.record->fields) define(f.type);
+    std::string fields;
+    for (const Record::Field& f : t.record->fields)
+      fields += "  " + c_type(f.type) + " " + f.name + ";\n";
+    const std::string guard = "MOONLOOP_RECORD_" + t.record->name;
+    out += "#ifndef " + guard + "\n#define " + guard + "\ntypedef struct {\n" + fields + "} " +
+           t.record->name + ";\n#endif\n\n";
+  };
+  for (const Argument& a : k_.args)
+    if (a.type) define(*a.type);
+  for (const auto& [n, t] : k_.temporaries)
+    if (t.type) define(*t.type);
+  return out;
+}
+
+std::string CPrinter::header() {
+  std::string guard = "MOONLOOP_" + name() + "_H";
+  std::transform(guard.begin(), guard.end(), guard.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  helpers_ = Helpers();
+  std::string proto = prototype();
+  const bool has_restrict = proto.find("*restrict ") != std::string::npos;
+  std::string text = "#ifndef " + guard + "\n#define " + guard + "\n\n" + headers() + records();
+  text += "#ifdef __cplusplus\nextern \"C\" {\n";
+  if (has_restrict) {  // C++ has the word only as an extension
+    text += "#define MOONLOOP_RESTRICT __restrict\n#else\n#define MOONLOOP_RESTRICT restrict\n";
+    for (std::size_t at = 0; (at = proto.find("*restrict ", at)) != std::string::npos;)
+      proto.replace(at, 9, "*MOONLOOP_RESTRICT"), at += 18;
+  }
+  text += "#endif\n\n" + proto + ";\n\n#ifdef __cplusplus\n}\n#endif\n";
+  if (has_restrict) text += "#undef MOONLOOP_RESTRICT\n";
+  return text + "\n#endif\n";
+}
+
+// ---- Statements ----------------------------------------------------------------------------------
+
+void CPrinter::line(const std::string& text) {
+  out_.append(static_cast<std::size_t>(2 * depth_), ' ');
+  out_ += text + "\n";
+}
+
+void CPrinter::block(const Block& b) {
+  for (const Stmt& s : b) statement(s);
+}
+
+/// `head` with the block below it; braces unless the block is one statement that shows its extent.
+void CPrinter::body(const Block& b, std::string head) {
+  const bool one = b.size() == 1 && !std::holds_alternative<Declare>(b[0].op);
+  const std::size_t from = out_.size();
+  line(head);
+  ++depth_;
+  const std::size_t inner = out_.size();
+  block(b);
+  --depth_;
+  const std::string_view printed = std::string_view(out_).substr(inner);
+  const bool single = one && (std::count(printed.begin(), printed.end(), '\n') == 1 ||
+                              std::holds_alternative<Loop>(b[0].op) ||
+                              std::holds_alternative<If>(b[0].op));
+  if (single && printed.find('#') == std::string_view::npos) return;
+  const std::size_t end_of_head = out_.find('\n', from);
+  out_.insert(end_of_head, " {");
+  line("}");
+}
+
+void CPrinter::statement(const Stmt& s) {
+  std::visit(
+      overload{[&](const Loop& x) {
+                 for (const std::string& p : x.pragmas) line("#pragma " + p);
+                 const std::string& i = names_.of(x.iname);
+                 const std::string step =
+                     x.step == 1 ? "++" + i : i + " += " + std::to_string(x.step);
+                 body(x.body, "for (" + type_name(k_.index_type) + " " + i + " = " +
+                                  expr_.index(x.lower) + "; " + i + (x.inclusive ? " <= " : " < ") +
+                                  expr_.index(x.upper, false, Prec::Shift) + "; " + step + ")");
+               },
+               [&](const If& x) { body(x.body, "if (" + expr_.condition(x.cond) + ")"); },
+               [&](const Scope& x) {
+                 line("{");
+                 ++depth_;
+                 if (!x.iname.empty())
+                   line(type_name(k_.index_type) + " const " + names_.of(x.iname) + " = " +
+                        expr_.index(x.value) + ";");
+                 block(x.body);
+                 --depth_;
+                 line("}");
+               },
+               [&](const Run& x) { run(x); },
+               [&](const Declare& x) { declare(*k_.find_temporary(x.temporary)); },
+               [&](const Release& x) { line("free(" + names_.of(x.temporary) + ");"); }},
+      s.op);
+}
+
+void CPrinter::declare(const Temporary& t) {
+  const std::string type = type_name(expr_.type_of_name(t.name));
+  const Exprs extents = expr_.extents(t);
+  if (extents.empty()) return line(type + " " + names_.of(t.name) + ";");
+  if (on_heap(expr_, t)) {
+    std::string size = "sizeof(" + type + ")";
+    for (const Expr& e : extents) size += "*" + expr_.index(e, true, Prec::Unary);
+    return line(type + " *" + names_.of(t.name) + " = " + helpers_.allocate() + "(" + size + ");");
+  }
+  std::string brackets;
+  if (expr_.has_axes(t)) {
+    for (const Expr& e : extents) brackets += "[" + expr_.index(e) + "]";
+  } else {
+    brackets = "[" + std::to_string(expr_.elements(t).value()) + "]";
+  }
+  line(type + " " + names_.of(t.name) + brackets + ";");
+}
+
+/// Temporaries that start with given values.
+void CPrinter::tables() {
+  for (const auto& [name, t] : k_.temporaries) {
+    if (!t.initializer) continue;
+    const Type type = expr_.type_of_name(name);
+    const Exprs shape = t.shape.value_or(Exprs{});
+    std::string values;
+    for (const Expr& e : *t.initializer) values += (values.empty() ? "" : ", ") + expr_.value(e, type);
+    const std::string head = (t.read_only ? "static " : "") + type_name(type) +
+                             (t.read_only ? " const " : " ") + names_.of(name);
+    if (shape.empty()) {
+      line(head + " = " + values + ";");
+      continue;
+    }
+    const auto n = expr_.elements(t);
+    if (!n) fail("unsupported", t.at, "`{}` has values, but its shape is not constant", name);
+    std::string brackets = "[" + std::to_string(*n) + "]";
+    if (expr_.has_axes(t)) {
+      brackets.clear();
+      for (const Expr& e : shape) brackets += "[" + expr_.index(e) + "]";
+      if (shape.size() > 1) values = nested(*t.initializer, shape, type);
+    }
+    line(head + brackets + " = {" + values + "};");
+  }
+}
+
+std::string CPrinter::nested(const std::vector<Expr>& values, const Exprs& shape, const Type& type) {
+  std::size_t next = 0;
+  const std::function<std::string(std::size_t)> axis = [&](std::size_t d) {
+    std::string out;
+    for (std::int64_t i = 0; i < as_int(shape[d]).value(); ++i) {
+      const std::string one = d + 1 == shape.size()
+                                  ? expr_.value(values.at(next++), type)
+                                  : "{" + axis(d + 1) + "}";
+      out += (i == 0 ? "" : ", ") + one;
+    }
+    return out;
+  };
+  return axis(0);
+}
+
+}  // namespace moonloop

@@ -1,0 +1,55 @@
+#pragma once
+#include <string>
+
+#include "codegen/ast.h"
+#include "codegen/c_expr.h"
+#include "codegen/target.h"
+
+namespace moonloop {
+
+/// Prints a program as one C function.
+class CPrinter {
+ public:
+  CPrinter(const Plan& plan, const Dialect& dialect);
+
+  /// `void name(double *restrict a, int32_t n)`.
+  std::string prototype();
+  /// A whole translation unit.
+  std::string source(Block program);
+  std::string header();
+  const std::string& name() const { return names_.of(k_.name); }
+
+ private:
+  void line(const std::string& text);
+  void block(const Block& b);
+  void body(const Block& b, std::string head);
+  void statement(const Stmt& s);
+  void run(const Run& r);
+  void assign(const Instruction& insn, const std::string& declare, const Exprs& lhs, const Expr& rhs);
+  bool compound(const Instruction& insn, const Expr& lhs, const Expr& rhs);
+  void atomic(const Instruction& insn, bool simple);
+  void tuple(const Exprs& lhs, const Exprs& values);
+  void reduction_init(const Instruction& insn, const std::string& declare, const Exprs& lhs);
+  void reduction_update(const Instruction& insn, const Exprs& lhs, const Expr& rhs);
+  void extremum_update(const Instruction& insn, const Expr& acc, const Expr& value);
+  void indexed_extremum(const Instruction& insn, const Exprs& acc, const Exprs& values);
+  void segmented_update(const Instruction& insn, const Exprs& acc, const Exprs& values);
+  std::string neutral(const Instruction& insn, std::size_t i, const Type& t);
+  void declare(const Temporary& t);
+  void tables();
+  std::string nested(const std::vector<Expr>& values, const Exprs& shape, const Type& type);
+  std::string records() const;
+  std::string headers() const;
+  std::string type_name(const Type& t);
+
+  const Plan& plan_;
+  const Kernel& k_;
+  const Dialect& dialect_;
+  CNames names_;
+  Helpers helpers_;
+  CExpr expr_;
+  std::string out_;
+  int depth_ = 0;
+};
+
+}  // namespace moonloop

@@ -1,0 +1,226 @@
+#include <algorithm>
+
+#include "codegen/c_printer.h"
+#include "core/typing.h"
+
+// Instructions as C statements.
+namespace moonloop {
+namespace {
+
+/// Quotients that isl made, as the kernel language has them.
+Expr without_truncation(const Expr& e) {
+  return rewrite(e, [](const Expr& x) {
+    const auto* c = x.as<Call>();
+    if (c && c->name == kTruncDiv) return Expr(Binary{BinaryOp::FloorDiv, c->args[0], c->args[1]});
+    if (c && c->name == kTruncMod) return Expr(Binary{BinaryOp::Mod, c->args[0], c->args[1]});
+    return x;
+  });
+}
+
+bool is_simple(const Expr& e) { return e.as<Var>() || e.as<IntLit>() || e.as<FloatLit>(); }
+
+}  // namespace
+
+void CPrinter::run(const Run& r) {
+  const Instruction& insn = *k_.instructions[static_cast<std::size_t>(r.insn)];
+  std::map<std::string, Expr> values;
+  for (const auto& [iname, e] : r.values) values.emplace(iname, without_truncation(e));
+  expr_.set_instruction(r.insn, values);
+  const auto put = [&](const Expr& e) { return !e || values.empty() ? e : substitute(e, values); };
+  Exprs lhs;
+  for (const Expr& e : insn.lhs) lhs.push_back(put(e));
+  const Expr rhs = put(insn.rhs);
+  std::string declare;
+  if (r.declares != Run::Declares::No)
+    declare = type_name(expr_.type_of_name(written_name(lhs[0]))) +
+              (r.declares == Run::Declares::Const ? " const " : " ");
+  if (insn.role == ReductionRole::Init) return reduction_init(insn, declare, lhs);
+  if (insn.role == ReductionRole::Update) return reduction_update(insn, lhs, rhs);
+  assign(insn, declare, lhs, rhs);
+}
+
+void CPrinter::assign(const Instruction& insn, const std::string& declare, const Exprs& lhs,
+                      const Expr& rhs) {
+  if (const auto* c = rhs.as<Call>(); c && c->name == "make_tuple") {
+    if (c->args.size() != lhs.size())
+      fail("wrong-value-count", insn.at, "instruction `{}` assigns {} values of {}", insn.id,
+           lhs.size(), c->args.size());
+    return tuple(lhs, c->args);
+  }
+  if (lhs.size() != 1)
+    fail("unsupported", insn.at,
+         "instruction `{}`: calls that give {} values are not supported by target `{}`", insn.id,
+         lhs.size(), to_string(plan_.target));
+  const Type to = expr_.type(lhs[0]);
+  if (insn.atomic == Atomicity::Init && !dialect_.atomic_write().empty())
+    line("#pragma " + dialect_.atomic_write());
+  if (declare.empty() && compound(insn, lhs[0], rhs)) return;
+  if (insn.atomic == Atomicity::Update) atomic(insn, false);
+  line(declare + expr_.place(lhs[0]) + " = " + expr_.value(rhs, to) + ";");
+}
+
+void CPrinter::atomic(const Instruction& insn, bool simple) {
+  if (insn.atomic != Atomicity::Update) return;
+  const std::string pragma = dialect_.atomic_update(simple);
+  if (!pragma.empty()) line("#pragma " + pragma);
+}
+
+/// `a = a + x` as `a += x`, where that means the same.
+bool CPrinter::compound(const Instruction& insn, const Expr& lhs, const Expr& rhs) {
+  const auto* n = rhs.as<Nary>();
+  if (!n || (n->op != NaryOp::Add && n->op != NaryOp::Mul) || n->terms.size() != 2) return false;
+  const Type to = expr_.type(lhs);
+  if (to.is_record() || size_of(to.scalar) < 4 || !(expr_.type(rhs, to) == to)) return false;
+  std::size_t self = equal(n->terms[0], lhs) ? 0 : equal(n->terms[1], lhs) ? 1 : 2;
+  if (self == 2) return false;
+  const Expr& other = n->terms[1 - self];
+  const auto* u = other.as<Unary>();
+  const bool minus = n->op == NaryOp::Add && self == 0 && u && u->op == UnaryOp::Neg;
+  const char* op = n->op == NaryOp::Mul ? " *= " : minus ? " -= " : " += ";
+  atomic(insn, true);
+  line(expr_.place(lhs) + op + expr_.operand(minus ? u->arg : other, to, Prec::Select) + ";");
+  return true;
+}
+
+/// All values are computed before the first is assigned.
+void CPrinter::tuple(const Exprs& lhs, const Exprs& values) {
+  bool apart = true;  // no value needs what an earlier assignment wrote
+  std::set<std::string> written;
+  for (std::size_t i = 0; i < lhs.size(); ++i) {
+    std::set<std::string> names;
+    collect_reads(values[i], names);
+    if (const auto* l = lhs[i].as<Load>())
+      for (const Expr& e : l->index) collect_reads(e, names);
+    for (const std::string& n : names) apart &= written.count(n) == 0;
+    written.insert(written_name(lhs[i]));
+  }
+  if (apart) {
+    for (std::size_t i = 0; i < lhs.size(); ++i)
+      line(expr_.place(lhs[i]) + " = " + expr_.value(values[i], expr_.type(lhs[i])) + ";");
+    return;
+  }
+  line("{");
+  ++depth_;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < lhs.size(); ++i) {
+    const Type t = expr_.type(lhs[i]);
+    names.push_back(names_.fresh("value"));
+    line(type_name(t) + " const " + names.back() + " = " + expr_.value(values[i], t) + ";");
+  }
+  for (std::size_t i = 0; i < lhs.size(); ++i) line(expr_.place(lhs[i]) + " = " + names[i] + ";");
+  --depth_;
+  line("}");
+}
+
+// ---- Reductions ----------------------------------------------------------------------------------
+
+std::string CPrinter::neutral(const Instruction& insn, std::size_t i, const Type& t) {
+  const auto extreme = [&](bool least) -> std::string {
+    if (is_real(t.scalar)) {
+      helpers_.include("math.h");
+      return least ? "-INFINITY" : "INFINITY";
+    }
+    if (t.scalar == Scalar::Bool) return least ? "false" : "true";
+    if (is_unsigned(t.scalar) && least) return "0";
+    helpers_.include("stdint.h");
+    const std::string bits = std::to_string(8 * size_of(t.scalar));
+    return (is_unsigned(t.scalar) ? "UINT" : "INT") + bits + (least ? "_MIN" : "_MAX");
+  };
+  switch (insn.reduce_op) {
+    case ReduceOp::Sum: return expr_.value(lit(0), t);
+    case ReduceOp::Product: return expr_.value(lit(1), t);
+    case ReduceOp::Min: return extreme(false);
+    case ReduceOp::Max: return extreme(true);
+    case ReduceOp::ArgMin: return i == 0 ? extreme(false) : expr_.value(lit(0), t);
+    case ReduceOp::ArgMax: return i == 0 ? extreme(true) : expr_.value(lit(0), t);
+    case ReduceOp::Any: return "false";
+    case ReduceOp::All: return "true";
+    case ReduceOp::SegmentedSum: return expr_.value(lit(0), t);
+    case ReduceOp::SegmentedProduct: return expr_.value(lit(i == 0 ? 1 : 0), t);
+  }
+  throw InternalError("no such reduction");
+}
+
+void CPrinter::reduction_init(const Instruction& insn, const std::string& declare,
+                              const Exprs& lhs) {
+  for (std::size_t i = 0; i < lhs.size(); ++i)
+    line(declare + expr_.place(lhs[i]) + " = " + neutral(insn, i, expr_.type(lhs[i])) + ";");
+}
+
+void CPrinter::reduction_update(const Instruction& insn, const Exprs& lhs, const Expr& rhs) {
+  const Type t = expr_.type(lhs[0]);
+  const auto pair = [&]() -> const Exprs& { return rhs.as<Call>()->args; };
+  switch (insn.reduce_op) {
+    case ReduceOp::Sum:
+    case ReduceOp::Product: {
+      const auto* u = rhs.as<Unary>();
+      const bool minus = insn.reduce_op == ReduceOp::Sum && u && u->op == UnaryOp::Neg;
+      const char* op = insn.reduce_op == ReduceOp::Product ? " *= " : minus ? " -= " : " += ";
+      return line(expr_.place(lhs[0]) + op +
+                  expr_.operand(minus ? u->arg : rhs, t, Prec::Select) + ";");
+    }
+    case ReduceOp::Any:
+    case ReduceOp::All: {
+      const std::string acc = expr_.place(lhs[0]);
+      const bool any = insn.reduce_op == ReduceOp::Any;
+      return line(acc + " = " + acc + (any ? " || " : " && ") +
+                  expr_.operand(rhs, Scalar::Bool, Prec::BitOr) + ";");
+    }
+    case ReduceOp::Min:
+    case ReduceOp::Max: return extremum_update(insn, lhs[0], rhs);
+    case ReduceOp::ArgMin:
+    case ReduceOp::ArgMax: return indexed_extremum(insn, lhs, pair());
+    case ReduceOp::SegmentedSum:
+    case ReduceOp::SegmentedProduct: return segmented_update(insn, lhs, pair());
+  }
+}
+
+void CPrinter::extremum_update(const Instruction& insn, const Expr& acc, const Expr& value) {
+  const Type t = expr_.type(acc);
+  const std::string place = expr_.place(acc);
+  const std::string function = helpers_.extremum(insn.reduce_op == ReduceOp::Min, t.scalar);
+  line(place + " = " + function + "(" + place + ", " + expr_.value(value, t) + ");");
+}
+
+/// `if (value <= acc) { acc = value; acc_index = index; }`: the last of equal values wins.
+void CPrinter::indexed_extremum(const Instruction& insn, const Exprs& acc, const Exprs& values) {
+  const Type t = expr_.type(acc[0]);
+  const bool simple = is_simple(values[0]);
+  std::string value = expr_.operand(values[0], t, Prec::Shift);
+  if (!simple) {
+    const std::string text = expr_.value(values[0], t);
+    value = names_.fresh("value");
+    line("{");
+    ++depth_;
+    line(type_name(t) + " const " + value + " = " + text + ";");
+  }
+  const char* op = insn.reduce_op == ReduceOp::ArgMin ? " <= " : " >= ";
+  line("if (" + value + op + expr_.place(acc[0]) + ") {");
+  ++depth_;
+  line(expr_.place(acc[0]) + " = " + value + ";");
+  line(expr_.place(acc[1]) + " = " + expr_.value(values[1], expr_.type(acc[1])) + ";");
+  --depth_;
+  line("}");
+  if (!simple) {
+    --depth_;
+    line("}");
+  }
+}
+
+/// A flag that is set starts a new segment.
+void CPrinter::segmented_update(const Instruction& insn, const Exprs& acc, const Exprs& values) {
+  const Type t = expr_.type(acc[0]), flag = expr_.type(acc[1]);
+  const std::string total = expr_.place(acc[0]), seen = expr_.place(acc[1]);
+  const std::string op = insn.reduce_op == ReduceOp::SegmentedSum ? " + " : " * ";
+  line("{");
+  ++depth_;
+  const std::string value = names_.fresh("value"), starts = names_.fresh("starts");
+  line(type_name(t) + " const " + value + " = " + expr_.value(values[0], t) + ";");
+  line(type_name(flag) + " const " + starts + " = " + expr_.value(values[1], flag) + ";");
+  line(total + " = " + starts + " ? " + value + " : " + total + op + value + ";");
+  line(seen + " = " + seen + " || " + starts + ";");
+  --depth_;
+  line("}");
+}
+
+}  // namespace moonloop

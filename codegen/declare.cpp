@@ -1,0 +1,128 @@
+#include "codegen/declare.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/reference.h"
+
+namespace moonloop {
+namespace {
+
+class Settler {
+ public:
+  Settler(const Plan& plan, const CExpr& expr) : k_(plan.kernel), expr_(expr) {
+    for (const InsnPtr& i : k_.instructions) {
+      writes_.push_back(writes(*i));
+      std::set<std::string> names = writes_.back();
+      names.merge(reads(k_, *i));
+      names_.push_back(std::move(names));
+    }
+  }
+
+  void visit(Block& block) {
+    for (Stmt& s : block) {
+      if (auto* l = std::get_if<Loop>(&s.op)) visit(l->body);
+      if (auto* i = std::get_if<If>(&s.op)) visit(i->body);
+      if (auto* c = std::get_if<Scope>(&s.op)) visit(c->body);
+    }
+    settle(block);
+  }
+
+ private:
+  struct Mentions {
+    std::vector<std::size_t> at;  // statements that name the temporary
+    int writes = 0;               // instructions in them that write it
+  };
+  using Wanted = std::unordered_map<std::string, Mentions>;
+
+  void settle(Block& block) {
+    Wanted wanted;
+    for (const Stmt& s : block)
+      if (const auto* d = std::get_if<Declare>(&s.op)) wanted[d->temporary];
+    if (wanted.empty()) return;
+    for (std::size_t i = 0; i < block.size(); ++i) mention(block[i], i, wanted);
+
+    std::vector<std::vector<Stmt>> before(block.size() + 1);
+    Block out;
+    std::vector<std::string> release;
+    for (Stmt& s : block) {
+      const auto* d = std::get_if<Declare>(&s.op);
+      if (!d) continue;
+      const Temporary& t = *k_.find_temporary(d->temporary);
+      const std::vector<std::size_t>& at = wanted[t.name].at;
+      if (at.empty()) continue;
+      if (on_heap(expr_, t)) release.push_back(t.name);
+      Run* first = std::get_if<Run>(&block[at[0]].op);
+      if (first && declares(*first, t)) {
+        first->declares = wanted[t.name].writes == 1 ? Run::Declares::Const : Run::Declares::Yes;
+      } else {
+        before[at[0]].push_back(s);
+      }
+    }
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      std::move(before[i].begin(), before[i].end(), std::back_inserter(out));
+      if (!std::holds_alternative<Declare>(block[i].op)) out.push_back(std::move(block[i]));
+    }
+    std::reverse(release.begin(), release.end());
+    for (const std::string& r : release) out.push_back(Stmt{Release{r}});
+    block = std::move(out);
+  }
+
+  /// The statement can declare the scalar that it writes.
+  bool declares(const Run& run, const Temporary& t) const {
+    const Instruction& insn = *k_.instructions[static_cast<std::size_t>(run.insn)];
+    const bool plain = insn.role != ReductionRole::Update && insn.lhs.size() == 1 &&
+                       insn.atomic == Atomicity::None;
+    if (!plain || !expr_.extents(t).empty()) return false;
+    const auto* v = insn.lhs[0].as<Var>();
+    return v && v->name == t.name && !reads(k_, insn).count(t.name);
+  }
+
+  void mention(const Stmt& s, std::size_t at, Wanted& wanted) const {
+    const auto note = [&](const std::string& name) {
+      const auto it = wanted.find(name);
+      if (it == wanted.end()) return;
+      std::vector<std::size_t>& all = it->second.at;
+      if (all.empty() || all.back() != at) all.push_back(at);
+    };
+    const auto in = [&](const Expr& e) {
+      if (!e) return;
+      std::set<std::string> names;
+      collect_reads(e, names);
+      for (const std::string& n : names) note(n);
+    };
+    const auto below = [&](const Block& b) {
+      for (const Stmt& x : b) mention(x, at, wanted);
+    };
+    std::visit(overload{[&](const Loop& x) { in(x.lower), in(x.upper), below(x.body); },
+                        [&](const If& x) { in(x.cond), below(x.body); },
+                        [&](const Scope& x) { in(x.value), below(x.body); },
+                        [&](const Run& x) {
+                          const auto i = static_cast<std::size_t>(x.insn);
+                          for (const std::string& n : names_[i]) note(n);
+                          for (const std::string& w : writes_[i])
+                            if (const auto it = wanted.find(w); it != wanted.end())
+                              ++it->second.writes;
+                        },
+                        [](const Declare&) {}, [](const Release&) {}},
+               s.op);
+  }
+
+  const Kernel& k_;
+  const CExpr& expr_;
+  std::vector<std::set<std::string>> writes_, names_;  // by instruction; all that it reads or writes
+};
+
+}  // namespace
+
+bool on_heap(const CExpr& expr, const Temporary& t) {
+  if (expr.extents(t).empty() || t.initializer) return false;
+  const auto n = expr.elements(t);
+  return !n || *n * expr.type_of_name(t.name).size() > kMaxStack;
+}
+
+void settle_declarations(Block& block, const Plan& plan, const CExpr& expr) {
+  Settler(plan, expr).visit(block);
+}
+
+}  // namespace moonloop

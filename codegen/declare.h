@@ -1,0 +1,16 @@
+#pragma once
+#include "codegen/ast.h"
+#include "codegen/c_expr.h"
+
+namespace moonloop {
+
+/// Largest temporary on the stack, in bytes.
+inline constexpr std::int64_t kMaxStack = 64 * 1024;
+
+bool on_heap(const CExpr& expr, const Temporary& t);
+
+/// Moves each Declare down to the first statement that needs it; a scalar's joins the statement
+/// that writes it. Adds a Release where memory was taken from the heap. Linear in the program.
+void settle_declarations(Block& block, const Plan& plan, const CExpr& expr);
+
+}  // namespace moonloop

@@ -1,0 +1,73 @@
+#include "codegen/c_printer.h"
+#include "codegen/codegen.h"
+#include "codegen/loops.h"
+#include "core/infer.h"
+
+namespace moonloop {
+namespace {
+
+std::unique_ptr<Dialect> dialect_of(const Kernel& k, Target t) {
+  switch (t) {
+    case Target::C: return make_c_dialect();
+    case Target::OpenMP: return make_openmp_dialect();
+    case Target::OpenCL:
+    case Target::Cuda: break;
+  }
+  fail("unsupported", k.at, "target `{}` is not supported yet; use `c` or `openmp`", to_string(t));
+}
+
+std::vector<Parameter> parameters(const Kernel& k) {
+  const std::vector<Intent> way = intents(k);
+  std::vector<Parameter> out;
+  for (std::size_t i = 0; i < k.args.size(); ++i) {
+    const Argument& a = k.args[i];
+    Parameter p;
+    p.name = a.name;
+    p.type = a.type.value_or(Type(k.index_type));
+    p.is_array = a.is_array;
+    p.intent = way[i];
+    if (a.is_array) {
+      p.shape = a.shape.value_or(Exprs{});
+      p.strides = strides_of(p.shape, a.order, a.strides);
+      p.offset = a.offset;
+    }
+    out.push_back(std::move(p));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string to_string(Target t) {
+  switch (t) {
+    case Target::C: return "c";
+    case Target::OpenMP: return "openmp";
+    case Target::OpenCL: return "opencl";
+    case Target::Cuda: return "cuda";
+  }
+  return "";
+}
+
+std::optional<Target> parse_target(std::string_view name) {
+  for (Target t : {Target::C, Target::OpenMP, Target::OpenCL, Target::Cuda})
+    if (to_string(t) == name) return t;
+  return std::nullopt;
+}
+
+Program generate(const Kernel& k, Target target) {
+  const std::unique_ptr<Dialect> dialect = dialect_of(k, target);
+  const Kernel full = complete(k);
+  Nested nested = nest(full);
+  nested.kernel = infer_types(nested.kernel);  // accumulators
+  const Plan plan = make_plan(nested, target);
+  CPrinter printer(plan, *dialect);
+  Program out;
+  out.target = target;
+  out.name = printer.name();
+  out.source = printer.source(make_loops(plan));
+  out.header = printer.header();
+  out.params = parameters(full);
+  return out;
+}
+
+}  // namespace moonloop

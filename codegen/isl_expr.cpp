@@ -1,0 +1,178 @@
+#include "codegen/isl_expr.h"
+
+#include <algorithm>
+
+#include "core/diagnostic.h"
+
+namespace moonloop {
+namespace {
+
+AstExpr argument(const AstExpr& e, int i) { return isl_ast_expr_get_op_arg(e.get(), i); }
+
+Expr compare(CompareOp op, const Exprs& a) { return Expr(Compare{op, a[0], a[1]}); }
+
+/// min(min(a, b), c) as min(a, b, c).
+Expr extremum(const char* name, const Exprs& args) {
+  Exprs all;
+  for (const Expr& a : args) {
+    const auto* c = a.as<Call>();
+    if (c && c->name == name) {
+      all.insert(all.end(), c->args.begin(), c->args.end());
+    } else {
+      all.push_back(a);
+    }
+  }
+  return call(name, std::move(all));
+}
+
+Expr operation(const AstExpr& e) {
+  Exprs a;
+  const int n = count(isl_ast_expr_get_op_n_arg(e.get()));
+  for (int i = 0; i < n; ++i) a.push_back(from_isl(argument(e, i)));
+  switch (isl_ast_expr_get_op_type(e.get())) {
+    case isl_ast_expr_op_and:
+    case isl_ast_expr_op_and_then: return conjunction(a);
+    case isl_ast_expr_op_or:
+    case isl_ast_expr_op_or_else: return Expr(Nary{NaryOp::Or, a});
+    case isl_ast_expr_op_max: return extremum("max", a);
+    case isl_ast_expr_op_min: return extremum("min", a);
+    case isl_ast_expr_op_minus: return index_mul(lit(-1), a[0]);
+    case isl_ast_expr_op_add: return index_add(a);
+    case isl_ast_expr_op_sub: return index_sub(a[0], a[1]);
+    case isl_ast_expr_op_mul: return index_mul(a[0], a[1]);
+    case isl_ast_expr_op_div:
+    case isl_ast_expr_op_pdiv_q: return call(kTruncDiv, a);
+    case isl_ast_expr_op_fdiv_q: return Expr(Binary{BinaryOp::FloorDiv, a[0], a[1]});
+    case isl_ast_expr_op_pdiv_r:
+    case isl_ast_expr_op_zdiv_r: return call(kTruncMod, a);
+    case isl_ast_expr_op_cond:
+    case isl_ast_expr_op_select: return Expr(Select{a[0], a[1], a[2]});
+    case isl_ast_expr_op_eq: return compare(CompareOp::Eq, a);
+    case isl_ast_expr_op_le: return compare(CompareOp::Le, a);
+    case isl_ast_expr_op_lt: return compare(CompareOp::Lt, a);
+    case isl_ast_expr_op_ge: return compare(CompareOp::Ge, a);
+    case isl_ast_expr_op_gt: return compare(CompareOp::Gt, a);
+    case isl_ast_expr_op_call:
+    case isl_ast_expr_op_access:
+    case isl_ast_expr_op_member:
+    case isl_ast_expr_op_address_of:
+    case isl_ast_expr_op_error: break;
+  }
+  throw InternalError("an unexpected operation from isl");
+}
+
+bool is_quotient(const Expr& e) {
+  const auto* b = e.as<Binary>();
+  const auto* c = e.as<Call>();
+  return (b && b->op == BinaryOp::FloorDiv) || (c && c->name == kTruncDiv);
+}
+
+/// Whether `x < e + 1` reads better than `x <= e`.
+bool better_exclusive(const Expr& e) {
+  if (as_int(e) || is_quotient(e)) return true;
+  if (const auto* s = e.as<Nary>(); s && s->op == NaryOp::Add)
+    return as_int(s->terms.back()) == -1;
+  const auto* c = e.as<Call>();
+  return c && c->name == "min" && std::any_of(c->args.begin(), c->args.end(), better_exclusive);
+}
+
+Expr successor(const Expr& e) {
+  if (const auto* c = e.as<Call>(); c && c->name == "min") {
+    Exprs args;
+    for (const Expr& a : c->args) args.push_back(successor(a));
+    return call("min", std::move(args));
+  }
+  if (const auto* b = e.as<Binary>(); b && b->op == BinaryOp::FloorDiv)
+    return Expr(Binary{b->op, index_add({b->left, b->right}), b->right});
+  // An exact quotient is as good a truncated one with the divisor added to the dividend.
+  if (const auto* c = e.as<Call>(); c && c->name == kTruncDiv)
+    return call(kTruncDiv, {index_add({c->args[0], c->args[1]}), c->args[1]});
+  return index_add({e, lit(1)});
+}
+
+/// Below an exclusive bound of a loop that starts at zero or later, truncating and floor division
+/// are the same: where they differ, both give at most zero and the loop does not run.
+Expr truncate(const Expr& e) {
+  if (const auto* c = e.as<Call>(); c && c->name == "min") {
+    Exprs args;
+    for (const Expr& a : c->args) args.push_back(truncate(a));
+    return call("min", std::move(args));
+  }
+  if (const auto* b = e.as<Binary>(); b && b->op == BinaryOp::FloorDiv)
+    return call(kTruncDiv, {b->left, b->right});
+  return e;
+}
+
+Block loop(const AstNode& node, const std::function<Block()>& body) {
+  AstExpr iterator = isl_ast_node_for_get_iterator(node.get());
+  Loop out;
+  out.iname = from_isl(iterator).as<Var>()->name;
+  out.lower = from_isl(AstExpr(isl_ast_node_for_get_init(node.get())));
+  out.body = from_isl(AstNode(isl_ast_node_for_get_body(node.get())), body);
+  if (yes(isl_ast_node_for_is_degenerate(node.get()))) {
+    if (as_int(out.lower) || out.lower.as<Var>()) {
+      substitute(out.body, out.iname, out.lower);
+      return std::move(out.body);
+    }
+    return {Stmt{Scope{out.iname, out.lower, std::move(out.body)}}};
+  }
+  AstExpr cond = isl_ast_node_for_get_cond(node.get());
+  const isl_ast_expr_op_type op = isl_ast_expr_get_op_type(cond.get());
+  ensure(op == isl_ast_expr_op_le || op == isl_ast_expr_op_lt, "a loop that ends at no upper bound");
+  out.upper = from_isl(argument(cond, 1));
+  out.inclusive = op == isl_ast_expr_op_le;
+  if (out.inclusive && better_exclusive(out.upper)) {
+    out.upper = successor(out.upper);
+    out.inclusive = false;
+  }
+  if (const auto from = as_int(out.lower); from && *from >= 0 && !out.inclusive)
+    out.upper = truncate(out.upper);
+  out.step = as_int(from_isl(AstExpr(isl_ast_node_for_get_inc(node.get())))).value();
+  return {Stmt{std::move(out)}};
+}
+
+}  // namespace
+
+Expr from_isl(const AstExpr& e) {
+  switch (isl_ast_expr_get_type(e.get())) {
+    case isl_ast_expr_op: return operation(e);
+    case isl_ast_expr_id: {
+      Id id = isl_ast_expr_id_get_id(e.get());
+      return var(isl_id_get_name(id.get()));
+    }
+    case isl_ast_expr_int: return lit(to_int(Val(isl_ast_expr_int_get_val(e.get()))));
+    case isl_ast_expr_error: break;
+  }
+  throw_isl();
+}
+
+Block from_isl(const AstNode& node, const std::function<Block()>& body) {
+  switch (isl_ast_node_get_type(node.get())) {
+    case isl_ast_node_for: return loop(node, body);
+    case isl_ast_node_if: {
+      ensure(!yes(isl_ast_node_if_has_else_node(node.get())), "an else branch from isl");
+      Expr cond = from_isl(AstExpr(isl_ast_node_if_get_cond(node.get())));
+      Block then = from_isl(AstNode(isl_ast_node_if_get_then_node(node.get())), body);
+      if (then.empty()) return {};
+      return {Stmt{If{std::move(cond), std::move(then)}}};
+    }
+    case isl_ast_node_block: {
+      isl_ast_node_list* list = isl_ast_node_block_get_children(node.get());
+      const int n = count(isl_ast_node_list_n_ast_node(list));
+      Block out;
+      for (int i = 0; i < n; ++i) {
+        Block part = from_isl(AstNode(isl_ast_node_list_get_ast_node(list, i)), body);
+        std::move(part.begin(), part.end(), std::back_inserter(out));
+      }
+      isl_ast_node_list_free(list);
+      return out;
+    }
+    case isl_ast_node_mark:
+      return from_isl(AstNode(isl_ast_node_mark_get_node(node.get())), body);
+    case isl_ast_node_user: return body();
+    case isl_ast_node_error: break;
+  }
+  throw_isl();
+}
+
+}  // namespace moonloop

@@ -1,0 +1,16 @@
+#pragma once
+#include <functional>
+
+#include "codegen/ast.h"
+#include "core/isl.h"
+
+namespace moonloop {
+
+/// An expression of isl's AST as ours: identifiers by name; divisions whose dividend isl knows not to
+/// be negative become calls of kTruncDiv and kTruncMod.
+Expr from_isl(const AstExpr& e);
+
+/// The loop or loops of one iname as isl built them, with `body` below.
+Block from_isl(const AstNode& node, const std::function<Block()>& body);
+
+}  // namespace moonloop

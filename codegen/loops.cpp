@@ -1,0 +1,371 @@
+#include "codegen/loops.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "codegen/domains.h"
+#include "codegen/isl_expr.h"
+
+namespace moonloop {
+namespace {
+
+/// Longest loop that `unr` writes out.
+constexpr std::int64_t kMaxUnroll = 1 << 16;
+
+// ---- isl, by dimension ---------------------------------------------------------------------------
+
+int last_dim(const Set& s) { return count(isl_set_dim(s.get(), isl_dim_set)) - 1; }
+
+Set without_last(Set s) {
+  return isl_set_project_out(s.take(), isl_dim_set, static_cast<unsigned>(last_dim(s)), 1);
+}
+Set keep_on_last(Set s) {
+  return isl_set_drop_constraints_not_involving_dims(s.take(), isl_dim_set,
+                                                     static_cast<unsigned>(last_dim(s)), 1);
+}
+Set drop_on_last(Set s) {
+  return isl_set_drop_constraints_involving_dims(s.take(), isl_dim_set,
+                                                 static_cast<unsigned>(last_dim(s)), 1);
+}
+Set hull(Set s) { return isl_set_from_basic_set(isl_set_simple_hull(s.take())); }
+bool is_empty(const Set& s) { return yes(isl_set_is_empty(s.get())); }
+Set both(const Set& a, const Set& b) { return isl_set_intersect(a.copy(), b.copy()); }
+
+/// Distinct sets of one space, united in the end.
+class Union {
+ public:
+  void add(const Set& s) {
+    const auto known = [&](const Set& t) {
+      return t.get() == s.get() || yes(isl_set_plain_is_equal(t.get(), s.get()));
+    };
+    if (std::none_of(all_.begin(), all_.end(), known)) all_.push_back(s);
+  }
+  Set result() && {
+    Set out = std::move(all_.at(0));
+    for (std::size_t i = 1; i < all_.size(); ++i) out = isl_set_union(out.take(), all_[i].take());
+    return all_.size() > 1 ? Set(isl_set_coalesce(out.take())) : out;
+  }
+
+ private:
+  std::vector<Set> all_;
+};
+
+// ---- The generator -------------------------------------------------------------------------------
+
+class LoopMaker {
+ public:
+  explicit LoopMaker(const Plan& plan) : plan_(plan), k_(plan.kernel), domains_(plan.kernel) {
+    for (const InsnPtr& insn : k_.instructions) writes_.push_back(writes(*insn));
+  }
+
+  Block run() {
+    for (const PlanNode& n : plan_.roots) survey(n, {});
+    const Set context = context_of(k_);
+    Block out;
+    declare(plan_.locals, out);
+    append(out, blocks(plan_.roots, context));
+    join_guards(out, [&](int insn) { return writes_[static_cast<std::size_t>(insn)]; });
+    return out;
+  }
+
+ private:
+  /// What the statements below a node need. Dimensions are the loops around a leaf, or those around
+  /// a loop and the loop itself.
+  struct Need {
+    Set points;      // exactly
+    Set explicit_;   // only what does not follow from bounds of loops further inside
+    std::set<std::string> data;  // of the scalars that bounds depend on: those written below
+  };
+  struct Group {  // of consecutive instructions under the same predicates
+    Set points;
+    Exprs rest;
+    std::vector<int> insns;
+  };
+
+  const Instruction& insn(int i) const { return *k_.instructions[static_cast<std::size_t>(i)]; }
+  static void append(Block& to, Block from) {
+    std::move(from.begin(), from.end(), std::back_inserter(to));
+  }
+
+  // ---- Bottom-up: the points that each node needs.
+
+  const Need& survey(const PlanNode& node, std::vector<std::string> loops) {
+    Need out = node.is_loop() ? survey_loop(node, std::move(loops)) : survey_leaf(node, loops);
+    return needs_[node.id] = std::move(out);
+  }
+
+  Need survey_leaf(const PlanNode& node, const std::vector<std::string>& loops) {
+    std::vector<Group>& groups = groups_[node.id];
+    Need out;
+    Union all;
+    for (int i : node.insns) {
+      for (const std::string& w : writes_[static_cast<std::size_t>(i)])
+        if (domains_.data().count(w)) out.data.insert(w);
+      if (!groups.empty() && equal(insn(groups.back().insns[0]).predicates, insn(i).predicates)) {
+        groups.back().insns.push_back(i);
+        continue;
+      }
+      Domains::Predicates p = domains_.predicates(insn(i), loops);
+      Set points = domains_.of(loops);
+      if (p.points) points = both(points, p.points);
+      all.add(points);
+      groups.push_back({std::move(points), std::move(p.rest), {i}});
+    }
+    out.points = std::move(all).result();
+    out.explicit_ = out.points;
+    return out;
+  }
+
+  Need survey_loop(const PlanNode& node, std::vector<std::string> loops) {
+    loops.push_back(node.iname);
+    Need out;
+    Union points, explicits;
+    for (const PlanNode& c : node.children) {
+      const Need& inner = survey(c, loops);
+      out.data.insert(inner.data.begin(), inner.data.end());
+      points.add(c.is_loop() ? without_last(inner.points) : inner.points);
+      explicits.add(c.is_loop() ? without_last(drop_on_last(inner.explicit_)) : inner.explicit_);
+    }
+    for (const std::string& t : domains_.data_of(node.iname))
+      if (out.data.count(t))
+        fail("cannot-nest", k_.at, "the loop `{}` writes `{}`, which its bounds need", node.iname,
+             t);
+    out.points = forget(std::move(points).result(), out.data);
+    out.explicit_ = forget(std::move(explicits).result(), out.data);
+    return out;
+  }
+
+  /// Without constraints on scalars that are only computed inside.
+  static Set forget(Set s, const std::set<std::string>& names) {
+    for (const std::string& n : names) {
+      const int p = isl_set_find_dim_by_name(s.get(), isl_dim_param, n.c_str());
+      if (p < 0) continue;
+      const auto at = static_cast<unsigned>(p);
+      s = isl_set_drop_constraints_involving_dims(s.take(), isl_dim_param, at, 1);
+      s = isl_set_project_out(s.take(), isl_dim_param, at, 1);
+    }
+    return s;
+  }
+
+  // ---- Top-down: the program.
+
+  Block blocks(const std::vector<PlanNode>& nodes, const Set& context) {
+    Block out;
+    for (const PlanNode& n : nodes) append(out, n.is_loop() ? loop(n, context) : leaf(n, context));
+    return out;
+  }
+
+  Block leaf(const PlanNode& node, const Set& context) {
+    Block out;
+    for (const Group& g : groups_.at(node.id)) {
+      const std::optional<Expr> guard = guard_of(all_to_params(g.points), context);
+      if (!guard) continue;
+      Exprs conditions{*guard};
+      conditions.insert(conditions.end(), g.rest.begin(), g.rest.end());
+      const Expr cond = conjunction(conditions);
+      const bool always = cond.as<BoolLit>() && cond.as<BoolLit>()->value;
+      for (int i : g.insns) {
+        if (insn(i).kind == InsnKind::Barrier || insn(i).kind == InsnKind::Nop) continue;
+        Stmt run{Run{i, {}, Run::Declares::No}};
+        out.push_back(always ? std::move(run) : Stmt{If{cond, {std::move(run)}}});
+      }
+    }
+    return out;
+  }
+
+  /// The condition that a point of `context` is in `points`; nothing when it never is.
+  std::optional<Expr> guard_of(const Set& points, const Set& context) {
+    if (yes(isl_set_is_subset(context.get(), points.get()))) return Expr(BoolLit{true});
+    if (is_empty(both(points, context))) return std::nullopt;
+    Set rest = isl_set_gist(points.copy(), context.copy());
+    rest = isl_set_coalesce(rest.take());
+    AstBuild build = isl_ast_build_from_context(context.copy());
+    return from_isl(AstExpr(isl_ast_build_expr_from_set(build.get(), rest.take())));
+  }
+
+  /// The iterations to run, a convex set { [iname] } over outer inames as parameters. What it holds
+  /// beyond the points that are needed is guarded further inside.
+  Set iterations(const PlanNode& node) {
+    const Need& need = needs_.at(node.id);
+    Set s = keep_on_last(hull(need.points));
+    s = both(s, drop_on_last(hull(need.explicit_)));
+    std::vector<std::string> outer = dim_names(s);
+    outer.pop_back();
+    return dims_to_params(std::move(s), outer);
+  }
+
+  Block loop(const PlanNode& node, const Set& context) {
+    Set range = iterations(node);
+    if (is_empty(Set(isl_set_intersect_params(range.copy(), context.copy())))) return {};
+    const InameTag* tag = k_.tag(node.iname);
+    if (tag && tag->kind == TagKind::Unroll) return unrolled(node, range, context);
+    Block out;
+    for (const Set& part : slabs(node, range, context)) append(out, rolled(node, part, context));
+    return out;
+  }
+
+  Block inside(const PlanNode& node, const Set& context) {
+    Block out;
+    declare(node.locals, out);
+    Block body = blocks(node.children, context);
+    if (body.empty()) return {};
+    append(out, std::move(body));
+    return out;
+  }
+
+  static void declare(const std::vector<std::string>& temporaries, Block& out) {
+    for (const std::string& t : temporaries) out.push_back(Stmt{Declare{t}});
+  }
+
+  Block rolled(const PlanNode& node, const Set& range, const Set& context) {
+    AstBuild build = isl_ast_build_from_context(context.copy());
+    isl_id_list* names = isl_id_list_from_id(isl_id_alloc(isl(), node.iname.c_str(), nullptr));
+    build = isl_ast_build_set_iterators(build.take(), names);
+    Set domain = isl_set_set_tuple_name(range.copy(), "S");
+    Map schedule = isl_set_identity(domain.take());
+    schedule = isl_map_reset_tuple_id(schedule.take(), isl_dim_out);
+    AstNode ast = isl_ast_build_node_from_schedule_map(
+        build.get(), isl_union_map_from_map(schedule.take()));
+    std::optional<Block> body;
+    Block out = from_isl(ast, [&] {
+      if (!body) body = inside(node, both(context, all_to_params(range)));
+      return *body;
+    });
+    if (body && body->empty()) return {};
+    if (!node.locals.empty() && !out.empty() && !std::holds_alternative<Loop>(out[0].op) &&
+        !std::holds_alternative<If>(out[0].op))
+      return {Stmt{Scope{{}, {}, std::move(out)}}};  // one iteration, without a loop
+    return out;
+  }
+
+  // ---- Slabs.
+
+  /// `range` cut so that the first and the last iterations stand apart, in order.
+  std::vector<Set> slabs(const PlanNode& node, const Set& range, const Set& context) {
+    const auto it = k_.slabs.find(node.iname);
+    if (it == k_.slabs.end() || (it->second.first == 0 && it->second.second == 0)) return {range};
+    Set known = isl_set_intersect_params(range.copy(), context.copy());
+    const auto near_end = [&](bool low, int n) -> Set {
+      if (n == 0) return isl_set_empty(isl_set_get_space(known.get()));
+      PwAff end = low ? isl_set_dim_min(known.copy(), 0) : isl_set_dim_max(known.copy(), 0);
+      Set point = isl_set_from_pw_aff(end.take());
+      point = isl_set_set_dim_name(point.take(), isl_dim_set, 0, node.iname.c_str());
+      Set out = isl_set_empty(isl_set_get_space(known.get()));
+      for (int i = 0; i < n; ++i) {
+        Set shifted = translate(point, low ? i : -i);
+        out = isl_set_union(out.take(), isl_set_intersect(shifted.take(), range.copy()));
+      }
+      return isl_set_coalesce(out.take());
+    };
+    Set first = near_end(true, it->second.first);
+    Set rest = isl_set_subtract(range.copy(), first.copy());
+    Set last = isl_set_intersect(near_end(false, it->second.second).take(), rest.copy());
+    Set middle = isl_set_coalesce(isl_set_subtract(rest.take(), last.copy()));
+    std::vector<Set> out;
+    for (Set part : {first, middle, last}) {
+      part = isl_set_gist_params(part.take(), context.copy());
+      part = isl_set_coalesce(part.take());
+      if (is_empty(Set(isl_set_intersect_params(part.copy(), context.copy())))) continue;
+      if (count(isl_set_n_basic_set(part.get())) != 1) return {range};  // the parts would overlap
+      out.push_back(part);
+    }
+    return out;
+  }
+
+  static Set translate(const Set& s, int by) {
+    Space space = isl_set_get_space(s.get());
+    MultiAff shift = isl_multi_aff_identity_on_domain_space(space.take());
+    Aff x = isl_aff_add_constant_si(isl_multi_aff_get_at(shift.get(), 0), by);
+    shift = isl_multi_aff_set_at(shift.take(), 0, x.take());
+    return isl_set_apply(s.copy(), isl_map_from_multi_aff(shift.take()));
+  }
+
+  // ---- Unrolling.
+
+  /// A lower bound of a loop and the largest distance of an iteration from it.
+  struct Span1 {
+    Aff lower;
+    std::int64_t length;
+  };
+
+  std::optional<Span1> constant_span(const Set& range, const Set& context) {
+    std::optional<Span1> best;
+    Set known = isl_set_intersect_params(range.copy(), context.copy());
+    if (count(isl_set_n_basic_set(range.get())) != 1) return best;
+    isl_basic_set_list* list = isl_set_get_basic_set_list(range.get());
+    BasicSet only = isl_basic_set_list_get_basic_set(list, 0);
+    isl_basic_set_list_free(list);
+    isl_constraint_list* all = isl_basic_set_get_constraint_list(only.get());
+    const int n = count(isl_constraint_list_n_constraint(all));
+    for (int i = 0; i < n; ++i) {
+      Constraint c = isl_constraint_list_get_constraint(all, i);
+      if (!yes(isl_constraint_is_lower_bound(c.get(), isl_dim_set, 0))) continue;
+      Val factor = isl_constraint_get_coefficient_val(c.get(), isl_dim_set, 0);
+      if (!yes(isl_val_is_one(factor.get())) && !yes(isl_val_is_negone(factor.get()))) continue;
+      Aff lower = isl_constraint_get_bound(c.get(), isl_dim_set, 0);
+      const auto divs = static_cast<unsigned>(count(isl_aff_dim(lower.get(), isl_dim_div)));
+      if (divs > 0 && yes(isl_aff_involves_dims(lower.get(), isl_dim_div, 0, divs))) continue;
+      Aff distance = isl_aff_sub(iterator(range).take(), lower.copy());
+      Val longest = isl_set_max_val(known.get(), distance.get());
+      if (!yes(isl_val_is_int(longest.get()))) continue;
+      const std::int64_t length = to_int(longest) + 1;
+      const bool fixed = yes(isl_aff_is_cst(lower.get()));
+      if (!best || length < best->length || (length == best->length && fixed))
+        best = Span1{std::move(lower), length};
+    }
+    isl_constraint_list_free(all);
+    return best;
+  }
+
+  static Aff iterator(const Set& range) {
+    LocalSpace space = isl_local_space_from_space(isl_set_get_space(range.get()));
+    return isl_aff_var_on_domain(space.take(), isl_dim_set, 0);
+  }
+
+  Block unrolled(const PlanNode& node, const Set& range, const Set& context) {
+    std::optional<Span1> span = constant_span(range, context);
+    const Span& at = k_.tag(node.iname)->at;
+    if (!span)
+      fail("unroll-bound", at ? at : k_.at,
+           "iname `{}` is tagged `unr`, but its number of iterations has no constant bound",
+           node.iname);
+    if (span->length > kMaxUnroll)
+      fail("unroll-bound", at ? at : k_.at, "iname `{}` is tagged `unr`, but it has {} iterations",
+           node.iname, span->length);
+    AstBuild build = isl_ast_build_from_context(context.copy());
+    Block out;
+    for (std::int64_t i = 0; i < span->length; ++i) {
+      Aff here = isl_aff_add_constant_si(span->lower.copy(), static_cast<int>(i));
+      Set point = isl_set_from_basic_set(isl_aff_eq_basic_set(iterator(range).take(), here.copy()));
+      const Set within = both(context, all_to_params(point));
+      const std::optional<Expr> guard = guard_of(all_to_params(range), within);
+      if (!guard) continue;
+      Block body = inside(node, both(within, all_to_params(range)));
+      if (body.empty()) continue;
+      here = isl_aff_project_domain_on_params(here.take());
+      const Expr value = from_isl(AstExpr(
+          isl_ast_build_expr_from_pw_aff(build.get(), isl_pw_aff_from_aff(here.take()))));
+      if (!guard->as<BoolLit>()) {
+        body = {Stmt{If{*guard, std::move(body)}}};
+      } else if (!node.locals.empty()) {
+        body = {Stmt{Scope{{}, {}, std::move(body)}}};
+      }
+      substitute(body, node.iname, value);
+      append(out, std::move(body));
+    }
+    return out;
+  }
+
+  const Plan& plan_;
+  const Kernel& k_;
+  Domains domains_;
+  std::vector<std::set<std::string>> writes_;
+  std::unordered_map<int, Need> needs_;
+  std::unordered_map<int, std::vector<Group>> groups_;
+};
+
+}  // namespace
+
+Block make_loops(const Plan& plan) { return LoopMaker(plan).run(); }
+
+}  // namespace moonloop

@@ -1,0 +1,279 @@
+#include <algorithm>
+#include <unordered_map>
+
+#include "codegen/domains.h"
+#include "codegen/plan.h"
+#include "core/reference.h"
+
+namespace moonloop {
+namespace {
+
+/// One instruction's accesses to one temporary.
+struct Use {
+  int insn;
+  bool reads = false, writes = false;
+  std::vector<Exprs> index;
+};
+
+std::size_t common_prefix(const std::vector<int>& a, const std::vector<int>& b, std::size_t most) {
+  std::size_t n = 0;
+  while (n < a.size() && n < b.size() && n < most && a[n] == b[n]) ++n;
+  return n;
+}
+
+class Storage {
+ public:
+  explicit Storage(Plan& plan) : plan_(plan), k_(plan.kernel), domains_(plan.kernel) {}
+
+  void run() {
+    collect();
+    index_nodes(plan_.roots);
+    for (auto& [name, uses] : uses_) {
+      const Temporary& t = *k_.find_temporary(name);
+      if (t.initializer && t.read_only) continue;  // a table beside the function
+      sort_by_execution(uses);
+      std::size_t depth = shared_depth(uses);
+      if (is_private(t, uses) && must_expand(t, uses, depth)) expand(t, uses);
+      depth = home(t, uses, depth);
+      if (depth == 0) {
+        plan_.locals.push_back(name);
+      } else {
+        const int id = nodes_of(uses[0].insn)[depth - 1];
+        nodes_.at(id)->locals.push_back(name);
+      }
+    }
+  }
+
+ private:
+  const std::vector<int>& nodes_of(int insn) const {
+    return plan_.nodes_of[static_cast<std::size_t>(insn)];
+  }
+  const std::vector<std::string>& loops_of(int insn) const {
+    return plan_.loops_of[static_cast<std::size_t>(insn)];
+  }
+  const Instruction& insn(int i) const { return *k_.instructions[static_cast<std::size_t>(i)]; }
+
+  void collect() {
+    for (std::size_t i = 0; i < k_.instructions.size(); ++i) {
+      const int n = static_cast<int>(i);
+      const Instruction& insn = *k_.instructions[i];
+      if (insn.role == ReductionRole::Update)  // reads what it accumulates into
+        for (const std::string& w : writes(insn))
+          if (k_.find_temporary(w)) use(w, n).reads = true;
+      for (const Access& a : accesses_of(insn, k_)) {
+        if (!k_.find_temporary(a.variable)) continue;
+        Use& u = use(a.variable, n);
+        (a.write ? u.writes : u.reads) = true;
+        u.index.push_back(a.index);
+      }
+    }
+    // Bounds read their scalars at the loop, which is no access of an instruction.
+    if (domains_.data().empty()) return;
+    for (std::size_t i = 0; i < k_.instructions.size(); ++i)
+      for (const std::string& iname : loops_of(static_cast<int>(i)))
+        for (const std::string& t : domains_.data_of(iname)) use(t, static_cast<int>(i)).reads = true;
+  }
+
+  Use& use(const std::string& name, int insn) {
+    std::vector<Use>& all = uses_[name];
+    const auto it = std::find_if(all.rbegin(), all.rend(), [&](const Use& u) { return u.insn == insn; });
+    if (it != all.rend()) return *it;
+    return all.emplace_back(Use{insn, false, false, {}});
+  }
+
+  void index_nodes(std::vector<PlanNode>& nodes) {
+    for (PlanNode& n : nodes) {
+      nodes_[n.id] = &n;
+      for (int i : n.insns) position_[i] = static_cast<int>(position_.size());
+      index_nodes(n.children);
+    }
+  }
+  void sort_by_execution(std::vector<Use>& uses) const {
+    std::stable_sort(uses.begin(), uses.end(), [&](const Use& a, const Use& b) {
+      return position_.at(a.insn) < position_.at(b.insn);
+    });
+  }
+
+  /// Number of loops around all uses.
+  std::size_t shared_depth(const std::vector<Use>& uses) const {
+    std::size_t depth = nodes_of(uses[0].insn).size();
+    for (const Use& u : uses) depth = common_prefix(nodes_of(uses[0].insn), nodes_of(u.insn), depth);
+    return depth;
+  }
+
+  /// Loops whose iterations may each have their own copy.
+  bool splits_storage(const std::string& iname) const {
+    const InameTag* tag = k_.tag(iname);
+    return is_parallel(k_, iname) || (tag && tag->kind == TagKind::Simd);
+  }
+
+  /// The first use writes the scalar in every iteration of the innermost of the `depth` loops, so
+  /// that no iteration sees what another one left.
+  bool starts_fresh(const Temporary& t, const std::vector<Use>& uses, std::size_t depth) const {
+    const Use& first = uses[0];
+    if (!t.shape || !t.shape->empty() || first.reads || nodes_of(first.insn).size() != depth)
+      return false;
+    const Exprs& conditions = insn(first.insn).predicates;
+    for (const Expr& p : conditions) {
+      std::set<std::string> names;
+      collect_reads(p, names);
+      for (const std::string& n : names)
+        if (k_.find_temporary(n)) return false;
+      for (const Use& u : uses) {
+        const Exprs& others = insn(u.insn).predicates;
+        if (std::none_of(others.begin(), others.end(), [&](const Expr& q) { return equal(p, q); }))
+          return false;
+      }
+    }
+    return true;
+  }
+
+  /// How many loops stand outside of the place where the temporary lives.
+  std::size_t home(const Temporary& t, const std::vector<Use>& uses, std::size_t depth) const {
+    if (t.space == AddressSpace::Global || t.initializer) return 0;
+    if (!plan_.expansions.count(t.name))
+      for (std::size_t d = depth; d > 0; --d)
+        if (starts_fresh(t, uses, d)) return d;
+    const std::vector<std::string>& loops = loops_of(uses[0].insn);
+    for (std::size_t d = depth; d > 0; --d) {
+      const std::string& iname = loops[d - 1];
+      if (!splits_storage(iname)) continue;
+      if (t.space == AddressSpace::Auto && indexes_everywhere(uses, iname)) continue;
+      return d;
+    }
+    return 0;
+  }
+
+  static bool indexes_everywhere(const std::vector<Use>& uses, const std::string& iname) {
+    for (const Use& u : uses)
+      for (const Exprs& index : u.index) {
+        std::set<std::string> names;
+        for (const Expr& e : index) collect_vars(e, names);
+        if (!names.count(iname)) return false;
+      }
+    return true;
+  }
+
+  // ---- Copies per work-item.
+
+  std::vector<std::string> items(int i) const {
+    std::vector<std::string> out;
+    for (const std::string& n : insn(i).inames)
+      if (is_work_item(k_, n)) out.push_back(n);
+    return out;
+  }
+
+  /// Each work-item has its own: declared so, or written by work-items without their numbers in the
+  /// subscripts.
+  bool is_private(const Temporary& t, const std::vector<Use>& uses) const {
+    if (t.space == AddressSpace::Local || t.space == AddressSpace::Global) return false;
+    bool by_items = false;
+    for (const Use& u : uses) {
+      if (!u.writes) continue;
+      const std::vector<std::string> own = items(u.insn);
+      if (own.empty()) continue;
+      by_items = true;
+      for (const Exprs& index : u.index) {
+        std::set<std::string> names;
+        for (const Expr& e : index) collect_vars(e, names);
+        for (const std::string& n : own)
+          if (names.count(n)) return false;
+      }
+    }
+    return by_items;
+  }
+
+  bool must_expand(const Temporary& t, const std::vector<Use>& uses, std::size_t depth) const {
+    std::set<std::string> wanted;
+    for (const Use& u : uses)
+      for (const std::string& n : items(u.insn)) wanted.insert(n);
+    const std::vector<std::string>& loops = loops_of(uses[0].insn);
+    std::size_t outermost = depth;  // of the loops over work-items around all uses
+    for (std::size_t d = depth; d > 0; --d)
+      if (is_work_item(k_, loops[d - 1])) {
+        wanted.erase(loops[d - 1]);
+        outermost = d - 1;
+      }
+    if (!wanted.empty()) return true;
+    for (std::size_t d = depth; d > 0; --d)
+      if (starts_fresh(t, uses, d)) return d <= outermost;
+    for (std::size_t d = 0; d < outermost; ++d)
+      if (!is_parallel(k_, loops[d])) return true;  // a value may pass from iteration to iteration
+    return false;
+  }
+
+  /// What numbers the work-items: `l.N`, or an iname tagged `l.auto` by itself.
+  std::string axis_of(const std::string& iname) const {
+    const InameTag& tag = *k_.tag(iname);
+    return tag.kind == TagKind::LocalAuto ? iname : "l." + std::to_string(tag.axis);
+  }
+
+  struct Range {
+    std::int64_t first, length;
+  };
+  Range range_of(const std::string& iname, const Instruction& insn) {
+    Set s = domains_.of({iname});
+    const LocalSpace space = isl_local_space_from_space(isl_set_get_space(s.get()));
+    const Aff x = isl_aff_var_on_domain(space.copy(), isl_dim_set, 0);
+    Val low = isl_set_min_val(s.get(), x.get()), high = isl_set_max_val(s.get(), x.get());
+    if (!yes(isl_val_is_int(low.get())) || !yes(isl_val_is_int(high.get())))
+      fail("unsupported", insn.at,
+           "instruction `{}` is spread over the work-items of `{}`, whose number has no constant bound",
+           insn.id, iname);
+    return {to_int(low), to_int(high) - to_int(low) + 1};
+  }
+
+  void expand(const Temporary& t, const std::vector<Use>& uses) {
+    Expansion e;
+    for (const Use& u : uses)
+      for (const std::string& n : items(u.insn)) {
+        const Range r = range_of(n, insn(u.insn));
+        const auto it = std::find(e.axes.begin(), e.axes.end(), axis_of(n));
+        if (it == e.axes.end()) {
+          e.axes.push_back(axis_of(n));
+          e.extent.push_back(r.length);
+        } else {
+          std::int64_t& extent = e.extent[static_cast<std::size_t>(it - e.axes.begin())];
+          extent = std::max(extent, r.length);
+        }
+      }
+    std::vector<std::size_t> order(e.axes.size());  // the highest axis outside
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return e.axes[a] > e.axes[b]; });
+    Expansion sorted;
+    for (std::size_t i : order) {
+      sorted.axes.push_back(e.axes[i]);
+      sorted.extent.push_back(e.extent[i]);
+    }
+    for (const Use& u : uses) {
+      Exprs index(sorted.axes.size());
+      for (const std::string& n : items(u.insn)) {
+        const auto at = std::find(sorted.axes.begin(), sorted.axes.end(), axis_of(n));
+        index[static_cast<std::size_t>(at - sorted.axes.begin())] =
+            index_sub(var(n), lit(range_of(n, insn(u.insn)).first));
+      }
+      for (const Expr& i : index)
+        if (!i)
+          fail("unsupported", insn(u.insn).at,
+               "instruction `{}` uses `{}`, of which each work-item has its own, but is not spread "
+               "over the same work-items",
+               insn(u.insn).id, t.name);
+      sorted.index.emplace(u.insn, std::move(index));
+    }
+    plan_.expansions.emplace(t.name, std::move(sorted));
+  }
+
+  Plan& plan_;
+  const Kernel& k_;
+  Domains domains_;
+  std::map<std::string, std::vector<Use>> uses_;
+  std::unordered_map<int, PlanNode*> nodes_;
+  std::unordered_map<int, int> position_;
+};
+
+}  // namespace
+
+void place_temporaries(Plan& plan) { Storage(plan).run(); }
+
+}  // namespace moonloop

@@ -1,0 +1,133 @@
+#include <algorithm>
+
+#include "codegen/target.h"
+
+namespace moonloop {
+namespace {
+
+bool mentions(const Expr& e, const std::set<std::string>& names) {
+  std::set<std::string> vars;
+  collect_vars(e, vars);
+  return std::any_of(vars.begin(), vars.end(), [&](const auto& v) { return names.count(v) > 0; });
+}
+
+class OpenMPDialect : public Dialect {
+ public:
+  void decorate(Block& block, const Plan& plan) const override { visit(block, plan, false); }
+  std::string atomic_update(bool simple) const override {
+    return simple ? "omp atomic" : "omp critical";
+  }
+  std::string atomic_write() const override { return "omp atomic write"; }
+
+ private:
+  static void visit(Block& block, const Plan& plan, bool in_team) {
+    for (Stmt& s : block) {
+      if (auto* x = std::get_if<Loop>(&s.op)) {
+        const bool starts_team = !in_team && is_parallel(plan.kernel, x->iname);
+        if (starts_team) x->pragmas.push_back(parallel_for(*x, plan.kernel));
+        mark(*x, plan);
+        visit(x->body, plan, in_team || starts_team);
+      } else if (auto* i = std::get_if<If>(&s.op)) {
+        visit(i->body, plan, in_team);
+      } else if (auto* c = std::get_if<Scope>(&s.op)) {
+        visit(c->body, plan, in_team);
+      }
+    }
+  }
+
+  /// Parallel loops that nest perfectly and whose bounds do not depend on one another run together.
+  static std::string parallel_for(const Loop& outer, const Kernel& k) {
+    std::set<std::string> names{outer.iname};
+    int depth = 1;
+    for (const Loop* at = &outer; at->body.size() == 1;) {
+      const Loop* inner = std::get_if<Loop>(&at->body[0].op);
+      const bool joins = inner && is_parallel(k, inner->iname) && !mentions(inner->lower, names) &&
+                         !mentions(inner->upper, names);
+      if (!joins) break;
+      names.insert(inner->iname);
+      ++depth;
+      at = inner;
+    }
+    return depth == 1 ? "omp parallel for"
+                      : "omp parallel for collapse(" + std::to_string(depth) + ")";
+  }
+
+  static void mark(Loop& loop, const Plan& plan) {
+    const InameTag* tag = plan.kernel.tag(loop.iname);
+    if (const std::string hint = unroll_hint(tag); !hint.empty()) loop.pragmas.push_back(hint);
+    if (tag && tag->kind == TagKind::Simd) loop.pragmas.push_back("omp simd" + reductions(loop, plan));
+  }
+
+  // ---- Reductions over lanes.
+
+  struct Found {
+    std::set<std::string> declared;  // inside of the loop
+    std::map<std::string, std::string> clause;  // operator by accumulator
+  };
+
+  static std::string reductions(const Loop& loop, const Plan& plan) {
+    Found found;
+    search(loop.body, loop, plan, found);
+    std::map<std::string, std::string> names;  // by operator
+    for (const auto& [acc, op] : found.clause)
+      if (!found.declared.count(acc)) names[op] += (names[op].empty() ? "" : ", ") + acc;
+    std::string out;
+    for (const auto& [op, list] : names) out += " reduction(" + op + ":" + list + ")";
+    return out;
+  }
+
+  static void search(const Block& block, const Loop& loop, const Plan& plan, Found& out) {
+    for (const Stmt& s : block)
+      std::visit(overload{[&](const Loop& x) { search(x.body, loop, plan, out); },
+                          [&](const If& x) { search(x.body, loop, plan, out); },
+                          [&](const Scope& x) { search(x.body, loop, plan, out); },
+                          [&](const Run& x) { update(x, loop, plan, out); },
+                          [&](const Declare& x) { out.declared.insert(x.temporary); },
+                          [](const Release&) {}},
+                 s.op);
+  }
+
+  static void update(const Run& run, const Loop& loop, const Plan& plan, Found& out) {
+    const Instruction& insn = *plan.kernel.instructions[static_cast<std::size_t>(run.insn)];
+    if (run.declares != Run::Declares::No)
+      for (const std::string& w : writes(insn)) out.declared.insert(w);
+    if (insn.role != ReductionRole::Update || !reduces_over(insn, loop.iname, plan)) return;
+    const std::string& acc = written_name(insn.lhs[0]);
+    if (insn.lhs.size() > 1 || plan.expansions.count(acc))
+      fail("unsupported", insn.at,
+           "instruction `{}`: `{}` over `{}`, which is tagged `simd`, is not supported",
+           insn.id, to_string(insn.reduce_op), loop.iname);
+    out.clause[acc] = clause_of(insn.reduce_op);
+  }
+
+  /// Whether the accumulator lives on from one iteration of `iname` to the next.
+  static bool reduces_over(const Instruction& insn, const std::string& iname, const Plan& plan) {
+    const std::string& acc = written_name(insn.lhs[0]);
+    for (const InsnPtr& other : plan.kernel.instructions)
+      if (other->role == ReductionRole::Init && writes(*other).count(acc))
+        return !other->inames.count(iname);
+    return false;
+  }
+
+  static std::string clause_of(ReduceOp op) {
+    switch (op) {
+      case ReduceOp::Sum: return "+";
+      case ReduceOp::Product: return "*";
+      case ReduceOp::Min: return "min";
+      case ReduceOp::Max: return "max";
+      case ReduceOp::Any: return "||";
+      case ReduceOp::All: return "&&";
+      case ReduceOp::ArgMin:
+      case ReduceOp::ArgMax:
+      case ReduceOp::SegmentedSum:
+      case ReduceOp::SegmentedProduct: break;
+    }
+    throw InternalError("a reduction of two values in a clause");
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Dialect> make_openmp_dialect() { return std::make_unique<OpenMPDialect>(); }
+
+}  // namespace moonloop

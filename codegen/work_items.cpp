@@ -1,0 +1,250 @@
+#include <algorithm>
+
+#include "codegen/domains.h"
+#include "codegen/plan.h"
+#include "core/reference.h"
+
+namespace moonloop {
+namespace {
+
+using Names = std::set<std::string>;
+
+/// What one or more instructions do to one variable.
+struct Touch {
+  int insn;
+  bool write;
+  Exprs index;
+};
+
+class Placer {
+ public:
+  explicit Placer(const Kernel& k) : k_(k), domains_(k) {
+    for (const InsnPtr& i : k.instructions) {
+      Names own;
+      for (const std::string& n : i->inames)
+        if (is_work_item(k, n)) own.insert(n);
+      any_ |= !own.empty();
+      items_.push_back(std::move(own));
+    }
+  }
+
+  std::vector<PlanNode> run(std::vector<PlanNode> roots) {
+    if (!any_) return roots;
+    find_private();
+    return place(std::move(roots), {});
+  }
+
+ private:
+  const Instruction& insn(int i) const { return *k_.instructions[static_cast<std::size_t>(i)]; }
+  const Names& items(int i) const { return items_[static_cast<std::size_t>(i)]; }
+
+  /// Temporaries of which every work-item has its own: declared so, or written without the
+  /// work-items' numbers in the subscripts.
+  void find_private() {
+    for (const auto& [name, t] : k_.temporaries)
+      if (t.space == AddressSpace::Auto || t.space == AddressSpace::Private) private_.insert(name);
+    for (std::size_t i = 0; i < k_.instructions.size(); ++i) {
+      if (items_[i].empty()) continue;
+      for (const Access& a : accesses_of(*k_.instructions[i], k_)) {
+        if (!a.write) continue;
+        Names names;
+        for (const Expr& e : a.index) collect_vars(e, names);
+        for (const std::string& n : items_[i])
+          if (names.count(n)) private_.erase(a.variable);
+      }
+    }
+  }
+
+  // ---- Placing.
+
+  static void instructions_of(const PlanNode& n, std::vector<int>& out) {
+    out.insert(out.end(), n.insns.begin(), n.insns.end());
+    for (const PlanNode& c : n.children) instructions_of(c, out);
+  }
+  bool holds_parallel(const PlanNode& n) const {
+    return is_parallel(k_, n.iname) ||
+           std::any_of(n.children.begin(), n.children.end(),
+                       [&](const PlanNode& c) { return holds_parallel(c); });
+  }
+
+  /// Siblings that share one loop nest over work-items.
+  struct Run {
+    Names items;
+    std::vector<PlanNode> nodes;
+    std::map<std::string, std::vector<Touch>> touched;
+  };
+
+  std::vector<PlanNode> place(std::vector<PlanNode> nodes, const std::vector<std::string>& outer) {
+    std::vector<PlanNode> out;
+    Run run;
+    for (PlanNode& node : nodes) {
+      if (node.is_loop()) {
+        if (joins(run, node, outer, out)) continue;
+        close(run, out);
+        std::vector<std::string> inner = outer;
+        inner.push_back(node.iname);
+        node.children = place(std::move(node.children), inner);
+        out.push_back(std::move(node));
+        continue;
+      }
+      for (int i : node.insns) {
+        PlanNode single;
+        single.insns = {i};
+        if (insn(i).kind == InsnKind::Barrier) {
+          close(run, out);
+          continue;
+        }
+        if (joins(run, single, outer, out)) continue;
+        close(run, out);
+        push(out, std::move(single));
+      }
+    }
+    close(run, out);
+    return out;
+  }
+
+  /// Takes `node` into the run, or into a new one. False when it cannot be in any run: it has no
+  /// work-items, several sets of them, or its statements need what other work-items do.
+  bool joins(Run& run, PlanNode& node, const std::vector<std::string>& outer,
+             std::vector<PlanNode>& out) {
+    std::vector<int> insns;
+    instructions_of(node, insns);
+    const Names& items = this->items(insns.front());
+    if (items.empty() || holds_parallel(node)) return false;
+    for (int i : insns)
+      if (this->items(i) != items || insn(i).kind == InsnKind::Barrier) return false;
+    std::map<std::string, std::vector<Touch>> touched;
+    for (int i : insns) touch(i, touched);
+    // A single statement runs for all work-items before the next one does, in any order.
+    if ((insns.size() > 1 || node.is_loop()) && conflict(touched, touched, items, outer)) return false;
+    if (run.nodes.empty() || run.items != items || conflict(run.touched, touched, items, outer)) {
+      close(run, out);
+      run.items = items;
+    }
+    for (auto& [name, more] : touched) {
+      std::vector<Touch>& known = run.touched[name];
+      for (Touch& t : more)
+        if (std::none_of(known.begin(), known.end(), [&](const Touch& o) { return same(t, o); }))
+          known.push_back(std::move(t));
+    }
+    push(run.nodes, std::move(node));
+    return true;
+  }
+
+  static void push(std::vector<PlanNode>& to, PlanNode node) {
+    if (!node.is_loop() && !to.empty() && !to.back().is_loop()) {
+      to.back().insns.insert(to.back().insns.end(), node.insns.begin(), node.insns.end());
+    } else {
+      to.push_back(std::move(node));
+    }
+  }
+
+  void close(Run& run, std::vector<PlanNode>& out) {
+    if (run.nodes.empty()) return;
+    std::vector<PlanNode> body = std::move(run.nodes);
+    for (const std::string& iname : fastest_first(run.items)) {
+      PlanNode loop;
+      loop.iname = iname;
+      loop.children = std::move(body);
+      body.clear();
+      body.push_back(std::move(loop));
+    }
+    out.push_back(std::move(body.front()));
+    run = Run();
+  }
+
+  /// Axis 0 runs fastest; inames tagged `l.auto` stand outside of it, in loop order.
+  std::vector<std::string> fastest_first(const Names& items) const {
+    const auto rank = [&](const std::string& n) {
+      const InameTag& t = *k_.tag(n);
+      const auto at = std::find(k_.loop_order.begin(), k_.loop_order.end(), n);
+      return std::pair(t.kind == TagKind::LocalAuto ? 1 << 20 : t.axis, k_.loop_order.end() - at);
+    };
+    std::vector<std::string> out(items.begin(), items.end());
+    std::stable_sort(out.begin(), out.end(), [&](const std::string& a, const std::string& b) {
+      return rank(a) < rank(b);
+    });
+    return out;
+  }
+
+  // ---- What work-items need of one another.
+
+  void touch(int i, std::map<std::string, std::vector<Touch>>& out) const {
+    for (Access& a : accesses_of(insn(i), k_)) {
+      if (private_.count(a.variable)) continue;
+      Touch t{i, a.write, std::move(a.index)};
+      std::vector<Touch>& known = out[a.variable];
+      if (std::none_of(known.begin(), known.end(), [&](const Touch& o) { return same(t, o); }))
+        known.push_back(std::move(t));
+    }
+  }
+
+  bool same(const Touch& a, const Touch& b) const {
+    return a.write == b.write && equal(a.index, b.index) &&
+           insn(a.insn).inames == insn(b.insn).inames;
+  }
+
+  bool conflict(const std::map<std::string, std::vector<Touch>>& a,
+                const std::map<std::string, std::vector<Touch>>& b, const Names& items,
+                const std::vector<std::string>& outer) {
+    for (const auto& [name, ours] : a) {
+      const auto it = b.find(name);
+      if (it == b.end()) continue;
+      for (const Touch& x : ours)
+        for (const Touch& y : it->second)
+          if ((x.write || y.write) && crosses(x, y, items, outer)) return true;
+    }
+    return false;
+  }
+
+  /// Whether different work-items may touch the same element, in one iteration of `outer`.
+  bool crosses(const Touch& x, const Touch& y, const Names& items,
+               const std::vector<std::string>& outer) {
+    if (equal(x.index, y.index)) {
+      const bool own = std::all_of(items.begin(), items.end(), [&](const std::string& n) {
+        return std::any_of(x.index.begin(), x.index.end(), [&](const Expr& e) {
+          const auto* v = e.as<Var>();
+          return v && v->name == n;
+        });
+      });
+      if (own) return false;
+    }
+    const std::vector<std::string> from = inames_of(x.insn), to = inames_of(y.insn);
+    const auto a = to_map(x.index, from), b = to_map(y.index, to);
+    if (!a || !b) return true;
+    Map pairs = isl_map_apply_range(a->copy(), isl_map_reverse(b->copy()));
+    pairs = isl_map_intersect_domain(pairs.take(), domains_.of(from).copy());
+    pairs = isl_map_intersect_range(pairs.take(), domains_.of(to).copy());
+    const auto at = [](const std::vector<std::string>& all, const std::string& n) {
+      return static_cast<int>(std::find(all.begin(), all.end(), n) - all.begin());
+    };
+    for (const std::string& n : outer)
+      pairs = isl_map_equate(pairs.take(), isl_dim_in, at(from, n), isl_dim_out, at(to, n));
+    for (const std::string& n : items) {
+      for (const bool less : {true, false}) {
+        Map apart = less ? isl_map_order_lt(pairs.copy(), isl_dim_in, at(from, n), isl_dim_out, at(to, n))
+                         : isl_map_order_gt(pairs.copy(), isl_dim_in, at(from, n), isl_dim_out, at(to, n));
+        if (!yes(isl_map_is_empty(apart.get()))) return true;
+      }
+    }
+    return false;
+  }
+
+  std::vector<std::string> inames_of(int i) const {
+    return {insn(i).inames.begin(), insn(i).inames.end()};
+  }
+
+  const Kernel& k_;
+  Domains domains_;
+  std::vector<Names> items_;
+  Names private_;
+  bool any_ = false;
+};
+
+}  // namespace
+
+std::vector<PlanNode> place_work_items(const Kernel& k, std::vector<PlanNode> roots) {
+  return Placer(k).run(std::move(roots));
+}
+
+}  // namespace moonloop
