@@ -30,8 +30,12 @@ std::map<std::string, std::set<std::string>> rule_callees(const Kernel& k) {
 struct RuleCalls::Walk {
   const Instruction& insn;
   const Visit& visit;
-  Stack stack;                      // levels around the expression, innermost first
-  std::set<const Expr::Op*> done;   // calls that were visited where they are written
+  Stack stack;  // levels around the expression, innermost first
+  /// What stands for the parameters of the rules that were entered. The arguments themselves are
+  /// walked where they are written, so they must not be met again inside of the body.
+  std::map<std::string, Expr> params = {};
+
+  Expr resolved(const Expr& e) const { return params.empty() ? e : substitute(e, params); }
 };
 
 RuleCalls::RuleCalls(const Kernel& k, std::string rule, std::string tag, Match within)
@@ -65,8 +69,11 @@ std::optional<Expr> RuleCalls::at_node(Walk& walk, const Expr& e, const Place& a
   const auto* call = e.as<Call>();
   if (!call) return {};
   if (selected(walk, *call)) {
-    if (!walk.done.insert(&e.op()).second) return e;
-    return walk.visit(e, call->args, at);
+    Exprs args;
+    for (const Expr& arg : call->args) args.push_back(walk.resolved(arg));
+    Place place = at;
+    for (Expr& c : place.conditions) c = walk.resolved(c);
+    return walk.visit(e, args, place);
   }
   if (!reaching_.count(call->name)) return {};
 
@@ -85,18 +92,27 @@ std::optional<Expr> RuleCalls::at_node(Walk& walk, const Expr& e, const Place& a
   }
   const Rule& rule = *k_.find_rule(call->name);
   ensure(rule.params.size() == outer.args.size(), "a rule call has as many arguments as the rule");
-  const Expr body = apply_rule(rule, outer.args);
+  Exprs names;
+  std::map<std::string, Expr> own;
+  for (const Expr& arg : outer.args) {
+    const std::string name = fmt::format("${}", walk.params.size() + own.size());
+    names.push_back(var(name));
+    own[name] = arg;
+  }
+  for (const auto& [name, arg] : own) walk.params[name] = walk.resolved(arg);
   StackLevel level{call->name, {}};
   if (!call->tag.empty()) level.tags.insert(call->tag);
   walk.stack.insert(walk.stack.begin(), level);
+  const Expr body = apply_rule(rule, names);
   const Expr out = descend(body, at);
   walk.stack.erase(walk.stack.begin());
-  if (!out.same_as(body)) return out;
+  for (const auto& [name, arg] : own) walk.params.erase(name);
+  if (!out.same_as(body)) return substitute(out, own);
   return changed ? Expr(outer, e.at()) : e;
 }
 
 InsnPtr RuleCalls::rewrite(const InsnPtr& insn, const Visit& f) const {
-  Walk walk{*insn, f, {StackLevel{insn->id, insn->tags}}, {}};
+  Walk walk{*insn, f, {StackLevel{insn->id, insn->tags}}};
   return rewrite_places(insn,
                         [&](const Expr& e, const Place& at) { return at_node(walk, e, at); });
 }

@@ -1,0 +1,72 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/footprint.h"
+#include "core/staging.h"
+#include "transforms/precompute.h"
+
+/// What precompute finds out before it builds: the uses, the storage axes, the loops.
+namespace moonloop {
+
+/// One use of the rule.
+struct RuleUse {
+  std::size_t insn = 0;  // index in Sites::kernel()
+  Expr call;
+  Exprs args;
+  Place place;
+  Exprs index;           // by storage axis, over the place's inames
+  bool staged = true;    // false: outside of the given footprints
+};
+
+/// An axis of the buffer before trivial ones are dropped: a parameter of the rule or an iname.
+struct StorageAxis {
+  int param = -1;
+  std::string source;    // the parameter's or the iname's name
+  std::string iname;     // that drives the computation along it
+  bool existing = false; // `iname` was there before
+};
+
+class PrecomputePlan {
+ public:
+  PrecomputePlan(const Kernel& k, const std::string& rule, const PrecomputeOptions& o);
+
+  const Kernel& kernel() const { return sites.kernel(); }
+  const PrecomputeOptions& options;
+  Sites sites;
+  const Rule& rule;                     // of `kernel()`
+  RuleCalls calls;
+  std::vector<RuleUse> uses;
+  std::vector<StorageAxis> axes;
+  std::map<int, Expr> fixed;            // parameters that are no axis: their one argument
+  std::set<std::string> sweep;
+  std::set<std::string> common;         // inames around every use, without the swept ones
+  std::set<std::string> needed;         // of those: the buffer's contents depend on them
+  AddressSpace space = AddressSpace::Auto;
+  std::vector<std::set<std::string>> nests;  // where the computation may stand, the best first
+
+  std::vector<std::string> axis_inames() const;
+  Footprint footprint_in(const std::set<std::string>& nest) const;
+  std::vector<Place> places() const;
+
+ private:
+  void find_uses();
+  void find_fixed_and_axes();
+  void find_fixed(int param, bool required);
+  void name_axes();
+  void index_uses();
+  std::vector<Map> given_footprints() const;
+  void select_inside();
+  void check_sweep() const;
+  void find_needed();
+  void choose_space();
+  void choose_nests();
+  std::set<std::string> inames_in(const Expr& e) const;
+  std::string shown(const std::string& what) const;
+  std::set<std::string> body_inames_;   // that the rule's body names itself
+};
+
+}  // namespace moonloop
