@@ -37,9 +37,10 @@ void Legality::prove(const Pair& p) const {
       Map items = universal_map(da, db);
       const std::size_t loops = was.loops(p.a).size();
       for (std::size_t i = 0; i < loops; ++i) items = equate(std::move(items), i, i);
-      Map same = items;
-      for (std::size_t i = loops; i < da.size(); ++i) same = equate(std::move(same), i, i);
-      order = isl_map_union(order.take(), isl_map_subtract(items.take(), same.take()));
+      for (std::size_t i = loops; i < da.size(); ++i) {
+        order = isl_map_union(order.take(), order_lt(items, i, i).take());
+        items = equate(std::move(items), i, i);
+      }
     }
     pairs = isl_map_intersect(pairs.take(), order.take());
   }

@@ -96,9 +96,10 @@ bool Legality::nest_keeps(const Pair& p) const {
     if (p.a == p.b && shared.size() > loops) {  // work-items of one statement run at the same time
       Map items = agree;
       for (std::size_t i = 0; i < loops; ++i) items = equate(std::move(items), i, i);
-      Map same = items;
-      for (std::size_t i = loops; i < shared.size(); ++i) same = equate(std::move(same), i, i);
-      must = isl_map_union(must.take(), isl_map_subtract(items.take(), same.take()));
+      for (std::size_t i = loops; i < shared.size(); ++i) {
+        must = isl_map_union(must.take(), order_lt(items, i, i).take());
+        items = equate(std::move(items), i, i);
+      }
     }
   }
   const Map restricted = isl_map_intersect_domain(value->copy(), domain.copy());

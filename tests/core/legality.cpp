@@ -22,7 +22,7 @@ std::string verdict(const Kernel& k) {
     check_legal(k);
     return "legal";
   } catch (const Refused& e) {
-    return e.what();
+    return e.diagnostic().text;
   }
 }
 std::string code(const Kernel& k) {
