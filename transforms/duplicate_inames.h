@@ -9,9 +9,9 @@
 namespace moonloop {
 
 struct DuplicateOptions {
-  std::vector<std::string> new_inames;  // one for each iname; empty: free names from `suffix`
-  std::string suffix;
-  std::vector<std::pair<std::string, std::string>> tags;  // by old iname: the tag of the new one
+  std::vector<std::string> new_inames = {};  // one for each iname; empty: free names from `suffix`
+  std::string suffix = {};
+  std::vector<std::pair<std::string, std::string>> tags = {};  // by old iname: the tag of the new one
 };
 
 /// Gives some instructions loops of their own over the same values.

@@ -111,6 +111,10 @@ Kernel join_inames(const Kernel& k, const std::vector<std::string>& inames, cons
              "the bounds of `{}` and `{}` stand in different domains; only inames of one domain can be "
              "joined",
              inames.front(), i);
+  for (const std::string& i : inames)
+    if (const InameTag* t = k.tag(i))
+      refuse("tagged-iname", k.at, "`{}` is tagged `{}`; join the loops first, then tag the new one", i,
+             t->text);
   require_all_or_none(k, inames, o.within, "joining " + quoted_list(inames));
 
   NewInames names(k);

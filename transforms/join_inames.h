@@ -8,9 +8,9 @@
 namespace moonloop {
 
 struct JoinOptions {
-  std::string new_iname;  // empty: `i_and_j`
-  std::string tag;
-  Match within;
+  std::string new_iname = {};  // empty: `i_and_j`
+  std::string tag = {};
+  Match within = {};
 };
 
 /// Makes one loop of several, the last of which is the fastest; the inverse of split_iname.

@@ -12,7 +12,7 @@ struct RenameOptions {
   /// When loops become one over different values: refuse; or, if the old loop's are all among the
   /// new one's, run the old one's instructions under a condition.
   bool raise_on_domain_mismatch = true;
-  Match within;
+  Match within = {};
 };
 
 /// Renames a loop, or moves its instructions into another loop over the same values.

@@ -9,11 +9,12 @@
 namespace moonloop {
 
 struct SplitOptions {
-  std::string outer_iname, inner_iname;  // empty: `<iname>_outer`, `<iname>_inner`
-  std::string outer_tag, inner_tag;      // empty: none
+  std::string outer_iname = {};  // empty: `<iname>_outer`
+  std::string inner_iname = {};  // empty: `<iname>_inner`
+  std::string outer_tag = {}, inner_tag = {};  // empty: none
   std::pair<std::int64_t, std::int64_t> slabs{0, 0};
   bool do_tagged_check = true;
-  Match within;
+  Match within = {};
 };
 
 /// Splits a loop into an outer one and an inner one of fixed length.
