@@ -1,0 +1,384 @@
+#include "core/interpreter.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <new>
+
+#include "core/domain.h"
+#include "core/infer.h"
+#include "core/interpreter_compile.h"
+#include "core/interpreter_loops.h"
+#include "core/interpreter_scalars.h"
+#include "core/tree.h"
+
+namespace moonloop {
+namespace interp {
+namespace {
+
+/// What is running, for messages.
+struct Current {
+  const Instruction* insn = nullptr;
+  const std::vector<std::string>* loops = nullptr;
+};
+
+struct Step {
+  virtual ~Step() = default;
+  virtual void run() = 0;
+};
+using Steps = std::vector<std::unique_ptr<Step>>;
+
+struct LoopStep final : Step {
+  Range range;
+  std::int64_t* slot = nullptr;
+  std::vector<std::pair<IntPtr, std::int64_t*>> data;  // bounds that are read on entry
+  Steps body;
+  void run() override {
+    for (const auto& [value, at] : data) *at = value->get();
+    range.for_each(slot, [this] {
+      for (const auto& s : body) s->run();
+    });
+  }
+};
+
+struct LeafStep final : Step {
+  const Instruction* insn = nullptr;
+  std::vector<std::string> loops;
+  std::vector<IntPtr> predicates;
+  std::vector<std::unique_ptr<Store>> stores;
+  Current* current = nullptr;
+  void run() override {
+    current->insn = insn;
+    current->loops = &loops;
+    for (const IntPtr& p : predicates)
+      if (!p->get()) return;
+    for (const auto& s : stores) s->prepare();
+    for (const auto& s : stores) s->commit();
+  }
+};
+
+bool is_work_item(const InameTag* t) {
+  return t && (t->kind == TagKind::Local || t->kind == TagKind::LocalAuto);
+}
+
+/// The loop tree of the kernel without hardware tags: one thread runs everything. Where only a team
+/// of work-items can nest the loops, the tags stay, and each statement runs for the whole team.
+Nested nest_for_one(const Kernel& k) {
+  Kernel plain = k;
+  std::erase_if(plain.iname_tags, [](const auto& t) {
+    return is_work_item(&t.second) || t.second.kind == TagKind::Group;
+  });
+  const bool tagged = plain.iname_tags.size() != k.iname_tags.size();
+  try {
+    return nest(plain);
+  } catch (const Refused&) {
+    if (!tagged) throw;
+  }
+  return nest(k);
+}
+
+class Run {
+ public:
+  Run(const Kernel& k, const LoopTree& tree, Bindings& data)
+      : k_(k), tree_(tree), data_(data), compiler_(k, memory_) {}
+
+  void run() {
+    bind_scalars();
+    check_assumptions();
+    for (const Domain& d : k_.domains)
+      for (const std::string& i : d.inames()) memory_.iname(i);
+    for (const Argument& a : k_.args)
+      if (a.is_array) bind_array(a);
+    find_team();
+    for (const auto& [name, t] : k_.temporaries) allocate(t);
+    std::vector<std::string> path;
+    Steps steps = build(tree_.roots, path, {});
+    try {
+      for (const auto& s : steps) s->run();
+    } catch (const OutOfBounds& e) {
+      fail("out-of-bounds", at(*e.access), "`{}` reaches index {} of axis {}, whose extent is {}, at {}",
+           to_string(*e.access), e.index, e.axis, e.extent, instance());
+    } catch (const DivisionByZero&) {
+      fail("division-by-zero", current_.insn ? current_.insn->at : k_.at,
+           "an integer is divided by zero at {}", instance());
+    }
+  }
+
+ private:
+  Span at(const Expr& e) const { return e.at() ? e.at() : current_.insn ? current_.insn->at : k_.at; }
+
+  std::string instance() const {
+    if (!current_.insn) return "the loop bounds";
+    std::string out;
+    for (const std::string& l : *current_.loops)
+      out += fmt::format("{}{}={}", out.empty() ? "[" : ", ", l, *memory_.inames.at(l));
+    return current_.insn->id + (out.empty() ? "" : out + "]");
+  }
+
+  // ---- Arguments.
+
+  void bind_scalars() {
+    const auto bind = [&](const std::string& name, const Type& type) {
+      const auto it = data_.scalars.find(name);
+      if (it == data_.scalars.end())
+        fail("missing-argument", k_.at, "`{}` has no value for the argument `{}`", k_.name, name);
+      memory_.scalars.emplace(name, it->second);
+      memory_.scalar_types.emplace(name, type);
+    };
+    for (const Argument& a : k_.args)
+      if (!a.is_array) bind(a.name, *a.type);
+    const auto parameters = [&](const Set& s) {
+      for (const std::string& p : param_names(s))
+        if (!memory_.scalars.count(p) && !k_.find_temporary(p) && !k_.has_iname(p))
+          bind(p, k_.index_type);
+    };
+    for (const Domain& d : k_.domains) parameters(d.set);
+    if (k_.assumptions) parameters(k_.assumptions);
+  }
+
+  /// Parameters that are known by now become numbers.
+  Set fixed(Set s) const {
+    for (const std::string& p : param_names(s)) {
+      const auto it = memory_.scalars.find(p);
+      if (it == memory_.scalars.end()) continue;
+      const int n = isl_set_find_dim_by_name(s.get(), isl_dim_param, p.c_str());
+      Val v = isl_val_int_from_si(isl(), it->second.i);
+      s = isl_set_fix_val(s.take(), isl_dim_param, static_cast<unsigned>(n), v.take());
+      s = isl_set_project_out(s.take(), isl_dim_param, static_cast<unsigned>(n), 1);
+    }
+    return s;
+  }
+
+  void check_assumptions() const {
+    if (!k_.assumptions) return;
+    const Set s = fixed(k_.assumptions);
+    if (!yes(isl_set_is_empty(s.get()))) return;
+    std::string values;
+    for (const std::string& p : param_names(k_.assumptions))
+      if (const auto it = memory_.scalars.find(p); it != memory_.scalars.end())
+        values += fmt::format("{}{} = {}", values.empty() ? "" : ", ", p, it->second.i);
+    fail("assumption-violated", k_.at, "{} contradicts the assumption `{}` of `{}`", values,
+         to_string(from_set(k_.assumptions)), k_.name);
+  }
+
+  std::vector<std::int64_t> evaluate(const Exprs& shape) {
+    std::vector<std::int64_t> out;
+    for (const Expr& e : shape) out.push_back(std::max<std::int64_t>(0, compiler_.index(e)->get()));
+    return out;
+  }
+
+  /// Number of bytes; fails when 64 bits do not hold it.
+  std::int64_t bytes(const std::string& name, const std::vector<std::int64_t>& shape, const Type& t,
+                     const Span& at) const {
+    std::int64_t n = t.size();
+    for (const std::int64_t e : shape)
+      if (e == 0) return 0;
+    for (const std::int64_t e : shape)
+      if (__builtin_mul_overflow(n, e, &n))
+        fail("size-overflow", at ? at : k_.at,
+             "`{}` of shape ({}) has more bytes than 64 bits can count", name, fmt::join(shape, ", "));
+    return n;
+  }
+
+  void bind_array(const Argument& a) {
+    const Span& where = a.at ? a.at : k_.at;
+    const auto it = data_.arrays.find(a.name);
+    if (it == data_.arrays.end())
+      fail("missing-argument", where, "`{}` has no data for the array `{}`", k_.name, a.name);
+    const ArrayView& v = it->second;
+    if (!(v.type == *a.type))
+      fail("argument-mismatch", where, "the data for `{}` is {}, not {}", a.name, v.type.str(),
+           a.type->str());
+    const std::vector<std::int64_t> shape = evaluate(*a.shape);
+    if (v.shape != shape || v.strides.size() != shape.size())
+      fail("argument-mismatch", where, "the data for `{}` has shape ({}), not ({})", a.name,
+           fmt::join(v.shape, ", "), fmt::join(shape, ", "));
+    if (bytes(a.name, shape, v.type, where) > 0 && !v.data)
+      fail("missing-argument", where, "`{}` has no data for the array `{}`", k_.name, a.name);
+    Storage s;
+    s.type = v.type;
+    s.shape = v.shape;
+    s.strides = v.strides;
+    s.data = static_cast<char*>(v.data);
+    memory_.arrays.emplace(a.name, std::move(s));
+  }
+
+  // ---- Temporaries.
+
+  /// In a team every statement runs for all work-items before the next does. So a private temporary
+  /// needs a copy for each value of the work-item inames around all its uses.
+  void find_team() {
+    for (const auto& [name, t] : k_.iname_tags)
+      if (is_work_item(&t)) team_.insert(name);
+    if (team_.empty()) return;
+    std::map<std::string, bool> seen;
+    const auto keep = [&](const std::string& name, const Instruction& insn) {
+      std::set<std::string>& own = copies_[name];
+      if (seen.emplace(name, true).second) own = team_;
+      std::erase_if(own, [&](const std::string& i) { return !insn.inames.count(i); });
+    };
+    for (const InsnPtr& i : k_.instructions) {
+      for (const std::string& n : reads(k_, *i)) keep(n, *i);
+      for (const std::string& n : writes(*i)) keep(n, *i);
+    }
+    for (const InsnPtr& i : k_.instructions)
+      for (const Expr& l : i->lhs) {
+        const Temporary* t = k_.find_temporary(written_name(l));
+        if (!t || t->space == AddressSpace::Private) continue;
+        if (t->space != AddressSpace::Auto) copies_[t->name].clear();
+        std::set<std::string> used;
+        collect_vars(l, used);
+        for (const std::string& u : used) copies_[t->name].erase(u);
+      }
+  }
+
+  void allocate(const Temporary& t) {
+    const Span& where = t.at ? t.at : k_.at;
+    Storage s;
+    s.type = *t.type;
+    s.shape = evaluate(*t.shape);
+    s.strides.assign(s.shape.size(), 1);
+    std::int64_t elements = bytes(t.name, s.shape, s.type, where) / s.type.size();
+    const std::size_t rank = s.shape.size();
+    for (std::size_t n = 1; n < rank; ++n) {
+      if (t.order == Order::C) {
+        s.strides[rank - 1 - n] = s.strides[rank - n] * s.shape[rank - n];
+      } else {
+        s.strides[n] = s.strides[n - 1] * s.shape[n - 1];
+      }
+    }
+    if (const auto c = copies_.find(t.name); c != copies_.end())
+      for (const std::string& iname : c->second) add_copies(iname, elements, s, where);
+    std::int64_t size = 0;
+    if (__builtin_mul_overflow(elements, static_cast<std::int64_t>(s.type.size()), &size))
+      fail("size-overflow", where, "`{}` needs more bytes than 64 bits can count", t.name);
+    try {
+      s.own.assign(static_cast<std::size_t>(size), static_cast<char>(0xCD));
+    } catch (const std::exception&) {
+      fail("size-overflow", where, "there is no memory for the {} bytes of `{}`", size, t.name);
+    }
+    s.data = s.own.data();
+    if (!s.type.is_record() && !is_integer(s.type.scalar) && s.type.scalar != Scalar::Bool)
+      std::memset(s.data, 0xFF, s.own.size());  // a NaN: a read of what was never written shows
+    Storage& kept = memory_.arrays.emplace(t.name, std::move(s)).first->second;
+    if (t.initializer) initialize(t, kept);
+  }
+
+  void add_copies(const std::string& iname, std::int64_t& elements, Storage& s, const Span& where) {
+    Set points = fixed(domain_of(k_, {iname}));
+    points = drop_params(std::move(points), param_names(points));
+    const Val low = isl_set_dim_min_val(points.copy(), 0), high = isl_set_dim_max_val(points.copy(), 0);
+    if (yes(isl_set_is_empty(points.get()))) return;
+    if (!yes(isl_val_is_int(low.get())) || !yes(isl_val_is_int(high.get())))
+      fail("unbounded-iname", where, "the work-item iname `{}` has no bounds", iname);
+    const std::int64_t first = to_int(low), extent = to_int(high) - first + 1;
+    s.copies.push_back({iname, first, extent, elements});
+    if (__builtin_mul_overflow(elements, extent, &elements))
+      fail("size-overflow", where, "the work-items' copies of a temporary exceed 64 bits");
+  }
+
+  void initialize(const Temporary& t, const Storage& s) {
+    // Literals in C order.
+    std::vector<std::int64_t> index(s.shape.size(), 0);
+    for (const Expr& e : *t.initializer) {
+      Access a;
+      a.data = s.data;
+      for (std::size_t d = 0; d < index.size(); ++d) a.offset += index[d] * s.strides[d] * s.type.size();
+      const auto put = store(std::move(a), s.type, compiler_.value_as(e, s.type));
+      put->prepare();
+      put->commit();
+      for (std::size_t d = index.size(); d-- > 0;) {
+        if (++index[d] < s.shape[d]) break;
+        index[d] = 0;
+      }
+    }
+  }
+
+  // ---- The tree.
+
+  Steps build(const std::vector<TreeNode>& nodes, std::vector<std::string>& path, const Set& known) {
+    Steps out;
+    for (const TreeNode& n : nodes) {
+      if (!n.is_loop()) {
+        if (auto s = leaf(n.insn, path, known)) out.push_back(std::move(s));
+        continue;
+      }
+      Set points;
+      auto loop = make_loop(n.iname, path, known, points);
+      loop->body = build(n.children, path, points);
+      path.pop_back();
+      if (!loop->body.empty()) out.push_back(std::move(loop));
+    }
+    return out;
+  }
+
+  /// The loop over `iname` inside `path`, to which it is added.
+  std::unique_ptr<LoopStep> make_loop(const std::string& iname, std::vector<std::string>& path,
+                                      const Set& known, Set& points) {
+    path.push_back(iname);
+    points = fixed(domain_of(k_, path));
+    auto loop = std::make_unique<LoopStep>();
+    loop->slot = memory_.iname(iname);
+    for (const std::string& p : param_names(points)) {
+      const Temporary* t = k_.find_temporary(p);
+      if (!t) continue;
+      std::int64_t* at = memory_.iname(data_slot(p));
+      if (const auto c = copies_.find(p); c != copies_.end())
+        for (const std::string& i : c->second)
+          if (std::find(path.begin(), path.end(), i) == path.end())
+            fail("unsupported", k_.at,
+                 "the interpreter cannot run the loop `{}`, whose bounds differ between work-items",
+                 iname);
+      loop->data.emplace_back(convert(compiler_.value(var(p)), Scalar::I64).i, at);
+    }
+    loop->range = make_range(points, known, [&](const std::string& n) -> const std::int64_t* {
+      const auto it = memory_.inames.find(k_.find_temporary(n) ? data_slot(n) : n);
+      return it == memory_.inames.end() ? nullptr : it->second.get();
+    });
+    return loop;
+  }
+  static std::string data_slot(const std::string& temporary) { return "bound of " + temporary; }
+
+  std::unique_ptr<Step> leaf(int index, std::vector<std::string> path, Set known) {
+    const Instruction& insn = *k_.instructions[static_cast<std::size_t>(index)];
+    if (insn.kind == InsnKind::Barrier || insn.kind == InsnKind::Nop) return nullptr;
+    std::vector<std::unique_ptr<LoopStep>> loops;
+    for (const std::string& i : insn.inames) {
+      if (std::find(path.begin(), path.end(), i) != path.end()) continue;
+      Set points;
+      loops.push_back(make_loop(i, path, known, points));
+      known = points;
+    }
+    auto s = std::make_unique<LeafStep>();
+    s->insn = &insn;
+    s->loops = path;
+    s->current = &current_;
+    for (const Expr& p : insn.predicates) s->predicates.push_back(compiler_.condition(p));
+    s->stores = compiler_.statement(insn);
+    std::unique_ptr<Step> out = std::move(s);
+    for (auto l = loops.rbegin(); l != loops.rend(); ++l) {
+      (*l)->body.push_back(std::move(out));
+      out = std::move(*l);
+    }
+    return out;
+  }
+
+  const Kernel& k_;
+  const LoopTree& tree_;
+  Bindings& data_;
+  Memory memory_;
+  Compiler compiler_;
+  Current current_;
+  std::set<std::string> team_;                          // work-item inames that are no loops of the tree
+  std::map<std::string, std::set<std::string>> copies_; // by temporary
+};
+
+}  // namespace
+}  // namespace interp
+
+void interpret(const Kernel& k, Bindings& data) {
+  const Nested nested = interp::nest_for_one(complete(k));
+  interp::Run(nested.kernel, nested.tree, data).run();
+}
+
+}  // namespace moonloop

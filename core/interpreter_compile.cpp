@@ -1,0 +1,376 @@
+#include "core/interpreter_compile.h"
+
+#include <limits>
+
+#include "core/infer.h"
+#include "core/interpreter_scalars.h"
+
+namespace moonloop::interp {
+
+std::int64_t* Memory::iname(const std::string& name) {
+  auto& p = inames[name];
+  if (!p) p = std::make_unique<std::int64_t>(0);
+  return p.get();
+}
+
+Type Compiler::type(const Expr& e, std::optional<Type> wanted) const {
+  const auto t = typer_.type(e, wanted);
+  if (!t) throw InternalError("interpreter: no type for " + to_string(e));
+  return t->type;
+}
+
+// ---- Elements.
+
+bool Compiler::linear(const Expr& e, std::int64_t factor, Subscript& out) const {
+  const auto add = [&](std::int64_t v) {
+    std::int64_t product;
+    return !__builtin_mul_overflow(v, factor, &product) &&
+           !__builtin_add_overflow(out.constant, product, &out.constant);
+  };
+  if (const auto n = as_int(e)) return add(*n);
+  if (const auto* v = e.as<Var>()) {
+    if (const auto s = memory_.scalars.find(v->name); s != memory_.scalars.end())
+      return holds_int(memory_.scalar_types.at(v->name)) && add(s->second.i);
+    const auto it = memory_.inames.find(v->name);
+    if (it == memory_.inames.end()) return false;
+    for (Subscript::Term& t : out.terms)
+      if (t.slot == it->second.get()) {
+        t.factor += factor;
+        return true;
+      }
+    out.terms.push_back({it->second.get(), factor});
+    return true;
+  }
+  if (const auto* u = e.as<Unary>(); u && u->op == UnaryOp::Neg) return linear(u->arg, -factor, out);
+  const auto* n = e.as<Nary>();
+  if (!n) return false;
+  if (n->op == NaryOp::Add) {
+    for (const Expr& t : n->terms)
+      if (!linear(t, factor, out)) return false;
+    return true;
+  }
+  if (n->op != NaryOp::Mul) return false;
+  const Expr* base = nullptr;
+  for (const Expr& t : n->terms) {
+    Subscript constant;
+    if (linear(t, 1, constant) && constant.terms.empty()) {
+      if (__builtin_mul_overflow(factor, constant.constant, &factor)) return false;
+    } else if (base) {
+      return false;
+    } else {
+      base = &t;
+    }
+  }
+  return base ? linear(*base, factor, out) : add(1);
+}
+
+Subscript Compiler::subscript(const Expr& e) {
+  Subscript s;
+  if (linear(e, 1, s)) return s;
+  Subscript general;
+  general.general = index(e);
+  return general;
+}
+
+IntPtr Compiler::index(const Expr& e) {
+  const bool before = std::exchange(wide_, true);
+  Value v = value(e);
+  wide_ = before;
+  if (!v.i) throw InternalError("interpreter: `" + to_string(e) + "` is no integer");
+  return std::move(v.i);
+}
+
+Access Compiler::element(const Expr& shown, const std::string& name, const Exprs& index,
+                         bool linear) {
+  const auto it = memory_.arrays.find(name);
+  if (it == memory_.arrays.end()) throw InternalError("interpreter: no storage for `" + name + "`");
+  const Storage& s = it->second;
+  const std::int64_t size = s.type.size();
+  Access a;
+  a.data = s.data;
+  a.shown = shown;
+  if (linear) {
+    std::int64_t extent = 1;  // elements of storage
+    for (std::size_t d = 0; d < s.shape.size(); ++d) extent += (s.shape[d] - 1) * s.strides[d];
+    for (const std::int64_t n : s.shape) extent = n <= 0 ? 0 : extent;
+    a.axes.push_back({subscript(index[0]), extent, size});
+  } else {
+    for (std::size_t d = 0; d < index.size(); ++d)
+      a.axes.push_back({subscript(index[d]), s.shape.at(d), s.strides[d] * size});
+  }
+  for (const Storage::Copies& c : s.copies) {
+    Subscript sub;
+    sub.terms.push_back({memory_.iname(c.iname), 1});
+    a.axes.push_back({std::move(sub), c.extent, c.stride * size, c.first});
+  }
+  return a;
+}
+
+namespace {
+
+std::int64_t alignment_of(const Type& t) {
+  if (!t.is_record()) return is_complex(t.scalar) ? size_of(t.scalar) / 2 : size_of(t.scalar);
+  std::int64_t a = 1;
+  for (const auto& f : t.record->fields) a = std::max(a, alignment_of(f.type));
+  return a;
+}
+
+std::int64_t field_offset(const Record& r, const std::string& name) {
+  std::int64_t at = 0;
+  for (const auto& f : r.fields) {
+    const std::int64_t a = alignment_of(f.type);
+    at = (at + a - 1) / a * a;
+    if (f.name == name) return at;
+    at += f.type.size();
+  }
+  throw InternalError("interpreter: no field `" + name + "`");
+}
+
+}  // namespace
+
+Access Compiler::access(const Expr& e) {
+  if (const auto* v = e.as<Var>()) return element(e, v->name, {}, false);
+  if (const auto* l = e.as<Load>()) return element(e, l->array, l->index, l->linear);
+  if (const auto* f = e.as<Field>()) {
+    Access a = access(f->base);
+    a.offset += field_offset(*type(f->base).record, f->name);
+    return a;
+  }
+  throw InternalError("interpreter: `" + to_string(e) + "` stands nowhere");
+}
+
+// ---- Values.
+
+Value Compiler::variable(const Var& x, const Expr& e) {
+  if (const auto s = memory_.scalars.find(x.name); s != memory_.scalars.end()) {
+    const Type& t = memory_.scalar_types.at(x.name);
+    if (holds_int(t)) return constant(t, s->second.i);
+    return constant(t, Complex(s->second.re, s->second.im));
+  }
+  if (memory_.arrays.count(x.name)) return load(type(e), access(e));
+  const auto i = memory_.inames.find(x.name);
+  if (i == memory_.inames.end()) throw InternalError("interpreter: no value for `" + x.name + "`");
+  return slot(k_.index_type, i->second.get());
+}
+
+Value Compiler::value(const Expr& e, std::optional<Type> wanted) {
+  return std::visit(
+      overload{
+          [&](const IntLit& x) { return constant(type(e, wanted), x.value); },
+          [&](const FloatLit& x) { return constant(type(e, wanted), Complex(x.value, 0)); },
+          [&](const ComplexLit& x) { return constant(type(e, wanted), Complex(x.re, x.im)); },
+          [&](const BoolLit& x) { return constant(Scalar::Bool, std::int64_t{x.value}); },
+          [&](const Var& x) { return variable(x, e); },
+          [&](const Load&) { return load(type(e), access(e)); },
+          [&](const Field& x) {
+            if (x.base.as<Select>()) {  // (a if c else b).f
+              const auto& s = *x.base.as<Select>();
+              return select(condition(s.cond), value(Expr(Field{s.yes, x.name}, e.at())),
+                            value(Expr(Field{s.no, x.name}, e.at())));
+            }
+            return load(type(e), access(e));
+          },
+          [&](const Unary& x) {
+            if (x.op == UnaryOp::Not) {
+              return int_value(Scalar::Bool, [c = condition(x.arg)] { return std::int64_t{!c->get()}; });
+            }
+            const Type t = type(e, wanted);
+            Value v = value_as(x.arg, t);
+            return x.op == UnaryOp::Neg ? negate(t, std::move(v), wide_)
+                                        : bit_not(t, std::move(v), wide_);
+          },
+          [&](const Binary& x) {
+            const Type t = type(e, wanted);
+            Value l = value_as(x.left, t);
+            const bool shift = x.op == BinaryOp::Shl || x.op == BinaryOp::Shr;
+            Value r = shift ? value(x.right) : value_as(x.right, t);
+            return binary(x.op, t, std::move(l), std::move(r), wide_);
+          },
+          [&](const Nary& x) {
+            std::vector<Value> terms;
+            if (x.op == NaryOp::And || x.op == NaryOp::Or) {
+              for (const Expr& term : x.terms) {
+                Value v;
+                v.type = Scalar::Bool;
+                v.i = condition(term);
+                terms.push_back(std::move(v));
+              }
+              return nary(x.op, Scalar::Bool, std::move(terms), false);
+            }
+            const Type t = type(e, wanted);
+            for (const Expr& term : x.terms) terms.push_back(value_as(term, t));
+            return nary(x.op, t, std::move(terms), wide_);
+          },
+          [&](const Compare& x) {
+            const Type t = *typer_.operand_type(e);
+            return compare(x.op, value_as(x.left, t), value_as(x.right, t));
+          },
+          [&](const Select& x) {
+            const Type t = type(e, wanted);
+            return select(condition(x.cond), value_as(x.yes, t), value_as(x.no, t));
+          },
+          [&](const Call& x) { return call(e, x, wanted); },
+          [&](const Reduce&) -> Value { throw InternalError("interpreter: a reduction is left"); },
+          [&](const Cast& x) {
+            return x.type.is_record() ? value(x.arg) : value_as(x.arg, x.type);
+          },
+          [&](const Slice&) -> Value { throw InternalError("interpreter: a slice is left"); },
+          [&](const SubArray&) -> Value { throw InternalError("interpreter: a sub-array is left"); }},
+      e.op());
+}
+
+Value Compiler::call(const Expr& e, const Call& x, std::optional<Type> wanted) {
+  if (x.name == "if") return value(Expr(Select{x.args[0], x.args[1], x.args[2]}, e.at()), wanted);
+  if (x.name == "indexof") {
+    const auto* l = x.args[0].as<Load>();
+    const Storage& s = memory_.arrays.at(l->array);
+    if (l->linear) return value(l->index[0]);
+    std::vector<std::pair<IntPtr, std::int64_t>> terms;
+    for (std::size_t d = 0; d < l->index.size(); ++d)
+      terms.emplace_back(index(l->index[d]), s.strides[d]);
+    return int_value(k_.index_type, [terms = std::move(terms)] {
+      std::int64_t v = 0;
+      for (const auto& [i, stride] : terms) v += i->get() * stride;
+      return v;
+    });
+  }
+  const FnInfo* f = find_function(x.name);
+  if (!f) throw InternalError("interpreter: no function `" + x.name + "`");
+  const Type result = type(e, wanted);
+  std::vector<Value> args;
+  if (f->cls == FnClass::Bessel) {
+    for (const Expr& a : x.args) args.push_back(value(a, wanted));
+  } else {
+    const Type t = *typer_.operand_type(e, wanted);
+    for (const Expr& a : x.args) args.push_back(value_as(a, t));
+  }
+  return convert(function(x.name, type(e, wanted), std::move(args)), result);
+}
+
+// ---- Reductions.
+
+Value neutral(ReduceOp op, std::size_t i, const Type& t) {
+  const bool min = op == ReduceOp::Min || op == ReduceOp::ArgMin;
+  const bool max = op == ReduceOp::Max || op == ReduceOp::ArgMax;
+  if (i == 1) return constant(t, std::int64_t{min || max ? -1 : 0});
+  if (min || max) {
+    if (!holds_int(t)) {
+      const double inf = std::numeric_limits<double>::infinity();
+      return constant(t, Complex(min ? inf : -inf, 0));
+    }
+    return with_int(t.scalar, [&](auto zero) {
+      using L = std::numeric_limits<decltype(zero)>;
+      return constant(t, static_cast<std::int64_t>(min ? L::max() : L::min()));
+    });
+  }
+  const bool one = op == ReduceOp::Product || op == ReduceOp::SegmentedProduct || op == ReduceOp::All;
+  return constant(t, std::int64_t{one});
+}
+
+/// What the accumulator becomes.
+Value Compiler::reduced(ReduceOp op, const Expr& acc, const Expr& arg) {
+  const Type t = type(acc);
+  const auto both = [&] {
+    std::vector<Value> v;
+    v.push_back(value(acc));
+    v.push_back(value_as(arg, t));
+    return v;
+  };
+  const auto truths = [&] {
+    std::vector<Value> v(2);
+    for (std::size_t i = 0; i < 2; ++i) {
+      v[i].type = Scalar::Bool;
+      v[i].i = condition(i == 0 ? acc : arg);
+    }
+    return v;
+  };
+  switch (op) {
+    case ReduceOp::Sum: return nary(NaryOp::Add, t, both(), false);
+    case ReduceOp::Product: return nary(NaryOp::Mul, t, both(), false);
+    case ReduceOp::Min: return function("min", t, both());
+    case ReduceOp::Max: return function("max", t, both());
+    case ReduceOp::Any: return convert(nary(NaryOp::Or, Scalar::Bool, truths(), false), t);
+    case ReduceOp::All: return convert(nary(NaryOp::And, Scalar::Bool, truths(), false), t);
+    case ReduceOp::ArgMin:
+    case ReduceOp::ArgMax:
+    case ReduceOp::SegmentedSum:
+    case ReduceOp::SegmentedProduct: break;
+  }
+  throw InternalError("interpreter: not a reduction of one value");
+}
+
+void Compiler::arg_update(const Instruction& insn, std::vector<std::unique_ptr<Store>>& out) {
+  const Expr &best = insn.lhs[0], &at = insn.lhs[1];
+  const Exprs& args = insn.rhs.as<Call>()->args;
+  const Type t = type(best), index_type = type(at);
+  const auto is = [&](CompareOp op, const Expr& x, const Expr& y, const Type& as) {
+    Value v;
+    v = compare(op, value_as(x, as), value_as(y, as));
+    return v;
+  };
+  // Of equal values the smallest index wins, so that the order of the loops does not matter.
+  const auto better = [&] {
+    const bool min = insn.reduce_op == ReduceOp::ArgMin;
+    std::vector<Value> unset_or_smaller;
+    unset_or_smaller.push_back(is(CompareOp::Lt, args[1], at, index_type));
+    unset_or_smaller.push_back(
+        compare(CompareOp::Eq, value(at), neutral(insn.reduce_op, 1, index_type)));
+    std::vector<Value> tie;
+    tie.push_back(is(CompareOp::Eq, args[0], best, t));
+    tie.push_back(nary(NaryOp::Or, Scalar::Bool, std::move(unset_or_smaller), false));
+    std::vector<Value> any;
+    any.push_back(is(min ? CompareOp::Lt : CompareOp::Gt, args[0], best, t));
+    any.push_back(nary(NaryOp::And, Scalar::Bool, std::move(tie), false));
+    return std::move(nary(NaryOp::Or, Scalar::Bool, std::move(any), false).i);
+  };
+  out.push_back(store(access(best), t, select(better(), value_as(args[0], t), value(best))));
+  out.push_back(store(access(at), index_type,
+                      select(better(), value_as(args[1], index_type), value(at))));
+}
+
+// ---- Statements.
+
+std::vector<std::unique_ptr<Store>> Compiler::statement(const Instruction& insn) {
+  std::vector<std::unique_ptr<Store>> out;
+  if (insn.role == ReductionRole::Init) {
+    for (std::size_t i = 0; i < insn.lhs.size(); ++i) {
+      const Type t = type(insn.lhs[i]);
+      out.push_back(store(access(insn.lhs[i]), t, neutral(insn.reduce_op, i, t)));
+    }
+    return out;
+  }
+  if (insn.role == ReductionRole::Update && insn.lhs.size() == 1) {
+    const Type t = type(insn.lhs[0]);
+    out.push_back(store(access(insn.lhs[0]), t, reduced(insn.reduce_op, insn.lhs[0], insn.rhs)));
+    return out;
+  }
+  if (insn.role == ReductionRole::Update) {
+    if (insn.reduce_op == ReduceOp::ArgMin || insn.reduce_op == ReduceOp::ArgMax) {
+      arg_update(insn, out);
+      return out;
+    }
+    // Segmented: a flag that is set starts a new segment with the value.
+    const Exprs& args = insn.rhs.as<Call>()->args;
+    const Type t = type(insn.lhs[0]), flag = type(insn.lhs[1]);
+    const bool sum = insn.reduce_op == ReduceOp::SegmentedSum;
+    Value joined = reduced(sum ? ReduceOp::Sum : ReduceOp::Product, insn.lhs[0], args[0]);
+    out.push_back(store(access(insn.lhs[0]), t,
+                        select(condition(args[1]), value_as(args[0], t), std::move(joined))));
+    std::vector<Value> flags(2);
+    for (std::size_t i = 0; i < 2; ++i) {
+      flags[i].type = Scalar::Bool;
+      flags[i].i = condition(i == 0 ? insn.lhs[1] : args[1]);
+    }
+    Value either = nary(NaryOp::Or, Scalar::Bool, std::move(flags), false);
+    out.push_back(store(access(insn.lhs[1]), flag, convert(std::move(either), flag)));
+    return out;
+  }
+  for (std::size_t i = 0; i < insn.lhs.size(); ++i) {
+    const Type t = type(insn.lhs[i]);
+    const Expr& e = insn.lhs.size() == 1 ? insn.rhs : insn.rhs.as<Call>()->args[i];
+    out.push_back(store(access(insn.lhs[i]), t, t.is_record() ? value(e) : value_as(e, t)));
+  }
+  return out;
+}
+
+}  // namespace moonloop::interp

@@ -1,0 +1,72 @@
+#pragma once
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/interpreter.h"
+#include "core/interpreter_nodes.h"
+#include "core/typing.h"
+
+namespace moonloop::interp {
+
+/// Memory of an array, or of a scalar temporary.
+struct Storage {
+  Type type;
+  std::vector<std::int64_t> shape, strides;  // elements
+  char* data = nullptr;
+  std::vector<char> own;                     // of temporaries
+  /// Work-item inames that each have a copy of their own: further axes behind the others, counted
+  /// from `first`.
+  struct Copies {
+    std::string iname;
+    std::int64_t first, extent, stride;
+  };
+  std::vector<Copies> copies;
+};
+
+/// Where all values of a run are.
+struct Memory {
+  std::unordered_map<std::string, Storage> arrays;      // arguments and temporaries
+  std::unordered_map<std::string, ScalarValue> scalars; // arguments and parameters; constant
+  std::unordered_map<std::string, Type> scalar_types;
+  std::unordered_map<std::string, std::unique_ptr<std::int64_t>> inames;
+
+  std::int64_t* iname(const std::string& name);         // its place, made on the first call
+};
+
+/// Compiles the expressions of a realized kernel.
+class Compiler {
+ public:
+  Compiler(const Kernel& k, Memory& memory) : k_(k), memory_(memory), typer_(k) {}
+
+  Value value(const Expr& e, std::optional<Type> wanted = {});
+  Value value_as(const Expr& e, const Type& t) { return convert(value(e, t), t); }
+  /// An integer that counts elements or iterations; no intermediate result is cut to its type.
+  IntPtr index(const Expr& e);
+  IntPtr condition(const Expr& e) { return truth(value(e)); }
+  Access access(const Expr& e);     // of a Var, Load or Field that is an assignee
+  Type type(const Expr& e, std::optional<Type> wanted = {}) const;
+
+  /// What the statement stores; several stores are prepared before any is committed.
+  std::vector<std::unique_ptr<Store>> statement(const Instruction& insn);
+
+ private:
+  Access element(const Expr& shown, const std::string& name, const Exprs& index, bool linear);
+  Subscript subscript(const Expr& e);
+  bool linear(const Expr& e, std::int64_t factor, Subscript& out) const;
+  Value variable(const Var& x, const Expr& e);
+  Value call(const Expr& e, const Call& x, std::optional<Type> wanted);
+  Value reduced(ReduceOp op, const Expr& acc, const Expr& arg);
+  void arg_update(const Instruction& insn, std::vector<std::unique_ptr<Store>>& out);
+
+  const Kernel& k_;
+  Memory& memory_;
+  Typer typer_;
+  bool wide_ = false;
+};
+
+/// The neutral element of a reduction's `i`-th value.
+Value neutral(ReduceOp op, std::size_t i, const Type& t);
+
+}  // namespace moonloop::interp

@@ -1,0 +1,269 @@
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "core/interpreter_scalars.h"
+#include "core/typing.h"
+
+namespace moonloop::interp {
+
+void Access::leave(const Axis& axis, std::int64_t index) const {
+  throw OutOfBounds{&shown, static_cast<std::size_t>(&axis - axes.data()), index, axis.extent};
+}
+
+Value constant(const Type& t, std::int64_t i) {
+  if (holds_int(t))
+    return with_int(t.scalar, [&](auto zero) {
+      const std::int64_t v = wrapped<decltype(zero)>(static_cast<std::uint64_t>(i));
+      return int_value(t, [v] { return v; });
+    });
+  if (holds_real(t))
+    return with_real(t.scalar, [&](auto zero) {
+      const double v = static_cast<double>(static_cast<decltype(zero)>(i));
+      return real_value(t, [v] { return v; });
+    });
+  return constant(t, Complex(static_cast<double>(i), 0));
+}
+
+Value constant(const Type& t, Complex c) {
+  if (holds_complex(t))
+    return with_real(t.scalar, [&](auto zero) {
+      const Complex v = widen(narrow<decltype(zero)>(c));
+      return complex_value(t, [v] { return v; });
+    });
+  if (holds_real(t))
+    return with_real(t.scalar, [&](auto zero) {
+      const double v = static_cast<double>(static_cast<decltype(zero)>(c.real()));
+      return real_value(t, [v] { return v; });
+    });
+  throw InternalError("interpreter: a real constant of type " + t.str());
+}
+
+Value slot(const Type& t, const std::int64_t* at) {
+  return int_value(t, [at] { return *at; });
+}
+
+namespace {
+
+struct AddressOf final : AddressNode {
+  Access access;
+  explicit AddressOf(Access a) : access(std::move(a)) {}
+  char* get() const override { return access.at(); }
+};
+
+template <class T>
+T read(const char* p) {
+  T v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+
+/// `at` gives the address of an element of type `t`.
+template <class At>
+Value load_at(const Type& t, At at) {
+  if (holds_int(t))
+    return with_int(t.scalar, [&](auto zero) {
+      using T = decltype(zero);
+      return int_value(t, [at = std::move(at)] {
+        if constexpr (std::is_same_v<T, bool>) {
+          return std::int64_t{read<std::uint8_t>(at()) != 0};
+        } else {
+          return static_cast<std::int64_t>(read<T>(at()));
+        }
+      });
+    });
+  return with_real(t.scalar, [&](auto zero) {
+    using R = decltype(zero);
+    if (holds_real(t))
+      return real_value(t, [at = std::move(at)] { return static_cast<double>(read<R>(at())); });
+    return complex_value(t, [at = std::move(at)] {
+      const char* p = at();
+      return Complex(static_cast<double>(read<R>(p)), static_cast<double>(read<R>(p + sizeof(R))));
+    });
+  });
+}
+
+/// Shares an Access between a lambda's copies; nodes are never copied after they are built.
+struct Shared {
+  std::shared_ptr<const Access> access;
+  char* operator()() const { return access->at(); }
+};
+struct Fixed {
+  char* p;
+  char* operator()() const { return p; }
+};
+
+}  // namespace
+
+Value load(const Type& t, Access a) {
+  if (t.is_record()) {
+    Value v;
+    v.type = t;
+    v.a = std::make_unique<AddressOf>(std::move(a));
+    return v;
+  }
+  if (a.axes.empty()) return load_at(t, Fixed{a.data + a.offset});
+  return load_at(t, Shared{std::make_shared<const Access>(std::move(a))});
+}
+
+// ---- Conversions.
+
+namespace {
+
+template <class T>
+std::int64_t truncated(double v) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return v != 0;
+  } else {
+    if (std::isnan(v)) return 0;
+    const double t = std::trunc(v);  // beyond the range is undefined; the nearest value is as good
+    if (t <= static_cast<double>(std::numeric_limits<T>::min()))
+      return static_cast<std::int64_t>(std::numeric_limits<T>::min());
+    if (t >= static_cast<double>(std::numeric_limits<T>::max()))
+      return static_cast<std::int64_t>(std::numeric_limits<T>::max());
+    return static_cast<std::int64_t>(static_cast<T>(t));
+  }
+}
+
+/// Every value of `from` is one of `to`, in the same representation.
+bool contains(Scalar to, Scalar from) {
+  if (to == from || from == Scalar::Bool) return true;
+  if (to == Scalar::Bool) return false;
+  if (size_of(to) == 8) return true;  // the bits are the same
+  if (is_unsigned(to)) return is_unsigned(from) && size_of(to) >= size_of(from);
+  return is_unsigned(from) ? size_of(to) > size_of(from) : size_of(to) >= size_of(from);
+}
+
+Value to_int(Value v, const Type& to) {
+  if (v.i) {
+    if (contains(to.scalar, v.type.scalar)) {
+      v.type = to;
+      return v;
+    }
+    return with_int(to.scalar, [&](auto zero) {
+      using T = decltype(zero);
+      return int_value(to, [x = std::move(v.i)] {
+        return wrapped<T>(static_cast<std::uint64_t>(x->get()));
+      });
+    });
+  }
+  if (v.c && to.scalar == Scalar::Bool)
+    return int_value(to, [x = std::move(v.c)] { return std::int64_t{x->get() != Complex()}; });
+  if (v.c) v = convert(std::move(v), real_part(v.type.scalar));
+  return with_int(to.scalar, [&](auto zero) {
+    using T = decltype(zero);
+    return int_value(to, [x = std::move(v.r)] { return truncated<T>(x->get()); });
+  });
+}
+
+Value to_real(Value v, const Type& to) {
+  if (v.r && (v.type == to || to == Type(Scalar::F64))) {
+    v.type = to;
+    return v;
+  }
+  return with_real(to.scalar, [&](auto zero) {
+    using R = decltype(zero);
+    if (v.r)
+      return real_value(to, [x = std::move(v.r)] { return static_cast<double>(static_cast<R>(x->get())); });
+    if (v.c)
+      return real_value(to, [x = std::move(v.c)] {
+        return static_cast<double>(static_cast<R>(x->get().real()));
+      });
+    if (v.type == Type(Scalar::U64))
+      return real_value(to, [x = std::move(v.i)] {
+        return static_cast<double>(static_cast<R>(static_cast<std::uint64_t>(x->get())));
+      });
+    return real_value(to, [x = std::move(v.i)] { return static_cast<double>(static_cast<R>(x->get())); });
+  });
+}
+
+Value to_complex(Value v, const Type& to) {
+  return with_real(to.scalar, [&](auto zero) {
+    using R = decltype(zero);
+    if (v.c)
+      return complex_value(to, [x = std::move(v.c)] { return widen(narrow<R>(x->get())); });
+    Value re = to_real(std::move(v), Type(real_part(to.scalar)));
+    return complex_value(to, [x = std::move(re.r)] { return Complex(x->get(), 0); });
+  });
+}
+
+}  // namespace
+
+Value convert(Value v, const Type& to) {
+  if (v.type == to) return v;
+  if (to.is_record() || v.type.is_record())
+    throw InternalError("interpreter: a conversion from " + v.type.str() + " to " + to.str());
+  if (holds_int(to)) return to_int(std::move(v), to);
+  if (holds_real(to)) return to_real(std::move(v), to);
+  return to_complex(std::move(v), to);
+}
+
+IntPtr truth(Value v) {
+  if (v.type == Type(Scalar::Bool)) return std::move(v.i);
+  return std::move(convert(std::move(v), Scalar::Bool).i);
+}
+
+// ---- Stores.
+
+namespace {
+
+template <class Get, class Put>
+struct StoreAs final : Store {
+  Access to;
+  Get value;
+  Put put;
+  decltype(std::declval<Get>()()) held{};
+  char* where = nullptr;
+  StoreAs(Access a, Get g, Put p) : to(std::move(a)), value(std::move(g)), put(std::move(p)) {}
+  void prepare() override {
+    held = value();
+    where = to.at();
+  }
+  void commit() override { put(where, held); }
+};
+
+template <class Get, class Put>
+std::unique_ptr<Store> make_store(Access to, Get get, Put put) {
+  return std::make_unique<StoreAs<Get, Put>>(std::move(to), std::move(get), std::move(put));
+}
+
+template <class T, class V>
+void write(char* p, V v) {
+  const T t = static_cast<T>(v);
+  std::memcpy(p, &t, sizeof t);
+}
+
+}  // namespace
+
+std::unique_ptr<Store> store(Access to, const Type& t, Value value) {
+  if (t.is_record()) {
+    const auto size = static_cast<std::size_t>(t.size());
+    // Through a copy: with several assignees one may be the source of another.
+    return make_store(
+        std::move(to),
+        [v = std::move(value.a), size] {
+          const char* p = v->get();
+          return std::vector<char>(p, p + size);
+        },
+        [](char* p, const std::vector<char>& bytes) { std::memcpy(p, bytes.data(), bytes.size()); });
+  }
+  if (holds_int(t))
+    return with_int(t.scalar, [&](auto zero) {
+      using T = std::conditional_t<std::is_same_v<decltype(zero), bool>, std::uint8_t, decltype(zero)>;
+      return make_store(std::move(to), [v = std::move(value.i)] { return v->get(); },
+                        [](char* p, std::int64_t v) { write<T>(p, v); });
+    });
+  return with_real(t.scalar, [&](auto zero) {
+    using R = decltype(zero);
+    if (holds_real(t))
+      return make_store(std::move(to), [v = std::move(value.r)] { return v->get(); },
+                        [](char* p, double v) { write<R>(p, v); });
+    return make_store(std::move(to), [v = std::move(value.c)] { return v->get(); },
+                      [](char* p, Complex v) {
+                        write<R>(p, v.real());
+                        write<R>(p + sizeof(R), v.imag());
+                      });
+  });
+}
+
+}  // namespace moonloop::interp
