@@ -35,7 +35,7 @@ const Kernel* made_by_script(const std::vector<std::pair<Kernel, Step>>& first_s
   return found;
 }
 
-Loaded load(const Common& common) {
+Loaded load(const Common& common, bool verify) {
   std::vector<Kernel> before;
   std::vector<std::pair<Kernel, Step>> first_seen;
   const std::vector<Kernel> all = load_kernels(
@@ -53,7 +53,7 @@ Loaded load(const Common& common) {
   } else if (!kernel.trace.empty()) {
     if (const Kernel* made = made_by_script(first_seen, kernel))
       original = *made;
-    else
+    else if (verify)
       fail("cannot-verify", kernel.at, "what kernel `{}` was before its transforms is not known",
            kernel.name);
   }
@@ -73,7 +73,7 @@ int run(const Common& common, const RunOptions& o) {
   if (!common.quiet)
     request.note = [](const std::string& text) { fmt::print(stderr, "note: {}\n", text); };
 
-  const Loaded loaded = load(common);
+  const Loaded loaded = load(common, o.verify);
   for (const auto& [name, path] : o.out) {
     const Argument* a = loaded.kernel.find_arg(name);
     if (a && a->is_array) continue;
