@@ -1,0 +1,56 @@
+#include "loop_kit.h"
+#include "transforms/assume_injective.h"
+#include "transforms/tag_inames.h"
+
+using namespace moonloop;
+
+namespace {
+Kernel scatter() {
+  return parsed("kernel scatter(n: int32, map: int32[n], a: float64[n], b: float64[n], x: float64)\n"
+                "domain {[i]: 0 <= i < n}\na[map[i]] = b[i] {id=w}\n");
+}
+}  // namespace
+
+TEST_CASE("assume_injective: unlocks a loop over a map's subscripts") {
+  const Kernel k = scatter();
+  CHECK(message([&] { tag_inames(k, {{"i", "par"}}); }) ==
+        "tagging `i` as `par` would run w[i=0] and w[i=1] at the same time, but w[i=0] may write a[map[i]] "
+        "and w[i=1] may write it too (n=2)");
+  const Kernel sure = assume_injective(k, {"map"});
+  CHECK(message([&] { tag_inames(sure, {{"i", "par"}}); }) == "legal");
+  REQUIRE(sure.claims.size() == 1);
+  CHECK(sure.claims[0].step == "assume_injective(\"map\")");
+  CHECK(assume_injective(sure, {"map"}).claims.size() == 1);
+}
+
+TEST_CASE("assume_injective: a claim of one map says nothing about another") {
+  const Kernel k = parsed("kernel f(n: int32, p: int32[n], q: int32[n])\ndomain {[i]: 0 <= i < n}\n"
+                          "a[p[i]] = a[q[i]] {id=w}\n");
+  CHECK(code_of([&] { tag_inames(assume_injective(k, {"p", "q"}), {{"i", "par"}}); }) == "not-proved");
+  CHECK(code_of([&] { tag_inames(assume_disjoint(k, {"a"}), {{"i", "par"}}); }) == "legal");
+}
+
+TEST_CASE("assume_disjoint: unlocks subscripts that are not affine") {
+  const Kernel k = parsed("kernel f\ndomain {[i]: 0 <= i < n}\na[i*i] = b[i] {id=w}\n");
+  CHECK(code_of([&] { tag_inames(k, {{"i", "par"}}); }) == "not-proved");
+  const Kernel sure = assume_disjoint(k, {"a"});
+  CHECK(code_of([&] { tag_inames(sure, {{"i", "par"}}); }) == "legal");
+  CHECK(sure.claims[0].step == "assume_disjoint(\"a\")");
+}
+
+TEST_CASE("assume_injective, assume_disjoint: what they refuse") {
+  const Kernel k = scatter();
+  CHECK(message([&] { assume_injective(k, {"mpa"}); }) ==
+        "no array `mpa` in kernel `scatter`; it has `map`, `a`, `b`");
+  CHECK(message([&] { assume_disjoint(k, {"x"}); }) ==
+        "no array `x` in kernel `scatter`; it has `map`, `a`, `b`");
+  CHECK(message([&] { assume_disjoint(k, {}); }) == "no array is given to assume anything of");
+  CHECK(message([&] { assume_injective(k, {"b"}); }) ==
+        "`b` holds float64, not integers, and is no map of subscripts");
+  const Kernel changing = parsed("kernel f(n: int32, m: int32[n], t: int32[n, n])\ndomain {[i]: 0 <= i < n}\n"
+                                 "m[i] = i {id=w}\na[m[i]] = t[i, 0] {id=u, dep=w}\n");
+  CHECK(message([&] { assume_injective(changing, {"m"}); }) ==
+        "instruction `w` writes `m`, so what it holds changes while the kernel runs");
+  CHECK(message([&] { assume_injective(changing, {"t"}); }) ==
+        "`t` has 2 axes; only a map with one axis can be assumed injective");
+}
