@@ -1,0 +1,131 @@
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+/// Runs the examples of the documentation. A page is played from top to bottom in a folder of its own:
+///
+///     ```loop fill.loop      a block with a file name is written to that file
+///     ```console             lines that begin with `$ ` are run by sh with `moonloop` on the path;
+///                            the lines below, up to the next `$ `, are all that it prints
+///     ```lua fragment        is a part of something, and not run
+///
+/// Other languages than loop, lua, c and console are not looked at.
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Fence {
+  std::string language, file, text;
+  int line = 0;
+};
+
+std::vector<Fence> blocks_of(const fs::path& page) {
+  std::ifstream in(page);
+  std::vector<Fence> out;
+  std::string line;
+  bool inside = false;
+  for (int number = 1; std::getline(in, line); ++number) {
+    if (line.rfind("```", 0) == 0) {
+      if (inside) {
+        inside = false;
+        continue;
+      }
+      std::istringstream info(line.substr(3));
+      Fence b;
+      info >> b.language >> b.file;
+      b.line = number;
+      out.push_back(b);
+      inside = true;
+    } else if (inside) {
+      out.back().text += line + "\n";
+    }
+  }
+  return out;
+}
+
+class Folder {
+ public:
+  Folder() {
+    std::string pattern = (fs::temp_directory_path() / "moonloop-docs-XXXXXX").string();
+    path_ = mkdtemp(pattern.data());
+    fs::create_directory_symlink(fs::path(MOONLOOP_SOURCE_DIR) / "examples", path_ / "examples");
+    fs::create_symlink(fs::canonical(MOONLOOP_BINARY), path_ / "moonloop");
+  }
+  ~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  const fs::path& path() const { return path_; }
+
+  std::string run(const std::string& command) const {
+    std::ofstream(path_ / ".command.sh") << "cd '" << path_.string() << "'\nPATH=\"$PWD:$PATH\"\n"
+                                         << command << "\n";
+    FILE* p = popen(("sh '" + (path_ / ".command.sh").string() + "' 2>&1").c_str(), "r");
+    REQUIRE(p);
+    std::string out;
+    std::array<char, 4096> chunk;
+    while (const std::size_t n = fread(chunk.data(), 1, chunk.size(), p)) out.append(chunk.data(), n);
+    pclose(p);
+    return out;
+  }
+
+ private:
+  fs::path path_;
+};
+
+void play_console(const Folder& folder, const Fence& block) {
+  std::istringstream in(block.text);
+  std::string line, command, expected;
+  int ran = 0;
+  const auto finish = [&] {
+    if (command.empty()) return;
+    CAPTURE(command);
+    CHECK(folder.run(command) == expected);
+    ++ran;
+  };
+  while (std::getline(in, line)) {
+    if (line.rfind("$ ", 0) == 0) {
+      finish();
+      command = line.substr(2);
+      expected.clear();
+    } else {
+      expected += line + "\n";
+    }
+  }
+  finish();
+  CHECK(ran > 0);
+}
+
+void play(const fs::path& page) {
+  const Folder folder;
+  for (const Fence& b : blocks_of(page)) {
+    CAPTURE(page.filename().string());
+    CAPTURE(b.line);
+    if (b.language == "console") {
+      play_console(folder, b);
+    } else if (b.language == "loop" || b.language == "lua" || b.language == "c") {
+      REQUIRE_MESSAGE(!b.file.empty(), "the block has neither a file name nor the word `fragment`");
+      if (b.file != "fragment") std::ofstream(folder.path() / b.file) << b.text;
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("docs: the examples of each page do what the page says") {
+  const fs::path source = MOONLOOP_SOURCE_DIR;
+  std::vector<fs::path> pages{source / "README.md"};
+  for (const auto& entry : fs::directory_iterator(source / "docs"))
+    if (entry.path().extension() == ".md") pages.push_back(entry.path());
+  CHECK(pages.size() > 1);
+  for (const fs::path& page : pages) play(page);
+}
