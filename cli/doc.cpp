@@ -138,21 +138,27 @@ std::string topic_name(const std::string& name) {
   return axis ? name.substr(0, 2) + "N" : name;
 }
 
+/// All that goes by the name: `assume` is a transform and a line of kernel text.
 std::string help_on(const CLI::App& app, const std::string& name) {
   const std::string bare = name.starts_with("lp.") ? name.substr(3) : name;
-  if (const Op* op = find_op(bare)) return op_help(*op);
-  std::vector<std::string> known;
+  std::vector<std::string> known, found;
+  for (const Op* op : all_ops()) {
+    known.push_back(op->name);
+    if (op->name == bare) found.push_back(op_help(*op));
+  }
   for (const CLI::App* command : app.get_subcommands({})) {
-    if (command->get_name() == name) return command->help("moonloop");
     known.push_back(command->get_name());
+    if (command->get_name() == name) found.push_back(command->help("moonloop"));
   }
   for (const Topic& t : topics()) {
-    if (t.name == topic_name(name) || t.name == "lp." + bare) return t.name + "\n\n" + t.text + "\n";
     known.push_back(t.name);
+    if (t.name == topic_name(name) || t.name == "lp." + bare)
+      found.push_back(t.name + "\n\n" + t.text + "\n");
   }
-  for (const Op* op : all_ops()) known.push_back(op->name);
-  fail("unknown-topic", {}, "no help on `{}`{}; `moonloop doc` lists all topics", name,
-       did_you_mean(name, known));
+  if (found.empty())
+    fail("unknown-topic", {}, "no help on `{}`{}; `moonloop doc` lists all topics", name,
+         did_you_mean(name, known));
+  return fmt::format("{}", fmt::join(found, "\n"));
 }
 
 struct DocOptions {

@@ -68,9 +68,17 @@ bool called_as_method(lua_State* L) {
          std::string_view(ar.namewhat) == "method";
 }
 
+/// What a transform counts as, in instructions of the virtual machine: a loop over transforms ends at
+/// the limit as well.
+std::int64_t price(const Kernel& k) {
+  constexpr std::int64_t kCall = 20'000, kInstruction = 100;
+  return kCall + kInstruction * static_cast<std::int64_t>(k.instructions.size());
+}
+
 int call_op(lua_State* L, State& s) {
   const Op& op = *static_cast<const Op*>(lua_touserdata(L, lua_upvalueindex(1)));
   const Kernel& k = check_kernel(L, 1);
+  s.spend(L, price(k));
   const Span at = where(L, 0, op.name);
   Step step{op.name, {}, {}, at};
   const auto& on_step = s.options().on_step;

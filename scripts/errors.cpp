@@ -7,6 +7,7 @@ namespace {
 
 constexpr const char* kType = "moonloop.error";
 constexpr int kMostCallers = 5;
+constexpr int kDeepestLevel = 200;  // reaching a level costs as many steps as it is deep
 
 /// The text of a diagnostic as one line.
 std::string message(const ErrorBox& box) {
@@ -28,7 +29,8 @@ void add_callers(lua_State* L, const Span& from, Diagnostic& d) {
   bool seen = false;
   int added = 0;
   Span last = from;
-  for (int level = 0; added < kMostCallers && lua_getstack(L, level, &ar); ++level) {
+  for (int level = 0; added < kMostCallers && level < kDeepestLevel && lua_getstack(L, level, &ar);
+       ++level) {
     lua_getinfo(L, "Sl", &ar);
     const Source* source = ar.currentline > 0 ? state.find_chunk(ar.source) : nullptr;
     if (!source) continue;

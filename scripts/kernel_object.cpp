@@ -309,7 +309,7 @@ void push_kernel(lua_State* L, Kernel k) {
   if (s.wants_collection(bytes)) lua_gc(L, LUA_GCCOLLECT);
   // Uncharged until the box stands: its memory may be refused as well.
   void* memory = lua_newuserdatauv(L, sizeof(KernelBox), 0);
-  if (!s.charge(bytes)) luaL_error(L, "not enough memory");
+  if (!s.charge(bytes)) raise(L, "script-memory", "not enough memory");
   new (memory) KernelBox{std::move(k), bytes};
   luaL_setmetatable(L, kType);
 }

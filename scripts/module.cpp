@@ -21,7 +21,7 @@ std::string check_text(lua_State* L, int index) {
 template <class Split>
 std::vector<std::string> strings_at(lua_State* L, int index, Split split) {
   if (lua_type(L, index) == LUA_TSTRING) return split(check_text(L, index));
-  luaL_checktype(L, index, LUA_TTABLE);
+  if (!lua_istable(L, index)) luaL_typeerror(L, index, "string or array of strings");
   std::vector<std::string> out;
   const auto n = static_cast<lua_Integer>(lua_rawlen(L, index));
   for (lua_Integer i = 1; i <= n; ++i) {

@@ -65,7 +65,7 @@ int search_module(lua_State* L, State& s) {
       push_string(L, path);
       return 2;
     }
-    tried += "\n\tno file '" + path + "'";
+    tried += (tried.empty() ? "no file '" : "\n\tno file '") + path + "'";
   }
   push_string(L, tried);
   return 1;
