@@ -148,11 +148,12 @@ void add_access(std::vector<Access>& all, Access a) {
   all.push_back(std::move(a));
 }
 
-void add_reads(const Expr& e, const Variables& variables, std::vector<Access>& all) {
+template <class IsVariable>
+void add_reads(const Expr& e, const IsVariable& is_variable, std::vector<Access>& all) {
   if (!e) return;
   walk(e, [&](const Expr& x) {
     if (const Var* v = x.as<Var>()) {
-      if (variables.has(v->name)) add_access(all, {v->name, false, {}, x.at()});
+      if (is_variable(v->name)) add_access(all, {v->name, false, {}, x.at()});
     } else if (const Load* l = x.as<Load>()) {
       // A flat index says nothing about the axes.
       add_access(all, {l->array, false, l->linear ? Exprs{} : l->index, x.at()});
@@ -161,9 +162,8 @@ void add_reads(const Expr& e, const Variables& variables, std::vector<Access>& a
   });
 }
 
-}  // namespace
-
-std::vector<Access> statement_accesses(const Instruction& insn, const Variables& variables) {
+template <class IsVariable>
+std::vector<Access> collect_accesses(const Instruction& insn, const IsVariable& variables) {
   std::vector<Access> all;
   add_reads(insn.rhs, variables, all);
   for (const Expr& p : insn.predicates) add_reads(p, variables, all);
@@ -187,8 +187,18 @@ std::vector<Access> statement_accesses(const Instruction& insn, const Variables&
   return all;
 }
 
+}  // namespace
+
+std::vector<Access> statement_accesses(const Instruction& insn, const Variables& variables) {
+  return collect_accesses(insn, [&](const std::string& name) { return variables.has(name); });
+}
+
 std::vector<Access> accesses_of(const Instruction& insn, const Kernel& k) {
-  return statement_accesses(insn, Variables(k));
+  return collect_accesses(insn, [&](const std::string& name) {
+    if (k.find_temporary(name)) return true;
+    const Argument* a = k.find_arg(name);
+    return a && a->is_array;
+  });
 }
 
 namespace {
