@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -114,6 +115,9 @@ ScriptOptions script_options(const Common& c) {
 std::vector<Kernel> load_kernels(const Common& c,
                                  const std::function<void(const StepReport&)>& on_step,
                                  std::vector<Kernel>* before) {
+  const auto from_stdin = std::count(c.transforms.begin(), c.transforms.end(), "-");
+  if (from_stdin + (c.input == "-" ? 1 : 0) > 1)
+    throw CLI::ValidationError("INPUT", "standard input is read once; only one of INPUT and -t is -");
   ScriptOptions options = script_options(c);
   options.on_step = on_step;
   if (is_fortran(c.input))

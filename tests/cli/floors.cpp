@@ -1,0 +1,112 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+/// The rules that the sources keep: which floor may include which, how long files get, and that no
+/// message's code goes untested.
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kRoot = MOONLOOP_SOURCE_DIR;
+
+const std::map<std::string, std::set<std::string>> kMayInclude{
+    {"core", {"core"}},
+    {"frontends", {"core", "frontends"}},
+    {"transforms", {"core", "transforms"}},
+    {"codegen", {"core", "codegen"}},
+    {"runtime", {"core", "codegen", "runtime"}},
+    {"scripts", {"core", "frontends", "transforms", "codegen", "runtime", "scripts"}},
+    {"cli", {"core", "frontends", "transforms", "codegen", "runtime", "scripts", "cli"}},
+};
+
+std::vector<std::string> lines_of(const fs::path& path) {
+  std::ifstream in(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+std::vector<fs::path> sources_in(const std::string& folder) {
+  std::vector<fs::path> out;
+  for (const auto& file : fs::recursive_directory_iterator(kRoot / folder))
+    if (file.path().extension() == ".cpp" || file.path().extension() == ".h")
+      out.push_back(file.path());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::string shown(const fs::path& path) { return fs::relative(path, kRoot).string(); }
+
+}  // namespace
+
+TEST_CASE("floors: each includes only what stands below it") {
+  const std::regex include("^#include \"([a-z_]+)/.*\"");
+  for (const auto& [floor, allowed] : kMayInclude)
+    for (const fs::path& path : sources_in(floor))
+      for (const std::string& line : lines_of(path)) {
+        std::smatch m;
+        if (!std::regex_search(line, m, include)) continue;
+        CAPTURE(shown(path));
+        CAPTURE(line);
+        CHECK(allowed.count(m[1]) == 1);
+      }
+}
+
+TEST_CASE("floors: files stay short and narrow") {
+  constexpr std::size_t kSourceLines = 800, kHeaderLines = 250, kColumns = 110;
+  for (const auto& [floor, allowed] : kMayInclude)
+    for (const fs::path& path : sources_in(floor)) {
+      CAPTURE(shown(path));
+      const auto lines = lines_of(path);
+      CHECK(lines.size() <= (path.extension() == ".h" ? kHeaderLines : kSourceLines));
+      for (const std::string& line : lines) {
+        CAPTURE(line);
+        CHECK(line.size() <= kColumns);
+      }
+    }
+}
+
+TEST_CASE("floors: every header opens with pragma once") {
+  for (const auto& [floor, allowed] : kMayInclude)
+    for (const fs::path& path : sources_in(floor)) {
+      if (path.extension() != ".h") continue;
+      CAPTURE(shown(path));
+      const auto lines = lines_of(path);
+      CHECK((!lines.empty() && lines.front() == "#pragma once"));
+    }
+}
+
+TEST_CASE("floors: every diagnostic's code stands in some test") {
+  const std::regex raised(
+      "(?:fail|refuse|raise|error|Diagnostic)\\s*[({](?:L, )?\\s*\"([a-z]+(?:-[a-z]+)+)\"");
+  std::map<std::string, std::string> codes;  // code -> a file that raises it
+  for (const auto& [floor, allowed] : kMayInclude)
+    for (const fs::path& path : sources_in(floor)) {
+      std::string text;
+      for (const std::string& line : lines_of(path)) text += line + "\n";
+      for (std::sregex_iterator it(text.begin(), text.end(), raised), end; it != end; ++it)
+        codes.emplace((*it)[1], shown(path));
+    }
+  REQUIRE(codes.size() > 50);
+  std::string tests;
+  for (const auto& file : fs::recursive_directory_iterator(kRoot / "tests")) {
+    if (!file.is_regular_file() || file.path().filename() == "floors.cpp") continue;
+    std::ifstream in(file.path());
+    std::stringstream text;
+    text << in.rdbuf();
+    tests += text.str();
+  }
+  std::string untested;
+  for (const auto& [code, path] : codes)
+    if (tests.find(code) == std::string::npos) untested += "\n  " + code + " (" + path + ")";
+  MESSAGE("codes that no test asserts:" << untested);
+}
