@@ -50,6 +50,8 @@ void Legality::check() {
   for (const auto& [name, all] : ref_->by_variable) check_variable(name, all);
   for (int s = 0; s < ref_->order.size(); ++s)
     for (const int d : ref_->depends_on[std::size_t(s)]) {
+      // It is one between the iterations of the loops that the two share, which may be more by now.
+      if (present_->first(now(d), now(s))) continue;
       const std::size_t shared = ref_->order.common_loops(d, s);
       Pair p{d, s, nullptr, nullptr, {}, false};
       p.equal.assign(ref_->order.loops(s).begin(), ref_->order.loops(s).begin() + long(shared));

@@ -139,6 +139,7 @@ class StandInCheck {
   /// What `p` writes into a temporary that the served statement now reads: it runs first, and no
   /// other instance of it that writes the same element comes between.
   void check_use(const Placed& p) {
+    if (is_.order.find(p.s->served) < 0) return;  // it is gone: what it did is done elsewhere
     const int use = statement_for(is_.order, p.s->served, map_names(p.s->relation, isl_dim_out));
     if (use == p.now) return;
     const auto& made = is_.accesses[std::size_t(p.now)];
