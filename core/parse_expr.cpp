@@ -112,6 +112,10 @@ std::optional<Operator> operator_at(const Token& t) {
       {">", {K::Compare, kCompare, {}, {}, CompareOp::Gt}},
       {">=", {K::Compare, kCompare, {}, {}, CompareOp::Ge}}};
   if (t.kind != Tok::Punct && t.kind != Tok::Name) return std::nullopt;
+  if (t.kind == Tok::Name && t.text != "or" && t.text != "and") return std::nullopt;
+  if (t.kind == Tok::Punct && std::string_view(")],:{}=(").find(t.text[0]) != std::string_view::npos &&
+      t.text.size() == 1)
+    return std::nullopt;
   for (const Row& r : kRows)
     if (t.text == r.text) return r.op;
   if (t.kind == Tok::Punct && t.text == "&&") fail("syntax", t.at, "`&&` is written `and` here");
