@@ -101,5 +101,6 @@ Kernel reordered(const Kernel& before, Kernel after) {
 
 WithoutProof::WithoutProof() : before_(proofs_left_out) { proofs_left_out = true; }
 WithoutProof::~WithoutProof() { proofs_left_out = before_; }
+bool WithoutProof::active() { return proofs_left_out; }
 
 }  // namespace moonloop

@@ -41,6 +41,7 @@ class WithoutProof {
   ~WithoutProof();
   WithoutProof(const WithoutProof&) = delete;
   WithoutProof& operator=(const WithoutProof&) = delete;
+  static bool active();
 
  private:
   bool before_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/domain.h"
+#include "core/lookup.h"
 #include "core/order.h"
 
 namespace moonloop {
@@ -235,6 +236,11 @@ std::vector<Access> accesses_to(const Kernel& k, const Instruction& insn, bool w
 }
 
 Kernel staged(const Kernel& before, Kernel after, const std::vector<StandIn>& all) {
+  if (WithoutProof::active()) {
+    after = rebase(std::move(after));
+    nest(after);  // it must be possible at least
+    return after;
+  }
   check_stand_ins(before, after, all);
   after = rebase(std::move(after));
   check_legal(after);

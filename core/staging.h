@@ -72,7 +72,8 @@ Map stage_relation(const Kernel& k, const std::set<std::string>& stage,
 std::vector<Access> accesses_to(const Kernel& k, const Instruction& insn, bool write,
                                 const std::set<std::string>& skip);
 
-/// Proves `after` by its stand-ins, makes it its own reference and checks it.
+/// Proves `after` by its stand-ins, makes it its own reference and checks it; while a `WithoutProof`
+/// lives, only that it can be nested.
 Kernel staged(const Kernel& before, Kernel after, const std::vector<StandIn>& all);
 
 /// Where staging instructions may stand in a kernel.
