@@ -6,6 +6,20 @@ namespace moonloop {
 
 void check_legal(const Kernel& k) { Legality(k).check(); }
 
+Kernel proved(Kernel k) {
+  Legality legality(k);
+  legality.check();
+  const RunOrder& order = legality.present();
+  const auto position = [&](const InsnPtr& insn) { return order.position(order.find(insn->id)); };
+  const auto earlier = [&](const InsnPtr& a, const InsnPtr& b) { return position(a) < position(b); };
+  std::vector<InsnPtr> listed = k.instructions;
+  if (!std::is_sorted(listed.begin(), listed.end(), earlier)) {
+    std::sort(listed.begin(), listed.end(), earlier);
+    k.instructions = std::move(listed);
+  }
+  return k;
+}
+
 Legality::Legality(const Kernel& k) : k_(k) {
   Nested nested = nest(k);
   if (k.reference) {

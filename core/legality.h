@@ -16,6 +16,7 @@ class Legality {
  public:
   explicit Legality(const Kernel& k);
   void check();
+  const RunOrder& present() const { return *present_; }
 
  private:
   /// Two accesses that must keep their order, by reference statement. `commutes`: in either order,

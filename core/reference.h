@@ -28,6 +28,9 @@ Kernel rebase(Kernel k);
 /// (`breaks-order`, `races`, `not-proved`, `cannot-nest`, …) with two concrete instances. Linear
 /// where subscripts are equal and loops keep their order; isl where not.
 void check_legal(const Kernel& k);
+/// `k`, checked, with its instructions listed in the order in which the tree runs them, so that the
+/// list alone says the order when the reference is forgotten.
+Kernel proved(Kernel k);
 
 /// Replaces `iname` in the origins by an expression of new inames: what split_iname, join_inames,
 /// rename_iname and map_domain do to them. Applies to the instructions that `applies` selects.

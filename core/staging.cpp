@@ -241,10 +241,9 @@ Kernel staged(const Kernel& before, Kernel after, const std::vector<StandIn>& al
     nest(after);  // it must be possible at least
     return after;
   }
-  check_stand_ins(before, after, all);
   after = rebase(std::move(after));
-  check_legal(after);
-  return after;
+  check_stand_ins(before, after, all);
+  return proved(std::move(after));
 }
 
 // ---- Sites ------------------------------------------------------------------------------------
