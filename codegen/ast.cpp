@@ -91,8 +91,11 @@ void join_guards(Block& block, const std::function<std::set<std::string>(int)>& 
     checked = 0;
   }
   block = std::move(out);
-  for (Stmt& s : block)
+  for (Stmt& s : block) {
     if (If* x = std::get_if<If>(&s.op)) join_guards(x->body, writes);
+    if (Loop* x = std::get_if<Loop>(&s.op)) join_guards(x->body, writes);
+    if (Scope* x = std::get_if<Scope>(&s.op)) join_guards(x->body, writes);
+  }
 }
 
 }  // namespace moonloop

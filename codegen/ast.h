@@ -47,7 +47,7 @@ struct Scope {
 struct Run {
   int insn = -1;
   std::map<std::string, Expr> values;
-  enum class Declares { No, Yes, Const } declares = Declares::No;  // of the scalar that it writes
+  std::map<std::string, bool> declares;  // scalars that it writes and declares; true: for good
 };
 
 /// Storage for a temporary, until the end of the enclosing block.

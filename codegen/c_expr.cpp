@@ -10,7 +10,6 @@
 namespace moonloop {
 namespace {
 
-bool is_bool(const Type& t) { return !t.is_record() && t.scalar == Scalar::Bool; }
 bool real(const Type& t) { return !t.is_record() && is_real(t.scalar); }
 bool complex(const Type& t) { return !t.is_record() && is_complex(t.scalar); }
 bool integral(const Type& t) {
@@ -83,9 +82,6 @@ std::string CExpr::wrap(const Piece& p, Prec min) {
 }
 
 std::string CExpr::value(const Expr& e, const Type& to) {
-  const auto n = as_int(e);
-  if (n && real(to) && !(e.as<IntLit>() && e.as<IntLit>()->type))
-    return real_literal(static_cast<double>(*n), to).text;
   return converted(e, to, false).text;
 }
 std::string CExpr::operand(const Expr& e, const Type& to, Prec min) {
@@ -106,6 +102,9 @@ std::string CExpr::condition(const Expr& e) {
 
 /// `e` as `to`. Without `explicitly`, C converts it anyway: an assignment or an argument.
 CExpr::Piece CExpr::converted(const Expr& e, const Type& to, bool explicitly) {
+  const auto n = as_int(e);
+  if (n && real(to) && !(e.as<IntLit>() && e.as<IntLit>()->type))
+    return real_literal(static_cast<double>(*n), to);
   Piece p = print(e, to);
   if (p.type == to || to.is_record()) return p;
   const Type from = type(e, to);
@@ -250,7 +249,8 @@ CExpr::Piece CExpr::print_binary(const Expr& e, const Binary& x, std::optional<T
       Piece l = print(x.left, t), r = print(x.right, t);
       if (!(combined(l.type, r.type) == t)) {
         const auto* number = x.left.as<IntLit>();
-        l = number ? real_literal(static_cast<double>(number->value), t) : converted(x.left, t, true);
+        l = number ? real_literal(static_cast<double>(number->value), t)
+                   : converted(x.left, t, true);
         if (!(l.type == t)) l = converted(x.left, t, true);
       }
       return {wrap(l, Prec::Product) + " / " + wrap(r, Prec::Unary), Prec::Product, t};

@@ -6,6 +6,9 @@
 #include "core/infer.h"
 
 namespace moonloop {
+namespace {
+constexpr std::size_t kColumns = 100;
+}
 
 CPrinter::CPrinter(const Plan& plan, const Dialect& dialect)
     : plan_(plan), k_(plan.kernel), dialect_(dialect), names_(k_), expr_(plan, names_, helpers_) {}
@@ -23,14 +26,24 @@ std::string CPrinter::prototype() {
   std::set<std::string> written;
   for (const InsnPtr& i : k_.instructions)
     for (const std::string& w : writes(*i)) written.insert(w);
-  std::string params;
-  for (const Argument& a : k_.args) {
-    if (!params.empty()) params += ", ";
-    params += type_name(a.type.value_or(Type(k_.index_type)));
-    if (a.is_array) params += written.count(a.name) ? " *restrict" : " const *restrict";
-    params += " " + names_.of(a.name);
+  std::string out = "void " + name() + "(";
+  const std::size_t indent = out.size();
+  std::size_t column = indent;
+  for (std::size_t i = 0; i < k_.args.size(); ++i) {
+    const Argument& a = k_.args[i];
+    std::string param = type_name(a.type.value_or(Type(k_.index_type)));
+    if (a.is_array) param += written.count(a.name) ? " *restrict" : " const *restrict";
+    param += " " + names_.of(a.name) + (i + 1 < k_.args.size() ? "," : "");
+    if (i > 0 && column + param.size() + 4 > kColumns) {
+      out += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (i > 0) {
+      out += " ";
+    }
+    out += param;
+    column += param.size() + 1;
   }
-  return "void " + name() + "(" + (params.empty() ? "void" : params) + ")";
+  return out + (k_.args.empty() ? "void)" : ")");
 }
 
 std::string CPrinter::source(Block program) {
@@ -114,6 +127,7 @@ void CPrinter::body(const Block& b, std::string head) {
   const std::size_t inner = out_.size();
   block(b);
   --depth_;
+  if (one) unwrap(inner);
   const std::string_view printed = std::string_view(out_).substr(inner);
   const bool single = one && (std::count(printed.begin(), printed.end(), '\n') == 1 ||
                               std::holds_alternative<Loop>(b[0].op) ||
@@ -122,6 +136,20 @@ void CPrinter::body(const Block& b, std::string head) {
   const std::size_t end_of_head = out_.find('\n', from);
   out_.insert(end_of_head, " {");
   line("}");
+}
+
+/// A block in braces that ends the text from `at` on, without its braces.
+void CPrinter::unwrap(std::size_t at) {
+  const std::string indent(static_cast<std::size_t>(2 * (depth_ + 1)), ' ');
+  const std::string open = indent + "{\n", close = indent + "}\n";
+  if (out_.compare(at, open.size(), open) != 0) return;
+  const std::string inside = out_.substr(at + open.size(), out_.size() - at - open.size() - close.size());
+  out_.resize(at);
+  for (std::size_t from = 0; from < inside.size();) {
+    const std::size_t end = inside.find('\n', from) + 1;
+    out_ += inside.substr(from + 2, end - from - 2);
+    from = end;
+  }
 }
 
 void CPrinter::statement(const Stmt& s) {

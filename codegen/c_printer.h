@@ -23,13 +23,15 @@ class CPrinter {
   void line(const std::string& text);
   void block(const Block& b);
   void body(const Block& b, std::string head);
+  void unwrap(std::size_t at);
   void statement(const Stmt& s);
   void run(const Run& r);
-  void assign(const Instruction& insn, const std::string& declare, const Exprs& lhs, const Expr& rhs);
+  void assign(const Instruction& insn, const Exprs& lhs, const Expr& rhs);
+  std::string target(const Expr& lhs);
   bool compound(const Instruction& insn, const Expr& lhs, const Expr& rhs);
   void atomic(const Instruction& insn, bool simple);
-  void tuple(const Exprs& lhs, const Exprs& values);
-  void reduction_init(const Instruction& insn, const std::string& declare, const Exprs& lhs);
+  void tuple(const Exprs& lhs, const Expr& rhs);
+  void reduction_init(const Instruction& insn, const Exprs& lhs);
   void reduction_update(const Instruction& insn, const Exprs& lhs, const Expr& rhs);
   void extremum_update(const Instruction& insn, const Expr& acc, const Expr& value);
   void indexed_extremum(const Instruction& insn, const Exprs& acc, const Exprs& values);
@@ -50,6 +52,7 @@ class CPrinter {
   CExpr expr_;
   std::string out_;
   int depth_ = 0;
+  const std::map<std::string, bool>* declares_ = nullptr;  // of the statement being printed
 };
 
 }  // namespace moonloop

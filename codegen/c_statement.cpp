@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "codegen/c_printer.h"
+#include "codegen/declare.h"
 #include "core/typing.h"
 
 // Instructions as C statements.
@@ -30,22 +31,26 @@ void CPrinter::run(const Run& r) {
   Exprs lhs;
   for (const Expr& e : insn.lhs) lhs.push_back(put(e));
   const Expr rhs = put(insn.rhs);
-  std::string declare;
-  if (r.declares != Run::Declares::No)
-    declare = type_name(expr_.type_of_name(written_name(lhs[0]))) +
-              (r.declares == Run::Declares::Const ? " const " : " ");
-  if (insn.role == ReductionRole::Init) return reduction_init(insn, declare, lhs);
+  declares_ = &r.declares;
+  if (insn.role == ReductionRole::Init) return reduction_init(insn, lhs);
   if (insn.role == ReductionRole::Update) return reduction_update(insn, lhs, rhs);
-  assign(insn, declare, lhs, rhs);
+  assign(insn, lhs, rhs);
 }
 
-void CPrinter::assign(const Instruction& insn, const std::string& declare, const Exprs& lhs,
-                      const Expr& rhs) {
+/// The place, as a declaration where this statement declares it.
+std::string CPrinter::target(const Expr& lhs) {
+  const auto it = declares_->find(written_name(lhs));
+  if (it == declares_->end()) return expr_.place(lhs);
+  return type_name(expr_.type_of_name(it->first)) + (it->second ? " const " : " ") +
+         expr_.place(lhs);
+}
+
+void CPrinter::assign(const Instruction& insn, const Exprs& lhs, const Expr& rhs) {
   if (const auto* c = rhs.as<Call>(); c && c->name == "make_tuple") {
     if (c->args.size() != lhs.size())
       fail("wrong-value-count", insn.at, "instruction `{}` assigns {} values of {}", insn.id,
            lhs.size(), c->args.size());
-    return tuple(lhs, c->args);
+    return tuple(lhs, rhs);
   }
   if (lhs.size() != 1)
     fail("unsupported", insn.at,
@@ -54,9 +59,9 @@ void CPrinter::assign(const Instruction& insn, const std::string& declare, const
   const Type to = expr_.type(lhs[0]);
   if (insn.atomic == Atomicity::Init && !dialect_.atomic_write().empty())
     line("#pragma " + dialect_.atomic_write());
-  if (declare.empty() && compound(insn, lhs[0], rhs)) return;
+  if (declares_->empty() && compound(insn, lhs[0], rhs)) return;
   if (insn.atomic == Atomicity::Update) atomic(insn, false);
-  line(declare + expr_.place(lhs[0]) + " = " + expr_.value(rhs, to) + ";");
+  line(target(lhs[0]) + " = " + expr_.value(rhs, to) + ";");
 }
 
 void CPrinter::atomic(const Instruction& insn, bool simple) {
@@ -83,20 +88,11 @@ bool CPrinter::compound(const Instruction& insn, const Expr& lhs, const Expr& rh
 }
 
 /// All values are computed before the first is assigned.
-void CPrinter::tuple(const Exprs& lhs, const Exprs& values) {
-  bool apart = true;  // no value needs what an earlier assignment wrote
-  std::set<std::string> written;
-  for (std::size_t i = 0; i < lhs.size(); ++i) {
-    std::set<std::string> names;
-    collect_reads(values[i], names);
-    if (const auto* l = lhs[i].as<Load>())
-      for (const Expr& e : l->index) collect_reads(e, names);
-    for (const std::string& n : names) apart &= written.count(n) == 0;
-    written.insert(written_name(lhs[i]));
-  }
-  if (apart) {
+void CPrinter::tuple(const Exprs& lhs, const Expr& rhs) {
+  const Exprs& values = rhs.as<Call>()->args;
+  if (assigns_in_turn(lhs, rhs)) {
     for (std::size_t i = 0; i < lhs.size(); ++i)
-      line(expr_.place(lhs[i]) + " = " + expr_.value(values[i], expr_.type(lhs[i])) + ";");
+      line(target(lhs[i]) + " = " + expr_.value(values[i], expr_.type(lhs[i])) + ";");
     return;
   }
   line("{");
@@ -141,10 +137,9 @@ std::string CPrinter::neutral(const Instruction& insn, std::size_t i, const Type
   throw InternalError("no such reduction");
 }
 
-void CPrinter::reduction_init(const Instruction& insn, const std::string& declare,
-                              const Exprs& lhs) {
+void CPrinter::reduction_init(const Instruction& insn, const Exprs& lhs) {
   for (std::size_t i = 0; i < lhs.size(); ++i)
-    line(declare + expr_.place(lhs[i]) + " = " + neutral(insn, i, expr_.type(lhs[i])) + ";");
+    line(target(lhs[i]) + " = " + neutral(insn, i, expr_.type(lhs[i])) + ";");
 }
 
 void CPrinter::reduction_update(const Instruction& insn, const Exprs& lhs, const Expr& rhs) {

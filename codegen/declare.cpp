@@ -54,7 +54,7 @@ class Settler {
       if (on_heap(expr_, t)) release.push_back(t.name);
       Run* first = std::get_if<Run>(&block[at[0]].op);
       if (first && declares(*first, t)) {
-        first->declares = wanted[t.name].writes == 1 ? Run::Declares::Const : Run::Declares::Yes;
+        first->declares[t.name] = wanted[t.name].writes == 1;
       } else {
         before[at[0]].push_back(s);
       }
@@ -71,11 +71,13 @@ class Settler {
   /// The statement can declare the scalar that it writes.
   bool declares(const Run& run, const Temporary& t) const {
     const Instruction& insn = *k_.instructions[static_cast<std::size_t>(run.insn)];
-    const bool plain = insn.role != ReductionRole::Update && insn.lhs.size() == 1 &&
-                       insn.atomic == Atomicity::None;
-    if (!plain || !expr_.extents(t).empty()) return false;
-    const auto* v = insn.lhs[0].as<Var>();
-    return v && v->name == t.name && !reads(k_, insn).count(t.name);
+    const bool plain = insn.role != ReductionRole::Update && insn.atomic == Atomicity::None &&
+                       (insn.lhs.size() == 1 || !insn.rhs || assigns_in_turn(insn.lhs, insn.rhs));
+    if (!plain || !expr_.extents(t).empty() || reads(k_, insn).count(t.name)) return false;
+    return std::any_of(insn.lhs.begin(), insn.lhs.end(), [&](const Expr& e) {
+      const auto* v = e.as<Var>();
+      return v && v->name == t.name;
+    });
   }
 
   void mention(const Stmt& s, std::size_t at, Wanted& wanted) const {
@@ -114,6 +116,22 @@ class Settler {
 };
 
 }  // namespace
+
+bool assigns_in_turn(const Exprs& lhs, const Expr& rhs) {
+  const auto* c = rhs.as<Call>();
+  if (!c || c->name != "make_tuple" || c->args.size() != lhs.size()) return false;
+  std::set<std::string> written;
+  for (std::size_t i = 0; i < lhs.size(); ++i) {
+    std::set<std::string> names;
+    collect_reads(c->args[i], names);
+    if (const auto* l = lhs[i].as<Load>())
+      for (const Expr& e : l->index) collect_reads(e, names);
+    for (const std::string& n : names)
+      if (written.count(n)) return false;
+    written.insert(written_name(lhs[i]));
+  }
+  return true;
+}
 
 bool on_heap(const CExpr& expr, const Temporary& t) {
   if (expr.extents(t).empty() || t.initializer) return false;

@@ -9,7 +9,33 @@ namespace {
 
 AstExpr argument(const AstExpr& e, int i) { return isl_ast_expr_get_op_arg(e.get(), i); }
 
-Expr compare(CompareOp op, const Exprs& a) { return Expr(Compare{op, a[0], a[1]}); }
+bool is_sum(const Expr& e) {
+  const auto* n = e.as<Nary>();
+  return n && n->op == NaryOp::Add;
+}
+
+/// isl's comparisons as a person writes them: `i < 10` for `i <= 9`, `4*i + 1 < n` for
+/// `n >= 4*i + 2`.
+Expr compare(CompareOp op, const Exprs& a) {
+  Expr left = a[0], right = a[1];
+  if ((op == CompareOp::Ge || op == CompareOp::Gt) && is_sum(right) && !is_sum(left)) {
+    std::swap(left, right);
+    op = op == CompareOp::Ge ? CompareOp::Le : CompareOp::Lt;
+  }
+  const auto constant = [](const Expr& e) -> std::int64_t {
+    if (const auto n = as_int(e)) return *n;
+    return is_sum(e) ? as_int(e.as<Nary>()->terms.back()).value_or(0) : 0;
+  };
+  if (op == CompareOp::Le && (constant(left) > 0 || constant(right) == -1 || as_int(right))) {
+    op = CompareOp::Lt;
+    if (constant(left) > 0) {
+      left = index_sub(left, lit(1));
+    } else {
+      right = index_add({right, lit(1)});
+    }
+  }
+  return Expr(Compare{op, left, right});
+}
 
 /// min(min(a, b), c) as min(a, b, c).
 Expr extremum(const char* name, const Exprs& args) {
@@ -103,19 +129,23 @@ Expr truncate(const Expr& e) {
   return e;
 }
 
+Block with_value(const std::string& iname, const Expr& value, Block body) {
+  if (body.empty()) return {};
+  if (!as_int(value) && !value.as<Var>())
+    return {Stmt{Scope{iname, value, std::move(body)}}};
+  substitute(body, iname, value);
+  return body;
+}
+
 Block loop(const AstNode& node, const std::function<Block()>& body) {
   AstExpr iterator = isl_ast_node_for_get_iterator(node.get());
   Loop out;
   out.iname = from_isl(iterator).as<Var>()->name;
   out.lower = from_isl(AstExpr(isl_ast_node_for_get_init(node.get())));
-  out.body = from_isl(AstNode(isl_ast_node_for_get_body(node.get())), body);
-  if (yes(isl_ast_node_for_is_degenerate(node.get()))) {
-    if (as_int(out.lower) || out.lower.as<Var>()) {
-      substitute(out.body, out.iname, out.lower);
-      return std::move(out.body);
-    }
-    return {Stmt{Scope{out.iname, out.lower, std::move(out.body)}}};
-  }
+  out.body = from_isl(AstNode(isl_ast_node_for_get_body(node.get())), out.iname, body);
+  if (out.body.empty()) return {};
+  if (yes(isl_ast_node_for_is_degenerate(node.get())))
+    return with_value(out.iname, out.lower, std::move(out.body));
   AstExpr cond = isl_ast_node_for_get_cond(node.get());
   const isl_ast_expr_op_type op = isl_ast_expr_get_op_type(cond.get());
   ensure(op == isl_ast_expr_op_le || op == isl_ast_expr_op_lt, "a loop that ends at no upper bound");
@@ -146,13 +176,13 @@ Expr from_isl(const AstExpr& e) {
   throw_isl();
 }
 
-Block from_isl(const AstNode& node, const std::function<Block()>& body) {
+Block from_isl(const AstNode& node, const std::string& iname, const std::function<Block()>& body) {
   switch (isl_ast_node_get_type(node.get())) {
     case isl_ast_node_for: return loop(node, body);
     case isl_ast_node_if: {
       ensure(!yes(isl_ast_node_if_has_else_node(node.get())), "an else branch from isl");
       Expr cond = from_isl(AstExpr(isl_ast_node_if_get_cond(node.get())));
-      Block then = from_isl(AstNode(isl_ast_node_if_get_then_node(node.get())), body);
+      Block then = from_isl(AstNode(isl_ast_node_if_get_then_node(node.get())), iname, body);
       if (then.empty()) return {};
       return {Stmt{If{std::move(cond), std::move(then)}}};
     }
@@ -161,15 +191,20 @@ Block from_isl(const AstNode& node, const std::function<Block()>& body) {
       const int n = count(isl_ast_node_list_n_ast_node(list));
       Block out;
       for (int i = 0; i < n; ++i) {
-        Block part = from_isl(AstNode(isl_ast_node_list_get_ast_node(list, i)), body);
+        Block part = from_isl(AstNode(isl_ast_node_list_get_ast_node(list, i)), iname, body);
         std::move(part.begin(), part.end(), std::back_inserter(out));
       }
       isl_ast_node_list_free(list);
       return out;
     }
     case isl_ast_node_mark:
-      return from_isl(AstNode(isl_ast_node_mark_get_node(node.get())), body);
-    case isl_ast_node_user: return body();
+      return from_isl(AstNode(isl_ast_node_mark_get_node(node.get())), iname, body);
+    case isl_ast_node_user: {  // a call with the value of the iname
+      AstExpr call = isl_ast_node_user_get_expr(node.get());
+      const Expr value = from_isl(argument(call, 1));
+      const auto* v = value.as<Var>();
+      return v && v->name == iname ? body() : with_value(iname, value, body());
+    }
     case isl_ast_node_error: break;
   }
   throw_isl();

@@ -10,7 +10,8 @@ namespace moonloop {
 /// be negative become calls of kTruncDiv and kTruncMod.
 Expr from_isl(const AstExpr& e);
 
-/// The loop or loops of one iname as isl built them, with `body` below.
-Block from_isl(const AstNode& node, const std::function<Block()>& body);
+/// The loop or loops of `iname` as isl built them, with `body` below. Where the iname has one value
+/// only, there is no loop: the value is put in, or named first when it is a longer expression.
+Block from_isl(const AstNode& node, const std::string& iname, const std::function<Block()>& body);
 
 }  // namespace moonloop

@@ -166,7 +166,7 @@ class LoopMaker {
       const bool always = cond.as<BoolLit>() && cond.as<BoolLit>()->value;
       for (int i : g.insns) {
         if (insn(i).kind == InsnKind::Barrier || insn(i).kind == InsnKind::Nop) continue;
-        Stmt run{Run{i, {}, Run::Declares::No}};
+        Stmt run{Run{i, {}, {}}};
         out.push_back(always ? std::move(run) : Stmt{If{cond, {std::move(run)}}});
       }
     }
@@ -227,7 +227,7 @@ class LoopMaker {
     AstNode ast = isl_ast_build_node_from_schedule_map(
         build.get(), isl_union_map_from_map(schedule.take()));
     std::optional<Block> body;
-    Block out = from_isl(ast, [&] {
+    Block out = from_isl(ast, node.iname, [&] {
       if (!body) body = inside(node, both(context, all_to_params(range)));
       return *body;
     });

@@ -89,8 +89,7 @@ class OpenMPDialect : public Dialect {
 
   static void update(const Run& run, const Loop& loop, const Plan& plan, Found& out) {
     const Instruction& insn = *plan.kernel.instructions[static_cast<std::size_t>(run.insn)];
-    if (run.declares != Run::Declares::No)
-      for (const std::string& w : writes(insn)) out.declared.insert(w);
+    for (const auto& [name, constant] : run.declares) out.declared.insert(name);
     if (insn.role != ReductionRole::Update || !reduces_over(insn, loop.iname, plan)) return;
     const std::string& acc = written_name(insn.lhs[0]);
     if (insn.lhs.size() > 1 || plan.expansions.count(acc))
