@@ -78,13 +78,16 @@ void add_common_options(CLI::App& command, Common& c, bool takes_input) {
                     "kernel text from standard input")
         ->type_name("")
         ->required();
-  command.add_option("-t,--transform", c.transforms, "script that transforms the kernels; repeatable")
+  command
+      .add_option("-t,--transform", c.transforms, "script that transforms the kernels; repeatable")
       ->type_name("FILE.lua")
       ->allow_extra_args(false)
       ->expected(1)
       ->take_all();
   add_pairs(command, "-p,--param", c.params, "value of a scalar argument; repeatable");
-  command.add_option("--kernel", c.kernel, "the kernel of the input that is meant; needed if there are several")
+  command
+      .add_option("--kernel", c.kernel,
+                  "the kernel of the input that is meant; needed if there are several")
       ->type_name("NAME");
   add_pairs(command, "-D", c.defines, "preprocessor definition for .F90 and .F; repeatable");
   add_pairs(command, "--set", c.settings, "what scripts read as lp.args.NAME; repeatable");

@@ -93,6 +93,30 @@ int open_for_reading(lua_State* L, State&) {
   return lua_gettop(L);
 }
 
+/// The handler of `xpcall`: the script's own one, unless a limit is reached. Lua calls handlers of
+/// errors that come from the limit without any further check, so one might run for ever.
+int call_handler(lua_State* L) {
+  if (const ErrorBox* box = to_error(L, 1); box && box->fatal) return 1;
+  lua_settop(L, 1);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_call(L, 1, 1);
+  return 1;
+}
+
+int all_results(lua_State* L, int, lua_KContext) { return lua_gettop(L); }
+
+int xpcall_function(lua_State* L) {
+  luaL_checktype(L, 2, LUA_TFUNCTION);
+  lua_pushvalue(L, 2);
+  lua_pushcclosure(L, call_handler, 1);
+  lua_replace(L, 2);
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_insert(L, 1);
+  lua_callk(L, lua_gettop(L) - 1, LUA_MULTRET, 0, all_results);
+  return lua_gettop(L);
+}
+
 /// What a sandboxed script finds in the place of a function that it must not call.
 int forbidden(lua_State* L, State&) {
   raise(L, "sandbox", fmt::format("{} needs --trust", lua_tostring(L, lua_upvalueindex(1))));
@@ -173,13 +197,15 @@ void open_libraries(lua_State* L, bool trust) {
     luaL_requiref(L, LUA_DBLIBNAME, luaopen_debug, 1);
     lua_pop(L, 1);
   } else {
-    forbid(L, LUA_OSLIBNAME, {"execute", "exit", "getenv", "remove", "rename", "setlocale", "tmpname"});
+    forbid(L, LUA_OSLIBNAME,
+           {"execute", "exit", "getenv", "remove", "rename", "setlocale", "tmpname"});
     forbid(L, LUA_IOLIBNAME, {"output", "popen", "tmpfile"});
     forbid(L, LUA_LOADLIBNAME, {"loadlib"});
     forbid(L, LUA_STRLIBNAME, {"dump"});
     remove_fields(L, LUA_LOADLIBNAME, {"cpath", "path", "searchpath"});
     wrap(L, LUA_IOLIBNAME, "open", guarded<open_for_reading>);
     wrap(L, LUA_GNAME, "load", guarded<load_text>);
+    wrap(L, LUA_GNAME, "xpcall", xpcall_function);
   }
   lua_register(L, "dofile", guarded<dofile_function>);
   lua_register(L, "loadfile", guarded<loadfile_function>);

@@ -30,7 +30,7 @@ kernel parts(n: int32, a: float64[n], out: float64[n])
 domain {[i, k]: 0 <= i, k < n}
 f(x) := x*a[x % n]
 <>t = sum(k, a[k])   {id=total}
-out[i] = t + a[i]    {id=use}
+out[i] = t + a[i]    {id=use, dep=total}
 )", R"(
     assert(parts.rules[1].name == "f" and parts.rules[1].params[1] == "x")
     assert(parts.rules[1].body == "x*a[x % n]", parts.rules[1].body)

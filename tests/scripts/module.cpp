@@ -38,7 +38,6 @@ TEST_CASE("scripts: a global that holds no kernel at the end, and a kernel that 
 }
 
 TEST_CASE("scripts: make_kernel takes Loo.py's arguments") {
-  run_lua("", "");
   run_lua(kDouble, R"(
     local k = lp.make_kernel("{[i]: 0 <= i < n}", "out[i] = 2*a[i]",
       {args = "a: float64[n], ...", name = "dbl", assumptions = "n >= 1"})

@@ -45,7 +45,12 @@ TEST_CASE("registry: the table has a row for each transform in transforms/") {
   for (std::sregex_iterator it(table.begin(), table.end(), row), end; it != end; ++it)
     if ((*it)[1] != "name") in_table.push_back((*it)[1]);
   std::sort(in_files.begin(), in_files.end());
-  CHECK(in_files == in_table);
+  in_files.erase(std::unique(in_files.begin(), in_files.end()), in_files.end());
+  CHECK(in_files.size() == in_table.size());
+  for (const std::string& name : in_files) {
+    CAPTURE(name);
+    CHECK(std::find(in_table.begin(), in_table.end(), name) != in_table.end());
+  }
   for (const Op* op : all_ops()) {
     CAPTURE(op->name);
     CHECK(std::find(in_table.begin(), in_table.end(), op->name) != in_table.end());
