@@ -1,0 +1,82 @@
+#include "core/removal.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+
+#include "core/order.h"
+
+namespace moonloop {
+
+Kernel without_instructions(const Kernel& k, const std::set<std::string>& ids) {
+  std::map<std::string, const Instruction*> removed;
+  for (const InsnPtr& i : k.instructions)
+    if (ids.contains(i->id)) removed.emplace(i->id, i.get());
+  // What stays of a removed instruction's dependencies; an entry before its walk ends cycles.
+  std::map<std::string, std::vector<std::string>> kept;
+  const std::function<const std::vector<std::string>&(const std::string&)> kept_of =
+      [&](const std::string& id) -> const std::vector<std::string>& {
+    const auto [it, fresh] = kept.try_emplace(id);
+    if (!fresh) return it->second;
+    std::vector<std::string> out;
+    for (const std::string& d : removed.at(id)->depends_on) {
+      if (!removed.contains(d)) {
+        out.push_back(d);
+      } else {
+        const std::vector<std::string> further = kept_of(d);
+        out.insert(out.end(), further.begin(), further.end());
+      }
+    }
+    std::set<std::string> seen;
+    std::erase_if(out, [&](const std::string& d) { return !seen.insert(d).second; });
+    return kept[id] = std::move(out);
+  };
+
+  Kernel out = k;
+  std::erase_if(out.instructions, [&](const InsnPtr& i) { return removed.contains(i->id); });
+  for (InsnPtr& insn : out.instructions) {
+    if (std::none_of(insn->depends_on.begin(), insn->depends_on.end(),
+                     [&](const std::string& d) { return removed.contains(d); }))
+      continue;
+    std::vector<std::string> deps;
+    std::set<std::string> seen{insn->id};
+    const auto add = [&](const std::string& d) {
+      if (seen.insert(d).second) deps.push_back(d);
+    };
+    for (const std::string& d : insn->depends_on) {
+      if (!removed.contains(d)) {
+        add(d);
+      } else {
+        for (const std::string& further : kept_of(d)) add(further);
+      }
+    }
+    insn = edit(insn, [&](Instruction& i) { i.depends_on = std::move(deps); });
+  }
+  return out;
+}
+
+Kernel in_order_of(const Kernel& before, Kernel after) {
+  const Kernel out = proved(rebase(std::move(after)));
+  const RunOrder was(nest(before)), is(nest(out));
+  const auto shared = [&](const RunOrder& o, const RunOrder& other, const Kernel& k) {
+    std::set<std::string> own;
+    for (const InsnPtr& i : k.instructions) own.insert(i->id);
+    std::vector<int> list;  // the statement that ends each instruction that both have
+    for (const int s : o.by_position())
+      if (own.contains(o.insn(s).id) && other.find(o.insn(s).id) >= 0) list.push_back(s);
+    return list;
+  };
+  const std::vector<int> a = shared(was, is, before), b = shared(is, was, out);
+  ensure(a.size() == b.size(), "both orders hold the same instructions");
+  for (std::size_t n = 0; n < a.size(); ++n) {
+    const Instruction &x = was.insn(a[n]), &y = is.insn(b[n]);
+    if (x.id != y.id)
+      refuse("changes-order", x.at, "`{}` would run before `{}`; it runs after it now", y.id, x.id);
+    if (was.loops(a[n]) != is.loops(b[n]))
+      refuse("changes-order", x.at, "the loops {} around `{}` would become {}",
+             quoted_list(was.loops(a[n])), x.id, quoted_list(is.loops(b[n])));
+  }
+  return out;
+}
+
+}  // namespace moonloop

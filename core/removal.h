@@ -1,0 +1,18 @@
+#pragma once
+#include <set>
+#include <string>
+
+#include "core/kernel.h"
+
+namespace moonloop {
+
+/// `k` without the instructions `ids`. What depended on one of them depends on what that one
+/// depended on. Linear.
+Kernel without_instructions(const Kernel& k, const std::set<std::string>& ids);
+
+/// The end of a transform that removes instructions or changes what they read, and has proved that
+/// the values stay: `after` as its own reference, checked. Refuses `changes-order` when its tree
+/// would run the instructions that it shares with `before` in another order or in other loops.
+Kernel in_order_of(const Kernel& before, Kernel after);
+
+}  // namespace moonloop
