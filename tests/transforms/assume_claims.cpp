@@ -15,7 +15,8 @@ TEST_CASE("assume_injective: unlocks a loop over a map's subscripts") {
   const Kernel k = scatter();
   CHECK(message([&] { tag_inames(k, {{"i", "par"}}); }) ==
         "tagging `i` as `par` would run w[i=0] and w[i=1] at the same time, but w[i=0] may write a[map[i]] "
-        "and w[i=1] may write it too (n=2)");
+        "and w[i=1] may write it too (n=2); where a subscript is read from an array, assume_injective or "
+        "assume_disjoint says what cannot be seen here; the option unsafe=true takes it on trust");
   const Kernel sure = assume_injective(k, {"map"});
   CHECK(message([&] { tag_inames(sure, {{"i", "par"}}); }) == "legal");
   REQUIRE(sure.claims.size() == 1);

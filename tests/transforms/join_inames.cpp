@@ -32,7 +32,7 @@ TEST_CASE("join_inames: lower bounds, three inames, gaps, bands and triangles") 
   const Kernel before = parsed("kernel f\ndomain {[i, j, k]: 0 <= i < n and 1 <= j < 5 and 0 <= k < 3}\n"
                                "c[i, j, k] = 1.0 {id=w}\n");
   const Kernel k = join_inames(before, {"i", "j", "k"}, {.new_iname = "t", .tag = "par"});
-  CHECK(line(k, "w") == "c[t // 12, 1 + t // 3 % 4, t % 3] = 1.0");
+  CHECK(line(k, "w") == "c[t // 12, t // 3 % 4 + 1, t % 3] = 1.0");
   CHECK(k.tag("t")->text == "par");
   CHECK(conserves(before, k));
 }

@@ -25,7 +25,7 @@ TEST_CASE("map_domain: a skewed nest with an iname that stays") {
 
 TEST_CASE("map_domain: reversal, shift, interchange, tiling, strides and parities") {
   const Kernel one = row();
-  CHECK(line(map_domain(one, "[n] -> { [i] -> [r] : r = n - 1 - i }"), "w") == "c[n - 1 - r] = 1.0");
+  CHECK(line(map_domain(one, "[n] -> { [i] -> [r] : r = n - 1 - i }"), "w") == "c[n - r - 1] = 1.0");
   for (const char* map : {"[n] -> { [i] -> [r] : r = n - 1 - i }", "{ [i] -> [p] : p = i + 7 }",
                           "{ [i] -> [p] : p = 3i }", "{ [i] -> [t, u] : i = 32*t + u and 0 <= u < 32 }",
                           "{ [i] -> [h, p] : h = floor(i/2) and p = i mod 2 }"}) {
