@@ -36,6 +36,7 @@ class CPrinter {
   void extremum_update(const Instruction& insn, const Expr& acc, const Expr& value);
   void indexed_extremum(const Instruction& insn, const Exprs& acc, const Exprs& values);
   void segmented_update(const Instruction& insn, const Exprs& acc, const Exprs& values);
+  std::string unset(const Type& t);
   std::string neutral(const Instruction& insn, std::size_t i, const Type& t);
   void declare(const Temporary& t);
   void tables();

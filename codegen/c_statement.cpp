@@ -110,6 +110,12 @@ void CPrinter::tuple(const Exprs& lhs, const Expr& rhs) {
 
 // ---- Reductions ----------------------------------------------------------------------------------
 
+/// The index of no value at all.
+std::string CPrinter::unset(const Type& t) {
+  return is_integer(t.scalar) && is_unsigned(t.scalar) ? "(" + c_type(t) + ")-1"
+                                                       : expr_.value(lit(-1), t);
+}
+
 std::string CPrinter::neutral(const Instruction& insn, std::size_t i, const Type& t) {
   const auto extreme = [&](bool least) -> std::string {
     if (is_real(t.scalar)) {
@@ -127,8 +133,8 @@ std::string CPrinter::neutral(const Instruction& insn, std::size_t i, const Type
     case ReduceOp::Product: return expr_.value(lit(1), t);
     case ReduceOp::Min: return extreme(false);
     case ReduceOp::Max: return extreme(true);
-    case ReduceOp::ArgMin: return i == 0 ? extreme(false) : expr_.value(lit(0), t);
-    case ReduceOp::ArgMax: return i == 0 ? extreme(true) : expr_.value(lit(0), t);
+    case ReduceOp::ArgMin: return i == 0 ? extreme(false) : unset(t);
+    case ReduceOp::ArgMax: return i == 0 ? extreme(true) : unset(t);
     case ReduceOp::Any: return "false";
     case ReduceOp::All: return "true";
     case ReduceOp::SegmentedSum: return expr_.value(lit(0), t);
@@ -159,7 +165,7 @@ void CPrinter::reduction_update(const Instruction& insn, const Exprs& lhs, const
       const std::string acc = expr_.place(lhs[0]);
       const bool any = insn.reduce_op == ReduceOp::Any;
       return line(acc + " = " + acc + (any ? " || " : " && ") +
-                  expr_.operand(rhs, Scalar::Bool, Prec::BitOr) + ";");
+                  expr_.operand(rhs, Scalar::Bool, any ? Prec::BitOr : Prec::And) + ";");
     }
     case ReduceOp::Min:
     case ReduceOp::Max: return extremum_update(insn, lhs[0], rhs);
@@ -177,7 +183,8 @@ void CPrinter::extremum_update(const Instruction& insn, const Expr& acc, const E
   line(place + " = " + function + "(" + place + ", " + expr_.value(value, t) + ");");
 }
 
-/// `if (value <= acc) { acc = value; acc_index = index; }`: the last of equal values wins.
+/// `if (value < acc) { acc = value; acc_index = index; }`; of equal values the one with the smallest
+/// index wins, and index -1 says that there was none yet.
 void CPrinter::indexed_extremum(const Instruction& insn, const Exprs& acc, const Exprs& values) {
   const Type t = expr_.type(acc[0]);
   const bool simple = is_simple(values[0]);
@@ -189,8 +196,11 @@ void CPrinter::indexed_extremum(const Instruction& insn, const Exprs& acc, const
     ++depth_;
     line(type_name(t) + " const " + value + " = " + text + ";");
   }
-  const char* op = insn.reduce_op == ReduceOp::ArgMin ? " <= " : " >= ";
-  line("if (" + value + op + expr_.place(acc[0]) + ") {");
+  const char* op = insn.reduce_op == ReduceOp::ArgMin ? " < " : " > ";
+  const std::string best = expr_.place(acc[0]), at = expr_.place(acc[1]);
+  const std::string index = expr_.operand(values[1], expr_.type(acc[1]), Prec::Shift);
+  line("if (" + value + op + best + " || (" + value + " == " + best + " && (" + index + " < " + at +
+       " || " + at + " == " + unset(expr_.type(acc[1])) + "))) {");
   ++depth_;
   line(expr_.place(acc[0]) + " = " + value + ";");
   line(expr_.place(acc[1]) + " = " + expr_.value(values[1], expr_.type(acc[1])) + ";");

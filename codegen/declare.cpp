@@ -20,12 +20,12 @@ class Settler {
   }
 
   void visit(Block& block) {
+    settle(block);
     for (Stmt& s : block) {
       if (auto* l = std::get_if<Loop>(&s.op)) visit(l->body);
       if (auto* i = std::get_if<If>(&s.op)) visit(i->body);
       if (auto* c = std::get_if<Scope>(&s.op)) visit(c->body);
     }
-    settle(block);
   }
 
  private:
@@ -51,6 +51,10 @@ class Settler {
       const Temporary& t = *k_.find_temporary(d->temporary);
       const std::vector<std::size_t>& at = wanted[t.name].at;
       if (at.empty()) continue;
+      if (If* only = std::get_if<If>(&block[at[0]].op); only && at.size() == 1) {
+        only->body.insert(only->body.begin(), s);
+        continue;
+      }
       if (on_heap(expr_, t)) release.push_back(t.name);
       Run* first = std::get_if<Run>(&block[at[0]].op);
       if (first && declares(*first, t)) {
