@@ -16,8 +16,9 @@ bool is_numeric_context(const std::optional<Type>& wanted) {
 
 bool fits(std::int64_t v, Scalar s) {
   const int bits = 8 * size_of(s);
-  if (s == Scalar::U64) return true;  // a negative one wraps, as all unsigned arithmetic does
-  if (is_unsigned(s)) return v >= 0 && v < (std::int64_t{1} << bits);
+  // A negative one wraps, as all unsigned arithmetic does: `u - 1` adds -1.
+  if (is_unsigned(s))
+    return bits == 64 || (v > -(std::int64_t{1} << bits) && v < (std::int64_t{1} << bits));
   return bits == 64 || (v >= -(std::int64_t{1} << (bits - 1)) && v < (std::int64_t{1} << (bits - 1)));
 }
 

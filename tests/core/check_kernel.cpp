@@ -1,0 +1,109 @@
+#include "tests/core/semantics_kit.h"
+
+using namespace kit;
+
+namespace {
+
+const std::string kHead = "kernel f(n: int32, m: int32, a: float64[n], c: float64[n])\n";
+
+std::string checking(const std::string& body) { return completing(kHead + body); }
+
+}  // namespace
+
+TEST_CASE("bounds: an access beyond the end names index, extent and instance") {
+  CHECK(checking("domain {[i]: 0 <= i < n}\nc[i] = a[i+1] {id=S}\n") ==
+        "`a[i + 1]` reaches index 1 of axis 0, whose extent is n = 1, at S[i=0] [out-of-bounds]; if "
+        "such parameters never occur, say so with `assume`");
+  CHECK(completing("kernel f(a: float64[10], c: float64[10])\ndomain {[i]: 0 <= i < 10}\n"
+                   "c[i] = a[i+1] {id=S}\n") ==
+        "`a[i + 1]` reaches index 10 of axis 0, whose extent is 10, at S[i=9] [out-of-bounds]");
+  CHECK(checking("domain {[i]: 0 <= i < n}\nc[i] = a[i-1] {id=S}\n") ==
+        "`a[i - 1]` reaches index -1 of axis 0, at S[i=0] for n = 1 [out-of-bounds]");
+}
+
+TEST_CASE("bounds: near misses are in bounds") {
+  CHECK(checking("domain {[i]: 1 <= i < n}\nc[i] = a[i-1]\n") == "ok");
+  CHECK(checking("domain {[i]: 0 <= i < n}\nif i > 0\n  c[i] = a[i-1]\nend\n") == "ok");
+  CHECK(checking("domain {[i]: 0 <= i < n}\nc[i] = a[i-1] if i > 0 else 0.0\n") == "ok");
+  CHECK(checking("domain {[i]: 0 <= i < n}\nc[i] = a[i] if i < 1 or a[i-1] > 0 else 0.0\n") == "ok");
+  CHECK(checking("domain {[i]: 0 <= i < n}\nif i > 0 and a[i-1] > 0\n  c[i] = 1.0\nend\n") == "ok");
+  CHECK(checking("domain {[i]: 0 <= i < m}\nassume m <= n\nc[i] = a[i]\n") == "ok");
+  CHECK(checking("domain {[i]: 0 <= i < n}\nc[i] = a[n - 1 - i]\n") == "ok");
+  CHECK(checking("domain {[i]: 0 <= i < n}\nc[i] = a[(i + 1) % n]\n").find("[out-of-bounds]") ==
+        std::string::npos);  // not affine: not judged
+  CHECK(checking("domain {[i]: 0 <= i < n}\nc[i] = a[i // 2]\n") == "ok");
+}
+
+TEST_CASE("bounds: the wrong side of a condition is caught") {
+  CHECK(checking("domain {[i]: 0 <= i < n}\nc[i] = 0.0 if i > 0 else a[i-1] {id=S}\n")
+            .find("`a[i - 1]` reaches index -1 of axis 0, at S[i=0]") == 0);
+  CHECK(checking("domain {[i]: 0 <= i < n}\nc[i] = 1.0 if a[i-1] > 0 and i > 0 else 0.0 {id=S}\n")
+            .find("`a[i - 1]` reaches index -1") == 0);
+  CHECK(checking("domain {[i]: 0 <= i < m}\nc[i] = 1.0 {id=S}\n") ==
+        "`c[i]` reaches index 0 of axis 0, whose extent is n = 0, at S[i=0] for m = 1 "
+        "[out-of-bounds]; if such parameters never occur, say so with `assume`");
+}
+
+TEST_CASE("bounds: what depends on data is not judged") {
+  CHECK(completing(R"(
+kernel spmv(n: int32, nnz: int32, start: int32[n+1], col: int32[nnz], val: float64[nnz], x: float64[n], y: float64[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: lo <= j < hi}
+<>lo = start[i]
+<>hi = start[i+1]
+y[i] = sum(j, val[j]*x[col[j]])
+)") == "ok");
+}
+
+TEST_CASE("domains: empty and unbounded ones are refused") {
+  CHECK(checking("domain {[i]: 5 <= i < 3}\nc[i] = 1.0\n").find("[empty-domain]") !=
+        std::string::npos);
+  CHECK(checking("domain {[i]: 0 <= i < n and i >= 10}\nassume n <= 5\nc[i] = 1.0\n")
+            .find("is empty under the assumptions and the domains around it [empty-domain]") !=
+        std::string::npos);
+  CHECK(checking("domain {[i]: 0 <= i}\nassume n >= 1 and n <= 0\nc[0] = 1.0 {inames=i}\n")
+            .find("the assumptions contradict each other") == 0);
+  CHECK(checking("domain {[i]: 0 <= i}\nc[0] = 1.0 {inames=i}\n").find("iname `i` has no upper bound in") ==
+        0);
+}
+
+TEST_CASE("writes: parameters and scalar arguments stay as they are") {
+  const auto writing = [](const std::string& name) {
+    Kernel k = kernel("kernel f(n: int32, s: float64, c: float64[n])\ndomain {[i]: 0 <= i < n}\nc[i] = s {id=S}\n");
+    k.instructions[0] = edit(k.instructions[0], [&](Instruction& i) { i.lhs = {var(name)}; });
+    return failure([&] { check_kernel(complete(k)); });
+  };
+  CHECK(writing("n") == "`S` writes `n`, which is a parameter of a loop's bounds [writes-input]");
+  CHECK(writing("s") == "`S` writes `s`, which is a scalar argument [writes-input]");
+  CHECK(writing("i") == "`i` is assigned but is no argument or temporary [unknown-name]");
+}
+
+TEST_CASE("undefined reads: before every write, or without one") {
+  CHECK(checking("domain {[i]: 0 <= i < n}\n<>t = 0.0 {id=T}\nc[i] = t {dep=T}\n") == "ok");
+  CHECK(checking("domain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\n"
+                 "c[i] = t {id=S, dep=*}\n<>t = a[j] {id=T}\n") ==
+        "`S` reads the temporary `t` before anything is written to it [undefined-read]; move `T` "
+        "before `S`, or add `dep=T`");
+  CHECK(completing("kernel f(n: int32, c: float64[n])\ndomain {[i]: 0 <= i < n}\n"
+                   "<float64>t = t + 1 {id=S, dep=*, inames=}\nc[i] = t\n")
+            .find("`S` reads the temporary `t` before anything is written to it") == 0);
+}
+
+TEST_CASE("intents: declared and found") {
+  const Kernel k = complete(kernel(R"(
+kernel f(n: int32, a: float64[n], b: float64[n], c: float64[n])
+domain {[i]: 0 <= i < n}
+b[i] = a[i]
+c[i] = c[i] + a[i]
+)"));
+  CHECK(intents(k) == std::vector<Intent>{Intent::In, Intent::In, Intent::Out, Intent::InOut});
+  CHECK(completing("kernel f(n: int32, a: float64[n] in)\ndomain {[i]: 0 <= i < n}\na[i] = 1.0 {id=S}\n") ==
+        "`a` is declared `in`, but `S` writes it [wrong-intent]");
+  CHECK(completing("kernel f(n: int32, a: float64[n] out, b: float64[n])\ndomain {[i]: 0 <= i < n}\nb[i] = a[i]\n") ==
+        "`a` is declared `out`, but nothing writes it [wrong-intent]");
+}
+
+TEST_CASE("sizes: more bytes than 64 bits count") {
+  CHECK(completing("kernel f(a: float64[4294967296, 4294967296])\ndomain {[i]: 0 <= i < 4}\na[i, 0] = 1.0\n") ==
+        "`a` of shape (4294967296, 4294967296) has more bytes than 64 bits can count [size-overflow]");
+}

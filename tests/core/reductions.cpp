@@ -1,0 +1,132 @@
+#include "core/reductions.h"
+
+#include <algorithm>
+
+#include "tests/core/semantics_kit.h"
+
+using namespace kit;
+
+namespace {
+
+std::vector<std::string> ids(const Kernel& k) { return k.instruction_ids(); }
+
+std::string joined(const std::set<std::string>& s) {
+  std::string out;
+  for (const std::string& x : s) out += (out.empty() ? "" : ",") + x;
+  return out;
+}
+
+const std::string kMatvec = R"(
+kernel matvec(n: int32, a: float64[n,n], x: float64[n], y: float64[n])
+domain {[i,k]: 0 <= i,k < n}
+y[i] = 2*sum(k, a[i,k]*x[k]) {id=S, tags=hot}
+)";
+
+}  // namespace
+
+TEST_CASE("realize_reductions: an init and an update stand before the statement") {
+  const Kernel r = realize_reductions(kernel(kMatvec));
+  REQUIRE(ids(r) == std::vector<std::string>{"S_init", "S_update", "S"});
+  const Instruction& init = *r.instructions[0];
+  CHECK(init.role == ReductionRole::Init);
+  CHECK(!init.rhs);
+  CHECK(to_string(init.lhs[0]) == "acc_k");
+  CHECK(joined(init.inames) == "i");
+  const Instruction& update = *r.instructions[1];
+  CHECK(update.role == ReductionRole::Update);
+  CHECK(update.reduce_op == ReduceOp::Sum);
+  CHECK(to_string(update.rhs) == "a[i, k]*x[k]");
+  CHECK(joined(update.inames) == "i,k");
+  CHECK(update.tags.count("hot") == 1);
+  CHECK(update.depends_on == std::vector<std::string>{"S_init"});
+  CHECK(to_string(r.instructions[2]->rhs) == "2*acc_k");
+  CHECK(r.instructions[2]->depends_on.back() == "S_update");
+  CHECK(r.find_temporary("acc_k")->space == AddressSpace::Private);
+}
+
+TEST_CASE("realize_reductions: without reductions the kernel comes back") {
+  const Kernel k = kernel("kernel f\ndomain {[i]: 0 <= i < n}\na[i] = b[i]\n");
+  CHECK(realize_reductions(k).instructions[0] == k.instructions[0]);
+}
+
+TEST_CASE("realize_reductions: several reductions, nested and side by side, get names of their own") {
+  const Kernel k = kernel(R"(
+kernel f(n: int32, a: float64[n,n], b: float64[n], out: float64[n])
+domain {[i,j,k,l]: 0 <= i,j,k,l < n}
+out[i] = sum(j, b[j]*max(k, a[j,k])) - sum(l, b[l]) {id=S}
+)");
+  const Kernel r = realize_reductions(k);
+  CHECK(ids(r) == std::vector<std::string>{"S_init", "S_init_0", "S_update_0", "S_update", "S_init_1",
+                                           "S_update_1", "S"});
+  CHECK(joined(r.instructions[1]->inames) == "i,j");
+  CHECK(joined(r.instructions[2]->inames) == "i,j,k");
+  CHECK(to_string(r.instructions[3]->rhs) == "b[j]*acc_k");
+  CHECK(to_string(r.instructions[6]->rhs) == "acc_j - acc_l");
+}
+
+TEST_CASE("realize_reductions: reference ids follow from the reference id alone") {
+  Kernel k = kernel(kMatvec);
+  k.instructions[0] = edit(k.instructions[0], [](Instruction& i) {
+    i.id = "T";
+    i.origin_id = "S";
+    i.origin["k"] = parse_kernels(add_source("x", "kernel f\ndomain {[k_in]: 0<=k_in<4}\nz[k_in] = 2*k_in\n"))
+                        .front()
+                        .instructions[0]
+                        ->rhs;
+  });
+  const Kernel r = realize_reductions(k);
+  CHECK(ids(r) == std::vector<std::string>{"T_init", "T_update", "T"});
+  CHECK(r.instructions[0]->reference_id() == "S_init");
+  CHECK(r.instructions[1]->reference_id() == "S_update");
+  CHECK(r.instructions[2]->reference_id() == "S");
+}
+
+TEST_CASE("realize_reductions: an index comes with its value") {
+  const Kernel r = realize_reductions(kernel(R"(
+kernel f(n: int32, a: float64[n], v: float64[1], at: int32[1])
+domain {[i]: 0 <= i < n}
+v[0], at[0] = argmin(i, a[i], i) {id=S}
+)"));
+  REQUIRE(ids(r) == std::vector<std::string>{"S_init", "S_update", "S"});
+  CHECK(to_string(r.instructions[1]->rhs) == "make_tuple(a[i], i)");
+  CHECK(to_string(r.instructions[1]->lhs) == "acc_i, acc_i_0");
+  CHECK(to_string(r.instructions[2]->rhs) == "make_tuple(acc_i, acc_i_0)");
+}
+
+TEST_CASE("realize_reductions: types that are known pass on to the accumulators") {
+  const Kernel r = realize_reductions(complete(kernel(kMatvec)));
+  CHECK(type_in(r, "acc_k") == "float64");
+}
+
+TEST_CASE("realize_reductions: refusals") {
+  const auto realizing = [](const std::string& statement) {
+    return failure([&] {
+      realize_reductions(kernel("kernel f(n: int32, a: float64[n], c: float64[n])\n"
+                                "domain {[i,k]: 0 <= i,k < n}\n" + statement + "\n"));
+    });
+  };
+  CHECK(realizing("c[i] = sum(k, a[k]) + sum(k, 2*a[k]) {id=S}") ==
+        "`k` is reduced over twice in `S`; give the second reduction an iname of its own, or write "
+        "`simul_reduce` [reduction-not-simple]");
+  CHECK(realizing("c[i] = simul_reduce(sum, k, a[k]) + simul_reduce(max, k, 2*a[k])") == "ok");
+  CHECK(realizing("c[i] = sum(i, a[i]) {id=S, inames=i}").find("[reduction-over-outer]") !=
+        std::string::npos);
+  Kernel unbound = kernel(kMatvec);
+  unbound.instructions[0] = edit(unbound.instructions[0],
+                                 [](Instruction& i) { i.rhs = rename(i.rhs, {{"k", "kk"}}); });
+  CHECK(failure([&] { realize_reductions(unbound); }) ==
+        "`sum` reduces over `kk`, which no domain has; did you mean `k`? [reduction-unbound]");
+}
+
+TEST_CASE("realize_reductions: ten thousand statements take well under a second") {
+  const Kernel k = kernel("kernel f(n: int32, a: float64[n])\ndomain {[i,k]: 0 <= i,k < n}\n"
+                          "a[i] = sum(k, 1.0) {id=s}\n");
+  Kernel many = k;
+  many.instructions.clear();
+  for (int s = 0; s < 10000; ++s)
+    many.instructions.push_back(
+        edit(k.instructions[0], [&](Instruction& i) { i.id = "s" + std::to_string(s); }));
+  const Kernel r = realize_reductions(many);
+  CHECK(r.instructions.size() == 30000);
+  CHECK(r.temporaries.size() == 10000);
+}
