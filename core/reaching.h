@@ -1,0 +1,52 @@
+#pragma once
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/order_reference.h"
+
+/// Which assignment gives the value that a use reads, and whether its right side could be evaluated
+/// at the use instead.
+namespace moonloop {
+
+/// An assignment `v[i + c, ...] = rhs` whose subscripts are different inames plus constants.
+struct Definition {
+  int insn = 0;                     // index into the kernel's instructions
+  std::vector<std::string> inames;  // by axis
+  std::vector<std::int64_t> shifts; // by axis: the constants
+};
+
+/// The assignment `insn` as a definition of `name`; fails `bad-definition` when it is none.
+Definition definition_of(const Kernel& k, int insn, const std::string& name);
+
+/// Questions about the present order of one kernel.
+class Reaching {
+ public:
+  explicit Reaching(const Kernel& k);
+
+  /// Why the uses of `name` in instruction `use` (an index) cannot be served by evaluating `d` in
+  /// their place; nothing when they can. Looks at all uses in the instruction, through rules.
+  std::optional<Diagnostic> obstacle(const Definition& d, const std::string& name, int use) const;
+
+  /// Instructions that write `name`, by index: those that run before `use` first, the latest of them
+  /// ahead, then the others.
+  std::vector<int> writers(const std::string& name, int use) const;
+
+ private:
+  struct Use;
+  std::optional<Diagnostic> one(const Definition& d, const Use& u) const;
+  std::optional<Diagnostic> unserved(const Definition& d, const Use& u) const;
+  std::optional<Diagnostic> overwritten(const Definition& d, const Use& u) const;
+  std::optional<Diagnostic> stale(const Definition& d, const Use& u) const;
+  bool conditions_hold(const Definition& d, const Use& u) const;
+  bool may_run_between(int w, int from, int to) const;
+  Expr at_use(const Definition& d, const Use& u, const Expr& e) const;
+  Map pick(const Map& served, int def, int part) const;
+
+  const Kernel& k_;
+  Reference r_;
+  std::vector<std::vector<int>> parts_;  // by instruction: its statements, the one with its id last
+};
+
+}  // namespace moonloop
