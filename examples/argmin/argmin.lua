@@ -1,0 +1,1 @@
+argmin = lp.split_iname(argmin, "i", 64)

@@ -1,0 +1,1 @@
+subst = lp.temporary_to_subst(subst, "a")

@@ -1,0 +1,1 @@
+spmv = lp.tag_inames(spmv, "row:par")
