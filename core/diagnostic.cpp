@@ -69,9 +69,11 @@ void ensure(bool condition, const char* what) {
 }
 
 std::string quoted_list(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 20;  // a longer list shows half of that and says how many are left
+  const std::size_t shown = names.size() > kMost ? kMost / 2 : names.size();
   std::string out;
-  for (const std::string& n : names) out += (out.empty() ? "`" : ", `") + n + "`";
-  return out;
+  for (std::size_t i = 0; i < shown; ++i) out += (i ? ", `" : "`") + names[i] + "`";
+  return shown == names.size() ? out : fmt::format("{} and {} more", out, names.size() - shown);
 }
 
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {

@@ -246,6 +246,9 @@ class TypeInference {
     for (const Argument& a : k_.args) see(a.name, a.at ? a.at : k_.at);
     for (const auto& [name, t] : k_.temporaries) see(name, t.at ? t.at : k_.at);
     if (open.empty()) return;
+    // What is only read is the cause; what is computed from it follows.
+    const auto computed = [&](const std::string& name) { return number_.count(name) > 0; };
+    if (!std::all_of(open.begin(), open.end(), computed)) std::erase_if(open, computed);
     Diagnostic d;
     d.code = "unknown-type";
     d.text = fmt::format("the type of {} is neither declared nor given by an assignment",
