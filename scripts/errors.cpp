@@ -143,8 +143,14 @@ Span where(lua_State* L, int level, const std::string& focus) {
   return {};
 }
 
+/// The name by which the running function was called, if the script has one for it.
+static std::string called_name(lua_State* L) {
+  lua_Debug ar;
+  return lua_getstack(L, 0, &ar) && lua_getinfo(L, "n", &ar) && ar.name ? ar.name : "";
+}
+
 void push_error(lua_State* L, ErrorBox box, const std::string& focus) {
-  const Span at = where(L, 0, focus);
+  const Span at = where(L, 0, focus.empty() ? called_name(L) : focus);
   if (at && !box.all.empty()) {
     Diagnostic& d = box.all.front();
     if (!d.where.at) {
@@ -161,8 +167,9 @@ ErrorBox* to_error(lua_State* L, int index) {
   return static_cast<ErrorBox*>(luaL_testudata(L, index, kType));
 }
 
-void raise(lua_State* L, const std::string& code, const std::string& text) {
-  push_error(L, {{{code, text, {}, {}, {}}}, false, false});
+void raise(lua_State* L, const std::string& code, const std::string& text,
+           const std::string& focus) {
+  push_error(L, {{{code, text, {}, {}, {}}}, false, false}, focus);
   lua_error(L);
   throw InternalError("lua_error returned");
 }

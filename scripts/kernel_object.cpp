@@ -246,13 +246,15 @@ int kernel_index(lua_State* L, State&) {
   for (const auto& [name, push] : fields()) known.emplace_back(name);
   for (const luaL_Reg* m = kMethods; m->name; ++m) known.emplace_back(m->name);
   raise(L, "unknown-name",
-        fmt::format("a kernel has no field or transform `{}`{}", key, did_you_mean(key, known)));
+        fmt::format("a kernel has no field or transform `{}`{}", key, did_you_mean(key, known)),
+        key);
 }
 
 int kernel_newindex(lua_State* L, State&) {
   const std::string key = luaL_tolstring(L, 2, nullptr);
   raise(L, "script-error",
-        fmt::format("cannot set `{}`: kernels do not change; transforms return new ones", key));
+        fmt::format("cannot set `{}`: kernels do not change; transforms return new ones", key),
+        key);
 }
 
 int kernel_eq(lua_State* L, State& s) {

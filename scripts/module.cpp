@@ -177,7 +177,8 @@ int module_index(lua_State* L, State&) {
   const std::string key = luaL_tolstring(L, 2, nullptr);
   std::vector<std::string> known = op_names();
   for (const std::string& name : module_names()) known.push_back(name);
-  raise(L, "unknown-name", fmt::format("`lp` has no `{}`{}", key, did_you_mean(key, known)));
+  raise(L, "unknown-name", fmt::format("`lp` has no `{}`{}", key, did_you_mean(key, known)),
+        key);
 }
 
 const luaL_Reg kFunctions[] = {

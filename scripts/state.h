@@ -93,11 +93,13 @@ class State {
 Span where(lua_State* L, int level = 0, const std::string& focus = {});
 /// The line `number` of `source` without its indentation.
 Span line_span(const Source* source, int number, const std::string& focus = {});
-/// Pushes an error object with the script's places added: `focus` is the function that failed.
+/// Pushes an error object with the script's places added: `focus` is the word that is wrong, by
+/// default the name of the function that failed.
 void push_error(lua_State* L, ErrorBox box, const std::string& focus = {});
 ErrorBox* to_error(lua_State* L, int index);
-/// Raises an error with a code at the caller's line.
-[[noreturn]] void raise(lua_State* L, const std::string& code, const std::string& text);
+/// Raises an error with a code at the caller's line, at the word `focus` in it.
+[[noreturn]] void raise(lua_State* L, const std::string& code, const std::string& text,
+                        const std::string& focus = {});
 /// The diagnostics of the error value at the top of the stack.
 std::vector<Diagnostic> diagnostics_of(lua_State* L, State& state, int status);
 /// `lua_pcall`'s message handler: adds the places of the call stack to errors that are strings.
