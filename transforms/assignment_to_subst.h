@@ -8,8 +8,8 @@
 namespace moonloop {
 
 struct AssignmentToSubstOptions {
-  std::vector<std::string> extra_arguments;  // names of the definition that become arguments as well
-  Match within;                              // the uses to replace; all if empty
+  std::vector<std::string> extra_arguments = {};  // names of the definition that become arguments as well
+  Match within = {};                              // the uses to replace; all if empty
   bool force_retain_argument = false;        // an argument that nothing reads any more is kept
 };
 
