@@ -236,14 +236,14 @@ std::vector<Access> accesses_to(const Kernel& k, const Instruction& insn, bool w
 }
 
 Kernel staged(const Kernel& before, Kernel after, const std::vector<StandIn>& all) {
+  after = rebase(std::move(after));
   if (WithoutProof::active()) {
-    after = rebase(std::move(after));
     nest(after);  // it must be possible at least
     return after;
   }
-  after = rebase(std::move(after));
   check_stand_ins(before, after, all);
-  return proved(std::move(after));
+  check_legal(after);
+  return after;
 }
 
 // ---- Sites ------------------------------------------------------------------------------------
@@ -301,6 +301,31 @@ const TreePath& Sites::path_of(std::size_t use, const Place& at) const {
   return nested_.tree.paths[std::size_t(best)];
 }
 
+/// `needed` with those of `loops` that must stand outside of some of them: a statement is in the
+/// outer loop and not in the inner one, so that the two cannot change places.
+std::set<std::string> Sites::enclosed(const std::set<std::string>& needed,
+                                      const std::vector<std::string>& loops) const {
+  std::map<std::string, std::set<std::string>> all_in;  // by loop: those around all its statements
+  for (const TreePath& path : nested_.tree.paths)
+    for (const std::string& l : path.loops) {
+      const std::set<std::string> around(path.loops.begin(), path.loops.end());
+      const auto [it, first] = all_in.try_emplace(l, around);
+      if (!first) std::erase_if(it->second, [&](const std::string& o) { return !around.count(o); });
+    }
+  std::set<std::string> out = needed;
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (const std::string& l : loops) {
+      if (out.count(l)) continue;
+      const bool inside = std::all_of(loops.begin(), loops.end(), [&](const std::string& o) {
+        return !out.count(o) || all_in.at(l).count(o);
+      });
+      if (!inside) grew = out.insert(l).second;
+    }
+  }
+  return out;
+}
+
 std::vector<std::set<std::string>> Sites::nests(std::size_t use, const Place& at,
                                                 const std::set<std::string>& needed,
                                                 const std::set<std::string>& sweep,
@@ -318,6 +343,11 @@ std::vector<std::set<std::string>> Sites::nests(std::size_t use, const Place& at
   while (swept < loops.size() && !sweep.count(loops[swept])) ++swept;
 
   std::vector<std::set<std::string>> out{needed};
+  const std::set<std::string> closed = enclosed(needed, loops);
+  if (std::none_of(closed.begin(), closed.end(), [&](const std::string& l) {
+        return !needed.count(l) && (sweep.count(l) || !common.count(l));
+      }))
+    out = {closed};
   for (std::set<std::string> nest : {up_to(innermost), up_to(std::max(innermost, swept))})
     if (std::find(out.begin(), out.end(), nest) == out.end()) out.push_back(std::move(nest));
   return out;

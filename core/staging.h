@@ -85,9 +85,9 @@ class Sites {
   /// below count in this list.
   const Kernel& kernel() const { return kernel_; }
 
-  /// Sets of loops that a staging instruction may be placed in, the best first: `needed`; all loops
-  /// around the place down to the innermost needed one; all loops outside those in `sweep` as well.
-  /// Loops that are not in `common` are left out.
+  /// Sets of loops that a staging instruction may be placed in, the best first: `needed` and those
+  /// that cannot go inside of them; all loops around the place down to the innermost needed one; all
+  /// loops outside those in `sweep` as well. Loops that are swept or not in `common` are left out.
   std::vector<std::set<std::string>> nests(std::size_t use, const Place& at,
                                            const std::set<std::string>& needed,
                                            const std::set<std::string>& sweep,
@@ -100,6 +100,8 @@ class Sites {
 
  private:
   void derive();
+  std::set<std::string> enclosed(const std::set<std::string>& needed,
+                                 const std::vector<std::string>& loops) const;
   const TreePath& path_of(std::size_t use, const Place& at) const;
   std::pair<std::size_t, std::size_t> span_of(std::size_t use, const Place& at,
                                               const std::set<std::string>& nest) const;

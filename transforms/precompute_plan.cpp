@@ -160,13 +160,15 @@ void PrecomputePlan::name_axes() {
   if (given.size() > axes.size())
     refuse("bad-inames", options.at, "{} inames are given for {} storage ax{} of `{}`", given.size(),
            axes.size(), axes.size() == 1 ? "is" : "es", rule.name);
-  std::set<std::string> taken = kernel().all_names();
+  Kernel named = kernel();  // rules' parameters are names inside of the rules only
+  for (Rule& r : named.rules) r.params.clear();
+  std::set<std::string> taken = named.all_names();
   for (std::size_t a = 0; a < axes.size(); ++a) {
     StorageAxis& axis = axes[a];
     if (a < given.size() && !given[a].empty()) {
       axis.iname = given[a];
       axis.existing = kernel().has_iname(given[a]);
-      if (!axis.existing) require_new_name(kernel(), given[a]);
+      if (!axis.existing) require_new_name(named, given[a]);
       taken.insert(given[a]);
       if (std::count(given.begin(), given.end(), given[a]) > 1)
         refuse("bad-inames", options.at, "iname `{}` is given twice", given[a]);
