@@ -1,11 +1,10 @@
 #include <algorithm>
-#include <limits>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "core/check_bounds.h"
+#include "core/check_undefined.h"
 #include "core/domain.h"
 #include "core/infer.h"
-#include "core/tree_build.h"
 
 namespace moonloop {
 namespace {
@@ -95,83 +94,6 @@ void check_sizes(const Kernel& k) {
       fail("bad-initializer", at, "`{}` of shape ({}) has {} initial values", name,
            to_string(*t.shape), t.initializer->size());
   }
-}
-
-// ---- Reads of what was never written.
-
-/// Refuses a read of a temporary that no instance of any write can come before: the reader stands
-/// before every writer in statement order and shares no loop with one. A temporary written in the
-/// same loop, later in its body, may hold the value of an earlier iteration, and so is let pass.
-void check_undefined_reads(const Kernel& k) {
-  const std::vector<int> order = textual_order(k);
-  std::vector<int> position(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i) position[order[i]] = static_cast<int>(i);
-
-  struct Writers {
-    int first = std::numeric_limits<int>::max();
-    std::unordered_set<std::string> inames;  // of any of them
-  };
-  std::unordered_map<std::string, Writers> writers;
-  for (std::size_t i = 0; i < k.instructions.size(); ++i)
-    for (const std::string& n : writes(*k.instructions[i])) {
-      if (!k.find_temporary(n)) continue;
-      Writers& w = writers[n];
-      w.first = std::min(w.first, position[i]);
-      w.inames.insert(k.instructions[i]->inames.begin(), k.instructions[i]->inames.end());
-    }
-  const auto check_read = [&](const std::string& n, const Instruction& insn, int at, const Span& where) {
-    const Temporary* t = k.find_temporary(n);
-    if (!t || t->initializer) return;
-    const auto w = writers.find(n);
-    if (w == writers.end()) {
-      fail("undefined-read", where ? where : insn.at,
-           "`{}` reads the temporary `{}`, which nothing writes", insn.id, n);
-    }
-    if (w->second.first < at) return;
-    const bool shares = std::any_of(insn.inames.begin(), insn.inames.end(), [&](const auto& i) {
-      return w->second.inames.count(i) > 0;
-    });
-    if (shares) return;
-    Diagnostic d;
-    d.code = "undefined-read";
-    d.text = fmt::format("`{}` reads the temporary `{}` before anything is written to it", insn.id, n);
-    d.where = {where ? where : insn.at, {}};
-    const Instruction& writer = *k.instructions[static_cast<std::size_t>(order[w->second.first])];
-    if (writer.id == insn.id) {
-      d.hint = fmt::format("assign `{}` a first value", n);
-    } else {
-      d.notes.push_back({writer.at, fmt::format("first written by `{}`", writer.id)});
-      d.hint = fmt::format("move `{}` before `{}`, or add `dep={}`", writer.id, insn.id, writer.id);
-    }
-    throw Error(std::move(d));
-  };
-  if (k.temporaries.empty()) return;
-  for (std::size_t i = 0; i < k.instructions.size(); ++i) {
-    const Instruction& insn = *k.instructions[i];
-    const auto scan = [&](const Expr& e) {
-      walk(e, [&](const Expr& x) {
-        if (const auto* v = x.as<Var>()) check_read(v->name, insn, position[i], x.at());
-        if (const auto* l = x.as<Load>()) check_read(l->array, insn, position[i], x.at());
-        return true;
-      });
-    };
-    if (insn.rhs) scan(insn.rhs);
-    for (const Expr& p : insn.predicates) scan(p);
-    for (const Expr& l : insn.lhs) {
-      const Expr* target = &l;
-      while (const auto* field = target->as<Field>()) target = &field->base;
-      if (const auto* x = target->as<Load>())
-        for (const Expr& s : x->index) scan(s);
-    }
-  }
-  // Bounds that are read from temporaries.
-  for (const Domain& d : k.domains)
-    for (const std::string& p : d.params()) {
-      const Temporary* t = k.find_temporary(p);
-      if (t && !t->initializer && !writers.count(p))
-        fail("undefined-read", d.at ? d.at : k.at,
-             "the bounds of `{}` need the temporary `{}`, which nothing writes", str(d.set), p);
-    }
 }
 
 }  // namespace

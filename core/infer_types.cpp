@@ -235,28 +235,28 @@ class TypeInference {
 
   void finish() const {
     std::vector<std::string> open;
-    Span at;
-    bool read_only = true;
-    const auto see = [&](const std::string& name, const Span& where) {
-      if (vars_.at(name)) return;
-      if (open.empty()) at = where;
-      open.push_back(name);
-      read_only &= !number_.count(name);
-    };
-    for (const Argument& a : k_.args) see(a.name, a.at ? a.at : k_.at);
-    for (const auto& [name, t] : k_.temporaries) see(name, t.at ? t.at : k_.at);
-    if (open.empty()) return;
+    std::vector<Span> spans;
     // What is only read is the cause; what is computed from it follows.
-    const auto computed = [&](const std::string& name) { return number_.count(name) > 0; };
-    if (!std::all_of(open.begin(), open.end(), computed)) std::erase_if(open, computed);
+    for (const bool computed : {false, true}) {
+      const auto see = [&](const std::string& name, const Span& where) {
+        if (vars_.at(name) || (number_.count(name) > 0) != computed) return;
+        open.push_back(name);
+        spans.push_back(where);
+      };
+      for (const Argument& a : k_.args) see(a.name, a.at ? a.at : k_.at);
+      for (const auto& [name, t] : k_.temporaries) see(name, t.at ? t.at : k_.at);
+      if (!open.empty()) break;
+    }
+    if (open.empty()) return;
     Diagnostic d;
     d.code = "unknown-type";
     d.text = fmt::format("the type of {} is neither declared nor given by an assignment",
                          quoted_list(open));
-    d.where = {at, {}};
-    d.hint = read_only ? fmt::format("declare it in the kernel's arguments, as in `{}: float64`",
-                                     open.front())
-                       : "declare the types of what is read";
+    d.where = {spans.front(), {}};
+    d.hint = number_.count(open.front())
+                 ? "declare the types of what is read"
+                 : fmt::format("declare it in the kernel's arguments, as in `{}: float64`",
+                               open.front());
     throw Error(std::move(d));
   }
 

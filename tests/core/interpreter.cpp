@@ -249,7 +249,7 @@ y[i] = x[map[i]] {id=S}
   CHECK(failure([&] {
           std::vector<double> out(1);
           Data().scalar("n", 4000000000).array("out", Scalar::F64, out).run(
-              "kernel f(n: int64, out: float64[1])\ndomain {[i,j]: 0 <= i,j < n}\n<>t[i,j] = 1.0\nout[0] = t[0,0]\n");
+              "kernel f(n: int64, out: float64[1])\ndomain {[i,j]: 0 <= i,j < n}\nassume n >= 1\n<>t[i,j] = 1.0\nout[0] = t[0,0]\n");
         }).find("[size-overflow]") != std::string::npos);
 }
 
@@ -290,12 +290,14 @@ c[i] = acc {id=put, dep=add, inames=i}
 }
 
 TEST_CASE("interpreter: a read of what was never written shows as NaN") {
-  std::vector<double> out(4, 0);
-  Data().array("out", Scalar::F64, out).run(R"(
-kernel f(out: float64[4])
-domain {[i,j]: 0 <= i < 2 and 0 <= j < 4}
-<>t[2*i] = 1.0 {id=T}
-out[j] = t[j] if j < 3 else 0.0 {dep=T}
+  std::vector<double> out(4, 0), on{1, 0, 1, 0};
+  Data().array("on", Scalar::F64, on).array("out", Scalar::F64, out).run(R"(
+kernel f(on: float64[4], out: float64[4])
+domain {[i,j]: 0 <= i < 4 and 0 <= j < 4}
+if on[i] > 0
+  <>t[i] = 1.0 {id=T}
+end
+out[j] = t[j] {dep=T}
 )");
   CHECK(out[0] == 1);
   CHECK(std::isnan(out[1]));
