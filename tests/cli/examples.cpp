@@ -1,0 +1,59 @@
+#include <map>
+#include <vector>
+
+#include "tests/cli/harness.h"
+
+using namespace moonloop::test;  // NOLINT
+
+namespace {
+
+/// How to run each script of examples/: its kernel, then the sizes. Scripts that assume a size get one
+/// that fits, others sizes that no tile divides.
+const std::map<std::string, std::string> kRuns{
+    {"argmin/argmin.lua", "argmin/argmin.loop -p n=1001"},
+    {"histogram/histogram.lua", "histogram/histogram.loop -p n=1003"},
+    {"matmul/cpu.lua", "matmul/matmul.loop -p n=67"},
+    {"matmul/tiled.lua", "matmul/matmul.loop -p n=64"},
+    {"paper/bsquare.lua", "paper/bsquare.loop -p n=101"},
+    {"paper/dgemm.lua", "paper/dgemm.loop -p n=37 -p m=41 -p l=29"},
+    {"paper/double.lua", "paper/double.loop -p n=1001"},
+    {"paper/fdiff.lua", "paper/fdiff.loop -p n=64"},
+    {"paper/gravity.lua", "paper/gravity.loop -p np=33"},
+    {"paper/subst.lua", "paper/subst.loop -p n=101"},
+    {"paper/targeting.lua", "paper/targeting.loop -p n=101"},
+    {"paper/wildcards.lua", "paper/targeting.loop -p n=101"},
+    {"scan/scan.lua", "scan/scan.loop -p n=101"},
+    {"spmv/cpu.lua", "spmv/spmv.loop -p nrows=100 -p nnz=500 -p ncols=100"},
+    {"spmv/spmv.lua", "spmv/spmv.loop -p nrows=100 -p nnz=500 -p ncols=100"},
+    {"stencil/jacobi.lua", "stencil/jacobi.loop -p n=35 -p steps=4"},
+    {"trsv/trsv.lua", "trsv/trsv.loop -p n=77"},
+};
+
+}  // namespace
+
+TEST_CASE("examples: each script is legal, runs on both targets, and agrees with the interpreter") {
+  const auto folder = kRoot / "examples";
+  for (const auto& file : std::filesystem::recursive_directory_iterator(folder)) {
+    if (file.path().extension() != ".lua") continue;
+    const std::string script = std::filesystem::relative(file.path(), folder).string();
+    CAPTURE(script);
+    const auto it = kRuns.find(script);
+    REQUIRE_MESSAGE(it != kRuns.end(), "the example has no row in the table above");
+    const std::string arguments = it->second + " -t " + script;
+    const Outcome check = tool("check " + arguments, folder.string());
+    CHECK(check.status == 0);
+    CHECK(contains(check.out, ": legal\n"));
+    CHECK(check.err == "");
+    for (const char* target : {"c", "openmp"}) {
+      CAPTURE(target);
+      const Outcome run =
+          tool("run " + arguments + " --verify --target " + target, folder.string());
+      CHECK(run.status == 0);
+      CHECK(contains(run.out, "verify: equal"));
+      if (run.status != 0) MESSAGE(run.out << run.err);
+    }
+    // what `show` prints is the same kernel
+    const Outcome text = tool("show " + arguments, folder.string());
+    CHECK(tool("show -", folder.string(), text.out).out == text.out);
+  }
+}

@@ -1,0 +1,96 @@
+#include "tests/cli/harness.h"
+
+using namespace moonloop::test;  // NOLINT
+
+namespace {
+
+const char* const kTotal =
+    "kernel total(n: int32, a: float64[n], out: float64[1])\n"
+    "domain {[k]: 0 <= k < n}\n"
+    "out[0] = sum(k, a[k])   {id=all}\n";
+
+}  // namespace
+
+TEST_CASE("cli: run prints checksums, the same each time") {
+  const Folder f;
+  f.write("k.loop", kDouble);
+  const Outcome o = tool("run k.loop -p n=10", f.str());
+  CHECK(o.status == 0);
+  CHECK(contains(o.out, "twice on c, n = 10\n"));
+  CHECK(contains(o.out, "b: float64[10]  sum "));
+  CHECK(tool("run k.loop -p n=10", f.str()).out == o.out);
+  CHECK(contains(tool("run k.loop -p n=10 --time", f.str()).out, "median"));
+  CHECK(contains(tool("run k.loop -p n=10 --json", f.str()).out, "\"kernel\": \"twice\""));
+}
+
+TEST_CASE("cli: run --verify has status 0 when results agree and 3 when they differ") {
+  const Folder f;
+  f.write("total.loop", kTotal);
+  f.write("t.lua", "total = total:split_iname('k', 8):split_reduction_outward('k_inner')\n");
+  const Outcome fine = tool("run total.loop -t t.lua -p n=1000 --verify", f.str());
+  CHECK(fine.status == 0);
+  CHECK(contains(fine.out, "verify: equal"));
+  // another order of a sum rounds differently
+  const Outcome o = tool("run total.loop -t t.lua -p n=1000 --verify --tolerance 0", f.str());
+  CHECK(o.status == 3);
+  CHECK(contains(o.out, "verify: DIFFERENT"));
+  CHECK(contains(o.out, "1 of 1 elements differ"));
+}
+
+TEST_CASE("cli: run has status 4 when the compiler fails or is not there") {
+  const Folder f;
+  f.write("k.loop", kDouble);
+  const auto with_cc = [&](const std::string& cc) {
+    setenv("CC", cc.c_str(), 1);
+    setenv("XDG_CACHE_HOME", f.str().c_str(), 1);
+    Outcome o = tool("run k.loop -p n=10", f.str());
+    unsetenv("CC");
+    unsetenv("XDG_CACHE_HOME");
+    return o;
+  };
+  const Outcome failing = with_cc("/bin/false");
+  CHECK(failing.status == 4);
+  CHECK(contains(failing.err, "[compiler-failed]"));
+  const Outcome missing = with_cc("/nonexistent/cc");
+  CHECK(missing.status == 4);
+  CHECK(contains(missing.err, "/nonexistent/cc"));
+}
+
+TEST_CASE("cli: what a run lacks is an error of the request") {
+  const Folder f;
+  f.write("k.loop", kDouble);
+  const Outcome missing = tool("run k.loop", f.str());
+  CHECK(missing.status == 1);
+  CHECK(contains(missing.err, "kernel `twice` needs a value of `n`; give `-p n=VALUE`"));
+  CHECK(contains(tool("run k.loop -p n=10 -p m=3", f.str()).err, "`m`"));
+  CHECK(tool("run k.loop -p n=10 -p m=3", f.str()).status == 1);
+  CHECK(tool("run k.loop -p n=ten", f.str()).status == 1);
+  CHECK(tool("run k.loop -p n=99999999999", f.str()).status == 1);
+  CHECK(tool("run k.loop -p n=10 --in a=none.npy", f.str()).status == 1);
+  CHECK(tool("run k.loop -p n=10 --in q=none.npy", f.str()).status == 1);
+  CHECK(tool("run k.loop -p n=10 --out q=x.npy", f.str()).status == 1);
+  const Outcome cuda = tool("run k.loop -p n=10 --target cuda", f.str());
+  CHECK(cuda.status == 1);
+  CHECK(contains(cuda.err, "[unsupported]"));
+}
+
+TEST_CASE("cli: arrays go out to .npy files and come in again") {
+  const Folder f;
+  f.write("k.loop", kDouble);
+  const Outcome first = tool("run k.loop -p n=10 --out b=b.npy --quiet", f.str());
+  CHECK(first.status == 0);
+  CHECK(f.has("b.npy"));
+  CHECK(tool("run k.loop --in a=b.npy --out b=c.npy --verify -p n=10", f.str()).status == 0);
+  CHECK(f.read("c.npy").size() == f.read("b.npy").size());
+  CHECK(f.read("c.npy") != f.read("b.npy"));
+  f.write("bad.npy", "no array");
+  const Outcome bad = tool("run k.loop -p n=10 --in a=bad.npy", f.str());
+  CHECK(bad.status == 1);
+  CHECK(contains(bad.err, "[bad-npy]"));
+}
+
+TEST_CASE("cli: devices lists the compilers") {
+  const Outcome o = tool("devices");
+  CHECK(o.status == 0);
+  CHECK(contains(o.out, "openmp"));
+}
