@@ -37,7 +37,10 @@ std::optional<Literal> literal(const Expr& e) {
   if (const auto* x = e.as<Unary>(); x && x->op == UnaryOp::Neg) {
     auto l = literal(x->arg);
     if (!l || l->i == std::numeric_limits<std::int64_t>::min()) return std::nullopt;
-    l->i = -l->i, l->re = -l->re, l->im = l->im == 0 ? 0 : -l->im;
+    if (l->kind == Literal::Kind::Int) l->i = -l->i;
+    if (l->kind == Literal::Kind::Float) l->re = -l->re;
+    if (l->kind == Literal::Kind::Complex)  // `-5j` reads the same, whatever the sign of its zero
+      l->re = l->re == 0 ? 0 : -l->re, l->im = -l->im;
     return l;
   }
   if (const auto* x = e.as<Cast>(); x && !x->type.is_record()) {

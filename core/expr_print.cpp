@@ -113,6 +113,12 @@ class Printer {
     return false;
   }
 
+  /// What stands behind a minus: in parentheses when it starts with one too.
+  std::string no_minus(const Expr& e, Level level) {
+    std::string s = at_least(e, level);
+    return s[0] == '-' ? "(" + s + ")" : s;
+  }
+
   Text literal(std::string s) {
     const Level level = s[0] == '-' ? kUnary : kAtom;
     return {std::move(s), level};
@@ -132,8 +138,8 @@ class Printer {
       const Expr& t = x.terms[i];
       if (x.op == NaryOp::Add) {
         const auto* u = t.as<Unary>();
-        if (u && u->op == UnaryOp::Neg && !starts_with_minus(u->arg)) {
-          out += " - " + at_least(u->arg, above);
+        if (u && u->op == UnaryOp::Neg) {
+          out += " - " + no_minus(u->arg, above);
           continue;
         }
         if (starts_with_minus(t)) {
@@ -158,9 +164,7 @@ class Printer {
   Text unary(const Unary& x) {
     switch (x.op) {
       case UnaryOp::Neg:
-        return {"-" + (starts_with_minus(x.arg) ? "(" + print(x.arg).s + ")"
-                                                : at_least(x.arg, kUnary)),
-                kUnary};
+        return {"-" + no_minus(x.arg, kUnary), kUnary};
       case UnaryOp::BitNot: return {"~" + at_least(x.arg, kUnary), kUnary};
       case UnaryOp::Not: return {"not " + at_least(x.arg, kNot), kNot};
     }

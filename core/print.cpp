@@ -371,8 +371,9 @@ std::string print_kernel(const Kernel& k) {
   InstructionPrinter instructions(k);
   for (const auto& [name, t] : k.temporaries)
     if (!instructions.declares(name)) out += print_temporary(t);
-  for (const auto& [iname, tag] : k.iname_tags) out += fmt::format("tag {}: {}\n", iname, tag_text(tag));
   const std::vector<std::string> all = k.inames();
+  for (const std::string& iname : all)
+    if (const InameTag* tag = k.tag(iname)) out += fmt::format("tag {}: {}\n", iname, tag_text(*tag));
   if (k.loop_order != all && !k.loop_order.empty())
     out += fmt::format("loop_order {}\n", fmt::join(k.loop_order, ", "));
   for (const auto& chain : k.priorities)

@@ -1,5 +1,5 @@
 -- The increments of each c[i, j] may come in any order.
-dgemm = lp.recognize_reduction(dgemm, "insn")
+dgemm = lp.recognize_reduction(dgemm, "k")
 
 dgemm = lp.split_iname(dgemm, "i", 16, {outer_tag = "g.0", inner_tag = "l.1"})
 dgemm = lp.split_iname(dgemm, "j", 8, {outer_tag = "g.1", inner_tag = "l.0"})
