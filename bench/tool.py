@@ -1,0 +1,187 @@
+"""Times Moonloop and Loo.py on the same work, each in a process of its own.
+
+Process time is user plus system time of the whole process (for Loo.py: with and without the
+interpreter's start and the imports, measured inside). The least of several runs counts.
+"""
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+MOONLOOP = os.path.abspath("build/moonloop")
+LOOPY_CHAIN_LIMIT = 320  # statements; Loo.py needs minutes beyond
+
+DGEMM_LOOPY = """
+import numpy as np
+import loopy as lp
+lp.set_caching_enabled(False)
+import time
+start = time.process_time()
+knl = lp.make_kernel("{[j,k,i]: 0<=j<n and 0<=k<l and 0<=i<m}",
+    "c[i,j] = c[i,j] + sum(k, alpha*b[k,j]*a[i,k])",
+    [lp.GlobalArg("a", np.float64, shape="m,l", order="F"),
+     lp.GlobalArg("b", np.float64, shape="l,n", order="F"),
+     lp.GlobalArg("c", np.float64, shape="m,n", order="F"),
+     lp.ValueArg("alpha", np.float64), "..."],
+    target=lp.OpenCLTarget(), name="dgemm", lang_version=(2018, 2))
+knl = lp.split_iname(knl, "i", 16, outer_tag="g.0", inner_tag="l.1")
+knl = lp.split_iname(knl, "j", 8, outer_tag="g.1", inner_tag="l.0")
+knl = lp.split_iname(knl, "k", 32)
+knl = lp.extract_subst(knl, "a_acc", "a[i1,i2]", parameters="i1,i2")
+knl = lp.extract_subst(knl, "b_acc", "b[i1,i2]", parameters="i1,i2")
+knl = lp.precompute(knl, "a_acc", "k_inner,i_inner", default_tag="l.auto")
+knl = lp.precompute(knl, "b_acc", "j_inner,k_inner", default_tag="l.auto")
+knl = lp.add_inames_for_unused_hw_axes(knl)
+code = lp.generate_code_v2(knl).device_code()
+assert "barrier" in code
+print("work", time.process_time() - start)
+"""
+
+LOOPS_LOOPY = """
+import numpy as np
+import loopy as lp
+lp.set_caching_enabled(False)
+import time
+count = {count}
+start = time.process_time()
+knl = lp.make_kernel(
+    [f"{{{{[i{{k}}]: 0<=i{{k}}<n}}}}" for k in range(count)],
+    "\\n".join(f"b{{k}}[i{{k}}] = 2*a{{k}}[i{{k}}]" for k in range(count)),
+    [lp.GlobalArg(f"a{{k}},b{{k}}", np.float64, shape="n") for k in range(count)] + ["..."],
+    target=lp.CTarget(), name="loops", lang_version=(2018, 2))
+lp.generate_code_v2(knl).device_code()
+print("work", time.process_time() - start)
+"""
+
+CHAIN_LOOPY = """
+import numpy as np
+import loopy as lp
+lp.set_caching_enabled(False)
+import time
+count = {count}
+start = time.process_time()
+lines = ["<> t0 = a[i]"] + [f"<> t{{k}} = t{{k-1}} + a[i]*{{k}}.0" for k in range(1, count)]
+knl = lp.make_kernel("{{[i]: 0<=i<n}}", "\\n".join(lines + [f"out[i] = t{{count-1}}"]),
+    [lp.GlobalArg("a,out", np.float64, shape="n"), "..."],
+    target=lp.CTarget(), name="chain", lang_version=(2018, 2))
+lp.generate_code_v2(knl).device_code()
+print("work", time.process_time() - start)
+"""
+
+
+def loops_text(count):
+    args = ", ".join(f"a{k}: float64[n], b{k}: float64[n]" for k in range(count))
+    return (f"kernel loops(n: int32, {args})\n"
+            + "".join(f"domain {{[i{k}]: 0 <= i{k} < n}}\n" for k in range(count))
+            + "".join(f"b{k}[i{k}] = 2*a{k}[i{k}]\n" for k in range(count)))
+
+
+def chain_text(count):
+    lines = ["<> t0 = a[i]"] + [f"<> t{k} = t{k-1} + a[i]*{k}.0" for k in range(1, count)]
+    return ("kernel chain(n: int32, a: float64[n], out: float64[n])\ndomain {[i]: 0 <= i < n}\n"
+            + "\n".join(lines + [f"out[i] = t{count-1}"]) + "\n")
+
+
+def run(argv, **kw):
+    """Runs a process; gives its output, user + system seconds and peak memory in MiB."""
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kw)
+    out = process.stdout.read()
+    err = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"{argv} failed:\n{err[-2000:]}")
+    return out, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def moonloop(arguments, repeat):
+    best = min((run([MOONLOOP, "gen", *arguments])[1:] for _ in range(repeat)))
+    return best
+
+
+def loopy(source, repeat=1):
+    """(process seconds, seconds of work alone)"""
+    best = None
+    for _ in range(repeat):
+        out, seconds, _ = run([sys.executable, "-c", source])
+        work = float(re.search(r"work (\S+)", out).group(1))
+        best = min(best or (seconds, work), (seconds, work))
+    return best
+
+
+def seconds(value):
+    return f"{value * 1000:.1f} ms" if value < 1 else f"{value:.2f} s"
+
+
+def main():
+    rows = []
+    folder = tempfile.mkdtemp(prefix="moonloop-bench-")
+
+    def text(name, content):
+        path = os.path.join(folder, name)
+        with open(path, "w") as f:
+            f.write(content)
+        return path
+
+    mine, memory = moonloop(["examples/paper/dgemm.loop", "-t", "examples/paper/dgemm.lua"], 20)
+    theirs, work = loopy(DGEMM_LOOPY, 3)
+    rows.append(("product of section 5.2, text to code", mine, memory, theirs, work))
+
+    path = text("loops.loop", loops_text(500))
+    mine, memory = moonloop([path], 5)
+    theirs, work = loopy(LOOPS_LOOPY.format(count=500))
+    rows.append(("500 independent loops", mine, memory, theirs, work))
+
+    path = text("chain.loop", chain_text(LOOPY_CHAIN_LIMIT))
+    mine, memory = moonloop([path], 5)
+    theirs, work = loopy(CHAIN_LOOPY.format(count=LOOPY_CHAIN_LIMIT))
+    rows.append((f"chain of {LOOPY_CHAIN_LIMIT} statements", mine, memory, theirs, work))
+
+    doubling = []
+    for count in (1250, 2500, 5000, 10000):
+        mine, memory = moonloop([text("chain.loop", chain_text(count))], 3)
+        doubling.append((count, mine, memory))
+
+    lines = [f"Measured {time.strftime('%Y-%m-%d')} on {cpu()}; `./dev bench tool`.", "",
+             "| work | Moonloop, process | peak memory | Loo.py 2025.2, process | its work alone | ratio "
+             "of process times | ratio to its work |",
+             "|---|---|---|---|---|---|---|"]
+    for name, mine, memory, theirs, work in rows:
+        lines.append(f"| {name} | {seconds(mine)} | {memory:.0f} MiB | {seconds(theirs)} | "
+                     f"{seconds(work)} | {theirs / mine:.0f} | {work / mine:.0f} |")
+    lines += ["", "| chain of dependent statements | Moonloop, process | to the one before | peak memory |",
+              "|---|---|---|---|"]
+    before = None
+    for count, mine, memory in doubling:
+        ratio = f"{mine / before:.2f}" if before else ""
+        lines.append(f"| {count} | {seconds(mine)} | {ratio} | {memory:.0f} MiB |")
+        before = mine
+    table = "\n".join(lines)
+    print(table)
+    write_section("docs/performance.md", "tool", table)
+
+
+def cpu():
+    with open("/proc/cpuinfo") as f:
+        model = re.search(r"model name\s*:\s*(.*)", f.read())
+    return f"{os.cpu_count()} cores of {model.group(1) if model else 'an unknown processor'}"
+
+
+def write_section(path, name, content):
+    """Replaces what stands between the section's two markers."""
+    with open(path) as f:
+        old = f.read()
+    begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
+    if begin not in old or end not in old:
+        sys.exit(f"{path} has no section {name}")
+    head, tail = old[:old.index(begin)], old[old.index(end):]
+    with open(path + ".new", "w") as f:
+        f.write(f"{head}{begin}\n{content}\n{tail}")
+    os.replace(path + ".new", path)
+
+
+if __name__ == "__main__":
+    main()
