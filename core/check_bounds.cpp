@@ -111,7 +111,10 @@ class BoundsCheck {
  public:
   explicit BoundsCheck(const Kernel& k) : k_(k), places_(k) {
     for (const Argument& a : k.args)
-      if (a.is_array && a.shape) shapes_.emplace(a.name, shape_of(*a.shape));
+      if (a.is_array && a.shape) {
+        Shape& s = shapes_.emplace(a.name, shape_of(*a.shape)).first->second;
+        if (a.strides) s.elements = Expr();  // a flat index may reach the gaps
+      }
     for (const auto& [name, t] : k.temporaries)
       if (t.shape) shapes_.emplace(name, shape_of(*t.shape));
   }
@@ -123,7 +126,7 @@ class BoundsCheck {
       if (it == shapes_.end()) return;
       const Shape& s = it->second;
       if (u.linear) {
-        axis(u, 0, u.index->at(0), s.elements, s.elements_text);
+        if (s.elements) axis(u, 0, u.index->at(0), s.elements, s.elements_text);
         return;
       }
       for (std::size_t d = 0; d < u.index->size() && d < s.extents.size(); ++d)
