@@ -424,6 +424,8 @@ std::optional<Sample> sample(const Set& set) {
   Set s = to_dims(set, all);
   Sample out;
   for (std::size_t i = 0; i < all.size(); ++i) {
+    // Drops the parts without integers: isl's minimum may be one of theirs.
+    s = isl_set_detect_equalities(s.take());
     Val v = small_value(s, static_cast<int>(i));
     (i < params.size() ? out.params : out.dims)[all[i]] = to_int(v);
     s = isl_set_fix_val(s.take(), isl_dim_set, static_cast<unsigned>(i), v.take());
