@@ -1,0 +1,391 @@
+#include "tests/differential/brute_force.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/domain.h"
+#include "core/reference.h"
+
+namespace moonloop::differential {
+namespace {
+
+struct Unknown {};
+constexpr std::size_t kMostInstances = 6000;
+
+std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t x = a * 0x9e3779b97f4a7c15u ^ (b + 0x632be59bd9b4e019u);
+  x = (x ^ (x >> 31)) * 0xbf58476d1ce4e5b9u;
+  return x ^ (x >> 29);
+}
+std::uint64_t mix(std::uint64_t a, const std::string& s) {
+  for (const char c : s) a = mix(a, static_cast<unsigned char>(c));
+  return a;
+}
+
+/// One access of one instance; `subscript` holds values.
+struct Touch {
+  const std::string* variable;
+  std::vector<std::int64_t> subscript;
+  bool write = false, update = false;
+};
+
+/// When an instance runs: at each level of the tree the child's number, then the loop's value.
+struct Step {
+  std::int64_t child = 0, value = 0;
+  bool parallel = false;
+};
+struct Instance {
+  int statement = 0;
+  std::uint64_t key = 0;  // what it is in the base
+  std::vector<Step> time;
+  std::int64_t last_child = 0;
+  std::vector<std::int64_t> items;
+  std::vector<Touch> touches;  // in the order of the text, the write last
+  std::string text;
+};
+
+enum class When { Before, After, Concurrent, Same };
+
+When compare(const Instance& a, const Instance& b) {
+  for (std::size_t i = 0;; ++i) {
+    const bool a_ends = i == a.time.size(), b_ends = i == b.time.size();
+    const std::int64_t x = a_ends ? a.last_child : a.time[i].child;
+    const std::int64_t y = b_ends ? b.last_child : b.time[i].child;
+    if (x != y) return x < y ? When::Before : When::After;
+    if (a_ends || b_ends) break;
+    if (a.time[i].value == b.time[i].value) continue;
+    if (a.time[i].parallel) return When::Concurrent;
+    return a.time[i].value < b.time[i].value ? When::Before : When::After;
+  }
+  return a.items == b.items ? When::Same : When::Concurrent;
+}
+bool in_sequence(const Instance& a, const Instance& b) {  // parallel loops and work-items ascending
+  for (std::size_t i = 0;; ++i) {
+    const bool a_ends = i == a.time.size(), b_ends = i == b.time.size();
+    const std::int64_t x = a_ends ? a.last_child : a.time[i].child;
+    const std::int64_t y = b_ends ? b.last_child : b.time[i].child;
+    if (x != y) return x < y;
+    if (a_ends || b_ends) break;
+    if (a.time[i].value != b.time[i].value) return a.time[i].value < b.time[i].value;
+  }
+  return a.items < b.items;
+}
+
+/// All instances of a kernel, in sequential order.
+class Enumeration {
+ public:
+  Enumeration(const Kernel& k, bool is_base, const Integers& values)
+      : nested_(nest(k)), is_base_(is_base), values_(values) {
+    for (std::size_t s = 0; s < nested_.kernel.instructions.size(); ++s) add(static_cast<int>(s));
+    std::sort(all.begin(), all.end(), in_sequence);
+  }
+
+  std::vector<Instance> all;
+  const Kernel& kernel() const { return nested_.kernel; }
+  bool is_temporary(const std::string& name) const {
+    return nested_.kernel.find_temporary(name) != nullptr;
+  }
+  const TreePath& path(int s) const { return nested_.tree.paths[static_cast<std::size_t>(s)]; }
+
+ private:
+  static bool is_item(const InameTag* t) {
+    return t && (t->kind == TagKind::Local || t->kind == TagKind::LocalAuto);
+  }
+  bool is_parallel(const std::string& iname) const {
+    const InameTag* t = nested_.kernel.tag(iname);
+    return !is_base_ && t &&
+           (t->kind == TagKind::Par || t->kind == TagKind::Group || t->kind == TagKind::Simd);
+  }
+
+  void add(int s) {
+    const Instruction& insn = *nested_.kernel.instructions[static_cast<std::size_t>(s)];
+    std::vector<std::string> dims = path(s).loops;
+    std::vector<std::string> items;
+    for (const std::string& i : insn.inames)
+      if (is_item(nested_.kernel.tag(i))) items.push_back(i);
+    dims.insert(dims.end(), items.begin(), items.end());
+    Set domain = domain_of(nested_.kernel, dims);
+    for (const std::string& p : param_names(domain)) {
+      const auto it = values_.find(p);
+      if (it == values_.end()) throw Unknown{};
+      const int at = isl_set_find_dim_by_name(domain.get(), isl_dim_param, p.c_str());
+      domain = isl_set_fix_si(domain.take(), isl_dim_param, static_cast<unsigned>(at),
+                              static_cast<int>(it->second));
+    }
+    if (yes(isl_set_is_empty(domain.get()))) return;
+    struct User {
+      Enumeration& self;
+      int s;
+      const Instruction& insn;
+      const std::vector<std::string>&dims, &items;
+      bool failed;
+    } user{*this, s, insn, dims, items, false};
+    const auto each = [](isl_point* taken, void* u) -> isl_stat {
+      const Point point(taken);
+      User& x = *static_cast<User*>(u);
+      Integers at = x.self.values_;
+      for (std::size_t d = 0; d < x.dims.size(); ++d)
+        at[x.dims[d]] = to_int(Val(isl_point_get_coordinate_val(point.get(), isl_dim_set, static_cast<int>(d))));
+      try {
+        x.self.add_instance(x.s, x.insn, x.items, at);
+      } catch (const Error&) {
+        x.failed = true;
+      } catch (const Unknown&) {
+        x.failed = true;
+      }
+      return x.failed ? isl_stat_error : isl_stat_ok;
+    };
+    isl_set_foreach_point(domain.get(), each, &user);
+    if (user.failed) throw Unknown{};
+  }
+
+  void add_instance(int s, const Instruction& insn, const std::vector<std::string>& items,
+                    const Integers& at) {
+    for (const Expr& p : insn.predicates)
+      if (!evaluate(p, at, "a predicate")) return;
+    if (all.size() >= kMostInstances) throw Unknown{};
+    Instance out;
+    out.statement = s;
+    const TreePath& where = path(s);
+    for (std::size_t l = 0; l < where.loops.size(); ++l)
+      out.time.push_back({where.index[l], at.at(where.loops[l]), is_parallel(where.loops[l])});
+    out.last_child = where.index.back();
+    for (const std::string& i : items) out.items.push_back(at.at(i));
+
+    // Which instance of the base it is: by the names that the base's statement has.
+    out.text = insn.reference_id() + "[";
+    out.key = mix(7, insn.reference_id());
+    std::map<std::string, Expr> names;  // sorted
+    for (const std::string& i : where.loops) names.emplace(i, Expr());
+    for (const std::string& i : items) names.emplace(i, Expr());
+    for (const auto& [name, e] : insn.origin) names[name] = e;
+    if (!is_base_) {
+      for (auto it = names.begin(); it != names.end();)
+        it = !it->second && !base_dims_->at(insn.reference_id()).count(it->first) ? names.erase(it) : std::next(it);
+      for (auto it = names.begin(); it != names.end();)
+        it = !base_dims_->at(insn.reference_id()).count(it->first) ? names.erase(it) : std::next(it);
+    }
+    for (const auto& [name, e] : names) {
+      const std::int64_t v = e ? evaluate(e, at, "an origin") : at.at(name);
+      out.key = mix(mix(out.key, name), static_cast<std::uint64_t>(v));
+      out.text += fmt::format("{}{}={}", out.text.back() == '[' ? "" : ", ", name, v);
+    }
+    out.text += "]";
+    collect(insn, at, out.touches);
+    all.push_back(std::move(out));
+  }
+
+  void collect(const Instruction& insn, const Integers& at, std::vector<Touch>& out) const {
+    const auto read = [&](const Expr& e) {
+      walk(e, [&](const Expr& x) {
+        if (const auto* v = x.as<Var>(); v && is_temporary(v->name)) out.push_back({&v->name, {}, false, false});
+        if (const auto* l = x.as<Load>()) out.push_back({&l->array, subscripts(l->index, at), false, false});
+        return true;
+      });
+    };
+    if (insn.rhs) read(insn.rhs);
+    for (const Expr& p : insn.predicates) read(p);
+    for (const Expr& l : insn.lhs) {
+      const bool update = insn.role == ReductionRole::Update;
+      if (const auto* v = l.as<Var>())
+        out.push_back({&v->name, {}, true, update});
+      else if (const auto* a = l.as<Load>())
+        out.push_back({&a->array, subscripts(a->index, at), true, update});
+      else
+        throw Unknown{};
+    }
+  }
+  static std::vector<std::int64_t> subscripts(const Exprs& index, const Integers& at) {
+    std::vector<std::int64_t> out;
+    for (const Expr& e : index) out.push_back(evaluate(e, at, "a subscript"));
+    return out;
+  }
+
+ public:
+  /// The inames by which the base names the instances of each of its statements.
+  using Dims = std::unordered_map<std::string, std::set<std::string>>;
+  static Dims dims_of(const Enumeration& base) {
+    Dims out;
+    const auto& all = base.nested_.kernel.instructions;
+    for (std::size_t s = 0; s < all.size(); ++s) {
+      std::set<std::string>& d = out[all[s]->id];
+      const TreePath& p = base.path(static_cast<int>(s));
+      d.insert(p.loops.begin(), p.loops.end());
+      for (const std::string& i : all[s]->inames)
+        if (is_item(base.nested_.kernel.tag(i))) d.insert(i);
+    }
+    return out;
+  }
+  Enumeration(const Kernel& k, const Dims& dims, const Integers& values)
+      : nested_(nest(k)), is_base_(false), values_(values), base_dims_(&dims) {
+    for (std::size_t s = 0; s < nested_.kernel.instructions.size(); ++s) add(static_cast<int>(s));
+    std::sort(all.begin(), all.end(), in_sequence);
+  }
+
+ private:
+  Nested nested_;
+  bool is_base_;
+  const Integers& values_;
+  const Dims* base_dims_ = nullptr;
+};
+
+using Cell = std::pair<std::string, std::vector<std::int64_t>>;
+struct Event {
+  std::size_t instance;
+  bool write, update;
+};
+using History = std::map<Cell, std::vector<Event>>;
+
+History history(const Enumeration& e, bool temporaries) {
+  History out;
+  for (std::size_t i = 0; i < e.all.size(); ++i)
+    for (const Touch& t : e.all[i].touches)
+      if (e.is_temporary(*t.variable) == temporaries)
+        out[{*t.variable, t.subscript}].push_back({i, t.write, t.update});
+  return out;
+}
+
+std::string pair_text(const Cell& c, const Instance& x, const Instance& y, const char* how) {
+  return fmt::format("{}[{}]: {} {} {}", c.first, fmt::join(c.second, ", "), x.text, how, y.text);
+}
+
+/// Pairs of conflicting accesses that `after` runs the wrong way round, or at once.
+std::string reversed_pair(const History& base_cells, const Enumeration& base,
+                          const Enumeration& after,
+                          const std::unordered_map<std::uint64_t, std::size_t>& where) {
+  for (const auto& [cell, events] : base_cells)
+    for (std::size_t i = 0; i < events.size(); ++i)
+      for (std::size_t j = i + 1; j < events.size(); ++j) {
+        const Event &x = events[i], &y = events[j];
+        if ((!x.write && !y.write) || x.instance == y.instance) continue;
+        if (x.update && y.update) continue;
+        const Instance& p = base.all[x.instance];
+        const Instance& q = base.all[y.instance];
+        const When w = compare(after.all[where.at(p.key)], after.all[where.at(q.key)]);
+        if (w == When::Before) continue;
+        return pair_text(cell, p, q, w == When::After ? "now runs after" : "runs at the same time as");
+      }
+  return {};
+}
+
+/// How many levels of the tree all accesses of each temporary share, and whether work-items have
+/// copies of it.
+struct Copies {
+  std::map<std::string, std::size_t> levels;
+};
+Copies copies(const Enumeration& e) {
+  Copies out;
+  std::map<std::string, const Instance*> first;
+  for (const Instance& i : e.all)
+    for (const Touch& t : i.touches) {
+      if (!e.is_temporary(*t.variable)) continue;
+      const auto [it, is_new] = first.try_emplace(*t.variable, &i);
+      std::size_t& levels = out.levels.try_emplace(*t.variable, i.time.size()).first->second;
+      std::size_t shared = 0;
+      const Instance& f = *it->second;
+      while (shared < std::min({levels, i.time.size(), f.time.size()}) &&
+             f.time[shared].child == i.time[shared].child)
+        ++shared;
+      levels = shared;
+    }
+  return out;
+}
+
+/// What each instance reads from temporaries, in sequential execution with values that stand for
+/// the instances that made them.
+std::unordered_map<std::uint64_t, std::uint64_t> values_read(const Enumeration& e,
+                                                             const Copies* private_in,
+                                                             bool per_item) {
+  std::map<Cell, std::uint64_t> memory;
+  std::unordered_map<std::uint64_t, std::uint64_t> out;
+  for (const Instance& i : e.all) {
+    std::uint64_t seen = 1;
+    for (const Touch& t : i.touches) {
+      if (!e.is_temporary(*t.variable)) continue;
+      Cell cell{*t.variable, t.subscript};
+      if (private_in) {
+        for (std::size_t l = 0; l < private_in->levels.at(*t.variable); ++l)
+          if (i.time[l].parallel) cell.second.push_back(i.time[l].value);
+        if (per_item) cell.second.insert(cell.second.end(), i.items.begin(), i.items.end());
+      }
+      std::uint64_t& value = memory[cell];
+      if (!t.write)
+        seen = mix(seen, value);
+      else if (t.update)
+        value += mix(i.key, seen);
+      else
+        value = mix(i.key, seen);
+    }
+    out[i.key] = seen;
+  }
+  return out;
+}
+
+/// Two accesses of one cell of a temporary, one of them a write, in two iterations of a parallel loop
+/// that has no copies of it.
+std::string shared_race(const Enumeration& e, const Copies& c, bool items_have_copies) {
+  for (const auto& [cell, events] : history(e, true))
+    for (std::size_t i = 0; i < events.size(); ++i)
+      for (std::size_t j = i + 1; j < events.size(); ++j) {
+        const Instance &p = e.all[events[i].instance], &q = e.all[events[j].instance];
+        if ((!events[i].write && !events[j].write) || (events[i].update && events[j].update)) continue;
+        if (compare(p, q) != When::Concurrent) continue;
+        bool has_copies = items_have_copies && p.items != q.items;
+        for (std::size_t l = 0; l < c.levels.at(cell.first); ++l)
+          if (p.time[l].parallel && p.time[l].value != q.time[l].value) has_copies = true;
+        if (!has_copies) return pair_text(cell, p, q, "runs at the same time as");
+      }
+  return {};
+}
+
+}  // namespace
+
+Verdict brute_force(const Kernel& base_kernel, const Kernel& after_kernel, const Integers& values) {
+  using Kind = Verdict::Kind;
+  try {
+    const Enumeration base(base_kernel, true, values);
+    const auto dims = Enumeration::dims_of(base);
+    const Enumeration after(after_kernel, dims, values);
+
+    std::unordered_map<std::uint64_t, std::size_t> where;
+    for (std::size_t i = 0; i < after.all.size(); ++i)
+      if (!where.emplace(after.all[i].key, i).second)
+        return {Kind::Illegal, after.all[i].text + " runs twice"};
+    for (const Instance& i : base.all)
+      if (!where.count(i.key)) return {Kind::Illegal, i.text + " is lost"};
+    if (base.all.size() != after.all.size()) return {Kind::Illegal, "there are new instances"};
+
+    if (std::string why = reversed_pair(history(base, false), base, after, where); !why.empty())
+      return {Kind::Illegal, std::move(why)};
+
+    const auto wanted = values_read(base, nullptr, false);
+    const Copies c = copies(after);
+    std::string first_problem;
+    for (const bool per_item : {true, false}) {  // work-items with copies, or with one for all
+      std::string problem = shared_race(after, c, per_item);
+      if (problem.empty()) {
+        const auto found = values_read(after, &c, per_item);
+        for (const Instance& i : base.all)
+          if (found.at(i.key) != wanted.at(i.key)) {
+            problem = i.text + " reads another value of a temporary";
+            break;
+          }
+      }
+      if (problem.empty()) {
+        first_problem.clear();
+        break;
+      }
+      if (first_problem.empty()) first_problem = problem;
+    }
+    if (!first_problem.empty()) return {Kind::Illegal, first_problem};
+    if (std::string why = reversed_pair(history(base, true), base, after, where); !why.empty())
+      return {Kind::Conservative, std::move(why)};
+    return {Kind::Legal, {}};
+  } catch (const Unknown&) {
+    return {Kind::Unknown, "not enumerable"};
+  }
+}
+
+}  // namespace moonloop::differential

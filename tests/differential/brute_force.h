@@ -1,0 +1,32 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "core/kernel.h"
+#include "runtime/evaluate.h"
+
+namespace moonloop::differential {
+
+/// What enumerating all instances at concrete parameters says about a reordered kernel.
+struct Verdict {
+  enum class Kind {
+    Legal,
+    Illegal,       // `why` names two instances
+    Conservative,  // no value changes, but a temporary's cell is reused in another order
+    Unknown,       // not enumerable: subscripts that depend on data, too many instances
+  } kind = Kind::Unknown;
+  std::string why;
+};
+
+/// Compares `after`'s order with that of `base`, its own reference, from which it was made by steps
+/// that only reorder. By enumeration: no isl relations, nothing of core/legality.
+///
+///  * Every instance of `base` runs exactly once.
+///  * Accesses of one element of an array argument, one of them a write, keep their order, and are
+///    not left to two iterations of a parallel loop, or two work-items of one statement.
+///  * Every read of a temporary gets the value that the same write gave it in `base`; a temporary
+///    that is only accessed inside a parallel loop is private to its iterations.
+///  * The updates of one reduction may change places with each other.
+Verdict brute_force(const Kernel& base, const Kernel& after, const Integers& values);
+
+}  // namespace moonloop::differential

@@ -1,0 +1,52 @@
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "tests/differential/pairs.h"
+
+/// Random kernels times random chains of transforms.
+///
+/// MOONLOOP_PAIRS how many pairs (500; 0: until one fails), MOONLOOP_SEED the first seed (1).
+using namespace moonloop::differential;
+
+namespace {
+
+long setting(const char* name, long otherwise) {
+  const char* given = std::getenv(name);
+  return given ? std::strtol(given, nullptr, 10) : otherwise;
+}
+
+}  // namespace
+
+TEST_CASE("differential: what is accepted computes the same, and what is refused would not") {
+  ::setenv("OMP_NUM_THREADS", "3", 1);
+  const long wanted = setting("MOONLOOP_PAIRS", 500);
+  auto seed = static_cast<std::uint64_t>(setting("MOONLOOP_SEED", 1));
+  constexpr std::size_t batch = 50;
+  Statistics statistics;
+  std::vector<Problem> problems;
+  long done = 0;
+  while (wanted == 0 ? problems.empty() : done < wanted) {
+    std::vector<Pair> pairs;
+    for (; pairs.size() < batch && (wanted == 0 || done + static_cast<long>(pairs.size()) < wanted); ++seed)
+      if (auto p = make_pair(seed, statistics, problems)) pairs.push_back(std::move(*p));
+    run_pairs(pairs, problems);
+    done += static_cast<long>(pairs.size());
+    if (wanted == 0) fmt::print("{} pairs, seed {}\n", done, seed);
+  }
+  fmt::print("{} pairs\n{}", done, statistics.str());
+  for (const Problem& p : problems) fmt::print("\n{}", p.str());
+  CHECK(problems.empty());
+
+  // A checker that refuses everything is no checker.
+  Tally all;
+  for (const auto& [name, t] : statistics.by_transform) {
+    all.accepted += t.accepted;
+    all.refused += t.refused;
+  }
+  if (wanted >= 100) {
+    CHECK(all.accepted > 2 * wanted);
+    CHECK(all.refused > wanted / 10);
+  }
+}

@@ -1,0 +1,163 @@
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "core/diagnostic.h"
+#include "core/infer.h"
+#include "core/lookup.h"
+#include "core/print.h"
+#include "frontends/text/parse.h"
+#include "tests/differential/brute_force.h"
+#include "tests/differential/pairs.h"
+#include "tests/differential/random_kernel.h"
+#include "transforms/registry.h"
+
+namespace moonloop::differential {
+namespace {
+
+using Kind = Verdict::Kind;
+const Integers kSizes[] = {{{"n", 5}}, {{"n", 6}}, {{"n", 9}}};
+
+/// Reasons that are about order; all others are about what the transform can be applied to.
+bool about_order(const std::string& code) {
+  return code == "breaks-order" || code == "races" || code == "cannot-nest";
+}
+
+Kernel apply(const Call& c, const Kernel& k) {
+  const Op* op = find_op(c.name);
+  ensure(op != nullptr, "a random step is a transform");
+  return run_op(*op, k, c.positional, c.options);
+}
+
+class Chain {
+ public:
+  Chain(Pair& pair, Statistics& statistics, std::vector<Problem>& problems)
+      : pair_(pair), base_(pair.original), statistics_(statistics), problems_(problems) {}
+
+  void attempt(const Call& call) {
+    Tally& tally = statistics_.by_transform[call.name];
+    const Kernel& k = pair_.result;
+    const std::string before = print_kernel(k);
+    try {
+      Kernel next = apply(call, k);
+      ++tally.accepted;
+      if (next.reference) confirm_legal(call, next, tally);
+      else base_ = next;
+      pair_.result = std::move(next);
+      pair_.steps.push_back(call.str());
+    } catch (const Refused& e) {
+      refused(call, e.diagnostic(), tally);
+      if (print_kernel(k) != before) problem(call, "a refused step changed the kernel");
+    } catch (const Error& e) {
+      ++tally.inapplicable;
+      ++statistics_.codes[e.diagnostic().code];
+    } catch (const std::exception& e) {
+      problem(call, std::string("internal error: ") + e.what());
+    }
+  }
+
+ private:
+  void problem(const Call& call, const std::string& what) {
+    Problem p{pair_.seed, what, pair_.text, pair_.steps};
+    p.steps.push_back(call.str());
+    problems_.push_back(std::move(p));
+  }
+
+  void confirm_legal(const Call& call, const Kernel& next, Tally& tally) {
+    bool all = true;
+    for (const Integers& values : kSizes) {
+      const Verdict v = brute_force(base_, next, values);
+      if (v.kind == Kind::Illegal)
+        return problem(call, fmt::format("accepted, but with n = {} {}", values.at("n"), v.why));
+      all = all && v.kind != Kind::Unknown;
+    }
+    if (all) ++tally.confirmed;
+  }
+
+  void refused(const Call& call, const Diagnostic& d, Tally& tally) {
+    ++statistics_.codes[d.code];
+    if (!about_order(d.code)) {
+      ++tally.inapplicable;
+      return;
+    }
+    ++tally.refused;
+    bool cautious = false;
+    try {
+      const WithoutProof unproved;
+      const Kernel next = apply(call, pair_.result);
+      if (!next.reference) return;
+      for (const Integers& values : kSizes) {
+        const Verdict v = brute_force(base_, next, values);
+        if (v.kind == Kind::Unknown) return;
+        if (v.kind == Kind::Illegal) {
+          ++tally.confirmed;
+          return;
+        }
+        cautious = cautious || v.kind == Kind::Conservative;
+      }
+    } catch (const Error&) {
+      return;  // there is no such order at all
+    }
+    if (cautious)
+      ++tally.cautious;
+    else
+      problem(call, fmt::format("refused, but legal by enumeration: {} [{}]", d.text, d.code));
+  }
+
+  Pair& pair_;
+  Kernel base_;
+  Statistics& statistics_;
+  std::vector<Problem>& problems_;
+};
+
+}  // namespace
+
+std::optional<Pair> make_pair(std::uint64_t seed, Statistics& statistics,
+                              std::vector<Problem>& problems) {
+  Random random(seed);
+  Pair out;
+  out.seed = seed;
+  out.text = random_kernel(random, fmt::format("k{}", seed));
+  try {
+    out.original = parse_kernels(add_source(fmt::format("seed {}", seed), out.text)).at(0);
+    complete(out.original);
+  } catch (const Error& e) {
+    ++statistics.invalid;
+    if (std::getenv("MOONLOOP_DIFFERENTIAL_VERBOSE"))
+      fmt::print("invalid: {} [{}]\n{}\n", e.diagnostic().text, e.diagnostic().code, out.text);
+    return std::nullopt;
+  } catch (const std::exception& e) {
+    problems.push_back({seed, std::string("internal error: ") + e.what(), out.text, {}});
+    return std::nullopt;
+  }
+  out.result = out.original;
+  Chain chain(out, statistics, problems);
+  const int steps = random.between(1, 8);
+  // A refused step is followed by another try, so that chains get long.
+  for (int tries = 0; tries < 3 * steps && static_cast<int>(out.steps.size()) < steps; ++tries)
+    chain.attempt(random_step(random, out.result));
+  return out;
+}
+
+std::string Problem::str() const {
+  return fmt::format("seed {}: {}\n{}{}\n", seed, what, kernel, fmt::join(steps, "\n"));
+}
+
+std::string Statistics::str() const {
+  std::string out = fmt::format("{:<26}{:>9}{:>9}{:>14}{:>11}{:>10}\n", "transform", "accepted",
+                                "refused", "inapplicable", "confirmed", "cautious");
+  Tally all;
+  for (const auto& [name, t] : by_transform) {
+    out += fmt::format("{:<26}{:>9}{:>9}{:>14}{:>11}{:>10}\n", name, t.accepted, t.refused,
+                       t.inapplicable, t.confirmed, t.cautious);
+    all.accepted += t.accepted, all.refused += t.refused, all.inapplicable += t.inapplicable;
+    all.confirmed += t.confirmed, all.cautious += t.cautious;
+  }
+  out += fmt::format("{:<26}{:>9}{:>9}{:>14}{:>11}{:>10}\n", "all", all.accepted, all.refused,
+                     all.inapplicable, all.confirmed, all.cautious);
+  out += "reasons:";
+  for (const auto& [code, n] : codes) out += fmt::format(" {} {}", code, n);
+  return out + fmt::format("\nnot a kernel: {}\n", invalid);
+}
+
+}  // namespace moonloop::differential

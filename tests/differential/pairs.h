@@ -1,0 +1,54 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/kernel.h"
+#include "tests/differential/random_step.h"
+
+namespace moonloop::differential {
+
+/// What became of the steps tried, by transform.
+struct Tally {
+  int accepted = 0;
+  int refused = 0;    // with a reason of the order: some instance would change places
+  int inapplicable = 0;  // does not fit the kernel
+  int confirmed = 0;  // of the accepted and the refused: enumeration says the same
+  int cautious = 0;   // refused, although only a temporary's cell would be reused in another order
+};
+
+/// Something that must not be.
+struct Problem {
+  std::uint64_t seed = 0;
+  std::string what;
+  std::string kernel;              // text
+  std::vector<std::string> steps;  // Lua, those before and the one at fault
+  std::string str() const;
+};
+
+/// A kernel with what a chain of steps made of it.
+struct Pair {
+  std::uint64_t seed = 0;
+  std::string text;
+  std::vector<std::string> steps;  // the accepted ones, as Lua
+  Kernel original, result;
+};
+
+struct Statistics {
+  std::map<std::string, Tally> by_transform;
+  std::map<std::string, int> codes;  // of refusals
+  int invalid = 0;  // random kernels that are none
+  std::string str() const;
+};
+
+/// Makes a random kernel and tries a chain of 1 to 8 steps on it; checks acceptance and refusal
+/// against enumeration. Nothing when the seed gives no valid kernel.
+std::optional<Pair> make_pair(std::uint64_t seed, Statistics& statistics,
+                              std::vector<Problem>& problems);
+
+/// Compiles the results of all pairs for C and OpenMP, runs both, and compares them with the
+/// interpreter's run of the originals.
+void run_pairs(const std::vector<Pair>& pairs, std::vector<Problem>& problems);
+
+}  // namespace moonloop::differential

@@ -1,0 +1,201 @@
+#include "tests/differential/random_kernel.h"
+
+#include <fmt/format.h>
+
+namespace moonloop::differential {
+namespace {
+
+/// An iname that runs within 0 … n (inclusive).
+struct Iname {
+  std::string name;
+  bool constant = false;  // its extent is
+};
+
+class KernelWriter {
+ public:
+  KernelWriter(Random& random, std::string name) : r_(random), name_(std::move(name)) {
+    integers_ = r_.chance(50);
+    type_ = integers_ ? r_.pick({"int64", "int32"}) : r_.pick({"float64", "float64", "float32"});
+  }
+
+  std::string write() {
+    const int shared = r_.between(1, 3);
+    for (int i = 0; i < shared; ++i) add_domain(outer_, i);
+    const int statements = r_.pick(std::vector<int>{1, 1, 2, 2, 2, 3, 4});
+    if (r_.chance(30)) add_rule();
+    for (int s = 0; s < statements; ++s) add_statement();
+    std::string args = "n: int32";
+    for (const char* a : {"a", "b", "c"})
+      args += fmt::format(", {}: {}[3*n + 12]", a, type_);
+    for (const char* a : {"p", "q"}) args += fmt::format(", {}: {}[3*n + 12, 3*n + 12]", a, type_);
+    std::string out = fmt::format("kernel {}({})\n", name_, args);
+    for (const std::string& d : domains_) out += "domain " + d + "\n";
+    out += "assume n >= 5\n";
+    for (const std::string& l : lines_) out += l + "\n";
+    return out;
+  }
+
+ private:
+  /// Adds a domain of one iname, nested in those before it in `chain`, and the iname to `chain`.
+  void add_domain(std::vector<Iname>& chain, int number) {
+    const std::string x = fmt::format("{}", std::string(1, static_cast<char>('i' + next_iname_)));
+    const std::string name = next_iname_ < 6 ? x : fmt::format("i{}", number + next_iname_);
+    ++next_iname_;
+    const bool has_outer = !chain.empty();
+    const std::string o = has_outer ? r_.pick(chain).name : "";
+    std::string bounds;
+    bool constant = false;
+    switch (r_.below(has_outer ? 12 : 7)) {
+      default: bounds = fmt::format("0 <= {} < n", name); break;
+      case 3: bounds = fmt::format("1 <= {} < n", name); break;
+      case 4:
+        bounds = fmt::format("0 <= {} < {}", name, r_.between(2, 5));
+        constant = true;
+        break;
+      case 5: bounds = fmt::format("0 <= {0} < n and {0} mod {1} = 0", name, r_.between(2, 3)); break;
+      case 6: bounds = fmt::format("0 <= {0} and 2*{0} < n", name); break;
+      case 7: bounds = fmt::format("0 <= {} <= {}", name, o); break;
+      case 8: bounds = fmt::format("{} <= {} < n", o, name); break;
+      case 9: bounds = fmt::format("0 <= {} < n - {}", name, o); break;
+      case 10: bounds = fmt::format("0 <= {0} < n and {1} - 1 <= {0} <= {1} + 1", name, o); break;
+      case 11: bounds = fmt::format("0 <= {} < {}", name, o); break;
+    }
+    domains_.push_back(fmt::format("{{[{}]: {}}}", name, bounds));
+    chain.push_back({name, constant});
+  }
+
+  /// Within 0 … 2n + 6 for inames within 0 … n.
+  std::string subscript(const std::vector<Iname>& inames) {
+    if (inames.empty() || r_.chance(4)) return fmt::format("{}", r_.below(4));
+    const std::string x = r_.pick(inames).name, y = r_.pick(inames).name;
+    const int c = r_.between(0, 3);
+    const std::string plus = c ? fmt::format(" + {}", c) : "";
+    switch (r_.below(14)) {
+      default: return x + plus;
+      case 7: return x + " + 1";
+      case 8: return fmt::format("n - {}{}", x, plus);
+      case 9: return fmt::format("2*{}{}", x, plus);
+      case 10: return x == y ? x + plus : fmt::format("{} + {}{}", x, y, plus);
+      case 11: return x == y ? x : fmt::format("{} - {} + n{}", x, y, plus);
+      case 12: return fmt::format("{} // 2{}", x, plus);
+      case 13: return fmt::format("{} + 2", x);
+    }
+  }
+
+  std::string element(const std::vector<Iname>& inames) {
+    if (r_.chance(60) || inames.empty())
+      return fmt::format("{}[{}]", r_.pick({"a", "b", "c"}), subscript(inames));
+    return fmt::format("{}[{}, {}]", r_.pick({"p", "q"}), subscript(inames), subscript(inames));
+  }
+
+  /// A different element of the array of `of`, near it: recurrences and stencils.
+  std::string neighbour(const std::string& of) {
+    const auto open = of.find('[');
+    return fmt::format("{}[{} + 1{}", of.substr(0, open), of.substr(open + 1, of.find_first_of(",]") - open - 1),
+                       of.substr(of.find_first_of(",]")));
+  }
+
+  std::string literal() {
+    return integers_ ? fmt::format("{}", r_.between(1, 9)) : r_.pick({"0.5", "0.25", "1.5", "2.0"});
+  }
+
+  std::string term(const std::vector<Iname>& inames) {
+    const int what = r_.below(20);
+    if (what == 0) return literal();
+    if (what == 1 && integers_ && !inames.empty()) return r_.pick(inames).name;
+    if (what == 2 && has_rule_) return fmt::format("f({})", subscript(inames));
+    if (what == 3 && has_rule_ && !inames.empty()) return fmt::format("f({})", r_.pick(inames).name);
+    if (what == 4)
+      return fmt::format("{}({}, {})", r_.pick({"min", "max"}), element(inames), element(inames));
+    if (what == 5 && !inames.empty())
+      return fmt::format("({} if {} else {})", element(inames), condition(inames), literal());
+    return element(inames);
+  }
+
+  std::string value(const std::vector<Iname>& inames, const std::string& written) {
+    std::string out = r_.chance(25) && !written.empty()
+                          ? (r_.chance(50) ? written : neighbour(written))
+                          : term(inames);
+    for (int t = r_.below(3); t > 0; --t) {
+      const std::string next = r_.chance(30) ? fmt::format("{}*{}", literal(), term(inames)) : term(inames);
+      out += r_.pick({" + ", " - ", " + "}) + next;
+    }
+    // Values stay small, whatever recurrences do.
+    return integers_ ? fmt::format("({}) % 1009", out) : fmt::format("0.25*({})", out);
+  }
+
+  std::string condition(const std::vector<Iname>& inames) {
+    const std::string x = r_.pick(inames).name, y = r_.pick(inames).name;
+    switch (r_.below(5)) {
+      case 0: return fmt::format("{} > 1", x);
+      case 1: return fmt::format("{} < n - 1", x);
+      case 2: return x == y ? fmt::format("{} % 2 == 0", x) : fmt::format("{} <= {}", x, y);
+      case 3: return fmt::format("{} + {} < n", x, y);
+      default: return fmt::format("{} % 2 == 1", x);
+    }
+  }
+
+  void add_rule() {
+    has_rule_ = true;
+    const std::string array = r_.pick({"a", "b", "c"});
+    lines_.push_back(r_.chance(50) ? fmt::format("f(x) := {}[x] + {}", array, literal())
+                                   : fmt::format("f(x) := {0}[x + 1] - {0}[x]", array));
+  }
+
+  void add_statement() {
+    // Its loops: some of the shared ones from outside in, sometimes one of its own.
+    std::vector<Iname> inames(outer_.begin(), outer_.begin() + r_.between(1, static_cast<int>(outer_.size())));
+    if (r_.chance(20)) inames.clear();
+    if ((inames.empty() || r_.chance(25)) && next_iname_ < 6) add_domain(inames, 1);
+    if (inames.empty()) inames = outer_;
+    const std::string id = fmt::format("s{}", count_++);
+    std::string options = "id=" + id;
+    options += fmt::format(", inames={}", fmt::join(names(inames), ":"));
+    if (r_.chance(20)) options += fmt::format(", if={}", condition(inames));
+
+    if (r_.chance(20)) {  // a temporary and its use
+      const std::string t = fmt::format("t{}", count_);
+      lines_.push_back(fmt::format("<{}> {} = {}  {{id={}t, inames={}}}", type_, t, value(inames, ""), id,
+                                   fmt::join(names(inames), ":")));
+      const std::string to = element(inames);
+      lines_.push_back(fmt::format("{} = {} + {}  {{{}, dep={}t}}", to, t, value(inames, to), options, id));
+      return;
+    }
+    const std::string to = element(inames);
+    if (r_.chance(25) && next_iname_ < 6) {  // a reduction
+      std::vector<Iname> inner = inames;
+      add_domain(inner, 2);
+      const std::string op = r_.pick({"sum", "sum", "max", "min"});
+      std::string body = op == "sum" && r_.chance(40)
+                             ? fmt::format("{}*{}", element(inner), element(inner))
+                             : term(inner);
+      if (integers_) body = fmt::format("({}) % 101", body);
+      std::string rhs = fmt::format("{}({}, {})", op, inner.back().name, body);
+      if (r_.chance(30) && op == "sum") rhs += " + " + term(inames);
+      lines_.push_back(fmt::format("{} = {}  {{{}}}", to, integers_ ? "(" + rhs + ") % 1009" : "0.125*(" + rhs + ")", options));
+      return;
+    }
+    lines_.push_back(fmt::format("{} = {}  {{{}}}", to, value(inames, to), options));
+  }
+
+  static std::vector<std::string> names(const std::vector<Iname>& all) {
+    std::vector<std::string> out;
+    for (const Iname& i : all) out.push_back(i.name);
+    return out;
+  }
+
+  Random& r_;
+  std::string name_, type_;
+  bool integers_ = false, has_rule_ = false;
+  std::vector<Iname> outer_;
+  std::vector<std::string> domains_, lines_;
+  int next_iname_ = 0, count_ = 0;
+};
+
+}  // namespace
+
+std::string random_kernel(Random& random, const std::string& name) {
+  return KernelWriter(random, name).write();
+}
+
+}  // namespace moonloop::differential

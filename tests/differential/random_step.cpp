@@ -1,0 +1,172 @@
+#include "tests/differential/random_step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace moonloop::differential {
+namespace {
+
+Value text(std::string s) { return Value{std::move(s)}; }
+Value number(std::int64_t n) { return Value{n}; }
+Value list(const std::vector<std::string>& all) {
+  ValueList out;
+  for (const std::string& s : all) out.push_back(text(s));
+  return Value{out};
+}
+
+class StepMaker {
+ public:
+  StepMaker(Random& random, const Kernel& k) : r_(random), k_(k), inames_(k.inames()) {}
+
+  Call make() {
+    switch (r_.below(34)) {
+      case 0: case 1: case 2: case 3: case 4: return split();
+      case 5: case 6: return join();
+      case 7: case 8: case 9: case 10: return tag();
+      case 11: case 12: case 13: return prioritize();
+      case 14: case 15: case 16: return fuse();
+      case 17: case 18: return duplicate();
+      case 19: case 20: case 21: case 22: return map_domain();
+      case 23: case 24: return precompute();
+      case 25: case 26: return prefetch();
+      case 27: case 28: return buffer();
+      case 29: return reduction();
+      case 30: return {"recognize_reduction", {list({iname()})}, {}};
+      case 31: return {"rename_iname", {text(iname()), text(fresh("r"))}, {}};
+      case 32: return rules();
+      default: return {"untag_inames", {text(iname())}, {}};
+    }
+  }
+
+ private:
+  const std::string& iname() { return r_.pick(inames_); }
+  std::string other(const std::string& than) {
+    for (int tries = 0; tries < 8; ++tries)
+      if (const std::string& i = iname(); i != than) return i;
+    return than;
+  }
+  std::string fresh(const std::string& base) const { return k_.fresh_name(base); }
+  std::string within() {
+    const auto ids = k_.instruction_ids();
+    return "id:" + r_.pick(ids);
+  }
+
+  Call split() {
+    ValueDict options;
+    if (r_.chance(10)) options.emplace_back("inner_tag", text(r_.pick({"unr", "l.0", "simd", "par"})));
+    if (r_.chance(10)) options.emplace_back("outer_tag", text(r_.pick({"par", "g.0"})));
+    if (r_.chance(15)) options.emplace_back("slabs", Value{ValueList{number(r_.below(2)), number(r_.below(2))}});
+    if (r_.chance(15)) options.emplace_back("within", text(within()));
+    return {"split_iname", {text(iname()), number(r_.between(2, 4))}, options};
+  }
+  Call join() {
+    const std::string a = iname();
+    return {"join_inames", {list({a, other(a)})}, {}};
+  }
+  Call tag() {
+    const std::string tag = r_.pick({"par", "par", "unr", "g.0", "g.1", "l.0", "l.1", "simd", "ord"});
+    return {"tag_inames", {Value{ValueDict{{iname(), text(tag)}}}}, {}};
+  }
+  Call prioritize() {
+    std::vector<std::string> chain{iname()};
+    for (int more = r_.between(1, 2); more > 0; --more)
+      if (const std::string next = other(chain[0]);
+          std::find(chain.begin(), chain.end(), next) == chain.end())
+        chain.push_back(next);
+    return {"prioritize_loops", {list(chain)}, {}};
+  }
+  Call fuse() {
+    const std::string a = iname();
+    ValueDict options{{"existing_ok", Value{true}}};
+    if (r_.chance(30)) options.emplace_back("raise_on_domain_mismatch", Value{false});
+    return {"rename_iname", {text(a), text(other(a))}, options};
+  }
+  Call duplicate() {
+    return {"duplicate_inames", {text(iname()), text(within())}, {{"suffix", text("_d")}}};
+  }
+  Call map_domain() {
+    const std::string x = iname(), y = other(x), t = fresh("u"), v = fresh("v");
+    switch (r_.below(7)) {
+      case 0: return map(fmt::format("{{ [{0}] -> [{1}] : {1} = -{0} }}", x, t));
+      case 1: return map(fmt::format("{{ [{0}] -> [{1}] : {1} = {0} + {2} }}", x, t, r_.between(1, 3)));
+      case 2: return map(fmt::format("{{ [{0}] -> [{1}] : {1} = 2*{0} + 1 }}", x, t));
+      case 3: return map(fmt::format("{{ [{0}, {1}] -> [{2}, {1}] : {2} = {0} + {1} }}", x, y, t));
+      case 4: return map(fmt::format("{{ [{0}, {1}] -> [{2}, {3}] : {2} = {1} and {3} = {0} }}", x, y, t, v));
+      case 5: return map(fmt::format("{{ [{0}, {1}] -> [{0}, {2}] : {2} = {1} - {0} }}", x, y, t));
+      default: return map(fmt::format("{{ [{0}, {1}] -> [{2}, {1}] : {2} = {0} - 2*{1} }}", x, y, t));
+    }
+  }
+  static Call map(const std::string& m) { return {"map_domain", {text(m)}, {}}; }
+
+  std::vector<std::string> sweep() {
+    std::vector<std::string> out;
+    for (const std::string& i : inames_)
+      if (r_.chance(inames_.size() > 2 ? 30 : 50)) out.push_back(i);
+    return out;
+  }
+  std::string array() {
+    std::vector<std::string> names;
+    for (const Argument& a : k_.args)
+      if (a.is_array) names.push_back(a.name);
+    // Rather one that is accessed.
+    for (int tries = 0; tries < 6; ++tries) {
+      const std::string name = r_.pick(names);
+      for (const InsnPtr& i : k_.instructions)
+        if (writes(*i).count(name) || reads(k_, *i).count(name)) return name;
+    }
+    return r_.pick(names);
+  }
+  Call precompute() {
+    if (k_.rules.empty()) return prefetch();
+    ValueDict options;
+    if (r_.chance(30)) options.emplace_back("default_tag", Value{false});
+    if (r_.chance(20)) options.emplace_back("fetch_bounding_box", Value{true});
+    return {"precompute", {text(r_.pick(k_.rules).name), list(sweep())}, options};
+  }
+  Call prefetch() {
+    ValueDict options;
+    if (r_.chance(50)) options.emplace_back("default_tag", Value{false});
+    if (r_.chance(30)) options.emplace_back("fetch_bounding_box", Value{true});
+    return {"add_prefetch", {text(array()), list(sweep())}, options};
+  }
+  Call buffer() {
+    ValueDict options;
+    if (r_.chance(50)) options.emplace_back("default_tag", Value{false});
+    return {"buffer_array", {text(array()), list(sweep())}, options};
+  }
+  Call reduction() {
+    const std::string name = r_.pick({"split_reduction_inward", "split_reduction_outward"});
+    return {name, {list({iname()})}, {}};
+  }
+  Call rules() {
+    if (k_.rules.empty() || r_.chance(30)) {
+      std::vector<std::string> temporaries;
+      for (const auto& [name, t] : k_.temporaries) temporaries.push_back(name);
+      if (!temporaries.empty()) return {"assignment_to_subst", {text(r_.pick(temporaries))}, {}};
+    }
+    return {"expand_subst", {}, {}};
+  }
+
+  Random& r_;
+  const Kernel& k_;
+  std::vector<std::string> inames_;
+};
+
+}  // namespace
+
+std::string Call::str() const {
+  std::string out = "k = lp." + name + "(k";
+  for (const Value& v : positional) out += ", " + to_lua(v);
+  if (!options.empty()) out += ", " + to_lua(Value{options});
+  return out + ")";
+}
+
+Call random_step(Random& random, const Kernel& k) {
+  Call out = StepMaker(random, k).make();
+  std::sort(out.options.begin(), out.options.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  return out;
+}
+
+}  // namespace moonloop::differential

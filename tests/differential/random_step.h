@@ -1,0 +1,20 @@
+#pragma once
+#include <string>
+
+#include "core/kernel.h"
+#include "tests/differential/random.h"
+
+namespace moonloop::differential {
+
+/// One call of a transform, as the registry takes it.
+struct Call {
+  std::string name;
+  ValueList positional;
+  ValueDict options;
+  std::string str() const;  // as Lua
+};
+
+/// A random step for `k`: of the right kind, with names that `k` has; whether it is legal is open.
+Call random_step(Random& random, const Kernel& k);
+
+}  // namespace moonloop::differential

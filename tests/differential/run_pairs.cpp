@@ -1,0 +1,145 @@
+#include <fmt/format.h>
+
+#include <set>
+
+#include "core/diagnostic.h"
+#include "core/infer.h"
+#include "runtime/runner.h"
+#include "tests/differential/pairs.h"
+
+namespace moonloop::differential {
+namespace {
+
+/// One translation unit of many programs: what they have in common stands in it once.
+class Unit {
+ public:
+  void add(const Program& p) {
+    std::string rest = p.source;
+    std::size_t at = 0;
+    while (at < rest.size()) {
+      std::size_t end = rest.find('\n', at);
+      end = end == std::string::npos ? rest.size() : end + 1;
+      if (rest.compare(at, 6, "static") == 0) {
+        const std::size_t close = rest.find("\n}\n", at);
+        if (close != std::string::npos) end = close + 3;
+      } else if (rest[at] != '#') {
+        at = end;
+        continue;
+      }
+      const std::string piece = rest.substr(at, end - at);
+      if (piece[0] == '#' && piece.find("#include") != 0) {
+        at = end;
+        continue;
+      }
+      if (common_.insert(piece).second) text_ += piece;
+      rest.erase(at, end - at);
+    }
+    text_ += rest + uniform_entry(p);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::set<std::string> common_;
+  std::string text_;
+};
+
+struct Member {
+  const Pair* pair;
+  Kernel original, result;  // completed
+  Program c, openmp;
+};
+
+Problem problem_of(const Pair& p, const std::string& what) {
+  return {p.seed, what, p.text, p.steps};
+}
+
+bool has_reduction(const Kernel& k) {
+  for (const InsnPtr& i : k.instructions)
+    if (i->rhs && contains_reduction(expand_rules(k, i->rhs))) return true;
+  return false;
+}
+
+void call(const Executable& f, const Program& p, const std::vector<ScalarArgument>& scalars,
+          std::vector<Buffer>& buffers) {
+  std::vector<std::array<std::byte, 16>> values(p.params.size());
+  std::vector<void*> args;
+  for (std::size_t i = 0; i < p.params.size(); ++i) {
+    for (const ScalarArgument& s : scalars)
+      if (s.name == p.params[i].name) store_value(s.type.scalar, s.value, values[i].data());
+    void* at = values[i].data();
+    for (const Buffer& b : buffers)
+      if (b.layout().name == p.params[i].name) at = b.data();
+    args.push_back(at);
+  }
+  f(args.data());
+}
+
+/// Runs one program on fresh arrays; the complaint, or nothing.
+std::string difference(const Member& m, const Program& p, const Executable& f,
+                       const std::vector<ScalarArgument>& scalars,
+                       const std::vector<Buffer>& expected, double tolerance) {
+  std::vector<Buffer> found = make_buffers(m.result, integers_of(scalars));
+  call(f, p, scalars, found);
+  for (const Buffer& b : found) {
+    if (!b.intact()) return fmt::format("{} wrote outside of `{}`", to_string(p.target), b.layout().name);
+    for (const Buffer& e : expected) {
+      if (e.layout().name != b.layout().name) continue;
+      const Comparison c = compare(e, b, tolerance, 64);
+      if (!c.equal())
+        return fmt::format("{} with {} = {}: {}{} is {}, not {}; {} elements differ", to_string(p.target),
+                           scalars[0].name, scalars[0].text(), c.array, c.index, c.found, c.expected,
+                           c.different);
+    }
+  }
+  return {};
+}
+
+void run_member(const Member& m, const Library& library, std::vector<Problem>& problems) {
+  const Executable c(m.c, library), openmp(m.openmp, library);
+  // Without a reduction every value is computed by the same operations in the same order.
+  const double tolerance = has_reduction(m.original) || has_reduction(m.result) ? kToleranceFactor : 0;
+  for (const char* n : {"5", "8", "13"}) {
+    const auto scalars = read_scalars(m.original, {{"n", n}});
+    std::vector<Buffer> expected = make_buffers(m.original, integers_of(scalars));
+    Bindings data = bindings_of(scalars, expected);
+    interpret(m.original, data);
+    for (const auto& [program, f] : {std::pair(&m.c, &c), std::pair(&m.openmp, &openmp)})
+      if (const std::string what = difference(m, *program, *f, scalars, expected, tolerance); !what.empty()) {
+        problems.push_back(problem_of(*m.pair, what));
+        return;
+      }
+  }
+}
+
+}  // namespace
+
+void run_pairs(const std::vector<Pair>& pairs, std::vector<Problem>& problems) {
+  Unit unit;
+  std::vector<Member> members;
+  for (const Pair& p : pairs) {
+    try {
+      Member m{&p, complete(p.original), complete(p.result), {}, {}};
+      Kernel named = p.result;
+      m.c = generate(named, Target::C);
+      named.name += "_openmp";
+      m.openmp = generate(named, Target::OpenMP);
+      unit.add(m.c);
+      unit.add(m.openmp);
+      members.push_back(std::move(m));
+    } catch (const std::exception& e) {
+      problems.push_back(problem_of(p, std::string("no code for what was accepted: ") + e.what()));
+    }
+  }
+  if (members.empty()) return;
+  const Library library =
+      compile(unit.text(), Target::OpenMP, {.contract = false, .level = 1}, Cache(""));
+  for (const Member& m : members) {
+    try {
+      run_member(m, library, problems);
+    } catch (const std::exception& e) {
+      problems.push_back(problem_of(*m.pair, e.what()));
+    }
+  }
+}
+
+}  // namespace moonloop::differential
