@@ -1,0 +1,15 @@
+#pragma once
+#include "core/kernel.h"
+#include "core/match.h"
+
+namespace moonloop {
+
+/// Makes instructions run after others, in each iteration of the loops that they share.
+///
+/// An instruction that both matches select does not depend on itself.
+/// Refuses  no-match          one of the matches selects nothing
+///          dependency-cycle  an instruction would have to run before itself
+///          cannot-nest, breaks-order  the kernel's own dependences demand the opposite
+Kernel add_dependency(const Kernel& k, const Match& insn_match, const Match& depends_on);
+
+}  // namespace moonloop

@@ -1,0 +1,93 @@
+#include "transforms/fix_parameters.h"
+
+#include <algorithm>
+
+#include "core/domain.h"
+#include "core/lookup.h"
+#include "core/parameters.h"
+#include "core/rule_rewrite.h"
+#include "transforms/registry.h"
+
+namespace moonloop {
+namespace {
+
+bool fits(std::int64_t v, Scalar s) {
+  if (!is_integer(s)) return true;
+  const int bits = 8 * size_of(s);
+  if (is_unsigned(s)) return v >= 0 && (bits == 64 || v < (std::int64_t{1} << bits));
+  return bits == 64 || (v >= -(std::int64_t{1} << (bits - 1)) && v < (std::int64_t{1} << (bits - 1)));
+}
+
+Set is_value(const std::string& name, std::int64_t value) {
+  return parse_assumption(fmt::format("{} = {}", name, value));
+}
+
+void require_value(const Kernel& k, const std::string& name, std::int64_t value) {
+  const std::vector<std::string> known = parameters_of(k);
+  if (std::find(known.begin(), known.end(), name) == known.end())
+    fail("unknown-parameter", k.at, "no parameter `{}` in kernel `{}`; it has {}", name, k.name,
+         known.empty() ? "none" : quoted_list(known));
+  const Argument* a = k.find_arg(name);
+  const Type type = a && a->type ? *a->type : Type(k.index_type);
+  if (!type.is_record() && !fits(value, type.scalar))
+    refuse("bad-value", a ? a->at : k.at, "{} does not fit the {} parameter `{}`", value, type.str(),
+           name);
+  if (k.assumptions &&
+      yes(isl_set_is_empty(Set(isl_set_intersect(k.assumptions.copy(), is_value(name, value).take())).get())))
+    refuse("empty-assumptions", k.at, "`{} = {}` contradicts what kernel `{}` assumes, `{}`", name,
+           value, k.name, to_string(from_set(k.assumptions)));
+}
+
+}  // namespace
+
+Kernel fix_parameters(const Kernel& k, const std::vector<std::pair<std::string, std::int64_t>>& values,
+                      const Match& within) {
+  Kernel out = k;
+  if (!within.everything()) some_matching(k, within, "`within` selects no instruction");
+  for (const auto& [name, value] : values) {
+    require_value(out, name, value);
+    if (within.everything()) {
+      out = with_parameter_fixed(out, name, value);
+      continue;
+    }
+    RuleRewrite rw;
+    const Kernel before = out;
+    rw.replace = [&, n = &name, v = value](const Expr& e, const RulePlace& at) -> std::optional<Expr> {
+      const Var* x = e.as<Var>();
+      if (!x || x->name != *n || !within(before, at.insn, at.stack)) return std::nullopt;
+      if (const Rule* r = at.rule())
+        if (std::find(r->params.begin(), r->params.end(), *n) != r->params.end()) return std::nullopt;
+      return with_parameter_fixed(before, e, *n, v);
+    };
+    out = with_assumption(rewrite_through_rules(before, rw), is_value(name, value));
+  }
+  return out;
+}
+
+extern const Op fix_parameters_op;
+const Op fix_parameters_op{
+    .name = "fix_parameters",
+    .doc = R"(Puts integers in place of parameters.
+
+They are replaced in bounds, shapes, assumptions and expressions, and the arguments of those names go.
+With `within` only the expressions of those instructions change; the parameters stay, and are assumed
+to have the values.
+
+Refuses names that are no parameters, values that do not fit a parameter's type, and values that
+contradict an assumption.)",
+    .params = {{.name = "values", .kind = Kind::Numbers, .help = "integers by name: {n = 16}",
+                .required = true, .positional = true},
+               {.name = "within", .kind = Kind::Match,
+                .help = "the instructions to change; all if absent"}},
+    .example_kernel = R"(kernel fill(n: int32, a: float64[n])
+domain {[i]: 0 <= i < n}
+a[i] = n
+)",
+    .example = R"(knl = lp.fix_parameters(knl, {n = 16}))",
+    .run = [](const Kernel& k, const Args& a) {
+      return fix_parameters(k, a.numbers("values"), Match::parse(a.str("within"), a.at()));
+    },
+    .query = {},
+};
+
+}  // namespace moonloop

@@ -1,0 +1,27 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/kernel.h"
+#include "core/match.h"
+
+namespace moonloop {
+
+/// Puts integers in place of parameters, in bounds, shapes, assumptions and expressions; the arguments
+/// of those names go.
+///
+///     kernel fill(n, a[n]); for 0 <= i < n: a[i] = n   with n = 16   becomes
+///     kernel fill(a[16]);   for 0 <= i < 16: a[i] = 16
+///
+/// With `within`, only the expressions of those instructions change; the parameters stay, and are
+/// assumed to have the values.
+/// Refuses  unknown-parameter  a name is no parameter
+///          bad-value          the value does not fit the argument's type
+///          empty-assumptions  it contradicts what is assumed
+///          no-match           `within` selects no instruction
+Kernel fix_parameters(const Kernel& k, const std::vector<std::pair<std::string, std::int64_t>>& values,
+                      const Match& within = {});
+
+}  // namespace moonloop

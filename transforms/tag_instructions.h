@@ -1,0 +1,14 @@
+#pragma once
+#include <string>
+
+#include "core/kernel.h"
+#include "core/match.h"
+
+namespace moonloop {
+
+/// Adds a tag to the instructions that `within` selects. Tags have no meaning but for matching.
+/// Refuses  bad-name  the tag is no name
+///          no-match  `within` selects no instruction
+Kernel tag_instructions(const Kernel& k, const std::string& new_tag, const Match& within = {});
+
+}  // namespace moonloop
