@@ -1,0 +1,151 @@
+// tag_inames, untag_inames, prioritize_loops.
+#include "tests/transforms/loop_kit.h"
+#include "transforms/prioritize_loops.h"
+#include "transforms/tag_inames.h"
+#include "transforms/untag_inames.h"
+
+using namespace moonloop;
+
+namespace {
+
+using Tags = std::vector<std::pair<std::string, std::string>>;
+
+const char* const kCopy = R"(
+kernel copy(n: int32, a: float64[n, n], c: float64[n, n])
+domain {[i, j, jj]: 0 <= i < n and 0 <= j < n and 0 <= jj < 4}
+c[i, j] = a[i, j]              {id=one}
+c[i, jj] = a[i, jj] {id=two, dep=one}
+)";
+
+std::string tags_of(const Kernel& k) {
+  std::string out;
+  for (const auto& [iname, tag] : k.iname_tags)
+    out += (out.empty() ? "" : " ") + iname + ":" + tag.text;
+  return out;
+}
+std::string refused(const Kernel& k, const Tags& tags, const TagOptions& o = {}) {
+  return message([&] { tag_inames(k, tags, o); });
+}
+
+}  // namespace
+
+TEST_CASE("tag_inames: names, patterns, all forms of the argument") {
+  const Kernel k = parsed(kCopy);
+  CHECK(tags_of(tag_inames(k, {{"i", "g.0"}, {"jj", "unr"}})) == "i:g.0 jj:unr");
+  CHECK(tags_of(tag_inames(k, {{"j*", "ord"}})) == "j:ord jj:ord");
+  CHECK(tags_of(apply(k, "tag_inames", {text("i:g.0, j*:ord")})) == "i:g.0 j:ord jj:ord");
+  CHECK(tags_of(apply(k, "tag_inames", {Value{ValueDict{{"i", text("par")}, {"j", flag(false)}}}})) ==
+        "i:par");
+  CHECK(tags_of(apply(k, "tag_inames", {Value{ValueList{text("i:par"), text("jj:unr_hint.4")}}})) ==
+        "i:par jj:unr_hint.4");
+  CHECK(tags_of(tag_inames(k, {{"i", "for"}})).empty());
+  const Kernel first = tag_inames(k, {{"i", "g.0"}});
+  CHECK(tags_of(tag_inames(first, {{"j", "unused.g"}})) == "i:g.0 j:g.1");
+  CHECK(tags_of(tag_inames(tag_inames(k, {{"j", "unr"}}), {{"jj", "like.j"}})) == "j:unr jj:unr");
+  CHECK(tags_of(tag_inames(k, {{"i", "ord"}, {"z", "unr"}, {"z*", "unr"}}, {.ignore_nonexistent = true})) ==
+        "i:ord");
+}
+
+TEST_CASE("tag_inames: what cannot be") {
+  const Kernel k = parsed(kCopy);
+  CHECK(refused(k, {{"z", "unr"}}) == "no iname `z` in kernel `copy`; it has `i`, `j`, `jj`");
+  CHECK(refused(k, {{"z*", "unr"}}) ==
+        "no iname of kernel `copy` matches `z*`; it has `i`, `j`, `jj`");
+  CHECK(refused(k, {{"i", "fast"}}) ==
+        "no tag `fast` for iname `i`; there are `for`, `ord`, `unr`, `unr_hint`, `unr_hint.N`, `par`, "
+        "`simd`, `g.N`, `l.N`, `l.auto`, `ilp`, `ilp.seq`, `vec`, `like.INAME`, `unused.g`, `unused.l`");
+  CHECK(code_of([&] { tag_inames(k, {{"i", "g.x"}}); }) == "bad-tag");
+  CHECK(code_of([&] { tag_inames(k, {{"i", "like.z"}}); }) == "unknown-iname");
+  const Kernel tagged = tag_inames(k, {{"i", "par"}});
+  CHECK(refused(tagged, {{"i", "ord"}}) ==
+        "`i` is tagged `par` already; `force = true` makes it `ord`");
+  CHECK(refused(tagged, {{"i", "for"}}) ==
+        "`i` is tagged `par` already; `force = true` makes it `for`");
+  CHECK(refused(tagged, {{"i", "par"}}) == "legal");
+  CHECK(tags_of(tag_inames(tagged, {{"i", "ord"}}, {.force = true})) == "i:ord");
+  CHECK(tags_of(tag_inames(tagged, {{"i", "for"}}, {.force = true})).empty());
+  CHECK(refused(k, {{"j*", "unr"}, {"jj", "ord"}}) == "`jj` is given two tags, `unr` and `ord`");
+}
+
+TEST_CASE("tag_inames: one axis for one loop around an instruction") {
+  const Kernel k = parsed(kCopy);
+  CHECK(refused(k, {{"i", "g.0"}, {"j", "g.0"}}) ==
+        "`i` and `j` would both be `g.0` around instruction `one`");
+  CHECK(code_of([&] { tag_inames(k, {{"i", "l.1"}, {"jj", "l.1"}}); }) == "axis-taken");
+  // Loops that no instruction shares may have one axis.
+  const Kernel apart = parsed(R"(
+kernel apart(n: int32, a: float64[n], c: float64[n])
+domain {[i, j]: 0 <= i < n and 0 <= j < n}
+a[i] = 1
+c[j] = 2
+)");
+  CHECK(tags_of(tag_inames(apart, {{"i", "g.0"}, {"j", "g.0"}})) == "i:g.0 j:g.0");
+  const Kernel sums = parsed(R"(
+kernel sums(n: int32, a: float64[n, n], c: float64[n])
+domain {[i, j]: 0 <= i < n and 0 <= j < n}
+c[i] = sum(j, a[i, j])   {id=one}
+)");
+  CHECK(refused(sums, {{"i", "l.0"}, {"j", "l.0"}}) ==
+        "`i` and `j` would both be `l.0` around instruction `one`");
+}
+
+TEST_CASE("tag_inames: parallel tags on loops that carry dependences are refused") {
+  const Kernel k = parsed(R"(
+kernel sweep(n: int32, a: float64[n, n])
+domain {[i, j]: 1 <= i < n and 0 <= j < n}
+a[i, j] = a[i-1, j] + 1   {id=step}
+)");
+  for (const char* tag : {"par", "simd", "g.0", "l.0"}) {
+    CAPTURE(tag);
+    CHECK(refused(k, {{"i", tag}}) != "legal");
+    CHECK(refused(k, {{"j", tag}}) == "legal");
+  }
+  CHECK(refused(k, {{"i", "unr"}, {"j", "ord"}}) == "legal");
+  CHECK(code_of([&] { tag_inames(k, {{"i", "par"}}); }) == "races");
+  const Kernel forced =
+      apply(k, "tag_inames", {text("i:par")}, {{"unsafe", flag(true)}});
+  CHECK(tags_of(forced) == "i:par");
+  CHECK(forced.claims.size() == 1);
+}
+
+TEST_CASE("untag_inames") {
+  const Kernel k = tag_inames(parsed(kCopy), {{"i", "g.0"}, {"jj", "unr"}});
+  CHECK(tags_of(untag_inames(k, {"i"})) == "jj:unr");
+  CHECK(tags_of(untag_inames(k, {"i", "jj"})).empty());
+  CHECK(tags_of(untag_inames(k, {"i"}, "g")) == "jj:unr");
+  CHECK(tags_of(untag_inames(k, {"i"}, "g.0")) == "jj:unr");
+  CHECK(message([&] { untag_inames(k, {"i"}, "l"); }) == "`i` has no tag `l`; it is tagged `g.0`");
+  CHECK(message([&] { untag_inames(k, {"j"}); }) == "`j` has no tag");
+  CHECK(code_of([&] { untag_inames(k, {"q"}); }) == "unknown-iname");
+}
+
+TEST_CASE("prioritize_loops") {
+  const Kernel k = parsed(R"(
+kernel copy(n: int32, a: float64[n, n], c: float64[n, n])
+domain {[i, j]: 0 <= i < n and 0 <= j < n}
+c[i, j] = a[j, i]   {id=one}
+)");
+  const std::string before = tree(k), after = tree(prioritize_loops(k, {"j", "i"}));
+  CHECK(before.find("i") < before.find("j"));
+  CHECK(after.find("j") < after.find("i"));
+  CHECK(tree(prioritize_loops(prioritize_loops(k, {"j", "i"}), {"j", "i"})) == after);
+  CHECK(message([&] { prioritize_loops(k, {"i", "q"}); }) ==
+        "no iname `q` in kernel `copy`; it has `i`, `j`");
+  CHECK(message([&] { prioritize_loops(k, {"i", "i"}); }) ==
+        "`i` stands twice in the priority `i`, `i`");
+  CHECK(code_of([&] { prioritize_loops(prioritize_loops(k, {"j", "i"}), {"i", "j"}); }) ==
+        "cannot-nest");
+  // (1, -1): interchange would run the dependence backwards.
+  const Kernel skew = parsed(R"(
+kernel skew(n: int32, a: float64[n, n])
+domain {[i, j]: 1 <= i < n and 0 <= j < n - 1}
+a[i, j] = a[i-1, j+1] + 1
+)");
+  CHECK(code_of([&] { prioritize_loops(skew, {"j", "i"}); }) == "breaks-order");
+  const Kernel straight = parsed(R"(
+kernel straight(n: int32, a: float64[n, n])
+domain {[i, j]: 1 <= i < n and 1 <= j < n}
+a[i, j] = a[i-1, j-1] + 1
+)");
+  CHECK(code_of([&] { prioritize_loops(straight, {"j", "i"}); }) == "legal");
+}
