@@ -68,7 +68,11 @@ void substitute(Block& block, const std::string& iname, const Expr& value) {
                s.op);
 }
 
-void join_guards(Block& block, const std::function<std::set<std::string>(int)>& writes) {
+namespace {
+
+using Writes = std::function<std::set<std::string>(int)>;
+
+void join_neighbours(Block& block, const Writes& writes) {
   Block out;
   std::size_t checked = 0;  // statements of the last guard's body that do not write what it reads
   for (Stmt& s : block) {
@@ -91,11 +95,54 @@ void join_guards(Block& block, const std::function<std::set<std::string>(int)>& 
     checked = 0;
   }
   block = std::move(out);
-  for (Stmt& s : block) {
-    if (If* x = std::get_if<If>(&s.op)) join_guards(x->body, writes);
-    if (Loop* x = std::get_if<Loop>(&s.op)) join_guards(x->body, writes);
-    if (Scope* x = std::get_if<Scope>(&s.op)) join_guards(x->body, writes);
+}
+
+/// The part of a guard around all of `loop`'s body that holds for the whole loop: scalars that stay.
+/// Elements of arrays may not exist where the loop does not run. Takes it out of the guard.
+Expr take_invariant(Loop& loop, const Writes& writes) {
+  If* guard = loop.body.size() == 1 ? std::get_if<If>(&loop.body[0].op) : nullptr;
+  if (!guard) return {};
+  const auto* all = guard->cond.as<Nary>();
+  const Exprs terms = all && all->op == NaryOp::And ? all->terms : Exprs{guard->cond};
+  Exprs out, rest;
+  for (const Expr& t : terms) {
+    bool stays = true;
+    walk(t, [&](const Expr& x) {
+      const auto* v = x.as<Var>();
+      stays &= !x.as<Load>() && !(v && v->name == loop.iname);
+      return stays;
+    });
+    std::set<std::string> names;
+    collect_reads(t, names);
+    stays = stays && !writes_any(loop.body[0], names, writes);
+    (stays ? out : rest).push_back(t);
   }
+  if (out.empty()) return {};
+  if (rest.empty()) {
+    Block body = std::move(guard->body);
+    loop.body = std::move(body);
+  } else {
+    guard->cond = conjunction(rest);
+  }
+  return conjunction(out);
+}
+
+}  // namespace
+
+void tidy_guards(Block& block, const Writes& writes) {
+  for (Stmt& s : block) {
+    if (If* x = std::get_if<If>(&s.op)) tidy_guards(x->body, writes);
+    if (Scope* x = std::get_if<Scope>(&s.op)) tidy_guards(x->body, writes);
+    Loop* x = std::get_if<Loop>(&s.op);
+    if (!x) continue;
+    tidy_guards(x->body, writes);
+    if (Expr cond = take_invariant(*x, writes)) {
+      Block body;
+      body.push_back(std::move(s));
+      s = Stmt{If{std::move(cond), std::move(body)}};
+    }
+  }
+  join_neighbours(block, writes);
 }
 
 }  // namespace moonloop

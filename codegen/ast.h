@@ -70,8 +70,9 @@ void substitute(Block& block, const std::string& iname, const Expr& value);
 /// expressions of integers.
 Expr fold_index(const Expr& e);
 
-/// Joins neighbours under equal conditions, where the first cannot change the condition. `writes`
-/// gives what an instruction writes.
-void join_guards(Block& block, const std::function<std::set<std::string>(int)>& writes);
+/// Joins neighbours under equal conditions, where the first cannot change the condition, and takes
+/// conditions on scalars out of loops that do not change them. `writes` gives what an instruction
+/// writes.
+void tidy_guards(Block& block, const std::function<std::set<std::string>(int)>& writes);
 
 }  // namespace moonloop

@@ -276,14 +276,17 @@ std::string CExpr::place(const Expr& e) {
 std::string CExpr::element(const std::string& array, const Exprs& index, bool linear) {
   const std::string& name = names_.of(array);
   if (const Temporary* t = k_.find_temporary(array)) {
+    const Exprs shape = extents(*t);
     Exprs all;
-    if (const auto it = plan_.expansions.find(array); it != plan_.expansions.end()) {
-      if (linear) fail("unsupported", t->at, "`{}` is expanded over work-items and has a flat subscript", array);
+    const auto it = plan_.expansions.find(array);
+    if (it != plan_.expansions.end() && (linear || index.size() < shape.size())) {
+      if (linear)
+        fail("unsupported", t->at,
+             "each work-item has its own `{}`, which is not supported with a flat subscript", array);
       all = it->second.index.at(insn_);
       for (Expr& i : all) i = substitute(i, values_);
     }
     all.insert(all.end(), index.begin(), index.end());
-    const Exprs shape = extents(*t);
     if (shape.empty()) return name;
     if (has_axes(*t)) {
       std::string out = name;

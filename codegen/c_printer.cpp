@@ -7,11 +7,35 @@
 
 namespace moonloop {
 namespace {
+
 constexpr std::size_t kColumns = 100;
+
+/// The space at which a long line is best broken: before an operator or behind a comma or `=`, as
+/// little inside brackets as possible, as far to the right as possible. npos if there is none.
+std::size_t break_before(const std::string& line) {
+  std::size_t best = std::string::npos;
+  int depth = 0, least = 1 << 20;
+  for (std::size_t i = 0; i < line.size() && i <= kColumns; ++i) {
+    const char c = line[i];
+    if (c == '(' || c == '[' || c == '{') ++depth;
+    if (c == ')' || c == ']' || c == '}') --depth;
+    if (c != ' ' || i < kColumns / 2) continue;
+    const bool after = line[i - 1] == ',' || line[i - 1] == '=' || line[i - 1] == ';';
+    const bool before = std::string_view("+-*/%&|^<>=!?:").find(line[i + 1]) != std::string::npos &&
+                        line[i + 1] != '=';
+    if ((!after && !before) || depth > least) continue;
+    best = i;
+    least = depth;
+  }
+  return best;
 }
 
+}  // namespace
+
 CPrinter::CPrinter(const Plan& plan, const Dialect& dialect)
-    : plan_(plan), k_(plan.kernel), dialect_(dialect), names_(k_), expr_(plan, names_, helpers_) {}
+    : plan_(plan), k_(plan.kernel), dialect_(dialect), names_(k_), expr_(plan, names_, helpers_) {
+  find_critical();
+}
 
 std::string CPrinter::type_name(const Type& t) {
   if (!t.is_record()) {
@@ -110,8 +134,14 @@ std::string CPrinter::header() {
 // ---- Statements ----------------------------------------------------------------------------------
 
 void CPrinter::line(const std::string& text) {
-  out_.append(static_cast<std::size_t>(2 * depth_), ' ');
-  out_ += text + "\n";
+  std::string rest = std::string(static_cast<std::size_t>(2 * depth_), ' ') + text;
+  while (rest.size() > kColumns && text[0] != '#') {
+    const std::size_t at = break_before(rest);
+    if (at == std::string::npos) break;
+    out_ += rest.substr(0, at) + "\n";
+    rest = std::string(static_cast<std::size_t>(2 * depth_ + 4), ' ') + rest.substr(at + 1);
+  }
+  out_ += rest + "\n";
 }
 
 void CPrinter::block(const Block& b) {

@@ -28,8 +28,12 @@ class CPrinter {
   void run(const Run& r);
   void assign(const Instruction& insn, const Exprs& lhs, const Expr& rhs);
   std::string target(const Expr& lhs);
-  bool compound(const Instruction& insn, const Expr& lhs, const Expr& rhs);
-  void atomic(const Instruction& insn, bool simple);
+  struct Compound {
+    const char* op;
+    Expr other;
+  };
+  std::optional<Compound> compound(const Expr& lhs, const Expr& rhs) const;
+  void find_critical();
   void tuple(const Exprs& lhs, const Expr& rhs);
   void reduction_init(const Instruction& insn, const Exprs& lhs);
   void reduction_update(const Instruction& insn, const Exprs& lhs, const Expr& rhs);
@@ -51,6 +55,7 @@ class CPrinter {
   CNames names_;
   Helpers helpers_;
   CExpr expr_;
+  std::set<std::string> critical_;
   std::string out_;
   int depth_ = 0;
   const std::map<std::string, bool>* declares_ = nullptr;  // of the statement being printed

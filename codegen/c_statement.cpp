@@ -59,32 +59,40 @@ void CPrinter::assign(const Instruction& insn, const Exprs& lhs, const Expr& rhs
   const Type to = expr_.type(lhs[0]);
   if (insn.atomic == Atomicity::Init && !dialect_.atomic_write().empty())
     line("#pragma " + dialect_.atomic_write());
-  if (declares_->empty() && compound(insn, lhs[0], rhs)) return;
-  if (insn.atomic == Atomicity::Update) atomic(insn, false);
+  if (insn.atomic == Atomicity::Update) {
+    const std::string pragma = dialect_.atomic_update(!critical_.count(written_name(lhs[0])));
+    if (!pragma.empty()) line("#pragma " + pragma);
+  }
+  if (const auto c = declares_->empty() ? compound(lhs[0], rhs) : std::nullopt)
+    return line(expr_.place(lhs[0]) + c->op + expr_.operand(c->other, to, Prec::Select) + ";");
   line(target(lhs[0]) + " = " + expr_.value(rhs, to) + ";");
 }
 
-void CPrinter::atomic(const Instruction& insn, bool simple) {
-  if (insn.atomic != Atomicity::Update) return;
-  const std::string pragma = dialect_.atomic_update(simple);
-  if (!pragma.empty()) line("#pragma " + pragma);
-}
-
 /// `a = a + x` as `a += x`, where that means the same.
-bool CPrinter::compound(const Instruction& insn, const Expr& lhs, const Expr& rhs) {
+std::optional<CPrinter::Compound> CPrinter::compound(const Expr& lhs, const Expr& rhs) const {
   const auto* n = rhs.as<Nary>();
-  if (!n || (n->op != NaryOp::Add && n->op != NaryOp::Mul) || n->terms.size() != 2) return false;
+  if (!n || (n->op != NaryOp::Add && n->op != NaryOp::Mul) || n->terms.size() != 2) return {};
   const Type to = expr_.type(lhs);
-  if (to.is_record() || size_of(to.scalar) < 4 || !(expr_.type(rhs, to) == to)) return false;
-  std::size_t self = equal(n->terms[0], lhs) ? 0 : equal(n->terms[1], lhs) ? 1 : 2;
-  if (self == 2) return false;
+  if (to.is_record() || size_of(to.scalar) < 4 || !(expr_.type(rhs, to) == to)) return {};
+  const std::size_t self = equal(n->terms[0], lhs) ? 0 : equal(n->terms[1], lhs) ? 1 : 2;
+  if (self == 2) return {};
   const Expr& other = n->terms[1 - self];
   const auto* u = other.as<Unary>();
   const bool minus = n->op == NaryOp::Add && self == 0 && u && u->op == UnaryOp::Neg;
-  const char* op = n->op == NaryOp::Mul ? " *= " : minus ? " -= " : " += ";
-  atomic(insn, true);
-  line(expr_.place(lhs) + op + expr_.operand(minus ? u->arg : other, to, Prec::Select) + ";");
-  return true;
+  return Compound{n->op == NaryOp::Mul ? " *= " : minus ? " -= " : " += ", minus ? u->arg : other};
+}
+
+/// Variables whose atomic updates are not all of the form that hardware has.
+void CPrinter::find_critical() {
+  for (const InsnPtr& insn : k_.instructions) {
+    if (insn->atomic != Atomicity::Update || !insn->rhs) continue;
+    for (const Expr& l : insn->lhs) {
+      const Type t = expr_.type(l);
+      const bool simple = !t.is_record() && !is_complex(t.scalar) && insn->lhs.size() == 1 &&
+                          insn->role == ReductionRole::None && compound(l, insn->rhs);
+      if (!simple) critical_.insert(written_name(l));
+    }
+  }
 }
 
 /// All values are computed before the first is assigned.

@@ -64,7 +64,7 @@ class LoopMaker {
     Block out;
     declare(plan_.locals, out);
     append(out, blocks(plan_.roots, context));
-    join_guards(out, [&](int insn) { return writes_[static_cast<std::size_t>(insn)]; });
+    tidy_guards(out, [&](int insn) { return writes_[static_cast<std::size_t>(insn)]; });
     return out;
   }
 
@@ -160,17 +160,31 @@ class LoopMaker {
     for (const Group& g : groups_.at(node.id)) {
       const std::optional<Expr> guard = guard_of(all_to_params(g.points), context);
       if (!guard) continue;
-      Exprs conditions{*guard};
-      conditions.insert(conditions.end(), g.rest.begin(), g.rest.end());
-      const Expr cond = conjunction(conditions);
-      const bool always = cond.as<BoolLit>() && cond.as<BoolLit>()->value;
       for (int i : g.insns) {
         if (insn(i).kind == InsnKind::Barrier || insn(i).kind == InsnKind::Nop) continue;
+        Exprs conditions{*guard};
+        for (const Expr& p : g.rest) conditions.push_back(own_copies(p, i));
+        const Expr cond = conjunction(conditions);
+        const bool always = cond.as<BoolLit>() && cond.as<BoolLit>()->value;
         Stmt run{Run{i, {}, {}}};
         out.push_back(always ? std::move(run) : Stmt{If{cond, {std::move(run)}}});
       }
     }
     return out;
+  }
+
+  /// A predicate with the work-item's copies of expanded temporaries, which the instruction uses.
+  Expr own_copies(const Expr& e, int insn) const {
+    if (plan_.expansions.empty()) return e;
+    return rewrite(e, [&](const Expr& x) {
+      const auto* v = x.as<Var>();
+      const auto* l = x.as<Load>();
+      const auto it = plan_.expansions.find(v ? v->name : l ? l->array : "");
+      if (it == plan_.expansions.end()) return x;
+      Exprs index = it->second.index.at(insn);
+      if (l) index.insert(index.end(), l->index.begin(), l->index.end());
+      return load(it->first, std::move(index), x.at());
+    });
   }
 
   /// The condition that a point of `context` is in `points`; nothing when it never is.

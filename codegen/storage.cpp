@@ -224,6 +224,10 @@ class Storage {
   }
 
   void expand(const Temporary& t, const std::vector<Use>& uses) {
+    if (domains_.data().count(t.name))
+      fail("unsupported", insn(uses[0].insn).at,
+           "bounds of a loop around several work-items need `{}`, of which each has its own",
+           t.name);
     Expansion e;
     for (const Use& u : uses)
       for (const std::string& n : items(u.insn)) {

@@ -1,0 +1,115 @@
+#include "tests/codegen/kit.h"
+
+using namespace moonloop;
+
+namespace {
+
+/// The right side that assigns to `r[i]`, in a kernel with one array of each type.
+std::string rhs(const std::string& expression, const std::string& type = "float64") {
+  const std::string c = code("kernel k(n: int32, m: int64, s: float32, b: bool, d: float64[n], f: float32[n], "
+                             "i4: int32[n], i8: int64[n], u4: uint32[n], i1: int8[n], z: complex128[n], r: " +
+                                 type + "[n])\ndomain {[i]: 0 <= i < n}\nassume n >= 1\nr[i] = " +
+                                 expression + "\n",
+                             Target::C);
+  const std::size_t at = c.rfind("r[i] = ") + 7;
+  return c.substr(at, c.rfind(";\n") - at);
+}
+
+}  // namespace
+
+TEST_CASE("expressions: no parentheses but those that C needs") {
+  CHECK(rhs("d[i] + d[i]*(d[i] - 2.5)") == "d[i] + d[i]*(d[i] - 2.5)");
+  CHECK(rhs("d[i] - (d[i] - d[i])") == "d[i] - (d[i] - d[i])");
+  CHECK(rhs("d[i]/(d[i]*d[i])/d[i]") == "d[i] / (d[i]*d[i]) / d[i]");
+  CHECK(rhs("-d[i]*d[i]") == "-d[i]*d[i]");
+  CHECK(rhs("d[i] if d[i] > 0 and not b else -d[i]") == "d[i] > 0 && !b ? d[i] : -d[i]");
+}
+
+TEST_CASE("expressions: literals have the precision of their context") {
+  CHECK(rhs("f[i]*2.5", "float32") == "f[i]*2.5f");
+  CHECK(rhs("d[i]*2.5") == "d[i]*2.5");
+  CHECK(rhs("0") == "0.0");
+  CHECK(rhs("2*f[i]", "float32") == "2*f[i]");
+}
+
+TEST_CASE("expressions: operands are converted before C would compute in another type") {
+  CHECK(rhs("i4[i]*i4[i]*d[i]") == "(double)i4[i]*i4[i]*d[i]");
+  CHECK(rhs("d[i]*i4[i]*i4[i]") == "d[i]*i4[i]*i4[i]");
+  CHECK(rhs("i4[i]/i4[i]") == "(double)i4[i] / i4[i]");
+  CHECK(rhs("1/i4[i]") == "1.0 / i4[i]");
+  CHECK(rhs("u4[i] + i4[i]", "int64") == "(int64_t)u4[i] + i4[i]");
+  CHECK(rhs("i1[i]*i1[i]", "int8") == "(int8_t)(i1[i]*i1[i])");
+}
+
+TEST_CASE("expressions: floor division and its rest") {
+  CHECK(rhs("i4[i] // 3", "int32") == "floor_div_i32(i4[i], 3)");
+  CHECK(rhs("i4[i] % 3", "int32") == "floor_mod_i32(i4[i], 3)");
+  CHECK(rhs("i // 3 + i % 3", "int32") == "i / 3 + i % 3");
+  CHECK(rhs("(n - 1 - i) // 3", "int32") == "floor_div_i32(n - 1 - i, 3)");
+  CHECK(rhs("u4[i] // 3", "uint32") == "u4[i] / 3u");
+  CHECK(rhs("d[i] // 2") == "floor(d[i] / 2.0)");
+  CHECK(rhs("d[i] % 2") == "floor_mod_f64(d[i], 2.0)");
+}
+
+TEST_CASE("expressions: powers and functions") {
+  CHECK(rhs("d[i]**2") == "d[i]*d[i]");
+  CHECK(rhs("d[i]**0.5") == "pow(d[i], 0.5)");
+  CHECK(rhs("i8[i]**3", "int64") == "power_i64(i8[i], 3)");
+  CHECK(rhs("sqrt(f[i])", "float32") == "sqrtf(f[i])");
+  CHECK(rhs("abs(i4[i])", "int32") == "abs(i4[i])");
+  CHECK(rhs("abs(z[i])") == "cabs(z[i])");
+  CHECK(rhs("min(d[i], 2.0, d[i])") == "fmin(fmin(d[i], 2.0), d[i])");
+  CHECK(rhs("max(i4[i], 3)", "int32") == "max_i32(i4[i], 3)");
+  CHECK(rhs("rsqrt(d[i])") == "1.0 / sqrt(d[i])");
+  CHECK(rhs("isnan(d[i])", "int32") == "isnan(d[i]) != 0");
+}
+
+TEST_CASE("expressions: bits and casts") {
+  CHECK(rhs("i8[i] << 2 | 1", "int64") == "(i8[i] << 2) | 1");
+  CHECK(rhs("~i4[i] & 7 ^ 1", "int32") == "(~i4[i] & 7) ^ 1");
+  CHECK(rhs("cast(float32, d[i]) + 1", "float32") == "(float)d[i] + 1");
+}
+
+TEST_CASE("subscripts: 64 bits where 32 may not hold them") {
+  const std::string wide = code(R"(
+kernel wide(n: int32, a: float64[n, n, 4])
+domain {[i, j]: 0 <= i, j < n}
+a[i, j, 3] = a[j, i, 0]
+)", Target::C);
+  CHECK(wide.find("a[4*(int64_t)n*i + 4*(int64_t)j + 3] = a[4*(int64_t)n*j + 4*(int64_t)i];") !=
+        std::string::npos);
+  const std::string narrow = code(R"(
+kernel narrow(a: float64[8, 8])
+domain {[i, j]: 0 <= i, j < 8}
+a[i, j] = a[j, i]
+)", Target::C);
+  CHECK(narrow.find("a[8*i + j] = a[8*j + i];") != std::string::npos);
+  const std::string longs = code(R"(
+kernel longs(n: int64, m: int64, a: float64[n, m])
+domain {[i, j]: 0 <= i < n and 0 <= j < m}
+a[i, j] = 0
+)", Target::C);
+  CHECK(longs.find("a[m*i + j] = 0.0;") != std::string::npos);
+}
+
+TEST_CASE("subscripts: Fortran order, strides and offsets") {
+  CHECK_GOLDEN("layout.c", code(R"(
+kernel layout(n: int32, a: float64[n, n] order=F, b: float64[n] stride:2 offset=3)
+domain {[i]: 0 <= i < n}
+assume n >= 2
+a[i, 1] = b[i]
+)", Target::C));
+}
+
+TEST_CASE("names: words of C get an underscore") {
+  CHECK_GOLDEN("reserved.c", code(R"(
+kernel register(int: int32, double: float64[int])
+domain [int] -> {[i]: 0 <= i < int}
+double[i] = 3*double[i]
+)", Target::C));
+}
+
+TEST_CASE("header: one prototype for C and C++") {
+  const Kernel k = kernel("kernel fill(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\na[i] = 1\n");
+  CHECK_GOLDEN("fill.h", generate(k, Target::C).header);
+}

@@ -1,0 +1,16 @@
+#include <math.h>
+#include <stdint.h>
+
+void crossing(int32_t n, double const *restrict a, double *restrict b) {
+  #pragma omp parallel for
+  for (int32_t g = 0; g < n / 16; ++g) {
+    double own[16];
+    double t[16];
+    for (int32_t l = 0; l < 16; ++l) {
+      own[l] = sin(a[16*g + l]);
+      t[l] = a[16*g + l];
+    }
+    for (int32_t l = 0; l < 16; ++l)
+      b[16*g + l] = own[l] + t[15 - l];
+  }
+}

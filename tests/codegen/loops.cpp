@@ -1,0 +1,158 @@
+#include "tests/codegen/kit.h"
+
+using namespace moonloop;
+
+namespace {
+
+const char* const kProduct = R"(
+kernel matmul(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n, n])
+domain {[i, j, k]: 0 <= i, j, k < n}
+c[i, j] = sum(k, a[i, k]*b[k, j])
+)";
+
+const char* const kTiles = R"(
+kernel axpy(n: int32, a: float64, x: float64[n], y: float64[n])
+domain {[io, ii]: 0 <= ii < 4 and 0 <= 4*io + ii < n}
+y[4*io + ii] = y[4*io + ii] + a*x[4*io + ii]
+)";
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("loops: bounds are those of the domain, with no guard for an empty loop") {
+  CHECK_GOLDEN("matmul.c", code(kProduct, Target::C));
+}
+
+TEST_CASE("loops: a triangle's bounds, exact in both loops") {
+  CHECK_GOLDEN("triangle.c", code(R"(
+kernel transpose(n: int32, a: float64[n, n])
+domain {[i, j]: 0 <= i < n and i < j < n}
+a[i, j] = a[j, i]
+)", Target::C));
+}
+
+TEST_CASE("loops: an indivisible tile ends at the minimum, not at a guard inside") {
+  CHECK_GOLDEN("partial_tile.c", code(kTiles, Target::C));
+}
+
+TEST_CASE("loops: no leftover minimum and division where the tile divides the size") {
+  const std::string text = std::string(kTiles) + "assume n mod 4 = 0\n";
+  const std::string c = code(text, Target::C);
+  CHECK_FALSE(has(c, "min"));
+  CHECK_FALSE(has(c, "if"));
+  CHECK_GOLDEN("whole_tile.c", c);
+}
+
+TEST_CASE("loops: slabs stand apart from the whole tiles") {
+  Kernel k = kernel(kTiles);
+  k.slabs["io"] = {1, 1};
+  CHECK_GOLDEN("slabs.c", generate(k, Target::C).source);
+  k.slabs["io"] = {0, 1};
+  CHECK_GOLDEN("last_slab.c", generate(k, Target::C).source);
+}
+
+TEST_CASE("loops: a stride comes out as the loop's step") {
+  CHECK_GOLDEN("stride.c", code(R"(
+kernel even(n: int32, a: float64[n])
+domain {[i]: 0 <= i < n and exists l: i = 2*l}
+a[i] = a[i] + 1
+)", Target::C));
+}
+
+TEST_CASE("loops: an equality needs no loop") {
+  CHECK_GOLDEN("equality.c", code(R"(
+kernel diagonal(n: int32, a: float64[n, n])
+domain {[i, j]: 0 <= i < n and j = n - 1 - i}
+a[i, j] = 1
+)", Target::C));
+}
+
+TEST_CASE("loops: a condition stands outside the loops that it does not depend on") {
+  CHECK_GOLDEN("hoisted.c", code(R"(
+kernel hoisted(n: int32, m: int32, a: float64[n], b: float64[n, n])
+domain {[i, j]: 0 <= i, j < n}
+if m > 7
+  a[i] = 2*a[i]
+  b[i, j] = 0
+end
+)", Target::C));
+}
+
+TEST_CASE("loops: neighbours share a guard") {
+  CHECK_GOLDEN("shared_guard.c", code(R"(
+kernel shared(n: int32, s: int32[n], a: float64[n], b: float64[n])
+domain {[i]: 0 <= i < n}
+if i > 3 and s[i] != 0
+  a[i] = 2*a[i]
+  b[i] = a[i]
+end
+)", Target::C));
+}
+
+TEST_CASE("loops: a guard that a guarded statement may change is tested again") {
+  const std::string c = code(R"(
+kernel again(n: int32, s: int32[n], a: float64[n])
+domain {[i]: 0 <= i < n}
+s[i] = s[i] - 1 {if=s[i] > 0}
+a[i] = 1 {if=s[i] > 0}
+)", Target::C);
+  CHECK(c.find("if (s[i] > 0)") != c.rfind("if (s[i] > 0)"));
+}
+
+TEST_CASE("loops: a condition that the data give is tested once where the loop keeps it") {
+  CHECK_GOLDEN("condition.c", code(R"(
+kernel condition(n: int32, s: int32[n], a: float64[n, n])
+domain {[i, j]: 0 <= i, j < n}
+if s[i] > 0
+  a[i, j] = 1
+end
+)", Target::C));
+}
+
+TEST_CASE("loops: bounds that the data give") {
+  CHECK_GOLDEN("csr.c", code(R"(
+kernel csr(n: int32, m: int32, start: int32[n+1], col: int32[m], v: float64[m], x: float64[n], y: float64[n])
+domain {[i]: 0 <= i < n}
+domain [len] -> {[j]: 0 <= j < len}
+<int32> len = start[i+1] - start[i]
+y[i] = sum(j, v[start[i] + j]*x[col[start[i] + j]])
+)", Target::C));
+}
+
+TEST_CASE("loops: statements of different ranges in one loop are guarded each") {
+  CHECK_GOLDEN("ranges.c", code(R"(
+kernel ranges(n: int32, a: float64[n], b: float64[n])
+domain {[i]: 0 <= i < n}
+assume n >= 10
+if i < 5
+  a[i] = 1
+end
+if i >= 3
+  b[i] = 2
+end
+)", Target::C));
+}
+
+TEST_CASE("unr: copies with constant subscripts") {
+  CHECK_GOLDEN("unrolled.c", code(kTiles, Target::C, {{"ii", "unr"}}));
+  CHECK_GOLDEN("unrolled_whole.c",
+               code(std::string(kTiles) + "assume n mod 4 = 0\n", Target::C, {{"ii", "unr"}}));
+}
+
+TEST_CASE("unr: refuses a loop without a constant bound") {
+  const Diagnostic d = refusal(kProduct, Target::C, {{"j", "unr"}});
+  CHECK(d.code == "unroll-bound");
+  CHECK(d.text == "iname `j` is tagged `unr`, but its number of iterations has no constant bound");
+}
+
+TEST_CASE("unr_hint: asks the compiler") {
+  const std::string c = code(kProduct, Target::C, {{"k", "unr_hint.8"}});
+  CHECK(has(c, "      #pragma GCC unroll 8\n      for (int32_t k = 0; k < n; ++k)\n"));
+}
+
+TEST_CASE("loops: the same input gives the same text") {
+  CHECK(code(kProduct, Target::OpenMP) == code(kProduct, Target::OpenMP));
+}

@@ -1,0 +1,116 @@
+#include "tests/codegen/kit.h"
+
+using namespace moonloop;
+
+namespace {
+
+const char* const kProduct = R"(
+kernel matmul(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n, n])
+domain {[i, j, k]: 0 <= i, j, k < n}
+c[i, j] = sum(k, a[i, k]*b[k, j])
+)";
+
+}  // namespace
+
+TEST_CASE("openmp: loops over teams run together, lanes reduce") {
+  CHECK_GOLDEN("collapse.c",
+               code(kProduct, Target::OpenMP, {{"i", "g.1"}, {"j", "g.0"}, {"k", "simd"}}));
+}
+
+TEST_CASE("openmp: on target c all runs in sequence") {
+  const std::string c = code(kProduct, Target::C, {{"i", "g.1"}, {"j", "par"}, {"k", "simd"}});
+  CHECK(c.find("#pragma") == std::string::npos);
+}
+
+TEST_CASE("openmp: a triangle runs in parallel over its outer loop") {
+  CHECK_GOLDEN("parallel_triangle.c", code(R"(
+kernel triangle(n: int32, a: float64[n, n])
+domain {[i, j]: 0 <= i < n and 0 <= j <= i}
+a[i, j] = 0
+)", Target::OpenMP, {{"i", "par"}, {"j", "par"}}));
+}
+
+TEST_CASE("openmp: a parallel loop within a sequential one") {
+  CHECK_GOLDEN("parallel_inside.c", code(R"(
+kernel steps(t: int32, n: int32, u: float64[n], v: float64[n])
+domain {[s]: 0 <= s < t}
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+v[i] = 2*u[i] {inames=s:i}
+u[j] = v[j] {inames=s:j}
+)", Target::OpenMP, {{"i", "par"}, {"j", "par"}}));
+}
+
+TEST_CASE("openmp: extrema and truth over lanes") {
+  const std::string c = code(R"(
+kernel extrema(n: int32, a: float64[n], r: float64[1], t: int32[1])
+domain {[i, j]: 0 <= i, j < n}
+r[0] = max(i, a[i])
+t[0] = any(j, a[j] > 0)
+)", Target::OpenMP, {{"i", "simd"}, {"j", "simd"}});
+  CHECK(c.find("#pragma omp simd reduction(max:acc_i)") != std::string::npos);
+  CHECK(c.find("#pragma omp simd reduction(||:acc_j)") != std::string::npos);
+}
+
+TEST_CASE("openmp: refuses a reduction of two values over lanes") {
+  const Diagnostic d = refusal(R"(
+kernel where(n: int32, a: float64[n], r: float64[1], q: int32[1])
+domain {[i]: 0 <= i < n}
+r[0], q[0] = argmin(i, a[i], i) {id=best}
+)", Target::OpenMP, {{"i", "simd"}});
+  CHECK(d.code == "unsupported");
+  CHECK(d.text ==
+        "instruction `best_update`: `argmin` over `i`, which is tagged `simd`, is not supported");
+}
+
+TEST_CASE("openmp: atomic updates") {
+  CHECK_GOLDEN("atomic.c", code(R"(
+kernel histogram(n: int32, m: int32, bin: int32[n], w: float64[n], h: float64[m])
+domain {[i]: 0 <= i < n}
+h[bin[i]] = h[bin[i]] + w[i] {atomic}
+)", Target::OpenMP, {{"i", "par"}}));
+}
+
+TEST_CASE("work-items: a fission where a barrier would be, storage per team") {
+  CHECK_GOLDEN("team.c", code(R"(
+kernel reverse(n: int32, a: float64[n], b: float64[n])
+domain {[g, l]: 0 <= l < 16 and 0 <= 16*g + l < n}
+assume n mod 16 = 0
+<> t[l] = a[16*g + l]
+b[16*g + l] = t[15 - l]
+)", Target::OpenMP, {{"g", "g.0"}, {"l", "l.0"}}));
+}
+
+TEST_CASE("work-items: no fission where each one keeps to itself") {
+  CHECK_GOLDEN("fused_items.c", code(R"(
+kernel own(n: int32, a: float64[n], b: float64[n])
+domain {[g, l]: 0 <= l < 16 and 0 <= 16*g + l < n}
+assume n mod 16 = 0
+<> t = 2*a[16*g + l]
+a[16*g + l] = t
+b[16*g + l] = t*a[16*g + l]
+)", Target::OpenMP, {{"g", "g.0"}, {"l", "l.0"}}));
+}
+
+TEST_CASE("work-items: a private value that crosses a fission gets an axis") {
+  CHECK_GOLDEN("expanded.c", code(R"(
+kernel crossing(n: int32, a: float64[n], b: float64[n])
+domain {[g, l]: 0 <= l < 16 and 0 <= 16*g + l < n}
+assume n mod 16 = 0
+<> own = sin(a[16*g + l])
+<> t[l] = a[16*g + l] {id=share}
+b[16*g + l] = own + t[15 - l] {dep=share}
+)", Target::OpenMP, {{"g", "g.0"}, {"l", "l.0"}}));
+}
+
+TEST_CASE("work-items: tags of GPUs that have no meaning here are refused") {
+  const Diagnostic d = refusal(kProduct, Target::C, {{"j", "vec"}});
+  CHECK(d.code == "unsupported");
+  CHECK(d.text == "iname `j` is tagged `vec`, which target `c` does not support yet");
+}
+
+TEST_CASE("targets: those to come are named") {
+  const Diagnostic d = refusal(kProduct, Target::OpenCL);
+  CHECK(d.code == "unsupported");
+  CHECK(d.text == "target `opencl` is not supported yet; use `c` or `openmp`");
+}

@@ -1,0 +1,74 @@
+#include "tests/codegen/kit.h"
+
+using namespace moonloop;
+
+TEST_CASE("temporaries: declared where they are first written, constant where they stay") {
+  CHECK_GOLDEN("scalars.c", code(R"(
+kernel scalars(n: int32, a: float64[n], b: float64[n])
+domain {[i]: 0 <= i < n}
+<> once = 2*a[i] {inames=i}
+<> twice = once + 1 {inames=i}
+twice = 3*twice {inames=i}
+b[i] = twice
+)", Target::C));
+}
+
+TEST_CASE("temporaries: a value that passes from iteration to iteration lives outside the loop") {
+  CHECK_GOLDEN("carried.c", code(R"(
+kernel prefix(n: int32, a: float64[n], b: float64[n])
+domain {[i]: 0 <= i < n}
+<> total = 0 {id=start, inames=}
+total = total + a[i] {id=add, dep=start, inames=i}
+b[i] = total {dep=add}
+)", Target::C));
+}
+
+TEST_CASE("temporaries: arrays of constant size on the stack, others from the heap") {
+  CHECK_GOLDEN("heap.c", code(R"(
+kernel heap(n: int32, a: float64[n], b: float64[n])
+domain {[i, j]: 0 <= i, j < n}
+<> t[i] = 2*a[i]
+b[j] = t[n - 1 - j]
+)", Target::C));
+  CHECK_GOLDEN("stack.c", code(R"(
+kernel stack(a: float64[8, 8])
+domain {[i, j, k, l]: 0 <= i, j, k, l < 8}
+<> t[i, j] = 2*a[i, j]
+a[k, l] = t[l, k]
+)", Target::C));
+}
+
+TEST_CASE("temporaries: each iteration of a parallel loop has its own array") {
+  CHECK_GOLDEN("private_array.c", code(R"(
+kernel rows(n: int32, a: float64[n, 8])
+domain {[i, j, k]: 0 <= i < n and 0 <= j, k < 8}
+<> row[j] = a[i, j] {inames=i:j}
+a[i, k] = row[7 - k]
+)", Target::OpenMP, {{"i", "par"}}));
+}
+
+TEST_CASE("reductions: two values, neutral elements") {
+  CHECK_GOLDEN("argmin.c", code(R"(
+kernel where(n: int32, a: float64[n], r: float64[1], q: int32[1])
+domain {[i]: 0 <= i < n}
+r[0], q[0] = argmin(i, a[i], i)
+)", Target::C));
+}
+
+TEST_CASE("reductions: several in one instruction, nested in larger expressions") {
+  CHECK_GOLDEN("several_reductions.c", code(R"(
+kernel several(n: int32, a: float32[n, n], r: float32[n])
+domain {[i, j, k, l]: 0 <= i, j, k, l < n}
+r[i] = 2*sum(j, a[i, j]) - max(k, a[k, i]*sum(l, a[k, l]))
+)", Target::C));
+}
+
+TEST_CASE("reductions: a condition holds for all of it") {
+  CHECK_GOLDEN("guarded_reduction.c", code(R"(
+kernel guarded(n: int32, a: float64[n, n], r: float64[n])
+domain {[i, j]: 0 <= i, j < n}
+if i > 3
+  r[i] = sum(j, a[i, j])
+end
+)", Target::C));
+}
