@@ -44,7 +44,7 @@ TEST_CASE("examples: each script is legal, runs on both targets, and agrees with
     CHECK(check.status == 0);
     CHECK(contains(check.out, ": legal\n"));
     CHECK(check.err == "");
-    for (const char* target : {"c", "openmp"}) {
+    for (const std::string target : {"c", "openmp"}) {
       CAPTURE(target);
       const Outcome run =
           tool("run " + arguments + " --verify --target " + target, folder.string());
