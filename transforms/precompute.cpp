@@ -5,6 +5,7 @@
 #include "core/domain.h"
 #include "core/lookup.h"
 #include "core/parse_expr.h"
+#include "core/staging_loops.h"
 #include "transforms/precompute_plan.h"
 #include "transforms/registry.h"
 
@@ -21,9 +22,12 @@ class Build {
   Kernel run() {
     choose_axes();
     add_temporary();
-    find_points();
-    add_computation();
+    points_ = staged_points(foot_, inames_,
+                            options_.fetch_bounding_box ? PointShape::Box
+                            : box_is_safe()             ? PointShape::Simple
+                                                        : PointShape::Exact);
     add_domain();
+    add_computation();
     tag_inames();
     replace_uses();
     return staged(before_, drop_unused_rules(before_, after_), stand_ins());
@@ -98,26 +102,20 @@ class Build {
 
   // ---- The computation.
 
-  /// The points that are computed, and under which condition.
-  void find_points() {
-    if (options_.fetch_bounding_box) {
-      points_ = zero_based(foot_, box_points(foot_), inames_);
-    } else if (const std::optional<Set> convex = convex_points(foot_)) {
-      points_ = zero_based(foot_, *convex, inames_);
-    } else {
-      const Set all = isl_set_gist_params(foot_.points.copy(), foot_.context.copy());
-      const Set hull = isl_set_from_basic_set(isl_set_simple_hull(isl_set_copy(all.get())));
-      points_ = zero_based(foot_, hull, inames_);
-      guard(isl_set_gist(zero_based(foot_, foot_.points, inames_).take(), points_.copy()));
-    }
-    if (inames_.empty()) {  // no loop whose bounds could hold the condition
-      guard(points_);
-      points_ = universe({});
-    }
-  }
-
-  void guard(const Set& where) {
-    if (!yes(isl_set_plain_is_universe(where.get()))) guards_.push_back(from_set(where));
+  /// A plain element of an array whose every subscript varies along one axis: the box around the
+  /// footprint holds no subscript that is not in it, so that reading more is no harm.
+  bool box_is_safe() const {
+    const Expr value = computed_value();
+    const auto* l = value.as<Load>();
+    return l && !l->linear && std::all_of(l->index.begin(), l->index.end(), [&](const Expr& e) {
+      std::set<std::string> names;
+      collect_reads(e, names);
+      return std::all_of(names.begin(), names.end(), [&](const std::string& n) {
+               return !before_.find_temporary(n);
+             }) && std::count_if(inames_.begin(), inames_.end(), [&](const std::string& i) {
+               return names.count(i) > 0;
+             }) <= 1;
+    });
   }
 
   /// What stands for storage axis `a` in the computation.
@@ -159,7 +157,7 @@ class Build {
     insn.rhs = computed_value();
     insn.inames = nest_;
     insn.inames.insert(inames_.begin(), inames_.end());
-    insn.predicates = guards_;
+    insn.predicates = points_.guards;
     insn.at = plan_.rule.at;
     std::set<std::string> barriers;  // those that the uses wait for
     std::size_t position = before_.instructions.size();
@@ -182,50 +180,10 @@ class Build {
     for (const std::size_t a : kept_)
       (plan_.axes[a].existing ? existing : fresh).push_back(plan_.axes[a].iname);
     if (!existing.empty()) check_existing(existing);
-    if (fresh.empty()) return;
-    for (const std::string& i : fresh) after_.loop_order.push_back(i);
-    const Set own = dims_to_params(points_, existing);
-    after_.domains.push_back({own, plan_.rule.at});
-    if (nests()) return;
-    // Loops of unrelated domains bound it: one domain for each axis has less to ask for.
-    Set product;
-    for (const std::string& i : fresh) {
-      const Set axis = to_dims(own, {i});
-      product = product ? join_by_name(product, axis) : axis;
-    }
-    product = to_dims(std::move(product), fresh);
-    after_.domains.pop_back();
-    if (yes(isl_set_is_equal(product.get(), own.get()))) {
-      for (const std::string& i : fresh)
-        after_.domains.push_back({isl_set_coalesce(to_dims(own, {i}).take()), plan_.rule.at});
-      if (nests()) return;
-      after_.domains.resize(after_.domains.size() - fresh.size());
-    }
-    // The box alone, and the bounds as a condition.
-    Exprs within;
-    for (std::size_t n = 0; n < kept_.size(); ++n) {
-      if (plan_.axes[kept_[n]].existing) continue;
-      within.push_back(Expr(Compare{CompareOp::Ge, var(inames_[n]), lit(0)}));
-      within.push_back(
-          Expr(Compare{CompareOp::Lt, var(inames_[n]), foot_.axes[kept_[n]].extent}));
-    }
-    const std::optional<Set> box = to_condition(conjunction(within), fresh);
-    ensure(box.has_value(), "the extents of a footprint are affine");
-    after_.domains.push_back({*box, plan_.rule.at});
-    guard(isl_set_gist(points_.copy(), to_dims(*box, dim_names(points_)).take()));
-    for (InsnPtr& i : after_.instructions)
-      if (i->id == computation_) i = edit(i, [&](Instruction& x) { x.predicates = guards_; });
-  }
-
-  /// Whether the domain forest is still one.
-  bool nests() const {
-    try {
-      domain_parents(after_);
-      return true;
-    } catch (const Error& e) {
-      if (e.diagnostic().code == "branching-domains") return false;
-      throw;
-    }
+    Exprs extents;
+    for (const std::size_t a : kept_)
+      if (!plan_.axes[a].existing) extents.push_back(foot_.axes[a].extent);
+    add_staging_domain(after_, points_, fresh, extents, plan_.rule.at);
   }
 
   /// Inames that were there must run over just the points of the footprint.
@@ -239,7 +197,7 @@ class Build {
     }
     Set has = domain_of(before_, dims);
     has = dims_to_params(std::move(has), {nest_.begin(), nest_.end()});
-    Set wants = to_dims(points_, existing);
+    Set wants = to_dims(points_.points, existing);
     wants = isl_set_intersect_params(wants.take(), foot_.context.copy());
     has = isl_set_intersect_params(to_dims(std::move(has), existing).take(), foot_.context.copy());
     if (!yes(isl_set_is_equal(has.get(), wants.get())))
@@ -339,8 +297,7 @@ class Build {
   std::vector<std::size_t> kept_;      // storage axes that are not trivial
   std::vector<std::string> inames_;    // that run along them
   std::string temporary_, computation_;
-  Set points_;                         // what the inames run over, from 0
-  Exprs guards_;
+  StagedPoints points_;
 };
 
 }  // namespace

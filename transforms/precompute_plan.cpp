@@ -5,6 +5,7 @@
 #include "core/domain.h"
 #include "core/lookup.h"
 #include "core/order.h"
+#include "core/staging_loops.h"
 
 namespace moonloop {
 namespace {
@@ -350,51 +351,14 @@ void PrecomputePlan::find_needed() {
       for (const std::string& i : inames_in(u.index[a]))
         if (!sweep.count(i) && !common.count(i)) need(i, u.call.at());
 
-  const Footprint f = footprint_in(common);
-  std::set<std::string> depends;
-  for (const FootprintAxis& a : f.axes) collect_vars(a.base, depends);
-  const Set points = isl_set_gist_params(f.points.copy(), f.context.copy());
-  const std::vector<std::string> params = param_names(points);
-  for (std::size_t p = 0; p < params.size(); ++p)
-    if (yes(isl_set_involves_dims(points.get(), isl_dim_param, unsigned(p), 1)))
-      depends.insert(params[p]);
-  for (const std::string& i : depends)
-    if (common.count(i)) needed.insert(i);
-  std::vector<std::string> pending = list(needed);
-  while (!pending.empty()) {
-    const Domain* home = kernel().home_of(pending.back());
-    pending.pop_back();
-    for (const std::string& p : home->params())
-      if (common.count(p) && needed.insert(p).second) pending.push_back(p);
-  }
+  needed = needed_inames(kernel(), footprint_in(common), common, std::move(needed));
 }
 
 void PrecomputePlan::choose_space() {
-  space = options.temporary_address_space;
-  std::set<std::string> items;
-  for (const RuleUse& u : uses) items.merge(work_items_of(kernel(), u.place));
-  std::set<std::string> shared, swept_items;  // work-items that get the same values
-  for (const std::string& i : items) {
-    if (!needed.count(i)) shared.insert(i);
-    if (sweep.count(i)) swept_items.insert(i);
-  }
-  if (space == AddressSpace::Auto && !shared.empty()) {
-    const bool untagged = options.default_tag && options.storage_axis_to_tag.empty() &&
-                          !staging_tag(options.default_tag, false, options.at);
-    const bool own = swept_items.empty() && (untagged || axes.empty());
-    space = own ? AddressSpace::Private : AddressSpace::Local;
-  }
-  if (space == AddressSpace::Private && !swept_items.empty())
-    refuse("private-sweep", options.at,
-           "`{}` numbers work-items, and a private temporary is not shared by them; use `local`",
-           *swept_items.begin());
-  for (const std::string& i : sweep)
-    if (const InameTag* t = kernel().tag(i);
-        t && t->kind == TagKind::Group && space != AddressSpace::Global)
-      refuse("swept-group", options.at,
-             "`{}` is tagged `{}`: work-groups share global memory only; give "
-             "temporary_address_space = \"global\"",
-             i, t->text);
+  const bool untagged = options.default_tag && options.storage_axis_to_tag.empty() &&
+                        !staging_tag(options.default_tag, false, options.at);
+  space = staging_space(kernel(), options.temporary_address_space, places(), needed, sweep,
+                        untagged || axes.empty(), options.at);
 }
 
 void PrecomputePlan::choose_nests() {

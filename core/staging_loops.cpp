@@ -1,0 +1,177 @@
+#include "core/staging_loops.h"
+
+#include <algorithm>
+
+#include "core/domain.h"
+#include "core/staging.h"
+
+namespace moonloop {
+
+std::set<std::string> needed_inames(const Kernel& k, const Footprint& f,
+                                    const std::set<std::string>& common,
+                                    std::set<std::string> needed) {
+  std::set<std::string> depends;
+  for (const FootprintAxis& a : f.axes) collect_vars(a.base, depends);
+  const Set points = isl_set_gist_params(f.points.copy(), f.context.copy());
+  const std::vector<std::string> params = param_names(points);
+  for (std::size_t p = 0; p < params.size(); ++p)
+    if (yes(isl_set_involves_dims(points.get(), isl_dim_param, unsigned(p), 1)))
+      depends.insert(params[p]);
+  for (const std::string& i : depends)
+    if (common.count(i)) needed.insert(i);
+  std::vector<std::string> pending(needed.begin(), needed.end());
+  while (!pending.empty()) {
+    const Domain* home = k.home_of(pending.back());
+    pending.pop_back();
+    for (const std::string& p : home->params())
+      if (common.count(p) && needed.insert(p).second) pending.push_back(p);
+  }
+  return needed;
+}
+
+AddressSpace staging_space(const Kernel& k, AddressSpace wanted, const std::vector<Place>& places,
+                           const std::set<std::string>& needed, const std::set<std::string>& sweep,
+                           bool own_copy, const Span& at) {
+  std::set<std::string> items, swept_items;
+  for (const Place& p : places) items.merge(work_items_of(k, p));
+  bool shared = false;  // some work-items get the same values
+  for (const std::string& i : items) {
+    shared = shared || !needed.count(i);
+    if (sweep.count(i)) swept_items.insert(i);
+  }
+  AddressSpace space = wanted;
+  if (space == AddressSpace::Auto && !items.empty())
+    space = shared && !(own_copy && swept_items.empty()) ? AddressSpace::Local
+                                                         : AddressSpace::Private;
+  if (space == AddressSpace::Private && !swept_items.empty())
+    refuse("private-sweep", at,
+           "`{}` numbers work-items, and a private temporary is not shared by them; use `local`",
+           *swept_items.begin());
+  for (const std::string& i : sweep)
+    if (const InameTag* t = k.tag(i);
+        t && t->kind == TagKind::Group && space != AddressSpace::Global)
+      refuse("swept-group", at,
+             "`{}` is tagged `{}`: work-groups share global memory only; give "
+             "temporary_address_space = \"global\"",
+             i, t->text);
+  return space;
+}
+
+// ---- Points -----------------------------------------------------------------------------------
+
+namespace {
+
+/// How many constraints of a set of one basic set mention more than one of its dimensions.
+int couplings(const Set& s) {
+  int found = 0;
+  const auto count_basic = [](isl_basic_set* part, void* user) {
+    const auto one = [](isl_constraint* c, void* total) {
+      const Constraint own(c);
+      int dims = 0;
+      for (int d = 0; d < count(isl_constraint_dim(own.get(), isl_dim_set)); ++d)
+        dims += yes(isl_constraint_involves_dims(own.get(), isl_dim_set, unsigned(d), 1));
+      *static_cast<int*>(total) += dims > 1;
+      return isl_stat_ok;
+    };
+    const BasicSet own(part);
+    return isl_basic_set_foreach_constraint(own.get(), one, user);
+  };
+  check(isl_set_foreach_basic_set(s.get(), count_basic, &found));
+  return found;
+}
+
+/// The set without parameters that no constraint mentions.
+Set without_idle_params(Set s) {
+  for (int p = count(isl_set_dim(s.get(), isl_dim_param)); p-- > 0;)
+    if (!yes(isl_set_involves_dims(s.get(), isl_dim_param, unsigned(p), 1)))
+      s = isl_set_project_out(s.take(), isl_dim_param, unsigned(p), 1);
+  return s;
+}
+
+void add_guard(Exprs& guards, const Set& where) {
+  if (!yes(isl_set_plain_is_universe(where.get()))) guards.push_back(from_set(where));
+}
+
+}  // namespace
+
+StagedPoints staged_points(const Footprint& f, const std::vector<std::string>& names,
+                           PointShape shape) {
+  StagedPoints out;
+  const std::optional<Set> convex = shape == PointShape::Box ? std::nullopt : convex_points(f);
+  if (convex) out.points = zero_based(f, *convex, names);
+  const bool box = shape == PointShape::Box ||
+                   (shape == PointShape::Simple &&
+                    (!convex || couplings(out.points) > static_cast<int>(names.size())));
+  if (box) {
+    out.points = zero_based(f, box_points(f), names);
+  } else if (!convex) {
+    const Set all = isl_set_gist_params(f.points.copy(), f.context.copy());
+    const Set hull = isl_set_from_basic_set(isl_set_simple_hull(all.copy()));
+    out.points = zero_based(f, hull, names);
+    add_guard(out.guards,
+              isl_set_gist(zero_based(f, f.points, names).take(), out.points.copy()));
+  }
+  out.points = without_idle_params(std::move(out.points));
+  if (names.empty()) {  // no loop whose bounds could hold the condition
+    add_guard(out.guards, out.points);
+    out.points = universe({});
+  }
+  return out;
+}
+
+// ---- Domains ----------------------------------------------------------------------------------
+
+namespace {
+
+/// Whether the domain forest is still one.
+bool is_forest(const Kernel& k) {
+  try {
+    domain_parents(k);
+    return true;
+  } catch (const Error& e) {
+    if (e.diagnostic().code == "branching-domains") return false;
+    throw;
+  }
+}
+
+}  // namespace
+
+void add_staging_domain(Kernel& k, StagedPoints& p, const std::vector<std::string>& fresh,
+                        const Exprs& extents, const Span& at) {
+  if (fresh.empty()) return;
+  for (const std::string& i : fresh) k.loop_order.push_back(i);
+  std::vector<std::string> existing;
+  for (const std::string& d : dim_names(p.points))
+    if (std::find(fresh.begin(), fresh.end(), d) == fresh.end()) existing.push_back(d);
+  const Set own = dims_to_params(p.points, existing);
+  k.domains.push_back({own, at});
+  if (is_forest(k)) return;
+  k.domains.pop_back();
+
+  // Loops of unrelated domains bound it: a domain for each axis has less to ask for.
+  Set product;
+  for (const std::string& i : fresh) {
+    const Set axis = to_dims(own, {i});
+    product = product ? join_by_name(product, axis) : axis;
+  }
+  if (yes(isl_set_is_equal(to_dims(std::move(product), fresh).get(), own.get()))) {
+    for (const std::string& i : fresh)
+      k.domains.push_back(
+          {without_idle_params(isl_set_coalesce(to_dims(own, {i}).take())), at});
+    if (is_forest(k)) return;
+    k.domains.resize(k.domains.size() - fresh.size());
+  }
+
+  // The box alone, and the bounds as a condition.
+  Exprs within;
+  for (std::size_t n = 0; n < fresh.size(); ++n) {
+    within.push_back(Expr(Compare{CompareOp::Ge, var(fresh[n]), lit(0)}));
+    within.push_back(Expr(Compare{CompareOp::Lt, var(fresh[n]), extents[n]}));
+  }
+  const std::optional<Set> box = to_condition(conjunction(within), fresh);
+  ensure(box.has_value(), "the extents of a footprint are affine");
+  k.domains.push_back({*box, at});
+  add_guard(p.guards, isl_set_gist(p.points.copy(), to_dims(*box, dim_names(p.points)).take()));
+}
+
+}  // namespace moonloop

@@ -1,0 +1,47 @@
+#pragma once
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/footprint.h"
+#include "core/kernel.h"
+
+/// The loops of staging instructions: over which points they run, and around what.
+namespace moonloop {
+
+/// Of `common`, the inames that the footprint depends on, with `needed` (which it does as well) and
+/// those that the bounds of all these depend on.
+std::set<std::string> needed_inames(const Kernel& k, const Footprint& f,
+                                    const std::set<std::string>& common,
+                                    std::set<std::string> needed);
+
+/// Where a buffer lives that is used at `places`, is different for each value of `needed` and holds
+/// what the inames `sweep` run over. `wanted` is kept unless it is Auto; `own_copy`: work-items make
+/// a copy each where they can.
+/// Refuses `private-sweep`, `swept-group`.
+AddressSpace staging_space(const Kernel& k, AddressSpace wanted, const std::vector<Place>& places,
+                           const std::set<std::string>& needed, const std::set<std::string>& sweep,
+                           bool own_copy, const Span& at);
+
+enum class PointShape {
+  Exact,   // a condition where no loop bounds say it
+  Simple,  // the box where exact bounds tie the axes together in many ways
+  Box,
+};
+/// What staging inames run over.
+struct StagedPoints {
+  Set points;    // { [names] }, from 0; outer inames and parameters are parameters
+  Exprs guards;  // conditions beside
+};
+/// `names`: the inames of the axes that are not trivial.
+StagedPoints staged_points(const Footprint& f, const std::vector<std::string>& names,
+                           PointShape shape);
+
+/// Adds the inames `fresh`, dimensions of `p.points`, to the domains and the loop order of `k`; all
+/// other dimensions are inames already. `p.guards` grows where the bounds are no bounds of a domain:
+/// they depend on loops that have nothing to do with each other. `extents`: by `fresh`.
+void add_staging_domain(Kernel& k, StagedPoints& p, const std::vector<std::string>& fresh,
+                        const Exprs& extents, const Span& at);
+
+}  // namespace moonloop

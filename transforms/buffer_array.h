@@ -1,0 +1,46 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/kernel.h"
+#include "core/match.h"
+
+namespace moonloop {
+
+struct BufferOptions {
+  std::vector<std::string> buffer_inames;  // the buffer holds what these run over
+  Expr init_expression;                    // over `base`; null: `base`
+  Expr store_expression;                   // over `base` and `buffer`; null: `buffer`
+  bool store = true;
+  Match within;
+  std::optional<std::string> default_tag;  // absent: `l.auto` where work-items share the buffer
+  std::string temporary_name;              // `<array>_buf`
+  AddressSpace temporary_scope = AddressSpace::Auto;
+  bool fetch_bounding_box = false;
+  Span at;
+};
+
+/// Lets instructions work on a copy of part of an array, which is filled before and written back
+/// after.
+///
+///     for j: for i: c[i] = c[i] + a[i, j]
+///
+/// becomes, with `j` and `i` as buffer inames,
+///
+///     for c_init_0: c_buf[c_init_0] = c[c_init_0]
+///     for j: for i: c_buf[i] = c_buf[i] + a[i, j]
+///     for c_store_0: c[c_store_0] = c_buf[c_store_0]
+///
+/// Elements that are written are stored, those alone. `init_expression = "0"` with
+/// `store_expression = "base + buffer"` is for accumulations: the caller says that their terms may
+/// be added in another order.
+///
+/// Refuses  unknown-array, unknown-iname; no-match; unused-sweep; not-swept; non-affine-argument,
+///          linear-access, sub-array; data-dependent-footprint, unbounded-footprint;
+///          private-sweep, swept-group; not-proved (what the expressions compute); lost-store;
+///          stale-value (another instruction meets the array between) and all that check_legal refuses
+/// Cost     one walk over the instructions, isl per access and axis, and the proof
+Kernel buffer_array(const Kernel& k, const std::string& array, const BufferOptions& o);
+
+}  // namespace moonloop
