@@ -4,7 +4,7 @@
 namespace moonloop {
 
 /// Determines the type of every argument and temporary without one, by data flow from the writers
-/// (Loo.py's rules: see docs/language.md). Also accepts kernels with rules and reductions. Fails
+/// (the rules stand in core/typing.h). Also accepts kernels with rules and reductions. Fails
 /// `unknown-type` (lists what could not be determined), `type-mismatch`, `bad-operand`,
 /// `unknown-function`, `unknown-name`.
 Kernel infer_types(const Kernel& k);
