@@ -366,6 +366,26 @@ std::optional<Set> to_condition(const Expr& e, const std::vector<std::string>& d
   return Reader({e}, dims).condition(e);
 }
 
+std::optional<Set> to_condition(const Kernel& k, const Expr& e,
+                                const std::vector<std::string>& dims) {
+  std::set<std::string> names;
+  collect_vars(e, names);
+  const auto bounds = [&](const std::string& n) {  // what bounds a loop is an integer
+    return std::any_of(k.domains.begin(), k.domains.end(), [&](const Domain& d) {
+      return isl_set_find_dim_by_name(d.set.get(), isl_dim_param, n.c_str()) >= 0;
+    });
+  };
+  for (const std::string& n : names) {
+    if (k.find_temporary(n)) return std::nullopt;
+    const Argument* a = k.find_arg(n);
+    if (!a) continue;
+    const bool integer =
+        a->type ? !a->type->is_record() && is_integer(a->type->scalar) : bounds(n);
+    if (a->is_array || !integer) return std::nullopt;
+  }
+  return to_condition(e, dims);
+}
+
 std::optional<Map> to_map(const Exprs& exprs, const std::vector<std::string>& dims) {
   const Reader reader(exprs, dims);
   Space range = isl_space_add_dims(isl_space_params(reader.space().copy()), isl_dim_set,

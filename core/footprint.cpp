@@ -92,15 +92,8 @@ InsnPtr rewrite_places(const InsnPtr& insn, const PlaceRewrite& f) {
 Instances instances_at(const Kernel& k, const Place& at) {
   Instances out{domain_of(k, at.inames), true};
   for (const Expr& c : at.conditions) {
-    const std::optional<Set> holds = to_condition(expand_rules(k, c), at.inames);
+    const std::optional<Set> holds = to_condition(k, expand_rules(k, c), at.inames);
     if (!holds) {
-      out.exact = false;
-      continue;
-    }
-    // A condition on a scalar temporary says nothing about which instances there are.
-    bool known = true;
-    for (const std::string& p : param_names(*holds)) known = known && !k.find_temporary(p);
-    if (!known) {
       out.exact = false;
       continue;
     }

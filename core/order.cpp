@@ -94,7 +94,7 @@ Set without_computed(const Kernel& k, Set s, bool& exact) {
 Set RunOrder::domain(int s, bool& exact) const {
   Set d = domain_of(kernel(), dims(s));
   for (const Expr& p : insn(s).predicates) {
-    const std::optional<Set> holds = to_condition(p, dims(s));
+    const std::optional<Set> holds = to_condition(kernel(), p, dims(s));
     if (holds)
       d = isl_set_intersect(d.take(), holds->copy());
     else

@@ -90,17 +90,6 @@ std::map<std::string, std::int64_t> merged(const std::map<std::string, std::int6
   return out;
 }
 
-bool is_affine_without_data(const Kernel& k, const Expr& e, const std::vector<std::string>& dims) {
-  std::set<std::string> names;
-  collect_vars(e, names);
-  for (const std::string& n : names) {
-    if (k.find_temporary(n)) return false;
-    const Argument* a = k.find_arg(n);
-    if (a && a->type && (a->type->is_record() || !is_integer(a->type->scalar))) return false;
-  }
-  return to_condition(e, dims).has_value();
-}
-
 }  // namespace
 
 /// A part of the definition at the use: its subscripts' inames become what the use asks for.
@@ -223,7 +212,7 @@ bool Reaching::conditions_hold(const Definition& d, const Use& u) const {
   const int ds = parts_[std::size_t(d.insn)].back();
   const Exprs& has = r_.order.insn(u.statement).predicates;
   for (const Expr& p : r_.order.insn(ds).predicates) {
-    if (is_affine_without_data(k_, p, r_.order.dims(ds))) continue;
+    if (to_condition(k_, p, r_.order.dims(ds))) continue;
     const Expr there = at_use(d, u, p);
     if (std::none_of(has.begin(), has.end(), [&](const Expr& q) { return equal(q, there); }))
       return false;

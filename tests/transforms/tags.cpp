@@ -108,6 +108,25 @@ a[i, j] = a[i-1, j] + 1   {id=step}
   CHECK(forced.claims.size() == 1);
 }
 
+TEST_CASE("tag_inames: a condition on a real number may hold between two integers") {
+  const Kernel k = parsed(R"(
+kernel real(n: int32, x: float64, a: float64[n], b: float64[n])
+domain {[i]: 0 <= i < n}
+if x > 0 and x < 1
+  a[0] = b[i]
+end
+)");
+  CHECK(refused(k, {{"i", "par"}}) != "legal");
+  const Kernel whole = parsed(R"(
+kernel whole(n: int32, x: int32, a: float64[n], b: float64[n])
+domain {[i]: 0 <= i < n}
+if x > 0 and x < 1
+  a[0] = b[i]
+end
+)");
+  CHECK(refused(whole, {{"i", "par"}}) == "legal");
+}
+
 TEST_CASE("untag_inames") {
   const Kernel k = tag_inames(parsed(kCopy), {{"i", "g.0"}, {"jj", "unr"}});
   CHECK(tags_of(untag_inames(k, {"i"})) == "jj:unr");
