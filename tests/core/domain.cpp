@@ -1,0 +1,141 @@
+#include "core/domain.h"
+
+#include <doctest/doctest.h>
+
+#include "frontends/text/parse.h"
+
+using namespace moonloop;
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+Set set(const std::string& text) { return parse_set(text); }
+bool same(const Set& a, const std::string& text) {
+  return yes(isl_set_is_equal(a.get(), set(text).get()));
+}
+Kernel parsed(const std::string& text) {
+  return parse_kernels(add_source("k.loop", text)).front();
+}
+
+}  // namespace
+
+TEST_CASE("parse_set: undeclared names become parameters") {
+  CHECK(param_names(set("{[i] : 0 <= i < n and i < m}")) == Names{"n", "m"});
+  CHECK(param_names(set("[m] -> {[i] : 0 <= i < n}")) == Names{"m", "n"});
+  CHECK(dim_names(set("{[i, j] : 0 <= i < n}")) == Names{"i", "j"});
+  CHECK(param_names(set("{[i] : exists e : i = 2*e and e < n}")) == Names{"n"});
+  CHECK(param_names(set("{[i] : exists (a, b : i = a + b and a < n)}")) == Names{"n"});
+  CHECK(param_names(set("{[i] : 0 <= i < 4; [i] : i = m}")) == Names{"m"});
+  CHECK(dim_names(set("{S[i] : i > 0}")) == Names{"i"});
+  CHECK(same(parse_assumption("n mod 16 = 0 and n >= 1"), "[n] -> { : n mod 16 = 0 and n >= 1 }"));
+}
+
+TEST_CASE("parse_set: what is no set") {
+  const auto code = [](const char* text) {
+    try {
+      parse_set(text);
+    } catch (const Error& e) {
+      return e.diagnostic().code;
+    }
+    return std::string("legal");
+  };
+  CHECK(code("0 <= i < n") == "bad-domain");
+  CHECK(code("{[i] : 0 <= }") == "bad-domain");
+  CHECK(code("{[i, i] : 0 <= i < 4}") == "bad-domain");
+  CHECK(code("{[i + 1] : 0 <= i < 4}") == "bad-domain");
+  CHECK_THROWS_WITH_AS(parse_set("i < n"),
+                       "`i < n` is no set: it needs the form `{ [i, j] : conditions }`", Error);
+}
+
+TEST_CASE("sets by name: dimensions move, go and come") {
+  const Set s = set("{[i, j] : 0 <= i < n and i <= j < m}");
+  CHECK(same(to_dims(s, {"j", "i"}), "{[j, i] : 0 <= i < n and i <= j < m}"));
+  CHECK(same(to_dims(s, {"j"}), "{[j] : exists i : 0 <= i < n and i <= j < m}"));
+  CHECK(same(to_dims(s, {"i", "k", "j"}), "{[i, k, j] : 0 <= i < n and i <= j < m}"));
+  CHECK(same(to_dims(s, {"n", "i", "j"}), "{[n, i, j] : 0 <= i < n and i <= j < m}"));
+  CHECK(same(dims_to_params(s, {"i"}), "[i] -> {[j] : 0 <= i < n and i <= j < m}"));
+  CHECK(same(all_to_params(s), "[i, j, n, m] -> { : 0 <= i < n and i <= j < m}"));
+  CHECK(same(drop_params(s, {"n"}), "{[i, j] : 0 <= i <= j < m}"));
+  CHECK(same(rename_dims(s, {{"i", "x"}, {"n", "y"}}), "{[x, j] : 0 <= x < y and x <= j < m}"));
+  CHECK(same(join_by_name(set("{[i] : 0 <= i < n}"), set("[i] -> {[j] : 0 <= j < i}")),
+             "{[i, j] : 0 <= i < n and 0 <= j < i}"));
+  CHECK(same(universe({"a", "b"}), "{[a, b]}"));
+}
+
+TEST_CASE("domain_of: ancestors and assumptions are included") {
+  const Kernel k = parsed(R"(
+kernel triangle(n: int32, a: float64[n, n])
+domain {[i]: 0 <= i < n}
+domain [i] -> {[j]: 0 <= j <= i}
+domain {[l]: 0 <= l < 4}
+assume n >= 3
+a[i, j] = 1
+)");
+  CHECK(same(domain_of(k, {"i", "j"}), "{[i, j] : 0 <= j <= i < n and n >= 3}"));
+  CHECK(same(domain_of(k, {"j"}), "{[j] : 0 <= j < n and n >= 3}"));
+  CHECK(same(domain_of(k, {"l", "i"}), "{[l, i] : 0 <= l < 4 and 0 <= i < n and n >= 3}"));
+  CHECK(same(to_dims(domain_of(k, {}), {}), "[n] -> {[] : n >= 3}"));
+  CHECK(domain_parents(k) == std::vector<int>{-1, 0, -1});
+  CHECK(same(context_of(k), "[n] -> { : n >= 3 }"));
+}
+
+TEST_CASE("domain_parents: bounds that a temporary gives; branches and cycles") {
+  const Kernel rows = parsed(R"(
+kernel rows(n: int32, len: int32[n], a: float64[n])
+domain {[i]: 0 <= i < n}
+domain [m] -> {[j]: 0 <= j < m}
+<int32> m = len[i]
+a[i] = sum(j, 1.0)
+)");
+  CHECK(domain_parents(rows) == std::vector<int>{-1, 0});
+  Kernel k;
+  k.name = "k";
+  const auto add = [&](const char* text) { k.domains.push_back({set(text), {}}); };
+  add("{[i] : 0 <= i < 4}");
+  add("{[j] : 0 <= j < 4}");
+  add("[i, j] -> {[l] : i <= l <= j}");
+  CHECK_THROWS_AS(domain_parents(k), Error);
+  k.domains.clear();
+  add("[j] -> {[i] : 0 <= i < j}");
+  add("[i] -> {[j] : 0 <= j < i}");
+  try {
+    domain_parents(k);
+    FAIL("accepted");
+  } catch (const Error& e) {
+    CHECK(e.diagnostic().code == "cyclic-domains");
+  }
+}
+
+TEST_CASE("sample: a small point") {
+  const auto s = sample(set("{[i, j] : 3 <= i < n and j > i}"));
+  REQUIRE(s);
+  CHECK(s->params.at("n") == 4);
+  CHECK(s->dims.at("i") == 3);
+  CHECK(s->dims.at("j") == 4);
+  CHECK(!sample(set("{[i] : i > n and i < n}")));
+  const auto unbounded = sample(set("{[i] : i <= 5}"));
+  REQUIRE(unbounded);
+  CHECK(unbounded->dims.at("i") <= 5);
+}
+
+TEST_CASE("to_condition of a kernel: only what instances decide") {
+  const Kernel k = parsed(R"(
+kernel conditions(n: int32, m: int32, x: float64, b: int32[n], a: float64[n])
+domain {[i]: 0 <= i < n}
+<int32> t = b[i]
+a[i] = x + t + m
+)");
+  const auto known = [&](const char* text) {
+    const Kernel with = parsed(std::string("kernel c(n: int32, m: int32, x: float64, b: int32[n], "
+                                           "a: float64[n])\ndomain {[i]: 0 <= i < n}\n<int32> t = "
+                                           "b[i]\nif ") + text + "\n  a[i] = 1 {id=it}\nend\n");
+    return to_condition(with, with.find_insn("it")->predicates.front(), {"i"}).has_value();
+  };
+  CHECK(known("i < m"));
+  CHECK(known("i % 2 == 0"));
+  CHECK_FALSE(known("x > 0"));
+  CHECK_FALSE(known("t > 0"));
+  CHECK_FALSE(known("b[i] > 0"));
+  CHECK(k.name == "conditions");
+}
