@@ -45,7 +45,7 @@ inline Value flag(bool b) { return Value{b}; }
 inline Kernel apply(const Kernel& k, const std::string& op, ValueList positional = {},
                     ValueDict options = {}) {
   const Op* row = find_op(op);
-  REQUIRE(row != nullptr);
+  if (!row) throw InternalError("no transform " + op);
   return run_op(*row, k, std::move(positional), std::move(options));
 }
 
