@@ -58,7 +58,14 @@ void print_records(const Kernel& k, const Record& r, std::set<std::string>& done
 
 std::string print_assumptions(const Set& s) {
   if (!s || yes(isl_set_plain_is_universe(s.get()))) return {};
-  std::string text = str(s);
+  // The text has no head that would keep the parameters in their order, on which isl's text depends.
+  std::vector<std::string> params = param_names(s);
+  std::sort(params.begin(), params.end());
+  Space space = isl_space_params_alloc(isl(), static_cast<unsigned>(params.size()));
+  for (std::size_t i = 0; i < params.size(); ++i)
+    space = isl_space_set_dim_name(space.take(), isl_dim_param, static_cast<unsigned>(i),
+                                   params[i].c_str());
+  std::string text = str(Set(isl_set_align_params(s.copy(), space.take())));
   const std::size_t open = text.find('{'), colon = text.find(':', open), close = text.rfind('}');
   if (open == std::string::npos || colon == std::string::npos || text.find(';') < close)
     return "assume " + text + "\n";
