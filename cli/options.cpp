@@ -16,7 +16,7 @@ namespace {
 
 using Pair = std::pair<std::string, std::string>;
 
-/// An option NAME=VALUE that may be repeated; a name given twice keeps its last value.
+/// An option NAME=VALUE that may be repeated.
 void add_pairs(CLI::App& command, const std::string& flags, std::vector<Pair>& all,
                const std::string& help) {
   command
@@ -27,9 +27,7 @@ void add_pairs(CLI::App& command, const std::string& flags, std::vector<Pair>& a
               const auto equals = text.find('=');
               if (equals == 0 || equals == std::string::npos)
                 throw CLI::ValidationError(flags, "`" + text + "` is not NAME=VALUE");
-              const Pair pair{text.substr(0, equals), text.substr(equals + 1)};
-              std::erase_if(all, [&](const Pair& p) { return p.first == pair.first; });
-              all.push_back(pair);
+              all.emplace_back(text.substr(0, equals), text.substr(equals + 1));
             }
           },
           help)
