@@ -1,7 +1,6 @@
 #include "codegen/isl_expr.h"
 
-#include <algorithm>
-
+#include "codegen/bounds.h"
 #include "core/diagnostic.h"
 
 namespace moonloop {
@@ -87,48 +86,6 @@ Expr operation(const AstExpr& e) {
   throw InternalError("an unexpected operation from isl");
 }
 
-bool is_quotient(const Expr& e) {
-  const auto* b = e.as<Binary>();
-  const auto* c = e.as<Call>();
-  return (b && b->op == BinaryOp::FloorDiv) || (c && c->name == kTruncDiv);
-}
-
-/// Whether `x < e + 1` reads better than `x <= e`.
-bool better_exclusive(const Expr& e) {
-  if (as_int(e) || is_quotient(e)) return true;
-  if (const auto* s = e.as<Nary>(); s && s->op == NaryOp::Add)
-    return as_int(s->terms.back()) == -1;
-  const auto* c = e.as<Call>();
-  return c && c->name == "min" && std::any_of(c->args.begin(), c->args.end(), better_exclusive);
-}
-
-Expr successor(const Expr& e) {
-  if (const auto* c = e.as<Call>(); c && c->name == "min") {
-    Exprs args;
-    for (const Expr& a : c->args) args.push_back(successor(a));
-    return call("min", std::move(args));
-  }
-  if (const auto* b = e.as<Binary>(); b && b->op == BinaryOp::FloorDiv)
-    return Expr(Binary{b->op, index_add({b->left, b->right}), b->right});
-  // An exact quotient is as good a truncated one with the divisor added to the dividend.
-  if (const auto* c = e.as<Call>(); c && c->name == kTruncDiv)
-    return call(kTruncDiv, {index_add({c->args[0], c->args[1]}), c->args[1]});
-  return index_add({e, lit(1)});
-}
-
-/// Below an exclusive bound of a loop that starts at zero or later, truncating and floor division
-/// are the same: where they differ, both give at most zero and the loop does not run.
-Expr truncate(const Expr& e) {
-  if (const auto* c = e.as<Call>(); c && c->name == "min") {
-    Exprs args;
-    for (const Expr& a : c->args) args.push_back(truncate(a));
-    return call("min", std::move(args));
-  }
-  if (const auto* b = e.as<Binary>(); b && b->op == BinaryOp::FloorDiv)
-    return call(kTruncDiv, {b->left, b->right});
-  return e;
-}
-
 Block with_value(const std::string& iname, const Expr& value, Block body) {
   if (body.empty()) return {};
   if (!as_int(value) && !value.as<Var>())
@@ -151,12 +108,7 @@ Block loop(const AstNode& node, const std::function<Block()>& body) {
   ensure(op == isl_ast_expr_op_le || op == isl_ast_expr_op_lt, "a loop that ends at no upper bound");
   out.upper = from_isl(argument(cond, 1));
   out.inclusive = op == isl_ast_expr_op_le;
-  if (out.inclusive && better_exclusive(out.upper)) {
-    out.upper = successor(out.upper);
-    out.inclusive = false;
-  }
-  if (const auto from = as_int(out.lower); from && *from >= 0 && !out.inclusive)
-    out.upper = truncate(out.upper);
+  polish_bounds(out);
   out.step = as_int(from_isl(AstExpr(isl_ast_node_for_get_inc(node.get())))).value();
   return {Stmt{std::move(out)}};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "codegen/bounds.h"
 #include "codegen/domains.h"
 #include "codegen/isl_expr.h"
 
@@ -232,6 +233,11 @@ class LoopMaker {
   }
 
   Block rolled(const PlanNode& node, const Set& range, const Set& context) {
+    if (std::optional<Loop> plain = plain_loop(range, context, node.iname)) {
+      plain->body = inside(node, both(context, all_to_params(range)));
+      if (plain->body.empty()) return {};
+      return {Stmt{std::move(*plain)}};
+    }
     AstBuild build = isl_ast_build_from_context(context.copy());
     isl_id_list* names = isl_id_list_from_id(isl_id_alloc(isl(), node.iname.c_str(), nullptr));
     build = isl_ast_build_set_iterators(build.take(), names);

@@ -102,13 +102,12 @@ a[i] = 1 {if=s[i] > 0}
   CHECK(c.find("if (s[i] > 0)") != c.rfind("if (s[i] > 0)"));
 }
 
-TEST_CASE("loops: a condition that the data give is tested once where the loop keeps it") {
+TEST_CASE("loops: a condition on a scalar is tested outside the loops that keep it") {
   CHECK_GOLDEN("condition.c", code(R"(
 kernel condition(n: int32, s: int32[n], a: float64[n, n])
 domain {[i, j]: 0 <= i, j < n}
-if s[i] > 0
-  a[i, j] = 1
-end
+<> c = s[i] > 0 {inames=i}
+a[i, j] = 1 {if=c}
 )", Target::C));
 }
 
