@@ -136,7 +136,12 @@ void guess_arguments(Kernel& k, bool guess, Order default_order, Errors& errors)
     if (const auto it = declared.find(name); it != declared.end()) {
       Argument& a = k.args[it->second];
       complete_declared(a, use, k.index_type);
-      if (use.bound && a.is_array)
+      if (!a.is_array) a.order = Order::C;
+      if (use.bound && use.written && !use.subscripted)
+        errors.add({"writes-input",
+                    fmt::format("`{}` bounds a loop or an array, and the kernel writes it", name),
+                    {a.at, {}}, {}, "write to a temporary of another name"});
+      else if (use.bound && a.is_array)
         errors.add({"bad-argument",
                     fmt::format("`{}` bounds a loop or an array and is an array itself", name),
                     {a.at, {}}, {}, {}});
@@ -158,6 +163,7 @@ void guess_arguments(Kernel& k, bool guess, Order default_order, Errors& errors)
     a.at = use.at;
     a.order = default_order;
     complete_declared(a, use, k.index_type);
+    if (!a.is_array) a.order = Order::C;
     if (use.bound && a.is_array)
       errors.add({"bad-argument", fmt::format("`{}` bounds a loop or an array and is written or "
                                               "subscripted; only a temporary can do both", name),
