@@ -151,7 +151,6 @@ void CPrinter::block(const Block& b) {
 /// `head` with the block below it; braces unless the block is one statement that shows its extent.
 void CPrinter::body(const Block& b, std::string head) {
   const bool one = b.size() == 1 && !std::holds_alternative<Declare>(b[0].op);
-  const std::size_t from = out_.size();
   line(head);
   ++depth_;
   const std::size_t inner = out_.size();
@@ -163,8 +162,7 @@ void CPrinter::body(const Block& b, std::string head) {
                               std::holds_alternative<Loop>(b[0].op) ||
                               std::holds_alternative<If>(b[0].op));
   if (single && printed.find('#') == std::string_view::npos) return;
-  const std::size_t end_of_head = out_.find('\n', from);
-  out_.insert(end_of_head, " {");
+  out_.insert(inner - 1, " {");  // the head may have been broken into lines
   line("}");
 }
 
