@@ -13,13 +13,13 @@ std::vector<Kernel> parse_kernels(const Source* source);
 
 /// Loo.py's make_kernel: domains and instruction text apart.
 struct MakeKernel {
-  std::vector<std::string> domains;
-  std::string instructions;
+  std::vector<std::string> domains = {};
+  std::string instructions = {};
   std::string name = "loopy_kernel";
-  std::vector<std::string> args;   // declarations as in a kernel's argument list; "..." guesses the rest
-  std::string assumptions;
+  std::vector<std::string> args = {};   // declarations as in a kernel's argument list; "..." guesses the rest
+  std::string assumptions = {};
   bool sequential = false;         // seq_dependencies
-  std::vector<std::pair<std::string, std::int64_t>> fixed_parameters;
+  std::vector<std::pair<std::string, std::int64_t>> fixed_parameters = {};
   std::string default_order = "C";
   Scalar index_type = Scalar::I32;
 };
