@@ -114,8 +114,7 @@ std::set<std::string> rules_reached(const Kernel& k, const std::vector<bool>& fr
   if (k.rules.empty()) return reached;
   for (std::size_t n = 0; n < k.instructions.size(); ++n)
     if (from[n])
-      for_each_expr(*k.instructions[n],
-                    [&](const Expr& e) { for_each_rule_call(k, e, see); });
+      for_each_expr(*k.instructions[n], [&](const Expr& e) { for_each_rule_call(k, e, see); });
   while (!todo.empty()) {
     const std::string name = todo.back();
     todo.pop_back();
@@ -159,7 +158,8 @@ Set equations(const InameRewrite& rw) {
   Set all = universe(rw.fresh);
   for (const auto& [old, e] : rw.old_in_new) {
     const std::optional<PwAff> value = to_affine(e, rw.fresh), name = to_affine(var(old), rw.fresh);
-    if (!value || !name) throw InternalError("an iname is replaced by an expression that is not affine");
+    if (!value || !name)
+      throw InternalError("an iname is replaced by an expression that is not affine");
     all = isl_set_intersect(all.take(), isl_pw_aff_eq_set(value->copy(), name->copy()));
   }
   return all_to_params(all);
@@ -175,8 +175,8 @@ Set rewrite_params(const Set& s, const InameRewrite& rw) {
   return tidy(drop_params(with, rw.old));
 }
 
-/// The home domain of `old`, merged into the loop that exists already: a domain without dimensions is
-/// to be dropped.
+/// The home domain of `old`, merged into the loop that exists already: a domain without dimensions
+/// is to be dropped.
 Set merge_home(const Kernel& k, const Set& s, const std::string& old, const std::string& into) {
   std::vector<std::string> dims = dim_names(s);
   std::erase(dims, old);
@@ -205,16 +205,17 @@ bool bounds_selected(const InameRewrite& rw, const Domain& d, const Uses& uses) 
     if (it->second.other) other = it->second.other, shared = i;
   }
   if (selected && other)
-    refuse("shared-bound", other->at,
-           "the bounds of `{}` depend on {}, and instruction `{}`, which is not selected, uses `{}` "
-           "too; duplicate `{}` first",
-           shared, quoted_list(rw.old), other->id, shared, shared);
+    refuse(
+        "shared-bound", other->at,
+        "the bounds of `{}` depend on {}, and instruction `{}`, which is not selected, uses `{}` "
+        "too; duplicate `{}` first",
+        shared, quoted_list(rw.old), other->id, shared, shared);
   return selected;
 }
 
 /// The domains after the rewrite; `whole` when nobody uses the old inames any more.
-std::vector<Domain> rewrite_domains(const Kernel& k, const InameRewrite& rw,
-                                    const Uses& uses, bool whole) {
+std::vector<Domain> rewrite_domains(const Kernel& k, const InameRewrite& rw, const Uses& uses,
+                                    bool whole) {
   const Domain* home = k.home_of(rw.old.front());
   ensure(home != nullptr, "rewrite_inames: the iname has no domain");
   std::vector<Domain> out;
@@ -356,7 +357,8 @@ Kernel rewrite_inames(const Kernel& k, const InameRewrite& rw, const std::vector
   if (!whole)
     for (const std::string& n : rules_reached(k, others))
       if (affected.contains(n)) copies[n] = {};
-  const std::set<std::string> mine = whole || affected.empty() ? affected : rules_reached(k, selected);
+  const std::set<std::string> mine =
+      whole || affected.empty() ? affected : rules_reached(k, selected);
   std::erase_if(copies, [&](const auto& c) { return !mine.contains(c.first); });
   std::set<std::string> taken;
   for (auto& [name, copy] : copies) {

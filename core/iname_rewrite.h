@@ -12,11 +12,11 @@
 namespace moonloop {
 
 struct InameRewrite {
-  std::vector<std::string> old;           // at home in one domain
-  std::vector<std::string> fresh;         // what they become, outer to inner
-  std::map<std::string, Expr> old_in_new; // each old iname in terms of the fresh ones
-  /// What stands in a reduction's iname list in place of each old iname: `i` -> `i_outer`, `i_inner`;
-  /// several that become one: the first -> the new one, the others -> nothing.
+  std::vector<std::string> old;            // at home in one domain
+  std::vector<std::string> fresh;          // what they become, outer to inner
+  std::map<std::string, Expr> old_in_new;  // each old iname in terms of the fresh ones
+  /// What stands in a reduction's iname list in place of each old iname: `i` -> `i_outer`,
+  /// `i_inner`; several that become one: the first -> the new one, the others -> nothing.
   std::map<std::string, std::vector<std::string>> bound;
   /// { [old..., fresh...] }: pairs of old and new points, one-to-one on the domain. Null when
   /// `existing`.
@@ -26,15 +26,18 @@ struct InameRewrite {
 };
 
 /// `k` with the inames replaced in the instructions that `within` selects (those that do not use an
-/// old iname stay as they are): expressions, loops, reductions, rules, domains, child domains' bounds,
-/// priorities, loop order, origins. When that leaves users of the old inames, the domain holds both,
-/// and a rule that both use is copied. Tags of old inames do not pass on. Does not check legality.
+/// old iname stay as they are): expressions, loops, reductions, rules, domains, child domains'
+/// bounds, priorities, loop order, origins. When that leaves users of the old inames, the domain
+/// holds both, and a rule that both use is copied. Tags of old inames do not pass on. Does not
+/// check legality.
 ///
 /// An instruction that uses some of `old` gets what `bound` says for those. Callers whose fresh
-/// inames need all of `old` check first that each instruction uses all or none, and so each reduction.
+/// inames need all of `old` check first that each instruction uses all or none, and so each
+/// reduction.
 ///
 /// Fails  `no-match`     no selected instruction uses the inames, but others do
-///        `shared-bound` an iname whose bounds depend on an old one is used by selected instructions
+///        `shared-bound` an iname whose bounds depend on an old one is used by selected
+///        instructions
 ///                       and by others
 ///        `swept-iname`  an old iname sweeps a sub-array `[i]: a[i]` and would become several
 /// Cost   one walk per instruction and rule, isl for the old inames' domain and those below it.

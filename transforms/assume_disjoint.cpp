@@ -7,13 +7,17 @@ namespace moonloop {
 extern const Op assume_disjoint_op;
 const Op assume_disjoint_op{
     .name = "assume_disjoint",
-    .doc = R"(Vouches that accesses to these arrays through subscripts that are not affine never meet.
+    .doc =
+        R"(Vouches that accesses to these arrays through subscripts that are not affine never meet.
 
 Different instances then touch different elements through them, and none that another access touches.
 The claim is not checked; `show --what trace` lists it.
 
 Refuses names of no array.)",
-    .params = {{.name = "arrays", .kind = Kind::Names, .help = "the arrays", .required = true,
+    .params = {{.name = "arrays",
+                .kind = Kind::Names,
+                .help = "the arrays",
+                .required = true,
                 .positional = true}},
     .example_kernel = R"(kernel spread(n: int32, a: float64[n*n], b: float64[n])
 domain {[i]: 0 <= i < n}

@@ -54,12 +54,13 @@ Kernel assume_injective(const Kernel& k, const std::vector<std::string>& arrays)
       refuse("not-integer", k.at, "`{}` holds {}, not integers, and is no map of subscripts", a,
              t->str());
     if (const auto& s = shape_of(k, a); s && s->size() != 1)
-      refuse("bad-rank", k.at, "`{}` has {} axes; only a map with one axis can be assumed injective", a,
-             s->size());
+      refuse("bad-rank", k.at,
+             "`{}` has {} axes; only a map with one axis can be assumed injective", a, s->size());
     for (const InsnPtr& i : k.instructions)
       if (writes(*i).contains(a))
         refuse("written-array", i->at,
-               "instruction `{}` writes `{}`, so what it holds changes while the kernel runs", i->id, a);
+               "instruction `{}` writes `{}`, so what it holds changes while the kernel runs",
+               i->id, a);
   }
   return claiming(k, Claim::Kind::Injective, "assume_injective", arrays);
 }
@@ -73,14 +74,18 @@ Kernel assume_disjoint(const Kernel& k, const std::vector<std::string>& arrays) 
 extern const Op assume_injective_op;
 const Op assume_injective_op{
     .name = "assume_injective",
-    .doc = R"(Vouches that the values in each of these maps differ: no two subscripts give the same one.
+    .doc =
+        R"(Vouches that the values in each of these maps differ: no two subscripts give the same one.
 
 Then a[map[i]] touches another element of `a` in each iteration, and loops over i may run in any order.
 The claim is not checked; `show --what trace` lists it.
 
 Refuses names of no array, arrays that do not hold integers or have several axes, and arrays that the
 kernel writes.)",
-    .params = {{.name = "arrays", .kind = Kind::Names, .help = "the maps", .required = true,
+    .params = {{.name = "arrays",
+                .kind = Kind::Names,
+                .help = "the maps",
+                .required = true,
                 .positional = true}},
     .example_kernel = R"(kernel scatter(n: int32, map: int32[n], a: float64[n], b: float64[n])
 domain {[i]: 0 <= i < n}

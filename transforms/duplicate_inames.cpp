@@ -57,8 +57,8 @@ std::vector<Pairs> by_domain(const Kernel& k, const Pairs& pairs) {
 
 }  // namespace
 
-Kernel duplicate_inames(const Kernel& k, const std::vector<std::string>& inames, const Match& within,
-                        const DuplicateOptions& o) {
+Kernel duplicate_inames(const Kernel& k, const std::vector<std::string>& inames,
+                        const Match& within, const DuplicateOptions& o) {
   std::set<std::string> wanted;
   for (const std::string& i : inames) {
     require_iname(k, i);
@@ -87,11 +87,10 @@ Kernel duplicate_inames(const Kernel& k, const std::vector<std::string>& inames,
   NewInames names(k);
   Pairs pairs;
   for (std::size_t n = 0; n < inames.size(); ++n)
-    pairs.emplace_back(inames[n],
-                       names.take(o.new_inames.empty() ? "" : o.new_inames[n], inames[n] + o.suffix));
+    pairs.emplace_back(
+        inames[n], names.take(o.new_inames.empty() ? "" : o.new_inames[n], inames[n] + o.suffix));
   Kernel out = k;
-  for (const Pairs& group : by_domain(k, pairs))
-    out = rewrite_inames(out, copy_of(group), picked);
+  for (const Pairs& group : by_domain(k, pairs)) out = rewrite_inames(out, copy_of(group), picked);
   for (const auto& [from, to] : pairs)
     for (const auto& [iname, text] : o.tags)
       if (iname == from)
@@ -111,17 +110,30 @@ is taken. `tags` gives the new inames tags, by the names of the old ones.
 Refuses inames that no selected instruction uses, names in use, inames whose bounds depend on a
 duplicated one while selected and other instructions share them, and a distribution against a
 dependence, with two instances that would change places.)",
-    .params = {{.name = "inames", .kind = Kind::Names, .help = "the inames to duplicate",
-                .required = true, .positional = true},
-               {.name = "within", .kind = Kind::Match,
-                .help = "the instructions that move to the new loops", .required = true,
+    .params = {{.name = "inames",
+                .kind = Kind::Names,
+                .help = "the inames to duplicate",
+                .required = true,
                 .positional = true},
-               {.name = "new_inames", .kind = Kind::Names, .help = "names of the new loops",
-                .fallback = "<iname><suffix>", .positional = true},
-               {.name = "suffix", .kind = Kind::Str, .help = "ends the names of the new loops",
-                .fallback = "\"\"", .positional = true},
-               {.name = "tags", .kind = Kind::Tags,
-                .help = "tag of the new iname, by old iname: {i = \"par\"}", .positional = true},
+               {.name = "within",
+                .kind = Kind::Match,
+                .help = "the instructions that move to the new loops",
+                .required = true,
+                .positional = true},
+               {.name = "new_inames",
+                .kind = Kind::Names,
+                .help = "names of the new loops",
+                .fallback = "<iname><suffix>",
+                .positional = true},
+               {.name = "suffix",
+                .kind = Kind::Str,
+                .help = "ends the names of the new loops",
+                .fallback = "\"\"",
+                .positional = true},
+               {.name = "tags",
+                .kind = Kind::Tags,
+                .help = "tag of the new iname, by old iname: {i = \"par\"}",
+                .positional = true},
                unsafe_option()},
     .example_kernel = R"(kernel two(n: int32, a: float64[n], b: float64[n], c: float64[n])
 domain {[i]: 0 <= i < n}
@@ -129,12 +141,13 @@ b[i] = 2*a[i]  {id=first}
 c[i] = b[i] + 1  {id=second, dep=first}
 )",
     .example = R"(knl = lp.duplicate_inames(knl, "i", "id:second", {suffix = "_second"}))",
-    .run = [](const Kernel& k, const Args& a) {
-      return duplicate_inames(k, a.names("inames"), Match::parse(a.str("within"), a.at()),
-                              {.new_inames = a.names("new_inames"),
-                               .suffix = a.str("suffix"),
-                               .tags = a.pairs("tags")});
-    },
+    .run =
+        [](const Kernel& k, const Args& a) {
+          return duplicate_inames(k, a.names("inames"), Match::parse(a.str("within"), a.at()),
+                                  {.new_inames = a.names("new_inames"),
+                                   .suffix = a.str("suffix"),
+                                   .tags = a.pairs("tags")});
+        },
     .query = {},
 };
 

@@ -11,7 +11,8 @@ namespace moonloop {
 struct DuplicateOptions {
   std::vector<std::string> new_inames = {};  // one for each iname; empty: free names from `suffix`
   std::string suffix = {};
-  std::vector<std::pair<std::string, std::string>> tags = {};  // by old iname: the tag of the new one
+  std::vector<std::pair<std::string, std::string>> tags =
+      {};  // by old iname: the tag of the new one
 };
 
 /// Gives some instructions loops of their own over the same values.
@@ -22,10 +23,11 @@ struct DuplicateOptions {
 /// Inames with bounds in one domain get one new domain between them.
 ///
 /// \param within  the instructions that move to the new loops
-/// Refuses  unknown-iname; no-match; name-count (`new_inames` is not as long as `inames`); bad-name,
+/// Refuses  unknown-iname; no-match; name-count (`new_inames` is not as long as `inames`);
+/// bad-name,
 ///          name-taken; bad-tag; twice; shared-bound; axis-taken; and all that check_legal refuses
 /// Cost     one walk over the instructions per domain concerned
-Kernel duplicate_inames(const Kernel& k, const std::vector<std::string>& inames, const Match& within,
-                        const DuplicateOptions& o = {});
+Kernel duplicate_inames(const Kernel& k, const std::vector<std::string>& inames,
+                        const Match& within, const DuplicateOptions& o = {});
 
 }  // namespace moonloop

@@ -52,7 +52,8 @@ std::optional<Box> box_of(const Set& s) {
 }
 
 /// `home` is over `inames`, slowest first, in their order.
-Box find_box(const Kernel& k, const Set& home, const std::vector<std::string>& inames, std::size_t n) {
+Box find_box(const Kernel& k, const Set& home, const std::vector<std::string>& inames,
+             std::size_t n) {
   const std::string& iname = inames[n];
   std::vector<std::string> slower(inames.begin(), inames.begin() + std::ptrdiff_t(n));
   slower.push_back(iname);
@@ -103,18 +104,20 @@ Kernel join_inames(const Kernel& k, const std::vector<std::string>& inames, cons
     require_iname(k, i);
     if (!seen.insert(i).second) refuse("twice", k.at, "`{}` stands twice in the list of inames", i);
   }
-  if (inames.size() < 2) refuse("too-few", k.at, "a join needs two inames or more, got {}", inames.size());
+  if (inames.size() < 2)
+    refuse("too-few", k.at, "a join needs two inames or more, got {}", inames.size());
   const Domain* home = k.home_of(inames.front());
   for (const std::string& i : inames)
     if (k.home_of(i) != home)
       refuse("no-common-domain", k.home_of(i)->at,
-             "the bounds of `{}` and `{}` stand in different domains; only inames of one domain can be "
+             "the bounds of `{}` and `{}` stand in different domains; only inames of one domain "
+             "can be "
              "joined",
              inames.front(), i);
   for (const std::string& i : inames)
     if (const InameTag* t = k.tag(i))
-      refuse("tagged-iname", k.at, "`{}` is tagged `{}`; join the loops first, then tag the new one", i,
-             t->text);
+      refuse("tagged-iname", k.at,
+             "`{}` is tagged `{}`; join the loops first, then tag the new one", i, t->text);
   require_all_or_none(k, inames, o.within, "joining " + quoted_list(inames));
 
   NewInames names(k);
@@ -139,7 +142,8 @@ Kernel join_inames(const Kernel& k, const std::vector<std::string>& inames, cons
     if (n > 0) stride /= *boxes[n].extent;  // iterations of the new loop per value of this iname
     Expr e = var(fresh);
     if (stride > 1) e = Expr(Binary{BinaryOp::FloorDiv, e, lit(stride)});
-    if (n > 0) e = *boxes[n].extent == 1 ? lit(0) : Expr(Binary{BinaryOp::Mod, e, lit(*boxes[n].extent)});
+    if (n > 0)
+      e = *boxes[n].extent == 1 ? lit(0) : Expr(Binary{BinaryOp::Mod, e, lit(*boxes[n].extent)});
     e = index_add({substitute(boxes[n].base, slower), e});
     slower[inames[n]] = e;
     rw.old_in_new[inames[n]] = e;
@@ -155,7 +159,8 @@ Kernel join_inames(const Kernel& k, const std::vector<std::string>& inames, cons
 extern const Op join_inames_op;
 const Op join_inames_op{
     .name = "join_inames",
-    .doc = R"(Makes one loop of several, the last of which is the fastest; the inverse of split_iname.
+    .doc =
+        R"(Makes one loop of several, the last of which is the fastest; the inverse of split_iname.
 
 The old inames are found again by division and remainder, and their lower bounds are added. All but
 the first need a constant number of values; gaps in their domain stay gaps.
@@ -163,25 +168,34 @@ the first need a constant number of values; gaps in their domain stay gaps.
 Refuses inames of different domains, extents that are not constant, instructions and reductions that
 have some of the inames but not all, and a new order that a dependence forbids, with two instances
 that would change places.)",
-    .params = {{.name = "inames", .kind = Kind::Names, .help = "the loops to join, the slowest first",
-                .required = true, .positional = true},
-               {.name = "new_iname", .kind = Kind::Str, .help = "name of the one loop",
-                .fallback = "<iname>_and_<iname>", .positional = true},
+    .params = {{.name = "inames",
+                .kind = Kind::Names,
+                .help = "the loops to join, the slowest first",
+                .required = true,
+                .positional = true},
+               {.name = "new_iname",
+                .kind = Kind::Str,
+                .help = "name of the one loop",
+                .fallback = "<iname>_and_<iname>",
+                .positional = true},
                {.name = "tag", .kind = Kind::Str, .help = "its tag", .positional = true},
-               {.name = "within", .kind = Kind::Match,
-                .help = "joins the loops for these instructions only", .positional = true},
+               {.name = "within",
+                .kind = Kind::Match,
+                .help = "joins the loops for these instructions only",
+                .positional = true},
                unsafe_option()},
     .example_kernel = R"(kernel clear(n: int32, c: float64[n, 8])
 domain {[i, j]: 0 <= i < n and 0 <= j < 8}
 c[i, j] = 0
 )",
     .example = R"(knl = lp.join_inames(knl, "i, j", "ij", {tag = "par"}))",
-    .run = [](const Kernel& k, const Args& a) {
-      return join_inames(k, a.names("inames"),
-                         {.new_iname = a.str("new_iname"),
-                          .tag = a.str("tag"),
-                          .within = Match::parse(a.str("within"), a.at())});
-    },
+    .run =
+        [](const Kernel& k, const Args& a) {
+          return join_inames(k, a.names("inames"),
+                             {.new_iname = a.str("new_iname"),
+                              .tag = a.str("tag"),
+                              .within = Match::parse(a.str("within"), a.at())});
+        },
     .query = {},
 };
 

@@ -22,10 +22,11 @@ struct JoinOptions {
 /// that bands such as `i <= j < i + 4` work); gaps in the box stay gaps in the new loop's domain.
 ///
 /// Refuses  unknown-iname; too-few (less than two); twice; no-common-domain (their bounds stand in
-///          several domains); no-constant-extent; unbounded-iname; some-not-all, partial-reduction (an
-///          instruction or a reduction has some of the inames only); bad-name, name-taken; bad-tag;
-///          no-match; shared-bound; axis-taken; and all that check_legal refuses
+///          several domains); no-constant-extent; unbounded-iname; some-not-all, partial-reduction
+///          (an instruction or a reduction has some of the inames only); bad-name, name-taken;
+///          bad-tag; no-match; shared-bound; axis-taken; and all that check_legal refuses
 /// Cost     one walk over the instructions, a parametric minimum and a maximum per iname
-Kernel join_inames(const Kernel& k, const std::vector<std::string>& inames, const JoinOptions& o = {});
+Kernel join_inames(const Kernel& k, const std::vector<std::string>& inames,
+                   const JoinOptions& o = {});
 
 }  // namespace moonloop

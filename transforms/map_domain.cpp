@@ -79,10 +79,11 @@ class Change {
     const Domain* home = k_.home_of(in_.front());
     for (const std::string& i : in_)
       if (k_.home_of(i) != home)
-        refuse("no-common-domain", k_.home_of(i)->at,
-               "the bounds of `{}` and `{}` stand in different domains; only inames of one domain can "
-               "be mapped together",
-               in_.front(), i);
+        refuse(
+            "no-common-domain", k_.home_of(i)->at,
+            "the bounds of `{}` and `{}` stand in different domains; only inames of one domain can "
+            "be mapped together",
+            in_.front(), i);
     for (std::size_t o = 0; o < out_.size(); ++o) {
       const auto it = std::find(in_.begin(), in_.end(), out_[o]);
       if (it == in_.end()) {
@@ -180,10 +181,9 @@ class Change {
     Names names = in_;
     for (const std::string& o : out_) names.push_back(contains(in_, o) ? "" : o);
     for (std::size_t i = names.size(); i-- > 0;)
-      s = names[i].empty()
-              ? isl_set_project_out(s.take(), isl_dim_set, static_cast<unsigned>(i), 1)
-              : isl_set_set_dim_name(s.take(), isl_dim_set, static_cast<unsigned>(i),
-                                     names[i].c_str());
+      s = names[i].empty() ? isl_set_project_out(s.take(), isl_dim_set, static_cast<unsigned>(i), 1)
+                           : isl_set_set_dim_name(s.take(), isl_dim_set, static_cast<unsigned>(i),
+                                                  names[i].c_str());
     return isl_set_reset_tuple_id(s.take());
   }
 
@@ -224,7 +224,8 @@ Kernel map_domain(const Kernel& k, const std::string& map, const Span& at) {
 extern const Op map_domain_op;
 const Op map_domain_op{
     .name = "map_domain",
-    .doc = R"(Changes the variables of a loop nest by a one-to-one map: skewing, reversal, interchange, tiling.
+    .doc =
+        R"(Changes the variables of a loop nest by a one-to-one map: skewing, reversal, interchange, tiling.
 
 The map is isl text. Its inputs are inames of one domain; its outputs are new names, in the order in
 which the new loops are to nest; an input may stand among the outputs, and stays as it is.
@@ -233,8 +234,10 @@ Refuses a map that is not one-to-one on the domain or does not cover it (with th
 would be lost, run twice or fall together), inames of several domains, inames in a priority or with a
 tag, instructions and reductions that have some of the inputs but not all, and a new order that a
 dependence forbids, with two instances that would change places.)",
-    .params = {{.name = "transform_map", .kind = Kind::Str,
-                .help = "such as \"{ [i, j] -> [t, j] : t = i + j }\"", .required = true,
+    .params = {{.name = "transform_map",
+                .kind = Kind::Str,
+                .help = "such as \"{ [i, j] -> [t, j] : t = i + j }\"",
+                .required = true,
                 .positional = true},
                unsafe_option()},
     .example_kernel = R"(kernel smooth(n: int32, a: float64[n, n])
@@ -242,9 +245,8 @@ domain {[i, j]: 1 <= i < n and 1 <= j < n}
 a[i, j] = a[i, j - 1] + a[i - 1, j]
 )",
     .example = R"(knl = lp.map_domain(knl, "{ [i, j] -> [t, j] : t = i + j }"))",
-    .run = [](const Kernel& k, const Args& a) {
-      return map_domain(k, a.str("transform_map"), a.at());
-    },
+    .run = [](const Kernel& k,
+              const Args& a) { return map_domain(k, a.str("transform_map"), a.at()); },
     .query = {},
 };
 

@@ -9,13 +9,14 @@ namespace moonloop {
 ///
 ///     for i: for j: …   with   { [i, j] -> [t, j] : t = i + j }   becomes   for t: for j: …
 ///
-/// \param map  isl map text. Its inputs are inames of one domain; its outputs are new names, or inputs
+/// \param map  isl map text. Its inputs are inames of one domain; its outputs are new names, or
+/// inputs
 ///             that stay as they are. The new nest is in the order of the outputs: a map that only
 ///             permutes is an interchange
 /// Refuses  bad-map; unknown-iname; no-common-domain; name-taken, bad-name;
-///          prioritized-iname (a priority names an input); tagged-iname (an input that goes has a tag)
-///          some-not-all, partial-reduction   as join_inames
-///          drops-instance, doubles-instance, merges-instances   the map is not one-to-one and total on
+///          prioritized-iname (a priority names an input); tagged-iname (an input that goes has a
+///          tag) some-not-all, partial-reduction   as join_inames drops-instance, doubles-instance,
+///          merges-instances   the map is not one-to-one and total on
 ///                         the domain; names the instances
 ///          and all that check_legal refuses
 /// Cost     one walk over the instructions, a few isl operations on the map

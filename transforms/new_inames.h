@@ -11,8 +11,8 @@ class NewInames {
  public:
   explicit NewInames(const Kernel& k) : k_(k) {}
 
-  /// `wanted`, or when it is empty a free name made from `base`. Fails as require_new_name does, also
-  /// when a name was given out before.
+  /// `wanted`, or when it is empty a free name made from `base`. Fails as require_new_name does,
+  /// also when a name was given out before.
   std::string take(const std::string& wanted, const std::string& base) {
     if (!wanted.empty()) {
       require_new_name(k_, wanted);

@@ -91,7 +91,8 @@ class Recognizer {
     std::set<std::string> seen;
     for (const std::string& i : inames) {
       require_iname(k, i);
-      if (!seen.insert(i).second) refuse("twice", k.at, "`{}` stands twice in the list of inames", i);
+      if (!seen.insert(i).second)
+        refuse("twice", k.at, "`{}` stands twice in the list of inames", i);
     }
     if (inames.empty()) refuse("no-inames", k.at, "no iname is given to reduce over");
   }
@@ -101,9 +102,8 @@ class Recognizer {
     const InsnPtr* other = nullptr;
     for (const std::size_t n : some_matching(k, within, "no instruction matches `within`")) {
       const Instruction& insn = *k.instructions[n];
-      const bool inside = std::all_of(inames_.begin(), inames_.end(), [&](const auto& i) {
-        return insn.inames.contains(i);
-      });
+      const bool inside = std::all_of(inames_.begin(), inames_.end(),
+                                      [&](const auto& i) { return insn.inames.contains(i); });
       if (!inside) continue;
       if (accumulation(insn))
         ids.push_back(insn.id);
@@ -111,10 +111,11 @@ class Recognizer {
         other = &k.instructions[n];
     }
     if (other && (ids.empty() || !within.everything()))
-      refuse("not-accumulation", (*other)->at,
-             "instruction `{}` does not accumulate: it has not the form `v = v + e`, with `+`, `*`, "
-             "`min`, `max`, `or` or `and`",
-             (*other)->id);
+      refuse(
+          "not-accumulation", (*other)->at,
+          "instruction `{}` does not accumulate: it has not the form `v = v + e`, with `+`, `*`, "
+          "`min`, `max`, `or` or `and`",
+          (*other)->id);
     if (ids.empty())
       refuse("no-match", k.at, "no selected instruction stands in the loops over {}",
              quoted_list(inames_));
@@ -129,8 +130,9 @@ class Recognizer {
     collect_vars(insn.lhs[0], vars);
     for (const std::string& i : inames_)
       if (vars.contains(i))
-        refuse("carried-target", insn.at, "`{}` writes another element in each iteration of `{}`: `{}`",
-               id, i, to_string(insn.lhs[0]));
+        refuse("carried-target", insn.at,
+               "`{}` writes another element in each iteration of `{}`: `{}`", id, i,
+               to_string(insn.lhs[0]));
     Instruction changed = insn;
     for (const std::string& i : inames_) changed.inames.erase(i);
     Expr addend = widened(k, insn.lhs[0], a.addend);
@@ -190,8 +192,8 @@ class Recognizer {
   }
 
   /// The one assignment stands for all accumulations of its iterations; the addends stay theirs.
-  std::vector<StandIn> stand_ins(const Kernel& k, const Instruction& insn, const Instruction& changed,
-                                 const Expr& addend) const {
+  std::vector<StandIn> stand_ins(const Kernel& k, const Instruction& insn,
+                                 const Instruction& changed, const Expr& addend) const {
     const Place place = place_of(insn);
     const auto relation = [&](const std::set<std::string>& stage) {
       return stage_relation(k, stage, {stage.begin(), stage.end()}, place, {});
@@ -239,11 +241,12 @@ class Recognizer {
     }
     const Reduce* r = reduced.as<Reduce>();
     Instruction merged = insn;
-    merged.rhs = is_neutral(r->op, init.rhs) ? reduced
-                                             : with_operands(insn.rhs, {init.rhs, reduced});
+    merged.rhs =
+        is_neutral(r->op, init.rhs) ? reduced : with_operands(insn.rhs, {init.rhs, reduced});
     std::erase(merged.depends_on, init.id);
     for (const std::string& d : init.depends_on)
-      if (std::find(merged.depends_on.begin(), merged.depends_on.end(), d) == merged.depends_on.end())
+      if (std::find(merged.depends_on.begin(), merged.depends_on.end(), d) ==
+          merged.depends_on.end())
         merged.depends_on.push_back(d);
     Kernel out = k;
     out.instructions[n] = std::make_shared<const Instruction>(merged);
@@ -257,7 +260,9 @@ class Recognizer {
     const std::vector<std::string> shared(insn.inames.begin(), insn.inames.end());
     try {
       return staged(k, rebase(out),
-                    {{insn.id, init.id, stage_relation(k, insn.inames, shared, place_of(init), {}),
+                    {{insn.id,
+                      init.id,
+                      stage_relation(k, insn.inames, shared, place_of(init), {}),
                       {write}}});
     } catch (const Refused&) {  // something comes between; the assignment stays
       return k;
@@ -289,10 +294,13 @@ terms does not matter.
 
 Refuses instructions of another form, and accumulators that something else reads or writes while the
 loops run, with two instances.)",
-    .params = {{.name = "inames", .kind = Kind::Names, .help = "the loops to reduce over",
-                .required = true, .positional = true},
-               {.name = "within", .kind = Kind::Match, .help = "the accumulations",
-                .positional = true}},
+    .params =
+        {{.name = "inames",
+          .kind = Kind::Names,
+          .help = "the loops to reduce over",
+          .required = true,
+          .positional = true},
+         {.name = "within", .kind = Kind::Match, .help = "the accumulations", .positional = true}},
     .example_kernel = R"(kernel rows(n: int32, a: float64[n, n], c: float64[n])
 domain {[i]: 0 <= i < n}
 domain {[k]: 0 <= k < n}
@@ -304,9 +312,10 @@ for i
 end
 )",
     .example = R"(knl = lp.recognize_reduction(knl, "k"))",
-    .run = [](const Kernel& k, const Args& a) {
-      return recognize_reduction(k, a.names("inames"), Match::parse(a.str("within"), a.at()));
-    },
+    .run =
+        [](const Kernel& k, const Args& a) {
+          return recognize_reduction(k, a.names("inames"), Match::parse(a.str("within"), a.at()));
+        },
     .query = {},
 };
 

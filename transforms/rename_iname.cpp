@@ -54,7 +54,8 @@ class Merge {
       };
       for (const Expr& e : insn->lhs)
         for_each_reduction(expand_rules(before_, e), insn->inames, old_, reduction);
-      if (insn->rhs) for_each_reduction(expand_rules(before_, insn->rhs), insn->inames, old_, reduction);
+      if (insn->rhs)
+        for_each_reduction(expand_rules(before_, insn->rhs), insn->inames, old_, reduction);
       for (const Expr& e : insn->predicates)
         for_each_reduction(expand_rules(before_, e), insn->inames, old_, reduction);
     }
@@ -84,9 +85,10 @@ class Merge {
     Expr when;
     if (at && (!guard_ || reduction))
       refuse_instance(insn, f, *at, "would be new",
-                      reduction ? ""
-                                : "; `raise_on_domain_mismatch = false` puts the instruction under a "
-                                  "condition instead");
+                      reduction
+                          ? ""
+                          : "; `raise_on_domain_mismatch = false` puts the instruction under a "
+                            "condition instead");
     if (at) when = from_set(isl_set_gist(was.copy(), is.copy()));
     return known_.emplace(f, when).first->second;
   }
@@ -98,8 +100,8 @@ class Merge {
     std::string where;
     for (const auto& [name, v] : at.params)
       where += fmt::format("{}{} = {}", where.empty() ? "" : ", ", name, v);
-    refuse("other-values", insn.at, "`{}` and `{}` run over different values: `{}` {}{}{}", old_, new_,
-           instance_text(insn.id, f.inames, values), what,
+    refuse("other-values", insn.at, "`{}` and `{}` run over different values: `{}` {}{}{}", old_,
+           new_, instance_text(insn.id, f.inames, values), what,
            where.empty() ? "" : " when " + where, hint);
   }
 
@@ -128,8 +130,7 @@ void pass_tag(const Kernel& k, const std::string& old_iname, const std::string& 
 Kernel rename_iname(const Kernel& k, const std::string& old_iname, const std::string& new_iname,
                     const RenameOptions& o) {
   require_iname(k, old_iname);
-  if (old_iname == new_iname)
-    refuse("name-taken", k.at, "`{}` has this name already", old_iname);
+  if (old_iname == new_iname) refuse("name-taken", k.at, "`{}` has this name already", old_iname);
   const bool merge = o.existing_ok && k.has_iname(new_iname);
   if (!merge) require_new_name(k, new_iname);
 
@@ -144,17 +145,19 @@ Kernel rename_iname(const Kernel& k, const std::string& old_iname, const std::st
       if (!o.within.everything() && !o.within(k, *insn)) continue;
       const std::set<std::string> used = all_inames(k, *insn);
       if (used.contains(old_iname) && used.contains(new_iname))
-        refuse("both-inames", insn->at,
-               "`{}` cannot become `{}`: instruction `{}` uses both", old_iname, new_iname, insn->id);
+        refuse("both-inames", insn->at, "`{}` cannot become `{}`: instruction `{}` uses both",
+               old_iname, new_iname, insn->id);
     }
   } else {
-    rw.relation = isl_set_equate(universe({old_iname, new_iname}).take(), isl_dim_set, 0, isl_dim_set, 1);
+    rw.relation =
+        isl_set_equate(universe({old_iname, new_iname}).take(), isl_dim_set, 0, isl_dim_set, 1);
   }
   Kernel out = rewrite_inames(k, rw, o.within);
   if (merge) Merge(k, out, old_iname, new_iname, !o.raise_on_domain_mismatch).check();
   if (o.preserve_tags) pass_tag(k, old_iname, new_iname, out);
   if (!merge && !out.has_iname(old_iname))
-    if (const auto it = k.slabs.find(old_iname); it != k.slabs.end()) out.slabs[new_iname] = it->second;
+    if (const auto it = k.slabs.find(old_iname); it != k.slabs.end())
+      out.slabs[new_iname] = it->second;
   require_distinct_axes(out);
   return reordered(k, std::move(out));
 }
@@ -171,19 +174,34 @@ Both must run over the same values. If the old loop's values are only some of th
 Refuses a name in use without `existing_ok`, instructions that stand in both loops, loops over
 different values (with an instance that would be lost or new), and a fusion against a dependence,
 with two instances that would change places.)",
-    .params = {{.name = "old_iname", .kind = Kind::Str, .help = "the iname to rename",
-                .required = true, .positional = true},
-               {.name = "new_iname", .kind = Kind::Str, .help = "its new name", .required = true,
+    .params = {{.name = "old_iname",
+                .kind = Kind::Str,
+                .help = "the iname to rename",
+                .required = true,
                 .positional = true},
-               {.name = "existing_ok", .kind = Kind::Bool,
-                .help = "the new name may be an iname: the loops become one", .fallback = "false",
+               {.name = "new_iname",
+                .kind = Kind::Str,
+                .help = "its new name",
+                .required = true,
                 .positional = true},
-               {.name = "within", .kind = Kind::Match, .help = "renames for these instructions only",
+               {.name = "existing_ok",
+                .kind = Kind::Bool,
+                .help = "the new name may be an iname: the loops become one",
+                .fallback = "false",
                 .positional = true},
-               {.name = "preserve_tags", .kind = Kind::Bool, .help = "passes the old iname's tag on",
-                .fallback = "true", .positional = true},
-               {.name = "raise_on_domain_mismatch", .kind = Kind::Bool,
-                .help = "refuses to merge loops over different values", .fallback = "true",
+               {.name = "within",
+                .kind = Kind::Match,
+                .help = "renames for these instructions only",
+                .positional = true},
+               {.name = "preserve_tags",
+                .kind = Kind::Bool,
+                .help = "passes the old iname's tag on",
+                .fallback = "true",
+                .positional = true},
+               {.name = "raise_on_domain_mismatch",
+                .kind = Kind::Bool,
+                .help = "refuses to merge loops over different values",
+                .fallback = "true",
                 .positional = true},
                unsafe_option()},
     .example_kernel = R"(kernel two(n: int32, a: float64[n], b: float64[n], c: float64[n])
@@ -193,13 +211,15 @@ b[i] = 2*a[i]  {id=first}
 c[j] = b[j] + 1  {id=second, dep=first}
 )",
     .example = R"(knl = lp.rename_iname(knl, "j", "i", {existing_ok = true}))",
-    .run = [](const Kernel& k, const Args& a) {
-      return rename_iname(k, a.str("old_iname"), a.str("new_iname"),
-                          {.existing_ok = a.boolean("existing_ok"),
-                           .preserve_tags = a.boolean("preserve_tags", true),
-                           .raise_on_domain_mismatch = a.boolean("raise_on_domain_mismatch", true),
-                           .within = Match::parse(a.str("within"), a.at())});
-    },
+    .run =
+        [](const Kernel& k, const Args& a) {
+          return rename_iname(
+              k, a.str("old_iname"), a.str("new_iname"),
+              {.existing_ok = a.boolean("existing_ok"),
+               .preserve_tags = a.boolean("preserve_tags", true),
+               .raise_on_domain_mismatch = a.boolean("raise_on_domain_mismatch", true),
+               .within = Match::parse(a.str("within"), a.at())});
+        },
     .query = {},
 };
 

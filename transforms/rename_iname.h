@@ -22,7 +22,8 @@ struct RenameOptions {
 ///
 /// Refuses  unknown-iname; bad-name; name-taken (without `existing_ok`); no-match; shared-bound;
 ///          both-inames    an instruction stands in both loops
-///          other-values   the loops run over different values; names an instance that would be lost or
+///          other-values   the loops run over different values; names an instance that would be
+///          lost or
 ///                         new
 ///          two-tags       both inames have tags, different ones, and `preserve_tags` asks for both
 ///          and all that check_legal refuses: loops that a dependence keeps apart

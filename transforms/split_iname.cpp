@@ -14,15 +14,15 @@ namespace {
 Set split_relation(const std::string& iname, const std::string& outer, const std::string& inner,
                    std::int64_t length) {
   Set s = universe({iname, outer, inner});
-  Constraint c = isl_constraint_alloc_equality(isl_local_space_from_space(isl_set_get_space(s.get())));
+  Constraint c =
+      isl_constraint_alloc_equality(isl_local_space_from_space(isl_set_get_space(s.get())));
   c = isl_constraint_set_coefficient_si(c.take(), isl_dim_set, 0, -1);
   c = isl_constraint_set_coefficient_val(c.take(), isl_dim_set, 1,
                                          isl_val_int_from_si(isl(), length));
   c = isl_constraint_set_coefficient_si(c.take(), isl_dim_set, 2, 1);
   s = isl_set_add_constraint(s.take(), c.take());
   s = isl_set_lower_bound_si(s.take(), isl_dim_set, 2, 0);
-  return isl_set_upper_bound_val(s.take(), isl_dim_set, 2,
-                                 isl_val_int_from_si(isl(), length - 1));
+  return isl_set_upper_bound_val(s.take(), isl_dim_set, 2, isl_val_int_from_si(isl(), length - 1));
 }
 
 }  // namespace
@@ -31,11 +31,12 @@ Kernel split_iname(const Kernel& k, const std::string& iname, std::int64_t inner
                    const SplitOptions& o) {
   require_iname(k, iname);
   if (inner_length < 1)
-    refuse("bad-length", k.at, "`{}` cannot be split into pieces of length {}; it must be at least 1",
-           iname, inner_length);
-  if (inner_length > std::numeric_limits<std::int32_t>::max() && k.index_type == Scalar::I32)
-    refuse("bad-length", k.at, "`{}` cannot be split into pieces of length {}; inames are int32", iname,
+    refuse("bad-length", k.at,
+           "`{}` cannot be split into pieces of length {}; it must be at least 1", iname,
            inner_length);
+  if (inner_length > std::numeric_limits<std::int32_t>::max() && k.index_type == Scalar::I32)
+    refuse("bad-length", k.at, "`{}` cannot be split into pieces of length {}; inames are int32",
+           iname, inner_length);
   constexpr std::int64_t kMostSlabs = 1000;
   if (std::min(o.slabs.first, o.slabs.second) < 0 ||
       std::max(o.slabs.first, o.slabs.second) > kMostSlabs)
@@ -75,24 +76,36 @@ the last t outer iterations are generated apart, so that those between run witho
 
 Refuses a loop that has a tag (split first, then tag), names in use, a length below 1, and tags for
 the parts that the kernel's dependences do not allow.)",
-    .params = {{.name = "split_iname", .kind = Kind::Str, .help = "the loop to split",
-                .required = true, .positional = true},
-               {.name = "inner_length", .kind = Kind::Int,
-                .help = "iterations of the inner loop, at least 1", .required = true,
+    .params = {{.name = "split_iname",
+                .kind = Kind::Str,
+                .help = "the loop to split",
+                .required = true,
                 .positional = true},
-               {.name = "outer_iname", .kind = Kind::Str, .help = "name of the outer loop",
+               {.name = "inner_length",
+                .kind = Kind::Int,
+                .help = "iterations of the inner loop, at least 1",
+                .required = true,
+                .positional = true},
+               {.name = "outer_iname",
+                .kind = Kind::Str,
+                .help = "name of the outer loop",
                 .fallback = "<iname>_outer"},
-               {.name = "inner_iname", .kind = Kind::Str, .help = "name of the inner loop",
+               {.name = "inner_iname",
+                .kind = Kind::Str,
+                .help = "name of the inner loop",
                 .fallback = "<iname>_inner"},
                {.name = "outer_tag", .kind = Kind::Str, .help = "tag of the outer loop"},
                {.name = "inner_tag", .kind = Kind::Str, .help = "tag of the inner loop"},
-               {.name = "slabs", .kind = Kind::IntPair,
+               {.name = "slabs",
+                .kind = Kind::IntPair,
                 .help = "outer iterations generated apart at the start and the end",
                 .fallback = "{0, 0}"},
-               {.name = "do_tagged_check", .kind = Kind::Bool,
+               {.name = "do_tagged_check",
+                .kind = Kind::Bool,
                 .help = "refuses a loop with a tag; otherwise the tag is dropped",
                 .fallback = "true"},
-               {.name = "within", .kind = Kind::Match,
+               {.name = "within",
+                .kind = Kind::Match,
                 .help = "splits the loop for these instructions only"},
                unsafe_option()},
     .example_kernel = R"(kernel scale(n: int32, a: float64[n], c: float64[n])
@@ -100,16 +113,17 @@ domain {[i]: 0 <= i < n}
 c[i] = 2*a[i]
 )",
     .example = R"(knl = lp.split_iname(knl, "i", 128, {outer_tag = "par", slabs = {0, 1}}))",
-    .run = [](const Kernel& k, const Args& a) {
-      return split_iname(k, a.str("split_iname"), a.integer("inner_length"),
-                         {.outer_iname = a.str("outer_iname"),
-                          .inner_iname = a.str("inner_iname"),
-                          .outer_tag = a.str("outer_tag"),
-                          .inner_tag = a.str("inner_tag"),
-                          .slabs = a.int_pair("slabs"),
-                          .do_tagged_check = a.boolean("do_tagged_check", true),
-                          .within = Match::parse(a.str("within"), a.at())});
-    },
+    .run =
+        [](const Kernel& k, const Args& a) {
+          return split_iname(k, a.str("split_iname"), a.integer("inner_length"),
+                             {.outer_iname = a.str("outer_iname"),
+                              .inner_iname = a.str("inner_iname"),
+                              .outer_tag = a.str("outer_tag"),
+                              .inner_tag = a.str("inner_tag"),
+                              .slabs = a.int_pair("slabs"),
+                              .do_tagged_check = a.boolean("do_tagged_check", true),
+                              .within = Match::parse(a.str("within"), a.at())});
+        },
     .query = {},
 };
 

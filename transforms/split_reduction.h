@@ -12,12 +12,13 @@ namespace moonloop {
 ///     sum((i, j, k), e)   becomes inward    sum((j, k), sum(i, e))
 ///                                 outward   sum(i, sum((j, k), e))
 ///
-/// All one-valued reductions over `inames` and more, in the instructions that `within` selects, also
-/// those in substitution rules: a rule that other instructions call too is expanded in the selected
-/// ones. Reductions are associative and commutative, so nothing needs a proof; the new order becomes
-/// the kernel's meaning.
+/// All one-valued reductions over `inames` and more, in the instructions that `within` selects,
+/// also those in substitution rules: a rule that other instructions call too is expanded in the
+/// selected ones. Reductions are associative and commutative, so nothing needs a proof; the new
+/// order becomes the kernel's meaning.
 ///
-/// Refuses  unknown-iname; no-inames, twice; no-match; no-reduction (no reduction is over `inames` and
+/// Refuses  unknown-iname; no-inames, twice; no-match; no-reduction (no reduction is over `inames`
+/// and
 ///          more); two-valued (`argmin` and its kin)
 Kernel split_reduction_inward(const Kernel& k, const std::vector<std::string>& inames,
                               const Match& within = {});

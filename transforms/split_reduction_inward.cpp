@@ -15,15 +15,15 @@ class ReductionSplitter {
     std::set<std::string> seen;
     for (const std::string& i : inames) {
       require_iname(k, i);
-      if (!seen.insert(i).second) refuse("twice", k.at, "`{}` stands twice in the list of inames", i);
+      if (!seen.insert(i).second)
+        refuse("twice", k.at, "`{}` stands twice in the list of inames", i);
     }
     if (inames.empty()) refuse("no-inames", k.at, "no iname is given to split reductions by");
   }
 
   Kernel run(const Match& within) {
     std::vector<bool> selected(k_.instructions.size());
-    for (const std::size_t n :
-         some_matching(k_, within, "no instruction matches `within`"))
+    for (const std::size_t n : some_matching(k_, within, "no instruction matches `within`"))
       selected[n] = true;
     const bool all = std::find(selected.begin(), selected.end(), false) == selected.end();
     Kernel out = k_;
@@ -105,12 +105,18 @@ Kernel split_reduction_outward(const Kernel& k, const std::vector<std::string>& 
 extern const Op split_reduction_inward_op;
 const Op split_reduction_inward_op{
     .name = "split_reduction_inward",
-    .doc = R"(Splits reductions so that `inames` are reduced over inside: sum((i, j), e) to sum(j, sum(i, e)).
+    .doc =
+        R"(Splits reductions so that `inames` are reduced over inside: sum((i, j), e) to sum(j, sum(i, e)).
 
 Refuses inames that no reduction binds together with another one, and reductions of two values.)",
-    .params = {{.name = "inames", .kind = Kind::Names, .help = "inames of the inner reduction",
-                .required = true, .positional = true},
-               {.name = "within", .kind = Kind::Match, .help = "changes these instructions only",
+    .params = {{.name = "inames",
+                .kind = Kind::Names,
+                .help = "inames of the inner reduction",
+                .required = true,
+                .positional = true},
+               {.name = "within",
+                .kind = Kind::Match,
+                .help = "changes these instructions only",
                 .positional = true}},
     .example_kernel = R"(kernel total(n: int32, a: float64[n, n], c: float64[n])
 domain {[i]: 0 <= i < n}
@@ -118,9 +124,11 @@ domain {[j, k]: 0 <= j < n and 0 <= k < n}
 c[i] = sum((j, k), a[j, k]*a[k, i])
 )",
     .example = R"(knl = lp.split_reduction_inward(knl, "k"))",
-    .run = [](const Kernel& k, const Args& a) {
-      return split_reduction_inward(k, a.names("inames"), Match::parse(a.str("within"), a.at()));
-    },
+    .run =
+        [](const Kernel& k, const Args& a) {
+          return split_reduction_inward(k, a.names("inames"),
+                                        Match::parse(a.str("within"), a.at()));
+        },
     .query = {},
 };
 

@@ -6,16 +6,21 @@ using namespace moonloop;
 
 namespace {
 Kernel scatter() {
-  return parsed("kernel scatter(n: int32, map: int32[n], a: float64[n], b: float64[n], x: float64)\n"
-                "domain {[i]: 0 <= i < n}\na[map[i]] = b[i] {id=w}\n");
+  return parsed(
+      "kernel scatter(n: int32, map: int32[n], a: float64[n], b: float64[n], x: float64)\n"
+      "domain {[i]: 0 <= i < n}\na[map[i]] = b[i] {id=w}\n");
 }
 }  // namespace
 
 TEST_CASE("assume_injective: unlocks a loop over a map's subscripts") {
   const Kernel k = scatter();
-  CHECK(message([&] { tag_inames(k, {{"i", "par"}}); }) ==
-        "tagging `i` as `par` would run w[i=0] and w[i=1] at the same time, but w[i=0] may write a[map[i]] "
-        "and w[i=1] may write it too (n=2); where a subscript is read from an array, assume_injective or "
+  CHECK(message([&] {
+          tag_inames(k, {{"i", "par"}});
+        }) ==
+        "tagging `i` as `par` would run w[i=0] and w[i=1] at the same time, but w[i=0] may write "
+        "a[map[i]] "
+        "and w[i=1] may write it too (n=2); where a subscript is read from an array, "
+        "assume_injective or "
         "assume_disjoint says what cannot be seen here; the option unsafe=true takes it on trust");
   const Kernel sure = assume_injective(k, {"map"});
   CHECK(message([&] { tag_inames(sure, {{"i", "par"}}); }) == "legal");
@@ -25,9 +30,12 @@ TEST_CASE("assume_injective: unlocks a loop over a map's subscripts") {
 }
 
 TEST_CASE("assume_injective: a claim of one map says nothing about another") {
-  const Kernel k = parsed("kernel f(n: int32, p: int32[n], q: int32[n])\ndomain {[i]: 0 <= i < n}\n"
-                          "a[p[i]] = a[q[i]] {id=w}\n");
-  CHECK(code_of([&] { tag_inames(assume_injective(k, {"p", "q"}), {{"i", "par"}}); }) == "not-proved");
+  const Kernel k = parsed(
+      "kernel f(n: int32, p: int32[n], q: int32[n])\ndomain {[i]: 0 <= i < n}\n"
+      "a[p[i]] = a[q[i]] {id=w}\n");
+  CHECK(code_of([&] {
+          tag_inames(assume_injective(k, {"p", "q"}), {{"i", "par"}});
+        }) == "not-proved");
   CHECK(code_of([&] { tag_inames(assume_disjoint(k, {"a"}), {{"i", "par"}}); }) == "legal");
 }
 
@@ -48,8 +56,9 @@ TEST_CASE("assume_injective, assume_disjoint: what they refuse") {
   CHECK(message([&] { assume_disjoint(k, {}); }) == "no array is given to assume anything of");
   CHECK(message([&] { assume_injective(k, {"b"}); }) ==
         "`b` holds float64, not integers, and is no map of subscripts");
-  const Kernel changing = parsed("kernel f(n: int32, m: int32[n], t: int32[n, n])\ndomain {[i]: 0 <= i < n}\n"
-                                 "m[i] = i {id=w}\na[m[i]] = t[i, 0] {id=u, dep=w}\n");
+  const Kernel changing = parsed(
+      "kernel f(n: int32, m: int32[n], t: int32[n, n])\ndomain {[i]: 0 <= i < n}\n"
+      "m[i] = i {id=w}\na[m[i]] = t[i, 0] {id=u, dep=w}\n");
   CHECK(message([&] { assume_injective(changing, {"m"}); }) ==
         "instruction `w` writes `m`, so what it holds changes while the kernel runs");
   CHECK(message([&] { assume_injective(changing, {"t"}); }) ==

@@ -22,7 +22,8 @@ TEST_CASE("duplicate_inames: distributes a loop") {
 
 TEST_CASE("duplicate_inames: names, suffix and tags") {
   const Kernel before = chain("c[i] = b[i] + 1");
-  CHECK(duplicate_inames(before, {"i"}, Match::parse("id:second"), {.suffix = "_two"}).has_iname("i_two"));
+  CHECK(duplicate_inames(before, {"i"}, Match::parse("id:second"), {.suffix = "_two"})
+            .has_iname("i_two"));
   const Kernel k = duplicate_inames(before, {"i"}, Match::parse("id:second"),
                                     {.new_inames = {"p"}, .tags = {{"i", "par"}}});
   CHECK(k.tag("p")->text == "par");
@@ -31,7 +32,8 @@ TEST_CASE("duplicate_inames: names, suffix and tags") {
 
 TEST_CASE("duplicate_inames: inames of one triangular domain get one copy of it") {
   const Kernel before = parsed(
-      "kernel f\ndomain {[i, j]: 0 <= i < n and 0 <= j <= i}\nb[i, j] = 1.0 {id=x}\nc[i, j] = 2.0 {id=y}\n");
+      "kernel f\ndomain {[i, j]: 0 <= i < n and 0 <= j <= i}\nb[i, j] = 1.0 {id=x}\nc[i, j] = 2.0 "
+      "{id=y}\n");
   const Kernel k = duplicate_inames(before, {"j", "i"}, Match::parse("id:y"));
   REQUIRE(k.domains.size() == 2);
   CHECK(same_set(k.domains[1].set, "{[i_0, j_0]: 0 <= i_0 < n and 0 <= j_0 <= i_0}"));
@@ -40,14 +42,16 @@ TEST_CASE("duplicate_inames: inames of one triangular domain get one copy of it"
 }
 
 TEST_CASE("duplicate_inames: parent and child domains, and the child's bounds alone") {
-  const Kernel before = parsed("kernel f\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < i}\n"
-                               "b[i, j] = 1.0 {id=x}\nc[i, j] = 2.0 {id=y}\n");
+  const Kernel before = parsed(
+      "kernel f\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < i}\n"
+      "b[i, j] = 1.0 {id=x}\nc[i, j] = 2.0 {id=y}\n");
   const Kernel k = duplicate_inames(before, {"i", "j"}, Match::parse("id:y"));
   CHECK(conserves(before, k));
   CHECK(tree(k) == "for i\n  for j\n    x\nfor i_0\n  for j_0\n    y\n");
-  CHECK(message([&] { duplicate_inames(before, {"i"}, Match::parse("id:y")); }) ==
-        "the bounds of `j` depend on `i`, and instruction `x`, which is not selected, uses `j` too; "
-        "duplicate `j` first");
+  CHECK(
+      message([&] { duplicate_inames(before, {"i"}, Match::parse("id:y")); }) ==
+      "the bounds of `j` depend on `i`, and instruction `x`, which is not selected, uses `j` too; "
+      "duplicate `j` first");
 }
 
 TEST_CASE("duplicate_inames: a reduction gets an iname of its own") {
@@ -61,7 +65,8 @@ TEST_CASE("duplicate_inames: a reduction gets an iname of its own") {
 
 TEST_CASE("duplicate_inames: only some of the inames stand around an instruction") {
   const Kernel before = parsed(
-      "kernel f\ndomain {[i, j]: 0 <= i < n and 0 <= j < n}\nb[i, j] = 1.0 {id=x}\nc[i] = 2.0 {id=y}\n");
+      "kernel f\ndomain {[i, j]: 0 <= i < n and 0 <= j < n}\nb[i, j] = 1.0 {id=x}\nc[i] = 2.0 "
+      "{id=y}\n");
   const Kernel k = duplicate_inames(before, {"i", "j"}, Match::parse("id:x or id:y"));
   CHECK(k.find_insn("y")->inames.size() == 1);
   CHECK(conserves(before, k));
@@ -69,35 +74,43 @@ TEST_CASE("duplicate_inames: only some of the inames stand around an instruction
 
 TEST_CASE("duplicate_inames: distribution against a carried dependence is refused") {
   // Each iteration of `second` feeds the next one of `first`.
-  const Kernel bad = parsed("kernel f\ndomain {[i]: 1 <= i < n}\n"
-                            "b[i] = c[i-1] {id=first}\nc[i] = b[i] {id=second, dep=first}\n");
-  CHECK(message([&] { duplicate_inames(bad, {"i"}, Match::parse("id:second")); }) !=  "legal");
-  const Kernel good = parsed("kernel f\ndomain {[i]: 1 <= i < n}\n"
-                             "b[i] = a[i] {id=first}\nc[i] = b[i-1] {id=second, dep=first}\n");
+  const Kernel bad = parsed(
+      "kernel f\ndomain {[i]: 1 <= i < n}\n"
+      "b[i] = c[i-1] {id=first}\nc[i] = b[i] {id=second, dep=first}\n");
+  CHECK(message([&] { duplicate_inames(bad, {"i"}, Match::parse("id:second")); }) != "legal");
+  const Kernel good = parsed(
+      "kernel f\ndomain {[i]: 1 <= i < n}\n"
+      "b[i] = a[i] {id=first}\nc[i] = b[i-1] {id=second, dep=first}\n");
   CHECK(message([&] { duplicate_inames(good, {"i"}, Match::parse("id:second")); }) == "legal");
 }
 
 TEST_CASE("duplicate_inames: a scalar that the loop hands from one half to the other") {
-  const Kernel k = parsed("kernel f\ndomain {[i]: 0 <= i < n}\n<> t = a[i] {id=first}\n"
-                          "c[i] = 2*t {id=second, dep=first}\n");
+  const Kernel k = parsed(
+      "kernel f\ndomain {[i]: 0 <= i < n}\n<> t = a[i] {id=first}\n"
+      "c[i] = 2*t {id=second, dep=first}\n");
   CHECK(message([&] { duplicate_inames(k, {"i"}, Match::parse("id:second")); }) != "legal");
 }
 
 TEST_CASE("duplicate_inames: what it refuses") {
   const Kernel k = chain("c[i] = b[i] + 1");
   const Match second = Match::parse("id:second");
-  CHECK(message([&] { duplicate_inames(k, {"z"}, second); }) == "no iname `z` in kernel `two`; it has `i`");
+  CHECK(message([&] { duplicate_inames(k, {"z"}, second); }) ==
+        "no iname `z` in kernel `two`; it has `i`");
   CHECK(message([&] { duplicate_inames(k, {}, second); }) == "no iname is given to duplicate");
-  CHECK(message([&] { duplicate_inames(k, {"i", "i"}, second); }) ==
-        "`i` stands twice in the list of inames");
-  CHECK(message([&] { duplicate_inames(k, {"i"}, second, {.new_inames = {"p", "q"}}); }) ==
-        "2 new inames are given for 1 to duplicate");
+  CHECK(message([&] {
+          duplicate_inames(k, {"i", "i"}, second);
+        }) == "`i` stands twice in the list of inames");
+  CHECK(message([&] {
+          duplicate_inames(k, {"i"}, second, {.new_inames = {"p", "q"}});
+        }) == "2 new inames are given for 1 to duplicate");
   CHECK(message([&] { duplicate_inames(k, {"i"}, second, {.new_inames = {"a"}}); }) ==
         "the name `a` is in use in kernel `two`");
   CHECK(message([&] { duplicate_inames(k, {"i"}, Match::parse("id:third")); }) ==
         "no instruction that `within` selects uses `i`");
-  const Kernel other = parsed("kernel f\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\n"
-                              "a[i] = 1.0 {id=x}\nb[j] = 1.0 {id=y}\n");
-  CHECK(message([&] { duplicate_inames(other, {"i"}, Match(), {.tags = {{"j", "par"}}}); }) ==
-        "a tag is given for `j`, which is not duplicated");
+  const Kernel other = parsed(
+      "kernel f\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\n"
+      "a[i] = 1.0 {id=x}\nb[j] = 1.0 {id=y}\n");
+  CHECK(message([&] {
+          duplicate_inames(other, {"i"}, Match(), {.tags = {{"j", "par"}}});
+        }) == "a tag is given for `j`, which is not duplicated");
 }

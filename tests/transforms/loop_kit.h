@@ -23,18 +23,14 @@ std::string message(F f) {
   try {
     f();
     return "legal";
-  } catch (const Error& e) {
-    return e.what();
-  }
+  } catch (const Error& e) { return e.what(); }
 }
 template <class F>
 std::string code_of(F f) {
   try {
     f();
     return "legal";
-  } catch (const Error& e) {
-    return e.diagnostic().code;
-  }
+  } catch (const Error& e) { return e.diagnostic().code; }
 }
 
 inline Value text(std::string s) { return Value{std::move(s)}; }
@@ -82,7 +78,8 @@ inline bool conserves(const Kernel& before, const Kernel& after) {
     REQUIRE(m.has_value());
     Set present = domain_of(after, dims);
     for (const Expr& p : i->predicates)
-      if (const auto s = to_condition(p, dims)) present = isl_set_intersect(present.take(), s->copy());
+      if (const auto s = to_condition(p, dims))
+        present = isl_set_intersect(present.take(), s->copy());
     Set reference = domain_of(before, names);
     for (const Expr& p : old->predicates)
       if (const auto s = to_condition(p, names))
@@ -93,12 +90,15 @@ inline bool conserves(const Kernel& before, const Kernel& after) {
     const Set wanted = isl_set_reset_tuple_id(reference.take());
     const Set got = isl_set_intersect(
         isl_set_universe(isl_set_get_space(wanted.get())),
-        to_dims([&] {
-          Set s = range;
-          for (std::size_t d = 0; d < names.size(); ++d)
-            s = isl_set_set_dim_name(s.take(), isl_dim_set, unsigned(d), names[d].c_str());
-          return s;
-        }(), names).take());
+        to_dims(
+            [&] {
+              Set s = range;
+              for (std::size_t d = 0; d < names.size(); ++d)
+                s = isl_set_set_dim_name(s.take(), isl_dim_set, unsigned(d), names[d].c_str());
+              return s;
+            }(),
+            names)
+            .take());
     if (!yes(isl_set_is_equal(got.get(), wanted.get()))) return false;
   }
   return true;

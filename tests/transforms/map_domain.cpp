@@ -25,10 +25,12 @@ TEST_CASE("map_domain: a skewed nest with an iname that stays") {
 
 TEST_CASE("map_domain: reversal, shift, interchange, tiling, strides and parities") {
   const Kernel one = row();
-  CHECK(line(map_domain(one, "[n] -> { [i] -> [r] : r = n - 1 - i }"), "w") == "c[n - r - 1] = 1.0");
-  for (const char* map : {"[n] -> { [i] -> [r] : r = n - 1 - i }", "{ [i] -> [p] : p = i + 7 }",
-                          "{ [i] -> [p] : p = 3i }", "{ [i] -> [t, u] : i = 32*t + u and 0 <= u < 32 }",
-                          "{ [i] -> [h, p] : h = floor(i/2) and p = i mod 2 }"}) {
+  CHECK(line(map_domain(one, "[n] -> { [i] -> [r] : r = n - 1 - i }"), "w") ==
+        "c[n - r - 1] = 1.0");
+  for (const char* map :
+       {"[n] -> { [i] -> [r] : r = n - 1 - i }", "{ [i] -> [p] : p = i + 7 }",
+        "{ [i] -> [p] : p = 3i }", "{ [i] -> [t, u] : i = 32*t + u and 0 <= u < 32 }",
+        "{ [i] -> [h, p] : h = floor(i/2) and p = i mod 2 }"}) {
     CAPTURE(map);
     CHECK(conserves(one, map_domain(one, map)));
   }
@@ -60,8 +62,9 @@ TEST_CASE("map_domain: does as split_iname does") {
 }
 
 TEST_CASE("map_domain: reductions over all of the inames") {
-  const Kernel before = parsed("kernel f\ndomain {[i]: 0 <= i < n}\ndomain {[j, k]: 0 <= j < n and 0 <= k < n}\n"
-                               "c[i] = sum((j, k), a[i, j, k]) {id=w}\n");
+  const Kernel before = parsed(
+      "kernel f\ndomain {[i]: 0 <= i < n}\ndomain {[j, k]: 0 <= j < n and 0 <= k < n}\n"
+      "c[i] = sum((j, k), a[i, j, k]) {id=w}\n");
   const Kernel k = map_domain(before, "{ [j, k] -> [s, d] : s = j + k and d = k }");
   CHECK(line(k, "w") == "c[i] = sum((s, d), a[i, s - d, d])");
   CHECK(conserves(before, k));
@@ -75,17 +78,20 @@ TEST_CASE("map_domain: skewing makes an interchange legal") {
 }
 
 TEST_CASE("map_domain: reversal of a recurrence is refused with two instances") {
-  CHECK(message([] { map_domain(row("a[i] = a[i-1]", "1 <= i < n"), "{ [i] -> [r] : r = -i }"); }) ==
-        "w[r=-2] would run before w[r=-1], but w[r=-1] writes a[1] and w[r=-2] reads it (n=3)");
-  CHECK(code_of([] { map_domain(row("a[i] = a[i-1]", "1 <= i < n"), "{ [i] -> [r] : r = i - 1 }"); }) ==
-        "legal");
+  CHECK(
+      message([] { map_domain(row("a[i] = a[i-1]", "1 <= i < n"), "{ [i] -> [r] : r = -i }"); }) ==
+      "w[r=-2] would run before w[r=-1], but w[r=-1] writes a[1] and w[r=-2] reads it (n=3)");
+  CHECK(code_of([] {
+          map_domain(row("a[i] = a[i-1]", "1 <= i < n"), "{ [i] -> [r] : r = i - 1 }");
+        }) == "legal");
 }
 
 TEST_CASE("map_domain: a map that loses instances") {
   CHECK(message([] { map_domain(row(), "{ [i] -> [p] : p = i and i >= 3 }"); }) ==
         "the map has no image of `w[i=0]` when n = 1, which would be lost");
-  CHECK(message([] { map_domain(row("c[i] = 1.0", "3 <= i < n"), "{ [i] -> [p] : p = i and i >= 3 }"); }) ==
-        "legal");
+  CHECK(message([] {
+          map_domain(row("c[i] = 1.0", "3 <= i < n"), "{ [i] -> [p] : p = i and i >= 3 }");
+        }) == "legal");
   CHECK(message([] { map_domain(row(), "{ [i] -> [h] : i = 2h }"); }) ==
         "the map has no image of `w[i=1]` when n = 2, which would be lost");
 }
@@ -95,7 +101,7 @@ TEST_CASE("map_domain: a map that doubles instances, and one that merges them") 
         "`w[i=0]` has two images when n = 1, `[p=0]` and `[p=1]`, and would run twice");
   CHECK(message([] { map_domain(row(), "{ [i] -> [p] : p = floor(i/2) }"); }) ==
         "`w[i=0]` and `w[i=1]` have the same image when n = 2, `[p=0]`");
-  CHECK(message([] { map_domain(square(), "{ [i, j] -> [p] : p = i + j }"); }) !=  "legal");
+  CHECK(message([] { map_domain(square(), "{ [i, j] -> [p] : p = i + j }"); }) != "legal");
 }
 
 TEST_CASE("map_domain: what else it refuses") {
@@ -107,16 +113,22 @@ TEST_CASE("map_domain: what else it refuses") {
         "output 1 of `[n] -> { [i] -> [n - i] }` has no name of its own");
   CHECK(message([&] { map_domain(k, "{ [z] -> [p] : p = z }"); }) ==
         "no iname `z` in kernel `f`; it has `i`, `j`");
-  CHECK(message([&] { map_domain(k, "{ [i] -> [c] : c = i }"); }) == "the name `c` is in use in kernel `f`");
-  const Kernel apart = parsed("kernel f\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\nc[i, j] = 1.0\n");
+  CHECK(message([&] { map_domain(k, "{ [i] -> [c] : c = i }"); }) ==
+        "the name `c` is in use in kernel `f`");
+  const Kernel apart =
+      parsed("kernel f\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\nc[i, j] = 1.0\n");
   CHECK(message([&] { map_domain(apart, "{ [i, j] -> [t, j] : t = i + j }"); }) ==
-        "the bounds of `i` and `j` stand in different domains; only inames of one domain can be mapped together");
-  CHECK(message([&] { map_domain(prioritize_loops(k, {"i", "j"}), "{ [i] -> [p] : p = i }"); }) ==
-        "the priority `i`, `j` names `i`; map the domain first, then prioritize");
-  CHECK(message([&] { map_domain(apply(k, "tag_inames", {text("i:par")}), "{ [i] -> [p] : p = i }"); }) ==
-        "`i` is tagged `par`; map the domain first, then tag");
-  const Kernel some = parsed("kernel f\ndomain {[i, j]: 0 <= i < n and 0 <= j < 4}\n"
-                             "b[i] = 1.0 {id=x}\nc[i, j] = 2.0 {id=y}\n");
+        "the bounds of `i` and `j` stand in different domains; only inames of one domain can be "
+        "mapped together");
+  CHECK(message([&] {
+          map_domain(prioritize_loops(k, {"i", "j"}), "{ [i] -> [p] : p = i }");
+        }) == "the priority `i`, `j` names `i`; map the domain first, then prioritize");
+  CHECK(message([&] {
+          map_domain(apply(k, "tag_inames", {text("i:par")}), "{ [i] -> [p] : p = i }");
+        }) == "`i` is tagged `par`; map the domain first, then tag");
+  const Kernel some = parsed(
+      "kernel f\ndomain {[i, j]: 0 <= i < n and 0 <= j < 4}\n"
+      "b[i] = 1.0 {id=x}\nc[i, j] = 2.0 {id=y}\n");
   CHECK(message([&] { map_domain(some, "{ [i, j] -> [t, j] : t = i + j }"); }) ==
         "mapping `i`, `j`: instruction `x` is inside the loop over `i` but not `j`");
 }

@@ -5,8 +5,9 @@
 #include "core/lookup.h"
 #include "loop_kit.h"
 
-/// The proof of reordering against brute force: random small nests and random steps. What is accepted
-/// must compute the same, run by the interpreter; what is refused should compute something else.
+/// The proof of reordering against brute force: random small nests and random steps. What is
+/// accepted must compute the same, run by the interpreter; what is refused should compute something
+/// else.
 
 using namespace moonloop;
 
@@ -44,11 +45,12 @@ std::string access(Random& r, const std::string& i, const std::string& j) {
   }
 }
 
-std::string statement(Random& r, const std::string& i, const std::string& j, const std::string& id) {
+std::string statement(Random& r, const std::string& i, const std::string& j,
+                      const std::string& id) {
   std::string guard;
   if (r.upto(5) == 0)
-    guard = r.pick<std::string>({", if=" + i + " > 1", ", if=" + i + " != " + j,
-                                 ", if=(" + i + " + " + j + ") % 2 == 0"});
+    guard = r.pick<std::string>(
+        {", if=" + i + " > 1", ", if=" + i + " != " + j, ", if=(" + i + " + " + j + ") % 2 == 0"});
   return fmt::format("{} = (3*{} + 5*{} + {} + 7*{} + 1) % 1000003 {{id={}{}}}\n", access(r, i, j),
                      access(r, i, j), access(r, i, j), i, j, id, guard);
 }
@@ -65,15 +67,16 @@ Case random_case(Random& r) {
   Case c;
   const bool two = r.upto(2) == 0;
   const auto domain = [&](const std::string& i, const std::string& j, int shape) {
-    const char* const shapes[] = {"0 <= {0} < 5 and 0 <= {1} < 4", "0 <= {0} < 5 and 0 <= {1} <= {0}",
-                                  "0 <= {0} < 5 and {0} <= {1} < {0} + 3",
-                                  "0 <= {0} < 5 and 0 <= {1} < 6 and {1} mod 2 = 0"};
+    const char* const shapes[] = {
+        "0 <= {0} < 5 and 0 <= {1} < 4", "0 <= {0} < 5 and 0 <= {1} <= {0}",
+        "0 <= {0} < 5 and {0} <= {1} < {0} + 3", "0 <= {0} < 5 and 0 <= {1} < 6 and {1} mod 2 = 0"};
     return fmt::format("domain {{[{0}, {1}]: {2}}}\n", i, j,
                        fmt::format(fmt::runtime(shapes[shape]), i, j));
   };
   const int shape = r.upto(4);
-  c.text = fmt::format("kernel f(a: int64[{0}, {0}], b: int64[{0}, {0}], c: int64[{0}, {0}])\n", kSide) +
-           domain("i", "j", shape);
+  c.text =
+      fmt::format("kernel f(a: int64[{0}, {0}], b: int64[{0}, {0}], c: int64[{0}, {0}])\n", kSide) +
+      domain("i", "j", shape);
   if (two) c.text += domain("k", "l", shape);
   c.text += statement(r, "i", "j", "x");
   c.text += two ? statement(r, "k", "l", "y") : r.upto(2) ? statement(r, "i", "j", "y") : "";
@@ -86,11 +89,10 @@ Case random_case(Random& r) {
   const int kind = r.upto(two || has_y ? 7 : 5);
   if (kind == 0) set("prioritize_loops", {text("j, i")});
   if (kind == 1)
-    set("map_domain", {text(r.pick<std::string>({"{ [i, j] -> [t, j] : t = i + j }",
-                                                 "{ [i, j] -> [t, i] : t = 2i + j }",
-                                                 "{ [i, j] -> [r, j] : r = -i }",
-                                                 "{ [i, j] -> [i, r] : r = 5 - j }",
-                                                 "{ [i, j] -> [p, i, j] : p = i mod 2 }"}))});
+    set("map_domain", {text(r.pick<std::string>(
+                          {"{ [i, j] -> [t, j] : t = i + j }", "{ [i, j] -> [t, i] : t = 2i + j }",
+                           "{ [i, j] -> [r, j] : r = -i }", "{ [i, j] -> [i, r] : r = 5 - j }",
+                           "{ [i, j] -> [p, i, j] : p = i mod 2 }"}))});
   if (kind == 2) set("split_iname", {text(r.pick<std::string>({"i", "j"})), number(1 + r.upto(4))});
   if (kind == 3 && shape == 2)
     set("join_inames", {text("i, j")});
@@ -166,8 +168,8 @@ TEST_CASE("reordering agrees with brute force in both directions") {
       ++other;
     }
   }
-  MESSAGE(accepted, " accepted, ", refused, " refused for their order, ", other, " for other reasons, ",
-          harmless, " of the refused without effect on this data");
+  MESSAGE(accepted, " accepted, ", refused, " refused for their order, ", other,
+          " for other reasons, ", harmless, " of the refused without effect on this data");
   CHECK(accepted > 200);
   CHECK(refused > 50);
   // Values that are overwritten unread hide some wrong orders from the result.
@@ -177,12 +179,14 @@ TEST_CASE("reordering agrees with brute force in both directions") {
 TEST_CASE("parallel loops agree with brute force: iterations in any order") {
   Random r(77);
   int accepted = 0, refused = 0, harmless = 0;
-  const std::vector<std::string> orders{"{ [i, j] -> [r, j] : r = -i }", "{ [i, j] -> [p, i, j] : p = i mod 2 }",
+  const std::vector<std::string> orders{"{ [i, j] -> [r, j] : r = -i }",
+                                        "{ [i, j] -> [p, i, j] : p = i mod 2 }",
                                         "{ [i, j] -> [p, i, j] : p = -(i mod 3) }"};
   for (int n = 0; n < 300; ++n) {
-    const std::string head =
-        fmt::format("kernel f(a: int64[{0}, {0}], b: int64[{0}, {0}], c: int64[{0}, {0}])\n", kSide);
-    std::string text_of = head + "domain {[i, j]: 0 <= i < 5 and 0 <= j < 4}\n" + statement(r, "i", "j", "x");
+    const std::string head = fmt::format(
+        "kernel f(a: int64[{0}, {0}], b: int64[{0}, {0}], c: int64[{0}, {0}])\n", kSide);
+    std::string text_of =
+        head + "domain {[i, j]: 0 <= i < 5 and 0 <= j < 4}\n" + statement(r, "i", "j", "x");
     if (r.upto(2)) text_of += statement(r, "i", "j", "y");
     CAPTURE(text_of);
     const Kernel before = parsed(text_of);

@@ -7,7 +7,9 @@ using namespace moonloop;
 
 namespace {
 
-Kernel tag(const Kernel& k, const std::string& tags) { return apply(k, "tag_inames", {text(tags)}); }
+Kernel tag(const Kernel& k, const std::string& tags) {
+  return apply(k, "tag_inames", {text(tags)});
+}
 Kernel order(const Kernel& k, const std::string& inames) {
   return apply(k, "prioritize_loops", {text(inames)});
 }
@@ -32,13 +34,14 @@ Kernel plane(const std::string& body, const std::string& domain = "1 <= i < n an
 }
 Kernel pair(const std::string& first, const std::string& second,
             const std::string& j = "0 <= j < n", const std::string& i = "0 <= i < n") {
-  return parsed("kernel f\ndomain {[i]: " + i + "}\ndomain {[j]: " + j + "}\n" + first + " {id=x}\n" +
-                second + " {id=y}\n");
+  return parsed("kernel f\ndomain {[i]: " + i + "}\ndomain {[j]: " + j + "}\n" + first +
+                " {id=x}\n" + second + " {id=y}\n");
 }
 
 }  // namespace
 
-// ---- Parallel tags -------------------------------------------------------------------------------
+// ---- Parallel tags
+// -------------------------------------------------------------------------------
 
 TEST_CASE("refused: a recurrence in parallel") {
   CHECK(message([] { tag(line_of("1 <= i < n", "a[i] = a[i-1] {id=w}"), "i:par"); }) ==
@@ -117,48 +120,62 @@ TEST_CASE("refused: even elements from even ones, not from odd ones") {
   CHECK(message([] { tag(line_of("1 <= i < n", "a[2*i] = a[2*i-2] {id=w}"), "i:par"); }) ==
         "tagging `i` as `par` would run w[i=1] and w[i=2] at the same time, but w[i=1] writes "
         "a[2] and w[i=2] reads it (n=3)");
-  CHECK(message([] { tag(line_of("1 <= i < n", "a[2*i] = a[2*i-1] {id=w}"), "i:par"); }) == "legal");
+  CHECK(message([] { tag(line_of("1 <= i < n", "a[2*i] = a[2*i-1] {id=w}"), "i:par"); }) ==
+        "legal");
 }
 
 TEST_CASE("refused: transposition in place, unless only a triangle is written") {
   CHECK(message([] { tag(plane("a[i, j] = a[j, i] {id=w}"), "i:par"); }) ==
         "tagging `i` as `par` would run w[i=1, j=2] and w[i=2, j=1] at the same time, but "
         "w[i=1, j=2] writes a[1, 2] and w[i=2, j=1] reads it (n=3)");
-  CHECK(message([] { tag(plane("a[i, j] = a[j, i] {id=w}", "0 <= j < i and i < n"), "i:par"); }) == "legal");
-}
-
-TEST_CASE("refused: two statements that meet across parallel iterations") {
-  CHECK(message([] { tag(line_of("0 <= i < n", "b[i] = a[i] {id=x}\nc[i] = b[n-1-i] {id=y}"), "i:g.0"); }) ==
-        "tagging `i` as `g.0` would run x[i=0] and y[i=1] at the same time, but x[i=0] writes "
-        "b[0] and y[i=1] reads it (n=2)");
-  CHECK(message([] { tag(line_of("0 <= i < n", "b[i] = a[i] {id=x}\nc[i] = b[i] {id=y}"), "i:g.0"); }) ==
+  CHECK(message([] { tag(plane("a[i, j] = a[j, i] {id=w}", "0 <= j < i and i < n"), "i:par"); }) ==
         "legal");
 }
 
+TEST_CASE("refused: two statements that meet across parallel iterations") {
+  CHECK(message([] {
+          tag(line_of("0 <= i < n", "b[i] = a[i] {id=x}\nc[i] = b[n-1-i] {id=y}"), "i:g.0");
+        }) ==
+        "tagging `i` as `g.0` would run x[i=0] and y[i=1] at the same time, but x[i=0] writes "
+        "b[0] and y[i=1] reads it (n=2)");
+  CHECK(message([] {
+          tag(line_of("0 <= i < n", "b[i] = a[i] {id=x}\nc[i] = b[i] {id=y}"), "i:g.0");
+        }) == "legal");
+}
+
 TEST_CASE("refused: a scalar that iterations hand on") {
-  CHECK(message([] { tag(line_of("0 <= i < n", "<> t = 0.0 {id=z}\nt = t + a[i] {id=x}\nb[i] = t {id=y}"),
-                         "i:par"); }) ==
+  CHECK(message([] {
+          tag(line_of("0 <= i < n", "<> t = 0.0 {id=z}\nt = t + a[i] {id=x}\nb[i] = t {id=y}"),
+              "i:par");
+        }) ==
         "tagging `i` as `par` would run x[i=0] and x[i=1] at the same time, but x[i=0] reads t "
         "and x[i=1] writes it (n=2)");
-  CHECK(message([] { tag(line_of("0 <= i < n", "<> t = a[i] {id=x}\nb[i] = t {id=y}"), "i:par"); }) == "legal");
+  CHECK(message([] {
+          tag(line_of("0 <= i < n", "<> t = a[i] {id=x}\nb[i] = t {id=y}"), "i:par");
+        }) == "legal");
 }
 
 TEST_CASE("refused: one element that all others read") {
   CHECK(message([] { tag(line_of("0 <= i < n", "a[i] = a[4] {id=w}"), "i:par"); }) ==
         "tagging `i` as `par` would run w[i=0] and w[i=4] at the same time, but w[i=0] reads "
         "a[4] and w[i=4] writes it (n=5)");
-  CHECK(message([] { tag(line_of("0 <= i < n", "a[i] = a[4] {id=w, if=i > 4}"), "i:par"); }) == "legal");
+  CHECK(message([] { tag(line_of("0 <= i < n", "a[i] = a[4] {id=w, if=i > 4}"), "i:par"); }) ==
+        "legal");
 }
 
 TEST_CASE("refused: neighbours, unless a condition leaves every other one out") {
-  CHECK(message([] { tag(line_of("0 <= i < n", "a[i] = a[i+1] {id=w, if=i % 3 != 2}"), "i:par"); }) ==
-        "tagging `i` as `par` would run w[i=0] and w[i=1] at the same time, but w[i=0] reads "
-        "a[1] and w[i=1] writes it (n=2)");
-  CHECK(message([] { tag(line_of("0 <= i < n", "a[i] = a[i+1] {id=w, if=i % 2 == 0}"), "i:par"); }) == "legal");
+  CHECK(
+      message([] { tag(line_of("0 <= i < n", "a[i] = a[i+1] {id=w, if=i % 3 != 2}"), "i:par"); }) ==
+      "tagging `i` as `par` would run w[i=0] and w[i=1] at the same time, but w[i=0] reads "
+      "a[1] and w[i=1] writes it (n=2)");
+  CHECK(message([] {
+          tag(line_of("0 <= i < n", "a[i] = a[i+1] {id=w, if=i % 2 == 0}"), "i:par");
+        }) == "legal");
 }
 
 TEST_CASE("refused: a scatter that may collide, until somebody vouches for it") {
-  const Kernel k = parsed("kernel f(n: int32, p: int32[n])\ndomain {[i]: 0 <= i < n}\na[p[i]] = b[i] {id=w}\n");
+  const Kernel k =
+      parsed("kernel f(n: int32, p: int32[n])\ndomain {[i]: 0 <= i < n}\na[p[i]] = b[i] {id=w}\n");
   CHECK(message([&] { tag(k, "i:g.0"); }) ==
         "tagging `i` as `g.0` would run w[i=0] and w[i=1] at the same time, but w[i=0] may "
         "write a[p[i]] and w[i=1] may write it too (n=2); where a subscript is read from an "
@@ -168,7 +185,8 @@ TEST_CASE("refused: a scatter that may collide, until somebody vouches for it") 
 }
 
 TEST_CASE("refused: a gather from what the loop writes, until somebody vouches for it") {
-  const Kernel k = parsed("kernel f(n: int32, p: int32[n])\ndomain {[i]: 0 <= i < n}\na[i] = a[p[i]] {id=w}\n");
+  const Kernel k =
+      parsed("kernel f(n: int32, p: int32[n])\ndomain {[i]: 0 <= i < n}\na[i] = a[p[i]] {id=w}\n");
   CHECK(message([&] { tag(k, "i:par"); }) ==
         "tagging `i` as `par` would run w[i=0] and w[i=1] at the same time, but w[i=0] may "
         "write a[0] and w[i=1] may read it (n=2); where a subscript is read from an array, "
@@ -187,8 +205,9 @@ TEST_CASE("refused: one loop for a reduction and in parallel") {
 }
 
 TEST_CASE("refused: a time loop in parallel, also when space is split") {
-  const Kernel k = parsed("kernel f\ndomain {[t, i]: 1 <= t < T and 1 <= i < n}\n"
-                          "u[t, i] = u[t-1, i-1] + u[t-1, i+1] {id=w}\n");
+  const Kernel k = parsed(
+      "kernel f\ndomain {[t, i]: 1 <= t < T and 1 <= i < n}\n"
+      "u[t, i] = u[t-1, i-1] + u[t-1, i+1] {id=w}\n");
   CHECK(message([&] { tag(split(k, "i", 16), "t:g.0"); }) ==
         "tagging `t` as `g.0` would run w[t=1, i_outer=0, i_inner=2] and w[t=2, i_outer=0, "
         "i_inner=1] at the same time, but w[t=1, i_outer=0, i_inner=2] writes u[1, 2] and "
@@ -201,7 +220,8 @@ TEST_CASE("refused: a time loop in parallel, also when space is split") {
   CHECK(message([&] { tag(split(k, "i", 16), "i_outer:par, i_inner:l.0"); }) == "legal");
 }
 
-// ---- Interchange and tiling ------------------------------------------------------------------------
+// ---- Interchange and tiling
+// ------------------------------------------------------------------------
 
 TEST_CASE("refused: interchange against a (1, -1) dependence") {
   CHECK(message([] { order(plane("a[i, j] = a[i-1, j+1] {id=w}"), "j, i"); }) ==
@@ -212,12 +232,14 @@ TEST_CASE("refused: interchange against a (1, -1) dependence") {
 }
 
 TEST_CASE("refused: interchange of a stencil's time and space") {
-  const char* kernel = "kernel f\ndomain {[t, i]: 1 <= t < T and 1 <= i < n}\n"
-                       "u[t, i] = u[t-1, i-1] + u[t-1, i+1] {id=w}\n";
+  const char* kernel =
+      "kernel f\ndomain {[t, i]: 1 <= t < T and 1 <= i < n}\n"
+      "u[t, i] = u[t-1, i-1] + u[t-1, i+1] {id=w}\n";
   CHECK(message([&] { order(parsed(kernel), "i, t"); }) ==
         "w[i=1, t=2] would run before w[i=2, t=1], but w[i=2, t=1] writes u[1, 2] and w[i=1, "
         "t=2] reads it (T=3, n=3)");
-  CHECK(message([&] { order(map(parsed(kernel), "{ [t, i] -> [t, s] : s = i + t }"), "s, t"); }) == "legal");
+  CHECK(message([&] { order(map(parsed(kernel), "{ [t, i] -> [t, s] : s = i + t }"), "s, t"); }) ==
+        "legal");
 }
 
 TEST_CASE("refused: tiles whose loops go around a dependence") {
@@ -248,12 +270,15 @@ TEST_CASE("refused: the last of several writes") {
 }
 
 TEST_CASE("refused: a loop outside of the one that its bounds depend on") {
-  const Kernel k = parsed("kernel f(n: int32, len: int32[n])\ndomain {[i]: 0 <= i < n}\n"
-                          "domain {[j]: 0 <= j < m}\nfor i\n  <int32> m = len[i] {id=b}\n"
-                          "  for j\n    a[i, j] = 1.0 {id=w, dep=b}\n  end\nend\n");
+  const Kernel k = parsed(
+      "kernel f(n: int32, len: int32[n])\ndomain {[i]: 0 <= i < n}\n"
+      "domain {[j]: 0 <= j < m}\nfor i\n  <int32> m = len[i] {id=b}\n"
+      "  for j\n    a[i, j] = 1.0 {id=w, dep=b}\n  end\nend\n");
   CHECK(code_of([&] { order(k, "j, i"); }) == "cannot-nest");
   CHECK(message([&] { order(k, "i, j"); }) == "legal");
-  CHECK(message([] { order(plane("a[i, j] = 1.0 {id=w}", "0 <= i < n and 0 <= j <= i"), "j, i"); }) == "legal");
+  CHECK(message([] {
+          order(plane("a[i, j] = 1.0 {id=w}", "0 <= i < n and 0 <= j <= i"), "j, i");
+        }) == "legal");
 }
 
 TEST_CASE("refused: joined loops that turn an order around") {
@@ -267,37 +292,49 @@ TEST_CASE("refused: joined loops that turn an order around") {
   CHECK(message([&] { joined("a[i, j] = a[i-1, j-1] {id=w}", "j, i"); }) == "legal");
 }
 
-// ---- Changes of variables --------------------------------------------------------------------------
+// ---- Changes of variables
+// --------------------------------------------------------------------------
 
 TEST_CASE("refused: a recurrence run backwards") {
-  CHECK(message([] { map(line_of("1 <= i < n", "a[i] = a[i-1] {id=w}"), "{ [i] -> [r] : r = -i }"); }) ==
+  CHECK(message([] {
+          map(line_of("1 <= i < n", "a[i] = a[i-1] {id=w}"), "{ [i] -> [r] : r = -i }");
+        }) ==
         "w[r=-2] would run before w[r=-1], but w[r=-1] writes a[1] and w[r=-2] reads it (n=3)");
-  CHECK(message([] { map(line_of("1 <= i < n", "a[i] = b[i-1] {id=w}"), "{ [i] -> [r] : r = -i }"); }) ==
-        "legal");
+  CHECK(message([] {
+          map(line_of("1 <= i < n", "a[i] = b[i-1] {id=w}"), "{ [i] -> [r] : r = -i }");
+        }) == "legal");
 }
 
 TEST_CASE("refused: a map that drops instances") {
-  CHECK(message([] { map(line_of("0 <= i < n", "a[i] = 1.0 {id=w}"), "{ [i] -> [h] : i = 2h }"); }) ==
-        "the map has no image of `w[i=1]` when n = 2, which would be lost");
   CHECK(message([] {
-          map(line_of("0 <= i < n and i mod 2 = 0", "a[i] = 1.0 {id=w}"), "{ [i] -> [h] : i = 2h }");
+          map(line_of("0 <= i < n", "a[i] = 1.0 {id=w}"), "{ [i] -> [h] : i = 2h }");
+        }) == "the map has no image of `w[i=1]` when n = 2, which would be lost");
+  CHECK(message([] {
+          map(line_of("0 <= i < n and i mod 2 = 0", "a[i] = 1.0 {id=w}"),
+              "{ [i] -> [h] : i = 2h }");
         }) == "legal");
 }
 
 TEST_CASE("refused: a map that doubles instances") {
-  CHECK(message([] { map(line_of("0 <= i < n", "a[i] = 1.0 {id=w}"),
-                         "{ [i] -> [o, p] : i = 4o + p and 0 <= p < 5 }"); }) ==
+  CHECK(message([] {
+          map(line_of("0 <= i < n", "a[i] = 1.0 {id=w}"),
+              "{ [i] -> [o, p] : i = 4o + p and 0 <= p < 5 }");
+        }) ==
         "`w[i=0]` has two images when n = 1, `[o=-1, p=4]` and `[o=0, p=0]`, and would run "
         "twice");
-  CHECK(message([] { map(line_of("0 <= i < n", "a[i] = 1.0 {id=w}"),
-                         "{ [i] -> [o, p] : i = 4o + p and 0 <= p < 4 }"); }) == "legal");
+  CHECK(message([] {
+          map(line_of("0 <= i < n", "a[i] = 1.0 {id=w}"),
+              "{ [i] -> [o, p] : i = 4o + p and 0 <= p < 4 }");
+        }) == "legal");
 }
 
 TEST_CASE("refused: a map that merges instances") {
   CHECK(message([] { map(plane("a[i, j] = 1.0 {id=w}"), "{ [i, j] -> [t] : t = i + j }"); }) ==
         "`w[i=1, j=2]` and `w[i=2, j=1]` have the same image when n = 3, `[t=3]`");
-  CHECK(message([] { map(plane("a[i, j] = 1.0 {id=w}", "0 <= i < n and 0 <= j < 8"),
-                         "{ [i, j] -> [t] : t = 8i + j }"); }) == "legal");
+  CHECK(message([] {
+          map(plane("a[i, j] = 1.0 {id=w}", "0 <= i < n and 0 <= j < 8"),
+              "{ [i, j] -> [t] : t = 8i + j }");
+        }) == "legal");
 }
 
 TEST_CASE("refused: a skew the wrong way round") {
@@ -308,79 +345,94 @@ TEST_CASE("refused: a skew the wrong way round") {
   CHECK(message([&] { map(k, "{ [i, j] -> [s, i] : s = i + j }"); }) == "legal");
 }
 
-// ---- Fusion and distribution -----------------------------------------------------------------------
+// ---- Fusion and distribution
+// -----------------------------------------------------------------------
 
 TEST_CASE("refused: fusion with a consumer that looks ahead") {
   CHECK(message([] { fuse(pair("b[i] = a[i]", "c[j] = b[j+1]", "0 <= j < n - 1"), "j", "i"); }) ==
         "y[i=0] would run before x[i=1], but x[i=1] writes b[1] and y[i=0] reads it (n=2)");
-  CHECK(message([] { fuse(pair("b[i] = a[i]", "c[j] = b[j-1]", "1 <= j < n"), "j", "i"); }) == "legal");
+  CHECK(message([] { fuse(pair("b[i] = a[i]", "c[j] = b[j-1]", "1 <= j < n"), "j", "i"); }) ==
+        "legal");
 }
 
 TEST_CASE("refused: fusion with a writer that comes too early") {
-  CHECK(message([] { fuse(pair("b[i] = a[i-1]", "a[j] = 0", "0 <= j < n", "1 <= i < n"), "i", "j"); }) ==
-        "y[j=0] would run before x[j=1], but x[j=1] reads a[0] and y[j=0] writes it (n=2)");
+  CHECK(message([] {
+          fuse(pair("b[i] = a[i-1]", "a[j] = 0", "0 <= j < n", "1 <= i < n"), "i", "j");
+        }) == "y[j=0] would run before x[j=1], but x[j=1] reads a[0] and y[j=0] writes it (n=2)");
   CHECK(message([] { fuse(pair("b[i] = a[i+1]", "a[j] = 0"), "j", "i"); }) == "legal");
 }
 
 TEST_CASE("refused: fusion around a total") {
-  const char* head = "kernel f\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\ndomain {[k]: 0 <= k < n}\n";
+  const char* head =
+      "kernel f\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\ndomain {[k]: 0 <= k < n}\n";
   CHECK(message([&] {
-          fuse(parsed(std::string(head) + "b[i] = a[i] {id=x}\n<> s = sum(k, b[k]) {id=m}\nc[j] = s*b[j] {id=y}\n"),
+          fuse(parsed(std::string(head) +
+                      "b[i] = a[i] {id=x}\n<> s = sum(k, b[k]) {id=m}\nc[j] = s*b[j] {id=y}\n"),
                "j", "i");
         }) ==
         "statements cannot be ordered with one loop per iname: the loop `i` before the loop "
         "`k` before `m` before the loop `i`; duplicate_inames, or another iname in the text, "
         "splits the loop in two");
   CHECK(message([&] {
-          fuse(parsed(std::string(head) + "b[i] = a[i] {id=x}\n<> s = sum(k, a[k]) {id=m}\nc[j] = s*b[j] {id=y}\n"),
+          fuse(parsed(std::string(head) +
+                      "b[i] = a[i] {id=x}\n<> s = sum(k, a[k]) {id=m}\nc[j] = s*b[j] {id=y}\n"),
                "j", "i");
         }) == "legal");
 }
 
 TEST_CASE("refused: fusion through a subscript that nobody knows") {
-  const char* head = "kernel f(n: int32, p: int32[n])\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\n";
-  CHECK(message([&] { fuse(parsed(std::string(head) + "b[i] = a[i] {id=x}\nc[j] = b[p[j]] {id=y}\n"), "j", "i"); }) ==
+  const char* head =
+      "kernel f(n: int32, p: int32[n])\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\n";
+  CHECK(message([&] {
+          fuse(parsed(std::string(head) + "b[i] = a[i] {id=x}\nc[j] = b[p[j]] {id=y}\n"), "j", "i");
+        }) ==
         "y[i=0] would run before x[i=1], but x[i=1] may write b[1] and y[i=0] may read it "
         "(n=2); where a subscript is read from an array, assume_injective or assume_disjoint "
         "says what cannot be seen here; the option unsafe=true takes it on trust");
-  CHECK(message([&] { fuse(parsed(std::string(head) + "b[i] = a[i] {id=x}\nc[j] = a[p[j]] {id=y}\n"), "j", "i"); }) ==
-        "legal");
+  CHECK(message([&] {
+          fuse(parsed(std::string(head) + "b[i] = a[i] {id=x}\nc[j] = a[p[j]] {id=y}\n"), "j", "i");
+        }) == "legal");
 }
 
 TEST_CASE("refused: fusion of loops over different values") {
   CHECK(message([] { fuse(pair("b[i] = a[i]", "c[j] = a[j]", "0 <= j <= n"), "j", "i"); }) ==
         "`j` and `i` run over different values: `y[j=0]` would be lost when n = 0");
-  CHECK(message([] { fuse(pair("b[i] = a[i]", "c[j] = a[j]", "0 <= j < n - 1"), "j", "i"); }) == "legal");
+  CHECK(message([] { fuse(pair("b[i] = a[i]", "c[j] = a[j]", "0 <= j < n - 1"), "j", "i"); }) ==
+        "legal");
 }
 
 TEST_CASE("refused: distribution of a cycle") {
   CHECK(message([] {
-          distribute(line_of("1 <= i < n", "b[i] = c[i-1] {id=x}\nc[i] = b[i] {id=y}"), "i", "id:y");
+          distribute(line_of("1 <= i < n", "b[i] = c[i-1] {id=x}\nc[i] = b[i] {id=y}"), "i",
+                     "id:y");
         }) ==
         "statements cannot be ordered with one loop per iname: the loop `i` before the loop "
         "`i_0` before the loop `i`; duplicate_inames, or another iname in the text, splits the "
         "loop in two");
   CHECK(message([] {
-          distribute(line_of("1 <= i < n", "b[i] = a[i-1] {id=x}\nc[i] = b[i] {id=y}"), "i", "id:y");
+          distribute(line_of("1 <= i < n", "b[i] = a[i-1] {id=x}\nc[i] = b[i] {id=y}"), "i",
+                     "id:y");
         }) == "legal");
 }
 
 TEST_CASE("refused: distribution over a scalar of each iteration") {
   CHECK(message([] {
           distribute(line_of("0 <= i < n", "<> t = a[i] {id=x}\nc[i] = 2*t {id=y}"), "i", "id:y");
-        }) ==
-        "x[i=1] would run before y[i_0=0], but y[i_0=0] reads t and x[i=1] writes it (n=2)");
+        }) == "x[i=1] would run before y[i_0=0], but y[i_0=0] reads t and x[i=1] writes it (n=2)");
   CHECK(message([] {
-          distribute(line_of("0 <= i < n", "t[i] = a[i] {id=x}\nc[i] = 2*t[i] {id=y}"), "i", "id:y");
+          distribute(line_of("0 <= i < n", "t[i] = a[i] {id=x}\nc[i] = 2*t[i] {id=y}"), "i",
+                     "id:y");
         }) == "legal");
 }
 
 TEST_CASE("refused: distribution with a dependency against it, legal in the other order") {
   // What `y` writes, `x` reads one iteration later: the loop around `y` must come first.
-  const Kernel k = distribute(line_of("0 <= i < n", "b[i] = a[i] {id=x}\na[i+1] = 0 {id=y}"), "i", "id:y");
+  const Kernel k =
+      distribute(line_of("0 <= i < n", "b[i] = a[i] {id=x}\na[i+1] = 0 {id=y}"), "i", "id:y");
   CHECK(tree(k) == "for i_0\n  y\nfor i\n  x\n");
   CHECK(message([] {
-          distribute(line_of("0 <= i < n", "b[i] = a[i] {id=x}\na[i+1] = 0 {id=y, dep=x}"), "i", "id:y");
+          distribute(line_of("0 <= i < n", "b[i] = a[i] {id=x}\na[i+1] = 0 {id=y, dep=x}"), "i",
+                     "id:y");
         }) ==
         "statements cannot be ordered with one loop per iname: the loop `i` before the loop "
         "`i_0` before the loop `i`; duplicate_inames, or another iname in the text, splits the "

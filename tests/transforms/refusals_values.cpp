@@ -20,18 +20,21 @@ std::string completed(const std::string& kernel) {
 
 }  // namespace
 
-// ---- Stale values ----------------------------------------------------------------------------------
+// ---- Stale values
+// ----------------------------------------------------------------------------------
 
 TEST_CASE("refused: a prefetch of what the loop writes") {
   CHECK(message([] { prefetch(line_of("0 <= i < 16", "a[i+1] = a[i] + 1 {id=w}"), "a", "i"); }) ==
         "w[i=0] writes a[1], which a_fetch_rule[a_dim_0=1] reads; w[i=0] must run before "
         "a_fetch_rule[a_dim_0=1], and with `a_fetch_rule` it does not");
-  CHECK(message([] { prefetch(line_of("0 <= i < 16", "c[i+1] = a[i] + 1 {id=w}"), "a", "i"); }) == "legal");
+  CHECK(message([] { prefetch(line_of("0 <= i < 16", "c[i+1] = a[i] + 1 {id=w}"), "a", "i"); }) ==
+        "legal");
 }
 
 TEST_CASE("refused: a prefetch of all time steps, not of one") {
-  const Kernel k = parsed("kernel f(u: float64[9, 18])\ndomain {[t, i]: 1 <= t < 9 and 1 <= i < 17}\n"
-                          "u[t, i] = u[t-1, i-1] + u[t-1, i+1] {id=w}\n");
+  const Kernel k = parsed(
+      "kernel f(u: float64[9, 18])\ndomain {[t, i]: 1 <= t < 9 and 1 <= i < 17}\n"
+      "u[t, i] = u[t-1, i-1] + u[t-1, i+1] {id=w}\n");
   CHECK(message([&] { prefetch(k, "u", "t, i"); }) ==
         "w[t=1, i=1] writes u[1, 1], which u_fetch_rule[u_dim_0=1, u_dim_1=1] reads; w[t=1, "
         "i=1] must run before u_fetch_rule[u_dim_0=1, u_dim_1=1], and with `u_fetch_rule` it "
@@ -40,12 +43,14 @@ TEST_CASE("refused: a prefetch of all time steps, not of one") {
 }
 
 TEST_CASE("refused: a prefetch that an earlier statement of the nest would overtake") {
-  const char* head = "kernel f(a: float64[16], b: float64[16], c: float64[16])\ndomain {[i]: 0 <= i < 16}\n"
-                     "domain {[j]: 0 <= j < 16}\n";
+  const char* head =
+      "kernel f(a: float64[16], b: float64[16], c: float64[16])\ndomain {[i]: 0 <= i < 16}\n"
+      "domain {[j]: 0 <= j < 16}\n";
   const auto tried = [&](const std::string& body) {
     return message([&] { prefetch(parsed(head + body), "a", "j"); });
   };
-  CHECK(tried("for i\n  a[i] = b[i] {id=x}\n  for j\n    c[j] = a[j] + i {id=y, dep=x}\n  end\nend\n") == "legal");
+  CHECK(tried("for i\n  a[i] = b[i] {id=x}\n  for j\n    c[j] = a[j] + i {id=y, dep=x}\n  "
+              "end\nend\n") == "legal");
   CHECK(tried("for i\n  for j\n    a[j] = c[j] + a[15 - j] {id=y}\n  end\nend\n") ==
         "y[i=0, j=0] writes a[0], which a_fetch_rule[a_dim_0=0] reads; y[i=0, j=0] must run "
         "before a_fetch_rule[a_dim_0=0], and with `a_fetch_rule` it does not");
@@ -54,7 +59,8 @@ TEST_CASE("refused: a prefetch that an earlier statement of the nest would overt
 TEST_CASE("refused: a rule computed ahead of what it reads") {
   const auto tried = [](const std::string& body) {
     return message([&] {
-      apply(line_of("0 <= i < 16", "f(x) := a[x] + a[x+1]\n" + body), "precompute", {text("f"), text("i")});
+      apply(line_of("0 <= i < 16", "f(x) := a[x] + a[x+1]\n" + body), "precompute",
+            {text("f"), text("i")});
     });
   };
   CHECK(tried("a[i+2] = f(i) {id=w}") ==
@@ -64,8 +70,9 @@ TEST_CASE("refused: a rule computed ahead of what it reads") {
 }
 
 TEST_CASE("refused: a definition put where its operands have changed") {
-  const char* head = "kernel f(n: int32, a: float64[n], c: float64[n])\ndomain {[i]: 0 <= i < n}\n"
-                     "domain {[j]: 0 <= j < n}\ndomain {[k]: 0 <= k < n}\n<>t[i] = 2*a[i] {id=x}\n";
+  const char* head =
+      "kernel f(n: int32, a: float64[n], c: float64[n])\ndomain {[i]: 0 <= i < n}\n"
+      "domain {[j]: 0 <= j < n}\ndomain {[k]: 0 <= k < n}\n<>t[i] = 2*a[i] {id=x}\n";
   const auto tried = [&](const std::string& body) {
     return message([&] { apply(parsed(head + body), "assignment_to_subst", {text("t")}); });
   };
@@ -75,8 +82,9 @@ TEST_CASE("refused: a definition put where its operands have changed") {
 }
 
 TEST_CASE("refused: a definition in place of another one") {
-  const char* head = "kernel f(n: int32, a: float64[n], c: float64[n])\ndomain {[i]: 0 <= i < n}\n"
-                     "domain {[k]: 0 <= k < n}\n<>t[i] = 2*a[i] {id=x}\n";
+  const char* head =
+      "kernel f(n: int32, a: float64[n], c: float64[n])\ndomain {[i]: 0 <= i < n}\n"
+      "domain {[k]: 0 <= k < n}\n<>t[i] = 2*a[i] {id=x}\n";
   const auto tried = [&](const std::string& body) {
     return message([&] { apply(parsed(head + body), "assignment_to_subst", {text("t")}); });
   };
@@ -86,25 +94,31 @@ TEST_CASE("refused: a definition in place of another one") {
 }
 
 TEST_CASE("refused: a buffer that others read past") {
-  const char* head = "kernel f(a: float64[16], b: float64[9, 16], c: float64[9, 16])\n"
-                     "domain {[i, j]: 0 <= i < 9 and 0 <= j < 16}\n";
+  const char* head =
+      "kernel f(a: float64[16], b: float64[9, 16], c: float64[9, 16])\n"
+      "domain {[i, j]: 0 <= i < 9 and 0 <= j < 16}\n";
   const auto tried = [&](const std::string& body, const std::string& within) {
     return message([&] {
-      apply(parsed(head + body), "buffer_array", {text("a"), text("i, j")}, {{"within", text(within)}});
+      apply(parsed(head + body), "buffer_array", {text("a"), text("i, j")},
+            {{"within", text(within)}});
     });
   };
   CHECK(tried("a[j] = a[j] + b[i, j] {id=w}\nc[i, j] = a[15-j] {id=r}\n", "id:w") ==
         "store_a[a_store_0=0] writes a[0], which r[i=0, j=15] reads; store_a[a_store_0=0] must "
         "run before r[i=0, j=15], and with `store_a` it does not");
-  CHECK(tried("a[j] = a[j] + b[i, j] {id=w}\nc[i, j] = a[15-j] {id=r}\n", "id:w or id:r") == "legal");
+  CHECK(tried("a[j] = a[j] + b[i, j] {id=w}\nc[i, j] = a[15-j] {id=r}\n", "id:w or id:r") ==
+        "legal");
   CHECK(tried("a[j] = a[j] + b[i, j] {id=w}\nc[i, j] = b[i, 15-j] {id=r}\n", "id:w") == "legal");
 }
 
 TEST_CASE("refused: a buffer of one row that others write") {
-  const char* head = "kernel f(a: float64[16, 16], b: float64[16])\ndomain {[i, j]: 0 <= i < 15 and 0 <= j < 16}\n";
+  const char* head =
+      "kernel f(a: float64[16, 16], b: float64[16])\ndomain {[i, j]: 0 <= i < 15 and 0 <= j < "
+      "16}\n";
   const auto tried = [&](const std::string& body) {
     return message([&] {
-      apply(parsed(head + body), "buffer_array", {text("a"), text("j")}, {{"within", text("id:w")}});
+      apply(parsed(head + body), "buffer_array", {text("a"), text("j")},
+            {{"within", text("id:w")}});
     });
   };
   CHECK(tried("a[i, j] = a[i, j] + b[j] {id=w}\na[i, 15-j] = b[j] {id=z}\n") ==
@@ -120,20 +134,25 @@ TEST_CASE("refused: an instruction whose value is needed") {
   CHECK(message([&] { apply(k, "remove_instructions", {text("z")}); }) == "legal");
 }
 
-// ---- Kernels without a meaning -----------------------------------------------------------------------
+// ---- Kernels without a meaning
+// -----------------------------------------------------------------------
 
 TEST_CASE("refused: a cycle of explicit dependencies") {
   const char* head = "kernel f\ndomain {[i]: 0 <= i < n}\n";
-  CHECK(message([&] { nest(parsed(std::string(head) + "a[i] = 1.0 {id=x, dep=y}\nb[i] = 2.0 {id=y, dep=x}\n")); }) ==
-        "instructions depend on each other: `x` before `y` before `x`");
-  CHECK(message([&] { nest(parsed(std::string(head) + "a[i] = 1.0 {id=x, dep=y}\nb[i] = 2.0 {id=y}\n")); }) ==
-        "legal");
+  CHECK(message([&] {
+          nest(parsed(std::string(head) + "a[i] = 1.0 {id=x, dep=y}\nb[i] = 2.0 {id=y, dep=x}\n"));
+        }) == "instructions depend on each other: `x` before `y` before `x`");
+  CHECK(message([&] {
+          nest(parsed(std::string(head) + "a[i] = 1.0 {id=x, dep=y}\nb[i] = 2.0 {id=y}\n"));
+        }) == "legal");
 }
 
 TEST_CASE("refused: a dependency that closes a cycle") {
-  const Kernel k = line_of("0 <= i < n", "a[i] = 1.0 {id=x}\nb[i] = a[i] {id=y, dep=x}\nc[i] = 1.0 {id=z}");
-  CHECK(message([&] { apply(k, "add_dependency", {text("id:x"), text("y")}); }) ==
-        "instructions depend on each other: `x` before `y` before `x`");
+  const Kernel k =
+      line_of("0 <= i < n", "a[i] = 1.0 {id=x}\nb[i] = a[i] {id=y, dep=x}\nc[i] = 1.0 {id=z}");
+  CHECK(message([&] {
+          apply(k, "add_dependency", {text("id:x"), text("y")});
+        }) == "instructions depend on each other: `x` before `y` before `x`");
   CHECK(message([&] { apply(k, "add_dependency", {text("id:x"), text("z")}); }) == "legal");
 }
 
@@ -143,15 +162,19 @@ TEST_CASE("refused: a read of what nobody has written") {
         "`x` reads the temporary `t` before anything is written to it; move `y` before `x`, or "
         "add `dep=y`");
   CHECK(completed("kernel f(c: float64[8])\ndomain {[i]: 0 <= i < 8}\n"
-                  "<float64>t = 1.0 {id=y, inames=}\nc[i] = t {id=x, dep=y, inames=i}\n") == "legal");
+                  "<float64>t = 1.0 {id=y, inames=}\nc[i] = t {id=x, dep=y, inames=i}\n") ==
+        "legal");
 }
 
 TEST_CASE("refused: a bound that the kernel changes") {
-  CHECK(completed("kernel f(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\nn = n + 1 {id=x, inames=}\n"
-                  "a[i] = 1.0 {id=y}\n") ==
-        "`n` bounds a loop or an array, and the kernel writes it; write to a temporary of another "
-        "name");
-  CHECK(completed("kernel f(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\n<int32>m = n + 1 {id=x, inames=}\n"
+  CHECK(
+      completed(
+          "kernel f(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\nn = n + 1 {id=x, inames=}\n"
+          "a[i] = 1.0 {id=y}\n") ==
+      "`n` bounds a loop or an array, and the kernel writes it; write to a temporary of another "
+      "name");
+  CHECK(completed("kernel f(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\n<int32>m = n + 1 "
+                  "{id=x, inames=}\n"
                   "a[i] = m {id=y, dep=x}\n") == "legal");
 }
 

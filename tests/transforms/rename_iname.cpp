@@ -10,8 +10,9 @@ namespace {
 /// Two loops; `second` reads what `first` wrote at `index`.
 Kernel two_loops(const std::string& index, const std::string& i = "0 <= i < n",
                  const std::string& j = "0 <= j < n") {
-  return parsed("kernel two\ndomain {[i]: " + i + "}\ndomain {[j]: " + j + "}\nb[i] = 2*a[i] {id=first}\n" +
-                "c[j] = b[" + index + "] + 1 {id=second, dep=first}\n");
+  return parsed("kernel two\ndomain {[i]: " + i + "}\ndomain {[j]: " + j +
+                "}\nb[i] = 2*a[i] {id=first}\n" + "c[j] = b[" + index +
+                "] + 1 {id=second, dep=first}\n");
 }
 
 const RenameOptions kMerge{.existing_ok = true};
@@ -44,36 +45,46 @@ TEST_CASE("rename_iname: fuses loops where each iteration needs its own only") {
 }
 
 TEST_CASE("rename_iname: a fusion that reads an earlier iteration is fine, a later one is not") {
-  CHECK(message([] { rename_iname(two_loops("j-1", "0 <= i < n", "1 <= j < n"), "j", "i",
-                                  {.existing_ok = true, .raise_on_domain_mismatch = false}); }) == "legal");
-  CHECK(message([] { rename_iname(two_loops("j+1", "0 <= i <= n", "0 <= j < n"), "j", "i",
-                                  {.existing_ok = true, .raise_on_domain_mismatch = false}); }) ==
-        "second[i=0] would run before first[i=1], but first[i=1] writes b[1] and second[i=0] reads it "
+  CHECK(message([] {
+          rename_iname(two_loops("j-1", "0 <= i < n", "1 <= j < n"), "j", "i",
+                       {.existing_ok = true, .raise_on_domain_mismatch = false});
+        }) == "legal");
+  CHECK(message([] {
+          rename_iname(two_loops("j+1", "0 <= i <= n", "0 <= j < n"), "j", "i",
+                       {.existing_ok = true, .raise_on_domain_mismatch = false});
+        }) ==
+        "second[i=0] would run before first[i=1], but first[i=1] writes b[1] and second[i=0] reads "
+        "it "
         "(n=1)");
 }
 
 TEST_CASE("rename_iname: a reversed read cannot be fused, also in one domain") {
   CHECK(message([] { rename_iname(two_loops("n-1-j"), "j", "i", kMerge); }) ==
-        "second[i=0] would run before first[i=1], but first[i=1] writes b[1] and second[i=0] reads it "
+        "second[i=0] would run before first[i=1], but first[i=1] writes b[1] and second[i=0] reads "
+        "it "
         "(n=2)");
-  const Kernel k = parsed("kernel f\ndomain {[i, j]: 0 <= i < n and 0 <= j < n}\n"
-                          "b[i] = a[i] {id=x}\nc[j] = b[j] {id=y, dep=x}\n");
+  const Kernel k = parsed(
+      "kernel f\ndomain {[i, j]: 0 <= i < n and 0 <= j < n}\n"
+      "b[i] = a[i] {id=x}\nc[j] = b[j] {id=y, dep=x}\n");
   const Kernel fused = rename_iname(k, "j", "i", kMerge);
   CHECK(fused.inames() == std::vector<std::string>{"i"});
   CHECK(conserves(k, fused));
 }
 
 TEST_CASE("rename_iname: loops over different values are refused with an instance") {
-  CHECK(message([] { rename_iname(two_loops("j", "0 <= i < n", "0 <= j <= n"), "j", "i", kMerge); }) ==
-        "`j` and `i` run over different values: `second[j=0]` would be lost when n = 0");
-  CHECK(message([] { rename_iname(two_loops("j", "0 <= i < n", "2 <= j < n"), "j", "i", kMerge); }) ==
-        "`j` and `i` run over different values: `second[j=0]` would be new when n = 1; "
-        "`raise_on_domain_mismatch = false` puts the instruction under a condition instead");
+  CHECK(message([] {
+          rename_iname(two_loops("j", "0 <= i < n", "0 <= j <= n"), "j", "i", kMerge);
+        }) == "`j` and `i` run over different values: `second[j=0]` would be lost when n = 0");
+  CHECK(
+      message([] { rename_iname(two_loops("j", "0 <= i < n", "2 <= j < n"), "j", "i", kMerge); }) ==
+      "`j` and `i` run over different values: `second[j=0]` would be new when n = 1; "
+      "`raise_on_domain_mismatch = false` puts the instruction under a condition instead");
 }
 
 TEST_CASE("rename_iname: a condition keeps the instances of a shorter loop") {
   const Kernel before = two_loops("j", "0 <= i < n", "2 <= j < n");
-  const Kernel k = rename_iname(before, "j", "i", {.existing_ok = true, .raise_on_domain_mismatch = false});
+  const Kernel k =
+      rename_iname(before, "j", "i", {.existing_ok = true, .raise_on_domain_mismatch = false});
   REQUIRE(k.find_insn("second")->predicates.size() == 1);
   CHECK(to_string(k.find_insn("second")->predicates[0]) == "i >= 2");
   CHECK(conserves(before, k));
@@ -89,8 +100,9 @@ TEST_CASE("rename_iname: triangular loops under one parent merge") {
 }
 
 TEST_CASE("rename_iname: within merges one statement only") {
-  const Kernel before = parsed("kernel f\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\n"
-                               "a[i] = 1.0 {id=x}\nb[j] = 2.0 {id=y}\nc[j] = 3.0 {id=z}\n");
+  const Kernel before = parsed(
+      "kernel f\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\n"
+      "a[i] = 1.0 {id=x}\nb[j] = 2.0 {id=y}\nc[j] = 3.0 {id=z}\n");
   const Kernel k =
       rename_iname(before, "j", "i", {.existing_ok = true, .within = Match::parse("id:z")});
   CHECK(k.find_insn("y")->inames == std::set<std::string>{"j"});
@@ -100,9 +112,11 @@ TEST_CASE("rename_iname: within merges one statement only") {
 
 TEST_CASE("rename_iname: what it refuses") {
   const Kernel k = two_loops("j");
-  CHECK(message([&] { rename_iname(k, "z", "y"); }) == "no iname `z` in kernel `two`; it has `i`, `j`");
+  CHECK(message([&] { rename_iname(k, "z", "y"); }) ==
+        "no iname `z` in kernel `two`; it has `i`, `j`");
   CHECK(message([&] { rename_iname(k, "j", "i"); }) == "the name `i` is in use in kernel `two`");
-  CHECK(message([&] { rename_iname(k, "j", "b", kMerge); }) == "the name `b` is in use in kernel `two`");
+  CHECK(message([&] { rename_iname(k, "j", "b", kMerge); }) ==
+        "the name `b` is in use in kernel `two`");
   CHECK(message([&] { rename_iname(k, "j", "j"); }) == "`j` has this name already");
   const Kernel nested =
       parsed("kernel f\ndomain {[i, j]: 0 <= i < n and 0 <= j < n}\na[i, j] = 1.0 {id=x}\n");
@@ -111,5 +125,7 @@ TEST_CASE("rename_iname: what it refuses") {
   const Kernel tags = tag_inames(k, {{"i", "par"}, {"j", "unr"}});
   CHECK(message([&] { rename_iname(tags, "j", "i", kMerge); }) ==
         "`j` is tagged `unr` but `i` is tagged `par`; `preserve_tags = false` keeps the latter");
-  CHECK(rename_iname(tags, "j", "i", {.existing_ok = true, .preserve_tags = false}).tag("i")->text == "par");
+  CHECK(
+      rename_iname(tags, "j", "i", {.existing_ok = true, .preserve_tags = false}).tag("i")->text ==
+      "par");
 }

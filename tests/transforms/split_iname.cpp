@@ -21,13 +21,14 @@ TEST_CASE("split_iname: the parts stand in the place of the loop") {
 }
 
 TEST_CASE("split_iname: any domain and length keeps each instance") {
-  for (const char* domain :
-       {"{[i]: 0 <= i < n}", "{[i]: -7 <= i < n}", "{[i]: k <= i <= n}", "{[i]: 0 <= i < n and i mod 3 = 1}",
-        "{[i]: 0 <= i < 10}", "{[i]: (0 <= i < 5) or (9 <= i < n)}"})
+  for (const char* domain : {"{[i]: 0 <= i < n}", "{[i]: -7 <= i < n}", "{[i]: k <= i <= n}",
+                             "{[i]: 0 <= i < n and i mod 3 = 1}", "{[i]: 0 <= i < 10}",
+                             "{[i]: (0 <= i < 5) or (9 <= i < n)}"})
     for (const std::int64_t length : {1, 3, 16}) {
       CAPTURE(domain);
       CAPTURE(length);
-      const Kernel before = parsed(std::string("kernel f\ndomain ") + domain + "\nc[i] = 1.0 {id=w}\n");
+      const Kernel before =
+          parsed(std::string("kernel f\ndomain ") + domain + "\nc[i] = 1.0 {id=w}\n");
       CHECK(conserves(before, split_iname(before, "i", length)));
     }
 }
@@ -54,8 +55,8 @@ TEST_CASE("split_iname: reductions bind both parts") {
 }
 
 TEST_CASE("split_iname: within splits some instructions and leaves the loop to the others") {
-  const Kernel before = parsed(
-      "kernel f\ndomain {[i]: 0 <= i < n}\nb[i] = 1.0 {id=x}\nc[i] = 2.0 {id=y}\n");
+  const Kernel before =
+      parsed("kernel f\ndomain {[i]: 0 <= i < n}\nb[i] = 1.0 {id=x}\nc[i] = 2.0 {id=y}\n");
   const Kernel k = split_iname(before, "i", 4, {.within = Match::parse("id:y")});
   CHECK(k.find_insn("x")->inames == std::set<std::string>{"i"});
   CHECK(k.find_insn("y")->inames == std::set<std::string>{"i_inner", "i_outer"});
@@ -66,8 +67,9 @@ TEST_CASE("split_iname: within splits some instructions and leaves the loop to t
 }
 
 TEST_CASE("split_iname: within copies a rule that both sides use") {
-  const Kernel before = parsed("kernel f\ndomain {[i]: 0 <= i < n}\ng(x) := x + i\n"
-                               "b[i] = g(1.0) {id=x}\nc[i] = g(2.0) {id=y}\n");
+  const Kernel before = parsed(
+      "kernel f\ndomain {[i]: 0 <= i < n}\ng(x) := x + i\n"
+      "b[i] = g(1.0) {id=x}\nc[i] = g(2.0) {id=y}\n");
   const Kernel k = split_iname(before, "i", 4, {.within = Match::parse("id:y")});
   CHECK(line(k, "x") == "b[i] = g(1.0)");
   REQUIRE(k.rules.size() == 2);
@@ -76,11 +78,15 @@ TEST_CASE("split_iname: within copies a rule that both sides use") {
 }
 
 TEST_CASE("split_iname: names, tags, slabs and priorities") {
-  Kernel before = parsed("kernel f\ndomain {[i, j]: 0 <= i < n and 0 <= j < n}\nc[i, j] = 1.0 {id=w}\n");
+  Kernel before =
+      parsed("kernel f\ndomain {[i, j]: 0 <= i < n and 0 <= j < n}\nc[i, j] = 1.0 {id=w}\n");
   before.priorities = {{"j", "i"}};
   const Kernel k = split_iname(before, "i", 4,
-                               {.outer_iname = "io", .inner_iname = "ii", .outer_tag = "g.0",
-                                .inner_tag = "unr", .slabs = {1, 2}});
+                               {.outer_iname = "io",
+                                .inner_iname = "ii",
+                                .outer_tag = "g.0",
+                                .inner_tag = "unr",
+                                .slabs = {1, 2}});
   CHECK(k.tag("io")->text == "g.0");
   CHECK(k.tag("ii")->text == "unr");
   CHECK(k.slabs.at("io") == std::pair<int, int>{1, 2});
@@ -94,8 +100,9 @@ TEST_CASE("split_iname: what it refuses") {
         "`i` cannot be split into pieces of length 0; it must be at least 1");
   CHECK(message([&] { split_iname(k, "i", 1LL << 40); }) ==
         "`i` cannot be split into pieces of length 1099511627776; inames are int32");
-  CHECK(message([&] { split_iname(k, "i", 4, {.slabs = {0, -1}}); }) ==
-        "slabs (0, -1) of `i` are not between 0 and 1000");
+  CHECK(message([&] {
+          split_iname(k, "i", 4, {.slabs = {0, -1}});
+        }) == "slabs (0, -1) of `i` are not between 0 and 1000");
   CHECK(message([&] { split_iname(k, "i", 4, {.outer_iname = "a"}); }) ==
         "the name `a` is in use in kernel `scale`");
   CHECK(message([&] { split_iname(k, "i", 4, {.outer_iname = "i o"}); }) ==
@@ -119,18 +126,22 @@ TEST_CASE("split_iname: tags for the parts are proved") {
 }
 
 TEST_CASE("split_iname: as a script calls it, and the step in the trace") {
-  const Kernel k = apply(parsed(kScale), "split_iname", {text("i"), number(128)},
-                         {{"outer_tag", text("par")}});
+  const Kernel k =
+      apply(parsed(kScale), "split_iname", {text("i"), number(128)}, {{"outer_tag", text("par")}});
   REQUIRE(k.trace.size() == 1);
   CHECK(k.trace[0].name == "split_iname");
-  CHECK(message([&] { apply(k, "split_iname", {text("j"), number(4)}); }) ==
-        "bad argument #2 to 'split_iname' (kernel 'scale' has no iname 'j'; it has i_outer, i_inner)");
+  CHECK(message([&] {
+          apply(k, "split_iname", {text("j"), number(4)});
+        }) ==
+        "bad argument #2 to 'split_iname' (kernel 'scale' has no iname 'j'; it has i_outer, "
+        "i_inner)");
 }
 
 TEST_CASE("unsafe leaves the proof out and lists the claim") {
   const Kernel k = parsed("kernel f\ndomain {[i]: 1 <= i < n}\na[i] = a[i-1] {id=w}\n");
-  CHECK(code_of([&] { apply(k, "split_iname", {text("i"), number(4)}, {{"inner_tag", text("par")}}); }) ==
-        "races");
+  CHECK(code_of([&] {
+          apply(k, "split_iname", {text("i"), number(4)}, {{"inner_tag", text("par")}});
+        }) == "races");
   const Kernel u = apply(k, "split_iname", {text("i"), number(4)},
                          {{"inner_tag", text("par")}, {"unsafe", flag(true)}});
   REQUIRE(u.claims.size() == 1);

@@ -6,21 +6,27 @@ using namespace moonloop;
 
 namespace {
 Kernel total(const std::string& statement) {
-  return parsed("kernel f\ndomain {[i]: 0 <= i < n}\n"
-                "domain {[j, k, l]: 0 <= j < n and 0 <= k < n and 0 <= l < 4}\n" + statement);
+  return parsed(
+      "kernel f\ndomain {[i]: 0 <= i < n}\n"
+      "domain {[j, k, l]: 0 <= j < n and 0 <= k < n and 0 <= l < 4}\n" +
+      statement);
 }
 }  // namespace
 
 TEST_CASE("split_reduction: inward and outward") {
   const Kernel k = total("c[i] = 2*sum((j, k, l), a[i, j, k, l]) {id=w}\n");
-  CHECK(line(split_reduction_inward(k, {"k"}), "w") == "c[i] = 2*sum((j, l), sum(k, a[i, j, k, l]))");
-  CHECK(line(split_reduction_outward(k, {"k"}), "w") == "c[i] = 2*sum(k, sum((j, l), a[i, j, k, l]))");
-  CHECK(line(split_reduction_inward(k, {"l", "j"}), "w") == "c[i] = 2*sum(k, sum((j, l), a[i, j, k, l]))");
+  CHECK(line(split_reduction_inward(k, {"k"}), "w") ==
+        "c[i] = 2*sum((j, l), sum(k, a[i, j, k, l]))");
+  CHECK(line(split_reduction_outward(k, {"k"}), "w") ==
+        "c[i] = 2*sum(k, sum((j, l), a[i, j, k, l]))");
+  CHECK(line(split_reduction_inward(k, {"l", "j"}), "w") ==
+        "c[i] = 2*sum(k, sum((j, l), a[i, j, k, l]))");
   CHECK(split_reduction_inward(k, {"k"}).reference == nullptr);
 }
 
 TEST_CASE("split_reduction: within, and rules") {
-  const Kernel k = total("g(x) := sum((j, k), a[x, j, k, 0])\nb[i] = g(i) {id=x}\nc[i] = 1 + g(i) {id=y}\n");
+  const Kernel k =
+      total("g(x) := sum((j, k), a[x, j, k, 0])\nb[i] = g(i) {id=x}\nc[i] = 1 + g(i) {id=y}\n");
   const Kernel all = split_reduction_outward(k, {"j"});
   CHECK(to_string(all.rules[0].body) == "sum(j, sum(k, a[x, j, k, 0]))");
   const Kernel one = split_reduction_outward(k, {"j"}, Match::parse("id:y"));
@@ -32,11 +38,16 @@ TEST_CASE("split_reduction: what it refuses") {
   const Kernel k = total("c[i] = sum((j, k), a[i, j, k, 0]) {id=w}\n");
   CHECK(message([&] { split_reduction_inward(k, {"z"}); }) ==
         "no iname `z` in kernel `f`; it has `i`, `j`, `k`, `l`");
-  CHECK(message([&] { split_reduction_inward(k, {}); }) == "no iname is given to split reductions by");
-  CHECK(message([&] { split_reduction_inward(k, {"j", "j"}); }) == "`j` stands twice in the list of inames");
-  CHECK(message([&] { split_reduction_inward(k, {"j", "k"}); }) ==
-        "no reduction is over `j`, `k` and another iname");
-  CHECK(message([&] { split_reduction_outward(k, {"l"}); }) == "no reduction is over `l` and another iname");
+  CHECK(message([&] { split_reduction_inward(k, {}); }) ==
+        "no iname is given to split reductions by");
+  CHECK(message([&] {
+          split_reduction_inward(k, {"j", "j"});
+        }) == "`j` stands twice in the list of inames");
+  CHECK(message([&] {
+          split_reduction_inward(k, {"j", "k"});
+        }) == "no reduction is over `j`, `k` and another iname");
+  CHECK(message([&] { split_reduction_outward(k, {"l"}); }) ==
+        "no reduction is over `l` and another iname");
   CHECK(code_of([&] { split_reduction_outward(k, {"j"}, Match::parse("id:z")); }) == "no-match");
   const Kernel two = total("m[i], p[i] = argmax((j, k), a[i, j, k, 0], j) {id=w}\n");
   CHECK(code_of([&] { split_reduction_outward(two, {"j"}); }) == "two-valued");
