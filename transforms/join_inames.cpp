@@ -127,12 +127,14 @@ Kernel join_inames(const Kernel& k, const std::vector<std::string>& inames, cons
   if (k.assumptions) box = isl_set_intersect_params(box.take(), k.assumptions.copy());
   std::vector<Box> boxes;
   for (std::size_t n = 0; n < inames.size(); ++n) boxes.push_back(find_box(k, box, inames, n));
-  std::int64_t stride = 1;
-  for (std::size_t n = 1; n < boxes.size(); ++n)
-    if (__builtin_mul_overflow(stride, *boxes[n].extent, &stride) ||
-        (k.index_type == Scalar::I32 && stride > 0x7fffffff))
+  std::int64_t stride = 1, iterations = 1;  // the first one's extent need not be known
+  for (std::size_t n = boxes.size(); n-- > 0;) {
+    if (n == 0) stride = iterations;
+    if (boxes[n].extent && (__builtin_mul_overflow(iterations, *boxes[n].extent, &iterations) ||
+                            (k.index_type == Scalar::I32 && iterations > 0x7fffffff)))
       refuse("too-long", home->at, "the joined loop over {} has more iterations than {} counts",
              quoted_list(inames), k.index_type == Scalar::I32 ? "int32" : "int64");
+  }
 
   InameRewrite rw;
   rw.old = inames;
