@@ -39,10 +39,14 @@ class Legality {
   // legality_nest.cpp
   bool loops_keep(const Pair& p);
   bool same_nest(const Pair& p) const;
+  std::string nest_key(const Pair& p, const Exprs& values, const std::vector<std::string>& shared,
+                       std::size_t shared_loops, const std::vector<std::string>& dims,
+                       std::size_t present_loops) const;
   bool nest_keeps(const Pair& p) const;
 
   // legality_exact.cpp
   void prove(const Pair& p) const;
+  std::string proof_key(const Pair& p) const;
   [[noreturn]] void refuse_pair(const Pair& p, const Map& violated, bool exact) const;
 
   int now(int reference) const { return now_[std::size_t(reference)]; }

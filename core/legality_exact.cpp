@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/memo.h"
+
 /// Asks isl whether two accesses keep their order, instance by instance, and words the refusal.
 namespace moonloop {
 namespace {
@@ -17,7 +19,44 @@ Map origin_map(const RunOrder& present, int now, const RunOrder& was, int refere
 
 }  // namespace
 
+/// All that the proof depends on.
+std::string Legality::proof_key(const Pair& p) const {
+  const RunOrder &was = ref_->order, &is = *present_;
+  std::string key = fmt::format("{}{}{}{} {} {}", p.a == p.b, p.commutes, was.first(p.a, p.b),
+                                is.first(now(p.a), now(p.b)), was.common_loops(p.a, p.b),
+                                is.common_loops(now(p.a), now(p.b)));
+  std::set<std::string> names;
+  for (const Access* x : {p.x, p.y})
+    if (x) {
+      key += "|" + x->variable + "[" + to_string(x->index);
+      for (const Expr& e : x->index) collect_reads(e, names);
+    }
+  for (const std::string& n : names)
+    if (ref_->variables.has(n)) key += " " + n;
+  const auto statement = [&](const RunOrder& o, int s) {
+    const Set domain = domain_of(o.kernel(), o.dims(s));
+    key += fmt::format("|{} {};{}", memo().name(domain), fmt::join(o.loops(s), ","),
+                       to_string(o.insn(s).predicates));
+    for (const std::string& n : param_names(domain))
+      if (o.kernel().find_temporary(n)) key += " " + n;
+  };
+  for (const int s : {p.a, p.b}) {
+    statement(was, s);
+    statement(is, now(s));
+    for (const auto& [name, e] : origins_[std::size_t(s)]) key += " " + name + "=" + to_string(e);
+  }
+  for (const std::string& i : is.loops(now(p.a))) {
+    const InameTag* tag = k_.tag(i);
+    key += is_parallel_not_simd(tag) ? 'p' : is_parallel(tag) ? 's' : 'o';
+  }
+  for (const std::string& i : p.equal) key += " " + i;
+  for (const Claim& c : k_.claims) key += fmt::format(" {}{}", int(c.kind), fmt::join(c.names, ","));
+  return key;
+}
+
 void Legality::prove(const Pair& p) const {
+  std::string key = proof_key(p);
+  if (memo().proofs.count(key)) return;
   const RunOrder &was = ref_->order, &is = *present_;
   const int a = now(p.a), b = now(p.b);
   const auto &da = was.dims(p.a), &db = was.dims(p.b);
@@ -55,6 +94,7 @@ void Legality::prove(const Pair& p) const {
   if (p.commutes) kept = isl_map_union(kept.take(), isl_map_reverse(is.before(b, a, unordered).take()));
   const Map violated = isl_map_subtract(pairs.take(), kept.take());
   if (!yes(isl_map_is_empty(violated.get()))) refuse_pair(p, violated, exact);
+  memo().proofs.insert(std::move(key));
 }
 
 void Legality::refuse_pair(const Pair& p, const Map& violated, bool exact) const {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/memo.h"
+
 /// Answers from the loops alone: whether every two instances of a pair of statements that agree in
 /// the inames `equal` keep their order, whatever they access. Sufficient, not necessary.
 namespace moonloop {
@@ -54,6 +56,29 @@ Map ordered(std::size_t loops, const std::vector<bool>& orders, Map equal_so_far
 
 }  // namespace
 
+/// All that the answer depends on.
+std::string Legality::nest_key(const Pair& p, const Exprs& values,
+                               const std::vector<std::string>& shared, std::size_t shared_loops,
+                               const std::vector<std::string>& dims,
+                               std::size_t present_loops) const {
+  const Set domain = domain_of(present_->kernel(), dims);
+  std::string key = fmt::format("{}{}{}{}{} {}", memo().name(domain), p.a == p.b, p.commutes,
+                                ref_->order.first(p.a, p.b), present_->first(now(p.a), now(p.b)),
+                                to_string(values));
+  for (const std::string& i : shared) {
+    if (shared_loops-- == 0) key += '|';
+    key += std::find(p.equal.begin(), p.equal.end(), i) == p.equal.end() ? '-' : '=';
+  }
+  for (const std::string& i : dims) {
+    if (present_loops-- == 0) key += '|';
+    const InameTag* tag = k_.tag(i);
+    key += is_parallel_not_simd(tag) ? 'p' : is_parallel(tag) ? 's' : 'o';
+  }
+  for (const std::string& n : param_names(domain))
+    if (present_->kernel().find_temporary(n)) key += " " + n;
+  return key;
+}
+
 bool Legality::nest_keeps(const Pair& p) const {
   const RunOrder &was = ref_->order, &is = *present_;
   const int a = now(p.a), b = now(p.b);
@@ -77,8 +102,13 @@ bool Legality::nest_keeps(const Pair& p) const {
       if (k_.has_iname(v) && std::find(dims.begin(), dims.end(), v) == dims.end()) return false;
     values.push_back(e);
   }
+  const std::string key = nest_key(p, values, shared, loops, dims, present_loops);
+  const auto known = memo().nests.find(key);
+  if (known != memo().nests.end()) return known->second;
+  const auto answer = [&](bool keeps) { return memo().nests[key] = keeps; };
+
   const std::optional<Map> value = to_map(values, dims);
-  if (!value) return false;
+  if (!value) return answer(false);
   bool exact = true;
   const Set domain = without_computed(is.kernel(), domain_of(is.kernel(), dims), exact);
 
@@ -113,7 +143,7 @@ bool Legality::nest_keeps(const Pair& p) const {
   }
   Map kept = ordered(present_loops, orders, universal_map(dims, dims), is.first(a, b));
   if (p.commutes) kept = isl_map_union(kept.copy(), isl_map_reverse(kept.copy()));
-  return yes(isl_map_is_subset(pairs.get(), kept.get()));
+  return answer(yes(isl_map_is_subset(pairs.get(), kept.get())));
 }
 
 }  // namespace moonloop

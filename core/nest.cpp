@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/memo.h"
 #include "core/order_reference.h"
 #include "core/reductions.h"
 #include "core/tree_build.h"
@@ -128,6 +129,7 @@ class Fission {
 }  // namespace
 
 Nested nest(const Kernel& k) {
+  memo().limit();
   Nested out{realize_reductions(k), {}};
   if (!k.reference) {
     out.tree = derive_tree(out.kernel, conflict_chain(out.kernel, textual_order(out.kernel)));

@@ -1,0 +1,33 @@
+#pragma once
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "core/isl.h"
+
+/// Answers of isl that the steps of a script ask for again and again: most of a kernel stays as it is
+/// from one transform to the next.
+namespace moonloop {
+
+/// One per thread. Keys hold the addresses of isl sets; the memo owns a reference to each of these, so
+/// an address stands for one value until the memo is cleared.
+class Memo {
+ public:
+  /// Domains by their makers' addresses and their inames.
+  std::unordered_map<std::string, Set> domains;
+  /// Whether a nest keeps an order, and which pairs of accesses were proved.
+  std::unordered_map<std::string, bool> nests;
+  std::unordered_set<std::string> proofs;
+
+  /// The set's address, as a part of a key.
+  std::string name(const Set& s);
+  /// Forgets everything when it has become large. No key is kept across a call: `nest` makes it.
+  void limit();
+
+ private:
+  std::unordered_map<isl_set*, Set> held_;
+};
+
+Memo& memo();
+
+}  // namespace moonloop
