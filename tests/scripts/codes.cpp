@@ -1,0 +1,303 @@
+#include "core/lookup.h"
+#include "tests/scripts/harness.h"
+
+/// What refuses a request: its code and all of its words. Each row is a kernel, a step, and what
+/// the step fails with; the transforms' own tests tell more about each.
+
+using namespace moonloop;        // NOLINT
+using namespace moonloop::test;  // NOLINT
+
+namespace {
+
+const char* const kCopy =
+    "kernel k(n: int32, a: float64[n, n], b: float64[n, n])\n"
+    "domain {[i, j]: 0 <= i, j < n}\n"
+    "b[i, j] = 2*a[i, j]   {id=copy}\n";
+const char* const kSum =
+    "kernel k(n: int32, a: float64[n, n], y: float64[n])\n"
+    "domain {[i, j]: 0 <= i, j < n}\n"
+    "y[i] = sum(j, a[i, j])   {id=row}\n";
+const char* const kAccumulate =
+    "kernel k(n: int32, a: float64[n, n], y: float64[n])\n"
+    "domain {[i, j]: 0 <= i, j < n}\n"
+    "y[i] = y[i] + a[i, j]   {id=acc}\n";
+const char* const kRule =
+    "kernel k(n: int32, a: float64[n+1], y: float64[n])\n"
+    "domain {[i]: 0 <= i < n}\n"
+    "f(x) := 2*a[x]\n"
+    "y[i] = f(i) + f(i+1)   {id=use}\n";
+const char* const kTemporary =
+    "kernel k(n: int32, a: float64[n], y: float64[n])\n"
+    "domain {[i]: 0 <= i < n}\n"
+    "<>t = a[i]   {id=def}\n"
+    "y[i] = 2*t   {id=use}\n";
+const char* const kPart =
+    "kernel k(n: int32, a: float64[n, n], y: float64[n])\n"
+    "domain {[i, j]: 0 <= i, j < n}\n"
+    "a[i, j] = 1   {id=one}\n"
+    "y[i] = 2   {id=two}\n";
+const char* const kFlat =
+    "kernel k(n: int32, b: float64[n])\n"
+    "domain {[i]: 0 <= i < n}\n"
+    "b[[i]] = 1   {id=one}\n";
+const char* const kOneEach =
+    "kernel k(n: int32, y: float64[n], z: float64[n])\n"
+    "domain {[i, j]: 0 <= i, j < n}\n"
+    "y[i] = 1   {id=one}\n"
+    "z[j] = 2   {id=two}\n";
+const char* const kShared =
+    "kernel k(n: int32, a: float64[n+2], y: float64[n], z: float64[n])\n"
+    "domain {[i, j]: 0 <= i, j < n}\n"
+    "f(x) := 2*a[x]\n"
+    "y[i] = f(i)   {id=one}\n"
+    "z[j] = y[j] + f(j)   {id=two}\n";
+const char* const kTriangle =
+    "kernel k(n: int32, a: float64[n, n], b: float64[n, n])\n"
+    "domain {[i]: 0 <= i < n}\n"
+    "domain {[j]: 0 <= j <= i}\n"
+    "a[i, j] = 1   {id=one}\n"
+    "b[i, j] = 2   {id=two}\n";
+const char* const kRows =
+    "kernel k(n: int32, s: int32[n+1], a: float64[1000], y: float64[n])\n"
+    "domain {[i]: 0 <= i < n}\n"
+    "domain [len] -> {[j]: 0 <= j < len}\n"
+    "<int32> len = s[i + 1] - s[i]\n"
+    "y[i] = sum(j, a[j])   {id=row}\n";
+const char* const kRuleAndTemporary =
+    "kernel k(n: int32, a: float64[n+1], y: float64[n])\n"
+    "domain {[i]: 0 <= i < n}\n"
+    "temp t: float32[7]\n"
+    "f(x) := 2*a[x]\n"
+    "y[i] = f(i) + f(i+1)   {id=use}\n";
+const char* const kTwoLoops =
+    "kernel k(n: int32, a: float64[n], y: float64[n])\n"
+    "domain {[i]: 0 <= i < n}\n"
+    "domain {[j]: 0 <= j < n - 1}\n"
+    "a[i] = 1   {id=one}\n"
+    "y[j] = 2   {id=two}\n";
+const char* const kMaps =
+    "kernel k(n: int32, m: int32[n], mm: int32[n, n], w: int32[n], y: float64[n])\n"
+    "domain {[i]: 0 <= i < n}\n"
+    "w[i] = m[i]   {id=set}\n"
+    "y[m[i]] = w[i]   {id=use}\n";
+const char* const kConditional =
+    "kernel k(n: int32, a: float64[n], top: float64[1])\n"
+    "domain {[i]: 0 <= i < n}\n"
+    "top[0] = max(top[0], a[i])   {id=top, if=a[i] < 5}\n";
+
+const char* const kLong =
+    "kernel k(a: float64[70000, 70000])\n"
+    "domain {[i, j]: 0 <= i, j < 70000}\n"
+    "a[i, j] = 1   {id=one}\n";
+
+struct Row {
+  const char *code, *kernel, *step, *text;
+};
+
+const Row kSteps[] = {
+    {"bad-length", kCopy, "k:split_iname(\"i\", 0)",
+     "`i` cannot be split into pieces of length 0; it must be at least 1"},
+    {"bad-slabs", kCopy, "k:split_iname(\"i\", 4, {slabs = {-1, 0}})",
+     "slabs (-1, 0) of `i` are not between 0 and 1000"},
+    {"bad-name", kCopy, "k:rename_iname(\"i\", \"2x\")",
+     "`2x` is no name: names are letters, digits and `_`"},
+    {"name-taken", kCopy, "k:rename_iname(\"i\", \"a\")", "the name `a` is in use in kernel `k`"},
+    {"bad-priority", kCopy, "k:prioritize_loops(\"i, i\")",
+     "`i` stands twice in the priority `i`, `i`"},
+    {"tagged-iname", kCopy, "k:tag_inames{i = \"par\"}:split_iname(\"i\", 4)",
+     "`i` is tagged `par`; split it first, then tag the parts"},
+    {"untagged-iname", kCopy, "k:untag_inames(\"i\", \"par\")", "`i` has no tag"},
+    {"both-inames", kCopy, "k:rename_iname(\"i\", \"j\", {existing_ok = true})",
+     "`i` cannot become `j`: instruction `copy` uses both"},
+    {"other-values", kTwoLoops, "k:rename_iname(\"i\", \"j\", {existing_ok = true})",
+     "`i` and `j` run over different values: `one[i=0]` would be lost when n = 1"},
+    {"two-tags", kTwoLoops,
+     "k:assume(\"n = 0\"):tag_inames{i = \"par\", j = \"unr_hint\"}:rename_iname(\"i\", \"j\", "
+     "{existing_ok = true})",
+     "`i` is tagged `par` but `j` is tagged `unr_hint`; `preserve_tags = false` keeps the latter"},
+    {"too-few", kCopy, "k:join_inames(\"i\")", "a join needs two inames or more, got 1"},
+    {"too-long", kLong, "k:join_inames(\"i, j\")",
+     "the joined loop over `i`, `j` has more iterations than int32 counts"},
+    {"no-common-domain", kTwoLoops, "k:join_inames(\"i, j\")",
+     "the bounds of `i` and `j` stand in different domains; only inames of one domain can be "
+     "joined"},
+    {"no-constant-extent", kCopy, "k:join_inames(\"i, j\")",
+     "`j` has no constant number of values, which all but the first of `i`, `j` need; give the "
+     "slowest one first, fix the parameters of its bounds, or split it by a constant"},
+    {"partial-reduction", kSum, "k:join_inames(\"i, j\")",
+     "joining `i`, `j`: the reduction `sum(j, a[i, j])` is over `j` but not over `i`"},
+    {"no-inames", kCopy, "k:duplicate_inames(\"\", \"id:copy\")", "no iname is given to duplicate"},
+    {"name-count", kCopy, "k:duplicate_inames(\"i\", \"id:copy\", {new_inames = \"p, q\"})",
+     "2 new inames are given for 1 to duplicate"},
+    {"no-reduction", kSum, "k:split_reduction_inward(\"j\")",
+     "no reduction is over `j` and another iname"},
+    {"not-accumulation", kCopy, "k:recognize_reduction(\"j\")",
+     "instruction `copy` does not accumulate: it has not the form `v = v + e`, with `+`, `*`, "
+     "`min`, `max`, `or` or `and`"},
+    {"carried-target", kAccumulate, "k:recognize_reduction(\"i\")",
+     "`acc` writes another element in each iteration of `i`: `y[i]`"},
+    {"conditional-accumulation", kConditional, "k:recognize_reduction(\"i\")",
+     "`top` takes a max under the condition `a[i] < 5`, which has no neutral value"},
+    {"drops-instance", kCopy, "k:map_domain(\"{[i, j] -> [p, q]: p = i and q = j and i >= 1}\")",
+     "the map has no image of `copy[i=0, j=0]` when n = 1, which would be lost"},
+    {"doubles-instance", kCopy, "k:map_domain(\"{[i, j] -> [p, q]: i <= p <= i + 1 and q = j}\")",
+     "`copy[i=0, j=0]` has two images when n = 1, `[p=0, q=0]` and `[p=1, q=0]`, and would run "
+     "twice"},
+    {"merges-instances", kCopy, "k:map_domain(\"{[i, j] -> [p]: p = i + j}\")",
+     "`copy[i=0, j=1]` and `copy[i=1, j=0]` have the same image when n = 2, `[p=1]`"},
+    {"prioritized-iname", kCopy,
+     "k:prioritize_loops(\"i, j\"):map_domain(\"{[i, j] -> [p, q]: p = j and q = i}\")",
+     "the priority `i`, `j` names `i`; map the domain first, then prioritize"},
+    {"some-not-all", kPart, "k:map_domain(\"{[i, j] -> [p, q]: p = j and q = i}\")",
+     "mapping `i`, `j`: instruction `two` is inside the loop over `i` but not `j`"},
+    {"linear-access", kFlat, "k:buffer_array(\"b\", \"i\")",
+     "`b[[i]]` is one flat subscript; its axes are not known"},
+    {"unused-sweep", kOneEach, "k:buffer_array(\"y\", \"j\", {within = \"id:one\"})",
+     "no selected access of `y` is in the loop `j`"},
+    {"not-swept", kShared, "k:buffer_array(\"y\", \"j\")",
+     "`y` depends on `i`, which is not around every selected access; make it a buffer iname, or "
+     "select the instructions with `within`"},
+    {"not-swept", kShared, "k:precompute(\"f\", \"j\")",
+     "`f` depends on `i`, which is not around every selected use; sweep it, or select the uses "
+     "with `within`"},
+    {"non-affine-argument", kMaps, "k:buffer_array(\"y\", \"i\")",
+     "subscript `m[i]` of `y` in `use` is no sum of inames and parameters, so that its footprint "
+     "is not known"},
+    {"shared-bound", kTriangle, "k:split_iname(\"i\", 4, {within = \"id:one\"})",
+     "the bounds of `j` depend on `i`, and instruction `two`, which is not selected, uses `j` too; "
+     "duplicate `j` first"},
+    {"data-dependent-footprint", kRows, "k:buffer_array(\"a\", \"j\")",
+     "the footprint of `a` depends on the temporary `len`; its size is not known before the kernel "
+     "runs"},
+    {"bad-temporary", kRuleAndTemporary, "k:precompute(\"f\", \"i\", {temporary_name = \"t\"})",
+     "temporary `t` has shape (7), but the buffer of `f` has (n + 1)"},
+    {"carried-target", kAccumulate, "k:recognize_reduction(\"i, j\")",
+     "`acc` writes another element in each iteration of `i`: `y[i]`"},
+    {"unknown-parameter", kCopy, "k:fix_parameters{zz = 4}",
+     "no parameter `zz` in kernel `k`; it has `n`"},
+    {"bad-value", kCopy, "k:fix_parameters{n = 99999999999}",
+     "99999999999 does not fit the int32 parameter `n`"},
+    {"empty-assumptions", kCopy, "k:assume(\"n > 3 and n < 2\")",
+     "`n > 3 and n < 2` contradicts what kernel `k` assumes"},
+    {"not-integer", kCopy, "k:assume_injective(\"a\")",
+     "`a` holds float64, not integers, and is no map of subscripts"},
+    {"bad-rank", kMaps, "k:assume_injective(\"mm\")",
+     "`mm` has 2 axes; only a map with one axis can be assumed injective"},
+    {"written-array", kMaps, "k:assume_injective(\"w\")",
+     "instruction `set` writes `w`, so what it holds changes while the kernel runs"},
+    {"no-arrays", kMaps, "k:assume_injective(\"\")", "no array is given to assume anything of"},
+    {"bad-template", kRule, "k:extract_subst(\"g\", \"x\", \"x\")",
+     "the template `x` is a parameter alone and matches everything"},
+    {"no-match", kRule, "k:extract_subst(\"g\", \"77*a[p]\", \"p\")",
+     "no expression of kernel `k` matches `77*a[p]`"},
+    {"no-use", kTemporary, "k:assignment_to_subst(\"y\")", "nothing reads `y` in kernel `k`"},
+    {"no-definition", kTemporary, "k:assignment_to_subst(\"a\")",
+     "nothing in kernel `k` writes `a`"},
+    {"bad-argument-name", kTemporary, "k:assignment_to_subst(\"t\", {extra_arguments = \"q\"})",
+     "extra argument `q` does not occur in `def`"},
+    {"bad-definition", kAccumulate, "k:assignment_to_subst(\"y\")",
+     "`acc` cannot become a rule for `y`: it reads what it writes"},
+    {"bad-address-space", kRule,
+     "k:precompute(\"f\", \"i\", {temporary_address_space = \"shared\"})",
+     "`shared` is no address space; there are `auto`, `private`, `local`, `global`"},
+    {"bad-inames", kRule, "k:precompute(\"f\", \"i\", {precompute_inames = \"p, q\"})",
+     "2 inames are given for 1 storage axis of `f`"},
+    {"bad-outer-inames", kRule, "k:precompute(\"f\", \"i\", {precompute_outer_inames = \"i\"})",
+     "`i` cannot be around the computation of `f`: it is swept"},
+    {"unknown-axis", kRule, "k:precompute(\"f\", \"i\", {storage_axes = \"zz\"})",
+     "`zz` is neither a parameter of `f` nor an iname"},
+    {"missing-axis", kRule, "k:precompute(\"f\", \"i\", {storage_axes = \"i\"})",
+     "parameter `x` of `f` is `i` in one use and `i + 1` in another; it must be a storage axis"},
+    {"lost-store", kCopy, "k:buffer_array(\"b\", \"j\", {store_expression = false})",
+     "without a store, what `copy` writes to `b` would be lost"},
+    {"private-sweep", kCopy,
+     "k:tag_inames{j = \"l.0\"}:buffer_array(\"b\", \"j\", {temporary_scope = \"private\"})",
+     "`j` numbers work-items, and a private temporary is not shared by them; use `local`"},
+    {"swept-group", kCopy, "k:tag_inames{j = \"g.0\"}:buffer_array(\"b\", \"j\")",
+     "`j` is tagged `g.0`: work-groups share global memory only; give temporary_address_space = "
+     "\"global\""},
+    {"axis-taken", kCopy, "k:tag_inames{i = \"l.0\", j = \"l.0\"}",
+     "`i` and `j` would both be `l.0` around instruction `copy`"},
+    {"bad-footprint", kRule, "k:precompute(\"f(i, i)\", \"i\")",
+     "a footprint of 2 subscripts is given for 1 storage axes"},
+};
+
+struct KernelRow {
+  const char *code, *kernel, *text;
+};
+
+const KernelRow kKernels[] = {
+    {"bad-shape",
+     "kernel k(n: int32, a: float64[-3])\n"
+     "domain {[i]: 0 <= i < n}\n"
+     "a[i] = 1\n",
+     "`a` has the negative extent -3"},
+    {"cyclic-domains",
+     "kernel k(n: int32, a: float64[n])\n"
+     "domain {[i]: 0 <= i < j}\n"
+     "domain {[j]: 0 <= j < i}\n"
+     "a[i] = j\n",
+     "the bounds of domain `[j] -> { [i] : 0 <= i < j }` depend on its own inames"},
+    {"no-effect",
+     "kernel k(n: int32, a: float64[n])\n"
+     "domain {[i]: 0 <= i < n}\n"
+     "sin(a[i])\n",
+     "`sin(a[i])` assigns nothing and so has no effect"},
+    {"unknown-function",
+     "kernel k(n: int32, a: float64[n])\n"
+     "domain {[i]: 0 <= i < n}\n"
+     "a[i] = sinn(a[i])\n",
+     "no function or rule `sinn`; did you mean `sin`?"},
+    {"wrong-value-count",
+     "kernel k(n: int32, a: float64[n], b: float64[n])\n"
+     "domain {[i, j]: 0 <= i, j < n}\n"
+     "a[i], b[i] = sin(a[i])\n",
+     "`insn` assigns 2 variables, but its right side gives 1 value"},
+    {"unbounded-iname",
+     "kernel k(n: int32, a: float64[n])\n"
+     "domain {[i]: 0 <= i}\n"
+     "a[i] = 1\n",
+     "iname `i` has no upper bound in `{ [i] : i >= 0 }`"},
+    {"bad-rule-argument",
+     "kernel k(n: int32, a: float64[n])\n"
+     "domain {[i]: 0 <= i < n}\n"
+     "f(x) := x[i]\n"
+     "a[i] = f(i + 1)\n",
+     "rule `f` uses its parameter `x` as a name, so that `i + 1` cannot stand for it"},
+};
+
+}  // namespace
+
+TEST_CASE("codes: steps that are refused") {
+  for (const Row& row : kSteps) {
+    CAPTURE(row.step);
+    const Diagnostic d = failure(row.kernel, std::string("k = ") + row.step);
+    CHECK(d.code == row.code);
+    CHECK(d.text == row.text);
+  }
+}
+
+TEST_CASE("codes: kernels that are wrong") {
+  for (const KernelRow& row : kKernels) {
+    CAPTURE(row.kernel);
+    const Diagnostic d = failure(kCopy, std::string("lp.parse([==[") + row.kernel + "]==]):code()");
+    CHECK(d.code == row.code);
+    CHECK(d.text == row.text);
+  }
+}
+
+TEST_CASE("codes: names that a kernel lacks") {
+  const Kernel k = parse(kCopy).front();
+  const auto code = [](auto f) {
+    try {
+      f();
+    } catch (const Error& e) { return e.diagnostic().code + ": " + e.diagnostic().text; }
+    return std::string("none");
+  };
+  CHECK(code([&] { require_arg(k, "zz"); }) ==
+        "unknown-argument: no argument `zz` in kernel `k`; it has `n`, `a`, `b`");
+  CHECK(code([&] { require_insn(k, "zz"); }) ==
+        "unknown-instruction: no instruction `zz` in kernel `k`; it has `copy`");
+  CHECK(code([&] { require_iname(k, "zz"); }) ==
+        "unknown-iname: no iname `zz` in kernel `k`; it has `i`, `j`");
+}
