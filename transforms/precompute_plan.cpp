@@ -198,8 +198,8 @@ std::vector<Map> PrecomputePlan::given_footprints() const {
   std::vector<Map> out;
   for (const FootprintSubscript& f : options.footprints) {
     if (f.index.size() != axes.size())
-      refuse("bad-footprint", options.at, "a footprint of {} subscripts is given for {} storage axes",
-             f.index.size(), axes.size());
+      refuse("bad-footprint", options.at, "a footprint of {} subscripts is given for {} storage ax{}",
+             f.index.size(), axes.size(), axes.size() == 1 ? "is" : "es");
     std::set<std::string> inames;
     for (const Expr& e : f.index)
       if (e) inames.merge(inames_in(e));
