@@ -270,6 +270,9 @@ TEST_CASE("errors in domains and lines about loops") {
   CHECK(line_errors("temp t: f64 init=(x)") == "19 bad-initializer: `x` is no literal");
   CHECK(line_errors("temp t: f64\ntemp t: f64") == "5:6 duplicate-temporary: the temporary `t` is declared twice");
   CHECK(line_errors("temp t: f64\n<f32> t = 3") == "5:1 type-conflict: the temporary `t` is declared as float64 and as float32");
+  CHECK(errors("kernel k\ndomain {[i]: 0 <= i < j}\ndomain {[j]: 0 <= j < i}\na[i] = 1\n").find(
+            "2:8 cyclic-domains: ") == 0);
+  CHECK(line_errors("a[i] = 1 {dep_query=color:x}").find("bad-match: ") != std::string::npos);
   CHECK(errors("kernel k(t: f64)\n<>t = 3\n") == "2:1 name-taken: `t` is the argument and a temporary");
   CHECK(errors("kernel k\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\n"
                "domain {[m]: 0 <= m < i + j}\na[m] = 1\n").find("4:8 branching-domains: ") == 0);
