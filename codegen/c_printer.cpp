@@ -149,7 +149,7 @@ void CPrinter::block(const Block& b) {
 }
 
 /// `head` with the block below it; braces unless the block is one statement that shows its extent.
-void CPrinter::body(const Block& b, std::string head) {
+void CPrinter::body(const Block& b, const std::string& head) {
   const bool one = b.size() == 1 && !std::holds_alternative<Declare>(b[0].op);
   line(head);
   ++depth_;

@@ -22,7 +22,7 @@ class CPrinter {
  private:
   void line(const std::string& text);
   void block(const Block& b);
-  void body(const Block& b, std::string head);
+  void body(const Block& b, const std::string& head);
   void unwrap(std::size_t at);
   void statement(const Stmt& s);
   void run(const Run& r);

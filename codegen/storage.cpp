@@ -184,9 +184,10 @@ class Storage {
   }
 
   bool must_expand(const Temporary& t, const std::vector<Use>& uses, std::size_t depth) const {
-    std::set<std::string> wanted;
+    std::set<std::string> wanted;  // work-items that tell the copies apart
     for (const Use& u : uses)
-      for (const std::string& n : items(u.insn)) wanted.insert(n);
+      if (u.writes)
+        for (const std::string& n : items(u.insn)) wanted.insert(n);
     const std::vector<std::string>& loops = loops_of(uses[0].insn);
     std::size_t outermost = depth;  // of the loops over work-items around all uses
     for (std::size_t d = depth; d > 0; --d)
@@ -229,8 +230,13 @@ class Storage {
            "bounds of a loop around several work-items need `{}`, of which each has its own",
            t.name);
     Expansion e;
+    std::set<std::string> axes;
+    for (const Use& u : uses)
+      if (u.writes)
+        for (const std::string& n : items(u.insn)) axes.insert(axis_of(n));
     for (const Use& u : uses)
       for (const std::string& n : items(u.insn)) {
+        if (!axes.count(axis_of(n))) continue;
         const Range r = range_of(n, insn(u.insn));
         const auto it = std::find(e.axes.begin(), e.axes.end(), axis_of(n));
         if (it == e.axes.end()) {
@@ -253,6 +259,7 @@ class Storage {
     for (const Use& u : uses) {
       Exprs index(sorted.axes.size());
       for (const std::string& n : items(u.insn)) {
+        if (!axes.count(axis_of(n))) continue;
         const auto at = std::find(sorted.axes.begin(), sorted.axes.end(), axis_of(n));
         index[static_cast<std::size_t>(at - sorted.axes.begin())] =
             index_sub(var(n), lit(range_of(n, insn(u.insn)).first));
