@@ -260,11 +260,10 @@ std::string reversed_pair(const History& base_cells, const Enumeration& base,
       for (std::size_t j = i + 1; j < events.size(); ++j) {
         const Event &x = events[i], &y = events[j];
         if ((!x.write && !y.write) || x.instance == y.instance) continue;
-        if (x.update && y.update) continue;
         const Instance& p = base.all[x.instance];
         const Instance& q = base.all[y.instance];
         const When w = compare(after.all[where.at(p.key)], after.all[where.at(q.key)]);
-        if (w == When::Before) continue;
+        if (w == When::Before || (w == When::After && x.update && y.update)) continue;
         return pair_text(cell, p, q, w == When::After ? "now runs after" : "runs at the same time as");
       }
   return {};
@@ -295,22 +294,24 @@ Copies copies(const Enumeration& e) {
 
 /// What each instance reads from temporaries, in sequential execution with values that stand for
 /// the instances that made them.
-std::unordered_map<std::uint64_t, std::uint64_t> values_read(const Enumeration& e,
-                                                             const Copies* private_in,
-                                                             bool per_item) {
+struct Reads {
+  std::unordered_map<std::uint64_t, std::uint64_t> values;
+  bool undefined = false;  // something is read that nothing wrote
+};
+Reads values_read(const Enumeration& e, const Copies& private_in, bool per_item) {
   std::map<Cell, std::uint64_t> memory;
-  std::unordered_map<std::uint64_t, std::uint64_t> out;
+  Reads out;
   for (const Instance& i : e.all) {
     std::uint64_t seen = 1;
     for (const Touch& t : i.touches) {
       if (!e.is_temporary(*t.variable)) continue;
       Cell cell{*t.variable, t.subscript};
-      if (private_in) {
-        for (std::size_t l = 0; l < private_in->levels.at(*t.variable); ++l)
-          if (i.time[l].parallel) cell.second.push_back(i.time[l].value);
-        if (per_item) cell.second.insert(cell.second.end(), i.items.begin(), i.items.end());
-      }
-      std::uint64_t& value = memory[cell];
+      for (std::size_t l = 0; l < private_in.levels.at(*t.variable); ++l)
+        if (i.time[l].parallel) cell.second.push_back(i.time[l].value);
+      if (per_item) cell.second.insert(cell.second.end(), i.items.begin(), i.items.end());
+      const auto [at, is_new] = memory.try_emplace(cell, 0);
+      out.undefined = out.undefined || (is_new && (!t.write || t.update));
+      std::uint64_t& value = at->second;
       if (!t.write)
         seen = mix(seen, value);
       else if (t.update)
@@ -318,7 +319,7 @@ std::unordered_map<std::uint64_t, std::uint64_t> values_read(const Enumeration& 
       else
         value = mix(i.key, seen);
     }
-    out[i.key] = seen;
+    out.values[i.key] = seen;
   }
   return out;
 }
@@ -330,7 +331,7 @@ std::string shared_race(const Enumeration& e, const Copies& c, bool items_have_c
     for (std::size_t i = 0; i < events.size(); ++i)
       for (std::size_t j = i + 1; j < events.size(); ++j) {
         const Instance &p = e.all[events[i].instance], &q = e.all[events[j].instance];
-        if ((!events[i].write && !events[j].write) || (events[i].update && events[j].update)) continue;
+        if (!events[i].write && !events[j].write) continue;
         if (compare(p, q) != When::Concurrent) continue;
         bool has_copies = items_have_copies && p.items != q.items;
         for (std::size_t l = 0; l < c.levels.at(cell.first); ++l)
@@ -360,15 +361,18 @@ Verdict brute_force(const Kernel& base_kernel, const Kernel& after_kernel, const
     if (std::string why = reversed_pair(history(base, false), base, after, where); !why.empty())
       return {Kind::Illegal, std::move(why)};
 
-    const auto wanted = values_read(base, nullptr, false);
-    const Copies c = copies(after);
+    const Copies c = copies(after), base_copies = copies(base);
     std::string first_problem;
+    bool known = false;
     for (const bool per_item : {true, false}) {  // work-items with copies, or with one for all
+      const Reads wanted = values_read(base, base_copies, per_item);
+      if (wanted.undefined) continue;  // not what the base means
+      known = true;
       std::string problem = shared_race(after, c, per_item);
       if (problem.empty()) {
-        const auto found = values_read(after, &c, per_item);
+        const Reads found = values_read(after, c, per_item);
         for (const Instance& i : base.all)
-          if (found.at(i.key) != wanted.at(i.key)) {
+          if (found.values.at(i.key) != wanted.values.at(i.key)) {
             problem = i.text + " reads another value of a temporary";
             break;
           }
@@ -379,6 +383,7 @@ Verdict brute_force(const Kernel& base_kernel, const Kernel& after_kernel, const
       }
       if (first_problem.empty()) first_problem = problem;
     }
+    if (!known) throw Unknown{};
     if (!first_problem.empty()) return {Kind::Illegal, first_problem};
     if (std::string why = reversed_pair(history(base, true), base, after, where); !why.empty())
       return {Kind::Conservative, std::move(why)};

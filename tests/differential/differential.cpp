@@ -31,7 +31,7 @@ TEST_CASE("differential: what is accepted computes the same, and what is refused
     std::vector<Pair> pairs;
     for (; pairs.size() < batch && (wanted == 0 || done + static_cast<long>(pairs.size()) < wanted); ++seed)
       if (auto p = make_pair(seed, statistics, problems)) pairs.push_back(std::move(*p));
-    run_pairs(pairs, problems);
+    run_pairs(pairs, statistics, problems);
     done += static_cast<long>(pairs.size());
     if (wanted == 0) fmt::print("{} pairs, seed {}\n", done, seed);
   }

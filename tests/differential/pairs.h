@@ -38,6 +38,8 @@ struct Pair {
 struct Statistics {
   std::map<std::string, Tally> by_transform;
   std::map<std::string, int> codes;  // of refusals
+  std::map<std::string, int> no_code;  // accepted results that a target cannot express, by reason
+  int run = 0;                         // results that ran, on C and on OpenMP
   int invalid = 0;  // random kernels that are none
   std::string str() const;
 };
@@ -49,6 +51,7 @@ std::optional<Pair> make_pair(std::uint64_t seed, Statistics& statistics,
 
 /// Compiles the results of all pairs for C and OpenMP, runs both, and compares them with the
 /// interpreter's run of the originals.
-void run_pairs(const std::vector<Pair>& pairs, std::vector<Problem>& problems);
+void run_pairs(const std::vector<Pair>& pairs, Statistics& statistics,
+               std::vector<Problem>& problems);
 
 }  // namespace moonloop::differential

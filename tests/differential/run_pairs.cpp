@@ -113,7 +113,8 @@ void run_member(const Member& m, const Library& library, std::vector<Problem>& p
 
 }  // namespace
 
-void run_pairs(const std::vector<Pair>& pairs, std::vector<Problem>& problems) {
+void run_pairs(const std::vector<Pair>& pairs, Statistics& statistics,
+               std::vector<Problem>& problems) {
   Unit unit;
   std::vector<Member> members;
   for (const Pair& p : pairs) {
@@ -126,6 +127,8 @@ void run_pairs(const std::vector<Pair>& pairs, std::vector<Problem>& problems) {
       unit.add(m.c);
       unit.add(m.openmp);
       members.push_back(std::move(m));
+    } catch (const Error& e) {  // a limit of the target, with its reason
+      ++statistics.no_code[e.diagnostic().code];
     } catch (const std::exception& e) {
       problems.push_back(problem_of(p, std::string("no code for what was accepted: ") + e.what()));
     }
@@ -133,6 +136,7 @@ void run_pairs(const std::vector<Pair>& pairs, std::vector<Problem>& problems) {
   if (members.empty()) return;
   const Library library =
       compile(unit.text(), Target::OpenMP, {.contract = false, .level = 1}, Cache(""));
+  statistics.run += static_cast<int>(members.size());
   for (const Member& m : members) {
     try {
       run_member(m, library, problems);
