@@ -114,9 +114,10 @@ std::string run_text(const Kernel& k, Target target, const RunResult& result) {
   out += "\n";
   for (const std::string& name : result.written) out += array_text(result.array(name));
   if (result.verification) {
-    out += fmt::format("verify: {} (interpreter: {})\n",
-                       result.verification->equal() ? "equal" : "DIFFERENT",
-                       duration(result.verification->seconds));
+    out += fmt::format("verify: {}", result.verification->equal() ? "equal" : "DIFFERENT");
+    if (result.timing)  // without times, two runs print the same
+      out += fmt::format(" (interpreter: {})", duration(result.verification->seconds));
+    out += "\n";
     for (const Comparison& c : result.verification->arrays) out += comparison_text(c);
   }
   if (result.timing) out += timing_text(*result.timing, result.work);
