@@ -25,6 +25,11 @@ std::size_t rank_of(const Kernel& k, const std::string& array, const Span& at) {
     fail("unknown-array", at ? at : k.at, "no array `{}` in kernel `{}`; it has {}", array, k.name,
          names.empty() ? "none" : quoted_list(names));
   }
+  if (arg && !arg->is_array) {
+    if (std::any_of(k.instructions.begin(), k.instructions.end(),
+                    [&](const InsnPtr& i) { return reads(k, *i).count(array) > 0; }))
+      return 0;
+  }
   for (const InsnPtr& i : k.instructions)
     for (const Access& a : accesses_of(*i, k))
       if (!a.write && a.variable == array) return a.index.size();
@@ -71,6 +76,7 @@ Kernel add_prefetch(const Kernel& k, const std::string& array, const PrefetchOpt
     refuse("bad-inames", p.at, "{} names are given for the {} ax{} of `{}`", o.dim_arg_names.size(),
            rank, rank == 1 ? "is" : "es", array);
   p.footprints = footprints(k, array, o, rank);
+  p.subject = array;
 
   Kernel bare = k;  // rules' parameters are names inside of the rules only
   for (Rule& r : bare.rules) r.params.clear();

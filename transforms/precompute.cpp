@@ -70,7 +70,7 @@ class Build {
     const auto differs = [&](const std::string& what, const std::string& has,
                              const std::string& wanted) {
       refuse("bad-temporary", at(), "temporary `{}` has {} {}, but the buffer of `{}` has {}",
-             old.name, what, has, plan_.rule.name, wanted);
+             old.name, what, has, plan_.subject(), wanted);
     };
     if (old.read_only || old.initializer)
       refuse("bad-temporary", at(), "temporary `{}` is a constant table", old.name);
@@ -205,7 +205,7 @@ class Build {
              "iname{} {} run{} over `{}`, but the footprint of `{}` is `{}`",
              existing.size() == 1 ? "" : "s", quoted_list(existing),
              existing.size() == 1 ? "s" : "",
-             str(isl_set_gist_params(has.copy(), foot_.context.copy())), plan_.rule.name,
+             str(isl_set_gist_params(has.copy(), foot_.context.copy())), plan_.subject(),
              str(isl_set_gist_params(wants.copy(), foot_.context.copy())));
   }
 
@@ -228,7 +228,7 @@ class Build {
     }
     for (const auto& [name, tag] : options_.storage_axis_to_tag)
       if (!used.count(name))
-        refuse("unknown-axis", at(), "`{}` is no storage axis of `{}`", name, plan_.rule.name);
+        refuse("unknown-axis", at(), "`{}` is no storage axis of `{}`", name, plan_.subject());
   }
 
   // ---- The uses and the proof.

@@ -30,6 +30,7 @@ struct PrecomputeOptions {
   std::optional<Type> dtype;
   bool fetch_bounding_box = false;
   std::vector<FootprintSubscript> footprints;  // when given, uses outside of them stay as they are
+  std::string subject;                       // what messages name; empty: the rule
   Span at;                                   // of the request
 };
 

@@ -46,8 +46,8 @@ PrecomputePlan::PrecomputePlan(const Kernel& k, const std::string& name, const P
   choose_nests();
 }
 
-std::string PrecomputePlan::shown(const std::string& what) const {
-  return fmt::format("{} of `{}`", what, rule.name);
+const std::string& PrecomputePlan::subject() const {
+  return options.subject.empty() ? rule.name : options.subject;
 }
 
 std::set<std::string> PrecomputePlan::inames_in(const Expr& e) const {
@@ -86,8 +86,8 @@ void PrecomputePlan::find_uses() {
       return {};
     });
   if (uses.empty())
-    refuse("no-match", options.at ? options.at : rule.at, "no use of rule `{}` is selected",
-           rule.name);
+    refuse("no-match", options.at ? options.at : rule.at, "no use of `{}` is selected",
+           subject());
 
   std::set<std::string> names;
   collect_vars(expand_rules(kernel(), rule.body), names);
@@ -99,6 +99,12 @@ void PrecomputePlan::find_uses() {
 /// `param` is no axis: every use must give it the same value.
 void PrecomputePlan::find_fixed(int param, bool required) {
   const Expr& first = uses[0].args[std::size_t(param)];
+  const auto refuse_looked_up = [&](const Expr& arg, const RuleUse& u) {
+    refuse("non-affine-argument", arg.at() ? arg.at() : u.call.at(),
+           "argument `{}` of `{}` is no sum of inames and parameters, so that its footprint is not "
+           "known",
+           to_string(arg), subject());
+  };
   const std::string& name = rule.params[std::size_t(param)];
   for (const RuleUse& u : uses) {
     const Expr& arg = u.args[std::size_t(param)];
@@ -107,13 +113,12 @@ void PrecomputePlan::find_fixed(int param, bool required) {
       refuse("missing-axis", arg.at() ? arg.at() : u.call.at(),
              "parameter `{}` of `{}` is `{}` in one use and `{}` in another; it must be a storage "
              "axis",
-             name, rule.name, to_string(first), to_string(arg));
-    const Expr& odd = to_map({arg}, u.place.inames) ? first : arg;
-    refuse("non-affine-argument", odd.at() ? odd.at() : u.call.at(),
-           "argument `{}` of `{}` is no sum of inames and parameters, and not the same in every "
-           "use, so that its footprint is not known",
-           to_string(odd), rule.name);
+             name, subject(), to_string(first), to_string(arg));
+    refuse_looked_up(to_map({arg}, u.place.inames) ? first : arg, u);
   }
+  if (!required)
+    for (const std::string& i : inames_in(first))
+      if (sweep.count(i)) refuse_looked_up(first, uses[0]);
   fixed[param] = first;
 }
 
@@ -130,7 +135,7 @@ void PrecomputePlan::find_fixed_and_axes() {
         param = std::stoi(n);
       if (param < 0 && !kernel().has_iname(n))
         refuse("unknown-axis", options.at, "`{}` is neither a parameter of `{}` nor an iname", n,
-               rule.name);
+               subject());
       const std::string& source = param < 0 ? n : rule.params[std::size_t(param)];
       for (const StorageAxis& a : axes)
         if (a.source == source)
@@ -160,7 +165,7 @@ void PrecomputePlan::name_axes() {
   const std::vector<std::string>& given = options.precompute_inames;
   if (given.size() > axes.size())
     refuse("bad-inames", options.at, "{} inames are given for {} storage ax{} of `{}`", given.size(),
-           axes.size(), axes.size() == 1 ? "is" : "es", rule.name);
+           axes.size(), axes.size() == 1 ? "is" : "es", subject());
   Kernel named = kernel();  // rules' parameters are names inside of the rules only
   for (Rule& r : named.rules) r.params.clear();
   std::set<std::string> taken = named.all_names();
@@ -186,7 +191,7 @@ void PrecomputePlan::index_uses() {
     for (const StorageAxis& a : axes) {
       if (a.param < 0 && !has(u.place.inames, a.source))
         refuse("unknown-axis", u.call.at(), "`{}` is a storage axis, but this use of `{}` is not in it",
-               a.source, rule.name);
+               a.source, subject());
       u.index.push_back(a.param >= 0 ? u.args[std::size_t(a.param)] : var(a.source));
     }
 }
@@ -240,7 +245,7 @@ Footprint PrecomputePlan::footprint_in(const std::set<std::string>& nest) const 
           refuse("non-affine-argument", u.index[a].at() ? u.index[a].at() : u.call.at(),
                  "argument `{}` of `{}` is no sum of inames and parameters, so that its footprint is "
                  "not known",
-                 to_string(u.index[a]), rule.name);
+                 to_string(u.index[a]), subject());
       accesses.push_back(isl_map_intersect_domain(m->copy(),
                                                   instances_at(kernel(), u.place).set.take()));
     }
@@ -248,7 +253,7 @@ Footprint PrecomputePlan::footprint_in(const std::set<std::string>& nest) const 
     accesses = given_footprints();
   }
   return footprint(kernel(), accesses, axis_inames(), list(nest),
-                   options.at ? options.at : uses[0].call.at(), rule.name);
+                   options.at ? options.at : uses[0].call.at(), subject());
 }
 
 /// Uses that the given footprints do not hold stay as they are.
@@ -260,7 +265,7 @@ void PrecomputePlan::select_inside() {
       if (e)
         for (const std::string& i : inames_in(e))
           if (!sweep.count(i)) outer.insert(i);
-  const Footprint f = footprint(kernel(), given, axis_inames(), list(outer), options.at, rule.name);
+  const Footprint f = footprint(kernel(), given, axis_inames(), list(outer), options.at, subject());
   for (RuleUse& u : uses) {
     u.staged = std::all_of(outer.begin(), outer.end(),
                            [&](const std::string& i) { return has(u.place.inames, i); });
@@ -292,7 +297,7 @@ void PrecomputePlan::select_inside() {
   std::erase_if(uses, [](const RuleUse& u) { return !u.staged; });
   if (uses.empty())
     refuse("no-match", options.at ? options.at : rule.at,
-           "no use of rule `{}` is within the given footprint", rule.name);
+           "no use of `{}` is within the given footprint", subject());
 }
 
 // ---- Loops ------------------------------------------------------------------------------------
@@ -314,7 +319,7 @@ void PrecomputePlan::check_sweep() const {
   for (const std::string& i : options.sweep_inames)
     if (!touched.count(i))
       refuse("unused-sweep", options.at, "no selected use of `{}` depends on `{}`; there is nothing "
-             "to sweep", rule.name, i);
+             "to sweep", subject(), i);
 }
 
 void PrecomputePlan::find_needed() {
@@ -329,7 +334,7 @@ void PrecomputePlan::find_needed() {
       refuse("not-swept", at,
              "`{}` depends on `{}`, which is not around every selected use; sweep it, or select the "
              "uses with `within`",
-             rule.name, i);
+             subject(), i);
     needed.insert(i);
   };
   std::set<std::string> as_axes;  // swept inames that a fixed argument may name
@@ -340,7 +345,7 @@ void PrecomputePlan::find_needed() {
     if (sweep.count(i))
       refuse("missing-axis", where.at() ? where.at() : rule.at,
              "`{}` of `{}` changes with the swept iname `{}`; name `{}` among the storage axes",
-             to_string(where), rule.name, i, i);
+             to_string(where), subject(), i, i);
     need(i, where.at() ? where.at() : rule.at);
   };
   for (const auto& [p, arg] : fixed)
@@ -368,14 +373,14 @@ void PrecomputePlan::choose_nests() {
       require_iname(kernel(), i);
       if (!common.count(i))
         refuse("bad-outer-inames", options.at, "`{}` cannot be around the computation of `{}`: it is {}",
-               i, rule.name, sweep.count(i) ? "swept" : "not around every selected use");
+               i, subject(), sweep.count(i) ? "swept" : "not around every selected use");
       nest.insert(i);
     }
     for (const std::string& i : needed)
       if (!nest.count(i))
         refuse("bad-outer-inames", options.at,
                "the values of `{}` depend on `{}`, which must be among the outer inames or swept",
-               rule.name, i);
+               subject(), i);
     nests.push_back(nest);
     return;
   }

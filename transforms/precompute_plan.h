@@ -48,6 +48,8 @@ class PrecomputePlan {
   AddressSpace space = AddressSpace::Auto;
   std::vector<std::set<std::string>> nests;  // where the computation may stand, the best first
 
+  /// What messages name: the rule, or the array that it stands for.
+  const std::string& subject() const;
   std::vector<std::string> axis_inames() const;
   Footprint footprint_in(const std::set<std::string>& nest) const;
   std::vector<Place> places() const;
@@ -65,7 +67,6 @@ class PrecomputePlan {
   void choose_space();
   void choose_nests();
   std::set<std::string> inames_in(const Expr& e) const;
-  std::string shown(const std::string& what) const;
   std::set<std::string> body_inames_;   // that the rule's body names itself
 };
 

@@ -378,14 +378,14 @@ c[0] = g(q) {id=e}
         "bad argument #3 to 'precompute' (kernel 's' has no iname 'z'; it has i, j, q) "
         "[bad-argument]");
   CHECK(say({text("f"), text("i")}) ==
-        "argument `map[i]` of `f` is no sum of inames and parameters, and not the same in "
-        "every use, so that its footprint is not known [non-affine-argument]");
+        "argument `map[i]` of `f` is no sum of inames and parameters, so that its footprint is not "
+        "known [non-affine-argument]");
   CHECK(say({text("g"), text("j")}) ==
         "`g` depends on `q`, which is not around every selected use; sweep it, or select the "
         "uses with `within` [not-swept]");
   CHECK(say({text("g"), text("i, j, q")}) ==
         "no selected use of `g` depends on `i`; there is nothing to sweep [unused-sweep]");
-  CHECK(say({text("g$x"), text("j")}) == "no use of rule `g` is selected [no-match]");
+  CHECK(say({text("g$x"), text("j")}) == "no use of `g` is selected [no-match]");
   CHECK(say({text("g"), text("j"), text("id:d")}, {{"storage_axes", text("y")}}) ==
         "`y` is neither a parameter of `g` nor an iname [unknown-axis]");
   CHECK(say({text("g"), text("j"), text("id:d")}, {{"storage_axes", text("x, x")}}) ==

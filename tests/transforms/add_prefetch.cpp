@@ -1,0 +1,261 @@
+#include "loop_kit.h"
+#include "same_values.h"
+
+/// Copies of what is read from arrays.
+
+using namespace moonloop;
+
+namespace {
+
+template <class F>
+std::string refusal(F f) {
+  return message(f) + " [" + code_of(f) + "]";
+}
+
+std::string shape(const Kernel& k, const std::string& temporary) {
+  const Temporary* t = k.find_temporary(temporary);
+  REQUIRE(t != nullptr);
+  return to_string(*t->shape);
+}
+
+Kernel tiled(const std::string& source, const std::vector<std::pair<std::string, int>>& lengths) {
+  Kernel k = parsed(source);
+  for (const auto& [iname, length] : lengths)
+    k = apply(k, "split_iname", {text(iname), number(length)});
+  return k;
+}
+
+const char* kProduct = R"(kernel mm(n: int32, m: int32, l: int32, a: float64[n, l], b: float64[l, m], c: float64[n, m])
+domain {[i, j, k]: 0 <= i < n and 0 <= j < m and 0 <= k < l}
+c[i, j] = c[i, j] + a[i, k]*b[k, j]  {id=upd}
+)";
+
+const char* kStar = R"(kernel star(n: int32, u: float64[n+2, n+2], v: float64[n, n])
+domain {[i, j]: 0 <= i, j < n}
+v[i, j] = 4*u[i+1, j+1] - u[i, j+1] - u[i+2, j+1] - u[i+1, j] - u[i+1, j+2]  {id=v}
+)";
+
+}  // namespace
+
+TEST_CASE("add_prefetch: tiles of a matrix product at sizes that no tile divides") {
+  Kernel k = tiled(kProduct, {{"i", 4}, {"j", 3}, {"k", 5}});
+  const Kernel before = k;
+  k = apply(k, "add_prefetch", {text("a"), text("i_inner, k_inner")});
+  k = apply(k, "add_prefetch", {text("b"), text("k_inner, j_inner")});
+  CHECK(shape(k, "a_fetch") == "4, 5");
+  CHECK(shape(k, "b_fetch") == "5, 3");
+  CHECK(line(k, "a_fetch_rule") ==
+        "a_fetch[a_dim_0, a_dim_1] = a[a_dim_0 + 4*i_outer, a_dim_1 + 5*k_outer]");
+  CHECK(line(k, "upd") ==
+        "c[i_inner + 4*i_outer, j_inner + 3*j_outer] = c[i_inner + 4*i_outer, j_inner + 3*j_outer] + "
+        "a_fetch[i_inner, k_inner]*b_fetch[k_inner, j_inner]");
+  CHECK(tree(k) ==
+        "for i_outer\n"
+        "  for k_outer\n"
+        "    for a_dim_0\n"
+        "      for a_dim_1\n"
+        "        a_fetch_rule\n"
+        "    for j_outer\n"
+        "      for b_dim_0\n"
+        "        for b_dim_1\n"
+        "          b_fetch_rule\n"
+        "      for i_inner\n"
+        "        for j_inner\n"
+        "          for k_inner\n"
+        "            upd\n");
+  CHECK(k.rules.empty());
+  for (const Params& p : {Params{{"n", 1}, {"m", 1}, {"l", 1}}, {{"n", 4}, {"m", 3}, {"l", 5}},
+                          {{"n", 7}, {"m", 8}, {"l", 9}}, {{"n", 8}, {"m", 2}, {"l", 11}}})
+    CHECK(same_values(before, k, p));
+}
+
+TEST_CASE("add_prefetch: the paper's tiles on work-items") {
+  Kernel k = parsed(kProduct);
+  k = apply(k, "split_iname", {text("i"), number(4)},
+            {{"inner_tag", text("l.1")}, {"outer_tag", text("g.0")}});
+  k = apply(k, "split_iname", {text("j"), number(2)},
+            {{"inner_tag", text("l.0")}, {"outer_tag", text("g.1")}});
+  k = apply(k, "split_iname", {text("k"), number(3)});
+  const Kernel before = k;
+  k = apply(k, "add_prefetch", {text("a"), text("k_inner, i_inner")});
+  k = apply(k, "add_prefetch", {text("b"), text("j_inner, k_inner")});
+  for (const std::string name : {"a", "b"}) {
+    CHECK(k.find_temporary(name + "_fetch")->space == AddressSpace::Local);
+    CHECK(k.tag(name + "_dim_0")->text == "l.auto");
+    CHECK(k.tag(name + "_dim_1")->text == "l.auto");
+    CHECK(k.find_insn(name + "_fetch_rule")->inames ==
+          std::set<std::string>{"i_outer", "j_outer", "k_outer", name + "_dim_0", name + "_dim_1"});
+  }
+  CHECK(same_values(before, k, {{"n", 5}, {"m", 3}, {"l", 4}}));
+}
+
+TEST_CASE("add_prefetch: a star is copied with its box, a triangle exactly") {
+  const Kernel before = tiled(kStar, {{"i", 4}, {"j", 4}});
+  const Kernel k = apply(before, "add_prefetch", {text("u"), text("i_inner, j_inner")});
+  CHECK(shape(k, "u_fetch") == "6, 6");
+  CHECK(same_set(instances(k, {"i_outer", "j_outer", "u_dim_0", "u_dim_1"}),
+                 "[n] -> { [i_outer, j_outer, u_dim_0, u_dim_1] : 0 <= 4*i_outer < n and "
+                 "0 <= 4*j_outer < n and 0 <= u_dim_0,u_dim_1 <= 5 and u_dim_0 + 4*i_outer < n + 2 "
+                 "and u_dim_1 + 4*j_outer < n + 2 }"));
+  for (const int n : {1, 4, 9}) CHECK(same_values(before, k, {{"n", n}}));
+
+  const Kernel lower = tiled(R"(kernel low(n: int32, a: float64[n, n], c: float64[n, n])
+domain {[i, j]: 0 <= j <= i < n}
+c[i, j] = a[i, j] + a[i, j]*2
+)", {{"i", 4}});
+  const Kernel fetched = apply(lower, "add_prefetch", {text("a"), text("i_inner, j")});
+  CHECK(shape(fetched, "a_fetch") == "4, n");
+  CHECK(same_set(instances(fetched, {"i_outer", "a_dim_0", "a_dim_1"}),
+                 "[n] -> { [i_outer, a_dim_0, a_dim_1] : 0 <= i_outer and 0 <= a_dim_0 <= 3 and "
+                 "4*i_outer + a_dim_0 < n and 0 <= a_dim_1 <= 4*i_outer + a_dim_0 }"));
+  for (const int n : {1, 4, 9}) CHECK(same_values(lower, fetched, {{"n", n}}));
+}
+
+TEST_CASE("add_prefetch: reads that are not selected stay") {
+  const Kernel before = tiled(R"(kernel s(n: int32, a: float64[n + 1], c: float64[n], d: float64[n])
+domain {[i]: 0 <= i < n}
+c[i] = a$x[i] + a[i + 1]  {id=c}
+d[i] = a[i]  {id=d}
+)", {{"i", 4}});
+  const Kernel tagged = apply(before, "add_prefetch", {text("a$x"), text("i_inner")});
+  CHECK(line(tagged, "c") ==
+        "c[i_inner + 4*i_outer] = a_fetch[i_inner] + a[i_inner + 4*i_outer + 1]");
+  CHECK(line(tagged, "d") == "d[i_inner + 4*i_outer] = a[i_inner + 4*i_outer]");
+  const Kernel within =
+      apply(before, "add_prefetch", {text("a"), text("i_inner")}, {{"within", text("id:d")}});
+  CHECK(line(within, "c") ==
+        "c[i_inner + 4*i_outer] = a[i_inner + 4*i_outer] + a[i_inner + 4*i_outer + 1]");
+  CHECK(line(within, "d") == "d[i_inner + 4*i_outer] = a_fetch[i_inner]");
+  CHECK(within.rules.empty());
+  for (const int n : {1, 4, 9}) {
+    CHECK(same_values(before, tagged, {{"n", n}}));
+    CHECK(same_values(before, within, {{"n", n}}));
+  }
+}
+
+TEST_CASE("add_prefetch: a whole axis, also under subscripts that are looked up") {
+  const Kernel before = parsed(R"(kernel s(n: int32, m: int32, a: float64[n, 4], q: int32[n, m], c: float64[n, m])
+domain {[i, j]: 0 <= i < n and 0 <= j < m}
+c[i, j] = a[i, q[i, j]]  {id=c}
+)");
+  CHECK(refusal([&] { apply(before, "add_prefetch", {text("a"), text("j")}); }) ==
+        "argument `q[i, j]` of `a` is no sum of inames and parameters, so that its footprint "
+        "is not known [non-affine-argument]");
+  const Kernel k = apply(before, "add_prefetch", {text("a[i, :]")});
+  CHECK(shape(k, "a_fetch") == "4");
+  CHECK(line(k, "a_fetch_rule") == "a_fetch[a_dim_1] = a[i, a_dim_1]");
+  CHECK(line(k, "c") == "c[i, j] = a_fetch[q[i, j]]");
+  CHECK(tree(k) == "for i\n  for a_dim_1\n    a_fetch_rule\n  for j\n    c\n");
+  CHECK(same_values(before, k, {{"n", 3}, {"m", 5}}));
+  const Kernel all = apply(before, "add_prefetch", {text("a")},
+                           {{"footprint_subscripts", text(":, :")}});
+  CHECK(shape(all, "a_fetch") == "n, 4");
+  CHECK(same_values(before, all, {{"n", 3}, {"m", 5}}));
+}
+
+TEST_CASE("add_prefetch: what a prefetch made is prefetched again") {
+  const Kernel before = tiled(kStar, {{"i", 8}, {"j", 8}});
+  const Kernel twice = apply(before, "split_iname", {text("i_inner"), number(2)},
+                             {{"inner_iname", text("ii")}, {"outer_iname", text("io")}});
+  Kernel k = apply(twice, "add_prefetch", {text("u"), text("io, ii, j_inner")});
+  k = apply(k, "add_prefetch", {text("u_fetch"), text("ii")});
+  CHECK(shape(k, "u_fetch") == "10, 10");
+  CHECK(shape(k, "u_fetch_fetch") == "4, 3");
+  for (const int n : {1, 8, 13}) CHECK(same_values(before, k, {{"n", n}}));
+}
+
+TEST_CASE("add_prefetch: scalars, predicates and subscripts of what is written") {
+  const Kernel before = parsed(R"(kernel s(n: int32, s: float64, q: int32[n], c: float64[n, 4])
+domain {[i, j]: 0 <= i < n and 0 <= j < 4}
+c[i, j] = s*j  {id=c, if=q[i] > 0}
+)");
+  const Kernel scalar = apply(before, "add_prefetch", {text("s"), text("")});
+  CHECK(line(scalar, "s_fetch_rule") == "s_fetch = s");
+  CHECK(line(scalar, "c") == "c[i, j] = s_fetch*j");
+  const Kernel predicate = apply(before, "add_prefetch", {text("q"), text("i")});
+  CHECK(to_string(predicate.find_insn("c")->predicates) == "q_fetch[i] > 0");
+  CHECK(same_values(before, scalar, {{"n", 5}}));
+  CHECK(same_values(before, predicate, {{"n", 5}}));
+}
+
+TEST_CASE("add_prefetch: names, tags and places that the caller chooses") {
+  const Kernel before = tiled(kProduct, {{"i", 4}, {"k", 5}});
+  const Kernel k = apply(before, "add_prefetch", {text("a"), text("i_inner, k_inner"), text("x, y")},
+                         {{"default_tag", text("unr")},
+                          {"fetch_outer_inames", text("i_outer, k_outer, j")},
+                          {"prefetch_insn_id", text("get")},
+                          {"rule_name", text("tile")},
+                          {"temporary_address_space", text("private")},
+                          {"temporary_name", text("at")}});
+  CHECK(line(k, "get") == "at[x, y] = a[x + 4*i_outer, y + 5*k_outer]");
+  CHECK(k.find_insn("get")->inames ==
+        std::set<std::string>{"i_outer", "j", "k_outer", "x", "y"});
+  CHECK(k.tag("x")->text == "unr");
+  CHECK(k.find_temporary("at")->space == AddressSpace::Private);
+  CHECK(same_values(before, k, {{"n", 5}, {"m", 2}, {"l", 6}}));
+}
+
+TEST_CASE("add_prefetch: an array that is written between the copy and a read") {
+  const Kernel k = parsed(R"(kernel s(n: int32, m: int32, a: float64[n + 1], c: float64[n])
+domain {[t, i]: 0 <= t < m and 0 <= i < n}
+a[i + 1] = a[i] + t  {id=step}
+)");
+  CHECK(refusal([&] { apply(k, "add_prefetch", {text("a"), text("i")}); }) ==
+        "step[t=0, i=0] writes a[1], which a_fetch_rule[a_dim_0=1] reads; step[t=0, i=0] must "
+        "run before a_fetch_rule[a_dim_0=1], and with `a_fetch_rule` it does not (m=1, n=2) "
+        "[stale-value]");
+  const Kernel swept = parsed(R"(kernel s(n: int32, m: int32, a: float64[n], b: float64[n])
+domain {[t, i, j]: 0 <= t < m and 0 <= i, j < n}
+b[i] = a[i] + t  {id=read}
+a[j] = b[j]*t  {id=write}
+)");
+  // Once per t is right, once for all t is not.
+  const Kernel out = apply(swept, "add_prefetch", {text("a"), text("i")});
+  CHECK(tree(out) ==
+        "for t\n  for a_dim_0\n    a_fetch_rule\n  for i\n    read\n  for j\n    write\n");
+  CHECK(same_values(swept, out, {{"n", 3}, {"m", 3}}));
+  CHECK(refusal([&] { apply(swept, "add_prefetch", {text("a"), text("t, i")}); }) ==
+        "no selected use of `a` depends on `t`; there is nothing to sweep [unused-sweep]");
+}
+
+TEST_CASE("add_prefetch: what it refuses") {
+  const Kernel k = parsed(R"(kernel s(n: int32, a: float64[n, n], q: int32[n], c: float64[n])
+domain {[i, j]: 0 <= i, j < n}
+c[i] = a[i, 0] + a[i, q[i]] {id=c}
+c[j] = c[j] + a[j, j]  {id=d}
+)");
+  const auto say = [&](ValueList args, ValueDict options = {}) {
+    return refusal([&] { apply(k, "add_prefetch", args, options); });
+  };
+  CHECK(say({text("z"), text("i")}) ==
+        "bad argument #2 to 'add_prefetch' (no array 'z' in kernel 's'; it has 'n', 'a', 'q', "
+        "'c') [bad-argument]");
+  CHECK(say({text("n + 1"), text("i")}) ==
+        "`n + 1` is no array `a`, `a$tag` or `a[i, :]` [bad-argument]");
+  CHECK(say({text("a"), text("j"), text("x, y, z")}, {{"within", text("id:d")}}) ==
+        "3 names are given for the 2 axes of `a` [bad-inames]");
+  CHECK(say({text("a"), text("z")}) ==
+        "bad argument #3 to 'add_prefetch' (kernel 's' has no iname 'z'; it has i, j) "
+        "[bad-argument]");
+  CHECK(say({text("a"), text("i")}, {{"within", text("id:c")}}) ==
+        "argument `q[i]` of `a` is no sum of inames and parameters, so that its footprint is "
+        "not known [non-affine-argument]");
+  CHECK(say({text("a[i]"), text("i")}) ==
+        "`a` has 2 axes, but a footprint has 1 [bad-footprint]");
+  CHECK(say({text("a[i, 1:3]"), text("i")}) ==
+        "`1:3` is part of an axis; only `:` is a footprint [bad-footprint]");
+  CHECK(say({text("a[q[i], :]"), text("i")}) ==
+        "the footprint `q[i], any` is not affine [bad-footprint]");
+  CHECK(say({text("a[0, :]")}, {{"within", text("id:d")}}) ==
+        "no use of `a` is within the given footprint [no-match]");
+  CHECK(say({text("a"), text("j")}, {{"footprint_subscripts", number(3)}}) ==
+        "a footprint is written as its subscripts, `\"i, :\"` [bad-argument]");
+  CHECK(say({text("a"), text("j")}, {{"rule_name", text("c")}}) ==
+        "the name `c` is in use in kernel `s` [name-taken]");
+  CHECK(say({text("a"), text("j")}, {{"within", text("id:nothing")}}) ==
+        "no use of `a` is selected [no-match]");
+  CHECK(message([&] {
+          apply(parsed("kernel s(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\na[i] = 1\n"),
+                "add_prefetch", {text("a"), text("i")});
+        }) == "no instruction of kernel `s` reads `a`");
+}
