@@ -105,8 +105,11 @@ TEST_CASE("floors: every diagnostic's code stands in some test") {
     text << in.rdbuf();
     tests += text.str();
   }
+  // what no kernel is known to reach; it stands there so that a gap elsewhere does no harm
+  const std::set<std::string> unreached{"changes-order", "swept-iname"};
   std::string untested;
   for (const auto& [code, path] : codes)
-    if (tests.find(code) == std::string::npos) untested += "\n  " + code + " (" + path + ")";
-  MESSAGE("codes that no test asserts:" << untested);
+    if (!unreached.count(code) && tests.find(code) == std::string::npos)
+      untested += "\n  " + code + " (" + path + ")";
+  CHECK_MESSAGE(untested.empty(), "codes that no test asserts:" << untested);
 }

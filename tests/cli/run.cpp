@@ -75,6 +75,12 @@ TEST_CASE("cli: what a run lacks is an error of the request") {
   CHECK(tool("run k.loop -p n=10 --in a=none.npy", f.str()).status == 1);
   CHECK(tool("run k.loop -p n=10 --in q=none.npy", f.str()).status == 1);
   CHECK(contains(tool("run k.loop -p n=10 --out q=x.npy", f.str()).err, "[unknown-array]"));
+  f.write("data.loop",
+          "kernel k(n: int32, m: int32[2], a: float64[m[0]], y: float64[n])\n"
+          "domain {[i]: 0 <= i < n}\ny[i] = 1\n");
+  CHECK(contains(tool("run data.loop -p n=3", f.str()).err,
+                 "extent 0 of array `a` is `m[0]`, which is not known before the kernel runs "
+                 "[data-dependent-size]"));
   const Outcome cuda = tool("run k.loop -p n=10 --target cuda", f.str());
   CHECK(cuda.status == 1);
   CHECK(contains(cuda.err, "[unsupported]"));

@@ -1,5 +1,10 @@
+#include <limits>
+#include <string_view>
+
 #include "core/lookup.h"
 #include "tests/scripts/harness.h"
+#include "transforms/assignment_to_subst.h"
+#include "transforms/precompute.h"
 
 /// What refuses a request: its code and all of its words. Each row is a kernel, a step, and what
 /// the step fails with; the transforms' own tests tell more about each.
@@ -85,13 +90,25 @@ const char* const kConditional =
     "domain {[i]: 0 <= i < n}\n"
     "top[0] = max(top[0], a[i])   {id=top, if=a[i] < 5}\n";
 
+const char* const kSquare =
+    "kernel k(n: int32, a: float64[n+2], y: float64[n])\n"
+    "domain {[i]: 0 <= i < n}\n"
+    "y[i] = a[i]*a[i + 2]   {id=use}\n";
+const char* const kEmpty =
+    "kernel k(n: int32, a: float64[n], y: float64[n])\n"
+    "domain {[i]: 5 <= i < 3}\n"
+    "y[i] = a[i]   {id=use}\n";
+const char* const kUnbounded =
+    "kernel k(n: int32, a: float64[n], y: float64[n])\n"
+    "domain {[i]: 0 <= i}\n"
+    "y[i] = a[i]   {id=use}\n";
 const char* const kLong =
     "kernel k(a: float64[70000, 70000])\n"
     "domain {[i, j]: 0 <= i, j < 70000}\n"
     "a[i, j] = 1   {id=one}\n";
 
 struct Row {
-  const char *code, *kernel, *step, *text;
+  std::string_view code, kernel, step, text;
 };
 
 const Row kSteps[] = {
@@ -118,6 +135,12 @@ const Row kSteps[] = {
     {"too-few", kCopy, "k:join_inames(\"i\")", "a join needs two inames or more, got 1"},
     {"too-long", kLong, "k:join_inames(\"i, j\")",
      "the joined loop over `i`, `j` has more iterations than int32 counts"},
+    {"ambiguous-match", kSquare, "k:extract_subst(\"g\", \"a[q]\")",
+     "`q` in the template `a[q]` stands for `i` and for `i + 2`; make it a parameter"},
+    {"empty-footprint", kEmpty, "k:add_prefetch(\"a\", \"i\")",
+     "the footprint of `a_fetch_rule` is empty: no instance uses it"},
+    {"unbounded-footprint", kUnbounded, "k:add_prefetch(\"a\", \"i\")",
+     "the footprint of `a_fetch_rule` has no bound along `a_dim_0`"},
     {"no-common-domain", kTwoLoops, "k:join_inames(\"i, j\")",
      "the bounds of `i` and `j` stand in different domains; only inames of one domain can be "
      "joined"},
@@ -219,11 +242,11 @@ const Row kSteps[] = {
     {"axis-taken", kCopy, "k:tag_inames{i = \"l.0\", j = \"l.0\"}",
      "`i` and `j` would both be `l.0` around instruction `copy`"},
     {"bad-footprint", kRule, "k:precompute(\"f(i, i)\", \"i\")",
-     "a footprint of 2 subscripts is given for 1 storage axes"},
+     "a footprint of 2 subscripts is given for 1 storage axis"},
 };
 
 struct KernelRow {
-  const char *code, *kernel, *text;
+  std::string_view code, kernel, text;
 };
 
 const KernelRow kKernels[] = {
@@ -271,7 +294,7 @@ const KernelRow kKernels[] = {
 TEST_CASE("codes: steps that are refused") {
   for (const Row& row : kSteps) {
     CAPTURE(row.step);
-    const Diagnostic d = failure(row.kernel, std::string("k = ") + row.step);
+    const Diagnostic d = failure(std::string(row.kernel), "k = " + std::string(row.step));
     CHECK(d.code == row.code);
     CHECK(d.text == row.text);
   }
@@ -280,7 +303,7 @@ TEST_CASE("codes: steps that are refused") {
 TEST_CASE("codes: kernels that are wrong") {
   for (const KernelRow& row : kKernels) {
     CAPTURE(row.kernel);
-    const Diagnostic d = failure(kCopy, std::string("lp.parse([==[") + row.kernel + "]==]):code()");
+    const Diagnostic d = failure(kCopy, "lp.parse([==[" + std::string(row.kernel) + "]==]):code()");
     CHECK(d.code == row.code);
     CHECK(d.text == row.text);
   }
@@ -300,4 +323,15 @@ TEST_CASE("codes: names that a kernel lacks") {
         "unknown-instruction: no instruction `zz` in kernel `k`; it has `copy`");
   CHECK(code([&] { require_iname(k, "zz"); }) ==
         "unknown-iname: no iname `zz` in kernel `k`; it has `i`, `j`");
+  CHECK(code([&] { precompute(k, "zz", {}); }) ==
+        "unknown-rule: no rule `zz` in kernel `k`; it has none");
+  CHECK(code([&] { assignment_to_subst(k, "zz", {}); }) ==
+        "unknown-variable: no variable `zz` in kernel `k`; it has `n`, `a`, `b`");
+}
+
+TEST_CASE("codes: constants beyond 64 bits") {
+  try {
+    index_mul(lit(std::numeric_limits<std::int64_t>::max()), lit(2));
+    FAIL("no error");
+  } catch (const Error& e) { CHECK(e.diagnostic().code == "constant-overflow"); }
 }
