@@ -39,6 +39,9 @@ class Legality {
   // legality_nest.cpp
   bool loops_keep(const Pair& p);
   bool same_nest(const Pair& p) const;
+  bool pieces_keep(const Pair& p, const Exprs& values, const std::vector<std::string>& shared,
+                   std::size_t loops, const std::vector<std::string>& dims,
+                   std::size_t present_loops) const;
   std::string nest_key(const Pair& p, const Exprs& values, const std::vector<std::string>& shared,
                        std::size_t shared_loops, const std::vector<std::string>& dims,
                        std::size_t present_loops) const;

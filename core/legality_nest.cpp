@@ -56,6 +56,83 @@ Map ordered(std::size_t loops, const std::vector<bool>& orders, Map equal_so_far
 
 }  // namespace
 
+namespace {
+
+/// Values of iname `name` in `domain` are that far apart at most; nothing when that is not constant.
+std::optional<std::int64_t> spread(const Set& domain, const std::string& name) {
+  const int at = isl_set_find_dim_by_name(domain.get(), isl_dim_set, name.c_str());
+  Val least = isl_set_dim_min_val(domain.copy(), at), most = isl_set_dim_max_val(domain.copy(), at);
+  if (!yes(isl_val_is_int(least.get())) || !yes(isl_val_is_int(most.get()))) return std::nullopt;
+  return to_int(most) - to_int(least);
+}
+
+/// The inames of `16*i_outer + i_inner`, outer to inner, if equal values mean equal inames and the
+/// order of values is the lexicographic order of the inames; nothing otherwise.
+std::optional<std::vector<std::string>> digits(const Expr& value, const Set& domain) {
+  if (const Var* v = value.as<Var>()) return std::vector<std::string>{v->name};
+  const Nary* sum = value.as<Nary>();
+  if (!sum || sum->op != NaryOp::Add) return std::nullopt;
+  std::vector<std::pair<std::int64_t, std::string>> terms;
+  for (const Expr& t : sum->terms) {
+    if (as_int(t)) continue;
+    const Nary* product = t.as<Nary>();
+    const Var* v = t.as<Var>();
+    std::optional<std::int64_t> factor = 1;
+    if (product && product->op == NaryOp::Mul && product->terms.size() == 2) {
+      const bool swapped = product->terms[0].as<Var>() != nullptr;
+      v = product->terms[swapped ? 0 : 1].as<Var>();
+      factor = as_int(product->terms[swapped ? 1 : 0]);
+    }
+    if (!v || !factor || *factor <= 0) return std::nullopt;
+    terms.emplace_back(*factor, v->name);
+  }
+  std::sort(terms.rbegin(), terms.rend());
+  std::vector<std::string> out;
+  std::int64_t below = 0;  // how much the inner inames can change the value
+  for (std::size_t i = terms.size(); i-- > 0;) {
+    if (i + 1 < terms.size() && below >= terms[i].first) return std::nullopt;
+    if (i > 0) {
+      const std::optional<std::int64_t> range = spread(domain, terms[i].second);
+      if (!range) return std::nullopt;
+      below += terms[i].first * *range;
+    }
+    out.insert(out.begin(), terms[i].second);
+  }
+  return out;
+}
+
+}  // namespace
+
+/// The common case without relations: each present iname is a digit of one reference iname. What agrees
+/// in the reference agrees in its digits; the other digits must be sequential loops in their order.
+bool Legality::pieces_keep(const Pair& p, const Exprs& values, const std::vector<std::string>& shared,
+                           std::size_t loops, const std::vector<std::string>& dims,
+                           std::size_t present_loops) const {
+  const bool flipped = ref_->order.first(p.a, p.b) && !present_->first(now(p.a), now(p.b));
+  if (flipped || shared.size() > loops) return false;
+  const Set domain = domain_of(present_->kernel(), dims);
+  std::set<std::string> seen;
+  std::vector<std::string> moving;  // digits of what need not agree, in the order of the reference
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::optional<std::vector<std::string>> found = digits(values[i], domain);
+    if (!found) return false;
+    for (const std::string& d : *found)
+      if (!seen.insert(d).second) return false;
+    if (std::find(p.equal.begin(), p.equal.end(), shared[i]) == p.equal.end())
+      moving.insert(moving.end(), found->begin(), found->end());
+  }
+  if (seen.size() != dims.size()) return false;
+  std::vector<std::string> kept;
+  for (std::size_t i = 0; i < present_loops; ++i)
+    if (std::find(moving.begin(), moving.end(), dims[i]) != moving.end()) {
+      const InameTag* tag = k_.tag(dims[i]);
+      if (p.commutes ? is_parallel_not_simd(tag) : is_parallel(tag)) return false;
+      kept.push_back(dims[i]);
+    }
+  if (kept.size() != moving.size()) return false;  // some is a work-item's
+  return p.commutes || kept == moving;
+}
+
 /// All that the answer depends on.
 std::string Legality::nest_key(const Pair& p, const Exprs& values,
                                const std::vector<std::string>& shared, std::size_t shared_loops,
@@ -102,6 +179,7 @@ bool Legality::nest_keeps(const Pair& p) const {
       if (k_.has_iname(v) && std::find(dims.begin(), dims.end(), v) == dims.end()) return false;
     values.push_back(e);
   }
+  if (pieces_keep(p, values, shared, loops, dims, present_loops)) return true;
   const std::string key = nest_key(p, values, shared, loops, dims, present_loops);
   const auto known = memo().nests.find(key);
   if (known != memo().nests.end()) return known->second;
