@@ -171,12 +171,14 @@ std::optional<Diagnostic> Reaching::unserved(const Definition& d, const Use& u) 
 
   bool exact = true;
   Set domain = o.domain(ds, exact);
-  // Where one assignment alone writes, each element once, no other value is defined to be read.
-  const bool undefined_else = r_.variables.is_temporary(u.access->variable) &&
+  // Where one assignment alone writes, unconditionally and each element once, no other value is
+  // defined to be read.
+  const bool undefined_else = def.predicates.empty() &&
+                              r_.variables.is_temporary(u.access->variable) &&
                               d.inames.size() == o.dims(ds).size() &&
                               !k_.find_temporary(u.access->variable)->initializer &&
                               writers(u.access->variable, u.insn).size() == 1;
-  if (!conditions_hold(d, u) && !undefined_else)
+  if (!conditions_hold(d, u))
     return problem("not-proved",
                    fmt::format("`{}` writes `{}` under conditions that may not hold at `{}`", def.id,
                                u.access->variable, user.id),

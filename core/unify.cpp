@@ -210,6 +210,13 @@ Unifier::Unifier(Expr pattern, std::set<std::string> variables)
 }
 
 std::optional<std::map<std::string, Expr>> Unifier::match(const Expr& e) const {
+  // Most expressions are told apart at a glance.
+  if (const auto* p = pattern_.as<Load>()) {
+    const auto* l = e.as<Load>();
+    if (!l || l->array != p->array) return std::nullopt;
+  } else if (pattern_.as<Nary>() || pattern_.as<Reduce>() || pattern_.as<Call>()) {
+    if (pattern_.op().index() != e.op().index()) return std::nullopt;
+  }
   Bindings b;
   // A template that is a literal or a name matches the same in a subscript.
   if (!Matcher(variables_).unify(pattern_, e, b, false)) return std::nullopt;

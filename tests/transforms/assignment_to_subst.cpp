@@ -120,6 +120,10 @@ TEST_CASE("assignment_to_subst: conditions") {
         "d_subst(i) := inp[i]\nif j < 3: out[j] = d_subst(j)\n");
   CHECK(refusal(in_loops("if i < 3\n  <> d[i] = inp[i]\nend\nout[j] = d[j]\n"), "d") ==
         "insn_0[j=3] reads d[3], which `insn` does not write (n=4)");
+  CHECK(refusal(in_loops("if m[i] > 0\n  <> d[i] = inp[i] {id=def}\nend\nout[j] = d[j] {id=use}\n",
+                         ", m: int32[n]"), "d") ==
+        "`def` writes `d` under conditions that may not hold at `use`; `unsafe = true` leaves the "
+        "proof out");
   CHECK(refusal_code(in_loops("<> t = 0.0\nif m[i] > 0\n  t = inp[i]\nend\nout[i] = t\n",
                               ", m: int32[n]"), "t") != "legal");
 }
