@@ -76,9 +76,23 @@ void Legality::check() {
 
 // ---- Which pairs --------------------------------------------------------------------------------
 
-void Legality::check_variable(const std::string&, const std::vector<AccessAt>& all) {
+void Legality::check_variable(const std::string& name, const std::vector<AccessAt>& all) {
   if (std::none_of(all.begin(), all.end(), [&](const AccessAt& a) { return ref_->at(a).write; }))
     return;
+  // Where an axis has a constant in every access, only those with the same one meet.
+  const std::size_t rank = ref_->at(all[0]).index.size();
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    std::map<std::int64_t, std::vector<AccessAt>> parts;
+    const bool constant = std::all_of(all.begin(), all.end(), [&](const AccessAt& a) {
+      const Exprs& index = ref_->at(a).index;
+      const auto c = index.size() == rank ? as_int(index[axis]) : std::nullopt;
+      if (c) parts[*c].push_back(a);
+      return c.has_value();
+    });
+    if (!constant || parts.size() < 2) continue;
+    for (const auto& [c, part] : parts) check_variable(name, part);
+    return;
+  }
   // Accesses under different top-level loops, before as well as now, keep their order when those
   // loops do; what is left stands under one top-level loop.
   const auto root = [](const RunOrder& o, int s) { return o.tree().paths[std::size_t(s)].index[0]; };
