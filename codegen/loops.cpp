@@ -28,7 +28,22 @@ Set drop_on_last(Set s) {
   return isl_set_drop_constraints_involving_dims(s.take(), isl_dim_set,
                                                  static_cast<unsigned>(last_dim(s)), 1);
 }
-Set hull(Set s) { return isl_set_from_basic_set(isl_set_simple_hull(s.take())); }
+bool has_divs(const Set& hull) {
+  BasicSet only = isl_set_simple_hull(hull.copy());
+  return count(isl_basic_set_dim(only.get(), isl_dim_div)) > 0;
+}
+/// A convex set around `s` that bounds the last dimension. The simple hull only keeps bounds that its
+/// parts have in parallel; where that leaves none, the polyhedral hull is needed.
+Set hull(Set s) {
+  Set simple = isl_set_from_basic_set(isl_set_simple_hull(s.copy()));
+  const int dims = static_cast<int>(isl_set_dim(s.get(), isl_dim_set));
+  if (dims == 0 || isl_set_n_basic_set(s.get()) < 2) return simple;
+  const auto last = static_cast<unsigned>(dims - 1);
+  if (yes(isl_set_dim_has_upper_bound(simple.get(), isl_dim_set, last)) &&
+      yes(isl_set_dim_has_lower_bound(simple.get(), isl_dim_set, last)))
+    return simple;
+  return isl_set_from_basic_set(isl_set_polyhedral_hull(isl_set_remove_divs(s.take())));
+}
 bool is_empty(const Set& s) { return yes(isl_set_is_empty(s.get())); }
 Set both(const Set& a, const Set& b) { return isl_set_intersect(a.copy(), b.copy()); }
 
@@ -202,7 +217,9 @@ class LoopMaker {
   /// beyond the points that are needed is guarded further inside.
   Set iterations(const PlanNode& node) {
     const Need& need = needs_.at(node.id);
-    Set s = keep_on_last(hull(need.points));
+    Set s = hull(need.points);
+    // A constraint on a stride's quotient may be one on the iname: nothing is dropped then.
+    if (!has_divs(s)) s = keep_on_last(std::move(s));
     s = both(s, drop_on_last(hull(need.explicit_)));
     std::vector<std::string> outer = dim_names(s);
     outer.pop_back();
@@ -315,6 +332,7 @@ class LoopMaker {
     isl_basic_set_list* list = isl_set_get_basic_set_list(range.get());
     BasicSet only = isl_basic_set_list_get_basic_set(list, 0);
     isl_basic_set_list_free(list);
+    only = isl_basic_set_remove_unknown_divs(only.take());  // leaves fewer bounds, all of them true
     isl_constraint_list* all = isl_basic_set_get_constraint_list(only.get());
     const int n = count(isl_constraint_list_n_constraint(all));
     for (int i = 0; i < n; ++i) {
