@@ -138,9 +138,9 @@ const Row kSteps[] = {
     {"ambiguous-match", kSquare, "k:extract_subst(\"g\", \"a[q]\")",
      "`q` in the template `a[q]` stands for `i` and for `i + 2`; make it a parameter"},
     {"empty-footprint", kEmpty, "k:add_prefetch(\"a\", \"i\")",
-     "the footprint of `a_fetch_rule` is empty: no instance uses it"},
+     "the footprint of `a` is empty: no instance uses it"},
     {"unbounded-footprint", kUnbounded, "k:add_prefetch(\"a\", \"i\")",
-     "the footprint of `a_fetch_rule` has no bound along `a_dim_0`"},
+     "the footprint of `a` has no bound along `a_dim_0`"},
     {"no-common-domain", kTwoLoops, "k:join_inames(\"i, j\")",
      "the bounds of `i` and `j` stand in different domains; only inames of one domain can be "
      "joined"},
