@@ -117,7 +117,10 @@ class StandInCheck {
         order = isl_map_apply_domain(order.take(), isl_map_reverse(p.relation.copy()));
         order = isl_map_apply_range(order.take(), isl_map_reverse(q.relation.copy()));
         if (&p > &q) order = isl_map_subtract(order.take(), together(p, q).take());
-        demand(p.now, q.now, isl_map_intersect(order.take(), same.copy()), a, b, exact, p);
+        Map pairs = isl_map_intersect(order.take(), same.copy());
+        if (p.now == q.now)  // one instance in place of several
+          pairs = isl_map_subtract(pairs.take(), isl_map_identity(isl_map_get_space(pairs.get())));
+        demand(p.now, q.now, std::move(pairs), a, b, exact, p);
       }
   }
 

@@ -1,0 +1,290 @@
+#include "loop_kit.h"
+#include "same_values.h"
+
+/// Copies of parts of arrays that instructions work on.
+
+using namespace moonloop;
+
+namespace {
+
+template <class F>
+std::string refusal(F f) {
+  return message(f) + " [" + code_of(f) + "]";
+}
+
+std::string shape(const Kernel& k, const std::string& temporary) {
+  const Temporary* t = k.find_temporary(temporary);
+  REQUIRE(t != nullptr);
+  return to_string(*t->shape);
+}
+
+/// c[i] += a[j, i], by tiles of i.
+Kernel sums() {
+  Kernel k = parsed(R"(kernel sums(n: int32, m: int32, a: float64[m, n], c: float64[n])
+domain {[j, i]: 0 <= i < n and 0 <= j < m}
+c[i] = c[i] + a[j, i]  {id=add}
+)");
+  k = apply(k, "split_iname", {text("i"), number(4)});
+  return apply(k, "prioritize_loops", {text("i_outer, j, i_inner")});
+}
+
+const std::vector<Params> kSizes{{{"n", 1}, {"m", 1}}, {{"n", 4}, {"m", 2}}, {{"n", 11}, {"m", 3}}};
+
+}  // namespace
+
+TEST_CASE("buffer_array: an accumulation works on a copy of its tile") {
+  const Kernel before = sums();
+  const Kernel k = apply(before, "buffer_array", {text("c"), text("j, i_inner")});
+  CHECK(shape(k, "c_buf") == "4");
+  CHECK(line(k, "init_c") == "c_buf[c_init_0] = c[c_init_0 + 4*i_outer]");
+  CHECK(line(k, "add") == "c_buf[i_inner] = c_buf[i_inner] + a[j, i_inner + 4*i_outer]");
+  CHECK(line(k, "store_c") == "c[c_store_0 + 4*i_outer] = c_buf[c_store_0]");
+  CHECK(tree(k) ==
+        "for i_outer\n"
+        "  for c_init_0\n"
+        "    init_c\n"
+        "  for j\n"
+        "    for i_inner\n"
+        "      add\n"
+        "  for c_store_0\n"
+        "    store_c\n");
+  for (const Params& p : kSizes) CHECK(same_values(before, k, p));
+}
+
+TEST_CASE("buffer_array: an accumulation may start from nothing and be added at the end") {
+  const Kernel before = sums();
+  const Kernel k = apply(before, "buffer_array",
+                         {text("c"), text("j, i_inner"), number(0), text("base + buffer")});
+  CHECK(line(k, "init_c") == "c_buf[c_init_0] = 0");
+  CHECK(line(k, "store_c") == "c[c_store_0 + 4*i_outer] = c[c_store_0 + 4*i_outer] + c_buf[c_store_0]");
+  for (const Params& p : kSizes) CHECK(same_values(before, k, p));  // sums of halves are exact
+}
+
+TEST_CASE("buffer_array: a scalar copy of one element") {
+  const Kernel before = parsed(R"(kernel rows(n: int32, m: int32, a: float64[n, m], c: float64[n])
+domain {[i, j]: 0 <= i < n and 0 <= j < m}
+c[i] = c[i] + a[i, j]  {id=add}
+)");
+  const Kernel k = apply(before, "buffer_array", {text("c"), text("j")});
+  CHECK(shape(k, "c_buf") == "");
+  CHECK(line(k, "add") == "c_buf = c_buf + a[i, j]");
+  CHECK(tree(k) == "for i\n  init_c\n  for j\n    add\n  store_c\n");
+  for (const Params& p : kSizes) CHECK(same_values(before, k, p));
+}
+
+TEST_CASE("buffer_array: what is only read is not stored, what is written alone is") {
+  const Kernel reads = parsed(R"(kernel s(n: int32, m: int32, a: float64[m + 1], c: float64[n, m])
+domain {[i, j]: 0 <= i < n and 0 <= j < m}
+c[i, j] = a[j] + a[j + 1]  {id=use}
+)");
+  const Kernel k = apply(reads, "buffer_array", {text("a"), text("i, j")});
+  CHECK(shape(k, "a_buf") == "m + 1");
+  CHECK(k.find_insn("store_a") == nullptr);
+  for (const Params& p : kSizes) CHECK(same_values(reads, k, p));
+
+  const Kernel both = parsed(R"(kernel s(n: int32, m: int32, c: float64[n, m + 2])
+domain {[i, j]: 0 <= i < n and 1 <= j <= m}
+c[i, j] = c[i, j + 1]*2 + c[i, j - 1]  {id=sweep}
+)");
+  const Kernel row = apply(both, "buffer_array", {text("c"), text("j")});
+  CHECK(shape(row, "c_buf") == "m + 2");
+  CHECK(same_set(instances(row, {"i", "c_store_1"}),
+                 "[n, m] -> { [i, c_store_1] : 0 <= i < n and 1 <= c_store_1 <= m }"));
+  for (const Params& p : kSizes) CHECK(same_values(both, row, p));
+}
+
+TEST_CASE("buffer_array: several instructions, one of them under a condition") {
+  const Kernel before = parsed(R"(kernel s(n: int32, m: int32, q: int32[m, n], c: float64[n])
+domain {[i, j]: 0 <= i < n and 0 <= j < m}
+domain {[k]: 0 <= k < m}
+c[i] = 2*c[i]  {id=twice, inames=i}
+c[i] = c[i] + j  {id=some, if=q[j, i] > 1}
+c[i] = c[i] - k  {id=minus, inames=i:k}
+)");
+  const Kernel k = apply(before, "buffer_array", {text("c"), text("j, k")});
+  CHECK(tree(k) ==
+        "for i\n  init_c\n  twice\n  for j\n    some\n  for k\n    minus\n  store_c\n");
+  for (const Params& p : kSizes) CHECK(same_values(before, k, p));
+}
+
+TEST_CASE("buffer_array: reads through rules go to the copy") {
+  const Kernel before = parsed(R"(kernel s(n: int32, m: int32, c: float64[n])
+domain {[i, j]: 0 <= i < n and 0 <= j < m}
+get(x) := c[x] + 1
+c[i] = get(i)*2 - j  {id=step}
+)");
+  const Kernel k = apply(before, "buffer_array", {text("c"), text("j")});
+  CHECK(line(k, "step") == "c_buf = (c_buf + 1)*2 - j");
+  CHECK(k.rules.empty());
+  for (const Params& p : kSizes) CHECK(same_values(before, k, p));
+}
+
+TEST_CASE("buffer_array: instructions that are left out may not meet the array between") {
+  const Kernel before = parsed(R"(kernel s(n: int32, m: int32, c: float64[n], d: float64[n])
+domain {[i, j]: 0 <= i < n and 0 <= j < m}
+c[i] = c[i] + j  {id=add}
+d[i] = c[i]*j  {id=peek}
+)");
+  CHECK(refusal([&] {
+          apply(before, "buffer_array", {text("c"), text("j")}, {{"within", text("id:add")}});
+        }) ==
+              "store_c[i=0] writes c[0], which peek[i=0, j=0] reads; store_c[i=0] must run "
+              "before peek[i=0, j=0], and with `store_c` it does not (m=1, n=1) [stale-value]");
+  const Kernel k = apply(before, "buffer_array", {text("c"), text("j")});
+  CHECK(line(k, "peek") == "d[i] = c_buf*j");
+  for (const Params& p : kSizes) CHECK(same_values(before, k, p));
+
+  // Before and after is fine.
+  const Kernel apart = parsed(R"(kernel s(n: int32, m: int32, c: float64[n], d: float64[n])
+domain {[i, j]: 0 <= i < n and 0 <= j < m}
+c[i] = 3*c[i]  {id=before, inames=i}
+c[i] = c[i] + j  {id=add}
+d[i] = c[i] + 0.5  {id=after, inames=i}
+)");
+  const Kernel some =
+      apply(apart, "buffer_array", {text("c"), text("j")}, {{"within", text("id:add")}});
+  CHECK(tree(some) == "for i\n  before\n  init_c\n  for j\n    add\n  store_c\n  after\n");
+  for (const Params& p : kSizes) CHECK(same_values(apart, some, p));
+}
+
+TEST_CASE("buffer_array: a neighbour's element that an outer iteration changes") {
+  // All of c in one copy is right; one element at a time, the copy would hide the last write.
+  const Kernel before = parsed(R"(kernel s(n: int32, m: int32, c: float64[n + 1])
+domain {[i, j]: 0 <= i < n and 0 <= j < m}
+c[i + 1] = c[i] + c[i + 1]*j  {id=step}
+)");
+  const Kernel k = apply(before, "buffer_array", {text("c"), text("i, j")});
+  CHECK(shape(k, "c_buf") == "n + 1");
+  for (const Params& p : kSizes) CHECK(same_values(before, k, p));
+  const Kernel pair = apply(before, "buffer_array", {text("c"), text("j")});
+  CHECK(shape(pair, "c_buf") == "2");
+  CHECK(tree(pair) ==
+        "for i\n  for c_init_0\n    init_c\n  for j\n    step\n  for c_store_0\n    store_c\n");
+  for (const Params& p : kSizes) CHECK(same_values(before, pair, p));
+}
+
+TEST_CASE("buffer_array: expressions that are proved, and those that are not") {
+  const Kernel add = sums();
+  const auto say = [&](const Kernel& k, Value init, Value store, ValueDict options = {}) {
+    return refusal([&] {
+      apply(k, "buffer_array", {text("c"), text("j, i_inner"), init, store},
+            options);
+    });
+  };
+  CHECK(say(add, number(1), text("base + buffer")) ==
+        "it is not proved that `c` ends up the same when its buffer starts as `1` and is "
+        "stored as `base + buffer`; that is known for accumulations only (`0` and `base + "
+        "buffer`, `1` and `base*buffer`) [not-proved]");
+  CHECK(say(add, number(0), text("base*buffer")) ==
+        "it is not proved that `c` ends up the same when its buffer starts as `0` and is "
+        "stored as `base*buffer`; that is known for accumulations only (`0` and `base + "
+        "buffer`, `1` and `base*buffer`) [not-proved]");
+  CHECK(say(add, number(0), text("buffer")) ==
+        "it is not proved that `c` ends up the same when its buffer starts as `0` and is "
+        "stored as `buffer`; that is known for accumulations only (`0` and `base + buffer`, "
+        "`1` and `base*buffer`) [not-proved]");
+  CHECK(say(add, text("base"), text("2*buffer")) ==
+        "it is not proved that `c` ends up the same when its buffer starts as `base` and is "
+        "stored as `2*buffer`; that is known for accumulations only (`0` and `base + buffer`, "
+        "`1` and `base*buffer`) [not-proved]");
+  CHECK(say(add, text("base"), flag(false)) ==
+        "without a store, what `add` writes to `c` would be lost [lost-store]");
+  CHECK(say(add, text("a"), text("buffer")) ==
+        "init_expression is over `base`; it does not know `a` [bad-argument]");
+  CHECK(say(add, text("base"), text("other")) ==
+        "store_expression is over `base`, `buffer`; it does not know `other` [bad-argument]");
+  // The caller's word for it.
+  const Kernel forced = apply(add, "buffer_array", {text("c"), text("j, i_inner"), number(0)},
+                              {{"unsafe", flag(true)}});
+  CHECK(forced.claims.size() == 1);
+
+  const Kernel fill = parsed(R"(kernel s(n: int32, m: int32, c: float64[n, m])
+domain {[i, j]: 0 <= i < n and 0 <= j < m}
+c[i, j] = i + j  {id=fill}
+)");
+  const Kernel k = apply(fill, "buffer_array", {text("c"), text("j"), number(0)});
+  CHECK(line(k, "init_c") == "c_buf[c_init_1] = 0");
+  for (const Params& p : kSizes) CHECK(same_values(fill, k, p));
+}
+
+TEST_CASE("buffer_array: work-items keep copies of their own, or share one") {
+  Kernel k = parsed(R"(kernel mm(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n, n])
+domain {[i, j, k]: 0 <= i, j, k < n}
+c[i, j] = c[i, j] + a[i, k]*b[k, j]  {id=upd}
+)");
+  k = apply(k, "split_iname", {text("i"), number(4)}, {{"outer_tag", text("g.0")}, {"inner_tag", text("l.0")}});
+  k = apply(k, "split_iname", {text("j"), number(2)});
+  k = apply(k, "prioritize_loops", {text("j_outer, k, j_inner")});
+  const Kernel own = apply(k, "buffer_array", {text("c"), text("k, j_inner")});
+  CHECK(shape(own, "c_buf") == "2");
+  CHECK(own.find_temporary("c_buf")->space == AddressSpace::Private);
+  CHECK(own.find_insn("init_c")->inames ==
+        std::set<std::string>{"c_init_1", "i_inner", "i_outer", "j_outer"});
+  CHECK(own.tag("c_init_1") == nullptr);
+  CHECK(same_values(k, own, {{"n", 5}}));
+  const Kernel shared = apply(k, "buffer_array", {text("c"), text("k, j_inner, i_inner")});
+  CHECK(shape(shared, "c_buf") == "4, 2");
+  CHECK(shared.find_temporary("c_buf")->space == AddressSpace::Local);
+  CHECK(shared.tag("c_init_0")->text == "l.auto");
+  CHECK(shared.tag("c_store_1")->text == "l.auto");
+  CHECK(same_values(k, shared, {{"n", 5}}));
+}
+
+TEST_CASE("buffer_array: names, tags and the box") {
+  const Kernel before = sums();
+  const Kernel k = apply(before, "buffer_array", {text("c"), text("j, i_inner")},
+                         {{"default_tag", text("unr")},
+                          {"fetch_bounding_box", flag(true)},
+                          {"temporary_name", text("tile")},
+                          {"temporary_scope", text("private")}});
+  CHECK(k.tag("c_init_0")->text == "unr");
+  CHECK(k.tag("c_store_0")->text == "unr");
+  CHECK(k.find_temporary("tile")->space == AddressSpace::Private);
+  for (const Params& p : kSizes) CHECK(same_values(before, k, p));
+}
+
+TEST_CASE("buffer_array: what it refuses") {
+  const Kernel k = parsed(R"(kernel s(n: int32, q: int32[n], c: float64[n], d: float64[n, n], e: float64[n])
+domain {[i, j]: 0 <= i, j < n}
+c[q[i]] = 1  {id=indirect}
+d[[i + n*j]] = 2 {id=flat}
+e[i] = e[j] + 1  {id=cross}
+)");
+  const auto say = [&](ValueList args, ValueDict options = {}) {
+    return refusal([&] { apply(k, "buffer_array", args, options); });
+  };
+  CHECK(say({text("z"), text("i")}) ==
+        "bad argument #2 to 'buffer_array' (no array 'z' in kernel 's'; it has 'n', 'q', 'c', "
+        "'d', 'e') [bad-argument]");
+  CHECK(say({text("e"), text("z")}) ==
+        "bad argument #3 to 'buffer_array' (kernel 's' has no iname 'z'; it has i, j) "
+        "[bad-argument]");
+  CHECK(say({text("c"), text("i")}) ==
+        "subscript `q[i]` of `c` in `indirect` is no sum of inames and parameters, so that its "
+        "footprint is not known [non-affine-argument]");
+  CHECK(say({text("d"), text("i")}) ==
+        "`d[[i + n*j]]` is one flat subscript; its axes are not known [linear-access]");
+  CHECK(say({text("c"), text("j")}, {{"within", text("id:cross")}}) ==
+        "no selected instruction of kernel `s` accesses `c` [no-match]");
+  CHECK(say({text("e"), text("i, j"), flag(true)}) ==
+        "init_expression: an expression expected, got true [bad-argument]");
+  CHECK(say({text("e"), text("i, j")}, {{"temporary_name", text("q")}}) ==
+        "the name `q` is in use in kernel `s` [name-taken]");
+  CHECK(say({text("e"), text("i, j")}, {{"default_tag", text("z.9")}}) ==
+        "bad argument #4 to 'buffer_array' ('z.9' is no tag of an iname) [bad-argument]");
+  CHECK(say({text("e"), text("i, j")}, {{"temporary_scope", text("moon")}}) ==
+        "`moon` is no address space; there are `auto`, `private`, `local`, `global` "
+        "[bad-address-space]");
+  const Kernel apart = parsed(R"(kernel s(n: int32, e: float64[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+e[i] = e[i] + 1  {id=one}
+e[j] = e[j] + 2  {id=two}
+)");
+  CHECK(refusal([&] { apply(apart, "buffer_array", {text("e"), text("i")}); }) ==
+        "`e` depends on `j`, which is not around every selected access; make it a buffer "
+        "iname, or select the instructions with `within` [not-swept]");
+  CHECK(refusal([&] {
+          apply(apart, "buffer_array", {text("e"), text("j")}, {{"within", text("id:one")}});
+        }) == "no selected access of `e` is in the loop `j` [unused-sweep]");
+}
