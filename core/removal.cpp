@@ -56,8 +56,14 @@ Kernel without_instructions(const Kernel& k, const std::set<std::string>& ids) {
 }
 
 Kernel in_order_of(const Kernel& before, Kernel after) {
+  const RunOrder was(nest(before));
+  std::stable_sort(after.instructions.begin(), after.instructions.end(),
+                   [&](const InsnPtr& a, const InsnPtr& b) {
+                     const int x = was.find(a->id), y = was.find(b->id);
+                     return x >= 0 && y >= 0 && was.position(x) < was.position(y);
+                   });
   const Kernel out = proved(rebase(std::move(after)));
-  const RunOrder was(nest(before)), is(nest(out));
+  const RunOrder is(nest(out));
   const auto shared = [&](const RunOrder& o, const RunOrder& other, const Kernel& k) {
     std::set<std::string> own;
     for (const InsnPtr& i : k.instructions) own.insert(i->id);
