@@ -88,6 +88,16 @@ Set without_idle_params(Set s) {
   return s;
 }
 
+/// Parts of a union that bound a dimension by different slopes leave their simple hull without a
+/// bound.
+bool is_bounded(const Set& s) {
+  for (int d = count(isl_set_dim(s.get(), isl_dim_set)); d-- > 0;)
+    if (!yes(isl_set_dim_has_upper_bound(s.get(), isl_dim_set, unsigned(d))) ||
+        !yes(isl_set_dim_has_lower_bound(s.get(), isl_dim_set, unsigned(d))))
+      return false;
+  return true;
+}
+
 void add_guard(Exprs& guards, const Set& where) {
   if (!yes(isl_set_plain_is_universe(where.get()))) guards.push_back(from_set(where));
 }
@@ -107,7 +117,7 @@ StagedPoints staged_points(const Footprint& f, const std::vector<std::string>& n
   } else if (!convex) {
     const Set all = isl_set_gist_params(f.points.copy(), f.context.copy());
     const Set hull = isl_set_from_basic_set(isl_set_simple_hull(all.copy()));
-    out.points = zero_based(f, hull, names);
+    out.points = zero_based(f, is_bounded(hull) ? hull : box_points(f), names);
     add_guard(out.guards,
               isl_set_gist(zero_based(f, f.points, names).take(), out.points.copy()));
   }

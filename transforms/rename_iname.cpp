@@ -113,6 +113,19 @@ class Merge {
   std::map<Family, Expr> known_;
 };
 
+/// Whether the bounds of `iname` depend on `outer`, also through inames between them.
+bool depends_on(const Kernel& k, const std::string& iname, const std::string& outer) {
+  std::vector<const Domain*> above{k.home_of(iname)};
+  for (std::size_t d = 0; d < above.size(); ++d)
+    for (const std::string& p : above[d]->params()) {
+      if (p == outer) return true;
+      const Domain* parent = k.home_of(p);
+      if (parent && std::find(above.begin(), above.end(), parent) == above.end())
+        above.push_back(parent);
+    }
+  return false;
+}
+
 /// The tag of the one iname after the rename.
 void pass_tag(const Kernel& k, const std::string& old_iname, const std::string& new_iname,
               Kernel& out) {
@@ -141,6 +154,9 @@ Kernel rename_iname(const Kernel& k, const std::string& old_iname, const std::st
   rw.bound[old_iname] = rw.fresh;
   rw.existing = merge;
   if (merge) {
+    if (depends_on(k, new_iname, old_iname))
+      refuse("nested-inames", k.at, "`{}` cannot become `{}`: the bounds of `{}` depend on it",
+             old_iname, new_iname, new_iname);
     for (const InsnPtr& insn : k.instructions) {
       if (!o.within.everything() && !o.within(k, *insn)) continue;
       const std::set<std::string> used = all_inames(k, *insn);
