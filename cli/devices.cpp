@@ -1,5 +1,7 @@
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <set>
 
@@ -33,7 +35,10 @@ std::string compilers() {
   for (const std::string& name : {std::string(given ? given : ""), std::string("cc"),
                                   std::string("gcc"), std::string("clang"), std::string("icx")}) {
     const auto cc = find_c_compiler(name);
-    if (!cc || !seen.insert(cc->version).second) continue;
+    // `cc` and `gcc` are often one: what stands behind the name in the version tells.
+    if (!cc || !seen.insert(cc->version.substr(std::min(cc->version.find(' '), cc->version.size())))
+                    .second)
+      continue;
     out += fmt::format("c        {}{}\n", cc->str(), is_default ? "  [default]" : "");
     out += supports_openmp(*cc) ? "openmp   the same, with -fopenmp\n" : "openmp   not supported by it\n";
     is_default = false;
