@@ -137,8 +137,7 @@ class Enumeration {
       }
       return x.failed ? isl_stat_error : isl_stat_ok;
     };
-    isl_set_foreach_point(domain.get(), each, &user);
-    if (user.failed) throw Unknown{};
+    if (isl_set_foreach_point(domain.get(), each, &user) < 0 || user.failed) throw Unknown{};
   }
 
   void add_instance(int s, const Instruction& insn, const std::vector<std::string>& items,
