@@ -32,45 +32,44 @@ void NameCollector::walk(const Expr& e, std::vector<std::string>& scope, Names& 
   const auto is_free = [&](const std::string& n) {
     return std::find(scope.begin(), scope.end(), n) == scope.end();
   };
-  const auto below = [&] {
-    for_each_child(e, [&](const Expr& c) { walk(c, scope, out); });
-  };
+  const auto below = [&] { for_each_child(e, [&](const Expr& c) { walk(c, scope, out); }); };
   const auto bind = [&](const std::vector<std::string>& inames) {
     scope.insert(scope.end(), inames.begin(), inames.end());
     below();
     scope.resize(scope.size() - inames.size());
   };
-  std::visit(
-      overload{[](const IntLit&) {}, [](const FloatLit&) {}, [](const ComplexLit&) {},
-               [](const BoolLit&) {},
-               [&](const Var& x) {
-                 if (is_free(x.name)) out.vars.insert(x.name);
-               },
-               [&](const Load& x) { out.arrays.insert(x.array), below(); },
-               [&](const Field&) { below(); }, [&](const Unary&) { below(); },
-               [&](const Binary&) { below(); }, [&](const Nary&) { below(); },
-               [&](const Compare&) { below(); }, [&](const Select&) { below(); },
-               [&](const Call& x) {
-                 const auto rule = rules_.find(x.name);
-                 if (rule == rules_.end()) return below();
-                 const Summary& s = summary(*rule->second);
-                 for (const std::string& n : s.names.vars)
-                   if (is_free(n)) out.vars.insert(n);
-                 out.arrays.insert(s.names.arrays.begin(), s.names.arrays.end());
-                 out.bound.insert(s.names.bound.begin(), s.names.bound.end());
-                 for (std::size_t i = 0; i < x.args.size(); ++i) {
-                   const auto* v = x.args[i].as<Var>();
-                   if (v && s.bound.contains(i)) out.bound.insert(v->name);
-                   else walk(x.args[i], scope, out);
-                 }
-               },
-               [&](const Reduce& x) {
-                 out.bound.insert(x.inames.begin(), x.inames.end());
-                 bind(x.inames);
-               },
-               [&](const Cast&) { below(); }, [&](const Slice&) { below(); },
-               [&](const SubArray& x) { bind(x.inames); }},
-      e.op());
+  std::visit(overload{[](const IntLit&) {}, [](const FloatLit&) {}, [](const ComplexLit&) {},
+                      [](const BoolLit&) {},
+                      [&](const Var& x) {
+                        if (is_free(x.name)) out.vars.insert(x.name);
+                      },
+                      [&](const Load& x) { out.arrays.insert(x.array), below(); },
+                      [&](const Field&) { below(); }, [&](const Unary&) { below(); },
+                      [&](const Binary&) { below(); }, [&](const Nary&) { below(); },
+                      [&](const Compare&) { below(); }, [&](const Select&) { below(); },
+                      [&](const Call& x) {
+                        const auto rule = rules_.find(x.name);
+                        if (rule == rules_.end()) return below();
+                        const Summary& s = summary(*rule->second);
+                        for (const std::string& n : s.names.vars)
+                          if (is_free(n)) out.vars.insert(n);
+                        out.arrays.insert(s.names.arrays.begin(), s.names.arrays.end());
+                        out.bound.insert(s.names.bound.begin(), s.names.bound.end());
+                        for (std::size_t i = 0; i < x.args.size(); ++i) {
+                          const auto* v = x.args[i].as<Var>();
+                          if (v && s.bound.contains(i))
+                            out.bound.insert(v->name);
+                          else
+                            walk(x.args[i], scope, out);
+                        }
+                      },
+                      [&](const Reduce& x) {
+                        out.bound.insert(x.inames.begin(), x.inames.end());
+                        bind(x.inames);
+                      },
+                      [&](const Cast&) { below(); }, [&](const Slice&) { below(); },
+                      [&](const SubArray& x) { bind(x.inames); }},
+             e.op());
 }
 
 void NameCollector::add(const Expr& e, Names& out) {
@@ -133,16 +132,16 @@ class Inference {
  private:
   struct Insn {
     std::set<int> inames;
-    std::set<int> bound;                 // by its reductions
-    std::set<int> written_at;            // inames in its assignees' subscripts
-    std::vector<std::string> written;    // temporaries
-    std::set<std::string> bounds;        // temporaries that bounds of its loops need
+    std::set<int> bound;               // by its reductions
+    std::set<int> written_at;          // inames in its assignees' subscripts
+    std::vector<std::string> written;  // temporaries
+    std::set<std::string> bounds;      // temporaries that bounds of its loops need
     Names names;
   };
   struct Temp {
-    std::vector<int> writers, readers;   // instructions
-    std::vector<int> bound_users;        // in a loop whose bounds need it
-    std::map<int, int> in;               // by iname: how many writers it is around for all elements
+    std::vector<int> writers, readers;  // instructions
+    std::vector<int> bound_users;       // in a loop whose bounds need it
+    std::map<int, int> in;              // by iname: how many writers it is around for all elements
   };
 
   std::set<int> numbers(const std::set<std::string>& names) const {

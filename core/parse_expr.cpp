@@ -52,7 +52,8 @@ std::string shown(const Token& t) {
 }  // namespace
 
 Token TokenStream::expect(std::string_view text, std::string_view where) {
-  if (!at(text)) fail("syntax", peek().at, "found {}, expected `{}` {}", shown(peek()), text, where);
+  if (!at(text))
+    fail("syntax", peek().at, "found {}, expected `{}` {}", shown(peek()), text, where);
   return next();
 }
 
@@ -91,30 +92,29 @@ std::optional<Operator> operator_at(const Token& t) {
     std::string_view text;
     Operator op;
   };
-  static const Row kRows[] = {
-      {"or", {K::Nary, kOr, NaryOp::Or}},
-      {"and", {K::Nary, kAnd, NaryOp::And}},
-      {"|", {K::Nary, kBitOr, NaryOp::BitOr}},
-      {"^", {K::Nary, kBitXor, NaryOp::BitXor}},
-      {"&", {K::Nary, kBitAnd, NaryOp::BitAnd}},
-      {"+", {K::Nary, kAdd, NaryOp::Add}},
-      {"*", {K::Nary, kMul, NaryOp::Mul}},
-      {"-", {K::Minus, kAdd}},
-      {"/", {K::Binary, kMul, {}, BinaryOp::Div}},
-      {"//", {K::Binary, kMul, {}, BinaryOp::FloorDiv}},
-      {"%", {K::Binary, kMul, {}, BinaryOp::Mod}},
-      {"<<", {K::Binary, kShift, {}, BinaryOp::Shl}},
-      {">>", {K::Binary, kShift, {}, BinaryOp::Shr}},
-      {"==", {K::Compare, kCompare, {}, {}, CompareOp::Eq}},
-      {"!=", {K::Compare, kCompare, {}, {}, CompareOp::Ne}},
-      {"<", {K::Compare, kCompare, {}, {}, CompareOp::Lt}},
-      {"<=", {K::Compare, kCompare, {}, {}, CompareOp::Le}},
-      {">", {K::Compare, kCompare, {}, {}, CompareOp::Gt}},
-      {">=", {K::Compare, kCompare, {}, {}, CompareOp::Ge}}};
+  static const Row kRows[] = {{"or", {K::Nary, kOr, NaryOp::Or}},
+                              {"and", {K::Nary, kAnd, NaryOp::And}},
+                              {"|", {K::Nary, kBitOr, NaryOp::BitOr}},
+                              {"^", {K::Nary, kBitXor, NaryOp::BitXor}},
+                              {"&", {K::Nary, kBitAnd, NaryOp::BitAnd}},
+                              {"+", {K::Nary, kAdd, NaryOp::Add}},
+                              {"*", {K::Nary, kMul, NaryOp::Mul}},
+                              {"-", {K::Minus, kAdd}},
+                              {"/", {K::Binary, kMul, {}, BinaryOp::Div}},
+                              {"//", {K::Binary, kMul, {}, BinaryOp::FloorDiv}},
+                              {"%", {K::Binary, kMul, {}, BinaryOp::Mod}},
+                              {"<<", {K::Binary, kShift, {}, BinaryOp::Shl}},
+                              {">>", {K::Binary, kShift, {}, BinaryOp::Shr}},
+                              {"==", {K::Compare, kCompare, {}, {}, CompareOp::Eq}},
+                              {"!=", {K::Compare, kCompare, {}, {}, CompareOp::Ne}},
+                              {"<", {K::Compare, kCompare, {}, {}, CompareOp::Lt}},
+                              {"<=", {K::Compare, kCompare, {}, {}, CompareOp::Le}},
+                              {">", {K::Compare, kCompare, {}, {}, CompareOp::Gt}},
+                              {">=", {K::Compare, kCompare, {}, {}, CompareOp::Ge}}};
   if (t.kind != Tok::Punct && t.kind != Tok::Name) return std::nullopt;
   if (t.kind == Tok::Name && t.text != "or" && t.text != "and") return std::nullopt;
-  if (t.kind == Tok::Punct && std::string_view(")],:{}=(").find(t.text[0]) != std::string_view::npos &&
-      t.text.size() == 1)
+  if (t.kind == Tok::Punct &&
+      std::string_view(")],:{}=(").find(t.text[0]) != std::string_view::npos && t.text.size() == 1)
     return std::nullopt;
   for (const Row& r : kRows)
     if (t.text == r.text) return r.op;
@@ -161,8 +161,8 @@ class Parser {
     return {Expr(std::move(op), at), below + 1};
   }
 
-  /// Operands of one n-ary operation. `first` is spliced in when it is the same operation: terms are
-  /// combined from the left either way.
+  /// Operands of one n-ary operation. `first` is spliced in when it is the same operation: terms
+  /// are combined from the left either way.
   Part nary(const Operator& op, Part first) {
     Exprs terms;
     int height = first.height;
@@ -303,7 +303,8 @@ class Parser {
     in_.next();
     Part e = ternary();
     if (in_.at(","))
-      fail("syntax", in_.peek().at, "found `,`, expected `)`; a tuple cannot stand in an expression");
+      fail("syntax", in_.peek().at,
+           "found `,`, expected `)`; a tuple cannot stand in an expression");
     in_.expect(")", "to close the parenthesis");
     return e;
   }
@@ -327,8 +328,10 @@ class Parser {
     std::string s = t.text;
     std::optional<Scalar> size;
     bool imaginary = false;
-    if (s.back() == 'f') size = Scalar::F32, s.pop_back();
-    else if (s.back() == 'd') size = Scalar::F64, s.pop_back();
+    if (s.back() == 'f')
+      size = Scalar::F32, s.pop_back();
+    else if (s.back() == 'd')
+      size = Scalar::F64, s.pop_back();
     if (!s.empty() && s.back() == 'j') imaginary = true, s.pop_back();
     // Fortran's exponent letter makes a double.
     if (const auto d = s.find_first_of("dD"); d != std::string::npos) {
@@ -371,7 +374,10 @@ class Parser {
     if (in_.at("(")) return called(t, tag);
     if (tag.empty() && (t.text == "nan" || t.text == "inf"))
       return {Expr(FloatLit{t.text == "nan" ? std::numeric_limits<double>::quiet_NaN()
-                                            : std::numeric_limits<double>::infinity(), {}}, at), 1};
+                                            : std::numeric_limits<double>::infinity(),
+                            {}},
+                   at),
+              1};
     return {Expr(Var{t.text, tag}, at), 1};
   }
 
@@ -509,8 +515,8 @@ class Parser {
     return names;
   }
 
-  /// After `op(`: whether inames follow. `min(a, b)` and `max(a, b)` are functions as well, so that for
-  /// them only a bracketed list says so here; the kernel's parser knows which names are inames.
+  /// After `op(`: whether inames follow. `min(a, b)` and `max(a, b)` are functions as well, so that
+  /// for them only a bracketed list says so here; the kernel's parser knows which names are inames.
   bool starts_inames(ReduceOp op) const {
     const bool function_too = op == ReduceOp::Min || op == ReduceOp::Max;
     if (in_.peek().kind == Tok::Name) return !function_too && in_.at(",", 1);
@@ -569,11 +575,10 @@ class Parser {
     const Span at = join(head.at, close);
     const std::size_t wanted = static_cast<std::size_t>(arity(op));
     if (args.size() != wanted)
-      fail("wrong-arg-count", at, "a reduction by `{}` takes {} expression{}, got {}", to_string(op),
-           wanted, wanted == 1 ? "" : "s", args.size());
+      fail("wrong-arg-count", at, "a reduction by `{}` takes {} expression{}, got {}",
+           to_string(op), wanted, wanted == 1 ? "" : "s", args.size());
     if (inames.empty() && wanted == 1) return {args.front(), height};
-    if (inames.empty())
-      fail("syntax", at, "a reduction by `{}` needs an iname", to_string(op));
+    if (inames.empty()) fail("syntax", at, "a reduction by `{}` needs an iname", to_string(op));
     return made(Reduce{op, std::move(inames), std::move(args), simultaneous}, at, height);
   }
 
@@ -590,7 +595,8 @@ class Parser {
     if (!op)
       fail("unknown-reduction", op_name.at,
            "no reduction `{}`; there are sum, product, min, max, any, all, argmin, argmax, "
-           "segmented(sum), segmented(product)", text);
+           "segmented(sum), segmented(product)",
+           text);
     in_.expect(",", "after the operation of a reduction");
     return reduction(head, *op, head.text == "simul_reduce");
   }
@@ -602,7 +608,8 @@ class Parser {
       in_.next();
     } else {
       type = in_.expect_name("a type");
-      if (type.text == "np" && (in_.accept(":") || in_.accept("."))) type = in_.expect_name("a type");
+      if (type.text == "np" && (in_.accept(":") || in_.accept(".")))
+        type = in_.expect_name("a type");
       if (type.text == "dtype" && in_.accept("(")) {
         type = in_.next();
         in_.expect(")", "after the type");
@@ -643,8 +650,7 @@ Expr parse_expression(const std::string& text, const Span& at) {
     TokenStream in(tokenize(source, 0, source->text.size()));
     Expr e = parse_expr(in);
     while (in.peek().kind == Tok::Newline) in.next();
-    if (!in.done())
-      fail("syntax", in.peek().at, "found {} after the expression", shown(in.peek()));
+    if (!in.done()) fail("syntax", in.peek().at, "found {} after the expression", shown(in.peek()));
     return e;
   } catch (const Error& e) {
     if (!at) throw;

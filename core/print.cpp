@@ -49,7 +49,8 @@ std::string print_record(const Record& r) {
 }
 
 /// Records in an order in which each stands behind those of its fields.
-void print_records(const Kernel& k, const Record& r, std::set<std::string>& done, std::string& out) {
+void print_records(const Kernel& k, const Record& r, std::set<std::string>& done,
+                   std::string& out) {
   if (!done.insert(r.name).second) return;
   for (const Record::Field& f : r.fields)
     if (f.type.record) print_records(k, *f.type.record, done, out);
@@ -58,7 +59,8 @@ void print_records(const Kernel& k, const Record& r, std::set<std::string>& done
 
 std::string print_assumptions(const Set& s) {
   if (!s || yes(isl_set_plain_is_universe(s.get()))) return {};
-  // The text has no head that would keep the parameters in their order, on which isl's text depends.
+  // The text has no head that would keep the parameters in their order, on which isl's text
+  // depends.
   std::vector<std::string> params = param_names(s);
   std::sort(params.begin(), params.end());
   Space space = isl_space_params_alloc(isl(), static_cast<unsigned>(params.size()));
@@ -137,7 +139,8 @@ std::string realized(const Instruction& i) {
   return fmt::format("{0} = {1}({0}, {2})", to, to_string(i.reduce_op), args);
 }
 
-std::string statement(const Instruction& i, const std::function<std::string(const std::string&)>& mark) {
+std::string statement(const Instruction& i,
+                      const std::function<std::string(const std::string&)>& mark) {
   if (i.role != ReductionRole::None) return realized(i);
   switch (i.kind) {
     case InsnKind::Barrier:
@@ -226,7 +229,8 @@ std::set<std::string> ambiguous(const Instruction& insn, const std::set<std::str
     walk(e, [&](const Expr& x) {
       const auto* c = x.as<Call>();
       if (c && (c->name == "min" || c->name == "max") && c->args.size() == 2)
-        if (const auto* v = c->args[0].as<Var>(); v && inames.contains(v->name)) out.insert(v->name);
+        if (const auto* v = c->args[0].as<Var>(); v && inames.contains(v->name))
+          out.insert(v->name);
       return true;
     });
   };
@@ -277,7 +281,10 @@ Loops loops_to_say(const Kernel& k) {
 class InstructionPrinter {
  public:
   explicit InstructionPrinter(const Kernel& k)
-      : k_(k), loops_(loops_to_say(k)), final_(final_dependencies(k)), declared_(inline_declared(k)) {
+      : k_(k),
+        loops_(loops_to_say(k)),
+        final_(final_dependencies(k)),
+        declared_(inline_declared(k)) {
     for (std::size_t i = 0; i < k.loop_order.size(); ++i) rank_.emplace(k.loop_order[i], i);
   }
 
@@ -302,9 +309,7 @@ class InstructionPrinter {
   bool declares(const std::string& name) const { return declared_.contains(name); }
 
  private:
-  void line(const std::string& text) {
-    out_ += std::string(2 * open_.size(), ' ') + text + "\n";
-  }
+  void line(const std::string& text) { out_ += std::string(2 * open_.size(), ' ') + text + "\n"; }
   void close(std::size_t keep) {
     while (open_.size() > keep) {
       open_.pop_back();
@@ -321,7 +326,8 @@ class InstructionPrinter {
       return std::pair(rank(a), a) < std::pair(rank(b), b);
     });
     std::size_t common = 0;
-    while (common < open_.size() && common < wanted.size() && open_[common] == wanted[common]) ++common;
+    while (common < open_.size() && common < wanted.size() && open_[common] == wanted[common])
+      ++common;
     close(common);
     for (std::size_t i = common; i < wanted.size(); ++i) {
       line("for " + wanted[i]);
@@ -380,7 +386,8 @@ std::string print_kernel(const Kernel& k) {
     if (!instructions.declares(name)) out += print_temporary(t);
   const std::vector<std::string> all = k.inames();
   for (const std::string& iname : all)
-    if (const InameTag* tag = k.tag(iname)) out += fmt::format("tag {}: {}\n", iname, tag_text(*tag));
+    if (const InameTag* tag = k.tag(iname))
+      out += fmt::format("tag {}: {}\n", iname, tag_text(*tag));
   if (k.loop_order != all && !k.loop_order.empty())
     out += fmt::format("loop_order {}\n", fmt::join(k.loop_order, ", "));
   for (const auto& chain : k.priorities)
@@ -389,14 +396,16 @@ std::string print_kernel(const Kernel& k) {
     out += fmt::format("slabs {}: {}, {}\n", iname, slabs.first, slabs.second);
   const std::set<std::string> inames(all.begin(), all.end());
   for (const Rule& r : k.rules) {
-    const std::string params = r.params.empty() ? "" : fmt::format("({})", fmt::join(r.params, ", "));
+    const std::string params =
+        r.params.empty() ? "" : fmt::format("({})", fmt::join(r.params, ", "));
     out += fmt::format("{}{} := {}\n", r.name, params, to_string(unambiguous(r.body, inames)));
   }
   return out + instructions.run();
 }
 
 std::string print_instruction(const Kernel&, const Instruction& insn) {
-  return statement(insn, [](const std::string&) { return std::string(); }) + options(insn, false, "");
+  return statement(insn, [](const std::string&) { return std::string(); }) +
+         options(insn, false, "");
 }
 
 }  // namespace moonloop

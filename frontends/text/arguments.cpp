@@ -10,7 +10,7 @@ namespace {
 
 /// How a name that may be an argument is used.
 struct Use {
-  bool bound = false;        // by a domain, a shape, a stride: it is an integer scalar
+  bool bound = false;  // by a domain, a shape, a stride: it is an integer scalar
   bool subscripted = false;
   bool written = false;
   Span at;
@@ -74,7 +74,8 @@ class Uses {
     };
     walk(e, [&](const Expr& x) {
       if (const auto* v = x.as<Var>(); v && !seen(v->name)) use(v->name, x.at());
-      if (const auto* l = x.as<Load>(); l && !seen(l->array)) use(l->array, x.at()).subscripted = true;
+      if (const auto* l = x.as<Load>(); l && !seen(l->array))
+        use(l->array, x.at()).subscripted = true;
       if (const auto* c = x.as<Call>())
         if (const auto r = rules_.find(c->name); r != rules_.end() && done_.insert(c->name).second)
           read(r->second->body, r->second->params);
@@ -88,7 +89,8 @@ class Uses {
       if (r == rules_.end()) return true;
       for (std::size_t i = 0; i < c->args.size(); ++i) {
         const auto* v = c->args[i].as<Var>();
-        if (v && !seen(v->name) && subscripts(*r->second, i)) use(v->name, x.at()).subscripted = true;
+        if (v && !seen(v->name) && subscripts(*r->second, i))
+          use(v->name, x.at()).subscripted = true;
       }
       return true;
     });
@@ -140,21 +142,30 @@ void guess_arguments(Kernel& k, bool guess, Order default_order, Errors& errors)
       if (use.bound && use.written && !use.subscripted)
         errors.add({"writes-input",
                     fmt::format("`{}` bounds a loop or an array, and the kernel writes it", name),
-                    {a.at, {}}, {}, "write to a temporary of another name"});
+                    {a.at, {}},
+                    {},
+                    "write to a temporary of another name"});
       else if (use.bound && a.is_array)
         errors.add({"bad-argument",
                     fmt::format("`{}` bounds a loop or an array and is an array itself", name),
-                    {a.at, {}}, {}, {}});
+                    {a.at, {}},
+                    {},
+                    {}});
       if (use.bound && a.type && (a.type->is_record() || !is_integer(a.type->scalar)))
         errors.add({"bad-argument",
                     fmt::format("`{}` bounds a loop or an array, so it must be an integer, not {}",
                                 name, a.type->str()),
-                    {a.at, {}}, {}, {}});
+                    {a.at, {}},
+                    {},
+                    {}});
       continue;
     }
     if (k.temporaries.contains(name)) continue;
     if (!guess && !use.bound) {
-      errors.add({"unknown-name", fmt::format("`{}` is not declared", name), {use.at, {}}, {},
+      errors.add({"unknown-name",
+                  fmt::format("`{}` is not declared", name),
+                  {use.at, {}},
+                  {},
                   "`...` among the arguments has the rest of them guessed"});
       continue;
     }
@@ -165,9 +176,13 @@ void guess_arguments(Kernel& k, bool guess, Order default_order, Errors& errors)
     complete_declared(a, use, k.index_type);
     if (!a.is_array) a.order = Order::C;
     if (use.bound && a.is_array)
-      errors.add({"bad-argument", fmt::format("`{}` bounds a loop or an array and is written or "
-                                              "subscripted; only a temporary can do both", name),
-                  {use.at, {}}, {}, {}});
+      errors.add({"bad-argument",
+                  fmt::format("`{}` bounds a loop or an array and is written or "
+                              "subscripted; only a temporary can do both",
+                              name),
+                  {use.at, {}},
+                  {},
+                  {}});
     k.args.push_back(std::move(a));
   }
 }

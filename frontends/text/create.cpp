@@ -84,8 +84,11 @@ class Creation {
         const Span at = place_of(i, d.text);
         const auto [it, fresh] = places.emplace(i, at);
         if (!fresh)
-          throw_later({"duplicate-iname", fmt::format("the iname `{}` stands in two domains", i),
-                       {at, {}}, {{it->second, "the first one"}}, {}});
+          throw_later({"duplicate-iname",
+                       fmt::format("the iname `{}` stands in two domains", i),
+                       {at, {}},
+                       {{it->second, "the first one"}},
+                       {}});
         inames_.insert(i);
         k_.loop_order.push_back(i);
       }
@@ -96,7 +99,9 @@ class Creation {
 
   /// Where a name stands in the text of a set.
   static Span place_of(const std::string& name, const Word& w) {
-    const auto name_char = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+    const auto name_char = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+    };
     for (std::size_t i = w.text.find(name); i != std::string::npos; i = w.text.find(name, i + 1)) {
       const std::size_t end = i + name.size();
       if ((i > 0 && name_char(w.text[i - 1])) || (end < w.text.size() && name_char(w.text[end])))
@@ -124,7 +129,9 @@ class Creation {
           throw_later({"type-conflict",
                        fmt::format("the temporary `{}` is declared as {} and as {}", name,
                                    t.type->str(), a.type->str()),
-                       {a.at, {}}, {{t.at, "the first declaration"}}, {}});
+                       {a.at, {}},
+                       {{t.at, "the first declaration"}},
+                       {}});
         if (!t.type) t.type = a.type;
       }
   }
@@ -142,7 +149,9 @@ class Creation {
       throw_later({same ? "duplicate-argument" : "name-taken",
                    same ? fmt::format("{} `{}` is declared twice", what, name)
                         : fmt::format("`{}` is {} and {}", name, it->second.what, what),
-                   {at, {}}, {{it->second.at, "the other declaration"}}, {}});
+                   {at, {}},
+                   {{it->second.at, "the other declaration"}},
+                   {}});
     };
     for (const auto& [name, at] : iname_places_) seen.emplace(name, Use{"an iname", at});
     for (const Argument& a : k_.args) claim(a.name, "the argument", a.at);
@@ -158,7 +167,10 @@ class Creation {
     std::vector<std::string> all(inames_.begin(), inames_.end());
     if (all.size() > 1000) all.clear();
     throw_later({"unknown-iname",
-                 fmt::format("no iname `{}`{}", w.text, did_you_mean(w.text, all)), {w.at, {}}, {}, {}});
+                 fmt::format("no iname `{}`{}", w.text, did_you_mean(w.text, all)),
+                 {w.at, {}},
+                 {},
+                 {}});
   }
 
   void resolve() {
@@ -196,7 +208,8 @@ class Creation {
         errors_.guard([&] {
           if (a.e.as<Var>()) {
             if (k_.find_rule(written_name(a.e)))
-              fail("bad-assignee", a.at, "`{}` is a rule and cannot be assigned to", to_string(a.e));
+              fail("bad-assignee", a.at, "`{}` is a rule and cannot be assigned to",
+                   to_string(a.e));
             return;
           }
           a.e = s.kind == InsnKind::Call ? resolver.resolve_part(a.e, around)
@@ -212,13 +225,19 @@ class Creation {
   void check_written(const Statement& s) {
     for (const Assignee& a : s.lhs)
       if (const std::string& name = written_name(a.e); inames_.contains(name))
-        throw_later({"writes-iname", fmt::format("`{}` is an iname and cannot be assigned to", name),
-                     {a.at, {}}, {}, {}});
+        throw_later({"writes-iname",
+                     fmt::format("`{}` is an iname and cannot be assigned to", name),
+                     {a.at, {}},
+                     {},
+                     {}});
     if (s.kind == InsnKind::Call && s.lhs.size() != 1)
       if (const auto* c = s.rhs.as<Call>(); c && k_.find_rule(c->name))
-        throw_later({"wrong-result-count",
-                     fmt::format("the rule `{}` gives 1 result, found {} assignees", c->name,
-                                 s.lhs.size()), {s.at, {}}, {}, {}});
+        throw_later(
+            {"wrong-result-count",
+             fmt::format("the rule `{}` gives 1 result, found {} assignees", c->name, s.lhs.size()),
+             {s.at, {}},
+             {},
+             {}});
   }
 
   void check_reductions(const Statement& s) {
@@ -249,7 +268,8 @@ class Creation {
       for (std::size_t n = chain.first; n < chain.last; ++n)
         changed.insert(written[n].begin(), written[n].end());
       const auto changes = [&](const std::set<std::string>& all) {
-        return std::any_of(all.begin(), all.end(), [&](const auto& n) { return changed.contains(n); });
+        return std::any_of(all.begin(), all.end(),
+                           [&](const auto& n) { return changed.contains(n); });
       };
       for (std::size_t i = 0; i < names.size(); ++i)
         if (changes(names[i].vars) || changes(names[i].arrays)) {
@@ -274,8 +294,10 @@ class Creation {
           const Expr& condition = chain.conditions[i];
           const bool saved = !saved_[c][i].empty();
           const Expr holds = saved ? var(saved_[c][i], condition.at()) : condition;
-          if (saved) arm = {holds};  // its value includes that those before do not hold
-          else arm.push_back(holds);
+          if (saved)
+            arm = {holds};  // its value includes that those before do not hold
+          else
+            arm.push_back(holds);
           not_before.push_back(negation(holds));
         }
         arms_[c].push_back(std::move(arm));
@@ -298,7 +320,8 @@ class Creation {
         add(s.rhs);
         for (const Assignee& a : s.lhs) add(a.e);
       }
-      for (const Rule& r : k_.rules) add(r.body), all_names_.insert(r.params.begin(), r.params.end());
+      for (const Rule& r : k_.rules)
+        add(r.body), all_names_.insert(r.params.begin(), r.params.end());
       for (const Chain& c : t_.chains)
         for (const Expr& e : c.conditions) add(e);
       for (const Domain& d : k_.domains)
@@ -323,7 +346,8 @@ class Creation {
           break;
         case Block::Kind::With: s.add(b.options); break;
         case Block::Kind::Arm: {
-          const Exprs& arm = arms_[static_cast<std::size_t>(b.chain)][static_cast<std::size_t>(b.arm)];
+          const Exprs& arm =
+              arms_[static_cast<std::size_t>(b.chain)][static_cast<std::size_t>(b.arm)];
           s.predicates.insert(s.predicates.end(), arm.begin(), arm.end());
           break;
         }
@@ -342,8 +366,11 @@ class Creation {
       if (id.text.empty()) continue;
       const auto [it, fresh] = ids.emplace(id.text, id.at);
       if (!fresh)
-        throw_later({"duplicate-id", fmt::format("two instructions have the id `{}`", id.text),
-                     {id.at, {}}, {{it->second, "the first one"}}, {}});
+        throw_later({"duplicate-id",
+                     fmt::format("two instructions have the id `{}`", id.text),
+                     {id.at, {}},
+                     {{it->second, "the first one"}},
+                     {}});
     }
     const auto fresh_id = [&](const std::string& prefix, const Span& at) {
       if (ids.emplace(prefix, at).second) return prefix;
@@ -354,7 +381,8 @@ class Creation {
     };
     for (std::size_t n = 0; n < t_.statements.size(); ++n) {
       if (const auto it = saved_before_.find(n); it != saved_before_.end())
-        for (const auto& [c, i] : it->second) save_condition(c, i, fresh_id("cond", t_.chains[c].at));
+        for (const auto& [c, i] : it->second)
+          save_condition(c, i, fresh_id("cond", t_.chains[c].at));
       const Statement& s = t_.statements[n];
       std::string id = s.options.id.text;
       if (id.empty())
@@ -414,8 +442,7 @@ class Creation {
 
   void duplicates() {
     for (std::size_t n = 0; n < k_.instructions.size(); ++n)
-      if (duplicates_[n])
-        errors_.guard([&] { duplicate_inames(k_, n, *duplicates_[n]); });
+      if (duplicates_[n]) errors_.guard([&] { duplicate_inames(k_, n, *duplicates_[n]); });
   }
 
   void in_sequence() {
@@ -435,8 +462,11 @@ class Creation {
       require_iname(name);
       const auto [it, fresh] = k_.iname_tags.emplace(name.text, tag);
       if (!fresh)
-        throw_later({"duplicate-tag", fmt::format("the iname `{}` is tagged twice", name.text),
-                     {name.at, {}}, {{it->second.at, "the first tag"}}, {}});
+        throw_later({"duplicate-tag",
+                     fmt::format("the iname `{}` is tagged twice", name.text),
+                     {name.at, {}},
+                     {{it->second.at, "the first tag"}},
+                     {}});
     }
     for (const std::vector<Word>& chain : t_.priorities) {
       std::vector<std::string> names;
@@ -448,7 +478,8 @@ class Creation {
     for (const Word& w : t_.loop_order) {
       require_iname(w);
       if (!listed.insert(w.text).second)
-        throw_later({"duplicate-iname", fmt::format("`{}` is listed twice", w.text), {w.at, {}}, {}, {}});
+        throw_later(
+            {"duplicate-iname", fmt::format("`{}` is listed twice", w.text), {w.at, {}}, {}, {}});
       order.push_back(w.text);
     }
     for (std::string& i : k_.loop_order)

@@ -9,8 +9,8 @@
 /// Steps of the creation pipeline.
 namespace moonloop::text {
 
-/// Gives names in expressions their meaning: a rule without parameters is called, `max(i, e)` over an
-/// iname is a reduction, a slice stands only in what a call takes or gives.
+/// Gives names in expressions their meaning: a rule without parameters is called, `max(i, e)` over
+/// an iname is a reduction, a slice stands only in what a call takes or gives.
 class Resolver {
  public:
   /// `inames`: all of the kernel's.
@@ -31,7 +31,8 @@ class Resolver {
   std::map<std::string, const Rule*> rules_;
 };
 
-/// Fails `recursive-rule` when some rule calls itself, `too-deep` for chains of more than 200 rules.
+/// Fails `recursive-rule` when some rule calls itself, `too-deep` for chains of more than 200
+/// rules.
 void check_rules(const std::vector<Rule>& rules);
 
 /// Declares the names that the kernel uses and does not declare. `guess` off: they are errors.
@@ -44,8 +45,8 @@ struct Wanted {
   std::vector<Options::Query> no_sync_queries;
   bool final = false;
 };
-/// Sets `depends_on` and the queried part of `no_sync`. A temporary or an `out` argument that is read
-/// before its only writer makes its reader depend on the writer.
+/// Sets `depends_on` and the queried part of `no_sync`. A temporary or an `out` argument that is
+/// read before its only writer makes its reader depend on the writer.
 void resolve_dependencies(Kernel& k, const std::vector<Wanted>& wanted, Errors& errors);
 
 /// Gives instruction `n` loops of its own in place of those that `duplicates` names.

@@ -59,7 +59,8 @@ bool is_raw_declaration(const Source* source, const Line& line, const FirstWord&
   const std::string& s = source->text;
   if (w.next >= line.end) return true;
   const char c = s[w.next];
-  if (c == '=' || c == ',' || (c == ':' && w.next + 1 < line.end && s[w.next + 1] == '=')) return false;
+  if (c == '=' || c == ',' || (c == ':' && w.next + 1 < line.end && s[w.next + 1] == '='))
+    return false;
   if (w.text == "assume") return c != '[' || s.find('{', w.next) < line.end;
   // `domain[i] = ...` is an assignment, `domain [n] -> { [i] : ... }` is none.
   if (c != '[') return true;
@@ -137,7 +138,9 @@ void parse_temporary(TokenStream& in, KernelText& k) {
   if (const auto it = k.temporaries.find(name.text); it != k.temporaries.end())
     throw Error(Diagnostic{"duplicate-temporary",
                            fmt::format("the temporary `{}` is declared twice", name.text),
-                           {name.at, {}}, {{it->second.at, "the first declaration"}}, {}});
+                           {name.at, {}},
+                           {{it->second.at, "the first declaration"}},
+                           {}});
   Temporary t;
   t.name = name.text;
   t.at = name.at;
@@ -185,8 +188,10 @@ void parse_tags(TokenStream& in, KernelText& k) {
     const Word text = text_between(first.at, last);
     auto tag = parse_iname_tag(text.text);
     if (!tag)
-      fail("unknown-tag", text.at, "no tag `{}`; there are g.N, l.N, l.auto, unr, unr_hint, ilp, vec, "
-           "simd, par, ord", text.text);
+      fail("unknown-tag", text.at,
+           "no tag `{}`; there are g.N, l.N, l.auto, unr, unr_hint, ilp, vec, "
+           "simd, par, ord",
+           text.text);
     tag->at = text.at;
     k.tags.emplace_back(Word{name.text, name.at}, *tag);
   } while (in.accept(","));
@@ -219,13 +224,13 @@ Type parse_type(TokenStream& in,
     return type;
   }
   static const std::vector<std::string> kTypes{
-      "bool",   "int8",   "int16",  "int32",   "int64",   "uint8",     "uint16",
+      "bool",   "int8",   "int16",   "int32",   "int64",     "uint8",     "uint16",
       "uint32", "uint64", "float32", "float64", "complex64", "complex128"};
   std::vector<std::string> all = kTypes;
   for (const auto& [name, r] : records) all.push_back(name);
   if (t.text == "i8" || t.text == "u8")
-    fail("unknown-type", t.at, "`{0}` means one byte or eight; write `{1}int8` or `{1}int64`", t.text,
-         t.text == "u8" ? "u" : "");
+    fail("unknown-type", t.at, "`{0}` means one byte or eight; write `{1}int8` or `{1}int64`",
+         t.text, t.text == "u8" ? "u" : "");
   fail("unknown-type", t.at, "no type `{}`{}", t.text, did_you_mean(t.text, all));
 }
 
@@ -324,8 +329,11 @@ void add_domain(const Word& text, KernelText& k) {
   Set set = parse_set(text.text, text.at);
   if (dim_names(set).empty()) {
     if (!yes(isl_set_plain_is_universe(set.get())))
-      throw Error(Diagnostic{"bad-domain", fmt::format("`{}` has no inames", text.text),
-                             {text.at, {}}, {}, "conditions on parameters go into an `assume` line"});
+      throw Error(Diagnostic{"bad-domain",
+                             fmt::format("`{}` has no inames", text.text),
+                             {text.at, {}},
+                             {},
+                             "conditions on parameters go into an `assume` line"});
     return;  // `{:}` says that there are no loops
   }
   k.domains.push_back({std::move(set), text});
@@ -345,8 +353,7 @@ void add_assumption(const Word& text, KernelText& k) {
   k.assumptions = k.assumptions ? Set(isl_set_intersect(k.assumptions.take(), set.take())) : set;
 }
 
-void parse_record(TokenStream& in,
-                  std::map<std::string, std::shared_ptr<const Record>>& records) {
+void parse_record(TokenStream& in, std::map<std::string, std::shared_ptr<const Record>>& records) {
   in.expect("record", "before the name of a record");
   const Token name = in.expect_name("the name of a record");
   if (parse_scalar(name.text) || records.contains(name.text))
@@ -355,7 +362,8 @@ void parse_record(TokenStream& in,
   in.expect("(", "before the fields of a record");
   while (!in.at(")")) {
     const Token field = in.expect_name("the name of a field");
-    if (r.find(field.text)) fail("duplicate-field", field.at, "there is a field `{}` already", field.text);
+    if (r.find(field.text))
+      fail("duplicate-field", field.at, "there is a field `{}` already", field.text);
     in.expect(":", "after the name of a field");
     r.fields.push_back({field.text, parse_type(in, records)});
     if (!in.accept(",")) break;
@@ -371,7 +379,8 @@ bool parse_declaration(const Source* source, const Line& line, KernelText& k) {
   if (is_raw_declaration(source, line, w)) {
     const Word text = rest_of_line(source, w.next, line.end);
     if (text.text.empty())
-      fail("syntax", span_at(source, w.begin, w.text.size()), "`{}` with nothing behind it", w.text);
+      fail("syntax", span_at(source, w.begin, w.text.size()), "`{}` with nothing behind it",
+           w.text);
     w.text == "domain" ? add_domain(text, k) : add_assumption(text, k);
     return true;
   }
@@ -398,8 +407,10 @@ bool parse_declaration(const Source* source, const Line& line, KernelText& k) {
   } else {
     std::vector<Word> names = name_list(in, "an iname");
     expect_end(in, "after the inames");
-    if (w.text == "prioritize") k.priorities.push_back(std::move(names));
-    else k.loop_order = std::move(names);
+    if (w.text == "prioritize")
+      k.priorities.push_back(std::move(names));
+    else
+      k.loop_order = std::move(names);
   }
   return true;
 }

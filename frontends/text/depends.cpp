@@ -56,7 +56,8 @@ class Definitions {
   explicit Definitions(const Kernel& k) : k_(k), collect_(k.rules) {
     for (std::size_t n = 0; n < k.instructions.size(); ++n) {
       names_.push_back(collect_.of(*k.instructions[n]));
-      for (const std::string& w : writes(*k.instructions[n])) writers_[w].push_back(static_cast<int>(n));
+      for (const std::string& w : writes(*k.instructions[n]))
+        writers_[w].push_back(static_cast<int>(n));
     }
     for (const auto& [name, t] : k.temporaries)
       if (!t.initializer) defined_here_.insert(name);
@@ -79,8 +80,8 @@ class Definitions {
   }
 
  private:
-  /// Whether `writer` needs, directly or through what stands between them, what `reader` computes: then
-  /// the value read is that of an earlier iteration.
+  /// Whether `writer` needs, directly or through what stands between them, what `reader` computes:
+  /// then the value read is that of an earlier iteration.
   bool feeds(int reader, int writer) {
     std::vector<int> todo{writer};
     std::set<int> seen{writer};
@@ -92,7 +93,8 @@ class Definitions {
           const auto it = writers_.find(n);
           if (it == writers_.end()) continue;
           const std::vector<int>& w = it->second;  // ascending
-          for (auto p = std::lower_bound(w.begin(), w.end(), reader); p != w.end() && *p < writer; ++p) {
+          for (auto p = std::lower_bound(w.begin(), w.end(), reader); p != w.end() && *p < writer;
+               ++p) {
             if (*p == reader) return true;
             if (seen.insert(*p).second) todo.push_back(*p);
           }
@@ -129,7 +131,8 @@ void resolve_dependencies(Kernel& k, const std::vector<Wanted>& wanted, Errors& 
     for (const Options::Query& q : w.no_sync_queries)
       errors.guard([&] {
         for (int i : ids.query(q.match))
-          if (i != me) no_sync.push_back({k.instructions[static_cast<std::size_t>(i)]->id, q.scope});
+          if (i != me)
+            no_sync.push_back({k.instructions[static_cast<std::size_t>(i)]->id, q.scope});
       });
     if (!w.final)
       for (int i : definitions.late(me)) before.insert(i);

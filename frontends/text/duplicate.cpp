@@ -7,10 +7,11 @@
 namespace moonloop::text {
 namespace {
 
-/// A domain over copies of the inames `which` of `home`, for an instruction in the loops `used`. It is
-/// independent of the other inames if the home domain is a product; else those that are used become
-/// parameters.
-Set copied(const Set& home, const std::vector<std::string>& which, const std::set<std::string>& used) {
+/// A domain over copies of the inames `which` of `home`, for an instruction in the loops `used`. It
+/// is independent of the other inames if the home domain is a product; else those that are used
+/// become parameters.
+Set copied(const Set& home, const std::vector<std::string>& which,
+           const std::set<std::string>& used) {
   std::vector<std::string> rest;
   for (const std::string& n : dim_names(home))
     if (std::find(which.begin(), which.end(), n) == which.end()) rest.push_back(n);
@@ -44,8 +45,7 @@ void duplicate_inames(Kernel& k, std::size_t n, const std::vector<Options::Dupli
       const std::string name = d.from.text + "_" + std::to_string(i);
       if (!taken.contains(name)) to = name;
     }
-    if (taken.contains(to))
-      fail("name-taken", d.from.at, "the name `{}` is in use", to);
+    if (taken.contains(to)) fail("name-taken", d.from.at, "the name `{}` is in use", to);
     if (!names.emplace(d.from.text, to).second)
       fail("bad-option", d.from.at, "`dup` names `{}` twice", d.from.text);
     taken.insert(to);

@@ -77,7 +77,8 @@ Word text_between(const Span& from, const Span& to) {
 void expect_end(TokenStream& in, std::string_view after) {
   const Token& t = in.peek();
   if (t.kind == Tok::End || t.kind == Tok::Newline) return;
-  fail("syntax", t.at, "found `{}` {}", t.kind == Tok::String ? "\"" + t.text + "\"" : t.text, after);
+  fail("syntax", t.at, "found `{}` {}", t.kind == Tok::String ? "\"" + t.text + "\"" : t.text,
+       after);
 }
 
 int expect_int(TokenStream& in, std::string_view what) {

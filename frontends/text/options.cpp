@@ -8,8 +8,8 @@ namespace moonloop::text {
 namespace {
 
 const std::vector<std::string> kNames{
-    "id", "id_prefix", "dep", "dep_query", "nosync", "no_sync_with", "nosync_query", "inames", "dup",
-    "if", "tags", "priority", "groups", "conflicts", "atomic", "mem_kind"};
+    "id",  "id_prefix", "dep",  "dep_query", "nosync", "no_sync_with", "nosync_query", "inames",
+    "dup", "if",        "tags", "priority",  "groups", "conflicts",    "atomic",       "mem_kind"};
 
 bool allowed_in_with(const std::string& name) {
   static const std::set<std::string> kAllowed{"dep",  "dep_query", "inames",   "if",
@@ -102,9 +102,10 @@ class Reader {
   }
 
   static void name_only(const Word& w, std::string_view what) {
-    const bool ok = !w.text.empty() && std::all_of(w.text.begin(), w.text.end(), [](unsigned char c) {
-      return std::isalnum(c) || c == '_' || c == '.';
-    });
+    const bool ok =
+        !w.text.empty() && std::all_of(w.text.begin(), w.text.end(), [](unsigned char c) {
+          return std::isalnum(c) || c == '_' || c == '.';
+        });
     if (!ok) fail("bad-option", w.at, "`{}` is no {}", w.text, what);
   }
 

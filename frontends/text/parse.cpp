@@ -31,7 +31,8 @@ void read_records(const Source* source, const std::vector<Line>& lines, Records&
 }
 
 /// Reads the lines of one kernel behind its head.
-void read_body(const Source* source, const std::vector<Line>& lines, KernelText& k, Errors& errors) {
+void read_body(const Source* source, const std::vector<Line>& lines, KernelText& k,
+               Errors& errors) {
   StatementParser statements(k, errors);
   for (const Line& l : lines) {
     if (errors.full()) return;
@@ -67,7 +68,8 @@ void fix_parameter(Kernel& k, const std::string& name, std::int64_t value, const
   };
   for (Domain& d : k.domains) d.set = fixed(d.set);
   if (k.assumptions) k.assumptions = fixed(k.assumptions);
-  if (!known) fail("unknown-parameter", at, "no parameter `{}` to fix in kernel `{}`", name, k.name);
+  if (!known)
+    fail("unknown-parameter", at, "no parameter `{}` to fix in kernel `{}`", name, k.name);
   const auto* arg = k.find_arg(name);
   if (arg && arg->is_array)
     fail("bad-argument", arg->at, "`{}` is an array and cannot be fixed", name);
@@ -110,8 +112,11 @@ std::vector<Kernel> parse_kernels(const Source* source) {
       errors.guard([&] {
         const std::vector<Token> tokens = tokenize(source, l.begin, l.end);
         if (tokens.front().kind == Tok::End) return;
-        throw Error(Diagnostic{"no-kernel", "a statement stands before the first kernel",
-                               {tokens.front().at, {}}, {}, "a kernel starts with `kernel NAME`"});
+        throw Error(Diagnostic{"no-kernel",
+                               "a statement stands before the first kernel",
+                               {tokens.front().at, {}},
+                               {},
+                               "a kernel starts with `kernel NAME`"});
       });
       break;
     }
@@ -127,16 +132,21 @@ std::vector<Kernel> parse_kernels(const Source* source) {
       parse_header(in, k);
       const auto [it, fresh] = names.emplace(k.name, k.at);
       if (!fresh)
-        throw Error(Diagnostic{"duplicate-kernel", fmt::format("two kernels are named `{}`", k.name),
-                               {k.at, {}}, {{it->second, "the first one"}}, {}});
+        throw Error(Diagnostic{"duplicate-kernel",
+                               fmt::format("two kernels are named `{}`", k.name),
+                               {k.at, {}},
+                               {{it->second, "the first one"}},
+                               {}});
     });
     read_body(source, {parts[n].begin() + 1, parts[n].end()}, k, errors);
     out.push_back(create_checked(std::move(k), errors, before));
   }
   errors.throw_if_any();
   if (out.empty())
-    throw Error(Diagnostic{"no-kernel", "there is no kernel here",
-                           {span_at(source, source->text.size(), 0), {}}, {},
+    throw Error(Diagnostic{"no-kernel",
+                           "there is no kernel here",
+                           {span_at(source, source->text.size(), 0), {}},
+                           {},
                            "a kernel starts with `kernel NAME`"});
   return out;
 }
@@ -162,8 +172,7 @@ Kernel make_kernel(const MakeKernel& m, const Span& at) {
   errors.throw_if_any();
   const std::vector<Line> lines = split_lines(body);
   read_records(body, lines, k.records, errors);
-  for (const std::string& d : m.domains)
-    errors.guard([&] { add_domain(word("<domain>", d), k); });
+  for (const std::string& d : m.domains) errors.guard([&] { add_domain(word("<domain>", d), k); });
   if (m.assumptions.find_first_not_of(" \t\r\n") != std::string::npos)
     errors.guard([&] { add_assumption(word("<assumptions>", m.assumptions), k); });
   k.guess = m.args.empty();
@@ -171,8 +180,10 @@ Kernel make_kernel(const MakeKernel& m, const Span& at) {
     errors.guard([&] {
       TokenStream in(tokenize(word("<argument>", a).at.source, 0, a.size()));
       do {
-        if (auto arg = parse_argument(in, k)) k.args.push_back(std::move(*arg));
-        else k.guess = true;
+        if (auto arg = parse_argument(in, k))
+          k.args.push_back(std::move(*arg));
+        else
+          k.guess = true;
       } while (in.accept(","));
       expect_end(in, "after the argument");
     });

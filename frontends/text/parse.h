@@ -16,9 +16,10 @@ struct MakeKernel {
   std::vector<std::string> domains = {};
   std::string instructions = {};
   std::string name = "loopy_kernel";
-  std::vector<std::string> args = {};   // declarations as in a kernel's argument list; "..." guesses the rest
+  std::vector<std::string> args =
+      {};  // declarations as in a kernel's argument list; "..." guesses the rest
   std::string assumptions = {};
-  bool sequential = false;         // seq_dependencies
+  bool sequential = false;  // seq_dependencies
   std::vector<std::pair<std::string, std::int64_t>> fixed_parameters = {};
   std::string default_order = "C";
   Scalar index_type = Scalar::I32;

@@ -67,8 +67,11 @@ void StatementParser::statement(TokenStream& in) {
 
 void StatementParser::open(Block block, const Span& at) {
   if (open_.size() == kMaxBlocks)
-    errors_.add({"too-deep", fmt::format("blocks are nested more than {} levels deep", kMaxBlocks),
-                 {at, {}}, {}, {}});
+    errors_.add({"too-deep",
+                 fmt::format("blocks are nested more than {} levels deep", kMaxBlocks),
+                 {at, {}},
+                 {},
+                 {}});
   block.parent = open_.empty() ? -1 : open_.back();
   k_.blocks.push_back(std::move(block));
   open_.push_back(static_cast<int>(k_.blocks.size()) - 1);
@@ -125,8 +128,11 @@ void StatementParser::close(TokenStream& in) {
 void StatementParser::finish() {
   for (int n : open_) {
     const Block& b = k_.blocks[static_cast<std::size_t>(n)];
-    const char* word = b.kind == Block::Kind::For ? "for" : b.kind == Block::Kind::With ? "with" : "if";
-    errors_.add({"unbalanced-block", fmt::format("this `{}` has no `end`", word), {b.at, {}}, {}, {}});
+    const char* word = b.kind == Block::Kind::For    ? "for"
+                       : b.kind == Block::Kind::With ? "with"
+                                                     : "if";
+    errors_.add(
+        {"unbalanced-block", fmt::format("this `{}` has no `end`", word), {b.at, {}}, {}, {}});
   }
 }
 
@@ -181,8 +187,11 @@ bool StatementParser::rule(TokenStream& in) {
   expect_end(in, "after the rule");
   const auto [it, fresh] = rule_places_.emplace(r.name, r.at);
   if (!fresh)
-    throw Error(Diagnostic{"duplicate-rule", fmt::format("the rule `{}` is defined twice", r.name),
-                           {r.at, {}}, {{it->second, "the first definition"}}, {}});
+    throw Error(Diagnostic{"duplicate-rule",
+                           fmt::format("the rule `{}` is defined twice", r.name),
+                           {r.at, {}},
+                           {{it->second, "the first definition"}},
+                           {}});
   k_.rules.push_back(std::move(r));
   return true;
 }
@@ -206,7 +215,8 @@ Assignee StatementParser::assignee(TokenStream& in) {
     in.expect(":", "after the inames of a sub-array");
     Expr part = parse_expr(in);
     const Span whole = join(at, part.at());
-    if (!part.as<Load>()) fail("bad-assignee", part.at(), "`{}` is no part of an array", to_string(part));
+    if (!part.as<Load>())
+      fail("bad-assignee", part.at(), "`{}` is no part of an array", to_string(part));
     a.e = Expr(SubArray{std::move(inames), std::move(part)}, whole);
   } else {
     a.e = parse_expr(in);
@@ -227,7 +237,8 @@ void StatementParser::assignment(TokenStream& in) {
     if (t.kind == Tok::Punct && next.kind == Tok::Punct && next.text == "=" &&
         std::string_view("+-*/%|&^").find(t.text) != std::string_view::npos &&
         next.at.line == t.at.line && next.at.col == t.at.col + t.at.len)
-      fail("unsupported", t.at, "`{}=` is no assignment here; write `a = a {} ...`", t.text, t.text);
+      fail("unsupported", t.at, "`{}=` is no assignment here; write `a = a {} ...`", t.text,
+           t.text);
   }
   do s.lhs.push_back(assignee(in));
   while (in.accept(",") && !in.at("="));
@@ -253,7 +264,8 @@ void StatementParser::assignment(TokenStream& in) {
     const std::size_t given = s.lhs.size();
     if (reduction && given != static_cast<std::size_t>(results))
       fail("wrong-result-count", s.at, "a reduction by `{}` gives {} result{}, found {} assignee{}",
-           to_string(reduction->op), results, results == 1 ? "" : "s", given, given == 1 ? "" : "s");
+           to_string(reduction->op), results, results == 1 ? "" : "s", given,
+           given == 1 ? "" : "s");
     if (given > 1 && !reduction && !s.rhs.as<Call>())
       fail("wrong-result-count", s.rhs.at(),
            "{} assignees need a call or a reduction with two results, found `{}`", given,

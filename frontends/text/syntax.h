@@ -53,8 +53,8 @@ class Errors {
 /// The `{...}` behind an instruction or a `with`.
 struct Options {
   Word id, id_prefix;
-  std::vector<Word> deps;         // globs
-  bool deps_final = false;        // a leading `*`: nothing is added to them
+  std::vector<Word> deps;   // globs
+  bool deps_final = false;  // a leading `*`: nothing is added to them
   std::vector<Word> dep_queries;
   std::vector<NoSync> no_sync;
   struct Query {
@@ -62,11 +62,11 @@ struct Options {
     std::string scope;
   };
   std::vector<Query> no_sync_queries;
-  bool inames_exact = false;      // `inames=i:j`, not `inames=+i:j`
+  bool inames_exact = false;  // `inames=i:j`, not `inames=+i:j`
   std::vector<Word> inames;
   struct Duplicate {
     Word from;
-    std::string to;               // empty: choose one
+    std::string to;  // empty: choose one
   };
   std::vector<Duplicate> duplicates;
   Exprs predicates;
@@ -78,17 +78,17 @@ struct Options {
 
 struct Assignee {
   Expr e;
-  bool declares = false;          // `<>t`, `<float64>t`
+  bool declares = false;  // `<>t`, `<float64>t`
   std::optional<Type> type;
   Span at;
 };
 
 /// An if/elif/else chain; its statements are `first <= n < last`.
 struct Chain {
-  Exprs conditions;               // of if and each elif
+  Exprs conditions;  // of if and each elif
   bool has_else = false;
   std::size_t first = 0, last = 0;
-  int block = -1;                 // around the chain
+  int block = -1;  // around the chain
   Span at;
 };
 
@@ -96,9 +96,9 @@ struct Chain {
 struct Block {
   enum class Kind { For, With, Arm } kind;
   int parent = -1;
-  std::vector<Word> inames;       // of For
-  Options options;                // of With
-  int chain = -1, arm = 0;        // of Arm; the arm behind the last condition is `else`
+  std::vector<Word> inames;  // of For
+  Options options;           // of With
+  int chain = -1, arm = 0;   // of Arm; the arm behind the last condition is `else`
   Span at;
 };
 
@@ -135,8 +135,8 @@ struct KernelText {
   std::map<std::string, std::shared_ptr<const Record>> records;
   Scalar index_type = Scalar::I32;
   Order default_order = Order::C;
-  bool guess = true;       // undeclared names become arguments
-  bool sequential = false; // each statement depends on the one before it
+  bool guess = true;        // undeclared names become arguments
+  bool sequential = false;  // each statement depends on the one before it
 };
 
 /// A statement's piece of the source: it ends at a line end outside of brackets.
@@ -159,7 +159,8 @@ std::vector<Word> name_list(TokenStream& in, std::string_view what);
 
 /// At `{`. `in_with`: only what a `with` block may hold.
 Options parse_options(TokenStream& in, bool in_with);
-Type parse_type(TokenStream& in, const std::map<std::string, std::shared_ptr<const Record>>& records);
+Type parse_type(TokenStream& in,
+                const std::map<std::string, std::shared_ptr<const Record>>& records);
 
 /// `name: type[shape] attributes`, up to `,` or `)` or the end; nothing for `...`.
 std::optional<Argument> parse_argument(TokenStream& in, const KernelText& k);
@@ -172,8 +173,7 @@ bool starts_with_word(const Source* source, const Line& line, std::string_view w
 void add_domain(const Word& text, KernelText& k);
 void add_assumption(const Word& text, KernelText& k);
 /// A `record` line.
-void parse_record(TokenStream& in,
-                  std::map<std::string, std::shared_ptr<const Record>>& records);
+void parse_record(TokenStream& in, std::map<std::string, std::shared_ptr<const Record>>& records);
 
 /// Reads statements, line by line, with the blocks around them.
 class StatementParser {

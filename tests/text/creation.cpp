@@ -17,8 +17,9 @@ std::string all_args(const Kernel& k) {
 // ---- Loops around instructions.
 
 TEST_CASE("an instruction is in the loops whose inames occur in it") {
-  const Kernel k = body("f(x) := x + i\na[j] = f(3) {id=x}\nb = 1 {id=y, if=j > 0}\n"
-                        "c[i] = sum(j, d[i, j]) {id=z}\nfor j\n  e[i] = 2 {id=w}\nend\n");
+  const Kernel k = body(
+      "f(x) := x + i\na[j] = f(3) {id=x}\nb = 1 {id=y, if=j > 0}\n"
+      "c[i] = sum(j, d[i, j]) {id=z}\nfor j\n  e[i] = 2 {id=w}\nend\n");
   CHECK(joined(insn(k, "x").inames) == "i j");
   CHECK(joined(insn(k, "y").inames) == "j");
   CHECK(joined(insn(k, "z").inames) == "i");
@@ -27,9 +28,10 @@ TEST_CASE("an instruction is in the loops whose inames occur in it") {
 }
 
 TEST_CASE("an instruction is in the loops that its bounds need") {
-  const Kernel k = parse("kernel k\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < i}\n"
-                         "domain {[m]: 0 <= m < j}\na[j] = 1 {id=x}\nb = sum(j, c[j]) {id=y}\n"
-                         "d = sum((i, j), c[j]) {id=z}\ne = sum(i, sum(j, c[j])) {id=w}\nf[m] = 2 {id=v}\n");
+  const Kernel k = parse(
+      "kernel k\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < i}\n"
+      "domain {[m]: 0 <= m < j}\na[j] = 1 {id=x}\nb = sum(j, c[j]) {id=y}\n"
+      "d = sum((i, j), c[j]) {id=z}\ne = sum(i, sum(j, c[j])) {id=w}\nf[m] = 2 {id=v}\n");
   CHECK(joined(insn(k, "x").inames) == "i j");
   CHECK(joined(insn(k, "y").inames) == "i");
   CHECK(insn(k, "z").inames.empty());
@@ -39,8 +41,9 @@ TEST_CASE("an instruction is in the loops that its bounds need") {
 }
 
 TEST_CASE("bounds that a temporary gives put the loop inside that of its writer") {
-  const Kernel k = parse("kernel spmv\ndomain {[i]: 0 <= i < n}\ndomain [len] -> {[j]: 0 <= j < len}\n"
-                         "<> len = starts[i + 1] - starts[i] {id=l}\na = sum(j, x[j]) {id=s}\nb[j] = 1 {id=t}\n");
+  const Kernel k = parse(
+      "kernel spmv\ndomain {[i]: 0 <= i < n}\ndomain [len] -> {[j]: 0 <= j < len}\n"
+      "<> len = starts[i + 1] - starts[i] {id=l}\na = sum(j, x[j]) {id=s}\nb[j] = 1 {id=t}\n");
   CHECK(joined(insn(k, "s").inames) == "i");
   CHECK(joined(insn(k, "t").inames) == "i j");
   CHECK(domain_parents(k) == std::vector<int>{-1, 0});
@@ -48,20 +51,22 @@ TEST_CASE("bounds that a temporary gives put the loop inside that of its writer"
 }
 
 TEST_CASE("readers of a temporary join the loops of all its writers") {
-  const Kernel k = body("<> t = a[i] {id=t}\nb[0] = t {id=r}\n<> s = 0 {id=s0}\ns = s + a[i] {id=s1}\n"
-                        "c = s {id=rs}\nfor j\n  <> u[i] = a[i] {id=u}\nend\nd[0] = u[3] {id=ru}\n"
-                        "q = sum(i, t) {id=rq}\n");
+  const Kernel k = body(
+      "<> t = a[i] {id=t}\nb[0] = t {id=r}\n<> s = 0 {id=s0}\ns = s + a[i] {id=s1}\n"
+      "c = s {id=rs}\nfor j\n  <> u[i] = a[i] {id=u}\nend\nd[0] = u[3] {id=ru}\n"
+      "q = sum(i, t) {id=rq}\n");
   CHECK(joined(insn(k, "r").inames) == "i");
   CHECK(joined(insn(k, "s1").inames) == "i");
-  CHECK(insn(k, "rs").inames.empty());     // one writer is outside
+  CHECK(insn(k, "rs").inames.empty());         // one writer is outside
   CHECK(joined(insn(k, "ru").inames) == "j");  // i stands in the subscript that is written
-  CHECK(insn(k, "rq").inames.empty());     // i is bound there
+  CHECK(insn(k, "rq").inames.empty());         // i is bound there
   check_round_trip(k);
 }
 
 TEST_CASE("loops go on through chains of temporaries, forwards and backwards") {
-  const Kernel k = body("<>t0 = a[i]\n<>t1 = t0\n<>t2 = t1\nb = t2 {id=end}\n"
-                        "c = s2 {id=back}\n<>s2 = s1\n<>s1 = s0\n<>s0 = a[j]\n");
+  const Kernel k = body(
+      "<>t0 = a[i]\n<>t1 = t0\n<>t2 = t1\nb = t2 {id=end}\n"
+      "c = s2 {id=back}\n<>s2 = s1\n<>s1 = s0\n<>s0 = a[j]\n");
   CHECK(joined(insn(k, "end").inames) == "i");
   CHECK(joined(insn(k, "back").inames) == "j");
   check_round_trip(k);
@@ -104,8 +109,9 @@ TEST_CASE("a value carried from one iteration to the next stays so") {
 // ---- if, elif, else.
 
 TEST_CASE("arms become predicates, later arms with what did not hold") {
-  const Kernel k = body("if i % 3 == 0\n  a[i] = 15 {id=x}\nelif i % 3 > 1 and n > 2\n  a[i] = 11 {id=y}\n"
-                        "  if c[i]\n    b[i] = 2 {id=v}\n  end\nelse\n  a[i] = 3 {id=z}\nend\na[i] = 4 {id=w}\n");
+  const Kernel k = body(
+      "if i % 3 == 0\n  a[i] = 15 {id=x}\nelif i % 3 > 1 and n > 2\n  a[i] = 11 {id=y}\n"
+      "  if c[i]\n    b[i] = 2 {id=v}\n  end\nelse\n  a[i] = 3 {id=z}\nend\na[i] = 4 {id=w}\n");
   CHECK(predicates(insn(k, "x")) == "i % 3 == 0");
   CHECK(predicates(insn(k, "y")) == "i % 3 != 0 & i % 3 > 1 and n > 2");
   CHECK(predicates(insn(k, "v")) == "i % 3 != 0 & i % 3 > 1 and n > 2 & c[i]");
@@ -116,7 +122,8 @@ TEST_CASE("arms become predicates, later arms with what did not hold") {
 }
 
 TEST_CASE("a condition that its block may change is saved first") {
-  const Kernel k = body("if a[i] > 0\n  a[i] = 0 {id=x}\n  b[i] = 1 {id=y}\nelse\n  b[i] = 2 {id=z}\nend\n");
+  const Kernel k =
+      body("if a[i] > 0\n  a[i] = 0 {id=x}\n  b[i] = 1 {id=y}\nelse\n  b[i] = 2 {id=z}\nend\n");
   REQUIRE(k.instructions.size() == 4);
   CHECK(text_of(*k.instructions[0]) == "cond = a[i] > 0");
   CHECK(k.instructions[0]->id == "cond");
@@ -129,8 +136,9 @@ TEST_CASE("a condition that its block may change is saved first") {
 }
 
 TEST_CASE("a saved condition of a later arm includes that those before do not hold") {
-  const Kernel k = body("<>cond = 3\nif i == 0\n  s = 1 {id=x}\nelif s\n  s = 2 {id=y}\nelif a[i] > 0\n"
-                        "  s = 3 {id=z}\nelse\n  s = 4 {id=w}\nend\n");
+  const Kernel k = body(
+      "<>cond = 3\nif i == 0\n  s = 1 {id=x}\nelif s\n  s = 2 {id=y}\nelif a[i] > 0\n"
+      "  s = 3 {id=z}\nelse\n  s = 4 {id=w}\nend\n");
   CHECK(text_of(insn(k, "cond")) == "cond_0 = i != 0 and s != 0");
   CHECK(predicates(insn(k, "x")) == "i == 0");
   CHECK(predicates(insn(k, "y")) == "cond_0");
@@ -139,7 +147,8 @@ TEST_CASE("a saved condition of a later arm includes that those before do not ho
 }
 
 TEST_CASE("saved conditions of nested blocks stand under the outer condition") {
-  const Kernel k = body("if n > 3\n  for j\n    if s > 0\n      s = 0 {id=x}\n    end\n  end\nend\n");
+  const Kernel k =
+      body("if n > 3\n  for j\n    if s > 0\n      s = 0 {id=x}\n    end\n  end\nend\n");
   CHECK(text_of(insn(k, "cond")) == "cond = s > 0");
   CHECK(predicates(insn(k, "cond")) == "n > 3");
   CHECK(joined(insn(k, "cond").inames) == "j");
@@ -155,20 +164,24 @@ TEST_CASE("a condition through a rule is saved too") {
 // ---- Arguments.
 
 TEST_CASE("what is not declared is guessed, in order of appearance") {
-  const Kernel k = parse("kernel k\ndomain {[i]: 0 <= i < n}\nassume n > m\nout[i] = alpha*a[i] + s\ns = 3\n");
-  CHECK(all_args(k) == "kernel k(n: int32, m: int32, out: auto[...], alpha, a: auto[...], s: auto[])");
+  const Kernel k =
+      parse("kernel k\ndomain {[i]: 0 <= i < n}\nassume n > m\nout[i] = alpha*a[i] + s\ns = 3\n");
+  CHECK(all_args(k) ==
+        "kernel k(n: int32, m: int32, out: auto[...], alpha, a: auto[...], s: auto[])");
   check_round_trip(k);
 }
 
 TEST_CASE("parameters of shapes become integer arguments") {
-  const Kernel k = parse("kernel k(a: f64[p, q + 1], b: f32[p] offset=o)\nindex_type int64\n"
-                         "a[0, 0] = b[0]\n");
+  const Kernel k = parse(
+      "kernel k(a: f64[p, q + 1], b: f32[p] offset=o)\nindex_type int64\n"
+      "a[0, 0] = b[0]\n");
   CHECK(all_args(k).find("p: int64, q: int64, o: int64") != std::string::npos);
   check_round_trip(k);
 }
 
 TEST_CASE("rules are looked through; an unused one asks for nothing") {
-  const Kernel k = body("f(x) := x*a[x]\ng(x) := zz[x]\nap(v, x) := v[x]\nb[i] = f(i) + ap(w, i)\n");
+  const Kernel k =
+      body("f(x) := x*a[x]\ng(x) := zz[x]\nap(v, x) := v[x]\nb[i] = f(i) + ap(w, i)\n");
   CHECK(k.find_arg("a"));
   CHECK(!k.find_arg("x"));
   CHECK(!k.find_arg("zz"));
@@ -178,9 +191,11 @@ TEST_CASE("rules are looked through; an unused one asks for nothing") {
 
 TEST_CASE("declarations of arguments in every form") {
   const Kernel k = parse(
-      "kernel k(n, m: int64, a: float64[n, m] in, b: out f32[n] , c: inout c128[...], d: const u1[16],\n"
+      "kernel k(n, m: int64, a: float64[n, m] in, b: out f32[n] , c: inout c128[...], d: const "
+      "u1[16],\n"
       "  e: f64[n, m] order=F, f: f64[n, m] stride:1 stride:n, g: f64[n, m] stride:2*m, stride:2,\n"
-      "  h: f64[n, m] strides=(m, 1) offset=3*n + 1, p: bool, q[n], r: [n] , s: out i4, t: auto, u: auto[...], ...)\n"
+      "  h: f64[n, m] strides=(m, 1) offset=3*n + 1, p: bool, q[n], r: [n] , s: out i4, t: auto, "
+      "u: auto[...], ...)\n"
       "domain {[i]: 0 <= i < n}\na[i, 0] = b[i] + t + x\n");
   const auto arg = [&](const char* n) { return *k.find_arg(n); };
   CHECK(arg("n").type->str() == "int32");
@@ -219,16 +234,22 @@ TEST_CASE("an untyped name is an array when it is subscripted or written") {
 }
 
 TEST_CASE("errors in argument lists") {
-  CHECK(errors("kernel k(a, a)\n") == "1:13 duplicate-argument: the argument `a` is declared twice");
-  CHECK(errors("kernel k(a: floaat64)\n") == "1:13 unknown-type: no type `floaat64`; did you mean `float64`?");
-  CHECK(errors("kernel k(a: f64 f32)\n") == "1:17 unknown-option: no attribute `f32` of an argument");
+  CHECK(errors("kernel k(a, a)\n") ==
+        "1:13 duplicate-argument: the argument `a` is declared twice");
+  CHECK(errors("kernel k(a: floaat64)\n") ==
+        "1:13 unknown-type: no type `floaat64`; did you mean `float64`?");
+  CHECK(errors("kernel k(a: f64 f32)\n") ==
+        "1:17 unknown-option: no attribute `f32` of an argument");
   CHECK(errors("kernel k(a: f64[3] ordr=F)\n") ==
         "1:20 unknown-option: no attribute `ordr` of an argument; did you mean `order`?");
-  CHECK(errors("kernel k(a: f64[3] order=G)\n") == "1:26 bad-option: no order `G`; there are `C` and `F`");
-  CHECK(errors("kernel k(a: in f64[3] out)\n") == "1:23 syntax: the direction of `a` is given twice");
+  CHECK(errors("kernel k(a: f64[3] order=G)\n") ==
+        "1:26 bad-option: no order `G`; there are `C` and `F`");
+  CHECK(errors("kernel k(a: in f64[3] out)\n") ==
+        "1:23 syntax: the direction of `a` is given twice");
   CHECK(errors("kernel k(a: f64 offset=2)\n") == "1:10 bad-argument: the scalar `a` has an offset");
   CHECK(errors("kernel k(a: f64 strides=2)\n") == "1:10 bad-argument: the scalar `a` has strides");
-  CHECK(errors("kernel k(a: f64[2, 3] strides=(1))\n") == "1:10 bad-argument: `a` has 2 axes and 1 strides");
+  CHECK(errors("kernel k(a: f64[2, 3] strides=(1))\n") ==
+        "1:10 bad-argument: `a` has 2 axes and 1 strides");
   CHECK(errors("kernel k(3)\n") == "1:10 syntax: found `3`, expected the name of an argument");
   CHECK(errors("kernel k(a: + )\n") == "1:13 syntax: found `+` in the declaration of `a`");
   CHECK(errors("kernel k(n: f64)\ndomain {[i]: 0 <= i < n}\na[i] = 1\n") ==
@@ -249,39 +270,50 @@ TEST_CASE("errors in domains and lines about loops") {
   CHECK(errors("kernel k\ndomain 3\n") ==
         "2:8 bad-domain: `3` is no set: it needs the form `{ [i, j] : conditions }`");
   CHECK(errors("kernel k\ndomain [n] -> { : n > 3}\n") ==
-        "2:8 bad-domain: `[n] -> { : n > 3}` has no inames; conditions on parameters go into an `assume` line");
+        "2:8 bad-domain: `[n] -> { : n > 3}` has no inames; conditions on parameters go into an "
+        "`assume` line");
   CHECK(errors("kernel k\ndomain {:}\na = 1\n") == "no error");
   CHECK(errors("kernel k\nassume n > \n").find("2:8 bad-domain: ") == 0);
-  CHECK(errors("kernel k\nassume n > 3 and n < 2\n") == "2:8 bad-assumption: `n > 3 and n < 2` can never hold");
+  CHECK(errors("kernel k\nassume n > 3 and n < 2\n") ==
+        "2:8 bad-assumption: `n > 3 and n < 2` can never hold");
   CHECK(errors("kernel k\ndomain\n") == "2:1 syntax: `domain` with nothing behind it");
   CHECK(line_errors("tag q: g.0") == "5 unknown-iname: no iname `q`; did you mean `i`?");
   CHECK(line_errors("tag i: gg.0") ==
-        "8 unknown-tag: no tag `gg.0`; there are g.N, l.N, l.auto, unr, unr_hint, ilp, vec, simd, par, ord");
+        "8 unknown-tag: no tag `gg.0`; there are g.N, l.N, l.auto, unr, unr_hint, ilp, vec, simd, "
+        "par, ord");
   CHECK(line_errors("tag i: g.0, i: l.0") == "13 duplicate-tag: the iname `i` is tagged twice");
   CHECK(line_errors("tag i:") == "7 syntax: found no tag for `i`");
   CHECK(line_errors("prioritize i, q") == "15 unknown-iname: no iname `q`; did you mean `i`?");
   CHECK(line_errors("loop_order j, j") == "15 duplicate-iname: `j` is listed twice");
-  CHECK(line_errors("slabs i: 1") == "11 syntax: found the end, expected `,` between the two numbers of iterations");
+  CHECK(line_errors("slabs i: 1") ==
+        "11 syntax: found the end, expected `,` between the two numbers of iterations");
   CHECK(line_errors("slabs i: -1, 0") == "10 bad-option: a number of iterations is below 0");
   CHECK(line_errors("index_type f64") == "12 unknown-type: `float64` is no integer type");
-  CHECK(line_errors("record p(x: f64, x: f32)") == "18 duplicate-field: there is a field `x` already");
+  CHECK(line_errors("record p(x: f64, x: f32)") ==
+        "18 duplicate-field: there is a field `x` already");
   CHECK(line_errors("record f64(x: f64)") == "8 duplicate-type: there is a type `f64` already");
-  CHECK(line_errors("temp t: f64 in shared") == "16 bad-option: no memory `shared`; there are private, local, global, auto");
+  CHECK(line_errors("temp t: f64 in shared") ==
+        "16 bad-option: no memory `shared`; there are private, local, global, auto");
   CHECK(line_errors("temp t: f64 init=(x)") == "19 bad-initializer: `x` is no literal");
-  CHECK(line_errors("temp t: f64\ntemp t: f64") == "5:6 duplicate-temporary: the temporary `t` is declared twice");
-  CHECK(line_errors("temp t: f64\n<f32> t = 3") == "5:1 type-conflict: the temporary `t` is declared as float64 and as float32");
-  CHECK(errors("kernel k\ndomain {[i]: 0 <= i < j}\ndomain {[j]: 0 <= j < i}\na[i] = 1\n").find(
-            "2:8 cyclic-domains: ") == 0);
+  CHECK(line_errors("temp t: f64\ntemp t: f64") ==
+        "5:6 duplicate-temporary: the temporary `t` is declared twice");
+  CHECK(line_errors("temp t: f64\n<f32> t = 3") ==
+        "5:1 type-conflict: the temporary `t` is declared as float64 and as float32");
+  CHECK(errors("kernel k\ndomain {[i]: 0 <= i < j}\ndomain {[j]: 0 <= j < i}\na[i] = 1\n")
+            .find("2:8 cyclic-domains: ") == 0);
   CHECK(line_errors("a[i] = 1 {dep_query=color:x}").find("bad-match: ") != std::string::npos);
-  CHECK(errors("kernel k(t: f64)\n<>t = 3\n") == "2:1 name-taken: `t` is the argument and a temporary");
+  CHECK(errors("kernel k(t: f64)\n<>t = 3\n") ==
+        "2:1 name-taken: `t` is the argument and a temporary");
   CHECK(errors("kernel k\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\n"
-               "domain {[m]: 0 <= m < i + j}\na[m] = 1\n").find("4:8 branching-domains: ") == 0);
+               "domain {[m]: 0 <= m < i + j}\na[m] = 1\n")
+            .find("4:8 branching-domains: ") == 0);
 }
 
 TEST_CASE("loops: order, priorities, tags, slabs") {
-  const Kernel k = parse("kernel k\ndomain {[i, j]: 0 <= i, j < n}\ndomain {[m]: 0 <= m < n}\n"
-                         "tag i: g.0, j: l.auto\ntag m: unr_hint.4\nprioritize m, i\nprioritize i, j\n"
-                         "loop_order m\nslabs i: 0, 1\na[i, j, m] = 1\n");
+  const Kernel k = parse(
+      "kernel k\ndomain {[i, j]: 0 <= i, j < n}\ndomain {[m]: 0 <= m < n}\n"
+      "tag i: g.0, j: l.auto\ntag m: unr_hint.4\nprioritize m, i\nprioritize i, j\n"
+      "loop_order m\nslabs i: 0, 1\na[i, j, m] = 1\n");
   CHECK(k.tag("i")->kind == TagKind::Group);
   CHECK(k.tag("j")->kind == TagKind::LocalAuto);
   CHECK(k.tag("m")->axis == 4);
@@ -292,19 +324,23 @@ TEST_CASE("loops: order, priorities, tags, slabs") {
 }
 
 TEST_CASE("domains of isl's whole language") {
-  const Kernel k = parse("kernel k\ndomain {[i]: exists l: i = 2l and 0 <= l < n}\n"
-                         "domain {[t]: 2t - 2 < n and t >= floor(n/3) and t mod 3 = 1}\n"
-                         "domain [p, n] -> {\n  [a, b]: 0 <= a <= b and b < p; [a, b]: a = -1 and b = n }\n"
-                         "assume n mod 16 = 0 and exists z: p = 4z\nx[i, t, a, b] = 1\n");
+  const Kernel k = parse(
+      "kernel k\ndomain {[i]: exists l: i = 2l and 0 <= l < n}\n"
+      "domain {[t]: 2t - 2 < n and t >= floor(n/3) and t mod 3 = 1}\n"
+      "domain [p, n] -> {\n  [a, b]: 0 <= a <= b and b < p; [a, b]: a = -1 and b = n }\n"
+      "assume n mod 16 = 0 and exists z: p = 4z\nx[i, t, a, b] = 1\n");
   CHECK(joined(k.inames()) == "i t a b");
   CHECK(joined(k.loop_order) == "i t a b");
   check_round_trip(k);
 }
 
 TEST_CASE("temporaries declared in full") {
-  const Kernel k = body("temp a: float32[16, n] in local order=F base=pool\ntemp b: int32[3] read_only init=(1, -2, 3)\n"
-                        "temp c: auto[...] in global\ntemp d: complex128 init=(1.5 + 2.0j)\ntemp e: float64[2] init=(nan, -0.5f) read_only\n"
-                        "a[0, i] = b[0]\n<float64> c[i] = 3\nd = 4\n");
+  const Kernel k = body(
+      "temp a: float32[16, n] in local order=F base=pool\ntemp b: int32[3] read_only init=(1, -2, "
+      "3)\n"
+      "temp c: auto[...] in global\ntemp d: complex128 init=(1.5 + 2.0j)\ntemp e: float64[2] "
+      "init=(nan, -0.5f) read_only\n"
+      "a[0, i] = b[0]\n<float64> c[i] = 3\nd = 4\n");
   CHECK(k.find_temporary("a")->space == AddressSpace::Local);
   CHECK(k.find_temporary("a")->order == Order::F);
   CHECK(k.find_temporary("a")->base_storage == "pool");

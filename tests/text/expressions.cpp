@@ -156,7 +156,8 @@ TEST_CASE("errors in expressions point at what is wrong") {
         "3 syntax: found `,`, expected `)`; a tuple cannot stand in an expression");
   CHECK(error("a[i") == "2 unbalanced: `[` is never closed");
   CHECK(error("a[i)") == "4 unbalanced: found `)` where `]` is needed");
-  CHECK(error("a if b") == "7 syntax: found the end, expected `else` of `value if condition else value`");
+  CHECK(error("a if b") ==
+        "7 syntax: found the end, expected `else` of `value if condition else value`");
   CHECK(error("a && b") == "3 syntax: `&&` is written `and` here");
   CHECK(error("a || b") == "3 syntax: `||` is written `or` here");
   CHECK(error("!a") == "1 syntax: `!` is written `not` here");
@@ -194,12 +195,12 @@ TEST_CASE("nesting is limited, width is not") {
     return out;
   };
   CHECK_NOTHROW(parse_expression(times("(", 150) + "1" + times(")", 150)));
-  for (const std::string& s : {times("(", 100000) + "1" + times(")", 100000), times("-", 100000) + "1",
-                               times("not ", 100000) + "1", times("1/", 100000) + "1",
-                               times("2**", 100000) + "1", times("1 if x else ", 100000) + "1",
-                               "a" + times(".b", 100000), times("a[", 100000) + "1" + times("]", 100000),
-                               times("f(", 100000) + "1" + times(")", 100000),
-                               times("a*b/", 100000) + "1"})
+  for (const std::string& s :
+       {times("(", 100000) + "1" + times(")", 100000), times("-", 100000) + "1",
+        times("not ", 100000) + "1", times("1/", 100000) + "1", times("2**", 100000) + "1",
+        times("1 if x else ", 100000) + "1", "a" + times(".b", 100000),
+        times("a[", 100000) + "1" + times("]", 100000),
+        times("f(", 100000) + "1" + times(")", 100000), times("a*b/", 100000) + "1"})
     CHECK(error(s).find("too-deep: the expression is nested more than 200 levels deep") !=
           std::string::npos);
   const Expr sum = parse_expression("0" + times(" + a[i]*2 - b", 100000));

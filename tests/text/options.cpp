@@ -6,7 +6,8 @@ using namespace moonloop::testing;
 TEST_CASE("every option of an instruction") {
   const Kernel k = body(
       "a[i] = 0 {id=zero}\n"
-      "a[i] = 1 {id=one, dep=zero, tags=x:y.z:!stream, priority=-3, groups=g:h, conflicts=c, atomic,\n"
+      "a[i] = 1 {id=one, dep=zero, tags=x:y.z:!stream, priority=-3, groups=g:h, conflicts=c, "
+      "atomic,\n"
       "          nosync=zero@local:o*@global:q, if=i < 3:j > 4, inames=i:j}\n"
       "a[i] = 2 {atomic=init, id=two}\n");
   const Instruction& one = insn(k, "one");
@@ -27,10 +28,11 @@ TEST_CASE("every option of an instruction") {
 }
 
 TEST_CASE("dependencies: ids, globs, queries, and the star in front") {
-  const Kernel k = body("a[i] = 0 {id=in1, tags=early}\na[i] = 0 {id=in2}\na[i] = 0 {id=out, dep=in*}\n"
-                        "b[i] = 0 {dep=in1:out, id=s}\nb[i] = 0 {dep=i[!1]2:??1, id=t}\n"
-                        "b[i] = 0 {dep_query=tag:early or writes:b, id=u}\nb[i] = 0 {dep=*, id=v}\n"
-                        "b[i] = 0 {dep=*in1:s, id=w}\n");
+  const Kernel k = body(
+      "a[i] = 0 {id=in1, tags=early}\na[i] = 0 {id=in2}\na[i] = 0 {id=out, dep=in*}\n"
+      "b[i] = 0 {dep=in1:out, id=s}\nb[i] = 0 {dep=i[!1]2:??1, id=t}\n"
+      "b[i] = 0 {dep_query=tag:early or writes:b, id=u}\nb[i] = 0 {dep=*, id=v}\n"
+      "b[i] = 0 {dep=*in1:s, id=w}\n");
   CHECK(joined(insn(k, "out").depends_on) == "in1 in2");
   CHECK(joined(insn(k, "s").depends_on) == "in1 out");
   CHECK(joined(insn(k, "t").depends_on) == "in1 in2");
@@ -41,15 +43,17 @@ TEST_CASE("dependencies: ids, globs, queries, and the star in front") {
 }
 
 TEST_CASE("nosync_query names the instructions that match") {
-  const Kernel k = body("a[i] = 0 {id=x}\nb[i] = 0 {id=y}\na[i] = 0 {id=z, nosync_query=writes:a@local}\n"
-                        "a[i] = 0 {id=w, nosync_query=id:x or id:y}\n");
+  const Kernel k = body(
+      "a[i] = 0 {id=x}\nb[i] = 0 {id=y}\na[i] = 0 {id=z, nosync_query=writes:a@local}\n"
+      "a[i] = 0 {id=w, nosync_query=id:x or id:y}\n");
   CHECK(insn(k, "z").no_sync == std::vector<NoSync>{{"x", "local"}, {"w", "local"}});
   CHECK(insn(k, "w").no_sync == std::vector<NoSync>{{"x", "any"}, {"y", "any"}});
 }
 
 TEST_CASE("inames: exact, added, none") {
-  const Kernel k = body("a[i] = 0 {id=e, inames=i:j}\na[i] = 0 {id=p, inames=+j}\n"
-                        "<>t = a[0] {id=t, inames=i}\nb[0] = t {id=r}\nb[0] = t {id=n, inames=}\n");
+  const Kernel k = body(
+      "a[i] = 0 {id=e, inames=i:j}\na[i] = 0 {id=p, inames=+j}\n"
+      "<>t = a[0] {id=t, inames=i}\nb[0] = t {id=r}\nb[0] = t {id=n, inames=}\n");
   CHECK(joined(insn(k, "e").inames) == "i j");
   CHECK(joined(insn(k, "p").inames) == "i j");
   CHECK(joined(insn(k, "r").inames) == "i");
@@ -58,8 +62,9 @@ TEST_CASE("inames: exact, added, none") {
 }
 
 TEST_CASE("dup gives an instruction loops of its own") {
-  const Kernel k = body("a[i] = b[i, j] {id=x, inames=i:j, dup=i}\nc[i, j] = 1 {id=y, dup=i:j->ii:jj}\n"
-                        "d[i] = 2 {id=z}\n");
+  const Kernel k = body(
+      "a[i] = b[i, j] {id=x, inames=i:j, dup=i}\nc[i, j] = 1 {id=y, dup=i:j->ii:jj}\n"
+      "d[i] = 2 {id=z}\n");
   CHECK(joined(insn(k, "x").inames) == "i_0 j");
   CHECK(text_of(insn(k, "x")) == "a[i_0] = b[i_0, j]");
   CHECK(joined(insn(k, "y").inames) == "ii jj");
@@ -70,8 +75,9 @@ TEST_CASE("dup gives an instruction loops of its own") {
   check_round_trip(k);
 
   // In a triangle the copy keeps the bounds that the other loop sets.
-  const Kernel t = parse("kernel k\ndomain {[i, j]: 0 <= j <= i < n}\na[i, j] = 1 {dup=j, id=x}\n"
-                         "b[i, j] = 2 {dup=i:j, id=y}\n");
+  const Kernel t = parse(
+      "kernel k\ndomain {[i, j]: 0 <= j <= i < n}\na[i, j] = 1 {dup=j, id=x}\n"
+      "b[i, j] = 2 {dup=i:j, id=y}\n");
   CHECK(joined(insn(t, "x").inames) == "i j_0");
   CHECK(same_set(t.home_of("j_0")->set, parse_set("[n, i] -> {[j_0]: 0 <= j_0 <= i < n}")));
   CHECK(same_set(t.home_of("i_0")->set, parse_set("[n] -> {[i_0, j_1]: 0 <= j_1 <= i_0 < n}")));
@@ -81,9 +87,10 @@ TEST_CASE("dup gives an instruction loops of its own") {
 }
 
 TEST_CASE("with blocks add up, inner to outer") {
-  const Kernel k = body("a[i] = 0 {id=first}\nwith {tags=outer, dep=first, if=n > 2, groups=g}\n"
-                        "  with {tags=inner, inames=i:j, conflicts=c}\n    b[i] = 1 {id=x, tags=own}\n"
-                        "  end\n  c[i] = 2 {id=y}\nend\nd[i] = 3 {id=z}\n");
+  const Kernel k = body(
+      "a[i] = 0 {id=first}\nwith {tags=outer, dep=first, if=n > 2, groups=g}\n"
+      "  with {tags=inner, inames=i:j, conflicts=c}\n    b[i] = 1 {id=x, tags=own}\n"
+      "  end\n  c[i] = 2 {id=y}\nend\nd[i] = 3 {id=z}\n");
   CHECK(joined(insn(k, "x").tags) == "inner outer own");
   CHECK(joined(insn(k, "x").depends_on) == "first");
   CHECK(joined(insn(k, "x").inames) == "i j");
@@ -96,11 +103,13 @@ TEST_CASE("with blocks add up, inner to outer") {
 }
 
 TEST_CASE("errors in options") {
-  CHECK(line_errors("a[i] = 1 {tgs=b}") == "11 unknown-option: no option `tgs`; did you mean `tags`?");
+  CHECK(line_errors("a[i] = 1 {tgs=b}") ==
+        "11 unknown-option: no option `tgs`; did you mean `tags`?");
   CHECK(line_errors("a[i] = 1 {id}") == "13 syntax: the option `id` needs a value, as in `id=...`");
   CHECK(line_errors("a[i] = 1 {id=}") == "11 syntax: the option `id` has an empty value");
   CHECK(line_errors("a[i] = 1 {id=a b}") == "14 bad-option: `a b` is no instruction id");
-  CHECK(line_errors("a[i] = 1 {id=a, id=b}") == "17 duplicate-option: the option `id` is given twice");
+  CHECK(line_errors("a[i] = 1 {id=a, id=b}") ==
+        "17 duplicate-option: the option `id` is given twice");
   CHECK(line_errors("a[i] = 1 {priority=x}") == "20 bad-option: the priority `x` is no integer");
   CHECK(line_errors("a[i] = 1 {priority=99999999999}") ==
         "20 bad-option: the priority `99999999999` is no integer");
@@ -108,19 +117,25 @@ TEST_CASE("errors in options") {
         "18 bad-option: no scope `lokal`; there are local, global, any");
   CHECK(line_errors("a[i] = 1 {atomic=last}") ==
         "18 bad-option: no `atomic=last`; there are `atomic` and `atomic=init`");
-  CHECK(line_errors("a[i] = 1 {mem_kind=local}") == "20 bad-option: `mem_kind` is for barriers only");
-  CHECK(line_errors("... nop {mem_kind=local}") == "19 bad-option: `mem_kind` is for barriers only");
+  CHECK(line_errors("a[i] = 1 {mem_kind=local}") ==
+        "20 bad-option: `mem_kind` is for barriers only");
+  CHECK(line_errors("... nop {mem_kind=local}") ==
+        "19 bad-option: `mem_kind` is for barriers only");
   CHECK(line_errors("... nop {atomic}") == "1 bad-option: `atomic` needs an assignee");
   CHECK(line_errors("... lbarrier {mem_kind=far}") ==
         "24 bad-option: no `mem_kind=far`; there are local and global");
-  CHECK(line_errors("a[i] = 1 {inames=i:q}") == "20 unknown-iname: no iname `q`; did you mean `i`?");
+  CHECK(line_errors("a[i] = 1 {inames=i:q}") ==
+        "20 unknown-iname: no iname `q`; did you mean `i`?");
   CHECK(line_errors("a[i] = 1 {inames=i-j}") == "18 bad-option: `i-j` is no iname");
-  CHECK(line_errors("a[i] = 1 {dep=b, id=a}") == "15 unknown-dependency: no instruction `b`; did you mean `a`?");
+  CHECK(line_errors("a[i] = 1 {dep=b, id=a}") ==
+        "15 unknown-dependency: no instruction `b`; did you mean `a`?");
   CHECK(line_errors("a[i] = 1 {dep=foo*}") == "15 unknown-dependency: no instruction `foo*`");
   CHECK(line_errors("a[i] = 1 {dup=q}") == "15 unknown-iname: no iname `q`; did you mean `i`?");
-  CHECK(line_errors("a[i] = 1 {dup=j}") == "15 bad-option: `dup` names `j`, which is no loop around `insn`");
+  CHECK(line_errors("a[i] = 1 {dup=j}") ==
+        "15 bad-option: `dup` names `j`, which is no loop around `insn`");
   CHECK(line_errors("a[i] = 1 {dup=i->j}") == "15 name-taken: the name `j` is in use");
-  CHECK(line_errors("a[i, j] = 1 {dup=i:j->k}") == "18 bad-option: `dup` names 2 inames and 1 new ones");
+  CHECK(line_errors("a[i, j] = 1 {dup=i:j->k}") ==
+        "18 bad-option: `dup` names 2 inames and 1 new ones");
   CHECK(line_errors("a[i] = 1 {if=}") == "14 syntax: found `}`, expected an expression");
   CHECK(line_errors("a[i] = 1 {id=x\na[i] = 2") == "10 unbalanced: `{` is never closed");
   CHECK(line_errors("with {id=x}\na[i] = 1\nend") ==

@@ -51,10 +51,12 @@ TEST_CASE("every example parses, prints and parses back") {
 }
 
 TEST_CASE("a loop that does not follow from the names is printed as a block") {
-  const Kernel k = body("for j\n  a[i] = 1 {id=x}\n  b[i] = 2\n  for i\n    c = 3\n  end\nend\nd[i] = 4\n");
+  const Kernel k =
+      body("for j\n  a[i] = 1 {id=x}\n  b[i] = 2\n  for i\n    c = 3\n  end\nend\nd[i] = 4\n");
   const std::string text = print_kernel(k);
   CHECK(text.substr(text.find("for j")) ==
-        "for j\n  a[i] = 1  {id=x}\n  b[i] = 2  {id=insn}\nend\nfor i\n  for j\n    c = 3  {id=insn_0}\n"
+        "for j\n  a[i] = 1  {id=x}\n  b[i] = 2  {id=insn}\nend\nfor i\n  for j\n    c = 3  "
+        "{id=insn_0}\n"
         "  end\nend\nd[i] = 4  {id=insn_1}\n");
   check_round_trip(k);
 }
@@ -79,13 +81,13 @@ TEST_CASE("large kernels parse in time near linear to their size") {
   const auto kernel = [](int n) {
     std::string text = "kernel big(n: int32)\ndomain {[i]: 0 <= i < n}\n";
     for (int k = 0; k < n; ++k)
-      text += fmt::format("<>t{0} = a{1}[i] + {0}*b[i + {2}]  {{id=s{0}, dep=s{3}}}\n", k, k % 50, k % 3,
-                          std::max(0, k - 1));
+      text += fmt::format("<>t{0} = a{1}[i] + {0}*b[i + {2}]  {{id=s{0}, dep=s{3}}}\n", k, k % 50,
+                          k % 3, std::max(0, k - 1));
     return text;
   };
   const std::string small = kernel(1000), large = kernel(10000);
   const double a = seconds([&] { parse_all(small); }), b = seconds([&] { parse_all(large); });
-  CHECK(b < 25*a + 0.2);
+  CHECK(b < 25 * a + 0.2);
   std::string backwards = "kernel big(n: int32)\ndomain {[i]: 0 <= i < n}\n";
   for (int k = 0; k < 10000; ++k) backwards += fmt::format("<>t{} = t{} + 1\n", k, k + 1);
   backwards += "<>t10000 = x[i]\n";
@@ -97,20 +99,25 @@ TEST_CASE("large kernels parse in time near linear to their size") {
 TEST_CASE("broken text of any size gives errors, not crashes") {
   const std::string head = "kernel k\ndomain {[i]: 0 <= i < n}\n";
   CHECK(errors(head + "a[i] = " + repeated("b[i] + ", 300000) + "1\n") == "no error");
-  CHECK(errors(head + repeated("a[i] = (\n", 20000)).find("3:8 unbalanced: `(` is never closed") == 0);
-  CHECK(errors(head + repeated("for i\n", 5000)).find("203:1 too-deep: blocks are nested more than 200") == 0);
+  CHECK(errors(head + repeated("a[i] = (\n", 20000)).find("3:8 unbalanced: `(` is never closed") ==
+        0);
+  CHECK(errors(head + repeated("for i\n", 5000))
+            .find("203:1 too-deep: blocks are nested more than 200") == 0);
   CHECK(errors(head + repeated("if a\n", 500)).find("too-deep") != std::string::npos);
-  CHECK(errors("kernel k\ndomain {[i]: " + repeated("(", 100000) + "i" + repeated(")", 100000) + " > 0}\n") ==
-        "2:8 too-deep: the set is nested more than 200 levels deep");
+  CHECK(errors("kernel k\ndomain {[i]: " + repeated("(", 100000) + "i" + repeated(")", 100000) +
+               " > 0}\n") == "2:8 too-deep: the set is nested more than 200 levels deep");
   CHECK(errors(head + repeated(")", 100000) + "\n").find("3:1 unbalanced") == 0);
   CHECK(errors(head + "a = " + std::string(2000000, '9') + "\n") ==
         "3:5 integer-overflow: the integer `" + std::string(37, '9') + "...` exceeds 64 bits");
-  CHECK(errors(head + "\"" + std::string(1000000, 'x') + "\n") == "3:1 unbalanced: the string is never closed");
+  CHECK(errors(head + "\"" + std::string(1000000, 'x') + "\n") ==
+        "3:1 unbalanced: the string is never closed");
 }
 
 TEST_CASE("mangled text never does anything but fail or parse") {
-  const std::string pieces[] = {"(", ")", "[", "]", "{", "}", "<>", "=", ":=", "if", "for", "end", ",", "\n",
-                                "sum(", "...", "$", ".", "1e", "'", "\"", "\xff", "\\", "domain", "kernel x", "tag i:"};
+  const std::string pieces[] = {"(",    ")",   "[",      "]",        "{",     "}", "<>",
+                                "=",    ":=",  "if",     "for",      "end",   ",", "\n",
+                                "sum(", "...", "$",      ".",        "1e",    "'", "\"",
+                                "\xff", "\\",  "domain", "kernel x", "tag i:"};
   std::mt19937 rng(7);
   std::vector<std::string> texts;
   for (const auto& path : examples()) texts.push_back(read(path));
@@ -119,8 +126,10 @@ TEST_CASE("mangled text never does anything but fail or parse") {
     std::string text = texts[rng() % texts.size()];
     for (int edits = 1 + static_cast<int>(rng() % 3); edits > 0; --edits) {
       const std::size_t at = rng() % (text.size() + 1);
-      if (rng() % 2) text.insert(at, pieces[rng() % std::size(pieces)]);
-      else text.erase(at, 1 + rng() % 6);
+      if (rng() % 2)
+        text.insert(at, pieces[rng() % std::size(pieces)]);
+      else
+        text.erase(at, 1 + rng() % 6);
     }
     CAPTURE(text);
     try {

@@ -4,8 +4,9 @@ using namespace moonloop;
 using namespace moonloop::testing;
 
 TEST_CASE("assignments to scalars, elements, flat elements and fields") {
-  const Kernel k = body("record hit(t: float64, at: int32)\n"
-                        "s = 1\na[i] = 2*b[i]\nc[[i + j]] = 3\n<hit>r[i] = q[i]\nr[i].t = 5\n");
+  const Kernel k = body(
+      "record hit(t: float64, at: int32)\n"
+      "s = 1\na[i] = 2*b[i]\nc[[i + j]] = 3\n<hit>r[i] = q[i]\nr[i].t = 5\n");
   REQUIRE(k.instructions.size() == 5);
   CHECK(text_of(*k.instructions[0]) == "s = 1");
   CHECK(text_of(*k.instructions[1]) == "a[i] = 2*b[i]");
@@ -17,13 +18,15 @@ TEST_CASE("assignments to scalars, elements, flat elements and fields") {
 }
 
 TEST_CASE("ids are those given, or insn, insn_0, ...") {
-  const Kernel k = body("a[i] = 1\na[i] = 2 {id=insn_0}\na[i] = 3\na[i] = 4 {id_prefix=up}\n"
-                        "a[i] = 5 {id_prefix=up}\na[i] = 6\n... nop\n");
+  const Kernel k = body(
+      "a[i] = 1\na[i] = 2 {id=insn_0}\na[i] = 3\na[i] = 4 {id_prefix=up}\n"
+      "a[i] = 5 {id_prefix=up}\na[i] = 6\n... nop\n");
   CHECK(joined(k.instruction_ids()) == "insn insn_0 insn_1 up up_0 insn_2 insn_3");
 }
 
 TEST_CASE("temporaries: <>, <type>, arrays") {
-  const Kernel k = body("<> t = 1\n<float32>u = 2\n<f4> v = 3\n<>w[i, j] = 4\n<np:int64>x = 5\n<auto>y = 6\n");
+  const Kernel k =
+      body("<> t = 1\n<float32>u = 2\n<f4> v = 3\n<>w[i, j] = 4\n<np:int64>x = 5\n<auto>y = 6\n");
   CHECK(!k.find_temporary("t")->type);
   CHECK(k.find_temporary("t")->shape->empty());
   CHECK(k.find_temporary("u")->type->str() == "float32");
@@ -35,9 +38,10 @@ TEST_CASE("temporaries: <>, <type>, arrays") {
 }
 
 TEST_CASE("calls: with several results, without result, with parts of arrays") {
-  const Kernel k = body("<>p, <>q = f(a[i], 2)\nv, at = argmin(j, a[j], j)\ng(a[:], b[i, :])\n"
-                        "c[:, i] = h(a[1:n:2])\n[j]: d[i, j] = h([j]: a[j])\ns = sin(a[i])\n"
-                        "<>x, <>y = make_tuple(1, 2.0)\n");
+  const Kernel k = body(
+      "<>p, <>q = f(a[i], 2)\nv, at = argmin(j, a[j], j)\ng(a[:], b[i, :])\n"
+      "c[:, i] = h(a[1:n:2])\n[j]: d[i, j] = h([j]: a[j])\ns = sin(a[i])\n"
+      "<>x, <>y = make_tuple(1, 2.0)\n");
   const auto& all = k.instructions;
   CHECK(all[0]->kind == InsnKind::Call);
   CHECK(all[0]->lhs.size() == 2);
@@ -56,7 +60,8 @@ TEST_CASE("calls: with several results, without result, with parts of arrays") {
 }
 
 TEST_CASE("barriers and nops") {
-  const Kernel k = body("... gbarrier {id=g, mem_kind=local}\n... lbarrier\n...nop {id=x, dep=g}\n");
+  const Kernel k =
+      body("... gbarrier {id=g, mem_kind=local}\n... lbarrier\n...nop {id=x, dep=g}\n");
   CHECK(k.instructions[0]->kind == InsnKind::Barrier);
   CHECK(k.instructions[0]->barrier == BarrierScope::Global);
   CHECK(k.instructions[0]->mem_kind == "local");
@@ -68,24 +73,27 @@ TEST_CASE("barriers and nops") {
 }
 
 TEST_CASE("lines go on inside brackets; comments and blank lines do not matter") {
-  const Kernel k = parse("\n# a comment (\nkernel k( # of the head\n   n,\n   a: float64[n])\n\n"
-                         "domain {[i]: # 0\n   0 <= i\n     < n}   # done\n"
-                         "a[i] = (1 +  # one\n\n  2)\n  # [\na[\ni\n] = 3\r\n");
+  const Kernel k = parse(
+      "\n# a comment (\nkernel k( # of the head\n   n,\n   a: float64[n])\n\n"
+      "domain {[i]: # 0\n   0 <= i\n     < n}   # done\n"
+      "a[i] = (1 +  # one\n\n  2)\n  # [\na[\ni\n] = 3\r\n");
   CHECK(k.instructions.size() == 2);
   CHECK(text_of(*k.instructions[0]) == "a[i] = 1 + 2");
   CHECK(k.instructions[1]->at.line == 14);
 }
 
 TEST_CASE("keywords may be names") {
-  const Kernel k = body("end = 1\nwith[i] = 2\nfor = 3\ntemp = 4\ndomain = 5\nassume[i] = 6\nkernel = 7\n"
-                        "tag, slabs = f(1)\ndomain[i] = 8\n");
+  const Kernel k = body(
+      "end = 1\nwith[i] = 2\nfor = 3\ntemp = 4\ndomain = 5\nassume[i] = 6\nkernel = 7\n"
+      "tag, slabs = f(1)\ndomain[i] = 8\n");
   CHECK(k.instructions.size() == 9);
   CHECK(k.find_arg("domain"));
 }
 
 TEST_CASE("several kernels in one file, records shared") {
-  const auto all = parse_all("record p(x: f8)\nkernel one(a: p[3])\na[0].x = 1\nkernel two(a: p[2])\n"
-                             "a[1].x = 2\n");
+  const auto all = parse_all(
+      "record p(x: f8)\nkernel one(a: p[3])\na[0].x = 1\nkernel two(a: p[2])\n"
+      "a[1].x = 2\n");
   REQUIRE(all.size() == 2);
   CHECK(all[0].name == "one");
   CHECK(all[1].name == "two");
@@ -94,19 +102,22 @@ TEST_CASE("several kernels in one file, records shared") {
 }
 
 TEST_CASE("rules, with and without parameters, with tags") {
-  const Kernel k = body("f(x) := x*a[x]\ng := 12 + b[i]\nh(x, y) := f$one(x) + g*y\nc[i] = h$two(i, j) + g\n");
+  const Kernel k =
+      body("f(x) := x*a[x]\ng := 12 + b[i]\nh(x, y) := f$one(x) + g*y\nc[i] = h$two(i, j) + g\n");
   REQUIRE(k.rules.size() == 3);
   CHECK(k.rules[2].params == std::vector<std::string>{"x", "y"});
   CHECK(to_string(k.rules[2].body) == "f$one(x) + g()*y");
   CHECK(to_string(k.instructions[0]->rhs) == "h$two(i, j) + g()");
-  CHECK(to_string(expand_rules(k, k.instructions[0]->rhs)) == "i*a[i] + (12 + b[i])*j + (12 + b[i])");
+  CHECK(to_string(expand_rules(k, k.instructions[0]->rhs)) ==
+        "i*a[i] + (12 + b[i])*j + (12 + b[i])");
   CHECK(joined(k.instructions[0]->inames) == "i j");
   check_round_trip(k);
 }
 
 TEST_CASE("max(i, e) is a reduction over an iname and a function of two values elsewhere") {
-  const Kernel k = body("a = max(i, b[i])\nc[i] = max(i, 3)\nd = max(n, 3)\nfor i\n  e = max(i, 4)\nend\n"
-                        "g = sum(i, max(i, 5))\nm(x) := max(x, 1)\nh = m(7)\nu = max((i), b[i])\n");
+  const Kernel k = body(
+      "a = max(i, b[i])\nc[i] = max(i, 3)\nd = max(n, 3)\nfor i\n  e = max(i, 4)\nend\n"
+      "g = sum(i, max(i, 5))\nm(x) := max(x, 1)\nh = m(7)\nu = max((i), b[i])\n");
   const auto is_reduction = [&](int n) {
     return k.instructions[static_cast<std::size_t>(n)]->rhs.as<Reduce>() != nullptr;
   };
@@ -131,22 +142,28 @@ TEST_CASE("errors in statements") {
   CHECK(line_errors("f(x) = c") == "1 bad-assignee: `f(x)` cannot be assigned to");
   CHECK(line_errors("[j]: b = c") == "6 bad-assignee: `b` is no part of an array");
   CHECK(line_errors("<>a.b = c") == "1 bad-assignee: `a.b` cannot declare a temporary");
-  CHECK(line_errors("<flot64>a = c") == "2 unknown-type: no type `flot64`; did you mean `float64`?");
-  CHECK(line_errors("<i8>a = c") == "2 unknown-type: `i8` means one byte or eight; write `int8` or `int64`");
-  CHECK(line_errors("a[i] += 2") == "6 unsupported: `+=` is no assignment here; write `a = a + ...`");
+  CHECK(line_errors("<flot64>a = c") ==
+        "2 unknown-type: no type `flot64`; did you mean `float64`?");
+  CHECK(line_errors("<i8>a = c") ==
+        "2 unknown-type: `i8` means one byte or eight; write `int8` or `int64`");
+  CHECK(line_errors("a[i] += 2") ==
+        "6 unsupported: `+=` is no assignment here; write `a = a + ...`");
   CHECK(line_errors("a, b = c + d") ==
-        "8 wrong-result-count: 2 assignees need a call or a reduction with two results, found `c + d`");
+        "8 wrong-result-count: 2 assignees need a call or a reduction with two results, found `c + "
+        "d`");
   CHECK(line_errors("a = argmin(i, x[i], i)") ==
         "1 wrong-result-count: a reduction by `argmin` gives 2 results, found 1 assignee");
   CHECK(line_errors("a, b = sum(i, x[i])") ==
         "1 wrong-result-count: a reduction by `sum` gives 1 result, found 2 assignees");
   CHECK(line_errors("i = 3") == "1 writes-iname: `i` is an iname and cannot be assigned to");
-  CHECK(line_errors("a[i] = b[1:2]") ==
-        "10 misplaced-slice: the slice `1:2` stands outside of the arguments and results of a call");
+  CHECK(
+      line_errors("a[i] = b[1:2]") ==
+      "10 misplaced-slice: the slice `1:2` stands outside of the arguments and results of a call");
   CHECK(line_errors("a[:] = b[i]") ==
         "3 misplaced-slice: the slice `:` stands outside of the arguments and results of a call");
   CHECK(line_errors("a[i] = sum(k, b[k])") == "8 unknown-iname: no iname `k`; did you mean `i`?");
-  CHECK(line_errors("... barier") == "5 syntax: no statement `... barier`; there are gbarrier, lbarrier, nop");
+  CHECK(line_errors("... barier") ==
+        "5 syntax: no statement `... barier`; there are gbarrier, lbarrier, nop");
   CHECK(line_errors("end") == "1 unbalanced-block: `end` closes nothing");
   CHECK(line_errors("else") == "1 unbalanced-block: `else` without an `if`");
   CHECK(line_errors("elif a") == "1 unbalanced-block: `elif` without an `if`");
@@ -163,13 +180,16 @@ TEST_CASE("errors in statements") {
 
 TEST_CASE("errors in rules") {
   CHECK(line_errors("f(x) := x {id=a}") == "11 bad-option: the rule `f` takes no options");
-  CHECK(line_errors("f(x, x) := x") == "6 duplicate-parameter: the rule `f` has two parameters `x`");
+  CHECK(line_errors("f(x, x) := x") ==
+        "6 duplicate-parameter: the rule `f` has two parameters `x`");
   CHECK(line_errors("f(x) := x\nf := 3") == "5:1 duplicate-rule: the rule `f` is defined twice");
   CHECK(line_errors("f(x) := x\na = f(1, 2)") ==
         "5:5 wrong-arg-count: the rule `f` takes 1 argument, got 2");
-  CHECK(line_errors("f(x) := x\na = f") == "5:5 wrong-arg-count: the rule `f` takes 1 argument, got 0");
+  CHECK(line_errors("f(x) := x\na = f") ==
+        "5:5 wrong-arg-count: the rule `f` takes 1 argument, got 0");
   CHECK(line_errors("f := x\na = f[i]") == "5:5 bad-subscript: `f` is a rule, not an array");
-  CHECK(line_errors("f := x\nf = 3") == "5:1 bad-assignee: `f` is a rule and cannot be assigned to");
+  CHECK(line_errors("f := x\nf = 3") ==
+        "5:1 bad-assignee: `f` is a rule and cannot be assigned to");
   CHECK(line_errors("f(x) := g(x)\ng(x) := f(x)") ==
         "1 recursive-rule: the rule `f` calls itself (f -> g -> f)");
   CHECK(line_errors("f := f + 1") == "1 recursive-rule: the rule `f` calls itself (f -> f)");
@@ -195,12 +215,14 @@ TEST_CASE("what is no kernel") {
   CHECK(errors("# nothing\n") ==
         "2:1 no-kernel: there is no kernel here; a kernel starts with `kernel NAME`");
   CHECK(errors("\n a[i] = 2\nkernel k\n") ==
-        "2:2 no-kernel: a statement stands before the first kernel; a kernel starts with `kernel NAME`");
+        "2:2 no-kernel: a statement stands before the first kernel; a kernel starts with `kernel "
+        "NAME`");
   CHECK(errors("kernel k\nkernel k\n") == "2:8 duplicate-kernel: two kernels are named `k`");
   CHECK(errors("kernel k x\n") == "1:10 syntax: found `x` after the head of the kernel");
   CHECK(errors("kernel k\na = \"\xC3\x28\"\n") == "2:6 not-utf8: byte 0xc3 is not UTF-8 text");
   CHECK(errors("kernel k\n# \x80\n") == "2:3 not-utf8: byte 0x80 is not UTF-8 text");
-  CHECK(errors(std::string("kernel k\na = \0b\n", 15)) == "2:5 bad-character: unexpected byte 0x00");
+  CHECK(errors(std::string("kernel k\na = \0b\n", 15)) ==
+        "2:5 bad-character: unexpected byte 0x00");
   CHECK(errors("\xEF\xBB\xBFkernel k\na = 1\n") == "no error");
   CHECK(errors("kernel k\n# gr\xC3\xBC\xC3\x9F\na = 1\n") == "no error");
 }
