@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "core/memo.h"
 #include "core/order_reference.h"
@@ -100,9 +101,20 @@ class Fission {
         if (x.variable == y.variable && (x.write || y.write)) out.insert(x.variable);
   }
 
+  /// Whether some axis has two different constants.
+  static bool apart(const Access& x, const Access& y) {
+    if (x.index.size() != y.index.size()) return false;
+    for (std::size_t i = 0; i < x.index.size(); ++i) {
+      const auto c = as_int(x.index[i]), d = as_int(y.index[i]);
+      if (c && d && *c != *d) return true;
+    }
+    return false;
+  }
+
   void add(const AccessAt& a, const AccessAt& b, std::vector<std::pair<int, int>>& pairs) {
     const int s = statement_[std::size_t(a.insn)], t = statement_[std::size_t(b.insn)];
-    if (s == t || (!r_.at(a).write && !r_.at(b).write) || !lost(s, t)) return;
+    if (s == t || (!r_.at(a).write && !r_.at(b).write) || apart(r_.at(a), r_.at(b)) || !lost(s, t))
+      return;
     const bool forward = depends(a, b);
     if (!forward && depends(b, a))
       pairs.push_back({t, s});
@@ -110,7 +122,27 @@ class Fission {
       pairs.push_back({s, t});
   }
 
-  bool depends(const AccessAt& a, const AccessAt& b) const {
+  /// The answer is one for all accesses of a kind: subscripts, loops and conditions.
+  bool depends(const AccessAt& a, const AccessAt& b) {
+    const RunOrder& o = r_.order;
+    const std::array<int, 4> key{kind(a), kind(b), static_cast<int>(o.common_loops(a.insn, b.insn)),
+                                 o.first(a.insn, b.insn) ? 1 : 0};
+    const auto known = answers_.find(key);
+    if (known != answers_.end()) return known->second;
+    return answers_.emplace(key, find_dependence(a, b)).first->second;
+  }
+
+  int kind(const AccessAt& a) {
+    const std::pair<int, int> place{a.insn, a.access};
+    if (const auto it = kind_of_.find(place); it != kind_of_.end()) return it->second;
+    const int next = static_cast<int>(kinds_.size());
+    const std::string text = fmt::format(
+        "{}|{}|{}|{}", r_.at(a).variable, to_string(r_.at(a).index), fmt::join(r_.order.dims(a.insn), ","),
+        to_string(r_.order.insn(a.insn).predicates));
+    return kind_of_[place] = kinds_.emplace(text, next).first->second;
+  }
+
+  bool find_dependence(const AccessAt& a, const AccessAt& b) const {
     const RunOrder& o = r_.order;
     bool exact = true;
     Map m = conflict_map(k_, r_.variables, r_.at(a), o.dims(a.insn), r_.at(b), o.dims(b.insn), exact);
@@ -124,6 +156,9 @@ class Fission {
   const Reference& r_;
   const std::vector<int>& number_;  // present statement -> reference
   std::vector<int> statement_;      // and back
+  std::map<std::pair<int, int>, int> kind_of_;  // by statement and access
+  std::unordered_map<std::string, int> kinds_;
+  std::map<std::array<int, 4>, bool> answers_;
 };
 
 }  // namespace
