@@ -6,6 +6,10 @@ namespace moonloop {
 
 void check_legal(const Kernel& k) { Legality(k).check(); }
 
+void check_kept_order(const Kernel& before, const Kernel& after) {
+  Legality(before, after).check();
+}
+
 Kernel proved(Kernel k) {
   Legality legality(k);
   legality.check();
@@ -29,6 +33,23 @@ Legality::Legality(const Kernel& k) : k_(k) {
     ref_ = std::make_shared<const Reference>(std::move(nested));
     present_ = std::shared_ptr<const RunOrder>(ref_, &ref_->order);
   }
+  place();
+  for (int r = 0; r < ref_->order.size(); ++r)
+    if (now(r) < 0)
+      throw InternalError("statement `" + ref_->order.insn(r).id + "` of the reference is lost");
+}
+
+Legality::Legality(const Kernel& before, const Kernel& after)
+    : k_(after),
+      ref_(std::make_shared<const Reference>(nest(before))),
+      present_(std::make_shared<const RunOrder>(nest(after))),
+      compares_(true) {
+  place();
+  keep_common();
+}
+
+/// Finds the present statement of each of the reference, and says which stand in equal nests.
+void Legality::place() {
   const std::size_t n = std::size_t(ref_->order.size());
   now_.assign(n, -1);
   origins_.resize(n);
@@ -36,7 +57,8 @@ Legality::Legality(const Kernel& k) : k_(k) {
   std::unordered_map<std::string, int> nests;
   for (int s = 0; s < present_->size(); ++s) {
     const Instruction& insn = present_->insn(s);
-    const int r = ref_->order.find(insn.reference_id());
+    const int r = ref_->order.find(compares_ ? insn.id : insn.reference_id());
+    if (compares_ && (r < 0 || insn.inames != ref_->order.insn(r).inames)) continue;  // a new one
     if (r < 0 || now_[std::size_t(r)] >= 0)
       throw InternalError("statement `" + insn.id + "` has no place of its own in the reference");
     now_[std::size_t(r)] = s;
@@ -45,25 +67,46 @@ Legality::Legality(const Kernel& k) : k_(k) {
                                   fmt::join(present_->loops(s), ","),
                                   fmt::join(present_->items(s), ","));
     for (const std::string& d : ref_->order.dims(r)) {
-      Expr e = origin_of(insn, d);
+      Expr e = compares_ ? var(d) : origin_of(insn, d);
       if (const Var* v = e.as<Var>(); !v || v->name != d) key += "|" + d + "=" + to_string(e);
       origins_[std::size_t(r)].emplace(d, std::move(e));
     }
     nests_[std::size_t(r)] = nests.emplace(key, int(nests.size())).first->second;
   }
-  for (std::size_t r = 0; r < n; ++r)
-    if (now_[r] < 0)
-      throw InternalError("statement `" + ref_->order.insn(int(r)).id + "` of the reference is lost");
+}
+
+/// Accesses that a statement makes in both kernels. What it accessed before and no longer does has a
+/// stand-in; what it accumulates into keeps its place although its name may be new.
+void Legality::keep_common() {
+  const Variables variables(present_->kernel());
+  std::vector<std::vector<Access>> still(now_.size());
+  for (std::size_t r = 0; r < now_.size(); ++r)
+    if (now_[r] >= 0) still[r] = statement_accesses(present_->insn(now_[r]), variables);
+  for (const auto& [name, all] : ref_->by_variable)
+    for (const AccessAt& a : all) {
+      if (now(a.insn) < 0) continue;
+      const Access& x = ref_->at(a);
+      const auto& has = still[std::size_t(a.insn)];
+      const bool kept = std::any_of(has.begin(), has.end(), [&](const Access& y) {
+        return x.write == y.write && x.variable == y.variable && equal(x.index, y.index);
+      });
+      if (kept || ref_->order.insn(a.insn).role != ReductionRole::None) common_[name].push_back(a);
+    }
 }
 
 void Legality::check() {
   const auto& tags = k_.iname_tags;
   const bool parallel = std::any_of(tags.begin(), tags.end(),
                                     [](const auto& t) { return is_parallel(&t.second); });
-  if (!k_.reference && !parallel) return;  // its own order, and all of it is sequential
-  for (const auto& [name, all] : ref_->by_variable) check_variable(name, all);
+  if (!compares_ && !k_.reference && !parallel) return;  // its own order, and all of it sequential
+  check_all(compares_ ? common_ : ref_->by_variable);
+}
+
+void Legality::check_all(const std::map<std::string, std::vector<AccessAt>>& by_variable) {
+  for (const auto& [name, all] : by_variable) check_variable(name, all);
   for (int s = 0; s < ref_->order.size(); ++s)
     for (const int d : ref_->depends_on[std::size_t(s)]) {
+      if (now(s) < 0 || now(d) < 0) continue;
       // It is one between the iterations of the loops that the two share, which may be more by now.
       if (present_->first(now(d), now(s))) continue;
       const std::size_t shared = ref_->order.common_loops(d, s);
@@ -209,7 +252,8 @@ void Legality::check_pair(const Pair& p) {
 const std::vector<std::string>& Legality::confined_to(const std::string& name) {
   const auto known = confined_.find(name);
   if (known != confined_.end()) return known->second;
-  return confined_.emplace(name, find_confined(name, ref_->by_variable.at(name))).first->second;
+  const auto& all = compares_ ? common_.at(name) : ref_->by_variable.at(name);
+  return confined_.emplace(name, find_confined(name, all)).first->second;
 }
 
 /// Of the iterations to which the reference keeps the temporary, those that the present loops keep

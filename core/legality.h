@@ -15,6 +15,9 @@ namespace moonloop {
 class Legality {
  public:
   explicit Legality(const Kernel& k);
+  /// `after` came from `before` by changing or adding some accesses: the question is whether all that
+  /// both have keeps its order.
+  Legality(const Kernel& before, const Kernel& after);
   void check();
   const RunOrder& present() const { return *present_; }
 
@@ -29,6 +32,9 @@ class Legality {
   };
 
   // legality.cpp
+  void place();
+  void check_all(const std::map<std::string, std::vector<AccessAt>>& by_variable);
+  void keep_common();
   void check_variable(const std::string& name, const std::vector<AccessAt>& all);
   void check_group(const std::vector<AccessAt>& group);
   void check_accesses(const AccessAt& a, const AccessAt& b);
@@ -60,7 +66,9 @@ class Legality {
   const Kernel& k_;
   std::shared_ptr<const Reference> ref_;
   std::shared_ptr<const RunOrder> present_;
-  std::vector<int> now_;                                // reference statement -> present one
+  std::map<std::string, std::vector<AccessAt>> common_;  // accesses of both kernels; see the maker
+  bool compares_ = false;                               // made from two kernels
+  std::vector<int> now_;                                // reference statement -> present one, or -1
   std::vector<std::map<std::string, Expr>> origins_;    // by reference statement, all its dims
   std::vector<int> nests_;                              // by reference statement: equal for equal nests
   std::map<std::string, std::vector<std::string>> confined_;

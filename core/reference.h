@@ -37,6 +37,10 @@ Kernel proved(Kernel k);
 void compose_origin(Instruction& insn, const std::map<std::string, Expr>& old_in_new,
                     const std::set<std::string>& used);
 
+/// Proves that the accesses that statements (by id) make both in `before` and in `after` keep their
+/// order; `after` may have other statements and accesses as well. Throws as check_legal does.
+void check_kept_order(const Kernel& before, const Kernel& after);
+
 enum class DepKind { Flow, Anti, Output };
 /// A dependence between instances of two instructions of a realized kernel.
 struct Dependence {
@@ -71,7 +75,8 @@ struct StandIn {
 /// it serves, on the variables it accesses, with every other instruction that still accesses them and
 /// with the other stand-ins, and `after`'s tree must keep them. A stand-in that writes a temporary
 /// that `served` reads must run before it, within the loops that they share. Throws Refused
-/// (`stale-value`) with two concrete instances. Does not do what check_legal does.
+/// (`stale-value`) with two concrete instances. What has no stand-in must keep its order too, as
+/// check_kept_order says. Does not check `after`'s tags: check_legal does.
 void check_stand_ins(const Kernel& before, const Kernel& after, const std::vector<StandIn>& all);
 
 /// One array or scalar access of an instruction, for whoever needs footprints.

@@ -85,7 +85,7 @@ class StandInCheck {
     for (const AccessAt& at : it->second) {
       const Access& other = is_.at(at);
       if (!a.write && !other.write) continue;
-      if (is_stand_in(at.insn)) continue;
+      if (stands_in(at.insn, other)) continue;
       const std::string& id = is_.order.insn(at.insn).id;
       const int w = was_.order.find(id);
       if (w < 0) continue;  // new as well, and no stand-in: it accesses new variables alone
@@ -191,8 +191,14 @@ class StandInCheck {
     return m;
   }
 
-  bool is_stand_in(int s) const {
-    return std::any_of(placed_.begin(), placed_.end(), [&](const Placed& p) { return p.now == s; });
+  /// Whether the statement makes this access in the place of another one.
+  bool stands_in(int s, const Access& access) const {
+    const auto same = [&](const Access& a) {
+      return a.variable == access.variable && a.write == access.write && equal(a.index, access.index);
+    };
+    return std::any_of(placed_.begin(), placed_.end(), [&](const Placed& p) {
+      return p.now == s && std::any_of(p.s->accesses.begin(), p.s->accesses.end(), same);
+    });
   }
 
   /// { instance in the new order -> the same one in the old order }.
@@ -242,6 +248,7 @@ class StandInCheck {
 
 void check_stand_ins(const Kernel& before, const Kernel& after, const std::vector<StandIn>& all) {
   StandInCheck(before, after, all).check();
+  check_kept_order(before, after);
 }
 
 }  // namespace moonloop
