@@ -154,9 +154,6 @@ Kernel rename_iname(const Kernel& k, const std::string& old_iname, const std::st
   rw.bound[old_iname] = rw.fresh;
   rw.existing = merge;
   if (merge) {
-    if (depends_on(k, new_iname, old_iname))
-      refuse("nested-inames", k.at, "`{}` cannot become `{}`: the bounds of `{}` depend on it",
-             old_iname, new_iname, new_iname);
     for (const InsnPtr& insn : k.instructions) {
       if (!o.within.everything() && !o.within(k, *insn)) continue;
       const std::set<std::string> used = all_inames(k, *insn);
@@ -169,6 +166,9 @@ Kernel rename_iname(const Kernel& k, const std::string& old_iname, const std::st
         isl_set_equate(universe({old_iname, new_iname}).take(), isl_dim_set, 0, isl_dim_set, 1);
   }
   Kernel out = rewrite_inames(k, rw, o.within);
+  if (merge && depends_on(out, new_iname, new_iname))
+    refuse("nested-inames", k.at, "`{}` cannot become `{}`, whose bounds would then depend on itself",
+           old_iname, new_iname);
   if (merge) Merge(k, out, old_iname, new_iname, !o.raise_on_domain_mismatch).check();
   if (o.preserve_tags) pass_tag(k, old_iname, new_iname, out);
   if (!merge && !out.has_iname(old_iname))
