@@ -129,6 +129,69 @@ StagedPoints staged_points(const Footprint& f, const std::vector<std::string>& n
   return out;
 }
 
+namespace {
+
+std::vector<Constraint> constraints_of(const BasicSet& s) {
+  std::vector<Constraint> out;
+  const auto add = [](isl_constraint* c, void* user) {
+    static_cast<std::vector<Constraint>*>(user)->push_back(Constraint(c));
+    return isl_stat_ok;
+  };
+  check(isl_basic_set_foreach_constraint(s.get(), add, &out));
+  return out;
+}
+
+/// Whether `c` is over parameters that `keep` has none of.
+bool is_idle(const Constraint& c, const std::vector<std::string>& params,
+             const std::set<std::string>& keep) {
+  for (int d = 0; d < count(isl_constraint_dim(c.get(), isl_dim_set)); ++d)
+    if (yes(isl_constraint_involves_dims(c.get(), isl_dim_set, unsigned(d), 1))) return false;
+  for (std::size_t p = 0; p < params.size(); ++p)
+    if (keep.count(params[p]) &&
+        yes(isl_constraint_involves_dims(c.get(), isl_dim_param, unsigned(p), 1)))
+      return false;
+  return true;
+}
+
+}  // namespace
+
+void drop_idle_conditions(const Kernel& k, StagedPoints& p, const Footprint& f,
+                          const std::string& array) {
+  const Argument* arg = k.find_arg(array);
+  if (!arg || !arg->shape || !p.guards.empty()) return;
+  if (count(isl_set_n_basic_set(p.points.get())) != 1) return;
+  std::set<std::string> keep;
+  for (const Expr& e : *arg->shape) collect_vars(e, keep);
+  for (const FootprintAxis& a : f.axes) {
+    collect_vars(a.base, keep);
+    collect_vars(a.extent, keep);
+  }
+  const std::vector<std::string> params = param_names(p.points);
+  for (const std::string& n : params)
+    if (k.has_iname(n)) keep.insert(n);
+  const BasicSet only = isl_set_simple_hull(p.points.copy());
+  if (count(isl_basic_set_dim(only.get(), isl_dim_div)) > 0) return;
+  std::vector<Constraint> all = constraints_of(only);
+  for (bool grew = true; grew;) {  // what stands beside a name that is kept is kept
+    grew = false;
+    for (const Constraint& c : all) {
+      if (is_idle(c, params, keep)) continue;
+      for (std::size_t n = 0; n < params.size(); ++n)
+        if (yes(isl_constraint_involves_dims(c.get(), isl_dim_param, unsigned(n), 1)))
+          grew = keep.insert(params[n]).second || grew;
+    }
+  }
+  if (std::none_of(all.begin(), all.end(),
+                   [&](const Constraint& c) { return is_idle(c, params, keep); }))
+    return;
+  Set kept = isl_set_universe(isl_set_get_space(p.points.get()));
+  for (const Constraint& c : all) {
+    if (is_idle(c, params, keep)) continue;
+    kept = isl_set_add_constraint(kept.take(), c.copy());
+  }
+  p.points = without_idle_params(std::move(kept));
+}
+
 // ---- Domains ----------------------------------------------------------------------------------
 
 namespace {

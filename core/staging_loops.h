@@ -38,6 +38,12 @@ struct StagedPoints {
 StagedPoints staged_points(const Footprint& f, const std::vector<std::string>& names,
                            PointShape shape);
 
+/// Leaves out conditions on kernel parameters alone, such as `m >= 1`, that say no more than that there
+/// is a use: parameters that nothing else of the points depends on and that are not in the shape of
+/// `array`, whose elements at the points are read. Does nothing where the shape is not known.
+void drop_idle_conditions(const Kernel& k, StagedPoints& p, const Footprint& f,
+                          const std::string& array);
+
 /// Adds the inames `fresh`, dimensions of `p.points`, to the domains and the loop order of `k`; all
 /// other dimensions are inames already. `p.guards` grows where the bounds are no bounds of a domain:
 /// they depend on loops that have nothing to do with each other. `extents`: by `fresh`.

@@ -350,6 +350,7 @@ class BufferArray {
     part.points = points;
     StagedPoints p = staged_points(part, inames,
                                    o_.fetch_bounding_box ? PointShape::Box : PointShape::Exact);
+    if (what == "init") drop_idle_conditions(before_, p, f, array_);
     add_staging_domain(after_, p, inames, extents, all_[0].at);
     const bool shared = items_ && space_ == AddressSpace::Local;
     for (const std::string& i : inames)

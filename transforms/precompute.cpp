@@ -26,6 +26,8 @@ class Build {
                             options_.fetch_bounding_box ? PointShape::Box
                             : box_is_safe()             ? PointShape::Simple
                                                         : PointShape::Exact);
+    if (box_is_safe())
+      drop_idle_conditions(before_, points_, foot_, computed_value().as<Load>()->array);
     add_domain();
     add_computation();
     tag_inames();
