@@ -129,3 +129,13 @@ TEST_CASE("rename_iname: what it refuses") {
       rename_iname(tags, "j", "i", {.existing_ok = true, .preserve_tags = false}).tag("i")->text ==
       "par");
 }
+
+TEST_CASE("rename_iname: refuses bounds that would depend on themselves") {
+  // No instruction is in `j`, so nothing but its own bounds stands in the way.
+  const Kernel k = parsed(
+      "kernel f(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j <= i}\n"
+      "a[i] = 1.0 {id=s}\n");
+  CHECK(code_of([&] {
+          apply(k, "rename_iname", {text("i"), text("j")}, {{"existing_ok", flag(true)}});
+        }) == "nested-inames");
+}
