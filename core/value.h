@@ -10,8 +10,9 @@ namespace moonloop {
 /// An argument of a transform as the script gave it: what a Lua value can hold. Transforms decode it
 /// through the registry's table; a kernel's trace keeps it, so that the step can be replayed.
 struct Value;
+struct NamedValue;
 using ValueList = std::vector<Value>;
-using ValueDict = std::vector<std::pair<std::string, Value>>;  // in sorted key order
+using ValueDict = std::vector<NamedValue>;  // in sorted key order
 
 struct Value {
   std::variant<std::monostate, bool, std::int64_t, double, std::string, ValueList, ValueDict> v;
@@ -21,6 +22,13 @@ struct Value {
   const T* as() const {
     return std::get_if<T>(&v);
   }
+};
+
+/// A pair whose type may be incomplete inside of Value, which std::pair's may not.
+struct NamedValue {
+  std::string first;
+  Value second;
+  NamedValue(std::string name, Value value) : first(std::move(name)), second(std::move(value)) {}
 };
 
 /// The value as a Lua expression: `{"a", "b"}`, `{outer_tag = "g.0"}`, `nil`.
