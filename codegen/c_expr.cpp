@@ -88,6 +88,12 @@ std::string CExpr::operand(const Expr& e, const Type& to, Prec min) {
   return wrap(converted(e, to, true), min);
 }
 
+std::string CExpr::addend(const Expr& e, const Type& to) {
+  const Piece p = print(e, to);
+  const bool by_itself = !as_int(e) && combined(p.type, to) == to;
+  return by_itself ? p.text : converted(e, to, true).text;
+}
+
 std::string CExpr::condition(const Expr& e) {
   if (const auto* n = e.as<Nary>(); n && n->op == NaryOp::And) {
     std::string out;

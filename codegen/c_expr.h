@@ -25,6 +25,8 @@ class CExpr {
   std::string value(const Expr& e, const Type& to);
   /// As an operand of an operator of precedence `min`.
   std::string operand(const Expr& e, const Type& to, Prec min);
+  /// What stands right of `op=` where a place of type `to` stands on the left.
+  std::string addend(const Expr& e, const Type& to);
   std::string condition(const Expr& e);
   /// An expression of integers: loop bounds, subscripts, sizes. May hold calls of kTruncDiv and its
   /// kin. Products of variables are computed in 64 bits when `wide`.

@@ -23,9 +23,10 @@ std::size_t break_before(const std::string& line) {
     const bool after = line[i - 1] == ',' || line[i - 1] == '=' || line[i - 1] == ';';
     const bool before = std::string_view("+-*/%&|^<>=!?:").find(line[i + 1]) != std::string::npos &&
                         line[i + 1] != '=';
-    if ((!after && !before) || depth > least) continue;
+    const int rank = line[i - 1] == ';' ? 2 * depth - 1 : 2 * depth;  // parts of a loop's head first
+    if ((!after && !before) || rank > least) continue;
     best = i;
-    least = depth;
+    least = rank;
   }
   return best;
 }

@@ -64,7 +64,7 @@ void CPrinter::assign(const Instruction& insn, const Exprs& lhs, const Expr& rhs
     if (!pragma.empty()) line("#pragma " + pragma);
   }
   if (const auto c = declares_->empty() ? compound(lhs[0], rhs) : std::nullopt)
-    return line(expr_.place(lhs[0]) + c->op + expr_.operand(c->other, to, Prec::Select) + ";");
+    return line(expr_.place(lhs[0]) + c->op + expr_.addend(c->other, to) + ";");
   line(target(lhs[0]) + " = " + expr_.value(rhs, to) + ";");
 }
 
@@ -165,8 +165,7 @@ void CPrinter::reduction_update(const Instruction& insn, const Exprs& lhs, const
       const auto* u = rhs.as<Unary>();
       const bool minus = insn.reduce_op == ReduceOp::Sum && u && u->op == UnaryOp::Neg;
       const char* op = insn.reduce_op == ReduceOp::Product ? " *= " : minus ? " -= " : " += ";
-      return line(expr_.place(lhs[0]) + op +
-                  expr_.operand(minus ? u->arg : rhs, t, Prec::Select) + ";");
+      return line(expr_.place(lhs[0]) + op + expr_.addend(minus ? u->arg : rhs, t) + ";");
     }
     case ReduceOp::Any:
     case ReduceOp::All: {

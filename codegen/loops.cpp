@@ -20,17 +20,9 @@ int last_dim(const Set& s) { return count(isl_set_dim(s.get(), isl_dim_set)) - 1
 Set without_last(Set s) {
   return isl_set_project_out(s.take(), isl_dim_set, static_cast<unsigned>(last_dim(s)), 1);
 }
-Set keep_on_last(Set s) {
-  return isl_set_drop_constraints_not_involving_dims(s.take(), isl_dim_set,
-                                                     static_cast<unsigned>(last_dim(s)), 1);
-}
 Set drop_on_last(Set s) {
   return isl_set_drop_constraints_involving_dims(s.take(), isl_dim_set,
                                                  static_cast<unsigned>(last_dim(s)), 1);
-}
-bool has_divs(const Set& hull) {
-  BasicSet only = isl_set_simple_hull(hull.copy());
-  return count(isl_basic_set_dim(only.get(), isl_dim_div)) > 0;
 }
 /// A convex set around `s` that bounds the last dimension. The simple hull only keeps bounds that its
 /// parts have in parallel; where that leaves none, the polyhedral hull is needed.
@@ -43,6 +35,14 @@ Set hull(Set s) {
       yes(isl_set_dim_has_lower_bound(simple.get(), isl_dim_set, last)))
     return simple;
   return isl_set_from_basic_set(isl_set_polyhedral_hull(isl_set_remove_divs(s.take())));
+}
+/// A convex set without the constraints that do not bound the last dimension. With quotients in it,
+/// nothing is dropped: a constraint on a quotient may be one on the dimension.
+Set keep_on_last(Set convex) {
+  const BasicSet s = isl_set_simple_hull(convex.copy());
+  if (count(isl_basic_set_dim(s.get(), isl_dim_div)) > 0) return convex;
+  return isl_set_drop_constraints_not_involving_dims(
+      convex.take(), isl_dim_set, static_cast<unsigned>(last_dim(convex)), 1);
 }
 bool is_empty(const Set& s) { return yes(isl_set_is_empty(s.get())); }
 Set both(const Set& a, const Set& b) { return isl_set_intersect(a.copy(), b.copy()); }
@@ -217,10 +217,7 @@ class LoopMaker {
   /// beyond the points that are needed is guarded further inside.
   Set iterations(const PlanNode& node) {
     const Need& need = needs_.at(node.id);
-    Set s = hull(need.points);
-    // A constraint on a stride's quotient may be one on the iname: nothing is dropped then.
-    if (!has_divs(s)) s = keep_on_last(std::move(s));
-    s = both(s, drop_on_last(hull(need.explicit_)));
+    Set s = both(keep_on_last(hull(need.points)), drop_on_last(hull(need.explicit_)));
     std::vector<std::string> outer = dim_names(s);
     outer.pop_back();
     return dims_to_params(std::move(s), outer);

@@ -26,7 +26,9 @@ class OpenMPDialect : public Dialect {
         const bool starts_team = !in_team && is_parallel(plan.kernel, x->iname);
         if (starts_team) x->pragmas.push_back(parallel_for(*x, plan.kernel));
         mark(*x, plan);
-        visit(x->body, plan, in_team || starts_team);
+        const InameTag* tag = plan.kernel.tag(x->iname);
+        const bool lanes = tag && tag->kind == TagKind::Simd;  // no team starts in a lane
+        visit(x->body, plan, in_team || starts_team || lanes);
       } else if (auto* i = std::get_if<If>(&s.op)) {
         visit(i->body, plan, in_team);
       } else if (auto* c = std::get_if<Scope>(&s.op)) {

@@ -155,3 +155,20 @@ TEST_CASE("unr_hint: asks the compiler") {
 TEST_CASE("loops: the same input gives the same text") {
   CHECK(code(kProduct, Target::OpenMP) == code(kProduct, Target::OpenMP));
 }
+
+TEST_CASE("loops: strides in several loops that bound one another") {
+  CHECK_GOLDEN("strides.c", code(R"(
+kernel strides(n: int32, a: float64[2*n, n])
+domain {[i, j]: 0 <= i < 2*n and exists e: i = 3*e and 0 <= j < n and j > i and exists f: j = 2*f}
+a[i, j] = 2*a[i, j]
+)", Target::C));
+}
+
+TEST_CASE("loops: a long head is broken between its parts") {
+  CHECK_GOLDEN("long_head.c", code(R"(
+kernel band(number_of_rows: int32, half_bandwidth: int32, matrix: float64[number_of_rows, number_of_rows])
+domain {[row_index, column_index]: 0 <= row_index, column_index < number_of_rows and row_index - half_bandwidth <= column_index <= row_index + half_bandwidth}
+assume half_bandwidth >= 0
+matrix[row_index, column_index] = 0
+)", Target::C));
+}

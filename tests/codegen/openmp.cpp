@@ -114,3 +114,34 @@ TEST_CASE("targets: those to come are named") {
   CHECK(d.code == "unsupported");
   CHECK(d.text == "target `opencl` is not supported yet; use `c` or `openmp`");
 }
+
+TEST_CASE("work-items: copies have the axes of the statement that writes them") {
+  CHECK_GOLDEN("fewer_axes.c", code(R"(
+kernel scale(n: int32, s: float64[n], a: float64[n, n])
+domain {[g, i, j]: 0 <= i, j < 8 and 0 <= 8*g + i < n and j < n}
+assume n mod 8 = 0
+<> f = 2*s[8*g + i] {inames=g:i}
+a[8*g + i, j] = f*a[8*g + i, j]
+)", Target::OpenMP, {{"g", "g.0"}, {"i", "l.1"}, {"j", "l.0"}}));
+}
+
+TEST_CASE("openmp: no team starts in a lane") {
+  const std::string c = code(R"(
+kernel lanes(n: int32, a: float64[n, n])
+domain {[i, j]: 0 <= i, j < n}
+a[i, j] = 2*a[i, j]
+)", Target::OpenMP, {{"i", "simd"}, {"j", "par"}});
+  CHECK(c.find("#pragma omp simd") != std::string::npos);
+  CHECK(c.find("parallel") == std::string::npos);
+}
+
+TEST_CASE("openmp: updates that no atomic operation does are critical, all of a variable") {
+  const std::string c = code(R"(
+kernel peaks(n: int32, m: int32, bin: int32[n], w: float64[n], h: float64[m])
+domain {[i, j]: 0 <= i, j < n}
+h[bin[i]] = max(h[bin[i]], w[i]) {atomic}
+h[bin[j]] = h[bin[j]] + w[j] {atomic}
+)", Target::OpenMP, {{"i", "par"}, {"j", "par"}});
+  CHECK(c.find("#pragma omp critical\n    h[bin[i]] = fmax(h[bin[i]], w[i]);") != std::string::npos);
+  CHECK(c.find("#pragma omp critical\n    h[bin[j]] += w[j];") != std::string::npos);
+}
