@@ -15,14 +15,17 @@ constexpr std::int64_t kMaxUnroll = 1 << 16;
 
 // ---- isl, by dimension ---------------------------------------------------------------------------
 
-int last_dim(const Set& s) { return count(isl_set_dim(s.get(), isl_dim_set)) - 1; }
+unsigned last_dim(const Set& s) {
+  return static_cast<unsigned>(count(isl_set_dim(s.get(), isl_dim_set)) - 1);
+}
 
 Set without_last(Set s) {
-  return isl_set_project_out(s.take(), isl_dim_set, static_cast<unsigned>(last_dim(s)), 1);
+  const unsigned last = last_dim(s);
+  return isl_set_project_out(s.take(), isl_dim_set, last, 1);
 }
 Set drop_on_last(Set s) {
-  return isl_set_drop_constraints_involving_dims(s.take(), isl_dim_set,
-                                                 static_cast<unsigned>(last_dim(s)), 1);
+  const unsigned last = last_dim(s);
+  return isl_set_drop_constraints_involving_dims(s.take(), isl_dim_set, last, 1);
 }
 /// A convex set around `s` that bounds the last dimension. The simple hull only keeps bounds that its
 /// parts have in parallel; where that leaves none, the polyhedral hull is needed.
@@ -41,8 +44,8 @@ Set hull(Set s) {
 Set keep_on_last(Set convex) {
   const BasicSet s = isl_set_simple_hull(convex.copy());
   if (count(isl_basic_set_dim(s.get(), isl_dim_div)) > 0) return convex;
-  return isl_set_drop_constraints_not_involving_dims(
-      convex.take(), isl_dim_set, static_cast<unsigned>(last_dim(convex)), 1);
+  const unsigned last = last_dim(convex);
+  return isl_set_drop_constraints_not_involving_dims(convex.take(), isl_dim_set, last, 1);
 }
 bool is_empty(const Set& s) { return yes(isl_set_is_empty(s.get())); }
 Set both(const Set& a, const Set& b) { return isl_set_intersect(a.copy(), b.copy()); }
