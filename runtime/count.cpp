@@ -31,7 +31,7 @@ class OpCounter {
     Ops ops;
   };
 
-  OpCounter(const Kernel& k, bool& exact) : k_(k), typer_(k), exact_(exact) {}
+  OpCounter(const Kernel& k, bool& exact) : typer_(k), exact_(exact) {}
 
   std::vector<Body> count(const Expr& e, std::optional<Type> wanted) {
     bodies_.clear();
@@ -124,7 +124,6 @@ class OpCounter {
     return {};
   }
 
-  const Kernel& k_;
   Typer typer_;
   bool& exact_;
   std::vector<std::string> inames_;

@@ -36,7 +36,7 @@ void read_inputs(std::vector<Buffer>& buffers, const std::map<std::string, std::
                  const Kernel& k) {
   for (const auto& [name, path] : inputs) {
     const auto it = std::find_if(buffers.begin(), buffers.end(),
-                                 [&](const Buffer& b) { return b.layout().name == name; });
+                                 [&, name = name](const Buffer& b) { return b.layout().name == name; });
     if (it != buffers.end()) {
       read_npy(path, *it);
       continue;

@@ -100,9 +100,9 @@ class Uses {
     const auto [it, fresh] = subscripted_params_.try_emplace(r.name);
     if (fresh) {
       it->second.assign(r.params.size(), false);
-      walk(r.body, [&](const Expr& x) {
+      walk(r.body, [&, &used = it->second](const Expr& x) {
         for (std::size_t i = 0; i < r.params.size(); ++i)
-          if (const auto* l = x.as<Load>(); l && l->array == r.params[i]) it->second[i] = true;
+          if (const auto* l = x.as<Load>(); l && l->array == r.params[i]) used[i] = true;
         return true;
       });
     }

@@ -53,7 +53,7 @@ class Resolution {
 /// Temporaries and `out` arguments are defined before they are used, whatever the text says.
 class Definitions {
  public:
-  explicit Definitions(const Kernel& k) : k_(k), collect_(k.rules) {
+  explicit Definitions(const Kernel& k) : collect_(k.rules) {
     for (std::size_t n = 0; n < k.instructions.size(); ++n) {
       names_.push_back(collect_.of(*k.instructions[n]));
       for (const std::string& w : writes(*k.instructions[n]))
@@ -103,7 +103,6 @@ class Definitions {
     return false;
   }
 
-  const Kernel& k_;
   NameCollector collect_;
   std::vector<Names> names_;
   std::unordered_map<std::string, std::vector<int>> writers_;

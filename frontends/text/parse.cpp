@@ -191,7 +191,7 @@ Kernel make_kernel(const MakeKernel& m, const Span& at) {
   Kernel out = create_checked(std::move(k), errors, 0);
   if (errors.count() == 0)
     for (const auto& [name, value] : m.fixed_parameters)
-      errors.guard([&] { fix_parameter(out, name, value, at); });
+      errors.guard([&, name = name, value = value] { fix_parameter(out, name, value, at); });
   errors.throw_if_any();
   return out;
 }
