@@ -24,9 +24,8 @@ std::string step_text(const StepReport& r) {
 }
 
 int check(const Common& common) {
-  const std::vector<Kernel> all = load_kernels(common, [](const StepReport& r) {
-    write_output("-", step_text(r));
-  });
+  const std::vector<Kernel> all =
+      load_kernels(common, [](const StepReport& r) { write_output("-", step_text(r)); });
   const Kernel& k = pick_kernel(common, all);
   check_legal(k);
   complete(k);

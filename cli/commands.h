@@ -5,19 +5,20 @@
 #include "cli/options.h"
 
 /// The commands: one function and one file each. A function adds its subcommand to `app`; when the
-/// command line asks for it, the subcommand's callback stores what to do in `action`, whose result is
-/// the exit status. Options of the command alone live in a shared_ptr that the callback keeps.
+/// command line asks for it, the subcommand's callback stores what to do in `action`, whose result
+/// is the exit status. Options of the command alone live in a shared_ptr that the callback keeps.
 ///
 ///     void add_gen(CLI::App& app, Common& common, std::function<int()>& action) {
 ///       auto o = std::make_shared<GenOptions>();
 ///       CLI::App* command = app.add_subcommand("gen", "Print generated code");
 ///       add_common_options(*command, common);
 ///       command->add_option("-o", o->output, "…");
-///       command->callback([&common, &action, o] { action = [&common, o] { return gen(common, *o); }; });
+///       command->callback([&common, &action, o] { action = [&common, o] { return gen(common, *o);
+///       }; });
 ///     }
 ///
-/// What an action throws is rendered by main(): Error and Refused end with kError, and with kCompiler
-/// when the first diagnostic's code is one that is_compiler_error() knows.
+/// What an action throws is rendered by main(): Error and Refused end with kError, and with
+/// kCompiler when the first diagnostic's code is one that is_compiler_error() knows.
 namespace moonloop::cli {
 
 /// INPUT, -t, -p, --kernel, -D, --set, --device, --quiet, --color, --trust.

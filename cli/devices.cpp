@@ -40,10 +40,12 @@ std::string compilers() {
                     .second)
       continue;
     out += fmt::format("c        {}{}\n", cc->str(), is_default ? "  [default]" : "");
-    out += supports_openmp(*cc) ? "openmp   the same, with -fopenmp\n" : "openmp   not supported by it\n";
+    out += supports_openmp(*cc) ? "openmp   the same, with -fopenmp\n"
+                                : "openmp   not supported by it\n";
     is_default = false;
   }
-  return out.empty() ? "c        none; install a C compiler, or name one with the variable CC\n" : out;
+  return out.empty() ? "c        none; install a C compiler, or name one with the variable CC\n"
+                     : out;
 }
 
 // The few entries of OpenCL's and CUDA's C interfaces that counting and naming devices needs.

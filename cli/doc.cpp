@@ -36,8 +36,10 @@ std::string signature(const Op& op) {
   std::string out = "lp." + op.name + "(knl";
   std::vector<std::string> options;
   for (const Param& p : row_of(op).params) {
-    if (!p.positional) options.push_back(p.name);
-    else out += p.required ? ", " + p.name : ", [" + p.name + "]";
+    if (!p.positional)
+      options.push_back(p.name);
+    else
+      out += p.required ? ", " + p.name : ", [" + p.name + "]";
   }
   if (!options.empty()) out += fmt::format(", {{{}}}", fmt::join(options, ", "));
   return out + ")";
@@ -102,9 +104,11 @@ std::string markdown(const CLI::App& app) {
       "Made by `moonloop doc --markdown` from the tables that make the bindings and the command\n"
       "line; a test compares it with them.\n\n## Commands\n\n";
   for (const CLI::App* command : app.get_subcommands({}))
-    out += fmt::format("### `{}`\n\n```\n{}```\n\n", command->get_name(), command->help("moonloop"));
-  out += "## Transforms\n\nThe kernel comes first; a method call has it before the colon. "
-         "Parameters in braces, and\nany other by its name, go in one trailing table.\n\n";
+    out +=
+        fmt::format("### `{}`\n\n```\n{}```\n\n", command->get_name(), command->help("moonloop"));
+  out +=
+      "## Transforms\n\nThe kernel comes first; a method call has it before the colon. "
+      "Parameters in braces, and\nany other by its name, go in one trailing table.\n\n";
   for (const Op* op : all_ops()) out += op_markdown(*op);
   std::string group;
   for (const Topic& t : topics()) {
@@ -123,7 +127,8 @@ std::string overview(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands({}))
     line(command->get_name(), command->get_description());
   out += "\nTransforms\n";
-  for (const Op* op : all_ops()) line(op->name, first_line(op->doc.empty() ? row_of(*op).doc : op->doc));
+  for (const Op* op : all_ops())
+    line(op->name, first_line(op->doc.empty() ? row_of(*op).doc : op->doc));
   std::string group;
   for (const Topic& t : topics()) {
     if (t.group != group) out += "\n" + (group = t.group) + "\n";
@@ -170,7 +175,8 @@ struct DocOptions {
 
 void add_doc(CLI::App& app, Common& common, std::function<int()>& action) {
   auto o = std::make_shared<DocOptions>();
-  CLI::App* command = app.add_subcommand("doc", "Help on a transform, command, tag or syntax element");
+  CLI::App* command =
+      app.add_subcommand("doc", "Help on a transform, command, tag or syntax element");
   command->add_option("NAME", o->name, "what to tell about; nothing lists all")->type_name("");
   command->add_flag("--markdown", o->markdown, "print the whole reference");
   add_common_options(*command, common, false);

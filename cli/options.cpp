@@ -89,7 +89,8 @@ void add_common_options(CLI::App& command, Common& c, bool takes_input) {
       ->type_name("NAME");
   add_pairs(command, "-D", c.defines, "preprocessor definition for .F90 and .F; repeatable");
   add_pairs(command, "--set", c.settings, "what scripts read as lp.args.NAME; repeatable");
-  command.add_option("--device", c.device, "number of the device, as `moonloop devices` lists them")
+  command
+      .add_option("--device", c.device, "number of the device, as `moonloop devices` lists them")
       ->type_name("N")
       ->check(CLI::NonNegativeNumber);
   command.add_flag("--quiet", c.quiet, "nothing on standard error but errors");
@@ -118,14 +119,14 @@ std::vector<Kernel> load_kernels(const Common& c,
                                  std::vector<Kernel>* before) {
   const auto from_stdin = std::count(c.transforms.begin(), c.transforms.end(), "-");
   if (from_stdin + (c.input == "-" ? 1 : 0) > 1)
-    throw CLI::ValidationError("INPUT", "standard input is read once; only one of INPUT and -t is -");
+    throw CLI::ValidationError("INPUT",
+                               "standard input is read once; only one of INPUT and -t is -");
   ScriptOptions options = script_options(c);
   options.on_step = on_step;
-  if (is_fortran(c.input))
-    fail("unsupported", {}, "Fortran is not supported yet: `{}`", c.input);
+  if (is_fortran(c.input)) fail("unsupported", {}, "Fortran is not supported yet: `{}`", c.input);
   const Source* source = read_source(c.input);
-  std::vector<Kernel> kernels = c.input.ends_with(".lua") ? run_kernel_script(source, options)
-                                                          : parse_kernels(source);
+  std::vector<Kernel> kernels =
+      c.input.ends_with(".lua") ? run_kernel_script(source, options) : parse_kernels(source);
   if (kernels.empty()) fail("no-kernel", {}, "`{}` has no kernel", source->name);
   if (before) *before = kernels;
   for (const std::string& script : c.transforms)
@@ -136,12 +137,12 @@ std::vector<Kernel> load_kernels(const Common& c,
 const Kernel& pick_kernel(const Common& c, const std::vector<Kernel>& all) {
   if (c.kernel.empty()) {
     if (all.size() == 1) return all.front();
-    throw Error(Diagnostic{"which-kernel",
-                           fmt::format("`{}` has {} kernels: {}", c.input, all.size(),
-                                       quoted_list(names_of(all))),
-                           {},
-                           {},
-                           "name one with --kernel"});
+    throw Error(Diagnostic{
+        "which-kernel",
+        fmt::format("`{}` has {} kernels: {}", c.input, all.size(), quoted_list(names_of(all))),
+        {},
+        {},
+        "name one with --kernel"});
   }
   for (const Kernel& k : all)
     if (k.name == c.kernel) return k;

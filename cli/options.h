@@ -14,22 +14,22 @@ enum Status { kDone = 0, kError = 1, kUsage = 2, kDifference = 3, kCompiler = 4 
 
 /// Options common to all commands, decoded.
 struct Common {
-  std::string input;                                            // a path, or `-`
-  std::vector<std::string> transforms;                          // -t, in order
-  std::vector<std::pair<std::string, std::string>> params;      // -p NAME=VALUE, VALUE as written
-  std::vector<std::pair<std::string, std::string>> defines;     // -D
-  std::vector<std::pair<std::string, std::string>> settings;    // --set
-  std::string kernel;                                           // --kernel; empty: the only one
+  std::string input;                                          // a path, or `-`
+  std::vector<std::string> transforms;                        // -t, in order
+  std::vector<std::pair<std::string, std::string>> params;    // -p NAME=VALUE, VALUE as written
+  std::vector<std::pair<std::string, std::string>> defines;   // -D
+  std::vector<std::pair<std::string, std::string>> settings;  // --set
+  std::string kernel;                                         // --kernel; empty: the only one
   int device = 0;
   bool quiet = false;
-  bool color = false;                                           // of diagnostics, on stderr
+  bool color = false;  // of diagnostics, on stderr
   bool trust = false;
 };
 
 /// What scripts may do and see. Used by all who run one.
 ScriptOptions script_options(const Common& c);
-/// All kernels of the input, each after the -t scripts, in order. `on_step` hears of each transform;
-/// `before` gets the kernels as they were before the -t scripts.
+/// All kernels of the input, each after the -t scripts, in order. `on_step` hears of each
+/// transform; `before` gets the kernels as they were before the -t scripts.
 std::vector<Kernel> load_kernels(const Common& c,
                                  const std::function<void(const StepReport&)>& on_step = {},
                                  std::vector<Kernel>* before = nullptr);

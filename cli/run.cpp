@@ -45,8 +45,8 @@ Loaded load(const Common& common, bool verify) {
       },
       &before);
   Kernel kernel = pick_kernel(common, all);
-  const auto same_name =
-      std::find_if(before.begin(), before.end(), [&](const Kernel& k) { return k.name == kernel.name; });
+  const auto same_name = std::find_if(before.begin(), before.end(),
+                                      [&](const Kernel& k) { return k.name == kernel.name; });
   Kernel original = kernel;
   if (!common.input.ends_with(".lua") && same_name != before.end()) {
     original = *same_name;
@@ -127,8 +127,9 @@ void add_run(CLI::App& app, Common& common, std::function<int()>& action) {
       ->capture_default_str();
   command->add_flag("--verify", o->verify,
                     "compare with the kernel before its transforms, run by the interpreter");
-  command->add_option("--tolerance", o->tolerance,
-                      "how many rounding errors reals may be apart; 0: none")
+  command
+      ->add_option("--tolerance", o->tolerance,
+                   "how many rounding errors reals may be apart; 0: none")
       ->type_name("FACTOR")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

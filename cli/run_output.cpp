@@ -40,9 +40,10 @@ std::string array_text(const Buffer& b) {
 
 std::string comparison_text(const Comparison& c) {
   if (c.equal())
-    return c.allowed > 0 ? fmt::format("  {}: equal to rounding, {} elements, largest difference "
-                                       "{:.2g} (allowed {:.2g})\n",
-                                       c.array, c.elements, c.largest, c.allowed)
+    return c.allowed > 0 ? fmt::format(
+                               "  {}: equal to rounding, {} elements, largest difference "
+                               "{:.2g} (allowed {:.2g})\n",
+                               c.array, c.elements, c.largest, c.allowed)
                          : fmt::format("  {}: equal, {} elements\n", c.array, c.elements);
   return fmt::format("  {}: {} of {} elements differ; first {}{}: expected {}, got {}\n", c.array,
                      c.different, c.elements, c.array, c.index, c.expected, c.found);
@@ -69,9 +70,7 @@ std::string timing_text(const Timing& t, const std::optional<Work>& work) {
 }
 
 /// A number as it stands, anything else as a string.
-Json value(const std::string& text) {
-  return Json::accept(text) ? Json::parse(text) : Json(text);
-}
+Json value(const std::string& text) { return Json::accept(text) ? Json::parse(text) : Json(text); }
 Json value(double x) { return std::isfinite(x) ? Json(x) : Json(fmt::format("{}", x)); }
 
 Json array_json(const Buffer& b) {

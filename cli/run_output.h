@@ -5,7 +5,8 @@
 
 namespace moonloop::cli {
 
-/// The result for people: each written array's checksum and first values, the comparison, the times.
+/// The result for people: each written array's checksum and first values, the comparison, the
+/// times.
 std::string run_text(const Kernel& k, Target target, const RunResult& result);
 
 /// All of the result as one JSON object with a line end: kernel, target, scalars, arrays,

@@ -32,7 +32,8 @@ const std::vector<Topic> kTopics{
 
     {"kernel", kSyntax,
      "`kernel NAME(arguments)` starts a kernel.\n"
-     "It ends at the next `kernel` or at the end of the file. The list may be left out; what it does "
+     "It ends at the next `kernel` or at the end of the file. The list may be left out; what it "
+     "does "
      "not declare is inferred.\n\n"
      "    kernel axpy(n: int32, a: float64, x: in float64[n], y: inout float64[n])\n\n"
      "An argument is `name: type` or `name: type[shape]`, with `in`, `out` or `inout` where that "
@@ -53,21 +54,23 @@ const std::vector<Topic> kTopics{
      "`<float32>t = …` one of that type; `a, b = f(…)` takes several results."},
     {"options", kSyntax,
      "`{id=…, dep=…, …}` after an instruction.\n"
-     "`id=x`, `id_prefix=x`: its name. `dep=a:b*`: runs after these (globs; a leading `*` leaves out "
-     "the automatic ones); `dep_query=match`. `nosync=id@scope`, `nosync_query=match@scope`: needs no "
+     "`id=x`, `id_prefix=x`: its name. `dep=a:b*`: runs after these (globs; a leading `*` leaves "
+     "out "
+     "the automatic ones); `dep_query=match`. `nosync=id@scope`, `nosync_query=match@scope`: needs "
+     "no "
      "barrier. `inames=i:j`, `inames=+i`: the loops around it, or those to add. `dup=i->j`: with a "
-     "copy of the iname. `if=p:q`: predicates. `tags=a:b`. `priority=n`. `groups=g`, `conflicts=g`. "
+     "copy of the iname. `if=p:q`: predicates. `tags=a:b`. `priority=n`. `groups=g`, "
+     "`conflicts=g`. "
      "`atomic`, `atomic=init`. `mem_kind=local`: of a barrier."},
     {"rule", kSyntax,
      "`name(a, b) := expression` is a substitution rule.\n"
-     "Its calls stand for the body until they are expanded; transforms such as `precompute` work on "
+     "Its calls stand for the body until they are expanded; transforms such as `precompute` work "
+     "on "
      "them."},
-    {"for", kSyntax,
-     "`for i, j` … `end` puts inames around the instructions in it."},
+    {"for", kSyntax, "`for i, j` … `end` puts inames around the instructions in it."},
     {"if", kSyntax,
      "`if condition` … `elif condition` … `else` … `end` gives the instructions in it predicates."},
-    {"with", kSyntax,
-     "`with {options}` … `end` gives options to the instructions in it."},
+    {"with", kSyntax, "`with {options}` … `end` gives options to the instructions in it."},
     {"barrier", kSyntax,
      "`... lbarrier {options}` is a barrier of a work-group; `... nop {options}` does nothing.\n"
      "Both take ids and dependencies like any instruction."},
@@ -77,15 +80,21 @@ const std::vector<Topic> kTopics{
      "index). The order of a reduction is free; that of `a = a + e` written out is not. "
      "`simul_reduce(op, …)` lets several reductions share an iname."},
     {"expression", kSyntax,
-     "`+ - * / // % **`, comparisons, `and or not`, `a if c else b`, `<< >> & | ^ ~`, calls, casts.\n"
-     "`//` rounds down and `%` takes the sign of the divisor. `cast(float64, x)` converts. `a[[i]]` "
-     "is a flat index, `r[i].field` a field, `name$tag` a tagged name. A literal such as `2.5` adapts "
+     "`+ - * / // % **`, comparisons, `and or not`, `a if c else b`, `<< >> & | ^ ~`, calls, "
+     "casts.\n"
+     "`//` rounds down and `%` takes the sign of the divisor. `cast(float64, x)` converts. "
+     "`a[[i]]` "
+     "is a flat index, `r[i].field` a field, `name$tag` a tagged name. A literal such as `2.5` "
+     "adapts "
      "to its context; `2.5f`, `2.5d` and `5j` are sized."},
     {"match", kSyntax,
-     "What `within` takes: `id:glob`, `tag:glob`, `reads:glob`, `writes:glob`, `iname:glob`, a bare "
+     "What `within` takes: `id:glob`, `tag:glob`, `reads:glob`, `writes:glob`, `iname:glob`, a "
+     "bare "
      "id, with `and`, `or`, `not` and parentheses.\n"
-     "Transforms of rules also take stacks of calls, innermost first: `g$three < h$two` is a call of "
-     "`g` tagged `three` made in `h` tagged `two`; `*` matches any name, `...` any stack in between."},
+     "Transforms of rules also take stacks of calls, innermost first: `g$three < h$two` is a call "
+     "of "
+     "`g` tagged `three` made in `h` tagged `two`; `*` matches any name, `...` any stack in "
+     "between."},
 
     {"lp.make_kernel", kLua,
      "`lp.make_kernel(domains, instructions, {options})` makes a kernel.\n"
@@ -97,23 +106,29 @@ const std::vector<Topic> kTopics{
      "The path is relative to the script's folder."},
     {"lp.attempt", kLua,
      "`lp.attempt(f, ...)` calls `f(...)`; when a transform refuses, it gives `nil, err` instead.\n"
-     "`err.code`, `err.message`, `err.hint`, `err.notes`, `err.line`, `err.file` and `tostring(err)` "
+     "`err.code`, `err.message`, `err.hint`, `err.notes`, `err.line`, `err.file` and "
+     "`tostring(err)` "
      "tell why. Any other error, also a wrong argument, goes on to the caller."},
     {"lp.args", kLua,
-     "`lp.args.NAME` is the value of `--set NAME=VALUE`, a number or boolean where it reads as one.\n"
+     "`lp.args.NAME` is the value of `--set NAME=VALUE`, a number or boolean where it reads as "
+     "one.\n"
      "It is nil without the option: `local tile = lp.args.tile or 16`."},
     {"lp.is_kernel", kLua, "`lp.is_kernel(x)` tells whether x is a kernel."},
     {"lp.parse_fortran", kLua, "`lp.parse_fortran(text)`: not supported yet."},
     {"fields", kLua,
      "What a kernel shows of itself.\n"
-     "`knl.name`, `knl.inames`, `knl.ids`, `knl.domains`, `knl.params`, `knl.iname_tags` (by iname), "
+     "`knl.name`, `knl.inames`, `knl.ids`, `knl.domains`, `knl.params`, `knl.iname_tags` (by "
+     "iname), "
      "`knl.assumptions`; `knl.instructions` (each with `id kind lhs rhs inames reduction_inames "
-     "predicates tags depends_on reads writes text priority line file`); `knl.args` (`name type shape "
-     "order intent is_array`); `knl.temporaries` (`name type shape order space`); `knl.rules` (`name "
+     "predicates tags depends_on reads writes text priority line file`); `knl.args` (`name type "
+     "shape "
+     "order intent is_array`); `knl.temporaries` (`name type shape order space`); `knl.rules` "
+     "(`name "
      "params body text`)."},
     {"methods", kLua,
      "What a kernel tells when asked.\n"
-     "`knl:text()` (also `knl:ir()`, `tostring(knl)`): kernel text. `knl:tree()`: loops. `knl:deps()`: "
+     "`knl:text()` (also `knl:ir()`, `tostring(knl)`): kernel text. `knl:tree()`: loops. "
+     "`knl:deps()`: "
      "dependences. `knl:trace()`: a script that replays the transforms. `knl:stats()`. "
      "`knl:schedule(target)`. `knl:code(target)`, `knl:header(target)`: generated code. "
      "`knl:check()`: the kernel itself, when it is legal. Every transform is a method too."},

@@ -48,9 +48,7 @@ Arguments read_arguments(lua_State* L, const Op& op, const Span& at) {
     Value v;
     try {
       v = to_value(L, i);
-    } catch (const Error& e) {
-      throw BadArgument(i, op.name, e.what(), at);
-    }
+    } catch (const Error& e) { throw BadArgument(i, op.name, e.what(), at); }
     const std::size_t position = static_cast<std::size_t>(i) - 2;
     const Param* slot = position < slots.size() ? slots[position] : nullptr;
     if (i == last && is_options(*row, slot, v)) {
@@ -68,8 +66,8 @@ bool called_as_method(lua_State* L) {
          std::string_view(ar.namewhat) == "method";
 }
 
-/// What a transform counts as, in instructions of the virtual machine: a loop over transforms ends at
-/// the limit as well.
+/// What a transform counts as, in instructions of the virtual machine: a loop over transforms ends
+/// at the limit as well.
 std::int64_t price(const Kernel& k) {
   constexpr std::int64_t kCall = 20'000, kInstruction = 100;
   return kCall + kInstruction * static_cast<std::int64_t>(k.instructions.size());
@@ -92,8 +90,7 @@ int call_op(lua_State* L, State& s) {
     step.options = args.options;
     const Op* row = op.run || op.query ? &op : find_op(op.alias_of);
     if (row && row->query) {
-      const Value v =
-          run_query(op, k, std::move(args.positional), std::move(args.options), at);
+      const Value v = run_query(op, k, std::move(args.positional), std::move(args.options), at);
       push_value(L, v);
       return 1;
     }

@@ -69,27 +69,27 @@ void push_strings(lua_State* L, const std::vector<std::string>& all) {
 
 void push_value(lua_State* L, const Value& v) {
   luaL_checkstack(L, 8, "value nested too deeply");
-  std::visit(overload{[&](std::monostate) { lua_pushnil(L); },
-                      [&](bool b) { lua_pushboolean(L, b); },
-                      [&](std::int64_t n) { lua_pushinteger(L, n); },
-                      [&](double d) { lua_pushnumber(L, d); },
-                      [&](const std::string& s) { push_string(L, s); },
-                      [&](const ValueList& l) {
-                        lua_createtable(L, static_cast<int>(l.size()), 0);
-                        for (std::size_t i = 0; i < l.size(); ++i) {
-                          push_value(L, l[i]);
-                          lua_rawseti(L, -2, static_cast<lua_Integer>(i) + 1);
-                        }
-                      },
-                      [&](const ValueDict& d) {
-                        lua_createtable(L, 0, static_cast<int>(d.size()));
-                        for (const auto& [name, e] : d) {
-                          push_string(L, name);
-                          push_value(L, e);
-                          lua_rawset(L, -3);
-                        }
-                      }},
-             v.v);
+  std::visit(
+      overload{[&](std::monostate) { lua_pushnil(L); }, [&](bool b) { lua_pushboolean(L, b); },
+               [&](std::int64_t n) { lua_pushinteger(L, n); },
+               [&](double d) { lua_pushnumber(L, d); },
+               [&](const std::string& s) { push_string(L, s); },
+               [&](const ValueList& l) {
+                 lua_createtable(L, static_cast<int>(l.size()), 0);
+                 for (std::size_t i = 0; i < l.size(); ++i) {
+                   push_value(L, l[i]);
+                   lua_rawseti(L, -2, static_cast<lua_Integer>(i) + 1);
+                 }
+               },
+               [&](const ValueDict& d) {
+                 lua_createtable(L, 0, static_cast<int>(d.size()));
+                 for (const auto& [name, e] : d) {
+                   push_string(L, name);
+                   push_value(L, e);
+                   lua_rawset(L, -3);
+                 }
+               }},
+      v.v);
 }
 
 std::vector<std::string> split_top_level(std::string_view text) {
@@ -105,8 +105,10 @@ std::vector<std::string> split_top_level(std::string_view text) {
   for (char c : text) {
     if (c == '(' || c == '[' || c == '{' || c == '<') ++depth;
     if (c == ')' || c == ']' || c == '}' || c == '>') --depth;
-    if (c == ',' && depth <= 0) flush();
-    else part += c;
+    if (c == ',' && depth <= 0)
+      flush();
+    else
+      part += c;
   }
   flush();
   return out;

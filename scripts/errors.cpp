@@ -99,9 +99,12 @@ int error_index(lua_State* L, State&) {
     for (const Label& n : d.notes) notes.push_back(n.at ? n.at.str() + ": " + n.text : n.text);
     push_strings(L, notes);
   } else if (key == "file" || key == "line") {
-    if (!d.where.at) lua_pushnil(L);
-    else if (key == "line") lua_pushinteger(L, d.where.at.line);
-    else push_string(L, d.where.at.source->name);
+    if (!d.where.at)
+      lua_pushnil(L);
+    else if (key == "line")
+      lua_pushinteger(L, d.where.at.line);
+    else
+      push_string(L, d.where.at.source->name);
   } else {
     lua_pushnil(L);
   }

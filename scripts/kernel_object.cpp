@@ -23,8 +23,9 @@ struct KernelBox {
 /// About what a kernel takes that no other kernel shares.
 std::size_t own_bytes(const Kernel& k) {
   constexpr std::size_t kInstruction = 1000, kOther = 300;
-  std::size_t bytes = sizeof(Kernel) + kOther * (k.args.size() + k.temporaries.size() +
-                                                 k.rules.size() + k.domains.size() + k.trace.size());
+  std::size_t bytes =
+      sizeof(Kernel) + kOther * (k.args.size() + k.temporaries.size() + k.rules.size() +
+                                 k.domains.size() + k.trace.size());
   for (const InsnPtr& insn : k.instructions)
     bytes += insn.use_count() == 1 ? kInstruction : sizeof(InsnPtr);
   return bytes;
@@ -147,8 +148,10 @@ const std::map<std::string_view, Field>& fields() {
       {"args", push_args},
       {"assumptions",
        [](lua_State* L, const Kernel& k) {
-         if (k.assumptions) push_string(L, str(k.assumptions));
-         else lua_pushnil(L);
+         if (k.assumptions)
+           push_string(L, str(k.assumptions));
+         else
+           lua_pushnil(L);
        }},
       {"domains",
        [](lua_State* L, const Kernel& k) {

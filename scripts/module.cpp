@@ -45,30 +45,30 @@ std::vector<std::string> whole(std::string text) { return {std::move(text)}; }
 
 std::string option_text(lua_State* L, int table, const std::string& name) {
   if (lua_type(L, -1) != LUA_TSTRING)
-    bad_option(L, table, fmt::format("option '{}': string expected, got {}", name,
-                                     luaL_typename(L, -1)));
+    bad_option(L, table,
+               fmt::format("option '{}': string expected, got {}", name, luaL_typename(L, -1)));
   return check_text(L, lua_gettop(L));
 }
 
 /// Reads the option `name`, whose value is on top of the stack.
 void read_option(lua_State* L, int table, const std::string& name, MakeKernel& m) {
-  static const std::vector<std::string> kNames{"args", "assumptions", "default_order",
-                                               "fixed_parameters", "index_dtype", "kernel_data",
-                                               "name", "seq_dependencies"};
+  static const std::vector<std::string> kNames{
+      "args",        "assumptions", "default_order", "fixed_parameters",
+      "index_dtype", "kernel_data", "name",          "seq_dependencies"};
   if (name == "args" || name == "kernel_data") {
     if (!lua_isstring(L, -1) && !lua_istable(L, -1))
-      bad_option(L, table, fmt::format("option '{}': string or array of strings expected, got {}",
-                                       name, luaL_typename(L, -1)));
-    m.args = strings_at(L, lua_gettop(L),
-                        [](const std::string& s) { return split_top_level(s); });
+      bad_option(L, table,
+                 fmt::format("option '{}': string or array of strings expected, got {}", name,
+                             luaL_typename(L, -1)));
+    m.args = strings_at(L, lua_gettop(L), [](const std::string& s) { return split_top_level(s); });
   } else if (name == "assumptions") {
     m.assumptions = option_text(L, table, name);
   } else if (name == "name") {
     m.name = option_text(L, table, name);
   } else if (name == "seq_dependencies") {
     if (!lua_isboolean(L, -1))
-      bad_option(L, table, fmt::format("option '{}': boolean expected, got {}", name,
-                                       luaL_typename(L, -1)));
+      bad_option(L, table,
+                 fmt::format("option '{}': boolean expected, got {}", name, luaL_typename(L, -1)));
     m.sequential = lua_toboolean(L, -1) != 0;
   } else if (name == "default_order") {
     m.default_order = option_text(L, table, name);
@@ -90,8 +90,11 @@ void read_option(lua_State* L, int table, const std::string& name, MakeKernel& m
     if (d)
       for (const auto& [parameter, value] : *d) {
         const auto* n = value.as<std::int64_t>();
-        if (!n) bad_option(L, table, fmt::format("option 'fixed_parameters': the value of '{}' is "
-                                                 "no integer", parameter));
+        if (!n)
+          bad_option(L, table,
+                     fmt::format("option 'fixed_parameters': the value of '{}' is "
+                                 "no integer",
+                                 parameter));
         m.fixed_parameters.emplace_back(parameter, *n);
       }
   } else {
@@ -177,8 +180,7 @@ int module_index(lua_State* L, State&) {
   const std::string key = luaL_tolstring(L, 2, nullptr);
   std::vector<std::string> known = op_names();
   for (const std::string& name : module_names()) known.push_back(name);
-  raise(L, "unknown-name", fmt::format("`lp` has no `{}`{}", key, did_you_mean(key, known)),
-        key);
+  raise(L, "unknown-name", fmt::format("`lp` has no `{}`{}", key, did_you_mean(key, known)), key);
 }
 
 const luaL_Reg kFunctions[] = {

@@ -67,18 +67,14 @@ void run_repl(const std::vector<Kernel>& kernels, const ScriptOptions& options, 
         print_results(L);
       });
       if (!done) continue;
-    } catch (const Error& e) {
-      report(e);
-    }
+    } catch (const Error& e) { report(e); }
     code.clear();
   }
   if (!code.empty()) {
     const Source* source = add_source("<repl>", code);
     try {
       state.protect([&](lua_State* L) { state.run_chunk(L, source, code); });
-    } catch (const Error& e) {
-      report(e);
-    }
+    } catch (const Error& e) { report(e); }
   }
   if (prompt) std::fputs("\n", stdout);
 }

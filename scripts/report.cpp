@@ -25,16 +25,14 @@ int count_operations(const Kernel& k, const Expr& e) {
         overload{[&](const IntLit&) { return true; }, [&](const FloatLit&) { return true; },
                  [&](const ComplexLit&) { return true; }, [&](const BoolLit&) { return true; },
                  [&](const Var&) { return true; }, [&](const Load&) { return false; },
-                 [&](const Field&) { return true; },
-                 [&](const Unary&) { return ++n, true; },
+                 [&](const Field&) { return true; }, [&](const Unary&) { return ++n, true; },
                  [&](const Binary&) { return ++n, true; },
                  [&](const Nary& y) { return n += static_cast<int>(y.terms.size()) - 1, true; },
                  [&](const Compare&) { return ++n, true; },
                  [&](const Select&) { return ++n, true; },
                  [&](const Call& y) { return n += k.find_rule(y.name) ? 0 : 1, true; },
-                 [&](const Reduce&) { return ++n, true; },
-                 [&](const Cast&) { return true; }, [&](const Slice&) { return true; },
-                 [&](const SubArray&) { return false; }},
+                 [&](const Reduce&) { return ++n, true; }, [&](const Cast&) { return true; },
+                 [&](const Slice&) { return true; }, [&](const SubArray&) { return false; }},
         x.op());
   });
   return n;
@@ -54,8 +52,8 @@ std::string report_dependences(const Kernel& k) {
     const auto id = [&](int i) {
       return list.kernel.instructions[static_cast<std::size_t>(i)]->id;
     };
-    out += fmt::format("{} {}: {} -> {}: {}{}\n", name_of(d.kind), d.variable, id(d.from),
-                       id(d.to), str(d.relation), d.exact ? "" : " (over-approximated)");
+    out += fmt::format("{} {}: {} -> {}: {}{}\n", name_of(d.kind), d.variable, id(d.from), id(d.to),
+                       str(d.relation), d.exact ? "" : " (over-approximated)");
   }
   return out;
 }

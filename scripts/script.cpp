@@ -63,8 +63,9 @@ std::vector<Kernel> take_globals(lua_State* L) {
 
 bool is_lua_name(const std::string& s) {
   static const std::set<std::string> kKeywords{
-      "and",   "break", "do",  "else", "elseif", "end",    "false", "for",  "function", "goto", "if",
-      "in",    "local", "nil", "not",  "or",     "repeat", "return", "then", "true", "until", "while"};
+      "and",      "break",  "do",   "else", "elseif", "end",  "false", "for",
+      "function", "goto",   "if",   "in",   "local",  "nil",  "not",   "or",
+      "repeat",   "return", "then", "true", "until",  "while"};
   if (s.empty() || kKeywords.count(s) || (s[0] >= '0' && s[0] <= '9')) return false;
   return std::all_of(s.begin(), s.end(), [](char c) {
     return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -119,8 +120,10 @@ std::vector<Kernel> run_kernel_script(const Source* script, const ScriptOptions&
     state.run_chunk(L, script, script->text);
     const int results = lua_gettop(L);
     for (int i = 1; i <= results; ++i) {
-      if (const Kernel* k = lua::to_kernel(L, i)) out.push_back(*k);
-      else if (lua_istable(L, i)) take_table(L, i, out);
+      if (const Kernel* k = lua::to_kernel(L, i))
+        out.push_back(*k);
+      else if (lua_istable(L, i))
+        take_table(L, i, out);
     }
     if (out.empty()) out = take_globals(L);
   });

@@ -21,26 +21,27 @@ struct StepReport {
 };
 
 struct ScriptOptions {
-  bool trust = false;  // neither sandbox nor limits
+  bool trust = false;                                              // neither sandbox nor limits
   std::vector<std::pair<std::string, std::string>> settings = {};  // lp.args
-  std::size_t memory = std::size_t{1} << 30;       // bytes, Lua's and the kernels' together
-  std::int64_t instructions = 2'000'000'000;       // of the virtual machine
-  int stuck_seconds = 10;  // CPU time that one library function may take; 0 is no limit
-  std::string directory = {};  // of `lp.load` and `require`; empty: the script's own
-  bool print_to_stdout = false;     // else `print` and `io.write` go to standard error
+  std::size_t memory = std::size_t{1} << 30;  // bytes, Lua's and the kernels' together
+  std::int64_t instructions = 2'000'000'000;  // of the virtual machine
+  int stuck_seconds = 10;        // CPU time that one library function may take; 0 is no limit
+  std::string directory = {};    // of `lp.load` and `require`; empty: the script's own
+  bool print_to_stdout = false;  // else `print` and `io.write` go to standard error
   std::function<void(const StepReport&)> on_step = {};
 };
 
-/// Runs `script` with each kernel as a global under its own name; what these globals hold at the end is
-/// the result, in the same order. `code`, when given, is run in place of the source's text: a part
-/// of a file (a comment block) with its lines where they are in the file. Fails `not-a-kernel`,
-/// `script-syntax`, `script-error`, `script-memory`, `script-limit`, and what transforms fail with.
+/// Runs `script` with each kernel as a global under its own name; what these globals hold at the
+/// end is the result, in the same order. `code`, when given, is run in place of the source's text:
+/// a part of a file (a comment block) with its lines where they are in the file. Fails
+/// `not-a-kernel`, `script-syntax`, `script-error`, `script-memory`, `script-limit`, and what
+/// transforms fail with.
 std::vector<Kernel> run_transform_script(const Source* script, const std::vector<Kernel>& kernels,
                                          const ScriptOptions& options, const char* code = nullptr);
 
-/// Runs a script that makes its own kernels: those that it returns (a kernel, or a table of them: the
-/// array part, then by name), else those that globals hold at the end, in the order of the globals'
-/// names, each kernel once. Fails `no-kernel` when there are none.
+/// Runs a script that makes its own kernels: those that it returns (a kernel, or a table of them:
+/// the array part, then by name), else those that globals hold at the end, in the order of the
+/// globals' names, each kernel once. Fails `no-kernel` when there are none.
 std::vector<Kernel> run_kernel_script(const Source* script, const ScriptOptions& options);
 
 /// The interactive loop over standard input with each kernel as a global, until its end. Values of

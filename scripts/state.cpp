@@ -18,8 +18,8 @@ State* volatile current = nullptr;
 }  // namespace
 
 /// Runs each second of CPU time. A library function that makes no progress, such as a pattern that
-/// backtracks for ever, cannot be interrupted from within, so the process ends here. Only what is safe
-/// in a signal handler is used: the script's thread stands still inside that function.
+/// backtracks for ever, cannot be interrupted from within, so the process ends here. Only what is
+/// safe in a signal handler is used: the script's thread stands still inside that function.
 void on_tick(int) {
   State* s = current;
   if (!s || s->paused_ > 0 || s->beats_ != s->last_beats_) {
@@ -150,7 +150,11 @@ void State::spend(lua_State* L, std::int64_t n) {
   lua_sethook(L, count_hook, LUA_MASKCOUNT, 1);  // from now on no `pcall` gets any further
   push_error(L, {{{"script-limit",
                    fmt::format("the script ran more than {} instructions", options_.instructions),
-                   {}, {}, "--trust takes the limit away"}}, false, true});
+                   {},
+                   {},
+                   "--trust takes the limit away"}},
+                 false,
+                 true});
   lua_error(L);
 }
 
@@ -205,8 +209,7 @@ void State::throw_top(int status) {
   options_.memory -= kRoom;
   if (all.front().code == "script-memory") {
     Diagnostic& d = all.front();
-    d.text = fmt::format("the script needs more than {} MiB of memory",
-                         options_.memory >> 20);
+    d.text = fmt::format("the script needs more than {} MiB of memory", options_.memory >> 20);
     d.hint = "--trust takes the limit away";
     if (!d.where.at) d.where.at = memory_at_;
   }

@@ -49,8 +49,9 @@ class State {
   /// Counts `bytes` that a kernel object holds outside of Lua's heap; false when that is too many.
   bool charge(std::size_t bytes);
   void release(std::size_t bytes) { kernels_ -= bytes; }
-  /// Whether garbage should be collected before another `bytes` are charged. Lua does not see how much
-  /// kernels hold; this keeps dead ones from piling up, at a cost in proportion to what is made.
+  /// Whether garbage should be collected before another `bytes` are charged. Lua does not see how
+  /// much kernels hold; this keeps dead ones from piling up, at a cost in proportion to what is
+  /// made.
   bool wants_collection(std::size_t bytes);
   /// Counts `n` instructions of the virtual machine; raises `script-limit` when they are too many.
   void spend(lua_State* L, std::int64_t n);
@@ -88,8 +89,8 @@ class State {
 
 // ---- errors.cpp ---------------------------------------------------------------------------------
 
-/// The line of the innermost Lua function, from `level` on; the word `focus` in it if it stands there
-/// once, else all of it. Empty when there is none.
+/// The line of the innermost Lua function, from `level` on; the word `focus` in it if it stands
+/// there once, else all of it. Empty when there is none.
 Span where(lua_State* L, int level = 0, const std::string& focus = {});
 /// The line `number` of `source` without its indentation.
 Span line_span(const Source* source, int number, const std::string& focus = {});
@@ -118,16 +119,21 @@ int guarded(lua_State* L) {
   } catch (const std::bad_alloc&) {
     push_error(L, {{{"script-memory", "not enough memory", {}, {}, {}}}, false, false});
   } catch (const std::exception& e) {
-    push_error(L, {{{"internal-error", std::string("internal error: ") + e.what(), {}, {},
-                     "please report this with the script and the kernel"}}, false, false});
+    push_error(L, {{{"internal-error",
+                     std::string("internal error: ") + e.what(),
+                     {},
+                     {},
+                     "please report this with the script and the kernel"}},
+                   false,
+                   false});
   }
   return lua_error(L);
 }
 
 // ---- convert.cpp --------------------------------------------------------------------------------
 
-/// The Lua value at `index`; a table with the keys 1..n is a list, one with string keys a dictionary.
-/// Fails `bad-argument` for what a transform cannot take, such as a function.
+/// The Lua value at `index`; a table with the keys 1..n is a list, one with string keys a
+/// dictionary. Fails `bad-argument` for what a transform cannot take, such as a function.
 Value to_value(lua_State* L, int index);
 void push_value(lua_State* L, const Value& v);
 void push_string(lua_State* L, std::string_view s);
@@ -135,12 +141,13 @@ void push_strings(lua_State* L, const std::vector<std::string>& all);
 /// A list of strings from an array or from comma-separated text.
 std::vector<std::string> split_top_level(std::string_view text);
 
-// ---- kernel_object.cpp, module.cpp, sandbox.cpp, bindings.cpp --------------------------------------
+// ---- kernel_object.cpp, module.cpp, sandbox.cpp, bindings.cpp
+// --------------------------------------
 
 void install_kernel_type(lua_State* L);
 void push_kernel(lua_State* L, Kernel k);
-const Kernel* to_kernel(lua_State* L, int index);        // null when it is something else
-const Kernel& check_kernel(lua_State* L, int index);     // raises a bad argument
+const Kernel* to_kernel(lua_State* L, int index);     // null when it is something else
+const Kernel& check_kernel(lua_State* L, int index);  // raises a bad argument
 /// Pushes the function of transform `name`, or nothing.
 bool push_op(lua_State* L, std::string_view name);
 std::vector<std::string> op_names();

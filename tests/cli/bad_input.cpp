@@ -40,7 +40,8 @@ TEST_CASE("cli: bad kernels are shown where they are bad") {
   const Folder f;
   f.write("empty.loop", "# nothing\n");
   rejected(f, "gen empty.loop", "no-kernel");
-  f.write("syntax.loop", "kernel k(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\na[i] = = 1\n");
+  f.write("syntax.loop",
+          "kernel k(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\na[i] = = 1\n");
   CHECK(contains(rejected(f, "gen syntax.loop", "").err, "syntax.loop:3:"));
   f.write("domain.loop", "kernel k(n: int32, a: float64[n])\ndomain {[i]: 0 <= <= n}\na[i] = 1\n");
   CHECK(contains(rejected(f, "gen domain.loop", "").err, "domain.loop:2:"));
@@ -48,7 +49,8 @@ TEST_CASE("cli: bad kernels are shown where they are bad") {
   CHECK(contains(rejected(f, "gen unbounded.loop", "").err, "`i`"));
   f.write("type.loop", "kernel k(n: int32, a: flat64[n])\ndomain {[i]: 0 <= i < n}\na[i] = 1\n");
   CHECK(contains(rejected(f, "gen type.loop", "").err, "flat64"));
-  f.write("bounds.loop", "kernel k(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\na[i+1] = 1\n");
+  f.write("bounds.loop",
+          "kernel k(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\na[i+1] = 1\n");
   rejected(f, "gen bounds.loop", "out-of-bounds");
 }
 
@@ -59,8 +61,8 @@ TEST_CASE("cli: strange bytes, long lines and deep nesting do not crash") {
   rejected(f, "gen latin.loop", "");
   f.write("nul.loop", head + std::string("a[i] \0= 1\n", 10));
   rejected(f, "gen nul.loop", "");
-  f.write("deep.loop", head + "a[i] = " + std::string(100000, '(') + "1" +
-                           std::string(100000, ')') + "\n");
+  f.write("deep.loop",
+          head + "a[i] = " + std::string(100000, '(') + "1" + std::string(100000, ')') + "\n");
   rejected(f, "gen deep.loop", "");
   std::string line = "a[i] = 1";
   while (line.size() < 2'000'000) line += " + n*(i + 12345)";
@@ -91,7 +93,8 @@ TEST_CASE("cli: bad scripts") {
   CHECK(!f.has("made"));
   CHECK(tool("gen k.loop -t shell.lua --trust", f.str()).status == 0);
   CHECK(f.has("made"));
-  f.write("memory.lua", "local t = {} while true do t[#t + 1] = string.rep('x', 1 << 24) .. #t end\n");
+  f.write("memory.lua",
+          "local t = {} while true do t[#t + 1] = string.rep('x', 1 << 24) .. #t end\n");
   rejected(f, "gen k.loop -t memory.lua", "script-memory");
   f.write("endless.lua", "while true do end\n");
   rejected(f, "gen k.loop -t endless.lua", "script-limit");

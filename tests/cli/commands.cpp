@@ -81,7 +81,8 @@ TEST_CASE("cli: check prints each step and the reason of a refusal") {
   const Folder f;
   f.write("k.loop", kRecurrence);
   f.write("good.lua", "recur = recur:split_iname('i', 4)\n");
-  f.write("bad.lua", "recur = recur:split_iname('i', 4)\n\nrecur = recur:tag_inames{i_inner='par'}\n");
+  f.write("bad.lua",
+          "recur = recur:split_iname('i', 4)\n\nrecur = recur:tag_inames{i_inner='par'}\n");
   f.write("try.lua", "lp.attempt(lp.tag_inames, recur, {i = 'par'})\n");
   const Outcome good = tool("check k.loop -t good.lua", f.str());
   CHECK(good.status == 0);
@@ -100,9 +101,10 @@ TEST_CASE("cli: check prints each step and the reason of a refusal") {
 
 TEST_CASE("cli: scripts make kernels, and several scripts run in order") {
   const Folder f;
-  f.write("s.lua", "print('to the user')\n"
-                   "return lp.make_kernel('{[i]: 0 <= i < n}', 'b[i] = 2*a[i]',\n"
-                   "  {args = 'a: float64[n], b: float64[n], ...', name = 'made'})\n");
+  f.write("s.lua",
+          "print('to the user')\n"
+          "return lp.make_kernel('{[i]: 0 <= i < n}', 'b[i] = 2*a[i]',\n"
+          "  {args = 'a: float64[n], b: float64[n], ...', name = 'made'})\n");
   f.write("one.lua", "made = made:split_iname('i', 8)\n");
   f.write("two.lua", "made = made:tag_inames{i_inner = 'unr'}\n");
   const Outcome o = tool("show s.lua -t one.lua -t two.lua --what trace", f.str());
@@ -113,25 +115,25 @@ TEST_CASE("cli: scripts make kernels, and several scripts run in order") {
         "made = lp.split_iname(made, \"i\", 8)\n"
         "made = lp.tag_inames(made, {i_inner = \"unr\"})\n");
   f.write("k.loop", kDouble);
-  CHECK(contains(tool("show k.loop -t - --what trace", f.str(),
-                          "twice = twice:split_iname('i', 2)\n").out,
-                 "lp.split_iname(twice, \"i\", 2)"));
+  CHECK(contains(
+      tool("show k.loop -t - --what trace", f.str(), "twice = twice:split_iname('i', 2)\n").out,
+      "lp.split_iname(twice, \"i\", 2)"));
 }
 
 TEST_CASE("cli: the interactive loop evaluates, continues lines and survives errors") {
   const Folder f;
   f.write("k.loop", kDouble);
   const Outcome o = tool("repl k.loop", f.str(),
-                             "1 + 1\n"
-                             "x = twice:split_iname('i', 4)\n"
-                             "for i = 1, 2 do\n"
-                             "print(i)\n"
-                             "end\n"
-                             "x.inames[1]\n"
-                             "error('oops')\n"
-                             "x = = 1\n"
-                             "lp.nothing\n"
-                             "'still here'\n");
+                         "1 + 1\n"
+                         "x = twice:split_iname('i', 4)\n"
+                         "for i = 1, 2 do\n"
+                         "print(i)\n"
+                         "end\n"
+                         "x.inames[1]\n"
+                         "error('oops')\n"
+                         "x = = 1\n"
+                         "lp.nothing\n"
+                         "'still here'\n");
   CHECK(o.status == 0);
   CHECK(o.out == "2\n1\n2\ni_outer\nstill here\n");
   CHECK(contains(o.err, "oops"));

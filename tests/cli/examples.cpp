@@ -7,8 +7,8 @@ using namespace moonloop::test;  // NOLINT
 
 namespace {
 
-/// How to run each script of examples/: its kernel, then the sizes. Scripts that assume a size get one
-/// that fits, others sizes that no tile divides.
+/// How to run each script of examples/: its kernel, then the sizes. Scripts that assume a size get
+/// one that fits, others sizes that no tile divides.
 const std::map<std::string, std::string> kRuns{
     {"argmin/argmin.lua", "argmin/argmin.loop -p n=1001"},
     {"histogram/histogram.lua", "histogram/histogram.loop -p n=1003"},

@@ -57,7 +57,7 @@ struct Outcome {
 
 /// Runs `moonloop ARGUMENTS` through the shell, in `folder`. Arguments with blanks come quoted.
 inline Outcome tool(const std::string& arguments, const std::string& folder = ".",
-                        const std::string& input = {}) {
+                    const std::string& input = {}) {
   const Folder streams;
   const std::string in = streams.write("in", input);
   const std::string binary =

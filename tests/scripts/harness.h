@@ -43,9 +43,7 @@ inline Diagnostic failure(const std::string& kernel, const std::string& lua,
                           const ScriptOptions& options = {}) {
   try {
     transform_all(kernel, lua, options);
-  } catch (const Error& e) {
-    return e.diagnostic();
-  }
+  } catch (const Error& e) { return e.diagnostic(); }
   FAIL("no error from: " << lua);
   return {};
 }
@@ -61,9 +59,7 @@ inline void run_lua(const std::string& kernel, const std::string& lua,
                     const ScriptOptions& options = {}) {
   try {
     transform_all(kernel, lua, options);
-  } catch (const Error& e) {
-    FAIL(render(e.diagnostic()));
-  }
+  } catch (const Error& e) { FAIL(render(e.diagnostic())); }
 }
 
 }  // namespace moonloop::test

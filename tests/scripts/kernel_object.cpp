@@ -31,7 +31,8 @@ domain {[i, k]: 0 <= i, k < n}
 f(x) := x*a[x % n]
 <>t = sum(k, a[k])   {id=total}
 out[i] = t + a[i]    {id=use, dep=total}
-)", R"(
+)",
+          R"(
     assert(parts.rules[1].name == "f" and parts.rules[1].params[1] == "x")
     assert(parts.rules[1].body == "x*a[x % n]", parts.rules[1].body)
     assert(parts.temporaries[1].name == "t")

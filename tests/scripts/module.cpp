@@ -17,8 +17,8 @@ TEST_CASE("scripts: functions and methods do the same, and kernels do not change
 }
 
 TEST_CASE("scripts: what a kernel's global holds at the end is the result, in the input's order") {
-  const auto out = transform_all(std::string(kDouble) + kRecurrence,
-                                 "recur = recur:split_iname('i', 4)\n");
+  const auto out =
+      transform_all(std::string(kDouble) + kRecurrence, "recur = recur:split_iname('i', 4)\n");
   REQUIRE(out.size() == 2);
   CHECK(out[0].name == "twice");
   CHECK(out[0].inames() == std::vector<std::string>{"i"});
@@ -97,8 +97,7 @@ a[i] = 2
 
 TEST_CASE("scripts: Fortran is named as not supported") {
   CHECK(failure(kDouble, "lp.parse_fortran('end')").code == "unsupported");
-  CHECK(failure(kDouble, "lp.load('x.f90')").text ==
-        "Fortran is not supported yet: x.f90");
+  CHECK(failure(kDouble, "lp.load('x.f90')").text == "Fortran is not supported yet: x.f90");
 }
 
 TEST_CASE("scripts: attempt returns a refusal and passes on what is no refusal") {
@@ -128,7 +127,8 @@ TEST_CASE("scripts: settings are numbers and booleans where they read as such") 
     assert(lp.args.tile == 16 and math.type(lp.args.tile) == "integer")
     assert(lp.args.scale == 0.5 and lp.args.fast == true and lp.args.name == "abc")
     assert(lp.args.none == "" and lp.args.other == nil)
-  )", o);
+  )",
+          o);
 }
 
 TEST_CASE("scripts: an unknown name in lp or in a kernel suggests the right one") {
@@ -157,13 +157,12 @@ TEST_CASE("scripts: a script that makes kernels returns them or leaves them in g
   CHECK(run(make + "return {mk 'c', x = mk 'b', w = mk 'a'}") == Names{"c", "a", "b"});
   CHECK(run(make + "return mk 'a', mk 'b'") == Names{"a", "b"});
   CHECK(run(make + "z = mk 'a' y = mk 'b' x = y") == Names{"b", "a"});
-  CHECK_THROWS_WITH_AS(run("x = 1"),
-                       "the script makes no kernel: it returns none, and no global holds one at its "
-                       "end",
-                       Error);
+  CHECK_THROWS_WITH_AS(
+      run("x = 1"),
+      "the script makes no kernel: it returns none, and no global holds one at its "
+      "end",
+      Error);
   try {
     run("x = 1");
-  } catch (const Error& e) {
-    CHECK(e.diagnostic().code == "no-kernel");
-  }
+  } catch (const Error& e) { CHECK(e.diagnostic().code == "no-kernel"); }
 }

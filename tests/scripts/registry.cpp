@@ -1,3 +1,5 @@
+#include "transforms/registry.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -6,7 +8,6 @@
 
 #include "core/print.h"
 #include "tests/scripts/harness.h"
-#include "transforms/registry.h"
 
 using namespace moonloop;        // NOLINT
 using namespace moonloop::test;  // NOLINT
@@ -86,8 +87,8 @@ TEST_CASE("registry: each example runs, uses its transform, and replays to the s
     int used = 0;
     ScriptOptions o;
     o.on_step = [&](const StepReport& r) { used += r.step.name == op->name && !r.refusal; };
-    const std::string script = "knl = lp.parse([==[" + op->example_kernel + "]==])\n" +
-                               op->example + "\n";
+    const std::string script =
+        "knl = lp.parse([==[" + op->example_kernel + "]==])\n" + op->example + "\n";
     std::vector<Kernel> out;
     try {
       out = run_kernel_script(add_source("example.lua", script), o);

@@ -33,9 +33,9 @@ class Folder {
 
 TEST_CASE("sandbox: no programs, no writing, no bytecode, no end of the process") {
   for (const std::string call :
-       {"os.execute('true')", "os.exit(0)", "os.remove('x')", "os.rename('x', 'y')",
-        "os.tmpname()", "os.getenv('HOME')", "io.popen('true')", "io.tmpfile()",
-        "io.output('x')", "package.loadlib('libc.so.6', '*')", "string.dump(print)"}) {
+       {"os.execute('true')", "os.exit(0)", "os.remove('x')", "os.rename('x', 'y')", "os.tmpname()",
+        "os.getenv('HOME')", "io.popen('true')", "io.tmpfile()", "io.output('x')",
+        "package.loadlib('libc.so.6', '*')", "string.dump(print)"}) {
     CAPTURE(call);
     const Diagnostic d = failure(kDouble, call);
     CHECK(d.code == "sandbox");
@@ -63,7 +63,8 @@ TEST_CASE("sandbox: --trust lifts it") {
     assert(os.execute() and os.getenv("PATH") and debug.traceback())
     local f = load(string.dump(function() return 7 end))
     assert(f() == 7)
-  )", o);
+  )",
+          o);
 }
 
 TEST_CASE("sandbox: an endless script ends, also one that catches errors") {
@@ -86,9 +87,9 @@ TEST_CASE("sandbox: an endless script ends, also one that catches errors") {
 TEST_CASE("sandbox: a script that eats memory ends") {
   ScriptOptions o;
   o.memory = 16 << 20;
-  for (const char* lua : {"local t = {} while true do t[#t + 1] = {} end",
-                          "local s = 'x' while true do s = s .. s end",
-                          "string.rep('x', 1 << 30)"}) {
+  for (const char* lua :
+       {"local t = {} while true do t[#t + 1] = {} end",
+        "local s = 'x' while true do s = s .. s end", "string.rep('x', 1 << 30)"}) {
     CAPTURE(lua);
     const Diagnostic d = failure(kDouble, lua, o);
     CHECK(d.code == "script-memory");
@@ -110,8 +111,9 @@ TEST_CASE("sandbox: recursion without end is an error of the script") {
 
 TEST_CASE("scripts: require, dofile and load look next to the script") {
   const Folder folder;
-  folder.write("tiles.lua", "local M = {}\nfunction M.tile(k) return k:split_iname('i', 8) end\n"
-                            "function M.bad(k)\n  return k:split_iname('q', 8)\nend\nreturn M\n");
+  folder.write("tiles.lua",
+               "local M = {}\nfunction M.tile(k) return k:split_iname('i', 8) end\n"
+               "function M.bad(k)\n  return k:split_iname('q', 8)\nend\nreturn M\n");
   folder.write("sub/deep.lua", "return {name = ...}");
   folder.write("pack/init.lua", "return 'pack'");
   folder.write("broken.lua", "return\nreturn return");
@@ -127,7 +129,8 @@ TEST_CASE("scripts: require, dofile and load look next to the script") {
     assert(loadfile("pack/init.lua")() == "pack")
     assert(lp.load("k.loop") == twice)
     assert(io.open((...) or "nothing", "r") == nil)
-  )", o);
+  )",
+          o);
   const Diagnostic bad = failure(kDouble, "require('tiles').bad(twice)", o);
   REQUIRE(bad.where.at.source);
   CHECK(bad.where.at.source->name == folder.str() + "/tiles.lua");
