@@ -34,7 +34,7 @@ struct Touch {
 /// When an instance runs: at each level of the tree the child's number, then the loop's value.
 struct Step {
   std::int64_t child = 0, value = 0;
-  bool parallel = false;
+  bool parallel = false, simd = false;
 };
 struct Instance {
   int statement = 0;
@@ -46,7 +46,7 @@ struct Instance {
   std::string text;
 };
 
-enum class When { Before, After, Concurrent, Same };
+enum class When { Before, After, Concurrent, Vector, Same };  // Vector: lanes of one simd loop
 
 When compare(const Instance& a, const Instance& b) {
   for (std::size_t i = 0;; ++i) {
@@ -56,7 +56,7 @@ When compare(const Instance& a, const Instance& b) {
     if (x != y) return x < y ? When::Before : When::After;
     if (a_ends || b_ends) break;
     if (a.time[i].value == b.time[i].value) continue;
-    if (a.time[i].parallel) return When::Concurrent;
+    if (a.time[i].parallel) return a.time[i].simd ? When::Vector : When::Concurrent;
     return a.time[i].value < b.time[i].value ? When::Before : When::After;
   }
   return a.items == b.items ? When::Same : When::Concurrent;
@@ -97,6 +97,11 @@ class Enumeration {
     const InameTag* t = nested_.kernel.tag(iname);
     return !is_base_ && t &&
            (t->kind == TagKind::Par || t->kind == TagKind::Group || t->kind == TagKind::Simd);
+  }
+
+  bool is_simd(const std::string& iname) const {
+    const InameTag* t = nested_.kernel.tag(iname);
+    return t && t->kind == TagKind::Simd;
   }
 
   void add(int s) {
@@ -149,7 +154,8 @@ class Enumeration {
     out.statement = s;
     const TreePath& where = path(s);
     for (std::size_t l = 0; l < where.loops.size(); ++l)
-      out.time.push_back({where.index[l], at.at(where.loops[l]), is_parallel(where.loops[l])});
+      out.time.push_back({where.index[l], at.at(where.loops[l]), is_parallel(where.loops[l]),
+                          is_simd(where.loops[l])});
     out.last_child = where.index.back();
     for (const std::string& i : items) out.items.push_back(at.at(i));
 
@@ -262,7 +268,7 @@ std::string reversed_pair(const History& base_cells, const Enumeration& base,
         const Instance& p = base.all[x.instance];
         const Instance& q = base.all[y.instance];
         const When w = compare(after.all[where.at(p.key)], after.all[where.at(q.key)]);
-        if (w == When::Before || (w == When::After && x.update && y.update)) continue;
+        if (w == When::Before || (w != When::Concurrent && x.update && y.update)) continue;
         return pair_text(cell, p, q, w == When::After ? "now runs after" : "runs at the same time as");
       }
   return {};
@@ -272,6 +278,7 @@ std::string reversed_pair(const History& base_cells, const Enumeration& base,
 /// copies of it.
 struct Copies {
   std::map<std::string, std::size_t> levels;
+  std::set<std::string> shared;  // by the work-items; they have copies of the others
 };
 Copies copies(const Enumeration& e) {
   Copies out;
@@ -295,9 +302,9 @@ Copies copies(const Enumeration& e) {
 /// the instances that made them.
 struct Reads {
   std::unordered_map<std::uint64_t, std::uint64_t> values;
-  bool undefined = false;  // something is read that nothing wrote
+  std::set<std::string> undefined;  // temporaries that are read where nothing wrote them
 };
-Reads values_read(const Enumeration& e, const Copies& private_in, bool per_item) {
+Reads values_read(const Enumeration& e, const Copies& private_in) {
   std::map<Cell, std::uint64_t> memory;
   Reads out;
   for (const Instance& i : e.all) {
@@ -307,9 +314,10 @@ Reads values_read(const Enumeration& e, const Copies& private_in, bool per_item)
       Cell cell{*t.variable, t.subscript};
       for (std::size_t l = 0; l < private_in.levels.at(*t.variable); ++l)
         if (i.time[l].parallel) cell.second.push_back(i.time[l].value);
-      if (per_item) cell.second.insert(cell.second.end(), i.items.begin(), i.items.end());
+      if (!private_in.shared.count(*t.variable))
+        cell.second.insert(cell.second.end(), i.items.begin(), i.items.end());
       const auto [at, is_new] = memory.try_emplace(cell, 0);
-      out.undefined = out.undefined || (is_new && (!t.write || t.update));
+      if (is_new && (!t.write || t.update)) out.undefined.insert(*t.variable);
       std::uint64_t& value = at->second;
       if (!t.write)
         seen = mix(seen, value);
@@ -325,14 +333,16 @@ Reads values_read(const Enumeration& e, const Copies& private_in, bool per_item)
 
 /// Two accesses of one cell of a temporary, one of them a write, in two iterations of a parallel loop
 /// that has no copies of it.
-std::string shared_race(const Enumeration& e, const Copies& c, bool items_have_copies) {
+std::string shared_race(const Enumeration& e, const Copies& c) {
   for (const auto& [cell, events] : history(e, true))
     for (std::size_t i = 0; i < events.size(); ++i)
       for (std::size_t j = i + 1; j < events.size(); ++j) {
         const Instance &p = e.all[events[i].instance], &q = e.all[events[j].instance];
         if (!events[i].write && !events[j].write) continue;
-        if (compare(p, q) != When::Concurrent) continue;
-        bool has_copies = items_have_copies && p.items != q.items;
+        const When w = compare(p, q);
+        if (w != When::Concurrent && (w != When::Vector || (events[i].update && events[j].update)))
+          continue;
+        bool has_copies = !c.shared.count(cell.first) && p.items != q.items;
         for (std::size_t l = 0; l < c.levels.at(cell.first); ++l)
           if (p.time[l].parallel && p.time[l].value != q.time[l].value) has_copies = true;
         if (!has_copies) return pair_text(cell, p, q, "runs at the same time as");
@@ -360,30 +370,17 @@ Verdict brute_force(const Kernel& base_kernel, const Kernel& after_kernel, const
     if (std::string why = reversed_pair(history(base, false), base, after, where); !why.empty())
       return {Kind::Illegal, std::move(why)};
 
-    const Copies c = copies(after), base_copies = copies(base);
-    std::string first_problem;
-    bool known = false;
-    for (const bool per_item : {true, false}) {  // work-items with copies, or with one for all
-      const Reads wanted = values_read(base, base_copies, per_item);
-      if (wanted.undefined) continue;  // not what the base means
-      known = true;
-      std::string problem = shared_race(after, c, per_item);
-      if (problem.empty()) {
-        const Reads found = values_read(after, c, per_item);
-        for (const Instance& i : base.all)
-          if (found.values.at(i.key) != wanted.values.at(i.key)) {
-            problem = i.text + " reads another value of a temporary";
-            break;
-          }
-      }
-      if (problem.empty()) {
-        first_problem.clear();
-        break;
-      }
-      if (first_problem.empty()) first_problem = problem;
-    }
-    if (!known) throw Unknown{};
-    if (!first_problem.empty()) return {Kind::Illegal, first_problem};
+    // Work-items have copies of a temporary, unless the base shows that they share it.
+    Copies c = copies(after), base_copies = copies(base);
+    c.shared = base_copies.shared = values_read(base, base_copies).undefined;
+    const Reads wanted = values_read(base, base_copies);
+    if (!wanted.undefined.empty()) throw Unknown{};
+    if (std::string why = shared_race(after, c); !why.empty())
+      return {Kind::Illegal, std::move(why)};
+    const Reads found = values_read(after, c);
+    for (const Instance& i : base.all)
+      if (found.values.at(i.key) != wanted.values.at(i.key))
+        return {Kind::Illegal, i.text + " reads another value of a temporary"};
     if (std::string why = reversed_pair(history(base, true), base, after, where); !why.empty())
       return {Kind::Conservative, std::move(why)};
     return {Kind::Legal, {}};

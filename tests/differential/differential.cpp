@@ -7,7 +7,9 @@
 
 /// Random kernels times random chains of transforms.
 ///
-/// MOONLOOP_PAIRS how many pairs (500; 0: until one fails), MOONLOOP_SEED the first seed (1).
+/// Settings in the environment: MOONLOOP_PAIRS how many pairs (500; 0: until one fails),
+/// MOONLOOP_SEED the first seed (1), MOONLOOP_SHRINK prints small cases, MOONLOOP_VERBOSE what was
+/// no kernel.
 using namespace moonloop::differential;
 
 namespace {
@@ -36,7 +38,8 @@ TEST_CASE("differential: what is accepted computes the same, and what is refused
     if (wanted == 0) fmt::print("{} pairs, seed {}\n", done, seed);
   }
   fmt::print("{} pairs\n{}", done, statistics.str());
-  for (const Problem& p : problems) fmt::print("\n{}", p.str());
+  for (const Problem& p : problems)
+    fmt::print("\n{}", std::getenv("MOONLOOP_SHRINK") ? shrink(p).str() : p.str());
   CHECK(problems.empty());
 
   // A checker that refuses everything is no checker.

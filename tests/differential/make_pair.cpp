@@ -45,7 +45,7 @@ class Chain {
       if (next.reference) confirm_legal(call, next, tally);
       else base_ = next;
       pair_.result = std::move(next);
-      pair_.steps.push_back(call.str());
+      pair_.steps.push_back(call);
     } catch (const Refused& e) {
       refused(call, e.diagnostic(), tally);
       if (print_kernel(k) != before) problem(call, "a refused step changed the kernel");
@@ -60,7 +60,7 @@ class Chain {
  private:
   void problem(const Call& call, const std::string& what) {
     Problem p{pair_.seed, what, pair_.text, pair_.steps};
-    p.steps.push_back(call.str());
+    p.steps.push_back(call);
     problems_.push_back(std::move(p));
   }
 
@@ -82,12 +82,16 @@ class Chain {
       return;
     }
     ++tally.refused;
+    std::vector<Integers> sizes(std::begin(kSizes), std::end(kSizes));
+    // The message names instances for some n; enumeration has to look there.
+    if (const auto at = d.text.rfind("(n="); at != std::string::npos)
+      sizes.push_back({{"n", std::strtol(d.text.c_str() + at + 3, nullptr, 10)}});
     bool cautious = false;
     try {
       const WithoutProof unproved;
       const Kernel next = apply(call, pair_.result);
       if (!next.reference) return;
-      for (const Integers& values : kSizes) {
+      for (const Integers& values : sizes) {
         const Verdict v = brute_force(base_, next, values);
         if (v.kind == Kind::Unknown) return;
         if (v.kind == Kind::Illegal) {
@@ -113,18 +117,19 @@ class Chain {
 
 }  // namespace
 
-std::optional<Pair> make_pair(std::uint64_t seed, Statistics& statistics,
-                              std::vector<Problem>& problems) {
-  Random random(seed);
+namespace {
+
+std::optional<Pair> start(std::uint64_t seed, std::string text, Statistics& statistics,
+                          std::vector<Problem>& problems) {
   Pair out;
   out.seed = seed;
-  out.text = random_kernel(random, fmt::format("k{}", seed));
+  out.text = std::move(text);
   try {
     out.original = parse_kernels(add_source(fmt::format("seed {}", seed), out.text)).at(0);
     nest(complete(out.original));  // some have no loop tree
   } catch (const Error& e) {
     ++statistics.invalid;
-    if (std::getenv("MOONLOOP_DIFFERENTIAL_VERBOSE"))
+    if (std::getenv("MOONLOOP_VERBOSE"))
       fmt::print("invalid: {} [{}]\n{}\n", e.diagnostic().text, e.diagnostic().code, out.text);
     return std::nullopt;
   } catch (const std::exception& e) {
@@ -132,16 +137,74 @@ std::optional<Pair> make_pair(std::uint64_t seed, Statistics& statistics,
     return std::nullopt;
   }
   out.result = out.original;
-  Chain chain(out, statistics, problems);
-  const int steps = random.between(1, 8);
-  // A refused step is followed by another try, so that chains get long.
-  for (int tries = 0; tries < 3 * steps && static_cast<int>(out.steps.size()) < steps; ++tries)
-    chain.attempt(random_step(random, out.result));
   return out;
 }
 
+}  // namespace
+
+std::optional<Pair> make_pair(std::uint64_t seed, Statistics& statistics,
+                              std::vector<Problem>& problems) {
+  Random random(seed);
+  auto out = start(seed, random_kernel(random, fmt::format("k{}", seed)), statistics, problems);
+  if (!out) return out;
+  Chain chain(*out, statistics, problems);
+  const int steps = random.between(1, 8);
+  // A refused step is followed by another try, so that chains get long.
+  for (int tries = 0; tries < 3 * steps && static_cast<int>(out->steps.size()) < steps; ++tries)
+    chain.attempt(random_step(random, out->result));
+  return out;
+}
+
+std::optional<Pair> replay(std::uint64_t seed, const std::string& text,
+                           const std::vector<Call>& steps, Statistics& statistics,
+                           std::vector<Problem>& problems) {
+  auto out = start(seed, text, statistics, problems);
+  if (!out) return out;
+  Chain chain(*out, statistics, problems);
+  for (const Call& c : steps) chain.attempt(c);
+  return out;
+}
+
+Problem shrink(const Problem& problem) {
+  const auto kind = [](const Problem& p) { return p.what.substr(0, p.what.find_first_of(" :")); };
+  const auto still = [&](const std::string& text, const std::vector<Call>& steps) {
+    Statistics unused;
+    std::vector<Problem> found;
+    std::vector<Pair> pairs;
+    if (auto p = replay(problem.seed, text, steps, unused, found)) pairs.push_back(std::move(*p));
+    try {
+      run_pairs(pairs, unused, found);
+    } catch (const std::exception&) {
+    }
+    for (const Problem& p : found)
+      if (kind(p) == kind(problem)) return std::optional(p);
+    return std::optional<Problem>();
+  };
+  Problem best = problem;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t i = best.steps.size(); i-- > 0;) {
+      std::vector<Call> fewer = best.steps;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+      if (const auto p = still(best.kernel, fewer)) best = *p, changed = true;
+      i = std::min(i, best.steps.size());
+    }
+    std::size_t from = best.kernel.find('\n') + 1;
+    while (from < best.kernel.size()) {
+      const std::size_t end = best.kernel.find('\n', from) + 1;
+      if (const auto p = still(best.kernel.substr(0, from) + best.kernel.substr(end), best.steps))
+        best = *p, changed = true;
+      else
+        from = end;
+    }
+  }
+  return best;
+}
+
 std::string Problem::str() const {
-  return fmt::format("seed {}: {}\n{}{}\n", seed, what, kernel, fmt::join(steps, "\n"));
+  std::string out = fmt::format("seed {}: {}\n{}", seed, what, kernel);
+  for (const Call& c : steps) out += c.str() + "\n";
+  return out;
 }
 
 std::string Statistics::str() const {

@@ -23,7 +23,7 @@ struct Problem {
   std::uint64_t seed = 0;
   std::string what;
   std::string kernel;              // text
-  std::vector<std::string> steps;  // Lua, those before and the one at fault
+  std::vector<Call> steps;  // those before and the one at fault
   std::string str() const;
 };
 
@@ -31,7 +31,7 @@ struct Problem {
 struct Pair {
   std::uint64_t seed = 0;
   std::string text;
-  std::vector<std::string> steps;  // the accepted ones, as Lua
+  std::vector<Call> steps;  // the accepted ones
   Kernel original, result;
 };
 
@@ -48,6 +48,15 @@ struct Statistics {
 /// against enumeration. Nothing when the seed gives no valid kernel.
 std::optional<Pair> make_pair(std::uint64_t seed, Statistics& statistics,
                               std::vector<Problem>& problems);
+
+/// The same for a given kernel and given steps; those that are refused are passed over.
+std::optional<Pair> replay(std::uint64_t seed, const std::string& text,
+                           const std::vector<Call>& steps, Statistics& statistics,
+                           std::vector<Problem>& problems);
+
+/// The smallest case found that still has a problem of this kind: without statements and steps that
+/// it does not need.
+Problem shrink(const Problem& problem);
 
 /// Compiles the results of all pairs for C and OpenMP, runs both, and compares them with the
 /// interpreter's run of the originals.

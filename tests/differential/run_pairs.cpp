@@ -134,12 +134,21 @@ void run_pairs(const std::vector<Pair>& pairs, Statistics& statistics,
     }
   }
   if (members.empty()) return;
-  const Library library =
-      compile(unit.text(), Target::OpenMP, {.contract = false, .level = 1}, Cache(""));
+  std::optional<Library> library;
+  try {
+    library = compile(unit.text(), Target::OpenMP, {.contract = false, .level = 1}, Cache(""));
+  } catch (const Error& e) {
+    if (pairs.size() == 1) {
+      problems.push_back(problem_of(pairs[0], std::string("compiler: ") + e.what()));
+      return;
+    }
+    for (const Pair& p : pairs) run_pairs({p}, statistics, problems);  // which one it is
+    return;
+  }
   statistics.run += static_cast<int>(members.size());
   for (const Member& m : members) {
     try {
-      run_member(m, library, problems);
+      run_member(m, *library, problems);
     } catch (const std::exception& e) {
       problems.push_back(problem_of(*m.pair, e.what()));
     }
