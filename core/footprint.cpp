@@ -157,7 +157,11 @@ PwAff length_between(const PwAff& low, const PwAff& high) {
 }
 
 std::optional<std::int64_t> constant_maximum(const PwAff& a) {
-  Val v = isl_pw_aff_max_val(a.copy());
+  // As a set: isl's own maximum of an expression takes none with integer divisions.
+  Set values = isl_set_from_pw_aff(a.copy());
+  const auto n = static_cast<unsigned>(param_names(values).size());
+  values = isl_set_project_out(values.take(), isl_dim_param, 0, n);
+  Val v = isl_set_dim_max_val(values.take(), 0);
   if (!yes(isl_val_is_int(v.get()))) return {};
   return to_int(v);
 }
