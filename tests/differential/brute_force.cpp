@@ -41,7 +41,8 @@ struct Instance {
   std::uint64_t key = 0;  // what it is in the base
   std::vector<Step> time;
   std::int64_t last_child = 0;
-  std::vector<std::int64_t> items;
+  std::vector<std::int64_t> items;       // work-item inames' values
+  std::vector<std::string> item_names;  // and their names
   std::vector<Touch> touches;  // in the order of the text, the write last
   std::string text;
 };
@@ -158,6 +159,7 @@ class Enumeration {
                           is_simd(where.loops[l])});
     out.last_child = where.index.back();
     for (const std::string& i : items) out.items.push_back(at.at(i));
+    out.item_names = items;
 
     // Which instance of the base it is: by the names that the base's statement has.
     out.text = insn.reference_id() + "[";
@@ -279,6 +281,20 @@ std::string reversed_pair(const History& base_cells, const Enumeration& base,
 struct Copies {
   std::map<std::string, std::size_t> levels;
   std::set<std::string> shared;  // by the work-items; they have copies of the others
+  /// By temporary: work-item inames that all accesses have. One that some access lacks tells no
+  /// copies apart: there the team shares the temporary.
+  std::map<std::string, std::vector<std::string>> items;
+
+  /// The values that tell a work-item's copy from the others.
+  std::vector<std::int64_t> copy_of(const std::string& name, const Instance& i) const {
+    std::vector<std::int64_t> out;
+    if (shared.count(name)) return out;
+    const std::vector<std::string>& common = items.at(name);
+    for (std::size_t n = 0; n < i.items.size(); ++n)
+      if (std::find(common.begin(), common.end(), i.item_names[n]) != common.end())
+        out.push_back(i.items[n]);
+    return out;
+  }
 };
 Copies copies(const Enumeration& e) {
   Copies out;
@@ -287,6 +303,10 @@ Copies copies(const Enumeration& e) {
     for (const Touch& t : i.touches) {
       if (!e.is_temporary(*t.variable)) continue;
       const auto [it, is_new] = first.try_emplace(*t.variable, &i);
+      std::vector<std::string>& common = out.items.try_emplace(*t.variable, i.item_names).first->second;
+      std::erase_if(common, [&](const std::string& n) {
+        return std::find(i.item_names.begin(), i.item_names.end(), n) == i.item_names.end();
+      });
       std::size_t& levels = out.levels.try_emplace(*t.variable, i.time.size()).first->second;
       std::size_t shared = 0;
       const Instance& f = *it->second;
@@ -314,8 +334,8 @@ Reads values_read(const Enumeration& e, const Copies& private_in) {
       Cell cell{*t.variable, t.subscript};
       for (std::size_t l = 0; l < private_in.levels.at(*t.variable); ++l)
         if (i.time[l].parallel) cell.second.push_back(i.time[l].value);
-      if (!private_in.shared.count(*t.variable))
-        cell.second.insert(cell.second.end(), i.items.begin(), i.items.end());
+      const std::vector<std::int64_t> copy = private_in.copy_of(*t.variable, i);
+      cell.second.insert(cell.second.end(), copy.begin(), copy.end());
       const auto [at, is_new] = memory.try_emplace(cell, 0);
       if (is_new && (!t.write || t.update)) out.undefined.insert(*t.variable);
       std::uint64_t& value = at->second;
@@ -342,7 +362,7 @@ std::string shared_race(const Enumeration& e, const Copies& c) {
         const When w = compare(p, q);
         if (w != When::Concurrent && (w != When::Vector || (events[i].update && events[j].update)))
           continue;
-        bool has_copies = !c.shared.count(cell.first) && p.items != q.items;
+        bool has_copies = c.copy_of(cell.first, p) != c.copy_of(cell.first, q);
         for (std::size_t l = 0; l < c.levels.at(cell.first); ++l)
           if (p.time[l].parallel && p.time[l].value != q.time[l].value) has_copies = true;
         if (!has_copies) return pair_text(cell, p, q, "runs at the same time as");
