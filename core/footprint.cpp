@@ -156,12 +156,14 @@ PwAff length_between(const PwAff& low, const PwAff& high) {
   return isl_pw_aff_add_constant_val(length.take(), one.take());
 }
 
-std::optional<std::int64_t> constant_maximum(const PwAff& a) {
-  // As a set: isl's own maximum of an expression takes none with integer divisions.
+Set values_of(const PwAff& a) {
+  // As a set: isl's own extremes of an expression take none with integer divisions.
   Set values = isl_set_from_pw_aff(a.copy());
   const auto n = static_cast<unsigned>(param_names(values).size());
-  values = isl_set_project_out(values.take(), isl_dim_param, 0, n);
-  Val v = isl_set_dim_max_val(values.take(), 0);
+  return isl_set_project_out(values.take(), isl_dim_param, 0, n);
+}
+std::optional<std::int64_t> constant_maximum(const PwAff& a) {
+  Val v = isl_set_dim_max_val(values_of(a).take(), 0);
   if (!yes(isl_val_is_int(v.get()))) return {};
   return to_int(v);
 }
@@ -189,7 +191,8 @@ FootprintAxis axis_box(const Set& axis, const std::vector<std::string>& outer) {
   std::vector<Candidate> candidates;
   for (const Piece& p : pieces_of(low)) {
     PwAff value = isl_pw_aff_from_aff(p.value.copy());
-    Val slack = isl_pw_aff_min_val(isl_pw_aff_sub(low.copy(), value.copy()));
+    Val slack = isl_set_dim_min_val(
+        values_of(isl_pw_aff_sub(low.copy(), value.copy())).take(), 0);
     if (yes(isl_val_is_nonneg(slack.get())))
       candidates.push_back({from_aff(p.value), value, p.params});
   }
