@@ -98,6 +98,21 @@ bool is_bounded(const Set& s) {
   return true;
 }
 
+/// { [names] : 0 <= name < extent }
+Set extents_of(const Footprint& f, const std::vector<std::string>& names) {
+  Exprs within;
+  std::size_t next = 0;
+  for (const FootprintAxis& a : f.axes) {
+    if (a.trivial()) continue;
+    const Expr x = var(names.at(next++));
+    within.push_back(Expr(Compare{CompareOp::Ge, x, lit(0)}));
+    within.push_back(Expr(Compare{CompareOp::Lt, x, a.extent}));
+  }
+  const std::optional<Set> box = to_condition(conjunction(within), names);
+  ensure(box.has_value(), "the extents of a footprint are affine");
+  return *box;
+}
+
 void add_guard(Exprs& guards, const Set& where) {
   if (!yes(isl_set_plain_is_universe(where.get()))) guards.push_back(from_set(where));
 }
@@ -121,6 +136,8 @@ StagedPoints staged_points(const Footprint& f, const std::vector<std::string>& n
     add_guard(out.guards,
               isl_set_gist(zero_based(f, f.points, names).take(), out.points.copy()));
   }
+  if (!yes(isl_set_is_bounded(out.points.get())))
+    out.points = isl_set_intersect(out.points.take(), extents_of(f, names).take());
   out.points = without_idle_params(std::move(out.points));
   if (names.empty()) {  // no loop whose bounds could hold the condition
     add_guard(out.guards, out.points);
