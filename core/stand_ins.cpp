@@ -118,8 +118,10 @@ class StandInCheck {
         order = isl_map_apply_range(order.take(), isl_map_reverse(q.relation.copy()));
         if (&p > &q) order = isl_map_subtract(order.take(), together(p, q).take());
         Map pairs = isl_map_intersect(order.take(), same.copy());
-        if (p.now == q.now)  // one instance in place of several
-          pairs = isl_map_subtract(pairs.take(), isl_map_identity(isl_map_get_space(pairs.get())));
+        if (p.now == q.now) {  // one instance in place of several
+          Map same_instance = isl_map_identity(isl_map_get_space(pairs.get()));
+          pairs = isl_map_subtract(pairs.take(), same_instance.take());
+        }
         demand(p.now, q.now, std::move(pairs), a, b, exact, p);
       }
   }
