@@ -1,3 +1,5 @@
+#include "core/budget.h"
+#include "core/diagnostic.h"
 #include "core/isl.h"
 
 #include <cstdlib>
@@ -33,7 +35,9 @@ isl_ctx* isl() {
 void throw_isl() {
   const char* message = isl_ctx_last_error_msg(isl());
   std::string text = message ? message : "an isl operation failed";
+  const bool quota = isl_ctx_last_error(isl()) == isl_error_quota;
   isl_ctx_reset_error(isl());
+  if (quota) throw IslQuota(text);
   throw IslError(text);
 }
 
@@ -46,6 +50,26 @@ std::int64_t to_int(const Val& v) {
   const long n = isl_val_get_num_si(v.get());
   if (isl_val_cmp_si(v.get(), n) != 0) throw IslError("integer beyond 64 bits");
   return n;
+}
+
+IslBudget::IslBudget(unsigned long operations) : outer_(isl_ctx_get_max_operations(isl()) == 0) {
+  if (!outer_) return;
+  isl_ctx_reset_operations(isl());
+  isl_ctx_set_max_operations(isl(), operations);
+}
+IslBudget::~IslBudget() {
+  if (!outer_) return;
+  isl_ctx_set_max_operations(isl(), 0);
+  isl_ctx_reset_operations(isl());
+}
+
+void refuse_budget(const Span& at, const std::string& what) {
+  Diagnostic d;
+  d.code = "not-proved";
+  d.text = fmt::format("the proof that {} takes too many operations", what);
+  d.where = {at, {}};
+  d.hint = "the option unsafe=true takes it on trust";
+  throw Refused(std::move(d));
 }
 
 }  // namespace moonloop

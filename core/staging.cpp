@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/budget.h"
 #include "core/domain.h"
 #include "core/lookup.h"
 #include "core/order.h"
@@ -241,8 +242,10 @@ Kernel staged(const Kernel& before, Kernel after, const std::vector<StandIn>& al
     nest(after);  // it must be possible at least
     return after;
   }
-  check_stand_ins(before, after, all);
-  check_legal(after);
+  within_budget(before.at, "staging keeps every value", [&] {
+    check_stand_ins(before, after, all);
+    check_legal(after);
+  });
   return after;
 }
 
