@@ -47,9 +47,8 @@ RuleCalls::RuleCalls(const Kernel& k, std::string rule, std::string tag, Match w
     grew = false;
     for (const auto& [caller, called] : callees) {
       if (reaching_.count(caller)) continue;
-      if (std::any_of(called.begin(), called.end(), [&](const std::string& c) {
-            return c == rule_ || reaching_.count(c);
-          })) {
+      if (std::any_of(called.begin(), called.end(),
+                      [&](const std::string& c) { return c == rule_ || reaching_.count(c); })) {
         reaching_.insert(caller);
         grew = true;
       }
@@ -115,8 +114,7 @@ std::optional<Expr> RuleCalls::at_node(Walk& walk, const Expr& e, const Place& a
 
 InsnPtr RuleCalls::rewrite(const InsnPtr& insn, const Visit& f) const {
   Walk walk{*insn, f, {StackLevel{insn->id, insn->tags}}};
-  return rewrite_places(insn,
-                        [&](const Expr& e, const Place& at) { return at_node(walk, e, at); });
+  return rewrite_places(insn, [&](const Expr& e, const Place& at) { return at_node(walk, e, at); });
 }
 
 namespace {
@@ -161,8 +159,8 @@ std::set<std::string> common_parallel(const Kernel& k, const std::vector<Place>&
                                       bool local_too) {
   std::set<std::string> out;
   const auto counts = [&](const InameTag* t) {
-    return t && (t->kind == TagKind::Group || t->kind == TagKind::Par ||
-                 (local_too && is_work_item(t)));
+    return t &&
+           (t->kind == TagKind::Group || t->kind == TagKind::Par || (local_too && is_work_item(t)));
   };
   for (const std::string& i : places.at(0).inames)
     if (counts(k.tag(i))) out.insert(i);
@@ -219,8 +217,7 @@ Map stage_relation(const Kernel& k, const std::set<std::string>& stage,
   const auto restrict_to = [&](const Expr& staged, const Expr& served) {
     const std::optional<Map> a = to_map({staged}, in), b = to_map({served}, at.inames);
     if (!a || !b) return;
-    out = isl_map_intersect(out.take(),
-                            isl_map_apply_range(a->copy(), isl_map_reverse(b->copy())));
+    out = isl_map_intersect(out.take(), isl_map_apply_range(a->copy(), isl_map_reverse(b->copy())));
   };
   for (const std::string& i : shared) restrict_to(var(i), var(i));
   for (const auto& [staged, served] : equal) restrict_to(staged, served);

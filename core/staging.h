@@ -25,8 +25,10 @@ class RuleCalls {
   /// with the call itself.
   RuleCalls(const Kernel& k, std::string rule, std::string tag, Match within);
   /// Gives each selected call to `f`, with its arguments in terms of the instruction, and replaces
-  /// it by the result. A call of another rule is expanded where something inside of it was replaced.
-  using Visit = std::function<std::optional<Expr>(const Expr& call, const Exprs& args, const Place&)>;
+  /// it by the result. A call of another rule is expanded where something inside of it was
+  /// replaced.
+  using Visit =
+      std::function<std::optional<Expr>(const Expr& call, const Exprs& args, const Place&)>;
   InsnPtr rewrite(const InsnPtr& insn, const Visit& f) const;
 
  private:
@@ -61,9 +63,9 @@ AddressSpace parse_address_space(const std::string& text, const Span& at);
 std::string to_string(AddressSpace s);
 
 /// { [stage's inames] -> [place's inames] }: instance `y` of a staging instruction with the inames
-/// `stage` is related to the instance `x` of `at` where the inames `shared` agree and, for each pair,
-/// the first expression (over `stage`) at `y` equals the second (over the place's inames) at `x`.
-/// Pairs that are not quasi-affine do not restrict. `k` holds all inames.
+/// `stage` is related to the instance `x` of `at` where the inames `shared` agree and, for each
+/// pair, the first expression (over `stage`) at `y` equals the second (over the place's inames) at
+/// `x`. Pairs that are not quasi-affine do not restrict. `k` holds all inames.
 Map stage_relation(const Kernel& k, const std::set<std::string>& stage,
                    const std::vector<std::string>& shared, const Place& at,
                    const std::vector<std::pair<Expr, Expr>>& equal);
@@ -72,8 +74,8 @@ Map stage_relation(const Kernel& k, const std::set<std::string>& stage,
 std::vector<Access> accesses_to(const Kernel& k, const Instruction& insn, bool write,
                                 const std::set<std::string>& skip);
 
-/// Proves `after` by its stand-ins, makes it its own reference and checks it; while a `WithoutProof`
-/// lives, only that it can be nested.
+/// Proves `after` by its stand-ins, makes it its own reference and checks it; while a
+/// `WithoutProof` lives, only that it can be nested.
 Kernel staged(const Kernel& before, Kernel after, const std::vector<StandIn>& all);
 
 /// Where staging instructions may stand in a kernel.
@@ -86,8 +88,9 @@ class Sites {
   const Kernel& kernel() const { return kernel_; }
 
   /// Sets of loops that a staging instruction may be placed in, the best first: `needed` and those
-  /// that cannot go inside of them; all loops around the place down to the innermost needed one; all
-  /// loops outside those in `sweep` as well. Loops that are swept or not in `common` are left out.
+  /// that cannot go inside of them; all loops around the place down to the innermost needed one;
+  /// all loops outside those in `sweep` as well. Loops that are swept or not in `common` are left
+  /// out.
   std::vector<std::set<std::string>> nests(std::size_t use, const Place& at,
                                            const std::set<std::string>& needed,
                                            const std::set<std::string>& sweep,
@@ -107,7 +110,7 @@ class Sites {
                                               const std::set<std::string>& nest) const;
   Kernel kernel_;
   Nested nested_;
-  std::vector<std::size_t> owner_;          // by statement of `nested_`: the instruction it is part of
+  std::vector<std::size_t> owner_;  // by statement of `nested_`: the instruction it is part of
   std::vector<std::vector<int>> statements_;  // by instruction
 };
 

@@ -41,8 +41,8 @@ AddressSpace staging_space(const Kernel& k, AddressSpace wanted, const std::vect
   }
   AddressSpace space = wanted;
   if (space == AddressSpace::Auto && !items.empty())
-    space = shared && !(own_copy && swept_items.empty()) ? AddressSpace::Local
-                                                         : AddressSpace::Private;
+    space =
+        shared && !(own_copy && swept_items.empty()) ? AddressSpace::Local : AddressSpace::Private;
   if (space == AddressSpace::Private && !swept_items.empty())
     refuse("private-sweep", at,
            "`{}` numbers work-items, and a private temporary is not shared by them; use `local`",
@@ -133,8 +133,7 @@ StagedPoints staged_points(const Footprint& f, const std::vector<std::string>& n
     const Set all = isl_set_gist_params(f.points.copy(), f.context.copy());
     const Set hull = isl_set_from_basic_set(isl_set_simple_hull(all.copy()));
     out.points = zero_based(f, is_bounded(hull) ? hull : box_points(f), names);
-    add_guard(out.guards,
-              isl_set_gist(zero_based(f, f.points, names).take(), out.points.copy()));
+    add_guard(out.guards, isl_set_gist(zero_based(f, f.points, names).take(), out.points.copy()));
   }
   if (!yes(isl_set_is_bounded(out.points.get())))
     out.points = isl_set_intersect(out.points.take(), extents_of(f, names).take());
@@ -246,8 +245,7 @@ void add_staging_domain(Kernel& k, StagedPoints& p, const std::vector<std::strin
   }
   if (yes(isl_set_is_equal(to_dims(std::move(product), fresh).get(), own.get()))) {
     for (const std::string& i : fresh)
-      k.domains.push_back(
-          {without_idle_params(isl_set_coalesce(to_dims(own, {i}).take())), at});
+      k.domains.push_back({without_idle_params(isl_set_coalesce(to_dims(own, {i}).take())), at});
     if (is_forest(k)) return;
     k.domains.resize(k.domains.size() - fresh.size());
   }

@@ -17,9 +17,8 @@ std::set<std::string> needed_inames(const Kernel& k, const Footprint& f,
                                     std::set<std::string> needed);
 
 /// Where a buffer lives that is used at `places`, is different for each value of `needed` and holds
-/// what the inames `sweep` run over. `wanted` is kept unless it is Auto; `own_copy`: work-items make
-/// a copy each where they can.
-/// Refuses `private-sweep`, `swept-group`.
+/// what the inames `sweep` run over. `wanted` is kept unless it is Auto; `own_copy`: work-items
+/// make a copy each where they can. Refuses `private-sweep`, `swept-group`.
 AddressSpace staging_space(const Kernel& k, AddressSpace wanted, const std::vector<Place>& places,
                            const std::set<std::string>& needed, const std::set<std::string>& sweep,
                            bool own_copy, const Span& at);
@@ -38,15 +37,16 @@ struct StagedPoints {
 StagedPoints staged_points(const Footprint& f, const std::vector<std::string>& names,
                            PointShape shape);
 
-/// Leaves out conditions on kernel parameters alone, such as `m >= 1`, that say no more than that there
-/// is a use: parameters that nothing else of the points depends on and that are not in the shape of
-/// `array`, whose elements at the points are read. Does nothing where the shape is not known.
+/// Leaves out conditions on kernel parameters alone, such as `m >= 1`, that say no more than that
+/// there is a use: parameters that nothing else of the points depends on and that are not in the
+/// shape of `array`, whose elements at the points are read. Does nothing where the shape is not
+/// known.
 void drop_idle_conditions(const Kernel& k, StagedPoints& p, const Footprint& f,
                           const std::string& array);
 
 /// Adds the inames `fresh`, dimensions of `p.points`, to the domains and the loop order of `k`; all
-/// other dimensions are inames already. `p.guards` grows where the bounds are no bounds of a domain:
-/// they depend on loops that have nothing to do with each other. `extents`: by `fresh`.
+/// other dimensions are inames already. `p.guards` grows where the bounds are no bounds of a
+/// domain: they depend on loops that have nothing to do with each other. `extents`: by `fresh`.
 void add_staging_domain(Kernel& k, StagedPoints& p, const std::vector<std::string>& fresh,
                         const Exprs& extents, const Span& at);
 

@@ -54,8 +54,8 @@ std::vector<FootprintSubscript> footprints(const Kernel& k, const std::string& a
   std::optional<Exprs> shape;
   for (const Exprs& index : o.footprint_subscripts) {
     if (index.size() != rank)
-      refuse("bad-footprint", o.precompute.at, "`{}` has {} ax{}, but a footprint has {}", array, rank,
-             rank == 1 ? "is" : "es", index.size());
+      refuse("bad-footprint", o.precompute.at, "`{}` has {} ax{}, but a footprint has {}", array,
+             rank, rank == 1 ? "is" : "es", index.size());
     FootprintSubscript f{index, std::vector<std::optional<Expr>>(rank)};
     for (std::size_t d = 0; d < rank; ++d) {
       if (index[d]) continue;
@@ -116,7 +116,8 @@ Exprs parse_subscripts(const std::string& text, const Args& a) {
   for (Expr& i : out)
     if (const auto* s = i.as<Slice>()) {
       if (s->start || s->stop || s->step)
-        refuse("bad-footprint", a.at(), "`{}` is part of an axis; only `:` is a footprint", to_string(i));
+        refuse("bad-footprint", a.at(), "`{}` is part of an axis; only `:` is a footprint",
+               to_string(i));
       i = Expr();
     }
   return out;
@@ -178,30 +179,51 @@ what is copied in place of what the reads need (`:` is a whole axis); then reads
 be inside of it stay as well.
 
 Refuses what precompute refuses; above all an array that is written between the copy and a read.)",
-    .params = {{.name = "var_name", .kind = Kind::Str, .help = "`a`, `a$tag` or `a[i, :]`",
-                .required = true, .positional = true},
-               {.name = "sweep_inames", .kind = Kind::Names, .help = "loops that are swept",
-                .fallback = "{}", .positional = true},
-               {.name = "dim_arg_names", .kind = Kind::Names,
-                .help = "names of the new loops, by axis", .fallback = "<array>_dim_0, ...",
+    .params = {{.name = "var_name",
+                .kind = Kind::Str,
+                .help = "`a`, `a$tag` or `a[i, :]`",
+                .required = true,
                 .positional = true},
-               {.name = "default_tag", .kind = Kind::Str,
+               {.name = "sweep_inames",
+                .kind = Kind::Names,
+                .help = "loops that are swept",
+                .fallback = "{}",
+                .positional = true},
+               {.name = "dim_arg_names",
+                .kind = Kind::Names,
+                .help = "names of the new loops, by axis",
+                .fallback = "<array>_dim_0, ...",
+                .positional = true},
+               {.name = "default_tag",
+                .kind = Kind::Str,
                 .help = "tag of the new loops; false for none",
                 .fallback = "\"l.auto\" where work-items share the temporary"},
-               {.name = "rule_name", .kind = Kind::Str, .help = "the rule that stands in between",
+               {.name = "rule_name",
+                .kind = Kind::Str,
+                .help = "the rule that stands in between",
                 .fallback = "<array>_fetch_rule"},
-               {.name = "temporary_name", .kind = Kind::Str,
+               {.name = "temporary_name",
+                .kind = Kind::Str,
                 .help = "the temporary; one that is there is used and grows",
                 .fallback = "<array>_fetch"},
-               {.name = "temporary_address_space", .kind = Kind::Str,
-                .help = "`private`, `local`, `global` or `auto`", .fallback = "\"auto\""},
-               {.name = "footprint_subscripts", .kind = Kind::Any,
+               {.name = "temporary_address_space",
+                .kind = Kind::Str,
+                .help = "`private`, `local`, `global` or `auto`",
+                .fallback = "\"auto\""},
+               {.name = "footprint_subscripts",
+                .kind = Kind::Any,
                 .help = "what is copied: the subscripts `\"i, :\"`, or a list of those"},
-               {.name = "fetch_bounding_box", .kind = Kind::Bool,
-                .help = "copies the box around the footprint", .fallback = "false"},
-               {.name = "fetch_outer_inames", .kind = Kind::Names, .help = "loops around the copy",
+               {.name = "fetch_bounding_box",
+                .kind = Kind::Bool,
+                .help = "copies the box around the footprint",
+                .fallback = "false"},
+               {.name = "fetch_outer_inames",
+                .kind = Kind::Names,
+                .help = "loops around the copy",
                 .fallback = "chosen"},
-               {.name = "prefetch_insn_id", .kind = Kind::Str, .help = "id of the new instruction",
+               {.name = "prefetch_insn_id",
+                .kind = Kind::Str,
+                .help = "id of the new instruction",
                 .fallback = "the rule's name"},
                {.name = "within", .kind = Kind::Match, .help = "which reads"},
                unsafe_option()},

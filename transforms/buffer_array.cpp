@@ -44,8 +44,11 @@ bool is_number(const Expr& e, std::int64_t value) {
 class BufferArray {
  public:
   BufferArray(const Kernel& k, const std::string& array, const BufferOptions& o)
-      : array_(array), o_(o), sites_((require_array(k, array, o), expanded(k, array, o))),
-        before_(sites_.kernel()), sweep_(o.buffer_inames.begin(), o.buffer_inames.end()) {
+      : array_(array),
+        o_(o),
+        sites_((require_array(k, array, o), expanded(k, array, o))),
+        before_(sites_.kernel()),
+        sweep_(o.buffer_inames.begin(), o.buffer_inames.end()) {
     for (const std::string& i : o.buffer_inames) require_iname(k, i);
     find_accesses();
     check_sweep();
@@ -146,7 +149,8 @@ class BufferArray {
 
   void check_sweep() {
     std::set<std::string> around;
-    for (const BufferedAccess& a : all_) around.insert(a.place.inames.begin(), a.place.inames.end());
+    for (const BufferedAccess& a : all_)
+      around.insert(a.place.inames.begin(), a.place.inames.end());
     for (const std::string& i : o_.buffer_inames)
       if (!around.count(i))
         refuse("unused-sweep", at(), "no selected access of `{}` is in the loop `{}`", array_, i);
@@ -159,10 +163,11 @@ class BufferArray {
     for (const BufferedAccess& a : all_)
       for (const std::string& i : inames_in(a.index))
         if (!sweep_.count(i) && !common_.count(i))
-          refuse("not-swept", a.at,
-                 "`{}` depends on `{}`, which is not around every selected access; make it a buffer "
-                 "iname, or select the instructions with `within`",
-                 array_, i);
+          refuse(
+              "not-swept", a.at,
+              "`{}` depends on `{}`, which is not around every selected access; make it a buffer "
+              "iname, or select the instructions with `within`",
+              array_, i);
   }
 
   // ---- What the expressions mean.
@@ -179,12 +184,13 @@ class BufferArray {
         std::all_of(writes_.begin(), writes_.end(), [](const auto& w) { return w.exact; }))
       return;  // every element of the buffer is written before it is stored
     if (accumulates(NaryOp::Add, 0) || accumulates(NaryOp::Mul, 1)) return;
-    refuse("not-proved", at(),
-           "it is not proved that `{}` ends up the same when its buffer starts as `{}` and is stored "
-           "as `{}`; that is known for accumulations only (`0` and `base + buffer`, `1` and "
-           "`base*buffer`)",
-           array_, o_.init_expression ? to_string(o_.init_expression) : "base",
-           o_.store_expression ? to_string(o_.store_expression) : "buffer");
+    refuse(
+        "not-proved", at(),
+        "it is not proved that `{}` ends up the same when its buffer starts as `{}` and is stored "
+        "as `{}`; that is known for accumulations only (`0` and `base + buffer`, `1` and "
+        "`base*buffer`)",
+        array_, o_.init_expression ? to_string(o_.init_expression) : "base",
+        o_.store_expression ? to_string(o_.store_expression) : "buffer");
   }
 
   /// The buffer starts as the neutral element, every access is part of `c[e] = c[e] op x`, and the
@@ -238,8 +244,7 @@ class BufferArray {
     space_ = staging_space(before_, o_.temporary_scope, places, needed, sweep_, untagged || scalar,
                            at());
     for (const Place& p : places) items_ = items_ || !work_items_of(before_, p).empty();
-    for (const std::string& i :
-         common_parallel(before_, places, space_ == AddressSpace::Private))
+    for (const std::string& i : common_parallel(before_, places, space_ == AddressSpace::Private))
       if (common_.count(i)) needed.insert(i);
     nests_ = sites_.nests(all_[0].insn, all_[0].place, needed, sweep_, common_);
   }
@@ -261,19 +266,17 @@ class BufferArray {
     std::vector<StandIn> stand_ins;
     const Move init = add_loops(f, f.points, nest, "init", taken);
     const Expr from = element(array_, init.place);
-    const Expr start = o_.init_expression
-                           ? substitute(o_.init_expression, {{"base", from}})
-                           : from;
-    const InsnPtr load_insn = instruction(init, "init_" + array_, element(buffer, init.slot), start);
+    const Expr start = o_.init_expression ? substitute(o_.init_expression, {{"base", from}}) : from;
+    const InsnPtr load_insn =
+        instruction(init, "init_" + array_, element(buffer, init.slot), start);
     add_stand_ins(stand_ins, *load_insn, nest, init, all_);
 
     InsnPtr store_insn;
     if (o_.store && !writes_.empty()) {
-      const Move store =
-          add_loops(f, footprint_of(writes_, nest).points, nest, "store", taken);
+      const Move store = add_loops(f, footprint_of(writes_, nest).points, nest, "store", taken);
       const Expr to = element(array_, store.place), value = element(buffer, store.slot);
-      const Expr result =
-          o_.store_expression ? substitute(o_.store_expression, {{"base", to}, {"buffer", value}})
+      const Expr result = o_.store_expression
+                              ? substitute(o_.store_expression, {{"base", to}, {"buffer", value}})
                               : value;
       store_insn = instruction(store, "store_" + array_, to, result);
       add_stand_ins(stand_ins, *store_insn, nest, store, writes_);
@@ -348,8 +351,8 @@ class BufferArray {
     }
     Footprint part = f;
     part.points = points;
-    StagedPoints p = staged_points(part, inames,
-                                   o_.fetch_bounding_box ? PointShape::Box : PointShape::Exact);
+    StagedPoints p =
+        staged_points(part, inames, o_.fetch_bounding_box ? PointShape::Box : PointShape::Exact);
     if (what == "init") drop_idle_conditions(before_, p, f, array_);
     add_staging_domain(after_, p, inames, extents, all_[0].at);
     const bool shared = items_ && space_ == AddressSpace::Local;
@@ -360,7 +363,8 @@ class BufferArray {
     return m;
   }
 
-  InsnPtr instruction(const Move& m, const std::string& id, const Expr& to, const Expr& value) const {
+  InsnPtr instruction(const Move& m, const std::string& id, const Expr& to,
+                      const Expr& value) const {
     Instruction insn;
     insn.id = after_.fresh_id(id);
     insn.lhs = {to};
@@ -378,8 +382,8 @@ class BufferArray {
     return std::make_shared<const Instruction>(std::move(insn));
   }
 
-  /// An instance serves the accesses of its element; with the box, which holds elements that nothing
-  /// accesses, all accesses in its iteration of the nest.
+  /// An instance serves the accesses of its element; with the box, which holds elements that
+  /// nothing accesses, all accesses in its iteration of the nest.
   void add_stand_ins(std::vector<StandIn>& out, const Instruction& insn,
                      const std::set<std::string>& nest, const Move& m,
                      const std::vector<BufferedAccess>& served) const {
@@ -432,7 +436,8 @@ Expr expression(const Args& a, const std::string& name, const std::set<std::stri
   std::string text;
   if (const auto* s = v->as<std::string>()) text = *s;
   if (v->as<std::int64_t>() || v->as<double>()) text = to_lua(*v);
-  if (text.empty()) fail("bad-argument", a.at(), "{}: an expression expected, got {}", name, to_lua(*v));
+  if (text.empty())
+    fail("bad-argument", a.at(), "{}: an expression expected, got {}", name, to_lua(*v));
   const Expr e = parse_expression(text, a.at());
   std::set<std::string> names;
   collect_reads(e, names);
@@ -474,27 +479,46 @@ its terms may be added in another order.
 Refuses subscripts that are not affine, expressions that are not proved to keep the array's values,
 store_expression = false where something is written, and other instructions that meet the same elements
 between filling and storing.)",
-    .params = {{.name = "var_name", .kind = Kind::Str, .help = "the array", .required = true,
+    .params = {{.name = "var_name",
+                .kind = Kind::Str,
+                .help = "the array",
+                .required = true,
                 .positional = true},
-               {.name = "buffer_inames", .kind = Kind::Names,
-                .help = "loops over which the copy is kept", .required = true, .positional = true},
-               {.name = "init_expression", .kind = Kind::Any,
+               {.name = "buffer_inames",
+                .kind = Kind::Names,
+                .help = "loops over which the copy is kept",
+                .required = true,
+                .positional = true},
+               {.name = "init_expression",
+                .kind = Kind::Any,
                 .help = "what the copy starts as, over `base`, the array's element",
-                .fallback = "\"base\"", .positional = true},
-               {.name = "store_expression", .kind = Kind::Any,
-                .help = "what is stored, over `base` and `buffer`; false: nothing",
-                .fallback = "\"buffer\"", .positional = true},
-               {.name = "within", .kind = Kind::Match, .help = "the instructions that use the copy",
+                .fallback = "\"base\"",
                 .positional = true},
-               {.name = "default_tag", .kind = Kind::Str,
+               {.name = "store_expression",
+                .kind = Kind::Any,
+                .help = "what is stored, over `base` and `buffer`; false: nothing",
+                .fallback = "\"buffer\"",
+                .positional = true},
+               {.name = "within",
+                .kind = Kind::Match,
+                .help = "the instructions that use the copy",
+                .positional = true},
+               {.name = "default_tag",
+                .kind = Kind::Str,
                 .help = "tag of the new loops; false for none",
                 .fallback = "\"l.auto\" where work-items share the copy"},
-               {.name = "temporary_name", .kind = Kind::Str, .help = "the copy",
+               {.name = "temporary_name",
+                .kind = Kind::Str,
+                .help = "the copy",
                 .fallback = "<array>_buf"},
-               {.name = "temporary_scope", .kind = Kind::Str,
-                .help = "`private`, `local`, `global` or `auto`", .fallback = "\"auto\""},
-               {.name = "fetch_bounding_box", .kind = Kind::Bool,
-                .help = "copies the box around what is accessed", .fallback = "false"},
+               {.name = "temporary_scope",
+                .kind = Kind::Str,
+                .help = "`private`, `local`, `global` or `auto`",
+                .fallback = "\"auto\""},
+               {.name = "fetch_bounding_box",
+                .kind = Kind::Bool,
+                .help = "copies the box around what is accessed",
+                .fallback = "false"},
                unsafe_option()},
     .example_kernel = R"(kernel rowsums(n: int32, m: int32, a: float64[m, n], c: float64[n])
 domain {[j, i]: 0 <= i < n and 0 <= j < m}

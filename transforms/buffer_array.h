@@ -39,7 +39,8 @@ struct BufferOptions {
 /// Refuses  unknown-array, unknown-iname; no-match; unused-sweep; not-swept; non-affine-argument,
 ///          linear-access, sub-array; data-dependent-footprint, unbounded-footprint;
 ///          private-sweep, swept-group; not-proved (what the expressions compute); lost-store;
-///          stale-value (another instruction meets the array between) and all that check_legal refuses
+///          stale-value (another instruction meets the array between) and all that check_legal
+///          refuses
 /// Cost     one walk over the instructions, isl per access and axis, and the proof
 Kernel buffer_array(const Kernel& k, const std::string& array, const BufferOptions& o);
 

@@ -16,7 +16,11 @@ namespace {
 class Build {
  public:
   Build(const PrecomputePlan& plan, const std::set<std::string>& nest)
-      : plan_(plan), options_(plan.options), nest_(nest), before_(plan.kernel()), after_(before_),
+      : plan_(plan),
+        options_(plan.options),
+        nest_(nest),
+        before_(plan.kernel()),
+        after_(before_),
         foot_(plan.footprint_in(nest)) {}
 
   Kernel run() {
@@ -110,14 +114,13 @@ class Build {
     const Expr value = computed_value();
     const auto* l = value.as<Load>();
     return l && !l->linear && std::all_of(l->index.begin(), l->index.end(), [&](const Expr& e) {
-      std::set<std::string> names;
-      collect_reads(e, names);
-      return std::all_of(names.begin(), names.end(), [&](const std::string& n) {
-               return !before_.find_temporary(n);
-             }) && std::count_if(inames_.begin(), inames_.end(), [&](const std::string& i) {
-               return names.count(i) > 0;
-             }) <= 1;
-    });
+             std::set<std::string> names;
+             collect_reads(e, names);
+             return std::all_of(names.begin(), names.end(),
+                                [&](const std::string& n) { return !before_.find_temporary(n); }) &&
+                    std::count_if(inames_.begin(), inames_.end(),
+                                  [&](const std::string& i) { return names.count(i) > 0; }) <= 1;
+           });
   }
 
   /// What stands for storage axis `a` in the computation.
@@ -193,8 +196,9 @@ class Build {
     std::vector<std::string> dims(nest_.begin(), nest_.end());
     for (const std::string& i : existing) {
       if (nest_.count(i) || plan_.common.count(i) || plan_.sweep.count(i))
-        refuse("bad-inames", at(), "iname `{}` is around uses of `{}`; it cannot compute ahead of them",
-               i, plan_.rule.name);
+        refuse("bad-inames", at(),
+               "iname `{}` is around uses of `{}`; it cannot compute ahead of them", i,
+               plan_.rule.name);
       dims.push_back(i);
     }
     Set has = domain_of(before_, dims);
@@ -203,12 +207,11 @@ class Build {
     wants = isl_set_intersect_params(wants.take(), foot_.context.copy());
     has = isl_set_intersect_params(to_dims(std::move(has), existing).take(), foot_.context.copy());
     if (!yes(isl_set_is_equal(has.get(), wants.get())))
-      refuse("domain-mismatch", at(),
-             "iname{} {} run{} over `{}`, but the footprint of `{}` is `{}`",
-             existing.size() == 1 ? "" : "s", quoted_list(existing),
-             existing.size() == 1 ? "s" : "",
-             str(isl_set_gist_params(has.copy(), foot_.context.copy())), plan_.subject(),
-             str(isl_set_gist_params(wants.copy(), foot_.context.copy())));
+      refuse(
+          "domain-mismatch", at(), "iname{} {} run{} over `{}`, but the footprint of `{}` is `{}`",
+          existing.size() == 1 ? "" : "s", quoted_list(existing), existing.size() == 1 ? "s" : "",
+          str(isl_set_gist_params(has.copy(), foot_.context.copy())), plan_.subject(),
+          str(isl_set_gist_params(wants.copy(), foot_.context.copy())));
   }
 
   void tag_inames() {
@@ -244,8 +247,8 @@ class Build {
       if (u.insn == previous) continue;
       previous = u.insn;
       const InsnPtr& old = before_.instructions[u.insn];
-      after_.instructions[by_id.at(old->id)] = plan_.calls.rewrite(
-          old, [&](const Expr& call, const Exprs& args, const Place& at) {
+      after_.instructions[by_id.at(old->id)] =
+          plan_.calls.rewrite(old, [&](const Expr& call, const Exprs& args, const Place& at) {
             return replacement(u.insn, call, args, at);
           });
     }
@@ -296,8 +299,8 @@ class Build {
   const Kernel& before_;
   Kernel after_;
   Footprint foot_;
-  std::vector<std::size_t> kept_;      // storage axes that are not trivial
-  std::vector<std::string> inames_;    // that run along them
+  std::vector<std::size_t> kept_;    // storage axes that are not trivial
+  std::vector<std::string> inames_;  // that run along them
   std::string temporary_, computation_;
   StagedPoints points_;
 };
@@ -325,9 +328,10 @@ struct Wanted {
 
 Wanted parse_uses(const Args& a) {
   const auto wrong = [&] {
-    fail("bad-argument", a.at(),
-         "a use of a rule is `rule`, `rule$tag` or, with the footprint, `rule(i, j)`, or several of "
-         "those of one rule");
+    fail(
+        "bad-argument", a.at(),
+        "a use of a rule is `rule`, `rule$tag` or, with the footprint, `rule(i, j)`, or several of "
+        "those of one rule");
   };
   Wanted out;
   for (const std::string& text : a.names("subst_use")) {
@@ -354,7 +358,8 @@ Kernel run_precompute(const Kernel& k, const Args& a) {
   o.footprints = std::move(wanted.footprints);
   o.sweep_inames = a.names("sweep_inames");
   o.within = Match::parse(a.str("within"), a.at());
-  if (a.has("storage_axes") && !a.is_false("storage_axes")) o.storage_axes = a.names("storage_axes");
+  if (a.has("storage_axes") && !a.is_false("storage_axes"))
+    o.storage_axes = a.names("storage_axes");
   o.precompute_inames = a.names("precompute_inames");
   if (a.has("precompute_outer_inames") && !a.is_false("precompute_outer_inames"))
     o.precompute_outer_inames = a.names("precompute_outer_inames");
@@ -378,7 +383,8 @@ Kernel run_precompute(const Kernel& k, const Args& a) {
 extern const Op precompute_op;
 const Op precompute_op{
     .name = "precompute",
-    .doc = R"(Computes the values of a substitution rule ahead of its uses and keeps them in a temporary.
+    .doc =
+        R"(Computes the values of a substitution rule ahead of its uses and keeps them in a temporary.
 
 The temporary holds the footprint: the values that the rule's parameters (and inames that its body
 names) take while the swept inames run and all other inames stay as they are. A new instruction fills
@@ -394,37 +400,57 @@ of it stay as they are.
 Refuses arguments that are not affine, inames that the values depend on and that are neither swept nor
 around every use, and values that would be stale: something between the computation and a use writes
 what the rule reads.)",
-    .params = {{.name = "subst_use", .kind = Kind::Names,
-                .help = "`rule`, `rule$tag` or `rule(i, j)`, or a list of those", .required = true,
+    .params = {{.name = "subst_use",
+                .kind = Kind::Names,
+                .help = "`rule`, `rule$tag` or `rule(i, j)`, or a list of those",
+                .required = true,
                 .positional = true},
-               {.name = "sweep_inames", .kind = Kind::Names, .help = "loops that are swept",
-                .fallback = "{}", .positional = true},
+               {.name = "sweep_inames",
+                .kind = Kind::Names,
+                .help = "loops that are swept",
+                .fallback = "{}",
+                .positional = true},
                {.name = "within", .kind = Kind::Match, .help = "which uses", .positional = true},
-               {.name = "storage_axes", .kind = Kind::Names,
+               {.name = "storage_axes",
+                .kind = Kind::Names,
                 .help = "parameters of the rule (names or numbers from 0) and inames that the "
                         "temporary has an axis for",
                 .fallback = "swept inames in the rule's body, then all parameters"},
-               {.name = "temporary_name", .kind = Kind::Str,
+               {.name = "temporary_name",
+                .kind = Kind::Str,
                 .help = "the temporary; one that is there is used and grows",
                 .fallback = "<rule>_0"},
-               {.name = "precompute_inames", .kind = Kind::Names,
+               {.name = "precompute_inames",
+                .kind = Kind::Names,
                 .help = "the loops over the footprint by storage axis, new or there already; an "
                         "empty name is chosen",
                 .fallback = "the parameters' names"},
-               {.name = "precompute_outer_inames", .kind = Kind::Names,
-                .help = "loops around the computation", .fallback = "chosen"},
-               {.name = "storage_axis_to_tag", .kind = Kind::Tags,
+               {.name = "precompute_outer_inames",
+                .kind = Kind::Names,
+                .help = "loops around the computation",
+                .fallback = "chosen"},
+               {.name = "storage_axis_to_tag",
+                .kind = Kind::Tags,
                 .help = "tags of new loops, by storage axis or loop"},
-               {.name = "default_tag", .kind = Kind::Str,
+               {.name = "default_tag",
+                .kind = Kind::Str,
                 .help = "tag of the other new loops; false for none",
                 .fallback = "\"l.auto\" where work-items share the temporary"},
-               {.name = "dtype", .kind = Kind::Str, .help = "type of the temporary",
+               {.name = "dtype",
+                .kind = Kind::Str,
+                .help = "type of the temporary",
                 .fallback = "inferred"},
-               {.name = "fetch_bounding_box", .kind = Kind::Bool,
-                .help = "computes the box around the footprint", .fallback = "false"},
-               {.name = "temporary_address_space", .kind = Kind::Str,
-                .help = "`private`, `local`, `global` or `auto`", .fallback = "\"auto\""},
-               {.name = "compute_insn_id", .kind = Kind::Str, .help = "id of the new instruction",
+               {.name = "fetch_bounding_box",
+                .kind = Kind::Bool,
+                .help = "computes the box around the footprint",
+                .fallback = "false"},
+               {.name = "temporary_address_space",
+                .kind = Kind::Str,
+                .help = "`private`, `local`, `global` or `auto`",
+                .fallback = "\"auto\""},
+               {.name = "compute_insn_id",
+                .kind = Kind::Str,
+                .help = "id of the new instruction",
                 .fallback = "the rule's name"},
                unsafe_option()},
     .example_kernel = R"(kernel fdiff(n: int32, u: float64[n+1], result: float64[n])

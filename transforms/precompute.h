@@ -12,26 +12,27 @@ namespace moonloop {
 /// Values of a rule's parameters that are to be staged, in place of those that the uses need:
 /// expressions over inames, which are swept as `sweep_inames` says.
 struct FootprintSubscript {
-  Exprs index;                               // null where the whole axis is meant
-  std::vector<std::optional<Expr>> length;   // of those: values from 0 on
+  Exprs index;                              // null where the whole axis is meant
+  std::vector<std::optional<Expr>> length;  // of those: values from 0 on
 };
 
 struct PrecomputeOptions {
   std::vector<std::string> sweep_inames;
-  std::string tag;                           // only uses `rule$tag`
+  std::string tag;  // only uses `rule$tag`
   Match within;
-  std::optional<std::vector<std::string>> storage_axes;  // parameters and inames; absent: all needed
+  std::optional<std::vector<std::string>>
+      storage_axes;                            // parameters and inames; absent: all needed
   std::vector<std::string> precompute_inames;  // by storage axis; empty names are chosen
   std::optional<std::vector<std::string>> precompute_outer_inames;
   std::map<std::string, std::string> storage_axis_to_tag;
-  std::optional<std::string> default_tag;    // absent: `l.auto` where work-items share the buffer
+  std::optional<std::string> default_tag;  // absent: `l.auto` where work-items share the buffer
   std::string temporary_name, compute_insn_id;
   AddressSpace temporary_address_space = AddressSpace::Auto;
   std::optional<Type> dtype;
   bool fetch_bounding_box = false;
   std::vector<FootprintSubscript> footprints;  // when given, uses outside of them stay as they are
-  std::string subject;                       // what messages name; empty: the rule
-  Span at;                                   // of the request
+  std::string subject;                         // what messages name; empty: the rule
+  Span at;                                     // of the request
 };
 
 /// Computes the values of a rule ahead of its uses and keeps them in a temporary.

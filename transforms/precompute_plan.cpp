@@ -77,17 +77,16 @@ std::vector<std::string> PrecomputePlan::axis_inames() const {
 void PrecomputePlan::find_uses() {
   const auto& insns = kernel().instructions;
   for (std::size_t n = 0; n < insns.size(); ++n)
-    calls.rewrite(insns[n], [&](const Expr& call, const Exprs& args,
-                                const Place& at) -> std::optional<Expr> {
-      if (args.size() != rule.params.size())
-        fail("wrong-arg-count", call.at(), "rule `{}` takes {} argument{}, got {}", rule.name,
-             rule.params.size(), rule.params.size() == 1 ? "" : "s", args.size());
-      if (!at.written) uses.push_back({n, call, args, at, {}, true});
-      return {};
-    });
+    calls.rewrite(
+        insns[n], [&](const Expr& call, const Exprs& args, const Place& at) -> std::optional<Expr> {
+          if (args.size() != rule.params.size())
+            fail("wrong-arg-count", call.at(), "rule `{}` takes {} argument{}, got {}", rule.name,
+                 rule.params.size(), rule.params.size() == 1 ? "" : "s", args.size());
+          if (!at.written) uses.push_back({n, call, args, at, {}, true});
+          return {};
+        });
   if (uses.empty())
-    refuse("no-match", options.at ? options.at : rule.at, "no use of `{}` is selected",
-           subject());
+    refuse("no-match", options.at ? options.at : rule.at, "no use of `{}` is selected", subject());
 
   std::set<std::string> names;
   collect_vars(expand_rules(kernel(), rule.body), names);
@@ -150,10 +149,10 @@ void PrecomputePlan::find_fixed_and_axes() {
   for (const std::string& i : options.sweep_inames)
     if (body_inames_.count(i)) axes.push_back({-1, i, {}, false});
   for (int p = 0; p < static_cast<int>(rule.params.size()); ++p) {
-    const bool affine = !options.footprints.empty() ||
-                        std::all_of(uses.begin(), uses.end(), [&](const RuleUse& u) {
-                          return to_map({u.args[std::size_t(p)]}, u.place.inames).has_value();
-                        });
+    const bool affine =
+        !options.footprints.empty() || std::all_of(uses.begin(), uses.end(), [&](const RuleUse& u) {
+          return to_map({u.args[std::size_t(p)]}, u.place.inames).has_value();
+        });
     if (affine)
       axes.push_back({p, rule.params[std::size_t(p)], {}, false});
     else
@@ -164,8 +163,8 @@ void PrecomputePlan::find_fixed_and_axes() {
 void PrecomputePlan::name_axes() {
   const std::vector<std::string>& given = options.precompute_inames;
   if (given.size() > axes.size())
-    refuse("bad-inames", options.at, "{} inames are given for {} storage ax{} of `{}`", given.size(),
-           axes.size(), axes.size() == 1 ? "is" : "es", subject());
+    refuse("bad-inames", options.at, "{} inames are given for {} storage ax{} of `{}`",
+           given.size(), axes.size(), axes.size() == 1 ? "is" : "es", subject());
   Kernel named = kernel();  // rules' parameters are names inside of the rules only
   for (Rule& r : named.rules) r.params.clear();
   std::set<std::string> taken = named.all_names();
@@ -182,16 +181,15 @@ void PrecomputePlan::name_axes() {
   }
   for (StorageAxis& axis : axes)
     if (axis.iname.empty())
-      axis.iname =
-          take_name(taken, axis.param >= 0 ? axis.source : rule.name + "_" + axis.source);
+      axis.iname = take_name(taken, axis.param >= 0 ? axis.source : rule.name + "_" + axis.source);
 }
 
 void PrecomputePlan::index_uses() {
   for (RuleUse& u : uses)
     for (const StorageAxis& a : axes) {
       if (a.param < 0 && !has(u.place.inames, a.source))
-        refuse("unknown-axis", u.call.at(), "`{}` is a storage axis, but this use of `{}` is not in it",
-               a.source, subject());
+        refuse("unknown-axis", u.call.at(),
+               "`{}` is a storage axis, but this use of `{}` is not in it", a.source, subject());
       u.index.push_back(a.param >= 0 ? u.args[std::size_t(a.param)] : var(a.source));
     }
 }
@@ -203,8 +201,9 @@ std::vector<Map> PrecomputePlan::given_footprints() const {
   std::vector<Map> out;
   for (const FootprintSubscript& f : options.footprints) {
     if (f.index.size() != axes.size())
-      refuse("bad-footprint", options.at, "a footprint of {} subscripts is given for {} storage ax{}",
-             f.index.size(), axes.size(), axes.size() == 1 ? "is" : "es");
+      refuse("bad-footprint", options.at,
+             "a footprint of {} subscripts is given for {} storage ax{}", f.index.size(),
+             axes.size(), axes.size() == 1 ? "is" : "es");
     std::set<std::string> inames;
     for (const Expr& e : f.index)
       if (e) inames.merge(inames_in(e));
@@ -217,9 +216,8 @@ std::vector<Map> PrecomputePlan::given_footprints() const {
       const std::string any = take_name(taken, "any");
       dims.push_back(any);
       instances = to_dims(std::move(instances), dims);
-      const Expr inside =
-          conjunction({Expr(Compare{CompareOp::Ge, var(any), lit(0)}),
-                       Expr(Compare{CompareOp::Lt, var(any), *f.length[d]})});
+      const Expr inside = conjunction({Expr(Compare{CompareOp::Ge, var(any), lit(0)}),
+                                       Expr(Compare{CompareOp::Lt, var(any), *f.length[d]})});
       const std::optional<Set> range = to_condition(inside, dims);
       if (!range)
         refuse("bad-footprint", options.at, "the length `{}` of a whole axis is not affine",
@@ -242,12 +240,13 @@ Footprint PrecomputePlan::footprint_in(const std::set<std::string>& nest) const 
       const std::optional<Map> m = to_map(u.index, u.place.inames);
       for (std::size_t a = 0; !m && a < axes.size(); ++a)
         if (!to_map({u.index[a]}, u.place.inames))
-          refuse("non-affine-argument", u.index[a].at() ? u.index[a].at() : u.call.at(),
-                 "argument `{}` of `{}` is no sum of inames and parameters, so that its footprint is "
-                 "not known",
-                 to_string(u.index[a]), subject());
-      accesses.push_back(isl_map_intersect_domain(m->copy(),
-                                                  instances_at(kernel(), u.place).set.take()));
+          refuse(
+              "non-affine-argument", u.index[a].at() ? u.index[a].at() : u.call.at(),
+              "argument `{}` of `{}` is no sum of inames and parameters, so that its footprint is "
+              "not known",
+              to_string(u.index[a]), subject());
+      accesses.push_back(
+          isl_map_intersect_domain(m->copy(), instances_at(kernel(), u.place).set.take()));
     }
   } else {
     accesses = given_footprints();
@@ -318,8 +317,10 @@ void PrecomputePlan::check_sweep() const {
   }
   for (const std::string& i : options.sweep_inames)
     if (!touched.count(i))
-      refuse("unused-sweep", options.at, "no selected use of `{}` depends on `{}`; there is nothing "
-             "to sweep", subject(), i);
+      refuse("unused-sweep", options.at,
+             "no selected use of `{}` depends on `{}`; there is nothing "
+             "to sweep",
+             subject(), i);
 }
 
 void PrecomputePlan::find_needed() {
@@ -331,10 +332,11 @@ void PrecomputePlan::find_needed() {
   const auto need = [&](const std::string& i, const Span& at) {
     if (sweep.count(i)) return;
     if (!common.count(i))
-      refuse("not-swept", at,
-             "`{}` depends on `{}`, which is not around every selected use; sweep it, or select the "
-             "uses with `within`",
-             subject(), i);
+      refuse(
+          "not-swept", at,
+          "`{}` depends on `{}`, which is not around every selected use; sweep it, or select the "
+          "uses with `within`",
+          subject(), i);
     needed.insert(i);
   };
   std::set<std::string> as_axes;  // swept inames that a fixed argument may name
@@ -372,8 +374,9 @@ void PrecomputePlan::choose_nests() {
     for (const std::string& i : *options.precompute_outer_inames) {
       require_iname(kernel(), i);
       if (!common.count(i))
-        refuse("bad-outer-inames", options.at, "`{}` cannot be around the computation of `{}`: it is {}",
-               i, subject(), sweep.count(i) ? "swept" : "not around every selected use");
+        refuse("bad-outer-inames", options.at,
+               "`{}` cannot be around the computation of `{}`: it is {}", i, subject(),
+               sweep.count(i) ? "swept" : "not around every selected use");
       nest.insert(i);
     }
     for (const std::string& i : needed)
@@ -385,8 +388,7 @@ void PrecomputePlan::choose_nests() {
     return;
   }
   std::set<std::string> best = needed;
-  for (const std::string& i :
-       common_parallel(kernel(), places(), space == AddressSpace::Private))
+  for (const std::string& i : common_parallel(kernel(), places(), space == AddressSpace::Private))
     if (common.count(i)) best.insert(i);
   nests = sites.nests(uses[0].insn, uses[0].place, best, sweep, common);
 }

@@ -18,16 +18,16 @@ struct RuleUse {
   Expr call;
   Exprs args;
   Place place;
-  Exprs index;           // by storage axis, over the place's inames
-  bool staged = true;    // false: outside of the given footprints
+  Exprs index;         // by storage axis, over the place's inames
+  bool staged = true;  // false: outside of the given footprints
 };
 
 /// An axis of the buffer before trivial ones are dropped: a parameter of the rule or an iname.
 struct StorageAxis {
   int param = -1;
-  std::string source;    // the parameter's or the iname's name
-  std::string iname;     // that drives the computation along it
-  bool existing = false; // `iname` was there before
+  std::string source;     // the parameter's or the iname's name
+  std::string iname;      // that drives the computation along it
+  bool existing = false;  // `iname` was there before
 };
 
 class PrecomputePlan {
@@ -37,14 +37,14 @@ class PrecomputePlan {
   const Kernel& kernel() const { return sites.kernel(); }
   const PrecomputeOptions& options;
   Sites sites;
-  const Rule& rule;                     // of `kernel()`
+  const Rule& rule;  // of `kernel()`
   RuleCalls calls;
   std::vector<RuleUse> uses;
   std::vector<StorageAxis> axes;
-  std::map<int, Expr> fixed;            // parameters that are no axis: their one argument
+  std::map<int, Expr> fixed;  // parameters that are no axis: their one argument
   std::set<std::string> sweep;
-  std::set<std::string> common;         // inames around every use, without the swept ones
-  std::set<std::string> needed;         // of those: the buffer's contents depend on them
+  std::set<std::string> common;  // inames around every use, without the swept ones
+  std::set<std::string> needed;  // of those: the buffer's contents depend on them
   AddressSpace space = AddressSpace::Auto;
   std::vector<std::set<std::string>> nests;  // where the computation may stand, the best first
 
@@ -67,7 +67,7 @@ class PrecomputePlan {
   void choose_space();
   void choose_nests();
   std::set<std::string> inames_in(const Expr& e) const;
-  std::set<std::string> body_inames_;   // that the rule's body names itself
+  std::set<std::string> body_inames_;  // that the rule's body names itself
 };
 
 }  // namespace moonloop
