@@ -120,8 +120,8 @@ class BufferArray {
              to_string(e));
     const std::string& id = before_.instructions[n]->id;
     if (!all_.empty() && all_[0].index.size() != index->size())
-      refuse("rank-mismatch", e.at(), "`{}` has {} subscripts here and {} elsewhere", array_,
-             index->size(), all_[0].index.size());
+      refuse("rank-mismatch", e.at(), "`{}` has {} subscript{} here and {} elsewhere", array_,
+             index->size(), index->size() == 1 ? "" : "s", all_[0].index.size());
     if (!to_map(*index, p.inames))
       for (const Expr& i : *index)
         if (!to_map({i}, p.inames))

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/domain.h"
+#include "core/infer.h"
 #include "core/lookup.h"
 #include "core/parse_expr.h"
 #include "core/staging_loops.h"
@@ -82,6 +83,12 @@ class Build {
       refuse("bad-temporary", at(), "temporary `{}` is a constant table", old.name);
     if (options_.dtype && old.type && !(*options_.dtype == *old.type))
       differs("type", old.type->str(), options_.dtype->str());
+    if (!options_.dtype && old.type) {  // what is kept must be what is computed
+      const Kernel typed = infer_types(before_);
+      const Type value =
+          type_of(typed, expand_rules(typed, apply_rule(plan_.rule, plan_.uses[0].args)));
+      if (!(value == *old.type)) differs("type", old.type->str(), value.str());
+    }
     if (plan_.space != AddressSpace::Auto && old.space != plan_.space)
       differs("address space", to_string(old.space), to_string(plan_.space));
     Temporary t = old;

@@ -14,9 +14,7 @@ using namespace moonloop;
 
 namespace {
 
-Kernel parsed(const std::string& text) {
-  return parse_kernels(add_source("k.loop", text)).front();
-}
+Kernel parsed(const std::string& text) { return parse_kernels(add_source("k.loop", text)).front(); }
 
 /// { [inames] -> [subscripts] } on the instances of the kernel.
 Map access(const Kernel& k, const std::vector<std::string>& inames,
@@ -33,9 +31,7 @@ bool equal_sets(const Set& a, const std::string& b) {
 std::string refusal(const std::function<void()>& f) {
   try {
     f();
-  } catch (const Error& e) {
-    return std::string(e.what()) + " [" + e.diagnostic().code + "]";
-  }
+  } catch (const Error& e) { return std::string(e.what()) + " [" + e.diagnostic().code + "]"; }
   return "legal";
 }
 
@@ -48,9 +44,9 @@ c[8*io + ii, j] = a[8*io + ii, j]
 
 TEST_CASE("footprint: several accesses in one box, from the base that gives the least") {
   const Kernel k = parsed(kTiles);
-  const Footprint f =
-      footprint(k, {access(k, {"io", "ii"}, {"8*io + ii"}), access(k, {"io", "ii"}, {"8*io + ii + 1"})},
-                {"x"}, {"io"}, {}, "a");
+  const Footprint f = footprint(
+      k, {access(k, {"io", "ii"}, {"8*io + ii"}), access(k, {"io", "ii"}, {"8*io + ii + 1"})},
+      {"x"}, {"io"}, {}, "a");
   REQUIRE(f.axes.size() == 1);
   CHECK(to_string(f.axes[0].base) == "8*io");
   CHECK(f.axes[0].length == 9);
@@ -83,7 +79,8 @@ TEST_CASE("footprint: holes, triangles and pieces") {
 domain {[i, j]: 0 <= j <= i < n}
 c[i, j] = 1
 )");
-  const Footprint triangle = footprint(k, {access(k, {"i", "j"}, {"i", "j"})}, {"x", "y"}, {}, {}, "c");
+  const Footprint triangle =
+      footprint(k, {access(k, {"i", "j"}, {"i", "j"})}, {"x", "y"}, {}, {}, "c");
   REQUIRE(convex_points(triangle).has_value());
   CHECK(equal_sets(*convex_points(triangle), "[n] -> { [x, y] : 0 <= y <= x < n }"));
   CHECK(equal_sets(box_points(triangle), "[n] -> { [x, y] : 0 <= x < n and 0 <= y < n }"));
@@ -114,9 +111,10 @@ c[i] = a[i]
 )");
   CHECK(refusal([&] { footprint(k, {access(k, {"k"}, {"k"})}, {"x"}, {}, {}, "a"); }) ==
         "the footprint of `a` has no bound along `x` [unbounded-footprint]");
-  CHECK(refusal([&] { footprint(k, {access(k, {"i"}, {"i + t"})}, {"x"}, {}, {}, "a"); }) ==
-        "the footprint of `a` depends on the temporary `t`; its size is not known before the kernel "
-        "runs [data-dependent-footprint]");
+  CHECK(
+      refusal([&] { footprint(k, {access(k, {"i"}, {"i + t"})}, {"x"}, {}, {}, "a"); }) ==
+      "the footprint of `a` depends on the temporary `t`; its size is not known before the kernel "
+      "runs [data-dependent-footprint]");
   Map none = access(k, {"i"}, {"i"});
   none = isl_map_intersect_domain(none.take(), parse_set("{ [i] : i < 0 }").take());
   CHECK(refusal([&] { footprint(k, {none}, {"x"}, {}, {}, "a"); }) ==
@@ -193,9 +191,10 @@ c[i] = g(f(i)) + g(i + 2)
           .rewrite(k.instructions[0], [&](const Expr&, const Exprs& args, const Place&) {
             return std::optional<Expr>(load("b", args));
           });
-  CHECK(to_string(all->rhs) ==
-        "(f(f(i) + 1)*b[f(i)] if f(i) < 3 else f(i)) + (f(i + 2 + 1)*b[i + 2] if i + 2 < 3 else i + "
-        "2)");
+  CHECK(
+      to_string(all->rhs) ==
+      "(f(f(i) + 1)*b[f(i)] if f(i) < 3 else f(i)) + (f(i + 2 + 1)*b[i + 2] if i + 2 < 3 else i + "
+      "2)");
 }
 
 TEST_CASE("staging: loops that cannot change places stay around") {

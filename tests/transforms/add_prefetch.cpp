@@ -25,7 +25,8 @@ Kernel tiled(const std::string& source, const std::vector<std::pair<std::string,
   return k;
 }
 
-const char* kProduct = R"(kernel mm(n: int32, m: int32, l: int32, a: float64[n, l], b: float64[l, m], c: float64[n, m])
+const char* kProduct =
+    R"(kernel mm(n: int32, m: int32, l: int32, a: float64[n, l], b: float64[l, m], c: float64[n, m])
 domain {[i, j, k]: 0 <= i < n and 0 <= j < m and 0 <= k < l}
 c[i, j] = c[i, j] + a[i, k]*b[k, j]  {id=upd}
 )";
@@ -46,9 +47,10 @@ TEST_CASE("add_prefetch: tiles of a matrix product at sizes that no tile divides
   CHECK(shape(k, "b_fetch") == "5, 3");
   CHECK(line(k, "a_fetch_rule") ==
         "a_fetch[a_dim_0, a_dim_1] = a[a_dim_0 + 4*i_outer, a_dim_1 + 5*k_outer]");
-  CHECK(line(k, "upd") ==
-        "c[i_inner + 4*i_outer, j_inner + 3*j_outer] = c[i_inner + 4*i_outer, j_inner + 3*j_outer] + "
-        "a_fetch[i_inner, k_inner]*b_fetch[k_inner, j_inner]");
+  CHECK(
+      line(k, "upd") ==
+      "c[i_inner + 4*i_outer, j_inner + 3*j_outer] = c[i_inner + 4*i_outer, j_inner + 3*j_outer] + "
+      "a_fetch[i_inner, k_inner]*b_fetch[k_inner, j_inner]");
   CHECK(tree(k) ==
         "for i_outer\n"
         "  for k_outer\n"
@@ -64,8 +66,10 @@ TEST_CASE("add_prefetch: tiles of a matrix product at sizes that no tile divides
         "          for k_inner\n"
         "            upd\n");
   CHECK(k.rules.empty());
-  for (const Params& p : {Params{{"n", 1}, {"m", 1}, {"l", 1}}, {{"n", 4}, {"m", 3}, {"l", 5}},
-                          {{"n", 7}, {"m", 8}, {"l", 9}}, {{"n", 8}, {"m", 2}, {"l", 11}}})
+  for (const Params& p : {Params{{"n", 1}, {"m", 1}, {"l", 1}},
+                          {{"n", 4}, {"m", 3}, {"l", 5}},
+                          {{"n", 7}, {"m", 8}, {"l", 9}},
+                          {{"n", 8}, {"m", 2}, {"l", 11}}})
     CHECK(same_values(before, k, p));
 }
 
@@ -102,7 +106,8 @@ TEST_CASE("add_prefetch: a star is copied with its box, a triangle exactly") {
   const Kernel lower = tiled(R"(kernel low(n: int32, a: float64[n, n], c: float64[n, n])
 domain {[i, j]: 0 <= j <= i < n}
 c[i, j] = a[i, j] + a[i, j]*2
-)", {{"i", 4}});
+)",
+                             {{"i", 4}});
   const Kernel fetched = apply(lower, "add_prefetch", {text("a"), text("i_inner, j")});
   CHECK(shape(fetched, "a_fetch") == "4, n");
   CHECK(same_set(instances(fetched, {"i_outer", "a_dim_0", "a_dim_1"}),
@@ -116,7 +121,8 @@ TEST_CASE("add_prefetch: reads that are not selected stay") {
 domain {[i]: 0 <= i < n}
 c[i] = a$x[i] + a[i + 1]  {id=c}
 d[i] = a[i]  {id=d}
-)", {{"i", 4}});
+)",
+                              {{"i", 4}});
   const Kernel tagged = apply(before, "add_prefetch", {text("a$x"), text("i_inner")});
   CHECK(line(tagged, "c") ==
         "c[i_inner + 4*i_outer] = a_fetch[i_inner] + a[i_inner + 4*i_outer + 1]");
@@ -134,11 +140,14 @@ d[i] = a[i]  {id=d}
 }
 
 TEST_CASE("add_prefetch: a whole axis, also under subscripts that are looked up") {
-  const Kernel before = parsed(R"(kernel s(n: int32, m: int32, a: float64[n, 4], q: int32[n, m], c: float64[n, m])
+  const Kernel before =
+      parsed(R"(kernel s(n: int32, m: int32, a: float64[n, 4], q: int32[n, m], c: float64[n, m])
 domain {[i, j]: 0 <= i < n and 0 <= j < m}
 c[i, j] = a[i, q[i, j]]  {id=c}
 )");
-  CHECK(refusal([&] { apply(before, "add_prefetch", {text("a"), text("j")}); }) ==
+  CHECK(refusal([&] {
+          apply(before, "add_prefetch", {text("a"), text("j")});
+        }) ==
         "argument `q[i, j]` of `a` is no sum of inames and parameters, so that its footprint "
         "is not known [non-affine-argument]");
   const Kernel k = apply(before, "add_prefetch", {text("a[i, :]")});
@@ -147,8 +156,8 @@ c[i, j] = a[i, q[i, j]]  {id=c}
   CHECK(line(k, "c") == "c[i, j] = a_fetch[q[i, j]]");
   CHECK(tree(k) == "for i\n  for a_dim_1\n    a_fetch_rule\n  for j\n    c\n");
   CHECK(same_values(before, k, {{"n", 3}, {"m", 5}}));
-  const Kernel all = apply(before, "add_prefetch", {text("a")},
-                           {{"footprint_subscripts", text(":, :")}});
+  const Kernel all =
+      apply(before, "add_prefetch", {text("a")}, {{"footprint_subscripts", text(":, :")}});
   CHECK(shape(all, "a_fetch") == "n, 4");
   CHECK(same_values(before, all, {{"n", 3}, {"m", 5}}));
 }
@@ -180,16 +189,16 @@ c[i, j] = s*j  {id=c, if=q[i] > 0}
 
 TEST_CASE("add_prefetch: names, tags and places that the caller chooses") {
   const Kernel before = tiled(kProduct, {{"i", 4}, {"k", 5}});
-  const Kernel k = apply(before, "add_prefetch", {text("a"), text("i_inner, k_inner"), text("x, y")},
-                         {{"default_tag", text("unr")},
-                          {"fetch_outer_inames", text("i_outer, k_outer, j")},
-                          {"prefetch_insn_id", text("get")},
-                          {"rule_name", text("tile")},
-                          {"temporary_address_space", text("private")},
-                          {"temporary_name", text("at")}});
+  const Kernel k =
+      apply(before, "add_prefetch", {text("a"), text("i_inner, k_inner"), text("x, y")},
+            {{"default_tag", text("unr")},
+             {"fetch_outer_inames", text("i_outer, k_outer, j")},
+             {"prefetch_insn_id", text("get")},
+             {"rule_name", text("tile")},
+             {"temporary_address_space", text("private")},
+             {"temporary_name", text("at")}});
   CHECK(line(k, "get") == "at[x, y] = a[x + 4*i_outer, y + 5*k_outer]");
-  CHECK(k.find_insn("get")->inames ==
-        std::set<std::string>{"i_outer", "j", "k_outer", "x", "y"});
+  CHECK(k.find_insn("get")->inames == std::set<std::string>{"i_outer", "j", "k_outer", "x", "y"});
   CHECK(k.tag("x")->text == "unr");
   CHECK(k.find_temporary("at")->space == AddressSpace::Private);
   CHECK(same_values(before, k, {{"n", 5}, {"m", 2}, {"l", 6}}));
@@ -200,7 +209,9 @@ TEST_CASE("add_prefetch: an array that is written between the copy and a read") 
 domain {[t, i]: 0 <= t < m and 0 <= i < n}
 a[i + 1] = a[i] + t  {id=step}
 )");
-  CHECK(refusal([&] { apply(k, "add_prefetch", {text("a"), text("i")}); }) ==
+  CHECK(refusal([&] {
+          apply(k, "add_prefetch", {text("a"), text("i")});
+        }) ==
         "step[t=0, i=0] writes a[1], which a_fetch_rule[a_dim_0=1] reads; step[t=0, i=0] must "
         "run before a_fetch_rule[a_dim_0=1], and with `a_fetch_rule` it does not (m=1, n=2) "
         "[stale-value]");
@@ -214,8 +225,9 @@ a[j] = b[j]*t  {id=write}
   CHECK(tree(out) ==
         "for t\n  for a_dim_0\n    a_fetch_rule\n  for i\n    read\n  for j\n    write\n");
   CHECK(same_values(swept, out, {{"n", 3}, {"m", 3}}));
-  CHECK(refusal([&] { apply(swept, "add_prefetch", {text("a"), text("t, i")}); }) ==
-        "no selected use of `a` depends on `t`; there is nothing to sweep [unused-sweep]");
+  CHECK(refusal([&] {
+          apply(swept, "add_prefetch", {text("a"), text("t, i")});
+        }) == "no selected use of `a` depends on `t`; there is nothing to sweep [unused-sweep]");
 }
 
 TEST_CASE("add_prefetch: what it refuses") {
@@ -240,8 +252,7 @@ c[j] = c[j] + a[j, j]  {id=d}
   CHECK(say({text("a"), text("i")}, {{"within", text("id:c")}}) ==
         "argument `q[i]` of `a` is no sum of inames and parameters, so that its footprint is "
         "not known [non-affine-argument]");
-  CHECK(say({text("a[i]"), text("i")}) ==
-        "`a` has 2 axes, but a footprint has 1 [bad-footprint]");
+  CHECK(say({text("a[i]"), text("i")}) == "`a` has 2 axes, but a footprint has 1 [bad-footprint]");
   CHECK(say({text("a[i, 1:3]"), text("i")}) ==
         "`1:3` is part of an axis; only `:` is a footprint [bad-footprint]");
   CHECK(say({text("a[q[i], :]"), text("i")}) ==

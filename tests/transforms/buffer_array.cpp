@@ -56,7 +56,8 @@ TEST_CASE("buffer_array: an accumulation may start from nothing and be added at 
   const Kernel k = apply(before, "buffer_array",
                          {text("c"), text("j, i_inner"), number(0), text("base + buffer")});
   CHECK(line(k, "init_c") == "c_buf[c_init_0] = 0");
-  CHECK(line(k, "store_c") == "c[c_store_0 + 4*i_outer] = c[c_store_0 + 4*i_outer] + c_buf[c_store_0]");
+  CHECK(line(k, "store_c") ==
+        "c[c_store_0 + 4*i_outer] = c[c_store_0 + 4*i_outer] + c_buf[c_store_0]");
   for (const Params& p : kSizes) CHECK(same_values(before, k, p));  // sums of halves are exact
 }
 
@@ -102,8 +103,7 @@ c[i] = c[i] + j  {id=some, if=q[j, i] > 1}
 c[i] = c[i] - k  {id=minus, inames=i:k}
 )");
   const Kernel k = apply(before, "buffer_array", {text("c"), text("j, k")});
-  CHECK(tree(k) ==
-        "for i\n  init_c\n  twice\n  for j\n    some\n  for k\n    minus\n  store_c\n");
+  CHECK(tree(k) == "for i\n  init_c\n  twice\n  for j\n    some\n  for k\n    minus\n  store_c\n");
   for (const Params& p : kSizes) CHECK(same_values(before, k, p));
 }
 
@@ -128,8 +128,8 @@ d[i] = c[i]*j  {id=peek}
   CHECK(refusal([&] {
           apply(before, "buffer_array", {text("c"), text("j")}, {{"within", text("id:add")}});
         }) ==
-              "store_c[i=0] writes c[0], which peek[i=0, j=0] reads; store_c[i=0] must run "
-              "before peek[i=0, j=0], and with `store_c` it does not (m=1, n=1) [stale-value]");
+        "store_c[i=0] writes c[0], which peek[i=0, j=0] reads; store_c[i=0] must run "
+        "before peek[i=0, j=0], and with `store_c` it does not (m=1, n=1) [stale-value]");
   const Kernel k = apply(before, "buffer_array", {text("c"), text("j")});
   CHECK(line(k, "peek") == "d[i] = c_buf*j");
   for (const Params& p : kSizes) CHECK(same_values(before, k, p));
@@ -167,8 +167,7 @@ TEST_CASE("buffer_array: expressions that are proved, and those that are not") {
   const Kernel add = sums();
   const auto say = [&](const Kernel& k, Value init, Value store, ValueDict options = {}) {
     return refusal([&] {
-      apply(k, "buffer_array", {text("c"), text("j, i_inner"), init, store},
-            options);
+      apply(k, "buffer_array", {text("c"), text("j, i_inner"), init, store}, options);
     });
   };
   CHECK(say(add, number(1), text("base + buffer")) ==
@@ -212,7 +211,8 @@ TEST_CASE("buffer_array: work-items keep copies of their own, or share one") {
 domain {[i, j, k]: 0 <= i, j, k < n}
 c[i, j] = c[i, j] + a[i, k]*b[k, j]  {id=upd}
 )");
-  k = apply(k, "split_iname", {text("i"), number(4)}, {{"outer_tag", text("g.0")}, {"inner_tag", text("l.0")}});
+  k = apply(k, "split_iname", {text("i"), number(4)},
+            {{"outer_tag", text("g.0")}, {"inner_tag", text("l.0")}});
   k = apply(k, "split_iname", {text("j"), number(2)});
   k = apply(k, "prioritize_loops", {text("j_outer, k, j_inner")});
   const Kernel own = apply(k, "buffer_array", {text("c"), text("k, j_inner")});
@@ -244,7 +244,8 @@ TEST_CASE("buffer_array: names, tags and the box") {
 }
 
 TEST_CASE("buffer_array: what it refuses") {
-  const Kernel k = parsed(R"(kernel s(n: int32, q: int32[n], c: float64[n], d: float64[n, n], e: float64[n])
+  const Kernel k =
+      parsed(R"(kernel s(n: int32, q: int32[n], c: float64[n], d: float64[n, n], e: float64[n])
 domain {[i, j]: 0 <= i, j < n}
 c[q[i]] = 1  {id=indirect}
 d[[i + n*j]] = 2 {id=flat}
@@ -281,10 +282,29 @@ domain {[j]: 0 <= j < n}
 e[i] = e[i] + 1  {id=one}
 e[j] = e[j] + 2  {id=two}
 )");
-  CHECK(refusal([&] { apply(apart, "buffer_array", {text("e"), text("i")}); }) ==
+  CHECK(refusal([&] {
+          apply(apart, "buffer_array", {text("e"), text("i")});
+        }) ==
         "`e` depends on `j`, which is not around every selected access; make it a buffer "
         "iname, or select the instructions with `within` [not-swept]");
   CHECK(refusal([&] {
           apply(apart, "buffer_array", {text("e"), text("j")}, {{"within", text("id:one")}});
         }) == "no selected access of `e` is in the loop `j` [unused-sweep]");
+}
+
+TEST_CASE("buffer_array: parts of arrays and accesses of another rank") {
+  const Kernel rank = parsed(R"(kernel s(n: int32, a: float64[n, n], c: float64[n])
+domain {[i]: 0 <= i < n}
+c[i] = a[i, i] + a[i]  {id=c}
+)");
+  CHECK(refusal([&] {
+          apply(rank, "buffer_array", {text("a"), text("i")});
+        }) == "`a` has 1 subscript here and 2 elsewhere [rank-mismatch]");
+  const Kernel part = parsed(R"(kernel s(n: int32, a: float64[n, 3], c: float64[n])
+domain {[i, j]: 0 <= i < n and 0 <= j < 3}
+c[i] = g([j]: a[i, j])  {id=c}
+)");
+  CHECK(refusal([&] {
+          apply(part, "buffer_array", {text("a"), text("i")});
+        }) == "`[j]: a[i, j]` is a part of `a`; only single elements can be buffered [sub-array]");
 }

@@ -65,7 +65,8 @@ TEST_CASE("precompute: the last tile reads no further than its uses") {
 }
 
 TEST_CASE("precompute: a rule without swept inames becomes a scalar") {
-  const Kernel k = parsed(R"(kernel s(n: int32, m: int32, a: float64[n], b: float64[m], c: float64[n, m])
+  const Kernel k =
+      parsed(R"(kernel s(n: int32, m: int32, a: float64[n], b: float64[m], c: float64[n, m])
 domain {[i, j]: 0 <= i < n and 0 <= j < m}
 f(x) := a[x]*a[x] + 1
 c[i, j] = f(i)*b[j]  {id=c}
@@ -96,8 +97,8 @@ domain {[i, j]: 0 <= j <= i < n}
 f(x, y) := a[x, y] + 1
 c[i, j] = f(i, j)*2  {id=c}
 )");
-  const Kernel tile = apply(apply(k, "split_iname", {text("i"), number(4)}), "split_iname",
-                            {text("j"), number(4)});
+  const Kernel tile =
+      apply(apply(k, "split_iname", {text("i"), number(4)}), "split_iname", {text("j"), number(4)});
   const Kernel exact = apply(tile, "precompute", {text("f"), text("i_inner, j_inner")});
   CHECK(shape(exact, "f_0") == "4, 4");
   CHECK(same_set(instances(exact, {"i_outer", "j_outer", "x", "y"}),
@@ -120,8 +121,8 @@ c[i] = f(i) + f(i + 40)  {id=c}
   CHECK(shape(out, "f_0") == "48");
   CHECK_FALSE(out.find_insn("f")->predicates.empty());
   check_same(k, out, {{{"n", 1}}, {{"n", 8}}, {{"n", 19}}});
-  const Kernel box = apply(tile, "precompute", {text("f"), text("i_inner")},
-                           {{"fetch_bounding_box", flag(true)}});
+  const Kernel box =
+      apply(tile, "precompute", {text("f"), text("i_inner")}, {{"fetch_bounding_box", flag(true)}});
   CHECK(box.find_insn("f")->predicates.empty());
   check_same(k, box, {{{"n", 1}}, {{"n", 8}}, {{"n", 19}}});
 }
@@ -169,7 +170,8 @@ c[i, j] = f(j)  {id=c}
 }
 
 TEST_CASE("precompute: a use inside of a reduction is fetched inside of its loop") {
-  const Kernel k = parsed(R"(kernel mv(n: int32, m: int32, a: float64[n, m], x: float64[m], y: float64[n])
+  const Kernel k =
+      parsed(R"(kernel mv(n: int32, m: int32, a: float64[n, m], x: float64[m], y: float64[n])
 domain {[i, j]: 0 <= i < n and 0 <= j < m}
 f(t) := 3*x[t]
 y[i] = sum(j, a[i, j]*f(j))  {id=y}
@@ -181,7 +183,8 @@ y[i] = sum(j, a[i, j]*f(j))  {id=y}
 }
 
 TEST_CASE("precompute: the paper's gravity, one rule with two kinds of arguments") {
-  const Kernel k = parsed(R"(kernel gravity(np: int32, x: float64[np, 3], mass: float64[np], force: float64[np])
+  const Kernel k =
+      parsed(R"(kernel gravity(np: int32, x: float64[np, 3], mass: float64[np], force: float64[np])
 domain {[i, j, n]: 0 <= i, j < np and 0 <= n < 3}
 pos(p, d) := x[p, d]
 force[i] = mass[i]*pos(i, 0) + sum(j, mass[j]*sum(n, pos(i, n) - pos(j, n)))  {id=force}
@@ -191,9 +194,12 @@ force[i] = mass[i]*pos(i, 0) + sum(j, mass[j]*sum(n, pos(i, n) - pos(j, n)))  {i
   const Kernel out = apply(tile, "precompute", {text("pos"), text("i, j_outer, j_inner, n")});
   CHECK(shape(out, "pos_0") == "np, 3");
   check_same(k, out, {{{"np", 1}}, {{"np", 6}}});
-  CHECK(refusal([&] { apply(tile, "precompute", {text("pos"), text("j_inner, n")}); }) ==
-        "`pos` depends on `j_outer`, which is not around every selected use; sweep it, or select the "
-        "uses with `within` [not-swept]");
+  CHECK(
+      refusal([&] {
+        apply(tile, "precompute", {text("pos"), text("j_inner, n")});
+      }) ==
+      "`pos` depends on `j_outer`, which is not around every selected use; sweep it, or select the "
+      "uses with `within` [not-swept]");
 }
 
 TEST_CASE("precompute: calls through other rules, and only those that a tag names") {
@@ -213,7 +219,8 @@ c[i] = g(i)*2  {id=c}
   CHECK(shape(one, "f_0") == "4");
   check_same(k, both, {{{"n", 9}}});
   check_same(k, one, {{{"n", 9}}});
-  const Kernel within = apply(tile, "precompute", {text("f"), text("i_inner"), text("f$near < g < c")});
+  const Kernel within =
+      apply(tile, "precompute", {text("f"), text("i_inner"), text("f$near < g < c")});
   CHECK(line(within, "c") ==
         "c[i_inner + 4*i_outer] = (f_0[i_inner] + f$far(i_inner + 4*i_outer + 1))*2");
 }
@@ -246,10 +253,10 @@ g(x) := b[x]
 c[i] = f(i) + g(i)  {id=c}
 )");
   const Kernel tile = apply(k, "split_iname", {text("i"), number(4)});
-  const Kernel first = apply(tile, "precompute", {text("f"), text("i_inner")},
-                             {{"precompute_inames", text("ii")}});
-  const Kernel out = apply(first, "precompute", {text("g"), text("i_inner")},
-                           {{"precompute_inames", text("ii")}});
+  const Kernel first =
+      apply(tile, "precompute", {text("f"), text("i_inner")}, {{"precompute_inames", text("ii")}});
+  const Kernel out =
+      apply(first, "precompute", {text("g"), text("i_inner")}, {{"precompute_inames", text("ii")}});
   CHECK(tree(out) == "for i_outer\n  for ii\n    f\n    g\n  for i_inner\n    c\n");
   check_same(k, out, {{{"n", 1}}, {{"n", 4}}, {{"n", 11}}});
 }
@@ -265,11 +272,11 @@ d[j] = g(j) + g(j + 3)  {id=d}
 )");
   Kernel tile = apply(k, "split_iname", {text("i"), number(4)});
   tile = apply(tile, "split_iname", {text("j"), number(4)});
-  const Kernel first = apply(tile, "precompute", {text("f"), text("i_inner")},
-                             {{"temporary_name", text("t")}});
+  const Kernel first =
+      apply(tile, "precompute", {text("f"), text("i_inner")}, {{"temporary_name", text("t")}});
   CHECK(shape(first, "t") == "4");
-  const Kernel out = apply(first, "precompute", {text("g"), text("j_inner")},
-                           {{"temporary_name", text("t")}});
+  const Kernel out =
+      apply(first, "precompute", {text("g"), text("j_inner")}, {{"temporary_name", text("t")}});
   CHECK(shape(out, "t") == "7");
   check_same(k, out, {{{"n", 1}}, {{"n", 4}}, {{"n", 11}}});
 }
@@ -285,7 +292,8 @@ TEST_CASE("precompute: a footprint that is given leaves other uses alone") {
 }
 
 TEST_CASE("precompute: storage axes are chosen, other parameters stay") {
-  const Kernel k = parsed(R"(kernel s(n: int32, m: int32, w: float64[n], a: float64[m], c: float64[n, m])
+  const Kernel k =
+      parsed(R"(kernel s(n: int32, m: int32, w: float64[n], a: float64[m], c: float64[n, m])
 domain {[i, j]: 0 <= i < n and 0 <= j < m}
 f(p, x) := p*a[x]
 c[i, j] = f(w[i], j)  {id=c}
@@ -295,8 +303,8 @@ c[i, j] = f(w[i], j)  {id=c}
   CHECK(line(out, "c") == "c[i, j] = f_0[j]");
   CHECK(tree(out) == "for i\n  for x\n    f\n  for j\n    c\n");
   check_same(k, out, {{{"n", 2}, {"m", 3}}});
-  const Kernel both = apply(k, "precompute", {text("f"), text("i, j")},
-                            {{"storage_axes", names({"i", "x"})}});
+  const Kernel both =
+      apply(k, "precompute", {text("f"), text("i, j")}, {{"storage_axes", names({"i", "x"})}});
   CHECK(line(both, "f") == "f_0[f_i, x] = w[f_i]*a[x]");
   CHECK(line(both, "c") == "c[i, j] = f_0[i, j]");
   check_same(k, both, {{{"n", 2}, {"m", 3}}});
@@ -314,11 +322,10 @@ a[j] = c[s, j] + 1  {id=next}
   CHECK(tree(out) == "for s\n  for x\n    f\n  for i\n    use\n  for j\n    next\n");
   check_same(k, out, {{{"n", 3}, {"t", 4}}});
   CHECK(refusal([&] {
-          apply(k, "precompute", {text("f"), text("i")},
-                {{"precompute_outer_inames", names({})}});
+          apply(k, "precompute", {text("f"), text("i")}, {{"precompute_outer_inames", names({})}});
         }) ==
-              "next[s=0, j=0] writes a[0], which f[x=0] reads; next[s=0, j=0] must run before "
-              "f[x=0], and with `f` it does not (n=1, t=2) [stale-value]");
+        "next[s=0, j=0] writes a[0], which f[x=0] reads; next[s=0, j=0] must run before "
+        "f[x=0], and with `f` it does not (n=1, t=2) [stale-value]");
 }
 
 TEST_CASE("precompute: values that would be stale") {
@@ -327,7 +334,9 @@ domain {[i]: 0 <= i < n}
 f(x) := a[x]
 a[i + 1] = f(i) + 1  {id=step}
 )");
-  CHECK(refusal([&] { apply(k, "precompute", {text("f"), text("i")}); }) ==
+  CHECK(refusal([&] {
+          apply(k, "precompute", {text("f"), text("i")});
+        }) ==
         "step[i=0] writes a[1], which f[x=1] reads; step[i=0] must run before f[x=1], and with "
         "`f` it does not (n=2) [stale-value]");
   const Kernel two = parsed(R"(kernel s(n: int32, a: float64[n + 1], c: float64[n])
@@ -336,12 +345,13 @@ f(x) := a[x]
 a[i] = 2  {id=make}
 c[i] = f(i) + 1  {id=use}
 )");
-  CHECK(refusal([&] { apply(two, "precompute", {text("f"), text("i")}); }) ==
+  CHECK(refusal([&] {
+          apply(two, "precompute", {text("f"), text("i")});
+        }) ==
         "make[i=0] writes a[0], which f[x=0] reads; make[i=0] must run before f[x=0], and with "
         "`f` it does not (n=1) [stale-value]");
   // With the proof left out, the caller has said so.
-  const Kernel forced =
-      apply(two, "precompute", {text("f"), text("i")}, {{"unsafe", flag(true)}});
+  const Kernel forced = apply(two, "precompute", {text("f"), text("i")}, {{"unsafe", flag(true)}});
   CHECK(forced.claims.size() == 1);
 }
 
@@ -359,7 +369,8 @@ c[j] = f(n - 1 - j) + 1  {id=use}
 }
 
 TEST_CASE("precompute: what it refuses") {
-  const Kernel k = parsed(R"(kernel s(n: int32, m: int32, a: float64[n], map: int32[n], c: float64[n])
+  const Kernel k =
+      parsed(R"(kernel s(n: int32, m: int32, a: float64[n], map: int32[n], c: float64[n])
 domain {[i, j]: 0 <= i < n and 0 <= j < n}
 domain {[q]: 0 <= q < 4}
 f(x) := a[x]
@@ -418,7 +429,7 @@ c[0] = g(q) {id=e}
         "[bad-address-space]");
   CHECK(say({text("g"), text("j"), text("id:d")},
             {{"storage_axis_to_tag", Value{ValueDict{{"y", text("unr")}}}}}) ==
-                  "`y` is no storage axis of `g` [unknown-axis]");
+        "`y` is no storage axis of `g` [unknown-axis]");
   CHECK(say({text("g + 1"), text("j")}) ==
         "a use of a rule is `rule`, `rule$tag` or, with the footprint, `rule(i, j)`, or "
         "several of those of one rule [bad-argument]");
@@ -427,7 +438,8 @@ c[0] = g(q) {id=e}
 }
 
 TEST_CASE("precompute: work-items share a local buffer; private ones are each their own") {
-  const Kernel k = parsed(R"(kernel mv(n: int32, m: int32, a: float64[n, m], x: float64[m], y: float64[n])
+  const Kernel k =
+      parsed(R"(kernel mv(n: int32, m: int32, a: float64[n, m], x: float64[m], y: float64[n])
 domain {[i, j]: 0 <= i < n and 0 <= j < m}
 f(t) := x[t]
 y[i] = sum(j, a[i, j]*f(j))  {id=y}
@@ -439,12 +451,11 @@ y[i] = sum(j, a[i, j]*f(j))  {id=y}
   CHECK(shared.find_temporary("f_0")->space == AddressSpace::Local);
   CHECK(shared.tag("t")->text == "l.auto");
   CHECK(shared.find_insn("f")->inames == std::set<std::string>{"i_outer", "j_outer", "t"});
-  const Kernel own = apply(tile, "precompute", {text("f"), text("j_inner")},
-                           {{"default_tag", flag(false)}});
+  const Kernel own =
+      apply(tile, "precompute", {text("f"), text("j_inner")}, {{"default_tag", flag(false)}});
   CHECK(own.find_temporary("f_0")->space == AddressSpace::Private);
   CHECK(own.tag("t") == nullptr);
-  CHECK(own.find_insn("f")->inames ==
-        std::set<std::string>{"i_inner", "i_outer", "j_outer", "t"});
+  CHECK(own.find_insn("f")->inames == std::set<std::string>{"i_inner", "i_outer", "j_outer", "t"});
   const auto say = [&](ValueList args, ValueDict options = {}) {
     return refusal([&] { apply(tile, "precompute", args, options); });
   };
@@ -452,16 +463,50 @@ y[i] = sum(j, a[i, j]*f(j))  {id=y}
 domain {[i]: 0 <= i < n}
 f(t) := x[t]
 y[i] = f(i) + f(i + 1)  {id=y}
-)"), "split_iname", {text("i"), number(8)}, {{"inner_tag", text("l.0")}, {"outer_tag", text("g.0")}});
+)"),
+                           "split_iname", {text("i"), number(8)},
+                           {{"inner_tag", text("l.0")}, {"outer_tag", text("g.0")}});
   CHECK(refusal([&] {
           apply(out, "precompute", {text("f"), text("i_inner")},
                 {{"temporary_address_space", text("private")}});
         }) ==
-              "`i_inner` numbers work-items, and a private temporary is not shared by them; "
-              "use `local` [private-sweep]");
-  CHECK(refusal([&] { apply(out, "precompute", {text("f"), text("i_outer, i_inner")}); }) ==
+        "`i_inner` numbers work-items, and a private temporary is not shared by them; "
+        "use `local` [private-sweep]");
+  CHECK(refusal([&] {
+          apply(out, "precompute", {text("f"), text("i_outer, i_inner")});
+        }) ==
         "`i_outer` is tagged `g.0`: work-groups share global memory only; give "
         "temporary_address_space = \"global\" [swept-group]");
   CHECK(say({text("f"), text("i_inner")}) ==
         "no selected use of `f` depends on `i_inner`; there is nothing to sweep [unused-sweep]");
+}
+
+TEST_CASE("precompute: temporaries that do not fit") {
+  const Kernel k = parsed(R"(kernel s(n: int32, a: float64[n], c: float64[n], d: float64[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+temp table: float64[4] read_only init=(1.0, 2.0, 3.0, 4.0)
+temp two: float64[n, n]
+temp four: float32[n] in private
+f(x) := a[x]
+c[i] = f(i) + table[0]  {id=c}
+)");
+  const auto say = [&](const std::string& name, ValueDict options = {}) {
+    options.insert(options.begin(), {"temporary_name", text(name)});
+    std::sort(options.begin(), options.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    return refusal([&] { apply(k, "precompute", {text("f"), text("i")}, options); });
+  };
+  CHECK(say("table") == "temporary `table` is a constant table [bad-temporary]");
+  CHECK(say("two") == "temporary `two` has rank 2, but the buffer of `f` has 1 [bad-temporary]");
+  CHECK(say("four") ==
+        "temporary `four` has type float32, but the buffer of `f` has float64 [bad-temporary]");
+  CHECK(say("four", {{"dtype", text("float64")}}) ==
+        "temporary `four` has type float32, but the buffer of `f` has float64 [bad-temporary]");
+  CHECK(say("four", {{"dtype", text("float32")}, {"temporary_address_space", text("local")}}) ==
+        "temporary `four` has address space private, but the buffer of `f` has local "
+        "[bad-temporary]");
+  CHECK(refusal([&] {
+          apply(k, "precompute", {text("f(i, i)"), text("i")});
+        }) == "a footprint of 2 subscripts is given for 1 storage axis [bad-footprint]");
 }

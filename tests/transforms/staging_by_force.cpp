@@ -4,8 +4,8 @@
 #include "loop_kit.h"
 #include "same_values.h"
 
-/// Staging against brute force: random small nests, random requests. What is accepted must compute the
-/// same, run by the interpreter at several sizes, bit for bit.
+/// Staging against brute force: random small nests, random requests. What is accepted must compute
+/// the same, run by the interpreter at several sizes, bit for bit.
 
 using namespace moonloop;
 
@@ -41,8 +41,9 @@ std::string subscript(Random& r, const Names& inames) {
 }
 
 std::string element(Random& r, const std::string& array, const Names& inames) {
-  return array == "a" ? fmt::format("a[{}]", subscript(r, inames))
-                      : fmt::format("{}[{}, {}]", array, subscript(r, inames), subscript(r, inames));
+  return array == "a"
+             ? fmt::format("a[{}]", subscript(r, inames))
+             : fmt::format("{}[{}, {}]", array, subscript(r, inames), subscript(r, inames));
 }
 
 std::string random_kernel(Random& r) {
@@ -60,7 +61,8 @@ std::string random_kernel(Random& r) {
     std::string value = element(r, r.pick<std::string>({"a", "b"}), inames) + "*0.5";
     if (rule) value += fmt::format(" + f({})", subscript(r, inames));
     if (r.one_in(2)) value += " + " + element(r, r.pick<std::string>({"a", "b", "c"}), inames);
-    if (r.one_in(4)) value = fmt::format("({} if {} < 2 else 1)", value, inames.empty() ? "n" : inames[0]);
+    if (r.one_in(4))
+      value = fmt::format("({} if {} < 2 else 1)", value, inames.empty() ? "n" : inames[0]);
     std::string options = fmt::format("id=s{}", s);
     if (!inames.empty()) options += fmt::format(", inames={}", fmt::join(inames, ":"));
     if (r.one_in(5) && !inames.empty()) options += fmt::format(", if={} > 1", r.pick(inames));
@@ -101,8 +103,7 @@ TEST_CASE("staging that is accepted computes the same") {
     Kernel before;
     try {
       before = parsed(source);
-      if (r.one_in(2))
-        before = apply(before, "split_iname", {text("i"), number(2 + r.upto(2))});
+      if (r.one_in(2)) before = apply(before, "split_iname", {text("i"), number(2 + r.upto(2))});
       complete(before);
     } catch (const Error& e) {
       ++said["no kernel: " + e.diagnostic().code];
@@ -112,7 +113,8 @@ TEST_CASE("staging that is accepted computes the same") {
     for (int step = 0; step < 2; ++step) {
       const Request q = random_request(r, k);
       CAPTURE(q.op);
-      const std::string positional = to_lua(Value{q.positional}), options = to_lua(Value{q.options});
+      const std::string positional = to_lua(Value{q.positional}),
+                        options = to_lua(Value{q.options});
       CAPTURE(positional);
       CAPTURE(options);
       try {
