@@ -71,7 +71,7 @@ const char* const kRows =
 const char* const kRuleAndTemporary =
     "kernel k(n: int32, a: float64[n+1], y: float64[n])\n"
     "domain {[i]: 0 <= i < n}\n"
-    "temp t: float32[7]\n"
+    "temp t: float64[7]\n"
     "f(x) := 2*a[x]\n"
     "y[i] = f(i) + f(i+1)   {id=use}\n";
 const char* const kTwoLoops =
