@@ -12,18 +12,16 @@ bool writes_any(const Stmt& s, const std::set<std::string>& names,
     return std::any_of(b.begin(), b.end(),
                        [&](const Stmt& x) { return writes_any(x, names, writes); });
   };
-  return std::visit(overload{[&](const Loop& x) { return in(x.body); },
-                             [&](const If& x) { return in(x.body); },
-                             [&](const Scope& x) { return in(x.body); },
-                             [&](const Run& x) {
-                               const std::set<std::string> all = writes(x.insn);
-                               return std::any_of(all.begin(), all.end(), [&](const auto& w) {
-                                 return names.count(w) > 0;
-                               });
-                             },
-                             [](const Declare&) { return false; },
-                             [](const Release&) { return false; }},
-                    s.op);
+  return std::visit(
+      overload{[&](const Loop& x) { return in(x.body); }, [&](const If& x) { return in(x.body); },
+               [&](const Scope& x) { return in(x.body); },
+               [&](const Run& x) {
+                 const std::set<std::string> all = writes(x.insn);
+                 return std::any_of(all.begin(), all.end(),
+                                    [&](const auto& w) { return names.count(w) > 0; });
+               },
+               [](const Declare&) { return false; }, [](const Release&) { return false; }},
+      s.op);
 }
 
 }  // namespace
@@ -34,12 +32,12 @@ Expr fold_index(const Expr& e) {
       if (n->op == NaryOp::Add) return index_add(n->terms);
       if (n->op == NaryOp::Mul) {
         Expr product = n->terms[0];
-        for (std::size_t i = 1; i < n->terms.size(); ++i)
-          product = index_mul(product, n->terms[i]);
+        for (std::size_t i = 1; i < n->terms.size(); ++i) product = index_mul(product, n->terms[i]);
         return product;
       }
     }
-    if (const auto* u = x.as<Unary>(); u && u->op == UnaryOp::Neg) return index_mul(lit(-1), u->arg);
+    if (const auto* u = x.as<Unary>(); u && u->op == UnaryOp::Neg)
+      return index_mul(lit(-1), u->arg);
     return x;
   });
 }
@@ -82,9 +80,8 @@ void join_neighbours(Block& block, const Writes& writes) {
       std::set<std::string> names;
       collect_reads(next->cond, names);
       const auto unchecked = last->body.begin() + static_cast<std::ptrdiff_t>(checked);
-      const bool written = std::any_of(unchecked, last->body.end(), [&](const Stmt& b) {
-        return writes_any(b, names, writes);
-      });
+      const bool written = std::any_of(unchecked, last->body.end(),
+                                       [&](const Stmt& b) { return writes_any(b, names, writes); });
       if (!written) {
         checked = last->body.size();
         std::move(next->body.begin(), next->body.end(), std::back_inserter(last->body));
@@ -97,8 +94,8 @@ void join_neighbours(Block& block, const Writes& writes) {
   block = std::move(out);
 }
 
-/// The part of a guard around all of `loop`'s body that holds for the whole loop: scalars that stay.
-/// Elements of arrays may not exist where the loop does not run. Takes it out of the guard.
+/// The part of a guard around all of `loop`'s body that holds for the whole loop: scalars that
+/// stay. Elements of arrays may not exist where the loop does not run. Takes it out of the guard.
 Expr take_invariant(Loop& loop, const Writes& writes) {
   If* guard = loop.body.size() == 1 ? std::get_if<If>(&loop.body[0].op) : nullptr;
   if (!guard) return {};

@@ -58,7 +58,8 @@ std::optional<std::vector<Bound>> bounds_of(const BasicSet& s) {
   const int n_params = count(isl_basic_set_dim(s.get(), isl_dim_param));
   std::vector<std::string> params;
   for (int p = 0; p < n_params; ++p)
-    params.emplace_back(isl_basic_set_get_dim_name(s.get(), isl_dim_param, static_cast<unsigned>(p)));
+    params.emplace_back(
+        isl_basic_set_get_dim_name(s.get(), isl_dim_param, static_cast<unsigned>(p)));
   isl_constraint_list* list = isl_basic_set_get_constraint_list(s.get());
   const int n = count(isl_constraint_list_n_constraint(list));
   std::optional<std::vector<Bound>> out = std::vector<Bound>();
@@ -84,7 +85,8 @@ std::optional<std::vector<Bound>> bounds_of(const BasicSet& s) {
 }
 
 Expr extremum(const char* name, Exprs all) {
-  std::stable_partition(all.begin(), all.end(), [](const Expr& e) { return as_int(e).has_value(); });
+  std::stable_partition(all.begin(), all.end(),
+                        [](const Expr& e) { return as_int(e).has_value(); });
   return all.size() == 1 ? all[0] : call(name, std::move(all));
 }
 

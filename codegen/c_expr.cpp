@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "codegen/ast.h"
-#include "core/domain.h"
 #include "core/diagnostic.h"
+#include "core/domain.h"
 
 namespace moonloop {
 namespace {
@@ -81,9 +81,7 @@ std::string CExpr::wrap(const Piece& p, Prec min) {
   return p.prec < min ? "(" + p.text + ")" : p.text;
 }
 
-std::string CExpr::value(const Expr& e, const Type& to) {
-  return converted(e, to, false).text;
-}
+std::string CExpr::value(const Expr& e, const Type& to) { return converted(e, to, false).text; }
 std::string CExpr::operand(const Expr& e, const Type& to, Prec min) {
   return wrap(converted(e, to, true), min);
 }
@@ -117,7 +115,8 @@ CExpr::Piece CExpr::converted(const Expr& e, const Type& to, bool explicitly) {
   // C's narrowing on assignment is ours, but for reals that become complex and back.
   const bool narrows_here = !explicitly;
   if (narrows_here) return p;
-  if (promoted(to) == promoted(from) && promoted(p.type) == promoted(to) && promoted(to) == to) return p;
+  if (promoted(to) == promoted(from) && promoted(p.type) == promoted(to) && promoted(to) == to)
+    return p;
   return {"(" + c_type(to) + ")" + wrap(p, Prec::Unary), Prec::Unary, to};
 }
 
@@ -179,9 +178,15 @@ CExpr::Piece CExpr::print(const Expr& e, std::optional<Type> wanted) {
             helpers_.include("stdbool.h");
             return {x.value ? "true" : "false", Prec::Postfix, Scalar::Bool};
           },
-          [&](const Var& x) -> Piece { return {place(e), Prec::Postfix, type_of_name(x.name)}; },
-          [&](const Load& x) -> Piece { return {place(e), Prec::Postfix, type_of_name(x.array)}; },
-          [&](const Field&) -> Piece { return {place(e), Prec::Postfix, type(e)}; },
+          [&](const Var& x) -> Piece {
+            return {place(e), Prec::Postfix, type_of_name(x.name)};
+          },
+          [&](const Load& x) -> Piece {
+            return {place(e), Prec::Postfix, type_of_name(x.array)};
+          },
+          [&](const Field&) -> Piece {
+            return {place(e), Prec::Postfix, type(e)};
+          },
           [&](const Unary& x) -> Piece { return print_unary(e, x, wanted); },
           [&](const Binary& x) -> Piece { return print_binary(e, x, wanted); },
           [&](const Nary& x) -> Piece { return print_nary(e, x, wanted); },
@@ -220,8 +225,7 @@ CExpr::Piece CExpr::print_unary(const Expr& e, const Unary& x, std::optional<Typ
 }
 
 /// Floor division and its rest.
-CExpr::Piece CExpr::division(const Expr& left, const Expr& right, bool quotient,
-                             const Type& t) {
+CExpr::Piece CExpr::division(const Expr& left, const Expr& right, bool quotient, const Type& t) {
   if (real(t)) {
     if (quotient) {
       helpers_.include("math.h");
@@ -230,8 +234,8 @@ CExpr::Piece CExpr::division(const Expr& left, const Expr& right, bool quotient,
                   wrap(converted(right, t, true), Prec::Unary) + ")",
               Prec::Postfix, t};
     }
-    return {helpers_.function("floor_mod", t.scalar) + "(" + value(left, t) + ", " + value(right, t) +
-                ")",
+    return {helpers_.function("floor_mod", t.scalar) + "(" + value(left, t) + ", " +
+                value(right, t) + ")",
             Prec::Postfix, t};
   }
   if (is_unsigned(t.scalar) || (not_negative(left) && positive(right))) {
@@ -299,7 +303,9 @@ CExpr::Piece CExpr::print_nary(const Expr& e, const Nary& x, std::optional<Type>
   if (x.op == NaryOp::And || x.op == NaryOp::Or) {
     std::string out;
     for (const Expr& t : x.terms)
-      out += (out.empty() ? "" : x.op == NaryOp::And ? " && " : " || ") +
+      out += (out.empty()           ? ""
+              : x.op == NaryOp::And ? " && "
+                                    : " || ") +
              wrap(print(t, {}), Prec::BitOr);  // && within || in parentheses, as compilers ask
     return {out, x.op == NaryOp::And ? Prec::And : Prec::Or, Scalar::Bool};
   }
@@ -339,7 +345,8 @@ CExpr::Piece CExpr::print_nary(const Expr& e, const Nary& x, std::optional<Type>
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     Piece& p = pieces[i];
     // What C would not convert to our type by itself: signed next to unsigned.
-    if (i > 0 && !(combined(own, p.type) == own)) p = {"(" + c_type(own) + ")" + wrap(p, Prec::Unary), Prec::Unary, own};
+    if (i > 0 && !(combined(own, p.type) == own))
+      p = {"(" + c_type(own) + ")" + wrap(p, Prec::Unary), Prec::Unary, own};
     std::string text = wrap(p, i == 0 ? sign.inner : sign.next);
     if (i > 0 && text[0] == '-') text = "(" + text + ")";
     out += i == 0 ? text : (minus[i] ? sign.minus : sign.plus) + text;

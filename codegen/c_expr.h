@@ -11,8 +11,21 @@
 namespace moonloop {
 
 /// Precedence of C operators, loosest first.
-enum class Prec { Select, Or, And, BitOr, BitXor, BitAnd, Equal, Relation, Shift, Sum, Product, Unary,
-                  Postfix };
+enum class Prec {
+  Select,
+  Or,
+  And,
+  BitOr,
+  BitXor,
+  BitAnd,
+  Equal,
+  Relation,
+  Shift,
+  Sum,
+  Product,
+  Unary,
+  Postfix
+};
 
 /// Prints expressions of the kernel language as C, with the meaning of core/expr.h: operands are
 /// converted first where C would compute in another type, floor division where C would truncate.
@@ -65,7 +78,8 @@ class CExpr {
   Piece print_nary(const Expr& e, const Nary& x, std::optional<Type> wanted);
   Piece print_compare(const Expr& e, const Compare& x);
   Piece print_call(const Expr& e, const Call& x, std::optional<Type> wanted);
-  Piece print_power(const Expr& e, const Expr& base, const Expr& exponent, std::optional<Type> wanted);
+  Piece print_power(const Expr& e, const Expr& base, const Expr& exponent,
+                    std::optional<Type> wanted);
   Piece division(const Expr& left, const Expr& right, bool quotient, const Type& t);
   Piece extremum(bool min, const Exprs& args, const Type& t);
   Piece literal(std::int64_t v, const Type& t) const;

@@ -33,7 +33,7 @@ Exprs strides_of(const Exprs& shape, Order order, const std::optional<Exprs>& de
   return out;
 }
 
-// ---- Integers ------------------------------------------------------------------------------------
+// ---- Integers ---------------------------------------------------------------------------------
 
 /// Made of integer literals, integer variables and elements, and of operations on them that need no
 /// conversion.
@@ -43,32 +43,32 @@ bool CExpr::is_index(const Expr& e) const {
   };
   const auto integer = [&](const std::string& n) {
     const Type& t = type_of_name(n);
-    return !t.is_record() && is_integer(t.scalar) && !is_unsigned(t.scalar) && size_of(t.scalar) >= 4;
+    return !t.is_record() && is_integer(t.scalar) && !is_unsigned(t.scalar) &&
+           size_of(t.scalar) >= 4;
   };
   return std::visit(
-      overload{[](const IntLit& x) { return !x.type; }, [](const FloatLit&) { return false; },
-               [](const ComplexLit&) { return false; }, [](const BoolLit&) { return true; },
-               [&](const Var& x) { return integer(x.name); },
-               [&](const Load& x) { return integer(x.array); }, [](const Field&) { return false; },
-               [&](const Unary& x) { return x.op != UnaryOp::BitNot && is_index(x.arg); },
-               [&](const Binary& x) {
-                 return (x.op == BinaryOp::FloorDiv || x.op == BinaryOp::Mod) && is_index(x.left) &&
-                        is_index(x.right);
-               },
-               [&](const Nary& x) {
-                 const bool bits = x.op == NaryOp::BitAnd || x.op == NaryOp::BitOr ||
-                                   x.op == NaryOp::BitXor;
-                 return !bits && all(x.terms);
-               },
-               [&](const Compare& x) { return is_index(x.left) && is_index(x.right); },
-               [&](const Select& x) {
-                 return is_index(x.cond) && is_index(x.yes) && is_index(x.no);
-               },
-               [&](const Call& x) {
-                 return (is_truncated(x) || x.name == "min" || x.name == "max") && all(x.args);
-               },
-               [](const Reduce&) { return false; }, [](const Cast&) { return false; },
-               [](const Slice&) { return false; }, [](const SubArray&) { return false; }},
+      overload{
+          [](const IntLit& x) { return !x.type; }, [](const FloatLit&) { return false; },
+          [](const ComplexLit&) { return false; }, [](const BoolLit&) { return true; },
+          [&](const Var& x) { return integer(x.name); },
+          [&](const Load& x) { return integer(x.array); }, [](const Field&) { return false; },
+          [&](const Unary& x) { return x.op != UnaryOp::BitNot && is_index(x.arg); },
+          [&](const Binary& x) {
+            return (x.op == BinaryOp::FloorDiv || x.op == BinaryOp::Mod) && is_index(x.left) &&
+                   is_index(x.right);
+          },
+          [&](const Nary& x) {
+            const bool bits =
+                x.op == NaryOp::BitAnd || x.op == NaryOp::BitOr || x.op == NaryOp::BitXor;
+            return !bits && all(x.terms);
+          },
+          [&](const Compare& x) { return is_index(x.left) && is_index(x.right); },
+          [&](const Select& x) { return is_index(x.cond) && is_index(x.yes) && is_index(x.no); },
+          [&](const Call& x) {
+            return (is_truncated(x) || x.name == "min" || x.name == "max") && all(x.args);
+          },
+          [](const Reduce&) { return false; }, [](const Cast&) { return false; },
+          [](const Slice&) { return false; }, [](const SubArray&) { return false; }},
       e.op());
 }
 
@@ -130,8 +130,9 @@ CExpr::Piece CExpr::print_index(const Expr& e, bool wide) {
     return {text, Prec::Postfix, t};
   }
   if (const auto* s = e.as<Select>())
-    return {sub(s->cond, Prec::Or) + " ? " + sub(s->yes, Prec::Or) + " : " + sub(s->no, Prec::Select),
-            Prec::Select, t};
+    return {
+        sub(s->cond, Prec::Or) + " ? " + sub(s->yes, Prec::Or) + " : " + sub(s->no, Prec::Select),
+        Prec::Select, t};
   if (const auto* c = e.as<Compare>()) {
     const bool equality = c->op == CompareOp::Eq || c->op == CompareOp::Ne;
     const char* op = c->op == CompareOp::Eq   ? " == "
@@ -152,7 +153,8 @@ CExpr::Piece CExpr::index_sum(const Nary& x, bool wide) {
   for (const Expr& term : x.terms) {
     const auto* u = term.as<Unary>();
     const auto n = as_int(term);
-    const bool minus = !out.empty() && ((u && u->op == UnaryOp::Neg) || (n && *n < 0 && *n != INT64_MIN));
+    const bool minus =
+        !out.empty() && ((u && u->op == UnaryOp::Neg) || (n && *n < 0 && *n != INT64_MIN));
     const Expr shown = !minus ? term : n ? lit(-*n) : u->arg;
     const Piece p = print_index(shown, wide);
     if (index_width(term) == Scalar::I64) t = Scalar::I64;
@@ -187,7 +189,7 @@ CExpr::Piece CExpr::index_product(const Exprs& terms, bool wide) {
   return {out, Prec::Product, t};
 }
 
-// ---- Signs ---------------------------------------------------------------------------------------
+// ---- Signs ------------------------------------------------------------------------------------
 
 /// The least value that an iname or a parameter can have, when there is one.
 std::optional<std::int64_t> CExpr::lowest(const std::string& name) {
@@ -200,8 +202,8 @@ std::optional<std::int64_t> CExpr::lowest(const std::string& name) {
     s = domain_of(k_, {name});
   }
   if (dim_names(s).empty()) s = to_dims(s, {name});
-  const Aff x = isl_aff_var_on_domain(isl_local_space_from_space(isl_set_get_space(s.get())),
-                                      isl_dim_set, 0);
+  const Aff x =
+      isl_aff_var_on_domain(isl_local_space_from_space(isl_set_get_space(s.get())), isl_dim_set, 0);
   Val low = isl_set_min_val(s.get(), x.get());
   if (yes(isl_val_is_int(low.get()))) it->second = to_int(low);
   return it->second;
@@ -227,9 +229,10 @@ bool CExpr::not_negative(const Expr& e) {
     return b->op == BinaryOp::Mod && positive(b->right);
   }
   if (const auto* c = e.as<Call>())
-    return (is_truncated(*c) || c->name == "min") ? all(c->args)
-           : c->name == "max" && std::any_of(c->args.begin(), c->args.end(),
-                                             [&](const Expr& x) { return not_negative(x); });
+    return (is_truncated(*c) || c->name == "min")
+               ? all(c->args)
+               : c->name == "max" && std::any_of(c->args.begin(), c->args.end(),
+                                                 [&](const Expr& x) { return not_negative(x); });
   return false;
 }
 
@@ -240,11 +243,12 @@ bool CExpr::positive(const Expr& e) {
     return lowest(v->name).value_or(0) > 0;
   }
   if (const auto* n = e.as<Nary>(); n && n->op == NaryOp::Mul)
-    return std::all_of(n->terms.begin(), n->terms.end(), [&](const Expr& x) { return positive(x); });
+    return std::all_of(n->terms.begin(), n->terms.end(),
+                       [&](const Expr& x) { return positive(x); });
   return false;
 }
 
-// ---- Places --------------------------------------------------------------------------------------
+// ---- Places -----------------------------------------------------------------------------------
 
 Exprs CExpr::extents(const Temporary& t) const {
   Exprs out;
@@ -254,7 +258,9 @@ Exprs CExpr::extents(const Temporary& t) const {
   return out;
 }
 
-std::optional<std::int64_t> CExpr::elements(const Temporary& t) const { return product(extents(t)); }
+std::optional<std::int64_t> CExpr::elements(const Temporary& t) const {
+  return product(extents(t));
+}
 
 bool CExpr::has_axes(const Temporary& t) const {
   return t.order == Order::C && elements(t).has_value() && !linear_.count(t.name);
@@ -282,7 +288,8 @@ std::string CExpr::element(const std::string& array, const Exprs& index, bool li
     if (it != plan_.expansions.end() && (linear || index.size() < shape.size())) {
       if (linear)
         fail("unsupported", t->at,
-             "each work-item has its own `{}`, which is not supported with a flat subscript", array);
+             "each work-item has its own `{}`, which is not supported with a flat subscript",
+             array);
       all = it->second.index.at(insn_);
       for (Expr& i : all) i = substitute(i, values_);
     }
@@ -295,7 +302,8 @@ std::string CExpr::element(const std::string& array, const Exprs& index, bool li
     }
     const auto n = product(shape);
     const bool wide = !n || *n > INT32_MAX;
-    return name + "[" + flat(all, linear ? Exprs{lit(1)} : strides_of(shape, t->order, {}), {}, wide) + "]";
+    return name + "[" +
+           flat(all, linear ? Exprs{lit(1)} : strides_of(shape, t->order, {}), {}, wide) + "]";
   }
   const Argument& a = *args_.at(array);
   const Exprs shape = a.shape.value_or(Exprs{});

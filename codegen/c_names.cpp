@@ -7,15 +7,22 @@
 namespace moonloop {
 namespace {
 
-constexpr std::array kReserved{
-    "I", "INFINITY", "NAN", "NULL", "_Bool", "_Complex", "_Imaginary", "abort", "alignas",
-    "aligned_alloc", "allocate", "asm", "auto", "bool", "break", "calloc", "case", "char", "complex",
-    "const", "continue", "default", "do", "double", "else", "enum", "errno", "extern", "false",
-    "float", "for", "fprintf", "free", "goto", "if", "imaginary", "inline", "int", "int16_t",
-    "int32_t", "int64_t", "int8_t", "j0", "j1", "jn", "linux", "long", "main", "malloc", "register",
-    "restrict", "return", "short", "signed", "size_t", "sizeof", "static", "stderr", "struct",
-    "switch", "true", "typedef", "typeof", "uint16_t", "uint32_t", "uint64_t", "uint8_t", "union",
-    "unix", "unsigned", "void", "volatile", "while", "y0", "y1", "yn"};
+constexpr std::array kReserved{"I",         "INFINITY",   "NAN",    "NULL",     "_Bool",
+                               "_Complex",  "_Imaginary", "abort",  "alignas",  "aligned_alloc",
+                               "allocate",  "asm",        "auto",   "bool",     "break",
+                               "calloc",    "case",       "char",   "complex",  "const",
+                               "continue",  "default",    "do",     "double",   "else",
+                               "enum",      "errno",      "extern", "false",    "float",
+                               "for",       "fprintf",    "free",   "goto",     "if",
+                               "imaginary", "inline",     "int",    "int16_t",  "int32_t",
+                               "int64_t",   "int8_t",     "j0",     "j1",       "jn",
+                               "linux",     "long",       "main",   "malloc",   "register",
+                               "restrict",  "return",     "short",  "signed",   "size_t",
+                               "sizeof",    "static",     "stderr", "struct",   "switch",
+                               "true",      "typedef",    "typeof", "uint16_t", "uint32_t",
+                               "uint64_t",  "uint8_t",    "union",  "unix",     "unsigned",
+                               "void",      "volatile",   "while",  "y0",       "y1",
+                               "yn"};
 
 /// `i32`, `f64`, …
 std::string suffix(Scalar s) {
@@ -43,19 +50,21 @@ std::string body_of(const std::string& base, Scalar s) {
   if (base == "max") return "  return b > a ? b : a;\n";
   if (base == "floor_div" && is_real(s)) return "  return floor" + f + "(a / b);\n";
   if (base == "floor_mod" && is_real(s))
-    return "  " + c_type(s) + " const r = fmod" + f + "(a, b);\n"
+    return "  " + c_type(s) + " const r = fmod" + f +
+           "(a, b);\n"
            "  return r != 0 && (r < 0) != (b < 0) ? r + b : r;\n";
-  if (base == "floor_div")
-    return "  return a / b - (a % b != 0 && (a < 0) != (b < 0));\n";
+  if (base == "floor_div") return "  return a / b - (a % b != 0 && (a < 0) != (b < 0));\n";
   if (base == "floor_mod")
-    return "  " + c_type(s) + " const r = a % b;\n"
+    return "  " + c_type(s) +
+           " const r = a % b;\n"
            "  return r != 0 && (r < 0) != (b < 0) ? r + b : r;\n";
   if (base == "power") {
     const std::string negative =
         is_unsigned(s) ? ""
                        : "  if (n < 0) return x == 1 ? 1 : x == -1 ? (n % 2 != 0 ? -1 : 1) : 0;\n";
     const std::string t = c_type(s);
-    return negative + "  " + t + " result = 1;\n"
+    return negative + "  " + t +
+           " result = 1;\n"
            "  for (; n != 0; n /= 2) {\n"
            "    if (n % 2 != 0) result *= x;\n"
            "    if (n != 1) x *= x;\n"

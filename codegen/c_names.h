@@ -27,8 +27,8 @@ std::string c_type(const Type& t);
 /// Functions that the generated code brings along, each printed when first asked for.
 class Helpers {
  public:
-  /// The name of a function on integers or reals of one type: `floor_div`, `floor_mod`, `min`, `max`,
-  /// `power`; for instance `floor_div_i32`.
+  /// The name of a function on integers or reals of one type: `floor_div`, `floor_mod`, `min`,
+  /// `max`, `power`; for instance `floor_div_i32`.
   std::string function(const std::string& base, Scalar s);
   /// The function for the lesser or greater of two values: `fmin` on reals.
   std::string extremum(bool min, Scalar s);

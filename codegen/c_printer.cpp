@@ -23,7 +23,8 @@ std::size_t break_before(const std::string& line) {
     const bool after = line[i - 1] == ',' || line[i - 1] == '=' || line[i - 1] == ';';
     const bool before = std::string_view("+-*/%&|^<>=!?:").find(line[i + 1]) != std::string::npos &&
                         line[i + 1] != '=';
-    const int rank = line[i - 1] == ';' ? 2 * depth - 1 : 2 * depth;  // parts of a loop's head first
+    const int rank =
+        line[i - 1] == ';' ? 2 * depth - 1 : 2 * depth;  // parts of a loop's head first
     if ((!after && !before) || rank > least) continue;
     best = i;
     least = rank;
@@ -132,7 +133,7 @@ std::string CPrinter::header() {
   return text + "\n#endif\n";
 }
 
-// ---- Statements ----------------------------------------------------------------------------------
+// ---- Statements -------------------------------------------------------------------------------
 
 void CPrinter::line(const std::string& text) {
   std::string rest = std::string(static_cast<std::size_t>(2 * depth_), ' ') + text;
@@ -159,9 +160,9 @@ void CPrinter::body(const Block& b, const std::string& head) {
   --depth_;
   if (one) unwrap(inner);
   const std::string_view printed = std::string_view(out_).substr(inner);
-  const bool single = one && (std::count(printed.begin(), printed.end(), '\n') == 1 ||
-                              std::holds_alternative<Loop>(b[0].op) ||
-                              std::holds_alternative<If>(b[0].op));
+  const bool single =
+      one && (std::count(printed.begin(), printed.end(), '\n') == 1 ||
+              std::holds_alternative<Loop>(b[0].op) || std::holds_alternative<If>(b[0].op));
   if (single && printed.find('#') == std::string_view::npos) return;
   out_.insert(inner - 1, " {");  // the head may have been broken into lines
   line("}");
@@ -172,7 +173,8 @@ void CPrinter::unwrap(std::size_t at) {
   const std::string indent(static_cast<std::size_t>(2 * (depth_ + 1)), ' ');
   const std::string open = indent + "{\n", close = indent + "}\n";
   if (out_.compare(at, open.size(), open) != 0) return;
-  const std::string inside = out_.substr(at + open.size(), out_.size() - at - open.size() - close.size());
+  const std::string inside =
+      out_.substr(at + open.size(), out_.size() - at - open.size() - close.size());
   out_.resize(at);
   for (std::size_t from = 0; from < inside.size();) {
     const std::size_t end = inside.find('\n', from) + 1;
@@ -182,31 +184,31 @@ void CPrinter::unwrap(std::size_t at) {
 }
 
 void CPrinter::statement(const Stmt& s) {
-  std::visit(
-      overload{[&](const Loop& x) {
-                 for (const std::string& p : x.pragmas) line("#pragma " + p);
-                 const std::string& i = names_.of(x.iname);
-                 const std::string step =
-                     x.step == 1 ? "++" + i : i + " += " + std::to_string(x.step);
-                 body(x.body, "for (" + type_name(k_.index_type) + " " + i + " = " +
-                                  expr_.index(x.lower) + "; " + i + (x.inclusive ? " <= " : " < ") +
-                                  expr_.index(x.upper, false, Prec::Shift) + "; " + step + ")");
-               },
-               [&](const If& x) { body(x.body, "if (" + expr_.condition(x.cond) + ")"); },
-               [&](const Scope& x) {
-                 line("{");
-                 ++depth_;
-                 if (!x.iname.empty())
-                   line(type_name(k_.index_type) + " const " + names_.of(x.iname) + " = " +
-                        expr_.index(x.value) + ";");
-                 block(x.body);
-                 --depth_;
-                 line("}");
-               },
-               [&](const Run& x) { run(x); },
-               [&](const Declare& x) { declare(*k_.find_temporary(x.temporary)); },
-               [&](const Release& x) { line("free(" + names_.of(x.temporary) + ");"); }},
-      s.op);
+  std::visit(overload{[&](const Loop& x) {
+                        for (const std::string& p : x.pragmas) line("#pragma " + p);
+                        const std::string& i = names_.of(x.iname);
+                        const std::string step =
+                            x.step == 1 ? "++" + i : i + " += " + std::to_string(x.step);
+                        body(x.body,
+                             "for (" + type_name(k_.index_type) + " " + i + " = " +
+                                 expr_.index(x.lower) + "; " + i + (x.inclusive ? " <= " : " < ") +
+                                 expr_.index(x.upper, false, Prec::Shift) + "; " + step + ")");
+                      },
+                      [&](const If& x) { body(x.body, "if (" + expr_.condition(x.cond) + ")"); },
+                      [&](const Scope& x) {
+                        line("{");
+                        ++depth_;
+                        if (!x.iname.empty())
+                          line(type_name(k_.index_type) + " const " + names_.of(x.iname) + " = " +
+                               expr_.index(x.value) + ";");
+                        block(x.body);
+                        --depth_;
+                        line("}");
+                      },
+                      [&](const Run& x) { run(x); },
+                      [&](const Declare& x) { declare(*k_.find_temporary(x.temporary)); },
+                      [&](const Release& x) { line("free(" + names_.of(x.temporary) + ");"); }},
+             s.op);
 }
 
 void CPrinter::declare(const Temporary& t) {
@@ -234,7 +236,8 @@ void CPrinter::tables() {
     const Type type = expr_.type_of_name(name);
     const Exprs shape = t.shape.value_or(Exprs{});
     std::string values;
-    for (const Expr& e : *t.initializer) values += (values.empty() ? "" : ", ") + expr_.value(e, type);
+    for (const Expr& e : *t.initializer)
+      values += (values.empty() ? "" : ", ") + expr_.value(e, type);
     const std::string head = (t.read_only ? "static " : "") + type_name(type) +
                              (t.read_only ? " const " : " ") + names_.of(name);
     if (shape.empty()) {
@@ -253,14 +256,14 @@ void CPrinter::tables() {
   }
 }
 
-std::string CPrinter::nested(const std::vector<Expr>& values, const Exprs& shape, const Type& type) {
+std::string CPrinter::nested(const std::vector<Expr>& values, const Exprs& shape,
+                             const Type& type) {
   std::size_t next = 0;
   const std::function<std::string(std::size_t)> axis = [&](std::size_t d) {
     std::string out;
     for (std::int64_t i = 0; i < as_int(shape[d]).value(); ++i) {
-      const std::string one = d + 1 == shape.size()
-                                  ? expr_.value(values.at(next++), type)
-                                  : "{" + axis(d + 1) + "}";
+      const std::string one =
+          d + 1 == shape.size() ? expr_.value(values.at(next++), type) : "{" + axis(d + 1) + "}";
       out += (i == 0 ? "" : ", ") + one;
     }
     return out;

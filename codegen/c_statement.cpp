@@ -116,7 +116,7 @@ void CPrinter::tuple(const Exprs& lhs, const Expr& rhs) {
   line("}");
 }
 
-// ---- Reductions ----------------------------------------------------------------------------------
+// ---- Reductions -------------------------------------------------------------------------------
 
 /// The index of no value at all.
 std::string CPrinter::unset(const Type& t) {
@@ -190,8 +190,8 @@ void CPrinter::extremum_update(const Instruction& insn, const Expr& acc, const E
   line(place + " = " + function + "(" + place + ", " + expr_.value(value, t) + ");");
 }
 
-/// `if (value < acc) { acc = value; acc_index = index; }`; of equal values the one with the smallest
-/// index wins, and index -1 says that there was none yet.
+/// `if (value < acc) { acc = value; acc_index = index; }`; of equal values the one with the
+/// smallest index wins, and index -1 says that there was none yet.
 void CPrinter::indexed_extremum(const Instruction& insn, const Exprs& acc, const Exprs& values) {
   const Type t = expr_.type(acc[0]);
   const bool simple = is_simple(values[0]);

@@ -24,9 +24,9 @@ struct Parameter {
 /// What code generation returns.
 struct Program {
   Target target = Target::C;
-  std::string name;     // of the kernel and of the C function
-  std::string source;   // a whole translation unit
-  std::string header;   // a C header for it
+  std::string name;    // of the kernel and of the C function
+  std::string source;  // a whole translation unit
+  std::string header;  // a C header for it
   std::vector<Parameter> params;
 };
 

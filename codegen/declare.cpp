@@ -116,7 +116,8 @@ class Settler {
 
   const Kernel& k_;
   const CExpr& expr_;
-  std::vector<std::set<std::string>> writes_, names_;  // by instruction; all that it reads or writes
+  std::vector<std::set<std::string>> writes_,
+      names_;  // by instruction; all that it reads or writes
 };
 
 }  // namespace

@@ -19,8 +19,8 @@ class Domains {
 
   /// An instruction's predicates in two parts.
   struct Predicates {
-    Set points;   // where the affine ones hold, over `loops`; null if there are none
-    Exprs rest;   // the others
+    Set points;  // where the affine ones hold, over `loops`; null if there are none
+    Exprs rest;  // the others
   };
   Predicates predicates(const Instruction& insn, const std::vector<std::string>& loops);
 

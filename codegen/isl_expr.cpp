@@ -88,8 +88,7 @@ Expr operation(const AstExpr& e) {
 
 Block with_value(const std::string& iname, const Expr& value, Block body) {
   if (body.empty()) return {};
-  if (!as_int(value) && !value.as<Var>())
-    return {Stmt{Scope{iname, value, std::move(body)}}};
+  if (!as_int(value) && !value.as<Var>()) return {Stmt{Scope{iname, value, std::move(body)}}};
   substitute(body, iname, value);
   return body;
 }
@@ -105,7 +104,8 @@ Block loop(const AstNode& node, const std::function<Block()>& body) {
     return with_value(out.iname, out.lower, std::move(out.body));
   AstExpr cond = isl_ast_node_for_get_cond(node.get());
   const isl_ast_expr_op_type op = isl_ast_expr_get_op_type(cond.get());
-  ensure(op == isl_ast_expr_op_le || op == isl_ast_expr_op_lt, "a loop that ends at no upper bound");
+  ensure(op == isl_ast_expr_op_le || op == isl_ast_expr_op_lt,
+         "a loop that ends at no upper bound");
   out.upper = from_isl(argument(cond, 1));
   out.inclusive = op == isl_ast_expr_op_le;
   polish_bounds(out);

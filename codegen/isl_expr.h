@@ -6,8 +6,8 @@
 
 namespace moonloop {
 
-/// An expression of isl's AST as ours: identifiers by name; divisions whose dividend isl knows not to
-/// be negative become calls of kTruncDiv and kTruncMod.
+/// An expression of isl's AST as ours: identifiers by name; divisions whose dividend isl knows not
+/// to be negative become calls of kTruncDiv and kTruncMod.
 Expr from_isl(const AstExpr& e);
 
 /// The loop or loops of `iname` as isl built them, with `body` below. Where the iname has one value

@@ -13,7 +13,7 @@ namespace {
 /// Longest loop that `unr` writes out.
 constexpr std::int64_t kMaxUnroll = 1 << 16;
 
-// ---- isl, by dimension ---------------------------------------------------------------------------
+// ---- isl, by dimension ------------------------------------------------------------------------
 
 unsigned last_dim(const Set& s) {
   return static_cast<unsigned>(count(isl_set_dim(s.get(), isl_dim_set)) - 1);
@@ -27,8 +27,8 @@ Set drop_on_last(Set s) {
   const unsigned last = last_dim(s);
   return isl_set_drop_constraints_involving_dims(s.take(), isl_dim_set, last, 1);
 }
-/// A convex set around `s` that bounds the last dimension. The simple hull only keeps bounds that its
-/// parts have in parallel; where that leaves none, the polyhedral hull is needed.
+/// A convex set around `s` that bounds the last dimension. The simple hull only keeps bounds that
+/// its parts have in parallel; where that leaves none, the polyhedral hull is needed.
 Set hull(Set s) {
   Set simple = isl_set_from_basic_set(isl_set_simple_hull(s.copy()));
   const int dims = static_cast<int>(isl_set_dim(s.get(), isl_dim_set));
@@ -69,7 +69,7 @@ class Union {
   std::vector<Set> all_;
 };
 
-// ---- The generator -------------------------------------------------------------------------------
+// ---- The generator ----------------------------------------------------------------------------
 
 class LoopMaker {
  public:
@@ -91,8 +91,8 @@ class LoopMaker {
   /// What the statements below a node need. Dimensions are the loops around a leaf, or those around
   /// a loop and the loop itself.
   struct Need {
-    Set points;      // exactly
-    Set explicit_;   // only what does not follow from bounds of loops further inside
+    Set points;                  // exactly
+    Set explicit_;               // only what does not follow from bounds of loops further inside
     std::set<std::string> data;  // of the scalars that bounds depend on: those written below
   };
   struct Group {  // of consecutive instructions under the same predicates
@@ -261,8 +261,8 @@ class LoopMaker {
     Set domain = isl_set_set_tuple_name(range.copy(), "S");
     Map schedule = isl_set_identity(domain.take());
     schedule = isl_map_reset_tuple_id(schedule.take(), isl_dim_out);
-    AstNode ast = isl_ast_build_node_from_schedule_map(
-        build.get(), isl_union_map_from_map(schedule.take()));
+    AstNode ast =
+        isl_ast_build_node_from_schedule_map(build.get(), isl_union_map_from_map(schedule.take()));
     std::optional<Block> body;
     Block out = from_isl(ast, node.iname, [&] {
       if (!body) body = inside(node, both(context, all_to_params(range)));
@@ -381,8 +381,8 @@ class LoopMaker {
       Block body = inside(node, both(within, all_to_params(range)));
       if (body.empty()) continue;
       here = isl_aff_project_domain_on_params(here.take());
-      const Expr value = from_isl(AstExpr(
-          isl_ast_build_expr_from_pw_aff(build.get(), isl_pw_aff_from_aff(here.take()))));
+      const Expr value = from_isl(
+          AstExpr(isl_ast_build_expr_from_pw_aff(build.get(), isl_pw_aff_from_aff(here.take()))));
       if (!guard->as<BoolLit>()) {
         body = {Stmt{If{*guard, std::move(body)}}};
       } else if (!node.locals.empty()) {

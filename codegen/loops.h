@@ -4,8 +4,8 @@
 
 namespace moonloop {
 
-/// The plan as a program: loops with exact bounds, guards only where bounds do not imply them, slabs
-/// apart, `unr` loops unrolled. Declares each temporary where the plan puts it.
+/// The plan as a program: loops with exact bounds, guards only where bounds do not imply them,
+/// slabs apart, `unr` loops unrolled. Declares each temporary where the plan puts it.
 ///
 /// Each loop gets its bounds from isl by itself, over the points that the statements below need;
 /// outer inames are parameters. Conditions that mention no inner iname stand outside the loops that

@@ -12,11 +12,11 @@
 namespace moonloop {
 
 struct PlanNode {
-  int id = -1;                     // in pre-order, unique; also of leaves
-  std::string iname;               // empty: a leaf
-  std::vector<int> insns;          // leaf: consecutive instructions of the same loops
-  std::vector<PlanNode> children;  // in order of execution
-  std::vector<std::string> locals; // of a loop: temporaries that live for one iteration of it
+  int id = -1;                      // in pre-order, unique; also of leaves
+  std::string iname;                // empty: a leaf
+  std::vector<int> insns;           // leaf: consecutive instructions of the same loops
+  std::vector<PlanNode> children;   // in order of execution
+  std::vector<std::string> locals;  // of a loop: temporaries that live for one iteration of it
   bool is_loop() const { return !iname.empty(); }
 };
 
@@ -39,8 +39,8 @@ struct Plan {
   std::vector<std::vector<int>> nodes_of;          // the ids of those loops
 };
 
-/// Places the work-item loops of a nested kernel and its temporaries. Refuses `unsupported` what the
-/// target cannot express.
+/// Places the work-item loops of a nested kernel and its temporaries. Refuses `unsupported` what
+/// the target cannot express.
 Plan make_plan(const Nested& nested, Target target);
 
 /// The plan as text, one loop or leaf a line.

@@ -71,12 +71,14 @@ class Storage {
     if (domains_.data().empty()) return;
     for (std::size_t i = 0; i < k_.instructions.size(); ++i)
       for (const std::string& iname : loops_of(static_cast<int>(i)))
-        for (const std::string& t : domains_.data_of(iname)) use(t, static_cast<int>(i)).reads = true;
+        for (const std::string& t : domains_.data_of(iname))
+          use(t, static_cast<int>(i)).reads = true;
   }
 
   Use& use(const std::string& name, int insn) {
     std::vector<Use>& all = uses_[name];
-    const auto it = std::find_if(all.rbegin(), all.rend(), [&](const Use& u) { return u.insn == insn; });
+    const auto it =
+        std::find_if(all.rbegin(), all.rend(), [&](const Use& u) { return u.insn == insn; });
     if (it != all.rend()) return *it;
     return all.emplace_back(Use{insn, false, false, {}});
   }
@@ -97,7 +99,8 @@ class Storage {
   /// Number of loops around all uses.
   std::size_t shared_depth(const std::vector<Use>& uses) const {
     std::size_t depth = nodes_of(uses[0].insn).size();
-    for (const Use& u : uses) depth = common_prefix(nodes_of(uses[0].insn), nodes_of(u.insn), depth);
+    for (const Use& u : uses)
+      depth = common_prefix(nodes_of(uses[0].insn), nodes_of(u.insn), depth);
     return depth;
   }
 
@@ -219,7 +222,8 @@ class Storage {
     Val low = isl_set_min_val(s.get(), x.get()), high = isl_set_max_val(s.get(), x.get());
     if (!yes(isl_val_is_int(low.get())) || !yes(isl_val_is_int(high.get())))
       fail("unsupported", insn.at,
-           "instruction `{}` is spread over the work-items of `{}`, whose number has no constant bound",
+           "instruction `{}` is spread over the work-items of `{}`, whose number has no constant "
+           "bound",
            insn.id, iname);
     return {to_int(low), to_int(high) - to_int(low) + 1};
   }

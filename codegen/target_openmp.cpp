@@ -57,13 +57,14 @@ class OpenMPDialect : public Dialect {
   static void mark(Loop& loop, const Plan& plan) {
     const InameTag* tag = plan.kernel.tag(loop.iname);
     if (const std::string hint = unroll_hint(tag); !hint.empty()) loop.pragmas.push_back(hint);
-    if (tag && tag->kind == TagKind::Simd) loop.pragmas.push_back("omp simd" + reductions(loop, plan));
+    if (tag && tag->kind == TagKind::Simd)
+      loop.pragmas.push_back("omp simd" + reductions(loop, plan));
   }
 
   // ---- Reductions over lanes.
 
   struct Found {
-    std::set<std::string> declared;  // inside of the loop
+    std::set<std::string> declared;             // inside of the loop
     std::map<std::string, std::string> clause;  // operator by accumulator
   };
 
@@ -96,8 +97,8 @@ class OpenMPDialect : public Dialect {
     const std::string& acc = written_name(insn.lhs[0]);
     if (insn.lhs.size() > 1 || plan.expansions.count(acc))
       fail("unsupported", insn.at,
-           "instruction `{}`: `{}` over `{}`, which is tagged `simd`, is not supported",
-           insn.id, to_string(insn.reduce_op), loop.iname);
+           "instruction `{}`: `{}` over `{}`, which is tagged `simd`, is not supported", insn.id,
+           to_string(insn.reduce_op), loop.iname);
     out.clause[acc] = clause_of(insn.reduce_op);
   }
 

@@ -116,7 +116,8 @@ class Placer {
     std::map<std::string, std::vector<Touch>> touched;
     for (int i : insns) touch(i, touched);
     // A single statement runs for all work-items before the next one does, in any order.
-    if ((insns.size() > 1 || node.is_loop()) && conflict(touched, touched, items, outer)) return false;
+    if ((insns.size() > 1 || node.is_loop()) && conflict(touched, touched, items, outer))
+      return false;
     if (run.nodes.empty() || run.items != items || conflict(run.touched, touched, items, outer)) {
       close(run, out);
       run.items = items;
@@ -161,9 +162,8 @@ class Placer {
       return std::pair(t.kind == TagKind::LocalAuto ? 1 << 20 : t.axis, k_.loop_order.end() - at);
     };
     std::vector<std::string> out(items.begin(), items.end());
-    std::stable_sort(out.begin(), out.end(), [&](const std::string& a, const std::string& b) {
-      return rank(a) < rank(b);
-    });
+    std::stable_sort(out.begin(), out.end(),
+                     [&](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
     return out;
   }
 
@@ -222,8 +222,9 @@ class Placer {
       pairs = isl_map_equate(pairs.take(), isl_dim_in, at(from, n), isl_dim_out, at(to, n));
     for (const std::string& n : items) {
       for (const bool less : {true, false}) {
-        Map apart = less ? isl_map_order_lt(pairs.copy(), isl_dim_in, at(from, n), isl_dim_out, at(to, n))
-                         : isl_map_order_gt(pairs.copy(), isl_dim_in, at(from, n), isl_dim_out, at(to, n));
+        Map apart =
+            less ? isl_map_order_lt(pairs.copy(), isl_dim_in, at(from, n), isl_dim_out, at(to, n))
+                 : isl_map_order_gt(pairs.copy(), isl_dim_in, at(from, n), isl_dim_out, at(to, n));
         if (!yes(isl_map_is_empty(apart.get()))) return true;
       }
     }

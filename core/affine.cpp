@@ -1,4 +1,5 @@
-// The bridge between expressions and isl: to_affine and its kin read, from_affine and its kin write.
+// The bridge between expressions and isl: to_affine and its kin read, from_affine and its kin
+// write.
 #include <algorithm>
 #include <limits>
 
@@ -54,23 +55,18 @@ class Reader {
     if (auto a = aff(e)) return PwAff(isl_pw_aff_from_aff(a->take()));
     using R = std::optional<PwAff>;
     return std::visit(
-        overload{[](const IntLit&) { return R(); },  // linear; handled above
-                 [](const FloatLit&) { return R(); },
-                 [](const ComplexLit&) { return R(); },
-                 [&](const BoolLit& x) { return R(constant(x.value)); },
-                 [](const Var&) { return R(); },  // linear
-                 [](const Load&) { return R(); },
-                 [](const Field&) { return R(); },
-                 [&](const Unary& x) { return unary(e, x); },
-                 [&](const Binary& x) { return binary(x); },
-                 [&](const Nary& x) { return nary(e, x); },
-                 [&](const Compare&) { return indicator(e); },
-                 [&](const Select& x) { return select(x); },
-                 [&](const Call& x) { return function(x); },
-                 [](const Reduce&) { return R(); },
-                 [&](const Cast& x) { return keeps_value(x.type) ? value(x.arg) : R(); },
-                 [](const Slice&) { return R(); },
-                 [](const SubArray&) { return R(); }},
+        overload{
+            [](const IntLit&) { return R(); },  // linear; handled above
+            [](const FloatLit&) { return R(); }, [](const ComplexLit&) { return R(); },
+            [&](const BoolLit& x) { return R(constant(x.value)); },
+            [](const Var&) { return R(); },  // linear
+            [](const Load&) { return R(); }, [](const Field&) { return R(); },
+            [&](const Unary& x) { return unary(e, x); }, [&](const Binary& x) { return binary(x); },
+            [&](const Nary& x) { return nary(e, x); }, [&](const Compare&) { return indicator(e); },
+            [&](const Select& x) { return select(x); }, [&](const Call& x) { return function(x); },
+            [](const Reduce&) { return R(); },
+            [&](const Cast& x) { return keeps_value(x.type) ? value(x.arg) : R(); },
+            [](const Slice&) { return R(); }, [](const SubArray&) { return R(); }},
         e.op());
   }
 
@@ -316,7 +312,7 @@ class Reader {
   }
 
   std::optional<Set> compare(const Compare& c) const {
-    Row row(place_.size() + 1);  // left - right
+    Row row(place_.size() + 1);                                    // left - right
     const auto lowest = std::numeric_limits<std::int64_t>::min();  // cannot be negated
     if (linear(c.left, 1, row) && linear(c.right, -1, row) &&
         std::find(row.begin(), row.end(), lowest) == row.end()) {
@@ -379,8 +375,7 @@ std::optional<Set> to_condition(const Kernel& k, const Expr& e,
     if (k.find_temporary(n)) return std::nullopt;
     const Argument* a = k.find_arg(n);
     if (!a) continue;
-    const bool integer =
-        a->type ? !a->type->is_record() && is_integer(a->type->scalar) : bounds(n);
+    const bool integer = a->type ? !a->type->is_record() && is_integer(a->type->scalar) : bounds(n);
     if (a->is_array || !integer) return std::nullopt;
   }
   return to_condition(e, dims);
@@ -406,8 +401,8 @@ std::optional<Map> to_map(const Exprs& exprs, const std::vector<std::string>& di
     if (!v) return std::nullopt;
     values = isl_pw_aff_list_add(values.take(), v->take());
   }
-  return Map(isl_map_from_multi_pw_aff(
-      isl_multi_pw_aff_from_pw_aff_list(space.take(), values.take())));
+  return Map(
+      isl_map_from_multi_pw_aff(isl_multi_pw_aff_from_pw_aff_list(space.take(), values.take())));
 }
 
 // ---- Writing.
@@ -449,7 +444,8 @@ struct Coefficients {
     const auto whole = [&](Val v) { return to_int(Val(isl_val_mul(v.take(), scale.copy()))); };
     const auto all = [&](isl_dim_type type, std::vector<std::int64_t>& out) {
       const int n = count(isl_aff_dim(a.get(), type));
-      for (int i = 0; i < n; ++i) out.push_back(whole(isl_aff_get_coefficient_val(a.get(), type, i)));
+      for (int i = 0; i < n; ++i)
+        out.push_back(whole(isl_aff_get_coefficient_val(a.get(), type, i)));
     };
     constant = whole(isl_aff_get_constant_val(a.get()));
     all(isl_dim_in, dims);
@@ -485,7 +481,8 @@ Terms terms_of(const Aff& a) {
   Coefficients c(a);
   Terms out;
   std::vector<std::pair<std::int64_t, Expr>> rounded;
-  // x - d*floor(x/d) is x % d; isl may have moved multiples of d out of x. Later divs may stand on earlier ones, so the last comes first.
+  // x - d*floor(x/d) is x % d; isl may have moved multiples of d out of x. Later divs may stand on
+  // earlier ones, so the last comes first.
   for (std::size_t i = c.divs.size(); i-- > 0;) {
     if (c.divs[i] == 0) continue;
     const Aff div = isl_aff_get_div(a.get(), static_cast<int>(i));
@@ -535,9 +532,13 @@ Expr comparison(const Aff& a, bool equality) {
   const bool strict = !equality && t.constant == -1 && sides[0] && sides[1];
   const std::int64_t c = strict ? 0 : t.constant;
   if (positive_left)
-    return make(equality ? CompareOp::Eq : strict ? CompareOp::Gt : CompareOp::Ge,
+    return make(equality ? CompareOp::Eq
+                : strict ? CompareOp::Gt
+                         : CompareOp::Ge,
                 sum_of(t, 1, true, 0), sum_of(t, -1, false, -c));
-  return make(equality ? CompareOp::Eq : strict ? CompareOp::Lt : CompareOp::Le,
+  return make(equality ? CompareOp::Eq
+              : strict ? CompareOp::Lt
+                       : CompareOp::Le,
               sum_of(t, -1, false, 0), sum_of(t, 1, true, c));
 }
 
@@ -609,9 +610,8 @@ std::vector<Piece> pieces_of(const PwAff& a) {
 
 /// The least or greatest of the pieces' values, when that is what `a` is everywhere.
 std::optional<Expr> as_extremum(const PwAff& a, std::vector<Piece> pieces) {
-  std::stable_sort(pieces.begin(), pieces.end(), [](const Piece& x, const Piece& y) {
-    return x.first_name() < y.first_name();
-  });
+  std::stable_sort(pieces.begin(), pieces.end(),
+                   [](const Piece& x, const Piece& y) { return x.first_name() < y.first_name(); });
   const Set domain = isl_pw_aff_domain(a.copy());
   for (const bool min : {true, false}) {
     PwAff all = isl_pw_aff_from_aff(pieces.front().value.copy());

@@ -24,8 +24,7 @@ void check_writes(const Kernel& k) {
     for (const Expr& l : i->lhs) {
       const std::string& name = written_name(l);
       const Span& at = l.at() ? l.at() : i->at;
-      if (inames.count(name))
-        fail("writes-input", at, "`{}` writes the iname `{}`", i->id, name);
+      if (inames.count(name)) fail("writes-input", at, "`{}` writes the iname `{}`", i->id, name);
       if (scalars.count(name))
         fail("writes-input", at, "`{}` writes `{}`, which is {}", i->id, name,
              bounds.count(name) ? "a parameter of a loop's bounds" : "a scalar argument");
@@ -55,7 +54,10 @@ void check_domains(const Kernel& k) {
       const bool upper = yes(isl_set_dim_has_upper_bound(d.set.get(), isl_dim_set, n));
       if (!lower || !upper)
         fail("unbounded-iname", at, "iname `{}` has no {} bound in `{}`", names[i],
-             lower ? "upper" : upper ? "lower" : "lower and no upper", str(d.set));
+             lower   ? "upper"
+             : upper ? "lower"
+                     : "lower and no upper",
+             str(d.set));
     }
   }
 }

@@ -24,7 +24,8 @@ struct History {
 std::string point_text(const std::vector<std::string>& names,
                        const std::map<std::string, std::int64_t>& values) {
   std::string out;
-  for (const std::string& n : names) out += fmt::format("{}{}={}", out.empty() ? "" : ", ", n, values.at(n));
+  for (const std::string& n : names)
+    out += fmt::format("{}{}={}", out.empty() ? "" : ", ", n, values.at(n));
   return out.empty() ? "" : "[" + out + "]";
 }
 
@@ -36,7 +37,8 @@ class UndefinedReads {
     if (k_.temporaries.empty()) return;
     const std::vector<int> order = textual_order(k_);
     for (std::size_t i = 0; i < order.size(); ++i)
-      position_.emplace(k_.instructions[static_cast<std::size_t>(order[i])].get(), static_cast<int>(i));
+      position_.emplace(k_.instructions[static_cast<std::size_t>(order[i])].get(),
+                        static_cast<int>(i));
     collect();
     for (auto& [name, h] : histories_) {
       std::unordered_set<std::string> seen;  // alike reads are judged once
@@ -96,8 +98,8 @@ class UndefinedReads {
       d.hint = fmt::format("assign `{}` a first value", name);
     } else {
       d.notes.push_back({writer->insn->at, fmt::format("first written by `{}`", writer->insn->id)});
-      d.hint = fmt::format("move `{}` before `{}`, or add `dep={}`", writer->insn->id, read.insn->id,
-                           writer->insn->id);
+      d.hint = fmt::format("move `{}` before `{}`, or add `dep={}`", writer->insn->id,
+                           read.insn->id, writer->insn->id);
     }
     throw Error(std::move(d));
   }
@@ -121,7 +123,8 @@ class UndefinedReads {
         Map less = isl_map_lex_lt(space.take());
         Set later = isl_set_apply(writes.take(), less.take());
         later = isl_set_set_dim_name(later.take(), isl_dim_set, 0, i.c_str());
-        left = isl_set_subtract(left.take(), to_dims(std::move(later), places_.inames(read.place)).take());
+        left = isl_set_subtract(left.take(),
+                                to_dims(std::move(later), places_.inames(read.place)).take());
       }
     return sample(left);
   }

@@ -15,7 +15,8 @@ DepKind kind_of(const Access& from, const Access& to) {
 DependenceList dependences(const Kernel& k) {
   const Reference r(nest(k));
   DependenceList out{r.order.kernel(), r.order.tree(), {}};
-  const auto add = [&](const AccessAt& a, const AccessAt& b, const std::vector<std::string>& apart) {
+  const auto add = [&](const AccessAt& a, const AccessAt& b,
+                       const std::vector<std::string>& apart) {
     const Access &x = r.at(a), &y = r.at(b);
     const auto &da = r.order.dims(a.insn), &db = r.order.dims(b.insn);
     bool exact = true;

@@ -79,7 +79,9 @@ std::string quoted_list(const std::vector<std::string>& names) {
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates) {
   const std::string* best = nullptr;
   // Exclusive. One letter is like any other, so short names have to agree in most of theirs.
-  std::size_t best_distance = name.size() <= 2 ? name.size() : name.size() == 3 ? 2 : name.size() / 3 + 2;
+  std::size_t best_distance = name.size() <= 2   ? name.size()
+                              : name.size() == 3 ? 2
+                                                 : name.size() / 3 + 2;
   for (const std::string& c : candidates) {
     if (c.size() > name.size() + best_distance || name.size() > c.size() + best_distance) continue;
     const std::size_t distance = edit_distance(name, c);

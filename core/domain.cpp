@@ -118,7 +118,8 @@ Set join_by_name(Set a, Set b) {
   std::vector<std::string> names = dim_names(a);
   for (std::string& n : dim_names(b))
     if (std::find(names.begin(), names.end(), n) == names.end()) names.push_back(std::move(n));
-  return isl_set_intersect(to_dims(std::move(a), names).take(), to_dims(std::move(b), names).take());
+  return isl_set_intersect(to_dims(std::move(a), names).take(),
+                           to_dims(std::move(b), names).take());
 }
 
 // ---- Text.
@@ -174,8 +175,8 @@ class SetText {
  private:
   bool is_name(std::size_t i) const {
     static const std::set<std::string, std::less<>> kWords{
-        "exists", "and",  "or",    "not",  "implies", "infty", "infinity", "NaN",  "min", "max",
-        "rat",    "true", "false", "ceil", "floor",   "floord", "ceild",   "mod"};
+        "exists", "and", "or",   "not",   "implies", "infty", "infinity", "NaN",   "min",
+        "max",    "rat", "true", "false", "ceil",    "floor", "floord",   "ceild", "mod"};
     const std::string& t = tokens_[i];
     const auto c = static_cast<unsigned char>(t[0]);
     return (std::isalpha(c) || c == '_') && !kWords.count(t) && t != "True" && t != "False";
@@ -213,9 +214,7 @@ std::string with_header(const std::string& text) {
 Set read(const std::string& text, const std::string& shown, const Span& at) {
   try {
     return isl_set_read_from_str(isl(), text.c_str());
-  } catch (const IslError& e) {
-    fail("bad-domain", at, "`{}` is no set: {}", shown, e.what());
-  }
+  } catch (const IslError& e) { fail("bad-domain", at, "`{}` is no set: {}", shown, e.what()); }
 }
 
 }  // namespace
@@ -229,8 +228,7 @@ Set parse_set(const std::string& text, const Span& at) {
   const int n = dims(s, isl_dim_set);
   for (int i = 0; i < n; ++i) {
     const char* name = isl_set_get_dim_name(s.get(), isl_dim_set, static_cast<unsigned>(i));
-    if (!name)
-      fail("bad-domain", at, "dimension {} of `{}` has no name of its own", i + 1, text);
+    if (!name) fail("bad-domain", at, "dimension {} of `{}` has no name of its own", i + 1, text);
     if (!seen.insert(name).second)
       fail("bad-domain", at, "two dimensions of `{}` are named `{}`", text, name);
   }
@@ -244,27 +242,29 @@ Map parse_map(const std::string& text, const Span& at) {
   Map m = [&]() -> Map {
     try {
       return isl_map_read_from_str(isl(), with_header(text).c_str());
-    } catch (const IslError& e) {
-      fail("bad-map", at, "`{}` is no map: {}", text, e.what());
-    }
+    } catch (const IslError& e) { fail("bad-map", at, "`{}` is no map: {}", text, e.what()); }
   }();
   for (const isl_dim_type side : {isl_dim_in, isl_dim_out}) {
     std::set<std::string> seen;
-    const int n = count(isl_map_dim(m.get(), side)), inputs = count(isl_map_dim(m.get(), isl_dim_in));
+    const int n = count(isl_map_dim(m.get(), side)),
+              inputs = count(isl_map_dim(m.get(), isl_dim_in));
     for (int i = 0; i < n; ++i) {
       const auto u = static_cast<unsigned>(i);
-      for (int j = 0; side == isl_dim_out && j < inputs && !isl_map_has_dim_name(m.get(), side, u); ++j) {
+      for (int j = 0; side == isl_dim_out && j < inputs && !isl_map_has_dim_name(m.get(), side, u);
+           ++j) {
         const Map same = isl_map_equate(m.copy(), side, i, isl_dim_in, j);
         if (yes(isl_map_is_equal(same.get(), m.get())))
-          m = isl_map_set_dim_name(m.take(), side, u,
-                                   isl_map_get_dim_name(m.get(), isl_dim_in, static_cast<unsigned>(j)));
+          m = isl_map_set_dim_name(
+              m.take(), side, u,
+              isl_map_get_dim_name(m.get(), isl_dim_in, static_cast<unsigned>(j)));
       }
       if (!yes(isl_map_has_dim_name(m.get(), side, u)))
         fail("bad-map", at, "{} {} of `{}` has no name of its own",
              side == isl_dim_in ? "input" : "output", i + 1, text);
       if (!seen.insert(isl_map_get_dim_name(m.get(), side, u)).second)
         fail("bad-map", at, "two {} of `{}` are named `{}`",
-             side == isl_dim_in ? "inputs" : "outputs", text, isl_map_get_dim_name(m.get(), side, u));
+             side == isl_dim_in ? "inputs" : "outputs", text,
+             isl_map_get_dim_name(m.get(), side, u));
     }
     if (yes(isl_map_has_tuple_id(m.get(), side))) m = isl_map_reset_tuple_id(m.take(), side);
   }

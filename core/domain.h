@@ -37,8 +37,8 @@ Set parse_set(const std::string& text, const Span& at = {});
 /// A parameter set from bare constraints such as `n >= 1 and n mod 16 = 0`.
 Set parse_assumption(const std::string& text, const Span& at = {});
 
-/// Parses isl map syntax in the same way, fails `bad-map`. Every dimension on both sides has a name;
-/// an output that repeats an input's name is equal to it, and it is so named.
+/// Parses isl map syntax in the same way, fails `bad-map`. Every dimension on both sides has a
+/// name; an output that repeats an input's name is equal to it, and it is so named.
 Map parse_map(const std::string& text, const Span& at = {});
 
 /// The domain of an instruction's instances: dimensions are `inames` in the given order, ancestors'
@@ -57,9 +57,10 @@ std::optional<PwAff> to_affine(const Expr& e, const std::vector<std::string>& di
 /// The points of `{ [dims] }` where the condition `e` holds; nothing when it is not quasi-affine.
 std::optional<Set> to_condition(const Expr& e, const std::vector<std::string>& dims);
 /// The same for a condition of `k`, which is one on instances alone: nothing when it depends on a
-/// temporary, or on an argument that is not known to be an integer (isl would read `x > 0 and x < 1`
-/// as never true).
-std::optional<Set> to_condition(const Kernel& k, const Expr& e, const std::vector<std::string>& dims);
+/// temporary, or on an argument that is not known to be an integer (isl would read `x > 0 and x <
+/// 1` as never true).
+std::optional<Set> to_condition(const Kernel& k, const Expr& e,
+                                const std::vector<std::string>& dims);
 
 /// `{ [dims] -> [exprs...] }`; nothing when some expression is not quasi-affine.
 std::optional<Map> to_map(const Exprs& exprs, const std::vector<std::string>& dims);
@@ -75,8 +76,8 @@ Expr from_set(const Set& s);
 /// null.
 Set context_of(const Kernel& k);
 
-/// One concrete point of `s` (empty: nothing), small where possible: parameters are minimized first,
-/// then the dimensions lexicographically.
+/// One concrete point of `s` (empty: nothing), small where possible: parameters are minimized
+/// first, then the dimensions lexicographically.
 struct Sample {
   std::map<std::string, std::int64_t> params, dims;
 };

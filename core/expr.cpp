@@ -26,12 +26,14 @@ bool fits(std::int64_t v, Scalar s) {
   if (!is_integer(s)) return false;
   const int bits = 8 * size_of(s);
   if (is_unsigned(s)) return v >= 0 && (bits == 64 || v < (std::int64_t{1} << bits));
-  return bits == 64 || (v >= -(std::int64_t{1} << (bits - 1)) && v < (std::int64_t{1} << (bits - 1)));
+  return bits == 64 ||
+         (v >= -(std::int64_t{1} << (bits - 1)) && v < (std::int64_t{1} << (bits - 1)));
 }
 
 std::optional<Literal> literal(const Expr& e) {
   if (const auto* x = e.as<IntLit>()) return Literal{Literal::Kind::Int, x->value, 0, 0, x->type};
-  if (const auto* x = e.as<FloatLit>()) return Literal{Literal::Kind::Float, 0, x->value, 0, x->type};
+  if (const auto* x = e.as<FloatLit>())
+    return Literal{Literal::Kind::Float, 0, x->value, 0, x->type};
   if (const auto* x = e.as<ComplexLit>())
     return Literal{Literal::Kind::Complex, 0, x->re, x->im, x->type};
   if (const auto* x = e.as<Unary>(); x && x->op == UnaryOp::Neg) {
@@ -128,7 +130,8 @@ struct Linear {
       constant = plus(constant, times(factor, *n));
       return;
     }
-    if (const auto* u = e.as<Unary>(); u && u->op == UnaryOp::Neg) return add(u->arg, times(factor, -1));
+    if (const auto* u = e.as<Unary>(); u && u->op == UnaryOp::Neg)
+      return add(u->arg, times(factor, -1));
     if (const auto* n = e.as<Nary>()) {
       if (n->op == NaryOp::Add) {
         for (const Expr& t : n->terms) add(t, factor);
@@ -272,18 +275,19 @@ void for_each_child(const Expr& e, const std::function<void(const Expr&)>& visit
   const auto some = [&](const Expr& x) {
     if (x) visit(x);
   };
-  std::visit(overload{[](const IntLit&) {}, [](const FloatLit&) {}, [](const ComplexLit&) {},
-                      [](const BoolLit&) {}, [](const Var&) {}, [&](const Load& x) { all(x.index); },
-                      [&](const Field& x) { visit(x.base); }, [&](const Unary& x) { visit(x.arg); },
-                      [&](const Binary& x) { visit(x.left), visit(x.right); },
-                      [&](const Nary& x) { all(x.terms); },
-                      [&](const Compare& x) { visit(x.left), visit(x.right); },
-                      [&](const Select& x) { visit(x.cond), visit(x.yes), visit(x.no); },
-                      [&](const Call& x) { all(x.args); }, [&](const Reduce& x) { all(x.args); },
-                      [&](const Cast& x) { visit(x.arg); },
-                      [&](const Slice& x) { some(x.start), some(x.stop), some(x.step); },
-                      [&](const SubArray& x) { visit(x.load); }},
-             e.op());
+  std::visit(
+      overload{[](const IntLit&) {}, [](const FloatLit&) {}, [](const ComplexLit&) {},
+               [](const BoolLit&) {}, [](const Var&) {}, [&](const Load& x) { all(x.index); },
+               [&](const Field& x) { visit(x.base); }, [&](const Unary& x) { visit(x.arg); },
+               [&](const Binary& x) { visit(x.left), visit(x.right); },
+               [&](const Nary& x) { all(x.terms); },
+               [&](const Compare& x) { visit(x.left), visit(x.right); },
+               [&](const Select& x) { visit(x.cond), visit(x.yes), visit(x.no); },
+               [&](const Call& x) { all(x.args); }, [&](const Reduce& x) { all(x.args); },
+               [&](const Cast& x) { visit(x.arg); },
+               [&](const Slice& x) { some(x.start), some(x.stop), some(x.step); },
+               [&](const SubArray& x) { visit(x.load); }},
+      e.op());
 }
 
 void walk(const Expr& e, const std::function<bool(const Expr&)>& visit) {
@@ -306,40 +310,51 @@ Expr map_children(const Expr& e, const std::function<Expr(const Expr&)>& f) {
     return out;
   };
   const auto build = [&](auto op) { return changed ? Expr(std::move(op), e.at()) : e; };
-  return std::visit(
-      overload{[&](const IntLit&) { return e; }, [&](const FloatLit&) { return e; },
-               [&](const ComplexLit&) { return e; }, [&](const BoolLit&) { return e; },
-               [&](const Var&) { return e; },
-               [&](const Load& x) { return build(Load{x.array, all(x.index), x.tag, x.linear}); },
-               [&](const Field& x) { return build(Field{one(x.base), x.name}); },
-               [&](const Unary& x) { return build(Unary{x.op, one(x.arg)}); },
-               [&](const Binary& x) {
-                 Expr l = one(x.left), r = one(x.right);
-                 return build(Binary{x.op, l, r});
-               },
-               [&](const Nary& x) {
-                 Exprs terms = all(x.terms);
-                 return changed ? make_nary(x.op, std::move(terms), e.at()) : e;
-               },
-               [&](const Compare& x) {
-                 Expr l = one(x.left), r = one(x.right);
-                 return build(Compare{x.op, l, r});
-               },
-               [&](const Select& x) {
-                 Expr c = one(x.cond), y = one(x.yes), n = one(x.no);
-                 return build(Select{c, y, n});
-               },
-               [&](const Call& x) { return build(Call{x.name, all(x.args), x.tag}); },
-               [&](const Reduce& x) {
-                 return build(Reduce{x.op, x.inames, all(x.args), x.simultaneous});
-               },
-               [&](const Cast& x) { return build(Cast{x.type, one(x.arg)}); },
-               [&](const Slice& x) {
-                 Expr a = one(x.start), o = one(x.stop), s = one(x.step);
-                 return build(Slice{a, o, s});
-               },
-               [&](const SubArray& x) { return build(SubArray{x.inames, one(x.load)}); }},
-      e.op());
+  return std::visit(overload{[&](const IntLit&) { return e; }, [&](const FloatLit&) { return e; },
+                             [&](const ComplexLit&) { return e; },
+                             [&](const BoolLit&) { return e; }, [&](const Var&) { return e; },
+                             [&](const Load& x) {
+                               return build(Load{x.array, all(x.index), x.tag, x.linear});
+                             },
+                             [&](const Field& x) {
+                               return build(Field{one(x.base), x.name});
+                             },
+                             [&](const Unary& x) {
+                               return build(Unary{x.op, one(x.arg)});
+                             },
+                             [&](const Binary& x) {
+                               Expr l = one(x.left), r = one(x.right);
+                               return build(Binary{x.op, l, r});
+                             },
+                             [&](const Nary& x) {
+                               Exprs terms = all(x.terms);
+                               return changed ? make_nary(x.op, std::move(terms), e.at()) : e;
+                             },
+                             [&](const Compare& x) {
+                               Expr l = one(x.left), r = one(x.right);
+                               return build(Compare{x.op, l, r});
+                             },
+                             [&](const Select& x) {
+                               Expr c = one(x.cond), y = one(x.yes), n = one(x.no);
+                               return build(Select{c, y, n});
+                             },
+                             [&](const Call& x) {
+                               return build(Call{x.name, all(x.args), x.tag});
+                             },
+                             [&](const Reduce& x) {
+                               return build(Reduce{x.op, x.inames, all(x.args), x.simultaneous});
+                             },
+                             [&](const Cast& x) {
+                               return build(Cast{x.type, one(x.arg)});
+                             },
+                             [&](const Slice& x) {
+                               Expr a = one(x.start), o = one(x.stop), s = one(x.step);
+                               return build(Slice{a, o, s});
+                             },
+                             [&](const SubArray& x) {
+                               return build(SubArray{x.inames, one(x.load)});
+                             }},
+                    e.op());
 }
 
 Expr rewrite(const Expr& e, const std::function<Expr(const Expr&)>& f) {

@@ -18,7 +18,8 @@
 ///  * Integers are two's complement; an overflow of a signed type is undefined and the tool may
 ///    refuse it. `//` rounds towards minus infinity and `%` takes the sign of the divisor (Python).
 ///    Division by zero is undefined.
-///  * `/` of two integers is a division in float64. Reals follow IEEE 754, each operation rounded to
+///  * `/` of two integers is a division in float64. Reals follow IEEE 754, each operation rounded
+///  to
 ///    its type, n-ary sums and products evaluated from left to right; nothing is reassociated
 ///    unless a reduction says so. NaN compares unequal to everything; `min`/`max` follow C's fmin.
 ///  * `and`, `or` and the conditional expression evaluate only what they need. All other operands
@@ -41,7 +42,18 @@ enum class UnaryOp { Neg, Not, BitNot };
 enum class BinaryOp { Div, FloorDiv, Mod, Pow, Shl, Shr };
 enum class NaryOp { Add, Mul, BitAnd, BitOr, BitXor, And, Or };
 enum class CompareOp { Eq, Ne, Lt, Le, Gt, Ge };
-enum class ReduceOp { Sum, Product, Min, Max, ArgMin, ArgMax, Any, All, SegmentedSum, SegmentedProduct };
+enum class ReduceOp {
+  Sum,
+  Product,
+  Min,
+  Max,
+  ArgMin,
+  ArgMax,
+  Any,
+  All,
+  SegmentedSum,
+  SegmentedProduct
+};
 
 /// An integer; `type` only where the source sized it (a folded cast, a fixed parameter).
 struct IntLit {
@@ -61,13 +73,14 @@ struct ComplexLit {
 struct BoolLit {
   bool value;
 };
-/// An iname, a parameter or a scalar. `tag` is the `x` of `name$x`, for targeting; it has no meaning.
+/// An iname, a parameter or a scalar. `tag` is the `x` of `name$x`, for targeting; it has no
+/// meaning.
 struct Var {
   std::string name;
   std::string tag;
 };
-/// `array[index...]`; one index per axis, or with `linear` one flat index (`a[[i]]`). An index may be
-/// a Slice only inside an argument of a call.
+/// `array[index...]`; one index per axis, or with `linear` one flat index (`a[[i]]`). An index may
+/// be a Slice only inside an argument of a call.
 struct Load {
   std::string array;
   Exprs index;
@@ -87,7 +100,8 @@ struct Call {
   std::string tag;
 };
 /// `op(inames, args)`: one argument, or (value, index) for ArgMin/ArgMax, (value, flag) for the
-/// segmented forms. `simultaneous` allows an iname to be reduced over in several reductions at once.
+/// segmented forms. `simultaneous` allows an iname to be reduced over in several reductions at
+/// once.
 struct Reduce {
   ReduceOp op;
   std::vector<std::string> inames;
@@ -102,15 +116,15 @@ struct SubArray;
 
 class Expr {
  public:
-  using Op = std::variant<IntLit, FloatLit, ComplexLit, BoolLit, Var, Load, Field, Unary, Binary, Nary,
-                          Compare, Select, Call, Reduce, Cast, Slice, SubArray>;
+  using Op = std::variant<IntLit, FloatLit, ComplexLit, BoolLit, Var, Load, Field, Unary, Binary,
+                          Nary, Compare, Select, Call, Reduce, Cast, Slice, SubArray>;
   template <class T>
   explicit Expr(T op, Span at = {});
   Expr() = default;  // null; only as a placeholder for "absent"
 
   explicit operator bool() const { return node_ != nullptr; }
   const Op& op() const;
-  const Span& at() const;  // where the source wrote it
+  const Span& at() const;                                         // where the source wrote it
   bool same_as(const Expr& e) const { return node_ == e.node_; }  // identity, not equality
 
   /// The node as a T, or null if it is another kind of node.
@@ -186,7 +200,8 @@ Expr negation(Expr e);
 // ---- Walking.
 /// Calls `visit` on each direct child, left to right.
 void for_each_child(const Expr& e, const std::function<void(const Expr&)>& visit);
-/// Calls `visit` on `e` and all below, parents first; a visit that returns false skips the children.
+/// Calls `visit` on `e` and all below, parents first; a visit that returns false skips the
+/// children.
 void walk(const Expr& e, const std::function<bool(const Expr&)>& visit);
 /// `e` with each direct child replaced by `f(child)`; the same node when nothing changed. The new
 /// node keeps the span.

@@ -10,8 +10,22 @@ namespace moonloop {
 namespace {
 
 /// Python's binding strengths, weakest first.
-enum Level { kTernary, kOr, kAnd, kNot, kCompare, kBitOr, kBitXor, kBitAnd, kShift, kAdd, kMul,
-             kUnary, kPow, kAtom };
+enum Level {
+  kTernary,
+  kOr,
+  kAnd,
+  kNot,
+  kCompare,
+  kBitOr,
+  kBitXor,
+  kBitAnd,
+  kShift,
+  kAdd,
+  kMul,
+  kUnary,
+  kPow,
+  kAtom
+};
 
 struct NaryStyle {
   Level level;
@@ -107,7 +121,8 @@ class Printer {
   static bool starts_with_minus(const Expr& e) {
     if (const auto* x = e.as<IntLit>()) return !x->type && x->value < 0;
     if (const auto* x = e.as<FloatLit>())
-      return std::signbit(x->value) && !std::isnan(x->value) && (!x->type || std::isfinite(x->value));
+      return std::signbit(x->value) && !std::isnan(x->value) &&
+             (!x->type || std::isfinite(x->value));
     if (const auto* x = e.as<ComplexLit>())
       return x->re == 0 && x->im < 0 && (!x->type || x->type == Scalar::C64);
     return false;
@@ -163,8 +178,7 @@ class Printer {
 
   Text unary(const Unary& x) {
     switch (x.op) {
-      case UnaryOp::Neg:
-        return {"-" + no_minus(x.arg, kUnary), kUnary};
+      case UnaryOp::Neg: return {"-" + no_minus(x.arg, kUnary), kUnary};
       case UnaryOp::BitNot: return {"~" + at_least(x.arg, kUnary), kUnary};
       case UnaryOp::Not: return {"not " + at_least(x.arg, kNot), kNot};
     }
@@ -194,50 +208,62 @@ class Printer {
   Text print(const Expr& e) {
     if (!e) return {"<absent>", kAtom};
     return std::visit(
-        overload{
-            [&](const IntLit& x) {
-              if (x.type)
-                return Text{fmt::format("cast({}, {})", Type(*x.type).str(), x.value), kAtom};
-              return literal(std::to_string(x.value));
-            },
-            [&](const FloatLit& x) { return literal(real_literal(x.value, x.type)); },
-            [&](const ComplexLit& x) {
-              if (x.re == 0) return literal(imaginary_literal(x));
-              std::optional<Scalar> part;
-              if (x.type) part = *x.type == Scalar::C64 ? Scalar::F32 : Scalar::F64;
-              ComplexLit im{0, x.im, x.type};
-              return nary(Nary{NaryOp::Add, {Expr(FloatLit{x.re, part}), Expr(im)}});
-            },
-            [&](const BoolLit& x) { return Text{x.value ? "True" : "False", kAtom}; },
-            [&](const Var& x) { return Text{tagged(x.name, x.tag), kAtom}; },
-            [&](const Load& x) {
-              std::string index = x.index.empty() ? "()" : list(x.index);
-              if (x.linear) index = "[" + index + "]";
-              return Text{tagged(x.array, x.tag) + "[" + index + "]", kAtom};
-            },
-            [&](const Field& x) { return Text{at_least(x.base, kAtom) + "." + x.name, kAtom}; },
-            [&](const Unary& x) { return unary(x); }, [&](const Binary& x) { return binary(x); },
-            [&](const Nary& x) { return nary(x); },
-            [&](const Compare& x) {
-              return Text{at_least(x.left, kBitOr) + text(x.op) + at_least(x.right, kBitOr), kCompare};
-            },
-            [&](const Select& x) {
-              return Text{fmt::format("{} if {} else {}", at_least(x.yes, kOr), at_least(x.cond, kOr),
-                                      at_least(x.no, kTernary)),
-                          kTernary};
-            },
-            [&](const Call& x) {
-              return Text{tagged(x.name, x.tag) + "(" + list(x.args) + ")", kAtom};
-            },
-            [&](const Reduce& x) { return Text{reduce(x), kAtom}; },
-            [&](const Cast& x) {
-              return Text{fmt::format("cast({}, {})", x.type.str(), at_least(x.arg, kTernary)), kAtom};
-            },
-            [&](const Slice& x) { return Text{slice(x), kTernary}; },
-            [&](const SubArray& x) {
-              return Text{fmt::format("[{}]: {}", fmt::join(x.inames, ", "), at_least(x.load, kAtom)),
-                          kTernary};
-            }},
+        overload{[&](const IntLit& x) {
+                   if (x.type)
+                     return Text{fmt::format("cast({}, {})", Type(*x.type).str(), x.value), kAtom};
+                   return literal(std::to_string(x.value));
+                 },
+                 [&](const FloatLit& x) { return literal(real_literal(x.value, x.type)); },
+                 [&](const ComplexLit& x) {
+                   if (x.re == 0) return literal(imaginary_literal(x));
+                   std::optional<Scalar> part;
+                   if (x.type) part = *x.type == Scalar::C64 ? Scalar::F32 : Scalar::F64;
+                   ComplexLit im{0, x.im, x.type};
+                   return nary(Nary{NaryOp::Add, {Expr(FloatLit{x.re, part}), Expr(im)}});
+                 },
+                 [&](const BoolLit& x) {
+                   return Text{x.value ? "True" : "False", kAtom};
+                 },
+                 [&](const Var& x) {
+                   return Text{tagged(x.name, x.tag), kAtom};
+                 },
+                 [&](const Load& x) {
+                   std::string index = x.index.empty() ? "()" : list(x.index);
+                   if (x.linear) index = "[" + index + "]";
+                   return Text{tagged(x.array, x.tag) + "[" + index + "]", kAtom};
+                 },
+                 [&](const Field& x) {
+                   return Text{at_least(x.base, kAtom) + "." + x.name, kAtom};
+                 },
+                 [&](const Unary& x) { return unary(x); },
+                 [&](const Binary& x) { return binary(x); }, [&](const Nary& x) { return nary(x); },
+                 [&](const Compare& x) {
+                   return Text{at_least(x.left, kBitOr) + text(x.op) + at_least(x.right, kBitOr),
+                               kCompare};
+                 },
+                 [&](const Select& x) {
+                   return Text{fmt::format("{} if {} else {}", at_least(x.yes, kOr),
+                                           at_least(x.cond, kOr), at_least(x.no, kTernary)),
+                               kTernary};
+                 },
+                 [&](const Call& x) {
+                   return Text{tagged(x.name, x.tag) + "(" + list(x.args) + ")", kAtom};
+                 },
+                 [&](const Reduce& x) {
+                   return Text{reduce(x), kAtom};
+                 },
+                 [&](const Cast& x) {
+                   return Text{fmt::format("cast({}, {})", x.type.str(), at_least(x.arg, kTernary)),
+                               kAtom};
+                 },
+                 [&](const Slice& x) {
+                   return Text{slice(x), kTernary};
+                 },
+                 [&](const SubArray& x) {
+                   return Text{
+                       fmt::format("[{}]: {}", fmt::join(x.inames, ", "), at_least(x.load, kAtom)),
+                       kTernary};
+                 }},
         e.op());
   }
 };
@@ -246,16 +272,17 @@ struct ReduceName {
   ReduceOp op;
   const char* name;
 };
-constexpr std::array<ReduceName, 10> kReduceNames{{{ReduceOp::Sum, "sum"},
-                                                   {ReduceOp::Product, "product"},
-                                                   {ReduceOp::Min, "min"},
-                                                   {ReduceOp::Max, "max"},
-                                                   {ReduceOp::ArgMin, "argmin"},
-                                                   {ReduceOp::ArgMax, "argmax"},
-                                                   {ReduceOp::Any, "any"},
-                                                   {ReduceOp::All, "all"},
-                                                   {ReduceOp::SegmentedSum, "segmented(sum)"},
-                                                   {ReduceOp::SegmentedProduct, "segmented(product)"}}};
+constexpr std::array<ReduceName, 10> kReduceNames{
+    {{ReduceOp::Sum, "sum"},
+     {ReduceOp::Product, "product"},
+     {ReduceOp::Min, "min"},
+     {ReduceOp::Max, "max"},
+     {ReduceOp::ArgMin, "argmin"},
+     {ReduceOp::ArgMax, "argmax"},
+     {ReduceOp::Any, "any"},
+     {ReduceOp::All, "all"},
+     {ReduceOp::SegmentedSum, "segmented(sum)"},
+     {ReduceOp::SegmentedProduct, "segmented(product)"}}};
 
 }  // namespace
 

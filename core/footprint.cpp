@@ -116,8 +116,8 @@ Set range_over(Map access, const std::vector<std::string>& names,
   }
   Set range = isl_map_range(access.take());
   for (std::size_t i = 0; i < names.size(); ++i)
-    range = isl_set_set_dim_name(range.take(), isl_dim_set, static_cast<unsigned>(i),
-                                 names[i].c_str());
+    range =
+        isl_set_set_dim_name(range.take(), isl_dim_set, static_cast<unsigned>(i), names[i].c_str());
   return range;
 }
 
@@ -191,8 +191,7 @@ FootprintAxis axis_box(const Set& axis, const std::vector<std::string>& outer) {
   std::vector<Candidate> candidates;
   for (const Piece& p : pieces_of(low)) {
     PwAff value = isl_pw_aff_from_aff(p.value.copy());
-    Val slack = isl_set_dim_min_val(
-        values_of(isl_pw_aff_sub(low.copy(), value.copy())).take(), 0);
+    Val slack = isl_set_dim_min_val(values_of(isl_pw_aff_sub(low.copy(), value.copy())).take(), 0);
     if (yes(isl_val_is_nonneg(slack.get())))
       candidates.push_back({from_aff(p.value), value, p.params});
   }
@@ -202,8 +201,7 @@ FootprintAxis axis_box(const Set& axis, const std::vector<std::string>& outer) {
   for (const Candidate& c : candidates) {
     const auto length = constant_maximum(length_between(c.value, high));
     if (!length) continue;
-    if (!best || *length < *best->length ||
-        (*length == *best->length && c.params < best_params)) {
+    if (!best || *length < *best->length || (*length == *best->length && c.params < best_params)) {
       best = FootprintAxis{c.base, lit(*length), length};
       best_params = c.params;
     }
@@ -301,8 +299,8 @@ Set zero_based(const Footprint& f, const Set& points, const std::vector<std::str
     shifted.push_back(axis.trivial() ? axis.base : index_add({axis.base, var(names.at(next++))}));
   const std::optional<Map> shift = to_map(shifted, names);
   ensure(shift.has_value(), "the base of a footprint is quasi-affine");
-  Set out = f.names.empty() ? points
-                            : Set(isl_set_apply(points.copy(), isl_map_reverse(shift->copy())));
+  Set out =
+      f.names.empty() ? points : Set(isl_set_apply(points.copy(), isl_map_reverse(shift->copy())));
   out = isl_set_gist_params(out.take(), f.context.copy());
   out = isl_set_remove_redundancies(isl_set_coalesce(out.take()));
   for (std::size_t i = 0; i < names.size(); ++i)

@@ -78,8 +78,8 @@ std::optional<Set> convex_points(const Footprint& f);
 Set box_points(const Footprint& f);
 
 /// `points` (`f.points`, or what the two functions above give) counted from the bases, under
-/// `names` (one per axis that is not trivial); trivial axes are dropped and what the context implies
-/// is left out.
+/// `names` (one per axis that is not trivial); trivial axes are dropped and what the context
+/// implies is left out.
 Set zero_based(const Footprint& f, const Set& points, const std::vector<std::string>& names);
 
 /// `index - base`, simplified when it is quasi-affine without cases.

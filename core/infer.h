@@ -15,7 +15,8 @@ Type type_of(const Kernel& k, const Expr& e, std::optional<Type> wanted = {});
 
 /// The type to which the operation `e` converts its operands before it combines them (both sides of
 /// a comparison, the terms of a sum, the arguments of a function), and in whose context they are
-/// evaluated; nothing for nodes that convert nothing. In `1 < x` it is that of `x`, in `i / 2` float64.
+/// evaluated; nothing for nodes that convert nothing. In `1 < x` it is that of `x`, in `i / 2`
+/// float64.
 std::optional<Type> operand_type(const Kernel& k, const Expr& e, std::optional<Type> wanted = {});
 
 /// Determines shapes of arrays that have none, from the exact access footprint (at least covering
@@ -30,8 +31,8 @@ std::vector<Intent> intents(const Kernel& k);
 /// Every access within its array's shape under the kernel's domains, assumptions and affine
 /// predicates (also those of conditional expressions). Fails `out-of-bounds` with an offending
 /// index and the instance. Accesses that are not affine are skipped. Also: `writes-input` (a domain
-/// parameter or a scalar argument is written), `empty-domain`, `unbounded-iname`, `undefined-read` (a
-/// temporary read before any write), `size-overflow`.
+/// parameter or a scalar argument is written), `empty-domain`, `unbounded-iname`, `undefined-read`
+/// (a temporary read before any write), `size-overflow`.
 void check_kernel(const Kernel& k);
 
 /// All of the above in order; what code generation and the interpreter start from.

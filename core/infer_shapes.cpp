@@ -11,10 +11,10 @@ namespace {
 /// The values that one subscript takes: what of it matters for an extent.
 struct Range {
   bool affine = true;
-  bool data_dependent = false;      // its bounds depend on a temporary
-  bool empty = false;               // no instance for any parameter values
+  bool data_dependent = false;  // its bounds depend on a temporary
+  bool empty = false;           // no instance for any parameter values
   bool bounded = true;
-  PwAff end;                        // one more than the largest value, over parameters
+  PwAff end;                             // one more than the largest value, over parameters
   std::optional<std::int64_t> negative;  // some value below zero
 };
 
@@ -22,8 +22,8 @@ struct Range {
 struct Array {
   const Use* first = nullptr;
   std::size_t rank = 0;
-  bool scalar = false;                           // used by its bare name
-  std::vector<PwAff> ends;                       // per axis
+  bool scalar = false;      // used by its bare name
+  std::vector<PwAff> ends;  // per axis
   std::vector<std::unordered_set<std::string>> seen;
 };
 
@@ -96,8 +96,8 @@ class ShapeInference {
   }
 
   [[noreturn]] static void mismatch(const Use& u, std::size_t here, std::size_t before) {
-    fail("rank-mismatch", at(u), "`{}` is used with {} subscript{} here and with {} before", *u.name,
-         here, here == 1 ? "" : "s", before);
+    fail("rank-mismatch", at(u), "`{}` is used with {} subscript{} here and with {} before",
+         *u.name, here, here == 1 ? "" : "s", before);
   }
 
   static Span at(const Use& u) { return u.expr->at() ? u.expr->at() : u.insn->at; }
@@ -189,7 +189,7 @@ class ShapeInference {
   Set context_;
   std::unordered_map<std::string, std::size_t> rank_;  // of arrays with a shape
   std::unordered_map<std::string, Array> open_;
-  std::unordered_map<std::string, Range> ranges_;      // by place and subscript
+  std::unordered_map<std::string, Range> ranges_;  // by place and subscript
   std::vector<std::unique_ptr<Use>> uses_;
 };
 

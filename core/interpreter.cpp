@@ -96,8 +96,9 @@ class Run {
     try {
       for (const auto& s : steps) s->run();
     } catch (const OutOfBounds& e) {
-      fail("out-of-bounds", at(*e.access), "`{}` reaches index {} of axis {}, whose extent is {}, at {}",
-           to_string(*e.access), e.index, e.axis, e.extent, instance());
+      fail("out-of-bounds", at(*e.access),
+           "`{}` reaches index {} of axis {}, whose extent is {}, at {}", to_string(*e.access),
+           e.index, e.axis, e.extent, instance());
     } catch (const DivisionByZero&) {
       fail("division-by-zero", current_.insn ? current_.insn->at : k_.at,
            "an integer is divided by zero at {}", instance());
@@ -105,7 +106,9 @@ class Run {
   }
 
  private:
-  Span at(const Expr& e) const { return e.at() ? e.at() : current_.insn ? current_.insn->at : k_.at; }
+  Span at(const Expr& e) const {
+    return e.at() ? e.at() : current_.insn ? current_.insn->at : k_.at;
+  }
 
   std::string instance() const {
     if (!current_.insn) return "the loop bounds";
@@ -176,7 +179,8 @@ class Run {
     for (const std::int64_t e : shape)
       if (__builtin_mul_overflow(n, e, &n))
         fail("size-overflow", at ? at : k_.at,
-             "`{}` of shape ({}) has more bytes than 64 bits can count", name, fmt::join(shape, ", "));
+             "`{}` of shape ({}) has more bytes than 64 bits can count", name,
+             fmt::join(shape, ", "));
     return n;
   }
 
@@ -267,7 +271,8 @@ class Run {
   void add_copies(const std::string& iname, std::int64_t& elements, Storage& s, const Span& where) {
     Set points = fixed(domain_of(k_, {iname}));
     points = drop_params(std::move(points), param_names(points));
-    const Val low = isl_set_dim_min_val(points.copy(), 0), high = isl_set_dim_max_val(points.copy(), 0);
+    const Val low = isl_set_dim_min_val(points.copy(), 0),
+              high = isl_set_dim_max_val(points.copy(), 0);
     if (yes(isl_set_is_empty(points.get()))) return;
     if (!yes(isl_val_is_int(low.get())) || !yes(isl_val_is_int(high.get())))
       fail("unbounded-iname", where, "the work-item iname `{}` has no bounds", iname);
@@ -283,7 +288,8 @@ class Run {
     for (const Expr& e : *t.initializer) {
       Access a;
       a.data = s.data;
-      for (std::size_t d = 0; d < index.size(); ++d) a.offset += index[d] * s.strides[d] * s.type.size();
+      for (std::size_t d = 0; d < index.size(); ++d)
+        a.offset += index[d] * s.strides[d] * s.type.size();
       const auto put = store(std::move(a), s.type, compiler_.value_as(e, s.type));
       put->prepare();
       put->commit();
@@ -296,7 +302,8 @@ class Run {
 
   // ---- The tree.
 
-  Steps build(const std::vector<TreeNode>& nodes, std::vector<std::string>& path, const Set& known) {
+  Steps build(const std::vector<TreeNode>& nodes, std::vector<std::string>& path,
+              const Set& known) {
     Steps out;
     for (const TreeNode& n : nodes) {
       if (!n.is_loop()) {
@@ -369,8 +376,8 @@ class Run {
   Memory memory_;
   Compiler compiler_;
   Current current_;
-  std::set<std::string> team_;                          // work-item inames that are no loops of the tree
-  std::map<std::string, std::set<std::string>> copies_; // by temporary
+  std::set<std::string> team_;  // work-item inames that are no loops of the tree
+  std::map<std::string, std::set<std::string>> copies_;  // by temporary
 };
 
 }  // namespace

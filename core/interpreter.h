@@ -20,7 +20,7 @@ struct ArrayView {
 };
 struct ScalarValue {
   std::int64_t i = 0;
-  double re = 0, im = 0;              // used for real and complex types
+  double re = 0, im = 0;  // used for real and complex types
 };
 struct Bindings {
   std::map<std::string, ArrayView> arrays;     // all array arguments

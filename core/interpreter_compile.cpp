@@ -41,7 +41,8 @@ bool Compiler::linear(const Expr& e, std::int64_t factor, Subscript& out) const 
     out.terms.push_back({it->second.get(), factor});
     return true;
   }
-  if (const auto* u = e.as<Unary>(); u && u->op == UnaryOp::Neg) return linear(u->arg, -factor, out);
+  if (const auto* u = e.as<Unary>(); u && u->op == UnaryOp::Neg)
+    return linear(u->arg, -factor, out);
   const auto* n = e.as<Nary>();
   if (!n) return false;
   if (n->op == NaryOp::Add) {
@@ -172,7 +173,8 @@ Value Compiler::value(const Expr& e, std::optional<Type> wanted) {
           },
           [&](const Unary& x) {
             if (x.op == UnaryOp::Not) {
-              return int_value(Scalar::Bool, [c = condition(x.arg)] { return std::int64_t{!c->get()}; });
+              return int_value(Scalar::Bool,
+                               [c = condition(x.arg)] { return std::int64_t{!c->get()}; });
             }
             const Type t = type(e, wanted);
             Value v = value_as(x.arg, t);
@@ -215,7 +217,9 @@ Value Compiler::value(const Expr& e, std::optional<Type> wanted) {
             return x.type.is_record() ? value(x.arg) : value_as(x.arg, x.type);
           },
           [&](const Slice&) -> Value { throw InternalError("interpreter: a slice is left"); },
-          [&](const SubArray&) -> Value { throw InternalError("interpreter: a sub-array is left"); }},
+          [&](const SubArray&) -> Value {
+            throw InternalError("interpreter: a sub-array is left");
+          }},
       e.op());
 }
 
@@ -263,7 +267,8 @@ Value neutral(ReduceOp op, std::size_t i, const Type& t) {
       return constant(t, static_cast<std::int64_t>(min ? L::max() : L::min()));
     });
   }
-  const bool one = op == ReduceOp::Product || op == ReduceOp::SegmentedProduct || op == ReduceOp::All;
+  const bool one =
+      op == ReduceOp::Product || op == ReduceOp::SegmentedProduct || op == ReduceOp::All;
   return constant(t, std::int64_t{one});
 }
 
@@ -324,8 +329,8 @@ void Compiler::arg_update(const Instruction& insn, std::vector<std::unique_ptr<S
     return std::move(nary(NaryOp::Or, Scalar::Bool, std::move(any), false).i);
   };
   out.push_back(store(access(best), t, select(better(), value_as(args[0], t), value(best))));
-  out.push_back(store(access(at), index_type,
-                      select(better(), value_as(args[1], index_type), value(at))));
+  out.push_back(
+      store(access(at), index_type, select(better(), value_as(args[1], index_type), value(at))));
 }
 
 // ---- Statements.

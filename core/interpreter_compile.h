@@ -15,7 +15,7 @@ struct Storage {
   Type type;
   std::vector<std::int64_t> shape, strides;  // elements
   char* data = nullptr;
-  std::vector<char> own;                     // of temporaries
+  std::vector<char> own;  // of temporaries
   /// Work-item inames that each have a copy of their own: further axes behind the others, counted
   /// from `first`.
   struct Copies {
@@ -27,12 +27,12 @@ struct Storage {
 
 /// Where all values of a run are.
 struct Memory {
-  std::unordered_map<std::string, Storage> arrays;      // arguments and temporaries
-  std::unordered_map<std::string, ScalarValue> scalars; // arguments and parameters; constant
+  std::unordered_map<std::string, Storage> arrays;       // arguments and temporaries
+  std::unordered_map<std::string, ScalarValue> scalars;  // arguments and parameters; constant
   std::unordered_map<std::string, Type> scalar_types;
   std::unordered_map<std::string, std::unique_ptr<std::int64_t>> inames;
 
-  std::int64_t* iname(const std::string& name);         // its place, made on the first call
+  std::int64_t* iname(const std::string& name);  // its place, made on the first call
 };
 
 /// Compiles the expressions of a realized kernel.
@@ -45,7 +45,7 @@ class Compiler {
   /// An integer that counts elements or iterations; no intermediate result is cut to its type.
   IntPtr index(const Expr& e);
   IntPtr condition(const Expr& e) { return truth(value(e)); }
-  Access access(const Expr& e);     // of a Var, Load or Field that is an assignee
+  Access access(const Expr& e);  // of a Var, Load or Field that is an assignee
   Type type(const Expr& e, std::optional<Type> wanted = {}) const;
 
   /// What the statement stores; several stores are prepared before any is committed.

@@ -30,24 +30,40 @@ R rsqrt(R x) {
 
 template <class R>
 const Real1<R>* find_real1(const std::string& name) {
-  static const Real1<R> kTable[] = {
-      {"abs", [](R x) { return std::fabs(x); }},   {"acos", [](R x) { return std::acos(x); }},
-      {"acosh", [](R x) { return std::acosh(x); }}, {"asin", [](R x) { return std::asin(x); }},
-      {"asinh", [](R x) { return std::asinh(x); }}, {"atan", [](R x) { return std::atan(x); }},
-      {"atanh", [](R x) { return std::atanh(x); }}, {"cbrt", [](R x) { return std::cbrt(x); }},
-      {"ceil", [](R x) { return std::ceil(x); }},  {"conj", [](R x) { return x; }},
-      {"cos", [](R x) { return std::cos(x); }},    {"cosh", [](R x) { return std::cosh(x); }},
-      {"erf", [](R x) { return std::erf(x); }},    {"erfc", [](R x) { return std::erfc(x); }},
-      {"exp", [](R x) { return std::exp(x); }},    {"expm1", [](R x) { return std::expm1(x); }},
-      {"fabs", [](R x) { return std::fabs(x); }},  {"floor", [](R x) { return std::floor(x); }},
-      {"imag", [](R) { return R{0}; }},            {"lgamma", [](R x) { return std::lgamma(x); }},
-      {"log", [](R x) { return std::log(x); }},    {"log10", [](R x) { return std::log10(x); }},
-      {"log1p", [](R x) { return std::log1p(x); }}, {"log2", [](R x) { return std::log2(x); }},
-      {"real", [](R x) { return x; }},             {"round", [](R x) { return std::round(x); }},
-      {"rsqrt", rsqrt<R>},                         {"sin", [](R x) { return std::sin(x); }},
-      {"sinh", [](R x) { return std::sinh(x); }},  {"sqrt", [](R x) { return std::sqrt(x); }},
-      {"tan", [](R x) { return std::tan(x); }},    {"tanh", [](R x) { return std::tanh(x); }},
-      {"tgamma", [](R x) { return std::tgamma(x); }}, {"trunc", [](R x) { return std::trunc(x); }}};
+  static const Real1<R> kTable[] = {{"abs", [](R x) { return std::fabs(x); }},
+                                    {"acos", [](R x) { return std::acos(x); }},
+                                    {"acosh", [](R x) { return std::acosh(x); }},
+                                    {"asin", [](R x) { return std::asin(x); }},
+                                    {"asinh", [](R x) { return std::asinh(x); }},
+                                    {"atan", [](R x) { return std::atan(x); }},
+                                    {"atanh", [](R x) { return std::atanh(x); }},
+                                    {"cbrt", [](R x) { return std::cbrt(x); }},
+                                    {"ceil", [](R x) { return std::ceil(x); }},
+                                    {"conj", [](R x) { return x; }},
+                                    {"cos", [](R x) { return std::cos(x); }},
+                                    {"cosh", [](R x) { return std::cosh(x); }},
+                                    {"erf", [](R x) { return std::erf(x); }},
+                                    {"erfc", [](R x) { return std::erfc(x); }},
+                                    {"exp", [](R x) { return std::exp(x); }},
+                                    {"expm1", [](R x) { return std::expm1(x); }},
+                                    {"fabs", [](R x) { return std::fabs(x); }},
+                                    {"floor", [](R x) { return std::floor(x); }},
+                                    {"imag", [](R) { return R{0}; }},
+                                    {"lgamma", [](R x) { return std::lgamma(x); }},
+                                    {"log", [](R x) { return std::log(x); }},
+                                    {"log10", [](R x) { return std::log10(x); }},
+                                    {"log1p", [](R x) { return std::log1p(x); }},
+                                    {"log2", [](R x) { return std::log2(x); }},
+                                    {"real", [](R x) { return x; }},
+                                    {"round", [](R x) { return std::round(x); }},
+                                    {"rsqrt", rsqrt<R>},
+                                    {"sin", [](R x) { return std::sin(x); }},
+                                    {"sinh", [](R x) { return std::sinh(x); }},
+                                    {"sqrt", [](R x) { return std::sqrt(x); }},
+                                    {"tan", [](R x) { return std::tan(x); }},
+                                    {"tanh", [](R x) { return std::tanh(x); }},
+                                    {"tgamma", [](R x) { return std::tgamma(x); }},
+                                    {"trunc", [](R x) { return std::trunc(x); }}};
   for (const auto& row : kTable)
     if (name == row.name) return &row;
   return nullptr;
@@ -55,18 +71,17 @@ const Real1<R>* find_real1(const std::string& name) {
 
 template <class R>
 const Real2<R>* find_real2(const std::string& name) {
-  static const Real2<R> kTable[] = {
-      {"atan2", [](R x, R y) { return std::atan2(x, y); }},
-      {"copysign", [](R x, R y) { return std::copysign(x, y); }},
-      {"fdim", [](R x, R y) { return std::fdim(x, y); }},
-      {"fmax", [](R x, R y) { return std::fmax(x, y); }},
-      {"fmin", [](R x, R y) { return std::fmin(x, y); }},
-      {"fmod", [](R x, R y) { return std::fmod(x, y); }},
-      {"hypot", [](R x, R y) { return std::hypot(x, y); }},
-      {"max", [](R x, R y) { return std::fmax(x, y); }},
-      {"maximum", [](R x, R y) { return std::fmax(x, y); }},
-      {"min", [](R x, R y) { return std::fmin(x, y); }},
-      {"minimum", [](R x, R y) { return std::fmin(x, y); }}};
+  static const Real2<R> kTable[] = {{"atan2", [](R x, R y) { return std::atan2(x, y); }},
+                                    {"copysign", [](R x, R y) { return std::copysign(x, y); }},
+                                    {"fdim", [](R x, R y) { return std::fdim(x, y); }},
+                                    {"fmax", [](R x, R y) { return std::fmax(x, y); }},
+                                    {"fmin", [](R x, R y) { return std::fmin(x, y); }},
+                                    {"fmod", [](R x, R y) { return std::fmod(x, y); }},
+                                    {"hypot", [](R x, R y) { return std::hypot(x, y); }},
+                                    {"max", [](R x, R y) { return std::fmax(x, y); }},
+                                    {"maximum", [](R x, R y) { return std::fmax(x, y); }},
+                                    {"min", [](R x, R y) { return std::fmin(x, y); }},
+                                    {"minimum", [](R x, R y) { return std::fmin(x, y); }}};
   for (const auto& row : kTable)
     if (name == row.name) return &row;
   return nullptr;
@@ -76,15 +91,22 @@ template <class R>
 const Complex1<R>* find_complex1(const std::string& name) {
   using C = const std::complex<R>&;
   using O = std::complex<R>;
-  static const Complex1<R> kTable[] = {
-      {"acos", [](C x) -> O { return std::acos(x); }}, {"acosh", [](C x) -> O { return std::acosh(x); }},
-      {"asin", [](C x) -> O { return std::asin(x); }}, {"asinh", [](C x) -> O { return std::asinh(x); }},
-      {"atan", [](C x) -> O { return std::atan(x); }}, {"atanh", [](C x) -> O { return std::atanh(x); }},
-      {"conj", [](C x) -> O { return std::conj(x); }}, {"cos", [](C x) -> O { return std::cos(x); }},
-      {"cosh", [](C x) -> O { return std::cosh(x); }}, {"exp", [](C x) -> O { return std::exp(x); }},
-      {"log", [](C x) -> O { return std::log(x); }},   {"sin", [](C x) -> O { return std::sin(x); }},
-      {"sinh", [](C x) -> O { return std::sinh(x); }}, {"sqrt", [](C x) -> O { return std::sqrt(x); }},
-      {"tan", [](C x) -> O { return std::tan(x); }},   {"tanh", [](C x) -> O { return std::tanh(x); }}};
+  static const Complex1<R> kTable[] = {{"acos", [](C x) -> O { return std::acos(x); }},
+                                       {"acosh", [](C x) -> O { return std::acosh(x); }},
+                                       {"asin", [](C x) -> O { return std::asin(x); }},
+                                       {"asinh", [](C x) -> O { return std::asinh(x); }},
+                                       {"atan", [](C x) -> O { return std::atan(x); }},
+                                       {"atanh", [](C x) -> O { return std::atanh(x); }},
+                                       {"conj", [](C x) -> O { return std::conj(x); }},
+                                       {"cos", [](C x) -> O { return std::cos(x); }},
+                                       {"cosh", [](C x) -> O { return std::cosh(x); }},
+                                       {"exp", [](C x) -> O { return std::exp(x); }},
+                                       {"log", [](C x) -> O { return std::log(x); }},
+                                       {"sin", [](C x) -> O { return std::sin(x); }},
+                                       {"sinh", [](C x) -> O { return std::sinh(x); }},
+                                       {"sqrt", [](C x) -> O { return std::sqrt(x); }},
+                                       {"tan", [](C x) -> O { return std::tan(x); }},
+                                       {"tanh", [](C x) -> O { return std::tanh(x); }}};
   for (const auto& row : kTable)
     if (name == row.name) return &row;
   return nullptr;
@@ -108,12 +130,12 @@ Value int_function(const std::string& name, const Type& t, std::vector<Value> ar
     });
   if (name == "pow") return binary(BinaryOp::Pow, t, std::move(args[0]), std::move(args[1]), false);
   if (name == "clamp")
-    return int_value(t, [less, x = std::move(args[0].i), lo = std::move(args[1].i),
-                         hi = std::move(args[2].i)] {
-      const std::int64_t v = x->get(), l = lo->get(), h = hi->get();
-      const std::int64_t up = less(v, l) ? l : v;
-      return less(h, up) ? h : up;
-    });
+    return int_value(
+        t, [less, x = std::move(args[0].i), lo = std::move(args[1].i), hi = std::move(args[2].i)] {
+          const std::int64_t v = x->get(), l = lo->get(), h = hi->get();
+          const std::int64_t up = less(v, l) ? l : v;
+          return less(h, up) ? h : up;
+        });
   const bool min = name == "min" || name == "minimum";
   if (!min && name != "max" && name != "maximum") missing(name);
   std::vector<IntPtr> all;
@@ -140,13 +162,14 @@ Value real_function(const std::string& name, const Type& t, std::vector<Value> a
   if (name == "pow") return binary(BinaryOp::Pow, t, std::move(args[0]), std::move(args[1]), false);
   if (name == "fma" || name == "mad" || name == "clamp") {
     const auto node = [&](auto f) {
-      return real_value(t, [f, a = std::move(args[0].r), b = std::move(args[1].r),
-                            c = std::move(args[2].r)] {
-        return static_cast<double>(f(static_cast<R>(a->get()), static_cast<R>(b->get()),
-                                     static_cast<R>(c->get())));
-      });
+      return real_value(
+          t, [f, a = std::move(args[0].r), b = std::move(args[1].r), c = std::move(args[2].r)] {
+            return static_cast<double>(
+                f(static_cast<R>(a->get()), static_cast<R>(b->get()), static_cast<R>(c->get())));
+          });
     };
-    if (name == "clamp") return node([](R v, R lo, R hi) { return std::fmin(std::fmax(v, lo), hi); });
+    if (name == "clamp")
+      return node([](R v, R lo, R hi) { return std::fmin(std::fmax(v, lo), hi); });
     return node([](R a, R b, R c) { return std::fma(a, b, c); });
   }
   const auto* row = find_real2<R>(name);
@@ -162,17 +185,18 @@ Value real_function(const std::string& name, const Type& t, std::vector<Value> a
 
 template <class R>
 Value complex_function(const std::string& name, const Type& result, std::vector<Value> args) {
-  if (name == "pow") return binary(BinaryOp::Pow, result, std::move(args[0]), std::move(args[1]), false);
+  if (name == "pow")
+    return binary(BinaryOp::Pow, result, std::move(args[0]), std::move(args[1]), false);
   ComplexPtr x = std::move(args[0].c);
   if (name == "abs")
-    return real_value(result, [x = std::move(x)] {
-      return static_cast<double>(std::abs(narrow<R>(x->get())));
-    });
+    return real_value(
+        result, [x = std::move(x)] { return static_cast<double>(std::abs(narrow<R>(x->get()))); });
   if (name == "real") return real_value(result, [x = std::move(x)] { return x->get().real(); });
   if (name == "imag") return real_value(result, [x = std::move(x)] { return x->get().imag(); });
   const auto* row = find_complex1<R>(name);
   if (!row) missing(name);
-  return complex_value(result, [f = row->f, x = std::move(x)] { return widen(f(narrow<R>(x->get()))); });
+  return complex_value(result,
+                       [f = row->f, x = std::move(x)] { return widen(f(narrow<R>(x->get()))); });
 }
 
 Value test(const std::string& name, Value x) {
@@ -188,7 +212,8 @@ Value test(const std::string& name, Value x) {
 }  // namespace
 
 Value function(const std::string& name, const Type& result, std::vector<Value> args) {
-  if (name == "isnan" || name == "isinf" || name == "isfinite") return test(name, std::move(args[0]));
+  if (name == "isnan" || name == "isinf" || name == "isfinite")
+    return test(name, std::move(args[0]));
   if (name == "bessel_jn" || name == "bessel_yn") {
     double (*f)(int, double) = name == "bessel_jn" ? ::jn : ::yn;
     Value x = convert(std::move(args[1]), Scalar::F64);

@@ -105,9 +105,7 @@ class Builder {
       Membership::Div d{std::make_unique<std::int64_t>(0), {}, denominator};
       d.numerator.constant = scaled(isl_aff_get_constant_val(a.get()));
       const auto get = [&](isl_dim_type type) {
-        return [&, type](int at) {
-          return scaled(isl_aff_get_coefficient_val(a.get(), type, at));
-        };
+        return [&, type](int at) { return scaled(isl_aff_get_coefficient_val(a.get(), type, at)); };
       };
       collect(d.numerator, slots_.params, get(isl_dim_param));
       collect(d.numerator, slots_.dims, get(isl_dim_in));
@@ -124,7 +122,8 @@ class Builder {
       collect(a, slots_.params, get(isl_dim_param));
       collect(a, slots_.dims, get(isl_dim_set));
       collect(a, divs, get(isl_dim_div));
-      (yes(isl_constraint_is_equality(c.get())) ? out.zero : out.not_negative).push_back(std::move(a));
+      (yes(isl_constraint_is_equality(c.get())) ? out.zero : out.not_negative)
+          .push_back(std::move(a));
     }
     return out;
   }
@@ -165,9 +164,10 @@ bool Range::hull(std::int64_t& first, std::int64_t& last) const {
   using L = std::numeric_limits<std::int64_t>;
   first = L::max(), last = L::min();
   for (const Piece& p : pieces) {
-    const bool open = std::all_of(p.zero.begin(), p.zero.end(), [](auto& a) { return a.get() == 0; }) &&
-                      std::all_of(p.not_negative.begin(), p.not_negative.end(),
-                                  [](auto& a) { return a.get() >= 0; });
+    const bool open =
+        std::all_of(p.zero.begin(), p.zero.end(), [](auto& a) { return a.get() == 0; }) &&
+        std::all_of(p.not_negative.begin(), p.not_negative.end(),
+                    [](auto& a) { return a.get() >= 0; });
     if (!open) continue;
     std::int64_t low = L::min(), high = L::max();
     for (const Bound& b : p.lower) low = std::max(low, -floor_of(b.rest.get(), b.factor));
@@ -199,7 +199,7 @@ Range make_range(Set points, const Set& known, const FindSlot& find) {
   };
   const bool simple = without_divs(all);
   const std::vector<BasicSet> shorter = basic_sets(seen);
-  for (const BasicSet& b : simple && without_divs(shorter) ? shorter : all) {
+  for (const BasicSet& b : simple&& without_divs(shorter) ? shorter : all) {
     Range::Piece p = builder.piece(b);
     if (p.lower.empty() || p.upper.empty()) p = builder.piece(all[0]);
     if (p.lower.empty() || p.upper.empty())

@@ -9,9 +9,9 @@
 
 /// What the interpreter compiles expressions to: trees of small objects with one virtual call each.
 ///
-/// Integers of all types travel as int64: signed ones as their value, unsigned ones as theirs, 64-bit
-/// unsigned ones as their bits. Reals travel as double, single ones exactly; every operation rounds to
-/// its type.
+/// Integers of all types travel as int64: signed ones as their value, unsigned ones as theirs,
+/// 64-bit unsigned ones as their bits. Reals travel as double, single ones exactly; every operation
+/// rounds to its type.
 namespace moonloop::interp {
 
 using Complex = std::complex<double>;
@@ -98,7 +98,7 @@ struct Access {
   [[noreturn]] void leave(const Axis& axis, std::int64_t index) const;
 };
 
-// ---- Building (interpreter_values.cpp) -----------------------------------------------------------
+// ---- Building (interpreter_values.cpp) --------------------------------------------------------
 
 Value constant(const Type& t, std::int64_t i);
 Value constant(const Type& t, Complex c);

@@ -82,7 +82,8 @@ Value int_binary(BinaryOp op, const Type& t, IntPtr a, IntPtr b) {
 template <class Node, class F, class Make>
 Value fold(std::vector<std::unique_ptr<Node>> terms, F f, Make make) {
   if (terms.size() == 2)
-    return make([f, a = std::move(terms[0]), b = std::move(terms[1])] { return f(a->get(), b->get()); });
+    return make(
+        [f, a = std::move(terms[0]), b = std::move(terms[1])] { return f(a->get(), b->get()); });
   return make([f, terms = std::move(terms)] {
     auto v = terms[0]->get();
     for (std::size_t i = 1; i < terms.size(); ++i) v = f(v, terms[i]->get());
@@ -151,7 +152,8 @@ Value complex_binary(BinaryOp op, const Type& t, ComplexPtr a, ComplexPtr b) {
 }
 
 template <class Node>
-std::vector<std::unique_ptr<Node>> pointers(std::vector<Value>& values, std::unique_ptr<Node> Value::*p) {
+std::vector<std::unique_ptr<Node>> pointers(std::vector<Value>& values,
+                                            std::unique_ptr<Node> Value::*p) {
   std::vector<std::unique_ptr<Node>> out;
   out.reserve(values.size());
   for (Value& v : values) out.push_back(std::move(v.*p));
@@ -163,7 +165,8 @@ std::vector<std::unique_ptr<Node>> pointers(std::vector<Value>& values, std::uni
 Value negate(const Type& t, Value v, bool wide) {
   if (holds_int(t))
     return with_computed(t.scalar, wide, [&](auto zero) {
-      return int_value(t, [x = std::move(v.i)] { return wrapped<decltype(zero)>(0 - bits(x->get())); });
+      return int_value(
+          t, [x = std::move(v.i)] { return wrapped<decltype(zero)>(0 - bits(x->get())); });
     });
   if (holds_real(t)) return real_value(t, [x = std::move(v.r)] { return -x->get(); });
   return complex_value(t, [x = std::move(v.c)] { return -x->get(); });
@@ -207,8 +210,12 @@ Value nary(NaryOp op, const Type& t, std::vector<Value> terms, bool wide) {
     if (holds_real(t)) {
       const auto make = [&](auto g) { return real_value(t, std::move(g)); };
       // A double has more than twice a float's digits, so that rounding twice is rounding once.
-      const auto add = [](double x, double y) { return static_cast<double>(static_cast<R>(x + y)); };
-      const auto times = [](double x, double y) { return static_cast<double>(static_cast<R>(x * y)); };
+      const auto add = [](double x, double y) {
+        return static_cast<double>(static_cast<R>(x + y));
+      };
+      const auto times = [](double x, double y) {
+        return static_cast<double>(static_cast<R>(x * y));
+      };
       return sum ? fold(pointers(terms, &Value::r), add, make)
                  : fold(pointers(terms, &Value::r), times, make);
     }

@@ -142,9 +142,8 @@ Value to_int(Value v, const Type& to) {
     }
     return with_int(to.scalar, [&](auto zero) {
       using T = decltype(zero);
-      return int_value(to, [x = std::move(v.i)] {
-        return wrapped<T>(static_cast<std::uint64_t>(x->get()));
-      });
+      return int_value(
+          to, [x = std::move(v.i)] { return wrapped<T>(static_cast<std::uint64_t>(x->get())); });
     });
   }
   if (v.c && to.scalar == Scalar::Bool)
@@ -164,7 +163,8 @@ Value to_real(Value v, const Type& to) {
   return with_real(to.scalar, [&](auto zero) {
     using R = decltype(zero);
     if (v.r)
-      return real_value(to, [x = std::move(v.r)] { return static_cast<double>(static_cast<R>(x->get())); });
+      return real_value(
+          to, [x = std::move(v.r)] { return static_cast<double>(static_cast<R>(x->get())); });
     if (v.c)
       return real_value(to, [x = std::move(v.c)] {
         return static_cast<double>(static_cast<R>(x->get().real()));
@@ -173,15 +173,15 @@ Value to_real(Value v, const Type& to) {
       return real_value(to, [x = std::move(v.i)] {
         return static_cast<double>(static_cast<R>(static_cast<std::uint64_t>(x->get())));
       });
-    return real_value(to, [x = std::move(v.i)] { return static_cast<double>(static_cast<R>(x->get())); });
+    return real_value(
+        to, [x = std::move(v.i)] { return static_cast<double>(static_cast<R>(x->get())); });
   });
 }
 
 Value to_complex(Value v, const Type& to) {
   return with_real(to.scalar, [&](auto zero) {
     using R = decltype(zero);
-    if (v.c)
-      return complex_value(to, [x = std::move(v.c)] { return widen(narrow<R>(x->get())); });
+    if (v.c) return complex_value(to, [x = std::move(v.c)] { return widen(narrow<R>(x->get())); });
     Value re = to_real(std::move(v), Type(real_part(to.scalar)));
     return complex_value(to, [x = std::move(re.r)] { return Complex(x->get(), 0); });
   });
@@ -245,24 +245,30 @@ std::unique_ptr<Store> store(Access to, const Type& t, Value value) {
           const char* p = v->get();
           return std::vector<char>(p, p + size);
         },
-        [](char* p, const std::vector<char>& bytes) { std::memcpy(p, bytes.data(), bytes.size()); });
+        [](char* p, const std::vector<char>& bytes) {
+          std::memcpy(p, bytes.data(), bytes.size());
+        });
   }
   if (holds_int(t))
     return with_int(t.scalar, [&](auto zero) {
-      using T = std::conditional_t<std::is_same_v<decltype(zero), bool>, std::uint8_t, decltype(zero)>;
-      return make_store(std::move(to), [v = std::move(value.i)] { return v->get(); },
-                        [](char* p, std::int64_t v) { write<T>(p, v); });
+      using T =
+          std::conditional_t<std::is_same_v<decltype(zero), bool>, std::uint8_t, decltype(zero)>;
+      return make_store(
+          std::move(to), [v = std::move(value.i)] { return v->get(); },
+          [](char* p, std::int64_t v) { write<T>(p, v); });
     });
   return with_real(t.scalar, [&](auto zero) {
     using R = decltype(zero);
     if (holds_real(t))
-      return make_store(std::move(to), [v = std::move(value.r)] { return v->get(); },
-                        [](char* p, double v) { write<R>(p, v); });
-    return make_store(std::move(to), [v = std::move(value.c)] { return v->get(); },
-                      [](char* p, Complex v) {
-                        write<R>(p, v.real());
-                        write<R>(p + sizeof(R), v.imag());
-                      });
+      return make_store(
+          std::move(to), [v = std::move(value.r)] { return v->get(); },
+          [](char* p, double v) { write<R>(p, v); });
+    return make_store(
+        std::move(to), [v = std::move(value.c)] { return v->get(); },
+        [](char* p, Complex v) {
+          write<R>(p, v.real());
+          write<R>(p + sizeof(R), v.imag());
+        });
   });
 }
 

@@ -1,8 +1,9 @@
-#include "core/budget.h"
-#include "core/diagnostic.h"
 #include "core/isl.h"
 
 #include <cstdlib>
+
+#include "core/budget.h"
+#include "core/diagnostic.h"
 
 namespace moonloop {
 namespace {

@@ -26,8 +26,8 @@
 /// A thin owner around isl's C objects. isl functions are called as they are:
 ///
 ///     Set d = parse_set("[n] -> { [i] : 0 <= i < n }");
-///     Set e = isl_set_intersect(d.copy(), other.copy());   // __isl_take arguments: copy() or take()
-///     bool b = yes(isl_set_is_empty(e.get()));              // __isl_keep arguments: get()
+///     Set e = isl_set_intersect(d.copy(), other.copy());   // __isl_take arguments: copy() or
+///     take() bool b = yes(isl_set_is_empty(e.get()));              // __isl_keep arguments: get()
 ///
 /// A null result throws IslError with isl's own message. One isl_ctx per thread, never freed before
 /// the thread's objects.
@@ -38,8 +38,8 @@ class IslError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-isl_ctx* isl();                    // this thread's context
-[[noreturn]] void throw_isl();     // throws IslError with the context's last message
+isl_ctx* isl();                 // this thread's context
+[[noreturn]] void throw_isl();  // throws IslError with the context's last message
 inline bool yes(isl_bool b) {
   if (b == isl_bool_error) throw_isl();
   return b == isl_bool_true;

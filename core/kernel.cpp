@@ -25,11 +25,18 @@ std::optional<InameTag> parse_iname_tag(std::string_view text) {
     std::string_view text;
     TagKind kind;
   };
-  static constexpr Row kPlain[] = {
-      {"for", TagKind::Ord},        {"ord", TagKind::Ord},          {"unr", TagKind::Unroll},
-      {"unroll", TagKind::Unroll},  {"unr_hint", TagKind::UnrollHint}, {"par", TagKind::Par},
-      {"simd", TagKind::Simd},      {"l.auto", TagKind::LocalAuto}, {"ilp", TagKind::Ilp},
-      {"ilp.unr", TagKind::Ilp},    {"ilp.seq", TagKind::Ilp},      {"vec", TagKind::Vec}};
+  static constexpr Row kPlain[] = {{"for", TagKind::Ord},
+                                   {"ord", TagKind::Ord},
+                                   {"unr", TagKind::Unroll},
+                                   {"unroll", TagKind::Unroll},
+                                   {"unr_hint", TagKind::UnrollHint},
+                                   {"par", TagKind::Par},
+                                   {"simd", TagKind::Simd},
+                                   {"l.auto", TagKind::LocalAuto},
+                                   {"ilp", TagKind::Ilp},
+                                   {"ilp.unr", TagKind::Ilp},
+                                   {"ilp.seq", TagKind::Ilp},
+                                   {"vec", TagKind::Vec}};
   for (const Row& r : kPlain)
     if (text == r.text) return InameTag{r.kind, -1, std::string(text), {}};
   static constexpr Row kNumbered[] = {
@@ -159,8 +166,8 @@ class RuleWalk {
     });
   }
 
-  /// `names`: the parameters of the rule that `e` is the body of, with the variables they stand for;
-  /// the empty name where an argument is no variable.
+  /// `names`: the parameters of the rule that `e` is the body of, with the variables they stand
+  /// for; the empty name where an argument is no variable.
   void bound(const Expr& e, const std::map<std::string, std::string>& names,
              std::set<std::string>& out) {
     const auto outside = [&](const std::string& n) {
@@ -298,8 +305,7 @@ Expr apply_rule(const Rule& rule, const Exprs& args) {
 namespace {
 
 Expr expand(const Kernel& k, const Expr& e, std::vector<std::string>& stack) {
-  const Expr inner =
-      map_children(e, [&](const Expr& c) { return expand(k, c, stack); });
+  const Expr inner = map_children(e, [&](const Expr& c) { return expand(k, c, stack); });
   const auto* c = inner.as<Call>();
   const Rule* r = c ? k.find_rule(c->name) : nullptr;
   if (!r) return inner;
@@ -328,13 +334,14 @@ Expr expand_rules(const Kernel& k, const Expr& e) {
 
 Kernel expand_all_rules(const Kernel& k) {
   if (k.rules.empty()) return k;
-  Kernel out = map_expressions(
-      k, [&](const Instruction&, const Expr& e) { return expand_rules(k, e); });
+  Kernel out =
+      map_expressions(k, [&](const Instruction&, const Expr& e) { return expand_rules(k, e); });
   out.rules.clear();
   return out;
 }
 
-Kernel map_expressions(const Kernel& k, const std::function<Expr(const Instruction&, const Expr&)>& f,
+Kernel map_expressions(const Kernel& k,
+                       const std::function<Expr(const Instruction&, const Expr&)>& f,
                        bool rules_too) {
   Kernel out = k;
   for (InsnPtr& insn : out.instructions) {

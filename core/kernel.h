@@ -13,8 +13,8 @@
 #include "core/value.h"
 
 /// The kernel model. A `Kernel` is a value: transforms are functions that take one and return
-/// another. Its meaning is sequential (the reference order, core/tree.h): instructions that share an
-/// iname share that loop, loops run ascending, statements run in list order.
+/// another. Its meaning is sequential (the reference order, core/tree.h): instructions that share
+/// an iname share that loop, loops run ascending, statements run in list order.
 namespace moonloop {
 
 class Reference;  // core/reference.h
@@ -27,13 +27,13 @@ enum class Intent { Unknown, In, Out, InOut };
 /// An argument of the kernel: a scalar (`is_array == false`, read only) or an array.
 struct Argument {
   std::string name;
-  std::optional<Type> type;     // absent until inferred
+  std::optional<Type> type;  // absent until inferred
   bool is_array = false;
-  bool constant = false;        // Loo.py's ConstantArg: read only, constant memory on a GPU
-  std::optional<Exprs> shape;   // in elements, per axis; absent until inferred. {} is a 0-d array
+  bool constant = false;       // Loo.py's ConstantArg: read only, constant memory on a GPU
+  std::optional<Exprs> shape;  // in elements, per axis; absent until inferred. {} is a 0-d array
   Order order = Order::C;
-  std::optional<Exprs> strides; // in elements, per axis; absent: contiguous in `order`
-  Expr offset;                  // in elements; null is 0
+  std::optional<Exprs> strides;     // in elements, per axis; absent: contiguous in `order`
+  Expr offset;                      // in elements; null is 0
   Intent intent = Intent::Unknown;  // what the source declared; see `intents()` for what holds
   Span at;
 };
@@ -42,13 +42,13 @@ enum class AddressSpace { Auto, Private, Local, Global };
 
 struct Temporary {
   std::string name;
-  std::optional<Type> type;     // absent until inferred
-  std::optional<Exprs> shape;   // {} is a scalar; absent until inferred from the footprint
+  std::optional<Type> type;    // absent until inferred
+  std::optional<Exprs> shape;  // {} is a scalar; absent until inferred from the footprint
   AddressSpace space = AddressSpace::Auto;
   Order order = Order::C;
   bool read_only = false;
   std::shared_ptr<const std::vector<Expr>> initializer;  // literals in C order; null if none
-  std::string base_storage;     // temporaries that name the same one may share memory
+  std::string base_storage;  // temporaries that name the same one may share memory
   Span at;
 };
 
@@ -86,8 +86,8 @@ enum class TagKind {
 };
 struct InameTag {
   TagKind kind;
-  int axis = -1;        // of Group, Local; N of UnrollHint
-  std::string text;     // as written and printed
+  int axis = -1;     // of Group, Local; N of UnrollHint
+  std::string text;  // as written and printed
   Span at;
   bool operator==(const InameTag& o) const { return kind == o.kind && axis == o.axis; }
 };
@@ -112,20 +112,21 @@ struct NoSync {
 struct Instruction {
   std::string id;
   InsnKind kind = InsnKind::Assign;
-  Exprs lhs;                  // Var, Load, or Field of those; several for `a, b = f(...)`
-  Expr rhs;                   // null for Barrier and Nop; the call for InsnKind::Call
-  std::set<std::string> inames;           // the loops around it, without those its reductions bind
-  Exprs predicates;           // runs when all hold; evaluated where the instruction stands
+  Exprs lhs;                     // Var, Load, or Field of those; several for `a, b = f(...)`
+  Expr rhs;                      // null for Barrier and Nop; the call for InsnKind::Call
+  std::set<std::string> inames;  // the loops around it, without those its reductions bind
+  Exprs predicates;              // runs when all hold; evaluated where the instruction stands
   std::set<std::string> tags;
-  std::vector<std::string> depends_on;    // ids, resolved: each runs before this one (shared inames equal)
+  std::vector<std::string>
+      depends_on;  // ids, resolved: each runs before this one (shared inames equal)
   std::vector<NoSync> no_sync;
   int priority = 0;
   std::set<std::string> groups, conflicts;
   Atomicity atomic = Atomicity::None;
   BarrierScope barrier = BarrierScope::Local;
-  std::string mem_kind;       // barriers: local or global
+  std::string mem_kind;  // barriers: local or global
   ReductionRole role = ReductionRole::None;
-  ReduceOp reduce_op = ReduceOp::Sum;     // when role is not None
+  ReduceOp reduce_op = ReduceOp::Sum;  // when role is not None
   /// This instruction in the kernel's Reference: which statement it is, and each reference iname
   /// that does not stand unchanged here as an expression of the present inames. Reductions' inames
   /// count too. Empty id: same as `id`.
@@ -155,17 +156,17 @@ struct Step {
 struct Kernel {
   std::string name;
   Span at;
-  std::vector<Argument> args;                  // declared order
+  std::vector<Argument> args;  // declared order
   std::map<std::string, Temporary> temporaries;
-  std::vector<Rule> rules;                     // in source order
-  std::vector<Domain> domains;                 // in source order; parents follow from parameters
-  Set assumptions;                             // a parameter set; null means none
-  std::vector<InsnPtr> instructions;           // list order is the preferred statement order
+  std::vector<Rule> rules;            // in source order
+  std::vector<Domain> domains;        // in source order; parents follow from parameters
+  Set assumptions;                    // a parameter set; null means none
+  std::vector<InsnPtr> instructions;  // list order is the preferred statement order
   std::map<std::string, InameTag> iname_tags;
-  std::vector<std::string> loop_order;         // all inames; earlier is preferred outside
+  std::vector<std::string> loop_order;               // all inames; earlier is preferred outside
   std::vector<std::vector<std::string>> priorities;  // each chain: outer to inner, hard
-  /// By outer iname of a split: how many iterations at its start and its end are generated apart, so
-  /// that those between run without guards. No effect on the meaning.
+  /// By outer iname of a split: how many iterations at its start and its end are generated apart,
+  /// so that those between run without guards. No effect on the meaning.
   std::map<std::string, std::pair<int, int>> slabs;
   std::vector<Claim> claims;
   std::vector<Step> trace;
@@ -182,13 +183,13 @@ struct Kernel {
   const InameTag* tag(std::string_view iname) const;
   bool has_iname(std::string_view n) const { return home_of(n) != nullptr; }
 
-  std::vector<std::string> inames() const;          // domain order
+  std::vector<std::string> inames() const;  // domain order
   std::vector<std::string> instruction_ids() const;
   /// All names in use: inames, parameters, arguments, temporaries, rules.
   std::set<std::string> all_names() const;
   /// `base`, or `base_0`, `base_1`, … whichever is free.
   std::string fresh_name(const std::string& base) const;
-  std::string fresh_id(const std::string& base) const;      // for instructions
+  std::string fresh_id(const std::string& base) const;  // for instructions
 };
 
 /// A changed copy of an instruction: `edit(insn, [&](Instruction& i) { i.priority = 1; })`.
@@ -221,7 +222,8 @@ Kernel expand_all_rules(const Kernel& k);
 
 /// Applies `f` to every expression of every instruction (assignees, right sides, predicates).
 /// Instructions that do not change stay the same objects.
-Kernel map_expressions(const Kernel& k, const std::function<Expr(const Instruction&, const Expr&)>& f,
+Kernel map_expressions(const Kernel& k,
+                       const std::function<Expr(const Instruction&, const Expr&)>& f,
                        bool rules_too = false);
 
 }  // namespace moonloop

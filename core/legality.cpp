@@ -15,7 +15,9 @@ Kernel proved(Kernel k) {
   legality.check();
   const RunOrder& order = legality.present();
   const auto position = [&](const InsnPtr& insn) { return order.position(order.find(insn->id)); };
-  const auto earlier = [&](const InsnPtr& a, const InsnPtr& b) { return position(a) < position(b); };
+  const auto earlier = [&](const InsnPtr& a, const InsnPtr& b) {
+    return position(a) < position(b);
+  };
   std::vector<InsnPtr> listed = k.instructions;
   if (!std::is_sorted(listed.begin(), listed.end(), earlier)) {
     std::sort(listed.begin(), listed.end(), earlier);
@@ -62,10 +64,9 @@ void Legality::place() {
     if (r < 0 || now_[std::size_t(r)] >= 0)
       throw InternalError("statement `" + insn.id + "` has no place of its own in the reference");
     now_[std::size_t(r)] = s;
-    std::string key = fmt::format("{}|{}|{}|{}", fmt::join(ref_->order.loops(r), ","),
-                                  fmt::join(ref_->order.items(r), ","),
-                                  fmt::join(present_->loops(s), ","),
-                                  fmt::join(present_->items(s), ","));
+    std::string key = fmt::format(
+        "{}|{}|{}|{}", fmt::join(ref_->order.loops(r), ","), fmt::join(ref_->order.items(r), ","),
+        fmt::join(present_->loops(s), ","), fmt::join(present_->items(s), ","));
     for (const std::string& d : ref_->order.dims(r)) {
       Expr e = compares_ ? var(d) : origin_of(insn, d);
       if (const Var* v = e.as<Var>(); !v || v->name != d) key += "|" + d + "=" + to_string(e);
@@ -75,8 +76,8 @@ void Legality::place() {
   }
 }
 
-/// Accesses that a statement makes in both kernels. What it accessed before and no longer does has a
-/// stand-in; what it accumulates into keeps its place although its name may be new.
+/// Accesses that a statement makes in both kernels. What it accessed before and no longer does has
+/// a stand-in; what it accumulates into keeps its place although its name may be new.
 void Legality::keep_common() {
   const Variables variables(present_->kernel());
   std::vector<std::vector<Access>> still(now_.size());
@@ -96,8 +97,8 @@ void Legality::keep_common() {
 
 void Legality::check() {
   const auto& tags = k_.iname_tags;
-  const bool parallel = std::any_of(tags.begin(), tags.end(),
-                                    [](const auto& t) { return is_parallel(&t.second); });
+  const bool parallel =
+      std::any_of(tags.begin(), tags.end(), [](const auto& t) { return is_parallel(&t.second); });
   if (!compares_ && !k_.reference && !parallel) return;  // its own order, and all of it sequential
   check_all(compares_ ? common_ : ref_->by_variable);
 }
@@ -138,7 +139,9 @@ void Legality::check_variable(const std::string& name, const std::vector<AccessA
   }
   // Accesses under different top-level loops, before as well as now, keep their order when those
   // loops do; what is left stands under one top-level loop.
-  const auto root = [](const RunOrder& o, int s) { return o.tree().paths[std::size_t(s)].index[0]; };
+  const auto root = [](const RunOrder& o, int s) {
+    return o.tree().paths[std::size_t(s)].index[0];
+  };
   bool kept = true;
   for (std::size_t i = 1; i < all.size() && kept; ++i) {
     const int was = root(ref_->order, all[i].insn) - root(ref_->order, all[i - 1].insn);
@@ -247,7 +250,7 @@ void Legality::check_pair(const Pair& p) {
   if (!loops_keep(back)) prove(back);
 }
 
-// ---- Temporaries that iterations have to themselves ----------------------------------------------
+// ---- Temporaries that iterations have to themselves -------------------------------------------
 
 const std::vector<std::string>& Legality::confined_to(const std::string& name) {
   const auto known = confined_.find(name);
@@ -257,7 +260,8 @@ const std::vector<std::string>& Legality::confined_to(const std::string& name) {
 }
 
 /// Of the iterations to which the reference keeps the temporary, those that the present loops keep
-/// apart as well: their pieces are loops around all accesses, or work-items that all accesses share.
+/// apart as well: their pieces are loops around all accesses, or work-items that all accesses
+/// share.
 std::vector<std::string> Legality::find_confined(const std::string& name,
                                                  const std::vector<AccessAt>& all) {
   const std::vector<std::string>& wanted = ref_->private_to(name);
@@ -269,18 +273,16 @@ std::vector<std::string> Legality::find_confined(const std::string& name,
   if (space == AddressSpace::Local || space == AddressSpace::Global) apart.clear();
   for (const AccessAt& a : all) {
     shared = std::min(shared, present_->common_loops(first, now(a.insn)));
-    std::erase_if(apart, [&](const std::string& i) {
-      return !contains(present_->items(now(a.insn)), i);
-    });
+    std::erase_if(apart,
+                  [&](const std::string& i) { return !contains(present_->items(now(a.insn)), i); });
   }
   apart.insert(apart.end(), present_->loops(first).begin(),
                present_->loops(first).begin() + long(shared));
   std::vector<std::string> out;
   for (const std::string& i : wanted) {
     const Expr& e = origin(all[0].insn, i);
-    const bool same = std::all_of(all.begin(), all.end(), [&](const AccessAt& a) {
-      return equal(origin(a.insn, i), e);
-    });
+    const bool same = std::all_of(all.begin(), all.end(),
+                                  [&](const AccessAt& a) { return equal(origin(a.insn, i), e); });
     std::set<std::string> pieces;
     collect_vars(e, pieces);
     if (same && std::all_of(pieces.begin(), pieces.end(), [&](const std::string& v) {

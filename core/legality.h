@@ -15,8 +15,8 @@ namespace moonloop {
 class Legality {
  public:
   explicit Legality(const Kernel& k);
-  /// `after` came from `before` by changing or adding some accesses: the question is whether all that
-  /// both have keeps its order.
+  /// `after` came from `before` by changing or adding some accesses: the question is whether all
+  /// that both have keeps its order.
   Legality(const Kernel& before, const Kernel& after);
   void check();
   const RunOrder& present() const { return *present_; }
@@ -67,12 +67,12 @@ class Legality {
   std::shared_ptr<const Reference> ref_;
   std::shared_ptr<const RunOrder> present_;
   std::map<std::string, std::vector<AccessAt>> common_;  // accesses of both kernels; see the maker
-  bool compares_ = false;                               // made from two kernels
-  std::vector<int> now_;                                // reference statement -> present one, or -1
-  std::vector<std::map<std::string, Expr>> origins_;    // by reference statement, all its dims
-  std::vector<int> nests_;                              // by reference statement: equal for equal nests
+  bool compares_ = false;                                // made from two kernels
+  std::vector<int> now_;                              // reference statement -> present one, or -1
+  std::vector<std::map<std::string, Expr>> origins_;  // by reference statement, all its dims
+  std::vector<int> nests_;  // by reference statement: equal for equal nests
   std::map<std::string, std::vector<std::string>> confined_;
-  std::unordered_map<std::string, bool> known_;         // answers of loops_keep
+  std::unordered_map<std::string, bool> known_;  // answers of loops_keep
 };
 
 }  // namespace moonloop

@@ -1,7 +1,6 @@
-#include "core/legality.h"
-
 #include <algorithm>
 
+#include "core/legality.h"
 #include "core/memo.h"
 
 /// Asks isl whether two accesses keep their order, instance by instance, and words the refusal.
@@ -11,7 +10,8 @@ namespace {
 /// The instances of present statement `now` with those of the reference that they are.
 Map origin_map(const RunOrder& present, int now, const RunOrder& was, int reference, bool& exact) {
   Exprs values;
-  for (const std::string& d : was.dims(reference)) values.push_back(origin_of(present.insn(now), d));
+  for (const std::string& d : was.dims(reference))
+    values.push_back(origin_of(present.insn(now), d));
   const std::optional<Map> m = to_map(values, present.dims(now));
   if (!m) throw InternalError("an origin is not affine");
   return isl_map_intersect_domain(m->copy(), present.domain(now, exact).take());
@@ -50,7 +50,8 @@ std::string Legality::proof_key(const Pair& p) const {
     key += is_parallel_not_simd(tag) ? 'p' : is_parallel(tag) ? 's' : 'o';
   }
   for (const std::string& i : p.equal) key += " " + i;
-  for (const Claim& c : k_.claims) key += fmt::format(" {}{}", int(c.kind), fmt::join(c.names, ","));
+  for (const Claim& c : k_.claims)
+    key += fmt::format(" {}{}", int(c.kind), fmt::join(c.names, ","));
   return key;
 }
 
@@ -61,8 +62,8 @@ void Legality::prove(const Pair& p) const {
   const int a = now(p.a), b = now(p.b);
   const auto &da = was.dims(p.a), &db = was.dims(p.b);
   bool exact = true;
-  Map pairs = p.x ? conflict_map(k_, ref_->variables, *p.x, da, *p.y, db, exact)
-                  : universal_map(da, db);
+  Map pairs =
+      p.x ? conflict_map(k_, ref_->variables, *p.x, da, *p.y, db, exact) : universal_map(da, db);
   for (const std::string& i : p.equal)
     pairs = equate(std::move(pairs), std::size_t(std::find(da.begin(), da.end(), i) - da.begin()),
                    std::size_t(std::find(db.begin(), db.end(), i) - db.begin()));
@@ -87,11 +88,12 @@ void Legality::prove(const Pair& p) const {
   pairs = isl_map_intersect_range(pairs.take(), was.domain(p.b, exact).take());
   pairs = isl_map_apply_domain(pairs.take(),
                                isl_map_reverse(origin_map(is, a, was, p.a, exact).take()));
-  pairs = isl_map_apply_range(pairs.take(),
-                              isl_map_reverse(origin_map(is, b, was, p.b, exact).take()));
+  pairs =
+      isl_map_apply_range(pairs.take(), isl_map_reverse(origin_map(is, b, was, p.b, exact).take()));
   const auto unordered = p.commutes ? is_parallel_not_simd : is_parallel;
   Map kept = is.before(a, b, unordered);
-  if (p.commutes) kept = isl_map_union(kept.take(), isl_map_reverse(is.before(b, a, unordered).take()));
+  if (p.commutes)
+    kept = isl_map_union(kept.take(), isl_map_reverse(is.before(b, a, unordered).take()));
   const Map violated = isl_map_subtract(pairs.take(), kept.take());
   if (!yes(isl_map_is_empty(violated.get()))) refuse_pair(p, violated, exact);
   memo().proofs.insert(std::move(key));
@@ -100,8 +102,8 @@ void Legality::prove(const Pair& p) const {
 void Legality::refuse_pair(const Pair& p, const Map& violated, bool exact) const {
   const RunOrder& is = *present_;
   const int a = now(p.a), b = now(p.b);
-  const Map backwards = isl_map_intersect(
-      violated.copy(), isl_map_reverse(is.before(b, a, is_parallel).take()));
+  const Map backwards =
+      isl_map_intersect(violated.copy(), isl_map_reverse(is.before(b, a, is_parallel).take()));
   const bool reversed = !p.commutes && !yes(isl_map_is_empty(backwards.get()));
   const Witness w = witness(reversed ? backwards : violated, is.dims(a), is.dims(b));
   const std::string x = instance_text(is.insn(a).id, is.dims(a), w.a);
@@ -144,17 +146,19 @@ void Legality::refuse_pair(const Pair& p, const Map& violated, bool exact) const
     d.code = "races";
     d.text = loop.empty()
                  ? fmt::format("{} and {} would run at the same time, but {}", x, y, what)
-                 : fmt::format("tagging `{}` as `{}` would run {} and {} at the same time, but {}", loop,
-                               k_.tag(loop)->text, x, y, what);
-    d.hint = p.commutes ? "a reduction runs in one work-item; split_reduction_outward or a loop inside "
-                          "it can be parallel"
-                        : "";
+                 : fmt::format("tagging `{}` as `{}` would run {} and {} at the same time, but {}",
+                               loop, k_.tag(loop)->text, x, y, what);
+    d.hint = p.commutes
+                 ? "a reduction runs in one work-item; split_reduction_outward or a loop inside "
+                   "it can be parallel"
+                 : "";
   }
   d.text += parameters_text(w.params);
   if (!exact) {
     d.code = "not-proved";
-    d.hint = "where a subscript is read from an array, assume_injective or assume_disjoint says what "
-             "cannot be seen here; the option unsafe=true takes it on trust";
+    d.hint =
+        "where a subscript is read from an array, assume_injective or assume_disjoint says what "
+        "cannot be seen here; the option unsafe=true takes it on trust";
   }
   d.where = {p.x && p.x->at ? p.x->at : is.insn(a).at, {}};
   if (p.y && p.y->at) d.notes.push_back({p.y->at, fmt::format("`{}` is here", is.insn(b).id)});

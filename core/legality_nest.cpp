@@ -1,7 +1,6 @@
-#include "core/legality.h"
-
 #include <algorithm>
 
+#include "core/legality.h"
 #include "core/memo.h"
 
 /// Answers from the loops alone: whether every two instances of a pair of statements that agree in
@@ -9,10 +8,11 @@
 namespace moonloop {
 
 bool Legality::loops_keep(const Pair& p) {
-  const std::string key = fmt::format(
-      "{}|{}|{}{}{}{}|{}", nests_[std::size_t(p.a)], nests_[std::size_t(p.b)], p.a == p.b ? 's' : 'd',
-      ref_->order.first(p.a, p.b) ? 'f' : 'l', present_->first(now(p.a), now(p.b)) ? 'f' : 'l',
-      p.commutes ? 'c' : 'o', fmt::join(p.equal, ","));
+  const std::string key =
+      fmt::format("{}|{}|{}{}{}{}|{}", nests_[std::size_t(p.a)], nests_[std::size_t(p.b)],
+                  p.a == p.b ? 's' : 'd', ref_->order.first(p.a, p.b) ? 'f' : 'l',
+                  present_->first(now(p.a), now(p.b)) ? 'f' : 'l', p.commutes ? 'c' : 'o',
+                  fmt::join(p.equal, ","));
   const auto known = known_.find(key);
   if (known != known_.end()) return known->second;
   const bool keeps = same_nest(p) || nest_keeps(p);
@@ -58,7 +58,8 @@ Map ordered(std::size_t loops, const std::vector<bool>& orders, Map equal_so_far
 
 namespace {
 
-/// Values of iname `name` in `domain` are that far apart at most; nothing when that is not constant.
+/// Values of iname `name` in `domain` are that far apart at most; nothing when that is not
+/// constant.
 std::optional<std::int64_t> spread(const Set& domain, const std::string& name) {
   const int at = isl_set_find_dim_by_name(domain.get(), isl_dim_set, name.c_str());
   Val least = isl_set_dim_min_val(domain.copy(), at), most = isl_set_dim_max_val(domain.copy(), at);
@@ -103,11 +104,12 @@ std::optional<std::vector<std::string>> digits(const Expr& value, const Set& dom
 
 }  // namespace
 
-/// The common case without relations: each present iname is a digit of one reference iname. What agrees
-/// in the reference agrees in its digits; the other digits must be sequential loops in their order.
-bool Legality::pieces_keep(const Pair& p, const Exprs& values, const std::vector<std::string>& shared,
-                           std::size_t loops, const std::vector<std::string>& dims,
-                           std::size_t present_loops) const {
+/// The common case without relations: each present iname is a digit of one reference iname. What
+/// agrees in the reference agrees in its digits; the other digits must be sequential loops in their
+/// order.
+bool Legality::pieces_keep(const Pair& p, const Exprs& values,
+                           const std::vector<std::string>& shared, std::size_t loops,
+                           const std::vector<std::string>& dims, std::size_t present_loops) const {
   const bool flipped = ref_->order.first(p.a, p.b) && !present_->first(now(p.a), now(p.b));
   if (flipped || shared.size() > loops) return false;
   const Set domain = domain_of(present_->kernel(), dims);

@@ -6,7 +6,8 @@
 namespace moonloop {
 namespace {
 
-// Longest first. `<` and `>` never join, so that `<>t` and `<f8>t` split as a declaration needs them.
+// Longest first. `<` and `>` never join, so that `<>t` and `<f8>t` split as a declaration needs
+// them.
 constexpr std::array<std::string_view, 13> kLongPuncts{
     "...", ":=", "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "->", "&&", "||"};
 constexpr std::string_view kPuncts = "+-*/%<>=()[]{},.:;&|^~$@?!\\'";
@@ -20,8 +21,12 @@ bool in_name(char c) { return starts_name(c) || is_digit(c); }
 std::size_t utf8_length(std::string_view s) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(s[i]); };
   const unsigned char lead = byte(0);
-  const std::size_t n = lead < 0x80 ? 1 : lead < 0xC2 ? 0 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3
-                        : lead < 0xF5 ? 4 : 0;
+  const std::size_t n = lead < 0x80   ? 1
+                        : lead < 0xC2 ? 0
+                        : lead < 0xE0 ? 2
+                        : lead < 0xF0 ? 3
+                        : lead < 0xF5 ? 4
+                                      : 0;
   if (n == 0 || n > s.size()) return 0;
   for (std::size_t i = 1; i < n; ++i)
     if ((byte(i) & 0xC0) != 0x80) return 0;
@@ -190,8 +195,8 @@ class Lexer {
   const Source* source_;
   std::string_view text_;
   std::size_t i_;
-  std::size_t line_ = 0;              // index into line_starts
-  std::vector<std::size_t> open_;     // tokens that open a bracket
+  std::size_t line_ = 0;           // index into line_starts
+  std::vector<std::size_t> open_;  // tokens that open a bracket
   std::vector<Token> tokens_;
 };
 

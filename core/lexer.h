@@ -14,8 +14,9 @@ struct Token {
   Span at;
 };
 
-/// Splits a piece of a source into tokens. `#` starts a comment. Line ends inside ()[]{} are dropped.
-/// Names are ASCII `[A-Za-z_][A-Za-z0-9_]*`; the punctuation is the longest of the kernel language's
+/// Splits a piece of a source into tokens. `#` starts a comment. Line ends inside ()[]{} are
+/// dropped. Names are ASCII `[A-Za-z_][A-Za-z0-9_]*`; the punctuation is the longest of the kernel
+/// language's
 /// (`:=`, `**`, `//`, `<<`, `<=`, `...`, …). Fails `bad-character`, `bad-number`, `unbalanced`,
 /// `not-utf8`.
 std::vector<Token> tokenize(const Source* source, std::size_t begin, std::size_t end);

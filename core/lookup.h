@@ -12,7 +12,8 @@ namespace moonloop {
 void require_iname(const Kernel& k, const std::string& name);
 /// Fails `unknown-argument` and lists the kernel's arguments unless `name` is one of them.
 void require_arg(const Kernel& k, const std::string& name);
-/// Fails `unknown-instruction` and lists the kernel's instructions (the first ten) unless it has `id`.
+/// Fails `unknown-instruction` and lists the kernel's instructions (the first ten) unless it has
+/// `id`.
 void require_insn(const Kernel& k, const std::string& id);
 /// Fails `bad-name` unless `name` is an identifier, `name-taken` unless it is new in `k`.
 void require_new_name(const Kernel& k, const std::string& name);
@@ -29,12 +30,12 @@ std::vector<std::size_t> some_matching(const Kernel& k, const Match& match,
 std::vector<std::string> inames_like(const Kernel& k, const std::vector<std::string>& patterns,
                                      bool may_be_missing = false);
 
-/// The end of each transform that only reorders: `after` with the reference of `before`, proved legal
-/// unless a `WithoutProof` lives.
+/// The end of each transform that only reorders: `after` with the reference of `before`, proved
+/// legal unless a `WithoutProof` lives.
 Kernel reordered(const Kernel& before, Kernel after);
 
-/// While one lives, this thread's transforms that only reorder leave their proof out: what the option
-/// `unsafe` does. The one who makes it must rebase the result and add the claim.
+/// While one lives, this thread's transforms that only reorder leave their proof out: what the
+/// option `unsafe` does. The one who makes it must rebase the result and add the claim.
 class WithoutProof {
  public:
   WithoutProof();

@@ -9,8 +9,8 @@ namespace moonloop {
 
 namespace {
 
-/// Matches one character against the `[...]` at `p[i]`; moves `i` behind it. A bracket that is never
-/// closed stands for itself.
+/// Matches one character against the `[...]` at `p[i]`; moves `i` behind it. A bracket that is
+/// never closed stands for itself.
 bool class_matches(std::string_view p, std::size_t& i, char c) {
   std::size_t end = i + 1;
   if (end < p.size() && p[end] == '!') ++end;
@@ -45,10 +45,10 @@ bool glob_match(std::string_view pattern, std::string_view text) {
       continue;
     }
     std::size_t next = p;
-    const bool fits = p < pattern.size() &&
-                      (pattern[p] == '?'   ? (++next, true)
-                       : pattern[p] == '[' ? class_matches(pattern, next, text[t])
-                                           : pattern[next++] == text[t]);
+    const bool fits =
+        p < pattern.size() && (pattern[p] == '?'   ? (++next, true)
+                               : pattern[p] == '[' ? class_matches(pattern, next, text[t])
+                                                   : pattern[next++] == text[t]);
     if (fits) {
       p = next;
       ++t;
@@ -70,8 +70,8 @@ namespace {
 /// A condition on one level of a stack.
 struct Query {
   enum class Kind { Name, Tag, Reads, Writes, Iname, InKernel, And, Or, Not, Any } kind;
-  std::string glob;           // of the leaves
-  std::string tag;            // Name: the glob after `$`
+  std::string glob;  // of the leaves
+  std::string tag;   // Name: the glob after `$`
   bool has_tag = false;
   std::vector<Query> parts = {};
 };

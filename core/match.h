@@ -8,7 +8,8 @@
 /// Targeting: which instructions, and which calls of substitution rules, a transform acts on.
 namespace moonloop {
 
-/// One level of an expansion stack: an instruction (its id and tags) or a rule call (its name and tag).
+/// One level of an expansion stack: an instruction (its id and tags) or a rule call (its name and
+/// tag).
 struct StackLevel {
   std::string name;
   std::set<std::string> tags;
@@ -16,10 +17,10 @@ struct StackLevel {
 /// Innermost level first; the last one is the instruction.
 using Stack = std::vector<StackLevel>;
 
-/// A compiled `within`: either the query language (`id:`, `tag:`, `reads:`, `writes:`, `iname:`, bare word =
-/// id, globs, `and or not ( )`), or a stack pattern `name$tag < … < name$tag` (innermost first) or
-/// `outer > … > inner` (Loo.py's direction), whose levels are `glob$glob` or queries, with `...` for
-/// any number of levels. An empty text matches everything.
+/// A compiled `within`: either the query language (`id:`, `tag:`, `reads:`, `writes:`, `iname:`,
+/// bare word = id, globs, `and or not ( )`), or a stack pattern `name$tag < … < name$tag`
+/// (innermost first) or `outer > … > inner` (Loo.py's direction), whose levels are `glob$glob` or
+/// queries, with `...` for any number of levels. An empty text matches everything.
 class Match {
  public:
   Match();  // matches everything

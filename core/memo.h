@@ -5,12 +5,12 @@
 
 #include "core/isl.h"
 
-/// Answers of isl that the steps of a script ask for again and again: most of a kernel stays as it is
-/// from one transform to the next.
+/// Answers of isl that the steps of a script ask for again and again: most of a kernel stays as it
+/// is from one transform to the next.
 namespace moonloop {
 
-/// One per thread. Keys hold the addresses of isl sets; the memo owns a reference to each of these, so
-/// an address stands for one value until the memo is cleared.
+/// One per thread. Keys hold the addresses of isl sets; the memo owns a reference to each of these,
+/// so an address stands for one value until the memo is cleared.
 class Memo {
  public:
   /// Domains by their makers' addresses and their inames.

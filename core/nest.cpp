@@ -11,7 +11,8 @@ namespace moonloop {
 
 namespace {
 
-/// Temporaries that the bounds of each iname depend on; reading them is part of running in the loop.
+/// Temporaries that the bounds of each iname depend on; reading them is part of running in the
+/// loop.
 std::map<std::string, std::set<std::string>> computed_bounds(const Kernel& k) {
   std::map<std::string, std::set<std::string>> out;
   for (const Domain& d : k.domains)
@@ -137,15 +138,16 @@ class Fission {
     if (const auto it = kind_of_.find(place); it != kind_of_.end()) return it->second;
     const int next = static_cast<int>(kinds_.size());
     const std::string text = fmt::format(
-        "{}|{}|{}|{}", r_.at(a).variable, to_string(r_.at(a).index), fmt::join(r_.order.dims(a.insn), ","),
-        to_string(r_.order.insn(a.insn).predicates));
+        "{}|{}|{}|{}", r_.at(a).variable, to_string(r_.at(a).index),
+        fmt::join(r_.order.dims(a.insn), ","), to_string(r_.order.insn(a.insn).predicates));
     return kind_of_[place] = kinds_.emplace(text, next).first->second;
   }
 
   bool find_dependence(const AccessAt& a, const AccessAt& b) const {
     const RunOrder& o = r_.order;
     bool exact = true;
-    Map m = conflict_map(k_, r_.variables, r_.at(a), o.dims(a.insn), r_.at(b), o.dims(b.insn), exact);
+    Map m =
+        conflict_map(k_, r_.variables, r_.at(a), o.dims(a.insn), r_.at(b), o.dims(b.insn), exact);
     m = isl_map_intersect(m.take(), o.before(a.insn, b.insn, is_never_parallel).take());
     m = isl_map_intersect_domain(m.take(), o.domain(a.insn, exact).take());
     m = isl_map_intersect_range(m.take(), o.domain(b.insn, exact).take());
@@ -154,8 +156,8 @@ class Fission {
 
   const Kernel& k_;
   const Reference& r_;
-  const std::vector<int>& number_;  // present statement -> reference
-  std::vector<int> statement_;      // and back
+  const std::vector<int>& number_;              // present statement -> reference
+  std::vector<int> statement_;                  // and back
   std::map<std::pair<int, int>, int> kind_of_;  // by statement and access
   std::unordered_map<std::string, int> kinds_;
   std::map<std::array<int, 4>, bool> answers_;

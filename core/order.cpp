@@ -276,7 +276,7 @@ Map conflict_map(const Kernel& k, const Variables& variables, const Access& a,
   return isl_map_intersect(all.take(), same_values(xs, a_dims, ys, b_dims).take());
 }
 
-// ---- Concrete instances ---------------------------------------------------------------------------
+// ---- Concrete instances -----------------------------------------------------------------------
 
 std::optional<std::int64_t> evaluate(const Expr& e, const std::map<std::string, std::int64_t>& at) {
   const std::vector<std::string> none;
@@ -316,7 +316,8 @@ std::string element_text(const Access& a, const std::map<std::string, std::int64
   return a.variable + "[" + out + "]";
 }
 
-Witness witness(const Map& m, const std::vector<std::string>& da, const std::vector<std::string>& db) {
+Witness witness(const Map& m, const std::vector<std::string>& da,
+                const std::vector<std::string>& db) {
   Set s = isl_set_flatten(isl_map_wrap(m.copy()));
   std::vector<std::string> names = da;
   for (const std::string& d : db) names.push_back(d + "'");
@@ -331,7 +332,8 @@ Witness witness(const Map& m, const std::vector<std::string>& da, const std::vec
 
 std::string parameters_text(const std::map<std::string, std::int64_t>& params) {
   std::string out;
-  for (const auto& [name, v] : params) out += (out.empty() ? " (" : ", ") + fmt::format("{}={}", name, v);
+  for (const auto& [name, v] : params)
+    out += (out.empty() ? " (" : ", ") + fmt::format("{}={}", name, v);
   return out.empty() ? out : out + ")";
 }
 

@@ -63,10 +63,11 @@ class RunOrder {
 
 /// { in -> out } with the dimensions named; everything.
 Map universal_map(const std::vector<std::string>& in, const std::vector<std::string>& out);
-Map equate(Map m, std::size_t in, std::size_t out);     // in[i] == out[j]
-Map order_lt(Map m, std::size_t in, std::size_t out);   // in[i] < out[j]
+Map equate(Map m, std::size_t in, std::size_t out);    // in[i] == out[j]
+Map order_lt(Map m, std::size_t in, std::size_t out);  // in[i] < out[j]
 
-/// Parameters of `s` that are temporaries are projected out; `exact` becomes false if there are any.
+/// Parameters of `s` that are temporaries are projected out; `exact` becomes false if there are
+/// any.
 Set without_computed(const Kernel& k, Set s, bool& exact);
 
 /// Names of the array arguments and temporaries of a kernel, for many look-ups.
@@ -82,8 +83,8 @@ class Variables {
  private:
   std::unordered_map<std::string, bool> known_;  // true: a temporary
 };
-/// Accesses of a statement, reads first, each (variable, direction, subscripts) once. An Update reads
-/// what it writes.
+/// Accesses of a statement, reads first, each (variable, direction, subscripts) once. An Update
+/// reads what it writes.
 std::vector<Access> statement_accesses(const Instruction& insn, const Variables& variables);
 
 /// { dims -> [element] } of one access, over the axes whose subscripts are affine in `dims` and

@@ -22,9 +22,9 @@ class Reference {
 
   RunOrder order;
   Variables variables;
-  std::vector<std::vector<Access>> accesses;              // by statement
+  std::vector<std::vector<Access>> accesses;                 // by statement
   std::map<std::string, std::vector<AccessAt>> by_variable;  // in order of execution
-  std::vector<std::vector<int>> depends_on;               // by statement: statements
+  std::vector<std::vector<int>> depends_on;                  // by statement: statements
 
   const Access& at(const AccessAt& a) const {
     return accesses[std::size_t(a.insn)][std::size_t(a.access)];
@@ -43,8 +43,9 @@ class Reference {
 /// The reference of `k`: the one that it has, or the one that it is.
 std::shared_ptr<const Reference> reference_of(const Kernel& k);
 
-/// Pairs of instructions, by index, that access one variable, not both only reading, and follow each
-/// other closely enough that all such pairs follow by transitivity. `sequence` is the order to go by.
+/// Pairs of instructions, by index, that access one variable, not both only reading, and follow
+/// each other closely enough that all such pairs follow by transitivity. `sequence` is the order to
+/// go by.
 std::vector<std::pair<int, int>> conflict_chain(const Kernel& k, const std::vector<int>& sequence);
 
 /// Reference iname `name` of the statement `insn` in terms of its present inames.

@@ -40,7 +40,10 @@ Expr literal_for(const Argument* arg, std::int64_t value) {
 class Fix {
  public:
   Fix(const std::string& name, std::int64_t value, const Argument* arg)
-      : name_(name), value_(value), by_{{name, literal_for(arg, value)}}, plain_{{name, lit(value)}} {}
+      : name_(name),
+        value_(value),
+        by_{{name, literal_for(arg, value)}},
+        plain_{{name, lit(value)}} {}
 
   void operator()(Kernel& k) const {
     for (Domain& d : k.domains) d.set = fixed(std::move(d.set), name_, value_);
@@ -104,8 +107,8 @@ std::vector<std::string> parameters_of(const Kernel& k) {
 
 Kernel with_assumption(const Kernel& k, const Set& assumption) {
   return in_both(k, [&](Kernel& x) {
-    x.assumptions =
-        x.assumptions ? Set(isl_set_intersect(x.assumptions.take(), assumption.copy())) : assumption;
+    x.assumptions = x.assumptions ? Set(isl_set_intersect(x.assumptions.take(), assumption.copy()))
+                                  : assumption;
   });
 }
 

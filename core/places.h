@@ -14,12 +14,12 @@ namespace moonloop {
 /// One use of a variable.
 struct Use {
   const Instruction* insn = nullptr;
-  const Expr* expr = nullptr;    // the Var or Load; lives as long as the kernel
+  const Expr* expr = nullptr;  // the Var or Load; lives as long as the kernel
   const std::string* name = nullptr;
   const Exprs* index = nullptr;  // of a Load
   bool linear = false;
   bool write = false;
-  int place = -1;                // for Places
+  int place = -1;  // for Places
 };
 
 class Places {
@@ -27,8 +27,8 @@ class Places {
   /// `k` without rules. Must outlive this.
   explicit Places(const Kernel& k) : k_(k) {}
 
-  /// Calls `visit` for each use of an array or scalar, instruction by instruction: predicates, right
-  /// side, assignees.
+  /// Calls `visit` for each use of an array or scalar, instruction by instruction: predicates,
+  /// right side, assignees.
   void for_each_use(const std::function<void(const Use&)>& visit);
 
   const std::vector<std::string>& inames(int place) const { return places_[place].inames; }
@@ -37,8 +37,8 @@ class Places {
   const Set& instances(int place);
   /// The same, and every condition was taken in.
   bool exact(int place);
-  /// `e` as a function of the place's inames; nothing unless it is quasi-affine in inames and integer
-  /// arguments alone.
+  /// `e` as a function of the place's inames; nothing unless it is quasi-affine in inames and
+  /// integer arguments alone.
   std::optional<PwAff> affine(int place, const Expr& e);
   /// Parameters of `s` that are temporaries: data-dependent bounds.
   std::vector<std::string> temporaries_in(const Set& s) const;

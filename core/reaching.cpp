@@ -43,11 +43,11 @@ Definition definition_of(const Kernel& k, int index, const std::string& name) {
 // ---- Uses.
 
 struct Reaching::Use {
-  int insn;       // index into the kernel's instructions
+  int insn;  // index into the kernel's instructions
   int statement;
   const Access* access;
-  Map served;     // { use's dims -> definition's dims }: the instance whose value it reads
-  bool exact;     // the subscripts are affine
+  Map served;  // { use's dims -> definition's dims }: the instance whose value it reads
+  bool exact;  // the subscripts are affine
 };
 
 Reaching::Reaching(const Kernel& k) : k_(k), r_(nest(k)) {
@@ -110,10 +110,12 @@ std::optional<Diagnostic> Reaching::obstacle(const Definition& d, const std::str
     for (const Access& a : r_.accesses[std::size_t(s)]) {
       if (a.write || a.variable != name) continue;
       if (a.index.size() != d.inames.size())
-        return problem("not-proved",
-                       fmt::format("`{}` reads all of `{}` or by a flat index, which no rule of `{}` "
-                                   "can stand for", user.id, name, def.id),
-                       user.at, def, "the assignment is here");
+        return problem(
+            "not-proved",
+            fmt::format("`{}` reads all of `{}` or by a flat index, which no rule of `{}` "
+                        "can stand for",
+                        user.id, name, def.id),
+            user.at, def, "the assignment is here");
       const std::vector<std::string>& from = r_.order.dims(s);
       const ElementMap elements = element_map(r_.order.kernel(), a, from, r_.variables);
       Use u{use, s, &a, universal_map(from, to), elements.axes.size() == a.index.size()};
@@ -173,15 +175,14 @@ std::optional<Diagnostic> Reaching::unserved(const Definition& d, const Use& u) 
   Set domain = o.domain(ds, exact);
   // Where one assignment alone writes, unconditionally and each element once, no other value is
   // defined to be read.
-  const bool undefined_else = def.predicates.empty() &&
-                              r_.variables.is_temporary(u.access->variable) &&
-                              d.inames.size() == o.dims(ds).size() &&
-                              !k_.find_temporary(u.access->variable)->initializer &&
-                              writers(u.access->variable, u.insn).size() == 1;
+  const bool undefined_else =
+      def.predicates.empty() && r_.variables.is_temporary(u.access->variable) &&
+      d.inames.size() == o.dims(ds).size() && !k_.find_temporary(u.access->variable)->initializer &&
+      writers(u.access->variable, u.insn).size() == 1;
   if (!conditions_hold(d, u))
     return problem("not-proved",
-                   fmt::format("`{}` writes `{}` under conditions that may not hold at `{}`", def.id,
-                               u.access->variable, user.id),
+                   fmt::format("`{}` writes `{}` under conditions that may not hold at `{}`",
+                               def.id, u.access->variable, user.id),
                    user.at, def, "the assignment is here");
   bool domain_exact = true;
   Set uses = o.domain(u.statement, domain_exact);
@@ -232,18 +233,21 @@ bool Reaching::may_run_between(int w, int from, int to) const {
 std::optional<Diagnostic> Reaching::overwritten(const Definition& d, const Use& u) const {
   const RunOrder& o = r_.order;
   const int ds = parts_[std::size_t(d.insn)].back(), s = u.statement;
-  const Access& written = *std::find_if(
-      r_.accesses[std::size_t(ds)].begin(), r_.accesses[std::size_t(ds)].end(),
-      [&](const Access& a) { return a.write && a.variable == u.access->variable; });
+  const Access& written =
+      *std::find_if(r_.accesses[std::size_t(ds)].begin(), r_.accesses[std::size_t(ds)].end(),
+                    [&](const Access& a) { return a.write && a.variable == u.access->variable; });
   for (const AccessAt& at : r_.by_variable.at(u.access->variable)) {
     const Access& w = r_.at(at);
     if (!w.write || !may_run_between(at.insn, ds, s)) continue;
     bool exact = u.exact;
-    Map late = conflict_map(o.kernel(), r_.variables, w, o.dims(at.insn), *u.access, o.dims(s), exact);
+    Map late =
+        conflict_map(o.kernel(), r_.variables, w, o.dims(at.insn), *u.access, o.dims(s), exact);
     late = isl_map_intersect(late.take(), o.before(at.insn, s, is_never_parallel).take());
-    Map after = conflict_map(o.kernel(), r_.variables, written, o.dims(ds), w, o.dims(at.insn), exact);
+    Map after =
+        conflict_map(o.kernel(), r_.variables, written, o.dims(ds), w, o.dims(at.insn), exact);
     after = isl_map_intersect(after.take(), o.before(ds, at.insn, is_never_parallel).take());
-    after = isl_map_apply_range(u.served.copy(), after.take());  // { use -> w after its definition }
+    after =
+        isl_map_apply_range(u.served.copy(), after.take());  // { use -> w after its definition }
     late = isl_map_intersect(late.take(), isl_map_reverse(after.take()));
     bool known = true;
     late = isl_map_intersect_domain(late.take(), o.domain(at.insn, known).take());
@@ -285,7 +289,8 @@ std::optional<Diagnostic> Reaching::stale(const Definition& d, const Use& u) con
         const Access& w = r_.at(at);
         if (!w.write || !may_run_between(at.insn, part, s)) continue;
         bool exact = true;
-        Map bad = conflict_map(o.kernel(), r_.variables, read, o.dims(part), w, o.dims(at.insn), exact);
+        Map bad =
+            conflict_map(o.kernel(), r_.variables, read, o.dims(part), w, o.dims(at.insn), exact);
         bad = isl_map_intersect(bad.take(), o.before(part, at.insn, is_never_parallel).take());
         bad = isl_map_reverse(isl_map_apply_range(instances.copy(), bad.take()));
         bad = isl_map_intersect(bad.take(), o.before(at.insn, s, is_never_parallel).take());

@@ -12,9 +12,9 @@ namespace moonloop {
 
 /// An assignment `v[i + c, ...] = rhs` whose subscripts are different inames plus constants.
 struct Definition {
-  int insn = 0;                     // index into the kernel's instructions
-  std::vector<std::string> inames;  // by axis
-  std::vector<std::int64_t> shifts; // by axis: the constants
+  int insn = 0;                      // index into the kernel's instructions
+  std::vector<std::string> inames;   // by axis
+  std::vector<std::int64_t> shifts;  // by axis: the constants
 };
 
 /// The assignment `insn` as a definition of `name`; fails `bad-definition` when it is none.
@@ -29,8 +29,8 @@ class Reaching {
   /// their place; nothing when they can. Looks at all uses in the instruction, through rules.
   std::optional<Diagnostic> obstacle(const Definition& d, const std::string& name, int use) const;
 
-  /// Instructions that write `name`, by index: those that run before `use` first, the latest of them
-  /// ahead, then the others.
+  /// Instructions that write `name`, by index: those that run before `use` first, the latest of
+  /// them ahead, then the others.
   std::vector<int> writers(const std::string& name, int use) const;
 
  private:

@@ -9,7 +9,8 @@
 namespace moonloop {
 namespace {
 
-/// Names that are free, each given once. `base`, then `base_0`, `base_1`, …; amortized constant time.
+/// Names that are free, each given once. `base`, then `base_0`, `base_1`, …; amortized constant
+/// time.
 class Names {
  public:
   void take(const std::string& name) { taken_.insert(name); }
@@ -91,9 +92,8 @@ class Realizer {
     for (Expr& l : last.lhs) l = replace(l, here, last.depends_on);
     if (const auto* r = insn.rhs ? insn.rhs.as<Reduce>() : nullptr; r && arity(r->op) == 2) {
       if (insn.lhs.size() != 2)
-        fail("wrong-value-count", insn.rhs.at(),
-             "`{}` gives two values, but `{}` assigns {}", to_string(r->op), insn.id,
-             insn.lhs.size());
+        fail("wrong-value-count", insn.rhs.at(), "`{}` gives two values, but `{}` assigns {}",
+             to_string(r->op), insn.id, insn.lhs.size());
       last.rhs = reduction(insn.rhs, *r, here, last.depends_on);
       last.kind = InsnKind::Call;
     } else if (insn.rhs) {
@@ -170,15 +170,17 @@ class Realizer {
       if (!mine.insert(i).second)
         fail("reduction-not-simple", e.at(), "`{}` names the iname `{}` twice", to_string(r.op), i);
       if (where.inames.count(i))
-        fail("reduction-over-outer", e.at(),
-             "`{}` reduces over `{}`, which is also a loop around it in `{}`; rename one of the two",
-             to_string(r.op), i, insn_->id);
+        fail(
+            "reduction-over-outer", e.at(),
+            "`{}` reduces over `{}`, which is also a loop around it in `{}`; rename one of the two",
+            to_string(r.op), i, insn_->id);
       const auto [seen, first] = bound_.emplace(i, r.simultaneous);
       if (!first && !(seen->second && r.simultaneous))
-        fail("reduction-not-simple", e.at(),
-             "`{}` is reduced over twice in `{}`; give the second reduction an iname of its own, or "
-             "write `simul_reduce`",
-             i, insn_->id);
+        fail(
+            "reduction-not-simple", e.at(),
+            "`{}` is reduced over twice in `{}`; give the second reduction an iname of its own, or "
+            "write `simul_reduce`",
+            i, insn_->id);
     }
   }
 
@@ -216,9 +218,7 @@ class Realizer {
     return out;
   }
 
-  Pair next_ids() {
-    return {ids_.fresh(insn_->id + "_init"), ids_.fresh(insn_->id + "_update")};
-  }
+  Pair next_ids() { return {ids_.fresh(insn_->id + "_init"), ids_.fresh(insn_->id + "_update")}; }
 
   /// The n-th reduction of a statement has the same reference ids in every kernel made from the
   /// reference, because they depend on reference ids alone.
@@ -227,7 +227,8 @@ class Realizer {
     const std::size_t n = ordinal_++;
     while (known.size() <= n) {
       const std::string& base = insn_->reference_id();
-      known.push_back({reference_ids_.fresh(base + "_init"), reference_ids_.fresh(base + "_update")});
+      known.push_back(
+          {reference_ids_.fresh(base + "_init"), reference_ids_.fresh(base + "_update")});
     }
     return known[n];
   }

@@ -174,7 +174,8 @@ const std::vector<std::string>& Reference::private_to(const std::string& name) c
   if (known != private_.end()) return known->second;
   const auto it = by_variable.find(name);
   std::vector<std::string> found;
-  if (it != by_variable.end() && variables.is_temporary(name)) found = Privacy(*this, it->second).find();
+  if (it != by_variable.end() && variables.is_temporary(name))
+    found = Privacy(*this, it->second).find();
   return private_.emplace(name, std::move(found)).first->second;
 }
 

@@ -47,8 +47,8 @@ struct Dependence {
   int from = 0, to = 0;  // indices into the realized kernel's instructions
   DepKind kind = DepKind::Flow;
   std::string variable;
-  Map relation;          // { from's inames -> to's inames }, in present inames
-  bool exact = true;     // false: over-approximated
+  Map relation;       // { from's inames -> to's inames }, in present inames
+  bool exact = true;  // false: over-approximated
 };
 /// All dependences of `k`'s present order; for `show --what deps`, fusion and tests. Cost: isl per
 /// conflicting pair of accesses.
@@ -61,20 +61,21 @@ DependenceList dependences(const Kernel& k);
 
 struct Access;
 
-/// `insn` of the new kernel makes `accesses` in place of instances of `served` of the old one: a fetch
-/// for the reads it serves, an init and a store for the accesses they buffer, a use for the definition
-/// that was put into it.
+/// `insn` of the new kernel makes `accesses` in place of instances of `served` of the old one: a
+/// fetch for the reads it serves, an init and a store for the accesses they buffer, a use for the
+/// definition that was put into it.
 struct StandIn {
   std::string insn, served;
-  /// { [insn's inames] -> [served's inames] }, named dimensions. A use inside a reduction counts the
-  /// reduction's inames among those of its instruction. One instance may stand in for many.
+  /// { [insn's inames] -> [served's inames] }, named dimensions. A use inside a reduction counts
+  /// the reduction's inames among those of its instruction. One instance may stand in for many.
   Map relation;
   std::vector<Access> accesses;  // in inames of `insn`
 };
-/// Proves that moving these accesses changes no value: each stand-in inherits the dependences of what
-/// it serves, on the variables it accesses, with every other instruction that still accesses them and
-/// with the other stand-ins, and `after`'s tree must keep them. A stand-in that writes a temporary
-/// that `served` reads must run before it, within the loops that they share. Throws Refused
+/// Proves that moving these accesses changes no value: each stand-in inherits the dependences of
+/// what it serves, on the variables it accesses, with every other instruction that still accesses
+/// them and with the other stand-ins, and `after`'s tree must keep them. A stand-in that writes a
+/// temporary that `served` reads must run before it, within the loops that they share. Throws
+/// Refused
 /// (`stale-value`) with two concrete instances. What has no stand-in must keep its order too, as
 /// check_kept_order says. Does not check `after`'s tags: check_legal does.
 void check_stand_ins(const Kernel& before, const Kernel& after, const std::vector<StandIn>& all);
@@ -83,7 +84,7 @@ void check_stand_ins(const Kernel& before, const Kernel& after, const std::vecto
 struct Access {
   std::string variable;
   bool write = false;
-  Exprs index;                  // empty for scalars
+  Exprs index;  // empty for scalars
   Span at;
 };
 /// Accesses of an instruction of a kernel with rules expanded; reads first. Reductions' arguments

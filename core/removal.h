@@ -12,8 +12,8 @@ Kernel without_instructions(const Kernel& k, const std::set<std::string>& ids);
 
 /// The end of a transform that removes instructions or changes what they read, and has proved that
 /// the values stay: `after`, all of whose instructions `before` has too, as its own reference,
-/// checked, its instructions listed in the order in which they run. Refuses `changes-order` when its
-/// tree would run them in another order or in other loops.
+/// checked, its instructions listed in the order in which they run. Refuses `changes-order` when
+/// its tree would run them in another order or in other loops.
 Kernel in_order_of(const Kernel& before, Kernel after);
 
 }  // namespace moonloop

@@ -26,7 +26,8 @@ struct RulePlace {
 struct RuleRewrite {
   /// What to put in place of an expression; nothing: its parts are visited. May be empty.
   std::function<std::optional<Expr>(const Expr&, const RulePlace&)> replace = {};
-  /// Whether to put the rule's body in place of a call; the stack begins with the call. May be empty.
+  /// Whether to put the rule's body in place of a call; the stack begins with the call. May be
+  /// empty.
   std::function<bool(const RulePlace&)> expand = {};
   /// The answers do not depend on the place: each rule is gone through once.
   bool same_everywhere = false;

@@ -8,7 +8,8 @@ namespace {
 
 /// The statement of `o` that evaluates what the instruction `id` does at instances with the inames
 /// `inames`: the instruction itself, or the update of a reduction in it that binds the others.
-int statement_for(const RunOrder& o, const std::string& id, const std::vector<std::string>& inames) {
+int statement_for(const RunOrder& o, const std::string& id,
+                  const std::vector<std::string>& inames) {
   const std::set<std::string> wanted(inames.begin(), inames.end());
   const int own = o.find(id);
   if (own < 0) throw InternalError("no statement `" + id + "`");
@@ -31,8 +32,10 @@ std::vector<std::string> map_names(const Map& m, isl_dim_type type) {
 
 /// The map with its dimensions in the order `in`, `out`; names that it lacks are unconstrained,
 /// names that are not wanted are projected out.
-Map arranged(const Map& m, const std::vector<std::string>& in, const std::vector<std::string>& out) {
-  const std::vector<std::string> has_in = map_names(m, isl_dim_in), has_out = map_names(m, isl_dim_out);
+Map arranged(const Map& m, const std::vector<std::string>& in,
+             const std::vector<std::string>& out) {
+  const std::vector<std::string> has_in = map_names(m, isl_dim_in),
+                                 has_out = map_names(m, isl_dim_out);
   const auto pick = [](const std::vector<std::string>& want, const std::vector<std::string>& has) {
     Map p = universal_map(want, has);
     for (std::size_t i = 0; i < want.size(); ++i)
@@ -57,11 +60,14 @@ class StandInCheck {
   StandInCheck(const Kernel& before, const Kernel& after, const std::vector<StandIn>& all)
       : was_(nest(before)), is_(nest(after)) {
     for (const StandIn& s : all) {
-      Placed p{&s, statement_for(is_.order, s.insn, map_names(s.relation, isl_dim_in)),
-               statement_for(was_.order, s.served, map_names(s.relation, isl_dim_out)), {}};
+      Placed p{&s,
+               statement_for(is_.order, s.insn, map_names(s.relation, isl_dim_in)),
+               statement_for(was_.order, s.served, map_names(s.relation, isl_dim_out)),
+               {}};
       p.relation = arranged(s.relation, is_.order.dims(p.now), was_.order.dims(p.served));
       bool exact = true;
-      p.relation = isl_map_intersect_domain(p.relation.take(), is_.order.domain(p.now, exact).take());
+      p.relation =
+          isl_map_intersect_domain(p.relation.take(), is_.order.domain(p.now, exact).take());
       p.relation =
           isl_map_intersect_range(p.relation.take(), was_.order.domain(p.served, exact).take());
       placed_.push_back(std::move(p));
@@ -100,13 +106,13 @@ class StandInCheck {
       Map later = was_.order.before(p.served, w, is_never_parallel);
       later = isl_map_apply_domain(later.take(), isl_map_reverse(p.relation.copy()));
       later = isl_map_apply_range(later.take(), isl_map_reverse(other_was.copy()));
-      demand(p.now, at.insn, isl_map_intersect(later.take(), isl_map_reverse(same.copy())), a, other,
-             exact, p);
+      demand(p.now, at.insn, isl_map_intersect(later.take(), isl_map_reverse(same.copy())), a,
+             other, exact, p);
     }
   }
 
-  /// Two stand-ins keep the order of what they serve. Instances that serve the same instances run in
-  /// the order in which the caller lists them.
+  /// Two stand-ins keep the order of what they serve. Instances that serve the same instances run
+  /// in the order in which the caller lists them.
   void check_two(const Placed& p, const Placed& q) {
     for (const Access& a : p.s->accesses)
       for (const Access& b : q.s->accesses) {
@@ -186,7 +192,8 @@ class StandInCheck {
     const auto &ds = is_.order.dims(s), &dt = is_.order.dims(t);
     Map m = conflict_map(is_.order.kernel(), is_.variables, x, ds, y, dt, exact);
     for (const std::string& i : is_.private_to(x.variable)) {
-      const auto at_s = std::find(ds.begin(), ds.end(), i), at_t = std::find(dt.begin(), dt.end(), i);
+      const auto at_s = std::find(ds.begin(), ds.end(), i),
+                 at_t = std::find(dt.begin(), dt.end(), i);
       if (at_s != ds.end() && at_t != dt.end())
         m = equate(std::move(m), std::size_t(at_s - ds.begin()), std::size_t(at_t - dt.begin()));
     }
@@ -196,7 +203,8 @@ class StandInCheck {
   /// Whether the statement makes this access in the place of another one.
   bool stands_in(int s, const Access& access) const {
     const auto same = [&](const Access& a) {
-      return a.variable == access.variable && a.write == access.write && equal(a.index, access.index);
+      return a.variable == access.variable && a.write == access.write &&
+             equal(a.index, access.index);
     };
     return std::any_of(placed_.begin(), placed_.end(), [&](const Placed& p) {
       return p.now == s && std::any_of(p.s->accesses.begin(), p.s->accesses.end(), same);
@@ -215,7 +223,8 @@ class StandInCheck {
     return isl_map_intersect_range(m.take(), was_.order.domain(was, exact).take());
   }
 
-  void demand(int a, int b, Map pairs, const Access& x, const Access& y, bool exact, const Placed& p) {
+  void demand(int a, int b, Map pairs, const Access& x, const Access& y, bool exact,
+              const Placed& p) {
     bool ignored = true;
     pairs = isl_map_intersect_domain(pairs.take(), is_.order.domain(a, ignored).take());
     pairs = isl_map_intersect_range(pairs.take(), is_.order.domain(b, ignored).take());
@@ -233,10 +242,10 @@ class StandInCheck {
     const std::string second = instance_text(o.insn(b).id, o.dims(b), w.b);
     Diagnostic d;
     d.code = exact ? "stale-value" : "not-proved";
-    d.text = fmt::format(
-        "{} {} {}, which {} {}; {} must run before {}, and with `{}` it {}{}", first,
-        x.write ? "writes" : "reads", element_text(x, at), second, y.write ? "writes" : "reads", first,
-        second, o.insn(p.now).id, exact ? "does not" : "may not", parameters_text(w.params));
+    d.text = fmt::format("{} {} {}, which {} {}; {} must run before {}, and with `{}` it {}{}",
+                         first, x.write ? "writes" : "reads", element_text(x, at), second,
+                         y.write ? "writes" : "reads", first, second, o.insn(p.now).id,
+                         exact ? "does not" : "may not", parameters_text(w.params));
     d.where = {o.insn(a).at, {}};
     if (o.insn(b).at) d.notes.push_back({o.insn(b).at, fmt::format("`{}` is here", o.insn(b).id)});
     throw Refused(d);

@@ -134,9 +134,12 @@ class LoopSorter {
     for (const auto& [pair, n] : together) {
       const auto [a, b] = pair;
       if (n == uses_[a] && n == uses_[b]) continue;
-      if (n == uses_[b]) add(a, b, "subset");
-      else if (n == uses_[a]) add(b, a, "subset");
-      else refuse_crossing(a, b);
+      if (n == uses_[b])
+        add(a, b, "subset");
+      else if (n == uses_[a])
+        add(b, a, "subset");
+      else
+        refuse_crossing(a, b);
     }
   }
 
@@ -190,7 +193,8 @@ class LoopSorter {
         "in `{1}`",
         names_[a], names_[b], both->id, only_a->id, only_b->id);
     d.where = {both->at, {}};
-    d.notes = {{only_a->at, "`" + only_a->id + "` is here"}, {only_b->at, "`" + only_b->id + "` is here"}};
+    d.notes = {{only_a->at, "`" + only_a->id + "` is here"},
+               {only_b->at, "`" + only_b->id + "` is here"}};
     d.hint = "duplicate_inames gives one of them a loop of its own";
     throw Refused(d);
   }
@@ -217,9 +221,9 @@ class LoopSorter {
   std::vector<std::string> names_;
   std::map<std::string, int> number_;
   std::vector<int> uses_;
-  std::vector<std::size_t> first_;            // the first instruction in the loop
-  std::vector<std::vector<int>> loops_;       // by instruction
-  Edges inside_;                              // outer -> inner
+  std::vector<std::size_t> first_;       // the first instruction in the loop
+  std::vector<std::vector<int>> loops_;  // by instruction
+  Edges inside_;                         // outer -> inner
   std::map<std::pair<int, int>, std::string> why_;
 };
 
@@ -228,9 +232,9 @@ class LoopSorter {
 /// A loop (or the kernel itself) while its children are being ordered.
 struct Level {
   std::string iname;
-  std::vector<int> child_levels;  // of loops; -1 for a leaf
-  std::vector<int> leaf;          // instruction of a leaf child
-  std::vector<int> rank;          // of each child: its first instruction
+  std::vector<int> child_levels;           // of loops; -1 for a leaf
+  std::vector<int> leaf;                   // instruction of a leaf child
+  std::vector<int> rank;                   // of each child: its first instruction
   std::vector<std::pair<int, int>> edges;  // child before child
 };
 
@@ -337,7 +341,8 @@ class BodySorter {
   const Kernel& k_;
   const std::vector<std::vector<std::string>>& paths_;
   std::vector<Level> levels_;
-  std::vector<std::vector<std::pair<int, int>>> at_;  // by instruction: (level, child) down to its leaf
+  std::vector<std::vector<std::pair<int, int>>>
+      at_;  // by instruction: (level, child) down to its leaf
 };
 
 void print(const Kernel& k, const std::vector<TreeNode>& nodes, int depth, std::string& out) {
@@ -376,8 +381,8 @@ std::vector<int> textual_order(const Kernel& k) {
   std::string text;
   const std::vector<int> cycle = find_cycle(after);
   for (int c : cycle) text += "`" + k.instructions[c]->id + "` before ";
-  refuse("dependency-cycle", k.instructions[cycle[0]]->at, "instructions depend on each other: {}`{}`",
-         text, k.instructions[cycle[0]]->id);
+  refuse("dependency-cycle", k.instructions[cycle[0]]->at,
+         "instructions depend on each other: {}`{}`", text, k.instructions[cycle[0]]->id);
 }
 
 LoopTree derive_tree(const Kernel& k, const std::vector<std::pair<int, int>>& before) {

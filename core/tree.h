@@ -23,8 +23,8 @@ struct TreePath {
 };
 
 /// Inames tagged `l.N` or `l.auto` are no loops here: they number the work-items of a team that run
-/// each statement together, and every target places them itself. All other inames, also those tagged
-/// `g.N` or `par`, are loops.
+/// each statement together, and every target places them itself. All other inames, also those
+/// tagged `g.N` or `par`, are loops.
 struct LoopTree {
   std::vector<TreeNode> roots;
   std::vector<TreePath> paths;  // by instruction index
@@ -32,11 +32,11 @@ struct LoopTree {
 
 /// Derives the tree of a kernel without reductions, deterministically and without search.
 ///
-/// Hard: instructions that share an iname share that loop, so a loop whose instructions are a proper
-/// subset of another's is inside it; `priorities`; an iname whose bounds need a temporary is inside
-/// the loops of that temporary's writer; `g.N` loops are outermost; `depends_on`; an order that
-/// `before` demands (pairs of instruction indices: first runs before second wherever they share no
-/// further loop). Preference: `loop_order` among loops, list order among statements.
+/// Hard: instructions that share an iname share that loop, so a loop whose instructions are a
+/// proper subset of another's is inside it; `priorities`; an iname whose bounds need a temporary is
+/// inside the loops of that temporary's writer; `g.N` loops are outermost; `depends_on`; an order
+/// that `before` demands (pairs of instruction indices: first runs before second wherever they
+/// share no further loop). Preference: `loop_order` among loops, list order among statements.
 ///
 /// Refuses `cannot-nest` with the constraints that clash. Cost: near-linear in instructions, plus
 /// the pairs of inames that meet in one instruction.

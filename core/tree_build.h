@@ -5,7 +5,8 @@
 
 namespace moonloop {
 
-/// Instruction indices in list order, moved only as `depends_on` demands. Refuses `dependency-cycle`.
+/// Instruction indices in list order, moved only as `depends_on` demands. Refuses
+/// `dependency-cycle`.
 std::vector<int> textual_order(const Kernel& k);
 
 }  // namespace moonloop

@@ -12,8 +12,8 @@ struct Row {
   std::array<std::string_view, 6> names;  // the first is the canonical one
 };
 
-// numpy's short codes count bytes (`f8`), ours count bits (`f64`). `i8` and `u8` would be claimed by
-// both (one byte, or eight), so neither is accepted.
+// numpy's short codes count bytes (`f8`), ours count bits (`f64`). `i8` and `u8` would be claimed
+// by both (one byte, or eight), so neither is accepted.
 constexpr std::array<Row, 13> kRows{{
     {Scalar::Bool, 1, {"bool", "bool8", "b1", "?", "", ""}},
     {Scalar::I8, 1, {"int8", "i1", "", "", "", ""}},
@@ -52,9 +52,7 @@ bool Type::operator==(const Type& o) const {
   return scalar == o.scalar;
 }
 
-std::string Type::str() const {
-  return record ? record->name : std::string(row(scalar).names[0]);
-}
+std::string Type::str() const { return record ? record->name : std::string(row(scalar).names[0]); }
 
 int Type::size() const {
   if (!record) return size_of(scalar);

@@ -19,7 +19,8 @@ bool fits(std::int64_t v, Scalar s) {
   // A negative one wraps, as all unsigned arithmetic does: `u - 1` adds -1.
   if (is_unsigned(s))
     return bits == 64 || (v > -(std::int64_t{1} << bits) && v < (std::int64_t{1} << bits));
-  return bits == 64 || (v >= -(std::int64_t{1} << (bits - 1)) && v < (std::int64_t{1} << (bits - 1)));
+  return bits == 64 ||
+         (v >= -(std::int64_t{1} << (bits - 1)) && v < (std::int64_t{1} << (bits - 1)));
 }
 
 Scalar int_literal_type(const std::optional<std::int64_t>& v) {
@@ -56,7 +57,8 @@ std::string shown(const Expr& e) {
   return s;
 }
 
-[[noreturn]] void bad_operand(const Expr& e, const Type& t, std::string_view of, const Expr& whole) {
+[[noreturn]] void bad_operand(const Expr& e, const Type& t, std::string_view of,
+                              const Expr& whole) {
   fail("bad-operand", e.at() ? e.at() : whole.at(), "`{}` of type {} cannot be an operand of {}",
        shown(e), t.str(), of);
 }
@@ -199,7 +201,8 @@ std::optional<Typer::Operands> Typer::operands(const Exprs& es, std::optional<Ty
   return known ? std::optional<Operands>(std::move(out)) : std::nullopt;
 }
 
-std::optional<Typed> Typer::binary(const Expr& e, const Binary& x, std::optional<Type> wanted) const {
+std::optional<Typed> Typer::binary(const Expr& e, const Binary& x,
+                                   std::optional<Type> wanted) const {
   const bool ints_only = x.op == BinaryOp::Shl || x.op == BinaryOp::Shr;
   const bool maybe_ints = ints_only || x.op == BinaryOp::FloorDiv || x.op == BinaryOp::Mod;
   auto ops = operands({x.left, x.right}, maybe_ints ? integer_context(wanted) : wanted);
@@ -207,8 +210,8 @@ std::optional<Typed> Typer::binary(const Expr& e, const Binary& x, std::optional
   const Exprs sides{x.left, x.right};
   for (std::size_t i = 0; i < 2; ++i) {
     const Type& t = (*ops)[i].type;
-    const bool ok = !t.is_record() && (!ints_only || integral(t)) &&
-                    (!maybe_ints || !is_complex(t.scalar));
+    const bool ok =
+        !t.is_record() && (!ints_only || integral(t)) && (!maybe_ints || !is_complex(t.scalar));
     if (!ok) bad_operand(sides[i], t, name_of(x.op), e);
   }
   const Typed &l = (*ops)[0], &r = (*ops)[1];
@@ -218,11 +221,13 @@ std::optional<Typed> Typer::binary(const Expr& e, const Binary& x, std::optional
                         exact_single(static_cast<double>(*l.value) / static_cast<double>(*r.value));
     return weak_real(false, single, wanted);
   }
-  const bool negative_power = x.op == BinaryOp::Pow && r.weak == Weak::Int && r.value && *r.value < 0;
+  const bool negative_power =
+      x.op == BinaryOp::Pow && r.weak == Weak::Int && r.value && *r.value < 0;
   Typed t = maybe_ints ? combine(*ops, integer_context(wanted)) : combine(*ops, wanted);
   t.value = std::nullopt;
   if (x.op == BinaryOp::Div || negative_power) {
-    const bool ints = (l.weak == Weak::Int || integral(l.type)) && (r.weak == Weak::Int || integral(r.type));
+    const bool ints =
+        (l.weak == Weak::Int || integral(l.type)) && (r.weak == Weak::Int || integral(r.type));
     if (ints) return literals ? weak_real(false, false, wanted) : strong(Scalar::F64);
   }
   if (t.type == Type(Scalar::Bool)) t.type = Scalar::I32;
@@ -289,7 +294,8 @@ std::optional<Typed> Typer::called(const Expr& e, const Call& x, std::optional<T
     return strong(k_.index_type);
   }
   if (x.name == "make_tuple")
-    fail("bad-operand", e.at(), "`make_tuple` stands only as the whole right side of an assignment");
+    fail("bad-operand", e.at(),
+         "`make_tuple` stands only as the whole right side of an assignment");
   const FnInfo* f = find_function(x.name);
   if (!f)
     fail("unknown-function", e.at(), "no function or rule `{}`{}", x.name,
@@ -302,8 +308,8 @@ std::optional<Typed> Typer::called(const Expr& e, const Call& x, std::optional<T
   if (!ops) return std::nullopt;
   const std::string of = "`" + x.name + "`";
   for (std::size_t i = 0; i < ops->size(); ++i) require_number(x.args[i], (*ops)[i], of, e);
-  const bool literals = std::all_of(ops->begin(), ops->end(),
-                                    [](const Typed& t) { return t.weak != Weak::No; });
+  const bool literals =
+      std::all_of(ops->begin(), ops->end(), [](const Typed& t) { return t.weak != Weak::No; });
   const auto result = [&](const std::vector<Type>& types) {
     const auto t = function_type(x.name, types);
     if (!t) {
@@ -408,7 +414,8 @@ std::optional<Typed> Typer::type(const Expr& e, std::optional<Type> wanted) cons
           [&](const Reduce& x) -> R {
             if (arity(x.op) != 1)
               fail("wrong-value-count", e.at(),
-                   "`{}` gives two values and so must be the whole right side of an assignment to two",
+                   "`{}` gives two values and so must be the whole right side of an assignment to "
+                   "two",
                    to_string(x.op));
             return reduce(x, wanted);
           },
@@ -449,7 +456,9 @@ std::optional<Type> Typer::operand_type(const Expr& e, std::optional<Type> wante
                [&](const Nary& x) -> R {
                  return x.op == NaryOp::And || x.op == NaryOp::Or ? R() : own();
                },
-               [&](const Compare& x) -> R { return common({x.left, x.right}, {}); },
+               [&](const Compare& x) -> R {
+                 return common({x.left, x.right}, {});
+               },
                [&](const Select&) -> R { return own(); },
                [&](const Call& x) -> R {
                  const FnInfo* f = find_function(x.name);
@@ -475,8 +484,8 @@ void Typer::check(const Expr& e, std::optional<Type> wanted) const {
     for (const Expr& i : index) {
       const auto t = type(i);
       if (t && !integral(t->type))
-        fail("bad-operand", i.at() ? i.at() : e.at(), "subscript `{}` of `{}` is {}, not an integer",
-             shown(i), array, t->type.str());
+        fail("bad-operand", i.at() ? i.at() : e.at(),
+             "subscript `{}` of `{}` is {}, not an integer", shown(i), array, t->type.str());
     }
   };
   walk(e, [&](const Expr& x) {

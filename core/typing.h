@@ -9,9 +9,9 @@
 
 /// Types of expressions: what inference, checks, the interpreter and code generation agree on.
 ///
-/// Sized operands are promoted as numpy does, with these exceptions: int32 (and smaller) with float32
-/// is float32, and with complex64 complex64; arithmetic on bool is arithmetic on int32. Unsized
-/// literals adapt:
+/// Sized operands are promoted as numpy does, with these exceptions: int32 (and smaller) with
+/// float32 is float32, and with complex64 complex64; arithmetic on bool is arithmetic on int32.
+/// Unsized literals adapt:
 ///  * an integer takes the type of a sized integer operand of 32 or 64 bits when it fits, and never
 ///    widens a real one; alone it is int32, or int64 when it does not fit;
 ///  * a real literal next to float64 is float64. Next to float32, to integers or alone it has the
@@ -42,14 +42,14 @@ Type reduced_type(ReduceOp op, std::size_t i, const Type& arg);
 
 /// How the language treats a function.
 enum class FnClass {
-  Real,       // real in, real out; integers become float64
+  Real,           // real in, real out; integers become float64
   RealOrComplex,  // the same, complex to complex
-  Promoting,  // min, max: the common type
-  Magnitude,  // abs: complex to real, others unchanged
-  Component,  // real, imag
-  Conjugate,  // conj
-  Test,       // isnan: bool
-  Bessel,     // (integer, real)
+  Promoting,      // min, max: the common type
+  Magnitude,      // abs: complex to real, others unchanged
+  Component,      // real, imag
+  Conjugate,      // conj
+  Test,           // isnan: bool
+  Bessel,         // (integer, real)
 };
 struct FnInfo {
   std::string_view name;
@@ -73,8 +73,8 @@ class Typer {
   /// `unknown-function`, `wrong-arg-count`, `bad-operand`, `type-mismatch`.
   std::optional<Typed> type(const Expr& e, std::optional<Type> wanted = {}) const;
 
-  /// The type to which an operation converts its operands first (sums, comparisons, `//`, calls); for
-  /// nodes without such a type, nothing.
+  /// The type to which an operation converts its operands first (sums, comparisons, `//`, calls);
+  /// for nodes without such a type, nothing.
   std::optional<Type> operand_type(const Expr& e, std::optional<Type> wanted = {}) const;
 
   /// Checks all that `type` does not need to look at: subscripts and what they hold.

@@ -131,8 +131,7 @@ class Matcher {
   bool terms(const Nary& p, const Nary& e, Bindings& b, bool integer) const {
     if (e.terms.size() < p.terms.size()) return false;
     const bool arithmetic = p.op == NaryOp::Add || p.op == NaryOp::Mul;
-    const bool bits =
-        p.op == NaryOp::BitAnd || p.op == NaryOp::BitOr || p.op == NaryOp::BitXor;
+    const bool bits = p.op == NaryOp::BitAnd || p.op == NaryOp::BitOr || p.op == NaryOp::BitXor;
     if (bits || (arithmetic && integer)) return any_order(p, e.terms, b, integer);
     const Bindings before = b;
     if (in_order(p, e.terms, b, integer)) return true;
@@ -146,7 +145,8 @@ class Matcher {
   bool in_order(const Nary& p, const Exprs& e, Bindings& b, bool integer) const {
     const std::size_t extra = e.size() - p.terms.size();
     if (extra > 0 && !variable(p.terms[0])) return false;
-    const Expr first = joined(p.op, {e.begin(), e.begin() + static_cast<std::ptrdiff_t>(extra) + 1});
+    const Expr first =
+        joined(p.op, {e.begin(), e.begin() + static_cast<std::ptrdiff_t>(extra) + 1});
     if (!unify(p.terms[0], first, b, integer)) return false;
     for (std::size_t i = 1; i < p.terms.size(); ++i)
       if (!unify(p.terms[i], e[i + extra], b, integer)) return false;
@@ -166,8 +166,10 @@ class Matcher {
     std::vector<std::string> free;
     for (const Expr& t : p.terms) {
       const std::string* v = variable(t);
-      if (v) free.push_back(*v);
-      else parts.push_back(t);
+      if (v)
+        free.push_back(*v);
+      else
+        parts.push_back(t);
     }
     return find_part(p.op, parts, 0, free, e, b, integer);
   }

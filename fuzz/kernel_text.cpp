@@ -7,8 +7,8 @@
 #include "core/tree.h"
 #include "frontends/text/parse.h"
 
-/// Any bytes as kernel text: parsed, completed, nested, printed and parsed again; what is wrong with
-/// them is an Error, nothing else.
+/// Any bytes as kernel text: parsed, completed, nested, printed and parsed again; what is wrong
+/// with them is an Error, nothing else.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace moonloop;
   if (size > 4096) return 0;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cctype>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -56,7 +56,8 @@ std::optional<ScalarValue> parse_integer(Scalar type, const std::string& text) {
   const std::uint64_t most = is_unsigned(type)
                                  ? std::numeric_limits<std::uint64_t>::max() >> (64 - bits)
                                  : (std::uint64_t{1} << (bits - 1)) - 1;
-  if (negative ? (is_unsigned(type) ? size > 0 : size > most + 1) : size > most) return std::nullopt;
+  if (negative ? (is_unsigned(type) ? size > 0 : size > most + 1) : size > most)
+    return std::nullopt;
   return ScalarValue{static_cast<std::int64_t>(negative ? 0 - size : size), 0, 0};
 }
 
@@ -147,7 +148,8 @@ void store_value(Scalar type, const ScalarValue& v, void* at) {
     case Scalar::U64: return put(at, v.i);
     case Scalar::F32: return put(at, static_cast<float>(v.re));
     case Scalar::F64: return put(at, v.re);
-    case Scalar::C64: return put(at, std::array{static_cast<float>(v.re), static_cast<float>(v.im)});
+    case Scalar::C64:
+      return put(at, std::array{static_cast<float>(v.re), static_cast<float>(v.im)});
     case Scalar::C128: return put(at, std::array{v.re, v.im});
   }
   throw InternalError("unknown scalar type");
@@ -254,7 +256,8 @@ std::vector<Buffer> make_buffers(const Kernel& k, const Integers& values) {
   return out;
 }
 
-Bindings bindings_of(const std::vector<ScalarArgument>& scalars, const std::vector<Buffer>& buffers) {
+Bindings bindings_of(const std::vector<ScalarArgument>& scalars,
+                     const std::vector<Buffer>& buffers) {
   Bindings out;
   for (const ScalarArgument& s : scalars) out.scalars[s.name] = s.value;
   for (const Buffer& b : buffers) out.arrays[b.layout().name] = b.view();

@@ -29,8 +29,8 @@ struct ScalarArgument {
 /// type. What sizes, domains, assumptions and strides need has to be given; any other scalar may be
 /// left out. Values for names in `elsewhere` that `k` does not have are passed over.
 ///
-/// Fails `unknown-parameter`, `repeated-parameter`, `bad-value`, `missing-parameter` (lists all that
-/// are missing), `assumption-violated`, `unsupported` for scalars of record type.
+/// Fails `unknown-parameter`, `repeated-parameter`, `bad-value`, `missing-parameter` (lists all
+/// that are missing), `assumption-violated`, `unsupported` for scalars of record type.
 std::vector<ScalarArgument> read_scalars(const Kernel& k, const GivenValues& given,
                                          const std::vector<std::string>& elsewhere = {});
 
@@ -53,6 +53,7 @@ Layout layout_of(const Argument& a, const Integers& values);
 std::vector<Buffer> make_buffers(const Kernel& k, const Integers& values);
 
 /// What the interpreter takes.
-Bindings bindings_of(const std::vector<ScalarArgument>& scalars, const std::vector<Buffer>& buffers);
+Bindings bindings_of(const std::vector<ScalarArgument>& scalars,
+                     const std::vector<Buffer>& buffers);
 
 }  // namespace moonloop

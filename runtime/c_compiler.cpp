@@ -114,7 +114,10 @@ CCompiler find_c_compiler() {
   const char* given = std::getenv("CC");
   const std::string name = given && *given ? given : "cc";
   if (auto found = find_c_compiler(name)) return *found;
-  throw Error(Diagnostic{"no-compiler", fmt::format("no C compiler `{}`", name), {}, {},
+  throw Error(Diagnostic{"no-compiler",
+                         fmt::format("no C compiler `{}`", name),
+                         {},
+                         {},
                          "install one, or name one with the variable CC"});
 }
 
@@ -123,15 +126,16 @@ bool supports_openmp(const CCompiler& cc) {
     build(cc, compile_flags(Target::OpenMP, {true, 0}),
           "#include <omp.h>\nint threads(void) { return omp_get_max_threads(); }\n");
     return true;
-  } catch (const Error&) {
-    return false;
-  }
+  } catch (const Error&) { return false; }
 }
 
 std::vector<std::string> compile_flags(Target target, const CompileOptions& options) {
-  std::vector<std::string> out{"-std=c17", fmt::format("-O{}", options.level), "-march=native",
+  std::vector<std::string> out{"-std=c17",
+                               fmt::format("-O{}", options.level),
+                               "-march=native",
                                "-fno-math-errno",
-                               options.contract ? "-ffp-contract=fast" : "-ffp-contract=off", "-fPIC",
+                               options.contract ? "-ffp-contract=fast" : "-ffp-contract=off",
+                               "-fPIC",
                                "-shared"};
   if (target == Target::OpenMP) out.emplace_back("-fopenmp");
   for (std::string& w : words(std::getenv("MOONLOOP_CFLAGS"))) out.push_back(std::move(w));
@@ -167,9 +171,10 @@ Library compile(const std::string& source, Target target, const CompileOptions& 
 }
 
 std::string uniform_entry(const Program& program) {
-  std::string out = fmt::format("\n#include <stdint.h>\nvoid {}(void *const *moonloop_args);\n"
-                                "void {}(void *const *moonloop_args) {{\n  {}(",
-                                entry_name(program), entry_name(program), program.name);
+  std::string out = fmt::format(
+      "\n#include <stdint.h>\nvoid {}(void *const *moonloop_args);\n"
+      "void {}(void *const *moonloop_args) {{\n  {}(",
+      entry_name(program), entry_name(program), program.name);
   for (std::size_t i = 0; i < program.params.size(); ++i) {
     const Parameter& p = program.params[i];
     out += i ? ",\n    " : "\n    ";
@@ -186,8 +191,9 @@ std::string uniform_entry(const Program& program) {
 }
 
 Executable::Executable(const Program& program, const CompileOptions& options, const Cache& cache)
-    : Executable(program, compile(program.source + uniform_entry(program),
-                                  program.target, options, cache)) {}
+    : Executable(program,
+                 compile(program.source + uniform_entry(program), program.target, options, cache)) {
+}
 
 Executable::Executable(const Program& program, Library library) : library_(std::move(library)) {
   entry_ = reinterpret_cast<void (*)(void* const*)>(library_.find(entry_name(program)));

@@ -77,7 +77,8 @@ void Cache::trim() const {
     if (!none) by_age.emplace_back(used, std::move(p));
   }
   std::sort(by_age.begin(), by_age.end());
-  for (std::size_t i = 0; i + kMost * 3 / 4 < by_age.size(); ++i) fs::remove(by_age[i].second, none);
+  for (std::size_t i = 0; i + kMost * 3 / 4 < by_age.size(); ++i)
+    fs::remove(by_age[i].second, none);
 }
 
 }  // namespace moonloop

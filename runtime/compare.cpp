@@ -66,7 +66,8 @@ double root_mean_square(const Buffer& b, const Leaf& leaf) {
 
 bool same_part(double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); }
 
-/// |x - y| over the scale; 0 when equal, infinite when one is no number or they are infinities apart.
+/// |x - y| over the scale; 0 when equal, infinite when one is no number or they are infinities
+/// apart.
 double distance(Complex x, Complex y, double rms) {
   if (same_part(x.real(), y.real()) && same_part(x.imag(), y.imag())) return 0;
   if (!finite(x) || !finite(y)) return std::numeric_limits<double>::infinity();

@@ -103,8 +103,7 @@ class OpCounter {
   Ops select(const Select& x, std::optional<Type> wanted) {
     const Ops yes = of(x.yes, wanted), no = of(x.no, wanted);
     if (yes.flops != no.flops || yes.integers != no.integers) exact_ = false;
-    return of(x.cond, {}) +
-           Ops{std::max(yes.flops, no.flops), std::max(yes.integers, no.integers)};
+    return of(x.cond, {}) + Ops{std::max(yes.flops, no.flops), std::max(yes.integers, no.integers)};
   }
 
   Ops called(const Expr& e, const Call& x, std::optional<Type> wanted) {
@@ -215,7 +214,8 @@ class WorkCounter {
     }
     Set image = isl_set_apply(domain(insn, bound).copy(), map->take());
     image = isl_set_reset_tuple_id(image.take());
-    t.elements = t.elements ? Set(isl_set_union(t.elements.take(), image.take())) : std::move(image);
+    t.elements =
+        t.elements ? Set(isl_set_union(t.elements.take(), image.take())) : std::move(image);
   }
 
   bool count_bytes() {
@@ -228,8 +228,7 @@ class WorkCounter {
         std::string key = fmt::format("{}{}[{}] {}", a.write ? "w" : "r", a.variable,
                                       to_string(a.index), fmt::join(insn->inames, ","));
         for (const Expr& p : insn->predicates) key += to_string(p);
-        if (seen.insert(key).second)
-          touch(touched[{a.variable, a.write}], *array, *insn, a);
+        if (seen.insert(key).second) touch(touched[{a.variable, a.write}], *array, *insn, a);
       }
     }
     for (const auto& [which, t] : touched) {

@@ -15,7 +15,8 @@ struct Work {
   /// count 2, * 6, / 11. A reduction counts one per value that it takes in. A power with a small
   /// constant exponent counts its multiplications.
   std::int64_t flops = 0;
-  /// Operations on integers that assignments compute; not those in subscripts, bounds and conditions.
+  /// Operations on integers that assignments compute; not those in subscripts, bounds and
+  /// conditions.
   std::int64_t integer_ops = 0;
   std::int64_t instances = 0;  // of instructions, each point of a reduction counting as one
   /// Distinct elements of array arguments that are read, in bytes, and those that are written. An
@@ -25,8 +26,8 @@ struct Work {
   bool exact = true;
 };
 
-/// Counts at concrete parameters. `k` is completed. Nothing when bounds depend on data or numbers are
-/// out of reach (see count_points()).
+/// Counts at concrete parameters. `k` is completed. Nothing when bounds depend on data or numbers
+/// are out of reach (see count_points()).
 std::optional<Work> count_work(const Kernel& k, const Integers& values);
 
 }  // namespace moonloop

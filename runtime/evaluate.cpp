@@ -14,37 +14,32 @@ class Evaluator {
 
   std::int64_t value(const Expr& e) const {
     return std::visit(
-        overload{[](const IntLit& x) { return x.value; },
-                 [](const BoolLit& x) { return std::int64_t{x.value}; },
-                 [&](const Var& x) { return variable(x, e); },
-                 [&](const Unary& x) { return unary(x); },
-                 [&](const Binary& x) { return binary(x, e); },
-                 [&](const Nary& x) { return nary(x); },
-                 [&](const Compare& x) { return std::int64_t{compare(x)}; },
-                 [&](const Select& x) { return value(x.cond) ? value(x.yes) : value(x.no); },
-                 [&](const Call& x) { return called(x, e); },
-                 [&](const Cast& x) { return cast(x, e); },
-                 [&](const FloatLit&) { return other(e); },
-                 [&](const ComplexLit&) { return other(e); },
-                 [&](const Load&) { return other(e); },
-                 [&](const Field&) { return other(e); },
-                 [&](const Reduce&) { return other(e); },
-                 [&](const Slice&) { return other(e); },
-                 [&](const SubArray&) { return other(e); }},
+        overload{
+            [](const IntLit& x) { return x.value; },
+            [](const BoolLit& x) { return std::int64_t{x.value}; },
+            [&](const Var& x) { return variable(x, e); }, [&](const Unary& x) { return unary(x); },
+            [&](const Binary& x) { return binary(x, e); }, [&](const Nary& x) { return nary(x); },
+            [&](const Compare& x) { return std::int64_t{compare(x)}; },
+            [&](const Select& x) { return value(x.cond) ? value(x.yes) : value(x.no); },
+            [&](const Call& x) { return called(x, e); }, [&](const Cast& x) { return cast(x, e); },
+            [&](const FloatLit&) { return other(e); }, [&](const ComplexLit&) { return other(e); },
+            [&](const Load&) { return other(e); }, [&](const Field&) { return other(e); },
+            [&](const Reduce&) { return other(e); }, [&](const Slice&) { return other(e); },
+            [&](const SubArray&) { return other(e); }},
         e.op());
   }
 
  private:
   [[noreturn]] std::int64_t other(const Expr& e) const {
-    fail("data-dependent-size", e.at(),
-         "{} is `{}`, which is not known before the kernel runs", what_, to_string(e));
+    fail("data-dependent-size", e.at(), "{} is `{}`, which is not known before the kernel runs",
+         what_, to_string(e));
   }
 
   std::int64_t variable(const Var& x, const Expr& e) const {
     const auto it = values_.find(x.name);
     if (it == values_.end())
-      fail("missing-parameter", e.at(), "{} needs a value of `{}`; give `-p {}=VALUE`", what_, x.name,
-           x.name);
+      fail("missing-parameter", e.at(), "{} needs a value of `{}`; give `-p {}=VALUE`", what_,
+           x.name, x.name);
     return it->second;
   }
 
@@ -63,7 +58,8 @@ class Evaluator {
     switch (x.op) {
       case BinaryOp::FloorDiv:
       case BinaryOp::Mod: {
-        if (b == 0) fail("division-by-zero", e.at(), "{} divides by zero: `{}`", what_, to_string(e));
+        if (b == 0)
+          fail("division-by-zero", e.at(), "{} divides by zero: `{}`", what_, to_string(e));
         if (b == -1) return x.op == BinaryOp::Mod ? 0 : checked_mul(a, -1, what_);
         const bool down = a % b != 0 && (a % b < 0) != (b < 0);
         return x.op == BinaryOp::Mod ? a % b + (down ? b : 0) : a / b - (down ? 1 : 0);
@@ -148,8 +144,7 @@ class Evaluator {
     const bool fits = is_unsigned(x.type.scalar)
                           ? a >= 0 && (bits == 64 || a >> bits == 0)
                           : bits == 64 || (a >> (bits - 1)) == (a < 0 ? -1 : 0);
-    if (!fits)
-      fail("size-overflow", e.at(), "{} does not fit in {}: {}", what_, x.type.str(), a);
+    if (!fits) fail("size-overflow", e.at(), "{} does not fit in {}: {}", what_, x.type.str(), a);
     return a;
   }
 

@@ -292,9 +292,7 @@ std::optional<std::int64_t> count_points(const Set& set, const Integers& values,
     try {
       if (__builtin_add_overflow(c.total, solutions(system_of(b), c.left), &c.total))
         c.failed = true;
-    } catch (const TooMuch&) {
-      c.failed = true;
-    }
+    } catch (const TooMuch&) { c.failed = true; }
     return c.failed ? isl_stat_error : isl_stat_ok;
   };
   if (isl_set_foreach_basic_set(s.get(), add, &all) < 0 && !all.failed) throw_isl();

@@ -35,8 +35,9 @@ std::vector<std::string> written_arrays(const Kernel& k) {
 void read_inputs(std::vector<Buffer>& buffers, const std::map<std::string, std::string>& inputs,
                  const Kernel& k) {
   for (const auto& [name, path] : inputs) {
-    const auto it = std::find_if(buffers.begin(), buffers.end(),
-                                 [&, name = name](const Buffer& b) { return b.layout().name == name; });
+    const auto it = std::find_if(buffers.begin(), buffers.end(), [&, name = name](const Buffer& b) {
+      return b.layout().name == name;
+    });
     if (it != buffers.end()) {
       read_npy(path, *it);
       continue;
@@ -144,7 +145,11 @@ Timing measure(const std::function<void()>& prepare, const std::function<void()>
     const std::size_t j = std::min(i + 1, all.size() - 1);
     return all[i] + (all[j] - all[i]) * (at - static_cast<double>(i));
   };
-  return {static_cast<int>(all.size()), quantile(0.5), all.front(), all.back(), quantile(0.25),
+  return {static_cast<int>(all.size()),
+          quantile(0.5),
+          all.front(),
+          all.back(),
+          quantile(0.25),
           quantile(0.75)};
 }
 
@@ -169,11 +174,12 @@ Verification verify(const Kernel& original, const RunResult& result,
   }
   constexpr double long_work = 2e8, per_second = 4e7;
   if (request.note && result.work) {
-    const double work = static_cast<double>(std::max(
-        result.work->instances, result.work->flops + result.work->integer_ops));
+    const double work = static_cast<double>(
+        std::max(result.work->instances, result.work->flops + result.work->integer_ops));
     if (work > long_work)
-      request.note(fmt::format("verifying {:.2g} operations in the interpreter takes about {:.0f} s",
-                               work, work / per_second));
+      request.note(
+          fmt::format("verifying {:.2g} operations in the interpreter takes about {:.0f} s", work,
+                      work / per_second));
   }
   Verification out;
   const auto start = Clock::now();
@@ -187,16 +193,15 @@ Verification verify(const Kernel& original, const RunResult& result,
     if (std::find(names.begin(), names.end(), n) == names.end()) names.push_back(n);
   constexpr double unknown_depth = 4096;
   for (const std::string& name : names) {
-    const auto expected = std::find_if(buffers.begin(), buffers.end(), [&](const Buffer& b) {
-      return b.layout().name == name;
-    });
+    const auto expected = std::find_if(buffers.begin(), buffers.end(),
+                                       [&](const Buffer& b) { return b.layout().name == name; });
     const auto found = std::find_if(result.arrays.begin(), result.arrays.end(),
                                     [&](const Buffer& b) { return b.layout().name == name; });
     if (expected == buffers.end() || found == result.arrays.end())
       fail("cannot-verify", original.at, "array `{}` is an argument only {} the transforms", name,
            expected == buffers.end() ? "after" : "before");
-    const auto elements = static_cast<double>(std::max<std::int64_t>(
-        1, expected->layout().elements()));
+    const auto elements =
+        static_cast<double>(std::max<std::int64_t>(1, expected->layout().elements()));
     const double depth =
         result.work ? static_cast<double>(result.work->flops) / elements : unknown_depth;
     out.arrays.push_back(compare(*expected, *found, request.tolerance, depth));

@@ -13,8 +13,8 @@
 
 /// Runs a kernel: what `moonloop run` does without its command line.
 ///
-/// Input: a kernel, parameters, .npy files. Output: the arrays that it wrote, and what was asked for
-/// besides. Entry point: run_kernel().
+/// Input: a kernel, parameters, .npy files. Output: the arrays that it wrote, and what was asked
+/// for besides. Entry point: run_kernel().
 namespace moonloop {
 
 struct RunRequest {
@@ -22,7 +22,7 @@ struct RunRequest {
   GivenValues params;
   std::map<std::string, std::string> inputs;  // array -> path of a .npy file
   bool verify = false;
-  double tolerance = kToleranceFactor;        // see compare()
+  double tolerance = kToleranceFactor;  // see compare()
   bool time = false;
   CompileOptions compile;
   std::function<void(const std::string&)> note = {};  // what the user may want to know meanwhile
@@ -42,11 +42,11 @@ struct Verification {
 
 struct RunResult {
   std::vector<ScalarArgument> scalars;
-  std::vector<Buffer> arrays;         // all of them, in declared order
-  std::vector<std::string> written;   // names of those that the kernel writes
+  std::vector<Buffer> arrays;        // all of them, in declared order
+  std::vector<std::string> written;  // names of those that the kernel writes
   std::optional<Verification> verification;
   std::optional<Timing> timing;
-  std::optional<Work> work;           // of `original`; counted when verifying or timing
+  std::optional<Work> work;  // of `original`; counted when verifying or timing
   double compile_seconds = 0;
 
   const Buffer& array(const std::string& name) const;

@@ -141,8 +141,7 @@ void push_strings(lua_State* L, const std::vector<std::string>& all);
 /// A list of strings from an array or from comma-separated text.
 std::vector<std::string> split_top_level(std::string_view text);
 
-// ---- kernel_object.cpp, module.cpp, sandbox.cpp, bindings.cpp
-// --------------------------------------
+// ---- kernel_object.cpp, module.cpp, sandbox.cpp, bindings.cpp ---------------------------------
 
 void install_kernel_type(lua_State* L);
 void push_kernel(lua_State* L, Kernel k);

@@ -33,10 +33,16 @@ const Op add_dependency_op{
 
 Refuses matches that select nothing, cycles of dependencies, and an order that the values which the
 instructions compute do not allow.)",
-    .params = {{.name = "insn_match", .kind = Kind::Match, .help = "the instructions that run later",
-                .required = true, .positional = true},
-               {.name = "depends_on", .kind = Kind::Match, .help = "those that run before",
-                .required = true, .positional = true},
+    .params = {{.name = "insn_match",
+                .kind = Kind::Match,
+                .help = "the instructions that run later",
+                .required = true,
+                .positional = true},
+               {.name = "depends_on",
+                .kind = Kind::Match,
+                .help = "those that run before",
+                .required = true,
+                .positional = true},
                unsafe_option()},
     .example_kernel = R"(kernel two(n: int32, a: float64[n], c: float64[n])
 domain {[i]: 0 <= i < n}
@@ -44,10 +50,11 @@ a[i] = 1   {id=first}
 c[i] = 2   {id=second}
 )",
     .example = R"(knl = lp.add_dependency(knl, "first", "second"))",
-    .run = [](const Kernel& k, const Args& a) {
-      return add_dependency(k, Match::parse(a.str("insn_match"), a.at()),
-                            Match::parse(a.str("depends_on"), a.at()));
-    },
+    .run =
+        [](const Kernel& k, const Args& a) {
+          return add_dependency(k, Match::parse(a.str("insn_match"), a.at()),
+                                Match::parse(a.str("depends_on"), a.at()));
+        },
     .query = {},
 };
 

@@ -66,8 +66,7 @@ class Change {
   /// The rule whose value the uses in `insn` read. Proved once for each instruction.
   const Made& made_for(const Instruction& insn) {
     const int use = index_.at(&insn);
-    if (const auto it = rule_of_use_.find(use); it != rule_of_use_.end())
-      return rules_[it->second];
+    if (const auto it = rule_of_use_.find(use); it != rule_of_use_.end()) return rules_[it->second];
     const Definition d = reaching_definition(use);
     auto known = std::find_if(rules_.begin(), rules_.end(),
                               [&](const Made& m) { return m.definition.insn == d.insn; });
@@ -104,8 +103,8 @@ class Change {
     Rule r{free_name(), d.inames, converted(insn.rhs), insn.at};
     for (const std::string& extra : o_.extra_arguments) {
       if (std::find(r.params.begin(), r.params.end(), extra) != r.params.end())
-        refuse("bad-argument-name", insn.at, "`{}` is an argument of the rule for `{}` already", extra,
-               name_);
+        refuse("bad-argument-name", insn.at, "`{}` is an argument of the rule for `{}` already",
+               extra, name_);
       if (!insn.inames.contains(extra) && !reads(k_, insn).contains(extra))
         refuse("bad-argument-name", insn.at, "extra argument `{}` does not occur in `{}`", extra,
                insn.id);
@@ -116,8 +115,7 @@ class Change {
 
   std::string free_name() {
     std::string name = name_ + "_subst";
-    for (int n = 0; !names_.insert(name).second; ++n)
-      name = name_ + "_subst_" + std::to_string(n);
+    for (int n = 0; !names_.insert(name).second; ++n) name = name_ + "_subst_" + std::to_string(n);
     return name;
   }
 
@@ -148,7 +146,8 @@ class Change {
       InsnPtr& insn = out.instructions[std::size_t(use)];
       insn = edit(insn, [&](Instruction& i) {
         for (const std::string& d : def.depends_on)
-          if (d != i.id && std::find(i.depends_on.begin(), i.depends_on.end(), d) == i.depends_on.end())
+          if (d != i.id &&
+              std::find(i.depends_on.begin(), i.depends_on.end(), d) == i.depends_on.end())
             i.depends_on.push_back(d);
       });
     }
@@ -216,16 +215,25 @@ is an argument.
 Refuses a use that no assignment, or more than one, gives its value; an assignment that reads its own
 variable, or whose subscripts are not different inames; and a use before which something that the
 assignment read is overwritten.)",
-    .params = {{.name = "lhs_name", .kind = Kind::Str, .help = "the variable", .required = true,
+    .params = {{.name = "lhs_name",
+                .kind = Kind::Str,
+                .help = "the variable",
+                .required = true,
                 .positional = true},
-               {.name = "extra_arguments", .kind = Kind::Names,
+               {.name = "extra_arguments",
+                .kind = Kind::Names,
                 .help = "names in the assignment that become arguments of the rule as well",
-                .fallback = "{}", .positional = true},
-               {.name = "within", .kind = Kind::Match, .help = "the uses to replace; all if absent",
+                .fallback = "{}",
                 .positional = true},
-               {.name = "force_retain_argument", .kind = Kind::Bool,
+               {.name = "within",
+                .kind = Kind::Match,
+                .help = "the uses to replace; all if absent",
+                .positional = true},
+               {.name = "force_retain_argument",
+                .kind = Kind::Bool,
                 .help = "keeps an argument, and its assignments, that nothing reads any more",
-                .fallback = "false", .positional = true},
+                .fallback = "false",
+                .positional = true},
                unsafe_option()},
     .example_kernel = R"(kernel twice(n: int32, inp: float64[n], out: float64[n])
 domain {[i, j]: 0 <= i < n and 0 <= j < n}
@@ -233,12 +241,13 @@ domain {[i, j]: 0 <= i < n and 0 <= j < n}
 out[j] = 5*a[j]
 )",
     .example = R"(knl = lp.assignment_to_subst(knl, "a"))",
-    .run = [](const Kernel& k, const Args& a) {
-      return assignment_to_subst(k, a.str("lhs_name"),
-                                 {.extra_arguments = a.names("extra_arguments"),
-                                  .within = Match::parse(a.str("within"), a.at()),
-                                  .force_retain_argument = a.boolean("force_retain_argument")});
-    },
+    .run =
+        [](const Kernel& k, const Args& a) {
+          return assignment_to_subst(k, a.str("lhs_name"),
+                                     {.extra_arguments = a.names("extra_arguments"),
+                                      .within = Match::parse(a.str("within"), a.at()),
+                                      .force_retain_argument = a.boolean("force_retain_argument")});
+        },
     .query = {},
 };
 

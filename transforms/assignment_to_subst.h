@@ -8,9 +8,10 @@
 namespace moonloop {
 
 struct AssignmentToSubstOptions {
-  std::vector<std::string> extra_arguments = {};  // names of the definition that become arguments as well
-  Match within = {};                              // the uses to replace; all if empty
-  bool force_retain_argument = false;        // an argument that nothing reads any more is kept
+  std::vector<std::string> extra_arguments =
+      {};                              // names of the definition that become arguments as well
+  Match within = {};                   // the uses to replace; all if empty
+  bool force_retain_argument = false;  // an argument that nothing reads any more is kept
 };
 
 /// Turns the assignments to a variable into substitution rules, called where it was read.
@@ -26,7 +27,8 @@ struct AssignmentToSubstOptions {
 /// lacks one, and nothing that the assignment read is written between it and the use.
 ///
 /// Refuses  unknown-variable; no-definition; no-use      there is nothing to do
-///          bad-definition   an assignment's subscripts are not different inames (plus constants), it
+///          bad-definition   an assignment's subscripts are not different inames (plus constants),
+///          it
 ///                           is no plain assignment, or it reads the variable itself
 ///          free-iname       the assignment needs an iname that is not around the use
 ///          uncovered-read   a use reads what no assignment wrote

@@ -30,7 +30,9 @@ of h tagged two. A rule of which only some calls change gets another version, h_
 longer called goes.
 
 Refuses a `within` that matches no call.)",
-    .params = {{.name = "within", .kind = Kind::Match, .help = "the calls to expand; all if absent",
+    .params = {{.name = "within",
+                .kind = Kind::Match,
+                .help = "the calls to expand; all if absent",
                 .positional = true}},
     .example_kernel = R"(kernel rules(n: int32, a: float64[n], b: float64[n])
 domain {[i]: 0 <= i < n}
@@ -39,9 +41,8 @@ g(x) := 12 + f(x)
 b[i] = g$one(i) + g$two(i)
 )",
     .example = R"(knl = lp.expand_subst(knl, "g$two"))",
-    .run = [](const Kernel& k, const Args& a) {
-      return expand_subst(k, Match::parse(a.str("within"), a.at()));
-    },
+    .run = [](const Kernel& k,
+              const Args& a) { return expand_subst(k, Match::parse(a.str("within"), a.at())); },
     .query = {},
 };
 

@@ -16,8 +16,7 @@ void require_template(const Kernel& k, const Expr& pattern,
   std::set<std::string> names, seen;
   collect_vars(pattern, names);
   for (const std::string& p : parameters) {
-    if (!seen.insert(p).second)
-      refuse("bad-template", k.at, "parameter `{}` is given twice", p);
+    if (!seen.insert(p).second) refuse("bad-template", k.at, "parameter `{}` is given twice", p);
     if (!names.contains(p))
       refuse("bad-template", k.at, "parameter `{}` does not stand in the template `{}`", p,
              to_string(pattern));
@@ -95,7 +94,8 @@ Kernel extract_subst(const Kernel& k, const std::string& subst_name, const Expr&
 extern const Op extract_subst_op;
 const Op extract_subst_op{
     .name = "extract_subst",
-    .doc = R"(Makes a substitution rule of an expression and calls it wherever the expression stands.
+    .doc =
+        R"(Makes a substitution rule of an expression and calls it wherever the expression stands.
 
 Parameters stand for any expression; all other names of the template that the kernel knows stand for
 themselves. A product or sum matches in the order in which it is written, or with its first two terms
@@ -104,24 +104,35 @@ nest.
 
 Refuses a name in use, a parameter that does not stand in the template, and a template that nothing
 matches.)",
-    .params = {{.name = "subst_name", .kind = Kind::Str, .help = "name of the new rule",
-                .required = true, .positional = true},
-               {.name = "template", .kind = Kind::Str, .help = "the expression", .required = true,
+    .params = {{.name = "subst_name",
+                .kind = Kind::Str,
+                .help = "name of the new rule",
+                .required = true,
                 .positional = true},
-               {.name = "parameters", .kind = Kind::Names,
-                .help = "names in the template that stand for any expression", .fallback = "{}",
+               {.name = "template",
+                .kind = Kind::Str,
+                .help = "the expression",
+                .required = true,
                 .positional = true},
-               {.name = "within", .kind = Kind::Match,
-                .help = "the instructions and rule calls to look in", .positional = true}},
+               {.name = "parameters",
+                .kind = Kind::Names,
+                .help = "names in the template that stand for any expression",
+                .fallback = "{}",
+                .positional = true},
+               {.name = "within",
+                .kind = Kind::Match,
+                .help = "the instructions and rule calls to look in",
+                .positional = true}},
     .example_kernel = R"(kernel squares(n: int32, a: float64[n], b: float64[n])
 domain {[i]: 0 <= i < n}
 a[i] = 23*b[i]**2 + 25*b[i]**2
 )",
     .example = R"(knl = lp.extract_subst(knl, "bsquare", "alpha*b[i]**2", "alpha"))",
-    .run = [](const Kernel& k, const Args& a) {
-      return extract_subst(k, a.str("subst_name"), parse_expression(a.str("template"), a.at()),
-                           a.names("parameters"), Match::parse(a.str("within"), a.at()));
-    },
+    .run =
+        [](const Kernel& k, const Args& a) {
+          return extract_subst(k, a.str("subst_name"), parse_expression(a.str("template"), a.at()),
+                               a.names("parameters"), Match::parse(a.str("within"), a.at()));
+        },
     .query = {},
 };
 

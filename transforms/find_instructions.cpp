@@ -60,8 +60,10 @@ const Op find_instructions_op{
     .doc = R"(Lists the instructions that a match selects, each as in `knl.instructions`.
 
 The list may be empty.)",
-    .params = {{.name = "insn_match", .kind = Kind::Match,
-                .help = "such as \"writes:a and not tag:input\"", .required = true,
+    .params = {{.name = "insn_match",
+                .kind = Kind::Match,
+                .help = "such as \"writes:a and not tag:input\"",
+                .required = true,
                 .positional = true}},
     .example_kernel = R"(kernel two(n: int32, a: float64[n], c: float64[n])
 domain {[i]: 0 <= i < n}
@@ -72,12 +74,13 @@ c[i] = a[i]
   knl = lp.tag_instructions(knl, "reader", insn.id)
 end)",
     .run = {},
-    .query = [](const Kernel& k, const Args& a) {
-      ValueList out;
-      for (const InsnPtr& i : find_instructions(k, Match::parse(a.str("insn_match"), a.at())))
-        out.push_back(described(k, *i));
-      return Value{std::move(out)};
-    },
+    .query =
+        [](const Kernel& k, const Args& a) {
+          ValueList out;
+          for (const InsnPtr& i : find_instructions(k, Match::parse(a.str("insn_match"), a.at())))
+            out.push_back(described(k, *i));
+          return Value{std::move(out)};
+        },
 };
 
 }  // namespace moonloop

@@ -18,8 +18,11 @@ const Op find_rules_matching_op{
     .doc = R"(Lists the substitution rules whose names match a shell-style pattern.
 
 The list may be empty.)",
-    .params = {{.name = "pattern", .kind = Kind::Str, .help = "such as \"u_acc*\"",
-                .required = true, .positional = true}},
+    .params = {{.name = "pattern",
+                .kind = Kind::Str,
+                .help = "such as \"u_acc*\"",
+                .required = true,
+                .positional = true}},
     .example_kernel = R"(kernel rules(n: int32, a: float64[n], b: float64[n])
 domain {[i]: 0 <= i < n}
 f(x) := x*a[x]
@@ -29,12 +32,13 @@ b[i] = f(i)
   knl = lp.expand_subst(knl, name)
 end)",
     .run = {},
-    .query = [](const Kernel& k, const Args& a) {
-      ValueList out;
-      for (std::string& name : find_rules_matching(k, a.str("pattern")))
-        out.push_back(Value{std::move(name)});
-      return Value{std::move(out)};
-    },
+    .query =
+        [](const Kernel& k, const Args& a) {
+          ValueList out;
+          for (std::string& name : find_rules_matching(k, a.str("pattern")))
+            out.push_back(Value{std::move(name)});
+          return Value{std::move(out)};
+        },
 };
 
 }  // namespace moonloop

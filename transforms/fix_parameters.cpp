@@ -15,7 +15,8 @@ bool fits(std::int64_t v, Scalar s) {
   if (!is_integer(s)) return true;
   const int bits = 8 * size_of(s);
   if (is_unsigned(s)) return v >= 0 && (bits == 64 || v < (std::int64_t{1} << bits));
-  return bits == 64 || (v >= -(std::int64_t{1} << (bits - 1)) && v < (std::int64_t{1} << (bits - 1)));
+  return bits == 64 ||
+         (v >= -(std::int64_t{1} << (bits - 1)) && v < (std::int64_t{1} << (bits - 1)));
 }
 
 Set is_value(const std::string& name, std::int64_t value) {
@@ -30,17 +31,19 @@ void require_value(const Kernel& k, const std::string& name, std::int64_t value)
   const Argument* a = k.find_arg(name);
   const Type type = a && a->type ? *a->type : Type(k.index_type);
   if (!type.is_record() && !fits(value, type.scalar))
-    refuse("bad-value", a ? a->at : k.at, "{} does not fit the {} parameter `{}`", value, type.str(),
-           name);
+    refuse("bad-value", a ? a->at : k.at, "{} does not fit the {} parameter `{}`", value,
+           type.str(), name);
   if (k.assumptions &&
-      yes(isl_set_is_empty(Set(isl_set_intersect(k.assumptions.copy(), is_value(name, value).take())).get())))
+      yes(isl_set_is_empty(
+          Set(isl_set_intersect(k.assumptions.copy(), is_value(name, value).take())).get())))
     refuse("empty-assumptions", k.at, "`{} = {}` contradicts what kernel `{}` assumes, `{}`", name,
            value, k.name, to_string(from_set(k.assumptions)));
 }
 
 }  // namespace
 
-Kernel fix_parameters(const Kernel& k, const std::vector<std::pair<std::string, std::int64_t>>& values,
+Kernel fix_parameters(const Kernel& k,
+                      const std::vector<std::pair<std::string, std::int64_t>>& values,
                       const Match& within) {
   Kernel out = k;
   if (!within.everything()) some_matching(k, within, "`within` selects no instruction");
@@ -52,11 +55,13 @@ Kernel fix_parameters(const Kernel& k, const std::vector<std::pair<std::string, 
     }
     RuleRewrite rw;
     const Kernel before = out;
-    rw.replace = [&, n = &name, v = value](const Expr& e, const RulePlace& at) -> std::optional<Expr> {
+    rw.replace = [&, n = &name, v = value](const Expr& e,
+                                           const RulePlace& at) -> std::optional<Expr> {
       const Var* x = e.as<Var>();
       if (!x || x->name != *n || !within(before, at.insn, at.stack)) return std::nullopt;
       if (const Rule* r = at.rule())
-        if (std::find(r->params.begin(), r->params.end(), *n) != r->params.end()) return std::nullopt;
+        if (std::find(r->params.begin(), r->params.end(), *n) != r->params.end())
+          return std::nullopt;
       return with_parameter_fixed(before, e, *n, v);
     };
     out = with_assumption(rewrite_through_rules(before, rw), is_value(name, value));
@@ -75,18 +80,23 @@ to have the values.
 
 Refuses names that are no parameters, values that do not fit a parameter's type, and values that
 contradict an assumption.)",
-    .params = {{.name = "values", .kind = Kind::Numbers, .help = "integers by name: {n = 16}",
-                .required = true, .positional = true},
-               {.name = "within", .kind = Kind::Match,
+    .params = {{.name = "values",
+                .kind = Kind::Numbers,
+                .help = "integers by name: {n = 16}",
+                .required = true,
+                .positional = true},
+               {.name = "within",
+                .kind = Kind::Match,
                 .help = "the instructions to change; all if absent"}},
     .example_kernel = R"(kernel fill(n: int32, a: float64[n])
 domain {[i]: 0 <= i < n}
 a[i] = n
 )",
     .example = R"(knl = lp.fix_parameters(knl, {n = 16}))",
-    .run = [](const Kernel& k, const Args& a) {
-      return fix_parameters(k, a.numbers("values"), Match::parse(a.str("within"), a.at()));
-    },
+    .run =
+        [](const Kernel& k, const Args& a) {
+          return fix_parameters(k, a.numbers("values"), Match::parse(a.str("within"), a.at()));
+        },
     .query = {},
 };
 

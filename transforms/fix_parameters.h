@@ -9,8 +9,8 @@
 
 namespace moonloop {
 
-/// Puts integers in place of parameters, in bounds, shapes, assumptions and expressions; the arguments
-/// of those names go.
+/// Puts integers in place of parameters, in bounds, shapes, assumptions and expressions; the
+/// arguments of those names go.
 ///
 ///     kernel fill(n, a[n]); for 0 <= i < n: a[i] = n   with n = 16   becomes
 ///     kernel fill(a[16]);   for 0 <= i < 16: a[i] = 16
@@ -21,7 +21,8 @@ namespace moonloop {
 ///          bad-value          the value does not fit the argument's type
 ///          empty-assumptions  it contradicts what is assumed
 ///          no-match           `within` selects no instruction
-Kernel fix_parameters(const Kernel& k, const std::vector<std::pair<std::string, std::int64_t>>& values,
+Kernel fix_parameters(const Kernel& k,
+                      const std::vector<std::pair<std::string, std::int64_t>>& values,
                       const Match& within = {});
 
 }  // namespace moonloop

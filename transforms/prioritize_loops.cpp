@@ -16,8 +16,8 @@ Kernel prioritize_loops(const Kernel& k, const std::vector<std::string>& loop_pr
              quoted_list(loop_priority));
   }
   Kernel out = k;
-  if (loop_priority.size() > 1 && std::find(k.priorities.begin(), k.priorities.end(),
-                                            loop_priority) == k.priorities.end())
+  if (loop_priority.size() > 1 &&
+      std::find(k.priorities.begin(), k.priorities.end(), loop_priority) == k.priorities.end())
     out.priorities.push_back(loop_priority);
   return reordered(k, std::move(out));
 }
@@ -31,17 +31,19 @@ Demands of several calls add up, and hold for all later steps.
 
 Refuses an order in which some dependence would run backwards, with two instances, and demands that
 no nest satisfies.)",
-    .params = {{.name = "loop_priority", .kind = Kind::Names, .help = "inames, outer to inner",
-                .required = true, .positional = true},
+    .params = {{.name = "loop_priority",
+                .kind = Kind::Names,
+                .help = "inames, outer to inner",
+                .required = true,
+                .positional = true},
                unsafe_option()},
     .example_kernel = R"(kernel transpose(n: int32, a: float64[n, n], c: float64[n, n])
 domain {[i, j]: 0 <= i < n and 0 <= j < n}
 c[i, j] = a[j, i]
 )",
     .example = R"(knl = lp.prioritize_loops(knl, "j, i"))",
-    .run = [](const Kernel& k, const Args& a) {
-      return prioritize_loops(k, a.names("loop_priority"));
-    },
+    .run = [](const Kernel& k,
+              const Args& a) { return prioritize_loops(k, a.names("loop_priority")); },
     .query = {},
 };
 

@@ -390,8 +390,7 @@ Kernel run_op(const Op& op, const Kernel& k, ValueList positional, ValueDict opt
     if (!a.boolean("unsafe")) return row.run(k, a);
     const WithoutProof unproved;
     Kernel claimed = rebase(row.run(k, a));
-    claimed.claims.push_back(
-        {Claim::Kind::Unsafe, {}, step_text(op.name, positional, options)});
+    claimed.claims.push_back({Claim::Kind::Unsafe, {}, step_text(op.name, positional, options)});
     return claimed;
   });
   out.trace = k.trace;

@@ -11,9 +11,9 @@
 namespace moonloop {
 
 enum class Kind {
-  Str,      // a string
-  Int,      // an integer
-  Num,      // a number
+  Str,  // a string
+  Int,  // an integer
+  Num,  // a number
   Bool,
   Names,    // a comma-separated string or an array of strings
   Tags,     // `{i = "g.0"}` or `"i:g.0, j:l.0"`
@@ -32,15 +32,16 @@ struct Param {
   bool positional = false;    // may also stand positionally, in table order
 };
 
-/// The option `unsafe` of each transform that only reorders. `run_op` does what it asks: the row runs
-/// without its proof, the present order becomes the kernel's meaning, and the trace lists the claim.
+/// The option `unsafe` of each transform that only reorders. `run_op` does what it asks: the row
+/// runs without its proof, the present order becomes the kernel's meaning, and the trace lists the
+/// claim.
 Param unsafe_option();
 
 /// Decoded arguments: kinds are checked, unknown names refused, before an Op runs.
 class Args {
  public:
   explicit Args(ValueDict values, Span at) : values_(std::move(values)), at_(at) {}
-  bool has(std::string_view name) const;   // given, and not nil
+  bool has(std::string_view name) const;       // given, and not nil
   bool is_false(std::string_view name) const;  // given as `false` (Python's None)
   std::string str(std::string_view name, std::string fallback = {}) const;
   std::int64_t integer(std::string_view name, std::int64_t fallback = 0) const;
@@ -50,7 +51,7 @@ class Args {
   std::pair<std::int64_t, std::int64_t> int_pair(std::string_view name) const;
   std::vector<std::pair<std::string, std::int64_t>> numbers(std::string_view name) const;
   const Value* raw(std::string_view name) const;
-  const Span& at() const { return at_; }   // the caller's line in the script
+  const Span& at() const { return at_; }  // the caller's line in the script
  private:
   ValueDict values_;
   Span at_;
@@ -58,14 +59,14 @@ class Args {
 
 struct Op {
   std::string name;
-  std::string doc;               // first line: summary; then paragraphs. What is refused, at the end
-  std::vector<Param> params;     // without the kernel, which always comes first
-  std::string example_kernel;    // kernel text; the example runs in a test
-  std::string example;           // Lua that uses global `knl`
+  std::string doc;             // first line: summary; then paragraphs. What is refused, at the end
+  std::vector<Param> params;   // without the kernel, which always comes first
+  std::string example_kernel;  // kernel text; the example runs in a test
+  std::string example;         // Lua that uses global `knl`
   /// What the transform does; exactly one is set. `query` gives a value instead of a kernel.
   std::function<Kernel(const Kernel&, const Args&)> run;
   std::function<Value(const Kernel&, const Args&)> query;
-  std::string alias_of = {};     // `temporary_to_subst` is `assignment_to_subst`
+  std::string alias_of = {};  // `temporary_to_subst` is `assignment_to_subst`
 };
 
 /// A wrong argument, `number` counting the kernel as #1. Its code is `bad-argument` and its text
@@ -86,6 +87,7 @@ const Op* find_op(std::string_view name);
 /// A wrong argument, also an iname or another name that the kernel lacks, throws BadArgument. Adds
 /// the step to the kernel's trace.
 Kernel run_op(const Op& op, const Kernel& k, ValueList positional, ValueDict options, Span at = {});
-Value run_query(const Op& op, const Kernel& k, ValueList positional, ValueDict options, Span at = {});
+Value run_query(const Op& op, const Kernel& k, ValueList positional, ValueDict options,
+                Span at = {});
 
 }  // namespace moonloop

@@ -19,7 +19,9 @@ void require_unread(const Kernel& k, const std::set<std::string>& ids) {
                           const std::string& reader) {
     Diagnostic d{"value-needed",
                  fmt::format("{} reads `{}`, which `{}` writes", reader, name, writer.id),
-                 {writer.at, {}}, {}, hint};
+                 {writer.at, {}},
+                 {},
+                 hint};
     if (at) d.notes.push_back({at, fmt::format("`{}` is read here", name)});
     throw Refused(std::move(d));
   };
@@ -59,8 +61,11 @@ those of output arguments too, are no longer computed.
 
 Refuses an instruction whose value another one, or a loop bound, still reads; `unsafe` removes it all
 the same.)",
-    .params = {{.name = "insn_ids", .kind = Kind::Names, .help = "ids of the instructions",
-                .required = true, .positional = true},
+    .params = {{.name = "insn_ids",
+                .kind = Kind::Names,
+                .help = "ids of the instructions",
+                .required = true,
+                .positional = true},
                unsafe_option()},
     .example_kernel = R"(kernel two(n: int32, a: float64[n], c: float64[n])
 domain {[i]: 0 <= i < n}
@@ -68,7 +73,8 @@ a[i] = 1   {id=first}
 c[i] = 2   {id=second}
 )",
     .example = R"(knl = lp.remove_instructions(knl, "first"))",
-    .run = [](const Kernel& k, const Args& a) { return remove_instructions(k, a.names("insn_ids")); },
+    .run = [](const Kernel& k,
+              const Args& a) { return remove_instructions(k, a.names("insn_ids")); },
     .query = {},
 };
 

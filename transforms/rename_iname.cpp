@@ -167,8 +167,9 @@ Kernel rename_iname(const Kernel& k, const std::string& old_iname, const std::st
   }
   Kernel out = rewrite_inames(k, rw, o.within);
   if (merge && depends_on(out, new_iname, new_iname))
-    refuse("nested-inames", k.at, "`{}` cannot become `{}`, whose bounds would then depend on itself",
-           old_iname, new_iname);
+    refuse("nested-inames", k.at,
+           "`{}` cannot become `{}`, whose bounds would then depend on itself", old_iname,
+           new_iname);
   if (merge) Merge(k, out, old_iname, new_iname, !o.raise_on_domain_mismatch).check();
   if (o.preserve_tags) pass_tag(k, old_iname, new_iname, out);
   if (!merge && !out.has_iname(old_iname))

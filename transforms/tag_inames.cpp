@@ -97,13 +97,20 @@ patterns: "i*:unr".
 Refuses a tag on a loop that the kernel's dependences do not let run that way, with two instances
 that would run at the same time; a second tag on an iname, unless forced; two loops around one
 instruction on the same axis.)",
-    .params = {{.name = "iname_to_tag", .kind = Kind::Tags,
-                .help = "tag by iname: {i = \"g.0\"} or \"i:g.0, j:l.0\"", .required = true,
+    .params = {{.name = "iname_to_tag",
+                .kind = Kind::Tags,
+                .help = "tag by iname: {i = \"g.0\"} or \"i:g.0, j:l.0\"",
+                .required = true,
                 .positional = true},
-               {.name = "force", .kind = Kind::Bool, .help = "replaces tags that are there",
-                .fallback = "false", .positional = true},
-               {.name = "ignore_nonexistent", .kind = Kind::Bool,
-                .help = "passes over names that match no iname", .fallback = "false",
+               {.name = "force",
+                .kind = Kind::Bool,
+                .help = "replaces tags that are there",
+                .fallback = "false",
+                .positional = true},
+               {.name = "ignore_nonexistent",
+                .kind = Kind::Bool,
+                .help = "passes over names that match no iname",
+                .fallback = "false",
                 .positional = true},
                unsafe_option()},
     .example_kernel = R"(kernel copy(n: int32, a: float64[n, 4], c: float64[n, 4])
@@ -111,11 +118,12 @@ domain {[i, j]: 0 <= i < n and 0 <= j < 4}
 c[i, j] = a[i, j]
 )",
     .example = R"(knl = lp.tag_inames(knl, {i = "par", j = "unr"}))",
-    .run = [](const Kernel& k, const Args& a) {
-      return tag_inames(k, a.pairs("iname_to_tag"),
-                        {.force = a.boolean("force"),
-                         .ignore_nonexistent = a.boolean("ignore_nonexistent")});
-    },
+    .run =
+        [](const Kernel& k, const Args& a) {
+          return tag_inames(
+              k, a.pairs("iname_to_tag"),
+              {.force = a.boolean("force"), .ignore_nonexistent = a.boolean("ignore_nonexistent")});
+        },
     .query = {},
 };
 

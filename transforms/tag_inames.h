@@ -14,7 +14,8 @@ struct TagOptions {
 
 /// Says how loops run.
 ///
-///     for i: for j: c[i, j] = a[i, j]   becomes   parallel groups i: work-items j: c[i, j] = a[i, j]
+///     for i: for j: c[i, j] = a[i, j]   becomes   parallel groups i: work-items j: c[i, j] = a[i,
+///     j]
 ///
 /// \param tags  pairs of an iname or a shell-style pattern, and a tag: `ord`, `unr`, `unr_hint.N`,
 ///              `par`, `simd`, `g.N`, `l.N`, `l.auto`, `ilp`, `ilp.seq`, `vec`; `for` (no tag);
@@ -28,8 +29,8 @@ struct TagOptions {
 Kernel tag_inames(const Kernel& k, const std::vector<std::pair<std::string, std::string>>& tags,
                   const TagOptions& o = {});
 
-/// Fails `bad-tag` unless `text` is a tag that tag_inames takes for `iname`. An empty text and `for`
-/// mean no tag: nothing.
+/// Fails `bad-tag` unless `text` is a tag that tag_inames takes for `iname`. An empty text and
+/// `for` mean no tag: nothing.
 std::optional<InameTag> tag_for(const Kernel& k, const std::string& iname, const std::string& text);
 
 /// Fails `axis-taken` when some instruction of `k` stands in two loops on one hardware axis.

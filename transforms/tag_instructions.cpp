@@ -24,9 +24,14 @@ const Op tag_instructions_op{
     .doc = R"(Adds a tag to instructions, by which a later `within` can select them.
 
 Refuses a `within` that selects no instruction.)",
-    .params = {{.name = "new_tag", .kind = Kind::Str, .help = "the tag", .required = true,
+    .params = {{.name = "new_tag",
+                .kind = Kind::Str,
+                .help = "the tag",
+                .required = true,
                 .positional = true},
-               {.name = "within", .kind = Kind::Match, .help = "the instructions; all if absent",
+               {.name = "within",
+                .kind = Kind::Match,
+                .help = "the instructions; all if absent",
                 .positional = true}},
     .example_kernel = R"(kernel two(n: int32, a: float64[n], c: float64[n])
 domain {[i]: 0 <= i < n}
@@ -34,9 +39,10 @@ a[i] = 1
 c[i] = 2
 )",
     .example = R"(knl = lp.tag_instructions(knl, "input", "writes:a"))",
-    .run = [](const Kernel& k, const Args& a) {
-      return tag_instructions(k, a.str("new_tag"), Match::parse(a.str("within"), a.at()));
-    },
+    .run =
+        [](const Kernel& k, const Args& a) {
+          return tag_instructions(k, a.str("new_tag"), Match::parse(a.str("within"), a.at()));
+        },
     .query = {},
 };
 

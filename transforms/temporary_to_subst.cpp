@@ -6,7 +6,8 @@ namespace moonloop {
 extern const Op temporary_to_subst_op;
 const Op temporary_to_subst_op{
     .name = "temporary_to_subst",
-    .doc = R"(Another name of assignment_to_subst: turns the assignments to a variable into rules.)",
+    .doc =
+        R"(Another name of assignment_to_subst: turns the assignments to a variable into rules.)",
     .params = {},
     .example_kernel = {},
     .example = {},

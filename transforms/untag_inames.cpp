@@ -34,9 +34,13 @@ const Op untag_inames_op{
     .doc = R"(Takes the tags off inames: their loops run in order again.
 
 Refuses an iname without a tag, or with a tag other than the one named.)",
-    .params = {{.name = "iname_to_untag", .kind = Kind::Names,
-                .help = "inames or shell-style patterns", .required = true, .positional = true},
-               {.name = "tag_type", .kind = Kind::Str,
+    .params = {{.name = "iname_to_untag",
+                .kind = Kind::Names,
+                .help = "inames or shell-style patterns",
+                .required = true,
+                .positional = true},
+               {.name = "tag_type",
+                .kind = Kind::Str,
                 .help = "the tag to take off, such as \"unr\", \"g.0\" or \"g\"; any if absent",
                 .positional = true},
                unsafe_option()},
@@ -46,9 +50,10 @@ a[i] = 1
 )",
     .example = R"(knl = lp.tag_inames(knl, "i:par")
 knl = lp.untag_inames(knl, "i", "par"))",
-    .run = [](const Kernel& k, const Args& a) {
-      return untag_inames(k, a.names("iname_to_untag"), a.str("tag_type"));
-    },
+    .run =
+        [](const Kernel& k, const Args& a) {
+          return untag_inames(k, a.names("iname_to_untag"), a.str("tag_type"));
+        },
     .query = {},
 };
 

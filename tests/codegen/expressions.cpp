@@ -6,11 +6,11 @@ namespace {
 
 /// The right side that assigns to `r[i]`, in a kernel with one array of each type.
 std::string rhs(const std::string& expression, const std::string& type = "float64") {
-  const std::string c = code("kernel k(n: int32, m: int64, s: float32, b: bool, d: float64[n], f: float32[n], "
-                             "i4: int32[n], i8: int64[n], u4: uint32[n], i1: int8[n], z: complex128[n], r: " +
-                                 type + "[n])\ndomain {[i]: 0 <= i < n}\nassume n >= 1\nr[i] = " +
-                                 expression + "\n",
-                             Target::C);
+  const std::string c = code(
+      "kernel k(n: int32, m: int64, s: float32, b: bool, d: float64[n], f: float32[n], "
+      "i4: int32[n], i8: int64[n], u4: uint32[n], i1: int8[n], z: complex128[n], r: " +
+          type + "[n])\ndomain {[i]: 0 <= i < n}\nassume n >= 1\nr[i] = " + expression + "\n",
+      Target::C);
   const std::size_t at = c.rfind("r[i] = ") + 7;
   return c.substr(at, c.rfind(";\n") - at);
 }
@@ -75,20 +75,23 @@ TEST_CASE("subscripts: 64 bits where 32 may not hold them") {
 kernel wide(n: int32, a: float64[n, n, 4])
 domain {[i, j]: 0 <= i, j < n}
 a[i, j, 3] = a[j, i, 0]
-)", Target::C);
+)",
+                                Target::C);
   CHECK(wide.find("a[4*(int64_t)n*i + 4*(int64_t)j + 3] = a[4*(int64_t)n*j + 4*(int64_t)i];") !=
         std::string::npos);
   const std::string narrow = code(R"(
 kernel narrow(a: float64[8, 8])
 domain {[i, j]: 0 <= i, j < 8}
 a[i, j] = a[j, i]
-)", Target::C);
+)",
+                                  Target::C);
   CHECK(narrow.find("a[8*i + j] = a[8*j + i];") != std::string::npos);
   const std::string longs = code(R"(
 kernel longs(n: int64, m: int64, a: float64[n, m])
 domain {[i, j]: 0 <= i < n and 0 <= j < m}
 a[i, j] = 0
-)", Target::C);
+)",
+                                 Target::C);
   CHECK(longs.find("a[m*i + j] = 0.0;") != std::string::npos);
 }
 
@@ -98,7 +101,8 @@ kernel layout(n: int32, a: float64[n, n] order=F, b: float64[n] stride:2 offset=
 domain {[i]: 0 <= i < n}
 assume n >= 2
 a[i, 1] = b[i]
-)", Target::C));
+)",
+                                Target::C));
 }
 
 TEST_CASE("names: words of C get an underscore") {
@@ -106,10 +110,12 @@ TEST_CASE("names: words of C get an underscore") {
 kernel register(int: int32, double: float64[int])
 domain [int] -> {[i]: 0 <= i < int}
 double[i] = 3*double[i]
-)", Target::C));
+)",
+                                  Target::C));
 }
 
 TEST_CASE("header: one prototype for C and C++") {
-  const Kernel k = kernel("kernel fill(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\na[i] = 1\n");
+  const Kernel k =
+      kernel("kernel fill(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\na[i] = 1\n");
   CHECK_GOLDEN("fill.h", generate(k, Target::C).header);
 }

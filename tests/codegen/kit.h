@@ -27,7 +27,9 @@ inline std::string code(const std::string& text, Target t, const Tags& tags = {}
 }
 
 /// From the function's name on: without includes and helper functions.
-inline std::string function(const std::string& source) { return source.substr(source.rfind("\nvoid ") + 1); }
+inline std::string function(const std::string& source) {
+  return source.substr(source.rfind("\nvoid ") + 1);
+}
 
 /// The text of tests/codegen/golden/NAME. With MOONLOOP_UPDATE_GOLDEN=1 in the environment the file
 /// is written first; never where CI is set.
@@ -46,19 +48,17 @@ inline std::string golden(const std::string& name, const std::string& actual) {
 }
 
 /// The code equals its golden file.
-#define CHECK_GOLDEN(name, ...)                            \
-  do {                                                     \
-    const std::string code_ = (__VA_ARGS__);               \
-    CHECK(code_ == moonloop::golden(name, code_));         \
+#define CHECK_GOLDEN(name, ...)                    \
+  do {                                             \
+    const std::string code_ = (__VA_ARGS__);       \
+    CHECK(code_ == moonloop::golden(name, code_)); \
   } while (false)
 
 /// The diagnostic that generating fails with.
 inline Diagnostic refusal(const std::string& text, Target t, const Tags& tags = {}) {
   try {
     generate(kernel(text, tags), t);
-  } catch (const Error& e) {
-    return e.diagnostic();
-  }
+  } catch (const Error& e) { return e.diagnostic(); }
   FAIL("nothing was refused");
   return {};
 }

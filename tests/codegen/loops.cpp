@@ -31,7 +31,8 @@ TEST_CASE("loops: a triangle's bounds, exact in both loops") {
 kernel transpose(n: int32, a: float64[n, n])
 domain {[i, j]: 0 <= i < n and i < j < n}
 a[i, j] = a[j, i]
-)", Target::C));
+)",
+                                  Target::C));
 }
 
 TEST_CASE("loops: an indivisible tile ends at the minimum, not at a guard inside") {
@@ -59,7 +60,8 @@ TEST_CASE("loops: a stride comes out as the loop's step") {
 kernel even(n: int32, a: float64[n])
 domain {[i]: 0 <= i < n and exists l: i = 2*l}
 a[i] = a[i] + 1
-)", Target::C));
+)",
+                                Target::C));
 }
 
 TEST_CASE("loops: an equality needs no loop") {
@@ -67,7 +69,8 @@ TEST_CASE("loops: an equality needs no loop") {
 kernel diagonal(n: int32, a: float64[n, n])
 domain {[i, j]: 0 <= i < n and j = n - 1 - i}
 a[i, j] = 1
-)", Target::C));
+)",
+                                  Target::C));
 }
 
 TEST_CASE("loops: a condition stands outside the loops that it does not depend on") {
@@ -78,7 +81,8 @@ if m > 7
   a[i] = 2*a[i]
   b[i, j] = 0
 end
-)", Target::C));
+)",
+                                 Target::C));
 }
 
 TEST_CASE("loops: neighbours share a guard") {
@@ -89,7 +93,8 @@ if i > 3 and s[i] != 0
   a[i] = 2*a[i]
   b[i] = a[i]
 end
-)", Target::C));
+)",
+                                      Target::C));
 }
 
 TEST_CASE("loops: a guard that a guarded statement may change is tested again") {
@@ -98,7 +103,8 @@ kernel again(n: int32, s: int32[n], a: float64[n])
 domain {[i]: 0 <= i < n}
 s[i] = s[i] - 1 {if=s[i] > 0}
 a[i] = 1 {if=s[i] > 0}
-)", Target::C);
+)",
+                             Target::C);
   CHECK(c.find("if (s[i] > 0)") != c.rfind("if (s[i] > 0)"));
 }
 
@@ -108,7 +114,8 @@ kernel condition(n: int32, s: int32[n], a: float64[n, n])
 domain {[i, j]: 0 <= i, j < n}
 <> c = s[i] > 0 {inames=i}
 a[i, j] = 1 {if=c}
-)", Target::C));
+)",
+                                   Target::C));
 }
 
 TEST_CASE("loops: bounds that the data give") {
@@ -118,7 +125,8 @@ domain {[i]: 0 <= i < n}
 domain [len] -> {[j]: 0 <= j < len}
 <int32> len = start[i+1] - start[i]
 y[i] = sum(j, v[start[i] + j]*x[col[start[i] + j]])
-)", Target::C));
+)",
+                             Target::C));
 }
 
 TEST_CASE("loops: statements of different ranges in one loop are guarded each") {
@@ -132,7 +140,8 @@ end
 if i >= 3
   b[i] = 2
 end
-)", Target::C));
+)",
+                                Target::C));
 }
 
 TEST_CASE("unr: copies with constant subscripts") {
@@ -161,7 +170,8 @@ TEST_CASE("loops: strides in several loops that bound one another") {
 kernel strides(n: int32, a: float64[2*n, n])
 domain {[i, j]: 0 <= i < 2*n and exists e: i = 3*e and 0 <= j < n and j > i and exists f: j = 2*f}
 a[i, j] = 2*a[i, j]
-)", Target::C));
+)",
+                                 Target::C));
 }
 
 TEST_CASE("loops: a long head is broken between its parts") {
@@ -170,5 +180,6 @@ kernel band(number_of_rows: int32, half_bandwidth: int32, matrix: float64[number
 domain {[row_index, column_index]: 0 <= row_index, column_index < number_of_rows and row_index - half_bandwidth <= column_index <= row_index + half_bandwidth}
 assume half_bandwidth >= 0
 matrix[row_index, column_index] = 0
-)", Target::C));
+)",
+                                   Target::C));
 }

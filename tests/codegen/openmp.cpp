@@ -27,7 +27,8 @@ TEST_CASE("openmp: a triangle runs in parallel over its outer loop") {
 kernel triangle(n: int32, a: float64[n, n])
 domain {[i, j]: 0 <= i < n and 0 <= j <= i}
 a[i, j] = 0
-)", Target::OpenMP, {{"i", "par"}, {"j", "par"}}));
+)",
+                                           Target::OpenMP, {{"i", "par"}, {"j", "par"}}));
 }
 
 TEST_CASE("openmp: a parallel loop within a sequential one") {
@@ -38,7 +39,8 @@ domain {[i]: 0 <= i < n}
 domain {[j]: 0 <= j < n}
 v[i] = 2*u[i] {inames=s:i}
 u[j] = v[j] {inames=s:j}
-)", Target::OpenMP, {{"i", "par"}, {"j", "par"}}));
+)",
+                                         Target::OpenMP, {{"i", "par"}, {"j", "par"}}));
 }
 
 TEST_CASE("openmp: extrema and truth over lanes") {
@@ -47,7 +49,8 @@ kernel extrema(n: int32, a: float64[n], r: float64[1], t: int32[1])
 domain {[i, j]: 0 <= i, j < n}
 r[0] = max(i, a[i])
 t[0] = any(j, a[j] > 0)
-)", Target::OpenMP, {{"i", "simd"}, {"j", "simd"}});
+)",
+                             Target::OpenMP, {{"i", "simd"}, {"j", "simd"}});
   CHECK(c.find("#pragma omp simd reduction(max:acc_i)") != std::string::npos);
   CHECK(c.find("#pragma omp simd reduction(||:acc_j)") != std::string::npos);
 }
@@ -57,7 +60,8 @@ TEST_CASE("openmp: refuses a reduction of two values over lanes") {
 kernel where(n: int32, a: float64[n], r: float64[1], q: int32[1])
 domain {[i]: 0 <= i < n}
 r[0], q[0] = argmin(i, a[i], i) {id=best}
-)", Target::OpenMP, {{"i", "simd"}});
+)",
+                               Target::OpenMP, {{"i", "simd"}});
   CHECK(d.code == "unsupported");
   CHECK(d.text ==
         "instruction `best_update`: `argmin` over `i`, which is tagged `simd`, is not supported");
@@ -68,7 +72,8 @@ TEST_CASE("openmp: atomic updates") {
 kernel histogram(n: int32, m: int32, bin: int32[n], w: float64[n], h: float64[m])
 domain {[i]: 0 <= i < n}
 h[bin[i]] = h[bin[i]] + w[i] {atomic}
-)", Target::OpenMP, {{"i", "par"}}));
+)",
+                                Target::OpenMP, {{"i", "par"}}));
 }
 
 TEST_CASE("work-items: a fission where a barrier would be, storage per team") {
@@ -78,7 +83,8 @@ domain {[g, l]: 0 <= l < 16 and 0 <= 16*g + l < n}
 assume n mod 16 = 0
 <> t[l] = a[16*g + l]
 b[16*g + l] = t[15 - l]
-)", Target::OpenMP, {{"g", "g.0"}, {"l", "l.0"}}));
+)",
+                              Target::OpenMP, {{"g", "g.0"}, {"l", "l.0"}}));
 }
 
 TEST_CASE("work-items: no fission where each one keeps to itself") {
@@ -89,7 +95,8 @@ assume n mod 16 = 0
 <> t = 2*a[16*g + l]
 a[16*g + l] = t
 b[16*g + l] = t*a[16*g + l]
-)", Target::OpenMP, {{"g", "g.0"}, {"l", "l.0"}}));
+)",
+                                     Target::OpenMP, {{"g", "g.0"}, {"l", "l.0"}}));
 }
 
 TEST_CASE("work-items: a private value that crosses a fission gets an axis") {
@@ -100,7 +107,8 @@ assume n mod 16 = 0
 <> own = sin(a[16*g + l])
 <> t[l] = a[16*g + l] {id=share}
 b[16*g + l] = own + t[15 - l] {dep=share}
-)", Target::OpenMP, {{"g", "g.0"}, {"l", "l.0"}}));
+)",
+                                  Target::OpenMP, {{"g", "g.0"}, {"l", "l.0"}}));
 }
 
 TEST_CASE("work-items: tags of GPUs that have no meaning here are refused") {
@@ -122,7 +130,8 @@ domain {[g, i, j]: 0 <= i, j < 8 and 0 <= 8*g + i < n and j < n}
 assume n mod 8 = 0
 <> f = 2*s[8*g + i] {inames=g:i}
 a[8*g + i, j] = f*a[8*g + i, j]
-)", Target::OpenMP, {{"g", "g.0"}, {"i", "l.1"}, {"j", "l.0"}}));
+)",
+                                    Target::OpenMP, {{"g", "g.0"}, {"i", "l.1"}, {"j", "l.0"}}));
 }
 
 TEST_CASE("openmp: no team starts in a lane") {
@@ -130,7 +139,8 @@ TEST_CASE("openmp: no team starts in a lane") {
 kernel lanes(n: int32, a: float64[n, n])
 domain {[i, j]: 0 <= i, j < n}
 a[i, j] = 2*a[i, j]
-)", Target::OpenMP, {{"i", "simd"}, {"j", "par"}});
+)",
+                             Target::OpenMP, {{"i", "simd"}, {"j", "par"}});
   CHECK(c.find("#pragma omp simd") != std::string::npos);
   CHECK(c.find("parallel") == std::string::npos);
 }
@@ -141,7 +151,9 @@ kernel peaks(n: int32, m: int32, bin: int32[n], w: float64[n], h: float64[m])
 domain {[i, j]: 0 <= i, j < n}
 h[bin[i]] = max(h[bin[i]], w[i]) {atomic}
 h[bin[j]] = h[bin[j]] + w[j] {atomic}
-)", Target::OpenMP, {{"i", "par"}, {"j", "par"}});
-  CHECK(c.find("#pragma omp critical\n    h[bin[i]] = fmax(h[bin[i]], w[i]);") != std::string::npos);
+)",
+                             Target::OpenMP, {{"i", "par"}, {"j", "par"}});
+  CHECK(c.find("#pragma omp critical\n    h[bin[i]] = fmax(h[bin[i]], w[i]);") !=
+        std::string::npos);
   CHECK(c.find("#pragma omp critical\n    h[bin[j]] += w[j];") != std::string::npos);
 }

@@ -10,7 +10,8 @@ domain {[i]: 0 <= i < n}
 <> twice = once + 1 {inames=i}
 twice = 3*twice {inames=i}
 b[i] = twice
-)", Target::C));
+)",
+                                 Target::C));
 }
 
 TEST_CASE("temporaries: a value that passes from iteration to iteration lives outside the loop") {
@@ -20,7 +21,8 @@ domain {[i]: 0 <= i < n}
 <> total = 0 {id=start, inames=}
 total = total + a[i] {id=add, dep=start, inames=i}
 b[i] = total {dep=add}
-)", Target::C));
+)",
+                                 Target::C));
 }
 
 TEST_CASE("temporaries: arrays of constant size on the stack, others from the heap") {
@@ -29,13 +31,15 @@ kernel heap(n: int32, a: float64[n], b: float64[n])
 domain {[i, j]: 0 <= i, j < n}
 <> t[i] = 2*a[i]
 b[j] = t[n - 1 - j]
-)", Target::C));
+)",
+                              Target::C));
   CHECK_GOLDEN("stack.c", code(R"(
 kernel stack(a: float64[8, 8])
 domain {[i, j, k, l]: 0 <= i, j, k, l < 8}
 <> t[i, j] = 2*a[i, j]
 a[k, l] = t[l, k]
-)", Target::C));
+)",
+                               Target::C));
 }
 
 TEST_CASE("temporaries: each iteration of a parallel loop has its own array") {
@@ -44,7 +48,8 @@ kernel rows(n: int32, a: float64[n, 8])
 domain {[i, j, k]: 0 <= i < n and 0 <= j, k < 8}
 <> row[j] = a[i, j] {inames=i:j}
 a[i, k] = row[7 - k]
-)", Target::OpenMP, {{"i", "par"}}));
+)",
+                                       Target::OpenMP, {{"i", "par"}}));
 }
 
 TEST_CASE("reductions: two values, neutral elements") {
@@ -52,7 +57,8 @@ TEST_CASE("reductions: two values, neutral elements") {
 kernel where(n: int32, a: float64[n], r: float64[1], q: int32[1])
 domain {[i]: 0 <= i < n}
 r[0], q[0] = argmin(i, a[i], i)
-)", Target::C));
+)",
+                                Target::C));
 }
 
 TEST_CASE("reductions: several in one instruction, nested in larger expressions") {
@@ -60,7 +66,8 @@ TEST_CASE("reductions: several in one instruction, nested in larger expressions"
 kernel several(n: int32, a: float32[n, n], r: float32[n])
 domain {[i, j, k, l]: 0 <= i, j, k, l < n}
 r[i] = 2*sum(j, a[i, j]) - max(k, a[k, i]*sum(l, a[k, l]))
-)", Target::C));
+)",
+                                            Target::C));
 }
 
 TEST_CASE("reductions: a condition holds for all of it") {
@@ -70,5 +77,6 @@ domain {[i, j]: 0 <= i, j < n}
 if i > 3
   r[i] = sum(j, a[i, j])
 end
-)", Target::C));
+)",
+                                           Target::C));
 }

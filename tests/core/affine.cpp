@@ -21,7 +21,8 @@ std::int64_t at(const std::string& text, std::int64_t i, std::int64_t j, std::in
   PwAff a = to_affine(e(text), kDims).value();
   if (const int p = isl_pw_aff_find_dim_by_name(a.get(), isl_dim_param, "n"); p >= 0) {
     Set only = isl_set_universe(isl_space_params(isl_pw_aff_get_domain_space(a.get())));
-    only = isl_set_fix_si(only.take(), isl_dim_param, static_cast<unsigned>(p), static_cast<int>(n));
+    only =
+        isl_set_fix_si(only.take(), isl_dim_param, static_cast<unsigned>(p), static_cast<int>(n));
     a = isl_pw_aff_intersect_params(a.take(), only.take());
   }
   Set point = isl_pw_aff_domain(a.copy());
@@ -68,9 +69,9 @@ TEST_CASE("to_affine and back: min, max, cases") {
   CHECK(round_trip("min(i, n)") == "min(i, n)");
   CHECK(round_trip("max(i + 1, n, j)") == "max(max(i + 1, j), n)");
   CHECK(round_trip("i if i < n else n") == "min(i, n)");
-  for (const std::string text : {"i + 5 if i < 3 else j", "i if i % 2 == 0 else -i",
-                                 "abs(i - j)", "3*(i > j) + 1", "min(i, j) + max(i, 2*j) // 3",
-                                 "(i - 7) % -3", "i // -2", "j if i > 3 and j > 2 or i < 0 else n"}) {
+  for (const std::string text : {"i + 5 if i < 3 else j", "i if i % 2 == 0 else -i", "abs(i - j)",
+                                 "3*(i > j) + 1", "min(i, j) + max(i, 2*j) // 3", "(i - 7) % -3",
+                                 "i // -2", "j if i > 3 and j > 2 or i < 0 else n"}) {
     CAPTURE(text);
     const std::string back = round_trip(text);
     CAPTURE(back);
@@ -103,8 +104,8 @@ TEST_CASE("to_condition") {
   CHECK(same_condition("i % 2 == 1", "{[i, j] : exists e : i = 2e + 1}"));
   CHECK(same_condition("i - j", "{[i, j] : i != j}"));
   CHECK(same_condition("min(i, j) >= 0", "{[i, j] : i >= 0 and j >= 0}"));
-  CHECK(same_condition("(i > 0) == (j > 0)",
-                       "{[i, j] : (i > 0 and j > 0) or (i <= 0 and j <= 0)}"));
+  CHECK(
+      same_condition("(i > 0) == (j > 0)", "{[i, j] : (i > 0 and j > 0) or (i <= 0 and j <= 0)}"));
   CHECK(same_condition("(j > 0) if i > 0 else (j < 0)",
                        "{[i, j] : (i > 0 and j > 0) or (i <= 0 and j < 0)}"));
   CHECK_FALSE(to_condition(e("a[i] > 0"), kDims));

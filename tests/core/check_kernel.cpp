@@ -12,9 +12,10 @@ std::string checking(const std::string& body) { return completing(kHead + body);
 }  // namespace
 
 TEST_CASE("bounds: an access beyond the end names index, extent and instance") {
-  CHECK(checking("domain {[i]: 0 <= i < n}\nc[i] = a[i+1] {id=S}\n") ==
-        "`a[i + 1]` reaches index 1 of axis 0, whose extent is n = 1, at S[i=0] [out-of-bounds]; if "
-        "such parameters never occur, say so with `assume`");
+  CHECK(
+      checking("domain {[i]: 0 <= i < n}\nc[i] = a[i+1] {id=S}\n") ==
+      "`a[i + 1]` reaches index 1 of axis 0, whose extent is n = 1, at S[i=0] [out-of-bounds]; if "
+      "such parameters never occur, say so with `assume`");
   CHECK(completing("kernel f(a: float64[10], c: float64[10])\ndomain {[i]: 0 <= i < 10}\n"
                    "c[i] = a[i+1] {id=S}\n") ==
         "`a[i + 1]` reaches index 10 of axis 0, whose extent is 10, at S[i=9] [out-of-bounds]");
@@ -26,7 +27,8 @@ TEST_CASE("bounds: near misses are in bounds") {
   CHECK(checking("domain {[i]: 1 <= i < n}\nc[i] = a[i-1]\n") == "ok");
   CHECK(checking("domain {[i]: 0 <= i < n}\nif i > 0\n  c[i] = a[i-1]\nend\n") == "ok");
   CHECK(checking("domain {[i]: 0 <= i < n}\nc[i] = a[i-1] if i > 0 else 0.0\n") == "ok");
-  CHECK(checking("domain {[i]: 0 <= i < n}\nc[i] = a[i] if i < 1 or a[i-1] > 0 else 0.0\n") == "ok");
+  CHECK(checking("domain {[i]: 0 <= i < n}\nc[i] = a[i] if i < 1 or a[i-1] > 0 else 0.0\n") ==
+        "ok");
   CHECK(checking("domain {[i]: 0 <= i < n}\nif i > 0 and a[i-1] > 0\n  c[i] = 1.0\nend\n") == "ok");
   CHECK(checking("domain {[i]: 0 <= i < m}\nassume m <= n\nc[i] = a[i]\n") == "ok");
   CHECK(checking("domain {[i]: 0 <= i < n}\nc[i] = a[n - 1 - i]\n") == "ok");
@@ -65,13 +67,15 @@ TEST_CASE("domains: empty and unbounded ones are refused") {
   Kernel none = kernel(kHead + "domain {[i]: 0 <= i < n}\nc[i] = 1.0\n");
   none.assumptions = parse_assumption("n >= 1 and n <= 0");
   CHECK(failure([&] { complete(none); }).find("the assumptions contradict each other") == 0);
-  CHECK(checking("domain {[i]: 0 <= i}\nc[0] = 1.0 {inames=i}\n").find("iname `i` has no upper bound in") ==
-        0);
+  CHECK(checking("domain {[i]: 0 <= i}\nc[0] = 1.0 {inames=i}\n")
+            .find("iname `i` has no upper bound in") == 0);
 }
 
 TEST_CASE("writes: parameters and scalar arguments stay as they are") {
   const auto writing = [](const std::string& name) {
-    Kernel k = kernel("kernel f(n: int32, s: float64, c: float64[n])\ndomain {[i]: 0 <= i < n}\nc[i] = s {id=S}\n");
+    Kernel k = kernel(
+        "kernel f(n: int32, s: float64, c: float64[n])\ndomain {[i]: 0 <= i < n}\nc[i] = s "
+        "{id=S}\n");
     k.instructions[0] = edit(k.instructions[0], [&](Instruction& i) { i.lhs = {var(name)}; });
     return failure([&] { check_kernel(complete(k)); });
   };
@@ -94,14 +98,15 @@ TEST_CASE("undefined reads: before every write, or without one") {
 TEST_CASE("undefined reads: the first iteration of a shared loop") {
   const std::string carried = "domain {[i]: 0 <= i < n}\n";
   CHECK(checking(carried + "c[i] = t {id=S, dep=*}\n<>t = a[i] {id=T, dep=S}\n") ==
-        "`S[i=0]` reads the temporary `t` before anything is written to it [undefined-read]; move `T` "
+        "`S[i=0]` reads the temporary `t` before anything is written to it [undefined-read]; move "
+        "`T` "
         "before `S`, or add `dep=T`");
   // The previous iteration has written.
   CHECK(checking(carried + "if i > 0\n  c[i] = t {id=S, dep=*}\nend\n<>t = a[i] {id=T, dep=S}\n") ==
         "ok");
   // Nobody can tell.
-  CHECK(checking(carried + "if a[i] > 0\n  c[i] = t {id=S, dep=*}\nend\n<>t = a[i] {id=T, dep=S}\n") ==
-        "ok");
+  CHECK(checking(carried +
+                 "if a[i] > 0\n  c[i] = t {id=S, dep=*}\nend\n<>t = a[i] {id=T, dep=S}\n") == "ok");
 }
 
 TEST_CASE("undefined reads: elements that nothing writes") {
@@ -111,8 +116,8 @@ TEST_CASE("undefined reads: elements that nothing writes") {
   CHECK(completing("kernel f(n: int32, c: float64[n])\ndomain {[i,j]: 0 <= i < n and 0 <= j < n}\n"
                    "assume n >= 1\n<>t[2*i] = 1.0 {id=T}\nc[j] = t[2*j] {id=S, dep=T}\n") == "ok");
   CHECK(completing("kernel f(n: int32, c: float64[n])\ndomain {[i,j]: 0 <= i < n and 0 <= j < n}\n"
-                   "assume n >= 1\n<>t[2*i] = 1.0 {id=T}\nc[j] = t[j] if j % 2 == 0 else 0.0 {id=S, dep=T}\n") ==
-        "ok");
+                   "assume n >= 1\n<>t[2*i] = 1.0 {id=T}\nc[j] = t[j] if j % 2 == 0 else 0.0 "
+                   "{id=S, dep=T}\n") == "ok");
 }
 
 TEST_CASE("intents: declared and found") {
@@ -123,13 +128,18 @@ b[i] = a[i]
 c[i] = c[i] + a[i]
 )"));
   CHECK(intents(k) == std::vector<Intent>{Intent::In, Intent::In, Intent::Out, Intent::InOut});
-  CHECK(completing("kernel f(n: int32, a: float64[n] in)\ndomain {[i]: 0 <= i < n}\na[i] = 1.0 {id=S}\n") ==
-        "`a` is declared `in`, but `S` writes it [wrong-intent]");
-  CHECK(completing("kernel f(n: int32, a: float64[n] out, b: float64[n])\ndomain {[i]: 0 <= i < n}\nb[i] = a[i]\n") ==
+  CHECK(
+      completing(
+          "kernel f(n: int32, a: float64[n] in)\ndomain {[i]: 0 <= i < n}\na[i] = 1.0 {id=S}\n") ==
+      "`a` is declared `in`, but `S` writes it [wrong-intent]");
+  CHECK(completing("kernel f(n: int32, a: float64[n] out, b: float64[n])\ndomain {[i]: 0 <= i < "
+                   "n}\nb[i] = a[i]\n") ==
         "`a` is declared `out`, but nothing writes it [wrong-intent]");
 }
 
 TEST_CASE("sizes: more bytes than 64 bits count") {
-  CHECK(completing("kernel f(a: float64[4294967296, 4294967296])\ndomain {[i]: 0 <= i < 4}\na[i, 0] = 1.0\n") ==
-        "`a` of shape (4294967296, 4294967296) has more bytes than 64 bits can count [size-overflow]");
+  CHECK(completing("kernel f(a: float64[4294967296, 4294967296])\ndomain {[i]: 0 <= i < 4}\na[i, "
+                   "0] = 1.0\n") ==
+        "`a` of shape (4294967296, 4294967296) has more bytes than 64 bits can count "
+        "[size-overflow]");
 }

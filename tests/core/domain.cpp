@@ -14,9 +14,7 @@ Set set(const std::string& text) { return parse_set(text); }
 bool same(const Set& a, const std::string& text) {
   return yes(isl_set_is_equal(a.get(), set(text).get()));
 }
-Kernel parsed(const std::string& text) {
-  return parse_kernels(add_source("k.loop", text)).front();
-}
+Kernel parsed(const std::string& text) { return parse_kernels(add_source("k.loop", text)).front(); }
 
 }  // namespace
 
@@ -35,9 +33,7 @@ TEST_CASE("parse_set: what is no set") {
   const auto code = [](const char* text) {
     try {
       parse_set(text);
-    } catch (const Error& e) {
-      return e.diagnostic().code;
-    }
+    } catch (const Error& e) { return e.diagnostic().code; }
     return std::string("legal");
   };
   CHECK(code("0 <= i < n") == "bad-domain");
@@ -102,9 +98,7 @@ a[i] = sum(j, 1.0)
   try {
     domain_parents(k);
     FAIL("accepted");
-  } catch (const Error& e) {
-    CHECK(e.diagnostic().code == "cyclic-domains");
-  }
+  } catch (const Error& e) { CHECK(e.diagnostic().code == "cyclic-domains"); }
 }
 
 TEST_CASE("sample: a small point") {
@@ -129,7 +123,8 @@ a[i] = x + t + m
   const auto known = [&](const char* text) {
     const Kernel with = parsed(std::string("kernel c(n: int32, m: int32, x: float64, b: int32[n], "
                                            "a: float64[n])\ndomain {[i]: 0 <= i < n}\n<int32> t = "
-                                           "b[i]\nif ") + text + "\n  a[i] = 1 {id=it}\nend\n");
+                                           "b[i]\nif ") +
+                               text + "\n  a[i] = 1 {id=it}\nend\n");
     return to_condition(with, with.find_insn("it")->predicates.front(), {"i"}).has_value();
   };
   CHECK(known("i < m"));

@@ -51,7 +51,8 @@ TEST_CASE("rewriting shares what does not change") {
   CHECK_THROWS_AS(substitute(e("sum(k, a[k])"), {{"k", lit(0)}}), InternalError);
   CHECK(to_string(rename(e("sum(k, a[k] + k)"), {{"a", "b"}, {"k", "l"}})) == "sum(l, b[l] + l)");
   // Sums are read from the left, so only the first term's own terms join.
-  CHECK(to_string(substitute(e("x + y"), {{"x", e("p + q")}, {"y", e("r + s")}})) == "p + q + (r + s)");
+  CHECK(to_string(substitute(e("x + y"), {{"x", e("p + q")}, {"y", e("r + s")}})) ==
+        "p + q + (r + s)");
 }
 
 TEST_CASE("names in expressions") {
@@ -88,12 +89,36 @@ TEST_CASE("long sums are shallow") {
 }
 
 TEST_CASE("printing: no redundant parentheses, and it parses back") {
-  for (const std::string text :
-       {"a[i] + b[j]*2", "(a + b)*c", "a - (b - c)", "a - b - c", "-(a + b)", "(-a)**2", "-a**2",
-        "a**b**c", "(a**b)**c", "a // b % c", "a // (b*c)", "x if a < b else y", "not (a and b)",
-        "a and (b or c)", "sum((i, j), a[i, j])", "argmax(i, a[i], i)", "f(g(x), 2.5)", "a[i].x",
-        "2.5f", "1.0e300", "a[[i + 1]]", "(1 if p else 2) + 3", "a << 2 | b & 3 ^ c", "~a",
-        "h$two(i)", "a$t[i]", "reduce(sum, [i], a[i])", "cast(int64, i)", "(a < b) == c", "5.0j"}) {
+  for (const std::string text : {"a[i] + b[j]*2",
+                                 "(a + b)*c",
+                                 "a - (b - c)",
+                                 "a - b - c",
+                                 "-(a + b)",
+                                 "(-a)**2",
+                                 "-a**2",
+                                 "a**b**c",
+                                 "(a**b)**c",
+                                 "a // b % c",
+                                 "a // (b*c)",
+                                 "x if a < b else y",
+                                 "not (a and b)",
+                                 "a and (b or c)",
+                                 "sum((i, j), a[i, j])",
+                                 "argmax(i, a[i], i)",
+                                 "f(g(x), 2.5)",
+                                 "a[i].x",
+                                 "2.5f",
+                                 "1.0e300",
+                                 "a[[i + 1]]",
+                                 "(1 if p else 2) + 3",
+                                 "a << 2 | b & 3 ^ c",
+                                 "~a",
+                                 "h$two(i)",
+                                 "a$t[i]",
+                                 "reduce(sum, [i], a[i])",
+                                 "cast(int64, i)",
+                                 "(a < b) == c",
+                                 "5.0j"}) {
     CAPTURE(text);
     Expr parsed;
     try {

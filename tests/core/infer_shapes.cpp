@@ -84,7 +84,8 @@ TEST_CASE("shapes: what cannot be inferred") {
 }
 
 TEST_CASE("shapes: ten thousand alike statements cost isl once") {
-  Kernel k = kernel("kernel f(n: int32, x: float32[n], y)\ndomain {[i]: 0 <= i < n}\ny[i+1] = x[i]\n");
+  Kernel k =
+      kernel("kernel f(n: int32, x: float32[n], y)\ndomain {[i]: 0 <= i < n}\ny[i+1] = x[i]\n");
   for (int i = 1; i < 10000; ++i)
     k.instructions.push_back(
         edit(k.instructions[0], [&](Instruction& s) { s.id = "s" + std::to_string(i); }));

@@ -1,7 +1,6 @@
-#include "core/typing.h"
-
 #include <algorithm>
 
+#include "core/typing.h"
 #include "tests/core/semantics_kit.h"
 
 using namespace kit;
@@ -12,8 +11,10 @@ namespace {
 std::string inferred(const std::string& e) {
   const Kernel k = kernel(
       "kernel f(n: int32, b: bool[n], i1: int8[n], u1: uint8[n], i4: int32[n], u4: uint32[n], "
-      "i8: int64[n], u8: uint64[n], s: float32[n], d: float64[n], cs: complex64[n], cd: complex128[n])\n"
-      "domain {[i]: 0 <= i < n}\n<>t = " + e + "\nd[i] = d[i] + real(t)\n");
+      "i8: int64[n], u8: uint64[n], s: float32[n], d: float64[n], cs: complex64[n], cd: "
+      "complex128[n])\n"
+      "domain {[i]: 0 <= i < n}\n<>t = " +
+      e + "\nd[i] = d[i] + real(t)\n");
   return type_in(infer_types(k), "t");
 }
 
@@ -56,7 +57,7 @@ TEST_CASE("types: literals adapt") {
   CHECK(inferred("u4[i] - 1") == "uint32");
   CHECK(inferred("s[i] + 1") == "float32");
   CHECK(inferred("2.5*s[i]") == "float32");
-  CHECK(inferred("0.1*s[i]") == "float64");   // 0.1 is not exact in single precision
+  CHECK(inferred("0.1*s[i]") == "float64");  // 0.1 is not exact in single precision
   CHECK(inferred("0.1f*s[i]") == "float32");
   CHECK(inferred("2.5d*s[i]") == "float64");
   CHECK(inferred("0.1*d[i]") == "float64");
@@ -78,9 +79,9 @@ TEST_CASE("types: functions") {
 }
 
 TEST_CASE("types: the context decides how a literal is rounded") {
-  const Kernel k = infer_types(kernel(
-      "kernel f(n: int32, s: float32[n], d: float64[n])\ndomain {[i]: 0 <= i < n}\n"
-      "s[i] = 0.1*s[i] {id=single}\nd[i] = 0.1*s[i] {id=double}\n"));
+  const Kernel k = infer_types(
+      kernel("kernel f(n: int32, s: float32[n], d: float64[n])\ndomain {[i]: 0 <= i < n}\n"
+             "s[i] = 0.1*s[i] {id=single}\nd[i] = 0.1*s[i] {id=double}\n"));
   const Expr single = k.instructions[0]->rhs;
   CHECK(type_of(k, single, Type(Scalar::F32)) == Type(Scalar::F32));
   CHECK(type_of(k, single, Type(Scalar::F64)) == Type(Scalar::F64));
@@ -120,8 +121,9 @@ any_of[0] = any(k, x[k] > 1)
 }
 
 TEST_CASE("types: a chain of ten thousand temporaries") {
-  Kernel k = kernel("kernel f(n: int32, x: float32[n], y: float32[n])\ndomain {[i]: 0 <= i < n}\n"
-                    "<>t0 = x[i] {id=s0}\n");
+  Kernel k = kernel(
+      "kernel f(n: int32, x: float32[n], y: float32[n])\ndomain {[i]: 0 <= i < n}\n"
+      "<>t0 = x[i] {id=s0}\n");
   const InsnPtr first = k.instructions[0];
   for (int i = 1; i < 10000; ++i) {
     Temporary t = k.temporaries.at("t0");
@@ -139,16 +141,22 @@ TEST_CASE("types: a chain of ten thousand temporaries") {
 
 TEST_CASE("types: what cannot be") {
   const auto inferring = [](const std::string& text) {
-    return failure([&] { infer_types(kernel("kernel f(n: int32, d: float64[n], c: complex128[n], "
-                                            "q: float64[n])\n"
-                                            "domain {[i,j]: 0 <= i,j < n}\n" + text)); });
+    return failure([&] {
+      infer_types(
+          kernel("kernel f(n: int32, d: float64[n], c: complex128[n], "
+                 "q: float64[n])\n"
+                 "domain {[i,j]: 0 <= i,j < n}\n" +
+                 text));
+    });
   };
-  CHECK(inferring("d[i] = d[i] & 3\n") == "`d[i]` of type float64 cannot be an operand of `&` [bad-operand]");
+  CHECK(inferring("d[i] = d[i] & 3\n") ==
+        "`d[i]` of type float64 cannot be an operand of `&` [bad-operand]");
   CHECK(inferring("d[i] = 1 if c[i] < 2 else 0\n") ==
         "`c[i]` of type complex128 cannot be an operand of an ordering comparison [bad-operand]");
-  CHECK(inferring("d[i] = c[i] {id=S}\n") ==
-        "`d[i]` is float64, but the value that `S` assigns to it is complex128 [type-mismatch]; take "
-        "`real(...)` or `imag(...)`, or cast");
+  CHECK(
+      inferring("d[i] = c[i] {id=S}\n") ==
+      "`d[i]` is float64, but the value that `S` assigns to it is complex128 [type-mismatch]; take "
+      "`real(...)` or `imag(...)`, or cast");
   CHECK(inferring("d[i] = sqr(d[i])\n").find("no function or rule `sqr`") == 0);
   CHECK(inferring("d[i] = sqrt(d[i], 1)\n") == "`sqrt` takes 1 argument, got 2 [wrong-arg-count]");
   CHECK(inferring("d[i] = d[d[i]]\n") ==
@@ -156,11 +164,11 @@ TEST_CASE("types: what cannot be") {
   CHECK(inferring("d[i] = floor(c[i])\n") ==
         "`c[i]` of type complex128 cannot be an operand of `floor` [bad-operand]");
   CHECK(inferring("d[i] = 2*argmin(j, q[j], j)\n").find("`argmin` gives two values") == 0);
-  const std::string open = failure([] {
-    infer_types(kernel("kernel f(n: int32, a)\ndomain {[i]: 0 <= i < n}\n<>t = a[i]\n"));
-  });
-  CHECK(open == "the type of `a` is neither declared nor given by an assignment [unknown-type]; declare "
-                "it in the kernel's arguments, as in `a: float64`");
+  const std::string open = failure(
+      [] { infer_types(kernel("kernel f(n: int32, a)\ndomain {[i]: 0 <= i < n}\n<>t = a[i]\n")); });
+  CHECK(open ==
+        "the type of `a` is neither declared nor given by an assignment [unknown-type]; declare "
+        "it in the kernel's arguments, as in `a: float64`");
 }
 
 TEST_CASE("types: promotion is commutative") {

@@ -11,7 +11,7 @@ namespace {
 /// A kernel over i, j and the parameter n, with what its text says as functions.
 struct Case {
   std::string domain, guard, subscript;
-  int c[6];        // bounds and coefficients
+  int c[6];  // bounds and coefficients
   bool triangular, strided, guarded;
 
   bool inside(int i, int j, int n) const {
@@ -24,7 +24,9 @@ struct Case {
 };
 
 Case random_case(std::mt19937& random) {
-  const auto in = [&](int a, int b) { return a + static_cast<int>(random() % unsigned(b - a + 1)); };
+  const auto in = [&](int a, int b) {
+    return a + static_cast<int>(random() % unsigned(b - a + 1));
+  };
   Case k;
   for (int d = 0; d < 6; ++d) k.c[d] = 0;
   k.c[0] = in(0, 2), k.c[1] = in(-1, 2), k.c[2] = in(-1, 2), k.c[3] = in(-1, 2), k.c[4] = in(-2, 6);
@@ -42,8 +44,8 @@ Case random_case(std::mt19937& random) {
 constexpr int kMost = 7;  // n = 1 … kMost
 
 std::string text_of(const Case& c, const std::string& array) {
-  const std::string head = "kernel f(n: int32, " + array + ")\ndomain {[i,j]: " + c.domain +
-                           "}\nassume n >= 1\n";
+  const std::string head =
+      "kernel f(n: int32, " + array + ")\ndomain {[i,j]: " + c.domain + "}\nassume n >= 1\n";
   const std::string body = "a[" + c.subscript + "] = a[" + c.subscript + "] + 1 {id=S}\n";
   return head + (c.guarded ? "if " + c.guard + "\n  " + body + "end\n" : body);
 }
@@ -113,7 +115,8 @@ TEST_CASE("random: inferred shapes are exact, and the interpreter runs every ins
       std::vector<std::int32_t> a(expect.size(), 0);
       CAPTURE(n);
       CAPTURE(shape_in(done, "a"));
-      const std::string run = failure([&] { Data().scalar("n", n).array("a", Scalar::I32, a).run(k); });
+      const std::string run =
+          failure([&] { Data().scalar("n", n).array("a", Scalar::I32, a).run(k); });
       CHECK(run == "ok");  // the shape is as large as needed, and no larger
       CHECK(a == expect);
       ++ran;

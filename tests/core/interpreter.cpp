@@ -27,8 +27,10 @@ double evaluated(const std::string& e, double x = 0, std::int32_t k = 0, std::ui
       .array("k", Scalar::I32, ks)
       .array("u", Scalar::U8, us)
       .array("out", Scalar::F64, out)
-      .run("kernel f(x: float64[1], k: int32[1], u: uint8[1], out: float64[1])\n"
-           "domain {[i]: 0 <= i < 1}\nout[i] = " + e + "\n");
+      .run(
+          "kernel f(x: float64[1], k: int32[1], u: uint8[1], out: float64[1])\n"
+          "domain {[i]: 0 <= i < 1}\nout[i] = " +
+          e + "\n");
   return out[0];
 }
 
@@ -37,8 +39,11 @@ double evaluated(const std::string& e, double x = 0, std::int32_t k = 0, std::ui
 TEST_CASE("interpreter: a matrix product with a reduction") {
   std::vector<double> a = iota(12), b = iota(20, 1), c(15, -1);
   Data()
-      .scalar("n", 3).scalar("m", 5).scalar("l", 4)
-      .array("a", Scalar::F64, a, {3, 4}).array("b", Scalar::F64, b, {4, 5})
+      .scalar("n", 3)
+      .scalar("m", 5)
+      .scalar("l", 4)
+      .array("a", Scalar::F64, a, {3, 4})
+      .array("b", Scalar::F64, b, {4, 5})
       .array("c", Scalar::F64, c, {3, 5})
       .run(R"(
 kernel mm(n: int32, m: int32, l: int32, a: float64[n,l], b: float64[l,m], c: float64[n,m])
@@ -69,9 +74,12 @@ b[i] = a[i] + 1 {id=B, dep=A}
 TEST_CASE("interpreter: triangles, strides, unions and guards enumerate each point once") {
   const auto points = [](const std::string& domain, const std::string& guard) {
     std::vector<std::int32_t> hit(100, 0);
-    Data().scalar("n", 10).array("hit", Scalar::I32, hit, {10, 10}).run(
-        "kernel f(n: int32, hit: int32[n,n])\ndomain {[i,j]: " + domain + "}\nassume n >= 3\n" + guard +
-        "hit[i,j] = hit[i,j] + 1\n" + (guard.empty() ? "" : "end\n"));
+    Data()
+        .scalar("n", 10)
+        .array("hit", Scalar::I32, hit, {10, 10})
+        .run("kernel f(n: int32, hit: int32[n,n])\ndomain {[i,j]: " + domain +
+             "}\nassume n >= 3\n" + guard + "hit[i,j] = hit[i,j] + 1\n" +
+             (guard.empty() ? "" : "end\n"));
     return hit;
   };
   const auto expect = [](auto in) {
@@ -97,9 +105,13 @@ TEST_CASE("interpreter: data-dependent bounds and indirect subscripts") {
   std::vector<std::int32_t> start{0, 2, 2, 5}, col{0, 2, 0, 1, 2};
   std::vector<double> val{1, 2, 3, 4, 5}, x{10, 20, 30}, y(3, -1);
   Data()
-      .scalar("n", 3).scalar("nnz", 5)
-      .array("start", Scalar::I32, start).array("col", Scalar::I32, col)
-      .array("val", Scalar::F64, val).array("x", Scalar::F64, x).array("y", Scalar::F64, y)
+      .scalar("n", 3)
+      .scalar("nnz", 5)
+      .array("start", Scalar::I32, start)
+      .array("col", Scalar::I32, col)
+      .array("val", Scalar::F64, val)
+      .array("x", Scalar::F64, x)
+      .array("y", Scalar::F64, y)
       .run(R"(
 kernel spmv(n: int32, nnz: int32, start: int32[n+1], col: int32[nnz], val: float64[nnz], x: float64[n], y: float64[n])
 domain {[i]: 0 <= i < n}
@@ -174,14 +186,19 @@ TEST_CASE("interpreter: complex numbers") {
   using C = std::complex<double>;
   std::vector<C> z{{1, 2}, {-3, 0.5}}, out(2);
   std::vector<double> r(2);
-  Data().array("z", Scalar::C128, z).array("out", Scalar::C128, out).array("r", Scalar::F64, r).run(R"(
+  Data()
+      .array("z", Scalar::C128, z)
+      .array("out", Scalar::C128, out)
+      .array("r", Scalar::F64, r)
+      .run(R"(
 kernel f(z: complex128[2], out: complex128[2], r: float64[2])
 domain {[i]: 0 <= i < 2}
 out[i] = z[i]*z[i] + 2j*conj(z[i]) - exp(z[i])/3
 r[i] = abs(z[i]) + real(z[i])*imag(z[i])
 )");
   for (int i = 0; i < 2; ++i) {
-    CHECK(std::abs(out[i] - (z[i] * z[i] + C(0, 2) * std::conj(z[i]) - std::exp(z[i]) / 3.0)) < 1e-14);
+    CHECK(std::abs(out[i] - (z[i] * z[i] + C(0, 2) * std::conj(z[i]) - std::exp(z[i]) / 3.0)) <
+          1e-14);
     CHECK(r[i] == std::abs(z[i]) + z[i].real() * z[i].imag());
   }
 }
@@ -190,8 +207,11 @@ TEST_CASE("interpreter: all reductions") {
   std::vector<double> x{3, -2, 5, -2, 5}, out(5, 0), v(2);
   std::vector<std::int32_t> at(2), truth(2);
   Data()
-      .array("x", Scalar::F64, x).array("out", Scalar::F64, out)
-      .array("v", Scalar::F64, v).array("at", Scalar::I32, at).array("truth", Scalar::I32, truth)
+      .array("x", Scalar::F64, x)
+      .array("out", Scalar::F64, out)
+      .array("v", Scalar::F64, v)
+      .array("at", Scalar::I32, at)
+      .array("truth", Scalar::I32, truth)
       .run(R"(
 kernel f(x: float64[5], out: float64[5], v: float64[2], at: int32[2], truth: int32[2])
 domain {[i0,i1,i2,i3,i4,i5,i6,i7]: 0 <= i0,i1,i2,i3,i4,i5,i6,i7 < 5}
@@ -214,7 +234,8 @@ TEST_CASE("interpreter: rules, several assignees and layouts") {
   std::vector<double> f{1, 2, 3, 4, 5, 6}, a(2), b(2);
   Data()
       .array("f", Scalar::F64, f, {2, 3}, true)
-      .array("a", Scalar::F64, a).array("b", Scalar::F64, b)
+      .array("a", Scalar::F64, a)
+      .array("b", Scalar::F64, b)
       .run(R"(
 kernel g(f: float64[2,3] order=F, a: float64[2], b: float64[2])
 domain {[i,j]: 0 <= i < 2 and 0 <= j < 3}
@@ -237,19 +258,30 @@ assume n >= 2
 y[i] = x[map[i]] {id=S}
 )";
   const auto data = [&] {
-    return Data().array("map", Scalar::I32, map).array("x", Scalar::F64, x).array("y", Scalar::F64, y);
+    return Data()
+        .array("map", Scalar::I32, map)
+        .array("x", Scalar::F64, x)
+        .array("y", Scalar::F64, y);
   };
   CHECK(failure([&] { data().scalar("n", 3).run(gather); }) ==
         "`x[map[i]]` reaches index 7 of axis 0, whose extent is 3, at S[i=1] [out-of-bounds]");
-  CHECK(failure([&] { data().run(gather); }) == "`g` has no value for the argument `n` [missing-argument]");
-  CHECK(failure([&] { data().scalar("n", 1).run(gather); }).find("n = 1 contradicts the assumption") == 0);
+  CHECK(failure([&] { data().run(gather); }) ==
+        "`g` has no value for the argument `n` [missing-argument]");
+  CHECK(failure([&] {
+          data().scalar("n", 1).run(gather);
+        }).find("n = 1 contradicts the assumption") == 0);
   CHECK(failure([&] { data().scalar("n", 4).run(gather); }) ==
         "the data for `map` has shape (3), not (4) [argument-mismatch]");
-  CHECK(failure([&] { evaluated("1 // k[i]", 0, 0); }).find("[division-by-zero]") != std::string::npos);
+  CHECK(failure([&] { evaluated("1 // k[i]", 0, 0); }).find("[division-by-zero]") !=
+        std::string::npos);
   CHECK(failure([&] {
           std::vector<double> out(1);
-          Data().scalar("n", 4000000000).array("out", Scalar::F64, out).run(
-              "kernel f(n: int64, out: float64[1])\ndomain {[i,j]: 0 <= i,j < n}\nassume n >= 1\n<>t[i,j] = 1.0\nout[0] = t[0,0]\n");
+          Data()
+              .scalar("n", 4000000000)
+              .array("out", Scalar::F64, out)
+              .run(
+                  "kernel f(n: int64, out: float64[1])\ndomain {[i,j]: 0 <= i,j < n}\nassume n >= "
+                  "1\n<>t[i,j] = 1.0\nout[0] = t[0,0]\n");
         }).find("[size-overflow]") != std::string::npos);
 }
 

@@ -13,9 +13,7 @@ namespace {
 using Names = std::vector<std::string>;
 using NameSet = std::set<std::string>;
 
-Kernel parsed(const std::string& text) {
-  return parse_kernels(add_source("k.loop", text)).front();
-}
+Kernel parsed(const std::string& text) { return parse_kernels(add_source("k.loop", text)).front(); }
 
 const char* const kRules = R"(
 kernel rules(n: int32, m: int32[n], a: float64[n, n], x: float64[n], y: float64[n])
@@ -74,22 +72,23 @@ TEST_CASE("reads, writes and inames look through rules") {
 
 TEST_CASE("rules expand to the end") {
   const Kernel k = parsed(kRules);
-  CHECK(to_string(expand_rules(k, k.instructions[0]->rhs)) ==
-        "2*sum(j, a[i, j]*x[j]) + x[i]");
+  CHECK(to_string(expand_rules(k, k.instructions[0]->rhs)) == "2*sum(j, a[i, j]*x[j]) + x[i]");
   CHECK(expand_all_rules(k).rules.empty());
   const Rule f{"f", {"u", "v"}, parse_expression("u[v] + v"), {}};
   CHECK(to_string(apply_rule(f, {var("a"), parse_expression("i + 1")})) == "a[i + 1] + (i + 1)");
   CHECK_THROWS_WITH_AS(apply_rule(f, {var("a")}), "rule `f` takes 2 arguments, got 1", Error);
   CHECK_THROWS_AS(apply_rule(f, {parse_expression("a + b"), var("i")}), Error);
   Kernel loop = k;
-  loop.rules = {{"f", {"x"}, parse_expression("g(x)"), {}}, {"g", {"x"}, parse_expression("f(x)"), {}}};
+  loop.rules = {{"f", {"x"}, parse_expression("g(x)"), {}},
+                {"g", {"x"}, parse_expression("f(x)"), {}}};
   CHECK_THROWS_WITH_AS(expand_rules(loop, parse_expression("f(1)")),
                        "rule `f` calls itself (f -> g -> f)", Error);
 }
 
 TEST_CASE("map_expressions leaves unchanged instructions the same objects") {
-  const Kernel k = parsed("kernel two(n: int32, a: float64[n], b: float64[n])\n"
-                          "domain {[i]: 0 <= i < n}\na[i] = 1\nb[i] = 2\n");
+  const Kernel k = parsed(
+      "kernel two(n: int32, a: float64[n], b: float64[n])\n"
+      "domain {[i]: 0 <= i < n}\na[i] = 1\nb[i] = 2\n");
   const Kernel out = map_expressions(k, [](const Instruction&, const Expr& e) {
     return rewrite(e, [](const Expr& x) { return as_int(x) == 2 ? lit(3) : x; });
   });

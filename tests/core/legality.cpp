@@ -21,17 +21,13 @@ std::string verdict(const Kernel& k) {
   try {
     check_legal(k);
     return "legal";
-  } catch (const Refused& e) {
-    return e.diagnostic().text;
-  }
+  } catch (const Refused& e) { return e.diagnostic().text; }
 }
 std::string code(const Kernel& k) {
   try {
     check_legal(k);
     return "legal";
-  } catch (const Refused& e) {
-    return e.diagnostic().code;
-  }
+  } catch (const Refused& e) { return e.diagnostic().code; }
 }
 
 Kernel with_order(Kernel k, const std::vector<std::string>& outer_to_inner) {
@@ -51,7 +47,8 @@ TEST_CASE("legality: a loop without carried dependences may be parallel") {
 TEST_CASE("legality: a carried flow dependence races under every parallel tag") {
   const Kernel k = kernel("kernel f\ndomain {[i]: 1 <= i < n}\na[i] = a[i-1] {id=w}\n");
   CHECK(verdict(tagged(k, {{"i", "l.0"}})) ==
-        "tagging `i` as `l.0` would run w[i=1] and w[i=2] at the same time, but w[i=1] writes a[1] and "
+        "tagging `i` as `l.0` would run w[i=1] and w[i=2] at the same time, but w[i=1] writes a[1] "
+        "and "
         "w[i=2] reads it (n=3)");
   CHECK(code(tagged(k, {{"i", "g.0"}})) == "races");
   CHECK(code(tagged(k, {{"i", "par"}})) == "races");
@@ -62,13 +59,15 @@ TEST_CASE("legality: a carried flow dependence races under every parallel tag") 
 TEST_CASE("legality: a carried anti dependence races too") {
   const Kernel k = kernel("kernel f\ndomain {[i]: 0 <= i < n}\na[i] = a[i+1] {id=w}\n");
   CHECK(verdict(tagged(k, {{"i", "par"}})) ==
-        "tagging `i` as `par` would run w[i=0] and w[i=1] at the same time, but w[i=0] reads a[1] and "
+        "tagging `i` as `par` would run w[i=0] and w[i=1] at the same time, but w[i=0] reads a[1] "
+        "and "
         "w[i=1] writes it (n=2)");
 }
 
 TEST_CASE("legality: dependences at distance that stays inside of a block") {
-  const Kernel k = kernel("kernel f\ndomain {[i, j]: 0 <= i < n and 1 <= j < 16}\n"
-                          "a[16*i + j] = a[16*i + j - 1] {id=w}\n");
+  const Kernel k = kernel(
+      "kernel f\ndomain {[i, j]: 0 <= i < n and 1 <= j < 16}\n"
+      "a[16*i + j] = a[16*i + j - 1] {id=w}\n");
   CHECK(code(tagged(k, {{"i", "par"}})) == "legal");
   CHECK(code(tagged(k, {{"j", "par"}})) == "races");
 }
@@ -82,43 +81,49 @@ TEST_CASE("legality: interchange against a (1,-1) dependence is refused, with (1
 }
 
 TEST_CASE("legality: a scalar temporary belongs to its iteration") {
-  const Kernel k = kernel("kernel f\ndomain {[i]: 0 <= i < n}\n"
-                          "<> t = b[i] {id=def}\na[i] = t*t {id=use}\n");
+  const Kernel k = kernel(
+      "kernel f\ndomain {[i]: 0 <= i < n}\n"
+      "<> t = b[i] {id=def}\na[i] = t*t {id=use}\n");
   CHECK(verdict(tagged(k, {{"i", "par"}})) == "legal");
   CHECK(verdict(tagged(k, {{"i", "l.0"}})) == "legal");
 }
 
 TEST_CASE("legality: a scalar that iterations hand on") {
-  const Kernel k = kernel("kernel f\ndomain {[i]: 0 <= i < n}\n"
-                          "<> t = 0.0 {id=init}\n"
-                          "for i\n t = t + b[i] {id=add}\n a[i] = t {id=use}\nend\n");
+  const Kernel k = kernel(
+      "kernel f\ndomain {[i]: 0 <= i < n}\n"
+      "<> t = 0.0 {id=init}\n"
+      "for i\n t = t + b[i] {id=add}\n a[i] = t {id=use}\nend\n");
   CHECK(code(tagged(k, {{"i", "par"}})) == "races");
   CHECK(code(k) == "legal");
 }
 
 TEST_CASE("legality: a reduction is associative, but not in parallel work-items") {
-  const Kernel k = kernel("kernel f\ndomain {[i, k]: 0 <= i < n and 0 <= k < m}\n"
-                          "c[i] = sum(k, a[i,k]) {id=s}\n");
+  const Kernel k = kernel(
+      "kernel f\ndomain {[i, k]: 0 <= i < n and 0 <= k < m}\n"
+      "c[i] = sum(k, a[i,k]) {id=s}\n");
   CHECK(verdict(tagged(k, {{"i", "par"}})) == "legal");
   CHECK(verdict(tagged(k, {{"k", "simd"}})) == "legal");
-  CHECK(verdict(tagged(k, {{"k", "par"}})) ==
-        "tagging `k` as `par` would run s_update[i=0, k=0] and s_update[i=0, k=1] at the same time, "
-        "but both update the same sum (m=2, n=1)");
+  CHECK(
+      verdict(tagged(k, {{"k", "par"}})) ==
+      "tagging `k` as `par` would run s_update[i=0, k=0] and s_update[i=0, k=1] at the same time, "
+      "but both update the same sum (m=2, n=1)");
 }
 
 TEST_CASE("legality: an accumulation written out may not be reordered, a reduction may") {
   const std::string head = "kernel f\ndomain {[k, l]: 0 <= k < m and 0 <= l < n}\n<> s = 0.0\n";
   CHECK(code(with_order(kernel(head + "s = s + a[k,l] {id=add}\n"), {"l", "k"})) == "breaks-order");
-  const Kernel r = kernel("kernel f\ndomain {[k, l]: 0 <= k < m and 0 <= l < n}\n"
-                          "out[0] = sum((k, l), a[k,l])\n");
+  const Kernel r = kernel(
+      "kernel f\ndomain {[k, l]: 0 <= k < m and 0 <= l < n}\n"
+      "out[0] = sum((k, l), a[k,l])\n");
   CHECK(code(with_order(r, {"l", "k"})) == "legal");
 }
 
 TEST_CASE("legality: statements of one iteration that meet across work-items") {
   // A barrier stands between the statements, so the shifted read is no race; without the second
   // statement's shift there is nothing to order.
-  const Kernel k = kernel("kernel f\ndomain {[i]: 0 <= i < 16}\n"
-                          "a[i] = b[i] {id=w}\nc[i] = a[15 - i] {id=r}\n");
+  const Kernel k = kernel(
+      "kernel f\ndomain {[i]: 0 <= i < 16}\n"
+      "a[i] = b[i] {id=w}\nc[i] = a[15 - i] {id=r}\n");
   CHECK(code(tagged(k, {{"i", "par"}})) == "races");
 }
 
@@ -140,7 +145,8 @@ TEST_CASE("dependences: a recurrence and a later use, with kinds") {
   std::vector<std::string> found;
   for (const Dependence& x : d.all)
     found.push_back(fmt::format("{} {} {} {}", d.kernel.instructions[std::size_t(x.from)]->id,
-                                d.kernel.instructions[std::size_t(x.to)]->id, int(x.kind), x.variable));
+                                d.kernel.instructions[std::size_t(x.to)]->id, int(x.kind),
+                                x.variable));
   std::sort(found.begin(), found.end());
   const std::vector<std::string> expected{"w r 0 a", "w w 0 a"};
   CHECK(found == expected);

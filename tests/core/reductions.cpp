@@ -49,15 +49,16 @@ TEST_CASE("realize_reductions: without reductions the kernel comes back") {
   CHECK(realize_reductions(k).instructions[0] == k.instructions[0]);
 }
 
-TEST_CASE("realize_reductions: several reductions, nested and side by side, get names of their own") {
+TEST_CASE(
+    "realize_reductions: several reductions, nested and side by side, get names of their own") {
   const Kernel k = kernel(R"(
 kernel f(n: int32, a: float64[n,n], b: float64[n], out: float64[n])
 domain {[i,j,k,l]: 0 <= i,j,k,l < n}
 out[i] = sum(j, b[j]*max(k, a[j,k])) - sum(l, b[l]) {id=S}
 )");
   const Kernel r = realize_reductions(k);
-  CHECK(ids(r) == std::vector<std::string>{"S_init", "S_init_0", "S_update_0", "S_update", "S_init_1",
-                                           "S_update_1", "S"});
+  CHECK(ids(r) == std::vector<std::string>{"S_init", "S_init_0", "S_update_0", "S_update",
+                                           "S_init_1", "S_update_1", "S"});
   CHECK(joined(r.instructions[1]->inames) == "i,j");
   CHECK(joined(r.instructions[2]->inames) == "i,j,k");
   CHECK(to_string(r.instructions[3]->rhs) == "b[j]*acc_k");
@@ -69,10 +70,11 @@ TEST_CASE("realize_reductions: reference ids follow from the reference id alone"
   k.instructions[0] = edit(k.instructions[0], [](Instruction& i) {
     i.id = "T";
     i.origin_id = "S";
-    i.origin["k"] = parse_kernels(add_source("x", "kernel f\ndomain {[k_in]: 0<=k_in<4}\nz[k_in] = 2*k_in\n"))
-                        .front()
-                        .instructions[0]
-                        ->rhs;
+    i.origin["k"] =
+        parse_kernels(add_source("x", "kernel f\ndomain {[k_in]: 0<=k_in<4}\nz[k_in] = 2*k_in\n"))
+            .front()
+            .instructions[0]
+            ->rhs;
   });
   const Kernel r = realize_reductions(k);
   CHECK(ids(r) == std::vector<std::string>{"T_init", "T_update", "T"});
@@ -101,8 +103,10 @@ TEST_CASE("realize_reductions: types that are known pass on to the accumulators"
 TEST_CASE("realize_reductions: refusals") {
   const auto realizing = [](const std::string& statement) {
     return failure([&] {
-      realize_reductions(kernel("kernel f(n: int32, a: float64[n], c: float64[n])\n"
-                                "domain {[i,k]: 0 <= i,k < n}\n" + statement + "\n"));
+      realize_reductions(
+          kernel("kernel f(n: int32, a: float64[n], c: float64[n])\n"
+                 "domain {[i,k]: 0 <= i,k < n}\n" +
+                 statement + "\n"));
     });
   };
   CHECK(realizing("c[i] = sum(k, a[k]) + sum(k, 2*a[k]) {id=S}") ==
@@ -112,15 +116,17 @@ TEST_CASE("realize_reductions: refusals") {
   CHECK(realizing("c[i] = sum(i, a[i]) {id=S, inames=i}").find("[reduction-over-outer]") !=
         std::string::npos);
   Kernel unbound = kernel(kMatvec);
-  unbound.instructions[0] = edit(unbound.instructions[0],
-                                 [](Instruction& i) { i.rhs = rename(i.rhs, {{"k", "kk"}}); });
+  unbound.instructions[0] = edit(unbound.instructions[0], [](Instruction& i) {
+    i.rhs = rename(i.rhs, {{"k", "kk"}});
+  });
   CHECK(failure([&] { realize_reductions(unbound); }) ==
         "`sum` reduces over `kk`, which no domain has; did you mean `k`? [reduction-unbound]");
 }
 
 TEST_CASE("realize_reductions: ten thousand statements take well under a second") {
-  const Kernel k = kernel("kernel f(n: int32, a: float64[n])\ndomain {[i,k]: 0 <= i,k < n}\n"
-                          "a[i] = sum(k, 1.0) {id=s}\n");
+  const Kernel k = kernel(
+      "kernel f(n: int32, a: float64[n])\ndomain {[i,k]: 0 <= i,k < n}\n"
+      "a[i] = sum(k, 1.0) {id=s}\n");
   Kernel many = k;
   many.instructions.clear();
   for (int s = 0; s < 10000; ++s)

@@ -49,11 +49,12 @@ inline std::string shape_in(const Kernel& k, const std::string& name) {
 class Data {
  public:
   template <class T>
-  Data& array(const std::string& name, Scalar type, std::vector<T>& v, std::vector<std::int64_t> shape = {},
-              bool fortran = false) {
+  Data& array(const std::string& name, Scalar type, std::vector<T>& v,
+              std::vector<std::int64_t> shape = {}, bool fortran = false) {
     ArrayView a;
     a.type = type;
-    a.shape = shape.empty() ? std::vector<std::int64_t>{static_cast<std::int64_t>(v.size())} : shape;
+    a.shape =
+        shape.empty() ? std::vector<std::int64_t>{static_cast<std::int64_t>(v.size())} : shape;
     a.strides.assign(a.shape.size(), 1);
     for (std::size_t n = 1; n < a.shape.size(); ++n) {
       const std::size_t r = a.shape.size();

@@ -41,9 +41,9 @@ struct Instance {
   std::uint64_t key = 0;  // what it is in the base
   std::vector<Step> time;
   std::int64_t last_child = 0;
-  std::vector<std::int64_t> items;       // work-item inames' values
+  std::vector<std::int64_t> items;      // work-item inames' values
   std::vector<std::string> item_names;  // and their names
-  std::vector<Touch> touches;  // in the order of the text, the write last
+  std::vector<Touch> touches;           // in the order of the text, the write last
   std::string text;
 };
 
@@ -133,12 +133,11 @@ class Enumeration {
       User& x = *static_cast<User*>(u);
       Integers at = x.self.values_;
       for (std::size_t d = 0; d < x.dims.size(); ++d)
-        at[x.dims[d]] = to_int(Val(isl_point_get_coordinate_val(point.get(), isl_dim_set, static_cast<int>(d))));
+        at[x.dims[d]] = to_int(
+            Val(isl_point_get_coordinate_val(point.get(), isl_dim_set, static_cast<int>(d))));
       try {
         x.self.add_instance(x.s, x.insn, x.items, at);
-      } catch (const Error&) {
-        x.failed = true;
-      } catch (const Unknown&) {
+      } catch (const Error&) { x.failed = true; } catch (const Unknown&) {
         x.failed = true;
       }
       return x.failed ? isl_stat_error : isl_stat_ok;
@@ -170,9 +169,11 @@ class Enumeration {
     for (const auto& [name, e] : insn.origin) names[name] = e;
     if (!is_base_) {
       for (auto it = names.begin(); it != names.end();)
-        it = !it->second && !base_dims_->at(insn.reference_id()).count(it->first) ? names.erase(it) : std::next(it);
+        it = !it->second && !base_dims_->at(insn.reference_id()).count(it->first) ? names.erase(it)
+                                                                                  : std::next(it);
       for (auto it = names.begin(); it != names.end();)
-        it = !base_dims_->at(insn.reference_id()).count(it->first) ? names.erase(it) : std::next(it);
+        it =
+            !base_dims_->at(insn.reference_id()).count(it->first) ? names.erase(it) : std::next(it);
     }
     for (const auto& [name, e] : names) {
       const std::int64_t v = e ? evaluate(e, at, "an origin") : at.at(name);
@@ -187,8 +188,10 @@ class Enumeration {
   void collect(const Instruction& insn, const Integers& at, std::vector<Touch>& out) const {
     const auto read = [&](const Expr& e) {
       walk(e, [&](const Expr& x) {
-        if (const auto* v = x.as<Var>(); v && is_temporary(v->name)) out.push_back({&v->name, {}, false, false});
-        if (const auto* l = x.as<Load>()) out.push_back({&l->array, subscripts(l->index, at), false, false});
+        if (const auto* v = x.as<Var>(); v && is_temporary(v->name))
+          out.push_back({&v->name, {}, false, false});
+        if (const auto* l = x.as<Load>())
+          out.push_back({&l->array, subscripts(l->index, at), false, false});
         return true;
       });
     };
@@ -271,7 +274,8 @@ std::string reversed_pair(const History& base_cells, const Enumeration& base,
         const Instance& q = base.all[y.instance];
         const When w = compare(after.all[where.at(p.key)], after.all[where.at(q.key)]);
         if (w == When::Before || (w != When::Concurrent && x.update && y.update)) continue;
-        return pair_text(cell, p, q, w == When::After ? "now runs after" : "runs at the same time as");
+        return pair_text(cell, p, q,
+                         w == When::After ? "now runs after" : "runs at the same time as");
       }
   return {};
 }
@@ -303,7 +307,8 @@ Copies copies(const Enumeration& e) {
     for (const Touch& t : i.touches) {
       if (!e.is_temporary(*t.variable)) continue;
       const auto [it, is_new] = first.try_emplace(*t.variable, &i);
-      std::vector<std::string>& common = out.items.try_emplace(*t.variable, i.item_names).first->second;
+      std::vector<std::string>& common =
+          out.items.try_emplace(*t.variable, i.item_names).first->second;
       std::erase_if(common, [&](const std::string& n) {
         return std::find(i.item_names.begin(), i.item_names.end(), n) == i.item_names.end();
       });
@@ -351,8 +356,8 @@ Reads values_read(const Enumeration& e, const Copies& private_in) {
   return out;
 }
 
-/// Two accesses of one cell of a temporary, one of them a write, in two iterations of a parallel loop
-/// that has no copies of it.
+/// Two accesses of one cell of a temporary, one of them a write, in two iterations of a parallel
+/// loop that has no copies of it.
 std::string shared_race(const Enumeration& e, const Copies& c) {
   for (const auto& [cell, events] : history(e, true))
     for (std::size_t i = 0; i < events.size(); ++i)
@@ -404,9 +409,7 @@ Verdict brute_force(const Kernel& base_kernel, const Kernel& after_kernel, const
     if (std::string why = reversed_pair(history(base, true), base, after, where); !why.empty())
       return {Kind::Conservative, std::move(why)};
     return {Kind::Legal, {}};
-  } catch (const Unknown&) {
-    return {Kind::Unknown, "not enumerable"};
-  }
+  } catch (const Unknown&) { return {Kind::Unknown, "not enumerable"}; }
 }
 
 }  // namespace moonloop::differential

@@ -31,7 +31,8 @@ TEST_CASE("differential: what is accepted computes the same, and what is refused
   long done = 0;
   while (wanted == 0 ? problems.empty() : done < wanted) {
     std::vector<Pair> pairs;
-    for (; pairs.size() < batch && (wanted == 0 || done + static_cast<long>(pairs.size()) < wanted); ++seed)
+    for (; pairs.size() < batch && (wanted == 0 || done + static_cast<long>(pairs.size()) < wanted);
+         ++seed)
       if (auto p = make_pair(seed, statistics, problems)) pairs.push_back(std::move(*p));
     run_pairs(pairs, statistics, problems);
     done += static_cast<long>(pairs.size());

@@ -42,8 +42,10 @@ class Chain {
     try {
       Kernel next = apply(call, k);
       ++tally.accepted;
-      if (next.reference) confirm_legal(call, next, tally);
-      else base_ = next;
+      if (next.reference)
+        confirm_legal(call, next, tally);
+      else
+        base_ = next;
       pair_.result = std::move(next);
       pair_.steps.push_back(call);
     } catch (const Refused& e) {
@@ -52,9 +54,7 @@ class Chain {
     } catch (const Error& e) {
       ++tally.inapplicable;
       ++statistics_.codes[e.diagnostic().code];
-    } catch (const std::exception& e) {
-      problem(call, std::string("internal error: ") + e.what());
-    }
+    } catch (const std::exception& e) { problem(call, std::string("internal error: ") + e.what()); }
   }
 
  private:
@@ -174,8 +174,7 @@ Problem shrink(const Problem& problem) {
     if (auto p = replay(problem.seed, text, steps, unused, found)) pairs.push_back(std::move(*p));
     try {
       run_pairs(pairs, unused, found);
-    } catch (const std::exception&) {
-    }
+    } catch (const std::exception&) {}
     for (const Problem& p : found)
       if (kind(p) == kind(problem)) return std::optional(p);
     return std::optional<Problem>();

@@ -12,17 +12,17 @@ namespace moonloop::differential {
 /// What became of the steps tried, by transform.
 struct Tally {
   int accepted = 0;
-  int refused = 0;    // with a reason of the order: some instance would change places
+  int refused = 0;       // with a reason of the order: some instance would change places
   int inapplicable = 0;  // does not fit the kernel
-  int confirmed = 0;  // of the accepted and the refused: enumeration says the same
-  int cautious = 0;   // refused, although only a temporary's cell would be reused in another order
+  int confirmed = 0;     // of the accepted and the refused: enumeration says the same
+  int cautious = 0;  // refused, although only a temporary's cell would be reused in another order
 };
 
 /// Something that must not be.
 struct Problem {
   std::uint64_t seed = 0;
   std::string what;
-  std::string kernel;              // text
+  std::string kernel;       // text
   std::vector<Call> steps;  // those before and the one at fault
   std::string str() const;
 };
@@ -37,10 +37,10 @@ struct Pair {
 
 struct Statistics {
   std::map<std::string, Tally> by_transform;
-  std::map<std::string, int> codes;  // of refusals
+  std::map<std::string, int> codes;    // of refusals
   std::map<std::string, int> no_code;  // accepted results that a target cannot express, by reason
   int run = 0;                         // results that ran, on C and on OpenMP
-  int invalid = 0;  // random kernels that are none
+  int invalid = 0;                     // random kernels that are none
   std::string str() const;
 };
 

@@ -25,8 +25,7 @@ class KernelWriter {
     if (r_.chance(30)) add_rule();
     for (int s = 0; s < statements; ++s) add_statement();
     std::string args = "n: int32";
-    for (const char* a : {"a", "b", "c"})
-      args += fmt::format(", {}: {}[3*n + 12]", a, type_);
+    for (const char* a : {"a", "b", "c"}) args += fmt::format(", {}: {}[3*n + 12]", a, type_);
     for (const char* a : {"p", "q"}) args += fmt::format(", {}: {}[3*n + 12, 3*n + 12]", a, type_);
     std::string out = fmt::format("kernel {}({})\n", name_, args);
     for (const std::string& d : domains_) out += "domain " + d + "\n";
@@ -52,7 +51,9 @@ class KernelWriter {
         bounds = fmt::format("0 <= {} < {}", name, r_.between(2, 5));
         constant = true;
         break;
-      case 5: bounds = fmt::format("0 <= {0} < n and {0} mod {1} = 0", name, r_.between(2, 3)); break;
+      case 5:
+        bounds = fmt::format("0 <= {0} < n and {0} mod {1} = 0", name, r_.between(2, 3));
+        break;
       case 6: bounds = fmt::format("0 <= {0} and 2*{0} < n", name); break;
       case 7: bounds = fmt::format("0 <= {} <= {}", name, o); break;
       case 8: bounds = fmt::format("{} <= {} < n", o, name); break;
@@ -91,7 +92,8 @@ class KernelWriter {
   /// A different element of the array of `of`, near it: recurrences and stencils.
   std::string neighbour(const std::string& of) {
     const auto open = of.find('[');
-    return fmt::format("{}[{} + 1{}", of.substr(0, open), of.substr(open + 1, of.find_first_of(",]") - open - 1),
+    return fmt::format("{}[{} + 1{}", of.substr(0, open),
+                       of.substr(open + 1, of.find_first_of(",]") - open - 1),
                        of.substr(of.find_first_of(",]")));
   }
 
@@ -104,7 +106,8 @@ class KernelWriter {
     if (what == 0) return literal();
     if (what == 1 && integers_ && !inames.empty()) return r_.pick(inames).name;
     if (what == 2 && has_rule_) return fmt::format("f({})", subscript(inames));
-    if (what == 3 && has_rule_ && !inames.empty()) return fmt::format("f({})", r_.pick(inames).name);
+    if (what == 3 && has_rule_ && !inames.empty())
+      return fmt::format("f({})", r_.pick(inames).name);
     if (what == 4)
       return fmt::format("{}({}, {})", r_.pick({"min", "max"}), element(inames), element(inames));
     if (what == 5 && !inames.empty())
@@ -117,7 +120,8 @@ class KernelWriter {
                           ? (r_.chance(50) ? written : neighbour(written))
                           : term(inames);
     for (int t = r_.below(3); t > 0; --t) {
-      const std::string next = r_.chance(30) ? fmt::format("{}*{}", literal(), term(inames)) : term(inames);
+      const std::string next =
+          r_.chance(30) ? fmt::format("{}*{}", literal(), term(inames)) : term(inames);
       out += r_.pick({" + ", " - ", " + "}) + next;
     }
     // Values stay small, whatever recurrences do.
@@ -144,7 +148,8 @@ class KernelWriter {
 
   void add_statement() {
     // Its loops: some of the shared ones from outside in, sometimes one of its own.
-    std::vector<Iname> inames(outer_.begin(), outer_.begin() + r_.between(1, static_cast<int>(outer_.size())));
+    std::vector<Iname> inames(outer_.begin(),
+                              outer_.begin() + r_.between(1, static_cast<int>(outer_.size())));
     if (r_.chance(20)) inames.clear();
     if ((inames.empty() || r_.chance(25)) && next_iname_ < 6) add_domain(inames, 1);
     if (inames.empty()) inames = outer_;
@@ -155,10 +160,11 @@ class KernelWriter {
 
     if (r_.chance(20)) {  // a temporary and its use
       const std::string t = fmt::format("t{}", count_);
-      lines_.push_back(fmt::format("<{}> {} = {}  {{id={}t, inames={}}}", type_, t, value(inames, ""), id,
-                                   fmt::join(names(inames), ":")));
+      lines_.push_back(fmt::format("<{}> {} = {}  {{id={}t, inames={}}}", type_, t,
+                                   value(inames, ""), id, fmt::join(names(inames), ":")));
       const std::string to = element(inames);
-      lines_.push_back(fmt::format("{} = {} + {}  {{{}, dep={}t}}", to, t, value(inames, to), options, id));
+      lines_.push_back(
+          fmt::format("{} = {} + {}  {{{}, dep={}t}}", to, t, value(inames, to), options, id));
       return;
     }
     const std::string to = element(inames);
@@ -172,7 +178,9 @@ class KernelWriter {
       if (integers_) body = fmt::format("({}) % 101", body);
       std::string rhs = fmt::format("{}({}, {})", op, inner.back().name, body);
       if (r_.chance(30) && op == "sum") rhs += " + " + term(inames);
-      lines_.push_back(fmt::format("{} = {}  {{{}}}", to, integers_ ? "(" + rhs + ") % 1009" : "0.125*(" + rhs + ")", options));
+      lines_.push_back(fmt::format("{} = {}  {{{}}}", to,
+                                   integers_ ? "(" + rhs + ") % 1009" : "0.125*(" + rhs + ")",
+                                   options));
       return;
     }
     lines_.push_back(fmt::format("{} = {}  {{{}}}", to, value(inames, to), options));

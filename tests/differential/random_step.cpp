@@ -21,16 +21,35 @@ class StepMaker {
 
   Call make() {
     switch (r_.below(34)) {
-      case 0: case 1: case 2: case 3: case 4: return split();
-      case 5: case 6: return join();
-      case 7: case 8: case 9: case 10: return tag();
-      case 11: case 12: case 13: return prioritize();
-      case 14: case 15: case 16: return fuse();
-      case 17: case 18: return duplicate();
-      case 19: case 20: case 21: case 22: return map_domain();
-      case 23: case 24: return precompute();
-      case 25: case 26: return prefetch();
-      case 27: case 28: return buffer();
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+      case 4: return split();
+      case 5:
+      case 6: return join();
+      case 7:
+      case 8:
+      case 9:
+      case 10: return tag();
+      case 11:
+      case 12:
+      case 13: return prioritize();
+      case 14:
+      case 15:
+      case 16: return fuse();
+      case 17:
+      case 18: return duplicate();
+      case 19:
+      case 20:
+      case 21:
+      case 22: return map_domain();
+      case 23:
+      case 24: return precompute();
+      case 25:
+      case 26: return prefetch();
+      case 27:
+      case 28: return buffer();
       case 29: return reduction();
       case 30: return {"recognize_reduction", {list({iname()})}, {}};
       case 31: return {"rename_iname", {text(iname()), text(fresh("r"))}, {}};
@@ -54,9 +73,11 @@ class StepMaker {
 
   Call split() {
     ValueDict options;
-    if (r_.chance(10)) options.emplace_back("inner_tag", text(r_.pick({"unr", "l.0", "simd", "par"})));
+    if (r_.chance(10))
+      options.emplace_back("inner_tag", text(r_.pick({"unr", "l.0", "simd", "par"})));
     if (r_.chance(10)) options.emplace_back("outer_tag", text(r_.pick({"par", "g.0"})));
-    if (r_.chance(15)) options.emplace_back("slabs", Value{ValueList{number(r_.below(2)), number(r_.below(2))}});
+    if (r_.chance(15))
+      options.emplace_back("slabs", Value{ValueList{number(r_.below(2)), number(r_.below(2))}});
     if (r_.chance(15)) options.emplace_back("within", text(within()));
     return {"split_iname", {text(iname()), number(r_.between(2, 4))}, options};
   }
@@ -65,7 +86,8 @@ class StepMaker {
     return {"join_inames", {list({a, other(a)})}, {}};
   }
   Call tag() {
-    const std::string tag = r_.pick({"par", "par", "unr", "g.0", "g.1", "l.0", "l.1", "simd", "ord"});
+    const std::string tag =
+        r_.pick({"par", "par", "unr", "g.0", "g.1", "l.0", "l.1", "simd", "ord"});
     return {"tag_inames", {Value{ValueDict{{iname(), text(tag)}}}}, {}};
   }
   Call prioritize() {
@@ -89,12 +111,16 @@ class StepMaker {
     const std::string x = iname(), y = other(x), t = fresh("u"), v = fresh("v");
     switch (r_.below(7)) {
       case 0: return map(fmt::format("{{ [{0}] -> [{1}] : {1} = -{0} }}", x, t));
-      case 1: return map(fmt::format("{{ [{0}] -> [{1}] : {1} = {0} + {2} }}", x, t, r_.between(1, 3)));
+      case 1:
+        return map(fmt::format("{{ [{0}] -> [{1}] : {1} = {0} + {2} }}", x, t, r_.between(1, 3)));
       case 2: return map(fmt::format("{{ [{0}] -> [{1}] : {1} = 2*{0} + 1 }}", x, t));
       case 3: return map(fmt::format("{{ [{0}, {1}] -> [{2}, {1}] : {2} = {0} + {1} }}", x, y, t));
-      case 4: return map(fmt::format("{{ [{0}, {1}] -> [{2}, {3}] : {2} = {1} and {3} = {0} }}", x, y, t, v));
+      case 4:
+        return map(
+            fmt::format("{{ [{0}, {1}] -> [{2}, {3}] : {2} = {1} and {3} = {0} }}", x, y, t, v));
       case 5: return map(fmt::format("{{ [{0}, {1}] -> [{0}, {2}] : {2} = {1} - {0} }}", x, y, t));
-      default: return map(fmt::format("{{ [{0}, {1}] -> [{2}, {1}] : {2} = {0} - 2*{1} }}", x, y, t));
+      default:
+        return map(fmt::format("{{ [{0}, {1}] -> [{2}, {1}] : {2} = {0} - 2*{1} }}", x, y, t));
     }
   }
   static Call map(const std::string& m) { return {"map_domain", {text(m)}, {}}; }

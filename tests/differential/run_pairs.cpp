@@ -81,14 +81,15 @@ std::string difference(const Member& m, const Program& p, const Executable& f,
   std::vector<Buffer> found = make_buffers(m.result, integers_of(scalars));
   call(f, p, scalars, found);
   for (const Buffer& b : found) {
-    if (!b.intact()) return fmt::format("{} wrote outside of `{}`", to_string(p.target), b.layout().name);
+    if (!b.intact())
+      return fmt::format("{} wrote outside of `{}`", to_string(p.target), b.layout().name);
     for (const Buffer& e : expected) {
       if (e.layout().name != b.layout().name) continue;
       const Comparison c = compare(e, b, tolerance, 64);
       if (!c.equal())
-        return fmt::format("{} with {} = {}: {}{} is {}, not {}; {} elements differ", to_string(p.target),
-                           scalars[0].name, scalars[0].text(), c.array, c.index, c.found, c.expected,
-                           c.different);
+        return fmt::format("{} with {} = {}: {}{} is {}, not {}; {} elements differ",
+                           to_string(p.target), scalars[0].name, scalars[0].text(), c.array,
+                           c.index, c.found, c.expected, c.different);
     }
   }
   return {};
@@ -97,14 +98,16 @@ std::string difference(const Member& m, const Program& p, const Executable& f,
 void run_member(const Member& m, const Library& library, std::vector<Problem>& problems) {
   const Executable c(m.c, library), openmp(m.openmp, library);
   // Without a reduction every value is computed by the same operations in the same order.
-  const double tolerance = has_reduction(m.original) || has_reduction(m.result) ? kToleranceFactor : 0;
+  const double tolerance =
+      has_reduction(m.original) || has_reduction(m.result) ? kToleranceFactor : 0;
   for (const char* n : {"5", "8", "13"}) {
     const auto scalars = read_scalars(m.original, {{"n", n}});
     std::vector<Buffer> expected = make_buffers(m.original, integers_of(scalars));
     Bindings data = bindings_of(scalars, expected);
     interpret(m.original, data);
     for (const auto& [program, f] : {std::pair(&m.c, &c), std::pair(&m.openmp, &openmp)})
-      if (const std::string what = difference(m, *program, *f, scalars, expected, tolerance); !what.empty()) {
+      if (const std::string what = difference(m, *program, *f, scalars, expected, tolerance);
+          !what.empty()) {
         problems.push_back(problem_of(*m.pair, what));
         return;
       }
@@ -149,9 +152,7 @@ void run_pairs(const std::vector<Pair>& pairs, Statistics& statistics,
   for (const Member& m : members) {
     try {
       run_member(m, *library, problems);
-    } catch (const std::exception& e) {
-      problems.push_back(problem_of(*m.pair, e.what()));
-    }
+    } catch (const std::exception& e) { problems.push_back(problem_of(*m.pair, e.what())); }
   }
 }
 

@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-/// Runs the examples of the documentation. A page is played from top to bottom in a folder of its own:
+/// Runs the examples of the documentation. A page is played from top to bottom in a folder of its
+/// own:
 ///
 ///     ```loop fill.loop      a block with a file name is written to that file
 ///     ```console             lines that begin with `$ ` are run by sh with `moonloop` on the path;
@@ -73,7 +74,8 @@ class Folder {
     REQUIRE(p);
     std::string out;
     std::array<char, 4096> chunk;
-    while (const std::size_t n = fread(chunk.data(), 1, chunk.size(), p)) out.append(chunk.data(), n);
+    while (const std::size_t n = fread(chunk.data(), 1, chunk.size(), p))
+      out.append(chunk.data(), n);
     pclose(p);
     return out;
   }

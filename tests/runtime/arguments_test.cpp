@@ -36,7 +36,8 @@ TEST_CASE("arguments: sizes have to be given, other scalars may be") {
   CHECK(read_scalars(k, {{"n", "4"}, {"s", "-2.5"}})[1].value.re == -2.5);
   CHECK(read_scalars(k, {{"n", "4"}, {"gone", "1"}}, {"gone"}).size() == 2);
 
-  CHECK(reading({}) == "kernel `scale` needs a value of `n`; give `-p n=VALUE` [missing-parameter]");
+  CHECK(reading({}) ==
+        "kernel `scale` needs a value of `n`; give `-p n=VALUE` [missing-parameter]");
   CHECK(reading({{"n", "4"}, {"m", "4"}}) ==
         "kernel `scale` has no scalar `m`; it has `n`, `s` [unknown-parameter]");
   CHECK(reading({{"n", "4"}, {"a", "4"}}) ==
@@ -67,8 +68,10 @@ TEST_CASE("arguments: values of every type") {
   CHECK(parse_value("x", Scalar::C128, "2j").im == 2);
   CHECK(parse_value("x", Scalar::C64, "3").re == 3);
 
-  CHECK(value_error(Scalar::I8, "128") == "`128` is no value of `x`, which is of type int8 [bad-value]");
-  CHECK(value_error(Scalar::U8, "-1") == "`-1` is no value of `x`, which is of type uint8 [bad-value]");
+  CHECK(value_error(Scalar::I8, "128") ==
+        "`128` is no value of `x`, which is of type int8 [bad-value]");
+  CHECK(value_error(Scalar::U8, "-1") ==
+        "`-1` is no value of `x`, which is of type uint8 [bad-value]");
   CHECK(value_error(Scalar::I64, "9223372036854775808").ends_with("[bad-value]"));
   CHECK(value_error(Scalar::I32, "1.5").ends_with("[bad-value]"));
   CHECK(value_error(Scalar::I32, "").ends_with("[bad-value]"));
@@ -80,7 +83,8 @@ TEST_CASE("arguments: values of every type") {
 }
 
 TEST_CASE("arguments: shapes, strides and offsets") {
-  const Kernel k = complete(parse_one(R"(kernel layouts(n: int32, f: float64[n, 2*n] order=F, c: float64[n, n])
+  const Kernel k =
+      complete(parse_one(R"(kernel layouts(n: int32, f: float64[n, 2*n] order=F, c: float64[n, n])
 domain {[i, j]: 0 <= i, j < n}
 f[i, j] = c[i, j]
 )"));
@@ -103,26 +107,32 @@ f[i, j] = c[i, j]
 
 TEST_CASE("arguments: sizes that overflow or are negative are refused") {
   const auto shape_error = [](const std::string& extent, std::int64_t n) {
-    Kernel k = complete(parse_one("kernel t(n: int64, m: int64, a: float64[n, n])\n"
-                                  "domain {[i]: 0 <= i < 1 and n >= 1}\na[i, 0] = 1\n"));
+    Kernel k =
+        complete(parse_one("kernel t(n: int64, m: int64, a: float64[n, n])\n"
+                           "domain {[i]: 0 <= i < 1 and n >= 1}\na[i, 0] = 1\n"));
     Argument a = *k.find_arg("a");
-    a.shape = Exprs{parse_kernels(add_source("x", "kernel x(n: int64, a: float64[" + extent +
-                                                      "])\na[0] = 1\n"))[0].find_arg("a")->shape->at(0),
+    a.shape = Exprs{parse_kernels(add_source(
+                        "x", "kernel x(n: int64, a: float64[" + extent + "])\na[0] = 1\n"))[0]
+                        .find_arg("a")
+                        ->shape->at(0),
                     var("n")};
     return error_of([&] { layout_of(a, {{"n", n}}); });
   };
   CHECK(shape_error("n", std::int64_t{1} << 32) ==
         "the number of elements of `a` overflows 64 bits: 4294967296 * 4294967296 [size-overflow]");
   CHECK(shape_error("n*n*n", std::int64_t{1} << 32).ends_with(" [size-overflow]"));
-  CHECK(shape_error("n", -1) == "array `a` of shape [-1, -1] has a negative extent [negative-extent]");
+  CHECK(shape_error("n", -1) ==
+        "array `a` of shape [-1, -1] has a negative extent [negative-extent]");
   CHECK(shape_error("n // (n - 4)", 4) ==
         "extent 0 of array `a` divides by zero: `n // (n - 4)` [division-by-zero]");
-  CHECK(shape_error("m", 4) == "extent 0 of array `a` needs a value of `m`; give `-p m=VALUE` [missing-parameter]");
+  CHECK(shape_error("m", 4) ==
+        "extent 0 of array `a` needs a value of `m`; give `-p m=VALUE` [missing-parameter]");
 }
 
 TEST_CASE("evaluate: operators") {
   const auto value = [](const std::string& e) {
-    const auto k = parse_kernels(add_source("x", "kernel x(n: int64, m: int64, a: float64[" + e + "])\na[0] = 1\n"));
+    const auto k = parse_kernels(
+        add_source("x", "kernel x(n: int64, m: int64, a: float64[" + e + "])\na[0] = 1\n"));
     return evaluate(k[0].find_arg("a")->shape->at(0), {{"n", 7}, {"m", -3}}, "it");
   };
   CHECK(value("n // 2 + n % 4") == 6);
@@ -146,7 +156,8 @@ TEST_CASE("buffer: huge arrays are an error, not a crash") {
 }
 
 TEST_CASE("buffer: made-up values depend on the name and the index alone") {
-  Buffer c(Layout{"a", Scalar::F64, {3, 4}, {4, 1}, 0}), f(Layout{"a", Scalar::F64, {3, 4}, {1, 3}, 0}),
+  Buffer c(Layout{"a", Scalar::F64, {3, 4}, {4, 1}, 0}),
+      f(Layout{"a", Scalar::F64, {3, 4}, {1, 3}, 0}),
       other(Layout{"b", Scalar::F64, {3, 4}, {4, 1}, 0});
   c.fill("a");
   f.fill("a");

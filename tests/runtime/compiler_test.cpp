@@ -1,5 +1,4 @@
 #include "runtime/c_compiler.h"
-
 #include "runtime/process.h"
 #include "tests/runtime/support.h"
 
@@ -31,8 +30,8 @@ void axpy(int32_t const n, double const a, double const *restrict x, double *res
   for (int32_t i = 0; i < n; ++i) y[i] = y[i] + a * x[i];
 }
 )";
-  p.params = {scalar("n", Scalar::I32), scalar("a", Scalar::F64), array("x", Scalar::F64, Intent::In),
-              array("y", Scalar::F64, Intent::InOut)};
+  p.params = {scalar("n", Scalar::I32), scalar("a", Scalar::F64),
+              array("x", Scalar::F64, Intent::In), array("y", Scalar::F64, Intent::InOut)};
   return p;
 }
 
@@ -64,8 +63,12 @@ void scalars(_Bool b, int8_t c, uint64_t u, float f, float _Complex z, double _C
   out[0] = b; out[1] = c; out[2] = u; out[3] = f; out[4] = cimagf(z); out[5] = creal(w);
 }
 )";
-  p.params = {scalar("b", Scalar::Bool), scalar("c", Scalar::I8),   scalar("u", Scalar::U64),
-              scalar("f", Scalar::F32),  scalar("z", Scalar::C64),  scalar("w", Scalar::C128),
+  p.params = {scalar("b", Scalar::Bool),
+              scalar("c", Scalar::I8),
+              scalar("u", Scalar::U64),
+              scalar("f", Scalar::F32),
+              scalar("z", Scalar::C64),
+              scalar("w", Scalar::C128),
               array("out", Scalar::F64, Intent::Out)};
   bool b = true;
   std::int8_t c = -7;
@@ -102,7 +105,8 @@ TEST_CASE("compiler: what it complains about is shown") {
 TEST_CASE("compiler: $CC names it, with options") {
   {
     const test::Setting cc("CC", "no-such-compiler -x");
-    CHECK(error_of([&] { find_c_compiler(); }) == "no C compiler `no-such-compiler -x` [no-compiler]");
+    CHECK(error_of([&] { find_c_compiler(); }) ==
+          "no C compiler `no-such-compiler -x` [no-compiler]");
   }
   {
     const test::Setting cc("CC", "cc -DCHOSEN=1");

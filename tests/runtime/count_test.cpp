@@ -50,13 +50,16 @@ TEST_CASE("points: boxes, triangles, strides, unions") {
 TEST_CASE("points: nothing where there is no number") {
   CHECK_FALSE(points("{[i]: i >= 0}").has_value());
   CHECK_FALSE(points("[n] -> {[i]: 0 <= i < n}").has_value());
-  CHECK_FALSE(points("[n] -> {[i, j, k]: 0 <= i, j, k < n}", {{"n", std::int64_t{1} << 40}}).has_value());
-  CHECK_FALSE(count_points(parse_set("{[i, j, k]: 0 <= i <= j <= k < 4000}"), {}, 1000).has_value());
+  CHECK_FALSE(
+      points("[n] -> {[i, j, k]: 0 <= i, j, k < n}", {{"n", std::int64_t{1} << 40}}).has_value());
+  CHECK_FALSE(
+      count_points(parse_set("{[i, j, k]: 0 <= i <= j <= k < 4000}"), {}, 1000).has_value());
 }
 
 TEST_CASE("points: as enumeration has it, for sets of all kinds") {
   for (const char* set :
-       {"{[i, j]: 0 <= i < 9 and 2*i - 3 <= 3*j <= i + 7}", "{[i, j]: 0 <= i, j < 12 and (i + j) mod 4 = 2}",
+       {"{[i, j]: 0 <= i < 9 and 2*i - 3 <= 3*j <= i + 7}",
+        "{[i, j]: 0 <= i, j < 12 and (i + j) mod 4 = 2}",
         "{[i, j, k]: 0 <= i < 7 and i <= j < 9 and j - i <= k <= i + j}",
         "{[i, j]: 0 <= i < 20 and j = floor(i/3)}", "{[i]: exists e: i = 3*e and 0 <= e <= 6}",
         "{[i, j]: 0 <= i, j < 10 and 3*i + 5*j <= 40}", "{[i, j]: i = 2*j and 0 <= i < 15}",
@@ -68,11 +71,12 @@ TEST_CASE("points: as enumeration has it, for sets of all kinds") {
 }
 
 TEST_CASE("work: a matrix product") {
-  const Work w = work(R"(kernel matmul(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n, n])
+  const Work w =
+      work(R"(kernel matmul(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n, n])
 domain {[i, j, k]: 0 <= i, j, k < n}
 c[i, j] = sum(k, a[i, k]*b[k, j])
 )",
-                      {{"n", 1024}});
+           {{"n", 1024}});
   CHECK(w.flops == std::int64_t{2} << 30);
   CHECK(w.bytes_read == 2 * 8 << 20);
   CHECK(w.bytes_written == 8 << 20);
@@ -81,13 +85,14 @@ c[i, j] = sum(k, a[i, k]*b[k, j])
 }
 
 TEST_CASE("work: guards, footprints, kinds of operations") {
-  const Work w = work(R"(kernel diff(n: int32, u: float32[n+1], r: float32[n], h: int64[n], z: complex64[n])
+  const Work w =
+      work(R"(kernel diff(n: int32, u: float32[n+1], r: float32[n], h: int64[n], z: complex64[n])
 domain {[i]: 0 <= i < n}
 r[i] = (u[i+1] - u[i])/2 {if=i % 2 == 0}
 h[i] = 2*i + 1
 z[i] = z[i]*z[i] + 1
 )",
-                      {{"n", 10}});
+           {{"n", 10}});
   CHECK(w.flops == 5 * 2 + 10 * (6 + 2));
   CHECK(w.integer_ops == 10 * 2);
   CHECK(w.instances == 25);
@@ -97,11 +102,12 @@ z[i] = z[i]*z[i] + 1
 }
 
 TEST_CASE("work: what depends on data is an upper bound, or unknown") {
-  const Work w = work(R"(kernel gather(n: int32, m: int32, x: float64[m], at: int32[n], y: float64[n])
+  const Work w =
+      work(R"(kernel gather(n: int32, m: int32, x: float64[m], at: int32[n], y: float64[n])
 domain {[i]: 0 <= i < n}
 y[i] = x[at[i]] + 1 {if=at[i] > 3}
 )",
-                      {{"n", 10}, {"m", 100}});
+           {{"n", 10}, {"m", 100}});
   CHECK_FALSE(w.exact);
   CHECK(w.flops == 10);
   CHECK(w.bytes_read == 100 * 8 + 10 * 4);

@@ -187,7 +187,8 @@ TEST_CASE("npy: a file appears whole or not at all") {
   const Folder folder;
   Buffer a(layout(Scalar::F64, {4}, Order::C));
   CHECK(error_of([&] { write_npy(folder / "no/such/a.npy", a); }) ==
-        "cannot write `" + (folder / "no/such/a.npy") + "`: No such file or directory [cannot-write]");
+        "cannot write `" + (folder / "no/such/a.npy") +
+            "`: No such file or directory [cannot-write]");
   write_npy(folder / "a.npy", a);
   const std::string before = slurp(folder / "a.npy");
   a.fill("other");

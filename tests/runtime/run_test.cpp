@@ -9,7 +9,8 @@ using test::parse_one;
 
 namespace {
 
-const char* const kMatmul = R"(kernel matmul(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n, n])
+const char* const kMatmul =
+    R"(kernel matmul(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n, n])
 domain {[i, j, k]: 0 <= i, j, k < n}
 c[i, j] = sum(k, a[i, k]*b[k, j])
 )";
@@ -42,7 +43,8 @@ void check_equal(const Kernel& k, const Kernel& original, const GivenValues& par
 
 TEST_CASE("run: a tiled product equals the interpreter at sizes that no tile divides") {
   const Kernel k = parse_one(kMatmul);
-  Kernel t = apply(k, "split_iname", {v("i"), v(8)}, {{"inner_tag", v("l.0")}, {"outer_tag", v("g.0")}});
+  Kernel t =
+      apply(k, "split_iname", {v("i"), v(8)}, {{"inner_tag", v("l.0")}, {"outer_tag", v("g.0")}});
   t = apply(t, "split_iname", {v("j"), v(4)}, {{"inner_tag", v("l.1")}, {"outer_tag", v("g.1")}});
   t = apply(t, "split_iname", {v("k"), v(5)});
   for (const char* n : {"1", "7", "16", "33"}) {
@@ -53,7 +55,8 @@ TEST_CASE("run: a tiled product equals the interpreter at sizes that no tile div
 
 TEST_CASE("run: kernels of all kinds equal the interpreter") {
   for (const char* text : {
-           "kernel k(n: int32, a: float64[n])\ndomain {[i]: 1 <= i < n}\na[i] = a[i-1]*0.5 + a[i]\n",
+           "kernel k(n: int32, a: float64[n])\ndomain {[i]: 1 <= i < n}\na[i] = a[i-1]*0.5 + "
+           "a[i]\n",
            "kernel k(n: int32, a: int64[n, n])\ndomain {[i, j]: 0 <= j <= i < n}\n"
            "a[i, j] = (a[j, i]*3 - 7) // 2 + i % 3\n",
            "kernel k(n: int32, a: complex128[n], c: complex64[n])\ndomain {[i]: 0 <= i < n}\n"
@@ -74,7 +77,8 @@ TEST_CASE("run: kernels of all kinds equal the interpreter") {
 TEST_CASE("run: .npy in, arrays out, fixed parameters") {
   const Folder folder;
   const Kernel k = parse_one(
-      "kernel twice(n: int32, a: int64[n], c: int64[n])\ndomain {[i]: 0 <= i < n}\nc[i] = 2*a[i]\n");
+      "kernel twice(n: int32, a: int64[n], c: int64[n])\ndomain {[i]: 0 <= i < n}\nc[i] = "
+      "2*a[i]\n");
   Buffer a(Layout{"a", Scalar::I64, {3}, {1}, 0});
   for (int i = 0; i < 3; ++i) static_cast<std::int64_t*>(a.data())[i] = 10 * i - 5;
   write_npy(folder / "a.npy", a);
@@ -95,7 +99,8 @@ TEST_CASE("run: .npy in, arrays out, fixed parameters") {
 
 TEST_CASE("run: a kernel that does something else is found out") {
   const Kernel k = parse_one(kMatmul);
-  const Kernel wrong = parse_one(R"(kernel matmul(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n, n])
+  const Kernel wrong =
+      parse_one(R"(kernel matmul(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n, n])
 domain {[i, j, k]: 0 <= i, j < n and 0 <= k < n - 1}
 c[i, j] = sum(k, a[i, k]*b[k, j])
 )");
@@ -104,17 +109,20 @@ c[i, j] = sum(k, a[i, k]*b[k, j])
   CHECK(r.verification->arrays[0].different == 81);
   CHECK(r.verification->arrays[0].index == "[0, 0]");
 
-  const Kernel other = parse_one(R"(kernel matmul(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n, n, 1])
+  const Kernel other =
+      parse_one(R"(kernel matmul(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n, n, 1])
 domain {[i, j, k]: 0 <= i, j, k < n}
 c[i, j, 0] = sum(k, a[i, k]*b[k, j])
 )");
-  CHECK(error_of([&] { run_kernel(other, k, verified(Target::C, {{"n", "9"}})); }) ==
+  CHECK(error_of([&] {
+          run_kernel(other, k, verified(Target::C, {{"n", "9"}}));
+        }) ==
         "`c` is float64[9, 9] before the transforms, float64[9, 9, 1] after them [cannot-verify]");
 }
 
 TEST_CASE("run: timing repeats, and leaves the result of one run") {
-  const Kernel k = parse_one(
-      "kernel grow(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\na[i] = 2*a[i]\n");
+  const Kernel k =
+      parse_one("kernel grow(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\na[i] = 2*a[i]\n");
   RunRequest request = verified(Target::C, {{"n", "100"}});
   request.time = true;
   const RunResult r = run_kernel(k, k, request);

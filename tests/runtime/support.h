@@ -41,9 +41,7 @@ template <class F>
 std::string error_of(F f) {
   try {
     f();
-  } catch (const Error& e) {
-    return e.diagnostic().text + " [" + e.diagnostic().code + "]";
-  }
+  } catch (const Error& e) { return e.diagnostic().text + " [" + e.diagnostic().code + "]"; }
   return {};
 }
 

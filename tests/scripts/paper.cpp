@@ -6,8 +6,8 @@
 #include "tests/scripts/harness.h"
 #include "tests/transforms/same_values.h"
 
-/// The examples of the paper (its sections 4 and 5): what each script makes of its kernel, in text and
-/// in values. The files are those of examples/paper.
+/// The examples of the paper (its sections 4 and 5): what each script makes of its kernel, in text
+/// and in values. The files are those of examples/paper.
 
 using namespace moonloop;
 using namespace moonloop::test;
@@ -25,8 +25,7 @@ std::string file_text(const std::string& name) {
 Kernel plain(const std::string& name) { return parse(file_text(name + ".loop")).front(); }
 
 Kernel transformed(const std::string& name, const std::string& script = {}) {
-  return transform(file_text(name + ".loop"),
-                   file_text((script.empty() ? name : script) + ".lua"));
+  return transform(file_text(name + ".loop"), file_text((script.empty() ? name : script) + ".lua"));
 }
 
 /// `id: lhs = rhs` of the first instruction.
@@ -115,8 +114,10 @@ TEST_CASE("paper: tiles of a matrix product, shared by work-items, at sizes that
       if (i != "i_outer" && i != "j_outer" && i != "k_outer") CHECK(k.tag(i)->text == "l.auto");
   }
   const Kernel before = plain("dgemm");
-  for (const Params& p : {Params{{"m", 1}, {"n", 1}, {"l", 1}}, {{"m", 16}, {"n", 8}, {"l", 32}},
-                          {{"m", 17}, {"n", 7}, {"l", 33}}, {{"m", 5}, {"n", 19}, {"l", 40}}})
+  for (const Params& p : {Params{{"m", 1}, {"n", 1}, {"l", 1}},
+                          {{"m", 16}, {"n", 8}, {"l", 32}},
+                          {{"m", 17}, {"n", 7}, {"l", 33}},
+                          {{"m", 5}, {"n", 19}, {"l", 40}}})
     CHECK(same_values(before, k, p));
 }
 

@@ -124,11 +124,9 @@ TEST_CASE("errors in options") {
   CHECK(line_errors("... nop {atomic}") == "1 bad-option: `atomic` needs an assignee");
   CHECK(line_errors("... lbarrier {mem_kind=far}") ==
         "24 bad-option: no `mem_kind=far`; there are local and global");
-  CHECK(line_errors("a[i] = 1 {inames=i:q}") ==
-        "20 unknown-iname: no iname `q`");
+  CHECK(line_errors("a[i] = 1 {inames=i:q}") == "20 unknown-iname: no iname `q`");
   CHECK(line_errors("a[i] = 1 {inames=i-j}") == "18 bad-option: `i-j` is no iname");
-  CHECK(line_errors("a[i] = 1 {dep=b, id=a}") ==
-        "15 unknown-dependency: no instruction `b`");
+  CHECK(line_errors("a[i] = 1 {dep=b, id=a}") == "15 unknown-dependency: no instruction `b`");
   CHECK(line_errors("a[i] = 1 {dep=foo*}") == "15 unknown-dependency: no instruction `foo*`");
   CHECK(line_errors("a[i] = 1 {dup=q}") == "15 unknown-iname: no iname `q`");
   CHECK(line_errors("a[i] = 1 {dup=j}") ==

@@ -23,11 +23,15 @@ class Statements {
     const int count = 2 + one_of(3);
     std::string loop = pick({"i", "i", "j"});
     const auto d = [&](const std::string& at) { return scalar ? "d" : "d[" + at + "]"; };
-    text += guard(loop, "<float64> " + d(loop) + " = " + pick({"x", "y"}) + "[" + loop + shift() + "]*2");
+    text += guard(loop,
+                  "<float64> " + d(loop) + " = " + pick({"x", "y"}) + "[" + loop + shift() + "]*2");
     for (int s = 0; s < count; ++s) {
-      loop = pick(scalar ? std::vector<std::string>{loop, loop, "l"} : std::vector<std::string>{"i", "j", "l"});
+      loop = pick(scalar ? std::vector<std::string>{loop, loop, "l"}
+                         : std::vector<std::string>{"i", "j", "l"});
       switch (one_of(5)) {
-        case 0: text += guard(loop, pick({"x", "y"}) + "[" + loop + shift() + "] = 1.5*" + loop); break;
+        case 0:
+          text += guard(loop, pick({"x", "y"}) + "[" + loop + shift() + "] = 1.5*" + loop);
+          break;
         case 1:
           if (!scalar || one_of(2)) {
             text += guard(loop, d(loop) + " = y[" + loop + shift() + "] + 1");
@@ -35,8 +39,8 @@ class Statements {
           }
           [[fallthrough]];
         default:
-          text += guard(loop, pick({"x", "y"}) + "[" + loop + shift() + "] = " +
-                                  d(pick({loop, loop, "n - 1 - " + loop})) + " + 1");
+          text += guard(loop, pick({"x", "y"}) + "[" + loop + shift() +
+                                  "] = " + d(pick({loop, loop, "n - 1 - " + loop})) + " + 1");
       }
     }
     return text;
@@ -44,7 +48,9 @@ class Statements {
 
  private:
   int one_of(int n) { return static_cast<int>(random_() % unsigned(n)); }
-  std::string pick(const std::vector<std::string>& from) { return from[std::size_t(one_of(int(from.size())))]; }
+  std::string pick(const std::vector<std::string>& from) {
+    return from[std::size_t(one_of(int(from.size())))];
+  }
   std::string shift() { return pick({"", "", " + 1", " + 3"}); }
   std::string guard(const std::string& loop, const std::string& statement) {
     switch (one_of(6)) {

@@ -40,7 +40,8 @@ std::string refusal_code(const std::string& text, const std::string& name) {
 
 std::string in_loops(const std::string& statements, const std::string& args = "") {
   return "kernel k(n: int32, inp: float64[n+2], out: float64[n], b: float64[n]" + args + ")\n" +
-         "domain {[i, j, l]: 0 <= i < n and 0 <= j < n and 0 <= l < n}\nassume n >= 1\n" + statements;
+         "domain {[i, j, l]: 0 <= i < n and 0 <= j < n and 0 <= l < n}\nassume n >= 1\n" +
+         statements;
 }
 
 }  // namespace
@@ -65,14 +66,15 @@ TEST_CASE("assignment_to_subst: scalars, shifted subscripts, reductions, several
         "t_subst := 2*inp[i]\nout[i] = t_subst()*t_subst()\n");
   CHECK(becomes("kernel k(n: int32, inp: float64[n+2], out: float64[n])\n"
                 "domain {[i]: 0 <= i <= n}\ndomain {[j]: 0 <= j < n}\n"
-                "<> d[i] = inp[i+1] - inp[i]\nout[j] = d[j+1] - d[j]\n", "d") ==
+                "<> d[i] = inp[i+1] - inp[i]\nout[j] = d[j+1] - d[j]\n",
+                "d") ==
         "d_subst(i) := inp[i + 1] - inp[i]\nout[j] = d_subst(j + 1) - d_subst(j)\n");
   CHECK(becomes(in_loops("<> d[i+2] = inp[i]\nout[j] = d[2 + j]\n"), "d") ==
         "d_subst(i) := inp[i]\nout[j] = d_subst(j)\n");
   CHECK(becomes("kernel k(n: int32, A: float64[n, n], x: float64[n], out: float64[n])\n"
                 "domain {[i, j, l]: 0 <= i < n and 0 <= j < n and 0 <= l < n}\n"
-                "<> y[i] = sum(j, A[i, j]*x[j])\nout[l] = 2*y[l]\n", "y") ==
-        "y_subst(i) := sum(j, A[i, j]*x[j])\nout[l] = 2*y_subst(l)\n");
+                "<> y[i] = sum(j, A[i, j]*x[j])\nout[l] = 2*y[l]\n",
+                "y") == "y_subst(i) := sum(j, A[i, j]*x[j])\nout[l] = 2*y_subst(l)\n");
   CHECK(becomes(in_loops("<> d[i] = inp[i]*2\nout[l] = sum(j, d[j]*b[l])\n"), "d") ==
         "d_subst(i) := inp[i]*2\nout[l] = sum(j, d_subst(j)*b[l])\n");
   CHECK(refusal(in_loops("<> d[i] = inp[i]*2\nout[i] = sum(j, d[j]*b[i]) {id=use}\n"), "d") ==
@@ -81,7 +83,8 @@ TEST_CASE("assignment_to_subst: scalars, shifted subscripts, reductions, several
 
 TEST_CASE("assignment_to_subst: each assignment gives a rule of its own") {
   CHECK(becomes(in_loops("<> t = inp[i] {id=one}\nout[i] = t {id=use1, dep=one}\n"
-                         "t = 3*inp[i+1] {id=two, dep=use1}\nb[i] = t + 1 {dep=two}\n"), "t") ==
+                         "t = 3*inp[i+1] {id=two, dep=use1}\nb[i] = t + 1 {dep=two}\n"),
+                "t") ==
         "t_subst := inp[i]\n"
         "t_subst_0 := 3*inp[i + 1]\n"
         "out[i] = t_subst()\n"
@@ -106,67 +109,73 @@ TEST_CASE("assignment_to_subst: extra arguments") {
 }
 
 TEST_CASE("assignment_to_subst: the variable's type holds") {
-  const std::string text = "kernel k(n: int32, x: float64[n], y: float64[n])\n"
-                           "domain {[i]: 0 <= i < n}\n<float32> t = x[i]/3\ny[i] = t\n";
+  const std::string text =
+      "kernel k(n: int32, x: float64[n], y: float64[n])\n"
+      "domain {[i]: 0 <= i < n}\n<float32> t = x[i]/3\ny[i] = t\n";
   CHECK(becomes(text, "t") == "t_subst := cast(float32, x[i] / 3)\ny[i] = t_subst()\n");
 }
 
 TEST_CASE("assignment_to_subst: conditions") {
   // The same condition holds at the use.
-  CHECK(becomes(in_loops("if m[i] > 0\n  <> t = inp[i]\n  out[i] = t\nend\n", ", m: int32[n]"), "t") ==
-        "t_subst := inp[i]\nif m[i] > 0: out[i] = t_subst()\n");
+  CHECK(becomes(in_loops("if m[i] > 0\n  <> t = inp[i]\n  out[i] = t\nend\n", ", m: int32[n]"),
+                "t") == "t_subst := inp[i]\nif m[i] > 0: out[i] = t_subst()\n");
   // A condition that isl sees is part of what the assignment covers.
-  CHECK(becomes(in_loops("if i < 3\n  <> d[i] = inp[i]\nend\nif j < 3\n  out[j] = d[j]\nend\n"), "d") ==
-        "d_subst(i) := inp[i]\nif j < 3: out[j] = d_subst(j)\n");
+  CHECK(becomes(in_loops("if i < 3\n  <> d[i] = inp[i]\nend\nif j < 3\n  out[j] = d[j]\nend\n"),
+                "d") == "d_subst(i) := inp[i]\nif j < 3: out[j] = d_subst(j)\n");
   CHECK(refusal(in_loops("if i < 3\n  <> d[i] = inp[i]\nend\nout[j] = d[j]\n"), "d") ==
         "insn_0[j=3] reads d[3], which `insn` does not write (n=4)");
   CHECK(refusal(in_loops("if m[i] > 0\n  <> d[i] = inp[i] {id=def}\nend\nout[j] = d[j] {id=use}\n",
-                         ", m: int32[n]"), "d") ==
+                         ", m: int32[n]"),
+                "d") ==
         "`def` writes `d` under conditions that may not hold at `use`; `unsafe = true` leaves the "
         "proof out");
-  CHECK(refusal_code(in_loops("<> t = 0.0\nif m[i] > 0\n  t = inp[i]\nend\nout[i] = t\n",
-                              ", m: int32[n]"), "t") != "legal");
+  CHECK(refusal_code(
+            in_loops("<> t = 0.0\nif m[i] > 0\n  t = inp[i]\nend\nout[i] = t\n", ", m: int32[n]"),
+            "t") != "legal");
 }
 
 TEST_CASE("assignment_to_subst: refuses what would read other values") {
   // What the definition read is overwritten before the use.
-  CHECK(refusal("kernel k(n: int32, x: float64[n], out: float64[n])\n"
-                "domain {[i, j, l]: 0 <= i < n and 0 <= j < n and 0 <= l < n}\n"
-                "<> d[i] = x[i]\nx[j] = 0 {id=clear, dep=insn}\nout[l] = d[l] {id=use, dep=clear}\n",
-                "d") == "clear[j=0] writes x[0], which `insn` has read for use[l=0] (n=1)");
+  CHECK(
+      refusal("kernel k(n: int32, x: float64[n], out: float64[n])\n"
+              "domain {[i, j, l]: 0 <= i < n and 0 <= j < n and 0 <= l < n}\n"
+              "<> d[i] = x[i]\nx[j] = 0 {id=clear, dep=insn}\nout[l] = d[l] {id=use, dep=clear}\n",
+              "d") == "clear[j=0] writes x[0], which `insn` has read for use[l=0] (n=1)");
   // By an earlier instance of the use itself.
   CHECK(refusal_code("kernel k(n: int32, x: float64[n])\n"
                      "domain {[i]: 0 <= i < n}\ndomain {[j]: 1 <= j < n}\n"
-                     "<> d[i] = x[i]\nx[j] = d[j] + d[j-1]\n", "d") == "stale-value");
+                     "<> d[i] = x[i]\nx[j] = d[j] + d[j-1]\n",
+                     "d") == "stale-value");
   // By another use of the same value.
   CHECK(refusal_code("kernel k(n: int32, x: float64[n], out: float64[n])\n"
                      "domain {[i]: 0 <= i < n}\n"
                      "<> t = x[i] {id=def}\nx[i] = t + 1 {id=up, dep=def}\n"
-                     "out[i] = t {dep=up}\n", "t") == "stale-value");
+                     "out[i] = t {dep=up}\n",
+                     "t") == "stale-value");
   // Near miss: each element is read before it is written.
   CHECK(becomes("kernel k(n: int32, x: float64[n])\ndomain {[i, j]: 0 <= i < n and 0 <= j < n}\n"
-                "<> d[i] = x[i]\nx[j] = d[j] + 1\n", "d") ==
-        "d_subst(i) := x[i]\nx[j] = d_subst(j) + 1\n");
+                "<> d[i] = x[i]\nx[j] = d[j] + 1\n",
+                "d") == "d_subst(i) := x[i]\nx[j] = d_subst(j) + 1\n");
   // The value of the last iteration, read after the loop.
-  CHECK(refusal(in_loops("for i\n  <> t = inp[i] {id=def}\nend\nout[j] = t {id=use, inames=j}\n"), "t") ==
-        "`def` runs in the loop over `i`, which is not around `use`");
+  CHECK(refusal(in_loops("for i\n  <> t = inp[i] {id=def}\nend\nout[j] = t {id=use, inames=j}\n"),
+                "t") == "`def` runs in the loop over `i`, which is not around `use`");
   // Two assignments, each of which gives a part.
   CHECK(refusal_code("kernel k(n: int32, x: float64[2*n], out: float64[2*n])\n"
                      "domain {[i, j]: 0 <= i < n and 0 <= j < n}\ndomain {[l]: 0 <= l < 2*n}\n"
                      "<> d[i] = x[i] {id=low}\nd[j+n] = 2*x[j+n] {id=high}\n"
-                     "out[l] = d[l] {dep=low:high}\n", "d") != "legal");
+                     "out[l] = d[l] {dep=low:high}\n",
+                     "d") != "legal");
 }
 
 TEST_CASE("assignment_to_subst: refuses assignments that are no definitions") {
   CHECK(refusal(in_loops("<> t = inp[i] {id=def}\nt = t + inp[i] {id=more, dep=def}\n"
-                         "out[i] = t {dep=more}\n"), "t") ==
-        "`more` cannot become a rule for `t`: it reads what it writes");
+                         "out[i] = t {dep=more}\n"),
+                "t") == "`more` cannot become a rule for `t`: it reads what it writes");
   CHECK(refusal(in_loops("<> d[2*i] = inp[i] {id=def}\nout[j] = d[2*j]\n"), "d") ==
         "`def` cannot become a rule for `d`: the subscript `2*i` is no iname plus a constant");
   CHECK(refusal(in_loops("<> d[i, i] = inp[i] {id=def}\nout[j] = d[j, j]\n"), "d") ==
         "`def` cannot become a rule for `d`: `i` stands in two of its subscripts");
-  CHECK(refusal(in_loops("out[i] = inp[i]\n"), "inp") ==
-        "nothing in kernel `k` writes `inp`");
+  CHECK(refusal(in_loops("out[i] = inp[i]\n"), "inp") == "nothing in kernel `k` writes `inp`");
   CHECK(refusal(in_loops("out[i] = inp[i]\n"), "out") == "nothing reads `out` in kernel `k`");
   CHECK(refusal(in_loops("out[i] = inp[i]\n"), "z").starts_with("no variable `z` in kernel `k`"));
 }
@@ -175,12 +184,14 @@ TEST_CASE("assignment_to_subst: what depends on data") {
   const std::string text =
       in_loops("<> d[i] = inp[i] {id=def}\nout[j] = d[m[j]]\n", ", m: int32[n]");
   // One assignment alone gives all elements their only values.
-  CHECK(body(assignment_to_subst(parsed(text), "d")) == "d_subst(i) := inp[i]\nout[j] = d_subst(m[j])\n");
-  const std::string argument = "kernel k(n: int32, m: int32[n], inp: float64[n], d: float64[n], "
-                               "out: float64[n])\ndomain {[i, j]: 0 <= i < n and 0 <= j < n}\n"
-                               "d[i] = inp[i] {id=def}\nout[j] = d[m[j]] {id=use}\n";
+  CHECK(body(assignment_to_subst(parsed(text), "d")) ==
+        "d_subst(i) := inp[i]\nout[j] = d_subst(m[j])\n");
+  const std::string argument =
+      "kernel k(n: int32, m: int32[n], inp: float64[n], d: float64[n], "
+      "out: float64[n])\ndomain {[i, j]: 0 <= i < n and 0 <= j < n}\n"
+      "d[i] = inp[i] {id=def}\nout[j] = d[m[j]] {id=use}\n";
   CHECK(refusal_code(argument, "d") == "not-proved");
-  const Kernel forced =
-      apply(parsed(argument), "assignment_to_subst", {Value{std::string("d")}}, {{"unsafe", flag(true)}});
+  const Kernel forced = apply(parsed(argument), "assignment_to_subst", {Value{std::string("d")}},
+                              {{"unsafe", flag(true)}});
   CHECK(forced.claims.size() == 1);
 }

@@ -1,10 +1,10 @@
 // tag_instructions, find_instructions, remove_instructions, add_dependency.
+#include "tests/transforms/loop_kit.h"
+#include "tests/transforms/same_values.h"
 #include "transforms/add_dependency.h"
 #include "transforms/find_instructions.h"
 #include "transforms/remove_instructions.h"
 #include "transforms/tag_instructions.h"
-#include "tests/transforms/loop_kit.h"
-#include "tests/transforms/same_values.h"
 
 using namespace moonloop;
 
@@ -97,7 +97,8 @@ c[i] = a[i]     {id=three, dep=one}
   CHECK(message([&] { add_dependency(k, m("one"), m("three")); }).find("one") != std::string::npos);
   CHECK(code_of([&] { add_dependency(k, m("one"), m("three")); }) == "dependency-cycle");
   CHECK(code_of([&] { add_dependency(k, m("one"), m("one")); }) == "dependency-cycle");
-  CHECK(message([&] { add_dependency(k, m("one"), m("one")); }) == "`one` cannot run before itself");
+  CHECK(message([&] { add_dependency(k, m("one"), m("one")); }) ==
+        "`one` cannot run before itself");
   CHECK(message([&] { add_dependency(k, m("four"), m("one")); }) ==
         "`insn_match` selects no instruction in kernel `two`; it has `one`, `two`, `three`");
   CHECK(message([&] { add_dependency(k, m("one"), m("four")); }) ==

@@ -1,9 +1,9 @@
 // assume, fix_parameters.
 #include "core/print.h"
-#include "transforms/assume.h"
-#include "transforms/fix_parameters.h"
 #include "tests/transforms/loop_kit.h"
 #include "tests/transforms/same_values.h"
+#include "transforms/assume.h"
+#include "transforms/fix_parameters.h"
 
 using namespace moonloop;
 
@@ -48,7 +48,8 @@ kernel apart(n: int32, a: float64[3*n])
 domain {[i]: 0 <= i < n}
 assume n >= 1
 a[2*i + n] = a[2*i] + 1
-)"), "split_iname", {text("i"), number(4)});
+)"),
+                         "split_iname", {text("i"), number(4)});
   CHECK(code_of([&] { apply(k, "tag_inames", {text("i_outer:par")}); }) != "legal");
   const Kernel odd = apply(k, "assume", {text("n mod 2 = 1")});
   CHECK(code_of([&] { apply(odd, "tag_inames", {text("i_outer:par")}); }) == "legal");
@@ -94,14 +95,19 @@ b[i] = f(i) + n  {id=two}
 
 TEST_CASE("fix_parameters: refusals") {
   const Kernel k = parsed(kFill);
-  CHECK(message([&] { fix_parameters(k, {{"q", 1}}); }) ==
-        "no parameter `q` in kernel `fill`; it has `m`, `n`, `x`");
-  CHECK(message([&] { fix_parameters(k, {{"i", 1}}); }) ==
-        "no parameter `i` in kernel `fill`; it has `m`, `n`, `x`");
-  CHECK(message([&] { fix_parameters(k, {{"n", 1}}); }) ==
-        "`n = 1` contradicts what kernel `fill` assumes, `n >= 2`");
-  CHECK(message([&] { fix_parameters(k, {{"n", 3000000000}}); }) ==
-        "3000000000 does not fit the int32 parameter `n`");
-  CHECK(message([&] { fix_parameters(k, {{"n", 4}}, Match::parse("other")); }) ==
-        "`within` selects no instruction in kernel `fill`; it has `one`");
+  CHECK(message([&] {
+          fix_parameters(k, {{"q", 1}});
+        }) == "no parameter `q` in kernel `fill`; it has `m`, `n`, `x`");
+  CHECK(message([&] {
+          fix_parameters(k, {{"i", 1}});
+        }) == "no parameter `i` in kernel `fill`; it has `m`, `n`, `x`");
+  CHECK(message([&] {
+          fix_parameters(k, {{"n", 1}});
+        }) == "`n = 1` contradicts what kernel `fill` assumes, `n >= 2`");
+  CHECK(message([&] {
+          fix_parameters(k, {{"n", 3000000000}});
+        }) == "3000000000 does not fit the int32 parameter `n`");
+  CHECK(message([&] {
+          fix_parameters(k, {{"n", 4}}, Match::parse("other"));
+        }) == "`within` selects no instruction in kernel `fill`; it has `one`");
 }

@@ -40,8 +40,7 @@ Kernel pair(const std::string& first, const std::string& second,
 
 }  // namespace
 
-// ---- Parallel tags
-// -------------------------------------------------------------------------------
+// ---- Parallel tags ----------------------------------------------------------------------------
 
 TEST_CASE("refused: a recurrence in parallel") {
   CHECK(message([] { tag(line_of("1 <= i < n", "a[i] = a[i-1] {id=w}"), "i:par"); }) ==
@@ -220,8 +219,7 @@ TEST_CASE("refused: a time loop in parallel, also when space is split") {
   CHECK(message([&] { tag(split(k, "i", 16), "i_outer:par, i_inner:l.0"); }) == "legal");
 }
 
-// ---- Interchange and tiling
-// ------------------------------------------------------------------------
+// ---- Interchange and tiling -------------------------------------------------------------------
 
 TEST_CASE("refused: interchange against a (1, -1) dependence") {
   CHECK(message([] { order(plane("a[i, j] = a[i-1, j+1] {id=w}"), "j, i"); }) ==
@@ -292,8 +290,7 @@ TEST_CASE("refused: joined loops that turn an order around") {
   CHECK(message([&] { joined("a[i, j] = a[i-1, j-1] {id=w}", "j, i"); }) == "legal");
 }
 
-// ---- Changes of variables
-// --------------------------------------------------------------------------
+// ---- Changes of variables ---------------------------------------------------------------------
 
 TEST_CASE("refused: a recurrence run backwards") {
   CHECK(message([] {
@@ -345,8 +342,7 @@ TEST_CASE("refused: a skew the wrong way round") {
   CHECK(message([&] { map(k, "{ [i, j] -> [s, i] : s = i + j }"); }) == "legal");
 }
 
-// ---- Fusion and distribution
-// -----------------------------------------------------------------------
+// ---- Fusion and distribution ------------------------------------------------------------------
 
 TEST_CASE("refused: fusion with a consumer that looks ahead") {
   CHECK(message([] { fuse(pair("b[i] = a[i]", "c[j] = b[j+1]", "0 <= j < n - 1"), "j", "i"); }) ==

@@ -20,8 +20,7 @@ std::string completed(const std::string& kernel) {
 
 }  // namespace
 
-// ---- Stale values
-// ----------------------------------------------------------------------------------
+// ---- Stale values -----------------------------------------------------------------------------
 
 TEST_CASE("refused: a prefetch of what the loop writes") {
   CHECK(message([] { prefetch(line_of("0 <= i < 16", "a[i+1] = a[i] + 1 {id=w}"), "a", "i"); }) ==
@@ -134,8 +133,7 @@ TEST_CASE("refused: an instruction whose value is needed") {
   CHECK(message([&] { apply(k, "remove_instructions", {text("z")}); }) == "legal");
 }
 
-// ---- Kernels without a meaning
-// -----------------------------------------------------------------------
+// ---- Kernels without a meaning ----------------------------------------------------------------
 
 TEST_CASE("refused: a cycle of explicit dependencies") {
   const char* head = "kernel f\ndomain {[i]: 0 <= i < n}\n";

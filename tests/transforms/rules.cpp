@@ -87,11 +87,14 @@ end
 
 TEST_CASE("extract_subst: products match in order, or with the first two exchanged") {
   const auto matches = [](const std::string& rhs) {
-    const Kernel k = parse("kernel k(n: int32, a: float64[n], b: float64[n], x: float64)\n"
-                           "domain {[i]: 0 <= i < n}\na[i] = " + rhs + "\n");
+    const Kernel k = parse(
+        "kernel k(n: int32, a: float64[n], b: float64[n], x: float64)\n"
+        "domain {[i]: 0 <= i < n}\na[i] = " +
+        rhs + "\n");
     try {
       const Kernel out = extract(k, "acc", "alpha*b[i]", {"alpha"});
-      CHECK(to_string(expand_subst(out).instructions[0]->rhs).size() == to_string(k.instructions[0]->rhs).size());
+      CHECK(to_string(expand_subst(out).instructions[0]->rhs).size() ==
+            to_string(k.instructions[0]->rhs).size());
       return to_string(out.instructions[0]->rhs);
     } catch (const Refused& e) {
       CHECK(e.diagnostic().code == "no-match");
@@ -138,8 +141,7 @@ a[i] = f(0) + u[i]
   CHECK(body(extract(k, "acc", "u[i]")) == "f(i) := u[i]\nacc := u[i]\na[i] = f(0) + acc()\n");
   // An unknown name stands for one expression.
   const Kernel one = parse(kSquares);
-  CHECK(body(extract(one, "acc", "b[z]**2")) ==
-        "acc := b[i]**2\na[i] = 23*acc() + 25*acc()\n");
+  CHECK(body(extract(one, "acc", "b[z]**2")) == "acc := b[i]**2\na[i] = 23*acc() + 25*acc()\n");
   CHECK_THROWS_WITH_AS(extract(one, "acc", "z*b[i]**2"),
                        "`z` in the template `z*b[i]**2` stands for `23` and for `25`; make it a "
                        "parameter",
@@ -165,8 +167,8 @@ TEST_CASE("extract_subst: refusals") {
   CHECK_THROWS_WITH_AS(extract(k, "acc", "b[j]", {"j"}, "other"),
                        "no expression of kernel `squares` matches `b[j]` where `within` looks",
                        Refused);
-  CHECK_THROWS_WITH_AS(extract(k, "b", "b[j]", {"j"}),
-                       "the name `b` is in use in kernel `squares`", Error);
+  CHECK_THROWS_WITH_AS(extract(k, "b", "b[j]", {"j"}), "the name `b` is in use in kernel `squares`",
+                       Error);
   CHECK_THROWS_WITH_AS(extract(k, "2x", "b[j]", {"j"}),
                        "`2x` is no name: names are letters, digits and `_`", Error);
   CHECK_THROWS_WITH_AS(extract(k, "acc", "b[i]", {"j"}),

@@ -18,8 +18,8 @@ namespace moonloop {
 
 using Params = std::map<std::string, std::int64_t>;
 
-/// The arrays of a kernel after a run, by name, as bytes. Elements are float64 or int32, filled from
-/// a fixed seed per name; integers are in [0, 4).
+/// The arrays of a kernel after a run, by name, as bytes. Elements are float64 or int32, filled
+/// from a fixed seed per name; integers are in [0, 4).
 inline std::map<std::string, std::vector<char>> values_of(const Kernel& k, const Params& params) {
   const Kernel full = complete(k);
   std::map<std::string, std::vector<char>> storage;
@@ -48,10 +48,14 @@ inline std::map<std::string, std::vector<char>> values_of(const Kernel& k, const
       const double x = n + 0.5;
       const float f = float(x);
       const std::size_t at = std::size_t(i * view.type.size());
-      if (view.type.scalar == Scalar::F64) std::memcpy(&data[at], &x, sizeof x);
-      else if (view.type.scalar == Scalar::F32) std::memcpy(&data[at], &f, sizeof f);
-      else if (view.type.scalar == Scalar::I32) std::memcpy(&data[at], &n, sizeof n);
-      else FAIL("no such element type here");
+      if (view.type.scalar == Scalar::F64)
+        std::memcpy(&data[at], &x, sizeof x);
+      else if (view.type.scalar == Scalar::F32)
+        std::memcpy(&data[at], &f, sizeof f);
+      else if (view.type.scalar == Scalar::I32)
+        std::memcpy(&data[at], &n, sizeof n);
+      else
+        FAIL("no such element type here");
     }
     view.data = data.data();
     b.arrays[a.name] = view;

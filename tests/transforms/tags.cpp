@@ -34,16 +34,16 @@ TEST_CASE("tag_inames: names, patterns, all forms of the argument") {
   CHECK(tags_of(tag_inames(k, {{"i", "g.0"}, {"jj", "unr"}})) == "i:g.0 jj:unr");
   CHECK(tags_of(tag_inames(k, {{"j*", "ord"}})) == "j:ord jj:ord");
   CHECK(tags_of(apply(k, "tag_inames", {text("i:g.0, j*:ord")})) == "i:g.0 j:ord jj:ord");
-  CHECK(tags_of(apply(k, "tag_inames", {Value{ValueDict{{"i", text("par")}, {"j", flag(false)}}}})) ==
-        "i:par");
+  CHECK(tags_of(apply(k, "tag_inames",
+                      {Value{ValueDict{{"i", text("par")}, {"j", flag(false)}}}})) == "i:par");
   CHECK(tags_of(apply(k, "tag_inames", {Value{ValueList{text("i:par"), text("jj:unr_hint.4")}}})) ==
         "i:par jj:unr_hint.4");
   CHECK(tags_of(tag_inames(k, {{"i", "for"}})).empty());
   const Kernel first = tag_inames(k, {{"i", "g.0"}});
   CHECK(tags_of(tag_inames(first, {{"j", "unused.g"}})) == "i:g.0 j:g.1");
   CHECK(tags_of(tag_inames(tag_inames(k, {{"j", "unr"}}), {{"jj", "like.j"}})) == "j:unr jj:unr");
-  CHECK(tags_of(tag_inames(k, {{"i", "ord"}, {"z", "unr"}, {"z*", "unr"}}, {.ignore_nonexistent = true})) ==
-        "i:ord");
+  CHECK(tags_of(tag_inames(k, {{"i", "ord"}, {"z", "unr"}, {"z*", "unr"}},
+                           {.ignore_nonexistent = true})) == "i:ord");
 }
 
 TEST_CASE("tag_inames: what cannot be") {
@@ -52,8 +52,10 @@ TEST_CASE("tag_inames: what cannot be") {
   CHECK(refused(k, {{"z*", "unr"}}) ==
         "no iname of kernel `copy` matches `z*`; it has `i`, `j`, `jj`");
   CHECK(refused(k, {{"i", "fast"}}) ==
-        "no tag `fast` for iname `i`; there are `for`, `ord`, `unr`, `unr_hint`, `unr_hint.N`, `par`, "
-        "`simd`, `g.N`, `l.N`, `l.auto`, `ilp`, `ilp.seq`, `vec`, `like.INAME`, `unused.g`, `unused.l`");
+        "no tag `fast` for iname `i`; there are `for`, `ord`, `unr`, `unr_hint`, `unr_hint.N`, "
+        "`par`, "
+        "`simd`, `g.N`, `l.N`, `l.auto`, `ilp`, `ilp.seq`, `vec`, `like.INAME`, `unused.g`, "
+        "`unused.l`");
   CHECK(code_of([&] { tag_inames(k, {{"i", "g.x"}}); }) == "bad-tag");
   CHECK(code_of([&] { tag_inames(k, {{"i", "like.z"}}); }) == "unknown-iname");
   const Kernel tagged = tag_inames(k, {{"i", "par"}});
@@ -102,8 +104,7 @@ a[i, j] = a[i-1, j] + 1   {id=step}
   }
   CHECK(refused(k, {{"i", "unr"}, {"j", "ord"}}) == "legal");
   CHECK(code_of([&] { tag_inames(k, {{"i", "par"}}); }) == "races");
-  const Kernel forced =
-      apply(k, "tag_inames", {text("i:par")}, {{"unsafe", flag(true)}});
+  const Kernel forced = apply(k, "tag_inames", {text("i:par")}, {{"unsafe", flag(true)}});
   CHECK(tags_of(forced) == "i:par");
   CHECK(forced.claims.size() == 1);
 }
@@ -148,12 +149,15 @@ c[i, j] = a[j, i]   {id=one}
   CHECK(before.find("i") < before.find("j"));
   CHECK(after.find("j") < after.find("i"));
   CHECK(tree(prioritize_loops(prioritize_loops(k, {"j", "i"}), {"j", "i"})) == after);
-  CHECK(message([&] { prioritize_loops(k, {"i", "q"}); }) ==
-        "no iname `q` in kernel `copy`; it has `i`, `j`");
-  CHECK(message([&] { prioritize_loops(k, {"i", "i"}); }) ==
-        "`i` stands twice in the priority `i`, `i`");
-  CHECK(code_of([&] { prioritize_loops(prioritize_loops(k, {"j", "i"}), {"i", "j"}); }) ==
-        "cannot-nest");
+  CHECK(message([&] {
+          prioritize_loops(k, {"i", "q"});
+        }) == "no iname `q` in kernel `copy`; it has `i`, `j`");
+  CHECK(message([&] {
+          prioritize_loops(k, {"i", "i"});
+        }) == "`i` stands twice in the priority `i`, `i`");
+  CHECK(code_of([&] {
+          prioritize_loops(prioritize_loops(k, {"j", "i"}), {"i", "j"});
+        }) == "cannot-nest");
   // (1, -1): interchange would run the dependence backwards.
   const Kernel skew = parsed(R"(
 kernel skew(n: int32, a: float64[n, n])
