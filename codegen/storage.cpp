@@ -3,6 +3,7 @@
 
 #include "codegen/domains.h"
 #include "codegen/plan.h"
+#include "core/address_spaces.h"
 #include "core/reference.h"
 
 namespace moonloop {
@@ -23,7 +24,8 @@ std::size_t common_prefix(const std::vector<int>& a, const std::vector<int>& b, 
 
 class Storage {
  public:
-  explicit Storage(Plan& plan) : plan_(plan), k_(plan.kernel), domains_(plan.kernel) {}
+  explicit Storage(Plan& plan)
+      : plan_(plan), k_(plan.kernel), domains_(plan.kernel), own_(own_per_work_item(plan.kernel)) {}
 
   void run() {
     collect();
@@ -166,24 +168,11 @@ class Storage {
     return out;
   }
 
-  /// Each work-item has its own: declared so, or written by work-items without their numbers in the
-  /// subscripts.
+  /// Each work-item has its own, and more than one writes it.
   bool is_private(const Temporary& t, const std::vector<Use>& uses) const {
-    if (t.space == AddressSpace::Local || t.space == AddressSpace::Global) return false;
-    bool by_items = false;
-    for (const Use& u : uses) {
-      if (!u.writes) continue;
-      const std::vector<std::string> own = items(u.insn);
-      if (own.empty()) continue;
-      by_items = true;
-      for (const Exprs& index : u.index) {
-        std::set<std::string> names;
-        for (const Expr& e : index) collect_vars(e, names);
-        for (const std::string& n : own)
-          if (names.count(n)) return false;
-      }
-    }
-    return by_items;
+    return own_.count(t.name) && std::any_of(uses.begin(), uses.end(), [&](const Use& u) {
+             return u.writes && !items(u.insn).empty();
+           });
   }
 
   bool must_expand(const Temporary& t, const std::vector<Use>& uses, std::size_t depth) const {
@@ -282,6 +271,7 @@ class Storage {
   Plan& plan_;
   const Kernel& k_;
   Domains domains_;
+  const std::set<std::string> own_;  // per work-item
   std::map<std::string, std::vector<Use>> uses_;
   std::unordered_map<int, PlanNode*> nodes_;
   std::unordered_map<int, int> position_;

@@ -2,6 +2,7 @@
 
 #include "codegen/domains.h"
 #include "codegen/plan.h"
+#include "core/address_spaces.h"
 #include "core/reference.h"
 
 namespace moonloop {
@@ -30,30 +31,13 @@ class Placer {
 
   std::vector<PlanNode> run(std::vector<PlanNode> roots) {
     if (!any_) return roots;
-    find_private();
+    private_ = own_per_work_item(k_);
     return place(std::move(roots), {});
   }
 
  private:
   const Instruction& insn(int i) const { return *k_.instructions[static_cast<std::size_t>(i)]; }
   const Names& items(int i) const { return items_[static_cast<std::size_t>(i)]; }
-
-  /// Temporaries of which every work-item has its own: declared so, or written without the
-  /// work-items' numbers in the subscripts.
-  void find_private() {
-    for (const auto& [name, t] : k_.temporaries)
-      if (t.space == AddressSpace::Auto || t.space == AddressSpace::Private) private_.insert(name);
-    for (std::size_t i = 0; i < k_.instructions.size(); ++i) {
-      if (items_[i].empty()) continue;
-      for (const Access& a : accesses_of(*k_.instructions[i], k_)) {
-        if (!a.write) continue;
-        Names names;
-        for (const Expr& e : a.index) collect_vars(e, names);
-        for (const std::string& n : items_[i])
-          if (names.count(n)) private_.erase(a.variable);
-      }
-    }
-  }
 
   // ---- Placing.
 

@@ -542,28 +542,6 @@ Expr comparison(const Aff& a, bool equality) {
               sum_of(t, -1, false, 0), sum_of(t, 1, true, c));
 }
 
-// isl's visitors only collect: nothing may be thrown through its frames.
-
-std::vector<Constraint> constraints_of(const BasicSet& b) {
-  std::vector<Constraint> out;
-  const auto add = [](isl_constraint* c, void* to) {
-    static_cast<std::vector<Constraint>*>(to)->emplace_back(c);
-    return isl_stat_ok;
-  };
-  check(isl_basic_set_foreach_constraint(b.get(), add, &out));
-  return out;
-}
-
-std::vector<BasicSet> parts_of(const Set& s) {
-  std::vector<BasicSet> out;
-  const auto add = [](isl_basic_set* b, void* to) {
-    static_cast<std::vector<BasicSet>*>(to)->emplace_back(b);
-    return isl_stat_ok;
-  };
-  check(isl_set_foreach_basic_set(s.get(), add, &out));
-  return out;
-}
-
 Expr disjunction(Exprs terms) {
   if (terms.empty()) return Expr(BoolLit{false});
   if (terms.size() == 1) return terms.front();

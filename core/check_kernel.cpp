@@ -2,6 +2,7 @@
 #include <unordered_map>
 
 #include "core/check_bounds.h"
+#include "core/check_ranges.h"
 #include "core/check_undefined.h"
 #include "core/domain.h"
 #include "core/infer.h"
@@ -104,6 +105,7 @@ void check_kernel(const Kernel& k) {
   const Kernel flat = expand_all_rules(k);
   check_writes(flat);
   check_domains(flat);
+  check_ranges(flat, {});
   check_sizes(flat);
   check_undefined_reads(flat);
   check_bounds(flat);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <new>
 
+#include "core/address_spaces.h"
 #include "core/domain.h"
 #include "core/infer.h"
 #include "core/interpreter_compile.h"
@@ -225,15 +226,8 @@ class Run {
       for (const std::string& n : reads(k_, *i)) keep(n, *i);
       for (const std::string& n : writes(*i)) keep(n, *i);
     }
-    for (const InsnPtr& i : k_.instructions)
-      for (const Expr& l : i->lhs) {
-        const Temporary* t = k_.find_temporary(written_name(l));
-        if (!t || t->space == AddressSpace::Private) continue;
-        if (t->space != AddressSpace::Auto) copies_[t->name].clear();
-        std::set<std::string> used;
-        collect_vars(l, used);
-        for (const std::string& u : used) copies_[t->name].erase(u);
-      }
+    const std::set<std::string> own = own_per_work_item(k_);
+    std::erase_if(copies_, [&](const auto& c) { return !own.count(c.first); });
   }
 
   void allocate(const Temporary& t) {

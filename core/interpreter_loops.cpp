@@ -33,30 +33,6 @@ void collect(Affine& out, const std::vector<const std::int64_t*>& slots, Coeffic
   }
 }
 
-std::vector<BasicSet> basic_sets(const Set& s) {
-  std::vector<BasicSet> out;
-  check(isl_set_foreach_basic_set(
-      s.get(),
-      [](isl_basic_set* b, void* user) {
-        static_cast<std::vector<BasicSet>*>(user)->emplace_back(b);
-        return isl_stat_ok;
-      },
-      &out));
-  return out;
-}
-
-std::vector<Constraint> constraints(const BasicSet& b) {
-  std::vector<Constraint> out;
-  check(isl_basic_set_foreach_constraint(
-      b.get(),
-      [](isl_constraint* c, void* user) {
-        static_cast<std::vector<Constraint>*>(user)->emplace_back(c);
-        return isl_stat_ok;
-      },
-      &out));
-  return out;
-}
-
 std::int64_t coefficient(const Constraint& c, isl_dim_type type, int i) {
   return to_int(Val(isl_constraint_get_coefficient_val(c.get(), type, i)));
 }
@@ -73,7 +49,7 @@ class Builder {
     b = isl_basic_set_remove_divs(b.take());
     b = isl_basic_set_remove_redundancies(b.take());
     Range::Piece out;
-    for (const Constraint& c : constraints(b)) {
+    for (const Constraint& c : constraints_of(b)) {
       const bool equality = yes(isl_constraint_is_equality(c.get()));
       Row row = read(c);
       if (row.last == 0) {
@@ -113,7 +89,7 @@ class Builder {
       divs.push_back(d.slot.get());
       out.divs.push_back(std::move(d));
     }
-    for (const Constraint& c : constraints(b)) {
+    for (const Constraint& c : constraints_of(b)) {
       Affine a;
       a.constant = to_int(Val(isl_constraint_get_constant_val(c.get())));
       const auto get = [&](isl_dim_type type) {
@@ -193,12 +169,12 @@ Range make_range(Set points, const Set& known, const FindSlot& find) {
     Set context = to_dims(known, names);
     seen = isl_set_gist(points.copy(), context.take());
   }
-  const std::vector<BasicSet> all = basic_sets(points);
+  const std::vector<BasicSet> all = parts_of(points);
   const auto without_divs = [](const std::vector<BasicSet>& list) {
     return list.size() == 1 && count(isl_basic_set_dim(list[0].get(), isl_dim_div)) == 0;
   };
   const bool simple = without_divs(all);
-  const std::vector<BasicSet> shorter = basic_sets(seen);
+  const std::vector<BasicSet> shorter = parts_of(seen);
   for (const BasicSet& b : simple&& without_divs(shorter) ? shorter : all) {
     Range::Piece p = builder.piece(b);
     if (p.lower.empty() || p.upper.empty()) p = builder.piece(all[0]);

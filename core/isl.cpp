@@ -42,6 +42,26 @@ void throw_isl() {
   throw IslError(text);
 }
 
+std::vector<BasicSet> parts_of(const Set& s) {
+  std::vector<BasicSet> out;
+  const auto add = [](isl_basic_set* b, void* to) {
+    static_cast<std::vector<BasicSet>*>(to)->emplace_back(b);
+    return isl_stat_ok;
+  };
+  check(isl_set_foreach_basic_set(s.get(), add, &out));
+  return out;
+}
+
+std::vector<Constraint> constraints_of(const BasicSet& b) {
+  std::vector<Constraint> out;
+  const auto add = [](isl_constraint* c, void* to) {
+    static_cast<std::vector<Constraint>*>(to)->emplace_back(c);
+    return isl_stat_ok;
+  };
+  check(isl_basic_set_foreach_constraint(b.get(), add, &out));
+  return out;
+}
+
 std::string str(const Set& s) { return take_string(isl_set_to_str(s.get())); }
 std::string str(const Map& m) { return take_string(isl_map_to_str(m.get())); }
 std::string str(const PwAff& a) { return take_string(isl_pw_aff_to_str(a.get())); }

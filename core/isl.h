@@ -22,12 +22,13 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 /// A thin owner around isl's C objects. isl functions are called as they are:
 ///
 ///     Set d = parse_set("[n] -> { [i] : 0 <= i < n }");
-///     Set e = isl_set_intersect(d.copy(), other.copy());   // __isl_take arguments: copy() or
-///     take() bool b = yes(isl_set_is_empty(e.get()));              // __isl_keep arguments: get()
+///     Set e = isl_set_intersect(d.copy(), other.copy());  // __isl_take: copy() or take()
+///     bool b = yes(isl_set_is_empty(e.get()));            // __isl_keep: get()
 ///
 /// A null result throws IslError with isl's own message. One isl_ctx per thread, never freed before
 /// the thread's objects.
@@ -100,6 +101,10 @@ using AstBuild = Owner<isl_ast_build, isl_ast_build_copy, isl_ast_build_free>;
 using AstNode = Owner<isl_ast_node, isl_ast_node_copy, isl_ast_node_free>;
 using AstExpr = Owner<isl_ast_expr, isl_ast_expr_copy, isl_ast_expr_free>;
 using PwQPolynomial = Owner<isl_pw_qpolynomial, isl_pw_qpolynomial_copy, isl_pw_qpolynomial_free>;
+
+// isl's visitors, which let no exception through, as lists.
+std::vector<BasicSet> parts_of(const Set& s);
+std::vector<Constraint> constraints_of(const BasicSet& b);
 
 std::string str(const Set& s);
 std::string str(const Map& m);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/address_spaces.h"
+
 namespace moonloop {
 
 void check_legal(const Kernel& k) { Legality(k).check(); }
@@ -269,8 +271,11 @@ std::vector<std::string> Legality::find_confined(const std::string& name,
   const int first = now(all[0].insn);
   std::size_t shared = present_->loops(first).size();
   std::vector<std::string> apart = present_->items(first);
-  const AddressSpace space = ref_->order.kernel().find_temporary(name)->space;
-  if (space == AddressSpace::Local || space == AddressSpace::Global) apart.clear();
+  if (!apart.empty()) {
+    // An accumulator, which `k_` does not have yet, is always a work-item's own.
+    if (!own_per_item_) own_per_item_ = own_per_work_item(k_);
+    if (k_.find_temporary(name) && !own_per_item_->count(name)) apart.clear();
+  }
   for (const AccessAt& a : all) {
     shared = std::min(shared, present_->common_loops(first, now(a.insn)));
     std::erase_if(apart,

@@ -1,6 +1,8 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -72,7 +74,8 @@ class Legality {
   std::vector<std::map<std::string, Expr>> origins_;  // by reference statement, all its dims
   std::vector<int> nests_;  // by reference statement: equal for equal nests
   std::map<std::string, std::vector<std::string>> confined_;
-  std::unordered_map<std::string, bool> known_;  // answers of loops_keep
+  std::optional<std::set<std::string>> own_per_item_;  // of the present kernel
+  std::unordered_map<std::string, bool> known_;        // answers of loops_keep
 };
 
 }  // namespace moonloop

@@ -1,6 +1,8 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,8 +38,12 @@ class Reference {
   /// access is not a plain write to the whole variable.
   const std::vector<std::string>& private_to(const std::string& name) const;
 
+  /// `own_per_work_item` of the reference's kernel, computed once.
+  const std::set<std::string>& own_per_item() const;
+
  private:
   mutable std::map<std::string, std::vector<std::string>> private_;
+  mutable std::optional<std::set<std::string>> own_;
 };
 
 /// The reference of `k`: the one that it has, or the one that it is.

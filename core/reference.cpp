@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/address_spaces.h"
 #include "core/order_reference.h"
 
 namespace moonloop {
@@ -64,8 +65,7 @@ class Privacy {
     const std::string& name = r.at(all[0]).variable;
     const Temporary& t = *r.order.kernel().find_temporary(name);
     loops_ = r.order.loops(all[0].insn);
-    if (t.space != AddressSpace::Local && t.space != AddressSpace::Global)
-      items_ = r.order.items(all[0].insn);
+    if (r.own_per_item().count(name)) items_ = r.order.items(all[0].insn);
     for (const AccessAt& a : all) {
       loops_.resize(std::min(loops_.size(), r.order.common_loops(all[0].insn, a.insn)));
       std::erase_if(items_, [&](const std::string& i) {
@@ -168,6 +168,11 @@ class Privacy {
 };
 
 }  // namespace
+
+const std::set<std::string>& Reference::own_per_item() const {
+  if (!own_) own_ = own_per_work_item(order.kernel());
+  return *own_;
+}
 
 const std::vector<std::string>& Reference::private_to(const std::string& name) const {
   const auto known = private_.find(name);

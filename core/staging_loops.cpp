@@ -64,19 +64,13 @@ namespace {
 /// How many constraints of a set of one basic set mention more than one of its dimensions.
 int couplings(const Set& s) {
   int found = 0;
-  const auto count_basic = [](isl_basic_set* part, void* user) {
-    const auto one = [](isl_constraint* c, void* total) {
-      const Constraint own(c);
+  for (const BasicSet& part : parts_of(s))
+    for (const Constraint& c : constraints_of(part)) {
       int dims = 0;
-      for (int d = 0; d < count(isl_constraint_dim(own.get(), isl_dim_set)); ++d)
-        dims += yes(isl_constraint_involves_dims(own.get(), isl_dim_set, unsigned(d), 1));
-      *static_cast<int*>(total) += dims > 1;
-      return isl_stat_ok;
-    };
-    const BasicSet own(part);
-    return isl_basic_set_foreach_constraint(own.get(), one, user);
-  };
-  check(isl_set_foreach_basic_set(s.get(), count_basic, &found));
+      for (int d = 0; d < count(isl_constraint_dim(c.get(), isl_dim_set)); ++d)
+        dims += yes(isl_constraint_involves_dims(c.get(), isl_dim_set, unsigned(d), 1));
+      found += dims > 1;
+    }
   return found;
 }
 
@@ -146,16 +140,6 @@ StagedPoints staged_points(const Footprint& f, const std::vector<std::string>& n
 }
 
 namespace {
-
-std::vector<Constraint> constraints_of(const BasicSet& s) {
-  std::vector<Constraint> out;
-  const auto add = [](isl_constraint* c, void* user) {
-    static_cast<std::vector<Constraint>*>(user)->push_back(Constraint(c));
-    return isl_stat_ok;
-  };
-  check(isl_basic_set_foreach_constraint(s.get(), add, &out));
-  return out;
-}
 
 /// Whether `c` is over parameters that `keep` has none of.
 bool is_idle(const Constraint& c, const std::vector<std::string>& params,

@@ -9,6 +9,7 @@
 #include <limits>
 #include <set>
 
+#include "core/check_ranges.h"
 #include "core/diagnostic.h"
 #include "core/domain.h"
 #include "core/typing.h"
@@ -219,6 +220,7 @@ std::vector<ScalarArgument> read_scalars(const Kernel& k, const GivenValues& giv
       out.push_back({a.name, *a.type, parse_value(a.name, a.type->scalar, it->second), false});
   }
   check_assumptions(k, integers_of(out));
+  check_ranges(k, integers_of(out));
   return out;
 }
 

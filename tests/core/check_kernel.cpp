@@ -143,3 +143,30 @@ TEST_CASE("sizes: more bytes than 64 bits count") {
         "`a` of shape (4294967296, 4294967296) has more bytes than 64 bits can count "
         "[size-overflow]");
 }
+
+TEST_CASE("sizes: inames and bounds beyond the index type") {
+  const auto domain = [](const std::string& d, const std::string& more = "") {
+    return completing("kernel f(n: int32, a: float64[8])\n" + more + "domain " + d +
+                      "\na[0] = 1.0 {inames=+i}\n");
+  };
+  CHECK(domain("{[i]: 0 <= i < 4900000000}") ==
+        "iname `i` reaches 4899999999: a loop over it leaves the index type int32 [size-overflow]; "
+        "declare `index_type int64`");
+  CHECK(domain("{[i]: 0 <= i < 4900000000}", "index_type int64\n") == "ok");
+  CHECK(
+      domain("{[i]: -2147483649 <= i < 0}") ==
+      "iname `i` reaches -2147483649: a loop over it leaves the index type int32 [size-overflow]; "
+      "declare `index_type int64`");
+  CHECK(domain("{[i]: -2147483648 <= i < 2147483647}") == "ok");
+  CHECK(domain("{[i]: 0 <= i <= 2147483647}") ==  // the loop ends at the next
+        "iname `i` reaches 2147483647: a loop over it leaves the index type int32 [size-overflow]; "
+        "declare `index_type int64`");
+  // Each constraint is small, and their product is not.
+  CHECK(domain("{[i, j]: 0 <= j < 100000 and i = 100000*j}") ==
+        "iname `i` reaches 9999900000: a loop over it leaves the index type int32 [size-overflow]; "
+        "declare `index_type int64`");
+  CHECK(domain("{[j]: 0 <= j < 100000}\ndomain {[i]: 0 <= i < 100000*j}") ==
+        "iname `i` reaches 9999899999: a loop over it leaves the index type int32 [size-overflow]; "
+        "declare `index_type int64`");
+  CHECK(domain("{[i]: 0 <= i < 3*n}") == "ok");  // known when the kernel runs
+}

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/address_spaces.h"
 #include "core/domain.h"
 #include "core/reference.h"
 
@@ -85,6 +86,7 @@ class Enumeration {
 
   std::vector<Instance> all;
   const Kernel& kernel() const { return nested_.kernel; }
+
   bool is_temporary(const std::string& name) const {
     return nested_.kernel.find_temporary(name) != nullptr;
   }
@@ -300,6 +302,15 @@ struct Copies {
     return out;
   }
 };
+
+/// Temporaries that all work-items of a team use together, by their declaration or their writes.
+std::set<std::string> shared_by_team(const Kernel& k) {
+  std::set<std::string> out;
+  for (const auto& [name, t] : k.temporaries) out.insert(name);
+  for (const std::string& own : own_per_work_item(k)) out.erase(own);
+  return out;
+}
+
 Copies copies(const Enumeration& e) {
   Copies out;
   std::map<std::string, const Instance*> first;
@@ -397,7 +408,10 @@ Verdict brute_force(const Kernel& base_kernel, const Kernel& after_kernel, const
 
     // Work-items have copies of a temporary, unless the base shows that they share it.
     Copies c = copies(after), base_copies = copies(base);
-    c.shared = base_copies.shared = values_read(base, base_copies).undefined;
+    base_copies.shared = shared_by_team(base.kernel());
+    base_copies.shared.merge(values_read(base, base_copies).undefined);
+    c.shared = shared_by_team(after.kernel());
+    c.shared.insert(base_copies.shared.begin(), base_copies.shared.end());
     const Reads wanted = values_read(base, base_copies);
     if (!wanted.undefined.empty()) throw Unknown{};
     if (std::string why = shared_race(after, c); !why.empty())

@@ -129,6 +129,28 @@ TEST_CASE("arguments: sizes that overflow or are negative are refused") {
         "extent 0 of array `a` needs a value of `m`; give `-p m=VALUE` [missing-parameter]");
 }
 
+TEST_CASE("arguments: values that lead inames or bounds beyond the index type are refused") {
+  const auto at = [](const std::string& type, const std::string& bound, const char* n) {
+    const Kernel k =
+        complete(parse_one("kernel t(n: " + type + ", a: float64[1])\ndomain {[i]: 0 <= i < " +
+                           bound + "}\na[0] = 1 {inames=i}\n"));
+    return error_of([&] { read_scalars(k, {{"n", n}}); });
+  };
+  CHECK(at("int32", "3*n", "1000000000") ==
+        "iname `i` reaches 2999999999 with n = 1000000000: a loop over it leaves the index type "
+        "int32 "
+        "[size-overflow]");
+  CHECK(at("int32", "3*n", "700000000").empty());
+  CHECK(at("int32", "(3*n)//4", "1000000000") ==
+        "a bound of `i` adds up to 3000000000 with n = 1000000000: it leaves the index type int32 "
+        "[size-overflow]");
+  CHECK(at("int64", "(3*n)//4", "1000000000").empty());
+  CHECK(at("int64", "n", "4900000000") ==
+        "iname `i` reaches 4899999999 with n = 4900000000: a loop over it leaves the index type "
+        "int32 "
+        "[size-overflow]");
+}
+
 TEST_CASE("evaluate: operators") {
   const auto value = [](const std::string& e) {
     const auto k = parse_kernels(

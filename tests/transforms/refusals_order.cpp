@@ -70,6 +70,22 @@ TEST_CASE("refused: work-items that wrap around") {
   CHECK(message([] { tag(line_of("4 <= i < 8", "a[i % 4] = b[i] {id=w}"), "i:l.0"); }) == "legal");
 }
 
+TEST_CASE("refused: a buffer that some work-items share and others would need for themselves") {
+  // Found by the differential test: one copy was made, for all values of `i`.
+  const Kernel k = parsed(R"(
+kernel f
+domain {[i, j, k]: 0 <= i < 4 and 0 <= j, k < 8}
+temp t: float64[8]
+t[j] = a[i, j] {id=w, inames=i:j}
+b[i, k] = t[k] {id=r, inames=i:k}
+)");
+  CHECK(message([&] { tag(k, "i:l.0, j:l.1"); }) ==
+        "tagging `i` as `l.0` would run w[i=0, j=0] and w[i=1, j=0] at the same time, but "
+        "w[i=0, j=0] writes t[0] and w[i=1, j=0] writes it too");
+  CHECK(message([&] { tag(k, "i:l.0"); }) == "legal");
+  CHECK(message([&] { tag(k, "j:l.1"); }) == "legal");
+}
+
 TEST_CASE("refused: a parallel loop that the assignee does not know") {
   const Kernel k = plane("a[i] = b[i, j] {id=w}");
   CHECK(message([&] { tag(k, "j:par"); }) ==

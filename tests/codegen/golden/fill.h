@@ -10,7 +10,7 @@ extern "C" {
 #define MOONLOOP_RESTRICT restrict
 #endif
 
-void fill(int32_t n, double* MOONLOOP_RESTRICT a);
+void fill(int32_t n, double *MOONLOOP_RESTRICT a);
 
 #ifdef __cplusplus
 }

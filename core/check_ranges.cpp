@@ -1,0 +1,193 @@
+#include "core/check_ranges.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "core/domain.h"
+
+namespace moonloop {
+namespace {
+
+using Integers = std::map<std::string, std::int64_t>;
+using Homes = std::unordered_map<std::string, const Domain*>;  // by iname
+
+struct Range {
+  Val low, high;
+};
+
+/// One domain with what its bounds mention: its own inames and those of the domains around it.
+class Ranges {
+ public:
+  Ranges(const Kernel& k, const Domain& d, const Homes& homes, const Integers& values)
+      : k_(k), d_(d), homes_(homes), values_(values), limit_(bits_of(k.index_type)) {}
+
+  void check() {
+    std::vector<std::string> names;
+    collect_inames(d_, names);
+    if (names.size() == d_.inames().size() && is_small(d_.set)) return;
+
+    const Set points = fixed(domain_of(k_, names));
+    if (yes(isl_set_is_empty(points.get()))) return;
+    for (std::size_t i = 0; i < names.size(); ++i)
+      ranges_.emplace(names[i], Range{isl_set_dim_min_val(points.copy(), static_cast<int>(i)),
+                                      isl_set_dim_max_val(points.copy(), static_cast<int>(i))});
+    for (const std::string& i : d_.inames()) {
+      const auto& [low, high] = ranges_.at(i);
+      const Val past = isl_val_add(high.copy(), isl_val_one(isl()));  // where the loop ends
+      if (!fits(low, limit_) || !fits(past, limit_))
+        refuse(fmt::format("iname `{}` reaches {}", i, text(fits(low, limit_) ? high : low)),
+               "a loop over it leaves");
+    }
+    for (const BasicSet& part : parts_of(d_.set))
+      for (const Constraint& c : constraints_of(part)) check_sums(c);
+  }
+
+ private:
+  static int bits_of(Scalar type) { return 8 * size_of(type) - !is_unsigned(type); }
+
+  /// The domain's inames and those that its bounds depend on, each once.
+  void collect_inames(const Domain& d, std::vector<std::string>& out) const {
+    for (std::string& i : d.inames())
+      if (std::find(out.begin(), out.end(), i) == out.end()) out.push_back(std::move(i));
+    for (const std::string& p : d.params())
+      if (const auto home = homes_.find(p); home != homes_.end())
+        if (std::find(out.begin(), out.end(), p) == out.end()) collect_inames(*home->second, out);
+  }
+
+  /// The vertices of each part are quotients of minors of its constraints, and the product of the
+  /// rows' norms is a bound on those.
+  bool is_small(const Set& s) const {
+    for (const BasicSet& part : parts_of(s)) {
+      double bound = 1;
+      for (const Constraint& c : constraints_of(part)) {
+        double norm = std::fabs(isl_val_get_d(Val(isl_constraint_get_constant_val(c.get())).get()));
+        for (const isl_dim_type type : {isl_dim_param, isl_dim_set, isl_dim_div})
+          for (int i = 0; i < count(isl_constraint_dim(c.get(), type)); ++i) {
+            const double a = std::fabs(
+                isl_val_get_d(Val(isl_constraint_get_coefficient_val(c.get(), type, i)).get()));
+            if (a == 0) continue;
+            if (type != isl_dim_param) {
+              norm += a;
+            } else if (const auto v = value(name(c, type, i))) {
+              norm += a * std::fabs(static_cast<double>(*v));
+            }
+          }
+        bound *= std::max(1.0, norm);
+      }
+      if (bound >= std::ldexp(1.0, limit_)) return false;
+    }
+    return true;
+  }
+
+  static std::string name(const Constraint& c, isl_dim_type type, int i) {
+    return isl_constraint_get_dim_name(c.get(), type, static_cast<unsigned>(i));
+  }
+  std::optional<std::int64_t> value(const std::string& parameter) const {
+    const auto it = values_.find(parameter);
+    return it == values_.end() ? std::nullopt : std::optional(it->second);
+  }
+
+  Set fixed(Set s) const {
+    for (const std::string& p : param_names(s))
+      if (const auto v = value(p)) {
+        const int n = isl_set_find_dim_by_name(s.get(), isl_dim_param, p.c_str());
+        s = isl_set_fix_val(s.take(), isl_dim_param, static_cast<unsigned>(n),
+                            isl_val_int_from_si(isl(), *v));
+      }
+    return s;
+  }
+
+  /// Infinite: it depends on a parameter without a value.
+  static bool fits(const Val& v, int bits) {
+    if (!yes(isl_val_is_int(v.get()))) return true;
+    const Val end = isl_val_2exp(isl_val_int_from_si(isl(), bits));
+    return yes(isl_val_lt(v.get(), end.get())) &&
+           yes(isl_val_ge(v.get(), Val(isl_val_neg(end.copy())).get()));
+  }
+
+  /// The sums of a bound's positive and of its negative terms, each at its greatest. The innermost
+  /// iname is what the bound is for.
+  void check_sums(const Constraint& c) {
+    Val sums[2] = {isl_val_zero(isl()), isl_val_zero(isl())};
+    int bounded = count(isl_constraint_dim(c.get(), isl_dim_set)) - 1;
+    while (bounded > 0 &&
+           !yes(isl_constraint_involves_dims(c.get(), isl_dim_set, unsigned(bounded), 1)))
+      --bounded;
+    const Val own = isl_constraint_get_coefficient_val(c.get(), isl_dim_set, bounded);
+    const bool is_lower = yes(isl_val_is_pos(own.get()));  // the other terms change sides
+    const auto add = [&](Val v) {
+      if (is_lower) v = isl_val_neg(v.take());
+      Val& to = sums[yes(isl_val_is_neg(v.get()))];
+      to = isl_val_add(to.take(), v.copy());
+    };
+    add(isl_constraint_get_constant_val(c.get()));
+    int bits = limit_;  // C computes in the widest type
+    for (const isl_dim_type type : {isl_dim_param, isl_dim_set})
+      for (int i = 0; i < count(isl_constraint_dim(c.get(), type)); ++i) {
+        const Val a = isl_constraint_get_coefficient_val(c.get(), type, i);
+        if (yes(isl_val_is_zero(a.get())) || (type == isl_dim_set && i == bounded)) continue;
+        const std::string n = name(c, type, i);
+        if (const auto v = value(n)) {
+          if (const Argument* arg = k_.find_arg(n); arg && arg->type && !arg->type->is_record())
+            bits = std::max(bits, bits_of(arg->type->scalar));
+          add(isl_val_mul(a.copy(), isl_val_int_from_si(isl(), *v)));
+        } else if (const auto it = ranges_.find(n);
+                   it != ranges_.end() && yes(isl_val_is_int(it->second.low.get())) &&
+                   yes(isl_val_is_int(it->second.high.get()))) {
+          const Val low = isl_val_mul(a.copy(), it->second.low.copy());
+          const Val high = isl_val_mul(a.copy(), it->second.high.copy());
+          add(is_lower ? isl_val_min(low.copy(), high.copy())
+                       : isl_val_max(low.copy(), high.copy()));
+        } else {
+          return;
+        }
+      }
+    for (const Val& v : sums)
+      if (!fits(v, bits))
+        refuse(fmt::format("a bound of `{}` adds up to {}", fmt::join(d_.inames(), "`, `"), text(v)),
+               "it leaves");
+  }
+
+  static std::string text(const Val& v) {
+    char* s = isl_val_to_str(v.get());
+    std::string out = s;
+    std::free(s);
+    return out;
+  }
+
+  [[noreturn]] void refuse(const std::string& what, const char* how) const {
+    std::string given;
+    for (const std::string& p : d_.params())
+      if (const auto v = value(p))
+        given += fmt::format("{}{} = {}", given.empty() ? " with " : ", ", p, *v);
+    Diagnostic d;
+    d.code = "size-overflow";
+    d.text = fmt::format("{}{}: {} the index type {}", what, given, how,
+                         Type(k_.index_type).str());
+    d.where = {d_.at ? d_.at : k_.at, {}};
+    if (limit_ < 63) d.hint = "declare `index_type int64`";
+    throw Error(std::move(d));
+  }
+
+  const Kernel& k_;
+  const Domain& d_;
+  const Homes& homes_;
+  const Integers& values_;
+  const int limit_;  // bits of a positive value
+  std::map<std::string, Range> ranges_;
+};
+
+}  // namespace
+
+void check_ranges(const Kernel& k, const Integers& values) {
+  Homes homes;
+  for (const Domain& d : k.domains)
+    for (const std::string& i : d.inames()) homes.emplace(i, &d);
+  for (const Domain& d : k.domains) Ranges(k, d, homes, values).check();
+}
+
+}  // namespace moonloop
