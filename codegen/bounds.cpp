@@ -1,6 +1,10 @@
 #include "codegen/bounds.h"
 
 #include <algorithm>
+#include <set>
+
+#include "core/domain.h"
+#include "core/plain_gist.h"
 
 namespace moonloop {
 namespace {
@@ -52,41 +56,45 @@ struct Bound {
   Expr rest;            // factor*iname + rest >= 0
 };
 
-/// The constraints of a basic set with one dimension; nothing when they are not all bounds of it.
-std::optional<std::vector<Bound>> bounds_of(const BasicSet& s) {
+/// The bounds of a basic set's one dimension, and its other constraints as `condition`; nothing
+/// where a bound is an equality.
+std::optional<std::vector<Bound>> bounds_of(const BasicSet& s, Set& condition) {
   if (count(isl_basic_set_dim(s.get(), isl_dim_div)) > 0) return std::nullopt;
   const int n_params = count(isl_basic_set_dim(s.get(), isl_dim_param));
   std::vector<std::string> params;
   for (int p = 0; p < n_params; ++p)
     params.emplace_back(
         isl_basic_set_get_dim_name(s.get(), isl_dim_param, static_cast<unsigned>(p)));
-  isl_constraint_list* list = isl_basic_set_get_constraint_list(s.get());
-  const int n = count(isl_constraint_list_n_constraint(list));
-  std::optional<std::vector<Bound>> out = std::vector<Bound>();
-  for (int i = 0; i < n && out; ++i) {
-    const Constraint c = isl_constraint_list_get_constraint(list, i);
+  std::vector<Bound> out;
+  for (const Constraint& c : constraints_of(s)) {
     const auto factor = [&](isl_dim_type t, int at) {
       return to_int(Val(isl_constraint_get_coefficient_val(c.get(), t, at)));
     };
     const std::int64_t own = factor(isl_dim_set, 0);
-    if (own == 0 || yes(isl_constraint_is_equality(c.get()))) {
-      out.reset();
-      break;
+    if (own == 0) {
+      condition = isl_set_add_constraint(condition.take(), c.copy());
+      continue;
     }
+    if (yes(isl_constraint_is_equality(c.get()))) return std::nullopt;
     Exprs terms;
     for (int p = 0; p < n_params; ++p)
       if (const std::int64_t f = factor(isl_dim_param, p); f != 0)
         terms.push_back(index_mul(lit(f), var(params[static_cast<std::size_t>(p)])));
     terms.push_back(lit(to_int(Val(isl_constraint_get_constant_val(c.get())))));
-    out->push_back({own, index_add(terms)});
+    out.push_back({own, index_add(terms)});
   }
-  isl_constraint_list_free(list);
   return out;
 }
 
+/// The simpler operands first, whatever the order of the constraints that they come from.
 Expr extremum(const char* name, Exprs all) {
-  std::stable_partition(all.begin(), all.end(),
-                        [](const Expr& e) { return as_int(e).has_value(); });
+  const auto rank = [](const Expr& e) {
+    std::set<std::string> names;
+    collect_vars(e, names);
+    return names.size();
+  };
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const Expr& a, const Expr& b) { return rank(a) < rank(b); });
   return all.size() == 1 ? all[0] : call(name, std::move(all));
 }
 
@@ -101,14 +109,16 @@ void polish_bounds(Loop& loop) {
     loop.upper = truncate(loop.upper);
 }
 
-std::optional<Loop> plain_loop(const Set& range, const Set& context, const std::string& iname) {
-  Set simple = isl_set_gist_params(range.copy(), context.copy());
-  if (count(isl_set_n_basic_set(simple.get())) != 1) return std::nullopt;
-  isl_basic_set_list* list = isl_set_get_basic_set_list(simple.get());
-  BasicSet only = isl_basic_set_list_get_basic_set(list, 0);
-  isl_basic_set_list_free(list);
-  only = isl_basic_set_remove_redundancies(only.take());
-  const auto bounds = bounds_of(only);
+std::optional<PlainLoop> plain_loop(const Set& range, const Set& context,
+                                    const std::string& iname) {
+  std::optional<BasicSet> only = plain_gist(range, context);
+  if (!only) {
+    const std::vector<BasicSet> parts = parts_of(isl_set_gist_params(range.copy(), context.copy()));
+    if (parts.size() != 1) return std::nullopt;
+    only = isl_basic_set_remove_redundancies(parts[0].copy());
+  }
+  Set condition = isl_set_universe(isl_basic_set_get_space(only->get()));
+  const auto bounds = bounds_of(*only, condition);
   if (!bounds) return std::nullopt;
   Exprs lower, upper;
   bool quotient = false;
@@ -125,14 +135,16 @@ std::optional<Loop> plain_loop(const Set& range, const Set& context, const std::
     }
   }
   if (lower.empty() || upper.empty()) return std::nullopt;
-  Loop out;
+  PlainLoop found;
+  if (!yes(isl_set_plain_is_universe(condition.get()))) found.condition = from_set(condition);
+  Loop& out = found.loop;
   out.iname = iname;
   out.lower = extremum("max", std::move(lower));
   out.upper = extremum("min", std::move(upper));
   out.inclusive = true;
   if (quotient && as_int(out.lower).value_or(-1) < 0) return std::nullopt;  // isl may know the sign
   polish_bounds(out);
-  return out;
+  return found;
 }
 
 }  // namespace moonloop

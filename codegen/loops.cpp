@@ -6,6 +6,7 @@
 #include "codegen/bounds.h"
 #include "codegen/domains.h"
 #include "codegen/isl_expr.h"
+#include "core/rows.h"
 
 namespace moonloop {
 namespace {
@@ -47,8 +48,6 @@ Set keep_on_last(Set convex) {
   const unsigned last = last_dim(convex);
   return isl_set_drop_constraints_not_involving_dims(convex.take(), isl_dim_set, last, 1);
 }
-bool is_empty(const Set& s) { return yes(isl_set_is_empty(s.get())); }
-Set both(const Set& a, const Set& b) { return isl_set_intersect(a.copy(), b.copy()); }
 
 /// Distinct sets of one space, united in the end.
 class Union {
@@ -126,7 +125,7 @@ class LoopMaker {
       }
       Domains::Predicates p = domains_.predicates(insn(i), loops);
       Set points = domains_.of(loops);
-      if (p.points) points = both(points, p.points);
+      if (p.points) points = intersect(points, p.points);
       all.add(points);
       groups.push_back({std::move(points), std::move(p.rest), {i}});
     }
@@ -206,10 +205,19 @@ class LoopMaker {
     });
   }
 
+  /// Whether the constraints of `context` are, as they stand, those of `points` and more.
+  static bool shows(const Set& context, const Set& points) {
+    const std::optional<Rows> known = Rows::of(context), wanted = Rows::of(points);
+    return known && wanted &&
+           std::all_of(wanted->all().begin(), wanted->all().end(),
+                       [&](const Row& r) { return !r.equality && known->show(r); });
+  }
+
   /// The condition that a point of `context` is in `points`; nothing when it never is.
   std::optional<Expr> guard_of(const Set& points, const Set& context) {
-    if (yes(isl_set_is_subset(context.get(), points.get()))) return Expr(BoolLit{true});
-    if (is_empty(both(points, context))) return std::nullopt;
+    if (shows(context, points) || yes(isl_set_is_subset(context.get(), points.get())))
+      return Expr(BoolLit{true});
+    if (is_empty(intersect(points, context))) return std::nullopt;
     Set rest = isl_set_gist(points.copy(), context.copy());
     rest = isl_set_coalesce(rest.take());
     AstBuild build = isl_ast_build_from_context(context.copy());
@@ -220,7 +228,7 @@ class LoopMaker {
   /// beyond the points that are needed is guarded further inside.
   Set iterations(const PlanNode& node) {
     const Need& need = needs_.at(node.id);
-    Set s = both(keep_on_last(hull(need.points)), drop_on_last(hull(need.explicit_)));
+    Set s = intersect(keep_on_last(hull(need.points)), drop_on_last(hull(need.explicit_)));
     std::vector<std::string> outer = dim_names(s);
     outer.pop_back();
     return dims_to_params(std::move(s), outer);
@@ -228,11 +236,15 @@ class LoopMaker {
 
   Block loop(const PlanNode& node, const Set& context) {
     Set range = iterations(node);
-    if (is_empty(Set(isl_set_intersect_params(range.copy(), context.copy())))) return {};
+    const Set within = intersect(context, all_to_params(range));
+    if (is_empty(within)) return {};
     const InameTag* tag = k_.tag(node.iname);
     if (tag && tag->kind == TagKind::Unroll) return unrolled(node, range, context);
     Block out;
-    for (const Set& part : slabs(node, range, context)) append(out, rolled(node, part, context));
+    const std::vector<Set> parts = slabs(node, range, context);
+    if (parts.size() == 1) return rolled(node, range, context, within);
+    for (const Set& part : parts)
+      append(out, rolled(node, part, context, intersect(context, all_to_params(part))));
     return out;
   }
 
@@ -249,11 +261,14 @@ class LoopMaker {
     for (const std::string& t : temporaries) out.push_back(Stmt{Declare{t}});
   }
 
-  Block rolled(const PlanNode& node, const Set& range, const Set& context) {
-    if (std::optional<Loop> plain = plain_loop(range, context, node.iname)) {
-      plain->body = inside(node, both(context, all_to_params(range)));
-      if (plain->body.empty()) return {};
-      return {Stmt{std::move(*plain)}};
+  /// `within`: the context inside of the loop.
+  Block rolled(const PlanNode& node, const Set& range, const Set& context, const Set& within) {
+    if (std::optional<PlainLoop> plain = plain_loop(range, context, node.iname)) {
+      plain->loop.body = inside(node, within);
+      if (plain->loop.body.empty()) return {};
+      Block out = {Stmt{std::move(plain->loop)}};
+      if (!plain->condition) return out;
+      return {Stmt{If{std::move(*plain->condition), std::move(out)}}};
     }
     AstBuild build = isl_ast_build_from_context(context.copy());
     isl_id_list* names = isl_id_list_from_id(isl_id_alloc(isl(), node.iname.c_str(), nullptr));
@@ -265,7 +280,7 @@ class LoopMaker {
         isl_ast_build_node_from_schedule_map(build.get(), isl_union_map_from_map(schedule.take()));
     std::optional<Block> body;
     Block out = from_isl(ast, node.iname, [&] {
-      if (!body) body = inside(node, both(context, all_to_params(range)));
+      if (!body) body = inside(node, within);
       return *body;
     });
     if (body && body->empty()) return {};
@@ -375,10 +390,10 @@ class LoopMaker {
     for (std::int64_t i = 0; i < span->length; ++i) {
       Aff here = isl_aff_add_constant_si(span->lower.copy(), static_cast<int>(i));
       Set point = isl_set_from_basic_set(isl_aff_eq_basic_set(iterator(range).take(), here.copy()));
-      const Set within = both(context, all_to_params(point));
+      const Set within = intersect(context, all_to_params(point));
       const std::optional<Expr> guard = guard_of(all_to_params(range), within);
       if (!guard) continue;
-      Block body = inside(node, both(within, all_to_params(range)));
+      Block body = inside(node, intersect(within, all_to_params(range)));
       if (body.empty()) continue;
       here = isl_aff_project_domain_on_params(here.take());
       const Expr value = from_isl(

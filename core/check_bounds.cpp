@@ -4,6 +4,7 @@
 
 #include "core/domain.h"
 #include "core/places.h"
+#include "core/rows.h"
 
 namespace moonloop {
 namespace {
@@ -162,6 +163,7 @@ class BoundsCheck {
     const auto value = places_.affine(u.place, index);
     if (!value) return;
     const auto size = places_.affine(u.place, extent);
+    if (size && is_plainly_within(u.place, *value, *size)) return;
     const Set& instances = places_.instances(u.place);
     PwAff zero = isl_pw_aff_zero_on_domain(
         isl_local_space_from_space(isl_pw_aff_get_domain_space(value->get())));
@@ -187,6 +189,20 @@ class BoundsCheck {
       bad = drop_params(std::move(bad), data);
     }
     report(u, d, index, extent, extent_text, high, bad);
+  }
+
+  /// `0 <= value < size`, as can be read off the bounds of the loops.
+  bool is_plainly_within(int place, const PwAff& value, const PwAff& size) {
+    const auto [it, fresh] = rows_.try_emplace(place);
+    if (fresh) it->second = Rows::of(places_.instances(place));
+    if (!it->second || !yes(isl_pw_aff_isa_aff(value.get())) ||
+        !yes(isl_pw_aff_isa_aff(size.get())))
+      return false;
+    const std::optional<Row> low = row_of(Aff(isl_pw_aff_as_aff(value.copy())));
+    PwAff left = isl_pw_aff_sub(size.copy(), value.copy());
+    left = isl_pw_aff_add_constant_val(left.take(), isl_val_negone(isl()));
+    const std::optional<Row> high = row_of(Aff(isl_pw_aff_as_aff(left.take())));
+    return low && high && it->second->show(*low) && it->second->show(*high);
   }
 
   [[noreturn]] void report(const Use& u, std::size_t d, const Expr& index, const Expr& extent,
@@ -222,6 +238,7 @@ class BoundsCheck {
   Places places_;
   std::unordered_map<std::string, Shape> shapes_;
   std::unordered_set<std::string> checked_;
+  std::unordered_map<int, std::optional<Rows>> rows_;  // by place
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -28,7 +29,7 @@ class Ranges {
   void check() {
     std::vector<std::string> names;
     collect_inames(d_, names);
-    if (names.size() == d_.inames().size() && is_small(d_.set)) return;
+    if (is_small(names)) return;
 
     const Set points = fixed(domain_of(k_, names));
     if (yes(isl_set_is_empty(points.get()))) return;
@@ -58,27 +59,103 @@ class Ranges {
         if (std::find(out.begin(), out.end(), p) == out.end()) collect_inames(*home->second, out);
   }
 
-  /// The vertices of each part are quotients of minors of its constraints, and the product of the
-  /// rows' norms is a bound on those.
-  bool is_small(const Set& s) const {
-    for (const BasicSet& part : parts_of(s)) {
-      double bound = 1;
-      for (const Constraint& c : constraints_of(part)) {
-        double norm = std::fabs(isl_val_get_d(Val(isl_constraint_get_constant_val(c.get())).get()));
-        for (const isl_dim_type type : {isl_dim_param, isl_dim_set, isl_dim_div})
-          for (int i = 0; i < count(isl_constraint_dim(c.get(), type)); ++i) {
-            const double a = std::fabs(
-                isl_val_get_d(Val(isl_constraint_get_coefficient_val(c.get(), type, i)).get()));
-            if (a == 0) continue;
-            if (type != isl_dim_param) {
-              norm += a;
-            } else if (const auto v = value(name(c, type, i))) {
-              norm += a * std::fabs(static_cast<double>(*v));
-            }
-          }
-        bound *= std::max(1.0, norm);
+  /// Bounds of names by intervals: what each constraint alone says, a few times over. Infinite
+  /// where nothing is known. Wider than the values that the name really has.
+  struct Interval {
+    double low = -INFINITY, high = INFINITY;
+  };
+  using Intervals = std::map<std::string, Interval>;
+  struct Term {
+    double factor;
+    std::string name;
+  };
+  struct Row {
+    std::vector<Term> terms;
+    double constant = 0;
+    bool equality = false;
+  };
+
+  /// The constraints over names with a value or a range: nothing where there are integer divisions
+  /// or several parts, which isl has to look at. Others are left out: their names have no greatest
+  /// value yet.
+  std::optional<std::vector<Row>> rows_of(const Set& s, bool& left_out) const {
+    const std::vector<BasicSet> parts = parts_of(s);
+    if (parts.size() != 1 || count(isl_basic_set_dim(parts[0].get(), isl_dim_div)) > 0) return {};
+    std::vector<Row> out;
+    for (const Constraint& c : constraints_of(parts[0])) {
+      Row row;
+      bool known = true;
+      row.constant = isl_val_get_d(Val(isl_constraint_get_constant_val(c.get())).get());
+      row.equality = yes(isl_constraint_is_equality(c.get()));
+      for (const isl_dim_type type : {isl_dim_param, isl_dim_set})
+        for (int i = 0; i < count(isl_constraint_dim(c.get(), type)); ++i) {
+          if (!yes(isl_constraint_involves_dims(c.get(), type, unsigned(i), 1))) continue;
+          const std::string n = name(c, type, i);
+          const double a =
+              isl_val_get_d(Val(isl_constraint_get_coefficient_val(c.get(), type, i)).get());
+          if (const auto v = value(n))
+            row.constant += a * static_cast<double>(*v);
+          else
+            row.terms.push_back({a, n});
+          known = known && (value(n) || type == isl_dim_set || homes_.count(n));
+        }
+      left_out = left_out || !known;
+      if (known && !row.terms.empty()) out.push_back(std::move(row));
+    }
+    return out;
+  }
+
+  static void tighten(Intervals& known, const Row& row, double sign) {
+    for (const Term& x : row.terms) {  // x.factor*x >= -(all the others at their greatest)
+      double others = sign * row.constant;
+      for (const Term& t : row.terms) {
+        if (&t == &x) continue;
+        const double a = sign * t.factor;
+        others += a > 0 ? a * known[t.name].high : a * known[t.name].low;
       }
-      if (bound >= std::ldexp(1.0, limit_)) return false;
+      if (std::isinf(others) || std::isnan(others)) continue;
+      Interval& i = known[x.name];
+      const double a = sign * x.factor;
+      if (a > 0)
+        i.low = std::max(i.low, -others / a);
+      else
+        i.high = std::min(i.high, -others / a);
+    }
+  }
+
+  /// Far from an overflow, as intervals show; half the way leaves room for their rounding.
+  bool is_small(const std::vector<std::string>& names) const {
+    Intervals known;
+    std::set<const Domain*> domains = {&d_};
+    for (const std::string& n : names) domains.insert(homes_.at(n));
+    std::vector<Row> rows;
+    bool left_out = false;  // some bound, for want of a value
+    for (const Domain* d : domains) {
+      std::optional<std::vector<Row>> own = rows_of(d->set, left_out);
+      if (!own) return false;
+      rows.insert(rows.end(), own->begin(), own->end());
+    }
+    for (std::size_t pass = 0; pass <= names.size(); ++pass)
+      for (const Row& row : rows) {
+        tighten(known, row, 1);
+        if (row.equality) tighten(known, row, -1);
+      }
+    const double most = std::ldexp(1.0, limit_ - 1);
+    bool all_known = true;
+    for (const std::string& n : names) {
+      const Interval& i = known[n];
+      all_known = all_known && std::isfinite(i.low) && std::isfinite(i.high);
+      for (const double bound : {i.low, i.high})
+        if (std::isfinite(bound) && std::fabs(bound) >= most) return false;
+    }
+    if (!all_known && !left_out) return false;  // intervals do not show it
+    for (const Row& row : rows) {
+      double sum = std::fabs(row.constant);
+      for (const Term& t : row.terms) {
+        const Interval& i = known[t.name];
+        sum += std::fabs(t.factor) * std::max(std::fabs(i.low), std::fabs(i.high));
+      }
+      if (std::isfinite(sum) && sum >= most) return false;
     }
     return true;
   }
@@ -135,9 +212,9 @@ class Ranges {
           if (const Argument* arg = k_.find_arg(n); arg && arg->type && !arg->type->is_record())
             bits = std::max(bits, bits_of(arg->type->scalar));
           add(isl_val_mul(a.copy(), isl_val_int_from_si(isl(), *v)));
-        } else if (const auto it = ranges_.find(n);
-                   it != ranges_.end() && yes(isl_val_is_int(it->second.low.get())) &&
-                   yes(isl_val_is_int(it->second.high.get()))) {
+        } else if (const auto it = ranges_.find(n); it != ranges_.end() &&
+                                                    yes(isl_val_is_int(it->second.low.get())) &&
+                                                    yes(isl_val_is_int(it->second.high.get()))) {
           const Val low = isl_val_mul(a.copy(), it->second.low.copy());
           const Val high = isl_val_mul(a.copy(), it->second.high.copy());
           add(is_lower ? isl_val_min(low.copy(), high.copy())
@@ -148,8 +225,9 @@ class Ranges {
       }
     for (const Val& v : sums)
       if (!fits(v, bits))
-        refuse(fmt::format("a bound of `{}` adds up to {}", fmt::join(d_.inames(), "`, `"), text(v)),
-               "it leaves");
+        refuse(
+            fmt::format("a bound of `{}` adds up to {}", fmt::join(d_.inames(), "`, `"), text(v)),
+            "it leaves");
   }
 
   static std::string text(const Val& v) {
@@ -166,8 +244,7 @@ class Ranges {
         given += fmt::format("{}{} = {}", given.empty() ? " with " : ", ", p, *v);
     Diagnostic d;
     d.code = "size-overflow";
-    d.text = fmt::format("{}{}: {} the index type {}", what, given, how,
-                         Type(k_.index_type).str());
+    d.text = fmt::format("{}{}: {} the index type {}", what, given, how, Type(k_.index_type).str());
     d.where = {d_.at ? d_.at : k_.at, {}};
     if (limit_ < 63) d.hint = "declare `index_type int64`";
     throw Error(std::move(d));

@@ -50,10 +50,17 @@ Set universe(const std::vector<std::string>& names) {
 Set to_dims(Set s, const std::vector<std::string>& names) {
   if (yes(isl_set_is_params(s.get()))) s = isl_set_from_params(s.take());
   if (names_of(s, isl_dim_set) == names) return s;
-  for (int i = dims(s, isl_dim_set) - 1; i >= 0; --i) {
+  const auto wanted = [&](int i) {
     const std::string name = isl_set_get_dim_name(s.get(), isl_dim_set, static_cast<unsigned>(i));
-    if (std::find(names.begin(), names.end(), name) == names.end())
-      s = isl_set_project_out(s.take(), isl_dim_set, static_cast<unsigned>(i), 1);
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  for (int end = dims(s, isl_dim_set); end > 0;) {  // runs of dimensions that go
+    int begin = end;
+    while (begin > 0 && !wanted(begin - 1)) --begin;
+    if (begin < end)
+      s = isl_set_project_out(s.take(), isl_dim_set, static_cast<unsigned>(begin),
+                              static_cast<unsigned>(end - begin));
+    end = begin - 1;
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
     const int at = static_cast<int>(i);
@@ -118,8 +125,7 @@ Set join_by_name(Set a, Set b) {
   std::vector<std::string> names = dim_names(a);
   for (std::string& n : dim_names(b))
     if (std::find(names.begin(), names.end(), n) == names.end()) names.push_back(std::move(n));
-  return isl_set_intersect(to_dims(std::move(a), names).take(),
-                           to_dims(std::move(b), names).take());
+  return intersect(to_dims(std::move(a), names), to_dims(std::move(b), names));
 }
 
 // ---- Text.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/domain.h"
+#include "core/plain_gist.h"
 
 namespace moonloop {
 namespace {
@@ -128,6 +129,14 @@ Set onto_axis(Set points, int axis) {
   return isl_set_project_out(points.take(), isl_dim_set, 0, axis);
 }
 
+/// How many parameters `a` depends on.
+int params_of(const Aff& a) {
+  int out = 0;
+  for (int i = 0; i < count(isl_aff_dim(a.get(), isl_dim_param)); ++i)
+    out += yes(isl_aff_involves_dims(a.get(), isl_dim_param, unsigned(i), 1));
+  return out;
+}
+
 struct Piece {
   Aff value;
   int params = 0;  // how many it depends on
@@ -139,9 +148,7 @@ std::vector<Piece> pieces_of(const PwAff& a) {
     isl_set_free(domain);
     auto& pieces = *static_cast<std::vector<Piece>*>(user);
     Piece p{Aff(aff), 0};
-    const int n = count(isl_aff_dim(p.value.get(), isl_dim_param));
-    for (int i = 0; i < n; ++i)
-      p.params += yes(isl_aff_involves_dims(p.value.get(), isl_dim_param, i, 1));
+    p.params = params_of(p.value);
     pieces.push_back(std::move(p));
     return isl_stat_ok;
   };
@@ -177,6 +184,48 @@ std::optional<Expr> parametric_maximum(const PwAff& a, const std::vector<std::st
   PwAff maximum = isl_set_dim_max(values.take(), 0);
   maximum = isl_pw_aff_coalesce(isl_pw_aff_gist_params(maximum.take(), when.take()));
   return from_affine(maximum);
+}
+
+/// The box along axis `axis` where plain bounds of `own` give it a constant length that some point
+/// of `points` reaches: what axis_box() finds, without a parametric optimum.
+std::optional<FootprintAxis> plain_axis(const Set& points, const Set& own, int axis) {
+  if (count(isl_set_n_basic_set(own.get())) != 1) return {};
+  const BasicSet line = isl_set_simple_hull(onto_axis(own, axis).take());
+  if (count(isl_basic_set_dim(line.get(), isl_dim_div)) > 0) return {};
+  std::vector<Aff> lows, highs;
+  for (const Constraint& c : constraints_of(line)) {
+    if (!yes(isl_constraint_involves_dims(c.get(), isl_dim_set, 0, 1))) continue;
+    const Val a = isl_constraint_get_coefficient_val(c.get(), isl_dim_set, 0);
+    if (!yes(isl_val_is_one(a.get())) && !yes(isl_val_is_negone(a.get()))) return {};
+    const Aff bound =
+        isl_aff_project_domain_on_params(isl_constraint_get_bound(c.get(), isl_dim_set, 0));
+    const bool equality = yes(isl_constraint_is_equality(c.get()));
+    if (equality || yes(isl_val_is_one(a.get()))) lows.push_back(bound);
+    if (equality || yes(isl_val_is_negone(a.get()))) highs.push_back(bound);
+  }
+  std::optional<FootprintAxis> best;
+  int best_params = 0;
+  for (const Aff& low : lows) {
+    std::optional<std::int64_t> last;  // the greatest distance from `low`
+    for (const Aff& high : highs) {
+      const Aff length = isl_aff_sub(high.copy(), low.copy());
+      if (!yes(isl_aff_is_cst(length.get()))) continue;
+      const std::int64_t n = to_int(isl_aff_get_constant_val(length.get()));
+      last = std::min(last.value_or(n), n);
+    }
+    if (!last) return {};
+    const int params = params_of(low);
+    if (best && std::pair(*best->length, best_params) <= std::pair(*last + 1, params)) continue;
+    Set end = isl_set_from_pw_aff(isl_pw_aff_from_aff(
+        isl_aff_add_constant_val(low.copy(), isl_val_int_from_si(isl(), *last))));
+    const int dims = count(isl_set_dim(points.get(), isl_dim_set));
+    end = isl_set_insert_dims(end.take(), isl_dim_set, 1, unsigned(dims - axis - 1));
+    end = isl_set_insert_dims(end.take(), isl_dim_set, 0, unsigned(axis));
+    if (yes(isl_set_is_empty(Set(isl_set_intersect(end.take(), points.copy())).get()))) return {};
+    best = FootprintAxis{from_aff(low), lit(*last + 1), *last + 1};
+    best_params = params;
+  }
+  return best;
 }
 
 FootprintAxis axis_box(const Set& axis, const std::vector<std::string>& outer) {
@@ -234,6 +283,12 @@ void refuse_temporaries(const Kernel& k, const Set& points, const Span& at,
 
 }  // namespace
 
+Set without_context(const Set& points, const Set& context) {
+  if (std::optional<BasicSet> own = plain_gist(points, context))
+    return isl_set_from_basic_set(own->take());
+  return isl_set_coalesce(isl_set_gist_params(points.copy(), context.copy()));
+}
+
 Footprint footprint(const Kernel& k, const std::vector<Map>& accesses,
                     const std::vector<std::string>& names, const std::vector<std::string>& outer,
                     const Span& at, const std::string& what) {
@@ -248,8 +303,13 @@ Footprint footprint(const Kernel& k, const std::vector<Map>& accesses,
   f.points = isl_set_coalesce(isl_set_intersect_params(f.points.take(), f.context.copy()));
   if (yes(isl_set_is_empty(f.points.get())))
     refuse("empty-footprint", at, "the footprint of `{}` is empty: no instance uses it", what);
-  refuse_temporaries(k, isl_set_gist_params(f.points.copy(), f.context.copy()), at, what);
+  f.own = without_context(f.points, f.context);
+  refuse_temporaries(k, f.own, at, what);
   for (std::size_t d = 0; d < names.size(); ++d) {
+    if (const auto plain = plain_axis(f.points, f.own, static_cast<int>(d))) {
+      f.axes.push_back(*plain);
+      continue;
+    }
     const Set axis = onto_axis(f.points, static_cast<int>(d));
     if (!yes(isl_set_is_bounded(axis.get())))
       refuse("unbounded-footprint", at, "the footprint of `{}` has no bound along `{}`", what,
@@ -264,9 +324,8 @@ Footprint footprint(const Kernel& k, const std::vector<Map>& accesses,
 }
 
 std::optional<Set> convex_points(const Footprint& f) {
-  Set points = isl_set_coalesce(isl_set_gist_params(f.points.copy(), f.context.copy()));
-  if (count(isl_set_n_basic_set(points.get())) == 1) return points;
-  Set hull = isl_set_from_basic_set(isl_set_simple_hull(points.copy()));
+  if (count(isl_set_n_basic_set(f.own.get())) == 1) return f.own;
+  Set hull = isl_set_from_basic_set(isl_set_simple_hull(f.own.copy()));
   const Set reached = isl_set_intersect_params(hull.copy(), f.context.copy());
   if (yes(isl_set_is_subset(reached.get(), f.points.get()))) return hull;
   return {};
@@ -286,7 +345,7 @@ Set box_points(const Footprint& f) {
     slab = isl_set_insert_dims(slab.take(), isl_dim_set, 0, d);
     box = box ? Set(isl_set_intersect(box.take(), slab.take())) : slab;
   }
-  if (!box) box = isl_set_gist_params(f.points.copy(), f.context.copy());
+  if (!box) box = f.own;
   for (int d = 0; d < n; ++d)
     box = isl_set_set_dim_name(box.take(), isl_dim_set, d, f.names[d].c_str());
   return isl_set_coalesce(box.take());
@@ -301,8 +360,7 @@ Set zero_based(const Footprint& f, const Set& points, const std::vector<std::str
   ensure(shift.has_value(), "the base of a footprint is quasi-affine");
   Set out =
       f.names.empty() ? points : Set(isl_set_apply(points.copy(), isl_map_reverse(shift->copy())));
-  out = isl_set_gist_params(out.take(), f.context.copy());
-  out = isl_set_remove_redundancies(isl_set_coalesce(out.take()));
+  out = isl_set_remove_redundancies(isl_set_coalesce(without_context(out, f.context).take()));
   for (std::size_t i = 0; i < names.size(); ++i)
     out = isl_set_set_dim_name(out.take(), isl_dim_set, static_cast<unsigned>(i), names[i].c_str());
   return out;

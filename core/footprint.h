@@ -53,8 +53,12 @@ struct Footprint {
   std::vector<std::string> names;  // of the axes
   Set points;                      // { [names] }; outer inames and kernel parameters are parameters
   Set context;                     // parameter set: the outer inames' domain and the assumptions
+  Set own;                         // the points without_context()
   std::vector<FootprintAxis> axes;
 };
+
+/// The set without what `context` says of its parameters; equal to it under the context.
+Set without_context(const Set& points, const Set& context);
 
 /// The union of the ranges of `accesses`, which are { [inames] -> [names] } restricted to their
 /// instances. Inames in `outer` stay as parameters, all others are swept.

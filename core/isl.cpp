@@ -62,6 +62,15 @@ std::vector<Constraint> constraints_of(const BasicSet& b) {
   return out;
 }
 
+Set intersect(const Set& a, const Set& b) {
+  if (isl_set_n_basic_set(a.get()) != 1 || isl_set_n_basic_set(b.get()) != 1)
+    return isl_set_intersect(a.copy(), b.copy());
+  const Set x = isl_set_align_params(a.copy(), isl_set_get_space(b.get()));
+  const Set y = isl_set_align_params(b.copy(), isl_set_get_space(x.get()));
+  return isl_set_from_basic_set(
+      isl_basic_set_intersect(parts_of(x)[0].take(), parts_of(y)[0].take()));
+}
+
 std::string str(const Set& s) { return take_string(isl_set_to_str(s.get())); }
 std::string str(const Map& m) { return take_string(isl_map_to_str(m.get())); }
 std::string str(const PwAff& a) { return take_string(isl_pw_aff_to_str(a.get())); }

@@ -106,6 +106,10 @@ using PwQPolynomial = Owner<isl_pw_qpolynomial, isl_pw_qpolynomial_copy, isl_pw_
 std::vector<BasicSet> parts_of(const Set& s);
 std::vector<Constraint> constraints_of(const BasicSet& b);
 
+/// As isl_set_intersect(), which also finds out whether the result is empty; this leaves that open
+/// where both have one part.
+Set intersect(const Set& a, const Set& b);
+
 std::string str(const Set& s);
 std::string str(const Map& m);
 std::string str(const PwAff& a);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/address_spaces.h"
+#include "core/digits.h"
 
 namespace moonloop {
 
@@ -200,29 +201,21 @@ void Legality::check_group(const std::vector<AccessAt>& group) {
 
 namespace {
 
-/// The iname whose value the subscript determines: `i`, `i + 1`, `n - i`; empty if it is not that.
-std::string determined(const Expr& e, const std::vector<std::string>& dims) {
-  const auto is_dim = [&](const std::string& n) {
-    return std::find(dims.begin(), dims.end(), n) != dims.end();
-  };
-  if (const Var* v = e.as<Var>()) return is_dim(v->name) ? v->name : "";
-  const Nary* sum = e.as<Nary>();
-  if (!sum || sum->op != NaryOp::Add) return "";
-  std::string found;
-  for (const Expr& t : sum->terms) {
-    if (as_int(t)) continue;
-    const Var* v = t.as<Var>();
-    if (!v || !is_dim(v->name) || !found.empty()) return "";
-    found = v->name;
-  }
-  return found;
-}
-
 bool contains(const std::vector<std::string>& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
 }  // namespace
+
+/// The inames whose values the subscript determines.
+const std::vector<std::string>& Legality::determined(const Expr& subscript) {
+  const auto [it, fresh] = determined_.try_emplace(&subscript.op());
+  if (fresh)
+    it->second = digits(subscript, [&](const std::string& i) {
+                   return plain_range(ref_->order.kernel(), i);
+                 }).value_or(std::vector<std::string>());
+  return it->second;
+}
 
 void Legality::check_accesses(const AccessAt& a, const AccessAt& b) {
   const Access &x = ref_->at(a), &y = ref_->at(b);
@@ -236,19 +229,22 @@ void Legality::check_accesses(const AccessAt& a, const AccessAt& b) {
   if (x.index.size() == y.index.size())
     for (std::size_t i = 0; i < x.index.size(); ++i)
       if (equal(x.index[i], y.index[i]))
-        if (std::string name = determined(x.index[i], ref_->order.dims(a.insn));
-            !name.empty() && contains(ref_->order.dims(b.insn), name) && !contains(p.equal, name))
-          p.equal.push_back(std::move(name));
-  if (ref_->variables.is_temporary(x.variable))
+        for (const std::string& name : determined(x.index[i]))
+          if (contains(ref_->order.dims(a.insn), name) &&
+              contains(ref_->order.dims(b.insn), name) && !contains(p.equal, name))
+            p.equal.push_back(name);
+  if (ref_->variables.is_temporary(x.variable) && !(same_nest(p) && same_nest(turned(p))))
     for (const std::string& i : confined_to(x.variable))
       if (!contains(p.equal, i)) p.equal.push_back(i);
   check_pair(p);
 }
 
+Legality::Pair Legality::turned(const Pair& p) { return {p.b, p.a, p.y, p.x, p.equal, p.commutes}; }
+
 void Legality::check_pair(const Pair& p) {
   if (!loops_keep(p)) prove(p);
   if (p.x == p.y || p.commutes) return;  // null: one direction alone
-  const Pair back{p.b, p.a, p.y, p.x, p.equal, false};
+  const Pair back = turned(p);
   if (!loops_keep(back)) prove(back);
 }
 

@@ -40,6 +40,8 @@ class Legality {
   void check_variable(const std::string& name, const std::vector<AccessAt>& all);
   void check_group(const std::vector<AccessAt>& group);
   void check_accesses(const AccessAt& a, const AccessAt& b);
+  const std::vector<std::string>& determined(const Expr& subscript);
+  static Pair turned(const Pair& p);
   void check_pair(const Pair& p);
   const std::vector<std::string>& confined_to(const std::string& name);
   std::vector<std::string> find_confined(const std::string& name, const std::vector<AccessAt>& all);
@@ -74,8 +76,9 @@ class Legality {
   std::vector<std::map<std::string, Expr>> origins_;  // by reference statement, all its dims
   std::vector<int> nests_;  // by reference statement: equal for equal nests
   std::map<std::string, std::vector<std::string>> confined_;
-  std::optional<std::set<std::string>> own_per_item_;  // of the present kernel
-  std::unordered_map<std::string, bool> known_;        // answers of loops_keep
+  std::optional<std::set<std::string>> own_per_item_;                     // of the present kernel
+  std::unordered_map<const void*, std::vector<std::string>> determined_;  // by subscript
+  std::unordered_map<std::string, bool> known_;                           // answers of loops_keep
 };
 
 }  // namespace moonloop

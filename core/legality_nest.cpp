@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/digits.h"
 #include "core/legality.h"
 #include "core/memo.h"
 
@@ -20,15 +21,16 @@ bool Legality::loops_keep(const Pair& p) {
   return keeps;
 }
 
-/// The shared loops are the same ones in the same order, sequential where they matter.
+/// The shared loops are the same ones in the same order, sequential where they matter. Work-items
+/// matter to a statement alone: all of them run one statement before any runs the next.
 bool Legality::same_nest(const Pair& p) const {
   const RunOrder &was = ref_->order, &is = *present_;
   const int a = now(p.a), b = now(p.b);
   const std::size_t n = was.common_loops(p.a, p.b);
   if (is.common_loops(a, b) != n || was.first(p.a, p.b) != is.first(a, b)) return false;
-  if (!was.items(p.a).empty() || !was.items(p.b).empty() || !is.items(a).empty() ||
-      !is.items(b).empty())
-    return false;
+  if (p.a == p.b)
+    for (const std::string& i : was.items(p.a))
+      if (std::find(p.equal.begin(), p.equal.end(), i) == p.equal.end()) return false;
   for (std::size_t i = 0; i < n; ++i) {
     const std::string& name = was.loops(p.a)[i];
     const Var* v = origin(p.a, name).as<Var>();
@@ -67,41 +69,6 @@ std::optional<std::int64_t> spread(const Set& domain, const std::string& name) {
   return to_int(most) - to_int(least);
 }
 
-/// The inames of `16*i_outer + i_inner`, outer to inner, if equal values mean equal inames and the
-/// order of values is the lexicographic order of the inames; nothing otherwise.
-std::optional<std::vector<std::string>> digits(const Expr& value, const Set& domain) {
-  if (const Var* v = value.as<Var>()) return std::vector<std::string>{v->name};
-  const Nary* sum = value.as<Nary>();
-  if (!sum || sum->op != NaryOp::Add) return std::nullopt;
-  std::vector<std::pair<std::int64_t, std::string>> terms;
-  for (const Expr& t : sum->terms) {
-    if (as_int(t)) continue;
-    const Nary* product = t.as<Nary>();
-    const Var* v = t.as<Var>();
-    std::optional<std::int64_t> factor = 1;
-    if (product && product->op == NaryOp::Mul && product->terms.size() == 2) {
-      const bool swapped = product->terms[0].as<Var>() != nullptr;
-      v = product->terms[swapped ? 0 : 1].as<Var>();
-      factor = as_int(product->terms[swapped ? 1 : 0]);
-    }
-    if (!v || !factor || *factor <= 0) return std::nullopt;
-    terms.emplace_back(*factor, v->name);
-  }
-  std::sort(terms.rbegin(), terms.rend());
-  std::vector<std::string> out;
-  std::int64_t below = 0;  // how much the inner inames can change the value
-  for (std::size_t i = terms.size(); i-- > 0;) {
-    if (i + 1 < terms.size() && below >= terms[i].first) return std::nullopt;
-    if (i > 0) {
-      const std::optional<std::int64_t> range = spread(domain, terms[i].second);
-      if (!range) return std::nullopt;
-      below += terms[i].first * *range;
-    }
-    out.insert(out.begin(), terms[i].second);
-  }
-  return out;
-}
-
 }  // namespace
 
 /// The common case without relations: each present iname is a digit of one reference iname. What
@@ -115,8 +82,12 @@ bool Legality::pieces_keep(const Pair& p, const Exprs& values,
   const Set domain = domain_of(present_->kernel(), dims);
   std::set<std::string> seen;
   std::vector<std::string> moving;  // digits of what need not agree, in the order of the reference
+  const auto range = [&](const std::string& i) {
+    const auto plain = plain_range(present_->kernel(), i);
+    return plain ? plain : spread(domain, i);
+  };
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::optional<std::vector<std::string>> found = digits(values[i], domain);
+    const std::optional<std::vector<std::string>> found = digits(values[i], range);
     if (!found) return false;
     for (const std::string& d : *found)
       if (!seen.insert(d).second) return false;

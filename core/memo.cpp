@@ -11,10 +11,11 @@ std::string Memo::name(const Set& s) {
 
 void Memo::limit() {
   constexpr std::size_t kMost = 20'000;
-  if (domains.size() + nests.size() + proofs.size() < kMost) return;
+  if (domains.size() + nests.size() + proofs.size() + covered.size() < kMost) return;
   domains.clear();
   nests.clear();
   proofs.clear();
+  covered.clear();
   held_.clear();
 }
 

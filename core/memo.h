@@ -18,6 +18,8 @@ class Memo {
   /// Whether a nest keeps an order, and which pairs of accesses were proved.
   std::unordered_map<std::string, bool> nests;
   std::unordered_set<std::string> proofs;
+  /// Whether a read finds what was written in the same iteration of some loops.
+  std::unordered_map<std::string, bool> covered;
 
   /// The set's address, as a part of a key.
   std::string name(const Set& s);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/address_spaces.h"
+#include "core/memo.h"
 #include "core/order_reference.h"
 
 namespace moonloop {
@@ -131,8 +132,35 @@ class Privacy {
 
   bool covered() const {
     for (const AccessAt& read : all_)
-      if (!r_.at(read).write && !is_covered(read)) return false;
+      if (!r_.at(read).write) {
+        const std::string key = cover_key(read);
+        const auto known = memo().covered.find(key);
+        const bool covered = known != memo().covered.end() ? known->second : is_covered(read);
+        memo().covered.emplace(key, covered);
+        if (!covered) return false;
+      }
     return true;
+  }
+
+  /// All that is_covered() depends on.
+  std::string cover_key(const AccessAt& read) const {
+    const RunOrder& o = r_.order;
+    std::string key = fmt::format("{}|{}", fmt::join(loops_, ","), fmt::join(items_, ","));
+    const auto add = [&](const AccessAt& a) {
+      bool exact = true;
+      std::set<std::string> names;
+      for (const Expr& e : r_.at(a).index) collect_reads(e, names);
+      key += fmt::format("|{} {} {}", memo().name(o.domain(a.insn, exact)), exact,
+                         to_string(r_.at(a).index));
+      for (const std::string& n : names)
+        if (r_.variables.has(n)) key += " " + n;
+      key += fmt::format(" {} {} {}", to_string(o.insn(a.insn).predicates),
+                         o.common_loops(a.insn, read.insn), o.first(a.insn, read.insn));
+    };
+    add(read);
+    for (const AccessAt& a : all_)
+      if (r_.at(a).write) add(a);
+    return key;
   }
 
   bool is_covered(const AccessAt& read) const {

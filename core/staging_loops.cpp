@@ -12,10 +12,9 @@ std::set<std::string> needed_inames(const Kernel& k, const Footprint& f,
                                     std::set<std::string> needed) {
   std::set<std::string> depends;
   for (const FootprintAxis& a : f.axes) collect_vars(a.base, depends);
-  const Set points = isl_set_gist_params(f.points.copy(), f.context.copy());
-  const std::vector<std::string> params = param_names(points);
+  const std::vector<std::string> params = param_names(f.own);
   for (std::size_t p = 0; p < params.size(); ++p)
-    if (yes(isl_set_involves_dims(points.get(), isl_dim_param, unsigned(p), 1)))
+    if (yes(isl_set_involves_dims(f.own.get(), isl_dim_param, unsigned(p), 1)))
       depends.insert(params[p]);
   for (const std::string& i : depends)
     if (common.count(i)) needed.insert(i);
@@ -124,8 +123,7 @@ StagedPoints staged_points(const Footprint& f, const std::vector<std::string>& n
   if (box) {
     out.points = zero_based(f, box_points(f), names);
   } else if (!convex) {
-    const Set all = isl_set_gist_params(f.points.copy(), f.context.copy());
-    const Set hull = isl_set_from_basic_set(isl_set_simple_hull(all.copy()));
+    const Set hull = isl_set_from_basic_set(isl_set_simple_hull(f.own.copy()));
     out.points = zero_based(f, is_bounded(hull) ? hull : box_points(f), names);
     add_guard(out.guards, isl_set_gist(zero_based(f, f.points, names).take(), out.points.copy()));
   }

@@ -351,6 +351,7 @@ class BufferArray {
     }
     Footprint part = f;
     part.points = points;
+    part.own = without_context(points, part.context);
     StagedPoints p =
         staged_points(part, inames, o_.fetch_bounding_box ? PointShape::Box : PointShape::Exact);
     if (what == "init") drop_idle_conditions(before_, p, f, array_);

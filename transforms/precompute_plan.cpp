@@ -234,6 +234,24 @@ std::vector<Map> PrecomputePlan::given_footprints() const {
 }
 
 Footprint PrecomputePlan::footprint_in(const std::set<std::string>& nest) const {
+  if (nest == common) return all_;
+  // It depends on none of the inames that are left out. So it is the same, unless those have
+  // iterations at some places only.
+  std::vector<std::string> left_out;
+  for (const std::string& i : common)
+    if (!nest.count(i)) left_out.push_back(i);
+  Footprint out = all_;
+  out.context = all_to_params(domain_of(kernel(), list(nest)));
+  const Set somewhere = drop_params(all_.context, left_out);
+  if (!std::includes(common.begin(), common.end(), nest.begin(), nest.end()) ||
+      !yes(isl_set_is_subset(out.context.get(), somewhere.get())))
+    return computed_footprint(nest);
+  out.own = drop_params(std::move(out.own), left_out);
+  out.points = isl_set_intersect_params(out.own.copy(), out.context.copy());
+  return out;
+}
+
+Footprint PrecomputePlan::computed_footprint(const std::set<std::string>& nest) const {
   std::vector<Map> accesses;
   if (options.footprints.empty()) {
     for (const RuleUse& u : uses) {
@@ -358,7 +376,8 @@ void PrecomputePlan::find_needed() {
       for (const std::string& i : inames_in(u.index[a]))
         if (!sweep.count(i) && !common.count(i)) need(i, u.call.at());
 
-  needed = needed_inames(kernel(), footprint_in(common), common, std::move(needed));
+  all_ = computed_footprint(common);
+  needed = needed_inames(kernel(), all_, common, std::move(needed));
 }
 
 void PrecomputePlan::choose_space() {

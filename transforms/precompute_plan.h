@@ -51,6 +51,7 @@ class PrecomputePlan {
   /// What messages name: the rule, or the array that it stands for.
   const std::string& subject() const;
   std::vector<std::string> axis_inames() const;
+  /// What the uses reach in one iteration of `nest`, which is `needed` and more.
   Footprint footprint_in(const std::set<std::string>& nest) const;
   std::vector<Place> places() const;
 
@@ -67,7 +68,9 @@ class PrecomputePlan {
   void choose_space();
   void choose_nests();
   std::set<std::string> inames_in(const Expr& e) const;
+  Footprint computed_footprint(const std::set<std::string>& nest) const;
   std::set<std::string> body_inames_;  // that the rule's body names itself
+  Footprint all_;                      // in one iteration of all of `common`
 };
 
 }  // namespace moonloop

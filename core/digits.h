@@ -1,0 +1,23 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/kernel.h"
+
+/// Mixed-radix numbers of inames, as split_iname makes them.
+namespace moonloop {
+
+/// How far the values of an iname are apart at most; nothing when that is not constant.
+using RangeOf = std::function<std::optional<std::int64_t>(const std::string& iname)>;
+
+/// The inames of `16*i_outer + i_inner`, outer to inner, if equal values mean equal inames and the
+/// order of values is the lexicographic order of the inames; nothing otherwise. Constant terms make
+/// no difference. Linear in the terms.
+std::optional<std::vector<std::string>> digits(const Expr& value, const RangeOf& range);
+
+/// The range that constant bounds of `iname` alone give in its own domain. Without isl's optima.
+std::optional<std::int64_t> plain_range(const Kernel& k, const std::string& iname);
+
+}  // namespace moonloop
