@@ -32,6 +32,6 @@ struct Program {
 
 /// Generates code. `k` is any legal kernel. Fails with a diagnostic that names the instruction and
 /// the tag where the target cannot express something. Same input, same output, byte for byte.
-Program generate(const Kernel& k, Target target);
+Program generate(Kernel k, Target target);
 
 }  // namespace moonloop

@@ -54,19 +54,20 @@ std::optional<Target> parse_target(std::string_view name) {
   return std::nullopt;
 }
 
-Program generate(const Kernel& k, Target target) {
+Program generate(Kernel k, Target target) {
   const std::unique_ptr<Dialect> dialect = dialect_of(k, target);
-  const Kernel full = complete(k);
-  Nested nested = nest(full);
-  nested.kernel = infer_types(nested.kernel);  // accumulators
-  const Plan plan = make_plan(nested, target);
+  Kernel full = complete(std::move(k));
+  std::vector<Parameter> params = parameters(full);
+  Nested nested = nest(std::move(full));
+  nested.kernel = infer_types(std::move(nested.kernel));  // accumulators
+  const Plan plan = make_plan(std::move(nested), target);
   CPrinter printer(plan, *dialect);
   Program out;
   out.target = target;
   out.name = printer.name();
   out.source = printer.source(make_loops(plan));
   out.header = printer.header();
-  out.params = parameters(full);
+  out.params = std::move(params);
   return out;
 }
 

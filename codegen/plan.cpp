@@ -91,12 +91,12 @@ void print(const Plan& plan, const std::vector<PlanNode>& nodes, int depth, std:
 
 }  // namespace
 
-Plan make_plan(const Nested& nested, Target target) {
+Plan make_plan(Nested nested, Target target) {
   check_supported(nested.kernel, target);
   Plan plan;
-  plan.kernel = nested.kernel;
+  plan.kernel = std::move(nested.kernel);
   plan.target = target;
-  plan.roots = place_work_items(nested.kernel, from_trees(nested.tree.roots));
+  plan.roots = place_work_items(plan.kernel, from_trees(nested.tree.roots));
   Numbering(plan).visit(plan.roots);
   place_temporaries(plan);
   return plan;

@@ -41,7 +41,7 @@ struct Plan {
 
 /// Places the work-item loops of a nested kernel and its temporaries. Refuses `unsupported` what
 /// the target cannot express.
-Plan make_plan(const Nested& nested, Target target);
+Plan make_plan(Nested nested, Target target);
 
 /// The plan as text, one loop or leaf a line.
 std::string print_plan(const Plan& plan);

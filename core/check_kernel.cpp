@@ -102,7 +102,8 @@ void check_sizes(const Kernel& k) {
 }  // namespace
 
 void check_kernel(const Kernel& k) {
-  const Kernel flat = expand_all_rules(k);
+  const WithoutRules expanded(k);
+  const Kernel& flat = *expanded;
   check_writes(flat);
   check_domains(flat);
   check_ranges(flat, {});
@@ -111,8 +112,8 @@ void check_kernel(const Kernel& k) {
   check_bounds(flat);
 }
 
-Kernel complete(const Kernel& k) {
-  Kernel out = infer_shapes(infer_types(k));
+Kernel complete(Kernel k) {
+  Kernel out = infer_shapes(infer_types(std::move(k)));
   intents(out);
   check_kernel(out);
   return out;

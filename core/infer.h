@@ -7,7 +7,7 @@ namespace moonloop {
 /// (the rules stand in core/typing.h). Also accepts kernels with rules and reductions. Fails
 /// `unknown-type` (lists what could not be determined), `type-mismatch`, `bad-operand`,
 /// `unknown-function`, `unknown-name`.
-Kernel infer_types(const Kernel& k);
+Kernel infer_types(Kernel k);
 
 /// The type of `e` in `k`, whose variables all have types. `wanted` is the type of the context, to
 /// which unsized literals adapt.
@@ -22,7 +22,7 @@ std::optional<Type> operand_type(const Kernel& k, const Expr& e, std::optional<T
 /// Determines shapes of arrays that have none, from the exact access footprint (at least covering
 /// all accesses from index 0; over parameters, minimal). Fails `unknown-shape` (an unbounded or
 /// non-affine footprint), `negative-index`, `rank-mismatch`.
-Kernel infer_shapes(const Kernel& k);
+Kernel infer_shapes(Kernel k);
 
 /// Which way each argument goes, from the accesses; a contradiction to a declared intent fails
 /// `wrong-intent`. In declared order.
@@ -36,7 +36,7 @@ std::vector<Intent> intents(const Kernel& k);
 void check_kernel(const Kernel& k);
 
 /// All of the above in order; what code generation and the interpreter start from.
-Kernel complete(const Kernel& k);
+Kernel complete(Kernel k);
 
 /// Functions of the kernel language: result type for given argument types; nothing if unknown.
 /// `abs`, `min`, `max`, `sqrt`, `fmin`, `pow`, …

@@ -195,27 +195,31 @@ class ShapeInference {
 
 }  // namespace
 
-Kernel infer_shapes(const Kernel& k) {
-  const Kernel flat = expand_all_rules(k);
-  ShapeInference shapes(flat);
+Kernel infer_shapes(Kernel k) {
+  const WithoutRules flat(k);
+  ShapeInference shapes(*flat);
   shapes.collect();
   if (!shapes.anything_open()) return k;
-  Kernel out = k;
-  for (Argument& a : out.args) {
+  std::map<std::string, std::optional<Exprs>> found;  // none is set before all are
+  for (const Argument& a : k.args) {
     if (!a.is_array || a.shape) continue;
     if (!shapes.used(a.name))
       fail("unknown-shape", a.at ? a.at : k.at,
            "no shape is declared for `{}`, and nothing uses it", a.name);
-    a.shape = shapes.shape(a.name);
+    found[a.name] = shapes.shape(a.name);
   }
-  for (auto& [name, t] : out.temporaries) {
+  for (const auto& [name, t] : k.temporaries) {
     if (t.shape) continue;
     if (t.initializer && !shapes.used(name))
-      t.shape = Exprs{lit(static_cast<std::int64_t>(t.initializer->size()))};
+      found[name] = Exprs{lit(static_cast<std::int64_t>(t.initializer->size()))};
     else
-      t.shape = shapes.shape(name);
+      found[name] = shapes.shape(name);
   }
-  return out;
+  for (Argument& a : k.args)
+    if (a.is_array && !a.shape) a.shape = found.at(a.name);
+  for (auto& [name, t] : k.temporaries)
+    if (!t.shape) t.shape = found.at(name);
+  return k;
 }
 
 }  // namespace moonloop

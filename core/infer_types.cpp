@@ -21,17 +21,12 @@ class TypeInference {
  public:
   TypeInference(const Kernel& k, const Kernel& expanded) : k_(k), flat_(expanded) {}
 
-  Kernel run() {
+  VariableTypes run() {
     collect_names();
     collect_writers();
     for (const std::vector<int>& group : components()) settle(group);
     finish();
-    Kernel out = k_;
-    for (Argument& a : out.args)
-      if (!a.type) a.type = vars_.at(a.name);
-    for (auto& [name, t] : out.temporaries)
-      if (!t.type) t.type = vars_.at(name);
-    return out;
+    return std::move(vars_);
   }
 
  private:
@@ -357,18 +352,19 @@ class TypeCheck {
 
 }  // namespace
 
-Kernel infer_types(const Kernel& k) {
-  const Kernel flat = expand_all_rules(k);
+Kernel infer_types(Kernel k) {
   const bool open = std::any_of(k.args.begin(), k.args.end(), [](auto& a) { return !a.type; }) ||
                     std::any_of(k.temporaries.begin(), k.temporaries.end(),
                                 [](auto& t) { return !t.second.type; });
-  Kernel out = open ? TypeInference(k, flat).run() : k;
-  if (k.rules.empty()) {
-    TypeCheck(out).run();
-  } else {
-    TypeCheck(expand_all_rules(out)).run();
+  if (open) {
+    const VariableTypes found = TypeInference(k, *WithoutRules(k)).run();
+    for (Argument& a : k.args)
+      if (!a.type) a.type = found.at(a.name);
+    for (auto& [name, t] : k.temporaries)
+      if (!t.type) t.type = found.at(name);
   }
-  return out;
+  TypeCheck(*WithoutRules(k)).run();
+  return k;
 }
 
 Type type_of(const Kernel& k, const Expr& e, std::optional<Type> wanted) {

@@ -220,6 +220,19 @@ Expr apply_rule(const Rule& rule, const Exprs& args);
 /// `k` without rules: every call expanded.
 Kernel expand_all_rules(const Kernel& k);
 
+/// A kernel as it is without rules; `k` itself when it has none. Lives no longer than `k`.
+class WithoutRules {
+ public:
+  explicit WithoutRules(const Kernel& k) : k_(k) {
+    if (!k.rules.empty()) own_ = expand_all_rules(k);
+  }
+  const Kernel& operator*() const { return own_ ? *own_ : k_; }
+
+ private:
+  const Kernel& k_;
+  std::optional<Kernel> own_;
+};
+
 /// Applies `f` to every expression of every instruction (assignees, right sides, predicates).
 /// Instructions that do not change stay the same objects.
 Kernel map_expressions(const Kernel& k,

@@ -165,14 +165,15 @@ class Fission {
 
 }  // namespace
 
-Nested nest(const Kernel& k) {
+Nested nest(Kernel k) {
   memo().limit();
-  Nested out{realize_reductions(k), {}};
-  if (!k.reference) {
+  const std::shared_ptr<const Reference> measure = k.reference;
+  Nested out{realize_reductions(std::move(k)), {}};
+  if (!measure) {
     out.tree = derive_tree(out.kernel, conflict_chain(out.kernel, textual_order(out.kernel)));
     return out;
   }
-  const RunOrder& order = k.reference->order;
+  const RunOrder& order = measure->order;
   std::vector<int> reference, sequence;
   for (const InsnPtr& insn : out.kernel.instructions) {
     reference.push_back(order.find(insn->reference_id()));
@@ -184,7 +185,7 @@ Nested nest(const Kernel& k) {
     return order.position(reference[std::size_t(a)]) < order.position(reference[std::size_t(b)]);
   });
   std::vector<std::pair<int, int>> pairs = conflict_chain(out.kernel, sequence);
-  Fission(out.kernel, *k.reference, reference).direct(pairs);
+  Fission(out.kernel, *measure, reference).direct(pairs);
   out.tree = derive_tree(out.kernel, pairs);
   return out;
 }

@@ -56,7 +56,8 @@ class Known {
     });
   }
 
-  /// The rows of the context, and `beside`, that have a name in common with `row`, with one another.
+  /// The rows of the context, and `beside`, that have a name in common with `row`, with one
+  /// another.
   std::vector<const Row*> related(const Row& row, const std::vector<const Row*>& beside) const {
     std::vector<const Row*> out = beside, left;
     std::set<std::string> names;
@@ -92,17 +93,17 @@ namespace {
 /// no others.
 bool is_needed(std::size_t i, const std::vector<Row>& rows, const std::vector<bool>& kept) {
   if (rows[i].equality) return false;
-  return std::any_of(
-      rows[i].coefficients.begin(), rows[i].coefficients.end(), [&](const auto& own) {
-        if (!is_dimension(own.first)) return false;
-        for (std::size_t j = 0; j < rows.size(); ++j) {
-          const std::int64_t other = rows[j].of(own.first);
-          if (j != i && kept[j] && other != 0 &&
-              (rows[j].equality || (other > 0) == (own.second > 0)))
-            return false;
-        }
-        return true;
-      });
+  return std::any_of(rows[i].coefficients.begin(), rows[i].coefficients.end(),
+                     [&](const auto& own) {
+                       if (!is_dimension(own.first)) return false;
+                       for (std::size_t j = 0; j < rows.size(); ++j) {
+                         const std::int64_t other = rows[j].of(own.first);
+                         if (j != i && kept[j] && other != 0 &&
+                             (rows[j].equality || (other > 0) == (own.second > 0)))
+                           return false;
+                       }
+                       return true;
+                     });
 }
 
 }  // namespace

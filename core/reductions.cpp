@@ -266,11 +266,12 @@ class Realizer {
 
 }  // namespace
 
-Kernel realize_reductions(const Kernel& k) {
+Kernel realize_reductions(Kernel k) {
   if (!k.rules.empty()) return realize_reductions(expand_all_rules(k));
   const bool any = std::any_of(k.instructions.begin(), k.instructions.end(),
                                [](const InsnPtr& i) { return has_reduction(*i); });
-  return any ? Realizer(k).run() : k;
+  if (any) return Realizer(k).run();
+  return k;
 }
 
 }  // namespace moonloop

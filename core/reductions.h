@@ -24,6 +24,6 @@ namespace moonloop {
 /// Fails: `reduction-not-simple` an iname is bound by two reductions of one instruction, neither of
 /// them nested in nor simultaneous with the other; `reduction-unbound` an iname that is no iname of
 /// the kernel; `reduction-over-outer` an iname that is also a loop around the instruction.
-Kernel realize_reductions(const Kernel& k);
+Kernel realize_reductions(Kernel k);
 
 }  // namespace moonloop

@@ -132,8 +132,8 @@ bool has_near_point(const std::vector<const Row*>& all) {
                          [&](const Dense& r) { return r.miss(point) != 0; });
   };
   for (std::size_t step = 0; step < 2 * rows.size(); ++step) {
-    const auto row = std::find_if(rows.begin(), rows.end(),
-                                  [&](const Dense& r) { return r.miss(point) != 0; });
+    const auto row =
+        std::find_if(rows.begin(), rows.end(), [&](const Dense& r) { return r.miss(point) != 0; });
     if (row == rows.end()) return true;
     const std::int64_t miss = row->miss(point);
     std::optional<std::pair<std::size_t, std::int64_t>> best;

@@ -48,7 +48,7 @@ struct Nested {
   Kernel kernel;
   LoopTree tree;
 };
-Nested nest(const Kernel& k);
+Nested nest(Kernel k);
 
 /// The tree as text, one loop or instruction a line, indented.
 std::string print_tree(const Kernel& realized, const LoopTree& tree);
