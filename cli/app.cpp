@@ -1,8 +1,29 @@
 #include "cli/app.h"
 
 #include "cli/commands.h"
+#include "core/diagnostic.h"
 
 namespace moonloop::cli {
+namespace {
+
+/// CLI11's message, and for each argument that was not expected the option or command that was
+/// perhaps meant.
+std::string usage_error(const CLI::App* app, const CLI::Error& e) {
+  std::string out = CLI::FailureMessage::simple(app, e);
+  const std::vector<CLI::App*> given = app->get_subcommands();
+  std::vector<std::string> known;
+  if (given.empty())
+    for (const CLI::App* command : app->get_subcommands({})) known.push_back(command->get_name());
+  for (const CLI::Option* option : (given.empty() ? app : given.front())->get_options())
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  for (const std::string& argument : app->remaining(true)) {
+    const std::string hint = did_you_mean(argument.substr(0, argument.find('=')), known);
+    if (!hint.empty()) out += "`" + argument + "`" + hint + "\n";
+  }
+  return out;
+}
+
+}  // namespace
 
 void build_app(CLI::App& app, Common& common, std::function<int()>& action) {
   app.description(
@@ -11,6 +32,7 @@ void build_app(CLI::App& app, Common& common, std::function<int()>& action) {
   app.name("moonloop");
   app.set_version_flag("--version", "moonloop " MOONLOOP_VERSION, "print the version");
   app.require_subcommand(1);
+  app.failure_message(usage_error);
   app.footer(
       "Exit status: 0 done; 1 error in the kernel, script or request; 2 usage;\n"
       "3 `run --verify` found a difference; 4 a compiler or device failed.");

@@ -403,7 +403,11 @@ Kernel rewrite_inames(const Kernel& k, const InameRewrite& rw, const std::vector
   if (whole)
     for (const std::string& o : rw.old) {
       out.iname_tags.erase(o);
-      out.slabs.erase(o);
+      if (out.slabs.erase(o) && !rw.slabs_pass_on)
+        refuse("lost-slabs", k.at,
+               "`{}` has slabs, which are first and last iterations of that loop alone; change the "
+               "loop first, and ask for slabs with the last split",
+               o);
     }
   return out;
 }

@@ -23,6 +23,7 @@ struct InameRewrite {
   Set relation;
   /// The one fresh iname is an iname already: loops merge. The caller compares the domains.
   bool existing = false;
+  bool slabs_pass_on = false;  // the caller gives the fresh iname what the old one had
 };
 
 /// `k` with the inames replaced in the instructions that `within` selects (those that do not use an
@@ -39,6 +40,7 @@ struct InameRewrite {
 ///        `shared-bound` an iname whose bounds depend on an old one is used by selected
 ///        instructions
 ///                       and by others
+///        `lost-slabs`   an old iname has slabs, and the fresh ones are other loops
 ///        `swept-iname`  an old iname sweeps a sub-array `[i]: a[i]` and would become several
 /// Cost   one walk per instruction and rule, isl for the old inames' domain and those below it.
 Kernel rewrite_inames(const Kernel& k, const InameRewrite& rw, const Match& within);

@@ -297,6 +297,9 @@ std::optional<Typed> Typer::called(const Expr& e, const Call& x, std::optional<T
     fail("bad-operand", e.at(),
          "`make_tuple` stands only as the whole right side of an assignment");
   const FnInfo* f = find_function(x.name);
+  if (!f && (x.name.starts_with("philox") || x.name.starts_with("threefry")))
+    fail("unsupported", e.at(),
+         "`{}` is a counter-based random function (Random123), which is not supported yet", x.name);
   if (!f)
     fail("unknown-function", e.at(), "no function or rule `{}`{}", x.name,
          did_you_mean(x.name, function_names()));

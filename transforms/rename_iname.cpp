@@ -153,6 +153,7 @@ Kernel rename_iname(const Kernel& k, const std::string& old_iname, const std::st
   rw.old_in_new[old_iname] = var(new_iname);
   rw.bound[old_iname] = rw.fresh;
   rw.existing = merge;
+  rw.slabs_pass_on = !merge;
   if (merge) {
     for (const InsnPtr& insn : k.instructions) {
       if (!o.within.everything() && !o.within(k, *insn)) continue;

@@ -231,6 +231,8 @@ Type parse_type(TokenStream& in,
   if (t.text == "i8" || t.text == "u8")
     fail("unknown-type", t.at, "`{0}` means one byte or eight; write `{1}int8` or `{1}int64`",
          t.text, t.text == "u8" ? "u" : "");
+  if (t.text == "image1d" || t.text == "image2d" || t.text == "image3d" || t.text == "image")
+    fail("unsupported", t.at, "`{}`: image arguments are not supported yet", t.text);
   fail("unknown-type", t.at, "no type `{}`{}", t.text, did_you_mean(t.text, all));
 }
 

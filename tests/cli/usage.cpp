@@ -37,6 +37,13 @@ TEST_CASE("cli: wrong usage has status 2 and writes to standard error alone") {
   }
 }
 
+TEST_CASE("cli: what is misspelt is named with what is near") {
+  const Folder f;
+  f.write("k.loop", kDouble);
+  CHECK(contains(tool("gen k.loop --targt c", f.str()).err, "`--targt`; did you mean `--target`?"));
+  CHECK(contains(tool("gem k.loop", f.str()).err, "`gem`; did you mean `gen`?"));
+}
+
 TEST_CASE("cli: options common to all are taken by all") {
   const Folder f;
   f.write("k.loop", kDouble);

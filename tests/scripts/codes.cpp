@@ -18,6 +18,11 @@ const char* const kCopy =
     "kernel k(n: int32, a: float64[n, n], b: float64[n, n])\n"
     "domain {[i, j]: 0 <= i, j < n}\n"
     "b[i, j] = 2*a[i, j]   {id=copy}\n";
+const char* const kSlabs =
+    "kernel k(n: int32, a: float64[n])\n"
+    "domain {[i]: 0 <= i < n}\n"
+    "slabs i: 0, 1\n"
+    "a[i] = 1\n";
 const char* const kSum =
     "kernel k(n: int32, a: float64[n, n], y: float64[n])\n"
     "domain {[i, j]: 0 <= i, j < n}\n"
@@ -186,6 +191,9 @@ const Row kSteps[] = {
     {"non-affine-argument", kMaps, "k:buffer_array(\"y\", \"i\")",
      "subscript `m[i]` of `y` in `use` is no sum of inames and parameters, so that its footprint "
      "is not known"},
+    {"lost-slabs", kSlabs, "k:split_iname(\"i\", 4)",
+     "`i` has slabs, which are first and last iterations of that loop alone; change the loop "
+     "first, and ask for slabs with the last split"},
     {"shared-bound", kTriangle, "k:split_iname(\"i\", 4, {within = \"id:one\"})",
      "the bounds of `j` depend on `i`, and instruction `two`, which is not selected, uses `j` too; "
      "duplicate `j` first"},
@@ -271,6 +279,14 @@ const KernelRow kKernels[] = {
      "domain {[i]: 0 <= i < n}\n"
      "a[i] = sinn(a[i])\n",
      "no function or rule `sinn`; did you mean `sin`?"},
+    {"unsupported", "kernel k(n: int32, a: image2d[n, n])\n",
+     "`image2d`: image arguments are not supported yet"},
+    {"unsupported",
+     "kernel k(n: int32, a: float32[n])\n"
+     "domain {[i]: 0 <= i < n}\n"
+     "a[i] = philox4x32_f32(i, 0)\n",
+     "`philox4x32_f32` is a counter-based random function (Random123), which is not supported "
+     "yet"},
     {"wrong-value-count",
      "kernel k(n: int32, a: float64[n], b: float64[n])\n"
      "domain {[i, j]: 0 <= i, j < n}\n"

@@ -1,7 +1,9 @@
+#include <cmath>
 #include <fstream>
 #include <sstream>
 
 #include "codegen/codegen.h"
+#include "core/interpreter.h"
 #include "core/print.h"
 #include "tests/scripts/harness.h"
 #include "tests/transforms/same_values.h"
@@ -124,4 +126,36 @@ TEST_CASE("paper: tiles of a matrix product, shared by work-items, at sizes that
 TEST_CASE("paper: gravity, a reduction through a rule, on a grid") {
   const Kernel before = plain("gravity"), k = transformed("gravity");
   for (const int np : {1, 4, 9, 70}) CHECK(same_values(before, k, {{"np", np}}));
+}
+
+TEST_CASE("paper: gravity is what a plain loop computes") {
+  for (const std::int64_t np : {1, 4, 70}) {
+    const auto n = static_cast<std::size_t>(np);
+    std::vector<double> x(3 * n), mass(n), center = {0.5, -1.0, 2.0}, force(n), plain_force(n);
+    double massc = 3.25;
+    for (std::size_t i = 0; i < 3 * n; ++i) x[i] = std::sin(static_cast<double>(7 * i + 1));
+    for (std::size_t i = 0; i < n; ++i) mass[i] = 1.0 + static_cast<double>(i) / 8;
+
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto law = [](double m, double M, double r) { return -66.742 * m * M / (r * r); };
+      const auto distance = [&](const double* a, const double* b) {
+        double sum = 0;
+        for (int d = 0; d < 3; ++d) sum += (a[d] - b[d]) * (a[d] - b[d]);
+        return std::sqrt(sum);
+      };
+      plain_force[i] = law(mass[i], massc, distance(&x[3 * i], center.data()));
+      for (std::size_t j = 0; j < n; ++j)
+        plain_force[i] += law(mass[i], mass[j], distance(&x[3 * i], &x[3 * j]) + 1);
+    }
+
+    Bindings data;
+    data.arrays = {{"x", {Scalar::F64, {np, 3}, {3, 1}, x.data()}},
+                   {"center", {Scalar::F64, {3}, {1}, center.data()}},
+                   {"mass", {Scalar::F64, {np}, {1}, mass.data()}},
+                   {"force", {Scalar::F64, {np}, {1}, force.data()}}};
+    data.scalars = {{"np", {np, 0, 0}}, {"massc", {0, massc, 0}}};
+    interpret(transformed("gravity"), data);
+    for (std::size_t i = 0; i < n; ++i)
+      CHECK(force[i] == doctest::Approx(plain_force[i]).epsilon(1e-12));
+  }
 }

@@ -1,6 +1,7 @@
 #include "transforms/rename_iname.h"
 
 #include "loop_kit.h"
+#include "transforms/split_iname.h"
 #include "transforms/tag_inames.h"
 
 using namespace moonloop;
@@ -33,6 +34,8 @@ TEST_CASE("rename_iname: tags and slabs pass on, unless they are not to") {
   const Kernel k = tag_inames(two_loops("j"), {{"i", "par"}});
   CHECK(rename_iname(k, "i", "p").tag("p")->text == "par");
   CHECK(rename_iname(k, "i", "p", {.preserve_tags = false}).tag("p") == nullptr);
+  const Kernel cut = split_iname(two_loops("j"), "i", 4, {.slabs = {0, 1}});
+  CHECK(rename_iname(cut, "i_outer", "p").slabs.at("p") == std::pair<int, int>{0, 1});
 }
 
 TEST_CASE("rename_iname: fuses loops where each iteration needs its own only") {

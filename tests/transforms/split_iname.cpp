@@ -1,6 +1,7 @@
 #include "transforms/split_iname.h"
 
 #include "loop_kit.h"
+#include "transforms/map_domain.h"
 
 using namespace moonloop;
 
@@ -75,6 +76,17 @@ TEST_CASE("split_iname: within copies a rule that both sides use") {
   REQUIRE(k.rules.size() == 2);
   CHECK(to_string(expand_rules(k, k.find_insn("y")->rhs)) == "2.0 + (i_inner + 4*i_outer)");
   CHECK(conserves(before, k));
+}
+
+TEST_CASE("split_iname: a loop with slabs is not split again, which would forget them") {
+  const Kernel k = split_iname(parsed(kScale), "i", 16, {.slabs = {0, 1}});
+  CHECK(message([&] { split_iname(k, "i_outer", 4); }) ==
+        "`i_outer` has slabs, which are first and last iterations of that loop alone; change the "
+        "loop first, and ask for slabs with the last split");
+  CHECK(message([&] {
+          map_domain(k, "{[i_outer] -> [p]: p = 2 + i_outer}");
+        }).starts_with("`i_outer` has slabs"));
+  CHECK(message([&] { split_iname(k, "i_inner", 4); }) == "legal");
 }
 
 TEST_CASE("split_iname: names, tags, slabs and priorities") {
