@@ -13,8 +13,9 @@
 ///       CLI::App* command = app.add_subcommand("gen", "Print generated code");
 ///       add_common_options(*command, common);
 ///       command->add_option("-o", o->output, "…");
-///       command->callback([&common, &action, o] { action = [&common, o] { return gen(common, *o);
-///       }; });
+///       command->callback([&common, &action, o] {
+///         action = [&common, o] { return gen(common, *o); };
+///       });
 ///     }
 ///
 /// What an action throws is rendered by main(): Error and Refused end with kError, and with

@@ -150,9 +150,19 @@ void CPrinter::block(const Block& b) {
   for (const Stmt& s : b) statement(s);
 }
 
+namespace {
+
+/// A declaration, by itself or with the statement that gives the value: no statement of C alone.
+bool declares(const Stmt& s) {
+  const auto* run = std::get_if<Run>(&s.op);
+  return std::holds_alternative<Declare>(s.op) || (run && !run->declares.empty());
+}
+
+}  // namespace
+
 /// `head` with the block below it; braces unless the block is one statement that shows its extent.
 void CPrinter::body(const Block& b, const std::string& head) {
-  const bool one = b.size() == 1 && !std::holds_alternative<Declare>(b[0].op);
+  const bool one = b.size() == 1 && !declares(b[0]);
   line(head);
   ++depth_;
   const std::size_t inner = out_.size();

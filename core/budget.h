@@ -26,7 +26,7 @@ class IslBudget {
   bool outer_ = false;
 };
 
-inline constexpr unsigned long kProofOperations = 20'000'000;
+inline constexpr unsigned long kProofOperations = 5'000'000;  // some seconds
 
 /// Runs `f` within a budget; refuses `not-proved` at its end. `what` is what was to be proved.
 template <class F>

@@ -19,9 +19,10 @@
 ///    refuse it. `//` rounds towards minus infinity and `%` takes the sign of the divisor (Python).
 ///    Division by zero is undefined.
 ///  * `/` of two integers is a division in float64. Reals follow IEEE 754, each operation rounded
-///  to
-///    its type, n-ary sums and products evaluated from left to right; nothing is reassociated
-///    unless a reduction says so. NaN compares unequal to everything; `min`/`max` follow C's fmin.
+///    to its type, n-ary sums and products evaluated from left to right; nothing is reassociated
+///    unless a reduction says so. A target's compiler may leave out the rounding between a product
+///    and a sum (a fused multiply-add). NaN compares unequal to everything; `min`/`max` follow C's
+///    fmin.
 ///  * `and`, `or` and the conditional expression evaluate only what they need. All other operands
 ///    are evaluated in any order: expressions have no side effects.
 ///  * A comparison or a logical operation gives bool; where a number is wanted, bool is 0 or 1.

@@ -37,9 +37,8 @@ struct InameRewrite {
 /// reduction.
 ///
 /// Fails  `no-match`     no selected instruction uses the inames, but others do
-///        `shared-bound` an iname whose bounds depend on an old one is used by selected
-///        instructions
-///                       and by others
+///        `shared-bound` instructions that are selected and others use an iname whose bounds
+///                       depend on an old one
 ///        `lost-slabs`   an old iname has slabs, and the fresh ones are other loops
 ///        `swept-iname`  an old iname sweeps a sub-array `[i]: a[i]` and would become several
 /// Cost   one walk per instruction and rule, isl for the old inames' domain and those below it.

@@ -45,9 +45,8 @@ class NameCollector {
 ///  * the inames that occur free in it, through rules;
 ///  * the inames that the bounds of its loops and of its reductions need;
 ///  * the inames around the writer of a temporary that those bounds need;
-///  * for each temporary that it reads, the inames that all writers of the temporary are in and
-///  that
-///    do not occur in what they write.
+///  * for each temporary that it reads, the inames that all its writers are in and that do not
+///    occur in what they write.
 /// The least sets with these properties. Cost: linear in names, and in inames that are added.
 void infer_inames(Kernel& k, const std::vector<bool>& exact);
 

@@ -106,7 +106,10 @@ class Rewriter {
     for (const Rule& v : all)
       if (equal(v.body, body)) return v.name;
     std::string name;
-    for (int n = 0; !taken_.insert(name = rule.name + "_" + std::to_string(n)).second;) ++n;
+    for (int n = 0;; ++n) {
+      name = rule.name + "_" + std::to_string(n);
+      if (!(rw_.reserved && rw_.reserved(name)) && taken_.insert(name).second) break;
+    }
     Rule v = rule;
     v.name = name;
     v.body = body;

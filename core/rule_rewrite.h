@@ -29,6 +29,9 @@ struct RuleRewrite {
   /// Whether to put the rule's body in place of a call; the stack begins with the call. May be
   /// empty.
   std::function<bool(const RulePlace&)> expand = {};
+  /// Names of rules that `replace` calls and the kernel does not have yet: no version of a rule may
+  /// take one. May be empty.
+  std::function<bool(const std::string& name)> reserved = {};
   /// The answers do not depend on the place: each rule is gone through once.
   bool same_everywhere = false;
 };

@@ -24,6 +24,7 @@ class Change {
   Kernel run() {
     RuleRewrite rw;
     rw.replace = [&](const Expr& e, const RulePlace& at) { return replaced(e, at); };
+    rw.reserved = [&](const std::string& name) { return name.starts_with(name_ + "_subst"); };
     Kernel out = rewrite_through_rules(k_, rw);
     if (rules_.empty())
       refuse("no-use", k_.at, "nothing reads `{}` in kernel `{}`{}", name_, k_.name,

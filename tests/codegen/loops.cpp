@@ -161,6 +161,24 @@ TEST_CASE("unr_hint: asks the compiler") {
   CHECK(has(c, "      #pragma GCC unroll 8\n      for (int32_t k = 0; k < n; ++k)\n"));
 }
 
+TEST_CASE("loops: a declaration alone in a loop stands in braces") {
+  // Found by the differential test: in the first slab `c` is never written.
+  const std::string c = code(R"(
+kernel f(n: int32, a: float64[n], c: float64[n])
+domain {[o]: 0 <= 2*o < n}
+domain {[i]: 0 <= i < 2 and 2*o + i < n}
+domain {[k]: 0 <= k < 3}
+slabs o: 1, 0
+<> t = 2*a[2*o + i]   {id=make, inames=o:i:k}
+c[2*o + i] = t        {id=use, inames=o:i:k, if=o > 0, dep=make}
+)",
+                             Target::C);
+  CHECK(has(c,
+            "      for (int32_t k = 0; k < 3; ++k) {\n"
+            "        double const t = 2*a[i];\n"
+            "      }\n"));
+}
+
 TEST_CASE("loops: the same input gives the same text") {
   CHECK(code(kProduct, Target::OpenMP) == code(kProduct, Target::OpenMP));
 }

@@ -20,7 +20,7 @@ class StepMaker {
   StepMaker(Random& random, const Kernel& k) : r_(random), k_(k), inames_(k.inames()) {}
 
   Call make() {
-    switch (r_.below(34)) {
+    switch (r_.below(37)) {
       case 0:
       case 1:
       case 2:
@@ -54,6 +54,9 @@ class StepMaker {
       case 30: return {"recognize_reduction", {list({iname()})}, {}};
       case 31: return {"rename_iname", {text(iname()), text(fresh("r"))}, {}};
       case 32: return rules();
+      case 33:
+      case 34: return extract();
+      case 35: return depend();
       default: return {"untag_inames", {text(iname())}, {}};
     }
   }
@@ -165,6 +168,18 @@ class StepMaker {
     const std::string name = r_.pick({"split_reduction_inward", "split_reduction_outward"});
     return {name, {list({iname()})}, {}};
   }
+  /// A rule for all accesses to an array.
+  Call extract() {
+    const std::string name = array();
+    std::string list;
+    const std::size_t rank = k_.find_arg(name)->shape ? k_.find_arg(name)->shape->size() : 1;
+    for (std::size_t d = 0; d < rank; ++d)
+      list += fmt::format("{}x{}", list.empty() ? "" : ", ", d);
+    return {"extract_subst",
+            {text(fresh(name + "_at")), text(fmt::format("{}[{}]", name, list))},
+            {{"parameters", text(list)}}};
+  }
+  Call depend() { return {"add_dependency", {text(within()), text(within())}, {}}; }
   Call rules() {
     if (k_.rules.empty() || r_.chance(30)) {
       std::vector<std::string> temporaries;

@@ -132,6 +132,9 @@ void run_pairs(const std::vector<Pair>& pairs, Statistics& statistics,
       members.push_back(std::move(m));
     } catch (const Error& e) {  // a limit of the target, with its reason
       ++statistics.no_code[e.diagnostic().code];
+      const std::string& code = e.diagnostic().code;
+      if (code != "unsupported" && code != "unroll-bound")
+        problems.push_back(problem_of(p, "no code for what was accepted: " + e.diagnostic().text));
     } catch (const std::exception& e) {
       problems.push_back(problem_of(p, std::string("no code for what was accepted: ") + e.what()));
     }

@@ -59,6 +59,19 @@ TEST_CASE("extract_subst: a template with a parameter") {
         "a[i] = bsquare(23) + bsquare(25)\n");
 }
 
+TEST_CASE("extract_subst: the new rule's name is not that of another rule's version") {
+  // Found by the differential test: `b_at` came to call itself.
+  const Kernel k = parse(R"(
+kernel twice(n: int32, b: float64[n], c: float64[n])
+domain {[i]: 0 <= i < n}
+c[i] = b[i]
+)");
+  CHECK(body(extract(extract(k, "b_at", "b[x]", {"x"}), "b_at_0", "b[x]", {"x"})) ==
+        "b_at(x) := b_at_0(x)\n"
+        "b_at_0(x) := b[x]\n"
+        "c[i] = b_at(i)\n");
+}
+
 TEST_CASE("extract_subst: read accesses, also in predicates, subscripts and rules") {
   const Kernel k = parse(R"(
 kernel reads(n: int32, m: int32[n], u: float64[n+1], a: float64[n])
