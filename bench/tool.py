@@ -142,7 +142,7 @@ def main():
 
     doubling = []
     for count in (1250, 2500, 5000, 10000):
-        mine, memory = moonloop([text("chain.loop", chain_text(count))], 3)
+        mine, memory = moonloop([text("chain.loop", chain_text(count))], 10)
         doubling.append((count, mine, memory))
 
     lines = [f"Measured {time.strftime('%Y-%m-%d')} on {cpu()}; `./dev bench tool`.", "",

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "codegen/c_printer.h"
 #include "codegen/codegen.h"
 #include "codegen/loops.h"
@@ -59,7 +61,9 @@ Program generate(Kernel k, Target target) {
   Kernel full = complete(std::move(k));
   std::vector<Parameter> params = parameters(full);
   Nested nested = nest(std::move(full));
-  nested.kernel = infer_types(std::move(nested.kernel));  // accumulators
+  const auto& made = nested.kernel.temporaries;
+  if (std::any_of(made.begin(), made.end(), [](const auto& t) { return !t.second.type; }))
+    nested.kernel = infer_types(std::move(nested.kernel));  // accumulators
   const Plan plan = make_plan(std::move(nested), target);
   CPrinter printer(plan, *dialect);
   Program out;
