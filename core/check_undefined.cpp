@@ -118,7 +118,7 @@ class UndefinedReads {
           continue;
         // { i : some write has a smaller one }
         Set writes = to_dims(places_.instances(w.place), {i});
-        writes = drop_params(std::move(writes), places_.temporaries_in(writes));
+        writes = drop_params(writes, places_.temporaries_in(writes));
         Space space = isl_set_get_space(writes.get());
         Map less = isl_map_lex_lt(space.take());
         Set later = isl_set_apply(writes.take(), less.take());

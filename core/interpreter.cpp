@@ -264,7 +264,7 @@ class Run {
 
   void add_copies(const std::string& iname, std::int64_t& elements, Storage& s, const Span& where) {
     Set points = fixed(domain_of(k_, {iname}));
-    points = drop_params(std::move(points), param_names(points));
+    points = drop_params(points, param_names(points));
     const Val low = isl_set_dim_min_val(points.copy(), 0),
               high = isl_set_dim_max_val(points.copy(), 0);
     if (yes(isl_set_is_empty(points.get()))) return;

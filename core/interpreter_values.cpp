@@ -148,7 +148,10 @@ Value to_int(Value v, const Type& to) {
   }
   if (v.c && to.scalar == Scalar::Bool)
     return int_value(to, [x = std::move(v.c)] { return std::int64_t{x->get() != Complex()}; });
-  if (v.c) v = convert(std::move(v), real_part(v.type.scalar));
+  if (v.c) {
+    const Type real = real_part(v.type.scalar);
+    v = convert(std::move(v), real);
+  }
   return with_int(to.scalar, [&](auto zero) {
     using T = decltype(zero);
     return int_value(to, [x = std::move(v.r)] { return truncated<T>(x->get()); });
