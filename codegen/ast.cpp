@@ -42,6 +42,12 @@ Expr fold_index(const Expr& e) {
   });
 }
 
+Block only(Stmt s) {
+  Block out;
+  out.push_back(std::move(s));
+  return out;
+}
+
 void substitute(Block& block, const std::string& iname, const Expr& value) {
   const std::map<std::string, Expr> by{{iname, value}};
   const auto in = [&](Expr& e) { e = fold_index(substitute(e, by)); };
@@ -71,6 +77,9 @@ namespace {
 using Writes = std::function<std::set<std::string>(int)>;
 
 void join_neighbours(Block& block, const Writes& writes) {
+  const auto guard = [](const Stmt& s) { return std::holds_alternative<If>(s.op); };
+  const auto both = [&](const Stmt& a, const Stmt& b) { return guard(a) && guard(b); };
+  if (std::adjacent_find(block.begin(), block.end(), both) == block.end()) return;
   Block out;
   std::size_t checked = 0;  // statements of the last guard's body that do not write what it reads
   for (Stmt& s : block) {
@@ -134,8 +143,7 @@ void tidy_guards(Block& block, const Writes& writes) {
     if (!x) continue;
     tidy_guards(x->body, writes);
     if (Expr cond = take_invariant(*x, writes)) {
-      Block body;
-      body.push_back(std::move(s));
+      Block body = only(std::move(s));
       s = Stmt{If{std::move(cond), std::move(body)}};
     }
   }

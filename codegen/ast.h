@@ -63,6 +63,9 @@ struct Stmt {
   std::variant<Loop, If, Scope, Run, Declare, Release> op;
 };
 
+/// The block of one statement, which a list in braces would copy.
+Block only(Stmt s);
+
 /// Puts `value` in the place of the iname in all expressions below.
 void substitute(Block& block, const std::string& iname, const Expr& value);
 

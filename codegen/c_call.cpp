@@ -13,7 +13,7 @@ std::string library_name(const std::string& name) {
 
 }  // namespace
 
-CExpr::Piece CExpr::print_call(const Expr& e, const Call& x, std::optional<Type> wanted) {
+CExpr::Piece CExpr::print_call(const Expr& e, const Call& x, const std::optional<Type>& wanted) {
   if (x.name == "if") return print(Expr(Select{x.args[0], x.args[1], x.args[2]}, e.at()), wanted);
   if (x.name == "indexof") {
     const Load& l = *x.args[0].as<Load>();

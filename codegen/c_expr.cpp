@@ -47,11 +47,16 @@ CExpr::CExpr(const Plan& plan, CNames& names, Helpers& helpers)
     types_[a.name] = a.type ? *a.type : Type(k_.index_type);
     args_[a.name] = &a;
   }
-  for (const auto& [n, t] : k_.temporaries) types_[n] = t.type;
+  bool arrays = false;  // only these are ever taken as flat
+  for (const auto& [n, t] : k_.temporaries) {
+    types_[n] = t.type;
+    arrays |= t.shape && !t.shape->empty();
+  }
   for (const Domain& d : k_.domains) {
     for (const std::string& n : d.inames()) types_.emplace(n, Type(k_.index_type));
     for (const std::string& n : param_names(d.set)) types_.emplace(n, Type(k_.index_type));
   }
+  if (!arrays) return;
   for (const InsnPtr& insn : k_.instructions) {
     const auto note = [&](const Expr& e) {
       walk(e, [&](const Expr& x) {
@@ -65,7 +70,7 @@ CExpr::CExpr(const Plan& plan, CNames& names, Helpers& helpers)
   }
 }
 
-Type CExpr::type(const Expr& e, std::optional<Type> wanted) const {
+Type CExpr::type(const Expr& e, const std::optional<Type>& wanted) const {
   const auto t = typer_.type(e, wanted);
   ensure(t.has_value(), "code generation meets an expression without a type");
   return t->type;
@@ -121,7 +126,7 @@ CExpr::Piece CExpr::converted(const Expr& e, const Type& to, bool explicitly) {
 }
 
 /// C computed in `int`; the value wraps to the narrower type.
-CExpr::Piece CExpr::narrowed(Piece p, const Type& t) const {
+CExpr::Piece CExpr::narrowed(const Piece& p, const Type& t) const {
   if (p.type == t || !integral(t) || size_of(t.scalar) >= 4) return {p.text, p.prec, t};
   return {"(" + c_type(t) + ")" + wrap(p, Prec::Unary), Prec::Unary, t};
 }
@@ -153,68 +158,66 @@ CExpr::Piece CExpr::real_literal(double v, const Type& t) {
   return {text, std::signbit(v) ? Prec::Unary : Prec::Postfix, type};
 }
 
-CExpr::Piece CExpr::print(const Expr& e, std::optional<Type> wanted) {
-  return std::visit(
-      overload{
-          [&](const IntLit& x) -> Piece {
-            const Type t = type(e, wanted);
-            if (real(t) && (x.value > (1 << 24) || x.value < -(1 << 24)))
-              return real_literal(static_cast<double>(x.value), t);
-            Piece p = literal(x.value, t);
-            if (x.type && !(p.type == t) && integral(t))
-              return {"(" + c_type(t) + ")" + wrap(p, Prec::Unary), Prec::Unary, t};
-            return p;
-          },
-          [&](const FloatLit& x) -> Piece { return real_literal(x.value, type(e, wanted)); },
-          [&](const ComplexLit& x) -> Piece {
-            const Type t = type(e, wanted);
-            helpers_.include("complex.h");
-            const Type part = real_part(t.scalar);
-            return {std::string(t == Type(Scalar::C64) ? "CMPLXF(" : "CMPLX(") +
-                        real_literal(x.re, part).text + ", " + real_literal(x.im, part).text + ")",
-                    Prec::Postfix, t};
-          },
-          [&](const BoolLit& x) -> Piece {
-            helpers_.include("stdbool.h");
-            return {x.value ? "true" : "false", Prec::Postfix, Scalar::Bool};
-          },
-          [&](const Var& x) -> Piece {
-            return {place(e), Prec::Postfix, type_of_name(x.name)};
-          },
-          [&](const Load& x) -> Piece {
-            return {place(e), Prec::Postfix, type_of_name(x.array)};
-          },
-          [&](const Field&) -> Piece {
-            return {place(e), Prec::Postfix, type(e)};
-          },
-          [&](const Unary& x) -> Piece { return print_unary(e, x, wanted); },
-          [&](const Binary& x) -> Piece { return print_binary(e, x, wanted); },
-          [&](const Nary& x) -> Piece { return print_nary(e, x, wanted); },
-          [&](const Compare& x) -> Piece { return print_compare(e, x); },
-          [&](const Select& x) -> Piece {
-            const Type t = type(e, wanted);
-            const Piece yes = converted(x.yes, t, true), no = converted(x.no, t, true);
-            return {wrap(print(x.cond, {}), Prec::Or) + " ? " + wrap(yes, Prec::Or) + " : " +
-                        wrap(no, Prec::Select),
-                    Prec::Select, combined(yes.type, no.type)};
-          },
-          [&](const Call& x) -> Piece { return print_call(e, x, wanted); },
-          [&](const Reduce&) -> Piece { throw InternalError("a reduction in a realized kernel"); },
-          [&](const Cast& x) -> Piece {
-            const Piece p = print(x.arg, x.type);
-            if (p.type == x.type) return p;
-            return {"(" + c_type(x.type) + ")" + wrap(p, Prec::Unary), Prec::Unary, x.type};
-          },
-          [&](const Slice&) -> Piece {
-            fail("unsupported", e.at(), "slices as arguments of functions are not supported yet");
-          },
-          [&](const SubArray&) -> Piece {
-            fail("unsupported", e.at(), "arrays as arguments of functions are not supported yet");
-          }},
-      e.op());
+CExpr::Piece CExpr::print(const Expr& e, const std::optional<Type>& wanted) {
+  return e.visit(overload{
+      [&](const IntLit& x) -> Piece {
+        const Type t = type(e, wanted);
+        if (real(t) && (x.value > (1 << 24) || x.value < -(1 << 24)))
+          return real_literal(static_cast<double>(x.value), t);
+        Piece p = literal(x.value, t);
+        if (x.type && !(p.type == t) && integral(t))
+          return {"(" + c_type(t) + ")" + wrap(p, Prec::Unary), Prec::Unary, t};
+        return p;
+      },
+      [&](const FloatLit& x) -> Piece { return real_literal(x.value, type(e, wanted)); },
+      [&](const ComplexLit& x) -> Piece {
+        const Type t = type(e, wanted);
+        helpers_.include("complex.h");
+        const Type part = real_part(t.scalar);
+        return {std::string(t == Type(Scalar::C64) ? "CMPLXF(" : "CMPLX(") +
+                    real_literal(x.re, part).text + ", " + real_literal(x.im, part).text + ")",
+                Prec::Postfix, t};
+      },
+      [&](const BoolLit& x) -> Piece {
+        helpers_.include("stdbool.h");
+        return {x.value ? "true" : "false", Prec::Postfix, Scalar::Bool};
+      },
+      [&](const Var& x) -> Piece {
+        return {place(e), Prec::Postfix, type_of_name(x.name)};
+      },
+      [&](const Load& x) -> Piece {
+        return {place(e), Prec::Postfix, type_of_name(x.array)};
+      },
+      [&](const Field&) -> Piece {
+        return {place(e), Prec::Postfix, type(e)};
+      },
+      [&](const Unary& x) -> Piece { return print_unary(e, x, wanted); },
+      [&](const Binary& x) -> Piece { return print_binary(e, x, wanted); },
+      [&](const Nary& x) -> Piece { return print_nary(e, x, wanted); },
+      [&](const Compare& x) -> Piece { return print_compare(e, x); },
+      [&](const Select& x) -> Piece {
+        const Type t = type(e, wanted);
+        const Piece yes = converted(x.yes, t, true), no = converted(x.no, t, true);
+        return {wrap(print(x.cond, {}), Prec::Or) + " ? " + wrap(yes, Prec::Or) + " : " +
+                    wrap(no, Prec::Select),
+                Prec::Select, combined(yes.type, no.type)};
+      },
+      [&](const Call& x) -> Piece { return print_call(e, x, wanted); },
+      [&](const Reduce&) -> Piece { throw InternalError("a reduction in a realized kernel"); },
+      [&](const Cast& x) -> Piece {
+        const Piece p = print(x.arg, x.type);
+        if (p.type == x.type) return p;
+        return {"(" + c_type(x.type) + ")" + wrap(p, Prec::Unary), Prec::Unary, x.type};
+      },
+      [&](const Slice&) -> Piece {
+        fail("unsupported", e.at(), "slices as arguments of functions are not supported yet");
+      },
+      [&](const SubArray&) -> Piece {
+        fail("unsupported", e.at(), "arrays as arguments of functions are not supported yet");
+      }});
 }
 
-CExpr::Piece CExpr::print_unary(const Expr& e, const Unary& x, std::optional<Type> wanted) {
+CExpr::Piece CExpr::print_unary(const Expr& e, const Unary& x, const std::optional<Type>& wanted) {
   if (x.op == UnaryOp::Not)
     return {"!" + wrap(print(x.arg, {}), Prec::Unary), Prec::Unary, Scalar::Bool};
   const Type t = type(e, wanted);
@@ -249,7 +252,8 @@ CExpr::Piece CExpr::division(const Expr& left, const Expr& right, bool quotient,
           Prec::Postfix, t};
 }
 
-CExpr::Piece CExpr::print_binary(const Expr& e, const Binary& x, std::optional<Type> wanted) {
+CExpr::Piece CExpr::print_binary(const Expr& e, const Binary& x,
+                                 const std::optional<Type>& wanted) {
   const Type t = type(e, wanted);
   switch (x.op) {
     case BinaryOp::FloorDiv:
@@ -280,7 +284,7 @@ CExpr::Piece CExpr::print_binary(const Expr& e, const Binary& x, std::optional<T
 }
 
 CExpr::Piece CExpr::print_power(const Expr& e, const Expr& base, const Expr& exponent,
-                                std::optional<Type> wanted) {
+                                const std::optional<Type>& wanted) {
   const Type t = type(e, wanted);
   const auto n = as_int(exponent);
   if (integral(t))
@@ -299,7 +303,7 @@ CExpr::Piece CExpr::print_power(const Expr& e, const Expr& base, const Expr& exp
           Prec::Postfix, t};
 }
 
-CExpr::Piece CExpr::print_nary(const Expr& e, const Nary& x, std::optional<Type> wanted) {
+CExpr::Piece CExpr::print_nary(const Expr& e, const Nary& x, const std::optional<Type>& wanted) {
   if (x.op == NaryOp::And || x.op == NaryOp::Or) {
     std::string out;
     for (const Expr& t : x.terms)

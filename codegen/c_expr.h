@@ -54,7 +54,7 @@ class CExpr {
     values_ = values;
   }
 
-  Type type(const Expr& e, std::optional<Type> wanted = {}) const;
+  Type type(const Expr& e, const std::optional<Type>& wanted = {}) const;
   const Type& type_of_name(const std::string& name) const;
 
   /// The elements of a temporary, work-items' copies included, per axis.
@@ -71,20 +71,20 @@ class CExpr {
     Type type;  // of the C expression as C sees it
   };
   static std::string wrap(const Piece& p, Prec min);
-  Piece print(const Expr& e, std::optional<Type> wanted);
+  Piece print(const Expr& e, const std::optional<Type>& wanted);
   Piece converted(const Expr& e, const Type& to, bool explicitly);
-  Piece print_unary(const Expr& e, const Unary& x, std::optional<Type> wanted);
-  Piece print_binary(const Expr& e, const Binary& x, std::optional<Type> wanted);
-  Piece print_nary(const Expr& e, const Nary& x, std::optional<Type> wanted);
+  Piece print_unary(const Expr& e, const Unary& x, const std::optional<Type>& wanted);
+  Piece print_binary(const Expr& e, const Binary& x, const std::optional<Type>& wanted);
+  Piece print_nary(const Expr& e, const Nary& x, const std::optional<Type>& wanted);
   Piece print_compare(const Expr& e, const Compare& x);
-  Piece print_call(const Expr& e, const Call& x, std::optional<Type> wanted);
+  Piece print_call(const Expr& e, const Call& x, const std::optional<Type>& wanted);
   Piece print_power(const Expr& e, const Expr& base, const Expr& exponent,
-                    std::optional<Type> wanted);
+                    const std::optional<Type>& wanted);
   Piece division(const Expr& left, const Expr& right, bool quotient, const Type& t);
   Piece extremum(bool min, const Exprs& args, const Type& t);
   Piece literal(std::int64_t v, const Type& t) const;
   Piece real_literal(double v, const Type& t);
-  Piece narrowed(Piece p, const Type& t) const;
+  Piece narrowed(const Piece& p, const Type& t) const;
   std::string element(const std::string& array, const Exprs& index, bool linear);
   std::string flat(const Exprs& index, const Exprs& strides, const Expr& offset, bool wide);
 

@@ -46,30 +46,27 @@ bool CExpr::is_index(const Expr& e) const {
     return !t.is_record() && is_integer(t.scalar) && !is_unsigned(t.scalar) &&
            size_of(t.scalar) >= 4;
   };
-  return std::visit(
-      overload{
-          [](const IntLit& x) { return !x.type; }, [](const FloatLit&) { return false; },
-          [](const ComplexLit&) { return false; }, [](const BoolLit&) { return true; },
-          [&](const Var& x) { return integer(x.name); },
-          [&](const Load& x) { return integer(x.array); }, [](const Field&) { return false; },
-          [&](const Unary& x) { return x.op != UnaryOp::BitNot && is_index(x.arg); },
-          [&](const Binary& x) {
-            return (x.op == BinaryOp::FloorDiv || x.op == BinaryOp::Mod) && is_index(x.left) &&
-                   is_index(x.right);
-          },
-          [&](const Nary& x) {
-            const bool bits =
-                x.op == NaryOp::BitAnd || x.op == NaryOp::BitOr || x.op == NaryOp::BitXor;
-            return !bits && all(x.terms);
-          },
-          [&](const Compare& x) { return is_index(x.left) && is_index(x.right); },
-          [&](const Select& x) { return is_index(x.cond) && is_index(x.yes) && is_index(x.no); },
-          [&](const Call& x) {
-            return (is_truncated(x) || x.name == "min" || x.name == "max") && all(x.args);
-          },
-          [](const Reduce&) { return false; }, [](const Cast&) { return false; },
-          [](const Slice&) { return false; }, [](const SubArray&) { return false; }},
-      e.op());
+  return e.visit(overload{
+      [](const IntLit& x) { return !x.type; }, [](const FloatLit&) { return false; },
+      [](const ComplexLit&) { return false; }, [](const BoolLit&) { return true; },
+      [&](const Var& x) { return integer(x.name); },
+      [&](const Load& x) { return integer(x.array); }, [](const Field&) { return false; },
+      [&](const Unary& x) { return x.op != UnaryOp::BitNot && is_index(x.arg); },
+      [&](const Binary& x) {
+        return (x.op == BinaryOp::FloorDiv || x.op == BinaryOp::Mod) && is_index(x.left) &&
+               is_index(x.right);
+      },
+      [&](const Nary& x) {
+        const bool bits = x.op == NaryOp::BitAnd || x.op == NaryOp::BitOr || x.op == NaryOp::BitXor;
+        return !bits && all(x.terms);
+      },
+      [&](const Compare& x) { return is_index(x.left) && is_index(x.right); },
+      [&](const Select& x) { return is_index(x.cond) && is_index(x.yes) && is_index(x.no); },
+      [&](const Call& x) {
+        return (is_truncated(x) || x.name == "min" || x.name == "max") && all(x.args);
+      },
+      [](const Reduce&) { return false; }, [](const Cast&) { return false; },
+      [](const Slice&) { return false; }, [](const SubArray&) { return false; }});
 }
 
 /// The type in which C computes an index expression.

@@ -10,14 +10,7 @@ namespace {
 
 class Settler {
  public:
-  Settler(const Plan& plan, const CExpr& expr) : k_(plan.kernel), expr_(expr) {
-    for (const InsnPtr& i : k_.instructions) {
-      writes_.push_back(writes(*i));
-      std::set<std::string> names = writes_.back();
-      names.merge(reads(k_, *i));
-      names_.push_back(std::move(names));
-    }
-  }
+  Settler(const Plan& plan, const CExpr& expr) : k_(plan.kernel), expr_(expr) {}
 
   void visit(Block& block) {
     settle(block);
@@ -32,6 +25,7 @@ class Settler {
   struct Mentions {
     std::vector<std::size_t> at;  // statements that name the temporary
     int writes = 0;               // instructions in them that write it
+    bool read_first = false;      // the first of the statements reads it
   };
   using Wanted = std::unordered_map<std::string, Mentions>;
 
@@ -42,14 +36,14 @@ class Settler {
     if (wanted.empty()) return;
     for (std::size_t i = 0; i < block.size(); ++i) mention(block[i], i, wanted);
 
-    std::vector<std::vector<Stmt>> before(block.size() + 1);
-    Block out;
+    std::map<std::size_t, Block> before;
     std::vector<std::string> release;
     for (Stmt& s : block) {
       const auto* d = std::get_if<Declare>(&s.op);
       if (!d) continue;
       const Temporary& t = *k_.find_temporary(d->temporary);
-      const std::vector<std::size_t>& at = wanted[t.name].at;
+      const Mentions& mentions = wanted.at(t.name);
+      const std::vector<std::size_t>& at = mentions.at;
       if (at.empty()) continue;
       if (If* only = std::get_if<If>(&block[at[0]].op); only && at.size() == 1) {
         only->body.insert(only->body.begin(), s);
@@ -57,14 +51,17 @@ class Settler {
       }
       if (on_heap(expr_, t)) release.push_back(t.name);
       Run* first = std::get_if<Run>(&block[at[0]].op);
-      if (first && declares(*first, t)) {
-        first->declares[t.name] = wanted[t.name].writes == 1;
+      if (first && !mentions.read_first && declares(*first, t)) {
+        first->declares[t.name] = mentions.writes == 1;
       } else {
         before[at[0]].push_back(s);
       }
     }
+    Block out;
+    out.reserve(block.size() + release.size());
     for (std::size_t i = 0; i < block.size(); ++i) {
-      std::move(before[i].begin(), before[i].end(), std::back_inserter(out));
+      if (const auto it = before.find(i); it != before.end())
+        std::move(it->second.begin(), it->second.end(), std::back_inserter(out));
       if (!std::holds_alternative<Declare>(block[i].op)) out.push_back(std::move(block[i]));
     }
     std::reverse(release.begin(), release.end());
@@ -72,12 +69,12 @@ class Settler {
     block = std::move(out);
   }
 
-  /// The statement can declare the scalar that it writes.
+  /// The statement can declare the scalar that it writes and does not read.
   bool declares(const Run& run, const Temporary& t) const {
     const Instruction& insn = *k_.instructions[static_cast<std::size_t>(run.insn)];
     const bool plain = insn.role != ReductionRole::Update && insn.atomic == Atomicity::None &&
                        (insn.lhs.size() == 1 || !insn.rhs || assigns_in_turn(insn.lhs, insn.rhs));
-    if (!plain || !expr_.extents(t).empty() || reads(k_, insn).count(t.name)) return false;
+    if (!plain || !expr_.extents(t).empty()) return false;
     return std::any_of(insn.lhs.begin(), insn.lhs.end(), [&](const Expr& e) {
       const auto* v = e.as<Var>();
       return v && v->name == t.name;
@@ -85,11 +82,14 @@ class Settler {
   }
 
   void mention(const Stmt& s, std::size_t at, Wanted& wanted) const {
+    const auto note_in = [&](Mentions& m) {
+      if (m.at.empty() || m.at.back() != at) m.at.push_back(at);
+    };
     const auto note = [&](const std::string& name) {
       const auto it = wanted.find(name);
       if (it == wanted.end()) return;
-      std::vector<std::size_t>& all = it->second.at;
-      if (all.empty() || all.back() != at) all.push_back(at);
+      note_in(it->second);
+      it->second.read_first |= it->second.at.front() == at;
     };
     const auto in = [&](const Expr& e) {
       if (!e) return;
@@ -97,27 +97,32 @@ class Settler {
       collect_reads(e, names);
       for (const std::string& n : names) note(n);
     };
+    const auto run = [&](const Instruction& insn) {
+      for_each_read(k_, insn, note);
+      const Exprs& lhs = insn.lhs;
+      for (auto l = lhs.begin(); l != lhs.end(); ++l) {
+        const std::string& name = written_name(*l);
+        const auto it = wanted.find(name);
+        if (it == wanted.end()) continue;
+        note_in(it->second);
+        it->second.writes +=
+            std::none_of(lhs.begin(), l, [&](const Expr& e) { return written_name(e) == name; });
+      }
+    };
     const auto below = [&](const Block& b) {
       for (const Stmt& x : b) mention(x, at, wanted);
     };
-    std::visit(overload{[&](const Loop& x) { in(x.lower), in(x.upper), below(x.body); },
-                        [&](const If& x) { in(x.cond), below(x.body); },
-                        [&](const Scope& x) { in(x.value), below(x.body); },
-                        [&](const Run& x) {
-                          const auto i = static_cast<std::size_t>(x.insn);
-                          for (const std::string& n : names_[i]) note(n);
-                          for (const std::string& w : writes_[i])
-                            if (const auto it = wanted.find(w); it != wanted.end())
-                              ++it->second.writes;
-                        },
-                        [](const Declare&) {}, [](const Release&) {}},
-               s.op);
+    std::visit(
+        overload{[&](const Loop& x) { in(x.lower), in(x.upper), below(x.body); },
+                 [&](const If& x) { in(x.cond), below(x.body); },
+                 [&](const Scope& x) { in(x.value), below(x.body); },
+                 [&](const Run& x) { run(*k_.instructions[static_cast<std::size_t>(x.insn)]); },
+                 [](const Declare&) {}, [](const Release&) {}},
+        s.op);
   }
 
   const Kernel& k_;
   const CExpr& expr_;
-  std::vector<std::set<std::string>> writes_,
-      names_;  // by instruction; all that it reads or writes
 };
 
 }  // namespace

@@ -72,9 +72,7 @@ class Union {
 
 class LoopMaker {
  public:
-  explicit LoopMaker(const Plan& plan) : plan_(plan), k_(plan.kernel), domains_(plan.kernel) {
-    for (const InsnPtr& insn : k_.instructions) writes_.push_back(writes(*insn));
-  }
+  explicit LoopMaker(const Plan& plan) : plan_(plan), k_(plan.kernel), domains_(plan.kernel) {}
 
   Block run() {
     for (const PlanNode& n : plan_.roots) survey(n, {});
@@ -82,7 +80,7 @@ class LoopMaker {
     Block out;
     declare(plan_.locals, out);
     append(out, blocks(plan_.roots, context));
-    tidy_guards(out, [&](int insn) { return writes_[static_cast<std::size_t>(insn)]; });
+    tidy_guards(out, [&](int i) { return writes(insn(i)); });
     return out;
   }
 
@@ -102,7 +100,7 @@ class LoopMaker {
 
   const Instruction& insn(int i) const { return *k_.instructions[static_cast<std::size_t>(i)]; }
   static void append(Block& to, Block from) {
-    std::move(from.begin(), from.end(), std::back_inserter(to));
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
   }
 
   // ---- Bottom-up: the points that each node needs.
@@ -117,8 +115,9 @@ class LoopMaker {
     Need out;
     Union all;
     for (int i : node.insns) {
-      for (const std::string& w : writes_[static_cast<std::size_t>(i)])
-        if (domains_.data().count(w)) out.data.insert(w);
+      if (!domains_.data().empty())
+        for (const std::string& w : writes(insn(i)))
+          if (domains_.data().count(w)) out.data.insert(w);
       if (!groups.empty() && equal(insn(groups.back().insns[0]).predicates, insn(i).predicates)) {
         groups.back().insns.push_back(i);
         continue;
@@ -185,7 +184,7 @@ class LoopMaker {
         const Expr cond = conjunction(conditions);
         const bool always = cond.as<BoolLit>() && cond.as<BoolLit>()->value;
         Stmt run{Run{i, {}, {}}};
-        out.push_back(always ? std::move(run) : Stmt{If{cond, {std::move(run)}}});
+        out.push_back(always ? std::move(run) : Stmt{If{cond, only(std::move(run))}});
       }
     }
     return out;
@@ -266,9 +265,9 @@ class LoopMaker {
     if (std::optional<PlainLoop> plain = plain_loop(range, context, node.iname)) {
       plain->loop.body = inside(node, within);
       if (plain->loop.body.empty()) return {};
-      Block out = {Stmt{std::move(plain->loop)}};
+      Block out = only(Stmt{std::move(plain->loop)});
       if (!plain->condition) return out;
-      return {Stmt{If{std::move(*plain->condition), std::move(out)}}};
+      return only(Stmt{If{std::move(*plain->condition), std::move(out)}});
     }
     AstBuild build = isl_ast_build_from_context(context.copy());
     isl_id_list* names = isl_id_list_from_id(isl_id_alloc(isl(), node.iname.c_str(), nullptr));
@@ -286,7 +285,7 @@ class LoopMaker {
     if (body && body->empty()) return {};
     if (!node.locals.empty() && !out.empty() && !std::holds_alternative<Loop>(out[0].op) &&
         !std::holds_alternative<If>(out[0].op))
-      return {Stmt{Scope{{}, {}, std::move(out)}}};  // one iteration, without a loop
+      return only(Stmt{Scope{{}, {}, std::move(out)}});  // one iteration, without a loop
     return out;
   }
 
@@ -399,9 +398,9 @@ class LoopMaker {
       const Expr value = from_isl(
           AstExpr(isl_ast_build_expr_from_pw_aff(build.get(), isl_pw_aff_from_aff(here.take()))));
       if (!guard->as<BoolLit>()) {
-        body = {Stmt{If{*guard, std::move(body)}}};
+        body = only(Stmt{If{*guard, std::move(body)}});
       } else if (!node.locals.empty()) {
-        body = {Stmt{Scope{{}, {}, std::move(body)}}};
+        body = only(Stmt{Scope{{}, {}, std::move(body)}});
       }
       substitute(body, node.iname, value);
       append(out, std::move(body));
@@ -412,7 +411,6 @@ class LoopMaker {
   const Plan& plan_;
   const Kernel& k_;
   Domains domains_;
-  std::vector<std::set<std::string>> writes_;
   std::unordered_map<int, Need> needs_;
   std::unordered_map<int, std::vector<Group>> groups_;
 };

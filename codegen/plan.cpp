@@ -75,7 +75,7 @@ class Numbering {
 
 void print(const Plan& plan, const std::vector<PlanNode>& nodes, int depth, std::string& out) {
   for (const PlanNode& n : nodes) {
-    out.append(static_cast<std::size_t>(2 * depth), ' ');
+    out.append(2 * static_cast<std::size_t>(depth), ' ');
     if (n.is_loop()) {
       out += n.iname + "\n";
       print(plan, n.children, depth + 1, out);

@@ -78,11 +78,11 @@ class Storage {
   }
 
   Use& use(const std::string& name, int insn) {
-    std::vector<Use>& all = uses_[name];
-    const auto it =
-        std::find_if(all.rbegin(), all.rend(), [&](const Use& u) { return u.insn == insn; });
-    if (it != all.rend()) return *it;
-    return all.emplace_back(Use{insn, false, false, {}});
+    std::vector<Use>& all = uses_[name];  // ascending
+    const auto it = std::lower_bound(all.begin(), all.end(), insn,
+                                     [](const Use& u, int i) { return u.insn < i; });
+    if (it != all.end() && it->insn == insn) return *it;
+    return *all.insert(it, Use{insn, false, false, {}});
   }
 
   void index_nodes(std::vector<PlanNode>& nodes) {

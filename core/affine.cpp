@@ -54,20 +54,18 @@ class Reader {
   std::optional<PwAff> value(const Expr& e) const {
     if (auto a = aff(e)) return PwAff(isl_pw_aff_from_aff(a->take()));
     using R = std::optional<PwAff>;
-    return std::visit(
-        overload{
-            [](const IntLit&) { return R(); },  // linear; handled above
-            [](const FloatLit&) { return R(); }, [](const ComplexLit&) { return R(); },
-            [&](const BoolLit& x) { return R(constant(x.value)); },
-            [](const Var&) { return R(); },  // linear
-            [](const Load&) { return R(); }, [](const Field&) { return R(); },
-            [&](const Unary& x) { return unary(e, x); }, [&](const Binary& x) { return binary(x); },
-            [&](const Nary& x) { return nary(e, x); }, [&](const Compare&) { return indicator(e); },
-            [&](const Select& x) { return select(x); }, [&](const Call& x) { return function(x); },
-            [](const Reduce&) { return R(); },
-            [&](const Cast& x) { return keeps_value(x.type) ? value(x.arg) : R(); },
-            [](const Slice&) { return R(); }, [](const SubArray&) { return R(); }},
-        e.op());
+    return e.visit(overload{
+        [](const IntLit&) { return R(); },  // linear; handled above
+        [](const FloatLit&) { return R(); }, [](const ComplexLit&) { return R(); },
+        [&](const BoolLit& x) { return R(constant(x.value)); },
+        [](const Var&) { return R(); },  // linear
+        [](const Load&) { return R(); }, [](const Field&) { return R(); },
+        [&](const Unary& x) { return unary(e, x); }, [&](const Binary& x) { return binary(x); },
+        [&](const Nary& x) { return nary(e, x); }, [&](const Compare&) { return indicator(e); },
+        [&](const Select& x) { return select(x); }, [&](const Call& x) { return function(x); },
+        [](const Reduce&) { return R(); },
+        [&](const Cast& x) { return keeps_value(x.type) ? value(x.arg) : R(); },
+        [](const Slice&) { return R(); }, [](const SubArray&) { return R(); }});
   }
 
   std::optional<Set> condition(const Expr& e) const {

@@ -30,78 +30,74 @@ std::optional<std::int64_t> value_at(const Expr& e, const std::map<std::string, 
     }
     return acc;
   };
-  return std::visit(
-      overload{[](const IntLit& x) -> R { return x.value; },
-               [](const FloatLit&) -> R { return {}; }, [](const ComplexLit&) -> R { return {}; },
-               [](const BoolLit& x) -> R { return x.value; },
-               [&](const Var& x) -> R {
-                 const auto it = at.find(x.name);
-                 return it == at.end() ? R() : R(it->second);
-               },
-               [](const Load&) -> R { return {}; }, [](const Field&) -> R { return {}; },
-               [&](const Unary& x) -> R {
-                 const R v = value_at(x.arg, at);
-                 if (!v) return {};
-                 return x.op == UnaryOp::Neg ? -*v : x.op == UnaryOp::Not ? !*v : ~*v;
-               },
-               [&](const Binary& x) -> R {
-                 const R a = value_at(x.left, at), b = value_at(x.right, at);
-                 if (!a || !b || *b == 0) return {};
-                 if (x.op == BinaryOp::FloorDiv) return floor_div(*a, *b);
-                 if (x.op == BinaryOp::Mod) return *a - *b * floor_div(*a, *b);
-                 return {};
-               },
-               [&](const Nary& x) -> R {
-                 if (x.op == NaryOp::Add)
-                   return fold(x.terms, [](std::int64_t a, std::int64_t b) -> R {
-                     std::int64_t r;
-                     return __builtin_add_overflow(a, b, &r) ? R() : R(r);
-                   });
-                 if (x.op == NaryOp::Mul)
-                   return fold(x.terms, [](std::int64_t a, std::int64_t b) -> R {
-                     std::int64_t r;
-                     return __builtin_mul_overflow(a, b, &r) ? R() : R(r);
-                   });
-                 if (x.op == NaryOp::And)
-                   return fold(x.terms, [](std::int64_t a, std::int64_t b) -> R { return a && b; });
-                 if (x.op == NaryOp::Or)
-                   return fold(x.terms, [](std::int64_t a, std::int64_t b) -> R { return a || b; });
-                 return {};
-               },
-               [&](const Compare& x) -> R {
-                 return both(x.left, x.right, [&](std::int64_t a, std::int64_t b) -> std::int64_t {
-                   switch (x.op) {
-                     case CompareOp::Eq: return a == b;
-                     case CompareOp::Ne: return a != b;
-                     case CompareOp::Lt: return a < b;
-                     case CompareOp::Le: return a <= b;
-                     case CompareOp::Gt: return a > b;
-                     case CompareOp::Ge: return a >= b;
-                   }
-                   return 0;
-                 });
-               },
-               [&](const Select& x) -> R {
-                 const R c = value_at(x.cond, at);
-                 return c ? value_at(*c ? x.yes : x.no, at) : R();
-               },
-               [&](const Call& x) -> R {
-                 if (x.name == "min")
-                   return fold(x.args,
-                               [](std::int64_t a, std::int64_t b) -> R { return std::min(a, b); });
-                 if (x.name == "max")
-                   return fold(x.args,
-                               [](std::int64_t a, std::int64_t b) -> R { return std::max(a, b); });
-                 if (x.name == "abs" && x.args.size() == 1) {
-                   const R v = value_at(x.args[0], at);
-                   return v ? R(*v < 0 ? -*v : *v) : R();
-                 }
-                 return {};
-               },
-               [](const Reduce&) -> R { return {}; },
-               [&](const Cast& x) -> R { return value_at(x.arg, at); },
-               [](const Slice&) -> R { return {}; }, [](const SubArray&) -> R { return {}; }},
-      e.op());
+  return e.visit(overload{
+      [](const IntLit& x) -> R { return x.value; }, [](const FloatLit&) -> R { return {}; },
+      [](const ComplexLit&) -> R { return {}; }, [](const BoolLit& x) -> R { return x.value; },
+      [&](const Var& x) -> R {
+        const auto it = at.find(x.name);
+        return it == at.end() ? R() : R(it->second);
+      },
+      [](const Load&) -> R { return {}; }, [](const Field&) -> R { return {}; },
+      [&](const Unary& x) -> R {
+        const R v = value_at(x.arg, at);
+        if (!v) return {};
+        return x.op == UnaryOp::Neg ? -*v : x.op == UnaryOp::Not ? !*v : ~*v;
+      },
+      [&](const Binary& x) -> R {
+        const R a = value_at(x.left, at), b = value_at(x.right, at);
+        if (!a || !b || *b == 0) return {};
+        if (x.op == BinaryOp::FloorDiv) return floor_div(*a, *b);
+        if (x.op == BinaryOp::Mod) return *a - *b * floor_div(*a, *b);
+        return {};
+      },
+      [&](const Nary& x) -> R {
+        if (x.op == NaryOp::Add)
+          return fold(x.terms, [](std::int64_t a, std::int64_t b) -> R {
+            std::int64_t r;
+            return __builtin_add_overflow(a, b, &r) ? R() : R(r);
+          });
+        if (x.op == NaryOp::Mul)
+          return fold(x.terms, [](std::int64_t a, std::int64_t b) -> R {
+            std::int64_t r;
+            return __builtin_mul_overflow(a, b, &r) ? R() : R(r);
+          });
+        if (x.op == NaryOp::And)
+          return fold(x.terms, [](std::int64_t a, std::int64_t b) -> R { return a && b; });
+        if (x.op == NaryOp::Or)
+          return fold(x.terms, [](std::int64_t a, std::int64_t b) -> R { return a || b; });
+        return {};
+      },
+      [&](const Compare& x) -> R {
+        return both(x.left, x.right, [&](std::int64_t a, std::int64_t b) -> std::int64_t {
+          switch (x.op) {
+            case CompareOp::Eq: return a == b;
+            case CompareOp::Ne: return a != b;
+            case CompareOp::Lt: return a < b;
+            case CompareOp::Le: return a <= b;
+            case CompareOp::Gt: return a > b;
+            case CompareOp::Ge: return a >= b;
+          }
+          return 0;
+        });
+      },
+      [&](const Select& x) -> R {
+        const R c = value_at(x.cond, at);
+        return c ? value_at(*c ? x.yes : x.no, at) : R();
+      },
+      [&](const Call& x) -> R {
+        if (x.name == "min")
+          return fold(x.args, [](std::int64_t a, std::int64_t b) -> R { return std::min(a, b); });
+        if (x.name == "max")
+          return fold(x.args, [](std::int64_t a, std::int64_t b) -> R { return std::max(a, b); });
+        if (x.name == "abs" && x.args.size() == 1) {
+          const R v = value_at(x.args[0], at);
+          return v ? R(*v < 0 ? -*v : *v) : R();
+        }
+        return {};
+      },
+      [](const Reduce&) -> R { return {}; },
+      [&](const Cast& x) -> R { return value_at(x.arg, at); }, [](const Slice&) -> R { return {}; },
+      [](const SubArray&) -> R { return {}; }});
 }
 
 std::string instance_text(const std::string& id, const Sample& s) {

@@ -50,7 +50,7 @@ class UndefinedReads {
  private:
   void collect() {
     for (const auto& [name, t] : k_.temporaries)
-      if (!t.initializer) histories_.emplace(name, History{});
+      if (!t.initializer) histories_.try_emplace(name);
     places_.for_each_use([&](const Use& u) {
       const auto it = histories_.find(*u.name);
       if (it == histories_.end()) return;
@@ -203,7 +203,7 @@ class UndefinedReads {
   const Kernel& k_;
   Places places_;
   std::unordered_map<const Instruction*, int> position_;
-  std::map<std::string, History> histories_;
+  NameMap<History> histories_;
 };
 
 }  // namespace

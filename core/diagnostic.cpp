@@ -64,10 +64,6 @@ Error::Error(std::vector<Diagnostic> all) : all_(std::move(all)) {
   }
 }
 
-void ensure(bool condition, const char* what) {
-  if (!condition) throw InternalError(what);
-}
-
 std::string quoted_list(const std::vector<std::string>& names) {
   constexpr std::size_t kMost = 20;  // a longer list shows half of that and says how many are left
   const std::size_t shown = names.size() > kMost ? kMost / 2 : names.size();

@@ -69,7 +69,9 @@ template <class... A>
 }
 
 /// Throws InternalError unless `condition`.
-void ensure(bool condition, const char* what);
+inline void ensure(bool condition, const char* what) {
+  if (!condition) throw InternalError(what);
+}
 
 /// "`a`, `b`" for messages.
 std::string quoted_list(const std::vector<std::string>& names);

@@ -390,12 +390,13 @@ class Forest {
     int deepest = -1;
     for (const Need& n : all)
       if (const int here = depth(n.domain); here > deepest) deepest = here, innermost = &n;
+    if (!innermost) return slot = -1;
     for (const Need& n : all)
       if (!is_ancestor(n.domain, innermost->domain))
         fail("branching-domains", at,
              "domain {} needs `{}` and `{}`, whose domains are not nested in one another", shown(d),
              innermost->name, n.name);
-    return slot = innermost ? innermost->domain : -1;
+    return slot = innermost->domain;
   }
 
   const Kernel& k_;

@@ -199,6 +199,16 @@ struct Linear {
 
 }  // namespace
 
+void Expr::destroy(const Node* node) {
+  const auto go = [node]<class... T>(detail::Kinds<T...>) {
+    using Function = void (*)(const Node*);
+    static constexpr Function deletes[] = {
+        [](const Node* n) { delete static_cast<const NodeOf<T>*>(n); }...};
+    deletes[node->kind](node);
+  };
+  go(detail::ExprKinds{});
+}
+
 // ---- Builders.
 
 Expr lit(std::int64_t value) { return Expr(IntLit{value, std::nullopt}); }
@@ -210,14 +220,14 @@ Expr load(std::string array, Exprs index, Span at) {
   return Expr(Load{std::move(array), std::move(index), {}, false}, at);
 }
 
-Expr index_add(Exprs terms) {
+Expr index_add(const Exprs& terms) {
   if (terms.size() == 1 && (terms[0].as<Var>() || terms[0].as<IntLit>())) return terms[0];
   Linear l;
   for (const Expr& t : terms) l.add(t, 1);
   return l.build();
 }
 
-Expr index_mul(Expr a, Expr b) {
+Expr index_mul(const Expr& a, const Expr& b) {
   const auto ca = as_int(a), cb = as_int(b);
   Linear l;
   if (ca) {
@@ -230,14 +240,14 @@ Expr index_mul(Expr a, Expr b) {
   return l.build();
 }
 
-Expr index_sub(Expr a, Expr b) {
+Expr index_sub(const Expr& a, const Expr& b) {
   Linear l;
   l.add(a, 1);
   l.add(b, -1);
   return l.build();
 }
 
-Expr conjunction(Exprs terms) {
+Expr conjunction(const Exprs& terms) {
   Exprs out;
   for (const Expr& t : terms) {
     if (const auto* b = t.as<BoolLit>()) {
@@ -255,7 +265,7 @@ Expr conjunction(Exprs terms) {
   return Expr(Nary{NaryOp::And, out}, out.front().at());
 }
 
-Expr negation(Expr e) {
+Expr negation(const Expr& e) {
   if (const auto* b = e.as<BoolLit>()) return Expr(BoolLit{!b->value}, e.at());
   if (const auto* u = e.as<Unary>(); u && u->op == UnaryOp::Not) return u->arg;
   // Of the comparisons only == and != negate each other for NaN too.
@@ -275,19 +285,17 @@ void for_each_child(const Expr& e, const std::function<void(const Expr&)>& visit
   const auto some = [&](const Expr& x) {
     if (x) visit(x);
   };
-  std::visit(
-      overload{[](const IntLit&) {}, [](const FloatLit&) {}, [](const ComplexLit&) {},
-               [](const BoolLit&) {}, [](const Var&) {}, [&](const Load& x) { all(x.index); },
-               [&](const Field& x) { visit(x.base); }, [&](const Unary& x) { visit(x.arg); },
-               [&](const Binary& x) { visit(x.left), visit(x.right); },
-               [&](const Nary& x) { all(x.terms); },
-               [&](const Compare& x) { visit(x.left), visit(x.right); },
-               [&](const Select& x) { visit(x.cond), visit(x.yes), visit(x.no); },
-               [&](const Call& x) { all(x.args); }, [&](const Reduce& x) { all(x.args); },
-               [&](const Cast& x) { visit(x.arg); },
-               [&](const Slice& x) { some(x.start), some(x.stop), some(x.step); },
-               [&](const SubArray& x) { visit(x.load); }},
-      e.op());
+  e.visit(overload{[](const IntLit&) {}, [](const FloatLit&) {}, [](const ComplexLit&) {},
+                   [](const BoolLit&) {}, [](const Var&) {}, [&](const Load& x) { all(x.index); },
+                   [&](const Field& x) { visit(x.base); }, [&](const Unary& x) { visit(x.arg); },
+                   [&](const Binary& x) { visit(x.left), visit(x.right); },
+                   [&](const Nary& x) { all(x.terms); },
+                   [&](const Compare& x) { visit(x.left), visit(x.right); },
+                   [&](const Select& x) { visit(x.cond), visit(x.yes), visit(x.no); },
+                   [&](const Call& x) { all(x.args); }, [&](const Reduce& x) { all(x.args); },
+                   [&](const Cast& x) { visit(x.arg); },
+                   [&](const Slice& x) { some(x.start), some(x.stop), some(x.step); },
+                   [&](const SubArray& x) { visit(x.load); }});
 }
 
 void walk(const Expr& e, const std::function<bool(const Expr&)>& visit) {
@@ -310,51 +318,50 @@ Expr map_children(const Expr& e, const std::function<Expr(const Expr&)>& f) {
     return out;
   };
   const auto build = [&](auto op) { return changed ? Expr(std::move(op), e.at()) : e; };
-  return std::visit(overload{[&](const IntLit&) { return e; }, [&](const FloatLit&) { return e; },
-                             [&](const ComplexLit&) { return e; },
-                             [&](const BoolLit&) { return e; }, [&](const Var&) { return e; },
-                             [&](const Load& x) {
-                               return build(Load{x.array, all(x.index), x.tag, x.linear});
-                             },
-                             [&](const Field& x) {
-                               return build(Field{one(x.base), x.name});
-                             },
-                             [&](const Unary& x) {
-                               return build(Unary{x.op, one(x.arg)});
-                             },
-                             [&](const Binary& x) {
-                               Expr l = one(x.left), r = one(x.right);
-                               return build(Binary{x.op, l, r});
-                             },
-                             [&](const Nary& x) {
-                               Exprs terms = all(x.terms);
-                               return changed ? make_nary(x.op, std::move(terms), e.at()) : e;
-                             },
-                             [&](const Compare& x) {
-                               Expr l = one(x.left), r = one(x.right);
-                               return build(Compare{x.op, l, r});
-                             },
-                             [&](const Select& x) {
-                               Expr c = one(x.cond), y = one(x.yes), n = one(x.no);
-                               return build(Select{c, y, n});
-                             },
-                             [&](const Call& x) {
-                               return build(Call{x.name, all(x.args), x.tag});
-                             },
-                             [&](const Reduce& x) {
-                               return build(Reduce{x.op, x.inames, all(x.args), x.simultaneous});
-                             },
-                             [&](const Cast& x) {
-                               return build(Cast{x.type, one(x.arg)});
-                             },
-                             [&](const Slice& x) {
-                               Expr a = one(x.start), o = one(x.stop), s = one(x.step);
-                               return build(Slice{a, o, s});
-                             },
-                             [&](const SubArray& x) {
-                               return build(SubArray{x.inames, one(x.load)});
-                             }},
-                    e.op());
+  return e.visit(overload{[&](const IntLit&) { return e; }, [&](const FloatLit&) { return e; },
+                          [&](const ComplexLit&) { return e; }, [&](const BoolLit&) { return e; },
+                          [&](const Var&) { return e; },
+                          [&](const Load& x) {
+                            return build(Load{x.array, all(x.index), x.tag, x.linear});
+                          },
+                          [&](const Field& x) {
+                            return build(Field{one(x.base), x.name});
+                          },
+                          [&](const Unary& x) {
+                            return build(Unary{x.op, one(x.arg)});
+                          },
+                          [&](const Binary& x) {
+                            Expr l = one(x.left), r = one(x.right);
+                            return build(Binary{x.op, l, r});
+                          },
+                          [&](const Nary& x) {
+                            Exprs terms = all(x.terms);
+                            return changed ? make_nary(x.op, std::move(terms), e.at()) : e;
+                          },
+                          [&](const Compare& x) {
+                            Expr l = one(x.left), r = one(x.right);
+                            return build(Compare{x.op, l, r});
+                          },
+                          [&](const Select& x) {
+                            Expr c = one(x.cond), y = one(x.yes), n = one(x.no);
+                            return build(Select{c, y, n});
+                          },
+                          [&](const Call& x) {
+                            return build(Call{x.name, all(x.args), x.tag});
+                          },
+                          [&](const Reduce& x) {
+                            return build(Reduce{x.op, x.inames, all(x.args), x.simultaneous});
+                          },
+                          [&](const Cast& x) {
+                            return build(Cast{x.type, one(x.arg)});
+                          },
+                          [&](const Slice& x) {
+                            Expr a = one(x.start), o = one(x.stop), s = one(x.step);
+                            return build(Slice{a, o, s});
+                          },
+                          [&](const SubArray& x) {
+                            return build(SubArray{x.inames, one(x.load)});
+                          }});
 }
 
 Expr rewrite(const Expr& e, const std::function<Expr(const Expr&)>& f) {
@@ -480,8 +487,8 @@ bool equal(const Expr& a, const Expr& b) {
   if (!a || !b) return false;
   const auto la = literal(a), lb = literal(b);
   if (la || lb) return la && lb && equal(*la, *lb);
-  if (a.op().index() != b.op().index()) return false;
-  return std::visit(
+  if (a.kind() != b.kind()) return false;
+  return a.visit(
       overload{[](const IntLit&) { return false; }, [](const FloatLit&) { return false; },
                [](const ComplexLit&) { return false; },  // literals were compared above
                [&](const BoolLit& x) { return x.value == b.as<BoolLit>()->value; },
@@ -538,8 +545,7 @@ bool equal(const Expr& a, const Expr& b) {
                [&](const SubArray& x) {
                  const auto& y = *b.as<SubArray>();
                  return x.inames == y.inames && equal(x.load, y.load);
-               }},
-      a.op());
+               }});
 }
 
 std::size_t hash(const Expr& e) {
@@ -547,24 +553,23 @@ std::size_t hash(const Expr& e) {
   if (const auto l = literal(e))
     return mix(mix(static_cast<std::size_t>(l->kind), static_cast<std::size_t>(l->i)),
                mix(hash_real(l->re), hash_real(l->im)));
-  std::size_t h = e.op().index() * 1000003;
+  std::size_t h = static_cast<std::size_t>(e.kind()) * 1000003;
   const auto kind = [&](auto op) { h = mix(h, static_cast<std::size_t>(op)); };
   const auto text = [&](const std::string& s) { h = mix(h, hash_text(s)); };
-  std::visit(overload{[](const IntLit&) {}, [](const FloatLit&) {}, [](const ComplexLit&) {},
-                      [&](const BoolLit& x) { kind(x.value); }, [&](const Var& x) { text(x.name); },
-                      [&](const Load& x) { text(x.array); }, [&](const Field& x) { text(x.name); },
-                      [&](const Unary& x) { kind(x.op); }, [&](const Binary& x) { kind(x.op); },
-                      [&](const Nary& x) { kind(x.op); }, [&](const Compare& x) { kind(x.op); },
-                      [](const Select&) {}, [&](const Call& x) { text(x.name); },
-                      [&](const Reduce& x) {
-                        kind(x.op);
-                        for (const std::string& n : x.inames) text(n);
-                      },
-                      [&](const Cast& x) { text(x.type.str()); }, [](const Slice&) {},
-                      [&](const SubArray& x) {
-                        for (const std::string& n : x.inames) text(n);
-                      }},
-             e.op());
+  e.visit(overload{[](const IntLit&) {}, [](const FloatLit&) {}, [](const ComplexLit&) {},
+                   [&](const BoolLit& x) { kind(x.value); }, [&](const Var& x) { text(x.name); },
+                   [&](const Load& x) { text(x.array); }, [&](const Field& x) { text(x.name); },
+                   [&](const Unary& x) { kind(x.op); }, [&](const Binary& x) { kind(x.op); },
+                   [&](const Nary& x) { kind(x.op); }, [&](const Compare& x) { kind(x.op); },
+                   [](const Select&) {}, [&](const Call& x) { text(x.name); },
+                   [&](const Reduce& x) {
+                     kind(x.op);
+                     for (const std::string& n : x.inames) text(n);
+                   },
+                   [&](const Cast& x) { text(x.type.str()); }, [](const Slice&) {},
+                   [&](const SubArray& x) {
+                     for (const std::string& n : x.inames) text(n);
+                   }});
   for_each_child(e, [&](const Expr& c) { h = mix(h, hash(c)); });
   return h;
 }

@@ -207,64 +207,59 @@ class Printer {
 
   Text print(const Expr& e) {
     if (!e) return {"<absent>", kAtom};
-    return std::visit(
-        overload{[&](const IntLit& x) {
-                   if (x.type)
-                     return Text{fmt::format("cast({}, {})", Type(*x.type).str(), x.value), kAtom};
-                   return literal(std::to_string(x.value));
-                 },
-                 [&](const FloatLit& x) { return literal(real_literal(x.value, x.type)); },
-                 [&](const ComplexLit& x) {
-                   if (x.re == 0) return literal(imaginary_literal(x));
-                   std::optional<Scalar> part;
-                   if (x.type) part = *x.type == Scalar::C64 ? Scalar::F32 : Scalar::F64;
-                   ComplexLit im{0, x.im, x.type};
-                   return nary(Nary{NaryOp::Add, {Expr(FloatLit{x.re, part}), Expr(im)}});
-                 },
-                 [&](const BoolLit& x) {
-                   return Text{x.value ? "True" : "False", kAtom};
-                 },
-                 [&](const Var& x) {
-                   return Text{tagged(x.name, x.tag), kAtom};
-                 },
-                 [&](const Load& x) {
-                   std::string index = x.index.empty() ? "()" : list(x.index);
-                   if (x.linear) index = "[" + index + "]";
-                   return Text{tagged(x.array, x.tag) + "[" + index + "]", kAtom};
-                 },
-                 [&](const Field& x) {
-                   return Text{at_least(x.base, kAtom) + "." + x.name, kAtom};
-                 },
-                 [&](const Unary& x) { return unary(x); },
-                 [&](const Binary& x) { return binary(x); }, [&](const Nary& x) { return nary(x); },
-                 [&](const Compare& x) {
-                   return Text{at_least(x.left, kBitOr) + text(x.op) + at_least(x.right, kBitOr),
-                               kCompare};
-                 },
-                 [&](const Select& x) {
-                   return Text{fmt::format("{} if {} else {}", at_least(x.yes, kOr),
-                                           at_least(x.cond, kOr), at_least(x.no, kTernary)),
-                               kTernary};
-                 },
-                 [&](const Call& x) {
-                   return Text{tagged(x.name, x.tag) + "(" + list(x.args) + ")", kAtom};
-                 },
-                 [&](const Reduce& x) {
-                   return Text{reduce(x), kAtom};
-                 },
-                 [&](const Cast& x) {
-                   return Text{fmt::format("cast({}, {})", x.type.str(), at_least(x.arg, kTernary)),
-                               kAtom};
-                 },
-                 [&](const Slice& x) {
-                   return Text{slice(x), kTernary};
-                 },
-                 [&](const SubArray& x) {
-                   return Text{
-                       fmt::format("[{}]: {}", fmt::join(x.inames, ", "), at_least(x.load, kAtom)),
-                       kTernary};
-                 }},
-        e.op());
+    return e.visit(overload{
+        [&](const IntLit& x) {
+          if (x.type) return Text{fmt::format("cast({}, {})", Type(*x.type).str(), x.value), kAtom};
+          return literal(std::to_string(x.value));
+        },
+        [&](const FloatLit& x) { return literal(real_literal(x.value, x.type)); },
+        [&](const ComplexLit& x) {
+          if (x.re == 0) return literal(imaginary_literal(x));
+          std::optional<Scalar> part;
+          if (x.type) part = *x.type == Scalar::C64 ? Scalar::F32 : Scalar::F64;
+          ComplexLit im{0, x.im, x.type};
+          return nary(Nary{NaryOp::Add, {Expr(FloatLit{x.re, part}), Expr(im)}});
+        },
+        [&](const BoolLit& x) {
+          return Text{x.value ? "True" : "False", kAtom};
+        },
+        [&](const Var& x) {
+          return Text{tagged(x.name, x.tag.str()), kAtom};
+        },
+        [&](const Load& x) {
+          std::string index = x.index.empty() ? "()" : list(x.index);
+          if (x.linear) index = "[" + index + "]";
+          return Text{tagged(x.array, x.tag.str()) + "[" + index + "]", kAtom};
+        },
+        [&](const Field& x) {
+          return Text{at_least(x.base, kAtom) + "." + x.name, kAtom};
+        },
+        [&](const Unary& x) { return unary(x); }, [&](const Binary& x) { return binary(x); },
+        [&](const Nary& x) { return nary(x); },
+        [&](const Compare& x) {
+          return Text{at_least(x.left, kBitOr) + text(x.op) + at_least(x.right, kBitOr), kCompare};
+        },
+        [&](const Select& x) {
+          return Text{fmt::format("{} if {} else {}", at_least(x.yes, kOr), at_least(x.cond, kOr),
+                                  at_least(x.no, kTernary)),
+                      kTernary};
+        },
+        [&](const Call& x) {
+          return Text{tagged(x.name, x.tag.str()) + "(" + list(x.args) + ")", kAtom};
+        },
+        [&](const Reduce& x) {
+          return Text{reduce(x), kAtom};
+        },
+        [&](const Cast& x) {
+          return Text{fmt::format("cast({}, {})", x.type.str(), at_least(x.arg, kTernary)), kAtom};
+        },
+        [&](const Slice& x) {
+          return Text{slice(x), kTernary};
+        },
+        [&](const SubArray& x) {
+          return Text{fmt::format("[{}]: {}", fmt::join(x.inames, ", "), at_least(x.load, kAtom)),
+                      kTernary};
+        }});
   }
 };
 

@@ -367,13 +367,14 @@ Kernel infer_types(Kernel k) {
   return k;
 }
 
-Type type_of(const Kernel& k, const Expr& e, std::optional<Type> wanted) {
+Type type_of(const Kernel& k, const Expr& e, const std::optional<Type>& wanted) {
   const auto t = Typer(k).type(e, wanted);
   if (!t) fail("unknown-type", e.at(), "the type of `{}` is not known", to_string(e));
   return t->type;
 }
 
-std::optional<Type> operand_type(const Kernel& k, const Expr& e, std::optional<Type> wanted) {
+std::optional<Type> operand_type(const Kernel& k, const Expr& e,
+                                 const std::optional<Type>& wanted) {
   return Typer(k).operand_type(e, wanted);
 }
 

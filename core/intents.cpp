@@ -1,33 +1,40 @@
 #include <unordered_map>
-#include <unordered_set>
 
 #include "core/infer.h"
 
 namespace moonloop {
 
 std::vector<Intent> intents(const Kernel& k) {
-  std::unordered_set<std::string> read, written;
-  std::unordered_map<std::string, const Instruction*> writer;
+  struct Uses {
+    bool read = false;
+    const Instruction* writer = nullptr;  // the first
+  };
+  std::unordered_map<std::string, Uses> uses;
+  for (const Argument& a : k.args) uses.try_emplace(a.name);
   for (const InsnPtr& i : k.instructions) {
-    for (const std::string& n : reads(k, *i)) read.insert(n);
-    for (const std::string& n : writes(*i)) {
-      written.insert(n);
-      writer.emplace(n, i.get());
-      if (i->role == ReductionRole::Update) read.insert(n);
+    for_each_read(k, *i, [&](const std::string& n) {
+      if (const auto it = uses.find(n); it != uses.end()) it->second.read = true;
+    });
+    for (const Expr& l : i->lhs) {
+      const auto it = uses.find(written_name(l));
+      if (it == uses.end()) continue;
+      if (!it->second.writer) it->second.writer = i.get();
+      if (i->role == ReductionRole::Update) it->second.read = true;
     }
   }
   std::vector<Intent> out;
   out.reserve(k.args.size());
   for (const Argument& a : k.args) {
-    const bool w = written.count(a.name) > 0, r = read.count(a.name) > 0;
+    const auto& [r, writer] = uses.at(a.name);
+    const bool w = writer != nullptr;
     const Span& at = a.at ? a.at : k.at;
     if (w && (a.intent == Intent::In || a.constant)) {
       Diagnostic d;
       d.code = "wrong-intent";
       d.text = fmt::format("`{}` is declared {}, but `{}` writes it", a.name,
-                           a.constant ? "constant" : "`in`", writer.at(a.name)->id);
+                           a.constant ? "constant" : "`in`", writer->id);
       d.where = {at, {}};
-      d.notes.push_back({writer.at(a.name)->at, "written here"});
+      d.notes.push_back({writer->at, "written here"});
       throw Error(std::move(d));
     }
     if (!w && a.intent == Intent::Out)

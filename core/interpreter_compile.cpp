@@ -13,7 +13,7 @@ std::int64_t* Memory::iname(const std::string& name) {
   return p.get();
 }
 
-Type Compiler::type(const Expr& e, std::optional<Type> wanted) const {
+Type Compiler::type(const Expr& e, const std::optional<Type>& wanted) const {
   const auto t = typer_.type(e, wanted);
   if (!t) throw InternalError("interpreter: no type for " + to_string(e));
   return t->type;
@@ -154,76 +154,70 @@ Value Compiler::variable(const Var& x, const Expr& e) {
   return slot(k_.index_type, i->second.get());
 }
 
-Value Compiler::value(const Expr& e, std::optional<Type> wanted) {
-  return std::visit(
-      overload{
-          [&](const IntLit& x) { return constant(type(e, wanted), x.value); },
-          [&](const FloatLit& x) { return constant(type(e, wanted), Complex(x.value, 0)); },
-          [&](const ComplexLit& x) { return constant(type(e, wanted), Complex(x.re, x.im)); },
-          [&](const BoolLit& x) { return constant(Scalar::Bool, std::int64_t{x.value}); },
-          [&](const Var& x) { return variable(x, e); },
-          [&](const Load&) { return load(type(e), access(e)); },
-          [&](const Field& x) {
-            if (x.base.as<Select>()) {  // (a if c else b).f
-              const auto& s = *x.base.as<Select>();
-              return select(condition(s.cond), value(Expr(Field{s.yes, x.name}, e.at())),
-                            value(Expr(Field{s.no, x.name}, e.at())));
-            }
-            return load(type(e), access(e));
-          },
-          [&](const Unary& x) {
-            if (x.op == UnaryOp::Not) {
-              return int_value(Scalar::Bool,
-                               [c = condition(x.arg)] { return std::int64_t{!c->get()}; });
-            }
-            const Type t = type(e, wanted);
-            Value v = value_as(x.arg, t);
-            return x.op == UnaryOp::Neg ? negate(t, std::move(v), wide_)
-                                        : bit_not(t, std::move(v), wide_);
-          },
-          [&](const Binary& x) {
-            const Type t = type(e, wanted);
-            Value l = value_as(x.left, t);
-            const bool shift = x.op == BinaryOp::Shl || x.op == BinaryOp::Shr;
-            Value r = shift ? value(x.right) : value_as(x.right, t);
-            return binary(x.op, t, std::move(l), std::move(r), wide_);
-          },
-          [&](const Nary& x) {
-            std::vector<Value> terms;
-            if (x.op == NaryOp::And || x.op == NaryOp::Or) {
-              for (const Expr& term : x.terms) {
-                Value v;
-                v.type = Scalar::Bool;
-                v.i = condition(term);
-                terms.push_back(std::move(v));
-              }
-              return nary(x.op, Scalar::Bool, std::move(terms), false);
-            }
-            const Type t = type(e, wanted);
-            for (const Expr& term : x.terms) terms.push_back(value_as(term, t));
-            return nary(x.op, t, std::move(terms), wide_);
-          },
-          [&](const Compare& x) {
-            const Type t = *typer_.operand_type(e);
-            return compare(x.op, value_as(x.left, t), value_as(x.right, t));
-          },
-          [&](const Select& x) {
-            const Type t = type(e, wanted);
-            return select(condition(x.cond), value_as(x.yes, t), value_as(x.no, t));
-          },
-          [&](const Call& x) { return call(e, x, wanted); },
-          [&](const Reduce&) -> Value { throw InternalError("interpreter: a reduction is left"); },
-          [&](const Cast& x) {
-            return x.type.is_record() ? value(x.arg) : value_as(x.arg, x.type);
-          },
-          [&](const Slice&) -> Value { throw InternalError("interpreter: a slice is left"); },
-          [&](const SubArray&) -> Value {
-            throw InternalError("interpreter: a sub-array is left");
-          }},
-      e.op());
+Value Compiler::value(const Expr& e, const std::optional<Type>& wanted) {
+  return e.visit(overload{
+      [&](const IntLit& x) { return constant(type(e, wanted), x.value); },
+      [&](const FloatLit& x) { return constant(type(e, wanted), Complex(x.value, 0)); },
+      [&](const ComplexLit& x) { return constant(type(e, wanted), Complex(x.re, x.im)); },
+      [&](const BoolLit& x) { return constant(Scalar::Bool, std::int64_t{x.value}); },
+      [&](const Var& x) { return variable(x, e); },
+      [&](const Load&) { return load(type(e), access(e)); },
+      [&](const Field& x) {
+        if (x.base.as<Select>()) {  // (a if c else b).f
+          const auto& s = *x.base.as<Select>();
+          return select(condition(s.cond), value(Expr(Field{s.yes, x.name}, e.at())),
+                        value(Expr(Field{s.no, x.name}, e.at())));
+        }
+        return load(type(e), access(e));
+      },
+      [&](const Unary& x) {
+        if (x.op == UnaryOp::Not) {
+          return int_value(Scalar::Bool,
+                           [c = condition(x.arg)] { return std::int64_t{!c->get()}; });
+        }
+        const Type t = type(e, wanted);
+        Value v = value_as(x.arg, t);
+        return x.op == UnaryOp::Neg ? negate(t, std::move(v), wide_)
+                                    : bit_not(t, std::move(v), wide_);
+      },
+      [&](const Binary& x) {
+        const Type t = type(e, wanted);
+        Value l = value_as(x.left, t);
+        const bool shift = x.op == BinaryOp::Shl || x.op == BinaryOp::Shr;
+        Value r = shift ? value(x.right) : value_as(x.right, t);
+        return binary(x.op, t, std::move(l), std::move(r), wide_);
+      },
+      [&](const Nary& x) {
+        std::vector<Value> terms;
+        if (x.op == NaryOp::And || x.op == NaryOp::Or) {
+          for (const Expr& term : x.terms) {
+            Value v;
+            v.type = Scalar::Bool;
+            v.i = condition(term);
+            terms.push_back(std::move(v));
+          }
+          return nary(x.op, Scalar::Bool, std::move(terms), false);
+        }
+        const Type t = type(e, wanted);
+        for (const Expr& term : x.terms) terms.push_back(value_as(term, t));
+        return nary(x.op, t, std::move(terms), wide_);
+      },
+      [&](const Compare& x) {
+        const Type t = *typer_.operand_type(e);
+        return compare(x.op, value_as(x.left, t), value_as(x.right, t));
+      },
+      [&](const Select& x) {
+        const Type t = type(e, wanted);
+        return select(condition(x.cond), value_as(x.yes, t), value_as(x.no, t));
+      },
+      [&](const Call& x) { return call(e, x, wanted); },
+      [&](const Reduce&) -> Value { throw InternalError("interpreter: a reduction is left"); },
+      [&](const Cast& x) { return x.type.is_record() ? value(x.arg) : value_as(x.arg, x.type); },
+      [&](const Slice&) -> Value { throw InternalError("interpreter: a slice is left"); },
+      [&](const SubArray&) -> Value { throw InternalError("interpreter: a sub-array is left"); }});
 }
 
-Value Compiler::call(const Expr& e, const Call& x, std::optional<Type> wanted) {
+Value Compiler::call(const Expr& e, const Call& x, const std::optional<Type>& wanted) {
   if (x.name == "if") return value(Expr(Select{x.args[0], x.args[1], x.args[2]}, e.at()), wanted);
   if (x.name == "indexof") {
     const auto* l = x.args[0].as<Load>();

@@ -40,13 +40,13 @@ class Compiler {
  public:
   Compiler(const Kernel& k, Memory& memory) : k_(k), memory_(memory), typer_(k) {}
 
-  Value value(const Expr& e, std::optional<Type> wanted = {});
+  Value value(const Expr& e, const std::optional<Type>& wanted = {});
   Value value_as(const Expr& e, const Type& t) { return convert(value(e, t), t); }
   /// An integer that counts elements or iterations; no intermediate result is cut to its type.
   IntPtr index(const Expr& e);
   IntPtr condition(const Expr& e) { return truth(value(e)); }
   Access access(const Expr& e);  // of a Var, Load or Field that is an assignee
-  Type type(const Expr& e, std::optional<Type> wanted = {}) const;
+  Type type(const Expr& e, const std::optional<Type>& wanted = {}) const;
 
   /// What the statement stores; several stores are prepared before any is committed.
   std::vector<std::unique_ptr<Store>> statement(const Instruction& insn);
@@ -56,7 +56,7 @@ class Compiler {
   Subscript subscript(const Expr& e);
   bool linear(const Expr& e, std::int64_t factor, Subscript& out) const;
   Value variable(const Var& x, const Expr& e);
-  Value call(const Expr& e, const Call& x, std::optional<Type> wanted);
+  Value call(const Expr& e, const Call& x, const std::optional<Type>& wanted);
   Value reduced(ReduceOp op, const Expr& acc, const Expr& arg);
   void arg_update(const Instruction& insn, std::vector<std::unique_ptr<Store>>& out);
 

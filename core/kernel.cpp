@@ -70,7 +70,7 @@ const Argument* Kernel::find_arg(std::string_view n) const { return find_named(a
 const Rule* Kernel::find_rule(std::string_view n) const { return find_named(rules, n); }
 
 const Temporary* Kernel::find_temporary(std::string_view n) const {
-  const auto it = temporaries.find(std::string(n));
+  const auto it = temporaries.find(n);
   return it == temporaries.end() ? nullptr : &it->second;
 }
 
@@ -156,13 +156,18 @@ class RuleWalk {
  public:
   explicit RuleWalk(const Kernel& k) : k_(k) {}
 
-  void reads(const Expr& e, const std::vector<std::string>& hidden, std::set<std::string>& out) {
-    std::set<std::string> own;
-    collect_reads(e, own);
-    for (const std::string& n : hidden) own.erase(n);
-    out.merge(own);
+  void reads(const Expr& e, const std::vector<std::string>& hidden,
+             const std::function<void(const std::string&)>& visit) {
+    const auto read = [&](const std::string& n) {
+      if (std::find(hidden.begin(), hidden.end(), n) == hidden.end()) visit(n);
+    };
+    walk(e, [&](const Expr& x) {
+      if (const auto* v = x.as<Var>()) read(v->name);
+      if (const auto* l = x.as<Load>()) read(l->array);
+      return true;
+    });
     for_each_rule(e, [&](const Rule& r, const Call&) {
-      if (seen_.insert(r.name).second) reads(r.body, r.params, out);
+      if (seen_.insert(r.name).second) reads(r.body, r.params, visit);
     });
   }
 
@@ -242,23 +247,28 @@ std::set<std::string> writes(const Instruction& insn) {
 
 namespace {
 
-/// The subscripts of an assignee.
-void subscripts(const Expr& lhs, Exprs& out) {
-  if (const auto* l = lhs.as<Load>()) out.insert(out.end(), l->index.begin(), l->index.end());
-  if (const auto* f = lhs.as<Field>()) subscripts(f->base, out);
-  if (const auto* s = lhs.as<SubArray>()) subscripts(s->load, out);
+template <class F>
+void for_each_subscript(const Expr& lhs, F f) {
+  if (const auto* l = lhs.as<Load>())
+    for (const Expr& i : l->index) f(i);
+  if (const auto* x = lhs.as<Field>()) for_each_subscript(x->base, f);
+  if (const auto* s = lhs.as<SubArray>()) for_each_subscript(s->load, f);
 }
 
 }  // namespace
 
+void for_each_read(const Kernel& k, const Instruction& insn,
+                   const std::function<void(const std::string&)>& visit) {
+  RuleWalk walk(k);
+  const auto in = [&](const Expr& e) { walk.reads(e, {}, visit); };
+  for (const Expr& l : insn.lhs) for_each_subscript(l, in);
+  if (insn.rhs) in(insn.rhs);
+  for (const Expr& p : insn.predicates) in(p);
+}
+
 std::set<std::string> reads(const Kernel& k, const Instruction& insn) {
   std::set<std::string> out;
-  RuleWalk walk(k);
-  Exprs all;
-  for (const Expr& l : insn.lhs) subscripts(l, all);
-  if (insn.rhs) all.push_back(insn.rhs);
-  all.insert(all.end(), insn.predicates.begin(), insn.predicates.end());
-  for (const Expr& e : all) walk.reads(e, {}, out);
+  for_each_read(k, insn, [&](const std::string& n) { out.insert(n); });
   return out;
 }
 

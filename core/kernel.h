@@ -9,6 +9,7 @@
 #include "core/diagnostic.h"
 #include "core/expr.h"
 #include "core/isl.h"
+#include "core/name_map.h"
 #include "core/type.h"
 #include "core/value.h"
 
@@ -110,23 +111,24 @@ struct NoSync {
 };
 
 struct Instruction {
+  // What most walks look at stands together.
   std::string id;
   InsnKind kind = InsnKind::Assign;
+  ReductionRole role = ReductionRole::None;
+  ReduceOp reduce_op = ReduceOp::Sum;  // when role is not None
+  Atomicity atomic = Atomicity::None;
   Exprs lhs;                     // Var, Load, or Field of those; several for `a, b = f(...)`
   Expr rhs;                      // null for Barrier and Nop; the call for InsnKind::Call
-  std::set<std::string> inames;  // the loops around it, without those its reductions bind
   Exprs predicates;              // runs when all hold; evaluated where the instruction stands
+  std::set<std::string> inames;  // the loops around it, without those its reductions bind
   std::set<std::string> tags;
   std::vector<std::string>
       depends_on;  // ids, resolved: each runs before this one (shared inames equal)
   std::vector<NoSync> no_sync;
   int priority = 0;
   std::set<std::string> groups, conflicts;
-  Atomicity atomic = Atomicity::None;
   BarrierScope barrier = BarrierScope::Local;
   std::string mem_kind;  // barriers: local or global
-  ReductionRole role = ReductionRole::None;
-  ReduceOp reduce_op = ReduceOp::Sum;  // when role is not None
   /// This instruction in the kernel's Reference: which statement it is, and each reference iname
   /// that does not stand unchanged here as an expression of the present inames. Reductions' inames
   /// count too. Empty id: same as `id`.
@@ -156,8 +158,8 @@ struct Step {
 struct Kernel {
   std::string name;
   Span at;
-  std::vector<Argument> args;  // declared order
-  std::map<std::string, Temporary> temporaries;
+  std::vector<Argument> args;         // declared order
+  NameMap<Temporary> temporaries;     // in the order of declaration
   std::vector<Rule> rules;            // in source order
   std::vector<Domain> domains;        // in source order; parents follow from parameters
   Set assumptions;                    // a parameter set; null means none
@@ -212,6 +214,9 @@ std::set<std::string> writes(const Instruction& insn);
 /// Names that `insn` reads (subscripts of what it writes and predicates included), rules looked
 /// through.
 std::set<std::string> reads(const Kernel& k, const Instruction& insn);
+/// Calls `visit` with those names, with some more than once: without a set to build.
+void for_each_read(const Kernel& k, const Instruction& insn,
+                   const std::function<void(const std::string&)>& visit);
 
 /// `e` with the rule calls in it replaced by the rules' bodies, to the end. Fails on recursion.
 Expr expand_rules(const Kernel& k, const Expr& e);

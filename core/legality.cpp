@@ -209,7 +209,7 @@ bool contains(const std::vector<std::string>& list, const std::string& name) {
 
 /// The inames whose values the subscript determines.
 const std::vector<std::string>& Legality::determined(const Expr& subscript) {
-  const auto [it, fresh] = determined_.try_emplace(&subscript.op());
+  const auto [it, fresh] = determined_.try_emplace(subscript.identity());
   if (fresh)
     it->second = digits(subscript, [&](const std::string& i) {
                    return plain_range(ref_->order.kernel(), i);

@@ -38,38 +38,37 @@ void NameCollector::walk(const Expr& e, std::vector<std::string>& scope, Names& 
     below();
     scope.resize(scope.size() - inames.size());
   };
-  std::visit(overload{[](const IntLit&) {}, [](const FloatLit&) {}, [](const ComplexLit&) {},
-                      [](const BoolLit&) {},
-                      [&](const Var& x) {
-                        if (is_free(x.name)) out.vars.insert(x.name);
-                      },
-                      [&](const Load& x) { out.arrays.insert(x.array), below(); },
-                      [&](const Field&) { below(); }, [&](const Unary&) { below(); },
-                      [&](const Binary&) { below(); }, [&](const Nary&) { below(); },
-                      [&](const Compare&) { below(); }, [&](const Select&) { below(); },
-                      [&](const Call& x) {
-                        const auto rule = rules_.find(x.name);
-                        if (rule == rules_.end()) return below();
-                        const Summary& s = summary(*rule->second);
-                        for (const std::string& n : s.names.vars)
-                          if (is_free(n)) out.vars.insert(n);
-                        out.arrays.insert(s.names.arrays.begin(), s.names.arrays.end());
-                        out.bound.insert(s.names.bound.begin(), s.names.bound.end());
-                        for (std::size_t i = 0; i < x.args.size(); ++i) {
-                          const auto* v = x.args[i].as<Var>();
-                          if (v && s.bound.contains(i))
-                            out.bound.insert(v->name);
-                          else
-                            walk(x.args[i], scope, out);
-                        }
-                      },
-                      [&](const Reduce& x) {
-                        out.bound.insert(x.inames.begin(), x.inames.end());
-                        bind(x.inames);
-                      },
-                      [&](const Cast&) { below(); }, [&](const Slice&) { below(); },
-                      [&](const SubArray& x) { bind(x.inames); }},
-             e.op());
+  e.visit(overload{[](const IntLit&) {}, [](const FloatLit&) {}, [](const ComplexLit&) {},
+                   [](const BoolLit&) {},
+                   [&](const Var& x) {
+                     if (is_free(x.name)) out.vars.insert(x.name);
+                   },
+                   [&](const Load& x) { out.arrays.insert(x.array), below(); },
+                   [&](const Field&) { below(); }, [&](const Unary&) { below(); },
+                   [&](const Binary&) { below(); }, [&](const Nary&) { below(); },
+                   [&](const Compare&) { below(); }, [&](const Select&) { below(); },
+                   [&](const Call& x) {
+                     const auto rule = rules_.find(x.name);
+                     if (rule == rules_.end()) return below();
+                     const Summary& s = summary(*rule->second);
+                     for (const std::string& n : s.names.vars)
+                       if (is_free(n)) out.vars.insert(n);
+                     out.arrays.insert(s.names.arrays.begin(), s.names.arrays.end());
+                     out.bound.insert(s.names.bound.begin(), s.names.bound.end());
+                     for (std::size_t i = 0; i < x.args.size(); ++i) {
+                       const auto* v = x.args[i].as<Var>();
+                       if (v && s.bound.contains(i))
+                         out.bound.insert(v->name);
+                       else
+                         walk(x.args[i], scope, out);
+                     }
+                   },
+                   [&](const Reduce& x) {
+                     out.bound.insert(x.inames.begin(), x.inames.end());
+                     bind(x.inames);
+                   },
+                   [&](const Cast&) { below(); }, [&](const Slice&) { below(); },
+                   [&](const SubArray& x) { bind(x.inames); }});
 }
 
 void NameCollector::add(const Expr& e, Names& out) {
@@ -113,7 +112,7 @@ class Inference {
 
   void run() {
     for (const Domain& d : k_.domains)
-      for (std::string& n : d.inames()) home_.emplace(n, &d), names_.push_back(std::move(n));
+      for (std::string& n : d.inames()) home_.push_back(&d), names_.push_back(std::move(n));
     for (std::size_t i = 0; i < names_.size(); ++i) number_.emplace(names_[i], static_cast<int>(i));
     for (const Domain& d : k_.domains)
       for (std::string& p : d.params()) needs_[&d].push_back(std::move(p));
@@ -130,13 +129,16 @@ class Inference {
   }
 
  private:
+  struct Temp;
+  using Inames = std::vector<int>;  // numbers, ascending
+
   struct Insn {
-    std::set<int> inames;
-    std::set<int> bound;               // by its reductions
-    std::set<int> written_at;          // inames in its assignees' subscripts
-    std::vector<std::string> written;  // temporaries
-    std::set<std::string> bounds;      // temporaries that bounds of its loops need
-    Names names;
+    Inames inames;
+    Inames free;                 // that occur in it
+    Inames bound;                // by its reductions
+    Inames written_at;           // in its assignees' subscripts
+    std::vector<Temp*> written;  // temporaries
+    std::vector<Temp*> bounds;   // temporaries that bounds of its loops need
   };
   struct Temp {
     std::vector<int> writers, readers;  // instructions
@@ -144,75 +146,93 @@ class Inference {
     std::map<int, int> in;              // by iname: how many writers it is around for all elements
   };
 
-  std::set<int> numbers(const std::set<std::string>& names) const {
-    std::set<int> out;
+  static bool contains(const Inames& all, int iname) {
+    return std::binary_search(all.begin(), all.end(), iname);
+  }
+  static bool insert(Inames& all, int iname) {
+    const auto it = std::lower_bound(all.begin(), all.end(), iname);
+    if (it != all.end() && *it == iname) return false;
+    all.insert(it, iname);
+    return true;
+  }
+  static bool insert(std::vector<Temp*>& all, Temp* t) {
+    if (std::find(all.begin(), all.end(), t) != all.end()) return false;
+    all.push_back(t);
+    return true;
+  }
+  Insn& at(int insn) { return insns_[static_cast<std::size_t>(insn)]; }
+
+  Inames numbers(const std::set<std::string>& names) const {
+    Inames out;
     for (const std::string& n : names)
-      if (const auto it = number_.find(n); it != number_.end()) out.insert(it->second);
+      if (const auto it = number_.find(n); it != number_.end()) out.push_back(it->second);
+    std::sort(out.begin(), out.end());
     return out;
+  }
+
+  /// Null for what is no temporary.
+  Temp* temporary(const std::string& name) {
+    const auto it = temps_.find(name);
+    if (it != temps_.end()) return &it->second;
+    return k_.temporaries.contains(name) ? &temps_[name] : nullptr;
   }
 
   void enter(NameCollector& collect, int n) {
     const Instruction& insn = *k_.instructions[static_cast<std::size_t>(n)];
-    Insn& me = insns_[static_cast<std::size_t>(n)];
-    me.names = collect.of(insn);
-    me.bound = numbers(me.names.bound);
+    Insn& me = at(n);
+    const Names names = collect.of(insn);
+    me.free = numbers(names.vars);
+    me.bound = numbers(names.bound);
     me.written_at = numbers(collect.of_subscripts(insn).vars);
-    for (const std::string& w : writes(insn))
-      if (k_.temporaries.contains(w)) {
-        me.written.push_back(w);
-        temps_[w].writers.push_back(n);
-      }
-    for (const std::set<std::string>* names : {&me.names.vars, &me.names.arrays})
-      for (const std::string& r : *names)
-        if (k_.temporaries.contains(r)) {
-          std::vector<int>& readers = temps_[r].readers;
-          if (readers.empty() || readers.back() != n) readers.push_back(n);
-        }
+    for (const Expr& l : insn.lhs)
+      if (Temp* t = temporary(written_name(l)); t && insert(me.written, t)) t->writers.push_back(n);
+    for (const std::set<std::string>* all : {&names.vars, &names.arrays})
+      for (const std::string& r : *all)
+        if (Temp* t = temporary(r); t && (t->readers.empty() || t->readers.back() != n))
+          t->readers.push_back(n);
   }
 
   void seed(int n) {
     const std::size_t i = static_cast<std::size_t>(n);
     for (int iname : numbers(k_.instructions[i]->inames)) put(n, iname);
     if (exact_[i]) return;
-    for (int iname : numbers(insns_[i].names.vars)) put(n, iname);
-    for (int iname : insns_[i].bound) need_bounds(n, iname);
+    for (int iname : at(n).free) put(n, iname);
+    for (int iname : at(n).bound) need_bounds(n, iname);
   }
 
   void put(int insn, int iname) {
-    if (insns_[static_cast<std::size_t>(insn)].inames.insert(iname).second)
-      queue_.emplace_back(insn, iname);
+    if (insert(at(insn).inames, iname)) queue_.emplace_back(insn, iname);
   }
   /// Adds an iname that something else asks for.
   void add(int insn, int iname) {
-    const std::size_t i = static_cast<std::size_t>(insn);
-    if (!exact_[i] && !insns_[i].bound.contains(iname)) put(insn, iname);
+    if (!exact_[static_cast<std::size_t>(insn)] && !contains(at(insn).bound, iname))
+      put(insn, iname);
   }
 
   /// What the bounds of the loop or reduction over `iname` need stands around `insn`.
   void need_bounds(int insn, int iname) {
-    for (const std::string& p : needs_[home_.at(names_[static_cast<std::size_t>(iname)])]) {
+    const auto needs = needs_.find(home_[static_cast<std::size_t>(iname)]);
+    if (needs == needs_.end()) return;
+    for (const std::string& p : needs->second) {
       if (const auto it = number_.find(p); it != number_.end()) {
         add(insn, it->second);
-      } else if (k_.temporaries.contains(p) &&
-                 insns_[static_cast<std::size_t>(insn)].bounds.insert(p).second) {
-        Temp& t = temps_[p];
-        t.bound_users.push_back(insn);
-        for (int w : t.writers)
+      } else if (Temp* t = temporary(p); t && insert(at(insn).bounds, t)) {
+        t->bound_users.push_back(insn);
+        for (int w : t->writers)
           if (w != insn)
-            for (int i : std::set<int>(insns_[static_cast<std::size_t>(w)].inames)) add(insn, i);
+            for (int i : Inames(at(w).inames)) add(insn, i);
       }
     }
   }
 
   void spread(int insn, int iname) {
-    const Insn& me = insns_[static_cast<std::size_t>(insn)];
     if (!exact_[static_cast<std::size_t>(insn)]) need_bounds(insn, iname);
-    for (const std::string& w : me.written) {
-      Temp& t = temps_[w];
-      for (int user : t.bound_users) add(user, iname);
-      if (me.written_at.contains(iname)) continue;
-      if (++t.in[iname] == static_cast<int>(t.writers.size()))
-        for (int r : t.readers) add(r, iname);
+    const Insn& me = at(insn);
+    for (Temp* t : me.written) {
+      for (int user : t->bound_users) add(user, iname);
+      if (contains(me.written_at, iname)) continue;
+      if (++t->in[iname] == static_cast<int>(t->writers.size()))
+        for (int r : t->readers) add(r, iname);
     }
   }
 
@@ -228,10 +248,10 @@ class Inference {
   const std::vector<bool>& exact_;
   std::vector<std::string> names_;
   std::unordered_map<std::string, int> number_;
-  std::unordered_map<std::string, const Domain*> home_;
+  std::vector<const Domain*> home_;  // by iname
   std::map<const Domain*, std::vector<std::string>> needs_;
   std::vector<Insn> insns_;
-  std::map<std::string, Temp> temps_;
+  std::unordered_map<std::string, Temp> temps_;
   std::deque<std::pair<int, int>> queue_;
 };
 

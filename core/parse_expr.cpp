@@ -163,7 +163,7 @@ class Parser {
 
   /// Operands of one n-ary operation. `first` is spliced in when it is the same operation: terms
   /// are combined from the left either way.
-  Part nary(const Operator& op, Part first) {
+  Part nary(const Operator& op, const Part& first) {
     Exprs terms;
     int height = first.height;
     const auto* same = first.e.as<Nary>();

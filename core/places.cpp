@@ -39,59 +39,56 @@ int Places::number(Frame& f) {
 
 void Places::visit_expr(const Expr& e, Frame& f, const std::function<void(const Use&)>& visit) {
   const auto children = [&] { for_each_child(e, [&](const Expr& c) { visit_expr(c, f, visit); }); };
-  std::visit(overload{[](const IntLit&) {}, [](const FloatLit&) {}, [](const ComplexLit&) {},
-                      [](const BoolLit&) {},
-                      [&](const Var& x) {
-                        visit({insn_, &e, &x.name, nullptr, false, false, number(f)});
-                      },
-                      [&](const Load& x) {
-                        visit({insn_, &e, &x.array, &x.index, x.linear, false, number(f)});
-                        children();
-                      },
-                      [&](const Field&) { children(); }, [&](const Unary&) { children(); },
-                      [&](const Binary&) { children(); },
-                      [&](const Nary& x) {
-                        if (x.op != NaryOp::And && x.op != NaryOp::Or) return children();
-                        Frame rest =
-                            f;  // each term is looked at only when those before did not decide
-                        for (const Expr& t : x.terms) {
-                          visit_expr(t, rest, visit);
-                          rest = rest.under(t, x.op == NaryOp::And);
-                        }
-                      },
-                      [&](const Compare&) { children(); },
-                      [&](const Select& x) {
-                        visit_expr(x.cond, f, visit);
-                        Frame yes = f.under(x.cond, true), no = f.under(x.cond, false);
-                        visit_expr(x.yes, yes, visit);
-                        visit_expr(x.no, no, visit);
-                      },
-                      [&](const Call& x) {
-                        if (x.name != "if" || x.args.size() != 3) return children();
-                        visit_expr(x.args[0], f, visit);
-                        Frame yes = f.under(x.args[0], true), no = f.under(x.args[0], false);
-                        visit_expr(x.args[1], yes, visit);
-                        visit_expr(x.args[2], no, visit);
-                      },
-                      [&](const Reduce& x) {
-                        // Reductions are computed whole, before a conditional expression around
-                        // them.
-                        Frame inside{f.inames, {}, -1};
-                        if (!in_predicates_)
-                          for (const Expr& p : insn_->predicates) inside.add(p, true);
-                        for (const std::string& i : x.inames)
-                          if (std::find(inside.inames.begin(), inside.inames.end(), i) ==
-                              inside.inames.end())
-                            inside.inames.push_back(i);
-                        for (const Expr& a : x.args) visit_expr(a, inside, visit);
-                      },
-                      [&](const Cast&) { children(); }, [&](const Slice&) { children(); },
-                      [&](const SubArray& x) {
-                        Frame inside{f.inames, f.conditions, -1};
-                        inside.inames.insert(inside.inames.end(), x.inames.begin(), x.inames.end());
-                        visit_expr(x.load, inside, visit);
-                      }},
-             e.op());
+  e.visit(overload{
+      [](const IntLit&) {}, [](const FloatLit&) {}, [](const ComplexLit&) {}, [](const BoolLit&) {},
+      [&](const Var& x) {
+        visit({insn_, &e, &x.name, nullptr, false, false, number(f)});
+      },
+      [&](const Load& x) {
+        visit({insn_, &e, &x.array, &x.index, x.linear, false, number(f)});
+        children();
+      },
+      [&](const Field&) { children(); }, [&](const Unary&) { children(); },
+      [&](const Binary&) { children(); },
+      [&](const Nary& x) {
+        if (x.op != NaryOp::And && x.op != NaryOp::Or) return children();
+        Frame rest = f;  // each term is looked at only when those before did not decide
+        for (const Expr& t : x.terms) {
+          visit_expr(t, rest, visit);
+          rest = rest.under(t, x.op == NaryOp::And);
+        }
+      },
+      [&](const Compare&) { children(); },
+      [&](const Select& x) {
+        visit_expr(x.cond, f, visit);
+        Frame yes = f.under(x.cond, true), no = f.under(x.cond, false);
+        visit_expr(x.yes, yes, visit);
+        visit_expr(x.no, no, visit);
+      },
+      [&](const Call& x) {
+        if (x.name != "if" || x.args.size() != 3) return children();
+        visit_expr(x.args[0], f, visit);
+        Frame yes = f.under(x.args[0], true), no = f.under(x.args[0], false);
+        visit_expr(x.args[1], yes, visit);
+        visit_expr(x.args[2], no, visit);
+      },
+      [&](const Reduce& x) {
+        // Reductions are computed whole, before a conditional expression around
+        // them.
+        Frame inside{f.inames, {}, -1};
+        if (!in_predicates_)
+          for (const Expr& p : insn_->predicates) inside.add(p, true);
+        for (const std::string& i : x.inames)
+          if (std::find(inside.inames.begin(), inside.inames.end(), i) == inside.inames.end())
+            inside.inames.push_back(i);
+        for (const Expr& a : x.args) visit_expr(a, inside, visit);
+      },
+      [&](const Cast&) { children(); }, [&](const Slice&) { children(); },
+      [&](const SubArray& x) {
+        Frame inside{f.inames, f.conditions, -1};
+        inside.inames.insert(inside.inames.end(), x.inames.begin(), x.inames.end());
+        visit_expr(x.load, inside, visit);
+      }});
 }
 
 void Places::for_each_use(const std::function<void(const Use&)>& visit) {

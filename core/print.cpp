@@ -382,8 +382,10 @@ std::string print_kernel(const Kernel& k) {
   for (const Domain& d : k.domains) out += "domain " + str(d.set) + "\n";
   out += print_assumptions(k.assumptions);
   InstructionPrinter instructions(k);
+  std::map<std::string, const Temporary*> declared;
   for (const auto& [name, t] : k.temporaries)
-    if (!instructions.declares(name)) out += print_temporary(t);
+    if (!instructions.declares(name)) declared.emplace(name, &t);
+  for (const auto& [name, t] : declared) out += print_temporary(*t);
   const std::vector<std::string> all = k.inames();
   for (const std::string& iname : all)
     if (const InameTag* tag = k.tag(iname))

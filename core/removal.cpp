@@ -23,7 +23,7 @@ Kernel without_instructions(const Kernel& k, const std::set<std::string>& ids) {
       if (!removed.contains(d)) {
         out.push_back(d);
       } else {
-        const std::vector<std::string> further = kept_of(d);
+        const std::vector<std::string>& further = kept_of(d);
         out.insert(out.end(), further.begin(), further.end());
       }
     }

@@ -77,7 +77,7 @@ class Rewriter {
       if (stack[i].name == rule.name)
         fail("recursive-rule", rule.at, "rule `{}` calls itself", rule.name);
     Stack below{{rule.name, {}}};
-    if (!c->tag.empty()) below.front().tags.insert(c->tag);
+    if (!c->tag.empty()) below.front().tags.insert(c->tag.str());
     below.insert(below.end(), stack.begin(), stack.end());
     const Expr body = body_of(rule, below);
     if (rw_.expand && rw_.expand({k_, *insn_, below, inside})) {

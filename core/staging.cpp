@@ -57,11 +57,11 @@ RuleCalls::RuleCalls(const Kernel& k, std::string rule, std::string tag, Match w
 }
 
 bool RuleCalls::selected(const Walk& walk, const Call& call) const {
-  if (call.name != rule_ || (!tag_.empty() && call.tag != tag_)) return false;
+  if (call.name != rule_ || (!tag_.empty() && call.tag.str() != tag_)) return false;
   if (within_.everything() || within_(k_, walk.insn, walk.stack)) return true;
   Stack with_call = walk.stack;
   StackLevel own{call.name, {}};
-  if (!call.tag.empty()) own.tags.insert(call.tag);
+  if (!call.tag.empty()) own.tags.insert(call.tag.str());
   with_call.insert(with_call.begin(), own);
   return within_(k_, walk.insn, with_call);
 }
@@ -102,7 +102,7 @@ std::optional<Expr> RuleCalls::at_node(Walk& walk, const Expr& e, const Place& a
   }
   for (const auto& [name, arg] : own) walk.params[name] = walk.resolved(arg);
   StackLevel level{call->name, {}};
-  if (!call->tag.empty()) level.tags.insert(call->tag);
+  if (!call->tag.empty()) level.tags.insert(call->tag.str());
   walk.stack.insert(walk.stack.begin(), level);
   const Expr body = apply_rule(rule, names);
   const Expr out = descend(body, at);

@@ -114,7 +114,7 @@ std::optional<Type> integer_context(const std::optional<Type>& wanted) {
 
 }  // namespace
 
-Typed combine(const std::vector<Typed>& operands, std::optional<Type> wanted) {
+Typed combine(const std::vector<Typed>& operands, const std::optional<Type>& wanted) {
   std::optional<Scalar> sized;
   bool weak_any = false, weak_float = false, weak_complex = false, fits_single = true;
   for (const Typed& t : operands) {
@@ -186,7 +186,8 @@ const Argument* Typer::argument(const std::string& name) const {
   return it == args_.end() ? nullptr : it->second;
 }
 
-std::optional<Typer::Operands> Typer::operands(const Exprs& es, std::optional<Type> wanted) const {
+std::optional<Typer::Operands> Typer::operands(const Exprs& es,
+                                               const std::optional<Type>& wanted) const {
   Operands out;
   out.reserve(es.size());
   bool known = true;
@@ -202,7 +203,7 @@ std::optional<Typer::Operands> Typer::operands(const Exprs& es, std::optional<Ty
 }
 
 std::optional<Typed> Typer::binary(const Expr& e, const Binary& x,
-                                   std::optional<Type> wanted) const {
+                                   const std::optional<Type>& wanted) const {
   const bool ints_only = x.op == BinaryOp::Shl || x.op == BinaryOp::Shr;
   const bool maybe_ints = ints_only || x.op == BinaryOp::FloorDiv || x.op == BinaryOp::Mod;
   auto ops = operands({x.left, x.right}, maybe_ints ? integer_context(wanted) : wanted);
@@ -235,7 +236,8 @@ std::optional<Typed> Typer::binary(const Expr& e, const Binary& x,
   return t;
 }
 
-std::optional<Typed> Typer::nary(const Expr& e, const Nary& x, std::optional<Type> wanted) const {
+std::optional<Typed> Typer::nary(const Expr& e, const Nary& x,
+                                 const std::optional<Type>& wanted) const {
   const bool logic = x.op == NaryOp::And || x.op == NaryOp::Or;
   const bool bits = x.op == NaryOp::BitAnd || x.op == NaryOp::BitOr || x.op == NaryOp::BitXor;
   auto ops = operands(x.terms, logic ? std::nullopt : bits ? integer_context(wanted) : wanted);
@@ -280,7 +282,8 @@ Typed chosen(const Expr& e, const Typed& yes, const Typed& no, const std::option
 
 }  // namespace
 
-std::optional<Typed> Typer::called(const Expr& e, const Call& x, std::optional<Type> wanted) const {
+std::optional<Typed> Typer::called(const Expr& e, const Call& x,
+                                   const std::optional<Type>& wanted) const {
   if (!k_.rules.empty())
     if (const Rule* rule = k_.find_rule(x.name)) return type(apply_rule(*rule, x.args), wanted);
   if (x.name == "if") {
@@ -342,7 +345,7 @@ std::optional<Typed> Typer::called(const Expr& e, const Call& x, std::optional<T
   return weak_int(std::nullopt, wanted);
 }
 
-std::optional<Typed> Typer::reduce(const Reduce& x, std::optional<Type> wanted) const {
+std::optional<Typed> Typer::reduce(const Reduce& x, const std::optional<Type>& wanted) const {
   const bool truth = x.op == ReduceOp::Any || x.op == ReduceOp::All;
   const auto t = type(x.args.at(0), truth ? std::nullopt : wanted);
   if (!t) return std::nullopt;
@@ -354,134 +357,125 @@ std::optional<Typed> Typer::reduce(const Reduce& x, std::optional<Type> wanted) 
   return strong(x.inames.empty() && !truth ? t->type : reduced_type(x.op, 0, t->type));
 }
 
-std::optional<Typed> Typer::type(const Expr& e, std::optional<Type> wanted) const {
+std::optional<Typed> Typer::type(const Expr& e, const std::optional<Type>& wanted) const {
   using R = std::optional<Typed>;
   const auto sized = [](std::optional<Type> t) { return t ? R(strong(*t)) : R(); };
-  return std::visit(
-      overload{
-          [&](const IntLit& x) -> R {
-            return x.type ? strong(*x.type) : weak_int(x.value, wanted);
-          },
-          [&](const FloatLit& x) -> R {
-            return x.type ? strong(*x.type) : weak_real(false, exact_single(x.value), wanted);
-          },
-          [&](const ComplexLit& x) -> R {
-            if (x.type) return strong(*x.type);
-            return weak_real(true, exact_single(x.re) && exact_single(x.im), wanted);
-          },
-          [&](const BoolLit&) -> R { return strong(Scalar::Bool); },
-          [&](const Var& x) -> R {
-            if (!k_.rules.empty())
-              if (const Rule* rule = k_.find_rule(x.name)) return type(rule->body, wanted);
-            return sized(variable(x.name, e.at()));
-          },
-          [&](const Load& x) -> R { return sized(variable(x.array, e.at())); },
-          [&](const Field& x) -> R {
-            const R base = type(x.base);
-            if (!base) return std::nullopt;
-            const Record::Field* f =
-                base->type.is_record() ? base->type.record->find(x.name) : nullptr;
-            if (!f)
-              fail("bad-operand", e.at(), "`{}` of type {} has no field `{}`", shown(x.base),
-                   base->type.str(), x.name);
-            return strong(f->type);
-          },
-          [&](const Unary& x) -> R {
-            R t = type(x.arg, x.op == UnaryOp::Neg      ? wanted
-                              : x.op == UnaryOp::BitNot ? integer_context(wanted)
-                                                        : std::nullopt);
-            if (!t) return std::nullopt;
-            const char* of = x.op == UnaryOp::Neg ? "`-`" : x.op == UnaryOp::Not ? "`not`" : "`~`";
-            require_number(x.arg, *t, of, e);
-            if (x.op == UnaryOp::Not) return strong(Scalar::Bool);
-            if (x.op == UnaryOp::BitNot && !integral(t->type)) bad_operand(x.arg, t->type, of, e);
-            if (t->type == Type(Scalar::Bool)) t->type = Scalar::I32;
-            if (t->weak == Weak::Int) {
-              std::optional<std::int64_t> v;
-              if (t->value && *t->value != std::numeric_limits<std::int64_t>::min())
-                v = x.op == UnaryOp::Neg ? -*t->value : ~*t->value;
-              return weak_int(v, x.op == UnaryOp::Neg ? wanted : integer_context(wanted));
-            }
-            return t;
-          },
-          [&](const Binary& x) -> R { return binary(e, x, wanted); },
-          [&](const Nary& x) -> R { return nary(e, x, wanted); },
-          [&](const Compare& x) -> R { return compare(e, x); },
-          [&](const Select& x) -> R {
-            const R c = type(x.cond), y = type(x.yes, wanted), n = type(x.no, wanted);
-            if (c) require_number(x.cond, *c, "a condition", e);
-            if (!y || !n) return std::nullopt;
-            return chosen(e, *y, *n, wanted);
-          },
-          [&](const Call& x) -> R { return called(e, x, wanted); },
-          [&](const Reduce& x) -> R {
-            if (arity(x.op) != 1)
-              fail("wrong-value-count", e.at(),
-                   "`{}` gives two values and so must be the whole right side of an assignment to "
-                   "two",
-                   to_string(x.op));
-            return reduce(x, wanted);
-          },
-          [&](const Cast& x) -> R {
-            const R t = type(x.arg, x.type);
-            if (!t) return strong(x.type);
-            if (!(t->type == x.type) && (t->type.is_record() || x.type.is_record()))
-              bad_operand(x.arg, t->type, "a cast to " + x.type.str(), e);
-            return strong(x.type);
-          },
-          [&](const Slice&) -> R {
-            fail("bad-operand", e.at(), "a slice stands only in an argument of a call");
-          },
-          [&](const SubArray&) -> R {
-            fail("bad-operand", e.at(), "a part of an array stands only as an argument of a call");
-          }},
-      e.op());
+  return e.visit(overload{
+      [&](const IntLit& x) -> R { return x.type ? strong(*x.type) : weak_int(x.value, wanted); },
+      [&](const FloatLit& x) -> R {
+        return x.type ? strong(*x.type) : weak_real(false, exact_single(x.value), wanted);
+      },
+      [&](const ComplexLit& x) -> R {
+        if (x.type) return strong(*x.type);
+        return weak_real(true, exact_single(x.re) && exact_single(x.im), wanted);
+      },
+      [&](const BoolLit&) -> R { return strong(Scalar::Bool); },
+      [&](const Var& x) -> R {
+        if (!k_.rules.empty())
+          if (const Rule* rule = k_.find_rule(x.name)) return type(rule->body, wanted);
+        return sized(variable(x.name, e.at()));
+      },
+      [&](const Load& x) -> R { return sized(variable(x.array, e.at())); },
+      [&](const Field& x) -> R {
+        const R base = type(x.base);
+        if (!base) return std::nullopt;
+        const Record::Field* f = base->type.is_record() ? base->type.record->find(x.name) : nullptr;
+        if (!f)
+          fail("bad-operand", e.at(), "`{}` of type {} has no field `{}`", shown(x.base),
+               base->type.str(), x.name);
+        return strong(f->type);
+      },
+      [&](const Unary& x) -> R {
+        R t = type(x.arg, x.op == UnaryOp::Neg      ? wanted
+                          : x.op == UnaryOp::BitNot ? integer_context(wanted)
+                                                    : std::nullopt);
+        if (!t) return std::nullopt;
+        const char* of = x.op == UnaryOp::Neg ? "`-`" : x.op == UnaryOp::Not ? "`not`" : "`~`";
+        require_number(x.arg, *t, of, e);
+        if (x.op == UnaryOp::Not) return strong(Scalar::Bool);
+        if (x.op == UnaryOp::BitNot && !integral(t->type)) bad_operand(x.arg, t->type, of, e);
+        if (t->type == Type(Scalar::Bool)) t->type = Scalar::I32;
+        if (t->weak == Weak::Int) {
+          std::optional<std::int64_t> v;
+          if (t->value && *t->value != std::numeric_limits<std::int64_t>::min())
+            v = x.op == UnaryOp::Neg ? -*t->value : ~*t->value;
+          return weak_int(v, x.op == UnaryOp::Neg ? wanted : integer_context(wanted));
+        }
+        return t;
+      },
+      [&](const Binary& x) -> R { return binary(e, x, wanted); },
+      [&](const Nary& x) -> R { return nary(e, x, wanted); },
+      [&](const Compare& x) -> R { return compare(e, x); },
+      [&](const Select& x) -> R {
+        const R c = type(x.cond), y = type(x.yes, wanted), n = type(x.no, wanted);
+        if (c) require_number(x.cond, *c, "a condition", e);
+        if (!y || !n) return std::nullopt;
+        return chosen(e, *y, *n, wanted);
+      },
+      [&](const Call& x) -> R { return called(e, x, wanted); },
+      [&](const Reduce& x) -> R {
+        if (arity(x.op) != 1)
+          fail("wrong-value-count", e.at(),
+               "`{}` gives two values and so must be the whole right side of an assignment to "
+               "two",
+               to_string(x.op));
+        return reduce(x, wanted);
+      },
+      [&](const Cast& x) -> R {
+        const R t = type(x.arg, x.type);
+        if (!t) return strong(x.type);
+        if (!(t->type == x.type) && (t->type.is_record() || x.type.is_record()))
+          bad_operand(x.arg, t->type, "a cast to " + x.type.str(), e);
+        return strong(x.type);
+      },
+      [&](const Slice&) -> R {
+        fail("bad-operand", e.at(), "a slice stands only in an argument of a call");
+      },
+      [&](const SubArray&) -> R {
+        fail("bad-operand", e.at(), "a part of an array stands only as an argument of a call");
+      }});
 }
 
-std::optional<Type> Typer::operand_type(const Expr& e, std::optional<Type> wanted) const {
+std::optional<Type> Typer::operand_type(const Expr& e, const std::optional<Type>& wanted) const {
   using R = std::optional<Type>;
   const auto own = [&]() -> R {
     const auto t = type(e, wanted);
     return t ? R(t->type) : R();
   };
-  const auto common = [&](const Exprs& es, std::optional<Type> context) -> R {
+  const auto common = [&](const Exprs& es, const std::optional<Type>& context) -> R {
     const auto ops = operands(es, context);
     if (!ops) return std::nullopt;
     return combine(*ops, context).type;
   };
-  return std::visit(
-      overload{[](const IntLit&) -> R { return {}; }, [](const FloatLit&) -> R { return {}; },
-               [](const ComplexLit&) -> R { return {}; }, [](const BoolLit&) -> R { return {}; },
-               [](const Var&) -> R { return {}; }, [](const Load&) -> R { return {}; },
-               [](const Field&) -> R { return {}; },
-               [&](const Unary& x) -> R { return x.op == UnaryOp::Not ? R() : own(); },
-               [&](const Binary&) -> R { return own(); },
-               [&](const Nary& x) -> R {
-                 return x.op == NaryOp::And || x.op == NaryOp::Or ? R() : own();
-               },
-               [&](const Compare& x) -> R {
-                 return common({x.left, x.right}, {});
-               },
-               [&](const Select&) -> R { return own(); },
-               [&](const Call& x) -> R {
-                 const FnInfo* f = find_function(x.name);
-                 if (!f || f->cls == FnClass::Bessel) return {};
-                 const R t = own();
-                 if (f->cls != FnClass::Magnitude && f->cls != FnClass::Component &&
-                     f->cls != FnClass::Test)
-                   return t;
-                 return common(x.args, f->cls == FnClass::Test ? R() : t);
-               },
-               [&](const Reduce& x) -> R {
-                 const bool truth = x.op == ReduceOp::Any || x.op == ReduceOp::All;
-                 return truth || arity(x.op) != 1 ? R() : own();
-               },
-               [](const Cast& x) -> R { return x.type; }, [](const Slice&) -> R { return {}; },
-               [](const SubArray&) -> R { return {}; }},
-      e.op());
+  return e.visit(overload{
+      [](const IntLit&) -> R { return {}; }, [](const FloatLit&) -> R { return {}; },
+      [](const ComplexLit&) -> R { return {}; }, [](const BoolLit&) -> R { return {}; },
+      [](const Var&) -> R { return {}; }, [](const Load&) -> R { return {}; },
+      [](const Field&) -> R { return {}; },
+      [&](const Unary& x) -> R { return x.op == UnaryOp::Not ? R() : own(); },
+      [&](const Binary&) -> R { return own(); },
+      [&](const Nary& x) -> R { return x.op == NaryOp::And || x.op == NaryOp::Or ? R() : own(); },
+      [&](const Compare& x) -> R {
+        return common({x.left, x.right}, {});
+      },
+      [&](const Select&) -> R { return own(); },
+      [&](const Call& x) -> R {
+        const FnInfo* f = find_function(x.name);
+        if (!f || f->cls == FnClass::Bessel) return {};
+        const R t = own();
+        if (f->cls != FnClass::Magnitude && f->cls != FnClass::Component && f->cls != FnClass::Test)
+          return t;
+        return common(x.args, f->cls == FnClass::Test ? R() : t);
+      },
+      [&](const Reduce& x) -> R {
+        const bool truth = x.op == ReduceOp::Any || x.op == ReduceOp::All;
+        return truth || arity(x.op) != 1 ? R() : own();
+      },
+      [](const Cast& x) -> R { return x.type; }, [](const Slice&) -> R { return {}; },
+      [](const SubArray&) -> R { return {}; }});
 }
 
-void Typer::check(const Expr& e, std::optional<Type> wanted) const {
+void Typer::check(const Expr& e, const std::optional<Type>& wanted) const {
   type(e, wanted);
   const auto subscripts = [&](const std::string& array, const Exprs& index) {
     for (const Expr& i : index) {

@@ -32,7 +32,7 @@ struct Typed {
 /// The type of an operation on sized operands.
 Scalar promote(Scalar a, Scalar b);
 /// Operands of arithmetic together, literals adapted.
-Typed combine(const std::vector<Typed>& operands, std::optional<Type> wanted);
+Typed combine(const std::vector<Typed>& operands, const std::optional<Type>& wanted);
 /// The real type of a complex one; others unchanged.
 Scalar real_part(Scalar s);
 Scalar single_or_double_complex(Scalar s);  // the complex type with the precision of `s`
@@ -71,26 +71,28 @@ class Typer {
 
   /// Nothing when the type of some variable in it is not known yet. Fails `unknown-name`,
   /// `unknown-function`, `wrong-arg-count`, `bad-operand`, `type-mismatch`.
-  std::optional<Typed> type(const Expr& e, std::optional<Type> wanted = {}) const;
+  std::optional<Typed> type(const Expr& e, const std::optional<Type>& wanted = {}) const;
 
   /// The type to which an operation converts its operands first (sums, comparisons, `//`, calls);
   /// for nodes without such a type, nothing.
-  std::optional<Type> operand_type(const Expr& e, std::optional<Type> wanted = {}) const;
+  std::optional<Type> operand_type(const Expr& e, const std::optional<Type>& wanted = {}) const;
 
   /// Checks all that `type` does not need to look at: subscripts and what they hold.
-  void check(const Expr& e, std::optional<Type> wanted = {}) const;
+  void check(const Expr& e, const std::optional<Type>& wanted = {}) const;
 
   const Argument* argument(const std::string& name) const;
 
  private:
   using Operands = std::vector<Typed>;
   std::optional<Type> variable(const std::string& name, const Span& at) const;
-  std::optional<Operands> operands(const Exprs& es, std::optional<Type> wanted) const;
-  std::optional<Typed> binary(const Expr& e, const Binary& x, std::optional<Type> wanted) const;
-  std::optional<Typed> nary(const Expr& e, const Nary& x, std::optional<Type> wanted) const;
+  std::optional<Operands> operands(const Exprs& es, const std::optional<Type>& wanted) const;
+  std::optional<Typed> binary(const Expr& e, const Binary& x,
+                              const std::optional<Type>& wanted) const;
+  std::optional<Typed> nary(const Expr& e, const Nary& x, const std::optional<Type>& wanted) const;
   std::optional<Typed> compare(const Expr& e, const Compare& x) const;
-  std::optional<Typed> called(const Expr& e, const Call& x, std::optional<Type> wanted) const;
-  std::optional<Typed> reduce(const Reduce& x, std::optional<Type> wanted) const;
+  std::optional<Typed> called(const Expr& e, const Call& x,
+                              const std::optional<Type>& wanted) const;
+  std::optional<Typed> reduce(const Reduce& x, const std::optional<Type>& wanted) const;
 
   const Kernel& k_;
   const VariableTypes* vars_ = nullptr;

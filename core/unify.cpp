@@ -20,9 +20,9 @@ class Matcher {
     if (const std::string* v = variable(p)) return bind(*v, e, b, integer);
     if (!has_variables(p))
       return like(p, e) || (integer && as_int(index_sub(p, e)) == std::optional<std::int64_t>(0));
-    if (p.op().index() != e.op().index()) return false;
+    if (p.kind() != e.kind()) return false;
     const auto part = [&](const Expr& x, const Expr& y) { return unify(x, y, b, integer); };
-    return std::visit(
+    return p.visit(
         overload{[](const IntLit&) { return false; }, [](const FloatLit&) { return false; },
                  [](const ComplexLit&) { return false; }, [](const BoolLit&) { return false; },
                  [](const Var&) { return false; },  // those without variables were compared above
@@ -76,8 +76,7 @@ class Matcher {
                  [&](const SubArray& x) {
                    const auto& y = *e.as<SubArray>();
                    return names(x.inames, y.inames, b) && part(x.load, y.load);
-                 }},
-        p.op());
+                 }});
   }
 
  private:
@@ -217,7 +216,7 @@ std::optional<std::map<std::string, Expr>> Unifier::match(const Expr& e) const {
     const auto* l = e.as<Load>();
     if (!l || l->array != p->array) return std::nullopt;
   } else if (pattern_.as<Nary>() || pattern_.as<Reduce>() || pattern_.as<Call>()) {
-    if (pattern_.op().index() != e.op().index()) return std::nullopt;
+    if (pattern_.kind() != e.kind()) return std::nullopt;
   }
   Bindings b;
   // A template that is a literal or a name matches the same in a subscript.

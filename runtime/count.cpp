@@ -33,7 +33,7 @@ class OpCounter {
 
   OpCounter(const Kernel& k, bool& exact) : typer_(k), exact_(exact) {}
 
-  std::vector<Body> count(const Expr& e, std::optional<Type> wanted) {
+  std::vector<Body> count(const Expr& e, const std::optional<Type>& wanted) {
     bodies_.clear();
     inames_.clear();
     const Ops ops = of(e, wanted);
@@ -42,7 +42,8 @@ class OpCounter {
   }
 
  private:
-  Ops one(const Expr& e, std::optional<Type> wanted, OpKind kind, std::int64_t times = 1) const {
+  Ops one(const Expr& e, const std::optional<Type>& wanted, OpKind kind,
+          std::int64_t times = 1) const {
     const auto typed = typer_.type(e, wanted);
     return typed ? weighed(typed->type, kind).times(times) : Ops{};
   }
@@ -60,14 +61,14 @@ class OpCounter {
     return {};
   }
 
-  Ops all(const Exprs& es, std::optional<Type> wanted) {
+  Ops all(const Exprs& es, const std::optional<Type>& wanted) {
     Ops out;
     for (const Expr& e : es) out = out + of(e, wanted);
     return out;
   }
 
-  Ops of(const Expr& e, std::optional<Type> wanted) {
-    return std::visit(
+  Ops of(const Expr& e, const std::optional<Type>& wanted) {
+    return e.visit(
         overload{[](const IntLit&) { return Ops{}; }, [](const FloatLit&) { return Ops{}; },
                  [](const ComplexLit&) { return Ops{}; }, [](const BoolLit&) { return Ops{}; },
                  [](const Var&) { return Ops{}; },
@@ -81,11 +82,10 @@ class OpCounter {
                  [&](const Call& x) { return called(e, x, wanted); },
                  [&](const Reduce& x) { return reduce(x, wanted); },
                  [&](const Cast& x) { return of(x.arg, x.type); },
-                 [](const Slice&) { return Ops{}; }, [](const SubArray&) { return Ops{}; }},
-        e.op());
+                 [](const Slice&) { return Ops{}; }, [](const SubArray&) { return Ops{}; }});
   }
 
-  Ops binary(const Expr& e, const Binary& x, std::optional<Type> wanted) {
+  Ops binary(const Expr& e, const Binary& x, const std::optional<Type>& wanted) {
     const Ops inner = of(x.left, wanted) + of(x.right, wanted);
     const auto exponent = x.op == BinaryOp::Pow ? as_int(x.right) : std::nullopt;
     if (exponent && *exponent >= 2 && *exponent <= 16)
@@ -93,26 +93,26 @@ class OpCounter {
     return inner + one(e, wanted, x.op == BinaryOp::Div ? OpKind::Divide : OpKind::Other);
   }
 
-  Ops nary(const Expr& e, const Nary& x, std::optional<Type> wanted) {
+  Ops nary(const Expr& e, const Nary& x, const std::optional<Type>& wanted) {
     const Ops inner = all(x.terms, wanted);
     if (x.op == NaryOp::And || x.op == NaryOp::Or) return inner;
     return inner + one(e, wanted, x.op == NaryOp::Mul ? OpKind::Multiply : OpKind::Add,
                        static_cast<std::int64_t>(x.terms.size()) - 1);
   }
 
-  Ops select(const Select& x, std::optional<Type> wanted) {
+  Ops select(const Select& x, const std::optional<Type>& wanted) {
     const Ops yes = of(x.yes, wanted), no = of(x.no, wanted);
     if (yes.flops != no.flops || yes.integers != no.integers) exact_ = false;
     return of(x.cond, {}) + Ops{std::max(yes.flops, no.flops), std::max(yes.integers, no.integers)};
   }
 
-  Ops called(const Expr& e, const Call& x, std::optional<Type> wanted) {
+  Ops called(const Expr& e, const Call& x, const std::optional<Type>& wanted) {
     if (x.name == "make_tuple" || x.name == "indexof" || x.name == "real" || x.name == "imag")
       return all(x.args, wanted);
     return all(x.args, {}) + one(e, wanted, OpKind::Other);
   }
 
-  Ops reduce(const Reduce& x, std::optional<Type> wanted) {
+  Ops reduce(const Reduce& x, const std::optional<Type>& wanted) {
     inames_.insert(inames_.end(), x.inames.begin(), x.inames.end());
     Ops body = all(x.args, wanted);
     if (const auto typed = typer_.type(x.args[0], wanted))

@@ -13,20 +13,18 @@ class Evaluator {
   Evaluator(const Integers& values, const std::string& what) : values_(values), what_(what) {}
 
   std::int64_t value(const Expr& e) const {
-    return std::visit(
-        overload{
-            [](const IntLit& x) { return x.value; },
-            [](const BoolLit& x) { return std::int64_t{x.value}; },
-            [&](const Var& x) { return variable(x, e); }, [&](const Unary& x) { return unary(x); },
-            [&](const Binary& x) { return binary(x, e); }, [&](const Nary& x) { return nary(x); },
-            [&](const Compare& x) { return std::int64_t{compare(x)}; },
-            [&](const Select& x) { return value(x.cond) ? value(x.yes) : value(x.no); },
-            [&](const Call& x) { return called(x, e); }, [&](const Cast& x) { return cast(x, e); },
-            [&](const FloatLit&) { return other(e); }, [&](const ComplexLit&) { return other(e); },
-            [&](const Load&) { return other(e); }, [&](const Field&) { return other(e); },
-            [&](const Reduce&) { return other(e); }, [&](const Slice&) { return other(e); },
-            [&](const SubArray&) { return other(e); }},
-        e.op());
+    return e.visit(overload{
+        [](const IntLit& x) { return x.value; },
+        [](const BoolLit& x) { return std::int64_t{x.value}; },
+        [&](const Var& x) { return variable(x, e); }, [&](const Unary& x) { return unary(x); },
+        [&](const Binary& x) { return binary(x, e); }, [&](const Nary& x) { return nary(x); },
+        [&](const Compare& x) { return std::int64_t{compare(x)}; },
+        [&](const Select& x) { return value(x.cond) ? value(x.yes) : value(x.no); },
+        [&](const Call& x) { return called(x, e); }, [&](const Cast& x) { return cast(x, e); },
+        [&](const FloatLit&) { return other(e); }, [&](const ComplexLit&) { return other(e); },
+        [&](const Load&) { return other(e); }, [&](const Field&) { return other(e); },
+        [&](const Reduce&) { return other(e); }, [&](const Slice&) { return other(e); },
+        [&](const SubArray&) { return other(e); }});
   }
 
  private:

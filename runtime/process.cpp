@@ -16,8 +16,6 @@
 
 #include "core/diagnostic.h"
 
-extern char** environ;
-
 namespace moonloop {
 namespace {
 

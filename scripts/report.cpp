@@ -21,19 +21,17 @@ const char* name_of(DepKind kind) {
 int count_operations(const Kernel& k, const Expr& e) {
   int n = 0;
   walk(e, [&](const Expr& x) {
-    return std::visit(
-        overload{[&](const IntLit&) { return true; }, [&](const FloatLit&) { return true; },
-                 [&](const ComplexLit&) { return true; }, [&](const BoolLit&) { return true; },
-                 [&](const Var&) { return true; }, [&](const Load&) { return false; },
-                 [&](const Field&) { return true; }, [&](const Unary&) { return ++n, true; },
-                 [&](const Binary&) { return ++n, true; },
-                 [&](const Nary& y) { return n += static_cast<int>(y.terms.size()) - 1, true; },
-                 [&](const Compare&) { return ++n, true; },
-                 [&](const Select&) { return ++n, true; },
-                 [&](const Call& y) { return n += k.find_rule(y.name) ? 0 : 1, true; },
-                 [&](const Reduce&) { return ++n, true; }, [&](const Cast&) { return true; },
-                 [&](const Slice&) { return true; }, [&](const SubArray&) { return false; }},
-        x.op());
+    return x.visit(overload{
+        [&](const IntLit&) { return true; }, [&](const FloatLit&) { return true; },
+        [&](const ComplexLit&) { return true; }, [&](const BoolLit&) { return true; },
+        [&](const Var&) { return true; }, [&](const Load&) { return false; },
+        [&](const Field&) { return true; }, [&](const Unary&) { return ++n, true; },
+        [&](const Binary&) { return ++n, true; },
+        [&](const Nary& y) { return n += static_cast<int>(y.terms.size()) - 1, true; },
+        [&](const Compare&) { return ++n, true; }, [&](const Select&) { return ++n, true; },
+        [&](const Call& y) { return n += k.find_rule(y.name) ? 0 : 1, true; },
+        [&](const Reduce&) { return ++n, true; }, [&](const Cast&) { return true; },
+        [&](const Slice&) { return true; }, [&](const SubArray&) { return false; }});
   });
   return n;
 }

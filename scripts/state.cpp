@@ -177,7 +177,7 @@ const Source* State::find_chunk(const std::string& name) const {
 void State::run_chunk(lua_State* L, const Source* source, std::string_view code) {
   add_chunk(source);
   std::string text(code);
-  if (text.rfind("#", 0) == 0) text.insert(0, "--");  // `#!` line
+  if (text.rfind('#', 0) == 0) text.insert(0, "--");  // `#!` line
   if (luaL_loadbufferx(L, text.data(), text.size(), ("@" + source->name).c_str(), "t") != LUA_OK) {
     Diagnostic d = diagnostics_of(L, *this, LUA_ERRSYNTAX).front();
     d.code = "script-syntax";

@@ -131,7 +131,7 @@ Kernel run_add_prefetch(const Kernel& k, const Args& a) {
     fail("bad-argument", a.at(), "`{}` is no array `a`, `a$tag` or `a[i, :]`", a.str("var_name"));
   PrefetchOptions o;
   PrecomputeOptions& p = o.precompute;
-  p.tag = scalar ? scalar->tag : access->tag;
+  p.tag = (scalar ? scalar->tag : access->tag).str();
   if (access) {
     const std::string& text = a.str("var_name");
     const std::size_t from = text.find('['), to = text.rfind(']');

@@ -27,8 +27,8 @@ void require_template(const Kernel& k, const Expr& pattern,
 }
 
 std::string tag_of(const Expr& e) {
-  if (const auto* l = e.as<Load>()) return l->tag;
-  if (const auto* v = e.as<Var>()) return v->tag;
+  if (const auto* l = e.as<Load>()) return l->tag.str();
+  if (const auto* v = e.as<Var>()) return v->tag.str();
   return {};
 }
 

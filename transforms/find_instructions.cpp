@@ -31,18 +31,19 @@ const char* kind_name(InsnKind kind) {
 /// As in `knl.instructions`.
 Value described(const Kernel& k, const Instruction& insn) {
   ValueDict d;
-  d.emplace_back("depends_on", list(insn.depends_on));
-  d.emplace_back("id", Value{insn.id});
-  d.emplace_back("inames", list(insn.inames));
-  d.emplace_back("kind", Value{std::string(kind_name(insn.kind))});
-  d.emplace_back("lhs", list(texts(insn.lhs)));
-  d.emplace_back("predicates", list(texts(insn.predicates)));
-  d.emplace_back("priority", Value{std::int64_t{insn.priority}});
-  d.emplace_back("reads", list(reads(k, insn)));
-  if (insn.rhs) d.emplace_back("rhs", Value{to_string(insn.rhs)});
-  d.emplace_back("tags", list(insn.tags));
-  d.emplace_back("text", Value{print_instruction(k, insn)});
-  d.emplace_back("writes", list(writes(insn)));
+  const auto put = [&](const char* name, Value v) { d.emplace_back(name, std::move(v)); };
+  put("depends_on", list(insn.depends_on));
+  put("id", Value{insn.id});
+  put("inames", list(insn.inames));
+  put("kind", Value{std::string(kind_name(insn.kind))});
+  put("lhs", list(texts(insn.lhs)));
+  put("predicates", list(texts(insn.predicates)));
+  put("priority", Value{std::int64_t{insn.priority}});
+  put("reads", list(reads(k, insn)));
+  if (insn.rhs) put("rhs", Value{to_string(insn.rhs)});
+  put("tags", list(insn.tags));
+  put("text", Value{print_instruction(k, insn)});
+  put("writes", list(writes(insn)));
   return Value{std::move(d)};
 }
 

@@ -347,7 +347,7 @@ Wanted parse_uses(const Args& a) {
     const auto* call = e.as<Call>();
     if (!name && !call) wrong();
     const std::string& rule = name ? name->name : call->name;
-    const std::string& tag = name ? name->tag : call->tag;
+    const std::string& tag = (name ? name->tag : call->tag).str();
     if (!out.rule.empty() && (rule != out.rule || tag != out.tag)) wrong();
     out.rule = rule;
     out.tag = tag;

@@ -302,7 +302,7 @@ bool Args::is_false(std::string_view name) const {
   const Value* v = raw(name);
   return v && v->as<bool>() && !*v->as<bool>();
 }
-std::string Args::str(std::string_view name, std::string fallback) const {
+std::string Args::str(std::string_view name, const std::string& fallback) const {
   const Value* v = raw(name);
   const std::string* s = v ? v->as<std::string>() : nullptr;
   return s ? *s : fallback;
@@ -398,7 +398,8 @@ Kernel run_op(const Op& op, const Kernel& k, ValueList positional, ValueDict opt
   return out;
 }
 
-Value run_query(const Op& op, const Kernel& k, ValueList positional, ValueDict options, Span at) {
+Value run_query(const Op& op, const Kernel& k, const ValueList& positional,
+                const ValueDict& options, Span at) {
   const Op row = resolved(op);
   ensure(row.query != nullptr, "a transform was run as a query");
   return run_row(row, k, positional, options, at, [&](const Args& a) { return row.query(k, a); });

@@ -43,7 +43,7 @@ class Args {
   explicit Args(ValueDict values, Span at) : values_(std::move(values)), at_(at) {}
   bool has(std::string_view name) const;       // given, and not nil
   bool is_false(std::string_view name) const;  // given as `false` (Python's None)
-  std::string str(std::string_view name, std::string fallback = {}) const;
+  std::string str(std::string_view name, const std::string& fallback = {}) const;
   std::int64_t integer(std::string_view name, std::int64_t fallback = 0) const;
   bool boolean(std::string_view name, bool fallback = false) const;
   std::vector<std::string> names(std::string_view name) const;
@@ -87,7 +87,7 @@ const Op* find_op(std::string_view name);
 /// A wrong argument, also an iname or another name that the kernel lacks, throws BadArgument. Adds
 /// the step to the kernel's trace.
 Kernel run_op(const Op& op, const Kernel& k, ValueList positional, ValueDict options, Span at = {});
-Value run_query(const Op& op, const Kernel& k, ValueList positional, ValueDict options,
-                Span at = {});
+Value run_query(const Op& op, const Kernel& k, const ValueList& positional,
+                const ValueDict& options, Span at = {});
 
 }  // namespace moonloop

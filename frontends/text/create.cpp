@@ -198,7 +198,7 @@ class Creation {
     for (Chain& c : t_.chains) all(c.conditions, around_block(c.block));
     for (Statement& s : t_.statements) {
       std::set<std::string> around = around_block(s.block);
-      for (const Word& w : s.options.inames) around.insert(w.text);
+      for (const Word& w : s.options().inames) around.insert(w.text);
       for (const Assignee& a : s.lhs) {
         Names names;
         NameCollector({}).add(a.e, names);
@@ -216,7 +216,7 @@ class Creation {
                                          : resolver.resolve(a.e, around);
         });
       if (s.rhs) errors_.guard([&] { s.rhs = resolver.resolve(s.rhs, around); });
-      all(s.options.predicates, around);
+      if (s.written_options) all(s.written_options->predicates, around);
       check_written(s);
       check_reductions(s);
     }
@@ -362,7 +362,7 @@ class Creation {
   void instructions() {
     std::unordered_map<std::string, Span> ids;
     for (const Statement& s : t_.statements) {
-      const Word& id = s.options.id;
+      const Word& id = s.options().id;
       if (id.text.empty()) continue;
       const auto [it, fresh] = ids.emplace(id.text, id.at);
       if (!fresh)
@@ -384,9 +384,10 @@ class Creation {
         for (const auto& [c, i] : it->second)
           save_condition(c, i, fresh_id("cond", t_.chains[c].at));
       const Statement& s = t_.statements[n];
-      std::string id = s.options.id.text;
+      std::string id = s.options().id.text;
       if (id.empty())
-        id = fresh_id(s.options.id_prefix.text.empty() ? "insn" : s.options.id_prefix.text, s.at);
+        id = fresh_id(s.options().id_prefix.text.empty() ? "insn" : s.options().id_prefix.text,
+                      s.at);
       add_instruction(s, std::move(id));
     }
   }
@@ -408,7 +409,7 @@ class Creation {
 
   void add_instruction(const Statement& s, std::string id) {
     Setting around = setting_of(s.block);
-    around.add(s.options);
+    around.add(s.options());
     for (const Word& w : around.iname_places) require_iname(w);
     auto insn = std::make_shared<Instruction>();
     insn->id = std::move(id);
@@ -420,13 +421,13 @@ class Creation {
     insn->tags = std::move(around.tags);
     insn->groups = std::move(around.groups);
     insn->conflicts = std::move(around.conflicts);
-    insn->no_sync = s.options.no_sync;
-    insn->priority = s.options.priority;
-    insn->atomic = s.options.atomic;
+    insn->no_sync = s.options().no_sync;
+    insn->priority = s.options().priority;
+    insn->atomic = s.options().atomic;
     insn->barrier = s.barrier;
     insn->at = s.at;
     if (s.kind == InsnKind::Barrier) {
-      insn->mem_kind = s.options.mem_kind.text;
+      insn->mem_kind = s.options().mem_kind.text;
       if (insn->mem_kind.empty())
         insn->mem_kind = s.barrier == BarrierScope::Global ? "global" : "local";
     }
@@ -435,9 +436,9 @@ class Creation {
     k_.instructions.push_back(std::move(insn));
     exact_.push_back(around.exact);
     wanted_.push_back({std::move(around.deps), std::move(around.dep_queries),
-                       s.options.no_sync_queries, around.deps_final});
-    duplicates_.push_back(&s.options.duplicates);
-    if (s.options.duplicates.empty()) duplicates_.back() = nullptr;
+                       s.options().no_sync_queries, around.deps_final});
+    duplicates_.push_back(&s.options().duplicates);
+    if (s.options().duplicates.empty()) duplicates_.back() = nullptr;
   }
 
   void duplicates() {

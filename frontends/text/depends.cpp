@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/diagnostic.h"
 #include "core/match.h"
@@ -53,29 +54,41 @@ class Resolution {
 /// Temporaries and `out` arguments are defined before they are used, whatever the text says.
 class Definitions {
  public:
-  explicit Definitions(const Kernel& k) : collect_(k.rules) {
-    for (std::size_t n = 0; n < k.instructions.size(); ++n) {
-      names_.push_back(collect_.of(*k.instructions[n]));
-      for (const std::string& w : writes(*k.instructions[n]))
-        writers_[w].push_back(static_cast<int>(n));
-    }
-    for (const auto& [name, t] : k.temporaries)
-      if (!t.initializer) defined_here_.insert(name);
+  explicit Definitions(const Kernel& k) {
+    std::unordered_set<std::string> outputs;
     for (const Argument& a : k.args)
-      if (a.intent == Intent::Out) defined_here_.insert(a.name);
+      if (a.intent == Intent::Out) outputs.insert(a.name);
+    const auto defined_here = [&](const std::string& name) {
+      const Temporary* t = k.find_temporary(name);
+      return t ? !t->initializer : outputs.contains(name);
+    };
+    for (std::size_t n = 0; n < k.instructions.size(); ++n)
+      for (const Expr& l : k.instructions[n]->lhs) {
+        const auto [it, fresh] =
+            number_.try_emplace(written_name(l), static_cast<int>(variables_.size()));
+        if (fresh) variables_.push_back({{}, defined_here(it->first)});
+        std::vector<int>& writers = variables_[static_cast<std::size_t>(it->second)].writers;
+        if (writers.empty() || writers.back() != static_cast<int>(n))
+          writers.push_back(static_cast<int>(n));
+      }
+    NameCollector collect(k.rules);
+    for (const InsnPtr& insn : k.instructions) {
+      const Names names = collect.of(*insn);
+      std::vector<int>& mine = reads_.emplace_back();
+      for (const auto* all : {&names.vars, &names.arrays})
+        for (const std::string& n : *all)
+          if (const auto it = number_.find(n); it != number_.end()) mine.push_back(it->second);
+    }
   }
 
   /// The instructions behind `reader` that alone define something it reads.
   std::vector<int> late(int reader) {
     std::vector<int> out;
-    const Names& names = names_[static_cast<std::size_t>(reader)];
-    for (const auto* all : {&names.vars, &names.arrays})
-      for (const std::string& n : *all) {
-        if (!defined_here_.contains(n)) continue;
-        const auto w = writers_.find(n);
-        if (w == writers_.end() || w->second.size() != 1 || w->second[0] <= reader) continue;
-        if (!feeds(reader, w->second[0])) out.push_back(w->second[0]);
-      }
+    for (const int v : reads_[static_cast<std::size_t>(reader)]) {
+      const auto& [writers, here] = variables_[static_cast<std::size_t>(v)];
+      if (!here || writers.size() != 1 || writers[0] <= reader) continue;
+      if (!feeds(reader, writers[0])) out.push_back(writers[0]);
+    }
     return out;
   }
 
@@ -86,27 +99,28 @@ class Definitions {
     std::vector<int> todo{writer};
     std::set<int> seen{writer};
     while (!todo.empty()) {
-      const Names& names = names_[static_cast<std::size_t>(todo.back())];
+      const std::vector<int>& reads = reads_[static_cast<std::size_t>(todo.back())];
       todo.pop_back();
-      for (const auto* all : {&names.vars, &names.arrays})
-        for (const std::string& n : *all) {
-          const auto it = writers_.find(n);
-          if (it == writers_.end()) continue;
-          const std::vector<int>& w = it->second;  // ascending
-          for (auto p = std::lower_bound(w.begin(), w.end(), reader); p != w.end() && *p < writer;
-               ++p) {
-            if (*p == reader) return true;
-            if (seen.insert(*p).second) todo.push_back(*p);
-          }
+      for (const int v : reads) {
+        const std::vector<int>& w = variables_[static_cast<std::size_t>(v)].writers;
+        for (auto p = std::lower_bound(w.begin(), w.end(), reader); p != w.end() && *p < writer;
+             ++p) {
+          if (*p == reader) return true;
+          if (seen.insert(*p).second) todo.push_back(*p);
         }
+      }
     }
     return false;
   }
 
-  NameCollector collect_;
-  std::vector<Names> names_;
-  std::unordered_map<std::string, std::vector<int>> writers_;
-  std::set<std::string> defined_here_;
+  /// What some instruction writes.
+  struct Variable {
+    std::vector<int> writers;  // ascending
+    bool defined_here;         // the kernel gives it its first value
+  };
+  std::unordered_map<std::string, int> number_;
+  std::vector<Variable> variables_;
+  std::vector<std::vector<int>> reads_;  // by instruction: the variables it reads
 };
 
 }  // namespace

@@ -43,52 +43,49 @@ Expr Resolver::visit(const Expr& e, Context& c, bool slices) const {
     for (const std::string& n : added) c.bound.erase(n);
     return out;
   };
-  return std::visit(
-      overload{[&](const IntLit&) { return e; }, [&](const FloatLit&) { return e; },
-               [&](const ComplexLit&) { return e; }, [&](const BoolLit&) { return e; },
-               [&](const Var& x) {
-                 const auto rule = rules_.find(x.name);
-                 if (rule == rules_.end()) return e;
-                 check_count(*rule->second, 0, e.at());
-                 return Expr(Call{x.name, {}, x.tag}, e.at());
-               },
-               [&](const Load& x) {
-                 if (rules_.contains(x.array))
-                   fail("bad-subscript", e.at(), "`{}` is a rule, not an array", x.array);
-                 if (slices)
-                   return map_children(e, [&](const Expr& i) {
-                     if (!i.as<Slice>()) return visit(i, c, false);
-                     return map_children(i, [&](const Expr& p) { return visit(p, c, false); });
-                   });
-                 return below();
-               },
-               [&](const Field&) { return below(); }, [&](const Unary&) { return below(); },
-               [&](const Binary&) { return below(); }, [&](const Nary&) { return below(); },
-               [&](const Compare&) { return below(); }, [&](const Select&) { return below(); },
-               [&](const Call& x) {
-                 if (const auto rule = rules_.find(x.name); rule != rules_.end()) {
-                   check_count(*rule->second, x.args.size(), e.at());
-                   return below();
-                 }
-                 if ((x.name == "min" || x.name == "max") && x.args.size() == 2 && x.tag.empty()) {
-                   const auto* v = x.args[0].as<Var>();
-                   if (v && inames_.contains(v->name) && !c.around.contains(v->name) &&
-                       !c.bound.contains(v->name)) {
-                     const Reduce r{*parse_reduce_op(x.name), {v->name}, {x.args[1]}, false};
-                     return visit(Expr(r, e.at()), c, false);
-                   }
-                 }
-                 return map_children(e, [&](const Expr& a) { return visit(a, c, true); });
-               },
-               [&](const Reduce& x) { return bind(x.inames); },
-               [&](const Cast&) { return below(); },
-               [&](const Slice&) -> Expr {
-                 fail("misplaced-slice", e.at(),
-                      "the slice `{}` stands outside of the arguments and results of a call",
-                      to_string(e));
-               },
-               [&](const SubArray& x) { return bind(x.inames); }},
-      e.op());
+  return e.visit(overload{
+      [&](const IntLit&) { return e; }, [&](const FloatLit&) { return e; },
+      [&](const ComplexLit&) { return e; }, [&](const BoolLit&) { return e; },
+      [&](const Var& x) {
+        const auto rule = rules_.find(x.name);
+        if (rule == rules_.end()) return e;
+        check_count(*rule->second, 0, e.at());
+        return Expr(Call{x.name, {}, x.tag}, e.at());
+      },
+      [&](const Load& x) {
+        if (rules_.contains(x.array))
+          fail("bad-subscript", e.at(), "`{}` is a rule, not an array", x.array);
+        if (slices)
+          return map_children(e, [&](const Expr& i) {
+            if (!i.as<Slice>()) return visit(i, c, false);
+            return map_children(i, [&](const Expr& p) { return visit(p, c, false); });
+          });
+        return below();
+      },
+      [&](const Field&) { return below(); }, [&](const Unary&) { return below(); },
+      [&](const Binary&) { return below(); }, [&](const Nary&) { return below(); },
+      [&](const Compare&) { return below(); }, [&](const Select&) { return below(); },
+      [&](const Call& x) {
+        if (const auto rule = rules_.find(x.name); rule != rules_.end()) {
+          check_count(*rule->second, x.args.size(), e.at());
+          return below();
+        }
+        if ((x.name == "min" || x.name == "max") && x.args.size() == 2 && x.tag.empty()) {
+          const auto* v = x.args[0].as<Var>();
+          if (v && inames_.contains(v->name) && !c.around.contains(v->name) &&
+              !c.bound.contains(v->name)) {
+            const Reduce r{*parse_reduce_op(x.name), {v->name}, {x.args[1]}, false};
+            return visit(Expr(r, e.at()), c, false);
+          }
+        }
+        return map_children(e, [&](const Expr& a) { return visit(a, c, true); });
+      },
+      [&](const Reduce& x) { return bind(x.inames); }, [&](const Cast&) { return below(); },
+      [&](const Slice&) -> Expr {
+        fail("misplaced-slice", e.at(),
+             "the slice `{}` stands outside of the arguments and results of a call", to_string(e));
+      },
+      [&](const SubArray& x) { return bind(x.inames); }});
 }
 
 // ---- Rules.

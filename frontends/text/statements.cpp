@@ -152,10 +152,10 @@ void StatementParser::special(TokenStream& in) {
   } else {
     fail("syntax", word.at, "no statement `... {}`; there are gbarrier, lbarrier, nop", word.text);
   }
-  if (in.at("{")) s.options = parse_options(in, false);
+  if (in.at("{")) s.written_options = std::make_unique<Options>(parse_options(in, false));
   expect_end(in, "after the statement");
-  if (!s.options.mem_kind.text.empty() && s.kind != InsnKind::Barrier)
-    fail("bad-option", s.options.mem_kind.at, "`mem_kind` is for barriers only");
+  if (!s.options().mem_kind.text.empty() && s.kind != InsnKind::Barrier)
+    fail("bad-option", s.options().mem_kind.at, "`mem_kind` is for barriers only");
   k_.statements.push_back(std::move(s));
 }
 
@@ -278,10 +278,10 @@ void StatementParser::assignment(TokenStream& in) {
     });
     if (s.rhs.as<Call>() && (given > 1 || passes_parts)) s.kind = InsnKind::Call;
   }
-  if (in.at("{")) s.options = parse_options(in, false);
+  if (in.at("{")) s.written_options = std::make_unique<Options>(parse_options(in, false));
   expect_end(in, "after the statement");
-  if (!s.options.mem_kind.text.empty())
-    fail("bad-option", s.options.mem_kind.at, "`mem_kind` is for barriers only");
+  if (!s.options().mem_kind.text.empty())
+    fail("bad-option", s.options().mem_kind.at, "`mem_kind` is for barriers only");
   k_.statements.push_back(std::move(s));
 }
 

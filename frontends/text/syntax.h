@@ -107,9 +107,14 @@ struct Statement {
   BarrierScope barrier = BarrierScope::Local;
   std::vector<Assignee> lhs;
   Expr rhs;
-  Options options;
+  std::unique_ptr<Options> written_options;  // null when there are none, as mostly
   int block = -1;
   Span at;
+
+  const Options& options() const {
+    static const Options kNone;
+    return written_options ? *written_options : kNone;
+  }
 };
 
 struct DomainText {
@@ -123,7 +128,7 @@ struct KernelText {
   std::vector<Argument> args;
   std::vector<DomainText> domains;
   Set assumptions;
-  std::map<std::string, Temporary> temporaries;  // of `temp` lines
+  NameMap<Temporary> temporaries;  // of `temp` lines
   std::vector<Rule> rules;
   std::deque<Block> blocks;
   std::deque<Chain> chains;

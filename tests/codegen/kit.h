@@ -50,7 +50,7 @@ inline std::string golden(const std::string& name, const std::string& actual) {
 /// The code equals its golden file.
 #define CHECK_GOLDEN(name, ...)                    \
   do {                                             \
-    const std::string code_ = (__VA_ARGS__);       \
+    const std::string& code_ = (__VA_ARGS__);      \
     CHECK(code_ == moonloop::golden(name, code_)); \
   } while (false)
 

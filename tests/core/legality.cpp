@@ -30,7 +30,7 @@ std::string code(const Kernel& k) {
   } catch (const Refused& e) { return e.diagnostic().code; }
 }
 
-Kernel with_order(Kernel k, const std::vector<std::string>& outer_to_inner) {
+Kernel with_order(const Kernel& k, const std::vector<std::string>& outer_to_inner) {
   Kernel after = k;
   after.priorities.push_back(outer_to_inner);
   return keep_reference(k, after);

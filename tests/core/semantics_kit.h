@@ -50,7 +50,7 @@ class Data {
  public:
   template <class T>
   Data& array(const std::string& name, Scalar type, std::vector<T>& v,
-              std::vector<std::int64_t> shape = {}, bool fortran = false) {
+              const std::vector<std::int64_t>& shape = {}, bool fortran = false) {
     ArrayView a;
     a.type = type;
     a.shape =

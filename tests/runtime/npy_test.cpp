@@ -15,7 +15,7 @@ const Scalar kAll[] = {Scalar::Bool, Scalar::I8,  Scalar::I16, Scalar::I32, Scal
                        Scalar::F64,  Scalar::C64, Scalar::C128};
 
 Layout layout(Scalar type, std::vector<std::int64_t> shape, Order order) {
-  Layout l{"a", type, shape, {}, 0};
+  Layout l{"a", type, std::move(shape), {}, 0};
   l.strides = contiguous(l.shape, order);
   return l;
 }

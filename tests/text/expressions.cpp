@@ -79,7 +79,7 @@ TEST_CASE("names, subscripts, fields, calls") {
   CHECK(same("f([]: a[()])") == "f([]: a[()])");
   const Expr e = parse_expression("a$t[[i]]");
   CHECK(e.as<Load>()->linear);
-  CHECK(e.as<Load>()->tag == "t");
+  CHECK(e.as<Load>()->tag.str() == "t");
   CHECK(parse_expression("f([i]: a[i])").as<Call>()->args[0].as<SubArray>()->inames ==
         std::vector<std::string>{"i"});
 }
@@ -222,17 +222,18 @@ namespace {
 class Random {
  public:
   explicit Random(unsigned seed) : rng_(seed) {}
+  Tag tag(int one_in) { return pick(one_in) != 0 ? Tag() : Tag("t"); }
   Expr expr(int depth) {
     const auto e = [&] { return expr(depth - 1); };
     switch (depth == 0 ? pick(6) : pick(18)) {
       case 0: return lit(pick(9) - 4);
       case 1: return Expr(FloatLit{pick(5) - 2.25, {}});
       case 2: return Expr(FloatLit{1.5, pick(2) ? Scalar::F32 : Scalar::F64});
-      case 3: return Expr(Var{name(), pick(4) ? "" : "t"});
+      case 3: return Expr(Var{name(), tag(4)});
       case 4: return Expr(BoolLit{pick(2) == 1});
       case 5: return Expr(ComplexLit{0, 2.5, {}});
-      case 6: return Expr(Load{"arr", {e(), e()}, "", false});
-      case 7: return Expr(Load{"arr", {e()}, "", pick(2) == 1});
+      case 6: return Expr(Load{"arr", {e(), e()}, {}, false});
+      case 7: return Expr(Load{"arr", {e()}, {}, pick(2) == 1});
       case 8: return Expr(Unary{static_cast<UnaryOp>(pick(3)), e()});
       case 9: return Expr(Binary{static_cast<BinaryOp>(pick(6)), e(), e()});
       case 10:
@@ -244,10 +245,10 @@ class Random {
       }
       case 12: return Expr(Compare{static_cast<CompareOp>(pick(6)), e(), lit(3)});
       case 13: return Expr(Select{e(), e(), e()});
-      case 14: return Expr(Call{"fn", {e(), e()}, pick(2) ? "" : "t"});
+      case 14: return Expr(Call{"fn", {e(), e()}, tag(2)});
       case 15: return Expr(Reduce{static_cast<ReduceOp>(pick(4)), {"k"}, {e()}, pick(2) == 1});
-      case 16: return Expr(Cast{Type(Scalar::F32), Expr(Var{"x", ""})});
-      default: return Expr(Field{Expr(Load{"rec", {e()}, "", false}), "part"});
+      case 16: return Expr(Cast{Type(Scalar::F32), Expr(Var{"x", {}})});
+      default: return Expr(Field{Expr(Load{"rec", {e()}, {}, false}), "part"});
     }
   }
 

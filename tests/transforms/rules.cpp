@@ -32,7 +32,7 @@ std::string body(const Kernel& k) {
 }
 
 Kernel extract(const Kernel& k, const std::string& name, const std::string& pattern,
-               std::vector<std::string> params = {}, const std::string& within = "") {
+               const std::vector<std::string>& params = {}, const std::string& within = "") {
   return extract_subst(k, name, parse_expression(pattern), params, Match::parse(within));
 }
 

@@ -146,8 +146,8 @@ domain {[i, j]: 0 <= i < n and 0 <= j < n}
 c[i, j] = a[j, i]   {id=one}
 )");
   const std::string before = tree(k), after = tree(prioritize_loops(k, {"j", "i"}));
-  CHECK(before.find("i") < before.find("j"));
-  CHECK(after.find("j") < after.find("i"));
+  CHECK(before.find('i') < before.find('j'));
+  CHECK(after.find('j') < after.find('i'));
   CHECK(tree(prioritize_loops(prioritize_loops(k, {"j", "i"}), {"j", "i"})) == after);
   CHECK(message([&] {
           prioritize_loops(k, {"i", "q"});

@@ -1,0 +1,232 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/source.h"
+#include "core/tag.h"
+#include "core/type.h"
+
+/// The nodes of expressions, each kind as a struct, and the handle that shares them.
+namespace moonloop {
+
+/// The value `c ? a : b`-style visitors are built from.
+template <class... F>
+struct overload : F... {
+  using F::operator()...;
+};
+template <class... F>
+overload(F...) -> overload<F...>;
+
+class Expr;
+using Exprs = std::vector<Expr>;
+
+enum class UnaryOp { Neg, Not, BitNot };
+enum class BinaryOp { Div, FloorDiv, Mod, Pow, Shl, Shr };
+enum class NaryOp { Add, Mul, BitAnd, BitOr, BitXor, And, Or };
+enum class CompareOp { Eq, Ne, Lt, Le, Gt, Ge };
+enum class ReduceOp {
+  Sum,
+  Product,
+  Min,
+  Max,
+  ArgMin,
+  ArgMax,
+  Any,
+  All,
+  SegmentedSum,
+  SegmentedProduct
+};
+
+/// An integer; `type` only where the source sized it (a folded cast, a fixed parameter).
+struct IntLit {
+  std::int64_t value;
+  std::optional<Scalar> type;
+};
+/// `2.5` adapts to its context; `2.5f` and `2.5d` are sized.
+struct FloatLit {
+  double value;
+  std::optional<Scalar> type;
+};
+/// An imaginary literal `5j`, `5jf` has re == 0.
+struct ComplexLit {
+  double re, im;
+  std::optional<Scalar> type;
+};
+struct BoolLit {
+  bool value;
+};
+/// An iname, a parameter or a scalar.
+struct Var {
+  std::string name;
+  Tag tag;
+};
+/// `array[index...]`; one index per axis, or with `linear` one flat index (`a[[i]]`). An index may
+/// be a Slice only inside an argument of a call.
+struct Load {
+  std::string array;
+  Exprs index;
+  Tag tag;
+  bool linear = false;
+};
+struct Field;
+struct Unary;
+struct Binary;
+struct Nary;  // n-ary: long sums stay shallow; terms.size() >= 2
+struct Compare;
+struct Select;  // yes if cond else no
+/// A function, or a substitution rule when the kernel has a rule of that name (also with no args).
+struct Call {
+  std::string name;
+  Exprs args;
+  Tag tag;
+};
+/// `op(inames, args)`: one argument, or (value, index) for ArgMin/ArgMax, (value, flag) for the
+/// segmented forms. `simultaneous` allows an iname to be reduced over in several reductions at
+/// once.
+struct Reduce {
+  ReduceOp op;
+  std::vector<std::string> inames;
+  Exprs args;
+  bool simultaneous = false;
+};
+struct Cast;
+/// `start:stop:step`; each part may be absent.
+struct Slice;
+/// `[i, j]: a[i, j, k]`, a part of an array as the argument of a call.
+struct SubArray;
+
+/// The handle counts the uses of its node, without a lock: expressions belong to one thread.
+class Expr {
+ public:
+  template <class T>
+  explicit Expr(T op, Span at = {});
+  Expr() = default;  // null; only as a placeholder for "absent"
+  Expr(const Expr& e);
+  Expr(Expr&& e) noexcept : node_(std::exchange(e.node_, nullptr)) {}
+  Expr& operator=(Expr e) noexcept {
+    std::swap(node_, e.node_);
+    return *this;
+  }
+  ~Expr();
+
+  explicit operator bool() const { return node_ != nullptr; }
+  const Span& at() const;                                         // where the source wrote it
+  bool same_as(const Expr& e) const { return node_ == e.node_; }  // identity, not equality
+  const void* identity() const { return node_; }                  // a key while the node lives
+  int kind() const;                                               // the same for nodes of one type
+
+  /// The node as a T, or null if it is another kind of node.
+  template <class T>
+  const T* as() const;
+
+  /// Calls `f`, an overload set over all kinds of nodes, with the node.
+  template <class F>
+  decltype(auto) visit(F&& f) const;
+
+ private:
+  struct Node;
+  template <class T>
+  struct NodeOf;
+  static void destroy(const Node* node);
+  const Node* node_ = nullptr;
+};
+
+struct Field {
+  Expr base;
+  std::string name;
+};
+struct Unary {
+  UnaryOp op;
+  Expr arg;
+};
+struct Binary {
+  BinaryOp op;
+  Expr left, right;
+};
+struct Nary {
+  NaryOp op;
+  Exprs terms;
+};
+struct Compare {
+  CompareOp op;
+  Expr left, right;
+};
+struct Select {
+  Expr cond, yes, no;
+};
+struct Cast {
+  Type type;
+  Expr arg;
+};
+struct Slice {
+  Expr start, stop, step;
+};
+struct SubArray {
+  std::vector<std::string> inames;
+  Expr load;
+};
+
+/// Each node takes the room of its own kind: kernels are large, and walks over them are bound by
+/// memory.
+struct Expr::Node {
+  [[no_unique_address]] Span at;
+  std::uint8_t kind;
+  mutable std::uint32_t uses = 1;
+};
+template <class T>
+struct Expr::NodeOf : Node {
+  T op;
+};
+
+namespace detail {
+template <class... T>
+struct Kinds {
+  template <class U>
+  static constexpr int index_of() {
+    int at = 0;
+    const bool found = ((std::is_same_v<T, U> || (++at, false)) || ...);
+    return found ? at : -1;
+  }
+};
+using ExprKinds = Kinds<IntLit, FloatLit, ComplexLit, BoolLit, Var, Load, Field, Unary, Binary,
+                        Nary, Compare, Select, Call, Reduce, Cast, Slice, SubArray>;
+}  // namespace detail
+
+template <class T>
+Expr::Expr(T op, Span at) {
+  constexpr int kind = detail::ExprKinds::index_of<T>();
+  static_assert(kind >= 0, "not a kind of expression");
+  node_ = new const NodeOf<T>{{at, kind}, std::move(op)};
+}
+inline Expr::Expr(const Expr& e) : node_(e.node_) {
+  if (node_) ++node_->uses;
+}
+inline Expr::~Expr() {
+  if (node_ && --node_->uses == 0) destroy(node_);
+}
+inline const Span& Expr::at() const { return node_->at; }
+inline int Expr::kind() const { return node_->kind; }
+template <class T>
+const T* Expr::as() const {
+  return node_ && node_->kind == detail::ExprKinds::index_of<T>()
+             ? &static_cast<const NodeOf<T>&>(*node_).op
+             : nullptr;
+}
+template <class F>
+decltype(auto) Expr::visit(F&& f) const {
+  const auto go = [&]<class... T>(detail::Kinds<T...>) -> decltype(auto) {
+    using R = std::invoke_result_t<F&, const IntLit&>;
+    using Function = R (*)(F&, const Node&);
+    static constexpr Function calls[] = {
+        [](F& g, const Node& n) -> R { return g(static_cast<const NodeOf<T>&>(n).op); }...};
+    return calls[node_->kind](f, *node_);
+  };
+  return go(detail::ExprKinds{});
+}
+
+}  // namespace moonloop

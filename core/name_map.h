@@ -1,0 +1,112 @@
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace moonloop {
+
+/// A map from names that is walked in the order of insertion: large kernels have thousands of
+/// variables, and walks in the order of names would jump about in memory. Elements stay where they
+/// are until one is erased. Look-up: constant time, also of a string_view.
+template <class T>
+class NameMap {
+ public:
+  using value_type = std::pair<const std::string, T>;
+  using iterator = typename std::deque<value_type>::iterator;
+  using const_iterator = typename std::deque<value_type>::const_iterator;
+
+  NameMap() = default;
+  NameMap(const NameMap&) = default;
+  NameMap(NameMap&& o) noexcept { swap(o); }
+  NameMap& operator=(NameMap o) noexcept {
+    swap(o);
+    return *this;
+  }
+  ~NameMap() = default;
+
+  iterator begin() { return items_.begin(); }
+  iterator end() { return items_.end(); }
+  const_iterator begin() const { return items_.begin(); }
+  const_iterator end() const { return items_.end(); }
+  std::size_t size() const { return items_.size(); }
+  bool empty() const { return items_.empty(); }
+
+  iterator find(std::string_view name) {
+    const Number n = *slot(slots_, name);
+    return n == kFree ? end() : begin() + n;
+  }
+  const_iterator find(std::string_view name) const {
+    const Number n = *slot(slots_, name);
+    return n == kFree ? end() : begin() + n;
+  }
+  bool contains(std::string_view name) const { return find(name) != end(); }
+  T& at(std::string_view name) { return const_cast<T&>(std::as_const(*this).at(name)); }
+  const T& at(std::string_view name) const {
+    const auto it = find(name);
+    if (it == end()) throw std::out_of_range("no `" + std::string(name) + "`");
+    return it->second;
+  }
+  T& operator[](const std::string& name) { return try_emplace(name).first->second; }
+
+  /// Adds an element unless there is one of that name; the element, and whether it is new.
+  template <class... Args>
+  std::pair<iterator, bool> try_emplace(std::string name, Args&&... args) {
+    if (const auto it = find(name); it != end()) return {it, false};
+    const Number n = static_cast<Number>(items_.size());
+    items_.emplace_back(std::piecewise_construct, std::forward_as_tuple(std::move(name)),
+                        std::forward_as_tuple(std::forward<Args>(args)...));
+    if (2 * items_.size() > slots_.size()) {
+      rebuild();
+    } else {
+      *slot(slots_, items_.back().first) = n;
+    }
+    return {begin() + n, true};
+  }
+  template <class V>
+  std::pair<iterator, bool> emplace(std::string name, V&& value) {
+    return try_emplace(std::move(name), std::forward<V>(value));
+  }
+  /// Linear.
+  void erase(std::string_view name) {
+    std::deque<value_type> kept;
+    for (value_type& x : items_)
+      if (x.first != name) kept.emplace_back(x.first, std::move(x.second));
+    items_ = std::move(kept);
+    rebuild();
+  }
+
+ private:
+  using Number = std::int32_t;
+  static constexpr Number kFree = -1;
+
+  void swap(NameMap& o) noexcept {
+    items_.swap(o.items_);
+    slots_.swap(o.slots_);
+  }
+
+  /// Where the number of the element of that name stands, or where it would.
+  template <class Slots>
+  auto slot(Slots& slots, std::string_view name) const {
+    const std::size_t mask = slots.size() - 1;  // a power of two, at most half of them taken
+    for (std::size_t i = std::hash<std::string_view>{}(name)&mask;; i = (i + 1) & mask)
+      if (slots[i] == kFree || items_[static_cast<std::size_t>(slots[i])].first == name)
+        return slots.begin() + static_cast<std::ptrdiff_t>(i);
+  }
+  void rebuild() {
+    std::size_t size = 8;
+    while (size < 4 * items_.size()) size *= 2;
+    slots_.assign(size, kFree);
+    for (std::size_t n = 0; n < items_.size(); ++n)
+      *slot(slots_, items_[n].first) = static_cast<Number>(n);
+  }
+
+  std::deque<value_type> items_;
+  std::vector<Number> slots_ = std::vector<Number>(8, kFree);  // numbers of elements, by hash
+};
+
+}  // namespace moonloop
