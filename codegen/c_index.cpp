@@ -272,7 +272,7 @@ std::string CExpr::place(const Expr& e) {
   }
   if (const auto* l = e.as<Load>()) return element(l->array, l->index, l->linear);
   const auto* f = e.as<Field>();
-  ensure(f != nullptr, "an assignee that is no place");
+  if (!f) throw InternalError("an assignee that is no place");
   return place(f->base) + "." + f->name;
 }
 

@@ -1,6 +1,7 @@
 #include "codegen/declare.h"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 #include "core/reference.h"
@@ -10,7 +11,8 @@ namespace {
 
 class Settler {
  public:
-  Settler(const Plan& plan, const CExpr& expr) : k_(plan.kernel), expr_(expr) {}
+  Settler(const Plan& plan, const CExpr& expr)
+      : plan_(plan), k_(plan.kernel), expr_(expr), runs_(plan.kernel.instructions.size()) {}
 
   void visit(Block& block) {
     settle(block);
@@ -22,19 +24,29 @@ class Settler {
   }
 
  private:
+  /// Where the statements of the block at hand use a temporary.
   struct Mentions {
-    std::vector<std::size_t> at;  // statements that name the temporary
-    int writes = 0;               // instructions in them that write it
-    bool read_first = false;      // the first of the statements reads it
+    std::size_t first = kNowhere, last = 0;
+    int writes = 0;           // by instructions, each as often as it stands there
+    bool read_first = false;  // the first of the statements reads it
+
+    void at(std::size_t statement) {
+      first = std::min(first, statement);
+      last = std::max(last, statement);
+    }
+    bool none() const { return first == kNowhere; }
   };
   using Wanted = std::unordered_map<std::string, Mentions>;
+  static constexpr std::size_t kNowhere = std::numeric_limits<std::size_t>::max();
 
   void settle(Block& block) {
     Wanted wanted;
     for (const Stmt& s : block)
       if (const auto* d = std::get_if<Declare>(&s.op)) wanted[d->temporary];
     if (wanted.empty()) return;
+    ++round_;
     for (std::size_t i = 0; i < block.size(); ++i) mention(block[i], i, wanted);
+    for (auto& [name, m] : wanted) add_uses(name, m);
 
     std::map<std::size_t, Block> before;
     std::vector<std::string> release;
@@ -42,19 +54,19 @@ class Settler {
       const auto* d = std::get_if<Declare>(&s.op);
       if (!d) continue;
       const Temporary& t = *k_.find_temporary(d->temporary);
-      const Mentions& mentions = wanted.at(t.name);
-      const std::vector<std::size_t>& at = mentions.at;
-      if (at.empty()) continue;
-      if (If* only = std::get_if<If>(&block[at[0]].op); only && at.size() == 1) {
+      const Mentions& m = wanted.at(t.name);
+      if (m.none()) continue;
+      Stmt& start = block[m.first];
+      if (If* only = std::get_if<If>(&start.op); only && m.first == m.last) {
         only->body.insert(only->body.begin(), s);
         continue;
       }
       if (on_heap(expr_, t)) release.push_back(t.name);
-      Run* first = std::get_if<Run>(&block[at[0]].op);
-      if (first && !mentions.read_first && declares(*first, t)) {
-        first->declares[t.name] = mentions.writes == 1;
+      Run* first = std::get_if<Run>(&start.op);
+      if (first && !m.read_first && declares(*first, t)) {
+        first->declares[t.name] = m.writes == 1;
       } else {
-        before[at[0]].push_back(s);
+        before[m.first].push_back(s);
       }
     }
     Block out;
@@ -81,48 +93,60 @@ class Settler {
     });
   }
 
-  void mention(const Stmt& s, std::size_t at, Wanted& wanted) const {
-    const auto note_in = [&](Mentions& m) {
-      if (m.at.empty() || m.at.back() != at) m.at.push_back(at);
-    };
-    const auto note = [&](const std::string& name) {
-      const auto it = wanted.find(name);
-      if (it == wanted.end()) return;
-      note_in(it->second);
-      it->second.read_first |= it->second.at.front() == at;
-    };
+  /// Notes which instructions stand in the statement, and the temporaries that its loops and guards
+  /// read.
+  void mention(const Stmt& s, std::size_t at, Wanted& wanted) {
     const auto in = [&](const Expr& e) {
       if (!e) return;
       std::set<std::string> names;
       collect_reads(e, names);
-      for (const std::string& n : names) note(n);
-    };
-    const auto run = [&](const Instruction& insn) {
-      for_each_read(k_, insn, note);
-      const Exprs& lhs = insn.lhs;
-      for (auto l = lhs.begin(); l != lhs.end(); ++l) {
-        const std::string& name = written_name(*l);
-        const auto it = wanted.find(name);
-        if (it == wanted.end()) continue;
-        note_in(it->second);
-        it->second.writes +=
-            std::none_of(lhs.begin(), l, [&](const Expr& e) { return written_name(e) == name; });
-      }
+      for (const std::string& n : names)
+        if (const auto it = wanted.find(n); it != wanted.end()) it->second.at(at);
     };
     const auto below = [&](const Block& b) {
       for (const Stmt& x : b) mention(x, at, wanted);
     };
-    std::visit(
-        overload{[&](const Loop& x) { in(x.lower), in(x.upper), below(x.body); },
-                 [&](const If& x) { in(x.cond), below(x.body); },
-                 [&](const Scope& x) { in(x.value), below(x.body); },
-                 [&](const Run& x) { run(*k_.instructions[static_cast<std::size_t>(x.insn)]); },
-                 [](const Declare&) {}, [](const Release&) {}},
-        s.op);
+    std::visit(overload{[&](const Loop& x) { in(x.lower), in(x.upper), below(x.body); },
+                        [&](const If& x) { in(x.cond), below(x.body); },
+                        [&](const Scope& x) { in(x.value), below(x.body); },
+                        [&](const Run& x) {
+                          Runs& runs = runs_[static_cast<std::size_t>(x.insn)];
+                          if (runs.round != round_) runs = {round_, 0, at, at};
+                          ++runs.count;
+                          runs.last = at;
+                        },
+                        [](const Declare&) {}, [](const Release&) {}},
+               s.op);
   }
 
+  void add_uses(const std::string& name, Mentions& m) const {
+    const std::vector<TemporaryUse>& uses = plan_.uses.at(name);
+    const auto runs = [&](const TemporaryUse& u) -> const Runs& {
+      return runs_[static_cast<std::size_t>(u.insn)];
+    };
+    for (const TemporaryUse& u : uses) {
+      const Runs& r = runs(u);
+      if (r.round != round_) continue;
+      m.at(r.first), m.at(r.last);
+      if (u.writes) m.writes += r.count;
+    }
+    m.read_first = std::any_of(uses.begin(), uses.end(), [&](const TemporaryUse& u) {
+      return u.reads && runs(u).round == round_ && runs(u).first == m.first;
+    });
+  }
+
+  /// Where an instruction stands in the block at hand.
+  struct Runs {
+    int round = 0;  // valid in this round only
+    int count = 0;
+    std::size_t first = 0, last = 0;  // statements
+  };
+
+  const Plan& plan_;
   const Kernel& k_;
   const CExpr& expr_;
+  std::vector<Runs> runs_;  // by instruction
+  int round_ = 0;
 };
 
 }  // namespace

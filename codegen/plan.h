@@ -29,12 +29,19 @@ struct Expansion {
   std::map<int, Exprs> index;
 };
 
+/// An instruction that reads or writes a temporary, or is in a loop whose bounds read it.
+struct TemporaryUse {
+  int insn = -1;
+  bool reads = false, writes = false;
+};
+
 struct Plan {
   Kernel kernel;  // completed, without rules and reductions
   Target target = Target::C;
   std::vector<PlanNode> roots;
   std::vector<std::string> locals;                 // temporaries that live for the whole call
   std::map<std::string, Expansion> expansions;     // by temporary
+  NameMap<std::vector<TemporaryUse>> uses;         // by temporary, in order of execution
   std::vector<std::vector<std::string>> loops_of;  // by instruction: loops around it, outer first
   std::vector<std::vector<int>> nodes_of;          // the ids of those loops
 };
@@ -57,9 +64,9 @@ bool is_work_item(const Kernel& k, const std::string& iname);  // `l.N` or `l.au
 /// what a barrier gives on a GPU.
 std::vector<PlanNode> place_work_items(const Kernel& k, std::vector<PlanNode> roots);
 
-/// Sets `expansions` and the `locals` of the plan and its nodes (codegen/storage.cpp). A temporary
-/// lives as deep inside as its values permit: one that carries a value from one iteration of a
-/// sequential loop to the next lives outside of it, never outside of a parallel loop whose
+/// Sets `uses`, `expansions` and the `locals` of the plan and its nodes (codegen/storage.cpp). A
+/// temporary lives as deep inside as its values permit: one that carries a value from one iteration
+/// of a sequential loop to the next lives outside of it, never outside of a parallel loop whose
 /// iterations each have their own.
 void place_temporaries(Plan& plan);
 

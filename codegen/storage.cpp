@@ -10,9 +10,7 @@ namespace moonloop {
 namespace {
 
 /// One instruction's accesses to one temporary.
-struct Use {
-  int insn;
-  bool reads = false, writes = false;
+struct Use : TemporaryUse {
   std::vector<Exprs> index;
 };
 
@@ -24,8 +22,11 @@ std::size_t common_prefix(const std::vector<int>& a, const std::vector<int>& b, 
 
 class Storage {
  public:
-  explicit Storage(Plan& plan)
-      : plan_(plan), k_(plan.kernel), domains_(plan.kernel), own_(own_per_work_item(plan.kernel)) {}
+  explicit Storage(Plan& plan) : plan_(plan), k_(plan.kernel), domains_(plan.kernel) {
+    const auto shared = [&](const auto& tag) { return is_work_item(k_, tag.first); };
+    if (std::any_of(k_.iname_tags.begin(), k_.iname_tags.end(), shared))
+      own_ = own_per_work_item(k_);
+  }
 
   void run() {
     collect();
@@ -43,6 +44,7 @@ class Storage {
         const int id = nodes_of(uses[0].insn)[depth - 1];
         nodes_.at(id)->locals.push_back(name);
       }
+      plan_.uses[name].assign(uses.begin(), uses.end());
     }
   }
 
@@ -82,7 +84,7 @@ class Storage {
     const auto it = std::lower_bound(all.begin(), all.end(), insn,
                                      [](const Use& u, int i) { return u.insn < i; });
     if (it != all.end() && it->insn == insn) return *it;
-    return *all.insert(it, Use{insn, false, false, {}});
+    return *all.insert(it, Use{{insn, false, false}, {}});
   }
 
   void index_nodes(std::vector<PlanNode>& nodes) {
@@ -271,8 +273,8 @@ class Storage {
   Plan& plan_;
   const Kernel& k_;
   Domains domains_;
-  const std::set<std::string> own_;  // per work-item
-  std::map<std::string, std::vector<Use>> uses_;
+  std::set<std::string> own_;  // of which each work-item has its own; empty without work-items
+  NameMap<std::vector<Use>> uses_;
   std::unordered_map<int, PlanNode*> nodes_;
   std::unordered_map<int, int> position_;
 };

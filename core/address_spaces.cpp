@@ -10,7 +10,7 @@ std::set<std::string> own_per_work_item(const Kernel& k) {
     if (t.space == AddressSpace::Auto || t.space == AddressSpace::Private) own.insert(name);
   for (const InsnPtr& i : k.instructions)
     for (const Expr& target : i->lhs) {
-      const std::string name = written_name(target);
+      const std::string& name = written_name(target);
       if (!own.count(name)) continue;
       std::set<std::string> used;
       collect_vars(target, used);

@@ -419,14 +419,14 @@ Expr sum_of(const Terms& t, std::int64_t sign, bool positive, std::int64_t const
   for (const auto& [c, base] : t.list)
     if ((c > 0) == positive) out.push_back(index_mul(lit(sign * c), base));
   if (constant != 0 || out.empty()) out.push_back(lit(constant));
-  return index_add(std::move(out));
+  return index_add(out);
 }
 
 Expr total(const Terms& t) {
   Exprs out;
   for (const auto& [c, base] : t.list) out.push_back(index_mul(lit(c), base));
   if (t.constant != 0 || out.empty()) out.push_back(lit(t.constant));
-  Expr sum = index_add(std::move(out));
+  Expr sum = index_add(out);
   if (t.denominator == 1) return sum;
   return Expr(Binary{BinaryOp::FloorDiv, std::move(sum), lit(t.denominator)});
 }
@@ -639,7 +639,7 @@ Expr from_set(const Set& given) {
       if (!yes(isl_constraint_is_div_constraint(c.get())))  // those hold by themselves
         all.push_back(comparison(Aff(isl_constraint_get_aff(c.get())),
                                  yes(isl_constraint_is_equality(c.get()))));
-    any.push_back(conjunction(std::move(all)));
+    any.push_back(conjunction(all));
   }
   return disjunction(std::move(any));
 }

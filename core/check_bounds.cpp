@@ -1,9 +1,7 @@
-#include "core/check_bounds.h"
-
 #include <unordered_set>
 
+#include "core/check_uses.h"
 #include "core/domain.h"
-#include "core/places.h"
 #include "core/rows.h"
 
 namespace moonloop {
@@ -108,31 +106,33 @@ std::string instance_text(const std::string& id, const Sample& s) {
   return out + "]";
 }
 
-class BoundsCheck {
+class BoundsCheck : public UseCheck {
  public:
-  explicit BoundsCheck(const Kernel& k) : k_(k), places_(k) {
+  BoundsCheck(const Kernel& k, Places& places) : k_(k), places_(places) {
     for (const Argument& a : k.args)
       if (a.is_array && a.shape) {
         Shape& s = shapes_.emplace(a.name, shape_of(*a.shape)).first->second;
         if (a.strides) s.elements = Expr();  // a flat index may reach the gaps
       }
     for (const auto& [name, t] : k.temporaries)
-      if (t.shape) shapes_.emplace(name, shape_of(*t.shape));
+      if (t.shape && !t.shape->empty()) shapes_.emplace(name, shape_of(*t.shape));
   }
 
-  void run() {
-    places_.for_each_use([&](const Use& u) {
-      if (!u.index) return;
-      const auto it = shapes_.find(*u.name);
-      if (it == shapes_.end()) return;
-      const Shape& s = it->second;
-      if (u.linear) {
-        if (s.elements) axis(u, 0, u.index->at(0), s.elements, s.elements_text);
-        return;
-      }
-      for (std::size_t d = 0; d < u.index->size() && d < s.extents.size(); ++d)
-        axis(u, d, (*u.index)[d], s.extents[d], s.texts[d]);
-    });
+  void see(const Use& u) override {
+    const auto it = shapes_.find(*u.name);
+    if (it == shapes_.end()) {
+      if (u.index && k_.find_temporary(*u.name)) check_rank(u, 0);
+      return;
+    }
+    const Shape& s = it->second;
+    check_rank(u, s.extents.size());
+    if (!u.index) return;
+    if (u.linear) {
+      if (s.elements) axis(u, 0, u.index->at(0), s.elements, s.elements_text);
+      return;
+    }
+    for (std::size_t d = 0; d < s.extents.size(); ++d)
+      axis(u, d, (*u.index)[d], s.extents[d], s.texts[d]);
   }
 
  private:
@@ -231,7 +231,7 @@ class BoundsCheck {
   }
 
   const Kernel& k_;
-  Places places_;
+  Places& places_;
   std::unordered_map<std::string, Shape> shapes_;
   std::unordered_set<std::string> checked_;
   std::unordered_map<int, std::optional<Rows>> rows_;  // by place
@@ -239,6 +239,16 @@ class BoundsCheck {
 
 }  // namespace
 
-void check_bounds(const Kernel& k) { BoundsCheck(k).run(); }
+std::unique_ptr<UseCheck> bounds_check(const Kernel& k, Places& places) {
+  return std::make_unique<BoundsCheck>(k, places);
+}
+
+void check_rank(const Use& u, std::size_t axes) {
+  const std::size_t rank = u.index ? u.index->size() : 0;
+  if (u.linear || rank == axes) return;
+  fail("rank-mismatch", u.expr->at() ? u.expr->at() : u.insn->at,
+       "`{}` has {} subscript{}, but `{}` has {} ax{}s", to_string(*u.expr), rank,
+       rank == 1 ? "" : "s", *u.name, axes, axes == 1 ? "i" : "e");
+}
 
 }  // namespace moonloop

@@ -1,9 +1,8 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "core/check_bounds.h"
 #include "core/check_ranges.h"
-#include "core/check_undefined.h"
+#include "core/check_uses.h"
 #include "core/domain.h"
 #include "core/infer.h"
 
@@ -108,13 +107,16 @@ void check_kernel(const Kernel& k) {
   check_domains(flat);
   check_ranges(flat, {});
   check_sizes(flat);
-  check_undefined_reads(flat);
-  check_bounds(flat);
+  Places places(flat);
+  const auto undefined = undefined_reads_check(flat, places), bounds = bounds_check(flat, places);
+  places.for_each_use([&](const Use& u) { undefined->see(u), bounds->see(u); });
+  undefined->finish();
+  bounds->finish();
 }
 
 Kernel complete(Kernel k) {
   Kernel out = infer_shapes(infer_types(std::move(k)));
-  intents(out);
+  check_intents(out);
   check_kernel(out);
   return out;
 }

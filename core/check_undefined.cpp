@@ -1,11 +1,9 @@
-#include "core/check_undefined.h"
-
 #include <algorithm>
 #include <limits>
 #include <unordered_set>
 
+#include "core/check_uses.h"
 #include "core/domain.h"
-#include "core/places.h"
 #include "core/tree_build.h"
 
 namespace moonloop {
@@ -29,17 +27,27 @@ std::string point_text(const std::vector<std::string>& names,
   return out.empty() ? "" : "[" + out + "]";
 }
 
-class UndefinedReads {
+class UndefinedReads : public UseCheck {
  public:
-  explicit UndefinedReads(const Kernel& k) : k_(k), places_(k) {}
-
-  void run() {
+  UndefinedReads(const Kernel& k, Places& places) : k_(k), places_(places) {
     if (k_.temporaries.empty()) return;
+    for (const auto& [name, t] : k_.temporaries)
+      if (!t.initializer) histories_.try_emplace(name);
     const std::vector<int> order = textual_order(k_);
     for (std::size_t i = 0; i < order.size(); ++i)
       position_.emplace(k_.instructions[static_cast<std::size_t>(order[i])].get(),
                         static_cast<int>(i));
-    collect();
+  }
+
+  void see(const Use& u) override {
+    const auto it = histories_.find(*u.name);
+    if (it == histories_.end()) return;
+    History& h = it->second;
+    (u.write ? h.writes : h.reads).push_back(u);
+    if (u.write) h.first_write = std::min(h.first_write, position_.at(u.insn));
+  }
+
+  void finish() override {
     for (auto& [name, h] : histories_) {
       std::unordered_set<std::string> seen;  // alike reads are judged once
       for (const Use& read : h.reads) judge(name, h, read, seen);
@@ -48,18 +56,6 @@ class UndefinedReads {
   }
 
  private:
-  void collect() {
-    for (const auto& [name, t] : k_.temporaries)
-      if (!t.initializer) histories_.try_emplace(name);
-    places_.for_each_use([&](const Use& u) {
-      const auto it = histories_.find(*u.name);
-      if (it == histories_.end()) return;
-      History& h = it->second;
-      (u.write ? h.writes : h.reads).push_back(u);
-      if (u.write) h.first_write = std::min(h.first_write, position_.at(u.insn));
-    });
-  }
-
   static Span at(const Use& u) { return u.expr->at() ? u.expr->at() : u.insn->at; }
 
   void judge(const std::string& name, History& h, const Use& read,
@@ -201,13 +197,15 @@ class UndefinedReads {
   }
 
   const Kernel& k_;
-  Places places_;
+  Places& places_;
   std::unordered_map<const Instruction*, int> position_;
   NameMap<History> histories_;
 };
 
 }  // namespace
 
-void check_undefined_reads(const Kernel& k) { UndefinedReads(k).run(); }
+std::unique_ptr<UseCheck> undefined_reads_check(const Kernel& k, Places& places) {
+  return std::make_unique<UndefinedReads>(k, places);
+}
 
 }  // namespace moonloop

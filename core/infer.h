@@ -22,18 +22,21 @@ std::optional<Type> operand_type(const Kernel& k, const Expr& e,
 
 /// Determines shapes of arrays that have none, from the exact access footprint (at least covering
 /// all accesses from index 0; over parameters, minimal). Fails `unknown-shape` (an unbounded or
-/// non-affine footprint), `negative-index`, `rank-mismatch`.
+/// non-affine footprint), `negative-index`, `rank-mismatch` among the uses.
 Kernel infer_shapes(Kernel k);
 
 /// Which way each argument goes, from the accesses; a contradiction to a declared intent fails
 /// `wrong-intent`. In declared order.
 std::vector<Intent> intents(const Kernel& k);
+/// The errors of `intents`: what is declared contradicts what is written.
+void check_intents(const Kernel& k);
 
 /// Every access within its array's shape under the kernel's domains, assumptions and affine
 /// predicates (also those of conditional expressions). Fails `out-of-bounds` with an offending
 /// index and the instance. Accesses that are not affine are skipped. Also: `writes-input` (a domain
 /// parameter or a scalar argument is written), `empty-domain`, `unbounded-iname`, `undefined-read`
-/// (a temporary read before any write), `size-overflow`.
+/// (a temporary read before any write), `rank-mismatch` with
+/// the declared shape, `size-overflow`.
 void check_kernel(const Kernel& k);
 
 /// All of the above in order; what code generation and the interpreter start from.

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "core/check_uses.h"
 #include "core/domain.h"
 #include "core/infer.h"
-#include "core/places.h"
 
 namespace moonloop {
 namespace {
@@ -64,11 +64,7 @@ class ShapeInference {
   void use(const Use& u) {
     const std::size_t rank = u.index ? u.index->size() : 0;
     if (const auto r = rank_.find(*u.name); r != rank_.end()) {
-      const bool flat = u.linear || (!u.index && r->second == 0);
-      if (!flat && r->second != rank)
-        fail("rank-mismatch", at(u), "`{}` has {} subscript{}, but `{}` has {} ax{}s",
-             to_string(*u.expr), rank, rank == 1 ? "" : "s", *u.name, r->second,
-             r->second == 1 ? "i" : "e");
+      check_rank(u, r->second);
       return;
     }
     const auto it = open_.find(*u.name);
@@ -198,8 +194,8 @@ class ShapeInference {
 Kernel infer_shapes(Kernel k) {
   const WithoutRules flat(k);
   ShapeInference shapes(*flat);
-  shapes.collect();
   if (!shapes.anything_open()) return k;
+  shapes.collect();
   std::map<std::string, std::optional<Exprs>> found;  // none is set before all are
   for (const Argument& a : k.args) {
     if (!a.is_array || a.shape) continue;

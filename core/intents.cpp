@@ -1,34 +1,25 @@
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/infer.h"
 
 namespace moonloop {
+namespace {
 
-std::vector<Intent> intents(const Kernel& k) {
-  struct Uses {
-    bool read = false;
-    const Instruction* writer = nullptr;  // the first
-  };
-  std::unordered_map<std::string, Uses> uses;
-  for (const Argument& a : k.args) uses.try_emplace(a.name);
-  for (const InsnPtr& i : k.instructions) {
-    for_each_read(k, *i, [&](const std::string& n) {
-      if (const auto it = uses.find(n); it != uses.end()) it->second.read = true;
-    });
-    for (const Expr& l : i->lhs) {
-      const auto it = uses.find(written_name(l));
-      if (it == uses.end()) continue;
-      if (!it->second.writer) it->second.writer = i.get();
-      if (i->role == ReductionRole::Update) it->second.read = true;
-    }
-  }
-  std::vector<Intent> out;
-  out.reserve(k.args.size());
+/// By argument: the first instruction that writes it, or null.
+using Writers = std::unordered_map<std::string, const Instruction*>;
+
+Writers checked_writers(const Kernel& k) {
+  Writers writers;
+  for (const Argument& a : k.args) writers.emplace(a.name, nullptr);
+  for (const InsnPtr& i : k.instructions)
+    for (const Expr& l : i->lhs)
+      if (const auto it = writers.find(written_name(l)); it != writers.end() && !it->second)
+        it->second = i.get();
   for (const Argument& a : k.args) {
-    const auto& [r, writer] = uses.at(a.name);
-    const bool w = writer != nullptr;
+    const Instruction* writer = writers.at(a.name);
     const Span& at = a.at ? a.at : k.at;
-    if (w && (a.intent == Intent::In || a.constant)) {
+    if (writer && (a.intent == Intent::In || a.constant)) {
       Diagnostic d;
       d.code = "wrong-intent";
       d.text = fmt::format("`{}` is declared {}, but `{}` writes it", a.name,
@@ -37,13 +28,38 @@ std::vector<Intent> intents(const Kernel& k) {
       d.notes.push_back({writer->at, "written here"});
       throw Error(std::move(d));
     }
-    if (!w && a.intent == Intent::Out)
+    if (!writer && a.intent == Intent::Out)
       fail("wrong-intent", at, "`{}` is declared `out`, but nothing writes it", a.name);
-    if (a.intent != Intent::Unknown) {
-      out.push_back(a.intent);
-    } else {
-      out.push_back(!w ? Intent::In : r ? Intent::InOut : Intent::Out);
+  }
+  return writers;
+}
+
+}  // namespace
+
+void check_intents(const Kernel& k) { checked_writers(k); }
+
+std::vector<Intent> intents(const Kernel& k) {
+  const Writers writers = checked_writers(k);
+  std::unordered_set<std::string> unclear;  // written, and perhaps read
+  for (const Argument& a : k.args)
+    if (a.intent == Intent::Unknown && writers.at(a.name)) unclear.insert(a.name);
+  std::unordered_set<std::string> read;
+  if (!unclear.empty())
+    for (const InsnPtr& i : k.instructions) {
+      for_each_read(k, *i, [&](const std::string& n) {
+        if (unclear.contains(n)) read.insert(n);
+      });
+      if (i->role == ReductionRole::Update)
+        for (const Expr& l : i->lhs) read.insert(written_name(l));
     }
+  std::vector<Intent> out;
+  out.reserve(k.args.size());
+  for (const Argument& a : k.args) {
+    const bool w = writers.at(a.name) != nullptr, r = read.contains(a.name);
+    out.push_back(a.intent != Intent::Unknown ? a.intent
+                  : !w                        ? Intent::In
+                  : r                         ? Intent::InOut
+                                              : Intent::Out);
   }
   return out;
 }

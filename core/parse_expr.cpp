@@ -206,9 +206,9 @@ class Parser {
       const auto op = operator_at(in_.peek());
       if (!op || op->level < level) return left;
       switch (op->kind) {
-        case Operator::Kind::Nary: left = nary(*op, std::move(left)); break;
+        case Operator::Kind::Nary: left = nary(*op, left); break;
         case Operator::Kind::Minus:
-          left = nary(Operator{Operator::Kind::Nary, kAdd, NaryOp::Add}, std::move(left));
+          left = nary(Operator{Operator::Kind::Nary, kAdd, NaryOp::Add}, left);
           break;
         case Operator::Kind::Binary: {
           in_.next();

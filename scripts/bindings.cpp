@@ -90,7 +90,7 @@ int call_op(lua_State* L, State& s) {
     step.options = args.options;
     const Op* row = op.run || op.query ? &op : find_op(op.alias_of);
     if (row && row->query) {
-      const Value v = run_query(op, k, std::move(args.positional), std::move(args.options), at);
+      const Value v = run_query(op, k, args.positional, args.options, at);
       push_value(L, v);
       return 1;
     }

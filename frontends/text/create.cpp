@@ -401,7 +401,7 @@ class Creation {
     all.push_back(is_condition(e) ? e : Expr(Compare{CompareOp::Ne, e, lit(0)}, e.at()));
     Statement s;
     s.lhs.push_back({var(saved_[c][i], e.at()), true, Type(Scalar::Bool), e.at()});
-    s.rhs = conjunction(std::move(all));
+    s.rhs = conjunction(all);
     s.block = chain.block;
     s.at = e.at();
     add_instruction(s, std::move(id));

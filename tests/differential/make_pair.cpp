@@ -26,7 +26,7 @@ bool about_order(const std::string& code) {
 
 Kernel apply(const Call& c, const Kernel& k) {
   const Op* op = find_op(c.name);
-  ensure(op != nullptr, "a random step is a transform");
+  if (!op) throw InternalError("a random step is no transform");
   return run_op(*op, k, c.positional, c.options);
 }
 
