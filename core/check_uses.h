@@ -5,9 +5,9 @@
 
 namespace moonloop {
 
-/// A check that is shown each use of a variable, and then asked for what it found. The kernel has no
-/// rules, and types and shapes; it and the places outlive the check. One walk over the kernel, and
-/// one set of places, serve all such checks.
+/// A check that is shown each use of a variable, and then asked for what it found. The kernel has
+/// no rules, and types and shapes; it and the places outlive the check. One walk over the kernel,
+/// and one set of places, serve all such checks.
 class UseCheck {
  public:
   virtual ~UseCheck() = default;

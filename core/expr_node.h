@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/node_memory.h"
 #include "core/source.h"
 #include "core/tag.h"
 #include "core/type.h"
@@ -171,15 +172,18 @@ struct SubArray {
   Expr load;
 };
 
-/// Each node takes the room of its own kind: kernels are large, and walks over them are bound by
-/// memory.
+/// Each node takes the room of its own kind, beside those made before it: kernels are large, and
+/// walks over them are bound by memory.
 struct Expr::Node {
+  static void* operator new(std::size_t bytes) { return node_memory::take(bytes); }
+  static void operator delete(void* p, std::size_t bytes) { node_memory::give(p, bytes); }
   [[no_unique_address]] Span at;
   std::uint8_t kind;
   mutable std::uint32_t uses = 1;
 };
 template <class T>
 struct Expr::NodeOf : Node {
+  static_assert(sizeof(T) <= 96 && alignof(T) <= 8, "for node_memory");
   T op;
 };
 

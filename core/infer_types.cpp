@@ -96,18 +96,32 @@ class TypeInference {
       }
     const std::size_t n = names_.size();
     written_by_.resize(n), read_by_.resize(n), needs_.resize(n), found_.resize(n);
+    std::vector<int> count(n, 0);
+    for (const Writer& w : writers_) ++count[static_cast<std::size_t>(w.variable)];
     for (std::size_t w = 0; w < writers_.size(); ++w) {
       const Writer& writer = writers_[w];
       const auto v = static_cast<std::size_t>(writer.variable);
+      std::vector<int> open;  // variables that are read and have no type yet
+      const auto read = [&](const std::string& name) {
+        const auto it = number_.find(name);
+        if (it == number_.end() || found_[static_cast<std::size_t>(it->second)]) return;
+        if (std::find(open.begin(), open.end(), it->second) == open.end())
+          open.push_back(it->second);
+      };
+      if (writer.insn->rhs)
+        walk(writer.insn->rhs, [&](const Expr& x) {
+          if (const auto* name = x.as<Var>()) read(name->name);
+          if (const auto* load = x.as<Load>()) read(load->array);
+          return true;
+        });
+      // Mostly what is written stands behind what it needs, and is settled at once.
+      if (open.empty() && count[v] == 1 && (found_[v] = contribution(writer))) {
+        vars_[names_[v]] = found_[v]->type;
+        continue;
+      }
       written_by_[v].push_back(static_cast<int>(w));
-      if (!writer.insn->rhs) continue;
-      std::set<std::string> names;
-      collect_reads(writer.insn->rhs, names);
-      for (const std::string& name : names)
-        if (const auto it = number_.find(name); it != number_.end()) {
-          read_by_[static_cast<std::size_t>(it->second)].push_back(static_cast<int>(w));
-          needs_[v].push_back(it->second);
-        }
+      for (const int r : open) read_by_[static_cast<std::size_t>(r)].push_back(static_cast<int>(w));
+      needs_[v].insert(needs_[v].end(), open.begin(), open.end());
     }
   }
 

@@ -53,6 +53,7 @@ class Uses {
 
  private:
   Use& use(const std::string& name, const Span& at) {
+    if (k_.temporaries.contains(name)) return temporary_;
     const auto [it, fresh] = uses_.try_emplace(name);
     if (fresh) order_.push_back(name), it->second.at = at;
     return it->second;
@@ -116,6 +117,7 @@ class Uses {
   std::map<std::string, std::vector<bool>> subscripted_params_;
   std::unordered_map<std::string, Use> uses_;
   std::vector<std::string> order_;
+  Use temporary_;  // of no interest
 };
 
 void complete_declared(Argument& a, const Use& use, Scalar index_type) {
@@ -160,7 +162,6 @@ void guess_arguments(Kernel& k, bool guess, Order default_order, Errors& errors)
                     {}});
       continue;
     }
-    if (k.temporaries.contains(name)) continue;
     if (!guess && !use.bound) {
       errors.add({"unknown-name",
                   fmt::format("`{}` is not declared", name),

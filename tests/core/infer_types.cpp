@@ -49,6 +49,23 @@ TEST_CASE("types: divisions, comparisons and conditions") {
   CHECK(inferred("i4[i]**-1") == "float64");
 }
 
+TEST_CASE("types: each writer of a variable waits for what it reads, which later lines write") {
+  const Kernel k = infer_types(kernel(R"(
+kernel f(n: int32, s: float32[n], d: float64[n], out: float64[n])
+domain {[i]: 0 <= i < n}
+<>t = p {id=first}
+t = t + q {id=second, dep=first}
+out[i] = t {dep=second}
+<>p = p_later
+<>q = q_later
+<>p_later = d[i]
+<>q_later = s[i]
+)"));
+  CHECK(type_in(k, "t") == "float64");
+  CHECK(type_in(k, "p") == "float64");
+  CHECK(type_in(k, "q") == "float32");
+}
+
 TEST_CASE("types: literals adapt") {
   CHECK(inferred("1") == "int32");
   CHECK(inferred("5000000000") == "int64");
