@@ -2,13 +2,15 @@
 
 #include "core/check_uses.h"
 #include "core/domain.h"
+#include "core/integers.h"
 #include "core/rows.h"
 
 namespace moonloop {
 namespace {
 
-std::int64_t floor_div(std::int64_t a, std::int64_t b) {
-  return a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
+std::optional<std::int64_t> negative(std::int64_t a) {
+  std::int64_t r;
+  return __builtin_sub_overflow(std::int64_t{0}, a, &r) ? std::nullopt : std::optional(r);
 }
 
 /// The value of a quasi-affine expression at a point; nothing where it is none, or on overflow.
@@ -39,13 +41,13 @@ std::optional<std::int64_t> value_at(const Expr& e, const std::map<std::string, 
       [&](const Unary& x) -> R {
         const R v = value_at(x.arg, at);
         if (!v) return {};
-        return x.op == UnaryOp::Neg ? -*v : x.op == UnaryOp::Not ? !*v : ~*v;
+        return x.op == UnaryOp::Neg ? negative(*v) : x.op == UnaryOp::Not ? !*v : ~*v;
       },
       [&](const Binary& x) -> R {
         const R a = value_at(x.left, at), b = value_at(x.right, at);
         if (!a || !b || *b == 0) return {};
-        if (x.op == BinaryOp::FloorDiv) return floor_div(*a, *b);
-        if (x.op == BinaryOp::Mod) return *a - *b * floor_div(*a, *b);
+        if (x.op == BinaryOp::FloorDiv) return *b == -1 ? negative(*a) : floor_div(*a, *b);
+        if (x.op == BinaryOp::Mod) return *b == -1 ? 0 : floor_mod(*a, *b);
         return {};
       },
       [&](const Nary& x) -> R {
@@ -66,16 +68,8 @@ std::optional<std::int64_t> value_at(const Expr& e, const std::map<std::string, 
         return {};
       },
       [&](const Compare& x) -> R {
-        return both(x.left, x.right, [&](std::int64_t a, std::int64_t b) -> std::int64_t {
-          switch (x.op) {
-            case CompareOp::Eq: return a == b;
-            case CompareOp::Ne: return a != b;
-            case CompareOp::Lt: return a < b;
-            case CompareOp::Le: return a <= b;
-            case CompareOp::Gt: return a > b;
-            case CompareOp::Ge: return a >= b;
-          }
-          return 0;
+        return both(x.left, x.right, [&](std::int64_t a, std::int64_t b) {
+          return std::int64_t{holds(x.op, a, b)};
         });
       },
       [&](const Select& x) -> R {
@@ -89,7 +83,7 @@ std::optional<std::int64_t> value_at(const Expr& e, const std::map<std::string, 
           return fold(x.args, [](std::int64_t a, std::int64_t b) -> R { return std::max(a, b); });
         if (x.name == "abs" && x.args.size() == 1) {
           const R v = value_at(x.args[0], at);
-          return v ? R(*v < 0 ? -*v : *v) : R();
+          return v && *v < 0 ? negative(*v) : v;
         }
         return {};
       },

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/diagnostic.h"
+#include "core/integers.h"
 #include "runtime/buffer.h"
 
 namespace moonloop {
@@ -59,8 +60,7 @@ class Evaluator {
         if (b == 0)
           fail("division-by-zero", e.at(), "{} divides by zero: `{}`", what_, to_string(e));
         if (b == -1) return x.op == BinaryOp::Mod ? 0 : checked_mul(a, -1, what_);
-        const bool down = a % b != 0 && (a % b < 0) != (b < 0);
-        return x.op == BinaryOp::Mod ? a % b + (down ? b : 0) : a / b - (down ? 1 : 0);
+        return x.op == BinaryOp::Mod ? floor_mod(a, b) : floor_div(a, b);
       }
       case BinaryOp::Pow: return power(a, b, e);
       case BinaryOp::Shl:
@@ -105,18 +105,7 @@ class Evaluator {
     return out;
   }
 
-  bool compare(const Compare& x) const {
-    const std::int64_t a = value(x.left), b = value(x.right);
-    switch (x.op) {
-      case CompareOp::Eq: return a == b;
-      case CompareOp::Ne: return a != b;
-      case CompareOp::Lt: return a < b;
-      case CompareOp::Le: return a <= b;
-      case CompareOp::Gt: return a > b;
-      case CompareOp::Ge: return a >= b;
-    }
-    throw InternalError("evaluate: no such comparison");
-  }
+  bool compare(const Compare& x) const { return holds(x.op, value(x.left), value(x.right)); }
 
   std::int64_t called(const Call& x, const Expr& e) const {
     const bool least = x.name == "min" || x.name == "minimum";

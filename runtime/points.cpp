@@ -5,16 +5,14 @@
 #include <tuple>
 #include <vector>
 
+#include "core/integers.h"
+
 namespace moonloop {
 namespace {
 
 struct TooMuch {};
 
 __extension__ typedef __int128 Wide;
-
-Wide floor_div(Wide a, Wide b) {  // b > 0
-  return a >= 0 ? a / b : -((-a + b - 1) / b);
-}
 
 /// sum coefficient[v] * x[v] + constant >= 0 (or == 0).
 struct Row {
@@ -90,7 +88,7 @@ class Enumerator {
     r.constant = mix(l.constant, u.constant);
     if (common > 1) {
       for (std::int64_t& c : r.coefficient) c /= common;
-      r.constant = static_cast<std::int64_t>(floor_div(r.constant, common));
+      r.constant = static_cast<std::int64_t>(floor_div<Wide>(r.constant, common));
     }
     if (common != 0 || r.constant < 0) out.push_back(std::move(r));
   }
@@ -118,13 +116,13 @@ class Enumerator {
       const std::int64_t c = r.coefficient[v];
       if (r.equality) {  // c*x == -rest
         const Wide m = c > 0 ? -rest : rest, d = c > 0 ? c : -static_cast<Wide>(c);
-        const Wide q = floor_div(m, d);
+        const Wide q = floor_div<Wide>(m, d);
         if (q * d != m) return {};
         from = std::max(from, q), to = std::min(to, q);
       } else if (c > 0) {
-        from = std::max(from, -floor_div(rest, c));  // ceil(-rest / c)
+        from = std::max(from, -floor_div<Wide>(rest, c));  // ceil(-rest / c)
       } else {
-        to = std::min(to, floor_div(rest, -static_cast<Wide>(c)));
+        to = std::min(to, floor_div<Wide>(rest, -static_cast<Wide>(c)));
       }
     }
     if (from > to) return {};

@@ -324,8 +324,35 @@ const Kernel* to_kernel(lua_State* L, int index) {
   return box ? &box->kernel : nullptr;
 }
 
+std::map<std::string, const Kernel*> global_kernels(lua_State* L) {
+  std::map<std::string, const Kernel*> named;
+  lua_pushglobaltable(L);
+  for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1))
+    if (lua_type(L, -2) == LUA_TSTRING)
+      if (const Kernel* k = to_kernel(L, -1)) named.emplace(lua_tostring(L, -2), k);
+  lua_pop(L, 1);
+  return named;
+}
+
+namespace {
+
+/// Pushes what is wrong with the nil in a kernel's place: mostly a misspelt name.
+void push_no_kernel(lua_State* L) {
+  std::vector<std::string> names;
+  for (const auto& [name, k] : global_kernels(L)) names.push_back(name);
+  push_string(L, names.empty() ? "kernel expected, got nil"
+                               : fmt::format("kernel expected, got nil; kernels here: {}",
+                                             fmt::join(names, ", ")));
+}
+
+}  // namespace
+
 const Kernel& check_kernel(lua_State* L, int index) {
   const Kernel* k = to_kernel(L, index);
+  if (!k && lua_isnil(L, index)) {
+    push_no_kernel(L);
+    luaL_argerror(L, index, lua_tostring(L, -1));
+  }
   if (!k) luaL_typeerror(L, index, "kernel");
   return *k;
 }

@@ -48,15 +48,9 @@ void take_table(lua_State* L, int index, std::vector<Kernel>& out) {
 
 /// Kernels that globals hold, by the globals' names, each object once.
 std::vector<Kernel> take_globals(lua_State* L) {
-  std::map<std::string, const Kernel*> named;
-  lua_pushglobaltable(L);
-  for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1))
-    if (lua_type(L, -2) == LUA_TSTRING)
-      if (const Kernel* k = lua::to_kernel(L, -1)) named.emplace(lua_tostring(L, -2), k);
-  lua_pop(L, 1);
   std::vector<Kernel> out;
   std::set<const Kernel*> seen;
-  for (const auto& [name, k] : named)
+  for (const auto& [name, k] : lua::global_kernels(L))
     if (seen.insert(k).second) out.push_back(*k);
   return out;
 }

@@ -147,6 +147,8 @@ void install_kernel_type(lua_State* L);
 void push_kernel(lua_State* L, Kernel k);
 const Kernel* to_kernel(lua_State* L, int index);     // null when it is something else
 const Kernel& check_kernel(lua_State* L, int index);  // raises a bad argument
+/// Kernels that globals hold, by the globals' names.
+std::map<std::string, const Kernel*> global_kernels(lua_State* L);
 /// Pushes the function of transform `name`, or nothing.
 bool push_op(lua_State* L, std::string_view name);
 std::vector<std::string> op_names();

@@ -23,6 +23,8 @@ TEST_CASE("scripts: kinds, counts and options of arguments") {
   };
   CHECK(text("lp.split_iname(3, 'i', 16)") ==
         "bad argument #1 to 'split_iname' (kernel expected, got number)");
+  CHECK(text("lp.split_iname(twixe, 'i', 16)") ==
+        "bad argument #1 to 'split_iname' (kernel expected, got nil; kernels here: twice)");
   CHECK(text("lp.split_iname(twice, 'i')") ==
         "bad argument #3 to 'split_iname' (inner_length: integer expected, got no value)");
   CHECK(text("lp.split_iname(twice, 'i', 'x')") ==
