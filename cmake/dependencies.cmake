@@ -20,3 +20,9 @@ find_path(LUA_INCLUDE lua.hpp PATH_SUFFIXES lua5.4 REQUIRED)
 add_library(lua::lua INTERFACE IMPORTED)
 target_include_directories(lua::lua INTERFACE ${LUA_INCLUDE})
 target_link_libraries(lua::lua INTERFACE ${LUA_LIBRARY} ${CMAKE_DL_LIBS} m)
+
+# The tool makes and drops millions of small objects, most of them isl's and GMP's; jemalloc takes an
+# eighth off its process time. For the program alone: a library leaves the choice to who links it.
+find_library(JEMALLOC_LIBRARY NAMES libjemalloc_pic.a libjemalloc.a REQUIRED)
+add_library(jemalloc::jemalloc INTERFACE IMPORTED)
+target_link_libraries(jemalloc::jemalloc INTERFACE ${JEMALLOC_LIBRARY} ${CMAKE_DL_LIBS} m)
