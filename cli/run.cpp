@@ -67,6 +67,7 @@ int run(const Common& common, const RunOptions& o) {
   request.inputs = {o.in.begin(), o.in.end()};
   request.verify = o.verify;
   request.time = o.time;
+  request.device = common.device;
   request.tolerance = o.tolerance;
   const bool shares_output =
       std::any_of(o.out.begin(), o.out.end(), [](const auto& p) { return p.second == "-"; });
@@ -121,7 +122,7 @@ void add_run(CLI::App& app, Common& common, std::function<int()>& action) {
   auto o = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "Generate, compile and run");
   add_common_options(*command, common);
-  command->add_option("--target", o->target, "c or openmp")
+  command->add_option("--target", o->target, "c, openmp, opencl or cuda")
       ->type_name("TARGET")
       ->check(CLI::IsMember(target_names()))
       ->capture_default_str();

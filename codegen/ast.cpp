@@ -20,7 +20,9 @@ bool writes_any(const Stmt& s, const std::set<std::string>& names,
                  return std::any_of(all.begin(), all.end(),
                                     [&](const auto& w) { return names.count(w) > 0; });
                },
-               [](const Declare&) { return false; }, [](const Release&) { return false; }},
+               [&](const Launch& x) { return in(x.body); },
+               [](const Declare&) { return false; }, [](const Release&) { return false; },
+               [](const Sync&) { return false; }},
       s.op);
 }
 
@@ -38,6 +40,15 @@ Expr fold_index(const Expr& e) {
     }
     if (const auto* u = x.as<Unary>(); u && u->op == UnaryOp::Neg)
       return index_mul(lit(-1), u->arg);
+    return x;
+  });
+}
+
+Expr without_truncation(const Expr& e) {
+  return rewrite(e, [](const Expr& x) {
+    const auto* c = x.as<Call>();
+    if (c && c->name == kTruncDiv) return Expr(Binary{BinaryOp::FloorDiv, c->args[0], c->args[1]});
+    if (c && c->name == kTruncMod) return Expr(Binary{BinaryOp::Mod, c->args[0], c->args[1]});
     return x;
   });
 }
@@ -68,7 +79,8 @@ void substitute(Block& block, const std::string& iname, const Expr& value) {
                           for (auto& [name, e] : x.values) in(e);
                           x.values.emplace(iname, value);
                         },
-                        [](Declare&) {}, [](Release&) {}},
+                        [&](Launch& x) { substitute(x.body, iname, value); },
+                        [](Declare&) {}, [](Release&) {}, [](Sync&) {}},
                s.op);
 }
 
@@ -139,6 +151,7 @@ void tidy_guards(Block& block, const Writes& writes) {
   for (Stmt& s : block) {
     if (If* x = std::get_if<If>(&s.op)) tidy_guards(x->body, writes);
     if (Scope* x = std::get_if<Scope>(&s.op)) tidy_guards(x->body, writes);
+    if (Launch* x = std::get_if<Launch>(&s.op)) tidy_guards(x->body, writes);
     Loop* x = std::get_if<Loop>(&s.op);
     if (!x) continue;
     tidy_guards(x->body, writes);

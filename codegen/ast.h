@@ -10,13 +10,16 @@
 
 /// The target program: what stands between the loop tree and the text. Expressions are those of
 /// core/expr.h over the names of the kernel; besides, bounds and guards that isl made hold calls of
-/// the two functions below, whose operands are integers.
+/// the functions below, whose operands are integers.
 namespace moonloop {
 
 /// C's `/` and `%`, where they agree with floor division: the dividend is not negative (or, of
 /// `kTruncDiv`, the division is exact; or, of `kTruncMod`, only the test for zero counts).
 inline constexpr const char* kTruncDiv = "truncated /";
 inline constexpr const char* kTruncMod = "truncated %";
+/// The number of the work-item in its group, and of the group, along an axis: the operand.
+inline constexpr const char* kLocalId = "local id";
+inline constexpr const char* kGroupId = "group id";
 
 struct Stmt;
 using Block = std::vector<Stmt>;
@@ -59,8 +62,19 @@ struct Release {
   std::string temporary;
 };
 
+/// All work-items of the group wait for one another, and see what was written to these memories.
+struct Sync {
+  bool local = false, global = false;
+};
+
+/// The block as one kernel on the device, `Plan::launches[index]`.
+struct Launch {
+  int index = 0;
+  Block body;
+};
+
 struct Stmt {
-  std::variant<Loop, If, Scope, Run, Declare, Release> op;
+  std::variant<Loop, If, Scope, Run, Declare, Release, Sync, Launch> op;
 };
 
 /// The block of one statement, which a list in braces would copy.
@@ -72,6 +86,9 @@ void substitute(Block& block, const std::string& iname, const Expr& value);
 /// The expression with constants folded and neutral elements dropped in sums and products; only for
 /// expressions of integers.
 Expr fold_index(const Expr& e);
+
+/// Quotients that isl made, as the kernel language has them.
+Expr without_truncation(const Expr& e);
 
 /// Joins neighbours under equal conditions, where the first cannot change the condition, and takes
 /// conditions on scalars out of loops that do not change them. `writes` gives what an instruction

@@ -19,7 +19,7 @@ CExpr::Piece CExpr::print_call(const Expr& e, const Call& x, const std::optional
     const Load& l = *x.args[0].as<Load>();
     const std::string whole = element(l.array, l.index, l.linear);
     const std::size_t from = names_.of(l.array).size() + 1;
-    return {"(" + c_type(k_.index_type) + ")(" + whole.substr(from, whole.size() - from - 1) + ")",
+    return {"(" + helpers_.type(k_.index_type) + ")(" + whole.substr(from, whole.size() - from - 1) + ")",
             Prec::Unary, k_.index_type};
   }
   const FnInfo* f = find_function(x.name);
@@ -31,10 +31,8 @@ CExpr::Piece CExpr::print_call(const Expr& e, const Call& x, const std::optional
     return {text + ")", Prec::Postfix, result};
   };
   const auto math = [&](const std::string& name, const Type& of, const Type& result) -> Piece {
-    const bool is_c = is_complex(of.scalar);
-    helpers_.include(is_c ? "complex.h" : "math.h");
-    const bool single = real_part(of.scalar) == Scalar::F32;
-    return call_of((is_c ? "c" : "") + name + (single ? "f" : ""), of, result);
+    helpers_.include(is_complex(of.scalar) ? "complex.h" : "math.h");
+    return call_of(helpers_.math(name, of.scalar), of, result);
   };
   switch (f->cls) {
     case FnClass::Promoting:
@@ -58,7 +56,12 @@ CExpr::Piece CExpr::print_call(const Expr& e, const Call& x, const std::optional
       if (is_unsigned(arg.scalar)) return converted(x.args[0], arg, true);
       helpers_.include("stdlib.h");
       const bool wide = size_of(arg.scalar) == 8;
-      return narrowed(call_of(wide ? "llabs" : "abs", arg, wide ? Scalar::I64 : Scalar::I32), t);
+      const Type result = wide ? Scalar::I64 : Scalar::I32;
+      if (helpers_.language() == Language::OpenCL) {  // gives the unsigned type
+        const Piece p = call_of("abs", result, result);
+        return narrowed({"(" + helpers_.type(result) + ")" + p.text, Prec::Unary, result}, t);
+      }
+      return narrowed(call_of(wide ? "llabs" : "abs", arg, result), t);
     }
     case FnClass::Component: {
       const Type arg = typer_.operand_type(e, wanted).value_or(t);
@@ -78,6 +81,8 @@ CExpr::Piece CExpr::print_call(const Expr& e, const Call& x, const std::optional
       return {x.name + "(" + a + ") != 0", Prec::Equal, Scalar::Bool};
     }
     case FnClass::Bessel: {
+      if (helpers_.language() == Language::OpenCL)
+        fail("unsupported", e.at(), "the function `{}` does not exist on target `opencl`", x.name);
       helpers_.include("math.h");
       const std::string order = value(x.args[0], Scalar::I32);
       const std::string at = value(x.args[1], Scalar::F64);

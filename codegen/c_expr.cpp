@@ -122,13 +122,13 @@ CExpr::Piece CExpr::converted(const Expr& e, const Type& to, bool explicitly) {
   if (narrows_here) return p;
   if (promoted(to) == promoted(from) && promoted(p.type) == promoted(to) && promoted(to) == to)
     return p;
-  return {"(" + c_type(to) + ")" + wrap(p, Prec::Unary), Prec::Unary, to};
+  return {"(" + helpers_.type(to) + ")" + wrap(p, Prec::Unary), Prec::Unary, to};
 }
 
 /// C computed in `int`; the value wraps to the narrower type.
 CExpr::Piece CExpr::narrowed(const Piece& p, const Type& t) const {
   if (p.type == t || !integral(t) || size_of(t.scalar) >= 4) return {p.text, p.prec, t};
-  return {"(" + c_type(t) + ")" + wrap(p, Prec::Unary), Prec::Unary, t};
+  return {"(" + helpers_.type(t) + ")" + wrap(p, Prec::Unary), Prec::Unary, t};
 }
 
 CExpr::Piece CExpr::literal(std::int64_t v, const Type& t) const {
@@ -166,7 +166,7 @@ CExpr::Piece CExpr::print(const Expr& e, const std::optional<Type>& wanted) {
           return real_literal(static_cast<double>(x.value), t);
         Piece p = literal(x.value, t);
         if (x.type && !(p.type == t) && integral(t))
-          return {"(" + c_type(t) + ")" + wrap(p, Prec::Unary), Prec::Unary, t};
+          return {"(" + helpers_.type(t) + ")" + wrap(p, Prec::Unary), Prec::Unary, t};
         return p;
       },
       [&](const FloatLit& x) -> Piece { return real_literal(x.value, type(e, wanted)); },
@@ -207,7 +207,7 @@ CExpr::Piece CExpr::print(const Expr& e, const std::optional<Type>& wanted) {
       [&](const Cast& x) -> Piece {
         const Piece p = print(x.arg, x.type);
         if (p.type == x.type) return p;
-        return {"(" + c_type(x.type) + ")" + wrap(p, Prec::Unary), Prec::Unary, x.type};
+        return {"(" + helpers_.type(x.type) + ")" + wrap(p, Prec::Unary), Prec::Unary, x.type};
       },
       [&](const Slice&) -> Piece {
         fail("unsupported", e.at(), "slices as arguments of functions are not supported yet");
@@ -232,7 +232,7 @@ CExpr::Piece CExpr::division(const Expr& left, const Expr& right, bool quotient,
   if (real(t)) {
     if (quotient) {
       helpers_.include("math.h");
-      return {std::string(t == Type(Scalar::F32) ? "floorf(" : "floor(") +
+      return {helpers_.math("floor", t.scalar) + "(" +
                   wrap(converted(left, t, true), Prec::Product) + " / " +
                   wrap(converted(right, t, true), Prec::Unary) + ")",
               Prec::Postfix, t};
@@ -297,9 +297,7 @@ CExpr::Piece CExpr::print_power(const Expr& e, const Expr& base, const Expr& exp
     return {x + "*" + x, Prec::Product, t};
   }
   helpers_.include(complex(t) ? "complex.h" : "math.h");
-  const bool single = real_part(t.scalar) == Scalar::F32;
-  return {std::string(complex(t) ? "cpow" : "pow") + (single ? "f(" : "(") + value(base, t) + ", " +
-              value(exponent, t) + ")",
+  return {helpers_.math("pow", t.scalar) + "(" + value(base, t) + ", " + value(exponent, t) + ")",
           Prec::Postfix, t};
 }
 
@@ -350,7 +348,7 @@ CExpr::Piece CExpr::print_nary(const Expr& e, const Nary& x, const std::optional
     Piece& p = pieces[i];
     // What C would not convert to our type by itself: signed next to unsigned.
     if (i > 0 && !(combined(own, p.type) == own))
-      p = {"(" + c_type(own) + ")" + wrap(p, Prec::Unary), Prec::Unary, own};
+      p = {"(" + helpers_.type(own) + ")" + wrap(p, Prec::Unary), Prec::Unary, own};
     std::string text = wrap(p, i == 0 ? sign.inner : sign.next);
     if (i > 0 && text[0] == '-') text = "(" + text + ")";
     out += i == 0 ? text : (minus[i] ? sign.minus : sign.plus) + text;

@@ -9,6 +9,7 @@ namespace moonloop {
 namespace {
 
 bool is_truncated(const Call& c) { return c.name == kTruncDiv || c.name == kTruncMod; }
+bool is_id(const Call& c) { return c.name == kLocalId || c.name == kGroupId; }
 
 std::optional<std::int64_t> product(const Exprs& factors) {
   std::int64_t n = 1;
@@ -63,7 +64,7 @@ bool CExpr::is_index(const Expr& e) const {
       [&](const Compare& x) { return is_index(x.left) && is_index(x.right); },
       [&](const Select& x) { return is_index(x.cond) && is_index(x.yes) && is_index(x.no); },
       [&](const Call& x) {
-        return (is_truncated(x) || x.name == "min" || x.name == "max") && all(x.args);
+        return is_id(x) || ((is_truncated(x) || x.name == "min" || x.name == "max") && all(x.args));
       },
       [](const Reduce&) { return false; }, [](const Cast&) { return false; },
       [](const Slice&) { return false; }, [](const SubArray&) { return false; }});
@@ -120,6 +121,10 @@ CExpr::Piece CExpr::print_index(const Expr& e, bool wide) {
       return {sub(c->args[0], Prec::Product) + (c->name == kTruncDiv ? " / " : " % ") +
                   sub(c->args[1], Prec::Unary),
               Prec::Product, t};
+    if (is_id(*c)) {
+      const auto axis = static_cast<int>(as_int(c->args[0]).value());
+      return {hardware_id(helpers_.language(), c->name == kGroupId, axis), Prec::Postfix, t};
+    }
     const std::string name = helpers_.function(c->name, t.scalar);
     std::string text = sub(c->args[0], Prec::Select);
     for (std::size_t i = 1; i < c->args.size(); ++i)
@@ -173,7 +178,7 @@ CExpr::Piece CExpr::index_product(const Exprs& terms, bool wide) {
   for (const Expr& f : terms) {
     std::string text;
     if (cast && !as_int(f)) {
-      text = "(int64_t)" + wrap(print_index(f, false), Prec::Unary);
+      text = "(" + helpers_.type(Scalar::I64) + ")" + wrap(print_index(f, false), Prec::Unary);
       cast = false;
       t = Scalar::I64;
     } else {
@@ -322,7 +327,7 @@ std::string CExpr::flat(const Exprs& index, const Exprs& strides, const Expr& of
     }
     if (as_int(at) == 0 || stride == 0) continue;
     const bool is_wide = index_width(strides[i]) == Scalar::I64 || index_width(at) == Scalar::I64;
-    const std::string cast = is_wide ? "" : "(int64_t)";
+    const std::string cast = is_wide ? "" : "(" + helpers_.type(Scalar::I64) + ")";
     std::string term;
     if (as_int(at) == 1) {
       term = print_index(strides[i], true).text;
@@ -336,7 +341,7 @@ std::string CExpr::flat(const Exprs& index, const Exprs& strides, const Expr& of
       for (const Expr& f : parts) {
         term += term.empty() ? "" : "*";
         if (pending && !as_int(f)) {
-          term += "(int64_t)" + wrap(print_index(f, true), Prec::Unary);
+          term += "(" + helpers_.type(Scalar::I64) + ")" + wrap(print_index(f, true), Prec::Unary);
           pending = false;
         } else {
           term += wrap(print_index(f, true), Prec::Unary);

@@ -24,6 +24,22 @@ constexpr std::array kReserved{"I",         "INFINITY",   "NAN",    "NULL",     
                                "void",      "volatile",   "while",  "y0",       "y1",
                                "yn"};
 
+constexpr std::array kDeviceReserved{
+    "barrier",      "blockDim",     "blockIdx",      "bool2",       "char2",        "char4",
+    "constant",     "double2",      "double4",       "event_t",     "float2",       "float4",
+    "get_group_id", "get_local_id", "global",        "gridDim",     "half",         "image2d_t",
+    "int2",         "int4",         "kernel",        "local",       "long2",        "long4",
+    "private",      "ptrdiff_t",    "read_only",     "sampler_t",   "threadIdx",    "uchar",
+    "uint",         "ulong",        "ushort",        "vec_type_hint", "warpSize",   "write_only",
+    "class",        "delete",       "new",           "operator",    "private",      "public",
+    "template",     "this",         "throw",         "try",         "using",        "virtual",
+    "namespace",    "friend",       "catch",         "typename",    "mutable",      "export",
+    "explicit",     "protected",    "clamp",         "dot",         "cross",        "length",
+    "distance",     "normalize",    "mix",           "step",        "sign",         "radians",
+    "degrees",      "select",       "shuffle",       "vload2",      "vload4",       "vstore2",
+    "vstore4",      "any",          "all",           "mad",         "rotate",       "hadd",
+    "popcount",     "clz",          "prefetch",      "fract",       "min",          "max"};
+
 /// `i32`, `f64`, …
 std::string suffix(Scalar s) {
   switch (s) {
@@ -44,25 +60,25 @@ std::string suffix(Scalar s) {
   return "";
 }
 
-std::string body_of(const std::string& base, Scalar s) {
-  const std::string f = s == Scalar::F32 ? "f" : "";
+std::string body_of(const std::string& base, Scalar s, Language language) {
+  const auto math = [&](const std::string& f) { return math_function(language, f, s); };
+  const std::string t = type_name(language, s);
   if (base == "min") return "  return b < a ? b : a;\n";
   if (base == "max") return "  return b > a ? b : a;\n";
-  if (base == "floor_div" && is_real(s)) return "  return floor" + f + "(a / b);\n";
+  if (base == "floor_div" && is_real(s)) return "  return " + math("floor") + "(a / b);\n";
   if (base == "floor_mod" && is_real(s))
-    return "  " + c_type(s) + " const r = fmod" + f +
+    return "  " + t + " const r = " + math("fmod") +
            "(a, b);\n"
            "  return r != 0 && (r < 0) != (b < 0) ? r + b : r;\n";
   if (base == "floor_div") return "  return a / b - (a % b != 0 && (a < 0) != (b < 0));\n";
   if (base == "floor_mod")
-    return "  " + c_type(s) +
+    return "  " + t +
            " const r = a % b;\n"
            "  return r != 0 && (r < 0) != (b < 0) ? r + b : r;\n";
   if (base == "power") {
     const std::string negative =
         is_unsigned(s) ? ""
                        : "  if (n < 0) return x == 1 ? 1 : x == -1 ? (n % 2 != 0 ? -1 : 1) : 0;\n";
-    const std::string t = c_type(s);
     return negative + "  " + t +
            " result = 1;\n"
            "  for (; n != 0; n /= 2) {\n"
@@ -76,28 +92,10 @@ std::string body_of(const std::string& base, Scalar s) {
 
 }  // namespace
 
-std::string c_type(const Type& t) {
-  if (t.is_record()) return t.record->name;
-  switch (t.scalar) {
-    case Scalar::Bool: return "bool";
-    case Scalar::I8: return "int8_t";
-    case Scalar::I16: return "int16_t";
-    case Scalar::I32: return "int32_t";
-    case Scalar::I64: return "int64_t";
-    case Scalar::U8: return "uint8_t";
-    case Scalar::U16: return "uint16_t";
-    case Scalar::U32: return "uint32_t";
-    case Scalar::U64: return "uint64_t";
-    case Scalar::F32: return "float";
-    case Scalar::F64: return "double";
-    case Scalar::C64: return "float complex";
-    case Scalar::C128: return "double complex";
-  }
-  return "";
-}
-
-CNames::CNames(const Kernel& k) {
+CNames::CNames(const Kernel& k, Language language) : records_(language != Language::C) {
   for (const char* r : kReserved) taken_.insert(r);
+  if (records_)
+    for (const char* r : kDeviceReserved) taken_.insert(r);
   for (const std::string& f : function_names())
     for (const char* prefix : {"", "c"})
       for (const char* end : {"", "f"}) taken_.insert(prefix + f + end);
@@ -113,6 +111,7 @@ CNames::CNames(const Kernel& k) {
 const std::string& CNames::of(const std::string& name) const {
   const auto it = by_name_.find(name);
   if (it == by_name_.end()) throw InternalError("code generation meets the unknown name " + name);
+  if (records_) used_.insert(name);
   return it->second;
 }
 
@@ -123,12 +122,13 @@ std::string CNames::fresh(const std::string& base) {
 }
 
 std::string Helpers::function(const std::string& base, Scalar s) {
-  const std::string name = base + "_" + suffix(s), t = c_type(s);
+  const std::string name = base + "_" + suffix(s), t = type(s);
   if (!functions_.count(name)) {
     if (is_real(s)) include("math.h");
     const std::string params = base == "power" ? t + " x, " + t + " n" : t + " a, " + t + " b";
     functions_[name] =
-        "static inline " + t + " " + name + "(" + params + ") {\n" + body_of(base, s) + "}\n";
+        function_prefix(language_) + t + " " + name + "(" + params + ") {\n" +
+        body_of(base, s, language_) + "}\n";
   }
   return name;
 }
@@ -136,7 +136,7 @@ std::string Helpers::function(const std::string& base, Scalar s) {
 std::string Helpers::extremum(bool min, Scalar s) {
   if (!is_real(s)) return function(min ? "min" : "max", s);
   include("math.h");
-  return std::string(min ? "fmin" : "fmax") + (s == Scalar::F32 ? "f" : "");
+  return math(min ? "fmin" : "fmax", s);
 }
 
 std::string Helpers::allocate() {

@@ -2,7 +2,9 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
+#include "codegen/language.h"
 #include "core/kernel.h"
 
 namespace moonloop {
@@ -11,22 +13,30 @@ namespace moonloop {
 /// where C or its library means something else by it.
 class CNames {
  public:
-  explicit CNames(const Kernel& k);
+  CNames(const Kernel& k, Language language);
   const std::string& of(const std::string& name) const;
+  /// Names of the kernel that of() was asked for since the last call.
+  std::set<std::string> take_used() const { return std::exchange(used_, {}); }
   /// A new identifier, `base` if it is free.
   std::string fresh(const std::string& base);
 
  private:
   std::map<std::string, std::string> by_name_;
   std::set<std::string> taken_;
+  bool records_;  // what is asked for
+  mutable std::set<std::string> used_;
 };
-
-/// `double`, `int32_t`, `double complex`, `bool`, or the name of a record.
-std::string c_type(const Type& t);
 
 /// Functions that the generated code brings along, each printed when first asked for.
 class Helpers {
  public:
+  explicit Helpers(Language language) : language_(language) {}
+  Language language() const { return language_; }
+  /// As type_name() and math_function() in the language at hand.
+  std::string type(const Type& t) const { return type_name(language_, t); }
+  std::string math(const std::string& name, Scalar s) const {
+    return math_function(language_, name, s);
+  }
   /// The name of a function on integers or reals of one type: `floor_div`, `floor_mod`, `min`,
   /// `max`, `power`; for instance `floor_div_i32`.
   std::string function(const std::string& base, Scalar s);
@@ -41,6 +51,7 @@ class Helpers {
   const std::set<std::string>& headers() const { return headers_; }
 
  private:
+  Language language_;
   std::map<std::string, std::string> functions_;  // text by name
   std::set<std::string> headers_;
 };

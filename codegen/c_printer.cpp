@@ -35,7 +35,12 @@ std::size_t break_before(const std::string& line) {
 }  // namespace
 
 CPrinter::CPrinter(const Plan& plan, const Dialect& dialect)
-    : plan_(plan), k_(plan.kernel), dialect_(dialect), names_(k_), expr_(plan, names_, helpers_) {
+    : plan_(plan),
+      k_(plan.kernel),
+      dialect_(dialect),
+      names_(k_, language_of(plan.target)),
+      helpers_(language_of(plan.target)),
+      expr_(plan, names_, helpers_) {
   find_critical();
 }
 
@@ -45,7 +50,7 @@ std::string CPrinter::type_name(const Type& t) {
     if (is_integer(t.scalar)) helpers_.include("stdint.h");
     if (is_complex(t.scalar)) helpers_.include("complex.h");
   }
-  return c_type(t);
+  return helpers_.type(t);
 }
 
 std::string CPrinter::prototype() {
@@ -102,7 +107,7 @@ std::string CPrinter::records() const {
     for (const Record::Field& f : t.record->fields) define(f.type);
     std::string fields;
     for (const Record::Field& f : t.record->fields)
-      fields += "  " + c_type(f.type) + " " + f.name + ";\n";
+      fields += "  " + helpers_.type(f.type) + " " + f.name + ";\n";
     const std::string guard = "MOONLOOP_RECORD_" + t.record->name;
     out += "#ifndef " + guard + "\n#define " + guard + "\ntypedef struct {\n" + fields + "} " +
            t.record->name + ";\n#endif\n\n";
@@ -118,7 +123,7 @@ std::string CPrinter::header() {
   std::string guard = "MOONLOOP_" + name() + "_H";
   std::transform(guard.begin(), guard.end(), guard.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  helpers_ = Helpers();
+  helpers_ = Helpers(helpers_.language());
   std::string proto = prototype();
   const bool has_restrict = proto.find("*restrict ") != std::string::npos;
   std::string text = "#ifndef " + guard + "\n#define " + guard + "\n\n" + headers() + records();
@@ -216,6 +221,8 @@ void CPrinter::statement(const Stmt& s) {
                         line("}");
                       },
                       [&](const Run& x) { run(x); },
+                      [&](const Sync& x) { line(dialect_.barrier(x)); },
+                      [](const Launch&) { throw InternalError("a kernel inside of a function"); },
                       [&](const Declare& x) { declare(*k_.find_temporary(x.temporary)); },
                       [&](const Release& x) { line("free(" + names_.of(x.temporary) + ");"); }},
              s.op);
@@ -230,13 +237,14 @@ void CPrinter::declare(const Temporary& t) {
     for (const Expr& e : extents) size += "*" + expr_.index(e, true, Prec::Unary);
     return line(type + " *" + names_.of(t.name) + " = " + helpers_.allocate() + "(" + size + ");");
   }
-  std::string brackets;
-  if (expr_.has_axes(t)) {
-    for (const Expr& e : extents) brackets += "[" + expr_.index(e) + "]";
-  } else {
-    brackets = "[" + std::to_string(expr_.elements(t).value()) + "]";
-  }
-  line(type + " " + names_.of(t.name) + brackets + ";");
+  line(type + " " + names_.of(t.name) + brackets(t) + ";");
+}
+
+std::string CPrinter::brackets(const Temporary& t) {
+  if (!expr_.has_axes(t)) return "[" + std::to_string(expr_.elements(t).value()) + "]";
+  std::string out;
+  for (const Expr& e : expr_.extents(t)) out += "[" + expr_.index(e) + "]";
+  return out;
 }
 
 /// Temporaries that start with given values.
@@ -248,7 +256,7 @@ void CPrinter::tables() {
     std::string values;
     for (const Expr& e : *t.initializer)
       values += (values.empty() ? "" : ", ") + expr_.value(e, type);
-    const std::string head = (t.read_only ? "static " : "") + type_name(type) +
+    const std::string head = (t.read_only ? table_prefix(helpers_.language()) : "") + type_name(type) +
                              (t.read_only ? " const " : " ") + names_.of(name);
     if (shape.empty()) {
       line(head + " = " + values + ";");

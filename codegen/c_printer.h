@@ -17,6 +17,8 @@ class CPrinter {
   /// A whole translation unit.
   std::string source(Block program);
   std::string header();
+  /// The kernels of a program for a device, and what the host has to know of them.
+  std::string device_source(Block program, DeviceProgram& out);
   const std::string& name() const { return names_.of(k_.name); }
 
  private:
@@ -44,6 +46,11 @@ class CPrinter {
   std::string neutral(const Instruction& insn, std::size_t i, const Type& t);
   void declare(const Temporary& t);
   void tables();
+  std::string brackets(const Temporary& t);
+  void device_kernel(const Launch& launch, DeviceProgram& out);
+  void device_temporaries(const std::set<std::string>& used, DeviceKernel& kernel);
+  std::string device_parameters(DeviceKernel& kernel, const std::set<std::string>& used);
+  std::vector<HostStep> host_steps(const Block& block) const;
   std::string nested(const std::vector<Expr>& values, const Exprs& shape, const Type& type);
   std::string records() const;
   std::string headers() const;

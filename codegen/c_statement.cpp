@@ -8,14 +8,12 @@
 namespace moonloop {
 namespace {
 
-/// Quotients that isl made, as the kernel language has them.
-Expr without_truncation(const Expr& e) {
-  return rewrite(e, [](const Expr& x) {
-    const auto* c = x.as<Call>();
-    if (c && c->name == kTruncDiv) return Expr(Binary{BinaryOp::FloorDiv, c->args[0], c->args[1]});
-    if (c && c->name == kTruncMod) return Expr(Binary{BinaryOp::Mod, c->args[0], c->args[1]});
-    return x;
-  });
+/// The least or greatest integer of a type, as far as a literal can say it.
+Expr extreme_of(Scalar s, bool least) {
+  const int bits = 8 * size_of(s) - (is_unsigned(s) ? 0 : 1);
+  if (least) return is_unsigned(s) ? lit(0) : lit(bits == 63 ? INT64_MIN : -(std::int64_t{1} << bits));
+  if (bits == 64) return Expr(Cast{Type(s), lit(-1)});
+  return lit(bits == 63 ? INT64_MAX : (std::int64_t{1} << bits) - 1);
 }
 
 bool is_simple(const Expr& e) { return e.as<Var>() || e.as<IntLit>() || e.as<FloatLit>(); }
@@ -120,7 +118,7 @@ void CPrinter::tuple(const Exprs& lhs, const Expr& rhs) {
 
 /// The index of no value at all.
 std::string CPrinter::unset(const Type& t) {
-  return is_integer(t.scalar) && is_unsigned(t.scalar) ? "(" + c_type(t) + ")-1"
+  return is_integer(t.scalar) && is_unsigned(t.scalar) ? "(" + helpers_.type(t) + ")-1"
                                                        : expr_.value(lit(-1), t);
 }
 
@@ -132,6 +130,7 @@ std::string CPrinter::neutral(const Instruction& insn, std::size_t i, const Type
     }
     if (t.scalar == Scalar::Bool) return least ? "false" : "true";
     if (is_unsigned(t.scalar) && least) return "0";
+    if (helpers_.language() != Language::C) return expr_.value(extreme_of(t.scalar, least), t);
     helpers_.include("stdint.h");
     const std::string bits = std::to_string(8 * size_of(t.scalar));
     return (is_unsigned(t.scalar) ? "UINT" : "INT") + bits + (least ? "_MIN" : "_MAX");

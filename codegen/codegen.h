@@ -1,4 +1,6 @@
 #pragma once
+#include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,40 @@ struct Parameter {
   Expr offset;    // in elements; null is 0
 };
 
+/// One kernel of a program for a device.
+struct DeviceKernel {
+  std::string name;
+  std::vector<std::string> args;         // parameters, global temporaries, inames of host loops
+  std::array<Expr, 3> groups;            // number along each axis, over scalars; never null
+  std::array<std::int64_t, 3> items{1, 1, 1};  // work-items of a group along each axis
+  std::int64_t local_bytes = 0;          // of local memory that a group uses
+};
+
+/// Memory on the device that lives for one call.
+struct DeviceTemporary {
+  std::string name;
+  Type type;
+  Expr elements;  // over the scalar parameters
+};
+
+/// What the host does, in order: launches a kernel, or runs `body` in a loop or on a condition.
+struct HostStep {
+  int kernel = -1;    // of a launch
+  std::string iname;  // of a loop from `lower` to `upper`, inclusive
+  Expr lower, upper;
+  std::int64_t step = 1;
+  Expr condition;  // of a guard
+  std::vector<HostStep> body;
+};
+
+struct DeviceProgram {
+  std::vector<DeviceKernel> kernels;
+  std::vector<DeviceTemporary> temporaries;
+  std::vector<HostStep> steps;
+  bool uses_double = false;
+  Scalar index_type = Scalar::I32;  // of inames of host loops
+};
+
 /// What code generation returns.
 struct Program {
   Target target = Target::C;
@@ -28,6 +64,7 @@ struct Program {
   std::string source;  // a whole translation unit
   std::string header;  // a C header for it
   std::vector<Parameter> params;
+  std::optional<DeviceProgram> device;  // for OpenCL and CUDA
 };
 
 /// Generates code. `k` is any legal kernel. Fails with a diagnostic that names the instruction and

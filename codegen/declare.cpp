@@ -20,6 +20,7 @@ class Settler {
       if (auto* l = std::get_if<Loop>(&s.op)) visit(l->body);
       if (auto* i = std::get_if<If>(&s.op)) visit(i->body);
       if (auto* c = std::get_if<Scope>(&s.op)) visit(c->body);
+      if (auto* c = std::get_if<Launch>(&s.op)) visit(c->body);
     }
   }
 
@@ -115,7 +116,8 @@ class Settler {
                           ++runs.count;
                           runs.last = at;
                         },
-                        [](const Declare&) {}, [](const Release&) {}},
+                        [&](const Launch& x) { below(x.body); }, [](const Declare&) {},
+                        [](const Release&) {}, [](const Sync&) {}},
                s.op);
   }
 

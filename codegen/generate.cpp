@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "codegen/auto_axes.h"
 #include "codegen/c_printer.h"
 #include "codegen/codegen.h"
 #include "codegen/loops.h"
@@ -8,14 +9,14 @@
 namespace moonloop {
 namespace {
 
-std::unique_ptr<Dialect> dialect_of(const Kernel& k, Target t) {
+std::unique_ptr<Dialect> dialect_of(Target t) {
   switch (t) {
     case Target::C: return make_c_dialect();
     case Target::OpenMP: return make_openmp_dialect();
-    case Target::OpenCL:
-    case Target::Cuda: break;
+    case Target::OpenCL: return make_opencl_dialect();
+    case Target::Cuda: return make_cuda_dialect();
   }
-  fail("unsupported", k.at, "target `{}` is not supported yet; use `c` or `openmp`", to_string(t));
+  throw InternalError("no such target");
 }
 
 std::vector<Parameter> parameters(const Kernel& k) {
@@ -57,9 +58,10 @@ std::optional<Target> parse_target(std::string_view name) {
 }
 
 Program generate(Kernel k, Target target) {
-  const std::unique_ptr<Dialect> dialect = dialect_of(k, target);
+  const std::unique_ptr<Dialect> dialect = dialect_of(target);
   Kernel full = complete(std::move(k));
   std::vector<Parameter> params = parameters(full);
+  if (is_device(target)) full = assign_automatic_axes(std::move(full));
   Nested nested = nest(std::move(full));
   const auto& made = nested.kernel.temporaries;
   if (std::any_of(made.begin(), made.end(), [](const auto& t) { return !t.second.type; }))
@@ -69,8 +71,12 @@ Program generate(Kernel k, Target target) {
   Program out;
   out.target = target;
   out.name = printer.name();
-  out.source = printer.source(make_loops(plan));
-  out.header = printer.header();
+  if (is_device(target)) {
+    out.source = printer.device_source(make_loops(plan), out.device.emplace());
+  } else {
+    out.source = printer.source(make_loops(plan));
+    out.header = printer.header();
+  }
   out.params = std::move(params);
   return out;
 }

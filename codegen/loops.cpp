@@ -6,6 +6,8 @@
 #include "codegen/bounds.h"
 #include "codegen/domains.h"
 #include "codegen/isl_expr.h"
+#include "codegen/language.h"
+#include "codegen/meetings.h"
 #include "core/rows.h"
 
 namespace moonloop {
@@ -72,7 +74,9 @@ class Union {
 
 class LoopMaker {
  public:
-  explicit LoopMaker(const Plan& plan) : plan_(plan), k_(plan.kernel), domains_(plan.kernel) {}
+  explicit LoopMaker(const Plan& plan) : plan_(plan), k_(plan.kernel), domains_(plan.kernel) {
+    if (is_device(plan.target)) meetings_.emplace(plan);
+  }
 
   Block run() {
     for (const PlanNode& n : plan_.roots) survey(n, {});
@@ -106,7 +110,7 @@ class LoopMaker {
   // ---- Bottom-up: the points that each node needs.
 
   const Need& survey(const PlanNode& node, std::vector<std::string> loops) {
-    Need out = node.is_loop() ? survey_loop(node, std::move(loops)) : survey_leaf(node, loops);
+    Need out = node.is_leaf() ? survey_leaf(node, loops) : survey_body(node, std::move(loops));
     return needs_[node.id] = std::move(out);
   }
 
@@ -133,17 +137,18 @@ class LoopMaker {
     return out;
   }
 
-  Need survey_loop(const PlanNode& node, std::vector<std::string> loops) {
-    loops.push_back(node.iname);
+  Need survey_body(const PlanNode& node, std::vector<std::string> loops) {
+    if (node.is_loop()) loops.push_back(node.iname);
     Need out;
     Union points, explicits;
     for (const PlanNode& c : node.children) {
+      if (c.barrier) continue;
       const Need& inner = survey(c, loops);
       out.data.insert(inner.data.begin(), inner.data.end());
       points.add(c.is_loop() ? without_last(inner.points) : inner.points);
       explicits.add(c.is_loop() ? without_last(drop_on_last(inner.explicit_)) : inner.explicit_);
     }
-    for (const std::string& t : domains_.data_of(node.iname))
+    for (const std::string& t : domains_.data_of(node.iname))  // none for a kernel
       if (out.data.count(t))
         fail("cannot-nest", k_.at, "the loop `{}` writes `{}`, which its bounds need", node.iname,
              t);
@@ -168,7 +173,19 @@ class LoopMaker {
 
   Block blocks(const std::vector<PlanNode>& nodes, const Set& context) {
     Block out;
-    for (const PlanNode& n : nodes) append(out, n.is_loop() ? loop(n, context) : leaf(n, context));
+    for (const PlanNode& n : nodes) {
+      if (n.barrier) {
+        out.push_back(Stmt{Sync{n.barrier->local, n.barrier->global}});
+      } else if (n.launch >= 0) {
+        launch_ = n.launch;
+        Block body = inside(n, context);
+        if (!body.empty()) out.push_back(Stmt{Launch{n.launch, std::move(body)}});
+      } else if (n.is_loop() && plan_.hardware.count(n.iname)) {
+        append(out, hardware(n, context));
+      } else {
+        append(out, n.is_loop() ? loop(n, context) : leaf(n, context));
+      }
+    }
     return out;
   }
 
@@ -180,6 +197,7 @@ class LoopMaker {
       for (int i : g.insns) {
         if (insn(i).kind == InsnKind::Barrier || insn(i).kind == InsnKind::Nop) continue;
         Exprs conditions{*guard};
+        for (Expr& c : in_first_alone(i)) conditions.push_back(std::move(c));
         for (const Expr& p : g.rest) conditions.push_back(own_copies(p, i));
         const Expr cond = conjunction(conditions);
         const bool always = cond.as<BoolLit>() && cond.as<BoolLit>()->value;
@@ -188,6 +206,53 @@ class LoopMaker {
       }
     }
     return out;
+  }
+
+  /// That this is the first work-item or group along the axes of the kernel that the instruction does
+  /// not use, where it writes memory that these share.
+  Exprs in_first_alone(int i) const {
+    Exprs out;
+    if (!meetings_) return out;
+    const LaunchPlan& launch = plan_.launches[static_cast<std::size_t>(launch_)];
+    for (const bool group : {true, false})
+      for (int axis = 0; axis < 3; ++axis) {
+        const auto at = static_cast<std::size_t>(axis);
+        const bool one = group ? !launch.groups.at(at) : launch.items.at(at) <= 1;
+        if (one || !meetings_->runs_in_first_alone(i, {group, axis})) continue;
+        const Expr id = call(group ? kGroupId : kLocalId, {lit(axis)});
+        out.push_back(Expr(Compare{CompareOp::Eq, id, lit(0)}));
+      }
+    return out;
+  }
+
+  /// What the hardware counts: no loop, but a guard where it counts further than needed.
+  Block hardware(const PlanNode& node, const Set& context) {
+    const Set range = all_to_params(iterations(node));
+    const Set counted = intersect(context, counted_values(node.iname));
+    const std::optional<Expr> guard = guard_of(range, counted);
+    if (!guard) return {};
+    Block body = inside(node, intersect(counted, range));
+    if (body.empty() || guard->as<BoolLit>()) return body;
+    return only(Stmt{If{*guard, std::move(body)}});
+  }
+
+  /// The values that the hardware gives the iname in the kernel at hand: as many as the longest of
+  /// the inames on its axis needs.
+  Set counted_values(const std::string& iname) const {
+    const HardwareIname& own = plan_.hardware.at(iname);
+    Set out;
+    for (const std::string& n : plan_.launches[static_cast<std::size_t>(launch_)].inames) {
+      const HardwareIname& h = plan_.hardware.at(n);
+      if (h.group != own.group || h.axis != own.axis) continue;
+      const Expr end = index_add({own.first, h.extent});
+      const auto values = to_condition(
+          conjunction({Expr(Compare{CompareOp::Le, own.first, var(iname)}),
+                       Expr(Compare{CompareOp::Lt, var(iname), end})}),
+          {iname});
+      if (!values) return isl_set_universe(isl_space_params_alloc(isl(), 0));
+      out = out ? Set(isl_set_union(out.take(), values->copy())) : *values;
+    }
+    return all_to_params(isl_set_coalesce(out.take()));
   }
 
   /// A predicate with the work-item's copies of expanded temporaries, which the instruction uses.
@@ -411,6 +476,8 @@ class LoopMaker {
   const Plan& plan_;
   const Kernel& k_;
   Domains domains_;
+  std::optional<Meetings> meetings_;  // on a device
+  int launch_ = -1;                   // the kernel at hand
   std::unordered_map<int, Need> needs_;
   std::unordered_map<int, std::vector<Group>> groups_;
 };

@@ -1,5 +1,7 @@
 #include "codegen/plan.h"
 
+#include "codegen/language.h"
+
 #include <algorithm>
 
 namespace moonloop {
@@ -38,7 +40,8 @@ void check_supported(const Kernel& k, Target target) {
            "iname `{}` is tagged `{}`, which target `{}` does not support yet", iname, tag.text,
            to_string(target));
   for (const InsnPtr& insn : k.instructions)
-    if (insn->kind == InsnKind::Barrier && insn->barrier == BarrierScope::Global)
+    if (!is_device(target) && insn->kind == InsnKind::Barrier &&
+        insn->barrier == BarrierScope::Global)
       fail("unsupported", insn->at, "instruction `{}`: global barriers are not supported yet",
            insn->id);
 }
@@ -57,7 +60,7 @@ class Numbering {
         plan_.loops_of[static_cast<std::size_t>(i)] = loops_;
         plan_.nodes_of[static_cast<std::size_t>(i)] = ids_;
       }
-      if (!n.is_loop()) continue;
+      if (n.is_leaf()) continue;
       loops_.push_back(n.iname);
       ids_.push_back(n.id);
       visit(n.children);
@@ -76,8 +79,12 @@ class Numbering {
 void print(const Plan& plan, const std::vector<PlanNode>& nodes, int depth, std::string& out) {
   for (const PlanNode& n : nodes) {
     out.append(2 * static_cast<std::size_t>(depth), ' ');
-    if (n.is_loop()) {
-      out += n.iname + "\n";
+    if (n.barrier) {
+      out += "barrier: " + n.barrier->why + "\n";
+      continue;
+    }
+    if (!n.is_leaf()) {
+      out += (n.is_loop() ? n.iname : "kernel " + std::to_string(n.launch)) + "\n";
       print(plan, n.children, depth + 1, out);
       continue;
     }
@@ -96,7 +103,13 @@ Plan make_plan(Nested nested, Target target) {
   Plan plan;
   plan.kernel = std::move(nested.kernel);
   plan.target = target;
-  plan.roots = place_work_items(plan.kernel, from_trees(nested.tree.roots));
+  if (is_device(target)) {
+    place_launches(plan, nested.tree, from_trees(nested.tree.roots));
+    plan.roots = place_work_items(plan.kernel, std::move(plan.roots));
+    place_barriers(plan);
+  } else {
+    plan.roots = place_work_items(plan.kernel, from_trees(nested.tree.roots));
+  }
   Numbering(plan).visit(plan.roots);
   place_temporaries(plan);
   return plan;

@@ -1,5 +1,7 @@
 #pragma once
+#include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,13 +13,22 @@
 /// number, and each temporary has a place where it lives.
 namespace moonloop {
 
+/// Where all work-items of a group wait for one another.
+struct Barrier {
+  bool local = false, global = false;  // the memories in which they meet
+  std::string why;                     // the accesses that need it
+};
+
 struct PlanNode {
   int id = -1;                      // in pre-order, unique; also of leaves
-  std::string iname;                // empty: a leaf
+  std::string iname;                // of a loop
+  int launch = -1;                  // on a device: the children run as this kernel
+  std::optional<Barrier> barrier;   // on a device: a barrier, and nothing else
   std::vector<int> insns;           // leaf: consecutive instructions of the same loops
   std::vector<PlanNode> children;   // in order of execution
   std::vector<std::string> locals;  // of a loop: temporaries that live for one iteration of it
   bool is_loop() const { return !iname.empty(); }
+  bool is_leaf() const { return iname.empty() && launch < 0; }
 };
 
 /// A temporary that every work-item has its own copy of, where the copies must outlive a loop over
@@ -35,12 +46,31 @@ struct TemporaryUse {
   bool reads = false, writes = false;
 };
 
+/// An iname that a device's hardware counts.
+struct HardwareIname {
+  bool group = false;  // `g.N`, else `l.N`
+  int axis = 0;
+  Expr first;   // its least value, over parameters; the hardware counts from 0
+  Expr extent;  // values from the first to the last
+};
+
+/// One kernel on the device.
+struct LaunchPlan {
+  std::vector<std::string> inames;        // that the hardware counts, sorted
+  std::array<Expr, 3> groups;             // number along each axis; null: none is numbered
+  std::array<std::int64_t, 3> items{};    // 0: none is numbered
+  std::vector<std::string> host_loops;    // inames of the loops on the host around it
+};
+
 struct Plan {
   Kernel kernel;  // completed, without rules and reductions
   Target target = Target::C;
   std::vector<PlanNode> roots;
   std::vector<std::string> locals;                 // temporaries that live for the whole call
   std::map<std::string, Expansion> expansions;     // by temporary
+  std::vector<LaunchPlan> launches;                // on a device
+  std::map<std::string, HardwareIname> hardware;   // on a device, by iname
+  std::map<std::string, AddressSpace> spaces;      // on a device, by temporary; none is Auto
   NameMap<std::vector<TemporaryUse>> uses;         // by temporary, in order of execution
   std::vector<std::vector<std::string>> loops_of;  // by instruction: loops around it, outer first
   std::vector<std::vector<int>> nodes_of;          // the ids of those loops
@@ -63,6 +93,15 @@ bool is_work_item(const Kernel& k, const std::string& iname);  // `l.N` or `l.au
 /// statement needs what another work-item does in the run; elsewhere the nest is split, which gives
 /// what a barrier gives on a GPU.
 std::vector<PlanNode> place_work_items(const Kernel& k, std::vector<PlanNode> roots);
+
+/// Cuts the tree into kernels for a device (codegen/launches.cpp): sets `roots`, `launches`,
+/// `hardware` and `spaces`. Loops with groups inside run on the host; their children, and the roots,
+/// share a kernel as long as no group needs what another one does.
+void place_launches(Plan& plan, const LoopTree& tree, std::vector<PlanNode> roots);
+
+/// Puts barriers into the kernels (codegen/barriers.cpp): between two accesses of one element by
+/// different work-items of a group, one of which writes, there is one; as few as that takes.
+void place_barriers(Plan& plan);
 
 /// Sets `uses`, `expansions` and the `locals` of the plan and its nodes (codegen/storage.cpp). A
 /// temporary lives as deep inside as its values permit: one that carries a value from one iteration

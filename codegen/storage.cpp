@@ -35,8 +35,13 @@ class Storage {
       const Temporary& t = *k_.find_temporary(name);
       if (t.initializer && t.read_only) continue;  // a table beside the function
       sort_by_execution(uses);
+      if (const auto space = plan_.spaces.find(name);
+          space != plan_.spaces.end() && space->second != AddressSpace::Private) {
+        plan_.uses[name].assign(uses.begin(), uses.end());
+        continue;  // declared for the whole kernel, or on the host
+      }
       std::size_t depth = shared_depth(uses);
-      if (is_private(t, uses) && must_expand(t, uses, depth)) expand(t, uses);
+      if (plan_.spaces.empty() && is_private(t, uses) && must_expand(t, uses, depth)) expand(t, uses);
       depth = home(t, uses, depth);
       if (depth == 0) {
         plan_.locals.push_back(name);
@@ -144,8 +149,10 @@ class Storage {
     const std::vector<std::string>& loops = loops_of(uses[0].insn);
     for (std::size_t d = depth; d > 0; --d) {
       const std::string& iname = loops[d - 1];
+      if (iname.empty()) return d;  // a kernel on the device
       if (!splits_storage(iname)) continue;
-      if (t.space == AddressSpace::Auto && indexes_everywhere(uses, iname)) continue;
+      if (plan_.spaces.empty() && t.space == AddressSpace::Auto && indexes_everywhere(uses, iname))
+        continue;
       return d;
     }
     return 0;

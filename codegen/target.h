@@ -17,10 +17,21 @@ class Dialect {
   /// of the form `x op= value`.
   virtual std::string atomic_update(bool simple) const = 0;
   virtual std::string atomic_write() const = 0;
+  /// Of a device: the statement at which work-items wait.
+  virtual std::string barrier(const Sync&) const { return ""; }
+  /// Of a device: what stands before a kernel's parameters.
+  virtual std::string kernel_head(const DeviceKernel&) const { return ""; }
+  virtual std::string global_prefix() const { return ""; }
+  virtual std::string local_prefix() const { return ""; }
+  virtual std::string restrict_word() const { return "restrict"; }
+  /// Of a device: what `text` needs in front.
+  virtual std::string prelude(const std::string&) const { return ""; }
 };
 
 std::unique_ptr<Dialect> make_c_dialect();
 std::unique_ptr<Dialect> make_openmp_dialect();
+std::unique_ptr<Dialect> make_opencl_dialect();
+std::unique_ptr<Dialect> make_cuda_dialect();
 
 /// `GCC unroll N` for `unr_hint` and `unr_hint.N`; empty for other tags.
 std::string unroll_hint(const InameTag* tag);

@@ -62,6 +62,11 @@ class Placer {
     std::vector<PlanNode> out;
     Run run;
     for (PlanNode& node : nodes) {
+      if (node.launch >= 0) {
+        node.children = place(std::move(node.children), outer);
+        out.push_back(std::move(node));
+        continue;
+      }
       if (node.is_loop()) {
         if (joins(run, node, outer, out)) continue;
         close(run, out);

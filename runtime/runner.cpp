@@ -6,6 +6,7 @@
 
 #include "core/diagnostic.h"
 #include "core/infer.h"
+#include "runtime/device_call.h"
 #include "runtime/npy.h"
 
 namespace moonloop {
@@ -117,6 +118,69 @@ class PreparedCall {
   std::vector<void*> pointers_;
 };
 
+/// A program ready to run on arrays with the layouts of some.
+class Execution {
+ public:
+  virtual ~Execution() = default;
+  /// Runs once; what the program writes is in `arrays` then.
+  virtual void run(std::vector<Buffer>& arrays) = 0;
+  /// A function that runs once on the values of `arrays` and gives the seconds. Results may stay on
+  /// the device. `arrays` outlives it.
+  virtual std::function<double()> timed(const std::vector<Buffer>& arrays) = 0;
+  /// The next timed run finds the present values of these arrays.
+  virtual void refresh(const std::vector<Buffer>& arrays) = 0;
+};
+
+class HostExecution : public Execution {
+ public:
+  HostExecution(const Program& program, const RunResult& on, const RunRequest& request)
+      : program_(program), scalars_(on.scalars), executable_(program, request.compile) {}
+  void run(std::vector<Buffer>& arrays) override {
+    PreparedCall(program_, scalars_, arrays)(executable_);
+  }
+  std::function<double()> timed(const std::vector<Buffer>& arrays) override {
+    const auto call = std::make_shared<const PreparedCall>(program_, scalars_, arrays);
+    return [this, call] {
+      const auto start = Clock::now();
+      (*call)(executable_);
+      return seconds_since(start);
+    };
+  }
+  void refresh(const std::vector<Buffer>&) override {}  // runs on them where they are
+
+ private:
+  const Program& program_;
+  const std::vector<ScalarArgument>& scalars_;
+  Executable executable_;
+};
+
+class DeviceExecution : public Execution {
+ public:
+  DeviceExecution(Device& device, const Program& program, const RunResult& on,
+                  const RunRequest& request)
+      : device_(device), call_(device, program, on.scalars, on.arrays, request.compile.contract) {}
+  void run(std::vector<Buffer>& arrays) override {
+    call_.upload(arrays);
+    call_.run();
+    call_.download(arrays);
+  }
+  std::function<double()> timed(const std::vector<Buffer>& arrays) override {
+    call_.upload(arrays);
+    call_.run();
+    device_.finish();
+    return [this] {
+      device_.start_clock();
+      call_.run();
+      return device_.stop_clock();
+    };
+  }
+  void refresh(const std::vector<Buffer>& arrays) override { call_.upload(arrays); }
+
+ private:
+  Device& device_;
+  DeviceCall call_;
+};
+
 void check_intact(const std::vector<Buffer>& all, const char* who) {
   for (const Buffer& b : all)
     if (!b.intact())
@@ -124,7 +188,7 @@ void check_intact(const std::vector<Buffer>& all, const char* who) {
 }
 
 /// Repeats until the median has settled: at least five runs and one second, at most ten seconds.
-Timing measure(const std::function<void()>& prepare, const std::function<void()>& run) {
+Timing measure(const std::function<void()>& prepare, const std::function<double()>& run) {
   constexpr int least_runs = 5, most_runs = 1000;
   std::vector<double> all;
   double total = 0;
@@ -133,9 +197,7 @@ Timing measure(const std::function<void()>& prepare, const std::function<void()>
     if (static_cast<int>(all.size()) >= least_runs && total >= 1) break;
     if (static_cast<int>(all.size()) >= 3 && seconds_since(start) > 10) break;
     prepare();
-    const auto begin = Clock::now();
-    run();
-    all.push_back(seconds_since(begin));
+    all.push_back(run());
     total += all.back();
   }
   std::sort(all.begin(), all.end());
@@ -223,9 +285,6 @@ const Buffer& RunResult::array(const std::string& name) const {
 
 RunResult run_kernel(const Kernel& given_kernel, const Kernel& given_original,
                      const RunRequest& request) {
-  if (request.target != Target::C && request.target != Target::OpenMP)
-    fail("unsupported", {}, "target `{}` cannot be run yet; `c` and `openmp` can",
-         to_string(request.target));
   const Kernel k = complete(given_kernel);
   const Kernel original = complete(given_original);
   const GivenValues before = values_before(k, original, request.params);
@@ -244,15 +303,22 @@ RunResult run_kernel(const Kernel& given_kernel, const Kernel& given_original,
   out.written = written_arrays(k);
 
   const Program program = generate(given_kernel, request.target);
+  std::unique_ptr<Device> device;
+  if (program.device) {
+    device = open_device(request.target, request.device);
+    out.device = device->name();
+  }
   const auto start = Clock::now();
-  const Executable executable(program, request.compile);
+  const std::unique_ptr<Execution> execution =
+      device ? std::unique_ptr<Execution>(new DeviceExecution(*device, program, out, request))
+             : std::unique_ptr<Execution>(new HostExecution(program, out, request));
   out.compile_seconds = seconds_since(start);
 
   const bool updates = std::any_of(program.params.begin(), program.params.end(),
                                    [](const Parameter& p) { return p.intent == Intent::InOut; });
   std::vector<Buffer> inputs;
   if (request.verify || (request.time && updates)) inputs = copies(out.arrays);
-  PreparedCall(program, out.scalars, out.arrays)(executable);
+  execution->run(out.arrays);
   check_intact(out.arrays, "the generated code");
 
   std::vector<ScalarArgument> scalars_before;
@@ -263,12 +329,13 @@ RunResult run_kernel(const Kernel& given_kernel, const Kernel& given_original,
   if (request.time) {
     // Arrays that are updated start each run anew, or their values would run away.
     std::vector<Buffer> scratch = updates ? copies(inputs) : std::vector<Buffer>();
-    const PreparedCall call(program, out.scalars, updates ? scratch : out.arrays);
+    const auto timed = execution->timed(updates ? scratch : out.arrays);
     out.timing = measure(
         [&] {
           for (std::size_t i = 0; i < scratch.size(); ++i) scratch[i].copy_storage(inputs[i]);
+          if (updates) execution->refresh(scratch);
         },
-        [&] { call(executable); });
+        timed);
   }
   if (request.verify) out.verification = verify(original, out, inputs, scalars_before, request);
   return out;

@@ -25,10 +25,11 @@ struct RunRequest {
   double tolerance = kToleranceFactor;  // see compare()
   bool time = false;
   CompileOptions compile;
+  int device = -1;  // of OpenCL or CUDA; see open_device()
   std::function<void(const std::string&)> note = {};  // what the user may want to know meanwhile
 };
 
-/// Seconds per run. The first run does not count.
+/// Seconds per run; on a device by its own clock, without copies. The first run does not count.
 struct Timing {
   int runs = 0;
   double median = 0, least = 0, most = 0, lower_quartile = 0, upper_quartile = 0;
@@ -48,6 +49,7 @@ struct RunResult {
   std::optional<Timing> timing;
   std::optional<Work> work;  // of `original`; counted when verifying or timing
   double compile_seconds = 0;
+  std::string device;  // its name; empty on the host
 
   const Buffer& array(const std::string& name) const;
 };
@@ -56,8 +58,8 @@ struct RunResult {
 /// verification executes in the interpreter and whose operations count. Arrays start as equal
 /// copies in both.
 ///
-/// Fails as complete(), generate(), read_scalars(), read_npy() and compile() do; `unsupported` for
-/// targets that cannot be run here, `unknown-array` for an input that is no array of `k`,
+/// Fails as complete(), generate(), read_scalars(), read_npy(), compile() and Device do;
+/// `unknown-array` for an input that is no array of `k`,
 /// `cannot-verify` when the two kernels' arrays differ in type or shape.
 RunResult run_kernel(const Kernel& k, const Kernel& original, const RunRequest& request);
 

@@ -1,0 +1,18 @@
+#pragma once
+#include "core/kernel.h"
+
+namespace moonloop {
+
+/// Loops tagged `l.auto` given axes of the work-group that the other tags span: the loop along the
+/// smallest stride in memory gets `l.0`, the others follow from the innermost outwards. A loop longer
+/// than its axis is split, and the outer part runs in sequence; loops beyond the axes run in
+/// sequence as a whole. Nothing of it changes which iterations are in order, for `l.auto` promises
+/// none, so the kernel stays legal.
+///
+/// Fails `unsupported` for an `l.auto` or `l.N` loop whose length has no constant bound.
+Kernel assign_automatic_axes(Kernel k);
+
+/// Iterations from the first to the last of `iname`, at most; nothing without a constant bound.
+std::optional<std::int64_t> longest(const Kernel& k, const std::string& iname);
+
+}  // namespace moonloop

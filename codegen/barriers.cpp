@@ -1,0 +1,167 @@
+#include <algorithm>
+
+#include "codegen/meetings.h"
+
+namespace moonloop {
+namespace {
+
+using Touches = std::vector<Touch>;
+
+class BarrierPlacer {
+ public:
+  explicit BarrierPlacer(const Plan& plan) : plan_(plan), k_(plan.kernel), meetings_(plan) {
+    for (const InsnPtr& i : k_.instructions)
+      for (const std::string& w : writes(*i)) written_.insert(w);
+  }
+
+  void visit_host(std::vector<PlanNode>& nodes) {
+    for (PlanNode& n : nodes) {
+      if (n.launch < 0) {
+        visit_host(n.children);
+        continue;
+      }
+      loops_ = plan_.launches[static_cast<std::size_t>(n.launch)].host_loops;
+      head_.clear(), before_barrier_ = true;
+      sequence(n.children, {});
+    }
+  }
+
+ private:
+  bool is_hardware(const std::string& iname) const { return plan_.hardware.count(iname) > 0; }
+  bool is_item(const std::string& iname) const {
+    const auto h = plan_.hardware.find(iname);
+    return h != plan_.hardware.end() && !h->second.group;
+  }
+
+  /// Puts barriers between the statements of one iteration. `pending`: what was touched since the
+  /// last barrier before them; returns what was since the last one in or before them.
+  Touches sequence(std::vector<PlanNode>& nodes, Touches pending) {
+    std::vector<PlanNode> out;
+    for (PlanNode& n : nodes) {
+      if (n.is_leaf()) {
+        leaf(n, pending, out);
+      } else if (is_item(n.iname)) {
+        Touches all;
+        collect(n, all);
+        meet(all, pending, out);
+        out.push_back(std::move(n));
+      } else if (is_hardware(n.iname)) {
+        pending = sequence(n.children, std::move(pending));
+        out.push_back(std::move(n));
+      } else {
+        loop(n, pending);
+        out.push_back(std::move(n));
+      }
+    }
+    nodes = std::move(out);
+    return pending;
+  }
+
+  void leaf(PlanNode& n, Touches& pending, std::vector<PlanNode>& out) {
+    PlanNode rest = n;
+    rest.insns.clear();
+    const auto flush = [&] {
+      if (!rest.insns.empty()) out.push_back(rest);
+      rest.insns.clear();
+    };
+    for (int i : n.insns) {
+      const Instruction& insn = *k_.instructions[static_cast<std::size_t>(i)];
+      if (insn.kind == InsnKind::Barrier) {
+        flush();
+        put(out, pending, "asked for by `" + insn.id + "`");
+        continue;
+      }
+      Touches own = meetings_.touches(i);
+      const auto met = find_meeting(pending, own, {});
+      if (met) flush(), put(out, pending, *met);
+      note(own, pending);
+      rest.insns.push_back(i);
+    }
+    flush();
+  }
+
+  void meet(const Touches& all, Touches& pending, std::vector<PlanNode>& out) {
+    if (const auto met = find_meeting(pending, all, {})) put(out, pending, *met);
+    note(all, pending);
+  }
+
+  /// A sequential loop. It may run no iteration, so barriers in it end nothing that stood before.
+  void loop(PlanNode& n, Touches& pending) {
+    const Touches before = pending, outer_head = std::move(head_);
+    const bool outer_open = before_barrier_;
+    head_.clear(), before_barrier_ = true;
+    loops_.push_back(n.iname);
+    Touches end = sequence(n.children, std::move(pending));
+    loops_.pop_back();
+    if (const auto met = find_meeting(end, head_, n.iname)) put(n.children, end, *met);
+    pending = before;
+    for (const Touch& t : end) append(pending, t);
+    Touches own = std::move(head_);
+    head_ = outer_head, before_barrier_ = outer_open;
+    if (before_barrier_)
+      for (const Touch& t : own) append(head_, t);
+  }
+
+  /// Two accesses that need a barrier between them, as text.
+  std::optional<std::string> find_meeting(const Touches& first, const Touches& second,
+                                          const std::string& carried) {
+    for (const Touch& x : first)
+      for (const Touch& y : second)
+        if (meetings_.across_items(x, y, loops_, carried)) {
+          std::string why = meetings_.describe(x, y);
+          if (!carried.empty()) why += " in a later iteration of " + carried;
+          return why;
+        }
+    return std::nullopt;
+  }
+
+  void put(std::vector<PlanNode>& out, Touches& pending, const std::string& why) {
+    Barrier b;
+    b.why = why;
+    for (const Touch& t : pending) {
+      const auto space = plan_.spaces.find(t.variable);
+      const bool local = space != plan_.spaces.end() && space->second == AddressSpace::Local;
+      if (local) b.local = true;
+      if (!local && written_.count(t.variable)) b.global = true;
+    }
+    if (!b.local && !b.global) b.local = true;
+    PlanNode n;
+    n.barrier = b;
+    out.push_back(std::move(n));
+    pending.clear();
+    before_barrier_ = false;
+  }
+
+  void note(const Touches& all, Touches& pending) {
+    for (const Touch& t : all) {
+      append(pending, t);
+      if (before_barrier_) append(head_, t);
+    }
+  }
+  static void append(Touches& to, const Touch& t) {
+    const bool known = std::any_of(to.begin(), to.end(), [&](const Touch& o) {
+      return o.insn == t.insn && o.variable == t.variable && o.write == t.write &&
+             equal(o.index, t.index);
+    });
+    if (!known) to.push_back(t);
+  }
+  void collect(const PlanNode& n, Touches& out) const {
+    for (int i : n.insns)
+      for (const Touch& t : meetings_.touches(i)) append(out, t);
+    for (const PlanNode& c : n.children) collect(c, out);
+  }
+
+  const Plan& plan_;
+  const Kernel& k_;
+  Meetings meetings_;
+  std::set<std::string> written_;
+  std::vector<std::string> loops_;  // sequential ones around, those of the host included
+  Touches head_;                    // of this iteration, up to its first barrier
+  bool before_barrier_ = true;
+};
+
+}  // namespace
+
+void place_barriers(Plan& plan) { BarrierPlacer(plan).visit_host(plan.roots); }
+
+}  // namespace moonloop

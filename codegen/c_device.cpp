@@ -1,0 +1,192 @@
+#include <algorithm>
+
+#include "codegen/c_printer.h"
+#include "codegen/declare.h"
+
+// Kernels for devices, one function each, and the plan of the host that launches them.
+namespace moonloop {
+namespace {
+
+constexpr std::int64_t kMostPrivate = 64 * 1024;  // bytes of one temporary of a work-item
+
+}  // namespace
+
+std::string CPrinter::device_source(Block program, DeviceProgram& out) {
+  settle_declarations(program, plan_, expr_);
+  dialect_.decorate(program, plan_);
+  out_.clear();
+  depth_ = 0;
+  names_.take_used();
+  tables();
+  const std::string tables = std::move(out_);
+  out_.clear();
+  const std::function<void(const Block&)> kernels = [&](const Block& b) {
+    for (const Stmt& s : b) {
+      if (const auto* x = std::get_if<Launch>(&s.op)) device_kernel(*x, out);
+      if (const auto* x = std::get_if<Loop>(&s.op)) kernels(x->body);
+      if (const auto* x = std::get_if<If>(&s.op)) kernels(x->body);
+      if (const auto* x = std::get_if<Scope>(&s.op)) kernels(x->body);
+    }
+  };
+  kernels(program);
+  out.steps = host_steps(program);
+  out.index_type = k_.index_type;
+  for (const auto& [name, t] : k_.temporaries) {
+    const auto space = plan_.spaces.find(name);
+    if (space == plan_.spaces.end() || space->second != AddressSpace::Global || t.read_only)
+      continue;
+    Expr elements = lit(1);
+    for (const Expr& e : expr_.extents(t)) elements = index_mul(elements, e);
+    out.temporaries.push_back({name, expr_.type_of_name(name), elements});
+  }
+  const std::string body = std::move(out_);
+  std::string text = records();
+  for (const auto& [helper, definition] : helpers_.functions()) text += definition + "\n";
+  text += tables + (tables.empty() ? "" : "\n") + body;
+  out.uses_double = text.find("double") != std::string::npos;
+  return dialect_.prelude(text) + text;
+}
+
+void CPrinter::device_kernel(const Launch& launch, DeviceProgram& out) {
+  const LaunchPlan& plan = plan_.launches[static_cast<std::size_t>(launch.index)];
+  const bool known = std::any_of(out.kernels.begin(), out.kernels.end(), [&](const auto& k) {
+    return k.name == name() + "_" + std::to_string(launch.index);
+  });
+  if (known) return;  // a loop of the host stands in several parts
+  DeviceKernel kernel;
+  kernel.name = plan_.launches.size() == 1 ? name() : name() + "_" + std::to_string(launch.index);
+  for (std::size_t a = 0; a < 3; ++a) {
+    kernel.groups.at(a) = plan.groups.at(a) ? without_truncation(plan.groups.at(a)) : lit(1);
+    kernel.items.at(a) = std::max<std::int64_t>(1, plan.items.at(a));
+  }
+  std::string before = std::exchange(out_, {});
+  depth_ = 1;
+  block(launch.body);
+  const std::string statements = std::exchange(out_, {});
+  std::set<std::string> used = names_.take_used();
+  for (const std::string& iname : plan.inames) {
+    if (!used.count(iname)) continue;
+    const HardwareIname& h = plan_.hardware.at(iname);
+    const Expr id = call(h.group ? kGroupId : kLocalId, {lit(h.axis)});
+    line(type_name(k_.index_type) + " const " + names_.of(iname) + " = " +
+         expr_.index(index_add({h.first, id})) + ";");
+  }
+  for (const std::string& name : names_.take_used()) used.insert(name);
+  device_temporaries(used, kernel);
+  const std::string declarations = std::exchange(out_, {});
+  for (const std::string& name : names_.take_used()) used.insert(name);
+  depth_ = 0;
+  const std::string head =
+      dialect_.kernel_head(kernel) + device_parameters(kernel, used) + ") {\n";
+  out_ = std::move(before) + (out.kernels.empty() ? "" : "\n") + head + declarations + statements +
+         "}\n";
+  out.kernels.push_back(std::move(kernel));
+}
+
+/// Declares the local memory that the kernel uses.
+void CPrinter::device_temporaries(const std::set<std::string>& used, DeviceKernel& kernel) {
+  for (const auto& [name, t] : k_.temporaries) {
+    const auto space = plan_.spaces.find(name);
+    if (!used.count(name) || t.read_only || space == plan_.spaces.end()) continue;
+    const Type type = expr_.type_of_name(name);
+    const auto n = expr_.elements(t);
+    if (space->second == AddressSpace::Private && on_heap(expr_, t))
+      fail("unsupported", t.at ? t.at : k_.at,
+           "each work-item has its own `{}`, which takes a constant size of at most {} bytes", name,
+           kMostPrivate);
+    if (space->second != AddressSpace::Local) continue;
+    if (!n)
+      fail("unsupported", t.at ? t.at : k_.at,
+           "`{}` is in local memory, whose size has to be constant", name);
+    kernel.local_bytes += *n * type.size();
+    const std::string size = expr_.extents(t).empty() ? "" : brackets(t);
+    line(dialect_.local_prefix() + type_name(type) + " " + names_.of(name) + size + ";");
+  }
+}
+
+/// Those that the kernel uses, in declared order; then temporaries in global memory and inames of
+/// the host's loops.
+std::string CPrinter::device_parameters(DeviceKernel& kernel, const std::set<std::string>& used) {
+  const Language language = helpers_.language();
+  std::vector<std::string> all;
+  const auto pointer = [&](const std::string& name, const Type& type, bool written) {
+    all.push_back(dialect_.global_prefix() + element_type(language, type) +
+                  (written ? " *" : " const *") + dialect_.restrict_word() + " " +
+                  names_.of(name));
+    kernel.args.push_back(name);
+  };
+  std::set<std::string> written;
+  for (const InsnPtr& i : k_.instructions)
+    for (const std::string& w : writes(*i)) written.insert(w);
+  for (const Argument& a : k_.args) {
+    if (!used.count(a.name)) continue;
+    const Type type = a.type.value_or(Type(k_.index_type));
+    if (a.is_array) {
+      pointer(a.name, type, written.count(a.name) > 0);
+    } else {
+      all.push_back(element_type(language, type) + " const " + names_.of(a.name));
+      kernel.args.push_back(a.name);
+    }
+  }
+  for (const auto& [name, t] : k_.temporaries)
+    if (const auto s = plan_.spaces.find(name); used.count(name) && !t.read_only &&
+                                                s != plan_.spaces.end() &&
+                                                s->second == AddressSpace::Global)
+      pointer(name, expr_.type_of_name(name), true);
+  for (const LaunchPlan& launch : plan_.launches)
+    for (const std::string& iname : launch.host_loops) {
+      const bool there =
+          std::find(kernel.args.begin(), kernel.args.end(), iname) != kernel.args.end();
+      if (!used.count(iname) || there) continue;
+      all.push_back(type_name(k_.index_type) + " const " + names_.of(iname));
+      kernel.args.push_back(iname);
+    }
+  const std::size_t indent = dialect_.kernel_head(kernel).size();
+  const std::string head = dialect_.kernel_head(kernel);
+  const std::size_t from = head.rfind('\n') == std::string::npos ? 0 : head.rfind('\n') + 1;
+  const std::size_t left = indent - from;
+  std::string text;
+  std::size_t column = left;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::string p = all[i] + (i + 1 < all.size() ? "," : "");
+    if (i > 0 && column + p.size() + 4 > 100) {
+      text += "\n" + std::string(left, ' ');
+      column = left;
+    } else if (i > 0) {
+      text += " ";
+    }
+    text += p;
+    column += p.size() + 1;
+  }
+  return text;
+}
+
+std::vector<HostStep> CPrinter::host_steps(const Block& block) const {
+  std::vector<HostStep> out;
+  for (const Stmt& s : block) {
+    HostStep step;
+    if (const auto* x = std::get_if<Launch>(&s.op)) {
+      step.kernel = x->index;
+    } else if (const auto* x = std::get_if<Loop>(&s.op)) {
+      step.iname = x->iname;
+      step.lower = without_truncation(x->lower);
+      step.upper = without_truncation(x->upper);
+      if (!x->inclusive) step.upper = index_add({step.upper, lit(-1)});
+      step.step = x->step;
+      step.body = host_steps(x->body);
+    } else if (const auto* x = std::get_if<If>(&s.op)) {
+      step.condition = without_truncation(x->cond);
+      step.body = host_steps(x->body);
+    } else if (const auto* x = std::get_if<Scope>(&s.op)) {
+      step.iname = x->iname;
+      if (x->value) step.lower = step.upper = without_truncation(x->value);
+      step.body = host_steps(x->body);
+    } else {
+      throw InternalError("a statement outside of the kernels");
+    }
+    out.push_back(std::move(step));
+  }
+  return out;
+}
+
+}  // namespace moonloop

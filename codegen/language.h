@@ -1,0 +1,26 @@
+#pragma once
+#include <string>
+
+#include "codegen/codegen.h"
+
+namespace moonloop {
+
+/// How a language of the C family spells what all of them have.
+enum class Language { C, OpenCL, Cuda };
+
+Language language_of(Target t);
+bool is_device(Target t);  // work-items, launched from the host
+
+/// `double`, `int32_t` (`int` on devices), `double complex`, `bool`, or the name of a record.
+std::string type_name(Language language, const Type& t);
+/// The type of an element in memory that the host sees: bools are bytes there.
+std::string element_type(Language language, const Type& t);
+/// A function of C's mathematical library for one type: `sinf`, `sin`, `csin`; OpenCL has one name.
+std::string math_function(Language language, const std::string& name, Scalar s);
+/// The work-item's number in its group, or the group's number, along an axis.
+std::string hardware_id(Language language, bool group, int axis);
+/// What stands before a table of constants, and before a function that other functions call.
+std::string table_prefix(Language language);
+std::string function_prefix(Language language);
+
+}  // namespace moonloop

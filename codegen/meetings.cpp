@@ -1,0 +1,148 @@
+#include "codegen/meetings.h"
+
+#include <algorithm>
+
+namespace moonloop {
+
+Meetings::Meetings(const Plan& plan) : plan_(plan), k_(plan.kernel), domains_(plan.kernel) {
+  for (const auto& [iname, h] : plan.hardware) axes_.insert({h.group, h.axis});
+  for (std::size_t i = 0; i < k_.instructions.size(); ++i) {
+    const Instruction& insn = *k_.instructions[i];
+    std::vector<Touch> own;
+    const auto add = [&](Touch t) {
+      const Argument* a = k_.find_arg(t.variable);
+      if (a && !a->is_array) return;
+      const auto space = plan.spaces.find(t.variable);
+      if (space != plan.spaces.end() && space->second == AddressSpace::Private) return;
+      if (const Temporary* c = k_.find_temporary(t.variable); c && c->read_only) return;
+      own.push_back(std::move(t));
+    };
+    const bool atomic = insn.atomic == Atomicity::Update;
+    for (Access& a : accesses_of(insn, k_)) {
+      if (insn.role == ReductionRole::Update && a.write)  // reads what it accumulates into
+        add({static_cast<int>(i), a.variable, false, atomic, a.index});
+      add({static_cast<int>(i), a.variable, a.write, atomic, std::move(a.index)});
+    }
+    touches_.push_back(std::move(own));
+  }
+}
+
+bool Meetings::runs_in_first_alone(int i, const Axis& axis) const {
+  for (const std::string& name : insn(i).inames)
+    if (const auto h = plan_.hardware.find(name); h != plan_.hardware.end())
+      if (h->second.group == axis.group && h->second.axis == axis.number) return false;
+  const std::vector<Touch>& all = touches(i);
+  return std::any_of(all.begin(), all.end(), [&](const Touch& t) {
+    if (!t.write) return false;
+    const auto space = plan_.spaces.find(t.variable);
+    const bool local = space != plan_.spaces.end() && space->second == AddressSpace::Local;
+    return !axis.group || !local;  // each group has its own local memory
+  });
+}
+
+Expr Meetings::position(int i, const Axis& axis) const {
+  for (const std::string& name : insn(i).inames)
+    if (const auto h = plan_.hardware.find(name); h != plan_.hardware.end())
+      if (h->second.group == axis.group && h->second.axis == axis.number)
+        return index_sub(var(name), h->second.first);
+  return runs_in_first_alone(i, axis) ? lit(0) : Expr();
+}
+
+/// Equal subscripts that hold the iname of every axis, the same for both.
+bool Meetings::own_element(const Touch& x, const Touch& y, bool groups) const {
+  if (!equal(x.index, y.index)) return false;
+  return std::all_of(axes_.begin(), axes_.end(), [&](const Axis& axis) {
+    if (axis.group != groups) return true;
+    const auto iname = [&](int i) -> std::string {
+      for (const std::string& name : insn(i).inames)
+        if (const auto h = plan_.hardware.find(name); h != plan_.hardware.end())
+          if (h->second.group == axis.group && h->second.axis == axis.number) return name;
+      return "";
+    };
+    const std::string n = iname(x.insn);
+    if (n.empty() || n != iname(y.insn)) return false;
+    return std::any_of(x.index.begin(), x.index.end(), [&](const Expr& e) {
+      const auto* v = e.as<Var>();
+      return v && v->name == n;
+    });
+  });
+}
+
+bool Meetings::meet(const Touch& x, const Touch& y, const std::vector<std::string>& same,
+                    const std::string& carried, bool groups) {
+  if (x.variable != y.variable || (!x.write && !y.write) || (x.atomic && y.atomic)) return false;
+  if (own_element(x, y, groups)) return false;
+  const auto dims = [&](int i) {
+    return std::vector<std::string>(insn(i).inames.begin(), insn(i).inames.end());
+  };
+  const std::vector<std::string> from = dims(x.insn), to = dims(y.insn);
+  const auto points = [&](int i, const std::vector<std::string>& names) {
+    const Domains::Predicates p = domains_.predicates(insn(i), names);
+    return p.points ? intersect(domains_.of(names), p.points) : domains_.of(names);
+  };
+  const auto pairs_with_equal = [&](const Exprs& a, const Exprs& b) -> std::optional<Map> {
+    const auto f = to_map(a, from), g = to_map(b, to);
+    if (!f || !g) return std::nullopt;
+    return Map(isl_map_apply_range(f->copy(), isl_map_reverse(g->copy())));
+  };
+  // Not affine, or a scalar: any two instances may meet.
+  Map pairs = isl_map_from_domain_and_range(points(x.insn, from).take(), points(y.insn, to).take());
+  if (const auto met = pairs_with_equal(x.index, y.index))
+    pairs = isl_map_intersect(pairs.take(), met->copy());
+  const auto at = [](const std::vector<std::string>& all, const std::string& n) {
+    return static_cast<int>(std::find(all.begin(), all.end(), n) - all.begin());
+  };
+  const auto has = [](const std::vector<std::string>& all, const std::string& n) {
+    return std::find(all.begin(), all.end(), n) != all.end();
+  };
+  for (const std::string& n : same)
+    if (has(from, n) && has(to, n))
+      pairs = isl_map_equate(pairs.take(), isl_dim_in, at(from, n), isl_dim_out, at(to, n));
+  if (!carried.empty())
+    pairs = isl_map_order_lt(pairs.take(), isl_dim_in, at(from, carried), isl_dim_out,
+                             at(to, carried));
+  bool anywhere = false;  // one of the two runs in every work-item (group)
+  Exprs a, b;
+  for (const Axis& axis : axes_) {
+    const Expr p = position(x.insn, axis), q = position(y.insn, axis);
+    if (axis.group == groups) {
+      if (p && q) {
+        a.push_back(p), b.push_back(q);
+      } else {
+        anywhere = true;
+      }
+    } else if (!groups && p && q) {  // in the same group
+      if (const auto equal = pairs_with_equal({p}, {q}))
+        pairs = isl_map_intersect(pairs.take(), equal->copy());
+    }
+  }
+  if (yes(isl_map_is_empty(pairs.get()))) return false;
+  if (anywhere) return true;
+  if (a.empty()) return false;  // there is one work-item (group)
+  const auto equal = pairs_with_equal(a, b);
+  if (!equal) return true;
+  return !yes(isl_map_is_subset(pairs.get(), equal->get()));
+}
+
+bool Meetings::across_groups(const Touch& x, const Touch& y, const std::vector<std::string>& same,
+                             const std::string& carried) {
+  const auto space = plan_.spaces.find(x.variable);
+  if (space != plan_.spaces.end() && space->second == AddressSpace::Local) return false;
+  return meet(x, y, same, carried, true);
+}
+
+bool Meetings::across_items(const Touch& x, const Touch& y, const std::vector<std::string>& same,
+                            const std::string& carried) {
+  return meet(x, y, same, carried, false);
+}
+
+std::string Meetings::describe(const Touch& x, const Touch& y) const {
+  const auto does = [&](const Touch& t) {
+    const std::string place =
+        t.variable + (t.index.empty() ? "" : "[" + to_string(t.index) + "]");
+    return fmt::format("{} {} {}", insn(t.insn).id, t.write ? "writes" : "reads", place);
+  };
+  return does(x) + ", " + does(y);
+}
+
+}  // namespace moonloop

@@ -1,0 +1,36 @@
+#include "codegen/target.h"
+#include "codegen/target_device.h"
+
+namespace moonloop {
+namespace {
+
+class CudaDialect : public Dialect {
+ public:
+  void decorate(Block& block, const Plan& plan) const override {
+    decorate_device(block, plan, [](int n) { return "unroll " + std::to_string(n); });
+  }
+  std::string atomic_update(bool) const override { return ""; }
+  std::string atomic_write() const override { return ""; }
+  std::string barrier(const Sync&) const override { return "__syncthreads();"; }
+  std::string kernel_head(const DeviceKernel& k) const override {
+    return fmt::format("extern \"C\" __global__ __launch_bounds__({})\nvoid {}(",
+                       k.items[0] * k.items[1] * k.items[2], k.name);
+  }
+  std::string local_prefix() const override { return "__shared__ "; }
+  std::string restrict_word() const override { return "__restrict__"; }
+  /// NVRTC has no headers of C.
+  std::string prelude(const std::string& text) const override {
+    std::string out;
+    if (text.find("INFINITY") != std::string::npos)
+      out += "#ifndef INFINITY\n#define INFINITY __int_as_float(0x7f800000)\n#endif\n";
+    if (text.find("NAN") != std::string::npos)
+      out += "#ifndef NAN\n#define NAN __int_as_float(0x7fffffff)\n#endif\n";
+    return out.empty() ? out : out + "\n";
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Dialect> make_cuda_dialect() { return std::make_unique<CudaDialect>(); }
+
+}  // namespace moonloop

@@ -1,0 +1,39 @@
+#include "codegen/target_device.h"
+
+namespace moonloop {
+namespace {
+
+constexpr int kDefaultUnroll = 4;
+
+void hint(Block& block, const Plan& plan, const std::function<std::string(int)>& text) {
+  for (Stmt& s : block) {
+    if (auto* x = std::get_if<Loop>(&s.op)) {
+      const InameTag* tag = plan.kernel.tag(x->iname);
+      if (tag && tag->kind == TagKind::UnrollHint)
+        x->pragmas.push_back(text(tag->axis > 0 ? tag->axis : kDefaultUnroll));
+      hint(x->body, plan, text);
+    }
+    if (auto* x = std::get_if<If>(&s.op)) hint(x->body, plan, text);
+    if (auto* x = std::get_if<Scope>(&s.op)) hint(x->body, plan, text);
+    if (auto* x = std::get_if<Launch>(&s.op)) hint(x->body, plan, text);
+  }
+}
+
+}  // namespace
+
+void decorate_device(Block& block, const Plan& plan, const std::function<std::string(int)>& text) {
+  const Kernel& k = plan.kernel;
+  for (const auto& [iname, tag] : k.iname_tags)
+    if (k.has_iname(iname) && (tag.kind == TagKind::Par || tag.kind == TagKind::Simd))
+      fail("unsupported", tag.at ? tag.at : k.at,
+           "iname `{}` is tagged `{}`, which target `{}` does not have; `g.N` and `l.N` are parallel "
+           "there",
+           iname, tag.text, to_string(plan.target));
+  for (const InsnPtr& insn : k.instructions)
+    if (insn->atomic == Atomicity::Update)
+      fail("unsupported", insn->at, "instruction `{}`: atomic updates on target `{}` are not supported yet",
+           insn->id, to_string(plan.target));
+  hint(block, plan, text);
+}
+
+}  // namespace moonloop

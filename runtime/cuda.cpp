@@ -1,0 +1,286 @@
+#include <vector>
+
+#include "runtime/device.h"
+#include "runtime/shared_library.h"
+
+namespace moonloop {
+namespace {
+
+// The part of the driver's and of NVRTC's C interface that this file uses (CUDA 11 and later). The
+// toolkit's headers are not needed to build.
+using CUresult = int;
+using CUdevice = int;
+using CUdeviceptr = unsigned long long;
+struct Opaque;
+using CUcontext = Opaque*;
+using CUmodule = Opaque*;
+using CUfunction = Opaque*;
+using CUevent = Opaque*;
+using nvrtcProgram = Opaque*;
+
+enum Attribute {
+  kItemsInGroup = 1,
+  kItemsX = 2,
+  kGroupsX = 5,
+  kLocalBytes = 8,
+  kComputeUnits = 16,
+  kMajor = 75,
+  kMinor = 76,
+};
+
+struct Api {
+  SharedLibrary driver{"libcuda.so.1"};
+  CUresult (*cuInit)(unsigned) = nullptr;
+  CUresult (*cuDeviceGetCount)(int*) = nullptr;
+  CUresult (*cuDeviceGet)(CUdevice*, int) = nullptr;
+  CUresult (*cuDeviceGetName)(char*, int, CUdevice) = nullptr;
+  CUresult (*cuDeviceGetAttribute)(int*, int, CUdevice) = nullptr;
+  CUresult (*cuDeviceTotalMem)(std::size_t*, CUdevice) = nullptr;
+  CUresult (*cuDevicePrimaryCtxRetain)(CUcontext*, CUdevice) = nullptr;
+  CUresult (*cuDevicePrimaryCtxRelease)(CUdevice) = nullptr;
+  CUresult (*cuCtxSetCurrent)(CUcontext) = nullptr;
+  CUresult (*cuCtxSynchronize)() = nullptr;
+  CUresult (*cuModuleLoadData)(CUmodule*, const void*) = nullptr;
+  CUresult (*cuModuleUnload)(CUmodule) = nullptr;
+  CUresult (*cuModuleGetFunction)(CUfunction*, CUmodule, const char*) = nullptr;
+  CUresult (*cuMemAlloc)(CUdeviceptr*, std::size_t) = nullptr;
+  CUresult (*cuMemFree)(CUdeviceptr) = nullptr;
+  CUresult (*cuMemcpyHtoD)(CUdeviceptr, const void*, std::size_t) = nullptr;
+  CUresult (*cuMemcpyDtoH)(void*, CUdeviceptr, std::size_t) = nullptr;
+  CUresult (*cuLaunchKernel)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                             unsigned, Opaque*, void**, void**) = nullptr;
+  CUresult (*cuEventCreate)(CUevent*, unsigned) = nullptr;
+  CUresult (*cuEventDestroy)(CUevent) = nullptr;
+  CUresult (*cuEventRecord)(CUevent, Opaque*) = nullptr;
+  CUresult (*cuEventSynchronize)(CUevent) = nullptr;
+  CUresult (*cuEventElapsedTime)(float*, CUevent, CUevent) = nullptr;
+  CUresult (*cuGetErrorString)(CUresult, const char**) = nullptr;
+
+  Api() {
+    if (!driver) fail("no-device", {}, "there is no NVIDIA driver (libcuda.so.1)");
+    driver.find(cuInit, "cuInit");
+    driver.find(cuDeviceGetCount, "cuDeviceGetCount");
+    driver.find(cuDeviceGet, "cuDeviceGet");
+    driver.find(cuDeviceGetName, "cuDeviceGetName");
+    driver.find(cuDeviceGetAttribute, "cuDeviceGetAttribute");
+    driver.find(cuDeviceTotalMem, "cuDeviceTotalMem_v2");
+    driver.find(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain");
+    driver.find(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2");
+    driver.find(cuCtxSetCurrent, "cuCtxSetCurrent");
+    driver.find(cuCtxSynchronize, "cuCtxSynchronize");
+    driver.find(cuModuleLoadData, "cuModuleLoadData");
+    driver.find(cuModuleUnload, "cuModuleUnload");
+    driver.find(cuModuleGetFunction, "cuModuleGetFunction");
+    driver.find(cuMemAlloc, "cuMemAlloc_v2");
+    driver.find(cuMemFree, "cuMemFree_v2");
+    driver.find(cuMemcpyHtoD, "cuMemcpyHtoD_v2");
+    driver.find(cuMemcpyDtoH, "cuMemcpyDtoH_v2");
+    driver.find(cuLaunchKernel, "cuLaunchKernel");
+    driver.find(cuEventCreate, "cuEventCreate");
+    driver.find(cuEventDestroy, "cuEventDestroy_v2");
+    driver.find(cuEventRecord, "cuEventRecord");
+    driver.find(cuEventSynchronize, "cuEventSynchronize");
+    driver.find(cuEventElapsedTime, "cuEventElapsedTime");
+    driver.find(cuGetErrorString, "cuGetErrorString");
+  }
+};
+
+struct Compiler {
+  SharedLibrary library{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so",
+                        "/usr/local/cuda/lib64/libnvrtc.so"};
+  int (*nvrtcCreateProgram)(nvrtcProgram*, const char*, const char*, int, const char* const*,
+                            const char* const*) = nullptr;
+  int (*nvrtcDestroyProgram)(nvrtcProgram*) = nullptr;
+  int (*nvrtcCompileProgram)(nvrtcProgram, int, const char* const*) = nullptr;
+  int (*nvrtcGetCUBINSize)(nvrtcProgram, std::size_t*) = nullptr;
+  int (*nvrtcGetCUBIN)(nvrtcProgram, char*) = nullptr;
+  int (*nvrtcGetProgramLogSize)(nvrtcProgram, std::size_t*) = nullptr;
+  int (*nvrtcGetProgramLog)(nvrtcProgram, char*) = nullptr;
+
+  Compiler() {
+    if (!library) fail("no-compiler", {}, "there is no NVRTC (libnvrtc.so), CUDA's compiler");
+    library.find(nvrtcCreateProgram, "nvrtcCreateProgram");
+    library.find(nvrtcDestroyProgram, "nvrtcDestroyProgram");
+    library.find(nvrtcCompileProgram, "nvrtcCompileProgram");
+    library.find(nvrtcGetCUBINSize, "nvrtcGetCUBINSize");
+    library.find(nvrtcGetCUBIN, "nvrtcGetCUBIN");
+    library.find(nvrtcGetProgramLogSize, "nvrtcGetProgramLogSize");
+    library.find(nvrtcGetProgramLog, "nvrtcGetProgramLog");
+  }
+};
+
+const Api& api() {
+  static const Api a;
+  return a;
+}
+
+void check(CUresult e, const char* what, const char* code = "device-failed") {
+  if (e == 0) return;
+  const char* text = nullptr;
+  api().cuGetErrorString(e, &text);
+  fail(code, {}, "CUDA: {}: {}", what, text ? text : "error " + std::to_string(e));
+}
+
+class CudaMemory : public DeviceMemory {
+ public:
+  explicit CudaMemory(std::size_t bytes) {
+    check(api().cuMemAlloc(&at_, std::max<std::size_t>(bytes, 16)), "allocating memory",
+          "out-of-device-memory");
+  }
+  CudaMemory(const CudaMemory&) = delete;
+  CudaMemory& operator=(const CudaMemory&) = delete;
+  ~CudaMemory() override { api().cuMemFree(at_); }
+  void upload(const void* from, std::size_t bytes) override {
+    if (bytes > 0) check(api().cuMemcpyHtoD(at_, from, bytes), "copying to the device");
+  }
+  void download(void* to, std::size_t bytes) const override {
+    if (bytes > 0) check(api().cuMemcpyDtoH(to, at_, bytes), "copying from the device");
+  }
+  CUdeviceptr* address() { return &at_; }
+
+ private:
+  CUdeviceptr at_ = 0;
+};
+
+/// A cubin for the device, made by NVRTC.
+std::vector<char> compile_cubin(const Program& program, int major, int minor, bool contract) {
+  static const Compiler c;
+  nvrtcProgram p = nullptr;
+  if (c.nvrtcCreateProgram(&p, program.source.c_str(), (program.name + ".cu").c_str(), 0, nullptr,
+                           nullptr) != 0)
+    fail("compiler-failed", {}, "NVRTC makes no program");
+  struct Release {
+    const Compiler& c;
+    nvrtcProgram& p;
+    ~Release() { c.nvrtcDestroyProgram(&p); }
+  } release{c, p};
+  const std::string arch = fmt::format("--gpu-architecture=sm_{}{}", major, minor);
+  const std::vector<const char*> options{arch.c_str(), "--std=c++17",
+                                         contract ? "--fmad=true" : "--fmad=false"};
+  if (c.nvrtcCompileProgram(p, static_cast<int>(options.size()), options.data()) != 0) {
+    std::size_t n = 0;
+    c.nvrtcGetProgramLogSize(p, &n);
+    std::string log(n, '\0');
+    c.nvrtcGetProgramLog(p, log.data());
+    while (!log.empty() && (log.back() == '\0' || log.back() == '\n')) log.pop_back();
+    fail("compiler-failed", {}, "NVRTC refused the generated code:\n{}", log);
+  }
+  std::size_t n = 0;
+  c.nvrtcGetCUBINSize(p, &n);
+  std::vector<char> out(n);
+  c.nvrtcGetCUBIN(p, out.data());
+  return out;
+}
+
+class CudaModule : public DeviceModule {
+ public:
+  CudaModule(const Program& program, int major, int minor, bool contract) {
+    const std::vector<char> cubin = compile_cubin(program, major, minor, contract);
+    check(api().cuModuleLoadData(&module_, cubin.data()), "loading the code");
+    for (const DeviceKernel& k : program.device->kernels) {
+      CUfunction f = nullptr;
+      check(api().cuModuleGetFunction(&f, module_, k.name.c_str()), "finding a kernel");
+      kernels_.push_back(f);
+    }
+  }
+  CudaModule(const CudaModule&) = delete;
+  CudaModule& operator=(const CudaModule&) = delete;
+  ~CudaModule() override { api().cuModuleUnload(module_); }
+
+  void launch(int kernel, const std::vector<DeviceArgument>& args,
+              const std::array<std::int64_t, 3>& groups,
+              const std::array<std::int64_t, 3>& items) override {
+    std::vector<void*> pointers;
+    for (const DeviceArgument& a : args)
+      pointers.push_back(a.memory
+                             ? static_cast<void*>(static_cast<CudaMemory*>(a.memory)->address())
+                             : const_cast<void*>(a.scalar));
+    const auto n = [](std::int64_t v) { return static_cast<unsigned>(v); };
+    check(api().cuLaunchKernel(kernels_.at(static_cast<std::size_t>(kernel)), n(groups[0]),
+                               n(groups[1]), n(groups[2]), n(items[0]), n(items[1]), n(items[2]), 0,
+                               nullptr, pointers.data(), nullptr),
+          "starting a kernel");
+  }
+
+ private:
+  CUmodule module_ = nullptr;
+  std::vector<CUfunction> kernels_;
+};
+
+class CudaDevice : public Device {
+ public:
+  explicit CudaDevice(int n) {
+    check(api().cuDeviceGet(&id_, n), "opening the device", "no-device");
+    std::array<char, 256> name{};
+    check(api().cuDeviceGetName(name.data(), static_cast<int>(name.size()), id_), "asking its name");
+    name_ = name.data();
+    limits_.items_in_group = attribute(kItemsInGroup);
+    for (int i = 0; i < 3; ++i) {
+      limits_.items.at(static_cast<std::size_t>(i)) = attribute(kItemsX + i);
+      limits_.groups.at(static_cast<std::size_t>(i)) = attribute(kGroupsX + i);
+    }
+    limits_.local_bytes = attribute(kLocalBytes);
+    limits_.compute_units = static_cast<int>(attribute(kComputeUnits));
+    major_ = static_cast<int>(attribute(kMajor));
+    minor_ = static_cast<int>(attribute(kMinor));
+    std::size_t bytes = 0;
+    check(api().cuDeviceTotalMem(&bytes, id_), "asking its memory");
+    limits_.memory = static_cast<std::int64_t>(bytes);
+    CUcontext context = nullptr;
+    check(api().cuDevicePrimaryCtxRetain(&context, id_), "opening the device", "no-device");
+    check(api().cuCtxSetCurrent(context), "opening the device", "no-device");
+    check(api().cuEventCreate(&start_, 0), "making a clock");
+    check(api().cuEventCreate(&stop_, 0), "making a clock");
+  }
+  CudaDevice(const CudaDevice&) = delete;
+  CudaDevice& operator=(const CudaDevice&) = delete;
+  ~CudaDevice() override {
+    api().cuEventDestroy(start_);
+    api().cuEventDestroy(stop_);
+    api().cuDevicePrimaryCtxRelease(id_);
+  }
+  std::string name() const override { return name_; }
+  const DeviceLimits& limits() const override { return limits_; }
+  std::unique_ptr<DeviceMemory> allocate(std::size_t bytes) override {
+    return std::make_unique<CudaMemory>(bytes);
+  }
+  std::unique_ptr<DeviceModule> compile(const Program& program, bool contract) override {
+    return std::make_unique<CudaModule>(program, major_, minor_, contract);
+  }
+  void finish() override { check(api().cuCtxSynchronize(), "running a kernel"); }
+  void start_clock() override { check(api().cuEventRecord(start_, nullptr), "starting a clock"); }
+  double stop_clock() override {
+    check(api().cuEventRecord(stop_, nullptr), "stopping a clock");
+    check(api().cuEventSynchronize(stop_), "running a kernel");
+    float ms = 0;
+    check(api().cuEventElapsedTime(&ms, start_, stop_), "reading the clock");
+    return static_cast<double>(ms) * 1e-3;
+  }
+
+ private:
+  std::int64_t attribute(int which) const {
+    int value = 0;
+    check(api().cuDeviceGetAttribute(&value, which, id_), "asking for a limit");
+    return value;
+  }
+
+  CUdevice id_ = 0;
+  std::string name_;
+  DeviceLimits limits_;
+  int major_ = 0, minor_ = 0;
+  CUevent start_ = nullptr, stop_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> open_cuda(int n) {
+  check(api().cuInit(0), "starting the driver", "no-device");
+  int count = 0;
+  check(api().cuDeviceGetCount(&count), "listing devices", "no-device");
+  if (count == 0) fail("no-device", {}, "CUDA lists no device");
+  if (n >= count)
+    fail("no-device", {}, "there is no CUDA device {}; there are {}, counted from 0", n, count);
+  return std::make_unique<CudaDevice>(std::max(n, 0));
+}
+
+}  // namespace moonloop

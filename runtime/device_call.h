@@ -1,0 +1,35 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "runtime/arguments.h"
+#include "runtime/device.h"
+
+namespace moonloop {
+
+/// A program for a device, compiled, with the memory that it runs on.
+class DeviceCall {
+ public:
+  /// Compiles and allocates. Fails as Device does, and as check_limits().
+  DeviceCall(Device& device, const Program& program, const std::vector<ScalarArgument>& scalars,
+             const std::vector<Buffer>& buffers, bool contract);
+  /// Copies all arrays to the device.
+  void upload(const std::vector<Buffer>& buffers);
+  /// Runs the program once: all its kernels, in the host's loops. Does not wait.
+  void run();
+  /// Waits, then copies the arrays that the program writes back.
+  void download(std::vector<Buffer>& buffers);
+
+ private:
+  void steps(const std::vector<HostStep>& all, Integers& values);
+  void launch(int kernel, const Integers& values);
+
+  Device& device_;
+  Program program_;
+  Integers scalars_;
+  std::map<std::string, std::vector<std::byte>> scalar_bytes_;
+  std::map<std::string, std::unique_ptr<DeviceMemory>> memory_;
+  std::unique_ptr<DeviceModule> module_;
+};
+
+}  // namespace moonloop
