@@ -20,16 +20,7 @@ std::string CPrinter::device_source(Block program, DeviceProgram& out) {
   tables();
   const std::string tables = std::move(out_);
   out_.clear();
-  const std::function<void(const Block&)> kernels = [&](const Block& b) {
-    for (const Stmt& s : b) {
-      if (const auto* x = std::get_if<Launch>(&s.op)) device_kernel(*x, out);
-      if (const auto* x = std::get_if<Loop>(&s.op)) kernels(x->body);
-      if (const auto* x = std::get_if<If>(&s.op)) kernels(x->body);
-      if (const auto* x = std::get_if<Scope>(&s.op)) kernels(x->body);
-    }
-  };
-  kernels(program);
-  out.steps = host_steps(program);
+  out.steps = host_steps(program, out);
   out.index_type = k_.index_type;
   for (const auto& [name, t] : k_.temporaries) {
     const auto space = plan_.spaces.find(name);
@@ -47,12 +38,10 @@ std::string CPrinter::device_source(Block program, DeviceProgram& out) {
   return dialect_.prelude(text) + text;
 }
 
-void CPrinter::device_kernel(const Launch& launch, DeviceProgram& out) {
+/// The number of the kernel that does this. A loop of the host that stands in several parts launches
+/// one kernel in each, the same one unless the parts need other guards.
+int CPrinter::device_kernel(const Launch& launch, DeviceProgram& out) {
   const LaunchPlan& plan = plan_.launches[static_cast<std::size_t>(launch.index)];
-  const bool known = std::any_of(out.kernels.begin(), out.kernels.end(), [&](const auto& k) {
-    return k.name == name() + "_" + std::to_string(launch.index);
-  });
-  if (known) return;  // a loop of the host stands in several parts
   DeviceKernel kernel;
   kernel.name = plan_.launches.size() == 1 ? name() : name() + "_" + std::to_string(launch.index);
   for (std::size_t a = 0; a < 3; ++a) {
@@ -76,11 +65,20 @@ void CPrinter::device_kernel(const Launch& launch, DeviceProgram& out) {
   const std::string declarations = std::exchange(out_, {});
   for (const std::string& name : names_.take_used()) used.insert(name);
   depth_ = 0;
-  const std::string head =
-      dialect_.kernel_head(kernel) + device_parameters(kernel, used) + ") {\n";
-  out_ = std::move(before) + (out.kernels.empty() ? "" : "\n") + head + declarations + statements +
-         "}\n";
+  const std::string body = declarations + statements;
+  out_ = std::move(before);
+  std::vector<int>& copies = copies_[launch.index];
+  for (int known : copies)
+    if (kernel_bodies_[static_cast<std::size_t>(known)] == body) return known;
+  if (!copies.empty()) kernel.name += "_part" + std::to_string(copies.size());
+  const std::string parameters = device_parameters(kernel, used);
+  names_.take_used();
+  out_ += (out.kernels.empty() ? "" : "\n") + dialect_.kernel_head(kernel) + parameters + ") {\n" +
+          body + "}\n";
+  copies.push_back(static_cast<int>(out.kernels.size()));
+  kernel_bodies_.push_back(body);
   out.kernels.push_back(std::move(kernel));
+  return copies.back();
 }
 
 /// Declares the local memory that the kernel uses.
@@ -161,26 +159,26 @@ std::string CPrinter::device_parameters(DeviceKernel& kernel, const std::set<std
   return text;
 }
 
-std::vector<HostStep> CPrinter::host_steps(const Block& block) const {
+std::vector<HostStep> CPrinter::host_steps(const Block& block, DeviceProgram& program) {
   std::vector<HostStep> out;
   for (const Stmt& s : block) {
     HostStep step;
     if (const auto* x = std::get_if<Launch>(&s.op)) {
-      step.kernel = x->index;
+      step.kernel = device_kernel(*x, program);
     } else if (const auto* x = std::get_if<Loop>(&s.op)) {
       step.iname = x->iname;
       step.lower = without_truncation(x->lower);
       step.upper = without_truncation(x->upper);
       if (!x->inclusive) step.upper = index_add({step.upper, lit(-1)});
       step.step = x->step;
-      step.body = host_steps(x->body);
+      step.body = host_steps(x->body, program);
     } else if (const auto* x = std::get_if<If>(&s.op)) {
       step.condition = without_truncation(x->cond);
-      step.body = host_steps(x->body);
+      step.body = host_steps(x->body, program);
     } else if (const auto* x = std::get_if<Scope>(&s.op)) {
       step.iname = x->iname;
       if (x->value) step.lower = step.upper = without_truncation(x->value);
-      step.body = host_steps(x->body);
+      step.body = host_steps(x->body, program);
     } else {
       throw InternalError("a statement outside of the kernels");
     }

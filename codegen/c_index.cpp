@@ -265,6 +265,9 @@ std::optional<std::int64_t> CExpr::elements(const Temporary& t) const {
 }
 
 bool CExpr::has_axes(const Temporary& t) const {
+  const auto space = plan_.spaces.find(t.name);
+  if (space != plan_.spaces.end() && space->second == AddressSpace::Global && !t.read_only)
+    return false;  // comes by its address
   return t.order == Order::C && elements(t).has_value() && !linear_.count(t.name);
 }
 

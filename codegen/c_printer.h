@@ -47,10 +47,10 @@ class CPrinter {
   void declare(const Temporary& t);
   void tables();
   std::string brackets(const Temporary& t);
-  void device_kernel(const Launch& launch, DeviceProgram& out);
+  int device_kernel(const Launch& launch, DeviceProgram& out);
   void device_temporaries(const std::set<std::string>& used, DeviceKernel& kernel);
   std::string device_parameters(DeviceKernel& kernel, const std::set<std::string>& used);
-  std::vector<HostStep> host_steps(const Block& block) const;
+  std::vector<HostStep> host_steps(const Block& block, DeviceProgram& program);
   std::string nested(const std::vector<Expr>& values, const Exprs& shape, const Type& type);
   std::string records() const;
   std::string headers() const;
@@ -63,6 +63,8 @@ class CPrinter {
   Helpers helpers_;
   CExpr expr_;
   std::set<std::string> critical_;
+  std::map<int, std::vector<int>> copies_;  // kernels made, by launch of the plan
+  std::vector<std::string> kernel_bodies_;  // by kernel
   std::string out_;
   int depth_ = 0;
   const std::map<std::string, bool>* declares_ = nullptr;  // of the statement being printed

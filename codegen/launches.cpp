@@ -77,6 +77,37 @@ std::map<std::string, AddressSpace> spaces_of(const Kernel& k) {
   return out;
 }
 
+/// What a work-item keeps to itself is of use only to statements that run in the same work-items.
+void require_same_items(const Plan& plan) {
+  const Kernel& k = plan.kernel;
+  std::map<std::string, std::set<std::pair<bool, int>>> axes;  // of those who write it
+  const auto axes_of = [&](const Instruction& insn) {
+    std::set<std::pair<bool, int>> out;
+    for (const std::string& n : insn.inames)
+      if (const auto h = plan.hardware.find(n); h != plan.hardware.end())
+        out.emplace(h->second.group, h->second.axis);
+    return out;
+  };
+  for (const InsnPtr& insn : k.instructions)
+    for (const std::string& w : writes(*insn))
+      if (const auto s = plan.spaces.find(w);
+          s != plan.spaces.end() && s->second == AddressSpace::Private)
+        axes[w].merge(axes_of(*insn));
+  for (const InsnPtr& insn : k.instructions) {
+    const auto own = axes_of(*insn);
+    std::set<std::string> names = writes(*insn);
+    for_each_read(k, *insn, [&](const std::string& n) { names.insert(n); });
+    for (const std::string& n : names)
+      if (const auto it = axes.find(n);
+          it != axes.end() && !std::includes(own.begin(), own.end(), it->second.begin(),
+                                             it->second.end()))
+        fail("unsupported", insn->at,
+             "instruction `{}` uses `{}`, of which each work-item has its own, but is not spread over "
+             "the same work-items",
+             insn->id, n);
+  }
+}
+
 class Cutter {
  public:
   explicit Cutter(Plan& plan) : plan_(plan), k_(plan.kernel), meetings_(plan) {}
@@ -302,6 +333,7 @@ void place_launches(Plan& plan, const LoopTree& tree, std::vector<PlanNode> root
   const Reference reference(Nested{plan.kernel, tree});
   plan.hardware = hardware_of(plan.kernel);
   plan.spaces = spaces_of(plan.kernel);
+  require_same_items(plan);
   do {
     plan.launches.clear();
     plan.roots = Cutter(plan).run(roots);

@@ -303,13 +303,20 @@ class LoopMaker {
     const Set within = intersect(context, all_to_params(range));
     if (is_empty(within)) return {};
     const InameTag* tag = k_.tag(node.iname);
-    if (tag && tag->kind == TagKind::Unroll) return unrolled(node, range, context);
+    const bool unrolls = tag && tag->kind == TagKind::Unroll && !launches(node);
+    if (unrolls) return unrolled(node, range, context);
     Block out;
     const std::vector<Set> parts = slabs(node, range, context);
     if (parts.size() == 1) return rolled(node, range, context, within);
     for (const Set& part : parts)
       append(out, rolled(node, part, context, intersect(context, all_to_params(part))));
     return out;
+  }
+
+  /// Whether the host runs it: there is nothing to gain by copies of launches.
+  static bool launches(const PlanNode& node) {
+    return node.launch >= 0 || std::any_of(node.children.begin(), node.children.end(),
+                                           [](const PlanNode& c) { return launches(c); });
   }
 
   Block inside(const PlanNode& node, const Set& context) {

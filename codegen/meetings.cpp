@@ -98,6 +98,7 @@ bool Meetings::meet(const Touch& x, const Touch& y, const std::vector<std::strin
   for (const std::string& n : same)
     if (has(from, n) && has(to, n))
       pairs = isl_map_equate(pairs.take(), isl_dim_in, at(from, n), isl_dim_out, at(to, n));
+  if (!carried.empty() && (!has(from, carried) || !has(to, carried))) return false;
   if (!carried.empty())
     pairs = isl_map_order_lt(pairs.take(), isl_dim_in, at(from, carried), isl_dim_out,
                              at(to, carried));

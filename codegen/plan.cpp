@@ -34,11 +34,17 @@ PlanNode from_tree(const TreeNode& node) {
 }
 
 void check_supported(const Kernel& k, Target target) {
-  for (const auto& [iname, tag] : k.iname_tags)
+  for (const auto& [iname, tag] : k.iname_tags) {
+    const Span& at = tag.at ? tag.at : k.at;
     if (tag.kind == TagKind::Vec || tag.kind == TagKind::Ilp)
-      fail("unsupported", tag.at ? tag.at : k.at,
-           "iname `{}` is tagged `{}`, which target `{}` does not support yet", iname, tag.text,
-           to_string(target));
+      fail("unsupported", at, "iname `{}` is tagged `{}`, which target `{}` does not support yet",
+           iname, tag.text, to_string(target));
+    if (is_device(target) && (tag.kind == TagKind::Par || tag.kind == TagKind::Simd))
+      fail("unsupported", at,
+           "iname `{}` is tagged `{}`, which target `{}` does not have; `g.N` and `l.N` are parallel "
+           "there",
+           iname, tag.text, to_string(target));
+  }
   for (const InsnPtr& insn : k.instructions)
     if (!is_device(target) && insn->kind == InsnKind::Barrier &&
         insn->barrier == BarrierScope::Global)

@@ -23,12 +23,6 @@ void hint(Block& block, const Plan& plan, const std::function<std::string(int)>&
 
 void decorate_device(Block& block, const Plan& plan, const std::function<std::string(int)>& text) {
   const Kernel& k = plan.kernel;
-  for (const auto& [iname, tag] : k.iname_tags)
-    if (k.has_iname(iname) && (tag.kind == TagKind::Par || tag.kind == TagKind::Simd))
-      fail("unsupported", tag.at ? tag.at : k.at,
-           "iname `{}` is tagged `{}`, which target `{}` does not have; `g.N` and `l.N` are parallel "
-           "there",
-           iname, tag.text, to_string(plan.target));
   for (const InsnPtr& insn : k.instructions)
     if (insn->atomic == Atomicity::Update)
       fail("unsupported", insn->at, "instruction `{}`: atomic updates on target `{}` are not supported yet",

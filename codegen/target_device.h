@@ -7,7 +7,7 @@
 namespace moonloop {
 
 /// Puts the pragma for `unr_hint` on loops; `text` gives it for a number of copies. Refuses
-/// `unsupported` tags of loops that only hosts have, and atomic updates, by name.
+/// `unsupported` atomic updates by name.
 void decorate_device(Block& block, const Plan& plan, const std::function<std::string(int)>& text);
 
 }  // namespace moonloop

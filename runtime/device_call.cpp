@@ -6,11 +6,10 @@
 
 namespace moonloop {
 
-DeviceCall::DeviceCall(Device& device, const Program& program,
+DeviceCall::DeviceCall(Device& device, const Program& program, DeviceModule& module,
                        const std::vector<ScalarArgument>& scalars,
-                       const std::vector<Buffer>& buffers, bool contract)
-    : device_(device), program_(program), scalars_(integers_of(scalars)) {
-  check_limits(program, device);
+                       const std::vector<Buffer>& buffers)
+    : device_(device), program_(program), scalars_(integers_of(scalars)), module_(module) {
   for (const ScalarArgument& s : scalars) {
     std::vector<std::byte> bytes(16);
     store_value(s.type.scalar, s.value, bytes.data());
@@ -24,7 +23,6 @@ DeviceCall::DeviceCall(Device& device, const Program& program,
     const std::int64_t bytes = checked_mul(n, static_cast<std::int64_t>(t.type.size()), what);
     memory_.emplace(t.name, device.allocate(static_cast<std::size_t>(bytes)));
   }
-  module_ = device.compile(program, contract);
 }
 
 void DeviceCall::upload(const std::vector<Buffer>& buffers) {
@@ -92,7 +90,7 @@ void DeviceCall::launch(int kernel, const Integers& values) {
     }
     args.push_back(a);
   }
-  module_->launch(kernel, args, groups, k.items);
+  module_.launch(kernel, args, groups, k.items);
 }
 
 }  // namespace moonloop

@@ -7,12 +7,12 @@
 
 namespace moonloop {
 
-/// A program for a device, compiled, with the memory that it runs on.
+/// A program for a device with the memory that it runs on.
 class DeviceCall {
  public:
-  /// Compiles and allocates. Fails as Device does, and as check_limits().
-  DeviceCall(Device& device, const Program& program, const std::vector<ScalarArgument>& scalars,
-             const std::vector<Buffer>& buffers, bool contract);
+  /// Allocates. `module`: the program compiled on the device. Fails as Device does.
+  DeviceCall(Device& device, const Program& program, DeviceModule& module,
+             const std::vector<ScalarArgument>& scalars, const std::vector<Buffer>& buffers);
   /// Copies all arrays to the device.
   void upload(const std::vector<Buffer>& buffers);
   /// Runs the program once: all its kernels, in the host's loops. Does not wait.
@@ -29,7 +29,7 @@ class DeviceCall {
   Integers scalars_;
   std::map<std::string, std::vector<std::byte>> scalar_bytes_;
   std::map<std::string, std::unique_ptr<DeviceMemory>> memory_;
-  std::unique_ptr<DeviceModule> module_;
+  DeviceModule& module_;
 };
 
 }  // namespace moonloop

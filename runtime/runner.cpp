@@ -158,7 +158,10 @@ class DeviceExecution : public Execution {
  public:
   DeviceExecution(Device& device, const Program& program, const RunResult& on,
                   const RunRequest& request)
-      : device_(device), call_(device, program, on.scalars, on.arrays, request.compile.contract) {}
+      : device_(device),
+        module_((check_limits(program, device),
+                 device.compile(program, request.compile.contract))),
+        call_(device, program, *module_, on.scalars, on.arrays) {}
   void run(std::vector<Buffer>& arrays) override {
     call_.upload(arrays);
     call_.run();
@@ -178,6 +181,7 @@ class DeviceExecution : public Execution {
 
  private:
   Device& device_;
+  std::unique_ptr<DeviceModule> module_;
   DeviceCall call_;
 };
 

@@ -7,7 +7,8 @@
 
 /// Random kernels times random chains of transforms.
 ///
-/// Settings in the environment: MOONLOOP_PAIRS how many pairs (500; 0: until one fails),
+/// Settings in the environment: MOONLOOP_PAIRS how many pairs (500 on hosts, 300 on a device; 0: until
+/// one fails), MOONLOOP_DEVICE_TARGET `opencl` (unless set) or `cuda`,
 /// MOONLOOP_SEED the first seed (1), MOONLOOP_SHRINK prints small cases, MOONLOOP_VERBOSE what was
 /// no kernel.
 using namespace moonloop::differential;
@@ -33,7 +34,7 @@ TEST_CASE("differential: what is accepted computes the same, and what is refused
     std::vector<Pair> pairs;
     for (; pairs.size() < batch && (wanted == 0 || done + static_cast<long>(pairs.size()) < wanted);
          ++seed)
-      if (auto p = make_pair(seed, statistics, problems)) pairs.push_back(std::move(*p));
+      if (auto p = make_pair(seed, Flavour::Host, statistics, problems)) pairs.push_back(std::move(*p));
     run_pairs(pairs, statistics, problems);
     done += static_cast<long>(pairs.size());
     if (wanted == 0) fmt::print("{} pairs, seed {}\n", done, seed);
@@ -52,5 +53,26 @@ TEST_CASE("differential: what is accepted computes the same, and what is refused
   if (wanted >= 100) {
     CHECK(all.accepted > 2 * wanted);
     CHECK(all.refused > wanted / 10);
+  }
+}
+
+TEST_CASE("differential: devices: what is accepted computes the same") {
+  const long wanted = setting("MOONLOOP_PAIRS", 300);
+  auto seed = static_cast<std::uint64_t>(setting("MOONLOOP_SEED", 1));
+  Statistics statistics;
+  std::vector<Problem> problems;
+  while (wanted == 0 ? problems.empty() : statistics.run < wanted) {
+    if (auto p = make_pair(seed++, Flavour::Device, statistics, problems))
+      run_on_device({std::move(*p)}, statistics, problems);
+    if (wanted == 0 && seed % 50 == 0) fmt::print("{} ran, seed {}\n", statistics.run, seed);
+  }
+  fmt::print("{} ran of {} seeds, {} kernels, {} barriers\n{}", statistics.run, seed,
+             statistics.launches, statistics.barriers, statistics.str());
+  for (const Problem& p : problems)
+    fmt::print("\n{}", std::getenv("MOONLOOP_SHRINK") ? shrink(p).str() : p.str());
+  CHECK(problems.empty());
+  if (wanted >= 100) {
+    CHECK(statistics.launches > statistics.run);
+    CHECK(statistics.barriers > statistics.run / 10);
   }
 }

@@ -32,8 +32,13 @@ Kernel apply(const Call& c, const Kernel& k) {
 
 class Chain {
  public:
-  Chain(Pair& pair, Statistics& statistics, std::vector<Problem>& problems)
-      : pair_(pair), base_(pair.original), statistics_(statistics), problems_(problems) {}
+  /// Acceptance and refusal are checked against enumeration if `confirms`.
+  Chain(Pair& pair, bool confirms, Statistics& statistics, std::vector<Problem>& problems)
+      : pair_(pair),
+        base_(pair.original),
+        confirms_(confirms),
+        statistics_(statistics),
+        problems_(problems) {}
 
   void attempt(const Call& call) {
     Tally& tally = statistics_.by_transform[call.name];
@@ -42,7 +47,7 @@ class Chain {
     try {
       Kernel next = apply(call, k);
       ++tally.accepted;
-      if (next.reference)
+      if (next.reference && confirms_)
         confirm_legal(call, next, tally);
       else
         base_ = next;
@@ -82,6 +87,7 @@ class Chain {
       return;
     }
     ++tally.refused;
+    if (!confirms_) return;
     std::vector<Integers> sizes(std::begin(kSizes), std::end(kSizes));
     // The message names instances for some n; enumeration has to look there.
     if (const auto at = d.text.rfind("(n="); at != std::string::npos)
@@ -111,6 +117,7 @@ class Chain {
 
   Pair& pair_;
   Kernel base_;
+  bool confirms_;
   Statistics& statistics_;
   std::vector<Problem>& problems_;
 };
@@ -142,16 +149,16 @@ std::optional<Pair> start(std::uint64_t seed, std::string text, Statistics& stat
 
 }  // namespace
 
-std::optional<Pair> make_pair(std::uint64_t seed, Statistics& statistics,
+std::optional<Pair> make_pair(std::uint64_t seed, Flavour flavour, Statistics& statistics,
                               std::vector<Problem>& problems) {
   Random random(seed);
   auto out = start(seed, random_kernel(random, fmt::format("k{}", seed)), statistics, problems);
   if (!out) return out;
-  Chain chain(*out, statistics, problems);
+  Chain chain(*out, flavour == Flavour::Host, statistics, problems);
   const int steps = random.between(1, 8);
   // A refused step is followed by another try, so that chains get long.
   for (int tries = 0; tries < 3 * steps && static_cast<int>(out->steps.size()) < steps; ++tries)
-    chain.attempt(random_step(random, out->result));
+    chain.attempt(random_step(random, out->result, flavour));
   return out;
 }
 
@@ -160,7 +167,7 @@ std::optional<Pair> replay(std::uint64_t seed, const std::string& text,
                            std::vector<Problem>& problems) {
   auto out = start(seed, text, statistics, problems);
   if (!out) return out;
-  Chain chain(*out, statistics, problems);
+  Chain chain(*out, true, statistics, problems);
   for (const Call& c : steps) chain.attempt(c);
   return out;
 }
@@ -173,7 +180,10 @@ Problem shrink(const Problem& problem) {
     std::vector<Pair> pairs;
     if (auto p = replay(problem.seed, text, steps, unused, found)) pairs.push_back(std::move(*p));
     try {
-      run_pairs(pairs, unused, found);
+      if (device_problem(problem))
+        run_on_device(pairs, unused, found);
+      else
+        run_pairs(pairs, unused, found);
     } catch (const std::exception&) {}
     for (const Problem& p : found)
       if (kind(p) == kind(problem)) return std::optional(p);

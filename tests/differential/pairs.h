@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "codegen/codegen.h"
 #include "core/kernel.h"
+#include "runtime/arguments.h"
 #include "tests/differential/random_step.h"
 
 namespace moonloop::differential {
@@ -39,14 +41,16 @@ struct Statistics {
   std::map<std::string, Tally> by_transform;
   std::map<std::string, int> codes;    // of refusals
   std::map<std::string, int> no_code;  // accepted results that a target cannot express, by reason
-  int run = 0;                         // results that ran, on C and on OpenMP
+  int run = 0;                         // results that ran, on C and on OpenMP, or on a device
+  int barriers = 0;                    // in programs for a device
+  int launches = 0;                    // kernels of theirs
   int invalid = 0;                     // random kernels that are none
   std::string str() const;
 };
 
 /// Makes a random kernel and tries a chain of 1 to 8 steps on it; checks acceptance and refusal
-/// against enumeration. Nothing when the seed gives no valid kernel.
-std::optional<Pair> make_pair(std::uint64_t seed, Statistics& statistics,
+/// against enumeration in the flavour for hosts. Nothing when the seed gives no valid kernel.
+std::optional<Pair> make_pair(std::uint64_t seed, Flavour flavour, Statistics& statistics,
                               std::vector<Problem>& problems);
 
 /// The same for a given kernel and given steps; those that are refused are passed over.
@@ -62,5 +66,18 @@ Problem shrink(const Problem& problem);
 /// interpreter's run of the originals.
 void run_pairs(const std::vector<Pair>& pairs, Statistics& statistics,
                std::vector<Problem>& problems);
+
+/// The same on the device that MOONLOOP_DEVICE_TARGET names (`opencl` unless set).
+void run_on_device(const std::vector<Pair>& pairs, Statistics& statistics,
+                   std::vector<Problem>& problems);
+bool device_problem(const Problem& problem);
+
+// ---- For both -----------------------------------------------------------------------------------
+
+bool has_reduction(const Kernel& k);
+/// How `found` differs from `expected`, on `target`; nothing where it does not.
+std::string difference(Target target, const std::vector<ScalarArgument>& scalars,
+                       const std::vector<Buffer>& expected, const std::vector<Buffer>& found,
+                       double tolerance);
 
 }  // namespace moonloop::differential

@@ -17,9 +17,18 @@ Value list(const std::vector<std::string>& all) {
 
 class StepMaker {
  public:
-  StepMaker(Random& random, const Kernel& k) : r_(random), k_(k), inames_(k.inames()) {}
+  StepMaker(Random& random, const Kernel& k, Flavour flavour)
+      : r_(random), k_(k), device_(flavour == Flavour::Device), inames_(k.inames()) {}
 
   Call make() {
+    if (device_ && r_.chance(45)) {  // what devices are for: split, tag, stage
+      switch (r_.below(5)) {
+        case 0: return tag();
+        case 1: return prefetch();
+        case 2: return r_.chance(50) ? buffer() : precompute();
+        default: return split();
+      }
+    }
     switch (r_.below(37)) {
       case 0:
       case 1:
@@ -76,9 +85,14 @@ class StepMaker {
 
   Call split() {
     ValueDict options;
-    if (r_.chance(10))
-      options.emplace_back("inner_tag", text(r_.pick({"unr", "l.0", "simd", "par"})));
-    if (r_.chance(10)) options.emplace_back("outer_tag", text(r_.pick({"par", "g.0"})));
+    if (device_) {
+      if (r_.chance(75)) options.emplace_back("inner_tag", text(r_.pick({"unr", "l.0", "l.0", "l.1"})));
+      if (r_.chance(60)) options.emplace_back("outer_tag", text(r_.pick({"g.0", "g.1"})));
+    } else {
+      if (r_.chance(10))
+        options.emplace_back("inner_tag", text(r_.pick({"unr", "l.0", "simd", "par"})));
+      if (r_.chance(10)) options.emplace_back("outer_tag", text(r_.pick({"par", "g.0"})));
+    }
     if (r_.chance(15))
       options.emplace_back("slabs", Value{ValueList{number(r_.below(2)), number(r_.below(2))}});
     if (r_.chance(15)) options.emplace_back("within", text(within()));
@@ -90,7 +104,8 @@ class StepMaker {
   }
   Call tag() {
     const std::string tag =
-        r_.pick({"par", "par", "unr", "g.0", "g.1", "l.0", "l.1", "simd", "ord"});
+        device_ ? r_.pick({"g.0", "g.0", "g.1", "unr", "ord"})
+                : r_.pick({"par", "par", "unr", "g.0", "g.1", "l.0", "l.1", "simd", "ord"});
     return {"tag_inames", {Value{ValueDict{{iname(), text(tag)}}}}, {}};
   }
   Call prioritize() {
@@ -155,7 +170,7 @@ class StepMaker {
   }
   Call prefetch() {
     ValueDict options;
-    if (r_.chance(50)) options.emplace_back("default_tag", Value{false});
+    if (r_.chance(device_ ? 20 : 50)) options.emplace_back("default_tag", Value{false});
     if (r_.chance(30)) options.emplace_back("fetch_bounding_box", Value{true});
     return {"add_prefetch", {text(array()), list(sweep())}, options};
   }
@@ -191,6 +206,7 @@ class StepMaker {
 
   Random& r_;
   const Kernel& k_;
+  bool device_;
   std::vector<std::string> inames_;
 };
 
@@ -203,8 +219,8 @@ std::string Call::str() const {
   return out + ")";
 }
 
-Call random_step(Random& random, const Kernel& k) {
-  Call out = StepMaker(random, k).make();
+Call random_step(Random& random, const Kernel& k, Flavour flavour) {
+  Call out = StepMaker(random, k, flavour).make();
   std::sort(out.options.begin(), out.options.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
   return out;

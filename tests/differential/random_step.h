@@ -14,7 +14,10 @@ struct Call {
   std::string str() const;  // as Lua
 };
 
+/// Which tags are tried: those of hosts and devices alike, or more of those that a device has.
+enum class Flavour { Host, Device };
+
 /// A random step for `k`: of the right kind, with names that `k` has; whether it is legal is open.
-Call random_step(Random& random, const Kernel& k);
+Call random_step(Random& random, const Kernel& k, Flavour flavour);
 
 }  // namespace moonloop::differential

@@ -53,12 +53,6 @@ Problem problem_of(const Pair& p, const std::string& what) {
   return {p.seed, what, p.text, p.steps};
 }
 
-bool has_reduction(const Kernel& k) {
-  for (const InsnPtr& i : k.instructions)
-    if (i->rhs && contains_reduction(expand_rules(k, i->rhs))) return true;
-  return false;
-}
-
 void call(const Executable& f, const Program& p, const std::vector<ScalarArgument>& scalars,
           std::vector<Buffer>& buffers) {
   std::vector<std::array<std::byte, 16>> values(p.params.size());
@@ -75,24 +69,12 @@ void call(const Executable& f, const Program& p, const std::vector<ScalarArgumen
 }
 
 /// Runs one program on fresh arrays; the complaint, or nothing.
-std::string difference(const Member& m, const Program& p, const Executable& f,
-                       const std::vector<ScalarArgument>& scalars,
-                       const std::vector<Buffer>& expected, double tolerance) {
+std::string complaint(const Member& m, const Program& p, const Executable& f,
+                      const std::vector<ScalarArgument>& scalars,
+                      const std::vector<Buffer>& expected, double tolerance) {
   std::vector<Buffer> found = make_buffers(m.result, integers_of(scalars));
   call(f, p, scalars, found);
-  for (const Buffer& b : found) {
-    if (!b.intact())
-      return fmt::format("{} wrote outside of `{}`", to_string(p.target), b.layout().name);
-    for (const Buffer& e : expected) {
-      if (e.layout().name != b.layout().name) continue;
-      const Comparison c = compare(e, b, tolerance, 64);
-      if (!c.equal())
-        return fmt::format("{} with {} = {}: {}{} is {}, not {}; {} elements differ",
-                           to_string(p.target), scalars[0].name, scalars[0].text(), c.array,
-                           c.index, c.found, c.expected, c.different);
-    }
-  }
-  return {};
+  return difference(p.target, scalars, expected, found, tolerance);
 }
 
 void run_member(const Member& m, const Library& library, std::vector<Problem>& problems) {
@@ -106,7 +88,7 @@ void run_member(const Member& m, const Library& library, std::vector<Problem>& p
     Bindings data = bindings_of(scalars, expected);
     interpret(m.original, data);
     for (const auto& [program, f] : {std::pair(&m.c, &c), std::pair(&m.openmp, &openmp)})
-      if (const std::string what = difference(m, *program, *f, scalars, expected, tolerance);
+      if (const std::string what = complaint(m, *program, *f, scalars, expected, tolerance);
           !what.empty()) {
         problems.push_back(problem_of(*m.pair, what));
         return;
@@ -115,6 +97,30 @@ void run_member(const Member& m, const Library& library, std::vector<Problem>& p
 }
 
 }  // namespace
+
+bool has_reduction(const Kernel& k) {
+  for (const InsnPtr& i : k.instructions)
+    if (i->rhs && contains_reduction(expand_rules(k, i->rhs))) return true;
+  return false;
+}
+
+std::string difference(Target target, const std::vector<ScalarArgument>& scalars,
+                       const std::vector<Buffer>& expected, const std::vector<Buffer>& found,
+                       double tolerance) {
+  for (const Buffer& b : found) {
+    if (!b.intact())
+      return fmt::format("{} wrote outside of `{}`", to_string(target), b.layout().name);
+    for (const Buffer& e : expected) {
+      if (e.layout().name != b.layout().name) continue;
+      const Comparison c = compare(e, b, tolerance, 64);
+      if (!c.equal())
+        return fmt::format("{} with {} = {}: {}{} is {}, not {}; {} elements differ",
+                           to_string(target), scalars[0].name, scalars[0].text(), c.array, c.index,
+                           c.found, c.expected, c.different);
+    }
+  }
+  return {};
+}
 
 void run_pairs(const std::vector<Pair>& pairs, Statistics& statistics,
                std::vector<Problem>& problems) {

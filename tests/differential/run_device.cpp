@@ -1,0 +1,82 @@
+#include <cstdlib>
+
+#include "core/diagnostic.h"
+#include "core/infer.h"
+#include "runtime/compare.h"
+#include "runtime/device_call.h"
+#include "tests/differential/pairs.h"
+
+namespace moonloop::differential {
+namespace {
+
+Target device_target() {
+  const char* given = std::getenv("MOONLOOP_DEVICE_TARGET");
+  const auto target = parse_target(given ? given : "opencl");
+  if (!target) throw InternalError("MOONLOOP_DEVICE_TARGET names no target");
+  return *target;
+}
+
+Device& device() {
+  static const std::unique_ptr<Device> opened = open_device(device_target(), -1);
+  return *opened;
+}
+
+int barriers_in(const std::string& source) {
+  int n = 0;
+  for (const char* word : {"barrier(", "__syncthreads("})
+    for (std::size_t at = 0; (at = source.find(word, at)) != std::string::npos; ++at) ++n;
+  return n;
+}
+
+void run_one(const Pair& p, const Program& program, std::vector<Problem>& problems) {
+  const Kernel original = complete(p.original), result = complete(p.result);
+  const double tolerance =
+      has_reduction(original) || has_reduction(result) ? kToleranceFactor : 0;
+  check_limits(program, device());
+  const std::unique_ptr<DeviceModule> module = device().compile(program, false);
+  for (const char* n : {"5", "8", "13"}) {
+    const auto scalars = read_scalars(original, {{"n", n}});
+    std::vector<Buffer> expected = make_buffers(original, integers_of(scalars));
+    Bindings data = bindings_of(scalars, expected);
+    interpret(original, data);
+    std::vector<Buffer> found = make_buffers(result, integers_of(scalars));
+    DeviceCall call(device(), program, *module, scalars, found);
+    call.upload(found);
+    call.run();
+    call.download(found);
+    const std::string what = difference(program.target, scalars, expected, found, tolerance);
+    if (what.empty()) continue;
+    problems.push_back({p.seed, what, p.text, p.steps});
+    return;
+  }
+}
+
+}  // namespace
+
+bool device_problem(const Problem& problem) {
+  return problem.what.starts_with(to_string(device_target()));
+}
+
+void run_on_device(const std::vector<Pair>& pairs, Statistics& statistics,
+                   std::vector<Problem>& problems) {
+  const std::string name = to_string(device_target());
+  for (const Pair& p : pairs) {
+    const auto problem = [&](const std::string& what) {
+      problems.push_back({p.seed, name + ": " + what, p.text, p.steps});
+    };
+    try {
+      const Program program = generate(p.result, device_target());
+      statistics.barriers += barriers_in(program.source);
+      statistics.launches += static_cast<int>(program.device->kernels.size());
+      run_one(p, program, problems);
+      ++statistics.run;
+    } catch (const Error& e) {  // a limit of the target, with its reason
+      const std::string& code = e.diagnostic().code;
+      ++statistics.no_code[code];
+      if (code != "unsupported" && code != "unroll-bound" && code != "needs-reload")
+        problem(e.diagnostic().text);
+    } catch (const std::exception& e) { problem(e.what()); }
+  }
+}
+
+}  // namespace moonloop::differential
