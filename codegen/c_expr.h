@@ -54,6 +54,12 @@ class CExpr {
     values_ = values;
   }
 
+  /// From here on `text` is printed where `place` is read; null: nowhere.
+  void stand_in(Expr place, std::string text) {
+    replaced_ = std::move(place);
+    stand_in_ = std::move(text);
+  }
+
   Type type(const Expr& e, const std::optional<Type>& wanted = {}) const;
   const Type& type_of_name(const std::string& name) const;
 
@@ -108,6 +114,8 @@ class CExpr {
   std::set<std::string> linear_;  // temporaries that some subscript takes as flat
   int insn_ = -1;
   std::map<std::string, Expr> values_;
+  Expr replaced_;
+  std::string stand_in_;
 };
 
 /// Strides in elements of an array with this shape, as declared or by its order.

@@ -36,6 +36,7 @@ class CPrinter {
   };
   std::optional<Compound> compound(const Expr& lhs, const Expr& rhs) const;
   void find_critical();
+  void device_atomic(const Instruction& insn, const Expr& lhs, const Expr& rhs);
   void tuple(const Exprs& lhs, const Expr& rhs);
   void reduction_init(const Instruction& insn, const Exprs& lhs);
   void reduction_update(const Instruction& insn, const Exprs& lhs, const Expr& rhs);

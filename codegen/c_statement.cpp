@@ -57,6 +57,8 @@ void CPrinter::assign(const Instruction& insn, const Exprs& lhs, const Expr& rhs
   const Type to = expr_.type(lhs[0]);
   if (insn.atomic == Atomicity::Init && !dialect_.atomic_write().empty())
     line("#pragma " + dialect_.atomic_write());
+  if (insn.atomic == Atomicity::Update && is_device(plan_.target))
+    return device_atomic(insn, lhs[0], rhs);
   if (insn.atomic == Atomicity::Update) {
     const std::string pragma = dialect_.atomic_update(!critical_.count(written_name(lhs[0])));
     if (!pragma.empty()) line("#pragma " + pragma);

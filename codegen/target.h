@@ -7,6 +7,14 @@
 
 namespace moonloop {
 
+/// What a loop around compare-and-exchange is made of, for one type.
+struct AtomicWords {
+  std::string pointer;   // the type of a pointer to a word, with a space at the end where needed
+  std::string word;      // the integer of the same size
+  std::string exchange;  // the function
+  std::string to_value, to_word;
+};
+
 /// Where targets of the C family differ.
 class Dialect {
  public:
@@ -17,6 +25,13 @@ class Dialect {
   /// of the form `x op= value`.
   virtual std::string atomic_update(bool simple) const = 0;
   virtual std::string atomic_write() const = 0;
+  /// Of a device: the function for `x = x op y`, if it has one; `op` is add, min or max.
+  virtual std::string atomic_function(const std::string&, Scalar) const { return ""; }
+  virtual std::string atomic_call(const std::string& function, const std::string& pointer,
+                                  const std::string& value, Scalar) const {
+    return function + "(" + pointer + ", " + value + ")";
+  }
+  virtual AtomicWords atomic_words(Scalar, bool) const { return {}; }
   /// Of a device: the statement at which work-items wait.
   virtual std::string barrier(const Sync&) const { return ""; }
   /// Of a device: what stands before a kernel's parameters.

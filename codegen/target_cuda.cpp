@@ -1,5 +1,6 @@
 #include "codegen/target.h"
 #include "codegen/target_device.h"
+#include "core/typing.h"
 
 namespace moonloop {
 namespace {
@@ -18,6 +19,26 @@ class CudaDialect : public Dialect {
   }
   std::string local_prefix() const override { return "__shared__ "; }
   std::string restrict_word() const override { return "__restrict__"; }
+  std::string atomic_function(const std::string& op, Scalar s) const override {
+    if (op == "add") return "atomicAdd";
+    if (is_real(s)) return "";
+    return op == "min" ? "atomicMin" : "atomicMax";
+  }
+  std::string atomic_call(const std::string& function, const std::string& pointer,
+                          const std::string& value, Scalar s) const override {
+    if (function == "atomicAdd" && s == Scalar::I64)  // the same bits either way
+      return function + "((unsigned long long *)" + pointer + ", (unsigned long long)(" + value +
+             "))";
+    return function + "(" + pointer + ", " + value + ")";
+  }
+  AtomicWords atomic_words(Scalar s, bool) const override {
+    const bool wide = size_of(s) == 8;
+    const std::string word = wide ? "unsigned long long" : "int";
+    AtomicWords w{word + " *", word, "atomicCAS", "", ""};
+    if (s == Scalar::F32) w.to_value = "__int_as_float", w.to_word = "__float_as_int";
+    if (s == Scalar::F64) w.to_value = "__longlong_as_double", w.to_word = "__double_as_longlong";
+    return w;
+  }
   /// NVRTC has no headers of C.
   std::string prelude(const std::string& text) const override {
     std::string out;

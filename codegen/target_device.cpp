@@ -22,11 +22,6 @@ void hint(Block& block, const Plan& plan, const std::function<std::string(int)>&
 }  // namespace
 
 void decorate_device(Block& block, const Plan& plan, const std::function<std::string(int)>& text) {
-  const Kernel& k = plan.kernel;
-  for (const InsnPtr& insn : k.instructions)
-    if (insn->atomic == Atomicity::Update)
-      fail("unsupported", insn->at, "instruction `{}`: atomic updates on target `{}` are not supported yet",
-           insn->id, to_string(plan.target));
   hint(block, plan, text);
 }
 

@@ -1,4 +1,5 @@
 #include "codegen/target.h"
+#include "codegen/language.h"
 #include "codegen/target_device.h"
 
 namespace moonloop {
@@ -21,9 +22,30 @@ class OpenCLDialect : public Dialect {
   }
   std::string global_prefix() const override { return "__global "; }
   std::string local_prefix() const override { return "__local "; }
+  std::string atomic_function(const std::string& op, Scalar s) const override {
+    if (!is_integer(s)) return "";
+    return (size_of(s) == 8 ? "atom_" : "atomic_") + op;
+  }
+  AtomicWords atomic_words(Scalar s, bool local) const override {
+    const bool wide = size_of(s) == 8;
+    const std::string word = wide ? "long" : "int";
+    return {std::string("volatile ") + (local ? "__local " : "__global ") + word + " *", word,
+            wide ? "atom_cmpxchg" : "atomic_cmpxchg",
+            "as_" + type_name(Language::OpenCL, s), "as_" + word};
+  }
   std::string prelude(const std::string& text) const override {
-    if (text.find("double") == std::string::npos) return "";
-    return "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n\n";
+    std::string out;
+    const auto need = [&](const char* word, const char* extension) {
+      const std::string line =
+          std::string("#pragma OPENCL EXTENSION ") + extension + " : enable\n";
+      if (text.find(word) != std::string::npos && out.find(line) == std::string::npos) out += line;
+    };
+    need("double", "cl_khr_fp64");
+    need("atom_add", "cl_khr_int64_base_atomics");
+    need("atom_cmpxchg", "cl_khr_int64_base_atomics");
+    need("atom_min", "cl_khr_int64_extended_atomics");
+    need("atom_max", "cl_khr_int64_extended_atomics");
+    return out.empty() ? out : out + "\n";
   }
 };
 
