@@ -257,6 +257,9 @@ Exprs CExpr::extents(const Temporary& t) const {
   if (const auto it = plan_.expansions.find(t.name); it != plan_.expansions.end())
     for (std::int64_t n : it->second.extent) out.push_back(lit(n));
   if (t.shape) out.insert(out.end(), t.shape->begin(), t.shape->end());
+  const auto space = plan_.spaces.find(t.name);
+  const bool by_address = space != plan_.spaces.end() && space->second == AddressSpace::Global;
+  if (out.empty() && by_address) out.push_back(lit(1));
   return out;
 }
 

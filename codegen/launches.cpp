@@ -53,9 +53,12 @@ std::map<std::string, HardwareIname> hardware_of(const Kernel& k) {
 std::map<std::string, AddressSpace> spaces_of(const Kernel& k) {
   std::map<std::string, AddressSpace> out;
   const std::set<std::string> own = own_per_work_item(k);
-  std::set<std::string> by_group;
+  std::set<std::string> by_group, by_item;
   for (const InsnPtr& i : k.instructions)
     for (const Expr& target : i->lhs) {
+      const bool items = std::any_of(i->inames.begin(), i->inames.end(),
+                                     [&](const std::string& n) { return is_work_item(k, n); });
+      if (items) by_item.insert(written_name(target));
       std::set<std::string> names;
       collect_vars(target, names);
       for (const std::string& n : names)
@@ -69,7 +72,8 @@ std::map<std::string, AddressSpace> spaces_of(const Kernel& k) {
            "`{}` is private, but written at the number of its work-item, as memory that they share",
            name);
     if (space == AddressSpace::Auto)
-      space = own.count(name)        ? AddressSpace::Private
+      space = own.count(name) && (by_item.count(name) || !by_group.count(name))
+                  ? AddressSpace::Private
               : by_group.count(name) ? AddressSpace::Global
                                      : AddressSpace::Local;
     out.emplace(name, space);

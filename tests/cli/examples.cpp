@@ -31,7 +31,24 @@ const std::map<std::string, std::string> kRuns{
 
 }  // namespace
 
-TEST_CASE("examples: each script is legal, runs on both targets, and agrees with the interpreter") {
+namespace {
+
+/// Scripts with tags that only CPUs have.
+bool for_cpus(const std::string& script) { return script.ends_with("/cpu.lua"); }
+
+/// nvcc's complaint about programs of many kernels in one file, each in a namespace of its own.
+Outcome compile_cuda(const std::string& source) {
+  const Folder folder;
+  folder.write("all.cu", source);
+  const std::string arch = " -gencode arch=compute_75,code=sm_75 -gencode arch=compute_90,code=sm_90";
+  return shell("nvcc" + arch + " -c all.cu -o all.o", folder.str());
+}
+
+}  // namespace
+
+TEST_CASE("examples: each script is legal, runs on all targets, and agrees with the interpreter") {
+  std::string cuda;
+  int kernels = 0;
   const auto folder = kRoot / "examples";
   for (const auto& file : std::filesystem::recursive_directory_iterator(folder)) {
     if (file.path().extension() != ".lua") continue;
@@ -44,7 +61,22 @@ TEST_CASE("examples: each script is legal, runs on both targets, and agrees with
     CHECK(check.status == 0);
     CHECK(contains(check.out, ": legal\n"));
     CHECK(check.err == "");
-    for (const std::string target : {"c", "openmp"}) {
+    if (for_cpus(script)) {
+      const Outcome refused = tool("gen " + arguments + " --target opencl",
+                                   folder.string());
+      CHECK(refused.status == 1);
+      CHECK(contains(refused.err, "which target `opencl` does not have"));
+    } else {
+      const Outcome code =
+          tool("gen " + arguments + " --target cuda", folder.string());
+      CHECK(code.status == 0);
+      std::string text = code.out;  // functions of C are one, whatever the namespace
+      for (std::size_t at = 0; (at = text.find("extern \"C\" ", at)) != std::string::npos;)
+        text.erase(at, 11);
+      cuda += "namespace n" + std::to_string(kernels++) + " {\n" + text + "}\n";
+    }
+    for (const std::string target : {"c", "openmp", "opencl"}) {
+      if (target == "opencl" && for_cpus(script)) continue;
       CAPTURE(target);
       const Outcome run =
           tool("run " + arguments + " --verify --target " + target, folder.string());
@@ -56,4 +88,11 @@ TEST_CASE("examples: each script is legal, runs on both targets, and agrees with
     const Outcome text = tool("show " + arguments, folder.string());
     CHECK(tool("show -", folder.string(), text.out).out == text.out);
   }
+  if (shell("nvcc --version").status != 0) {
+    MESSAGE("there is no nvcc: the CUDA code of the examples was not compiled");
+    return;
+  }
+  const Outcome compiled = compile_cuda(cuda);
+  CHECK(compiled.status == 0);
+  if (compiled.status != 0) MESSAGE(compiled.err);
 }

@@ -55,21 +55,27 @@ struct Outcome {
   std::string out, err;
 };
 
-/// Runs `moonloop ARGUMENTS` through the shell, in `folder`. Arguments with blanks come quoted.
-inline Outcome tool(const std::string& arguments, const std::string& folder = ".",
-                    const std::string& input = {}) {
+/// Runs a command of the shell in `folder`.
+inline Outcome shell(const std::string& command, const std::string& folder = ".",
+                     const std::string& input = {}) {
   const Folder streams;
   const std::string in = streams.write("in", input);
-  const std::string binary =
-      std::filesystem::weakly_canonical(std::filesystem::absolute(MOONLOOP_BINARY)).string();
-  const std::string command = "cd '" + folder + "' && '" + binary + "' " + arguments + " <'" + in +
-                              "' >'" + (streams / "out") + "' 2>'" + (streams / "err") + "'";
-  const int status = std::system(command.c_str());
+  const std::string whole = "cd '" + folder + "' && " + command + " <'" + in + "' >'" +
+                            (streams / "out") + "' 2>'" + (streams / "err") + "'";
+  const int status = std::system(whole.c_str());
   Outcome o;
   o.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   o.out = streams.read("out");
   o.err = streams.read("err");
   return o;
+}
+
+/// Runs `moonloop ARGUMENTS`. Arguments with blanks come quoted.
+inline Outcome tool(const std::string& arguments, const std::string& folder = ".",
+                    const std::string& input = {}) {
+  const std::string binary =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(MOONLOOP_BINARY)).string();
+  return shell("'" + binary + "' " + arguments, folder, input);
 }
 
 inline bool contains(const std::string& text, const std::string& part) {

@@ -1,0 +1,284 @@
+#include <cstdlib>
+
+#include "runtime/device.h"
+#include "tests/runtime/support.h"
+#include "transforms/registry.h"
+
+using namespace moonloop;
+using test::error_of;
+using test::parse_one;
+
+namespace {
+
+/// What runs here: OpenCL, or CUDA where MOONLOOP_DEVICE_TARGET says so.
+Target device_target() {
+  const char* given = std::getenv("MOONLOOP_DEVICE_TARGET");
+  return parse_target(given ? given : "opencl").value();
+}
+
+Kernel tagged(const std::string& text, const std::map<std::string, std::string>& tags) {
+  const Kernel k = parse_one(text);
+  ValueDict all;
+  for (const auto& [iname, tag] : tags) all.emplace_back(iname, Value{tag});
+  return run_op(*find_op("tag_inames"), k, {Value{all}}, {});
+}
+
+int count(const std::string& text, const std::string& word) {
+  int n = 0;
+  for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; ++at) ++n;
+  return n;
+}
+
+struct Shape {
+  int kernels, barriers;
+  bool operator==(const Shape&) const = default;
+};
+std::ostream& operator<<(std::ostream& out, const Shape& s) {
+  return out << s.kernels << " kernels, " << s.barriers << " barriers";
+}
+
+/// The number of kernels and barriers of the generated program, after it ran and gave what the
+/// interpreter gives.
+Shape run(const Kernel& k, const Kernel& original, const GivenValues& params) {
+  RunRequest r;
+  r.target = device_target();
+  r.params = params;
+  r.verify = true;
+  const RunResult result = run_kernel(k, original, r);
+  CHECK(result.verification.value().equal());
+  for (const Target t : {Target::OpenCL, Target::Cuda}) generate(k, t);
+  const Program p = generate(k, Target::OpenCL);
+  return {static_cast<int>(p.device->kernels.size()), count(p.source, "barrier(CLK")};
+}
+Shape run(const std::string& text, const std::map<std::string, std::string>& tags,
+          const GivenValues& params) {
+  const Kernel k = tagged(text, tags);
+  return run(k, parse_one(text), params);
+}
+
+const char* const kShift = R"(
+kernel shift(x: float64[16], y: float64[16])
+domain {[l]: 0 <= l < 16}
+domain {[m]: 0 <= m < 16}
+temp s: float64[16] in local
+s[l] = x[l]  {id=fill}
+y[m] = s[%]  {id=use}
+)";
+std::string shift(const std::string& index) {
+  std::string text = kShift;
+  return text.replace(text.find('%'), 1, index);
+}
+
+}  // namespace
+
+TEST_CASE("device: no barrier where work-items only meet their own data") {
+  CHECK(run(shift("m"), {{"l", "l.0"}, {"m", "l.0"}}, {}) == Shape{1, 0});
+  CHECK(run(R"(
+kernel pairs(x: float64[32], y: float64[16])
+domain {[l]: 0 <= l < 16}
+domain {[m]: 0 <= m < 16}
+temp s: float64[32] in local
+s[2*l] = x[l]
+s[2*l + 1] = 2*x[l + 16]
+y[m] = s[2*m] + s[2*m + 1]
+)",
+            {{"l", "l.0"}, {"m", "l.0"}}, {}) == Shape{1, 0});
+}
+
+TEST_CASE("device: one barrier where work-items meet") {
+  CHECK(run(shift("15 - m"), {{"l", "l.0"}, {"m", "l.0"}}, {}) == Shape{1, 1});
+  CHECK(run(shift("(m + 1) % 16"), {{"l", "l.0"}, {"m", "l.0"}}, {}) == Shape{1, 1});
+  // another axis: other work-items
+  CHECK(run(shift("m"), {{"l", "l.0"}, {"m", "l.1"}}, {}) == Shape{1, 1});
+}
+
+TEST_CASE("device: a barrier for what a later iteration overwrites, once per trip") {
+  const char* text = R"(
+kernel steps(n: int32, x: float64[n, 16], y: float64[n, 16])
+domain {[t]: 0 <= t < n}
+domain {[l]: 0 <= l < 16}
+domain {[m]: 0 <= m < 16}
+temp s: float64[16] in local
+s[l] = x[t, l]  {inames=t:l}
+y[t, m] = s[15 - m]  {inames=t:m}
+)";
+  CHECK(run(text, {{"l", "l.0"}, {"m", "l.0"}}, {{"n", "5"}}) == Shape{1, 2});
+  std::string own = text;
+  own.replace(own.find("15 - m"), 6, "m");
+  CHECK(run(own, {{"l", "l.0"}, {"m", "l.0"}}, {{"n", "5"}}) == Shape{1, 0});
+}
+
+TEST_CASE("device: memory of all groups also takes a barrier within the group") {
+  CHECK(run(R"(
+kernel turn(x: float64[16], y: float64[16], z: float64[16])
+domain {[l]: 0 <= l < 16}
+domain {[m]: 0 <= m < 16}
+y[l] = 2*x[l]
+z[m] = y[15 - m]
+)",
+            {{"l", "l.0"}, {"m", "l.0"}}, {}) == Shape{1, 1});
+}
+
+TEST_CASE("device: groups that meet run in kernels of their own") {
+  const char* text = R"(
+kernel turn(n: int32, x: float64[n], y: float64[n], z: float64[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+y[i] = 2*x[i]
+z[j] = y[%]
+)";
+  const auto reads = [&](const std::string& index) {
+    std::string t = text;
+    return t.replace(t.find('%'), 1, index);
+  };
+  CHECK(run(reads("n - 1 - j"), {{"i", "g.0"}, {"j", "g.0"}}, {{"n", "13"}}) == Shape{2, 0});
+  CHECK(run(reads("j"), {{"i", "g.0"}, {"j", "g.0"}}, {{"n", "13"}}) == Shape{1, 0});
+}
+
+TEST_CASE("device: time steps are a loop of the host") {
+  const char* text = R"(
+kernel heat(n: int32, steps: int32, u: inout float64[n + 2], v: float64[n + 2])
+domain {[t]: 0 <= t < steps}
+domain {[i]: 1 <= i <= n}
+domain {[j]: 1 <= j <= n}
+assume n >= 1 and steps >= 1
+for t
+  v[i] = (u[i - 1] + u[i] + u[i + 1])/3
+  u[j] = v[j]
+end
+)";
+  const Kernel original = parse_one(text);
+  Kernel k = original;
+  for (const char* i : {"i", "j"})
+    k = run_op(*find_op("split_iname"), k, {Value{std::string(i)}, Value{std::int64_t{8}}},
+               {{"outer_tag", Value{std::string("g.0")}}, {"inner_tag", Value{std::string("l.0")}}});
+  CHECK(run(k, original, {{"n", "29"}, {"steps", "4"}}) == Shape{2, 0});
+  const Program p = generate(k, Target::OpenCL);
+  REQUIRE(p.device->steps.size() == 1);
+  CHECK(p.device->steps[0].iname == "t");
+  CHECK(p.device->steps[0].body.size() == 2);
+}
+
+TEST_CASE("device: a written barrier of all work-items cuts the program") {
+  CHECK(run(R"(
+kernel two(n: int32, x: float64[n], y: float64[n], z: float64[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+y[i] = 2*x[i]  {id=first}
+... gbarrier  {id=cut, dep=first}
+z[j] = 3*x[j]  {dep=cut}
+)",
+            {{"i", "g.0"}, {"j", "g.0"}}, {{"n", "13"}}) == Shape{2, 0});
+}
+
+TEST_CASE("device: one value for all is kept between kernels, values of work-items are not") {
+  const char* text = R"(
+kernel scaled(n: int32, x: float64[n], y: float64[n], z: float64[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+assume n >= 1
+<> factor = x[0] + 1
+y[i] = factor*x[i]
+z[j] = factor*y[n - 1 - j]
+)";
+  CHECK(run(text, {{"i", "g.0"}, {"j", "g.0"}}, {{"n", "13"}}).kernels == 3);
+}
+
+TEST_CASE("device: what the first work-item alone writes, all others read after a barrier") {
+  CHECK(run(R"(
+kernel pick(x: float64[16], y: float64[16])
+domain {[l]: 0 <= l < 16}
+temp s: float64[1] in local
+s[0] = x[3]
+y[l] = s[0]*x[l]
+)",
+            {{"l", "l.0"}}, {}) == Shape{1, 1});
+}
+
+TEST_CASE("device: strided, triangular and shifted loops on the axes") {
+  CHECK(run(R"(
+kernel shapes(n: int32, a: float64[2*n + 8, 2*n + 8])
+domain {[i, j]: 3 <= i < n + 3 and i <= j < n + 5 and j mod 2 = 1}
+a[i, j] = i + 10*j
+)",
+            {{"i", "g.0"}, {"j", "g.1"}}, {{"n", "9"}}) == Shape{1, 0});
+  CHECK(run(R"(
+kernel uneven(n: int32, a: float64[n], b: float64[n, 5])
+domain {[i]: 0 <= i < n}
+domain {[j, k]: 2 <= j < n and 0 <= k < 5}
+a[i] = i
+b[j, k] = j*k
+)",
+            {{"i", "g.0"}, {"j", "g.0"}, {"k", "l.0"}}, {{"n", "9"}}) == Shape{1, 0});
+}
+
+TEST_CASE("device: no group at all where there is nothing to do") {
+  CHECK(run("kernel none(n: int32, a: float64[n + 1])\ndomain {[i]: 0 <= i < n}\na[i] = 1\n",
+            {{"i", "g.0"}}, {{"n", "0"}}) == Shape{1, 0});
+}
+
+TEST_CASE("device: integers, booleans and functions mean what they mean elsewhere") {
+  CHECK(run(R"(
+kernel mixed(n: int32, a: int8[n], b: uint16[n], c: int64[n], d: float32[n], e: bool[n], f: float64[n])
+domain {[i]: 0 <= i < n}
+a[i] = (i - 50) // 7
+b[i] = (i - 50) % 9
+c[i] = c[i]*(i - 1000000)*100000
+d[i] = sqrt(d[i]) + min(d[i], 0.25)
+e[i] = i % 3 == 1 or f[i] > 0.5
+f[i] = exp(f[i]) + abs(f[i] - 0.5)**2
+)",
+            {{"i", "g.0"}}, {{"n", "101"}})
+            .kernels == 1);
+}
+
+TEST_CASE("device: atomic updates, native and by compare-and-exchange") {
+  CHECK(run(R"(
+kernel tally(n: int32, x: float64[n], y: float32[n], s: inout float64[3], m: inout float32[3],
+             z: inout int64[3], c: inout int32[3])
+domain {[i]: 0 <= i < n}
+s[i % 3] = s[i % 3] + x[i]        {atomic}
+m[i % 3] = max(m[i % 3], y[i])    {atomic}
+z[i % 3] = z[i % 3] + i           {atomic}
+c[i % 3] = min(c[i % 3], i - 40)  {atomic}
+)",
+            {{"i", "g.0"}}, {{"n", "300"}}) == Shape{1, 0});
+  const Kernel narrow = tagged(R"(
+kernel narrow(n: int32, s: inout int16[3])
+domain {[i]: 0 <= i < n}
+s[i % 3] = s[i % 3] + 1  {id=add, atomic}
+)",
+                               {{"i", "g.0"}});
+  CHECK(error_of([&] { generate(narrow, Target::OpenCL); }) ==
+        "instruction `add`: target `opencl` has no atomic updates of type int16, only of 4 and 8 "
+        "bytes [unsupported]");
+}
+
+TEST_CASE("device: refuses what the target cannot say, by name") {
+  const auto refusal = [](const std::string& text, const std::map<std::string, std::string>& tags) {
+    const Kernel k = tagged(text, tags);
+    return error_of([&] { generate(k, Target::OpenCL); });
+  };
+  const std::string one = "kernel one(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\na[i] = 1\n";
+  CHECK(refusal(one, {{"i", "par"}}) ==
+        "iname `i` is tagged `par`, which target `opencl` does not have; `g.N` and `l.N` are "
+        "parallel there [unsupported]");
+  CHECK(refusal(one, {{"i", "l.0"}}) ==
+        "`i` is tagged `l.0`, but its number of iterations has no constant bound [unsupported]");
+}
+
+TEST_CASE("device: limits of the device are checked before anything runs") {
+  const Kernel k = tagged(R"(
+kernel wide(a: float64[100000])
+domain {[i]: 0 <= i < 100000}
+a[i] = 1
+)",
+                          {{"i", "l.0"}});
+  RunRequest r;
+  r.target = device_target();
+  const std::string message = error_of([&] { run_kernel(k, k, r); });
+  CHECK(message.find("kernel `wide` has groups of 100000 x 1 x 1 = 100000 work-items; `") == 0);
+  CHECK(message.find("[device-limit]") != std::string::npos);
+  r.device = 99;
+  CHECK(error_of([&] { run_kernel(k, k, r); }).find("[no-device]") != std::string::npos);
+}
