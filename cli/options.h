@@ -20,7 +20,7 @@ struct Common {
   std::vector<std::pair<std::string, std::string>> defines;   // -D
   std::vector<std::pair<std::string, std::string>> settings;  // --set
   std::string kernel;                                         // --kernel; empty: the only one
-  int device = -1;  // none asked for
+  int device = -1;                                            // none asked for
   bool quiet = false;
   bool color = false;  // of diagnostics, on stderr
   bool trust = false;

@@ -20,9 +20,9 @@ bool writes_any(const Stmt& s, const std::set<std::string>& names,
                  return std::any_of(all.begin(), all.end(),
                                     [&](const auto& w) { return names.count(w) > 0; });
                },
-               [&](const Launch& x) { return in(x.body); },
-               [](const Declare&) { return false; }, [](const Release&) { return false; },
-               [](const Sync&) { return false; }},
+               [&](const Launch& x) { return in(x.body); }, [](const Declare&) { return false; },
+               [](const Release&) { return false; }, [](const Sync&) { return false; },
+               [](const Combine&) { return true; }},
       s.op);
 }
 
@@ -79,8 +79,8 @@ void substitute(Block& block, const std::string& iname, const Expr& value) {
                           for (auto& [name, e] : x.values) in(e);
                           x.values.emplace(iname, value);
                         },
-                        [&](Launch& x) { substitute(x.body, iname, value); },
-                        [](Declare&) {}, [](Release&) {}, [](Sync&) {}},
+                        [&](Launch& x) { substitute(x.body, iname, value); }, [](Declare&) {},
+                        [](Release&) {}, [](Sync&) {}, [](Combine&) {}},
                s.op);
 }
 

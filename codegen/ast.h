@@ -67,6 +67,14 @@ struct Sync {
   bool local = false, global = false;
 };
 
+/// Assigns the places `from` to the places `to`; with `updates`, combines them there as instruction
+/// `insn`, a reduction's update, does with the values of one iteration.
+struct Combine {
+  int insn = -1;
+  Exprs to, from;
+  bool updates = false;
+};
+
 /// The block as one kernel on the device, `Plan::launches[index]`.
 struct Launch {
   int index = 0;
@@ -74,7 +82,7 @@ struct Launch {
 };
 
 struct Stmt {
-  std::variant<Loop, If, Scope, Run, Declare, Release, Sync, Launch> op;
+  std::variant<Loop, If, Scope, Run, Declare, Release, Sync, Combine, Launch> op;
 };
 
 /// The block of one statement, which a list in braces would copy.

@@ -4,8 +4,8 @@
 namespace moonloop {
 
 /// Loops tagged `l.auto` given axes of the work-group that the other tags span: the loop along the
-/// smallest stride in memory gets `l.0`, the others follow from the innermost outwards. A loop longer
-/// than its axis is split, and the outer part runs in sequence; loops beyond the axes run in
+/// smallest stride in memory gets `l.0`, the others follow from the innermost outwards. A loop
+/// longer than its axis is split, and the outer part runs in sequence; loops beyond the axes run in
 /// sequence as a whole. Nothing of it changes which iterations are in order, for `l.auto` promises
 /// none, so the kernel stays legal.
 ///

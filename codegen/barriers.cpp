@@ -38,7 +38,9 @@ class BarrierPlacer {
   Touches sequence(std::vector<PlanNode>& nodes, Touches pending) {
     std::vector<PlanNode> out;
     for (PlanNode& n : nodes) {
-      if (n.is_leaf()) {
+      if (n.reduction >= 0) {
+        out.push_back(std::move(n));
+      } else if (n.is_leaf()) {
         leaf(n, pending, out);
       } else if (is_item(n.iname)) {
         Touches all;

@@ -19,7 +19,8 @@ CExpr::Piece CExpr::print_call(const Expr& e, const Call& x, const std::optional
     const Load& l = *x.args[0].as<Load>();
     const std::string whole = element(l.array, l.index, l.linear);
     const std::size_t from = names_.of(l.array).size() + 1;
-    return {"(" + helpers_.type(k_.index_type) + ")(" + whole.substr(from, whole.size() - from - 1) + ")",
+    return {"(" + helpers_.type(k_.index_type) + ")(" +
+                whole.substr(from, whole.size() - from - 1) + ")",
             Prec::Unary, k_.index_type};
   }
   const FnInfo* f = find_function(x.name);

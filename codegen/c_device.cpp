@@ -38,8 +38,8 @@ std::string CPrinter::device_source(Block program, DeviceProgram& out) {
   return dialect_.prelude(text) + text;
 }
 
-/// The number of the kernel that does this. A loop of the host that stands in several parts launches
-/// one kernel in each, the same one unless the parts need other guards.
+/// The number of the kernel that does this. A loop of the host that stands in several parts
+/// launches one kernel in each, the same one unless the parts need other guards.
 int CPrinter::device_kernel(const Launch& launch, DeviceProgram& out) {
   const LaunchPlan& plan = plan_.launches[static_cast<std::size_t>(launch.index)];
   DeviceKernel kernel;
@@ -109,8 +109,7 @@ std::string CPrinter::device_parameters(DeviceKernel& kernel, const std::set<std
   std::vector<std::string> all;
   const auto pointer = [&](const std::string& name, const Type& type, bool written) {
     all.push_back(dialect_.global_prefix() + element_type(language, type) +
-                  (written ? " *" : " const *") + dialect_.restrict_word() + " " +
-                  names_.of(name));
+                  (written ? " *" : " const *") + dialect_.restrict_word() + " " + names_.of(name));
     kernel.args.push_back(name);
   };
   std::set<std::string> written;

@@ -25,20 +25,18 @@ constexpr std::array kReserved{"I",         "INFINITY",   "NAN",    "NULL",     
                                "yn"};
 
 constexpr std::array kDeviceReserved{
-    "barrier",      "blockDim",     "blockIdx",      "bool2",       "char2",        "char4",
-    "constant",     "double2",      "double4",       "event_t",     "float2",       "float4",
-    "get_group_id", "get_local_id", "global",        "gridDim",     "half",         "image2d_t",
-    "int2",         "int4",         "kernel",        "local",       "long2",        "long4",
-    "private",      "ptrdiff_t",    "read_only",     "sampler_t",   "threadIdx",    "uchar",
-    "uint",         "ulong",        "ushort",        "vec_type_hint", "warpSize",   "write_only",
-    "class",        "delete",       "new",           "operator",    "private",      "public",
-    "template",     "this",         "throw",         "try",         "using",        "virtual",
-    "namespace",    "friend",       "catch",         "typename",    "mutable",      "export",
-    "explicit",     "protected",    "clamp",         "dot",         "cross",        "length",
-    "distance",     "normalize",    "mix",           "step",        "sign",         "radians",
-    "degrees",      "select",       "shuffle",       "vload2",      "vload4",       "vstore2",
-    "vstore4",      "any",          "all",           "mad",         "rotate",       "hadd",
-    "popcount",     "clz",          "prefetch",      "fract",       "min",          "max"};
+    "barrier",    "blockDim", "blockIdx", "bool2",     "char2",     "char4",         "constant",
+    "double2",    "double4",  "event_t",  "float2",    "float4",    "get_group_id",  "get_local_id",
+    "global",     "gridDim",  "half",     "image2d_t", "int2",      "int4",          "kernel",
+    "local",      "long2",    "long4",    "private",   "ptrdiff_t", "read_only",     "sampler_t",
+    "threadIdx",  "uchar",    "uint",     "ulong",     "ushort",    "vec_type_hint", "warpSize",
+    "write_only", "class",    "delete",   "new",       "operator",  "private",       "public",
+    "template",   "this",     "throw",    "try",       "using",     "virtual",       "namespace",
+    "friend",     "catch",    "typename", "mutable",   "export",    "explicit",      "protected",
+    "clamp",      "dot",      "cross",    "length",    "distance",  "normalize",     "mix",
+    "step",       "sign",     "radians",  "degrees",   "select",    "shuffle",       "vload2",
+    "vload4",     "vstore2",  "vstore4",  "any",       "all",       "mad",           "rotate",
+    "hadd",       "popcount", "clz",      "prefetch",  "fract",     "min",           "max"};
 
 /// `i32`, `f64`, …
 std::string suffix(Scalar s) {
@@ -126,9 +124,8 @@ std::string Helpers::function(const std::string& base, Scalar s) {
   if (!functions_.count(name)) {
     if (is_real(s)) include("math.h");
     const std::string params = base == "power" ? t + " x, " + t + " n" : t + " a, " + t + " b";
-    functions_[name] =
-        function_prefix(language_) + t + " " + name + "(" + params + ") {\n" +
-        body_of(base, s, language_) + "}\n";
+    functions_[name] = function_prefix(language_) + t + " " + name + "(" + params + ") {\n" +
+                       body_of(base, s, language_) + "}\n";
   }
   return name;
 }

@@ -199,33 +199,33 @@ void CPrinter::unwrap(std::size_t at) {
 }
 
 void CPrinter::statement(const Stmt& s) {
-  std::visit(overload{[&](const Loop& x) {
-                        for (const std::string& p : x.pragmas) line("#pragma " + p);
-                        const std::string& i = names_.of(x.iname);
-                        const std::string step =
-                            x.step == 1 ? "++" + i : i + " += " + std::to_string(x.step);
-                        body(x.body,
-                             "for (" + type_name(k_.index_type) + " " + i + " = " +
-                                 expr_.index(x.lower) + "; " + i + (x.inclusive ? " <= " : " < ") +
-                                 expr_.index(x.upper, false, Prec::Shift) + "; " + step + ")");
-                      },
-                      [&](const If& x) { body(x.body, "if (" + expr_.condition(x.cond) + ")"); },
-                      [&](const Scope& x) {
-                        line("{");
-                        ++depth_;
-                        if (!x.iname.empty())
-                          line(type_name(k_.index_type) + " const " + names_.of(x.iname) + " = " +
-                               expr_.index(x.value) + ";");
-                        block(x.body);
-                        --depth_;
-                        line("}");
-                      },
-                      [&](const Run& x) { run(x); },
-                      [&](const Sync& x) { line(dialect_.barrier(x)); },
-                      [](const Launch&) { throw InternalError("a kernel inside of a function"); },
-                      [&](const Declare& x) { declare(*k_.find_temporary(x.temporary)); },
-                      [&](const Release& x) { line("free(" + names_.of(x.temporary) + ");"); }},
-             s.op);
+  std::visit(
+      overload{[&](const Loop& x) {
+                 for (const std::string& p : x.pragmas) line("#pragma " + p);
+                 const std::string& i = names_.of(x.iname);
+                 const std::string step =
+                     x.step == 1 ? "++" + i : i + " += " + std::to_string(x.step);
+                 body(x.body, "for (" + type_name(k_.index_type) + " " + i + " = " +
+                                  expr_.index(x.lower) + "; " + i + (x.inclusive ? " <= " : " < ") +
+                                  expr_.index(x.upper, false, Prec::Shift) + "; " + step + ")");
+               },
+               [&](const If& x) { body(x.body, "if (" + expr_.condition(x.cond) + ")"); },
+               [&](const Scope& x) {
+                 line("{");
+                 ++depth_;
+                 if (!x.iname.empty())
+                   line(type_name(k_.index_type) + " const " + names_.of(x.iname) + " = " +
+                        expr_.index(x.value) + ";");
+                 block(x.body);
+                 --depth_;
+                 line("}");
+               },
+               [&](const Run& x) { run(x); }, [&](const Sync& x) { line(dialect_.barrier(x)); },
+               [&](const Combine& x) { combine(x); },
+               [](const Launch&) { throw InternalError("a kernel inside of a function"); },
+               [&](const Declare& x) { declare(*k_.find_temporary(x.temporary)); },
+               [&](const Release& x) { line("free(" + names_.of(x.temporary) + ");"); }},
+      s.op);
 }
 
 void CPrinter::declare(const Temporary& t) {
@@ -256,8 +256,8 @@ void CPrinter::tables() {
     std::string values;
     for (const Expr& e : *t.initializer)
       values += (values.empty() ? "" : ", ") + expr_.value(e, type);
-    const std::string head = (t.read_only ? table_prefix(helpers_.language()) : "") + type_name(type) +
-                             (t.read_only ? " const " : " ") + names_.of(name);
+    const std::string head = (t.read_only ? table_prefix(helpers_.language()) : "") +
+                             type_name(type) + (t.read_only ? " const " : " ") + names_.of(name);
     if (shape.empty()) {
       line(head + " = " + values + ";");
       continue;

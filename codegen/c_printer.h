@@ -28,6 +28,7 @@ class CPrinter {
   void unwrap(std::size_t at);
   void statement(const Stmt& s);
   void run(const Run& r);
+  void combine(const Combine& c);
   void assign(const Instruction& insn, const Exprs& lhs, const Expr& rhs);
   std::string target(const Expr& lhs);
   struct Compound {

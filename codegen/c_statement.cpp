@@ -11,7 +11,8 @@ namespace {
 /// The least or greatest integer of a type, as far as a literal can say it.
 Expr extreme_of(Scalar s, bool least) {
   const int bits = 8 * size_of(s) - (is_unsigned(s) ? 0 : 1);
-  if (least) return is_unsigned(s) ? lit(0) : lit(bits == 63 ? INT64_MIN : -(std::int64_t{1} << bits));
+  if (least)
+    return is_unsigned(s) ? lit(0) : lit(bits == 63 ? INT64_MIN : -(std::int64_t{1} << bits));
   if (bits == 64) return Expr(Cast{Type(s), lit(-1)});
   return lit(bits == 63 ? INT64_MAX : (std::int64_t{1} << bits) - 1);
 }
@@ -33,6 +34,25 @@ void CPrinter::run(const Run& r) {
   if (insn.role == ReductionRole::Init) return reduction_init(insn, lhs);
   if (insn.role == ReductionRole::Update) return reduction_update(insn, lhs, rhs);
   assign(insn, lhs, rhs);
+}
+
+void CPrinter::combine(const Combine& c) {
+  static const std::map<std::string, bool> kNone;
+  const Instruction& insn = *k_.instructions[static_cast<std::size_t>(c.insn)];
+  expr_.set_instruction(c.insn, {});
+  declares_ = &kNone;
+  if (!c.updates) {
+    for (std::size_t i = 0; i < c.to.size(); ++i)
+      line(expr_.place(c.to[i]) + " = " + expr_.place(c.from[i]) + ";");
+    return;
+  }
+  if (c.to.size() == 1) return reduction_update(insn, c.to, c.from[0]);
+  // A work-item without values has no index.
+  line("if (" + expr_.place(c.from[1]) + " != " + unset(expr_.type(c.from[1])) + ") {");
+  ++depth_;
+  reduction_update(insn, c.to, call("make_tuple", c.from));
+  --depth_;
+  line("}");
 }
 
 /// The place, as a declaration where this statement declares it.

@@ -26,10 +26,10 @@ struct Parameter {
 /// One kernel of a program for a device.
 struct DeviceKernel {
   std::string name;
-  std::vector<std::string> args;         // parameters, global temporaries, inames of host loops
-  std::array<Expr, 3> groups;            // number along each axis, over scalars; never null
+  std::vector<std::string> args;  // parameters, global temporaries, inames of host loops
+  std::array<Expr, 3> groups;     // number along each axis, over scalars; never null
   std::array<std::int64_t, 3> items{1, 1, 1};  // work-items of a group along each axis
-  std::int64_t local_bytes = 0;          // of local memory that a group uses
+  std::int64_t local_bytes = 0;                // of local memory that a group uses
 };
 
 /// Memory on the device that lives for one call.

@@ -117,7 +117,11 @@ class Settler {
                           runs.last = at;
                         },
                         [&](const Launch& x) { below(x.body); }, [](const Declare&) {},
-                        [](const Release&) {}, [](const Sync&) {}},
+                        [](const Release&) {}, [](const Sync&) {},
+                        [&](const Combine& x) {
+                          for (const Expr& e : x.from) in(e);
+                          for (const Expr& e : x.to) in(e);
+                        }},
                s.op);
   }
 

@@ -19,13 +19,15 @@ std::unique_ptr<Dialect> dialect_of(Target t) {
   throw InternalError("no such target");
 }
 
-/// With `l.auto` loops on axes. Those for which no axis is left run in sequence, which may not nest.
+/// With `l.auto` loops on axes. Those for which no axis is left run in sequence, which may not
+/// nest.
 Nested nest_on_axes(Kernel k) {
   try {
     return nest(assign_automatic_axes(std::move(k)));
   } catch (const Refused& e) {
     Diagnostic d = e.diagnostic();
-    d.text = "no axis of the work-group is left for loops tagged `l.auto`, and in sequence " + d.text;
+    d.text =
+        "no axis of the work-group is left for loops tagged `l.auto`, and in sequence " + d.text;
     d.code = "unsupported";
     throw Error(d);
   }

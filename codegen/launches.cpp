@@ -21,9 +21,11 @@ std::map<std::string, HardwareIname> hardware_of(const Kernel& k) {
     if (!k.has_iname(iname)) continue;
     const Set s = domain_of(k, {iname});
     for (const std::string& p : param_names(s))
-      if (k.find_temporary(p) && yes(isl_set_involves_dims(
+      if (k.find_temporary(p) &&
+          yes(isl_set_involves_dims(
               s.get(), isl_dim_param,
-              static_cast<unsigned>(isl_set_find_dim_by_name(s.get(), isl_dim_param, p.c_str())), 1)))
+              static_cast<unsigned>(isl_set_find_dim_by_name(s.get(), isl_dim_param, p.c_str())),
+              1)))
         fail("unsupported", tag.at ? tag.at : k.at,
              "`{}` is tagged `{}`, but its bounds depend on `{}`, which is computed on the device",
              iname, tag.text, p);
@@ -85,6 +87,9 @@ std::map<std::string, AddressSpace> spaces_of(const Kernel& k) {
 void require_same_items(const Plan& plan) {
   const Kernel& k = plan.kernel;
   std::map<std::string, std::set<std::pair<bool, int>>> axes;  // of those who write it
+  std::set<const Instruction*> reduced;                        // their results are everybody's
+  for (const GroupReduction& r : plan.reductions)
+    reduced.insert(k.instructions[static_cast<std::size_t>(r.update)].get());
   const auto axes_of = [&](const Instruction& insn) {
     std::set<std::pair<bool, int>> out;
     for (const std::string& n : insn.inames)
@@ -94,8 +99,9 @@ void require_same_items(const Plan& plan) {
   };
   for (const InsnPtr& insn : k.instructions)
     for (const std::string& w : writes(*insn))
-      if (const auto s = plan.spaces.find(w);
-          s != plan.spaces.end() && s->second == AddressSpace::Private)
+      if (const auto s = plan.spaces.find(w); s != plan.spaces.end() &&
+                                              s->second == AddressSpace::Private &&
+                                              !reduced.count(insn.get()))
         axes[w].merge(axes_of(*insn));
   for (const InsnPtr& insn : k.instructions) {
     const auto own = axes_of(*insn);
@@ -103,10 +109,11 @@ void require_same_items(const Plan& plan) {
     for_each_read(k, *insn, [&](const std::string& n) { names.insert(n); });
     for (const std::string& n : names)
       if (const auto it = axes.find(n);
-          it != axes.end() && !std::includes(own.begin(), own.end(), it->second.begin(),
-                                             it->second.end()))
+          it != axes.end() &&
+          !std::includes(own.begin(), own.end(), it->second.begin(), it->second.end()))
         fail("unsupported", insn->at,
-             "instruction `{}` uses `{}`, of which each work-item has its own, but is not spread over "
+             "instruction `{}` uses `{}`, of which each work-item has its own, but is not spread "
+             "over "
              "the same work-items",
              insn->id, n);
   }
@@ -125,10 +132,12 @@ class Cutter {
   }
   bool holds_groups(const PlanNode& n) const {
     return (n.is_loop() && is_group(n.iname)) ||
-           std::any_of(n.insns.begin(), n.insns.end(), [&](int i) {
-             const Instruction& insn = *k_.instructions[static_cast<std::size_t>(i)];
-             return insn.kind == InsnKind::Barrier && insn.barrier == BarrierScope::Global;
-           }) ||
+           std::any_of(n.insns.begin(), n.insns.end(),
+                       [&](int i) {
+                         const Instruction& insn = *k_.instructions[static_cast<std::size_t>(i)];
+                         return insn.kind == InsnKind::Barrier &&
+                                insn.barrier == BarrierScope::Global;
+                       }) ||
            std::any_of(n.children.begin(), n.children.end(),
                        [&](const PlanNode& c) { return holds_groups(c); });
   }
@@ -184,9 +193,10 @@ class Cutter {
     for (int i : all)
       if (is_global_barrier(i)) {
         const Instruction& insn = *k_.instructions[static_cast<std::size_t>(i)];
-        fail("unsupported", insn.at,
-             "the global barrier `{}` is inside of the loop `{}` over groups; it must stand outside",
-             insn.id, node.iname);
+        fail(
+            "unsupported", insn.at,
+            "the global barrier `{}` is inside of the loop `{}` over groups; it must stand outside",
+            insn.id, node.iname);
       }
   }
 
@@ -270,7 +280,8 @@ class Crossings {
       });
       if (!one_value || t.space != AddressSpace::Auto)
         fail("needs-reload", insn(pair.second).at,
-             "`{}` reads `{}`, which `{}` writes in an earlier kernel, but its memory ends with that "
+             "`{}` reads `{}`, which `{}` writes in an earlier kernel, but its memory ends with "
+             "that "
              "kernel",
              insn(pair.second).id, name, insn(pair.first).id);
       spaces.at(name) = AddressSpace::Global;
@@ -337,6 +348,7 @@ void place_launches(Plan& plan, const LoopTree& tree, std::vector<PlanNode> root
   const Reference reference(Nested{plan.kernel, tree});
   plan.hardware = hardware_of(plan.kernel);
   plan.spaces = spaces_of(plan.kernel);
+  find_group_reductions(plan);
   require_same_items(plan);
   do {
     plan.launches.clear();

@@ -142,7 +142,7 @@ class LoopMaker {
     Need out;
     Union points, explicits;
     for (const PlanNode& c : node.children) {
-      if (c.barrier) continue;
+      if (c.barrier || c.reduction >= 0) continue;
       const Need& inner = survey(c, loops);
       out.data.insert(inner.data.begin(), inner.data.end());
       points.add(c.is_loop() ? without_last(inner.points) : inner.points);
@@ -174,7 +174,9 @@ class LoopMaker {
   Block blocks(const std::vector<PlanNode>& nodes, const Set& context) {
     Block out;
     for (const PlanNode& n : nodes) {
-      if (n.barrier) {
+      if (n.reduction >= 0) {
+        append(out, group_reduction(plan_.reductions[static_cast<std::size_t>(n.reduction)]));
+      } else if (n.barrier) {
         out.push_back(Stmt{Sync{n.barrier->local, n.barrier->global}});
       } else if (n.launch >= 0) {
         launch_ = n.launch;
@@ -208,8 +210,8 @@ class LoopMaker {
     return out;
   }
 
-  /// That this is the first work-item or group along the axes of the kernel that the instruction does
-  /// not use, where it writes memory that these share.
+  /// That this is the first work-item or group along the axes of the kernel that the instruction
+  /// does not use, where it writes memory that these share.
   Exprs in_first_alone(int i) const {
     Exprs out;
     if (!meetings_) return out;
@@ -222,6 +224,51 @@ class LoopMaker {
         const Expr id = call(group ? kGroupId : kLocalId, {lit(axis)});
         out.push_back(Expr(Compare{CompareOp::Eq, id, lit(0)}));
       }
+    return out;
+  }
+
+  /// In halves: each step adds the upper half of what is left to the lower one.
+  Block group_reduction(const GroupReduction& r) const {
+    const LaunchPlan& launch = plan_.launches[static_cast<std::size_t>(launch_)];
+    const auto items = [&](int axis) {
+      return std::max<std::int64_t>(1, launch.items.at(static_cast<std::size_t>(axis)));
+    };
+    std::array<std::int64_t, 3> stride{};
+    Exprs numbers;  // of the work-item in its group, axis 0 fastest
+    for (int axis = 0; axis < 3; ++axis) {
+      const auto at = static_cast<std::size_t>(axis);
+      stride.at(at) = axis == 0 ? 1 : stride.at(at - 1) * items(axis - 1);
+      if (items(axis) > 1)
+        numbers.push_back(index_mul(lit(stride.at(at)), call(kLocalId, {lit(axis)})));
+    }
+    const auto shared = [&](const Expr& index) {
+      Exprs out;
+      for (const std::string& s : r.shared) out.push_back(load(s, {index}));
+      return out;
+    };
+    const Expr own = index_add(numbers);
+    const Exprs accumulators = insn(r.update).lhs;
+    Block out;
+    out.push_back(Stmt{Combine{r.update, shared(own), accumulators, false}});
+    Exprs others;  // the numbers without those along the axes
+    for (int axis = 0; axis < 3; ++axis)
+      if (items(axis) > 1 && std::find(r.axes.begin(), r.axes.end(), axis) == r.axes.end())
+        others.push_back(
+            index_mul(lit(stride.at(static_cast<std::size_t>(axis))), call(kLocalId, {lit(axis)})));
+    for (const int axis : r.axes)
+      for (std::int64_t left = items(axis); left > 1;) {
+        const std::int64_t half = (left + 1) / 2;
+        const Expr id = call(kLocalId, {lit(axis)});
+        const Expr from = index_add({own, lit(half * stride.at(static_cast<std::size_t>(axis)))});
+        out.push_back(Stmt{Sync{true, false}});
+        out.push_back(Stmt{If{Expr(Compare{CompareOp::Lt, id, lit(left - half)}),
+                              only(Stmt{Combine{r.update, shared(own), shared(from), true}})}});
+        left = half;
+      }
+    out.push_back(Stmt{Sync{true, false}});
+    const Expr first = others.empty() ? lit(0) : index_add(others);
+    out.push_back(Stmt{Combine{r.update, accumulators, shared(first), false}});
+    out.push_back(Stmt{Sync{true, false}});  // the memory may be used again
     return out;
   }
 
@@ -245,10 +292,10 @@ class LoopMaker {
       const HardwareIname& h = plan_.hardware.at(n);
       if (h.group != own.group || h.axis != own.axis) continue;
       const Expr end = index_add({own.first, h.extent});
-      const auto values = to_condition(
-          conjunction({Expr(Compare{CompareOp::Le, own.first, var(iname)}),
-                       Expr(Compare{CompareOp::Lt, var(iname), end})}),
-          {iname});
+      const auto values =
+          to_condition(conjunction({Expr(Compare{CompareOp::Le, own.first, var(iname)}),
+                                    Expr(Compare{CompareOp::Lt, var(iname), end})}),
+                       {iname});
       if (!values) return isl_set_universe(isl_space_params_alloc(isl(), 0));
       out = out ? Set(isl_set_union(out.take(), values->copy())) : *values;
     }

@@ -100,8 +100,8 @@ bool Meetings::meet(const Touch& x, const Touch& y, const std::vector<std::strin
       pairs = isl_map_equate(pairs.take(), isl_dim_in, at(from, n), isl_dim_out, at(to, n));
   if (!carried.empty() && (!has(from, carried) || !has(to, carried))) return false;
   if (!carried.empty())
-    pairs = isl_map_order_lt(pairs.take(), isl_dim_in, at(from, carried), isl_dim_out,
-                             at(to, carried));
+    pairs =
+        isl_map_order_lt(pairs.take(), isl_dim_in, at(from, carried), isl_dim_out, at(to, carried));
   bool anywhere = false;  // one of the two runs in every work-item (group)
   Exprs a, b;
   for (const Axis& axis : axes_) {
@@ -139,8 +139,7 @@ bool Meetings::across_items(const Touch& x, const Touch& y, const std::vector<st
 
 std::string Meetings::describe(const Touch& x, const Touch& y) const {
   const auto does = [&](const Touch& t) {
-    const std::string place =
-        t.variable + (t.index.empty() ? "" : "[" + to_string(t.index) + "]");
+    const std::string place = t.variable + (t.index.empty() ? "" : "[" + to_string(t.index) + "]");
     return fmt::format("{} {} {}", insn(t.insn).id, t.write ? "writes" : "reads", place);
   };
   return does(x) + ", " + does(y);

@@ -28,9 +28,9 @@ class Meetings {
   const std::vector<Touch>& touches(int insn) const {
     return touches_[static_cast<std::size_t>(insn)];
   }
-  /// Whether an instance of `x` and one of `y`, in iterations of the loops `same` that are equal and,
-  /// with `carried`, in a later iteration of that loop for `y`, touch one element, at least one of
-  /// them to write, in two different groups.
+  /// Whether an instance of `x` and one of `y`, in iterations of the loops `same` that are equal
+  /// and, with `carried`, in a later iteration of that loop for `y`, touch one element, at least
+  /// one of them to write, in two different groups.
   bool across_groups(const Touch& x, const Touch& y, const std::vector<std::string>& same,
                      const std::string& carried = {});
   /// In the same group, but in two different work-items.

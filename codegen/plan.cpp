@@ -1,8 +1,8 @@
 #include "codegen/plan.h"
 
-#include "codegen/language.h"
-
 #include <algorithm>
+
+#include "codegen/language.h"
 
 namespace moonloop {
 namespace {
@@ -41,7 +41,8 @@ void check_supported(const Kernel& k, Target target) {
            iname, tag.text, to_string(target));
     if (is_device(target) && (tag.kind == TagKind::Par || tag.kind == TagKind::Simd))
       fail("unsupported", at,
-           "iname `{}` is tagged `{}`, which target `{}` does not have; `g.N` and `l.N` are parallel "
+           "iname `{}` is tagged `{}`, which target `{}` does not have; `g.N` and `l.N` are "
+           "parallel "
            "there",
            iname, tag.text, to_string(target));
   }
@@ -89,6 +90,10 @@ void print(const Plan& plan, const std::vector<PlanNode>& nodes, int depth, std:
       out += "barrier: " + n.barrier->why + "\n";
       continue;
     }
+    if (n.reduction >= 0) {
+      out += "reduction over work-items\n";
+      continue;
+    }
     if (!n.is_leaf()) {
       out += (n.is_loop() ? n.iname : "kernel " + std::to_string(n.launch)) + "\n";
       print(plan, n.children, depth + 1, out);
@@ -111,6 +116,7 @@ Plan make_plan(Nested nested, Target target) {
   plan.target = target;
   if (is_device(target)) {
     place_launches(plan, nested.tree, from_trees(nested.tree.roots));
+    place_group_reductions(plan);
     plan.roots = place_work_items(plan.kernel, std::move(plan.roots));
     place_barriers(plan);
   } else {

@@ -24,6 +24,7 @@ struct PlanNode {
   std::string iname;                // of a loop
   int launch = -1;                  // on a device: the children run as this kernel
   std::optional<Barrier> barrier;   // on a device: a barrier, and nothing else
+  int reduction = -1;               // on a device: that one of `Plan::reductions`, and nothing else
   std::vector<int> insns;           // leaf: consecutive instructions of the same loops
   std::vector<PlanNode> children;   // in order of execution
   std::vector<std::string> locals;  // of a loop: temporaries that live for one iteration of it
@@ -54,12 +55,20 @@ struct HardwareIname {
   Expr extent;  // values from the first to the last
 };
 
+/// Work-items of a group put what they accumulated together, by a tree through local memory; then
+/// each of them has the result.
+struct GroupReduction {
+  int update = -1;                  // the instruction that accumulates in each work-item
+  std::vector<int> axes;            // `l.N` that it is spread over
+  std::vector<std::string> shared;  // temporaries in local memory, one for each accumulator
+};
+
 /// One kernel on the device.
 struct LaunchPlan {
-  std::vector<std::string> inames;        // that the hardware counts, sorted
-  std::array<Expr, 3> groups;             // number along each axis; null: none is numbered
-  std::array<std::int64_t, 3> items{};    // 0: none is numbered
-  std::vector<std::string> host_loops;    // inames of the loops on the host around it
+  std::vector<std::string> inames;      // that the hardware counts, sorted
+  std::array<Expr, 3> groups;           // number along each axis; null: none is numbered
+  std::array<std::int64_t, 3> items{};  // 0: none is numbered
+  std::vector<std::string> host_loops;  // inames of the loops on the host around it
 };
 
 struct Plan {
@@ -69,6 +78,7 @@ struct Plan {
   std::vector<std::string> locals;                 // temporaries that live for the whole call
   std::map<std::string, Expansion> expansions;     // by temporary
   std::vector<LaunchPlan> launches;                // on a device
+  std::vector<GroupReduction> reductions;          // on a device
   std::map<std::string, HardwareIname> hardware;   // on a device, by iname
   std::map<std::string, AddressSpace> spaces;      // on a device, by temporary; none is Auto
   NameMap<std::vector<TemporaryUse>> uses;         // by temporary, in order of execution
@@ -95,9 +105,15 @@ bool is_work_item(const Kernel& k, const std::string& iname);  // `l.N` or `l.au
 std::vector<PlanNode> place_work_items(const Kernel& k, std::vector<PlanNode> roots);
 
 /// Cuts the tree into kernels for a device (codegen/launches.cpp): sets `roots`, `launches`,
-/// `hardware` and `spaces`. Loops with groups inside run on the host; their children, and the roots,
-/// share a kernel as long as no group needs what another one does.
+/// `hardware` and `spaces`. Loops with groups inside run on the host; their children, and the
+/// roots, share a kernel as long as no group needs what another one does.
 void place_launches(Plan& plan, const LoopTree& tree, std::vector<PlanNode> roots);
+
+/// Reductions over work-items (codegen/group_reductions.cpp). find: sets `reductions` of a kernel
+/// with its `hardware`; refuses `unsupported` those over groups and those whose order matters.
+/// place: puts each before the statements that use its result.
+void find_group_reductions(Plan& plan);
+void place_group_reductions(Plan& plan);
 
 /// Puts barriers into the kernels (codegen/barriers.cpp): between two accesses of one element by
 /// different work-items of a group, one of which writes, there is one; as few as that takes.

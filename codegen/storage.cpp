@@ -29,6 +29,9 @@ class Storage {
   }
 
   void run() {
+    for (const InsnPtr& i : k_.instructions)
+      if (i->role == ReductionRole::Init)
+        for (const Expr& acc : i->lhs) inits_.emplace(written_name(acc), i.get());
     collect();
     index_nodes(plan_.roots);
     for (auto& [name, uses] : uses_) {
@@ -41,7 +44,8 @@ class Storage {
         continue;  // declared for the whole kernel, or on the host
       }
       std::size_t depth = shared_depth(uses);
-      if (plan_.spaces.empty() && is_private(t, uses) && must_expand(t, uses, depth)) expand(t, uses);
+      if (plan_.spaces.empty() && is_private(t, uses) && must_expand(t, uses, depth))
+        expand(t, uses);
       depth = home(t, uses, depth);
       if (depth == 0) {
         plan_.locals.push_back(name);
@@ -170,10 +174,16 @@ class Storage {
 
   // ---- Copies per work-item.
 
+  /// Work-items of the instruction, but for those that a reduction runs over: here they add to one
+  /// accumulator in turn.
   std::vector<std::string> items(int i) const {
     std::vector<std::string> out;
+    const Instruction* start = nullptr;
+    if (insn(i).role == ReductionRole::Update)
+      if (const auto it = inits_.find(written_name(insn(i).lhs[0])); it != inits_.end())
+        start = it->second;
     for (const std::string& n : insn(i).inames)
-      if (is_work_item(k_, n)) out.push_back(n);
+      if (is_work_item(k_, n) && !(start && !start->inames.count(n))) out.push_back(n);
     return out;
   }
 
@@ -281,6 +291,7 @@ class Storage {
   const Kernel& k_;
   Domains domains_;
   std::set<std::string> own_;  // of which each work-item has its own; empty without work-items
+  std::unordered_map<std::string, const Instruction*> inits_;  // by accumulator
   NameMap<std::vector<Use>> uses_;
   std::unordered_map<int, PlanNode*> nodes_;
   std::unordered_map<int, int> position_;

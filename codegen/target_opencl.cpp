@@ -1,5 +1,5 @@
-#include "codegen/target.h"
 #include "codegen/language.h"
+#include "codegen/target.h"
 #include "codegen/target_device.h"
 
 namespace moonloop {
@@ -30,14 +30,13 @@ class OpenCLDialect : public Dialect {
     const bool wide = size_of(s) == 8;
     const std::string word = wide ? "long" : "int";
     return {std::string("volatile ") + (local ? "__local " : "__global ") + word + " *", word,
-            wide ? "atom_cmpxchg" : "atomic_cmpxchg",
-            "as_" + type_name(Language::OpenCL, s), "as_" + word};
+            wide ? "atom_cmpxchg" : "atomic_cmpxchg", "as_" + type_name(Language::OpenCL, s),
+            "as_" + word};
   }
   std::string prelude(const std::string& text) const override {
     std::string out;
     const auto need = [&](const char* word, const char* extension) {
-      const std::string line =
-          std::string("#pragma OPENCL EXTENSION ") + extension + " : enable\n";
+      const std::string line = std::string("#pragma OPENCL EXTENSION ") + extension + " : enable\n";
       if (text.find(word) != std::string::npos && out.find(line) == std::string::npos) out += line;
     };
     need("double", "cl_khr_fp64");

@@ -86,7 +86,8 @@ class OpenMPDialect : public Dialect {
                           [&](const Scope& x) { search(x.body, loop, plan, out); },
                           [&](const Run& x) { update(x, loop, plan, out); },
                           [&](const Declare& x) { out.declared.insert(x.temporary); },
-                          [](const Release&) {}, [](const Sync&) {}, [](const Launch&) {}},
+                          [](const Release&) {}, [](const Sync&) {}, [](const Combine&) {},
+                          [](const Launch&) {}},
                  s.op);
   }
 

@@ -62,6 +62,11 @@ class Placer {
     std::vector<PlanNode> out;
     Run run;
     for (PlanNode& node : nodes) {
+      if (node.reduction >= 0) {
+        close(run, out);
+        out.push_back(std::move(node));
+        continue;
+      }
       if (node.launch >= 0) {
         node.children = place(std::move(node.children), outer);
         out.push_back(std::move(node));

@@ -239,6 +239,11 @@ void Legality::check_accesses(const AccessAt& a, const AccessAt& b) {
   check_pair(p);
 }
 
+bool combines_items(const Instruction& update) {
+  return update.role == ReductionRole::Update && update.reduce_op != ReduceOp::SegmentedSum &&
+         update.reduce_op != ReduceOp::SegmentedProduct;
+}
+
 Legality::Pair Legality::turned(const Pair& p) { return {p.b, p.a, p.y, p.x, p.equal, p.commutes}; }
 
 void Legality::check_pair(const Pair& p) {

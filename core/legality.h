@@ -14,6 +14,10 @@
 /// alone, once per pair of nests; legality_exact.cpp asks isl about the instances.
 namespace moonloop {
 
+/// Whether work-items of a team put together what each accumulates in the reduction's update: the
+/// order of its values does not matter.
+bool combines_items(const Instruction& update);
+
 class Legality {
  public:
   explicit Legality(const Kernel& k);

@@ -94,6 +94,12 @@ void Legality::prove(const Pair& p) const {
   Map kept = is.before(a, b, unordered);
   if (p.commutes)
     kept = isl_map_union(kept.take(), isl_map_reverse(is.before(b, a, unordered).take()));
+  if (p.commutes && combines_items(is.insn(a))) {
+    const auto& dims = is.dims(a);
+    Map items = universal_map(dims, dims);
+    for (std::size_t i = 0; i < is.loops(a).size(); ++i) items = equate(std::move(items), i, i);
+    kept = isl_map_union(kept.take(), items.take());
+  }
   const Map violated = isl_map_subtract(pairs.take(), kept.take());
   if (!yes(isl_map_is_empty(violated.get()))) refuse_pair(p, violated, exact);
   memo().proofs.insert(std::move(key));

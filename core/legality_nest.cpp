@@ -102,7 +102,8 @@ bool Legality::pieces_keep(const Pair& p, const Exprs& values,
       if (p.commutes ? is_parallel_not_simd(tag) : is_parallel(tag)) return false;
       kept.push_back(dims[i]);
     }
-  if (kept.size() != moving.size()) return false;  // some is a work-item's
+  if (kept.size() != moving.size())  // some is a work-item's
+    return p.commutes && combines_items(ref_->order.insn(p.a));
   return p.commutes || kept == moving;
 }
 
@@ -194,6 +195,11 @@ bool Legality::nest_keeps(const Pair& p) const {
   }
   Map kept = ordered(present_loops, orders, universal_map(dims, dims), is.first(a, b));
   if (p.commutes) kept = isl_map_union(kept.copy(), isl_map_reverse(kept.copy()));
+  if (p.commutes && combines_items(was.insn(p.a))) {
+    Map items = universal_map(dims, dims);
+    for (std::size_t i = 0; i < present_loops; ++i) items = equate(std::move(items), i, i);
+    kept = isl_map_union(kept.take(), items.take());
+  }
   return answer(yes(isl_map_is_subset(pairs.get(), kept.get())));
 }
 

@@ -212,7 +212,8 @@ class CudaDevice : public Device {
   explicit CudaDevice(int n) {
     check(api().cuDeviceGet(&id_, n), "opening the device", "no-device");
     std::array<char, 256> name{};
-    check(api().cuDeviceGetName(name.data(), static_cast<int>(name.size()), id_), "asking its name");
+    check(api().cuDeviceGetName(name.data(), static_cast<int>(name.size()), id_),
+          "asking its name");
     name_ = name.data();
     limits_.items_in_group = attribute(kItemsInGroup);
     for (int i = 0; i < 3; ++i) {

@@ -7,17 +7,17 @@
 
 #include "codegen/codegen.h"
 
-/// Devices that programs for OpenCL and CUDA run on. The libraries behind them are opened at run time,
-/// so that one binary runs with or without them.
+/// Devices that programs for OpenCL and CUDA run on. The libraries behind them are opened at run
+/// time, so that one binary runs with or without them.
 namespace moonloop {
 
 /// What a device offers, as far as generated code depends on it.
 struct DeviceLimits {
-  std::int64_t items_in_group = 1;           // most work-items of a group
+  std::int64_t items_in_group = 1;              // most work-items of a group
   std::array<std::int64_t, 3> items{1, 1, 1};   // most along each axis
   std::array<std::int64_t, 3> groups{1, 1, 1};  // most groups along each axis
-  std::int64_t local_bytes = 0;              // local memory of a group
-  std::int64_t memory = 0;                   // bytes of global memory
+  std::int64_t local_bytes = 0;                 // local memory of a group
+  std::int64_t memory = 0;                      // bytes of global memory
   int compute_units = 0;
   bool has_double = true;
 };
@@ -54,8 +54,8 @@ class Device {
   virtual const DeviceLimits& limits() const = 0;
   /// Fails `out-of-device-memory`.
   virtual std::unique_ptr<DeviceMemory> allocate(std::size_t bytes) = 0;
-  /// Fails `compiler-failed` with the compiler's log, `device-failed` when it lacks something that the
-  /// program needs. `contract`: see CompileOptions.
+  /// Fails `compiler-failed` with the compiler's log, `device-failed` when it lacks something that
+  /// the program needs. `contract`: see CompileOptions.
   virtual std::unique_ptr<DeviceModule> compile(const Program& program, bool contract) = 0;
   /// Waits for all that is in line. Fails `device-failed`.
   virtual void finish() = 0;
@@ -64,8 +64,8 @@ class Device {
   virtual double stop_clock() = 0;
 };
 
-/// Device number `n` of those that the target's library lists; -1: the first GPU, else the first one.
-/// Fails `no-device`.
+/// Device number `n` of those that the target's library lists; -1: the first GPU, else the first
+/// one. Fails `no-device`.
 std::unique_ptr<Device> open_device(Target target, int n);
 std::unique_ptr<Device> open_opencl(int n);
 std::unique_ptr<Device> open_cuda(int n);

@@ -11,13 +11,15 @@ namespace {
 struct Api {
   SharedLibrary library{"libOpenCL.so.1", "libOpenCL.so"};
 #define MOONLOOP_ENTRY(name) decltype(&::name) name = nullptr;
-#define MOONLOOP_ENTRIES(X)                                                                     \
-  X(clGetPlatformIDs) X(clGetDeviceIDs) X(clGetDeviceInfo) X(clCreateContext)                   \
-  X(clReleaseContext) X(clCreateCommandQueue) X(clReleaseCommandQueue) X(clCreateBuffer)        \
-  X(clReleaseMemObject) X(clEnqueueWriteBuffer) X(clEnqueueReadBuffer)                          \
-  X(clCreateProgramWithSource) X(clBuildProgram) X(clGetProgramBuildInfo) X(clReleaseProgram)   \
-  X(clCreateKernel) X(clReleaseKernel) X(clSetKernelArg) X(clEnqueueNDRangeKernel) X(clFinish)  \
-  X(clEnqueueMarkerWithWaitList) X(clWaitForEvents) X(clGetEventProfilingInfo) X(clReleaseEvent)
+#define MOONLOOP_ENTRIES(X)                                                                        \
+  X(clGetPlatformIDs)                                                                              \
+  X(clGetDeviceIDs) X(clGetDeviceInfo) X(clCreateContext) X(clReleaseContext)                      \
+      X(clCreateCommandQueue) X(clReleaseCommandQueue) X(clCreateBuffer) X(clReleaseMemObject)     \
+          X(clEnqueueWriteBuffer) X(clEnqueueReadBuffer) X(clCreateProgramWithSource)              \
+              X(clBuildProgram) X(clGetProgramBuildInfo) X(clReleaseProgram) X(clCreateKernel)     \
+                  X(clReleaseKernel) X(clSetKernelArg) X(clEnqueueNDRangeKernel) X(clFinish)       \
+                      X(clEnqueueMarkerWithWaitList) X(clWaitForEvents) X(clGetEventProfilingInfo) \
+                          X(clReleaseEvent)
   MOONLOOP_ENTRIES(MOONLOOP_ENTRY)
 #undef MOONLOOP_ENTRY
 
@@ -158,8 +160,7 @@ class OpenCLModule : public DeviceModule {
     check(e, "making a program");
     if (api().clBuildProgram(module_.get(), 1, &device, "-cl-std=CL1.2", nullptr, nullptr) !=
         CL_SUCCESS)
-      fail("compiler-failed", {}, "OpenCL's compiler refused the generated code:\n{}",
-           log(device));
+      fail("compiler-failed", {}, "OpenCL's compiler refused the generated code:\n{}", log(device));
     for (const DeviceKernel& k : program.device->kernels) {
       kernels_.push_back(KernelObject(api().clCreateKernel(module_.get(), k.name.c_str(), &e)));
       check(e, "making a kernel");
@@ -211,8 +212,7 @@ class OpenCLDevice : public Device {
     cl_int e = CL_SUCCESS;
     context_ = Context(api().clCreateContext(nullptr, 1, &id_, nullptr, nullptr, &e));
     check(e, "opening the device", "no-device");
-    queue_ = Queue(
-        api().clCreateCommandQueue(context_.get(), id_, CL_QUEUE_PROFILING_ENABLE, &e));
+    queue_ = Queue(api().clCreateCommandQueue(context_.get(), id_, CL_QUEUE_PROFILING_ENABLE, &e));
     check(e, "opening the device", "no-device");
     const auto sizes = info<std::array<std::size_t, 3>>(id, CL_DEVICE_MAX_WORK_ITEM_SIZES);
     for (std::size_t i = 0; i < 3; ++i) {

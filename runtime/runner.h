@@ -25,7 +25,7 @@ struct RunRequest {
   double tolerance = kToleranceFactor;  // see compare()
   bool time = false;
   CompileOptions compile;
-  int device = -1;  // of OpenCL or CUDA; see open_device()
+  int device = -1;                                    // of OpenCL or CUDA; see open_device()
   std::function<void(const std::string&)> note = {};  // what the user may want to know meanwhile
 };
 

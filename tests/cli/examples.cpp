@@ -40,7 +40,8 @@ bool for_cpus(const std::string& script) { return script.ends_with("/cpu.lua"); 
 Outcome compile_cuda(const std::string& source) {
   const Folder folder;
   folder.write("all.cu", source);
-  const std::string arch = " -gencode arch=compute_75,code=sm_75 -gencode arch=compute_90,code=sm_90";
+  const std::string arch =
+      " -gencode arch=compute_75,code=sm_75 -gencode arch=compute_90,code=sm_90";
   return shell("nvcc" + arch + " -c all.cu -o all.o", folder.str());
 }
 
@@ -62,13 +63,11 @@ TEST_CASE("examples: each script is legal, runs on all targets, and agrees with 
     CHECK(contains(check.out, ": legal\n"));
     CHECK(check.err == "");
     if (for_cpus(script)) {
-      const Outcome refused = tool("gen " + arguments + " --target opencl",
-                                   folder.string());
+      const Outcome refused = tool("gen " + arguments + " --target opencl", folder.string());
       CHECK(refused.status == 1);
       CHECK(contains(refused.err, "which target `opencl` does not have"));
     } else {
-      const Outcome code =
-          tool("gen " + arguments + " --target cuda", folder.string());
+      const Outcome code = tool("gen " + arguments + " --target cuda", folder.string());
       CHECK(code.status == 0);
       std::string text = code.out;  // functions of C are one, whatever the namespace
       for (std::size_t at = 0; (at = text.find("extern \"C\" ", at)) != std::string::npos;)

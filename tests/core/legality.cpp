@@ -97,12 +97,14 @@ TEST_CASE("legality: a scalar that iterations hand on") {
   CHECK(code(k) == "legal");
 }
 
-TEST_CASE("legality: a reduction is associative, but not in parallel work-items") {
+TEST_CASE(
+    "legality: work-items of a team and lanes share a reduction, parallel iterations do not") {
   const Kernel k = kernel(
       "kernel f\ndomain {[i, k]: 0 <= i < n and 0 <= k < m}\n"
       "c[i] = sum(k, a[i,k]) {id=s}\n");
   CHECK(verdict(tagged(k, {{"i", "par"}})) == "legal");
   CHECK(verdict(tagged(k, {{"k", "simd"}})) == "legal");
+  CHECK(verdict(tagged(k, {{"k", "l.0"}})) == "legal");
   CHECK(
       verdict(tagged(k, {{"k", "par"}})) ==
       "tagging `k` as `par` would run s_update[i=0, k=0] and s_update[i=0, k=1] at the same time, "

@@ -48,7 +48,8 @@ struct Instance {
   std::string text;
 };
 
-enum class When { Before, After, Concurrent, Vector, Same };  // Vector: lanes of one simd loop
+// Vector: lanes of one simd loop, or work-items of one statement; their updates are put together.
+enum class When { Before, After, Concurrent, Vector, Same };
 
 When compare(const Instance& a, const Instance& b) {
   for (std::size_t i = 0;; ++i) {
@@ -61,7 +62,7 @@ When compare(const Instance& a, const Instance& b) {
     if (a.time[i].parallel) return a.time[i].simd ? When::Vector : When::Concurrent;
     return a.time[i].value < b.time[i].value ? When::Before : When::After;
   }
-  return a.items == b.items ? When::Same : When::Concurrent;
+  return a.items == b.items ? When::Same : When::Vector;
 }
 bool in_sequence(const Instance& a, const Instance& b) {  // parallel loops and work-items ascending
   for (std::size_t i = 0;; ++i) {

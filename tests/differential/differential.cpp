@@ -7,10 +7,9 @@
 
 /// Random kernels times random chains of transforms.
 ///
-/// Settings in the environment: MOONLOOP_PAIRS how many pairs (500 on hosts, 300 on a device; 0: until
-/// one fails), MOONLOOP_DEVICE_TARGET `opencl` (unless set) or `cuda`,
-/// MOONLOOP_SEED the first seed (1), MOONLOOP_SHRINK prints small cases, MOONLOOP_VERBOSE what was
-/// no kernel.
+/// Settings in the environment: MOONLOOP_PAIRS how many pairs (500 on hosts, 300 on a device; 0:
+/// until one fails), MOONLOOP_DEVICE_TARGET `opencl` (unless set) or `cuda`, MOONLOOP_SEED the
+/// first seed (1), MOONLOOP_SHRINK prints small cases, MOONLOOP_VERBOSE what was no kernel.
 using namespace moonloop::differential;
 
 namespace {
@@ -34,7 +33,8 @@ TEST_CASE("differential: what is accepted computes the same, and what is refused
     std::vector<Pair> pairs;
     for (; pairs.size() < batch && (wanted == 0 || done + static_cast<long>(pairs.size()) < wanted);
          ++seed)
-      if (auto p = make_pair(seed, Flavour::Host, statistics, problems)) pairs.push_back(std::move(*p));
+      if (auto p = make_pair(seed, Flavour::Host, statistics, problems))
+        pairs.push_back(std::move(*p));
     run_pairs(pairs, statistics, problems);
     done += static_cast<long>(pairs.size());
     if (wanted == 0) fmt::print("{} pairs, seed {}\n", done, seed);

@@ -86,7 +86,8 @@ class StepMaker {
   Call split() {
     ValueDict options;
     if (device_) {
-      if (r_.chance(75)) options.emplace_back("inner_tag", text(r_.pick({"unr", "l.0", "l.0", "l.1"})));
+      if (r_.chance(75))
+        options.emplace_back("inner_tag", text(r_.pick({"unr", "l.0", "l.0", "l.1"})));
       if (r_.chance(60)) options.emplace_back("outer_tag", text(r_.pick({"g.0", "g.1"})));
     } else {
       if (r_.chance(10))

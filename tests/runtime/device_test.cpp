@@ -1,6 +1,7 @@
+#include "runtime/device.h"
+
 #include <cstdlib>
 
-#include "runtime/device.h"
 #include "tests/runtime/support.h"
 #include "transforms/registry.h"
 
@@ -150,8 +151,9 @@ end
   const Kernel original = parse_one(text);
   Kernel k = original;
   for (const char* i : {"i", "j"})
-    k = run_op(*find_op("split_iname"), k, {Value{std::string(i)}, Value{std::int64_t{8}}},
-               {{"outer_tag", Value{std::string("g.0")}}, {"inner_tag", Value{std::string("l.0")}}});
+    k = run_op(
+        *find_op("split_iname"), k, {Value{std::string(i)}, Value{std::int64_t{8}}},
+        {{"outer_tag", Value{std::string("g.0")}}, {"inner_tag", Value{std::string("l.0")}}});
   CHECK(run(k, original, {{"n", "29"}, {"steps", "4"}}) == Shape{2, 0});
   const Program p = generate(k, Target::OpenCL);
   REQUIRE(p.device->steps.size() == 1);
@@ -259,12 +261,50 @@ TEST_CASE("device: refuses what the target cannot say, by name") {
     const Kernel k = tagged(text, tags);
     return error_of([&] { generate(k, Target::OpenCL); });
   };
-  const std::string one = "kernel one(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\na[i] = 1\n";
+  const std::string one =
+      "kernel one(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\na[i] = 1\n";
   CHECK(refusal(one, {{"i", "par"}}) ==
         "iname `i` is tagged `par`, which target `opencl` does not have; `g.N` and `l.N` are "
         "parallel there [unsupported]");
   CHECK(refusal(one, {{"i", "l.0"}}) ==
         "`i` is tagged `l.0`, but its number of iterations has no constant bound [unsupported]");
+}
+
+TEST_CASE("device: work-items put their parts of a reduction together") {
+  const std::string text = R"(
+kernel total(n: int32, m: int32, a: float64[m, n], b: float64[m], q: int32[m], w: float64[m],
+             e: bool[m], s: float32[m])
+domain {[r]: 0 <= r < m}
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+domain {[k, l]: 0 <= k < n and 0 <= l <= k}
+assume n >= 1
+b[r] = 2*sum(i, a[r, i]) + max(j, a[r, j])
+w[r], q[r] = argmin(j, a[r, j], j)
+e[r] = any(i, a[r, i] > 0.99)
+s[r] = product(l, 1 + a[r, l]/100) + k
+)";
+  const Kernel original = parse_one(text);
+  const auto split = [](const Kernel& k, const char* iname, int length, const char* inner,
+                        const char* outer) {
+    ValueDict tags{{"inner_tag", Value{std::string(inner)}}};
+    if (*outer) tags.emplace_back("outer_tag", Value{std::string(outer)});
+    return run_op(*find_op("split_iname"), k,
+                  {Value{std::string(iname)}, Value{std::int64_t{length}}}, tags);
+  };
+  for (const int length : {1, 2, 32, 48}) {
+    Kernel k = split(original, "i", length, "l.0", "");
+    k = split(k, "j", 16, "l.0", "");
+    k = split(k, "l", 7, "l.0", "");
+    k = split(k, "r", 4, "l.1", "g.0");
+    CAPTURE(length);
+    CHECK(run(k, original, {{"n", "101"}, {"m", "10"}}).kernels == 1);
+  }
+  const Kernel grid = split(original, "i", 8, "l.0", "");
+  CHECK(error_of([&] {
+          run_op(*find_op("tag_inames"), grid,
+                 {Value{ValueDict{{"i_outer", Value{std::string("g.1")}}}}}, {});
+        }).find("but both update the same sum") != std::string::npos);
 }
 
 TEST_CASE("device: limits of the device are checked before anything runs") {
