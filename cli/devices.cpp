@@ -1,5 +1,3 @@
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -7,24 +5,11 @@
 
 #include "cli/commands.h"
 #include "runtime/c_compiler.h"
+#include "runtime/device.h"
 #include "runtime/process.h"
 
 namespace moonloop::cli {
 namespace {
-
-/// A system library that may not be there.
-class SystemLibrary {
- public:
-  explicit SystemLibrary(const char* name) : handle_(::dlopen(name, RTLD_NOW | RTLD_LOCAL)) {}
-  explicit operator bool() const { return handle_ != nullptr; }
-  template <class F>
-  F* find(const char* symbol) const {
-    return reinterpret_cast<F*>(::dlsym(handle_, symbol));
-  }
-
- private:
-  void* handle_;  // stays: drivers do not unload well
-};
 
 /// The compilers that `$CC` and usual names give, each once.
 std::string compilers() {
@@ -48,52 +33,33 @@ std::string compilers() {
                      : out;
 }
 
-// The few entries of OpenCL's and CUDA's C interfaces that counting and naming devices needs.
-std::string opencl() {
-  const SystemLibrary cl("libOpenCL.so.1");
-  if (!cl) return "opencl   none: no libOpenCL.so.1\n";
-  using GetPlatforms = int(unsigned, void**, unsigned*);
-  using GetDevices = int(void*, std::uint64_t, unsigned, void**, unsigned*);
-  using GetInfo = int(void*, unsigned, std::size_t, void*, std::size_t*);
-  auto* platforms = cl.find<GetPlatforms>("clGetPlatformIDs");
-  auto* devices = cl.find<GetDevices>("clGetDeviceIDs");
-  auto* info = cl.find<GetInfo>("clGetDeviceInfo");
-  constexpr std::uint64_t all_types = 0xFFFFFFFF;
-  constexpr unsigned name_of = 0x102B, most = 64;
-  if (!platforms || !devices || !info) return "opencl   none: libOpenCL.so.1 is not usable\n";
-  std::string out;
-  void* ids[most];
-  unsigned n = 0;
-  if (platforms(most, ids, &n) != 0) n = 0;
-  int number = 0;
-  for (unsigned p = 0; p < std::min(n, most); ++p) {
-    void* found[most];
-    unsigned m = 0;
-    if (devices(ids[p], all_types, most, found, &m) != 0) continue;
-    for (unsigned d = 0; d < std::min(m, most); ++d) {
-      char name[256] = "";
-      if (info(found[d], name_of, sizeof name - 1, name, nullptr) != 0) continue;
-      out += fmt::format("opencl   {}: {}\n", number++, name);
-    }
-  }
-  return out.empty() ? "opencl   none: no platform has a device\n" : out;
+std::string bytes_text(std::int64_t n) {
+  return n >= 1 << 30   ? fmt::format("{:.1f} GiB", static_cast<double>(n) / (1 << 30))
+         : n >= 1 << 20 ? fmt::format("{:.1f} MiB", static_cast<double>(n) / (1 << 20))
+                        : fmt::format("{} KiB", n / 1024);
 }
 
-std::string cuda() {
-  const SystemLibrary driver("libcuda.so.1");
-  if (!driver) return "cuda     none: no libcuda.so.1\n";
-  auto* init = driver.find<int(unsigned)>("cuInit");
-  auto* count = driver.find<int(int*)>("cuDeviceGetCount");
-  auto* name_of = driver.find<int(char*, int, int)>("cuDeviceGetName");
+/// The devices of a target with the limits that generated code meets.
+std::string devices(Target target) {
+  const std::string label = fmt::format("{:8} ", to_string(target));
   int n = 0;
-  if (!init || !count || !name_of || init(0) != 0 || count(&n) != 0 || n == 0)
-    return "cuda     none: the driver has no device\n";
+  try {
+    n = count_devices(target);
+  } catch (const Error& e) { return label + "none: " + e.diagnostic().text + "\n"; }
   std::string out;
   for (int d = 0; d < n; ++d) {
-    char name[256] = "";
-    if (name_of(name, sizeof name - 1, d) == 0) out += fmt::format("cuda     {}: {}\n", d, name);
+    out += fmt::format("{}{}: ", label, d);
+    try {
+      const auto device = open_device(target, d);
+      const DeviceLimits& l = device->limits();
+      out += fmt::format("{}\n         {} compute units, {} of memory, {} local; at most {} work-items "
+                         "in a group ({} x {} x {}){}\n",
+                         device->name(), l.compute_units, bytes_text(l.memory),
+                         bytes_text(l.local_bytes), l.items_in_group, l.items[0], l.items[1],
+                         l.items[2], l.has_double ? "" : "; no double precision");
+    } catch (const Error& e) { out += e.diagnostic().text + "\n"; }
   }
-  return out;
+  return out.empty() ? label + "none: the library lists no device\n" : out;
 }
 
 }  // namespace
@@ -104,7 +70,7 @@ void add_devices(CLI::App& app, Common& common, std::function<int()>& action) {
   add_common_options(*command, common, false);
   command->callback([&action] {
     action = [] {
-      write_output("-", compilers() + opencl() + cuda());
+      write_output("-", compilers() + devices(Target::OpenCL) + devices(Target::Cuda));
       return static_cast<int>(kDone);
     };
   });

@@ -109,11 +109,8 @@ class BarrierPlacer {
                                           const std::string& carried) {
     for (const Touch& x : first)
       for (const Touch& y : second)
-        if (meetings_.across_items(x, y, loops_, carried)) {
-          std::string why = meetings_.describe(x, y);
-          if (!carried.empty()) why += " in a later iteration of " + carried;
-          return why;
-        }
+        if (const auto met = meetings_.across_items(x, y, loops_, carried))
+          return meetings_.describe(x, y, *met);
     return std::nullopt;
   }
 

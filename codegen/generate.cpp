@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "codegen/auto_axes.h"
 #include "codegen/c_printer.h"
 #include "codegen/codegen.h"
 #include "codegen/loops.h"
@@ -17,20 +16,6 @@ std::unique_ptr<Dialect> dialect_of(Target t) {
     case Target::Cuda: return make_cuda_dialect();
   }
   throw InternalError("no such target");
-}
-
-/// With `l.auto` loops on axes. Those for which no axis is left run in sequence, which may not
-/// nest.
-Nested nest_on_axes(Kernel k) {
-  try {
-    return nest(assign_automatic_axes(std::move(k)));
-  } catch (const Refused& e) {
-    Diagnostic d = e.diagnostic();
-    d.text =
-        "no axis of the work-group is left for loops tagged `l.auto`, and in sequence " + d.text;
-    d.code = "unsupported";
-    throw Error(d);
-  }
 }
 
 std::vector<Parameter> parameters(const Kernel& k) {
@@ -75,11 +60,7 @@ Program generate(Kernel k, Target target) {
   const std::unique_ptr<Dialect> dialect = dialect_of(target);
   Kernel full = complete(std::move(k));
   std::vector<Parameter> params = parameters(full);
-  Nested nested = is_device(target) ? nest_on_axes(std::move(full)) : nest(std::move(full));
-  const auto& made = nested.kernel.temporaries;
-  if (std::any_of(made.begin(), made.end(), [](const auto& t) { return !t.second.type; }))
-    nested.kernel = infer_types(std::move(nested.kernel));  // accumulators
-  const Plan plan = make_plan(std::move(nested), target);
+  const Plan plan = make_plan(std::move(full), target);
   CPrinter printer(plan, *dialect);
   Program out;
   out.target = target;

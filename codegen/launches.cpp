@@ -204,7 +204,11 @@ class Cutter {
            std::vector<PlanNode>& out) {
     std::vector<int> insns;
     instructions_of(node, insns);
-    if (apart(open.insns, insns, loops)) close(open, loops, out);
+    if (apart(open.insns, insns, loops)) {
+      Open next = take_preparation(open);
+      close(open, loops, out);
+      open = std::move(next);
+    }
     open.insns.insert(open.insns.end(), insns.begin(), insns.end());
     const bool joins = node.is_leaf() && !open.nodes.empty() && open.nodes.back().is_leaf();
     if (joins) {
@@ -212,6 +216,30 @@ class Cutter {
     } else {
       open.nodes.push_back(std::move(node));
     }
+  }
+
+  /// The last statements of a kernel that only prepare what work-items keep to themselves: they belong
+  /// to the kernel that follows.
+  Open take_preparation(Open& open) const {
+    Open out;
+    if (!open.nodes.back().is_leaf()) return out;
+    std::vector<int>& last = open.nodes.back().insns;
+    const auto prepares = [&](int i) {
+      const std::set<std::string> all = writes(*k_.instructions[static_cast<std::size_t>(i)]);
+      return std::all_of(all.begin(), all.end(), [&](const std::string& w) {
+        const auto s = plan_.spaces.find(w);
+        return s != plan_.spaces.end() && s->second == AddressSpace::Private;
+      });
+    };
+    auto from = last.end();
+    while (from != last.begin() && prepares(*(from - 1))) --from;
+    out.insns.assign(from, last.end());
+    if (out.insns.empty()) return out;
+    last.erase(from, last.end());
+    open.insns.resize(open.insns.size() - out.insns.size());
+    out.nodes.emplace_back().insns = out.insns;
+    if (last.empty()) open.nodes.pop_back();
+    return out;
   }
 
   bool apart(const std::vector<int>& a, const std::vector<int>& b,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/order.h"
+
 namespace moonloop {
 
 Meetings::Meetings(const Plan& plan) : plan_(plan), k_(plan.kernel), domains_(plan.kernel) {
@@ -68,10 +70,10 @@ bool Meetings::own_element(const Touch& x, const Touch& y, bool groups) const {
   });
 }
 
-bool Meetings::meet(const Touch& x, const Touch& y, const std::vector<std::string>& same,
+std::optional<Map> Meetings::meet(const Touch& x, const Touch& y, const std::vector<std::string>& same,
                     const std::string& carried, bool groups) {
-  if (x.variable != y.variable || (!x.write && !y.write) || (x.atomic && y.atomic)) return false;
-  if (own_element(x, y, groups)) return false;
+  if (x.variable != y.variable || (!x.write && !y.write) || (x.atomic && y.atomic)) return std::nullopt;
+  if (own_element(x, y, groups)) return std::nullopt;
   const auto dims = [&](int i) {
     return std::vector<std::string>(insn(i).inames.begin(), insn(i).inames.end());
   };
@@ -98,7 +100,7 @@ bool Meetings::meet(const Touch& x, const Touch& y, const std::vector<std::strin
   for (const std::string& n : same)
     if (has(from, n) && has(to, n))
       pairs = isl_map_equate(pairs.take(), isl_dim_in, at(from, n), isl_dim_out, at(to, n));
-  if (!carried.empty() && (!has(from, carried) || !has(to, carried))) return false;
+  if (!carried.empty() && (!has(from, carried) || !has(to, carried))) return std::nullopt;
   if (!carried.empty())
     pairs =
         isl_map_order_lt(pairs.take(), isl_dim_in, at(from, carried), isl_dim_out, at(to, carried));
@@ -117,32 +119,40 @@ bool Meetings::meet(const Touch& x, const Touch& y, const std::vector<std::strin
         pairs = isl_map_intersect(pairs.take(), equal->copy());
     }
   }
-  if (yes(isl_map_is_empty(pairs.get()))) return false;
-  if (anywhere) return true;
-  if (a.empty()) return false;  // there is one work-item (group)
+  if (yes(isl_map_is_empty(pairs.get()))) return std::nullopt;
+  if (anywhere) return pairs;
+  if (a.empty()) return std::nullopt;  // there is one work-item (group)
   const auto equal = pairs_with_equal(a, b);
-  if (!equal) return true;
-  return !yes(isl_map_is_subset(pairs.get(), equal->get()));
+  if (!equal) return pairs;
+  pairs = isl_map_subtract(pairs.take(), equal->copy());
+  if (yes(isl_map_is_empty(pairs.get()))) return std::nullopt;
+  return pairs;
 }
 
-bool Meetings::across_groups(const Touch& x, const Touch& y, const std::vector<std::string>& same,
+std::optional<Map> Meetings::across_groups(const Touch& x, const Touch& y, const std::vector<std::string>& same,
                              const std::string& carried) {
   const auto space = plan_.spaces.find(x.variable);
-  if (space != plan_.spaces.end() && space->second == AddressSpace::Local) return false;
+  if (space != plan_.spaces.end() && space->second == AddressSpace::Local) return std::nullopt;
   return meet(x, y, same, carried, true);
 }
 
-bool Meetings::across_items(const Touch& x, const Touch& y, const std::vector<std::string>& same,
+std::optional<Map> Meetings::across_items(const Touch& x, const Touch& y, const std::vector<std::string>& same,
                             const std::string& carried) {
   return meet(x, y, same, carried, false);
 }
 
-std::string Meetings::describe(const Touch& x, const Touch& y) const {
-  const auto does = [&](const Touch& t) {
-    const std::string place = t.variable + (t.index.empty() ? "" : "[" + to_string(t.index) + "]");
-    return fmt::format("{} {} {}", insn(t.insn).id, t.write ? "writes" : "reads", place);
+std::string Meetings::describe(const Touch& x, const Touch& y, const Map& pairs) const {
+  const auto dims = [&](int i) {
+    return std::vector<std::string>(insn(i).inames.begin(), insn(i).inames.end());
   };
-  return does(x) + ", " + does(y);
+  const Witness w = witness(pairs, dims(x.insn), dims(y.insn));
+  std::map<std::string, std::int64_t> values = w.params;
+  values.insert(w.a.begin(), w.a.end());
+  return fmt::format("{} {} {}, {} {} it", instance_text(insn(x.insn).id, dims(x.insn), w.a),
+                     x.write ? "writes" : "reads",
+                     element_text({x.variable, x.write, x.index, {}}, values),
+                     instance_text(insn(y.insn).id, dims(y.insn), w.b),
+                     y.write ? "writes" : "reads");
 }
 
 }  // namespace moonloop

@@ -28,16 +28,16 @@ class Meetings {
   const std::vector<Touch>& touches(int insn) const {
     return touches_[static_cast<std::size_t>(insn)];
   }
-  /// Whether an instance of `x` and one of `y`, in iterations of the loops `same` that are equal
+  /// The instances of `x` and `y` that, in iterations of the loops `same` that are equal
   /// and, with `carried`, in a later iteration of that loop for `y`, touch one element, at least
   /// one of them to write, in two different groups.
-  bool across_groups(const Touch& x, const Touch& y, const std::vector<std::string>& same,
+  std::optional<Map> across_groups(const Touch& x, const Touch& y, const std::vector<std::string>& same,
                      const std::string& carried = {});
-  /// In the same group, but in two different work-items.
-  bool across_items(const Touch& x, const Touch& y, const std::vector<std::string>& same,
+  /// The same in one group, but in two different work-items.
+  std::optional<Map> across_items(const Touch& x, const Touch& y, const std::vector<std::string>& same,
                     const std::string& carried = {});
-  /// `update[i=3] writes a[4], shift[i=4] reads it`, for two accesses that meet.
-  std::string describe(const Touch& x, const Touch& y) const;
+  /// `update[i=3] writes a[4], shift[i=4] reads it`, for accesses and instances that meet.
+  std::string describe(const Touch& x, const Touch& y, const Map& pairs) const;
 
   /// An axis of the hardware: of groups or of work-items.
   struct Axis {
@@ -52,7 +52,7 @@ class Meetings {
   bool runs_in_first_alone(int insn, const Axis& axis) const;
 
  private:
-  bool meet(const Touch& x, const Touch& y, const std::vector<std::string>& same,
+  std::optional<Map> meet(const Touch& x, const Touch& y, const std::vector<std::string>& same,
             const std::string& carried, bool groups);
   std::set<Axis> axes_of(int insn) const;
   /// The iname's number on the axis, 0 for what runs in the first alone, null for what runs in all.

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "codegen/auto_axes.h"
 #include "codegen/language.h"
+#include "core/infer.h"
 
 namespace moonloop {
 namespace {
@@ -51,6 +53,20 @@ void check_supported(const Kernel& k, Target target) {
         insn->barrier == BarrierScope::Global)
       fail("unsupported", insn->at, "instruction `{}`: global barriers are not supported yet",
            insn->id);
+}
+
+/// With `l.auto` loops on axes. Those for which no axis is left run in sequence, which may not
+/// nest.
+Nested nest_on_axes(Kernel k) {
+  try {
+    return nest(assign_automatic_axes(std::move(k)));
+  } catch (const Refused& e) {
+    Diagnostic d = e.diagnostic();
+    d.text =
+        "no axis of the work-group is left for loops tagged `l.auto`, and in sequence " + d.text;
+    d.code = "unsupported";
+    throw Error(d);
+  }
 }
 
 /// Numbers the nodes and records the loops around each instruction.
@@ -109,8 +125,12 @@ void print(const Plan& plan, const std::vector<PlanNode>& nodes, int depth, std:
 
 }  // namespace
 
-Plan make_plan(Nested nested, Target target) {
-  check_supported(nested.kernel, target);
+Plan make_plan(Kernel k, Target target) {
+  check_supported(k, target);
+  Nested nested = is_device(target) ? nest_on_axes(std::move(k)) : nest(std::move(k));
+  const auto& made = nested.kernel.temporaries;
+  if (std::any_of(made.begin(), made.end(), [](const auto& t) { return !t.second.type; }))
+    nested.kernel = infer_types(std::move(nested.kernel));  // accumulators
   Plan plan;
   plan.kernel = std::move(nested.kernel);
   plan.target = target;

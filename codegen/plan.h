@@ -30,6 +30,7 @@ struct PlanNode {
   std::vector<std::string> locals;  // of a loop: temporaries that live for one iteration of it
   bool is_loop() const { return !iname.empty(); }
   bool is_leaf() const { return iname.empty() && launch < 0; }
+  bool is_statements() const { return is_leaf() && reduction < 0 && !barrier; }
 };
 
 /// A temporary that every work-item has its own copy of, where the copies must outlive a loop over
@@ -86,9 +87,9 @@ struct Plan {
   std::vector<std::vector<int>> nodes_of;          // the ids of those loops
 };
 
-/// Places the work-item loops of a nested kernel and its temporaries. Refuses `unsupported` what
-/// the target cannot express.
-Plan make_plan(Nested nested, Target target);
+/// Nests a completed kernel and places its work-items and temporaries; for a device, cuts it into
+/// kernels and puts barriers into these. Refuses `unsupported` what the target cannot express.
+Plan make_plan(Kernel k, Target target);
 
 /// The plan as text, one loop or leaf a line.
 std::string print_plan(const Plan& plan);

@@ -127,7 +127,7 @@ class Placer {
   }
 
   static void push(std::vector<PlanNode>& to, PlanNode node) {
-    if (!node.is_loop() && !to.empty() && !to.back().is_loop()) {
+    if (node.is_statements() && !to.empty() && to.back().is_statements()) {
       to.back().insns.insert(to.back().insns.end(), node.insns.begin(), node.insns.end());
     } else {
       to.push_back(std::move(node));

@@ -274,10 +274,15 @@ class CudaDevice : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> open_cuda(int n) {
+int count_cuda() {
   check(api().cuInit(0), "starting the driver", "no-device");
   int count = 0;
   check(api().cuDeviceGetCount(&count), "listing devices", "no-device");
+  return count;
+}
+
+std::unique_ptr<Device> open_cuda(int n) {
+  const int count = count_cuda();
   if (count == 0) fail("no-device", {}, "CUDA lists no device");
   if (n >= count)
     fail("no-device", {}, "there is no CUDA device {}; there are {}, counted from 0", n, count);

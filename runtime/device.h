@@ -67,8 +67,12 @@ class Device {
 /// Device number `n` of those that the target's library lists; -1: the first GPU, else the first
 /// one. Fails `no-device`.
 std::unique_ptr<Device> open_device(Target target, int n);
+/// How many the target's library lists. Fails `no-device` when there is no library.
+int count_devices(Target target);
 std::unique_ptr<Device> open_opencl(int n);
 std::unique_ptr<Device> open_cuda(int n);
+int count_opencl();
+int count_cuda();
 
 /// Fails `device-limit` where a kernel of the program asks for more than the device has.
 void check_limits(const Program& program, const Device& device);

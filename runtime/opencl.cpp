@@ -267,6 +267,8 @@ class OpenCLDevice : public Device {
 
 }  // namespace
 
+int count_opencl() { return static_cast<int>(all_devices().size()); }
+
 std::unique_ptr<Device> open_opencl(int n) {
   const std::vector<cl_device_id> all = all_devices();
   if (all.empty()) fail("no-device", {}, "OpenCL lists no device");

@@ -57,7 +57,7 @@ std::string report_dependences(const Kernel& k) {
 }
 
 std::string report_schedule(const Kernel& k, Target target) {
-  return print_plan(make_plan(nest(complete(k)), target));
+  return print_plan(make_plan(complete(k), target));
 }
 
 std::string report_stats(const Kernel& k) {

@@ -300,6 +300,17 @@ s[r] = product(l, 1 + a[r, l]/100) + k
     CAPTURE(length);
     CHECK(run(k, original, {{"n", "101"}, {"m", "10"}}).kernels == 1);
   }
+  // one group for each part, then one group for all parts: its values start in the second kernel
+  const std::string parts = R"(
+kernel whole(n: int32, a: float64[n], s: float64[1])
+domain {[g]: 0 <= g < 12}
+domain {[k, l]: 0 <= l < 8 and 0 <= k and l + 8*(g + 12*k) < n}
+domain {[p]: 0 <= p < 12}
+temp part: float64[12] in global
+part[g] = sum((k, l), a[l + 8*(g + 12*k)])
+s[0] = sum(p, part[p])
+)";
+  CHECK(run(parts, {{"g", "g.0"}, {"l", "l.0"}, {"p", "l.0"}}, {{"n", "1003"}}).kernels == 2);
   const Kernel grid = split(original, "i", 8, "l.0", "");
   CHECK(error_of([&] {
           run_op(*find_op("tag_inames"), grid,
