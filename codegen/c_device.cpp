@@ -30,7 +30,8 @@ std::string CPrinter::device_source(Block program, DeviceProgram& out) {
     for (const Expr& e : expr_.extents(t)) elements = index_mul(elements, e);
     out.temporaries.push_back({name, expr_.type_of_name(name), elements});
   }
-  const std::string body = std::move(out_);
+  std::string body = std::move(out_);
+  if (helpers_.language() == Language::Cuda) body += "\n" + host_function(out);
   std::string text = records();
   for (const auto& [helper, definition] : helpers_.functions()) text += definition + "\n";
   text += tables + (tables.empty() ? "" : "\n") + body;
@@ -43,7 +44,9 @@ std::string CPrinter::device_source(Block program, DeviceProgram& out) {
 int CPrinter::device_kernel(const Launch& launch, DeviceProgram& out) {
   const LaunchPlan& plan = plan_.launches[static_cast<std::size_t>(launch.index)];
   DeviceKernel kernel;
-  kernel.name = plan_.launches.size() == 1 ? name() : name() + "_" + std::to_string(launch.index);
+  kernel.name = name();
+  if (helpers_.language() == Language::Cuda) kernel.name += "_kernel";  // the host's has the name
+  if (plan_.launches.size() > 1) kernel.name += "_" + std::to_string(launch.index);
   for (std::size_t a = 0; a < 3; ++a) {
     kernel.groups.at(a) = plan.groups.at(a) ? without_truncation(plan.groups.at(a)) : lit(1);
     kernel.items.at(a) = std::max<std::int64_t>(1, plan.items.at(a));

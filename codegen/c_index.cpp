@@ -2,6 +2,7 @@
 
 #include "codegen/ast.h"
 #include "codegen/c_expr.h"
+#include "codegen/declare.h"
 #include "codegen/domains.h"
 
 // Expressions of integers: bounds, guards, subscripts, sizes; and the places they lead to.
@@ -271,6 +272,7 @@ bool CExpr::has_axes(const Temporary& t) const {
   const auto space = plan_.spaces.find(t.name);
   if (space != plan_.spaces.end() && space->second == AddressSpace::Global && !t.read_only)
     return false;  // comes by its address
+  if (on_heap(*this, t)) return false;
   return t.order == Order::C && elements(t).has_value() && !linear_.count(t.name);
 }
 

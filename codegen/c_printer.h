@@ -19,6 +19,8 @@ class CPrinter {
   std::string header();
   /// The kernels of a program for a device, and what the host has to know of them.
   std::string device_source(Block program, DeviceProgram& out);
+  /// A C header for the function that launches a CUDA program's kernels.
+  std::string host_header();
   const std::string& name() const { return names_.of(k_.name); }
 
  private:
@@ -52,6 +54,9 @@ class CPrinter {
   int device_kernel(const Launch& launch, DeviceProgram& out);
   void device_temporaries(const std::set<std::string>& used, DeviceKernel& kernel);
   std::string device_parameters(DeviceKernel& kernel, const std::set<std::string>& used);
+  std::string host_prototype();
+  std::string host_function(const DeviceProgram& program);
+  void host_block(const std::vector<HostStep>& steps, const DeviceProgram& program);
   std::vector<HostStep> host_steps(const Block& block, DeviceProgram& program);
   std::string nested(const std::vector<Expr>& values, const Exprs& shape, const Type& type);
   std::string records() const;

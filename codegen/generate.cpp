@@ -67,6 +67,7 @@ Program generate(Kernel k, Target target) {
   out.name = printer.name();
   if (is_device(target)) {
     out.source = printer.device_source(make_loops(plan), out.device.emplace());
+    if (target == Target::Cuda) out.header = printer.host_header();
   } else {
     out.source = printer.source(make_loops(plan));
     out.header = printer.header();

@@ -11,6 +11,7 @@ namespace {
 /// one that fits, others sizes that no tile divides.
 const std::map<std::string, std::string> kRuns{
     {"argmin/argmin.lua", "argmin/argmin.loop -p n=1001"},
+    {"gpu/sgemm.lua", "gpu/sgemm.loop -p n=128"},
     {"histogram/histogram.lua", "histogram/histogram.loop -p n=1003"},
     {"matmul/cpu.lua", "matmul/matmul.loop -p n=67"},
     {"matmul/tiled.lua", "matmul/matmul.loop -p n=64"},

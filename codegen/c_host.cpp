@@ -1,0 +1,95 @@
+#include "codegen/c_printer.h"
+
+// The host's part of a CUDA program as a C function: it launches the kernels.
+namespace moonloop {
+
+/// `int name(int n, double const *a, double *b)`, with arrays on the device.
+std::string CPrinter::host_prototype() {
+  std::set<std::string> written;
+  for (const InsnPtr& i : k_.instructions)
+    for (const std::string& w : writes(*i)) written.insert(w);
+  std::string out;
+  for (const Argument& a : k_.args) {
+    const std::string type = type_name(a.type.value_or(Type(k_.index_type)));
+    const std::string star = !a.is_array ? " " : written.count(a.name) ? " *" : " const *";
+    out += (out.empty() ? "" : ", ") + type + star + names_.of(a.name);
+  }
+  return "int " + name() + "(" + (out.empty() ? "void" : out) + ")";
+}
+
+std::string CPrinter::host_function(const DeviceProgram& program) {
+  std::string before = std::exchange(out_, {});
+  depth_ = 1;
+  line("int status = 0;");
+  for (const DeviceTemporary& t : program.temporaries) {
+    const std::string& x = names_.of(t.name);
+    line(type_name(t.type) + " *" + x + " = 0;");
+    line("if (!status) status = cudaMalloc((void **)&" + x + ", sizeof(" + type_name(t.type) + ")*(" +
+         expr_.index(t.elements, true) + "));");
+  }
+  const bool guarded = !program.temporaries.empty();
+  if (guarded) {
+    line("if (!status) {");
+    ++depth_;
+  }
+  host_block(program.steps, program);
+  line("status = cudaGetLastError();");
+  if (guarded) {
+    --depth_;
+    line("}");
+  }
+  for (const DeviceTemporary& t : program.temporaries) line("cudaFree(" + names_.of(t.name) + ");");
+  line("return status;");
+  depth_ = 0;
+  const std::string body = std::exchange(out_, std::move(before));
+  return "/* Launches the kernels on arrays of the device: 0, or CUDA's error. NVRTC passes it over. */\n"
+         "#ifndef __CUDACC_RTC__\nextern \"C\" " +
+         host_prototype() + " {\n" + body + "}\n#endif\n";
+}
+
+void CPrinter::host_block(const std::vector<HostStep>& steps, const DeviceProgram& program) {
+  for (const HostStep& s : steps) {
+    if (s.kernel >= 0) {
+      const DeviceKernel& k = program.kernels[static_cast<std::size_t>(s.kernel)];
+      std::string grid, guard, args;
+      for (const Expr& g : k.groups) {
+        const std::string n = expr_.index(g);
+        grid += (grid.empty() ? "" : ", ") + n;
+        if (!as_int(g)) guard += (guard.empty() ? "" : " && ") + expr_.index(g, false, Prec::Shift) +
+                                 " > 0";
+      }
+      for (const std::string& a : k.args) args += (args.empty() ? "" : ", ") + names_.of(a);
+      if (!guard.empty()) {
+        line("if (" + guard + ")");
+        ++depth_;
+      }
+      line(fmt::format("{}<<<dim3({}), dim3({}, {}, {})>>>({});", k.name, grid, k.items[0], k.items[1],
+                       k.items[2], args));
+      if (!guard.empty()) --depth_;
+      continue;
+    }
+    if (!s.iname.empty()) {
+      const std::string& i = names_.of(s.iname);
+      const std::string step = s.step == 1 ? "++" + i : i + " += " + std::to_string(s.step);
+      line("for (" + type_name(k_.index_type) + " " + i + " = " + expr_.index(s.lower) + "; " + i +
+           " <= " + expr_.index(s.upper, false, Prec::Shift) + "; " + step + ") {");
+    } else {
+      line(s.condition ? "if (" + expr_.condition(s.condition) + ") {" : "{");
+    }
+    ++depth_;
+    host_block(s.body, program);
+    --depth_;
+    line("}");
+  }
+}
+
+std::string CPrinter::host_header() {
+  std::string guard = "MOONLOOP_" + name() + "_H";
+  for (char& c : guard) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return "#ifndef " + guard + "\n#define " + guard +
+         "\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
+         "/* Launches the kernels on arrays of the device: 0, or CUDA's error. */\n" +
+         host_prototype() + ";\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
+}
+
+}  // namespace moonloop

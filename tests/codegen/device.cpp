@@ -1,0 +1,58 @@
+#include "tests/codegen/kit.h"
+
+using namespace moonloop;
+
+namespace {
+
+const char* const kProduct = R"(
+kernel matmul(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n, n])
+domain {[i, j, io, jo]: 0 <= io and 0 <= i < 16 and i < n - 16*io and 0 <= jo and 0 <= j < 16 and j < n - 16*jo}
+domain {[k]: 0 <= k < n}
+c[i + 16*io, j + 16*jo] = sum(k, a[i + 16*io, k]*b[k, j + 16*jo])
+)";
+const Tags kTiles{{"io", "g.1"}, {"jo", "g.0"}, {"i", "l.1"}, {"j", "l.0"}};
+
+const char* const kSteps = R"(
+kernel heat(n: int32, steps: int32, u: inout float32[n + 2])
+domain {[t]: 0 <= t < steps}
+domain {[i]: 1 <= i <= n}
+domain {[j]: 1 <= j <= n}
+assume n >= 1 and steps >= 1
+temp v: float32[n + 2] in global
+for t
+  v[i] = (u[i - 1] + u[i] + u[i + 1])/3
+  u[j] = v[j]
+end
+)";
+
+}  // namespace
+
+TEST_CASE("devices: a product over a grid of work-items") {
+  CHECK_GOLDEN("product.cl", code(kProduct, Target::OpenCL, kTiles));
+  CHECK_GOLDEN("product.cu", code(kProduct, Target::Cuda, kTiles));
+}
+
+TEST_CASE("devices: time steps launch two kernels each, through memory of the device") {
+  CHECK_GOLDEN("steps.cu", code(kSteps, Target::Cuda, {{"i", "g.0"}, {"j", "g.0"}}));
+  const Program p = generate(kernel(kSteps, {{"i", "g.0"}, {"j", "g.0"}}), Target::Cuda);
+  CHECK(p.header.find("int heat(int n, int steps, float *u);") != std::string::npos);
+}
+
+TEST_CASE("devices: a reduction over work-items is a tree") {
+  CHECK_GOLDEN("tree.cl", code(R"(
+kernel norm(m: int32, a: float32[m, 8], b: float32[m])
+domain {[r]: 0 <= r < m}
+domain {[i]: 0 <= i < 8}
+b[r] = sqrt(sum(i, a[r, i]**2))
+)",
+                               Target::OpenCL, {{"r", "g.0"}, {"i", "l.0"}}));
+}
+
+TEST_CASE("devices: an atomic update without an instruction of its own is tried until it holds") {
+  CHECK_GOLDEN("exchange.cu", code(R"(
+kernel peak(n: int32, x: float32[n], m: inout float32[1])
+domain {[i]: 0 <= i < n}
+m[0] = max(m[0], x[i])  {atomic}
+)",
+                                   Target::Cuda, {{"i", "g.0"}}));
+}
