@@ -52,11 +52,12 @@ std::string devices(Target target) {
     try {
       const auto device = open_device(target, d);
       const DeviceLimits& l = device->limits();
-      out += fmt::format("{}\n         {} compute units, {} of memory, {} local; at most {} work-items "
-                         "in a group ({} x {} x {}){}\n",
-                         device->name(), l.compute_units, bytes_text(l.memory),
-                         bytes_text(l.local_bytes), l.items_in_group, l.items[0], l.items[1],
-                         l.items[2], l.has_double ? "" : "; no double precision");
+      out += fmt::format(
+          "{}\n         {} compute units, {} of memory, {} local; at most {} work-items "
+          "in a group ({} x {} x {}){}\n",
+          device->name(), l.compute_units, bytes_text(l.memory), bytes_text(l.local_bytes),
+          l.items_in_group, l.items[0], l.items[1], l.items[2],
+          l.has_double ? "" : "; no double precision");
     } catch (const Error& e) { out += e.diagnostic().text + "\n"; }
   }
   return out.empty() ? label + "none: the library lists no device\n" : out;

@@ -74,7 +74,9 @@ int CPrinter::device_kernel(const Launch& launch, DeviceProgram& out) {
   for (int known : copies)
     if (kernel_bodies_[static_cast<std::size_t>(known)] == body) return known;
   if (!copies.empty()) kernel.name += "_part" + std::to_string(copies.size());
-  const std::string parameters = device_parameters(kernel, used);
+  std::set<std::string> written;
+  collect_writes(launch.body, written);
+  const std::string parameters = device_parameters(kernel, used, written);
   names_.take_used();
   out_ += (out.kernels.empty() ? "" : "\n") + dialect_.kernel_head(kernel) + parameters + ") {\n" +
           body + "}\n";
@@ -82,6 +84,17 @@ int CPrinter::device_kernel(const Launch& launch, DeviceProgram& out) {
   kernel_bodies_.push_back(body);
   out.kernels.push_back(std::move(kernel));
   return copies.back();
+}
+
+/// What the statements of the block write.
+void CPrinter::collect_writes(const Block& block, std::set<std::string>& out) const {
+  for (const Stmt& s : block) {
+    if (const auto* x = std::get_if<Run>(&s.op))
+      out.merge(writes(*k_.instructions[static_cast<std::size_t>(x->insn)]));
+    if (const auto* x = std::get_if<Loop>(&s.op)) collect_writes(x->body, out);
+    if (const auto* x = std::get_if<If>(&s.op)) collect_writes(x->body, out);
+    if (const auto* x = std::get_if<Scope>(&s.op)) collect_writes(x->body, out);
+  }
 }
 
 /// Declares the local memory that the kernel uses.
@@ -107,7 +120,8 @@ void CPrinter::device_temporaries(const std::set<std::string>& used, DeviceKerne
 
 /// Those that the kernel uses, in declared order; then temporaries in global memory and inames of
 /// the host's loops.
-std::string CPrinter::device_parameters(DeviceKernel& kernel, const std::set<std::string>& used) {
+std::string CPrinter::device_parameters(DeviceKernel& kernel, const std::set<std::string>& used,
+                                        const std::set<std::string>& written) {
   const Language language = helpers_.language();
   std::vector<std::string> all;
   const auto pointer = [&](const std::string& name, const Type& type, bool written) {
@@ -115,9 +129,6 @@ std::string CPrinter::device_parameters(DeviceKernel& kernel, const std::set<std
                   (written ? " *" : " const *") + dialect_.restrict_word() + " " + names_.of(name));
     kernel.args.push_back(name);
   };
-  std::set<std::string> written;
-  for (const InsnPtr& i : k_.instructions)
-    for (const std::string& w : writes(*i)) written.insert(w);
   for (const Argument& a : k_.args) {
     if (!used.count(a.name)) continue;
     const Type type = a.type.value_or(Type(k_.index_type));
@@ -132,7 +143,7 @@ std::string CPrinter::device_parameters(DeviceKernel& kernel, const std::set<std
     if (const auto s = plan_.spaces.find(name); used.count(name) && !t.read_only &&
                                                 s != plan_.spaces.end() &&
                                                 s->second == AddressSpace::Global)
-      pointer(name, expr_.type_of_name(name), true);
+      pointer(name, expr_.type_of_name(name), written.count(name) > 0);
   for (const LaunchPlan& launch : plan_.launches)
     for (const std::string& iname : launch.host_loops) {
       const bool there =

@@ -24,8 +24,8 @@ std::string CPrinter::host_function(const DeviceProgram& program) {
   for (const DeviceTemporary& t : program.temporaries) {
     const std::string& x = names_.of(t.name);
     line(type_name(t.type) + " *" + x + " = 0;");
-    line("if (!status) status = cudaMalloc((void **)&" + x + ", sizeof(" + type_name(t.type) + ")*(" +
-         expr_.index(t.elements, true) + "));");
+    line("if (!status) status = cudaMalloc((void **)&" + x + ", sizeof(" + type_name(t.type) +
+         ")*(" + expr_.index(t.elements, true) + "));");
   }
   const bool guarded = !program.temporaries.empty();
   if (guarded) {
@@ -42,7 +42,8 @@ std::string CPrinter::host_function(const DeviceProgram& program) {
   line("return status;");
   depth_ = 0;
   const std::string body = std::exchange(out_, std::move(before));
-  return "/* Launches the kernels on arrays of the device: 0, or CUDA's error. NVRTC passes it over. */\n"
+  return "/* Launches the kernels on arrays of the device: 0, or CUDA's error. NVRTC passes it "
+         "over. */\n"
          "#ifndef __CUDACC_RTC__\nextern \"C\" " +
          host_prototype() + " {\n" + body + "}\n#endif\n";
 }
@@ -55,16 +56,16 @@ void CPrinter::host_block(const std::vector<HostStep>& steps, const DeviceProgra
       for (const Expr& g : k.groups) {
         const std::string n = expr_.index(g);
         grid += (grid.empty() ? "" : ", ") + n;
-        if (!as_int(g)) guard += (guard.empty() ? "" : " && ") + expr_.index(g, false, Prec::Shift) +
-                                 " > 0";
+        if (!as_int(g))
+          guard += (guard.empty() ? "" : " && ") + expr_.index(g, false, Prec::Shift) + " > 0";
       }
       for (const std::string& a : k.args) args += (args.empty() ? "" : ", ") + names_.of(a);
       if (!guard.empty()) {
         line("if (" + guard + ")");
         ++depth_;
       }
-      line(fmt::format("{}<<<dim3({}), dim3({}, {}, {})>>>({});", k.name, grid, k.items[0], k.items[1],
-                       k.items[2], args));
+      line(fmt::format("{}<<<dim3({}), dim3({}, {}, {})>>>({});", k.name, grid, k.items[0],
+                       k.items[1], k.items[2], args));
       if (!guard.empty()) --depth_;
       continue;
     }

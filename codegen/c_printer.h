@@ -53,7 +53,9 @@ class CPrinter {
   std::string brackets(const Temporary& t);
   int device_kernel(const Launch& launch, DeviceProgram& out);
   void device_temporaries(const std::set<std::string>& used, DeviceKernel& kernel);
-  std::string device_parameters(DeviceKernel& kernel, const std::set<std::string>& used);
+  std::string device_parameters(DeviceKernel& kernel, const std::set<std::string>& used,
+                                const std::set<std::string>& written);
+  void collect_writes(const Block& block, std::set<std::string>& out) const;
   std::string host_prototype();
   std::string host_function(const DeviceProgram& program);
   void host_block(const std::vector<HostStep>& steps, const DeviceProgram& program);

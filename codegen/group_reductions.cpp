@@ -110,14 +110,17 @@ void find_group_reductions(Plan& plan) {
     const Instruction& first = *start->second;
     if (!without(axes_of(plan, update, true), axes_of(plan, first, true)).empty())
       fail("unsupported", update.at,
-           "instruction `{}`: a reduction over groups is not supported yet; keep one result for each "
+           "instruction `{}`: a reduction over groups is not supported yet; keep one result for "
+           "each "
            "group, and reduce these in a second step",
            update.id);
     const std::set<int> axes = without(axes_of(plan, update, false), axes_of(plan, first, false));
     if (axes.empty()) continue;
-    if (update.reduce_op == ReduceOp::SegmentedSum || update.reduce_op == ReduceOp::SegmentedProduct)
+    if (update.reduce_op == ReduceOp::SegmentedSum ||
+        update.reduce_op == ReduceOp::SegmentedProduct)
       fail("unsupported", update.at,
-           "instruction `{}`: the order of a segmented reduction matters, so work-items cannot share "
+           "instruction `{}`: the order of a segmented reduction matters, so work-items cannot "
+           "share "
            "it",
            update.id);
     GroupReduction r;

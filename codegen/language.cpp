@@ -93,7 +93,7 @@ std::string function_prefix(Language language) {
   switch (language) {
     case Language::C: return "static inline ";
     case Language::OpenCL: return "";
-    case Language::Cuda: return "static __device__ __forceinline__ ";
+    case Language::Cuda: return "static __host__ __device__ __forceinline__ ";
   }
   return "";
 }

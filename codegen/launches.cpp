@@ -83,28 +83,29 @@ std::map<std::string, AddressSpace> spaces_of(const Kernel& k) {
   return out;
 }
 
-/// What a work-item keeps to itself is of use only to statements that run in the same work-items.
+/// What a work-item or a group keeps to itself is of use only to statements that run in the same
+/// ones.
 void require_same_items(const Plan& plan) {
   const Kernel& k = plan.kernel;
   std::map<std::string, std::set<std::pair<bool, int>>> axes;  // of those who write it
   std::set<const Instruction*> reduced;                        // their results are everybody's
   for (const GroupReduction& r : plan.reductions)
     reduced.insert(k.instructions[static_cast<std::size_t>(r.update)].get());
-  const auto axes_of = [&](const Instruction& insn) {
+  const auto axes_of = [&](const Instruction& insn, bool items) {
     std::set<std::pair<bool, int>> out;
     for (const std::string& n : insn.inames)
-      if (const auto h = plan.hardware.find(n); h != plan.hardware.end())
+      if (const auto h = plan.hardware.find(n);
+          h != plan.hardware.end() && (items || h->second.group))
         out.emplace(h->second.group, h->second.axis);
     return out;
   };
   for (const InsnPtr& insn : k.instructions)
     for (const std::string& w : writes(*insn))
-      if (const auto s = plan.spaces.find(w); s != plan.spaces.end() &&
-                                              s->second == AddressSpace::Private &&
-                                              !reduced.count(insn.get()))
-        axes[w].merge(axes_of(*insn));
+      if (const auto s = plan.spaces.find(w);
+          s != plan.spaces.end() && s->second != AddressSpace::Global && !reduced.count(insn.get()))
+        axes[w].merge(axes_of(*insn, s->second == AddressSpace::Private));
   for (const InsnPtr& insn : k.instructions) {
-    const auto own = axes_of(*insn);
+    const auto own = axes_of(*insn, true);
     std::set<std::string> names = writes(*insn);
     for_each_read(k, *insn, [&](const std::string& n) { names.insert(n); });
     for (const std::string& n : names)
@@ -112,10 +113,10 @@ void require_same_items(const Plan& plan) {
           it != axes.end() &&
           !std::includes(own.begin(), own.end(), it->second.begin(), it->second.end()))
         fail("unsupported", insn->at,
-             "instruction `{}` uses `{}`, of which each work-item has its own, but is not spread "
-             "over "
-             "the same work-items",
-             insn->id, n);
+             "instruction `{}` uses `{}`, of which each {} has its own, but is not spread over the "
+             "same "
+             "ones",
+             insn->id, n, plan.spaces.at(n) == AddressSpace::Private ? "work-item" : "group");
   }
 }
 
@@ -218,8 +219,8 @@ class Cutter {
     }
   }
 
-  /// The last statements of a kernel that only prepare what work-items keep to themselves: they belong
-  /// to the kernel that follows.
+  /// The last statements of a kernel that only prepare what work-items keep to themselves: they
+  /// belong to the kernel that follows.
   Open take_preparation(Open& open) const {
     Open out;
     if (!open.nodes.back().is_leaf()) return out;
@@ -252,8 +253,27 @@ class Cutter {
     return false;
   }
 
+  /// Groups do not wait for one another inside of a kernel: none may need what another one does.
+  void require_apart(const Open& open, const std::vector<std::string>& loops) {
+    std::map<std::string, std::vector<const Touch*>> by_variable;
+    for (int i : open.insns)
+      for (const Touch& t : meetings_.touches(i)) by_variable[t.variable].push_back(&t);
+    for (const auto& [variable, all] : by_variable) {
+      if (std::none_of(all.begin(), all.end(), [](const Touch* t) { return t->write; })) continue;
+      for (const Touch* x : all)
+        for (const Touch* y : all)
+          if (const auto met = meetings_.across_groups(*x, *y, loops))
+            fail("unsupported", k_.instructions[static_cast<std::size_t>(y->insn)]->at,
+                 "groups of one kernel would meet in `{}`: {}; they cannot wait for one another in "
+                 "a "
+                 "loop over groups",
+                 variable, meetings_.describe(*x, *y, *met));
+    }
+  }
+
   void close(Open& open, const std::vector<std::string>& loops, std::vector<PlanNode>& out) {
     if (open.nodes.empty()) return;
+    require_apart(open, loops);
     LaunchPlan launch;
     launch.host_loops = loops;
     std::set<std::string> inames;

@@ -70,9 +70,11 @@ bool Meetings::own_element(const Touch& x, const Touch& y, bool groups) const {
   });
 }
 
-std::optional<Map> Meetings::meet(const Touch& x, const Touch& y, const std::vector<std::string>& same,
-                    const std::string& carried, bool groups) {
-  if (x.variable != y.variable || (!x.write && !y.write) || (x.atomic && y.atomic)) return std::nullopt;
+std::optional<Map> Meetings::meet(const Touch& x, const Touch& y,
+                                  const std::vector<std::string>& same, const std::string& carried,
+                                  bool groups) {
+  if (x.variable != y.variable || (!x.write && !y.write) || (x.atomic && y.atomic))
+    return std::nullopt;
   if (own_element(x, y, groups)) return std::nullopt;
   const auto dims = [&](int i) {
     return std::vector<std::string>(insn(i).inames.begin(), insn(i).inames.end());
@@ -129,15 +131,17 @@ std::optional<Map> Meetings::meet(const Touch& x, const Touch& y, const std::vec
   return pairs;
 }
 
-std::optional<Map> Meetings::across_groups(const Touch& x, const Touch& y, const std::vector<std::string>& same,
-                             const std::string& carried) {
+std::optional<Map> Meetings::across_groups(const Touch& x, const Touch& y,
+                                           const std::vector<std::string>& same,
+                                           const std::string& carried) {
   const auto space = plan_.spaces.find(x.variable);
   if (space != plan_.spaces.end() && space->second == AddressSpace::Local) return std::nullopt;
   return meet(x, y, same, carried, true);
 }
 
-std::optional<Map> Meetings::across_items(const Touch& x, const Touch& y, const std::vector<std::string>& same,
-                            const std::string& carried) {
+std::optional<Map> Meetings::across_items(const Touch& x, const Touch& y,
+                                          const std::vector<std::string>& same,
+                                          const std::string& carried) {
   return meet(x, y, same, carried, false);
 }
 
@@ -148,11 +152,10 @@ std::string Meetings::describe(const Touch& x, const Touch& y, const Map& pairs)
   const Witness w = witness(pairs, dims(x.insn), dims(y.insn));
   std::map<std::string, std::int64_t> values = w.params;
   values.insert(w.a.begin(), w.a.end());
-  return fmt::format("{} {} {}, {} {} it", instance_text(insn(x.insn).id, dims(x.insn), w.a),
-                     x.write ? "writes" : "reads",
-                     element_text({x.variable, x.write, x.index, {}}, values),
-                     instance_text(insn(y.insn).id, dims(y.insn), w.b),
-                     y.write ? "writes" : "reads");
+  return fmt::format(
+      "{} {} {}, {} {} it", instance_text(insn(x.insn).id, dims(x.insn), w.a),
+      x.write ? "writes" : "reads", element_text({x.variable, x.write, x.index, {}}, values),
+      instance_text(insn(y.insn).id, dims(y.insn), w.b), y.write ? "writes" : "reads");
 }
 
 }  // namespace moonloop

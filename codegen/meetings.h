@@ -31,11 +31,13 @@ class Meetings {
   /// The instances of `x` and `y` that, in iterations of the loops `same` that are equal
   /// and, with `carried`, in a later iteration of that loop for `y`, touch one element, at least
   /// one of them to write, in two different groups.
-  std::optional<Map> across_groups(const Touch& x, const Touch& y, const std::vector<std::string>& same,
-                     const std::string& carried = {});
+  std::optional<Map> across_groups(const Touch& x, const Touch& y,
+                                   const std::vector<std::string>& same,
+                                   const std::string& carried = {});
   /// The same in one group, but in two different work-items.
-  std::optional<Map> across_items(const Touch& x, const Touch& y, const std::vector<std::string>& same,
-                    const std::string& carried = {});
+  std::optional<Map> across_items(const Touch& x, const Touch& y,
+                                  const std::vector<std::string>& same,
+                                  const std::string& carried = {});
   /// `update[i=3] writes a[4], shift[i=4] reads it`, for accesses and instances that meet.
   std::string describe(const Touch& x, const Touch& y, const Map& pairs) const;
 
@@ -53,7 +55,7 @@ class Meetings {
 
  private:
   std::optional<Map> meet(const Touch& x, const Touch& y, const std::vector<std::string>& same,
-            const std::string& carried, bool groups);
+                          const std::string& carried, bool groups);
   std::set<Axis> axes_of(int insn) const;
   /// The iname's number on the axis, 0 for what runs in the first alone, null for what runs in all.
   Expr position(int insn, const Axis& axis) const;

@@ -8,9 +8,7 @@ std::unique_ptr<Device> open_device(Target target, int n) {
   return target == Target::Cuda ? open_cuda(n) : open_opencl(n);
 }
 
-int count_devices(Target target) {
-  return target == Target::Cuda ? count_cuda() : count_opencl();
-}
+int count_devices(Target target) { return target == Target::Cuda ? count_cuda() : count_opencl(); }
 
 void check_limits(const Program& program, const Device& device) {
   const DeviceLimits& l = device.limits();

@@ -117,12 +117,6 @@ TEST_CASE("work-items: tags of GPUs that have no meaning here are refused") {
   CHECK(d.text == "iname `j` is tagged `vec`, which target `c` does not support yet");
 }
 
-TEST_CASE("targets: those to come are named") {
-  const Diagnostic d = refusal(kProduct, Target::OpenCL);
-  CHECK(d.code == "unsupported");
-  CHECK(d.text == "target `opencl` is not supported yet; use `c` or `openmp`");
-}
-
 TEST_CASE("work-items: copies have the axes of the statement that writes them") {
   CHECK_GOLDEN("fewer_axes.c", code(R"(
 kernel scale(n: int32, s: float64[n], a: float64[n, n])

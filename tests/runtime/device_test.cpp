@@ -272,14 +272,15 @@ TEST_CASE("device: refuses what the target cannot say, by name") {
 
 TEST_CASE("device: work-items put their parts of a reduction together") {
   const std::string text = R"(
-kernel total(n: int32, m: int32, a: float64[m, n], b: float64[m], q: int32[m], w: float64[m],
+kernel total(n: int32, m: int32, a: float64[m, n], b: float64[m], v: float64[m], q: int32[m], w: float64[m],
              e: bool[m], s: float32[m])
 domain {[r]: 0 <= r < m}
 domain {[i]: 0 <= i < n}
 domain {[j]: 0 <= j < n}
 domain {[k, l]: 0 <= k < n and 0 <= l <= k}
 assume n >= 1
-b[r] = 2*sum(i, a[r, i]) + max(j, a[r, j])
+b[r] = 2*sum(i, a[r, i])
+v[r] = max(j, a[r, j]) - b[r]
 w[r], q[r] = argmin(j, a[r, j], j)
 e[r] = any(i, a[r, i] > 0.99)
 s[r] = product(l, 1 + a[r, l]/100) + k
@@ -316,6 +317,36 @@ s[0] = sum(p, part[p])
           run_op(*find_op("tag_inames"), grid,
                  {Value{ValueDict{{"i_outer", Value{std::string("g.1")}}}}}, {});
         }).find("but both update the same sum") != std::string::npos);
+}
+
+TEST_CASE(
+    "device: groups that would meet inside of a loop over groups are refused with instances") {
+  const Kernel k = tagged(R"(
+kernel inside(n: int32, x: float64[n], y: float64[n, n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+domain {[k]: 0 <= k < n}
+temp s: float64[n] in global
+s[j] = x[j] + i
+y[i, k] = s[n - 1 - k]
+)",
+                          {{"j", "g.0"}, {"k", "g.0"}});
+  // i runs on the host: two kernels for each of its iterations
+  CHECK(generate(k, Target::OpenCL).device->kernels.size() == 2);
+  const Kernel own = tagged(R"(
+kernel inside(n: int32, x: float64[n], y: float64[n, n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+domain {[k]: 0 <= k < n}
+temp s: float64[n]
+s[j] = x[j] + i       {id=make}
+y[i, k] = s[n - 1 - k]  {id=use}
+)",
+                            {{"i", "g.1"}, {"j", "g.0"}, {"k", "g.0"}});
+  const std::string message = error_of([&] { generate(own, Target::OpenCL); });
+  CHECK(message.find("groups of one kernel would meet in `s`: make[") == 0);
+  CHECK(message.find("; they cannot wait for one another in a loop over groups [unsupported]") !=
+        std::string::npos);
 }
 
 TEST_CASE("device: limits of the device are checked before anything runs") {
