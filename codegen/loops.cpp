@@ -272,15 +272,24 @@ class LoopMaker {
     return out;
   }
 
-  /// What the hardware counts: no loop, but a guard where it counts further than needed.
+  /// What the hardware counts: no loop, but a guard where it counts further than needed. With slabs
+  /// one block for each part.
   Block hardware(const PlanNode& node, const Set& context) {
-    const Set range = all_to_params(iterations(node));
+    const Set range = iterations(node);
     const Set counted = intersect(context, counted_values(node.iname));
-    const std::optional<Expr> guard = guard_of(range, counted);
-    if (!guard) return {};
-    Block body = inside(node, intersect(counted, range));
-    if (body.empty() || guard->as<BoolLit>()) return body;
-    return only(Stmt{If{*guard, std::move(body)}});
+    Block out;
+    for (const Set& part : slabs(node, range, context)) {
+      const Set points = all_to_params(part);
+      const std::optional<Expr> guard = guard_of(points, counted);
+      if (!guard) continue;
+      Block body = inside(node, intersect(counted, points));
+      if (body.empty()) continue;
+      if (guard->as<BoolLit>())
+        append(out, std::move(body));
+      else
+        out.push_back(Stmt{If{*guard, std::move(body)}});
+    }
+    return out;
   }
 
   /// The values that the hardware gives the iname in the kernel at hand: as many as the longest of

@@ -81,9 +81,10 @@ TEST_CASE("cli: what a run lacks is an error of the request") {
   CHECK(contains(tool("run data.loop -p n=3", f.str()).err,
                  "extent 0 of array `a` is `m[0]`, which is not known before the kernel runs "
                  "[data-dependent-size]"));
-  const Outcome cuda = tool("run k.loop -p n=10 --target cuda", f.str());
-  CHECK(cuda.status == 1);
-  CHECK(contains(cuda.err, "[unsupported]"));
+  const Outcome far = tool("run k.loop -p n=10 --target opencl --device 99", f.str());
+  CHECK(far.status == 4);
+  CHECK(contains(far.err, "there is no OpenCL device 99; there "));
+  CHECK(contains(far.err, "[no-device]"));
 }
 
 TEST_CASE("cli: arrays go out to .npy files and come in again") {
@@ -101,8 +102,11 @@ TEST_CASE("cli: arrays go out to .npy files and come in again") {
   CHECK(contains(bad.err, "[bad-npy]"));
 }
 
-TEST_CASE("cli: devices lists the compilers") {
+TEST_CASE("cli: devices lists the compilers, and devices with their limits") {
   const Outcome o = tool("devices");
   CHECK(o.status == 0);
   CHECK(contains(o.out, "openmp"));
+  CHECK(contains(o.out, "opencl   0: "));
+  CHECK(contains(o.out, " work-items in a group ("));
+  CHECK(contains(o.out, "cuda     "));
 }
