@@ -1,0 +1,53 @@
+// set_temporary_address_space.
+#include "tests/transforms/loop_kit.h"
+#include "transforms/set_temporary_address_space.h"
+
+using namespace moonloop;
+
+namespace {
+
+const char* const kScaled = R"(
+kernel scaled(a: float64[16], b: float64[16])
+domain {[i]: 0 <= i < 16}
+tag i: l.0
+<> t = 2*a[i]  {id=make}
+b[i] = t + 1   {id=use}
+)";
+const char* const kTurned = R"(
+kernel turned(a: float64[16], b: float64[16])
+domain {[i]: 0 <= i < 16}
+domain {[j]: 0 <= j < 16}
+tag i: l.0, j: l.0
+temp t: float64[16]
+t[i] = a[i]
+b[j] = t[15 - j]
+)";
+
+Kernel move_to(const char* source, const std::string& name, const std::string& space) {
+  return apply(parsed(source), "set_temporary_address_space", {text(name), text(space)});
+}
+
+}  // namespace
+
+TEST_CASE("set_temporary_address_space: moves what may be shared") {
+  CHECK(move_to(kTurned, "t", "local").find_temporary("t")->space == AddressSpace::Local);
+  CHECK(move_to(kTurned, "t", "global").find_temporary("t")->space == AddressSpace::Global);
+  CHECK(move_to(kScaled, "t", "private").find_temporary("t")->space == AddressSpace::Private);
+  const Kernel local = move_to(kTurned, "t", "local");
+  CHECK(apply(local, "set_temporary_address_space", {text("t"), text("auto")})
+            .find_temporary("t")
+            ->space == AddressSpace::Auto);
+}
+
+TEST_CASE("set_temporary_address_space: refuses memory in which work-items would meet") {
+  CHECK(message([&] { move_to(kScaled, "t", "local"); })
+            .find("would run make[i=0] and make[i=1] at the same time") != std::string::npos);
+  CHECK(message([&] { move_to(kTurned, "t", "private"); }) ==
+        "`t` is written at the number of its work-item, as memory that the work-items share; it "
+        "cannot be private");
+  CHECK(code_of([&] { move_to(kTurned, "t", "private"); }) == "not-private");
+  CHECK(message([&] { move_to(kTurned, "s", "local"); }) ==
+        "bad argument #2 to 'set_temporary_address_space' (no temporary 's' in kernel 'turned'; it "
+        "has 't')");
+  CHECK(code_of([&] { move_to(kTurned, "t", "shared"); }) == "bad-address-space");
+}

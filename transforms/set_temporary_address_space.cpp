@@ -1,0 +1,72 @@
+#include "transforms/set_temporary_address_space.h"
+
+#include "core/address_spaces.h"
+#include "core/lookup.h"
+#include "core/staging.h"
+#include "transforms/registry.h"
+
+namespace moonloop {
+
+Kernel set_temporary_address_space(const Kernel& k, const std::vector<std::string>& names,
+                                   AddressSpace space) {
+  Kernel out = k;
+  for (const std::string& name : names) {
+    const Temporary* t = k.find_temporary(name);
+    if (!t) {
+      std::vector<std::string> all;
+      for (const auto& [n, other] : k.temporaries) all.push_back(n);
+      refuse("unknown-temporary", k.at, "no temporary `{}` in kernel `{}`; it has {}{}", name,
+             k.name, all.empty() ? "none" : quoted_list(all), did_you_mean(name, all));
+    }
+    out.temporaries.at(name).space = space;
+  }
+  const std::set<std::string> own = own_per_work_item(out);
+  if (space == AddressSpace::Private)
+    for (const std::string& name : names)
+      if (!own.count(name))
+        refuse("not-private", k.at,
+               "`{}` is written at the number of its work-item, as memory that the work-items share; "
+               "it cannot be private",
+               name);
+  return reordered(k, std::move(out));
+}
+
+extern const Op set_temporary_address_space_op;
+const Op set_temporary_address_space_op{
+    .name = "set_temporary_address_space",
+    .doc = R"(Moves temporaries to another memory.
+
+`private`: each work-item has its own; `local`: a work-group shares it; `global`: all share it, and it
+lives from kernel to kernel; `auto`: what the temporary's use suggests.
+
+Refuses memory in which work-items would meet where each had its own, and private memory for what is
+written at a work-item's number.)",
+    .params = {{.name = "temp_var_names",
+                .kind = Kind::Names,
+                .help = "the temporaries",
+                .required = true,
+                .positional = true},
+               {.name = "address_space",
+                .kind = Kind::Str,
+                .help = "`private`, `local`, `global` or `auto`",
+                .required = true,
+                .positional = true},
+               unsafe_option()},
+    .example_kernel = R"(kernel turn(a: float64[16], b: float64[16])
+domain {[i]: 0 <= i < 16}
+domain {[j]: 0 <= j < 16}
+temp t: float64[16]
+t[i] = a[i]
+b[j] = t[15 - j]
+)",
+    .example = R"(knl = lp.set_temporary_address_space(knl, "t", "local")
+knl = lp.tag_inames(knl, "i:l.0, j:l.0"))",
+    .run =
+        [](const Kernel& k, const Args& a) {
+          return set_temporary_address_space(k, a.names("temp_var_names"),
+                                             parse_address_space(a.str("address_space"), a.at()));
+        },
+    .query = {},
+};
+
+}  // namespace moonloop

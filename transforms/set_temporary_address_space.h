@@ -1,0 +1,18 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/kernel.h"
+
+namespace moonloop {
+
+/// Moves temporaries to another memory: `private`, `local`, `global`, or `auto` for the choice that
+/// their use suggests.
+///
+/// Refuses  unknown-temporary  no temporary has the name
+///          not-private        a work-item writes it at its own number, as memory that it shares
+///          races, breaks-order   work-items would meet in memory that each had to itself
+Kernel set_temporary_address_space(const Kernel& k, const std::vector<std::string>& names,
+                                   AddressSpace space);
+
+}  // namespace moonloop
