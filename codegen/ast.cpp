@@ -147,6 +147,39 @@ Expr take_invariant(Loop& loop, const Writes& writes) {
 
 }  // namespace
 
+void spread_guards(Block& block) {
+  Block out;
+  for (Stmt& s : block) {
+    if (Loop* x = std::get_if<Loop>(&s.op)) spread_guards(x->body);
+    if (Scope* x = std::get_if<Scope>(&s.op)) spread_guards(x->body);
+    if (Launch* x = std::get_if<Launch>(&s.op)) spread_guards(x->body);
+    If* guard = std::get_if<If>(&s.op);
+    if (guard) spread_guards(guard->body);
+    const auto waits = [](const Stmt& b) { return std::holds_alternative<Sync>(b.op); };
+    if (!guard || std::none_of(guard->body.begin(), guard->body.end(), waits)) {
+      out.push_back(std::move(s));
+      continue;
+    }
+    Block all, part;
+    const auto close = [&] {
+      if (!part.empty()) all.push_back(Stmt{If{guard->cond, std::move(part)}});
+      part = Block();
+    };
+    for (Stmt& b : guard->body) {
+      const bool stays = waits(b) || std::holds_alternative<Declare>(b.op);
+      if (!stays) {
+        part.push_back(std::move(b));
+        continue;
+      }
+      close();
+      all.push_back(std::move(b));
+    }
+    close();
+    out.push_back(Stmt{Scope{{}, {}, std::move(all)}});
+  }
+  block = std::move(out);
+}
+
 void tidy_guards(Block& block, const Writes& writes) {
   for (Stmt& s : block) {
     if (If* x = std::get_if<If>(&s.op)) tidy_guards(x->body, writes);

@@ -98,6 +98,11 @@ Expr fold_index(const Expr& e);
 /// Quotients that isl made, as the kernel language has them.
 Expr without_truncation(const Expr& e);
 
+/// Takes barriers out of guards: `if (c) { A; barrier; B; }` becomes `if (c) A; barrier; if (c)
+/// B;`. The conditions must be on scalars that the block does not write. A guard around a whole
+/// loop that waits stays: its condition is the same for all work-items.
+void spread_guards(Block& block);
+
 /// Joins neighbours under equal conditions, where the first cannot change the condition, and takes
 /// conditions on scalars out of loops that do not change them. `writes` gives what an instruction
 /// writes.

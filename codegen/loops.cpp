@@ -85,6 +85,7 @@ class LoopMaker {
     declare(plan_.locals, out);
     append(out, blocks(plan_.roots, context));
     tidy_guards(out, [&](int i) { return writes(insn(i)); });
+    if (meetings_) spread_guards(out);
     return out;
   }
 

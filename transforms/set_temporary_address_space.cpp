@@ -24,10 +24,11 @@ Kernel set_temporary_address_space(const Kernel& k, const std::vector<std::strin
   if (space == AddressSpace::Private)
     for (const std::string& name : names)
       if (!own.count(name))
-        refuse("not-private", k.at,
-               "`{}` is written at the number of its work-item, as memory that the work-items share; "
-               "it cannot be private",
-               name);
+        refuse(
+            "not-private", k.at,
+            "`{}` is written at the number of its work-item, as memory that the work-items share; "
+            "it cannot be private",
+            name);
   return reordered(k, std::move(out));
 }
 

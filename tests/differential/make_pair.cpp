@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "core/budget.h"
 #include "core/diagnostic.h"
 #include "core/infer.h"
 #include "core/lookup.h"
@@ -45,6 +46,9 @@ class Chain {
     const Kernel& k = pair_.result;
     const std::string before = print_kernel(k);
     try {
+      // Chains for devices stage a lot; those that take long to prove are passed over.
+      std::optional<IslBudget> budget;
+      if (!confirms_) budget.emplace(500'000);
       Kernel next = apply(call, k);
       ++tally.accepted;
       if (next.reference && confirms_)
@@ -59,7 +63,9 @@ class Chain {
     } catch (const Error& e) {
       ++tally.inapplicable;
       ++statistics_.codes[e.diagnostic().code];
-    } catch (const std::exception& e) { problem(call, std::string("internal error: ") + e.what()); }
+    } catch (const IslQuota&) { ++tally.inapplicable; } catch (const std::exception& e) {
+      problem(call, std::string("internal error: ") + e.what());
+    }
   }
 
  private:

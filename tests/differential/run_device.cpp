@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <cstdlib>
 
 #include "core/diagnostic.h"
@@ -65,6 +67,8 @@ void run_on_device(const std::vector<Pair>& pairs, Statistics& statistics,
     };
     try {
       const Program program = generate(p.result, device_target());
+      if (std::getenv("MOONLOOP_VERBOSE"))
+        fmt::print("{}{}", Problem{p.seed, "to run", p.text, p.steps}.str(), program.source);
       statistics.barriers += barriers_in(program.source);
       statistics.launches += static_cast<int>(program.device->kernels.size());
       run_one(p, program, problems);

@@ -40,8 +40,9 @@ TEST_CASE("set_temporary_address_space: moves what may be shared") {
 }
 
 TEST_CASE("set_temporary_address_space: refuses memory in which work-items would meet") {
-  CHECK(message([&] { move_to(kScaled, "t", "local"); })
-            .find("would run make[i=0] and make[i=1] at the same time") != std::string::npos);
+  CHECK(message([&] {
+          move_to(kScaled, "t", "local");
+        }).find("would run make[i=0] and make[i=1] at the same time") != std::string::npos);
   CHECK(message([&] { move_to(kTurned, "t", "private"); }) ==
         "`t` is written at the number of its work-item, as memory that the work-items share; it "
         "cannot be private");
@@ -49,5 +50,8 @@ TEST_CASE("set_temporary_address_space: refuses memory in which work-items would
   CHECK(message([&] { move_to(kTurned, "s", "local"); }) ==
         "bad argument #2 to 'set_temporary_address_space' (no temporary 's' in kernel 'turned'; it "
         "has 't')");
+  CHECK(code_of([&] {
+          set_temporary_address_space(parsed(kTurned), {"s"}, AddressSpace::Local);
+        }) == "unknown-temporary");
   CHECK(code_of([&] { move_to(kTurned, "t", "shared"); }) == "bad-address-space");
 }
