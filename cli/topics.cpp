@@ -16,19 +16,25 @@ const std::vector<Topic> kTopics{
     {"par", kTags,
      "Iterations may run at the same time.\n"
      "Refused when an iteration depends on another. Target `openmp` shares the iterations among "
-     "threads, `c` runs them one after the other."},
+     "threads, `c` runs them one after the other; `opencl` and `cuda` have `g.N` and `l.N` "
+     "instead."},
     {"simd", kTags,
      "Iterations may run in the lanes of vector instructions.\n"
      "Refused when an iteration depends on another. Targets `c` and `openmp` write "
-     "`#pragma omp simd`."},
+     "`#pragma omp simd`; `opencl` and `cuda` have no lanes of their own yet."},
     {"g.N", kTags,
      "Axis N of the grid of work-groups (`g.0`, `g.1`, `g.2`).\n"
      "Refused when an iteration depends on another. On `openmp` the loops over groups are one "
-     "collapsed parallel loop, on `c` they run in sequence."},
+     "collapsed parallel loop, on `c` they run in sequence. Groups that need what others do run in "
+     "kernels of their own; a loop around these runs on the host."},
     {"l.N", kTags,
      "Axis N of the work-items of a group (`l.0`, `l.1`, `l.2`).\n"
      "Work-items of a group run together and meet at barriers. On `c` and `openmp` they are loops "
-     "inside the group, split where a barrier would stand. `l.auto` leaves the axis open."},
+     "inside the group, split where a barrier would stand. A reduction over them puts their parts "
+     "together in a tree. `l.auto` leaves the axis open: on `opencl` and `cuda` the loop along the "
+     "smallest stride gets `l.0`, and what is longer than its axis is split. Their number has to "
+     "be "
+     "constant."},
 
     {"kernel", kSyntax,
      "`kernel NAME(arguments)` starts a kernel.\n"

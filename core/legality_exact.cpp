@@ -154,10 +154,9 @@ void Legality::refuse_pair(const Pair& p, const Map& violated, bool exact) const
                  ? fmt::format("{} and {} would run at the same time, but {}", x, y, what)
                  : fmt::format("tagging `{}` as `{}` would run {} and {} at the same time, but {}",
                                loop, k_.tag(loop)->text, x, y, what);
-    d.hint = p.commutes
-                 ? "a reduction runs in one work-item; split_reduction_outward or a loop inside "
-                   "it can be parallel"
-                 : "";
+    d.hint = p.commutes ? "work-items (`l.N`) and lanes (`simd`) can share a reduction; "
+                          "split_reduction_outward or a loop inside it can be parallel"
+                        : "";
   }
   d.text += parameters_text(w.params);
   if (!exact) {

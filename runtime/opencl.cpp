@@ -11,15 +11,16 @@ namespace {
 struct Api {
   SharedLibrary library{"libOpenCL.so.1", "libOpenCL.so"};
 #define MOONLOOP_ENTRY(name) decltype(&::name) name = nullptr;
-#define MOONLOOP_ENTRIES(X)                                                                  \
-  X(clGetPlatformIDs)                                                                        \
-  X(clGetDeviceIDs)                                                                          \
-  X(clGetDeviceInfo)                                                                         \
-  X(clCreateContext) X(clReleaseContext) X(clCreateCommandQueue) X(clReleaseCommandQueue)    \
-      X(clCreateBuffer) X(clReleaseMemObject) X(clEnqueueWriteBuffer) X(clEnqueueReadBuffer) \
-          X(clCreateProgramWithSource) X(clBuildProgram) X(clGetProgramBuildInfo)            \
-              X(clReleaseProgram) X(clCreateKernel) X(clReleaseKernel) X(clSetKernelArg)     \
-                  X(clEnqueueNDRangeKernel) X(clFinish) X(clEnqueueMarkerWithWaitList)       \
+#define MOONLOOP_ENTRIES(X)                                                              \
+  X(clGetPlatformIDs)                                                                    \
+  X(clGetDeviceIDs)                                                                      \
+  X(clGetDeviceInfo)                                                                     \
+  X(clCreateContext)                                                                     \
+  X(clReleaseContext) X(clCreateCommandQueue) X(clReleaseCommandQueue) X(clCreateBuffer) \
+      X(clReleaseMemObject) X(clEnqueueWriteBuffer) X(clEnqueueReadBuffer)               \
+          X(clCreateProgramWithSource) X(clBuildProgram) X(clGetProgramBuildInfo)        \
+              X(clReleaseProgram) X(clCreateKernel) X(clReleaseKernel) X(clSetKernelArg) \
+                  X(clEnqueueNDRangeKernel) X(clFinish) X(clEnqueueMarkerWithWaitList)   \
                       X(clWaitForEvents) X(clGetEventProfilingInfo) X(clReleaseEvent)
   MOONLOOP_ENTRIES(MOONLOOP_ENTRY)
 #undef MOONLOOP_ENTRY
