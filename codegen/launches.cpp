@@ -392,7 +392,7 @@ class Crossings {
 
 }  // namespace
 
-void place_launches(Plan& plan, const LoopTree& tree, std::vector<PlanNode> roots) {
+void place_launches(Plan& plan, const LoopTree& tree, const std::vector<PlanNode>& roots) {
   const Reference reference(Nested{plan.kernel, tree});
   plan.hardware = hardware_of(plan.kernel);
   plan.spaces = spaces_of(plan.kernel);

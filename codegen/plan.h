@@ -108,7 +108,7 @@ std::vector<PlanNode> place_work_items(const Kernel& k, std::vector<PlanNode> ro
 /// Cuts the tree into kernels for a device (codegen/launches.cpp): sets `roots`, `launches`,
 /// `hardware` and `spaces`. Loops with groups inside run on the host; their children, and the
 /// roots, share a kernel as long as no group needs what another one does.
-void place_launches(Plan& plan, const LoopTree& tree, std::vector<PlanNode> roots);
+void place_launches(Plan& plan, const LoopTree& tree, const std::vector<PlanNode>& roots);
 
 /// Reductions over work-items (codegen/group_reductions.cpp). find: sets `reductions` of a kernel
 /// with its `hardware`; refuses `unsupported` those over groups and those whose order matters.

@@ -10,32 +10,57 @@ namespace {
 /// The entries of the ICD loader.
 struct Api {
   SharedLibrary library{"libOpenCL.so.1", "libOpenCL.so"};
-#define MOONLOOP_ENTRY(name) decltype(&::name) name = nullptr;
-#define MOONLOOP_ENTRIES(X)                                                              \
-  X(clGetPlatformIDs)                                                                    \
-  X(clGetDeviceIDs)                                                                      \
-  X(clGetDeviceInfo)                                                                     \
-  X(clCreateContext)                                                                     \
-  X(clReleaseContext) X(clCreateCommandQueue) X(clReleaseCommandQueue) X(clCreateBuffer) \
-      X(clReleaseMemObject) X(clEnqueueWriteBuffer) X(clEnqueueReadBuffer)               \
-          X(clCreateProgramWithSource) X(clBuildProgram) X(clGetProgramBuildInfo)        \
-              X(clReleaseProgram) X(clCreateKernel) X(clReleaseKernel) X(clSetKernelArg) \
-                  X(clEnqueueNDRangeKernel) X(clFinish) X(clEnqueueMarkerWithWaitList)   \
-                      X(clWaitForEvents) X(clGetEventProfilingInfo) X(clReleaseEvent)
-  MOONLOOP_ENTRIES(MOONLOOP_ENTRY)
-#undef MOONLOOP_ENTRY
+  decltype(&::clGetPlatformIDs) clGetPlatformIDs = nullptr;
+  decltype(&::clGetDeviceIDs) clGetDeviceIDs = nullptr;
+  decltype(&::clGetDeviceInfo) clGetDeviceInfo = nullptr;
+  decltype(&::clCreateContext) clCreateContext = nullptr;
+  decltype(&::clReleaseContext) clReleaseContext = nullptr;
+  decltype(&::clCreateCommandQueue) clCreateCommandQueue = nullptr;
+  decltype(&::clReleaseCommandQueue) clReleaseCommandQueue = nullptr;
+  decltype(&::clCreateBuffer) clCreateBuffer = nullptr;
+  decltype(&::clReleaseMemObject) clReleaseMemObject = nullptr;
+  decltype(&::clEnqueueWriteBuffer) clEnqueueWriteBuffer = nullptr;
+  decltype(&::clEnqueueReadBuffer) clEnqueueReadBuffer = nullptr;
+  decltype(&::clCreateProgramWithSource) clCreateProgramWithSource = nullptr;
+  decltype(&::clBuildProgram) clBuildProgram = nullptr;
+  decltype(&::clGetProgramBuildInfo) clGetProgramBuildInfo = nullptr;
+  decltype(&::clReleaseProgram) clReleaseProgram = nullptr;
+  decltype(&::clCreateKernel) clCreateKernel = nullptr;
+  decltype(&::clReleaseKernel) clReleaseKernel = nullptr;
+  decltype(&::clSetKernelArg) clSetKernelArg = nullptr;
+  decltype(&::clEnqueueNDRangeKernel) clEnqueueNDRangeKernel = nullptr;
+  decltype(&::clFinish) clFinish = nullptr;
+  decltype(&::clEnqueueMarkerWithWaitList) clEnqueueMarkerWithWaitList = nullptr;
+  decltype(&::clWaitForEvents) clWaitForEvents = nullptr;
+  decltype(&::clGetEventProfilingInfo) clGetEventProfilingInfo = nullptr;
+  decltype(&::clReleaseEvent) clReleaseEvent = nullptr;
 
   Api() {
     if (!library) fail("no-device", {}, "OpenCL is not installed: there is no libOpenCL.so.1");
-#define MOONLOOP_ENTRY(name) find(name, #name);
-    MOONLOOP_ENTRIES(MOONLOOP_ENTRY)
-#undef MOONLOOP_ENTRY
-  }
-
- private:
-  template <class F>
-  void find(F*& to, const char* symbol) {
-    library.find(to, symbol);
+    library.find(clGetPlatformIDs, "clGetPlatformIDs");
+    library.find(clGetDeviceIDs, "clGetDeviceIDs");
+    library.find(clGetDeviceInfo, "clGetDeviceInfo");
+    library.find(clCreateContext, "clCreateContext");
+    library.find(clReleaseContext, "clReleaseContext");
+    library.find(clCreateCommandQueue, "clCreateCommandQueue");
+    library.find(clReleaseCommandQueue, "clReleaseCommandQueue");
+    library.find(clCreateBuffer, "clCreateBuffer");
+    library.find(clReleaseMemObject, "clReleaseMemObject");
+    library.find(clEnqueueWriteBuffer, "clEnqueueWriteBuffer");
+    library.find(clEnqueueReadBuffer, "clEnqueueReadBuffer");
+    library.find(clCreateProgramWithSource, "clCreateProgramWithSource");
+    library.find(clBuildProgram, "clBuildProgram");
+    library.find(clGetProgramBuildInfo, "clGetProgramBuildInfo");
+    library.find(clReleaseProgram, "clReleaseProgram");
+    library.find(clCreateKernel, "clCreateKernel");
+    library.find(clReleaseKernel, "clReleaseKernel");
+    library.find(clSetKernelArg, "clSetKernelArg");
+    library.find(clEnqueueNDRangeKernel, "clEnqueueNDRangeKernel");
+    library.find(clFinish, "clFinish");
+    library.find(clEnqueueMarkerWithWaitList, "clEnqueueMarkerWithWaitList");
+    library.find(clWaitForEvents, "clWaitForEvents");
+    library.find(clGetEventProfilingInfo, "clGetEventProfilingInfo");
+    library.find(clReleaseEvent, "clReleaseEvent");
   }
 };
 
@@ -176,7 +201,7 @@ class OpenCLModule : public DeviceModule {
     for (std::size_t i = 0; i < args.size(); ++i) {
       const DeviceArgument& a = args[i];
       cl_mem memory = a.memory ? static_cast<OpenCLMemory*>(a.memory)->get() : nullptr;
-      check(api().clSetKernelArg(k, static_cast<cl_uint>(i), a.memory ? sizeof memory : a.bytes,
+      check(api().clSetKernelArg(k, static_cast<cl_uint>(i), a.memory ? sizeof(cl_mem) : a.bytes,
                                  a.memory ? &memory : a.scalar),
             "setting an argument");
     }
