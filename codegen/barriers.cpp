@@ -9,7 +9,8 @@ using Touches = std::vector<Touch>;
 
 class BarrierPlacer {
  public:
-  explicit BarrierPlacer(const Plan& plan) : plan_(plan), k_(plan.kernel), meetings_(plan) {
+  explicit BarrierPlacer(const Plan& plan)
+      : plan_(plan), k_(plan.kernel), domains_(plan.kernel), meetings_(plan) {
     for (const InsnPtr& i : k_.instructions)
       for (const std::string& w : writes(*i)) written_.insert(w);
   }
@@ -71,6 +72,7 @@ class BarrierPlacer {
       if (insn.kind == InsnKind::Barrier) {
         flush();
         put(out, pending, "asked for by `" + insn.id + "`");
+        (insn.mem_kind == "global" ? out.back().barrier->global : out.back().barrier->local) = true;
         continue;
       }
       Touches own = meetings_.touches(i);
@@ -89,6 +91,7 @@ class BarrierPlacer {
 
   /// A sequential loop. It may run no iteration, so barriers in it end nothing that stood before.
   void loop(PlanNode& n, Touches& pending) {
+    require_same_trips(n);
     const Touches before = pending, outer_head = std::move(head_);
     const bool outer_open = before_barrier_;
     head_.clear(), before_barrier_ = true;
@@ -102,6 +105,28 @@ class BarrierPlacer {
     head_ = outer_head, before_barrier_ = outer_open;
     if (before_barrier_)
       for (const Touch& t : own) append(head_, t);
+  }
+
+  /// A loop around several runs of work-items waits in its body, so all of them must run it equally
+  /// often: its bounds cannot come from what each has to itself.
+  void require_same_trips(const PlanNode& n) {
+    if (!holds_items(n)) return;
+    for (const std::string& t : domains_.data_of(n.iname)) {
+      if (plan_.spaces.at(t) != AddressSpace::Private) continue;
+      for (const InsnPtr& insn : k_.instructions)
+        if (writes(*insn).count(t) && std::any_of(insn->inames.begin(), insn->inames.end(),
+                                                  [&](const std::string& i) { return is_item(i); }))
+          fail("divergent-barrier", insn->at,
+               "the bounds of `{}` need `{}`, of which each work-item has its own; those that run "
+               "it less "
+               "often would not arrive at the barriers inside",
+               n.iname, t);
+    }
+  }
+  bool holds_items(const PlanNode& n) const {
+    return (n.is_loop() && is_item(n.iname)) ||
+           std::any_of(n.children.begin(), n.children.end(),
+                       [&](const PlanNode& c) { return holds_items(c); });
   }
 
   /// Two accesses that need a barrier between them, as text.
@@ -152,6 +177,7 @@ class BarrierPlacer {
 
   const Plan& plan_;
   const Kernel& k_;
+  Domains domains_;
   Meetings meetings_;
   std::set<std::string> written_;
   std::vector<std::string> loops_;  // sequential ones around, those of the host included

@@ -35,6 +35,26 @@ PlanNode from_tree(const TreeNode& node) {
   return out;
 }
 
+/// What devices have no words for, wherever it stands in the kernel.
+void check_device(const Kernel& k, Target target) {
+  const auto no_complex = [&](const std::string& name, const std::optional<Type>& t,
+                              const Span& at) {
+    if (t && !t->is_record() && is_complex(t->scalar))
+      fail("unsupported", at ? at : k.at,
+           "`{}` is {}; complex numbers are not supported on target `{}` yet", name, t->str(),
+           to_string(target));
+  };
+  for (const Argument& a : k.args) no_complex(a.name, a.type, a.at);
+  for (const auto& [name, t] : k.temporaries) no_complex(name, t.type, t.at);
+  for (const InsnPtr& insn : k.instructions)
+    if (insn->kind == InsnKind::Barrier && !insn->predicates.empty())
+      fail(
+          "divergent-barrier", insn->at,
+          "the barrier `{}` stands under the condition `{}`: work-items for which it does not hold "
+          "would never arrive",
+          insn->id, to_string(conjunction(insn->predicates)));
+}
+
 void check_supported(const Kernel& k, Target target) {
   for (const auto& [iname, tag] : k.iname_tags) {
     const Span& at = tag.at ? tag.at : k.at;
@@ -44,10 +64,15 @@ void check_supported(const Kernel& k, Target target) {
     if (is_device(target) && (tag.kind == TagKind::Par || tag.kind == TagKind::Simd))
       fail("unsupported", at,
            "iname `{}` is tagged `{}`, which target `{}` does not have; `g.N` and `l.N` are "
-           "parallel "
-           "there",
+           "parallel there",
            iname, tag.text, to_string(target));
+    const bool on_axis = tag.kind == TagKind::Group || tag.kind == TagKind::Local;
+    if (is_device(target) && on_axis && tag.axis >= kDeviceAxes)
+      fail("unsupported", at,
+           "iname `{}` is tagged `{}`, but target `{}` has the axes 0, 1 and 2 only", iname,
+           tag.text, to_string(target));
   }
+  if (is_device(target)) check_device(k, target);
   for (const InsnPtr& insn : k.instructions)
     if (!is_device(target) && insn->kind == InsnKind::Barrier &&
         insn->barrier == BarrierScope::Global)
@@ -58,6 +83,9 @@ void check_supported(const Kernel& k, Target target) {
 /// With `l.auto` loops on axes. Those for which no axis is left run in sequence, which may not
 /// nest.
 Nested nest_on_axes(Kernel k) {
+  const bool any = std::any_of(k.iname_tags.begin(), k.iname_tags.end(),
+                               [](const auto& t) { return t.second.kind == TagKind::LocalAuto; });
+  if (!any) return nest(std::move(k));
   try {
     return nest(assign_automatic_axes(std::move(k)));
   } catch (const Refused& e) {

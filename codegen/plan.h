@@ -48,6 +48,8 @@ struct TemporaryUse {
   bool reads = false, writes = false;
 };
 
+inline constexpr int kDeviceAxes = 3;  // of groups, and of work-items
+
 /// An iname that a device's hardware counts.
 struct HardwareIname {
   bool group = false;  // `g.N`, else `l.N`

@@ -266,6 +266,12 @@ TEST_CASE("device: refuses what the target cannot say, by name") {
   CHECK(refusal(one, {{"i", "par"}}) ==
         "iname `i` is tagged `par`, which target `opencl` does not have; `g.N` and `l.N` are "
         "parallel there [unsupported]");
+  CHECK(
+      refusal("kernel far(a: float64[9])\ndomain {[i]: 0 <= i < 9}\na[i] = 1\n", {{"i", "l.3"}}) ==
+      "iname `i` is tagged `l.3`, but target `opencl` has the axes 0, 1 and 2 only [unsupported]");
+  CHECK(refusal("kernel plane(n: int32, a: complex64[n])\ndomain {[i]: 0 <= i < n}\na[i] = 1\n",
+                {{"i", "g.0"}}) ==
+        "`a` is complex64; complex numbers are not supported on target `opencl` yet [unsupported]");
   CHECK(refusal(one, {{"i", "l.0"}}) ==
         "`i` is tagged `l.0`, but its number of iterations has no constant bound [unsupported]");
 }
@@ -347,6 +353,40 @@ y[i, k] = s[n - 1 - k]  {id=use}
   CHECK(message.find("groups of one kernel would meet in `s`: make[") == 0);
   CHECK(message.find("; they cannot wait for one another in a loop over groups [unsupported]") !=
         std::string::npos);
+}
+
+TEST_CASE("device: a barrier in divergent flow is refused") {
+  const auto refusal = [](const std::string& text, const std::map<std::string, std::string>& tags) {
+    const Kernel k = tagged(text, tags);
+    return error_of([&] { generate(k, Target::Cuda); });
+  };
+  CHECK(refusal(R"(
+kernel half(a: float64[16], b: float64[16])
+domain {[i]: 0 <= i < 16}
+domain {[j]: 0 <= j < 16}
+b[i] = a[i]  {id=w}
+... lbarrier {id=wait, if=a[0] > 0.5, dep=w}
+a[j] = 2     {dep=wait}
+)",
+                {{"i", "l.0"}, {"j", "l.0"}}) ==
+        "the barrier `wait` stands under the condition `a[0] > 0.5`: work-items for which it does "
+        "not "
+        "hold would never arrive [divergent-barrier]");
+  const std::string message = refusal(R"(
+kernel ragged(len: int32[16], x: float64[16, 99], y: float64[16, 99])
+domain {[i]: 0 <= i < 16}
+domain {[t]: 0 <= t < m and t < 99}
+tag i: l.0
+temp s: float64[16] in local
+<int32> m = len[i]       {id=count, inames=i}
+s[i] = x[i, t]           {id=fill, inames=i:t, dep=count}
+y[i, t] = s[15 - i]      {id=use, inames=i:t, dep=fill}
+)",
+                                      {});
+  CHECK(message ==
+        "the bounds of `t` need `m`, of which each work-item has its own; those that run it less "
+        "often "
+        "would not arrive at the barriers inside [divergent-barrier]");
 }
 
 TEST_CASE("device: limits of the device are checked before anything runs") {
