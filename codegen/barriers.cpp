@@ -143,8 +143,7 @@ class BarrierPlacer {
     Barrier b;
     b.why = why;
     for (const Touch& t : pending) {
-      const auto space = plan_.spaces.find(t.variable);
-      const bool local = space != plan_.spaces.end() && space->second == AddressSpace::Local;
+      const bool local = plan_.lies_in(t.variable, AddressSpace::Local);
       if (local) b.local = true;
       if (!local && written_.count(t.variable)) b.global = true;
     }

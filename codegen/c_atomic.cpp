@@ -41,8 +41,7 @@ void CPrinter::device_atomic(const Instruction& insn, const Expr& lhs, const Exp
     fail("unsupported", insn.at,
          "instruction `{}`: target `{}` has no atomic updates of type {}, only of 4 and 8 bytes",
          insn.id, to_string(plan_.target), t.str());
-  const auto space = plan_.spaces.find(written_name(lhs));
-  const bool local = space != plan_.spaces.end() && space->second == AddressSpace::Local;
+  const bool local = plan_.lies_in(written_name(lhs), AddressSpace::Local);
   const std::string place = expr_.place(lhs);
   if (const auto s = simple_update(lhs, rhs); s && !mentions(s->other, lhs))
     if (const std::string name = dialect_.atomic_function(s->op, t.scalar); !name.empty())

@@ -23,9 +23,7 @@ std::string CPrinter::device_source(Block program, DeviceProgram& out) {
   out.steps = host_steps(program, out);
   out.index_type = k_.index_type;
   for (const auto& [name, t] : k_.temporaries) {
-    const auto space = plan_.spaces.find(name);
-    if (space == plan_.spaces.end() || space->second != AddressSpace::Global || t.read_only)
-      continue;
+    if (t.read_only || !plan_.lies_in(name, AddressSpace::Global)) continue;
     Expr elements = lit(1);
     for (const Expr& e : expr_.extents(t)) elements = index_mul(elements, e);
     out.temporaries.push_back({name, expr_.type_of_name(name), elements});
@@ -76,10 +74,9 @@ int CPrinter::device_kernel(const Launch& launch, DeviceProgram& out) {
   if (!copies.empty()) kernel.name += "_part" + std::to_string(copies.size());
   std::set<std::string> written;
   collect_writes(launch.body, written);
-  const std::string parameters = device_parameters(kernel, used, written);
+  const std::string head = device_head(kernel, used, written);
   names_.take_used();
-  out_ += (out.kernels.empty() ? "" : "\n") + dialect_.kernel_head(kernel) + parameters + ") {\n" +
-          body + "}\n";
+  out_ += (out.kernels.empty() ? "" : "\n") + head + ") {\n" + body + "}\n";
   copies.push_back(static_cast<int>(out.kernels.size()));
   kernel_bodies_.push_back(body);
   out.kernels.push_back(std::move(kernel));
@@ -100,15 +97,14 @@ void CPrinter::collect_writes(const Block& block, std::set<std::string>& out) co
 /// Declares the local memory that the kernel uses.
 void CPrinter::device_temporaries(const std::set<std::string>& used, DeviceKernel& kernel) {
   for (const auto& [name, t] : k_.temporaries) {
-    const auto space = plan_.spaces.find(name);
-    if (!used.count(name) || t.read_only || space == plan_.spaces.end()) continue;
+    if (!used.count(name) || t.read_only) continue;
     const Type type = expr_.type_of_name(name);
     const auto n = expr_.elements(t);
-    if (space->second == AddressSpace::Private && on_heap(expr_, t))
+    if (plan_.lies_in(name, AddressSpace::Private) && on_heap(expr_, t))
       fail("unsupported", t.at ? t.at : k_.at,
            "each work-item has its own `{}`, which takes a constant size of at most {} bytes", name,
            kMostPrivate);
-    if (space->second != AddressSpace::Local) continue;
+    if (!plan_.lies_in(name, AddressSpace::Local)) continue;
     if (!n)
       fail("unsupported", t.at ? t.at : k_.at,
            "`{}` is in local memory, whose size has to be constant", name);
@@ -118,10 +114,10 @@ void CPrinter::device_temporaries(const std::set<std::string>& used, DeviceKerne
   }
 }
 
-/// Those that the kernel uses, in declared order; then temporaries in global memory and inames of
-/// the host's loops.
-std::string CPrinter::device_parameters(DeviceKernel& kernel, const std::set<std::string>& used,
-                                        const std::set<std::string>& written) {
+/// The function up to its last parameter: the arguments that the kernel uses in declared order,
+/// then temporaries in global memory and inames of the host's loops.
+std::string CPrinter::device_head(DeviceKernel& kernel, const std::set<std::string>& used,
+                                  const std::set<std::string>& written) {
   const Language language = helpers_.language();
   std::vector<std::string> all;
   const auto pointer = [&](const std::string& name, const Type& type, bool written) {
@@ -140,9 +136,7 @@ std::string CPrinter::device_parameters(DeviceKernel& kernel, const std::set<std
     }
   }
   for (const auto& [name, t] : k_.temporaries)
-    if (const auto s = plan_.spaces.find(name); used.count(name) && !t.read_only &&
-                                                s != plan_.spaces.end() &&
-                                                s->second == AddressSpace::Global)
+    if (used.count(name) && !t.read_only && plan_.lies_in(name, AddressSpace::Global))
       pointer(name, expr_.type_of_name(name), written.count(name) > 0);
   for (const LaunchPlan& launch : plan_.launches)
     for (const std::string& iname : launch.host_loops) {
@@ -152,24 +146,8 @@ std::string CPrinter::device_parameters(DeviceKernel& kernel, const std::set<std
       all.push_back(type_name(k_.index_type) + " const " + names_.of(iname));
       kernel.args.push_back(iname);
     }
-  const std::size_t indent = dialect_.kernel_head(kernel).size();
   const std::string head = dialect_.kernel_head(kernel);
-  const std::size_t from = head.rfind('\n') == std::string::npos ? 0 : head.rfind('\n') + 1;
-  const std::size_t left = indent - from;
-  std::string text;
-  std::size_t column = left;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const std::string p = all[i] + (i + 1 < all.size() ? "," : "");
-    if (i > 0 && column + p.size() + 4 > 100) {
-      text += "\n" + std::string(left, ' ');
-      column = left;
-    } else if (i > 0) {
-      text += " ";
-    }
-    text += p;
-    column += p.size() + 1;
-  }
-  return text;
+  return head + parameter_list(all, head.size() - (head.rfind('\n') + 1));
 }
 
 std::vector<HostStep> CPrinter::host_steps(const Block& block, DeviceProgram& program) {

@@ -5,16 +5,16 @@ namespace moonloop {
 
 /// `int name(int n, double const *a, double *b)`, with arrays on the device.
 std::string CPrinter::host_prototype() {
-  std::set<std::string> written;
-  for (const InsnPtr& i : k_.instructions)
-    for (const std::string& w : writes(*i)) written.insert(w);
-  std::string out;
+  const std::set<std::string> written = this->written();
+  std::vector<std::string> parameters;
   for (const Argument& a : k_.args) {
     const std::string type = type_name(a.type.value_or(Type(k_.index_type)));
     const std::string star = !a.is_array ? " " : written.count(a.name) ? " *" : " const *";
-    out += (out.empty() ? "" : ", ") + type + star + names_.of(a.name);
+    parameters.push_back(type + star + names_.of(a.name));
   }
-  return "int " + name() + "(" + (out.empty() ? "void" : out) + ")";
+  if (parameters.empty()) parameters.emplace_back("void");
+  const std::string head = "int " + name() + "(";
+  return head + parameter_list(parameters, head.size()) + ")";
 }
 
 std::string CPrinter::host_function(const DeviceProgram& program) {
@@ -85,8 +85,7 @@ void CPrinter::host_block(const std::vector<HostStep>& steps, const DeviceProgra
 }
 
 std::string CPrinter::host_header() {
-  std::string guard = "MOONLOOP_" + name() + "_H";
-  for (char& c : guard) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  const std::string guard = include_guard();
   return "#ifndef " + guard + "\n#define " + guard +
          "\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
          "/* Launches the kernels on arrays of the device: 0, or CUDA's error. */\n" +

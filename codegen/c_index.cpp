@@ -258,9 +258,7 @@ Exprs CExpr::extents(const Temporary& t) const {
   if (const auto it = plan_.expansions.find(t.name); it != plan_.expansions.end())
     for (std::int64_t n : it->second.extent) out.push_back(lit(n));
   if (t.shape) out.insert(out.end(), t.shape->begin(), t.shape->end());
-  const auto space = plan_.spaces.find(t.name);
-  const bool by_address = space != plan_.spaces.end() && space->second == AddressSpace::Global;
-  if (out.empty() && by_address) out.push_back(lit(1));
+  if (out.empty() && plan_.lies_in(t.name, AddressSpace::Global)) out.push_back(lit(1));
   return out;
 }
 
@@ -269,8 +267,7 @@ std::optional<std::int64_t> CExpr::elements(const Temporary& t) const {
 }
 
 bool CExpr::has_axes(const Temporary& t) const {
-  const auto space = plan_.spaces.find(t.name);
-  if (space != plan_.spaces.end() && space->second == AddressSpace::Global && !t.read_only)
+  if (plan_.lies_in(t.name, AddressSpace::Global) && !t.read_only)
     return false;  // comes by its address
   if (on_heap(*this, t)) return false;
   return t.order == Order::C && elements(t).has_value() && !linear_.count(t.name);

@@ -53,28 +53,41 @@ std::string CPrinter::type_name(const Type& t) {
   return helpers_.type(t);
 }
 
-std::string CPrinter::prototype() {
-  std::set<std::string> written;
-  for (const InsnPtr& i : k_.instructions)
-    for (const std::string& w : writes(*i)) written.insert(w);
-  std::string out = "void " + name() + "(";
-  const std::size_t indent = out.size();
+std::string parameter_list(const std::vector<std::string>& parameters, std::size_t indent) {
+  std::string out;
   std::size_t column = indent;
-  for (std::size_t i = 0; i < k_.args.size(); ++i) {
-    const Argument& a = k_.args[i];
-    std::string param = type_name(a.type.value_or(Type(k_.index_type)));
-    if (a.is_array) param += written.count(a.name) ? " *restrict" : " const *restrict";
-    param += " " + names_.of(a.name) + (i + 1 < k_.args.size() ? "," : "");
-    if (i > 0 && column + param.size() + 4 > kColumns) {
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const std::string p = parameters[i] + (i + 1 < parameters.size() ? "," : "");
+    if (i > 0 && column + p.size() + 4 > kColumns) {
       out += "\n" + std::string(indent, ' ');
       column = indent;
     } else if (i > 0) {
       out += " ";
     }
-    out += param;
-    column += param.size() + 1;
+    out += p;
+    column += p.size() + 1;
   }
-  return out + (k_.args.empty() ? "void)" : ")");
+  return out;
+}
+
+/// What some instruction writes.
+std::set<std::string> CPrinter::written() const {
+  std::set<std::string> out;
+  for (const InsnPtr& i : k_.instructions) out.merge(writes(*i));
+  return out;
+}
+
+std::string CPrinter::prototype() {
+  const std::set<std::string> written = this->written();
+  std::vector<std::string> parameters;
+  for (const Argument& a : k_.args) {
+    std::string p = type_name(a.type.value_or(Type(k_.index_type)));
+    if (a.is_array) p += written.count(a.name) ? " *restrict" : " const *restrict";
+    parameters.push_back(p + " " + names_.of(a.name));
+  }
+  if (parameters.empty()) parameters.emplace_back("void");
+  const std::string head = "void " + name() + "(";
+  return head + parameter_list(parameters, head.size()) + ")";
 }
 
 std::string CPrinter::source(Block program) {
@@ -119,10 +132,14 @@ std::string CPrinter::records() const {
   return out;
 }
 
+std::string CPrinter::include_guard() const {
+  std::string out = "MOONLOOP_" + name() + "_H";
+  for (char& c : out) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return out;
+}
+
 std::string CPrinter::header() {
-  std::string guard = "MOONLOOP_" + name() + "_H";
-  std::transform(guard.begin(), guard.end(), guard.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  const std::string guard = include_guard();
   helpers_ = Helpers(helpers_.language());
   std::string proto = prototype();
   const bool has_restrict = proto.find("*restrict ") != std::string::npos;

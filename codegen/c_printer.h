@@ -7,6 +7,10 @@
 
 namespace moonloop {
 
+/// `a, b, c` in lines of 100 columns at most that start below the column `indent`, where the text
+/// goes on.
+std::string parameter_list(const std::vector<std::string>& parameters, std::size_t indent);
+
 /// Prints a program as one C function.
 class CPrinter {
  public:
@@ -53,9 +57,11 @@ class CPrinter {
   std::string brackets(const Temporary& t);
   int device_kernel(const Launch& launch, DeviceProgram& out);
   void device_temporaries(const std::set<std::string>& used, DeviceKernel& kernel);
-  std::string device_parameters(DeviceKernel& kernel, const std::set<std::string>& used,
-                                const std::set<std::string>& written);
+  std::string device_head(DeviceKernel& kernel, const std::set<std::string>& used,
+                          const std::set<std::string>& written);
   void collect_writes(const Block& block, std::set<std::string>& out) const;
+  std::set<std::string> written() const;
+  std::string include_guard() const;
   std::string host_prototype();
   std::string host_function(const DeviceProgram& program);
   void host_block(const std::vector<HostStep>& steps, const DeviceProgram& program);

@@ -228,8 +228,7 @@ class Cutter {
     const auto prepares = [&](int i) {
       const std::set<std::string> all = writes(*k_.instructions[static_cast<std::size_t>(i)]);
       return std::all_of(all.begin(), all.end(), [&](const std::string& w) {
-        const auto s = plan_.spaces.find(w);
-        return s != plan_.spaces.end() && s->second == AddressSpace::Private;
+        return plan_.lies_in(w, AddressSpace::Private);
       });
     };
     auto from = last.end();

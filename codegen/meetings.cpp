@@ -14,8 +14,7 @@ Meetings::Meetings(const Plan& plan) : plan_(plan), k_(plan.kernel), domains_(pl
     const auto add = [&](Touch t) {
       const Argument* a = k_.find_arg(t.variable);
       if (a && !a->is_array) return;
-      const auto space = plan.spaces.find(t.variable);
-      if (space != plan.spaces.end() && space->second == AddressSpace::Private) return;
+      if (plan.lies_in(t.variable, AddressSpace::Private)) return;
       if (const Temporary* c = k_.find_temporary(t.variable); c && c->read_only) return;
       own.push_back(std::move(t));
     };
@@ -29,24 +28,26 @@ Meetings::Meetings(const Plan& plan) : plan_(plan), k_(plan.kernel), domains_(pl
   }
 }
 
-bool Meetings::runs_in_first_alone(int i, const Axis& axis) const {
+/// The iname of the instruction that the axis counts; empty: it has none.
+std::string Meetings::iname_on(int i, const Axis& axis) const {
   for (const std::string& name : insn(i).inames)
     if (const auto h = plan_.hardware.find(name); h != plan_.hardware.end())
-      if (h->second.group == axis.group && h->second.axis == axis.number) return false;
+      if (h->second.group == axis.group && h->second.axis == axis.number) return name;
+  return "";
+}
+
+bool Meetings::runs_in_first_alone(int i, const Axis& axis) const {
+  if (!iname_on(i, axis).empty()) return false;
   const std::vector<Touch>& all = touches(i);
   return std::any_of(all.begin(), all.end(), [&](const Touch& t) {
-    if (!t.write) return false;
-    const auto space = plan_.spaces.find(t.variable);
-    const bool local = space != plan_.spaces.end() && space->second == AddressSpace::Local;
-    return !axis.group || !local;  // each group has its own local memory
+    const bool per_group = axis.group && plan_.lies_in(t.variable, AddressSpace::Local);
+    return t.write && !per_group;
   });
 }
 
 Expr Meetings::position(int i, const Axis& axis) const {
-  for (const std::string& name : insn(i).inames)
-    if (const auto h = plan_.hardware.find(name); h != plan_.hardware.end())
-      if (h->second.group == axis.group && h->second.axis == axis.number)
-        return index_sub(var(name), h->second.first);
+  if (const std::string name = iname_on(i, axis); !name.empty())
+    return index_sub(var(name), plan_.hardware.at(name).first);
   return runs_in_first_alone(i, axis) ? lit(0) : Expr();
 }
 
@@ -55,14 +56,8 @@ bool Meetings::own_element(const Touch& x, const Touch& y, bool groups) const {
   if (!equal(x.index, y.index)) return false;
   return std::all_of(axes_.begin(), axes_.end(), [&](const Axis& axis) {
     if (axis.group != groups) return true;
-    const auto iname = [&](int i) -> std::string {
-      for (const std::string& name : insn(i).inames)
-        if (const auto h = plan_.hardware.find(name); h != plan_.hardware.end())
-          if (h->second.group == axis.group && h->second.axis == axis.number) return name;
-      return "";
-    };
-    const std::string n = iname(x.insn);
-    if (n.empty() || n != iname(y.insn)) return false;
+    const std::string n = iname_on(x.insn, axis);
+    if (n.empty() || n != iname_on(y.insn, axis)) return false;
     return std::any_of(x.index.begin(), x.index.end(), [&](const Expr& e) {
       const auto* v = e.as<Var>();
       return v && v->name == n;
@@ -134,8 +129,7 @@ std::optional<Map> Meetings::meet(const Touch& x, const Touch& y,
 std::optional<Map> Meetings::across_groups(const Touch& x, const Touch& y,
                                            const std::vector<std::string>& same,
                                            const std::string& carried) {
-  const auto space = plan_.spaces.find(x.variable);
-  if (space != plan_.spaces.end() && space->second == AddressSpace::Local) return std::nullopt;
+  if (plan_.lies_in(x.variable, AddressSpace::Local)) return std::nullopt;
   return meet(x, y, same, carried, true);
 }
 

@@ -51,6 +51,7 @@ class Meetings {
   };
   /// Along an axis that the instruction has no iname for, it runs in the first work-item or group
   /// when it writes memory that those share, else in all of them.
+  std::string iname_on(int insn, const Axis& axis) const;
   bool runs_in_first_alone(int insn, const Axis& axis) const;
 
  private:

@@ -87,6 +87,12 @@ struct Plan {
   NameMap<std::vector<TemporaryUse>> uses;         // by temporary, in order of execution
   std::vector<std::vector<std::string>> loops_of;  // by instruction: loops around it, outer first
   std::vector<std::vector<int>> nodes_of;          // the ids of those loops
+
+  /// Of a device: is this a temporary in that memory?
+  bool lies_in(const std::string& name, AddressSpace space) const {
+    const auto s = spaces.find(name);
+    return s != spaces.end() && s->second == space;
+  }
 };
 
 /// Nests a completed kernel and places its work-items and temporaries; for a device, cuts it into

@@ -48,7 +48,10 @@ std::unique_ptr<Dialect> make_openmp_dialect();
 std::unique_ptr<Dialect> make_opencl_dialect();
 std::unique_ptr<Dialect> make_cuda_dialect();
 
-/// `GCC unroll N` for `unr_hint` and `unr_hint.N`; empty for other tags.
-std::string unroll_hint(const InameTag* tag);
+/// `pragma` with the number of copies that `unr_hint` or `unr_hint.N` asks for; empty for other
+/// tags.
+std::string unroll_hint(const InameTag* tag, const std::string& pragma);
+/// Puts that in front of all loops.
+void mark_unrolled(Block& block, const Plan& plan, const std::string& pragma);
 
 }  // namespace moonloop

@@ -1,5 +1,4 @@
 #include "codegen/target.h"
-#include "codegen/target_device.h"
 #include "core/typing.h"
 
 namespace moonloop {
@@ -8,7 +7,7 @@ namespace {
 class CudaDialect : public Dialect {
  public:
   void decorate(Block& block, const Plan& plan) const override {
-    decorate_device(block, plan, [](int n) { return "unroll " + std::to_string(n); });
+    mark_unrolled(block, plan, "unroll ");
   }
   std::string atomic_update(bool) const override { return ""; }
   std::string atomic_write() const override { return ""; }

@@ -1,6 +1,5 @@
 #include "codegen/language.h"
 #include "codegen/target.h"
-#include "codegen/target_device.h"
 
 namespace moonloop {
 namespace {
@@ -8,7 +7,7 @@ namespace {
 class OpenCLDialect : public Dialect {
  public:
   void decorate(Block& block, const Plan& plan) const override {
-    decorate_device(block, plan, [](int n) { return "unroll " + std::to_string(n); });
+    mark_unrolled(block, plan, "unroll ");
   }
   std::string atomic_update(bool) const override { return ""; }
   std::string atomic_write() const override { return ""; }

@@ -56,7 +56,8 @@ class OpenMPDialect : public Dialect {
 
   static void mark(Loop& loop, const Plan& plan) {
     const InameTag* tag = plan.kernel.tag(loop.iname);
-    if (const std::string hint = unroll_hint(tag); !hint.empty()) loop.pragmas.push_back(hint);
+    if (const std::string hint = unroll_hint(tag, "GCC unroll "); !hint.empty())
+      loop.pragmas.push_back(hint);
     if (tag && tag->kind == TagKind::Simd)
       loop.pragmas.push_back("omp simd" + reductions(loop, plan));
   }

@@ -1,0 +1,29 @@
+#include "codegen/target.h"
+
+namespace moonloop {
+namespace {
+
+/// Copies of a body where `unr_hint` gives no number.
+constexpr int kDefaultUnroll = 4;
+
+}  // namespace
+
+std::string unroll_hint(const InameTag* tag, const std::string& pragma) {
+  if (!tag || tag->kind != TagKind::UnrollHint) return "";
+  return pragma + std::to_string(tag->axis > 0 ? tag->axis : kDefaultUnroll);
+}
+
+void mark_unrolled(Block& block, const Plan& plan, const std::string& pragma) {
+  for (Stmt& s : block) {
+    if (auto* x = std::get_if<Loop>(&s.op)) {
+      const std::string hint = unroll_hint(plan.kernel.tag(x->iname), pragma);
+      if (!hint.empty()) x->pragmas.push_back(hint);
+      mark_unrolled(x->body, plan, pragma);
+    }
+    if (auto* x = std::get_if<If>(&s.op)) mark_unrolled(x->body, plan, pragma);
+    if (auto* x = std::get_if<Scope>(&s.op)) mark_unrolled(x->body, plan, pragma);
+    if (auto* x = std::get_if<Launch>(&s.op)) mark_unrolled(x->body, plan, pragma);
+  }
+}
+
+}  // namespace moonloop
