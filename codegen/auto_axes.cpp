@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "codegen/c_expr.h"
 #include "core/domain.h"
+#include "core/layout.h"
 #include "core/reference.h"
 #include "core/split_loop.h"
 

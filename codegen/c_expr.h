@@ -118,7 +118,4 @@ class CExpr {
   std::string stand_in_;
 };
 
-/// Strides in elements of an array with this shape, as declared or by its order.
-Exprs strides_of(const Exprs& shape, Order order, const std::optional<Exprs>& declared);
-
 }  // namespace moonloop

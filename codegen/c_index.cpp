@@ -4,6 +4,7 @@
 #include "codegen/c_expr.h"
 #include "codegen/declare.h"
 #include "codegen/domains.h"
+#include "core/layout.h"
 
 // Expressions of integers: bounds, guards, subscripts, sizes; and the places they lead to.
 namespace moonloop {
@@ -22,18 +23,6 @@ std::optional<std::int64_t> product(const Exprs& factors) {
 }
 
 }  // namespace
-
-Exprs strides_of(const Exprs& shape, Order order, const std::optional<Exprs>& declared) {
-  if (declared) return *declared;
-  Exprs out(shape.size());
-  Expr so_far = lit(1);
-  for (std::size_t n = 0; n < shape.size(); ++n) {
-    const std::size_t axis = order == Order::C ? shape.size() - 1 - n : n;
-    out[axis] = so_far;
-    so_far = index_mul(shape[axis], so_far);
-  }
-  return out;
-}
 
 // ---- Integers ---------------------------------------------------------------------------------
 
@@ -253,11 +242,16 @@ bool CExpr::positive(const Expr& e) {
 
 // ---- Places -----------------------------------------------------------------------------------
 
+/// The extents of its memory: of work-items' copies, then of its own axes, or of all that they span
+/// where they have strides.
 Exprs CExpr::extents(const Temporary& t) const {
   Exprs out;
   if (const auto it = plan_.expansions.find(t.name); it != plan_.expansions.end())
     for (std::int64_t n : it->second.extent) out.push_back(lit(n));
-  if (t.shape) out.insert(out.end(), t.shape->begin(), t.shape->end());
+  if (t.shape && t.strides)
+    out.push_back(lit(span_of(*t.shape, *t.strides).value()));
+  else if (t.shape)
+    out.insert(out.end(), t.shape->begin(), t.shape->end());
   if (out.empty() && plan_.lies_in(t.name, AddressSpace::Global)) out.push_back(lit(1));
   return out;
 }
@@ -270,7 +264,7 @@ bool CExpr::has_axes(const Temporary& t) const {
   if (plan_.lies_in(t.name, AddressSpace::Global) && !t.read_only)
     return false;  // comes by its address
   if (on_heap(*this, t)) return false;
-  return t.order == Order::C && elements(t).has_value() && !linear_.count(t.name);
+  return t.order == Order::C && !t.strides && elements(t).has_value() && !linear_.count(t.name);
 }
 
 std::string CExpr::place(const Expr& e) {
@@ -289,28 +283,37 @@ std::string CExpr::place(const Expr& e) {
 std::string CExpr::element(const std::string& array, const Exprs& index, bool linear) {
   const std::string& name = names_.of(array);
   if (const Temporary* t = k_.find_temporary(array)) {
-    const Exprs shape = extents(*t);
-    Exprs all;
+    const Exprs memory = extents(*t);
+    if (memory.empty()) return name;
+    Exprs copy;  // the work-item's own
+    const std::size_t rank = t->shape ? t->shape->size() : 0;
     const auto it = plan_.expansions.find(array);
-    if (it != plan_.expansions.end() && (linear || index.size() < shape.size())) {
+    if (it != plan_.expansions.end() && (linear || index.size() <= rank)) {
       if (linear)
         fail("unsupported", t->at,
              "each work-item has its own `{}`, which is not supported with a flat subscript",
              array);
-      all = it->second.index.at(insn_);
-      for (Expr& i : all) i = substitute(i, values_);
+      copy = it->second.index.at(insn_);
+      for (Expr& i : copy) i = substitute(i, values_);
     }
+    Exprs all = copy;
     all.insert(all.end(), index.begin(), index.end());
-    if (shape.empty()) return name;
     if (has_axes(*t)) {
       std::string out = name;
       for (const Expr& i : all) out += "[" + this->index(i) + "]";
       return out;
     }
-    const auto n = product(shape);
+    Exprs strides =
+        linear ? Exprs{lit(1)} : strides_of(t->shape.value_or(Exprs{}), t->order, t->strides);
+    const std::size_t copies = all.size() - strides.size();
+    if (copies > 0) {  // those stand outside
+      const Exprs outer = strides_of(memory, Order::C, {});
+      strides.insert(strides.begin(), outer.begin(),
+                     outer.begin() + static_cast<std::ptrdiff_t>(copies));
+    }
+    const auto n = product(memory);
     const bool wide = !n || *n > INT32_MAX;
-    return name + "[" +
-           flat(all, linear ? Exprs{lit(1)} : strides_of(shape, t->order, {}), {}, wide) + "]";
+    return name + "[" + flat(all, strides, {}, wide) + "]";
   }
   const Argument& a = *args_.at(array);
   const Exprs shape = a.shape.value_or(Exprs{});

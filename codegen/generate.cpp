@@ -4,6 +4,7 @@
 #include "codegen/codegen.h"
 #include "codegen/loops.h"
 #include "core/infer.h"
+#include "core/layout.h"
 
 namespace moonloop {
 namespace {

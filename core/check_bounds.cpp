@@ -109,7 +109,10 @@ class BoundsCheck : public UseCheck {
         if (a.strides) s.elements = Expr();  // a flat index may reach the gaps
       }
     for (const auto& [name, t] : k.temporaries)
-      if (t.shape && !t.shape->empty()) shapes_.emplace(name, shape_of(*t.shape));
+      if (t.shape && !t.shape->empty()) {
+        Shape& s = shapes_.emplace(name, shape_of(*t.shape)).first->second;
+        if (t.strides) s.elements = Expr();
+      }
   }
 
   void see(const Use& u) override {

@@ -5,6 +5,7 @@
 #include "core/check_uses.h"
 #include "core/domain.h"
 #include "core/infer.h"
+#include "core/layout.h"
 
 namespace moonloop {
 namespace {
@@ -84,6 +85,7 @@ void check_sizes(const Kernel& k) {
   for (const auto& [name, t] : k.temporaries) {
     const Span& at = t.at ? t.at : k.at;
     if (t.shape && t.type) check_size(name, *t.shape, *t.type, at);
+    check_strides(t);
     if (!t.initializer || !t.shape) continue;
     std::int64_t n = 1;
     bool known = true;

@@ -63,7 +63,7 @@ class TypeInference {
       if (es) std::for_each(es->begin(), es->end(), counts);
     };
     for (const Argument& a : k_.args) all(a.shape), all(a.strides), counts(a.offset);
-    for (const auto& [name, t] : k_.temporaries) all(t.shape);
+    for (const auto& [name, t] : k_.temporaries) all(t.shape), all(t.strides);
     const bool open = std::any_of(k_.args.begin(), k_.args.end(), [&](const Argument& a) {
       return !a.is_array && !vars_.at(a.name);
     });
@@ -300,8 +300,10 @@ class TypeCheck {
       if (a.strides) counts(*a.strides, a.at);
       if (a.offset) counts({a.offset}, a.at);
     }
-    for (const auto& [name, t] : k_.temporaries)
+    for (const auto& [name, t] : k_.temporaries) {
       if (t.shape) counts(*t.shape, t.at);
+      if (t.strides) counts(*t.strides, t.at);
+    }
     for (const InsnPtr& i : k_.instructions) instruction(*i);
   }
 

@@ -11,6 +11,7 @@
 #include "core/interpreter_compile.h"
 #include "core/interpreter_loops.h"
 #include "core/interpreter_scalars.h"
+#include "core/layout.h"
 #include "core/tree.h"
 
 namespace moonloop {
@@ -235,16 +236,9 @@ class Run {
     Storage s;
     s.type = *t.type;
     s.shape = evaluate(*t.shape);
-    s.strides.assign(s.shape.size(), 1);
     std::int64_t elements = bytes(t.name, s.shape, s.type, where) / s.type.size();
-    const std::size_t rank = s.shape.size();
-    for (std::size_t n = 1; n < rank; ++n) {
-      if (t.order == Order::C) {
-        s.strides[rank - 1 - n] = s.strides[rank - n] * s.shape[rank - n];
-      } else {
-        s.strides[n] = s.strides[n - 1] * s.shape[n - 1];
-      }
-    }
+    s.strides = evaluate(strides_of(*t.shape, t.order, t.strides));
+    if (t.strides) elements = span_of(*t.shape, *t.strides).value();
     if (const auto c = copies_.find(t.name); c != copies_.end())
       for (const std::string& iname : c->second) add_copies(iname, elements, s, where);
     std::int64_t size = 0;

@@ -47,6 +47,7 @@ struct Temporary {
   std::optional<Exprs> shape;  // {} is a scalar; absent until inferred from the footprint
   AddressSpace space = AddressSpace::Auto;
   Order order = Order::C;
+  std::optional<Exprs> strides;  // in elements, per axis; absent: contiguous in `order`
   bool read_only = false;
   std::shared_ptr<const std::vector<Expr>> initializer;  // literals in C order; null if none
   std::string base_storage;  // temporaries that name the same one may share memory

@@ -67,7 +67,7 @@ class Fix {
       all(a.strides);
       if (a.offset) a.offset = in_index(a.offset);
     }
-    for (auto& [n, t] : k.temporaries) all(t.shape);
+    for (auto& [n, t] : k.temporaries) all(t.shape), all(t.strides);
     std::erase_if(k.args, [&](const Argument& a) { return a.name == name_; });
   }
 

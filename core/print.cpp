@@ -87,6 +87,7 @@ std::string print_temporary(const Temporary& t) {
     case AddressSpace::Global: out += " in global"; break;
   }
   if (t.order == Order::F) out += " order=F";
+  if (t.strides) out += " strides=(" + to_string(*t.strides) + ")";
   if (!t.base_storage.empty()) out += " base=" + t.base_storage;
   if (t.read_only) out += " read_only";
   if (t.initializer) out += " init=(" + to_string(*t.initializer) + ")";
@@ -102,8 +103,8 @@ std::map<std::string, std::size_t> inline_declared(const Kernel& k) {
       const std::string& name = written_name(l);
       if (!seen.insert(name).second) continue;
       const Temporary* t = k.find_temporary(name);
-      if (!t || t->space != AddressSpace::Auto || t->order != Order::C || t->read_only ||
-          t->initializer || !t->base_storage.empty())
+      if (!t || t->space != AddressSpace::Auto || t->order != Order::C || t->strides ||
+          t->read_only || t->initializer || !t->base_storage.empty())
         continue;
       const bool scalar = l.as<Var>() && t->shape && t->shape->empty();
       const bool array = l.as<Load>() && !t->shape;

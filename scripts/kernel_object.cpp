@@ -93,18 +93,20 @@ void push_instructions(lua_State* L, const Kernel& k) {
 }
 
 void set_layout(lua_State* L, const std::string& name, const std::optional<Type>& type,
-                const std::optional<Exprs>& shape, Order order) {
+                const std::optional<Exprs>& shape, Order order,
+                const std::optional<Exprs>& strides) {
   set(L, "name", name);
   if (type) set(L, "type", type->str());
   if (!shape) return;
   set(L, "shape", *shape);
   set(L, "order", order == Order::C ? "C" : "F");
+  if (strides) set(L, "strides", *strides);
 }
 
 void push_args(lua_State* L, const Kernel& k) {
   push_list(L, k.args, [&](const Argument& a) {
     lua_createtable(L, 0, 8);
-    set_layout(L, a.name, a.type, a.is_array ? a.shape : std::nullopt, a.order);
+    set_layout(L, a.name, a.type, a.is_array ? a.shape : std::nullopt, a.order, a.strides);
     lua_pushboolean(L, a.is_array);
     lua_setfield(L, -2, "is_array");
     switch (a.intent) {
@@ -120,7 +122,7 @@ void push_temporaries(lua_State* L, const Kernel& k) {
   push_list(L, k.temporaries, [&](const auto& entry) {
     const Temporary& t = entry.second;
     lua_createtable(L, 0, 8);
-    set_layout(L, t.name, t.type, t.shape, t.order);
+    set_layout(L, t.name, t.type, t.shape, t.order, t.strides);
     switch (t.space) {
       case AddressSpace::Auto: set(L, "space", "auto"); break;
       case AddressSpace::Private: set(L, "space", "private"); break;

@@ -81,6 +81,8 @@ class Build {
     };
     if (old.read_only || old.initializer)
       refuse("bad-temporary", at(), "temporary `{}` is a constant table", old.name);
+    if (old.strides)
+      refuse("bad-temporary", at(), "temporary `{}` has strides of its own", old.name);
     if (options_.dtype && old.type && !(*options_.dtype == *old.type))
       differs("type", old.type->str(), options_.dtype->str());
     if (!options_.dtype && old.type) {  // what is kept must be what is computed

@@ -106,12 +106,12 @@ std::optional<Exprs> parse_shape(TokenStream& in) {
   return parse_list(in, "]", "to close the shape");
 }
 
-void parse_strides(TokenStream& in, Argument& a) {
-  if (!a.strides) a.strides.emplace();
+void parse_strides(TokenStream& in, std::optional<Exprs>& strides) {
+  if (!strides) strides.emplace();
   if (in.accept("(")) {
-    for (Expr& e : parse_list(in, ")", "to close the strides")) a.strides->push_back(std::move(e));
+    for (Expr& e : parse_list(in, ")", "to close the strides")) strides->push_back(std::move(e));
   } else {
-    a.strides->push_back(parse_expr(in));
+    strides->push_back(parse_expr(in));
   }
 }
 
@@ -157,6 +157,9 @@ void parse_temporary(TokenStream& in, KernelText& k) {
     } else if (key.text == "order") {
       in.expect("=", "after `order`");
       t.order = parse_order(in);
+    } else if (key.text == "strides") {
+      in.expect("=", "after `strides`");
+      parse_strides(in, t.strides);
     } else if (key.text == "base") {
       in.expect("=", "after `base`");
       t.base_storage = in.expect_name("the name of a storage").text;
@@ -168,7 +171,7 @@ void parse_temporary(TokenStream& in, KernelText& k) {
       t.initializer = std::make_shared<const std::vector<Expr>>(std::move(all));
     } else {
       fail("unknown-option", key.at, "no attribute `{}` of a temporary{}", key.text,
-           did_you_mean(key.text, {"in", "order", "base", "read_only", "init"}));
+           did_you_mean(key.text, {"in", "order", "strides", "base", "read_only", "init"}));
     }
   }
   expect_end(in, "after the declaration of a temporary");
@@ -282,11 +285,11 @@ std::optional<Argument> parse_argument(TokenStream& in, const KernelText& k) {
     } else if ((key.text == "stride" && in.at(":", 1)) ||
                ((key.text == "strides" || key.text == "stride") && in.at("=", 1))) {
       in.next(), in.next();
-      parse_strides(in, a);
+      parse_strides(in, a.strides);
       // `stride:n, stride:1` are two strides of one argument.
       while (in.at(",") && in.at("stride", 1) && in.at(":", 2)) {
         in.next(), in.next(), in.next();
-        parse_strides(in, a);
+        parse_strides(in, a.strides);
       }
     } else if (!typed) {
       typed = true;

@@ -34,7 +34,7 @@ inline std::map<std::string, std::vector<char>> values_of(const Kernel& k, const
     }
     ArrayView view;
     view.type = *a.type;
-    std::int64_t size = 1;
+    std::int64_t size = 1;  // in C order, whatever the kernel's: an element has its place in both
     for (const Expr& e : *a.shape) view.shape.push_back(evaluate(e, params).value());
     for (const std::int64_t n : view.shape) size *= n;
     view.strides.assign(view.shape.size(), 1);

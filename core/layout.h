@@ -1,0 +1,23 @@
+#pragma once
+#include <optional>
+
+#include "core/kernel.h"
+
+/// Where the elements of an array stand in its memory.
+namespace moonloop {
+
+/// Strides in elements of an array with this shape, as declared or by its order.
+Exprs strides_of(const Exprs& shape, Order order, const std::optional<Exprs>& declared);
+
+/// The least multiple of `n` that is not below `e`.
+Expr rounded_up(const Expr& e, std::int64_t n);
+
+/// The elements that an array with declared strides spans, gaps counted; nothing unless shape and
+/// strides are constant.
+std::optional<std::int64_t> span_of(const Exprs& shape, const Exprs& strides);
+
+/// Fails `bad-strides` unless a temporary's strides keep its elements apart: constants, one for each
+/// axis, and each at least what the axes with smaller ones span.
+void check_strides(const Temporary& t);
+
+}  // namespace moonloop

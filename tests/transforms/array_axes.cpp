@@ -1,0 +1,196 @@
+// add_padding, tag_array_axes, split_array_axis, privatize_temporaries_with_inames.
+#include "core/print.h"
+#include "tests/transforms/loop_kit.h"
+#include "tests/transforms/same_values.h"
+#include "transforms/add_padding.h"
+#include "transforms/privatize_temporaries_with_inames.h"
+#include "transforms/tag_array_axes.h"
+
+using namespace moonloop;
+
+namespace {
+
+const char* const kTurn = R"(
+kernel turn(n, a: float32[n, 32], b: float32[n, 32])
+domain [n] -> {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < 32}
+domain {[q]: 0 <= q < 32}
+temp t: float32[32]
+t[j] = a[i, j]      {id=fetch}
+b[i, q] = t[31 - q] {id=use}
+)";
+const char* const kTile = R"(
+kernel tile(a: float32[16, 32], b: float32[32, 16])
+domain {[i, j]: 0 <= i < 16 and 0 <= j < 32}
+domain {[p, q]: 0 <= p < 32 and 0 <= q < 16}
+temp t: float32[16, 32]
+t[i, j] = a[i, j]
+b[p, q] = t[q, p]
+)";
+
+std::string strides(const Kernel& k, const std::string& name) {
+  const Temporary* t = k.find_temporary(name);
+  const auto& s = t ? t->strides : k.find_arg(name)->strides;
+  return s ? to_string(*s) : "none";
+}
+Order order(const Kernel& k, const std::string& name) {
+  const Temporary* t = k.find_temporary(name);
+  return t ? t->order : k.find_arg(name)->order;
+}
+Kernel pad(const char* source, const std::string& name, std::int64_t axis, std::int64_t bytes) {
+  return apply(parsed(source), "add_padding", {text(name), Value(axis), Value(bytes)});
+}
+Kernel tag_axes(const char* source, const std::string& name, const std::string& tags) {
+  return apply(parsed(source), "tag_array_axes", {text(name), text(tags)});
+}
+Kernel split(const char* source, const std::string& name, std::int64_t axis, std::int64_t count,
+             const std::string& order = "C") {
+  return apply(parsed(source), "split_array_axis",
+               {text(name), Value(axis), Value(count), text(order)});
+}
+Kernel privatize(const char* source, const std::string& inames, const std::string& only = "") {
+  return apply(parsed(source), "privatize_temporaries_with_inames", {text(inames), text(only)});
+}
+
+void check_same(const Kernel& before, const Kernel& after, const Params& params) {
+  CHECK(same_values(before, after, params));
+}
+void check_prints_back(const Kernel& k) {
+  const std::string text = print_kernel(k);
+  CHECK(print_kernel(parsed(text)) == text);
+}
+
+}  // namespace
+
+TEST_CASE("add_padding: spreads an axis and those outside of it") {
+  CHECK(strides(pad(kTile, "t", 0, 33 * 4), "t") == "33, 1");
+  CHECK(strides(pad(kTurn, "b", 0, 40 * 4), "b") == "40, 1");
+  const char* const deep = R"(
+kernel deep(n, m, a: float64[n, m, 7])
+domain [n, m] -> {[i, j, k]: 0 <= i < n and 0 <= j < m and 0 <= k < 7}
+a[i, j, k] = i
+)";
+  CHECK(strides(pad(deep, "a", 1, 64), "a") == "8*m, 8, 1");
+  check_prints_back(pad(kTile, "t", 0, 33 * 4));
+  check_same(parsed(kTile), pad(kTile, "t", 0, 33 * 4), {});
+  check_same(parsed(kTurn), pad(kTurn, "b", 0, 160), {{"n", 5}});
+}
+
+TEST_CASE("add_padding: refuses what it cannot align") {
+  CHECK(code_of([] { pad(kTile, "t", 2, 132); }) == "bad-axis");
+  CHECK(code_of([] { pad(kTile, "t", -1, 132); }) == "bad-axis");
+  CHECK(message([] { pad(kTile, "t", 0, 130); }) ==
+        "130 bytes are no multiple of the 4 bytes of an element of `t`");
+  CHECK(code_of([] { pad(kTile, "t", 0, 0); }) == "bad-padding");
+  CHECK(code_of([] { add_padding(parsed(kTile), "tt", 0, 4); }) == "unknown-array");
+}
+
+TEST_CASE("tag_array_axes: nests axes") {
+  CHECK(order(tag_axes(kTile, "t", "N0,N1"), "t") == Order::F);
+  CHECK(strides(tag_axes(kTile, "t", "N0,N1"), "t") == "none");
+  CHECK(order(tag_axes(kTile, "a", "f"), "a") == Order::F);
+  CHECK(strides(tag_axes(kTile, "t", "c,c(pad=33)"), "t") == "33, 1");
+  CHECK(strides(tag_axes(kTile, "t", "N0(pad=17),N1"), "t") == "1, 17");
+  CHECK(strides(tag_axes(kTurn, "a", "stride:40,stride:1"), "a") == "40, 1");
+  CHECK(strides(tag_axes(kTurn, "a", "f(pad=4),f"), "a") == "1, 4*((n + 3) // 4)");
+  for (const char* tags : {"N0,N1", "c,c(pad=33)", "N0(pad=17),N1", "stride:1,stride:16"}) {
+    check_prints_back(tag_axes(kTile, "t", tags));
+    check_same(parsed(kTile), tag_axes(kTile, "t", tags), {});
+  }
+  check_same(parsed(kTurn), tag_axes(kTurn, "a", "f(pad=4),f"), {{"n", 6}});
+}
+
+TEST_CASE("tag_array_axes: refuses tags that give no layout") {
+  CHECK(code_of([] { tag_axes(kTile, "t", "N0"); }) == "bad-axis-tag");
+  CHECK(code_of([] { tag_axes(kTile, "t", "N0,N0"); }) == "bad-axis-tag");
+  CHECK(message([] { tag_axes(kTile, "t", "N0,N2"); }) == "no axis of `t` has nesting level 1");
+  CHECK(message([] { tag_axes(kTile, "t", "c,N0"); }) ==
+        "the tags of `t` mix `c`, `f` and nesting levels");
+  CHECK(code_of([] { tag_axes(kTile, "t", "c,x"); }) == "bad-axis-tag");
+  CHECK(message([] { tag_axes(kTile, "t", "stride:16,stride:1"); }) ==
+        "strides (16, 1) put several elements of `t` of shape (16, 32) in a place");
+  CHECK(code_of([] { tag_axes(kTile, "t", "c,vec"); }) == "unsupported");
+  CHECK(code_of([] { tag_array_axes(parsed(kTile), {"nothing"}, {"c"}); }) == "unknown-array");
+}
+
+TEST_CASE("split_array_axis: quotients and remainders") {
+  for (const char* order : {"C", "F"}) {
+    const Kernel k = split(kTile, "t", 1, 5, order);
+    CHECK(to_string(*k.find_temporary("t")->shape) ==
+          (order[0] == 'C' ? "16, 7, 5" : "16, 5, 7"));
+    check_prints_back(k);
+    check_same(parsed(kTile), k, {});
+  }
+  const char* const rows = R"(
+kernel rows(a: float32[64], b: float32[64])
+domain {[p, q]: 0 <= p < 4 and 0 <= q < 16}
+domain {[r]: 0 <= r < 64}
+f(x) := t[x] + 1
+temp t: float32[64]
+t[16*p + q] = a[16*p + q]
+b[r] = f(63 - r)
+)";
+  const Kernel k = split(rows, "t", 0, 16);
+  CHECK(to_string(k.instructions[0]->lhs[0]) == "t[p, q]");
+  CHECK(k.rules.empty());  // it used the array
+  check_same(parsed(rows), k, {});
+}
+
+TEST_CASE("split_array_axis: refuses arguments and axes that are not there") {
+  CHECK(message([] { split(kTile, "a", 1, 4); }) ==
+        "`a` is an argument, whose shape the caller knows; only the axes of temporaries are split");
+  CHECK(code_of([] { split(kTile, "t", 2, 4); }) == "bad-axis");
+  CHECK(code_of([] { split(kTile, "t", 0, 0); }) == "bad-count");
+  CHECK(code_of([] { split(kTile, "t", 0, 4, "D"); }) == "bad-order");
+  const char* const flat = R"(
+kernel flat(a: float32[4, 4])
+domain {[i, j]: 0 <= i, j < 4}
+domain {[p, q]: 0 <= p, q < 4}
+temp t: float32[4, 4]
+t[i, j] = a[i, j]
+a[p, q] = 2*t[[4*p + q]]
+)";
+  CHECK(code_of([&] { split(flat, "t", 0, 2); }) == "flat-subscript");
+}
+
+TEST_CASE("privatize_temporaries_with_inames: a copy for each iteration") {
+  const char* const scale = R"(
+kernel scale(n, a: float32[n, 8], b: float32[n, 8])
+domain [n] -> {[i]: 0 <= i < n}
+domain {[j]: 3 <= j < 11}
+<> t = 2*a[i, j - 3]
+b[i, j - 3] = t + 1
+)";
+  const Kernel k = privatize(scale, "j");
+  CHECK(to_string(k.instructions[0]->lhs[0]) == "t[j - 3]");
+  CHECK(to_string(*k.find_temporary("t")->shape) == "8");
+  check_same(parsed(scale), k, {{"n", 3}});
+  check_prints_back(k);
+  CHECK(code_of([&] { privatize(scale, "i"); }) == "no-extent");
+  CHECK(code_of([&] { privatize_temporaries_with_inames(parsed(scale), {"j"}, {"s"}); }) ==
+        "unknown-temporary");
+}
+
+TEST_CASE("privatize_temporaries_with_inames: refuses what passes from iteration to iteration") {
+  const char* const sums = R"(
+kernel sums(a: float32[8], b: float32[8], c: float32[1])
+domain {[j]: 0 <= j < 8}
+<> t = 0 {id=start}
+t = t + a[j]  {id=add}
+b[j] = t
+c[0] = t
+)";
+  CHECK(message([&] { privatize(sums, "j"); }) == "`start` uses `t` outside of iname `j`");
+  const char* const late = R"(
+kernel late(a: float32[8], b: float32[8])
+domain {[j]: 0 <= j < 8}
+temp t: float32
+if j == 0
+  t = 1
+end
+b[j] = t
+t = a[j]
+)";
+  CHECK(message([&] { privatize(late, "j"); }) ==
+        "an iteration of `j` may read what another one wrote to `t`");
+}
