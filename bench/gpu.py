@@ -23,7 +23,7 @@ GRID = 8192
 
 def moonloop(binary, file, kernel, target, **sizes):
     """Median seconds, or the reason there are none."""
-    path = os.path.join(EXAMPLES if file == "sgemm" else FOLDER, file)
+    path = os.path.join(EXAMPLES if file == "gemm" else FOLDER, file)
     argv = [binary, "run", path + ".loop", "-t", path + ".lua", "--kernel", kernel, "--target", target,
             "--time", "--json", "--quiet"]
     for name, value in sizes.items():
@@ -80,7 +80,126 @@ def torch_times():
     out["transpose"] = t.seconds(lambda: r.copy_(m.t()))
     p, = t.arrays(1, (GRID, GRID), torch.float32)
     out["sgemm"] = t.seconds(lambda: torch.matmul(m, r, out=p), 10)
+    del m, r, p
+    m, r, p = t.arrays(3, (GRID, GRID), torch.float64)
+    out["dgemm"] = t.seconds(lambda: torch.matmul(m, r, out=p), 10)
+    x, y = t.arrays(2, GRID, torch.float64)
+    v = torch.empty_like(x)
+    out["bilinear"] = t.seconds(lambda: torch.dot(y, torch.mv(m, x, out=v)))
     return out
+
+
+def triton_times():
+    try:
+        import torch
+        import triton
+        import triton.language as tl
+    except ImportError:
+        return {}
+    t = Torch()
+    kernels = triton_kernels(triton, tl)
+    out = {}
+    a, b, c = t.arrays(3, STREAM, torch.float64)
+    grid = (STREAM // 1024,)
+    runs = {"copy": (a, c, c), "mul": (c, b, b), "add": (a, b, c), "triad": (b, c, a), "nstream": (b, c, a)}
+    for name, arrays in runs.items():
+        out[name] = t.seconds(lambda: kernels[name][grid](*arrays, STREAM, 1024))
+    part = torch.empty(1056, dtype=torch.float64, device="cuda")
+
+    def dot():
+        kernels["dot"][(1056,)](a, b, part, STREAM, 1056, 4096)
+        return part.sum()
+    out["dot"] = t.seconds(dot)
+    del a, b, c
+    x, = t.arrays(1, SUM, torch.float32)
+    parts = torch.empty(1056, dtype=torch.float32, device="cuda")
+
+    def total():
+        kernels["sum"][(1056,)](x, x, parts, SUM, 1056, 8192)
+        return parts.sum()
+    out["sum"] = t.seconds(total)
+    del x
+    m, r = t.arrays(2, (GRID, GRID), torch.float32)
+    tiles = (GRID // 64, GRID // 64)
+    out["transpose"] = t.seconds(lambda: kernels["transpose"][tiles](m, r, GRID, 64))
+    del m, r
+    for name, edge in (("five_point", 1), ("star", 2)):
+        width = GRID + 2*edge
+        u, v = t.arrays(2, (width, width), torch.float64)
+        out[name] = t.seconds(lambda: kernels[name][(GRID // 512, GRID)](u, v, width, GRID, 512))
+    return out
+
+
+def triton_kernels(triton, tl):
+    @triton.jit
+    def copy(x, y, z, n, WIDTH: tl.constexpr):
+        at = tl.program_id(0).to(tl.int64)*WIDTH + tl.arange(0, WIDTH)
+        tl.store(z + at, tl.load(x + at, mask=at < n), mask=at < n)
+
+    @triton.jit
+    def mul(x, y, z, n, WIDTH: tl.constexpr):
+        at = tl.program_id(0).to(tl.int64)*WIDTH + tl.arange(0, WIDTH)
+        tl.store(z + at, 0.4*tl.load(x + at, mask=at < n), mask=at < n)
+
+    @triton.jit
+    def add(x, y, z, n, WIDTH: tl.constexpr):
+        at = tl.program_id(0).to(tl.int64)*WIDTH + tl.arange(0, WIDTH)
+        tl.store(z + at, tl.load(x + at, mask=at < n) + tl.load(y + at, mask=at < n), mask=at < n)
+
+    @triton.jit
+    def triad(x, y, z, n, WIDTH: tl.constexpr):
+        at = tl.program_id(0).to(tl.int64)*WIDTH + tl.arange(0, WIDTH)
+        tl.store(z + at, tl.load(x + at, mask=at < n) + 0.4*tl.load(y + at, mask=at < n), mask=at < n)
+
+    @triton.jit
+    def nstream(x, y, z, n, WIDTH: tl.constexpr):
+        at = tl.program_id(0).to(tl.int64)*WIDTH + tl.arange(0, WIDTH)
+        old = tl.load(z + at, mask=at < n)
+        tl.store(z + at, old + tl.load(x + at, mask=at < n) + 0.4*tl.load(y + at, mask=at < n), mask=at < n)
+
+    @triton.jit
+    def dot(x, y, part, n, GROUPS: tl.constexpr, WIDTH: tl.constexpr):
+        at = tl.program_id(0).to(tl.int64)*WIDTH + tl.arange(0, WIDTH)
+        so_far = tl.zeros((WIDTH,), dtype=tl.float64)
+        for start in range(0, n, GROUPS*WIDTH):
+            here = at + start
+            so_far += tl.load(x + here, mask=here < n, other=0.0)*tl.load(y + here, mask=here < n, other=0.0)
+        tl.store(part + tl.program_id(0), tl.sum(so_far, axis=0))
+
+    @triton.jit
+    def sum(x, y, part, n, GROUPS: tl.constexpr, WIDTH: tl.constexpr):
+        at = tl.program_id(0).to(tl.int64)*WIDTH + tl.arange(0, WIDTH)
+        so_far = tl.zeros((WIDTH,), dtype=tl.float32)
+        for start in range(0, n, GROUPS*WIDTH):
+            here = at + start
+            so_far += tl.load(x + here, mask=here < n, other=0.0)
+        tl.store(part + tl.program_id(0), tl.sum(so_far, axis=0))
+
+    @triton.jit
+    def transpose(x, y, n, TILE: tl.constexpr):
+        rows = tl.program_id(1).to(tl.int64)*TILE + tl.arange(0, TILE)
+        columns = tl.program_id(0).to(tl.int64)*TILE + tl.arange(0, TILE)
+        tile = tl.load(x + rows[:, None]*n + columns[None, :])
+        tl.store(y + columns[:, None]*n + rows[None, :], tl.trans(tile))
+
+    @triton.jit
+    def five_point(u, v, w, n, WIDTH: tl.constexpr):
+        inner = tl.program_id(0)*WIDTH + tl.arange(0, WIDTH)
+        at = (tl.program_id(1).to(tl.int64) + 1)*w + inner + 1
+        m = inner < n
+        around = tl.load(u + at - w, mask=m) + tl.load(u + at + w, mask=m) + tl.load(u + at - 1, mask=m) + tl.load(u + at + 1, mask=m)
+        tl.store(v + at, 0.25*around - tl.load(u + at, mask=m), mask=m)
+
+    @triton.jit
+    def star(u, v, w, n, WIDTH: tl.constexpr):
+        inner = tl.program_id(0)*WIDTH + tl.arange(0, WIDTH)
+        at = (tl.program_id(1).to(tl.int64) + 2)*w + inner + 2
+        m = inner < n
+        near = tl.load(u + at - w, mask=m) + tl.load(u + at + w, mask=m) + tl.load(u + at - 1, mask=m) + tl.load(u + at + 1, mask=m)
+        far = tl.load(u + at - 2*w, mask=m) + tl.load(u + at + 2*w, mask=m) + tl.load(u + at - 2, mask=m) + tl.load(u + at + 2, mask=m)
+        tl.store(v + at, 0.25*near - 0.125*far - tl.load(u + at, mask=m), mask=m)
+
+    return {k.fn.__name__: k for k in (copy, mul, add, triad, nstream, dot, sum, transpose, five_point, star)}
 
 
 def cupy_times():
@@ -132,6 +251,19 @@ def cupy_times():
            v = 0.25*(u[at - w] + u[at + w] + u[at - 1] + u[at + 1]) - u[at];""", "b_five")
     inner = v[1:-1, 1:-1]
     out["five_point"] = seconds(lambda: five(u, GRID + 2, inner))
+    u = cp.random.rand(GRID + 4, GRID + 4)
+    v = cp.zeros_like(u)
+    star = cp.ElementwiseKernel(
+        "raw float64 u, int64 w", "float64 v",
+        """long long y = i / (w - 4) + 2, x = i % (w - 4) + 2, at = y*w + x;
+           v = 0.25*(u[at - w] + u[at + w] + u[at - 1] + u[at + 1])
+             - 0.125*(u[at - 2*w] + u[at + 2*w] + u[at - 2] + u[at + 2]) - u[at];""", "b_star")
+    middle = v[2:-2, 2:-2]
+    out["star"] = seconds(lambda: star(u, GRID + 4, middle))
+    del u, v
+    m = cp.random.rand(GRID, GRID)
+    x, y = cp.random.rand(GRID), cp.random.rand(GRID)
+    out["bilinear"] = seconds(lambda: cp.dot(y, cp.dot(m, x)))
     return out
 
 
@@ -146,7 +278,10 @@ ROWS = [
     ("sum", "sum", {"n": SUM}, 4 * SUM),
     ("transpose", "grid", {"n": GRID}, 8 * GRID * GRID),
     ("five_point", "grid", {"n": GRID}, 16 * GRID * GRID),
+    ("star", "grid", {"n": GRID}, 16 * GRID * GRID),
+    ("bilinear", "sum", {"n": GRID}, 8 * GRID * GRID),
 ]
+PRODUCTS = [("sgemm", "single precision, 8192 x 8192"), ("dgemm", "double precision, 8192 x 8192")]
 
 
 def main():
@@ -160,7 +295,7 @@ def main():
     binary = os.path.abspath(options.moonloop)
     ours = {(name, t): moonloop(binary, file, name, t, **sizes)
             for name, file, sizes, _ in ROWS for t in targets}
-    peers = {"PyTorch": torch_times(), "CuPy": cupy_times()}
+    peers = {"PyTorch": torch_times(), "CuPy": cupy_times(), "Triton": triton_times()}
 
     def rate(seconds, moved):
         return f"{moved / seconds / 1e12:.2f}" if seconds else ""
@@ -177,12 +312,15 @@ def main():
         ratio = f"{best / own:.0%}" if best and own else ""
         lines.append(f"| {name} | " + " | ".join(rate(s, moved) for s in mine + others) + f" | {ratio} |")
     flops = 2 * GRID**3
-    product = {t: moonloop(binary, "sgemm", "sgemm", t, n=GRID) for t in targets}
-    cublas = peers["PyTorch"].get("sgemm")
-    lines += ["", "| single-precision product of 8192 x 8192 | TFLOP/s | to cuBLAS |", "|---|---|---|"]
-    for name, s in [(f"Moonloop, {t}", product[t]) for t in targets] + [("cuBLAS without TF32", cublas)]:
-        lines.append(f"| {name} | {flops / s / 1e12 if s else 0:.1f} | "
-                     + (f"{cublas / s:.0%} |" if s and cublas else "|"))
+    lines += ["", "| product | " + " | ".join(columns[:len(targets)]) + " | cuBLAS without TF32 | to cuBLAS |",
+              "|---" * (len(targets) + 3) + "|"]
+    for kernel, title in PRODUCTS:
+        mine = [moonloop(binary, "gemm", kernel, t, n=GRID) for t in targets]
+        cublas = peers["PyTorch"].get(kernel)
+        own = min((s for s in mine if s), default=None)
+        lines.append(f"| {title}, TFLOP/s | "
+                     + " | ".join(f"{flops / s / 1e12:.1f}" if s else "" for s in mine + [cublas])
+                     + f" | {cublas / own:.0%} |" if own and cublas else " | |")
     table = "\n".join(lines)
     print(table)
     if options.output:

@@ -21,7 +21,23 @@ const std::vector<Topic> kTopics{
     {"simd", kTags,
      "Iterations may run in the lanes of vector instructions.\n"
      "Refused when an iteration depends on another. Targets `c` and `openmp` write "
-     "`#pragma omp simd`; `opencl` and `cuda` have no lanes of their own yet."},
+     "`#pragma omp simd`; `opencl` and `cuda` have `vec` instead."},
+    {"ilp", kTags,
+     "Each statement runs for all iterations before the next statement does, its copies side by "
+     "side.\n"
+     "Inside of all loops that share the statement, whatever the nesting; so a processor finds "
+     "work "
+     "that does not wait for what came before. Temporaries get an axis, accumulators too. The "
+     "number of iterations has to be constant. `ilp.seq` keeps a loop instead of copies. Refused "
+     "when an iteration depends on another."},
+    {"vec", kTags,
+     "As `ilp`, with elements that follow each other in memory loaded and stored as vectors.\n"
+     "On `opencl` and `cuda`: 8 or 16 bytes at once, where the first element is known to stand at "
+     "a "
+     "multiple of that; `assume n mod 4 = 0` says so of rows. Arrays are taken to begin at "
+     "multiples "
+     "of 16 bytes. Where a condition lets only some iterations run, each runs by itself. `c` and "
+     "`openmp` write a loop, with `#pragma omp simd` on the latter."},
     {"g.N", kTags,
      "Axis N of the grid of work-groups (`g.0`, `g.1`, `g.2`).\n"
      "Refused when an iteration depends on another. On `openmp` the loops over groups are one "

@@ -32,6 +32,8 @@ struct Loop {
   std::int64_t step = 1;
   std::vector<std::string> pragmas;  // lines in front, without `#pragma `
   Block body;
+  /// Of a `vec` loop on a device, whose body is one Run: its iterations, printed side by side.
+  std::int64_t lanes = 0;
 };
 
 struct If {

@@ -60,7 +60,7 @@ void CPrinter::device_atomic(const Instruction& insn, const Expr& lhs, const Exp
   line(type_name(t) + " const " + old + " = " + w.to_value + "(" + before + ");");
   expr_.stand_in(lhs, old);
   const std::string value = expr_.value(rhs, t);
-  expr_.stand_in({}, {});
+  expr_.end_stand_ins();
   line(seen + " = " + w.exchange + "(" + at + ", " + before + ", " + w.to_word + "(" + value +
        "));");
   --depth_;

@@ -110,7 +110,8 @@ void CPrinter::device_temporaries(const std::set<std::string>& used, DeviceKerne
            "`{}` is in local memory, whose size has to be constant", name);
     kernel.local_bytes += *n * type.size();
     const std::string size = expr_.extents(t).empty() ? "" : brackets(t);
-    line(dialect_.local_prefix() + type_name(type) + " " + names_.of(name) + size + ";");
+    const std::string aligned = aligned_.count(name) ? dialect_.aligned_prefix() : "";
+    line(dialect_.local_prefix() + aligned + type_name(type) + " " + names_.of(name) + size + ";");
   }
 }
 

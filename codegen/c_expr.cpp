@@ -159,7 +159,8 @@ CExpr::Piece CExpr::real_literal(double v, const Type& t) {
 }
 
 CExpr::Piece CExpr::print(const Expr& e, const std::optional<Type>& wanted) {
-  if (replaced_ && equal(e, replaced_)) return {stand_in_, Prec::Postfix, type(e)};
+  for (const StandIn& s : stand_ins_)
+    if (equal(e, s.what)) return {s.text, Prec::Postfix, type(e)};
   return e.visit(overload{
       [&](const IntLit& x) -> Piece {
         const Type t = type(e, wanted);

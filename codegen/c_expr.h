@@ -54,11 +54,12 @@ class CExpr {
     values_ = values;
   }
 
-  /// From here on `text` is printed where `place` is read; null: nowhere.
-  void stand_in(Expr place, std::string text) {
-    replaced_ = std::move(place);
-    stand_in_ = std::move(text);
+  /// Until `end_stand_ins`, `text` is printed where `what` is read; with `place`, also where it is
+  /// written.
+  void stand_in(Expr what, std::string text, bool place = false) {
+    stand_ins_.push_back({std::move(what), std::move(text), place});
   }
+  void end_stand_ins() { stand_ins_.clear(); }
 
   Type type(const Expr& e, const std::optional<Type>& wanted = {}) const;
   const Type& type_of_name(const std::string& name) const;
@@ -114,8 +115,12 @@ class CExpr {
   std::set<std::string> linear_;  // temporaries that some subscript takes as flat
   int insn_ = -1;
   std::map<std::string, Expr> values_;
-  Expr replaced_;
-  std::string stand_in_;
+  struct StandIn {
+    Expr what;
+    std::string text;
+    bool place;
+  };
+  std::vector<StandIn> stand_ins_;
 };
 
 }  // namespace moonloop

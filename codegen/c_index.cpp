@@ -93,6 +93,8 @@ CExpr::Piece CExpr::print_index(const Expr& e, bool wide) {
       out += (out.empty() ? "" : n->op == NaryOp::And ? " && " : " || ") + sub(x, Prec::BitOr);
     return {out, n->op == NaryOp::And ? Prec::And : Prec::Or, Scalar::Bool};
   }
+  if (const auto* u = e.as<Unary>(); u && u->op == UnaryOp::Not)
+    return {"!" + sub(u->arg, Prec::Unary), Prec::Unary, Scalar::Bool};
   if (const auto* u = e.as<Unary>(); u && u->op == UnaryOp::Neg) {
     const std::string inner = sub(u->arg, Prec::Product);
     return {"-" + (inner[0] == '-' ? "(" + inner + ")" : inner), Prec::Unary, t};
@@ -268,6 +270,8 @@ bool CExpr::has_axes(const Temporary& t) const {
 }
 
 std::string CExpr::place(const Expr& e) {
+  for (const StandIn& s : stand_ins_)
+    if (s.place && equal(e, s.what)) return s.text;
   if (const auto* v = e.as<Var>()) {
     const Temporary* t = k_.find_temporary(v->name);
     const auto a = args_.find(v->name);
@@ -338,7 +342,7 @@ std::string CExpr::flat(const Exprs& index, const Exprs& strides, const Expr& of
     const std::string cast = is_wide ? "" : "(" + helpers_.type(Scalar::I64) + ")";
     std::string term;
     if (as_int(at) == 1) {
-      term = print_index(strides[i], true).text;
+      term = wrap(print_index(strides[i], true), Prec::Sum);
     } else if (stride) {
       term = *stride == -1 ? "-" : std::to_string(*stride) + "*";
       term += cast + wrap(print_index(at, true), is_wide ? Prec::Product : Prec::Unary);

@@ -192,9 +192,9 @@ void CPrinter::body(const Block& b, const std::string& head) {
   --depth_;
   if (one) unwrap(inner);
   const std::string_view printed = std::string_view(out_).substr(inner);
-  const bool single =
-      one && (std::count(printed.begin(), printed.end(), '\n') == 1 ||
-              std::holds_alternative<Loop>(b[0].op) || std::holds_alternative<If>(b[0].op));
+  const Loop* loop = one ? std::get_if<Loop>(&b[0].op) : nullptr;
+  const bool single = one && (std::count(printed.begin(), printed.end(), '\n') == 1 ||
+                              (loop && loop->lanes == 0) || std::holds_alternative<If>(b[0].op));
   if (single && printed.find('#') == std::string_view::npos) return;
   out_.insert(inner - 1, " {");  // the head may have been broken into lines
   line("}");
@@ -218,6 +218,7 @@ void CPrinter::unwrap(std::size_t at) {
 void CPrinter::statement(const Stmt& s) {
   std::visit(
       overload{[&](const Loop& x) {
+                 if (x.lanes > 0) return lanes(x);
                  for (const std::string& p : x.pragmas) line("#pragma " + p);
                  const std::string& i = names_.of(x.iname);
                  const std::string step =

@@ -35,6 +35,9 @@ class CPrinter {
   void statement(const Stmt& s);
   void run(const Run& r);
   void combine(const Combine& c);
+  void lanes(const Loop& x);
+  std::int64_t vector_length(const Expr& e, const Loop& x);
+  std::string vector_pointer(const std::string& array, const std::string& type) const;
   void assign(const Instruction& insn, const Exprs& lhs, const Expr& rhs);
   std::string target(const Expr& lhs);
   struct Compound {
@@ -78,6 +81,7 @@ class CPrinter {
   Helpers helpers_;
   CExpr expr_;
   std::set<std::string> critical_;
+  std::set<std::string> aligned_;           // local arrays that vectors are read from or written to
   std::map<int, std::vector<int>> copies_;  // kernels made, by launch of the plan
   std::vector<std::string> kernel_bodies_;  // by kernel
   std::string out_;

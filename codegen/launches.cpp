@@ -54,7 +54,7 @@ std::map<std::string, HardwareIname> hardware_of(const Kernel& k) {
 /// or to all where the groups' numbers choose the element.
 std::map<std::string, AddressSpace> spaces_of(const Kernel& k) {
   std::map<std::string, AddressSpace> out;
-  const std::set<std::string> own = own_per_work_item(k);
+  const OwnCopies own(k);
   std::set<std::string> by_group, by_item;
   for (const InsnPtr& i : k.instructions)
     for (const Expr& target : i->lhs) {
@@ -69,12 +69,12 @@ std::map<std::string, AddressSpace> spaces_of(const Kernel& k) {
     }
   for (const auto& [name, t] : k.temporaries) {
     AddressSpace space = t.space;
-    if (space == AddressSpace::Private && !own.count(name))
+    if (space == AddressSpace::Private && !own.per_item(name))
       fail("unsupported", t.at ? t.at : k.at,
            "`{}` is private, but written at the number of its work-item, as memory that they share",
            name);
     if (space == AddressSpace::Auto)
-      space = own.count(name) && (by_item.count(name) || !by_group.count(name))
+      space = own.per_item(name) && (by_item.count(name) || !by_group.count(name))
                   ? AddressSpace::Private
               : by_group.count(name) ? AddressSpace::Global
                                      : AddressSpace::Local;

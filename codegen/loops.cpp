@@ -360,8 +360,10 @@ class LoopMaker {
     const Set within = intersect(context, all_to_params(range));
     if (is_empty(within)) return {};
     const InameTag* tag = k_.tag(node.iname);
+    const bool copies = tag && tag->kind == TagKind::Ilp && tag->text != "ilp.seq";
     const bool unrolls = tag && tag->kind == TagKind::Unroll && !launches(node);
-    if (unrolls) return unrolled(node, range, context);
+    if (unrolls || copies) return unrolled(node, range, context);
+    if (tag && tag->kind == TagKind::Vec && meetings_) return side_by_side(node, range, context);
     Block out;
     const std::vector<Set> parts = slabs(node, range, context);
     if (parts.size() == 1) return rolled(node, range, context, within);
@@ -503,29 +505,74 @@ class LoopMaker {
     return isl_aff_var_on_domain(space.take(), isl_dim_set, 0);
   }
 
-  Block unrolled(const PlanNode& node, const Set& range, const Set& context) {
+  Span1 copies_of(const PlanNode& node, const Set& range, const Set& context) {
     std::optional<Span1> span = constant_span(range, context);
-    const Span& at = k_.tag(node.iname)->at;
+    const InameTag& tag = *k_.tag(node.iname);
+    const Span& at = tag.at ? tag.at : k_.at;
     if (!span)
-      fail("unroll-bound", at ? at : k_.at,
-           "iname `{}` is tagged `unr`, but its number of iterations has no constant bound",
-           node.iname);
+      fail("unroll-bound", at,
+           "iname `{}` is tagged `{}`, but its number of iterations has no constant bound",
+           node.iname, tag.text);
     if (span->length > kMaxUnroll)
-      fail("unroll-bound", at ? at : k_.at, "iname `{}` is tagged `unr`, but it has {} iterations",
-           node.iname, span->length);
-    AstBuild build = isl_ast_build_from_context(context.copy());
+      fail("unroll-bound", at, "iname `{}` is tagged `{}`, but it has {} iterations", node.iname,
+           tag.text, span->length);
+    return std::move(*span);
+  }
+
+  static Expr value_of(Aff a, const Set& context) {
+    const AstBuild build = isl_ast_build_from_context(context.copy());
+    a = isl_aff_project_domain_on_params(a.take());
+    return from_isl(
+        AstExpr(isl_ast_build_expr_from_pw_aff(build.get(), isl_pw_aff_from_aff(a.take()))));
+  }
+
+  /// A `vec` loop: one statement for all iterations where they all run, else each by itself.
+  Block side_by_side(const PlanNode& node, const Set& range, const Set& context) {
+    const Span1 span = copies_of(node, range, context);
+    Set full;  // where every iteration runs
+    for (std::int64_t i = 0; i < span.length; ++i) {
+      const Aff here = isl_aff_add_constant_si(span.lower.copy(), static_cast<int>(i));
+      const Set point =
+          isl_set_from_basic_set(isl_aff_eq_basic_set(iterator(range).take(), here.copy()));
+      const Set runs = isl_set_params(isl_set_intersect(range.copy(), point.copy()));
+      full = full ? intersect(full, runs) : runs;
+    }
+    full = isl_set_coalesce(full.take());
+    const std::optional<Expr> guard = guard_of(full, context);
+    if (!guard) return unrolled(node, range, context);
+    const Set within = intersect(intersect(context, full), all_to_params(range));
+    Block body = inside(node, within);
+    const bool one = body.size() == 1 && std::holds_alternative<Run>(body[0].op);
+    if (!one) return unrolled(node, range, context);
+    Loop loop;
+    loop.iname = node.iname;
+    loop.lower = value_of(span.lower, intersect(context, full));
+    loop.upper = index_add({loop.lower, lit(span.length)});
+    loop.lanes = span.length;
+    loop.body = std::move(body);
     Block out;
-    for (std::int64_t i = 0; i < span->length; ++i) {
-      Aff here = isl_aff_add_constant_si(span->lower.copy(), static_cast<int>(i));
+    if (guard->as<BoolLit>()) {
+      out.push_back(Stmt{std::move(loop)});
+      return out;
+    }
+    out.push_back(Stmt{If{*guard, only(Stmt{std::move(loop)})}});
+    Block rest = unrolled(node, range, context);
+    if (!rest.empty()) out.push_back(Stmt{If{Expr(Unary{UnaryOp::Not, *guard}), std::move(rest)}});
+    return out;
+  }
+
+  Block unrolled(const PlanNode& node, const Set& range, const Set& context) {
+    const Span1 span = copies_of(node, range, context);
+    Block out;
+    for (std::int64_t i = 0; i < span.length; ++i) {
+      Aff here = isl_aff_add_constant_si(span.lower.copy(), static_cast<int>(i));
       Set point = isl_set_from_basic_set(isl_aff_eq_basic_set(iterator(range).take(), here.copy()));
       const Set within = intersect(context, all_to_params(point));
       const std::optional<Expr> guard = guard_of(all_to_params(range), within);
       if (!guard) continue;
       Block body = inside(node, intersect(within, all_to_params(range)));
       if (body.empty()) continue;
-      here = isl_aff_project_domain_on_params(here.take());
-      const Expr value = from_isl(
-          AstExpr(isl_ast_build_expr_from_pw_aff(build.get(), isl_pw_aff_from_aff(here.take()))));
+      const Expr value = value_of(std::move(here), context);
       if (!guard->as<BoolLit>()) {
         body = only(Stmt{If{*guard, std::move(body)}});
       } else if (!node.locals.empty()) {

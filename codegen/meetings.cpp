@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/match.h"
 #include "core/order.h"
 
 namespace moonloop {
@@ -130,13 +131,39 @@ std::optional<Map> Meetings::across_groups(const Touch& x, const Touch& y,
                                            const std::vector<std::string>& same,
                                            const std::string& carried) {
   if (plan_.lies_in(x.variable, AddressSpace::Local)) return std::nullopt;
-  return meet(x, y, same, carried, true);
+  return unless_claimed(x, y, meet(x, y, same, carried, true), "global");
 }
 
 std::optional<Map> Meetings::across_items(const Touch& x, const Touch& y,
                                           const std::vector<std::string>& same,
                                           const std::string& carried) {
-  return meet(x, y, same, carried, false);
+  return unless_claimed(x, y, meet(x, y, same, carried, false), "local");
+}
+
+namespace {
+
+bool claims_none(const Instruction& a, const Instruction& b, const std::string& scope) {
+  return std::any_of(a.no_sync.begin(), a.no_sync.end(), [&](const NoSync& n) {
+    return (n.scope == "any" || n.scope == scope) && glob_match(n.id, b.id);
+  });
+}
+
+}  // namespace
+
+/// `nosync` stands for what is not known, such as indirect subscripts; it is refused where a
+/// barrier is known to be needed.
+std::optional<Map> Meetings::unless_claimed(const Touch& x, const Touch& y,
+                                            std::optional<Map> pairs, const std::string& scope) {
+  const Instruction &a = insn(x.insn), &b = insn(y.insn);
+  if (!pairs || (!claims_none(a, b, scope) && !claims_none(b, a, scope))) return pairs;
+  const auto known = [&](const Touch& t) {
+    const std::vector<std::string> dims(insn(t.insn).inames.begin(), insn(t.insn).inames.end());
+    return to_map(t.index, dims) && domains_.predicates(insn(t.insn), dims).rest.empty();
+  };
+  if (!known(x) || !known(y)) return std::nullopt;
+  refuse("needed-barrier", b.at ? b.at : a.at,
+         "`{}` and `{}` are said to need no barrier between them, but {}", a.id, b.id,
+         describe(x, y, *pairs));
 }
 
 std::string Meetings::describe(const Touch& x, const Touch& y, const Map& pairs) const {

@@ -55,6 +55,8 @@ class Meetings {
   bool runs_in_first_alone(int insn, const Axis& axis) const;
 
  private:
+  std::optional<Map> unless_claimed(const Touch& x, const Touch& y, std::optional<Map> pairs,
+                                    const std::string& scope);
   std::optional<Map> meet(const Touch& x, const Touch& y, const std::vector<std::string>& same,
                           const std::string& carried, bool groups);
   std::set<Axis> axes_of(int insn) const;

@@ -58,9 +58,6 @@ void check_device(const Kernel& k, Target target) {
 void check_supported(const Kernel& k, Target target) {
   for (const auto& [iname, tag] : k.iname_tags) {
     const Span& at = tag.at ? tag.at : k.at;
-    if (tag.kind == TagKind::Vec || tag.kind == TagKind::Ilp)
-      fail("unsupported", at, "iname `{}` is tagged `{}`, which target `{}` does not support yet",
-           iname, tag.text, to_string(target));
     if (is_device(target) && (tag.kind == TagKind::Par || tag.kind == TagKind::Simd))
       fail("unsupported", at,
            "iname `{}` is tagged `{}`, which target `{}` does not have; `g.N` and `l.N` are "
@@ -162,6 +159,7 @@ Plan make_plan(Kernel k, Target target) {
   Plan plan;
   plan.kernel = std::move(nested.kernel);
   plan.target = target;
+  find_lane_copies(plan);
   if (is_device(target)) {
     place_launches(plan, nested.tree, from_trees(nested.tree.roots));
     place_group_reductions(plan);
@@ -170,6 +168,7 @@ Plan make_plan(Kernel k, Target target) {
   } else {
     plan.roots = place_work_items(plan.kernel, from_trees(nested.tree.roots));
   }
+  place_lanes(plan.kernel, plan.roots);
   Numbering(plan).visit(plan.roots);
   place_temporaries(plan);
   return plan;

@@ -33,10 +33,10 @@ struct PlanNode {
   bool is_statements() const { return is_leaf() && reduction < 0 && !barrier; }
 };
 
-/// A temporary that every work-item has its own copy of, where the copies must outlive a loop over
-/// work-items: an array with leading axes for the work-items.
+/// A temporary that every work-item, or every iteration of an `ilp` or `vec` loop, has its own copy
+/// of, where the copies must outlive that loop: an array with leading axes for these.
 struct Expansion {
-  std::vector<std::string> axes;  // `l.N` or an iname tagged `l.auto`; outer first
+  std::vector<std::string> axes;  // `l.N` or an iname; outer first
   std::vector<std::int64_t> extent;
   /// By instruction that accesses it: the index along each axis.
   std::map<int, Exprs> index;
@@ -78,8 +78,10 @@ struct Plan {
   Kernel kernel;  // completed, without rules and reductions
   Target target = Target::C;
   std::vector<PlanNode> roots;
-  std::vector<std::string> locals;                 // temporaries that live for the whole call
-  std::map<std::string, Expansion> expansions;     // by temporary
+  std::vector<std::string> locals;              // temporaries that live for the whole call
+  std::map<std::string, Expansion> expansions;  // by temporary
+  /// By temporary: the inames tagged `ilp` or `vec` whose iterations each have their own.
+  std::map<std::string, std::vector<std::string>> lane_copies;
   std::vector<LaunchPlan> launches;                // on a device
   std::vector<GroupReduction> reductions;          // on a device
   std::map<std::string, HardwareIname> hardware;   // on a device, by iname
@@ -106,6 +108,11 @@ bool is_parallel(const Kernel& k, const std::string& iname);   // `g.N` or `par`
 bool is_work_item(const Kernel& k, const std::string& iname);  // `l.N` or `l.auto`
 
 // ---- For plan.cpp -------------------------------------------------------------------------------
+
+/// `ilp` and `vec` (codegen/lanes.cpp). find: sets `lane_copies`. place: puts each statement into
+/// loops of its own over its lanes.
+void find_lane_copies(Plan& plan);
+void place_lanes(const Kernel& k, std::vector<PlanNode>& roots);
 
 /// The tree below `roots` with loops over the work-item inames inserted (codegen/work_items.cpp).
 /// Ids are not set yet. A run of statements goes into one loop nest over work-items as long as no

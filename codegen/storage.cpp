@@ -24,8 +24,7 @@ class Storage {
  public:
   explicit Storage(Plan& plan) : plan_(plan), k_(plan.kernel), domains_(plan.kernel) {
     const auto shared = [&](const auto& tag) { return is_work_item(k_, tag.first); };
-    if (std::any_of(k_.iname_tags.begin(), k_.iname_tags.end(), shared))
-      own_ = own_per_work_item(k_);
+    if (std::any_of(k_.iname_tags.begin(), k_.iname_tags.end(), shared)) own_.emplace(k_);
   }
 
   void run() {
@@ -40,12 +39,12 @@ class Storage {
       sort_by_execution(uses);
       if (const auto space = plan_.spaces.find(name);
           space != plan_.spaces.end() && space->second != AddressSpace::Private) {
+        expand(t, uses, 0);
         plan_.uses[name].assign(uses.begin(), uses.end());
         continue;  // declared for the whole kernel, or on the host
       }
       std::size_t depth = shared_depth(uses);
-      if (plan_.spaces.empty() && is_private(t, uses) && must_expand(t, uses, depth))
-        expand(t, uses);
+      expand(t, uses, depth);
       depth = home(t, uses, depth);
       if (depth == 0) {
         plan_.locals.push_back(name);
@@ -189,9 +188,9 @@ class Storage {
 
   /// Each work-item has its own, and more than one writes it.
   bool is_private(const Temporary& t, const std::vector<Use>& uses) const {
-    return own_.count(t.name) && std::any_of(uses.begin(), uses.end(), [&](const Use& u) {
-             return u.writes && !items(u.insn).empty();
-           });
+    return own_ && own_->per_item(t.name) &&
+           std::any_of(uses.begin(), uses.end(),
+                       [&](const Use& u) { return u.writes && !items(u.insn).empty(); });
   }
 
   bool must_expand(const Temporary& t, const std::vector<Use>& uses, std::size_t depth) const {
@@ -214,10 +213,10 @@ class Storage {
     return false;
   }
 
-  /// What numbers the work-items: `l.N`, or an iname tagged `l.auto` by itself.
+  /// What numbers the work-items: `l.N`, or another iname by itself.
   std::string axis_of(const std::string& iname) const {
     const InameTag& tag = *k_.tag(iname);
-    return tag.kind == TagKind::LocalAuto ? iname : "l." + std::to_string(tag.axis);
+    return tag.kind == TagKind::Local ? "l." + std::to_string(tag.axis) : iname;
   }
 
   struct Range {
@@ -230,16 +229,34 @@ class Storage {
     Val low = isl_set_min_val(s.get(), x.get()), high = isl_set_max_val(s.get(), x.get());
     if (!yes(isl_val_is_int(low.get())) || !yes(isl_val_is_int(high.get())))
       fail("unsupported", insn.at,
-           "instruction `{}` is spread over the work-items of `{}`, whose number has no constant "
-           "bound",
-           insn.id, iname);
+           "instruction `{}` is spread over the {} of `{}`, whose number has no constant bound",
+           insn.id, is_work_item(k_, iname) ? "work-items" : "lanes", iname);
     return {to_int(low), to_int(high) - to_int(low) + 1};
   }
 
-  void expand(const Temporary& t, const std::vector<Use>& uses) {
+  /// Gives the temporary axes for the work-items, or `ilp` and `vec` iterations, that each have
+  /// their own. On a device each work-item has its own without that.
+  void expand(const Temporary& t, const std::vector<Use>& uses, std::size_t depth) {
+    const bool by_item = plan_.spaces.empty() && is_private(t, uses) && must_expand(t, uses, depth);
+    std::vector<std::string> lanes;
+    if (const auto it = plan_.lane_copies.find(t.name); it != plan_.lane_copies.end()) {
+      const std::vector<std::string>& around = loops_of(uses[0].insn);
+      for (const std::string& n : it->second)  // inside of its loop it needs no copies
+        if (std::find(around.begin(), around.begin() + static_cast<std::ptrdiff_t>(depth), n) ==
+            around.begin() + static_cast<std::ptrdiff_t>(depth))
+          lanes.push_back(n);
+    }
+    if (!by_item && lanes.empty()) return;
+    const auto items = [&](int i) {
+      std::vector<std::string> out = by_item ? this->items(i) : std::vector<std::string>();
+      for (const std::string& n : lanes)
+        if (insn(i).inames.count(n)) out.push_back(n);
+      return out;
+    };
     if (domains_.data().count(t.name))
       fail("unsupported", insn(uses[0].insn).at,
-           "bounds of a loop around several work-items need `{}`, of which each has its own",
+           "bounds of a loop around several work-items, or `ilp` or `vec` iterations, need `{}`, "
+           "of which each has its own",
            t.name);
     Expansion e;
     std::set<std::string> axes;
@@ -290,7 +307,7 @@ class Storage {
   Plan& plan_;
   const Kernel& k_;
   Domains domains_;
-  std::set<std::string> own_;  // of which each work-item has its own; empty without work-items
+  std::optional<OwnCopies> own_;                               // nothing without work-items
   std::unordered_map<std::string, const Instruction*> inits_;  // by accumulator
   NameMap<std::vector<Use>> uses_;
   std::unordered_map<int, PlanNode*> nodes_;

@@ -38,6 +38,8 @@ class Dialect {
   virtual std::string kernel_head(const DeviceKernel&) const { return ""; }
   virtual std::string global_prefix() const { return ""; }
   virtual std::string local_prefix() const { return ""; }
+  /// In front of what stands at a multiple of 16 bytes.
+  virtual std::string aligned_prefix() const { return ""; }
   virtual std::string restrict_word() const { return "restrict"; }
   /// Of a device: what `text` needs in front.
   virtual std::string prelude(const std::string&) const { return ""; }

@@ -17,6 +17,7 @@ class CudaDialect : public Dialect {
                        k.items[0] * k.items[1] * k.items[2], k.name);
   }
   std::string local_prefix() const override { return "__shared__ "; }
+  std::string aligned_prefix() const override { return "__align__(16) "; }
   std::string restrict_word() const override { return "__restrict__"; }
   std::string atomic_function(const std::string& op, Scalar s) const override {
     if (op == "add") return "atomicAdd";

@@ -21,6 +21,7 @@ class OpenCLDialect : public Dialect {
   }
   std::string global_prefix() const override { return "__global "; }
   std::string local_prefix() const override { return "__local "; }
+  std::string aligned_prefix() const override { return "__attribute__((aligned(16))) "; }
   std::string atomic_function(const std::string& op, Scalar s) const override {
     if (!is_integer(s)) return "";
     return (size_of(s) == 8 ? "atom_" : "atomic_") + op;

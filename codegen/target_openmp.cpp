@@ -20,14 +20,17 @@ class OpenMPDialect : public Dialect {
   std::string atomic_write() const override { return "omp atomic write"; }
 
  private:
+  static bool runs_in_lanes(const InameTag* tag) {
+    return tag && (tag->kind == TagKind::Simd || tag->kind == TagKind::Vec);
+  }
+
   static void visit(Block& block, const Plan& plan, bool in_team) {
     for (Stmt& s : block) {
       if (auto* x = std::get_if<Loop>(&s.op)) {
         const bool starts_team = !in_team && is_parallel(plan.kernel, x->iname);
         if (starts_team) x->pragmas.push_back(parallel_for(*x, plan.kernel));
         mark(*x, plan);
-        const InameTag* tag = plan.kernel.tag(x->iname);
-        const bool lanes = tag && tag->kind == TagKind::Simd;  // no team starts in a lane
+        const bool lanes = runs_in_lanes(plan.kernel.tag(x->iname));  // no team starts in one
         visit(x->body, plan, in_team || starts_team || lanes);
       } else if (auto* i = std::get_if<If>(&s.op)) {
         visit(i->body, plan, in_team);
@@ -58,8 +61,7 @@ class OpenMPDialect : public Dialect {
     const InameTag* tag = plan.kernel.tag(loop.iname);
     if (const std::string hint = unroll_hint(tag, "GCC unroll "); !hint.empty())
       loop.pragmas.push_back(hint);
-    if (tag && tag->kind == TagKind::Simd)
-      loop.pragmas.push_back("omp simd" + reductions(loop, plan));
+    if (runs_in_lanes(tag)) loop.pragmas.push_back("omp simd" + reductions(loop, plan));
   }
 
   // ---- Reductions over lanes.

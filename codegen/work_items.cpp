@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "codegen/domains.h"
 #include "codegen/plan.h"
@@ -31,7 +32,7 @@ class Placer {
 
   std::vector<PlanNode> run(std::vector<PlanNode> roots) {
     if (!any_) return roots;
-    private_ = own_per_work_item(k_);
+    own_.emplace(k_);
     return place(std::move(roots), {});
   }
 
@@ -165,7 +166,7 @@ class Placer {
 
   void touch(int i, std::map<std::string, std::vector<Touch>>& out) const {
     for (Access& a : accesses_of(insn(i), k_)) {
-      if (private_.count(a.variable)) continue;
+      if (own_->per_item(a.variable)) continue;
       Touch t{i, a.write, std::move(a.index)};
       std::vector<Touch>& known = out[a.variable];
       if (std::none_of(known.begin(), known.end(), [&](const Touch& o) { return same(t, o); }))
@@ -232,7 +233,7 @@ class Placer {
   const Kernel& k_;
   Domains domains_;
   std::vector<Names> items_;
-  Names private_;
+  std::optional<OwnCopies> own_;
   bool any_ = false;
 };
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <set>
 #include <string>
 
@@ -8,9 +9,21 @@
 /// that what is proved is what runs.
 namespace moonloop {
 
-/// Temporaries of which every work-item (`l.N`, `l.auto`) has its own: `private` and `auto` ones,
-/// but for those that a statement writes at its work-item's number, which the team shares. One pass
+/// Temporaries of which every member of a team has its own: `private` and `auto` ones, but for
+/// those that a statement writes at a number of the team, which it shares. All work-items (`l.N`,
+/// `l.auto`) have their own or share; of `ilp` and `vec` inames each decides for itself. One pass
 /// over the statements.
-std::set<std::string> own_per_work_item(const Kernel& k);
+class OwnCopies {
+ public:
+  explicit OwnCopies(const Kernel& k);
+  bool per_item(const std::string& temporary) const { return items_.count(temporary) > 0; }
+  /// Each value of `iname`, which is in a team, has its own.
+  bool has(const std::string& temporary, const std::string& iname) const;
+
+ private:
+  std::set<std::string> private_, items_;
+  std::set<std::string> lanes_;                          // inames
+  std::map<std::string, std::set<std::string>> shared_;  // temporaries, by lane
+};
 
 }  // namespace moonloop

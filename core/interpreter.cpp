@@ -12,6 +12,7 @@
 #include "core/interpreter_loops.h"
 #include "core/interpreter_scalars.h"
 #include "core/layout.h"
+#include "core/order.h"
 #include "core/tree.h"
 
 namespace moonloop {
@@ -59,16 +60,12 @@ struct LeafStep final : Step {
   }
 };
 
-bool is_work_item(const InameTag* t) {
-  return t && (t->kind == TagKind::Local || t->kind == TagKind::LocalAuto);
-}
-
 /// The loop tree of the kernel without hardware tags: one thread runs everything. Where only a team
 /// of work-items can nest the loops, the tags stay, and each statement runs for the whole team.
 Nested nest_for_one(const Kernel& k) {
   Kernel plain = k;
   std::erase_if(plain.iname_tags, [](const auto& t) {
-    return is_work_item(&t.second) || t.second.kind == TagKind::Group;
+    return in_team(&t.second) || t.second.kind == TagKind::Group;
   });
   const bool tagged = plain.iname_tags.size() != k.iname_tags.size();
   try {
@@ -211,11 +208,11 @@ class Run {
 
   // ---- Temporaries.
 
-  /// In a team every statement runs for all work-items before the next does. So a private temporary
-  /// needs a copy for each value of the work-item inames around all its uses.
+  /// In a team every statement runs for all members before the next does. So a private temporary
+  /// needs a copy for each value of the team's inames around all its uses.
   void find_team() {
     for (const auto& [name, t] : k_.iname_tags)
-      if (is_work_item(&t)) team_.insert(name);
+      if (in_team(&t)) team_.insert(name);
     if (team_.empty()) return;
     std::map<std::string, bool> seen;
     const auto keep = [&](const std::string& name, const Instruction& insn) {
@@ -227,8 +224,10 @@ class Run {
       for (const std::string& n : reads(k_, *i)) keep(n, *i);
       for (const std::string& n : writes(*i)) keep(n, *i);
     }
-    const std::set<std::string> own = own_per_work_item(k_);
-    std::erase_if(copies_, [&](const auto& c) { return !own.count(c.first); });
+    const OwnCopies own(k_);
+    for (auto& [name, inames] : copies_)
+      std::erase_if(inames, [&, n = &name](const std::string& i) { return !own.has(*n, i); });
+    std::erase_if(copies_, [](const auto& c) { return c.second.empty(); });
   }
 
   void allocate(const Temporary& t) {

@@ -53,7 +53,8 @@ void check_strides(const Temporary& t) {
   std::int64_t span = 1;
   for (const auto& [stride, n] : axes) {
     if (stride < span)
-      fail("bad-strides", t.at, "strides ({}) put several elements of `{}` of shape ({}) in a place",
+      fail("bad-strides", t.at,
+           "strides ({}) put several elements of `{}` of shape ({}) in a place",
            to_string(*t.strides), t.name, to_string(*t.shape));
     span += stride * (n - 1);
   }

@@ -16,8 +16,8 @@ Expr rounded_up(const Expr& e, std::int64_t n);
 /// strides are constant.
 std::optional<std::int64_t> span_of(const Exprs& shape, const Exprs& strides);
 
-/// Fails `bad-strides` unless a temporary's strides keep its elements apart: constants, one for each
-/// axis, and each at least what the axes with smaller ones span.
+/// Fails `bad-strides` unless a temporary's strides keep its elements apart: constants, one for
+/// each axis, and each at least what the axes with smaller ones span.
 void check_strides(const Temporary& t);
 
 }  // namespace moonloop

@@ -273,9 +273,10 @@ std::vector<std::string> Legality::find_confined(const std::string& name,
   std::size_t shared = present_->loops(first).size();
   std::vector<std::string> apart = present_->items(first);
   if (!apart.empty()) {
-    // An accumulator, which `k_` does not have yet, is always a work-item's own.
-    if (!own_per_item_) own_per_item_ = own_per_work_item(k_);
-    if (k_.find_temporary(name) && !own_per_item_->count(name)) apart.clear();
+    // Of an accumulator, which `k_` does not have yet, all have their own.
+    if (!own_) own_.emplace(k_);
+    if (k_.find_temporary(name))
+      std::erase_if(apart, [&](const std::string& i) { return !own_->has(name, i); });
   }
   for (const AccessAt& a : all) {
     shared = std::min(shared, present_->common_loops(first, now(a.insn)));

@@ -80,7 +80,7 @@ class Legality {
   std::vector<std::map<std::string, Expr>> origins_;  // by reference statement, all its dims
   std::vector<int> nests_;  // by reference statement: equal for equal nests
   std::map<std::string, std::vector<std::string>> confined_;
-  std::optional<std::set<std::string>> own_per_item_;                     // of the present kernel
+  std::optional<OwnCopies> own_;                                          // of the present kernel
   std::unordered_map<const void*, std::vector<std::string>> determined_;  // by subscript
   std::unordered_map<std::string, bool> known_;                           // answers of loops_keep
 };

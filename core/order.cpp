@@ -8,6 +8,12 @@ bool is_work_item(const InameTag* tag) {
   return tag && (tag->kind == TagKind::Local || tag->kind == TagKind::LocalAuto);
 }
 
+bool is_lane(const InameTag* tag) {
+  return tag && (tag->kind == TagKind::Ilp || tag->kind == TagKind::Vec);
+}
+
+bool in_team(const InameTag* tag) { return is_work_item(tag) || is_lane(tag); }
+
 bool is_parallel(const InameTag* tag) {
   if (!tag) return false;
   switch (tag->kind) {
@@ -53,7 +59,7 @@ RunOrder::RunOrder(Nested nested) : nested_(std::move(nested)) {
     const Instruction& insn = *nested_.kernel.instructions[s];
     by_id_.emplace(insn.id, static_cast<int>(s));
     for (const std::string& i : insn.inames)
-      if (is_work_item(nested_.kernel.tag(i))) items_[s].push_back(i);
+      if (in_team(nested_.kernel.tag(i))) items_[s].push_back(i);
     dims_[s] = nested_.tree.paths[s].loops;
     dims_[s].insert(dims_[s].end(), items_[s].begin(), items_[s].end());
   }

@@ -11,7 +11,11 @@
 /// order relation (legality, dependences, stand-ins) are built from.
 namespace moonloop {
 
-bool is_work_item(const InameTag* tag);  // `l.N`, `l.auto`: not a loop of the tree
+bool is_work_item(const InameTag* tag);  // `l.N`, `l.auto`
+bool is_lane(const InameTag* tag);       // `ilp`, `vec`
+/// Either of them: no loop of the tree, but a team for all of which a statement runs before the
+/// next one does.
+bool in_team(const InameTag* tag);
 /// Whether iterations of a loop with this tag may run at the same time (`par`, `g.N`, `simd`, …).
 bool is_parallel(const InameTag* tag);
 bool is_parallel_not_simd(const InameTag* tag);
@@ -27,7 +31,7 @@ class RunOrder {
   const Instruction& insn(int s) const { return *nested_.kernel.instructions[std::size_t(s)]; }
   int size() const { return static_cast<int>(nested_.kernel.instructions.size()); }
 
-  /// Loops around statement `s`, outer to inner, and its work-item inames, sorted.
+  /// Loops around statement `s`, outer to inner, and its inames in teams, sorted.
   const std::vector<std::string>& loops(int s) const { return tree().paths[std::size_t(s)].loops; }
   const std::vector<std::string>& items(int s) const { return items_[std::size_t(s)]; }
   /// Both, in this order: the dimensions of the statement's instances.

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/address_spaces.h"
 #include "core/order.h"
 
 /// What a kernel's instances are measured against: its reference order with the accesses.
@@ -38,12 +39,12 @@ class Reference {
   /// access is not a plain write to the whole variable.
   const std::vector<std::string>& private_to(const std::string& name) const;
 
-  /// `own_per_work_item` of the reference's kernel, computed once.
-  const std::set<std::string>& own_per_item() const;
+  /// Of the reference's kernel, found once.
+  const OwnCopies& own() const;
 
  private:
   mutable std::map<std::string, std::vector<std::string>> private_;
-  mutable std::optional<std::set<std::string>> own_;
+  mutable std::optional<OwnCopies> own_;
 };
 
 /// The reference of `k`: the one that it has, or the one that it is.

@@ -66,7 +66,8 @@ class Privacy {
     const std::string& name = r.at(all[0]).variable;
     const Temporary& t = *r.order.kernel().find_temporary(name);
     loops_ = r.order.loops(all[0].insn);
-    if (r.own_per_item().count(name)) items_ = r.order.items(all[0].insn);
+    items_ = r.order.items(all[0].insn);
+    std::erase_if(items_, [&](const std::string& i) { return !r.own().has(name, i); });
     for (const AccessAt& a : all) {
       loops_.resize(std::min(loops_.size(), r.order.common_loops(all[0].insn, a.insn)));
       std::erase_if(items_, [&](const std::string& i) {
@@ -197,8 +198,8 @@ class Privacy {
 
 }  // namespace
 
-const std::set<std::string>& Reference::own_per_item() const {
-  if (!own_) own_ = own_per_work_item(order.kernel());
+const OwnCopies& Reference::own() const {
+  if (!own_) own_.emplace(order.kernel());
   return *own_;
 }
 

@@ -5,14 +5,11 @@
 #include <unordered_map>
 
 #include "core/domain.h"
+#include "core/order.h"
 #include "core/tree_build.h"
 
 namespace moonloop {
 namespace {
-
-bool is_work_item(const InameTag* t) {
-  return t && (t->kind == TagKind::Local || t->kind == TagKind::LocalAuto);
-}
 
 using Edges = std::vector<std::set<int>>;  // node -> nodes that come after it
 
@@ -115,7 +112,7 @@ class LoopSorter {
     loops_.resize(k_.instructions.size());
     for (std::size_t s = 0; s < k_.instructions.size(); ++s)
       for (const std::string& iname : k_.instructions[s]->inames) {
-        if (is_work_item(k_.tag(iname))) continue;
+        if (in_team(k_.tag(iname))) continue;
         const auto [it, fresh] = number_.emplace(iname, static_cast<int>(names_.size()));
         if (fresh) names_.push_back(iname), uses_.push_back(0), first_.push_back(s);
         ++uses_[it->second];
@@ -357,7 +354,7 @@ void print(const Kernel& k, const std::vector<TreeNode>& nodes, int depth, std::
     const Instruction& insn = *k.instructions[n.insn];
     std::string items;
     for (const std::string& iname : insn.inames)
-      if (const InameTag* tag = k.tag(iname); is_work_item(tag))
+      if (const InameTag* tag = k.tag(iname); in_team(tag))
         items += (items.empty() ? "" : ", ") + iname + ": " + tag->text;
     out += insn.id + (items.empty() ? "" : "  [" + items + "]") + "\n";
   }

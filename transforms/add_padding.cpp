@@ -22,7 +22,8 @@ std::optional<Expr> quotient(const Expr& e, const Expr& by) {
   Exprs left = factors(e);
   for (const Expr& f : factors(by)) {
     if (as_int(f) == 1) continue;
-    const auto at = std::find_if(left.begin(), left.end(), [&](const Expr& x) { return equal(x, f); });
+    const auto at =
+        std::find_if(left.begin(), left.end(), [&](const Expr& x) { return equal(x, f); });
     if (at == left.end()) return std::nullopt;
     left.erase(at);
   }
@@ -61,7 +62,8 @@ Kernel add_padding(const Kernel& k, const std::string& variable, std::int64_t ax
 extern const Op add_padding_op;
 const Op add_padding_op{
     .name = "add_padding",
-    .doc = R"(Leaves gaps in an array's memory so that the stride of an axis is a multiple of some bytes.
+    .doc =
+        R"(Leaves gaps in an array's memory so that the stride of an axis is a multiple of some bytes.
 
 Axes with larger strides are spread by the same factor. A stride of 33 words in local memory, for one,
 keeps the work-items that walk down a column on different banks. Of an argument this changes what the

@@ -6,8 +6,8 @@
 namespace moonloop {
 
 /// Leaves gaps in an array's memory so that the stride of one axis is a multiple of `align_bytes`.
-/// Axes with larger strides are spread by the same factor. A stride of 33 words in local memory, for
-/// one, keeps the work-items that walk down a column on different banks.
+/// Axes with larger strides are spread by the same factor. A stride of 33 words in local memory,
+/// for one, keeps the work-items that walk down a column on different banks.
 ///
 ///     t: float32[32, 32], axis 0, 132 bytes     strides (32, 1) become (33, 1)
 ///

@@ -19,12 +19,12 @@ struct ArrayLayout {
 /// `unknown-array` with the kernel's arrays where it is none.
 ArrayLayout layout_of(const Kernel& k, const std::string& name);
 
-/// Sets shape and strides of the array `name`, as an order where they are one's. Fails `bad-strides`
-/// as check_strides does.
+/// Sets shape and strides of the array `name`, as an order where they are one's. Fails
+/// `bad-strides` as check_strides does.
 void set_layout(Kernel& k, const std::string& name, const Exprs& shape, const Exprs& strides);
 
-/// `k`, without rules if one of them uses one of the arrays: their subscripts would change for every
-/// use of the rule.
+/// `k`, without rules if one of them uses one of the arrays: their subscripts would change for
+/// every use of the rule.
 Kernel without_rules_on(const Kernel& k, const std::set<std::string>& names);
 
 }  // namespace moonloop

@@ -110,7 +110,8 @@ Kernel privatize_temporaries_with_inames(const Kernel& k, const std::vector<std:
 extern const Op privatize_temporaries_with_inames_op;
 const Op privatize_temporaries_with_inames_op{
     .name = "privatize_temporaries_with_inames",
-    .doc = R"(Gives temporaries an axis for each of some inames, so that each iteration has its own copy.
+    .doc =
+        R"(Gives temporaries an axis for each of some inames, so that each iteration has its own copy.
 
 Without `only_var_names`, all temporaries that are written inside of one of the inames get one. New axes
 come last and are counted from the iname's least value.

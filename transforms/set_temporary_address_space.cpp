@@ -20,10 +20,10 @@ Kernel set_temporary_address_space(const Kernel& k, const std::vector<std::strin
     }
     out.temporaries.at(name).space = space;
   }
-  const std::set<std::string> own = own_per_work_item(out);
+  const OwnCopies own(out);
   if (space == AddressSpace::Private)
     for (const std::string& name : names)
-      if (!own.count(name))
+      if (!own.per_item(name))
         refuse(
             "not-private", k.at,
             "`{}` is written at the number of its work-item, as memory that the work-items share; "

@@ -17,8 +17,8 @@ Expr simplified(const Kernel& k, const Instruction& insn, const Expr& e) {
   const auto value = to_affine(e, dims);
   if (!value) return e;
   const Set domain = domain_of(k, dims);
-  const PwAff simple = isl_pw_aff_gist(
-      isl_pw_aff_intersect_domain(value->copy(), domain.copy()), domain.copy());
+  const PwAff simple =
+      isl_pw_aff_gist(isl_pw_aff_intersect_domain(value->copy(), domain.copy()), domain.copy());
   return isl_pw_aff_n_piece(simple.get()) == 1 ? from_affine(simple) : e;
 }
 
@@ -29,9 +29,9 @@ class AxisSplit {
       : k_(k), names_(names.begin(), names.end()), axis_(axis), count_(count), order_(order) {}
 
   Kernel run() const {
-    Kernel out = map_expressions(
-        without_rules_on(k_, names_),
-        [&](const Instruction& insn, const Expr& e) { return in(insn, e); });
+    Kernel out =
+        map_expressions(without_rules_on(k_, names_),
+                        [&](const Instruction& insn, const Expr& e) { return in(insn, e); });
     for (const std::string& name : names_) {
       const Exprs old = layout_of(k_, name).shape;
       const Expr quotient(
@@ -102,7 +102,8 @@ Kernel split_array_axis(const Kernel& k, const std::vector<std::string>& names, 
 extern const Op split_array_axis_op;
 const Op split_array_axis_op{
     .name = "split_array_axis",
-    .doc = R"(Puts two axes in the place of one of temporaries: subscript `i` becomes `i // count` and `i % count`.
+    .doc =
+        R"(Puts two axes in the place of one of temporaries: subscript `i` becomes `i // count` and `i % count`.
 
 `order` `"C"` puts the axis of the quotients first, `"F"` that of the remainders.
 
@@ -143,8 +144,8 @@ assert(tostring(knl):find("t[p, q] =", 1, true)))",
           const std::string order = a.str("order", "C");
           if (order != "C" && order != "F")
             refuse("bad-order", a.at(), "no order `{}`; there are \"C\" and \"F\"", order);
-          return split_array_axis(k, a.names("ary_names"), a.integer("axis_nr"),
-                                  a.integer("count"), order == "C" ? Order::C : Order::F);
+          return split_array_axis(k, a.names("ary_names"), a.integer("axis_nr"), a.integer("count"),
+                                  order == "C" ? Order::C : Order::F);
         },
     .query = {},
 };

@@ -3,8 +3,8 @@
 #include <charconv>
 #include <map>
 
-#include "core/parse_expr.h"
 #include "core/layout.h"
+#include "core/parse_expr.h"
 #include "transforms/array_layout.h"
 #include "transforms/registry.h"
 
@@ -72,8 +72,9 @@ std::vector<std::size_t> nesting(const Kernel& k, const std::string& name,
     if (t.kind != tags[computed[0]].kind)
       refuse("bad-axis-tag", k.at, "the tags of `{}` mix `c`, `f` and nesting levels", name);
     const auto at = static_cast<std::int64_t>(i);
-    const std::int64_t level =
-        t.kind == AxisTag::Kind::Level ? t.level : t.kind == AxisTag::Kind::F ? at : -at;
+    const std::int64_t level = t.kind == AxisTag::Kind::Level ? t.level
+                               : t.kind == AxisTag::Kind::F   ? at
+                                                              : -at;
     if (!by_level.emplace(level, i).second)
       refuse("bad-axis-tag", k.at, "two axes of `{}` have nesting level {}", name, level);
   }
@@ -96,8 +97,8 @@ Kernel tag_array_axes(const Kernel& k, const std::vector<std::string>& names,
   for (const std::string& name : names) {
     ArrayLayout layout = layout_of(k, name);
     std::vector<AxisTag> all = given;
-    const bool one = given.size() == 1 && (given[0].kind == AxisTag::Kind::C ||
-                                           given[0].kind == AxisTag::Kind::F);
+    const bool one = given.size() == 1 &&
+                     (given[0].kind == AxisTag::Kind::C || given[0].kind == AxisTag::Kind::F);
     if (one) all.assign(layout.shape.size(), given[0]);
     if (all.size() != layout.shape.size())
       refuse("bad-axis-tag", k.at, "`{}` has {} axes, but {} tags are given", name,

@@ -9,9 +9,10 @@ namespace {
 
 /// How to run each script of examples/: its kernel, then the sizes. Scripts that assume a size get
 /// one that fits, others sizes that no tile divides.
-const std::map<std::string, std::string> kRuns{
+const std::multimap<std::string, std::string> kRuns{
     {"argmin/argmin.lua", "argmin/argmin.loop -p n=1001"},
-    {"gpu/sgemm.lua", "gpu/sgemm.loop -p n=128"},
+    {"gpu/gemm.lua", "gpu/gemm.loop --kernel sgemm -p n=128"},
+    {"gpu/gemm.lua", "gpu/gemm.loop --kernel dgemm -p n=128"},
     {"histogram/histogram.lua", "histogram/histogram.loop -p n=1003"},
     {"matmul/cpu.lua", "matmul/matmul.loop -p n=67"},
     {"matmul/tiled.lua", "matmul/matmul.loop -p n=64"},
@@ -56,37 +57,39 @@ TEST_CASE("examples: each script is legal, runs on all targets, and agrees with 
     if (file.path().extension() != ".lua") continue;
     const std::string script = std::filesystem::relative(file.path(), folder).string();
     CAPTURE(script);
-    const auto it = kRuns.find(script);
-    REQUIRE_MESSAGE(it != kRuns.end(), "the example has no row in the table above");
-    const std::string arguments = it->second + " -t " + script;
-    const Outcome check = tool("check " + arguments, folder.string());
-    CHECK(check.status == 0);
-    CHECK(contains(check.out, ": legal\n"));
-    CHECK(check.err == "");
-    if (for_cpus(script)) {
-      const Outcome refused = tool("gen " + arguments + " --target opencl", folder.string());
-      CHECK(refused.status == 1);
-      CHECK(contains(refused.err, "which target `opencl` does not have"));
-    } else {
-      const Outcome code = tool("gen " + arguments + " --target cuda", folder.string());
-      CHECK(code.status == 0);
-      std::string text = code.out;  // functions of C are one, whatever the namespace
-      for (std::size_t at = 0; (at = text.find("extern \"C\" ", at)) != std::string::npos;)
-        text.erase(at, 11);
-      cuda += "namespace n" + std::to_string(kernels++) + " {\n" + text + "}\n";
+    const auto [first, last] = kRuns.equal_range(script);
+    REQUIRE_MESSAGE(first != last, "the example has no row in the table above");
+    for (auto it = first; it != last; ++it) {
+      const std::string arguments = it->second + " -t " + script;
+      const Outcome check = tool("check " + arguments, folder.string());
+      CHECK(check.status == 0);
+      CHECK(contains(check.out, ": legal\n"));
+      CHECK(check.err == "");
+      if (for_cpus(script)) {
+        const Outcome refused = tool("gen " + arguments + " --target opencl", folder.string());
+        CHECK(refused.status == 1);
+        CHECK(contains(refused.err, "which target `opencl` does not have"));
+      } else {
+        const Outcome code = tool("gen " + arguments + " --target cuda", folder.string());
+        CHECK(code.status == 0);
+        std::string text = code.out;  // functions of C are one, whatever the namespace
+        for (std::size_t at = 0; (at = text.find("extern \"C\" ", at)) != std::string::npos;)
+          text.erase(at, 11);
+        cuda += "namespace n" + std::to_string(kernels++) + " {\n" + text + "}\n";
+      }
+      for (const std::string target : {"c", "openmp", "opencl"}) {
+        if (target == "opencl" && for_cpus(script)) continue;
+        CAPTURE(target);
+        const Outcome run =
+            tool("run " + arguments + " --verify --target " + target, folder.string());
+        CHECK(run.status == 0);
+        CHECK(contains(run.out, "verify: equal"));
+        if (run.status != 0) MESSAGE(run.out << run.err);
+      }
+      // what `show` prints is the same kernel
+      const Outcome text = tool("show " + arguments, folder.string());
+      CHECK(tool("show -", folder.string(), text.out).out == text.out);
     }
-    for (const std::string target : {"c", "openmp", "opencl"}) {
-      if (target == "opencl" && for_cpus(script)) continue;
-      CAPTURE(target);
-      const Outcome run =
-          tool("run " + arguments + " --verify --target " + target, folder.string());
-      CHECK(run.status == 0);
-      CHECK(contains(run.out, "verify: equal"));
-      if (run.status != 0) MESSAGE(run.out << run.err);
-    }
-    // what `show` prints is the same kernel
-    const Outcome text = tool("show " + arguments, folder.string());
-    CHECK(tool("show -", folder.string(), text.out).out == text.out);
   }
   if (shell("nvcc --version").status != 0) {
     MESSAGE("there is no nvcc: the CUDA code of the examples was not compiled");

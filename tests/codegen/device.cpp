@@ -56,3 +56,13 @@ m[0] = max(m[0], x[i])  {atomic}
 )",
                                    Target::Cuda, {{"i", "g.0"}}));
 }
+
+TEST_CASE("devices: iterations side by side load and store vectors where all of them run") {
+  const char* const scale = R"(
+kernel scale(n: int32, a: float32[n], b: float32[n])
+domain {[i, v]: 0 <= v < 4 and 0 <= i and 4*i + v < n}
+b[4*i + v] = 2*a[4*i + v]
+)";
+  CHECK_GOLDEN("lanes.cl", code(scale, Target::OpenCL, {{"i", "g.0"}, {"v", "vec"}}));
+  CHECK_GOLDEN("lanes.cu", code(scale, Target::Cuda, {{"i", "g.0"}, {"v", "vec"}}));
+}

@@ -105,6 +105,17 @@ a[i, 1] = b[i]
                                 Target::C));
 }
 
+TEST_CASE("subscripts: a stride that is a choice keeps to itself") {  // of the differential test
+  const std::string c = code(R"(
+kernel k(n: int32, a: float64[n, n] strides=(n if n > 5 else 5, 1))
+domain {[i]: 0 <= i < n}
+assume n >= 2
+a[1, i] = i
+)",
+                             Target::C);
+  CHECK(c.find("a[(n > 5 ? n : 5) + i] = i;") != std::string::npos);
+}
+
 TEST_CASE("names: words of C get an underscore") {
   CHECK_GOLDEN("reserved.c", code(R"(
 kernel register(int: int32, double: float64[int])

@@ -114,7 +114,9 @@ b[16*g + l] = own + t[15 - l] {dep=share}
 TEST_CASE("work-items: tags of GPUs that have no meaning here are refused") {
   const Diagnostic d = refusal(kProduct, Target::C, {{"j", "vec"}});
   CHECK(d.code == "unsupported");
-  CHECK(d.text == "iname `j` is tagged `vec`, which target `c` does not support yet");
+  CHECK(d.text ==
+        "instruction `insn_init` is spread over the lanes of `j`, whose number has no constant "
+        "bound");
 }
 
 TEST_CASE("work-items: copies have the axes of the statement that writes them") {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 
 #include "core/address_spaces.h"
@@ -95,7 +96,8 @@ class Enumeration {
 
  private:
   static bool is_item(const InameTag* t) {
-    return t && (t->kind == TagKind::Local || t->kind == TagKind::LocalAuto);
+    return t && (t->kind == TagKind::Local || t->kind == TagKind::LocalAuto ||
+                 t->kind == TagKind::Ilp || t->kind == TagKind::Vec);
   }
   bool is_parallel(const std::string& iname) const {
     const InameTag* t = nested_.kernel.tag(iname);
@@ -287,7 +289,8 @@ std::string reversed_pair(const History& base_cells, const Enumeration& base,
 /// copies of it.
 struct Copies {
   std::map<std::string, std::size_t> levels;
-  std::set<std::string> shared;  // by the work-items; they have copies of the others
+  std::set<std::string> shared;  // by all of the team, as the base shows
+  std::optional<OwnCopies> own;  // by their declaration and their writes
   /// By temporary: work-item inames that all accesses have. One that some access lacks tells no
   /// copies apart: there the team shares the temporary.
   std::map<std::string, std::vector<std::string>> items;
@@ -298,19 +301,12 @@ struct Copies {
     if (shared.count(name)) return out;
     const std::vector<std::string>& common = items.at(name);
     for (std::size_t n = 0; n < i.items.size(); ++n)
-      if (std::find(common.begin(), common.end(), i.item_names[n]) != common.end())
+      if (std::find(common.begin(), common.end(), i.item_names[n]) != common.end() &&
+          (!own || own->has(name, i.item_names[n])))
         out.push_back(i.items[n]);
     return out;
   }
 };
-
-/// Temporaries that all work-items of a team use together, by their declaration or their writes.
-std::set<std::string> shared_by_team(const Kernel& k) {
-  std::set<std::string> out;
-  for (const auto& [name, t] : k.temporaries) out.insert(name);
-  for (const std::string& own : own_per_work_item(k)) out.erase(own);
-  return out;
-}
 
 Copies copies(const Enumeration& e) {
   Copies out;
@@ -409,10 +405,10 @@ Verdict brute_force(const Kernel& base_kernel, const Kernel& after_kernel, const
 
     // Work-items have copies of a temporary, unless the base shows that they share it.
     Copies c = copies(after), base_copies = copies(base);
-    base_copies.shared = shared_by_team(base.kernel());
-    base_copies.shared.merge(values_read(base, base_copies).undefined);
-    c.shared = shared_by_team(after.kernel());
-    c.shared.insert(base_copies.shared.begin(), base_copies.shared.end());
+    base_copies.own.emplace(base.kernel());
+    base_copies.shared = values_read(base, base_copies).undefined;
+    c.own.emplace(after.kernel());
+    c.shared = base_copies.shared;
     const Reads wanted = values_read(base, base_copies);
     if (!wanted.undefined.empty()) throw Unknown{};
     if (std::string why = shared_race(after, c); !why.empty())

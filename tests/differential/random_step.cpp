@@ -29,7 +29,7 @@ class StepMaker {
         default: return split();
       }
     }
-    switch (r_.below(37)) {
+    switch (r_.below(40)) {
       case 0:
       case 1:
       case 2:
@@ -66,6 +66,9 @@ class StepMaker {
       case 33:
       case 34: return extract();
       case 35: return depend();
+      case 36:
+      case 37: return layout();
+      case 38: return {"privatize_temporaries_with_inames", {list({iname()})}, {}};
       default: return {"untag_inames", {text(iname())}, {}};
     }
   }
@@ -87,11 +90,13 @@ class StepMaker {
     ValueDict options;
     if (device_) {
       if (r_.chance(75))
-        options.emplace_back("inner_tag", text(r_.pick({"unr", "l.0", "l.0", "l.1"})));
+        options.emplace_back("inner_tag",
+                             text(r_.pick({"unr", "l.0", "l.0", "l.1", "vec", "ilp"})));
       if (r_.chance(60)) options.emplace_back("outer_tag", text(r_.pick({"g.0", "g.1"})));
     } else {
       if (r_.chance(10))
-        options.emplace_back("inner_tag", text(r_.pick({"unr", "l.0", "simd", "par"})));
+        options.emplace_back("inner_tag",
+                             text(r_.pick({"unr", "l.0", "simd", "par", "vec", "ilp"})));
       if (r_.chance(10)) options.emplace_back("outer_tag", text(r_.pick({"par", "g.0"})));
     }
     if (r_.chance(15))
@@ -104,9 +109,9 @@ class StepMaker {
     return {"join_inames", {list({a, other(a)})}, {}};
   }
   Call tag() {
-    const std::string tag =
-        device_ ? r_.pick({"g.0", "g.0", "g.1", "unr", "ord"})
-                : r_.pick({"par", "par", "unr", "g.0", "g.1", "l.0", "l.1", "simd", "ord"});
+    const std::string tag = device_ ? r_.pick({"g.0", "g.0", "g.1", "unr", "ord", "vec"})
+                                    : r_.pick({"par", "par", "unr", "g.0", "g.1", "l.0", "l.1",
+                                               "simd", "ord", "ilp", "vec"});
     return {"tag_inames", {Value{ValueDict{{iname(), text(tag)}}}}, {}};
   }
   Call prioritize() {
@@ -196,6 +201,25 @@ class StepMaker {
             {{"parameters", text(list)}}};
   }
   Call depend() { return {"add_dependency", {text(within()), text(within())}, {}}; }
+  /// How a temporary's or an argument's axes stand in memory.
+  Call layout() {
+    std::vector<std::string> names;
+    for (const auto& [name, t] : k_.temporaries)
+      if (!t.shape || !t.shape->empty()) names.push_back(name);
+    if (names.empty() || r_.chance(20)) return {"tag_array_axes", {text(array()), text("f")}, {}};
+    const std::string name = r_.pick(names);
+    switch (r_.below(3)) {
+      case 0:
+        return {
+            "split_array_axis",
+            {text(name), number(r_.below(2)), number(r_.between(2, 4)), text(r_.pick({"C", "F"}))},
+            {}};
+      case 1:
+        return {"add_padding", {text(name), number(r_.below(2)), number(8 * r_.between(1, 5))}, {}};
+      default:
+        return {"tag_array_axes", {text(name), text(r_.pick({"f", "c", "N0(pad=3),N1"}))}, {}};
+    }
+  }
   Call rules() {
     if (k_.rules.empty() || r_.chance(30)) {
       std::vector<std::string> temporaries;

@@ -405,3 +405,57 @@ a[i] = 1
   r.device = 99;
   CHECK(error_of([&] { run_kernel(k, k, r); }).find("[no-device]") != std::string::npos);
 }
+
+TEST_CASE("device: a barrier that is known to be needed is not waived") {
+  std::string text = shift("15 - m");
+  text.replace(text.find("{id=use}"), 8, "{id=use, nosync=fill}");
+  std::string why, code;
+  try {
+    generate(tagged(text, {{"l", "l.0"}, {"m", "l.0"}}), Target::OpenCL);
+  } catch (const Error& e) { why = e.what(), code = e.diagnostic().code; }
+  CHECK(code == "needed-barrier");
+  CHECK(why.find("`fill` and `use` are said to need no barrier between them, but fill[l=") !=
+        std::string::npos);
+  CHECK(why.find("writes s[") != std::string::npos);
+  std::string own = shift("m");
+  own.replace(own.find("{id=use}"), 8, "{id=use, nosync=fill}");
+  CHECK(run(own, {{"l", "l.0"}, {"m", "l.0"}}, {}) == Shape{1, 0});
+}
+
+TEST_CASE("device: of unknown subscripts the word of `nosync` is taken") {
+  const std::string text = R"(
+kernel look(x: float64[16], which: in int32[16], y: float64[16])
+domain {[l]: 0 <= l < 16}
+domain {[m]: 0 <= m < 16}
+temp s: float64[16] in local
+s[l] = x[l]          {id=fill}
+y[m] = s[which[m]]   {id=use%}
+)";
+  const auto barriers = [&](const char* option) {
+    std::string t = text;
+    t.replace(t.find('%'), 1, option);
+    return count(generate(tagged(t, {{"l", "l.0"}, {"m", "l.0"}}), Target::OpenCL).source,
+                 "barrier(CLK");
+  };
+  CHECK(barriers("") == 1);
+  CHECK(barriers(", nosync=fill@local") == 0);
+  CHECK(barriers(", nosync=fill@global") == 1);
+}
+
+TEST_CASE("device: a barrier that a script puts between a transposition and what follows") {
+  const Kernel original = parse_one(R"(
+kernel turn(n: int32, a: float64[n, n], b: float64[n, n])
+domain {[i, j]: 0 <= i, j < n}
+domain {[p, q]: 0 <= p, q < n}
+b[j, i] = a[i, j]    {id=copy}
+b[p, q] = 2*b[p, q]  {id=double}
+)");
+  const auto text_value = [](const char* s) { return Value{std::string(s)}; };
+  Kernel k =
+      run_op(*find_op("add_barrier"), original, {text_value("copy"), text_value("double")}, {});
+  for (const auto& [iname, axis] :
+       std::map<std::string, std::string>{{"i", "0"}, {"j", "1"}, {"p", "0"}, {"q", "1"}})
+    k = run_op(*find_op("split_iname"), k, {Value{iname}, Value{std::int64_t{2}}},
+               {{"outer_tag", Value{"g." + axis}}, {"inner_tag", Value{"l." + axis}}});
+  CHECK(run(k, original, {{"n", "7"}}) == Shape{2, 0});
+}

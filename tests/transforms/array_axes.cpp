@@ -109,6 +109,7 @@ TEST_CASE("tag_array_axes: refuses tags that give no layout") {
   CHECK(code_of([] { tag_axes(kTile, "t", "c,x"); }) == "bad-axis-tag");
   CHECK(message([] { tag_axes(kTile, "t", "stride:16,stride:1"); }) ==
         "strides (16, 1) put several elements of `t` of shape (16, 32) in a place");
+  CHECK(code_of([] { tag_axes(kTile, "t", "stride:16,stride:1"); }) == "bad-strides");
   CHECK(code_of([] { tag_axes(kTile, "t", "c,vec"); }) == "unsupported");
   CHECK(code_of([] { tag_array_axes(parsed(kTile), {"nothing"}, {"c"}); }) == "unknown-array");
 }
@@ -116,8 +117,7 @@ TEST_CASE("tag_array_axes: refuses tags that give no layout") {
 TEST_CASE("split_array_axis: quotients and remainders") {
   for (const char* order : {"C", "F"}) {
     const Kernel k = split(kTile, "t", 1, 5, order);
-    CHECK(to_string(*k.find_temporary("t")->shape) ==
-          (order[0] == 'C' ? "16, 7, 5" : "16, 5, 7"));
+    CHECK(to_string(*k.find_temporary("t")->shape) == (order[0] == 'C' ? "16, 7, 5" : "16, 5, 7"));
     check_prints_back(k);
     check_same(parsed(kTile), k, {});
   }
@@ -181,6 +181,7 @@ b[j] = t
 c[0] = t
 )";
   CHECK(message([&] { privatize(sums, "j"); }) == "`start` uses `t` outside of iname `j`");
+  CHECK(code_of([&] { privatize(sums, "j"); }) == "not-inside");
   const char* const late = R"(
 kernel late(a: float32[8], b: float32[8])
 domain {[j]: 0 <= j < 8}
@@ -193,4 +194,5 @@ t = a[j]
 )";
   CHECK(message([&] { privatize(late, "j"); }) ==
         "an iteration of `j` may read what another one wrote to `t`");
+  CHECK(code_of([&] { privatize(late, "j"); }) == "carries-value");
 }

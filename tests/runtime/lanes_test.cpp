@@ -1,0 +1,215 @@
+// `ilp` and `vec`, on every target that runs here.
+#include <cstdlib>
+
+#include "tests/runtime/support.h"
+#include "transforms/registry.h"
+
+using namespace moonloop;
+using test::error_of;
+using test::parse_one;
+
+namespace {
+
+Value text(const char* s) { return Value{std::string(s)}; }
+Kernel split(const Kernel& k, const char* iname, std::int64_t by, const char* outer,
+             const char* inner, ValueDict options = {}) {
+  if (*outer) options.emplace_back("outer_tag", text(outer));
+  if (*inner) options.emplace_back("inner_tag", text(inner));
+  return run_op(*find_op("split_iname"), k, {text(iname), Value{by}}, std::move(options));
+}
+Kernel step(const Kernel& k, const char* op, ValueList positional, ValueDict options = {}) {
+  return run_op(*find_op(op), k, std::move(positional), std::move(options));
+}
+
+/// Agrees with the interpreter on all targets; the OpenCL program.
+std::string source_of_equal(const Kernel& k, const Kernel& original, const GivenValues& params) {
+  const char* given = std::getenv("MOONLOOP_DEVICE_TARGET");
+  const Target device = parse_target(given ? given : "opencl").value();
+  for (const Target t : {Target::C, Target::OpenMP, device}) {
+    RunRequest r;
+    r.target = t;
+    r.params = params;
+    r.verify = true;
+    CAPTURE(to_string(t));
+    CHECK(run_kernel(k, original, r).verification.value().equal());
+  }
+  return generate(k, Target::OpenCL).source;
+}
+bool has(const std::string& text, const std::string& word) {
+  return text.find(word) != std::string::npos;
+}
+
+const char* const kScale = R"(
+kernel scale(n: int32, a: float32[n], b: float32[n])
+domain {[i]: 0 <= i < n}
+b[i] = 2*a[i]
+)";
+const char* const kProduct = R"(
+kernel product(n: int32, a: float32[n, n], b: float32[n, n], c: float32[n, n])
+domain {[i, j, k]: 0 <= i, j, k < n}
+c[i, j] = sum(k, a[i, k]*b[k, j])
+)";
+
+}  // namespace
+
+TEST_CASE("lanes: vectors where all iterations run, each by itself where not") {
+  const Kernel original = parse_one(kScale);
+  Kernel k = split(original, "i", 4, "", "vec");
+  k = split(k, "i_outer", 16, "g.0", "l.0");
+  for (const char* n : {"1", "3", "64", "77", "131"}) {
+    const std::string source = source_of_equal(k, original, {{"n", n}});
+    CHECK(has(source, "float4 const v = *(__global float4 const *)&a["));
+    CHECK(has(source, "*(__global float4 *)&b["));
+  }
+  // One of doubles holds two.
+  Kernel wide = parse_one(R"(
+kernel scale(n: int32, a: float64[n], b: float64[n])
+domain {[i]: 0 <= i < n}
+b[i] = b[i] + a[i]
+)");
+  const Kernel plain = wide;
+  wide = split(split(wide, "i", 4, "", "vec"), "i_outer", 16, "g.0", "l.0");
+  CHECK(has(source_of_equal(wide, plain, {{"n", "75"}}), "double2 v_2 = *(__global double2 *)&b["));
+}
+
+TEST_CASE("lanes: elements that do not follow each other are read one by one") {
+  const char* const texts[] = {
+      // Rows begin anywhere.
+      R"(
+kernel rows(n: int32, a: float32[n, n], b: float32[n, n])
+domain {[i, j]: 0 <= i, j < n}
+b[j, i] = a[j, i]
+)",
+      // Backwards, at a stride, shifted.
+      R"(
+kernel others(n: int32, a: float32[2*n + 2], b: float32[n], c: float32[n], d: float32[n + 1])
+domain {[i]: 0 <= i < n}
+c[i] = b[n - 1 - i] + a[2*i] + d[i + 1]
+)"};
+  for (const char* t : texts) {
+    const Kernel original = parse_one(t);
+    const Kernel k = split(split(original, "i", 4, "", "vec"), "i_outer", 8, "g.0", "l.0");
+    const std::string source = source_of_equal(k, original, {{"n", "45"}});
+    CHECK(!has(source, "float4 const *)&"));
+  }
+  // With what is known of n they are.
+  const Kernel original = parse_one(texts[0]);
+  Kernel k = step(original, "assume", {text("n mod 4 = 0")});
+  k = split(split(k, "i", 4, "", "vec"), "i_outer", 8, "g.0", "l.0");
+  CHECK(has(source_of_equal(k, original, {{"n", "44"}}), "*(__global float4 *)&b["));
+}
+
+TEST_CASE("lanes: conditions, several statements and temporaries of their own") {
+  const Kernel original = parse_one(R"(
+kernel steps(n: int32, a: float32[n], b: float32[n], c: float32[n])
+domain {[i]: 0 <= i < n}
+<> t = a[i]*a[i]
+if t > 0.25
+  b[i] = t + 1
+else
+  b[i] = a[i]
+end
+c[i] = b[i] - t
+)");
+  for (const char* tag : {"vec", "ilp", "ilp.seq"}) {
+    CAPTURE(tag);
+    Kernel k = split(original, "i", 4, "", tag);
+    k = split(k, "i_outer", 8, "g.0", "l.0");
+    const std::string source = source_of_equal(k, original, {{"n", "61"}});
+    CHECK(has(source, "float t[4];"));
+  }
+}
+
+TEST_CASE("lanes: a loop that no lane shares goes around all of them") {
+  // Loo.py's test of an ilp loop under bounds.
+  const Kernel original = parse_one(kProduct);
+  Kernel k = step(original, "prioritize_loops", {text("j,i,k")});
+  k = split(k, "k", 4, "", "ilp");
+  source_of_equal(k, original, {{"n", "37"}});
+  // Registers: the accumulators of all lanes stand side by side in each step of k.
+  k = split(original, "i", 8, "g.1", "ilp");
+  k = split(split(k, "j", 32, "g.0", ""), "j_inner", 4, "l.0", "vec");
+  const std::string source = source_of_equal(k, original, {{"n", "37"}});
+  CHECK(has(source, "float acc_k[4][8];"));
+  CHECK(has(source, "for (int k = 0; k < n; ++k)"));
+}
+
+TEST_CASE("lanes: vectors through local memory") {
+  // Loo.py's test of vectors and ilp with a prefetch.
+  const Kernel doubled = parse_one(R"(
+kernel doubled(n: int32, a: float32[n], b: float32[n])
+domain {[i]: 0 <= i < n}
+b[i] = 2*a[i]
+)");
+  Kernel k = split(doubled, "i", 128, "", "l.0");
+  k = split(k, "i_outer", 4, "g.0", "ilp");
+  k = step(k, "add_prefetch", {text("a"), text("i_inner, i_outer_inner")});
+  source_of_equal(k, doubled, {{"n", "1024"}});
+  source_of_equal(k, doubled, {{"n", "1000"}});
+
+  const Kernel original = parse_one(kProduct);
+  k = step(original, "assume", {text("n mod 16 = 0 and n >= 16")});
+  k = split(split(k, "i", 16, "g.1", ""), "i_inner", 4, "l.1", "ilp");
+  k = split(split(k, "j", 16, "g.0", ""), "j_inner", 4, "l.0", "vec");
+  k = split(k, "k", 16, "", "");
+  k = step(k, "add_prefetch", {text("b"), text("j_inner_inner, j_inner_outer, k_inner")});
+  const std::string source = source_of_equal(k, original, {{"n", "48"}});
+  CHECK(has(source, "__local __attribute__((aligned(16))) float b_fetch[16][16];"));
+  CHECK(has(source, "*(__local float4 const *)&b_fetch[k_inner][4*j_inner_outer]"));
+}
+
+TEST_CASE("lanes: work-items and lanes each have their own of a temporary") {
+  const Kernel original = parse_one(R"(
+kernel table(n: int32, b: float32[n, 16, 17])
+domain {[g]: 0 <= g < n}
+domain {[i, j]: 0 <= i < 16 and 0 <= j < 17}
+<> t = 5 + i + j
+b[g, i, j] = t + g
+)");
+  const Kernel k = step(original, "tag_inames", {text("g:g.0, i:l.0, j:ilp")});
+  CHECK(has(source_of_equal(k, original, {{"n", "3"}}), " t[17];"));
+}
+
+TEST_CASE("lanes: refused where iterations depend on one another, or are not so many") {
+  const Kernel carried = parse_one(R"(
+kernel carried(n: int32, a: float32[n])
+domain {[i]: 1 <= i < n}
+a[i] = a[i - 1] + 1 {id=next}
+)");
+  for (const char* tag : {"vec", "ilp"}) {
+    const std::string why = error_of([&] { split(carried, "i", 4, "", tag); });
+    CHECK(has(why, "next[i_outer=0, i_inner=1]"));
+    CHECK(has(why, "next[i_outer=0, i_inner=2]"));
+  }
+  const Kernel all = step(parse_one(kScale), "tag_inames", {text("i:ilp")});
+  CHECK(has(error_of([&] { generate(all, Target::OpenCL); }),
+            "iname `i` is tagged `ilp`, but its number of iterations has no constant bound"));
+  const Kernel shared = parse_one(R"(
+kernel race(a: int32[8])
+domain {[i, j]: 0 <= i, j < 8}
+a[i] = 5 + i + j {id=write}
+)");
+  CHECK(has(error_of([&] { step(shared, "tag_inames", {text("j:ilp")}); }), "write[i=0, j=0]"));
+}
+
+TEST_CASE("lanes: where only some values of a strided loop are lanes") {  // of the differential test
+  const Kernel original = parse_one(R"(
+kernel strided(n: int32, p: float64[n + 8, n + 8], q: float64[2*n + 8, n + 8])
+domain {[i]: 0 <= i < n and i mod 2 = 0}
+domain {[j]: 0 <= j <= i}
+q[j + i + 1, j] = 0.25*p[j + 3, j + 3]
+)");
+  source_of_equal(split(original, "i", 3, "", "vec"), original, {{"n", "9"}});
+}
+
+TEST_CASE("lanes: memory that groups choose has a copy for each lane") {  // of the differential test
+  const Kernel original = parse_one(R"(
+kernel wide(q: int64[8, 8], b: int64[8])
+domain {[u]: 0 <= u < 4}
+q[u + 2, u + 2] = q[u + 3, u + 2] + q[u + 1, u + 3]
+b[2*u] = q[u, u + 2]
+)");
+  Kernel k = step(original, "tag_inames", {text("u:vec")});
+  k = step(k, "buffer_array", {text("q"), Value{ValueList{}}}, {{"default_tag", Value{false}}});
+  source_of_equal(split(k, "q_init_0", 3, "g.1", "unr"), original, {});
+}

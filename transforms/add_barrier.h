@@ -1,0 +1,33 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/kernel.h"
+#include "core/match.h"
+
+namespace moonloop {
+
+struct BarrierOptions {
+  std::string id_based_on = "barrier";
+  std::vector<std::string> tags;
+  BarrierScope scope = BarrierScope::Global;
+  std::string mem_kind;  // `local` or `global`; empty: as the scope
+  /// The loops around it; without, the sequential loops that all those instructions share.
+  std::optional<std::vector<std::string>> within_inames;
+};
+
+/// Puts a barrier behind some instructions and in front of others.
+///
+///     y[i] = 2*x[i]              y[i] = 2*x[i]
+///     z[j] = 3*x[j]      is      ... gbarrier
+///                                z[j] = 3*x[j]
+///
+/// Refuses  no-match; unknown-iname
+///          dependency-cycle  one of the first would have to run behind one of the others
+///          bad-barrier       `mem_kind` is neither `local` nor `global`
+///          and all that check_kept_order refuses
+Kernel add_barrier(const Kernel& k, const Match& before, const Match& after,
+                   const BarrierOptions& o = {});
+
+}  // namespace moonloop
