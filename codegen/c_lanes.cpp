@@ -60,7 +60,8 @@ std::int64_t CPrinter::vector_length(const Expr& e, const Loop& x) {
     const auto stride = as_int(strides[i]);
     if (!along || (*along != 0 && !stride)) return 1;
     if (*along != 0) step += *along * *stride;
-    first = index_add({first, index_mul(strides[i], substitute(l->index[i], {{x.iname, x.lower}}))});
+    first =
+        index_add({first, index_mul(strides[i], substitute(l->index[i], {{x.iname, x.lower}}))});
   }
   if (step != 1) return 1;
   std::int64_t n = std::min(kMostBytes / size, divisor_of(k_, without_truncation(first)));
@@ -72,8 +73,8 @@ std::int64_t CPrinter::vector_length(const Expr& e, const Loop& x) {
 std::string CPrinter::vector_pointer(const std::string& array, const std::string& type) const {
   const bool local = plan_.lies_in(array, AddressSpace::Local);
   const std::string space = helpers_.language() == Language::Cuda ? ""
-                            : local                                ? dialect_.local_prefix()
-                                                                   : dialect_.global_prefix();
+                            : local                               ? dialect_.local_prefix()
+                                                                  : dialect_.global_prefix();
   return "(" + space + type + " *)";
 }
 
@@ -113,7 +114,8 @@ void CPrinter::lanes(const Loop& x) {
     line("{");
     ++depth_;
   }
-  std::vector<std::pair<Expr, std::string>> reads;  // an element of a lane, and what it is read from
+  std::vector<std::pair<Expr, std::string>>
+      reads;  // an element of a lane, and what it is read from
   std::vector<std::string> stores;
   const auto vectors = [&](const Expr& e, std::int64_t n, bool loaded, bool stored) {
     const Type type = expr_.type(e);
@@ -128,8 +130,7 @@ void CPrinter::lanes(const Loop& x) {
       line(vector + (stored ? " " : " const ") + name + (loaded ? " = " + whole : "") + ";");
       if (stored) stores.push_back(whole + " = " + name + ";");
       for (std::int64_t j = 0; j < n; ++j)
-        reads.emplace_back(substitute(e, {{x.iname, lane(i + j)}}),
-                           name + "." + kComponents[j]);
+        reads.emplace_back(substitute(e, {{x.iname, lane(i + j)}}), name + "." + kComponents[j]);
     }
   };
   expr_.set_instruction(run.insn, values);

@@ -17,9 +17,8 @@ std::vector<std::string> lanes_of(const Kernel& k, const Instruction& insn) {
     const auto at = std::find(k.loop_order.begin(), k.loop_order.end(), n);
     return std::pair(k.tag(n)->kind == TagKind::Ilp, k.loop_order.end() - at);
   };
-  std::stable_sort(out.begin(), out.end(), [&](const std::string& a, const std::string& b) {
-    return rank(a) < rank(b);
-  });
+  std::stable_sort(out.begin(), out.end(),
+                   [&](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
   return out;
 }
 

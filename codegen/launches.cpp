@@ -169,8 +169,13 @@ class Cutter {
         out.push_back(std::move(node));
         continue;
       }
+      if (node.is_loop() && holds_barrier(node)) {
+        close(open, loops, out);
+        std::vector<PlanNode> parts = around_each(node.iname, std::move(node.children));
+        for (PlanNode& n : host(std::move(parts), loops)) out.push_back(std::move(n));
+        continue;
+      }
       if (node.is_loop()) {
-        refuse_barriers(node);
         add(std::move(node), open, loops, out);
         continue;
       }
@@ -188,17 +193,54 @@ class Cutter {
     return out;
   }
 
-  void refuse_barriers(const PlanNode& node) const {
+  bool holds_barrier(const PlanNode& node) const {
     std::vector<int> all;
     instructions_of(node, all);
-    for (int i : all)
-      if (is_global_barrier(i)) {
-        const Instruction& insn = *k_.instructions[static_cast<std::size_t>(i)];
-        fail(
-            "unsupported", insn.at,
-            "the global barrier `{}` is inside of the loop `{}` over groups; it must stand outside",
-            insn.id, node.iname);
+    return std::any_of(all.begin(), all.end(), [&](int i) { return is_global_barrier(i); });
+  }
+
+  /// The children of the loop `iname` over groups, which wait for one another inside of it: groups
+  /// depend on nothing of each other between, so that the loop may stand around each part instead,
+  /// and sequential loops that hold a barrier outside of it.
+  std::vector<PlanNode> around_each(const std::string& iname,
+                                    std::vector<PlanNode> children) const {
+    std::vector<PlanNode> out;
+    PlanNode part;
+    const auto close = [&] {
+      if (part.children.empty()) return;
+      part.iname = iname;
+      out.push_back(std::exchange(part, {}));
+    };
+    for (PlanNode& c : children) {
+      if (c.is_loop() && holds_barrier(c)) {
+        close();
+        std::vector<PlanNode> inner = around_each(iname, std::move(c.children));
+        if (is_group(c.iname)) inner = around_each(c.iname, std::move(inner));
+        if (is_group(c.iname)) {
+          for (PlanNode& n : inner) out.push_back(std::move(n));
+        } else {
+          c.children = std::move(inner);
+          out.push_back(std::move(c));
+        }
+        continue;
       }
+      if (c.is_loop() || !holds_barrier(c)) {
+        part.children.push_back(std::move(c));
+        continue;
+      }
+      for (int i : c.insns) {
+        PlanNode single;
+        single.insns = {i};
+        if (is_global_barrier(i)) {
+          close();
+          out.push_back(std::move(single));
+        } else {
+          part.children.push_back(std::move(single));
+        }
+      }
+    }
+    close();
+    return out;
   }
 
   void add(PlanNode node, Open& open, const std::vector<std::string>& loops,

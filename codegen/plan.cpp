@@ -70,11 +70,6 @@ void check_supported(const Kernel& k, Target target) {
            tag.text, to_string(target));
   }
   if (is_device(target)) check_device(k, target);
-  for (const InsnPtr& insn : k.instructions)
-    if (!is_device(target) && insn->kind == InsnKind::Barrier &&
-        insn->barrier == BarrierScope::Global)
-      fail("unsupported", insn->at, "instruction `{}`: global barriers are not supported yet",
-           insn->id);
 }
 
 /// With `l.auto` loops on axes. Those for which no axis is left run in sequence, which may not

@@ -51,9 +51,8 @@ Kernel add_barrier(const Kernel& k, const Match& before, const Match& after,
   }
   Kernel out = k;
   for (const std::size_t i : then)
-    out.instructions[i] = edit(k.instructions[i], [&](Instruction& x) {
-      x.depends_on.push_back(barrier.id);
-    });
+    out.instructions[i] =
+        edit(k.instructions[i], [&](Instruction& x) { x.depends_on.push_back(barrier.id); });
   out.instructions.insert(out.instructions.begin() + static_cast<std::ptrdiff_t>(first.back()) + 1,
                           std::make_shared<const Instruction>(std::move(barrier)));
   textual_order(out);  // refuses cycles, by name
@@ -93,7 +92,8 @@ run behind one of the others.)",
                 .fallback = "\"global\""},
                {.name = "mem_kind",
                 .kind = Kind::Str,
-                .help = "the memory that it is about, `global` or `local`; as the kind if not told"},
+                .help =
+                    "the memory that it is about, `global` or `local`; as the kind if not told"},
                {.name = "within_inames",
                 .kind = Kind::Names,
                 .help = "the loops around it; the sequential ones that all of the instructions "

@@ -17,7 +17,7 @@ namespace moonloop {
 /// Refuses  unknown-iname; unknown-temporary
 ///          not-inside    an instruction uses the temporary outside of the iname
 ///          carries-value an iteration reads what another one wrote
-///          no-extent     the iname has no constant number of values
+///          no-extent     the iname's number of values is computed in the kernel
 ///          unsupported   initial values, strides, flat subscripts
 /// Cost     isl where a temporary's first access is no plain write
 Kernel privatize_temporaries_with_inames(const Kernel& k, const std::vector<std::string>& inames,

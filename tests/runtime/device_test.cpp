@@ -459,3 +459,52 @@ b[p, q] = 2*b[p, q]  {id=double}
                {{"outer_tag", Value{"g." + axis}}, {"inner_tag", Value{"l." + axis}}});
   CHECK(run(k, original, {{"n", "7"}}) == Shape{2, 0});
 }
+
+TEST_CASE("device: a barrier of all groups inside of their loop cuts it") {
+  const std::string text = R"(
+kernel halves(n: int32, a: float64[n + 1], c: float64[n], out: float64[n])
+domain {[t]: 0 <= t < 3}
+domain {[i]: 0 <= i < n}
+for t
+  for i
+    c[i] = a[i + 1] + t  {id=first}
+    ... gbarrier         {id=cut, dep=first}
+    out[i] = c[i]        {dep=cut}
+  end
+end
+)";
+  const Kernel original = parse_one(text);
+  const auto spread = [](const Kernel& k) {
+    return run_op(
+        *find_op("split_iname"), k, {Value{std::string("i")}, Value{std::int64_t{16}}},
+        {{"outer_tag", Value{std::string("g.0")}}, {"inner_tag", Value{std::string("l.0")}}});
+  };
+  CHECK(run(spread(original), original, {{"n", "37"}}) == Shape{2, 0});
+  const Program p = generate(spread(original), Target::OpenCL);
+  REQUIRE(p.device->steps.size() == 1);
+  CHECK(p.device->steps[0].iname == "t");  // on the host, as it holds a barrier
+}
+
+TEST_CASE("device: values of work-items live across a barrier of all groups when saved") {
+  const std::string text = R"(
+kernel halves(n: int32, a: float64[n], out: float64[n])
+domain {[i]: 0 <= i < n}
+domain {[k]: 0 <= k < 4}
+temp row: float64[4]
+for i
+  <> t = 2*a[i]        {id=first}
+  row[k] = a[i] + k    {id=fill}
+  ... gbarrier         {id=cut, dep=first:fill}
+  out[i] = t + row[3]  {id=last, dep=cut}
+end
+)";
+  const Kernel original = parse_one(text);
+  Kernel k =
+      run_op(*find_op("split_iname"), original, {Value{std::string("i")}, Value{std::int64_t{16}}},
+             {{"outer_tag", Value{std::string("g.0")}}, {"inner_tag", Value{std::string("l.0")}}});
+  const std::string why = error_of([&] { generate(k, Target::OpenCL); });
+  CHECK(why.find("`last` reads `") == 0);
+  CHECK(why.find("in an earlier kernel") != std::string::npos);
+  k = run_op(*find_op("save_and_reload_temporaries"), k, {}, {});
+  CHECK(run(k, original, {{"n", "37"}}) == Shape{2, 0});
+}

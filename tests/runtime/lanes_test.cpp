@@ -73,15 +73,14 @@ b[i] = b[i] + a[i]
 }
 
 TEST_CASE("lanes: elements that do not follow each other are read one by one") {
-  const char* const texts[] = {
-      // Rows begin anywhere.
-      R"(
+  const char* const texts[] = {// Rows begin anywhere.
+                               R"(
 kernel rows(n: int32, a: float32[n, n], b: float32[n, n])
 domain {[i, j]: 0 <= i, j < n}
 b[j, i] = a[j, i]
 )",
-      // Backwards, at a stride, shifted.
-      R"(
+                               // Backwards, at a stride, shifted.
+                               R"(
 kernel others(n: int32, a: float32[2*n + 2], b: float32[n], c: float32[n], d: float32[n + 1])
 domain {[i]: 0 <= i < n}
 c[i] = b[n - 1 - i] + a[2*i] + d[i + 1]
@@ -192,7 +191,8 @@ a[i] = 5 + i + j {id=write}
   CHECK(has(error_of([&] { step(shared, "tag_inames", {text("j:ilp")}); }), "write[i=0, j=0]"));
 }
 
-TEST_CASE("lanes: where only some values of a strided loop are lanes") {  // of the differential test
+TEST_CASE(
+    "lanes: where only some values of a strided loop are lanes") {  // of the differential test
   const Kernel original = parse_one(R"(
 kernel strided(n: int32, p: float64[n + 8, n + 8], q: float64[2*n + 8, n + 8])
 domain {[i]: 0 <= i < n and i mod 2 = 0}
@@ -202,7 +202,8 @@ q[j + i + 1, j] = 0.25*p[j + 3, j + 3]
   source_of_equal(split(original, "i", 3, "", "vec"), original, {{"n", "9"}});
 }
 
-TEST_CASE("lanes: memory that groups choose has a copy for each lane") {  // of the differential test
+TEST_CASE(
+    "lanes: memory that groups choose has a copy for each lane") {  // of the differential test
   const Kernel original = parse_one(R"(
 kernel wide(q: int64[8, 8], b: int64[8])
 domain {[u]: 0 <= u < 4}

@@ -43,12 +43,12 @@ TEST_CASE("add_barrier: stands between, in the loops that both share") {
 
 TEST_CASE("add_barrier: refuses what has no place for it") {
   const Kernel k = parsed(kTwo);
-  CHECK(code_of([&] { apply(k, "add_barrier", {text("nothing"), text("second")}); }) ==
-        "no-match");
+  CHECK(code_of([&] { apply(k, "add_barrier", {text("nothing"), text("second")}); }) == "no-match");
   CHECK(code_of([&] { apply(k, "add_barrier", {text("first"), text("nothing")}); }) == "no-match");
   const Kernel ordered = apply(k, "add_dependency", {text("second"), text("first")});
-  CHECK(code_of([&] { apply(ordered, "add_barrier", {text("second"), text("first")}); }) ==
-        "dependency-cycle");
+  CHECK(code_of([&] {
+          apply(ordered, "add_barrier", {text("second"), text("first")});
+        }) == "dependency-cycle");
   for (const char* option : {"synchronization_kind", "mem_kind"})
     CHECK(code_of([&] {
             apply(k, "add_barrier", {text("first"), text("second")}, {{option, text("private")}});

@@ -166,7 +166,7 @@ b[i, j - 3] = t + 1
   CHECK(to_string(*k.find_temporary("t")->shape) == "8");
   check_same(parsed(scale), k, {{"n", 3}});
   check_prints_back(k);
-  CHECK(code_of([&] { privatize(scale, "i"); }) == "no-extent");
+  CHECK(to_string(*privatize(scale, "i").find_temporary("t")->shape) == "n");
   CHECK(code_of([&] { privatize_temporaries_with_inames(parsed(scale), {"j"}, {"s"}); }) ==
         "unknown-temporary");
 }
@@ -195,4 +195,39 @@ t = a[j]
   CHECK(message([&] { privatize(late, "j"); }) ==
         "an iteration of `j` may read what another one wrote to `t`");
   CHECK(code_of([&] { privatize(late, "j"); }) == "carries-value");
+}
+
+TEST_CASE("privatize_temporaries_with_inames: as many copies as the parameters say, not the data") {
+  const char* const rows = R"(
+kernel rows(n: int32, first: in int32[n + 1], a: float32[100*n], b: float32[100*n])
+domain {[r]: 0 <= r < n}
+domain [from, to] -> {[e]: from <= e < to}
+<int32> from = first[r]  {inames=r}
+<int32> to = first[r + 1]  {inames=r}
+<> t = 2*a[e]  {inames=r:e}
+b[e] = t + 1   {inames=r:e}
+)";
+  CHECK(code_of([&] { privatize(rows, "e", "t"); }) == "no-extent");
+  CHECK(to_string(*privatize(rows, "r", "t").find_temporary("t")->shape) == "n");
+}
+
+TEST_CASE("save_and_reload_temporaries: what both sides of a barrier use") {
+  const Kernel k = parsed(R"(
+kernel halves(n: int32, a: float32[n], b: float32[n], c: float32[n])
+domain {[i]: 0 <= i < n}
+<> t = 2*a[i]
+<> u = a[i] + 1
+c[i] = u
+... gbarrier  {inames=i}
+b[i] = t + 1
+)");
+  Kernel split = apply(k, "split_iname", {text("i"), number(8)},
+                       {{"outer_tag", text("g.0")}, {"inner_tag", text("l.0")}});
+  split = apply(split, "save_and_reload_temporaries");
+  const Temporary& t = *split.find_temporary("t");
+  CHECK(t.space == AddressSpace::Global);
+  CHECK(t.shape->size() == 2);
+  CHECK(to_string(split.instructions.back()->rhs) == "t[i_inner, i_outer] + 1");
+  CHECK(split.find_temporary("u")->space == AddressSpace::Auto);
+  check_same(k, split, {{"n", 21}});
 }

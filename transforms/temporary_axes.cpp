@@ -1,0 +1,89 @@
+#include "transforms/temporary_axes.h"
+
+#include <algorithm>
+
+#include "core/domain.h"
+#include "core/infer.h"
+#include "core/order_reference.h"
+#include "core/reference.h"
+#include "transforms/array_layout.h"
+
+namespace moonloop {
+namespace {
+
+struct Values {
+  Expr first, number;
+};
+
+Values values_of(const Kernel& k, const std::string& iname) {
+  const Set s = domain_of(k, {iname});
+  const bool bounded = yes(isl_set_dim_is_bounded(s.get(), isl_dim_set, 0));
+  for (const std::string& p : param_names(s))
+    if (!bounded || k.find_temporary(p))
+      refuse("no-extent", k.at, "the number of values of iname `{}` is computed in the kernel",
+             iname);
+  const auto end = [&](bool least) {
+    PwAff a = least ? isl_set_dim_min(s.copy(), 0) : isl_set_dim_max(s.copy(), 0);
+    return from_affine(isl_pw_aff_coalesce(a.take()));
+  };
+  const Expr first = end(true);
+  return {first, index_add({end(false), index_mul(lit(-1), first), lit(1)})};
+}
+
+void require_private(const Kernel& k, const Reference& reference, const std::string& name,
+                     const std::vector<std::string>& inames) {
+  const Temporary& t = *k.find_temporary(name);
+  if (t.initializer || t.strides)
+    refuse("unsupported", t.at ? t.at : k.at, "`{}` has {}; it gets no further axes", name,
+           t.initializer ? "initial values" : "strides");
+  for (const InsnPtr& i : k.instructions) {
+    if (!writes(*i).count(name) && !reads(k, *i).count(name)) continue;
+    for (const std::string& iname : inames)
+      if (!i->inames.count(iname))
+        refuse("not-inside", i->at, "`{}` uses `{}` outside of iname `{}`", i->id, name, iname);
+  }
+  const std::vector<std::string>& own = reference.private_to(name);
+  for (const std::string& iname : inames)
+    if (std::find(own.begin(), own.end(), iname) == own.end())
+      refuse("carries-value", t.at ? t.at : k.at,
+             "an iteration of `{}` may read what another one wrote to `{}`", iname, name);
+}
+
+}  // namespace
+
+Kernel with_axes(const Kernel& k, const std::map<std::string, std::vector<std::string>>& wanted) {
+  std::map<std::string, Values> values;
+  for (const auto& [name, own] : wanted)
+    for (const std::string& i : own)
+      if (!values.count(i)) values.emplace(i, values_of(k, i));
+  const Kernel typed = infer_shapes(infer_types(k));
+  const Reference reference(nest(rebase(k)));
+  for (const auto& [name, own] : wanted) require_private(k, reference, name, own);
+
+  const auto own_copy = [&](const Instruction& insn, const Expr& e) {
+    return rewrite(e, [&](const Expr& x) {
+      const auto* v = x.as<Var>();
+      const auto* l = x.as<Load>();
+      const auto it = wanted.find(v ? v->name : l ? l->array : "");
+      if (it == wanted.end()) return x;
+      if (l && l->linear)
+        refuse("unsupported", x.at() ? x.at() : insn.at,
+               "instruction `{}` uses `{}` with a flat subscript", insn.id, it->first);
+      Exprs index = l ? l->index : Exprs{};
+      for (const std::string& i : it->second)
+        index.push_back(index_sub(var(i), values.at(i).first));
+      return load(it->first, std::move(index), x.at());
+    });
+  };
+  std::set<std::string> names;
+  for (const auto& [name, own] : wanted) names.insert(name);
+  Kernel out = map_expressions(without_rules_on(k, names), own_copy);
+  for (const auto& [name, own] : wanted) {
+    Temporary& t = out.temporaries.at(name);
+    t.shape = typed.find_temporary(name)->shape;
+    for (const std::string& i : own) t.shape->push_back(values.at(i).number);
+  }
+  return rebase(std::move(out));
+}
+
+}  // namespace moonloop

@@ -1,0 +1,20 @@
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/kernel.h"
+
+namespace moonloop {
+
+/// Temporaries, by name, with further axes for inames, so that each of their iterations has its own
+/// copy. New axes come last and count from the iname's least value. The result is its own reference.
+///
+/// Refuses  not-inside     an instruction uses the temporary outside of the iname
+///          carries-value  an iteration reads what another one wrote
+///          no-extent      the iname's number of values is computed in the kernel
+///          unsupported    initial values, strides, flat subscripts
+/// Cost     isl where a temporary's first access is no plain write
+Kernel with_axes(const Kernel& k, const std::map<std::string, std::vector<std::string>>& wanted);
+
+}  // namespace moonloop
