@@ -54,7 +54,16 @@ Kernel save_and_reload_temporaries(const Kernel& k) {
         if (const InameTag* tag = k.tag(i);
             tag && (tag->kind == TagKind::Group || (own && is_work_item(tag))))
           inames.insert(i);
-    if (!inames.empty()) wanted[name].assign(inames.begin(), inames.end());
+    if (inames.empty()) continue;
+    std::vector<std::string>& axes = wanted[name];
+    axes.assign(inames.begin(), inames.end());
+    // Neighbouring work-items stand side by side: `l.0` last, groups outside.
+    const auto rank = [&](const std::string& i) {
+      const InameTag& tag = *k.tag(i);
+      return std::pair(tag.kind != TagKind::Group, -tag.axis);
+    };
+    std::stable_sort(axes.begin(), axes.end(),
+                     [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
   }
   Kernel out = wanted.empty() ? rebase(k) : with_axes(k, wanted);
   for (const std::string& name : kept) out.temporaries.at(name).space = AddressSpace::Global;

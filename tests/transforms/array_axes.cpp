@@ -227,7 +227,7 @@ b[i] = t + 1
   const Temporary& t = *split.find_temporary("t");
   CHECK(t.space == AddressSpace::Global);
   CHECK(t.shape->size() == 2);
-  CHECK(to_string(split.instructions.back()->rhs) == "t[i_inner, i_outer] + 1");
+  CHECK(to_string(split.instructions.back()->rhs) == "t[i_outer, i_inner] + 1");
   CHECK(split.find_temporary("u")->space == AddressSpace::Auto);
   check_same(k, split, {{"n", 21}});
 }
