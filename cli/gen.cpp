@@ -10,8 +10,6 @@ struct GenOptions {
 int gen(const Common& common, const GenOptions& o) {
   const Target target = target_option(o.target);
   const Program program = generate(load_kernel(common), target);
-  if (!o.header.empty() && program.header.empty())
-    fail("unsupported", {}, "`--header` is not supported for target `{}` yet", o.target);
   if (!o.header.empty()) write_output(o.header, program.header);
   write_output(o.output, program.source);
   return kDone;

@@ -85,7 +85,7 @@ void CPrinter::host_block(const std::vector<HostStep>& steps, const DeviceProgra
 }
 
 std::string CPrinter::host_header() {
-  const std::string guard = include_guard();
+  const std::string guard = include_guard(name());
   return "#ifndef " + guard + "\n#define " + guard +
          "\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
          "/* Launches the kernels on arrays of the device: 0, or CUDA's error. */\n" +

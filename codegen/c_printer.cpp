@@ -132,14 +132,14 @@ std::string CPrinter::records() const {
   return out;
 }
 
-std::string CPrinter::include_guard() const {
-  std::string out = "MOONLOOP_" + name() + "_H";
+std::string include_guard(const std::string& name) {
+  std::string out = "MOONLOOP_" + name + "_H";
   for (char& c : out) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return out;
 }
 
 std::string CPrinter::header() {
-  const std::string guard = include_guard();
+  const std::string guard = include_guard(name());
   helpers_ = Helpers(helpers_.language());
   std::string proto = prototype();
   const bool has_restrict = proto.find("*restrict ") != std::string::npos;

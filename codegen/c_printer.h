@@ -11,6 +11,9 @@ namespace moonloop {
 /// goes on.
 std::string parameter_list(const std::vector<std::string>& parameters, std::size_t indent);
 
+/// `MOONLOOP_NAME_H`
+std::string include_guard(const std::string& name);
+
 /// Prints a program as one C function.
 class CPrinter {
  public:
@@ -64,7 +67,6 @@ class CPrinter {
                           const std::set<std::string>& written);
   void collect_writes(const Block& block, std::set<std::string>& out) const;
   std::set<std::string> written() const;
-  std::string include_guard() const;
   std::string host_prototype();
   std::string host_function(const DeviceProgram& program);
   void host_block(const std::vector<HostStep>& steps, const DeviceProgram& program);

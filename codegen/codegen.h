@@ -62,7 +62,7 @@ struct Program {
   Target target = Target::C;
   std::string name;    // of the kernel and of the C function
   std::string source;  // a whole translation unit
-  std::string header;  // a C header for it; none for OpenCL yet
+  std::string header;  // a C header for it; that of OpenCL holds all of it
   std::vector<Parameter> params;
   std::optional<DeviceProgram> device;  // for OpenCL and CUDA
 };

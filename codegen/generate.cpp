@@ -3,6 +3,7 @@
 #include "codegen/c_printer.h"
 #include "codegen/codegen.h"
 #include "codegen/loops.h"
+#include "codegen/opencl_host.h"
 #include "core/infer.h"
 #include "core/layout.h"
 
@@ -68,7 +69,7 @@ Program generate(Kernel k, Target target) {
   out.name = printer.name();
   if (is_device(target)) {
     out.source = printer.device_source(make_loops(plan), out.device.emplace());
-    if (target == Target::Cuda) out.header = printer.host_header();
+    out.header = target == Target::Cuda ? printer.host_header() : opencl_header(plan, out);
   } else {
     out.source = printer.source(make_loops(plan));
     out.header = printer.header();
