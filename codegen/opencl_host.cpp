@@ -152,8 +152,8 @@ class OpenCLHost {
       step("clSetKernelArg(" + kernel + ", " + std::to_string(i) + ", sizeof " + x + ", &" + x +
            ")");
     }
-    step("clEnqueueNDRangeKernel(" + queue_ + ", " + kernel +
-         ", 3, NULL, " + all_ + ", " + items_ + ", 0, NULL, NULL)");
+    step("clEnqueueNDRangeKernel(" + queue_ + ", " + kernel + ", 3, NULL, " + all_ + ", " + items_ +
+         ", 0, NULL, NULL)");
     --depth_;
     line("}");
   }

@@ -8,7 +8,8 @@
 namespace moonloop {
 
 /// Temporaries, by name, with further axes for inames, so that each of their iterations has its own
-/// copy. New axes come last and count from the iname's least value. The result is its own reference.
+/// copy. New axes come last and count from the iname's least value. The result is its own
+/// reference.
 ///
 /// Refuses  not-inside     an instruction uses the temporary outside of the iname
 ///          carries-value  an iteration reads what another one wrote
