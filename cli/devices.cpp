@@ -3,6 +3,7 @@
 #include <memory>
 #include <set>
 
+#include "cli/ceiling.h"
 #include "cli/commands.h"
 #include "runtime/c_compiler.h"
 #include "runtime/device.h"
@@ -39,8 +40,15 @@ std::string bytes_text(std::int64_t n) {
                         : fmt::format("{} KiB", n / 1024);
 }
 
-/// The devices of a target with the limits that generated code meets.
-std::string devices(Target target) {
+std::string ceiling_text(const Ceiling& c) {
+  std::string out = fmt::format("         measured: copies {:.1f} GB/s, {:.1f} GFLOP/s single",
+                                c.copy / 1e9, c.single / 1e9);
+  if (c.twice > 0) out += fmt::format(", {:.1f} GFLOP/s double precision", c.twice / 1e9);
+  return out + "\n";
+}
+
+/// The devices of a target with the limits that generated code meets, and what was measured.
+std::string devices(Target target, bool measure) {
   const std::string label = fmt::format("{:8} ", to_string(target));
   int n = 0;
   try {
@@ -58,6 +66,9 @@ std::string devices(Target target) {
           device->name(), l.compute_units, bytes_text(l.memory), bytes_text(l.local_bytes),
           l.items_in_group, l.items[0], l.items[1], l.items[2],
           l.has_double ? "" : "; no double precision");
+      const auto ceiling =
+          measure ? measure_ceiling(target, d) : known_ceiling(target, device->name());
+      if (ceiling) out += ceiling_text(*ceiling);
     } catch (const Error& e) { out += e.diagnostic().text + "\n"; }
   }
   return out.empty() ? label + "none: the library lists no device\n" : out;
@@ -69,9 +80,13 @@ void add_devices(CLI::App& app, Common& common, std::function<int()>& action) {
   CLI::App* command =
       app.add_subcommand("devices", "List the compilers and the OpenCL and CUDA devices found");
   add_common_options(*command, common, false);
-  command->callback([&action] {
-    action = [] {
-      write_output("-", compilers() + devices(Target::OpenCL) + devices(Target::Cuda));
+  auto measure = std::make_shared<bool>(false);
+  command->add_flag("--measure", *measure,
+                    "measure what each device copies and computes at best, and keep it");
+  command->callback([&action, measure] {
+    action = [measure] {
+      write_output(
+          "-", compilers() + devices(Target::OpenCL, *measure) + devices(Target::Cuda, *measure));
       return static_cast<int>(kDone);
     };
   });

@@ -1,7 +1,10 @@
 #include "cli/run_output.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+
+#include "cli/ceiling.h"
 
 namespace moonloop::cli {
 namespace {
@@ -49,7 +52,15 @@ std::string comparison_text(const Comparison& c) {
                      c.different, c.elements, c.array, c.index, c.expected, c.found);
 }
 
-std::string timing_text(const Timing& t, const std::optional<Work>& work) {
+/// Computes in double precision, as far as its arrays say.
+bool is_double(const Kernel& k) {
+  return std::any_of(k.args.begin(), k.args.end(), [](const Argument& a) {
+    return a.type && !a.type->is_record() && a.type->scalar == Scalar::F64;
+  });
+}
+
+std::string timing_text(const Timing& t, const std::optional<Work>& work,
+                        const std::optional<Ceiling>& ceiling, bool in_double) {
   std::string out = fmt::format(
       "time: {:>10} {:>24} {:>12} {:>12} {:>6}\n"
       "      {:>10} {:>24} {:>12} {:>12} {:>6}\n",
@@ -63,6 +74,15 @@ std::string timing_text(const Timing& t, const std::optional<Work>& work) {
   if (work->flops == 0 && work->integer_ops > 0)
     out += fmt::format(", {}{:.2f} Gop/s (integers)", bound, rate(work->integer_ops));
   out += fmt::format(", {}{:.2f} GB/s\n", bound, rate(work->bytes_read + work->bytes_written));
+  if (ceiling) {
+    const double peak = in_double ? ceiling->twice : ceiling->single;
+    const double bytes = rate(work->bytes_read + work->bytes_written);
+    if (peak > 0)
+      out += fmt::format(
+          "of what was measured of the device: {:.1f}% of its arithmetic, {:.1f}% of "
+          "its copies\n",
+          1e11 * rate(work->flops) / peak, 1e11 * bytes / ceiling->copy);
+  }
   out += fmt::format("work: {} flops, {} read, {} written\n", work->flops,
                      bytes_text(static_cast<double>(work->bytes_read)),
                      bytes_text(static_cast<double>(work->bytes_written)));
@@ -119,7 +139,9 @@ std::string run_text(const Kernel& k, Target target, const RunResult& result) {
     out += "\n";
     for (const Comparison& c : result.verification->arrays) out += comparison_text(c);
   }
-  if (result.timing) out += timing_text(*result.timing, result.work);
+  if (result.timing)
+    out += timing_text(*result.timing, result.work, known_ceiling(target, result.device),
+                       is_double(k));
   return out;
 }
 
@@ -148,6 +170,12 @@ std::string run_json(const Kernel& k, Target target, const RunResult& result) {
       out["time"]["gflops"] = rate(result.work->flops);
       out["time"]["gigabytes_per_second"] =
           rate(result.work->bytes_read + result.work->bytes_written);
+      if (const auto c = known_ceiling(target, result.device)) {
+        const double peak = is_double(k) ? c->twice : c->single;
+        if (peak > 0) out["time"]["of_arithmetic"] = 1e9 * rate(result.work->flops) / peak;
+        out["time"]["of_copies"] =
+            1e9 * rate(result.work->bytes_read + result.work->bytes_written) / c->copy;
+      }
     }
   }
   if (const auto& w = result.work)

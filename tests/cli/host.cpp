@@ -14,8 +14,8 @@ TEST_CASE("host: programs around generated code build with plain CMake and run")
   const std::string binary =
       std::filesystem::weakly_canonical(std::filesystem::absolute(MOONLOOP_BINARY)).string();
   const Outcome configured =
-      shell("cmake -S " + quoted(source) + " -B build -DCMAKE_BUILD_TYPE=Release -DMOONLOOP=" +
-                quoted(binary),
+      shell("cmake -S " + quoted(source) +
+                " -B build -DCMAKE_BUILD_TYPE=Release -DMOONLOOP=" + quoted(binary),
             folder.str());
   CHECK(configured.status == 0);
   if (configured.status != 0) MESSAGE(configured.out << configured.err);

@@ -110,3 +110,18 @@ TEST_CASE("cli: devices lists the compilers, and devices with their limits") {
   CHECK(contains(o.out, " work-items in a group ("));
   CHECK(contains(o.out, "cuda     "));
 }
+
+TEST_CASE("cli: devices --measure keeps what a device reaches, and run --time compares with it") {
+  const Folder f;
+  const char* before = std::getenv("XDG_CACHE_HOME");
+  const std::string old = before ? before : "";
+  ::setenv("XDG_CACHE_HOME", f.str().c_str(), 1);
+  f.write("k.loop", kDouble);
+  const std::string run = "run k.loop -p n=1000 --target opencl --time";
+  CHECK(!contains(tool(run, f.str()).out, "of what was measured"));
+  CHECK(contains(tool("devices --measure").out, "measured: copies "));
+  CHECK(contains(tool("devices").out, "measured: copies "));
+  CHECK(contains(tool(run, f.str()).out, "of what was measured of the device: "));
+  CHECK(contains(tool(run + " --json", f.str()).out, "\"of_copies\": "));
+  before ? ::setenv("XDG_CACHE_HOME", old.c_str(), 1) : ::unsetenv("XDG_CACHE_HOME");
+}
