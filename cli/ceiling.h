@@ -8,8 +8,8 @@ namespace moonloop::cli {
 
 /// What a device reaches at best, measured once and kept in the cache.
 struct Ceiling {
-  double copy = 0;                // bytes per second, read and written
-  double single = 0, twice = 0;   // operations per second, in single and double precision; 0: none
+  double copy = 0;               // bytes per second, read and written
+  double single = 0, twice = 0;  // operations per second, in single and double precision; 0: none
 };
 
 /// What was measured of the device with this name; nothing when it never was.

@@ -78,79 +78,87 @@ std::string CPrinter::vector_pointer(const std::string& array, const std::string
   return "(" + space + type + " *)";
 }
 
+/// What the instruction loads and stores as vectors, `in` its expressions with the outer inames'
+/// values put in. A load that only some lanes may be allowed to make is none.
+std::vector<CPrinter::VectorAccess> CPrinter::vector_accesses(
+    const Instruction& insn, const Loop& x, const std::function<Expr(const Expr&)>& in) {
+  std::vector<VectorAccess> out;
+  const std::function<bool(const Expr&)> visit = [&](const Expr& e) {
+    if (const auto* s = e.as<Select>()) return walk(s->cond, visit), false;
+    if (const auto* n = e.as<Nary>(); n && (n->op == NaryOp::And || n->op == NaryOp::Or))
+      return walk(n->terms[0], visit), false;  // the others may not be evaluated
+    const Expr at = in(e);
+    const bool known = std::any_of(out.begin(), out.end(),
+                                   [&](const VectorAccess& v) { return equal(v.element, at); });
+    if (!known && e.as<Load>())
+      if (const std::int64_t n = vector_length(at, x); n > 1) out.push_back({at, n, true, false});
+    return true;
+  };
+  if (insn.rhs) walk(insn.rhs, visit);
+  const bool plain =
+      insn.lhs.size() == 1 && insn.role == ReductionRole::None && insn.atomic == Atomicity::None;
+  if (!plain) return out;
+  const Expr at = in(insn.lhs[0]);
+  const std::int64_t n = vector_length(at, x);
+  if (n == 1) return out;
+  for (VectorAccess& v : out)
+    if (equal(v.element, at)) return v.stored = true, out;
+  out.push_back({at, n, false, true});
+  return out;
+}
+
+/// Declares the vectors of an access, with their values if it loads them, and has them stand for
+/// its elements from here on. Gives the statements that store them.
+std::vector<std::string> CPrinter::declare_vectors(const VectorAccess& v, const Loop& x) {
+  const std::string vector =
+      vector_type(helpers_.language(), expr_.type(v.element), v.length).value();
+  const std::string array = written_name(v.element);
+  const auto lane = [&](std::int64_t i) {
+    return substitute(v.element, {{x.iname, index_add({x.lower, lit(i)})}});
+  };
+  if (plan_.lies_in(array, AddressSpace::Local)) aligned_.insert(array);
+  std::vector<std::string> stores;
+  std::vector<std::string> names;
+  for (std::int64_t i = 0; i < x.lanes; i += v.length) {
+    const std::string& name = names.emplace_back(names_.fresh("v"));
+    const std::string whole = "*" + vector_pointer(array, v.stored ? vector : vector + " const") +
+                              "&" + expr_.place(lane(i));
+    line(vector + (v.stored ? " " : " const ") + name + (v.loaded ? " = " + whole : "") + ";");
+    if (v.stored) stores.push_back(whole + " = " + name + ";");
+  }
+  for (std::int64_t i = 0; i < x.lanes; ++i)
+    expr_.stand_in(lane(i),
+                   names[static_cast<std::size_t>(i / v.length)] + "." + kComponents[i % v.length],
+                   v.stored);
+  return stores;
+}
+
 void CPrinter::lanes(const Loop& x) {
   Run run = std::get<Run>(x.body.at(0).op);
   const Instruction& insn = *k_.instructions[static_cast<std::size_t>(run.insn)];
   std::map<std::string, Expr> values;
   for (const auto& [iname, e] : run.values) values.emplace(iname, without_truncation(e));
-  const auto outer = [&](const Expr& e) { return values.empty() ? e : substitute(e, values); };
-  const Expr start = without_truncation(x.lower);
-  const auto lane = [&](std::int64_t i) { return index_add({start, lit(i)}); };
   Loop here;
   here.iname = x.iname;
-  here.lower = start;
+  here.lower = without_truncation(x.lower);
   here.lanes = x.lanes;
-
-  std::vector<std::pair<Expr, std::int64_t>> loads;  // each once, with elements per access
-  const auto note = [&](const Expr& e) {
-    walk(e, [&](const Expr& y) {
-      const Expr at = outer(y);
-      const bool known = std::any_of(loads.begin(), loads.end(),
-                                     [&](const auto& l) { return equal(l.first, at); });
-      if (!known && y.as<Load>())
-        if (const std::int64_t n = vector_length(at, here); n > 1) loads.emplace_back(at, n);
-      return true;
-    });
-  };
-  if (insn.rhs) note(insn.rhs);
-  std::optional<std::pair<Expr, std::int64_t>> store;
-  if (insn.lhs.size() == 1 && insn.role == ReductionRole::None && insn.atomic == Atomicity::None) {
-    const Expr at = outer(insn.lhs[0]);
-    if (const std::int64_t n = vector_length(at, here); n > 1) store.emplace(at, n);
-  }
-
-  const bool braces = !loads.empty() || store;
-  if (braces) {
+  expr_.set_instruction(run.insn, values);
+  const std::vector<VectorAccess> vectors = vector_accesses(
+      insn, here, [&](const Expr& e) { return values.empty() ? e : substitute(e, values); });
+  if (!vectors.empty()) {
     line("{");
     ++depth_;
   }
-  std::vector<std::pair<Expr, std::string>>
-      reads;  // an element of a lane, and what it is read from
   std::vector<std::string> stores;
-  const auto vectors = [&](const Expr& e, std::int64_t n, bool loaded, bool stored) {
-    const Type type = expr_.type(e);
-    const std::string vector = vector_type(helpers_.language(), type, n).value();
-    const std::string array = written_name(e);
-    if (plan_.lies_in(array, AddressSpace::Local)) aligned_.insert(array);
-    for (std::int64_t i = 0; i < x.lanes; i += n) {
-      const std::string name = names_.fresh("v");
-      const std::string place = expr_.place(substitute(e, {{x.iname, lane(i)}}));
-      const std::string whole =
-          "*" + vector_pointer(array, stored ? vector : vector + " const") + "&" + place;
-      line(vector + (stored ? " " : " const ") + name + (loaded ? " = " + whole : "") + ";");
-      if (stored) stores.push_back(whole + " = " + name + ";");
-      for (std::int64_t j = 0; j < n; ++j)
-        reads.emplace_back(substitute(e, {{x.iname, lane(i + j)}}), name + "." + kComponents[j]);
-    }
-  };
-  expr_.set_instruction(run.insn, values);
-  for (const auto& [e, n] : loads)
-    if (!store || !equal(e, store->first)) vectors(e, n, true, false);
-  const std::size_t first_stored = reads.size();
-  if (store) {
-    const bool read = std::any_of(loads.begin(), loads.end(),
-                                  [&](const auto& l) { return equal(l.first, store->first); });
-    vectors(store->first, store->second, read, true);
-  }
-  for (std::size_t i = 0; i < reads.size(); ++i)
-    expr_.stand_in(reads[i].first, reads[i].second, i >= first_stored);
+  for (const VectorAccess& v : vectors)
+    for (std::string& s : declare_vectors(v, here)) stores.push_back(std::move(s));
   for (std::int64_t i = 0; i < x.lanes; ++i) {
-    run.values[x.iname] = lane(i);
+    run.values[x.iname] = index_add({here.lower, lit(i)});
     this->run(run);
   }
   expr_.end_stand_ins();
   for (const std::string& s : stores) line(s);
-  if (braces) {
+  if (!vectors.empty()) {
     --depth_;
     line("}");
   }

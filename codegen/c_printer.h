@@ -39,6 +39,15 @@ class CPrinter {
   void run(const Run& r);
   void combine(const Combine& c);
   void lanes(const Loop& x);
+  /// Neighbouring elements that one instruction of the hardware loads or stores.
+  struct VectorAccess {
+    Expr element;         // of any lane
+    std::int64_t length;  // lanes that one vector serves
+    bool loaded, stored;
+  };
+  std::vector<VectorAccess> vector_accesses(const Instruction& insn, const Loop& x,
+                                            const std::function<Expr(const Expr&)>& in);
+  std::vector<std::string> declare_vectors(const VectorAccess& v, const Loop& x);
   std::int64_t vector_length(const Expr& e, const Loop& x);
   std::string vector_pointer(const std::string& array, const std::string& type) const;
   void assign(const Instruction& insn, const Exprs& lhs, const Expr& rhs);

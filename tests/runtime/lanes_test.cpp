@@ -69,7 +69,7 @@ b[i] = b[i] + a[i]
 )");
   const Kernel plain = wide;
   wide = split(split(wide, "i", 4, "", "vec"), "i_outer", 16, "g.0", "l.0");
-  CHECK(has(source_of_equal(wide, plain, {{"n", "75"}}), "double2 v_2 = *(__global double2 *)&b["));
+  CHECK(has(source_of_equal(wide, plain, {{"n", "75"}}), " = *(__global double2 *)&b["));
 }
 
 TEST_CASE("lanes: elements that do not follow each other are read one by one") {
@@ -213,4 +213,17 @@ b[2*u] = q[u, u + 2]
   Kernel k = step(original, "tag_inames", {text("u:vec")});
   k = step(k, "buffer_array", {text("q"), Value{ValueList{}}}, {{"default_tag", Value{false}}});
   source_of_equal(split(k, "q_init_0", 3, "g.1", "unr"), original, {});
+}
+
+TEST_CASE("lanes: what only some of them may read is not read for all") {
+  const Kernel original = parse_one(R"(
+kernel edge(n: int32, a: float32[n - 1], b: float32[n], c: float32[n])
+domain {[i]: 0 <= i < n}
+assume n >= 2
+b[i] = c[i] + (a[i] if i < n - 1 else 0)
+)");
+  const Kernel k = split(split(original, "i", 4, "", "vec"), "i_outer", 8, "g.0", "l.0");
+  const std::string source = source_of_equal(k, original, {{"n", "40"}});
+  CHECK(has(source, "*(__global float4 const *)&c["));
+  CHECK(!has(source, "*(__global float4 const *)&a["));
 }
