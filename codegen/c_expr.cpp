@@ -200,8 +200,10 @@ CExpr::Piece CExpr::print(const Expr& e, const std::optional<Type>& wanted) {
       [&](const Select& x) -> Piece {
         const Type t = type(e, wanted);
         const Piece yes = converted(x.yes, t, true), no = converted(x.no, t, true);
-        return {wrap(print(x.cond, {}), Prec::Or) + " ? " + wrap(yes, Prec::Or) + " : " +
-                    wrap(no, Prec::Select),
+        Piece cond = print(x.cond, {});
+        if (helpers_.language() == Language::OpenCL && real(cond.type))  // it takes integers alone
+          cond = {wrap(cond, Prec::Relation) + " != 0", Prec::Equal, Scalar::Bool};
+        return {wrap(cond, Prec::Or) + " ? " + wrap(yes, Prec::Or) + " : " + wrap(no, Prec::Select),
                 Prec::Select, combined(yes.type, no.type)};
       },
       [&](const Call& x) -> Piece { return print_call(e, x, wanted); },

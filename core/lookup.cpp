@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "core/budget.h"
+#include "core/domain.h"
 #include "core/reference.h"
 
 namespace moonloop {
@@ -55,6 +56,28 @@ void require_new_name(const Kernel& k, const std::string& name) {
     fail("bad-name", k.at, "`{}` is no name: names are letters, digits and `_`", name);
   if (k.all_names().contains(name))
     fail("name-taken", k.at, "the name `{}` is in use in kernel `{}`", name, k.name);
+}
+
+std::set<std::string> inames_bounding(const Kernel& k, const std::set<std::string>& inames) {
+  std::set<std::string> out;
+  for (const Domain& d : k.domains) {
+    std::vector<std::string> dims = d.inames();
+    if (std::none_of(dims.begin(), dims.end(), [&](const auto& i) { return inames.count(i) > 0; }))
+      continue;
+    for (const std::string& p : d.params())
+      if (k.has_iname(p)) dims.push_back(p);
+    const Set all = to_dims(d.set, dims);
+    const auto free = [&](std::size_t i) {  // whatever the values of the others
+      return Set(isl_set_eliminate(all.copy(), isl_dim_set, static_cast<unsigned>(i), 1));
+    };
+    for (std::size_t x = 0; x < dims.size(); ++x)
+      for (std::size_t y = 0; y < dims.size(); ++y) {
+        if (!inames.count(dims[x]) || inames.count(dims[y]) || out.count(dims[y])) continue;
+        const Set apart = isl_set_intersect(free(x).take(), free(y).take());
+        if (!yes(isl_set_is_equal(apart.get(), all.get()))) out.insert(dims[y]);
+      }
+  }
+  return out;
 }
 
 std::vector<std::size_t> matching(const Kernel& k, const Match& match) {

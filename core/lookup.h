@@ -1,4 +1,5 @@
 #pragma once
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,10 @@ void require_arg(const Kernel& k, const std::string& name);
 void require_insn(const Kernel& k, const std::string& id);
 /// Fails `bad-name` unless `name` is an identifier, `name-taken` unless it is new in `k`.
 void require_new_name(const Kernel& k, const std::string& name);
+
+/// Inames other than these on which the values of one of these depend: parameters of its domain, or
+/// dimensions beside it. Cost: one equality of sets for each pair of a domain.
+std::set<std::string> inames_bounding(const Kernel& k, const std::set<std::string>& inames);
 
 /// Instructions that `match` selects, in list order, by index. Linear.
 std::vector<std::size_t> matching(const Kernel& k, const Match& match);

@@ -60,8 +60,27 @@ class Change {
       const Expr part = at.inside(index[i]);
       args.push_back(d.shifts[i] == 0 ? part : index_sub(part, lit(d.shifts[i])));
     }
+    require_same_bounds(d, args, at.insn, e);
     for (const std::string& extra : o_.extra_arguments) args.push_back(var(extra));
     return Expr(Call{m.rule.name, std::move(args), v ? v->tag : l->tag}, e.at());
+  }
+
+  /// A reduction in the definition runs to the same bounds where the variable is used: the inames
+  /// that these depend on are around both, and the use asks for the element of the same iteration.
+  void require_same_bounds(const Definition& d, const Exprs& args, const Instruction& use,
+                           const Expr& e) const {
+    const Instruction& def = *k_.instructions[std::size_t(d.insn)];
+    for (const std::string& i : inames_bounding(k_, reduction_inames(k_, def.rhs))) {
+      const auto param = std::find(d.inames.begin(), d.inames.end(), i);
+      const Expr* arg =
+          param == d.inames.end() ? nullptr : &args[std::size_t(param - d.inames.begin())];
+      const auto* v = arg ? arg->as<Var>() : nullptr;
+      if (use.inames.count(i) && (!arg || (v && v->name == i))) continue;
+      refuse("other-bounds", e.at() ? e.at() : use.at,
+             "the bounds of a reduction in `{}` depend on `{}`, which `{}` does not have where it "
+             "reads `{}`",
+             def.id, i, use.id, to_string(e));
+    }
   }
 
   /// The rule whose value the uses in `insn` read. Proved once for each instruction.

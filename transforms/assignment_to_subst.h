@@ -31,6 +31,7 @@ struct AssignmentToSubstOptions {
 ///          it
 ///                           is no plain assignment, or it reads the variable itself
 ///          free-iname       the assignment needs an iname that is not around the use
+///          other-bounds     a reduction's bounds depend on an iname that the use does not have
 ///          uncovered-read   a use reads what no assignment wrote
 ///          no-reaching-definition, several-definitions   a use is not served by one assignment
 ///          stale-value      something that the assignment read is overwritten before the use

@@ -49,10 +49,10 @@ struct PrecomputeOptions {
 /// dropped. The instruction that fills it runs exactly for the footprint where that is convex, else
 /// under a condition; with `fetch_bounding_box`, for the box around it.
 ///
-/// Refuses  unknown-rule, unknown-iname; no-match; unused-sweep; not-swept; non-affine-argument;
-///          missing-axis, unknown-axis; data-dependent-footprint, unbounded-footprint,
-///          empty-footprint; domain-mismatch, bad-temporary; private-sweep, swept-group;
-///          bad-outer-inames; stale-value and all that check_legal refuses
+/// Refuses  unknown-rule, unknown-iname; no-match; unused-sweep; not-swept; swept-bound;
+///          non-affine-argument; missing-axis, unknown-axis; data-dependent-footprint,
+///          unbounded-footprint, empty-footprint; domain-mismatch, bad-temporary; private-sweep,
+///          swept-group; bad-outer-inames; stale-value and all that check_legal refuses
 /// Cost     one walk over the instructions, isl per use and axis, and the proof
 Kernel precompute(const Kernel& k, const std::string& rule, const PrecomputeOptions& o);
 

@@ -93,6 +93,7 @@ void PrecomputePlan::find_uses() {
   const std::set<std::string> bound = reduction_inames(kernel(), rule.body);
   for (const std::string& v : names)
     if (kernel().has_iname(v) && !has(rule.params, v) && !bound.count(v)) body_inames_.insert(v);
+  bounding_inames_ = inames_bounding(kernel(), bound);
 }
 
 /// `param` is no axis: every use must give it the same value.
@@ -371,6 +372,14 @@ void PrecomputePlan::find_needed() {
   for (const auto& [p, arg] : fixed)
     for (const std::string& i : inames_in(arg)) need_fixed(i, arg);
   for (const std::string& i : body_inames_) need_fixed(i, rule.body);
+  for (const std::string& i : bounding_inames_) {
+    if (sweep.count(i))
+      refuse("swept-bound", rule.at,
+             "a reduction in `{}` has bounds that depend on the swept iname `{}`: each value of it "
+             "has other terms",
+             subject(), i);
+    need(i, rule.at);
+  }
   for (const RuleUse& u : uses)
     for (std::size_t a = 0; a < axes.size() && options.footprints.empty(); ++a)
       for (const std::string& i : inames_in(u.index[a]))

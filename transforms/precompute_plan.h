@@ -69,8 +69,9 @@ class PrecomputePlan {
   void choose_nests();
   std::set<std::string> inames_in(const Expr& e) const;
   Footprint computed_footprint(const std::set<std::string>& nest) const;
-  std::set<std::string> body_inames_;  // that the rule's body names itself
-  Footprint all_;                      // in one iteration of all of `common`
+  std::set<std::string> body_inames_;      // that the rule's body names itself
+  std::set<std::string> bounding_inames_;  // on which bounds of its reductions depend
+  Footprint all_;                          // in one iteration of all of `common`
 };
 
 }  // namespace moonloop

@@ -508,3 +508,12 @@ end
   k = run_op(*find_op("save_and_reload_temporaries"), k, {}, {});
   CHECK(run(k, original, {{"n", "37"}}) == Shape{2, 0});
 }
+
+TEST_CASE("device: a number as the condition of a choice") {
+  CHECK(run(R"(
+kernel choice(v: float64[3], a: out float64[3])
+domain {[i]: 0 <= i < 3}
+a[i] = 7 if v[i] else 1.4
+)",
+            {{"i", "g.0"}}, {}) == Shape{1, 0});
+}
