@@ -61,6 +61,10 @@ class CExpr {
   }
   void end_stand_ins() { stand_ins_.clear(); }
 
+  /// What stands in front of the `{` of a step of the host that is a loop or a guard; empty for
+  /// neither.
+  std::string host_head(const HostStep& s, const Type& iname);
+
   Type type(const Expr& e, const std::optional<Type>& wanted = {}) const;
   const Type& type_of_name(const std::string& name) const;
 

@@ -69,14 +69,7 @@ void CPrinter::host_block(const std::vector<HostStep>& steps, const DeviceProgra
       if (!guard.empty()) --depth_;
       continue;
     }
-    if (!s.iname.empty()) {
-      const std::string& i = names_.of(s.iname);
-      const std::string step = s.step == 1 ? "++" + i : i + " += " + std::to_string(s.step);
-      line("for (" + type_name(k_.index_type) + " " + i + " = " + expr_.index(s.lower) + "; " + i +
-           " <= " + expr_.index(s.upper, false, Prec::Shift) + "; " + step + ") {");
-    } else {
-      line(s.condition ? "if (" + expr_.condition(s.condition) + ") {" : "{");
-    }
+    line(expr_.host_head(s, k_.index_type) + "{");
     ++depth_;
     host_block(s.body, program);
     --depth_;

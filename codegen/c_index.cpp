@@ -183,6 +183,14 @@ CExpr::Piece CExpr::index_product(const Exprs& terms, bool wide) {
   return {out, Prec::Product, t};
 }
 
+std::string CExpr::host_head(const HostStep& s, const Type& iname) {
+  if (s.iname.empty()) return s.condition ? "if (" + condition(s.condition) + ") " : "";
+  const std::string& i = names_.of(s.iname);
+  const std::string next = s.step == 1 ? "++" + i : i + " += " + std::to_string(s.step);
+  return "for (" + helpers_.type(iname) + " " + i + " = " + index(s.lower) + "; " + i +
+         " <= " + index(s.upper, false, Prec::Shift) + "; " + next + ") ";
+}
+
 // ---- Signs ------------------------------------------------------------------------------------
 
 /// The least value that an iname or a parameter can have, when there is one.

@@ -117,14 +117,7 @@ class OpenCLHost {
         launch(s.kernel);
         continue;
       }
-      if (!s.iname.empty()) {
-        const std::string& i = names_.of(s.iname);
-        const std::string next = s.step == 1 ? "++" + i : i + " += " + std::to_string(s.step);
-        line("for (" + type(k_.index_type) + " " + i + " = " + expr_.index(s.lower) + "; " + i +
-             " <= " + expr_.index(s.upper, false, Prec::Shift) + "; " + next + ") {");
-      } else {
-        line(s.condition ? "if (" + expr_.condition(s.condition) + ") {" : "{");
-      }
+      line(expr_.host_head(s, k_.index_type) + "{");
       ++depth_;
       steps(s.body);
       --depth_;

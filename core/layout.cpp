@@ -1,6 +1,7 @@
 #include "core/layout.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace moonloop {
 
@@ -36,28 +37,41 @@ std::optional<std::int64_t> span_of(const Exprs& shape, const Exprs& strides) {
   return empty ? 0 : last + 1;
 }
 
+bool overlaps(const Exprs& shape, const Exprs& strides) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> axes;  // stride, extent
+  bool known = true;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const auto n = as_int(shape[i]), stride = as_int(strides.at(i));
+    if (n && *n <= 1) continue;
+    if (stride == 0) return true;
+    known = known && n && stride;
+    if (n && stride) axes.emplace_back(std::abs(*stride), *n);
+  }
+  if (!known) return false;
+  std::sort(axes.begin(), axes.end());
+  std::int64_t span = 1;
+  for (const auto& [stride, n] : axes) {
+    if (stride < span) return true;
+    span += stride * (n - 1);
+  }
+  return false;
+}
+
 void check_strides(const Temporary& t) {
   if (!t.strides || !t.shape) return;
   if (t.strides->size() != t.shape->size())
     fail("bad-strides", t.at, "`{}` has {} axes and {} strides", t.name, t.shape->size(),
          t.strides->size());
   if (t.initializer) fail("bad-strides", t.at, "`{}` has values, which stand side by side", t.name);
-  if (!span_of(*t.shape, *t.strides))
-    fail("bad-strides", t.at, "temporary `{}` of shape ({}) has strides ({}); they take constants",
-         t.name, to_string(*t.shape), to_string(*t.strides));
-  std::vector<std::pair<std::int64_t, std::int64_t>> axes;  // stride, extent
-  for (std::size_t i = 0; i < t.shape->size(); ++i)
-    if (const std::int64_t n = as_int((*t.shape)[i]).value(); n > 1)
-      axes.emplace_back(as_int((*t.strides)[i]).value(), n);
-  std::sort(axes.begin(), axes.end());
-  std::int64_t span = 1;
-  for (const auto& [stride, n] : axes) {
-    if (stride < span)
-      fail("bad-strides", t.at,
-           "strides ({}) put several elements of `{}` of shape ({}) in a place",
-           to_string(*t.strides), t.name, to_string(*t.shape));
-    span += stride * (n - 1);
-  }
+  const bool positive = std::all_of(t.strides->begin(), t.strides->end(),
+                                    [](const Expr& s) { return as_int(s).value_or(-1) >= 0; });
+  if (!positive || !span_of(*t.shape, *t.strides))
+    fail("bad-strides", t.at,
+         "temporary `{}` of shape ({}) has strides ({}); they take constants from 0 on", t.name,
+         to_string(*t.shape), to_string(*t.strides));
+  if (overlaps(*t.shape, *t.strides))
+    fail("bad-strides", t.at, "strides ({}) put several elements of `{}` of shape ({}) in a place",
+         to_string(*t.strides), t.name, to_string(*t.shape));
 }
 
 }  // namespace moonloop

@@ -16,6 +16,10 @@ Expr rounded_up(const Expr& e, std::int64_t n);
 /// strides are constant.
 std::optional<std::int64_t> span_of(const Exprs& shape, const Exprs& strides);
 
+/// Whether strides put several elements in a place, as far as constants tell: one is 0, or all are
+/// known and each is not at least what the axes with smaller ones span.
+bool overlaps(const Exprs& shape, const Exprs& strides);
+
 /// Fails `bad-strides` unless a temporary's strides keep its elements apart: constants, one for
 /// each axis, and each at least what the axes with smaller ones span.
 void check_strides(const Temporary& t);

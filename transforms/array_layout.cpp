@@ -42,8 +42,14 @@ ArrayLayout layout_of(const Kernel& k, const std::string& name) {
 }
 
 void set_layout(Kernel& k, const std::string& name, const Exprs& shape, const Exprs& strides) {
-  for (Argument& a : k.args)
-    if (a.name == name) return set(a, shape, strides);
+  for (Argument& a : k.args) {
+    if (a.name != name) continue;
+    if (overlaps(shape, strides))
+      refuse("bad-strides", a.at ? a.at : k.at,
+             "strides ({}) put several elements of `{}` of shape ({}) in a place",
+             to_string(strides), name, to_string(shape));
+    return set(a, shape, strides);
+  }
   Temporary& t = k.temporaries.at(name);
   set(t, shape, strides);
   check_strides(t);

@@ -39,6 +39,12 @@ AxisTag parse_tag(const Kernel& k, const std::string& text) {
   if (text.starts_with("stride:")) {
     out.kind = AxisTag::Kind::Stride;
     out.stride = parse_expression(text.substr(7));
+    std::set<std::string> names;
+    collect_reads(out.stride, names);
+    for (const std::string& n : names)
+      if (const Argument* a = k.find_arg(n); !a || a->is_array)
+        refuse("bad-axis-tag", k.at, "`{}` names `{}`, which is no scalar argument of kernel `{}`",
+               text, n, k.name);
     return out;
   }
   std::string_view rest = text;

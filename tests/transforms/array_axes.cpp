@@ -110,6 +110,13 @@ TEST_CASE("tag_array_axes: refuses tags that give no layout") {
   CHECK(message([] { tag_axes(kTile, "t", "stride:16,stride:1"); }) ==
         "strides (16, 1) put several elements of `t` of shape (16, 32) in a place");
   CHECK(code_of([] { tag_axes(kTile, "t", "stride:16,stride:1"); }) == "bad-strides");
+  for (const char* array : {"a", "t"})  // an argument's elements stand apart too
+    CHECK(code_of([&] { tag_axes(kTile, array, "stride:0,stride:1"); }) == "bad-strides");
+  CHECK(code_of([] { tag_axes(kTile, "a", "stride:16,stride:1"); }) == "bad-strides");
+  CHECK(code_of([] { tag_axes(kTile, "t", "stride:-32,stride:1"); }) == "bad-strides");
+  CHECK(code_of([] { tag_axes(kTurn, "a", "stride:n,stride:0"); }) == "bad-strides");
+  CHECK(message([] { tag_axes(kTurn, "a", "stride:q,stride:1"); }) ==
+        "`stride:q` names `q`, which is no scalar argument of kernel `turn`");
   CHECK(code_of([] { tag_axes(kTile, "t", "c,vec"); }) == "unsupported");
   CHECK(code_of([] { tag_array_axes(parsed(kTile), {"nothing"}, {"c"}); }) == "unknown-array");
 }

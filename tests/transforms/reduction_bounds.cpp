@@ -34,9 +34,12 @@ c[k] = s[k]
 }  // namespace
 
 TEST_CASE("precompute: a reduction whose bounds a swept loop sets is refused") {
-  CHECK(code_of([] { apply(parsed(kBeside), "precompute", {text("f"), text("i")}); }) ==
-        "swept-bound");
-  CHECK(message([] { apply(parsed(kBeside), "precompute", {text("f"), text("i")}); }) ==
+  CHECK(code_of([] {
+          apply(parsed(kBeside), "precompute", {text("f"), text("i")});
+        }) == "swept-bound");
+  CHECK(message([] {
+          apply(parsed(kBeside), "precompute", {text("f"), text("i")});
+        }) ==
         "a reduction in `f` has bounds that depend on the swept iname `i`: each value of it "
         "has other terms");
 }
