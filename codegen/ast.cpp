@@ -22,7 +22,7 @@ bool writes_any(const Stmt& s, const std::set<std::string>& names,
                },
                [&](const Launch& x) { return in(x.body); }, [](const Declare&) { return false; },
                [](const Release&) { return false; }, [](const Sync&) { return false; },
-               [](const Combine&) { return true; }},
+               [](const GroupCombine&) { return true; }},
       s.op);
 }
 
@@ -80,7 +80,11 @@ void substitute(Block& block, const std::string& iname, const Expr& value) {
                           x.values.emplace(iname, value);
                         },
                         [&](Launch& x) { substitute(x.body, iname, value); }, [](Declare&) {},
-                        [](Release&) {}, [](Sync&) {}, [](Combine&) {}},
+                        [](Release&) {}, [](Sync&) {},
+                        [&](GroupCombine& x) {
+                          for (auto& [name, e] : x.values) in(e);
+                          x.values.emplace(iname, value);
+                        }},
                s.op);
 }
 
@@ -155,7 +159,9 @@ void spread_guards(Block& block) {
     if (Launch* x = std::get_if<Launch>(&s.op)) spread_guards(x->body);
     If* guard = std::get_if<If>(&s.op);
     if (guard) spread_guards(guard->body);
-    const auto waits = [](const Stmt& b) { return std::holds_alternative<Sync>(b.op); };
+    const auto waits = [](const Stmt& b) {
+      return std::holds_alternative<Sync>(b.op) || std::holds_alternative<GroupCombine>(b.op);
+    };
     if (!guard || std::none_of(guard->body.begin(), guard->body.end(), waits)) {
       out.push_back(std::move(s));
       continue;

@@ -69,12 +69,11 @@ struct Sync {
   bool local = false, global = false;
 };
 
-/// Assigns the places `from` to the places `to`; with `updates`, combines them there as instruction
-/// `insn`, a reduction's update, does with the values of one iteration.
-struct Combine {
-  int insn = -1;
-  Exprs to, from;
-  bool updates = false;
+/// The work-items of the group put their parts of a reduction together, `Plan::reductions[index]`;
+/// then each of them has the result. All of them wait. `values`: as in Run.
+struct GroupCombine {
+  int index = -1;
+  std::map<std::string, Expr> values;
 };
 
 /// The block as one kernel on the device, `Plan::launches[index]`.
@@ -84,7 +83,7 @@ struct Launch {
 };
 
 struct Stmt {
-  std::variant<Loop, If, Scope, Run, Declare, Release, Sync, Combine, Launch> op;
+  std::variant<Loop, If, Scope, Run, Declare, Release, Sync, GroupCombine, Launch> op;
 };
 
 /// The block of one statement, which a list in braces would copy.

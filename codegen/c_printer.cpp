@@ -239,7 +239,7 @@ void CPrinter::statement(const Stmt& s) {
                  line("}");
                },
                [&](const Run& x) { run(x); }, [&](const Sync& x) { line(dialect_.barrier(x)); },
-               [&](const Combine& x) { combine(x); },
+               [&](const GroupCombine& x) { group_combine(x); },
                [](const Launch&) { throw InternalError("a kernel inside of a function"); },
                [&](const Declare& x) { declare(*k_.find_temporary(x.temporary)); },
                [&](const Release& x) { line("free(" + names_.of(x.temporary) + ");"); }},

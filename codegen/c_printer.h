@@ -37,7 +37,12 @@ class CPrinter {
   void unwrap(std::size_t at);
   void statement(const Stmt& s);
   void run(const Run& r);
-  void combine(const Combine& c);
+  void group_combine(const GroupCombine& c);
+  void combine_by_shuffles(const GroupReduction& r);
+  void combine_by_memory(const GroupReduction& r);
+  std::string halving(const GroupReduction& r, std::int64_t from);
+  void combine(const GroupReduction& r, const Exprs& from, const Exprs& to);
+  void copy(const Exprs& from, const Exprs& to);
   void lanes(const Loop& x);
   /// Neighbouring elements that one instruction of the hardware loads or stores.
   struct VectorAccess {

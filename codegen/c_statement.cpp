@@ -36,25 +36,6 @@ void CPrinter::run(const Run& r) {
   assign(insn, lhs, rhs);
 }
 
-void CPrinter::combine(const Combine& c) {
-  static const std::map<std::string, bool> kNone;
-  const Instruction& insn = *k_.instructions[static_cast<std::size_t>(c.insn)];
-  expr_.set_instruction(c.insn, {});
-  declares_ = &kNone;
-  if (!c.updates) {
-    for (std::size_t i = 0; i < c.to.size(); ++i)
-      line(expr_.place(c.to[i]) + " = " + expr_.place(c.from[i]) + ";");
-    return;
-  }
-  if (c.to.size() == 1) return reduction_update(insn, c.to, c.from[0]);
-  // A work-item without values has no index.
-  line("if (" + expr_.place(c.from[1]) + " != " + unset(expr_.type(c.from[1])) + ") {");
-  ++depth_;
-  reduction_update(insn, c.to, call("make_tuple", c.from));
-  --depth_;
-  line("}");
-}
-
 /// The place, as a declaration where this statement declares it.
 std::string CPrinter::target(const Expr& lhs) {
   const auto it = declares_->find(written_name(lhs));

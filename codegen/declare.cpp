@@ -118,9 +118,10 @@ class Settler {
                         },
                         [&](const Launch& x) { below(x.body); }, [](const Declare&) {},
                         [](const Release&) {}, [](const Sync&) {},
-                        [&](const Combine& x) {
-                          for (const Expr& e : x.from) in(e);
-                          for (const Expr& e : x.to) in(e);
+                        [&](const GroupCombine& x) {
+                          const auto r = static_cast<std::size_t>(x.index);
+                          const auto i = static_cast<std::size_t>(plan_.reductions[r].update);
+                          for (const Expr& e : k_.instructions[i]->lhs) in(e);
                         }},
                s.op);
   }

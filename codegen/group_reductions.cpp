@@ -1,9 +1,12 @@
 #include <algorithm>
 
+#include "codegen/ast.h"
 #include "codegen/plan.h"
 
 namespace moonloop {
 namespace {
+
+using Span = GroupReduction::Span;
 
 /// The axes of the work-group that the instruction is spread over.
 std::set<int> axes_of(const Plan& plan, const Instruction& insn, bool groups) {
@@ -32,7 +35,10 @@ class Inserter {
     for (PlanNode& n : nodes) {
       if (n.launch >= 0) launch = n.launch;
       if (!n.is_leaf()) {
+        const int repeats = n.is_loop() && !plan_.hardware.count(n.iname) ? 1 : 0;
+        loops_ += repeats;
         visit(n.children, launch);
+        loops_ -= repeats;
         out.push_back(std::move(n));
         continue;
       }
@@ -69,29 +75,70 @@ class Inserter {
 
   PlanNode node_of(int r, int launch) {
     GroupReduction& reduction = plan_.reductions[at(r)];
-    std::int64_t items = 1;
-    for (std::int64_t n : plan_.launches[at(launch)].items) items *= std::max<std::int64_t>(1, n);
+    const std::int64_t items = measure(reduction, plan_.launches[at(launch)]);
     const Instruction& update = *plan_.kernel.instructions[at(reduction.update)];
-    for (const Expr& acc : update.lhs) {
-      const Temporary& own = *plan_.kernel.find_temporary(written_name(acc));
+    reduction.repeats = loops_ > 0 || plan_.lane_copies.count(written_name(update.lhs[0])) > 0;
+    reduction.shuffles = plan_.target == Target::Cuda && items % kWarpItems == 0 &&
+                         reduction.spans.size() == 1 && in_warps(reduction.spans[0]);
+    const bool one_warp = reduction.shuffles && reduction.spans[0].items <= kWarpItems;
+    const auto add = [&](const std::string& base, const Type& type, AddressSpace space) {
       Temporary t;
-      t.name = plan_.kernel.fresh_name(own.name + "_shared");
-      t.type = own.type;
-      t.shape = Exprs{lit(items)};
-      t.space = AddressSpace::Local;
-      t.at = own.at;
-      reduction.shared.push_back(t.name);
-      plan_.spaces.emplace(t.name, AddressSpace::Local);
+      t.name = plan_.kernel.fresh_name(base);
+      t.type = type;
+      t.space = space;
+      t.at = update.at;
+      if (space == AddressSpace::Local)
+        t.shape = Exprs{lit(reduction.shuffles ? items / kWarpItems : items)};
+      plan_.spaces.emplace(t.name, space);
       plan_.kernel.temporaries.emplace(t.name, t);
+      return t.name;
+    };
+    reduction.item = add("item", plan_.kernel.index_type, AddressSpace::Private);
+    reduction.reach = add("reach", plan_.kernel.index_type, AddressSpace::Private);
+    for (const Expr& acc : update.lhs) {
+      const Temporary own = *plan_.kernel.find_temporary(written_name(acc));
+      if (!one_warp)
+        reduction.shared.push_back(add(own.name + "_shared", *own.type, AddressSpace::Local));
+      if (reduction.shuffles)
+        reduction.partner.push_back(add(own.name + "_partner", *own.type, AddressSpace::Private));
     }
     PlanNode out;
     out.reduction = r;
     return out;
   }
 
+  /// Sets `number` and `spans`; returns the work-items of a group.
+  static std::int64_t measure(GroupReduction& r, const LaunchPlan& launch) {
+    std::int64_t stride = 1;
+    Exprs numbers;
+    for (int axis = 0; axis < kDeviceAxes; ++axis) {
+      const std::int64_t items = std::max<std::int64_t>(1, launch.items.at(at(axis)));
+      if (items == 1) continue;
+      numbers.push_back(index_mul(lit(stride), call(kLocalId, {lit(axis)})));
+      if (std::find(r.axes.begin(), r.axes.end(), axis) != r.axes.end()) {
+        if (r.spans.empty() || r.spans.back().stride * r.spans.back().items != stride)
+          r.spans.push_back({stride, 1, lit(0)});
+        Span& s = r.spans.back();
+        s.place = index_add({s.place, index_mul(lit(s.items), call(kLocalId, {lit(axis)}))});
+        s.items *= items;
+      }
+      stride *= items;
+    }
+    r.number = numbers.empty() ? lit(0) : index_add(numbers);
+    return stride;
+  }
+
+  /// Whether those that put their parts together are neighbours that fill warps, or an equal part
+  /// of one each.
+  static bool in_warps(const Span& s) {
+    return s.stride == 1 &&
+           (s.items % kWarpItems == 0 || (s.items < kWarpItems && kWarpItems % s.items == 0));
+  }
+
   Plan& plan_;
   std::map<std::string, int> of_;  // by accumulator
   std::set<int> placed_;
+  int loops_ = 0;  // of the kernel around what is visited
 };
 
 }  // namespace

@@ -22,10 +22,38 @@ std::vector<std::string> lanes_of(const Kernel& k, const Instruction& insn) {
   return out;
 }
 
-void place(const Kernel& k, std::vector<PlanNode>& nodes) {
+PlanNode within(PlanNode node, const std::vector<std::string>& lanes) {
+  for (const std::string& iname : lanes) {
+    PlanNode loop;
+    loop.iname = iname;
+    loop.children.push_back(std::move(node));
+    node = std::move(loop);
+  }
+  return node;
+}
+
+/// The lanes that each have an accumulator of the reduction of their own.
+std::vector<std::string> lanes_of(const Plan& plan, const GroupReduction& r) {
+  const Instruction& update = *plan.kernel.instructions[static_cast<std::size_t>(r.update)];
+  std::vector<std::string> out = lanes_of(plan.kernel, update);
+  const auto own = plan.lane_copies.find(written_name(update.lhs[0]));
+  std::erase_if(out, [&](const std::string& i) {
+    return own == plan.lane_copies.end() ||
+           std::find(own->second.begin(), own->second.end(), i) == own->second.end();
+  });
+  return out;
+}
+
+void place(const Plan& plan, std::vector<PlanNode>& nodes) {
+  const Kernel& k = plan.kernel;
   std::vector<PlanNode> out;
   for (PlanNode& n : nodes) {
-    place(k, n.children);
+    place(plan, n.children);
+    if (n.reduction >= 0) {
+      const auto r = static_cast<std::size_t>(n.reduction);
+      out.push_back(within(std::move(n), lanes_of(plan, plan.reductions[r])));
+      continue;
+    }
     if (!n.is_statements()) {
       out.push_back(std::move(n));
       continue;
@@ -39,13 +67,7 @@ void place(const Kernel& k, std::vector<PlanNode>& nodes) {
       }
       PlanNode single;
       single.insns = {i};
-      for (const std::string& iname : lanes) {
-        PlanNode loop;
-        loop.iname = iname;
-        loop.children.push_back(std::move(single));
-        single = std::move(loop);
-      }
-      out.push_back(std::move(single));
+      out.push_back(within(std::move(single), lanes));
     }
   }
   nodes = std::move(out);
@@ -75,6 +97,6 @@ void find_lane_copies(Plan& plan) {
       if (own.has(name, i)) plan.lane_copies[name].push_back(i);
 }
 
-void place_lanes(const Kernel& k, std::vector<PlanNode>& roots) { place(k, roots); }
+void place_lanes(Plan& plan) { place(plan, plan.roots); }
 
 }  // namespace moonloop

@@ -8,6 +8,7 @@
 #include "codegen/isl_expr.h"
 #include "codegen/language.h"
 #include "codegen/meetings.h"
+#include "core/order.h"
 #include "core/rows.h"
 
 namespace moonloop {
@@ -143,7 +144,13 @@ class LoopMaker {
     Need out;
     Union points, explicits;
     for (const PlanNode& c : node.children) {
-      if (c.barrier || c.reduction >= 0) continue;
+      if (c.barrier) continue;
+      if (c.reduction >= 0) {
+        if (!is_lane(k_.tag(node.iname))) continue;
+        const Set all = domains_.of(loops);
+        points.add(all), explicits.add(all);
+        continue;
+      }
       const Need& inner = survey(c, loops);
       out.data.insert(inner.data.begin(), inner.data.end());
       points.add(c.is_loop() ? without_last(inner.points) : inner.points);
@@ -176,7 +183,7 @@ class LoopMaker {
     Block out;
     for (const PlanNode& n : nodes) {
       if (n.reduction >= 0) {
-        append(out, group_reduction(plan_.reductions[static_cast<std::size_t>(n.reduction)]));
+        out.push_back(Stmt{GroupCombine{n.reduction, {}}});
       } else if (n.barrier) {
         out.push_back(Stmt{Sync{n.barrier->local, n.barrier->global}});
       } else if (n.launch >= 0) {
@@ -225,51 +232,6 @@ class LoopMaker {
         const Expr id = call(group ? kGroupId : kLocalId, {lit(axis)});
         out.push_back(Expr(Compare{CompareOp::Eq, id, lit(0)}));
       }
-    return out;
-  }
-
-  /// In halves: each step adds the upper half of what is left to the lower one.
-  Block group_reduction(const GroupReduction& r) const {
-    const LaunchPlan& launch = plan_.launches[static_cast<std::size_t>(launch_)];
-    const auto items = [&](int axis) {
-      return std::max<std::int64_t>(1, launch.items.at(static_cast<std::size_t>(axis)));
-    };
-    std::array<std::int64_t, 3> stride{};
-    Exprs numbers;  // of the work-item in its group, axis 0 fastest
-    for (int axis = 0; axis < 3; ++axis) {
-      const auto at = static_cast<std::size_t>(axis);
-      stride.at(at) = axis == 0 ? 1 : stride.at(at - 1) * items(axis - 1);
-      if (items(axis) > 1)
-        numbers.push_back(index_mul(lit(stride.at(at)), call(kLocalId, {lit(axis)})));
-    }
-    const auto shared = [&](const Expr& index) {
-      Exprs out;
-      for (const std::string& s : r.shared) out.push_back(load(s, {index}));
-      return out;
-    };
-    const Expr own = index_add(numbers);
-    const Exprs accumulators = insn(r.update).lhs;
-    Block out;
-    out.push_back(Stmt{Combine{r.update, shared(own), accumulators, false}});
-    Exprs others;  // the numbers without those along the axes
-    for (int axis = 0; axis < 3; ++axis)
-      if (items(axis) > 1 && std::find(r.axes.begin(), r.axes.end(), axis) == r.axes.end())
-        others.push_back(
-            index_mul(lit(stride.at(static_cast<std::size_t>(axis))), call(kLocalId, {lit(axis)})));
-    for (const int axis : r.axes)
-      for (std::int64_t left = items(axis); left > 1;) {
-        const std::int64_t half = (left + 1) / 2;
-        const Expr id = call(kLocalId, {lit(axis)});
-        const Expr from = index_add({own, lit(half * stride.at(static_cast<std::size_t>(axis)))});
-        out.push_back(Stmt{Sync{true, false}});
-        out.push_back(Stmt{If{Expr(Compare{CompareOp::Lt, id, lit(left - half)}),
-                              only(Stmt{Combine{r.update, shared(own), shared(from), true}})}});
-        left = half;
-      }
-    out.push_back(Stmt{Sync{true, false}});
-    const Expr first = others.empty() ? lit(0) : index_add(others);
-    out.push_back(Stmt{Combine{r.update, accumulators, shared(first), false}});
-    out.push_back(Stmt{Sync{true, false}});  // the memory may be used again
     return out;
   }
 

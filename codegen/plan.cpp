@@ -163,7 +163,7 @@ Plan make_plan(Kernel k, Target target) {
   } else {
     plan.roots = place_work_items(plan.kernel, from_trees(nested.tree.roots));
   }
-  place_lanes(plan.kernel, plan.roots);
+  place_lanes(plan);
   Numbering(plan).visit(plan.roots);
   place_temporaries(plan);
   return plan;

@@ -48,7 +48,8 @@ struct TemporaryUse {
   bool reads = false, writes = false;
 };
 
-inline constexpr int kDeviceAxes = 3;  // of groups, and of work-items
+inline constexpr int kDeviceAxes = 3;           // of groups, and of work-items
+inline constexpr std::int64_t kWarpItems = 32;  // that CUDA runs in step
 
 /// An iname that a device's hardware counts.
 struct HardwareIname {
@@ -58,12 +59,25 @@ struct HardwareIname {
   Expr extent;  // values from the first to the last
 };
 
-/// Work-items of a group put what they accumulated together, by a tree through local memory; then
-/// each of them has the result.
+/// Work-items of a group put what they accumulated together; then each of them has the result. They
+/// do so in halves through local memory, or, where `shuffles`, through registers in each warp and
+/// then through local memory for what the warps have.
 struct GroupReduction {
-  int update = -1;                  // the instruction that accumulates in each work-item
-  std::vector<int> axes;            // `l.N` that it is spread over
-  std::vector<std::string> shared;  // temporaries in local memory, one for each accumulator
+  /// Neighbouring axes as one: work-items at neighbouring places differ by `stride` in number.
+  struct Span {
+    std::int64_t stride = 1, items = 1;
+    Expr place;  // of the work-item
+  };
+  int update = -1;          // the instruction that accumulates in each work-item
+  std::vector<int> axes;    // `l.N` that it is spread over
+  Expr number;              // of the work-item in its group, axis 0 fastest
+  std::vector<Span> spans;  // what it is spread over, with more than one work-item
+  bool shuffles = false;
+  bool repeats = false;  // in a loop, so that its memory is used again
+  // Names: temporaries in local memory and of the partner's values, one for each accumulator; that
+  // number, and how far the partner is.
+  std::vector<std::string> shared, partner;
+  std::string item, reach;
 };
 
 /// One kernel on the device.
@@ -112,7 +126,7 @@ bool is_work_item(const Kernel& k, const std::string& iname);  // `l.N` or `l.au
 /// `ilp` and `vec` (codegen/lanes.cpp). find: sets `lane_copies`. place: puts each statement into
 /// loops of its own over its lanes.
 void find_lane_copies(Plan& plan);
-void place_lanes(const Kernel& k, std::vector<PlanNode>& roots);
+void place_lanes(Plan& plan);
 
 /// The tree below `roots` with loops over the work-item inames inserted (codegen/work_items.cpp).
 /// Ids are not set yet. A run of statements goes into one loop nest over work-items as long as no

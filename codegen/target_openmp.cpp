@@ -89,7 +89,7 @@ class OpenMPDialect : public Dialect {
                           [&](const Scope& x) { search(x.body, loop, plan, out); },
                           [&](const Run& x) { update(x, loop, plan, out); },
                           [&](const Declare& x) { out.declared.insert(x.temporary); },
-                          [](const Release&) {}, [](const Sync&) {}, [](const Combine&) {},
+                          [](const Release&) {}, [](const Sync&) {}, [](const GroupCombine&) {},
                           [](const Launch&) {}},
                  s.op);
   }

@@ -38,14 +38,31 @@ TEST_CASE("devices: time steps launch two kernels each, through memory of the de
   CHECK(p.header.find("int heat(int n, int steps, float *u);") != std::string::npos);
 }
 
-TEST_CASE("devices: a reduction over work-items is a tree") {
-  CHECK_GOLDEN("tree.cl", code(R"(
-kernel norm(m: int32, a: float32[m, 8], b: float32[m])
-domain {[r]: 0 <= r < m}
-domain {[i]: 0 <= i < 8}
-b[r] = sqrt(sum(i, a[r, i]**2))
-)",
-                               Target::OpenCL, {{"r", "g.0"}, {"i", "l.0"}}));
+TEST_CASE("devices: a reduction over work-items is a tree, through registers in CUDA's warps") {
+  const auto norm = [](int items, int rows, Target target) {
+    const std::string text = "kernel norm(m: int32, a: float32[m, " + std::to_string(items) +
+                             "], b: float32[m])\ndomain {[r, q]: 0 <= q < " + std::to_string(rows) +
+                             " and 0 <= r < m and q + " + std::to_string(rows) +
+                             "*r < m}\ndomain {[i]: 0 <= i < " + std::to_string(items) +
+                             "}\nb[q + " + std::to_string(rows) + "*r] = sqrt(sum(i, a[q + " +
+                             std::to_string(rows) + "*r, i]**2))\n";
+    return code(text, target, {{"r", "g.0"}, {"q", "l.1"}, {"i", "l.0"}});
+  };
+  CHECK_GOLDEN("tree.cl", norm(24, 2, Target::OpenCL));
+  CHECK_GOLDEN("shuffles.cu", norm(128, 2, Target::Cuda));
+  const auto count = [](const std::string& text, const std::string& word) {
+    int n = 0;
+    for (std::size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1)) ++n;
+    return n;
+  };
+  const std::string part = norm(8, 4, Target::Cuda);  // of one warp: nothing to wait for
+  CHECK(count(part, "__shfl_xor_sync(0xffffffffu, ") == 1);
+  CHECK(count(part, "__syncthreads") == 0);
+  CHECK(count(part, "__shared__") == 0);
+  for (const auto& [items, rows] : {std::pair{48, 2}, {8, 3}, {24, 4}}) {  // no whole warps
+    CAPTURE(items);
+    CHECK(count(norm(items, rows, Target::Cuda), "__shfl") == 0);
+  }
 }
 
 TEST_CASE("devices: an atomic update without an instruction of its own is tried until it holds") {

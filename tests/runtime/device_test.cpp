@@ -299,7 +299,7 @@ s[r] = product(l, 1 + a[r, l]/100) + k
     return run_op(*find_op("split_iname"), k,
                   {Value{std::string(iname)}, Value{std::int64_t{length}}}, tags);
   };
-  for (const int length : {1, 2, 32, 48}) {
+  for (const int length : {1, 2, 3, 8, 32, 48, 64}) {
     Kernel k = split(original, "i", length, "l.0", "");
     k = split(k, "j", 16, "l.0", "");
     k = split(k, "l", 7, "l.0", "");

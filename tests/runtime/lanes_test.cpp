@@ -169,6 +169,22 @@ b[g, i, j] = t + g
   CHECK(has(source_of_equal(k, original, {{"n", "3"}}), " t[17];"));
 }
 
+TEST_CASE("lanes: work-items put their parts together for each lane") {
+  const Kernel original = parse_one(R"(
+kernel rows(n: int32, m: int32, a: float64[m, n], b: float64[m], w: float64[m], q: int32[m])
+domain {[r]: 0 <= r < m}
+domain {[i, j]: 0 <= i, j < n}
+assume n >= 1
+b[r] = 2*sum(i, a[r, i])
+w[r], q[r] = argmin(j, a[r, j], j)
+)");
+  for (const int items : {5, 32}) {
+    Kernel k = split(split(original, "i", items, "", "l.0"), "j", items, "", "l.0");
+    k = split(split(k, "r", 4, "", "vec"), "r_outer", 3, "g.0", "ilp");
+    for (const char* m : {"1", "12", "22"}) source_of_equal(k, original, {{"n", "43"}, {"m", m}});
+  }
+}
+
 TEST_CASE("lanes: refused where iterations depend on one another, or are not so many") {
   const Kernel carried = parse_one(R"(
 kernel carried(n: int32, a: float32[n])
