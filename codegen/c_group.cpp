@@ -91,8 +91,8 @@ void CPrinter::combine_by_shuffles(const GroupReduction& r) {
   const Expr first = index_mul(lit(warps), call(kTruncDiv, {var(r.item), lit(s.items)}));
   copy(elements(r.shared, first), own);
   const std::string& i = names_.of(r.reach);
-  line("for (" + type_name(k_.index_type) + " " + i + " = 1; " + i + " < " +
-       std::to_string(warps) + "; ++" + i + ") {");
+  line("for (" + type_name(k_.index_type) + " " + i + " = 1; " + i + " < " + std::to_string(warps) +
+       "; ++" + i + ") {");
   ++depth_;
   combine(r, elements(r.shared, index_add({first, var(r.reach)})), own);
   --depth_;

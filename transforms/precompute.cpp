@@ -169,6 +169,11 @@ class Build {
     for (const std::string& i : inames_) index.push_back(var(i));
     insn.lhs = {slot(index)};
     insn.rhs = computed_value();
+    if (!plan_.swept_bounds.empty()) {
+      std::map<std::string, Expr> swept;
+      for (const auto& [i, a] : plan_.swept_bounds) swept.emplace(i, axis_value(a));
+      insn.rhs = with_own_reductions(after_, insn.rhs, swept, points_.points, plan_.rule.at);
+    }
     insn.inames = nest_;
     insn.inames.insert(inames_.begin(), inames_.end());
     insn.predicates = points_.guards;

@@ -47,9 +47,10 @@ struct PrecomputeOptions {
 /// The buffer is as large as the footprint: the values of the rule's parameters (and of inames that
 /// its body names) over the swept inames, all other inames staying the same. Axes of length 1 are
 /// dropped. The instruction that fills it runs exactly for the footprint where that is convex, else
-/// under a condition; with `fetch_bounding_box`, for the box around it.
+/// under a condition; with `fetch_bounding_box`, for the box around it. Reductions in the body
+/// whose bounds a swept loop sets get inames of their own, bounded by the buffer's.
 ///
-/// Refuses  unknown-rule, unknown-iname; no-match; unused-sweep; not-swept; swept-bound;
+/// Refuses  unknown-rule, unknown-iname; no-match; unused-sweep; not-swept;
 ///          non-affine-argument; missing-axis, unknown-axis; data-dependent-footprint,
 ///          unbounded-footprint, empty-footprint; domain-mismatch, bad-temporary; private-sweep,
 ///          swept-group; bad-outer-inames; stale-value and all that check_legal refuses

@@ -37,6 +37,7 @@ PrecomputePlan::PrecomputePlan(const Kernel& k, const std::string& name, const P
   for (const std::string& i : o.sweep_inames) require_iname(k, i);
   find_uses();
   find_fixed_and_axes();
+  find_swept_bounds();
   name_axes();
   index_uses();
   if (!options.footprints.empty()) select_inside();
@@ -148,7 +149,8 @@ void PrecomputePlan::find_fixed_and_axes() {
     return;
   }
   for (const std::string& i : options.sweep_inames)
-    if (body_inames_.count(i)) axes.push_back({-1, i, {}, false});
+    if (body_inames_.count(i) || (bounding_inames_.count(i) && param_that_is(i) < 0))
+      axes.push_back({-1, i, {}, false});
   for (int p = 0; p < static_cast<int>(rule.params.size()); ++p) {
     const bool affine =
         !options.footprints.empty() || std::all_of(uses.begin(), uses.end(), [&](const RuleUse& u) {
@@ -158,6 +160,33 @@ void PrecomputePlan::find_fixed_and_axes() {
       axes.push_back({p, rule.params[std::size_t(p)], {}, false});
     else
       find_fixed(p, false);
+  }
+}
+
+/// The parameter to which every use gives the iname as it is, or -1.
+int PrecomputePlan::param_that_is(const std::string& iname) const {
+  for (std::size_t p = 0; p < rule.params.size(); ++p)
+    if (std::all_of(uses.begin(), uses.end(),
+                    [&](const RuleUse& u) { return equal(u.args[p], var(iname)); }))
+      return static_cast<int>(p);
+  return -1;
+}
+
+/// A reduction whose bounds a swept loop sets has other terms for each value of it, which must be
+/// known from the place in the buffer.
+void PrecomputePlan::find_swept_bounds() {
+  for (const std::string& i : bounding_inames_) {
+    if (!sweep.count(i)) continue;
+    const int param = param_that_is(i);
+    const auto axis = std::find_if(axes.begin(), axes.end(), [&](const StorageAxis& a) {
+      return a.param >= 0 ? a.param == param : a.source == i;
+    });
+    if (axis == axes.end())
+      refuse("missing-axis", rule.at,
+             "a reduction in `{}` has bounds that depend on the swept iname `{}`; name `{}` among "
+             "the storage axes",
+             subject(), i, i);
+    swept_bounds.emplace(i, static_cast<std::size_t>(axis - axes.begin()));
   }
 }
 
@@ -322,6 +351,7 @@ void PrecomputePlan::select_inside() {
 
 void PrecomputePlan::check_sweep() const {
   std::set<std::string> touched = body_inames_;
+  touched.insert(bounding_inames_.begin(), bounding_inames_.end());
   for (const RuleUse& u : uses)
     for (const Expr& arg : u.args) touched.merge(inames_in(arg));
   for (const FootprintSubscript& f : options.footprints)
@@ -372,14 +402,7 @@ void PrecomputePlan::find_needed() {
   for (const auto& [p, arg] : fixed)
     for (const std::string& i : inames_in(arg)) need_fixed(i, arg);
   for (const std::string& i : body_inames_) need_fixed(i, rule.body);
-  for (const std::string& i : bounding_inames_) {
-    if (sweep.count(i))
-      refuse("swept-bound", rule.at,
-             "a reduction in `{}` has bounds that depend on the swept iname `{}`: each value of it "
-             "has other terms",
-             subject(), i);
-    need(i, rule.at);
-  }
+  for (const std::string& i : bounding_inames_) need(i, rule.at);
   for (const RuleUse& u : uses)
     for (std::size_t a = 0; a < axes.size() && options.footprints.empty(); ++a)
       for (const std::string& i : inames_in(u.index[a]))

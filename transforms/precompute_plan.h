@@ -43,6 +43,8 @@ class PrecomputePlan {
   std::vector<StorageAxis> axes;
   std::map<int, Expr> fixed;  // parameters that are no axis: their one argument
   std::set<std::string> sweep;
+  /// Swept inames that set bounds of reductions in the rule: the axis whose values are theirs.
+  std::map<std::string, std::size_t> swept_bounds;
   std::set<std::string> common;  // inames around every use, without the swept ones
   std::set<std::string> needed;  // of those: the buffer's contents depend on them
   AddressSpace space = AddressSpace::Auto;
@@ -59,6 +61,8 @@ class PrecomputePlan {
   void find_uses();
   void find_fixed_and_axes();
   void find_fixed(int param, bool required);
+  int param_that_is(const std::string& iname) const;
+  void find_swept_bounds();
   void name_axes();
   void index_uses();
   std::vector<Map> given_footprints() const;
@@ -73,5 +77,11 @@ class PrecomputePlan {
   std::set<std::string> bounding_inames_;  // on which bounds of its reductions depend
   Footprint all_;                          // in one iteration of all of `common`
 };
+
+/// `value` without rules, its reductions over new inames of `k`, whose bounds are those of the old
+/// ones with the expressions `swept` in the place of these inames. `known`: where the value is
+/// computed. The new inames have the old ones' tags.
+Expr with_own_reductions(Kernel& k, const Expr& value, const std::map<std::string, Expr>& swept,
+                         const Set& known, const Span& at);
 
 }  // namespace moonloop

@@ -33,15 +33,46 @@ c[k] = s[k]
 
 }  // namespace
 
-TEST_CASE("precompute: a reduction whose bounds a swept loop sets is refused") {
-  CHECK(code_of([] {
-          apply(parsed(kBeside), "precompute", {text("f"), text("i")});
-        }) == "swept-bound");
-  CHECK(message([] {
-          apply(parsed(kBeside), "precompute", {text("f"), text("i")});
-        }) ==
-        "a reduction in `f` has bounds that depend on the swept iname `i`: each value of it "
-        "has other terms");
+TEST_CASE("precompute: a reduction whose bounds a swept loop sets has loops of its own") {
+  const Kernel k = apply(parsed(kBeside), "precompute", {text("f"), text("i")});
+  CHECK(line(k, "f") == "f_0[q] = sum(j_0, a[j_0]*q)");
+  CHECK(same_values(parsed(kBeside), k, {{"n", 7}}));
+}
+
+TEST_CASE("precompute: the swept loop is an axis where no argument tells its value") {
+  const std::string text_of = R"(
+kernel apart(n: int32, a: float64[n], b: float64[n])
+domain {[i]: 2 <= i < n}
+domain {[j]: 0 <= j < i and exists(e: j = 2*e + i)}
+domain {[k]: j <= k < i + 1}
+f(q) := max(j, sum(k, a[j] + k)*q)
+b[i] = f(2*i + 1)
+)";
+  const Kernel k =
+      apply(parsed(text_of), "precompute", {text("f"), text("i")}, {{"default_tag", Value{false}}});
+  CHECK(k.find_temporary("f_0")->shape->size() == 2);
+  CHECK(same_values(parsed(text_of), k, {{"n", 9}}));
+  CHECK(
+      message([&] {
+        apply(parsed(text_of), "precompute", {text("f"), text("i")}, {{"storage_axes", text("q")}});
+      }) ==
+      "a reduction in `f` has bounds that depend on the swept iname `i`; name `i` among the "
+      "storage axes");
+}
+
+TEST_CASE("precompute: a reduction in two stages, whose last part is shorter") {
+  const std::string text_of = R"(
+kernel total(n: int32, a: float64[n], s: float64[1])
+domain {[i]: 0 <= i < n}
+s[0] = 2*sum(i, a[i])
+)";
+  Kernel k = apply(parsed(text_of), "split_iname", {text("i"), number(4)});
+  k = apply(k, "split_reduction_outward", {text("i_outer")});
+  const Kernel rule = apply(k, "reduction_arg_to_subst_rule", {text("i_outer")});
+  CHECK(line(rule, "insn") == "s[0] = 2*sum(i_outer, red_i_outer_arg(i_outer))");
+  CHECK(to_string(rule.rules[0].body) == "sum(i_inner, a[i_inner + 4*i_outer])");
+  k = apply(rule, "precompute", {text("red_i_outer_arg"), text("i_outer")});
+  for (const std::int64_t n : {1, 3, 4, 9}) CHECK(same_values(parsed(text_of), k, {{"n", n}}));
 }
 
 TEST_CASE("precompute: such a reduction stays inside of the loop that sets its bounds") {

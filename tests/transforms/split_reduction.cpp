@@ -52,3 +52,21 @@ TEST_CASE("split_reduction: what it refuses") {
   const Kernel two = total("m[i], p[i] = argmax((j, k), a[i, j, k, 0], j) {id=w}\n");
   CHECK(code_of([&] { split_reduction_outward(two, {"j"}); }) == "two-valued");
 }
+
+TEST_CASE("reduction_arg_to_subst_rule: one rule for each body") {
+  const Kernel k = total(
+      "c[i] = sum((j, k), a[i, j, k, 0]) + max((k, j), a[i, j, k, 0]) + sum((j, k), i*j) {id=w}\n"
+      "m[i], p[i] = argmax((j, k), a[i, j, k, 0], j) {id=x}\n");
+  const Kernel made = apply(k, "reduction_arg_to_subst_rule", {text("j, k")});
+  CHECK(line(made, "w") ==
+        "c[i] = sum((j, k), red_j_k_arg(j, k)) + max((k, j), red_j_k_arg(j, k)) + "
+        "sum((j, k), red_j_k_arg_0(j, k))");
+  CHECK(line(made, "x") == "m[i], p[i] = argmax((j, k), red_j_k_arg(j, k), j)");
+  CHECK(made.rules.size() == 2);
+  const Kernel named = apply(k, "reduction_arg_to_subst_rule", {text("j, k"), text("id:x")},
+                             {{"subst_rule_name", text("v")}});
+  CHECK(line(named, "w") == line(k, "w"));
+  CHECK(to_string(named.rules.back().body) == "a[i, j, k, 0]");
+  CHECK(message([&] { apply(k, "reduction_arg_to_subst_rule", {text("j")}); }) ==
+        "no selected instruction has a reduction over just `j`");
+}

@@ -1,0 +1,46 @@
+#include "core/iname_rewrite.h"
+#include "core/lookup.h"
+#include "transforms/precompute_plan.h"
+
+namespace moonloop {
+
+Expr with_own_reductions(Kernel& k, const Expr& value, const std::map<std::string, Expr>& swept,
+                         const Set& known, const Span& at) {
+  const std::set<std::string> old = reduction_inames(k, value);
+  const std::set<std::string> bounding = inames_bounding(k, old);
+  std::vector<std::string> outer;  // inames that stay
+  std::vector<std::string> dims(old.begin(), old.end());
+  Exprs equal_swept;
+  for (const std::string& i : bounding) {
+    dims.push_back(i);
+    const auto s = swept.find(i);
+    if (s == swept.end())
+      outer.push_back(i);
+    else
+      equal_swept.push_back(Expr(Compare{CompareOp::Eq, var(i), s->second}));
+  }
+  Set points = domain_of(k, dims);
+  const std::optional<Set> same = to_condition(conjunction(equal_swept), dims);
+  ensure(same.has_value(), "the axes of a buffer are affine");
+  points = isl_set_intersect(points.take(), same->copy());
+  points = dims_to_params(std::move(points), outer);
+  points = to_dims(std::move(points), {old.begin(), old.end()});
+  points = isl_set_gist_params(points.take(), all_to_params(known).take());
+
+  InameRewrite rename;
+  std::map<std::string, std::string> names;
+  for (const std::string& i : old) {
+    const std::string own = k.fresh_name(i);
+    rename.old.push_back(i);
+    rename.fresh.push_back(own);
+    rename.old_in_new[i] = var(own);
+    rename.bound[i] = {own};
+    names[i] = own;
+    k.loop_order.push_back(own);
+    if (const InameTag* tag = k.tag(i)) k.iname_tags[own] = InameTag(*tag);
+  }
+  k.domains.push_back({tidy(rename_dims(std::move(points), names)), at});
+  return rewrite_inames(expand_rules(k, value), rename);
+}
+
+}  // namespace moonloop
