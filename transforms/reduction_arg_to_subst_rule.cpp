@@ -37,8 +37,8 @@ class Extractor {
   Expr extract(const Expr& e) {
     return rewrite(e, [&](const Expr& x) {
       const Reduce* r = x.as<Reduce>();
-      if (!r || !std::is_permutation(r->inames.begin(), r->inames.end(), inames_.begin(),
-                                     inames_.end()))
+      if (!r ||
+          !std::is_permutation(r->inames.begin(), r->inames.end(), inames_.begin(), inames_.end()))
         return x;
       Reduce now = *r;
       for (Expr& arg : now.args)

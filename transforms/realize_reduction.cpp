@@ -1,0 +1,344 @@
+#include <algorithm>
+
+#include "core/infer.h"
+#include "core/iname_rewrite.h"
+#include "core/lookup.h"
+#include "core/order.h"
+#include "core/reference.h"
+#include "core/typing.h"
+#include "transforms/reduction_steps.h"
+#include "transforms/registry.h"
+#include "transforms/scan_terms.h"
+
+namespace moonloop {
+namespace {
+
+using Names = std::vector<std::string>;
+
+struct Options {
+  bool scan = false;
+  std::string outer;  // the iname that sweeps; empty: all that the bounds depend on
+};
+
+/// Writes the reductions of one instruction out.
+class Realizer {
+ public:
+  Realizer(const Kernel& k, const Options& options)
+      : options_(options), out_(k), typed_(infer_types(k)) {}
+
+  Kernel run(const Names& ids) {
+    for (const std::string& id : ids) realize(id);
+    if (!found_)
+      refuse("no-reduction", out_.at, "no selected instruction has a reduction{}",
+             options_.scan ? " whose bounds depend on a loop around it" : "");
+    Kernel k = rebase(std::move(out_));
+    check_legal(k);
+    const Nested nested = nest(k);
+    for (const auto& [id, sweep] : sweeps_)
+      for (std::size_t n = 0; n < nested.kernel.instructions.size(); ++n)
+        if (nested.kernel.instructions[n]->id == id &&
+            in_order(nested.tree.paths[n].loops, sweep) != sweep)
+          refuse("loop-order", k.at, "the scan of `{}` needs the loops {} in this order", id,
+                 quoted_list(sweep));
+    return k;
+  }
+
+ private:
+  static Names in_order(const Names& loops, const Names& some) {
+    Names out;
+    for (const std::string& l : loops)
+      if (std::find(some.begin(), some.end(), l) != some.end()) out.push_back(l);
+    return out;
+  }
+
+  void realize(const std::string& id) {
+    Instruction insn = *out_.find_insn(id);
+    const auto expanded = [&](const Expr& e) {
+      return e && !reduction_inames(out_, e).empty() ? expand_rules(out_, e) : e;
+    };
+    insn.rhs = expanded(insn.rhs);
+    if (!insn.rhs) return;
+    insn_ = &insn;
+    before_.clear();
+    after_.clear();
+    if (const auto* r = insn.rhs.as<Reduce>(); r && arity(r->op) == 2) {
+      if (const auto values = written_out(*r, insn.rhs.at())) {
+        insn.rhs = call("make_tuple", *values, insn.rhs.at());
+        insn.kind = InsnKind::Call;
+      }
+    } else {
+      insn.rhs = replaced(insn.rhs);
+    }
+    if (before_.empty()) return;
+    found_ = true;
+    auto& all = out_.instructions;
+    auto at = std::find_if(all.begin(), all.end(), [&](const InsnPtr& i) { return i->id == id; });
+    *at = std::make_shared<const Instruction>(insn);
+    at = all.insert(at, before_.begin(), before_.end());
+    all.insert(at + std::ptrdiff_t(before_.size()) + 1, after_.begin(), after_.end());
+  }
+
+  /// From the outside in: reductions inside of another one stay in its term.
+  Expr replaced(const Expr& e) {
+    if (const auto* r = e.as<Reduce>())
+      if (const auto values = written_out(*r, e.at())) return (*values)[0];
+    if (e.as<Reduce>()) return e;
+    return map_children(e, [&](const Expr& c) { return replaced(c); });
+  }
+
+  /// The values of the reduction, which the instructions before compute; nothing when it is to
+  /// stay.
+  std::optional<Exprs> written_out(const Reduce& r, const Span& at) {
+    const std::set<std::string> reduced(r.inames.begin(), r.inames.end());
+    const Names sweep = options_.scan ? sweep_of(reduced, at) : Names();
+    if (options_.scan && sweep.empty()) return std::nullopt;
+    check_terms(r, sweep, at);
+    reduced_ = &r;
+    at_ = at;
+    Names items;
+    for (const std::string& i : sweep)
+      if (is_work_item(out_.tag(i))) items.push_back(i);
+    if (items.size() > 1)
+      refuse("unsupported", at, "a scan over several axes of work-items, {}", quoted_list(items));
+    const bool ordered = r.op == ReduceOp::SegmentedSum || r.op == ReduceOp::SegmentedProduct;
+    Set terms = new_terms(out_, *insn_, sweep, r.inames, ordered, at);
+    const InameRewrite own = own_inames(std::move(terms));
+    if (items.empty()) return in_sequence(own, sweep);
+    Names loops = sweep;
+    std::erase(loops, items[0]);
+    if (loops.size() + 1 != sweep.size() || sweep.back() != items[0])
+      throw InternalError("work-items are innermost");
+    return by_work_items(own, loops, items[0]);
+  }
+
+  /// The loops whose iterations are to share their terms, outer to inner, work-items last.
+  Names sweep_of(const std::set<std::string>& reduced, const Span& at) const {
+    const std::set<std::string> bounding = inames_bounding(out_, reduced);
+    std::set<std::string> some;
+    for (const std::string& i : bounding)
+      if (insn_->inames.count(i) && (options_.outer.empty() || options_.outer == i)) some.insert(i);
+    const Nested nested = nest(out_);
+    Names out;
+    for (std::size_t n = 0; n < nested.kernel.instructions.size(); ++n)
+      if (nested.kernel.instructions[n]->id == insn_->id)
+        out = in_order(nested.tree.paths[n].loops, {some.begin(), some.end()});
+    for (const std::string& i : out)
+      if (const InameTag* t = out_.tag(i); t && t->kind != TagKind::Ord)
+        refuse("bad-tag", at,
+               "the iterations of `{}`, tagged `{}`, cannot pass on the terms of a scan", i,
+               t->text);
+    for (const std::string& i : some)
+      if (is_work_item(out_.tag(i))) out.push_back(i);
+    return out;
+  }
+
+  void check_terms(const Reduce& r, const Names& sweep, const Span& at) const {
+    std::set<std::string> names;
+    std::set<std::string> inner;
+    for (const Expr& a : r.args) {
+      collect_vars(a, names);
+      inner.merge(reduction_inames(out_, a));
+    }
+    names.merge(inames_bounding(out_, inner));
+    for (const std::string& i : sweep)
+      if (names.count(i))
+        refuse("not-a-scan", at, "the terms of the reduction in `{}` depend on `{}` themselves",
+               insn_->id, i);
+    if (!insn_->predicates.empty() && !sweep.empty())
+      refuse("not-a-scan", insn_->at, "`{}` runs under a condition, but its scan needs all terms",
+             insn_->id);
+  }
+
+  /// New inames over the terms, in place of the reduction's.
+  InameRewrite own_inames(Set terms) {
+    InameRewrite out;
+    std::map<std::string, std::string> names;
+    for (const std::string& i : reduced_->inames) {
+      const std::string own = out_.fresh_name(i);
+      out.old.push_back(i);
+      out.fresh.push_back(own);
+      out.old_in_new[i] = var(own);
+      out.bound[i] = {own};
+      names[i] = own;
+      out_.loop_order.push_back(own);
+      if (const InameTag* tag = out_.tag(i)) out_.iname_tags[own] = InameTag(*tag);
+    }
+    out_.domains.push_back({rename_dims(std::move(terms), names), at_});
+    return out;
+  }
+
+  // ---- Loops: one accumulator that goes through all of them.
+
+  Exprs in_sequence(const InameRewrite& own, const Names& sweep) {
+    const Exprs acc = temporaries("acc", AddressSpace::Auto, {});
+    std::set<std::string> outer = insn_->inames;
+    for (const std::string& i : sweep) outer.erase(i);
+    assign("_init", acc, neutral_values(reduced_->op, types()), outer, before_);
+    std::set<std::string> inner = insn_->inames;
+    inner.insert(own.fresh.begin(), own.fresh.end());
+    Exprs term;
+    for (const Expr& a : reduced_->args) term.push_back(rewrite_inames(a, own));
+    assign("_update", acc, combined(reduced_->op, acc, term), inner, before_);
+    if (sweep.size() > 1) sweeps_.emplace_back(insn_->id, sweep);
+    return acc;
+  }
+
+  // ---- Work-items: each step doubles the distance over which they add.
+
+  Exprs by_work_items(const InameRewrite& own, const Names& loops, const std::string& item) {
+    const ScanItems items = scan_items(out_, *insn_, item, loops, at_);
+    const Expr place = index_sub(var(item), lit(items.first));
+    const auto at = [&](const Exprs& arrays, const Expr& index) {
+      Exprs out;
+      for (const Expr& a : arrays) out.push_back(load(a.as<Var>()->name, {index}));
+      return out;
+    };
+    std::set<std::string> outside = insn_->inames;
+    for (const std::string& i : loops) outside.erase(i);
+    Exprs carry;
+    if (!loops.empty()) {
+      carry = temporaries("carry", AddressSpace::Auto, {});
+      assign("_carry_init", carry, neutral_values(reduced_->op, types()), outside, before_);
+    }
+    Exprs now = temporaries("part", AddressSpace::Local, {lit(items.count)});
+    Reduce terms = *reduced_;
+    terms.inames = own.fresh;
+    for (Expr& a : terms.args) a = rewrite_inames(a, own);
+    const Expr sum(terms, at_);
+    assign("_part", at(now, place), {sum}, insn_->inames, before_);
+    Exprs other;
+    for (std::int64_t reach = 1; reach < items.count; reach *= 2) {
+      if (other.empty()) other = temporaries("part", AddressSpace::Local, {lit(items.count)});
+      const Expr there = index_sub(place, lit(reach));
+      const Exprs both = combined(reduced_->op, at(now, there), at(now, place));
+      const Exprs alone = at(now, place);
+      Exprs values;
+      for (std::size_t i = 0; i < both.size(); ++i)
+        values.push_back(
+            Expr(Select{Expr(Compare{CompareOp::Ge, place, lit(reach)}), both[i], alone[i]}));
+      assign("_step", at(other, place), values, insn_->inames, before_);
+      std::swap(now, other);
+    }
+    if (carry.empty()) return at(now, place);
+    const Exprs last = at(now, lit(items.count - 1));
+    assign("_carry", carry, combined(reduced_->op, carry, last), insn_->inames, after_, items.all);
+    if (loops.size() > 1) sweeps_.emplace_back(insn_->id, loops);
+    return combined(reduced_->op, carry, at(now, place));
+  }
+
+  // ---- Pieces.
+
+  std::vector<Type> types() const {
+    std::vector<Type> out;
+    const Typer typer(typed_);
+    for (std::size_t i = 0; i < reduced_->args.size(); ++i) {
+      const auto t = typer.type(reduced_->args[i]);
+      if (!t) refuse("unsupported", at_, "the type of `{}` is not known", to_string(reduced_->args[i]));
+      out.push_back(reduced_type(reduced_->op, i, t->type));
+    }
+    return out;
+  }
+
+  Exprs temporaries(const std::string& base, AddressSpace space, const Exprs& shape) {
+    Exprs out;
+    const std::vector<Type> all = types();
+    for (const Type& type : all) {
+      Temporary t;
+      t.name = base;
+      for (const std::string& i : reduced_->inames) t.name += "_" + i;
+      t.name = out_.fresh_name(t.name);
+      t.type = type;
+      t.shape = shape;
+      t.space = space;
+      t.at = at_;
+      out.push_back(var(t.name));
+      out_.temporaries.emplace(t.name, t);
+    }
+    return out;
+  }
+
+  void assign(const char* suffix, const Exprs& to, const Exprs& values,
+              const std::set<std::string>& inames, std::vector<InsnPtr>& where,
+              const Expr& cond = {}) {
+    Instruction i;
+    std::string id = insn_->id + suffix;
+    const auto taken = [&](const std::string& s) {
+      const auto same = [&](const InsnPtr& x) { return x->id == s; };
+      return out_.find_insn(s) || std::any_of(before_.begin(), before_.end(), same) ||
+             std::any_of(after_.begin(), after_.end(), same);
+    };
+    for (int n = 0; taken(id); ++n) id = insn_->id + suffix + "_" + std::to_string(n);
+    i.id = id;
+    i.lhs = to;
+    i.rhs = values[0];
+    if (values.size() > 1) i.rhs = call("make_tuple", values, at_);
+    if (to.size() > 1) i.kind = InsnKind::Call;
+    i.inames = inames;
+    if (cond && !(cond.as<BoolLit>() && cond.as<BoolLit>()->value)) i.predicates = {cond};
+    i.tags = insn_->tags;
+    i.depends_on = insn_->depends_on;
+    i.priority = insn_->priority;
+    i.at = at_;
+    where.push_back(std::make_shared<const Instruction>(std::move(i)));
+  }
+
+  const Options& options_;
+  Kernel out_;
+  const Kernel typed_;
+  bool found_ = false;
+  std::vector<std::pair<std::string, Names>> sweeps_;  // loops whose order counts, by instruction
+
+  // Of the instruction and the reduction at hand.
+  const Instruction* insn_ = nullptr;
+  const Reduce* reduced_ = nullptr;
+  Span at_;
+  std::vector<InsnPtr> before_, after_;
+};
+
+}  // namespace
+
+extern const Op realize_reduction_op;
+const Op realize_reduction_op{
+    .name = "realize_reduction",
+    .doc =
+        R"(Writes reductions out as statements that accumulate; with force_scan, as scans.
+
+A scan is a reduction whose terms grow from one iteration of a loop around it to the next, such as
+sum(j, x[j]) with 0 <= j <= i: then each iteration adds its new terms to what the one before had. Where
+the loop is sequential, one accumulator goes through it. Where it is tagged `l.N`, work-items put their
+terms together in local memory, in steps that double their distance; sequential loops outside of them
+carry the total on. So split_iname with the inner part on `l.0` scans any number of elements.
+
+Refuses loops in which a later iteration lacks a term of an earlier one, terms that depend on the loop
+themselves, and tags under which iterations run at the same time.)",
+    .params = {{.name = "insn_id_filter",
+                .kind = Kind::Match,
+                .help = "writes out these instructions' reductions only",
+                .positional = true},
+               {.name = "force_scan",
+                .kind = Kind::Bool,
+                .help = "scans, and leaves other reductions as they are"},
+               {.name = "force_outer_iname_for_scan",
+                .kind = Kind::Str,
+                .help = "the loop whose iterations share terms; by default all that set the bounds"}},
+    .example_kernel = R"(kernel scan(n: int32, x: float64[n], y: float64[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j <= i}
+y[i] = sum(j, x[j])
+)",
+    .example = R"(knl = lp.split_iname(knl, "i", 64, {inner_tag = "l.0"})
+knl = lp.realize_reduction(knl, {force_scan = true}))",
+    .run =
+        [](const Kernel& k, const Args& a) {
+          const Options options{a.boolean("force_scan"), a.str("force_outer_iname_for_scan")};
+          if (!options.outer.empty()) require_iname(k, options.outer);
+          const Match match = Match::parse(a.str("insn_id_filter"), a.at());
+          std::vector<std::string> ids;
+          for (const std::size_t n : some_matching(k, match, "no instruction matches"))
+            ids.push_back(k.instructions[n]->id);
+          return Realizer(k, options).run(ids);
+        },
+    .query = {},
+};
+
+}  // namespace moonloop

@@ -1,0 +1,15 @@
+#pragma once
+#include "core/expr.h"
+#include "core/type.h"
+
+/// What reductions do with two values, as expressions of the kernel language. Each function takes
+/// and gives one expression for each value of the operation: one, or value and index (flag).
+namespace moonloop {
+
+/// What a reduction over nothing gives, for values of these types.
+Exprs neutral_values(ReduceOp op, const std::vector<Type>& types);
+
+/// The values of the terms of `earlier`, then those of `later`, as one.
+Exprs combined(ReduceOp op, const Exprs& earlier, const Exprs& later);
+
+}  // namespace moonloop
