@@ -60,22 +60,6 @@ struct LeafStep final : Step {
   }
 };
 
-/// The loop tree of the kernel without hardware tags: one thread runs everything. Where only a team
-/// of work-items can nest the loops, the tags stay, and each statement runs for the whole team.
-Nested nest_for_one(const Kernel& k) {
-  Kernel plain = k;
-  std::erase_if(plain.iname_tags, [](const auto& t) {
-    return in_team(&t.second) || t.second.kind == TagKind::Group;
-  });
-  const bool tagged = plain.iname_tags.size() != k.iname_tags.size();
-  try {
-    return nest(plain);
-  } catch (const Refused&) {
-    if (!tagged) throw;
-  }
-  return nest(k);
-}
-
 class Run {
  public:
   Run(const Kernel& k, const LoopTree& tree, Bindings& data)
@@ -371,7 +355,7 @@ class Run {
 }  // namespace interp
 
 void interpret(const Kernel& k, Bindings& data) {
-  const Nested nested = interp::nest_for_one(complete(k));
+  const Nested nested = nest_in_sequence(complete(k));
   interp::Run(nested.kernel, nested.tree, data).run();
 }
 

@@ -30,14 +30,12 @@ Kernel proved(Kernel k) {
 }
 
 Legality::Legality(const Kernel& k) : k_(k) {
-  Nested nested = nest(k);
-  if (k.reference) {
-    ref_ = k.reference;
-    present_ = std::make_shared<const RunOrder>(std::move(nested));
-  } else {
-    ref_ = std::make_shared<const Reference>(std::move(nested));
+  ref_ = reference_of(k);
+  const bool same = !k.reference && ref_->order.kernel().iname_tags == k.iname_tags;
+  if (same)
     present_ = std::shared_ptr<const RunOrder>(ref_, &ref_->order);
-  }
+  else
+    present_ = std::make_shared<const RunOrder>(nest(k));
   place();
   for (int r = 0; r < ref_->order.size(); ++r)
     if (now(r) < 0)

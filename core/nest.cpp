@@ -190,4 +190,15 @@ Nested nest(Kernel k) {
   return out;
 }
 
+Nested nest_in_sequence(const Kernel& k) {
+  Kernel plain = k;
+  std::erase_if(plain.iname_tags, [](const auto& t) {
+    return in_team(&t.second) || t.second.kind == TagKind::Group;
+  });
+  if (plain.iname_tags.size() == k.iname_tags.size()) return nest(k);
+  try {
+    return nest(plain);
+  } catch (const Refused&) { return nest(k); }
+}
+
 }  // namespace moonloop

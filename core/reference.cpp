@@ -54,7 +54,7 @@ Reference::Reference(Nested nested) : order(std::move(nested)), variables(order.
 }
 
 std::shared_ptr<const Reference> reference_of(const Kernel& k) {
-  return k.reference ? k.reference : std::make_shared<const Reference>(nest(k));
+  return k.reference ? k.reference : std::make_shared<const Reference>(nest_in_sequence(k));
 }
 
 namespace {

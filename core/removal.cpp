@@ -85,4 +85,32 @@ Kernel in_order_of(const Kernel& before, Kernel after) {
   return out;
 }
 
+Kernel without_idle_domains(Kernel k, const std::set<std::string>& replaced) {
+  std::set<std::string> used;
+  for (const InsnPtr& i : k.instructions) used.merge(all_inames(k, *i));
+  for (const Rule& r : k.rules) {
+    collect_vars(r.body, used);
+    used.merge(reduction_inames(k, r.body));
+  }
+  for (const Domain& d : k.domains)
+    for (const std::string& p : d.params()) used.insert(p);
+  std::set<std::string> gone;
+  std::erase_if(k.domains, [&](const Domain& d) {
+    const std::vector<std::string> own = d.inames();
+    const bool idle = std::all_of(own.begin(), own.end(), [&](const std::string& i) {
+      return replaced.count(i) && !used.count(i);
+    });
+    if (idle) gone.insert(own.begin(), own.end());
+    return idle;
+  });
+  const auto lost = [&](const std::string& i) { return gone.count(i) > 0; };
+  std::erase_if(k.loop_order, lost);
+  for (std::vector<std::string>& chain : k.priorities) std::erase_if(chain, lost);
+  for (const std::string& i : gone) {
+    k.iname_tags.erase(i);
+    k.slabs.erase(i);
+  }
+  return k;
+}
+
 }  // namespace moonloop

@@ -10,6 +10,10 @@ namespace moonloop {
 /// depended on. Linear.
 Kernel without_instructions(const Kernel& k, const std::set<std::string>& ids);
 
+/// `k` without the domains of inames that are all among `replaced` and that no instruction, rule or
+/// other domain uses any more. Linear.
+Kernel without_idle_domains(Kernel k, const std::set<std::string>& replaced);
+
 /// The end of a transform that removes instructions or changes what they read, and has proved that
 /// the values stay: `after`, all of whose instructions `before` has too, as its own reference,
 /// checked, its instructions listed in the order in which they run. Refuses `changes-order` when

@@ -1,10 +1,11 @@
 #include <algorithm>
 
-#include "core/infer.h"
 #include "core/iname_rewrite.h"
+#include "core/infer.h"
 #include "core/lookup.h"
 #include "core/order.h"
 #include "core/reference.h"
+#include "core/removal.h"
 #include "core/typing.h"
 #include "transforms/reduction_steps.h"
 #include "transforms/registry.h"
@@ -31,7 +32,7 @@ class Realizer {
     if (!found_)
       refuse("no-reduction", out_.at, "no selected instruction has a reduction{}",
              options_.scan ? " whose bounds depend on a loop around it" : "");
-    Kernel k = rebase(std::move(out_));
+    Kernel k = rebase(without_idle_domains(std::move(out_), replaced_));
     check_legal(k);
     const Nested nested = nest(k);
     for (const auto& [id, sweep] : sweeps_)
@@ -102,13 +103,12 @@ class Realizer {
       refuse("unsupported", at, "a scan over several axes of work-items, {}", quoted_list(items));
     const bool ordered = r.op == ReduceOp::SegmentedSum || r.op == ReduceOp::SegmentedProduct;
     Set terms = new_terms(out_, *insn_, sweep, r.inames, ordered, at);
-    const InameRewrite own = own_inames(std::move(terms));
-    if (items.empty()) return in_sequence(own, sweep);
+    if (items.empty()) return in_sequence(own_inames(std::move(terms)), sweep);
     Names loops = sweep;
     std::erase(loops, items[0]);
     if (loops.size() + 1 != sweep.size() || sweep.back() != items[0])
       throw InternalError("work-items are innermost");
-    return by_work_items(own, loops, items[0]);
+    return by_work_items(std::move(terms), loops, items[0]);
   }
 
   /// The loops whose iterations are to share their terms, outer to inner, work-items last.
@@ -153,6 +153,7 @@ class Realizer {
   InameRewrite own_inames(Set terms) {
     InameRewrite out;
     std::map<std::string, std::string> names;
+    replaced_.insert(reduced_->inames.begin(), reduced_->inames.end());
     for (const std::string& i : reduced_->inames) {
       const std::string own = out_.fresh_name(i);
       out.old.push_back(i);
@@ -183,17 +184,26 @@ class Realizer {
     return acc;
   }
 
-  // ---- Work-items: each step doubles the distance over which they add.
+  // ---- Work-items: each step doubles the distance over which they add. It has a loop of its own,
+  // so that one thread that runs the loops in turn does the same.
 
-  Exprs by_work_items(const InameRewrite& own, const Names& loops, const std::string& item) {
+  Exprs by_work_items(Set terms, const Names& loops, const std::string& item) {
     const ScanItems items = scan_items(out_, *insn_, item, loops, at_);
-    const Expr place = index_sub(var(item), lit(items.first));
+    const auto place = [&](const std::string& i) { return index_sub(var(i), lit(items.first)); };
     const auto at = [&](const Exprs& arrays, const Expr& index) {
       Exprs out;
       for (const Expr& a : arrays) out.push_back(load(a.as<Var>()->name, {index}));
       return out;
     };
-    std::set<std::string> outside = insn_->inames;
+    const auto within = [&](const std::string& i) {
+      std::set<std::string> inames = insn_->inames;
+      inames.erase(item);
+      inames.insert(i);
+      return inames;
+    };
+    std::set<std::string> once = insn_->inames, outside = insn_->inames;
+    once.erase(item);
+    outside = once;
     for (const std::string& i : loops) outside.erase(i);
     Exprs carry;
     if (!loops.empty()) {
@@ -201,29 +211,52 @@ class Realizer {
       assign("_carry_init", carry, neutral_values(reduced_->op, types()), outside, before_);
     }
     Exprs now = temporaries("part", AddressSpace::Local, {lit(items.count)});
-    Reduce terms = *reduced_;
-    terms.inames = own.fresh;
-    for (Expr& a : terms.args) a = rewrite_inames(a, own);
-    const Expr sum(terms, at_);
-    assign("_part", at(now, place), {sum}, insn_->inames, before_);
+    const std::string first = copy_of(item);
+    const int p = isl_set_find_dim_by_name(terms.get(), isl_dim_param, item.c_str());
+    if (p >= 0)
+      terms = isl_set_set_dim_name(terms.take(), isl_dim_param, unsigned(p), first.c_str());
+    const InameRewrite own = own_inames(std::move(terms));
+    Reduce sum = *reduced_;
+    sum.inames = own.fresh;
+    for (Expr& a : sum.args) a = rewrite_inames(a, own);
+    assign("_part", at(now, place(first)), {Expr(sum, at_)}, within(first), before_);
     Exprs other;
     for (std::int64_t reach = 1; reach < items.count; reach *= 2) {
       if (other.empty()) other = temporaries("part", AddressSpace::Local, {lit(items.count)});
-      const Expr there = index_sub(place, lit(reach));
-      const Exprs both = combined(reduced_->op, at(now, there), at(now, place));
-      const Exprs alone = at(now, place);
+      const std::string step = copy_of(item);
+      const Expr there = index_sub(place(step), lit(reach));
+      const Exprs alone = at(now, place(step));
+      const Exprs both = combined(reduced_->op, at(now, there), alone);
+      const Expr reaches(Compare{CompareOp::Ge, place(step), lit(reach)});
       Exprs values;
       for (std::size_t i = 0; i < both.size(); ++i)
-        values.push_back(
-            Expr(Select{Expr(Compare{CompareOp::Ge, place, lit(reach)}), both[i], alone[i]}));
-      assign("_step", at(other, place), values, insn_->inames, before_);
+        values.push_back(Expr(Select{reaches, both[i], alone[i]}));
+      assign("_step", at(other, place(step)), values, within(step), before_);
       std::swap(now, other);
     }
-    if (carry.empty()) return at(now, place);
+    const Exprs own_part = at(now, place(item));
+    if (carry.empty()) return own_part;
     const Exprs last = at(now, lit(items.count - 1));
-    assign("_carry", carry, combined(reduced_->op, carry, last), insn_->inames, after_, items.all);
+    assign("_carry", carry, combined(reduced_->op, carry, last), once, after_, items.all);
     if (loops.size() > 1) sweeps_.emplace_back(insn_->id, loops);
-    return combined(reduced_->op, carry, at(now, place));
+    return combined(reduced_->op, carry, own_part);
+  }
+
+  /// A new iname with the values and the tag that `item` has in the loops around it.
+  std::string copy_of(const std::string& item) {
+    const std::string own = out_.fresh_name(item);
+    Names around;
+    for (const std::string& i : insn_->inames)
+      if (i != item) around.push_back(i);
+    Names all = around;
+    all.push_back(item);
+    Set values = to_dims(dims_to_params(domain_of(out_, all), around), {item});
+    const Set known = all_to_params(domain_of(out_, around));
+    values = tidy(isl_set_gist_params(values.take(), known.copy()));
+    out_.domains.push_back({rename_dims(std::move(values), {{item, own}}), at_});
+    out_.loop_order.push_back(own);
+    out_.iname_tags[own] = InameTag(*out_.tag(item));
+    return own;
   }
 
   // ---- Pieces.
@@ -233,7 +266,8 @@ class Realizer {
     const Typer typer(typed_);
     for (std::size_t i = 0; i < reduced_->args.size(); ++i) {
       const auto t = typer.type(reduced_->args[i]);
-      if (!t) refuse("unsupported", at_, "the type of `{}` is not known", to_string(reduced_->args[i]));
+      if (!t)
+        refuse("unsupported", at_, "the type of `{}` is not known", to_string(reduced_->args[i]));
       out.push_back(reduced_type(reduced_->op, i, t->type));
     }
     return out;
@@ -286,6 +320,7 @@ class Realizer {
   Kernel out_;
   const Kernel typed_;
   bool found_ = false;
+  std::set<std::string> replaced_;                     // inames that reductions had
   std::vector<std::pair<std::string, Names>> sweeps_;  // loops whose order counts, by instruction
 
   // Of the instruction and the reduction at hand.
@@ -320,7 +355,8 @@ themselves, and tags under which iterations run at the same time.)",
                 .help = "scans, and leaves other reductions as they are"},
                {.name = "force_outer_iname_for_scan",
                 .kind = Kind::Str,
-                .help = "the loop whose iterations share terms; by default all that set the bounds"}},
+                .help =
+                    "the loop whose iterations share terms; by default all that set the bounds"}},
     .example_kernel = R"(kernel scan(n: int32, x: float64[n], y: float64[n])
 domain {[i]: 0 <= i < n}
 domain {[j]: 0 <= j <= i}

@@ -29,8 +29,8 @@ Exprs better(CompareOp op, const Exprs& a, const Exprs& b) {
   };
   const Expr tie = conjunction({test(CompareOp::Eq, b[0], a[0]), test(CompareOp::Lt, b[1], a[1])});
   const Expr none = test(CompareOp::Eq, a[1], lit(-1));
-  const Expr later = conjunction({test(CompareOp::Ne, b[1], lit(-1)),
-                                  either(either(none, test(op, b[0], a[0])), tie)});
+  const Expr later = conjunction(
+      {test(CompareOp::Ne, b[1], lit(-1)), either(either(none, test(op, b[0], a[0])), tie)});
   return {Expr(Select{later, b[0], a[0]}), Expr(Select{later, b[1], a[1]})};
 }
 

@@ -82,13 +82,13 @@ Set new_terms(const Kernel& k, const Instruction& insn, const Names& sweep, cons
       Map wrong = isl_map_apply_range(old.copy(), greater.copy());
       wrong = isl_map_intersect(wrong.take(), fresh.copy());
       if (!yes(isl_map_is_empty(wrong.get()))) {
-        const Map same = isl_map_from_domain(isl_map_domain(wrong.copy()));
-        const Map pairs = isl_map_identity(isl_space_map_from_set(
-            isl_set_get_space(Set(isl_map_domain(same.copy())).get())));
-        refuse("not-a-scan", at,
-               "the order of a segmented reduction matters, but {} has new terms before old ones",
-               two_instances(isl_map_intersect_domain(pairs.copy(), isl_map_domain(same.copy())),
-                             insn.id, sweep));
+        const Set at_fault = isl_map_domain(wrong.copy());
+        const Map same = isl_set_identity(at_fault.copy());
+        const Witness w = witness(same, sweep, sweep);
+        refuse(
+            "not-a-scan", at,
+            "the order of a segmented reduction matters, but `{}`{} has new terms before old ones",
+            instance_text(insn.id, sweep, w.a), parameters_text(w.params));
       }
     }
     points = as_set(isl_map_coalesce(fresh.copy()), dims);
@@ -137,8 +137,8 @@ ScanItems scan_items(const Kernel& k, const Instruction& insn, const std::string
   const Set later = with(Expr(Compare{CompareOp::Gt, var(item), lit(out.first)}));
   if (!yes(isl_set_is_subset(later.get(), follows.get())))
     refuse("not-a-scan", at, "the values of the work-items `{}` have gaps", item);
-  const Set last = to_dims(
-      with(Expr(Compare{CompareOp::Eq, var(item), lit(out.first + out.count - 1)})), outer);
+  const Set last =
+      to_dims(with(Expr(Compare{CompareOp::Eq, var(item), lit(out.first + out.count - 1)})), outer);
   const Set any = to_dims(points, outer);
   if (!outer.empty()) {
     const Set partial = isl_set_subtract(any.copy(), last.copy());

@@ -40,9 +40,9 @@ TEST_CASE("set_temporary_address_space: moves what may be shared") {
 }
 
 TEST_CASE("set_temporary_address_space: refuses memory in which work-items would meet") {
-  CHECK(message([&] {
-          move_to(kScaled, "t", "local");
-        }).find("would run make[i=0] and make[i=1] at the same time") != std::string::npos);
+  CHECK(message([&] { move_to(kScaled, "t", "local"); })
+            .find("make[i=1] would run before use[i=0], but use[i=0] reads t and make[i=1] writes "
+                  "it") != std::string::npos);
   CHECK(message([&] { move_to(kTurned, "t", "private"); }) ==
         "`t` is written at the number of its work-item, as memory that the work-items share; it "
         "cannot be private");

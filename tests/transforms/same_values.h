@@ -1,6 +1,7 @@
 #pragma once
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -18,8 +19,8 @@ namespace moonloop {
 
 using Params = std::map<std::string, std::int64_t>;
 
-/// The arrays of a kernel after a run, by name, as bytes. Elements are float64 or int32, filled
-/// from a fixed seed per name; integers are in [0, 4).
+/// The arrays of a kernel after a run, by name, as bytes. Elements are filled from a fixed seed per
+/// name: integers are in [0, 4), reals half more, so that sums of them are exact.
 inline std::map<std::string, std::vector<char>> values_of(const Kernel& k, const Params& params) {
   const Kernel full = complete(k);
   std::map<std::string, std::vector<char>> storage;
@@ -52,8 +53,11 @@ inline std::map<std::string, std::vector<char>> values_of(const Kernel& k, const
         std::memcpy(&data[at], &x, sizeof x);
       else if (view.type.scalar == Scalar::F32)
         std::memcpy(&data[at], &f, sizeof f);
-      else if (view.type.scalar == Scalar::I32)
-        std::memcpy(&data[at], &n, sizeof n);
+      else if (view.type.scalar == Scalar::Bool)
+        data[at] = n % 2 != 0;
+      else if (is_integer(view.type.scalar))
+        std::memcpy(&data[at], &n,
+                    std::min(sizeof n, std::size_t(view.type.size())));  // little end first
       else
         FAIL("no such element type here");
     }

@@ -1,0 +1,206 @@
+// Reductions written out, in sequence and as scans.
+#include "tests/transforms/loop_kit.h"
+#include "tests/transforms/same_values.h"
+
+using namespace moonloop;
+
+namespace {
+
+const char* const kSums = R"(
+kernel sums(n: int32, x: float64[n], y: float64[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j <= i}
+y[i] = 2*sum(j, x[j]) + 1
+)";
+
+Kernel scanned(const Kernel& k, ValueDict options = {}) {
+  options.emplace_back("force_scan", flag(true));
+  return apply(k, "realize_reduction", {}, std::move(options));
+}
+/// The loop `i` over parts of so many work-items, with a scan that these share.
+Kernel by_items(const std::string& source, std::int64_t items) {
+  return scanned(apply(parsed(source), "split_iname", {text("i"), number(items)},
+                       {{"inner_tag", text("l.0")}}));
+}
+std::string sums_over(const std::string& terms, const std::string& instances = "0 <= i < n") {
+  return "kernel sums(n: int32, x: float64[3*n + 3], y: float64[n + 3])\ndomain {[i]: " +
+         instances + "}\ndomain {[j]: " + terms + "}\ny[i] = sum(j, x[j])\n";
+}
+
+}  // namespace
+
+TEST_CASE("realize_reduction: statements that accumulate") {
+  const std::string source = R"(
+kernel rows(n: int32, x: float64[n, n], y: float64[n], z: float64[n], b: bool[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j <= i}
+domain {[k]: 0 <= k < n}
+domain {[l]: 0 <= l < n}
+y[i] = 2*sum(j, x[i, j]) + max(k, x[k, i])  {id=first}
+z[i] = product(j, sum(l, x[j, l]))          {id=second}
+b[i] = any(k, x[i, k] > 0.9)                {id=third}
+)";
+  const Kernel k = apply(parsed(source), "realize_reduction");
+  CHECK(line(k, "first") == "y[i] = 2*acc_j + acc_k");
+  CHECK(line(k, "first_update") == "acc_j = acc_j + x[i, j_0]");
+  CHECK(line(k, "first_init_0") == "acc_k = -inf");
+  CHECK(line(k, "first_update_0") == "acc_k = max(acc_k, x[k_0, i])");
+  CHECK(line(k, "second_update") == "acc_j_0 = acc_j_0*sum(l, x[j_1, l])");
+  CHECK(same_values(parsed(source), k, {{"n", 6}}));
+  const Kernel one = apply(parsed(source), "realize_reduction", {text("id:third")});
+  CHECK(line(one, "first") == line(parsed(source), "first"));
+  CHECK(line(one, "third") == "b[i] = acc_k");
+}
+
+TEST_CASE("realize_reduction: a scan in a sequential loop passes its terms on") {
+  const Kernel k = scanned(parsed(kSums));
+  CHECK(line(k, "insn") == "y[i] = 2*acc_j + 1");
+  CHECK(same_set(instances(k, {"i", "j_0"}), "[n] -> { [i, j_0 = i] : 0 <= i < n }"));
+  CHECK(!k.has_iname("j"));
+  CHECK(tree(k) ==
+        "insn_init\n"
+        "for i\n"
+        "  for j_0\n"
+        "    insn_update\n"
+        "  insn\n");
+  CHECK(same_values(parsed(kSums), k, {{"n", 9}}));
+  for (const std::string& terms : {"0 <= j <= 3*i", "0 <= 2*j <= i", "2 <= j <= i + 2",
+                                   "0 <= j < n", "n - i <= j <= n", "exists(e: j = 2*e) and 0 <= j <= i"}) {
+    CAPTURE(terms);
+    const std::string source = sums_over(terms);
+    CHECK(same_values(parsed(source), apply(parsed(source), "realize_reduction"), {{"n", 7}}));
+    if (terms != "0 <= j < n") CHECK(same_values(parsed(source), scanned(parsed(source)), {{"n", 7}}));
+  }
+  const std::string far = sums_over("1 <= j <= i", "4 <= i < n and exists(e: i = 2*e)");
+  CHECK(same_values(parsed(far), scanned(parsed(far)), {{"n", 12}}));
+}
+
+TEST_CASE("realize_reduction: scans of each operation, by one loop and by work-items") {
+  for (const char* statement :
+       {"y[i] = sum(j, x[j])", "y[i] = product(j, x[j])", "y[i] = min(j, x[j])",
+        "y[i] = max(j, x[j])", "y[i] = if(any(j, x[j] > 0.8), 1, 0)",
+        "y[i] = if(all(j, x[j] > 0.1), 1, 0)", "y[i], q[i] = argmin(j, x[j], j)",
+        "y[i], q[i] = argmax(j, x[j]*x[j], 2*j)",
+        "y[i], f[i] = reduce(segmented(sum), j, x[j], x[j] > 0.7)",
+        "y[i], f[i] = reduce(segmented(product), j, 1 + x[j], x[j] > 0.7)",
+        "y[i] = sum(j, x[j]) + max(j, x[j])", "c[i] = sum(j, c0[j])"}) {
+    CAPTURE(statement);
+    const std::string source = std::string(R"(
+kernel each(n: int32, x: float64[n], y: float64[n], q: int32[n], f: bool[n], c0: int16[n], c: int64[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j <= i}
+)") + statement + "\n";
+    if (std::string(statement).find("+ max") != std::string::npos) {
+      CHECK(code_of([&] { scanned(parsed(source)); }) == "reduction-not-simple");
+      continue;
+    }
+    CHECK(same_values(parsed(source), scanned(parsed(source)), {{"n", 11}}));
+    for (const std::int64_t items : {1, 2, 3, 4})
+      CHECK(same_values(parsed(source), by_items(source, items), {{"n", 11}}));
+  }
+}
+
+TEST_CASE("realize_reduction: work-items take twice the distance in each step") {
+  const Kernel k = by_items(kSums, 4);
+  CHECK(line(k, "insn_part") == "part_j[i_inner_0] = sum(j_0, x[j_0])");
+  CHECK(line(k, "insn_step") ==
+        "part_j_0[i_inner_1] = part_j[i_inner_1 - 1] + part_j[i_inner_1] if i_inner_1 >= 1 else "
+        "part_j[i_inner_1]");
+  CHECK(line(k, "insn_step_0") ==
+        "part_j[i_inner_2] = part_j_0[i_inner_2 - 2] + part_j_0[i_inner_2] if i_inner_2 >= 2 else "
+        "part_j_0[i_inner_2]");
+  CHECK(line(k, "insn") == "y[i_inner + 4*i_outer] = 2*(carry_j + part_j[i_inner]) + 1");
+  CHECK(to_string(k.find_insn("insn_carry")->predicates[0]) == "n >= 4*i_outer + 4");
+  for (const std::int64_t n : {1, 3, 4, 5, 13}) CHECK(same_values(parsed(kSums), k, {{"n", n}}));
+  const std::string one = R"(
+kernel one(x: float64[20], y: float64[20])
+domain {[i]: 3 <= i < 20}
+domain {[j]: 3 <= 2*j <= i}
+tag i: l.1
+y[i] = sum(j, x[j])
+)";
+  const Kernel whole = scanned(parsed(one));
+  CHECK(whole.find_insn("insn_carry") == nullptr);
+  CHECK(same_values(parsed(one), whole, {}));
+}
+
+TEST_CASE("realize_reduction: one loop of several, and several loops") {
+  const std::string source = R"(
+kernel planes(n: int32, x: float64[n, n], y: float64[n, n], z: float64[n, n])
+domain {[i]: 0 <= i < n}
+domain {[k]: 0 <= k < n}
+domain {[j]: 0 <= j <= i}
+domain {[p]: 0 <= p <= i + k*0 and p <= i}
+y[k, i] = sum(j, x[k, j])
+)";
+  const Kernel k = scanned(parsed(source));
+  CHECK(same_values(parsed(source), k, {{"n", 6}}));
+  const std::string blocks = R"(
+kernel blocks(n: int32, x: float64[12*n], y: float64[12*n])
+domain {[a, b, i]: 0 <= a < n and 0 <= b < 3 and 0 <= i < 4}
+domain {[j]: 0 <= j <= 12*a + 4*b + i}
+y[12*a + 4*b + i] = sum(j, x[j])
+)";
+  CHECK(same_values(parsed(blocks), scanned(parsed(blocks)), {{"n", 2}}));
+  const Kernel tagged = apply(parsed(blocks), "tag_inames", {text("i:l.0")});
+  CHECK(same_values(parsed(blocks), scanned(tagged), {{"n", 2}}));
+  const std::string corner = R"(
+kernel corner(n: int32, x: float64[2*n], y: float64[n, n])
+domain {[i, k]: 0 <= i, k < n}
+domain {[j]: 0 <= j <= i + k}
+y[i, k] = sum(j, x[j])
+)";
+  const Kernel inner = scanned(parsed(corner), {{"force_outer_iname_for_scan", text("k")}});
+  CHECK(same_values(parsed(corner), inner, {{"n", 5}}));
+  CHECK(message([&] { scanned(parsed(corner)); }) ==
+        "the terms of a scan grow from one iteration to the next, but of `insn[i=0, k=2]` and "
+        "`insn[i=1, k=0]` (n=3) the later one lacks a term of the earlier one");
+}
+
+TEST_CASE("realize_reduction: what it refuses") {
+  CHECK(message([&] { scanned(parsed(sums_over("0 <= j < n"))); }) ==
+        "no selected instruction has a reduction whose bounds depend on a loop around it");
+  CHECK(message([&] { scanned(parsed(sums_over("i <= j < n"))); }) ==
+        "the terms of a scan grow from one iteration to the next, but of `insn[i=0]` and "
+        "`insn[i=1]` (n=2) the later one lacks a term of the earlier one");
+  CHECK(code_of([&] { scanned(parsed(sums_over("i <= j <= 2*i"))); }) == "not-a-scan");
+  const std::string mixed =
+      "kernel f(n: int32, x: float64[n], y: float64[n])\ndomain {[i]: 0 <= i < n}\n"
+      "domain {[j]: 0 <= j <= i}\n";
+  CHECK(message([&] { scanned(parsed(mixed + "y[i] = sum(j, x[j]*i)\n")); }) ==
+        "the terms of the reduction in `insn` depend on `i` themselves");
+  CHECK(message([&] { scanned(parsed(mixed + "y[i] = sum(j, x[j])  {if=i > 2}\n")); }) ==
+        "`insn` runs under a condition, but its scan needs all terms");
+  CHECK(message([&] { scanned(parsed(mixed + "tag i: g.0\ny[i] = sum(j, x[j])\n")); }) ==
+        "the iterations of `i`, tagged `g.0`, cannot pass on the terms of a scan");
+  CHECK(message([&] { scanned(parsed(mixed + "tag i: l.0\ny[i] = sum(j, x[j])\n")); }) ==
+        "the number of work-items `i` of the scan has no constant bound");
+  const std::string back = R"(
+kernel back(n: int32, x: float64[2*n], y: float64[n], f: bool[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: n - i <= j <= n}
+y[i], f[i] = reduce(segmented(sum), j, x[j], x[j] > 0.5)
+)";
+  CHECK(message([&] { scanned(parsed(back)); }) ==
+        "the order of a segmented reduction matters, but `insn[i=1]` (n=2) has new terms before old ones");
+  const std::string holes = R"(
+kernel holes(x: float64[20], y: float64[20])
+domain {[i]: 0 <= i < 20 and exists(e: i = 2*e)}
+domain {[j]: 0 <= j <= i}
+tag i: l.0
+y[i] = sum(j, x[j])
+)";
+  CHECK(message([&] { scanned(parsed(holes)); }) == "the values of the work-items `i` have gaps");
+  const std::string ragged = R"(
+kernel ragged(n: int32, x: float64[20*n], y: float64[n, 20])
+domain {[r, i]: 0 <= r < n and 0 <= i < 4 + r and i < 20}
+domain {[j]: 0 <= j <= 20*r + i}
+tag i: l.0
+y[r, i] = sum(j, x[j])
+)";
+  CHECK(message([&] { scanned(parsed(ragged)); }) ==
+        "of `insn[r=0]` and `insn[r=1]` (n=2) the earlier one has not all work-items");
+  const Kernel k = parsed(kSums);
+  CHECK(message([&] { apply(k, "realize_reduction", {text("id:nobody")}); }).find("nobody") ==
+        std::string::npos);
+}
