@@ -47,6 +47,8 @@ TEST_CASE("expressions: floor division and its rest") {
   CHECK(rhs("i // 3 + i % 3", "int32") == "i / 3 + i % 3");
   CHECK(rhs("(n - 1 - i) // 3", "int32") == "floor_div_i32(n - 1 - i, 3)");
   CHECK(rhs("u4[i] // 3", "uint32") == "u4[i] / 3u");
+  CHECK(rhs("u4[i] % 3", "uint32") == "u4[i] % 3u");
+  CHECK(rhs("u4[i] % (u4[i] + 1)", "uint32") == "u4[i] % (u4[i] + 1u)");
   CHECK(rhs("d[i] // 2") == "floor(d[i] / 2.0)");
   CHECK(rhs("d[i] % 2") == "floor_mod_f64(d[i], 2.0)");
 }
@@ -66,6 +68,7 @@ TEST_CASE("expressions: powers and functions") {
 
 TEST_CASE("expressions: bits and casts") {
   CHECK(rhs("i8[i] << 2 | 1", "int64") == "(i8[i] << 2) | 1");
+  CHECK(rhs("cast(int64, 1) << i", "int64") == "(int64_t)1 << i");
   CHECK(rhs("~i4[i] & 7 ^ 1", "int32") == "(~i4[i] & 7) ^ 1");
   CHECK(rhs("cast(float32, d[i]) + 1", "float32") == "(float)d[i] + 1");
 }

@@ -201,3 +201,63 @@ matrix[row_index, column_index] = 0
 )",
                                    Target::C));
 }
+
+TEST_CASE("loops: a skewed pair has its bounds in the inner loop, and no guard") {
+  const std::string c = code(R"(
+kernel skewed(out: int32[10])
+domain {[i]: 0 <= i <= 5}
+domain {[j]: 2*i - 2 < j <= 2*i and 0 <= j <= 9}
+for i, j
+  out[j] = j
+end
+)",
+                             Target::C);
+  CHECK(has(c,
+            "  for (int32_t i = 0; i < 6; ++i)\n"
+            "    for (int32_t j = max_i32(0, 2*i - 1); j < min_i32(10, 2*i + 1); ++j)\n"
+            "      out[j] = j;\n"));
+}
+
+TEST_CASE("loops: one iteration needs no loop") {
+  CHECK(
+      function(code("kernel one(a: int32[1])\ndomain {[i]: 0 <= i < 1}\na[i] = 42\n", Target::C)) ==
+      "void one(int32_t *restrict a) {\n"
+      "  a[0] = 42;\n"
+      "}\n");
+}
+
+TEST_CASE("loops: two loops stand inside of one that they share with a statement") {
+  CHECK(has(code(R"(
+kernel nests(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+domain {[k]: 0 <= k < n}
+prioritize i, j
+prioritize i, k
+c[i] = a[i, 0]
+b[i, j] = c[i]
+a[i, k] = b[i, k]
+)",
+                 Target::C),
+            "  for (int32_t i = 0; i < n; ++i) {\n"
+            "    c[i] = a[(int64_t)n*i];\n"
+            "    for (int32_t j = 0; j < n; ++j)\n"
+            "      b[(int64_t)n*i + j] = c[i];\n"
+            "    for (int32_t k = 0; k < n; ++k)\n"
+            "      a[(int64_t)n*i + k] = b[(int64_t)n*i + k];\n"
+            "  }\n"));
+}
+
+TEST_CASE("loops: five hundred of their own follow one another as written") {
+  std::string args, domains, statements, expected;
+  for (int l = 0; l < 500; ++l) {
+    args += fmt::format("{}a{}: int32[10]", l ? ", " : "", l);
+    domains += fmt::format("domain {{[i{}]: 0 <= i{} < 10}}\n", l, l);
+    statements += fmt::format("a{0}[i{0}] = i{0} + {0}\n", l);
+    expected += fmt::format(
+        "  for (int32_t i{0} = 0; i{0} < 10; ++i{0})\n    a{0}[i{0}] = i{0} + {0};\n", l);
+  }
+  const std::string text = "kernel many(" + args + ")\n" + domains + statements;
+  for (const Target t : {Target::C, Target::OpenMP}) CHECK(has(code(text, t), expected));
+  CHECK(generate(kernel(text), Target::OpenCL).device->kernels.size() == 1);
+}

@@ -85,6 +85,18 @@ domain [m] -> {[j]: 0 <= j < m}
 a[i] = sum(j, 1.0)
 )");
   CHECK(domain_parents(rows) == std::vector<int>{-1, 0});
+  const Kernel two = parsed(R"(
+kernel two(m: int32, n: int32, choice: int32[n], len: int32[n], v: float64[99], out: float64[m, n])
+domain {[j, i]: 0 <= j < m and 0 <= i < n}
+domain {[p]: 0 <= p < p_end}
+domain {[q]: 0 <= q < q_end}
+for j, i
+  <> p_end = abs(choice[i])
+  <> q_end = len[i]
+  out[j, i] = sum(p, v[p]) + sum(q, v[q])
+end
+)");
+  CHECK(domain_parents(two) == std::vector<int>{-1, 0, 0});
   Kernel k;
   k.name = "k";
   const auto add = [&](const char* text) { k.domains.push_back({set(text), {}}); };

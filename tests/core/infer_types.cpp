@@ -194,3 +194,21 @@ TEST_CASE("types: promotion is commutative") {
       CHECK(promote(static_cast<Scalar>(a), static_cast<Scalar>(b)) ==
             promote(static_cast<Scalar>(b), static_cast<Scalar>(a)));
 }
+
+TEST_CASE("types: a record is no operand of a cast, and no type to cast to") {
+  const auto inferring = [](const std::string& statement) {
+    return failure([&] {
+      infer_types(
+          kernel("record pair(x: float64, y: float64)\n"
+                 "kernel f(n: int32, p: pair[n], q: pair[n], r: float64[n])\n"
+                 "domain {[i]: 0 <= i < n}\n" +
+                 statement + "\n"));
+    });
+  };
+  CHECK(inferring("r[i] = cast(float64, p[i])") ==
+        "`p[i]` of type pair cannot be an operand of a cast to float64 [bad-operand]");
+  CHECK(inferring("q[i].x = cast(int32, p[i]) + 1") ==
+        "`p[i]` of type pair cannot be an operand of a cast to int32 [bad-operand]");
+  CHECK(inferring("r[i] = cast(pair, r[i])") == "no type `pair` [unknown-type]");
+  CHECK(inferring("r[i] = cast(float32, p[i].x)") == "ok");
+}

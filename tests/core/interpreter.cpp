@@ -230,6 +230,32 @@ truth[1] = all(i7, x[i7] > 4)
   CHECK(truth == std::vector<std::int32_t>{1, 0});
 }
 
+TEST_CASE("interpreter: sums that start anew and running maxima, over a triangle") {
+  std::vector<double> x{3, -2, 5, 5, -7, 1}, s(6), m(6);
+  std::vector<std::int32_t> flag{0, 0, 1, 0, 1, 0}, seen(6), at(6);
+  Data()
+      .scalar("n", 6)
+      .array("x", Scalar::F64, x)
+      .array("flag", Scalar::I32, flag)
+      .array("s", Scalar::F64, s)
+      .array("seen", Scalar::I32, seen)
+      .array("m", Scalar::F64, m)
+      .array("at", Scalar::I32, at)
+      .run(R"(
+kernel f(n: int32, x: float64[n], flag: int32[n], s: float64[n], seen: int32[n], m: float64[n],
+         at: int32[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j <= i}
+domain {[k]: 0 <= k <= i}
+s[i], seen[i] = reduce(segmented(sum), j, x[j], flag[j])
+m[i], at[i] = argmax(k, abs(x[k]), k)
+)");
+  CHECK(s == std::vector<double>{3, 1, 5, 10, -7, -6});
+  CHECK(seen == std::vector<std::int32_t>{0, 0, 1, 1, 1, 1});
+  CHECK(m == std::vector<double>{3, 3, 5, 5, 7, 7});
+  CHECK(at == std::vector<std::int32_t>{0, 0, 2, 2, 4, 4});
+}
+
 TEST_CASE("interpreter: rules, several assignees and layouts") {
   std::vector<double> f{1, 2, 3, 4, 5, 6}, a(2), b(2);
   Data()

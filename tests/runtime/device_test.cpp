@@ -1,61 +1,15 @@
-#include "runtime/device.h"
-
-#include <cstdlib>
-
-#include "tests/runtime/support.h"
-#include "transforms/registry.h"
+#include "tests/runtime/device_kit.h"
 
 using namespace moonloop;
+using test::count;
+using test::device_target;
 using test::error_of;
 using test::parse_one;
+using test::run;
+using test::Shape;
+using test::tagged;
 
 namespace {
-
-/// What runs here: OpenCL, or CUDA where MOONLOOP_DEVICE_TARGET says so.
-Target device_target() {
-  const char* given = std::getenv("MOONLOOP_DEVICE_TARGET");
-  return parse_target(given ? given : "opencl").value();
-}
-
-Kernel tagged(const std::string& text, const std::map<std::string, std::string>& tags) {
-  const Kernel k = parse_one(text);
-  ValueDict all;
-  for (const auto& [iname, tag] : tags) all.emplace_back(iname, Value{tag});
-  return run_op(*find_op("tag_inames"), k, {Value{all}}, {});
-}
-
-int count(const std::string& text, const std::string& word) {
-  int n = 0;
-  for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; ++at) ++n;
-  return n;
-}
-
-struct Shape {
-  int kernels, barriers;
-  bool operator==(const Shape&) const = default;
-};
-std::ostream& operator<<(std::ostream& out, const Shape& s) {
-  return out << s.kernels << " kernels, " << s.barriers << " barriers";
-}
-
-/// The number of kernels and barriers of the generated program, after it ran and gave what the
-/// interpreter gives.
-Shape run(const Kernel& k, const Kernel& original, const GivenValues& params) {
-  RunRequest r;
-  r.target = device_target();
-  r.params = params;
-  r.verify = true;
-  const RunResult result = run_kernel(k, original, r);
-  CHECK(result.verification.value().equal());
-  for (const Target t : {Target::OpenCL, Target::Cuda}) generate(k, t);
-  const Program p = generate(k, Target::OpenCL);
-  return {static_cast<int>(p.device->kernels.size()), count(p.source, "barrier(CLK")};
-}
-Shape run(const std::string& text, const std::map<std::string, std::string>& tags,
-          const GivenValues& params) {
-  const Kernel k = tagged(text, tags);
-  return run(k, parse_one(text), params);
-}
 
 const char* const kShift = R"(
 kernel shift(x: float64[16], y: float64[16])

@@ -195,3 +195,22 @@ TEST_CASE("assignment_to_subst: what depends on data") {
                               {{"unsafe", flag(true)}});
   CHECK(forced.claims.size() == 1);
 }
+
+TEST_CASE("temporary_to_subst: the middle of a chain is computed ahead again, without a cycle") {
+  const Kernel before = parsed(R"(
+kernel chain(out: float64[10])
+domain {[i]: 0 <= i < 10}
+<> t0[i] = 2.0*i              {id=t0}
+<> t1[i] = 2*t0[i]            {id=t1}
+<> t2[i] = 3*t1[i]            {id=t2}
+out[i] = 2*t1[i] + 3*t2[i]    {id=out}
+)");
+  Kernel k = apply(before, "temporary_to_subst", {text("t1")});
+  CHECK(body(k) ==
+        "t1_subst(i) := 2*t0[i]\nt0[i] = 2.0*i\nt2[i] = 3*t1_subst(i)\n"
+        "out[i] = 2*t1_subst(i) + 3*t2[i]\n");
+  k = apply(k, "precompute", {text("t1_subst")});
+  CHECK(tree(k) == "for i\n  t0\n  t1_subst\n  t2\n  out\n");
+  CHECK(line(k, "t2") == "t2[i] = 3*t1_subst_0");
+  CHECK(same_values(before, k, {}));
+}

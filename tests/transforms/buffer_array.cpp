@@ -308,3 +308,34 @@ c[i] = g([j]: a[i, j])  {id=c}
           apply(part, "buffer_array", {text("a"), text("i")});
         }) == "`[j]: a[i, j]` is a part of `a`; only single elements can be buffered [sub-array]");
 }
+
+TEST_CASE("buffer_array: what is stored is there before a barrier of all groups") {
+  const Kernel before = parsed(R"(
+kernel two(a: in float64[100], x: in float64[10], first: out float64[100], second: out float64[100])
+domain {[i, j]: 0 <= i < 100 and 0 <= j < 10}
+domain {[p]: 0 <= p < 100}
+first[i] = sum(j, a[i]*x[j])    {id=work}
+... gbarrier                    {id=cut, dep=work}
+second[p] = 2*first[99 - p]     {id=use, dep=cut}
+)");
+  Kernel k = apply(before, "split_iname", {text("j"), number(2)});
+  k = apply(k, "split_iname", {text("i"), number(2)}, {{"outer_tag", text("g.0")}});
+  k = apply(k, "buffer_array", {text("first"), text("i_inner"), number(0)},
+            {{"within", text("id:work")}});
+  CHECK(tree(k) ==
+        "for i_outer  [g.0]\n"
+        "  for first_init_0\n"
+        "    init_first\n"
+        "  for i_inner\n"
+        "    work_init\n"
+        "    for j_outer\n"
+        "      for j_inner\n"
+        "        work_update\n"
+        "    work\n"
+        "  for first_store_0\n"
+        "    store_first\n"
+        "cut\n"
+        "for p\n"
+        "  use\n");
+  CHECK(same_values(before, k, {}));
+}

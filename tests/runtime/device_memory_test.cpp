@@ -1,0 +1,146 @@
+// What work-items keep, share and look up: saved temporaries, needless barriers, tables.
+#include "tests/runtime/device_kit.h"
+
+using namespace moonloop;
+using test::count;
+using test::error_of;
+using test::parse_one;
+using test::run;
+using test::run_everywhere;
+using test::Shape;
+using test::split;
+using test::step;
+using test::word;
+
+namespace {
+
+/// With its temporaries saved; without, the device's code is refused.
+Kernel saved(const Kernel& k) {
+  CHECK(error_of([&] { generate(k, Target::OpenCL); }).find(" [needs-reload]") !=
+        std::string::npos);
+  return step(k, "save_and_reload_temporaries", {});
+}
+
+/// Text with each `%` replaced.
+std::string with(std::string text, const std::string& part) {
+  for (std::size_t at = 0; (at = text.find('%', at)) != std::string::npos; at += part.size())
+    text.replace(at, 1, part);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("device: arrays of a group live across a barrier of all groups when saved") {
+  const char* const text = R"(
+kernel halves(x: in float64[5, 8], out: out float64[5, 8])
+domain {[i]: 0 <= i < 5}
+domain {[j]: 0 <= j < 8}
+domain {[k]: 0 <= k < 8}
+domain {[l]: 0 <= l < 8}
+temp t: float64[16] in local
+tag i: g.0, j: l.0, k: l.0, l: l.0
+for i
+  t[2*j] = x[i, j]                   {id=even}
+  %
+  ... gbarrier                       {id=cut, dep=even:odd}
+  out[i, k] = t[15 - 2*k] - 3*t[2*k]  {dep=cut}
+end
+)";
+  const Kernel own = parse_one(with(text, "t[2*l + 1] = 2*x[i, l]  {id=odd}"));
+  CHECK(run(saved(own), own, {}) == Shape{2, 0});
+  const Kernel others = parse_one(with(text,
+                                       "... lbarrier  {id=wait, dep=even}\n"
+                                       "t[2*l + 1] = t[14 - 2*l]  {id=odd, dep=wait}"));
+  CHECK(run(saved(others), others, {}) == Shape{2, 1});
+}
+
+TEST_CASE("device: an array of a group with two axes, saved in a loop of the host") {
+  const Kernel k = parse_one(R"(
+kernel planes(x: in float64[3, 2, 2], out: out float64[3, 4])
+domain {[i, k]: 0 <= i < 2 and 0 <= k < 3}
+domain {[j]: 0 <= j < 2}
+domain {[l]: 0 <= l < 2}
+temp t: float64[3, 2] in local
+tag i: g.0, j: l.0, l: l.0
+for i, k
+  t[k, j] = x[k, j, i]           {id=set}
+  ... gbarrier                   {id=cut, dep=set}
+  out[k, 2*i + l] = t[k, 1 - l]  {dep=cut}
+end
+)");
+  const Kernel after = saved(k);
+  CHECK(run(after, k, {}) == Shape{2, 0});
+  const Program p = generate(after, Target::OpenCL);
+  REQUIRE(p.device->steps.size() == 1);
+  CHECK(p.device->steps[0].iname == "k");
+  CHECK(p.device->steps[0].body.size() == 2);
+}
+
+TEST_CASE("device: temporaries of a sequential loop need not be saved, and may be") {
+  const Kernel k = parse_one(R"(
+kernel steps(a: in int32[10], out: out int32[10])
+domain {[i]: 0 <= i < 10}
+domain {[j]: 0 <= j < 10}
+domain {[k]: 0 <= k < 10}
+temp row: int32[10]
+for i
+  <> t = 2*a[i]          {id=first}
+  row[j] = a[j] + i      {id=fill}
+  ... gbarrier           {id=cut, dep=first:fill}
+  out[i] = t + sum(k, row[k])  {dep=cut}
+end
+)");
+  CHECK(run(k, k, {}) == Shape{2, 0});
+  CHECK(run(step(k, "save_and_reload_temporaries", {}), k, {}) == Shape{2, 0});
+}
+
+TEST_CASE("device: a barrier for a neighbour's even element, none for one's own odd one") {
+  const char* const text = R"(
+kernel pairs(x: float64[16], y: float64[16])
+domain {[l]: 0 <= l < 16}
+domain {[m]: 0 <= m < 16}
+domain {[p]: 0 <= p < 16}
+temp s: float64[34] in local
+s[2*l] = x[l]
+s[2*m + %] = 3*x[m]
+y[p] = s[2*p]
+)";
+  const std::map<std::string, std::string> tags{{"l", "l.0"}, {"m", "l.0"}, {"p", "l.0"}};
+  CHECK(run(with(text, "1"), tags, {}) == Shape{1, 0});
+  CHECK(run(with(text, "2"), tags, {}) == Shape{1, 2});  // it is overwritten, then read
+}
+
+TEST_CASE("device: an axis that begins at one numbers its work-items from zero") {
+  const char* const text = R"(
+kernel begin(y: int32[16])
+domain {[i]: 1 <= i <= 16}
+domain {[j]: 0 <= j <= 15}
+temp a: int32[17] in local
+a[i] = i
+y[j] = a[%]
+)";
+  const std::map<std::string, std::string> tags{{"i", "l.0"}, {"j", "l.0"}};
+  CHECK(run(with(text, "j + 1"), tags, {}) == Shape{1, 0});
+  CHECK(run(with(text, "j if j > 0 else 1"), tags, {}) == Shape{1, 1});
+  CHECK(run(with(text, "16 - j"), tags, {}) == Shape{1, 1});
+}
+
+TEST_CASE("device: a table of constants stands once for all kernels") {
+  const Kernel original = parse_one(R"(
+kernel twice(a: in float64[6], out: out float64[6])
+domain {[i]: 0 <= i < 6}
+domain {[j]: 0 <= j < 6}
+temp table: float64[6] in global init=(1, 2.5, -3, 4, 0.125, 6) read_only
+out[i] = a[i] + table[i]             {id=first}
+out[j] = 2*out[j] + table[5 - j]     {id=second}
+)");
+  Kernel k = step(original, "add_barrier", {word("first"), word("second")});
+  k = split(k, "i", 2, "g.0", "l.0");
+  k = split(k, "j", 2, "g.0", "l.0");
+  run_everywhere(k, original, {});
+  CHECK(run(k, original, {}) == Shape{2, 0});
+  for (const Target t : {Target::C, Target::OpenMP, Target::OpenCL, Target::Cuda}) {
+    CAPTURE(to_string(t));
+    CHECK(count(generate(k, t).source, "table[6] = {1.0, 2.5, -3.0, 4.0, 0.125, 6.0}") == 1);
+  }
+}
