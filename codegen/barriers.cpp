@@ -1,11 +1,11 @@
 #include <algorithm>
 
-#include "codegen/meetings.h"
+#include "codegen/touch_set.h"
 
 namespace moonloop {
 namespace {
 
-using Touches = std::vector<Touch>;
+using Touches = TouchSet;
 
 class BarrierPlacer {
  public:
@@ -75,7 +75,8 @@ class BarrierPlacer {
         (insn.mem_kind == "global" ? out.back().barrier->global : out.back().barrier->local) = true;
         continue;
       }
-      Touches own = meetings_.touches(i);
+      Touches own;
+      for (const Touch& t : meetings_.touches(i)) own.add(t);
       const auto met = find_meeting(pending, own, {});
       if (met) flush(), put(out, pending, *met);
       note(own, pending);
@@ -100,11 +101,10 @@ class BarrierPlacer {
     loops_.pop_back();
     if (const auto met = find_meeting(end, head_, n.iname)) put(n.children, end, *met);
     pending = before;
-    for (const Touch& t : end) append(pending, t);
+    pending.add(end);
     Touches own = std::move(head_);
     head_ = outer_head, before_barrier_ = outer_open;
-    if (before_barrier_)
-      for (const Touch& t : own) append(head_, t);
+    if (before_barrier_) head_.add(own);
   }
 
   /// A loop around several runs of work-items waits in its body, so all of them must run it equally
@@ -132,20 +132,24 @@ class BarrierPlacer {
   /// Two accesses that need a barrier between them, as text.
   std::optional<std::string> find_meeting(const Touches& first, const Touches& second,
                                           const std::string& carried) {
-    for (const Touch& x : first)
-      for (const Touch& y : second)
-        if (const auto met = meetings_.across_items(x, y, loops_, carried))
-          return meetings_.describe(x, y, *met);
-    return std::nullopt;
+    std::optional<std::string> out;
+    for (const Touch* y : second.all())
+      if (first.any_beside(*y, [&](const Touch& x) {
+            const auto met = meetings_.across_items(x, *y, loops_, carried);
+            if (met) out = meetings_.describe(x, *y, *met);
+            return met.has_value();
+          }))
+        return out;
+    return out;
   }
 
   void put(std::vector<PlanNode>& out, Touches& pending, const std::string& why) {
     Barrier b;
     b.why = why;
-    for (const Touch& t : pending) {
-      const bool local = plan_.lies_in(t.variable, AddressSpace::Local);
+    for (const Touch* t : pending.all()) {
+      const bool local = plan_.lies_in(t->variable, AddressSpace::Local);
       if (local) b.local = true;
-      if (!local && written_.count(t.variable)) b.global = true;
+      if (!local && written_.count(t->variable)) b.global = true;
     }
     if (!b.local && !b.global) b.local = true;
     PlanNode n;
@@ -156,21 +160,12 @@ class BarrierPlacer {
   }
 
   void note(const Touches& all, Touches& pending) {
-    for (const Touch& t : all) {
-      append(pending, t);
-      if (before_barrier_) append(head_, t);
-    }
-  }
-  static void append(Touches& to, const Touch& t) {
-    const bool known = std::any_of(to.begin(), to.end(), [&](const Touch& o) {
-      return o.insn == t.insn && o.variable == t.variable && o.write == t.write &&
-             equal(o.index, t.index);
-    });
-    if (!known) to.push_back(t);
+    pending.add(all);
+    if (before_barrier_) head_.add(all);
   }
   void collect(const PlanNode& n, Touches& out) const {
     for (int i : n.insns)
-      for (const Touch& t : meetings_.touches(i)) append(out, t);
+      for (const Touch& t : meetings_.touches(i)) out.add(t);
     for (const PlanNode& c : n.children) collect(c, out);
   }
 

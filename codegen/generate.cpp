@@ -6,6 +6,7 @@
 #include "codegen/opencl_host.h"
 #include "core/infer.h"
 #include "core/layout.h"
+#include "core/reference.h"
 
 namespace moonloop {
 namespace {
@@ -61,6 +62,7 @@ std::optional<Target> parse_target(std::string_view name) {
 Program generate(Kernel k, Target target) {
   const std::unique_ptr<Dialect> dialect = dialect_of(target);
   Kernel full = complete(std::move(k));
+  if (!full.reference) check_legal(full);  // steps prove themselves; the tags of a text did not yet
   std::vector<Parameter> params = parameters(full);
   const Plan plan = make_plan(std::move(full), target);
   CPrinter printer(plan, *dialect);

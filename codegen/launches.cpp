@@ -1,8 +1,9 @@
 #include <algorithm>
 
 #include "codegen/auto_axes.h"
-#include "codegen/meetings.h"
+#include "codegen/touch_set.h"
 #include "core/address_spaces.h"
+#include "core/domain.h"
 #include "core/order_reference.h"
 
 namespace moonloop {
@@ -155,6 +156,7 @@ class Cutter {
   struct Open {
     std::vector<PlanNode> nodes;
     std::vector<int> insns;
+    TouchSet touches;
   };
 
   std::vector<PlanNode> host(std::vector<PlanNode> nodes, const std::vector<std::string>& loops) {
@@ -247,12 +249,14 @@ class Cutter {
            std::vector<PlanNode>& out) {
     std::vector<int> insns;
     instructions_of(node, insns);
-    if (apart(open.insns, insns, loops)) {
+    if (apart(open, insns, loops)) {
       Open next = take_preparation(open);
       close(open, loops, out);
       open = std::move(next);
+      note(open, open.insns);
     }
     open.insns.insert(open.insns.end(), insns.begin(), insns.end());
+    note(open, insns);
     const bool joins = node.is_leaf() && !open.nodes.empty() && open.nodes.back().is_leaf();
     if (joins) {
       open.nodes.back().insns.push_back(node.insns.front());
@@ -284,31 +288,41 @@ class Cutter {
     return out;
   }
 
-  bool apart(const std::vector<int>& a, const std::vector<int>& b,
+  void note(Open& open, const std::vector<int>& insns) const {
+    for (int i : insns)
+      for (const Touch& t : meetings_.touches(i)) open.touches.add(t);
+  }
+
+  bool apart(const Open& open, const std::vector<int>& insns,
              const std::vector<std::string>& loops) {
-    for (int i : a)
-      for (const Touch& x : meetings_.touches(i))
-        for (int j : b)
-          for (const Touch& y : meetings_.touches(j))
-            if (meetings_.across_groups(x, y, loops)) return true;
+    for (int i : insns)
+      for (const Touch& y : meetings_.touches(i))
+        if (open.touches.any_beside(y, [&](const Touch& x) {
+              return meetings_.across_groups(x, y, loops).has_value();
+            }))
+          return true;
     return false;
   }
 
   /// Groups do not wait for one another inside of a kernel: none may need what another one does.
   void require_apart(const Open& open, const std::vector<std::string>& loops) {
-    std::map<std::string, std::vector<const Touch*>> by_variable;
+    TouchSet all;
+    std::set<std::string> written;
     for (int i : open.insns)
-      for (const Touch& t : meetings_.touches(i)) by_variable[t.variable].push_back(&t);
-    for (const auto& [variable, all] : by_variable) {
-      if (std::none_of(all.begin(), all.end(), [](const Touch* t) { return t->write; })) continue;
-      for (const Touch* x : all)
-        for (const Touch* y : all)
-          if (const auto met = meetings_.across_groups(*x, *y, loops))
-            fail("unsupported", k_.instructions[static_cast<std::size_t>(y->insn)]->at,
-                 "groups of one kernel would meet in `{}`: {}; they cannot wait for one another in "
-                 "a "
-                 "loop over groups",
-                 variable, meetings_.describe(*x, *y, *met));
+      for (const Touch& t : meetings_.touches(i)) {
+        all.add(t);
+        if (t.write) written.insert(t.variable);
+      }
+    for (const Touch* x : all.all()) {
+      if (!written.count(x->variable)) continue;
+      all.any_beside(*x, [&](const Touch& y) {
+        if (const auto met = meetings_.across_groups(*x, y, loops))
+          fail("unsupported", k_.instructions[static_cast<std::size_t>(y.insn)]->at,
+               "groups of one kernel would meet in `{}`: {}; they cannot wait for one another in a "
+               "loop over groups",
+               x->variable, meetings_.describe(*x, y, *met));
+        return false;
+      });
     }
   }
 
@@ -333,12 +347,33 @@ class Cutter {
         groups = call("max", {groups, h.extent});
       }
     }
+    for (int axis = 0; axis < kDeviceAxes; ++axis) keep_one_group(launch, axis, open.insns);
     PlanNode node;
     node.launch = static_cast<int>(plan_.launches.size());
     node.children = std::move(open.nodes);
     plan_.launches.push_back(std::move(launch));
     out.push_back(std::move(node));
     open = Open();
+  }
+
+  /// A statement that is not spread over the axis runs once, also where the axis has nothing to do.
+  void keep_one_group(LaunchPlan& launch, int axis, const std::vector<int>& insns) {
+    Expr& groups = launch.groups.at(static_cast<std::size_t>(axis));
+    if (!groups) return;
+    const auto spread = [&](const std::string& n) {
+      const auto h = plan_.hardware.find(n);
+      return h != plan_.hardware.end() && h->second.group && h->second.axis == axis;
+    };
+    const bool all = std::all_of(insns.begin(), insns.end(), [&](int i) {
+      const Instruction& insn = *k_.instructions[static_cast<std::size_t>(i)];
+      return insn.kind == InsnKind::Barrier || insn.kind == InsnKind::Nop ||
+             std::any_of(insn.inames.begin(), insn.inames.end(), spread);
+    });
+    if (all) return;
+    if (const auto some = to_condition(Expr(Compare{CompareOp::Ge, groups, lit(1)}), {}))
+      if (yes(isl_set_is_subset(context_of(k_).get(), all_to_params(*some).get()))) return;
+    launch.at_least_one.at(static_cast<std::size_t>(axis)) = true;
+    groups = call("max", {groups, lit(1)});
   }
 
   Plan& plan_;

@@ -257,21 +257,37 @@ class LoopMaker {
 
   /// The values that the hardware gives the iname in the kernel at hand: as many as the longest of
   /// the inames on its axis needs.
-  Set counted_values(const std::string& iname) const {
+  Set counted_values(const std::string& iname) {
     const HardwareIname& own = plan_.hardware.at(iname);
+    const auto [known, fresh] = counted_.try_emplace(
+        {launch_, own.group, own.axis, to_string(own.first)}, iname, Set());
+    auto& [name, values] = known->second;
+    if (fresh) values = counted_from(iname, own);
+    return all_to_params(rename_dims(values, {{name, iname}}));
+  }
+
+  Set counted_from(const std::string& iname, const HardwareIname& own) const {
     Set out;
+    std::set<std::string> extents;
     for (const std::string& n : plan_.launches[static_cast<std::size_t>(launch_)].inames) {
       const HardwareIname& h = plan_.hardware.at(n);
       if (h.group != own.group || h.axis != own.axis) continue;
+      if (!extents.insert(to_string(h.extent)).second) continue;
       const Expr end = index_add({own.first, h.extent});
       const auto values =
           to_condition(conjunction({Expr(Compare{CompareOp::Le, own.first, var(iname)}),
                                     Expr(Compare{CompareOp::Lt, var(iname), end})}),
                        {iname});
-      if (!values) return isl_set_universe(isl_space_params_alloc(isl(), 0));
+      if (!values) return universe({iname});
       out = out ? Set(isl_set_union(out.take(), values->copy())) : *values;
     }
-    return all_to_params(isl_set_coalesce(out.take()));
+    const LaunchPlan& launch = plan_.launches[static_cast<std::size_t>(launch_)];
+    if (own.group && launch.at_least_one.at(static_cast<std::size_t>(own.axis))) {
+      const auto first = to_condition(Expr(Compare{CompareOp::Eq, own.first, var(iname)}), {iname});
+      if (!first) return universe({iname});
+      out = isl_set_union(out.take(), first->copy());
+    }
+    return isl_set_coalesce(out.take());
   }
 
   /// A predicate with the work-item's copies of expanded temporaries, which the instruction uses.
@@ -551,6 +567,8 @@ class LoopMaker {
   Domains domains_;
   std::optional<Meetings> meetings_;  // on a device
   int launch_ = -1;                   // the kernel at hand
+  /// By kernel, axis and first value: what the hardware counts, as values of the iname named.
+  std::map<std::tuple<int, bool, int, std::string>, std::pair<std::string, Set>> counted_;
   std::unordered_map<int, Need> needs_;
   std::unordered_map<int, std::vector<Group>> groups_;
 };

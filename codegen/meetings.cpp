@@ -6,6 +6,18 @@
 #include "core/order.h"
 
 namespace moonloop {
+namespace {
+
+/// Some subscript is one number here and another one there.
+bool other_elements(const Exprs& a, const Exprs& b) {
+  for (std::size_t d = 0; d < std::min(a.size(), b.size()); ++d) {
+    const auto x = as_int(a[d]), y = as_int(b[d]);
+    if (x && y && *x != *y) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 Meetings::Meetings(const Plan& plan) : plan_(plan), k_(plan.kernel), domains_(plan.kernel) {
   for (const auto& [iname, h] : plan.hardware) axes_.insert({h.group, h.axis});
@@ -71,7 +83,7 @@ std::optional<Map> Meetings::meet(const Touch& x, const Touch& y,
                                   bool groups) {
   if (x.variable != y.variable || (!x.write && !y.write) || (x.atomic && y.atomic))
     return std::nullopt;
-  if (own_element(x, y, groups)) return std::nullopt;
+  if (own_element(x, y, groups) || other_elements(x.index, y.index)) return std::nullopt;
   const auto dims = [&](int i) {
     return std::vector<std::string>(insn(i).inames.begin(), insn(i).inames.end());
   };

@@ -84,6 +84,7 @@ struct GroupReduction {
 struct LaunchPlan {
   std::vector<std::string> inames;      // that the hardware counts, sorted
   std::array<Expr, 3> groups;           // number along each axis; null: none is numbered
+  std::array<bool, 3> at_least_one{};   // a group along the axis, for statements not spread over it
   std::array<std::int64_t, 3> items{};  // 0: none is numbered
   std::vector<std::string> host_loops;  // inames of the loops on the host around it
 };

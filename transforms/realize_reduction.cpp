@@ -39,8 +39,7 @@ class Realizer {
       for (std::size_t n = 0; n < nested.kernel.instructions.size(); ++n)
         if (nested.kernel.instructions[n]->id == id &&
             in_order(nested.tree.paths[n].loops, sweep) != sweep)
-          refuse("loop-order", k.at, "the scan of `{}` needs the loops {} in this order", id,
-                 quoted_list(sweep));
+          throw InternalError("the loops of the scan of `" + id + "` changed their order");
     return k;
   }
 

