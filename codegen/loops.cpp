@@ -259,8 +259,8 @@ class LoopMaker {
   /// the inames on its axis needs.
   Set counted_values(const std::string& iname) {
     const HardwareIname& own = plan_.hardware.at(iname);
-    const auto [known, fresh] = counted_.try_emplace(
-        {launch_, own.group, own.axis, to_string(own.first)}, iname, Set());
+    const auto [known, fresh] =
+        counted_.try_emplace({launch_, own.group, own.axis, to_string(own.first)}, iname, Set());
     auto& [name, values] = known->second;
     if (fresh) values = counted_from(iname, own);
     return all_to_params(rename_dims(values, {{name, iname}}));

@@ -332,6 +332,11 @@ class Forest {
   struct Need {
     int domain;
     std::string name;
+    std::string loop;  // around the writer of `name`, a temporary
+    std::string text() const {
+      if (loop.empty()) return "`" + name + "`";
+      return "`" + loop + "`, in which `" + name + "` is computed,";
+    }
   };
 
   const std::map<std::string, std::set<std::string>>& writer_inames() {
@@ -346,18 +351,18 @@ class Forest {
 
   std::vector<Need> needs(int d) {
     std::vector<Need> out;
-    const auto add = [&](int domain, const std::string& name) {
+    const auto add = [&](int domain, const std::string& name, const std::string& loop) {
       if (std::none_of(out.begin(), out.end(), [&](const Need& n) { return n.domain == domain; }))
-        out.push_back({domain, name});
+        out.push_back({domain, name, loop});
     };
     for (const std::string& p : k_.domains[static_cast<std::size_t>(d)].params()) {
       if (const auto it = home_.find(p); it != home_.end()) {
-        add(it->second, p);
+        add(it->second, p, "");
       } else if (k_.find_temporary(p)) {
         const auto w = writer_inames().find(p);
         if (w == writer_inames().end()) continue;
         for (const std::string& i : w->second)
-          if (const auto h = home_.find(i); h != home_.end()) add(h->second, p);
+          if (const auto h = home_.find(i); h != home_.end()) add(h->second, p, i);
       }
     }
     return out;
@@ -393,9 +398,11 @@ class Forest {
     if (!innermost) return slot = -1;
     for (const Need& n : all)
       if (!is_ancestor(n.domain, innermost->domain))
-        fail("branching-domains", at,
-             "domain {} needs `{}` and `{}`, whose domains are not nested in one another", shown(d),
-             innermost->name, n.name);
+        fail(
+            "branching-domains", at,
+            "domain {} needs {} and {} whose domains are not nested in one another; one domain for "
+            "both would be",
+            shown(d), innermost->text(), n.text());
     return slot = innermost->domain;
   }
 

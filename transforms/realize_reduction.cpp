@@ -25,7 +25,7 @@ struct Options {
 class Realizer {
  public:
   Realizer(const Kernel& k, const Options& options)
-      : options_(options), out_(k), typed_(infer_types(k)) {}
+      : options_(options), out_(rebase(proved(k))), typed_(infer_types(k)) {}
 
   Kernel run(const Names& ids) {
     for (const std::string& id : ids) realize(id);
@@ -210,7 +210,7 @@ class Realizer {
       assign("_carry_init", carry, neutral_values(reduced_->op, types()), outside, before_);
     }
     Exprs now = temporaries("part", AddressSpace::Local, {lit(items.count)});
-    const std::string first = copy_of(item);
+    const std::string first = copy_of(item, CompareOp::Ge, lit(items.first));
     const int p = isl_set_find_dim_by_name(terms.get(), isl_dim_param, item.c_str());
     if (p >= 0)
       terms = isl_set_set_dim_name(terms.take(), isl_dim_param, unsigned(p), first.c_str());
@@ -222,15 +222,13 @@ class Realizer {
     Exprs other;
     for (std::int64_t reach = 1; reach < items.count; reach *= 2) {
       if (other.empty()) other = temporaries("part", AddressSpace::Local, {lit(items.count)});
-      const std::string step = copy_of(item);
+      const Expr far = lit(items.first + reach);
+      const std::string step = copy_of(item, CompareOp::Ge, far);
       const Expr there = index_sub(place(step), lit(reach));
-      const Exprs alone = at(now, place(step));
-      const Exprs both = combined(reduced_->op, at(now, there), alone);
-      const Expr reaches(Compare{CompareOp::Ge, place(step), lit(reach)});
-      Exprs values;
-      for (std::size_t i = 0; i < both.size(); ++i)
-        values.push_back(Expr(Select{reaches, both[i], alone[i]}));
-      assign("_step", at(other, place(step)), values, within(step), before_);
+      assign("_step", at(other, place(step)),
+             combined(reduced_->op, at(now, there), at(now, place(step))), within(step), before_);
+      const std::string rest = copy_of(item, CompareOp::Lt, far);
+      assign("_rest", at(other, place(rest)), at(now, place(rest)), within(rest), before_);
       std::swap(now, other);
     }
     const Exprs own_part = at(now, place(item));
@@ -241,8 +239,9 @@ class Realizer {
     return combined(reduced_->op, carry, own_part);
   }
 
-  /// A new iname with the values and the tag that `item` has in the loops around it.
-  std::string copy_of(const std::string& item) {
+  /// A new iname with the tag that `item` has, and those of its values in the loops around it for
+  /// which the comparison holds.
+  std::string copy_of(const std::string& item, CompareOp op, const Expr& bound) {
     const std::string own = out_.fresh_name(item);
     Names around;
     for (const std::string& i : insn_->inames)
@@ -250,6 +249,8 @@ class Realizer {
     Names all = around;
     all.push_back(item);
     Set values = to_dims(dims_to_params(domain_of(out_, all), around), {item});
+    values = isl_set_intersect(
+        values.take(), to_condition(Expr(Compare{op, var(item), bound}), {item}).value().take());
     const Set known = all_to_params(domain_of(out_, around));
     values = tidy(isl_set_gist_params(values.take(), known.copy()));
     out_.domains.push_back({rename_dims(std::move(values), {{item, own}}), at_});

@@ -26,6 +26,7 @@ const std::multimap<std::string, std::string> kRuns{
     {"paper/targeting.lua", "paper/targeting.loop -p n=101"},
     {"paper/wildcards.lua", "paper/targeting.loop -p n=101"},
     {"scan/scan.lua", "scan/scan.loop -p n=101"},
+    {"scan/by_items.lua", "scan/scan.loop -p n=333"},
     {"sum/two_stages.lua", "sum/sum.loop -p n=12345"},
     {"spmv/cpu.lua", "spmv/spmv.loop -p nrows=100 -p nnz=500 -p ncols=100"},
     {"spmv/spmv.lua", "spmv/spmv.loop -p nrows=100 -p nnz=500 -p ncols=100"},

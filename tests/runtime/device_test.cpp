@@ -343,6 +343,51 @@ y[i, t] = s[i, t]        {id=use, inames=i:t, dep=wait}
         "would not arrive at the barriers inside [divergent-barrier]");
 }
 
+TEST_CASE("device: work-items share a scan") {
+  const Kernel original = parse_one(R"(
+kernel rows(m: int32, n: int32, x: float64[m, n], y: float64[m, n], z: float64[m, n], q: int32[m, n])
+domain {[k]: 0 <= k < m}
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j <= i}
+domain {[h]: 0 <= 2*h <= i}
+y[k, i] = sum(j, x[k, j])
+z[k, i], q[k, i] = argmax(h, x[k, h], h)
+)");
+  for (const std::int64_t items : {1, 2, 3, 16, 17}) {
+    Kernel k = run_op(*find_op("tag_inames"), original, {Value{std::string("k:g.0")}}, {});
+    k = run_op(*find_op("split_iname"), k, {Value{std::string("i")}, Value{items}},
+               {{"inner_tag", Value{std::string("l.0")}}});
+    k = run_op(*find_op("realize_reduction"), k, {}, {{"force_scan", Value{true}}});
+    CAPTURE(items);
+    for (const char* n : {"1", "16", "50"}) run(k, original, {{"m", "3"}, {"n", n}});
+  }
+}
+
+TEST_CASE("device: an axis without groups keeps one for statements that are not spread over it") {
+  const Kernel beside = tagged(R"(
+kernel beside(m: int32, n: int32, b: out float64[m], c: out float64[1], d: out float64[n])
+domain {[i]: 0 <= i < m}
+domain {[k]: 2 <= k < n + 2}
+b[i] = 1
+c[0] = 2
+d[k - 2] = k
+)",
+                               {{"i", "g.1"}, {"k", "g.0"}});
+  for (const char* m : {"0", "1", "3"})
+    for (const char* n : {"0", "4"}) run(beside, beside, {{"m", m}, {"n", n}});
+  // one that is never empty needs no guard
+  const Kernel some = tagged(R"(
+kernel some(m: int32, b: out float64[m], c: out float64[1])
+domain {[i]: 0 <= i < m}
+assume m >= 1
+b[i] = 1
+c[0] = 2
+)",
+                             {{"i", "g.0"}});
+  CHECK(generate(some, Target::OpenCL).source.find("if (i < m)") == std::string::npos);
+  run(some, some, {{"m", "3"}});
+}
+
 TEST_CASE("device: limits of the device are checked before anything runs") {
   const Kernel k = tagged(R"(
 kernel wide(a: float64[100000])

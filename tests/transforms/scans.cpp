@@ -105,12 +105,13 @@ domain {[j]: 0 <= j <= i}
 TEST_CASE("realize_reduction: work-items take twice the distance in each step") {
   const Kernel k = by_items(kSums, 4);
   CHECK(line(k, "insn_part") == "part_j[i_inner_0] = sum(j_0, x[j_0])");
-  CHECK(line(k, "insn_step") ==
-        "part_j_0[i_inner_1] = part_j[i_inner_1 - 1] + part_j[i_inner_1] if i_inner_1 >= 1 else "
-        "part_j[i_inner_1]");
+  CHECK(line(k, "insn_step") == "part_j_0[i_inner_1] = part_j[i_inner_1 - 1] + part_j[i_inner_1]");
+  CHECK(same_set(instances(k, {"i_outer", "i_inner_1"}),
+                 "[n] -> { [i_outer, i_inner_1] : i_outer >= 0 and 1 <= i_inner_1 <= 3 and "
+                 "i_inner_1 + 4*i_outer < n }"));
+  CHECK(line(k, "insn_rest") == "part_j_0[i_inner_2] = part_j[i_inner_2]");
   CHECK(line(k, "insn_step_0") ==
-        "part_j[i_inner_2] = part_j_0[i_inner_2 - 2] + part_j_0[i_inner_2] if i_inner_2 >= 2 else "
-        "part_j_0[i_inner_2]");
+        "part_j[i_inner_3] = part_j_0[i_inner_3 - 2] + part_j_0[i_inner_3]");
   CHECK(line(k, "insn") == "y[i_inner + 4*i_outer] = 2*(carry_j + part_j[i_inner]) + 1");
   CHECK(to_string(k.find_insn("insn_carry")->predicates[0]) == "n >= 4*i_outer + 4");
   for (const std::int64_t n : {1, 3, 4, 5, 13}) CHECK(same_values(parsed(kSums), k, {{"n", n}}));
