@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "core/diagnostic.h"
+#include "runtime/compiler_log.h"
 #include "runtime/file.h"
 #include "runtime/process.h"
 
@@ -75,7 +76,7 @@ std::string build(const CCompiler& cc, const std::vector<std::string>& flags,
   const ProcessResult result = run_process(command, folder.path());
   if (result.status != 0)
     fail("compiler-failed", {}, "`{}` ended with status {}:\n{}", fmt::join(command, " "),
-         result.status, result.output);
+         result.status, with_marked_line(result.output, source));
   std::string content;
   if (!read_whole(folder.path() + "/kernel.so", content))
     fail("compiler-failed", {}, "`{}` made no library", fmt::join(command, " "));

@@ -1,6 +1,9 @@
 #include <vector>
 
+#include "runtime/cache.h"
+#include "runtime/compiler_log.h"
 #include "runtime/device.h"
+#include "runtime/file.h"
 #include "runtime/shared_library.h"
 
 namespace moonloop {
@@ -96,6 +99,7 @@ struct Compiler {
   int (*nvrtcGetCUBIN)(nvrtcProgram, char*) = nullptr;
   int (*nvrtcGetProgramLogSize)(nvrtcProgram, std::size_t*) = nullptr;
   int (*nvrtcGetProgramLog)(nvrtcProgram, char*) = nullptr;
+  int (*nvrtcVersion)(int*, int*) = nullptr;
 
   Compiler() {
     if (!library) fail("no-compiler", {}, "there is no NVRTC (libnvrtc.so), CUDA's compiler");
@@ -106,6 +110,7 @@ struct Compiler {
     library.find(nvrtcGetCUBIN, "nvrtcGetCUBIN");
     library.find(nvrtcGetProgramLogSize, "nvrtcGetProgramLogSize");
     library.find(nvrtcGetProgramLog, "nvrtcGetProgramLog");
+    library.find(nvrtcVersion, "nvrtcVersion");
   }
 };
 
@@ -142,9 +147,20 @@ class CudaMemory : public DeviceMemory {
   CUdeviceptr at_ = 0;
 };
 
-/// A cubin for the device, made by NVRTC.
-std::vector<char> compile_cubin(const Program& program, int major, int minor, bool contract) {
+/// A cubin for the device, made by NVRTC, or what it made of the same source before.
+std::string compile_cubin(const Program& program, int major, int minor, bool contract) {
   static const Compiler c;
+  const std::string arch = fmt::format("--gpu-architecture=sm_{}{}", major, minor);
+  const std::vector<const char*> options{arch.c_str(), "--std=c++17",
+                                         contract ? "--fmad=true" : "--fmad=false"};
+  std::array<int, 2> version{};
+  c.nvrtcVersion(&version[0], &version[1]);
+  const Cache cache = Cache::standard();
+  const std::string key = Cache::key(fmt::format("NVRTC {}.{}\n{}\n{}", version[0], version[1],
+                                                 fmt::join(options, " "), program.source));
+  std::string out;
+  if (const std::string path = cache.find(key, "cubin"); !path.empty() && read_whole(path, out))
+    return out;
   nvrtcProgram p = nullptr;
   if (c.nvrtcCreateProgram(&p, program.source.c_str(), (program.name + ".cu").c_str(), 0, nullptr,
                            nullptr) != 0)
@@ -154,28 +170,27 @@ std::vector<char> compile_cubin(const Program& program, int major, int minor, bo
     nvrtcProgram& p;
     ~Release() { c.nvrtcDestroyProgram(&p); }
   } release{c, p};
-  const std::string arch = fmt::format("--gpu-architecture=sm_{}{}", major, minor);
-  const std::vector<const char*> options{arch.c_str(), "--std=c++17",
-                                         contract ? "--fmad=true" : "--fmad=false"};
   if (c.nvrtcCompileProgram(p, static_cast<int>(options.size()), options.data()) != 0) {
     std::size_t n = 0;
     c.nvrtcGetProgramLogSize(p, &n);
     std::string log(n, '\0');
     c.nvrtcGetProgramLog(p, log.data());
     while (!log.empty() && (log.back() == '\0' || log.back() == '\n')) log.pop_back();
-    fail("compiler-failed", {}, "NVRTC refused the generated code:\n{}", log);
+    fail("compiler-failed", {}, "NVRTC refused the generated code:\n{}",
+         with_marked_line(log, program.source));
   }
   std::size_t n = 0;
   c.nvrtcGetCUBINSize(p, &n);
-  std::vector<char> out(n);
+  out.assign(n, '\0');
   c.nvrtcGetCUBIN(p, out.data());
+  cache.keep(key, "cubin", out);
   return out;
 }
 
 class CudaModule : public DeviceModule {
  public:
   CudaModule(const Program& program, int major, int minor, bool contract) {
-    const std::vector<char> cubin = compile_cubin(program, major, minor, contract);
+    const std::string cubin = compile_cubin(program, major, minor, contract);
     check(api().cuModuleLoadData(&module_, cubin.data()), "loading the code");
     for (const DeviceKernel& k : program.device->kernels) {
       CUfunction f = nullptr;

@@ -1,6 +1,7 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
+#include "runtime/compiler_log.h"
 #include "runtime/device.h"
 #include "runtime/shared_library.h"
 
@@ -187,7 +188,8 @@ class OpenCLModule : public DeviceModule {
     check(e, "making a program");
     if (api().clBuildProgram(module_.get(), 1, &device, "-cl-std=CL1.2", nullptr, nullptr) !=
         CL_SUCCESS)
-      fail("compiler-failed", {}, "OpenCL's compiler refused the generated code:\n{}", log(device));
+      fail("compiler-failed", {}, "OpenCL's compiler refused the generated code:\n{}",
+           with_marked_line(log(device), source));
     for (const DeviceKernel& k : program.device->kernels) {
       kernels_.push_back(KernelObject(api().clCreateKernel(module_.get(), k.name.c_str(), &e)));
       check(e, "making a kernel");

@@ -1,4 +1,6 @@
 #include "runtime/c_compiler.h"
+#include "runtime/compiler_log.h"
+#include "runtime/device.h"
 #include "runtime/process.h"
 #include "tests/runtime/support.h"
 
@@ -99,7 +101,34 @@ TEST_CASE("compiler: what it complains about is shown") {
   const std::string message = error_of([&] { Executable(p, {}, Cache("")); });
   CHECK(message.find(" ended with status 1:\n") != std::string::npos);
   CHECK(message.find("kernel.c:5:1: error: ") != std::string::npos);
+  CHECK(message.find(">     5 | this is no C\n        | ^\n") != std::string::npos);
   CHECK(message.ends_with(" [compiler-failed]"));
+}
+
+TEST_CASE("compiler: the line of generated code that it refused is marked") {
+  const std::string source = "a\nb\nc\nd\n";
+  CHECK(with_marked_line("k.cu(2): warning: so\nk.cu(3): error: no\n1 error", source) ==
+        "k.cu(2): warning: so\nk.cu(3): error: no\n1 error\nthe generated code there:\n"
+        "      1 | a\n      2 | b\n>     3 | c\n      4 | d");
+  CHECK(with_marked_line("/tmp/x.cl:1:1: error: no", source) ==
+        "/tmp/x.cl:1:1: error: no\nthe generated code there:\n>     1 | a\n        | ^\n"
+        "      2 | b\n      3 | c");
+  for (const char* log : {"", "error: out of registers", "/tmp/x.cl:9:1: error: elsewhere",
+                          "x.cl:999999999999:1: error"})
+    CHECK(with_marked_line(log, source) == log);
+  for (const Target t : {Target::C, Target::OpenCL}) {
+    Program p = generate(test::parse_one("kernel k(a: float64[4])\ndomain {[i]: 0 <= i < 4}\n"
+                                         "a[i] = i\n"),
+                         t);
+    p.source += "this is no C\n";
+    const std::string message = error_of([&] {
+      if (t == Target::C) Executable(p, {}, Cache(""));
+      if (t == Target::OpenCL) open_device(t, -1)->compile(p, true);
+    });
+    CAPTURE(message);
+    CHECK(message.find(" | this is no C\n") != std::string::npos);
+    CHECK(message.ends_with(" [compiler-failed]"));
+  }
 }
 
 TEST_CASE("compiler: $CC names it, with options") {
