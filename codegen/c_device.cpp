@@ -33,7 +33,7 @@ std::string CPrinter::device_source(Block program, DeviceProgram& out) {
   std::string text = records();
   for (const auto& [helper, definition] : helpers_.functions()) text += definition + "\n";
   text += tables + (tables.empty() ? "" : "\n") + body;
-  out.uses_double = text.find("double") != std::string::npos;
+  out.extensions = dialect_.extensions(text);
   return dialect_.prelude(text) + text;
 }
 

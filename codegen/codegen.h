@@ -53,8 +53,8 @@ struct DeviceProgram {
   std::vector<DeviceKernel> kernels;
   std::vector<DeviceTemporary> temporaries;
   std::vector<HostStep> steps;
-  bool uses_double = false;
-  Scalar index_type = Scalar::I32;  // of inames of host loops
+  std::vector<std::string> extensions;  // of OpenCL that it needs
+  Scalar index_type = Scalar::I32;      // of inames of host loops
 };
 
 /// What code generation returns.

@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "codegen/ast.h"
 #include "codegen/plan.h"
@@ -41,6 +42,8 @@ class Dialect {
   /// In front of what stands at a multiple of 16 bytes.
   virtual std::string aligned_prefix() const { return ""; }
   virtual std::string restrict_word() const { return "restrict"; }
+  /// Of OpenCL: what `text` uses beside the core of the language.
+  virtual std::vector<std::string> extensions(const std::string&) const { return {}; }
   /// Of a device: what `text` needs in front.
   virtual std::string prelude(const std::string&) const { return ""; }
 };

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "codegen/language.h"
 #include "codegen/target.h"
 
@@ -33,17 +35,24 @@ class OpenCLDialect : public Dialect {
             wide ? "atom_cmpxchg" : "atomic_cmpxchg", "as_" + type_name(Language::OpenCL, s),
             "as_" + word};
   }
-  std::string prelude(const std::string& text) const override {
-    std::string out;
+  std::vector<std::string> extensions(const std::string& text) const override {
+    std::vector<std::string> out;
     const auto need = [&](const char* word, const char* extension) {
-      const std::string line = std::string("#pragma OPENCL EXTENSION ") + extension + " : enable\n";
-      if (text.find(word) != std::string::npos && out.find(line) == std::string::npos) out += line;
+      if (text.find(word) != std::string::npos &&
+          std::find(out.begin(), out.end(), extension) == out.end())
+        out.emplace_back(extension);
     };
     need("double", "cl_khr_fp64");
     need("atom_add", "cl_khr_int64_base_atomics");
     need("atom_cmpxchg", "cl_khr_int64_base_atomics");
     need("atom_min", "cl_khr_int64_extended_atomics");
     need("atom_max", "cl_khr_int64_extended_atomics");
+    return out;
+  }
+  std::string prelude(const std::string& text) const override {
+    std::string out;
+    for (const std::string& e : extensions(text))
+      out += "#pragma OPENCL EXTENSION " + e + " : enable\n";
     return out.empty() ? out : out + "\n";
   }
 };

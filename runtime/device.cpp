@@ -3,6 +3,15 @@
 #include "core/diagnostic.h"
 
 namespace moonloop {
+namespace {
+
+const char* meaning_of(const std::string& extension) {
+  if (extension == "cl_khr_fp64") return "double precision";
+  if (extension.find("atomics") != extension.npos) return "atomic updates of 64-bit integers";
+  return "more than OpenCL 1.2";
+}
+
+}  // namespace
 
 std::unique_ptr<Device> open_device(Target target, int n) {
   return target == Target::Cuda ? open_cuda(n) : open_opencl(n);
@@ -12,9 +21,11 @@ int count_devices(Target target) { return target == Target::Cuda ? count_cuda() 
 
 void check_limits(const Program& program, const Device& device) {
   const DeviceLimits& l = device.limits();
-  if (program.device->uses_double && !l.has_double)
-    fail("device-limit", {}, "kernel `{}` computes in double precision, which `{}` does not have",
-         program.name, device.name());
+  const std::string has = " " + l.extensions + " ";
+  for (const std::string& e : program.device->extensions)
+    if (has.find(" " + e + " ") == std::string::npos)
+      fail("device-limit", {}, "`{}` needs {}, the extension `{}`, which `{}` does not have",
+           program.name, meaning_of(e), e, device.name());
   for (const DeviceKernel& k : program.device->kernels) {
     const std::int64_t items = k.items[0] * k.items[1] * k.items[2];
     if (items > l.items_in_group)

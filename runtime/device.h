@@ -20,6 +20,7 @@ struct DeviceLimits {
   std::int64_t memory = 0;                      // bytes of global memory
   int compute_units = 0;
   bool has_double = true;
+  std::string extensions;  // of OpenCL, separated by spaces
 };
 
 /// Memory on a device, given back with the object.

@@ -253,8 +253,8 @@ class OpenCLDevice : public Device {
     limits_.local_bytes = static_cast<std::int64_t>(info<cl_ulong>(id, CL_DEVICE_LOCAL_MEM_SIZE));
     limits_.memory = static_cast<std::int64_t>(info<cl_ulong>(id, CL_DEVICE_GLOBAL_MEM_SIZE));
     limits_.compute_units = static_cast<int>(info<cl_uint>(id, CL_DEVICE_MAX_COMPUTE_UNITS));
-    limits_.has_double =
-        text_info(id, CL_DEVICE_EXTENSIONS).find("cl_khr_fp64") != std::string::npos;
+    limits_.extensions = text_info(id, CL_DEVICE_EXTENSIONS);
+    limits_.has_double = limits_.extensions.find("cl_khr_fp64") != std::string::npos;
   }
   std::string name() const override { return name_; }
   const DeviceLimits& limits() const override { return limits_; }

@@ -388,6 +388,39 @@ c[0] = 2
   run(some, some, {{"m", "3"}});
 }
 
+TEST_CASE("device: extensions that the program uses and the device lacks are named") {
+  struct Plain : Device {
+    DeviceLimits has;
+    std::string name() const override { return "plain"; }
+    const DeviceLimits& limits() const override { return has; }
+    std::unique_ptr<DeviceMemory> allocate(std::size_t) override { return nullptr; }
+    std::unique_ptr<DeviceModule> compile(const Program&, bool) override { return nullptr; }
+    void finish() override {}
+    void start_clock() override {}
+    double stop_clock() override { return 0; }
+  } device;
+  const auto lacks = [&](const std::string& type) {
+    const Program p = generate(tagged("kernel k(n: int32, x: " + type + "[n], s: inout " + type +
+                                          "[1])\ndomain {[i]: 0 <= i < n}\n"
+                                          "s[0] = s[0] + x[i]  {atomic}\n",
+                                      {{"i", "g.0"}}),
+                               Target::OpenCL);
+    return error_of([&] { check_limits(p, device); });
+  };
+  CHECK(lacks("int32").empty());
+  CHECK(lacks("float32").empty());
+  CHECK(lacks("float64") ==
+        "`k` needs double precision, the extension `cl_khr_fp64`, which `plain` does not have "
+        "[device-limit]");
+  CHECK(lacks("int64") ==
+        "`k` needs atomic updates of 64-bit integers, the extension `cl_khr_int64_base_atomics`, "
+        "which `plain` does not have [device-limit]");
+  device.has.extensions = "cl_khr_fp64 cl_khr_int64_base_atomics_2";
+  CHECK(lacks("float64").find("`cl_khr_int64_base_atomics`") != std::string::npos);
+  device.has.extensions = "cl_khr_int64_base_atomics cl_khr_fp64";
+  CHECK(lacks("float64").empty());
+}
+
 TEST_CASE("device: limits of the device are checked before anything runs") {
   const Kernel k = tagged(R"(
 kernel wide(a: float64[100000])
