@@ -200,11 +200,13 @@ void CPrinter::body(const Block& b, const std::string& head) {
   line("}");
 }
 
-/// A block in braces that ends the text from `at` on, without its braces.
+/// One block in braces that is all the text from `at` on, without its braces.
 void CPrinter::unwrap(std::size_t at) {
   const std::string indent(static_cast<std::size_t>(2 * (depth_ + 1)), ' ');
   const std::string open = indent + "{\n", close = indent + "}\n";
   if (out_.compare(at, open.size(), open) != 0) return;
+  const std::size_t end = out_.find("\n" + close, at);
+  if (end == std::string::npos || end + 1 + close.size() != out_.size()) return;  // not all of it
   const std::string inside =
       out_.substr(at + open.size(), out_.size() - at - open.size() - close.size());
   out_.resize(at);

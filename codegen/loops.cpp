@@ -534,7 +534,7 @@ class LoopMaker {
       return out;
     }
     out.push_back(Stmt{If{*guard, only(Stmt{std::move(loop)})}});
-    Block rest = unrolled(node, range, context);
+    Block rest = unrolled(node, range, isl_set_subtract(context.copy(), full.copy()));
     if (!rest.empty()) out.push_back(Stmt{If{Expr(Unary{UnaryOp::Not, *guard}), std::move(rest)}});
     return out;
   }

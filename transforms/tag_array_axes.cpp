@@ -12,7 +12,7 @@ namespace moonloop {
 namespace {
 
 struct AxisTag {
-  enum class Kind { C, F, Level, Stride } kind = Kind::C;
+  enum class Kind { C, F, Level, Stride, Vec } kind = Kind::C;
   std::int64_t level = 0;  // of Level
   std::int64_t pad = 1;    // elements
   Expr stride;             // of Stride
@@ -20,7 +20,7 @@ struct AxisTag {
 
 [[noreturn]] void bad_tag(const Kernel& k, const std::string& text) {
   refuse("bad-axis-tag", k.at,
-         "no array axis tag `{}`; there are c, f, N0, N1, ... (each also with `(pad=k)`) and "
+         "no array axis tag `{}`; there are c, f, N0, N1, ... (each also with `(pad=k)`), vec and "
          "stride:E",
          text);
 }
@@ -34,8 +34,11 @@ std::optional<std::int64_t> number(std::string_view s) {
 
 AxisTag parse_tag(const Kernel& k, const std::string& text) {
   AxisTag out;
-  if (text == "sep" || text == "vec")
-    refuse("unsupported", k.at, "the array axis tag `{}` is not supported yet", text);
+  if (text == "sep") refuse("unsupported", k.at, "the array axis tag `sep` is not supported yet");
+  if (text == "vec") {
+    out.kind = AxisTag::Kind::Vec;
+    return out;
+  }
   if (text.starts_with("stride:")) {
     out.kind = AxisTag::Kind::Stride;
     out.stride = parse_expression(text.substr(7));
@@ -71,7 +74,8 @@ std::vector<std::size_t> nesting(const Kernel& k, const std::string& name,
                                  const std::vector<AxisTag>& tags) {
   std::vector<std::size_t> computed;
   for (std::size_t i = 0; i < tags.size(); ++i)
-    if (tags[i].kind != AxisTag::Kind::Stride) computed.push_back(i);
+    if (tags[i].kind != AxisTag::Kind::Stride && tags[i].kind != AxisTag::Kind::Vec)
+      computed.push_back(i);
   std::map<std::int64_t, std::size_t> by_level;
   for (const std::size_t i : computed) {
     const AxisTag& t = tags[i];
@@ -93,6 +97,24 @@ std::vector<std::size_t> nesting(const Kernel& k, const std::string& name,
   return out;
 }
 
+/// Elements from one vector to the next, of the one axis tagged `vec`: a power of two, which OpenCL
+/// and CUDA have types for. 1 without such an axis.
+std::int64_t vector_length(const Kernel& k, const std::string& name, const Exprs& shape,
+                           const std::vector<AxisTag>& tags) {
+  std::optional<std::int64_t> out;
+  for (std::size_t i = 0; i < tags.size(); ++i) {
+    if (tags[i].kind != AxisTag::Kind::Vec) continue;
+    if (out) refuse("bad-axis-tag", k.at, "two axes of `{}` are tagged `vec`", name);
+    const auto n = as_int(shape[i]);
+    if (!n || (*n != 2 && *n != 3 && *n != 4 && *n != 8 && *n != 16))
+      refuse("bad-axis-tag", k.at,
+             "axis {} of `{}` has length {}; vectors have 2, 3, 4, 8 or 16 elements", i, name,
+             to_string(shape[i]));
+    out = *n == 3 ? 4 : *n;
+  }
+  return out.value_or(1);
+}
+
 }  // namespace
 
 Kernel tag_array_axes(const Kernel& k, const std::vector<std::string>& names,
@@ -109,13 +131,16 @@ Kernel tag_array_axes(const Kernel& k, const std::vector<std::string>& names,
     if (all.size() != layout.shape.size())
       refuse("bad-axis-tag", k.at, "`{}` has {} axes, but {} tags are given", name,
              layout.shape.size(), all.size());
-    Expr stride = lit(1);
+    Expr stride = lit(vector_length(k, name, layout.shape, all));
     for (const std::size_t i : nesting(k, name, all)) {
       layout.strides[i] = stride;
       stride = rounded_up(index_mul(layout.shape[i], stride), all[i].pad);
     }
     for (std::size_t i = 0; i < all.size(); ++i)
-      if (all[i].stride) layout.strides[i] = all[i].stride;
+      if (all[i].stride)
+        layout.strides[i] = all[i].stride;
+      else if (all[i].kind == AxisTag::Kind::Vec)
+        layout.strides[i] = lit(1);
     set_layout(out, name, layout.shape, layout.strides);
   }
   return out;
@@ -130,14 +155,16 @@ One tag for each axis, or one `c` or `f` for all of them:
 
 - `c`, `f`: the last axis, or the first, is contiguous;
 - `N0`, `N1`, ...: how far outside the axis is nested; `N0` is contiguous;
+- `vec`: the elements of one vector, of a constant length of 2, 3, 4, 8 or 16 (3 take the room of 4); the
+  other axes stand around them. A `vec` loop along the axis loads and stores whole vectors;
 - `stride:E`: `E` elements apart.
 
 `c`, `f` and `N` may end in `(pad=k)`: what the axis and those inside span is rounded up to a multiple
 of `k` elements. Of an argument this changes what the caller has to pass.
 
 Refuses tags of another form, too few or too many, levels that are missing or there twice, strides that
-put several elements of a temporary in a place, and temporaries whose shape is not constant. `sep` and
-`vec` are not supported yet.)",
+put several elements of a temporary in a place, and temporaries whose shape is not constant. `sep` is
+not supported yet.)",
     .params = {{.name = "ary_names",
                 .kind = Kind::Names,
                 .help = "arguments or temporaries",

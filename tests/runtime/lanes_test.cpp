@@ -185,6 +185,24 @@ w[r], q[r] = argmin(j, a[r, j], j)
   }
 }
 
+TEST_CASE("lanes: statements in braces stay under the condition of all lanes") {
+  const Kernel k = split(parse_one(R"(
+kernel least(n: int32, m: int32, a: float64[m, n], w: float64[m], q: int32[m])
+domain {[r]: 0 <= r < m}
+domain {[j]: 0 <= j < n}
+w[r], q[r] = argmin(j, a[r, j], j)
+)"),
+                         "r", 2, "", "vec");
+  const std::string source = generate(k, Target::OpenCL).source;
+  const std::string guard = "if (2*r_outer + 1 < m) {\n";
+  std::size_t at = source.rfind(guard, source.find("double const value"));
+  REQUIRE(at != std::string::npos);
+  const std::size_t second = source.find("a[(long)n*(2*r_outer + 1) + j]", at);
+  at += guard.size();
+  for (int depth = 1; depth > 0; ++at) depth += source[at] == '{' ? 1 : source[at] == '}' ? -1 : 0;
+  CHECK(second < at);  // the end of what the guard holds for
+}
+
 TEST_CASE("lanes: refused where iterations depend on one another, or are not so many") {
   const Kernel carried = parse_one(R"(
 kernel carried(n: int32, a: float32[n])

@@ -117,8 +117,29 @@ TEST_CASE("tag_array_axes: refuses tags that give no layout") {
   CHECK(code_of([] { tag_axes(kTurn, "a", "stride:n,stride:0"); }) == "bad-strides");
   CHECK(message([] { tag_axes(kTurn, "a", "stride:q,stride:1"); }) ==
         "`stride:q` names `q`, which is no scalar argument of kernel `turn`");
-  CHECK(code_of([] { tag_axes(kTile, "t", "c,vec"); }) == "unsupported");
+  CHECK(code_of([] { tag_axes(kTile, "t", "c,sep"); }) == "unsupported");
+  CHECK(message([] { tag_axes(kTile, "t", "c,vec"); }) ==
+        "axis 1 of `t` has length 32; vectors have 2, 3, 4, 8 or 16 elements");
+  CHECK(message([] { tag_axes(kTurn, "a", "vec,vec"); }).find("has length") != std::string::npos);
   CHECK(code_of([] { tag_array_axes(parsed(kTile), {"nothing"}, {"c"}); }) == "unknown-array");
+}
+
+TEST_CASE("tag_array_axes: the elements of vectors stand innermost") {
+  const char* const points = R"(
+kernel points(n: int32, x: float32[3, n], w: float32[n, 2], y: float32[n])
+domain {[i, c]: 0 <= i < n and 0 <= c < 3}
+domain {[j, d]: 0 <= j < n and 0 <= d < 3}
+temp t: float32[3, 8]
+assume n = 8
+t[c, i] = 2*x[c, i]
+y[j] = sum(d, t[d, j])
+)";
+  const Kernel k = tag_axes(points, "t", "vec,N0");
+  CHECK(strides(k, "t") == "1, 4");  // three take the room of four
+  check_prints_back(k);
+  check_same(parsed(points), k, {{"n", 8}});
+  CHECK(strides(tag_axes(points, "x", "vec,c"), "x") == "1, 4");
+  CHECK(strides(tag_axes(points, "w", "N0,vec"), "w") == "none");  // as C has it
 }
 
 TEST_CASE("split_array_axis: quotients and remainders") {

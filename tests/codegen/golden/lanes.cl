@@ -14,9 +14,7 @@ void scale(int const n, __global float const *restrict a, __global float *restri
     b[4*i] = 2*a[4*i];
     if (4*i + 1 < n)
       b[4*i + 1] = 2*a[4*i + 1];
-    if (4*i + 2 < n)
+    if (4*i + 3 == n)
       b[4*i + 2] = 2*a[4*i + 2];
-    if (4*i + 3 < n)
-      b[4*i + 3] = 2*a[4*i + 3];
   }
 }

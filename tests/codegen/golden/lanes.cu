@@ -18,10 +18,8 @@ void scale_kernel(int const n, float const *__restrict__ a, float *__restrict__ 
     b[4*i] = 2*a[4*i];
     if (4*i + 1 < n)
       b[4*i + 1] = 2*a[4*i + 1];
-    if (4*i + 2 < n)
+    if (4*i + 3 == n)
       b[4*i + 2] = 2*a[4*i + 2];
-    if (4*i + 3 < n)
-      b[4*i + 3] = 2*a[4*i + 3];
   }
 }
 
