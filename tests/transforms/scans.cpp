@@ -64,9 +64,8 @@ TEST_CASE("realize_reduction: a scan in a sequential loop passes its terms on") 
         "    insn_update\n"
         "  insn\n");
   CHECK(same_values(parsed(kSums), k, {{"n", 9}}));
-  for (const std::string& terms :
-       {"0 <= j <= 3*i", "0 <= 2*j <= i", "2 <= j <= i + 2", "0 <= j < n", "n - i <= j <= n",
-        "exists(e: j = 2*e) and 0 <= j <= i"}) {
+  for (const std::string terms : {"0 <= j <= 3*i", "0 <= 2*j <= i", "2 <= j <= i + 2", "0 <= j < n",
+                                  "n - i <= j <= n", "exists(e: j = 2*e) and 0 <= j <= i"}) {
     CAPTURE(terms);
     const std::string source = sums_over(terms);
     CHECK(same_values(parsed(source), apply(parsed(source), "realize_reduction"), {{"n", 7}}));
