@@ -2,20 +2,12 @@
 
 #include "codegen/c_printer.h"
 #include "codegen/declare.h"
+#include "core/reduction_steps.h"
 #include "core/typing.h"
 
 // Instructions as C statements.
 namespace moonloop {
 namespace {
-
-/// The least or greatest integer of a type, as far as a literal can say it.
-Expr extreme_of(Scalar s, bool least) {
-  const int bits = 8 * size_of(s) - (is_unsigned(s) ? 0 : 1);
-  if (least)
-    return is_unsigned(s) ? lit(0) : lit(bits == 63 ? INT64_MIN : -(std::int64_t{1} << bits));
-  if (bits == 64) return Expr(Cast{Type(s), lit(-1)});
-  return lit(bits == 63 ? INT64_MAX : (std::int64_t{1} << bits) - 1);
-}
 
 bool is_simple(const Expr& e) { return e.as<Var>() || e.as<IntLit>() || e.as<FloatLit>(); }
 
@@ -131,9 +123,8 @@ std::string CPrinter::neutral(const Instruction& insn, std::size_t i, const Type
       helpers_.include("math.h");
       return least ? "-INFINITY" : "INFINITY";
     }
-    if (t.scalar == Scalar::Bool) return least ? "false" : "true";
-    if (is_unsigned(t.scalar) && least) return "0";
-    if (helpers_.language() != Language::C) return expr_.value(extreme_of(t.scalar, least), t);
+    const bool named = helpers_.language() == Language::C && is_integer(t.scalar);
+    if (!named || (least && is_unsigned(t.scalar))) return expr_.value(extreme_value(t, least), t);
     helpers_.include("stdint.h");
     const std::string bits = std::to_string(8 * size_of(t.scalar));
     return (is_unsigned(t.scalar) ? "UINT" : "INT") + bits + (least ? "_MIN" : "_MAX");

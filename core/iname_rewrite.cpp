@@ -300,6 +300,24 @@ Set rewrite_inames(const Set& s, const InameRewrite& rw) {
   return tidy(to_dims(join_by_name(s, rw.relation), rewrite_inames(dims, rw)));
 }
 
+InameRewrite add_renamed_domain(Kernel& k, const std::vector<std::string>& inames, Set points,
+                                const Span& at) {
+  InameRewrite out;
+  std::map<std::string, std::string> names;
+  for (const std::string& i : inames) {
+    const std::string own = k.fresh_name(i);
+    out.old.push_back(i);
+    out.fresh.push_back(own);
+    out.old_in_new[i] = var(own);
+    out.bound[i] = {own};
+    names[i] = own;
+    k.loop_order.push_back(own);
+    if (const InameTag* tag = k.tag(i)) k.iname_tags[own] = InameTag(*tag);
+  }
+  k.domains.push_back({tidy(rename_dims(std::move(points), names)), at});
+  return out;
+}
+
 Set tidy(Set s) {
   s = isl_set_coalesce(s.take());
   s = isl_set_remove_redundancies(s.take());

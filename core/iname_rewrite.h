@@ -49,6 +49,11 @@ Kernel rewrite_inames(const Kernel& k, const InameRewrite& rw, const std::vector
 /// The expression part alone.
 Expr rewrite_inames(const Expr& e, const InameRewrite& rw);
 
+/// Gives `k` a domain of its own, `points`, a set over `inames`, under fresh names with the same
+/// tags; the result renames `inames` to them in expressions. Cost: one isl set of that size.
+InameRewrite add_renamed_domain(Kernel& k, const std::vector<std::string>& inames, Set points,
+                                const Span& at);
+
 /// `s` with the old inames among its dimensions or parameters replaced.
 Set rewrite_inames(const Set& s, const InameRewrite& rw);
 

@@ -33,15 +33,14 @@ AddressSpace staging_space(const Kernel& k, AddressSpace wanted, const std::vect
                            bool own_copy, const Span& at) {
   std::set<std::string> items, swept_items;
   for (const Place& p : places) items.merge(work_items_of(k, p));
-  bool shared = false;  // some work-items get the same values
+  bool shared = false, own = own_copy;  // some work-items get the same values, or others
   for (const std::string& i : items) {
-    shared = shared || !needed.count(i);
+    (needed.count(i) ? own : shared) = true;
     if (sweep.count(i)) swept_items.insert(i);
   }
   AddressSpace space = wanted;
   if (space == AddressSpace::Auto && !items.empty())
-    space =
-        shared && !(own_copy && swept_items.empty()) ? AddressSpace::Local : AddressSpace::Private;
+    space = shared && !(own && swept_items.empty()) ? AddressSpace::Local : AddressSpace::Private;
   if (space == AddressSpace::Private && !swept_items.empty())
     refuse("private-sweep", at,
            "`{}` numbers work-items, and a private temporary is not shared by them; use `local`",

@@ -27,19 +27,8 @@ Expr with_own_reductions(Kernel& k, const Expr& value, const std::map<std::strin
   points = to_dims(std::move(points), {old.begin(), old.end()});
   points = isl_set_gist_params(points.take(), all_to_params(known).take());
 
-  InameRewrite rename;
-  std::map<std::string, std::string> names;
-  for (const std::string& i : old) {
-    const std::string own = k.fresh_name(i);
-    rename.old.push_back(i);
-    rename.fresh.push_back(own);
-    rename.old_in_new[i] = var(own);
-    rename.bound[i] = {own};
-    names[i] = own;
-    k.loop_order.push_back(own);
-    if (const InameTag* tag = k.tag(i)) k.iname_tags[own] = InameTag(*tag);
-  }
-  k.domains.push_back({tidy(rename_dims(std::move(points), names)), at});
+  const InameRewrite rename =
+      add_renamed_domain(k, {old.begin(), old.end()}, std::move(points), at);
   return rewrite_inames(expand_rules(k, value), rename);
 }
 

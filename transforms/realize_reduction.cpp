@@ -4,10 +4,10 @@
 #include "core/infer.h"
 #include "core/lookup.h"
 #include "core/order.h"
+#include "core/reduction_steps.h"
 #include "core/reference.h"
 #include "core/removal.h"
 #include "core/typing.h"
-#include "transforms/reduction_steps.h"
 #include "transforms/registry.h"
 #include "transforms/scan_terms.h"
 
@@ -150,21 +150,8 @@ class Realizer {
 
   /// New inames over the terms, in place of the reduction's.
   InameRewrite own_inames(Set terms) {
-    InameRewrite out;
-    std::map<std::string, std::string> names;
     replaced_.insert(reduced_->inames.begin(), reduced_->inames.end());
-    for (const std::string& i : reduced_->inames) {
-      const std::string own = out_.fresh_name(i);
-      out.old.push_back(i);
-      out.fresh.push_back(own);
-      out.old_in_new[i] = var(own);
-      out.bound[i] = {own};
-      names[i] = own;
-      out_.loop_order.push_back(own);
-      if (const InameTag* tag = out_.tag(i)) out_.iname_tags[own] = InameTag(*tag);
-    }
-    out_.domains.push_back({rename_dims(std::move(terms), names), at_});
-    return out;
+    return add_renamed_domain(out_, reduced_->inames, std::move(terms), at_);
   }
 
   // ---- Loops: one accumulator that goes through all of them.

@@ -4,6 +4,7 @@
 
 #include "core/infer.h"
 #include "core/lookup.h"
+#include "core/reduction_steps.h"
 #include "core/staging.h"
 #include "core/typing.h"
 #include "transforms/registry.h"
@@ -64,15 +65,6 @@ std::optional<Accumulation> accumulation(const Instruction& insn) {
   }
   if (seen != 1 || rest.empty()) return std::nullopt;
   return Accumulation{*op, with_operands(insn.rhs, std::move(rest))};
-}
-
-/// The value that `op` starts from, where it has a literal.
-std::optional<Expr> neutral(ReduceOp op) {
-  if (op == ReduceOp::Sum) return lit(0);
-  if (op == ReduceOp::Product) return lit(1);
-  if (op == ReduceOp::Any) return Expr(BoolLit{false});
-  if (op == ReduceOp::All) return Expr(BoolLit{true});
-  return std::nullopt;
 }
 
 bool is_neutral(ReduceOp op, const Expr& e) {
@@ -141,12 +133,12 @@ class Recognizer {
     for (const Expr& p : insn.predicates)
       (varies(k, p) ? conditions : changed.predicates).push_back(p);
     if (!conditions.empty()) {
-      const auto none = neutral(a.op);
-      if (!none)
+      if (a.op == ReduceOp::Min || a.op == ReduceOp::Max)
         refuse("conditional-accumulation", insn.at,
                "`{}` takes a {} under the condition `{}`, which has no neutral value", id,
                to_string(a.op), to_string(conditions.front()));
-      addend = Expr(Select{conjunction(conditions), addend, *none}, addend.at());
+      addend = Expr(Select{conjunction(conditions), addend, neutral_values(a.op, {}).front()},
+                    addend.at());
     }
     const Expr reduced(Reduce{a.op, inames_, {addend}, false}, a.addend.at());
     changed.rhs = with_operands(insn.rhs, {insn.lhs[0], reduced});

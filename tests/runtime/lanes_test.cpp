@@ -1,38 +1,19 @@
 // `ilp` and `vec`, on every target that runs here.
-#include <cstdlib>
-
-#include "tests/runtime/support.h"
-#include "transforms/registry.h"
+#include "tests/runtime/device_kit.h"
 
 using namespace moonloop;
 using test::error_of;
 using test::parse_one;
+using test::run_everywhere;
+using test::split;
+using test::step;
+using test::word;
 
 namespace {
 
-Value text(const char* s) { return Value{std::string(s)}; }
-Kernel split(const Kernel& k, const char* iname, std::int64_t by, const char* outer,
-             const char* inner, ValueDict options = {}) {
-  if (*outer) options.emplace_back("outer_tag", text(outer));
-  if (*inner) options.emplace_back("inner_tag", text(inner));
-  return run_op(*find_op("split_iname"), k, {text(iname), Value{by}}, std::move(options));
-}
-Kernel step(const Kernel& k, const char* op, ValueList positional, ValueDict options = {}) {
-  return run_op(*find_op(op), k, std::move(positional), std::move(options));
-}
-
 /// Agrees with the interpreter on all targets; the OpenCL program.
 std::string source_of_equal(const Kernel& k, const Kernel& original, const GivenValues& params) {
-  const char* given = std::getenv("MOONLOOP_DEVICE_TARGET");
-  const Target device = parse_target(given ? given : "opencl").value();
-  for (const Target t : {Target::C, Target::OpenMP, device}) {
-    RunRequest r;
-    r.target = t;
-    r.params = params;
-    r.verify = true;
-    CAPTURE(to_string(t));
-    CHECK(run_kernel(k, original, r).verification.value().equal());
-  }
+  run_everywhere(k, original, params);
   return generate(k, Target::OpenCL).source;
 }
 bool has(const std::string& text, const std::string& word) {
@@ -93,7 +74,7 @@ c[i] = b[n - 1 - i] + a[2*i] + d[i + 1]
   }
   // With what is known of n they are.
   const Kernel original = parse_one(texts[0]);
-  Kernel k = step(original, "assume", {text("n mod 4 = 0")});
+  Kernel k = step(original, "assume", {word("n mod 4 = 0")});
   k = split(split(k, "i", 4, "", "vec"), "i_outer", 8, "g.0", "l.0");
   CHECK(has(source_of_equal(k, original, {{"n", "44"}}), "*(__global float4 *)&b["));
 }
@@ -122,7 +103,7 @@ c[i] = b[i] - t
 TEST_CASE("lanes: a loop that no lane shares goes around all of them") {
   // Loo.py's test of an ilp loop under bounds.
   const Kernel original = parse_one(kProduct);
-  Kernel k = step(original, "prioritize_loops", {text("j,i,k")});
+  Kernel k = step(original, "prioritize_loops", {word("j,i,k")});
   k = split(k, "k", 4, "", "ilp");
   source_of_equal(k, original, {{"n", "37"}});
   // Registers: the accumulators of all lanes stand side by side in each step of k.
@@ -142,16 +123,16 @@ b[i] = 2*a[i]
 )");
   Kernel k = split(doubled, "i", 128, "", "l.0");
   k = split(k, "i_outer", 4, "g.0", "ilp");
-  k = step(k, "add_prefetch", {text("a"), text("i_inner, i_outer_inner")});
+  k = step(k, "add_prefetch", {word("a"), word("i_inner, i_outer_inner")});
   source_of_equal(k, doubled, {{"n", "1024"}});
   source_of_equal(k, doubled, {{"n", "1000"}});
 
   const Kernel original = parse_one(kProduct);
-  k = step(original, "assume", {text("n mod 16 = 0 and n >= 16")});
+  k = step(original, "assume", {word("n mod 16 = 0 and n >= 16")});
   k = split(split(k, "i", 16, "g.1", ""), "i_inner", 4, "l.1", "ilp");
   k = split(split(k, "j", 16, "g.0", ""), "j_inner", 4, "l.0", "vec");
   k = split(k, "k", 16, "", "");
-  k = step(k, "add_prefetch", {text("b"), text("j_inner_inner, j_inner_outer, k_inner")});
+  k = step(k, "add_prefetch", {word("b"), word("j_inner_inner, j_inner_outer, k_inner")});
   const std::string source = source_of_equal(k, original, {{"n", "48"}});
   CHECK(has(source, "__local __attribute__((aligned(16))) float b_fetch[16][16];"));
   CHECK(has(source, "*(__local float4 const *)&b_fetch[k_inner][4*j_inner_outer]"));
@@ -165,7 +146,7 @@ domain {[i, j]: 0 <= i < 16 and 0 <= j < 17}
 <> t = 5 + i + j
 b[g, i, j] = t + g
 )");
-  const Kernel k = step(original, "tag_inames", {text("g:g.0, i:l.0, j:ilp")});
+  const Kernel k = step(original, "tag_inames", {word("g:g.0, i:l.0, j:ilp")});
   CHECK(has(source_of_equal(k, original, {{"n", "3"}}), " t[17];"));
 }
 
@@ -214,7 +195,7 @@ a[i] = a[i - 1] + 1 {id=next}
     CHECK(has(why, "next[i_outer=0, i_inner=1]"));
     CHECK(has(why, "next[i_outer=0, i_inner=2]"));
   }
-  const Kernel all = step(parse_one(kScale), "tag_inames", {text("i:ilp")});
+  const Kernel all = step(parse_one(kScale), "tag_inames", {word("i:ilp")});
   CHECK(has(error_of([&] { generate(all, Target::OpenCL); }),
             "iname `i` is tagged `ilp`, but its number of iterations has no constant bound"));
   const Kernel shared = parse_one(R"(
@@ -222,7 +203,7 @@ kernel race(a: int32[8])
 domain {[i, j]: 0 <= i, j < 8}
 a[i] = 5 + i + j {id=write}
 )");
-  CHECK(has(error_of([&] { step(shared, "tag_inames", {text("j:ilp")}); }), "write[i=0, j=0]"));
+  CHECK(has(error_of([&] { step(shared, "tag_inames", {word("j:ilp")}); }), "write[i=0, j=0]"));
 }
 
 TEST_CASE(
@@ -244,8 +225,8 @@ domain {[u]: 0 <= u < 4}
 q[u + 2, u + 2] = q[u + 3, u + 2] + q[u + 1, u + 3]
 b[2*u] = q[u, u + 2]
 )");
-  Kernel k = step(original, "tag_inames", {text("u:vec")});
-  k = step(k, "buffer_array", {text("q"), Value{ValueList{}}}, {{"default_tag", Value{false}}});
+  Kernel k = step(original, "tag_inames", {word("u:vec")});
+  k = step(k, "buffer_array", {word("q"), Value{ValueList{}}}, {{"default_tag", Value{false}}});
   source_of_equal(split(k, "q_init_0", 3, "g.1", "unr"), original, {});
 }
 

@@ -46,8 +46,7 @@ TEST_CASE("staging: an outer product keeps one factor, then the other, in a scal
 }
 
 TEST_CASE("staging: an outer product on work-items, each with its own two factors") {
-  const ValueDict own{{"temporary_address_space", word("private")}};
-  const Kernel k = fetch(fetch(tiles(8, "l.0", "l.1"), "a", "", own), "b", "", own);
+  const Kernel k = fetch(fetch(tiles(8, "l.0", "l.1"), "a", ""), "b", "");
   CHECK(run(k, parse_one(kOuter), {{"n", "37"}}) == Shape{1, 0});
 }
 

@@ -6,6 +6,9 @@
 /// and gives one expression for each value of the operation: one, or value and index (flag).
 namespace moonloop {
 
+/// The least or greatest value of a type, infinite for real types.
+Expr extreme_value(const Type& t, bool least);
+
 /// What a reduction over nothing gives, for values of these types.
 Exprs neutral_values(ReduceOp op, const std::vector<Type>& types);
 

@@ -1,24 +1,10 @@
-#include "transforms/reduction_steps.h"
+#include "core/reduction_steps.h"
 
 #include <cstdint>
 #include <limits>
 
 namespace moonloop {
 namespace {
-
-Expr extreme(const Type& t, bool least) {
-  if (t.scalar == Scalar::Bool) return Expr(BoolLit{!least});
-  if (is_real(t.scalar)) {
-    const double inf = std::numeric_limits<double>::infinity();
-    const Expr wide(FloatLit{inf, {}});
-    return least ? Expr(Unary{UnaryOp::Neg, wide}) : wide;
-  }
-  const int bits = 8 * size_of(t.scalar) - (is_unsigned(t.scalar) ? 0 : 1);
-  if (bits == 64) return least ? lit(0) : Expr(Cast{t, lit(-1)});
-  const std::int64_t most = bits == 63 ? INT64_MAX : (std::int64_t{1} << bits) - 1;
-  if (!least) return lit(most);
-  return lit(is_unsigned(t.scalar) ? 0 : -most - 1);
-}
 
 Expr either(const Expr& a, const Expr& b) { return Expr(Nary{NaryOp::Or, {a, b}}); }
 
@@ -36,14 +22,28 @@ Exprs better(CompareOp op, const Exprs& a, const Exprs& b) {
 
 }  // namespace
 
+Expr extreme_value(const Type& t, bool least) {
+  if (t.scalar == Scalar::Bool) return Expr(BoolLit{!least});
+  if (is_real(t.scalar)) {
+    const double inf = std::numeric_limits<double>::infinity();
+    const Expr wide(FloatLit{inf, {}});
+    return least ? Expr(Unary{UnaryOp::Neg, wide}) : wide;
+  }
+  const int bits = 8 * size_of(t.scalar) - (is_unsigned(t.scalar) ? 0 : 1);
+  if (bits == 64) return least ? lit(0) : Expr(Cast{t, lit(-1)});
+  const std::int64_t most = bits == 63 ? INT64_MAX : (std::int64_t{1} << bits) - 1;
+  if (!least) return lit(most);
+  return lit(is_unsigned(t.scalar) ? 0 : -most - 1);
+}
+
 Exprs neutral_values(ReduceOp op, const std::vector<Type>& types) {
   switch (op) {
     case ReduceOp::Sum: return {lit(0)};
     case ReduceOp::Product: return {lit(1)};
-    case ReduceOp::Min: return {extreme(types[0], false)};
-    case ReduceOp::Max: return {extreme(types[0], true)};
-    case ReduceOp::ArgMin: return {extreme(types[0], false), lit(-1)};
-    case ReduceOp::ArgMax: return {extreme(types[0], true), lit(-1)};
+    case ReduceOp::Min: return {extreme_value(types[0], false)};
+    case ReduceOp::Max: return {extreme_value(types[0], true)};
+    case ReduceOp::ArgMin: return {extreme_value(types[0], false), lit(-1)};
+    case ReduceOp::ArgMax: return {extreme_value(types[0], true), lit(-1)};
     case ReduceOp::Any: return {Expr(BoolLit{false})};
     case ReduceOp::All: return {Expr(BoolLit{true})};
     case ReduceOp::SegmentedSum: return {lit(0), Expr(BoolLit{false})};
