@@ -34,6 +34,8 @@ struct Loop {
   Block body;
   /// Of a `vec` loop on a device, whose body is one Run: its iterations, printed side by side.
   std::int64_t lanes = 0;
+  /// Of the outermost of such loops around one Run: `Plan::matrix_steps[matrix]` does them at once.
+  int matrix = -1;
 };
 
 struct If {

@@ -37,32 +37,52 @@ bool mentions(const Expr& e, const Expr& place) {
 
 void CPrinter::device_atomic(const Instruction& insn, const Expr& lhs, const Expr& rhs) {
   const Type t = expr_.type(lhs);
-  if (t.is_record() || is_complex(t.scalar) || size_of(t.scalar) < 4)
+  if (t.is_record() || size_of(t.scalar) > 8)
     fail("unsupported", insn.at,
-         "instruction `{}`: target `{}` has no atomic updates of type {}, only of 4 and 8 bytes",
+         "instruction `{}`: target `{}` has no atomic updates of type {}, only of up to 8 bytes",
          insn.id, to_string(plan_.target), t.str());
   const bool local = plan_.lies_in(written_name(lhs), AddressSpace::Local);
   const std::string place = expr_.place(lhs);
-  if (const auto s = simple_update(lhs, rhs); s && !mentions(s->other, lhs))
+  const bool small = size_of(t.scalar) < 4;
+  if (const auto s = simple_update(lhs, rhs);
+      s && !small && !is_complex(t.scalar) && !mentions(s->other, lhs))
     if (const std::string name = dialect_.atomic_function(s->op, t.scalar); !name.empty())
       return line(dialect_.atomic_call(name, "&" + place, expr_.value(s->other, t), t.scalar) +
                   ";");
-  const AtomicWords w = dialect_.atomic_words(t.scalar, local);
+  const AtomicWords w = dialect_.atomic_words(small ? Scalar::I32 : t.scalar, local);
   const std::string at = names_.fresh("at"), seen = names_.fresh("seen"),
                     before = names_.fresh("before"), old = names_.fresh("old");
   line("{");
   ++depth_;
-  line(w.pointer + "const " + at + " = (" + w.pointer + ")&" + place + ";");
+  // Less than a word: the bits above `shift` of the word around it, which all devices store with
+  // the lowest byte first.
+  const std::string shift = small ? names_.fresh("shift") : "";
+  const std::string bits = size_of(t.scalar) == 1 ? "0xff" : "0xffff";
+  if (small) {
+    const std::string address = names_.fresh("address");
+    line("size_t const " + address + " = (size_t)&" + place + ";");
+    line("int const " + shift + " = 8*(int)(" + address + " % 4);");
+    line(w.pointer + "const " + at + " = (" + w.pointer + ")(" + address + " - " + address +
+         " % 4);");
+  } else {
+    line(w.pointer + "const " + at + " = (" + w.pointer + ")&" + place + ";");
+  }
   line(w.word + " " + seen + " = *" + at + ", " + before + ";");
   line("do {");
   ++depth_;
   line(before + " = " + seen + ";");
-  line(type_name(t) + " const " + old + " = " + w.to_value + "(" + before + ");");
+  line(type_name(t) + " const " + old + " = " +
+       (small ? "(" + type_name(t) + ")(" + before + " >> " + shift + " & " + bits + ")"
+              : w.to_value + "(" + before + ")") +
+       ";");
   expr_.stand_in(lhs, old);
   const std::string value = expr_.value(rhs, t);
   expr_.end_stand_ins();
-  line(seen + " = " + w.exchange + "(" + at + ", " + before + ", " + w.to_word + "(" + value +
-       "));");
+  const std::string after = small
+                                ? "(" + before + " & ~(" + bits + " << " + shift + ")) | ((" +
+                                      type_name(t) + ")(" + value + ") & " + bits + ") << " + shift
+                                : w.to_word + "(" + value + ")";
+  line(seen + " = " + w.exchange + "(" + at + ", " + before + ", " + after + ");");
   --depth_;
   line("} while (" + seen + " != " + before + ");");
   --depth_;

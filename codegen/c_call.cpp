@@ -44,6 +44,7 @@ CExpr::Piece CExpr::print_call(const Expr& e, const Call& x, const std::optional
       return extremum(x.name.substr(0, 3) == "min", x.args, t);
     case FnClass::Real:
     case FnClass::RealOrComplex:
+      if (is_pair(t) && x.name != "pow") return pair_call(x.name, t, {value(x.args[0], t)});
       if (x.name == "pow") return print_power(e, x.args[0], x.args[1], wanted);
       if (x.name == "rsqrt") {
         const Piece root = math("sqrt", t, t);
@@ -52,6 +53,11 @@ CExpr::Piece CExpr::print_call(const Expr& e, const Call& x, const std::optional
       return math(library_name(x.name), t, t);
     case FnClass::Magnitude: {
       const Type arg = typer_.operand_type(e, wanted).value_or(t);
+      if (is_pair(arg)) {
+        Piece p = pair_call("abs", arg, {value(x.args[0], arg)});
+        p.type = real_part(arg.scalar);
+        return p;
+      }
       if (is_complex(arg.scalar)) return math("abs", arg, t);
       if (is_real(arg.scalar)) return math("fabs", arg, t);
       if (is_unsigned(arg.scalar)) return converted(x.args[0], arg, true);
@@ -66,12 +72,17 @@ CExpr::Piece CExpr::print_call(const Expr& e, const Call& x, const std::optional
     }
     case FnClass::Component: {
       const Type arg = typer_.operand_type(e, wanted).value_or(t);
+      if (is_pair(arg))
+        return {
+            wrap(converted(x.args[0], arg, true), Prec::Postfix) + (x.name == "real" ? ".x" : ".y"),
+            Prec::Postfix, real_part(arg.scalar)};
       if (is_complex(arg.scalar)) return math(x.name, arg, t);
       if (x.name == "real") return converted(x.args[0], t, true);
       return is_real(t.scalar) ? real_literal(0.0, t) : literal(0, t);
     }
     case FnClass::Conjugate:
       if (!is_complex(t.scalar)) return converted(x.args[0], t, true);
+      if (is_pair(t)) return pair_call("conj", t, {value(x.args[0], t)});
       helpers_.include("complex.h");
       return call_of(t == Type(Scalar::C64) ? "conjf" : "conj", t, t);
     case FnClass::Test: {

@@ -22,6 +22,10 @@ Type promoted(const Type& t) {
   return integral(t) && size_of(t.scalar) < 4 ? Type(Scalar::I32) : t;
 }
 
+bool is_number_literal(const Expr& e) {
+  return e.as<IntLit>() || e.as<FloatLit>() || e.as<BoolLit>();
+}
+
 /// The type in which C combines operands of types `a` and `b`.
 Type combined(const Type& x, const Type& y) {
   const Type a = promoted(x), b = promoted(y);
@@ -111,6 +115,8 @@ std::string CExpr::condition(const Expr& e) {
 
 /// `e` as `to`. Without `explicitly`, C converts it anyway: an assignment or an argument.
 CExpr::Piece CExpr::converted(const Expr& e, const Type& to, bool explicitly) {
+  if (!to.is_record() && (is_pair(to) || (!is_number_literal(e) && is_pair(type(e, to)))))
+    return converted_pair(e, to);
   const auto n = as_int(e);
   if (n && real(to) && !(e.as<IntLit>() && e.as<IntLit>()->type))
     return real_literal(static_cast<double>(*n), to);
@@ -176,6 +182,10 @@ CExpr::Piece CExpr::print(const Expr& e, const std::optional<Type>& wanted) {
         const Type t = type(e, wanted);
         helpers_.include("complex.h");
         const Type part = real_part(t.scalar);
+        if (is_pair(t))
+          return {complex_pair(helpers_.language(), t.scalar, real_literal(x.re, part).text,
+                               real_literal(x.im, part).text),
+                  Prec::Postfix, t};
         return {std::string(t == Type(Scalar::C64) ? "CMPLXF(" : "CMPLX(") +
                     real_literal(x.re, part).text + ", " + real_literal(x.im, part).text + ")",
                 Prec::Postfix, t};
@@ -204,11 +214,12 @@ CExpr::Piece CExpr::print(const Expr& e, const std::optional<Type>& wanted) {
         if (helpers_.language() == Language::OpenCL && real(cond.type))  // it takes integers alone
           cond = {wrap(cond, Prec::Relation) + " != 0", Prec::Equal, Scalar::Bool};
         return {wrap(cond, Prec::Or) + " ? " + wrap(yes, Prec::Or) + " : " + wrap(no, Prec::Select),
-                Prec::Select, combined(yes.type, no.type)};
+                Prec::Select, is_pair(t) ? t : combined(yes.type, no.type)};
       },
       [&](const Call& x) -> Piece { return print_call(e, x, wanted); },
       [&](const Reduce&) -> Piece { throw InternalError("a reduction in a realized kernel"); },
       [&](const Cast& x) -> Piece {
+        if (is_pair(x.type) || is_pair(type(x.arg, x.type))) return converted_pair(x.arg, x.type);
         const Piece p = print(x.arg, x.type);
         if (p.type == x.type) return p;
         return {"(" + helpers_.type(x.type) + ")" + wrap(p, Prec::Unary), Prec::Unary, x.type};
@@ -225,6 +236,7 @@ CExpr::Piece CExpr::print_unary(const Expr& e, const Unary& x, const std::option
   if (x.op == UnaryOp::Not)
     return {"!" + wrap(print(x.arg, {}), Prec::Unary), Prec::Unary, Scalar::Bool};
   const Type t = type(e, wanted);
+  if (is_pair(t)) return pair_call("neg", t, {value(x.arg, t)});
   Piece p = converted(x.arg, t, true);
   std::string inner = wrap(p, Prec::Unary);
   if (inner[0] == '-') inner = "(" + inner + ")";
@@ -259,6 +271,7 @@ CExpr::Piece CExpr::division(const Expr& left, const Expr& right, bool quotient,
 CExpr::Piece CExpr::print_binary(const Expr& e, const Binary& x,
                                  const std::optional<Type>& wanted) {
   const Type t = type(e, wanted);
+  if (is_pair(t) && x.op == BinaryOp::Div) return print_pair_binary(x, t);
   switch (x.op) {
     case BinaryOp::FloorDiv:
     case BinaryOp::Mod: return division(x.left, x.right, x.op == BinaryOp::FloorDiv, t);
@@ -298,8 +311,9 @@ CExpr::Piece CExpr::print_power(const Expr& e, const Expr& base, const Expr& exp
                     t);
   if (n == 2 && (base.as<Var>() || base.as<Load>())) {
     const std::string x = wrap(converted(base, t, true), Prec::Product);
-    return {x + "*" + x, Prec::Product, t};
+    return is_pair(t) ? pair_call("mul", t, {x, x}) : Piece{x + "*" + x, Prec::Product, t};
   }
+  if (is_pair(t)) return print_pair_binary(Binary{BinaryOp::Pow, base, exponent}, t);
   helpers_.include(complex(t) ? "complex.h" : "math.h");
   return {helpers_.math("pow", t.scalar) + "(" + value(base, t) + ", " + value(exponent, t) + ")",
           Prec::Postfix, t};
@@ -316,6 +330,7 @@ CExpr::Piece CExpr::print_nary(const Expr& e, const Nary& x, const std::optional
     return {out, x.op == NaryOp::And ? Prec::And : Prec::Or, Scalar::Bool};
   }
   const Type t = type(e, wanted);
+  if (is_pair(t)) return print_pairs(x, t);
   struct Sign {
     const char *plus, *minus;
     Prec prec, inner, next;
@@ -363,6 +378,10 @@ CExpr::Piece CExpr::print_nary(const Expr& e, const Nary& x, const std::optional
 CExpr::Piece CExpr::print_compare(const Expr& e, const Compare& x) {
   const std::optional<Type> t = typer_.operand_type(e);
   ensure(t.has_value(), "a comparison without a type");
+  if (is_pair(*t)) {
+    const Piece p = pair_call("equal", *t, {value(x.left, *t), value(x.right, *t)});
+    return {(x.op == CompareOp::Ne ? "!" : "") + p.text, Prec::Unary, Scalar::Bool};
+  }
   Piece l = print(x.left, t), r = print(x.right, t);
   if (!(combined(l.type, r.type) == promoted(*t))) {
     l = converted(x.left, promoted(*t), true);

@@ -66,6 +66,10 @@ class CExpr {
   std::string host_head(const HostStep& s, const Type& iname);
 
   Type type(const Expr& e, const std::optional<Type>& wanted = {}) const;
+  /// A constant of such a type, as an initializer has it.
+  std::string constant_pair(const Expr& e, const Type& t);
+  /// A complex type in a language that has none.
+  bool is_pair(const Type& t) const;
   const Type& type_of_name(const std::string& name) const;
 
   /// The elements of a temporary, work-items' copies included, per axis.
@@ -92,6 +96,12 @@ class CExpr {
   Piece print_power(const Expr& e, const Expr& base, const Expr& exponent,
                     const std::optional<Type>& wanted);
   Piece division(const Expr& left, const Expr& right, bool quotient, const Type& t);
+  bool is_real_beside(const Expr& e, const Type& t) const;
+  Piece converted_pair(const Expr& e, const Type& to);
+  Piece pair_call(const std::string& function, const Type& t,
+                  const std::vector<std::string>& arguments);
+  Piece print_pairs(const Nary& x, const Type& t);
+  Piece print_pair_binary(const Binary& x, const Type& t);
   Piece extremum(bool min, const Exprs& args, const Type& t);
   Piece literal(std::int64_t v, const Type& t) const;
   Piece real_literal(double v, const Type& t);

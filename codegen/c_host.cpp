@@ -78,11 +78,17 @@ void CPrinter::host_block(const std::vector<HostStep>& steps, const DeviceProgra
 }
 
 std::string CPrinter::host_header() {
-  const std::string guard = include_guard(name());
-  return "#ifndef " + guard + "\n#define " + guard +
-         "\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
+  const std::string guard = include_guard(name()), prototype = host_prototype();
+  std::string includes;
+  if (prototype.find("bool ") != std::string::npos) includes += "#include <stdbool.h>\n";
+  if (prototype.find("float2 ") != std::string::npos ||
+      prototype.find("double2 ") != std::string::npos)
+    includes += "#include <vector_types.h>\n";
+  if (!includes.empty()) includes += "\n";
+  return "#ifndef " + guard + "\n#define " + guard + "\n\n" + includes +
+         "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
          "/* Launches the kernels on arrays of the device: 0, or CUDA's error. */\n" +
-         host_prototype() + ";\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
+         prototype + ";\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
 }
 
 }  // namespace moonloop

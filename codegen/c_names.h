@@ -42,6 +42,11 @@ class Helpers {
   std::string function(const std::string& base, Scalar s);
   /// The function for the lesser or greater of two values: `fmin` on reals.
   std::string extremum(bool min, Scalar s);
+  /// A function on complex numbers in a language without them: `mul_c64`, `exp_c128`.
+  std::string complex(const std::string& base, Scalar s);
+  /// The function of CUDA by which a warp adds the product of a matrix with `rows` rows, 8 or 16,
+  /// and 4 columns and one with 4 rows and 8 columns, of doubles.
+  std::string matrix_unit(int rows);
   /// Memory that is not on the stack: a function that takes bytes and ends the program when there
   /// are none.
   std::string allocate();

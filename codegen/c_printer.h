@@ -43,6 +43,7 @@ class CPrinter {
   std::string halving(const GroupReduction& r, std::int64_t from);
   void combine(const GroupReduction& r, const Exprs& from, const Exprs& to);
   void copy(const Exprs& from, const Exprs& to);
+  void matrix_step(const Loop& x);
   void lanes(const Loop& x);
   /// Neighbouring elements that one instruction of the hardware loads or stores.
   struct VectorAccess {
@@ -75,6 +76,7 @@ class CPrinter {
   void declare(const Temporary& t);
   void tables();
   std::string brackets(const Temporary& t);
+  std::string constant(const Expr& e, const Type& type);
   int device_kernel(const Launch& launch, DeviceProgram& out);
   void device_temporaries(const std::set<std::string>& used, DeviceKernel& kernel);
   std::string device_head(DeviceKernel& kernel, const std::set<std::string>& used,

@@ -66,7 +66,8 @@ std::optional<CPrinter::Compound> CPrinter::compound(const Expr& lhs, const Expr
   const auto* n = rhs.as<Nary>();
   if (!n || (n->op != NaryOp::Add && n->op != NaryOp::Mul) || n->terms.size() != 2) return {};
   const Type to = expr_.type(lhs);
-  if (to.is_record() || size_of(to.scalar) < 4 || !(expr_.type(rhs, to) == to)) return {};
+  const bool pair = is_device(plan_.target) && !to.is_record() && is_complex(to.scalar);
+  if (to.is_record() || pair || size_of(to.scalar) < 4 || !(expr_.type(rhs, to) == to)) return {};
   const std::size_t self = equal(n->terms[0], lhs) ? 0 : equal(n->terms[1], lhs) ? 1 : 2;
   if (self == 2) return {};
   const Expr& other = n->terms[1 - self];
@@ -155,6 +156,11 @@ void CPrinter::reduction_update(const Instruction& insn, const Exprs& lhs, const
   switch (insn.reduce_op) {
     case ReduceOp::Sum:
     case ReduceOp::Product: {
+      if (expr_.is_pair(t)) {
+        const NaryOp op = insn.reduce_op == ReduceOp::Sum ? NaryOp::Add : NaryOp::Mul;
+        return line(expr_.place(lhs[0]) + " = " + expr_.value(Expr(Nary{op, {lhs[0], rhs}}), t) +
+                    ";");
+      }
       const auto* u = rhs.as<Unary>();
       const bool minus = insn.reduce_op == ReduceOp::Sum && u && u->op == UnaryOp::Neg;
       const char* op = insn.reduce_op == ReduceOp::Product ? " *= " : minus ? " -= " : " += ";
@@ -222,7 +228,11 @@ void CPrinter::segmented_update(const Instruction& insn, const Exprs& acc, const
   const std::string value = names_.fresh("value"), starts = names_.fresh("starts");
   line(type_name(t) + " const " + value + " = " + expr_.value(values[0], t) + ";");
   line(type_name(flag) + " const " + starts + " = " + expr_.value(values[1], flag) + ";");
-  line(total + " = " + starts + " ? " + value + " : " + total + op + value + ";");
+  const std::string both = expr_.is_pair(t)
+                               ? helpers_.complex(op == " + " ? "add" : "mul", t.scalar) + "(" +
+                                     total + ", " + value + ")"
+                               : total + op + value;
+  line(total + " = " + starts + " ? " + value + " : " + both + ";");
   line(seen + " = " + seen + " || " + starts + ";");
   --depth_;
   line("}");

@@ -78,7 +78,12 @@ class Inserter {
     const std::int64_t items = measure(reduction, plan_.launches[at(launch)]);
     const Instruction& update = *plan_.kernel.instructions[at(reduction.update)];
     reduction.repeats = loops_ > 0 || plan_.lane_copies.count(written_name(update.lhs[0])) > 0;
-    reduction.shuffles = plan_.target == Target::Cuda && items % kWarpItems == 0 &&
+    const bool numbers =  // what one register, or two, hold
+        std::none_of(update.lhs.begin(), update.lhs.end(), [&](const Expr& acc) {
+          const Type& t = *plan_.kernel.find_temporary(written_name(acc))->type;
+          return t.is_record() || is_complex(t.scalar);
+        });
+    reduction.shuffles = plan_.target == Target::Cuda && numbers && items % kWarpItems == 0 &&
                          reduction.spans.size() == 1 && in_warps(reduction.spans[0]);
     const bool one_warp = reduction.shuffles && reduction.spans[0].items <= kWarpItems;
     const auto add = [&](const std::string& base, const Type& type, AddressSpace space) {

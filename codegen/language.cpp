@@ -36,11 +36,10 @@ std::string device_type(Language language, Scalar s) {
     case Scalar::U16: return cl ? "ushort" : "unsigned short";
     case Scalar::U32: return cl ? "uint" : "unsigned int";
     case Scalar::U64: return cl ? "ulong" : "unsigned long long";
+    case Scalar::C64: return "float2";
+    case Scalar::C128: return "double2";
     default: break;
   }
-  if (is_complex(s))
-    fail("unsupported", {}, "complex numbers are not supported on target `{}` yet",
-         cl ? "opencl" : "cuda");
   return c_type(s);
 }
 

@@ -17,6 +17,8 @@ std::string type_name(Language language, const Type& t);
 std::string element_type(Language language, const Type& t);
 /// A function of C's mathematical library for one type: `sinf`, `sin`, `csin`; OpenCL has one name.
 std::string math_function(Language language, const std::string& name, Scalar s);
+/// A complex number of a device's language, which has pairs.
+std::string complex_pair(Language language, Scalar s, const std::string& re, const std::string& im);
 /// The work-item's number in its group, or the group's number, along an axis.
 std::string hardware_id(Language language, bool group, int axis);
 /// What stands before a table of constants, and before a function that other functions call.

@@ -7,6 +7,7 @@
 #include "codegen/domains.h"
 #include "codegen/isl_expr.h"
 #include "codegen/language.h"
+#include "codegen/matrix_units.h"
 #include "codegen/meetings.h"
 #include "core/order.h"
 #include "core/rows.h"
@@ -339,7 +340,9 @@ class LoopMaker {
     if (is_empty(within)) return {};
     const InameTag* tag = k_.tag(node.iname);
     const bool copies = tag && tag->kind == TagKind::Ilp && tag->text != "ilp.seq";
-    const bool unrolls = tag && tag->kind == TagKind::Unroll && !launches(node);
+    const bool in_order = tag && (tag->kind == TagKind::Unroll || tag->kind == TagKind::MatrixUnit);
+    const bool unrolls = in_order && !launches(node);
+    if (node.matrix >= 0) return matrix_step(node, range, context);
     if (unrolls || copies) return unrolled(node, range, context);
     if (tag && tag->kind == TagKind::Vec && meetings_) return side_by_side(node, range, context);
     Block out;
@@ -528,14 +531,77 @@ class LoopMaker {
     loop.upper = index_add({loop.lower, lit(span.length)});
     loop.lanes = span.length;
     loop.body = std::move(body);
-    Block out;
-    if (guard->as<BoolLit>()) {
-      out.push_back(Stmt{std::move(loop)});
-      return out;
+    return whole_or_rest(only(Stmt{std::move(loop)}), *guard, full, node, range, context);
+  }
+
+  /// The loops of a matrix product as one statement where all their iterations run, else each by
+  /// itself.
+  Block matrix_step(const PlanNode& node, const Set& range, const Set& context) {
+    const MatrixStep& m = plan_.matrix_steps[static_cast<std::size_t>(node.matrix)];
+    std::vector<std::pair<std::string, int>> extents{{m.depth, 4}};
+    if (!m.half.empty()) extents.emplace_back(m.half, 2);
+    extents.emplace_back(m.pair, 2);
+    Set runs = all_to_params(range), box = context;
+    const PlanNode* inner = &node;
+    for (const auto& [iname, extent] : extents) {
+      if (inner != &node) runs = intersect(runs, all_to_params(iterations(*inner)));
+      inner = &inner->children[0];
+      box = between(std::move(box), iname, extent);
     }
-    out.push_back(Stmt{If{*guard, only(Stmt{std::move(loop)})}});
+    Set full = context;
+    if (!shows(box, runs) && !yes(isl_set_is_subset(box.get(), runs.get()))) {
+      Set lacks = isl_set_subtract(box.copy(), runs.copy());  // some work-item of the warp
+      std::vector<std::string> all{m.row, m.column};
+      for (const auto& [iname, extent] : extents) all.push_back(iname);
+      for (const std::string& iname : all) {
+        const unsigned at = param(lacks, iname);
+        lacks = isl_set_project_out(lacks.take(), isl_dim_param, at, 1);
+      }
+      full = isl_set_coalesce(isl_set_subtract(full.take(), lacks.take()));
+    }
+    const std::optional<Expr> guard = guard_of(full, context);
+    if (!guard) return unrolled(node, range, context);
+    Block body = blocks({*inner}, intersect(intersect(box, full), runs));
+    const bool one = body.size() == 1 && std::holds_alternative<Run>(body[0].op);
+    if (!one) return unrolled(node, range, context);
+    for (auto e = extents.rbegin(); e != extents.rend(); ++e) {
+      Loop loop;
+      loop.iname = e->first;
+      loop.lower = lit(0);
+      loop.upper = lit(e->second);
+      loop.lanes = e->second;
+      loop.body = std::move(body);
+      body.clear();
+      body.push_back(Stmt{std::move(loop)});
+    }
+    std::get<Loop>(body[0].op).matrix = node.matrix;
+    return whole_or_rest(std::move(body), *guard, full, node, range, context);
+  }
+
+  /// The place of a parameter of `s`, which gets it if it has none of that name.
+  static unsigned param(Set& s, const std::string& name) {
+    int at = isl_set_find_dim_by_name(s.get(), isl_dim_param, name.c_str());
+    if (at < 0) {
+      s = isl_set_add_dims(s.take(), isl_dim_param, 1);
+      at = count(isl_set_dim(s.get(), isl_dim_param)) - 1;
+      s = isl_set_set_dim_name(s.take(), isl_dim_param, static_cast<unsigned>(at), name.c_str());
+    }
+    return static_cast<unsigned>(at);
+  }
+  static Set between(Set s, const std::string& iname, int extent) {
+    const unsigned at = param(s, iname);
+    s = isl_set_lower_bound_si(s.take(), isl_dim_param, at, 0);
+    return isl_set_upper_bound_si(s.take(), isl_dim_param, at, extent - 1);
+  }
+
+  /// `whole`, which runs all iterations of `node` at once, under its guard, and else these one by
+  /// one; `full`: where the guard holds.
+  Block whole_or_rest(Block whole, const Expr& guard, const Set& full, const PlanNode& node,
+                      const Set& range, const Set& context) {
+    if (guard.as<BoolLit>()) return whole;
+    Block out = only(Stmt{If{guard, std::move(whole)}});
     Block rest = unrolled(node, range, isl_set_subtract(context.copy(), full.copy()));
-    if (!rest.empty()) out.push_back(Stmt{If{Expr(Unary{UnaryOp::Not, *guard}), std::move(rest)}});
+    if (!rest.empty()) out.push_back(Stmt{If{Expr(Unary{UnaryOp::Not, guard}), std::move(rest)}});
     return out;
   }
 
@@ -575,6 +641,10 @@ class LoopMaker {
 
 }  // namespace
 
-Block make_loops(const Plan& plan) { return LoopMaker(plan).run(); }
+Block make_loops(const Plan& plan) {
+  Block out = LoopMaker(plan).run();
+  keep_whole_warps(out, plan);
+  return out;
+}
 
 }  // namespace moonloop

@@ -4,6 +4,7 @@
 
 #include "codegen/auto_axes.h"
 #include "codegen/language.h"
+#include "codegen/matrix_units.h"
 #include "core/infer.h"
 
 namespace moonloop {
@@ -36,16 +37,7 @@ PlanNode from_tree(const TreeNode& node) {
 }
 
 /// What devices have no words for, wherever it stands in the kernel.
-void check_device(const Kernel& k, Target target) {
-  const auto no_complex = [&](const std::string& name, const std::optional<Type>& t,
-                              const Span& at) {
-    if (t && !t->is_record() && is_complex(t->scalar))
-      fail("unsupported", at ? at : k.at,
-           "`{}` is {}; complex numbers are not supported on target `{}` yet", name, t->str(),
-           to_string(target));
-  };
-  for (const Argument& a : k.args) no_complex(a.name, a.type, a.at);
-  for (const auto& [name, t] : k.temporaries) no_complex(name, t.type, t.at);
+void check_device(const Kernel& k) {
   for (const InsnPtr& insn : k.instructions)
     if (insn->kind == InsnKind::Barrier && !insn->predicates.empty())
       fail(
@@ -69,7 +61,7 @@ void check_supported(const Kernel& k, Target target) {
            "iname `{}` is tagged `{}`, but target `{}` has the axes 0, 1 and 2 only", iname,
            tag.text, to_string(target));
   }
-  if (is_device(target)) check_device(k, target);
+  if (is_device(target)) check_device(k);
 }
 
 /// With `l.auto` loops on axes. Those for which no axis is left run in sequence, which may not
@@ -164,6 +156,7 @@ Plan make_plan(Kernel k, Target target) {
     plan.roots = place_work_items(plan.kernel, from_trees(nested.tree.roots));
   }
   place_lanes(plan);
+  if (target == Target::Cuda) place_matrix_units(plan);
   Numbering(plan).visit(plan.roots);
   place_temporaries(plan);
   return plan;

@@ -25,6 +25,7 @@ struct PlanNode {
   int launch = -1;                  // on a device: the children run as this kernel
   std::optional<Barrier> barrier;   // on a device: a barrier, and nothing else
   int reduction = -1;               // on a device: that one of `Plan::reductions`, and nothing else
+  int matrix = -1;                  // of a loop: that one of `Plan::matrix_steps`
   std::vector<int> insns;           // leaf: consecutive instructions of the same loops
   std::vector<PlanNode> children;   // in order of execution
   std::vector<std::string> locals;  // of a loop: temporaries that live for one iteration of it
@@ -80,6 +81,17 @@ struct GroupReduction {
   std::string item, reach;
 };
 
+/// A statement `sum += left*right` that a warp's matrix unit does at once for all values of the
+/// inames `depth` (4 of them), `pair` (2) and, where there is one, `half` (2). Work-items are 4
+/// along `column` by 8 along `row`; each has the element of row `row + 8*half` and column
+/// `2*column + pair`.
+struct MatrixStep {
+  int insn = -1;
+  std::string depth, pair, half;
+  std::string row, column;  // inames tagged `l.1` and `l.0`
+  Expr left, right;         // the first has no column in it, the second no row
+};
+
 /// One kernel on the device.
 struct LaunchPlan {
   std::vector<std::string> inames;      // that the hardware counts, sorted
@@ -99,6 +111,7 @@ struct Plan {
   std::map<std::string, std::vector<std::string>> lane_copies;
   std::vector<LaunchPlan> launches;                // on a device
   std::vector<GroupReduction> reductions;          // on a device
+  std::vector<MatrixStep> matrix_steps;            // on CUDA
   std::map<std::string, HardwareIname> hardware;   // on a device, by iname
   std::map<std::string, AddressSpace> spaces;      // on a device, by temporary; none is Auto
   NameMap<std::vector<TemporaryUse>> uses;         // by temporary, in order of execution

@@ -36,6 +36,7 @@ class CudaDialect : public Dialect {
     const std::string word = wide ? "unsigned long long" : "int";
     AtomicWords w{word + " *", word, "atomicCAS", "", ""};
     if (s == Scalar::F32) w.to_value = "__int_as_float", w.to_word = "__float_as_int";
+    if (s == Scalar::C64) w.to_value = "pair_of_word", w.to_word = "word_of_pair";
     if (s == Scalar::F64) w.to_value = "__longlong_as_double", w.to_word = "__double_as_longlong";
     return w;
   }
@@ -46,6 +47,13 @@ class CudaDialect : public Dialect {
       out += "#ifndef INFINITY\n#define INFINITY __int_as_float(0x7f800000)\n#endif\n";
     if (text.find("NAN") != std::string::npos)
       out += "#ifndef NAN\n#define NAN __int_as_float(0x7fffffff)\n#endif\n";
+    if (text.find("word_of_pair(") != std::string::npos)
+      out +=
+          "static __device__ __forceinline__ float2 pair_of_word(unsigned long long w) {\n"
+          "  return make_float2(__uint_as_float((unsigned)w), __uint_as_float((unsigned)(w >> "
+          "32)));\n}\n"
+          "static __device__ __forceinline__ unsigned long long word_of_pair(float2 z) {\n"
+          "  return (unsigned long long)__float_as_uint(z.y) << 32 | __float_as_uint(z.x);\n}\n";
     return out.empty() ? out : out + "\n";
   }
 };

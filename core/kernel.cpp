@@ -36,7 +36,8 @@ std::optional<InameTag> parse_iname_tag(std::string_view text) {
                                    {"ilp", TagKind::Ilp},
                                    {"ilp.unr", TagKind::Ilp},
                                    {"ilp.seq", TagKind::Ilp},
-                                   {"vec", TagKind::Vec}};
+                                   {"vec", TagKind::Vec},
+                                   {"mma", TagKind::MatrixUnit}};
   for (const Row& r : kPlain)
     if (text == r.text) return InameTag{r.kind, -1, std::string(text), {}};
   static constexpr Row kNumbered[] = {

@@ -85,6 +85,7 @@ enum class TagKind {
   LocalAuto,   // `l.auto`
   Ilp,         // `ilp`, `ilp.unr`, `ilp.seq`  (issue: GPU targets)
   Vec,         // `vec`
+  MatrixUnit,  // `mma`: in order, by the matrix units of the hardware where it has some
 };
 struct InameTag {
   TagKind kind;

@@ -19,7 +19,8 @@ bool is_parallel(const InameTag* tag) {
   switch (tag->kind) {
     case TagKind::Ord:
     case TagKind::Unroll:
-    case TagKind::UnrollHint: return false;
+    case TagKind::UnrollHint:
+    case TagKind::MatrixUnit: return false;
     case TagKind::Par:
     case TagKind::Simd:
     case TagKind::Group:

@@ -369,6 +369,7 @@ std::string tag_text(const InameTag& t) {
     case TagKind::LocalAuto: return "l.auto";
     case TagKind::Ilp: return "ilp";
     case TagKind::Vec: return "vec";
+    case TagKind::MatrixUnit: return "mma";
   }
   throw InternalError("no such tag");
 }

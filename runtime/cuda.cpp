@@ -129,8 +129,7 @@ void check(CUresult e, const char* what, const char* code = "device-failed") {
 class CudaMemory : public DeviceMemory {
  public:
   explicit CudaMemory(std::size_t bytes) {
-    check(api().cuMemAlloc(&at_, std::max<std::size_t>(bytes, 16)), "allocating memory",
-          "out-of-device-memory");
+    check(api().cuMemAlloc(&at_, whole_words(bytes)), "allocating memory", "out-of-device-memory");
   }
   CudaMemory(const CudaMemory&) = delete;
   CudaMemory& operator=(const CudaMemory&) = delete;

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -22,6 +23,12 @@ struct DeviceLimits {
   bool has_double = true;
   std::string extensions;  // of OpenCL, separated by spaces
 };
+
+/// What is taken for `bytes`: something, and whole words, since atomic updates of less than a word
+/// exchange the word around it.
+inline std::size_t whole_words(std::size_t bytes) {
+  return std::max<std::size_t>((bytes + 3) / 4 * 4, 16);
+}
 
 /// Memory on a device, given back with the object.
 class DeviceMemory {

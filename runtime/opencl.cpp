@@ -153,8 +153,8 @@ class OpenCLMemory : public DeviceMemory {
  public:
   OpenCLMemory(cl_context context, cl_command_queue queue, std::size_t bytes) : queue_(queue) {
     cl_int e = CL_SUCCESS;
-    memory_ = Memory(api().clCreateBuffer(context, CL_MEM_READ_WRITE,
-                                          std::max<std::size_t>(bytes, 16), nullptr, &e));
+    memory_ =
+        Memory(api().clCreateBuffer(context, CL_MEM_READ_WRITE, whole_words(bytes), nullptr, &e));
     check(e, "allocating memory", "out-of-device-memory");
   }
   void upload(const void* from, std::size_t bytes) override {

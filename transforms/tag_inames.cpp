@@ -35,8 +35,8 @@ std::optional<InameTag> tag_for(const Kernel& k, const std::string& iname,
   if (!tag)
     fail("bad-tag", k.at,
          "no tag `{}` for iname `{}`; there are `for`, `ord`, `unr`, `unr_hint`, `unr_hint.N`, "
-         "`par`, `simd`, `g.N`, `l.N`, `l.auto`, `ilp`, `ilp.seq`, `vec`, `like.INAME`, "
-         "`unused.g`, `unused.l`",
+         "`par`, `simd`, `g.N`, `l.N`, `l.auto`, `ilp`, `ilp.seq`, `vec`, `mma`, "
+         "`like.INAME`, `unused.g`, `unused.l`",
          text, iname);
   return tag;
 }
@@ -90,7 +90,8 @@ const Op tag_inames_op{
     .doc = R"(Says how loops run.
 
 The tags are `ord` (in order), `unr` (unrolled), `unr_hint.N`, `par` (iterations at the same time),
-`simd`, `g.N` and `l.N` (group and work-item axes) and `for` (no tag). `like.other` gives the tag of
+`simd`, `g.N` and `l.N` (group and work-item axes), `ilp` and `vec` (each statement for all
+iterations before the next), `mma` (by the matrix unit) and `for` (no tag). `like.other` gives the tag of
 another iname, `unused.g` and `unused.l` the first axis that no iname has. Inames may be shell-style
 patterns: "i*:unr".
 

@@ -54,7 +54,7 @@ TEST_CASE("tag_inames: what cannot be") {
   CHECK(refused(k, {{"i", "fast"}}) ==
         "no tag `fast` for iname `i`; there are `for`, `ord`, `unr`, `unr_hint`, `unr_hint.N`, "
         "`par`, "
-        "`simd`, `g.N`, `l.N`, `l.auto`, `ilp`, `ilp.seq`, `vec`, `like.INAME`, `unused.g`, "
+        "`simd`, `g.N`, `l.N`, `l.auto`, `ilp`, `ilp.seq`, `vec`, `mma`, `like.INAME`, `unused.g`, "
         "`unused.l`");
   CHECK(code_of([&] { tag_inames(k, {{"i", "g.x"}}); }) == "bad-tag");
   CHECK(code_of([&] { tag_inames(k, {{"i", "like.z"}}); }) == "unknown-iname");
