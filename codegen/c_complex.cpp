@@ -5,8 +5,8 @@
 #include "codegen/c_expr.h"
 #include "core/diagnostic.h"
 
-// Complex numbers in languages without them: OpenCL and CUDA have pairs, `float2` and `double2`, and
-// what is done to them are functions that the generated code brings along.
+// Complex numbers in languages without them: OpenCL and CUDA have pairs, `float2` and `double2`,
+// and what is done to them are functions that the generated code brings along.
 namespace moonloop {
 namespace {
 
@@ -39,20 +39,15 @@ constexpr std::array kDefinitions{
     Definition{"equal", 0, "z w", "", "return z.x == w.x && z.y == w.y;"},
     Definition{"exp", 0, "z", "",
                "R const e = M_exp(z.x);\n  return PAIR(e*M_cos(z.y), e*M_sin(z.y));"},
-    Definition{"log", 0, "z", "",
-               "return PAIR(M_log(M_hypot(z.x, z.y)), M_atan2(z.y, z.x));"},
+    Definition{"log", 0, "z", "", "return PAIR(M_log(M_hypot(z.x, z.y)), M_atan2(z.y, z.x));"},
     Definition{"sqrt", 0, "z", "",
                "R const m = M_hypot(z.x, z.y), a = M_sqrt((m + M_fabs(z.x)) / 2);\n"
                "  R const b = a == 0 ? 0 : z.y / (2*a);\n"
                "  return z.x >= 0 ? PAIR(a, b) : PAIR(M_fabs(b), M_copysign(a, z.y));"},
-    Definition{"sin", 0, "z", "",
-               "return PAIR(M_sin(z.x)*M_cosh(z.y), M_cos(z.x)*M_sinh(z.y));"},
-    Definition{"cos", 0, "z", "",
-               "return PAIR(M_cos(z.x)*M_cosh(z.y), -M_sin(z.x)*M_sinh(z.y));"},
-    Definition{"sinh", 0, "z", "",
-               "return PAIR(M_sinh(z.x)*M_cos(z.y), M_cosh(z.x)*M_sin(z.y));"},
-    Definition{"cosh", 0, "z", "",
-               "return PAIR(M_cosh(z.x)*M_cos(z.y), M_sinh(z.x)*M_sin(z.y));"},
+    Definition{"sin", 0, "z", "", "return PAIR(M_sin(z.x)*M_cosh(z.y), M_cos(z.x)*M_sinh(z.y));"},
+    Definition{"cos", 0, "z", "", "return PAIR(M_cos(z.x)*M_cosh(z.y), -M_sin(z.x)*M_sinh(z.y));"},
+    Definition{"sinh", 0, "z", "", "return PAIR(M_sinh(z.x)*M_cos(z.y), M_cosh(z.x)*M_sin(z.y));"},
+    Definition{"cosh", 0, "z", "", "return PAIR(M_cosh(z.x)*M_cos(z.y), M_sinh(z.x)*M_sin(z.y));"},
     Definition{"tan", 1, "z", "div",
                "R const t = M_tan(z.x), h = M_tanh(z.y);\n"
                "  return div_T(PAIR(t, h), PAIR(1, -t*h));"},
@@ -111,8 +106,7 @@ std::string Helpers::complex(const std::string& base, Scalar s) {
   const std::string t = type(s), r = type(real_part(s));
   std::string parameters;
   for (const char c : d->parameters)
-    if (c != ' ')
-      parameters += (parameters.empty() ? "" : ", ") + (c == 'x' ? r : t) + " " + c;
+    if (c != ' ') parameters += (parameters.empty() ? "" : ", ") + (c == 'x' ? r : t) + " " + c;
   std::string body(d->body);
   for (std::size_t at = 0; (at = body.find("M_", at)) != std::string::npos;) {
     const std::size_t open = body.find('(', at);
@@ -163,7 +157,8 @@ std::string CExpr::constant_pair(const Expr& e, const Type& t) {
   const auto z = folded(e);
   if (!z) fail("unsupported", e.at(), "`{}` is no constant on a device", to_string(e));
   const Type part = real_part(t.scalar);
-  const std::string re = real_literal(z->real(), part).text, im = real_literal(z->imag(), part).text;
+  const std::string re = real_literal(z->real(), part).text,
+                    im = real_literal(z->imag(), part).text;
   if (helpers_.language() == Language::Cuda) return "{" + re + ", " + im + "}";
   return complex_pair(helpers_.language(), t.scalar, re, im);
 }
@@ -188,7 +183,8 @@ CExpr::Piece CExpr::converted_pair(const Expr& e, const Type& to) {
     if (part == to) return {text, Prec::Postfix, to};
     return {"(" + helpers_.type(to) + ")" + text, Prec::Unary, to};
   }
-  const std::string z = wrap(p, Prec::Postfix), part = "(" + helpers_.type(real_part(to.scalar)) + ")";
+  const std::string z = wrap(p, Prec::Postfix),
+                    part = "(" + helpers_.type(real_part(to.scalar)) + ")";
   return {complex_pair(helpers_.language(), to.scalar, part + z + ".x", part + z + ".y"),
           Prec::Postfix, to};
 }
@@ -222,8 +218,7 @@ CExpr::Piece CExpr::print_pairs(const Nary& x, const Type& t) {
                    : pair_call("scale", t, {p.text, whole->text});
     } else {
       const auto pair = [&](const Piece& y) {
-        return is_pair(y.type) ? y.text
-                               : complex_pair(helpers_.language(), t.scalar, y.text, "0");
+        return is_pair(y.type) ? y.text : complex_pair(helpers_.language(), t.scalar, y.text, "0");
       };
       whole = pair_call(!add ? "mul" : minus ? "sub" : "add", t, {pair(*whole), pair(p)});
     }

@@ -26,6 +26,22 @@ bool is_number_literal(const Expr& e) {
   return e.as<IntLit>() || e.as<FloatLit>() || e.as<BoolLit>();
 }
 
+/// A comparison of integers that are known.
+std::optional<bool> constant_condition(const Expr& e) {
+  const auto* c = e.as<Compare>();
+  const auto a = c ? as_int(c->left) : std::nullopt, b = c ? as_int(c->right) : std::nullopt;
+  if (!a || !b) return std::nullopt;
+  switch (c->op) {
+    case CompareOp::Eq: return *a == *b;
+    case CompareOp::Ne: return *a != *b;
+    case CompareOp::Lt: return *a < *b;
+    case CompareOp::Le: return *a <= *b;
+    case CompareOp::Gt: return *a > *b;
+    case CompareOp::Ge: return *a >= *b;
+  }
+  return std::nullopt;
+}
+
 /// The type in which C combines operands of types `a` and `b`.
 Type combined(const Type& x, const Type& y) {
   const Type a = promoted(x), b = promoted(y);
@@ -209,6 +225,8 @@ CExpr::Piece CExpr::print(const Expr& e, const std::optional<Type>& wanted) {
       [&](const Compare& x) -> Piece { return print_compare(e, x); },
       [&](const Select& x) -> Piece {
         const Type t = type(e, wanted);
+        if (const auto known = constant_condition(x.cond))
+          return converted(*known ? x.yes : x.no, t, true);
         const Piece yes = converted(x.yes, t, true), no = converted(x.no, t, true);
         Piece cond = print(x.cond, {});
         if (helpers_.language() == Language::OpenCL && real(cond.type))  // it takes integers alone

@@ -55,7 +55,8 @@ class Finder {
          step_.depth, fmt::format(fmt::runtime(why), args...));
   }
 
-  /// `node` becomes its lanes, with the loop and then those of the product's rows and columns inside.
+  /// `node` becomes its lanes, with the loop and then those of the product's rows and columns
+  /// inside.
   void take(PlanNode& node, int launch) {
     step_ = MatrixStep();
     step_.depth = node.iname;
@@ -125,8 +126,7 @@ class Finder {
       refuse_step("`{}` is not a sum into a temporary that each work-item has to itself", insn.id);
     if (insn.role == ReductionRole::Update && insn.reduce_op == ReduceOp::Sum) return insn.rhs;
     const auto* sum = insn.rhs.as<Nary>();
-    if (insn.role == ReductionRole::None && sum && sum->op == NaryOp::Add &&
-        sum->terms.size() == 2)
+    if (insn.role == ReductionRole::None && sum && sum->op == NaryOp::Add && sum->terms.size() == 2)
       for (const std::size_t i : {0, 1})
         if (equal(sum->terms[i], insn.lhs[0]) && !mentions_array(sum->terms[1 - i], name))
           return sum->terms[1 - i];

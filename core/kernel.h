@@ -8,6 +8,7 @@
 
 #include "core/diagnostic.h"
 #include "core/expr.h"
+#include "core/iname_tag.h"
 #include "core/isl.h"
 #include "core/name_map.h"
 #include "core/type.h"
@@ -26,6 +27,8 @@ enum class Order { C, F };  // C: last axis contiguous; F: first axis contiguous
 enum class Intent { Unknown, In, Out, InOut };
 
 /// An argument of the kernel: a scalar (`is_array == false`, read only) or an array.
+struct Counterpart;
+
 struct Argument {
   std::string name;
   std::optional<Type> type;  // absent until inferred
@@ -36,6 +39,9 @@ struct Argument {
   std::optional<Exprs> strides;     // in elements, per axis; absent: contiguous in `order`
   Expr offset;                      // in elements; null is 0
   Intent intent = Intent::Unknown;  // what the source declared; see `intents()` for what holds
+  /// Where its elements stand in an argument of the kernel that the transforms began with; null: in
+  /// the argument of its name, at the same subscripts.
+  std::shared_ptr<const Counterpart> counterpart;
   Span at;
 };
 
@@ -73,29 +79,6 @@ struct Domain {
   std::vector<std::string> inames() const;
   std::vector<std::string> params() const;  // those that some constraint mentions
 };
-
-enum class TagKind {
-  Ord,         // sequential, order kept
-  Unroll,      // `unr`
-  UnrollHint,  // `unr_hint`, `unr_hint.N`
-  Par,         // `par`: iterations may run at the same time
-  Simd,        // `simd`
-  Group,       // `g.N`
-  Local,       // `l.N`
-  LocalAuto,   // `l.auto`
-  Ilp,         // `ilp`, `ilp.unr`, `ilp.seq`  (issue: GPU targets)
-  Vec,         // `vec`
-  MatrixUnit,  // `mma`: in order, by the matrix units of the hardware where it has some
-};
-struct InameTag {
-  TagKind kind;
-  int axis = -1;     // of Group, Local; N of UnrollHint
-  std::string text;  // as written and printed
-  Span at;
-  bool operator==(const InameTag& o) const { return kind == o.kind && axis == o.axis; }
-};
-/// `g.0`, `unr`, `ord`, `for` (no tag) …; nothing for an unknown text.
-std::optional<InameTag> parse_iname_tag(std::string_view text);
 
 // ---- Instructions ---------------------------------------------------------------------------
 

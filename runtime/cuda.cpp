@@ -48,6 +48,7 @@ struct Api {
   CUresult (*cuModuleGetFunction)(CUfunction*, CUmodule, const char*) = nullptr;
   CUresult (*cuMemAlloc)(CUdeviceptr*, std::size_t) = nullptr;
   CUresult (*cuMemFree)(CUdeviceptr) = nullptr;
+  CUresult (*cuMemsetD8)(CUdeviceptr, unsigned char, std::size_t) = nullptr;
   CUresult (*cuMemcpyHtoD)(CUdeviceptr, const void*, std::size_t) = nullptr;
   CUresult (*cuMemcpyDtoH)(void*, CUdeviceptr, std::size_t) = nullptr;
   CUresult (*cuLaunchKernel)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
@@ -76,6 +77,7 @@ struct Api {
     driver.find(cuModuleGetFunction, "cuModuleGetFunction");
     driver.find(cuMemAlloc, "cuMemAlloc_v2");
     driver.find(cuMemFree, "cuMemFree_v2");
+    driver.find(cuMemsetD8, "cuMemsetD8_v2");
     driver.find(cuMemcpyHtoD, "cuMemcpyHtoD_v2");
     driver.find(cuMemcpyDtoH, "cuMemcpyDtoH_v2");
     driver.find(cuLaunchKernel, "cuLaunchKernel");
@@ -129,7 +131,12 @@ void check(CUresult e, const char* what, const char* code = "device-failed") {
 class CudaMemory : public DeviceMemory {
  public:
   explicit CudaMemory(std::size_t bytes) {
-    check(api().cuMemAlloc(&at_, whole_words(bytes)), "allocating memory", "out-of-device-memory");
+    const std::size_t whole = whole_words(bytes);
+    check(api().cuMemAlloc(&at_, whole), "allocating memory", "out-of-device-memory");
+    if (whole == bytes) return;
+    const CUresult cleared = api().cuMemsetD8(at_ + bytes, 0, whole - bytes);
+    if (cleared != 0) api().cuMemFree(at_);
+    check(cleared, "clearing memory");
   }
   CudaMemory(const CudaMemory&) = delete;
   CudaMemory& operator=(const CudaMemory&) = delete;

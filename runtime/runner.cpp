@@ -4,8 +4,10 @@
 #include <array>
 #include <chrono>
 
+#include "core/counterpart.h"
 #include "core/diagnostic.h"
 #include "core/infer.h"
+#include "runtime/counterparts.h"
 #include "runtime/device_call.h"
 #include "runtime/npy.h"
 
@@ -223,19 +225,15 @@ std::string describe(const Argument& a, const Layout& l) {
 }
 
 /// Executes `original` in the interpreter on `inputs` and compares.
-Verification verify(const Kernel& original, const RunResult& result,
+Verification verify(const Kernel& original, const Kernel& k, const RunResult& result,
                     const std::vector<Buffer>& inputs, const std::vector<ScalarArgument>& scalars,
                     const RunRequest& request) {
   std::vector<Buffer> buffers = make_buffers(original, integers_of(scalars));
   for (Buffer& b : buffers) {
-    const std::string& name = b.layout().name;
-    const auto it = std::find_if(inputs.begin(), inputs.end(),
-                                 [&](const Buffer& i) { return i.layout().name == name; });
-    if (it == inputs.end()) continue;
-    if (it->layout().shape != b.layout().shape || !(it->layout().type == b.layout().type))
+    const Argument& a = *original.find_arg(b.layout().name);
+    if (const Buffer* other = put_together(b, k, inputs))
       fail("cannot-verify", original.at, "{} before the transforms, {} after them",
-           describe(*original.find_arg(name), b.layout()), it->layout().str());
-    b.copy_elements(*it);
+           describe(a, b.layout()), other->layout().str());
   }
   constexpr double long_work = 2e8, per_second = 4e7;
   if (request.note && result.work) {
@@ -254,22 +252,35 @@ Verification verify(const Kernel& original, const RunResult& result,
   check_intact(buffers, "the interpreter");
 
   std::vector<std::string> names = written_arrays(original);
-  for (const std::string& n : result.written)
-    if (std::find(names.begin(), names.end(), n) == names.end()) names.push_back(n);
+  for (const std::string& n : result.written) {
+    const Argument& a = *k.find_arg(n);
+    const std::string& of = a.counterpart ? a.counterpart->of : n;
+    if (std::find(names.begin(), names.end(), of) == names.end()) names.push_back(of);
+  }
   constexpr double unknown_depth = 4096;
   for (const std::string& name : names) {
     const auto expected = std::find_if(buffers.begin(), buffers.end(),
                                        [&](const Buffer& b) { return b.layout().name == name; });
-    const auto found = std::find_if(result.arrays.begin(), result.arrays.end(),
-                                    [&](const Buffer& b) { return b.layout().name == name; });
-    if (expected == buffers.end() || found == result.arrays.end())
+    const Argument* changed = nullptr;  // where the caller passes other arrays now
+    bool there = false;
+    for (const Argument& a : k.args) {
+      if (a.is_array) there |= (a.counterpart ? a.counterpart->of : a.name) == name;
+      if (a.counterpart && a.counterpart->of == name) changed = &a;
+    }
+    if (expected == buffers.end() || !there)
       fail("cannot-verify", original.at, "array `{}` is an argument only {} the transforms", name,
            expected == buffers.end() ? "after" : "before");
+    std::optional<Buffer> whole;
+    if (changed) {
+      whole.emplace(expected->layout());
+      put_together(*whole, k, result.arrays);
+    }
+    const Buffer& found = changed ? *whole : result.array(name);
     const auto elements =
         static_cast<double>(std::max<std::int64_t>(1, expected->layout().elements()));
     const double depth =
         result.work ? static_cast<double>(result.work->flops) / elements : unknown_depth;
-    out.arrays.push_back(compare(*expected, *found, request.tolerance, depth));
+    out.arrays.push_back(compare(*expected, found, request.tolerance, depth));
   }
   return out;
 }
@@ -340,7 +351,7 @@ RunResult run_kernel(const Kernel& given_kernel, const Kernel& given_original,
         },
         timed);
   }
-  if (request.verify) out.verification = verify(original, out, inputs, scalars_before, request);
+  if (request.verify) out.verification = verify(original, k, out, inputs, scalars_before, request);
   return out;
 }
 

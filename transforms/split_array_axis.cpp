@@ -1,5 +1,6 @@
 #include "transforms/split_array_axis.h"
 
+#include "core/counterpart.h"
 #include "core/domain.h"
 #include "core/layout.h"
 #include "core/lookup.h"
@@ -40,13 +41,24 @@ class AxisSplit {
       const auto n = as_int(old[axis_]);
       const Expr outer = n ? lit((*n + count_ - 1) / count_) : quotient;
       put(shape, outer, lit(count_));
-      Temporary& t = out.temporaries.at(name);
-      t.shape = shape;
+      if (out.find_temporary(name)) out.temporaries.at(name).shape = shape;
+      for (Argument& a : out.args)
+        if (a.name == name) split(a, old.size(), shape);
     }
     return rebase(std::move(out));
   }
 
  private:
+  void split(Argument& a, std::size_t rank, const Exprs& shape) const {
+    a.shape = shape;
+    const Counterpart c = counterpart_of(a, rank);
+    const std::string quotient = c.axes[axis_] + "q", rest = c.axes[axis_] + "r";
+    std::vector<std::string> fresh{quotient, rest};
+    if (order_ == Order::F) std::swap(fresh[0], fresh[1]);
+    a.counterpart = std::make_shared<const Counterpart>(
+        with_axis(c, axis_, index_add({index_mul(lit(count_), var(quotient)), var(rest)}), fresh));
+  }
+
   Expr in(const Instruction& insn, const Expr& e) const {
     return rewrite(e, [&](const Expr& x) {
       const auto* l = x.as<Load>();
@@ -83,14 +95,9 @@ Kernel split_array_axis(const Kernel& k, const std::vector<std::string>& names, 
   for (const std::string& name : names) {
     const ArrayLayout layout = layout_of(k, name);
     const Temporary* t = k.find_temporary(name);
-    if (!t)
-      refuse("unsupported", k.at,
-             "`{}` is an argument, whose shape the caller knows; only the axes of temporaries are "
-             "split",
-             name);
-    if (t->initializer)
+    if (t && t->initializer)
       refuse("unsupported", k.at, "`{}` has initial values; its axes are not split", name);
-    if (t->strides)
+    if (t ? t->strides.has_value() : k.find_arg(name)->strides.has_value())
       refuse("unsupported", k.at, "`{}` has strides; split its axes before they are set", name);
     if (axis < 0 || axis >= static_cast<std::int64_t>(layout.shape.size()))
       refuse("bad-axis", k.at, "`{}` has no axis {}; it has {}, counted from 0", name, axis,
@@ -103,15 +110,17 @@ extern const Op split_array_axis_op;
 const Op split_array_axis_op{
     .name = "split_array_axis",
     .doc =
-        R"(Puts two axes in the place of one of temporaries: subscript `i` becomes `i // count` and `i % count`.
+        R"(Puts two axes in the place of one of arrays: subscript `i` becomes `i // count` and `i % count`.
 
 `order` `"C"` puts the axis of the quotients first, `"F"` that of the remainders.
 
-Refuses arguments, whose shape the caller knows; temporaries with initial values, strides or flat
-subscripts; an axis that is not there.)",
+Of an argument this changes what the caller passes: an array with one axis more, and with elements
+that nothing reads or writes at the end where `count` does not divide the extent.
+
+Refuses arrays with initial values, strides or flat subscripts; an axis that is not there.)",
     .params = {{.name = "ary_names",
                 .kind = Kind::Names,
-                .help = "the temporaries",
+                .help = "arguments or temporaries",
                 .required = true,
                 .positional = true},
                {.name = "axis_nr",

@@ -7,12 +7,13 @@
 #include "core/parse_expr.h"
 #include "transforms/array_layout.h"
 #include "transforms/registry.h"
+#include "transforms/separate_axis.h"
 
 namespace moonloop {
 namespace {
 
 struct AxisTag {
-  enum class Kind { C, F, Level, Stride, Vec } kind = Kind::C;
+  enum class Kind { C, F, Level, Stride, Vec, Sep } kind = Kind::C;
   std::int64_t level = 0;  // of Level
   std::int64_t pad = 1;    // elements
   Expr stride;             // of Stride
@@ -20,8 +21,8 @@ struct AxisTag {
 
 [[noreturn]] void bad_tag(const Kernel& k, const std::string& text) {
   refuse("bad-axis-tag", k.at,
-         "no array axis tag `{}`; there are c, f, N0, N1, ... (each also with `(pad=k)`), vec and "
-         "stride:E",
+         "no array axis tag `{}`; there are c, f, N0, N1, ... (each also with `(pad=k)`), vec, sep "
+         "and stride:E",
          text);
 }
 
@@ -34,9 +35,8 @@ std::optional<std::int64_t> number(std::string_view s) {
 
 AxisTag parse_tag(const Kernel& k, const std::string& text) {
   AxisTag out;
-  if (text == "sep") refuse("unsupported", k.at, "the array axis tag `sep` is not supported yet");
-  if (text == "vec") {
-    out.kind = AxisTag::Kind::Vec;
+  if (text == "vec" || text == "sep") {
+    out.kind = text == "vec" ? AxisTag::Kind::Vec : AxisTag::Kind::Sep;
     return out;
   }
   if (text.starts_with("stride:")) {
@@ -117,31 +117,55 @@ std::int64_t vector_length(const Kernel& k, const std::string& name, const Exprs
 
 }  // namespace
 
+namespace {
+
+Kernel with_layout(const Kernel& k, const std::string& name, const std::vector<AxisTag>& all) {
+  ArrayLayout layout = layout_of(k, name);
+  Expr stride = lit(vector_length(k, name, layout.shape, all));
+  for (const std::size_t i : nesting(k, name, all)) {
+    layout.strides[i] = stride;
+    stride = rounded_up(index_mul(layout.shape[i], stride), all[i].pad);
+  }
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i].stride)
+      layout.strides[i] = all[i].stride;
+    else if (all[i].kind == AxisTag::Kind::Vec)
+      layout.strides[i] = lit(1);
+  Kernel out = k;
+  set_layout(out, name, layout.shape, layout.strides);
+  return out;
+}
+
+}  // namespace
+
 Kernel tag_array_axes(const Kernel& k, const std::vector<std::string>& names,
                       const std::vector<std::string>& tags) {
   std::vector<AxisTag> given;
   for (const std::string& t : tags) given.push_back(parse_tag(k, t));
   Kernel out = k;
   for (const std::string& name : names) {
-    ArrayLayout layout = layout_of(k, name);
+    const std::size_t axes = layout_of(k, name).shape.size();
     std::vector<AxisTag> all = given;
     const bool one = given.size() == 1 &&
                      (given[0].kind == AxisTag::Kind::C || given[0].kind == AxisTag::Kind::F);
-    if (one) all.assign(layout.shape.size(), given[0]);
-    if (all.size() != layout.shape.size())
-      refuse("bad-axis-tag", k.at, "`{}` has {} axes, but {} tags are given", name,
-             layout.shape.size(), all.size());
-    Expr stride = lit(vector_length(k, name, layout.shape, all));
-    for (const std::size_t i : nesting(k, name, all)) {
-      layout.strides[i] = stride;
-      stride = rounded_up(index_mul(layout.shape[i], stride), all[i].pad);
+    if (one) all.assign(axes, given[0]);
+    if (all.size() != axes)
+      refuse("bad-axis-tag", k.at, "`{}` has {} axes, but {} tags are given", name, axes,
+             all.size());
+    std::vector<std::string> parts{name};
+    for (std::size_t i = all.size(); i-- > 0;) {
+      if (all[i].kind != AxisTag::Kind::Sep) continue;
+      all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
+      std::vector<std::string> finer;
+      for (const std::string& part : parts) {
+        std::vector<std::string> made;
+        out = separate_axis(out, part, i, made);
+        finer.insert(finer.end(), made.begin(), made.end());
+      }
+      parts = std::move(finer);
     }
-    for (std::size_t i = 0; i < all.size(); ++i)
-      if (all[i].stride)
-        layout.strides[i] = all[i].stride;
-      else if (all[i].kind == AxisTag::Kind::Vec)
-        layout.strides[i] = lit(1);
-    set_layout(out, name, layout.shape, layout.strides);
+    if (!all.empty())
+      for (const std::string& part : parts) out = with_layout(out, part, all);
   }
   return out;
 }
@@ -157,14 +181,16 @@ One tag for each axis, or one `c` or `f` for all of them:
 - `N0`, `N1`, ...: how far outside the axis is nested; `N0` is contiguous;
 - `vec`: the elements of one vector, of a constant length of 2, 3, 4, 8 or 16 (3 take the room of 4); the
   other axes stand around them. A `vec` loop along the axis loads and stores whole vectors;
-- `stride:E`: `E` elements apart.
+- `stride:E`: `E` elements apart;
+- `sep`: an array for each subscript along the axis, `a_s0`, `a_s1`, ..., whose other axes the other tags
+  are for. Of an argument this changes what the caller passes.
 
 `c`, `f` and `N` may end in `(pad=k)`: what the axis and those inside span is rounded up to a multiple
 of `k` elements. Of an argument this changes what the caller has to pass.
 
 Refuses tags of another form, too few or too many, levels that are missing or there twice, strides that
-put several elements of a temporary in a place, and temporaries whose shape is not constant. `sep` is
-not supported yet.)",
+put several elements of a temporary in a place, temporaries whose shape is not constant, and `sep` on an
+axis whose length is not constant.)",
     .params = {{.name = "ary_names",
                 .kind = Kind::Names,
                 .help = "arguments or temporaries",

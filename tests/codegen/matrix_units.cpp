@@ -9,15 +9,17 @@ const Tags kTags{{"io", "g.1"}, {"jo", "g.0"}, {"h", "ilp"}, {"r", "l.1"},
                  {"q", "l.0"},  {"p", "vec"},  {"u", "mma"}};
 
 /// A product by tiles of 16 x 8, with `sum` for the term, `more` behind the assumption on n.
-std::string product(const std::string& term = "a[16*io + 8*h + r, 4*ko + u]*b[4*ko + u, 8*jo + 2*q + p]",
-                    const std::string& more = "", const std::string& type = "float64") {
+std::string product(
+    const std::string& term = "a[16*io + 8*h + r, 4*ko + u]*b[4*ko + u, 8*jo + 2*q + p]",
+    const std::string& more = "", const std::string& type = "float64") {
   return "kernel product(n: int32, a: " + type + "[n, n], b: " + type + "[n, n], c: " + type +
          R"([n, n])
 domain {[io, h, r, jo, q, p]: 0 <= h < 2 and 0 <= r < 8 and 0 <= q < 4 and 0 <= p < 2 and
                               0 <= io and 16*io + 8*h + r < n and 0 <= jo and 8*jo + 2*q + p < n}
 domain {[ko, u]: 0 <= u < 4 and 0 <= ko and 4*ko + u < n}
 assume n mod 16 = 0 and n >= 16
-)" + more + "c[16*io + 8*h + r, 8*jo + 2*q + p] = sum((ko, u), " + term + ")\n";
+)" + more +
+         "c[16*io + 8*h + r, 8*jo + 2*q + p] = sum((ko, u), " + term + ")\n";
 }
 
 std::string refusal(const std::string& text, const Tags& tags) {

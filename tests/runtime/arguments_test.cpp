@@ -1,6 +1,6 @@
 #include "runtime/arguments.h"
 
-#include "tests/runtime/support.h"
+#include "tests/runtime/device_kit.h"
 
 using namespace moonloop;
 using test::error_of;
@@ -191,4 +191,77 @@ TEST_CASE("buffer: made-up values depend on the name and the index alone") {
     CHECK(std::stod(s) >= 0);
     CHECK(std::stod(s) < 1);
   }
+}
+
+TEST_CASE(
+    "arguments: arrays that a transform gave the caller other ones for are compared as before") {
+  const char* const source = R"(
+kernel layers(n: int32, u: in float64[3, n], v: inout float64[n, 3], w: out int32[n])
+domain {[i]: 0 <= i < n}
+domain {[c]: 0 <= c < 3}
+v[i, c] = v[i, c] + u[c, i]*u[2 - c, i]  {id=add}
+w[i] = i*i
+)";
+  const Kernel original = test::parse_one(source);
+  const auto axes = [](const Kernel& k, const char* name, const char* tags) {
+    return test::step(k, "tag_array_axes", {test::word(name), test::word(tags)});
+  };
+  const auto split = [](const Kernel& k, const char* name, std::int64_t axis, std::int64_t count,
+                        const char* order) {
+    return test::step(k, "split_array_axis",
+                      {test::word(name), Value{axis}, Value{count}, test::word(order)});
+  };
+  Kernel k = test::split(original, "i", 16, "g.0", "l.0");
+  k = axes(k, "u", "sep,c");
+  k = split(k, "v", 0, 7, "F");
+  k = split(k, "w", 0, 10, "C");
+  k = axes(k, "v", "c,c,sep");
+  for (const char* n : {"1", "14", "50"}) test::run_everywhere(k, original, {{"n", n}});
+  const RunResult result = test::run_on(Target::C, k, original, {{"n", "9"}});
+  CHECK(result.array("v_s1").layout().str() == "float64[7, 2]");
+  CHECK(result.array("w").layout().str() == "int32[1, 10]");
+
+  // A wrong value in a part is a difference at the element of the whole.
+  const Kernel wrong = test::parse_one(std::string(source) + "v[i, 1] = 3  {dep=add}\n");
+  Kernel other = axes(wrong, "v", "c,sep");
+  RunRequest r;
+  r.params = {{"n", "5"}};
+  r.verify = true;
+  const RunResult different = run_kernel(other, original, r);
+  CHECK(!different.verification.value().equal());
+  for (const Comparison& c : different.verification->arrays)
+    if (c.array == "v") CHECK((c.different == 5 && c.index == "[0, 1]"));
+}
+
+TEST_CASE("arguments: batches whose elements a split puts side by side, and vectors along them") {
+  // Matrices of some size applied to many vectors; 16 of these stand side by side.
+  const char* const batch = R"(
+kernel batch(count: int32, d: in float32[18, 18], u: in float32[count, 18], v: out float32[count, 18])
+domain {[k]: 0 <= k < count}
+domain {[i]: 0 <= i < 18}
+domain {[j]: 0 <= j < 18}
+v[k, i] = sum(j, d[i, j]*u[k, j])
+)";
+  const Kernel original = test::parse_one(batch);
+  Kernel k = test::step(original, "split_array_axis",
+                        {test::word("u, v"), Value{std::int64_t{0}}, Value{std::int64_t{16}}});
+  k = test::step(k, "tag_array_axes", {test::word("u, v"), test::word("N2, N0, N1(pad=512)")});
+  k = test::split(k, "k", 16, "g.0", "l.0",
+                  {{"slabs", Value{ValueList{Value{std::int64_t{0}}, Value{std::int64_t{1}}}}}});
+  for (const char* count : {"32", "37"}) test::run_everywhere(k, original, {{"count", count}});
+
+  const Kernel chain = test::parse_one(R"(
+kernel chain(n: int32, a: out float32[n], b: in float32[n])
+domain {[i]: 0 <= i < n}
+<> temp = 2*b[i]
+a[i] = temp
+)");
+  Kernel wide = test::step(chain, "split_array_axis",
+                           {test::word("a, b"), Value{std::int64_t{0}}, Value{std::int64_t{4}}});
+  wide = test::step(wide, "tag_array_axes", {test::word("a, b"), test::word("c,vec")});
+  wide = test::split(wide, "i", 4, "", "vec",
+                     {{"slabs", Value{ValueList{Value{std::int64_t{0}}, Value{std::int64_t{1}}}}}});
+  for (const char* n : {"30", "32", "3"}) test::run_everywhere(wide, chain, {{"n", n}});
+  CHECK(generate(wide, Target::OpenCL).source.find("float4 const v = *(__global float4 const *)&b[") !=
+        std::string::npos);
 }

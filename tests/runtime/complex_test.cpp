@@ -54,9 +54,8 @@ kernel functions(n: int32, a: in complex128[n], b: in complex64[n], c: out compl
 domain {[i]: 0 <= i < n}
 )";
   int at = 0;
-  for (const std::string f :
-       {"exp", "log", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan",
-        "asinh", "acosh", "atanh"}) {
+  for (const std::string f : {"exp", "log", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh",
+                              "asin", "acos", "atan", "asinh", "acosh", "atanh"}) {
     const std::string to = "[i, " + std::to_string(at++) + "] = " + f;
     text += "c" + to + "(2*a[i] - (1 + 0.5j))\nd" + to + "(2*b[i] - (1 + 0.5j))\n";
   }

@@ -38,8 +38,9 @@ Kernel by_warps(Kernel k, bool halves, const ValueDict& slabs) {
 TEST_CASE("matrix units: products of tiles that are whole") {
   for (const bool halves : {true, false})
     for (const bool transposed : {true, false}) {
-      Kernel k = step(product(transposed), "assume",
-                      {word("n mod 32 = 0 and m mod 8 = 0 and l mod 4 = 0 and n >= 32 and m >= 8")});
+      Kernel k =
+          step(product(transposed), "assume",
+               {word("n mod 32 = 0 and m mod 8 = 0 and l mod 4 = 0 and n >= 32 and m >= 8")});
       k = by_warps(k, halves, {});
       run_everywhere(k, product(transposed), {{"n", "64"}, {"m", "24"}, {"l", "20"}});
       const std::string source = generate(k, Target::Cuda).source;
@@ -49,7 +50,8 @@ TEST_CASE("matrix units: products of tiles that are whole") {
 }
 
 TEST_CASE("matrix units: parts of tiles run by themselves") {
-  const ValueDict slabs{{"slabs", Value{ValueList{Value{std::int64_t{0}}, Value{std::int64_t{1}}}}}};
+  const ValueDict slabs{
+      {"slabs", Value{ValueList{Value{std::int64_t{0}}, Value{std::int64_t{1}}}}}};
   const Kernel k = by_warps(product(false), true, slabs);
   for (const char* n : {"64", "75"})
     for (const char* m : {"16", "21"})

@@ -4,6 +4,7 @@
 #include "tests/transforms/same_values.h"
 #include "transforms/add_padding.h"
 #include "transforms/privatize_temporaries_with_inames.h"
+#include "transforms/split_array_axis.h"
 #include "transforms/tag_array_axes.h"
 
 using namespace moonloop;
@@ -117,7 +118,6 @@ TEST_CASE("tag_array_axes: refuses tags that give no layout") {
   CHECK(code_of([] { tag_axes(kTurn, "a", "stride:n,stride:0"); }) == "bad-strides");
   CHECK(message([] { tag_axes(kTurn, "a", "stride:q,stride:1"); }) ==
         "`stride:q` names `q`, which is no scalar argument of kernel `turn`");
-  CHECK(code_of([] { tag_axes(kTile, "t", "c,sep"); }) == "unsupported");
   CHECK(message([] { tag_axes(kTile, "t", "c,vec"); }) ==
         "axis 1 of `t` has length 32; vectors have 2, 3, 4, 8 or 16 elements");
   CHECK(message([] { tag_axes(kTurn, "a", "vec,vec"); }).find("has length") != std::string::npos);
@@ -164,9 +164,18 @@ b[r] = f(63 - r)
   check_same(parsed(rows), k, {});
 }
 
-TEST_CASE("split_array_axis: refuses arguments and axes that are not there") {
-  CHECK(message([] { split(kTile, "a", 1, 4); }) ==
-        "`a` is an argument, whose shape the caller knows; only the axes of temporaries are split");
+TEST_CASE("split_array_axis: an argument's, whose caller passes another array then") {
+  const Kernel k = split(kTile, "a", 1, 5);  // 32 columns in 7 parts of 5
+  CHECK(to_string(*k.find_arg("a")->shape) == "16, 7, 5");
+  CHECK(to_string(k.instructions[0]->rhs) == "a[i, j // 5, j % 5]");
+  CHECK(to_string(*split(kTile, "a", 0, 4, "F").find_arg("a")->shape) == "4, 4, 32");
+  check_prints_back(k);
+}
+
+TEST_CASE("split_array_axis: refuses strides and axes that are not there") {
+  CHECK(message([] {
+          split_array_axis(tag_axes(kTile, "a", "N1(pad=640),N0(pad=40)"), {"a"}, 1, 4, Order::C);
+        }) == "`a` has strides; split its axes before they are set");
   CHECK(code_of([] { split(kTile, "t", 2, 4); }) == "bad-axis");
   CHECK(code_of([] { split(kTile, "t", 0, 0); }) == "bad-count");
   CHECK(code_of([] { split(kTile, "t", 0, 4, "D"); }) == "bad-order");

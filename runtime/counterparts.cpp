@@ -1,0 +1,58 @@
+#include "runtime/counterparts.h"
+
+#include <cstring>
+
+#include "core/counterpart.h"
+#include "runtime/evaluate.h"
+
+namespace moonloop {
+namespace {
+
+/// The place of an element in `b`; null where it has no such element.
+std::byte* place(const Buffer& b, const std::vector<std::int64_t>& index) {
+  const Layout& l = b.layout();
+  std::int64_t at = l.offset;
+  for (std::size_t d = 0; d < index.size(); ++d) {
+    if (index[d] < 0 || index[d] >= l.shape[d]) return nullptr;
+    at += index[d] * l.strides[d];
+  }
+  return static_cast<std::byte*>(b.data()) + at * l.type.size();
+}
+
+void put_part(Buffer& whole, const Counterpart& c, const Buffer& part) {
+  const std::vector<std::int64_t>& shape = part.layout().shape;
+  const auto size = static_cast<std::size_t>(part.layout().type.size());
+  std::vector<std::int64_t> index(shape.size(), 0);
+  Integers values;
+  for (Cursor at(part); at; at.next()) {
+    for (std::size_t d = 0; d < shape.size(); ++d) values[c.axes[d]] = index[d];
+    std::vector<std::int64_t> there;
+    for (const Expr& e : c.index) there.push_back(evaluate(e, values, "a subscript"));
+    if (std::byte* to = place(whole, there)) std::memcpy(to, at.at(), size);
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      if (++index[d] < shape[d]) break;
+      index[d] = 0;
+    }
+  }
+}
+
+}  // namespace
+
+const Buffer* put_together(Buffer& whole, const Kernel& k, const std::vector<Buffer>& arrays) {
+  const Layout& l = whole.layout();
+  for (const Buffer& b : arrays) {
+    const Argument* a = k.find_arg(b.layout().name);
+    if ((a->counterpart ? a->counterpart->of : a->name) != l.name) continue;
+    const bool rank = !a->counterpart || a->counterpart->index.size() == l.shape.size();
+    if (!(b.layout().type == l.type) || !rank) return &b;
+    if (a->counterpart) {
+      put_part(whole, *a->counterpart, b);
+    } else {
+      if (b.layout().shape != l.shape) return &b;
+      whole.copy_elements(b);
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace moonloop

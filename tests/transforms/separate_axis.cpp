@@ -1,0 +1,95 @@
+// The array axis tag `sep`.
+#include "core/counterpart.h"
+#include "core/print.h"
+#include "tests/transforms/loop_kit.h"
+#include "tests/transforms/same_values.h"
+
+using namespace moonloop;
+
+namespace {
+
+const char* const kVectors = R"(
+kernel vectors(n, a: in float64[3, n], b: inout float64[n, 3])
+domain [n] -> {[i]: 0 <= i < n}
+domain {[c]: 0 <= c < 3}
+b[i, 0] = b[i, 1] + a[2, i]        {id=first}
+b[i, c] = b[i, c] + a[c, i]*a[1, i]  {id=all, dep=first}
+b[i, 2] = 2*b[i, 2]                {id=last, dep=all}
+)";
+
+Kernel separated(const char* source, const std::string& name, const std::string& tags) {
+  return apply(parsed(source), "tag_array_axes", {text(name), text(tags)});
+}
+
+}  // namespace
+
+TEST_CASE("sep: an array for each subscript that is read") {
+  const Kernel k = separated(kVectors, "a", "sep,c");
+  REQUIRE(k.args.size() == 5);
+  CHECK(k.args[1].name == "a_s0");
+  CHECK(k.args[3].name == "a_s2");
+  CHECK(to_string(*k.args[3].shape) == "n");
+  CHECK(to_string(k.find_insn("first")->rhs) == "b[i, 1] + a_s2[i]");
+  CHECK(to_string(k.find_insn("all")->rhs) ==
+        "b[i, c] + (a_s0[i] if c == 0 else a_s1[i] if c == 1 else a_s2[i])*a_s1[i]");
+  CHECK(k.args[3].counterpart->of == "a");
+  CHECK(to_string(k.args[3].counterpart->index) == "2, axis1");
+  const std::string text = print_kernel(k);
+  CHECK(print_kernel(parsed(text)) == text);
+}
+
+TEST_CASE("sep: a statement for each array that is written, for which others wait") {
+  const Kernel k = separated(kVectors, "b", "c,sep");
+  CHECK(k.instructions.size() == 5);
+  CHECK(to_string(k.find_insn("first")->lhs) == "b_s0[i]");
+  CHECK(to_string(k.find_insn("all_s1")->lhs) == "b_s1[i]");
+  CHECK(to_string(k.find_insn("all_s1")->rhs) ==
+        "b_s1[i] + a[c, i]*a[1, i]");
+  CHECK(to_string(k.find_insn("all_s1")->predicates) == "c == 1");
+  CHECK(k.find_insn("last")->depends_on == std::vector<std::string>{"all", "all_s1", "all_s2"});
+}
+
+TEST_CASE("sep: a temporary becomes several") {
+  const char* const source = R"(
+kernel turn(n, a: in float64[n, 4], b: out float64[n, 4])
+domain [n] -> {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < 4}
+domain {[q]: 0 <= q < 4}
+temp t: float64[4, 2]
+t[j, j % 2] = a[i, j]
+b[i, q] = t[3 - q, (3 - q) % 2]
+)";
+  const Kernel k = separated(source, "t", "sep,sep");
+  CHECK(k.temporaries.size() == 8);
+  CHECK(k.find_temporary("t_s1_s3")->shape->empty());
+  CHECK(same_values(parsed(source), k, {{"n", 5}}));
+}
+
+TEST_CASE("sep: what is refused") {
+  CHECK(message([] { separated(kVectors, "b", "sep,c"); }) ==
+        "axis 0 of `b` has length n; `sep` takes a constant of at most 256");
+  const char* const whole = R"(
+kernel flat(a: float32[4, 4], b: float32[4, 4])
+domain {[i, j]: 0 <= i, j < 4}
+a[i, j] = b[[4*i + j]] + indexof(a[i, j])
+)";
+  CHECK(message([&] { separated(whole, "b", "sep,c"); }) ==
+        "instruction `insn` uses `b` as a whole, which is to become several arrays");
+  CHECK(message([&] { separated(whole, "a", "sep,c"); }) ==
+        "instruction `insn` uses `a` as a whole, which is to become several arrays");
+  const char* const table = R"(
+kernel table(b: out float32[2])
+domain {[i]: 0 <= i < 2}
+temp t: float32[2, 2] init=(1, 2, 3, 4) read_only
+b[i] = t[i, 1]
+)";
+  CHECK(message([&] { separated(table, "t", "sep,c"); }) ==
+        "`t` has initial values; its axes are not separated");
+  const char* const offset = R"(
+kernel offset(b: float32[2, 2] offset=3)
+domain {[i]: 0 <= i < 2}
+b[i, 1] = 1
+)";
+  CHECK(message([&] { separated(offset, "b", "c,sep"); }) ==
+        "`b` has strides or an offset; its axes are not separated");
+}

@@ -1,0 +1,203 @@
+#include "transforms/separate_axis.h"
+
+#include <algorithm>
+
+#include "core/counterpart.h"
+#include "core/lookup.h"
+#include "core/reference.h"
+#include "transforms/array_layout.h"
+#include "transforms/registry.h"
+
+namespace moonloop {
+namespace {
+
+class Separation {
+ public:
+  Separation(const Kernel& k, const std::string& name, std::size_t axis)
+      : k_(without_rules_on(k, {name})), name_(name), axis_(axis), layout_(layout_of(k, name)) {
+    check();
+    for (std::int64_t i = 0; i < count_; ++i)
+      parts_.push_back(k_.fresh_name(name + "_s" + std::to_string(i)));
+  }
+
+  Kernel run() const {
+    Kernel out = k_;
+    out.instructions.clear();
+    std::map<std::string, std::vector<std::string>> copies;  // by id of what they are copies of
+    for (const InsnPtr& i : k_.instructions) separate(i, out, copies);
+    if (!copies.empty())
+      for (InsnPtr& i : out.instructions) follow(i, copies);
+    declare(out);
+    return rebase(std::move(out));
+  }
+
+  const std::vector<std::string>& parts() const { return parts_; }
+
+ private:
+  void check() {
+    const auto n = as_int(layout_.shape[axis_]);
+    if (!n || *n < 1 || *n > kMostParts)
+      refuse("bad-axis-tag", k_.at,
+             "axis {} of `{}` has length {}; `sep` takes a constant of at most {}", axis_, name_,
+             to_string(layout_.shape[axis_]), kMostParts);
+    count_ = *n;
+    const Temporary* t = k_.find_temporary(name_);
+    const Argument* a = k_.find_arg(name_);
+    if (t && t->initializer)
+      refuse("unsupported", k_.at, "`{}` has initial values; its axes are not separated", name_);
+    if (t ? t->strides.has_value() : a->strides || a->offset)
+      refuse("unsupported", k_.at, "`{}` has strides or an offset; its axes are not separated",
+             name_);
+  }
+
+  /// The statement, or one for each part where it writes at a subscript that varies.
+  void separate(const InsnPtr& i, Kernel& out,
+                std::map<std::string, std::vector<std::string>>& copies) const {
+    Expr varies;  // the subscript that is written
+    for (const Expr& l : i->lhs)
+      walk(l, [&](const Expr& x) {
+        const auto* at = written(x);
+        if (!at || as_int(at->index[axis_])) return true;
+        if (varies && !equal(varies, at->index[axis_]))
+          refuse("unsupported", i->at, "`{}` writes `{}` at `{}` and at `{}`", i->id, name_,
+                 to_string(varies), to_string(at->index[axis_]));
+        varies = at->index[axis_];
+        return true;
+      });
+    if (!varies) {
+      out.instructions.push_back(with_parts(i, {}, 0));
+      return;
+    }
+    for (std::int64_t part = 0; part < count_; ++part) {
+      InsnPtr copy = edit(with_parts(i, varies, part), [&](Instruction& c) {
+        c.id = part == 0 ? i->id : out.fresh_id(i->id + "_s" + std::to_string(part));
+        c.predicates.push_back(Expr(Compare{CompareOp::Eq, in(*i, varies, {}, 0), lit(part)}));
+      });
+      copies[i->id].push_back(copy->id);
+      out.instructions.push_back(std::move(copy));
+    }
+  }
+
+  const Load* written(const Expr& e) const {
+    const auto* l = e.as<Load>();
+    return l && l->array == name_ ? l : nullptr;
+  }
+
+  InsnPtr with_parts(const InsnPtr& i, const Expr& known, std::int64_t part) const {
+    return edit(i, [&](Instruction& out) {
+      for (Expr& e : out.lhs) e = in(*i, e, known, part);
+      if (out.rhs) out.rhs = in(*i, out.rhs, known, part);
+      for (Expr& e : out.predicates) e = in(*i, e, {}, 0);
+    });
+  }
+
+  /// `e` with the parts; where the subscript is `known`, with the one of that number.
+  Expr in(const Instruction& insn, const Expr& e, const Expr& known, std::int64_t part) const {
+    return rewrite(e, [&](const Expr& x) {
+      const auto* call = x.as<Call>();
+      const auto* v = x.as<Var>();
+      const auto* l = x.as<Load>();
+      if ((v && v->name == name_) || (l && l->array == name_ && l->linear) || indexes(call))
+        refuse("unsupported", x.at() ? x.at() : insn.at,
+               "instruction `{}` uses `{}` as a whole, which is to become several arrays", insn.id,
+               name_);
+      if (!l || l->array != name_) return x;
+      const Expr at = l->index[axis_];
+      Exprs rest = l->index;
+      rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(axis_));
+      const auto element = [&](std::int64_t i) {
+        return load(parts_[static_cast<std::size_t>(i)], rest, x.at());
+      };
+      if (known && equal(at, known)) return element(part);
+      if (const auto n = as_int(at)) {
+        if (*n >= 0 && *n < count_) return element(*n);
+        refuse("out-of-bounds", x.at() ? x.at() : insn.at, "`{}` has no element {} along axis {}",
+               name_, *n, axis_);
+      }
+      Expr out = element(count_ - 1);
+      for (std::int64_t i = count_ - 2; i >= 0; --i)
+        out = Expr(Select{Expr(Compare{CompareOp::Eq, at, lit(i)}), element(i), out}, x.at());
+      return out;
+    });
+  }
+
+  /// `indexof(name_s0[...])`: its argument has been rewritten already.
+  bool indexes(const Call* c) const {
+    if (!c || c->name != "indexof") return false;
+    bool found = false;
+    walk(c->args[0], [&](const Expr& x) {
+      const auto* l = x.as<Load>();
+      found |= l && std::find(parts_.begin(), parts_.end(), l->array) != parts_.end();
+      return !found;
+    });
+    return found;
+  }
+
+  /// Who waits for a statement waits for all its copies.
+  static void follow(InsnPtr& i, const std::map<std::string, std::vector<std::string>>& copies) {
+    Instruction out = *i;
+    for (const auto& [id, all] : copies) {
+      const bool waits =
+          std::find(out.depends_on.begin(), out.depends_on.end(), id) != out.depends_on.end();
+      const auto added = [&](const std::string& copy) { return copy != id; };
+      if (waits) std::copy_if(all.begin(), all.end(), std::back_inserter(out.depends_on), added);
+      for (std::size_t n = 0, end = out.no_sync.size(); n < end; ++n)
+        if (out.no_sync[n].id == id)
+          for (const std::string& copy : all)
+            if (copy != id) out.no_sync.push_back({copy, out.no_sync[n].scope});
+    }
+    i = std::make_shared<const Instruction>(std::move(out));
+  }
+
+  void declare(Kernel& out) const {
+    Exprs shape = layout_.shape;
+    shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis_));
+    if (const Temporary* t = k_.find_temporary(name_)) {
+      Temporary part = *t;
+      part.type = layout_.type;
+      part.shape = shape;
+      out.temporaries.erase(name_);
+      for (const std::string& n : parts_) {
+        part.name = n;
+        out.temporaries.emplace(n, part);
+      }
+      return;
+    }
+    std::vector<Argument> args;
+    for (const Argument& a : k_.args) {
+      if (a.name != name_) {
+        args.push_back(a);
+        continue;
+      }
+      const Counterpart whole = counterpart_of(a, layout_.shape.size());
+      for (std::size_t i = 0; i < parts_.size(); ++i) {
+        Argument part = a;
+        part.name = parts_[i];
+        part.type = layout_.type;
+        part.shape = shape;
+        part.counterpart = std::make_shared<const Counterpart>(
+            with_axis(whole, axis_, lit(static_cast<std::int64_t>(i)), {}));
+        args.push_back(std::move(part));
+      }
+    }
+    out.args = std::move(args);
+  }
+
+  Kernel k_;
+  std::string name_;
+  std::size_t axis_;
+  ArrayLayout layout_;
+  std::int64_t count_ = 0;
+  std::vector<std::string> parts_;
+};
+
+}  // namespace
+
+Kernel separate_axis(const Kernel& k, const std::string& name, std::size_t axis,
+                     std::vector<std::string>& parts) {
+  const Separation s(k, name, axis);
+  parts = s.parts();
+  return s.run();
+}
+
+}  // namespace moonloop
