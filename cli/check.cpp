@@ -1,6 +1,7 @@
 #include "cli/commands.h"
 #include "core/infer.h"
 #include "core/reference.h"
+#include "core/shared_storage.h"
 
 namespace moonloop::cli {
 namespace {
@@ -28,7 +29,7 @@ int check(const Common& common) {
       load_kernels(common, [](const StepReport& r) { write_output("-", step_text(r)); });
   const Kernel& k = pick_kernel(common, all);
   check_legal(k);
-  complete(k);
+  merge_shared_storage(complete(k));
   write_output("-", fmt::format("{}: legal\n", k.name));
   return kDone;
 }

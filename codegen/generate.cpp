@@ -7,6 +7,7 @@
 #include "core/infer.h"
 #include "core/layout.h"
 #include "core/reference.h"
+#include "core/shared_storage.h"
 
 namespace moonloop {
 namespace {
@@ -64,6 +65,7 @@ Program generate(Kernel k, Target target) {
   Kernel full = complete(std::move(k));
   if (!full.reference) check_legal(full);  // steps prove themselves; the tags of a text did not yet
   std::vector<Parameter> params = parameters(full);
+  full = merge_shared_storage(full);
   const Plan plan = make_plan(std::move(full), target);
   CPrinter printer(plan, *dialect);
   Program out;

@@ -51,6 +51,14 @@ void require_insn(const Kernel& k, const std::string& id) {
          it_has(k.instruction_ids()));
 }
 
+void require_temporary(const Kernel& k, const std::string& name) {
+  if (k.find_temporary(name)) return;
+  std::vector<std::string> all;
+  for (const auto& [n, t] : k.temporaries) all.push_back(n);
+  fail("unknown-temporary", k.at, "no temporary `{}` in kernel `{}`; {}{}", name, k.name,
+       it_has(all), did_you_mean(name, all));
+}
+
 void require_new_name(const Kernel& k, const std::string& name) {
   if (!is_identifier(name))
     fail("bad-name", k.at, "`{}` is no name: names are letters, digits and `_`", name);

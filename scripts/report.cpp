@@ -3,6 +3,7 @@
 #include "codegen/plan.h"
 #include "core/infer.h"
 #include "core/reference.h"
+#include "core/shared_storage.h"
 #include "core/tree.h"
 
 namespace moonloop {
@@ -57,7 +58,7 @@ std::string report_dependences(const Kernel& k) {
 }
 
 std::string report_schedule(const Kernel& k, Target target) {
-  return print_plan(make_plan(complete(k), target));
+  return print_plan(make_plan(merge_shared_storage(complete(k)), target));
 }
 
 std::string report_stats(const Kernel& k) {

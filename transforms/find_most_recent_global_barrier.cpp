@@ -1,6 +1,6 @@
 #include "core/lookup.h"
-#include "core/nest.h"
 #include "core/order.h"
+#include "core/tree.h"
 #include "transforms/get_global_barrier_order.h"
 #include "transforms/registry.h"
 

@@ -15,11 +15,7 @@ Kernel privatize_temporaries_with_inames(const Kernel& k, const std::vector<std:
   for (const std::string& i : inames) require_iname(k, i);
   std::map<std::string, std::vector<std::string>> wanted;
   for (const std::string& name : only) {
-    std::vector<std::string> all;
-    for (const auto& [n, t] : k.temporaries) all.push_back(n);
-    if (!k.find_temporary(name))
-      refuse("unknown-temporary", k.at, "no temporary `{}` in kernel `{}`{}", name, k.name,
-             did_you_mean(name, all));
+    require_temporary(k, name);
     wanted[name] = inames;
   }
   if (only.empty())

@@ -66,7 +66,11 @@ Kernel save_and_reload_temporaries(const Kernel& k) {
                      [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
   }
   Kernel out = wanted.empty() ? rebase(k) : with_axes(k, wanted);
-  for (const std::string& name : kept) out.temporaries.at(name).space = AddressSpace::Global;
+  for (const std::string& name : kept) {
+    Temporary& t = out.temporaries.at(name);
+    t.space = AddressSpace::Global;
+    t.base_storage.clear();  // it outlives what it shared memory with
+  }
   return proved(std::move(out));
 }
 

@@ -11,13 +11,7 @@ Kernel set_temporary_address_space(const Kernel& k, const std::vector<std::strin
                                    AddressSpace space) {
   Kernel out = k;
   for (const std::string& name : names) {
-    const Temporary* t = k.find_temporary(name);
-    if (!t) {
-      std::vector<std::string> all;
-      for (const auto& [n, other] : k.temporaries) all.push_back(n);
-      refuse("unknown-temporary", k.at, "no temporary `{}` in kernel `{}`; it has {}{}", name,
-             k.name, all.empty() ? "none" : quoted_list(all), did_you_mean(name, all));
-    }
+    require_temporary(k, name);
     out.temporaries.at(name).space = space;
   }
   const OwnCopies own(out);

@@ -256,12 +256,13 @@ domain {[i]: 0 <= i < n}
 <> temp = 2*b[i]
 a[i] = temp
 )");
-  Kernel wide = test::step(chain, "split_array_axis",
-                           {test::word("a, b"), Value{std::int64_t{0}}, Value{std::int64_t{4}}});
+  Kernel wide =
+      test::split(chain, "i", 4, "", "vec",
+                  {{"slabs", Value{ValueList{Value{std::int64_t{0}}, Value{std::int64_t{1}}}}}});
+  wide = test::step(wide, "split_array_axis",
+                    {test::word("a, b"), Value{std::int64_t{0}}, Value{std::int64_t{4}}});
   wide = test::step(wide, "tag_array_axes", {test::word("a, b"), test::word("c,vec")});
-  wide = test::split(wide, "i", 4, "", "vec",
-                     {{"slabs", Value{ValueList{Value{std::int64_t{0}}, Value{std::int64_t{1}}}}}});
   for (const char* n : {"30", "32", "3"}) test::run_everywhere(wide, chain, {{"n", n}});
-  CHECK(generate(wide, Target::OpenCL).source.find("float4 const v = *(__global float4 const *)&b[") !=
-        std::string::npos);
+  CHECK(generate(wide, Target::OpenCL)
+            .source.find("float4 const v = *(__global float4 const *)&b[") != std::string::npos);
 }

@@ -144,3 +144,58 @@ out[j] = 2*out[j] + table[5 - j]     {id=second}
     CHECK(count(generate(k, t).source, "table[6] = {1.0, 2.5, -3.0, 4.0, 0.125, 6.0}") == 1);
   }
 }
+
+TEST_CASE("device: arrays that share memory of a group, with the barriers that this takes") {
+  const std::string text = R"(
+kernel twice(n: int32, a: in float64[n, 16], b: inout float64[n, 16], c: out float64[n, 16])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < 16}
+domain {[k]: 0 <= k < 16}
+domain {[p]: 0 <= p < 16}
+domain {[q]: 0 <= q < 16}
+temp s: float64[16] in local SHARED
+temp t: float64[16] in local SHARED
+s[j] = a[i, j]       {inames=i:j}
+b[i, k] = s[15 - k]  {inames=i:k}
+t[p] = a[i, p] + 1   {inames=i:p}
+c[i, q] = t[15 - q]  {inames=i:q}
+)";
+  const auto with = [&](const std::string& base) {
+    std::string out = text;
+    for (std::size_t at = 0; (at = out.find("SHARED")) != std::string::npos;)
+      out.replace(at, 6, base);
+    return out;
+  };
+  const std::map<std::string, std::string> tags{
+      {"i", "g.0"}, {"j", "l.0"}, {"k", "l.0"}, {"p", "l.0"}, {"q", "l.0"}};
+  CHECK(run(with(""), tags, {{"n", "5"}}) == Shape{1, 2});
+  CHECK(run(with("base=m"), tags, {{"n", "5"}}) == Shape{1, 3});
+  const std::string code = generate(test::tagged(with("base=m"), tags), Target::Cuda).source;
+  CHECK(code.find("__shared__ double m[16];") != std::string::npos);
+  CHECK(code.find("__shared__ double t[16];") == std::string::npos);
+}
+
+TEST_CASE("device: arrays of one base, saved and reloaded") {
+  const Kernel k = parse_one(R"(
+kernel halves(n: int32, x: in float64[n, 8], v: out float64[n, 8], w: out float64[n, 8])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < 8}
+domain {[k]: 0 <= k < 8}
+domain {[p]: 0 <= p < 8}
+domain {[q]: 0 <= q < 8}
+temp s: float64[8] in local base=m
+temp t: float64[8] in local base=m
+tag i: g.0, j: l.0, k: l.0, p: l.0, q: l.0
+for i
+  s[j] = x[i, j]       {id=set}
+  ... gbarrier         {id=cut, dep=set}
+  v[i, k] = s[7 - k]   {id=get, dep=cut}
+  t[p] = 2*x[i, p]     {id=other, dep=get}
+  w[i, q] = t[7 - q]   {dep=other}
+end
+)");
+  const Kernel after = saved(k);
+  CHECK(run(after, k, {{"n", "5"}}) == Shape{2, 1});
+  CHECK(after.find_temporary("s")->base_storage.empty());  // it lives on in memory of the device
+  CHECK(after.find_temporary("t")->base_storage == "m");
+}

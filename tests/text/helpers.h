@@ -95,8 +95,9 @@ inline void check_same(const Kernel& a, const Kernel& b) {
     CHECK(x.intent == y.intent);
   }
   REQUIRE(a.temporaries.size() == b.temporaries.size());
-  for (const auto& [name, x] : a.temporaries) {
-    CAPTURE(name);
+  for (const auto& row : a.temporaries) {
+    const auto& [name, x] = row;
+    CAPTURE(row.first);
     const Temporary* y = b.find_temporary(name);
     REQUIRE(y);
     CHECK(x.type == y->type);

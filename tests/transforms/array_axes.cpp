@@ -39,7 +39,7 @@ Order order(const Kernel& k, const std::string& name) {
   return t ? t->order : k.find_arg(name)->order;
 }
 Kernel pad(const char* source, const std::string& name, std::int64_t axis, std::int64_t bytes) {
-  return apply(parsed(source), "add_padding", {text(name), Value(axis), Value(bytes)});
+  return apply(parsed(source), "add_padding", {text(name), Value{axis}, Value{bytes}});
 }
 Kernel tag_axes(const char* source, const std::string& name, const std::string& tags) {
   return apply(parsed(source), "tag_array_axes", {text(name), text(tags)});
@@ -47,7 +47,7 @@ Kernel tag_axes(const char* source, const std::string& name, const std::string& 
 Kernel split(const char* source, const std::string& name, std::int64_t axis, std::int64_t count,
              const std::string& order = "C") {
   return apply(parsed(source), "split_array_axis",
-               {text(name), Value(axis), Value(count), text(order)});
+               {text(name), Value{axis}, Value{count}, text(order)});
 }
 Kernel privatize(const char* source, const std::string& inames, const std::string& only = "") {
   return apply(parsed(source), "privatize_temporaries_with_inames", {text(inames), text(only)});

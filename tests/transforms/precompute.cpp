@@ -29,7 +29,9 @@ std::string shape(const Kernel& k, const std::string& temporary) {
 /// Same values for each size, and more than one of them is run.
 void check_same(const Kernel& before, const Kernel& after, const std::vector<Params>& sizes) {
   for (const Params& p : sizes) {
-    for (const auto& [name, value] : p) CAPTURE(name + "=" + std::to_string(value));
+    std::string sizes;
+    for (const auto& [name, value] : p) sizes += name + "=" + std::to_string(value) + " ";
+    CAPTURE(sizes);
     CHECK(same_values(before, after, p));
   }
 }

@@ -43,8 +43,7 @@ TEST_CASE("sep: a statement for each array that is written, for which others wai
   CHECK(k.instructions.size() == 5);
   CHECK(to_string(k.find_insn("first")->lhs) == "b_s0[i]");
   CHECK(to_string(k.find_insn("all_s1")->lhs) == "b_s1[i]");
-  CHECK(to_string(k.find_insn("all_s1")->rhs) ==
-        "b_s1[i] + a[c, i]*a[1, i]");
+  CHECK(to_string(k.find_insn("all_s1")->rhs) == "b_s1[i] + a[c, i]*a[1, i]");
   CHECK(to_string(k.find_insn("all_s1")->predicates) == "c == 1");
   CHECK(k.find_insn("last")->depends_on == std::vector<std::string>{"all", "all_s1", "all_s2"});
 }

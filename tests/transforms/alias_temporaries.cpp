@@ -1,0 +1,89 @@
+#include "core/infer.h"
+#include "core/shared_storage.h"
+#include "tests/transforms/loop_kit.h"
+#include "tests/transforms/same_values.h"
+
+using namespace moonloop;
+
+namespace {
+
+const char* const kTwice = R"(
+kernel twice(n: int32, a: float64[n, 16], b: float64[n, 16])
+domain {[i]: 0 <= i < n}
+domain {[j, k, p, q]: 0 <= j, k, p, q < 16}
+temp s: float64[16]
+temp t: float64[8, 2]
+s[j] = a[i, j]               {id=one, inames=i:j}
+b[i, k] = s[15 - k]          {id=two, inames=i:k}
+t[p // 2, p % 2] = b[i, p]   {id=three, inames=i:p}
+b[i, q] = t[7 - q // 2, q % 2]  {id=four, inames=i:q}
+)";
+
+std::string with(std::string text, const std::string& what, const std::string& by) {
+  const std::size_t at = text.find(what);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, what.size(), by);
+}
+Kernel aliased(const std::string& text, const std::string& names) {
+  return apply(parsed(text), "alias_temporaries", {moonloop::text(names)});
+}
+std::string refusal(const std::string& text) {
+  return message([&] { aliased(text, "s, t"); });
+}
+
+}  // namespace
+
+TEST_CASE("alias_temporaries: one array where the others are dead") {
+  const Kernel k = aliased(kTwice, "s, t");
+  CHECK(k.find_temporary("t")->base_storage == "temp_storage");
+  const Kernel merged = merge_shared_storage(complete(k));
+  REQUIRE(merged.temporaries.size() == 1);
+  CHECK(to_string(*merged.find_temporary("temp_storage")->shape) == "16");
+  CHECK(to_string(merged.find_insn("four")->rhs) == "temp_storage[q % 2 - 2*(q // 2) + 14]");
+  CHECK(same_values(parsed(kTwice), merged, {{"n", 3}}));
+}
+
+TEST_CASE("alias_temporaries: refuses to overwrite what is still read") {
+  // The second array is filled before the first is read for the last time.
+  CHECK(refusal(with(kTwice, "t[7 - q // 2, q % 2] ", "t[7 - q // 2, q % 2] + s[q] ")) ==
+        "three[i=0, p=0] writes `t` over `s`, with which it shares memory and whose value from `one` "
+        "four[i=0, q=0] still reads (n=1)");
+  // A value that a later iteration needs.
+  const std::string kept = R"(
+kernel kept(n: int32, a: float64[n, 16], b: float64[n, 16])
+domain {[i]: 0 <= i < n}
+domain {[j, p, q]: 0 <= j, p, q < 16}
+domain {[z]: 0 <= z < 16}
+temp s: float64[16]
+temp t: float64[16]
+s[z] = 0                     {id=zero, inames=z}
+s[j] = s[j] + a[i, j]        {id=one, inames=i:j}
+t[p] = a[i, 15 - p]          {id=three, inames=i:p}
+b[i, q] = t[q]               {id=four, inames=i:q}
+)";
+  CHECK(refusal(kept) ==
+        "three[i=0, p=0] writes `t` over `s`, with which it shares memory and whose value from `one` "
+        "one[i=1, j=0] still reads (n=2)");
+}
+
+TEST_CASE("alias_temporaries: refuses what differs or has no array") {
+  CHECK(refusal(with(kTwice, "temp s: float64[16]", "temp s: float32[16]")) ==
+        "`s` and `t` name the base `temp_storage`, but differ in type");
+  CHECK(refusal(with(kTwice, "temp s: float64[16]", "temp s: float64[16] in local")) ==
+        "`s` and `t` name the base `temp_storage`, but differ in the memory they lie in");
+  CHECK(refusal(with(kTwice, "temp s: float64[16]", "temp s: float64[n + 16]")) ==
+        "`s` names the base `temp_storage`, but its size is not constant");
+  CHECK(message([] { aliased(kTwice, "s, u"); }).find("no temporary 'u' in kernel 'twice'") !=
+        std::string::npos);
+  const char* const scalar = R"(
+kernel scalar(a: float64[4])
+domain {[i]: 0 <= i < 4}
+<> s = a[i]
+<> t = s + 1
+a[i] = t
+)";
+  CHECK(message([&] { aliased(scalar, "s, t"); }) ==
+        "the scalar `s` names the base `temp_storage`; only arrays share memory");
+  CHECK(message([] { aliased(with(kTwice, "16]\ntemp t", "16] base=m\ntemp t"), "s, t"); }) ==
+        "`s` has the base `m` already");
+}
