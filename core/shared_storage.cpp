@@ -4,8 +4,8 @@
 
 #include "core/layout.h"
 #include "core/order.h"
-#include "core/tree.h"
 #include "core/reference.h"
+#include "core/tree.h"
 
 namespace moonloop {
 namespace {
@@ -36,14 +36,14 @@ std::int64_t elements_of(const Temporary& t) {
 
 void check_alike(const Temporary& first, const Temporary& t) {
   if (t.shape->empty())
-    refuse("bad-base", t.at, "the scalar `{}` names the base `{}`; only arrays share memory", t.name,
-           t.base_storage);
+    refuse("bad-base", t.at, "the scalar `{}` names the base `{}`; only arrays share memory",
+           t.name, t.base_storage);
   if (t.initializer)
     refuse("bad-base", t.at, "`{}` has initial values and names the base `{}`", t.name,
            t.base_storage);
   if (!(*first.type == *t.type) || first.space != t.space)
-    refuse("bad-base", t.at, "`{}` and `{}` name the base `{}`, but differ in {}", first.name, t.name,
-           t.base_storage, first.space == t.space ? "type" : "the memory they lie in");
+    refuse("bad-base", t.at, "`{}` and `{}` name the base `{}`, but differ in {}", first.name,
+           t.name, t.base_storage, first.space == t.space ? "type" : "the memory they lie in");
 }
 
 /// Whether values stay where temporaries share memory and everything runs in sequence.

@@ -60,8 +60,7 @@ b[i, q] = t[15 - q]  {inames=i:q}
 assert(tostring(knl):find("base=temp_storage", 1, true)))",
     .run =
         [](const Kernel& k, const Args& a) {
-          return alias_temporaries(k, a.names("names"),
-                                   a.str("base_name_prefix", "temp_storage"));
+          return alias_temporaries(k, a.names("names"), a.str("base_name_prefix", "temp_storage"));
         },
     .query = {},
 };

@@ -85,6 +85,14 @@ TEST_CASE("cli: what a run lacks is an error of the request") {
   CHECK(far.status == 4);
   CHECK(contains(far.err, "there is no OpenCL device 99; there "));
   CHECK(contains(far.err, "[no-device]"));
+  // A temporary in memory of the device, which the host never has.
+  f.write("huge.loop",
+          "kernel huge(n: int64, a: out float32[1])\ndomain {[i]: 0 <= i < n}\n"
+          "domain {[j]: 0 <= j < n}\nindex_type int64\ntemp t: float64[n, 1024] in global\n"
+          "tag i: g.0, j: g.0\nt[i, 0] = i\n... gbarrier\na[0] = t[j, 0]  {if=j == 5}\n");
+  const Outcome huge = tool("run huge.loop -p n=1000000000 --target opencl", f.str());
+  CHECK(huge.status == 4);
+  CHECK(contains(huge.err, "[out-of-device-memory]"));
 }
 
 TEST_CASE("cli: arrays go out to .npy files and come in again") {

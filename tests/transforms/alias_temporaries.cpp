@@ -45,9 +45,13 @@ TEST_CASE("alias_temporaries: one array where the others are dead") {
 
 TEST_CASE("alias_temporaries: refuses to overwrite what is still read") {
   // The second array is filled before the first is read for the last time.
-  CHECK(refusal(with(kTwice, "t[7 - q // 2, q % 2] ", "t[7 - q // 2, q % 2] + s[q] ")) ==
-        "three[i=0, p=0] writes `t` over `s`, with which it shares memory and whose value from `one` "
-        "four[i=0, q=0] still reads (n=1)");
+  CHECK(
+      refusal(with(kTwice, "t[7 - q // 2, q % 2] ", "t[7 - q // 2, q % 2] + s[q] ")) ==
+      "three[i=0, p=0] writes `t` over `s`, with which it shares memory and whose value from `one` "
+      "four[i=0, q=0] still reads (n=1)");
+  CHECK(code_of([] {
+          aliased(with(kTwice, "t[7 - q // 2, q % 2] ", "t[7 - q // 2, q % 2] + s[q] "), "s, t");
+        }) == "shares-memory");
   // A value that a later iteration needs.
   const std::string kept = R"(
 kernel kept(n: int32, a: float64[n, 16], b: float64[n, 16])
@@ -61,9 +65,10 @@ s[j] = s[j] + a[i, j]        {id=one, inames=i:j}
 t[p] = a[i, 15 - p]          {id=three, inames=i:p}
 b[i, q] = t[q]               {id=four, inames=i:q}
 )";
-  CHECK(refusal(kept) ==
-        "three[i=0, p=0] writes `t` over `s`, with which it shares memory and whose value from `one` "
-        "one[i=1, j=0] still reads (n=2)");
+  CHECK(
+      refusal(kept) ==
+      "three[i=0, p=0] writes `t` over `s`, with which it shares memory and whose value from `one` "
+      "one[i=1, j=0] still reads (n=2)");
 }
 
 TEST_CASE("alias_temporaries: refuses what differs or has no array") {
@@ -82,6 +87,7 @@ domain {[i]: 0 <= i < 4}
 <> t = s + 1
 a[i] = t
 )";
+  CHECK(code_of([&] { aliased(scalar, "s, t"); }) == "bad-base");
   CHECK(message([&] { aliased(scalar, "s, t"); }) ==
         "the scalar `s` names the base `temp_storage`; only arrays share memory");
   CHECK(message([] { aliased(with(kTwice, "16]\ntemp t", "16] base=m\ntemp t"), "s, t"); }) ==
