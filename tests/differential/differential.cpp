@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "tests/differential/pairs.h"
+#include "tests/nvcc.h"
 
 /// Random kernels times random chains of transforms.
 ///
@@ -75,4 +76,9 @@ TEST_CASE("differential: devices: what is accepted computes the same") {
     CHECK(statistics.launches > statistics.run);
     CHECK(statistics.barriers > statistics.run / 10);
   }
+  const auto complaint = moonloop::test::nvcc_complaint(statistics.cuda);
+  if (complaint)
+    CHECK(*complaint == "");
+  else
+    MESSAGE("there is no nvcc: the CUDA code of the chains was not compiled");
 }

@@ -1,6 +1,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,7 @@ struct Statistics {
   int run = 0;                         // results that ran, on C and on OpenMP, or on a device
   int barriers = 0;                    // in programs for a device
   int launches = 0;                    // kernels of theirs
+  std::set<std::string> cuda;          // those programs, for CUDA
   int invalid = 0;                     // random kernels that are none
   std::string str() const;
 };

@@ -72,6 +72,7 @@ void run_on_device(const std::vector<Pair>& pairs, Statistics& statistics,
       statistics.barriers += barriers_in(program.source);
       statistics.launches += static_cast<int>(program.device->kernels.size());
       run_one(p, program, problems);
+      statistics.cuda.insert(generate(p.result, Target::Cuda).source);
       ++statistics.run;
     } catch (const Error& e) {  // a limit of the target, with its reason
       const std::string& code = e.diagnostic().code;
