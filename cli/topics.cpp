@@ -38,6 +38,15 @@ const std::vector<Topic> kTopics{
      "multiples "
      "of 16 bytes. Where a condition lets only some iterations run, each runs by itself. `c` and "
      "`openmp` write a loop, with `#pragma omp simd` on the latter."},
+    {"mma", kTags,
+     "A loop of four steps of a product in double precision, by the matrix units of CUDA's warps.\n"
+     "The loop is innermost around one statement, `t = t + a*b` or what a `sum` adds, into a "
+     "temporary of the work-item. A warp is 4 work-items along `l.0` by 8 along `l.1`. `b` has "
+     "columns `2*c + pair`, with `c` along `l.0` and `pair` an `ilp` or `vec` loop of two; `a` has "
+     "rows `r` along `l.1`, or `8*half + r` with another loop of two, which is twice as fast. "
+     "Where a condition may hold for some work-items of a warp alone, each computes by itself. "
+     "What does not fit is refused with the reason. Other targets unroll the loop. "
+     "`examples/gpu/gemm.lua` has one."},
     {"g.N", kTags,
      "Axis N of the grid of work-groups (`g.0`, `g.1`, `g.2`).\n"
      "Refused when an iteration depends on another. On `openmp` the loops over groups are one "
