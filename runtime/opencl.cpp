@@ -85,6 +85,8 @@ std::string error_name(cl_int e) {
 }
 
 void check(cl_int e, const char* what, const char* code = "device-failed") {
+  // Some drivers take memory when a kernel first needs it.
+  if (e == CL_MEM_OBJECT_ALLOCATION_FAILURE) code = "out-of-device-memory";
   if (e != CL_SUCCESS) fail(code, {}, "OpenCL: {}: {}", what, error_name(e));
 }
 
