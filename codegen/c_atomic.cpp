@@ -1,4 +1,5 @@
 #include "codegen/c_printer.h"
+#include "core/typing.h"
 
 // Atomic updates on devices: one operation where the hardware has it, else a loop that tries until
 // nobody came between.
@@ -37,18 +38,59 @@ bool mentions(const Expr& e, const Expr& place) {
 
 void CPrinter::device_atomic(const Instruction& insn, const Expr& lhs, const Expr& rhs) {
   const Type t = expr_.type(lhs);
-  if (t.is_record() || size_of(t.scalar) > 8)
+  std::optional<Simple> simple = simple_update(lhs, rhs);
+  if (simple && mentions(simple->other, lhs)) simple.reset();
+  const bool pair = !t.is_record() && is_complex(t.scalar);
+  const bool parts = pair && simple && simple->op == "add";
+  if (t.is_record() || (size_of(t.scalar) > 8 && !parts))
     fail("unsupported", insn.at,
-         "instruction `{}`: target `{}` has no atomic updates of type {}, only of up to 8 bytes",
+         "instruction `{}`: target `{}` has no such atomic update of type {}; up to 8 bytes have "
+         "any, complex128 has sums",
          insn.id, to_string(plan_.target), t.str());
   const bool local = plan_.lies_in(written_name(lhs), AddressSpace::Local);
   const std::string place = expr_.place(lhs);
-  const bool small = size_of(t.scalar) < 4;
-  if (const auto s = simple_update(lhs, rhs);
-      s && !small && !is_complex(t.scalar) && !mentions(s->other, lhs))
-    if (const std::string name = dialect_.atomic_function(s->op, t.scalar); !name.empty())
-      return line(dialect_.atomic_call(name, "&" + place, expr_.value(s->other, t), t.scalar) +
+  if (parts) return atomic_sum_of_pairs(place, t, local, expr_.value(simple->other, t));
+  if (simple && !pair && size_of(t.scalar) >= 4)
+    if (const std::string name = dialect_.atomic_function(simple->op, t.scalar); !name.empty())
+      return line(dialect_.atomic_call(name, "&" + place, expr_.value(simple->other, t), t.scalar) +
                   ";");
+  exchange(place, t, local, [&](const std::string& old) {
+    expr_.stand_in(lhs, old);
+    std::string value = expr_.value(rhs, t);
+    expr_.end_stand_ins();
+    return value;
+  });
+}
+
+/// Real and imaginary part each by themselves: a sum is whole once all have added to it.
+void CPrinter::atomic_sum_of_pairs(const std::string& place, const Type& t, bool local,
+                                   const std::string& value) {
+  const Type part = real_part(t.scalar);
+  const std::string space = helpers_.language() == Language::Cuda ? ""
+                            : local                               ? dialect_.local_prefix()
+                                                                  : dialect_.global_prefix();
+  const std::string add = names_.fresh("add");
+  line("{");
+  ++depth_;
+  line(type_name(t) + " const " + add + " = " + value + ";");
+  for (const bool imaginary : {false, true}) {
+    const std::string at = "((" + space + type_name(part) + " *)&" + place +
+                           (imaginary ? ")[1]" : ")[0]"),
+                      more = add + (imaginary ? ".y" : ".x");
+    const std::string name = dialect_.atomic_function("add", part.scalar);
+    if (!name.empty())
+      line(dialect_.atomic_call(name, "&" + at, more, part.scalar) + ";");
+    else
+      exchange(at, part, local, [&](const std::string& old) { return old + " + " + more; });
+  }
+  --depth_;
+  line("}");
+}
+
+/// A loop that computes the new value from the old one until nobody wrote between.
+void CPrinter::exchange(const std::string& place, const Type& t, bool local,
+                        const std::function<std::string(const std::string& old)>& value) {
+  const bool small = size_of(t.scalar) < 4;
   const AtomicWords w = dialect_.atomic_words(small ? Scalar::I32 : t.scalar, local);
   const std::string at = names_.fresh("at"), seen = names_.fresh("seen"),
                     before = names_.fresh("before"), old = names_.fresh("old");
@@ -71,17 +113,15 @@ void CPrinter::device_atomic(const Instruction& insn, const Expr& lhs, const Exp
   line("do {");
   ++depth_;
   line(before + " = " + seen + ";");
-  line(type_name(t) + " const " + old + " = " +
-       (small ? "(" + type_name(t) + ")(" + before + " >> " + shift + " & " + bits + ")"
+  const std::string type = type_name(t);
+  line(type + " const " + old + " = " +
+       (small ? "(" + type + ")(" + before + " >> " + shift + " & " + bits + ")"
               : w.to_value + "(" + before + ")") +
        ";");
-  expr_.stand_in(lhs, old);
-  const std::string value = expr_.value(rhs, t);
-  expr_.end_stand_ins();
-  const std::string after = small
-                                ? "(" + before + " & ~(" + bits + " << " + shift + ")) | ((" +
-                                      type_name(t) + ")(" + value + ") & " + bits + ") << " + shift
-                                : w.to_word + "(" + value + ")";
+  const std::string next = value(old);
+  const std::string after = small ? "(" + before + " & ~(" + bits + " << " + shift + ")) | ((" +
+                                        type + ")(" + next + ") & " + bits + ") << " + shift
+                                  : w.to_word + "(" + next + ")";
   line(seen + " = " + w.exchange + "(" + at + ", " + before + ", " + after + ");");
   --depth_;
   line("} while (" + seen + " != " + before + ");");

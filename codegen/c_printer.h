@@ -65,6 +65,10 @@ class CPrinter {
   std::optional<Compound> compound(const Expr& lhs, const Expr& rhs) const;
   void find_critical();
   void device_atomic(const Instruction& insn, const Expr& lhs, const Expr& rhs);
+  void atomic_sum_of_pairs(const std::string& place, const Type& t, bool local,
+                           const std::string& value);
+  void exchange(const std::string& place, const Type& t, bool local,
+                const std::function<std::string(const std::string& old)>& value);
   void tuple(const Exprs& lhs, const Expr& rhs);
   void reduction_init(const Instruction& insn, const Exprs& lhs);
   void reduction_update(const Instruction& insn, const Exprs& lhs, const Expr& rhs);

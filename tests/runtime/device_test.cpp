@@ -202,7 +202,7 @@ c[i % 3] = min(c[i % 3], i - 40)  {atomic}
   // Less than a word, pairs, and what no operation of the hardware does.
   CHECK(run(R"(
 kernel narrow(n: int32, v: int16[n], s: inout int16[5], b: inout int8[7], u: inout uint8[3], f: inout bool[3],
-              w: inout uint16[3], z: inout complex64[3], p: inout float32[2])
+              w: inout uint16[3], z: inout complex64[3], p: inout float32[2], d: inout complex128[3], q: inout complex64[2])
 domain {[i]: 0 <= i < n}
 s[i % 5] = s[i % 5] + v[i]            {atomic}
 b[i % 7] = b[i % 7]*3 - 1             {atomic}
@@ -211,18 +211,19 @@ f[i % 3] = f[i % 3] or v[i] > 90      {atomic}
 w[i % 3] = w[i % 3] ^ (i*i)           {atomic}
 z[i % 3] = z[i % 3] + (0.5 + i*1j)    {atomic}
 p[i % 2] = p[i % 2]*1.001             {atomic}
+d[i % 3] = d[i % 3] - (v[i] + i*1j)   {atomic}
+q[i % 2] = q[i % 2]*1j                {atomic}
 )",
             {{"i", "g.0"}}, {{"n", "300"}}) == Shape{1, 0});
   const Kernel wide = tagged(R"(
 kernel wide(n: int32, s: inout complex128[3])
 domain {[i]: 0 <= i < n}
-s[i % 3] = s[i % 3] + 1j  {id=add, atomic}
+s[i % 3] = s[i % 3]*1j  {id=turn, atomic}
 )",
                              {{"i", "g.0"}});
-  CHECK(
-      error_of([&] { generate(wide, Target::OpenCL); }) ==
-      "instruction `add`: target `opencl` has no atomic updates of type complex128, only of up to "
-      "8 bytes [unsupported]");
+  CHECK(error_of([&] { generate(wide, Target::OpenCL); }) ==
+        "instruction `turn`: target `opencl` has no such atomic update of type complex128; up to 8 "
+        "bytes have any, complex128 has sums [unsupported]");
 }
 
 TEST_CASE("device: refuses what the target cannot say, by name") {
