@@ -4,6 +4,7 @@
 
 #include "codegen/c_expr.h"
 #include "core/diagnostic.h"
+#include "core/half.h"
 
 // Complex numbers in languages without them: OpenCL and CUDA have pairs, `float2` and `double2`,
 // and what is done to them are functions that the generated code brings along.
@@ -153,9 +154,13 @@ std::optional<std::complex<double>> folded(const Expr& e) {
 bool is_number(const Expr& e) { return as_int(e).has_value() || e.as<FloatLit>() != nullptr; }
 }  // namespace
 
-std::string CExpr::constant_pair(const Expr& e, const Type& t) {
+/// Devices let no function make the value.
+std::string CExpr::constant(const Expr& e, const Type& t) {
+  const bool half = t == Type(Scalar::F16) && helpers_.language() != Language::C;
+  if (!half && !is_pair(t)) return value(e, t);
   const auto z = folded(e);
   if (!z) fail("unsupported", e.at(), "`{}` is no constant on a device", to_string(e));
+  if (half) return fmt::format("0x{:04x}", half_bits(static_cast<float>(z->real())));
   const Type part = real_part(t.scalar);
   const std::string re = real_literal(z->real(), part).text,
                     im = real_literal(z->imag(), part).text;

@@ -131,6 +131,7 @@ std::string CExpr::condition(const Expr& e) {
 
 /// `e` as `to`. Without `explicitly`, C converts it anyway: an assignment or an argument.
 CExpr::Piece CExpr::converted(const Expr& e, const Type& to, bool explicitly) {
+  if (to == Type(Scalar::F16)) return stored_as_half(e);
   if (!to.is_record() && (is_pair(to) || (!is_number_literal(e) && is_pair(type(e, to)))))
     return converted_pair(e, to);
   const auto n = as_int(e);
@@ -182,7 +183,7 @@ CExpr::Piece CExpr::real_literal(double v, const Type& t) {
 
 CExpr::Piece CExpr::print(const Expr& e, const std::optional<Type>& wanted) {
   for (const StandIn& s : stand_ins_)
-    if (equal(e, s.what)) return {s.text, Prec::Postfix, type(e)};
+    if (equal(e, s.what)) return loaded(s.text, type(e));
   return e.visit(overload{
       [&](const IntLit& x) -> Piece {
         const Type t = type(e, wanted);
@@ -210,15 +211,9 @@ CExpr::Piece CExpr::print(const Expr& e, const std::optional<Type>& wanted) {
         helpers_.include("stdbool.h");
         return {x.value ? "true" : "false", Prec::Postfix, Scalar::Bool};
       },
-      [&](const Var& x) -> Piece {
-        return {place(e), Prec::Postfix, type_of_name(x.name)};
-      },
-      [&](const Load& x) -> Piece {
-        return {place(e), Prec::Postfix, type_of_name(x.array)};
-      },
-      [&](const Field&) -> Piece {
-        return {place(e), Prec::Postfix, type(e)};
-      },
+      [&](const Var& x) -> Piece { return loaded(place(e), type_of_name(x.name)); },
+      [&](const Load& x) -> Piece { return loaded(place(e), type_of_name(x.array)); },
+      [&](const Field&) -> Piece { return loaded(place(e), type(e)); },
       [&](const Unary& x) -> Piece { return print_unary(e, x, wanted); },
       [&](const Binary& x) -> Piece { return print_binary(e, x, wanted); },
       [&](const Nary& x) -> Piece { return print_nary(e, x, wanted); },
@@ -237,6 +232,7 @@ CExpr::Piece CExpr::print(const Expr& e, const std::optional<Type>& wanted) {
       [&](const Call& x) -> Piece { return print_call(e, x, wanted); },
       [&](const Reduce&) -> Piece { throw InternalError("a reduction in a realized kernel"); },
       [&](const Cast& x) -> Piece {
+        if (x.type == Type(Scalar::F16)) return rounded_to_half(x.arg);
         if (is_pair(x.type) || is_pair(type(x.arg, x.type))) return converted_pair(x.arg, x.type);
         const Piece p = print(x.arg, x.type);
         if (p.type == x.type) return p;

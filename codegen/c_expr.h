@@ -66,8 +66,8 @@ class CExpr {
   std::string host_head(const HostStep& s, const Type& iname);
 
   Type type(const Expr& e, const std::optional<Type>& wanted = {}) const;
-  /// A constant of such a type, as an initializer has it.
-  std::string constant_pair(const Expr& e, const Type& t);
+  /// A constant as an initializer has it.
+  std::string constant(const Expr& e, const Type& t);
   /// A complex type in a language that has none.
   bool is_pair(const Type& t) const;
   const Type& type_of_name(const std::string& name) const;
@@ -102,6 +102,9 @@ class CExpr {
                   const std::vector<std::string>& arguments);
   Piece print_pairs(const Nary& x, const Type& t);
   Piece print_pair_binary(const Binary& x, const Type& t);
+  Piece loaded(const std::string& place, const Type& t);
+  Piece stored_as_half(const Expr& e);
+  Piece rounded_to_half(const Expr& e);
   Piece extremum(bool min, const Exprs& args, const Type& t);
   Piece literal(std::int64_t v, const Type& t) const;
   Piece real_literal(double v, const Type& t);

@@ -20,6 +20,7 @@ std::optional<std::string> vector_type(Language language, const Type& t, std::in
     case Scalar::F32: name = "float"; break;
     case Scalar::F64: name = "double"; break;
     case Scalar::I16: name = "short"; break;
+    case Scalar::F16:
     case Scalar::U16: name = "ushort"; break;
     case Scalar::I32: name = "int"; break;
     case Scalar::U32: name = "uint"; break;
@@ -31,6 +32,7 @@ std::optional<std::string> vector_type(Language language, const Type& t, std::in
 }
 
 constexpr std::int64_t kMostBytes = 16, kLeastBytes = 8;
+constexpr std::int64_t kMostLanes = 4;  // CUDA has no longer vectors
 const char* const kComponents = "xyzw";
 
 }  // namespace
@@ -64,7 +66,8 @@ std::int64_t CPrinter::vector_length(const Expr& e, const Loop& x) {
         index_add({first, index_mul(strides[i], substitute(l->index[i], {{x.iname, x.lower}}))});
   }
   if (step != 1) return 1;
-  std::int64_t n = std::min(kMostBytes / size, divisor_of(k_, without_truncation(first)));
+  std::int64_t n =
+      std::min({kMostBytes / size, kMostLanes, divisor_of(k_, without_truncation(first))});
   while (n > 1 && x.lanes % n != 0) n /= 2;
   return n * size >= kLeastBytes ? n : 1;
 }

@@ -25,18 +25,21 @@ constexpr std::array kReserved{"I",         "INFINITY",   "NAN",    "NULL",     
                                "yn"};
 
 constexpr std::array kDeviceReserved{
-    "barrier",    "blockDim", "blockIdx", "bool2",     "char2",     "char4",         "constant",
-    "double2",    "double4",  "event_t",  "float2",    "float4",    "get_group_id",  "get_local_id",
-    "global",     "gridDim",  "half",     "image2d_t", "int2",      "int4",          "kernel",
-    "local",      "long2",    "long4",    "private",   "ptrdiff_t", "read_only",     "sampler_t",
-    "threadIdx",  "uchar",    "uint",     "ulong",     "ushort",    "vec_type_hint", "warpSize",
-    "write_only", "class",    "delete",   "new",       "operator",  "private",       "public",
-    "template",   "this",     "throw",    "try",       "using",     "virtual",       "namespace",
-    "friend",     "catch",    "typename", "mutable",   "export",    "explicit",      "protected",
-    "clamp",      "dot",      "cross",    "length",    "distance",  "normalize",     "mix",
-    "step",       "sign",     "radians",  "degrees",   "select",    "shuffle",       "vload2",
-    "vload4",     "vstore2",  "vstore4",  "any",       "all",       "mad",           "rotate",
-    "hadd",       "popcount", "clz",      "prefetch",  "fract",     "min",           "max"};
+    "barrier",      "blockDim",     "blockIdx",  "bool2",     "char2",     "char4",
+    "constant",     "double2",      "double4",   "event_t",   "float2",    "float4",
+    "get_group_id", "get_local_id", "global",    "gridDim",   "half",      "half_bits",
+    "half_value",   "image2d_t",    "int2",      "int4",      "kernel",    "local",
+    "long2",        "long4",        "private",   "ptrdiff_t", "read_only", "sampler_t",
+    "threadIdx",    "uchar",        "uint",      "ulong",     "ushort",    "vec_type_hint",
+    "warpSize",     "write_only",   "class",     "delete",    "new",       "operator",
+    "private",      "public",       "template",  "this",      "throw",     "try",
+    "using",        "virtual",      "namespace", "friend",    "catch",     "typename",
+    "mutable",      "export",       "explicit",  "protected", "clamp",     "dot",
+    "cross",        "length",       "distance",  "normalize", "mix",       "step",
+    "sign",         "radians",      "degrees",   "select",    "shuffle",   "vload2",
+    "vload4",       "vstore2",      "vstore4",   "any",       "all",       "mad",
+    "rotate",       "hadd",         "popcount",  "clz",       "prefetch",  "fract",
+    "min",          "max"};
 
 /// `i32`, `f64`, …
 std::string suffix(Scalar s) {
@@ -50,6 +53,7 @@ std::string suffix(Scalar s) {
     case Scalar::U16: return "u16";
     case Scalar::U32: return "u32";
     case Scalar::U64: return "u64";
+    case Scalar::F16: return "f16";
     case Scalar::F32: return "f32";
     case Scalar::F64: return "f64";
     case Scalar::C64: return "c64";

@@ -44,6 +44,9 @@ class Helpers {
   std::string extremum(bool min, Scalar s);
   /// A function on complex numbers in a language without them: `mul_c64`, `exp_c128`.
   std::string complex(const std::string& base, Scalar s);
+  /// The function on a device that makes a float of a float16's bits, `half_value`, or the nearest
+  /// bits of a float, `half_bits`.
+  std::string half(const std::string& name);
   /// The function of CUDA by which a warp adds the product of a matrix with `rows` rows, 8 or 16,
   /// and 4 columns and one with 4 rows and 8 columns, of doubles.
   std::string matrix_unit(int rows);

@@ -275,7 +275,8 @@ void CPrinter::tables() {
     const Type type = expr_.type_of_name(name);
     const Exprs shape = t.shape.value_or(Exprs{});
     std::string values;
-    for (const Expr& e : *t.initializer) values += (values.empty() ? "" : ", ") + constant(e, type);
+    for (const Expr& e : *t.initializer)
+      values += (values.empty() ? "" : ", ") + expr_.constant(e, type);
     const std::string head = (t.read_only ? table_prefix(helpers_.language()) : "") +
                              type_name(type) + (t.read_only ? " const " : " ") + names_.of(name);
     if (shape.empty()) {
@@ -294,11 +295,6 @@ void CPrinter::tables() {
   }
 }
 
-/// A value in an initializer, where devices let no function make a pair.
-std::string CPrinter::constant(const Expr& e, const Type& type) {
-  return expr_.is_pair(type) ? expr_.constant_pair(e, type) : expr_.value(e, type);
-}
-
 std::string CPrinter::nested(const std::vector<Expr>& values, const Exprs& shape,
                              const Type& type) {
   std::size_t next = 0;
@@ -306,7 +302,7 @@ std::string CPrinter::nested(const std::vector<Expr>& values, const Exprs& shape
     std::string out;
     for (std::int64_t i = 0; i < as_int(shape[d]).value(); ++i) {
       const std::string one =
-          d + 1 == shape.size() ? constant(values.at(next++), type) : "{" + axis(d + 1) + "}";
+          d + 1 == shape.size() ? expr_.constant(values.at(next++), type) : "{" + axis(d + 1) + "}";
       out += (i == 0 ? "" : ", ") + one;
     }
     return out;

@@ -80,7 +80,6 @@ class CPrinter {
   void declare(const Temporary& t);
   void tables();
   std::string brackets(const Temporary& t);
-  std::string constant(const Expr& e, const Type& type);
   int device_kernel(const Launch& launch, DeviceProgram& out);
   void device_temporaries(const std::set<std::string>& used, DeviceKernel& kernel);
   std::string device_head(DeviceKernel& kernel, const std::set<std::string>& used,

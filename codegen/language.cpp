@@ -16,6 +16,7 @@ std::string c_type(Scalar s) {
     case Scalar::U16: return "uint16_t";
     case Scalar::U32: return "uint32_t";
     case Scalar::U64: return "uint64_t";
+    case Scalar::F16: return "_Float16";
     case Scalar::F32: return "float";
     case Scalar::F64: return "double";
     case Scalar::C64: return "float complex";
@@ -33,6 +34,7 @@ std::string device_type(Language language, Scalar s) {
     case Scalar::I32: return "int";
     case Scalar::I64: return cl ? "long" : "long long";
     case Scalar::U8: return cl ? "uchar" : "unsigned char";
+    case Scalar::F16:  // its bits
     case Scalar::U16: return cl ? "ushort" : "unsigned short";
     case Scalar::U32: return cl ? "uint" : "unsigned int";
     case Scalar::U64: return cl ? "ulong" : "unsigned long long";

@@ -92,7 +92,11 @@ Scalar single_or_double_complex(Scalar s) {
   return s == Scalar::F32 || s == Scalar::C64 ? Scalar::C64 : Scalar::C128;
 }
 
+Type computed_as(const Type& t) { return t == Type(Scalar::F16) ? Type(Scalar::F32) : t; }
+
 Scalar promote(Scalar a, Scalar b) {
+  if (a == Scalar::F16) a = Scalar::F32;
+  if (b == Scalar::F16) b = Scalar::F32;
   if (a == b) return a == Scalar::Bool ? Scalar::I32 : a;
   if (a == Scalar::Bool) return b;
   if (b == Scalar::Bool) return a;
@@ -126,11 +130,11 @@ Type reduced_type(ReduceOp op, std::size_t i, const Type& arg) {
       if (i == 1) return arg;
       [[fallthrough]];
     case ReduceOp::Sum:
-    case ReduceOp::Product: return arg == Type(Scalar::Bool) ? Type(Scalar::I32) : arg;
+    case ReduceOp::Product: return arg == Type(Scalar::Bool) ? Type(Scalar::I32) : computed_as(arg);
     case ReduceOp::Min:
     case ReduceOp::Max:
     case ReduceOp::ArgMin:
-    case ReduceOp::ArgMax: return arg;
+    case ReduceOp::ArgMax: return computed_as(arg);
   }
   throw InternalError("reduced_type: no such reduction");
 }
@@ -141,7 +145,7 @@ std::optional<Type> function_type(const std::string& name, const std::vector<Typ
   if (f->args < 0 ? args.size() < 2 : static_cast<int>(args.size()) != f->args) return std::nullopt;
   for (const Type& t : args)
     if (t.is_record()) return std::nullopt;
-  Scalar common = args[0].scalar;
+  Scalar common = computed_as(args[0]).scalar;
   for (std::size_t i = 1; i < args.size(); ++i) common = promote(common, args[i].scalar);
   const bool integral = is_integer(common) || common == Scalar::Bool;
   switch (f->cls) {
@@ -161,7 +165,7 @@ std::optional<Type> function_type(const std::string& name, const std::vector<Typ
       if (is_complex(common)) return std::nullopt;
       return Scalar::Bool;
     case FnClass::Bessel: {
-      const Scalar order = args[0].scalar, x = args[1].scalar;
+      const Scalar order = args[0].scalar, x = computed_as(args[1]).scalar;
       if (!is_integer(order) || is_complex(x)) return std::nullopt;
       return is_real(x) ? x : Scalar::F64;
     }

@@ -21,6 +21,7 @@ auto with_int(Scalar s, F f) {
     case Scalar::U16: return f(std::uint16_t{});
     case Scalar::U32: return f(std::uint32_t{});
     case Scalar::U64: return f(std::uint64_t{});
+    case Scalar::F16:
     case Scalar::F32:
     case Scalar::F64:
     case Scalar::C64:
@@ -29,10 +30,11 @@ auto with_int(Scalar s, F f) {
   throw InternalError("interpreter: not an integer type");
 }
 
-/// Calls `f` with a float or a double: the precision of a real or complex type.
+/// Calls `f` with a float or a double: the precision of a real or complex type, for float16 the one
+/// it is computed in.
 template <class F>
 auto with_real(Scalar s, F f) {
-  if (s == Scalar::F32 || s == Scalar::C64) return f(float{});
+  if (s == Scalar::F16 || s == Scalar::F32 || s == Scalar::C64) return f(float{});
   if (s == Scalar::F64 || s == Scalar::C128) return f(double{});
   throw InternalError("interpreter: not a real type");
 }

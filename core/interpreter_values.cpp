@@ -2,6 +2,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/half.h"
 #include "core/interpreter_scalars.h"
 #include "core/typing.h"
 
@@ -11,12 +12,20 @@ void Access::leave(const Axis& axis, std::int64_t index) const {
   throw OutOfBounds{&shown, static_cast<std::size_t>(&axis - axes.data()), index, axis.extent};
 }
 
+namespace {
+
+/// What is left of a value where it is stored as float16.
+double as_half(double v) { return half_value(half_bits(static_cast<float>(v))); }
+
+}  // namespace
+
 Value constant(const Type& t, std::int64_t i) {
   if (holds_int(t))
     return with_int(t.scalar, [&](auto zero) {
       const std::int64_t v = wrapped<decltype(zero)>(static_cast<std::uint64_t>(i));
       return int_value(t, [v] { return v; });
     });
+  if (t == Type(Scalar::F16)) return constant(t, Complex(static_cast<double>(i), 0));
   if (holds_real(t))
     return with_real(t.scalar, [&](auto zero) {
       const double v = static_cast<double>(static_cast<decltype(zero)>(i));
@@ -31,6 +40,7 @@ Value constant(const Type& t, Complex c) {
       const Complex v = widen(narrow<decltype(zero)>(c));
       return complex_value(t, [v] { return v; });
     });
+  if (t == Type(Scalar::F16)) return real_value(t, [v = as_half(c.real())] { return v; });
   if (holds_real(t))
     return with_real(t.scalar, [&](auto zero) {
       const double v = static_cast<double>(static_cast<decltype(zero)>(c.real()));
@@ -72,6 +82,9 @@ Value load_at(const Type& t, At at) {
         }
       });
     });
+  if (t == Type(Scalar::F16))
+    return real_value(
+        t, [at = std::move(at)] { return double{half_value(read<std::uint16_t>(at()))}; });
   return with_real(t.scalar, [&](auto zero) {
     using R = decltype(zero);
     if (holds_real(t))
@@ -159,6 +172,10 @@ Value to_int(Value v, const Type& to) {
 }
 
 Value to_real(Value v, const Type& to) {
+  if (to == Type(Scalar::F16)) {  // by way of what it is computed in
+    Value single = to_real(std::move(v), Scalar::F32);
+    return real_value(to, [x = std::move(single.r)] { return as_half(x->get()); });
+  }
   if (v.r && (v.type == to || to == Type(Scalar::F64))) {
     v.type = to;
     return v;
@@ -260,6 +277,10 @@ std::unique_ptr<Store> store(Access to, const Type& t, Value value) {
           std::move(to), [v = std::move(value.i)] { return v->get(); },
           [](char* p, std::int64_t v) { write<T>(p, v); });
     });
+  if (t == Type(Scalar::F16))
+    return make_store(
+        std::move(to), [v = std::move(value.r)] { return v->get(); },
+        [](char* p, double v) { write<std::uint16_t>(p, half_bits(static_cast<float>(v))); });
   return with_real(t.scalar, [&](auto zero) {
     using R = decltype(zero);
     if (holds_real(t))

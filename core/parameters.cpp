@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/domain.h"
+#include "core/half.h"
 #include "core/order_reference.h"
 
 namespace moonloop {
@@ -32,6 +33,8 @@ Set fixed(Set s, const std::string& name, std::int64_t value) {
 Expr literal_for(const Argument* arg, std::int64_t value) {
   if (!arg || !arg->type || arg->type->is_record()) return lit(value);
   const Scalar s = arg->type->scalar;
+  if (s == Scalar::F16)
+    return Expr(FloatLit{double{half_value(half_bits(static_cast<float>(value)))}, Scalar::F32});
   if (is_real(s)) return Expr(FloatLit{double(value), s});
   if (is_complex(s)) return Expr(ComplexLit{double(value), 0, s});
   return is_integer(s) ? Expr(IntLit{value, s}) : lit(value);

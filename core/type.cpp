@@ -14,7 +14,7 @@ struct Row {
 
 // numpy's short codes count bytes (`f8`), ours count bits (`f64`). `i8` and `u8` would be claimed
 // by both (one byte, or eight), so neither is accepted.
-constexpr std::array<Row, 13> kRows{{
+constexpr std::array<Row, 14> kRows{{
     {Scalar::Bool, 1, {"bool", "bool8", "b1", "?", "", ""}},
     {Scalar::I8, 1, {"int8", "i1", "", "", "", ""}},
     {Scalar::I16, 2, {"int16", "i16", "i2", "short", "", ""}},
@@ -24,6 +24,7 @@ constexpr std::array<Row, 13> kRows{{
     {Scalar::U16, 2, {"uint16", "u16", "u2", "", "", ""}},
     {Scalar::U32, 4, {"uint32", "u32", "u4", "uint", "", ""}},
     {Scalar::U64, 8, {"uint64", "u64", "ulong", "", "", ""}},
+    {Scalar::F16, 2, {"float16", "f16", "f2", "half", "", ""}},
     {Scalar::F32, 4, {"float32", "f32", "f4", "float", "single", ""}},
     {Scalar::F64, 8, {"float64", "f64", "f8", "double", "", ""}},
     {Scalar::C64, 8, {"complex64", "c64", "c8", "", "", ""}},
@@ -43,7 +44,7 @@ int alignment(const Type& t) {
 
 bool is_integer(Scalar s) { return s >= Scalar::I8 && s <= Scalar::U64; }
 bool is_unsigned(Scalar s) { return s >= Scalar::U8 && s <= Scalar::U64; }
-bool is_real(Scalar s) { return s == Scalar::F32 || s == Scalar::F64; }
+bool is_real(Scalar s) { return s >= Scalar::F16 && s <= Scalar::F64; }
 bool is_complex(Scalar s) { return s == Scalar::C64 || s == Scalar::C128; }
 int size_of(Scalar s) { return row(s).size; }
 

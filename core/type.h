@@ -7,11 +7,11 @@
 
 namespace moonloop {
 
-enum class Scalar { Bool, I8, I16, I32, I64, U8, U16, U32, U64, F32, F64, C64, C128 };
+enum class Scalar { Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, F32, F64, C64, C128 };
 
 bool is_integer(Scalar s);  // signed and unsigned; Bool is not an integer
 bool is_unsigned(Scalar s);
-bool is_real(Scalar s);  // F32, F64
+bool is_real(Scalar s);  // F16, F32, F64
 bool is_complex(Scalar s);
 int size_of(Scalar s);  // bytes
 
@@ -41,7 +41,7 @@ struct Record {
   const Field* find(std::string_view field) const;
 };
 
-/// Accepts `float64`, `f64`, `<f8`-style `f8`, `int32`, `i32`, `i4`, `double`, `float`,
+/// Accepts `float64`, `f64`, `<f8`-style `f8`, `half`, `int32`, `i32`, `i4`, `double`, `float`,
 /// `complex128`, `c128`, `c16`, `bool` and their kin; nothing for an unknown name, nor for `i8` and
 /// `u8`, which mean one byte here and eight bytes in numpy.
 std::optional<Scalar> parse_scalar(std::string_view name);

@@ -32,7 +32,7 @@ Typed strong(Type t) { return {std::move(t), Weak::No, std::nullopt, true}; }
 Typed weak_int(std::optional<std::int64_t> value, const std::optional<Type>& wanted) {
   Typed t{int_literal_type(value), Weak::Int, value, true};
   if (is_numeric_context(wanted)) {
-    t.type = real_part(wanted->scalar);
+    t.type = computed_as(real_part(wanted->scalar));
   } else if (wanted && !wanted->is_record() && is_integer(wanted->scalar) &&
              size_of(wanted->scalar) >= 4 && (!value || fits(*value, wanted->scalar))) {
     t.type = wanted->scalar;
@@ -42,7 +42,7 @@ Typed weak_int(std::optional<std::int64_t> value, const std::optional<Type>& wan
 
 Typed weak_real(bool complex, bool fits_single, const std::optional<Type>& wanted) {
   Scalar s = fits_single ? Scalar::F32 : Scalar::F64;
-  if (is_numeric_context(wanted)) s = real_part(wanted->scalar);
+  if (is_numeric_context(wanted)) s = computed_as(real_part(wanted->scalar)).scalar;
   if (complex) s = single_or_double_complex(s);
   return {s, complex ? Weak::Complex : Weak::Float, std::nullopt, fits_single};
 }
@@ -120,7 +120,7 @@ Typed combine(const std::vector<Typed>& operands, const std::optional<Type>& wan
   for (const Typed& t : operands) {
     if (t.weak == Weak::No) {
       if (t.type.is_record()) return t;
-      sized = sized ? promote(*sized, t.type.scalar) : t.type.scalar;
+      sized = sized ? promote(*sized, t.type.scalar) : computed_as(t.type).scalar;
       continue;
     }
     weak_any = true;
@@ -272,7 +272,7 @@ namespace {
 
 Typed chosen(const Expr& e, const Typed& yes, const Typed& no, const std::optional<Type>& wanted) {
   if (yes.weak == Weak::No && no.weak == Weak::No) {
-    if (yes.type == no.type) return yes;
+    if (yes.type == no.type) return strong(computed_as(yes.type));
     if (yes.type.is_record() || no.type.is_record())
       fail("type-mismatch", e.at(), "`{}` is either {} or {}", shown(e), yes.type.str(),
            no.type.str());
@@ -354,7 +354,7 @@ std::optional<Typed> Typer::reduce(const Reduce& x, const std::optional<Type>& w
                        x.op != ReduceOp::SegmentedSum && x.op != ReduceOp::SegmentedProduct;
   if (ordered && is_complex(t->type.scalar))
     bad_operand(x.args[0], t->type, "`" + to_string(x.op) + "`", x.args[0]);
-  return strong(x.inames.empty() && !truth ? t->type : reduced_type(x.op, 0, t->type));
+  return strong(x.inames.empty() && !truth ? computed_as(t->type) : reduced_type(x.op, 0, t->type));
 }
 
 std::optional<Typed> Typer::type(const Expr& e, const std::optional<Type>& wanted) const {
@@ -394,7 +394,7 @@ std::optional<Typed> Typer::type(const Expr& e, const std::optional<Type>& wante
         require_number(x.arg, *t, of, e);
         if (x.op == UnaryOp::Not) return strong(Scalar::Bool);
         if (x.op == UnaryOp::BitNot && !integral(t->type)) bad_operand(x.arg, t->type, of, e);
-        if (t->type == Type(Scalar::Bool)) t->type = Scalar::I32;
+        t->type = t->type == Type(Scalar::Bool) ? Type(Scalar::I32) : computed_as(t->type);
         if (t->weak == Weak::Int) {
           std::optional<std::int64_t> v;
           if (t->value && *t->value != std::numeric_limits<std::int64_t>::min())

@@ -10,7 +10,8 @@
 /// Types of expressions: what inference, checks, the interpreter and code generation agree on.
 ///
 /// Sized operands are promoted as numpy does, with these exceptions: int32 (and smaller) with
-/// float32 is float32, and with complex64 complex64; arithmetic on bool is arithmetic on int32.
+/// float32 is float32, and with complex64 complex64; arithmetic on bool is arithmetic on int32, and
+/// on float16 on float32: such a value is rounded where it is stored or cast.
 /// Unsized literals adapt:
 ///  * an integer takes the type of a sized integer operand of 32 or 64 bits when it fits, and never
 ///    widens a real one; alone it is int32, or int64 when it does not fit;
@@ -29,6 +30,8 @@ struct Typed {
   bool fits_single = true;            // of the others: exact in single precision
 };
 
+/// The type of arithmetic on values of a type: float32 for float16, else the type itself.
+Type computed_as(const Type& t);
 /// The type of an operation on sized operands.
 Scalar promote(Scalar a, Scalar b);
 /// Operands of arithmetic together, literals adapted.

@@ -12,6 +12,7 @@
 #include "core/check_ranges.h"
 #include "core/diagnostic.h"
 #include "core/domain.h"
+#include "core/half.h"
 #include "core/typing.h"
 
 namespace moonloop {
@@ -68,7 +69,11 @@ ScalarValue made_up(const Argument& a) {
   b.fill(a.name);
   ScalarValue out;
   const Scalar s = a.type->scalar;
-  if (s == Scalar::F32 || s == Scalar::C64) {
+  if (s == Scalar::F16) {
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, b.data(), b.bytes());
+    out.re = half_value(bits);
+  } else if (s == Scalar::F32 || s == Scalar::C64) {
     float parts[2] = {0, 0};
     std::memcpy(parts, b.data(), b.bytes());
     out.re = parts[0], out.im = parts[1];
@@ -128,6 +133,7 @@ ScalarValue parse_value(const std::string& name, Scalar type, const std::string&
     out = parse_complex(text);
   }
   if (!out) bad_value(name, type, text);
+  if (type == Scalar::F16) out->re = half_value(half_bits(static_cast<float>(out->re)));
   if (real_part(type) == Scalar::F32) {
     // Through memory: GCC 12 at -O2 takes a pair of conversions to float and back for no change.
     const volatile float re = static_cast<float>(out->re), im = static_cast<float>(out->im);
@@ -147,6 +153,7 @@ void store_value(Scalar type, const ScalarValue& v, void* at) {
     case Scalar::U32: return put(at, static_cast<std::uint32_t>(v.i));
     case Scalar::I64:
     case Scalar::U64: return put(at, v.i);
+    case Scalar::F16: return put(at, half_bits(static_cast<float>(v.re)));
     case Scalar::F32: return put(at, static_cast<float>(v.re));
     case Scalar::F64: return put(at, v.re);
     case Scalar::C64:

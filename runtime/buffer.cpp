@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "core/diagnostic.h"
+#include "core/half.h"
 
 static_assert(std::endian::native == std::endian::little,
               "checksums and .npy assume little-endian");
@@ -61,6 +62,8 @@ std::uint64_t splitmix64(std::uint64_t x) {
 }
 
 double unit64(std::uint64_t x) { return static_cast<double>(x >> 11) * 0x1p-53; }
+/// Below 1 in float16 too, where halves of steps would round up.
+float unit11(std::uint64_t x) { return static_cast<float>(x >> 53) * 0x1p-11f; }
 float unit32(std::uint64_t x) { return static_cast<float>(x >> 40) * 0x1p-24f; }
 
 /// Writes the value(s) number `position`, … of the stream `seed`; returns the next position.
@@ -78,6 +81,7 @@ std::uint64_t generate(Scalar s, void* at, std::uint64_t seed, std::uint64_t pos
     case Scalar::U16: write<std::uint16_t>(at, small); return position + 1;
     case Scalar::U32: write<std::uint32_t>(at, small); return position + 1;
     case Scalar::U64: write<std::uint64_t>(at, small); return position + 1;
+    case Scalar::F16: write<std::uint16_t>(at, half_bits(unit11(x))); return position + 1;
     case Scalar::F32: write<float>(at, unit32(x)); return position + 1;
     case Scalar::F64: write<double>(at, unit64(x)); return position + 1;
     case Scalar::C64: write<std::array<float, 2>>(at, {unit32(x), unit32(y)}); return position + 2;
@@ -100,6 +104,7 @@ std::array<double, 2> parts(Scalar s, const void* at) {
     case Scalar::U16: return {static_cast<double>(read<std::uint16_t>(at)), 0};
     case Scalar::U32: return {static_cast<double>(read<std::uint32_t>(at)), 0};
     case Scalar::U64: return {static_cast<double>(read<std::uint64_t>(at)), 0};
+    case Scalar::F16: return {static_cast<double>(half_value(read<std::uint16_t>(at))), 0};
     case Scalar::F32: return {static_cast<double>(read<float>(at)), 0};
     case Scalar::F64: return {read<double>(at), 0};
     case Scalar::C64: {
@@ -309,6 +314,7 @@ std::string scalar_text(Scalar scalar, const void* at) {
     case Scalar::U16: return fmt::format("{}", read<std::uint16_t>(at));
     case Scalar::U32: return fmt::format("{}", read<std::uint32_t>(at));
     case Scalar::U64: return fmt::format("{}", read<std::uint64_t>(at));
+    case Scalar::F16: return fmt::format("{}", half_value(read<std::uint16_t>(at)));
     case Scalar::F32: return fmt::format("{}", read<float>(at));
     case Scalar::F64: return fmt::format("{}", read<double>(at));
     case Scalar::C64: return complex_text(read<std::array<float, 2>>(at));

@@ -52,6 +52,7 @@ std::string c_type(Scalar s) {
     case Scalar::U16: return "uint16_t";
     case Scalar::U32: return "uint32_t";
     case Scalar::U64: return "uint64_t";
+    case Scalar::F16: return "_Float16";
     case Scalar::F32: return "float";
     case Scalar::F64: return "double";
     case Scalar::C64: return "float _Complex";

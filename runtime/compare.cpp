@@ -7,11 +7,15 @@
 #include <limits>
 
 #include "core/diagnostic.h"
+#include "core/half.h"
 
 namespace moonloop {
 namespace {
 
 using Complex = std::complex<double>;
+
+/// What float16 may differ by where values close to each other are rounded apart, some steps long.
+constexpr double kHalfSteps = 4 * 0x1p-10;
 
 bool is_exact(Scalar s) { return !is_real(s) && !is_complex(s); }
 
@@ -24,6 +28,7 @@ T load(const std::byte* at) {
 
 Complex number(Scalar s, const std::byte* at) {
   switch (s) {
+    case Scalar::F16: return half_value(load<std::uint16_t>(at));
     case Scalar::F32: return load<float>(at);
     case Scalar::F64: return load<double>(at);
     case Scalar::C64: return Complex(load<std::complex<float>>(at));
@@ -41,8 +46,9 @@ Complex number(Scalar s, const std::byte* at) {
   throw InternalError("compare: an exact type has no tolerance");
 }
 
+/// The distance from 1 to the next number of the type that is computed with.
 double epsilon(Scalar s) {
-  return s == Scalar::F32 || s == Scalar::C64
+  return s == Scalar::F16 || s == Scalar::F32 || s == Scalar::C64
              ? static_cast<double>(std::numeric_limits<float>::epsilon())
              : std::numeric_limits<double>::epsilon();
 }
@@ -90,6 +96,7 @@ Comparison compare(const Buffer& expected, const Buffer& found, double factor, d
     if (is_exact(parts[p].scalar)) continue;
     rms[p] = factor > 0 ? root_mean_square(expected, parts[p]) : 0;
     allowed[p] = factor * epsilon(parts[p].scalar) * std::sqrt(std::max(depth, 1.0));
+    if (factor > 0 && parts[p].scalar == Scalar::F16) allowed[p] += kHalfSteps;
     out.allowed = std::max(out.allowed, allowed[p]);
   }
   std::int64_t position = 0;

@@ -24,13 +24,14 @@ struct Comparison {
 ///
 ///     |x - y| <= allowed * max(|y|, rms),    allowed = factor * eps * sqrt(depth)
 ///
-/// eps is the distance from 1 to the next number of the type, rms the root mean square of the
-/// finite expected elements of the array, and `depth` how many operations stand behind an element:
-/// rounding errors of that many terms, summed in another order or with contracted operations, grow
-/// like its square root (Higham, Accuracy and Stability of Numerical Algorithms, section 2.8). The
-/// rms admits elements that cancellation made small. A complex number counts as one. With factor 0
-/// reals must be equal bit for bit, except that NaNs are all equal. Shapes and types of the two are
-/// equal.
+/// eps is the distance from 1 to the next number of the type (of float32 for float16, which is
+/// computed as that, and is allowed four of its own steps besides, for where it is stored), rms the
+/// root mean square of the finite expected elements of the array, and `depth` how many operations
+/// stand behind an element: rounding errors of that many terms, summed in another order or with
+/// contracted operations, grow like its square root (Higham, Accuracy and Stability of Numerical
+/// Algorithms, section 2.8). The rms admits elements that cancellation made small. A complex number
+/// counts as one. With factor 0 reals must be equal bit for bit, except that NaNs are all equal.
+/// Shapes and types of the two are equal.
 Comparison compare(const Buffer& expected, const Buffer& found, double factor, double depth);
 
 inline constexpr double kToleranceFactor = 64;

@@ -126,11 +126,11 @@ class HeaderParser {
       std::string_view code;
       Scalar type;
     };
-    static constexpr Row rows[] = {{"b1", Scalar::Bool}, {"i1", Scalar::I8},  {"i2", Scalar::I16},
-                                   {"i4", Scalar::I32},  {"i8", Scalar::I64}, {"u1", Scalar::U8},
-                                   {"u2", Scalar::U16},  {"u4", Scalar::U32}, {"u8", Scalar::U64},
-                                   {"f4", Scalar::F32},  {"f8", Scalar::F64}, {"c8", Scalar::C64},
-                                   {"c16", Scalar::C128}};
+    static constexpr Row rows[] = {{"b1", Scalar::Bool}, {"i1", Scalar::I8},   {"i2", Scalar::I16},
+                                   {"i4", Scalar::I32},  {"i8", Scalar::I64},  {"u1", Scalar::U8},
+                                   {"u2", Scalar::U16},  {"u4", Scalar::U32},  {"u8", Scalar::U64},
+                                   {"f2", Scalar::F16},  {"f4", Scalar::F32},  {"f8", Scalar::F64},
+                                   {"c8", Scalar::C64},  {"c16", Scalar::C128}};
     std::string_view code = descr;
     if (!code.empty() && std::strchr("<>|=", code[0])) {
       h.big_endian = code[0] == '>';
@@ -142,11 +142,10 @@ class HeaderParser {
         return;
       }
     fail("npy-type", {},
-         "`{}` holds {}; only bool, integers, float32/64 and complex64/128 can be read", path_,
+         "`{}` holds {}; only bool, integers, float16/32/64 and complex64/128 can be read", path_,
          describe(code));
   }
   static std::string describe(std::string_view code) {
-    if (code == "f2") return "float16";
     if (code == "f16" || code == "f12" || code == "f10") return "long double";
     if (code == "c32" || code == "c24" || code == "c20") return "long double complex";
     switch (code.empty() ? '\0' : code[0]) {
@@ -240,6 +239,7 @@ std::string_view descr(Scalar s) {
     case Scalar::U16: return "<u2";
     case Scalar::U32: return "<u4";
     case Scalar::U64: return "<u8";
+    case Scalar::F16: return "<f2";
     case Scalar::F32: return "<f4";
     case Scalar::F64: return "<f8";
     case Scalar::C64: return "<c8";

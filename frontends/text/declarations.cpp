@@ -227,8 +227,8 @@ Type parse_type(TokenStream& in,
     return type;
   }
   static const std::vector<std::string> kTypes{
-      "bool",   "int8",   "int16",   "int32",   "int64",     "uint8",     "uint16",
-      "uint32", "uint64", "float32", "float64", "complex64", "complex128"};
+      "bool",   "int8",   "int16",   "int32",   "int64",   "uint8",     "uint16",
+      "uint32", "uint64", "float16", "float32", "float64", "complex64", "complex128"};
   std::vector<std::string> all = kTypes;
   for (const auto& [name, r] : records) all.push_back(name);
   if (t.text == "i8" || t.text == "u8")

@@ -11,9 +11,10 @@ namespace {
 std::string inferred(const std::string& e) {
   const Kernel k = kernel(
       "kernel f(n: int32, b: bool[n], i1: int8[n], u1: uint8[n], i4: int32[n], u4: uint32[n], "
-      "i8: int64[n], u8: uint64[n], s: float32[n], d: float64[n], cs: complex64[n], cd: "
+      "i8: int64[n], u8: uint64[n], h: float16[n], s: float32[n], d: float64[n], cs: complex64[n], "
+      "cd: "
       "complex128[n])\n"
-      "domain {[i]: 0 <= i < n}\n<>t = " +
+      "domain {[i]: 0 <= i < n}\ndomain {[k]: 0 <= k < 3}\n<>t = " +
       e + "\nd[i] = d[i] + real(t)\n");
   return type_in(infer_types(k), "t");
 }
@@ -33,6 +34,17 @@ TEST_CASE("types: numpy's promotion, except that int32 keeps float32") {
   CHECK(inferred("d[i]*cs[i]") == "complex128");
   CHECK(inferred("b[i] + b[i]") == "int32");
   CHECK(inferred("i1[i] + i1[i]") == "int8");
+}
+
+TEST_CASE("types: float16 is kept in memory and computed with as float32") {
+  CHECK(inferred("h[i]") == "float16");
+  CHECK(inferred("cast(float16, d[i])") == "float16");
+  for (const char* e : {"-h[i]", "h[i] + h[i]", "h[i]*i4[i]", "2*h[i]", "0.5*h[i]", "sqrt(h[i])",
+                        "abs(h[i])", "min(h[i], h[i])", "h[i] if b[i] else h[i]", "sum(k, h[k])",
+                        "max(k, h[k])", "real(h[i])", "cast(float16, h[i])*h[i]", "h[i] // h[i]"})
+    CHECK_MESSAGE(inferred(e) == "float32", std::string(e));
+  CHECK(inferred("h[i]*d[i]") == "float64");
+  CHECK(inferred("h[i]*cs[i]") == "complex64");
 }
 
 TEST_CASE("types: divisions, comparisons and conditions") {

@@ -15,7 +15,7 @@ class KernelWriter {
  public:
   KernelWriter(Random& random, std::string name) : r_(random), name_(std::move(name)) {
     integers_ = r_.chance(50);
-    type_ = integers_ ? r_.pick({"int64", "int32"}) : r_.pick({"float64", "float64", "float32"});
+    type_ = integers_ ? r_.pick({"int64", "int32"}) : r_.pick({"float64", "float16", "float32"});
   }
 
   std::string write() {

@@ -11,8 +11,8 @@ using test::spit;
 namespace {
 
 const Scalar kAll[] = {Scalar::Bool, Scalar::I8,  Scalar::I16, Scalar::I32, Scalar::I64,
-                       Scalar::U8,   Scalar::U16, Scalar::U32, Scalar::U64, Scalar::F32,
-                       Scalar::F64,  Scalar::C64, Scalar::C128};
+                       Scalar::U8,   Scalar::U16, Scalar::U32, Scalar::U64, Scalar::F16,
+                       Scalar::F32,  Scalar::F64, Scalar::C64, Scalar::C128};
 
 Layout layout(Scalar type, std::vector<std::int64_t> shape, Order order) {
   Layout l{"a", type, std::move(shape), {}, 0};
@@ -173,11 +173,8 @@ TEST_CASE("npy: bad headers say what is wrong") {
   CHECK(parsing("{'descr': '<f8") == bad("a string has no end"));
   CHECK(parsing("{'descr': '<f8', 'fortran_order': False, 'shape': ()} x") ==
         bad("something stands behind the dictionary"));
-  CHECK(parsing("{'descr': '<f2'}") ==
-        "`x.npy` holds float16; only bool, integers, float32/64 and complex64/128 can be read "
-        "[npy-type]");
   CHECK(parsing("{'descr': '|O'}") ==
-        "`x.npy` holds Python objects; only bool, integers, float32/64 and complex64/128 can be "
+        "`x.npy` holds Python objects; only bool, integers, float16/32/64 and complex64/128 can be "
         "read [npy-type]");
   CHECK(parsing("{'descr': [('x', '<f8')]}") ==
         "`x.npy` holds records; only arrays of numbers can be read [npy-type]");

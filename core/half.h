@@ -1,0 +1,12 @@
+#pragma once
+#include <cstdint>
+
+/// IEEE 754's binary16, the type float16: kept in two bytes, computed with as float32.
+namespace moonloop {
+
+/// The value of 16 bits; exact.
+float half_value(std::uint16_t bits);
+/// The nearest value's bits, of two equally near ones the even; beyond 65519.99 infinity.
+std::uint16_t half_bits(float value);
+
+}  // namespace moonloop
