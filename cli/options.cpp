@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "cli/commands.h"
+#include "frontends/fortran/fortran.h"
 #include "frontends/text/parse.h"
 #include "runtime/file.h"
 
@@ -52,12 +53,6 @@ const Source* read_source(const std::string& path) {
   if (!f) fail("cannot-read", {}, "cannot read `{}`: {}", path, std::strerror(errno));
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> close(f, std::fclose);
   return add_source(path, read_stream(f, path));
-}
-
-bool is_fortran(const std::string& path) {
-  for (const char* end : {".f90", ".F90", ".f", ".F", ".for"})
-    if (path.ends_with(end)) return true;
-  return false;
 }
 
 std::vector<std::string> names_of(const std::vector<Kernel>& all) {
@@ -123,12 +118,16 @@ std::vector<Kernel> load_kernels(const Common& c,
                                "standard input is read once; only one of INPUT and -t is -");
   ScriptOptions options = script_options(c);
   options.on_step = on_step;
-  if (is_fortran(c.input)) fail("unsupported", {}, "Fortran is not supported yet: `{}`", c.input);
   const Source* source = read_source(c.input);
-  std::vector<Kernel> kernels =
-      c.input.ends_with(".lua") ? run_kernel_script(source, options) : parse_kernels(source);
+  FortranFile fortran;
+  if (is_fortran(c.input)) fortran = parse_fortran(source, c.defines);
+  std::vector<Kernel> kernels = is_fortran(c.input)         ? fortran.kernels
+                                : c.input.ends_with(".lua") ? run_kernel_script(source, options)
+                                                            : parse_kernels(source);
   if (kernels.empty()) fail("no-kernel", {}, "`{}` has no kernel", source->name);
   if (before) *before = kernels;
+  for (const std::string& block : fortran.transforms)
+    kernels = run_transform_script(source, kernels, options, block.c_str());
   for (const std::string& script : c.transforms)
     kernels = run_transform_script(read_source(script), kernels, options);
   return kernels;

@@ -145,7 +145,9 @@ const std::vector<Topic> kTopics{
      "one.\n"
      "It is nil without the option: `local tile = lp.args.tile or 16`."},
     {"lp.is_kernel", kLua, "`lp.is_kernel(x)` tells whether x is a kernel."},
-    {"lp.parse_fortran", kLua, "`lp.parse_fortran(text)`: not supported yet."},
+    {"lp.parse_fortran", kLua,
+     "`lp.parse_fortran(text)`: the kernels of a Fortran text in free form, as its transform "
+     "blocks leave them."},
     {"fields", kLua,
      "What a kernel shows of itself.\n"
      "`knl.name`, `knl.inames`, `knl.ids`, `knl.domains`, `knl.params`, `knl.iname_tags` (by "

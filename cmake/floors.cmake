@@ -23,6 +23,7 @@ endif()
 function(moonloop_floor name)
   cmake_parse_arguments(ARG "" "" "LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${name}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "/flang_[a-z]+\\.cpp$")  # see flang.cmake
   if(NOT sources)
     add_library(moonloop_${name} INTERFACE)
     target_link_libraries(moonloop_${name} INTERFACE moonloop_options ${ARG_LIBRARIES})

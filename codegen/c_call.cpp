@@ -42,6 +42,7 @@ CExpr::Piece CExpr::print_call(const Expr& e, const Call& x, const std::optional
         return extremum(true, {low, x.args[2]}, t);
       }
       return extremum(x.name.substr(0, 3) == "min", x.args, t);
+    case FnClass::Integer: return truncated(x.args[0], x.args[1], x.name == "truncdiv", t);
     case FnClass::Real:
     case FnClass::RealOrComplex:
       if (is_pair(t) && x.name != "pow") return pair_call(x.name, t, {value(x.args[0], t)});

@@ -257,6 +257,14 @@ CExpr::Piece CExpr::print_unary(const Expr& e, const Unary& x, const std::option
   return narrowed({(x.op == UnaryOp::Neg ? "-" : "~") + inner, Prec::Unary, promoted(p.type)}, t);
 }
 
+/// Division as C has it, or its rest.
+CExpr::Piece CExpr::truncated(const Expr& left, const Expr& right, bool quotient, const Type& t) {
+  const Piece l = converted(left, t, true), r = converted(right, t, true);
+  return narrowed({wrap(l, Prec::Product) + (quotient ? " / " : " % ") + wrap(r, Prec::Unary),
+                   Prec::Product, combined(l.type, r.type)},
+                  t);
+}
+
 /// Floor division and its rest.
 CExpr::Piece CExpr::division(const Expr& left, const Expr& right, bool quotient, const Type& t) {
   if (real(t)) {
@@ -271,12 +279,8 @@ CExpr::Piece CExpr::division(const Expr& left, const Expr& right, bool quotient,
                 value(right, t) + ")",
             Prec::Postfix, t};
   }
-  if (is_unsigned(t.scalar) || (not_negative(left) && positive(right))) {
-    const Piece l = converted(left, t, true), r = converted(right, t, true);
-    return narrowed({wrap(l, Prec::Product) + (quotient ? " / " : " % ") + wrap(r, Prec::Unary),
-                     Prec::Product, combined(l.type, r.type)},
-                    t);
-  }
+  if (is_unsigned(t.scalar) || (not_negative(left) && positive(right)))
+    return truncated(left, right, quotient, t);
   return {helpers_.function(quotient ? "floor_div" : "floor_mod", t.scalar) + "(" + value(left, t) +
               ", " + value(right, t) + ")",
           Prec::Postfix, t};

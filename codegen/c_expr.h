@@ -95,6 +95,7 @@ class CExpr {
   Piece print_call(const Expr& e, const Call& x, const std::optional<Type>& wanted);
   Piece print_power(const Expr& e, const Expr& base, const Expr& exponent,
                     const std::optional<Type>& wanted);
+  Piece truncated(const Expr& left, const Expr& right, bool quotient, const Type& t);
   Piece division(const Expr& left, const Expr& right, bool quotient, const Type& t);
   bool is_real_beside(const Expr& e, const Type& t) const;
   Piece converted_pair(const Expr& e, const Type& to);

@@ -62,6 +62,8 @@ constexpr std::array kFunctions{
     FnInfo{"tanh", FnClass::RealOrComplex, 1},
     FnInfo{"tgamma", FnClass::Real, 1},
     FnInfo{"trunc", FnClass::Real, 1},
+    FnInfo{"truncdiv", FnClass::Integer, 2},
+    FnInfo{"truncmod", FnClass::Integer, 2},
 };
 
 int bytes(Scalar s) { return size_of(s); }
@@ -158,6 +160,7 @@ std::optional<Type> function_type(const std::string& name, const std::vector<Typ
     case FnClass::Promoting:
       if (is_complex(common)) return std::nullopt;
       return common == Scalar::Bool ? Scalar::I32 : common;
+    case FnClass::Integer: return is_integer(common) ? std::optional<Type>(common) : std::nullopt;
     case FnClass::Magnitude: return common == Scalar::Bool ? Scalar::I32 : real_part(common);
     case FnClass::Component: return integral ? common : real_part(common);
     case FnClass::Conjugate: return common;

@@ -136,6 +136,16 @@ Value int_function(const std::string& name, const Type& t, std::vector<Value> ar
           const std::int64_t up = less(v, l) ? l : v;
           return less(h, up) ? h : up;
         });
+  if (name == "truncdiv" || name == "truncmod")
+    return int_value(t, [quotient = name == "truncdiv", is_u64, x = std::move(args[0].i),
+                         y = std::move(args[1].i)] {
+      const std::int64_t a = x->get(), b = y->get();
+      if (b == 0) throw DivisionByZero{};
+      const auto ua = static_cast<std::uint64_t>(a), ub = static_cast<std::uint64_t>(b);
+      if (is_u64) return static_cast<std::int64_t>(quotient ? ua / ub : ua % ub);
+      if (b == -1) return quotient ? static_cast<std::int64_t>(0 - ua) : 0;
+      return quotient ? a / b : a % b;
+    });
   const bool min = name == "min" || name == "minimum";
   if (!min && name != "max" && name != "maximum") missing(name);
   std::vector<IntPtr> all;

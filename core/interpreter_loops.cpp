@@ -168,6 +168,8 @@ Range make_range(Set points, const Set& known, const FindSlot& find) {
     const std::vector<std::string> names = dim_names(points);
     Set context = to_dims(known, names);
     seen = isl_set_gist(points.copy(), context.take());
+    // The builder counts parameters as `points` has them.
+    seen = isl_set_align_params(seen.take(), isl_set_get_space(points.get()));
   }
   const std::vector<BasicSet> all = parts_of(points);
   const auto without_divs = [](const std::vector<BasicSet>& list) {

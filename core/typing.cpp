@@ -310,7 +310,10 @@ std::optional<Typed> Typer::called(const Expr& e, const Call& x,
     fail("wrong-arg-count", e.at(), "`{}` takes {}{} argument{}, got {}", x.name,
          f->args < 0 ? "at least " : "", f->args < 0 ? 2 : f->args, f->args == 1 ? "" : "s",
          x.args.size());
-  const auto ops = operands(x.args, f->cls == FnClass::Test ? std::nullopt : wanted);
+  const std::optional<Type> context = f->cls == FnClass::Test      ? std::nullopt
+                                      : f->cls == FnClass::Integer ? integer_context(wanted)
+                                                                   : wanted;
+  const auto ops = operands(x.args, context);
   if (!ops) return std::nullopt;
   const std::string of = "`" + x.name + "`";
   for (std::size_t i = 0; i < ops->size(); ++i) require_number(x.args[i], (*ops)[i], of, e);
@@ -331,7 +334,7 @@ std::optional<Typed> Typer::called(const Expr& e, const Call& x,
     if (integral(at.type)) at = strong(Scalar::F64);
     return strong(result({(*ops)[0].type, at.type}));
   }
-  const Typed common = combine(*ops, f->cls == FnClass::Test ? std::nullopt : wanted);
+  const Typed common = combine(*ops, context);
   const Type t = result(std::vector<Type>(ops->size(), common.type));
   if (!literals || f->cls == FnClass::Test) return strong(t);
   if (is_complex(t.scalar)) return weak_real(true, common.fits_single, wanted);

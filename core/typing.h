@@ -48,6 +48,7 @@ enum class FnClass {
   Real,           // real in, real out; integers become float64
   RealOrComplex,  // the same, complex to complex
   Promoting,      // min, max: the common type
+  Integer,        // truncdiv, truncmod: of integers, the common type
   Magnitude,      // abs: complex to real, others unchanged
   Component,      // real, imag
   Conjugate,      // conj

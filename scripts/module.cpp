@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "frontends/fortran/fortran.h"
 #include "frontends/text/parse.h"
 #include "runtime/file.h"
 #include "scripts/state.h"
@@ -137,23 +138,29 @@ int parse_function(lua_State* L, State& s) {
   return push_kernels(L, parse_kernels(add_source("<string>", text)));
 }
 
-[[noreturn]] void no_fortran(const std::string& what) {
-  fail("unsupported", {}, "Fortran is not supported yet: {}", what);
+/// The kernels of a Fortran file as its transform blocks leave them.
+int push_fortran(lua_State* L, State& s, const Source* source) {
+  const FortranFile file = parse_fortran(source);
+  std::vector<Kernel> kernels = file.kernels;
+  for (const std::string& block : file.transforms)
+    kernels = run_transform_script(source, kernels, s.options(), block.c_str());
+  return push_kernels(L, kernels);
 }
 
-int parse_fortran_function(lua_State* L, State&) {
-  luaL_checkstring(L, 1);
-  no_fortran("lp.parse_fortran");
+int parse_fortran_function(lua_State* L, State& s) {
+  const std::string text = check_text(L, 1);
+  const State::Pause pause(s);
+  return push_fortran(L, s, add_source("<string>", text));
 }
 
 int load_function(lua_State* L, State& s) {
   const std::string path = beside_script(s, check_text(L, 1));
-  for (const char* end : {".f90", ".F90", ".f", ".F", ".for"})
-    if (path.ends_with(end)) no_fortran(path);
   std::string text;
   if (!read_whole(path, text)) fail("cannot-read", {}, "cannot read `{}`", path);
   const State::Pause pause(s);
-  return push_kernels(L, parse_kernels(add_source(path, std::move(text))));
+  const Source* source = add_source(path, std::move(text));
+  if (is_fortran(path)) return push_fortran(L, s, source);
+  return push_kernels(L, parse_kernels(source));
 }
 
 /// attempt(f, ...): f's results; nil and the error when a transform in it refused.

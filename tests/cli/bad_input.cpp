@@ -29,11 +29,14 @@ TEST_CASE("cli: missing and unreadable files") {
   rejected(f, "gen none.lua", "cannot-read");
 }
 
-TEST_CASE("cli: Fortran is named as not supported") {
+TEST_CASE("cli: bad Fortran is shown where it is bad") {
   const Folder f;
-  f.write("k.f90", "end\n");
-  CHECK(rejected(f, "gen k.f90", "unsupported").err ==
-        "error: Fortran is not supported yet: `k.f90` [unsupported]\n");
+  f.write("k.f90", "subroutine s(a)\n  real :: a(3)\n  a(1) = 'x'\nend\n");
+  const std::string err = rejected(f, "gen k.f90", "fortran").err;
+  CHECK(err.find("k.f90:3:3: error: ") == 0);
+  CHECK(err.find("  3 |   a(1) = 'x'\n") != std::string::npos);
+  f.write("empty.f90", "! nothing\n");
+  rejected(f, "gen empty.f90", "no-kernel");
 }
 
 TEST_CASE("cli: bad kernels are shown where they are bad") {

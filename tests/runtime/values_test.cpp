@@ -168,6 +168,25 @@ s[i] = sum(j, j)
   }
 }
 
+TEST_CASE("values: a bound from data within a loop whose bound is from data") {
+  const Kernel counted = parse_one(R"(
+kernel lengths(n: in int32, length: in int32[n], total: out int32[n])
+domain {[i]: 0 <= i < i_to}
+domain [i, j_to] -> {[j]: 0 <= j < j_to}
+<int32> i_to = n
+<int32> j_to = length[i] + 4
+total[i] = 0
+total[i] = total[i] + 1 {inames=i:j}
+)");
+  const Kernel known = parse_one(R"(
+kernel lengths(n: in int32, length: in int32[n], total: out int32[n])
+domain {[i]: 0 <= i < n}
+total[i] = length[i] + 4
+)");
+  test::run_on(Target::C, known, counted, {{"n", "3"}});  // the interpreter runs the second one
+  test::run_on(Target::C, counted, known, {{"n", "3"}});
+}
+
 TEST_CASE("values: two bounds from data in one loop") {
   const Kernel original = parse_one(R"(
 kernel two(m: int32, n: int32, choice: in int32[n], len: in int32[n], start: in int32[n],

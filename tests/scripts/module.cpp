@@ -95,9 +95,14 @@ a[i] = 2
   CHECK(d.notes.back().text == "in script at test.lua:1");
 }
 
-TEST_CASE("scripts: Fortran is named as not supported") {
-  CHECK(failure(kDouble, "lp.parse_fortran('end')").code == "unsupported");
-  CHECK(failure(kDouble, "lp.load('x.f90')").text == "Fortran is not supported yet: x.f90");
+TEST_CASE("scripts: Fortran, from text and from a file") {
+  run_lua(kDouble, R"(
+    local k = lp.parse_fortran("subroutine s(n, a)\ninteger n\nreal a(n)\ndo i = 1, n\n" ..
+                               "a(i) = 2*a(i)\nend do\nend\n")
+    assert(k.name == "s" and k.inames[1] == "i")
+  )");
+  CHECK(failure(kDouble, "lp.parse_fortran('subroutine')").code == "fortran");
+  CHECK(failure(kDouble, "lp.load('x.f90')").code == "cannot-read");
 }
 
 TEST_CASE("scripts: attempt returns a refusal and passes on what is no refusal") {

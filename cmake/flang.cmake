@@ -1,0 +1,28 @@
+# Flang's parser and semantics, from Debian's libflang-22-dev. Its headers are so heavy that the files
+# which include them (frontends/fortran/flang_*.cpp) are compiled one after the other.
+find_program(LLVM_CONFIG NAMES llvm-config-22 REQUIRED)
+execute_process(COMMAND ${LLVM_CONFIG} --includedir OUTPUT_VARIABLE flang_include
+                OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${LLVM_CONFIG} --libdir OUTPUT_VARIABLE flang_folder
+                OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${LLVM_CONFIG} --link-static --libs --system-libs
+                        support frontendopenmp frontendopenacc targetparser
+                OUTPUT_VARIABLE llvm_libraries OUTPUT_STRIP_TRAILING_WHITESPACE
+                COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX REPLACE "[ \n]+" ";" llvm_libraries "${llvm_libraries}")
+
+file(GLOB flang_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/frontends/fortran/flang_*.cpp)
+add_library(moonloop_flang STATIC ${flang_sources})
+target_include_directories(moonloop_flang SYSTEM PRIVATE ${flang_include})
+target_compile_definitions(moonloop_flang PRIVATE MOONLOOP_FLANG_MODULES="${flang_include}/flang")
+# Nothing of it is in a hot loop, and the sanitizers would take twice the memory.
+target_compile_options(moonloop_flang PRIVATE -O1 -g0 -fno-sanitize=all)
+target_link_libraries(moonloop_flang PUBLIC moonloop_frontends)
+target_link_directories(moonloop_flang INTERFACE ${flang_folder})
+target_link_libraries(moonloop_flang INTERFACE FortranSemantics FortranEvaluate FortranParser FortranDecimal
+                                               FortranSupport ${llvm_libraries} quadmath)
+set_property(GLOBAL APPEND PROPERTY JOB_POOLS flang=1)
+set_target_properties(moonloop_flang PROPERTIES JOB_POOL_COMPILE flang)
+
+target_compile_definitions(moonloop_frontends PRIVATE MOONLOOP_FORTRAN)
+target_link_libraries(moonloop_frontends PUBLIC moonloop_flang)

@@ -1,0 +1,130 @@
+#include <cctype>
+
+#include "core/diagnostic.h"
+#include "frontends/fortran/program.h"
+
+// Blocks in comments: `!$moonloop begin transform` and their kin, with the sentinel of Loo.py too.
+namespace moonloop::fortran {
+namespace {
+
+std::string_view trimmed(std::string_view s) {
+  while (!s.empty() && std::isspace(static_cast<unsigned char>(s.front()))) s.remove_prefix(1);
+  while (!s.empty() && std::isspace(static_cast<unsigned char>(s.back()))) s.remove_suffix(1);
+  return s;
+}
+
+bool accept(std::string_view& s, std::string_view word) {
+  if (s.size() < word.size()) return false;
+  for (std::size_t i = 0; i < word.size(); ++i)
+    if (std::tolower(static_cast<unsigned char>(s[i])) != word[i]) return false;
+  s = trimmed(s.substr(word.size()));
+  return true;
+}
+
+/// Where the comment's text begins when the line is one: behind `!`, or behind `c` or `*` in the
+/// first column of fixed form.
+std::size_t comment_start(std::string_view line, bool fixed) {
+  const std::size_t first = line.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return std::string_view::npos;
+  if (line[first] == '!') return first + 1;
+  if (fixed && std::string_view("cC*").find(line[0]) != std::string_view::npos) return 1;
+  return std::string_view::npos;
+}
+
+/// What stands behind the sentinel; nothing on other lines.
+std::optional<std::string_view> directive(std::string_view line, bool fixed) {
+  const std::size_t start = comment_start(line, fixed);
+  if (start == std::string_view::npos) return std::nullopt;
+  std::string_view rest = line.substr(start);
+  if (!rest.starts_with("$")) return std::nullopt;
+  if (accept(rest, "$moonloop") || accept(rest, "$loopy")) return rest;
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool is_fixed_form(const Source* source) {
+  return source->name.ends_with(".f") || source->name.ends_with(".F") ||
+         source->name.ends_with(".for");
+}
+
+Blocks read_blocks(const Source* source) {
+  const bool fixed = is_fixed_form(source);
+  Blocks out;
+  std::vector<Block> open;  // tagged ones; a transform stands alone
+  std::optional<Block> transform;
+  const int lines = static_cast<int>(source->line_starts.size());
+  for (int n = 1; n <= lines; ++n) {
+    const std::string_view line = source->line(n);
+    const auto found = directive(line, fixed);
+    if (!found) continue;
+    Span at;
+    at.source = source;
+    at.line = n;
+    at.col = static_cast<int>(line.find('$')) + 1;
+    at.len = std::max(1, static_cast<int>(trimmed(line.substr(line.find('$'))).size()));
+    std::string_view rest = *found;
+    const bool begins = accept(rest, "begin");
+    if (!begins && !accept(rest, "end"))
+      throw Error(
+          Diagnostic{"syntax",
+                     fmt::format("`{}` begins and ends no block", *found),
+                     {at, {}},
+                     {},
+                     "there are `begin transform`, `end transform`, `begin tagged: NAME` and "
+                     "`end tagged: NAME`"});
+    if (accept(rest, "transform") && rest.empty()) {
+      if (begins == transform.has_value())
+        fail("syntax", at, "this block {}", begins ? "begins within another one" : "never began");
+      if (begins) {
+        transform = Block{"", n + 1, 0, at};
+      } else {
+        transform->last = n - 1;
+        out.transforms.push_back(*transform);
+        transform.reset();
+      }
+      continue;
+    }
+    if (!accept(rest, "tagged:") || rest.empty())
+      fail("syntax", at, "`{}` is no block; there are `transform` and `tagged: NAME`", *found);
+    const std::string name(rest);
+    if (begins) {
+      open.push_back({name, n + 1, 0, at});
+      continue;
+    }
+    std::size_t last = open.size();
+    while (last > 0 && open[last - 1].name != name) --last;
+    if (last == 0) fail("syntax", at, "no block tagged `{}` is open here", name);
+    open[last - 1].last = n - 1;
+    out.tagged.push_back(open[last - 1]);
+    open.erase(open.begin() + static_cast<std::ptrdiff_t>(last) - 1);
+  }
+  if (transform) fail("syntax", transform->at, "this block has no end");
+  if (!open.empty()) fail("syntax", open.back().at, "this block has no end");
+  return out;
+}
+
+std::string transform_text(const Source* source, const Block& block) {
+  const bool fixed = is_fixed_form(source);
+  std::string out(static_cast<std::size_t>(block.first - 1), '\n');
+  for (int n = block.first; n <= block.last; ++n) {
+    const std::string_view line = source->line(n);
+    const std::size_t start = comment_start(line, fixed);
+    if (start == std::string_view::npos && !trimmed(line).empty()) {
+      Span at{source, n, 1, static_cast<int>(line.size())};
+      throw Error(Diagnostic{"syntax",
+                             "a line of a transform block is no comment",
+                             {at, {}},
+                             {{block.at, "the block begins here"}},
+                             {}});
+    }
+    if (start != std::string_view::npos) {
+      out += std::string(start, ' ');  // columns stay
+      out += line.substr(start);
+    }
+    out += '\n';
+  }
+  return out;
+}
+
+}  // namespace moonloop::fortran

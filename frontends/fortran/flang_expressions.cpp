@@ -1,0 +1,312 @@
+#include <bit>
+
+#include "core/half.h"
+#include "frontends/fortran/flang.h"
+#include "frontends/fortran/intrinsics.h"
+
+// Flang's typed expressions as the core's.
+namespace moonloop::fortran {
+namespace {
+
+namespace ev = Fortran::evaluate;
+namespace sem = Fortran::semantics;
+using Fortran::common::TypeCategory;
+
+std::optional<Type> type_of(TypeCategory category, int kind) {
+  switch (category) {
+    case TypeCategory::Integer:
+      switch (kind) {
+        case 1: return Scalar::I8;
+        case 2: return Scalar::I16;
+        case 4: return Scalar::I32;
+        case 8: return Scalar::I64;
+        default: return std::nullopt;
+      }
+    case TypeCategory::Real:
+      if (kind == 2) return Scalar::F16;
+      if (kind == 4) return Scalar::F32;
+      if (kind == 8) return Scalar::F64;
+      return std::nullopt;
+    case TypeCategory::Complex:
+      if (kind == 4) return Scalar::C64;
+      if (kind == 8) return Scalar::C128;
+      return std::nullopt;
+    case TypeCategory::Logical: return Scalar::Bool;
+    default: return std::nullopt;
+  }
+}
+
+const char* name_of(TypeCategory category) {
+  switch (category) {
+    case TypeCategory::Integer: return "integer";
+    case TypeCategory::Real: return "real";
+    case TypeCategory::Complex: return "complex";
+    case TypeCategory::Character: return "character";
+    case TypeCategory::Logical: return "logical";
+    default: return "derived";
+  }
+}
+
+class Converter {
+ public:
+  Converter(const Span& at, bool index) : at_(at), index_(index) {}
+
+  template <typename T>
+  Expr visit(const ev::Expr<T>& e) const {
+    return std::visit([&](const auto& x) { return visit(x); }, e.u);
+  }
+
+  template <typename T>
+  std::vector<Expr> elements(const ev::Expr<T>& e) const {
+    return std::visit([&](const auto& x) { return elements(x); }, e.u);
+  }
+  template <typename T>
+  std::vector<Expr> elements(const ev::Constant<T>& c) const {
+    std::vector<Expr> out;
+    if constexpr (T::category != TypeCategory::Derived)
+      for (const auto& v : c.values()) out.push_back(literal<T>(v));
+    return out;
+  }
+  template <typename X>
+  std::vector<Expr> elements(const X&) const {
+    return {};
+  }
+
+ private:
+  [[noreturn]] void unsupported(const std::string& what) const {
+    fail("unsupported", at_, "{} is not supported in Fortran kernels", what);
+  }
+
+  template <typename T>
+  Type type() const {
+    if (const auto t = type_of(T::category, T::kind)) return *t;
+    unsupported(fmt::format("`{}(kind={})`", name_of(T::category), T::kind));
+  }
+
+  // ---- Values.
+
+  template <typename T, typename V>
+  Expr literal(const V& v) const {
+    if constexpr (T::category == TypeCategory::Integer) {
+      return Expr(IntLit{v.ToInt64(), {}}, at_);
+    } else if constexpr (T::category == TypeCategory::Real) {
+      return Expr(FloatLit{real<T>(v), type<T>().scalar}, at_);
+    } else if constexpr (T::category == TypeCategory::Complex) {
+      using Part = typename T::Part;
+      return Expr(ComplexLit{real<Part>(v.REAL()), real<Part>(v.AIMAG()), type<T>().scalar}, at_);
+    } else if constexpr (T::category == TypeCategory::Logical) {
+      return Expr(BoolLit{v.IsTrue()}, at_);
+    } else {
+      unsupported("a character constant");
+    }
+  }
+
+  template <typename T, typename V>
+  double real(const V& v) const {
+    const std::uint64_t bits = v.RawBits().ToUInt64();
+    if constexpr (T::kind == 8) return std::bit_cast<double>(bits);
+    if constexpr (T::kind == 4)
+      return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+    if constexpr (T::kind == 2)
+      return static_cast<double>(half_value(static_cast<std::uint16_t>(bits)));
+    unsupported(fmt::format("`real(kind={})`", T::kind));
+  }
+
+  template <typename T>
+  Expr visit(const ev::Constant<T>& c) const {
+    if constexpr (T::category == TypeCategory::Derived) {
+      unsupported("a constant of a derived type");
+    } else {
+      if (c.Rank() > 0) unsupported("a constant array as a whole");
+      return literal<T>(*c.GetScalarValue());
+    }
+  }
+
+  // ---- Places.
+
+  template <typename T>
+  Expr visit(const ev::Designator<T>& d) const {
+    if constexpr (T::category == TypeCategory::Character) unsupported("a character variable");
+    const Expr place = std::visit([&](const auto& x) { return visit(x); }, d.u);
+    if constexpr (T::category == TypeCategory::Logical) {
+      const auto* symbol = d.GetLastSymbol();
+      if (symbol && sem::IsDummy(symbol->GetUltimate()))  // an integer, as the caller has it
+        return Expr(Compare{CompareOp::Ne, place, lit(0)}, at_);
+    }
+    return place;
+  }
+  Expr visit(const sem::SymbolRef& s) const {
+    if (s->Rank() > 0) unsupported(fmt::format("the whole array `{}`", s->name().ToString()));
+    return var(s->name().ToString(), at_);
+  }
+  Expr visit(const ev::ArrayRef& a) const {
+    if (!a.base().IsSymbol()) unsupported("a component of a derived type");
+    Exprs index;
+    for (const ev::Subscript& s : a.subscript()) {
+      const auto* one = std::get_if<ev::IndirectSubscriptIntegerExpr>(&s.u);
+      if (!one) unsupported("an array section");
+      if (one->value().Rank() > 0) unsupported("a vector subscript");
+      index.push_back(Converter(at_, true).visit(one->value()));
+    }
+    return load(a.base().GetFirstSymbol().name().ToString(), index, at_);
+  }
+  Expr visit(const ev::Component&) const { unsupported("a component of a derived type"); }
+  Expr visit(const ev::CoarrayRef&) const { unsupported("a coarray"); }
+  Expr visit(const ev::Substring&) const { unsupported("a substring"); }
+  Expr visit(const ev::ComplexPart& c) const {
+    const Expr whole = std::visit([&](const auto& x) { return visit(x); }, c.complex().u);
+    return call(c.part() == ev::ComplexPart::Part::RE ? "real" : "imag", {whole}, at_);
+  }
+
+  // ---- Operations.
+
+  Expr nary(NaryOp op, const Expr& a, const Expr& b) const {
+    const auto* left = a.as<Nary>();
+    Exprs terms = left && left->op == op ? left->terms : Exprs{a};
+    terms.push_back(b);
+    return Expr(Nary{op, std::move(terms)}, at_);
+  }
+  template <typename T>
+  Expr visit(const ev::Parentheses<T>& x) const {
+    if constexpr (T::category == TypeCategory::Derived)
+      unsupported("a value of a derived type");
+    else
+      return visit(x.left());
+  }
+  template <typename T>
+  Expr visit(const ev::Negate<T>& x) const {
+    return Expr(Unary{UnaryOp::Neg, visit(x.left())}, at_);
+  }
+  template <typename T>
+  Expr visit(const ev::Add<T>& x) const {
+    return nary(NaryOp::Add, visit(x.left()), visit(x.right()));
+  }
+  template <typename T>
+  Expr visit(const ev::Subtract<T>& x) const {
+    if (index_) return index_sub(visit(x.left()), visit(x.right()));
+    return nary(NaryOp::Add, visit(x.left()), Expr(Unary{UnaryOp::Neg, visit(x.right())}, at_));
+  }
+  template <typename T>
+  Expr visit(const ev::Multiply<T>& x) const {
+    return nary(NaryOp::Mul, visit(x.left()), visit(x.right()));
+  }
+  template <typename T>
+  Expr visit(const ev::Divide<T>& x) const {
+    if constexpr (T::category == TypeCategory::Integer)
+      return call("truncdiv", {visit(x.left()), visit(x.right())}, at_);
+    else
+      return Expr(Binary{BinaryOp::Div, visit(x.left()), visit(x.right())}, at_);
+  }
+  template <typename T>
+  Expr visit(const ev::Power<T>& x) const {
+    return Expr(Binary{BinaryOp::Pow, visit(x.left()), visit(x.right())}, at_);
+  }
+  template <typename T>
+  Expr visit(const ev::RealToIntPower<T>& x) const {
+    return Expr(Binary{BinaryOp::Pow, visit(x.left()), visit(x.right())}, at_);
+  }
+  template <typename T>
+  Expr visit(const ev::Extremum<T>& x) const {
+    return call(x.ordering == ev::Ordering::Less ? "min" : "max",
+                {visit(x.left()), visit(x.right())}, at_);
+  }
+  template <typename TO, TypeCategory FROM>
+  Expr visit(const ev::Convert<TO, FROM>& x) const {
+    const Expr inner = visit(x.left());
+    if constexpr (TO::category == TypeCategory::Logical) return inner;
+    if constexpr (TO::category == TypeCategory::Integer && FROM == TypeCategory::Integer)
+      if (index_ || inner.as<IntLit>()) return inner;
+    return Expr(Cast{type<TO>(), inner}, at_);
+  }
+  template <int KIND>
+  Expr visit(const ev::ComplexComponent<KIND>& x) const {
+    return call(x.isImaginaryPart ? "imag" : "real", {visit(x.left())}, at_);
+  }
+  template <int KIND>
+  Expr visit(const ev::ComplexConstructor<KIND>& x) const {
+    const Scalar s = KIND == 4 ? Scalar::C64 : Scalar::C128;
+    const Expr unit(ComplexLit{0, 1, s}, at_);
+    return nary(NaryOp::Add, visit(x.left()),
+                Expr(Nary{NaryOp::Mul, {visit(x.right()), unit}}, at_));
+  }
+  template <int KIND>
+  Expr visit(const ev::Not<KIND>& x) const {
+    return Expr(Unary{UnaryOp::Not, visit(x.left())}, at_);
+  }
+  template <int KIND>
+  Expr visit(const ev::LogicalOperation<KIND>& x) const {
+    const Expr a = visit(x.left()), b = visit(x.right());
+    const auto differ = [&](CompareOp op) {  // of truth values, as the integers 0 and 1
+      const auto bit = [&](const Expr& e) { return Expr(Select{e, lit(1), lit(0)}, at_); };
+      return Expr(Compare{op, bit(a), bit(b)}, at_);
+    };
+    switch (x.logicalOperator) {
+      case Fortran::common::LogicalOperator::And: return nary(NaryOp::And, a, b);
+      case Fortran::common::LogicalOperator::Or: return nary(NaryOp::Or, a, b);
+      case Fortran::common::LogicalOperator::Eqv: return differ(CompareOp::Eq);
+      case Fortran::common::LogicalOperator::Neqv: return differ(CompareOp::Ne);
+      case Fortran::common::LogicalOperator::Not: break;
+    }
+    unsupported("this logical operation");
+  }
+  Expr visit(const ev::Relational<ev::SomeType>& x) const {
+    return std::visit([&](const auto& y) { return visit(y); }, x.u);
+  }
+  template <typename T>
+  Expr visit(const ev::Relational<T>& x) const {
+    const auto op = [&] {
+      switch (x.opr) {
+        case Fortran::common::RelationalOperator::LT: return CompareOp::Lt;
+        case Fortran::common::RelationalOperator::LE: return CompareOp::Le;
+        case Fortran::common::RelationalOperator::EQ: return CompareOp::Eq;
+        case Fortran::common::RelationalOperator::NE: return CompareOp::Ne;
+        case Fortran::common::RelationalOperator::GE: return CompareOp::Ge;
+        case Fortran::common::RelationalOperator::GT: return CompareOp::Gt;
+      }
+      return CompareOp::Eq;
+    }();
+    return Expr(Compare{op, visit(x.left()), visit(x.right())}, at_);
+  }
+
+  template <typename T>
+  Expr visit(const ev::FunctionRef<T>& f) const {
+    const auto* known = f.proc().GetSpecificIntrinsic();
+    if (!known) unsupported(fmt::format("the call of `{}`", f.proc().GetName()));
+    Exprs args;
+    for (const auto& a : f.arguments()) {
+      const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
+      if (!a) continue;  // an optional one that is not there
+      if (!value || value->Rank() > 0)
+        unsupported(fmt::format("the intrinsic `{}` of an array", known->name));
+      args.push_back(visit(*value));
+    }
+    const bool integers = T::category == TypeCategory::Integer;
+    const auto e = elemental(known->name, args, integers, at_);
+    if (!e) unsupported(fmt::format("the intrinsic `{}`", known->name));
+    return *e;
+  }
+
+  // ---- What has no counterpart.
+
+  template <typename X>
+  Expr visit(const X&) const {
+    unsupported("an expression of this form");
+  }
+
+  Span at_;
+  bool index_;
+};
+
+}  // namespace
+
+Expr to_expr(const SomeExpr& e, const Span& at) { return Converter(at, false).visit(e); }
+
+Expr to_index(const ev::Expr<ev::SubscriptInteger>& e, const Span& at) {
+  return Converter(at, true).visit(e);
+}
+
+std::vector<Expr> to_elements(const SomeExpr& e, const Span& at) {
+  return Converter(at, false).elements(e);
+}
+
+}  // namespace moonloop::fortran

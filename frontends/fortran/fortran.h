@@ -1,0 +1,25 @@
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/kernel.h"
+
+namespace moonloop {
+
+/// A Fortran file: its subroutines as kernels, in order, and the transforms in its comments.
+struct FortranFile {
+  std::vector<Kernel> kernels;
+  std::vector<std::string> transforms;  // Lua, each with its lines where they are in the file
+};
+
+/// Whether a path ends as a Fortran file's does: .f90, .F90, .f, .F or .for.
+bool is_fortran(const std::string& path);
+
+/// Reads a file with Flang: free form where the name ends in `90`, else fixed form; preprocessed
+/// with `defines` where it ends in `F90` or `F`. Fails `fortran` with all that Flang reports,
+/// `unsupported` for what no kernel can say, each at its line.
+FortranFile parse_fortran(const Source* source,
+                          const std::vector<std::pair<std::string, std::string>>& defines = {});
+
+}  // namespace moonloop

@@ -1,0 +1,14 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "core/expr.h"
+
+namespace moonloop::fortran {
+
+/// Fortran's elemental intrinsic `name` in the kernel language; `integers` says that its result is
+/// an integer. Nothing for a function that the language does not have.
+std::optional<Expr> elemental(const std::string& name, const Exprs& args, bool integers,
+                              const Span& at);
+
+}  // namespace moonloop::fortran

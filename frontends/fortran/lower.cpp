@@ -1,0 +1,493 @@
+#include <algorithm>
+
+#include "core/diagnostic.h"
+#include "core/domain.h"
+#include "core/layout.h"
+#include "frontends/fortran/program.h"
+#include "frontends/text/create.h"
+
+// A routine as a kernel: each loop an iname of its own, subscripts from 0, scalars that the routine
+// assigns in memory. Statements keep their order.
+namespace moonloop::fortran {
+namespace {
+
+using text::Word;
+
+/// Calls `visit` on each statement, outer ones first.
+template <typename F>
+void each(const Body& body, const F& visit) {
+  for (const Statement& s : body) {
+    visit(s);
+    if (const auto* d = std::get_if<Do>(&s.what)) each(*d->body, visit);
+    if (const auto* c = std::get_if<Choice>(&s.what))
+      for (const Choice::Arm& a : c->arms) each(*a.body, visit);
+  }
+}
+
+bool returns(const Body& b) {
+  const auto* leave = b.empty() ? nullptr : std::get_if<Leave>(&b.back().what);
+  return leave && leave->kind == Leave::Kind::Return;
+}
+
+/// The routine's statements without `return`: what follows a choice that may return goes into the
+/// arm that does not.
+Body without_returns(Body body) {
+  if (returns(body)) body.pop_back();
+  for (std::size_t n = 0; n < body.size(); ++n) {
+    const Statement s = body[n];
+    if (std::holds_alternative<Leave>(s.what)) {  // the rest is never reached
+      body.resize(n);
+      return body;
+    }
+    const auto* c = std::get_if<Choice>(&s.what);
+    if (!c) continue;
+    const auto leaves = [](const Choice::Arm& a) { return returns(*a.body); };
+    if (std::none_of(c->arms.begin(), c->arms.end(), leaves)) continue;
+    Choice choice = *c;
+    if (choice.arms.back().condition) choice.arms.push_back({Expr(), std::make_shared<Body>()});
+    if (std::count_if(choice.arms.begin(), choice.arms.end(), leaves) + 1 !=
+        static_cast<std::ptrdiff_t>(choice.arms.size()))
+      fail("unsupported", s.at,
+           "`return` in some arms of a choice of which several go on is not supported in Fortran "
+           "kernels");
+    for (Choice::Arm& a : choice.arms) {
+      Body inner = *a.body;
+      if (returns(inner))
+        inner.pop_back();
+      else
+        inner.insert(inner.end(), body.begin() + static_cast<std::ptrdiff_t>(n) + 1, body.end());
+      a.body = std::make_shared<Body>(without_returns(std::move(inner)));
+    }
+    body.resize(n);
+    body.push_back({s.at, std::move(choice)});
+    return body;
+  }
+  return body;
+}
+
+class Lowering {
+ public:
+  Lowering(const Routine& routine, const Blocks& blocks) : r_(routine), blocks_(blocks) {}
+
+  Kernel run() {
+    k_.name = r_.name;
+    k_.at = r_.at;
+    k_.guess = false;
+    k_.default_order = Order::F;
+    const Body body = without_returns(r_.body);
+    survey(body);
+    for (const auto& [name, v] : r_.variables) taken_.insert(name);
+    for (const std::string& a : r_.arguments) argument(r_.variables.at(a));
+    for (const auto& [name, v] : r_.variables)
+      if (!v.dummy) local(v);
+    statements(body, -1, {});
+    text::Errors errors;
+    Kernel out;
+    errors.guard([&] { out = create(std::move(k_), errors); });
+    errors.throw_if_any();
+    return out;
+  }
+
+ private:
+  using Values = std::map<std::string, Expr>;  // of loop variables, by name
+
+  // ---- What the routine does with its names.
+
+  void survey(const Body& body) {
+    std::set<std::string> loops;
+    each(body, [&](const Statement& s) {
+      if (const auto* a = std::get_if<Assignment>(&s.what)) assigned_.insert(written_name(a->to));
+      if (const auto* d = std::get_if<Do>(&s.what)) loops.insert(d->variable);
+      if (std::holds_alternative<Leave>(s.what))
+        fail("unsupported", s.at, "`return` in a loop is not supported in Fortran kernels");
+    });
+    outside(body, {}, loops);
+    for (const std::string& v : loops)
+      if (r_.variables.at(v).dummy || assigned_.count(v)) kept_.insert(v);
+    assigned_.insert(kept_.begin(), kept_.end());
+    loops_ = std::move(loops);
+  }
+
+  /// Loop variables that are read where their loop does not run.
+  void outside(const Body& body, const std::set<std::string>& inside,
+               const std::set<std::string>& loops) {
+    const auto look = [&](const Expr& e) {
+      if (!e) return;
+      std::set<std::string> names;
+      collect_vars(e, names);
+      for (const std::string& n : names) {
+        used_.insert(n);
+        if (loops.count(n) && !inside.count(n)) kept_.insert(n);
+      }
+      walk(e, [&](const Expr& x) {
+        if (const auto* l = x.as<Load>()) used_.insert(l->array);
+        return true;
+      });
+    };
+    for (const Statement& s : body) {
+      if (const auto* a = std::get_if<Assignment>(&s.what)) look(a->to), look(a->value);
+      if (const auto* c = std::get_if<Choice>(&s.what))
+        for (const Choice::Arm& arm : c->arms)
+          look(arm.condition), outside(*arm.body, inside, loops);
+      if (const auto* d = std::get_if<Do>(&s.what)) {
+        look(d->from), look(d->to), look(d->step);
+        std::set<std::string> more = inside;
+        more.insert(d->variable);
+        outside(*d->body, more, loops);
+      }
+    }
+  }
+
+  // ---- Declarations.
+
+  Exprs extents(const Variable& v) const {
+    Exprs out;
+    for (const Bounds& b : v.bounds) {
+      if (!b.upper) return out;
+      fixed(b.upper, v.at, v.name), fixed(b.lower, v.at, v.name);
+      out.push_back(index_add({index_sub(b.upper, lower(b)), lit(1)}));
+    }
+    return out;
+  }
+  static Expr lower(const Bounds& b) { return b.lower ? b.lower : lit(1); }
+
+  /// The extents of an array are known when the routine is called.
+  void fixed(const Expr& e, const Span& at, const std::string& array) const {
+    if (!e) return;
+    std::set<std::string> names;
+    collect_vars(e, names);
+    for (const std::string& n : names)
+      if (!is_parameter(n))
+        fail("unsupported", at,
+             "the bounds of `{}` depend on `{}`, which is no argument that stays "
+             "as it is",
+             array, n);
+  }
+
+  void argument(const Variable& v) {
+    Argument a;
+    a.name = v.name;
+    a.at = v.at;
+    a.type = v.type;
+    a.intent = v.intent;
+    a.order = Order::F;
+    if (v.array) {
+      a.is_array = true;
+      const Exprs shape = extents(v);
+      if (shape.size() == v.bounds.size()) {
+        a.shape = shape;
+      } else if (shape.size() + 1 == v.bounds.size() && v.bounds.back().lower) {
+        Exprs strides;  // its last extent follows from what is accessed
+        for (std::size_t i = 0; i < v.bounds.size(); ++i)
+          strides.push_back(i == 0 ? lit(1) : index_mul(strides[i - 1], shape[i - 1]));
+        a.strides = strides;
+      } else {
+        throw Error(Diagnostic{"unsupported",
+                               fmt::format("the assumed shape of `{}` is not supported in Fortran "
+                                           "kernels",
+                                           v.name),
+                               {v.at, {}},
+                               {},
+                               "declare its extents: a(n)"});
+      }
+    } else if (assigned_.count(v.name) || v.intent == Intent::Out || v.intent == Intent::InOut) {
+      a.is_array = true;  // the caller's variable
+      a.shape.emplace();
+    }
+    k_.args.push_back(std::move(a));
+  }
+
+  void local(const Variable& v) {
+    const bool loop_only = loops_.count(v.name) && !kept_.count(v.name);
+    if (loop_only || (!used_.count(v.name) && !assigned_.count(v.name))) return;
+    Temporary t;
+    t.name = v.name;
+    t.at = v.at;
+    t.type = v.logical ? Type(Scalar::Bool) : v.type;
+    t.order = Order::F;
+    t.shape = extents(v);
+    if (t.shape->size() != v.bounds.size())
+      fail("unsupported", v.at, "the extents of `{}` are not known", v.name);
+    if (!v.initial.empty()) {
+      if (assigned_.count(v.name))
+        fail("unsupported", v.at,
+             "`{}` keeps its value from call to call, which is not supported in Fortran kernels",
+             v.name);
+      t.read_only = true;
+      t.initializer = std::make_shared<const std::vector<Expr>>(in_c_order(v, *t.shape));
+    }
+    k_.temporaries.emplace(v.name, std::move(t));
+  }
+
+  static std::vector<Expr> in_c_order(const Variable& v, const Exprs& shape) {
+    std::vector<std::int64_t> n;
+    std::size_t all = 1;
+    for (const Expr& e : shape) {
+      n.push_back(as_int(e).value_or(0));
+      all *= static_cast<std::size_t>(n.back());
+    }
+    if (all != v.initial.size())
+      fail("unsupported", v.at, "`{}` has {} values for {} elements", v.name, v.initial.size(),
+           all);
+    std::vector<Expr> out;
+    for (std::size_t c = 0; c < all; ++c) {
+      std::size_t rest = c, at = 0, stride = all;
+      for (std::size_t d = n.size(); d-- > 0;) {  // the last axis is the fastest in C
+        const auto extent = static_cast<std::size_t>(n[d]);
+        stride /= extent;
+        at += rest % extent * stride;
+        rest /= extent;
+      }
+      out.push_back(v.initial[at]);
+    }
+    return out;
+  }
+
+  bool is_parameter(const std::string& name) const {
+    const auto it = r_.variables.find(name);
+    return it != r_.variables.end() && it->second.dummy && !it->second.array &&
+           is_integer(it->second.type.scalar) && !assigned_.count(name) &&
+           it->second.intent != Intent::Out && it->second.intent != Intent::InOut;
+  }
+
+  std::string fresh(const std::string& base) {
+    std::string name = base;
+    for (int i = 1; !taken_.insert(name).second; ++i) name = base + "_" + std::to_string(i);
+    return name;
+  }
+
+  // ---- Expressions.
+
+  Expr value(const Expr& e, const Values& loops) const {
+    if (!e) return e;
+    return rewrite(e, [&](const Expr& x) -> Expr {
+      if (const auto* v = x.as<Var>()) {
+        const auto it = loops.find(v->name);
+        return it == loops.end() ? x : it->second;
+      }
+      const auto* l = x.as<Load>();
+      if (!l) return x;
+      const Variable& array = r_.variables.at(l->array);
+      Exprs index;
+      for (std::size_t i = 0; i < l->index.size(); ++i)
+        index.push_back(index_sub(l->index[i], value(lower(array.bounds.at(i)), loops)));
+      return load(l->array, index, x.at());
+    });
+  }
+
+  // ---- Statements.
+
+  text::Statement& emit(const Expr& to, const Expr& from, int block, const Span& at) {
+    text::Statement s;
+    s.lhs.push_back({to, false, {}, at});
+    s.rhs = from;
+    s.block = block;
+    s.at = at;
+    s.written_options = std::make_unique<text::Options>();
+    s.written_options->deps_final = true;  // the order is as written
+    for (const Block& b : blocks_.tagged)
+      if (at.source == b.at.source && b.first <= at.line && at.line <= b.last)
+        s.written_options->tags.insert(b.name);
+    k_.statements.push_back(std::move(s));
+    return k_.statements.back();
+  }
+
+  void statements(const Body& body, int block, const Values& loops) {
+    for (std::size_t n = 0; n < body.size(); ++n) {
+      const Statement& s = body[n];
+      if (const auto* a = std::get_if<Assignment>(&s.what))
+        emit(value(a->to, loops), value(a->value, loops), block, s.at);
+      if (const auto* c = std::get_if<Choice>(&s.what)) choice(*c, block, loops, s.at);
+      if (const auto* d = std::get_if<Do>(&s.what))
+        loop(*d, block, loops, s.at, is_read_behind(body, n, d->variable, block));
+    }
+  }
+
+  /// Whether anything may read `variable` behind statement `n` before another loop sets it.
+  bool is_read_behind(const Body& body, std::size_t n, const std::string& variable,
+                      int block) const {
+    if (!kept_.count(variable)) return false;
+    for (std::size_t i = n + 1; i < body.size(); ++i) {
+      if (reads(Body{body[i]}, variable)) return true;
+      const auto* d = std::get_if<Do>(&body[i].what);
+      if (d && d->variable == variable) return false;
+    }
+    return block >= 0 || r_.variables.at(variable).dummy;
+  }
+
+  /// Whether statements read a variable outside of its own loops.
+  static bool reads(const Body& body, const std::string& variable) {
+    const auto in = [&](const Expr& e) {
+      std::set<std::string> names;
+      if (e) collect_vars(e, names);
+      return names.count(variable) != 0;
+    };
+    return std::any_of(body.begin(), body.end(), [&](const Statement& s) {
+      if (const auto* a = std::get_if<Assignment>(&s.what)) return in(a->to) || in(a->value);
+      if (const auto* c = std::get_if<Choice>(&s.what))
+        return std::any_of(c->arms.begin(), c->arms.end(), [&](const Choice::Arm& arm) {
+          return in(arm.condition) || reads(*arm.body, variable);
+        });
+      const auto& d = std::get<Do>(s.what);
+      return in(d.from) || in(d.to) || in(d.step) ||
+             (d.variable != variable && reads(*d.body, variable));
+    });
+  }
+
+  int add_block(text::Block b) {
+    k_.blocks.push_back(std::move(b));
+    return static_cast<int>(k_.blocks.size()) - 1;
+  }
+
+  void choice(const Choice& c, int block, const Values& loops, const Span& at) {
+    text::Chain chain;
+    chain.at = at;
+    chain.first = k_.statements.size();
+    chain.block = block;
+    for (const Choice::Arm& a : c.arms) {
+      if (a.condition)
+        chain.conditions.push_back(value(a.condition, loops));
+      else
+        chain.has_else = true;
+    }
+    const std::size_t number = k_.chains.size();
+    k_.chains.push_back(std::move(chain));
+    int arm = 0;
+    for (const Choice::Arm& a : c.arms) {
+      const int inner =
+          add_block({text::Block::Kind::Arm, block, {}, {}, static_cast<int>(number), arm++, at});
+      statements(*a.body, inner, loops);
+    }
+    k_.chains[number].last = k_.statements.size();
+  }
+
+  /// A bound as the domain has it: itself, or a temporary that keeps its value from the loop's
+  /// start.
+  Expr bound(const Expr& e, const std::string& name, int block, const Span& at) {
+    std::set<std::string> names;
+    collect_vars(e, names);
+    const bool stays = std::all_of(names.begin(), names.end(), [&](const std::string& n) {
+      return inames_.count(n) || is_parameter(n);
+    });
+    if (stays && to_condition(Expr(Compare{CompareOp::Ge, split(e).first, lit(0)}), {})) return e;
+    Temporary t;
+    t.name = fresh(name);
+    t.at = at;
+    t.type = Type(k_.index_type);
+    t.shape.emplace();
+    const std::string kept = t.name;
+    k_.temporaries.emplace(kept, std::move(t));
+    emit(var(kept, at), e, block, at);
+    return var(kept, at);
+  }
+
+  /// A sum with one quotient by a positive number: what is divided, the number, and the rest; for
+  /// other expressions a number of 1 and no rest.
+  struct Quotient {
+    Expr first;
+    std::int64_t by;
+    Expr rest;
+  };
+  static Quotient split(const Expr& e) {
+    const auto quotient = [](const Expr& x) -> std::optional<Quotient> {
+      const auto* c = x.as<Call>();
+      if (!c || c->name != "truncdiv") return std::nullopt;
+      const auto by = as_int(c->args.at(1));
+      if (!by || *by < 1) return std::nullopt;
+      return Quotient{c->args[0], *by, lit(0)};
+    };
+    if (const auto q = quotient(e)) return *q;
+    const auto* n = e.as<Nary>();
+    if (n && n->op == NaryOp::Add)
+      for (std::size_t i = 0; i < n->terms.size(); ++i)
+        if (auto q = quotient(n->terms[i])) {
+          Exprs rest = n->terms;
+          rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
+          q->rest = index_add(rest);
+          return *q;
+        }
+    return {e, 1, lit(0)};
+  }
+
+  /// `i <= e` or `i >= e`, where a division goes towards zero.
+  static Expr side(const Expr& i, const Expr& e, bool most) {
+    const auto test = [](CompareOp op, const Expr& a, const Expr& b) {
+      return Expr(Compare{op, a, b});
+    };
+    const Quotient q = split(e);
+    const CompareOp within = most ? CompareOp::Le : CompareOp::Ge;
+    if (q.by == 1) return test(within, i, e);
+    const Expr scaled = index_mul(lit(q.by), index_sub(i, q.rest));
+    const auto near = [&](std::int64_t by) { return index_add({q.first, lit(by)}); };
+    const Expr positive =
+        most ? test(CompareOp::Le, scaled, q.first) : test(CompareOp::Gt, scaled, near(-q.by));
+    const Expr negative =
+        most ? test(CompareOp::Lt, scaled, near(q.by)) : test(CompareOp::Ge, scaled, q.first);
+    const auto both = [](const Expr& a, const Expr& b) { return conjunction({a, b}); };
+    return Expr(Nary{NaryOp::Or,
+                     {both(test(CompareOp::Ge, q.first, lit(0)), positive),
+                      both(test(CompareOp::Lt, q.first, lit(0)), negative)}});
+  }
+
+  /// `after`: the variable has its value behind the loop too.
+  void loop(const Do& d, int block, const Values& outer, const Span& at, bool after) {
+    const auto step = d.step ? as_int(value(d.step, outer)) : std::optional<std::int64_t>(1);
+    if (!step)
+      fail("unsupported", at, "a step that is no constant is not supported in Fortran kernels");
+    if (*step == 0) fail("fortran", at, "the step of a loop is zero");
+    const bool first_use = !taken_loops_.count(d.variable) && !kept_.count(d.variable);
+    const std::string iname = first_use ? d.variable : fresh(d.variable);
+    taken_loops_.insert(d.variable);
+    const Expr from = bound(value(d.from, outer), iname + "_from", block, at);
+    const Expr to = bound(value(d.to, outer), iname + "_to", block, at);
+    Values inner = outer;
+    Exprs conditions;
+    if (*step > 0) {
+      // Counted as C does, so that what begins at 1 begins at 0.
+      const Expr i =
+          index_add({var(iname, at), lit(std::min(as_int(from).value_or(1), std::int64_t{1}))});
+      inner[d.variable] = i;
+      conditions = {side(i, from, false), side(i, to, true)};
+      if (*step > 1) {
+        const Expr distance = index_sub(i, from);
+        conditions.push_back(Expr(
+            Compare{CompareOp::Eq, Expr(Binary{BinaryOp::Mod, distance, lit(*step)}), lit(0)}));
+      }
+    } else {  // counted from its first iteration
+      inner[d.variable] = index_add({from, index_mul(lit(*step), var(iname, at))});
+      conditions = {Expr(Compare{CompareOp::Ge, var(iname, at), lit(0)}),
+                    side(inner[d.variable], to, false)};
+    }
+    const auto set = to_condition(conjunction(conditions), {iname});
+    if (!set)
+      fail("unsupported", at,
+           "the bounds of `{}` are not affine, which is not supported in Fortran "
+           "kernels",
+           d.variable);
+    k_.domains.push_back({*set, Word{d.variable, at}});
+    inames_.insert(iname);
+    const int body = add_block({text::Block::Kind::For, block, {Word{iname, at}}, {}, -1, 0, at});
+    statements(*d.body, body, inner);
+    if (!after) return;
+    const std::int64_t size = std::abs(*step);
+    const Expr distance = *step > 0 ? index_sub(to, from) : index_sub(from, to);
+    const Expr reach = index_add({distance, lit(size)});
+    const Expr trips = size == 1 ? reach : Expr(Binary{BinaryOp::FloorDiv, reach, lit(size)});
+    emit(var(d.variable, at),
+         index_add({from, index_mul(lit(*step), call("max", {trips, lit(0)}, at))}), block, at);
+  }
+
+  const Routine& r_;
+  const Blocks& blocks_;
+  text::KernelText k_;
+  std::set<std::string> assigned_, used_, loops_, kept_;  // names; kept: loops' that are read after
+  std::set<std::string> taken_, taken_loops_, inames_;
+};
+
+}  // namespace
+
+Kernel lower(const Routine& routine, const Blocks& blocks) {
+  return Lowering(routine, blocks).run();
+}
+
+}  // namespace moonloop::fortran

@@ -1,0 +1,100 @@
+// What is no Fortran, and what is Fortran but no kernel.
+#include "tests/fortran/gfortran.h"
+
+using namespace moonloop;
+using test::error_of;
+using test::import;
+
+namespace {
+
+/// A routine around declarations and statements; its errors.
+std::vector<Diagnostic> errors(const std::string& declarations, const std::string& statements) {
+  try {
+    import("subroutine s(n, a, b)\n" + declarations + "\n" + statements + "\nend subroutine\n");
+  } catch (const Error& e) { return e.diagnostics(); }
+  return {};
+}
+
+void refused(const std::string& statement, const std::string& what) {
+  const auto all = errors("integer :: n, i, j\nreal :: a(n), b(n)", statement);
+  CAPTURE(statement);
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].code == "unsupported");
+  CHECK(all[0].text == what + " is not supported in Fortran kernels");
+  CHECK(all[0].where.at.line == 4);
+}
+
+}  // namespace
+
+TEST_CASE("fortran: Flang's errors, every one of them at its line") {
+  const auto all = errors("implicit none\ninteger :: n\nreal :: a(n), b(n)",
+                          "a(j) = 1\nb(1) = \"x\"\na(1, 2) = 3");
+  REQUIRE(all.size() == 3);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    CHECK(all[i].code == "fortran");
+    CHECK(all[i].where.at.line == static_cast<int>(i) + 5);
+  }
+  const auto syntax = errors("integer :: n\nreal :: a(n), b(n)", "a(1 = 2");
+  REQUIRE(!syntax.empty());
+  CHECK(syntax[0].code == "fortran");
+  CHECK(syntax[0].where.at.line == 4);
+}
+
+TEST_CASE("fortran: what no kernel can say is named at its line") {
+  refused("print *, n", "`print`");
+  refused("call other(n)", "`call`");
+  refused("a = 0", "an assignment to a whole array or to a section");
+  refused("do while (n > 1)\nend do", "`do while`");
+  refused("do concurrent (i = 1:n)\na(i) = 1\nend do", "`do concurrent`");
+  refused("where (a > 0) a = 1", "`where`");
+  refused("!$omp parallel do\ndo i = 1, n\na(i) = 1\nend do", "a directive of OpenMP");
+  refused("stop", "`stop`");
+  refused("a(1) = sum(b)", "the intrinsic `sum` of an array");
+  refused("a(1) = f(1)", "the call of `f`");
+  for (const char* leave : {"exit", "cycle"}) {
+    const auto all = errors("integer :: n, i\nreal :: a(n), b(n)",
+                            "do i = 1, n\nif (a(i) > 1) " + std::string(leave) + "\nend do");
+    REQUIRE(all.size() == 1);
+    CHECK(all[0].text == "`" + std::string(leave) + "` is not supported in Fortran kernels");
+    CHECK(all[0].where.at.line == 5);
+  }
+  const auto step =
+      errors("integer :: n, i, m\nreal :: a(n), b(n)", "m = 2\ndo i = 1, n, m\na(i) = 1\nend do");
+  REQUIRE(step.size() == 1);
+  CHECK(step[0].where.at.line == 5);
+}
+
+TEST_CASE("fortran: declarations outside of the subset") {
+  const auto declared = [](const std::string& line) {
+    const auto all = errors("integer :: n\nreal :: a(n), b(n)\n" + line, "a(1) = 1");
+    CAPTURE(line);
+    REQUIRE(all.size() == 1);
+    CHECK(all[0].code == "unsupported");
+    CHECK(all[0].where.at.line == 4);
+    return all[0].text;
+  };
+  CHECK(declared("real, pointer :: p(:)").find("the pointer `p`") == 0);
+  CHECK(declared("real, allocatable :: p(:)").find("the allocatable `p`") == 0);
+  CHECK(declared("real :: p\ncommon /all/ p").find("`p` in a common block") == 0);
+  CHECK(declared("real :: p, q\nequivalence (p, q)").find("`p` in `equivalence`") == 0);
+  CHECK(error_of([] { import("program p\nend program\n"); }).find("a main program") == 0);
+  CHECK(error_of([] { import("real function f(x)\nreal x\nf = x\nend\n"); }).find("a function") ==
+        0);
+  CHECK(error_of([] { import("subroutine s(a)\nreal :: a(:)\na(1) = 1\nend\n"); }) ==
+        "the assumed shape of `a` is not supported in Fortran kernels [unsupported]");
+}
+
+TEST_CASE("fortran: blocks that do not fit") {
+  const auto block = [](const std::string& lines) {
+    return error_of([&] { import("subroutine s(n)\ninteger n\nend\n" + lines); });
+  };
+  CHECK(block("!$moonloop begin transform\n") == "this block has no end [syntax]");
+  CHECK(block("!$moonloop end transform\n") == "this block never began [syntax]");
+  CHECK(block("!$moonloop begin tagged: x\n") == "this block has no end [syntax]");
+  CHECK(block("!$moonloop end tagged: x\n") == "no block tagged `x` is open here [syntax]");
+  CHECK(block("!$moonloop parallel\n") == "`parallel` begins and ends no block [syntax]");
+  CHECK(block("!$moonloop begin tiling\n") ==
+        "`begin tiling` is no block; there are `transform` and `tagged: NAME` [syntax]");
+  CHECK(block("!$moonloop begin transform\nsubroutine t\nend\n!$moonloop end transform\n") ==
+        "a line of a transform block is no comment [syntax]");
+}

@@ -1,0 +1,107 @@
+#pragma once
+#include <dlfcn.h>
+
+#include <array>
+#include <cstring>
+
+#include "frontends/fortran/fortran.h"
+#include "runtime/process.h"
+#include "scripts/script.h"
+#include "tests/runtime/support.h"
+
+/// Fortran through Moonloop and through gfortran, on the same data.
+namespace moonloop::test {
+
+inline const Source* fortran_source(const std::string& text, const std::string& name = "t.f90") {
+  return add_source(name, text);
+}
+
+struct Imported {
+  std::vector<Kernel> original, transformed;
+};
+
+/// The kernels of a text, before and after its blocks.
+inline Imported import(const std::string& text, const std::string& name = "t.f90") {
+  const Source* source = fortran_source(text, name);
+  const FortranFile file = parse_fortran(source);
+  Imported out{file.kernels, file.kernels};
+  for (const std::string& block : file.transforms)
+    out.transformed = run_transform_script(source, out.transformed, {}, block.c_str());
+  return out;
+}
+
+/// A routine that gfortran compiled; all its arguments are addresses.
+class Compiled {
+ public:
+  Compiled(const std::string& text, const std::string& name, const std::string& routine) {
+    const std::string source = folder_ / name;
+    spit(source, text);
+    const ProcessResult r = run_process(
+        {find_program("gfortran"), "-O0", "-fPIC", "-shared", "-o", folder_ / "r.so", source});
+    INFO(r.output);
+    REQUIRE(r.status == 0);
+    library_ = dlopen((folder_ / "r.so").c_str(), RTLD_NOW);
+    REQUIRE(library_ != nullptr);
+    function_ = dlsym(library_, (routine + "_").c_str());
+    REQUIRE(function_ != nullptr);
+  }
+  ~Compiled() { dlclose(library_); }
+  Compiled(const Compiled&) = delete;
+  Compiled& operator=(const Compiled&) = delete;
+
+  void operator()(std::vector<void*> a) const {
+    REQUIRE(a.size() <= 10);
+    a.resize(10);
+    using F = void (*)(void*, void*, void*, void*, void*, void*, void*, void*, void*, void*);
+    reinterpret_cast<F>(function_)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9]);
+  }
+
+ private:
+  Folder folder_;
+  void* library_ = nullptr;
+  void* function_ = nullptr;
+};
+
+/// Runs the text's only routine on C and OpenMP, its blocks applied: the interpreter and gfortran
+/// give the same.
+inline void same_as_gfortran(const std::string& text, const std::vector<GivenValues>& sizes,
+                             const std::string& name = "t.f90") {
+  const Imported k = import(text, name);
+  REQUIRE(k.original.size() == 1);
+  const Compiled other(text, name, k.original[0].name);
+  for (const GivenValues& params : sizes)
+    for (const Target target : {Target::C, Target::OpenMP}) {
+      CAPTURE(params);
+      CAPTURE(to_string(target));
+      RunRequest request;
+      request.target = target;
+      request.params = params;
+      request.verify = true;
+      const RunResult r = run_kernel(k.transformed[0], k.original[0], request);
+      CHECK(r.verification->equal());
+      std::vector<Buffer> arrays;
+      std::vector<std::array<std::byte, 16>> scalars(r.scalars.size());
+      std::vector<void*> arguments;
+      arrays.reserve(r.arrays.size());
+      std::size_t scalar = 0;
+      for (const Argument& a : k.original[0].args) {
+        if (a.is_array) {
+          arrays.emplace_back(r.array(a.name).layout());
+          arrays.back().fill(a.name);
+          arguments.push_back(arrays.back().data());
+          continue;
+        }
+        REQUIRE(r.scalars.at(scalar).name == a.name);
+        store_value(r.scalars[scalar].type.scalar, r.scalars[scalar].value, scalars[scalar].data());
+        arguments.push_back(scalars[scalar++].data());
+      }
+      other(arguments);
+      for (const Buffer& b : arrays) {
+        const Comparison c = compare(b, r.array(b.layout().name), kToleranceFactor, 64);
+        CHECK_MESSAGE(c.equal(), c.array, c.index, ": gfortran has ", c.expected, ", ours ",
+                      c.found);
+      }
+    }
+}
+
+}  // namespace moonloop::test

@@ -1,0 +1,182 @@
+// What the subset means is what gfortran does.
+#include "tests/fortran/gfortran.h"
+
+using namespace moonloop;
+using test::same_as_gfortran;
+
+namespace {
+
+const std::vector<GivenValues> kSizes{
+    {{"n", "0"}}, {{"n", "1"}}, {{"n", "2"}}, {{"n", "17"}}, {{"n", "64"}}};
+
+}  // namespace
+
+TEST_CASE("fortran: loops up and down, in steps, one variable in several loops and behind them") {
+  same_as_gfortran(R"(
+subroutine loops(n, x, y, last)
+  implicit none
+  integer, intent(in) :: n
+  real(8), intent(inout) :: x(0:n + 3), y(n)
+  integer, intent(out) :: last(6)
+  integer :: i, j
+  do i = 1, n
+    y(i) = x(i - 1) + 2*x(i)
+  end do
+  last(1) = i
+  do i = n, 1, -1
+    x(i) = x(i) + x(i + 1)
+  end do
+  last(2) = i
+  do i = 2, n, 3
+    y(i) = y(i) - 1
+  end do
+  last(3) = i
+  do i = n, 2, -2
+    y(i) = y(i)/y(i - 1)
+  end do
+  last(4) = i
+  do i = 1, n/2
+    do j = i, n - i + 1
+      y(j) = y(j) + x(i)
+    end do
+  end do
+  last(5) = i
+  do i = -n/3 + 2, (n + 5)/4
+    if (i >= 0) x(i) = x(i)*0.5d0
+  end do
+  last(6) = i
+end subroutine
+)",
+                   kSizes);
+}
+
+TEST_CASE("fortran: choices, early returns and select case") {
+  same_as_gfortran(R"(
+subroutine choices(n, x, kinds, count)
+  implicit none
+  integer, intent(in) :: n
+  real(4), intent(inout) :: x(n)
+  integer, intent(inout) :: kinds(n), count
+  integer :: i
+  logical :: small, both
+  count = 0
+  if (n <= 0) return
+  do i = 1, n
+    small = x(i) < 0.5
+    both = small .eqv. kinds(i) > 4
+    if (small .and. .not. both) then
+      x(i) = x(i)*2
+    else if (x(i) > 0.9 .or. kinds(i) == 3) then
+      x(i) = 0
+      count = count + 1
+    else
+      x(i) = sqrt(x(i))
+    end if
+    select case (kinds(i))
+    case (:1)
+      kinds(i) = -1
+    case default
+      kinds(i) = kinds(i) + 10
+    case (3, 5:7)
+      kinds(i) = kinds(i)*kinds(i)
+    end select
+    if (both) count = count + 100
+  end do
+  if (count > 3) then
+    x(1) = count
+    return
+  end if
+  x(n) = -1
+end subroutine
+)",
+                   kSizes);
+}
+
+TEST_CASE("fortran: arithmetic of every kind, divisions towards zero, intrinsics") {
+  same_as_gfortran(R"(
+subroutine arithmetic(n, a, b, s, z, i8, i2, out, k)
+  implicit none
+  integer, intent(in) :: n
+  integer, intent(in) :: a(n), b(n)
+  real, intent(in) :: s(n)
+  complex(8), intent(inout) :: z(n)
+  integer(8), intent(inout) :: i8(n)
+  integer(2), intent(inout) :: i2(n)
+  real(8), intent(out) :: out(12, n)
+  integer, intent(out) :: k(8, n)
+  integer :: i
+  real(8), parameter :: w(3) = (/ 0.25d0, 0.5d0, 0.25d0 /)
+  do i = 1, n
+    k(1, i) = (a(i) - 5)/(b(i) + 1)
+    k(2, i) = mod(a(i) - 5, b(i) + 1) + 10*modulo(a(i) - 5, b(i) + 1)
+    k(3, i) = sign(a(i), b(i) - 4) + dim(a(i), b(i)) + abs(a(i) - 7)
+    k(4, i) = int(s(i)*10 - 5) + merge(1, 2, a(i) > b(i))
+    k(5, i) = iand(a(i), b(i)) + 16*ior(a(i), b(i)) + 256*ieor(a(i), b(i))
+    k(6, i) = max(a(i), b(i), 4) - min(a(i), b(i))
+    k(7, i) = (a(i) - 4)**3
+    k(8, i) = i8(i) + i2(i)
+    i8(i) = i8(i)*3000000000_8 + a(i)
+    i2(i) = i2(i) + int(a(i), 2)
+    out(1, i) = s(i)/3 + 1.5d0*a(i)
+    out(2, i) = a(i)/2 + dble(s(i))**2 + 2.0d0**b(i)
+    out(3, i) = sin(s(i)) + exp(dble(s(i))) - log(s(i) + 1)
+    out(4, i) = mod(dble(s(i)) - 0.5d0, 0.2d0) + modulo(dble(s(i)) - 0.5d0, 0.2d0)
+    out(5, i) = sign(2.0d0, s(i) - 0.5d0) + aint(10*s(i)) + anint(10*s(i))
+    out(6, i) = atan2(dble(s(i)), 0.5d0) + atan(s(i)) + hypot(3.0d0, 4.0d0)
+    out(7, i) = abs(z(i)) + real(z(i)) - aimag(z(i))
+    out(8, i) = w(1 + mod(i, 3))
+    out(9, i) = max(s(i), 0.5) + min(dble(s(i)), 0.25d0)
+    out(10, i) = -s(i) + (s(i) - (s(i) - 1))
+    out(11, i) = 1/3 + 1.0/3 + 7/2*0.5
+    out(12, i) = gamma(1 + dble(s(i))) + erf(s(i)) + tanh(s(i))
+    z(i) = conjg(z(i))*cmplx(s(i), 1.0, 8) + (0.5d0, -1)
+  end do
+end subroutine
+)",
+                   kSizes);
+}
+
+TEST_CASE("fortran: fixed form, labels, implicit types, assumed sizes") {
+  same_as_gfortran(
+      R"(
+      SUBROUTINE SCALE(N, LDA, A, X, S)
+C     what the old ones look like
+      INTEGER N, LDA
+      DOUBLE PRECISION A(LDA, *), X(*), S, TEMP
+      PARAMETER (ZERO = 0.0D0)
+      S = ZERO
+      DO 20 J = 1, N
+         TEMP = X(J)
+         DO 10, I = 1, N
+            A(I, J) = A(I, J)*TEMP
+     $                + 1
+            S = S + A(I, J)
+   10    CONTINUE
+   20 CONTINUE
+      RETURN
+      END
+)",
+      {{{"n", "1"}, {"lda", "1"}}, {{"n", "9"}, {"lda", "9"}}, {{"n", "5"}, {"lda", "8"}}},
+      "scale.f");
+}
+
+TEST_CASE("fortran: bounds that data gives, and that the loop changes") {
+  same_as_gfortran(R"(
+subroutine bounds(n, length, x, total)
+  implicit none
+  integer, intent(in) :: n, length(n)
+  real(8), intent(in) :: x(0:n + 9)
+  real(8), intent(out) :: total(n)
+  integer :: i, j, m
+  m = n
+  do i = 1, m
+    m = 0
+    total(i) = m
+    do j = i - 1, i + length(i) - 1
+      total(i) = total(i) + x(j)
+    end do
+  end do
+end subroutine
+)",
+                   kSizes);
+}
