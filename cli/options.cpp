@@ -67,7 +67,8 @@ void add_common_options(CLI::App& command, Common& c, bool takes_input) {
   if (takes_input)
     command
         .add_option("INPUT", c.input,
-                    "kernel text (K.loop), a script that makes its own kernels (S.lua), or - for "
+                    "kernel text (K.loop), Fortran (K.f90), a script that makes its own kernels "
+                    "(S.lua), or - for "
                     "kernel text from standard input")
         ->type_name("")
         ->required();

@@ -5,14 +5,14 @@
 #pragma GCC diagnostic ignored "-Wall"
 #pragma GCC diagnostic ignored "-Wextra"
 #pragma GCC diagnostic ignored "-Wpedantic"
-#include "flang/Evaluate/expression.h"
-#include "flang/Evaluate/tools.h"
-#include "flang/Parser/parse-tree.h"
-#include "flang/Parser/parsing.h"
-#include "flang/Parser/tools.h"
-#include "flang/Semantics/semantics.h"
-#include "flang/Semantics/symbol.h"
-#include "flang/Semantics/tools.h"
+#include <flang/Evaluate/expression.h>
+#include <flang/Evaluate/tools.h>
+#include <flang/Parser/parse-tree.h>
+#include <flang/Parser/parsing.h>
+#include <flang/Parser/tools.h>
+#include <flang/Semantics/semantics.h>
+#include <flang/Semantics/symbol.h>
+#include <flang/Semantics/tools.h>
 #pragma GCC diagnostic pop
 
 #include "frontends/fortran/program.h"

@@ -1,10 +1,11 @@
+#include <llvm/Support/raw_ostream.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
 #include "core/diagnostic.h"
 #include "frontends/fortran/flang.h"
-#include "llvm/Support/raw_ostream.h"
 
 // Flang's parse tree as program.h has it.
 namespace moonloop::fortran {

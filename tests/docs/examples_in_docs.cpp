@@ -18,7 +18,7 @@
 ///                            the lines below, up to the next `$ `, are all that it prints
 ///     ```lua fragment        is a part of something, and not run
 ///
-/// Other languages than loop, lua, c and console are not looked at.
+/// Other languages than loop, lua, c, fortran and console are not looked at.
 
 namespace fs = std::filesystem;
 
@@ -114,7 +114,8 @@ void play(const fs::path& page) {
     CAPTURE(b.line);
     if (b.language == "console") {
       play_console(folder, b);
-    } else if (b.language == "loop" || b.language == "lua" || b.language == "c") {
+    } else if (b.language == "loop" || b.language == "lua" || b.language == "c" ||
+               b.language == "fortran") {
       REQUIRE_MESSAGE(!b.file.empty(), "the block has neither a file name nor the word `fragment`");
       if (b.file != "fragment") std::ofstream(folder.path() / b.file) << b.text;
     }
