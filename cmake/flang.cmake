@@ -10,6 +10,12 @@ execute_process(COMMAND ${LLVM_CONFIG} --link-static --libs --system-libs
                 OUTPUT_VARIABLE llvm_libraries OUTPUT_STRIP_TRAILING_WHITESPACE
                 COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX REPLACE "[ \n]+" ";" llvm_libraries "${llvm_libraries}")
+list(REMOVE_ITEM llvm_libraries -lxml2)  # of a part of LLVM that is not used
+set(quadmath quadmath)
+if(MOONLOOP_STATIC)
+  list(TRANSFORM llvm_libraries REPLACE "^-l(z|zstd)$" "-l:lib\\1.a")
+  set(quadmath -l:libquadmath.a)
+endif()
 
 file(GLOB flang_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/frontends/fortran/flang_*.cpp)
 add_library(moonloop_flang STATIC ${flang_sources})
@@ -20,7 +26,7 @@ target_compile_options(moonloop_flang PRIVATE -O1 -g0 -fno-sanitize=all)
 target_link_libraries(moonloop_flang PUBLIC moonloop_frontends)
 target_link_directories(moonloop_flang INTERFACE ${flang_folder})
 target_link_libraries(moonloop_flang INTERFACE FortranSemantics FortranEvaluate FortranParser FortranDecimal
-                                               FortranSupport ${llvm_libraries} quadmath)
+                                               FortranSupport ${llvm_libraries} ${quadmath})
 set_property(GLOBAL APPEND PROPERTY JOB_POOLS flang=1)
 set_target_properties(moonloop_flang PROPERTIES JOB_POOL_COMPILE flang)
 
