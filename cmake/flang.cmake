@@ -10,7 +10,7 @@ execute_process(COMMAND ${LLVM_CONFIG} --link-static --libs --system-libs
                 OUTPUT_VARIABLE llvm_libraries OUTPUT_STRIP_TRAILING_WHITESPACE
                 COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX REPLACE "[ \n]+" ";" llvm_libraries "${llvm_libraries}")
-list(REMOVE_ITEM llvm_libraries -lxml2)  # of a part of LLVM that is not used
+list(FILTER llvm_libraries EXCLUDE REGEX "xml2|z3")  # of parts of LLVM that are not used
 set(quadmath quadmath)
 if(MOONLOOP_STATIC)
   list(TRANSFORM llvm_libraries REPLACE "^-l(z|zstd)$" "-l:lib\\1.a")
