@@ -3,6 +3,7 @@
 #include "core/half.h"
 #include "frontends/fortran/flang.h"
 #include "frontends/fortran/intrinsics.h"
+#include "frontends/fortran/sections.h"
 
 // Flang's typed expressions as the core's.
 namespace moonloop::fortran {
@@ -135,16 +136,21 @@ class Converter {
     }
     return place;
   }
-  Expr visit(const sem::SymbolRef& s) const {
-    if (s->Rank() > 0) unsupported(fmt::format("the whole array `{}`", s->name().ToString()));
-    return var(s->name().ToString(), at_);
-  }
+  Expr visit(const sem::SymbolRef& s) const { return var(s->name().ToString(), at_); }
   Expr visit(const ev::ArrayRef& a) const {
     if (!a.base().IsSymbol()) unsupported("a component of a derived type");
     Exprs index;
     for (const ev::Subscript& s : a.subscript()) {
       const auto* one = std::get_if<ev::IndirectSubscriptIntegerExpr>(&s.u);
-      if (!one) unsupported("an array section");
+      if (!one) {
+        const auto& triplet = std::get<ev::Triplet>(s.u);
+        const auto part = [&](const auto& e) {
+          return e ? Converter(at_, true).visit(*e) : Expr();
+        };
+        const auto step = Converter(at_, true).visit(triplet.stride());
+        index.push_back(Expr(Slice{part(triplet.lower()), part(triplet.upper()), step}, at_));
+        continue;
+      }
       if (one->value().Rank() > 0) unsupported("a vector subscript");
       index.push_back(Converter(at_, true).visit(one->value()));
     }
@@ -273,17 +279,44 @@ class Converter {
     const auto* known = f.proc().GetSpecificIntrinsic();
     if (!known) unsupported(fmt::format("the call of `{}`", f.proc().GetName()));
     Exprs args;
+    bool arrays = false;
     for (const auto& a : f.arguments()) {
       const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
       if (!a) continue;  // an optional one that is not there
-      if (!value || value->Rank() > 0)
-        unsupported(fmt::format("the intrinsic `{}` of an array", known->name));
+      if (!value) unsupported(fmt::format("this argument of `{}`", known->name));
+      arrays |= value->Rank() > 0;
       args.push_back(visit(*value));
     }
+    if (arrays && f.Rank() == 0) return of_array<T>(known->name, std::move(args));
     const bool integers = T::category == TypeCategory::Integer;
     const auto e = elemental(known->name, args, integers, at_);
     if (!e) unsupported(fmt::format("the intrinsic `{}`", known->name));
     return *e;
+  }
+
+  /// A scalar of an array: the arguments, and what it is of no elements where that is no neutral
+  /// value.
+  template <typename T>
+  Expr of_array(const std::string& name, Exprs args) const {
+    const std::size_t wanted = name == "dot_product" ? 2 : 1;
+    const bool extreme = name == "maxval" || name == "minval";
+    const bool known = extreme || name == "sum" || name == "product" || name == "any" ||
+                       name == "all" || name == "count" || name == "dot_product";
+    if (!known) unsupported(fmt::format("the intrinsic `{}` of an array", name));
+    if (args.size() != wanted) unsupported(fmt::format("`dim` or `mask` of `{}`", name));
+    if constexpr (T::category == TypeCategory::Integer || T::category == TypeCategory::Real)
+      if (extreme) {
+        const auto most = T::Scalar::HUGE();
+        args.push_back(literal<T>(name == "minval" ? most : negated<T>(most)));
+      }
+    return call(kOfArray + name, std::move(args), at_);
+  }
+  template <typename T, typename V>
+  static V negated(const V& v) {
+    if constexpr (T::category == TypeCategory::Integer)
+      return v.NOT();  // the least one
+    else
+      return v.Negate();
   }
 
   // ---- What has no counterpart.

@@ -220,8 +220,6 @@ class Reader {
     if (!a) throw InternalError("Flang gives an assignment no types");
     if (!std::holds_alternative<ev::Assignment::Intrinsic>(a->u))
       unsupported(at, "an assignment that a program defines");
-    if (a->lhs.Rank() > 0)
-      unsupported(at, "an assignment to a whole array or to a section", "write it as a loop");
     Expr to = to_expr(a->lhs, at);
     if (const auto* test = to.as<Compare>()) to = test->left;  // a logical one, as it is kept
     out.push_back({at, Assignment{to, to_expr(a->rhs, at)}});

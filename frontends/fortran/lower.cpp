@@ -4,6 +4,7 @@
 #include "core/domain.h"
 #include "core/layout.h"
 #include "frontends/fortran/program.h"
+#include "frontends/fortran/sections.h"
 #include "frontends/text/create.h"
 
 // A routine as a kernel: each loop an iname of its own, subscripts from 0, scalars that the routine
@@ -258,8 +259,9 @@ class Lowering {
 
   // ---- Expressions.
 
-  Expr value(const Expr& e, const Values& loops) const {
-    if (!e) return e;
+  Expr value(const Expr& whole, const Values& loops) {
+    if (!whole) return whole;
+    const Expr e = reduced(whole, loops);
     return rewrite(e, [&](const Expr& x) -> Expr {
       if (const auto* v = x.as<Var>()) {
         const auto it = loops.find(v->name);
@@ -273,6 +275,60 @@ class Lowering {
         index.push_back(index_sub(l->index[i], value(lower(array.bounds.at(i)), loops)));
       return load(l->array, index, x.at());
     });
+  }
+
+  /// `e` with the intrinsics that make scalars of arrays as reductions.
+  Expr reduced(const Expr& e, const Values& loops) {
+    if (!is_of_array(e)) return map_children(e, [&](const Expr& x) { return reduced(x, loops); });
+    const Call& c = *e.as<Call>();
+    const std::string name = c.name.substr(std::string_view(kOfArray).size());
+    std::vector<std::string> inames;
+    Expr any_element;  // whether there is one at all
+    Exprs numbers;
+    for (const Axis& a : axes_of(c.args[0], r_)) {
+      inames.push_back(fresh("e"));
+      const Expr i = var(inames.back(), e.at());
+      axis_domain(inames.back(), value(a.lower, loops), value(a.upper, loops), a.step, e.at());
+      numbers.push_back(i);
+      const Expr there =
+          Expr(Compare{a.step > 0 ? CompareOp::Le : CompareOp::Ge, a.lower, a.upper});
+      any_element = any_element ? conjunction({any_element, there}) : there;
+    }
+    const Expr of = reduced(element(c.args[0], numbers, r_), loops);
+    const auto reduce = [&](ReduceOp op, const Expr& arg) {
+      return Expr(Reduce{op, inames, {arg}}, e.at());
+    };
+    if (name == "sum") return reduce(ReduceOp::Sum, of);
+    if (name == "product") return reduce(ReduceOp::Product, of);
+    if (name == "any") return reduce(ReduceOp::Any, of);
+    if (name == "all") return reduce(ReduceOp::All, of);
+    if (name == "count") return reduce(ReduceOp::Sum, Expr(Select{of, lit(1), lit(0)}, e.at()));
+    if (name == "dot_product") {
+      const Expr other = reduced(element(c.args[1], numbers, r_), loops);
+      return reduce(ReduceOp::Sum, Expr(Nary{NaryOp::Mul, {of, other}}, e.at()));
+    }
+    const Expr found = reduce(name == "maxval" ? ReduceOp::Max : ReduceOp::Min, of);
+    return Expr(Select{any_element, found, c.args[1]}, e.at());
+  }
+
+  /// The domain of `iname`, which numbers the elements along an axis.
+  void axis_domain(const std::string& iname, const Expr& lower, const Expr& upper,
+                   std::int64_t step, const Span& at) {
+    const Expr i = var(iname, at), place = index_add({lower, index_mul(lit(step), i)});
+    const auto set = to_condition(
+        conjunction({Expr(Compare{CompareOp::Ge, i, lit(0)}), side(place, upper, step > 0)}),
+        {iname});
+    std::set<std::string> names;
+    collect_vars(lower, names), collect_vars(upper, names);
+    const bool stay = std::all_of(names.begin(), names.end(), [&](const std::string& n) {
+      return inames_.count(n) || is_parameter(n);
+    });
+    if (!set || !stay)
+      fail("unsupported", at,
+           "a section whose bounds are not affine in arguments and loops is not supported in "
+           "Fortran kernels");
+    k_.domains.push_back({*set, Word{iname, at}});
+    inames_.insert(iname);
   }
 
   // ---- Statements.
@@ -295,8 +351,7 @@ class Lowering {
   void statements(const Body& body, int block, const Values& loops) {
     for (std::size_t n = 0; n < body.size(); ++n) {
       const Statement& s = body[n];
-      if (const auto* a = std::get_if<Assignment>(&s.what))
-        emit(value(a->to, loops), value(a->value, loops), block, s.at);
+      if (const auto* a = std::get_if<Assignment>(&s.what)) assignment(*a, block, loops, s.at);
       if (const auto* c = std::get_if<Choice>(&s.what)) choice(*c, block, loops, s.at);
       if (const auto* d = std::get_if<Do>(&s.what))
         loop(*d, block, loops, s.at, is_read_behind(body, n, d->variable, block));
@@ -332,6 +387,78 @@ class Lowering {
       return in(d.from) || in(d.to) || in(d.step) ||
              (d.variable != variable && reads(*d.body, variable));
     });
+  }
+
+  void assignment(const Assignment& a, int block, const Values& loops, const Span& at) {
+    const std::vector<Axis> axes = axes_of(a.to, r_);
+    if (axes.empty()) {
+      emit(value(a.to, loops), value(a.value, loops), block, at);
+      return;
+    }
+    // All of the right side is computed before any of the left side changes: by way of an array
+    // where an element is read elsewhere than where it is written.
+    if (reads_elsewhere(a)) {
+      for (const Axis& x : axes)
+        if (!x.most)
+          fail("unsupported", at,
+               "an overlapping assignment along the last axis of an assumed size is not supported "
+               "in Fortran kernels");
+      const Expr kept = temporary_for(a, axes, at);
+      elements(kept, a.value, axes, block, loops, at);
+      elements(a.to, kept, axes, block, loops, at);
+    } else {
+      elements(a.to, a.value, axes, block, loops, at);
+    }
+  }
+
+  /// The value reads the assigned array at other subscripts than the assignee's.
+  static bool reads_elsewhere(const Assignment& a) {
+    const std::string& array = written_name(a.to);
+    bool found = false;
+    walk(a.value, [&](const Expr& x) {
+      const auto* v = x.as<Var>();
+      const auto* l = x.as<Load>();
+      if ((v && v->name == array) || (l && l->array == array)) found |= !equal(x, a.to);
+      return !found;
+    });
+    walk(a.to, [&](const Expr& x) {  // its own subscripts
+      const auto* l = x.as<Load>();
+      if (l && !x.same_as(a.to)) found |= l->array == array;
+      return !found;
+    });
+    return found;
+  }
+
+  /// A new array with room for what runs along `axes`; its name.
+  Expr temporary_for(const Assignment& a, const std::vector<Axis>& axes, const Span& at) {
+    const Variable& array = r_.variables.at(written_name(a.to));
+    Variable v;
+    v.name = fresh(array.name + "_new");
+    v.at = at;
+    v.type = array.type;
+    v.logical = array.logical;
+    v.array = true;
+    for (const Axis& x : axes)  // as long as the axis, since a section may be empty
+      v.bounds.push_back({lit(1), index_add({index_sub(x.most, x.least), lit(1)})});
+    used_.insert(v.name);
+    const Expr name = var(v.name, at);
+    local(r_.variables.emplace(v.name, std::move(v)).first->second);
+    return name;
+  }
+
+  /// One loop per axis, the last one outermost, around the assignment of one element.
+  void elements(const Expr& to, const Expr& from, const std::vector<Axis>& axes, int block,
+                const Values& loops, const Span& at) {
+    Exprs numbers(axes.size());
+    for (std::size_t n = axes.size(); n-- > 0;) {
+      const std::string iname = fresh("e");
+      axis_domain(iname, value(axes[n].lower, loops), value(axes[n].upper, loops), axes[n].step,
+                  at);
+      numbers[n] = var(iname, at);
+      block = add_block({text::Block::Kind::For, block, {Word{iname, at}}, {}, -1, 0, at});
+    }
+    emit(value(element(to, numbers, r_), loops), value(element(from, numbers, r_), loops), block,
+         at);
   }
 
   int add_block(text::Block b) {
@@ -477,7 +604,7 @@ class Lowering {
          index_add({from, index_mul(lit(*step), call("max", {trips, lit(0)}, at))}), block, at);
   }
 
-  const Routine& r_;
+  Routine r_;  // with the arrays that it needs besides
   const Blocks& blocks_;
   text::KernelText k_;
   std::set<std::string> assigned_, used_, loops_, kept_;  // names; kept: loops' that are read after

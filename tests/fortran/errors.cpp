@@ -43,13 +43,14 @@ TEST_CASE("fortran: Flang's errors, every one of them at its line") {
 TEST_CASE("fortran: what no kernel can say is named at its line") {
   refused("print *, n", "`print`");
   refused("call other(n)", "`call`");
-  refused("a = 0", "an assignment to a whole array or to a section");
+  refused("a = cshift(b, 1)", "the intrinsic `cshift`");
+  refused("a(1) = norm2(b)", "the intrinsic `norm2` of an array");
+  refused("a(1) = sum(b, b > 0)", "`dim` or `mask` of `sum`");
   refused("do while (n > 1)\nend do", "`do while`");
   refused("do concurrent (i = 1:n)\na(i) = 1\nend do", "`do concurrent`");
   refused("where (a > 0) a = 1", "`where`");
   refused("!$omp parallel do\ndo i = 1, n\na(i) = 1\nend do", "a directive of OpenMP");
   refused("stop", "`stop`");
-  refused("a(1) = sum(b)", "the intrinsic `sum` of an array");
   refused("a(1) = f(1)", "the call of `f`");
   for (const char* leave : {"exit", "cycle"}) {
     const auto all = errors("integer :: n, i\nreal :: a(n), b(n)",
