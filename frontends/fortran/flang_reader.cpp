@@ -142,39 +142,36 @@ class Reader {
 
   void construct(const fp::ExecutableConstruct& c, const Span& around, Body& out) {
     using Fortran::common::Indirection;
-    std::visit(
-        Fortran::common::visitors{
-            [&](const fp::Statement<fp::ActionStmt>& x) {
-              action(x.statement, places_.of(x.source), out);
-            },
-            [&](const Indirection<fp::DoConstruct>& x) { loop(x.value(), out); },
-            [&](const Indirection<fp::IfConstruct>& x) { choice(x.value(), out); },
-            [&](const Indirection<fp::CaseConstruct>& x) { select(x.value(), out); },
-            [&](const Indirection<fp::AssociateConstruct>& x) {
-              unsupported(places_.of(std::get<0>(x.value().t).source), "`associate`");
-            },
-            [&](const Indirection<fp::BlockConstruct>& x) {
-              unsupported(places_.of(std::get<0>(x.value().t).source), "`block`");
-            },
-            [&](const Indirection<fp::WhereConstruct>& x) {
-              unsupported(places_.of(std::get<0>(x.value().t).source), "`where`");
-            },
-            [&](const Indirection<fp::ForallConstruct>& x) {
-              unsupported(places_.of(std::get<0>(x.value().t).source), "`forall`");
-            },
-            [&](const Indirection<fp::CompilerDirective>& x) {
-              unsupported(places_.of(x.value().source), "this directive");
-            },
-            [&](const Indirection<fp::OpenMPConstruct>& x) {
-              unsupported(places_.of(fp::FindSourceLocation(x.value())), "a directive of OpenMP",
-                          "tag the loop in a transform block: tag_inames(\"i\", \"par\")");
-            },
-            [&](const Indirection<fp::OpenACCConstruct>& x) {
-              unsupported(places_.of(fp::FindSourceLocation(x.value())), "a directive of OpenACC",
-                          "tag the loop in a transform block: tag_inames(\"i\", \"g.0\")");
-            },
-            [&](const auto&) { unsupported(around, "a construct of this form"); }},
-        c.u);
+    std::visit(Fortran::common::visitors{
+                   [&](const fp::Statement<fp::ActionStmt>& x) {
+                     action(x.statement, places_.of(x.source), out);
+                   },
+                   [&](const Indirection<fp::DoConstruct>& x) { loop(x.value(), out); },
+                   [&](const Indirection<fp::IfConstruct>& x) { choice(x.value(), out); },
+                   [&](const Indirection<fp::CaseConstruct>& x) { select(x.value(), out); },
+                   [&](const Indirection<fp::AssociateConstruct>& x) {
+                     unsupported(places_.of(std::get<0>(x.value().t).source), "`associate`");
+                   },
+                   [&](const Indirection<fp::BlockConstruct>& x) {
+                     unsupported(places_.of(std::get<0>(x.value().t).source), "`block`");
+                   },
+                   [&](const Indirection<fp::WhereConstruct>& x) {
+                     unsupported(places_.of(std::get<0>(x.value().t).source), "`where`");
+                   },
+                   [&](const Indirection<fp::ForallConstruct>& x) {
+                     unsupported(places_.of(std::get<0>(x.value().t).source), "`forall`");
+                   },
+                   [&](const Indirection<fp::CompilerDirective>& x) {
+                     unsupported(places_.of(x.value().source), "this directive");
+                   },
+                   [&](const Indirection<fp::OpenMPConstruct>& x) { openmp(x.value(), out); },
+                   [&](const Indirection<fp::OpenACCConstruct>& x) {
+                     unsupported(places_.of(fp::FindSourceLocation(x.value())),
+                                 "a directive of OpenACC",
+                                 "tag the loop in a transform block: tag_inames(\"i\", \"g.0\")");
+                   },
+                   [&](const auto&) { unsupported(around, "a construct of this form"); }},
+               c.u);
   }
 
   void action(const fp::ActionStmt& s, const Span& at, Body& out) {
@@ -234,7 +231,7 @@ class Reader {
     const auto& bounds = std::get<fp::LoopControl::Bounds>(d.GetLoopControl()->u);
     Do x;
     const fp::Name& name = bounds.name.thing;
-    if (const auto type = ev::DynamicType::From(*name.symbol);
+    if (const auto type = ev::DynamicType::From(name.symbol->GetUltimate());
         !type || type->category() != TypeCategory::Integer)
       unsupported(at, fmt::format("the loop variable `{}`, which is no integer", name.ToString()));
     x.variable = name.symbol->name().ToString();
@@ -269,6 +266,74 @@ class Reader {
       c.arms.push_back({Expr(), std::make_shared<Body>(block(std::get<fp::Block>(e->t), place))});
     }
     out.push_back({at, std::move(c)});
+  }
+
+  // ---- Directives.
+
+  void openmp(const fp::OpenMPConstruct& x, Body& out) {
+    const Span place = places_.of(fp::FindSourceLocation(x));
+    const auto* construct = std::get_if<fp::OpenMPLoopConstruct>(&x.u);
+    if (!construct) unsupported(place, "this directive of OpenMP");
+    const auto& begin = construct->BeginDir();
+    Directive d;
+    d.at = places_.of(begin.source);
+    switch (begin.DirId()) {
+      case llvm::omp::Directive::OMPD_parallel_do: d.tag = "par"; break;
+      case llvm::omp::Directive::OMPD_simd: d.tag = "simd"; break;
+      default: unsupported(d.at, "this directive of OpenMP");
+    }
+    for (const fp::OmpClause& c : begin.Clauses().v) clause(c, d);
+    const fp::DoConstruct* inside = construct->GetNestedLoop();
+    if (!inside) unsupported(d.at, "a directive without a loop below it");
+    loop(*inside, out);
+    std::get<Do>(out.back().what).directive = std::make_shared<const Directive>(std::move(d));
+  }
+
+  /// Whose variables are private is proved, so clauses that say it hold or the step is refused.
+  void clause(const fp::OmpClause& c, Directive& d) {
+    const Span at = places_.of(c.source);
+    std::visit(Fortran::common::visitors{
+                   [&](const fp::OmpClause::Private&) {}, [&](const fp::OmpClause::Shared&) {},
+                   [&](const fp::OmpClause::Default&) {},
+                   [&](const fp::OmpClause::Collapse& x) {
+                     const auto n = as_int(value(x.v, at));
+                     if (!n || *n < 1) unsupported(at, "this `collapse`");
+                     d.loops = static_cast<int>(*n);
+                   },
+                   [&](const fp::OmpClause::Reduction& x) { reduction(x.v, at, d); },
+                   [&](const auto&) {
+                     unsupported(at, fmt::format("the clause `{}`", c.source.ToString()));
+                   }},
+               c.u);
+  }
+
+  static void reduction(const fp::OmpReductionClause& r, const Span& at, Directive& d) {
+    if (d.tag == "par")  // threads share no reduction yet
+      unsupported(at, "a reduction of `parallel do`");
+    std::string op;
+    if (const auto& modifiers = std::get<0>(r.t))
+      for (const auto& m : *modifiers)
+        if (const auto* id = std::get_if<fp::OmpReductionIdentifier>(&m.u)) op = operation(*id);
+    if (op.empty()) unsupported(at, "this reduction");
+    for (const fp::OmpObject& o : std::get<fp::OmpObjectList>(r.t).v) {
+      const auto* designator = std::get_if<fp::Designator>(&o.u);
+      const auto* ref = designator ? std::get_if<fp::DataRef>(&designator->u) : nullptr;
+      const auto* name = ref ? std::get_if<fp::Name>(&ref->u) : nullptr;
+      if (!name) unsupported(at, "a reduction into a part of a variable");
+      d.reductions.push_back({op, name->ToString()});
+    }
+  }
+
+  /// `+`, `*`, `min` or `max`; empty for others.
+  static std::string operation(const fp::OmpReductionIdentifier& id) {
+    using Op = fp::DefinedOperator::IntrinsicOperator;
+    if (const auto* o = std::get_if<fp::DefinedOperator>(&id.u)) {
+      const auto* known = std::get_if<Op>(&o->u);
+      return !known ? "" : *known == Op::Add ? "+" : *known == Op::Multiply ? "*" : "";
+    }
+    const auto* name = std::get_if<fp::Name>(&std::get<fp::ProcedureDesignator>(id.u).u);
+    const std::string text = name ? name->ToString() : "";
+    return text == "min" || text == "max" ? text : "";
   }
 
   /// The arms' conditions exclude each other, so the default may stand anywhere: it goes last.
@@ -504,7 +569,8 @@ std::vector<Routine> read_routines(const Source* source, const Preprocessing& ho
     fail("fortran", {}, "`{}` cannot be parsed to its end", name);
 
   const Fortran::common::IntrinsicTypeDefaultKinds kinds;
-  const Fortran::common::LangOptions language;
+  Fortran::common::LangOptions language;
+  language.OpenMPVersion = 52;
   sem::SemanticsContext context{kinds, options.features, language, cooked};
   context.set_intrinsicModuleDirectories(options.intrinsicModuleDirectories)
       .set_searchDirectories(options.searchDirectories);

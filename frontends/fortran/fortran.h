@@ -10,7 +10,8 @@ namespace moonloop {
 /// A Fortran file: its subroutines as kernels, in order, and the transforms in its comments.
 struct FortranFile {
   std::vector<Kernel> kernels;
-  std::vector<std::string> transforms;  // Lua, each with its lines where they are in the file
+  /// Lua, of directives and of transform blocks in the file's order, with lines as in the file.
+  std::vector<std::string> transforms;
 };
 
 /// Whether a path ends as a Fortran file's does: .f90, .F90, .f, .F or .for.

@@ -70,7 +70,7 @@ class Lowering {
  public:
   Lowering(const Routine& routine, const Blocks& blocks) : r_(routine), blocks_(blocks) {}
 
-  Kernel run() {
+  Lowered run() {
     k_.name = r_.name;
     k_.at = r_.at;
     k_.guess = false;
@@ -83,9 +83,10 @@ class Lowering {
       if (!v.dummy) local(v);
     statements(body, -1, {});
     text::Errors errors;
-    Kernel out;
-    errors.guard([&] { out = create(std::move(k_), errors); });
+    Lowered out;
+    errors.guard([&] { out.kernel = create(std::move(k_), errors); });
     errors.throw_if_any();
+    out.steps = std::move(steps_);
     return out;
   }
 
@@ -329,6 +330,42 @@ class Lowering {
            "Fortran kernels");
     k_.domains.push_back({*set, Word{iname, at}});
     inames_.insert(iname);
+  }
+
+  // ---- Directives: steps that a script could take, so that they are proved as those are.
+
+  void directive(const Directive& x, const Do& d, const std::string& iname) {
+    tag_ = x.tag;
+    demanded_ = x.loops;
+    step_ = steps_.size();
+    steps_.emplace_back(x.at.line, "");
+    for (const Directive::Reduction& r : x.reductions) {
+      each(*d.body, [&](const Statement& s) {
+        const auto* a = std::get_if<Assignment>(&s.what);
+        if (a && written_name(a->to) == r.variable && operation(a->value) != r.op)
+          fail("unsupported", s.at, "the directive reduces `{}` by `{}`, this statement does not",
+               r.variable, r.op);
+      });
+      steps_[step_].second += fmt::format(
+          "_G[\"{0}\"] = lp.recognize_reduction(_G[\"{0}\"], \"{1}\", {{within = "
+          "\"writes:{2}\"}}) ",
+          r_.name, iname, r.variable);
+    }
+    demand(iname);
+  }
+
+  /// Tags the next loop inwards that the directive means.
+  void demand(const std::string& iname) {
+    steps_[step_].second += fmt::format(
+        "_G[\"{0}\"] = lp.tag_inames(_G[\"{0}\"], {{{1} = \"{2}\"}}) ", r_.name, iname, tag_);
+    --demanded_;
+  }
+
+  static std::string operation(const Expr& e) {
+    if (const auto* n = e.as<Nary>())
+      return n->op == NaryOp::Add ? "+" : n->op == NaryOp::Mul ? "*" : "";
+    const auto* c = e.as<Call>();
+    return c ? c->name : "";
   }
 
   // ---- Statements.
@@ -594,6 +631,10 @@ class Lowering {
     k_.domains.push_back({*set, Word{d.variable, at}});
     inames_.insert(iname);
     const int body = add_block({text::Block::Kind::For, block, {Word{iname, at}}, {}, -1, 0, at});
+    if (d.directive)
+      directive(*d.directive, d, iname);
+    else if (demanded_ > 0)
+      demand(iname);
     statements(*d.body, body, inner);
     if (!after) return;
     const std::int64_t size = std::abs(*step);
@@ -607,13 +648,17 @@ class Lowering {
   Routine r_;  // with the arrays that it needs besides
   const Blocks& blocks_;
   text::KernelText k_;
+  std::vector<std::pair<int, std::string>> steps_;
+  std::string tag_;  // of the directive at hand, for so many loops more
+  int demanded_ = 0;
+  std::size_t step_ = 0;
   std::set<std::string> assigned_, used_, loops_, kept_;  // names; kept: loops' that are read after
   std::set<std::string> taken_, taken_loops_, inames_;
 };
 
 }  // namespace
 
-Kernel lower(const Routine& routine, const Blocks& blocks) {
+Lowered lower(const Routine& routine, const Blocks& blocks) {
   return Lowering(routine, blocks).run();
 }
 

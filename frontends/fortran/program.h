@@ -37,10 +37,23 @@ using Body = std::vector<Statement>;
 struct Assignment {
   Expr to, value;
 };
+/// What a directive of OpenMP demands of the loop below it.
+struct Directive {
+  Span at;
+  std::string tag;  // of `loops` nested loops
+  int loops = 1;
+  struct Reduction {
+    std::string op;  // `+`, `*`, `min`, `max`
+    std::string variable;
+  };
+  std::vector<Reduction> reductions;
+};
+
 struct Do {
   std::string variable;
   Expr from, to, step;  // without `step` it is 1
   std::shared_ptr<Body> body;
+  std::shared_ptr<const Directive> directive;
 };
 /// The arms of `if` or `select case`; the last one may have no condition.
 struct Choice {
@@ -99,7 +112,11 @@ struct Preprocessing {
 /// of them, as `fortran`, and `unsupported` for what lies outside of the subset.
 std::vector<Routine> read_routines(const Source* source, const Preprocessing& how);
 
-/// A routine as a kernel in Fortran's order.
-Kernel lower(const Routine& routine, const Blocks& blocks);
+/// A routine as a kernel in Fortran's order, and what its directives demand: Lua by line.
+struct Lowered {
+  Kernel kernel;
+  std::vector<std::pair<int, std::string>> steps;
+};
+Lowered lower(const Routine& routine, const Blocks& blocks);
 
 }  // namespace moonloop::fortran

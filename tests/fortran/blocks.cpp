@@ -122,3 +122,52 @@ end
 )");
         }).find("before") != std::string::npos);
 }
+
+TEST_CASE("fortran: directives of OpenMP are tags") {
+  const std::string text = R"(
+subroutine shift(n, m, a, b, s)
+  integer n, m, i, j
+  real(8) a(n, m), b(n), s, t
+  !$omp parallel do private(i, t) collapse(2)
+  do j = 1, m
+    do i = 1, n
+      t = a(i, j)*2
+      a(i, j) = t + 1
+    end do
+  end do
+  s = 0
+  !$omp simd reduction(+: s)
+  do i = 1, n
+    s = s + b(i)
+  end do
+end
+)";
+  const Kernel k = import(text).transformed.at(0);
+  const std::string code = generate(k, Target::OpenMP).source;
+  CHECK(code.find("#pragma omp parallel for collapse(2)") != std::string::npos);
+  CHECK(code.find("#pragma omp simd reduction(+:") != std::string::npos);
+  same_as_gfortran(text,
+                   {{{"n", "0"}, {"m", "3"}}, {{"n", "9"}, {"m", "1"}}, {{"n", "33"}, {"m", "5"}}});
+}
+
+TEST_CASE("fortran: a directive that the dependences contradict is refused with two instances") {
+  try {
+    import(R"(
+subroutine s(n, a)
+  integer n, i
+  real a(0:n)
+  !$omp parallel do
+  do i = 1, n
+    a(i) = a(i - 1)*2
+  end do
+end
+)");
+    FAIL("accepted");
+  } catch (const Error& e) {
+    const Diagnostic& d = e.diagnostic();
+    CHECK(d.code == "races");
+    CHECK(d.text.find("insn[i=0] writes a[1] and insn[i=1] reads it") != std::string::npos);
+    CHECK(d.where.at.line == 7);
+    CHECK(d.notes.back().at.line == 5);
+  }
+}

@@ -49,7 +49,12 @@ TEST_CASE("fortran: what no kernel can say is named at its line") {
   refused("do while (n > 1)\nend do", "`do while`");
   refused("do concurrent (i = 1:n)\na(i) = 1\nend do", "`do concurrent`");
   refused("where (a > 0) a = 1", "`where`");
-  refused("!$omp parallel do\ndo i = 1, n\na(i) = 1\nend do", "a directive of OpenMP");
+  refused("!$omp parallel do schedule(static)\ndo i = 1, n\na(i) = 1\nend do",
+          "the clause `schedule(static)`");
+  refused("!$omp parallel do reduction(+: r)\ndo i = 1, n\nr = r + 1\nend do",
+          "a reduction of `parallel do`");
+  refused("!$omp parallel\nn = 1\n!$omp end parallel", "this directive of OpenMP");
+  refused("!$acc parallel loop\ndo i = 1, n\na(i) = 1\nend do", "a directive of OpenACC");
   refused("stop", "`stop`");
   refused("a(1) = f(1)", "the call of `f`");
   for (const char* leave : {"exit", "cycle"}) {
