@@ -1,16 +1,23 @@
 #include "cli/commands.h"
+#include "codegen/fortran_interface.h"
 
 namespace moonloop::cli {
 namespace {
 
 struct GenOptions {
-  std::string target = "c", output = "-", header;
+  std::string target = "c", output = "-", header, fortran;
 };
 
 int gen(const Common& common, const GenOptions& o) {
   const Target target = target_option(o.target);
-  const Program program = generate(load_kernel(common), target);
+  Program program = generate(load_kernel(common), target);
+  FortranInterface fortran;
+  if (!o.fortran.empty()) {
+    fortran = fortran_interface(program);
+    program.source += fortran.c;
+  }
   if (!o.header.empty()) write_output(o.header, program.header);
+  if (!o.fortran.empty()) write_output(o.fortran, fortran.fortran);
   write_output(o.output, program.source);
   return kDone;
 }
@@ -29,6 +36,10 @@ void add_gen(CLI::App& app, Common& common, std::function<int()>& action) {
       ->type_name("FILE")
       ->capture_default_str();
   command->add_option("--header", o->header, "where to write a C header")->type_name("FILE");
+  command
+      ->add_option("--fortran-interface", o->fortran,
+                   "where to write a subroutine in Fortran that calls the code; for c and openmp")
+      ->type_name("FILE.f90");
   command->callback([&common, &action, o] { action = [&common, o] { return gen(common, *o); }; });
 }
 

@@ -3,6 +3,7 @@
 #include "core/diagnostic.h"
 #include "core/domain.h"
 #include "core/layout.h"
+#include "frontends/fortran/loop_bounds.h"
 #include "frontends/fortran/program.h"
 #include "frontends/fortran/sections.h"
 #include "frontends/text/create.h"
@@ -23,47 +24,6 @@ void each(const Body& body, const F& visit) {
     if (const auto* c = std::get_if<Choice>(&s.what))
       for (const Choice::Arm& a : c->arms) each(*a.body, visit);
   }
-}
-
-bool returns(const Body& b) {
-  const auto* leave = b.empty() ? nullptr : std::get_if<Leave>(&b.back().what);
-  return leave && leave->kind == Leave::Kind::Return;
-}
-
-/// The routine's statements without `return`: what follows a choice that may return goes into the
-/// arm that does not.
-Body without_returns(Body body) {
-  if (returns(body)) body.pop_back();
-  for (std::size_t n = 0; n < body.size(); ++n) {
-    const Statement s = body[n];
-    if (std::holds_alternative<Leave>(s.what)) {  // the rest is never reached
-      body.resize(n);
-      return body;
-    }
-    const auto* c = std::get_if<Choice>(&s.what);
-    if (!c) continue;
-    const auto leaves = [](const Choice::Arm& a) { return returns(*a.body); };
-    if (std::none_of(c->arms.begin(), c->arms.end(), leaves)) continue;
-    Choice choice = *c;
-    if (choice.arms.back().condition) choice.arms.push_back({Expr(), std::make_shared<Body>()});
-    if (std::count_if(choice.arms.begin(), choice.arms.end(), leaves) + 1 !=
-        static_cast<std::ptrdiff_t>(choice.arms.size()))
-      fail("unsupported", s.at,
-           "`return` in some arms of a choice of which several go on is not supported in Fortran "
-           "kernels");
-    for (Choice::Arm& a : choice.arms) {
-      Body inner = *a.body;
-      if (returns(inner))
-        inner.pop_back();
-      else
-        inner.insert(inner.end(), body.begin() + static_cast<std::ptrdiff_t>(n) + 1, body.end());
-      a.body = std::make_shared<Body>(without_returns(std::move(inner)));
-    }
-    body.resize(n);
-    body.push_back({s.at, std::move(choice)});
-    return body;
-  }
-  return body;
 }
 
 class Lowering {
@@ -101,7 +61,9 @@ class Lowering {
       if (const auto* a = std::get_if<Assignment>(&s.what)) assigned_.insert(written_name(a->to));
       if (const auto* d = std::get_if<Do>(&s.what)) loops.insert(d->variable);
       if (std::holds_alternative<Leave>(s.what))
-        fail("unsupported", s.at, "`return` in a loop is not supported in Fortran kernels");
+        fail(
+            "unsupported", s.at,
+            "`return` in a loop or in a choice within another is not supported in Fortran kernels");
     });
     outside(body, {}, loops);
     for (const std::string& v : loops)
@@ -533,7 +495,8 @@ class Lowering {
     const bool stays = std::all_of(names.begin(), names.end(), [&](const std::string& n) {
       return inames_.count(n) || is_parameter(n);
     });
-    if (stays && to_condition(Expr(Compare{CompareOp::Ge, split(e).first, lit(0)}), {})) return e;
+    if (stays && to_condition(Expr(Compare{CompareOp::Ge, split_quotient(e).first, lit(0)}), {}))
+      return e;
     Temporary t;
     t.name = fresh(name);
     t.at = at;
@@ -543,54 +506,6 @@ class Lowering {
     k_.temporaries.emplace(kept, std::move(t));
     emit(var(kept, at), e, block, at);
     return var(kept, at);
-  }
-
-  /// A sum with one quotient by a positive number: what is divided, the number, and the rest; for
-  /// other expressions a number of 1 and no rest.
-  struct Quotient {
-    Expr first;
-    std::int64_t by;
-    Expr rest;
-  };
-  static Quotient split(const Expr& e) {
-    const auto quotient = [](const Expr& x) -> std::optional<Quotient> {
-      const auto* c = x.as<Call>();
-      if (!c || c->name != "truncdiv") return std::nullopt;
-      const auto by = as_int(c->args.at(1));
-      if (!by || *by < 1) return std::nullopt;
-      return Quotient{c->args[0], *by, lit(0)};
-    };
-    if (const auto q = quotient(e)) return *q;
-    const auto* n = e.as<Nary>();
-    if (n && n->op == NaryOp::Add)
-      for (std::size_t i = 0; i < n->terms.size(); ++i)
-        if (auto q = quotient(n->terms[i])) {
-          Exprs rest = n->terms;
-          rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
-          q->rest = index_add(rest);
-          return *q;
-        }
-    return {e, 1, lit(0)};
-  }
-
-  /// `i <= e` or `i >= e`, where a division goes towards zero.
-  static Expr side(const Expr& i, const Expr& e, bool most) {
-    const auto test = [](CompareOp op, const Expr& a, const Expr& b) {
-      return Expr(Compare{op, a, b});
-    };
-    const Quotient q = split(e);
-    const CompareOp within = most ? CompareOp::Le : CompareOp::Ge;
-    if (q.by == 1) return test(within, i, e);
-    const Expr scaled = index_mul(lit(q.by), index_sub(i, q.rest));
-    const auto near = [&](std::int64_t by) { return index_add({q.first, lit(by)}); };
-    const Expr positive =
-        most ? test(CompareOp::Le, scaled, q.first) : test(CompareOp::Gt, scaled, near(-q.by));
-    const Expr negative =
-        most ? test(CompareOp::Lt, scaled, near(q.by)) : test(CompareOp::Ge, scaled, q.first);
-    const auto both = [](const Expr& a, const Expr& b) { return conjunction({a, b}); };
-    return Expr(Nary{NaryOp::Or,
-                     {both(test(CompareOp::Ge, q.first, lit(0)), positive),
-                      both(test(CompareOp::Lt, q.first, lit(0)), negative)}});
   }
 
   /// `after`: the variable has its value behind the loop too.

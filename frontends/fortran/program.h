@@ -112,6 +112,10 @@ struct Preprocessing {
 /// of them, as `fortran`, and `unsupported` for what lies outside of the subset.
 std::vector<Routine> read_routines(const Source* source, const Preprocessing& how);
 
+/// A routine's statements without `return`: what follows a choice that may return goes into the arm
+/// that does not. Fails `unsupported` where several arms go on.
+Body without_returns(Body body);
+
 /// A routine as a kernel in Fortran's order, and what its directives demand: Lua by line.
 struct Lowered {
   Kernel kernel;

@@ -104,3 +104,17 @@ TEST_CASE("fortran: blocks that do not fit") {
   CHECK(block("!$moonloop begin transform\nsubroutine t\nend\n!$moonloop end transform\n") ==
         "a line of a transform block is no comment [syntax]");
 }
+
+TEST_CASE("fortran: a return that no condition on what follows can say") {
+  const auto at = [](const std::string& statements) {
+    const auto all = errors("integer :: n, i\nreal :: a(n), b(n)", statements);
+    REQUIRE(all.size() == 1);
+    CHECK(all[0].code == "unsupported");
+    CHECK(all[0].text.find("`return` in ") == 0);
+    return all[0].where.at.line;
+  };
+  CHECK(at("do i = 1, n\nif (a(i) > 1) return\nend do\na(1) = 2") == 5);
+  CHECK(at("if (n > 1) then\nif (n > 2) return\na(1) = 1\nend if\na(2) = 2") == 5);
+  CHECK(at("if (n > 1) then\na(1) = 1\nelse if (n > 0) then\nreturn\nelse\na(1) = 2\nend if\nb(1) "
+           "= 1") == 4);
+}

@@ -1,0 +1,116 @@
+#include "codegen/fortran_interface.h"
+
+#include <cctype>
+#include <set>
+
+#include "codegen/language.h"
+#include "core/diagnostic.h"
+
+namespace moonloop {
+namespace {
+
+std::string fortran_type(const Program& p, const Parameter& a) {
+  const auto unsupported = [&] {
+    fail("unsupported", {}, "`{}`: `{}` of type {} has no counterpart in Fortran's interface to C",
+         p.name, a.name, a.type.str());
+  };
+  if (a.type.is_record()) unsupported();
+  switch (a.type.scalar) {
+    case Scalar::Bool: return "logical(c_bool)";
+    case Scalar::I8:
+    case Scalar::U8: return "integer(c_int8_t)";
+    case Scalar::I16:
+    case Scalar::U16: return "integer(c_int16_t)";
+    case Scalar::I32:
+    case Scalar::U32: return "integer(c_int32_t)";
+    case Scalar::I64:
+    case Scalar::U64: return "integer(c_int64_t)";
+    case Scalar::F16: unsupported(); break;
+    case Scalar::F32: return "real(c_float)";
+    case Scalar::F64: return "real(c_double)";
+    case Scalar::C64: return "complex(c_float_complex)";
+    case Scalar::C128: return "complex(c_double_complex)";
+  }
+  return "";
+}
+
+std::string lower_case(std::string s) {
+  for (char& c : s) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return s;
+}
+
+void check_names(const Program& p) {
+  std::set<std::string> seen;
+  const auto check = [&](const std::string& name) {
+    if (!std::isalpha(static_cast<unsigned char>(name[0])) || name.size() > 55)
+      fail("unsupported", {}, "`{}` is no name in Fortran", name);
+    if (!seen.insert(lower_case(name)).second)
+      fail("unsupported", {}, "`{}` and another name differ in case alone, which Fortran ignores",
+           name);
+  };
+  check(p.name);
+  for (const Parameter& a : p.params) check(a.name);
+}
+
+/// `head(a, b, ...)`, in lines that Fortran takes.
+std::string with_arguments(const Program& p, const std::string& head) {
+  std::string out = head + "(", line = out;
+  for (std::size_t i = 0; i < p.params.size(); ++i) {
+    const std::string next = p.params[i].name + (i + 1 < p.params.size() ? ", " : "");
+    if (line.size() + next.size() > 96) {
+      out += "&\n        ";
+      line = "        ";
+    }
+    out += next;
+    line += next;
+  }
+  return out + ")";
+}
+
+std::string declarations(const Program& p, bool by_value, const std::string& indent) {
+  std::string out;
+  for (const Parameter& a : p.params) {
+    out += indent + fortran_type(p, a);
+    if (!a.is_array && by_value) out += ", value";
+    if (a.intent == Intent::In && !(by_value && !a.is_array)) out += ", intent(in)";
+    out += " :: " + a.name + (a.is_array && !a.shape.empty() ? "(*)" : "") + "\n";
+  }
+  return out;
+}
+
+std::string c_function(const Program& p, const std::string& name) {
+  std::string parameters, arguments;
+  for (std::size_t i = 0; i < p.params.size(); ++i) {
+    const Parameter& a = p.params[i];
+    const std::string own = "a" + std::to_string(i + 1), comma = i == 0 ? "" : ", ";
+    parameters += comma + type_name(Language::C, a.type) +
+                  (!a.is_array              ? " "
+                   : a.intent == Intent::In ? " const *"
+                                            : " *") +
+                  own;
+    arguments += comma + own;
+  }
+  return "\n/* Called from Fortran. */\nvoid " + name + "(" + parameters + ") {\n  " + p.name +
+         "(" + arguments + ");\n}\n";
+}
+
+}  // namespace
+
+FortranInterface fortran_interface(const Program& p) {
+  if (language_of(p.target) != Language::C)
+    fail("unsupported", {}, "target `{}` has no interface to Fortran; `c` and `openmp` have",
+         to_string(p.target));
+  check_names(p);
+  const std::string module = p.name + "_moonloop", function = p.name + "_of_c";
+  std::string out = "! Calls the function `" + p.name + "` that Moonloop generated.\nmodule " +
+                    module + "\n  use, intrinsic :: iso_c_binding\n  implicit none\n  interface\n";
+  out += with_arguments(p, "    subroutine " + function) + " bind(c, name=\"" + function + "\")\n";
+  out += "      import\n" + declarations(p, true, "      ") + "    end subroutine\n";
+  out += "  end interface\nend module\n\n";
+  out += with_arguments(p, "subroutine " + p.name) + "\n  use " + module + "\n  implicit none\n" +
+         declarations(p, false, "  ");
+  out += with_arguments(p, "  call " + function) + "\nend subroutine\n";
+  return {out, c_function(p, function)};
+}
+
+}  // namespace moonloop

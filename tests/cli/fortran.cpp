@@ -1,0 +1,79 @@
+#include "tests/cli/harness.h"
+
+using namespace moonloop::test;  // NOLINT
+
+namespace {
+
+std::string quoted(const std::string& s) { return "'" + s + "'"; }
+
+}  // namespace
+
+TEST_CASE("fortran: a program linked with generated code prints what it printed before") {
+  const Folder folder;
+  const std::string source = (kRoot / "examples" / "fortran").string();
+  const std::string binary =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(MOONLOOP_BINARY)).string();
+  for (const std::string& step :
+       {"cmake -S " + quoted(source) +
+            " -B build -DCMAKE_BUILD_TYPE=Release -DMOONLOOP=" + quoted(binary),
+        std::string("cmake --build build")}) {
+    const Outcome done = shell(step, folder.str());
+    CHECK(done.status == 0);
+    if (done.status != 0) MESSAGE(done.out << done.err);
+  }
+  const Outcome before = shell("build/before", folder.str()),
+                after = shell("build/after", folder.str());
+  CHECK(before.status == 0);
+  CHECK(after.status == 0);
+  CHECK(before.out.find("\n") > 20);
+  CHECK(before.out == after.out);
+}
+
+TEST_CASE("fortran: an interface by the declared order, scalars by value where they stay") {
+  const Folder f;
+  f.write("k.f90",
+          "subroutine scale(n, a, total)\n  integer :: n, i\n  real(8) :: a(n), total\n"
+          "  do i = 1, n\n    total = total + a(i)\n  end do\nend\n");
+  CHECK(tool("gen k.f90 -o k.c --fortran-interface k_interface.f90", f.str()).status == 0);
+  CHECK(f.read("k_interface.f90") == R"(! Calls the function `scale` that Moonloop generated.
+module scale_moonloop
+  use, intrinsic :: iso_c_binding
+  implicit none
+  interface
+    subroutine scale_of_c(n, a, total) bind(c, name="scale_of_c")
+      import
+      integer(c_int32_t), value :: n
+      real(c_double), intent(in) :: a(*)
+      real(c_double) :: total
+    end subroutine
+  end interface
+end module
+
+subroutine scale(n, a, total)
+  use scale_moonloop
+  implicit none
+  integer(c_int32_t), intent(in) :: n
+  real(c_double), intent(in) :: a(*)
+  real(c_double) :: total
+  call scale_of_c(n, a, total)
+end subroutine
+)");
+  CHECK(f.read("k.c").find("void scale_of_c(int32_t a1, double const *a2, double *a3) {\n"
+                           "  scale(a1, a2, a3);\n}\n") != std::string::npos);
+  const Outcome refused = tool("gen k.f90 --target opencl --fortran-interface none.f90", f.str());
+  CHECK(refused.status == 1);
+  CHECK(refused.err ==
+        "error: target `opencl` has no interface to Fortran; `c` and `openmp` have "
+        "[unsupported]\n");
+  CHECK(!f.has("none.f90"));
+  f.write("case.loop",
+          "kernel twice(n: int32, a: float64[n], A: float64[n])\n"
+          "domain {[i]: 0 <= i < n}\na[i] = 2*A[i]\n");
+  CHECK(tool("gen case.loop -o c.c --fortran-interface c.f90", f.str()).status == 1);
+  f.write("half.loop",
+          "kernel twice(n: int32, a: float16[n])\n"
+          "domain {[i]: 0 <= i < n}\na[i] = 2*a[i]\n");
+  CHECK(tool("gen half.loop -o c.c --fortran-interface c.f90", f.str()).status == 1);
+  CHECK(!f.has("c.f90"));
+  CHECK(!f.has("c.c"));
+}
