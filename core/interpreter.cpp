@@ -233,8 +233,9 @@ class Run {
       fail("size-overflow", where, "there is no memory for the {} bytes of `{}`", size, t.name);
     }
     s.data = s.own.data();
+    // A NaN: a read of what was never written shows.
     if (!s.type.is_record() && !is_integer(s.type.scalar) && s.type.scalar != Scalar::Bool)
-      std::memset(s.data, 0xFF, s.own.size());  // a NaN: a read of what was never written shows
+      std::fill(s.own.begin(), s.own.end(), static_cast<char>(0xFF));
     Storage& kept = memory_.arrays.emplace(t.name, std::move(s)).first->second;
     if (t.initializer) initialize(t, kept);
   }
