@@ -22,14 +22,15 @@ namespace moonloop::fortran {
 /// Where pieces of the text that Flang works on stand in the user's files.
 class Places {
  public:
-  Places(const Source* source, const Fortran::parser::AllCookedSources& cooked)
-      : source_(source), cooked_(cooked) {}
+  /// `path` is what Flang reads as `source`.
+  Places(const Source* source, std::string path, const Fortran::parser::AllCookedSources& cooked)
+      : cooked_(cooked), sources_{{std::move(path), source}} {}
   Span of(Fortran::parser::CharBlock block) const;
   Span of(const std::optional<Fortran::parser::ProvenanceRange>& range) const;
 
  private:
-  const Source* source_;
   const Fortran::parser::AllCookedSources& cooked_;
+  mutable std::map<std::string, const Source*> sources_;  // by path; included files as they come
 };
 
 using SomeExpr = Fortran::evaluate::Expr<Fortran::evaluate::SomeType>;

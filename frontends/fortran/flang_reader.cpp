@@ -1,8 +1,11 @@
 #include <llvm/Support/raw_ostream.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include "core/diagnostic.h"
 #include "frontends/fortran/flang.h"
@@ -487,8 +490,11 @@ class File {
     namespace fs = std::filesystem;
     std::error_code none;
     if (fs::is_regular_file(source->name, none)) {
-      path_ = source->name;
-      return;
+      std::ifstream in(source->name, std::ios::binary);
+      if (std::string(std::istreambuf_iterator<char>(in), {}) == source->text) {
+        path_ = source->name;
+        return;
+      }
     }
     const char* temporary = std::getenv("TMPDIR");
     std::string pattern = std::string(temporary && *temporary ? temporary : "/tmp") +
@@ -499,10 +505,14 @@ class File {
     const int end = fixed ? 2 : 4;
     const int file = mkstemps(pattern.data(), end);
     if (file < 0) fail("cannot-write", {}, "cannot make a file as `{}`", pattern);
-    std::FILE* f = fdopen(file, "wb");
-    const bool written =
-        std::fwrite(source->text.data(), 1, source->text.size(), f) == source->text.size();
-    if (std::fclose(f) != 0 || !written) fail("cannot-write", {}, "cannot write `{}`", pattern);
+    close(file);
+    std::ofstream out(pattern, std::ios::binary);
+    out << source->text;
+    out.close();
+    if (!out) {
+      std::remove(pattern.c_str());
+      fail("cannot-write", {}, "cannot write `{}`", pattern);
+    }
     path_ = pattern;
     copied_ = true;
   }
@@ -530,11 +540,15 @@ Span Places::of(const std::optional<fp::ProvenanceRange>& range) const {
   const auto& all = cooked_.allSources();
   const auto position = all.GetSourcePosition(all.GetReplacedProvenance(range->start()));
   if (!position) return {};
+  const fp::SourceFile& file = *position->sourceFile;
+  const std::string path = std::filesystem::path(file.path()).lexically_normal().string();
+  const auto [it, included] = sources_.try_emplace(path);
+  if (included) it->second = add_source(path, {file.content().data(), file.content().size()});
   Span at;
-  at.source = source_;
-  at.line = position->line;
+  at.source = it->second;
+  at.line = position->trueLineNumber;
   at.col = position->column;
-  const auto line = source_->line(at.line);
+  const auto line = at.source->line(at.line);
   const auto left = static_cast<std::size_t>(at.col) <= line.size()
                         ? static_cast<int>(line.size()) - at.col + 1
                         : 1;
@@ -557,7 +571,8 @@ std::vector<Routine> read_routines(const Source* source, const Preprocessing& ho
   fp::AllSources all;
   fp::AllCookedSources cooked{all};
   fp::Parsing parsing{cooked};
-  const Places places(source, cooked);
+  const Places places(source, std::filesystem::path(file.path()).lexically_normal().string(),
+                      cooked);
   std::vector<Diagnostic> errors;
   parsing.Prescan(file.path(), options);
   collect(parsing.messages(), places, cooked, errors);

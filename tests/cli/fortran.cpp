@@ -2,25 +2,9 @@
 
 using namespace moonloop::test;  // NOLINT
 
-namespace {
-
-std::string quoted(const std::string& s) { return "'" + s + "'"; }
-
-}  // namespace
-
 TEST_CASE("fortran: a program linked with generated code prints what it printed before") {
   const Folder folder;
-  const std::string source = (kRoot / "examples" / "fortran").string();
-  const std::string binary =
-      std::filesystem::weakly_canonical(std::filesystem::absolute(MOONLOOP_BINARY)).string();
-  for (const std::string& step :
-       {"cmake -S " + quoted(source) +
-            " -B build -DCMAKE_BUILD_TYPE=Release -DMOONLOOP=" + quoted(binary),
-        std::string("cmake --build build")}) {
-    const Outcome done = shell(step, folder.str());
-    CHECK(done.status == 0);
-    if (done.status != 0) MESSAGE(done.out << done.err);
-  }
+  build_example("fortran", folder);
   const Outcome before = shell("build/before", folder.str()),
                 after = shell("build/after", folder.str());
   CHECK(before.status == 0);
@@ -76,4 +60,14 @@ end subroutine
   CHECK(tool("gen half.loop -o c.c --fortran-interface c.f90", f.str()).status == 1);
   CHECK(!f.has("c.f90"));
   CHECK(!f.has("c.c"));
+}
+
+TEST_CASE("fortran: what stands in an included file is shown there") {
+  const Folder f;
+  f.write("s.f90",
+          "subroutine s(n, a)\n  integer :: n, i\n  real :: a(n)\n  include 'part.inc'\nend\n");
+  f.write("part.inc", "\n  do i = 1, n\n    print *, i\n  end do\n");
+  CHECK(tool("gen s.f90", f.str()).err ==
+        "part.inc:3:5: error: `print` is not supported in Fortran kernels [unsupported]\n"
+        "  3 |     print *, i\n    |     ^^^^^^^^^^\n");
 }

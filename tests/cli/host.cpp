@@ -2,26 +2,9 @@
 
 using namespace moonloop::test;  // NOLINT
 
-namespace {
-
-std::string quoted(const std::string& s) { return "'" + s + "'"; }
-
-}  // namespace
-
 TEST_CASE("host: programs around generated code build with plain CMake and run") {
   const Folder folder;
-  const std::string source = (kRoot / "examples" / "host").string();
-  const std::string binary =
-      std::filesystem::weakly_canonical(std::filesystem::absolute(MOONLOOP_BINARY)).string();
-  const Outcome configured =
-      shell("cmake -S " + quoted(source) +
-                " -B build -DCMAKE_BUILD_TYPE=Release -DMOONLOOP=" + quoted(binary),
-            folder.str());
-  CHECK(configured.status == 0);
-  if (configured.status != 0) MESSAGE(configured.out << configured.err);
-  const Outcome built = shell("cmake --build build", folder.str());
-  CHECK(built.status == 0);
-  if (built.status != 0) MESSAGE(built.out << built.err);
+  build_example("host", folder);
   for (const std::string target : {"openmp", "opencl"}) {
     CAPTURE(target);
     const Outcome ran = shell("build/smooth_" + target, folder.str());

@@ -80,6 +80,12 @@ inline RunResult run_everywhere(const Kernel& k, const Kernel& original,
   return run_on(device_target(), k, original, params);
 }
 
+/// The text's kernel runs everywhere with these tags as it does without.
+inline void same_everywhere(const std::string& text, const std::map<std::string, std::string>& tags,
+                            const GivenValues& params = {{"n", "70"}}) {
+  run_everywhere(tagged(text, tags), parse_one(text), params);
+}
+
 /// The number of kernels and barriers of the generated program, after it ran and gave what the
 /// interpreter gives.
 inline Shape run(const Kernel& k, const Kernel& original, const GivenValues& params) {

@@ -6,18 +6,8 @@
 using namespace moonloop;
 using test::parse_one;
 using test::run_everywhere;
+using test::same_everywhere;
 using test::tagged;
-
-namespace {
-
-void same_everywhere(const std::string& text, const std::map<std::string, std::string>& tags,
-                     const GivenValues& params = {{"n", "70"}}) {
-  const Kernel k = tagged(text, tags);
-  generate(k, Target::Cuda);
-  run_everywhere(k, parse_one(text), params);
-}
-
-}  // namespace
 
 TEST_CASE("half: arithmetic, casts, functions and choices") {
   same_everywhere(R"(
