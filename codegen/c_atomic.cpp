@@ -1,74 +1,118 @@
+#include "codegen/atomics.h"
 #include "codegen/c_printer.h"
 #include "core/typing.h"
 
 // Atomic updates on devices: one operation where the hardware has it, else a loop that tries until
 // nobody came between.
 namespace moonloop {
-namespace {
 
-/// `place = place op other`, with an operation that devices have for integers.
-struct Simple {
-  std::string op;  // add, min, max
-  Expr other;
-};
-
-std::optional<Simple> simple_update(const Expr& lhs, const Expr& rhs) {
-  const auto split = [&](const Exprs& terms, const char* op) -> std::optional<Simple> {
-    if (terms.size() != 2) return std::nullopt;
-    if (equal(terms[0], lhs)) return Simple{op, terms[1]};
-    if (equal(terms[1], lhs)) return Simple{op, terms[0]};
-    return std::nullopt;
-  };
-  if (const auto* n = rhs.as<Nary>(); n && n->op == NaryOp::Add) return split(n->terms, "add");
-  if (const auto* c = rhs.as<Call>(); c && (c->name == "min" || c->name == "max"))
-    return split(c->args, c->name.c_str());
-  return std::nullopt;
+std::string CPrinter::space_of(const std::string& variable) const {
+  if (helpers_.language() == Language::Cuda) return "";
+  return plan_.lies_in(variable, AddressSpace::Private) ? "__private "
+         : plan_.lies_in(variable, AddressSpace::Local) ? dialect_.local_prefix()
+                                                        : dialect_.global_prefix();
 }
 
-bool mentions(const Expr& e, const Expr& place) {
-  bool found = false;
-  walk(e, [&](const Expr& x) {
-    found |= equal(x, place);
-    return !found;
-  });
-  return found;
-}
-
-}  // namespace
-
-void CPrinter::device_atomic(const Instruction& insn, const Expr& lhs, const Expr& rhs) {
-  const Type t = expr_.type(lhs);
-  std::optional<Simple> simple = simple_update(lhs, rhs);
-  if (simple && mentions(simple->other, lhs)) simple.reset();
-  const bool pair = !t.is_record() && is_complex(t.scalar);
-  const bool parts = pair && simple && simple->op == "add";
-  if (t.is_record() || (size_of(t.scalar) > 8 && !parts))
-    fail("unsupported", insn.at,
-         "instruction `{}`: target `{}` has no such atomic update of type {}; up to 8 bytes have "
-         "any, complex128 has sums",
-         insn.id, to_string(plan_.target), t.str());
-  const bool local = plan_.lies_in(written_name(lhs), AddressSpace::Local);
-  const std::string place = expr_.place(lhs);
-  if (parts) return atomic_sum_of_pairs(place, t, local, expr_.value(simple->other, t));
-  if (simple && !pair && size_of(t.scalar) >= 4)
-    if (const std::string name = dialect_.atomic_function(simple->op, t.scalar); !name.empty())
-      return line(dialect_.atomic_call(name, "&" + place, expr_.value(simple->other, t), t.scalar) +
+void CPrinter::device_atomic(const Exprs& lhs, const Expr& rhs) {
+  const std::string& name = written_name(lhs[0]);
+  if (const auto it = plan_.locked.find(name); it != plan_.locked.end())
+    return in_turn(lhs, rhs, it->second);
+  const Type t = expr_.type(lhs[0]);
+  const std::optional<SimpleUpdate> simple = simple_update(lhs[0], rhs);
+  const bool local = plan_.lies_in(name, AddressSpace::Local);
+  const std::string place = expr_.place(lhs[0]);
+  if (plan_.sums.count(name))
+    return atomic_sum_of_pairs(place, t, space_of(name), expr_.value(simple->other, t));
+  if (simple && !is_complex(t.scalar) && size_of(t.scalar) >= 4)
+    if (const std::string f = dialect_.atomic_function(simple->op, t.scalar); !f.empty())
+      return line(dialect_.atomic_call(f, "&" + place, expr_.value(simple->other, t), t.scalar) +
                   ";");
   exchange(place, t, local, [&](const std::string& old) {
-    expr_.stand_in(lhs, old);
+    expr_.stand_in(lhs[0], old);
     std::string value = expr_.value(rhs, t);
     expr_.end_stand_ins();
     return value;
   });
 }
 
+/// The numbers that a value of this type consists of.
+std::vector<CPrinter::Number> CPrinter::numbers(const Type& t) const {
+  if (!t.is_record() && !is_complex(t.scalar)) return {{"", t, ""}};
+  if (!t.is_record()) {
+    const Type part = real_part(t.scalar);
+    return {{"", part, ".x"}, {"", part, ".y"}};
+  }
+  std::vector<Number> out;
+  for (const Record::Field& f : t.record->fields)
+    for (const Number& n : numbers(f.type))
+      out.push_back({"." + f.name + n.path, n.type, n.component});
+  return out;
+}
+
+/// Under a lock that one work-item at a time has. Those that wait go around the loop, since the one
+/// that goes on may be in their own warp. What is updated is read from and written to memory that
+/// all see. `each`: an element has a lock of its own, or shares it by chance.
+void CPrinter::in_turn(const Exprs& lhs, const Expr& rhs, bool each) {
+  const auto* tuple = rhs.as<Call>();
+  const bool several = tuple && tuple->name == "make_tuple";
+  const std::string done = names_.fresh("done"), number = names_.fresh("number");
+  const std::string& locks = names_.of(plan_.locks);
+  const std::string address = "&" + locks + "[" + (each ? number : "0") + "]";
+  std::vector<std::string> places, old;
+  for (const Expr& l : lhs) {
+    places.push_back(expr_.place(l));
+    old.push_back(names_.fresh("old"));
+  }
+  const auto in_memory = [&](std::size_t i, const Number& n) {
+    const std::string pointer = "(volatile " + space_of(written_name(lhs[i])) +
+                                element_type(helpers_.language(), n.type) + " *)&" + places[i] +
+                                n.path;
+    return n.component.empty() ? "*" + pointer
+                               : "(" + pointer + ")[" + (n.component == ".x" ? "0]" : "1]");
+  };
+  line("{");
+  ++depth_;
+  if (each)
+    line("int const " + number + " = (size_t)&" + places[0] + "/sizeof " + places[0] + " % " +
+         std::to_string(*expr_.elements(*k_.find_temporary(plan_.locks))) + ";");
+  line("int " + done + " = 0;");
+  line("while (!" + done + ")");
+  ++depth_;
+  line("if (" + dialect_.swap() + "(" + address + ", 1) == 0) {");
+  ++depth_;
+  line(dialect_.fence());
+  for (std::size_t i = 0; i < lhs.size(); ++i) {
+    const Type t = expr_.type(lhs[i]);
+    line(element_type(helpers_.language(), t) + " " + old[i] + ";");
+    for (const Number& n : numbers(t))
+      line(old[i] + n.path + n.component + " = " + in_memory(i, n) + ";");
+  }
+  for (std::size_t i = 0; i < lhs.size(); ++i) expr_.stand_in(lhs[i], old[i], true);
+  std::vector<std::string> next;
+  for (std::size_t i = 0; i < lhs.size(); ++i) {
+    const Type t = expr_.type(lhs[i]);
+    next.push_back(names_.fresh("next"));
+    line(element_type(helpers_.language(), t) + " const " + next[i] + " = " +
+         expr_.value(several ? tuple->args[i] : rhs, t) + ";");
+  }
+  expr_.end_stand_ins();
+  for (std::size_t i = 0; i < lhs.size(); ++i)
+    for (const Number& n : numbers(expr_.type(lhs[i])))
+      line(in_memory(i, n) + " = " + next[i] + n.path + n.component + ";");
+  line(dialect_.fence());
+  line(dialect_.swap() + "(" + address + ", 0);");
+  line(done + " = 1;");
+  --depth_;
+  line("}");
+  depth_ -= 2;
+  line("}");
+}
+
 /// Real and imaginary part each by themselves: a sum is whole once all have added to it.
-void CPrinter::atomic_sum_of_pairs(const std::string& place, const Type& t, bool local,
-                                   const std::string& value) {
+void CPrinter::atomic_sum_of_pairs(const std::string& place, const Type& t,
+                                   const std::string& space, const std::string& value) {
   const Type part = real_part(t.scalar);
-  const std::string space = helpers_.language() == Language::Cuda ? ""
-                            : local                               ? dialect_.local_prefix()
-                                                                  : dialect_.global_prefix();
+  const bool local = space == dialect_.local_prefix();
   const std::string add = names_.fresh("add");
   line("{");
   ++depth_;

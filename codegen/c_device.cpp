@@ -26,7 +26,7 @@ std::string CPrinter::device_source(Block program, DeviceProgram& out) {
     if (t.read_only || !plan_.lies_in(name, AddressSpace::Global)) continue;
     Expr elements = lit(1);
     for (const Expr& e : expr_.extents(t)) elements = index_mul(elements, e);
-    out.temporaries.push_back({name, expr_.type_of_name(name), elements});
+    out.temporaries.push_back({name, expr_.type_of_name(name), elements, name == plan_.locks});
   }
   std::string body = std::move(out_);
   if (helpers_.language() == Language::Cuda) body += "\n" + host_function(out);
@@ -74,6 +74,7 @@ int CPrinter::device_kernel(const Launch& launch, DeviceProgram& out) {
   if (!copies.empty()) kernel.name += "_part" + std::to_string(copies.size());
   std::set<std::string> written;
   collect_writes(launch.body, written);
+  written.insert(plan_.locks);
   const std::string head = device_head(kernel, used, written);
   names_.take_used();
   out_ += (out.kernels.empty() ? "" : "\n") + head + ") {\n" + body + "}\n";

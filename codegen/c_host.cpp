@@ -26,6 +26,9 @@ std::string CPrinter::host_function(const DeviceProgram& program) {
     line(type_name(t.type) + " *" + x + " = 0;");
     line("if (!status) status = cudaMalloc((void **)&" + x + ", sizeof(" + type_name(t.type) +
          ")*(" + expr_.index(t.elements, true) + "));");
+    if (t.zero)
+      line("if (!status) status = cudaMemset(" + x + ", 0, sizeof(" + type_name(t.type) + ")*(" +
+           expr_.index(t.elements, true) + "));");
   }
   const bool guarded = !program.temporaries.empty();
   if (guarded) {

@@ -119,8 +119,12 @@ std::string CPrinter::records() const {
     if (!t.is_record() || !done.insert(t.record->name).second) return;
     for (const Record::Field& f : t.record->fields) define(f.type);
     std::string fields;
-    for (const Record::Field& f : t.record->fields)
-      fields += "  " + helpers_.type(f.type) + " " + f.name + ";\n";
+    for (const Record::Field& f : t.record->fields) {
+      fields += "  " + element_type(helpers_.language(), f.type) + " " + f.name;
+      if (expr_.is_pair(f.type))  // where the host has it, not at a multiple of both parts' size
+        fields += fmt::format(" __attribute__((packed, aligned({})))", size_of(f.type.scalar) / 2);
+      fields += ";\n";
+    }
     const std::string guard = "MOONLOOP_RECORD_" + t.record->name;
     out += "#ifndef " + guard + "\n#define " + guard + "\ntypedef struct {\n" + fields + "} " +
            t.record->name + ";\n#endif\n\n";

@@ -64,12 +64,20 @@ class CPrinter {
   };
   std::optional<Compound> compound(const Expr& lhs, const Expr& rhs) const;
   void find_critical();
-  void device_atomic(const Instruction& insn, const Expr& lhs, const Expr& rhs);
-  void atomic_sum_of_pairs(const std::string& place, const Type& t, bool local,
+  void device_atomic(const Exprs& lhs, const Expr& rhs);
+  void atomic_sum_of_pairs(const std::string& place, const Type& t, const std::string& space,
                            const std::string& value);
+  void in_turn(const Exprs& lhs, const Expr& rhs, bool each);
+  struct Number {
+    std::string path;  // behind the value's name, to a field
+    Type type;
+    std::string component;  // of a complex one: `.x` or `.y`
+  };
+  std::vector<Number> numbers(const Type& t) const;
+  std::string space_of(const std::string& variable) const;
   void exchange(const std::string& place, const Type& t, bool local,
                 const std::function<std::string(const std::string& old)>& value);
-  void tuple(const Exprs& lhs, const Expr& rhs);
+  void tuple(const Exprs& lhs, const Expr& rhs, bool one_statement);
   void reduction_init(const Instruction& insn, const Exprs& lhs);
   void reduction_update(const Instruction& insn, const Exprs& lhs, const Expr& rhs);
   void extremum_update(const Instruction& insn, const Expr& acc, const Expr& value);

@@ -37,25 +37,29 @@ std::string CPrinter::target(const Expr& lhs) {
 }
 
 void CPrinter::assign(const Instruction& insn, const Exprs& lhs, const Expr& rhs) {
-  if (const auto* c = rhs.as<Call>(); c && c->name == "make_tuple") {
-    if (c->args.size() != lhs.size())
-      fail("wrong-value-count", insn.at, "instruction `{}` assigns {} values of {}", insn.id,
-           lhs.size(), c->args.size());
-    return tuple(lhs, rhs);
-  }
-  if (lhs.size() != 1)
+  const auto* values = rhs.as<Call>();
+  const bool several = values && values->name == "make_tuple";
+  if (several && values->args.size() != lhs.size())
+    fail("wrong-value-count", insn.at, "instruction `{}` assigns {} values of {}", insn.id,
+         lhs.size(), values->args.size());
+  if (!several && lhs.size() != 1)
     fail("unsupported", insn.at,
          "instruction `{}`: calls that give {} values are not supported by target `{}`", insn.id,
          lhs.size(), to_string(plan_.target));
-  const Type to = expr_.type(lhs[0]);
   if (insn.atomic == Atomicity::Init && !dialect_.atomic_write().empty())
     line("#pragma " + dialect_.atomic_write());
-  if (insn.atomic == Atomicity::Update && is_device(plan_.target))
-    return device_atomic(insn, lhs[0], rhs);
-  if (insn.atomic == Atomicity::Update) {
+  const bool own = std::all_of(lhs.begin(), lhs.end(), [&](const Expr& l) {
+    return plan_.lies_in(written_name(l), AddressSpace::Private);
+  });
+  if (insn.atomic == Atomicity::Update && is_device(plan_.target) && !own)
+    return device_atomic(lhs, rhs);
+  if (insn.atomic == Atomicity::Update && !is_device(plan_.target)) {
     const std::string pragma = dialect_.atomic_update(!critical_.count(written_name(lhs[0])));
     if (!pragma.empty()) line("#pragma " + pragma);
+    if (several) return tuple(lhs, rhs, !pragma.empty());
   }
+  if (several) return tuple(lhs, rhs, false);
+  const Type to = expr_.type(lhs[0]);
   if (const auto c = declares_->empty() ? compound(lhs[0], rhs) : std::nullopt)
     return line(expr_.place(lhs[0]) + c->op + expr_.addend(c->other, to) + ";");
   line(target(lhs[0]) + " = " + expr_.value(rhs, to) + ";");
@@ -90,9 +94,9 @@ void CPrinter::find_critical() {
 }
 
 /// All values are computed before the first is assigned.
-void CPrinter::tuple(const Exprs& lhs, const Expr& rhs) {
+void CPrinter::tuple(const Exprs& lhs, const Expr& rhs, bool one_statement) {
   const Exprs& values = rhs.as<Call>()->args;
-  if (assigns_in_turn(lhs, rhs)) {
+  if (!one_statement && assigns_in_turn(lhs, rhs)) {
     for (std::size_t i = 0; i < lhs.size(); ++i)
       line(target(lhs[i]) + " = " + expr_.value(values[i], expr_.type(lhs[i])) + ";");
     return;

@@ -36,7 +36,8 @@ struct DeviceKernel {
 struct DeviceTemporary {
   std::string name;
   Type type;
-  Expr elements;  // over the scalar parameters
+  Expr elements;      // over the scalar parameters
+  bool zero = false;  // all its bytes are, when the call begins
 };
 
 /// What the host does, in order: launches a kernel, or runs `body` in a loop or on a condition.

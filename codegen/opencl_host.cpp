@@ -98,6 +98,9 @@ class OpenCLHost {
       line("if (!" + status_ + ") " + x + " = clCreateBuffer(" + context +
            ", CL_MEM_READ_WRITE, sizeof(" + type(t.type) + ")*(" + expr_.index(t.elements, true) +
            "), NULL, &" + status_ + ");");
+      if (t.zero)
+        step("clEnqueueFillBuffer(" + queue_ + ", " + x + ", \"\", 1, 0, sizeof(" + type(t.type) +
+             ")*(" + expr_.index(t.elements, true) + "), 0, NULL, NULL)");
     }
     steps(device_.steps);
     for (const DeviceTemporary& t : device_.temporaries)  // the queue keeps what it needs

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codegen/atomics.h"
 #include "codegen/auto_axes.h"
 #include "codegen/language.h"
 #include "codegen/matrix_units.h"
@@ -159,6 +160,7 @@ Plan make_plan(Kernel k, Target target) {
   if (target == Target::Cuda) place_matrix_units(plan);
   Numbering(plan).visit(plan.roots);
   place_temporaries(plan);
+  if (is_device(target)) find_locks(plan);
   return plan;
 }
 

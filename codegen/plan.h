@@ -109,11 +109,16 @@ struct Plan {
   std::map<std::string, Expansion> expansions;  // by temporary
   /// By temporary: the inames tagged `ilp` or `vec` whose iterations each have their own.
   std::map<std::string, std::vector<std::string>> lane_copies;
-  std::vector<LaunchPlan> launches;                // on a device
-  std::vector<GroupReduction> reductions;          // on a device
-  std::vector<MatrixStep> matrix_steps;            // on CUDA
-  std::map<std::string, HardwareIname> hardware;   // on a device, by iname
-  std::map<std::string, AddressSpace> spaces;      // on a device, by temporary; none is Auto
+  std::vector<LaunchPlan> launches;               // on a device
+  std::vector<GroupReduction> reductions;         // on a device
+  std::vector<MatrixStep> matrix_steps;           // on CUDA
+  std::map<std::string, HardwareIname> hardware;  // on a device, by iname
+  std::map<std::string, AddressSpace> spaces;     // on a device, by temporary; none is Auto
+  /// On a device, complex variables of which all atomic updates are sums: each part by itself.
+  std::set<std::string> sums;
+  /// On a device, variables whose atomic updates take locks; whether each element has its own.
+  std::map<std::string, bool> locked;
+  std::string locks;                               // the temporary that they are in; empty: none
   NameMap<std::vector<TemporaryUse>> uses;         // by temporary, in order of execution
   std::vector<std::vector<std::string>> loops_of;  // by instruction: loops around it, outer first
   std::vector<std::vector<int>> nodes_of;          // the ids of those loops

@@ -33,6 +33,10 @@ class Dialect {
     return function + "(" + pointer + ", " + value + ")";
   }
   virtual AtomicWords atomic_words(Scalar, bool) const { return {}; }
+  /// Of a device: the function that puts an integer into a place and gives the one before.
+  virtual std::string swap() const { return ""; }
+  /// Of a device: the statement across which no load or store of a work-item moves, for others.
+  virtual std::string fence() const { return ""; }
   /// Of a device: the statement at which work-items wait.
   virtual std::string barrier(const Sync&) const { return ""; }
   /// Of a device: what stands before a kernel's parameters.

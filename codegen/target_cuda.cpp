@@ -40,6 +40,8 @@ class CudaDialect : public Dialect {
     if (s == Scalar::F64) w.to_value = "__longlong_as_double", w.to_word = "__double_as_longlong";
     return w;
   }
+  std::string swap() const override { return "atomicExch"; }
+  std::string fence() const override { return "__threadfence();"; }
   /// NVRTC has no headers of C.
   std::string prelude(const std::string& text) const override {
     std::string out;

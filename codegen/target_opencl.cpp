@@ -35,6 +35,10 @@ class OpenCLDialect : public Dialect {
             wide ? "atom_cmpxchg" : "atomic_cmpxchg", "as_" + type_name(Language::OpenCL, s),
             "as_" + word};
   }
+  std::string swap() const override { return "atomic_xchg"; }
+  std::string fence() const override {
+    return "mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);";
+  }
   std::vector<std::string> extensions(const std::string& text) const override {
     std::vector<std::string> out;
     const auto need = [&](const char* word, const char* extension) {

@@ -21,7 +21,11 @@ DeviceCall::DeviceCall(Device& device, const Program& program, DeviceModule& mod
     const std::string what = "the size of `" + t.name + "`";
     const std::int64_t n = evaluate(t.elements, scalars_, what);
     const std::int64_t bytes = checked_mul(n, static_cast<std::int64_t>(t.type.size()), what);
-    memory_.emplace(t.name, device.allocate(static_cast<std::size_t>(bytes)));
+    DeviceMemory& memory =
+        *memory_.emplace(t.name, device.allocate(static_cast<std::size_t>(bytes))).first->second;
+    if (t.zero)
+      memory.upload(std::vector<std::byte>(static_cast<std::size_t>(bytes)).data(),
+                    static_cast<std::size_t>(bytes));
   }
 }
 

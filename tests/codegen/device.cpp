@@ -74,6 +74,16 @@ m[0] = max(m[0], x[i])  {atomic}
                                    Target::Cuda, {{"i", "g.0"}}));
 }
 
+TEST_CASE("devices: an atomic update of more than a word takes a lock") {
+  const char* const turn = R"(
+kernel turn(n: int32, s: inout complex128[3])
+domain {[i]: 0 <= i < n}
+s[i % 3] = s[i % 3]*1j  {atomic}
+)";
+  CHECK_GOLDEN("lock.cu", code(turn, Target::Cuda, {{"i", "g.0"}}));
+  CHECK_GOLDEN("lock.cl", code(turn, Target::OpenCL, {{"i", "g.0"}}));
+}
+
 TEST_CASE("devices: iterations side by side load and store vectors where all of them run") {
   const char* const scale = R"(
 kernel scale(n: int32, a: float32[n], b: float32[n])

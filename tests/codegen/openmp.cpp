@@ -153,3 +153,15 @@ h[bin[j]] = h[bin[j]] + w[j] {atomic}
         std::string::npos);
   CHECK(c.find("#pragma omp critical\n    h[bin[j]] += w[j];") != std::string::npos);
 }
+
+TEST_CASE("openmp: an atomic update of several places is one critical statement") {
+  const std::string c = code(R"(
+kernel peak(n: int32, x: float64[n], m: inout float64[1], at: inout int32[1])
+domain {[i]: 0 <= i < n}
+m[0], at[0] = make_tuple(max(m[0], x[i]), at[0] + 1) {atomic}
+at[0] = at[0] + 1                                    {atomic}
+)",
+                             Target::OpenMP, {{"i", "par"}});
+  CHECK(c.find("#pragma omp critical\n    {\n") != std::string::npos);
+  CHECK(c.find("#pragma omp critical\n  at[0] += 1;") != std::string::npos);
+}

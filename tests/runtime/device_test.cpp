@@ -215,15 +215,50 @@ d[i % 3] = d[i % 3] - (v[i] + i*1j)   {atomic}
 q[i % 2] = q[i % 2]*1j                {atomic}
 )",
             {{"i", "g.0"}}, {{"n", "300"}}) == Shape{1, 0});
-  const Kernel wide = tagged(R"(
-kernel wide(n: int32, s: inout complex128[3])
+}
+
+TEST_CASE("device: atomic updates that no operation of the hardware does take turns") {
+  const auto same = [](std::string text) {
+    for (std::size_t at = 0; (at = text.find('@')) != std::string::npos;)
+      text.replace(at, 1, "(32*g + l)");
+    CHECK(run(text, {{"g", "g.0"}, {"l", "l.0"}}, {{"n", "3000"}}) == Shape{1, 0});
+  };
+  same(R"(
+kernel turns(n: int32, s: inout complex128[3], z: inout complex128[1], w: inout complex64[2])
+domain {[g, l]: 0 <= l < 32 and 0 <= @ < n}
+s[@ % 3] = s[@ % 3]*1j          {atomic}
+z[0] = z[0] + (1 + @*1j)        {atomic}
+z[0] = @ + z[0] + 1             {atomic}
+w[@ % 2] = w[@ % 2] + (1 + 2j)  {atomic}
+)");
+  same(R"(
+record best(value: float64, at: int16, pair: complex64)
+kernel records(n: int32, x: in best[n], m: inout best[4], count: inout best[1])
+domain {[g, l]: 0 <= l < 32 and 0 <= @ < n}
+m[@ % 4] = if(x[@].value > m[@ % 4].value, x[@], m[@ % 4])  {atomic}
+count[0].at = count[0].at + 1                               {atomic}
+count[0].value = max(count[0].value, x[@].value)            {atomic}
+)");
+  same(R"(
+kernel tuples(n: int32, x: in float32[n], s: inout float64[2], k: inout int32[2], all: inout int32[1])
+domain {[g, l]: 0 <= l < 32 and 0 <= @ < n}
+s[@ % 2], k[@ % 2] = make_tuple(if(x[@] > s[@ % 2], x[@], s[@ % 2]), if(x[@] > s[@ % 2], @, k[@ % 2])) {atomic}
+k[1 - @ % 2], all[0] = make_tuple(k[1 - @ % 2], all[0] + 1) {atomic}
+)");
+}
+
+TEST_CASE("device: records lie in memory as on the host") {
+  run(R"(
+record mixed(a: int8, z: complex64, b: int16, h: float16, yes: bool, w: complex128)
+kernel fields(n: int32, x: in mixed[n], y: inout mixed[n], z: inout complex64[n])
 domain {[i]: 0 <= i < n}
-s[i % 3] = s[i % 3]*1j  {id=turn, atomic}
+y[i].z = x[i].z*2j + x[i].a
+y[i].w = x[i].w + y[i].z
+y[i].h = x[i].h + x[i].b
+y[i].yes = x[i].yes or x[i].a > 3
+z[i] = y[i].z + x[i].h
 )",
-                             {{"i", "g.0"}});
-  CHECK(error_of([&] { generate(wide, Target::OpenCL); }) ==
-        "instruction `turn`: target `opencl` has no such atomic update of type complex128; up to 8 "
-        "bytes have any, complex128 has sums [unsupported]");
+      {{"i", "g.0"}}, {{"n", "33"}});
 }
 
 TEST_CASE("device: refuses what the target cannot say, by name") {
