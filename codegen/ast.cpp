@@ -119,15 +119,51 @@ void join_neighbours(Block& block, const Writes& writes) {
   block = std::move(out);
 }
 
-/// The part of a guard around all of `loop`'s body that holds for the whole loop: scalars that
-/// stay. Elements of arrays may not exist where the loop does not run. Takes it out of the guard.
+Exprs terms_of(const Expr& cond) {
+  const auto* all = cond.as<Nary>();
+  return all && all->op == NaryOp::And ? all->terms : Exprs{cond};
+}
+
+bool holds_term(const Exprs& terms, const Expr& term) {
+  return std::any_of(terms.begin(), terms.end(), [&](const Expr& t) { return equal(t, term); });
+}
+
+/// The block with its guards rid of these terms.
+Block without_terms(Block block, const Exprs& terms) {
+  Block out;
+  for (Stmt& s : block) {
+    If* const guard = std::get_if<If>(&s.op);
+    if (!guard) {
+      out.push_back(std::move(s));
+      continue;
+    }
+    Exprs rest;
+    for (const Expr& t : terms_of(guard->cond))
+      if (!holds_term(terms, t)) rest.push_back(t);
+    if (rest.empty()) {
+      std::move(guard->body.begin(), guard->body.end(), std::back_inserter(out));
+    } else {
+      guard->cond = conjunction(rest);
+      out.push_back(std::move(s));
+    }
+  }
+  return out;
+}
+
+/// What all guards in `loop`'s body, which has nothing else to run, ask of scalars that stay as
+/// they are. Takes it out of the guards. Elements of arrays may not exist where the loop does not
+/// run.
 Expr take_invariant(Loop& loop, const Writes& writes) {
-  If* guard = loop.body.size() == 1 ? std::get_if<If>(&loop.body[0].op) : nullptr;
-  if (!guard) return {};
-  const auto* all = guard->cond.as<Nary>();
-  const Exprs terms = all && all->op == NaryOp::And ? all->terms : Exprs{guard->cond};
-  Exprs out, rest;
-  for (const Expr& t : terms) {
+  std::vector<const If*> guards;
+  for (const Stmt& s : loop.body) {
+    const bool storage =
+        std::holds_alternative<Declare>(s.op) || std::holds_alternative<Release>(s.op);
+    if (!storage && !std::holds_alternative<If>(s.op)) return {};
+    if (!storage) guards.push_back(&std::get<If>(s.op));
+  }
+  if (guards.empty()) return {};
+  Exprs out;
+  for (const Expr& t : terms_of(guards[0]->cond)) {
     bool stays = true;
     walk(t, [&](const Expr& x) {
       const auto* v = x.as<Var>();
@@ -136,17 +172,66 @@ Expr take_invariant(Loop& loop, const Writes& writes) {
     });
     std::set<std::string> names;
     collect_reads(t, names);
-    stays = stays && !writes_any(loop.body[0], names, writes);
-    (stays ? out : rest).push_back(t);
+    for (const If* g : guards) stays = stays && holds_term(terms_of(g->cond), t);
+    for (const Stmt& s : loop.body) stays = stays && !writes_any(s, names, writes);
+    if (stays) out.push_back(t);
   }
   if (out.empty()) return {};
-  if (rest.empty()) {
-    Block body = std::move(guard->body);
-    loop.body = std::move(body);
-  } else {
-    guard->cond = conjunction(rest);
-  }
+  loop.body = without_terms(std::move(loop.body), out);
   return conjunction(out);
+}
+
+bool waits_within(const Block& block) {
+  return std::any_of(block.begin(), block.end(), [](const Stmt& s) {
+    return std::visit(
+        overload{[](const Loop& x) { return waits_within(x.body); },
+                 [](const If& x) { return waits_within(x.body); },
+                 [](const Scope& x) { return waits_within(x.body); },
+                 [](const Launch& x) { return waits_within(x.body); },
+                 [](const Sync&) { return true; }, [](const GroupCombine&) { return true; },
+                 [](const auto&) { return false; }},
+        s.op);
+  });
+}
+
+/// A guard whose statements may stand in the same block as its neighbours'.
+bool may_join(const If& guard) {
+  const auto declares = [](const Stmt& s) { return std::holds_alternative<Declare>(s.op); };
+  return !waits_within(guard.body) && std::none_of(guard.body.begin(), guard.body.end(), declares);
+}
+
+/// Puts neighbours whose conditions begin alike under one guard with the terms that they share.
+void factor_neighbours(Block& block, const Writes& writes) {
+  Block out;
+  for (std::size_t n = 0; n < block.size();) {
+    If* first = std::get_if<If>(&block[n].op);
+    Exprs shared = first && may_join(*first) ? terms_of(first->cond) : Exprs();
+    std::size_t end = n + 1;
+    for (; !shared.empty() && end < block.size(); ++end) {
+      const If* next = std::get_if<If>(&block[end].op);
+      if (!next || !may_join(*next)) break;
+      const Exprs terms = terms_of(next->cond);
+      Exprs both;
+      while (both.size() < std::min(shared.size(), terms.size()) &&
+             equal(shared[both.size()], terms[both.size()]))
+        both.push_back(terms[both.size()]);
+      std::set<std::string> names;
+      for (const Expr& t : both) collect_reads(t, names);
+      if (both.empty() || writes_any(block[end - 1], names, writes)) break;
+      shared = std::move(both);
+    }
+    if (end == n + 1) {
+      out.push_back(std::move(block[n++]));
+      continue;
+    }
+    Block within(std::make_move_iterator(block.begin() + static_cast<std::ptrdiff_t>(n)),
+                 std::make_move_iterator(block.begin() + static_cast<std::ptrdiff_t>(end)));
+    within = without_terms(std::move(within), shared);
+    factor_neighbours(within, writes);
+    out.push_back(Stmt{If{conjunction(shared), std::move(within)}});
+    n = end;
+  }
+  block = std::move(out);
 }
 
 }  // namespace
@@ -200,6 +285,7 @@ void tidy_guards(Block& block, const Writes& writes) {
     }
   }
   join_neighbours(block, writes);
+  factor_neighbours(block, writes);
 }
 
 }  // namespace moonloop

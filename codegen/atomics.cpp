@@ -54,7 +54,7 @@ void find_locks(Plan& plan) {
     if (complex) plan.sums.insert(name);
     if (insn.lhs.size() > 1)
       plan.locked[name] = false;
-    else if (t.is_record() || (size_of(t.scalar) > 8 && others.count(name)))
+    else if (t.is_record() || (others.count(name) && (size_of(t.scalar) > 8 || l.as<Field>())))
       plan.locked.emplace(name, true);
   });
   for (const std::string& name : others) plan.sums.erase(name);

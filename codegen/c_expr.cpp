@@ -213,7 +213,12 @@ CExpr::Piece CExpr::print(const Expr& e, const std::optional<Type>& wanted) {
       },
       [&](const Var& x) -> Piece { return loaded(place(e), type_of_name(x.name)); },
       [&](const Load& x) -> Piece { return loaded(place(e), type_of_name(x.array)); },
-      [&](const Field&) -> Piece { return loaded(place(e), type(e)); },
+      [&](const Field&) -> Piece {
+        const Type t = type(e);
+        if (helpers_.language() == Language::Cuda && is_pair(t))
+          return {"(" + helpers_.type(t) + ")" + place(e), Prec::Unary, t};
+        return loaded(place(e), t);
+      },
       [&](const Unary& x) -> Piece { return print_unary(e, x, wanted); },
       [&](const Binary& x) -> Piece { return print_binary(e, x, wanted); },
       [&](const Nary& x) -> Piece { return print_nary(e, x, wanted); },

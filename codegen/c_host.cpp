@@ -88,6 +88,7 @@ std::string CPrinter::host_header() {
       prototype.find("double2 ") != std::string::npos)
     includes += "#include <vector_types.h>\n";
   if (!includes.empty()) includes += "\n";
+  includes += records();
   return "#ifndef " + guard + "\n#define " + guard + "\n\n" + includes +
          "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
          "/* Launches the kernels on arrays of the device: 0, or CUDA's error. */\n" +

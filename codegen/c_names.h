@@ -53,6 +53,10 @@ class Helpers {
   /// Memory that is not on the stack: a function that takes bytes and ends the program when there
   /// are none.
   std::string allocate();
+  /// Declares a function that stands elsewhere; false if it is declared otherwise already.
+  bool external(const std::string& name, const std::string& declaration) {
+    return functions_.emplace(name, declaration).first->second == declaration;
+  }
   void include(const std::string& header) { headers_.insert(header); }
 
   const std::map<std::string, std::string>& functions() const { return functions_; }

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "codegen/declare.h"
+#include "codegen/language.h"
 #include "core/infer.h"
+#include "core/typing.h"
 
 namespace moonloop {
 namespace {
@@ -111,6 +113,21 @@ std::string CPrinter::headers() const {
   return out.empty() ? "" : out + "\n";
 }
 
+namespace {
+
+/// A complex number as a record for CUDA has it, whose own pairs are aligned to their size.
+std::string pair_definition(const std::string& name, const Type& t) {
+  const std::string vector = type_name(Language::Cuda, t),
+                    part = type_name(Language::Cuda, real_part(t.scalar));
+  return "typedef struct " + name + " {\n  " + part +
+         " x, y;\n#ifdef __CUDACC__\n  __host__ __device__ operator " + vector +
+         "() const { return make_" + vector + "(x, y); }\n  __host__ __device__ " + name +
+         " &operator=(" + vector + " z) { x = z.x, y = z.y; return *this; }\n#endif\n} " + name +
+         ";\n";
+}
+
+}  // namespace
+
 /// Definitions of the record types in use, fields' types first.
 std::string CPrinter::records() const {
   std::string out;
@@ -118,16 +135,25 @@ std::string CPrinter::records() const {
   const std::function<void(const Type&)> define = [&](const Type& t) {
     if (!t.is_record() || !done.insert(t.record->name).second) return;
     for (const Record::Field& f : t.record->fields) define(f.type);
+    std::map<std::string, std::string> pairs;  // definitions by name
     std::string fields;
     for (const Record::Field& f : t.record->fields) {
-      fields += "  " + element_type(helpers_.language(), f.type) + " " + f.name;
-      if (expr_.is_pair(f.type))  // where the host has it, not at a multiple of both parts' size
+      // Complex numbers stand where the host has them, not at multiples of both parts' size.
+      const bool pair = expr_.is_pair(f.type), cuda = helpers_.language() == Language::Cuda;
+      std::string type = element_type(helpers_.language(), f.type);
+      if (pair && cuda) {
+        type = t.record->name + (f.type == Type(Scalar::C64) ? "_c64" : "_c128");
+        pairs.emplace(type, pair_definition(type, f.type));
+      }
+      fields += "  " + type + " " + f.name;
+      if (pair && !cuda)
         fields += fmt::format(" __attribute__((packed, aligned({})))", size_of(f.type.scalar) / 2);
       fields += ";\n";
     }
     const std::string guard = "MOONLOOP_RECORD_" + t.record->name;
-    out += "#ifndef " + guard + "\n#define " + guard + "\ntypedef struct {\n" + fields + "} " +
-           t.record->name + ";\n#endif\n\n";
+    out += "#ifndef " + guard + "\n#define " + guard + "\n";
+    for (const auto& [name, definition] : pairs) out += definition;
+    out += "typedef struct {\n" + fields + "} " + t.record->name + ";\n#endif\n\n";
   };
   for (const Argument& a : k_.args)
     if (a.type) define(*a.type);

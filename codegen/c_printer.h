@@ -77,6 +77,7 @@ class CPrinter {
   std::string space_of(const std::string& variable) const;
   void exchange(const std::string& place, const Type& t, bool local,
                 const std::function<std::string(const std::string& old)>& value);
+  void external(const Instruction& insn, const Exprs& lhs, const Call& call);
   void tuple(const Exprs& lhs, const Expr& rhs, bool one_statement);
   void reduction_init(const Instruction& insn, const Exprs& lhs);
   void reduction_update(const Instruction& insn, const Exprs& lhs, const Expr& rhs);

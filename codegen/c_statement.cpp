@@ -2,6 +2,7 @@
 
 #include "codegen/c_printer.h"
 #include "codegen/declare.h"
+#include "core/external.h"
 #include "core/reduction_steps.h"
 #include "core/typing.h"
 
@@ -37,6 +38,7 @@ std::string CPrinter::target(const Expr& lhs) {
 }
 
 void CPrinter::assign(const Instruction& insn, const Exprs& lhs, const Expr& rhs) {
+  if (const Call* c = external_call(k_, insn)) return external(insn, lhs, *c);
   const auto* values = rhs.as<Call>();
   const bool several = values && values->name == "make_tuple";
   if (several && values->args.size() != lhs.size())

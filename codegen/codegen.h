@@ -21,6 +21,7 @@ struct Parameter {
   Exprs shape;    // of arrays, over the scalar parameters
   Exprs strides;  // in elements
   Expr offset;    // in elements; null is 0
+  FortranRole fortran = FortranRole::None;
 };
 
 /// One kernel of a program for a device.
@@ -65,6 +66,7 @@ struct Program {
   std::string source;  // a whole translation unit
   std::string header;  // a C header for it; that of OpenCL holds all of it
   std::vector<Parameter> params;
+  std::vector<std::string> externals;   // functions that the code calls, as the linker knows them
   std::optional<DeviceProgram> device;  // for OpenCL and CUDA
 };
 

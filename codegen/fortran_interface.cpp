@@ -1,5 +1,6 @@
 #include "codegen/fortran_interface.h"
 
+#include <algorithm>
 #include <cctype>
 #include <set>
 
@@ -15,6 +16,7 @@ std::string fortran_type(const Program& p, const Parameter& a) {
          p.name, a.name, a.type.str());
   };
   if (a.type.is_record()) unsupported();
+  if (a.fortran == FortranRole::Character) return "character(c_char)";
   switch (a.type.scalar) {
     case Scalar::Bool: return "logical(c_bool)";
     case Scalar::I8:
@@ -39,6 +41,12 @@ std::string lower_case(std::string s) {
   return s;
 }
 
+/// A function's result has another name than the function here.
+std::string name_of(const Program& p, const Parameter& a) {
+  const bool own = a.fortran == FortranRole::Result && lower_case(a.name) == lower_case(p.name);
+  return own ? a.name + "_value" : a.name;
+}
+
 void check_names(const Program& p) {
   std::set<std::string> seen;
   const auto check = [&](const std::string& name) {
@@ -49,14 +57,24 @@ void check_names(const Program& p) {
            name);
   };
   check(p.name);
-  for (const Parameter& a : p.params) check(a.name);
+  for (const Parameter& a : p.params) check(name_of(p, a));
 }
 
+/// A character that is passed by its value: as its code.
+bool is_letter(const Parameter& a) { return a.fortran == FortranRole::Character && !a.is_array; }
+
 /// `head(a, b, ...)`, in lines that Fortran takes.
-std::string with_arguments(const Program& p, const std::string& head) {
+std::string with_arguments(const Program& p, const std::string& head, bool result,
+                           bool call = false) {
   std::string out = head + "(", line = out;
-  for (std::size_t i = 0; i < p.params.size(); ++i) {
-    const std::string next = p.params[i].name + (i + 1 < p.params.size() ? ", " : "");
+  std::vector<std::string> names;
+  for (const Parameter& a : p.params) {
+    if (!result && a.fortran == FortranRole::Result) continue;
+    const std::string name = name_of(p, a);
+    names.push_back(call && is_letter(a) ? "int(ichar(" + name + "), c_int8_t)" : name);
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string next = names[i] + (i + 1 < names.size() ? ", " : "");
     if (line.size() + next.size() > 96) {
       out += "&\n        ";
       line = "        ";
@@ -70,10 +88,10 @@ std::string with_arguments(const Program& p, const std::string& head) {
 std::string declarations(const Program& p, bool by_value, const std::string& indent) {
   std::string out;
   for (const Parameter& a : p.params) {
-    out += indent + fortran_type(p, a);
+    out += indent + (by_value && is_letter(a) ? "integer(c_int8_t)" : fortran_type(p, a));
     if (!a.is_array && by_value) out += ", value";
     if (a.intent == Intent::In && !(by_value && !a.is_array)) out += ", intent(in)";
-    out += " :: " + a.name + (a.is_array && !a.shape.empty() ? "(*)" : "") + "\n";
+    out += " :: " + name_of(p, a) + (a.is_array && !a.shape.empty() ? "(*)" : "") + "\n";
   }
   return out;
 }
@@ -104,12 +122,19 @@ FortranInterface fortran_interface(const Program& p) {
   const std::string module = p.name + "_moonloop", function = p.name + "_of_c";
   std::string out = "! Calls the function `" + p.name + "` that Moonloop generated.\nmodule " +
                     module + "\n  use, intrinsic :: iso_c_binding\n  implicit none\n  interface\n";
-  out += with_arguments(p, "    subroutine " + function) + " bind(c, name=\"" + function + "\")\n";
+  out += with_arguments(p, "    subroutine " + function, true) + " bind(c, name=\"" + function +
+         "\")\n";
   out += "      import\n" + declarations(p, true, "      ") + "    end subroutine\n";
   out += "  end interface\nend module\n\n";
-  out += with_arguments(p, "subroutine " + p.name) + "\n  use " + module + "\n  implicit none\n" +
-         declarations(p, false, "  ");
-  out += with_arguments(p, "  call " + function) + "\nend subroutine\n";
+  const auto result = std::find_if(p.params.begin(), p.params.end(), [](const Parameter& a) {
+    return a.fortran == FortranRole::Result;
+  });
+  const bool is_function = result != p.params.end();
+  const std::string kind = is_function ? "function" : "subroutine";
+  out += with_arguments(p, kind + " " + p.name, false);
+  if (is_function) out += " result(" + name_of(p, *result) + ")";
+  out += "\n  use " + module + "\n  implicit none\n" + declarations(p, false, "  ");
+  out += with_arguments(p, "  call " + function, true, true) + "\nend " + kind + "\n";
   return {out, c_function(p, function)};
 }
 

@@ -7,8 +7,8 @@ namespace moonloop {
 
 /// How an existing Fortran program calls a function that was generated for `c` or `openmp`.
 struct FortranInterface {
-  /// A module with a `bind(c)` interface, and a subroutine of the kernel's name with the kernel's
-  /// arguments, by reference, in the declared order.
+  /// A module with a `bind(c)` interface, and a subroutine of the kernel's name, or a function
+  /// where the kernel was one, with the kernel's arguments, by reference, in the declared order.
   std::string fortran;
   /// A function in C, to stand behind the generated one: what the interface calls, since Fortran
   /// wants a binding label that is no other global name.

@@ -31,6 +31,7 @@ std::vector<Parameter> parameters(const Kernel& k) {
     p.name = a.name;
     p.type = a.type.value_or(Type(k.index_type));
     p.is_array = a.is_array;
+    p.fortran = a.fortran;
     p.intent = way[i];
     if (a.is_array) {
       p.shape = a.shape.value_or(Exprs{});
@@ -71,6 +72,7 @@ Program generate(Kernel k, Target target) {
   Program out;
   out.target = target;
   out.name = printer.name();
+  for (const std::string& f : plan.kernel.externals) out.externals.push_back(f + "_");
   if (is_device(target)) {
     out.source = printer.device_source(make_loops(plan), out.device.emplace());
     out.header = target == Target::Cuda ? printer.host_header() : opencl_header(plan, out);

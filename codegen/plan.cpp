@@ -6,6 +6,7 @@
 #include "codegen/auto_axes.h"
 #include "codegen/language.h"
 #include "codegen/matrix_units.h"
+#include "core/external.h"
 #include "core/infer.h"
 
 namespace moonloop {
@@ -38,14 +39,19 @@ PlanNode from_tree(const TreeNode& node) {
 }
 
 /// What devices have no words for, wherever it stands in the kernel.
-void check_device(const Kernel& k) {
-  for (const InsnPtr& insn : k.instructions)
+void check_device(const Kernel& k, Target target) {
+  for (const InsnPtr& insn : k.instructions) {
+    if (const Call* c = external_call(k, *insn))
+      fail("unsupported", insn->at,
+           "instruction `{}`: target `{}` cannot call `{}`, which is external", insn->id,
+           to_string(target), c->name);
     if (insn->kind == InsnKind::Barrier && !insn->predicates.empty())
       fail(
           "divergent-barrier", insn->at,
           "the barrier `{}` stands under the condition `{}`: work-items for which it does not hold "
           "would never arrive",
           insn->id, to_string(conjunction(insn->predicates)));
+  }
 }
 
 void check_supported(const Kernel& k, Target target) {
@@ -62,7 +68,7 @@ void check_supported(const Kernel& k, Target target) {
            "iname `{}` is tagged `{}`, but target `{}` has the axes 0, 1 and 2 only", iname,
            tag.text, to_string(target));
   }
-  if (is_device(target)) check_device(k);
+  if (is_device(target)) check_device(k, target);
 }
 
 /// With `l.auto` loops on axes. Those for which no axis is left run in sequence, which may not

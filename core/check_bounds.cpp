@@ -3,6 +3,7 @@
 #include "core/check_uses.h"
 #include "core/domain.h"
 #include "core/integers.h"
+#include "core/layout.h"
 #include "core/rows.h"
 
 namespace moonloop {
@@ -103,6 +104,8 @@ std::string instance_text(const std::string& id, const Sample& s) {
 class BoundsCheck : public UseCheck {
  public:
   BoundsCheck(const Kernel& k, Places& places) : k_(k), places_(places) {
+    for (const Claim& c : k.claims)
+      if (c.kind == Claim::Kind::InBounds) in_bounds_.insert(c.names.begin(), c.names.end());
     for (const Argument& a : k.args)
       if (a.is_array && a.shape) {
         Shape& s = shapes_.emplace(a.name, shape_of(*a.shape)).first->second;
@@ -123,7 +126,7 @@ class BoundsCheck : public UseCheck {
     }
     const Shape& s = it->second;
     check_rank(u, s.extents.size());
-    if (!u.index) return;
+    if (!u.index || in_bounds_.count(*u.name)) return;
     if (u.linear) {
       if (s.elements) axis(u, 0, u.index->at(0), s.elements, s.elements_text);
       return;
@@ -164,7 +167,7 @@ class BoundsCheck : public UseCheck {
     bad = isl_set_intersect(bad.take(), instances.copy());
     bool high = false;
     if (yes(isl_set_is_empty(bad.get()))) {
-      if (!size) return;
+      if (!size || as_int(extent) == kUnknownExtent) return;
       bad = isl_pw_aff_ge_set(value->copy(), size->copy());
       bad = isl_set_intersect(bad.take(), instances.copy());
       if (yes(isl_set_is_empty(bad.get()))) return;
@@ -230,6 +233,7 @@ class BoundsCheck : public UseCheck {
   const Kernel& k_;
   Places& places_;
   std::unordered_map<std::string, Shape> shapes_;
+  std::set<std::string> in_bounds_;  // arrays whose accesses the user vouches for
   std::unordered_set<std::string> checked_;
   std::unordered_map<int, std::optional<Rows>> rows_;  // by place
 };

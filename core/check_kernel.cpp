@@ -71,7 +71,7 @@ void check_size(const std::string& name, const Exprs& shape, const Type& type, c
     const auto n = as_int(e);
     if (n && *n < 0)
       fail("bad-shape", e.at() ? e.at() : at, "`{}` has the negative extent {}", name, *n);
-    if (n && *n == 0) return;
+    if (n && (*n == 0 || *n == kUnknownExtent)) return;
   }
   for (const Expr& e : shape)
     if (const auto n = as_int(e); n && __builtin_mul_overflow(bytes, *n, &bytes))

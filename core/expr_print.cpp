@@ -4,10 +4,19 @@
 #include <cmath>
 
 #include "core/diagnostic.h"
-#include "core/expr.h"
+#include "core/external.h"
 
 namespace moonloop {
 namespace {
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c == '\n' ? std::string("\\n") : std::string(1, c);
+  }
+  return out + "\"";
+}
 
 /// Python's binding strengths, weakest first.
 enum Level {
@@ -245,6 +254,7 @@ class Printer {
                       kTernary};
         },
         [&](const Call& x) {
+          if (const auto text = as_text(e)) return Text{quoted(*text), kAtom};
           return Text{tagged(x.name, x.tag.str()) + "(" + list(x.args) + ")", kAtom};
         },
         [&](const Reduce& x) {

@@ -4,6 +4,7 @@
 #include "core/check_uses.h"
 #include "core/domain.h"
 #include "core/infer.h"
+#include "core/layout.h"
 
 namespace moonloop {
 namespace {
@@ -11,7 +12,8 @@ namespace {
 /// The values that one subscript takes: what of it matters for an extent.
 struct Range {
   bool affine = true;
-  bool data_dependent = false;  // its bounds depend on a temporary
+  bool data_dependent = false;  // its upper bound depends on a temporary
+  bool data = false;            // some bound does
   bool empty = false;           // no instance for any parameter values
   bool bounded = true;
   PwAff end;                             // one more than the largest value, over parameters
@@ -22,8 +24,10 @@ struct Range {
 struct Array {
   const Use* first = nullptr;
   std::size_t rank = 0;
-  bool scalar = false;      // used by its bare name
-  std::vector<PwAff> ends;  // per axis
+  bool scalar = false;            // used by its bare name
+  bool placed = false;            // strides are declared, so that it may go without extents
+  std::vector<PwAff> ends;        // per axis
+  std::set<std::size_t> unknown;  // axes whose extents no footprint tells
   std::vector<std::unordered_set<std::string>> seen;
 };
 
@@ -32,7 +36,10 @@ class ShapeInference {
   explicit ShapeInference(const Kernel& flat) : k_(flat), places_(flat) {
     for (const Argument& a : k_.args)
       if (a.is_array) {
-        a.shape ? void(rank_.emplace(a.name, a.shape->size())) : void(open_[a.name]);
+        if (a.shape)
+          rank_.emplace(a.name, a.shape->size());
+        else
+          open_[a.name].placed = a.strides.has_value();
       }
     for (const auto& [name, t] : k_.temporaries)
       t.shape ? void(rank_.emplace(name, t.shape->size())) : void(open_[name]);
@@ -51,7 +58,8 @@ class ShapeInference {
     const Array& a = it->second;
     if (a.rank == 0 || a.scalar) return Exprs{};
     Exprs out;
-    for (std::size_t d = 0; d < a.rank; ++d) out.push_back(extent(a.ends[d]));
+    for (std::size_t d = 0; d < a.rank; ++d)
+      out.push_back(a.unknown.count(d) ? lit(kUnknownExtent) : extent(a.ends[d]));
     return out;
   }
 
@@ -87,7 +95,7 @@ class ShapeInference {
     }
     for (std::size_t d = 0; d < rank; ++d) {
       std::string key = std::to_string(u.place) + "|" + to_string((*u.index)[d]);
-      if (a.seen[d].insert(key).second) add(u, d, a.ends[d], std::move(key));
+      if (a.seen[d].insert(key).second) add(u, d, a, std::move(key));
     }
   }
 
@@ -98,12 +106,17 @@ class ShapeInference {
 
   static Span at(const Use& u) { return u.expr->at() ? u.expr->at() : u.insn->at; }
 
-  void add(const Use& u, std::size_t d, PwAff& end, std::string key) {
+  void add(const Use& u, std::size_t d, Array& a, std::string key) {
+    PwAff& end = a.ends[d];
     auto it = ranges_.find(key);
     if (it == ranges_.end())
       it = ranges_.emplace(std::move(key), range(u.place, (*u.index)[d])).first;
     const Range& r = it->second;
     const auto open = [&](std::string why) {
+      if (a.placed) {
+        a.unknown.insert(d);
+        return;
+      }
       Diagnostic x;
       x.code = "unknown-shape";
       x.text = fmt::format("no shape is declared for `{}`, and {}", *u.name, why);
@@ -113,15 +126,18 @@ class ShapeInference {
     };
     const std::string index = to_string((*u.index)[d]);
     if (!r.affine)
-      open(fmt::format("subscript `{}` of `{}` is not affine", index, to_string(*u.expr)));
+      return open(fmt::format("subscript `{}` of `{}` is not affine", index, to_string(*u.expr)));
     if (r.data_dependent)
-      open(fmt::format("the bounds of subscript `{}` of `{}` depend on data", index,
-                       to_string(*u.expr)));
+      return open(fmt::format("the bounds of subscript `{}` of `{}` depend on data", index,
+                              to_string(*u.expr)));
+    if (r.negative && r.data)
+      return open(fmt::format("subscript `{}` of `{}` depends on data", index, to_string(*u.expr)));
     if (r.negative)
       fail("negative-index", at(u), "`{}` reaches index {} of axis {}", to_string(*u.expr),
            *r.negative, d);
     if (!r.bounded)
-      open(fmt::format("subscript `{}` of `{}` has no upper bound", index, to_string(*u.expr)));
+      return open(
+          fmt::format("subscript `{}` of `{}` has no upper bound", index, to_string(*u.expr)));
     if (r.empty) return;
     end = end ? PwAff(isl_pw_aff_coalesce(isl_pw_aff_union_max(end.take(), r.end.copy()))) : r.end;
   }
@@ -137,6 +153,7 @@ class ShapeInference {
     Set values = isl_set_apply(s.copy(), isl_map_from_pw_aff(value->copy()));
     values = isl_set_coalesce(values.take());
     const std::vector<std::string> data = places_.temporaries_in(values);
+    out.data = !data.empty();
     // Bounds that only decide whether there is an instance at all do not matter.
     if (!data.empty()) {
       Set all = drop_params(values, data);
@@ -199,6 +216,10 @@ Kernel infer_shapes(Kernel k) {
   std::map<std::string, std::optional<Exprs>> found;  // none is set before all are
   for (const Argument& a : k.args) {
     if (!a.is_array || a.shape) continue;
+    if (!shapes.used(a.name) && a.strides) {
+      found[a.name] = Exprs(a.strides->size(), lit(0));
+      continue;
+    }
     if (!shapes.used(a.name))
       fail("unknown-shape", a.at ? a.at : k.at,
            "no shape is declared for `{}`, and nothing uses it", a.name);

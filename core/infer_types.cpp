@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "core/domain.h"
+#include "core/external.h"
 #include "core/infer.h"
 #include "core/typing.h"
 
@@ -173,7 +174,7 @@ class TypeInference {
   /// The type that a writer gives its variable; nothing while it is not known.
   std::optional<Typed> contribution(const Writer& w) const {
     const Instruction& i = *w.insn;
-    if (!i.rhs) return std::nullopt;
+    if (!i.rhs || external_call(flat_, i)) return std::nullopt;
     if (i.lhs[w.position].as<Field>()) return std::nullopt;
     const Typer typer(flat_, vars_);
     const auto reduced = [&](ReduceOp op, const Expr& arg) -> std::optional<Typed> {
@@ -334,6 +335,11 @@ class TypeCheck {
         fail("bad-operand", p.at(), "`{}` cannot be a condition", to_string(p));
     }
     if (!i.rhs) return;
+    if (const Call* c = external_call(k_, i); c && !i.lhs.empty()) {
+      for (const Expr& a : c->args)
+        if (!as_text(a)) typer_.check(a);
+      return;
+    }
     if (i.lhs.size() > 1) {
       for (std::size_t n = 0; n < i.lhs.size(); ++n)
         assign(i, targets[n], TypeInference::tuple_part(i, n), i.lhs[n]);

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "core/external.h"
 #include "core/infer.h"
 #include "core/interpreter_scalars.h"
 
@@ -329,6 +330,23 @@ void Compiler::arg_update(const Instruction& insn, std::vector<std::unique_ptr<S
 
 // ---- Statements.
 
+namespace {
+
+/// Reached: a call of what the interpreter does not know.
+struct ExternalStore : Store {
+  ExternalStore(std::string name, Span at) : name_(std::move(name)), at_(std::move(at)) {}
+  void prepare() override {
+    fail("external-call", at_, "the interpreter reached a call of `{}`, which is external", name_);
+  }
+  void commit() override {}
+
+ private:
+  std::string name_;
+  Span at_;
+};
+
+}  // namespace
+
 std::vector<std::unique_ptr<Store>> Compiler::statement(const Instruction& insn) {
   std::vector<std::unique_ptr<Store>> out;
   if (insn.role == ReductionRole::Init) {
@@ -362,6 +380,10 @@ std::vector<std::unique_ptr<Store>> Compiler::statement(const Instruction& insn)
     }
     Value either = nary(NaryOp::Or, Scalar::Bool, std::move(flags), false);
     out.push_back(store(access(insn.lhs[1]), flag, convert(std::move(either), flag)));
+    return out;
+  }
+  if (const Call* c = external_call(k_, insn)) {
+    out.push_back(std::make_unique<ExternalStore>(c->name, insn.at));
     return out;
   }
   for (std::size_t i = 0; i < insn.lhs.size(); ++i) {

@@ -29,6 +29,9 @@ enum class Intent { Unknown, In, Out, InOut };
 /// An argument of the kernel: a scalar (`is_array == false`, read only) or an array.
 struct Counterpart;
 
+/// What an argument is to a Fortran caller besides a number; no part of the text.
+enum class FortranRole { None, Character, Result };
+
 struct Argument {
   std::string name;
   std::optional<Type> type;  // absent until inferred
@@ -43,6 +46,7 @@ struct Argument {
   /// the argument of its name, at the same subscripts.
   std::shared_ptr<const Counterpart> counterpart;
   Span at;
+  FortranRole fortran = FortranRole::None;
 };
 
 enum class AddressSpace { Auto, Private, Local, Global };
@@ -127,7 +131,7 @@ using InsnPtr = std::shared_ptr<const Instruction>;
 
 /// What the user vouches for, where an access is not affine.
 struct Claim {
-  enum class Kind { Injective, Disjoint, Unsafe } kind;
+  enum class Kind { Injective, Disjoint, InBounds, Unsafe } kind;
   std::vector<std::string> names;
   std::string step;  // as shown by `show --what trace`
 };
@@ -158,6 +162,7 @@ struct Kernel {
   std::vector<Claim> claims;
   std::vector<Step> trace;
   std::map<std::string, std::shared_ptr<const Record>> records;
+  std::set<std::string> externals;             // functions that stand elsewhere (core/external.h)
   Scalar index_type = Scalar::I32;             // of inames and of parameters without a type
   std::shared_ptr<const Reference> reference;  // null: the kernel is its own reference
 

@@ -6,6 +6,9 @@
 /// Where the elements of an array stand in its memory.
 namespace moonloop {
 
+/// An extent that nobody knows, of an array whose elements lie where strides say: more than any.
+inline constexpr std::int64_t kUnknownExtent = (std::int64_t{1} << 31) - 1;
+
 /// Strides in elements of an array with this shape, as declared or by its order.
 Exprs strides_of(const Exprs& shape, Order order, const std::optional<Exprs>& declared);
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/diagnostic.h"
+#include "core/external.h"
 
 namespace moonloop {
 
@@ -485,6 +486,12 @@ class Parser {
         fail("unsupported", in_.peek().at,
              "found the argument `{}=`; arguments have no names here, only an order",
              in_.peek().text);
+      if (in_.peek().kind == Tok::String) {  // of an external function
+        const Token t = in_.next();
+        args.push_back(text_literal(t.text, t.at));
+        if (!in_.accept(",")) break;
+        continue;
+      }
       Part a = in_.at("[") ? sub_array() : ternary();
       height = std::max(height, a.height);
       args.push_back(a.e);

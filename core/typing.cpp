@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/external.h"
 #include "core/infer.h"
 
 namespace moonloop {
@@ -299,6 +300,14 @@ std::optional<Typed> Typer::called(const Expr& e, const Call& x,
   if (x.name == "make_tuple")
     fail("bad-operand", e.at(),
          "`make_tuple` stands only as the whole right side of an assignment");
+  if (as_text(e))
+    fail("bad-operand", e.at(), "a text stands only among the arguments of an external function");
+  if (k_.externals.count(x.name))
+    fail(
+        "bad-operand", e.at(),
+        "`{}` is external: its call stands alone, as in `a, b = {}(a, 1)`, with what it may change "
+        "on the left",
+        x.name, x.name);
   const FnInfo* f = find_function(x.name);
   if (!f && (x.name.starts_with("philox") || x.name.starts_with("threefry")))
     fail("unsupported", e.at(),

@@ -172,6 +172,20 @@ Library compile(const std::string& source, Target target, const CompileOptions& 
   return Library(path, stays);
 }
 
+/// What external functions are where nobody links them in: the end.
+static std::string stubs(const Program& program) {
+  if (program.externals.empty()) return "";
+  std::string out = "#include <stdio.h>\n#include <stdlib.h>\n";
+  for (const std::string& f : program.externals)
+    out += fmt::format(
+        "__attribute__((used)) static void moonloop_no_{0}(void) {{\n"
+        "  fputs(\"error: the kernel called `{0}`, which is external [external-call]\\n\", "
+        "stderr);\n"
+        "  _Exit(4);\n}}\n__asm__(\".globl {0}\\n.set {0}, moonloop_no_{0}\");\n",
+        f);
+  return out;
+}
+
 std::string uniform_entry(const Program& program) {
   std::string out = fmt::format(
       "\n#include <stdint.h>\nvoid {}(void *const *moonloop_args);\n"
@@ -189,7 +203,7 @@ std::string uniform_entry(const Program& program) {
       out += fmt::format("*(const {} *)moonloop_args[{}]", c_type(p.type.scalar), i);
     }
   }
-  return out + ");\n}\n";
+  return out + ");\n}\n" + stubs(program);
 }
 
 Executable::Executable(const Program& program, const CompileOptions& options, const Cache& cache)

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/domain.h"
+#include "core/external.h"
 #include "core/infer.h"
 #include "core/reference.h"
 #include "core/typing.h"
@@ -136,7 +137,7 @@ class WorkCounter {
   std::optional<Work> count() {
     OpCounter counter(k_, work_.exact);
     for (const InsnPtr& insn : k_.instructions) {
-      if (!insn->rhs) continue;
+      if (!insn->rhs || external_call(k_, *insn)) continue;
       const std::optional<Type> wanted =
           insn->lhs.size() == 1 ? std::optional(type_of(k_, insn->lhs[0])) : std::nullopt;
       for (const OpCounter::Body& b : counter.count(insn->rhs, wanted)) {

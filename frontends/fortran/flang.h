@@ -37,6 +37,8 @@ using SomeExpr = Fortran::evaluate::Expr<Fortran::evaluate::SomeType>;
 
 /// `e` with the place `at`. Fails `unsupported`.
 Expr to_expr(const SomeExpr& e, const Span& at);
+/// The same of an argument of a call, where a constant of characters is a text.
+Expr to_argument(const SomeExpr& e, const Span& at);
 /// A bound or an extent, in which conversions between kinds of integers mean nothing.
 Expr to_index(const Fortran::evaluate::Expr<Fortran::evaluate::SubscriptInteger>& e,
               const Span& at);

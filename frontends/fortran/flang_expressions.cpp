@@ -1,5 +1,6 @@
 #include <bit>
 
+#include "core/external.h"
 #include "core/half.h"
 #include "frontends/fortran/flang.h"
 #include "frontends/fortran/intrinsics.h"
@@ -50,7 +51,9 @@ const char* name_of(TypeCategory category) {
 
 class Converter {
  public:
-  Converter(const Span& at, bool index) : at_(at), index_(index) {}
+  /// `texts`: constants of characters are texts, not codes.
+  Converter(const Span& at, bool index, bool texts = false)
+      : at_(at), index_(index), texts_(texts) {}
 
   template <typename T>
   Expr visit(const ev::Expr<T>& e) const {
@@ -64,7 +67,7 @@ class Converter {
   template <typename T>
   std::vector<Expr> elements(const ev::Constant<T>& c) const {
     std::vector<Expr> out;
-    if constexpr (T::category != TypeCategory::Derived)
+    if constexpr (T::category != TypeCategory::Derived && T::category != TypeCategory::Character)
       for (const auto& v : c.values()) out.push_back(literal<T>(v));
     return out;
   }
@@ -97,6 +100,10 @@ class Converter {
       return Expr(ComplexLit{real<Part>(v.REAL()), real<Part>(v.AIMAG()), type<T>().scalar}, at_);
     } else if constexpr (T::category == TypeCategory::Logical) {
       return Expr(BoolLit{v.IsTrue()}, at_);
+    } else if constexpr (T::category == TypeCategory::Character && T::kind == 1) {
+      if (texts_) return text_literal(v, at_);
+      if (v.size() != 1) unsupported("a character constant of other than one letter");
+      return lit(static_cast<unsigned char>(v[0]));
     } else {
       unsupported("a character constant");
     }
@@ -127,7 +134,6 @@ class Converter {
 
   template <typename T>
   Expr visit(const ev::Designator<T>& d) const {
-    if constexpr (T::category == TypeCategory::Character) unsupported("a character variable");
     const Expr place = std::visit([&](const auto& x) { return visit(x); }, d.u);
     if constexpr (T::category == TypeCategory::Logical) {
       const auto* symbol = d.GetLastSymbol();
@@ -277,15 +283,20 @@ class Converter {
   template <typename T>
   Expr visit(const ev::FunctionRef<T>& f) const {
     const auto* known = f.proc().GetSpecificIntrinsic();
-    if (!known) unsupported(fmt::format("the call of `{}`", f.proc().GetName()));
+    const std::string outside = known ? "" : f.proc().GetName();
+    if (!known && outside != "lsame") unsupported(fmt::format("the call of `{}`", outside));
     Exprs args;
     bool arrays = false;
     for (const auto& a : f.arguments()) {
       const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
       if (!a) continue;  // an optional one that is not there
-      if (!value) unsupported(fmt::format("this argument of `{}`", known->name));
+      if (!value) unsupported(fmt::format("this argument of `{}`", f.proc().GetName()));
       arrays |= value->Rank() > 0;
       args.push_back(visit(*value));
+    }
+    if (!known) {
+      if (args.size() != 2) unsupported("`lsame` of other than two letters");
+      return same_letter(args[0], args[1], at_);
     }
     if (arrays && f.Rank() == 0) return of_array<T>(known->name, std::move(args));
     const bool integers = T::category == TypeCategory::Integer;
@@ -327,12 +338,14 @@ class Converter {
   }
 
   Span at_;
-  bool index_;
+  bool index_, texts_;
 };
 
 }  // namespace
 
 Expr to_expr(const SomeExpr& e, const Span& at) { return Converter(at, false).visit(e); }
+
+Expr to_argument(const SomeExpr& e, const Span& at) { return Converter(at, false, true).visit(e); }
 
 Expr to_index(const ev::Expr<ev::SubscriptInteger>& e, const Span& at) {
   return Converter(at, true).visit(e);

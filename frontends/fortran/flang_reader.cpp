@@ -47,7 +47,7 @@ class Declarations {
     Variable v;
     v.name = local.name().ToString();
     v.at = at;
-    v.dummy = sem::IsDummy(s);
+    v.dummy = sem::IsDummy(s) || sem::IsFunctionResult(s);
     const auto type = ev::DynamicType::From(s);
     if (!type) return;
     if (s.test(sem::Symbol::Flag::InCommonBlock) || sem::FindCommonBlockContaining(s))
@@ -57,11 +57,12 @@ class Declarations {
     if (sem::IsAllocatable(s)) unsupported(at, fmt::format("the allocatable `{}`", v.name));
     if (s.attrs().test(sem::Attr::OPTIONAL))
       unsupported(at, fmt::format("the optional argument `{}`", v.name));
-    v.type = type_of(*type, v.name, at);
+    v.type = type_of(*type, v.dummy, v.name, at);
     v.logical = type->category() == TypeCategory::Logical;
+    v.character = type->category() == TypeCategory::Character;
     v.value = s.attrs().test(sem::Attr::VALUE);
     if (s.attrs().test(sem::Attr::INTENT_IN)) v.intent = Intent::In;
-    if (s.attrs().test(sem::Attr::INTENT_OUT)) v.intent = Intent::Out;
+    if (s.attrs().test(sem::Attr::INTENT_OUT) || sem::IsFunctionResult(s)) v.intent = Intent::Out;
     if (s.attrs().test(sem::Attr::INTENT_INOUT)) v.intent = Intent::InOut;
     const auto& details = s.get<sem::ObjectEntityDetails>();
     v.array = details.IsArray();
@@ -74,7 +75,8 @@ class Declarations {
     routine_.variables.emplace(v.name, std::move(v));
   }
 
-  static Type type_of(const ev::DynamicType& t, const std::string& name, const Span& at) {
+  static Type type_of(const ev::DynamicType& t, bool dummy, const std::string& name,
+                      const Span& at) {
     const int kind = t.category() == TypeCategory::Derived ? 0 : t.kind();
     switch (t.category()) {
       case TypeCategory::Integer:
@@ -92,6 +94,9 @@ class Declarations {
       case TypeCategory::Complex:
         if (kind == 4) return Scalar::C64;
         if (kind == 8) return Scalar::C128;
+        break;
+      case TypeCategory::Character:
+        if (kind == 1 && dummy && t.knownLength() == 1) return Scalar::I8;
         break;
       default: break;
     }
@@ -195,11 +200,13 @@ class Reader {
               if (x.value().v) unsupported(at, "`return` with a value");
               out.push_back({at, Leave{Leave::Kind::Return}});
             },
-            [&](const Indirection<fp::CallStmt>&) { unsupported(at, "`call`"); },
+            [&](const Indirection<fp::CallStmt>& x) { call(x.value(), at, out); },
             [&](const Indirection<fp::GotoStmt>&) { unsupported(at, "`goto`"); },
-            [&](const Indirection<fp::ExitStmt>&) { unsupported(at, "`exit`"); },
-            [&](const Indirection<fp::CycleStmt>&) {
-              unsupported(at, "`cycle`", "put what follows it into an `if`");
+            [&](const Indirection<fp::ExitStmt>& x) {
+              out.push_back({at, Leave{Leave::Kind::Exit, loop_of(x.value().v, at)}});
+            },
+            [&](const Indirection<fp::CycleStmt>& x) {
+              out.push_back({at, Leave{Leave::Kind::Cycle, loop_of(x.value().v, at)}});
             },
             [&](const Indirection<fp::StopStmt>&) { unsupported(at, "`stop`"); },
             [&](const Indirection<fp::PrintStmt>&) { unsupported(at, "`print`"); },
@@ -225,6 +232,34 @@ class Reader {
     out.push_back({at, Assignment{to, to_expr(a->rhs, at)}});
   }
 
+  /// Which loop `exit` or `cycle` means, from the innermost one on.
+  int loop_of(const std::optional<fp::Name>& name, const Span& at) const {
+    if (!name) return 0;
+    for (std::size_t n = loops_.size(); n-- > 0;)
+      if (loops_[n] == name->ToString()) return static_cast<int>(loops_.size() - 1 - n);
+    unsupported(at, fmt::format("leaving `{}`, which is no loop,", name->ToString()));
+  }
+
+  void call(const fp::CallStmt& s, const Span& at, Body& out) {
+    if (!s.typedCall) throw InternalError("Flang gives a call no types");
+    const ev::ProcedureRef& ref = *s.typedCall;
+    const sem::Symbol* callee = ref.proc().GetSymbol();
+    const std::string name = ref.proc().GetName();
+    if (!callee || !callee->GetUltimate().has<sem::ProcEntityDetails>() || sem::IsDummy(*callee))
+      unsupported(at, fmt::format("the call of `{}`", name));
+    ExternalCall x{name, {}};
+    for (const auto& a : ref.arguments()) {
+      const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
+      const bool scalar = value && value->Rank() == 0 && value->GetType() &&
+                          value->GetType()->category() != TypeCategory::Logical;
+      const Expr e = scalar ? to_argument(*value, at) : Expr();
+      if (!e || e.as<Load>())  // which may mean all of the array from there on
+        unsupported(at, fmt::format("this argument of `{}`, which stands in another file,", name));
+      x.arguments.push_back(e);
+    }
+    out.push_back({at, std::move(x)});
+  }
+
   void loop(const fp::DoConstruct& d, Body& out) {
     const auto& head = std::get<fp::Statement<fp::NonLabelDoStmt>>(d.t);
     const Span at = places_.of(head.source);
@@ -241,7 +276,10 @@ class Reader {
     x.from = without_casts(value(bounds.lower, at));
     x.to = without_casts(value(bounds.upper, at));
     if (bounds.step) x.step = without_casts(value(*bounds.step, at));
+    const auto& label = std::get<std::optional<fp::Name>>(head.statement.t);
+    loops_.push_back(label ? label->ToString() : "");
     x.body = std::make_shared<Body>(block(std::get<fp::Block>(d.t), at));
+    loops_.pop_back();
     out.push_back({at, std::move(x)});
   }
 
@@ -387,6 +425,7 @@ class Reader {
   }
 
   const Places& places_;
+  std::vector<std::string> loops_;  // around the statement at hand; the names that they have
 };
 
 // ---- Files.
@@ -403,9 +442,7 @@ class Units {
                      },
                      [&](const Fortran::common::Indirection<fp::Module>& x) { module(x.value()); },
                      [&](const Fortran::common::Indirection<fp::FunctionSubprogram>& x) {
-                       guard([&] {
-                         unsupported(places_.of(std::get<0>(x.value().t).source), "a function");
-                       });
+                       guard([&] { function(x.value()); });
                      },
                      [&](const Fortran::common::Indirection<fp::MainProgram>& x) {
                        guard([&] {
@@ -439,9 +476,7 @@ class Units {
                        guard([&] { subroutine(x.value()); });
                      },
                      [&](const Fortran::common::Indirection<fp::FunctionSubprogram>& x) {
-                       guard([&] {
-                         unsupported(places_.of(std::get<0>(x.value().t).source), "a function");
-                       });
+                       guard([&] { function(x.value()); });
                      },
                      [&](const auto&) {}},
                  s.u);
@@ -449,11 +484,23 @@ class Units {
 
   void subroutine(const fp::SubroutineSubprogram& s) {
     const auto& head = std::get<fp::Statement<fp::SubroutineStmt>>(s.t);
+    routine(s, std::get<fp::Name>(head.statement.t), nullptr);
+  }
+
+  void function(const fp::FunctionSubprogram& s) {
+    const auto& head = std::get<fp::Statement<fp::FunctionStmt>>(s.t);
     const fp::Name& name = std::get<fp::Name>(head.statement.t);
+    const auto& details = name.symbol->GetUltimate().get<sem::SubprogramDetails>();
+    routine(s, name, &details.result());
+  }
+
+  /// `result`: of a function.
+  template <typename Subprogram>
+  void routine(const Subprogram& s, const fp::Name& name, const sem::Symbol* result) {
     const Span at = places_.of(name.source);
     if (const auto& inner = std::get<std::optional<fp::InternalSubprogramPart>>(s.t))
       for (const fp::InternalSubprogram& i : std::get<std::list<fp::InternalSubprogram>>(inner->t))
-        (void)i, unsupported(at, "`contains` in a subroutine");
+        (void)i, unsupported(at, "`contains` in a routine");
     Routine r;
     r.name = name.symbol->name().ToString();
     r.at = at;
@@ -461,6 +508,11 @@ class Units {
     for (const sem::Symbol* dummy : details.dummyArgs()) {
       if (!dummy) unsupported(at, "an alternate return");
       r.arguments.push_back(dummy->name().ToString());
+    }
+    if (result) {
+      if (result->Rank() > 0) unsupported(at, "a function whose result is an array");
+      r.function = true;
+      r.arguments.push_back(result->name().ToString());
     }
     Declarations(places_, r).read(DEREF(name.symbol->GetUltimate().scope()));
     for (const std::string& a : r.arguments)

@@ -52,4 +52,21 @@ std::optional<Expr> elemental(const std::string& name, const Exprs& args, bool i
   return std::nullopt;
 }
 
+Expr same_letter(const Expr& a, const Expr& b, const Span& at) {
+  const auto is = [&](std::int64_t code) { return Expr(Compare{CompareOp::Eq, a, lit(code)}, at); };
+  const auto large = [&](const Expr& e) {
+    const Expr small = conjunction({Expr(Compare{CompareOp::Ge, e, lit('a')}, at),
+                                    Expr(Compare{CompareOp::Le, e, lit('z')}, at)});
+    return choice(small, Expr(Nary{NaryOp::Add, {e, lit('A' - 'a')}}, at), e, at);
+  };
+  const auto code = as_int(b);
+  if (!code) return Expr(Compare{CompareOp::Eq, large(a), large(b)}, at);
+  const auto letter = [&](char first, char last) { return *code >= first && *code <= last; };
+  const std::int64_t other = letter('A', 'Z')   ? *code + ('a' - 'A')
+                             : letter('a', 'z') ? *code - ('a' - 'A')
+                                                : *code;
+  if (other == *code) return is(*code);
+  return Expr(Nary{NaryOp::Or, {is(*code), is(other)}}, at);
+}
+
 }  // namespace moonloop::fortran

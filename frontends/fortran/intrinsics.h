@@ -11,4 +11,7 @@ namespace moonloop::fortran {
 std::optional<Expr> elemental(const std::string& name, const Exprs& args, bool integers,
                               const Span& at);
 
+/// LSAME of the BLAS: whether two characters are one letter, large or small.
+Expr same_letter(const Expr& a, const Expr& b, const Span& at);
+
 }  // namespace moonloop::fortran

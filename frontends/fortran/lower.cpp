@@ -2,10 +2,11 @@
 
 #include "core/diagnostic.h"
 #include "core/domain.h"
+#include "core/external.h"
 #include "core/layout.h"
 #include "frontends/fortran/loop_bounds.h"
-#include "frontends/fortran/program.h"
 #include "frontends/fortran/sections.h"
+#include "frontends/fortran/uses.h"
 #include "frontends/text/create.h"
 
 // A routine as a kernel: each loop an iname of its own, subscripts from 0, scalars that the routine
@@ -14,17 +15,6 @@ namespace moonloop::fortran {
 namespace {
 
 using text::Word;
-
-/// Calls `visit` on each statement, outer ones first.
-template <typename F>
-void each(const Body& body, const F& visit) {
-  for (const Statement& s : body) {
-    visit(s);
-    if (const auto* d = std::get_if<Do>(&s.what)) each(*d->body, visit);
-    if (const auto* c = std::get_if<Choice>(&s.what))
-      for (const Choice::Arm& a : c->arms) each(*a.body, visit);
-  }
-}
 
 class Lowering {
  public:
@@ -35,8 +25,14 @@ class Lowering {
     k_.at = r_.at;
     k_.guess = false;
     k_.default_order = Order::F;
-    const Body body = without_returns(r_.body);
-    survey(body);
+    remove_leaves(r_);
+    split_scalars(r_);
+    uses_ = uses_of(r_);
+    for (const std::string& v : uses_.loops)
+      if (uses_.behind.count(v) || r_.variables.at(v).dummy || uses_.assigned.count(v))
+        kept_.insert(v);
+    uses_.assigned.insert(kept_.begin(), kept_.end());
+    const Body body = r_.body;
     for (const auto& [name, v] : r_.variables) taken_.insert(name);
     for (const std::string& a : r_.arguments) argument(r_.variables.at(a));
     for (const auto& [name, v] : r_.variables)
@@ -46,6 +42,7 @@ class Lowering {
     Lowered out;
     errors.guard([&] { out.kernel = create(std::move(k_), errors); });
     errors.throw_if_any();
+    out.kernel.claims.push_back(in_bounds());
     out.steps = std::move(steps_);
     return out;
   }
@@ -53,53 +50,12 @@ class Lowering {
  private:
   using Values = std::map<std::string, Expr>;  // of loop variables, by name
 
-  // ---- What the routine does with its names.
-
-  void survey(const Body& body) {
-    std::set<std::string> loops;
-    each(body, [&](const Statement& s) {
-      if (const auto* a = std::get_if<Assignment>(&s.what)) assigned_.insert(written_name(a->to));
-      if (const auto* d = std::get_if<Do>(&s.what)) loops.insert(d->variable);
-      if (std::holds_alternative<Leave>(s.what))
-        fail(
-            "unsupported", s.at,
-            "`return` in a loop or in a choice within another is not supported in Fortran kernels");
-    });
-    outside(body, {}, loops);
-    for (const std::string& v : loops)
-      if (r_.variables.at(v).dummy || assigned_.count(v)) kept_.insert(v);
-    assigned_.insert(kept_.begin(), kept_.end());
-    loops_ = std::move(loops);
-  }
-
-  /// Loop variables that are read where their loop does not run.
-  void outside(const Body& body, const std::set<std::string>& inside,
-               const std::set<std::string>& loops) {
-    const auto look = [&](const Expr& e) {
-      if (!e) return;
-      std::set<std::string> names;
-      collect_vars(e, names);
-      for (const std::string& n : names) {
-        used_.insert(n);
-        if (loops.count(n) && !inside.count(n)) kept_.insert(n);
-      }
-      walk(e, [&](const Expr& x) {
-        if (const auto* l = x.as<Load>()) used_.insert(l->array);
-        return true;
-      });
-    };
-    for (const Statement& s : body) {
-      if (const auto* a = std::get_if<Assignment>(&s.what)) look(a->to), look(a->value);
-      if (const auto* c = std::get_if<Choice>(&s.what))
-        for (const Choice::Arm& arm : c->arms)
-          look(arm.condition), outside(*arm.body, inside, loops);
-      if (const auto* d = std::get_if<Do>(&s.what)) {
-        look(d->from), look(d->to), look(d->step);
-        std::set<std::string> more = inside;
-        more.insert(d->variable);
-        outside(*d->body, more, loops);
-      }
-    }
+  /// What the standard asks of a program: no access outside of its arrays.
+  Claim in_bounds() const {
+    Claim c{Claim::Kind::InBounds, {}, "Fortran"};
+    for (const auto& [name, v] : r_.variables)
+      if (v.array) c.names.push_back(name);
+    return c;
   }
 
   // ---- Declarations.
@@ -135,6 +91,8 @@ class Lowering {
     a.type = v.type;
     a.intent = v.intent;
     a.order = Order::F;
+    if (v.character) a.fortran = FortranRole::Character;
+    if (r_.function && v.name == r_.arguments.back()) a.fortran = FortranRole::Result;
     if (v.array) {
       a.is_array = true;
       const Exprs shape = extents(v);
@@ -154,7 +112,8 @@ class Lowering {
                                {},
                                "declare its extents: a(n)"});
       }
-    } else if (assigned_.count(v.name) || v.intent == Intent::Out || v.intent == Intent::InOut) {
+    } else if (uses_.assigned.count(v.name) || v.intent == Intent::Out ||
+               v.intent == Intent::InOut) {
       a.is_array = true;  // the caller's variable
       a.shape.emplace();
     }
@@ -162,8 +121,8 @@ class Lowering {
   }
 
   void local(const Variable& v) {
-    const bool loop_only = loops_.count(v.name) && !kept_.count(v.name);
-    if (loop_only || (!used_.count(v.name) && !assigned_.count(v.name))) return;
+    const bool loop_only = uses_.loops.count(v.name) && !kept_.count(v.name);
+    if (loop_only || (!uses_.read.count(v.name) && !uses_.assigned.count(v.name))) return;
     Temporary t;
     t.name = v.name;
     t.at = v.at;
@@ -173,7 +132,7 @@ class Lowering {
     if (t.shape->size() != v.bounds.size())
       fail("unsupported", v.at, "the extents of `{}` are not known", v.name);
     if (!v.initial.empty()) {
-      if (assigned_.count(v.name))
+      if (uses_.assigned.count(v.name))
         fail("unsupported", v.at,
              "`{}` keeps its value from call to call, which is not supported in Fortran kernels",
              v.name);
@@ -210,7 +169,7 @@ class Lowering {
   bool is_parameter(const std::string& name) const {
     const auto it = r_.variables.find(name);
     return it != r_.variables.end() && it->second.dummy && !it->second.array &&
-           is_integer(it->second.type.scalar) && !assigned_.count(name) &&
+           is_integer(it->second.type.scalar) && !uses_.assigned.count(name) &&
            it->second.intent != Intent::Out && it->second.intent != Intent::InOut;
   }
 
@@ -332,9 +291,13 @@ class Lowering {
 
   // ---- Statements.
 
-  text::Statement& emit(const Expr& to, const Expr& from, int block, const Span& at) {
+  void emit(const Expr& to, const Expr& from, int block, const Span& at) {
     text::Statement s;
     s.lhs.push_back({to, false, {}, at});
+    add(std::move(s), from, block, at);
+  }
+
+  void add(text::Statement s, const Expr& from, int block, const Span& at) {
     s.rhs = from;
     s.block = block;
     s.at = at;
@@ -344,7 +307,6 @@ class Lowering {
       if (at.source == b.at.source && b.first <= at.line && at.line <= b.last)
         s.written_options->tags.insert(b.name);
     k_.statements.push_back(std::move(s));
-    return k_.statements.back();
   }
 
   void statements(const Body& body, int block, const Values& loops) {
@@ -352,9 +314,33 @@ class Lowering {
       const Statement& s = body[n];
       if (const auto* a = std::get_if<Assignment>(&s.what)) assignment(*a, block, loops, s.at);
       if (const auto* c = std::get_if<Choice>(&s.what)) choice(*c, block, loops, s.at);
+      if (const auto* x = std::get_if<ExternalCall>(&s.what)) external(*x, block, loops, s.at);
       if (const auto* d = std::get_if<Do>(&s.what))
         loop(*d, block, loops, s.at, is_read_behind(body, n, d->variable, block));
     }
+  }
+
+  /// Calls keep their order by a variable that all of them write.
+  void external(const ExternalCall& x, int block, const Values& loops, const Span& at) {
+    Exprs arguments;
+    text::Statement s;
+    for (const Expr& a : x.arguments) {
+      arguments.push_back(as_text(a) ? a : value(a, loops));
+      const auto* v = a.as<Var>();
+      if (v && uses_.assigned.count(v->name)) s.lhs.push_back({a, false, {}, at});
+    }
+    if (outside_.empty()) {
+      Temporary t;
+      t.name = outside_ = fresh("outside");
+      t.at = at;
+      t.type = Type(Scalar::I32);
+      t.shape.emplace();
+      k_.temporaries.emplace(outside_, std::move(t));
+    }
+    s.lhs.push_back({var(outside_, at), false, {}, at});
+    s.kind = InsnKind::Call;
+    k_.externals.insert(x.name);
+    add(std::move(s), call(x.name, std::move(arguments), at), block, at);
   }
 
   /// Whether anything may read `variable` behind statement `n` before another loop sets it.
@@ -382,6 +368,8 @@ class Lowering {
         return std::any_of(c->arms.begin(), c->arms.end(), [&](const Choice::Arm& arm) {
           return in(arm.condition) || reads(*arm.body, variable);
         });
+      if (const auto* x = std::get_if<ExternalCall>(&s.what))
+        return std::any_of(x->arguments.begin(), x->arguments.end(), in);
       const auto& d = std::get<Do>(s.what);
       return in(d.from) || in(d.to) || in(d.step) ||
              (d.variable != variable && reads(*d.body, variable));
@@ -439,7 +427,7 @@ class Lowering {
     v.array = true;
     for (const Axis& x : axes)  // as long as the axis, since a section may be empty
       v.bounds.push_back({lit(1), index_add({index_sub(x.most, x.least), lit(1)})});
-    used_.insert(v.name);
+    uses_.read.insert(v.name);
     const Expr name = var(v.name, at);
     local(r_.variables.emplace(v.name, std::move(v)).first->second);
     return name;
@@ -497,27 +485,64 @@ class Lowering {
     });
     if (stays && to_condition(Expr(Compare{CompareOp::Ge, split_quotient(e).first, lit(0)}), {}))
       return e;
+    return keep(e, name, block, at);
+  }
+
+  /// A temporary that has the value from here on.
+  Expr keep(const Expr& e, const std::string& name, int block, const Span& at) {
     Temporary t;
     t.name = fresh(name);
     t.at = at;
     t.type = Type(k_.index_type);
     t.shape.emplace();
-    const std::string kept = t.name;
-    k_.temporaries.emplace(kept, std::move(t));
-    emit(var(kept, at), e, block, at);
-    return var(kept, at);
+    const Expr out = var(t.name, at);
+    k_.temporaries.emplace(t.name, std::move(t));
+    emit(out, e, block, at);
+    return out;
+  }
+
+  void loop_body(const Do& d, const std::string& iname, int block, const Values& inner,
+                 const Span& at) {
+    const int body = add_block({text::Block::Kind::For, block, {Word{iname, at}}, {}, -1, 0, at});
+    if (d.directive)
+      directive(*d.directive, d, iname);
+    else if (demanded_ > 0)
+      demand(iname);
+    statements(*d.body, body, inner);
+  }
+
+  /// A loop whose step is known only at its start: that many iterations, counted from 0.
+  void counted_loop(const Do& d, const std::string& iname, const Expr& from, int block,
+                    const Values& outer, const Span& at, bool after) {
+    const Expr step = keep(value(d.step, outer), iname + "_step", block, at);
+    const Expr reach = index_add({index_sub(value(d.to, outer), from), step});
+    const Expr trips = keep(call("max", {call("truncdiv", {reach, step}, at), lit(0)}, at),
+                            iname + "_trips", block, at);
+    const Expr i = var(iname, at);
+    const auto set = to_condition(conjunction({Expr(Compare{CompareOp::Ge, i, lit(0)}),
+                                               Expr(Compare{CompareOp::Lt, i, trips})}),
+                                  {iname});
+    ensure(set.has_value(), "a count of iterations that is no variable");
+    k_.domains.push_back({*set, Word{d.variable, at}});
+    inames_.insert(iname);
+    const auto place = [&](const Expr& n) {
+      return Expr(Nary{NaryOp::Add, {from, Expr(Nary{NaryOp::Mul, {step, n}}, at)}}, at);
+    };
+    Values inner = outer;
+    inner[d.variable] = place(i);
+    loop_body(d, iname, block, inner, at);
+    if (after) emit(var(d.variable, at), place(trips), block, at);
   }
 
   /// `after`: the variable has its value behind the loop too.
   void loop(const Do& d, int block, const Values& outer, const Span& at, bool after) {
     const auto step = d.step ? as_int(value(d.step, outer)) : std::optional<std::int64_t>(1);
-    if (!step)
-      fail("unsupported", at, "a step that is no constant is not supported in Fortran kernels");
-    if (*step == 0) fail("fortran", at, "the step of a loop is zero");
+    if (step && *step == 0) fail("fortran", at, "the step of a loop is zero");
     const bool first_use = !taken_loops_.count(d.variable) && !kept_.count(d.variable);
     const std::string iname = first_use ? d.variable : fresh(d.variable);
     taken_loops_.insert(d.variable);
     const Expr from = bound(value(d.from, outer), iname + "_from", block, at);
+    if (!step) return counted_loop(d, iname, from, block, outer, at, after);
     const Expr to = bound(value(d.to, outer), iname + "_to", block, at);
     Values inner = outer;
     Exprs conditions;
@@ -545,12 +570,7 @@ class Lowering {
            d.variable);
     k_.domains.push_back({*set, Word{d.variable, at}});
     inames_.insert(iname);
-    const int body = add_block({text::Block::Kind::For, block, {Word{iname, at}}, {}, -1, 0, at});
-    if (d.directive)
-      directive(*d.directive, d, iname);
-    else if (demanded_ > 0)
-      demand(iname);
-    statements(*d.body, body, inner);
+    loop_body(d, iname, block, inner, at);
     if (!after) return;
     const std::int64_t size = std::abs(*step);
     const Expr distance = *step > 0 ? index_sub(to, from) : index_sub(from, to);
@@ -567,7 +587,9 @@ class Lowering {
   std::string tag_;  // of the directive at hand, for so many loops more
   int demanded_ = 0;
   std::size_t step_ = 0;
-  std::set<std::string> assigned_, used_, loops_, kept_;  // names; kept: loops' that are read after
+  std::string outside_;  // what calls of other files write
+  Uses uses_;
+  std::set<std::string> kept_;  // variables of loops that are read where these do not run
   std::set<std::string> taken_, taken_loops_, inames_;
 };
 

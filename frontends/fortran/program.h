@@ -11,7 +11,7 @@
 /// A Fortran file as the reader hands it on: names resolved, constants folded, conversions written
 /// out, and nothing of Flang left. Names are in lower case. Expressions are the core's with
 /// Fortran's meaning: subscripts begin at the arrays' lower bounds, a call's name is the Fortran
-/// intrinsic's, `/` of integers is the call `quotient`.
+/// intrinsic's. A character is its code.
 namespace moonloop::fortran {
 
 /// Of one axis. Without `lower` it is 1; without `upper` the size is assumed.
@@ -23,7 +23,8 @@ struct Variable {
   std::string name;
   Span at;
   Type type;
-  bool logical = false;  // kept as an integer of that size where the caller sees it
+  bool logical = false;    // kept as an integer of that size where the caller sees it
+  bool character = false;  // one, as its code
   bool dummy = false, value = false, array = false;
   bool constant = false;  // a named constant, or never assigned after its initial value
   Intent intent = Intent::Unknown;
@@ -63,21 +64,27 @@ struct Choice {
   };
   std::vector<Arm> arms;
 };
-/// `return`, `cycle` or `exit`, out of so many loops: 0 is the innermost.
+/// `return`, or `cycle` or `exit` of a loop: 0 is the innermost one.
 struct Leave {
   enum class Kind { Return, Cycle, Exit } kind;
-  int loops = 0;
+  int loop = 0;
+};
+/// A call of what stands in another file.
+struct ExternalCall {
+  std::string name;
+  Exprs arguments;
 };
 
 struct Statement {
   Span at;
-  std::variant<Assignment, Do, Choice, Leave> what;
+  std::variant<Assignment, Do, Choice, Leave, ExternalCall> what;
 };
 
 struct Routine {
   std::string name;
   Span at;
-  std::vector<std::string> arguments;
+  std::vector<std::string> arguments;  // of a function, its result last
+  bool function = false;
   std::map<std::string, Variable> variables;
   Body body;
 };
@@ -108,13 +115,17 @@ struct Preprocessing {
   std::vector<std::string> include_folders;
 };
 
-/// Parses and checks a file with Flang, and reads its subroutines. Throws Flang's own errors, all
-/// of them, as `fortran`, and `unsupported` for what lies outside of the subset.
+/// Parses and checks a file with Flang, and reads its subroutines and functions. Throws Flang's own
+/// errors, all of them, as `fortran`, and `unsupported` for what lies outside of the subset.
 std::vector<Routine> read_routines(const Source* source, const Preprocessing& how);
 
-/// A routine's statements without `return`: what follows a choice that may return goes into the arm
-/// that does not. Fails `unsupported` where several arms go on.
-Body without_returns(Body body);
+/// Makes `return`, `exit` and `cycle` choices: what follows one goes into the arm that goes on, or
+/// asks a new logical variable whether to go on.
+void remove_leaves(Routine& routine);
+
+/// A local scalar that several loops write before they read it, and nothing else reads, becomes one
+/// for each of these loops.
+void split_scalars(Routine& routine);
 
 /// A routine as a kernel in Fortran's order, and what its directives demand: Lua by line.
 struct Lowered {

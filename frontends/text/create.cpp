@@ -50,6 +50,7 @@ class Creation {
     k_.at = t_.at;
     k_.index_type = t_.index_type;
     k_.records = t_.records;
+    k_.externals = t_.externals;
     k_.assumptions = t_.assumptions;
     k_.args = std::move(t_.args);
     k_.temporaries = std::move(t_.temporaries);

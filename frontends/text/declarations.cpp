@@ -390,7 +390,7 @@ bool parse_declaration(const Source* source, const Line& line, KernelText& k) {
     return true;
   }
   static const std::set<std::string> kWords{"temp",       "tag",   "prioritize", "loop_order",
-                                            "index_type", "slabs", "record"};
+                                            "index_type", "slabs", "record",     "external"};
   if (!kWords.contains(w.text) || w.next >= line.end || !name_char(source->text[w.next]))
     return false;
   TokenStream in(tokenize(source, line.begin, line.end));
@@ -409,6 +409,9 @@ bool parse_declaration(const Source* source, const Line& line, KernelText& k) {
       fail("unknown-type", at, "`{}` is no integer type", t.str());
     k.index_type = t.scalar;
     expect_end(in, "after the index type");
+  } else if (w.text == "external") {
+    for (const Word& name : name_list(in, "a function")) k.externals.insert(name.text);
+    expect_end(in, "after the functions");
   } else {
     std::vector<Word> names = name_list(in, "an iname");
     expect_end(in, "after the inames");

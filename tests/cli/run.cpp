@@ -56,6 +56,20 @@ TEST_CASE("cli: run has status 4 when the compiler fails or is not there") {
   CHECK(contains(missing.err, "/nonexistent/cc"));
 }
 
+TEST_CASE("cli: a run that reaches an external function ends there") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel k(n: in int32, x: inout float64[n])\nexternal stop_it\ndomain {[i]: 0 <= i < n}\n"
+          "temp seen: int32\nseen = stop_it(\"no\", n) {if=n < 5}\nx[i] = 1\n");
+  CHECK(tool("run k.loop -p n=7 --verify", f.str()).status == 0);
+  const Outcome ran = tool("run k.loop -p n=3", f.str());
+  CHECK(ran.status == 4);
+  CHECK(ran.err == "error: the kernel called `stop_it_`, which is external [external-call]\n");
+  const Outcome verified = tool("run k.loop -p n=3 --verify", f.str());
+  CHECK(verified.status != 0);
+  CHECK(verified.err.find("which is external [external-call]") != std::string::npos);
+}
+
 TEST_CASE("cli: what a run lacks is an error of the request") {
   const Folder f;
   f.write("k.loop", kDouble);

@@ -216,3 +216,114 @@ end subroutine
 )",
                    kSizes);
 }
+
+TEST_CASE("fortran: exit, cycle and return anywhere, and what the variables are behind") {
+  same_as_gfortran(R"(
+subroutine leaving(n, x, k, found)
+  implicit none
+  integer, intent(in) :: n
+  real(8), intent(inout) :: x(n)
+  integer, intent(inout) :: k(n)
+  integer, intent(out) :: found(5)
+  integer :: i, j
+  found = 0
+  do i = 1, n
+    if (k(i) == 3) exit
+    x(i) = x(i) + 1
+  end do
+  found(1) = i
+  do i = 1, n
+    if (x(i) < 0.3d0) cycle
+    x(i) = x(i)*2
+    if (k(i) > 7) cycle
+    k(i) = k(i) + 1
+  end do
+  outer: do j = 1, n
+    do i = 1, j
+      if (k(i) == 5) cycle outer
+      if (x(i) > 3.5d0) exit outer
+      x(j) = x(j) + 0.25d0
+    end do
+    found(2) = j
+  end do outer
+  found(3) = i
+  found(4) = j
+  do i = n, 1, -2
+    if (x(i) > 2.5d0) then
+      x(i) = -x(i)
+      if (k(i) < 4) return
+    else if (k(i) == 2) then
+      exit
+    end if
+    k(i) = -k(i)
+  end do
+  if (i > 3) then
+    found(5) = i
+    if (k(1) > 0) return
+  else if (i > 1) then
+    if (k(2) > 0) return
+    found(5) = -1
+  end if
+  x(:) = x + found(5)
+end subroutine
+)",
+                   kSizes);
+}
+
+TEST_CASE("fortran: steps that a variable gives, counters beside the loop's") {
+  const auto sizes = [](const char* n, const char* by) {
+    return GivenValues{{"n", n}, {"by", by}};
+  };
+  same_as_gfortran(R"(
+subroutine steps(n, by, x, y, last)
+  implicit none
+  integer, intent(in) :: n, by
+  real(8), intent(inout) :: x(n), y(n)
+  integer, intent(out) :: last(3)
+  integer :: i, ix, width
+  do i = 1, n, by
+    x(i) = x(i) + i
+  end do
+  last(1) = i
+  do i = n, 1, -by
+    y(i) = y(i) - x(i)
+  end do
+  last(2) = i
+  width = by + 1
+  ix = 1
+  do i = 2, n, width
+    y(i) = y(i)*x(ix)
+    ix = ix + by
+  end do
+  last(3) = ix
+end subroutine
+)",
+                   {sizes("0", "1"), sizes("1", "2"), sizes("7", "1"), sizes("17", "3"),
+                    sizes("64", "2"), sizes("20", "30")});
+}
+
+TEST_CASE("fortran: characters choose") {
+  std::vector<GivenValues> sizes;
+  for (const char letter : {'U', 'l', 'x'})
+    sizes.push_back({{"n", "9"}, {"uplo", std::to_string(letter)}, {"keep", "75"}});
+  same_as_gfortran(R"(
+subroutine triangle(uplo, keep, n, a)
+  implicit none
+  character, intent(in) :: uplo
+  character(1) :: keep
+  integer, intent(in) :: n
+  real(8), intent(inout) :: a(n, n)
+  integer :: i, j
+  if (uplo /= 'U' .and. uplo /= 'l') return
+  do j = 1, n
+    do i = 1, n
+      if (uplo == 'U' .and. i > j) a(i, j) = 0
+      if (uplo == 'l' .and. i < j) then
+        if (keep >= 'K') a(i, j) = -a(i, j)
+      end if
+    end do
+  end do
+end subroutine
+)",
+                   sizes);
+}

@@ -1,0 +1,196 @@
+#include <algorithm>
+
+#include "frontends/fortran/uses.h"
+
+// `return`, `exit` and `cycle` as choices.
+namespace moonloop::fortran {
+namespace {
+
+bool leaves(const Body& b) { return !b.empty() && std::holds_alternative<Leave>(b.back().what); }
+
+/// Whether a statement may leave more than a loop within it; `depth`: loops around it, in what is
+/// asked for.
+bool may_leave(const Statement& s, int depth = 0) {
+  const auto any = [&](const Body& b, int inner) {
+    return std::any_of(b.begin(), b.end(), [&](const Statement& x) { return may_leave(x, inner); });
+  };
+  if (const auto* l = std::get_if<Leave>(&s.what))
+    return l->kind == Leave::Kind::Return || l->loop >= depth;
+  if (const auto* d = std::get_if<Do>(&s.what)) return any(*d->body, depth + 1);
+  const auto* c = std::get_if<Choice>(&s.what);
+  return c && std::any_of(c->arms.begin(), c->arms.end(),
+                          [&](const Choice::Arm& a) { return any(*a.body, depth); });
+}
+
+using Flags = std::set<std::string>;
+
+class Removal {
+ public:
+  explicit Removal(Routine& r) : r_(r), behind_(uses_of(r).behind) {}
+
+  void run() {
+    Flags set;
+    Body out = body(std::move(r_.body), true, set);
+    if (!return_.empty()) out.insert(out.begin(), flag_to(return_, true, r_.at));
+    r_.body = std::move(out);
+  }
+
+ private:
+  struct Loop {
+    std::string variable, exit, cycle;  // the flags' names once they are needed
+    std::string at_exit;                // the variable's value where the loop is left
+  };
+
+  std::string fresh(const std::string& base, const Variable& like) {
+    std::string name = base;
+    for (int i = 1; r_.variables.count(name); ++i) name = base + "_" + std::to_string(i);
+    Variable v = like;
+    v.name = name;
+    v.dummy = v.value = v.constant = v.array = false;
+    v.intent = Intent::Unknown;
+    r_.variables.emplace(name, std::move(v));
+    return name;
+  }
+  std::string logical(const std::string& base) {
+    Variable v;
+    v.at = r_.at;
+    v.type = Scalar::I32;
+    v.logical = true;
+    return fresh(base, v);
+  }
+  static Statement assign(const std::string& to, const Expr& value, const Span& at) {
+    return {at, Assignment{var(to, at), value}};
+  }
+  static Statement flag_to(const std::string& flag, bool value, const Span& at) {
+    return assign(flag, Expr(BoolLit{value}, at), at);
+  }
+  static Expr all(const Flags& flags, const Span& at) {
+    Exprs out;
+    for (const std::string& f : flags) out.push_back(var(f, at));
+    return conjunction(out);
+  }
+  static Statement when(const Expr& condition, Body then, const Span& at) {
+    Choice c;
+    c.arms.push_back({condition, std::make_shared<Body>(std::move(then))});
+    return {at, std::move(c)};
+  }
+
+  /// `last`: nothing follows `b` in the routine's body or in that of the innermost loop, so that
+  /// `return` or `cycle` there do nothing. `set` gets the flags that may be false behind it.
+  Body body(Body b, bool last, Flags& set) {
+    Body out;
+    for (std::size_t n = 0; n < b.size(); ++n) {
+      Statement& s = b[n];
+      if (const auto* l = std::get_if<Leave>(&s.what)) {  // the rest is never reached
+        leave(*l, last, s.at, out, set);
+        return out;
+      }
+      if (auto* d = std::get_if<Do>(&s.what)) {
+        Flags inner;
+        loop(*d, s.at, out, inner);
+        if (inner.empty()) continue;
+        set.insert(inner.begin(), inner.end());
+        guarded_rest(b, n, last, inner, out, set);
+        return out;
+      }
+      auto* c = std::get_if<Choice>(&s.what);
+      if (!c || !may_leave(s)) {
+        if (c)
+          for (Choice::Arm& a : c->arms) {
+            Flags none;
+            a.body = std::make_shared<Body>(body(*a.body, false, none));
+          }
+        out.push_back(std::move(s));
+        continue;
+      }
+      choice(b, n, last, out, set);
+      return out;
+    }
+    return out;
+  }
+
+  void guarded_rest(Body& b, std::size_t n, bool last, const Flags& flags, Body& out, Flags& set) {
+    if (n + 1 == b.size()) return;
+    const Span at = b[n + 1].at;
+    Body rest(std::make_move_iterator(b.begin() + static_cast<std::ptrdiff_t>(n) + 1),
+              std::make_move_iterator(b.end()));
+    out.push_back(when(all(flags, at), body(std::move(rest), last, set), at));
+  }
+
+  /// What follows goes into the only arm that goes on; where several do, they tell by flags.
+  void choice(Body& b, std::size_t n, bool last, Body& out, Flags& set) {
+    Choice c = std::get<Choice>(b[n].what);
+    const Span at = b[n].at;
+    const bool end = n + 1 == b.size();
+    if (!end && c.arms.back().condition) c.arms.push_back({Expr(), std::make_shared<Body>()});
+    const auto on = std::count_if(c.arms.begin(), c.arms.end(),
+                                  [](const Choice::Arm& a) { return !leaves(*a.body); });
+    Flags inner;
+    const bool nested = end || on <= 1;
+    for (Choice::Arm& a : c.arms) {
+      Body arm = *a.body;
+      if (nested && !leaves(arm))
+        arm.insert(arm.end(), b.begin() + static_cast<std::ptrdiff_t>(n) + 1, b.end());
+      a.body = std::make_shared<Body>(body(std::move(arm), last && nested, inner));
+    }
+    out.push_back({at, std::move(c)});
+    set.insert(inner.begin(), inner.end());
+    if (!nested) guarded_rest(b, n, last, inner, out, set);
+  }
+
+  void leave(const Leave& l, bool last, const Span& at, Body& out, Flags& set) {
+    const bool returns = l.kind == Leave::Kind::Return;
+    const std::size_t depth = loops_.size(),
+                      left = returns ? depth : static_cast<std::size_t>(l.loop);
+    const bool cycles = l.kind == Leave::Kind::Cycle;
+    if (last && (returns ? depth == 0 : cycles && l.loop == 0)) return;
+    for (std::size_t i = 0; i < left + (l.kind == Leave::Kind::Exit ? 1 : 0); ++i) {
+      Loop& x = loops_[depth - 1 - i];
+      if (!behind_.count(x.variable) && !r_.variables.at(x.variable).dummy) continue;
+      if (x.at_exit.empty()) x.at_exit = fresh(x.variable + "_left", r_.variables.at(x.variable));
+      out.push_back(assign(x.at_exit, var(x.variable, at), at));
+    }
+    std::string& flag = returns  ? return_
+                        : cycles ? loops_[depth - 1 - left].cycle
+                                 : loops_[depth - 1 - left].exit;
+    if (flag.empty())
+      flag = logical(returns ? "goes_on" : loops_[depth - 1 - left].variable + "_goes_on");
+    out.push_back(flag_to(flag, false, at));
+    set.insert(flag);
+  }
+
+  void loop(Do d, const Span& at, Body& out, Flags& set) {
+    loops_.push_back({d.variable, "", "", ""});
+    Flags inner;
+    Body b = body(*d.body, true, inner);
+    const Loop x = loops_.back();
+    loops_.pop_back();
+    inner.erase(x.cycle);
+    const Flags stops = inner;
+    if (!stops.empty()) {
+      Body guarded;
+      guarded.push_back(when(all(stops, at), std::move(b), at));
+      b = std::move(guarded);
+    }
+    if (!x.cycle.empty()) b.insert(b.begin(), flag_to(x.cycle, true, at));
+    d.body = std::make_shared<Body>(std::move(b));
+    if (!x.exit.empty()) out.push_back(flag_to(x.exit, true, at));
+    out.push_back({at, std::move(d)});
+    if (!x.at_exit.empty())
+      out.push_back(
+          when(negation(all(stops, at)), {assign(x.variable, var(x.at_exit, at), at)}, at));
+    inner.erase(x.exit);
+    set.insert(inner.begin(), inner.end());
+  }
+
+  Routine& r_;
+  std::set<std::string> behind_;
+  std::vector<Loop> loops_;
+  std::string return_;
+};
+
+}  // namespace
+
+void remove_leaves(Routine& routine) { Removal(routine).run(); }
+
+}  // namespace moonloop::fortran

@@ -1,0 +1,134 @@
+#include <algorithm>
+
+#include "frontends/fortran/uses.h"
+
+// One scalar that several loops use, each for values of its own, becomes one for each of them:
+// their iterations do not wait for each other then.
+namespace moonloop::fortran {
+namespace {
+
+/// All expressions of a statement itself, not of those within it.
+template <typename F>
+void expressions(Statement& s, const F& visit) {
+  std::visit(overload{[&](Assignment& a) { visit(a.to), visit(a.value); },
+                      [&](Do& d) { visit(d.from), visit(d.to), visit(d.step); },
+                      [&](Choice& c) {
+                        for (Choice::Arm& a : c.arms) visit(a.condition);
+                      },
+                      [](Leave&) {},
+                      [&](ExternalCall& x) {
+                        for (Expr& a : x.arguments) visit(a);
+                      }},
+             s.what);
+}
+
+/// The bodies that stand in a statement.
+std::vector<Body*> bodies(Statement& s) {
+  std::vector<Body*> out;
+  if (auto* d = std::get_if<Do>(&s.what)) out.push_back(d->body.get());
+  if (auto* c = std::get_if<Choice>(&s.what))
+    for (Choice::Arm& a : c->arms) out.push_back(a.body.get());
+  return out;
+}
+
+class Scalar {
+ public:
+  Scalar(Routine& r, std::string name) : r_(r), name_(std::move(name)) {}
+
+  void split() {
+    if (!find_homes(r_.body)) return;
+    for (std::size_t i = 1; i < homes_.size(); ++i) {
+      std::string own = name_;
+      for (int n = 1; r_.variables.count(own); ++n) own = name_ + "_" + std::to_string(n);
+      Variable v = r_.variables.at(name_);
+      v.name = own;
+      r_.variables.emplace(own, std::move(v));
+      give(*homes_[i], own);
+    }
+  }
+
+ private:
+  bool in(const Expr& e) const {
+    std::set<std::string> names;
+    if (e) collect_vars(e, names);
+    return names.count(name_) != 0;
+  }
+  /// It is read here; as what is assigned as a whole it is not.
+  bool reads(Statement& s) const {
+    if (const auto* a = std::get_if<Assignment>(&s.what))
+      return in(a->value) || (!a->to.as<Var>() && in(a->to));
+    bool found = false;
+    expressions(s, [&](const Expr& e) { found |= in(e); });
+    return found;
+  }
+  bool mentions(Statement& s) const {
+    bool found = false;
+    expressions(s, [&](const Expr& e) { found |= in(e); });
+    for (Body* b : bodies(s))
+      for (Statement& inner : *b) found = found || mentions(inner);
+    return found;
+  }
+
+  /// Finds the outermost loops whose iterations write the scalar before they read it; false where
+  /// it is read elsewhere too.
+  bool find_homes(Body& b) {
+    for (Statement& s : b) {
+      if (!mentions(s)) continue;
+      auto* d = std::get_if<Do>(&s.what);
+      bool defined = false;
+      if (d && !reads(s) && is_local(*d->body, defined)) {
+        homes_.push_back(d->body.get());
+        continue;
+      }
+      if (reads(s)) return false;
+      for (Body* inner : bodies(s))
+        if (!find_homes(*inner)) return false;
+    }
+    return true;
+  }
+
+  /// Each read finds what was written before it in the body; `defined`: it was written for sure.
+  bool is_local(Body& b, bool& defined) const {
+    for (Statement& s : b) {
+      if (!defined && reads(s)) return false;
+      if (const auto* a = std::get_if<Assignment>(&s.what))
+        if (const auto* v = a->to.as<Var>()) defined |= v->name == name_;
+      bool all = true;
+      for (Body* inner : bodies(s)) {
+        bool here = defined;
+        if (!is_local(*inner, here)) return false;
+        all &= here;
+      }
+      const auto* c = std::get_if<Choice>(&s.what);
+      if (c && !c->arms.back().condition) defined |= all;
+    }
+    return true;
+  }
+
+  void give(Body& b, const std::string& own) const {
+    for (Statement& s : b) {
+      expressions(s, [&](Expr& e) {
+        if (e && in(e)) e = rename(e, {{name_, own}});
+      });
+      for (Body* inner : bodies(s)) give(*inner, own);
+    }
+  }
+
+  Routine& r_;
+  std::string name_;
+  std::vector<Body*> homes_;
+};
+
+}  // namespace
+
+void split_scalars(Routine& routine) {
+  const Uses uses = uses_of(routine);
+  std::vector<std::string> names;
+  for (const auto& [name, v] : routine.variables)
+    if (!v.dummy && !v.array && v.initial.empty() && uses.assigned.count(name) &&
+        !uses.loops.count(name))
+      names.push_back(name);
+  for (const std::string& name : names) Scalar(routine, name).split();
+}
+
+}  // namespace moonloop::fortran

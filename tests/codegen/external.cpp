@@ -1,0 +1,49 @@
+// Calls of what stands outside of a kernel.
+#include "core/print.h"
+#include "tests/codegen/kit.h"
+
+using namespace moonloop;
+
+namespace {
+
+const char* const kReport = R"(
+kernel report(n: in int32, x: inout float64[n])
+domain {[i]: 0 <= i < n}
+temp info: int32
+temp seen: int32
+external xerbla
+info = 0
+info = 3                                               {if=n < 10}
+info, seen = xerbla("RE\"PORT", info, 2*n, 1.5)       {if=info > 0}
+x[i] = 1                                               {if=info == 0}
+)";
+
+}  // namespace
+
+TEST_CASE("external calls: by addresses, as Fortran calls") {
+  CHECK_GOLDEN("external.c", code(kReport, Target::C));
+  const Kernel k = kernel(kReport);
+  CHECK(print_kernel(kernel(print_kernel(k))) == print_kernel(k));
+  CHECK(generate(k, Target::C).externals == std::vector<std::string>{"xerbla_"});
+}
+
+TEST_CASE("external calls: refused where they cannot be") {
+  const auto why = [](const std::string& statement, Target target = Target::C) {
+    std::string text = kReport;
+    text.insert(text.find("x[i] = 1"), statement + "\n");
+    const Diagnostic d = refusal(text, target);
+    return d.code + ": " + d.text;
+  };
+  CHECK(
+      why("", Target::OpenCL) ==
+      "unsupported: instruction `insn_1`: target `opencl` cannot call `xerbla`, which is external");
+  CHECK(why("info, seen = xerbla(info)") ==
+        "unsupported: two calls of `xerbla` have arguments of different types");
+  for (const char* statement : {"xerbla(n)", "x[i] = 2*xerbla(n)"})
+    CHECK(why(statement) ==
+          "bad-operand: `xerbla` is external: its call stands alone, as in `a, b = xerbla(a, 1)`, "
+          "with what it may change on the left");
+  CHECK(why("x[i] = sin(\"a\")") ==
+        "bad-operand: a text stands only among the arguments of an external function");
+  CHECK(why("info, seen = other(n)").find("unknown-function: no function or rule `other`") == 0);
+}
