@@ -200,6 +200,50 @@ bool may_join(const If& guard) {
   return !waits_within(guard.body) && std::none_of(guard.body.begin(), guard.body.end(), declares);
 }
 
+/// Drops the terms of guards below that hold there anyway, since nothing in the block changes them.
+void drop_known(Block& block, const Exprs& known) {
+  Block out;
+  for (Stmt& s : block) {
+    if (auto* x = std::get_if<Loop>(&s.op)) drop_known(x->body, known);
+    if (auto* x = std::get_if<Scope>(&s.op)) drop_known(x->body, known);
+    auto* guard = std::get_if<If>(&s.op);
+    if (guard) drop_known(guard->body, known);
+    const Exprs terms = guard ? terms_of(guard->cond) : Exprs();
+    const auto is_known = [&](const Expr& t) { return holds_term(known, t); };
+    if (!guard || std::none_of(terms.begin(), terms.end(), is_known)) {
+      out.push_back(std::move(s));
+      continue;
+    }
+    const bool all = std::all_of(terms.begin(), terms.end(), is_known);
+    if (all && !may_join(*guard)) {
+      out.push_back(Stmt{Scope{{}, {}, std::move(guard->body)}});
+      continue;
+    }
+    for (Stmt& rest : without_terms(only(std::move(s)), known)) out.push_back(std::move(rest));
+  }
+  block = std::move(out);
+}
+
+void drop_repeated(Block& block, const Writes& writes) {
+  for (Stmt& s : block) {
+    if (auto* x = std::get_if<Loop>(&s.op)) drop_repeated(x->body, writes);
+    if (auto* x = std::get_if<Scope>(&s.op)) drop_repeated(x->body, writes);
+    if (auto* x = std::get_if<Launch>(&s.op)) drop_repeated(x->body, writes);
+    auto* guard = std::get_if<If>(&s.op);
+    if (!guard) continue;
+    Exprs known;
+    for (const Expr& t : terms_of(guard->cond)) {
+      std::set<std::string> names;
+      collect_reads(t, names);
+      if (std::none_of(guard->body.begin(), guard->body.end(),
+                       [&](const Stmt& b) { return writes_any(b, names, writes); }))
+        known.push_back(t);
+    }
+    if (!known.empty()) drop_known(guard->body, known);
+    drop_repeated(guard->body, writes);
+  }
+}
+
 /// Puts neighbours whose conditions begin alike under one guard with the terms that they share.
 void factor_neighbours(Block& block, const Writes& writes) {
   Block out;
@@ -271,14 +315,16 @@ void spread_guards(Block& block) {
   block = std::move(out);
 }
 
-void tidy_guards(Block& block, const Writes& writes) {
+namespace {
+
+void tidy_block(Block& block, const Writes& writes) {
   for (Stmt& s : block) {
-    if (If* x = std::get_if<If>(&s.op)) tidy_guards(x->body, writes);
-    if (Scope* x = std::get_if<Scope>(&s.op)) tidy_guards(x->body, writes);
-    if (Launch* x = std::get_if<Launch>(&s.op)) tidy_guards(x->body, writes);
+    if (If* x = std::get_if<If>(&s.op)) tidy_block(x->body, writes);
+    if (Scope* x = std::get_if<Scope>(&s.op)) tidy_block(x->body, writes);
+    if (Launch* x = std::get_if<Launch>(&s.op)) tidy_block(x->body, writes);
     Loop* x = std::get_if<Loop>(&s.op);
     if (!x) continue;
-    tidy_guards(x->body, writes);
+    tidy_block(x->body, writes);
     if (Expr cond = take_invariant(*x, writes)) {
       Block body = only(std::move(s));
       s = Stmt{If{std::move(cond), std::move(body)}};
@@ -286,6 +332,13 @@ void tidy_guards(Block& block, const Writes& writes) {
   }
   join_neighbours(block, writes);
   factor_neighbours(block, writes);
+}
+
+}  // namespace
+
+void tidy_guards(Block& block, const Writes& writes) {
+  tidy_block(block, writes);
+  drop_repeated(block, writes);
 }
 
 }  // namespace moonloop

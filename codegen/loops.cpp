@@ -81,6 +81,10 @@ class LoopMaker {
   }
 
   Block run() {
+    if (!domains_.data().empty())
+      for (std::size_t i = 0; i < k_.instructions.size(); ++i)
+        for (const std::string& w : writes(*k_.instructions[i]))
+          if (domains_.data().count(w)) writers_[w].push_back(static_cast<int>(i));
     for (const PlanNode& n : plan_.roots) survey(n, {});
     const Set context = context_of(k_);
     Block out;
@@ -194,7 +198,7 @@ class LoopMaker {
       } else if (n.is_loop() && plan_.hardware.count(n.iname)) {
         append(out, hardware(n, context));
       } else {
-        append(out, n.is_loop() ? loop(n, context) : leaf(n, context));
+        append(out, n.is_loop() ? where_computed(n, loop(n, context)) : leaf(n, context));
       }
     }
     return out;
@@ -351,6 +355,44 @@ class LoopMaker {
     for (const Set& part : parts)
       append(out, rolled(node, part, context, intersect(context, all_to_params(part))));
     return out;
+  }
+
+  /// A loop whose bounds are data runs only where they are computed: under the conditions that all
+  /// its statements share with those that write the bounds.
+  Block where_computed(const PlanNode& node, Block loop) const {
+    if (loop.empty() || domains_.data_of(node.iname).empty()) return loop;
+    std::vector<int> sharing;
+    std::set<std::string> changed;  // inames of loops, and what statements write
+    if (!collect(node, sharing, changed) || sharing.empty()) return loop;
+    const int first = sharing[0];
+    for (const std::string& t : domains_.data_of(node.iname))
+      if (const auto w = writers_.find(t); w != writers_.end())
+        sharing.insert(sharing.end(), w->second.begin(), w->second.end());
+    Exprs common;
+    for (const Expr& p : insn(first).predicates) {
+      std::set<std::string> names;
+      collect_reads(p, names);
+      bool stays = std::none_of(names.begin(), names.end(),
+                                [&](const std::string& n) { return changed.count(n) != 0; });
+      for (int i : sharing) {
+        const Exprs& has = insn(i).predicates;
+        stays = stays && std::any_of(has.begin(), has.end(),
+                                     [&](const Expr& q) { return equal(p, q); });
+      }
+      if (stays) common.push_back(own_copies(p, first));
+    }
+    return common.empty() ? loop : only(Stmt{If{conjunction(common), std::move(loop)}});
+  }
+  /// False where work-items wait within.
+  bool collect(const PlanNode& node, std::vector<int>& insns, std::set<std::string>& changed) const {
+    if (node.barrier || node.reduction >= 0) return false;
+    if (node.is_loop()) changed.insert(node.iname);
+    for (int i : node.insns) {
+      insns.push_back(i);
+      changed.merge(writes(insn(i)));
+    }
+    return std::all_of(node.children.begin(), node.children.end(),
+                       [&](const PlanNode& c) { return collect(c, insns, changed); });
   }
 
   /// Whether the host runs it: there is nothing to gain by copies of launches.
@@ -628,6 +670,7 @@ class LoopMaker {
     return out;
   }
 
+  std::map<std::string, std::vector<int>> writers_;  // of bounds that are data
   const Plan& plan_;
   const Kernel& k_;
   Domains domains_;

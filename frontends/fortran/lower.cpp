@@ -5,6 +5,7 @@
 #include "core/external.h"
 #include "core/layout.h"
 #include "frontends/fortran/loop_bounds.h"
+#include "frontends/fortran/loop_domains.h"
 #include "frontends/fortran/sections.h"
 #include "frontends/fortran/uses.h"
 #include "frontends/text/create.h"
@@ -234,23 +235,22 @@ class Lowering {
   }
 
   /// The domain of `iname`, which numbers the elements along an axis.
-  void axis_domain(const std::string& iname, const Expr& lower, const Expr& upper,
-                   std::int64_t step, const Span& at) {
-    const Expr i = var(iname, at), place = index_add({lower, index_mul(lit(step), i)});
-    const auto set = to_condition(
-        conjunction({Expr(Compare{CompareOp::Ge, i, lit(0)}), side(place, upper, step > 0)}),
-        {iname});
-    std::set<std::string> names;
-    collect_vars(lower, names), collect_vars(upper, names);
-    const bool stay = std::all_of(names.begin(), names.end(), [&](const std::string& n) {
-      return inames_.count(n) || is_parameter(n);
-    });
-    if (!set || !stay)
-      fail("unsupported", at,
-           "a section whose bounds are not affine in arguments and loops is not supported in "
-           "Fortran kernels");
-    k_.domains.push_back({*set, Word{iname, at}});
-    inames_.insert(iname);
+  void axis_domain(const std::string& iname, const Expr& first, const Expr& last, std::int64_t step,
+                   const Span& at) {
+    const auto fixed = [&](const Expr& e, const char* end) {
+      return domains_.stays(e) ? e : keep(e, iname + end, here_, at);
+    };
+    const auto add = [&](const Expr& lower, const Expr& upper) {
+      const Expr i = var(iname, at), place = index_add({lower, index_mul(lit(step), i)});
+      return domains_.add(iname,
+                          {Expr(Compare{CompareOp::Ge, i, lit(0)}), side(place, upper, step > 0)},
+                          Word{iname, at}, around_);
+    };
+    const Expr lower = fixed(first, "_from"), upper = fixed(last, "_to");
+    if (add(lower, upper)) return;
+    const Expr from = keep(lower, iname + "_from", here_, at),
+               to = keep(upper, iname + "_to", here_, at);
+    ensure(add(from, to), "bounds of a section that are no variables");
   }
 
   // ---- Directives: steps that a script could take, so that they are proved as those are.
@@ -312,6 +312,7 @@ class Lowering {
   void statements(const Body& body, int block, const Values& loops) {
     for (std::size_t n = 0; n < body.size(); ++n) {
       const Statement& s = body[n];
+      here_ = block;
       if (const auto* a = std::get_if<Assignment>(&s.what)) assignment(*a, block, loops, s.at);
       if (const auto* c = std::get_if<Choice>(&s.what)) choice(*c, block, loops, s.at);
       if (const auto* x = std::get_if<ExternalCall>(&s.what)) external(*x, block, loops, s.at);
@@ -437,6 +438,7 @@ class Lowering {
   void elements(const Expr& to, const Expr& from, const std::vector<Axis>& axes, int block,
                 const Values& loops, const Span& at) {
     Exprs numbers(axes.size());
+    const int before = here_;
     for (std::size_t n = axes.size(); n-- > 0;) {
       const std::string iname = fresh("e");
       axis_domain(iname, value(axes[n].lower, loops), value(axes[n].upper, loops), axes[n].step,
@@ -444,8 +446,13 @@ class Lowering {
       numbers[n] = var(iname, at);
       block = add_block({text::Block::Kind::For, block, {Word{iname, at}}, {}, -1, 0, at});
     }
+    const std::size_t outside = around_.size();
+    for (std::size_t n = axes.size(); n-- > 0;) around_.push_back(numbers[n].as<Var>()->name);
+    here_ = block;
     emit(value(element(to, numbers, r_), loops), value(element(from, numbers, r_), loops), block,
          at);
+    around_.resize(outside);
+    here_ = before;
   }
 
   int add_block(text::Block b) {
@@ -478,14 +485,7 @@ class Lowering {
   /// A bound as the domain has it: itself, or a temporary that keeps its value from the loop's
   /// start.
   Expr bound(const Expr& e, const std::string& name, int block, const Span& at) {
-    std::set<std::string> names;
-    collect_vars(e, names);
-    const bool stays = std::all_of(names.begin(), names.end(), [&](const std::string& n) {
-      return inames_.count(n) || is_parameter(n);
-    });
-    if (stays && to_condition(Expr(Compare{CompareOp::Ge, split_quotient(e).first, lit(0)}), {}))
-      return e;
-    return keep(e, name, block, at);
+    return domains_.stays(e) ? e : keep(e, name, block, at);
   }
 
   /// A temporary that has the value from here on.
@@ -504,11 +504,13 @@ class Lowering {
   void loop_body(const Do& d, const std::string& iname, int block, const Values& inner,
                  const Span& at) {
     const int body = add_block({text::Block::Kind::For, block, {Word{iname, at}}, {}, -1, 0, at});
+    around_.push_back(iname);
     if (d.directive)
       directive(*d.directive, d, iname);
     else if (demanded_ > 0)
       demand(iname);
     statements(*d.body, body, inner);
+    around_.pop_back();
   }
 
   /// A loop whose step is known only at its start: that many iterations, counted from 0.
@@ -519,12 +521,11 @@ class Lowering {
     const Expr trips = keep(call("max", {call("truncdiv", {reach, step}, at), lit(0)}, at),
                             iname + "_trips", block, at);
     const Expr i = var(iname, at);
-    const auto set = to_condition(conjunction({Expr(Compare{CompareOp::Ge, i, lit(0)}),
-                                               Expr(Compare{CompareOp::Lt, i, trips})}),
-                                  {iname});
-    ensure(set.has_value(), "a count of iterations that is no variable");
-    k_.domains.push_back({*set, Word{d.variable, at}});
-    inames_.insert(iname);
+    ensure(domains_.add(
+               iname,
+               {Expr(Compare{CompareOp::Ge, i, lit(0)}), Expr(Compare{CompareOp::Lt, i, trips})},
+               Word{d.variable, at}, around_),
+           "a count of iterations that is no variable");
     const auto place = [&](const Expr& n) {
       return Expr(Nary{NaryOp::Add, {from, Expr(Nary{NaryOp::Mul, {step, n}}, at)}}, at);
     };
@@ -541,35 +542,33 @@ class Lowering {
     const bool first_use = !taken_loops_.count(d.variable) && !kept_.count(d.variable);
     const std::string iname = first_use ? d.variable : fresh(d.variable);
     taken_loops_.insert(d.variable);
-    const Expr from = bound(value(d.from, outer), iname + "_from", block, at);
+    Expr from = bound(value(d.from, outer), iname + "_from", block, at);
     if (!step) return counted_loop(d, iname, from, block, outer, at, after);
-    const Expr to = bound(value(d.to, outer), iname + "_to", block, at);
+    Expr to = bound(value(d.to, outer), iname + "_to", block, at);
     Values inner = outer;
-    Exprs conditions;
-    if (*step > 0) {
-      // Counted as C does, so that what begins at 1 begins at 0.
-      const Expr i =
-          index_add({var(iname, at), lit(std::min(as_int(from).value_or(1), std::int64_t{1}))});
-      inner[d.variable] = i;
-      conditions = {side(i, from, false), side(i, to, true)};
-      if (*step > 1) {
-        const Expr distance = index_sub(i, from);
-        conditions.push_back(Expr(
-            Compare{CompareOp::Eq, Expr(Binary{BinaryOp::Mod, distance, lit(*step)}), lit(0)}));
+    const auto add = [&] {
+      const Expr number = var(iname, at);
+      if (*step < 0) {  // counted from its first iteration
+        inner[d.variable] = index_add({from, index_mul(lit(*step), number)});
+        return domains_.add(
+            iname,
+            {Expr(Compare{CompareOp::Ge, number, lit(0)}), side(inner[d.variable], to, false)},
+            Word{d.variable, at}, around_);
       }
-    } else {  // counted from its first iteration
-      inner[d.variable] = index_add({from, index_mul(lit(*step), var(iname, at))});
-      conditions = {Expr(Compare{CompareOp::Ge, var(iname, at), lit(0)}),
-                    side(inner[d.variable], to, false)};
+      // Counted as C does, so that what begins at 1 begins at 0.
+      const Expr i = index_add({number, lit(std::min(as_int(from).value_or(1), std::int64_t{1}))});
+      inner[d.variable] = i;
+      Exprs conditions = {side(i, from, false), side(i, to, true)};
+      if (*step > 1)
+        conditions.push_back(Expr(Compare{
+            CompareOp::Eq, Expr(Binary{BinaryOp::Mod, index_sub(i, from), lit(*step)}), lit(0)}));
+      return domains_.add(iname, conditions, Word{d.variable, at}, around_);
+    };
+    if (!add()) {
+      from = keep(from, iname + "_from", block, at);
+      to = keep(to, iname + "_to", block, at);
+      ensure(add(), "bounds of a loop that are no variables");
     }
-    const auto set = to_condition(conjunction(conditions), {iname});
-    if (!set)
-      fail("unsupported", at,
-           "the bounds of `{}` are not affine, which is not supported in Fortran "
-           "kernels",
-           d.variable);
-    k_.domains.push_back({*set, Word{d.variable, at}});
-    inames_.insert(iname);
     loop_body(d, iname, block, inner, at);
     if (!after) return;
     const std::int64_t size = std::abs(*step);
@@ -590,7 +589,10 @@ class Lowering {
   std::string outside_;  // what calls of other files write
   Uses uses_;
   std::set<std::string> kept_;  // variables of loops that are read where these do not run
-  std::set<std::string> taken_, taken_loops_, inames_;
+  std::set<std::string> taken_, taken_loops_;
+  LoopDomains domains_{k_, [this](const std::string& n) { return is_parameter(n); }};
+  std::vector<std::string> around_;  // inames of the loops around, outer ones first
+  int here_ = -1;                    // the block of the statement at hand
 };
 
 }  // namespace
