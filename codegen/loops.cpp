@@ -376,15 +376,16 @@ class LoopMaker {
                                 [&](const std::string& n) { return changed.count(n) != 0; });
       for (int i : sharing) {
         const Exprs& has = insn(i).predicates;
-        stays = stays && std::any_of(has.begin(), has.end(),
-                                     [&](const Expr& q) { return equal(p, q); });
+        stays = stays &&
+                std::any_of(has.begin(), has.end(), [&](const Expr& q) { return equal(p, q); });
       }
       if (stays) common.push_back(own_copies(p, first));
     }
     return common.empty() ? loop : only(Stmt{If{conjunction(common), std::move(loop)}});
   }
   /// False where work-items wait within.
-  bool collect(const PlanNode& node, std::vector<int>& insns, std::set<std::string>& changed) const {
+  bool collect(const PlanNode& node, std::vector<int>& insns,
+               std::set<std::string>& changed) const {
     if (node.barrier || node.reduction >= 0) return false;
     if (node.is_loop()) changed.insert(node.iname);
     for (int i : node.insns) {

@@ -41,9 +41,8 @@ void check_domains(const Kernel& k) {
   if (k.assumptions && yes(isl_set_is_empty(k.assumptions.get())))
     fail("empty-domain", k.at, "the assumptions contradict each other: `{}`", str(k.assumptions));
   // Loops of a whole program, which is in its arrays' bounds, may as well never run.
-  const bool program = std::any_of(k.claims.begin(), k.claims.end(), [](const Claim& c) {
-    return c.kind == Claim::Kind::InBounds;
-  });
+  const bool program = std::any_of(k.claims.begin(), k.claims.end(),
+                                   [](const Claim& c) { return c.kind == Claim::Kind::InBounds; });
   for (const Domain& d : k.domains) {
     const std::vector<std::string> names = d.inames();
     const Span& at = d.at ? d.at : k.at;
