@@ -13,6 +13,7 @@
 #include "core/diagnostic.h"
 #include "core/domain.h"
 #include "core/half.h"
+#include "core/layout.h"
 #include "core/typing.h"
 
 namespace moonloop {
@@ -241,9 +242,14 @@ Integers integers_of(const std::vector<ScalarArgument>& scalars) {
 Layout layout_of(const Argument& a, const Integers& values) {
   ensure(a.type && a.shape, "a completed kernel's arrays have types and shapes");
   Layout out{a.name, *a.type, {}, {}, 0};
-  for (std::size_t d = 0; d < a.shape->size(); ++d)
+  for (std::size_t d = 0; d < a.shape->size(); ++d) {
+    if (as_int((*a.shape)[d]) == kUnknownExtent)
+      fail("unknown-shape", a.at,
+           "nothing says how far axis {} of `{}` reaches, so that no values can be made for it", d,
+           a.name);
     out.shape.push_back(
         evaluate((*a.shape)[d], values, fmt::format("extent {} of array `{}`", d, a.name)));
+  }
   out.elements();  // before strides of it are made
   if (a.strides)
     for (std::size_t d = 0; d < a.strides->size(); ++d)

@@ -62,6 +62,21 @@ end subroutine
   CHECK(!f.has("c.c"));
 }
 
+TEST_CASE("fortran: a run needs to know how long its arrays are") {
+  const Folder f;
+  f.write(
+      "s.f90",
+      "subroutine s(n, a)\n  integer :: n, i, k\n  real :: a(*)\n  k = 1\n  do i = 1, n\n    a(k) "
+      "= i\n    k = k + n\n  end do\nend\n");
+  CHECK(tool("gen s.f90", f.str()).status == 0);
+  const Outcome ran = tool("run s.f90 -p n=3", f.str());
+  CHECK(ran.status == 1);
+  CHECK(ran.err ==
+        "s.f90:3:11: error: nothing says how far axis 0 of `a` reaches, so that no values can be "
+        "made "
+        "for it [unknown-shape]\n  3 |   real :: a(*)\n    |           ^\n");
+}
+
 TEST_CASE("fortran: what stands in an included file is shown there") {
   const Folder f;
   f.write("s.f90",
