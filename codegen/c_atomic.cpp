@@ -70,10 +70,13 @@ void CPrinter::in_turn(const Exprs& lhs, const Expr& rhs, bool each) {
     return n.component.empty() ? "*" + pointer
                                : "(" + pointer + ")[" + (n.component == ".x" ? "0]" : "1]");
   };
+  Expr element = lhs[0];  // fields share the lock of their record
+  while (const auto* f = element.as<Field>()) element = f->base;
+  const std::string whole = expr_.place(element);
   line("{");
   ++depth_;
   if (each)
-    line("int const " + number + " = (size_t)&" + places[0] + "/sizeof " + places[0] + " % " +
+    line("int const " + number + " = (size_t)&" + whole + "/sizeof " + whole + " % " +
          std::to_string(*expr_.elements(*k_.find_temporary(plan_.locks))) + ";");
   line("int " + done + " = 0;");
   line("while (!" + done + ")");

@@ -15,10 +15,7 @@ void CPrinter::external(const Instruction& insn, const Exprs& lhs, const Call& c
   for (const Expr& a : call.args) {
     if (const auto text = as_text(a)) {
       types.emplace_back("char const *");
-      std::string quoted;
-      for (const char c : *text)
-        quoted += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
-      arguments.push_back("\"" + quoted + "\"");
+      arguments.push_back(to_string(a));  // in quotes, as C has it
       lengths.push_back(std::to_string(text->size()));
       continue;
     }

@@ -338,6 +338,16 @@ class TypeCheck {
     if (const Call* c = external_call(k_, i); c && !i.lhs.empty()) {
       for (const Expr& a : c->args)
         if (!as_text(a)) typer_.check(a);
+      for (const Expr& l : i.lhs) {
+        const auto* v =
+            l.as<Var>();  // a scalar of the kernel's own may stand for what is elsewhere
+        const Temporary* t = v ? k_.find_temporary(v->name) : nullptr;
+        const bool passed =
+            std::any_of(c->args.begin(), c->args.end(), [&](const Expr& a) { return equal(a, l); });
+        if (!passed && !(t && t->shape && t->shape->empty()))
+          fail("bad-operand", l.at() ? l.at() : i.at,
+               "`{}` cannot change `{}`, which is not among its arguments", c->name, to_string(l));
+      }
       return;
     }
     if (i.lhs.size() > 1) {

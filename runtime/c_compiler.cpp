@@ -173,7 +173,7 @@ Library compile(const std::string& source, Target target, const CompileOptions& 
 }
 
 /// What external functions are where nobody links them in: the end.
-static std::string stubs(const Program& program) {
+static std::string ends_at_externals(const Program& program) {
   if (program.externals.empty()) return "";
   std::string out = "#include <stdio.h>\n#include <stdlib.h>\n";
   for (const std::string& f : program.externals)
@@ -203,7 +203,7 @@ std::string uniform_entry(const Program& program) {
       out += fmt::format("*(const {} *)moonloop_args[{}]", c_type(p.type.scalar), i);
     }
   }
-  return out + ");\n}\n" + stubs(program);
+  return out + ");\n}\n" + ends_at_externals(program);
 }
 
 Executable::Executable(const Program& program, const CompileOptions& options, const Cache& cache)

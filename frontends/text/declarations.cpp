@@ -2,6 +2,7 @@
 
 #include "core/diagnostic.h"
 #include "core/domain.h"
+#include "core/typing.h"
 #include "frontends/text/syntax.h"
 
 namespace moonloop::text {
@@ -410,7 +411,11 @@ bool parse_declaration(const Source* source, const Line& line, KernelText& k) {
     k.index_type = t.scalar;
     expect_end(in, "after the index type");
   } else if (w.text == "external") {
-    for (const Word& name : name_list(in, "a function")) k.externals.insert(name.text);
+    for (const Word& name : name_list(in, "a function")) {
+      if (find_function(name.text))
+        fail("name-taken", name.at, "`{}` is a function of the language", name.text);
+      k.externals.insert(name.text);
+    }
     expect_end(in, "after the functions");
   } else {
     std::vector<Word> names = name_list(in, "an iname");

@@ -84,6 +84,22 @@ s[i % 3] = s[i % 3]*1j  {atomic}
   CHECK_GOLDEN("lock.cl", code(turn, Target::OpenCL, {{"i", "g.0"}}));
 }
 
+TEST_CASE("devices: a record and its fields are under one lock") {
+  const std::string c = code(R"(
+record best(value: float64, at: int32)
+kernel both(n: int32, x: in best[n], m: inout best[4])
+domain {[i]: 0 <= i < n}
+m[i % 4] = if(x[i].value > m[i % 4].value, x[i], m[i % 4])  {atomic}
+m[i % 4].at = m[i % 4].at + 1                               {atomic}
+)",
+                             Target::Cuda, {{"i", "g.0"}});
+  const std::string lock = "= (size_t)&m[i % 4]/sizeof m[i % 4] % 1024;",
+                    first = c.substr(c.find(lock) + 1);
+  CHECK(c.find(lock) != std::string::npos);
+  CHECK(first.find(lock) != std::string::npos);
+  CHECK(c.find("atomicAdd") == std::string::npos);
+}
+
 TEST_CASE("devices: iterations side by side load and store vectors where all of them run") {
   const char* const scale = R"(
 kernel scale(n: int32, a: float32[n], b: float32[n])

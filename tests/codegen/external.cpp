@@ -45,5 +45,8 @@ TEST_CASE("external calls: refused where they cannot be") {
           "with what it may change on the left");
   CHECK(why("x[i] = sin(\"a\")") ==
         "bad-operand: a text stands only among the arguments of an external function");
+  CHECK(why("x[i] = xerbla(n)") ==
+        "bad-operand: `xerbla` cannot change `x[i]`, which is not among its arguments");
+  CHECK(why("external sin") == "name-taken: `sin` is a function of the language");
   CHECK(why("info, seen = other(n)").find("unknown-function: no function or rule `other`") == 0);
 }

@@ -240,6 +240,13 @@ count[0].at = count[0].at + 1                               {atomic}
 count[0].value = max(count[0].value, x[@].value)            {atomic}
 )");
   same(R"(
+record best(value: float64, at: int32)
+kernel together(n: int32, x: in best[n], m: inout best[1])
+domain {[g, l]: 0 <= l < 32 and 0 <= @ < n}
+m[0] = if(x[@].value > m[0].value, x[@], m[0])  {atomic}
+m[0].value = max(m[0].value, x[@].value)        {atomic}
+)");
+  same(R"(
 kernel tuples(n: int32, x: in float32[n], s: inout float64[2], k: inout int32[2], all: inout int32[1])
 domain {[g, l]: 0 <= l < 32 and 0 <= @ < n}
 s[@ % 2], k[@ % 2] = make_tuple(if(x[@] > s[@ % 2], x[@], s[@ % 2]), if(x[@] > s[@ % 2], @, k[@ % 2])) {atomic}
