@@ -84,6 +84,11 @@ void add_common_options(CLI::App& command, Common& c, bool takes_input) {
                   "the kernel of the input that is meant; needed if there are several")
       ->type_name("NAME");
   add_pairs(command, "-D", c.defines, "preprocessor definition for .F90 and .F; repeatable");
+  command.add_option("-I", c.includes, "folder of files that Fortran includes; repeatable")
+      ->type_name("FOLDER")
+      ->allow_extra_args(false)
+      ->expected(1)
+      ->take_all();
   add_pairs(command, "--set", c.settings, "what scripts read as lp.args.NAME; repeatable");
   command
       .add_option("--device", c.device, "number of the device, as `moonloop devices` lists them")
@@ -121,7 +126,7 @@ std::vector<Kernel> load_kernels(const Common& c,
   options.on_step = on_step;
   const Source* source = read_source(c.input);
   FortranFile fortran;
-  if (is_fortran(c.input)) fortran = parse_fortran(source, c.defines);
+  if (is_fortran(c.input)) fortran = parse_fortran(source, {c.defines, c.includes});
   std::vector<Kernel> kernels = is_fortran(c.input)         ? fortran.kernels
                                 : c.input.ends_with(".lua") ? run_kernel_script(source, options)
                                                             : parse_kernels(source);

@@ -18,6 +18,7 @@ struct Common {
   std::vector<std::string> transforms;                        // -t, in order
   std::vector<std::pair<std::string, std::string>> params;    // -p NAME=VALUE, VALUE as written
   std::vector<std::pair<std::string, std::string>> defines;   // -D
+  std::vector<std::string> includes;                          // -I
   std::vector<std::pair<std::string, std::string>> settings;  // --set
   std::string kernel;                                         // --kernel; empty: the only one
   int device = -1;                                            // none asked for

@@ -341,4 +341,42 @@ void tidy_guards(Block& block, const Writes& writes) {
   drop_repeated(block, writes);
 }
 
+/// Scalars that everything in the loop has for a condition.
+static Exprs asked_by_all(const Loop& loop) {
+  Exprs out;
+  for (std::size_t n = 0; n < loop.body.size(); ++n) {
+    const If* guard = std::get_if<If>(&loop.body[n].op);
+    if (!guard) return {};
+    const Exprs terms = terms_of(guard->cond);
+    if (n == 0)
+      for (const Expr& t : terms)
+        if (!holds_term(out, t)) out.push_back(t);
+    std::erase_if(out, [&](const Expr& t) {
+      const auto* v = t.as<Var>();
+      return !v || v->name == loop.iname || !holds_term(terms, t);
+    });
+  }
+  return out;
+}
+
+void end_loops_early(Block& block) {
+  for (Stmt& s : block) {
+    if (auto* x = std::get_if<If>(&s.op)) end_loops_early(x->body);
+    if (auto* x = std::get_if<Scope>(&s.op)) end_loops_early(x->body);
+    if (auto* x = std::get_if<Launch>(&s.op)) end_loops_early(x->body);
+    auto* loop = std::get_if<Loop>(&s.op);
+    if (!loop) continue;
+    end_loops_early(loop->body);
+    const bool sequential = loop->pragmas.empty() && loop->lanes == 0 && loop->matrix < 0;
+    if (!sequential || waits_within(loop->body)) continue;
+    const Exprs flags = asked_by_all(*loop);
+    if (flags.empty()) continue;
+    loop->only_while = conjunction(flags);
+    Block first = without_terms(only(std::move(loop->body.front())), flags);
+    loop->body.erase(loop->body.begin());
+    loop->body.insert(loop->body.begin(), std::make_move_iterator(first.begin()),
+                      std::make_move_iterator(first.end()));
+  }
+}
+
 }  // namespace moonloop

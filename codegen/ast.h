@@ -31,6 +31,7 @@ struct Loop {
   bool inclusive = false;
   std::int64_t step = 1;
   std::vector<std::string> pragmas;  // lines in front, without `#pragma `
+  Expr only_while;                   // or null: ends where this does not hold before an iteration
   Block body;
   /// Of a `vec` loop on a device, whose body is one Run: its iterations, printed side by side.
   std::int64_t lanes = 0;
@@ -110,5 +111,9 @@ void spread_guards(Block& block);
 /// conditions on scalars out of loops that do not change them. `writes` gives what an instruction
 /// writes.
 void tidy_guards(Block& block, const std::function<std::set<std::string>(int)>& writes);
+
+/// Ends loops one after the other whose iterations do nothing once some scalar is false: all that
+/// could make it true again stands under it.
+void end_loops_early(Block& block);
 
 }  // namespace moonloop

@@ -258,7 +258,9 @@ void CPrinter::statement(const Stmt& s) {
                      x.step == 1 ? "++" + i : i + " += " + std::to_string(x.step);
                  body(x.body, "for (" + type_name(k_.index_type) + " " + i + " = " +
                                   expr_.index(x.lower) + "; " + i + (x.inclusive ? " <= " : " < ") +
-                                  expr_.index(x.upper, false, Prec::Shift) + "; " + step + ")");
+                                  expr_.index(x.upper, false, Prec::Shift) +
+                                  (x.only_while ? " && " + expr_.condition(x.only_while) : "") +
+                                  "; " + step + ")");
                },
                [&](const If& x) { body(x.body, "if (" + expr_.condition(x.cond) + ")"); },
                [&](const Scope& x) {
@@ -298,6 +300,23 @@ std::string CPrinter::brackets(const Temporary& t) {
   return out;
 }
 
+/// Values in C order as an array whose first axis is contiguous has them in memory.
+static std::vector<Expr> first_axis_fastest(const std::vector<Expr>& values, const Exprs& shape) {
+  std::vector<Expr> out;
+  std::vector<std::size_t> index(shape.size(), 0);
+  while (out.size() < values.size()) {
+    std::size_t at = 0;
+    for (std::size_t d = 0; d < shape.size(); ++d)
+      at = at * static_cast<std::size_t>(as_int(shape[d]).value()) + index[d];
+    out.push_back(values[at]);
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      if (++index[d] < static_cast<std::size_t>(as_int(shape[d]).value())) break;
+      index[d] = 0;
+    }
+  }
+  return out;
+}
+
 /// Temporaries that start with given values.
 void CPrinter::tables() {
   for (const auto& [name, t] : k_.temporaries) {
@@ -305,7 +324,8 @@ void CPrinter::tables() {
     const Type type = expr_.type_of_name(name);
     const Exprs shape = t.shape.value_or(Exprs{});
     std::string values;
-    for (const Expr& e : *t.initializer)
+    const bool turned = t.order == Order::F && shape.size() > 1 && expr_.elements(t).has_value();
+    for (const Expr& e : turned ? first_axis_fastest(*t.initializer, shape) : *t.initializer)
       values += (values.empty() ? "" : ", ") + expr_.constant(e, type);
     const std::string head = (t.read_only ? table_prefix(helpers_.language()) : "") +
                              type_name(type) + (t.read_only ? " const " : " ") + names_.of(name);

@@ -16,6 +16,11 @@ std::string fortran_type(const Program& p, const Parameter& a) {
          p.name, a.name, a.type.str());
   };
   if (a.type.is_record()) unsupported();
+  if (a.fortran == FortranRole::Component)
+    fail("unsupported", {},
+         "`{}`: `{}` of a derived type has no counterpart in Fortran's interface "
+         "to C",
+         p.name, a.name);
   if (a.fortran == FortranRole::Character) return "character(c_char)";
   switch (a.type.scalar) {
     case Scalar::Bool: return "logical(c_bool)";
@@ -60,18 +65,46 @@ void check_names(const Program& p) {
   for (const Parameter& a : p.params) check(name_of(p, a));
 }
 
+/// The axis, from 1, of the array whose length `extent` is.
+std::pair<const Parameter*, std::size_t> axis_of(const Program& p, const Parameter& extent) {
+  for (const Parameter& a : p.params)
+    for (std::size_t i = 0; i < a.shape.size(); ++i) {
+      const auto* v = a.shape[i].as<Var>();
+      if (v && v->name == extent.name) return {&a, i + 1};
+    }
+  fail("unsupported", {}, "`{}`: no axis has the length `{}`", p.name, extent.name);
+}
+
+bool has_assumed_shape(const Program& p, const Parameter& a) {
+  return std::any_of(p.params.begin(), p.params.end(), [&](const Parameter& x) {
+    return x.fortran == FortranRole::Extent && axis_of(p, x).first == &a;
+  });
+}
+
 /// A character that is passed by its value: as its code.
 bool is_letter(const Parameter& a) { return a.fortran == FortranRole::Character && !a.is_array; }
 
-/// `head(a, b, ...)`, in lines that Fortran takes.
-std::string with_arguments(const Program& p, const std::string& head, bool result,
-                           bool call = false) {
+/// Who declares or calls.
+enum class Side { C, Fortran, Call };
+
+std::string argument(const Program& p, const Parameter& a, Side side) {
+  const std::string name = name_of(p, a);
+  if (side != Side::Call) return name;
+  if (is_letter(a)) return "int(ichar(" + name + "), c_int8_t)";
+  if (a.fortran != FortranRole::Extent) return name;
+  const auto [array, axis] = axis_of(p, a);
+  return fmt::format("int(size({}, {}), {})", name_of(p, *array), axis,
+                     a.type.scalar == Scalar::I64 ? "c_int64_t" : "c_int32_t");
+}
+
+/// `head(a, b, ...)`, in lines that Fortran takes. The caller gives no result and no lengths.
+std::string with_arguments(const Program& p, const std::string& head, Side side) {
   std::string out = head + "(", line = out;
   std::vector<std::string> names;
   for (const Parameter& a : p.params) {
-    if (!result && a.fortran == FortranRole::Result) continue;
-    const std::string name = name_of(p, a);
-    names.push_back(call && is_letter(a) ? "int(ichar(" + name + "), c_int8_t)" : name);
+    const bool own = a.fortran == FortranRole::Result || a.fortran == FortranRole::Extent;
+    if (side == Side::Fortran && own) continue;
+    names.push_back(argument(p, a, side));
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string next = names[i] + (i + 1 < names.size() ? ", " : "");
@@ -88,10 +121,19 @@ std::string with_arguments(const Program& p, const std::string& head, bool resul
 std::string declarations(const Program& p, bool by_value, const std::string& indent) {
   std::string out;
   for (const Parameter& a : p.params) {
+    if (!by_value && a.fortran == FortranRole::Extent) continue;
     out += indent + (by_value && is_letter(a) ? "integer(c_int8_t)" : fortran_type(p, a));
     if (!a.is_array && by_value) out += ", value";
     if (a.intent == Intent::In && !(by_value && !a.is_array)) out += ", intent(in)";
-    out += " :: " + name_of(p, a) + (a.is_array && !a.shape.empty() ? "(*)" : "") + "\n";
+    out += " :: " + name_of(p, a);
+    if (!by_value && has_assumed_shape(p, a)) {
+      out += "(:";
+      for (std::size_t i = 1; i < a.shape.size(); ++i) out += ", :";
+      out += ")";
+    } else if (a.is_array && !a.shape.empty()) {
+      out += "(*)";
+    }
+    out += "\n";
   }
   return out;
 }
@@ -122,7 +164,7 @@ FortranInterface fortran_interface(const Program& p) {
   const std::string module = p.name + "_moonloop", function = p.name + "_of_c";
   std::string out = "! Calls the function `" + p.name + "` that Moonloop generated.\nmodule " +
                     module + "\n  use, intrinsic :: iso_c_binding\n  implicit none\n  interface\n";
-  out += with_arguments(p, "    subroutine " + function, true) + " bind(c, name=\"" + function +
+  out += with_arguments(p, "    subroutine " + function, Side::C) + " bind(c, name=\"" + function +
          "\")\n";
   out += "      import\n" + declarations(p, true, "      ") + "    end subroutine\n";
   out += "  end interface\nend module\n\n";
@@ -131,10 +173,10 @@ FortranInterface fortran_interface(const Program& p) {
   });
   const bool is_function = result != p.params.end();
   const std::string kind = is_function ? "function" : "subroutine";
-  out += with_arguments(p, kind + " " + p.name, false);
+  out += with_arguments(p, kind + " " + p.name, Side::Fortran);
   if (is_function) out += " result(" + name_of(p, *result) + ")";
   out += "\n  use " + module + "\n  implicit none\n" + declarations(p, false, "  ");
-  out += with_arguments(p, "  call " + function, true, true) + "\nend " + kind + "\n";
+  out += with_arguments(p, "  call " + function, Side::Call) + "\nend " + kind + "\n";
   return {out, c_function(p, function)};
 }
 

@@ -91,6 +91,7 @@ class LoopMaker {
     declare(plan_.locals, out);
     append(out, blocks(plan_.roots, context));
     tidy_guards(out, [&](int i) { return writes(insn(i)); });
+    end_loops_early(out);
     if (meetings_) spread_guards(out);
     return out;
   }

@@ -28,7 +28,7 @@ class OpenMPDialect : public Dialect {
     for (Stmt& s : block) {
       if (auto* x = std::get_if<Loop>(&s.op)) {
         const bool starts_team = !in_team && is_parallel(plan.kernel, x->iname);
-        if (starts_team) x->pragmas.push_back(parallel_for(*x, plan.kernel));
+        if (starts_team) x->pragmas.push_back(parallel_for(*x, plan));
         mark(*x, plan);
         const bool lanes = runs_in_lanes(plan.kernel.tag(x->iname));  // no team starts in one
         visit(x->body, plan, in_team || starts_team || lanes);
@@ -41,7 +41,8 @@ class OpenMPDialect : public Dialect {
   }
 
   /// Parallel loops that nest perfectly and whose bounds do not depend on one another run together.
-  static std::string parallel_for(const Loop& outer, const Kernel& k) {
+  static std::string parallel_for(const Loop& outer, const Plan& plan) {
+    const Kernel& k = plan.kernel;
     std::set<std::string> names{outer.iname};
     int depth = 1;
     for (const Loop* at = &outer; at->body.size() == 1;) {
@@ -53,27 +54,30 @@ class OpenMPDialect : public Dialect {
       ++depth;
       at = inner;
     }
-    return depth == 1 ? "omp parallel for"
-                      : "omp parallel for collapse(" + std::to_string(depth) + ")";
+    const std::string nested = depth == 1 ? "" : " collapse(" + std::to_string(depth) + ")";
+    return "omp parallel for" + nested + reductions(outer, names, plan);
   }
 
   static void mark(Loop& loop, const Plan& plan) {
     const InameTag* tag = plan.kernel.tag(loop.iname);
     if (const std::string hint = unroll_hint(tag, "GCC unroll "); !hint.empty())
       loop.pragmas.push_back(hint);
-    if (runs_in_lanes(tag)) loop.pragmas.push_back("omp simd" + reductions(loop, plan));
+    if (runs_in_lanes(tag))
+      loop.pragmas.push_back("omp simd" + reductions(loop, {loop.iname}, plan));
   }
 
-  // ---- Reductions over lanes.
+  // ---- Reductions that lanes or threads share.
 
   struct Found {
     std::set<std::string> declared;             // inside of the loop
     std::map<std::string, std::string> clause;  // operator by accumulator
   };
 
-  static std::string reductions(const Loop& loop, const Plan& plan) {
+  /// Of the loops `inames`, of which `loop` is the outermost one.
+  static std::string reductions(const Loop& loop, const std::set<std::string>& inames,
+                                const Plan& plan) {
     Found found;
-    search(loop.body, loop, plan, found);
+    search(loop.body, inames, plan, found);
     std::map<std::string, std::string> names;  // by operator
     for (const auto& [acc, op] : found.clause)
       if (!found.declared.count(acc)) names[op] += (names[op].empty() ? "" : ", ") + acc;
@@ -82,27 +86,33 @@ class OpenMPDialect : public Dialect {
     return out;
   }
 
-  static void search(const Block& block, const Loop& loop, const Plan& plan, Found& out) {
+  static void search(const Block& block, const std::set<std::string>& inames, const Plan& plan,
+                     Found& out) {
     for (const Stmt& s : block)
-      std::visit(overload{[&](const Loop& x) { search(x.body, loop, plan, out); },
-                          [&](const If& x) { search(x.body, loop, plan, out); },
-                          [&](const Scope& x) { search(x.body, loop, plan, out); },
-                          [&](const Run& x) { update(x, loop, plan, out); },
+      std::visit(overload{[&](const Loop& x) { search(x.body, inames, plan, out); },
+                          [&](const If& x) { search(x.body, inames, plan, out); },
+                          [&](const Scope& x) { search(x.body, inames, plan, out); },
+                          [&](const Run& x) { update(x, inames, plan, out); },
                           [&](const Declare& x) { out.declared.insert(x.temporary); },
                           [](const Release&) {}, [](const Sync&) {}, [](const GroupCombine&) {},
                           [](const Launch&) {}},
                  s.op);
   }
 
-  static void update(const Run& run, const Loop& loop, const Plan& plan, Found& out) {
+  static void update(const Run& run, const std::set<std::string>& inames, const Plan& plan,
+                     Found& out) {
     const Instruction& insn = *plan.kernel.instructions[static_cast<std::size_t>(run.insn)];
     for (const auto& [name, constant] : run.declares) out.declared.insert(name);
-    if (insn.role != ReductionRole::Update || !reduces_over(insn, loop.iname, plan)) return;
+    if (insn.role != ReductionRole::Update) return;
+    const auto over = std::find_if(inames.begin(), inames.end(), [&](const std::string& i) {
+      return reduces_over(insn, i, plan);
+    });
+    if (over == inames.end()) return;
     const std::string& acc = written_name(insn.lhs[0]);
     if (insn.lhs.size() > 1 || plan.expansions.count(acc))
       fail("unsupported", insn.at,
-           "instruction `{}`: `{}` over `{}`, which is tagged `simd`, is not supported", insn.id,
-           to_string(insn.reduce_op), loop.iname);
+           "instruction `{}`: `{}` over `{}`, which is tagged `{}`, is not supported", insn.id,
+           to_string(insn.reduce_op), *over, plan.kernel.tag(*over)->text);
     out.clause[acc] = clause_of(insn.reduce_op);
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <numeric>
 
 #include "core/diagnostic.h"
@@ -207,8 +208,23 @@ class SetText {
   std::vector<std::string> tokens_;
 };
 
+/// isl reads integers of any size; what follows computes with those of 64 bits.
+void check_integers(const std::string& text, const Span& at) {
+  constexpr std::string_view kDigits = "0123456789";
+  for (std::size_t i = text.find_first_of(kDigits); i != std::string::npos;) {
+    const std::size_t end = std::min(text.find_first_not_of(kDigits, i), text.size());
+    const std::string number = text.substr(i, end - i);
+    std::int64_t value = 0;
+    if (std::from_chars(number.data(), number.data() + number.size(), value).ec != std::errc())
+      fail("integer-overflow", at, "the integer `{}` exceeds 64 bits",
+           number.size() <= 40 ? number : number.substr(0, 37) + "...");
+    i = text.find_first_of(kDigits, end);
+  }
+}
+
 /// `text` with a header that declares all its parameters.
-std::string with_header(const std::string& text) {
+std::string with_header(const std::string& text, const Span& at) {
+  check_integers(text, at);
   SetText reader(text);
   std::vector<std::string> header;
   const std::vector<std::string> all = reader.params(header);
@@ -228,7 +244,7 @@ Set read(const std::string& text, const std::string& shown, const Span& at) {
 Set parse_set(const std::string& text, const Span& at) {
   if (text.find('{') == std::string::npos)
     fail("bad-domain", at, "`{}` is no set: it needs the form `{{ [i, j] : conditions }}`", text);
-  Set s = read(with_header(text), text, at);
+  Set s = read(with_header(text, at), text, at);
   if (yes(isl_set_is_params(s.get()))) return s;
   std::set<std::string> seen;
   const int n = dims(s, isl_dim_set);
@@ -247,7 +263,7 @@ Map parse_map(const std::string& text, const Span& at) {
     fail("bad-map", at, "`{}` is no map: it needs the form `{{ [i] -> [j] : conditions }}`", text);
   Map m = [&]() -> Map {
     try {
-      return isl_map_read_from_str(isl(), with_header(text).c_str());
+      return isl_map_read_from_str(isl(), with_header(text, at).c_str());
     } catch (const IslError& e) { fail("bad-map", at, "`{}` is no map: {}", text, e.what()); }
   }();
   for (const isl_dim_type side : {isl_dim_in, isl_dim_out}) {
@@ -278,7 +294,7 @@ Map parse_map(const std::string& text, const Span& at) {
 }
 
 Set parse_assumption(const std::string& text, const Span& at) {
-  Set s = read(with_header("{ : " + text + " }"), text, at);
+  Set s = read(with_header("{ : " + text + " }", at), text, at);
   if (!yes(isl_set_is_params(s.get()))) s = isl_set_params(s.take());
   return s;
 }

@@ -35,11 +35,14 @@ struct LoopStep final : Step {
   Range range;
   std::int64_t* slot = nullptr;
   std::vector<std::pair<IntPtr, std::int64_t*>> data;  // bounds that are read on entry
+  IntPtr only_while;                                   // or null: what all statements within ask
   Steps body;
   void run() override {
     for (const auto& [value, at] : data) *at = value->get();
     range.for_each(slot, [this] {
+      if (only_while && !only_while->get()) return false;
       for (const auto& s : body) s->run();
+      return true;
     });
   }
 };
@@ -286,7 +289,49 @@ class Run {
       auto loop = make_loop(n.iname, path, known, points);
       loop->body = build(n.children, path, points);
       path.pop_back();
+      if (const Expr asked = asked_by_all(n, path)) loop->only_while = compiler_.condition(asked);
       if (!loop->body.empty()) out.push_back(std::move(loop));
+    }
+    return out;
+  }
+
+  /// What every statement in a loop asks of scalars and of loops around it; null for nothing. Where
+  /// it does not hold no statement runs, so that it never holds again.
+  Expr asked_by_all(const TreeNode& loop, const std::vector<std::string>& around) const {
+    const TreeNode* first = &loop;
+    while (first->is_loop() && !first->children.empty()) first = &first->children[0];
+    if (first->is_loop()) return Expr();
+    Exprs out;
+    for (const Expr& e : conditions_of(first->insn))
+      if (stays(e, around) && asks(loop, e)) out.push_back(e);
+    return out.empty() ? Expr() : conjunction(out);
+  }
+  bool stays(const Expr& e, const std::vector<std::string>& around) const {
+    bool found = true;
+    walk(e, [&](const Expr& x) {
+      const auto* v = x.as<Var>();
+      const bool inner = v && k_.has_iname(v->name) &&
+                         std::find(around.begin(), around.end(), v->name) == around.end();
+      found = found && !inner && !x.as<Load>() && !x.as<Reduce>() && !(v && copies_.count(v->name));
+      return found;
+    });
+    return found;
+  }
+  bool asks(const TreeNode& n, const Expr& condition) const {
+    if (n.is_loop())
+      return std::all_of(n.children.begin(), n.children.end(),
+                         [&](const TreeNode& c) { return asks(c, condition); });
+    const Exprs all = conditions_of(n.insn);
+    return std::any_of(all.begin(), all.end(), [&](const Expr& e) { return equal(e, condition); });
+  }
+  Exprs conditions_of(int index) const {
+    Exprs out;
+    for (const Expr& p : k_.instructions[static_cast<std::size_t>(index)]->predicates) {
+      const auto* all = p.as<Nary>();
+      if (all && all->op == NaryOp::And)
+        out.insert(out.end(), all->terms.begin(), all->terms.end());
+      else
+        out.push_back(p);
     }
     return out;
   }

@@ -49,14 +49,14 @@ struct Range {
   std::vector<Piece> pieces;
   std::vector<Membership> exact;  // when not empty: a value counts only if one of them holds
 
-  /// Calls `body` for each value in ascending order, with `*slot` set.
+  /// Calls `body` for each value in ascending order, with `*slot` set, as long as it returns true.
   template <class F>
   void for_each(std::int64_t* slot, F body) const {
     std::int64_t first, last;
     if (!hull(first, last)) return;
     for (std::int64_t x = first; x <= last; ++x) {
       *slot = x;
-      if (exact.empty() || holds()) body();
+      if ((exact.empty() || holds()) && !body()) return;
     }
   }
   bool hull(std::int64_t& first, std::int64_t& last) const;

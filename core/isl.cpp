@@ -78,7 +78,8 @@ std::string str(const PwAff& a) { return take_string(isl_pw_aff_to_str(a.get()))
 std::int64_t to_int(const Val& v) {
   if (!yes(isl_val_is_int(v.get()))) throw IslError("not an integer");
   const long n = isl_val_get_num_si(v.get());
-  if (isl_val_cmp_si(v.get(), n) != 0) throw IslError("integer beyond 64 bits");
+  if (isl_val_cmp_si(v.get(), n) != 0)
+    fail("integer-overflow", {}, "what follows from the domains needs integers beyond 64 bits");
   return n;
 }
 

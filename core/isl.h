@@ -114,6 +114,6 @@ std::string str(const Set& s);
 std::string str(const Map& m);
 std::string str(const PwAff& a);
 
-std::int64_t to_int(const Val& v);  // throws IslError when it is no 64-bit integer
+std::int64_t to_int(const Val& v);  // fails `integer-overflow`; IslError where it is no integer
 
 }  // namespace moonloop

@@ -30,7 +30,13 @@ enum class Intent { Unknown, In, Out, InOut };
 struct Counterpart;
 
 /// What an argument is to a Fortran caller besides a number; no part of the text.
-enum class FortranRole { None, Character, Result };
+enum class FortranRole {
+  None,
+  Character,
+  Result,
+  Component,  // of an argument of a derived type
+  Extent,     // how long an axis of an array with an assumed shape is
+};
 
 struct Argument {
   std::string name;

@@ -47,7 +47,7 @@ std::string Legality::proof_key(const Pair& p) const {
   }
   for (const std::string& i : is.loops(now(p.a))) {
     const InameTag* tag = k_.tag(i);
-    key += is_parallel_not_simd(tag) ? 'p' : is_parallel(tag) ? 's' : 'o';
+    key += is_parallel_not_shared(tag) ? 'p' : is_parallel(tag) ? 's' : 'o';
   }
   for (const std::string& i : p.equal) key += " " + i;
   for (const Claim& c : k_.claims)
@@ -90,7 +90,7 @@ void Legality::prove(const Pair& p) const {
                                isl_map_reverse(origin_map(is, a, was, p.a, exact).take()));
   pairs =
       isl_map_apply_range(pairs.take(), isl_map_reverse(origin_map(is, b, was, p.b, exact).take()));
-  const auto unordered = p.commutes ? is_parallel_not_simd : is_parallel;
+  const auto unordered = p.commutes ? is_parallel_not_shared : is_parallel;
   Map kept = is.before(a, b, unordered);
   if (p.commutes)
     kept = isl_map_union(kept.take(), isl_map_reverse(is.before(b, a, unordered).take()));
@@ -154,9 +154,10 @@ void Legality::refuse_pair(const Pair& p, const Map& violated, bool exact) const
                  ? fmt::format("{} and {} would run at the same time, but {}", x, y, what)
                  : fmt::format("tagging `{}` as `{}` would run {} and {} at the same time, but {}",
                                loop, k_.tag(loop)->text, x, y, what);
-    d.hint = p.commutes ? "work-items (`l.N`) and lanes (`simd`) can share a reduction; "
-                          "split_reduction_outward or a loop inside it can be parallel"
-                        : "";
+    d.hint = p.commutes
+                 ? "work-items (`l.N`), lanes (`simd`) and threads (`par`) can "
+                   "share a reduction; split_reduction_outward or a loop inside it can be parallel"
+                 : "";
   }
   d.text += parameters_text(w.params);
   if (!exact) {

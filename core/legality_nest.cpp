@@ -99,7 +99,7 @@ bool Legality::pieces_keep(const Pair& p, const Exprs& values,
   for (std::size_t i = 0; i < present_loops; ++i)
     if (std::find(moving.begin(), moving.end(), dims[i]) != moving.end()) {
       const InameTag* tag = k_.tag(dims[i]);
-      if (p.commutes ? is_parallel_not_simd(tag) : is_parallel(tag)) return false;
+      if (p.commutes ? is_parallel_not_shared(tag) : is_parallel(tag)) return false;
       kept.push_back(dims[i]);
     }
   if (kept.size() != moving.size())  // some is a work-item's
@@ -123,7 +123,7 @@ std::string Legality::nest_key(const Pair& p, const Exprs& values,
   for (const std::string& i : dims) {
     if (present_loops-- == 0) key += '|';
     const InameTag* tag = k_.tag(i);
-    key += is_parallel_not_simd(tag) ? 'p' : is_parallel(tag) ? 's' : 'o';
+    key += is_parallel_not_shared(tag) ? 'p' : is_parallel(tag) ? 's' : 'o';
   }
   for (const std::string& n : param_names(domain))
     if (present_->kernel().find_temporary(n)) key += " " + n;
@@ -191,7 +191,7 @@ bool Legality::nest_keeps(const Pair& p) const {
   std::vector<bool> orders;
   for (std::size_t i = 0; i < present_loops; ++i) {
     const InameTag* tag = k_.tag(dims[i]);
-    orders.push_back(!(p.commutes ? is_parallel_not_simd(tag) : is_parallel(tag)));
+    orders.push_back(!(p.commutes ? is_parallel_not_shared(tag) : is_parallel(tag)));
   }
   Map kept = ordered(present_loops, orders, universal_map(dims, dims), is.first(a, b));
   if (p.commutes) kept = isl_map_union(kept.copy(), isl_map_reverse(kept.copy()));

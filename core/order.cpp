@@ -32,8 +32,8 @@ bool is_parallel(const InameTag* tag) {
   return true;
 }
 
-bool is_parallel_not_simd(const InameTag* tag) {
-  return is_parallel(tag) && tag->kind != TagKind::Simd;
+bool is_parallel_not_shared(const InameTag* tag) {
+  return is_parallel(tag) && tag->kind != TagKind::Simd && tag->kind != TagKind::Par;
 }
 bool is_never_parallel(const InameTag*) { return false; }
 

@@ -18,7 +18,8 @@ bool is_lane(const InameTag* tag);       // `ilp`, `vec`
 bool in_team(const InameTag* tag);
 /// Whether iterations of a loop with this tag may run at the same time (`par`, `g.N`, `simd`, …).
 bool is_parallel(const InameTag* tag);
-bool is_parallel_not_simd(const InameTag* tag);
+/// The same, but for those that put their parts of a reduction together (`par`, `simd`).
+bool is_parallel_not_shared(const InameTag* tag);
 bool is_never_parallel(const InameTag* tag);  // gives the sequential meaning
 
 /// A nested kernel ready for questions. Statements are the realized kernel's instructions.

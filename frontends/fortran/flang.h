@@ -33,15 +33,40 @@ class Places {
   mutable std::map<std::string, const Source*> sources_;  // by path; included files as they come
 };
 
+/// Fails for a construct that the subset does not have, by the name that Fortran gives it.
+[[noreturn]] void unsupported(const Span& at, std::string_view what, std::string_view hint = {});
+
+/// The variables of a routine.
+void read_declarations(const Fortran::semantics::Scope& scope, const Places& places,
+                       Routine& routine);
+/// The constants of modules that a routine uses.
+void read_declarations_around(const Fortran::semantics::Scope& scope, const Places& places,
+                              Routine& routine);
+/// The components of a derived type, in order.
+std::vector<const Fortran::semantics::Symbol*> components_of(
+    const Fortran::semantics::DerivedTypeSpec& type, const Span& at);
+/// What a directive demands of the loops below it. Its tag is empty where it demands nothing.
+Directive read_directive(const Fortran::parser::OmpDirectiveSpecification& x, const Places& places);
+Directive read_directive(const Fortran::parser::AccBeginCombinedDirective& x, const Places& places);
+Directive read_directive(const Fortran::parser::AccBeginLoopDirective& x, const Places& places);
+Body read_body(const Fortran::parser::Block& block, const Span& around, const Places& places);
+
 using SomeExpr = Fortran::evaluate::Expr<Fortran::evaluate::SomeType>;
 
 /// `e` with the place `at`. Fails `unsupported`.
 Expr to_expr(const SomeExpr& e, const Span& at);
-/// The same of an argument of a call, where a constant of characters is a text.
-Expr to_argument(const SomeExpr& e, const Span& at);
+/// The same of an argument of a call, where a constant of characters is a text; of a derived type
+/// one for each component.
+Exprs to_arguments(const SomeExpr& e, const Span& at);
+/// The pieces of an assignment, one for each component.
+std::vector<Assignment> to_assignments(const SomeExpr& to, const SomeExpr& value, const Span& at);
 /// A bound or an extent, in which conversions between kinds of integers mean nothing.
 Expr to_index(const Fortran::evaluate::Expr<Fortran::evaluate::SubscriptInteger>& e,
               const Span& at);
+/// `e` without conversions between kinds of integers.
+Expr without_casts(const Expr& e);
+/// The routine's name, as Routine has it.
+std::string procedure_name(const Fortran::evaluate::ProcedureDesignator& p);
 /// The elements of a constant, the first axis fastest.
 std::vector<Expr> to_elements(const SomeExpr& e, const Span& at);
 

@@ -4,6 +4,7 @@
 #include "core/half.h"
 #include "frontends/fortran/flang.h"
 #include "frontends/fortran/intrinsics.h"
+#include "frontends/fortran/names.h"
 #include "frontends/fortran/sections.h"
 
 // Flang's typed expressions as the core's.
@@ -125,44 +126,112 @@ class Converter {
     if constexpr (T::category == TypeCategory::Derived) {
       unsupported("a constant of a derived type");
     } else {
-      if (c.Rank() > 0) unsupported("a constant array as a whole");
+      if (c.Rank() > 1) {
+        Exprs table{lit(c.Rank())};
+        for (const auto n : c.shape()) table.push_back(lit(n));
+        for (const Expr& v : elements(c)) table.push_back(v);
+        return call(kTable, std::move(table), at_);
+      }
+      if (c.Rank() == 1) return call(kValues, elements(c), at_);
       return literal<T>(*c.GetScalarValue());
     }
   }
 
+  template <typename T>
+  Expr visit(const ev::ArrayConstructor<T>& c) const {
+    if constexpr (T::category == TypeCategory::Derived || T::category == TypeCategory::Character) {
+      unsupported("an array constructor of this type");
+    } else {
+      return call(kValues, pieces<T>(c), at_);
+    }
+  }
+  template <typename T>
+  Exprs pieces(const ev::ArrayConstructorValues<T>& values) const {
+    Exprs out;
+    for (const auto& v : values) {
+      if (const auto* one = std::get_if<ev::Expr<T>>(&v.u)) {
+        if (one->Rank() > 1) unsupported("an array of several axes in an array constructor");
+        out.push_back(visit(*one));
+        continue;
+      }
+      const auto& loop = std::get<ev::ImpliedDo<T>>(v.u);
+      const Converter index(at_, true);
+      Exprs implied{var(loop.name().ToString(), at_), index.visit(loop.lower()),
+                    index.visit(loop.upper()), index.visit(loop.stride())};
+      for (const Expr& e : pieces<T>(loop.values())) {
+        if (const auto* c = e.as<Call>(); c && c->name == kImplied)
+          unsupported("an implied `do` in another one");
+        implied.push_back(e);
+      }
+      out.push_back(call(kImplied, std::move(implied), at_));
+    }
+    return out;
+  }
+  Expr visit(const ev::ImpliedDoIndex& i) const { return var(i.name.ToString(), at_); }
+
   // ---- Places.
+
+  /// A variable by the name it has here, with a subscript or a Slice for each axis.
+  struct Place {
+    std::string name;
+    Exprs index;
+  };
+  Expr all() const { return Expr(Slice{Expr(), Expr(), lit(1)}, at_); }
+  Place place(const sem::SymbolRef& s) const {
+    return {s->name().ToString(), Exprs(static_cast<std::size_t>(s->Rank()), all())};
+  }
+  Place place(const ev::Component& c) const {
+    Place p = std::visit([&](const auto& x) { return place(x); }, c.base().u);
+    p.name += "_" + c.symbol()->name().ToString();
+    p.index.insert(p.index.begin(), static_cast<std::size_t>(c.symbol()->Rank()), all());
+    return p;
+  }
+  Place place(const ev::ArrayRef& a) const {
+    Place p = a.base().IsSymbol() ? place(*a.base().UnwrapSymbolRef())
+                                  : place(*a.base().UnwrapComponent());
+    std::size_t axis = 0;
+    for (const ev::Subscript& s : a.subscript()) p.index.at(axis++) = subscript(s);
+    return p;
+  }
+  Place place(const ev::CoarrayRef&) const { unsupported("a coarray"); }
+  Expr subscript(const ev::Subscript& s) const {
+    if (const auto* one = std::get_if<ev::IndirectSubscriptIntegerExpr>(&s.u)) {
+      if (one->value().Rank() > 0) unsupported("a vector subscript");
+      return Converter(at_, true).visit(one->value());
+    }
+    const auto& triplet = std::get<ev::Triplet>(s.u);
+    const auto part = [&](const auto& e) { return e ? Converter(at_, true).visit(*e) : Expr(); };
+    const auto step = Converter(at_, true).visit(triplet.stride());
+    return Expr(Slice{part(triplet.lower()), part(triplet.upper()), step}, at_);
+  }
+  Expr access(const Place& p) const {
+    bool whole = true;
+    for (const Expr& i : p.index) {
+      const auto* s = i.as<Slice>();
+      whole = whole && s && !s->start && !s->stop && as_int(s->step) == 1;
+    }
+    return whole ? var(p.name, at_) : load(p.name, p.index, at_);
+  }
 
   template <typename T>
   Expr visit(const ev::Designator<T>& d) const {
     const Expr place = std::visit([&](const auto& x) { return visit(x); }, d.u);
     if constexpr (T::category == TypeCategory::Logical) {
-      const auto* symbol = d.GetLastSymbol();
+      const auto base = d.GetBaseObject();
+      const sem::Symbol* symbol = base.symbol();
       if (symbol && sem::IsDummy(symbol->GetUltimate()))  // an integer, as the caller has it
         return Expr(Compare{CompareOp::Ne, place, lit(0)}, at_);
     }
     return place;
   }
-  Expr visit(const sem::SymbolRef& s) const { return var(s->name().ToString(), at_); }
-  Expr visit(const ev::ArrayRef& a) const {
-    if (!a.base().IsSymbol()) unsupported("a component of a derived type");
-    Exprs index;
-    for (const ev::Subscript& s : a.subscript()) {
-      const auto* one = std::get_if<ev::IndirectSubscriptIntegerExpr>(&s.u);
-      if (!one) {
-        const auto& triplet = std::get<ev::Triplet>(s.u);
-        const auto part = [&](const auto& e) {
-          return e ? Converter(at_, true).visit(*e) : Expr();
-        };
-        const auto step = Converter(at_, true).visit(triplet.stride());
-        index.push_back(Expr(Slice{part(triplet.lower()), part(triplet.upper()), step}, at_));
-        continue;
-      }
-      if (one->value().Rank() > 0) unsupported("a vector subscript");
-      index.push_back(Converter(at_, true).visit(one->value()));
-    }
-    return load(a.base().GetFirstSymbol().name().ToString(), index, at_);
+  Expr visit(const sem::SymbolRef& s) const { return access(place(s)); }
+  Expr visit(const ev::ArrayRef& a) const { return access(place(a)); }
+  Expr visit(const ev::Component& c) const { return access(place(c)); }
+  Expr visit(const ev::DescriptorInquiry& q) const {
+    if (q.field() != ev::DescriptorInquiry::Field::Extent || !q.base().IsSymbol())
+      unsupported("an inquiry of this kind");
+    return var(extent_name(q.base().GetLastSymbol().name().ToString(), q.dimension()), at_);
   }
-  Expr visit(const ev::Component&) const { unsupported("a component of a derived type"); }
   Expr visit(const ev::CoarrayRef&) const { unsupported("a coarray"); }
   Expr visit(const ev::Substring&) const { unsupported("a substring"); }
   Expr visit(const ev::ComplexPart& c) const {
@@ -283,44 +352,96 @@ class Converter {
   template <typename T>
   Expr visit(const ev::FunctionRef<T>& f) const {
     const auto* known = f.proc().GetSpecificIntrinsic();
-    const std::string outside = known ? "" : f.proc().GetName();
-    if (!known && outside != "lsame") unsupported(fmt::format("the call of `{}`", outside));
-    Exprs args;
+    Exprs args;  // null ones are optional and not there
     bool arrays = false;
     for (const auto& a : f.arguments()) {
       const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
-      if (!a) continue;  // an optional one that is not there
-      if (!value) unsupported(fmt::format("this argument of `{}`", f.proc().GetName()));
-      arrays |= value->Rank() > 0;
-      args.push_back(visit(*value));
+      if (a && !value) unsupported(fmt::format("this argument of `{}`", f.proc().GetName()));
+      arrays |= value && value->Rank() > 0;
+      if (value && !known)
+        for (const Expr& e : to_arguments(*value, at_)) args.push_back(e);
+      else
+        args.push_back(value ? visit(*value) : Expr());
     }
-    if (!known) {
-      if (args.size() != 2) unsupported("`lsame` of other than two letters");
-      return same_letter(args[0], args[1], at_);
-    }
-    if (arrays && f.Rank() == 0) return of_array<T>(known->name, std::move(args));
+    if (!known) return function(f, args);
+    const std::string& name = known->name;
+    if constexpr (T::category != TypeCategory::Derived && T::category != TypeCategory::Character)
+      if (const Expr e = of_arrays<T>(name, f, args)) return e;
+    std::erase_if(args, [](const Expr& a) { return !a; });
+    if (arrays && f.Rank() == 0) unsupported(fmt::format("the intrinsic `{}` of an array", name));
     const bool integers = T::category == TypeCategory::Integer;
-    const auto e = elemental(known->name, args, integers, at_);
-    if (!e) unsupported(fmt::format("the intrinsic `{}`", known->name));
+    const auto e = elemental(name, args, integers, at_);
+    if (!e) unsupported(fmt::format("the intrinsic `{}`", name));
+    if constexpr (T::category == TypeCategory::Integer)
+      if (name == "floor" || name == "ceiling" || name == "nint")
+        return Expr(Cast{type<T>(), *e}, at_);
     return *e;
   }
 
-  /// A scalar of an array: the arguments, and what it is of no elements where that is no neutral
-  /// value.
-  template <typename T>
-  Expr of_array(const std::string& name, Exprs args) const {
-    const std::size_t wanted = name == "dot_product" ? 2 : 1;
+  /// A function of the input, or one that another file has.
+  template <typename F>
+  Expr function(const F& f, const Exprs& args) const {
+    const std::string name = procedure_name(f.proc());
+    if (name == "lsame") {
+      if (args.size() != 2) unsupported("`lsame` of other than two letters");
+      return same_letter(args[0], args[1], at_);
+    }
+    for (const Expr& a : args)
+      if (!a) unsupported(fmt::format("an optional argument of `{}`", name));
+    if (f.Rank() == 0) return call(kFunction + name, args, at_);
+    const sem::Symbol* symbol = f.proc().GetSymbol();
+    if (!symbol || !symbol->GetUltimate().attrs().test(sem::Attr::ELEMENTAL))
+      unsupported(fmt::format("the function `{}`, which gives an array,", name));
+    return call(kElemental + name, args, at_);
+  }
+
+  /// Intrinsics that take arrays as a whole, see sections.h; null for others.
+  template <typename T, typename F>
+  Expr of_arrays(const std::string& name, const F& f, const Exprs& args) const {
+    const auto arg = [&](std::size_t i) { return i < args.size() ? args[i] : Expr(); };
+    const auto constant = [&](std::size_t i) {
+      const auto n = as_int(without_casts(arg(i)));
+      if (!n) unsupported(fmt::format("a `dim` of `{}` that is no constant", name));
+      return lit(*n);
+    };
+    if (name == "lbound" || name == "ubound") {
+      if (arg(1) && f.Rank() == 0) return call(kBound + name, {args[0], constant(1)}, at_);
+      return call(kBound + name, {args[0]}, at_);
+    }
+    if (name == "matmul" || name == "transpose") return call(kArrays + name, args, at_);
+    if (name == "spread")
+      return call(kArrays + name, {args[0], constant(1), without_casts(args[2])}, at_);
+    if (name == "dot_product") {
+      if constexpr (T::category == TypeCategory::Logical) unsupported("`dot_product` of logicals");
+      const Expr left =
+          T::category == TypeCategory::Complex ? call("conj", {args[0]}, at_) : args[0];
+      return call(kOfArray + name, {left, args[1]}, at_);
+    }
+    if (name == "norm2" && args.size() == 1)
+      return call("sqrt",
+                  {call(kOfArray + std::string("sum"), {nary(NaryOp::Mul, args[0], args[0])}, at_)},
+                  at_);
     const bool extreme = name == "maxval" || name == "minval";
-    const bool known = extreme || name == "sum" || name == "product" || name == "any" ||
-                       name == "all" || name == "count" || name == "dot_product";
-    if (!known) unsupported(fmt::format("the intrinsic `{}` of an array", name));
-    if (args.size() != wanted) unsupported(fmt::format("`dim` or `mask` of `{}`", name));
+    if (!extreme && name != "sum" && name != "product" && name != "any" && name != "all" &&
+        name != "count")
+      return Expr();
+    const bool masked = extreme || name == "sum" || name == "product";
+    Exprs out{args[0], Expr(), Expr()};  // what, along which axis, of no elements
+    if (arg(1) && f.Rank() > 0) out[1] = constant(1);
     if constexpr (T::category == TypeCategory::Integer || T::category == TypeCategory::Real)
       if (extreme) {
         const auto most = T::Scalar::HUGE();
-        args.push_back(literal<T>(name == "minval" ? most : negated<T>(most)));
+        out[2] = literal<T>(name == "minval" ? most : negated<T>(most));
       }
-    return call(kOfArray + name, std::move(args), at_);
+    if constexpr (T::category != TypeCategory::Logical)
+      if (masked && arg(2)) {
+        const Expr none = extreme ? out[2] : Expr(Cast{type<T>(), lit(name == "sum" ? 0 : 1)}, at_);
+        out[0] = Expr(Select{arg(2), args[0], none}, at_);
+      }
+    if (!out[2]) out.pop_back();
+    if (out[1]) return call(kArrays + name, out, at_);
+    out.erase(out.begin() + 1);
+    return call(kOfArray + name, std::move(out), at_);
   }
   template <typename T, typename V>
   static V negated(const V& v) {
@@ -345,10 +466,98 @@ class Converter {
 
 Expr to_expr(const SomeExpr& e, const Span& at) { return Converter(at, false).visit(e); }
 
-Expr to_argument(const SomeExpr& e, const Span& at) { return Converter(at, false, true).visit(e); }
+namespace {
+
+const ev::Expr<ev::SomeDerived>* as_derived(const SomeExpr& e) {
+  return std::get_if<ev::Expr<ev::SomeDerived>>(&e.u);
+}
+
+/// The components, and theirs, of the place `whole`.
+Exprs components(const Expr& whole, const sem::DerivedTypeSpec& type, const Span& at) {
+  Exprs out;
+  for (const sem::Symbol* c : components_of(type, at)) {
+    const auto* l = whole.as<Load>();
+    const std::string name = (l ? l->array : whole.as<Var>()->name) + "_" + c->name().ToString();
+    Expr part = var(name, at);
+    if (l) {
+      const auto rank = static_cast<std::size_t>(c->Rank());
+      Exprs index(rank, Expr(Slice{Expr(), Expr(), lit(1)}, at));
+      index.insert(index.end(), l->index.begin(), l->index.end());
+      part = load(name, index, at);
+    }
+    const auto t = ev::DynamicType::From(*c);
+    if (t && t->category() == TypeCategory::Derived) {
+      const Exprs inner = components(part, t->GetDerivedTypeSpec(), at);
+      out.insert(out.end(), inner.begin(), inner.end());
+    } else {
+      out.push_back(part);
+    }
+  }
+  return out;
+}
+
+/// The values of the components, where they are given one by one.
+std::optional<ev::StructureConstructor> constructor(const ev::Expr<ev::SomeDerived>& e) {
+  if (const auto* s = std::get_if<ev::StructureConstructor>(&e.u)) return *s;
+  const auto* c = std::get_if<ev::Constant<ev::SomeDerived>>(&e.u);
+  return c && c->Rank() == 0 ? c->GetScalarValue() : std::nullopt;
+}
+
+Exprs derived_values(const ev::Expr<ev::SomeDerived>& e, const Span& at) {
+  const auto type = e.GetType();
+  if (!type) throw InternalError("Flang gives an expression no type");
+  if (std::holds_alternative<ev::Designator<ev::SomeDerived>>(e.u))
+    return components(Converter(at, false).visit(e), type->GetDerivedTypeSpec(), at);
+  const auto given = constructor(e);
+  if (!given)
+    fail("unsupported", at, "a value of a derived type is not supported in Fortran kernels");
+  Exprs out;
+  for (const sem::Symbol* c : components_of(type->GetDerivedTypeSpec(), at)) {
+    const auto value = given->Find(*c);
+    if (!value)
+      fail("unsupported", at, "a component without a value is not supported in Fortran kernels");
+    if (const auto* d = as_derived(*value)) {
+      const Exprs inner = derived_values(*d, at);
+      out.insert(out.end(), inner.begin(), inner.end());
+    } else {
+      out.push_back(to_expr(*value, at));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+Exprs to_arguments(const SomeExpr& e, const Span& at) {
+  if (const auto* d = as_derived(e)) return derived_values(*d, at);
+  return {Converter(at, false, true).visit(e)};
+}
+
+std::vector<Assignment> to_assignments(const SomeExpr& to, const SomeExpr& value, const Span& at) {
+  const auto *left = as_derived(to), *right = as_derived(value);
+  if (!left || !right) return {{to_expr(to, at), to_expr(value, at)}};
+  const Exprs places = derived_values(*left, at), values = derived_values(*right, at);
+  std::vector<Assignment> out;
+  for (std::size_t i = 0; i < places.size(); ++i) out.push_back({places[i], values.at(i)});
+  return out;
+}
 
 Expr to_index(const ev::Expr<ev::SubscriptInteger>& e, const Span& at) {
   return Converter(at, true).visit(e);
+}
+
+Expr without_casts(const Expr& e) {
+  const auto* c = e ? e.as<Cast>() : nullptr;
+  return c && is_integer(c->type.scalar) ? without_casts(c->arg) : e;
+}
+
+std::string procedure_name(const ev::ProcedureDesignator& p) {
+  const sem::Symbol* symbol = p.GetSymbol();
+  if (!symbol) return p.GetName();
+  const sem::Symbol& s = symbol->GetUltimate();
+  const sem::Symbol* host = s.has<sem::SubprogramDetails>() ? s.owner().symbol() : nullptr;
+  const std::string name = s.name().ToString();
+  return host && host->has<sem::SubprogramDetails>() ? host->name().ToString() + "%" + name : name;
 }
 
 std::vector<Expr> to_elements(const SomeExpr& e, const Span& at) {

@@ -14,13 +14,13 @@ bool is_fortran(const std::string& path) {
 }
 
 #ifdef MOONLOOP_FORTRAN
-FortranFile parse_fortran(const Source* source,
-                          const std::vector<std::pair<std::string, std::string>>& defines) {
+FortranFile parse_fortran(const Source* source, const FortranOptions& options) {
   const fortran::Blocks blocks = fortran::read_blocks(source);
   FortranFile out;
   std::vector<Diagnostic> errors;
   std::vector<std::pair<int, std::string>> steps;
-  for (const fortran::Routine& r : fortran::read_routines(source, {defines, {}})) try {
+  for (const fortran::Routine& r : fortran::inline_calls(fortran::read_routines(source, options)))
+    try {
       fortran::Lowered lowered = fortran::lower(r, blocks);
       out.kernels.push_back(std::move(lowered.kernel));
       for (auto& s : lowered.steps)
@@ -38,8 +38,7 @@ FortranFile parse_fortran(const Source* source,
   return out;
 }
 #else
-FortranFile parse_fortran(const Source* source,
-                          const std::vector<std::pair<std::string, std::string>>&) {
+FortranFile parse_fortran(const Source* source, const FortranOptions&) {
   fail("unsupported", {}, "this moonloop is built without Fortran, which `{}` is", source->name);
 }
 #endif

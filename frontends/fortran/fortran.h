@@ -14,13 +14,18 @@ struct FortranFile {
   std::vector<std::string> transforms;
 };
 
+/// For the preprocessor and for `include`.
+struct FortranOptions {
+  std::vector<std::pair<std::string, std::string>> defines;
+  std::vector<std::string> include_folders;  // besides the file's own
+};
+
 /// Whether a path ends as a Fortran file's does: .f90, .F90, .f, .F or .for.
 bool is_fortran(const std::string& path);
 
 /// Reads a file with Flang: free form where the name ends in `90`, else fixed form; preprocessed
-/// with `defines` where it ends in `F90` or `F`. Fails `fortran` with all that Flang reports,
+/// where it ends in `F90` or `F`. Fails `fortran` with all that Flang reports,
 /// `unsupported` for what no kernel can say, each at its line.
-FortranFile parse_fortran(const Source* source,
-                          const std::vector<std::pair<std::string, std::string>>& defines = {});
+FortranFile parse_fortran(const Source* source, const FortranOptions& options = {});
 
 }  // namespace moonloop

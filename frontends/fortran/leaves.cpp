@@ -69,8 +69,19 @@ class Removal {
     for (const std::string& f : flags) out.push_back(var(f, at));
     return conjunction(out);
   }
-  static Statement when(const Expr& condition, Body then, const Span& at) {
+  /// A loop's variable gets the value that it had where the loop was left.
+  bool restores(const Body& b) const {
+    bool found = false;
+    each(b, [&](const Statement& s) {
+      const auto* a = std::get_if<Assignment>(&s.what);
+      const auto* v = a ? a->value.as<Var>() : nullptr;
+      found = found || (v && at_exits_.count(v->name));
+    });
+    return found;
+  }
+  Statement when(const Expr& condition, Body then, const Span& at) const {
     Choice c;
+    c.lasting = !restores(then);  // behind what makes a flag false the rest is guarded by it
     c.arms.push_back({condition, std::make_shared<Body>(std::move(then))});
     return {at, std::move(c)};
   }
@@ -147,7 +158,10 @@ class Removal {
     for (std::size_t i = 0; i < left + (l.kind == Leave::Kind::Exit ? 1 : 0); ++i) {
       Loop& x = loops_[depth - 1 - i];
       if (!behind_.count(x.variable) && !r_.variables.at(x.variable).dummy) continue;
-      if (x.at_exit.empty()) x.at_exit = fresh(x.variable + "_left", r_.variables.at(x.variable));
+      if (x.at_exit.empty()) {
+        x.at_exit = fresh(x.variable + "_left", r_.variables.at(x.variable));
+        at_exits_.insert(x.at_exit);
+      }
       out.push_back(assign(x.at_exit, var(x.variable, at), at));
     }
     std::string& flag = returns  ? return_
@@ -186,6 +200,7 @@ class Removal {
   Routine& r_;
   std::set<std::string> behind_;
   std::vector<Loop> loops_;
+  std::set<std::string> at_exits_;
   std::string return_;
 };
 

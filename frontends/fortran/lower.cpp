@@ -26,7 +26,6 @@ class Lowering {
     k_.at = r_.at;
     k_.guess = false;
     k_.default_order = Order::F;
-    remove_leaves(r_);
     split_scalars(r_);
     uses_ = uses_of(r_);
     for (const std::string& v : uses_.loops)
@@ -93,7 +92,9 @@ class Lowering {
     a.intent = v.intent;
     a.order = Order::F;
     if (v.character) a.fortran = FortranRole::Character;
-    if (r_.function && v.name == r_.arguments.back()) a.fortran = FortranRole::Result;
+    if (v.result) a.fortran = FortranRole::Result;
+    if (v.component) a.fortran = FortranRole::Component;
+    if (v.extent) a.fortran = FortranRole::Extent;
     if (v.array) {
       a.is_array = true;
       const Exprs shape = extents(v);
@@ -105,13 +106,7 @@ class Lowering {
           strides.push_back(i == 0 ? lit(1) : index_mul(strides[i - 1], shape[i - 1]));
         a.strides = strides;
       } else {
-        throw Error(Diagnostic{"unsupported",
-                               fmt::format("the assumed shape of `{}` is not supported in Fortran "
-                                           "kernels",
-                                           v.name),
-                               {v.at, {}},
-                               {},
-                               "declare its extents: a(n)"});
+        fail("unsupported", v.at, "the shape of `{}` is not supported in Fortran kernels", v.name);
       }
     } else if (uses_.assigned.count(v.name) || v.intent == Intent::Out ||
                v.intent == Intent::InOut) {
@@ -192,7 +187,10 @@ class Lowering {
       }
       const auto* l = x.as<Load>();
       if (!l) return x;
-      const Variable& array = r_.variables.at(l->array);
+      const auto it = r_.variables.find(l->array);
+      if (it == r_.variables.end())
+        throw InternalError("an array without a declaration: " + l->array);
+      const Variable& array = it->second;
       Exprs index;
       for (std::size_t i = 0; i < l->index.size(); ++i)
         index.push_back(index_sub(l->index[i], value(lower(array.bounds.at(i)), loops)));
@@ -202,9 +200,9 @@ class Lowering {
 
   /// `e` with the intrinsics that make scalars of arrays as reductions.
   Expr reduced(const Expr& e, const Values& loops) {
-    if (!is_of_array(e)) return map_children(e, [&](const Expr& x) { return reduced(x, loops); });
+    const std::string name = called(e, kOfArray);
+    if (name.empty()) return map_children(e, [&](const Expr& x) { return reduced(x, loops); });
     const Call& c = *e.as<Call>();
-    const std::string name = c.name.substr(std::string_view(kOfArray).size());
     std::vector<std::string> inames;
     Expr any_element;  // whether there is one at all
     Exprs numbers;
@@ -277,9 +275,10 @@ class Lowering {
 
   /// Tags the next loop inwards that the directive means.
   void demand(const std::string& iname) {
-    steps_[step_].second += fmt::format(
-        "_G[\"{0}\"] = lp.tag_inames(_G[\"{0}\"], {{{1} = \"{2}\"}}) ", r_.name, iname, tag_);
     --demanded_;
+    const std::string tag = tag_ == "g" ? "g." + std::to_string(demanded_) : tag_;
+    steps_[step_].second += fmt::format(
+        "_G[\"{0}\"] = lp.tag_inames(_G[\"{0}\"], {{{1} = \"{2}\"}}) ", r_.name, iname, tag);
   }
 
   static std::string operation(const Expr& e) {
@@ -291,18 +290,21 @@ class Lowering {
 
   // ---- Statements.
 
-  void emit(const Expr& to, const Expr& from, int block, const Span& at) {
+  void emit(const Expr& to, const Expr& from, int block, const Span& at, bool atomic = false) {
     text::Statement s;
     s.lhs.push_back({to, false, {}, at});
-    add(std::move(s), from, block, at);
+    add(std::move(s), from, block, at, atomic);
   }
 
-  void add(text::Statement s, const Expr& from, int block, const Span& at) {
+  void add(text::Statement s, const Expr& from, int block, const Span& at, bool atomic = false) {
     s.rhs = from;
     s.block = block;
     s.at = at;
     s.written_options = std::make_unique<text::Options>();
-    s.written_options->deps_final = true;  // the order is as written
+    s.written_options->deps_final = true;    // the order is as written
+    s.written_options->inames_exact = true;  // and so are the loops
+    for (const std::string& i : around_) s.written_options->inames.push_back({i, at});
+    if (atomic) s.written_options->atomic = Atomicity::Update;
     for (const Block& b : blocks_.tagged)
       if (at.source == b.at.source && b.first <= at.line && at.line <= b.last)
         s.written_options->tags.insert(b.name);
@@ -313,16 +315,17 @@ class Lowering {
     for (std::size_t n = 0; n < body.size(); ++n) {
       const Statement& s = body[n];
       here_ = block;
-      if (const auto* a = std::get_if<Assignment>(&s.what)) assignment(*a, block, loops, s.at);
+      if (const auto* a = std::get_if<Assignment>(&s.what))
+        emit(value(a->to, loops), value(a->value, loops), block, s.at, a->atomic);
       if (const auto* c = std::get_if<Choice>(&s.what)) choice(*c, block, loops, s.at);
-      if (const auto* x = std::get_if<ExternalCall>(&s.what)) external(*x, block, loops, s.at);
+      if (const auto* x = std::get_if<SubroutineCall>(&s.what)) external(*x, block, loops, s.at);
       if (const auto* d = std::get_if<Do>(&s.what))
         loop(*d, block, loops, s.at, is_read_behind(body, n, d->variable, block));
     }
   }
 
   /// Calls keep their order by a variable that all of them write.
-  void external(const ExternalCall& x, int block, const Values& loops, const Span& at) {
+  void external(const SubroutineCall& x, int block, const Values& loops, const Span& at) {
     Exprs arguments;
     text::Statement s;
     for (const Expr& a : x.arguments) {
@@ -369,90 +372,12 @@ class Lowering {
         return std::any_of(c->arms.begin(), c->arms.end(), [&](const Choice::Arm& arm) {
           return in(arm.condition) || reads(*arm.body, variable);
         });
-      if (const auto* x = std::get_if<ExternalCall>(&s.what))
+      if (const auto* x = std::get_if<SubroutineCall>(&s.what))
         return std::any_of(x->arguments.begin(), x->arguments.end(), in);
       const auto& d = std::get<Do>(s.what);
       return in(d.from) || in(d.to) || in(d.step) ||
              (d.variable != variable && reads(*d.body, variable));
     });
-  }
-
-  void assignment(const Assignment& a, int block, const Values& loops, const Span& at) {
-    const std::vector<Axis> axes = axes_of(a.to, r_);
-    if (axes.empty()) {
-      emit(value(a.to, loops), value(a.value, loops), block, at);
-      return;
-    }
-    // All of the right side is computed before any of the left side changes: by way of an array
-    // where an element is read elsewhere than where it is written.
-    if (reads_elsewhere(a)) {
-      for (const Axis& x : axes)
-        if (!x.most)
-          fail("unsupported", at,
-               "an overlapping assignment along the last axis of an assumed size is not supported "
-               "in Fortran kernels");
-      const Expr kept = temporary_for(a, axes, at);
-      elements(kept, a.value, axes, block, loops, at);
-      elements(a.to, kept, axes, block, loops, at);
-    } else {
-      elements(a.to, a.value, axes, block, loops, at);
-    }
-  }
-
-  /// The value reads the assigned array at other subscripts than the assignee's.
-  static bool reads_elsewhere(const Assignment& a) {
-    const std::string& array = written_name(a.to);
-    bool found = false;
-    walk(a.value, [&](const Expr& x) {
-      const auto* v = x.as<Var>();
-      const auto* l = x.as<Load>();
-      if ((v && v->name == array) || (l && l->array == array)) found |= !equal(x, a.to);
-      return !found;
-    });
-    walk(a.to, [&](const Expr& x) {  // its own subscripts
-      const auto* l = x.as<Load>();
-      if (l && !x.same_as(a.to)) found |= l->array == array;
-      return !found;
-    });
-    return found;
-  }
-
-  /// A new array with room for what runs along `axes`; its name.
-  Expr temporary_for(const Assignment& a, const std::vector<Axis>& axes, const Span& at) {
-    const Variable& array = r_.variables.at(written_name(a.to));
-    Variable v;
-    v.name = fresh(array.name + "_new");
-    v.at = at;
-    v.type = array.type;
-    v.logical = array.logical;
-    v.array = true;
-    for (const Axis& x : axes)  // as long as the axis, since a section may be empty
-      v.bounds.push_back({lit(1), index_add({index_sub(x.most, x.least), lit(1)})});
-    uses_.read.insert(v.name);
-    const Expr name = var(v.name, at);
-    local(r_.variables.emplace(v.name, std::move(v)).first->second);
-    return name;
-  }
-
-  /// One loop per axis, the last one outermost, around the assignment of one element.
-  void elements(const Expr& to, const Expr& from, const std::vector<Axis>& axes, int block,
-                const Values& loops, const Span& at) {
-    Exprs numbers(axes.size());
-    const int before = here_;
-    for (std::size_t n = axes.size(); n-- > 0;) {
-      const std::string iname = fresh("e");
-      axis_domain(iname, value(axes[n].lower, loops), value(axes[n].upper, loops), axes[n].step,
-                  at);
-      numbers[n] = var(iname, at);
-      block = add_block({text::Block::Kind::For, block, {Word{iname, at}}, {}, -1, 0, at});
-    }
-    const std::size_t outside = around_.size();
-    for (std::size_t n = axes.size(); n-- > 0;) around_.push_back(numbers[n].as<Var>()->name);
-    here_ = block;
-    emit(value(element(to, numbers, r_), loops), value(element(from, numbers, r_), loops), block,
-         at);
-    around_.resize(outside);
-    here_ = before;
   }
 
   int add_block(text::Block b) {
@@ -463,6 +388,7 @@ class Lowering {
   void choice(const Choice& c, int block, const Values& loops, const Span& at) {
     text::Chain chain;
     chain.at = at;
+    chain.lasting = c.lasting;
     chain.first = k_.statements.size();
     chain.block = block;
     for (const Choice::Arm& a : c.arms) {

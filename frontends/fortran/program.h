@@ -7,11 +7,13 @@
 #include <vector>
 
 #include "core/kernel.h"
+#include "frontends/fortran/fortran.h"
 
 /// A Fortran file as the reader hands it on: names resolved, constants folded, conversions written
 /// out, and nothing of Flang left. Names are in lower case. Expressions are the core's with
-/// Fortran's meaning: subscripts begin at the arrays' lower bounds, a call's name is the Fortran
-/// intrinsic's. A character is its code.
+/// Fortran's meaning: subscripts begin at the arrays' lower bounds, sections have Slices among
+/// them, a name alone may be a whole array. A character is its code. A component of a derived type
+/// is a variable of its own, `p_x` of `p%x`; its own subscripts stand before those of `p`.
 namespace moonloop::fortran {
 
 /// Of one axis. Without `lower` it is 1; without `upper` the size is assumed.
@@ -26,7 +28,11 @@ struct Variable {
   bool logical = false;    // kept as an integer of that size where the caller sees it
   bool character = false;  // one, as its code
   bool dummy = false, value = false, array = false;
-  bool constant = false;  // a named constant, or never assigned after its initial value
+  bool constant = false;   // a named constant, or never assigned after its initial value
+  bool result = false;     // what a function gives
+  bool host = false;       // of the routine around
+  bool component = false;  // of an argument of a derived type
+  bool extent = false;     // how long an axis of an assumed shape is: an argument of ours
   Intent intent = Intent::Unknown;
   std::vector<Bounds> bounds;
   std::vector<Expr> initial;  // in the order of the elements, the first axis fastest
@@ -37,11 +43,34 @@ using Body = std::vector<Statement>;
 
 struct Assignment {
   Expr to, value;
+  bool atomic = false;
 };
-/// What a directive of OpenMP demands of the loop below it.
+/// Arms of one shape: assignments (and `where`s) to the elements where its mask holds and those
+/// before did not. The last one may have none.
+struct Where {
+  struct Arm {
+    Expr mask;
+    std::shared_ptr<Body> body;
+  };
+  std::vector<Arm> arms;
+};
+/// `forall`, each of whose assignments is made for all values of the variables at once, or
+/// `do concurrent`. The variables are known in it alone.
+struct Forall {
+  struct Range {
+    std::string variable;
+    Expr from, to, step;  // without `step` it is 1
+  };
+  std::vector<Range> ranges;  // outer ones first
+  Expr mask;                  // or null
+  std::shared_ptr<Body> body;
+  bool concurrent = false;
+  std::vector<std::string> locals;  // of each iteration
+};
+/// What a directive of OpenMP or OpenACC demands of the loop below it.
 struct Directive {
   Span at;
-  std::string tag;  // of `loops` nested loops
+  std::string tag;  // of `loops` nested loops; `g`: the innermost one `g.0`
   int loops = 1;
   struct Reduction {
     std::string op;  // `+`, `*`, `min`, `max`
@@ -50,6 +79,7 @@ struct Directive {
   std::vector<Reduction> reductions;
 };
 
+/// A loop without a variable goes on until it is left.
 struct Do {
   std::string variable;
   Expr from, to, step;  // without `step` it is 1
@@ -63,28 +93,31 @@ struct Choice {
     std::shared_ptr<Body> body;
   };
   std::vector<Arm> arms;
+  bool lasting = false;  // nothing in an arm runs once its condition has been made false
 };
 /// `return`, or `cycle` or `exit` of a loop: 0 is the innermost one.
 struct Leave {
   enum class Kind { Return, Cycle, Exit } kind;
   int loop = 0;
 };
-/// A call of what stands in another file.
-struct ExternalCall {
+/// A call of a subroutine; where no routine of the input has its name, of what stands in another
+/// file.
+struct SubroutineCall {
   std::string name;
   Exprs arguments;
 };
 
 struct Statement {
   Span at;
-  std::variant<Assignment, Do, Choice, Leave, ExternalCall> what;
+  std::variant<Assignment, Do, Choice, Leave, SubroutineCall, Where, Forall> what;
 };
 
 struct Routine {
-  std::string name;
+  std::string name;  // of one within another routine: `host%name`
   Span at;
-  std::vector<std::string> arguments;  // of a function, its result last
+  std::vector<std::string> arguments;  // of a function, its result last; then the extents
   bool function = false;
+  std::string host;  // the routine around, whose variables it may use
   std::map<std::string, Variable> variables;
   Body body;
 };
@@ -110,14 +143,19 @@ std::string transform_text(const Source* source, const Block& block);
 /// Whether a file is in fixed form, by its name.
 bool is_fixed_form(const Source* source);
 
-struct Preprocessing {
-  std::vector<std::pair<std::string, std::string>> defines;
-  std::vector<std::string> include_folders;
-};
-
 /// Parses and checks a file with Flang, and reads its subroutines and functions. Throws Flang's own
 /// errors, all of them, as `fortran`, and `unsupported` for what lies outside of the subset.
-std::vector<Routine> read_routines(const Source* source, const Preprocessing& how);
+std::vector<Routine> read_routines(const Source* source, const FortranOptions& how);
+
+/// Makes loops over elements of assignments to arrays, of `where` and `forall`, and loops of
+/// `do concurrent`. What these need once, as scalars of arrays, comes before them.
+/// `all`: what the routine may call.
+void expand_arrays(Routine& routine, const std::vector<Routine>& all);
+
+/// Puts the routines' bodies in the places of their calls, so that no call within the input is
+/// left, and leaves out those that stand within others. Fails `unsupported` for a routine that
+/// calls itself and for arguments that are no part of one array axis by axis.
+std::vector<Routine> inline_calls(std::vector<Routine> routines);
 
 /// Makes `return`, `exit` and `cycle` choices: what follows one goes into the arm that goes on, or
 /// asks a new logical variable whether to go on.

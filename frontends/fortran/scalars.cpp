@@ -7,30 +7,6 @@
 namespace moonloop::fortran {
 namespace {
 
-/// All expressions of a statement itself, not of those within it.
-template <typename F>
-void expressions(Statement& s, const F& visit) {
-  std::visit(overload{[&](Assignment& a) { visit(a.to), visit(a.value); },
-                      [&](Do& d) { visit(d.from), visit(d.to), visit(d.step); },
-                      [&](Choice& c) {
-                        for (Choice::Arm& a : c.arms) visit(a.condition);
-                      },
-                      [](Leave&) {},
-                      [&](ExternalCall& x) {
-                        for (Expr& a : x.arguments) visit(a);
-                      }},
-             s.what);
-}
-
-/// The bodies that stand in a statement.
-std::vector<Body*> bodies(Statement& s) {
-  std::vector<Body*> out;
-  if (auto* d = std::get_if<Do>(&s.what)) out.push_back(d->body.get());
-  if (auto* c = std::get_if<Choice>(&s.what))
-    for (Choice::Arm& a : c->arms) out.push_back(a.body.get());
-  return out;
-}
-
 class Scalar {
  public:
   Scalar(Routine& r, std::string name) : r_(r), name_(std::move(name)) {}
@@ -64,8 +40,8 @@ class Scalar {
   bool mentions(Statement& s) const {
     bool found = false;
     expressions(s, [&](const Expr& e) { found |= in(e); });
-    for (Body* b : bodies(s))
-      for (Statement& inner : *b) found = found || mentions(inner);
+    for (auto* b : bodies(s))
+      for (Statement& inner : **b) found = found || mentions(inner);
     return found;
   }
 
@@ -81,8 +57,8 @@ class Scalar {
         continue;
       }
       if (reads(s)) return false;
-      for (Body* inner : bodies(s))
-        if (!find_homes(*inner)) return false;
+      for (auto* inner : bodies(s))
+        if (!find_homes(**inner)) return false;
     }
     return true;
   }
@@ -94,9 +70,9 @@ class Scalar {
       if (const auto* a = std::get_if<Assignment>(&s.what))
         if (const auto* v = a->to.as<Var>()) defined |= v->name == name_;
       bool all = true;
-      for (Body* inner : bodies(s)) {
+      for (auto* inner : bodies(s)) {
         bool here = defined;
-        if (!is_local(*inner, here)) return false;
+        if (!is_local(**inner, here)) return false;
         all &= here;
       }
       const auto* c = std::get_if<Choice>(&s.what);
@@ -110,7 +86,7 @@ class Scalar {
       expressions(s, [&](Expr& e) {
         if (e && in(e)) e = rename(e, {{name_, own}});
       });
-      for (Body* inner : bodies(s)) give(*inner, own);
+      for (auto* inner : bodies(s)) give(**inner, own);
     }
   }
 

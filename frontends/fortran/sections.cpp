@@ -1,5 +1,7 @@
 #include "frontends/fortran/sections.h"
 
+#include <algorithm>
+
 #include "core/diagnostic.h"
 
 namespace moonloop::fortran {
@@ -54,40 +56,124 @@ std::optional<std::vector<Axis>> place_axes(const Expr& e, const Routine& routin
   return out.empty() ? std::nullopt : std::optional(out);
 }
 
+/// `e`'s axes without the one that a reduction runs along, or with the one that a copy adds.
+std::vector<Axis> without(std::vector<Axis> axes, const Expr& dim) {
+  axes.erase(axes.begin() + (*as_int(dim) - 1));
+  return axes;
+}
+
+/// The axes of what an intrinsic makes.
+std::vector<Axis> made_axes(const std::string& name, const Exprs& args, const Routine& routine) {
+  std::vector<Axis> axes = axes_of(args[0], routine);
+  if (name == "transpose") return {axes.at(1), axes.at(0)};
+  if (name == "matmul") {
+    const std::vector<Axis> right = axes_of(args[1], routine);
+    std::vector<Axis> out;
+    if (axes.size() == 2) out.push_back(axes[0]);
+    if (right.size() == 2) out.push_back(right[1]);
+    return out;
+  }
+  if (name != "spread") return without(std::move(axes), args[1]);
+  axes.insert(axes.begin() + (*as_int(args[1]) - 1), {lit(1), args[2], 1, lit(1), args[2]});
+  return axes;
+}
+
+/// The axes of what is an array by itself, no operation on arrays; absent for others.
+std::optional<std::vector<Axis>> own_axes(const Expr& e, const Routine& routine) {
+  if (const std::string name = called(e, kArrays); !name.empty())
+    return made_axes(name, e.as<Call>()->args, routine);
+  return place_axes(e, routine);
+}
+
+bool all(const Exprs& numbers) {
+  return std::all_of(numbers.begin(), numbers.end(), [](const Expr& n) { return bool(n); });
+}
+
+/// An element of what an intrinsic makes, or what is left of it.
+Expr made_element(const Expr& e, const std::string& name, const Exprs& numbers, const Routine& r) {
+  const Exprs& args = e.as<Call>()->args;
+  const auto of = [&](const Expr& a, Exprs n) { return element(a, n, r); };
+  const auto again = [&](Exprs with) { return call(kArrays + name, std::move(with), e.at()); };
+  if (name == "transpose") {
+    if (!numbers[0] && !numbers[1]) return e;
+    return of(args[0], {numbers[1], numbers[0]});
+  }
+  if (name == "matmul") {
+    const bool rows = axes_of(args[0], r).size() == 2, columns = axes_of(args[1], r).size() == 2;
+    const Expr i = rows ? numbers[0] : Expr(), j = columns ? numbers.back() : Expr();
+    const Expr left = i ? of(args[0], {i, Expr()}) : args[0];
+    const Expr right = j ? of(args[1], {Expr(), j}) : args[1];
+    return all(numbers) ? call(kOfArray + std::string("dot_product"), {left, right}, e.at())
+                        : again({left, right});
+  }
+  const auto dim = static_cast<std::ptrdiff_t>(*as_int(args[1]) - 1);
+  // Along which axis of what is left, where axes before it are gone.
+  const auto left = [&](const Exprs& n) {
+    return lit(std::count_if(n.begin(), n.begin() + dim, [](const Expr& x) { return !x; }) + 1);
+  };
+  Exprs inner = numbers;
+  if (name == "spread") {
+    const Expr copy = numbers[static_cast<std::size_t>(dim)];
+    inner.erase(inner.begin() + dim);
+    const Expr from = inner.empty() ? args[0] : of(args[0], inner);
+    return copy ? from : again({from, left(inner), args[2]});
+  }
+  inner.insert(inner.begin() + dim, Expr());
+  Exprs with{of(args[0], inner)};
+  if (!all(numbers)) with.push_back(left(inner));
+  with.insert(with.end(), args.begin() + 2, args.end());
+  return all(numbers) ? call(kOfArray + name, with, e.at()) : again(with);
+}
+
 }  // namespace
 
-bool is_of_array(const Expr& e) {
+std::string called(const Expr& e, const char* prefix) {
   const auto* c = e.as<Call>();
-  return c && c->name.starts_with(kOfArray);
+  return c && c->name.starts_with(prefix) ? c->name.substr(std::string_view(prefix).size()) : "";
+}
+
+bool is_of_arrays(const Expr& e) {
+  return !called(e, kOfArray).empty() || !called(e, kFunction).empty();
 }
 
 std::vector<Axis> axes_of(const Expr& e, const Routine& routine) {
   std::vector<Axis> out;
   walk(e, [&](const Expr& x) {
-    if (!out.empty() || is_of_array(x)) return false;
-    if (const auto axes = place_axes(x, routine)) out = *axes;
-    return out.empty();
+    if (!out.empty() || is_of_arrays(x)) return false;
+    const auto axes = own_axes(x, routine);
+    if (axes) out = *axes;
+    return !axes;
   });
   return out;
 }
 
 Expr element(const Expr& e, const Exprs& numbers, const Routine& routine) {
-  if (is_of_array(e)) return e;
+  if (is_of_arrays(e)) return e;
+  if (const std::string name = called(e, kArrays); !name.empty())
+    return made_element(e, name, numbers, routine);
   const auto axes = place_axes(e, routine);
-  if (!axes) return map_children(e, [&](const Expr& x) { return element(x, numbers, routine); });
+  if (!axes) {
+    const Expr out = map_children(e, [&](const Expr& x) { return element(x, numbers, routine); });
+    const std::string function = called(e, kElemental);
+    return function.empty() || !all(numbers)
+               ? out
+               : call(kFunction + function, out.as<Call>()->args, e.at());
+  }
   if (axes->size() != numbers.size()) throw InternalError("an array expression of several ranks");
   std::size_t next = 0;
-  const auto subscript = [&] {
+  const auto subscript = [&](const Expr& slice) {
     const Axis& a = (*axes)[next];
-    return index_add({a.lower, index_mul(lit(a.step), numbers[next++])});
+    const Expr& number = numbers[next++];
+    return number ? index_add({a.lower, index_mul(lit(a.step), number)}) : slice;
   };
   Exprs index;
   const auto* l = e.as<Load>();
   if (!l) {
-    while (next < axes->size()) index.push_back(subscript());
+    const Expr slice(Slice{Expr(), Expr(), lit(1)}, e.at());
+    while (next < axes->size()) index.push_back(subscript(slice));
     return load(e.as<Var>()->name, index, e.at());
   }
-  for (const Expr& i : l->index) index.push_back(i.as<Slice>() ? subscript() : i);
+  for (const Expr& i : l->index) index.push_back(i.as<Slice>() ? subscript(i) : i);
   return load(l->array, index, e.at());
 }
 

@@ -16,11 +16,27 @@ struct Axis {
 /// none where `e` is a scalar. Fails `unsupported` for a step that is no constant.
 std::vector<Axis> axes_of(const Expr& e, const Routine& routine);
 
-/// The element of `e` at these numbers, from 0, along its axes.
+/// The element of `e` at these numbers, from 0, along its axes; along those without a number all of
+/// it stays.
 Expr element(const Expr& e, const Exprs& numbers, const Routine& routine);
 
-/// An intrinsic that makes a scalar of an array, as the reader names it: `array sum`.
-inline constexpr const char* kOfArray = "array ";
-bool is_of_array(const Expr& e);
+// Calls whose arguments are arrays, by the prefix of their names.
+inline constexpr const char* kOfArray = "array ";  // an intrinsic that makes a scalar of arrays
+inline constexpr const char* kArrays = "arrays ";  // one that makes an array of arrays
+inline constexpr const char* kFunction =
+    "function ";  // a function of the input, of which one value
+inline constexpr const char* kElemental = "elemental ";  // the same, element by element
+/// An array constructor of one axis: values, arrays of one axis, and for an implied `do` a call
+/// of kImplied: of its variable, its bounds, its step, and its values.
+inline constexpr const char* kValues = "values";
+inline constexpr const char* kImplied = "implied do";
+/// A constant of several axes: their number, how long they are, and the values.
+inline constexpr const char* kTable = "table";
+/// The first or the last subscript of an array along an axis, or of all axes.
+inline constexpr const char* kBound = "bound ";
+/// The name behind `prefix` of what `e` calls; empty for other expressions.
+std::string called(const Expr& e, const char* prefix);
+/// It is one value, although arrays stand in it.
+bool is_of_arrays(const Expr& e);
 
 }  // namespace moonloop::fortran

@@ -13,7 +13,7 @@ class Collection {
         out_.assigned.insert(written_name(a->to));
         look(a->to, inside), look(a->value, inside);
       }
-      if (const auto* x = std::get_if<ExternalCall>(&s.what))
+      if (const auto* x = std::get_if<SubroutineCall>(&s.what))
         for (const Expr& e : x->arguments) {
           look(e, inside);
           if (may_assign(e)) out_.assigned.insert(e.as<Var>()->name);
@@ -57,6 +57,31 @@ class Collection {
 };
 
 }  // namespace
+
+std::vector<std::shared_ptr<Body>*> bodies(Statement& s) {
+  std::vector<std::shared_ptr<Body>*> out;
+  if (auto* d = std::get_if<Do>(&s.what)) out.push_back(&d->body);
+  if (auto* c = std::get_if<Choice>(&s.what))
+    for (Choice::Arm& a : c->arms) out.push_back(&a.body);
+  if (auto* w = std::get_if<Where>(&s.what))
+    for (Where::Arm& a : w->arms) out.push_back(&a.body);
+  if (auto* f = std::get_if<Forall>(&s.what)) out.push_back(&f->body);
+  return out;
+}
+
+void rename_in(Body& body, const std::map<std::string, std::string>& names) {
+  for (Statement& s : body) {
+    expressions(s, [&](Expr& e) {
+      if (e) e = rename(e, names);
+    });
+    if (auto* d = std::get_if<Do>(&s.what))
+      if (const auto it = names.find(d->variable); it != names.end()) d->variable = it->second;
+    for (std::shared_ptr<Body>* inner : bodies(s)) {
+      *inner = std::make_shared<Body>(**inner);
+      rename_in(**inner, names);
+    }
+  }
+}
 
 Uses uses_of(const Routine& routine) {
   Uses out;

@@ -12,6 +12,34 @@ struct Uses {
 };
 Uses uses_of(const Routine& routine);
 
+/// Calls `visit` on all expressions of a statement itself, not of those within it. Some are null.
+template <typename F>
+void expressions(Statement& s, const F& visit) {
+  std::visit(overload{[&](Assignment& a) { visit(a.to), visit(a.value); },
+                      [&](Do& d) { visit(d.from), visit(d.to), visit(d.step); },
+                      [&](Choice& c) {
+                        for (Choice::Arm& a : c.arms) visit(a.condition);
+                      },
+                      [](Leave&) {},
+                      [&](SubroutineCall& x) {
+                        for (Expr& a : x.arguments) visit(a);
+                      },
+                      [&](Where& w) {
+                        for (Where::Arm& a : w.arms) visit(a.mask);
+                      },
+                      [&](Forall& f) {
+                        for (auto& r : f.ranges) visit(r.from), visit(r.to), visit(r.step);
+                        visit(f.mask);
+                      }},
+             s.what);
+}
+
+/// The bodies that stand in a statement.
+std::vector<std::shared_ptr<Body>*> bodies(Statement& s);
+
+/// Gives variables other names in a body of its own.
+void rename_in(Body& body, const std::map<std::string, std::string>& names);
+
 /// Calls `visit` on each statement, outer ones first.
 template <typename F>
 void each(const Body& body, const F& visit) {

@@ -273,7 +273,7 @@ class Creation {
                            [&](const auto& n) { return changed.contains(n); });
       };
       for (std::size_t i = 0; i < names.size(); ++i)
-        if (changes(names[i].vars) || changes(names[i].arrays)) {
+        if (!chain.lasting && (changes(names[i].vars) || changes(names[i].arrays))) {
           saved_[c][i] = fresh_name("cond");
           Temporary t;
           t.name = saved_[c][i];

@@ -87,6 +87,7 @@ struct Assignee {
 struct Chain {
   Exprs conditions;  // of if and each elif
   bool has_else = false;
+  bool lasting = false;  // nothing under a condition runs once it has been made false
   std::size_t first = 0, last = 0;
   int block = -1;  // around the chain
   Span at;

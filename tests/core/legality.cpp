@@ -97,17 +97,17 @@ TEST_CASE("legality: a scalar that iterations hand on") {
   CHECK(code(k) == "legal");
 }
 
-TEST_CASE(
-    "legality: work-items of a team and lanes share a reduction, parallel iterations do not") {
+TEST_CASE("legality: work-items of a team, lanes and threads share a reduction, groups do not") {
   const Kernel k = kernel(
       "kernel f\ndomain {[i, k]: 0 <= i < n and 0 <= k < m}\n"
       "c[i] = sum(k, a[i,k]) {id=s}\n");
   CHECK(verdict(tagged(k, {{"i", "par"}})) == "legal");
   CHECK(verdict(tagged(k, {{"k", "simd"}})) == "legal");
   CHECK(verdict(tagged(k, {{"k", "l.0"}})) == "legal");
+  CHECK(verdict(tagged(k, {{"k", "par"}})) == "legal");
   CHECK(
-      verdict(tagged(k, {{"k", "par"}})) ==
-      "tagging `k` as `par` would run s_update[i=0, k=0] and s_update[i=0, k=1] at the same time, "
+      verdict(tagged(k, {{"k", "g.0"}})) ==
+      "tagging `k` as `g.0` would run s_update[i=0, k=0] and s_update[i=0, k=1] at the same time, "
       "but both update the same sum (m=2, n=1)");
 }
 

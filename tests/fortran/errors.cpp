@@ -45,17 +45,19 @@ TEST_CASE("fortran: what no kernel can say is named at its line") {
   refused("call other(a)", "this argument of `other`, which stands in another file,");
   refused("call other(a(1))", "this argument of `other`, which stands in another file,");
   refused("a = cshift(b, 1)", "the intrinsic `cshift`");
-  refused("a(1) = norm2(b)", "the intrinsic `norm2` of an array");
-  refused("a(1) = sum(b, b > 0)", "`dim` or `mask` of `sum`");
-  refused("do while (n > 1)\nend do", "`do while`");
-  refused("do concurrent (i = 1:n)\na(i) = 1\nend do", "`do concurrent`");
-  refused("where (a > 0) a = 1", "`where`");
+  refused("a(1) = maxloc(b, 1)", "the intrinsic `maxloc` of an array");
+  refused("do concurrent (i = 1:n) local_init(r)\na(i) = r\nend do", "`local_init`");
+  refused("forall (i = 1:n); where (a > i) a = 1; end forall", "`where` in `forall`");
   refused("!$omp parallel do schedule(static)\ndo i = 1, n\na(i) = 1\nend do",
           "the clause `schedule(static)`");
-  refused("!$omp parallel do reduction(+: r)\ndo i = 1, n\nr = r + 1\nend do",
-          "a reduction of `parallel do`");
+  refused("!$omp parallel do reduction(ieor: j)\ndo i = 1, n\nj = ieor(j, i)\nend do",
+          "this reduction");
+  refused("!$omp atomic read\nr = a(1)", "an atomic directive that is no update");
   refused("!$omp parallel\nn = 1\n!$omp end parallel", "this directive of OpenMP");
-  refused("!$acc parallel loop\ndo i = 1, n\na(i) = 1\nend do", "a directive of OpenACC");
+  refused("!$acc parallel\nn = 1\n!$acc end parallel", "this directive of OpenACC");
+  refused("!$acc parallel loop num_gangs(8)\ndo i = 1, n\na(i) = 1\nend do",
+          "the clause `num_gangs(8)`");
+  refused("!$acc serial loop\ndo i = 1, n\na(i) = 1\nend do", "`serial loop` of OpenACC");
   refused("stop", "`stop`");
   refused("a(1) = f(1)", "the call of `f`");
   refused("x: if (n > 1) then; exit x; end if x", "leaving `x`, which is no loop,");
@@ -78,8 +80,8 @@ TEST_CASE("fortran: declarations outside of the subset") {
   CHECK(error_of([] { import("function f(n)\nreal f(n)\nf = 1\nend\n"); }) ==
         "a function whose result is an array is not supported in Fortran kernels [unsupported]");
   CHECK(declared("character(4) :: c").find("`c` of type CHARACTER") == 0);
-  CHECK(error_of([] { import("subroutine s(a)\nreal :: a(:)\na(1) = 1\nend\n"); }) ==
-        "the assumed shape of `a` is not supported in Fortran kernels [unsupported]");
+  CHECK(declared("type t; real, allocatable :: x; end type; type(t) :: p")
+            .find("the allocatable `p_x`") == 0);
 }
 
 TEST_CASE("fortran: blocks that do not fit") {

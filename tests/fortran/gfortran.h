@@ -30,61 +30,63 @@ inline Imported import(const std::string& text, const std::string& name = "t.f90
   return out;
 }
 
-/// A routine that gfortran compiled; all its arguments are addresses.
-class Compiled {
+/// What gfortran makes of a file.
+class Library {
  public:
-  Compiled(const std::string& text, const std::string& name, const std::string& routine) {
+  Library(const std::string& text, const std::string& name) {
     const std::string source = folder_ / name;
     spit(source, text);
-    const ProcessResult r = run_process(
-        {find_program("gfortran"), "-O0", "-fPIC", "-shared", "-o", folder_ / "r.so", source});
+    const ProcessResult r = run_process({find_program("gfortran"), "-O0", "-fPIC", "-shared", "-J",
+                                         folder_.path(), "-o", folder_ / "r.so", source});
     INFO(r.output);
     REQUIRE(r.status == 0);
     library_ = dlopen((folder_ / "r.so").c_str(), RTLD_NOW);
     REQUIRE(library_ != nullptr);
-    function_ = dlsym(library_, (routine + "_").c_str());
-    REQUIRE(function_ != nullptr);
   }
-  ~Compiled() { dlclose(library_); }
-  Compiled(const Compiled&) = delete;
-  Compiled& operator=(const Compiled&) = delete;
+  ~Library() { dlclose(library_); }
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
 
-  void operator()(std::vector<void*> a) const {
+  /// Calls a routine; all its arguments are addresses. `module`: that it stands in, or empty.
+  void call(const std::string& routine, const std::string& module, std::vector<void*> a) const {
+    const std::string symbol = module.empty() ? routine + "_" : "__" + module + "_MOD_" + routine;
+    void* const function = dlsym(library_, symbol.c_str());
+    REQUIRE(function != nullptr);
     REQUIRE(a.size() <= 10);
     a.resize(10);
     using F = void (*)(void*, void*, void*, void*, void*, void*, void*, void*, void*, void*);
-    reinterpret_cast<F>(function_)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9]);
+    reinterpret_cast<F>(function)(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9]);
   }
 
  private:
   Folder folder_;
   void* library_ = nullptr;
-  void* function_ = nullptr;
 };
 
-/// Runs the text's only routine on C and OpenMP, its blocks applied: the interpreter and gfortran
-/// give the same.
-inline void same_as_gfortran(const std::string& text, const std::vector<GivenValues>& sizes,
-                             const std::string& name = "t.f90") {
-  const Imported k = import(text, name);
-  REQUIRE(k.original.size() == 1);
-  const Compiled other(text, name, k.original[0].name);
+struct RoutineOf {
+  std::string file, routine, module;
+};
+
+/// Runs `after`, which transforms made of `before`: the interpreter and gfortran give the same.
+inline void same_as_gfortran(const Kernel& before, const Kernel& after, const Library& library,
+                             const RoutineOf& which, const std::vector<GivenValues>& sizes,
+                             const std::vector<Target>& targets) {
   for (const GivenValues& params : sizes)
-    for (const Target target : {Target::C, Target::OpenMP}) {
+    for (const Target target : targets) {
       CAPTURE(params);
       CAPTURE(to_string(target));
       RunRequest request;
       request.target = target;
       request.params = params;
       request.verify = true;
-      const RunResult r = run_kernel(k.transformed[0], k.original[0], request);
+      const RunResult r = run_kernel(after, before, request);
       CHECK(r.verification->equal());
       std::vector<Buffer> arrays;
       std::vector<std::array<std::byte, 16>> scalars(r.scalars.size());
       std::vector<void*> arguments;
       arrays.reserve(r.arrays.size());
       std::size_t scalar = 0;
-      for (const Argument& a : k.original[0].args) {
+      for (const Argument& a : before.args) {
         if (a.is_array) {
           arrays.emplace_back(r.array(a.name).layout());
           arrays.back().fill(a.name);
@@ -95,13 +97,23 @@ inline void same_as_gfortran(const std::string& text, const std::vector<GivenVal
         store_value(r.scalars[scalar].type.scalar, r.scalars[scalar].value, scalars[scalar].data());
         arguments.push_back(scalars[scalar++].data());
       }
-      other(arguments);
+      library.call(which.routine, which.module, arguments);
       for (const Buffer& b : arrays) {
         const Comparison c = compare(b, r.array(b.layout().name), kToleranceFactor, 64);
         CHECK_MESSAGE(c.equal(), c.array, c.index, ": gfortran has ", c.expected, ", ours ",
                       c.found);
       }
     }
+}
+
+/// The same of the text's only routine on C and OpenMP, its blocks applied.
+inline void same_as_gfortran(const std::string& text, const std::vector<GivenValues>& sizes,
+                             const std::string& name = "t.f90") {
+  const Imported k = import(text, name);
+  REQUIRE(k.original.size() == 1);
+  const Library library(text, name);
+  same_as_gfortran(k.original[0], k.transformed[0], library, {name, k.original[0].name, ""}, sizes,
+                   {Target::C, Target::OpenMP});
 }
 
 }  // namespace moonloop::test

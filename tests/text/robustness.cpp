@@ -91,6 +91,10 @@ TEST_CASE("broken text of any size gives errors, not crashes") {
   CHECK(errors(head + repeated(")", 100000) + "\n").find("3:1 unbalanced") == 0);
   CHECK(errors(head + "a = " + std::string(2000000, '9') + "\n") ==
         "3:5 integer-overflow: the integer `" + std::string(37, '9') + "...` exceeds 64 bits");
+  CHECK(errors("kernel k\ndomain {[i]: 0 <= i < " + std::string(60, '7') + "n}\na[i] = 1\n") ==
+        "2:8 integer-overflow: the integer `" + std::string(37, '7') + "...` exceeds 64 bits");
+  CHECK(errors(head + "assume n < 9223372036854775808\na[i] = 1\n") ==
+        "3:8 integer-overflow: the integer `9223372036854775808` exceeds 64 bits");
   CHECK(errors(head + "\"" + std::string(1000000, 'x') + "\n") ==
         "3:1 unbalanced: the string is never closed");
 }

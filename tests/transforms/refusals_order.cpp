@@ -214,8 +214,9 @@ TEST_CASE("refused: one loop for a reduction and in parallel") {
   const Kernel k = plane("c[i] = sum(j, a[i, j]) {id=w}");
   CHECK(message([&] { tag(k, "j:g.0"); }) ==
         "tagging `j` as `g.0` would run w_update[i=1, j=1] and w_update[i=1, j=2] at the same "
-        "time, but both update the same sum (n=3); work-items (`l.N`) and lanes (`simd`) can "
-        "share a reduction; split_reduction_outward or a loop inside it can be parallel");
+        "time, but both update the same sum (n=3); work-items (`l.N`), lanes (`simd`) and "
+        "threads (`par`) can share a reduction; split_reduction_outward or a loop inside it can be "
+        "parallel");
   CHECK(message([&] { tag(k, "i:g.0"); }) == "legal");
 }
 

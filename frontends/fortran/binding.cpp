@@ -1,0 +1,372 @@
+#include "frontends/fortran/binding.h"
+
+#include <algorithm>
+
+#include "core/diagnostic.h"
+#include "core/domain.h"
+#include "core/external.h"
+#include "frontends/fortran/names.h"
+#include "frontends/fortran/uses.h"
+
+namespace moonloop::fortran {
+namespace {
+
+Expr first_of(const Bounds& b) { return b.lower ? b.lower : lit(1); }
+
+Expr length(const Expr& first, const Expr& last, std::int64_t step) {
+  const std::int64_t size = std::abs(step);
+  const Expr reach =
+      index_add({step > 0 ? index_sub(last, first) : index_sub(first, last), lit(size)});
+  return size == 1 ? reach : call("truncdiv", {reach, lit(size)});
+}
+
+/// `a > b` for no values.
+bool never_more(const Expr& a, const Expr& b) {
+  if (equal(a, b)) return true;
+  const auto more = to_condition(Expr(Compare{CompareOp::Gt, a, b}), {});
+  return more && yes(isl_set_is_empty(more->get()));
+}
+
+bool same_size(const Expr& a, const Expr& b) { return never_more(a, b) && never_more(b, a); }
+
+/// A value that costs nothing to compute again.
+bool is_simple(const Expr& e) {
+  if (e.as<Var>() || e.as<IntLit>() || e.as<FloatLit>() || e.as<ComplexLit>() || e.as<BoolLit>())
+    return true;
+  const auto all = [](const Exprs& es) { return std::all_of(es.begin(), es.end(), is_simple); };
+  if (const auto* l = e.as<Load>()) return all(l->index);
+  if (const auto* u = e.as<Unary>()) return u->op == UnaryOp::Neg && is_simple(u->arg);
+  const auto* n = e.as<Nary>();
+  return n && (n->op == NaryOp::Add || n->op == NaryOp::Mul) && all(n->terms);
+}
+
+bool has_slices(const Load& l) {
+  return std::any_of(l.index.begin(), l.index.end(), [](const Expr& i) { return i.as<Slice>(); });
+}
+
+}  // namespace
+
+Binding::Binding(Routine& caller, const Routine& callee, Exprs arguments,
+                 const std::vector<Routine>& all, const Span& at, Body& before, Body& after)
+    : caller_(caller), callee_(callee), all_(all), at_(at), before_(before), after_(after) {
+  const Uses uses = uses_of(callee);
+  assigned_ = uses.assigned;
+  assigned_.insert(uses.loops.begin(), uses.loops.end());
+  for (Expr& a : arguments)
+    if (const auto text = as_text(a)) {
+      if (text->size() != 1)
+        fail("unsupported", at,
+             "a text of other than one letter is not supported in Fortran kernels");
+      a = lit(static_cast<unsigned char>(text->front()));
+    }
+  std::vector<const Variable*> dummies;
+  for (const std::string& a : callee.arguments) {
+    const Variable& v = callee.variables.at(a);
+    if (!v.result && !v.extent) dummies.push_back(&v);
+  }
+  if (dummies.size() != arguments.size())
+    fail("unsupported", at, "`{}` has {} arguments, not {}", callee.name, dummies.size(),
+         arguments.size());
+  for (std::size_t i = 0; i < dummies.size(); ++i) {
+    const Expr there = place(arguments[i]);
+    if (assigned_.count(dummies[i]->name) && there && !dummies[i]->value)
+      changed_.insert(written_name(there));
+  }
+  for (const auto& [name, v] : callee.variables)
+    if (v.host && assigned_.count(name)) changed_.insert(name);
+  for (std::size_t i = 0; i < dummies.size(); ++i)
+    if (!dummies[i]->array) scalar(*dummies[i], arguments[i]);
+  for (std::size_t i = 0; i < dummies.size(); ++i)
+    if (dummies[i]->array) extents(*dummies[i], arguments[i]);
+  for (std::size_t i = 0; i < dummies.size(); ++i)
+    if (dummies[i]->array) array(*dummies[i], arguments[i]);
+  for (const auto& [name, v] : callee.variables)
+    if (!v.host && (v.result || (!v.dummy && (assigned_.count(name) || uses.read.count(name)))))
+      adopt(name);
+}
+
+/// The variable or element, or section, that an argument is; null for other expressions.
+Expr Binding::place(const Expr& argument) const {
+  if (argument.as<Var>() || argument.as<Load>()) return argument;
+  const auto* c = argument.as<Compare>();  // a logical one, see program.h
+  if (!c || c->op != CompareOp::Ne || as_int(c->right) != 0) return Expr();
+  if (!c->left.as<Var>() && !c->left.as<Load>()) return Expr();
+  const auto it = caller_.variables.find(written_name(c->left));
+  return it != caller_.variables.end() && it->second.logical ? c->left : Expr();
+}
+
+bool Binding::changes(const Expr& e) const {
+  std::set<std::string> reads;
+  collect_reads(e, reads);
+  return std::any_of(reads.begin(), reads.end(),
+                     [&](const std::string& n) { return changed_.count(n) != 0; });
+}
+
+void Binding::check_type(const Variable& dummy, const Expr& argument) const {
+  const Expr there = place(argument);
+  if (!there) {
+    if (!dummy.array) return;
+    fail("unsupported", at_, "the argument `{}` of `{}` is an array, and what is passed is none",
+         dummy.name, callee_.name);
+  }
+  const Variable& v = caller_.variables.at(written_name(there));
+  if (v.type == dummy.type && v.logical == dummy.logical && v.character == dummy.character) return;
+  fail("unsupported", at_, "the argument `{}` of `{}` is of type {}, and `{}` of type {}",
+       dummy.name, callee_.name, dummy.type.str(), v.name, v.type.str());
+}
+
+Expr Binding::copy(const Variable& dummy, const Expr& value) {
+  const Type type = dummy.logical ? Type(moonloop::Scalar::Bool) : dummy.type;
+  const Expr own = new_scalar(caller_, dummy.name, type, at_);
+  before_.push_back({at_, Assignment{own, value}});
+  return own;
+}
+
+/// A place whose subscripts stay as they are now.
+Expr Binding::settled(const Expr& place) {
+  return map_children(place, [&](const Expr& i) {
+    if (i.as<Slice>()) return settled(i);
+    if (!changes(i)) return i;
+    const Expr own = new_scalar(caller_, "at", type_of(i, caller_, all_), at_);
+    before_.push_back({at_, Assignment{own, i}});
+    return own;
+  });
+}
+
+void Binding::scalar(const Variable& dummy, const Expr& argument) {
+  const Expr there = place(argument);
+  const bool is_array = there && caller_.variables.at(written_name(there)).array;
+  const auto* l = there ? there.as<Load>() : nullptr;
+  if (is_array && (!l || has_slices(*l)))
+    fail("unsupported", at_, "the argument `{}` of `{}` is one value, and an array is passed",
+         dummy.name, callee_.name);
+  check_type(dummy, argument);
+  const bool assigned = assigned_.count(dummy.name) != 0;
+  if (!assigned && is_simple(argument) && !changes(argument)) {
+    scalars_[dummy.name] = argument;
+  } else if (!assigned && there && !changes(there)) {
+    scalars_[dummy.name] = there;
+  } else if (!assigned || dummy.value) {
+    scalars_[dummy.name] = copy(dummy, argument);
+  } else if (!there) {
+    fail("unsupported", at_, "`{}` assigns its argument `{}`, and what is passed is no variable",
+         callee_.name, dummy.name);
+  } else if (there.as<Var>()) {
+    scalars_[dummy.name] = there;
+  } else {
+    const Expr still = settled(there);
+    const Uses uses = uses_of(callee_);
+    if (uses.loops.count(dummy.name)) {  // a loop's variable is a variable
+      scalars_[dummy.name] = copy(dummy, argument);
+      after_.push_back({at_, Assignment{still, scalars_[dummy.name]}});
+    } else {
+      scalars_[dummy.name] = still;
+    }
+  }
+}
+
+/// How long the axes of an assumed shape are.
+void Binding::extents(const Variable& dummy, const Expr& argument) {
+  check_type(dummy, argument);
+  for (std::size_t i = 0; i < dummy.bounds.size(); ++i) {
+    const std::string name = extent_name(dummy.name, static_cast<int>(i));
+    const auto it = callee_.variables.find(name);
+    if (it == callee_.variables.end() || !it->second.extent) continue;
+    const View v = view(dummy, argument);
+    std::size_t axis = 0;
+    for (const Axis& a : v.axes) {
+      if (a.fixed || axis++ != i) continue;
+      if (!a.last)
+        fail("unsupported", at_, "how long `{}` is, which `{}` asks for, is not known", v.array,
+             callee_.name);
+      const Expr n = length(a.first, a.last, a.step);
+      scalars_[name] = changes(n) ? copy(it->second, n) : n;
+    }
+  }
+}
+
+/// The part of an array that an argument is, before it is matched with the dummy's shape.
+Binding::View Binding::view(const Variable& dummy, const Expr& argument) const {
+  const Expr there = place(argument);
+  View v;
+  v.array = written_name(there);
+  const Variable& x = caller_.variables.at(v.array);
+  const auto* l = there.as<Load>();
+  if (!x.array)
+    fail("unsupported", at_, "the argument `{}` of `{}` is an array, and `{}` is none", dummy.name,
+         callee_.name, v.array);
+  const bool element = l && !has_slices(*l);
+  for (std::size_t i = 0; i < x.bounds.size(); ++i) {
+    Axis a{Expr(), first_of(x.bounds[i]), x.bounds[i].upper, 1};
+    if (l && !l->index[i].as<Slice>()) {
+      if (element && i < dummy.bounds.size())
+        a.first = l->index[i];
+      else
+        a.fixed = l->index[i];
+    } else if (l) {
+      const auto& s = *l->index[i].as<Slice>();
+      const auto step = s.step ? as_int(s.step) : std::optional<std::int64_t>(1);
+      if (!step || *step == 0)
+        fail("unsupported", at_,
+             "a section's step that is no constant is not supported in Fortran "
+             "kernels");
+      a.step = *step;
+      const Expr least = a.first, most = a.last;
+      a.first = s.start ? s.start : *step > 0 ? least : most;
+      a.last = s.stop ? s.stop : *step > 0 ? most : least;
+      if (!a.first)
+        fail("unsupported", at_, "where a section of `{}` begins is not known", v.array);
+    }
+    v.axes.push_back(std::move(a));
+  }
+  v.whole = !l;
+  return v;
+}
+
+/// Finds the dummy's axes in the view; what the standard says of storage has to fit axis by axis.
+void Binding::match(const Variable& dummy, View& v, bool from_element) const {
+  const auto refuse = [&](std::string_view why) {
+    throw Error(
+        Diagnostic{"unsupported",
+                   fmt::format("the argument `{}` of `{}` is no part of `{}` axis by axis: {}",
+                               dummy.name, callee_.name, v.array, why),
+                   {at_, {}},
+                   {},
+                   "pass a section with the argument's shape, such as a(i:, j)"});
+  };
+  std::vector<Axis*> running;
+  for (Axis& a : v.axes)
+    if (!a.fixed) running.push_back(&a);
+  if (running.size() != dummy.bounds.size())
+    refuse(fmt::format("it has {} axes, the argument {}", running.size(), dummy.bounds.size()));
+  const Variable& x = caller_.variables.at(v.array);
+  for (std::size_t i = 0; i < running.size(); ++i) {
+    const Bounds& b = dummy.bounds[i];
+    const Expr lower = expr(first_of(b)), upper = b.upper ? expr(b.upper) : Expr();
+    v.lower.push_back(lower);
+    Axis& a = *running[i];
+    const bool assumed = callee_.variables.count(extent_name(dummy.name, static_cast<int>(i))) != 0;
+    if (assumed) continue;
+    const bool last = i + 1 == running.size();
+    const Expr extent = upper ? length(lower, upper, 1) : Expr();
+    const Expr room = a.last ? length(a.first, a.last, a.step) : Expr();
+    if (!last && (!extent || !room || !same_size(extent, room)))
+      refuse(fmt::format("its axis {} has another length", i + 1));
+    if (last && from_element && running.size() < x.bounds.size() &&
+        (!extent || !room || !never_more(extent, room)))
+      refuse(fmt::format("it may reach over the end of axis {}", i + 1));
+    if (last && extent) {
+      v.whole = v.whole && room && same_size(extent, room);
+      a.last = index_add({a.first, index_mul(lit(a.step), index_sub(extent, lit(1)))});
+    }
+  }
+}
+
+void Binding::array(const Variable& dummy, const Expr& argument) {
+  const Expr there = settled(place(argument));
+  View v = view(dummy, there);
+  const auto* l = there.as<Load>();
+  match(dummy, v, l && !has_slices(*l));
+  arrays_.emplace(dummy.name, std::move(v));
+}
+
+/// A variable of the called routine's own.
+void Binding::adopt(const std::string& name) {
+  Variable v = callee_.variables.at(name);
+  v.name = fresh_name(caller_, name);
+  v.dummy = v.value = v.result = false;
+  v.intent = Intent::Unknown;
+  for (Bounds& b : v.bounds) {
+    if (b.lower) b.lower = expr(b.lower);
+    if (b.upper) b.upper = expr(b.upper);
+  }
+  names_[name] = v.name;
+  const std::string own = v.name;
+  caller_.variables.emplace(own, std::move(v));
+}
+
+Expr Binding::result() const { return var(names_.at(result_of(callee_).name), at_); }
+
+// ---- The called routine in the caller's names.
+
+Expr Binding::element(const View& v, const Exprs& index, const Span& at) const {
+  Exprs out;
+  std::size_t next = 0;
+  for (const Axis& a : v.axes) {
+    if (a.fixed) {
+      out.push_back(a.fixed);
+      continue;
+    }
+    const Expr& lower = v.lower.at(next);
+    const auto there = [&](const Expr& i) {
+      return index_add({a.first, index_mul(lit(a.step), index_sub(i, lower))});
+    };
+    const Expr& i = index.at(next++);
+    const auto* s = i.as<Slice>();
+    if (!s) {
+      out.push_back(there(i));
+      continue;
+    }
+    const std::int64_t step = s->step ? as_int(s->step).value_or(0) : 1;
+    ensure(step != 0, "the step of a section");
+    const Expr start = s->start ? there(s->start) : step > 0 ? a.first : a.last;
+    const Expr stop = s->stop ? there(s->stop) : step > 0 ? a.last : a.first;
+    out.push_back(Expr(Slice{start, stop, lit(step * a.step)}, at));
+  }
+  return load(v.array, out, at);
+}
+
+Expr Binding::whole(const View& v, const Span& at) const {
+  if (v.whole) return var(v.array, at);
+  return element(v, Exprs(v.lower.size(), Expr(Slice{Expr(), Expr(), lit(1)}, at)), at);
+}
+
+/// A logical variable, or what is passed for it, as a condition.
+Expr Binding::truth(const Expr& place) const {
+  if (!place.as<Var>() && !place.as<Load>()) return place;
+  const auto it = caller_.variables.find(written_name(place));
+  if (it == caller_.variables.end() || !it->second.dummy) return place;
+  return Expr(Compare{CompareOp::Ne, place, lit(0)}, place.at());
+}
+
+Expr Binding::expr(const Expr& e) const {
+  if (!e) return e;
+  if (const auto* v = e.as<Var>()) {
+    if (const auto it = scalars_.find(v->name); it != scalars_.end()) return it->second;
+    if (const auto it = arrays_.find(v->name); it != arrays_.end())
+      return whole(it->second, e.at());
+    const auto it = names_.find(v->name);
+    return it == names_.end() ? e : var(it->second, e.at());
+  }
+  if (const auto* l = e.as<Load>()) {
+    Exprs index;
+    for (const Expr& i : l->index) index.push_back(expr(i));
+    if (const auto it = arrays_.find(l->array); it != arrays_.end())
+      return element(it->second, index, e.at());
+    const auto it = names_.find(l->array);
+    return load(it == names_.end() ? l->array : it->second, index, e.at());
+  }
+  const auto* c = e.as<Compare>();
+  if (c && c->op == CompareOp::Ne && as_int(c->right) == 0 &&
+      (c->left.as<Var>() || c->left.as<Load>())) {
+    const auto it = callee_.variables.find(written_name(c->left));
+    if (it != callee_.variables.end() && it->second.logical && it->second.dummy &&
+        !it->second.host) {
+      const Expr there = expr(c->left);
+      return there.as<Compare>() ? there : truth(there);
+    }
+  }
+  return map_children(e, [&](const Expr& x) { return expr(x); });
+}
+
+Body Binding::body(const Body& b) const {
+  Body out = b;
+  for (Statement& s : out) {
+    expressions(s, [&](Expr& e) { e = expr(e); });
+    if (auto* d = std::get_if<Do>(&s.what)) d->variable = written_name(expr(var(d->variable)));
+    for (std::shared_ptr<Body>* inner : bodies(s)) *inner = std::make_shared<Body>(body(**inner));
+  }
+  return out;
+}
+
+}  // namespace moonloop::fortran

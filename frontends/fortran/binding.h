@@ -1,0 +1,65 @@
+#pragma once
+#include "frontends/fortran/program.h"
+
+namespace moonloop::fortran {
+
+/// The dummy arguments of a call as the caller has them.
+///
+/// A scalar is the caller's variable or element, its value where it stays as it is, or a copy. An
+/// array is a part of one of the caller's, axis by axis.
+class Binding {
+ public:
+  /// Adds to `before` what comes before the called routine's body and to `after` what comes behind
+  /// it, and new variables to `caller`. Fails `unsupported`.
+  Binding(Routine& caller, const Routine& callee, Exprs arguments, const std::vector<Routine>& all,
+          const Span& at, Body& before, Body& after);
+
+  /// The called routine's statements in the caller's names.
+  Body body(const Body& b) const;
+  /// What a function gives.
+  Expr result() const;
+
+ private:
+  struct Axis {
+    Expr fixed;        // its subscript; null where the dummy's next axis runs along it
+    Expr first, last;  // of the dummy's elements; `last` may be unknown
+    std::int64_t step = 1;
+  };
+  struct View {
+    std::string array;
+    std::vector<Axis> axes;
+    std::vector<Expr> lower;  // of the dummy's axes
+    bool whole = false;       // the array itself
+  };
+
+  void adopt(const std::string& name);
+  void scalar(const Variable& dummy, const Expr& argument);
+  void extents(const Variable& dummy, const Expr& argument);
+  void array(const Variable& dummy, const Expr& argument);
+  View view(const Variable& dummy, const Expr& argument) const;
+  void match(const Variable& dummy, View& v, bool from_element) const;
+  Expr copy(const Variable& dummy, const Expr& value);
+  Expr settled(const Expr& place);
+  bool changes(const Expr& e) const;
+  Expr place(const Expr& argument) const;
+  void check_type(const Variable& dummy, const Expr& argument) const;
+
+  Expr expr(const Expr& e) const;
+  Expr truth(const Expr& place) const;
+  Expr element(const View& v, const Exprs& index, const Span& at) const;
+  Expr whole(const View& v, const Span& at) const;
+
+  Routine& caller_;
+  const Routine& callee_;
+  const std::vector<Routine>& all_;
+  Span at_;
+  Body& before_;
+  Body& after_;
+  std::set<std::string> assigned_;  // by the called routine, in its names
+  std::set<std::string> changed_;   // by the called routine, in the caller's names
+  std::map<std::string, Expr> scalars_;
+  std::map<std::string, View> arrays_;
+  std::map<std::string, std::string> names_;
+};
+
+}  // namespace moonloop::fortran

@@ -1,0 +1,200 @@
+#include "core/diagnostic.h"
+#include "frontends/fortran/flang.h"
+#include "frontends/fortran/names.h"
+#include "frontends/fortran/uses.h"
+
+// Flang's symbols as variables.
+namespace moonloop::fortran {
+namespace {
+
+namespace sem = Fortran::semantics;
+namespace ev = Fortran::evaluate;
+using Fortran::common::TypeCategory;
+
+class Declarations {
+ public:
+  Declarations(const Places& places, Routine& routine) : places_(places), routine_(routine) {}
+
+  void read(const sem::Scope& scope) {
+    for (const auto& [name, symbol] : scope) {
+      const sem::Symbol& s = symbol->GetUltimate();
+      if (s.has<sem::ObjectEntityDetails>() && &s.owner() == &scope) add(*symbol, s);
+    }
+  }
+
+  /// A name of a scope around, where it is a module's or the routine's own.
+  void read_around(const sem::Scope& scope, const std::string& name) {
+    const sem::Symbol* symbol = scope.FindSymbol(Fortran::parser::CharBlock{name});
+    if (!symbol) return;
+    const sem::Symbol& s = symbol->GetUltimate();
+    if (s.has<sem::ObjectEntityDetails>() && !in_routine(s)) add(*symbol, s);
+  }
+
+ private:
+  static bool in_routine(const sem::Symbol& s) {
+    return s.owner().kind() != sem::Scope::Kind::Module;
+  }
+
+  void add(const sem::Symbol& local, const sem::Symbol& s) {
+    const Span at = places_.of(s.name());
+    Variable v;
+    v.name = local.name().ToString();
+    v.at = at;
+    v.dummy = sem::IsDummy(s) || sem::IsFunctionResult(s);
+    v.result = sem::IsFunctionResult(s);
+    const auto type = ev::DynamicType::From(s);
+    if (!type) return;
+    if (s.test(sem::Symbol::Flag::InCommonBlock) || sem::FindCommonBlockContaining(s))
+      unsupported(at, fmt::format("`{}` in a common block", v.name));
+    if (sem::FindEquivalenceSet(s)) unsupported(at, fmt::format("`{}` in `equivalence`", v.name));
+    if (s.attrs().test(sem::Attr::OPTIONAL))
+      unsupported(at, fmt::format("the optional argument `{}`", v.name));
+    v.value = s.attrs().test(sem::Attr::VALUE);
+    if (s.attrs().test(sem::Attr::INTENT_IN)) v.intent = Intent::In;
+    if (s.attrs().test(sem::Attr::INTENT_OUT) || sem::IsFunctionResult(s)) v.intent = Intent::Out;
+    if (s.attrs().test(sem::Attr::INTENT_INOUT)) v.intent = Intent::InOut;
+    v.constant = sem::IsNamedConstant(s);
+    if (!in_routine(s) && !v.constant)
+      unsupported(at, fmt::format("the variable `{}` of a module", v.name),
+                  "pass it as an argument");
+    object(std::move(v), s, at);
+  }
+
+  /// A variable or a component, whose bounds come before those that `v` has.
+  void object(Variable v, const sem::Symbol& s, const Span& at) {
+    if (sem::IsPointer(s)) unsupported(at, fmt::format("the pointer `{}`", v.name));
+    if (sem::IsAllocatable(s)) unsupported(at, fmt::format("the allocatable `{}`", v.name));
+    const auto type = ev::DynamicType::From(s);
+    const auto& details = s.get<sem::ObjectEntityDetails>();
+    if (details.IsAssumedRank()) unsupported(at, fmt::format("the assumed rank of `{}`", v.name));
+    std::vector<Bounds> outer = std::move(v.bounds);
+    v.bounds.clear();
+    for (const sem::ShapeSpec& spec : details.shape()) v.bounds.push_back(bounds(spec, v, at));
+    v.bounds.insert(v.bounds.end(), outer.begin(), outer.end());
+    v.array = !v.bounds.empty();
+    if (type->category() == TypeCategory::Derived) return components(v, *type, at);
+    v.type = type_of(*type, v.dummy, v.name, at);
+    v.logical = type->category() == TypeCategory::Logical;
+    v.character = type->category() == TypeCategory::Character;
+    if (const auto& init = details.init()) {
+      if (s.owner().IsDerivedType())
+        unsupported(at, fmt::format("the initial value of the component `{}`", v.name));
+      v.initial = to_elements(*init, at);
+      if (!v.constant && !v.initial.empty() && sem::IsSaved(s)) v.constant = true;
+    }
+    const std::string name = v.name;
+    if (!routine_.variables.emplace(name, std::move(v)).second)
+      unsupported(at, fmt::format("`{}` beside a variable of the same name", name));
+  }
+
+  void components(const Variable& whole, const ev::DynamicType& type, const Span& at) {
+    if (type.IsPolymorphic()) unsupported(at, fmt::format("the polymorphic `{}`", whole.name));
+    if (whole.constant || whole.result)
+      unsupported(at, fmt::format("`{}` of a derived type", whole.name));
+    for (const sem::Symbol* c : components_of(type.GetDerivedTypeSpec(), at)) {
+      Variable v = whole;
+      v.name += "_" + c->name().ToString();
+      v.component = whole.dummy;
+      object(std::move(v), *c, at);
+    }
+  }
+
+  static Type type_of(const ev::DynamicType& t, bool dummy, const std::string& name,
+                      const Span& at) {
+    const int kind = t.category() == TypeCategory::Derived ? 0 : t.kind();
+    switch (t.category()) {
+      case TypeCategory::Integer:
+      case TypeCategory::Logical:
+        if (kind == 1) return Scalar::I8;
+        if (kind == 2) return Scalar::I16;
+        if (kind == 4) return Scalar::I32;
+        if (kind == 8) return Scalar::I64;
+        break;
+      case TypeCategory::Real:
+        if (kind == 2) return Scalar::F16;
+        if (kind == 4) return Scalar::F32;
+        if (kind == 8) return Scalar::F64;
+        break;
+      case TypeCategory::Complex:
+        if (kind == 4) return Scalar::C64;
+        if (kind == 8) return Scalar::C128;
+        break;
+      case TypeCategory::Character:
+        if (kind == 1 && dummy && t.knownLength() == 1) return Scalar::I8;
+        break;
+      default: break;
+    }
+    unsupported(at, fmt::format("`{}` of type {}", name, t.AsFortran()));
+  }
+
+  Bounds bounds(const sem::ShapeSpec& spec, const Variable& v, const Span& at) {
+    const auto one = [&](const sem::Bound& b) -> Expr {
+      const auto& e = b.GetExplicit();
+      return e ? to_index(*e, at) : Expr();
+    };
+    Bounds out{one(spec.lbound()), one(spec.ubound())};
+    if (!v.dummy || !spec.ubound().isColon()) return out;
+    Variable extent;  // of an assumed shape
+    extent.name = extent_name(v.name, static_cast<int>(v.bounds.size()));
+    extent.at = at;
+    extent.type = Scalar::I32;
+    extent.dummy = extent.value = extent.extent = true;
+    extent.intent = Intent::In;
+    const Expr n = var(extent.name, at);
+    out.upper = out.lower ? index_add({out.lower, n, lit(-1)}) : n;
+    if (!routine_.variables.emplace(extent.name, extent).second)
+      unsupported(at, fmt::format("`{}` beside a variable `{}`", v.name, extent.name));
+    return out;
+  }
+
+  const Places& places_;
+  Routine& routine_;
+};
+
+/// All names in a routine's expressions.
+std::set<std::string> names_in(const Routine& r) {
+  std::set<std::string> out;
+  const auto note = [&](const Expr& e) {
+    if (e) collect_reads(e, out);
+  };
+  const std::function<void(const Body&)> visit = [&](const Body& b) {
+    for (Statement s : b) {
+      expressions(s, note);
+      for (const auto* inner : bodies(s)) visit(**inner);
+    }
+  };
+  visit(r.body);
+  for (const auto& [name, v] : r.variables)
+    for (const Bounds& b : v.bounds) note(b.lower), note(b.upper);
+  return out;
+}
+
+}  // namespace
+
+void read_declarations(const sem::Scope& scope, const Places& places, Routine& routine) {
+  Declarations(places, routine).read(scope);
+}
+
+void read_declarations_around(const sem::Scope& scope, const Places& places, Routine& routine) {
+  for (const std::string& name : names_in(routine))
+    if (!routine.variables.count(name)) Declarations(places, routine).read_around(scope, name);
+}
+
+std::vector<const sem::Symbol*> components_of(const sem::DerivedTypeSpec& type, const Span& at) {
+  const auto& details = type.typeSymbol().get<sem::DerivedTypeDetails>();
+  if (!type.parameters().empty())
+    unsupported(at, fmt::format("the parameters of `{}`", type.name().ToString()));
+  if (type.typeSymbol().GetParentTypeSpec())
+    unsupported(at, fmt::format("`{}`, which extends a type,", type.name().ToString()));
+  std::vector<const sem::Symbol*> out;
+  for (const sem::SourceName& name : details.componentNames()) {
+    const auto it = DEREF(type.scope()).find(name);
+    if (it == DEREF(type.scope()).end()) throw InternalError("a component has no symbol");
+    if (!it->second->has<sem::ObjectEntityDetails>())
+      unsupported(at, fmt::format("the component `{}`", name.ToString()));
+    out.push_back(&*it->second);
+  }
+  return out;
+}
+
+}  // namespace moonloop::fortran

@@ -1,0 +1,136 @@
+#include "core/diagnostic.h"
+#include "frontends/fortran/flang.h"
+
+// Directives of OpenMP and OpenACC as what they demand of loops. What they say of variables and of
+// data is not taken on trust: whose variables are private is proved, or the step is refused, and
+// data moves as the host code of each target moves it.
+namespace moonloop::fortran {
+namespace {
+
+namespace fp = Fortran::parser;
+namespace sem = Fortran::semantics;
+
+template <typename T>
+int number(const T& e, const Span& at, const char* clause) {
+  const SomeExpr* typed = sem::GetExpr(nullptr, e);
+  const auto n = typed ? as_int(without_casts(to_expr(*typed, at))) : std::nullopt;
+  if (!n || *n < 1) unsupported(at, fmt::format("this `{}`", clause));
+  return static_cast<int>(*n);
+}
+
+/// The variable that a reduction's object is.
+template <typename Object>
+std::string variable(const Object& o, const Span& at) {
+  const auto* designator = std::get_if<fp::Designator>(&o.u);
+  const auto* ref = designator ? std::get_if<fp::DataRef>(&designator->u) : nullptr;
+  const auto* name = ref ? std::get_if<fp::Name>(&ref->u) : nullptr;
+  if (!name) unsupported(at, "a reduction into a part of a variable");
+  return name->ToString();
+}
+
+// ---- OpenMP.
+
+/// `+`, `*`, `min` or `max`; empty for others.
+std::string operation(const fp::OmpReductionIdentifier& id) {
+  using Op = fp::DefinedOperator::IntrinsicOperator;
+  if (const auto* o = std::get_if<fp::DefinedOperator>(&id.u)) {
+    const auto* known = std::get_if<Op>(&o->u);
+    return !known ? "" : *known == Op::Add ? "+" : *known == Op::Multiply ? "*" : "";
+  }
+  const auto* name = std::get_if<fp::Name>(&std::get<fp::ProcedureDesignator>(id.u).u);
+  const std::string text = name ? name->ToString() : "";
+  return text == "min" || text == "max" ? text : "";
+}
+
+void reduction(const fp::OmpReductionClause& r, const Span& at, Directive& d) {
+  std::string op;
+  if (const auto& modifiers = std::get<0>(r.t))
+    for (const auto& m : *modifiers)
+      if (const auto* id = std::get_if<fp::OmpReductionIdentifier>(&m.u)) op = operation(*id);
+  if (op.empty()) unsupported(at, "this reduction");
+  for (const fp::OmpObject& o : std::get<fp::OmpObjectList>(r.t).v)
+    d.reductions.push_back({op, variable(o, at)});
+}
+
+void clause(const fp::OmpClause& c, const Places& places, Directive& d) {
+  const Span at = places.of(c.source);
+  std::visit(Fortran::common::visitors{
+                 [&](const fp::OmpClause::Private&) {}, [&](const fp::OmpClause::Shared&) {},
+                 [&](const fp::OmpClause::Default&) {},
+                 [&](const fp::OmpClause::Collapse& x) { d.loops = number(x.v, at, "collapse"); },
+                 [&](const fp::OmpClause::Reduction& x) { reduction(x.v, at, d); },
+                 [&](const auto&) {
+                   unsupported(at, fmt::format("the clause `{}`", c.source.ToString()));
+                 }},
+             c.u);
+}
+
+// ---- OpenACC.
+
+void reduction(const fp::AccObjectListWithReduction& r, const Span& at, Directive& d) {
+  using Op = fp::ReductionOperator::Operator;
+  const Op op = std::get<fp::ReductionOperator>(r.t).v;
+  const std::string name = op == Op::Plus       ? "+"
+                           : op == Op::Multiply ? "*"
+                           : op == Op::Max      ? "max"
+                           : op == Op::Min      ? "min"
+                                                : "";
+  if (name.empty()) unsupported(at, "this reduction");
+  for (const fp::AccObject& o : std::get<fp::AccObjectList>(r.t).v)
+    d.reductions.push_back({name, variable(o, at)});
+}
+
+void clause(const fp::AccClause& c, const Places& places, Directive& d) {
+  const Span at = places.of(c.source);
+  using Clause = fp::AccClause;
+  std::visit(
+      Fortran::common::visitors{
+          [&](const Clause::Collapse& x) { d.loops = number(std::get<1>(x.v.t), at, "collapse"); },
+          [&](const Clause::Reduction& x) { reduction(x.v, at, d); },
+          [&](const Clause::Seq&) { d.tag.clear(); }, [](const Clause::Gang&) {},
+          [](const Clause::Worker&) {}, [](const Clause::Vector&) {},
+          [](const Clause::Independent&) {}, [](const Clause::Auto&) {},
+          [](const Clause::Private&) {}, [](const Clause::Default&) {}, [](const Clause::Copy&) {},
+          [](const Clause::Copyin&) {}, [](const Clause::Copyout&) {}, [](const Clause::Create&) {},
+          [](const Clause::Present&) {},
+          [&](const auto&) {
+            unsupported(at, fmt::format("the clause `{}`", c.source.ToString()));
+          }},
+      c.u);
+}
+
+Directive openacc(const fp::AccClauseList& clauses, const Span& at, const Places& places) {
+  Directive d;
+  d.at = at;
+  d.tag = "g";
+  for (const fp::AccClause& c : clauses.v) clause(c, places, d);
+  if (!d.tag.empty() && !d.reductions.empty()) d.tag = "par";  // groups share none
+  return d;
+}
+
+}  // namespace
+
+Directive read_directive(const fp::OmpDirectiveSpecification& x, const Places& places) {
+  Directive d;
+  d.at = places.of(x.source);
+  switch (x.DirId()) {
+    case llvm::omp::Directive::OMPD_parallel_do: d.tag = "par"; break;
+    case llvm::omp::Directive::OMPD_simd: d.tag = "simd"; break;
+    default: unsupported(d.at, "this directive of OpenMP");
+  }
+  for (const fp::OmpClause& c : x.Clauses().v) clause(c, places, d);
+  return d;
+}
+
+Directive read_directive(const fp::AccBeginCombinedDirective& x, const Places& places) {
+  const Span at = places.of(x.source);
+  if (std::get<fp::AccCombinedDirective>(x.t).v == llvm::acc::Directive::ACCD_serial_loop)
+    unsupported(at, "`serial loop` of OpenACC", "leave the directive out");
+  return openacc(std::get<fp::AccClauseList>(x.t), at, places);
+}
+
+Directive read_directive(const fp::AccBeginLoopDirective& x, const Places& places) {
+  return openacc(std::get<fp::AccClauseList>(x.t), places.of(x.source), places);
+}
+
+}  // namespace moonloop::fortran

@@ -1,0 +1,429 @@
+#include "core/diagnostic.h"
+#include "frontends/fortran/flang.h"
+
+// Flang's statements as program.h has them.
+namespace moonloop::fortran {
+namespace {
+
+namespace fp = Fortran::parser;
+namespace sem = Fortran::semantics;
+namespace ev = Fortran::evaluate;
+using Fortran::common::TypeCategory;
+
+class Reader {
+ public:
+  explicit Reader(const Places& places) : places_(places) {}
+
+  Body block(const fp::Block& b, const Span& around) {
+    Body out;
+    for (const fp::ExecutionPartConstruct& c : b) part(c, around, out);
+    return out;
+  }
+
+ private:
+  template <typename T>
+  Expr value(const T& e, const Span& at) const {
+    const SomeExpr* typed = sem::GetExpr(nullptr, e);
+    if (!typed) throw InternalError("Flang gives an expression no type");
+    return to_expr(*typed, at);
+  }
+
+  void part(const fp::ExecutionPartConstruct& c, const Span& around, Body& out) {
+    std::visit(Fortran::common::visitors{
+                   [&](const fp::ExecutableConstruct& x) { construct(x, around, out); },
+                   [&](const fp::Statement<Fortran::common::Indirection<fp::FormatStmt>>&) {},
+                   [&](const fp::Statement<Fortran::common::Indirection<fp::EntryStmt>>& x) {
+                     unsupported(places_.of(x.source), "`entry`");
+                   },
+                   [&](const fp::Statement<Fortran::common::Indirection<fp::DataStmt>>&) {},
+                   [&](const fp::Statement<Fortran::common::Indirection<fp::NamelistStmt>>&) {},
+                   [&](const fp::ErrorRecovery&) {}},
+               c.u);
+  }
+
+  void construct(const fp::ExecutableConstruct& c, const Span& around, Body& out) {
+    using Fortran::common::Indirection;
+    std::visit(Fortran::common::visitors{
+                   [&](const fp::Statement<fp::ActionStmt>& x) {
+                     action(x.statement, places_.of(x.source), out);
+                   },
+                   [&](const Indirection<fp::DoConstruct>& x) { loop(x.value(), out); },
+                   [&](const Indirection<fp::IfConstruct>& x) { choice(x.value(), out); },
+                   [&](const Indirection<fp::CaseConstruct>& x) { select(x.value(), out); },
+                   [&](const Indirection<fp::AssociateConstruct>& x) {
+                     unsupported(places_.of(std::get<0>(x.value().t).source), "`associate`");
+                   },
+                   [&](const Indirection<fp::BlockConstruct>& x) {
+                     unsupported(places_.of(std::get<0>(x.value().t).source), "`block`");
+                   },
+                   [&](const Indirection<fp::WhereConstruct>& x) { where(x.value(), out); },
+                   [&](const Indirection<fp::ForallConstruct>& x) { forall(x.value(), out); },
+                   [&](const Indirection<fp::CompilerDirective>& x) {
+                     unsupported(places_.of(x.value().source), "this directive");
+                   },
+                   [&](const Indirection<fp::OpenMPConstruct>& x) { openmp(x.value(), out); },
+                   [&](const Indirection<fp::OpenACCConstruct>& x) { openacc(x.value(), out); },
+                   [&](const auto&) { unsupported(around, "a construct of this form"); }},
+               c.u);
+  }
+
+  void action(const fp::ActionStmt& s, const Span& at, Body& out) {
+    using Fortran::common::Indirection;
+    std::visit(
+        Fortran::common::visitors{
+            [&](const Indirection<fp::AssignmentStmt>& x) { assignment(x.value(), at, out); },
+            [&](const Indirection<fp::IfStmt>& x) {
+              Choice c;
+              auto body = std::make_shared<Body>();
+              const auto& inner = std::get<1>(x.value().t);
+              action(inner.statement, at, *body);
+              c.arms.push_back({value(std::get<0>(x.value().t), at), std::move(body)});
+              out.push_back({at, std::move(c)});
+            },
+            [&](const fp::ContinueStmt&) {},
+            [&](const Indirection<fp::ReturnStmt>& x) {
+              if (x.value().v) unsupported(at, "`return` with a value");
+              out.push_back({at, Leave{Leave::Kind::Return}});
+            },
+            [&](const Indirection<fp::CallStmt>& x) { call(x.value(), at, out); },
+            [&](const Indirection<fp::GotoStmt>&) { unsupported(at, "`goto`"); },
+            [&](const Indirection<fp::ExitStmt>& x) {
+              out.push_back({at, Leave{Leave::Kind::Exit, loop_of(x.value().v, at)}});
+            },
+            [&](const Indirection<fp::CycleStmt>& x) {
+              out.push_back({at, Leave{Leave::Kind::Cycle, loop_of(x.value().v, at)}});
+            },
+            [&](const Indirection<fp::StopStmt>&) { unsupported(at, "`stop`"); },
+            [&](const Indirection<fp::PrintStmt>&) { unsupported(at, "`print`"); },
+            [&](const Indirection<fp::WriteStmt>&) { unsupported(at, "`write`"); },
+            [&](const Indirection<fp::ReadStmt>&) { unsupported(at, "`read`"); },
+            [&](const Indirection<fp::WhereStmt>& x) { where(x.value(), at, out); },
+            [&](const Indirection<fp::ForallStmt>& x) { forall(x.value(), at, out); },
+            [&](const Indirection<fp::AllocateStmt>&) { unsupported(at, "`allocate`"); },
+            [&](const Indirection<fp::PointerAssignmentStmt>&) {
+              unsupported(at, "an assignment to a pointer");
+            },
+            [&](const auto&) { unsupported(at, "a statement of this form"); }},
+        s.u);
+  }
+
+  void assignment(const fp::AssignmentStmt& s, const Span& at, Body& out) {
+    const ev::Assignment* a = sem::GetAssignment(s);
+    if (!a) throw InternalError("Flang gives an assignment no types");
+    if (!std::holds_alternative<ev::Assignment::Intrinsic>(a->u))
+      unsupported(at, "an assignment that a program defines");
+    for (Assignment& x : to_assignments(a->lhs, a->rhs, at)) {
+      if (const auto* test = x.to.as<Compare>()) x.to = test->left;  // a logical one, as it is kept
+      out.push_back({at, std::move(x)});
+    }
+  }
+
+  // ---- Many elements at once.
+
+  void where(const fp::WhereStmt& s, const Span& at, Body& out) {
+    Where w;
+    auto body = std::make_shared<Body>();
+    assignment(std::get<fp::AssignmentStmt>(s.t), at, *body);
+    w.arms.push_back({value(std::get<fp::LogicalExpr>(s.t), at), std::move(body)});
+    out.push_back({at, std::move(w)});
+  }
+
+  void where(const fp::WhereConstruct& x, Body& out) {
+    const auto& head = std::get<fp::Statement<fp::WhereConstructStmt>>(x.t);
+    const Span at = places_.of(head.source);
+    Where w;
+    w.arms.push_back({value(std::get<fp::LogicalExpr>(head.statement.t), at),
+                      where_body(std::get<std::list<fp::WhereBodyConstruct>>(x.t))});
+    for (const auto& e : std::get<std::list<fp::WhereConstruct::MaskedElsewhere>>(x.t)) {
+      const auto& test = std::get<fp::Statement<fp::MaskedElsewhereStmt>>(e.t);
+      w.arms.push_back({value(std::get<fp::LogicalExpr>(test.statement.t), places_.of(test.source)),
+                        where_body(std::get<std::list<fp::WhereBodyConstruct>>(e.t))});
+    }
+    if (const auto& e = std::get<std::optional<fp::WhereConstruct::Elsewhere>>(x.t))
+      w.arms.push_back({Expr(), where_body(std::get<std::list<fp::WhereBodyConstruct>>(e->t))});
+    out.push_back({at, std::move(w)});
+  }
+
+  std::shared_ptr<Body> where_body(const std::list<fp::WhereBodyConstruct>& all) {
+    auto out = std::make_shared<Body>();
+    for (const fp::WhereBodyConstruct& c : all)
+      std::visit(
+          Fortran::common::visitors{[&](const fp::Statement<fp::AssignmentStmt>& s) {
+                                      assignment(s.statement, places_.of(s.source), *out);
+                                    },
+                                    [&](const fp::Statement<fp::WhereStmt>& s) {
+                                      where(s.statement, places_.of(s.source), *out);
+                                    },
+                                    [&](const Fortran::common::Indirection<fp::WhereConstruct>& w) {
+                                      where(w.value(), *out);
+                                    }},
+          c.u);
+    return out;
+  }
+
+  Forall header(const fp::ConcurrentHeader& h, const Span& at) const {
+    Forall f;
+    for (const fp::ConcurrentControl& c : std::get<std::list<fp::ConcurrentControl>>(h.t)) {
+      const auto& step = std::get<3>(c.t);
+      f.ranges.push_back({std::get<0>(c.t).ToString(), without_casts(value(std::get<1>(c.t), at)),
+                          without_casts(value(std::get<2>(c.t), at)),
+                          step ? without_casts(value(*step, at)) : Expr()});
+    }
+    if (const auto& mask = std::get<std::optional<fp::ScalarLogicalExpr>>(h.t))
+      f.mask = value(*mask, at);
+    f.body = std::make_shared<Body>();
+    return f;
+  }
+
+  void forall_assignment(const fp::ForallAssignmentStmt& s, const Span& at, Body& out) {
+    const auto* a = std::get_if<fp::AssignmentStmt>(&s.u);
+    if (!a) unsupported(at, "an assignment to a pointer");
+    assignment(*a, at, out);
+  }
+
+  void forall(const fp::ForallStmt& s, const Span& at, Body& out) {
+    Forall f = header(std::get<0>(s.t).value(), at);
+    forall_assignment(std::get<1>(s.t).statement, at, *f.body);
+    out.push_back({at, std::move(f)});
+  }
+
+  void forall(const fp::ForallConstruct& x, Body& out) {
+    const auto& head = std::get<fp::Statement<fp::ForallConstructStmt>>(x.t);
+    const Span at = places_.of(head.source);
+    Forall f = header(std::get<1>(head.statement.t).value(), at);
+    for (const fp::ForallBodyConstruct& c : std::get<std::list<fp::ForallBodyConstruct>>(x.t))
+      std::visit(Fortran::common::visitors{
+                     [&](const fp::Statement<fp::ForallAssignmentStmt>& s) {
+                       forall_assignment(s.statement, places_.of(s.source), *f.body);
+                     },
+                     [&](const fp::Statement<fp::ForallStmt>& s) {
+                       forall(s.statement, places_.of(s.source), *f.body);
+                     },
+                     [&](const Fortran::common::Indirection<fp::ForallConstruct>& inner) {
+                       forall(inner.value(), *f.body);
+                     },
+                     [&](const fp::Statement<fp::WhereStmt>& s) {
+                       unsupported(places_.of(s.source), "`where` in `forall`");
+                     },
+                     [&](const fp::WhereConstruct& w) {
+                       unsupported(places_.of(std::get<0>(w.t).source), "`where` in `forall`");
+                     }},
+                 c.u);
+    out.push_back({at, std::move(f)});
+  }
+
+  void concurrent(const fp::DoConstruct& d, const Span& at, Body& out) {
+    const auto& control = std::get<fp::LoopControl::Concurrent>(d.GetLoopControl()->u);
+    Forall f = header(std::get<fp::ConcurrentHeader>(control.t), at);
+    f.concurrent = true;
+    for (const fp::LocalitySpec& l : std::get<std::list<fp::LocalitySpec>>(control.t))
+      std::visit(Fortran::common::visitors{
+                     [&](const fp::LocalitySpec::Local& x) {
+                       for (const fp::Name& n : x.v) f.locals.push_back(n.ToString());
+                     },
+                     [&](const fp::LocalitySpec::LocalInit&) { unsupported(at, "`local_init`"); },
+                     [&](const auto&) {}},  // what iterations share is proved
+                 l.u);
+    const auto& head = std::get<fp::Statement<fp::NonLabelDoStmt>>(d.t);
+    const auto& label = std::get<std::optional<fp::Name>>(head.statement.t);
+    for (std::size_t i = 0; i < f.ranges.size(); ++i)
+      loops_.push_back(label ? label->ToString() : "");
+    *f.body = block(std::get<fp::Block>(d.t), at);
+    loops_.resize(loops_.size() - f.ranges.size());
+    out.push_back({at, std::move(f)});
+  }
+
+  /// Which loop `exit` or `cycle` means, from the innermost one on.
+  int loop_of(const std::optional<fp::Name>& name, const Span& at) const {
+    if (!name) return 0;
+    for (std::size_t n = loops_.size(); n-- > 0;)
+      if (loops_[n] == name->ToString()) return static_cast<int>(loops_.size() - 1 - n);
+    unsupported(at, fmt::format("leaving `{}`, which is no loop,", name->ToString()));
+  }
+
+  void call(const fp::CallStmt& s, const Span& at, Body& out) {
+    if (!s.typedCall) throw InternalError("Flang gives a call no types");
+    const ev::ProcedureRef& ref = *s.typedCall;
+    const sem::Symbol* callee = ref.proc().GetSymbol();
+    SubroutineCall x{procedure_name(ref.proc()), {}};
+    if (!callee || ref.proc().GetSpecificIntrinsic() || sem::IsDummy(*callee) ||
+        !(callee->GetUltimate().has<sem::ProcEntityDetails>() ||
+          callee->GetUltimate().has<sem::SubprogramDetails>()))
+      unsupported(at, fmt::format("the call of `{}`", x.name));
+    for (const auto& a : ref.arguments()) {
+      const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
+      if (!value) unsupported(at, fmt::format("this argument of `{}`", x.name));
+      for (const Expr& e : to_arguments(*value, at)) x.arguments.push_back(e);
+    }
+    out.push_back({at, std::move(x)});
+  }
+
+  void loop(const fp::DoConstruct& d, Body& out) {
+    const auto& head = std::get<fp::Statement<fp::NonLabelDoStmt>>(d.t);
+    const Span at = places_.of(head.source);
+    if (d.IsDoConcurrent()) return concurrent(d, at, out);
+    const auto& label = std::get<std::optional<fp::Name>>(head.statement.t);
+    if (!d.IsDoNormal()) return endless(d, label ? label->ToString() : "", at, out);
+    const auto& bounds = std::get<fp::LoopControl::Bounds>(d.GetLoopControl()->u);
+    Do x;
+    const fp::Name& name = bounds.name.thing;
+    if (const auto type = ev::DynamicType::From(name.symbol->GetUltimate());
+        !type || type->category() != TypeCategory::Integer)
+      unsupported(at, fmt::format("the loop variable `{}`, which is no integer", name.ToString()));
+    x.variable = name.symbol->name().ToString();
+    x.from = without_casts(value(bounds.lower, at));
+    x.to = without_casts(value(bounds.upper, at));
+    if (bounds.step) x.step = without_casts(value(*bounds.step, at));
+    loops_.push_back(label ? label->ToString() : "");
+    x.body = std::make_shared<Body>(block(std::get<fp::Block>(d.t), at));
+    loops_.pop_back();
+    out.push_back({at, std::move(x)});
+  }
+
+  /// `do while`, or `do` without bounds: without a variable, and what leaves it.
+  void endless(const fp::DoConstruct& d, const std::string& label, const Span& at, Body& out) {
+    Do x;
+    Body all;
+    if (d.IsDoWhile()) {
+      Choice c;
+      const auto& condition = std::get<fp::ScalarLogicalExpr>(d.GetLoopControl()->u);
+      auto leave = std::make_shared<Body>();
+      leave->push_back({at, Leave{Leave::Kind::Exit}});
+      c.arms.push_back({negation(value(condition, at)), std::move(leave)});
+      all.push_back({at, std::move(c)});
+    }
+    loops_.push_back(label);
+    const Body inner = block(std::get<fp::Block>(d.t), at);
+    loops_.pop_back();
+    all.insert(all.end(), inner.begin(), inner.end());
+    x.body = std::make_shared<Body>(std::move(all));
+    out.push_back({at, std::move(x)});
+  }
+
+  void choice(const fp::IfConstruct& x, Body& out) {
+    Choice c;
+    const auto& head = std::get<fp::Statement<fp::IfThenStmt>>(x.t);
+    const Span at = places_.of(head.source);
+    const auto arm = [&](const fp::ScalarLogicalExpr& condition, const fp::Block& b,
+                         const Span& place) {
+      c.arms.push_back({value(condition, place), std::make_shared<Body>(block(b, place))});
+    };
+    arm(std::get<fp::ScalarLogicalExpr>(head.statement.t), std::get<fp::Block>(x.t), at);
+    for (const auto& e : std::get<std::list<fp::IfConstruct::ElseIfBlock>>(x.t)) {
+      const auto& test = std::get<fp::Statement<fp::ElseIfStmt>>(e.t);
+      arm(std::get<fp::ScalarLogicalExpr>(test.statement.t), std::get<fp::Block>(e.t),
+          places_.of(test.source));
+    }
+    if (const auto& e = std::get<std::optional<fp::IfConstruct::ElseBlock>>(x.t)) {
+      const Span place = places_.of(std::get<fp::Statement<fp::ElseStmt>>(e->t).source);
+      c.arms.push_back({Expr(), std::make_shared<Body>(block(std::get<fp::Block>(e->t), place))});
+    }
+    out.push_back({at, std::move(c)});
+  }
+
+  // ---- Directives.
+
+  void openmp(const fp::OpenMPConstruct& x, Body& out) {
+    const Span place = places_.of(fp::FindSourceLocation(x));
+    if (const auto* atomic = std::get_if<fp::OpenMPAtomicConstruct>(&x.u))
+      return updated_at_once(*atomic, place, out);
+    const auto* construct = std::get_if<fp::OpenMPLoopConstruct>(&x.u);
+    if (!construct) unsupported(place, "this directive of OpenMP");
+    const auto& begin = construct->BeginDir();
+    directed(read_directive(begin, places_), construct->GetNestedLoop(), out);
+  }
+
+  void openacc(const fp::OpenACCConstruct& x, Body& out) {
+    const auto loop_of = [](const std::optional<fp::DoConstruct>& d) { return d ? &*d : nullptr; };
+    if (const auto* c = std::get_if<fp::OpenACCCombinedConstruct>(&x.u)) {
+      const auto& begin = std::get<fp::AccBeginCombinedDirective>(c->t);
+      return directed(read_directive(begin, places_),
+                      loop_of(std::get<std::optional<fp::DoConstruct>>(c->t)), out);
+    }
+    if (const auto* c = std::get_if<fp::OpenACCLoopConstruct>(&x.u)) {
+      const auto& begin = std::get<fp::AccBeginLoopDirective>(c->t);
+      return directed(read_directive(begin, places_),
+                      loop_of(std::get<std::optional<fp::DoConstruct>>(c->t)), out);
+    }
+    unsupported(places_.of(fp::FindSourceLocation(x)), "this directive of OpenACC",
+                "`parallel loop`, `kernels loop` and `loop` are");
+  }
+
+  void directed(Directive d, const fp::DoConstruct* inside, Body& out) {
+    if (!inside) unsupported(d.at, "a directive without a loop below it");
+    loop(*inside, out);
+    auto* made = std::get_if<Do>(&out.back().what);
+    if (!made) unsupported(d.at, "a directive above `do concurrent`");
+    if (!d.tag.empty()) made->directive = std::make_shared<const Directive>(std::move(d));
+  }
+
+  void updated_at_once(const fp::OpenMPAtomicConstruct& x, const Span& at, Body& out) {
+    if (x.IsCapture() || x.IsCompare() || x.GetKind() != llvm::omp::Clause::OMPC_update)
+      unsupported(at, "an atomic directive that is no update");
+    const Body inside = block(std::get<fp::Block>(x.t), at);
+    for (Statement s : inside) {
+      auto* a = std::get_if<Assignment>(&s.what);
+      if (!a) unsupported(at, "an atomic directive above this statement");
+      a->atomic = true;
+      out.push_back(std::move(s));
+    }
+  }
+
+  /// The arms' conditions exclude each other, so the default may stand anywhere: it goes last.
+  void select(const fp::CaseConstruct& x, Body& out) {
+    const auto& head = std::get<fp::Statement<fp::SelectCaseStmt>>(x.t);
+    const Span at = places_.of(head.source);
+    const Expr of = value(std::get<fp::Scalar<fp::Expr>>(head.statement.t).thing, at);
+    Choice c;
+    Choice::Arm otherwise;
+    for (const auto& arm : std::get<std::list<fp::CaseConstruct::Case>>(x.t)) {
+      const auto& test = std::get<fp::Statement<fp::CaseStmt>>(arm.t);
+      const Span place = places_.of(test.source);
+      auto body = std::make_shared<Body>(block(std::get<fp::Block>(arm.t), place));
+      const auto& which = std::get<fp::CaseSelector>(test.statement.t).u;
+      const auto* ranges = std::get_if<std::list<fp::CaseValueRange>>(&which);
+      if (!ranges) {
+        otherwise.body = std::move(body);
+        continue;
+      }
+      Exprs any;
+      for (const fp::CaseValueRange& r : *ranges) any.push_back(within(of, r, place));
+      c.arms.push_back({any.size() == 1 ? any[0] : Expr(Nary{NaryOp::Or, any}, place), body});
+    }
+    if (otherwise.body && c.arms.empty()) {
+      out.insert(out.end(), otherwise.body->begin(), otherwise.body->end());
+      return;
+    }
+    if (otherwise.body) c.arms.push_back(std::move(otherwise));
+    if (!c.arms.empty()) out.push_back({at, std::move(c)});
+  }
+
+  Expr within(const Expr& of, const fp::CaseValueRange& range, const Span& at) const {
+    const auto test = [&](CompareOp op, const fp::CaseValue& v) {
+      const Expr limit = value(v.thing.thing.value(), at);
+      if (!limit.as<BoolLit>()) return Expr(Compare{op, of, limit}, at);
+      return limit.as<BoolLit>()->value ? of : negation(of);
+    };
+    return std::visit(
+        Fortran::common::visitors{[&](const fp::CaseValue& v) { return test(CompareOp::Eq, v); },
+                                  [&](const fp::CaseValueRange::Range& r) {
+                                    Exprs both;
+                                    const auto& [lower, upper] = r.t;
+                                    if (lower) both.push_back(test(CompareOp::Ge, *lower));
+                                    if (upper) both.push_back(test(CompareOp::Le, *upper));
+                                    return conjunction(both);
+                                  }},
+        range.u);
+  }
+
+  const Places& places_;
+  std::vector<std::string> loops_;  // around the statement at hand; the names that they have
+};
+
+}  // namespace
+
+Body read_body(const Fortran::parser::Block& block, const Span& around, const Places& places) {
+  return Reader(places).block(block, around);
+}
+
+}  // namespace moonloop::fortran

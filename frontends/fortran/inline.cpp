@@ -1,0 +1,220 @@
+#include <algorithm>
+
+#include "core/diagnostic.h"
+#include "core/external.h"
+#include "frontends/fortran/binding.h"
+#include "frontends/fortran/names.h"
+#include "frontends/fortran/sections.h"
+#include "frontends/fortran/uses.h"
+
+// Calls within the input, replaced by what they call.
+namespace moonloop::fortran {
+namespace {
+
+void append(Body more, Body& out) {
+  out.insert(out.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+/// The calls in one routine; what it calls has none of its own.
+class Calls {
+ public:
+  Calls(Routine& r, const std::vector<Routine>& all) : r_(r), all_(all) {}
+
+  void run() { r_.body = body(r_.body); }
+
+ private:
+  Body body(const Body& b) {
+    Body out;
+    for (const Statement& s : b)
+      std::visit(overload{[&](const SubroutineCall& c) { subroutine(c, s.at, out); },
+                          [&](const Choice& c) { choice(c, 0, s.at, out); },
+                          [&](const auto&) { plain(s, out); }},
+                 s.what);
+    return out;
+  }
+
+  void plain(Statement s, Body& out) {
+    expressions(s, [&](Expr& e) { e = without_functions(e, s.at, out); });
+    for (std::shared_ptr<Body>* inner : bodies(s)) *inner = std::make_shared<Body>(body(**inner));
+    out.push_back(std::move(s));
+  }
+
+  /// The arms from `first` on. A condition that calls functions comes where the ones before it did
+  /// not hold.
+  void choice(const Choice& c, std::size_t first, const Span& at, Body& out) {
+    Choice own;
+    own.lasting = c.lasting;
+    for (std::size_t i = first; i < c.arms.size(); ++i) {
+      const Choice::Arm& a = c.arms[i];
+      Body before;
+      const Expr condition = without_functions(a.condition, at, before);
+      if (i > first && !before.empty()) {
+        Body rest;
+        choice(c, i, at, rest);
+        own.arms.push_back({Expr(), std::make_shared<Body>(std::move(rest))});
+        break;
+      }
+      append(std::move(before), out);
+      own.arms.push_back({condition, std::make_shared<Body>(body(*a.body))});
+    }
+    out.push_back({at, std::move(own)});
+  }
+
+  /// `e` with variables in the places of calls, which come before.
+  Expr without_functions(const Expr& e, const Span& at, Body& out) {
+    if (!e) return e;
+    const Expr inner =
+        map_children(e, [&](const Expr& x) { return without_functions(x, at, out); });
+    const std::string name = called(inner, kFunction) + called(inner, kElemental);
+    if (name.empty()) return inner;
+    const Routine* f = find_routine(all_, name);
+    if (!f)
+      fail("unsupported", e.at(), "the call of `{}` is not supported in Fortran kernels", name);
+    return put(*f, inner.as<Call>()->args, at, out);
+  }
+
+  /// The body of `f`, and what it gives.
+  Expr put(const Routine& f, const Exprs& arguments, const Span& at, Body& out) {
+    Body before, after;
+    const Binding b(r_, f, arguments, all_, at, before, after);
+    append(std::move(before), out);
+    append(b.body(f.body), out);
+    append(std::move(after), out);
+    return f.function ? b.result() : Expr();
+  }
+
+  void subroutine(const SubroutineCall& c, const Span& at, Body& out) {
+    SubroutineCall x{c.name, {}};
+    for (const Expr& a : c.arguments) x.arguments.push_back(without_functions(a, at, out));
+    if (const Routine* f = find_routine(all_, c.name)) {
+      put(*f, x.arguments, at, out);
+      return;
+    }
+    for (const Expr& a : x.arguments) {
+      const auto* v = a.as<Var>();
+      const bool logical =
+          a.as<Compare>() || a.as<BoolLit>() || (v && r_.variables.at(v->name).logical);
+      // An element may mean all of the array from there on.
+      if (logical || a.as<Load>() || !axes_of(a, r_).empty())
+        fail("unsupported", at,
+             "this argument of `{}`, which stands in another file, is not supported in Fortran "
+             "kernels",
+             c.name);
+    }
+    out.push_back({at, std::move(x)});
+  }
+
+  Routine& r_;
+  const std::vector<Routine>& all_;
+};
+
+class Inlining {
+ public:
+  explicit Inlining(std::vector<Routine> all) : all_(std::move(all)) {}
+
+  std::vector<Routine> run() {
+    for (Routine& r : all_)
+      if (!r.host.empty()) know_host(r);
+    std::vector<Diagnostic> errors;
+    for (std::size_t i = 0; i < all_.size(); ++i) try {
+        finish(i);
+      } catch (const Error& e) {
+        for (auto& [number, state] : state_)
+          if (state == State::Open) state = State::Failed;
+        errors.insert(errors.end(), e.diagnostics().begin(), e.diagnostics().end());
+      }
+    if (!errors.empty()) throw Error(errors);
+    std::erase_if(all_, [](const Routine& r) { return !r.host.empty(); });
+    return std::move(all_);
+  }
+
+ private:
+  enum class State { New, Open, Done, Failed };
+
+  /// A routine within another one has that one's variables, and other names for its own.
+  void know_host(Routine& r) const {
+    const Routine* host = find_routine(all_, r.host);
+    ensure(host != nullptr, "the routine around");
+    std::map<std::string, std::string> names;
+    for (const auto& [name, v] : host->variables) {
+      if (!r.variables.count(name)) continue;
+      std::string own = name;
+      for (int i = 1; r.variables.count(own) || host->variables.count(own); ++i)
+        own = name + "_" + std::to_string(i);
+      names[name] = own;
+    }
+    const auto now = [&](std::string& name) {
+      if (const auto it = names.find(name); it != names.end()) name = it->second;
+    };
+    std::map<std::string, Variable> own;
+    for (auto& [name, v] : r.variables) {
+      now(v.name);
+      for (Bounds& b : v.bounds)
+        for (Expr* e : {&b.lower, &b.upper})
+          if (*e) *e = rename(*e, names);
+      own.emplace(v.name, std::move(v));
+    }
+    r.variables = std::move(own);
+    for (std::string& a : r.arguments) now(a);
+    rename_in(r.body, names);
+    for (auto [name, v] : host->variables) {
+      v.host = true;
+      r.variables.emplace(name, std::move(v));
+    }
+  }
+
+  /// False where something that it calls has an error, which is reported there.
+  bool finish(std::size_t i) {
+    State& state = state_[i];
+    if (state == State::Done || state == State::Failed) return state == State::Done;
+    state = State::Open;
+    Routine& r = all_[i];
+    for (const auto& [name, at] : calls_of(r.body)) {
+      const Routine* f = find_routine(all_, name);
+      if (!f) continue;
+      const auto number = static_cast<std::size_t>(f - all_.data());
+      if (state_[number] == State::Open)
+        fail("unsupported", at, "`{}`, which calls itself, is not supported in Fortran kernels",
+             name);
+      if (finish(number)) continue;
+      state_[i] = State::Failed;
+      return false;
+    }
+    expand_arrays(r, all_);
+    Calls(r, all_).run();
+    remove_leaves(r);
+    state_[i] = State::Done;
+    return true;
+  }
+
+  static std::vector<std::pair<std::string, Span>> calls_of(const Body& b) {
+    std::vector<std::pair<std::string, Span>> out;
+    for (Statement s : b) {
+      if (const auto* c = std::get_if<SubroutineCall>(&s.what)) out.emplace_back(c->name, s.at);
+      expressions(s, [&](const Expr& e) {
+        if (!e) return;
+        walk(e, [&](const Expr& x) {
+          const std::string name = called(x, kFunction) + called(x, kElemental);
+          if (!name.empty()) out.emplace_back(name, s.at);
+          return true;
+        });
+      });
+      for (const auto* inner : bodies(s)) {
+        const auto more = calls_of(**inner);
+        out.insert(out.end(), more.begin(), more.end());
+      }
+    }
+    return out;
+  }
+
+  std::vector<Routine> all_;
+  std::map<std::size_t, State> state_;
+};
+
+}  // namespace
+
+std::vector<Routine> inline_calls(std::vector<Routine> routines) {
+  return Inlining(std::move(routines)).run();
+}
+
+}  // namespace moonloop::fortran

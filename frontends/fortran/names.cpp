@@ -1,0 +1,95 @@
+#include "frontends/fortran/names.h"
+
+#include <algorithm>
+
+#include "core/diagnostic.h"
+#include "core/typing.h"
+#include "frontends/fortran/sections.h"
+
+namespace moonloop::fortran {
+
+std::string fresh_name(const Routine& routine, const std::string& base) {
+  std::string name = base;
+  for (int i = 1; routine.variables.count(name); ++i) name = base + "_" + std::to_string(i);
+  return name;
+}
+
+Expr new_scalar(Routine& routine, const std::string& base, const Type& type, const Span& at) {
+  Variable v;
+  v.name = fresh_name(routine, base);
+  v.at = at;
+  v.logical = type.scalar == moonloop::Scalar::Bool;
+  v.type = v.logical ? Type(moonloop::Scalar::I32) : type;
+  const Expr out = var(v.name, at);
+  routine.variables.emplace(v.name, std::move(v));
+  return out;
+}
+
+const Routine* find_routine(const std::vector<Routine>& all, const std::string& name) {
+  const auto it =
+      std::find_if(all.begin(), all.end(), [&](const Routine& r) { return r.name == name; });
+  return it == all.end() ? nullptr : &*it;
+}
+
+std::string extent_name(const std::string& array, int axis) {
+  return fmt::format("{}_size{}", array, axis + 1);
+}
+
+const Variable& result_of(const Routine& function) {
+  const auto it =
+      std::find_if(function.arguments.begin(), function.arguments.end(),
+                   [&](const std::string& a) { return function.variables.at(a).result; });
+  ensure(it != function.arguments.end(), "the result of a function");
+  return function.variables.at(*it);
+}
+
+namespace {
+
+Type type_of_variable(const Variable& v) {
+  return v.logical && !v.dummy ? Type(moonloop::Scalar::Bool) : v.type;
+}
+
+/// `e` with a value of the same type in the place of each call that the language does not have.
+Expr in_the_language(const Expr& e, const std::vector<Routine>& all) {
+  return rewrite(e, [&](const Expr& x) -> Expr {
+    const auto* c = x.as<Call>();
+    if (!c) return x;
+    if (c->name == kValues) return c->args.at(0);
+    if (c->name == kImplied) return c->args.at(4);
+    if (c->name == kTable) return c->args.back();
+    if (!called(x, kBound).empty()) return lit(1);
+    for (const char* prefix : {kOfArray, kArrays}) {
+      const std::string name = called(x, prefix);
+      if (name.empty()) continue;
+      if (name == "any" || name == "all") return Expr(BoolLit{true});
+      if (name == "count") return lit(1);
+      if (name == "matmul" || name == "dot_product")
+        return Expr(Nary{NaryOp::Mul, {c->args[0], c->args[1]}});
+      return c->args[0];
+    }
+    for (const char* prefix : {kFunction, kElemental}) {
+      const std::string name = called(x, prefix);
+      if (name.empty()) continue;
+      const Routine* f = find_routine(all, name);
+      if (!f || !f->function)
+        fail("unsupported", x.at(), "the call of `{}` is not supported in Fortran kernels", name);
+      const Variable& v = result_of(*f);
+      if (v.logical) return Expr(BoolLit{true});
+      return Expr(Cast{v.type, lit(0)});
+    }
+    return x;
+  });
+}
+
+}  // namespace
+
+Type type_of(const Expr& e, const Routine& routine, const std::vector<Routine>& all) {
+  VariableTypes types;
+  for (const auto& [name, v] : routine.variables) types.emplace(name, type_of_variable(v));
+  const Kernel none;
+  const auto typed = Typer(none, types).type(in_the_language(e, all));
+  ensure(typed.has_value(), "an expression whose type is known");
+  return typed->type;
+}
+
+}  // namespace moonloop::fortran

@@ -1,0 +1,24 @@
+#pragma once
+#include "frontends/fortran/program.h"
+
+namespace moonloop::fortran {
+
+/// A name like `base` that no variable has, `base_1` where one has it.
+std::string fresh_name(const Routine& routine, const std::string& base);
+
+/// A new local scalar of a name like `base`.
+Expr new_scalar(Routine& routine, const std::string& base, const Type& type, const Span& at);
+
+/// The type of an expression's values, or of its elements. `all` has the functions it may call.
+Type type_of(const Expr& e, const Routine& routine, const std::vector<Routine>& all);
+
+/// The argument that says how long an axis, from 0, of an assumed shape is.
+std::string extent_name(const std::string& array, int axis);
+
+/// The variable that a function gives.
+const Variable& result_of(const Routine& function);
+
+/// The routine of a name, or null.
+const Routine* find_routine(const std::vector<Routine>& all, const std::string& name);
+
+}  // namespace moonloop::fortran

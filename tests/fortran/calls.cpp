@@ -1,0 +1,250 @@
+// Calls within the input: what they mean, and what they may not be.
+#include "core/print.h"
+#include "tests/fortran/gfortran.h"
+
+using namespace moonloop;
+using test::error_of;
+using test::import;
+
+namespace {
+
+/// The first routine of a text as a kernel, beside what gfortran makes of it.
+void same(const std::string& text, const std::vector<GivenValues>& sizes) {
+  const test::Imported k = import(text);
+  const test::Library library(text, "t.f90");
+  test::same_as_gfortran(k.original.at(0), k.transformed.at(0), library,
+                         {"t.f90", k.original[0].name, ""}, sizes, {Target::C, Target::OpenMP});
+}
+
+/// What importing `call f(arguments)` says, where f has this body.
+std::string calling(const std::string& arguments, const std::string& callee) {
+  return error_of([&] {
+    import(
+        "subroutine s(n, a, b, k)\ninteger :: n, i, k(n)\nreal :: a(n, n), b(n)\n"
+        "logical :: l\ncall f(" +
+        arguments + ")\nend subroutine\n" + callee + "\nend subroutine\n");
+  });
+}
+
+}  // namespace
+
+TEST_CASE("fortran: arguments are variables, elements, sections and values") {
+  same(R"(
+subroutine top(n, a, b, k)
+  implicit none
+  integer, intent(in) :: n
+  real(8), intent(inout) :: a(0:n-1, n), b(2*n)
+  integer, intent(inout) :: k(n)
+  integer :: i, m
+  m = n
+  do i = 1, n
+    call scale(m, a(:, i), b(i) + 1, k(i))
+    call count(k(i), k(i) + 1)
+    call count(m, 0)
+  end do
+  call scale(n, b(2*n:2:-2), 0.5d0, k(max(1, n)))
+  call scale(n, b(1:2*n:2), b(1), m)
+  call shift(k(k(1)*0 + 1), n)
+  call fill(n, a)
+  if (m > 3) b(1) = m
+end subroutine
+
+subroutine scale(n, x, by, last)
+  implicit none
+  integer, intent(in) :: n
+  real(8), intent(inout) :: x(0:n-1)
+  real(8), intent(in) :: by
+  integer, intent(out) :: last
+  integer :: i
+  last = 0
+  if (n < 2) return
+  do i = 0, n - 1
+    x(i) = x(i)*by
+    if (x(i) > 0.5d0) last = i
+  end do
+end subroutine
+
+subroutine count(k, by)
+  implicit none
+  integer :: k, by
+  k = k + by
+end subroutine
+
+! The dummy is what the loop runs with.
+subroutine shift(k, n)
+  implicit none
+  integer :: k, n, s
+  s = 0
+  do k = 1, n
+    s = s + k
+  end do
+  k = k + s
+end subroutine
+
+subroutine fill(n, a)
+  implicit none
+  integer :: n
+  real(8) :: a(n, *)
+  integer :: i
+  do i = 1, n
+    a(i, n) = a(i, 1) + i
+  end do
+end subroutine
+)",
+       {{{"n", "1"}}, {{"n", "2"}}, {{"n", "7"}}, {{"n", "40"}}});
+}
+
+TEST_CASE("fortran: functions in conditions, bounds, expressions and in one another") {
+  same(R"(
+subroutine top(n, x, y)
+  implicit none
+  integer, intent(in) :: n
+  real(8), intent(inout) :: x(n), y(n)
+  real(8), external :: mean
+  integer, external :: half
+  logical, external :: small
+  integer :: i
+  if (n < 1) return
+  x = x/mean(n, x)
+  do i = half(n) + 1, n
+    if (small(x(i))) then
+      y(i) = mean(half(n) + 1, y)
+    else if (small(y(i)*mean(half(half(n)) + 1, x)) .or. i == n) then
+      y(i) = -1
+    end if
+  end do
+end subroutine
+
+real(8) function mean(n, x)
+  implicit none
+  integer, intent(in) :: n
+  real(8), intent(in) :: x(n)
+  integer :: i
+  mean = 0
+  do i = 1, n
+    mean = mean + x(i)
+  end do
+  mean = mean/n
+end function
+
+integer function half(n)
+  implicit none
+  integer, intent(in) :: n
+  half = n/2
+end function
+
+logical function small(x)
+  implicit none
+  real(8), intent(in) :: x
+  small = .true.
+  if (x < 0.5d0) return
+  small = .false.
+end function
+)",
+       {{{"n", "0"}}, {{"n", "1"}}, {{"n", "2"}}, {{"n", "9"}}, {{"n", "33"}}});
+}
+
+TEST_CASE("fortran: a routine within another one uses that one's variables") {
+  same(R"(
+subroutine top(n, x, i)
+  implicit none
+  integer, intent(in) :: n
+  real(8), intent(inout) :: x(n)
+  integer, intent(inout) :: i
+  real(8) :: factor
+  integer :: j
+  factor = 2
+  do j = 1, n
+    call change(j)
+    x(j) = x(j)*factor + inner(j)
+  end do
+contains
+  subroutine change(i)
+    integer, intent(in) :: i
+    integer :: j
+    j = i*2
+    factor = factor + inner(j) + x(i)
+  end subroutine
+  real(8) function inner(k)
+    integer, intent(in) :: k
+    real(8) :: factor
+    factor = 0.25d0
+    i = i + 1
+    inner = factor*k
+  end function
+end subroutine
+)",
+       {{{"n", "0"}}, {{"n", "1"}}, {{"n", "12"}}});
+}
+
+TEST_CASE("fortran: a loop over a call is parallel when the call's elements are") {
+  const std::string text = R"(
+subroutine top(n, a)
+  integer, intent(in) :: n
+  real(8), intent(inout) :: a(n, n)
+  integer :: j
+  do j = 1, n
+    call sweep(n, a(:, j))
+  end do
+end subroutine
+subroutine sweep(n, x)
+  integer, intent(in) :: n
+  real(8), intent(inout) :: x(n)
+  integer :: i
+  do i = 2, n
+    x(i) = x(i) + x(i - 1)
+  end do
+end subroutine
+)";
+  const auto tagged = [&](const std::string& iname) {
+    return error_of([&] {
+      import(text + "!$moonloop begin transform\n! top = lp.tag_inames(top, {" + iname +
+             " = \"par\"})\n!$moonloop end transform\n");
+    });
+  };
+  CHECK(tagged("j") == "");
+  CHECK(tagged("i").find("insn[j=0, i=1] writes a[1, 0] and insn[j=0, i=2] reads it") !=
+        std::string::npos);
+}
+
+TEST_CASE("fortran: calls that no kernel can say") {
+  CHECK(error_of([] {
+          import(
+              "recursive subroutine s(n)\ninteger :: n\nif (n > 0) call t(n - 1)\nend\n"
+              "recursive subroutine t(n)\ninteger :: n\ncall s(n)\nend\n");
+        }) == "`s`, which calls itself, is not supported in Fortran kernels [unsupported]");
+  CHECK(calling("b(2)", "subroutine f(x)\nreal :: x\nx = 1") == "");
+  CHECK(calling("a(2, 3)", "subroutine f(x)\nreal :: x(*)\nx(1) = 1") ==
+        "the argument `x` of `f` is no part of `a` axis by axis: it may reach over the end of axis "
+        "1 [unsupported]");
+  CHECK(calling("n, a(1, 3)", "subroutine f(n, x)\ninteger n\nreal :: x(n)\nx(1) = 1") == "");
+  CHECK(calling("n, a", "subroutine f(n, x)\ninteger n\nreal :: x(n)\nx(1) = 1") ==
+        "the argument `x` of `f` is no part of `a` axis by axis: it has 2 axes, the argument 1 "
+        "[unsupported]");
+  CHECK(calling("n, a", "subroutine f(n, x)\ninteger n\nreal :: x(2*n, n)\nx(1, 1) = 1") ==
+        "the argument `x` of `f` is no part of `a` axis by axis: its axis 1 has another length "
+        "[unsupported]");
+  CHECK(calling("k(1) + 1", "subroutine f(i)\ninteger i\ni = 1") ==
+        "`f` assigns its argument `i`, and what is passed is no variable [unsupported]");
+  CHECK(calling("k", "subroutine f(i)\ninteger i\ni = 1") ==
+        "the argument `i` of `f` is one value, and an array is passed [unsupported]");
+  CHECK(calling("n", "subroutine f(x)\ninteger x(3)\nx(1) = 1") ==
+        "the argument `x` of `f` is an array, and `n` is none [unsupported]");
+  CHECK(calling("b(1)", "subroutine f(i)\ninteger i\ni = 1") ==
+        "the argument `i` of `f` is of type int32, and `b` of type float32 [unsupported]");
+}
+
+TEST_CASE("fortran: modules give constants, not variables") {
+  const std::string module =
+      "module m\ninteger, parameter :: two = 2\nreal(8), parameter :: w(3) = [1, 2, 3]\n"
+      "real(8) :: state\nend module\n";
+  CHECK(error_of([&] {
+          import(module + "subroutine s(x)\nuse m, only: state\nreal(8) :: x\nx = state\nend\n");
+        }) == "the variable `state` of a module is not supported in Fortran kernels [unsupported]");
+  const test::Imported k =
+      import(module +
+             "subroutine s(n, x)\nuse m, weight => w\ninteger, intent(in) :: n\nreal(8) :: x(n)\n"
+             "integer :: i\ndo i = 1, n\nx(i) = weight(1 + mod(i, two))\nend do\nend\n");
+  CHECK(print_kernel(k.original.at(0)).find("temp weight: float64[3] order=F read_only") !=
+        std::string::npos);
+}
