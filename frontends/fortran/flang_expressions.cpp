@@ -50,6 +50,10 @@ const char* name_of(TypeCategory category) {
   }
 }
 
+const ev::Expr<ev::SomeDerived>* as_derived(const SomeExpr& e) {
+  return std::get_if<ev::Expr<ev::SomeDerived>>(&e.u);
+}
+
 class Converter {
  public:
   /// `texts`: constants of characters are texts, not codes.
@@ -358,7 +362,7 @@ class Converter {
       const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
       if (a && !value) unsupported(fmt::format("this argument of `{}`", f.proc().GetName()));
       arrays |= value && value->Rank() > 0;
-      if (value && !known)
+      if (value && as_derived(*value))
         for (const Expr& e : to_arguments(*value, at_)) args.push_back(e);
       else
         args.push_back(value ? visit(*value) : Expr());
@@ -467,10 +471,6 @@ class Converter {
 Expr to_expr(const SomeExpr& e, const Span& at) { return Converter(at, false).visit(e); }
 
 namespace {
-
-const ev::Expr<ev::SomeDerived>* as_derived(const SomeExpr& e) {
-  return std::get_if<ev::Expr<ev::SomeDerived>>(&e.u);
-}
 
 /// The components, and theirs, of the place `whole`.
 Exprs components(const Expr& whole, const sem::DerivedTypeSpec& type, const Span& at) {

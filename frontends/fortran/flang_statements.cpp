@@ -76,7 +76,7 @@ class Reader {
               Choice c;
               auto body = std::make_shared<Body>();
               const auto& inner = std::get<1>(x.value().t);
-              action(inner.statement, at, *body);
+              action(inner.statement, places_.of(inner.source), *body);
               c.arms.push_back({value(std::get<0>(x.value().t), at), std::move(body)});
               out.push_back({at, std::move(c)});
             },

@@ -254,31 +254,34 @@ class Lowering {
   // ---- Directives: steps that a script could take, so that they are proved as those are.
 
   void directive(const Directive& x, const Do& d, const std::string& iname) {
-    tag_ = x.tag;
-    demanded_ = x.loops;
-    step_ = steps_.size();
-    steps_.emplace_back(x.at.line, "");
-    for (const Directive::Reduction& r : x.reductions) {
+    demanded_ = {&x, {}};
+    for (const Directive::Reduction& r : x.reductions)
       each(*d.body, [&](const Statement& s) {
         const auto* a = std::get_if<Assignment>(&s.what);
         if (a && written_name(a->to) == r.variable && operation(a->value) != r.op)
           fail("unsupported", s.at, "the directive reduces `{}` by `{}`, this statement does not",
                r.variable, r.op);
       });
-      steps_[step_].second += fmt::format(
-          "_G[\"{0}\"] = lp.recognize_reduction(_G[\"{0}\"], \"{1}\", {{within = "
-          "\"writes:{2}\"}}) ",
-          r_.name, iname, r.variable);
-    }
     demand(iname);
   }
 
-  /// Tags the next loop inwards that the directive means.
+  /// The next loop inwards that the directive means; with the last of them the steps are known.
   void demand(const std::string& iname) {
-    --demanded_;
-    const std::string tag = tag_ == "g" ? "g." + std::to_string(demanded_) : tag_;
-    steps_[step_].second += fmt::format(
-        "_G[\"{0}\"] = lp.tag_inames(_G[\"{0}\"], {{{1} = \"{2}\"}}) ", r_.name, iname, tag);
+    const Directive& x = *demanded_.directive;
+    demanded_.inames.push_back(iname);
+    if (demanded_.inames.size() < static_cast<std::size_t>(x.loops)) return;
+    std::string steps;
+    for (const Directive::Reduction& r : x.reductions)
+      steps += fmt::format(
+          "_G[\"{0}\"] = lp.recognize_reduction(_G[\"{0}\"], \"{1}\", {{within = "
+          "\"writes:{2}\"}}) ",
+          r_.name, fmt::join(demanded_.inames, ", "), r.variable);
+    auto axis = demanded_.inames.size();
+    for (const std::string& i : demanded_.inames)
+      steps += fmt::format("_G[\"{0}\"] = lp.tag_inames(_G[\"{0}\"], {{{1} = \"{2}\"}}) ", r_.name,
+                           i, x.tag == "g" ? "g." + std::to_string(--axis) : x.tag);
+    steps_.emplace_back(x.at.line, std::move(steps));
+    demanded_ = {};
   }
 
   static std::string operation(const Expr& e) {
@@ -433,7 +436,7 @@ class Lowering {
     around_.push_back(iname);
     if (d.directive)
       directive(*d.directive, d, iname);
-    else if (demanded_ > 0)
+    else if (demanded_.directive)
       demand(iname);
     statements(*d.body, body, inner);
     around_.pop_back();
@@ -509,9 +512,10 @@ class Lowering {
   const Blocks& blocks_;
   text::KernelText k_;
   std::vector<std::pair<int, std::string>> steps_;
-  std::string tag_;  // of the directive at hand, for so many loops more
-  int demanded_ = 0;
-  std::size_t step_ = 0;
+  struct {
+    const Directive* directive = nullptr;  // at hand, which means loops further inwards too
+    std::vector<std::string> inames;       // of those that were found
+  } demanded_;
   std::string outside_;  // what calls of other files write
   Uses uses_;
   std::set<std::string> kept_;  // variables of loops that are read where these do not run

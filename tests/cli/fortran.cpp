@@ -86,3 +86,61 @@ TEST_CASE("fortran: what stands in an included file is shown there") {
         "part.inc:3:5: error: `print` is not supported in Fortran kernels [unsupported]\n"
         "  3 |     print *, i\n    |     ^^^^^^^^^^\n");
 }
+
+TEST_CASE("fortran: folders of included files, and no files left behind") {
+  const Folder f;
+  shell("mkdir inc", f.str());
+  f.write("inc/part.inc", "  a(1) = 2\n");
+  f.write("s.f90",
+          "module m\n  integer, parameter :: k = 3\ncontains\n  subroutine s(a)\n"
+          "    real :: a(k)\n    include 'part.inc'\n  end subroutine\nend module\n");
+  CHECK(tool("gen s.f90 -I inc", f.str()).out.find("a[0] = 2.0f;") != std::string::npos);
+  CHECK(tool("gen s.f90", f.str()).status == 1);
+  CHECK(!f.has("m.mod"));
+}
+
+TEST_CASE("fortran: assumed shapes, with a program that passes sections") {
+  const Folder f;
+  f.write("k.f90",
+          "subroutine relax(a, b, total)\n  real(8), intent(inout) :: a(:, 0:)\n"
+          "  real(8), intent(in) :: b(:)\n  real(8), intent(out) :: total\n  integer :: i, j\n"
+          "  do j = lbound(a, 2), ubound(a, 2)\n    do i = 2, size(a, 1)\n"
+          "      a(i, j) = a(i, j) + b(j + 1)*a(i - 1, j)\n    end do\n  end do\n"
+          "  total = sum(a)\nend subroutine\n");
+  f.write("main.f90",
+          "program main\n  interface\n    subroutine relax(a, b, total)\n"
+          "      real(8), intent(inout) :: a(:, 0:)\n      real(8), intent(in) :: b(:)\n"
+          "      real(8), intent(out) :: total\n    end subroutine\n  end interface\n"
+          "  real(8) :: x(8, 9), y(20), s\n  integer :: i\n  x = reshape([(i/72d0, i = 1, 72)], "
+          "[8, 9])\n  y = [(1d0/i, i = 1, 20)]\n  call relax(x, y, s)\n  print *, s\n"
+          "  call relax(x(2:8:3, 9:1:-2), y(3:), s)\n  print '(f12.6)', s, x\nend program\n");
+  CHECK(tool("gen k.f90 -o k.c --fortran-interface k_interface.f90", f.str()).status == 0);
+  CHECK(f.read("k_interface.f90")
+            .find("call relax_of_c(a, b, total, int(size(a, 1), c_int32_t), int(size(a, 2), "
+                  "c_int32_t)") != std::string::npos);
+  CHECK(shell("gfortran -O0 -o before main.f90 k.f90 && gcc -O1 -c k.c && "
+              "gfortran -O0 -o after main.f90 k_interface.f90 k.o",
+              f.str())
+            .status == 0);
+  const Outcome before = shell("./before", f.str()), after = shell("./after", f.str());
+  CHECK(before.status == 0);
+  CHECK(before.out.size() > 700);
+  CHECK(before.out == after.out);
+}
+
+TEST_CASE("fortran: an argument of a derived type has no interface") {
+  const Folder f;
+  f.write("k.f90",
+          "module m\n  type p\n    real :: x, y(2)\n  end type\ncontains\n"
+          "  subroutine s(a)\n    type(p), intent(inout) :: a\n    a%y = a%x\n  end subroutine\n"
+          "end module\n");
+  CHECK(tool("gen k.f90", f.str())
+            .out.find("void s(float const *restrict a_x, float *restrict a_y)") !=
+        std::string::npos);
+  const Outcome refused = tool("gen k.f90 -o k.c --fortran-interface k_interface.f90", f.str());
+  CHECK(refused.status == 1);
+  CHECK(refused.err ==
+        "error: `s`: `a_x` of a derived type has no counterpart in Fortran's interface to C "
+        "[unsupported]\n");
+  CHECK(!f.has("k.c"));
+}

@@ -55,6 +55,23 @@ t[0] = any(j, a[j] > 0)
   CHECK(c.find("#pragma omp simd reduction(||:acc_j)") != std::string::npos);
 }
 
+TEST_CASE("openmp: threads share reductions, of all loops that run together") {
+  const std::string c =
+      code(R"(
+kernel sums(n: int32, m: int32, a: float64[n, m], s: float64[1], r: float64[n], p: complex128[1])
+domain {[i, j]: 0 <= i < n and 0 <= j < m}
+domain {[k, l]: 0 <= k < n and 0 <= l < m}
+domain {[q]: 0 <= q < n}
+s[0] = sum((i, j), a[i, j])
+r[k] = max(l, a[k, l])
+p[0] = product(q, cast(complex128, r[q]))
+)",
+           Target::OpenMP, {{"i", "par"}, {"j", "par"}, {"k", "par"}, {"l", "par"}, {"q", "par"}});
+  CHECK(c.find("#pragma omp parallel for collapse(2) reduction(+:acc_i_j)\n") != std::string::npos);
+  CHECK(c.find("#pragma omp parallel for\n  for (int32_t k") != std::string::npos);
+  CHECK(c.find("#pragma omp parallel for reduction(*:acc_q)\n") != std::string::npos);
+}
+
 TEST_CASE("openmp: refuses a reduction of two values over lanes") {
   const Diagnostic d = refusal(R"(
 kernel where(n: int32, a: float64[n], r: float64[1], q: int32[1])

@@ -14,6 +14,18 @@ b[i] = twice
                                  Target::C));
 }
 
+TEST_CASE("temporaries: a table's values stand as its axes do in memory") {
+  const auto table = [](const std::string& order) {
+    return code(
+        "kernel f(a: int32[2, 3])\ndomain {[i, j]: 0 <= i < 2 and 0 <= j < 3}\n"
+        "temp t: int32[2, 3] " +
+            order + " read_only init=(1, 2, 3, 4, 5, 6)\na[i, j] = t[i, j]\n",
+        Target::C);
+  };
+  CHECK(table("order=F").find("t[6] = {1, 4, 2, 5, 3, 6};") != std::string::npos);
+  CHECK(table("").find("{{1, 2, 3}, {4, 5, 6}};") != std::string::npos);
+}
+
 TEST_CASE("temporaries: a value that passes from iteration to iteration lives outside the loop") {
   CHECK_GOLDEN("carried.c", code(R"(
 kernel prefix(n: int32, a: float64[n], b: float64[n])

@@ -150,6 +150,81 @@ end
                    {{{"n", "0"}, {"m", "3"}}, {{"n", "9"}, {"m", "1"}}, {{"n", "33"}, {"m", "5"}}});
 }
 
+TEST_CASE("fortran: threads share reductions and update elements one at a time") {
+  const std::string text = R"(
+subroutine sums(n, a, k, h, s, most)
+  integer, intent(in) :: n, k(n)
+  integer, intent(out) :: h(0:9)
+  real(8), intent(in) :: a(n, n)
+  real(8), intent(out) :: s, most
+  integer i, j
+  s = 0.5d0
+  !$omp parallel do collapse(2) reduction(+: s)
+  do j = 1, n
+    do i = 1, n
+      s = s + a(i, j)
+    end do
+  end do
+  most = 0
+  !$omp parallel do reduction(max: most)
+  do i = 1, n
+    most = max(most, a(i, i))
+  end do
+  h = 0
+  !$omp parallel do
+  do i = 1, n
+    !$omp atomic
+    h(mod(k(i), 10)) = h(mod(k(i), 10)) + 1
+  end do
+end
+)";
+  const std::string code = generate(import(text).transformed.at(0), Target::OpenMP).source;
+  CHECK(code.find("#pragma omp parallel for collapse(2) reduction(+:acc") != std::string::npos);
+  CHECK(code.find("#pragma omp parallel for reduction(max:acc") != std::string::npos);
+  CHECK(code.find("#pragma omp atomic\n") != std::string::npos);
+  same_as_gfortran(text, {{{"n", "0"}}, {{"n", "1"}}, {{"n", "40"}}});
+}
+
+TEST_CASE("fortran: directives of OpenACC are groups, or threads that share a reduction") {
+  const std::string text = R"(
+subroutine heat(n, a, b, s)
+  integer, intent(in) :: n
+  real(8), intent(inout) :: a(n, n), b(n, n)
+  real(8), intent(out) :: s
+  integer i, j
+  !$acc parallel loop collapse(2) copyin(a) copyout(b)
+  do j = 2, n - 1
+    do i = 2, n - 1
+      b(i, j) = a(i, j) + 0.1d0*(a(i - 1, j) + a(i + 1, j) + a(i, j - 1) + a(i, j + 1))
+    end do
+  end do
+  !$acc kernels loop gang
+  do j = 2, n - 1
+    !$acc loop seq
+    do i = 2, n - 1
+      a(i, j) = a(i - 1, j) + b(i, j)
+    end do
+  end do
+  s = 0
+  !$acc parallel loop reduction(+: s)
+  do i = 1, n
+    s = s + a(i, i)
+  end do
+end
+)";
+  const Kernel k = import(text).transformed.at(0);
+  const auto tag = [&](const std::string& iname) {
+    const InameTag* t = k.tag(iname);
+    return t ? t->text : "";
+  };
+  CHECK(tag("j") == "g.1");
+  CHECK(tag("i") == "g.0");
+  CHECK(tag("j_1") == "g.0");
+  CHECK(tag("i_1").empty());
+  CHECK(tag("i_2") == "par");
+  same_as_gfortran(text, {{{"n", "0"}}, {{"n", "3"}}, {{"n", "20"}}});
+}
+
 TEST_CASE("fortran: a directive that the dependences contradict is refused with two instances") {
   try {
     import(R"(
