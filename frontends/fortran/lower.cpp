@@ -6,6 +6,7 @@
 #include "core/layout.h"
 #include "frontends/fortran/loop_bounds.h"
 #include "frontends/fortran/loop_domains.h"
+#include "frontends/fortran/names.h"
 #include "frontends/fortran/sections.h"
 #include "frontends/fortran/uses.h"
 #include "frontends/text/create.h"
@@ -171,7 +172,8 @@ class Lowering {
 
   std::string fresh(const std::string& base) {
     std::string name = base;
-    for (int i = 1; !taken_.insert(name).second; ++i) name = base + "_" + std::to_string(i);
+    const std::string stem = stem_of(base);
+    for (int i = 1; !taken_.insert(name).second; ++i) name = stem + "_" + std::to_string(i);
     return name;
   }
 

@@ -8,10 +8,19 @@
 
 namespace moonloop::fortran {
 
+std::string stem_of(const std::string& name) {
+  const auto end = name.find_last_not_of("0123456789");
+  return end != std::string::npos && end > 0 && end + 1 < name.size() && name[end] == '_'
+             ? name.substr(0, end)
+             : name;
+}
+
 std::string fresh_name(const Routine& routine, const std::string& base) {
-  std::string name = base;
-  for (int i = 1; routine.variables.count(name); ++i) name = base + "_" + std::to_string(i);
-  return name;
+  if (!routine.variables.count(base)) return base;
+  const std::string stem = stem_of(base);
+  for (int i = 1;; ++i)
+    if (std::string name = stem + "_" + std::to_string(i); !routine.variables.count(name))
+      return name;
 }
 
 Expr new_scalar(Routine& routine, const std::string& base, const Type& type, const Span& at) {

@@ -3,6 +3,9 @@
 
 namespace moonloop::fortran {
 
+/// `i` of `i_2`.
+std::string stem_of(const std::string& name);
+
 /// A name like `base` that no variable has, `base_1` where one has it.
 std::string fresh_name(const Routine& routine, const std::string& base);
 
