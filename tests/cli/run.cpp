@@ -147,3 +147,20 @@ TEST_CASE("cli: devices --measure keeps what a device reaches, and run --time co
   CHECK(contains(tool(run + " --json", f.str()).out, "\"of_copies\": "));
   before ? ::setenv("XDG_CACHE_HOME", old.c_str(), 1) : ::unsetenv("XDG_CACHE_HOME");
 }
+
+TEST_CASE("run: pieces of a loop as groups, their iterations as work-items") {
+  const Folder f;
+  f.write("scale.loop",
+          "kernel scale(n: int32, a: float64[n], b: float64[n])\ndomain {[i]: 0 <= i < n}\n"
+          "assume n <= 400\nb[i] = 2*a[i]\n");
+  f.write("chunks.lua",
+          "scale = lp.chunk_iname(scale, 'i', 3, {outer_tag = 'g.0', inner_tag = 'l.0'})\n");
+  f.write("fixed.lua", "scale = lp.fix_parameters(scale, {n = 130})\n");
+  for (const std::string target : {"openmp", "opencl"}) {
+    for (const std::string n : {"0", "1", "129", "130", "400"})
+      CHECK(tool("run scale.loop -t chunks.lua --verify -p n=" + n + " --target " + target, f.str())
+                .status == 0);
+    CHECK(tool("run scale.loop -t fixed.lua -t chunks.lua --verify --target " + target, f.str())
+              .status == 0);
+  }
+}

@@ -36,7 +36,7 @@ struct Touch {
 /// When an instance runs: at each level of the tree the child's number, then the loop's value.
 struct Step {
   std::int64_t child = 0, value = 0;
-  bool parallel = false, simd = false;
+  bool parallel = false, shares = false;
 };
 struct Instance {
   int statement = 0;
@@ -49,7 +49,8 @@ struct Instance {
   std::string text;
 };
 
-// Vector: lanes of one simd loop, or work-items of one statement; their updates are put together.
+// Vector: lanes or threads of one loop, or work-items of one statement; their updates are put
+// together.
 enum class When { Before, After, Concurrent, Vector, Same };
 
 When compare(const Instance& a, const Instance& b) {
@@ -60,7 +61,7 @@ When compare(const Instance& a, const Instance& b) {
     if (x != y) return x < y ? When::Before : When::After;
     if (a_ends || b_ends) break;
     if (a.time[i].value == b.time[i].value) continue;
-    if (a.time[i].parallel) return a.time[i].simd ? When::Vector : When::Concurrent;
+    if (a.time[i].parallel) return a.time[i].shares ? When::Vector : When::Concurrent;
     return a.time[i].value < b.time[i].value ? When::Before : When::After;
   }
   return a.items == b.items ? When::Same : When::Vector;
@@ -105,9 +106,9 @@ class Enumeration {
            (t->kind == TagKind::Par || t->kind == TagKind::Group || t->kind == TagKind::Simd);
   }
 
-  bool is_simd(const std::string& iname) const {
+  bool shares_sums(const std::string& iname) const {
     const InameTag* t = nested_.kernel.tag(iname);
-    return t && t->kind == TagKind::Simd;
+    return t && (t->kind == TagKind::Simd || t->kind == TagKind::Par);
   }
 
   void add(int s) {
@@ -160,7 +161,7 @@ class Enumeration {
     const TreePath& where = path(s);
     for (std::size_t l = 0; l < where.loops.size(); ++l)
       out.time.push_back({where.index[l], at.at(where.loops[l]), is_parallel(where.loops[l]),
-                          is_simd(where.loops[l])});
+                          shares_sums(where.loops[l])});
     out.last_child = where.index.back();
     for (const std::string& i : items) out.items.push_back(at.at(i));
     out.item_names = items;

@@ -46,7 +46,8 @@ subroutine fill(out, a, n)
   end do
 end
 )");
-  CHECK(c_code(k.original.at(0)).find("out[i] = a*1.1 + 0.10000000149011612;") != std::string::npos);
+  CHECK(c_code(k.original.at(0)).find("out[i] = a*1.1 + 0.10000000149011612;") !=
+        std::string::npos);
 }
 
 TEST_CASE("removed: a scalar assignment becomes a rule, where it is used once and more often") {

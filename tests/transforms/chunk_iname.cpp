@@ -1,0 +1,60 @@
+#include "transforms/chunk_iname.h"
+
+#include "loop_kit.h"
+
+using namespace moonloop;
+
+namespace {
+Kernel loop(const std::string& domain, const std::string& rhs = "1.0") {
+  return parsed("kernel f\ndomain {[i]: " + domain + "}\nc[i] = " + rhs + " {id=w}\n");
+}
+}  // namespace
+
+TEST_CASE("chunk_iname: lengths that differ by one at most, the longer ones first") {
+  const Kernel before = loop("0 <= i < 10");
+  const Kernel k = chunk_iname(before, "i", 3);
+  CHECK(line(k, "w") == "c[3*i_outer + min(i_outer, 1) + i_inner] = 1.0");
+  CHECK(same_set(k.domains[0].set,
+                 "{[i_outer, i_inner]: 0 <= i_outer < 3 and 0 <= i_inner < 4 and "
+                 "(i_outer = 0 or i_inner < 3)}"));
+  CHECK(conserves(before, k));
+  CHECK(line(chunk_iname(loop("2 <= i < 14"), "i", 4, {.outer_iname = "o", .inner_iname = "l"}),
+             "w") == "c[3*o + l + 2] = 1.0");
+}
+
+TEST_CASE("chunk_iname: parametric lengths, bounds, gaps, fewer iterations than pieces") {
+  for (const char* d : {"0 <= i < n", "p <= i < n", "0 <= i < 2", "-3 <= i <= 9 and i mod 2 = 0",
+                        "0 <= 2*i < n", "0 <= i < 4*n + 1"})
+    for (const std::int64_t pieces : {1, 3, 5}) {
+      CAPTURE(d);
+      const Kernel before = loop(d);
+      CHECK(conserves(before, chunk_iname(before, "i", pieces)));
+    }
+  const Kernel triangle =
+      parsed("kernel f\ndomain {[i, j]: 0 <= i < n and i <= j < m}\nc[i, j] = 1.0 {id=w}\n");
+  CHECK(conserves(triangle, chunk_iname(triangle, "j", 3)));
+}
+
+TEST_CASE("chunk_iname: a chain stays in order, pieces of it are not parallel") {
+  const Kernel chain = loop("1 <= i < n", "c[i - 1] + 1.0");
+  CHECK(message([&] { apply(chain, "chunk_iname", {text("i"), number(3)}); }) == "legal");
+  CHECK(message([&] {
+          apply(chain, "chunk_iname", {text("i"), number(3)}, {{"outer_tag", text("par")}});
+        }).find("at the same time, but w[i_outer=0") != std::string::npos);
+  CHECK(message([&] {
+          apply(loop("0 <= i < n"), "chunk_iname", {text("i"), number(3)},
+                {{"outer_tag", text("g.0")}});
+        }) == "legal");
+}
+
+TEST_CASE("refused: pieces of a loop that there cannot be") {
+  const Kernel k = loop("0 <= i < n");
+  CHECK(message([&] { chunk_iname(k, "i", 0); }) ==
+        "`i` cannot be split into 0 pieces; there are 1 to 1000");
+  CHECK(message([&] { chunk_iname(k, "x", 2); }).find("no iname") != std::string::npos);
+  CHECK(message([&] { chunk_iname(loop("0 <= i < n and i < m"), "i", 2); }) ==
+        "`i` has no last iteration that one expression gives, which its pieces need");
+  CHECK(message([&] {
+          chunk_iname(chunk_iname(k, "i", 2, {.inner_tag = "unr"}), "i_inner", 2);
+        }).find("is tagged `unr`; split it first") != std::string::npos);
+}

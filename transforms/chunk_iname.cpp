@@ -1,0 +1,180 @@
+#include "transforms/chunk_iname.h"
+
+#include "core/iname_rewrite.h"
+#include "transforms/new_inames.h"
+#include "transforms/registry.h"
+#include "transforms/tag_inames.h"
+
+namespace moonloop {
+namespace {
+
+/// The first or the last value of the one dimension of `points`, where one affine expression of the
+/// parameters gives it.
+std::optional<Expr> extreme(const Set& points, bool last) {
+  if (!yes(last ? isl_set_dim_has_any_upper_bound(points.get(), isl_dim_set, 0)
+                : isl_set_dim_has_any_lower_bound(points.get(), isl_dim_set, 0)))
+    return std::nullopt;
+  try {
+    PwAff p = last ? isl_set_dim_max(points.copy(), 0) : isl_set_dim_min(points.copy(), 0);
+    const Set where = isl_pw_aff_domain(p.copy());
+    p = isl_pw_aff_gist(isl_pw_aff_coalesce(p.take()), where.copy());
+    if (count(isl_pw_aff_n_piece(p.get())) != 1) return std::nullopt;
+    return from_aff(Aff(isl_pw_aff_as_aff(p.take())));
+  } catch (const IslError&) {  // unbounded for some parameters
+    return std::nullopt;
+  }
+}
+
+/// The pieces of `n` iterations from `first` on.
+struct Chunks {
+  Expr first, n;
+  std::int64_t number;
+
+  Expr quotient() const { return divided(BinaryOp::FloorDiv); }
+  Expr rest() const { return divided(BinaryOp::Mod); }
+  /// Where piece `c` begins.
+  Expr start(std::int64_t c) const {
+    if (c == 0) return first;
+    return index_add({first, index_mul(lit(c), quotient()), least(lit(c), rest())});
+  }
+  /// The same, for the piece that a variable numbers.
+  Expr start(const std::string& outer) const {
+    if (as_int(n))
+      return index_add({first, index_mul(quotient(), var(outer)),
+                        as_int(rest()) == 0 ? lit(0) : least(var(outer), rest())});
+    Expr out = start(number - 1);
+    for (std::int64_t c = number - 1; c-- > 0;)
+      out = Expr(Select{Expr(Compare{CompareOp::Eq, var(outer), lit(c)}), start(c), out});
+    return out;
+  }
+
+ private:
+  Expr divided(BinaryOp op) const {
+    if (const auto v = as_int(n)) return lit(op == BinaryOp::Mod ? *v % number : *v / number);
+    return Expr(Binary{op, n, lit(number)});
+  }
+  static Expr least(const Expr& a, const Expr& b) {
+    const auto x = as_int(a), y = as_int(b);
+    return x && y ? lit(std::min(*x, *y)) : call("min", {a, b});
+  }
+};
+
+/// { [iname, outer, inner] : iname is number `inner` of piece `outer` }
+Set relation_of(const std::string& iname, const std::string& outer, const std::string& inner,
+                const Chunks& chunks) {
+  const std::vector<std::string> dims{iname, outer, inner};
+  const auto test = [](CompareOp op, const Expr& a, const Expr& b) {
+    return Expr(Compare{op, a, b});
+  };
+  Set out;
+  for (std::int64_t c = 0; c < chunks.number; ++c) {
+    const Expr begin = chunks.start(c), place = index_add({begin, var(inner)});
+    const auto piece = to_condition(conjunction({test(CompareOp::Eq, var(outer), lit(c)),
+                                                 test(CompareOp::Eq, var(iname), place),
+                                                 test(CompareOp::Ge, var(inner), lit(0)),
+                                                 test(CompareOp::Lt, place, chunks.start(c + 1))}),
+                                    dims);
+    ensure(piece.has_value(), "the pieces of a loop are not affine");
+    out = out ? Set(isl_set_union(out.take(), piece->copy())) : *piece;
+  }
+  return out;
+}
+
+}  // namespace
+
+Kernel chunk_iname(const Kernel& k, const std::string& iname, std::int64_t num_chunks,
+                   const ChunkOptions& o) {
+  require_iname(k, iname);
+  constexpr std::int64_t kMost = 1000;
+  if (num_chunks < 1 || num_chunks > kMost)
+    refuse("bad-length", k.at, "`{}` cannot be split into {} pieces; there are 1 to {}", iname,
+           num_chunks, kMost);
+  if (const InameTag* tag = k.tag(iname); tag && o.do_tagged_check)
+    refuse("tagged-iname", k.at, "`{}` is tagged `{}`; split it first, then tag the parts", iname,
+           tag->text);
+  const Domain* home = k.home_of(iname);
+  Set points = to_dims(home->set, {iname});
+  if (k.assumptions) points = isl_set_intersect_params(points.take(), k.assumptions.copy());
+  const auto first = extreme(points, false), last = extreme(points, true);
+  if (!first || !last)
+    refuse("unbounded-iname", home->at,
+           "`{}` has no {} iteration that one expression gives, which its pieces need", iname,
+           first ? "last" : "first");
+  NewInames names(k);
+  const std::string outer = names.take(o.outer_iname, iname + "_outer");
+  const std::string inner = names.take(o.inner_iname, iname + "_inner");
+  const auto outer_tag = tag_for(k, outer, o.outer_tag), inner_tag = tag_for(k, inner, o.inner_tag);
+
+  const Chunks chunks{*first, index_add({index_sub(*last, *first), lit(1)}), num_chunks};
+  InameRewrite rw;
+  rw.old = {iname};
+  rw.fresh = {outer, inner};
+  rw.old_in_new[iname] = index_add({chunks.start(outer), var(inner)});
+  rw.bound[iname] = rw.fresh;
+  rw.relation = relation_of(iname, outer, inner, chunks);
+  Kernel out = rewrite_inames(k, rw, o.within);
+  if (outer_tag) out.iname_tags[outer] = *outer_tag;
+  if (inner_tag) out.iname_tags[inner] = *inner_tag;
+  require_distinct_axes(out);
+  return reordered(k, std::move(out));
+}
+
+extern const Op chunk_iname_op;
+const Op chunk_iname_op{
+    .name = "chunk_iname",
+    .doc = R"(Splits a loop into a fixed number of pieces, which the outer loop numbers.
+
+The pieces have the same length or, where their number does not divide the iterations, two lengths
+that differ by one, the longer pieces first. Where the number of iterations is a parameter's, the
+beginning of each piece is chosen by its number.
+
+Refuses a loop that has a tag (split first, then tag), names in use, less than one piece or more than
+1000, a loop whose first or last iteration no single expression gives, and tags for the parts that the
+kernel's dependences do not allow.)",
+    .params = {{.name = "split_iname",
+                .kind = Kind::Str,
+                .help = "the loop to split",
+                .required = true,
+                .positional = true},
+               {.name = "num_chunks",
+                .kind = Kind::Int,
+                .help = "how many pieces, at least 1",
+                .required = true,
+                .positional = true},
+               {.name = "outer_iname",
+                .kind = Kind::Str,
+                .help = "name of the outer loop",
+                .fallback = "<iname>_outer"},
+               {.name = "inner_iname",
+                .kind = Kind::Str,
+                .help = "name of the inner loop",
+                .fallback = "<iname>_inner"},
+               {.name = "outer_tag", .kind = Kind::Str, .help = "tag of the outer loop"},
+               {.name = "inner_tag", .kind = Kind::Str, .help = "tag of the inner loop"},
+               {.name = "do_tagged_check",
+                .kind = Kind::Bool,
+                .help = "refuses a loop with a tag; otherwise the tag is dropped",
+                .fallback = "true"},
+               {.name = "within",
+                .kind = Kind::Match,
+                .help = "splits the loop for these instructions only"},
+               unsafe_option()},
+    .example_kernel = R"(kernel scale(n: int32, a: float64[n], c: float64[n])
+domain {[i]: 0 <= i < n}
+c[i] = 2*a[i]
+)",
+    .example = R"(knl = lp.chunk_iname(knl, "i", 4, {outer_tag = "par"}))",
+    .run =
+        [](const Kernel& k, const Args& a) {
+          return chunk_iname(k, a.str("split_iname"), a.integer("num_chunks"),
+                             {.outer_iname = a.str("outer_iname"),
+                              .inner_iname = a.str("inner_iname"),
+                              .outer_tag = a.str("outer_tag"),
+                              .inner_tag = a.str("inner_tag"),
+                              .do_tagged_check = a.boolean("do_tagged_check", true),
+                              .within = Match::parse(a.str("within"), a.at())});
+        },
+    .query = {},
+};
+
+}  // namespace moonloop
