@@ -341,20 +341,29 @@ void tidy_guards(Block& block, const Writes& writes) {
   drop_repeated(block, writes);
 }
 
-/// Scalars that everything in the loop has for a condition.
-static Exprs asked_by_all(const Loop& loop) {
+static Exprs asked_by_all(const Block& block);
+
+/// Scalars without which a statement does nothing.
+static Exprs asked_by(const Stmt& s) {
+  const auto* loop = std::get_if<Loop>(&s.op);
+  if (loop) return loop->only_while ? terms_of(loop->only_while) : Exprs();
+  const auto* guard = std::get_if<If>(&s.op);
+  if (!guard) return {};
+  Exprs out = terms_of(guard->cond);
+  const Exprs inner = asked_by_all(guard->body);
+  out.insert(out.end(), inner.begin(), inner.end());
+  std::erase_if(out, [](const Expr& t) { return !t.as<Var>(); });
+  return out;
+}
+
+static Exprs asked_by_all(const Block& block) {
   Exprs out;
-  for (std::size_t n = 0; n < loop.body.size(); ++n) {
-    const If* guard = std::get_if<If>(&loop.body[n].op);
-    if (!guard) return {};
-    const Exprs terms = terms_of(guard->cond);
+  for (std::size_t n = 0; n < block.size(); ++n) {
+    const Exprs terms = asked_by(block[n]);
     if (n == 0)
       for (const Expr& t : terms)
         if (!holds_term(out, t)) out.push_back(t);
-    std::erase_if(out, [&](const Expr& t) {
-      const auto* v = t.as<Var>();
-      return !v || v->name == loop.iname || !holds_term(terms, t);
-    });
+    std::erase_if(out, [&](const Expr& t) { return !holds_term(terms, t); });
   }
   return out;
 }
@@ -369,7 +378,8 @@ void end_loops_early(Block& block) {
     end_loops_early(loop->body);
     const bool sequential = loop->pragmas.empty() && loop->lanes == 0 && loop->matrix < 0;
     if (!sequential || waits_within(loop->body)) continue;
-    const Exprs flags = asked_by_all(*loop);
+    Exprs flags = asked_by_all(loop->body);
+    std::erase_if(flags, [&](const Expr& t) { return t.as<Var>()->name == loop->iname; });
     if (flags.empty()) continue;
     loop->only_while = conjunction(flags);
     Block first = without_terms(only(std::move(loop->body.front())), flags);

@@ -169,9 +169,8 @@ void Binding::scalar(const Variable& dummy, const Expr& argument) {
 void Binding::extents(const Variable& dummy, const Expr& argument) {
   check_type(dummy, argument);
   for (std::size_t i = 0; i < dummy.bounds.size(); ++i) {
-    const std::string name = extent_name(dummy.name, static_cast<int>(i));
-    const auto it = callee_.variables.find(name);
-    if (it == callee_.variables.end() || !it->second.extent) continue;
+    const std::string name = extent_of(dummy.bounds[i], callee_);
+    if (name.empty() || scalars_.count(name)) continue;
     const View v = view(dummy, argument);
     std::size_t axis = 0;
     for (const Axis& a : v.axes) {
@@ -180,7 +179,7 @@ void Binding::extents(const Variable& dummy, const Expr& argument) {
         fail("unsupported", at_, "how long `{}` is, which `{}` asks for, is not known", v.array,
              callee_.name);
       const Expr n = length(a.first, a.last, a.step);
-      scalars_[name] = changes(n) ? copy(it->second, n) : n;
+      scalars_[name] = changes(n) ? copy(callee_.variables.at(name), n) : n;
     }
   }
 }
@@ -245,8 +244,7 @@ void Binding::match(const Variable& dummy, View& v, bool from_element) const {
     const Expr lower = expr(first_of(b)), upper = b.upper ? expr(b.upper) : Expr();
     v.lower.push_back(lower);
     Axis& a = *running[i];
-    const bool assumed = callee_.variables.count(extent_name(dummy.name, static_cast<int>(i))) != 0;
-    if (assumed) continue;
+    if (!extent_of(b, callee_).empty()) continue;
     const bool last = i + 1 == running.size();
     const Expr extent = upper ? length(lower, upper, 1) : Expr();
     const Expr room = a.last ? length(a.first, a.last, a.step) : Expr();

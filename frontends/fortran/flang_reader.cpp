@@ -1,6 +1,7 @@
 #include <llvm/Support/raw_ostream.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -110,10 +111,11 @@ class Units {
       argument(result->name().ToString(), *result, r);
     }
     for (const std::string& a : std::vector<std::string>(r.arguments))
-      for (std::size_t i = 0; i < r.variables.at(a).bounds.size(); ++i)
-        if (const auto it = r.variables.find(extent_name(a, static_cast<int>(i)));
-            it != r.variables.end() && it->second.extent)
-          r.arguments.push_back(it->first);
+      for (const Bounds& b : r.variables.at(a).bounds)
+        if (const std::string extent = extent_of(b, r);
+            !extent.empty() &&
+            std::find(r.arguments.begin(), r.arguments.end(), extent) == r.arguments.end())
+          r.arguments.push_back(extent);
     routines_.push_back(std::move(r));
     if (const auto& inner = std::get<std::optional<fp::InternalSubprogramPart>>(s.t))
       for (const fp::InternalSubprogram& i : std::get<std::list<fp::InternalSubprogram>>(inner->t))

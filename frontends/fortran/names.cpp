@@ -44,6 +44,16 @@ std::string extent_name(const std::string& array, int axis) {
   return fmt::format("{}_size{}", array, axis + 1);
 }
 
+std::string extent_of(const Bounds& axis, const Routine& routine) {
+  std::set<std::string> names;
+  if (axis.upper) collect_vars(axis.upper, names);
+  for (const std::string& n : names)
+    if (const auto it = routine.variables.find(n);
+        it != routine.variables.end() && it->second.extent)
+      return n;
+  return {};
+}
+
 const Variable& result_of(const Routine& function) {
   const auto it =
       std::find_if(function.arguments.begin(), function.arguments.end(),

@@ -18,6 +18,9 @@ Type type_of(const Expr& e, const Routine& routine, const std::vector<Routine>& 
 /// The argument that says how long an axis, from 0, of an assumed shape is.
 std::string extent_name(const std::string& array, int axis);
 
+/// The argument that says so of an axis; empty where its shape is not assumed.
+std::string extent_of(const Bounds& axis, const Routine& routine);
+
 /// The variable that a function gives.
 const Variable& result_of(const Routine& function);
 

@@ -1,4 +1,5 @@
 // Calls within the input: what they mean, and what they may not be.
+#include "codegen/codegen.h"
 #include "core/print.h"
 #include "tests/fortran/gfortran.h"
 
@@ -175,6 +176,81 @@ contains
 end subroutine
 )",
        {{{"n", "0"}}, {{"n", "1"}}, {{"n", "12"}}});
+}
+
+TEST_CASE("fortran: derived types as arguments, by generic names and keywords, of assumed shape") {
+  const std::string text = R"(
+module m
+  implicit none
+  type t
+    real(8) :: x(3)
+    integer :: k
+  end type
+  interface twice
+    module procedure twice_r, twice_i
+  end interface
+contains
+  subroutine s(n, q, k)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: q(n)
+    integer, intent(inout) :: k(n)
+    type(t) :: p(n)
+    integer :: i
+    do i = 1, n
+      p(i) = t([q(i), 1.0d0, -q(i)], k(i))
+      call twice(p(i)%k)
+      call twice(a=q(i))
+      call one(p(i))
+    end do
+    call all_of(p)
+    k = p%k
+    q = q + p%x(1)
+  end subroutine
+  subroutine twice_r(a)
+    real(8), intent(inout) :: a
+    a = 2*a
+  end subroutine
+  subroutine twice_i(a)
+    integer, intent(inout) :: a
+    a = 2*a
+  end subroutine
+  subroutine one(v)
+    type(t), intent(inout) :: v
+    v%x = v%x + v%k
+  end subroutine
+  subroutine all_of(v)
+    type(t), intent(inout) :: v(:)
+    where (v%k < 9) v%k = size(v)
+  end subroutine
+end module
+)";
+  const test::Imported k = import(text);
+  const test::Library library(text, "t.f90");
+  test::same_as_gfortran(k.original.at(0), k.transformed.at(0), library, {"t.f90", "s", "m"},
+                         {{{"n", "0"}}, {{"n", "1"}}, {{"n", "20"}}}, {Target::C});
+  CHECK(print_kernel(k.original.back()).find("v_size1: in int32") != std::string::npos);
+}
+
+TEST_CASE("fortran: a return from loops within loops ends all of them") {
+  const std::string text = R"(
+subroutine s(n, a)
+  integer, intent(in) :: n
+  real(8), intent(inout) :: a(n)
+  if (n < 3) return
+  do
+    if (a(1) > 3) exit
+    a(1) = a(1) + 1
+    do while (a(2) < a(1))
+      a(2) = a(2) + 0.5d0
+      if (a(2) > 2.25d0) return
+    end do
+  end do
+  a(3) = -1
+end subroutine
+)";
+  const std::string code = generate(import(text).original.at(0), Target::C).source;
+  CHECK(code.find("turn < 2147483647 && goes_on && turn_goes_on; ++turn") != std::string::npos);
+  same(text, {{{"n", "2"}}, {{"n", "3"}}});
 }
 
 TEST_CASE("fortran: a loop over a call is parallel when the call's elements are") {
