@@ -14,7 +14,7 @@ FLAGS = ["-O3", "-march=native"]
 # A routine: its file, what it is, and its arrays and call in the program.
 ROUTINES = {
     "multiply": (
-        "product.f90",
+        "dgemm.f90",
         "product of 1000*1000 matrices, tiled by a block",
         "real(8) :: a(1000, 1000), b(1000, 1000), c(1000, 1000)",
         "a, b, c",
@@ -71,7 +71,7 @@ def run(words, **options):
 
 def measure(name, folder, threads):
     file, title, declarations, arrays, call = ROUTINES[name]
-    source = HERE / "fortran_kernels" / file
+    source = HERE.parent / "examples" / "fortran" / file
     fill = "\n  ".join(f"call random_number({a})" for a in arrays.split(", "))
     (folder / "main.f90").write_text(
         DRIVER.format(declarations=declarations, fill=fill, call=call)

@@ -89,6 +89,8 @@ void add_common_options(CLI::App& command, Common& c, bool takes_input) {
       ->allow_extra_args(false)
       ->expected(1)
       ->take_all();
+  command.add_flag("--skip-output", c.skip_output,
+                   "leave out the print and write statements of Fortran");
   add_pairs(command, "--set", c.settings, "what scripts read as lp.args.NAME; repeatable");
   command
       .add_option("--device", c.device, "number of the device, as `moonloop devices` lists them")
@@ -126,7 +128,7 @@ std::vector<Kernel> load_kernels(const Common& c,
   options.on_step = on_step;
   const Source* source = read_source(c.input);
   FortranFile fortran;
-  if (is_fortran(c.input)) fortran = parse_fortran(source, {c.defines, c.includes});
+  if (is_fortran(c.input)) fortran = parse_fortran(source, {c.defines, c.includes, c.skip_output});
   std::vector<Kernel> kernels = is_fortran(c.input)         ? fortran.kernels
                                 : c.input.ends_with(".lua") ? run_kernel_script(source, options)
                                                             : parse_kernels(source);

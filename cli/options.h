@@ -25,6 +25,7 @@ struct Common {
   bool quiet = false;
   bool color = false;  // of diagnostics, on stderr
   bool trust = false;
+  bool skip_output = false;  // of Fortran
 };
 
 /// What scripts may do and see. Used by all who run one.

@@ -140,6 +140,16 @@ const std::vector<Topic> kTopics{
      "`err.code`, `err.message`, `err.hint`, `err.notes`, `err.line`, `err.file` and "
      "`tostring(err)` "
      "tell why. Any other error, also a wrong argument, goes on to the caller."},
+    {"lp.fuse_kernels", kLua,
+     "`lp.fuse_kernels(kernels, [suffixes], [data_flow], {options})` makes one kernel that runs "
+     "the "
+     "first, then the second, and so on.\n"
+     "Arguments of one name are one argument and have to agree. Loops of one name become one loop, "
+     "where the dependences allow it: each is fused by `rename_iname`, outer ones first, and "
+     "refused with two instances; `inames = {}` keeps all apart, `inames = \"i, j\"` fuses these. "
+     "Temporaries of one name get a new one, with the kernel's suffix where `suffixes` are given. "
+     "`data_flow = {{\"x\", 0, 1}}` demands that kernel 1 reads what kernel 0 writes. `name` "
+     "names the result, `a_and_b` without it."},
     {"lp.args", kLua,
      "`lp.args.NAME` is the value of `--set NAME=VALUE`, a number or boolean where it reads as "
      "one.\n"

@@ -6,6 +6,7 @@
 
 #include "codegen/language.h"
 #include "core/diagnostic.h"
+#include "core/external.h"
 
 namespace moonloop {
 namespace {
@@ -172,11 +173,24 @@ FortranInterface fortran_interface(const Program& p) {
     return a.fortran == FortranRole::Result;
   });
   const bool is_function = result != p.params.end();
+  if (is_function && !result->shape.empty())
+    fail("unsupported", {},
+         "`{}` gives an array, which has no counterpart in Fortran's interface "
+         "to C",
+         p.name);
   const std::string kind = is_function ? "function" : "subroutine";
   out += with_arguments(p, kind + " " + p.name, Side::Fortran);
   if (is_function) out += " result(" + name_of(p, *result) + ")";
   out += "\n  use " + module + "\n  implicit none\n" + declarations(p, false, "  ");
   out += with_arguments(p, "  call " + function, Side::Call) + "\nend " + kind + "\n";
+  const std::string stop = stop_name(p.name);
+  if (std::find(p.externals.begin(), p.externals.end(), stop + "_") != p.externals.end())
+    out += "\nsubroutine " + stop +
+           "(text, status)\n  use, intrinsic :: iso_fortran_env, only: error_unit\n"
+           "  implicit none\n  character(*), intent(in) :: text\n"
+           "  integer, intent(in) :: status\n"
+           "  if (len(text) > 0) write (error_unit, '(a)') text\n"
+           "  stop status, quiet=.true.\nend subroutine\n";
   return {out, c_function(p, function)};
 }
 

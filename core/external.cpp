@@ -17,6 +17,8 @@ std::optional<std::string> as_text(const Expr& e) {
   return c->name.substr(kText.size());
 }
 
+std::string stop_name(const std::string& kernel) { return "stop_in_" + kernel; }
+
 const Call* external_call(const Kernel& k, const Instruction& insn) {
   if (k.externals.empty() || !insn.rhs) return nullptr;
   const auto* c = insn.rhs.as<Call>();

@@ -14,6 +14,9 @@ Expr text_literal(const std::string& text, Span at = {});
 /// What it holds; nothing for other expressions.
 std::optional<std::string> as_text(const Expr& e);
 
+/// What ends the program that a kernel of Fortran stands in: `stop_in_f("text", status)`.
+std::string stop_name(const std::string& kernel);
+
 /// The call, where `insn` is one of something external; null otherwise.
 const Call* external_call(const Kernel& k, const Instruction& insn);
 

@@ -192,6 +192,7 @@ int module_index(lua_State* L, State&) {
 
 const luaL_Reg kFunctions[] = {
     {"attempt", guarded<attempt_function>},
+    {"fuse_kernels", guarded<fuse_kernels_function>},
     {"is_kernel", guarded<is_kernel_function>},
     {"load", guarded<load_function>},
     {"make_kernel", guarded<make_kernel_function>},

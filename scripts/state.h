@@ -153,6 +153,8 @@ std::map<std::string, const Kernel*> global_kernels(lua_State* L);
 bool push_op(lua_State* L, std::string_view name);
 std::vector<std::string> op_names();
 void install_module(lua_State* L, const ScriptOptions& options);
+/// `lp.fuse_kernels`, see fuse.cpp.
+int fuse_kernels_function(lua_State* L, State& s);
 void open_libraries(lua_State* L, bool trust);
 
 /// Names of a kernel's fields and methods other than transforms.

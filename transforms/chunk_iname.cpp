@@ -1,9 +1,7 @@
 #include "transforms/chunk_iname.h"
 
 #include "core/iname_rewrite.h"
-#include "transforms/new_inames.h"
-#include "transforms/registry.h"
-#include "transforms/tag_inames.h"
+#include "transforms/split_parts.h"
 
 namespace moonloop {
 namespace {
@@ -89,9 +87,6 @@ Kernel chunk_iname(const Kernel& k, const std::string& iname, std::int64_t num_c
   if (num_chunks < 1 || num_chunks > kMost)
     refuse("bad-length", k.at, "`{}` cannot be split into {} pieces; there are 1 to {}", iname,
            num_chunks, kMost);
-  if (const InameTag* tag = k.tag(iname); tag && o.do_tagged_check)
-    refuse("tagged-iname", k.at, "`{}` is tagged `{}`; split it first, then tag the parts", iname,
-           tag->text);
   const Domain* home = k.home_of(iname);
   Set points = to_dims(home->set, {iname});
   if (k.assumptions) points = isl_set_intersect_params(points.take(), k.assumptions.copy());
@@ -100,23 +95,17 @@ Kernel chunk_iname(const Kernel& k, const std::string& iname, std::int64_t num_c
     refuse("unbounded-iname", home->at,
            "`{}` has no {} iteration that one expression gives, which its pieces need", iname,
            first ? "last" : "first");
-  NewInames names(k);
-  const std::string outer = names.take(o.outer_iname, iname + "_outer");
-  const std::string inner = names.take(o.inner_iname, iname + "_inner");
-  const auto outer_tag = tag_for(k, outer, o.outer_tag), inner_tag = tag_for(k, inner, o.inner_tag);
+  const SplitParts parts(k, iname, o);
 
   const Chunks chunks{*first, index_add({index_sub(*last, *first), lit(1)}), num_chunks};
   InameRewrite rw;
   rw.old = {iname};
-  rw.fresh = {outer, inner};
-  rw.old_in_new[iname] = index_add({chunks.start(outer), var(inner)});
+  rw.fresh = {parts.outer, parts.inner};
+  rw.old_in_new[iname] = index_add({chunks.start(parts.outer), var(parts.inner)});
   rw.bound[iname] = rw.fresh;
-  rw.relation = relation_of(iname, outer, inner, chunks);
+  rw.relation = relation_of(iname, parts.outer, parts.inner, chunks);
   Kernel out = rewrite_inames(k, rw, o.within);
-  if (outer_tag) out.iname_tags[outer] = *outer_tag;
-  if (inner_tag) out.iname_tags[inner] = *inner_tag;
-  require_distinct_axes(out);
-  return reordered(k, std::move(out));
+  return parts.tagged(k, std::move(out));
 }
 
 extern const Op chunk_iname_op;
@@ -131,34 +120,11 @@ beginning of each piece is chosen by its number.
 Refuses a loop that has a tag (split first, then tag), names in use, less than one piece or more than
 1000, a loop whose first or last iteration no single expression gives, and tags for the parts that the
 kernel's dependences do not allow.)",
-    .params = {{.name = "split_iname",
-                .kind = Kind::Str,
-                .help = "the loop to split",
-                .required = true,
-                .positional = true},
-               {.name = "num_chunks",
-                .kind = Kind::Int,
-                .help = "how many pieces, at least 1",
-                .required = true,
-                .positional = true},
-               {.name = "outer_iname",
-                .kind = Kind::Str,
-                .help = "name of the outer loop",
-                .fallback = "<iname>_outer"},
-               {.name = "inner_iname",
-                .kind = Kind::Str,
-                .help = "name of the inner loop",
-                .fallback = "<iname>_inner"},
-               {.name = "outer_tag", .kind = Kind::Str, .help = "tag of the outer loop"},
-               {.name = "inner_tag", .kind = Kind::Str, .help = "tag of the inner loop"},
-               {.name = "do_tagged_check",
-                .kind = Kind::Bool,
-                .help = "refuses a loop with a tag; otherwise the tag is dropped",
-                .fallback = "true"},
-               {.name = "within",
-                .kind = Kind::Match,
-                .help = "splits the loop for these instructions only"},
-               unsafe_option()},
+    .params = split_params({.name = "num_chunks",
+                            .kind = Kind::Int,
+                            .help = "how many pieces, at least 1",
+                            .required = true,
+                            .positional = true}),
     .example_kernel = R"(kernel scale(n: int32, a: float64[n], c: float64[n])
 domain {[i]: 0 <= i < n}
 c[i] = 2*a[i]
@@ -167,12 +133,7 @@ c[i] = 2*a[i]
     .run =
         [](const Kernel& k, const Args& a) {
           return chunk_iname(k, a.str("split_iname"), a.integer("num_chunks"),
-                             {.outer_iname = a.str("outer_iname"),
-                              .inner_iname = a.str("inner_iname"),
-                              .outer_tag = a.str("outer_tag"),
-                              .inner_tag = a.str("inner_tag"),
-                              .do_tagged_check = a.boolean("do_tagged_check", true),
-                              .within = Match::parse(a.str("within"), a.at())});
+                             split_options<ChunkOptions>(a));
         },
     .query = {},
 };

@@ -3,11 +3,10 @@
 #include <limits>
 
 #include "core/split_loop.h"
-#include "transforms/new_inames.h"
-#include "transforms/registry.h"
-#include "transforms/tag_inames.h"
+#include "transforms/split_parts.h"
 
 namespace moonloop {
+
 Kernel split_iname(const Kernel& k, const std::string& iname, std::int64_t inner_length,
                    const SplitOptions& o) {
   require_iname(k, iname);
@@ -23,21 +22,12 @@ Kernel split_iname(const Kernel& k, const std::string& iname, std::int64_t inner
       std::max(o.slabs.first, o.slabs.second) > kMostSlabs)
     refuse("bad-slabs", k.at, "slabs ({}, {}) of `{}` are not between 0 and {}", o.slabs.first,
            o.slabs.second, iname, kMostSlabs);
-  if (const InameTag* tag = k.tag(iname); tag && o.do_tagged_check)
-    refuse("tagged-iname", k.at, "`{}` is tagged `{}`; split it first, then tag the parts", iname,
-           tag->text);
-  NewInames names(k);
-  const std::string outer = names.take(o.outer_iname, iname + "_outer");
-  const std::string inner = names.take(o.inner_iname, iname + "_inner");
-  const auto outer_tag = tag_for(k, outer, o.outer_tag), inner_tag = tag_for(k, inner, o.inner_tag);
+  const SplitParts parts(k, iname, o);
 
-  Kernel out = split_loop(k, iname, outer, inner, inner_length, o.within);
-  if (outer_tag) out.iname_tags[outer] = *outer_tag;
-  if (inner_tag) out.iname_tags[inner] = *inner_tag;
+  Kernel out = split_loop(k, iname, parts.outer, parts.inner, inner_length, o.within);
   if (o.slabs.first || o.slabs.second)
-    out.slabs[outer] = {static_cast<int>(o.slabs.first), static_cast<int>(o.slabs.second)};
-  require_distinct_axes(out);
-  return reordered(k, std::move(out));
+    out.slabs[parts.outer] = {static_cast<int>(o.slabs.first), static_cast<int>(o.slabs.second)};
+  return parts.tagged(k, std::move(out));
 }
 
 extern const Op split_iname_op;
@@ -51,38 +41,15 @@ the last t outer iterations are generated apart, so that those between run witho
 
 Refuses a loop that has a tag (split first, then tag), names in use, a length below 1, and tags for
 the parts that the kernel's dependences do not allow.)",
-    .params = {{.name = "split_iname",
-                .kind = Kind::Str,
-                .help = "the loop to split",
-                .required = true,
-                .positional = true},
-               {.name = "inner_length",
-                .kind = Kind::Int,
-                .help = "iterations of the inner loop, at least 1",
-                .required = true,
-                .positional = true},
-               {.name = "outer_iname",
-                .kind = Kind::Str,
-                .help = "name of the outer loop",
-                .fallback = "<iname>_outer"},
-               {.name = "inner_iname",
-                .kind = Kind::Str,
-                .help = "name of the inner loop",
-                .fallback = "<iname>_inner"},
-               {.name = "outer_tag", .kind = Kind::Str, .help = "tag of the outer loop"},
-               {.name = "inner_tag", .kind = Kind::Str, .help = "tag of the inner loop"},
-               {.name = "slabs",
-                .kind = Kind::IntPair,
-                .help = "outer iterations generated apart at the start and the end",
-                .fallback = "{0, 0}"},
-               {.name = "do_tagged_check",
-                .kind = Kind::Bool,
-                .help = "refuses a loop with a tag; otherwise the tag is dropped",
-                .fallback = "true"},
-               {.name = "within",
-                .kind = Kind::Match,
-                .help = "splits the loop for these instructions only"},
-               unsafe_option()},
+    .params = split_params({.name = "inner_length",
+                            .kind = Kind::Int,
+                            .help = "iterations of the inner loop, at least 1",
+                            .required = true,
+                            .positional = true},
+                           {{.name = "slabs",
+                             .kind = Kind::IntPair,
+                             .help = "outer iterations generated apart at the start and the end",
+                             .fallback = "{0, 0}"}}),
     .example_kernel = R"(kernel scale(n: int32, a: float64[n], c: float64[n])
 domain {[i]: 0 <= i < n}
 c[i] = 2*a[i]
@@ -90,14 +57,9 @@ c[i] = 2*a[i]
     .example = R"(knl = lp.split_iname(knl, "i", 128, {outer_tag = "par", slabs = {0, 1}}))",
     .run =
         [](const Kernel& k, const Args& a) {
-          return split_iname(k, a.str("split_iname"), a.integer("inner_length"),
-                             {.outer_iname = a.str("outer_iname"),
-                              .inner_iname = a.str("inner_iname"),
-                              .outer_tag = a.str("outer_tag"),
-                              .inner_tag = a.str("inner_tag"),
-                              .slabs = a.int_pair("slabs"),
-                              .do_tagged_check = a.boolean("do_tagged_check", true),
-                              .within = Match::parse(a.str("within"), a.at())});
+          auto o = split_options<SplitOptions>(a);
+          o.slabs = a.int_pair("slabs");
+          return split_iname(k, a.str("split_iname"), a.integer("inner_length"), o);
         },
     .query = {},
 };

@@ -6,19 +6,11 @@
 #include "core/domain.h"
 #include "core/external.h"
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/sections.h"
 #include "frontends/fortran/uses.h"
 
 namespace moonloop::fortran {
 namespace {
-
-Expr first_of(const Bounds& b) { return b.lower ? b.lower : lit(1); }
-
-Expr length(const Expr& first, const Expr& last, std::int64_t step) {
-  const std::int64_t size = std::abs(step);
-  const Expr reach =
-      index_add({step > 0 ? index_sub(last, first) : index_sub(first, last), lit(size)});
-  return size == 1 ? reach : call("truncdiv", {reach, lit(size)});
-}
 
 /// `a > b` for no values.
 bool never_more(const Expr& a, const Expr& b) {
@@ -62,7 +54,7 @@ Binding::Binding(Routine& caller, const Routine& callee, Exprs arguments,
   std::vector<const Variable*> dummies;
   for (const std::string& a : callee.arguments) {
     const Variable& v = callee.variables.at(a);
-    if (!v.result && !v.extent) dummies.push_back(&v);
+    if (!v.extent && (!v.result || v.array)) dummies.push_back(&v);
   }
   if (dummies.size() != arguments.size())
     fail("unsupported", at, "`{}` has {} arguments, not {}", callee.name, dummies.size(),
@@ -81,7 +73,8 @@ Binding::Binding(Routine& caller, const Routine& callee, Exprs arguments,
   for (std::size_t i = 0; i < dummies.size(); ++i)
     if (dummies[i]->array) array(*dummies[i], arguments[i]);
   for (const auto& [name, v] : callee.variables)
-    if (!v.host && (v.result || (!v.dummy && (assigned_.count(name) || uses.read.count(name)))))
+    if (!v.host &&
+        ((v.result && !v.array) || (!v.dummy && (assigned_.count(name) || uses.read.count(name)))))
       adopt(name);
 }
 
@@ -283,7 +276,9 @@ void Binding::adopt(const std::string& name) {
   caller_.variables.emplace(own, std::move(v));
 }
 
-Expr Binding::result() const { return var(names_.at(result_of(callee_).name), at_); }
+Expr Binding::own(const std::string& name) const { return var(names_.at(name), at_); }
+
+Expr Binding::result() const { return own(result_of(callee_).name); }
 
 // ---- The called routine in the caller's names.
 

@@ -16,6 +16,8 @@ class Binding {
 
   /// The called routine's statements in the caller's names.
   Body body(const Body& b) const;
+  /// A variable of the called routine's own.
+  Expr own(const std::string& name) const;
   /// What a function gives.
   Expr result() const;
 

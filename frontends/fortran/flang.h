@@ -19,17 +19,22 @@
 
 namespace moonloop::fortran {
 
+namespace fp = Fortran::parser;
+namespace sem = Fortran::semantics;
+namespace ev = Fortran::evaluate;
+using Fortran::common::TypeCategory;
+
 /// Where pieces of the text that Flang works on stand in the user's files.
 class Places {
  public:
   /// `path` is what Flang reads as `source`.
-  Places(const Source* source, std::string path, const Fortran::parser::AllCookedSources& cooked)
+  Places(const Source* source, std::string path, const fp::AllCookedSources& cooked)
       : cooked_(cooked), sources_{{std::move(path), source}} {}
-  Span of(Fortran::parser::CharBlock block) const;
-  Span of(const std::optional<Fortran::parser::ProvenanceRange>& range) const;
+  Span of(fp::CharBlock block) const;
+  Span of(const std::optional<fp::ProvenanceRange>& range) const;
 
  private:
-  const Fortran::parser::AllCookedSources& cooked_;
+  const fp::AllCookedSources& cooked_;
   mutable std::map<std::string, const Source*> sources_;  // by path; included files as they come
 };
 
@@ -37,21 +42,19 @@ class Places {
 [[noreturn]] void unsupported(const Span& at, std::string_view what, std::string_view hint = {});
 
 /// The variables of a routine.
-void read_declarations(const Fortran::semantics::Scope& scope, const Places& places,
-                       Routine& routine);
+void read_declarations(const sem::Scope& scope, const Places& places, Routine& routine);
 /// The constants of modules that a routine uses.
-void read_declarations_around(const Fortran::semantics::Scope& scope, const Places& places,
-                              Routine& routine);
+void read_declarations_around(const sem::Scope& scope, const Places& places, Routine& routine);
 /// The components of a derived type, in order.
-std::vector<const Fortran::semantics::Symbol*> components_of(
-    const Fortran::semantics::DerivedTypeSpec& type, const Span& at);
+std::vector<const sem::Symbol*> components_of(const sem::DerivedTypeSpec& type, const Span& at);
 /// What a directive demands of the loops below it. Its tag is empty where it demands nothing.
-Directive read_directive(const Fortran::parser::OmpDirectiveSpecification& x, const Places& places);
-Directive read_directive(const Fortran::parser::AccBeginCombinedDirective& x, const Places& places);
-Directive read_directive(const Fortran::parser::AccBeginLoopDirective& x, const Places& places);
-Body read_body(const Fortran::parser::Block& block, const Span& around, const Places& places);
+Directive read_directive(const fp::OmpDirectiveSpecification& x, const Places& places);
+Directive read_directive(const fp::AccBeginCombinedDirective& x, const Places& places);
+Directive read_directive(const fp::AccBeginLoopDirective& x, const Places& places);
+/// `skip_output`: `print` and `write` are left out, else unsupported.
+Body read_body(const fp::Block& block, const Span& around, const Places& places, bool skip_output);
 
-using SomeExpr = Fortran::evaluate::Expr<Fortran::evaluate::SomeType>;
+using SomeExpr = ev::Expr<ev::SomeType>;
 
 /// `e` with the place `at`. Fails `unsupported`.
 Expr to_expr(const SomeExpr& e, const Span& at);
@@ -61,12 +64,9 @@ Exprs to_arguments(const SomeExpr& e, const Span& at);
 /// The pieces of an assignment, one for each component.
 std::vector<Assignment> to_assignments(const SomeExpr& to, const SomeExpr& value, const Span& at);
 /// A bound or an extent, in which conversions between kinds of integers mean nothing.
-Expr to_index(const Fortran::evaluate::Expr<Fortran::evaluate::SubscriptInteger>& e,
-              const Span& at);
-/// `e` without conversions between kinds of integers.
-Expr without_casts(const Expr& e);
+Expr to_index(const ev::Expr<ev::SubscriptInteger>& e, const Span& at);
 /// The routine's name, as Routine has it.
-std::string procedure_name(const Fortran::evaluate::ProcedureDesignator& p);
+std::string procedure_name(const ev::ProcedureDesignator& p);
 /// The elements of a constant, the first axis fastest.
 std::vector<Expr> to_elements(const SomeExpr& e, const Span& at);
 

@@ -7,10 +7,6 @@
 namespace moonloop::fortran {
 namespace {
 
-namespace sem = Fortran::semantics;
-namespace ev = Fortran::evaluate;
-using Fortran::common::TypeCategory;
-
 class Declarations {
  public:
   Declarations(const Places& places, Routine& routine) : places_(places), routine_(routine) {}
@@ -24,7 +20,7 @@ class Declarations {
 
   /// A name of a scope around, where it is a module's or the routine's own.
   void read_around(const sem::Scope& scope, const std::string& name) {
-    const sem::Symbol* symbol = scope.FindSymbol(Fortran::parser::CharBlock{name});
+    const sem::Symbol* symbol = scope.FindSymbol(fp::CharBlock{name});
     if (!symbol) return;
     const sem::Symbol& s = symbol->GetUltimate();
     if (s.has<sem::ObjectEntityDetails>() && !in_routine(s)) add(*symbol, s);

@@ -1,14 +1,12 @@
 #include "core/diagnostic.h"
 #include "frontends/fortran/flang.h"
+#include "frontends/fortran/names.h"
 
 // Directives of OpenMP and OpenACC as what they demand of loops. What they say of variables and of
 // data is not taken on trust: whose variables are private is proved, or the step is refused, and
 // data moves as the host code of each target moves it.
 namespace moonloop::fortran {
 namespace {
-
-namespace fp = Fortran::parser;
-namespace sem = Fortran::semantics;
 
 template <typename T>
 int number(const T& e, const Span& at, const char* clause) {

@@ -11,10 +11,6 @@
 namespace moonloop::fortran {
 namespace {
 
-namespace ev = Fortran::evaluate;
-namespace sem = Fortran::semantics;
-using Fortran::common::TypeCategory;
-
 std::optional<Type> type_of(TypeCategory category, int kind) {
   switch (category) {
     case TypeCategory::Integer:
@@ -200,7 +196,6 @@ class Converter {
   Place place(const ev::CoarrayRef&) const { unsupported("a coarray"); }
   Expr subscript(const ev::Subscript& s) const {
     if (const auto* one = std::get_if<ev::IndirectSubscriptIntegerExpr>(&s.u)) {
-      if (one->value().Rank() > 0) unsupported("a vector subscript");
       return Converter(at_, true).visit(one->value());
     }
     const auto& triplet = std::get<ev::Triplet>(s.u);
@@ -395,7 +390,7 @@ class Converter {
     if (f.Rank() == 0) return call(kFunction + name, args, at_);
     const sem::Symbol* symbol = f.proc().GetSymbol();
     if (!symbol || !symbol->GetUltimate().attrs().test(sem::Attr::ELEMENTAL))
-      unsupported(fmt::format("the function `{}`, which gives an array,", name));
+      return call(kArrayFunction + name, args, at_);
     return call(kElemental + name, args, at_);
   }
 
@@ -411,6 +406,21 @@ class Converter {
     if (name == "lbound" || name == "ubound") {
       if (arg(1) && f.Rank() == 0) return call(kBound + name, {args[0], constant(1)}, at_);
       return call(kBound + name, {args[0]}, at_);
+    }
+    if (name == "maxloc" || name == "minloc") {
+      if (arg(4) || (arg(1) && f.Rank() > 0)) unsupported(fmt::format("this form of `{}`", name));
+      return call(kMade + name,
+                  {args[0], arg(2) ? arg(2) : Expr(BoolLit{true}), lit(f.Rank() == 0 ? 1 : 0)},
+                  at_);
+    }
+    if (name == "reshape") {
+      const auto* shape = args[1].as<Call>();
+      if (arg(2) || arg(3) || !shape || shape->name != kValues)
+        unsupported("this form of `reshape`");
+      Exprs out{args[0]};
+      for (const Expr& n : shape->args) out.push_back(without_casts(n));
+      if (std::ssize(out) != f.Rank() + 1) unsupported("this form of `reshape`");
+      return call(kMade + name, std::move(out), at_);
     }
     if (name == "matmul" || name == "transpose") return call(kArrays + name, args, at_);
     if (name == "spread")
@@ -544,11 +554,6 @@ std::vector<Assignment> to_assignments(const SomeExpr& to, const SomeExpr& value
 
 Expr to_index(const ev::Expr<ev::SubscriptInteger>& e, const Span& at) {
   return Converter(at, true).visit(e);
-}
-
-Expr without_casts(const Expr& e) {
-  const auto* c = e ? e.as<Cast>() : nullptr;
-  return c && is_integer(c->type.scalar) ? without_casts(c->arg) : e;
 }
 
 std::string procedure_name(const ev::ProcedureDesignator& p) {

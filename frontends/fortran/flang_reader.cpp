@@ -16,16 +16,11 @@
 namespace moonloop::fortran {
 namespace {
 
-namespace fp = Fortran::parser;
-namespace sem = Fortran::semantics;
-namespace ev = Fortran::evaluate;
-using Fortran::common::TypeCategory;
-
 // ---- Files.
 
 class Units {
  public:
-  explicit Units(const Places& places) : places_(places) {}
+  Units(const Places& places, bool skip_output) : places_(places), skip_output_(skip_output) {}
 
   std::vector<Routine> read(const fp::Program& program) {
     for (const fp::ProgramUnit& u : program.v) {
@@ -98,7 +93,7 @@ class Units {
     const sem::Symbol& symbol = name.symbol->GetUltimate();
     const auto& details = symbol.get<sem::SubprogramDetails>();
     const sem::Scope& scope = DEREF(symbol.scope());
-    r.body = read_body(std::get<fp::ExecutionPart>(s.t).v, at, places_);
+    r.body = read_body(std::get<fp::ExecutionPart>(s.t).v, at, places_, skip_output_);
     read_declarations(scope, places_, r);
     read_declarations_around(scope, places_, r);
     for (const sem::Symbol* dummy : details.dummyArgs()) {
@@ -106,7 +101,6 @@ class Units {
       argument(dummy->name().ToString(), *dummy, r);
     }
     if (result) {
-      if (result->Rank() > 0) unsupported(at, "a function whose result is an array");
       r.function = true;
       argument(result->name().ToString(), *result, r);
     }
@@ -135,6 +129,7 @@ class Units {
   }
 
   const Places& places_;
+  bool skip_output_;
   std::vector<Routine> routines_;
   std::vector<Diagnostic> errors_;
 };
@@ -286,7 +281,7 @@ std::vector<Routine> read_routines(const Source* source, const FortranOptions& h
   semantics.Perform();
   collect(context.messages(), places, cooked, errors);
   if (!errors.empty()) throw Error(errors);
-  return Units(places).read(*parsing.parseTree());
+  return Units(places, how.skip_output).read(*parsing.parseTree());
 }
 
 }  // namespace moonloop::fortran

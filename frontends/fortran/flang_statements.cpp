@@ -1,18 +1,17 @@
+#include <algorithm>
+
 #include "core/diagnostic.h"
+#include "core/external.h"
 #include "frontends/fortran/flang.h"
+#include "frontends/fortran/names.h"
 
 // Flang's statements as program.h has them.
 namespace moonloop::fortran {
 namespace {
 
-namespace fp = Fortran::parser;
-namespace sem = Fortran::semantics;
-namespace ev = Fortran::evaluate;
-using Fortran::common::TypeCategory;
-
 class Reader {
  public:
-  explicit Reader(const Places& places) : places_(places) {}
+  Reader(const Places& places, bool skip_output) : places_(places), skip_output_(skip_output) {}
 
   Body block(const fp::Block& b, const Span& around) {
     Body out;
@@ -93,9 +92,12 @@ class Reader {
             [&](const Indirection<fp::CycleStmt>& x) {
               out.push_back({at, Leave{Leave::Kind::Cycle, loop_of(x.value().v, at)}});
             },
-            [&](const Indirection<fp::StopStmt>&) { unsupported(at, "`stop`"); },
-            [&](const Indirection<fp::PrintStmt>&) { unsupported(at, "`print`"); },
-            [&](const Indirection<fp::WriteStmt>&) { unsupported(at, "`write`"); },
+            [&](const Indirection<fp::StopStmt>& x) { stop(x.value(), at, out); },
+            [&](const Indirection<fp::PrintStmt>&) { output(at, "print"); },
+            [&](const Indirection<fp::WriteStmt>& x) {
+              if (!assigns_nothing(x.value())) unsupported(at, "a `write` that assigns variables");
+              output(at, "write");
+            },
             [&](const Indirection<fp::ReadStmt>&) { unsupported(at, "`read`"); },
             [&](const Indirection<fp::WhereStmt>& x) { where(x.value(), at, out); },
             [&](const Indirection<fp::ForallStmt>& x) { forall(x.value(), at, out); },
@@ -203,11 +205,9 @@ class Reader {
                        forall(inner.value(), *f.body);
                      },
                      [&](const fp::Statement<fp::WhereStmt>& s) {
-                       unsupported(places_.of(s.source), "`where` in `forall`");
+                       where(s.statement, places_.of(s.source), *f.body);
                      },
-                     [&](const fp::WhereConstruct& w) {
-                       unsupported(places_.of(std::get<0>(w.t).source), "`where` in `forall`");
-                     }},
+                     [&](const fp::WhereConstruct& w) { where(w, *f.body); }},
                  c.u);
     out.push_back({at, std::move(f)});
   }
@@ -217,12 +217,19 @@ class Reader {
     Forall f = header(std::get<fp::ConcurrentHeader>(control.t), at);
     f.concurrent = true;
     for (const fp::LocalitySpec& l : std::get<std::list<fp::LocalitySpec>>(control.t))
-      std::visit(Fortran::common::visitors{
-                     [&](const fp::LocalitySpec::Local& x) {
-                       for (const fp::Name& n : x.v) f.locals.push_back(n.ToString());
-                     },
-                     [&](const fp::LocalitySpec::LocalInit&) { unsupported(at, "`local_init`"); },
-                     [&](const auto&) {}},  // what iterations share is proved
+      std::visit(Fortran::common::visitors{[&](const fp::LocalitySpec::Local& x) {
+                                             for (const fp::Name& n : x.v)
+                                               f.locals.push_back(n.ToString());
+                                           },
+                                           [&](const fp::LocalitySpec::LocalInit& x) {
+                                             for (const fp::Name& n : x.v) {
+                                               if (n.symbol->Rank() > 0)
+                                                 unsupported(at, "an array in `local_init`");
+                                               f.locals.push_back(n.ToString());
+                                               f.initials.push_back(n.ToString());
+                                             }
+                                           },
+                                           [&](const auto&) {}},  // what iterations share is proved
                  l.u);
     const auto& head = std::get<fp::Statement<fp::NonLabelDoStmt>>(d.t);
     const auto& label = std::get<std::optional<fp::Name>>(head.statement.t);
@@ -416,14 +423,55 @@ class Reader {
         range.u);
   }
 
+  // ---- Ends and output.
+
+  void stop(const fp::StopStmt& s, const Span& at, Body& out) {
+    const auto& [kind, code, quiet] = s.t;
+    const bool error = kind == fp::StopStmt::Kind::ErrorStop;
+    Stop x{error ? "ERROR STOP" : "", error ? 1 : 0};
+    if (quiet) unsupported(at, "`quiet` of `stop`");
+    if (code) {
+      const SomeExpr* typed = sem::GetExpr(nullptr, code->v.thing);
+      if (!typed) throw InternalError("Flang gives an expression no type");
+      const Exprs values = to_arguments(*typed, at);
+      const auto number = as_int(without_casts(values.at(0)));
+      const auto text = as_text(values[0]);
+      if (!number && !text) unsupported(at, "a code of `stop` that is no constant");
+      if (number) x.status = *number;
+      x.text = (error ? "ERROR STOP " : "STOP ") + (text ? *text : std::to_string(*number));
+    }
+    out.push_back({at, std::move(x)});
+    out.push_back({at, Leave{Leave::Kind::Return}});
+  }
+
+  void output(const Span& at, std::string_view what) const {
+    if (!skip_output_) unsupported(at, fmt::format("`{}`", what), "--skip-output leaves it out");
+  }
+
+  static bool assigns_nothing(const fp::WriteStmt& s) {
+    const auto is_place = [](const fp::IoUnit& u) {
+      return std::holds_alternative<fp::Variable>(u.u);  // text, no unit
+    };
+    return !(s.iounit && is_place(*s.iounit)) &&
+           std::none_of(s.controls.begin(), s.controls.end(), [&](const fp::IoControlSpec& c) {
+             const auto* unit = std::get_if<fp::IoUnit>(&c.u);
+             return (unit && is_place(*unit)) || std::holds_alternative<fp::StatVariable>(c.u) ||
+                    std::holds_alternative<fp::MsgVariable>(c.u) ||
+                    std::holds_alternative<fp::IdVariable>(c.u) ||
+                    std::holds_alternative<fp::IoControlSpec::Size>(c.u) ||
+                    std::holds_alternative<fp::ErrLabel>(c.u);
+           });
+  }
+
   const Places& places_;
+  bool skip_output_;
   std::vector<std::string> loops_;  // around the statement at hand; the names that they have
 };
 
 }  // namespace
 
-Body read_body(const Fortran::parser::Block& block, const Span& around, const Places& places) {
-  return Reader(places).block(block, around);
+Body read_body(const fp::Block& block, const Span& around, const Places& places, bool skip_output) {
+  return Reader(places, skip_output).block(block, around);
 }
 
 }  // namespace moonloop::fortran

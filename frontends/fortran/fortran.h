@@ -14,10 +14,11 @@ struct FortranFile {
   std::vector<std::string> transforms;
 };
 
-/// For the preprocessor and for `include`.
+/// How a file is read.
 struct FortranOptions {
   std::vector<std::pair<std::string, std::string>> defines;
   std::vector<std::string> include_folders;  // besides the file's own
+  bool skip_output = false;                  // `print` and `write` are left out, else refused
 };
 
 /// Whether a path ends as a Fortran file's does: .f90, .F90, .f, .F or .for.

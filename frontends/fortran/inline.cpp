@@ -11,8 +11,29 @@
 namespace moonloop::fortran {
 namespace {
 
-void append(Body more, Body& out) {
-  out.insert(out.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+bool may_stop(const Body& b) {
+  bool found = false;
+  each(b, [&](const Statement& s) { found = found || std::holds_alternative<Stop>(s.what); });
+  return found;
+}
+
+void set_at_stops(Body& b, const Expr& flag) {
+  for (std::size_t n = 0; n < b.size(); ++n) {
+    for (auto* inner : bodies(b[n])) set_at_stops(**inner, flag);
+    if (!std::holds_alternative<Stop>(b[n].what)) continue;
+    const Span at = b[n].at;
+    b.insert(b.begin() + static_cast<std::ptrdiff_t>(n++),
+             {at, Assignment{flag, Expr(BoolLit{true}, at)}});
+  }
+}
+
+/// A new variable of `f` that says whether the program has ended in it.
+std::string say_where_stopped(Routine& f) {
+  const Expr flag = new_scalar(f, "stopped", moonloop::Scalar::Bool, f.at);
+  rename_in(f.body, {});  // a body of its own
+  set_at_stops(f.body, flag);
+  f.body.insert(f.body.begin(), {f.at, Assignment{flag, Expr(BoolLit{false}, f.at)}});
+  return flag.as<Var>()->name;
 }
 
 /// The calls in one routine; what it calls has none of its own.
@@ -75,12 +96,21 @@ class Calls {
 
   /// The body of `f`, and what it gives.
   Expr put(const Routine& f, const Exprs& arguments, const Span& at, Body& out) {
+    Routine callee = f;
+    const std::string stopped = may_stop(f.body) ? say_where_stopped(callee) : "";
     Body before, after;
-    const Binding b(r_, f, arguments, all_, at, before, after);
+    const Binding b(r_, callee, arguments, all_, at, before, after);
     append(std::move(before), out);
-    append(b.body(f.body), out);
+    append(b.body(callee.body), out);
     append(std::move(after), out);
-    return f.function ? b.result() : Expr();
+    if (!stopped.empty()) {  // nothing runs behind the program's end
+      Body leave;
+      leave.push_back({at, Leave{Leave::Kind::Return}});
+      Choice c;
+      c.arms.push_back({b.own(stopped), std::make_shared<Body>(std::move(leave))});
+      out.push_back({at, std::move(c)});
+    }
+    return f.function && !result_of(f).array ? b.result() : Expr();
   }
 
   void subroutine(const SubroutineCall& c, const Span& at, Body& out) {
@@ -194,7 +224,8 @@ class Inlining {
       expressions(s, [&](const Expr& e) {
         if (!e) return;
         walk(e, [&](const Expr& x) {
-          const std::string name = called(x, kFunction) + called(x, kElemental);
+          const std::string name =
+              called(x, kFunction) + called(x, kElemental) + called(x, kArrayFunction);
           if (!name.empty()) out.emplace_back(name, s.at);
           return true;
         });

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "frontends/fortran/names.h"
 #include "frontends/fortran/uses.h"
 
 // `return`, `exit` and `cycle` as choices.
@@ -42,8 +43,7 @@ class Removal {
   };
 
   std::string fresh(const std::string& base, const Variable& like) {
-    std::string name = base;
-    for (int i = 1; r_.variables.count(name); ++i) name = base + "_" + std::to_string(i);
+    const std::string name = fresh_name(r_, base);
     Variable v = like;
     v.name = name;
     v.dummy = v.value = v.constant = v.array = false;

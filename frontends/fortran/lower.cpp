@@ -27,6 +27,7 @@ class Lowering {
     k_.at = r_.at;
     k_.guess = false;
     k_.default_order = Order::F;
+    recognize_inductions(r_);
     split_scalars(r_);
     uses_ = uses_of(r_);
     for (const std::string& v : uses_.loops)
@@ -66,11 +67,10 @@ class Lowering {
     for (const Bounds& b : v.bounds) {
       if (!b.upper) return out;
       fixed(b.upper, v.at, v.name), fixed(b.lower, v.at, v.name);
-      out.push_back(index_add({index_sub(b.upper, lower(b)), lit(1)}));
+      out.push_back(index_add({index_sub(b.upper, first_of(b)), lit(1)}));
     }
     return out;
   }
-  static Expr lower(const Bounds& b) { return b.lower ? b.lower : lit(1); }
 
   /// The extents of an array are known when the routine is called.
   void fixed(const Expr& e, const Span& at, const std::string& array) const {
@@ -195,9 +195,21 @@ class Lowering {
       const Variable& array = it->second;
       Exprs index;
       for (std::size_t i = 0; i < l->index.size(); ++i)
-        index.push_back(index_sub(l->index[i], value(lower(array.bounds.at(i)), loops)));
+        index.push_back(folded(index_sub(l->index[i], value(first_of(array.bounds.at(i)), loops))));
       return load(l->array, index, x.at());
     });
+  }
+
+  /// A subscript without sums and products in it that can be computed now.
+  static Expr folded(const Expr& e) {
+    const auto* n = e.as<Nary>();
+    if (!n || (n->op != NaryOp::Add && n->op != NaryOp::Mul)) return e;
+    Expr out = folded(n->terms[0]);
+    for (std::size_t i = 1; i < n->terms.size(); ++i) {
+      const Expr next = folded(n->terms[i]);
+      out = n->op == NaryOp::Add ? index_add({out, next}) : index_mul(out, next);
+    }
+    return out;
   }
 
   /// `e` with the intrinsics that make scalars of arrays as reductions.
@@ -324,6 +336,8 @@ class Lowering {
         emit(value(a->to, loops), value(a->value, loops), block, s.at, a->atomic);
       if (const auto* c = std::get_if<Choice>(&s.what)) choice(*c, block, loops, s.at);
       if (const auto* x = std::get_if<SubroutineCall>(&s.what)) external(*x, block, loops, s.at);
+      if (const auto* x = std::get_if<Stop>(&s.what))
+        external({stop_name(r_.name), {text_literal(x->text), lit(x->status)}}, block, loops, s.at);
       if (const auto* d = std::get_if<Do>(&s.what))
         loop(*d, block, loops, s.at, is_read_behind(body, n, d->variable, block));
     }
@@ -379,9 +393,9 @@ class Lowering {
         });
       if (const auto* x = std::get_if<SubroutineCall>(&s.what))
         return std::any_of(x->arguments.begin(), x->arguments.end(), in);
-      const auto& d = std::get<Do>(s.what);
-      return in(d.from) || in(d.to) || in(d.step) ||
-             (d.variable != variable && reads(*d.body, variable));
+      const auto* d = std::get_if<Do>(&s.what);
+      return d && (in(d->from) || in(d->to) || in(d->step) ||
+                   (d->variable != variable && reads(*d->body, variable)));
     });
   }
 

@@ -62,6 +62,11 @@ const Variable& result_of(const Routine& function) {
   return function.variables.at(*it);
 }
 
+Expr without_casts(const Expr& e) {
+  const auto* c = e ? e.as<Cast>() : nullptr;
+  return c && is_integer(c->type.scalar) ? without_casts(c->arg) : e;
+}
+
 namespace {
 
 Type type_of_variable(const Variable& v) {
@@ -77,6 +82,8 @@ Expr in_the_language(const Expr& e, const std::vector<Routine>& all) {
     if (c->name == kImplied) return c->args.at(4);
     if (c->name == kTable) return c->args.back();
     if (!called(x, kBound).empty()) return lit(1);
+    if (const std::string name = called(x, kMade); !name.empty())
+      return name == "reshape" ? c->args[0] : lit(1);
     for (const char* prefix : {kOfArray, kArrays}) {
       const std::string name = called(x, prefix);
       if (name.empty()) continue;
@@ -86,7 +93,7 @@ Expr in_the_language(const Expr& e, const std::vector<Routine>& all) {
         return Expr(Nary{NaryOp::Mul, {c->args[0], c->args[1]}});
       return c->args[0];
     }
-    for (const char* prefix : {kFunction, kElemental}) {
+    for (const char* prefix : {kFunction, kElemental, kArrayFunction}) {
       const std::string name = called(x, prefix);
       if (name.empty()) continue;
       const Routine* f = find_routine(all, name);

@@ -15,6 +15,9 @@ Expr new_scalar(Routine& routine, const std::string& base, const Type& type, con
 /// The type of an expression's values, or of its elements. `all` has the functions it may call.
 Type type_of(const Expr& e, const Routine& routine, const std::vector<Routine>& all);
 
+/// `e` without conversions between kinds of integers.
+Expr without_casts(const Expr& e);
+
 /// The argument that says how long an axis, from 0, of an assumed shape is.
 std::string extent_name(const std::string& array, int axis);
 

@@ -65,7 +65,8 @@ struct Forall {
   Expr mask;                  // or null
   std::shared_ptr<Body> body;
   bool concurrent = false;
-  std::vector<std::string> locals;  // of each iteration
+  std::vector<std::string> locals;    // of each iteration
+  std::vector<std::string> initials;  // those that begin with the value before
 };
 /// What a directive of OpenMP or OpenACC demands of the loop below it.
 struct Directive {
@@ -107,9 +108,15 @@ struct SubroutineCall {
   Exprs arguments;
 };
 
+/// The program ends, with a text and a status. What leaves the routine stands behind it.
+struct Stop {
+  std::string text;
+  std::int64_t status = 0;
+};
+
 struct Statement {
   Span at;
-  std::variant<Assignment, Do, Choice, Leave, SubroutineCall, Where, Forall> what;
+  std::variant<Assignment, Do, Choice, Leave, SubroutineCall, Where, Forall, Stop> what;
 };
 
 struct Routine {
@@ -160,6 +167,10 @@ std::vector<Routine> inline_calls(std::vector<Routine> routines);
 /// Makes `return`, `exit` and `cycle` choices: what follows one goes into the arm that goes on, or
 /// asks a new logical variable whether to go on.
 void remove_leaves(Routine& routine);
+
+/// Makes integers that each iteration of a loop adds the same to expressions of the loop's
+/// variable, where what is added is a constant or an argument.
+void recognize_inductions(Routine& routine);
 
 /// A local scalar that several loops write before they read it, and nothing else reads, becomes one
 /// for each of these loops.

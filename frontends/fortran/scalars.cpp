@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "frontends/fortran/names.h"
 #include "frontends/fortran/uses.h"
 
 // One scalar that several loops use, each for values of its own, becomes one for each of them:
@@ -14,8 +15,7 @@ class Scalar {
   void split() {
     if (!find_homes(r_.body)) return;
     for (std::size_t i = 1; i < homes_.size(); ++i) {
-      std::string own = name_;
-      for (int n = 1; r_.variables.count(own); ++n) own = name_ + "_" + std::to_string(n);
+      const std::string own = fresh_name(r_, name_);
       Variable v = r_.variables.at(name_);
       v.name = own;
       r_.variables.emplace(own, std::move(v));

@@ -7,8 +7,6 @@
 namespace moonloop::fortran {
 namespace {
 
-Expr first_of(const Bounds& b) { return b.lower ? b.lower : lit(1); }
-
 /// The array that a name stands for as a whole; null for scalars and other expressions.
 const Variable* whole_array(const Expr& e, const Routine& routine) {
   const auto* v = e.as<Var>();
@@ -51,8 +49,14 @@ std::optional<std::vector<Axis>> place_axes(const Expr& e, const Routine& routin
   const auto* l = e.as<Load>();
   if (!l) return std::nullopt;
   const Variable& v = routine.variables.at(l->array);
-  for (std::size_t i = 0; i < l->index.size(); ++i)
-    if (const auto* s = l->index[i].as<Slice>()) out.push_back(axis_of(*s, v, i, e.at()));
+  for (std::size_t i = 0; i < l->index.size(); ++i) {
+    if (const auto* s = l->index[i].as<Slice>()) {
+      out.push_back(axis_of(*s, v, i, e.at()));
+    } else {  // subscripts that an array has
+      const std::vector<Axis> own = axes_of(l->index[i], routine);
+      out.insert(out.end(), own.begin(), own.end());
+    }
+  }
   return out.empty() ? std::nullopt : std::optional(out);
 }
 
@@ -127,6 +131,15 @@ Expr made_element(const Expr& e, const std::string& name, const Exprs& numbers, 
 
 }  // namespace
 
+Expr first_of(const Bounds& b) { return b.lower ? b.lower : lit(1); }
+
+Expr length(const Expr& first, const Expr& last, std::int64_t step) {
+  const std::int64_t size = std::abs(step);
+  const Expr reach =
+      index_add({step > 0 ? index_sub(last, first) : index_sub(first, last), lit(size)});
+  return size == 1 ? reach : call("truncdiv", {reach, lit(size)});
+}
+
 std::string called(const Expr& e, const char* prefix) {
   const auto* c = e.as<Call>();
   return c && c->name.starts_with(prefix) ? c->name.substr(std::string_view(prefix).size()) : "";
@@ -173,7 +186,12 @@ Expr element(const Expr& e, const Exprs& numbers, const Routine& routine) {
     while (next < axes->size()) index.push_back(subscript(slice));
     return load(e.as<Var>()->name, index, e.at());
   }
-  for (const Expr& i : l->index) index.push_back(i.as<Slice>() ? subscript(i) : i);
+  for (const Expr& i : l->index) {
+    if (i.as<Slice>() || axes_of(i, routine).empty())
+      index.push_back(i.as<Slice>() ? subscript(i) : i);
+    else
+      index.push_back(element(i, {numbers[next++]}, routine));
+  }
   return load(l->array, index, e.at());
 }
 

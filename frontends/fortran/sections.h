@@ -12,6 +12,12 @@ struct Axis {
   Expr least, most;  // the array's own bounds; `most` is null for an assumed size
 };
 
+/// The first subscript of an axis.
+Expr first_of(const Bounds& b);
+
+/// How many subscripts stand between two, in steps, where there are some.
+Expr length(const Expr& first, const Expr& last, std::int64_t step);
+
 /// The axes of the first array or section in `e`, which all others in it have the extents of;
 /// none where `e` is a scalar. Fails `unsupported` for a step that is no constant.
 std::vector<Axis> axes_of(const Expr& e, const Routine& routine);
@@ -32,6 +38,11 @@ inline constexpr const char* kValues = "values";
 inline constexpr const char* kImplied = "implied do";
 /// A constant of several axes: their number, how long they are, and the values.
 inline constexpr const char* kTable = "table";
+/// A function of the input that gives an array.
+inline constexpr const char* kArrayFunction = "array function ";
+/// What statements make of an array: `maxloc` and `minloc` of an array, a mask, and whether
+/// one number is asked for; `reshape` of an array and the extents.
+inline constexpr const char* kMade = "made ";
 /// The first or the last subscript of an array along an axis, or of all axes.
 inline constexpr const char* kBound = "bound ";
 /// The name behind `prefix` of what `e` calls; empty for other expressions.

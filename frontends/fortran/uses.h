@@ -20,7 +20,7 @@ void expressions(Statement& s, const F& visit) {
                       [&](Choice& c) {
                         for (Choice::Arm& a : c.arms) visit(a.condition);
                       },
-                      [](Leave&) {},
+                      [](Leave&) {}, [](Stop&) {},
                       [&](SubroutineCall& x) {
                         for (Expr& a : x.arguments) visit(a);
                       },
@@ -32,6 +32,11 @@ void expressions(Statement& s, const F& visit) {
                         visit(f.mask);
                       }},
              s.what);
+}
+
+/// Puts statements behind others.
+inline void append(Body more, Body& out) {
+  out.insert(out.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
 /// The bodies that stand in a statement.

@@ -73,8 +73,21 @@ TEST_CASE("cli: show gives text that parses back, the tree, dependences, trace a
         "-- the transforms of kernel `recur`\nrecur = lp.split_iname(recur, \"i\", 4)\n");
   f.write("replay.lua", show("--what trace -t t.lua"));
   CHECK(show("-t replay.lua") == ir);
-  CHECK(contains(show("--what schedule"), "i"));
+  CHECK(show("--what schedule") == "i\n  step\n");
   CHECK(contains(show("--what stats"), "instructions  1"));
+}
+
+TEST_CASE("cli: the schedule explains each barrier by the instances that it orders") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel k(a: float64[64], b: float64[64])\ndomain {[i]: 0 <= i < 64}\n"
+          "domain {[j]: 0 <= j < 64}\ntemp t: float64[64] in local\n"
+          "t[i] = a[i] {id=w}\nb[j] = t[63 - j] {id=r}\n");
+  f.write("t.lua", "k = k:tag_inames{i = 'l.0', j = 'l.0'}\n");
+  const Outcome o = tool("show k.loop -t t.lua --what schedule --target opencl", f.str());
+  CHECK(o.err.empty());
+  CHECK(o.out ==
+        "kernel 0\n  i\n    w\n  barrier: w[i=0] writes t[0], r[j=63] reads it\n  j\n    r\n");
 }
 
 TEST_CASE("cli: check prints each step and the reason of a refusal") {

@@ -13,6 +13,7 @@ namespace {
 /// one that fits, others sizes that no tile divides.
 const std::multimap<std::string, std::string> kRuns{
     {"argmin/argmin.lua", "argmin/argmin.loop -p n=1001"},
+    {"fortran/hydro_gpu.lua", "fortran/hydro.f90 -p n=35 -p m=20"},
     {"gpu/gemm.lua", "gpu/gemm.loop --kernel sgemm -p n=128"},
     {"gpu/gemm.lua", "gpu/gemm.loop --kernel dgemm -p n=128"},
     {"histogram/histogram.lua", "histogram/histogram.loop -p n=1003"},

@@ -84,7 +84,62 @@ TEST_CASE("fortran: what stands in an included file is shown there") {
   f.write("part.inc", "\n  do i = 1, n\n    print *, i\n  end do\n");
   CHECK(tool("gen s.f90", f.str()).err ==
         "part.inc:3:5: error: `print` is not supported in Fortran kernels [unsupported]\n"
-        "  3 |     print *, i\n    |     ^^^^^^^^^^\n");
+        "  3 |     print *, i\n    |     ^^^^^^^^^^\nhint: --skip-output leaves it out\n");
+}
+
+TEST_CASE("fortran: print and write are left out on request") {
+  const Folder f;
+  f.write("s.f90",
+          "subroutine s(n, a)\n  integer :: n, i\n  real :: a(n)\n  do i = 1, n\n    a(i) = i\n"
+          "    if (a(i) > 3) print *, i\n    write (*, '(i4)', advance='no') i\n  end do\nend\n");
+  const Outcome o = tool("gen s.f90 --skip-output", f.str());
+  CHECK(
+      o.out.ends_with("void s(int32_t n, float *restrict a) {\n  for (int32_t i = 0; i < n; ++i)\n"
+                      "    a[i] = i + 1;\n}\n"));
+}
+
+TEST_CASE("fortran: stop ends the program, with what gfortran prints and its status") {
+  const Folder f;
+  f.write("s.f90", R"(
+subroutine s(n, a)
+  integer, intent(in) :: n
+  real, intent(inout) :: a(n)
+  integer :: i
+  if (n > 4) stop 3
+  do i = 1, n
+    call checked(a(i))
+    a(i) = a(i) + i
+  end do
+  if (n == 4) error stop "too many"
+  if (n == 3) stop
+contains
+  subroutine checked(x)
+    real, intent(inout) :: x
+    if (x < 0) then
+      x = 0
+      stop "negative"
+    end if
+    x = sqrt(x)
+  end subroutine
+end subroutine
+)");
+  f.write("main.f90",
+          "program main\n  integer :: n, m\n  real :: a(5)\n  character(2) :: c\n"
+          "  call get_command_argument(1, c)\n  read (c, *) n\n  a = 4\n  if (n < 0) a(2) = n\n"
+          "  m = abs(n)\n  call s(m, a(1:m))\n  print *, a(1:m)\nend program\n");
+  REQUIRE(shell("gfortran -o before main.f90 s.f90", f.str()).status == 0);
+  REQUIRE(tool("gen s.f90 -o k.c --fortran-interface i.f90", f.str()).status == 0);
+  const Outcome built = shell("cc -c k.c && gfortran -o after main.f90 i.f90 k.o", f.str());
+  REQUIRE_MESSAGE(built.status == 0, built.err);
+  for (const std::string n : {"0", "1", "2", "3", "4", "5", "-1", "-2"}) {
+    CAPTURE(n);
+    const Outcome before = shell("./before " + n, f.str()), after = shell("./after " + n, f.str());
+    CHECK(before.status == after.status);
+    CHECK(before.out == after.out);
+    CHECK(before.err.starts_with(after.err));  // gfortran adds where an error was
+    CHECK(before.err.empty() == after.err.empty());
+  }
+  CHECK(tool("gen s.f90 --target cuda", f.str()).err.find("`stop_in_s`") != std::string::npos);
 }
 
 TEST_CASE("fortran: folders of included files, and no files left behind") {

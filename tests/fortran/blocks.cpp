@@ -6,25 +6,6 @@ using namespace moonloop;
 using test::import;
 using test::same_as_gfortran;
 
-namespace {
-
-const char* const kProduct = R"(
-subroutine dgemm(m, n, l, alpha, a, b, c)
-  implicit none
-  real*8 temp, a(m, l), b(l, n), c(m, n), alpha
-  integer m, n, k, i, j, l
-  do j = 1, n
-    do k = 1, l
-      do i = 1, m
-        c(i, j) = c(i, j) + alpha*b(k, j)*a(i, k)
-      end do
-    end do
-  end do
-end subroutine
-)";
-
-}  // namespace
-
 TEST_CASE("fortran: a block transforms the routines of its file") {
   const std::string text = R"(
 subroutine fill(out, a, n)
@@ -51,7 +32,7 @@ end
 }
 
 TEST_CASE("fortran: a product, with the blocks of the paper's section 3 and tags of inames") {
-  same_as_gfortran(std::string(kProduct) + R"(
+  same_as_gfortran(std::string(test::kProduct) + R"(
 !$moonloop begin transform
 ! dgemm = lp.split_iname(dgemm, "i", 4)
 ! dgemm = lp.split_iname(dgemm, "j", 5, {outer_tag = "par"})
@@ -87,7 +68,7 @@ c$moonloop end tagged: input
 }
 
 TEST_CASE("fortran: an error in a block has its line and column in the file") {
-  const std::string text = std::string(kProduct) + R"(
+  const std::string text = std::string(test::kProduct) + R"(
   !$moonloop begin transform
   ! local x = 1
   ! dgemm = lp.split_iname(dgemm, "nosuch", 4)

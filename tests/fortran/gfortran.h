@@ -12,6 +12,22 @@
 /// Fortran through Moonloop and through gfortran, on the same data.
 namespace moonloop::test {
 
+/// A product of matrices as it may stand in an old program.
+inline const char* const kProduct = R"(
+subroutine dgemm(m, n, l, alpha, a, b, c)
+  implicit none
+  real*8 a(m, l), b(l, n), c(m, n), alpha
+  integer m, n, k, i, j, l
+  do j = 1, n
+    do k = 1, l
+      do i = 1, m
+        c(i, j) = c(i, j) + alpha*b(k, j)*a(i, k)
+      end do
+    end do
+  end do
+end subroutine
+)";
+
 inline const Source* fortran_source(const std::string& text, const std::string& name = "t.f90") {
   return add_source(name, text);
 }

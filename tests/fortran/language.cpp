@@ -1,7 +1,10 @@
 // What the subset means is what gfortran does.
+#include "core/print.h"
 #include "tests/fortran/gfortran.h"
 
 using namespace moonloop;
+using test::error_of;
+using test::import;
 using test::same_as_gfortran;
 
 namespace {
@@ -326,4 +329,46 @@ subroutine triangle(uplo, keep, n, a)
 end subroutine
 )",
                    sizes);
+}
+
+TEST_CASE("fortran: counters are expressions of the loop's variable, where they gain the same") {
+  const auto kernel = [](const std::string& body, const std::string& lua = "") {
+    return import(
+               "subroutine s(n, inc, a, b)\n  integer, intent(in) :: n, inc\n"
+               "  real, intent(inout) :: a(*), b(n)\n  integer :: i, j, k\n" +
+               body + "end subroutine\n" +
+               (lua.empty()
+                    ? ""
+                    : "!$moonloop begin transform\n! " + lua + "\n!$moonloop end transform\n"))
+        .transformed.at(0);
+  };
+  const std::string by_two = "k = 1\ndo i = n, 1, -1\n  a(k) = b(i)\n  k = k + 2\nend do\n";
+  const Kernel two = kernel(by_two, "s = lp.tag_inames(s, {i = \"par\"})");
+  CHECK(two.find_temporary("k") == nullptr);
+  CHECK(print_kernel(two).find("a[2*i] = b[n - i - 1]") != std::string::npos);
+  const std::string by_argument = "k = 1\ndo i = 1, n\n  a(k) = b(i)\n  k = k + inc\nend do\n";
+  CHECK(print_kernel(kernel(by_argument)).find("a[inc*i] = b[i]") != std::string::npos);
+  const std::string parallel = "s = lp.tag_inames(s, {i = \"par\"})";
+  CHECK(error_of([&] { kernel(by_argument, parallel); }).find("not-proved") != std::string::npos);
+  CHECK(kernel(by_argument, "s = lp.fix_parameters(s, {inc = -3}) " + parallel).tag("i"));
+  // A choice, another loop's variable and a call stand in the way: the counter stays as it is.
+  for (const char* stays :
+       {"k = 0\ndo i = 1, n\n  if (b(i) > 0) k = k + 1\n  a(k + 1) = 0\nend do\n",
+        "k = 0\ndo i = 1, n\n  k = k + i\n  a(k) = 0\nend do\n",
+        "k = 0\ndo i = 1, n\n  k = k + 1\n  a(k) = 0\n  k = k + 1\nend do\n"}) {
+    CAPTURE(stays);
+    CHECK(kernel(stays).find_temporary("k") != nullptr);
+  }
+}
+
+TEST_CASE("fortran: iterations that begin with a value from outside") {
+  const Kernel k = import(
+                       "subroutine s(n, a, x)\n  integer, intent(in) :: n\n"
+                       "  real, intent(inout) :: a(n), x\n  integer :: i\n"
+                       "  do concurrent (i = 1:n) local_init(x)\n    x = x + a(i)\n    a(i) = x\n"
+                       "  end do\nend subroutine\n"
+                       "!$moonloop begin transform\n! s = lp.tag_inames(s, {i = \"par\"})\n"
+                       "!$moonloop end transform\n")
+                       .transformed.at(0);
+  CHECK(print_kernel(k).find("  x_1 = x  {id=insn}\n") != std::string::npos);
 }

@@ -22,10 +22,10 @@ Sizes sizes(const std::string& first, const std::vector<int>& values,
 
 const std::vector<int> kLinear{0, 1, 2, 7, 1000}, kSquare{0, 1, 2, 7, 101}, kFew{0, 1, 2, 5};
 
-/// A file of tests/fortran/practice, imported and compiled by gfortran.
+/// A file of tests/fortran/practice or of another folder, imported and compiled by gfortran.
 struct Practice {
-  explicit Practice(const std::string& name)
-      : text(test::slurp(std::string(MOONLOOP_SOURCE_DIR) + "/tests/fortran/practice/" + name)),
+  explicit Practice(const std::string& name, const std::string& folder = "tests/fortran/practice")
+      : text(test::slurp(std::string(MOONLOOP_SOURCE_DIR) + "/" + folder + "/" + name)),
         imported(test::import(text, name)),
         library(text, name),
         file(name) {}
@@ -56,13 +56,18 @@ TEST_CASE("practice: loops as Livermore's are") {
         "first_minimum"})
     file.check(routine, sizes("n", kLinear));
   file.check("linear_recurrence", sizes("n", kSquare));
-  for (const char* routine : {"particles_2d", "particles_1d", "casual_conditions",
-                              "explicit_hydro_2d", "implicit_hydro_2d"})
+  for (const char* routine :
+       {"particles_2d", "particles_1d", "casual_conditions", "implicit_hydro_2d"})
     file.check(routine, sizes("n", kSquare, "m", {0, 1, 5, 101}));
 }
 
+TEST_CASE("practice: three sweeps of hydrodynamics") {
+  Practice("hydro.f90", "examples/fortran")
+      .check("hydro", sizes("n", kSquare, "m", {0, 1, 5, 101}));
+}
+
 TEST_CASE("practice: a product with the stiffness matrix of spectral elements") {
-  const Practice file("ax.f90");
+  const Practice file("ax.f90", "examples/fortran");
   file.check("ax", sizes("nx", {0, 1, 2, 5}, "nelt", {0, 1, 3, 40}));
 }
 
@@ -116,4 +121,12 @@ TEST_CASE("practice: derived types, tables, kinds and logicals") {
       for (const char* strict : {"0", "1"})
         all.push_back({{"n", n}, {"up", up}, {"strict", strict}});
   file.check("logicals", all);
+}
+
+TEST_CASE("practice: arrays that functions make, places, shapes, subscripts from arrays") {
+  const Practice file("made.f90");
+  for (const char* routine : {"array_functions", "extremes", "subscripts", "masks_of_rows"})
+    file.check(routine, sizes("n", {0, 1, 2, 7, 31}), "made");
+  for (const char* routine : {"reshapes", "counters"})
+    file.check(routine, sizes("n", {0, 1, 2, 7, 31}, "m", kFew), "made");
 }

@@ -17,21 +17,25 @@ std::string block(const std::string& lua) {
 
 std::string c_code(const Kernel& k) { return generate(k, Target::C).source; }
 
-const char* const kThreeSteps = R"(
+/// Subroutines that fill `out` and `out2`, of `n` elements like `inp`.
+std::string fill(const std::string& rest) {
+  return R"(
 subroutine fill(out, out2, inp, n)
-  implicit none
   integer, intent(in) :: n
   real*8, intent(inout) :: out(n), out2(n)
   real*8, intent(in) :: inp(n)
-  real*8 :: a
+)" + rest +
+         "end subroutine\n";
+}
+
+const std::string kThreeSteps = fill(R"(  real*8 :: a
   integer :: i
   do i = 1, n
     a = 6*inp(i)
     out(i) = 5*a
     out2(i) = a + 1
   end do
-end subroutine
-)";
+)");
 
 }  // namespace
 
@@ -61,13 +65,7 @@ TEST_CASE("removed: a scalar assignment becomes a rule, where it is used once an
 }
 
 TEST_CASE("removed: a scalar with two definitions becomes two rules, by where it is used") {
-  const std::string two = R"(
-subroutine fill(out, out2, inp, n)
-  implicit none
-  integer, intent(in) :: n
-  real*8, intent(inout) :: out(n), out2(n)
-  real*8, intent(in) :: inp(n)
-  real*8 :: a
+  const std::string two = fill(R"(  real*8 :: a
   integer :: i
   do i = 1, n
     a = 6*inp(i)
@@ -75,8 +73,7 @@ subroutine fill(out, out2, inp, n)
     a = 5*inp(i)
     out2(i) = 2*a
   end do
-end subroutine
-)";
+)");
   const std::string text = two + block("! fill = lp.assignment_to_subst(fill, \"a\")\n");
   const Kernel k = import(text).transformed.at(0);
   CHECK(k.instructions.size() == 2);
@@ -85,13 +82,7 @@ end subroutine
 }
 
 TEST_CASE("removed: an array of values by index becomes a rule") {
-  const std::string text = R"(
-subroutine fill(out, out2, inp, n)
-  implicit none
-  integer, intent(in) :: n
-  real*8, intent(inout) :: out(n), out2(n)
-  real*8, intent(in) :: inp(n)
-  real*8 :: a(n)
+  const std::string text = fill(R"(  real*8 :: a(n)
   integer :: i
   do i = 1, n
     a(i) = 6*inp(i)
@@ -100,21 +91,14 @@ subroutine fill(out, out2, inp, n)
     out(i) = 5*a(i)
     out2(i) = a(n + 1 - i)
   end do
-end subroutine
-)" + block("! fill = lp.assignment_to_subst(fill, \"a\")\n");
+)") + block("! fill = lp.assignment_to_subst(fill, \"a\")\n");
   const Kernel k = import(text).transformed.at(0);
   CHECK(k.instructions.size() == 2);
   same_as_gfortran(text, {{{"n", "0"}}, {{"n", "9"}}});
 }
 
 TEST_CASE("removed: a choice is a condition of its statements") {
-  const std::string text = R"(
-subroutine fill(out, out2, inp, n)
-  implicit none
-  integer, intent(in) :: n
-  real*8, intent(inout) :: out(n), out2(n)
-  real*8, intent(in) :: inp(n)
-  real*8 :: a, b
+  const std::string text = fill(R"(  real*8 :: a, b
   integer :: i
   do i = 1, n
     a = inp(i)
@@ -129,12 +113,9 @@ subroutine fill(out, out2, inp, n)
     endif
     out2(i) = a
   end do
-end subroutine
-)";
-  std::string implicit = text;
-  implicit.replace(implicit.find("  implicit none\n"), 16, "");
-  same_as_gfortran(implicit, {{{"n", "0"}}, {{"n", "1"}}, {{"n", "100"}}});
-  const std::string code = c_code(import(implicit).original.at(0));
+)");
+  same_as_gfortran(text, {{{"n", "0"}}, {{"n", "1"}}, {{"n", "100"}}});
+  const std::string code = c_code(import(text).original.at(0));
   CHECK(code.find("if (") != std::string::npos);
   CHECK(code.find("for (int32_t j = 0; j < 3; ++j)\n") != std::string::npos);
 }
@@ -166,24 +147,8 @@ end subroutine
 }
 
 TEST_CASE("removed: a tiled product with staged operands, on every target that runs here") {
-  const std::string product = R"(
-subroutine dgemm(m, n, l, alpha, a, b, c)
-  implicit none
-  integer, intent(in) :: m, n, l
-  real*8, intent(in) :: a(m, l), b(l, n), alpha
-  real*8, intent(inout) :: c(m, n)
-  integer :: i, j, k
-  do j = 1, n
-    do i = 1, m
-      do k = 1, l
-        c(i, j) = c(i, j) + alpha*b(k, j)*a(i, k)
-      end do
-    end do
-  end do
-end subroutine
-)";
   const std::string staged =
-      product +
+      test::kProduct +
       block(
           "! dgemm = lp.recognize_reduction(dgemm, \"k\")\n"
           "! dgemm = lp.split_iname(dgemm, \"i\", 16, {outer_tag = \"g.0\", inner_tag = \"l.0\"})\n"
@@ -198,7 +163,7 @@ end subroutine
           "! dgemm = lp.precompute(dgemm, \"b_part\", \"j_inner, k_inner\", {default_tag = "
           "\"l.auto\"})\n");
   const test::Imported k = import(staged);
-  const test::Library library(product, "t.f90");
+  const test::Library library(test::kProduct, "t.f90");
   test::same_as_gfortran(k.original.at(0), k.transformed.at(0), library, {"t.f90", "dgemm", ""},
                          {{{"m", "16"}, {"n", "8"}, {"l", "16"}, {"alpha", "0.5"}},
                           {{"m", "37"}, {"n", "19"}, {"l", "23"}, {"alpha", "0.5"}}},
@@ -278,4 +243,46 @@ subroutine halves(m, b)
 end subroutine
 )",
                    {{{"m", "0"}}, {{"m", "1"}}, {{"m", "9"}}, {{"m", "40"}}});
+}
+
+TEST_CASE("removed: two routines become one, their loops fused") {
+  const auto derivative = [](const std::string& name, const std::string& sum) {
+    return "subroutine " + name + R"((nelts, n, f, d, result)
+  implicit none
+  integer, intent(in) :: nelts, n
+  real*8, intent(in) :: f(n, n, nelts), d(n, n)
+  real*8, intent(inout) :: result(n, n, nelts)
+  integer :: e, i, j, k
+  do e = 1, nelts
+    do i = 1, n
+      do j = 1, n
+        do k = 1, n
+          result(i, j, e) = result(i, j, e) + )" +
+           sum + "\n        end do\n      end do\n    end do\n  end do\nend subroutine\n\n";
+  };
+  const std::string text =
+      derivative("xderiv", "d(i, k)*f(k, j, e)") + derivative("yderiv", "d(j, k)*f(i, k, e)");
+  const test::Imported k = import(
+      text + block("! xderiv = lp.recognize_reduction(xderiv, \"k\")\n"
+                   "! yderiv = lp.recognize_reduction(yderiv, \"k\")\n"
+                   "! xderiv = lp.fuse_kernels({xderiv, yderiv}, {data_flow = {{\"result\", 0, "
+                   "1}}, name = \"both\"})\n"
+                   "! xderiv = lp.tag_inames(xderiv, {e = \"par\"})\n"));
+  const Kernel& both = k.transformed.at(0);
+  CHECK(both.name == "both");
+  CHECK(both.inames() == std::vector<std::string>{"e", "i", "j", "k", "k_0"});
+  const std::string one_after_the_other = R"(
+subroutine both(nelts, n, f, d, result)
+  integer, intent(in) :: nelts, n
+  real*8, intent(in) :: f(n, n, nelts), d(n, n)
+  real*8, intent(inout) :: result(n, n, nelts)
+  call xderiv(nelts, n, f, d, result)
+  call yderiv(nelts, n, f, d, result)
+end subroutine
+)";
+  const test::Library library(text + one_after_the_other, "t.f90");
+  const Kernel apart = import(text + one_after_the_other).original.at(2);
+  test::same_as_gfortran(apart, both, library, {"t.f90", "both", ""},
+                         {{{"nelts", "0"}, {"n", "3"}}, {{"nelts", "7"}, {"n", "5"}}},
+                         {Target::C, Target::OpenMP});
 }

@@ -1,4 +1,4 @@
-! Hydrodynamics on a grid: three sweeps.
+! Hydrodynamics on a grid: three sweeps, each over what the one before it made.
 subroutine hydro(n, m, zp, zq, zm, zr, zz, zu, zv)
   implicit none
   integer, intent(in) :: n, m

@@ -1,6 +1,6 @@
 -- The grid's points in tiles of 64 by 4, one work-item each; the directives meant threads.
-for _, s in ipairs{"", "_1", "_2"} do
-  hydro = lp.untag_inames(hydro, "k" .. s, "par")
+for _, k in ipairs{"k", "k_1", "k_2"} do
+  hydro = lp.untag_inames(hydro, k, "par")
 end
 for _, loops in ipairs{{"k", "j"}, {"k_1", "j_1"}, {"k_2", "j_2"}, {"e", "e_1"}, {"e_2", "e_3"}} do
   hydro = lp.split_iname(hydro, loops[1], 4, {outer_tag = "g.1", inner_tag = "l.1"})

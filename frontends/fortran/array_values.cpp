@@ -1,0 +1,294 @@
+#include <algorithm>
+
+#include "core/diagnostic.h"
+#include "frontends/fortran/expansion.h"
+#include "frontends/fortran/names.h"
+#include "frontends/fortran/uses.h"
+
+// Arrays that expressions make, in memory before the statement that needs them.
+namespace moonloop::fortran {
+namespace {
+
+/// It is better computed once than where each of its elements is needed; `often`: several times.
+bool is_costly(const Expr& e, bool often) {
+  bool found = false;
+  walk(e, [&](const Expr& x) {
+    const bool made = !called(x, kArrays).empty() && called(x, kArrays) != "transpose";
+    found = found || !called(x, kElemental).empty() || (often && made);
+    return !found && !is_of_arrays(x);
+  });
+  return found;
+}
+
+bool is_literal(const Expr& e) {
+  const auto* u = e.as<Unary>();
+  return e.as<IntLit>() || e.as<FloatLit>() || e.as<ComplexLit>() || e.as<BoolLit>() ||
+         (u && u->op == UnaryOp::Neg && is_literal(u->arg));
+}
+
+}  // namespace
+
+/// `e` with array constructors as arrays and, where `once` holds, with scalars of arrays as
+/// variables.
+Expr Expansion::prepared(const Expr& e, bool once, Body& out, const Span& at) {
+  if (!e) return e;
+  const Expr inner = map_children(e, [&](const Expr& x) { return prepared(x, once, out, at); });
+  const auto* c = inner.as<Call>();
+  if (c && c->name == kValues) return constructed(c->args, out, at);
+  if (c && c->name == kTable) return table(c->args, at);
+  if (const std::string end = called(inner, kBound); !end.empty()) {
+    if (c->args.size() == 2) return bound(end, c->args[0], *as_int(c->args[1]));
+    Exprs all;
+    for (std::size_t i = 1; i <= axes_of(c->args[0], r_).size(); ++i)
+      all.push_back(bound(end, c->args[0], static_cast<std::int64_t>(i)));
+    return constructed(all, out, at);
+  }
+  const std::string makes = called(inner, kArrays);
+  if (const std::string name = called(inner, kArrayFunction); !name.empty())
+    return given(name, c->args, out, at);
+  if (const std::string name = called(inner, kMade); !name.empty())
+    return name == "reshape" ? reshaped(c->args, out, at)
+                             : place_of_extreme(name, c->args, out, at);
+  const bool function = !called(inner, kFunction).empty();
+  if (function || !makes.empty() || !called(inner, kOfArray).empty()) {
+    const Expr with = map_children(inner, [&](const Expr& x) {
+      if (function) return part(x, out, at);
+      return is_costly(x, makes == "matmul") ? computed(x, out, at) : x;
+    });
+    if (!with.same_as(inner)) return prepared(with, once, out, at);
+  }
+  if (!once || !is_of_arrays(inner)) return inner;
+  std::string name = called(inner, kOfArray) + called(inner, kFunction);
+  if (const auto inside = name.rfind('%'); inside != std::string::npos)
+    name = name.substr(inside + 1);
+  return kept(inner, name + "_of", out, at);
+}
+
+/// The array `e` in memory.
+Expr Expansion::computed(const Expr& e, Body& out, const Span& at) {
+  const std::vector<Axis> axes = axes_of(e, r_);
+  Exprs numbers;
+  const std::vector<Range> ranges = over(axes, numbers, at);
+  const Expr place = room("array", ranges, type_of(e, r_, all_), at);
+  at_once(ranges, place, element(e, numbers, r_), Expr(), out, at);
+  Exprs sections;
+  for (const Axis& x : axes)
+    sections.push_back(Expr(Slice{lit(0), index_sub(count(x), lit(1)), lit(1)}, at));
+  return load(place.as<Load>()->array, sections, at);
+}
+
+/// `e`, or a new array where it is one but no part of a variable.
+Expr Expansion::part(const Expr& e, Body& out, const Span& at) {
+  const auto* l = e.as<Load>();
+  const bool is_part =
+      e.as<Var>() || (l && std::all_of(l->index.begin(), l->index.end(), [&](const Expr& i) {
+                        return i.as<Slice>() || axes_of(i, r_).empty();
+                      }));
+  return is_part || axes_of(e, r_).empty() ? e : computed(e, out, at);
+}
+
+/// The first or the last subscript along an axis: 1 and 0 where it has no elements.
+Expr Expansion::bound(const std::string& end, const Expr& e, std::int64_t dim) const {
+  const auto axis = static_cast<std::size_t>(dim - 1);
+  const bool last = end == "ubound";
+  const auto* v = e.as<Var>();
+  if (!v) return last ? call("max", {count(axes_of(e, r_).at(axis)), lit(0)}) : lit(1);
+  const Bounds& b = r_.variables.at(v->name).bounds.at(axis);
+  const Expr lower = first_of(b);
+  if (as_int(lower) == 1)
+    return last ? call("max", {axes_of(e, r_).at(axis).upper, lit(0)}) : lower;
+  const Expr upper = axes_of(e, r_).at(axis).upper;
+  return Expr(
+      Select{Expr(Compare{CompareOp::Ge, upper, lower}), last ? upper : lower, lit(last ? 0 : 1)});
+}
+
+/// A bound of an array by those of others. Where they have no elements it has none.
+Expr Expansion::declared(const Expr& e) const {
+  return rewrite(e, [&](const Expr& x) {
+    const std::string end = called(x, kBound);
+    const auto* of = end.empty() ? nullptr : x.as<Call>()->args[0].as<Var>();
+    if (!of || x.as<Call>()->args.size() != 2) return x;
+    const auto axis = static_cast<std::size_t>(*as_int(x.as<Call>()->args[1]) - 1);
+    const Axis a = axes_of(x.as<Call>()->args[0], r_).at(axis);
+    return end == "lbound" ? a.lower : a.upper;
+  });
+}
+
+/// A new array whose bounds are set by the caller.
+Variable& Expansion::new_array(const std::string& name, const Type& type, const Span& at) {
+  Variable v;
+  v.name = fresh_name(r_, name);
+  v.at = at;
+  v.array = true;
+  v.logical = type.scalar == moonloop::Scalar::Bool;
+  v.type = v.logical ? Type(moonloop::Scalar::I32) : type;
+  const std::string own = v.name;
+  return r_.variables.emplace(own, std::move(v)).first->second;
+}
+
+Expr Expansion::table(const Exprs& args, const Span& at) {
+  Variable& v = new_array("table", type_of(args.back(), r_, all_), at);
+  const auto rank = static_cast<std::ptrdiff_t>(*as_int(args[0]));
+  for (std::ptrdiff_t i = 0; i < rank; ++i)
+    v.bounds.push_back({Expr(), args[static_cast<std::size_t>(i + 1)]});
+  v.initial.assign(args.begin() + 1 + rank, args.end());
+  v.constant = true;
+  return var(v.name, at);
+}
+
+/// An array constructor as an array, its pieces one behind the other.
+Expr Expansion::constructed(const Exprs& pieces, Body& out, const Span& at) {
+  Variable& v = new_array("values", type_of(call(kValues, pieces), r_, all_), at);
+  const std::string name = v.name;
+  if (std::all_of(pieces.begin(), pieces.end(), is_literal)) {
+    v.bounds.push_back({Expr(), lit(static_cast<std::int64_t>(pieces.size()))});
+    v.initial = pieces;
+    v.constant = true;
+    return var(name, at);
+  }
+  Expr before = lit(0);  // elements so far
+  for (const Expr& p : pieces) before = index_add({before, piece(name, before, p, out, at)});
+  r_.variables.at(name).bounds.push_back({Expr(), before});
+  return var(name, at);
+}
+
+/// Assigns a piece behind the first `before` elements; how many it has.
+Expr Expansion::piece(const std::string& array, const Expr& before, const Expr& p, Body& out,
+                      const Span& at) {
+  const auto place = [&](const Exprs& more) {
+    Exprs terms{before};
+    terms.insert(terms.end(), more.begin(), more.end());
+    return load(array, {index_add(terms)}, at);
+  };
+  const auto* c = p.as<Call>();
+  if (c && c->name == kImplied) {
+    const auto step = as_int(c->args[3]);
+    if (!step || *step == 0)
+      fail("unsupported", at,
+           "the step of an implied `do` that is no constant is not supported in Fortran kernels");
+    const Axis axis{c->args[1], c->args[2], *step, Expr(), Expr()};
+    Exprs numbers;
+    const std::vector<Range> ranges = over({axis}, numbers, at);
+    const Expr value = index_add({axis.lower, index_mul(lit(*step), numbers[0])});
+    const auto width = static_cast<std::int64_t>(c->args.size() - 4);
+    for (std::int64_t i = 0; i < width; ++i) {
+      const Expr one = substitute(c->args[static_cast<std::size_t>(i + 4)],
+                                  {{c->args[0].as<Var>()->name, value}});
+      at_once(ranges, place({index_mul(lit(width), numbers[0]), lit(i + 1)}), one, Expr(), out, at);
+    }
+    return index_mul(lit(width), call("max", {count(axis), lit(0)}));
+  }
+  const std::vector<Axis> axes = axes_of(p, r_);
+  if (axes.empty()) {
+    out.push_back({at, Assignment{place({lit(1)}), p}});
+    return lit(1);
+  }
+  Exprs numbers;
+  const std::vector<Range> ranges = over(axes, numbers, at);
+  at_once(ranges, place({numbers[0], lit(1)}), element(p, numbers, r_), Expr(), out, at);
+  return call("max", {count(axes[0]), lit(0)});
+}
+
+// ---- Functions.
+
+/// The array that a function of the input gives: one of the caller's, which the call fills.
+Expr Expansion::given(const std::string& function, Exprs arguments, Body& out, const Span& at) {
+  const Routine* f = find_routine(all_, function);
+  if (!f) fail("unsupported", at, "the call of `{}` is not supported in Fortran kernels", function);
+  for (Expr& a : arguments) a = part(a, out, at);
+  std::map<std::string, Expr> values;  // of what the result's extents are made of
+  std::size_t next = 0;
+  for (const std::string& name : f->arguments) {
+    const Variable& dummy = f->variables.at(name);
+    if (dummy.result || dummy.extent) continue;
+    const Expr& a = arguments.at(next++);
+    if (!dummy.array) values.emplace(name, without_casts(a));
+    for (std::size_t i = 0; i < dummy.bounds.size(); ++i)
+      if (const std::string extent = extent_of(dummy.bounds[i], *f); !extent.empty())
+        values.emplace(extent, count(axes_of(a, r_).at(i)));
+  }
+  const Variable& result = result_of(*f);
+  Variable& v = new_array(result.name, result.type, at);
+  v.logical = result.logical;
+  for (const Bounds& b : result.bounds)
+    v.bounds.push_back({b.lower ? substitute(b.lower, values) : b.lower,
+                        b.upper ? substitute(b.upper, values) : b.upper});
+  const Expr whole = var(v.name, at);
+  arguments.push_back(whole);
+  out.push_back({at, SubroutineCall{function, std::move(arguments)}});
+  return whole;
+}
+
+/// `maxloc` or `minloc`: which element, from 1 along each axis, is the first of the greatest or of
+/// the least; 0 where there is none.
+Expr Expansion::place_of_extreme(const std::string& name, const Exprs& args, Body& out,
+                                 const Span& at) {
+  const Expr array = is_costly(args[0], false) ? computed(args[0], out, at) : args[0];
+  const std::vector<Axis> axes = axes_of(array, r_);
+  const Type type = type_of(array, r_, all_);
+  const Expr best = new_scalar(r_, "best", type, at);
+  Exprs places, numbers;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    places.push_back(new_scalar(r_, name, moonloop::Scalar::I32, at));
+    out.push_back({at, Assignment{places.back(), lit(0)}});
+  }
+  out.push_back({at, Assignment{best, Expr(Cast{type, lit(0)})}});
+  const std::vector<Range> ranges = over(axes, numbers, at);
+  const Expr here = element(array, numbers, r_);
+  const auto compare = [](CompareOp op, const Expr& a, const Expr& b) {
+    return Expr(Compare{op, a, b});
+  };
+  Exprs any{compare(CompareOp::Eq, places[0], lit(0)),
+            compare(name == "maxloc" ? CompareOp::Gt : CompareOp::Lt, here, best)};
+  if (is_real(type.scalar))  // a number comes before what is none
+    any.push_back(
+        conjunction({compare(CompareOp::Ne, best, best), compare(CompareOp::Eq, here, here)}));
+  const bool one = axes_of(args[1], r_).empty();
+  const Expr better = conjunction(
+      {one ? args[1] : element(args[1], numbers, r_), Expr(Nary{NaryOp::Or, std::move(any)}, at)});
+  Body found;
+  found.push_back({at, Assignment{best, here}});
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    found.push_back({at, Assignment{places[i], index_add({numbers[i], lit(1)})}});
+  append(nest(ranges, masked(better, std::move(found), at), at), out);
+  return as_int(args[2]) == 1 ? places[0] : constructed(places, out, at);
+}
+
+/// The elements of an array in another shape: by way of one axis, where it has several.
+Expr Expansion::reshaped(const Exprs& args, Body& out, const Span& at) {
+  const auto index_in = [](const Exprs& numbers, const Exprs& extents) {
+    Expr out = lit(0);
+    for (std::size_t i = numbers.size(); i-- > 0;)
+      out = index_add({numbers[i], index_mul(extents[i], out)});
+    return out;
+  };
+  const Type type = type_of(args[0], r_, all_);
+  const std::vector<Axis> axes = axes_of(args[0], r_);
+  std::string flat;  // an array of one axis, where `args[0]` has several
+  if (axes.size() > 1) {
+    Exprs extents, numbers;
+    Expr all = lit(1);
+    for (const Axis& a : axes) {
+      extents.push_back(call("max", {count(a), lit(0)}));
+      all = index_mul(all, extents.back());
+    }
+    Variable& v = new_array("flat", type, at);
+    v.bounds.push_back({lit(0), index_sub(all, lit(1))});
+    flat = v.name;
+    const std::vector<Range> ranges = over(axes, numbers, at);
+    at_once(ranges, load(flat, {index_in(numbers, extents)}, at), element(args[0], numbers, r_),
+            Expr(), out, at);
+  }
+  Variable& made = new_array("reshaped", type, at);
+  const Expr whole = var(made.name, at);
+  const Exprs extents(args.begin() + 1, args.end());
+  for (const Expr& e : extents) made.bounds.push_back({Expr(), e});
+  Exprs numbers;
+  const std::vector<Range> ranges = over(axes_of(whole, r_), numbers, at);
+  const Expr from = index_in(numbers, extents);
+  at_once(ranges, element(whole, numbers, r_),
+          flat.empty() ? element(args[0], {from}, r_) : load(flat, {from}, at), Expr(), out, at);
+  return whole;
+}
+
+}  // namespace moonloop::fortran

@@ -1,0 +1,51 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/lookup.h"
+#include "transforms/registry.h"
+
+/// What the transforms that make two loops of one have in common.
+namespace moonloop {
+
+/// The loops that come of a split. The checks are made where it is constructed.
+class SplitParts {
+ public:
+  /// `options` has outer_iname, inner_iname, outer_tag, inner_tag and do_tagged_check.
+  /// Fails `tagged-iname`, `bad-name`, `name-taken`, `bad-tag`.
+  template <typename Options>
+  SplitParts(const Kernel& k, const std::string& iname, const Options& o)
+      : SplitParts(k, iname, o.do_tagged_check, o.outer_iname, o.inner_iname, o.outer_tag,
+                   o.inner_tag) {}
+
+  /// `split`, which `k` became, with the parts' tags. Fails `axis-taken` and as check_legal does.
+  Kernel tagged(const Kernel& k, Kernel split) const;
+
+  std::string outer, inner;
+
+ private:
+  SplitParts(const Kernel& k, const std::string& iname, bool tagged_check,
+             const std::string& outer_iname, const std::string& inner_iname,
+             const std::string& outer_tag, const std::string& inner_tag);
+
+  std::optional<InameTag> outer_tag_, inner_tag_;
+};
+
+/// The parameters of a row that splits the loop `split_iname`: by `amount`, with `more` options.
+std::vector<Param> split_params(Param amount, std::vector<Param> more = {});
+
+/// The options that all have, from a row's arguments.
+template <typename Options>
+Options split_options(const Args& a) {
+  Options o;
+  o.outer_iname = a.str("outer_iname");
+  o.inner_iname = a.str("inner_iname");
+  o.outer_tag = a.str("outer_tag");
+  o.inner_tag = a.str("inner_tag");
+  o.do_tagged_check = a.boolean("do_tagged_check", true);
+  o.within = Match::parse(a.str("within"), a.at());
+  return o;
+}
+
+}  // namespace moonloop
