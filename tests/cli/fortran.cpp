@@ -95,7 +95,7 @@ TEST_CASE("fortran: print and write are left out on request") {
   const Outcome o = tool("gen s.f90 --skip-output", f.str());
   CHECK(
       o.out.ends_with("void s(int32_t n, float *restrict a) {\n  for (int32_t i = 0; i < n; ++i)\n"
-                      "    a[i] = i + 1;\n}\n"));
+                      "    a[i] = (float)(i + 1);\n}\n"));
 }
 
 TEST_CASE("fortran: stop ends the program, with what gfortran prints and its status") {
