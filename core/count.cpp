@@ -134,8 +134,8 @@ Count Count::operator*(const Count& o) const {
   return Count(isl_pw_qpolynomial_coalesce(product.take()), exact_ && o.exact_);
 }
 Count Count::times(std::int64_t factor) const {
-  return Count(
-      isl_pw_qpolynomial_scale_val(number_.copy(), isl_val_int_from_si(isl(), factor)), exact_);
+  return Count(isl_pw_qpolynomial_scale_val(number_.copy(), isl_val_int_from_si(isl(), factor)),
+               exact_);
 }
 Count Count::as_bound() const { return Count(number_, false); }
 Count Count::under(const Set& context) const {

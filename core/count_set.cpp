@@ -87,8 +87,7 @@ class Summation {
   }
 
   /// column = period*column + residue, for each residue: then it is in no floor any more.
-  void by_residues(const Rows& rows, const QuasiPolynomial& p, std::size_t v,
-                   std::int64_t period) {
+  void by_residues(const Rows& rows, const QuasiPolynomial& p, std::size_t v, std::int64_t period) {
     for (std::int64_t residue = 0; residue < period; ++residue) {
       Row by(columns_ + 1, 0);
       by[v] = period;
@@ -116,8 +115,8 @@ class Summation {
       b.rest[v] = 0;
       (r[v] > 0 ? low : high).push_back(std::move(b));
     };
-    const auto equality = std::find_if(rows.zero.begin(), rows.zero.end(),
-                                       [&](const Row& r) { return r[v] != 0; });
+    const auto equality =
+        std::find_if(rows.zero.begin(), rows.zero.end(), [&](const Row& r) { return r[v] != 0; });
     if (equality != rows.zero.end()) {  // it is the tightest of all
       const Row r = (*equality)[v] > 0 ? *equality : opposite(*equality);
       take(r);
@@ -247,16 +246,15 @@ class Counter {
     std::vector<std::vector<Row>> rows(tied.size());
     for (const Row& r : s->not_negative) {
       std::size_t g = 0;
-      while (g < tied.size() && std::none_of(tied[g].begin(), tied[g].end(),
-                                             [&](std::size_t v) { return r[v] != 0; }))
+      while (g < tied.size() &&
+             std::none_of(tied[g].begin(), tied[g].end(), [&](std::size_t v) { return r[v] != 0; }))
         ++g;
       (g < tied.size() ? rows[g] : fixed.not_negative).push_back(r);
     }
     PwQPolynomial out = constant(1);
     for (std::size_t g = 0; g < tied.size(); ++g)
       out = isl_pw_qpolynomial_mul(out.take(), group(*s, rows[g], tied[g], fixed).take());
-    const Set where =
-        isl_set_intersect(parameters_where(*s, fixed).take(), s->context.copy());
+    const Set where = isl_set_intersect(parameters_where(*s, fixed).take(), s->context.copy());
     return isl_pw_qpolynomial_intersect_domain(out.take(), where.copy());
   }
 
@@ -268,8 +266,7 @@ class Counter {
     PwQPolynomial out = constant(0);
     for (const auto& [where, p] : pieces) {
       Set domain = parameters_where(s, {{}, where});
-      PwQPolynomial piece =
-          isl_pw_qpolynomial_alloc(domain.take(), on_parameters(s, p).take());
+      PwQPolynomial piece = isl_pw_qpolynomial_alloc(domain.take(), on_parameters(s, p).take());
       out = isl_pw_qpolynomial_add(out.take(), piece.take());
     }
     return out;
@@ -293,9 +290,7 @@ PwQPolynomial count_set(const Set& set, const std::string& what, const Span& at)
   try {
     const IslBudget budget(kOperations);
     return Counter(set).count();
-  } catch (const IslQuota&) {
-    throw Error(too_hard());
-  } catch (const TooHard&) {
+  } catch (const IslQuota&) { throw Error(too_hard()); } catch (const TooHard&) {
     throw Error(too_hard());
   } catch (const Unbounded&) { fail("unbounded-count", at, "{} are infinitely many", what); }
 }

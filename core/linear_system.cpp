@@ -122,8 +122,7 @@ class Reader {
   Row row_of(F coefficient) const {
     Row r(columns_ + 1, 0);
     for (std::size_t i = 0; i < dims_; ++i) r[i] = coefficient(isl_dim_set, i);
-    for (std::size_t i = 0; i < params_; ++i)
-      r[out_.variables + i] = coefficient(isl_dim_param, i);
+    for (std::size_t i = 0; i < params_; ++i) r[out_.variables + i] = coefficient(isl_dim_param, i);
     for (std::size_t i = 0; i < divs_; ++i) r[div_column_[i]] = coefficient(isl_dim_div, i);
     return r;
   }
@@ -349,8 +348,8 @@ LinearSystem system_of(const BasicSet& b) { return Reader(b).read(); }
 std::optional<LinearSystem> reduced(LinearSystem s) { return Reducer(std::move(s)).run(); }
 
 std::optional<Rows> without_redundant(const Rows& rows, std::size_t columns) {
-  const LocalSpace local = isl_local_space_from_space(
-      isl_space_set_alloc(isl(), 0, static_cast<unsigned>(columns)));
+  const LocalSpace local =
+      isl_local_space_from_space(isl_space_set_alloc(isl(), 0, static_cast<unsigned>(columns)));
   BasicSet b = isl_basic_set_universe(isl_local_space_get_space(local.get()));
   std::set<Row> seen;
   const auto add = [&](const Row& r, bool equality) {
@@ -372,8 +371,7 @@ std::optional<Rows> without_redundant(const Rows& rows, std::size_t columns) {
   for (const Constraint& c : constraints_of(b)) {
     Row r(columns + 1, 0);
     for (std::size_t i = 0; i < columns; ++i)
-      r[i] = number(
-          isl_constraint_get_coefficient_val(c.get(), isl_dim_set, static_cast<int>(i)));
+      r[i] = number(isl_constraint_get_coefficient_val(c.get(), isl_dim_set, static_cast<int>(i)));
     r.back() = number(isl_constraint_get_constant_val(c.get()));
     (yes(isl_constraint_is_equality(c.get())) ? out.zero : out.not_negative)
         .push_back(std::move(r));

@@ -13,7 +13,7 @@ namespace moonloop {
 struct LinearSystem {
   std::size_t variables = 0;
   std::vector<std::size_t> open;  // the variables that are not eliminated; no row has others
-  std::vector<Aff> fixed;  // parameters, and floors of what stands before them
+  std::vector<Aff> fixed;         // parameters, and floors of what stands before them
   std::vector<Row> zero, not_negative;
   Set context;  // further conditions on parameters, a parameter set
 
