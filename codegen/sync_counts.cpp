@@ -61,8 +61,7 @@ class SyncCounter {
   /// How often what stands in the present loops runs, for each group.
   Count times(const std::string& what) const {
     std::vector<std::string> counted, hardware;
-    for (const std::string& i : loops_)
-      (plan_.hardware.count(i) ? hardware : counted).push_back(i);
+    for (const std::string& i : loops_) (plan_.hardware.count(i) ? hardware : counted).push_back(i);
     bool exact = true;
     const Set points = domain_of(plan_.kernel, counted);
     for (const std::string& p : param_names(points))

@@ -80,12 +80,14 @@ Count CountMap::sum() const {
   return out;
 }
 
-std::string CountMap::str() const {
+std::string CountMap::str(const std::map<std::string, std::int64_t>* values) const {
   std::vector<std::vector<std::string>> rows{fields_};
   rows.back().emplace_back("count");
+  if (values) rows.back().emplace_back("here");
   for (const Entry& e : entries_) {
     rows.push_back(e.key);
     rows.back().push_back(e.count.str());
+    if (values) rows.back().push_back(Count(e.count.number_at(*values)).str());
   }
   std::string out;
   for (const auto& row : rows) {

@@ -37,8 +37,9 @@ class CountMap {
   CountMap under(const Set& context) const;
   Count sum() const;
 
-  /// A table: a line for the names, then a line for each entry.
-  std::string str() const;
+  /// A table: a line for the names, then a line for each entry. With `values`, a column of numbers
+  /// too.
+  std::string str(const std::map<std::string, std::int64_t>* values = nullptr) const;
 
  private:
   std::size_t index_of(const std::string& field) const;

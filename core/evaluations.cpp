@@ -44,8 +44,13 @@ void Evaluations::statement(const Instruction& insn) {
     if (insn.role == ReductionRole::None) visit(p, frame, {});
     frame = frame.under(p, true);
   }
-  if (insn.role == ReductionRole::Update)
+  Frame stored = frame;
+  if (insn.role == ReductionRole::Update) {
     for (const Expr& acc : insn.lhs) report(Evaluation::Update, acc, frame, {});
+    // Once it is decided, no value is looked at any more.
+    if (insn.reduce_op == ReduceOp::Any || insn.reduce_op == ReduceOp::All)
+      frame = frame.under(insn.lhs[0], insn.reduce_op == ReduceOp::All);
+  }
   const bool several = insn.lhs.size() > 1 && !external_call(kernel_, insn);
   if (insn.rhs && several) {  // `a, b = make_tuple(x, y)`, and updates of two accumulators
     const Exprs& values = insn.rhs.as<Call>()->args;
@@ -55,7 +60,7 @@ void Evaluations::statement(const Instruction& insn) {
     const auto target = insn.lhs.size() == 1 ? typer_.type(insn.lhs[0]) : std::nullopt;
     visit(insn.rhs, frame, target ? std::optional(target->type) : std::nullopt);
   }
-  for (const Expr& target : insn.lhs) written(target, frame);
+  for (const Expr& target : insn.lhs) written(target, stored);
 }
 
 const Expr& innermost(const Expr& e) {
@@ -141,15 +146,14 @@ const Set& Evaluations::points(const Evaluation& e) {
   return points;
 }
 
-const Count& Evaluations::instances(const Evaluation& e,
-                                    std::optional<std::int64_t> per_subgroup) {
+const Count& Evaluations::instances(const Evaluation& e, std::optional<std::int64_t> per_subgroup) {
   const auto [it, is_new] = counts_.try_emplace({e.place, per_subgroup.value_or(0)});
   if (!is_new) return it->second;
   try {
     const Set& s = points(e);
-    Count n = per_subgroup ? subgroups(e, s, *per_subgroup)
-                           : Count(count_set(s, "the instances of `" + e.insn->id + "`",
-                                             e.insn->at));
+    Count n = per_subgroup
+                  ? subgroups(e, s, *per_subgroup)
+                  : Count(count_set(s, "the instances of `" + e.insn->id + "`", e.insn->at));
     if (kernel_.assumptions) n = n.under(kernel_.assumptions);
     return it->second = places_.exact(e.place) ? n : n.as_bound();
   } catch (...) {
@@ -169,13 +173,14 @@ Count Evaluations::subgroups(const Evaluation& e, const Set& points, std::int64_
     }
     Set values = to_dims(domain_of(kernel_, {i}), {i});
     values = drop_params(values, param_names(values));
-    const Val low = isl_set_dim_min_val(values.copy(), 0), high = isl_set_dim_max_val(values.take(), 0);
+    const Val low = isl_set_dim_min_val(values.copy(), 0),
+              high = isl_set_dim_max_val(values.take(), 0);
     if (!yes(isl_val_is_int(low.get())) || !yes(isl_val_is_int(high.get())))
       fail("unbounded-count", e.insn->at, "the work-items along `{}` are not a fixed number", i);
     items *= to_int(high) - to_int(low) + 1;
   }
-  const Count groups(count_set(to_dims(points, others), "the instances of `" + e.insn->id + "`",
-                               e.insn->at));
+  const Count groups(
+      count_set(to_dims(points, others), "the instances of `" + e.insn->id + "`", e.insn->at));
   return groups.times((items + size - 1) / size);
 }
 

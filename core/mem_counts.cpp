@@ -23,7 +23,8 @@ std::optional<MemoryAccess> access_of(const Expr& e) {
   const Expr& base = innermost(e);
   static const Exprs kNone;
   if (const auto* v = base.as<Var>()) return MemoryAccess{&v->name, &kNone, &v->tag};
-  if (const auto* l = base.as<Load>()) return MemoryAccess{&l->array, &l->index, &l->tag, l->linear};
+  if (const auto* l = base.as<Load>())
+    return MemoryAccess{&l->array, &l->index, &l->tag, l->linear};
   return {};
 }
 
@@ -97,8 +98,7 @@ std::string strides_text(const Kernel& k, Places& places, const Evaluation& e,
       const auto factor = factor_in(places, e.place, iname, (*access.index)[d]);
       known = known && factor;
       if (factor)
-        terms.push_back(
-            index_mul(lit(*factor), access.linear ? lit(1) : elements.strides[d]));
+        terms.push_back(index_mul(lit(*factor), access.linear ? lit(1) : elements.strides[d]));
     }
     by_axis[tag->axis] = known ? to_string(index_add(terms)) : "?";
   }
@@ -116,8 +116,8 @@ bool is_uniform(const std::string& lid_strides) {
 }  // namespace
 
 CountMap mem_counts(const Kernel& k, const CountOptions& options) {
-  CountMap out("accesses", {"mtype", "dtype", "lid_strides", "gid_strides", "direction",
-                            "variable", "variable_tags", "granularity", "kernel"});
+  CountMap out("accesses", {"mtype", "dtype", "lid_strides", "gid_strides", "direction", "variable",
+                            "variable_tags", "granularity", "kernel"});
   Evaluations all(k);
   const Kernel& done = all.kernel();
   const Memory memory(done);
@@ -156,7 +156,8 @@ Count size_of(const Evaluations& all, const std::string& what, const Memory::Ele
   Count out(1);
   for (const Expr& extent : elements.shape) {
     const auto f = to_affine(extent, {});
-    if (!f) fail("count-too-hard", {}, "the extent `{}` of `{}` is not affine", to_string(extent), what);
+    if (!f)
+      fail("count-too-hard", {}, "the extent `{}` of `{}` is not affine", to_string(extent), what);
     Set from_one = isl_pw_aff_nonneg_set(
         isl_pw_aff_add_constant_val(f->copy(), isl_val_int_from_si(isl(), -1)));
     PwQPolynomial n = isl_pw_qpolynomial_from_pw_aff(f->copy());
@@ -180,8 +181,8 @@ CountMap footprints(const Kernel& k) {
     const auto access = access_of(e.expr);
     if (!access || memory.space(*access->name) != "global") return;
     const char* direction = e.kind == Evaluation::Write ? "write" : "read";
-    const std::string key = fmt::format("{} {} {} [{}]", direction, *access->name, e.place,
-                                        to_string(*access->index));
+    const std::string key =
+        fmt::format("{} {} {} [{}]", direction, *access->name, e.place, to_string(*access->index));
     if (!seen.insert(key).second) return;
     Touched& t = touched[{*access->name, direction}];
     const Memory::Elements elements = memory.elements(*access->name);
@@ -197,15 +198,16 @@ CountMap footprints(const Kernel& k) {
     auto map = to_map(index, all.places().inames(e.place));
     Set image = isl_set_apply(points.take(), map->take());
     image = isl_set_reset_tuple_id(image.take());
-    t.elements = t.elements ? Set(isl_set_union(t.elements.take(), image.take())) : std::move(image);
+    t.elements =
+        t.elements ? Set(isl_set_union(t.elements.take(), image.take())) : std::move(image);
   });
   CountMap out("elements", {"variable", "direction", "dtype"});
   for (auto& [key, t] : touched) {
     const auto& [name, direction] = key;
     const Argument* a = done.find_arg(name);
     const Type type = a ? *a->type : *done.find_temporary(name)->type;
-    const std::string what = "the elements of `" + name + "` that are " +
-                             (direction == "read" ? "read" : "written");
+    const std::string what =
+        "the elements of `" + name + "` that are " + (direction == "read" ? "read" : "written");
     Count n;
     if (t.all) {
       n = size_of(all, name, memory.elements(name)).as_bound();

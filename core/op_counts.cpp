@@ -112,7 +112,8 @@ CountMap op_counts(const Kernel& k, const CountOptions& options) {
 
 Count flops(const CountMap& op_counts) {
   Count out;
-  for (const CountMap::Entry& e : op_counts.group({"dtype", "name"}).entries()) {
+  const CountMap by_operation = op_counts.group({"dtype", "name"});
+  for (const CountMap::Entry& e : by_operation.entries()) {
     const auto type = parse_scalar(e.key[0]);
     if (!type || !(is_real(*type) || is_complex(*type))) continue;
     std::int64_t each = 1;

@@ -12,7 +12,8 @@ struct CountOptions {
   std::optional<std::int64_t> subgroup_size;
 };
 
-/// The operations of a kernel by `dtype`, `name`, `granularity` and `kernel`, Loo.py's `get_op_map`.
+/// The operations of a kernel by `dtype`, `name`, `granularity` and `kernel`, Loo.py's
+/// `get_op_map`.
 ///
 /// Names: `add` (and subtraction; a sum of n terms is n-1, a negation none), `mul`, `div` (also
 /// `//` and `%`), `pow`, `shift`, `bw` (bits), `maxmin`, `func:NAME`. A reduction counts one for
