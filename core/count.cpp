@@ -30,6 +30,41 @@ std::string text_of(const Val& v) {
   return out;
 }
 
+/// With pieces of which one formula holds for both put together, such as `2 if n == 1` and
+/// `(n**2 + 3*n)//2 if n >= 2`, as long as there are few.
+PwQPolynomial merged(PwQPolynomial given) {
+  constexpr std::size_t kFew = 16;
+  const PwQPolynomial p = isl_pw_qpolynomial_coalesce(given.take());
+  std::vector<Piece> pieces = pieces_of(p);
+  if (pieces.size() < 2 || pieces.size() > kFew) return p;
+  const auto within = [](const QPolynomial& q, const Set& domain) {
+    return QPolynomial(isl_qpolynomial_gist(q.copy(), domain.copy()));
+  };
+  bool changed = false;
+  for (std::size_t i = 0; i < pieces.size();) {
+    const QPolynomial own = within(pieces[i].value, pieces[i].domain);
+    const auto wider = std::find_if(pieces.begin(), pieces.end(), [&](const Piece& other) {
+      return &other != &pieces[i] && yes(isl_qpolynomial_plain_is_equal(
+                                         own.get(), within(other.value, pieces[i].domain).get()));
+    });
+    if (wider == pieces.end()) {
+      ++i;
+      continue;
+    }
+    Set both = isl_set_union(wider->domain.take(), pieces[i].domain.copy());
+    wider->domain = isl_set_coalesce(both.take());
+    pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(i));
+    changed = true;
+  }
+  if (!changed) return p;
+  PwQPolynomial out = isl_pw_qpolynomial_zero(isl_pw_qpolynomial_get_space(p.get()));
+  for (Piece& piece : pieces) {
+    PwQPolynomial one = isl_pw_qpolynomial_alloc(piece.domain.take(), piece.value.take());
+    out = isl_pw_qpolynomial_add_disjoint(out.take(), one.take());
+  }
+  return out;
+}
+
 // ---- Text ---------------------------------------------------------------------------------------
 
 using IslTerm = Owner<isl_term, isl_term_copy, isl_term_free>;
@@ -119,28 +154,33 @@ PwQPolynomial from_constant(std::int64_t n) {
 }  // namespace
 
 Count::Count(std::int64_t constant) : number_(from_constant(constant)) {}
-Count::Count(PwQPolynomial number, bool exact) : number_(std::move(number)), exact_(exact) {}
+Count::Count(PwQPolynomial number, bool exact)
+    : number_(merged(std::move(number))), exact_(exact) {}
 
 bool Count::is_zero() const { return yes(isl_pw_qpolynomial_is_zero(number_.get())); }
 
 Count Count::operator+(const Count& o) const {
   PwQPolynomial sum = isl_pw_qpolynomial_add(number_.copy(), o.number_.copy());
-  return Count(isl_pw_qpolynomial_coalesce(sum.take()), exact_ && o.exact_);
+  return Count(std::move(sum), exact_ && o.exact_);
 }
 Count Count::operator*(const Count& o) const {
   // Unlike sums, isl's products want the parameters of both alike.
   const PwQPolynomial a = aligned(number_, o.number_);
   PwQPolynomial product = isl_pw_qpolynomial_mul(a.copy(), aligned(o.number_, a).take());
-  return Count(isl_pw_qpolynomial_coalesce(product.take()), exact_ && o.exact_);
+  return Count(std::move(product), exact_ && o.exact_);
 }
 Count Count::times(std::int64_t factor) const {
   return Count(isl_pw_qpolynomial_scale_val(number_.copy(), isl_val_int_from_si(isl(), factor)),
                exact_);
 }
-Count Count::as_bound() const { return Count(number_, false); }
+Count Count::as_bound() const {
+  Count out = *this;
+  out.exact_ = false;
+  return out;
+}
 Count Count::under(const Set& context) const {
   PwQPolynomial p = isl_pw_qpolynomial_gist_params(number_.copy(), context.copy());
-  return Count(isl_pw_qpolynomial_coalesce(p.take()), exact_);
+  return Count(std::move(p), exact_);
 }
 
 std::vector<std::string> Count::parameters() const {

@@ -148,9 +148,12 @@ namespace {
 
 /// The part of a variable that is read, or written.
 struct Touched {
-  Set elements;  // null: none yet
-  bool exact = true, all = false;
+  Set elements, surely;  // null: none yet; `surely`: whatever the data
+  bool all = false;
+  bool exact() const { return surely && yes(isl_set_is_subset(elements.get(), surely.get())); }
 };
+
+void join(Set& to, Set s) { to = to ? Set(isl_set_union(to.take(), s.take())) : std::move(s); }
 
 Count size_of(const Evaluations& all, const std::string& what, const Memory::Elements& elements) {
   Count out(1);
@@ -194,12 +197,11 @@ CountMap footprints(const Kernel& k) {
       return;
     }
     Set points = all.points(e);
-    if (!all.places().exact(e.place)) t.exact = false;
     auto map = to_map(index, all.places().inames(e.place));
     Set image = isl_set_apply(points.take(), map->take());
     image = isl_set_reset_tuple_id(image.take());
-    t.elements =
-        t.elements ? Set(isl_set_union(t.elements.take(), image.take())) : std::move(image);
+    if (all.places().exact(e.place)) join(t.surely, image);
+    join(t.elements, std::move(image));
   });
   CountMap out("elements", {"variable", "direction", "dtype"});
   for (auto& [key, t] : touched) {
@@ -212,7 +214,7 @@ CountMap footprints(const Kernel& k) {
     if (t.all) {
       n = size_of(all, name, memory.elements(name)).as_bound();
     } else {
-      n = Count(count_set(t.elements, what), t.exact);
+      n = Count(count_set(t.elements, what), t.exact());
       if (done.assumptions) n = n.under(done.assumptions);
     }
     out.add({name, direction, type.str()}, n, type.size());
