@@ -83,7 +83,7 @@ Count CountMap::sum() const {
 std::string CountMap::str(const std::map<std::string, std::int64_t>* values) const {
   std::vector<std::vector<std::string>> rows{fields_};
   rows.back().emplace_back("count");
-  if (values) rows.back().emplace_back("here");
+  if (values) rows.back().emplace_back("value");
   for (const Entry& e : entries_) {
     rows.push_back(e.key);
     rows.back().push_back(e.count.str());
