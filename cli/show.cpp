@@ -1,3 +1,5 @@
+#include <charconv>
+
 #include "cli/commands.h"
 #include "core/print.h"
 #include "scripts/report.h"
@@ -7,20 +9,38 @@ namespace {
 
 struct ShowOptions {
   std::string what = "ir", target = "c", output = "-";
+  bool has_target = false;
 };
 
-std::string text_of(const Kernel& k, const ShowOptions& o) {
+/// The integers among the values of -p.
+std::map<std::string, std::int64_t> integers(const Common& common) {
+  std::map<std::string, std::int64_t> out;
+  for (const auto& [name, text] : common.params) {
+    std::int64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc() && at == end) out[name] = value;
+  }
+  return out;
+}
+
+std::string text_of(const Kernel& k, const Common& common, const ShowOptions& o) {
   if (o.what == "ir") return print_kernel(k);
   if (o.what == "tree") return report_tree(k);
   if (o.what == "deps") return report_dependences(k);
   if (o.what == "schedule") return report_schedule(k, target_option(o.target));
   if (o.what == "trace") return replay_script(k);
-  if (o.what == "stats") return report_stats(k);
+  if (o.what == "stats") {
+    StatsOptions stats;
+    if (o.has_target) stats.target = target_option(o.target);
+    stats.values = integers(common);
+    return report_stats(k, stats);
+  }
   throw InternalError("unknown report");
 }
 
 int show(const Common& common, const ShowOptions& o) {
-  write_output(o.output, text_of(load_kernel(common), o));
+  write_output(o.output, text_of(load_kernel(common), common, o));
   return kDone;
 }
 
@@ -31,20 +51,27 @@ void add_show(CLI::App& app, Common& common, std::function<int()>& action) {
   CLI::App* command = app.add_subcommand("show", "Show the transformed kernel");
   add_common_options(*command, common);
   command
-      ->add_option("--what", o->what,
-                   "ir: kernel text; tree: loops; deps: dependences; schedule: loops as code "
-                   "generation plans them; trace: a script that replays the transforms; stats")
+      ->add_option(
+          "--what", o->what,
+          "ir: kernel text; tree: loops; deps: dependences; schedule: loops as code "
+          "generation plans them; trace: a script that replays the transforms; stats: what there "
+          "is, and operations, accesses and footprints as functions of the parameters, "
+          "with numbers for -p")
       ->type_name("WHAT")
       ->check(CLI::IsMember({"ir", "tree", "deps", "schedule", "trace", "stats"}))
       ->capture_default_str();
-  command->add_option("--target", o->target, "of the schedule: c, openmp, opencl or cuda")
-      ->type_name("TARGET")
-      ->check(CLI::IsMember(target_names()))
-      ->capture_default_str();
+  CLI::Option* target =
+      command->add_option("--target", o->target,
+                          "of the schedule: c, openmp, opencl or cuda; with stats, whose barriers "
+                          "and launches count too");
+  target->type_name("TARGET")->check(CLI::IsMember(target_names()))->capture_default_str();
   command->add_option("-o", o->output, "where to write; - is standard output")
       ->type_name("FILE")
       ->capture_default_str();
-  command->callback([&common, &action, o] { action = [&common, o] { return show(common, *o); }; });
+  command->callback([&common, &action, o, target] {
+    o->has_target = target->count() > 0;
+    action = [&common, o] { return show(common, *o); };
+  });
 }
 
 }  // namespace moonloop::cli

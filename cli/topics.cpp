@@ -174,7 +174,27 @@ const std::vector<Topic> kTopics{
      "`knl:deps()`: "
      "dependences. `knl:trace()`: a script that replays the transforms. `knl:stats()`. "
      "`knl:schedule(target)`. `knl:code(target)`, `knl:header(target)`: generated code. "
-     "`knl:check()`: the kernel itself, when it is legal. Every transform is a method too."},
+     "`knl:check()`: the kernel itself, when it is legal. `knl:op_counts()`, `knl:mem_counts()`, "
+     "`knl:footprints()`, `knl:sync_counts(target)`: see `counts`. Every transform is a method "
+     "too."},
+    {"counts", kLua,
+     "What a kernel does, counted exactly, as functions of its parameters.\n"
+     "`knl:op_counts()`: operations by `dtype name granularity kernel`; names are `add mul div pow "
+     "shift bw maxmin func:NAME`; subscripts and conditions count too, a reduction counts one for "
+     "each value. `knl:mem_counts()`: accesses by `mtype dtype lid_strides gid_strides direction "
+     "variable variable_tags granularity kernel`. Both take `{subgroup_size = 32}`: then so many "
+     "work-items count once for operations, and for accesses that are the same in all of them. "
+     "`knl:footprints()`: different elements by `variable direction dtype`. "
+     "`knl:sync_counts(target)` (`opencl` if absent): `kernel_launch`, `barrier_global`, and "
+     "`barrier_local` as one group meets them, by `kind kernel`.\n"
+     "They give a map: `m:filter_by{direction = \"load\", variable = {\"a\", \"b\"}}`, "
+     "`m:group_by(\"dtype\", \"name\")`, `m:to_bytes()` and `m:eval{n = 10}` give maps, "
+     "`m:sum()` "
+     "a count, `m:eval_and_sum{n = 10}` a number; `#m`, `m[1].variable`, `m[1].count`, `for key, "
+     "count in pairs(m)`, `m.fields`, `tostring(m)`. A count has `c:eval{n = 10}` (an integer), "
+     "`c + c`, `c*c`, `c.params`, `c.exact`, `tostring(c)`; it reads `at most ...` and is not "
+     "`exact` where conditions depend on data. Where loop bounds depend on data there is no count, "
+     "which is an error."},
 };
 
 }  // namespace

@@ -65,8 +65,8 @@ struct LeafStep final : Step {
 
 class Run {
  public:
-  Run(const Kernel& k, const LoopTree& tree, Bindings& data)
-      : k_(k), tree_(tree), data_(data), compiler_(k, memory_) {}
+  Run(const Kernel& k, const LoopTree& tree, Bindings& data, Tally* tally)
+      : k_(k), tree_(tree), data_(data), compiler_(k, memory_), tally_(tally) {}
 
   void run() {
     bind_scalars();
@@ -377,8 +377,12 @@ class Run {
     s->insn = &insn;
     s->loops = path;
     s->current = &current_;
+    // What a reduction repeats of its statement's predicates is not told.
+    if (insn.role == ReductionRole::None) compiler_.tell(tally_);
     for (const Expr& p : insn.predicates) s->predicates.push_back(compiler_.condition(p));
+    compiler_.tell(tally_);
     s->stores = compiler_.statement(insn);
+    compiler_.tell(nullptr);
     std::unique_ptr<Step> out = std::move(s);
     for (auto l = loops.rbegin(); l != loops.rend(); ++l) {
       (*l)->body.push_back(std::move(out));
@@ -392,6 +396,7 @@ class Run {
   Bindings& data_;
   Memory memory_;
   Compiler compiler_;
+  Tally* tally_;  // of statements alone; null: nobody asks
   Current current_;
   std::set<std::string> team_;  // work-item inames that are no loops of the tree
   std::map<std::string, std::set<std::string>> copies_;  // by temporary
@@ -400,9 +405,9 @@ class Run {
 }  // namespace
 }  // namespace interp
 
-void interpret(const Kernel& k, Bindings& data) {
+void interpret(const Kernel& k, Bindings& data, Tally* tally) {
   const Nested nested = nest_in_sequence(complete(k));
-  interp::Run(nested.kernel, nested.tree, data).run();
+  interp::Run(nested.kernel, nested.tree, data, tally).run();
 }
 
 }  // namespace moonloop

@@ -2,6 +2,7 @@
 #include <complex>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/kernel.h"
@@ -27,10 +28,19 @@ struct Bindings {
   std::map<std::string, ScalarValue> scalars;  // all scalar arguments
 };
 
+/// What one run did, counted as it happened: operations by type and name, and loads and stores by
+/// variable, all named as in core/op_counts.h and core/mem_counts.h.
+struct Tally {
+  using Counts = std::map<std::pair<std::string, std::string>, std::int64_t>;
+  Counts operations;  // ("float64", "add")
+  Counts accesses;    // ("a", "load")
+};
+
 /// Runs the kernel once on `data` in place. Fails `out-of-bounds` (with the instance, always
 /// checked), `missing-argument`, `division-by-zero` (integers), `size-overflow`,
 /// `assumption-violated`. Cost: some ten nanoseconds per operation.
 /// `k` is any kernel; it is completed (core/infer.h) first, and runs in the order of its own tree.
-void interpret(const Kernel& k, Bindings& data);
+/// With `tally` the run adds to it, and takes longer.
+void interpret(const Kernel& k, Bindings& data, Tally* tally = nullptr);
 
 }  // namespace moonloop

@@ -5,6 +5,7 @@
 #include "core/external.h"
 #include "core/infer.h"
 #include "core/interpreter_scalars.h"
+#include "core/interpreter_tally.h"
 
 namespace moonloop::interp {
 
@@ -68,7 +69,7 @@ bool Compiler::linear(const Expr& e, std::int64_t factor, Subscript& out) const 
 
 Subscript Compiler::subscript(const Expr& e) {
   Subscript s;
-  if (linear(e, 1, s)) return s;
+  if (!tally_ && linear(e, 1, s)) return s;
   Subscript general;
   general.general = index(e);
   return general;
@@ -156,6 +157,16 @@ Value Compiler::variable(const Var& x, const Expr& e) {
 }
 
 Value Compiler::value(const Expr& e, const std::optional<Type>& wanted) {
+  Value v = untold(e, wanted);
+  if (!tally_) return v;
+  if (const auto op = operation_name(e); op && op->times > 0)
+    return counting(std::move(v), &tally_->operations[{v.type.str(), op->name}], op->times);
+  const std::string* name = loaded_name(e);
+  if (!name || !memory_.arrays.count(*name)) return v;
+  return counting(std::move(v), &tally_->accesses[{*name, "load"}]);
+}
+
+Value Compiler::untold(const Expr& e, const std::optional<Type>& wanted) {
   return e.visit(overload{
       [&](const IntLit& x) { return constant(type(e, wanted), x.value); },
       [&](const FloatLit& x) { return constant(type(e, wanted), Complex(x.value, 0)); },
@@ -328,6 +339,23 @@ void Compiler::arg_update(const Instruction& insn, std::vector<std::unique_ptr<S
       store(access(at), index_type, select(better(), value_as(args[1], index_type), value(at))));
 }
 
+/// A flag that is set starts a new segment with the value.
+void Compiler::segmented_update(const Instruction& insn, std::vector<std::unique_ptr<Store>>& out) {
+  const Exprs& args = insn.rhs.as<Call>()->args;
+  const Type t = type(insn.lhs[0]), flag = type(insn.lhs[1]);
+  const bool sum = insn.reduce_op == ReduceOp::SegmentedSum;
+  Value joined = reduced(sum ? ReduceOp::Sum : ReduceOp::Product, insn.lhs[0], args[0]);
+  out.push_back(store(access(insn.lhs[0]), t,
+                      select(condition(args[1]), value_as(args[0], t), std::move(joined))));
+  std::vector<Value> flags(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    flags[i].type = Scalar::Bool;
+    flags[i].i = condition(i == 0 ? insn.lhs[1] : args[1]);
+  }
+  Value either = nary(NaryOp::Or, Scalar::Bool, std::move(flags), false);
+  out.push_back(store(access(insn.lhs[1]), flag, convert(std::move(either), flag)));
+}
+
 // ---- Statements.
 
 namespace {
@@ -348,6 +376,27 @@ struct ExternalStore : Store {
 }  // namespace
 
 std::vector<std::unique_ptr<Store>> Compiler::statement(const Instruction& insn) {
+  std::vector<std::unique_ptr<Store>> out = stores(insn);
+  if (!tally_) return out;
+  for (std::size_t i = 0; i < insn.lhs.size(); ++i) {
+    auto& s = out[out.size() - insn.lhs.size() + i];
+    s = counting(std::move(s), &tally_->accesses[{written_name(insn.lhs[i]), "store"}]);
+  }
+  return out;
+}
+
+void Compiler::tell_arguments(const Instruction& insn, std::vector<std::unique_ptr<Store>>& out) {
+  if (!tally_) return;
+  const Exprs& args = insn.rhs.as<Call>()->args;
+  for (std::size_t i = 0; i < args.size(); ++i) {
+    Value v = value_as(args[i], type(insn.lhs[i]));
+    if (const auto op = operation_name(insn.reduce_op); op && i == 0)
+      v = counting(std::move(v), &tally_->operations[{v.type.str(), *op}]);
+    out.push_back(evaluation(std::move(v)));
+  }
+}
+
+std::vector<std::unique_ptr<Store>> Compiler::stores(const Instruction& insn) {
   std::vector<std::unique_ptr<Store>> out;
   if (insn.role == ReductionRole::Init) {
     for (std::size_t i = 0; i < insn.lhs.size(); ++i) {
@@ -358,28 +407,20 @@ std::vector<std::unique_ptr<Store>> Compiler::statement(const Instruction& insn)
   }
   if (insn.role == ReductionRole::Update && insn.lhs.size() == 1) {
     const Type t = type(insn.lhs[0]);
-    out.push_back(store(access(insn.lhs[0]), t, reduced(insn.reduce_op, insn.lhs[0], insn.rhs)));
+    Value v = reduced(insn.reduce_op, insn.lhs[0], insn.rhs);
+    const auto op = tally_ ? operation_name(insn.reduce_op) : std::nullopt;
+    if (op) v = counting(std::move(v), &tally_->operations[{t.str(), *op}]);
+    out.push_back(store(access(insn.lhs[0]), t, std::move(v)));
     return out;
   }
   if (insn.role == ReductionRole::Update) {
-    if (insn.reduce_op == ReduceOp::ArgMin || insn.reduce_op == ReduceOp::ArgMax) {
+    tell_arguments(insn, out);  // below they are evaluated as it comes
+    Tally* const tally = tell(nullptr);
+    if (insn.reduce_op == ReduceOp::ArgMin || insn.reduce_op == ReduceOp::ArgMax)
       arg_update(insn, out);
-      return out;
-    }
-    // Segmented: a flag that is set starts a new segment with the value.
-    const Exprs& args = insn.rhs.as<Call>()->args;
-    const Type t = type(insn.lhs[0]), flag = type(insn.lhs[1]);
-    const bool sum = insn.reduce_op == ReduceOp::SegmentedSum;
-    Value joined = reduced(sum ? ReduceOp::Sum : ReduceOp::Product, insn.lhs[0], args[0]);
-    out.push_back(store(access(insn.lhs[0]), t,
-                        select(condition(args[1]), value_as(args[0], t), std::move(joined))));
-    std::vector<Value> flags(2);
-    for (std::size_t i = 0; i < 2; ++i) {
-      flags[i].type = Scalar::Bool;
-      flags[i].i = condition(i == 0 ? insn.lhs[1] : args[1]);
-    }
-    Value either = nary(NaryOp::Or, Scalar::Bool, std::move(flags), false);
-    out.push_back(store(access(insn.lhs[1]), flag, convert(std::move(either), flag)));
+    else
+      segmented_update(insn, out);
+    tell(tally);
     return out;
   }
   if (const Call* c = external_call(k_, insn)) {

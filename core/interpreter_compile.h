@@ -41,6 +41,8 @@ class Compiler {
   Compiler(const Kernel& k, Memory& memory) : k_(k), memory_(memory), typer_(k) {}
 
   Value value(const Expr& e, const std::optional<Type>& wanted = {});
+  /// What is compiled from now on counts what it does there; null: it does not. The tally before.
+  Tally* tell(Tally* tally) { return std::exchange(tally_, tally); }
   Value value_as(const Expr& e, const Type& t) { return convert(value(e, t), t); }
   /// An integer that counts elements or iterations; no intermediate result is cut to its type.
   IntPtr index(const Expr& e);
@@ -55,15 +57,21 @@ class Compiler {
   Access element(const Expr& shown, const std::string& name, const Exprs& index, bool linear);
   Subscript subscript(const Expr& e);
   bool linear(const Expr& e, std::int64_t factor, Subscript& out) const;
+  Value untold(const Expr& e, const std::optional<Type>& wanted);
+  std::vector<std::unique_ptr<Store>> stores(const Instruction& insn);
+  /// The values that a reduction of two accumulators takes in, evaluated once for the tally.
+  void tell_arguments(const Instruction& insn, std::vector<std::unique_ptr<Store>>& out);
   Value variable(const Var& x, const Expr& e);
   Value call(const Expr& e, const Call& x, const std::optional<Type>& wanted);
   Value reduced(ReduceOp op, const Expr& acc, const Expr& arg);
   void arg_update(const Instruction& insn, std::vector<std::unique_ptr<Store>>& out);
+  void segmented_update(const Instruction& insn, std::vector<std::unique_ptr<Store>>& out);
 
   const Kernel& k_;
   Memory& memory_;
   Typer typer_;
   bool wide_ = false;
+  Tally* tally_ = nullptr;
 };
 
 /// The neutral element of a reduction's `i`-th value.

@@ -6,26 +6,19 @@
 
 namespace moonloop {
 
-struct Places::Frame {
-  std::vector<std::string> inames;
-  Exprs conditions;
-  int number = -1;
-
-  Frame under(const Expr& condition, bool holds) const {
-    Frame f{inames, conditions, -1};
-    f.add(condition, holds);
-    return f;
+Places::Frame Places::Frame::under(const Expr& condition, bool holds) const {
+  Frame f{inames, conditions, -1};
+  f.add(condition, holds);
+  return f;
+}
+void Places::Frame::add(const Expr& c, bool holds) {
+  if (const auto* u = c.as<Unary>(); u && u->op == UnaryOp::Not) return add(u->arg, !holds);
+  if (const auto* n = c.as<Nary>(); n && n->op == (holds ? NaryOp::And : NaryOp::Or)) {
+    for (const Expr& t : n->terms) add(t, holds);
+    return;
   }
-  /// Conjunctions are taken apart, so that their affine parts count where others are not.
-  void add(const Expr& c, bool holds) {
-    if (const auto* u = c.as<Unary>(); u && u->op == UnaryOp::Not) return add(u->arg, !holds);
-    if (const auto* n = c.as<Nary>(); n && n->op == (holds ? NaryOp::And : NaryOp::Or)) {
-      for (const Expr& t : n->terms) add(t, holds);
-      return;
-    }
-    conditions.push_back(holds ? c : negation(c));
-  }
-};
+  conditions.push_back(holds ? c : negation(c));
+}
 
 int Places::number(Frame& f) {
   if (f.number >= 0) return f.number;

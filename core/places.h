@@ -27,6 +27,18 @@ class Places {
   /// `k` without rules. Must outlive this.
   explicit Places(const Kernel& k) : k_(k) {}
 
+  /// Where an expression stands: inames of the instances that evaluate it, and conditions.
+  struct Frame {
+    std::vector<std::string> inames;
+    Exprs conditions;
+    int number = -1;  // of its place, once asked for
+
+    Frame under(const Expr& condition, bool holds) const;
+    /// Conjunctions are taken apart, so that their affine parts count where others are not.
+    void add(const Expr& condition, bool holds);
+  };
+  int number(Frame& frame);  // its place
+
   /// Calls `visit` for each use of an array or scalar, instruction by instruction: predicates,
   /// right side, assignees.
   void for_each_use(const std::function<void(const Use&)>& visit);
@@ -50,9 +62,7 @@ class Places {
     Set set;
     bool exact = true;
   };
-  struct Frame;
   void visit_expr(const Expr& e, Frame& frame, const std::function<void(const Use&)>& visit);
-  int number(Frame& frame);
   bool static_integers(const Expr& e);
 
   const Kernel& k_;

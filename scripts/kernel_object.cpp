@@ -223,18 +223,18 @@ int check_method(lua_State* L, State& s) {
   return 1;
 }
 
+int sync_counts_method(lua_State* L, State&) {
+  const Kernel& k = check_kernel(L, 1);
+  return sync_counts_of(L, k, lua_isnoneornil(L, 2) ? Target::OpenCL : target_at(L, 2));
+}
+
 const luaL_Reg kMethods[] = {
-    {"check", guarded<check_method>},
-    {"code", guarded<text_method<code_of>>},
-    {"deps", guarded<text_method<deps_of>>},
-    {"header", guarded<text_method<header_of>>},
-    {"ir", guarded<text_method<text_of>>},
-    {"schedule", guarded<text_method<schedule_of>>},
-    {"stats", guarded<text_method<stats_of>>},
-    {"text", guarded<text_method<text_of>>},
-    {"trace", guarded<text_method<trace_of>>},
-    {"tree", guarded<text_method<tree_of>>},
-    {nullptr, nullptr},
+    {"check", guarded<check_method>},          {"code", guarded<text_method<code_of>>},
+    {"deps", guarded<text_method<deps_of>>},   {"header", guarded<text_method<header_of>>},
+    {"ir", guarded<text_method<text_of>>},     {"schedule", guarded<text_method<schedule_of>>},
+    {"stats", guarded<text_method<stats_of>>}, {"sync_counts", guarded<sync_counts_method>},
+    {"text", guarded<text_method<text_of>>},   {"trace", guarded<text_method<trace_of>>},
+    {"tree", guarded<text_method<tree_of>>},   {nullptr, nullptr},
 };
 
 int kernel_index(lua_State* L, State&) {
@@ -250,6 +250,7 @@ int kernel_index(lua_State* L, State&) {
   std::vector<std::string> known = op_names();
   for (const auto& [name, push] : fields()) known.emplace_back(name);
   for (const luaL_Reg* m = kMethods; m->name; ++m) known.emplace_back(m->name);
+  for (const luaL_Reg* m = count_methods(); m->name; ++m) known.emplace_back(m->name);
   raise(L, "unknown-name",
         fmt::format("a kernel has no field or transform `{}`{}", key, did_you_mean(key, known)),
         key);
@@ -282,6 +283,7 @@ std::vector<std::string> kernel_names() {
   std::vector<std::string> out;
   for (const auto& [name, push] : fields()) out.emplace_back(name);
   for (const luaL_Reg* m = kMethods; m->name; ++m) out.emplace_back(m->name);
+  for (const luaL_Reg* m = count_methods(); m->name; ++m) out.emplace_back(m->name);
   return out;
 }
 
@@ -289,6 +291,7 @@ void install_kernel_type(lua_State* L) {
   luaL_newmetatable(L, kType);
   luaL_newlibtable(L, kMethods);
   luaL_setfuncs(L, kMethods, 0);
+  luaL_setfuncs(L, count_methods(), 0);
   for (const std::string& name : op_names()) {
     push_op(L, name);
     lua_setfield(L, -2, name.c_str());

@@ -61,7 +61,7 @@ std::string report_schedule(const Kernel& k, Target target) {
   return print_plan(make_plan(merge_shared_storage(complete(k)), target));
 }
 
-std::string report_stats(const Kernel& k) {
+std::string report_stats(const Kernel& k, const StatsOptions& options) {
   std::string out = fmt::format(
       "kernel {}\n"
       "  instructions  {}\n"
@@ -83,7 +83,7 @@ std::string report_stats(const Kernel& k) {
     out += fmt::format("  {}  operations {}, reads {}, writes {}\n", insn->id, operations, reads,
                        writes);
   }
-  return out;
+  return out + report_counts(k, options);
 }
 
 }  // namespace moonloop

@@ -1,4 +1,6 @@
 #pragma once
+#include <map>
+#include <optional>
 #include <string>
 
 #include "codegen/codegen.h"
@@ -11,7 +13,15 @@ std::string report_tree(const Kernel& k);
 std::string report_dependences(const Kernel& k);
 /// The loops as code generation plans them for `target`.
 std::string report_schedule(const Kernel& k, Target target);
-/// How many of each thing there are, and operations and accesses as written, by instruction.
-std::string report_stats(const Kernel& k);
+struct StatsOptions {
+  std::optional<Target> target;                // whose barriers and launches count too
+  std::map<std::string, std::int64_t> values;  // of parameters
+};
+/// How many of each thing there are, and operations and accesses as written, by instruction; then
+/// report_counts().
+std::string report_stats(const Kernel& k, const StatsOptions& options = {});
+/// Operations, accesses and footprints as functions of the parameters, with the numbers where all
+/// that they depend on has a value; arithmetic intensity. What cannot be counted says why.
+std::string report_counts(const Kernel& k, const StatsOptions& options = {});
 
 }  // namespace moonloop

@@ -101,6 +101,7 @@ State::State(const ScriptOptions& options, std::string directory)
       install_error_type(L);
       open_libraries(L, options_.trust);
       install_kernel_type(L);
+      install_count_types(L);
       install_module(L, options_);
     });
   } catch (...) {

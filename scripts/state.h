@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "codegen/codegen.h"
 #include "core/kernel.h"
 #include "scripts/script.h"
 
@@ -149,6 +150,10 @@ const Kernel* to_kernel(lua_State* L, int index);     // null when it is somethi
 const Kernel& check_kernel(lua_State* L, int index);  // raises a bad argument
 /// Kernels that globals hold, by the globals' names.
 std::map<std::string, const Kernel*> global_kernels(lua_State* L);
+/// The methods of kernels that count (count_object.cpp).
+const luaL_Reg* count_methods();
+int sync_counts_of(lua_State* L, const Kernel& k, Target target);
+void install_count_types(lua_State* L);
 /// Pushes the function of transform `name`, or nothing.
 bool push_op(lua_State* L, std::string_view name);
 std::vector<std::string> op_names();

@@ -1,0 +1,118 @@
+#include <sstream>
+
+#include "core/infer.h"
+#include "core/interpreter.h"
+#include "core/mem_counts.h"
+#include "core/op_counts.h"
+#include "frontends/text/parse.h"
+#include "runtime/arguments.h"
+#include "scripts/script.h"
+#include "tests/cli/example_runs.h"
+#include "tests/cli/harness.h"
+
+/// What a kernel is said to do is what the interpreter did: each node that it evaluates counts
+/// itself, whatever the domains say.
+
+using namespace moonloop;        // NOLINT
+using namespace moonloop::test;  // NOLINT
+
+namespace {
+
+/// `sum/sum.loop --kernel k -p n=5`.
+struct ExampleRun {
+  std::string file, kernel;
+  GivenValues values;
+  explicit ExampleRun(const std::string& text) {
+    std::istringstream words(text);
+    words >> file;
+    for (std::string option, value; words >> option >> value;) {
+      if (option == "--kernel") kernel = value;
+      const auto equals = value.find('=');
+      if (option == "-p") values.emplace_back(value.substr(0, equals), value.substr(equals + 1));
+    }
+  }
+};
+
+const Source* source(const std::string& file) {
+  const auto path = kRoot / "examples" / file;
+  return add_source(path.string(), read_file(path));
+}
+
+Kernel pick(const std::vector<Kernel>& all, const std::string& name) {
+  for (const Kernel& k : all)
+    if (name.empty() || k.name == name) return k;
+  FAIL("no kernel " << name);
+  return {};
+}
+
+struct Checked {
+  int exact = 0, bounds = 0;
+};
+
+/// Compares a map by two of its fields with what was told.
+void compare(const CountMap& counts, const Tally::Counts& told, const Integers& values,
+             Checked& checked) {
+  Tally::Counts left = told;
+  for (const CountMap::Entry& e : counts.entries()) {
+    const std::pair<std::string, std::string> key{e.key[0], e.key[1]};
+    INFO(key.first << " " << key.second << ": " << e.count.str());
+    const std::int64_t said = e.count.number_at(values), did = left[key];
+    if (e.count.exact())
+      CHECK(said == did);
+    else
+      CHECK(said >= did);
+    ++(e.count.exact() ? checked.exact : checked.bounds);
+    left.erase(key);
+  }
+  for (const auto& [key, n] : left) {
+    INFO(key.first << " " << key.second);
+    CHECK(n == 0);
+  }
+}
+
+void check_counts(const Kernel& k, const GivenValues& given, Checked& checked) {
+  const Kernel done = complete(k);
+  const auto scalars = read_scalars(done, given);
+  const Integers values = integers_of(scalars);
+  const std::vector<Buffer> buffers = make_buffers(done, values);
+  Bindings data = bindings_of(scalars, buffers);
+  Tally tally;
+  interpret(done, data, &tally);
+  compare(op_counts(k).group({"dtype", "name"}), tally.operations, values, checked);
+  const CountMap accesses = mem_counts(k);
+  std::erase_if(tally.accesses, [&](const auto& told) {  // private temporaries are no memory
+    return !done.find_arg(told.first.first) &&
+           accesses.filter("variable", {told.first.first}).entries().empty();
+  });
+  compare(accesses.group({"variable", "direction"}), tally.accesses, values, checked);
+}
+
+/// Loops as long as data says.
+bool depends_on_data(const std::string& file) { return file == "spmv/spmv.loop"; }
+
+}  // namespace
+
+TEST_CASE("counts: every example does what it is said to do, as written and transformed") {
+  Checked checked;
+  for (const auto& [script, text] : kRuns) {
+    CAPTURE(script);
+    const ExampleRun run(text);
+    const Source* file = source(run.file);
+    const std::vector<Kernel> written = parse_kernels(file);
+    const std::vector<Kernel> transformed = run_transform_script(source(script), written, {});
+    for (const std::vector<Kernel>* all : {&written, &transformed}) {
+      const Kernel k = pick(*all, run.kernel);
+      CAPTURE(k.name);
+      if (!depends_on_data(run.file)) {
+        check_counts(k, run.values, checked);
+        continue;
+      }
+      try {
+        op_counts(k);
+        FAIL("counts of what depends on data");
+      } catch (const Error& e) { CHECK(e.diagnostic().code == "data-dependent-count"); }
+    }
+  }
+  CHECK(checked.exact > 200);
+  CHECK(checked.bounds < 10);
+}
