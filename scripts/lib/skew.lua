@@ -34,8 +34,9 @@ local function skew(knl, outer, inner, factor, options)
   support.check(math.type(factor) == "integer", "skew", 4, "integer expected, got %s", type(factor))
   options = support.options("skew", 5, options, "name")
   local name = options.name or support.fresh(knl, inner .. "_skewed")
-  local map = ("{ [%s, %s] -> [%s, %s] : %s = %s %s %d*%s }"):format(
-    outer, inner, outer, name, name, inner, factor < 0 and "-" or "+", math.abs(factor), outer)
+  local times = math.abs(factor) == 1 and "" or math.abs(factor) .. "*"
+  local map = ("{ [%s, %s] -> [%s, %s] : %s = %s %s %s%s }"):format(
+    outer, inner, outer, name, name, inner, factor < 0 and "-" or "+", times, outer)
   return lp.map_domain(knl, map), name
 end
 

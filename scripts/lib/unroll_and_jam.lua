@@ -10,7 +10,8 @@ local support = require "moonloop.support"
 --- cannot, as around a reduction with its one accumulator, each statement runs for all copies
 --- (`ilp`).
 ---
---- Refuses what neither way is legal for.
+--- Refuses an order in which some dependence would run backwards and, where each statement runs for
+--- all copies, copies that depend on one another.
 ---
 --- @param iname (string, required): the loop to unroll
 --- @param factor (integer, required): how many copies
@@ -33,8 +34,10 @@ local function unroll_and_jam(knl, iname, factor)
     for _, loop in ipairs(around) do step = lp.prioritize_loops(step, {loop, copies}) end
     return lp.tag_inames(step, {[copies] = "unr"})
   end
-  local result = lp.attempt(in_order, split)
-  return result or lp.tag_inames(split, {[copies] = "ilp"})
+  local result, refusal = lp.attempt(in_order, split)
+  if result then return result end
+  if refusal.code ~= "cannot-nest" then error(refusal, 0) end
+  return lp.tag_inames(split, {[copies] = "ilp"})
 end
 
 return unroll_and_jam

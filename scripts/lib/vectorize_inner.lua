@@ -46,7 +46,10 @@ local function vectorize_inner(knl, iname, width, options)
   local function vec() return lp.tag_inames(split, {[lanes] = "vec"}) end
   if tag == "simd" then return simd() end
   if tag == "vec" then return vec() end
-  return (lp.attempt(simd)) or vec()
+  local result, refusal = lp.attempt(simd)
+  if result then return result end
+  if refusal.code ~= "cannot-nest" then error(refusal, 0) end
+  return vec()
 end
 
 return vectorize_inner
