@@ -50,9 +50,12 @@ std::string lua_name(const std::string& name) {
   return name == "end" || name == "function" || name == "in" ? name + "_" : name;
 }
 
-std::string comment(const std::string& text, const std::string& mark = "---") {
-  std::string out = mark;
-  for (const char c : text) out += c == '\n' ? "\n" + mark : std::string(1, c);
+std::string comment(const std::string& text) {
+  std::string out = "--- ";
+  for (const char c : text) {
+    if (c == '\n' && out.ends_with("\n--- ")) out.pop_back();  // a blank line
+    out += c == '\n' ? "\n--- " : std::string(1, c);
+  }
   return out + "\n";
 }
 std::string one_line(std::string text) {
@@ -151,7 +154,7 @@ std::string api_function(const ApiFunction& f, const std::string& owner, char se
 }
 
 std::string alias(const std::string& name, const std::vector<std::string>& values) {
-  std::string out = "---@alias " + name + " string\n";
+  std::string out = "---@alias " + name + "\n---| string\n";
   for (const std::string& v : values) out += fmt::format("---| \"{}\"\n", v);
   return out + "\n";
 }
@@ -179,8 +182,9 @@ std::string head(const std::string& module) {
 std::string module_stubs(const Documentation& d) {
   std::string out =
       head("moonloop") + alias("moonloop.Tag", tags(d)) + alias("moonloop.Target", target_names()) +
-      "---A function from a kernel to a kernel, the name of a transform, or an array of "
-      "one of these\n---and what it takes beside the kernel.\n"
+      comment(
+          "A function from a kernel to a kernel, the name of a transform, or an array of "
+          "one of these and what it takes beside the kernel.") +
       "---@alias moonloop.Step function|string|any[]\n\n";
   for (const ApiClass& c : d.api) {
     const std::string owner = c.name == "moonloop" ? "lp" : c.name == kKernel ? "Kernel" : "";

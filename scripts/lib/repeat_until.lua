@@ -29,8 +29,7 @@ local function repeat_until(knl, step, done, options)
   local callable = done == nil or type(done) == "function"
   support.check(callable, "repeat_until", 3, "function expected, got %s", type(done))
   options = support.options("repeat_until", 4, options, "limit")
-  local limit = options.limit or 100
-  support.integer("repeat_until", 4, limit, 0)
+  local limit = support.integer("repeat_until", 4, options.limit or 100, 0)
 
   local count = 0
   while not (done and done(knl, count)) do

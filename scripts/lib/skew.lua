@@ -30,8 +30,7 @@ local function skew(knl, outer, inner, factor, options)
   support.iname("skew", 3, knl, inner)
   support.check(outer ~= inner, "skew", 3, "'%s' cannot be skewed against itself", inner)
   if type(factor) == "table" and options == nil then factor, options = nil, factor end
-  factor = factor or 1
-  support.check(math.type(factor) == "integer", "skew", 4, "integer expected, got %s", type(factor))
+  factor = support.integer("skew", 4, factor or 1)
   options = support.options("skew", 5, options, "name")
   local name = options.name or support.fresh(knl, inner .. "_skewed")
   local times = math.abs(factor) == 1 and "" or math.abs(factor) .. "*"

@@ -12,8 +12,11 @@ end
 local function shown(value)
   if value == nil then return "no value" end
   if type(value) == "string" then return ("%q"):format(value) end
-  return math.type(value) or type(value)
+  return math.type(value) == "integer" and "integer" or type(value)
 end
+
+-- The integer that `value` is; a whole number in floating point counts as one, as it does elsewhere.
+local function whole(value) return type(value) == "number" and math.tointeger(value) or nil end
 
 local function no_iname(knl, iname)
   return ("kernel '%s' has no iname '%s'; it has %s"):format(
@@ -64,12 +67,12 @@ function support.iname(name, number, knl, iname)
   if not support.iname_set(knl)[iname] then wrong(name, number, no_iname(knl, iname)) end
 end
 
--- Checks that `value` is an integer of at least `least`.
+-- The integer that `value` is, which has to be at least `least` if that is given.
 function support.integer(name, number, value, least)
-  if math.type(value) ~= "integer" then
-    wrong(name, number, "integer expected, got %s", shown(value))
-  end
-  if value < least then wrong(name, number, "%d is less than %d", value, least) end
+  local integer = whole(value)
+  if not integer then wrong(name, number, "integer expected, got %s", shown(value)) end
+  if least and integer < least then wrong(name, number, "%d is less than %d", integer, least) end
+  return integer
 end
 
 -- Checks a table of integers by iname; gives its inames in the kernel's order.
@@ -80,9 +83,9 @@ function support.sizes(name, number, knl, sizes)
   local known, out = support.iname_set(knl), {}
   for iname, size in pairs(sizes) do
     if not known[iname] then wrong(name, number, no_iname(knl, iname)) end
-    if math.type(size) ~= "integer" or size < 1 then
+    if not whole(size) or size < 1 then
       wrong(name, number, "the size of '%s' is %s, not an integer of at least 1", iname,
-            math.type(size) == "integer" and size or shown(size))
+            whole(size) or shown(size))
     end
   end
   if not next(sizes) then wrong(name, number, "no iname is given") end

@@ -255,13 +255,13 @@ TEST_CASE("library: arguments of each kind are checked") {
   CHECK(text("lib.unroll_and_jam(triad, 5, 2)") ==
         "bad argument #2 to 'unroll_and_jam' (string expected, got integer)");
   CHECK(text("lib.unroll_and_jam(triad, 'i', 2.5)") ==
-        "bad argument #3 to 'unroll_and_jam' (integer expected, got float)");
+        "bad argument #3 to 'unroll_and_jam' (integer expected, got number)");
   CHECK(text("lib.unroll_and_jam(triad, 'i', 0)") ==
         "bad argument #3 to 'unroll_and_jam' (0 is less than 1)");
   CHECK(text("lib.vectorize_inner(triad, 'i', 4, {tag = 'par'})") ==
         "bad argument #4 to 'vectorize_inner' (the tag is neither \"simd\" nor \"vec\")");
   CHECK(text("lib.skew(triad, 'i', 'j', 'x')") ==
-        "bad argument #4 to 'skew' (integer expected, got string)");
+        "bad argument #4 to 'skew' (integer expected, got \"x\")");
   CHECK(text("lib.wavefront(triad, 'i', 'i')") ==
         "bad argument #3 to 'wavefront' ('i' has no diagonals with itself)");
   CHECK(text("lib.wavefront(triad, 'i', 'j', {tag = 3})") ==
@@ -408,6 +408,9 @@ TEST_CASE("library: tile makes any number of tiles, in the order asked for") {
   CHECK(report_tree(two) ==
         "for i_outer\n  for j_outer\n    for i_inner\n      for j_inner\n        add\n");
   verify(kTriad, two, kSizes);
+
+  CHECK(print_kernel(with_library(kTriad, "triad = lib.tile(triad, {j = 8.0, i = 4})")) ==
+        print_kernel(two));
 
   const Kernel three = with_library(kUpdate, "update = lib.tile(update, {i = 4, j = 5, k = 3})");
   CHECK(report_tree(three) ==
