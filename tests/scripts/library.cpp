@@ -600,3 +600,53 @@ TEST_CASE("library: wavefront runs diagonals in parallel, proved") {
   CHECK(refusal(kTriad, "lib.wavefront(triad:tag_inames('j:par'), 'i', 'j')").code ==
         "tagged-iname");
 }
+
+TEST_CASE("library: its functions compose") {
+  // A product by tiles of work-items, both factors staged.
+  const Kernel staged = with_library(kProduct, R"(
+    product = lib.tile(product, {i = 4, j = 8},
+      {outer_tags = {i = "g.1", j = "g.0"}, inner_tags = {i = "l.1", j = "l.0"}})
+    product = lp.split_iname(product, "k", 8)
+    local fetch = {axes = {"l.1", "l.0"}, lengths = {4, 8}}
+    product = lib.stage_in_local(product, "a", "i_inner, k_inner", fetch)
+    product = lib.stage_in_local(product, "b", "k_inner, j_inner", fetch)
+  )");
+  CHECK(report_tree(staged).find("    for k_outer\n      for a_dim_0_outer\n") !=
+        std::string::npos);
+  verify(kProduct, staged, kSizes);
+
+  // Two nests with loops of their own, a triangle among them.
+  const char* const nests =
+      "kernel nests(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n])\n"
+      "domain {[i, j]: 0 <= i, j < n}\n"
+      "domain {[p]: 0 <= p < n}\n"
+      "domain {[q]: 0 <= q <= p}\n"
+      "b[i, j] = 2*a[j, i]   {id=turn}\n"
+      "c[p] = c[p] + b[p, q]   {id=add}\n";
+  const Kernel two = with_library(nests, R"(
+    nests = lib.tile(nests, {i = 8, j = 4, p = 4, q = 8}, {outer_tags = "i:par, p:par"})
+    nests = lib.vectorize_inner(nests, "j_inner", 2)
+  )");
+  CHECK(report_tree(two) ==
+        "for i_outer  [par]\n  for j_outer\n    for i_inner\n      for j_inner_outer\n"
+        "        for j_inner_inner  [simd]\n          turn\n"
+        "for p_outer  [par]\n  for q_outer\n    for p_inner\n      for q_inner\n        add\n");
+  verify(nests, two, {{{"n", "1"}}, {{"n", "21"}}});
+
+  // Several sweeps of Gauss and Seidel's method, the diagonals of each cut into groups.
+  const char* const sweeps =
+      "kernel sweeps(n: int32, m: int32, u: inout float64[n, m])\n"
+      "domain {[t]: 0 <= t < 3}\n"
+      "domain {[i, j]: 1 <= i < n - 1 and 1 <= j < m - 1}\n"
+      "u[i, j] = (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])/4   {id=relax, "
+      "inames=+t}\n";
+  const Kernel groups = with_library(sweeps, R"(
+    sweeps = lib.pipeline(sweeps, {
+      {lib.wavefront, "i", "j", {tag = false}},
+      {"split_iname", "i", 8, {outer_tag = "g.0", inner_tag = "l.0"}},
+    })
+  )");
+  CHECK(report_tree(groups) ==
+        "for t\n  for j_skewed\n    for i_outer  [g.0]\n      relax  [i_inner: l.0]\n");
+  verify(sweeps, groups, kGrids);
+}
