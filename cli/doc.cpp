@@ -1,49 +1,10 @@
 #include <algorithm>
 
 #include "cli/commands.h"
-#include "cli/topics.h"
-#include "transforms/registry.h"
+#include "cli/documentation.h"
 
 namespace moonloop::cli {
 namespace {
-
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
-std::string kind_text(Kind kind) {
-  switch (kind) {
-    case Kind::Str: return "string";
-    case Kind::Int: return "integer";
-    case Kind::Num: return "number";
-    case Kind::Bool: return "boolean";
-    case Kind::Names: return "names";
-    case Kind::Tags: return "tags by name";
-    case Kind::IntPair: return "two integers";
-    case Kind::Numbers: return "integers by name";
-    case Kind::Match: return "match";
-    case Kind::Any: return "any";
-  }
-  throw InternalError("unknown kind of parameter");
-}
-
-/// An alias may leave its parameters to the row that it stands for.
-const Op& row_of(const Op& op) {
-  const Op* target = op.alias_of.empty() || !op.params.empty() ? nullptr : find_op(op.alias_of);
-  return target ? *target : op;
-}
-
-/// `split_iname(knl, iname, factor, {outer_iname, …})`
-std::string signature(const Op& op) {
-  std::string out = "lp." + op.name + "(knl";
-  std::vector<std::string> options;
-  for (const Param& p : row_of(op).params) {
-    if (!p.positional)
-      options.push_back(p.name);
-    else
-      out += p.required ? ", " + p.name : ", [" + p.name + "]";
-  }
-  if (!options.empty()) out += fmt::format(", {{{}}}", fmt::join(options, ", "));
-  return out + ")";
-}
 
 std::string indented(const std::string& text, const std::string& by) {
   std::string out;
@@ -57,82 +18,43 @@ std::string indented(const std::string& text, const std::string& by) {
   return out;
 }
 
-std::string param_text(const Param& p) {
-  std::string out = fmt::format("{} ({}", p.name, kind_text(p.kind));
+std::string param_text(const DocParam& p) {
+  std::string out = fmt::format("{} ({}", p.name, p.kind);
   if (p.required) out += ", required";
   if (!p.fallback.empty()) out += ", default " + p.fallback;
   return out + "): " + p.help;
 }
 
-std::string op_help(const Op& op) {
-  const Op& row = row_of(op);
-  std::string out = signature(op) + "\n\n" + (op.doc.empty() ? row.doc : op.doc);
+std::string function_help(const DocFunction& f) {
+  std::string out = signature(f) + "\n\n" + f.doc;
   if (out.back() != '\n') out += '\n';
-  if (!op.alias_of.empty()) out += "The same as " + op.alias_of + ".\n";
-  if (!row.params.empty()) out += "\nParameters:\n";
-  for (const Param& p : row.params) out += "  " + param_text(p) + "\n";
-  if (!row.example.empty())
-    out += "\nExample:\n" + indented(row.example_kernel, "  ") + "\n" + indented(row.example, "  ");
+  if (!f.alias_of.empty()) out += "The same as " + f.alias_of + ".\n";
+  if (!f.params.empty()) out += "\nParameters:\n";
+  for (const DocParam& p : f.params) out += "  " + param_text(p) + "\n";
+  if (f.results.size() > 1) {
+    out += "\nResults:\n";
+    for (const DocResult& r : f.results)
+      out += fmt::format("  {} ({}): {}\n", r.name, r.kind, r.help);
+  }
+  if (!f.example.empty())
+    out += "\nExample:\n" + indented(f.example_kernel, "  ") + "\n" + indented(f.example, "  ");
   return out;
 }
 
-std::string op_markdown(const Op& op) {
-  const Op& row = row_of(op);
-  std::string out = fmt::format("### `{}`\n\n`{}`\n\n{}\n", op.name, signature(op),
-                                op.doc.empty() ? row.doc : op.doc);
-  if (!op.alias_of.empty()) out += fmt::format("\nThe same as `{}`.\n", op.alias_of);
-  if (!row.params.empty()) out += "\n| parameter | kind | default | |\n|---|---|---|---|\n";
-  for (const Param& p : row.params) {
-    std::string help = p.help;
-    for (std::size_t at = 0; (at = help.find('|', at)) != std::string::npos; at += 2)
-      help.insert(at, "\\");
-    out += fmt::format("| `{}` | {} | {} | {} |\n", p.name, kind_text(p.kind),
-                       p.required           ? "required"
-                       : p.fallback.empty() ? ""
-                                            : "`" + p.fallback + "`",
-                       help);
-  }
-  if (op.alias_of.empty() && !op.example.empty())
-    out += fmt::format("\n{}\n{}\n", indented(op.example_kernel, "    "),
-                       indented(op.example, "    "));
-  return out + "\n";
-}
-
-std::string markdown(const CLI::App& app) {
-  std::string out =
-      "# Reference\n\n"
-      "Made by `moonloop doc --markdown` from the tables that make the bindings and the command\n"
-      "line; a test compares it with them.\n\n## Commands\n\n";
-  for (const CLI::App* command : app.get_subcommands({}))
-    out +=
-        fmt::format("### `{}`\n\n```\n{}```\n\n", command->get_name(), command->help("moonloop"));
-  out +=
-      "## Transforms\n\nThe kernel comes first; a method call has it before the colon. "
-      "Parameters in braces, and\nany other by its name, go in one trailing table.\n\n";
-  for (const Op* op : all_ops()) out += op_markdown(*op);
-  std::string group;
-  for (const Topic& t : topics()) {
-    if (t.group != group) out += fmt::format("## {}\n\n", group = t.group);
-    out += fmt::format("### `{}`\n\n{}\n\n", t.name, t.text);
-  }
-  out.pop_back();
-  return out;
-}
-
-std::string overview(const CLI::App& app) {
+std::string overview(const Documentation& d) {
   std::string out = "moonloop doc NAME tells more about each of these.\n\nCommands\n";
   const auto line = [&](const std::string& name, const std::string& text) {
     out += fmt::format("  {:<24} {}\n", name, text);
   };
-  for (const CLI::App* command : app.get_subcommands({}))
-    line(command->get_name(), command->get_description());
+  for (const DocCommand& c : d.commands) line(c.name, c.summary);
   out += "\nTransforms\n";
-  for (const Op* op : all_ops())
-    line(op->name, first_line(op->doc.empty() ? row_of(*op).doc : op->doc));
+  for (const DocFunction& f : d.transforms) line(f.name, f.summary());
+  out += "\nLibrary\n";
+  for (const DocFunction& f : d.library) line("lib." + f.name, f.summary());
   std::string group;
-  for (const Topic& t : topics()) {
+  for (const Topic& t : d.topics) {
     if (t.group != group) out += "\n" + (group = t.group) + "\n";
-    line(t.name, first_line(t.text));
+    line(t.name, t.text.substr(0, t.text.find('\n')));
   }
   return out;
 }
@@ -143,21 +65,30 @@ std::string topic_name(const std::string& name) {
   return axis ? name.substr(0, 2) + "N" : name;
 }
 
+/// `lp.split_iname` and `lib.tile` without what stands before the dot.
+std::string bare_name(const std::string& name) {
+  for (const std::string module : {"lp.", "lib."})
+    if (name.starts_with(module)) return name.substr(module.size());
+  return name;
+}
+
 /// All that goes by the name: `assume` is a transform and a line of kernel text.
-std::string help_on(const CLI::App& app, const std::string& name) {
-  const std::string bare = name.starts_with("lp.") ? name.substr(3) : name;
+std::string help_on(const Documentation& d, const std::string& name) {
+  const std::string bare = bare_name(name);
   std::vector<std::string> known, found;
-  for (const Op* op : all_ops()) {
-    known.push_back(op->name);
-    if (op->name == bare) found.push_back(op_help(*op));
+  for (const auto* functions : {&d.transforms, &d.library})
+    for (const DocFunction& f : *functions) {
+      known.push_back(f.name);
+      if (f.name == bare && (bare == name || name == f.module + "." + bare))
+        found.push_back(function_help(f));
+    }
+  for (const DocCommand& c : d.commands) {
+    known.push_back(c.name);
+    if (c.name == name) found.push_back(c.help);
   }
-  for (const CLI::App* command : app.get_subcommands({})) {
-    known.push_back(command->get_name());
-    if (command->get_name() == name) found.push_back(command->help("moonloop"));
-  }
-  for (const Topic& t : topics()) {
+  for (const Topic& t : d.topics) {
     known.push_back(t.name);
-    if (t.name == topic_name(name) || t.name == "lp." + bare)
+    if (t.name == topic_name(name) || t.name == name || t.name == "lp." + name)
       found.push_back(t.name + "\n\n" + t.text + "\n");
   }
   if (found.empty())
@@ -167,9 +98,28 @@ std::string help_on(const CLI::App& app, const std::string& name) {
 }
 
 struct DocOptions {
-  std::string name;
-  bool markdown = false;
+  std::string name, shell;
+  bool markdown = false, json = false, stubs = false, man = false;
 };
+
+/// NAME goes with help, stubs and pages; of the other forms there is one.
+void check_usage(const DocOptions& o) {
+  const int forms = o.markdown + o.json + o.stubs + o.man + !o.shell.empty();
+  if (forms > 1)
+    throw CLI::ValidationError(
+        "doc", "only one of --markdown, --json, --lua-stubs, --completion and --man");
+  if (!o.name.empty() && (o.markdown || o.json || !o.shell.empty()))
+    throw CLI::ValidationError("NAME", "--markdown, --json and --completion take none");
+}
+
+std::string text_of(const Documentation& d, const DocOptions& o) {
+  if (o.markdown) return doc_markdown(d);
+  if (o.json) return doc_json(d);
+  if (o.stubs) return doc_stubs(d, o.name);
+  if (o.man) return doc_man(d, o.name);
+  if (!o.shell.empty()) return doc_completion(d, o.shell);
+  return o.name.empty() ? overview(d) : help_on(d, o.name);
+}
 
 }  // namespace
 
@@ -179,12 +129,19 @@ void add_doc(CLI::App& app, Common& common, std::function<int()>& action) {
       app.add_subcommand("doc", "Help on a transform, command, tag or syntax element");
   command->add_option("NAME", o->name, "what to tell about; nothing lists all")->type_name("");
   command->add_flag("--markdown", o->markdown, "print the whole reference");
+  command->add_flag("--json", o->json, "print all that there is as one JSON object");
+  command->add_flag("--lua-stubs", o->stubs,
+                    "print declarations for the Lua language server, of the module NAME: moonloop "
+                    "(if not told) or moonloop.lib");
+  command->add_option("--completion", o->shell, "print completions for a shell")
+      ->type_name("SHELL")
+      ->check(CLI::IsMember(completion_shells()));
+  command->add_flag("--man", o->man, "print a manual page, of the command NAME or of all");
   add_common_options(*command, common, false);
   command->callback([&app, &action, o] {
+    check_usage(*o);
     action = [&app, o] {
-      write_output("-", o->markdown       ? markdown(app)
-                        : o->name.empty() ? overview(app)
-                                          : help_on(app, o->name));
+      write_output("-", text_of(documentation(app), *o));
       return static_cast<int>(kDone);
     };
   });

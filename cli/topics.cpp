@@ -1,28 +1,33 @@
 #include "cli/topics.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "scripts/api.h"
+
 namespace moonloop::cli {
 namespace {
 
-constexpr const char* kTags = "Tags of inames";
 constexpr const char* kSyntax = "Kernel text";
 constexpr const char* kLua = "Lua";
 
-const std::vector<Topic> kTopics{
-    {"ord", kTags,
+const std::vector<Topic> kFixed{
+    {"ord", kTagTopics,
      "A sequential loop, iterations in ascending order.\n"
      "`for` is the same as no tag: a sequential loop whose order only the dependences fix."},
-    {"unr", kTags,
+    {"unr", kTagTopics,
      "The loop is unrolled completely.\nThe number of iterations has to be a constant."},
-    {"par", kTags,
+    {"par", kTagTopics,
      "Iterations may run at the same time.\n"
      "Refused when an iteration depends on another. Target `openmp` shares the iterations among "
      "threads, `c` runs them one after the other; `opencl` and `cuda` have `g.N` and `l.N` "
      "instead."},
-    {"simd", kTags,
+    {"simd", kTagTopics,
      "Iterations may run in the lanes of vector instructions.\n"
      "Refused when an iteration depends on another. Targets `c` and `openmp` write "
      "`#pragma omp simd`; `opencl` and `cuda` have `vec` instead."},
-    {"ilp", kTags,
+    {"ilp", kTagTopics,
      "Each statement runs for all iterations before the next statement does, its copies side by "
      "side.\n"
      "Inside of all loops that share the statement, whatever the nesting; so a processor finds "
@@ -30,7 +35,7 @@ const std::vector<Topic> kTopics{
      "that does not wait for what came before. Temporaries get an axis, accumulators too. The "
      "number of iterations has to be constant. `ilp.seq` keeps a loop instead of copies. Refused "
      "when an iteration depends on another."},
-    {"vec", kTags,
+    {"vec", kTagTopics,
      "As `ilp`, with elements that follow each other in memory loaded and stored as vectors.\n"
      "On `opencl` and `cuda`: 8 or 16 bytes at once, where the first element is known to stand at "
      "a "
@@ -38,7 +43,7 @@ const std::vector<Topic> kTopics{
      "multiples "
      "of 16 bytes. Where a condition lets only some iterations run, each runs by itself. `c` and "
      "`openmp` write a loop, with `#pragma omp simd` on the latter."},
-    {"mma", kTags,
+    {"mma", kTagTopics,
      "A loop of four steps of a product in double precision, by the matrix units of CUDA's warps.\n"
      "The loop is innermost around one statement, `t = t + a*b` or what a `sum` adds, into a "
      "temporary of the work-item. A warp is 4 work-items along `l.0` by 8 along `l.1`. `b` has "
@@ -47,12 +52,12 @@ const std::vector<Topic> kTopics{
      "Where a condition may hold for some work-items of a warp alone, each computes by itself. "
      "What does not fit is refused with the reason. Other targets unroll the loop. "
      "`examples/gpu/gemm.lua` has one."},
-    {"g.N", kTags,
+    {"g.N", kTagTopics,
      "Axis N of the grid of work-groups (`g.0`, `g.1`, `g.2`).\n"
      "Refused when an iteration depends on another. On `openmp` the loops over groups are one "
      "collapsed parallel loop, on `c` they run in sequence. Groups that need what others do run in "
      "kernels of their own; a loop around these runs on the host."},
-    {"l.N", kTags,
+    {"l.N", kTagTopics,
      "Axis N of the work-items of a group (`l.0`, `l.1`, `l.2`).\n"
      "Work-items of a group run together and meet at barriers. On `c` and `openmp` they are loops "
      "inside the group, split where a barrier would stand. A reduction over them puts their parts "
@@ -127,56 +132,6 @@ const std::vector<Topic> kTopics{
      "`g` tagged `three` made in `h` tagged `two`; `*` matches any name, `...` any stack in "
      "between."},
 
-    {"lp.make_kernel", kLua,
-     "`lp.make_kernel(domains, instructions, {options})` makes a kernel.\n"
-     "Options: `args` (declarations, `\"...\"` guesses the rest), `name`, `assumptions`, "
-     "`seq_dependencies`, `fixed_parameters`, `default_order`, `index_dtype`."},
-    {"lp.parse", kLua, "`lp.parse(text)` gives the kernels of kernel text, one result each."},
-    {"lp.load", kLua,
-     "`lp.load(path)` gives the kernels of a file, one result each.\n"
-     "The path is relative to the script's folder."},
-    {"lp.attempt", kLua,
-     "`lp.attempt(f, ...)` calls `f(...)`; when a transform refuses, it gives `nil, err` instead.\n"
-     "`err.code`, `err.message`, `err.hint`, `err.notes`, `err.line`, `err.file` and "
-     "`tostring(err)` "
-     "tell why. Any other error, also a wrong argument, goes on to the caller."},
-    {"lp.fuse_kernels", kLua,
-     "`lp.fuse_kernels(kernels, [suffixes], [data_flow], {options})` makes one kernel that runs "
-     "the "
-     "first, then the second, and so on.\n"
-     "Arguments of one name are one argument and have to agree. Loops of one name become one loop, "
-     "where the dependences allow it: each is fused by `rename_iname`, outer ones first, and "
-     "refused with two instances; `inames = {}` keeps all apart, `inames = \"i, j\"` fuses these. "
-     "Temporaries of one name get a new one, with the kernel's suffix where `suffixes` are given. "
-     "`data_flow = {{\"x\", 0, 1}}` demands that kernel 1 reads what kernel 0 writes. `name` "
-     "names the result, `a_and_b` without it."},
-    {"lp.args", kLua,
-     "`lp.args.NAME` is the value of `--set NAME=VALUE`, a number or boolean where it reads as "
-     "one.\n"
-     "It is nil without the option: `local tile = lp.args.tile or 16`."},
-    {"lp.is_kernel", kLua, "`lp.is_kernel(x)` tells whether x is a kernel."},
-    {"lp.parse_fortran", kLua,
-     "`lp.parse_fortran(text)`: the kernels of a Fortran text in free form, as its transform "
-     "blocks leave them."},
-    {"fields", kLua,
-     "What a kernel shows of itself.\n"
-     "`knl.name`, `knl.inames`, `knl.ids`, `knl.domains`, `knl.params`, `knl.iname_tags` (by "
-     "iname), "
-     "`knl.assumptions`; `knl.instructions` (each with `id kind lhs rhs inames reduction_inames "
-     "predicates tags depends_on reads writes text priority line file`); `knl.args` (`name type "
-     "shape "
-     "order intent is_array`); `knl.temporaries` (`name type shape order space`); `knl.rules` "
-     "(`name "
-     "params body text`)."},
-    {"methods", kLua,
-     "What a kernel tells when asked.\n"
-     "`knl:text()` (also `knl:ir()`, `tostring(knl)`): kernel text. `knl:tree()`: loops. "
-     "`knl:deps()`: "
-     "dependences. `knl:trace()`: a script that replays the transforms. `knl:stats()`. "
-     "`knl:schedule(target)`. `knl:code(target)`, `knl:header(target)`: generated code. "
-     "`knl:check()`: the kernel itself, when it is legal. `knl:op_counts()`, `knl:mem_counts()`, "
-     "`knl:footprints()`, `knl:sync_counts(target)`: see `counts`. Every transform is a method "
-     "too."},
     {"counts", kLua,
      "What a kernel does, counted exactly, as functions of its parameters.\n"
      "`knl:op_counts()`: operations by `dtype name granularity kernel`; names are `add mul div pow "
@@ -197,8 +152,68 @@ const std::vector<Topic> kTopics{
      "which is an error."},
 };
 
+const std::vector<Topic> kVariables{
+    {"CC", kEnvironmentTopics,
+     "The C compiler that `run` starts, with arguments if need be; `cc` if it is not set.\n"
+     "`moonloop devices` lists what there is."},
+    {"MOONLOOP_CFLAGS", kEnvironmentTopics,
+     "More arguments of the C compiler, behind Moonloop's own."},
+    {"XDG_CACHE_HOME", kEnvironmentTopics,
+     "The folder in which `moonloop/` keeps compiled kernels; `~/.cache` if it is not set."},
+};
+
+const ApiClass* find_class(const std::string& name) {
+  const auto& all = lua_api();
+  const auto it =
+      std::find_if(all.begin(), all.end(), [&](const ApiClass& c) { return c.name == name; });
+  return it == all.end() ? nullptr : &*it;
+}
+
+/// `, each with `id`, `kind`…` for a list of a class.
+std::string elements_text(const std::string& type) {
+  const ApiClass* c = type.ends_with("[]") ? find_class(type.substr(0, type.size() - 2)) : nullptr;
+  if (!c) return {};
+  std::vector<std::string> names;
+  for (const ApiField& f : c->fields) names.push_back("`" + f.name + "`");
+  return fmt::format(", each with {}", fmt::join(names, ", "));
+}
+
+/// The group Lua, from the table of what scripts find.
+void add_lua(std::vector<Topic>& all) {
+  const ApiClass& module = *find_class("moonloop");
+  const ApiClass& kernel = *find_class("moonloop.Kernel");
+  std::vector<Topic> of_module;
+  for (const ApiField& f : module.fields) of_module.push_back({"lp." + f.name, kLua, f.doc});
+  for (const ApiFunction& f : module.functions) of_module.push_back({"lp." + f.name, kLua, f.doc});
+  std::sort(of_module.begin(), of_module.end(),
+            [](const Topic& a, const Topic& b) { return a.name < b.name; });
+  all.insert(all.end(), of_module.begin(), of_module.end());
+
+  std::string fields = "What a kernel shows of itself.\n";
+  for (const ApiField& f : kernel.fields)
+    fields += fmt::format("\n- `knl.{}`: {}{}", f.name, f.doc, elements_text(f.type));
+  std::string methods = "What a kernel tells when asked. Every transform is a method too.\n";
+  for (const ApiFunction& f : kernel.functions) {
+    std::vector<std::string> params;
+    for (const ApiParam& p : f.params)
+      params.push_back(p.name.ends_with("?") ? "[" + p.name.substr(0, p.name.size() - 1) + "]"
+                                             : p.name);
+    methods += fmt::format("\n- `knl:{}({})`: {}", f.name, fmt::join(params, ", "), f.doc);
+  }
+  all.push_back({"fields", kLua, fields});
+  all.push_back({"methods", kLua, methods});
+}
+
 }  // namespace
 
-const std::vector<Topic>& topics() { return kTopics; }
+const std::vector<Topic>& topics() {
+  static const std::vector<Topic> kAll = [] {
+    std::vector<Topic> all = kFixed;
+    add_lua(all);
+    all.insert(all.end(), kVariables.begin(), kVariables.end());
+    return all;
+  }();
+  return kAll;
+}
 
 }  // namespace moonloop::cli

@@ -5,6 +5,9 @@
 /// Help on what is neither a transform nor a command.
 namespace moonloop::cli {
 
+constexpr const char* kTagTopics = "Tags of inames";  // a group
+constexpr const char* kEnvironmentTopics = "Environment";
+
 struct Topic {
   std::string name;   // what `moonloop doc NAME` finds
   std::string group;  // a heading of the reference

@@ -48,7 +48,7 @@ struct Placed {
   std::string text;
 };
 
-/// Takes the `file:line: ` off a Lua message.
+/// Takes the `file:line: ` off a Lua message. A line of the library counts as no place.
 Placed split_place(const State& state, const std::string& text) {
   for (std::size_t colon = text.find(':'); colon != std::string::npos;
        colon = text.find(':', colon + 1)) {
@@ -56,6 +56,7 @@ Placed split_place(const State& state, const std::string& text) {
     while (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end]))) ++end;
     if (end == colon + 1 || end - colon > 9 || text.compare(end, 2, ": ") != 0) continue;
     const Source* source = state.find_chunk(text.substr(0, colon));
+    if (!source && text.starts_with(kLibrary)) return {{}, text.substr(end + 2)};
     if (!source) continue;
     return {line_span(source, std::stoi(text.substr(colon + 1, end - colon - 1))),
             text.substr(end + 2)};

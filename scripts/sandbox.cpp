@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "runtime/file.h"
+#include "scripts/library.h"
 #include "scripts/state.h"
 
 /// The libraries that scripts see. Without trust a script cannot start programs, write files, load
@@ -69,6 +70,27 @@ int search_module(lua_State* L, State& s) {
   }
   push_string(L, tried);
   return 1;
+}
+
+/// Runs a file of the library when it is first required. Its chunk is no source of the script's, so
+/// that places in it are passed over: what goes wrong in it is shown where the script called it.
+int load_library_file(lua_State* L, State&) {
+  const auto& file = *static_cast<const LibraryFile*>(lua_touserdata(L, lua_upvalueindex(1)));
+  const std::string chunk = fmt::format("={}{}", kLibrary, file.name);
+  if (luaL_loadbufferx(L, file.text.data(), file.text.size(), chunk.c_str(), "t") != LUA_OK)
+    lua_error(L);
+  lua_call(L, 0, 1);
+  return 1;
+}
+
+void preload_library(lua_State* L) {
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+  for (const LibraryFile& file : library_files()) {
+    lua_pushlightuserdata(L, const_cast<LibraryFile*>(&file));
+    lua_pushcclosure(L, guarded<load_library_file>, 1);
+    lua_setfield(L, -2, fmt::format("{}{}", kLibrary, file.name).c_str());
+  }
+  lua_pop(L, 1);
 }
 
 /// `load` for text alone.
@@ -211,6 +233,7 @@ void open_libraries(lua_State* L, bool trust) {
   lua_register(L, "loadfile", guarded<loadfile_function>);
   lua_register(L, "print", guarded<print_function>);
   set_searchers(L, trust);
+  preload_library(L);
   if (!State::of(L).options().print_to_stdout) {  // io.write goes where print goes
     lua_getglobal(L, LUA_IOLIBNAME);
     lua_getfield(L, -1, "stderr");

@@ -142,6 +142,9 @@ void push_strings(lua_State* L, const std::vector<std::string>& all);
 /// A list of strings from an array or from comma-separated text.
 std::vector<std::string> split_top_level(std::string_view text);
 
+/// What the names of the library's modules begin with, also in the places of Lua's messages.
+constexpr std::string_view kLibrary = "moonloop.";
+
 // ---- kernel_object.cpp, module.cpp, sandbox.cpp, bindings.cpp ---------------------------------
 
 void install_kernel_type(lua_State* L);

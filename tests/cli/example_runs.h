@@ -8,11 +8,14 @@ namespace moonloop::test {
 /// one that fits, others sizes that no tile divides.
 inline const std::multimap<std::string, std::string> kRuns{
     {"argmin/argmin.lua", "argmin/argmin.loop -p n=1001"},
+    {"edit/cpu.lua", "edit/edit.loop -p n=101 -p m=67"},
+    {"edit/diagonals.lua", "edit/edit.loop -p n=101 -p m=67"},
     {"fortran/hydro_gpu.lua", "fortran/hydro.f90 -p n=35 -p m=20"},
     {"gpu/gemm.lua", "gpu/gemm.loop --kernel sgemm -p n=128"},
     {"gpu/gemm.lua", "gpu/gemm.loop --kernel dgemm -p n=128"},
     {"histogram/histogram.lua", "histogram/histogram.loop -p n=1003"},
     {"host/stencil.lua", "host/stencil.loop -p n=35 -p m=70 -p w=0.8"},
+    {"matmul/blocks.lua", "matmul/matmul.loop -p n=67"},
     {"matmul/cpu.lua", "matmul/matmul.loop -p n=67"},
     {"matmul/tiled.lua", "matmul/matmul.loop -p n=64"},
     {"paper/bsquare.lua", "paper/bsquare.loop -p n=101"},

@@ -1,0 +1,228 @@
+#include "scripts/api.h"
+
+namespace moonloop {
+namespace {
+
+const std::vector<ApiField> kModuleFields{
+    {"args", "table<string, any>",
+     "`lp.args.NAME` is the value of `--set NAME=VALUE`, a number or boolean where it reads as "
+     "one.\nIt is nil without the option: `local tile = lp.args.tile or 16`."},
+    {"version", "string", "`lp.version` is the version of Moonloop."},
+};
+
+const std::vector<ApiFunction> kModuleFunctions{
+    {"attempt",
+     {{"f", "function"}, {"...", "any"}},
+     {"any", "moonloop.Error?"},
+     "`lp.attempt(f, ...)` calls `f(...)`; when a transform refuses, it gives `nil, err` instead.\n"
+     "`err.code`, `err.message`, `err.hint`, `err.notes`, `err.line`, `err.file` and "
+     "`tostring(err)` tell why. Any other error, also a wrong argument, goes on to the caller."},
+    {"fuse_kernels",
+     {{"kernels", "moonloop.Kernel[]"},
+      {"suffixes?", "string|string[]|moonloop.fuse_kernels.options"},
+      {"data_flow?", "any[][]|moonloop.fuse_kernels.options"},
+      {"options?", "moonloop.fuse_kernels.options"}},
+     {"moonloop.Kernel"},
+     "`lp.fuse_kernels(kernels, [suffixes], [data_flow], {options})` makes one kernel that runs "
+     "the first, then the second, and so on.\n"
+     "Arguments of one name are one argument and have to agree. Loops of one name become one loop, "
+     "where the dependences allow it: each is fused by `rename_iname`, outer ones first, and "
+     "refused with two instances; `inames = {}` keeps all apart, `inames = \"i, j\"` fuses these. "
+     "Temporaries of one name get a new one, with the kernel's suffix where `suffixes` are given. "
+     "`data_flow = {{\"x\", 0, 1}}` demands that kernel 1 reads what kernel 0 writes. `name` "
+     "names the result, `a_and_b` without it."},
+    {"is_kernel", {{"x", "any"}}, {"boolean"}, "`lp.is_kernel(x)` tells whether x is a kernel."},
+    {"load",
+     {{"path", "string"}},
+     {"moonloop.Kernel", "moonloop.Kernel ..."},
+     "`lp.load(path)` gives the kernels of a file, one result each.\n"
+     "The path is relative to the script's folder."},
+    {"make_kernel",
+     {{"domains", "string|string[]"},
+      {"instructions", "string|string[]"},
+      {"args?", "string|string[]|moonloop.make_kernel.options"},
+      {"options?", "moonloop.make_kernel.options"}},
+     {"moonloop.Kernel"},
+     "`lp.make_kernel(domains, instructions, {options})` makes a kernel.\n"
+     "Options: `args` (declarations, `\"...\"` guesses the rest), `name`, `assumptions`, "
+     "`seq_dependencies`, `fixed_parameters`, `default_order`, `index_dtype`."},
+    {"parse",
+     {{"text", "string"}},
+     {"moonloop.Kernel", "moonloop.Kernel ..."},
+     "`lp.parse(text)` gives the kernels of kernel text, one result each."},
+    {"parse_fortran",
+     {{"text", "string"}},
+     {"moonloop.Kernel", "moonloop.Kernel ..."},
+     "`lp.parse_fortran(text)`: the kernels of a Fortran text in free form, as its transform "
+     "blocks leave them."},
+};
+
+const std::vector<ApiField> kKernelFields{
+    {"args", "moonloop.Argument[]", "its arguments"},
+    {"assumptions", "string?", "what is assumed of its parameters"},
+    {"domains", "string[]", "its domains, as isl sets"},
+    {"ids", "string[]", "the ids of its instructions"},
+    {"iname_tags", "table<string, moonloop.Tag>", "tags by iname"},
+    {"inames", "string[]", "its loop variables"},
+    {"instructions", "moonloop.Instruction[]", "its instructions, as they stand"},
+    {"name", "string", "its name"},
+    {"params", "string[]", "the parameters of its domains"},
+    {"rules", "moonloop.Rule[]", "its substitution rules"},
+    {"temporaries", "moonloop.Temporary[]", "its temporaries"},
+};
+
+const std::vector<ApiFunction> kKernelMethods{
+    {"check", {}, {"moonloop.Kernel"}, "the kernel itself, when it is legal"},
+    {"code",
+     {{"target?", "moonloop.Target"}},
+     {"string"},
+     "the generated code; for `c` if not told"},
+    {"deps", {}, {"string"}, "its dependences"},
+    {"footprints", {}, {"moonloop.CountMap"}, "different elements that it accesses; see `counts`"},
+    {"header", {{"target?", "moonloop.Target"}}, {"string"}, "the C header of the generated code"},
+    {"ir", {}, {"string"}, "kernel text, as `text`"},
+    {"mem_counts",
+     {{"options?", "{subgroup_size: integer?}"}},
+     {"moonloop.CountMap"},
+     "its accesses to memory; see `counts`"},
+    {"op_counts",
+     {{"options?", "{subgroup_size: integer?}"}},
+     {"moonloop.CountMap"},
+     "its operations; see `counts`"},
+    {"schedule",
+     {{"target?", "moonloop.Target"}},
+     {"string"},
+     "its loops as code generation plans them"},
+    {"stats", {}, {"string"}, "what it consists of, in numbers"},
+    {"sync_counts",
+     {{"target?", "moonloop.Target"}},
+     {"moonloop.CountMap"},
+     "its launches and barriers, for `opencl` if not told; see `counts`"},
+    {"text", {}, {"string"}, "kernel text that parses back; `tostring(knl)` gives it too"},
+    {"trace", {}, {"string"}, "a script that replays its transforms"},
+    {"tree", {}, {"string"}, "its loops"},
+};
+
+const std::vector<ApiField> kInstructionFields{
+    {"depends_on", "string[]", "ids of instructions that run before"},
+    {"file", "string?", "where it was written"},
+    {"id", "string", "its id"},
+    {"inames", "string[]", "the loops around it"},
+    {"kind", "\"assignment\"|\"call\"|\"barrier\"|\"nop\"", "what it is"},
+    {"lhs", "string[]", "what it writes, as expressions"},
+    {"line", "integer?", "the line in that file"},
+    {"predicates", "string[]", "its conditions"},
+    {"priority", "integer", "its priority"},
+    {"reads", "string[]", "names of the variables that it reads"},
+    {"reduction_inames", "string[]", "the loops of its reductions"},
+    {"rhs", "string?", "what is computed, as an expression"},
+    {"tags", "string[]", "its tags"},
+    {"text", "string", "all of it as kernel text"},
+    {"writes", "string[]", "names of the variables that it writes"},
+};
+
+const std::vector<ApiField> kArgumentFields{
+    {"intent", "\"in\"|\"out\"|\"inout\"|nil", "its direction, where that is known"},
+    {"is_array", "boolean", "whether it has axes"},
+    {"name", "string", "its name"},
+    {"order", "\"C\"|\"F\"|nil", "which axis of an array is contiguous"},
+    {"shape", "string[]?", "extents of an array, as expressions"},
+    {"strides", "string[]?", "strides of an array, where they are given"},
+    {"type", "string?", "type of an element, where that is known"},
+};
+
+const std::vector<ApiField> kTemporaryFields{
+    {"name", "string", "its name"},
+    {"order", "\"C\"|\"F\"|nil", "which axis is contiguous"},
+    {"shape", "string[]?", "extents as expressions, where they are known"},
+    {"space", "\"auto\"|\"private\"|\"local\"|\"global\"", "its memory"},
+    {"strides", "string[]?", "strides, where they are given"},
+    {"type", "string?", "type of an element, where that is known"},
+};
+
+const std::vector<ApiField> kRuleFields{
+    {"body", "string", "the expression"},
+    {"name", "string", "its name"},
+    {"params", "string[]", "its parameters"},
+    {"text", "string", "all of it as kernel text"},
+};
+
+const std::vector<ApiField> kErrorFields{
+    {"code", "string", "the code of the message, such as `races`"},
+    {"file", "string?", "the file that the message points at"},
+    {"hint", "string", "what may help"},
+    {"line", "integer?", "the line in that file"},
+    {"message", "string", "what is wrong"},
+    {"notes", "string[]", "where the cause stands"},
+    {"refused", "boolean", "whether a transform was refused"},
+};
+
+const std::vector<ApiField> kCountFields{
+    {"exact", "boolean", "false where it is an upper bound"},
+    {"params", "string[]", "the parameters that it depends on"},
+};
+const std::vector<ApiFunction> kCountMethods{
+    {"eval", {{"values?", "table<string, integer>"}}, {"integer"}, "its value"},
+};
+const std::vector<ApiField> kCountMapFields{
+    {"fields", "string[]", "what its keys consist of"},
+};
+const std::vector<ApiFunction> kCountMapMethods{
+    {"eval",
+     {{"values?", "table<string, integer>"}},
+     {"moonloop.CountMap"},
+     "the same with values for parameters"},
+    {"eval_and_sum", {{"values?", "table<string, integer>"}}, {"integer"}, "the sum's value"},
+    {"filter_by",
+     {{"fields", "table<string, any>"}},
+     {"moonloop.CountMap"},
+     "the counts whose keys have these values; an array gives several to choose from"},
+    {"group_by", {{"...", "string"}}, {"moonloop.CountMap"}, "sums by these fields alone"},
+    {"sum", {}, {"moonloop.Count"}, "all counts together"},
+    {"to_bytes", {}, {"moonloop.CountMap"}, "accesses by their sizes"},
+};
+
+const std::vector<ApiField> kFuseKernelsFields{
+    {"data_flow", "any[][]?", "`{name, from, to}`: a kernel reads what an earlier one writes"},
+    {"inames", "string|string[]|nil", "the common loops to fuse; all if absent"},
+    {"name", "string?", "the kernel's name"},
+    {"suffixes", "string|string[]|nil", "of temporaries, one for each kernel"},
+};
+
+const std::vector<ApiField> kMakeKernelFields{
+    {"args", "string|string[]|nil", "declarations; `\"...\"` guesses the rest"},
+    {"assumptions", "string?", "constraints of the parameters"},
+    {"default_order", "\"C\"|\"F\"|nil", "which axis of arrays is contiguous"},
+    {"fixed_parameters", "table<string, integer>?", "integers in place of parameters"},
+    {"index_dtype", "string?", "type of the inames"},
+    {"kernel_data", "string|string[]|nil", "another name of `args`"},
+    {"name", "string?", "the kernel's name"},
+    {"seq_dependencies", "boolean?", "each instruction depends on the one before"},
+};
+
+const std::vector<ApiClass> kClasses{
+    {"moonloop", "The module, global as `lp` and by `require \"moonloop\"`.", kModuleFields,
+     kModuleFunctions},
+    {"moonloop.Kernel", "A kernel. It does not change: each transform gives a new one.",
+     kKernelFields, kKernelMethods},
+    {"moonloop.Instruction",
+     "An instruction, as `knl.instructions` lists them.",
+     kInstructionFields,
+     {}},
+    {"moonloop.Argument", "An argument, as `knl.args` lists them.", kArgumentFields, {}},
+    {"moonloop.Temporary", "A temporary, as `knl.temporaries` lists them.", kTemporaryFields, {}},
+    {"moonloop.Rule", "A substitution rule, as `knl.rules` lists them.", kRuleFields, {}},
+    {"moonloop.Error", "Why a transform was refused, as `lp.attempt` gives it.", kErrorFields, {}},
+    {"moonloop.Count", "A number as a function of parameters. `+` and `*` give counts, too.",
+     kCountFields, kCountMethods},
+    {"moonloop.CountMap", "Counts by what they count; `#m`, `m[1].count`, `pairs(m)`.",
+     kCountMapFields, kCountMapMethods},
+    {"moonloop.fuse_kernels.options", "Options of `lp.fuse_kernels`.", kFuseKernelsFields, {}},
+    {"moonloop.make_kernel.options", "Options of `lp.make_kernel`.", kMakeKernelFields, {}},
+};
+
+}  // namespace
+
+const std::vector<ApiClass>& lua_api() { return kClasses; }
+
+}  // namespace moonloop

@@ -1,0 +1,23 @@
+-- The library: `local lib = require "moonloop.lib"`. Each function is a file of its own, written on
+-- what every script can call, so each is also an example of how to write another.
+return setmetatable({
+  attempt = require "moonloop.attempt",
+  for_all = require "moonloop.for_all",
+  pipeline = require "moonloop.pipeline",
+  register_block = require "moonloop.register_block",
+  repeat_until = require "moonloop.repeat_until",
+  skew = require "moonloop.skew",
+  stage_in_local = require "moonloop.stage_in_local",
+  tile = require "moonloop.tile",
+  try_each = require "moonloop.try_each",
+  unroll_and_jam = require "moonloop.unroll_and_jam",
+  vectorize_inner = require "moonloop.vectorize_inner",
+  wavefront = require "moonloop.wavefront",
+}, {
+  __index = function(lib, name)
+    local known = {}
+    for each in pairs(lib) do known[#known + 1] = each end
+    table.sort(known)
+    error(("the library has no '%s'; it has %s"):format(name, table.concat(known, ", ")), 2)
+  end,
+})

@@ -1,0 +1,59 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The bundled Lua library, scripts/lib/*.lua, which stands in the binary, and what its doc
+/// comments say.
+///
+/// A script gets it by `local lib = require "moonloop.lib"`. A file that is a function of the
+/// library is named after it and begins that function with a doc comment of this form:
+///
+///     --- SUMMARY
+///     ---
+///     --- PARAGRAPHS, what is refused at the end
+///     ---
+///     --- @param NAME (KIND, required): HELP
+///     --- @param NAME (KIND, default VALUE): HELP
+///     --- @option NAME (KIND, default VALUE): HELP
+///     --- @return NAME (KIND): HELP
+///     --- @example
+///     ---     KERNEL TEXT
+///     ---
+///     ---     LUA
+///     local function FUNCTION(knl, NAMES OF THE PARAMETERS[, options])
+///
+/// The kernel comes first and is not told of; options go by name in the last table.
+namespace moonloop {
+
+struct LibraryFile {
+  std::string_view name, text;  // `tile` and what stands in tile.lua
+};
+/// All files, alphabetical.
+const std::vector<LibraryFile>& library_files();
+
+struct LibraryParam {
+  std::string name, kind, help;
+  bool required = false;
+  std::string fallback;  // the default, for help
+  bool positional = false;
+};
+struct LibraryResult {
+  std::string name, kind, help;
+};
+struct LibraryFunction {
+  std::string name;
+  std::string doc;  // first line: summary
+  std::vector<LibraryParam> params;
+  std::vector<LibraryResult> results;
+  std::string example_kernel, example;
+};
+/// The functions of the library, alphabetical.
+const std::vector<LibraryFunction>& library();
+
+/// What the doc comment in `text` tells of function `name`. A comment of another form than the
+/// above, or one that does not fit its function's parameters, is a bug of the library:
+/// InternalError.
+LibraryFunction parse_library_file(std::string_view name, std::string_view text);
+
+}  // namespace moonloop
