@@ -143,7 +143,13 @@ std::string topic_name(const std::string& name) {
   return axis ? name.substr(0, 2) + "N" : name;
 }
 
-/// All that goes by the name: `assume` is a transform and a line of kernel text.
+struct DocOptions {
+  std::string name;
+  bool markdown = false;
+};
+
+}  // namespace
+
 std::string help_on(const CLI::App& app, const std::string& name) {
   const std::string bare = name.starts_with("lp.") ? name.substr(3) : name;
   std::vector<std::string> known, found;
@@ -165,13 +171,6 @@ std::string help_on(const CLI::App& app, const std::string& name) {
          did_you_mean(name, known));
   return fmt::format("{}", fmt::join(found, "\n"));
 }
-
-struct DocOptions {
-  std::string name;
-  bool markdown = false;
-};
-
-}  // namespace
 
 void add_doc(CLI::App& app, Common& common, std::function<int()>& action) {
   auto o = std::make_shared<DocOptions>();

@@ -1,5 +1,7 @@
 #include "cli/topics.h"
 
+#include "cli/repl.h"
+
 namespace moonloop::cli {
 namespace {
 
@@ -169,6 +171,16 @@ const std::vector<Topic> kTopics{
 
 }  // namespace
 
-const std::vector<Topic>& topics() { return kTopics; }
+const std::vector<Topic>& topics() {
+  static const std::vector<Topic> all = [] {
+    std::vector<Topic> out = kTopics;
+    for (const ReplCommand& c : repl_commands())
+      out.push_back(
+          {c.name, "In the REPL",
+           "`" + c.name + (c.arguments.empty() ? "" : " " + c.arguments) + "`: " + c.help});
+    return out;
+  }();
+  return all;
+}
 
 }  // namespace moonloop::cli
