@@ -143,8 +143,9 @@ class EditingReader final : public LineReader {
     std::mbstate_t state{};
     for (;;) {
       char byte = 0;
+      if (!wait_for_input(STDIN_FILENO)) return -1;
       const ssize_t n = ::read(STDIN_FILENO, &byte, 1);
-      if (n < 0 && errno == EINTR && !interrupted()) continue;
+      if (n < 0 && errno == EINTR) continue;
       if (n <= 0) return n == 0 ? 0 : -1;
       const std::size_t used = std::mbrtowc(out, &byte, 1, &state);
       if (used == static_cast<std::size_t>(-2)) continue;  // more bytes of the same character

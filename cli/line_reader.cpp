@@ -1,6 +1,7 @@
 #include "cli/line_reader.h"
 
-#include <cerrno>
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 
@@ -11,25 +12,27 @@ namespace {
 
 class PlainReader final : public LineReader {
  public:
+  PlainReader() {
+    if (terminal_) std::setvbuf(stdin, nullptr, _IONBF, 0);  // what came is all that is there
+  }
   ~PlainReader() override { std::free(buffer_); }
   Read read(const std::string& prompt, std::string& line) override {
     std::fputs(prompt.c_str(), stdout);
     std::fflush(stdout);
-    for (;;) {
-      const ssize_t n = getline(&buffer_, &room_, stdin);  // C's buffer: `io.read` reads on from it
-      if (n >= 0) {
-        line.assign(buffer_, static_cast<std::size_t>(n));
-        if (line.ends_with('\n')) line.pop_back();
-        if (line.ends_with('\r')) line.pop_back();
-        return Read::Line;
-      }
-      if (errno != EINTR || std::feof(stdin)) return Read::End;
-      std::clearerr(stdin);
-      if (interrupted()) return Read::Interrupted;
+    if (terminal_ && !wait_for_input(STDIN_FILENO)) {
+      std::fputs("\n", stdout);
+      return Read::Interrupted;
     }
+    const ssize_t n = getline(&buffer_, &room_, stdin);  // C's buffer: `io.read` reads on from it
+    if (n < 0) return Read::End;
+    line.assign(buffer_, static_cast<std::size_t>(n));
+    if (line.ends_with('\n')) line.pop_back();
+    if (line.ends_with('\r')) line.pop_back();
+    return Read::Line;
   }
 
  private:
+  const bool terminal_ = isatty(STDIN_FILENO) != 0;
   char* buffer_ = nullptr;
   std::size_t room_ = 0;
 };

@@ -1,6 +1,9 @@
 #include "scripts/interrupt.h"
 
+#include <poll.h>
 #include <signal.h>
+
+#include <cerrno>
 
 #include "core/isl.h"
 
@@ -37,6 +40,22 @@ void forget_interrupt() {
   noted = 0;
   isl_ctx_resume(isl());
   isl_ctx_reset_error(isl());
+}
+
+bool wait_for_input(int file) {
+  // An interrupt that comes between the question and the wait must end the wait.
+  sigset_t interrupt, old;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  sigprocmask(SIG_BLOCK, &interrupt, &old);
+  pollfd ready{file, POLLIN, 0};
+  int n = -1;
+  while (!interrupted() && n < 0) {
+    n = ppoll(&ready, 1, nullptr, &old);
+    if (n < 0 && errno != EINTR) break;
+  }
+  sigprocmask(SIG_SETMASK, &old, nullptr);
+  return !interrupted();
 }
 
 }  // namespace moonloop

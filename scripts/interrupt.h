@@ -17,5 +17,8 @@ class CatchInterrupts {
 bool interrupted();
 /// Lets isl work again.
 void forget_interrupt();
+/// Waits until something can be read from `file`, or its end; false when there was an interrupt,
+/// also one that came before the call.
+bool wait_for_input(int file);
 
 }  // namespace moonloop

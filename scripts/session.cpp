@@ -169,12 +169,15 @@ void Session::drop_pending() { pending_.clear(); }
 Outcome Session::run(const std::string& code, int first_line) {
   const std::string above(static_cast<std::size_t>(first_line - 1), '\n');
   return guarded(code, false, [&](lua_State* L) {
-    bool expression = compiles(L, "return " + code);
-    if (!expression) lua_pop(L, 1);
-    expression = expression || code.starts_with("return ");
+    const bool returns = code.starts_with("return ");
+    bool expression = returns;
+    if (!expression && !(expression = compiles(L, "return " + code))) lua_pop(L, 1);
+    if (!expression) return state_->run_chunk(L, &transcript_, above + code);
+    // Not in a tail position, where Lua would forget the line that calls.
+    const std::string values = returns ? code.substr(7) : code;
     state_->run_chunk(L, &transcript_,
-                      above + (expression && !code.starts_with("return ") ? "return " : "") + code);
-    if (expression) show_results();
+                      above + "return (function(...) return ... end)(" + values + "\n)");
+    show_results();
   });
 }
 

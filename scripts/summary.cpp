@@ -36,17 +36,18 @@ std::string listed(const Names& all) {
   return all.size() <= kMost ? out : fmt::format("{} and {} more", out, all.size() - kMost);
 }
 
-/// `what a, b -> c`, where names went and came.
+/// `what a, b -> c`, where names went and came; of loops the arrow says enough.
 void add_moved(Names& out, const char* what, const Names& before, const Names& after) {
   const Names gone = minus(before, after), come = minus(after, before);
   if (gone.empty() && come.empty()) return;
-  const std::string head = *what ? std::string(what) + " " : "";
+  const bool loops = std::string_view(what) == "loop";
   if (gone.empty())
-    out.push_back(fmt::format("new {}{}", head, listed(come)));
+    out.push_back(fmt::format("new {} {}", what, listed(come)));
   else if (come.empty())
-    out.push_back(fmt::format("no {}{} any more", head, listed(gone)));
+    out.push_back(fmt::format("no {} {} any more", what, listed(gone)));
   else
-    out.push_back(fmt::format("{}{} -> {}", head, listed(gone), listed(come)));
+    out.push_back(fmt::format("{}{} -> {}", loops ? "" : what + std::string(" "), listed(gone),
+                              listed(come)));
 }
 
 Names temporaries(const Kernel& k) {
@@ -122,7 +123,7 @@ std::string what_changed(const Kernel& before, const Kernel& after) {
   for (std::size_t i = before.trace.size(); i < after.trace.size(); ++i)
     steps.push_back(step_text(after.trace[i]));
   if (!steps.empty()) out.push_back(cut(fmt::format("{}", fmt::join(steps, ", "))));
-  add_moved(out, "", before.inames(), after.inames());
+  add_moved(out, "loop", before.inames(), after.inames());
   for (const std::string& i : after.inames()) {
     const InameTag *was = before.tag(i), *is = after.tag(i);
     if (is && (!was || was->text != is->text)) out.push_back(fmt::format("{}: {}", i, is->text));
