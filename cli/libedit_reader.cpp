@@ -107,8 +107,8 @@ class EditingReader final : public LineReader {
 
   Read read(const std::string& prompt, std::string& line) override {
     prompt_ = prompt;
+    el_resize(edit_);
     int length = 0;
-    errno = 0;
     const char* text = el_gets(edit_, &length);
     if (interrupted()) {
       std::fputs("^C\n", stdout);

@@ -55,6 +55,7 @@ class Repl {
   Ran run(const Kernel& k, bool verify, bool time);
   /// `n=64` among the values of scalars for this run and those after it. Fails `bad-command`.
   void set_value(const std::string& command, const std::string& word);
+  void remember_time(const KernelPtr& k, double seconds) { seconds_[k] = seconds; }
   void forget_times() { seconds_.clear(); }
   void open(const std::string& path);
   std::string help(const std::string& name) const;

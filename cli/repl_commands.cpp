@@ -182,6 +182,7 @@ void time_runs(Repl& r, const Words& words) {
   r.timing = on;
   if (!on) return r.say("times are off\n");
   const Ran ran = r.run(r.session.kernel(), false, true);
+  if (ran.seconds) r.remember_time(r.session.now().kernel(), *ran.seconds);
   r.show(ran.text);
   if (!ran.error.empty()) r.say(ran.error);
   r.say("times are on: each step tells what it changes\n");

@@ -14,7 +14,8 @@ namespace {
 
 using lua::State;
 
-constexpr std::size_t kMostMade = 256;  // kernels that a session made, kept for replay
+constexpr std::size_t kMostMade = 256;   // kernels that a session made, kept for replay
+constexpr std::size_t kMostSeen = 4096;  // kernels within a script, kept as states of their own
 
 bool same_step(const Step& a, const Step& b) {
   return a.name == b.name && to_lua(Value{a.positional}) == to_lua(Value{b.positional}) &&
@@ -185,6 +186,7 @@ template <class F>
 Outcome Session::guarded(const std::string& line, bool split, F f) {
   Outcome out;
   seen_.clear();
+  collecting_ = split;
   state_->refill();
   try {
     state_->protect(f);
@@ -263,7 +265,8 @@ bool Session::adopt() {
 // ---- What changed -------------------------------------------------------------------------------
 
 void Session::saw(const StepReport& r) {
-  seen_.push_back(std::make_shared<const Kernel>(r.before));
+  if (collecting_ && seen_.size() < kMostSeen)
+    seen_.push_back(std::make_shared<const Kernel>(r.before));
   if (!r.before.trace.empty()) return;
   for (const Base& b : bases_)
     if (b.kernel.name == r.before.name && b.kernel.instructions == r.before.instructions) return;

@@ -113,7 +113,8 @@ class Session {
   std::string pending_;
   int pending_from_ = 1;
   std::vector<Base> bases_;
-  std::vector<KernelPtr> seen_;  // kernels that transforms were applied to, in the present run
+  std::vector<KernelPtr> seen_;  // kernels that transforms were applied to, in the present script
+  bool collecting_ = false;      // such kernels
   std::unique_ptr<lua::State> state_;
   History history_;
 };

@@ -141,8 +141,10 @@ std::string what_changed(const Kernel& before, const Kernel& after) {
   Names claims;
   for (std::size_t i = before.claims.size(); i < after.claims.size(); ++i)
     claims.push_back(after.claims[i].step);
-  out.push_back(claims.empty() ? "legal"
-                               : fmt::format("claimed, not proved: {}", fmt::join(claims, ", ")));
+  if (!claims.empty())
+    out.push_back(fmt::format("claimed, not proved: {}", fmt::join(claims, ", ")));
+  else
+    out.push_back(after.claims.empty() ? "legal" : "legal, given the claims");
   return fmt::format("{}", fmt::join(out, "; "));
 }
 

@@ -101,6 +101,30 @@ a[i, j] = a[i-1, j-1] + 1   {id=step}
         "  A has to run before B\n");
 }
 
+TEST_CASE("clash: instances too far apart for a picture, and staged values") {
+  const std::string far = R"(
+kernel far(n: int32, a: float64[n])
+domain {[i]: 20 <= i < n}
+a[i] = a[i-20] + 1   {id=step}
+)";
+  CHECK(drawing(far, "far = far:tag_inames{i = 'par'}") ==
+        "  A  step[i=20] writes a[20]\n"
+        "  B  step[i=40] reads a[20]\n"
+        "  A has to run before B\n");
+  const std::string shift = R"(
+kernel shift(n: int32, u: float64[n + 1])
+domain {[i]: 0 <= i < n}
+assume n >= 16 and n mod 16 = 0
+u[i + 1] = 0.5*u[i]   {id=step}
+)";
+  CHECK(drawing(shift,
+                "shift = shift:split_iname('i', 16):add_prefetch('u', 'i_inner', {default_tag = "
+                "'for'})") ==
+        "  A  step[i_outer=0, i_inner=0] writes u[1]\n"
+        "  B  u_fetch_rule[i_outer=0, u_dim_0=1] reads u[1]\n"
+        "  A has to run before B\n");
+}
+
 TEST_CASE("clash: a slice of three loops, colours, and statements with other loops") {
   const std::string three = R"(
 kernel three(n: int32, a: float64[n, n, n])
