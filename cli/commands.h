@@ -27,6 +27,9 @@ void add_common_options(CLI::App& command, Common& common, bool takes_input = tr
 
 /// Writes each diagnostic of `e` to standard error.
 void report(const Error& e, bool color);
+/// All that goes by the name, as `moonloop doc NAME` prints it: `assume` is a transform and a line
+/// of kernel text. Fails `unknown-topic`.
+std::string help_on(const CLI::App& app, const std::string& name);
 /// A compiler or a device failed: exit status kCompiler.
 bool is_compiler_error(const std::string& code);
 

@@ -123,6 +123,10 @@ std::string text_of(const Documentation& d, const DocOptions& o) {
 
 }  // namespace
 
+std::string help_on(const CLI::App& app, const std::string& name) {
+  return help_on(documentation(app), name);
+}
+
 void add_doc(CLI::App& app, Common& common, std::function<int()>& action) {
   auto o = std::make_shared<DocOptions>();
   CLI::App* command =

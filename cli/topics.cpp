@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/repl.h"
 #include "scripts/api.h"
 
 namespace moonloop::cli {
@@ -210,6 +211,10 @@ const std::vector<Topic>& topics() {
   static const std::vector<Topic> kAll = [] {
     std::vector<Topic> all = kFixed;
     add_lua(all);
+    for (const ReplCommand& c : repl_commands())
+      all.push_back(
+          {c.name, "In the REPL",
+           "`" + c.name + (c.arguments.empty() ? "" : " " + c.arguments) + "`: " + c.help});
     all.insert(all.end(), kVariables.begin(), kVariables.end());
     return all;
   }();

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/clash.h"
 #include "core/legality.h"
 #include "core/memo.h"
 
@@ -121,11 +122,13 @@ void Legality::refuse_pair(const Pair& p, const Map& violated, bool exact) const
   for (const auto& [name, e] : origins_[std::size_t(p.a)])
     if (const auto v = evaluate(e, at)) reference[name] = *v;
 
-  std::string what;
+  std::string what, x_does, y_does;
   if (!p.x) {
     what = fmt::format("{} depends on {}", y, x);
+    y_does = fmt::format("depends on {}", x);
   } else if (p.commutes) {
     what = fmt::format("both update the same {}", to_string(is.insn(a).reduce_op));
+    x_does = y_does = fmt::format("updates the {}", to_string(is.insn(a).reduce_op));
   } else {
     const std::string element = element_text(*p.x, reference);
     const char* may = exact ? "" : "may ";
@@ -135,6 +138,8 @@ void Legality::refuse_pair(const Pair& p, const Map& violated, bool exact) const
     };
     what = fmt::format("{} {} {} and {} {} it{}", x, verb(*p.x), element, y, verb(*p.y),
                        p.x->write && p.y->write ? " too" : "");
+    x_does = fmt::format("{} {}", verb(*p.x), element);
+    y_does = fmt::format("{} {}", verb(*p.y), element);
   }
 
   Diagnostic d;
@@ -168,7 +173,12 @@ void Legality::refuse_pair(const Pair& p, const Map& violated, bool exact) const
   }
   d.where = {p.x && p.x->at ? p.x->at : is.insn(a).at, {}};
   if (p.y && p.y->at) d.notes.push_back({p.y->at, fmt::format("`{}` is here", is.insn(b).id)});
-  throw Refused(d);
+  bool known = true;
+  const auto instance = [&](int s, const auto& at, const std::string& does) {
+    return ClashInstance{is.insn(s).id, is.dims(s), values_at(is.dims(s), at), does,
+                         is.domain(s, known)};
+  };
+  throw ClashRefused(d, {instance(a, w.a, x_does), instance(b, w.b, y_does), w.params, p.commutes});
 }
 
 }  // namespace moonloop

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/clash.h"
 #include "core/order_reference.h"
 
 /// The proof of staging: what stands in for an access inherits its place in the order.
@@ -248,7 +249,14 @@ class StandInCheck {
                          exact ? "does not" : "may not", parameters_text(w.params));
     d.where = {o.insn(a).at, {}};
     if (o.insn(b).at) d.notes.push_back({o.insn(b).at, fmt::format("`{}` is here", o.insn(b).id)});
-    throw Refused(d);
+    bool known = true;
+    const auto instance = [&](int s, const auto& values, const Access& does) {
+      return ClashInstance{
+          o.insn(s).id, o.dims(s), values_at(o.dims(s), values),
+          fmt::format("{} {}", does.write ? "writes" : "reads", element_text(x, at)),
+          o.domain(s, known)};
+    };
+    throw ClashRefused(d, {instance(a, w.a, x), instance(b, w.b, y), w.params});
   }
 
   Reference was_, is_;

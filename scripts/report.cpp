@@ -2,6 +2,7 @@
 
 #include "codegen/plan.h"
 #include "core/infer.h"
+#include "core/lookup.h"
 #include "core/reference.h"
 #include "core/shared_storage.h"
 #include "core/tree.h"
@@ -44,14 +45,21 @@ std::string report_tree(const Kernel& k) {
   return print_tree(nested.kernel, nested.tree);
 }
 
-std::string report_dependences(const Kernel& k) {
+std::string report_dependences(const Kernel& k) { return report_dependences(k, {}, {}); }
+
+std::string report_dependences(const Kernel& k, const std::string& a, const std::string& b) {
   const DependenceList list = dependences(k);
+  for (const std::string& id : {a, b})
+    if (!id.empty()) require_insn(list.kernel, id);
   std::string out;
   for (const Dependence& d : list.all) {
     const auto id = [&](int i) {
       return list.kernel.instructions[static_cast<std::size_t>(i)]->id;
     };
-    out += fmt::format("{} {}: {} -> {}: {}{}\n", name_of(d.kind), d.variable, id(d.from), id(d.to),
+    const std::string from = id(d.from), to = id(d.to);
+    const bool asked = (from == a && to == b) || (from == b && to == a);
+    if (!a.empty() && !asked) continue;
+    out += fmt::format("{} {}: {} -> {}: {}{}\n", name_of(d.kind), d.variable, from, to,
                        str(d.relation), d.exact ? "" : " (over-approximated)");
   }
   return out;

@@ -11,6 +11,8 @@ namespace moonloop {
 std::string report_tree(const Kernel& k);
 /// One line a dependence: kind, variable, the two instructions, the relation between their inames.
 std::string report_dependences(const Kernel& k);
+/// The same between two instructions alone, in either direction. Fails `unknown-instruction`.
+std::string report_dependences(const Kernel& k, const std::string& a, const std::string& b);
 /// The loops as code generation plans them for `target`.
 std::string report_schedule(const Kernel& k, Target target);
 struct StatsOptions {

@@ -127,12 +127,16 @@ std::vector<Kernel> run_kernel_script(const Source* script, const ScriptOptions&
   return out;
 }
 
-std::string replay_script(const Kernel& k) {
-  const std::string name =
-      is_lua_name(k.name) ? k.name : fmt::format("_G[{}]", to_lua(Value{k.name}));
+std::string lua_global(const std::string& name) {
+  return is_lua_name(name) ? name : fmt::format("_G[{}]", to_lua(Value{name}));
+}
+
+std::string replay_script(const Kernel& k, std::size_t done) {
+  const std::string name = lua_global(k.name);
   std::string out = fmt::format("-- the transforms of kernel `{}`\n", k.name);
   for (const Claim& c : k.claims) out += fmt::format("-- claimed, not proved: {}\n", c.step);
-  for (const Step& s : k.trace) {
+  for (std::size_t i = done; i < k.trace.size(); ++i) {
+    const Step& s = k.trace[i];
     out += fmt::format("{0} = lp.{1}({0}", name, s.name);
     for (const Value& v : s.positional) out += ", " + to_lua(v);
     if (!s.options.empty()) out += ", " + to_lua(Value{s.options});

@@ -29,6 +29,7 @@ struct ScriptOptions {
   std::string directory = {};    // of `lp.load` and `require`; empty: the script's own
   bool print_to_stdout = false;  // else `print` and `io.write` go to standard error
   std::function<void(const StepReport&)> on_step = {};
+  std::function<bool()> interrupted = {};  // asked often: whether the user wants the script to stop
 };
 
 /// Runs `script` with each kernel as a global under its own name; what these globals hold at the
@@ -44,12 +45,11 @@ std::vector<Kernel> run_transform_script(const Source* script, const std::vector
 /// globals' names, each kernel once. Fails `no-kernel` when there are none.
 std::vector<Kernel> run_kernel_script(const Source* script, const ScriptOptions& options);
 
-/// The interactive loop over standard input with each kernel as a global, until its end. Values of
-/// expressions go to standard output, errors to `report`.
-void run_repl(const std::vector<Kernel>& kernels, const ScriptOptions& options, bool prompt,
-              const std::function<void(const Error&)>& report);
+/// The Lua script that replays the transforms of `k`, claims listed as comments; without the first
+/// `done` of them.
+std::string replay_script(const Kernel& k, std::size_t done = 0);
 
-/// The Lua script that replays the transforms of `k`, claims listed as comments.
-std::string replay_script(const Kernel& k);
+/// The global variable of this name as Lua text: `name`, or `_G["name"]` when that is no Lua name.
+std::string lua_global(const std::string& name);
 
 }  // namespace moonloop

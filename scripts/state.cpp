@@ -145,6 +145,11 @@ bool State::wants_collection(std::size_t bytes) {
 }
 
 void State::spend(lua_State* L, std::int64_t n) {
+  if (options_.interrupted && options_.interrupted()) {
+    lua_sethook(L, count_hook, LUA_MASKCOUNT, 1);  // no `pcall` keeps the script going
+    push_error(L, {{{"interrupted", "interrupted", {}, {}, {}}}, false, true});
+    lua_error(L);
+  }
   if (options_.trust) return;
   spent_ += n;
   if (!exhausted_ && spent_ <= options_.instructions) return;
@@ -185,9 +190,13 @@ void State::run_chunk(lua_State* L, const Source* source, std::string_view code)
     d.code = "script-syntax";
     throw Error(std::move(d));
   }
+  call(L, 0, LUA_MULTRET);
+}
+
+void State::call(lua_State* L, int arguments, int results) {
   const Watch watch(this, !options_.trust && options_.stuck_seconds > 0 && !current);
-  if (!options_.trust) lua_sethook(L, count_hook, LUA_MASKCOUNT, kQuantum);
-  lua_call(L, 0, LUA_MULTRET);
+  if (!options_.trust || options_.interrupted) lua_sethook(L, count_hook, LUA_MASKCOUNT, kQuantum);
+  lua_call(L, arguments, results);
   lua_sethook(L, nullptr, 0, 0);
 }
 
@@ -207,6 +216,8 @@ void State::throw_top(int status) {
   constexpr std::size_t kRoom = std::size_t{1} << 20;
   options_.memory += kRoom;
   std::vector<Diagnostic> all = diagnostics_of(L_, *this, status);
+  const ErrorBox* box = to_error(L_, -1);
+  const std::shared_ptr<const Clash> clash = box ? box->clash : nullptr;
   lua_settop(L_, 0);
   options_.memory -= kRoom;
   if (all.front().code == "script-memory") {
@@ -216,6 +227,7 @@ void State::throw_top(int status) {
     if (!d.where.at) d.where.at = memory_at_;
   }
   if (all.front().code == "internal-error") throw InternalError(all.front().text);
+  if (clash) throw ClashRefused(std::move(all), clash);
   throw Error(std::move(all));
 }
 

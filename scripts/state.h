@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "codegen/codegen.h"
+#include "core/clash.h"
 #include "core/kernel.h"
 #include "scripts/script.h"
 
@@ -17,8 +18,9 @@ namespace moonloop::lua {
 /// What a Lua error object of ours holds.
 struct ErrorBox {
   std::vector<Diagnostic> all;
-  bool refused = false;  // a transform refused: `lp.attempt` returns it
-  bool fatal = false;    // a limit: nothing catches it
+  bool refused = false;                     // a transform refused: `lp.attempt` returns it
+  bool fatal = false;                       // a limit: nothing catches it
+  std::shared_ptr<const Clash> clash = {};  // of a refusal that has one
 };
 
 class State {
@@ -38,10 +40,13 @@ class State {
   }
   /// Compiles and runs a chunk with the limits on; its results are on the stack.
   void run_chunk(lua_State* L, const Source* source, std::string_view code);
+  /// `lua_call` with the limits on.
+  void call(lua_State* L, int arguments, int results);
 
   lua_State* main() const { return L_; }
   const ScriptOptions& options() const { return options_; }
   const std::string& directory() const { return directory_; }
+  void set_directory(std::string directory) { directory_ = std::move(directory); }
 
   /// Makes errors in a chunk of this name point into `source`.
   void add_chunk(const Source* source);
@@ -54,8 +59,11 @@ class State {
   /// much kernels hold; this keeps dead ones from piling up, at a cost in proportion to what is
   /// made.
   bool wants_collection(std::size_t bytes);
-  /// Counts `n` instructions of the virtual machine; raises `script-limit` when they are too many.
+  /// Counts `n` instructions of the virtual machine; raises `script-limit` when they are too many,
+  /// and `interrupted` when the user asks.
   void spend(lua_State* L, std::int64_t n);
+  /// Starts the count of instructions anew: each line that a user types has all of them.
+  void refill() { spent_ = 0, exhausted_ = false; }
 
   /// Marks the time of a transform, which may take as long as it needs.
   class Pause {
@@ -113,6 +121,8 @@ template <int (*F)(lua_State*, State&)>
 int guarded(lua_State* L) {
   try {
     return F(L, State::of(L));
+  } catch (const ClashRefused& e) {
+    push_error(L, {e.diagnostics(), true, false, e.clash()});
   } catch (const Refused& e) {
     push_error(L, {e.diagnostics(), true, false});
   } catch (const Error& e) {

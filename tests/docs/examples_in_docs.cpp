@@ -17,8 +17,12 @@
 ///     ```console             lines that begin with `$ ` are run by sh with `moonloop` on the path;
 ///                            the lines below, up to the next `$ `, are all that it prints
 ///     ```lua fragment        is a part of something, and not run
+///     ```repl fill.loop      is a session of `moonloop repl fill.loop`: what stands behind a
+///     prompt
+///                            (`fill> `, `>> `) is typed, the other lines are all that it prints;
+///                            a line `...` stands for any lines
 ///
-/// Other languages than loop, lua, c, fortran and console are not looked at.
+/// Other languages than loop, lua, c, fortran, console and repl are not looked at.
 
 namespace fs = std::filesystem;
 
@@ -67,10 +71,14 @@ class Folder {
   }
   const fs::path& path() const { return path_; }
 
-  std::string run(const std::string& command) const {
+  std::string run(const std::string& command, const std::string& input = {}) const {
+    std::ofstream(path_ / ".input") << input;
     std::ofstream(path_ / ".command.sh") << "cd '" << path_.string() << "'\nPATH=\"$PWD:$PATH\"\n"
                                          << command << "\n";
-    FILE* p = popen(("sh '" + (path_ / ".command.sh").string() + "' 2>&1").c_str(), "r");
+    FILE* p = popen(("sh '" + (path_ / ".command.sh").string() + "' 2>&1 <'" +
+                     (path_ / ".input").string() + "'")
+                        .c_str(),
+                    "r");
     REQUIRE(p);
     std::string out;
     std::array<char, 4096> chunk;
@@ -107,6 +115,40 @@ void play_console(const Folder& folder, const Fence& block) {
   CHECK(ran > 0);
 }
 
+std::vector<std::string> lines_of(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> out;
+  for (std::string line; std::getline(in, line);) out.push_back(line);
+  return out;
+}
+
+/// Whether `found` from line `j` on is what `expected` from line `i` on says.
+bool matches(const std::vector<std::string>& expected, std::size_t i,
+             const std::vector<std::string>& found, std::size_t j) {
+  if (i == expected.size()) return j == found.size();
+  if (expected[i] == "...")
+    return matches(expected, i + 1, found, j) ||
+           (j < found.size() && matches(expected, i, found, j + 1));
+  return j < found.size() && expected[i] == found[j] && matches(expected, i + 1, found, j + 1);
+}
+
+void play_repl(const Folder& folder, const Fence& block) {
+  std::string typed;
+  std::vector<std::string> expected;
+  for (const std::string& line : lines_of(block.text)) {
+    const auto prompt = line.find("> ");
+    const bool name = line.find_first_of(" :([{") > prompt;  // nothing but a name before it
+    if (prompt != std::string::npos && name)
+      typed += line.substr(prompt + 2) + "\n";
+    else
+      expected.push_back(line);
+  }
+  REQUIRE(!typed.empty());
+  const std::string found = folder.run("moonloop repl '" + block.file + "'", typed);
+  CAPTURE(found);
+  CHECK(matches(expected, 0, lines_of(found), 0));
+}
+
 void play(const fs::path& page) {
   const Folder folder;
   for (const Fence& b : blocks_of(page)) {
@@ -114,6 +156,8 @@ void play(const fs::path& page) {
     CAPTURE(b.line);
     if (b.language == "console") {
       play_console(folder, b);
+    } else if (b.language == "repl") {
+      play_repl(folder, b);
     } else if (b.language == "loop" || b.language == "lua" || b.language == "c" ||
                b.language == "fortran") {
       REQUIRE_MESSAGE(!b.file.empty(), "the block has neither a file name nor the word `fragment`");

@@ -1,0 +1,86 @@
+#pragma once
+#include <CLI/CLI.hpp>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/line_reader.h"
+#include "cli/options.h"
+#include "runtime/runner.h"
+#include "scripts/session.h"
+
+/// The interactive program around a Session: its commands, what it says after each step, and runs
+/// that can be stopped.
+namespace moonloop::cli {
+
+class Repl;
+
+/// A row of the table that `:help`, completion and the reference are made from.
+struct ReplCommand {
+  std::string name;       // with its colon
+  std::string arguments;  // as `:help` shows them
+  std::string help;
+  Takes takes;  // what completion offers behind it
+  void (*run)(Repl&, const std::vector<std::string>& words);
+};
+const std::vector<ReplCommand>& repl_commands();
+
+/// What a run in a child process gave.
+struct Ran {
+  std::string text;               // for the user; empty when it failed
+  std::string error;              // rendered; empty when it did not
+  std::optional<double> seconds;  // median, when timed
+};
+
+class Repl {
+ public:
+  Repl(const CLI::App& app, const Common& common, Session& session, bool interactive, bool color);
+
+  /// Reads and does until the input ends or `:quit`.
+  void loop(LineReader& in);
+  /// Runs a script before the first line; false when it fails, and says why.
+  bool open_first(const std::string& path);
+  Completion complete(const std::string& line, std::size_t cursor) const;
+
+  // What the commands use.
+
+  /// The result of a command, on standard output.
+  void show(const std::string& text) const;
+  /// What the user may want to know besides, on standard error.
+  void say(const std::string& text) const;
+  /// Says what each step of `outcome` did, and why it failed if it did.
+  void tell(const Outcome& outcome);
+  void explain(const Failure& failure) const;
+  Ran run(const Kernel& k, bool verify, bool time);
+  /// `n=64` among the values of scalars for this run and those after it. Fails `bad-command`.
+  void set_value(const std::string& command, const std::string& word);
+  void remember_time(const KernelPtr& k, double seconds) { seconds_[k] = seconds; }
+  void forget_times() { seconds_.clear(); }
+  void open(const std::string& path);
+  std::string help(const std::string& name) const;
+  void quit() { over_ = true; }
+
+  Session& session;
+  Target target = Target::C;
+  int device = -1;
+  double tolerance = kToleranceFactor;
+  GivenValues values;  // of scalars
+  bool timing = false;
+  const bool color;
+
+ private:
+  void accept(const std::string& line);
+  void command(const std::string& line);
+  std::string prompt() const;
+  std::string step_line(int number, const std::vector<Change>& changes, bool measure);
+  std::string effect(const Change& change);
+
+  const CLI::App& app_;
+  const Common& common_;
+  const bool interactive_;
+  bool over_ = false;
+  std::map<KernelPtr, double> seconds_;  // measured so far, with the present settings
+};
+
+}  // namespace moonloop::cli
