@@ -187,7 +187,9 @@ std::string module_stubs(const Documentation& d) {
           "one of these and what it takes beside the kernel.") +
       "---@alias moonloop.Step function|string|any[]\n\n";
   for (const ApiClass& c : d.api) {
-    const std::string owner = c.name == "moonloop" ? "lp" : c.name == kKernel ? "Kernel" : "";
+    const std::string owner = c.name == "moonloop"  ? "lp"
+                              : c.functions.empty() ? ""
+                                                    : c.name.substr(c.name.rfind('.') + 1);
     out += class_stub(c);
     if (!owner.empty()) out += (owner == "lp" ? "" : "local ") + owner + " = {}\n";
     out += "\n";

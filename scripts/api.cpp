@@ -82,11 +82,11 @@ const std::vector<ApiFunction> kKernelMethods{
     {"header", {{"target?", "moonloop.Target"}}, {"string"}, "the C header of the generated code"},
     {"ir", {}, {"string"}, "kernel text, as `text`"},
     {"mem_counts",
-     {{"options?", "{subgroup_size: integer?}"}},
+     {{"options?", "moonloop.counts.options"}},
      {"moonloop.CountMap"},
      "its accesses to memory; see `counts`"},
     {"op_counts",
-     {{"options?", "{subgroup_size: integer?}"}},
+     {{"options?", "moonloop.counts.options"}},
      {"moonloop.CountMap"},
      "its operations; see `counts`"},
     {"schedule",
@@ -182,6 +182,10 @@ const std::vector<ApiFunction> kCountMapMethods{
     {"to_bytes", {}, {"moonloop.CountMap"}, "accesses by their sizes"},
 };
 
+const std::vector<ApiField> kCountsFields{
+    {"subgroup_size", "integer?", "work-items that count once"},
+};
+
 const std::vector<ApiField> kFuseKernelsFields{
     {"data_flow", "any[][]?", "`{name, from, to}`: a kernel reads what an earlier one writes"},
     {"inames", "string|string[]|nil", "the common loops to fuse; all if absent"},
@@ -217,6 +221,7 @@ const std::vector<ApiClass> kClasses{
      kCountFields, kCountMethods},
     {"moonloop.CountMap", "Counts by what they count; `#m`, `m[1].count`, `pairs(m)`.",
      kCountMapFields, kCountMapMethods},
+    {"moonloop.counts.options", "Options of `op_counts` and `mem_counts`.", kCountsFields, {}},
     {"moonloop.fuse_kernels.options", "Options of `lp.fuse_kernels`.", kFuseKernelsFields, {}},
     {"moonloop.make_kernel.options", "Options of `lp.make_kernel`.", kMakeKernelFields, {}},
 };

@@ -4,6 +4,7 @@
 #include "core/interpreter.h"
 #include "core/mem_counts.h"
 #include "core/op_counts.h"
+#include "frontends/fortran/fortran.h"
 #include "frontends/text/parse.h"
 #include "runtime/arguments.h"
 #include "scripts/script.h"
@@ -98,8 +99,13 @@ TEST_CASE("counts: every example does what it is said to do, as written and tran
     CAPTURE(script);
     const ExampleRun run(text);
     const Source* file = source(run.file);
-    const std::vector<Kernel> written = parse_kernels(file);
-    const std::vector<Kernel> transformed = run_transform_script(source(script), written, {});
+    const FortranFile fortran = is_fortran(run.file) ? parse_fortran(file) : FortranFile{};
+    const std::vector<Kernel> written =
+        is_fortran(run.file) ? fortran.kernels : parse_kernels(file);
+    std::vector<Kernel> directed = written;
+    for (const std::string& steps : fortran.transforms)
+      directed = run_transform_script(file, directed, {}, steps.c_str());
+    const std::vector<Kernel> transformed = run_transform_script(source(script), directed, {});
     for (const std::vector<Kernel>* all : {&written, &transformed}) {
       const Kernel k = pick(*all, run.kernel);
       CAPTURE(k.name);

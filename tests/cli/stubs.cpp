@@ -39,7 +39,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 void read_stubs(const std::string& text, Stubs& out) {
   static const std::regex kClass(R"(---@class (?:\(exact\) )?(\S+))"),
       kField(R"(---@field (\w+)\?? (.*))"), kParam(R"(---@param (\w+|\.\.\.)\?? (\S+).*)"),
-      kFunction(R"(function (lp|Kernel|lib)([.:]\w+)\((.*)\) end)");
+      kFunction(R"(function (lp|Kernel|Count|CountMap|lib)([.:]\w+)\((.*)\) end)");
   std::map<std::string, std::set<std::string>> classes;
   std::map<std::string, std::string> takes;  // function -> the class of its options
   std::string current, options;
@@ -135,7 +135,8 @@ void check_call(const Declared& f, const std::string& function, const std::strin
   const std::vector<std::string> arguments = parts_at(text, at);
   if (arguments.empty() || !arguments.back().starts_with("{")) return;
   const std::vector<std::string> keys = keys_of(arguments.back());
-  const std::size_t kernel = function.starts_with("Kernel") || function == "lp.make_kernel" ? 0 : 1;
+  const std::size_t kernel =
+      function.find(':') != std::string::npos || function == "lp.make_kernel" ? 0 : 1;
   const std::size_t place = arguments.size() - 1 - kernel;
   const bool by_name = place < f.types.size() && f.types[place].find("table<") != std::string::npos;
   for (const std::string& key : keys) {
@@ -165,7 +166,9 @@ void check_script(const Stubs& s, const std::string& lua, Findings& out) {
     const std::string name = (*it)[1];
     if (kOther.count(name)) continue;
     ++out.names;
-    const auto f = s.functions.find("Kernel:" + name);
+    auto f = s.functions.end();
+    for (const char* owner : {"Kernel:", "Count:", "CountMap:"})
+      if (f == s.functions.end()) f = s.functions.find(owner + name);
     if (f == s.functions.end()) {
       out.unknown.push_back(":" + name);
       continue;
@@ -221,10 +224,13 @@ TEST_CASE("stubs: they are Lua, and name what the registry and the library have"
 
   const Stubs s = stubs();
   std::set<std::string> expected{
-      "lp.attempt",   "lp.is_kernel",     "lp.load",      "lp.make_kernel",
-      "lp.parse",     "lp.parse_fortran", "Kernel:check", "Kernel:code",
-      "Kernel:deps",  "Kernel:header",    "Kernel:ir",    "Kernel:schedule",
-      "Kernel:stats", "Kernel:text",      "Kernel:trace", "Kernel:tree"};
+      "lp.attempt",         "lp.fuse_kernels",    "lp.is_kernel",      "lp.load",
+      "lp.make_kernel",     "lp.parse",           "lp.parse_fortran",  "Kernel:check",
+      "Kernel:code",        "Kernel:deps",        "Kernel:footprints", "Kernel:header",
+      "Kernel:ir",          "Kernel:mem_counts",  "Kernel:op_counts",  "Kernel:schedule",
+      "Kernel:stats",       "Kernel:sync_counts", "Kernel:text",       "Kernel:trace",
+      "Kernel:tree",        "Count:eval",         "CountMap:eval",     "CountMap:eval_and_sum",
+      "CountMap:filter_by", "CountMap:group_by",  "CountMap:sum",      "CountMap:to_bytes"};
   for (const Op* op : all_ops()) {
     CAPTURE(op->name);
     const Op& row = op->params.empty() && !op->alias_of.empty() ? *find_op(op->alias_of) : *op;
