@@ -135,6 +135,8 @@ const std::vector<Topic> kFixed{
 
     {"counts", kLua,
      "What a kernel does, counted exactly, as functions of its parameters.\n"
+     "They hold for parameters that the kernel's assumptions allow. What external functions do is "
+     "not seen. "
      "`knl:op_counts()`: operations by `dtype name granularity kernel`; names are `add mul div pow "
      "shift bw maxmin func:NAME`; subscripts and conditions count too, a reduction counts one for "
      "each value. `knl:mem_counts()`: accesses by `mtype dtype lid_strides gid_strides direction "

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/budget.h"
 #include "core/diagnostic.h"
 #include "core/domain.h"
 #include "core/quasi_polynomial.h"
@@ -145,6 +146,17 @@ PwQPolynomial aligned(const PwQPolynomial& p, const PwQPolynomial& model) {
   return isl_pw_qpolynomial_intersect_params(p.copy(), all.take());
 }
 
+/// What `f` gives, if isl takes no more than a fixed number of steps; fails `count-too-hard`.
+template <class F>
+PwQPolynomial bounded(F f) {
+  try {
+    const IslBudget budget(kProofOperations);
+    return merged(f());
+  } catch (const IslQuota&) {
+    fail("count-too-hard", {}, "putting counts with many cases together takes too many steps");
+  }
+}
+
 PwQPolynomial from_constant(std::int64_t n) {
   Space params = isl_space_params_alloc(isl(), 0);
   return isl_pw_qpolynomial_from_qpolynomial(
@@ -155,19 +167,25 @@ PwQPolynomial from_constant(std::int64_t n) {
 
 Count::Count(std::int64_t constant) : number_(from_constant(constant)) {}
 Count::Count(PwQPolynomial number, bool exact)
-    : number_(merged(std::move(number))), exact_(exact) {}
+    : number_(bounded([&] { return std::move(number); })), exact_(exact) {}
 
 bool Count::is_zero() const { return yes(isl_pw_qpolynomial_is_zero(number_.get())); }
 
 Count Count::operator+(const Count& o) const {
-  PwQPolynomial sum = isl_pw_qpolynomial_add(number_.copy(), o.number_.copy());
-  return Count(std::move(sum), exact_ && o.exact_);
+  Count out;
+  out.number_ = bounded(
+      [&] { return PwQPolynomial(isl_pw_qpolynomial_add(number_.copy(), o.number_.copy())); });
+  out.exact_ = exact_ && o.exact_;
+  return out;
 }
 Count Count::operator*(const Count& o) const {
-  // Unlike sums, isl's products want the parameters of both alike.
-  const PwQPolynomial a = aligned(number_, o.number_);
-  PwQPolynomial product = isl_pw_qpolynomial_mul(a.copy(), aligned(o.number_, a).take());
-  return Count(std::move(product), exact_ && o.exact_);
+  Count out;
+  out.number_ = bounded([&] {  // unlike sums, isl's products want the parameters of both alike
+    const PwQPolynomial a = aligned(number_, o.number_);
+    return PwQPolynomial(isl_pw_qpolynomial_mul(a.copy(), aligned(o.number_, a).take()));
+  });
+  out.exact_ = exact_ && o.exact_;
+  return out;
 }
 Count Count::times(std::int64_t factor) const {
   return Count(isl_pw_qpolynomial_scale_val(number_.copy(), isl_val_int_from_si(isl(), factor)),

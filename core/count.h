@@ -21,8 +21,11 @@ class Count {
   const PwQPolynomial& number() const { return number_; }
   bool is_zero() const;
 
+  // Sum and product fail `count-too-hard` where the cases of both together become too many.
+
   Count operator+(const Count& o) const;
   Count operator*(const Count& o) const;
+
   Count times(std::int64_t factor) const;
   Count as_bound() const;  // no longer exact
   /// The same where the parameters are in `context`, a parameter set, in simpler terms.

@@ -35,13 +35,19 @@ void Evaluations::for_each(const std::function<void(const Evaluation&)>& visit) 
 
 void Evaluations::report(Evaluation::Kind kind, const Expr& e, Frame& frame,
                          const std::optional<Type>& wanted) {
-  (*visit_)({kind, insn_, e, wanted, places_.number(frame)});
+  (*visit_)({kind, insn_, e, wanted, places_.number(frame), aside_});
+}
+
+void Evaluations::visit_aside(const Exprs& all, Frame& frame) {
+  const bool before = std::exchange(aside_, true);
+  for (const Expr& e : all) visit(e, frame, {});
+  aside_ = before;
 }
 
 void Evaluations::statement(const Instruction& insn) {
   Frame frame{{insn.inames.begin(), insn.inames.end()}, {}, -1};
   for (const Expr& p : insn.predicates) {
-    if (insn.role == ReductionRole::None) visit(p, frame, {});
+    if (insn.role == ReductionRole::None) visit_aside({p}, frame);
     frame = frame.under(p, true);
   }
   Frame stored = frame;
@@ -51,7 +57,8 @@ void Evaluations::statement(const Instruction& insn) {
     if (insn.reduce_op == ReduceOp::Any || insn.reduce_op == ReduceOp::All)
       frame = frame.under(insn.lhs[0], insn.reduce_op == ReduceOp::All);
   }
-  const bool several = insn.lhs.size() > 1 && !external_call(kernel_, insn);
+  if (external_call(kernel_, insn)) return;
+  const bool several = insn.lhs.size() > 1;
   if (insn.rhs && several) {  // `a, b = make_tuple(x, y)`, and updates of two accumulators
     const Exprs& values = insn.rhs.as<Call>()->args;
     for (std::size_t i = 0; i < values.size(); ++i)
@@ -69,8 +76,7 @@ const Expr& innermost(const Expr& e) {
 }
 
 void Evaluations::written(const Expr& target, Frame& frame) {
-  if (const auto* l = innermost(target).as<Load>())
-    for (const Expr& i : l->index) visit(i, frame, {});
+  if (const auto* l = innermost(target).as<Load>()) visit_aside(l->index, frame);
   report(Evaluation::Write, target, frame, {});
 }
 
@@ -91,11 +97,11 @@ void Evaluations::visit(const Expr& e, Frame& f, const std::optional<Type>& want
   };
   e.visit(overload{
       [](const IntLit&) {}, [](const FloatLit&) {}, [](const ComplexLit&) {}, [](const BoolLit&) {},
-      [](const Var&) {}, [&](const Load& x) { all(x.index, {}); },
+      [](const Var&) {}, [&](const Load& x) { visit_aside(x.index, f); },
       [&](const Field& x) {  // a field of what stands in memory is one access
         const Expr& base = innermost(e);
         if (const auto* l = base.as<Load>())
-          all(l->index, {});
+          visit_aside(l->index, f);
         else if (!base.as<Var>())
           visit(x.base, f, {});
       },
@@ -122,7 +128,7 @@ void Evaluations::visit(const Expr& e, Frame& f, const std::optional<Type>& want
       [&](const Call& x) {
         if (x.name == "if" && x.args.size() == 3) return choice(x.args[0], x.args[1], x.args[2]);
         if (x.name == "indexof") {  // the address alone
-          if (const auto* l = x.args[0].as<Load>()) all(l->index, {});
+          if (const auto* l = x.args[0].as<Load>()) visit_aside(l->index, f);
           return;
         }
         const FnInfo* known = find_function(x.name);
@@ -136,20 +142,19 @@ void Evaluations::visit(const Expr& e, Frame& f, const std::optional<Type>& want
   report(Evaluation::Value, e, f, wanted);
 }
 
-const Set& Evaluations::points(const Evaluation& e) {
-  const Set& points = places_.instances(e.place);
-  const std::vector<std::string> computed = places_.temporaries_in(points);
-  if (!computed.empty())
-    fail("data-dependent-count", e.insn->at,
-         "how often `{}` runs depends on `{}`, which the kernel computes", e.insn->id,
-         computed.front());
-  return points;
+void Evaluations::require_known(const Evaluation& e) {
+  const std::vector<std::string> computed = places_.temporaries_in(points(e));
+  if (computed.empty()) return;
+  fail("data-dependent-count", e.insn->at,
+       "how often `{}` runs depends on `{}`, which the kernel computes", e.insn->id,
+       computed.front());
 }
 
 const Count& Evaluations::instances(const Evaluation& e, std::optional<std::int64_t> per_subgroup) {
   const auto [it, is_new] = counts_.try_emplace({e.place, per_subgroup.value_or(0)});
   if (!is_new) return it->second;
   try {
+    require_known(e);
     const Set& s = points(e);
     Count n = per_subgroup
                   ? subgroups(e, s, *per_subgroup)

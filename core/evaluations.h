@@ -27,6 +27,7 @@ struct Evaluation {
   Expr expr;
   std::optional<Type> wanted;  // of the context, to which literals adapt
   int place = -1;
+  bool aside = false;  // in a subscript or a predicate: no part of what the statement computes
 };
 
 /// All that a kernel evaluates, and how often: what its counts are made of.
@@ -34,7 +35,7 @@ struct Evaluation {
 /// Reductions count as what they become: a loop of updates, whose values are evaluated at each
 /// point. Predicates are evaluated at each instance of their loops, one after the other until one
 /// fails, but not again by a reduction in the statement. Of `a if c else b`, `and` and `or` that
-/// counts which is needed.
+/// counts which is needed. What external functions do is not seen, nor what is passed to them.
 class Evaluations {
  public:
   explicit Evaluations(const Kernel& k);  // any kernel
@@ -52,13 +53,16 @@ class Evaluations {
   /// Fails `data-dependent-count` where loop bounds do, and as count_set() does. With
   /// `per_subgroup`, work-items of a group count once for each so many of them that are started.
   const Count& instances(const Evaluation& e, std::optional<std::int64_t> per_subgroup = {});
-  /// The instances themselves; fails in the same way.
-  const Set& points(const Evaluation& e);
+  /// The instances themselves, whose parameters may be computed.
+  const Set& points(const Evaluation& e) { return places_.instances(e.place); }
+  /// Fails `data-dependent-count` where they are.
+  void require_known(const Evaluation& e);
 
  private:
   using Frame = Places::Frame;
   void statement(const Instruction& insn);
   void visit(const Expr& e, Frame& frame, const std::optional<Type>& wanted);
+  void visit_aside(const Exprs& all, Frame& frame);
   void written(const Expr& target, Frame& frame);
   void report(Evaluation::Kind kind, const Expr& e, Frame& frame,
               const std::optional<Type>& wanted);
@@ -69,6 +73,7 @@ class Evaluations {
   Places places_;
   const std::function<void(const Evaluation&)>* visit_ = nullptr;
   const Instruction* insn_ = nullptr;
+  bool aside_ = false;
   std::map<std::pair<int, std::int64_t>, Count> counts_;
 };
 

@@ -146,16 +146,7 @@ CountMap mem_counts(const Kernel& k, const CountOptions& options) {
 
 namespace {
 
-/// The part of a variable that is read, or written.
-struct Touched {
-  Set elements, surely;  // null: none yet; `surely`: whatever the data
-  bool all = false;
-  bool exact() const { return surely && yes(isl_set_is_subset(elements.get(), surely.get())); }
-};
-
-void join(Set& to, Set s) { to = to ? Set(isl_set_union(to.take(), s.take())) : std::move(s); }
-
-Count size_of(const Evaluations& all, const std::string& what, const Memory::Elements& elements) {
+Count size_of(const std::string& what, const Memory::Elements& elements) {
   Count out(1);
   for (const Expr& extent : elements.shape) {
     const auto f = to_affine(extent, {});
@@ -168,56 +159,75 @@ Count size_of(const Evaluations& all, const std::string& what, const Memory::Ele
     n = isl_pw_qpolynomial_project_domain_on_params(n.take());
     out = out * Count(std::move(n));
   }
-  if (all.kernel().assumptions) out = out.under(all.kernel().assumptions);
   return out;
 }
 
 }  // namespace
 
-CountMap footprints(const Kernel& k) {
-  Evaluations all(k);
-  const Kernel& done = all.kernel();
-  const Memory memory(done);
-  std::map<std::pair<std::string, std::string>, Touched> touched;
+std::vector<Touched> touched_elements(Evaluations& all, int most_accesses, bool computed) {
+  struct Parts {
+    Set elements, surely;  // null: none yet; `surely`: whatever the data
+    int accesses = 0;
+    bool all = false, doubtful = false;
+  };
+  const auto join = [](Set& to, Set s) {
+    to = to ? Set(isl_set_union(to.take(), s.take())) : std::move(s);
+  };
+  const Memory memory(all.kernel());
+  std::map<std::pair<std::string, bool>, Parts> parts;
   std::set<std::string> seen;  // what one access does, others do again
   all.for_each([&](const Evaluation& e) {
     const auto access = access_of(e.expr);
     if (!access || memory.space(*access->name) != "global") return;
-    const char* direction = e.kind == Evaluation::Write ? "write" : "read";
-    const std::string key =
-        fmt::format("{} {} {} [{}]", direction, *access->name, e.place, to_string(*access->index));
-    if (!seen.insert(key).second) return;
-    Touched& t = touched[{*access->name, direction}];
-    const Memory::Elements elements = memory.elements(*access->name);
-    Exprs index = *access->index;
-    bool affine = !access->linear || elements.shape.size() == 1;
-    for (const Expr& i : index) affine = affine && all.places().affine(e.place, i);
-    if (!affine) {
-      t.all = true;
+    const bool write = e.kind == Evaluation::Write;
+    if (!seen.insert(fmt::format("{} {} {} [{}]", write, *access->name, e.place,
+                                 to_string(*access->index)))
+             .second)
       return;
-    }
-    Set points = all.points(e);
-    auto map = to_map(index, all.places().inames(e.place));
-    Set image = isl_set_apply(points.take(), map->take());
+    if (!computed) all.require_known(e);
+    Parts& p = parts[{*access->name, write}];
+    bool affine = !access->linear || memory.elements(*access->name).shape.size() == 1;
+    for (const Expr& i : *access->index) affine = affine && all.places().affine(e.place, i);
+    if (!affine || ++p.accesses > most_accesses) p.all = true;
+    if (p.all) return;
+    Map map = to_map(*access->index, all.places().inames(e.place))->take();
+    Set image = isl_set_apply(all.points(e).copy(), map.take());
     image = isl_set_reset_tuple_id(image.take());
-    if (all.places().exact(e.place)) join(t.surely, image);
-    join(t.elements, std::move(image));
+    if (all.places().exact(e.place))
+      join(p.surely, image);
+    else
+      p.doubtful = true;
+    join(p.elements, std::move(image));
   });
+  std::vector<Touched> out;
+  for (auto& [key, p] : parts) {
+    const bool exact =
+        !p.all &&
+        (!p.doubtful || (p.surely && yes(isl_set_is_subset(p.elements.get(), p.surely.get()))));
+    out.push_back({key.first, key.second, p.all ? Set() : std::move(p.elements), exact});
+  }
+  return out;
+}
+
+CountMap footprints(const Kernel& k) {
+  Evaluations all(k);
+  const Kernel& done = all.kernel();
+  const Memory memory(done);
+  constexpr int kMostAccesses = 1000;
   CountMap out("elements", {"variable", "direction", "dtype"});
-  for (auto& [key, t] : touched) {
-    const auto& [name, direction] = key;
-    const Argument* a = done.find_arg(name);
-    const Type type = a ? *a->type : *done.find_temporary(name)->type;
-    const std::string what =
-        "the elements of `" + name + "` that are " + (direction == "read" ? "read" : "written");
+  for (const Touched& t : touched_elements(all, kMostAccesses, false)) {
+    const char* direction = t.write ? "write" : "read";
+    const Argument* a = done.find_arg(t.variable);
+    const Type type = a ? *a->type : *done.find_temporary(t.variable)->type;
     Count n;
-    if (t.all) {
-      n = size_of(all, name, memory.elements(name)).as_bound();
-    } else {
-      n = Count(count_set(t.elements, what), t.exact());
-      if (done.assumptions) n = n.under(done.assumptions);
-    }
-    out.add({name, direction, type.str()}, n, type.size());
+    if (t.elements)
+      n = Count(count_set(t.elements, fmt::format("the elements of `{}` that are {}", t.variable,
+                                                  t.write ? "written" : "read")),
+                t.exact);
+    else
+      n = size_of(t.variable, memory.elements(t.variable)).as_bound();
+    if (done.assumptions) n = n.under(done.assumptions);
+    out.add({t.variable, direction, type.str()}, n, type.size());
   }
   return out;
 }

@@ -19,4 +19,16 @@ CountMap mem_counts(const Kernel& k, const CountOptions& options = {});
 /// counted. Where a subscript depends on data, all elements count, as a bound.
 CountMap footprints(const Kernel& k);
 
+/// The elements of a variable in global memory that are read, or written.
+struct Touched {
+  std::string variable;
+  bool write = false;
+  Set elements;       // null: maybe all
+  bool exact = true;  // false: an upper bound
+};
+/// By variable and direction. More than `most_accesses` different ones count as all elements. With
+/// `computed` loop bounds that the kernel computes are taken; without, they fail as footprints()
+/// does.
+std::vector<Touched> touched_elements(Evaluations& all, int most_accesses, bool computed);
+
 }  // namespace moonloop

@@ -94,7 +94,7 @@ std::optional<Operation> operation_of(const Typer& typer, const Evaluation& e) {
     n = {name_of(e.insn->reduce_op)};
   if (!n.name || n.times < 1) return {};
   const auto type = typer.type(e.expr, e.wanted);
-  if (!type) return {};  // a call of something external
+  if (!type) throw InternalError("op_counts: an expression without a type");
   return Operation{*n.name, type->type, n.times};
 }
 
@@ -110,17 +110,18 @@ CountMap op_counts(const Kernel& k, const CountOptions& options) {
   return out;
 }
 
+std::int64_t flops_of(Scalar type, std::string_view name) {
+  if (is_real(type)) return 1;
+  if (!is_complex(type)) return 0;
+  return name == "add" ? 2 : name == "mul" ? 6 : name == "div" ? 11 : 1;
+}
+
 Count flops(const CountMap& op_counts) {
   Count out;
   const CountMap by_operation = op_counts.group({"dtype", "name"});
-  for (const CountMap::Entry& e : by_operation.entries()) {
-    const auto type = parse_scalar(e.key[0]);
-    if (!type || !(is_real(*type) || is_complex(*type))) continue;
-    std::int64_t each = 1;
-    if (is_complex(*type))
-      each = e.key[1] == "add" ? 2 : e.key[1] == "mul" ? 6 : e.key[1] == "div" ? 11 : 1;
-    out = out + e.count.times(each);
-  }
+  for (const CountMap::Entry& e : by_operation.entries())
+    if (const auto type = parse_scalar(e.key[0]))
+      out = out + e.count.times(flops_of(*type, e.key[1]));
   return out;
 }
 

@@ -29,8 +29,9 @@ struct Operation {
 };
 std::optional<Operation> operation_of(const Typer& typer, const Evaluation& e);
 
-/// Operations on reals, those on complex numbers as what they take: 2 for `add`, 6 for `mul`, 11
-/// for `div`.
+/// Operations on reals that one operation is: on complex numbers 2 for `add`, 6 for `mul`, 11 for
+/// `div`; none for other types.
+std::int64_t flops_of(Scalar type, std::string_view name);
 Count flops(const CountMap& op_counts);
 
 }  // namespace moonloop

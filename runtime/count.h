@@ -11,14 +11,13 @@
 namespace moonloop {
 
 struct Work {
-  /// Operations on reals: + - * / and calls of functions count one each; on complex numbers + and -
-  /// count 2, * 6, / 11. A reduction counts one per value that it takes in. A power with a small
-  /// constant exponent counts its multiplications.
+  /// Operations on reals that assignments compute, as op_counts() has them: on complex numbers +
+  /// and
+  /// - count 2, * 6, / 11. A power with a small constant exponent counts its multiplications. Not
+  /// those in subscripts and in conditions of statements.
   std::int64_t flops = 0;
-  /// Operations on integers that assignments compute; not those in subscripts, bounds and
-  /// conditions.
-  std::int64_t integer_ops = 0;
-  std::int64_t instances = 0;  // of instructions, each point of a reduction counting as one
+  std::int64_t integer_ops = 0;  // the same on integers
+  std::int64_t instances = 0;    // of instructions, each point of a reduction counting as one
   /// Distinct elements of array arguments that are read, in bytes, and those that are written. An
   /// array that is read and written counts on both sides.
   std::int64_t bytes_read = 0, bytes_written = 0;

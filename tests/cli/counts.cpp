@@ -122,3 +122,57 @@ TEST_CASE("counts: every example does what it is said to do, as written and tran
   CHECK(checked.exact > 200);
   CHECK(checked.bounds < 10);
 }
+
+TEST_CASE("cli: show --what stats counts, with numbers for -p, and barriers with --target") {
+  const Folder f;
+  f.write("k.loop", R"(kernel rev(n: int32, a: float32[n], b: float32[n], c: float64)
+domain {[g, l, m]: 0 <= g and 0 <= l, m < 16 and 16*g + l < n and 16*g + m < n}
+assume n >= 16 and n mod 16 = 0
+temp t: float32[16]
+tag g: g.0, l: l.0, m: l.0
+t[l] = 3*a[16*g + l]   {id=in}
+b[16*g + m] = t[15 - m]   {id=out}
+)");
+  const auto stats = [&](const std::string& options) {
+    const Outcome o = tool("show k.loop --what stats " + options, f.str());
+    CHECK(o.status == 0);
+    return o.out.substr(o.out.find("operations\n"));
+  };
+  CHECK(stats("") ==
+        "operations\n"
+        "  dtype    name  count\n"
+        "  float32  mul   n\n"
+        "  int32    add   3*n\n"
+        "  int32    mul   2*n\n"
+        "accesses\n"
+        "  mtype   direction  variable  dtype    count\n"
+        "  global  load       a         float32  n\n"
+        "  global  store      b         float32  n\n"
+        "  local   load       t         float32  n\n"
+        "  local   store      t         float32  n\n"
+        "footprints, in elements\n"
+        "  variable  direction  dtype    count\n"
+        "  a         read       float32  n\n"
+        "  b         write      float32  n\n"
+        "flops  n\n"
+        "bytes accessed  16*n\n"
+        "bytes touched  8*n\n");
+  const std::string numbers = stats("-p n=64 -p c=0.5 --target cuda");
+  CHECK(contains(numbers, "  a         read       float32  n      64\n"));
+  CHECK(contains(numbers,
+                 "synchronization\n"
+                 "  kind           count  value\n"
+                 "  barrier_local  1      1\n"
+                 "  kernel_launch  1      1\n"));
+  CHECK(contains(numbers, "flops  n = 64\n"));
+  CHECK(contains(numbers, "flops per byte accessed  0.0625\nflops per byte touched  0.125\n"));
+  f.write("k.loop", R"(kernel rows(n: int32, s: int32[n+1], a: float64[1000], y: float64[n])
+domain {[i]: 0 <= i < n}
+domain [len] -> {[j]: 0 <= j < len}
+<int32> len = s[i + 1] - s[i]
+y[i] = sum(j, a[j])   {id=row}
+)");
+  CHECK(contains(stats("-p n=5"),
+                 "operations\n  not counted: how often `row_update` runs depends on `len`, which "
+                 "the kernel computes\n"));
+}
