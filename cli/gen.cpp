@@ -10,7 +10,7 @@ struct GenOptions {
 
 int gen(const Common& common, const GenOptions& o) {
   const Target target = target_option(o.target);
-  Program program = generate(load_kernel(common), target);
+  Program program = generate(load_kernel(common), target, {.host_arrays = !o.fortran.empty()});
   FortranInterface fortran;
   if (!o.fortran.empty()) {
     fortran = fortran_interface(program);
@@ -38,7 +38,8 @@ void add_gen(CLI::App& app, Common& common, std::function<int()>& action) {
   command->add_option("--header", o->header, "where to write a C header")->type_name("FILE");
   command
       ->add_option("--fortran-interface", o->fortran,
-                   "where to write a subroutine in Fortran that calls the code; for c and openmp")
+                   "where to write a subroutine in Fortran that calls the code; for c, openmp "
+                   "and cuda")
       ->type_name("FILE.f90");
   command->callback([&common, &action, o] { action = [&common, o] { return gen(common, *o); }; });
 }

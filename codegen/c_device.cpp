@@ -11,7 +11,8 @@ constexpr std::int64_t kMostPrivate = 64 * 1024;  // bytes of one temporary of a
 
 }  // namespace
 
-std::string CPrinter::device_source(Block program, DeviceProgram& out) {
+std::string CPrinter::device_source(Block program, DeviceProgram& out,
+                                    const std::vector<Parameter>* host_arrays) {
   settle_declarations(program, plan_, expr_);
   dialect_.decorate(program, plan_);
   out_.clear();
@@ -30,6 +31,8 @@ std::string CPrinter::device_source(Block program, DeviceProgram& out) {
   }
   std::string body = std::move(out_);
   if (helpers_.language() == Language::Cuda) body += "\n" + host_function(out);
+  if (helpers_.language() == Language::Cuda && host_arrays)
+    body += "\n" + host_copies(*host_arrays);
   std::string text = records();
   for (const auto& [helper, definition] : helpers_.functions()) text += definition + "\n";
   text += tables + (tables.empty() ? "" : "\n") + body;

@@ -1,7 +1,29 @@
+#include <algorithm>
+
 #include "codegen/c_printer.h"
+#include "core/layout.h"
 
 // The host's part of a CUDA program as a C function: it launches the kernels.
 namespace moonloop {
+namespace {
+
+/// What an array spans. Its strides are positive, or it would have an offset.
+Expr elements_of(const Parameter& a) {
+  const auto same = [](const Exprs& x, const Exprs& y) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                      [](const Expr& p, const Expr& q) { return equal(p, q); });
+  };
+  Expr all = lit(1), last = lit(0);
+  for (std::size_t i = 0; i < a.shape.size(); ++i) {
+    all = index_mul(all, a.shape[i]);
+    last = index_add({last, index_mul(index_sub(a.shape[i], lit(1)), a.strides[i])});
+  }
+  const bool dense = same(a.strides, strides_of(a.shape, Order::C, std::nullopt)) ||
+                     same(a.strides, strides_of(a.shape, Order::F, std::nullopt));
+  return dense ? all : index_add({last, lit(1)});
+}
+
+}  // namespace
 
 /// `int name(int n, double const *a, double *b)`, with arrays on the device.
 std::string CPrinter::host_prototype() {
@@ -49,6 +71,61 @@ std::string CPrinter::host_function(const DeviceProgram& program) {
          "over. */\n"
          "#ifndef __CUDACC_RTC__\nextern \"C\" " +
          host_prototype() + " {\n" + body + "}\n#endif\n";
+}
+
+/// For callers whose arrays are the host's. Copies all of an array, since part of it may stay as it
+/// is.
+std::string CPrinter::host_copies(const std::vector<Parameter>& params) {
+  std::string before = std::exchange(out_, {});
+  depth_ = 1;
+  std::vector<std::string> parameters, arguments;
+  line("int status = 0;");
+  for (const Parameter& a : params) {
+    const std::string& x = names_.of(a.name);
+    const std::string type = type_name(a.type);
+    if (!a.is_array) {
+      parameters.push_back(type + " " + x);
+      arguments.push_back(x);
+      continue;
+    }
+    if (a.offset || a.strides.size() != a.shape.size())
+      fail("unsupported", k_.at, "`{}` has no extents by which it could be copied", a.name);
+    const std::string there = x + "_there", bytes = x + "_bytes";
+    parameters.push_back(type + (a.intent == Intent::In ? " const *" : " *") + x);
+    arguments.push_back(there);
+    line(type + " *" + there + " = 0;");
+    const Expr elements = elements_of(a);
+    line("long long " + bytes + " = sizeof(" + type + ")" +
+         (as_int(elements) == 1 ? "" : "*(" + expr_.index(elements, true) + ")") + ";");
+    for (const Expr& e : a.shape)  // an extent may be 0, and its stride too
+      if (!as_int(e)) line("if (" + expr_.index(e) + " <= 0) " + bytes + " = 0;");
+    line("if (!status) status = cudaMalloc((void **)&" + there + ", " + bytes + " ? " + bytes +
+         " : 1);");
+    line("if (!status) status = cudaMemcpy(" + there + ", " + x + ", " + bytes +
+         ", cudaMemcpyHostToDevice);");
+  }
+  line("if (!status) status = " + name() + "(" + fmt::format("{}", fmt::join(arguments, ", ")) +
+       ");");
+  for (const Parameter& a : params) {
+    if (!a.is_array) continue;
+    const std::string& x = names_.of(a.name);
+    if (a.intent != Intent::In)
+      line("if (!status) status = cudaMemcpy(" + x + ", " + x + "_there, " + x +
+           "_bytes, cudaMemcpyDeviceToHost);");
+  }
+  for (const Parameter& a : params)
+    if (a.is_array) line("cudaFree(" + names_.of(a.name) + "_there);");
+  line("if (status) {");
+  line("  fprintf(stderr, \"" + name() + ": %s\\n\", cudaGetErrorString((cudaError_t)status));");
+  line("  exit(1);");
+  line("}");
+  depth_ = 0;
+  if (parameters.empty()) parameters.emplace_back("void");
+  const std::string head = "extern \"C\" void " + name() + "_of_c(";
+  const std::string body = std::exchange(out_, std::move(before));
+  return "/* The same with arrays of the host, which it copies. */\n#ifndef __CUDACC_RTC__\n"
+         "#include <stdio.h>\n#include <stdlib.h>\n" +
+         head + parameter_list(parameters, head.size()) + ") {\n" + body + "}\n#endif\n";
 }
 
 void CPrinter::host_block(const std::vector<HostStep>& steps, const DeviceProgram& program) {

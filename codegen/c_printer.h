@@ -25,7 +25,9 @@ class CPrinter {
   std::string source(Block program);
   std::string header();
   /// The kernels of a program for a device, and what the host has to know of them.
-  std::string device_source(Block program, DeviceProgram& out);
+  /// With `host_arrays`, the parameters, also a function that takes arrays of the host.
+  std::string device_source(Block program, DeviceProgram& out,
+                            const std::vector<Parameter>* host_arrays = nullptr);
   /// A C header for the function that launches a CUDA program's kernels.
   std::string host_header();
   const std::string& name() const { return names_.of(k_.name); }
@@ -97,6 +99,7 @@ class CPrinter {
   std::set<std::string> written() const;
   std::string host_prototype();
   std::string host_function(const DeviceProgram& program);
+  std::string host_copies(const std::vector<Parameter>& params);
   void host_block(const std::vector<HostStep>& steps, const DeviceProgram& program);
   std::vector<HostStep> host_steps(const Block& block, DeviceProgram& program);
   std::string nested(const std::vector<Expr>& values, const Exprs& shape, const Type& type);

@@ -70,8 +70,14 @@ struct Program {
   std::optional<DeviceProgram> device;  // for OpenCL and CUDA
 };
 
+struct GenerateOptions {
+  /// CUDA: behind the function that launches the kernels one that does so with arrays of the host,
+  /// `NAME_of_c`: it copies them to the device and back, and ends the program when that fails.
+  bool host_arrays = false;
+};
+
 /// Generates code. `k` is any legal kernel. Fails with a diagnostic that names the instruction and
 /// the tag where the target cannot express something. Same input, same output, byte for byte.
-Program generate(Kernel k, Target target);
+Program generate(Kernel k, Target target, const GenerateOptions& o = {});
 
 }  // namespace moonloop

@@ -158,8 +158,9 @@ std::string c_function(const Program& p, const std::string& name) {
 }  // namespace
 
 FortranInterface fortran_interface(const Program& p) {
-  if (language_of(p.target) != Language::C)
-    fail("unsupported", {}, "target `{}` has no interface to Fortran; `c` and `openmp` have",
+  if (p.target == Target::OpenCL)
+    fail("unsupported", {},
+         "target `{}` has no interface to Fortran; `c`, `openmp` and `cuda` have",
          to_string(p.target));
   check_names(p);
   const std::string module = p.name + "_moonloop", function = p.name + "_of_c";
@@ -191,7 +192,7 @@ FortranInterface fortran_interface(const Program& p) {
            "  integer, intent(in) :: status\n"
            "  if (len(text) > 0) write (error_unit, '(a)') text\n"
            "  stop status, quiet=.true.\nend subroutine\n";
-  return {out, c_function(p, function)};
+  return {out, p.target == Target::Cuda ? "" : c_function(p, function)};
 }
 
 }  // namespace moonloop

@@ -61,7 +61,7 @@ std::optional<Target> parse_target(std::string_view name) {
   return std::nullopt;
 }
 
-Program generate(Kernel k, Target target) {
+Program generate(Kernel k, Target target, const GenerateOptions& o) {
   const std::unique_ptr<Dialect> dialect = dialect_of(target);
   Kernel full = complete(std::move(k));
   if (!full.reference) check_legal(full);  // steps prove themselves; the tags of a text did not yet
@@ -74,7 +74,8 @@ Program generate(Kernel k, Target target) {
   out.name = printer.name();
   for (const std::string& f : plan.kernel.externals) out.externals.push_back(f + "_");
   if (is_device(target)) {
-    out.source = printer.device_source(make_loops(plan), out.device.emplace());
+    out.source = printer.device_source(make_loops(plan), out.device.emplace(),
+                                       o.host_arrays ? &params : nullptr);
     out.header = target == Target::Cuda ? printer.host_header() : opencl_header(plan, out);
   } else {
     out.source = printer.source(make_loops(plan));

@@ -1,3 +1,4 @@
+#include "runtime/process.h"
 #include "tests/cli/harness.h"
 
 using namespace moonloop::test;  // NOLINT
@@ -47,7 +48,7 @@ end subroutine
   const Outcome refused = tool("gen k.f90 --target opencl --fortran-interface none.f90", f.str());
   CHECK(refused.status == 1);
   CHECK(refused.err ==
-        "error: target `opencl` has no interface to Fortran; `c` and `openmp` have "
+        "error: target `opencl` has no interface to Fortran; `c`, `openmp` and `cuda` have "
         "[unsupported]\n");
   CHECK(!f.has("none.f90"));
   f.write("case.loop",
@@ -152,6 +153,45 @@ TEST_CASE("fortran: folders of included files, and no files left behind") {
   CHECK(tool("gen s.f90 -I inc", f.str()).out.find("a[0] = 2.0f;") != std::string::npos);
   CHECK(tool("gen s.f90", f.str()).status == 1);
   CHECK(!f.has("m.mod"));
+}
+
+TEST_CASE("fortran: a program linked with CUDA code, which copies its arrays") {
+  const Folder f;
+  f.write("k.f90",
+          "subroutine scale(n, m, a, b, total)\n  integer, intent(in) :: n, m\n"
+          "  real(8), intent(in) :: a(n, 0:m)\n  real(8), intent(inout) :: b(:, :)\n"
+          "  real(8), intent(inout) :: total\n  integer :: i, j\n"
+          "  !$acc parallel loop collapse(2)\n  do j = 1, m\n    do i = 1, n\n"
+          "      b(i, j) = b(i, j) + 2*a(i, j)\n    end do\n  end do\n"
+          "  total = total + b(1, 1)\nend subroutine\n");
+  f.write("main.f90",
+          "program main\n  interface\n    subroutine scale(n, m, a, b, total)\n"
+          "      integer, intent(in) :: n, m\n      real(8), intent(in) :: a(n, 0:m)\n"
+          "      real(8), intent(inout) :: b(:, :), total\n    end subroutine\n  end interface\n"
+          "  real(8) :: a(9, 8), b(9, 7), total\n  a = 1\n  b = 2\n  total = 3\n"
+          "  call scale(9, 7, a, b, total)\n  print *, sum(b), total\nend program\n");
+  const Outcome code =
+      tool("gen k.f90 --target cuda -o k.cu --fortran-interface k_interface.f90", f.str());
+  CHECK(code.err == "");
+  const std::string text = f.read("k.cu");
+  CHECK(text.find("extern \"C\" void scale_of_c(int n, int m, double const *a, double *b, "
+                  "double *total, int b_size1,\n") != std::string::npos);
+  CHECK(text.find("cudaMemcpy(b, b_there, b_bytes, cudaMemcpyDeviceToHost)") != std::string::npos);
+  CHECK(text.find("cudaMemcpy(a, a_there") == std::string::npos);
+  const std::string nvcc = moonloop::find_program("nvcc");
+  if (nvcc.empty()) {
+    MESSAGE("no nvcc: the code is not compiled");
+    return;
+  }
+  const Outcome built = shell("gfortran -c main.f90 k_interface.f90 && " + nvcc +
+                                  " -arch=sm_75 -o main k.cu main.o k_interface.o -lgfortran",
+                              f.str());
+  REQUIRE_MESSAGE(built.status == 0, built.err);
+  const Outcome run = shell("./main", f.str());
+  if (run.status == 0)
+    CHECK(run.out == "   252.00000000000000        7.0000000000000000     \n");
+  else  // no device here
+    CHECK(run.err.starts_with("scale: "));
 }
 
 TEST_CASE("fortran: assumed shapes, with a program that passes sections") {
