@@ -20,11 +20,9 @@ bool LoopDomains::add(const std::string& iname, const Exprs& conditions, const t
                       const Names& around) {
   const auto set = to_condition(conjunction(conditions), {iname});
   if (!set) return false;
-  std::set<std::string> names, needs;
-  collect_vars(conjunction(conditions), names);
-  names.erase(iname);
+  std::set<std::string> needs;
   bool data = false;
-  for (const std::string& n : names) {
+  for (const std::string& n : Domain{*set, {}}.params()) {  // what cancels out is not among them
     if (has(n)) needs.insert(n);
     data |= !has(n) && !is_parameter_(n);
   }
