@@ -33,16 +33,20 @@ Set drop_on_last(Set s) {
   return isl_set_drop_constraints_involving_dims(s.take(), isl_dim_set, last, 1);
 }
 /// A convex set around `s` that bounds the last dimension. The simple hull only keeps bounds that
-/// its parts have in parallel; where that leaves none, the polyhedral hull is needed.
+/// its parts have in parallel; where that leaves none, the polyhedral hull is needed too. A stride is
+/// no bound.
 Set hull(Set s) {
   Set simple = isl_set_from_basic_set(isl_set_simple_hull(s.copy()));
   const int dims = static_cast<int>(isl_set_dim(s.get(), isl_dim_set));
   if (dims == 0 || isl_set_n_basic_set(s.get()) < 2) return simple;
   const auto last = static_cast<unsigned>(dims - 1);
-  if (yes(isl_set_dim_has_upper_bound(simple.get(), isl_dim_set, last)) &&
-      yes(isl_set_dim_has_lower_bound(simple.get(), isl_dim_set, last)))
+  const Set plain = isl_set_remove_divs(simple.copy());
+  if (yes(isl_set_dim_has_upper_bound(plain.get(), isl_dim_set, last)) &&
+      yes(isl_set_dim_has_lower_bound(plain.get(), isl_dim_set, last)))
     return simple;
-  return isl_set_from_basic_set(isl_set_polyhedral_hull(isl_set_remove_divs(s.take())));
+  const Set around =
+      isl_set_from_basic_set(isl_set_polyhedral_hull(isl_set_remove_divs(s.take())));
+  return intersect(around, simple);
 }
 /// A convex set without the constraints that do not bound the last dimension. With quotients in it,
 /// nothing is dropped: a constraint on a quotient may be one on the dimension.

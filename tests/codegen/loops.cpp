@@ -261,3 +261,15 @@ TEST_CASE("loops: five hundred of their own follow one another as written") {
   for (const Target t : {Target::C, Target::OpenMP}) CHECK(has(code(text, t), expected));
   CHECK(generate(kernel(text), Target::OpenCL).device->kernels.size() == 1);
 }
+
+TEST_CASE("loops: a stride and one of two ends") {
+  const std::string text = code(R"(kernel u(n: int32, m: int32, k: float64[4*n + 100])
+domain {[l]: 0 <= l < n}
+domain {[j]: j mod 3 = 0 and j >= 0 and ((2*m < n and j <= n - 2*m + l) or (2*m >= n and j <= l))}
+assume n >= 1 and m >= 1
+k[j] = k[j] + l
+)",
+                                Target::C);
+  CHECK(has(text, "for (int32_t j = 0; j < n + l; j += 3)\n"));
+  CHECK(has(text, "if ((2*m < n && n + l >= 2*m + j) || (2*m >= n && l >= j))\n"));
+}
