@@ -33,8 +33,8 @@ Set drop_on_last(Set s) {
   return isl_set_drop_constraints_involving_dims(s.take(), isl_dim_set, last, 1);
 }
 /// A convex set around `s` that bounds the last dimension. The simple hull only keeps bounds that
-/// its parts have in parallel; where that leaves none, the polyhedral hull is needed too. A stride is
-/// no bound.
+/// its parts have in parallel; where that leaves none, the polyhedral hull is needed too. A stride
+/// is no bound.
 Set hull(Set s) {
   Set simple = isl_set_from_basic_set(isl_set_simple_hull(s.copy()));
   const int dims = static_cast<int>(isl_set_dim(s.get(), isl_dim_set));
@@ -44,8 +44,7 @@ Set hull(Set s) {
   if (yes(isl_set_dim_has_upper_bound(plain.get(), isl_dim_set, last)) &&
       yes(isl_set_dim_has_lower_bound(plain.get(), isl_dim_set, last)))
     return simple;
-  const Set around =
-      isl_set_from_basic_set(isl_set_polyhedral_hull(isl_set_remove_divs(s.take())));
+  const Set around = isl_set_from_basic_set(isl_set_polyhedral_hull(isl_set_remove_divs(s.take())));
   return intersect(around, simple);
 }
 /// A convex set without the constraints that do not bound the last dimension. With quotients in it,
