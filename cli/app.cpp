@@ -40,6 +40,7 @@ void build_app(CLI::App& app, Common& common, std::function<int()>& action) {
   add_run(app, common, action);
   add_check(app, common, action);
   add_show(app, common, action);
+  add_view(app, common, action);
   add_repl(app, common, action);
   add_doc(app, common, action);
   add_devices(app, common, action);

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/loaded.h"
 #include "cli/run_output.h"
 #include "runtime/npy.h"
 
@@ -17,49 +18,6 @@ struct RunOptions {
   Pairs in, out;  // array -> path
 };
 
-/// A kernel, and what it was before any transform.
-struct Loaded {
-  Kernel kernel, original;
-};
-
-/// A kernel that a script made itself was first seen when its first transform began; of several
-/// under one name it is the one with the same first step.
-const Kernel* made_by_script(const std::vector<std::pair<Kernel, Step>>& first_seen,
-                             const Kernel& result) {
-  const auto text = [](const Step& s) {
-    return s.name + to_lua(Value{s.positional}) + to_lua(Value{s.options});
-  };
-  const Kernel* found = nullptr;
-  for (const auto& [before, step] : first_seen)
-    if (before.name == result.name && text(step) == text(result.trace.front())) found = &before;
-  return found;
-}
-
-Loaded load(const Common& common, bool verify) {
-  std::vector<Kernel> before;
-  std::vector<std::pair<Kernel, Step>> first_seen;
-  const std::vector<Kernel> all = load_kernels(
-      common,
-      [&](const StepReport& r) {
-        if (r.before.trace.empty()) first_seen.emplace_back(r.before, r.step);
-      },
-      &before);
-  Kernel kernel = pick_kernel(common, all);
-  const auto same_name = std::find_if(before.begin(), before.end(),
-                                      [&](const Kernel& k) { return k.name == kernel.name; });
-  Kernel original = kernel;
-  if (!common.input.ends_with(".lua") && same_name != before.end()) {
-    original = *same_name;
-  } else if (!kernel.trace.empty()) {
-    if (const Kernel* made = made_by_script(first_seen, kernel))
-      original = *made;
-    else if (verify)
-      fail("cannot-verify", kernel.at, "what kernel `{}` was before its transforms is not known",
-           kernel.name);
-  }
-  return {std::move(kernel), std::move(original)};
-}
-
 int run(const Common& common, const RunOptions& o) {
   RunRequest request;
   request.target = target_option(o.target);
@@ -74,7 +32,7 @@ int run(const Common& common, const RunOptions& o) {
   if (!common.quiet)
     request.note = [](const std::string& text) { fmt::print(stderr, "note: {}\n", text); };
 
-  const Loaded loaded = load(common, o.verify);
+  const Loaded loaded = load_with_original(common, o.verify);
   for (const auto& [name, path] : o.out) {
     const Argument* a = loaded.kernel.find_arg(name);
     if (a && a->is_array) continue;

@@ -1,5 +1,3 @@
-#include <charconv>
-
 #include "cli/commands.h"
 #include "core/print.h"
 #include "scripts/report.h"
@@ -12,18 +10,6 @@ struct ShowOptions {
   bool has_target = false;
 };
 
-/// The integers among the values of -p.
-std::map<std::string, std::int64_t> integers(const Common& common) {
-  std::map<std::string, std::int64_t> out;
-  for (const auto& [name, text] : common.params) {
-    std::int64_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto [at, error] = std::from_chars(text.data(), end, value);
-    if (error == std::errc() && at == end) out[name] = value;
-  }
-  return out;
-}
-
 std::string text_of(const Kernel& k, const Common& common, const ShowOptions& o) {
   if (o.what == "ir") return print_kernel(k);
   if (o.what == "tree") return report_tree(k);
@@ -33,7 +19,7 @@ std::string text_of(const Kernel& k, const Common& common, const ShowOptions& o)
   if (o.what == "stats") {
     StatsOptions stats;
     if (o.has_target) stats.target = target_option(o.target);
-    stats.values = integers(common);
+    stats.values = integers_given(common);
     return report_stats(k, stats);
   }
   throw InternalError("unknown report");

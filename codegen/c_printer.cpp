@@ -36,13 +36,14 @@ std::size_t break_before(const std::string& line) {
 
 }  // namespace
 
-CPrinter::CPrinter(const Plan& plan, const Dialect& dialect)
+CPrinter::CPrinter(const Plan& plan, const Dialect& dialect, bool marks)
     : plan_(plan),
       k_(plan.kernel),
       dialect_(dialect),
       names_(k_, language_of(plan.target)),
       helpers_(language_of(plan.target)),
-      expr_(plan, names_, helpers_) {
+      expr_(plan, names_, helpers_),
+      marks_(marks) {
   find_critical();
 }
 

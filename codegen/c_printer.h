@@ -17,7 +17,7 @@ std::string include_guard(const std::string& name);
 /// Prints a program as one C function.
 class CPrinter {
  public:
-  CPrinter(const Plan& plan, const Dialect& dialect);
+  CPrinter(const Plan& plan, const Dialect& dialect, bool marks = false);
 
   /// `void name(double *restrict a, int32_t n)`.
   std::string prototype();
@@ -39,6 +39,7 @@ class CPrinter {
   void unwrap(std::size_t at);
   void statement(const Stmt& s);
   void run(const Run& r);
+  void assigned(const Run& r, const Instruction& insn);
   void group_combine(const GroupCombine& c);
   void combine_by_shuffles(const GroupReduction& r);
   void combine_by_memory(const GroupReduction& r);
@@ -119,6 +120,7 @@ class CPrinter {
   std::vector<std::string> kernel_bodies_;  // by kernel
   std::string out_;
   int depth_ = 0;
+  bool marks_;                                             // where statements begin and end
   const std::map<std::string, bool>* declares_ = nullptr;  // of the statement being printed
 };
 

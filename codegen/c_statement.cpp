@@ -16,6 +16,12 @@ bool is_simple(const Expr& e) { return e.as<Var>() || e.as<IntLit>() || e.as<Flo
 
 void CPrinter::run(const Run& r) {
   const Instruction& insn = *k_.instructions[static_cast<std::size_t>(r.insn)];
+  if (marks_) out_ += kStatementBegins + insn.id + "\n";
+  assigned(r, insn);
+  if (marks_) out_ += std::string(1, kStatementEnds) + "\n";
+}
+
+void CPrinter::assigned(const Run& r, const Instruction& insn) {
   std::map<std::string, Expr> values;
   for (const auto& [iname, e] : r.values) values.emplace(iname, without_truncation(e));
   expr_.set_instruction(r.insn, values);

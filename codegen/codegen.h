@@ -74,7 +74,11 @@ struct GenerateOptions {
   /// CUDA: behind the function that launches the kernels one that does so with arrays of the host,
   /// `NAME_of_c`: it copies them to the device and back, and ends the program when that fails.
   bool host_arrays = false;
+  /// Lines of their own tell where a statement begins, `kStatementBegins` and the instruction's id,
+  /// and where it ends, `kStatementEnds`.
+  bool mark_statements = false;
 };
+inline constexpr char kStatementBegins = '\x01', kStatementEnds = '\x02';
 
 /// Generates code. `k` is any legal kernel. Fails with a diagnostic that names the instruction and
 /// the tag where the target cannot express something. Same input, same output, byte for byte.

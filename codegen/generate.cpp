@@ -68,7 +68,7 @@ Program generate(Kernel k, Target target, const GenerateOptions& o) {
   std::vector<Parameter> params = parameters(full);
   full = merge_shared_storage(full);
   const Plan plan = make_plan(std::move(full), target);
-  CPrinter printer(plan, *dialect);
+  CPrinter printer(plan, *dialect, o.mark_statements);
   Program out;
   out.target = target;
   out.name = printer.name();
