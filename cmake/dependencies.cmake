@@ -8,18 +8,9 @@ if(MOONLOOP_STATIC)
 else()
   set(fmt_target fmt::fmt)
 endif()
-# isl as an archive: called through the linkage table it takes a twentieth longer.
-find_library(ISL_LIBRARY NAMES libisl.a isl REQUIRED)
-find_library(GMP_LIBRARY NAMES libgmp.a gmp REQUIRED)
-add_library(isl::isl INTERFACE IMPORTED)
-target_link_libraries(isl::isl INTERFACE ${ISL_LIBRARY} ${GMP_LIBRARY})
-
-# The C++ build of Lua: its errors unwind C++ frames.
-find_library(LUA_LIBRARY NAMES liblua5.4-c++.a REQUIRED)
-find_path(LUA_INCLUDE lua.hpp PATH_SUFFIXES lua5.4 REQUIRED)
-add_library(lua::lua INTERFACE IMPORTED)
-target_include_directories(lua::lua INTERFACE ${LUA_INCLUDE})
-target_link_libraries(lua::lua INTERFACE ${LUA_LIBRARY} ${CMAKE_DL_LIBS} m)
+list(APPEND CMAKE_MODULE_PATH ${CMAKE_SOURCE_DIR}/cmake)  # installed too, for who links the libraries
+find_package(ISL REQUIRED)
+find_package(LuaCxx REQUIRED)
 
 # The tool makes and drops millions of small objects, most of them isl's and GMP's; jemalloc takes an
 # eighth off its process time. For the program alone: a library leaves the choice to who links it.

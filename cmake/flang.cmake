@@ -25,8 +25,9 @@ target_compile_definitions(moonloop_flang PRIVATE MOONLOOP_FLANG_MODULES="${flan
 target_compile_options(moonloop_flang PRIVATE -O1 -g0 -fno-sanitize=all)
 target_link_libraries(moonloop_flang PUBLIC moonloop_frontends)
 target_link_directories(moonloop_flang INTERFACE ${flang_folder})
-target_link_libraries(moonloop_flang INTERFACE FortranSemantics FortranEvaluate FortranParser FortranDecimal
-                                               FortranSupport ${llvm_libraries} ${quadmath})
+set(flang_libraries FortranSemantics FortranEvaluate FortranParser FortranDecimal FortranSupport
+                    ${llvm_libraries} ${quadmath})
+target_link_libraries(moonloop_flang INTERFACE ${flang_libraries})
 set_property(GLOBAL APPEND PROPERTY JOB_POOLS flang=1)
 set_target_properties(moonloop_flang PROPERTIES JOB_POOL_COMPILE flang)
 

@@ -1,22 +1,33 @@
+# What the floors are compiled with. Who links the installed ones gets the folders of the headers, the
+# language and the sanitizers' flags of it: without these it does not link.
 add_library(moonloop_options INTERFACE)
-target_include_directories(moonloop_options INTERFACE ${CMAKE_SOURCE_DIR})
-target_compile_options(moonloop_options INTERFACE -Wall -Wextra -Wpedantic)
-target_compile_definitions(moonloop_options INTERFACE MOONLOOP_VERSION="${PROJECT_VERSION}")
+target_include_directories(moonloop_options INTERFACE $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}>
+                                                      $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
+                                                      $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/moonloop>)
+target_compile_features(moonloop_options INTERFACE cxx_std_20)
+function(moonloop_warnings)
+  list(TRANSFORM ARGN REPLACE "(.+)" "$<BUILD_INTERFACE:\\1>")
+  target_compile_options(moonloop_options INTERFACE ${ARGN})
+endfunction()
+moonloop_warnings(-Wall -Wextra -Wpedantic)
+target_compile_definitions(moonloop_options INTERFACE $<BUILD_INTERFACE:MOONLOOP_VERSION="${PROJECT_VERSION}">)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 warns about std::string and std::vector themselves (GCC bugs 105329, 105651, 107852).
-  target_compile_options(moonloop_options INTERFACE -Wno-restrict -Wno-array-bounds)
+  moonloop_warnings(-Wno-restrict -Wno-array-bounds)
 endif()
 if(MOONLOOP_WERROR)
   # GCC 12 takes moved-from variants for uninitialized (GCC bug 105562), so that one stays a warning.
-  target_compile_options(moonloop_options INTERFACE -Werror -Wno-error=maybe-uninitialized)
+  moonloop_warnings(-Werror -Wno-error=maybe-uninitialized)
 endif()
 if(MOONLOOP_SANITIZE)
-  target_compile_options(moonloop_options INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
+  set(sanitize -fsanitize=address,undefined)
+  target_compile_options(moonloop_options INTERFACE ${sanitize} -fno-sanitize-recover=undefined
                                                    -fno-omit-frame-pointer -g1)
-  target_link_options(moonloop_options INTERFACE -fsanitize=address,undefined)
+  target_link_options(moonloop_options INTERFACE ${sanitize})
 endif()
 if(MOONLOOP_STATIC)
-  target_link_options(moonloop_options INTERFACE -static-libstdc++ -static-libgcc -s)
+  target_link_options(moonloop_options INTERFACE $<BUILD_INTERFACE:-static-libstdc++>
+                      $<BUILD_INTERFACE:-static-libgcc> $<BUILD_INTERFACE:-s>)
 endif()
 
 # A static library of all sources below folder `name`.

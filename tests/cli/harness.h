@@ -91,15 +91,17 @@ inline const char* const kRecurrence =
     "domain {[i]: 1 <= i < n}\n"
     "a[i] = a[i-1] + 1   {id=step}\n";
 
-/// Builds a folder of examples/ with plain CMake, in `build` of `folder`, around the tool.
-inline void build_example(const std::string& name, const Folder& folder) {
+/// Builds a folder of examples/ with plain CMake, in `build` of `folder`, around the tool unless
+/// `options` tell otherwise.
+inline void build_example(const std::string& name, const Folder& folder,
+                          const std::string& options = {}) {
   const auto quoted = [](const std::string& s) { return "'" + s + "'"; };
   const std::string binary =
       std::filesystem::weakly_canonical(std::filesystem::absolute(MOONLOOP_BINARY)).string();
-  for (const std::string& step :
-       {"cmake -S " + quoted((kRoot / "examples" / name).string()) +
-            " -B build -DCMAKE_BUILD_TYPE=Release -DMOONLOOP=" + quoted(binary),
-        std::string("cmake --build build")}) {
+  for (const std::string& step : {"cmake -S " + quoted((kRoot / "examples" / name).string()) +
+                                      " -B build -DCMAKE_BUILD_TYPE=Release " +
+                                      (options.empty() ? "-DMOONLOOP=" + quoted(binary) : options),
+                                  std::string("cmake --build build")}) {
     const Outcome done = shell(step, folder.str());
     CHECK(done.status == 0);
     if (done.status != 0) MESSAGE(done.out << done.err);

@@ -1,0 +1,27 @@
+# At installation: what the tool MOONLOOP says of itself, for man, shells and editors, made in FOLDER and
+# installed below DATA and MAN.
+function(moonloop_doc file)
+  execute_process(COMMAND ${MOONLOOP} doc ${ARGN} OUTPUT_FILE ${FOLDER}/${file} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+file(MAKE_DIRECTORY ${FOLDER}/man1 ${FOLDER}/lua/moonloop)
+moonloop_doc(moonloop.json --json)
+file(READ ${FOLDER}/moonloop.json all)
+string(JSON last LENGTH "${all}" commands)
+math(EXPR last "${last} - 1")
+moonloop_doc(man1/moonloop.1 --man)
+foreach(i RANGE ${last})
+  string(JSON command GET "${all}" commands ${i} name)
+  moonloop_doc(man1/moonloop-${command}.1 --man ${command})
+endforeach()
+moonloop_doc(moonloop --completion bash)
+moonloop_doc(_moonloop --completion zsh)
+moonloop_doc(moonloop.fish --completion fish)
+moonloop_doc(lua/moonloop.lua --lua-stubs)
+moonloop_doc(lua/moonloop/lib.lua --lua-stubs moonloop.lib)
+
+file(INSTALL ${FOLDER}/man1 DESTINATION ${MAN})
+file(INSTALL ${FOLDER}/moonloop DESTINATION ${DATA}/bash-completion/completions)
+file(INSTALL ${FOLDER}/_moonloop DESTINATION ${DATA}/zsh/vendor-completions)
+file(INSTALL ${FOLDER}/moonloop.fish DESTINATION ${DATA}/fish/vendor_completions.d)
+file(INSTALL ${FOLDER}/lua ${FOLDER}/moonloop.json DESTINATION ${DATA}/moonloop)

@@ -1,0 +1,25 @@
+#pragma once
+#include "codegen/codegen.h"
+#include "core/diagnostic.h"
+#include "core/print.h"
+#include "frontends/text/parse.h"
+#include "scripts/script.h"
+
+/// Moonloop within a C++ program: what it takes to make kernels, to transform them by a script and
+/// to get code.
+///
+///     using namespace moonloop;
+///     std::vector<Kernel> kernels = parse_kernels(add_source("axpy.loop", text));
+///     kernels = run_transform_script(add_source("axpy.lua", script), kernels, {});
+///     std::string code = generate(kernels.front(), Target::OpenMP).source;
+///
+/// A kernel is a value; no function changes the one that it is given. What the user got wrong, a
+/// step that would change the meaning among it, is thrown as Error, which `render` prints with the
+/// line that it is about; InternalError is a bug of Moonloop. A script runs in a sandbox, with the
+/// limits that ScriptOptions sets. Texts given to `add_source` live as long as the process does, so
+/// that diagnostics can show them.
+///
+/// A kernel belongs to the thread that made it: each thread has an isl context of its own.
+///
+/// Each transform is also a function of its own, in `transforms/NAME.h`; the interpreter stands in
+/// `core/interpreter.h`.
