@@ -69,10 +69,10 @@ TEST_CASE("doc: one form at a time, and names where they mean something") {
         "[unknown-topic]\n");
   const Outcome page = tool("doc --man tile");
   CHECK(page.status == 1);
-  CHECK(
-      page.err ==
-      "error: no manual page of `tile`; there are those of `gen`, `run`, `check`, `show`, `repl`, "
-      "`doc`, `devices` [unknown-topic]\n");
+  CHECK(page.err ==
+        "error: no manual page of `tile`; there are those of `gen`, `run`, `check`, `show`, "
+        "`view`, `repl`, "
+        "`doc`, `devices` [unknown-topic]\n");
 }
 
 TEST_CASE("doc: the JSON has all of the registry, the library and the command line") {
@@ -136,7 +136,8 @@ TEST_CASE("doc: the JSON has all of the registry, the library and the command li
 TEST_CASE("doc: completions of bash, at the places of a command line") {
   CHECK(bash_offers({"moonloop", "sh"}) == "show");
   CHECK(bash_offers({"moonloop", "re"}) == "repl");
-  CHECK(bash_offers({"moonloop", ""}) == "--help|--version|-h|check|devices|doc|gen|repl|run|show");
+  CHECK(bash_offers({"moonloop", ""}) ==
+        "--help|--version|-h|check|devices|doc|gen|repl|run|show|view");
   CHECK(bash_offers({"moonloop", "--v"}) == "--version");
   CHECK(bash_offers({"moonloop", "gen", "a.loop", "--target", ""}) == "c|cuda|opencl|openmp");
   CHECK(bash_offers({"moonloop", "gen", "a.loop", "--target", "op"}) == "opencl|openmp");
