@@ -71,7 +71,9 @@ class Terminal {
   }
   /// The exit status, once the program has ended.
   int status() {
-    while (read_some()) {}
+    const auto start = Clock::now();
+    while (read_some())
+      REQUIRE_MESSAGE(Clock::now() - start < std::chrono::seconds(60), "waited for its end");
     int status = 0;
     REQUIRE(waitpid(child_, &status, 0) == child_);
     child_ = -1;
@@ -372,7 +374,8 @@ TEST_CASE("repl: completion, history, undo, branch and save at a terminal") {
   t.wait_for("matmul> ");
   t.type("\033[A\033[A\033[A\033[A\033[A");  // :quit, :code, :save, prioritize_loops, split_iname
   t.say("", "j -> j_outer, j_inner; legal");
-  t.type("\004");  // the end of the input
+  t.wait_for("matmul> ");
+  t.type("\004");  // the end of the input, where lines are edited: elsewhere the terminal takes it
   CHECK(t.status() == 0);
 }
 
@@ -397,6 +400,7 @@ TEST_CASE("repl: Ctrl-C stops Lua, a run or a line, and the session goes on") {
     t.type("\003");
     t.wait_for("matmul> ");
     t.say("#matmul.inames .. ' loops'", "4 loops");  // the step is still there
+    t.wait_for("matmul> ");
     t.type("\004");
     CHECK(t.status() == 0);
   }
@@ -412,6 +416,7 @@ TEST_CASE("repl: a history that cannot be written is told once") {
   t.wait_for("one");
   const std::string after = t.say("'tw' .. 'o'", "two");
   CHECK(!contains(after, "warning"));
+  t.wait_for("> ");
   t.type("\004");
   CHECK(t.status() == 0);
 }
