@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 
@@ -159,17 +158,6 @@ const Kernel& pick_kernel(const Common& c, const std::vector<Kernel>& all) {
 }
 
 Kernel load_kernel(const Common& c) { return pick_kernel(c, load_kernels(c)); }
-
-std::map<std::string, std::int64_t> integers_given(const Common& common) {
-  std::map<std::string, std::int64_t> out;
-  for (const auto& [name, text] : common.params) {
-    std::int64_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto [at, error] = std::from_chars(text.data(), end, value);
-    if (error == std::errc() && at == end) out[name] = value;
-  }
-  return out;
-}
 
 void write_output(const std::string& path, const std::string& text) {
   if (path != "-") return write_file(path, {text});

@@ -40,9 +40,6 @@ const Kernel& pick_kernel(const Common& c, const std::vector<Kernel>& all);
 /// The one that --kernel names; without it the only one. Fails `unknown-kernel`, `which-kernel`.
 Kernel load_kernel(const Common& c);
 
-/// The integers among the values of -p.
-std::map<std::string, std::int64_t> integers_given(const Common& c);
-
 /// Writes all of `text` to `path` (`-`: standard output) or nothing: a temporary file beside it is
 /// renamed. Fails `cannot-write`.
 void write_output(const std::string& path, const std::string& text);

@@ -1,5 +1,8 @@
 #include "cli/commands.h"
+#include "cli/loaded.h"
+#include "core/infer.h"
 #include "core/print.h"
+#include "runtime/arguments.h"
 #include "scripts/report.h"
 
 namespace moonloop::cli {
@@ -10,23 +13,26 @@ struct ShowOptions {
   bool has_target = false;
 };
 
-std::string text_of(const Kernel& k, const Common& common, const ShowOptions& o) {
+std::string stats_of(const Loaded& loaded, const Common& common, const ShowOptions& o) {
+  StatsOptions stats;
+  if (o.has_target) stats.target = target_option(o.target);
+  stats.values =
+      given_integers(complete(loaded.kernel), common.params, scalar_names(loaded.original));
+  return report_stats(loaded.kernel, stats);
+}
+
+std::string text_of(const Kernel& k, const ShowOptions& o) {
   if (o.what == "ir") return print_kernel(k);
   if (o.what == "tree") return report_tree(k);
   if (o.what == "deps") return report_dependences(k);
   if (o.what == "schedule") return report_schedule(k, target_option(o.target));
   if (o.what == "trace") return replay_script(k);
-  if (o.what == "stats") {
-    StatsOptions stats;
-    if (o.has_target) stats.target = target_option(o.target);
-    stats.values = integers_given(common);
-    return report_stats(k, stats);
-  }
   throw InternalError("unknown report");
 }
 
 int show(const Common& common, const ShowOptions& o) {
-  write_output(o.output, text_of(load_kernel(common), common, o));
+  write_output(o.output, o.what == "stats" ? stats_of(load_with_original(common, false), common, o)
+                                           : text_of(load_kernel(common), o));
   return kDone;
 }
 

@@ -4,19 +4,25 @@
 #include "cli/loaded.h"
 #include "core/domain.h"
 #include "core/infer.h"
+#include "runtime/arguments.h"
 
 namespace moonloop::cli {
 namespace {
 
 /// Sizes at which iterations are drawn: what is given, and for other parameters small numbers that
-/// `k` assumes to be possible.
-Integers sizes_of(const Kernel& k, const Common& common) {
+/// the kernel assumes to be possible beside it.
+Integers sizes_of(const Loaded& loaded, const Common& common) {
   constexpr std::int64_t kSmall = 8;
-  Integers out;
-  for (const Argument& a : complete(k).args)
-    if (!a.is_array && a.type && is_integer(a.type->scalar)) out[a.name] = kSmall;
+  const Kernel k = complete(loaded.kernel);
+  const Integers given = given_integers(k, common.params, scalar_names(loaded.original));
+  Integers out = given;
+  for (const Argument& a : k.args)
+    if (!a.is_array && is_integer(a.type->scalar)) out.emplace(a.name, kSmall);
   if (k.assumptions) {
     Set possible = k.assumptions;
+    for (const auto& [name, value] : given)
+      possible = isl_set_intersect_params(
+          possible.take(), parse_assumption(fmt::format("{} = {}", name, value)).take());
     for (const auto& [name, value] : out)
       possible = isl_set_intersect_params(
           possible.take(), parse_assumption(fmt::format("{} >= {}", name, value)).take());
@@ -24,8 +30,6 @@ Integers sizes_of(const Kernel& k, const Common& common) {
       for (const auto& [name, value] : found->params)
         if (out.count(name)) out[name] = value;
   }
-  for (const auto& [name, value] : integers_given(common))
-    if (const auto it = out.find(name); it != out.end()) it->second = value;
   return out;
 }
 
@@ -44,8 +48,7 @@ void add_view(CLI::App& app, Common& common, std::function<int()>& action) {
   command->callback([&common, &action, output] {
     action = [&common, output] {
       const Loaded loaded = load_with_original(common, true);
-      write_output(*output,
-                   view_page(loaded.original, loaded.kernel, sizes_of(loaded.kernel, common)));
+      write_output(*output, view_page(loaded.original, loaded.kernel, sizes_of(loaded, common)));
       return static_cast<int>(kDone);
     };
   });

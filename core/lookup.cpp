@@ -10,12 +10,6 @@
 namespace moonloop {
 namespace {
 
-bool is_identifier(const std::string& s) {
-  const auto word = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
-  return !s.empty() && !std::isdigit(static_cast<unsigned char>(s[0])) &&
-         std::all_of(s.begin(), s.end(), word);
-}
-
 /// "it has `i`, `j`", with the first ten of a long list.
 std::string it_has(const std::vector<std::string>& names) {
   if (names.empty()) return "it has none";
@@ -59,9 +53,15 @@ void require_temporary(const Kernel& k, const std::string& name) {
        it_has(all), did_you_mean(name, all));
 }
 
+void require_identifier(const std::string& name, const Span& at) {
+  const auto word = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
+  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) ||
+      !std::all_of(name.begin(), name.end(), word))
+    fail("bad-name", at, "`{}` is no name: names are letters, digits and `_`", name);
+}
+
 void require_new_name(const Kernel& k, const std::string& name) {
-  if (!is_identifier(name))
-    fail("bad-name", k.at, "`{}` is no name: names are letters, digits and `_`", name);
+  require_identifier(name, k.at);
   if (k.all_names().contains(name))
     fail("name-taken", k.at, "the name `{}` is in use in kernel `{}`", name, k.name);
 }

@@ -18,6 +18,8 @@ void require_arg(const Kernel& k, const std::string& name);
 void require_insn(const Kernel& k, const std::string& id);
 /// Fails `unknown-temporary` and lists the kernel's temporaries unless `name` is one of them.
 void require_temporary(const Kernel& k, const std::string& name);
+/// Fails `bad-name` unless `name` is an identifier: letters, digits and `_`, no digit first.
+void require_identifier(const std::string& name, const Span& at);
 /// Fails `bad-name` unless `name` is an identifier, `name-taken` unless it is new in `k`.
 void require_new_name(const Kernel& k, const std::string& name);
 

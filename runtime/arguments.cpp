@@ -188,11 +188,19 @@ std::vector<std::string> size_parameters(const Kernel& k) {
   return out;
 }
 
-std::vector<ScalarArgument> read_scalars(const Kernel& k, const GivenValues& given,
-                                         const std::vector<std::string>& elsewhere) {
-  std::vector<std::string> known;
+std::vector<std::string> scalar_names(const Kernel& k) {
+  std::vector<std::string> out;
   for (const Argument& a : k.args)
-    if (!a.is_array) known.push_back(a.name);
+    if (!a.is_array) out.push_back(a.name);
+  return out;
+}
+
+namespace {
+
+/// The text of each scalar of `k` that is given.
+std::map<std::string, std::string> given_texts(const Kernel& k, const GivenValues& given,
+                                               const std::vector<std::string>& elsewhere) {
+  const std::vector<std::string> known = scalar_names(k);
   std::map<std::string, std::string> text;
   for (const auto& [name, value] : given) {
     const Argument* a = k.find_arg(name);
@@ -206,7 +214,27 @@ std::vector<ScalarArgument> read_scalars(const Kernel& k, const GivenValues& giv
     if (!text.emplace(name, value).second)
       fail("repeated-parameter", {}, "`{}` is given twice, as {} and {}", name, text[name], value);
   }
+  return text;
+}
 
+}  // namespace
+
+Integers given_integers(const Kernel& k, const GivenValues& given,
+                        const std::vector<std::string>& elsewhere) {
+  std::vector<ScalarArgument> out;
+  for (const auto& [name, text] : given_texts(k, given, elsewhere)) {
+    const Argument& a = *k.find_arg(name);
+    ensure(a.type.has_value(), "a completed kernel's arguments have types");
+    if (!a.type->is_record())
+      out.push_back({name, *a.type, parse_value(name, a.type->scalar, text), false});
+  }
+  check_assumptions(k, integers_of(out));
+  return integers_of(out);
+}
+
+std::vector<ScalarArgument> read_scalars(const Kernel& k, const GivenValues& given,
+                                         const std::vector<std::string>& elsewhere) {
+  const std::map<std::string, std::string> text = given_texts(k, given, elsewhere);
   std::vector<std::string> missing;
   for (const std::string& p : size_parameters(k))
     if (!text.count(p)) missing.push_back(p);

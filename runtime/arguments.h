@@ -34,6 +34,14 @@ struct ScalarArgument {
 std::vector<ScalarArgument> read_scalars(const Kernel& k, const GivenValues& given,
                                          const std::vector<std::string>& elsewhere = {});
 
+/// The integers among `given`, parsed by the types of a complete kernel. Fails as read_scalars()
+/// does, but for `missing-parameter`.
+Integers given_integers(const Kernel& k, const GivenValues& given,
+                        const std::vector<std::string>& elsewhere = {});
+
+/// Names of the scalar arguments, in declared order.
+std::vector<std::string> scalar_names(const Kernel& k);
+
 /// Parses one value: `3`, `-0x10`, `2.5e3`, `inf`, `true`, `1+2j`. Fails `bad-value`.
 ScalarValue parse_value(const std::string& name, Scalar type, const std::string& text);
 /// Stores a scalar in memory as C has it.

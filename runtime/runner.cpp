@@ -20,13 +20,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-std::vector<std::string> scalar_names(const Kernel& k) {
-  std::vector<std::string> out;
-  for (const Argument& a : k.args)
-    if (!a.is_array) out.push_back(a.name);
-  return out;
-}
-
 std::vector<std::string> written_arrays(const Kernel& k) {
   std::vector<std::string> out;
   const std::vector<Intent> directions = intents(k);

@@ -19,6 +19,7 @@ class Composer {
 
   Composition run() {
     const Kernel& first = all_.front();
+    if (!o_.name.empty()) require_identifier(o_.name, {});
     out_.name = o_.name;
     out_.at = first.at;
     out_.index_type = first.index_type;

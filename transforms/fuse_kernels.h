@@ -34,6 +34,7 @@ struct Composition {
 ///          bad-suffixes    not one for each kernel
 ///          other-argument  arguments, records or integers of one name that differ
 ///          no-data-flow    a variable that the one does not write, or the other not read
+///          bad-name        `name` is no identifier
 ///          and all that check_legal refuses
 /// Cost     one walk over all instructions
 /// Source   loopy `fuse_kernels`

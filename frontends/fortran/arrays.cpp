@@ -190,7 +190,7 @@ Body Expansion::body(const Body& b) {
     std::visit(
         overload{[&](const Assignment& a) { assignment(a, Expr(), s.at, out); },
                  [&](const Do& d) { loop(d, s.at, out); },
-                 [&](const Choice& c) { choice(c, 0, s.at, out); },
+                 [&](const Choice& c) { choice(c, s.at, out); },
                  [&](const Leave&) { out.push_back(s); }, [&](const Stop&) { out.push_back(s); },
                  [&](const SubroutineCall& c) { subroutine(c, s.at, out); },
                  [&](const Where& w) { where(w, Expr(), s.at, out); },
@@ -244,30 +244,15 @@ void Expansion::without_empty(Do& d) const {
   plain(d.to);
 }
 
-/// The arms from `first` on. What a condition needs before it comes where the ones before did not
-/// hold.
-void Expansion::choice(const Choice& c, std::size_t first, const Span& at, Body& out) {
-  Choice own;
-  own.lasting = c.lasting;
-  for (std::size_t i = first; i < c.arms.size(); ++i) {
-    const Choice::Arm& a = c.arms[i];
-    Body before;
-    const Expr condition = prepared(a.condition, false, before, at);
-    if (i > first && !before.empty()) {
-      Body rest;
-      choice(c, i, at, rest);
-      own.arms.push_back({Expr(), std::make_shared<Body>(std::move(rest))});
-      break;
-    }
-    append(std::move(before), out);
-    own.arms.push_back({condition, std::make_shared<Body>(body(*a.body))});
-  }
-  out.push_back({at, std::move(own)});
+void Expansion::choice(const Choice& c, const Span& at, Body& out) {
+  put_choice(
+      c, 0, at, out, [&](const Expr& e, Body& before) { return prepared(e, false, before, at); },
+      [&](const Body& b) { return body(b); });
 }
 
 /// An argument that is an array but no part of one is computed before.
 void Expansion::subroutine(SubroutineCall c, const Span& at, Body& out) {
-  for (Expr& a : c.arguments) { a = part(prepared(a, false, out, at), out, at); }
+  for (Expr& a : c.arguments) a = part(prepared(a, false, out, at), out, at);
   out.push_back({at, std::move(c)});
 }
 

@@ -49,7 +49,7 @@ class Expansion {
   Body body(const Body& b);
   void loop(Do d, const Span& at, Body& out);
   void without_empty(Do& d) const;
-  void choice(const Choice& c, std::size_t first, const Span& at, Body& out);
+  void choice(const Choice& c, const Span& at, Body& out);
   void subroutine(SubroutineCall c, const Span& at, Body& out);
   void assignment(const Assignment& a, const Expr& mask, const Span& at, Body& out);
   Expr settled(const Expr& to, Body& out, const Span& at);

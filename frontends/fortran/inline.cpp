@@ -48,7 +48,7 @@ class Calls {
     Body out;
     for (const Statement& s : b)
       std::visit(overload{[&](const SubroutineCall& c) { subroutine(c, s.at, out); },
-                          [&](const Choice& c) { choice(c, 0, s.at, out); },
+                          [&](const Choice& c) { choice(c, s.at, out); },
                           [&](const auto&) { plain(s, out); }},
                  s.what);
     return out;
@@ -60,25 +60,11 @@ class Calls {
     out.push_back(std::move(s));
   }
 
-  /// The arms from `first` on. A condition that calls functions comes where the ones before it did
-  /// not hold.
-  void choice(const Choice& c, std::size_t first, const Span& at, Body& out) {
-    Choice own;
-    own.lasting = c.lasting;
-    for (std::size_t i = first; i < c.arms.size(); ++i) {
-      const Choice::Arm& a = c.arms[i];
-      Body before;
-      const Expr condition = without_functions(a.condition, at, before);
-      if (i > first && !before.empty()) {
-        Body rest;
-        choice(c, i, at, rest);
-        own.arms.push_back({Expr(), std::make_shared<Body>(std::move(rest))});
-        break;
-      }
-      append(std::move(before), out);
-      own.arms.push_back({condition, std::make_shared<Body>(body(*a.body))});
-    }
-    out.push_back({at, std::move(own)});
+  void choice(const Choice& c, const Span& at, Body& out) {
+    put_choice(
+        c, 0, at, out,
+        [&](const Expr& e, Body& before) { return without_functions(e, at, before); },
+        [&](const Body& b) { return body(b); });
   }
 
   /// `e` with variables in the places of calls, which come before.

@@ -39,6 +39,30 @@ inline void append(Body more, Body& out) {
   out.insert(out.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
+/// Puts a choice, of its arms from `first` on. `condition` gives an arm's condition and what comes
+/// before it, which stands where the conditions of the arms before did not hold; `body` an arm's
+/// statements.
+template <typename Condition, typename Inner>
+void put_choice(const Choice& c, std::size_t first, const Span& at, Body& out,
+                const Condition& condition, const Inner& body) {
+  Choice own;
+  own.lasting = c.lasting;
+  for (std::size_t i = first; i < c.arms.size(); ++i) {
+    const Choice::Arm& a = c.arms[i];
+    Body before;
+    const Expr now = condition(a.condition, before);
+    if (i > first && !before.empty()) {
+      Body rest;
+      put_choice(c, i, at, rest, condition, body);
+      own.arms.push_back({Expr(), std::make_shared<Body>(std::move(rest))});
+      break;
+    }
+    append(std::move(before), out);
+    own.arms.push_back({now, std::make_shared<Body>(body(*a.body))});
+  }
+  out.push_back({at, std::move(own)});
+}
+
 /// The bodies that stand in a statement.
 std::vector<std::shared_ptr<Body>*> bodies(Statement& s);
 

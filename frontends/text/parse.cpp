@@ -4,6 +4,7 @@
 
 #include "core/diagnostic.h"
 #include "core/domain.h"
+#include "core/lookup.h"
 #include "frontends/text/syntax.h"
 
 namespace moonloop {
@@ -154,6 +155,7 @@ std::vector<Kernel> parse_kernels(const Source* source) {
 Kernel make_kernel(const MakeKernel& m, const Span& at) {
   Errors errors;
   KernelText k;
+  require_identifier(m.name, at);
   k.name = m.name;
   k.at = at;
   k.index_type = m.index_type;

@@ -166,6 +166,15 @@ b[16*g + m] = t[15 - m]   {id=out}
                  "  kernel_launch  1      1\n"));
   CHECK(contains(numbers, "flops  n = 64\n"));
   CHECK(contains(numbers, "flops per byte accessed  0.0625\nflops per byte touched  0.125\n"));
+  const auto refused = [&](const std::string& options) {
+    const Outcome o = tool("show k.loop --what stats " + options, f.str());
+    CHECK(o.status == 1);
+    return o.err;
+  };
+  CHECK(contains(refused("-p m=4"), "kernel `rev` has no scalar `m`; it has `n`, `c`"));
+  CHECK(contains(refused("-p a=4"), "[unknown-parameter]"));
+  CHECK(contains(refused("-p n=four"), "[bad-value]"));
+  CHECK(contains(refused("-p n=5"), "with n = 5, what kernel `rev` assumes does not hold"));
   f.write("k.loop", R"(kernel rows(n: int32, s: int32[n+1], a: float64[1000], y: float64[n])
 domain {[i]: 0 <= i < n}
 domain [len] -> {[j]: 0 <= j < len}

@@ -93,10 +93,20 @@ TEST_CASE("view: assumed sizes are met, what cannot be had says why, other kerne
   const Folder f;
   const Json tiled = data_of(page("matmul/matmul.loop -t matmul/tiled.lua", f, "m.html"));
   CHECK(tiled["sizes"]["n"] == 32);  // it assumes a multiple of 32
+  const Json larger = data_of(page("matmul/matmul.loop -t matmul/tiled.lua -p n=64", f, "l.html"));
+  CHECK(larger["sizes"]["n"] == 64);
   const Json hydro = data_of(page("fortran/hydro.f90", f, "h.html"));
   CHECK(hydro["states"].back()["code"]["cuda"]["error"].get<std::string>().find("`par`") !=
         std::string::npos);
   const std::string examples = (kRoot / "examples").string();
+  const auto refused = [&](const std::string& size) {
+    const Outcome out = tool("view matmul/matmul.loop -t matmul/tiled.lua -p " + size, examples);
+    CHECK(out.status == 1);
+    return out.err;
+  };
+  CHECK(refused("m=64").find("[unknown-parameter]") != std::string::npos);
+  CHECK(refused("n=many").find("[bad-value]") != std::string::npos);
+  CHECK(refused("n=33").find("[assumption-violated]") != std::string::npos);
   const Outcome o = tool("view gpu/gemm.loop", examples);
   CHECK(o.status == 1);
   CHECK(o.err.find("[which-kernel]") != std::string::npos);

@@ -110,6 +110,7 @@ TEST_CASE("fuse_kernels: what cannot be one kernel") {
                 "kernel g(x: float64[5])\ndomain {[i]: 0 <= i < 4}\nx[i] = 1\n",
                 "lp.fuse_kernels({f, g})")
             .code == "other-argument");
+  CHECK(failure(kTwo, "lp.fuse_kernels({first, second}, {name = \"one two\"})").code == "bad-name");
   CHECK(failure(kTwo, "lp.fuse_kernels({first, 3})").text.find("is a number, no kernel") !=
         std::string::npos);
   CHECK(failure(kTwo, "lp.fuse_kernels({first, second}, {inames = \"k\"})")

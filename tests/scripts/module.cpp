@@ -60,6 +60,10 @@ TEST_CASE("scripts: make_kernel's wrong arguments are errors at the caller's lin
     CHECK(d.where.at.line == 2);
     return d.text;
   };
+  const Diagnostic name =
+      failure(kDouble, "\nlp.make_kernel('{[i]: 0 <= i < 4}', 'a[i] = 1', {name = 'one two'})");
+  CHECK(name.code == "bad-name");
+  CHECK(name.where.at.line == 2);
   CHECK(text("lp.make_kernel('{[i]: 0 <= i < n}', 3)") ==
         "bad argument #2 to 'make_kernel' (string or array of strings expected, got number)");
   CHECK(text("lp.make_kernel('{[i]: 0 <= i < n}', 'a[i] = 1', {nam = 'x'})") ==
