@@ -72,7 +72,7 @@ Program generate(Kernel k, Target target, const GenerateOptions& o) {
   Program out;
   out.target = target;
   out.name = printer.name();
-  for (const std::string& f : plan.kernel.externals) out.externals.push_back(f + "_");
+  for (const auto& [f, gives] : plan.kernel.externals) out.externals.push_back(f + "_");
   if (is_device(target)) {
     out.source = printer.device_source(make_loops(plan), out.device.emplace(),
                                        o.host_arrays ? &params : nullptr);

@@ -119,6 +119,7 @@ class BoundsCheck : public UseCheck {
   }
 
   void see(const Use& u) override {
+    if (u.whole) return;
     const auto it = shapes_.find(*u.name);
     if (it == shapes_.end()) {
       if (u.index && k_.find_temporary(*u.name)) check_rank(u, 0);

@@ -43,6 +43,7 @@ class UndefinedReads : public UseCheck {
     const auto it = histories_.find(*u.name);
     if (it == histories_.end()) return;
     History& h = it->second;
+    if (u.whole && !u.write) return;  // what it reads is not known
     (u.write ? h.writes : h.reads).push_back(u);
     if (u.write) h.first_write = std::min(h.first_write, position_.at(u.insn));
   }

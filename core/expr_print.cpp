@@ -255,6 +255,10 @@ class Printer {
         },
         [&](const Call& x) {
           if (const auto text = as_text(e)) return Text{quoted(*text), kAtom};
+          if (const Exprs* a = as_address(e); a && a->size() > 1)
+            return Text{fmt::format("address({}[{}])", at_least((*a)[0], kAtom),
+                                    list({a->begin() + 1, a->end()})),
+                        kAtom};
           return Text{tagged(x.name, x.tag.str()) + "(" + list(x.args) + ")", kAtom};
         },
         [&](const Reduce& x) {

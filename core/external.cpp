@@ -1,9 +1,14 @@
 #include "core/external.h"
 
+#include <algorithm>
+
+#include "core/diagnostic.h"
+
 namespace moonloop {
 namespace {
 
 constexpr std::string_view kText = "text ";  // no function's name has a space
+constexpr std::string_view kAddress = "address";
 
 }  // namespace
 
@@ -15,6 +20,34 @@ std::optional<std::string> as_text(const Expr& e) {
   const auto* c = e.as<Call>();
   if (!c || !c->name.starts_with(kText)) return std::nullopt;
   return c->name.substr(kText.size());
+}
+
+Expr address(const std::string& array, const Exprs& index, Span at) {
+  Exprs args{var(array, at)};
+  args.insert(args.end(), index.begin(), index.end());
+  return call(std::string(kAddress), std::move(args), at);
+}
+
+const Exprs* as_address(const Expr& e) {
+  const auto* c = e.as<Call>();
+  return c && c->name == kAddress && !c->args.empty() && c->args[0].as<Var>() ? &c->args : nullptr;
+}
+
+bool is_passed_to(const Kernel& k, const Instruction& insn, const std::string& array) {
+  const Call* c = external_call(k, insn);
+  return c && std::any_of(c->args.begin(), c->args.end(), [&](const Expr& e) {
+           const Exprs* a = as_address(e);
+           return a && (*a)[0].as<Var>()->name == array;
+         });
+}
+
+void require_not_passed(const Kernel& k, const std::string& array) {
+  if (k.externals.empty()) return;
+  for (const InsnPtr& insn : k.instructions)
+    if (is_passed_to(k, *insn, array))
+      fail("passed-array", insn->at,
+           "`{}` gets the address of `{}`, whose elements have to stay where they are",
+           external_call(k, *insn)->name, array);
 }
 
 std::string stop_name(const std::string& kernel) { return "stop_in_" + kernel; }

@@ -6,7 +6,11 @@
 
 /// Calls of functions that stand outside of a kernel, `external f` in its text: `a, b = f("text",
 /// a, 2*x)`. They are called as Fortran calls: every argument by its address, values as copies.
-/// Such a call may change what stands on its left, no more.
+/// Such a call may change what stands on its left, no more. What a function gives, `external f:
+/// float64`, goes to the first on the left.
+///
+/// `address(a)` or `address(a[i])` passes an array, or what of it stands behind an element: any
+/// element may be read, and changed where `a` stands on the left.
 namespace moonloop {
 
 /// A constant of characters, which stands only among the arguments of such a call.
@@ -16,6 +20,17 @@ std::optional<std::string> as_text(const Expr& e);
 
 /// What ends the program that a kernel of Fortran stands in: `stop_in_f("text", status)`.
 std::string stop_name(const std::string& kernel);
+
+/// `address(a[i, ...])`; without subscripts `address(a)`. Its arguments are the array's bare name
+/// and the subscripts, so that what rewrites elements leaves it alone.
+Expr address(const std::string& array, const Exprs& index = {}, Span at = {});
+/// The arguments of that; null for other expressions.
+const Exprs* as_address(const Expr& e);
+/// Whether `insn` is given the address of `array`.
+bool is_passed_to(const Kernel& k, const Instruction& insn, const std::string& array);
+/// Fails `passed-array` where something external is given the address of `array`, whose layout it
+/// knows. Linear.
+void require_not_passed(const Kernel& k, const std::string& array);
 
 /// The call, where `insn` is one of something external; null otherwise.
 const Call* external_call(const Kernel& k, const Instruction& insn);

@@ -3,6 +3,7 @@
 
 #include "core/check_uses.h"
 #include "core/domain.h"
+#include "core/external.h"
 #include "core/infer.h"
 #include "core/layout.h"
 
@@ -25,7 +26,8 @@ struct Array {
   const Use* first = nullptr;
   std::size_t rank = 0;
   bool scalar = false;            // used by its bare name
-  bool placed = false;            // strides are declared, so that it may go without extents
+  std::size_t strides = 0;        // how many are declared, so that it may go without extents
+  bool whole = false;             // something external may reach all of it
   std::vector<PwAff> ends;        // per axis
   std::set<std::size_t> unknown;  // axes whose extents no footprint tells
   std::vector<std::unordered_set<std::string>> seen;
@@ -39,7 +41,7 @@ class ShapeInference {
         if (a.shape)
           rank_.emplace(a.name, a.shape->size());
         else
-          open_[a.name].placed = a.strides.has_value();
+          open_[a.name].strides = a.strides ? a.strides->size() : 0;
       }
     for (const auto& [name, t] : k_.temporaries)
       t.shape ? void(rank_.emplace(name, t.shape->size())) : void(open_[name]);
@@ -56,6 +58,7 @@ class ShapeInference {
     const auto it = open_.find(name);
     if (it == open_.end()) return std::nullopt;
     const Array& a = it->second;
+    if (a.whole && a.strides > 0) return Exprs(a.strides, lit(kUnknownExtent));
     if (a.rank == 0 || a.scalar) return Exprs{};
     Exprs out;
     for (std::size_t d = 0; d < a.rank; ++d)
@@ -65,11 +68,12 @@ class ShapeInference {
 
   bool used(const std::string& name) const {
     const auto it = open_.find(name);
-    return it == open_.end() || it->second.first || it->second.scalar;
+    return it == open_.end() || it->second.first || it->second.scalar || it->second.whole;
   }
 
  private:
   void use(const Use& u) {
+    if (u.whole) return whole(u);
     const std::size_t rank = u.index ? u.index->size() : 0;
     if (const auto r = rank_.find(*u.name); r != rank_.end()) {
       check_rank(u, r->second);
@@ -99,6 +103,20 @@ class ShapeInference {
     }
   }
 
+  void whole(const Use& u) {
+    const auto it = open_.find(*u.name);
+    if (it == open_.end()) return;
+    it->second.whole = true;
+    if (it->second.strides > 0) return;
+    Diagnostic x;
+    x.code = "unknown-shape";
+    x.text = fmt::format("no shape is declared for `{}`, which `{}` may reach as a whole", *u.name,
+                         external_call(k_, *u.insn)->name);
+    x.where = {at(u), {}};
+    x.hint = fmt::format("declare it, as in `{}: float64[n]`", *u.name);
+    throw Error(std::move(x));
+  }
+
   [[noreturn]] static void mismatch(const Use& u, std::size_t here, std::size_t before) {
     fail("rank-mismatch", at(u), "`{}` is used with {} subscript{} here and with {} before",
          *u.name, here, here == 1 ? "" : "s", before);
@@ -113,7 +131,7 @@ class ShapeInference {
       it = ranges_.emplace(std::move(key), range(u.place, (*u.index)[d])).first;
     const Range& r = it->second;
     const auto open = [&](std::string why) {
-      if (a.placed) {
+      if (a.strides > 0) {
         a.unknown.insert(d);
         return;
       }

@@ -174,7 +174,12 @@ class TypeInference {
   /// The type that a writer gives its variable; nothing while it is not known.
   std::optional<Typed> contribution(const Writer& w) const {
     const Instruction& i = *w.insn;
-    if (!i.rhs || external_call(flat_, i)) return std::nullopt;
+    if (!i.rhs) return std::nullopt;
+    if (const Call* c = external_call(flat_, i)) {
+      const auto& gives = flat_.externals.at(c->name);
+      if (!gives || w.position > 0) return std::nullopt;
+      return Typed{Type(*gives), Typed::Weak::No, {}, true};
+    }
     if (i.lhs[w.position].as<Field>()) return std::nullopt;
     const Typer typer(flat_, vars_);
     const auto reduced = [&](ReduceOp op, const Expr& arg) -> std::optional<Typed> {
@@ -319,11 +324,44 @@ class TypeCheck {
     }
   }
 
+  void external(const Instruction& i, const Call& c) {
+    for (const Expr& e : c.args) {
+      const Exprs* a = as_address(e);
+      if (a)
+        address(e, *a);
+      else if (!as_text(e))
+        typer_.check(e);
+    }
+    for (std::size_t n = k_.externals.at(c.name) ? 1 : 0; n < i.lhs.size(); ++n) {
+      const Expr& l = i.lhs[n];
+      const auto* v = l.as<Var>();
+      // A scalar of the kernel's own may stand for what is elsewhere.
+      const Temporary* t = v ? k_.find_temporary(v->name) : nullptr;
+      const bool passed =
+          (v && is_passed_to(k_, i, v->name)) ||
+          std::any_of(c.args.begin(), c.args.end(), [&](const Expr& a) { return equal(a, l); });
+      if (!passed && !(t && t->shape && t->shape->empty()))
+        fail("bad-operand", l.at() ? l.at() : i.at,
+             "`{}` cannot change `{}`, which is not among its arguments", c.name, to_string(l));
+    }
+  }
+
+  void address(const Expr& e, const Exprs& a) {
+    const std::string& name = a[0].as<Var>()->name;
+    const Argument* arg = typer_.argument(name);
+    const Temporary* t = k_.find_temporary(name);
+    if (!(arg && arg->is_array) && !(t && !(t->shape && t->shape->empty())))
+      fail("bad-operand", e.at(), "`{}` is no array that can be passed", name);
+    if (t && !t->base_storage.empty())
+      fail("unsupported", e.at(), "`{}` shares its storage and cannot be passed", name);
+    if (a.size() > 1) typer_.check(load(name, {a.begin() + 1, a.end()}, e.at()));
+  }
+
   void instruction(const Instruction& i) {
     std::vector<Type> targets;
     for (const Expr& l : i.lhs) {
-      typer_.check(l);
       const std::string& name = written_name(l);
+      if (!l.as<Var>() || !is_passed_to(k_, i, name)) typer_.check(l);
       if (!k_.find_temporary(name) && !typer_.argument(name))
         fail("unknown-name", l.at() ? l.at() : i.at,
              "`{}` is assigned but is no argument or temporary", name);
@@ -335,21 +373,7 @@ class TypeCheck {
         fail("bad-operand", p.at(), "`{}` cannot be a condition", to_string(p));
     }
     if (!i.rhs) return;
-    if (const Call* c = external_call(k_, i); c && !i.lhs.empty()) {
-      for (const Expr& a : c->args)
-        if (!as_text(a)) typer_.check(a);
-      for (const Expr& l : i.lhs) {
-        const auto* v =
-            l.as<Var>();  // a scalar of the kernel's own may stand for what is elsewhere
-        const Temporary* t = v ? k_.find_temporary(v->name) : nullptr;
-        const bool passed =
-            std::any_of(c->args.begin(), c->args.end(), [&](const Expr& a) { return equal(a, l); });
-        if (!passed && !(t && t->shape && t->shape->empty()))
-          fail("bad-operand", l.at() ? l.at() : i.at,
-               "`{}` cannot change `{}`, which is not among its arguments", c->name, to_string(l));
-      }
-      return;
-    }
+    if (const Call* c = external_call(k_, i); c && !i.lhs.empty()) return external(i, *c);
     if (i.lhs.size() > 1) {
       for (std::size_t n = 0; n < i.lhs.size(); ++n)
         assign(i, targets[n], TypeInference::tuple_part(i, n), i.lhs[n]);

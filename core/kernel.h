@@ -168,7 +168,8 @@ struct Kernel {
   std::vector<Claim> claims;
   std::vector<Step> trace;
   std::map<std::string, std::shared_ptr<const Record>> records;
-  std::set<std::string> externals;             // functions that stand elsewhere (core/external.h)
+  // Functions that stand elsewhere (core/external.h), and what those give that give something.
+  std::map<std::string, std::optional<Scalar>> externals;
   Scalar index_type = Scalar::I32;             // of inames and of parameters without a type
   std::shared_ptr<const Reference> reference;  // null: the kernel is its own reference
 

@@ -476,6 +476,9 @@ class Parser {
         fail("syntax", at, "`if(condition, yes, no)` takes 3 arguments, got {}", args.size());
       return made(Select{args[0], args[1], args[2]}, at, height);
     }
+    if (tag.empty() && name.text == "address" && args.size() == 1)
+      if (const auto* of = args[0].as<Load>(); of && !of->linear && of->tag.empty())
+        return {address(of->array, of->index, at), height};
     return made(Call{name.text, std::move(args), tag}, at, height);
   }
 

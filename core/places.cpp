@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/domain.h"
+#include "core/external.h"
 
 namespace moonloop {
 
@@ -59,6 +60,13 @@ void Places::visit_expr(const Expr& e, Frame& f, const std::function<void(const 
         visit_expr(x.no, no, visit);
       },
       [&](const Call& x) {
+        if (const Exprs* a = as_address(e)) {
+          Use whole{insn_, &e, &(*a)[0].as<Var>()->name, nullptr, false, false, number(f)};
+          whole.whole = true;
+          visit(whole);
+          for (std::size_t i = 1; i < a->size(); ++i) visit_expr((*a)[i], f, visit);
+          return;
+        }
         if (x.name != "if" || x.args.size() != 3) return children();
         visit_expr(x.args[0], f, visit);
         Frame yes = f.under(x.args[0], true), no = f.under(x.args[0], false);
@@ -99,7 +107,9 @@ void Places::for_each_use(const std::function<void(const Use&)>& visit) {
       const Expr* target = &l;
       while (const auto* field = target->as<Field>()) target = &field->base;
       if (const auto* v = target->as<Var>()) {
-        visit({insn_, target, &v->name, nullptr, false, true, number(frame)});
+        Use use{insn_, target, &v->name, nullptr, false, true, number(frame)};
+        use.whole = is_passed_to(k_, *i, v->name);
+        visit(use);
       } else if (const auto* x = target->as<Load>()) {
         visit({insn_, target, &x->array, &x->index, x->linear, true, number(frame)});
         for (const Expr& s : x->index) visit_expr(s, frame, visit);

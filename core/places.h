@@ -19,6 +19,7 @@ struct Use {
   const Exprs* index = nullptr;  // of a Load
   bool linear = false;
   bool write = false;
+  bool whole = false;  // by something external, which may touch any element
   int place = -1;  // for Places
 };
 

@@ -381,7 +381,8 @@ std::string print_kernel(const Kernel& k) {
   std::set<std::string> done;
   for (const auto& [name, r] : k.records) print_records(k, *r, done, out);
   if (k.index_type != Scalar::I32) out += "index_type " + Type(k.index_type).str() + "\n";
-  if (!k.externals.empty()) out += fmt::format("external {}\n", fmt::join(k.externals, ", "));
+  for (const auto& [name, type] : k.externals)
+    out += "external " + name + (type ? ": " + Type(*type).str() : "") + "\n";
   for (const Domain& d : k.domains) out += "domain " + str(d.set) + "\n";
   out += print_assumptions(k.assumptions);
   InstructionPrinter instructions(k);

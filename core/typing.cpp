@@ -302,6 +302,10 @@ std::optional<Typed> Typer::called(const Expr& e, const Call& x,
          "`make_tuple` stands only as the whole right side of an assignment");
   if (as_text(e))
     fail("bad-operand", e.at(), "a text stands only among the arguments of an external function");
+  if (x.name == "address")
+    fail("bad-operand", e.at(),
+         "an address, as `address(a)` or `address(a[i])`, stands only among the arguments of an "
+         "external function");
   if (k_.externals.count(x.name))
     fail(
         "bad-operand", e.at(),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/external.h"
 #include "core/infer.h"
 #include "core/layout.h"
 
@@ -26,6 +27,7 @@ void set(T& what, const Exprs& shape, const Exprs& strides) {
 }  // namespace
 
 ArrayLayout layout_of(const Kernel& k, const std::string& name) {
+  require_not_passed(k, name);
   const Kernel full = infer_shapes(infer_types(k));
   const auto made = [&](const auto& x) {
     return ArrayLayout{x.type.value(), *x.shape, strides_of(*x.shape, x.order, x.strides)};

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "core/external.h"
 #include "core/infer.h"
 #include "core/lookup.h"
 #include "core/reaching.h"
@@ -220,6 +221,7 @@ Kernel assignment_to_subst(const Kernel& k, const std::string& lhs_name,
   if (std::none_of(k.instructions.begin(), k.instructions.end(),
                    [&](const InsnPtr& i) { return writes(*i).contains(lhs_name); }))
     refuse("no-definition", k.at, "nothing in kernel `{}` writes `{}`", k.name, lhs_name);
+  require_not_passed(k, lhs_name);
   return Change(k, lhs_name, o).run();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/domain.h"
+#include "core/external.h"
 #include "core/lookup.h"
 #include "core/parse_expr.h"
 #include "core/staging.h"
@@ -68,7 +69,7 @@ class BufferArray {
 
  private:
   static void require_array(const Kernel& k, const std::string& array, const BufferOptions& o) {
-    if (k.find_arg(array) || k.find_temporary(array)) return;
+    if (k.find_arg(array) || k.find_temporary(array)) return require_not_passed(k, array);
     std::vector<std::string> names;
     for (const Argument& a : k.args) names.push_back(a.name);
     for (const auto& [name, t] : k.temporaries) names.push_back(name);

@@ -110,7 +110,9 @@ class Composer {
       c.names = all(c.names);
       out_.claims.push_back(std::move(c));
     }
-    out_.externals.insert(k.externals.begin(), k.externals.end());
+    for (const auto& [f, gives] : k.externals)
+      if (const auto& [it, added] = out_.externals.emplace(f, gives); !added && it->second != gives)
+        fail("other-argument", k.at, "`{}`, which is external, gives different types", f);
   }
 
   /// Also of rules that are called.

@@ -32,7 +32,7 @@ struct Composition {
 ///
 /// Refuses  no-kernels      less than two
 ///          bad-suffixes    not one for each kernel
-///          other-argument  arguments, records or integers of one name that differ
+///          other-argument  arguments, records, integers or functions of one name that differ
 ///          no-data-flow    a variable that the one does not write, or the other not read
 ///          bad-name        `name` is no identifier
 ///          and all that check_legal refuses

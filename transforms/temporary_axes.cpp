@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/domain.h"
+#include "core/external.h"
 #include "core/infer.h"
 #include "core/order_reference.h"
 #include "core/reference.h"
@@ -32,6 +33,7 @@ Values values_of(const Kernel& k, const std::string& iname) {
 
 void require_private(const Kernel& k, const Reference& reference, const std::string& name,
                      const std::vector<std::string>& inames) {
+  require_not_passed(k, name);
   const Temporary& t = *k.find_temporary(name);
   if (t.initializer || t.strides)
     refuse("unsupported", t.at ? t.at : k.at, "`{}` has {}; it gets no further axes", name,

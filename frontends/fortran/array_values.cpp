@@ -26,12 +26,25 @@ bool is_literal(const Expr& e) {
          (u && u->op == UnaryOp::Neg && is_literal(u->arg));
 }
 
+/// A name for what the function `name` gives, which may stand within another routine.
+std::string variable_of(const std::string& name) {
+  const auto inside = name.rfind('%');
+  return (inside == std::string::npos ? name : name.substr(inside + 1)) + "_of";
+}
+
 }  // namespace
 
 /// `e` with array constructors as arrays and, where `once` holds, with scalars of arrays as
 /// variables.
 Expr Expansion::prepared(const Expr& e, bool once, Body& out, const Span& at) {
   if (!e) return e;
+  const auto* typed = e.as<Cast>();
+  if (typed && !called(typed->arg, kFunction).empty()) {  // the conversion tells its type
+    const Expr f = map_children(
+        typed->arg, [&](const Expr& x) { return part(prepared(x, once, out, at), out, at); });
+    const Expr value(Cast{typed->type, f}, e.at());
+    return once ? kept(value, variable_of(called(f, kFunction)), out, at) : value;
+  }
   const Expr inner = map_children(e, [&](const Expr& x) { return prepared(x, once, out, at); });
   const auto* c = inner.as<Call>();
   if (c && c->name == kValues) return constructed(c->args, out, at);
@@ -58,10 +71,7 @@ Expr Expansion::prepared(const Expr& e, bool once, Body& out, const Span& at) {
     if (!with.same_as(inner)) return prepared(with, once, out, at);
   }
   if (!once || !is_of_arrays(inner)) return inner;
-  std::string name = called(inner, kOfArray) + called(inner, kFunction);
-  if (const auto inside = name.rfind('%'); inside != std::string::npos)
-    name = name.substr(inside + 1);
-  return kept(inner, name + "_of", out, at);
+  return kept(inner, variable_of(called(inner, kOfArray) + called(inner, kFunction)), out, at);
 }
 
 /// The array `e` in memory.

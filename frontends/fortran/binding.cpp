@@ -352,10 +352,27 @@ Expr Binding::expr(const Expr& e) const {
   return map_children(e, [&](const Expr& x) { return expr(x); });
 }
 
+/// An array, or its elements from one on, as a routine of another file gets it.
+Expr Binding::passed(const Expr& e, const std::string& callee, const Span& at) const {
+  if (!e.as<Var>() && !e.as<Load>()) return expr(e);
+  const auto it = arrays_.find(written_name(e));
+  const Expr there = it == arrays_.end() ? expr(e) : first_in_memory(whole(it->second, at), caller_);
+  if (!there)
+    fail("unsupported", at,
+         "`{}`, which `{}` gets and which stands in another file, has gaps in memory here", it->first,
+         callee);
+  return e.as<Load>() ? expr(e) : there;
+}
+
 Body Binding::body(const Body& b) const {
   Body out = b;
   for (Statement& s : out) {
-    expressions(s, [&](Expr& e) { e = expr(e); });
+    if (auto* c = std::get_if<SubroutineCall>(&s.what)) {
+      for (Expr& a : c->arguments) a = passed(a, c->name, s.at);
+      if (c->result) c->result = expr(c->result);
+    } else {
+      expressions(s, [&](Expr& e) { e = expr(e); });
+    }
     if (auto* d = std::get_if<Do>(&s.what)) d->variable = written_name(expr(var(d->variable)));
     for (std::shared_ptr<Body>* inner : bodies(s)) *inner = std::make_shared<Body>(body(**inner));
   }

@@ -47,6 +47,7 @@ class Binding {
   void check_type(const Variable& dummy, const Expr& argument) const;
 
   Expr expr(const Expr& e) const;
+  Expr passed(const Expr& e, const std::string& callee, const Span& at) const;
   Expr truth(const Expr& place) const;
   Expr element(const View& v, const Exprs& index, const Span& at) const;
   Expr whole(const View& v, const Span& at) const;

@@ -362,7 +362,7 @@ class Converter {
       else
         args.push_back(value ? visit(*value) : Expr());
     }
-    if (!known) return function(f, args);
+    if (!known) return function<T>(f, args);
     const std::string& name = known->name;
     if constexpr (T::category != TypeCategory::Derived && T::category != TypeCategory::Character)
       if (const Expr e = of_arrays<T>(name, f, args)) return e;
@@ -378,7 +378,7 @@ class Converter {
   }
 
   /// A function of the input, or one that another file has.
-  template <typename F>
+  template <typename T, typename F>
   Expr function(const F& f, const Exprs& args) const {
     const std::string name = procedure_name(f.proc());
     if (name == "lsame") {
@@ -387,8 +387,15 @@ class Converter {
     }
     for (const Expr& a : args)
       if (!a) unsupported(fmt::format("an optional argument of `{}`", name));
-    if (f.Rank() == 0) return call(kFunction + name, args, at_);
     const sem::Symbol* symbol = f.proc().GetSymbol();
+    if (f.Rank() == 0) {
+      const Expr value = call(kFunction + name, args, at_);
+      if constexpr (T::category != TypeCategory::Derived && T::category != TypeCategory::Character)
+        if (symbol && !symbol->GetUltimate().template has<sem::SubprogramDetails>() &&
+            (T::category != TypeCategory::Logical || T::kind == 4))
+          return Expr(Cast{type<T>(), value}, at_);
+      return value;
+    }
     if (!symbol || !symbol->GetUltimate().attrs().test(sem::Attr::ELEMENTAL))
       return call(kArrayFunction + name, args, at_);
     return call(kElemental + name, args, at_);

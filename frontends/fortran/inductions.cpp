@@ -174,8 +174,10 @@ class Inductions {
     each(b, [&](const Statement& s) {
       if (const auto* a = std::get_if<Assignment>(&s.what)) out += written_name(a->to) == name;
       if (const auto* d = std::get_if<Do>(&s.what)) out += d->variable == name;
-      if (const auto* c = std::get_if<SubroutineCall>(&s.what))
+      if (const auto* c = std::get_if<SubroutineCall>(&s.what)) {
         for (const Expr& e : c->arguments) out += in(e, name);
+        out += in(c->result, name);
+      }
     });
     return out;
   }

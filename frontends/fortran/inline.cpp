@@ -70,14 +70,29 @@ class Calls {
   /// `e` with variables in the places of calls, which come before.
   Expr without_functions(const Expr& e, const Span& at, Body& out) {
     if (!e) return e;
+    if (const Expr value = of_other_file(e, at, out)) return value;
     const Expr inner =
         map_children(e, [&](const Expr& x) { return without_functions(x, at, out); });
     const std::string name = called(inner, kFunction) + called(inner, kElemental);
     if (name.empty()) return inner;
-    const Routine* f = find_routine(all_, name);
-    if (!f)
-      fail("unsupported", e.at(), "the call of `{}` is not supported in Fortran kernels", name);
-    return put(*f, inner.as<Call>()->args, at, out);
+    if (const Routine* f = find_routine(all_, name))
+      return put(*f, inner.as<Call>()->args, at, out);
+    fail("unsupported", e.at(), "the call of `{}` is not supported in Fortran kernels", name);
+  }
+
+  /// What a function of another file gives; null where `e` is no call of one. Its type is known by
+  /// the conversion around it.
+  Expr of_other_file(const Expr& e, const Span& at, Body& out) {
+    const auto* c = e.as<Cast>();
+    const std::string name = c ? called(c->arg, kFunction) : "";
+    if (name.empty() || find_routine(all_, name)) return Expr();
+    SubroutineCall x{name, {}};
+    for (const Expr& a : c->arg.as<Call>()->args)
+      x.arguments.push_back(passed(name, without_functions(a, at, out), at));
+    const bool logical = c->type == Type(moonloop::Scalar::Bool);
+    x.result = new_scalar(r_, name + "_value", logical ? Type(moonloop::Scalar::I32) : c->type, at);
+    out.push_back({at, x});
+    return logical ? Expr(Compare{CompareOp::Ne, x.result, lit(0)}, e.at()) : x.result;
   }
 
   /// The body of `f`, and what it gives.
@@ -106,18 +121,24 @@ class Calls {
       put(*f, x.arguments, at, out);
       return;
     }
-    for (const Expr& a : x.arguments) {
-      const auto* v = a.as<Var>();
-      const bool logical =
-          a.as<Compare>() || a.as<BoolLit>() || (v && r_.variables.at(v->name).logical);
-      // An element may mean all of the array from there on.
-      if (logical || a.as<Load>() || !axes_of(a, r_).empty())
-        fail("unsupported", at,
-             "this argument of `{}`, which stands in another file, is not supported in Fortran "
-             "kernels",
-             c.name);
-    }
+    for (Expr& a : x.arguments) a = passed(c.name, a, at);
     out.push_back({at, std::move(x)});
+  }
+
+  /// An argument as a routine of another file gets it.
+  Expr passed(const std::string& callee, const Expr& a, const Span& at) const {
+    const bool place = a.as<Var>() || a.as<Load>();
+    const auto refuse = [&](std::string_view what) {
+      fail("unsupported", at, "{}, an argument of `{}`, which stands in another file, is not "
+           "supported in Fortran kernels", what, callee);
+    };
+    if (a.as<Compare>() || a.as<BoolLit>() || (place && r_.variables.at(written_name(a)).logical))
+      refuse("a logical value");
+    if (place && r_.variables.at(written_name(a)).character) refuse("a variable of characters");
+    if (!place && !axes_of(a, r_).empty()) refuse("an expression of arrays");
+    const Expr first = place ? first_in_memory(a, r_) : a;
+    if (!first) refuse(fmt::format("`{}`, which has gaps in memory", to_string(a)));
+    return first;
   }
 
   Routine& r_;

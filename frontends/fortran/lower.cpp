@@ -347,10 +347,18 @@ class Lowering {
   void external(const SubroutineCall& x, int block, const Values& loops, const Span& at) {
     Exprs arguments;
     text::Statement s;
+    if (x.result) s.lhs.push_back({value(x.result, loops), false, {}, at});
+    std::set<std::string> changed;
     for (const Expr& a : x.arguments) {
-      arguments.push_back(as_text(a) ? a : value(a, loops));
-      const auto* v = a.as<Var>();
-      if (v && uses_.assigned.count(v->name)) s.lhs.push_back({a, false, {}, at});
+      const bool place = a.as<Var>() || a.as<Load>();
+      const std::string name = place ? written_name(a) : "";
+      if (place && r_.variables.at(name).array)
+        arguments.push_back(a.as<Var>() ? address(name, {}, at)
+                                        : address(name, value(a, loops).as<Load>()->index, at));
+      else
+        arguments.push_back(as_text(a) ? a : value(a, loops));
+      if (place && uses_.assigned.count(name) && changed.insert(name).second)
+        s.lhs.push_back({var(name, at), false, {}, at});
     }
     if (outside_.empty()) {
       Temporary t;
@@ -362,7 +370,10 @@ class Lowering {
     }
     s.lhs.push_back({var(outside_, at), false, {}, at});
     s.kind = InsnKind::Call;
-    k_.externals.insert(x.name);
+    std::optional<moonloop::Scalar> gives;
+    if (x.result) gives = r_.variables.at(written_name(x.result)).type.scalar;
+    if (const auto [it, added] = k_.externals.emplace(x.name, gives); !added && it->second != gives)
+      fail("unsupported", at, "`{}` is called as a function and as a subroutine", x.name);
     add(std::move(s), call(x.name, std::move(arguments), at), block, at);
   }
 

@@ -195,4 +195,25 @@ Expr element(const Expr& e, const Exprs& numbers, const Routine& routine) {
   return load(l->array, index, e.at());
 }
 
+Expr first_in_memory(const Expr& e, const Routine& routine) {
+  const auto* l = e.as<Load>();
+  if (!l) return e;
+  const Variable& v = routine.variables.at(l->array);
+  Exprs first;
+  bool all = true;  // the axes so far stand as a whole
+  for (std::size_t i = 0; i < l->index.size(); ++i) {
+    const auto* s = l->index[i].as<Slice>();
+    if (!s) {
+      all = false;
+      first.push_back(l->index[i]);
+      continue;
+    }
+    const Expr from = first_of(v.bounds[i]), to = v.bounds[i].upper;
+    if (!all || (s->step && as_int(s->step) != 1)) return Expr();
+    all = (!s->start || equal(s->start, from)) && (!s->stop || (to && equal(s->stop, to)));
+    first.push_back(s->start ? s->start : from);
+  }
+  return load(l->array, std::move(first), e.at());
+}
+
 }  // namespace moonloop::fortran

@@ -26,6 +26,10 @@ std::vector<Axis> axes_of(const Expr& e, const Routine& routine);
 /// it stays.
 Expr element(const Expr& e, const Exprs& numbers, const Routine& routine);
 
+/// The element from which on the array or section `e` lies in memory without gaps; null where it has
+/// gaps. `e` itself where it is an array's name or an element.
+Expr first_in_memory(const Expr& e, const Routine& routine);
+
 // Calls whose arguments are arrays, by the prefix of their names.
 inline constexpr const char* kOfArray = "array ";  // an intrinsic that makes a scalar of arrays
 inline constexpr const char* kArrays = "arrays ";  // one that makes an array of arrays

@@ -13,11 +13,13 @@ class Collection {
         out_.assigned.insert(written_name(a->to));
         look(a->to, inside), look(a->value, inside);
       }
-      if (const auto* x = std::get_if<SubroutineCall>(&s.what))
+      if (const auto* x = std::get_if<SubroutineCall>(&s.what)) {
         for (const Expr& e : x->arguments) {
           look(e, inside);
-          if (may_assign(e)) out_.assigned.insert(e.as<Var>()->name);
+          if (may_assign(e)) out_.assigned.insert(written_name(e));
         }
+        if (x->result) out_.assigned.insert(written_name(x->result));
+      }
       if (const auto* c = std::get_if<Choice>(&s.what))
         for (const Choice::Arm& arm : c->arms)
           look(arm.condition, inside), visit(*arm.body, inside);
@@ -32,9 +34,8 @@ class Collection {
 
  private:
   bool may_assign(const Expr& e) const {
-    const auto* v = e.as<Var>();
-    if (!v) return false;
-    const Variable& x = r_.variables.at(v->name);
+    if (!e.as<Var>() && !e.as<Load>()) return false;
+    const Variable& x = r_.variables.at(written_name(e));
     return x.intent != Intent::In && !x.constant && !x.value;
   }
 

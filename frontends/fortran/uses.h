@@ -23,6 +23,7 @@ void expressions(Statement& s, const F& visit) {
                       [](Leave&) {}, [](Stop&) {},
                       [&](SubroutineCall& x) {
                         for (Expr& a : x.arguments) visit(a);
+                        visit(x.result);
                       },
                       [&](Where& w) {
                         for (Where::Arm& a : w.arms) visit(a.mask);

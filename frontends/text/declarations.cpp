@@ -202,6 +202,24 @@ void parse_tags(TokenStream& in, KernelText& k) {
   expect_end(in, "after the tags");
 }
 
+/// `external f, g: float64`, the cursor behind `external`.
+void parse_externals(TokenStream& in, KernelText& k) {
+  do {
+    const Token name = in.expect_name("a function");
+    if (find_function(name.text))
+      fail("name-taken", name.at, "`{}` is a function of the language", name.text);
+    std::optional<Scalar> gives;
+    if (in.accept(":")) {
+      const Span at = in.peek().at;
+      const Type t = parse_type(in, k.records);
+      if (t.is_record()) fail("unknown-type", at, "a function cannot give the record `{}`", t.str());
+      gives = t.scalar;
+    }
+    k.externals[name.text] = gives;
+  } while (in.accept(","));
+  expect_end(in, "after the functions");
+}
+
 /// `slabs i: 1, 1`, the cursor behind `slabs`.
 void parse_slabs(TokenStream& in, KernelText& k) {
   const Token name = in.expect_name("an iname");
@@ -411,12 +429,7 @@ bool parse_declaration(const Source* source, const Line& line, KernelText& k) {
     k.index_type = t.scalar;
     expect_end(in, "after the index type");
   } else if (w.text == "external") {
-    for (const Word& name : name_list(in, "a function")) {
-      if (find_function(name.text))
-        fail("name-taken", name.at, "`{}` is a function of the language", name.text);
-      k.externals.insert(name.text);
-    }
-    expect_end(in, "after the functions");
+    parse_externals(in, k);
   } else {
     std::vector<Word> names = name_list(in, "an iname");
     expect_end(in, "after the inames");

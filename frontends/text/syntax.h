@@ -139,7 +139,7 @@ struct KernelText {
   std::vector<Word> loop_order;
   std::vector<std::tuple<Word, int, int>> slabs;
   std::map<std::string, std::shared_ptr<const Record>> records;
-  std::set<std::string> externals;
+  std::map<std::string, std::optional<Scalar>> externals;
   Scalar index_type = Scalar::I32;
   Order default_order = Order::C;
   bool guess = true;        // undeclared names become arguments
