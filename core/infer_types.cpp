@@ -332,15 +332,10 @@ class TypeCheck {
       else if (!as_text(e))
         typer_.check(e);
     }
-    for (std::size_t n = k_.externals.at(c.name) ? 1 : 0; n < i.lhs.size(); ++n) {
-      const Expr& l = i.lhs[n];
-      const auto* v = l.as<Var>();
+    for (const Expr& l : i.lhs) {
       // A scalar of the kernel's own may stand for what is elsewhere.
-      const Temporary* t = v ? k_.find_temporary(v->name) : nullptr;
-      const bool passed =
-          (v && is_passed_to(k_, i, v->name)) ||
-          std::any_of(c.args.begin(), c.args.end(), [&](const Expr& a) { return equal(a, l); });
-      if (!passed && !(t && t->shape && t->shape->empty()))
+      const Temporary* t = l.as<Var>() ? k_.find_temporary(written_name(l)) : nullptr;
+      if (stands_for_elsewhere(k_, i, written_name(l)) && !(t && t->shape && t->shape->empty()))
         fail("bad-operand", l.at() ? l.at() : i.at,
              "`{}` cannot change `{}`, which is not among its arguments", c.name, to_string(l));
     }

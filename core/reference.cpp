@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/address_spaces.h"
+#include "core/external.h"
 #include "core/memo.h"
 #include "core/order_reference.h"
 
@@ -77,6 +78,11 @@ class Privacy {
     }
     if (t.space == AddressSpace::Global || t.initializer) loops_.clear();
     if (t.initializer) items_.clear();
+    const auto elsewhere = [&](const AccessAt& a) {
+      return stands_for_elsewhere(r.order.kernel(), r.order.insn(a.insn), name);
+    };
+    if (!r.order.kernel().externals.empty() && std::any_of(all.begin(), all.end(), elsewhere))
+      loops_.clear(), items_.clear();  // there is one of it
   }
 
   std::vector<std::string> find() {

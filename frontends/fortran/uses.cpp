@@ -16,7 +16,8 @@ class Collection {
       if (const auto* x = std::get_if<SubroutineCall>(&s.what)) {
         for (const Expr& e : x->arguments) {
           look(e, inside);
-          if (may_assign(e)) out_.assigned.insert(written_name(e));
+          if (may_assign(e) && !inside.count(written_name(e)))
+            out_.assigned.insert(written_name(e));
         }
         if (x->result) out_.assigned.insert(written_name(x->result));
       }
