@@ -3,14 +3,15 @@
 #include "core/infer.h"
 #include "core/print.h"
 #include "runtime/arguments.h"
+#include "scripts/diagram.h"
 #include "scripts/report.h"
 
 namespace moonloop::cli {
 namespace {
 
 struct ShowOptions {
-  std::string what = "ir", target = "c", output = "-";
-  bool has_target = false;
+  std::string what = "ir", target = "c", format = "text", output = "-";
+  bool has_target = false, has_format = false;
 };
 
 std::string stats_of(const Loaded& loaded, const Common& common, const ShowOptions& o) {
@@ -21,7 +22,15 @@ std::string stats_of(const Loaded& loaded, const Common& common, const ShowOptio
   return report_stats(loaded.kernel, stats);
 }
 
+std::string picture_of(const Kernel& k, const ShowOptions& o) {
+  const DiagramFormat format = o.format == "dot"    ? DiagramFormat::Dot
+                               : o.format == "json" ? DiagramFormat::Json
+                                                    : DiagramFormat::Svg;
+  return o.what == "tree" ? draw_tree(k, format) : draw_dependences(k, format);
+}
+
 std::string text_of(const Kernel& k, const ShowOptions& o) {
+  if (o.format != "text") return picture_of(k, o);
   if (o.what == "ir") return print_kernel(k);
   if (o.what == "tree") return report_tree(k);
   if (o.what == "deps") return report_dependences(k);
@@ -31,6 +40,9 @@ std::string text_of(const Kernel& k, const ShowOptions& o) {
 }
 
 int show(const Common& common, const ShowOptions& o) {
+  if (o.has_format && o.what != "deps" && o.what != "tree")
+    throw CLI::ValidationError(
+        "--format", "`--what " + o.what + "` has one form; `deps` and `tree` have several");
   write_output(o.output, o.what == "stats" ? stats_of(load_with_original(common, false), common, o)
                                            : text_of(load_kernel(common), o));
   return kDone;
@@ -57,11 +69,19 @@ void add_show(CLI::App& app, Common& common, std::function<int()>& action) {
                           "of the schedule: c, openmp, opencl or cuda; with stats, whose barriers "
                           "and launches count too");
   target->type_name("TARGET")->check(CLI::IsMember(target_names()))->capture_default_str();
+  CLI::Option* format =
+      command->add_option("--format", o->format,
+                          "of tree and deps: text; dot, for Graphviz; svg, a picture; json, for "
+                          "programs");
+  format->type_name("FORMAT")
+      ->check(CLI::IsMember({"text", "dot", "svg", "json"}))
+      ->capture_default_str();
   command->add_option("-o", o->output, "where to write; - is standard output")
       ->type_name("FILE")
       ->capture_default_str();
-  command->callback([&common, &action, o, target] {
+  command->callback([&common, &action, o, target, format] {
     o->has_target = target->count() > 0;
+    o->has_format = format->count() > 0;
     action = [&common, o] { return show(common, *o); };
   });
 }

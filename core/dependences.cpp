@@ -12,6 +12,15 @@ DepKind kind_of(const Access& from, const Access& to) {
 
 }  // namespace
 
+const char* to_string(DepKind kind) {
+  switch (kind) {
+    case DepKind::Flow: return "flow";
+    case DepKind::Anti: return "anti";
+    case DepKind::Output: return "output";
+  }
+  throw InternalError("unknown kind of dependence");
+}
+
 DependenceList dependences(const Kernel& k) {
   const Reference r(nest(k));
   DependenceList out{r.order.kernel(), r.order.tree(), {}};

@@ -116,8 +116,11 @@ bool is_uniform(const std::string& lid_strides) {
 }  // namespace
 
 CountMap mem_counts(const Kernel& k, const CountOptions& options) {
-  CountMap out("accesses", {"mtype", "dtype", "lid_strides", "gid_strides", "direction", "variable",
-                            "variable_tags", "granularity", "kernel"});
+  std::vector<std::string> fields{"mtype",         "dtype",       "lid_strides",
+                                  "gid_strides",   "direction",   "variable",
+                                  "variable_tags", "granularity", "kernel"};
+  if (options.by_instruction) fields.emplace_back("instruction");
+  CountMap out("accesses", std::move(fields));
   Evaluations all(k);
   const Kernel& done = all.kernel();
   const Memory memory(done);
@@ -134,9 +137,17 @@ CountMap mem_counts(const Kernel& k, const CountOptions& options) {
     const std::string lid = strides(TagKind::Local), gid = strides(TagKind::Group);
     const auto per_subgroup = is_uniform(lid) ? options.subgroup_size : std::nullopt;
     const auto add = [&](const char* direction) {
-      out.add({space, type.str(), lid, gid, direction, *access->name, access->tag->str(),
-               per_subgroup ? "subgroup" : "workitem", k.name},
-              all.instances(e, per_subgroup), type.size());
+      std::vector<std::string> key{space,
+                                   type.str(),
+                                   lid,
+                                   gid,
+                                   direction,
+                                   *access->name,
+                                   access->tag->str(),
+                                   per_subgroup ? "subgroup" : "workitem",
+                                   k.name};
+      if (options.by_instruction) key.push_back(e.insn->id);
+      out.add(std::move(key), all.instances(e, per_subgroup), type.size());
     };
     if (e.kind != Evaluation::Write) add("load");  // an update loads what it adds to
     if (e.kind == Evaluation::Write) add("store");

@@ -99,13 +99,17 @@ std::optional<Operation> operation_of(const Typer& typer, const Evaluation& e) {
 }
 
 CountMap op_counts(const Kernel& k, const CountOptions& options) {
-  CountMap out("operations", {"dtype", "name", "granularity", "kernel"});
+  std::vector<std::string> fields{"dtype", "name", "granularity", "kernel"};
+  if (options.by_instruction) fields.emplace_back("instruction");
+  CountMap out("operations", std::move(fields));
   Evaluations all(k);
   all.for_each([&](const Evaluation& e) {
     const auto op = operation_of(all.typer(), e);
     if (!op) return;
-    out.add({op->type.str(), op->name, options.subgroup_size ? "subgroup" : "workitem", k.name},
-            all.instances(e, options.subgroup_size).times(op->times));
+    std::vector<std::string> key{op->type.str(), op->name,
+                                 options.subgroup_size ? "subgroup" : "workitem", k.name};
+    if (options.by_instruction) key.push_back(e.insn->id);
+    out.add(std::move(key), all.instances(e, options.subgroup_size).times(op->times));
   });
   return out;
 }

@@ -10,6 +10,8 @@ struct CountOptions {
   /// Absent: each work-item counts. Else, as the hardware runs them, so many work-items of a group
   /// together count once, for operations and for accesses that are the same in all of them.
   std::optional<std::int64_t> subgroup_size;
+  /// One field more, `instruction`: its id in the kernel with reductions realized.
+  bool by_instruction = false;
 };
 
 /// The operations of a kernel by `dtype`, `name`, `granularity` and `kernel`, Loo.py's

@@ -410,8 +410,11 @@ std::string print_kernel(const Kernel& k) {
 }
 
 std::string print_instruction(const Kernel&, const Instruction& insn) {
-  return statement(insn, [](const std::string&) { return std::string(); }) +
-         options(insn, false, "");
+  return print_statement(insn) + options(insn, false, "");
+}
+
+std::string print_statement(const Instruction& insn) {
+  return statement(insn, [](const std::string&) { return std::string(); });
 }
 
 }  // namespace moonloop

@@ -42,6 +42,7 @@ void compose_origin(Instruction& insn, const std::map<std::string, Expr>& old_in
 void check_kept_order(const Kernel& before, const Kernel& after);
 
 enum class DepKind { Flow, Anti, Output };
+const char* to_string(DepKind kind);  // flow, anti, output
 /// A dependence between instances of two instructions of a realized kernel.
 struct Dependence {
   int from = 0, to = 0;  // indices into the realized kernel's instructions

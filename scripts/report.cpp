@@ -10,15 +10,6 @@
 namespace moonloop {
 namespace {
 
-const char* name_of(DepKind kind) {
-  switch (kind) {
-    case DepKind::Flow: return "flow";
-    case DepKind::Anti: return "anti";
-    case DepKind::Output: return "output";
-  }
-  throw InternalError("unknown kind of dependence");
-}
-
 /// Operators and functions that a CPU computes; those in subscripts are left out.
 int count_operations(const Kernel& k, const Expr& e) {
   int n = 0;
@@ -59,7 +50,7 @@ std::string report_dependences(const Kernel& k, const std::string& a, const std:
     const std::string from = id(d.from), to = id(d.to);
     const bool asked = (from == a && to == b) || (from == b && to == a);
     if (!a.empty() && !asked) continue;
-    out += fmt::format("{} {}: {} -> {}: {}{}\n", name_of(d.kind), d.variable, from, to,
+    out += fmt::format("{} {}: {} -> {}: {}{}\n", to_string(d.kind), d.variable, from, to,
                        str(d.relation), d.exact ? "" : " (over-approximated)");
   }
   return out;

@@ -8,6 +8,7 @@
 #include "core/print.h"
 #include "core/reference.h"
 #include "core/tree.h"
+#include "scripts/heat.h"
 #include "scripts/report.h"
 #include "scripts/script.h"
 #include "scripts/view_template.h"
@@ -105,8 +106,8 @@ std::optional<Set> at_sizes(Set s, const Integers& sizes) {
     const auto it = sizes.find(p);
     if (it == sizes.end()) return std::nullopt;
     const int at = isl_set_find_dim_by_name(s.get(), isl_dim_param, p.c_str());
-    s = isl_set_fix_si(s.take(), isl_dim_param, static_cast<unsigned>(at),
-                       static_cast<int>(it->second));
+    s = isl_set_fix_val(s.take(), isl_dim_param, static_cast<unsigned>(at),
+                        isl_val_int_from_si(isl(), it->second));
   }
   return isl_set_project_out(s.copy(), isl_dim_param, 0,
                              static_cast<unsigned>(count(isl_set_dim(s.get(), isl_dim_param))));
@@ -152,7 +153,13 @@ class Drawing {
     for (const Statement& s : statements_) {
       Json points = Json::array();
       for (const Instance& p : s.instances) points.push_back({p.place, p.rank});
-      out.push_back({{"id", s.id}, {"axes", s.axes}, {"points", points}, {"arrows", arrows(s)}});
+      bool all = true;
+      const Json some = arrows(s, all);
+      out.push_back({{"id", s.id},
+                     {"axes", s.axes},
+                     {"points", points},
+                     {"arrows", some},
+                     {"all_arrows", all}});
     }
     return out;
   }
@@ -229,19 +236,27 @@ class Drawing {
     for (std::size_t i = 0; i < all.size(); ++i) all[i]->rank = i;
   }
 
-  /// Dependences of a statement on itself, as pairs of its instances.
-  Json arrows(const Statement& s) const {
+  /// Dependences of a statement on itself, as pairs of its instances. `all` becomes false where
+  /// there are too many.
+  Json arrows(const Statement& s, bool& all) const {
     Json out = Json::array();
     for (const Dependence& d : all_.all) {
       if (static_cast<std::size_t>(d.from) != s.insn || d.from != d.to) continue;
       const auto set = at_sizes(pairs_of(d.relation), sizes_);
       const auto pairs = set ? points_of(*set, 20 * kMostArrows) : std::nullopt;
-      if (!pairs) continue;
+      if (!pairs) {
+        all = false;
+        continue;
+      }
       const std::vector<std::string> order = dims(d.relation);
       for (const auto& p : *pairs) {
         const auto from = index_of(s, order, p, 0), to = index_of(s, order, p, order.size());
-        if (from && to && *from != *to) out.push_back({*from, *to});
-        if (out.size() >= kMostArrows) return out;
+        if (!from || !to || *from == *to) continue;
+        if (out.size() == kMostArrows) {
+          all = false;
+          return out;
+        }
+        out.push_back({*from, *to});
       }
     }
     return out;
@@ -275,23 +290,26 @@ class Drawing {
 
 // ---- A step.
 
-const char* name_of(DepKind kind) {
-  return kind == DepKind::Flow ? "flow" : kind == DepKind::Anti ? "anti" : "output";
-}
-
 Json dependences_of(const DependenceList& list) {
   Json out = Json::array();
   for (const Dependence& d : list.all) {
     const auto id = [&](int i) {
       return list.kernel.instructions[static_cast<std::size_t>(i)]->id;
     };
-    out.push_back({{"kind", name_of(d.kind)},
+    out.push_back({{"kind", to_string(d.kind)},
                    {"variable", d.variable},
                    {"from", id(d.from)},
                    {"to", id(d.to)},
                    {"relation", str(d.relation)},
                    {"exact", d.exact}});
   }
+  return out;
+}
+
+/// By statement its number, and whether that is exact.
+Json heat_of(const std::vector<StatementCount>& counts) {
+  Json out = Json::object();
+  for (const StatementCount& c : counts) out[c.statement] = {c.number, c.exact};
   return out;
 }
 
@@ -311,6 +329,9 @@ Json States::next(const Kernel& k, const std::string& title) {
   const Integers& sizes = sizes_;
   Json out{{"title", title}, {"text", print_kernel(k)}};
   out["counts"] = told([&] { return Json(report_counts(k, {std::nullopt, sizes})); });
+  out["heat"]["operations"] = told([&] { return heat_of(operations_by_statement(k, sizes)); });
+  out["heat"]["bytes"] = told([&] { return heat_of(bytes_by_statement(k, sizes)); });
+  out["parts"] = told([&] { return Json(statements_of_reductions(k)); });
   out["tree"] = told([&] {
     const Nested nested = nest(k);
     return tree_of(nested.kernel, nested.tree.roots);

@@ -9,9 +9,10 @@
 namespace moonloop {
 
 /// What a page shows of a kernel and of each step that made it, as one JSON object: kernel text,
-/// loop tree, dependences, counts, code for each target with the instruction of each line, and, for
-/// statements in at most three loops, the instances at the sizes `sizes` in the order of their
-/// execution, by the loops that they had at first. What cannot be had is told in its place.
+/// loop tree, dependences, counts of all and of each statement, code for each target with the
+/// instruction of each line, and, for statements in at most three loops, the instances at the sizes
+/// `sizes` in the order of their execution, by the loops that they had at first. What cannot be had
+/// is told in its place.
 ///
 /// `original`: before the first of `k`'s transforms. Fails as the transforms do.
 /// Cost: all of that for each step; at most some hundred instances of a statement.

@@ -84,6 +84,7 @@ TEST_CASE("view: instances in the order of their execution, by the loops of the 
   for (const Json& state : data["states"]) {
     const Json& s = state["space"][0];
     CHECK(s["arrows"].size() == 9);  // to the right 4, down 3, along the diagonal 2
+    CHECK(s["all_arrows"] == true);
     for (const Json& a : s["arrows"])
       CHECK(s["points"][a[0].get<std::size_t>()][1] < s["points"][a[1].get<std::size_t>()][1]);
   }
@@ -113,32 +114,206 @@ TEST_CASE("view: assumed sizes are met, what cannot be had says why, other kerne
   CHECK(tool("view matmul/matmul.loop -o /nowhere/x.html", examples).status == 1);
 }
 
-TEST_CASE("view: a browser shows it, without errors, by keys and by pointing") {
+namespace {
+
+/// The page after `script` ran in it, as a browser has it; nothing where there is none. Errors of
+/// the page fail the test.
+std::string browse(std::string page, const std::string& script, const std::string& address = {}) {
   const std::string browser = moonloop::find_program("chromium");
   if (browser.empty()) {
     MESSAGE("no chromium: the page is not looked at");
-    return;
+    return {};
   }
   const Folder f;
-  std::string text = page("edit/edit.loop -t edit/diagonals.lua", f, "edit.html");
-  text += R"(<script>
-document.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowLeft"}));
-document.dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowLeft"}));
-document.querySelector("#tree [data-ids]").dispatchEvent(new MouseEvent("mouseenter"));
-document.body.dataset.marked = ["text", "tree", "code", "deps"].map(
-    id => document.querySelectorAll("#" + id + " .marked").length > 0).join();
-</script>)";
-  f.write("edit.html", text);
+  page += "<script>" + script + "</script>";
+  f.write("page.html", page);
   const Outcome o = shell(
       "timeout 60 " + browser +
           " --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --enable-logging=stderr "
-          "--user-data-dir=profile --dump-dom file://$PWD/edit.html",
+          "--user-data-dir=profile --dump-dom \"file://$PWD/page.html" +
+          address + "\"",
       f.str());
   CHECK(o.status == 0);
-  CHECK(o.err.find("CONSOLE") == std::string::npos);
-  CHECK(o.out.find("1 of 3: map_domain(") != std::string::npos);
-  CHECK(o.out.find("data-marked=\"true,true,true,true\"") != std::string::npos);
+  CHECK(!contains(o.err, "CONSOLE"));
+  return o.out;
+}
+
+constexpr const char* kKeys = R"(
+const type = (key, on, more) =>
+    (on || document).dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true, ...more}));
+const all = query => [...document.querySelectorAll(query)];
+const tell = (name, value) => { document.body.dataset[name] = value; };
+)";
+
+/// `n` of `data-NAME="n"`.
+std::string told(const std::string& dom, const std::string& name) {
+  const std::string begin = " data-" + name + "=\"";
+  const std::size_t at = dom.find(begin);
+  if (at == std::string::npos) return "nothing";
+  return dom.substr(at + begin.size(), dom.find('"', at + begin.size()) - at - begin.size());
+}
+
+std::int64_t sum_of(const Json& heat) {
+  std::int64_t n = 0;
+  for (const auto& [id, count] : heat.items()) {
+    CHECK(count[1] == true);
+    n += std::stoll(count[0].get<std::string>());
+  }
+  return n;
+}
+
+/// The sum of the last column of the operations in `show --what stats`, and its bytes accessed.
+std::pair<std::int64_t, std::int64_t> totals(const std::string& stats) {
+  std::istringstream in(stats);
+  std::string line;
+  std::int64_t operations = 0, bytes = -1;
+  while (std::getline(in, line) && line != "operations") continue;
+  std::getline(in, line);
+  CHECK(line.ends_with("value"));
+  while (std::getline(in, line) && line.starts_with("  "))
+    operations += std::stoll(line.substr(line.rfind(' ')));
+  while (std::getline(in, line))
+    if (line.starts_with("bytes accessed ")) bytes = std::stoll(line.substr(line.rfind(' ')));
+  return {operations, bytes};
+}
+
+}  // namespace
+
+TEST_CASE("view: what statements do, together, is what show --what stats counts") {
+  const Folder f;
+  const std::string examples = (kRoot / "examples").string();
+  for (const std::string input :
+       {"matmul/matmul.loop -t matmul/tiled.lua -p n=64", "edit/edit.loop -p n=7 -p m=9",
+        "trsv/trsv.loop -t trsv/trsv.lua -p n=21", "fortran/hydro.f90 -p n=10 -p m=12",
+        "stencil/jacobi.loop -p n=9 -p steps=3"}) {
+    CAPTURE(input);
+    const Json state = data_of(page(input, f, "page.html"))["states"].back();
+    const Outcome stats = tool("show " + input + " --what stats", examples);
+    REQUIRE(stats.status == 0);
+    const auto [operations, bytes] = totals(stats.out);
+    CHECK(operations > 0);
+    CHECK(sum_of(state["heat"]["operations"]) == operations);
+    CHECK(sum_of(state["heat"]["bytes"]) == bytes);
+  }
+}
+
+TEST_CASE("view: numbers of any size, and what has none") {
+  const Folder f;
+  const Json large =
+      data_of(page("matmul/matmul.loop -p n=10000000", f, "l.html"))["states"][0]["heat"];
+  CHECK(large["operations"]["insn_update"] == Json({"2000000000000000000000", true}));
+  // 2 to the 32 and 2 more: no drawing of two iterations.
+  f.write("copy.loop",
+          "kernel copy(n: int64, a: float64[n])\ndomain {[i]: 0 <= i < n}\na[i] = 0\n");
+  const Json copy = data_of(page("'" + (f / "copy.loop") + "' -p n=4294967298", f, "c.html"));
+  CHECK(copy["states"][0]["space"] == Json::array());
+  const Json many = data_of(page("matmul/matmul.loop", f, "m.html"))["states"][0]["space"];
+  CHECK(many.back()["id"] == "insn");
+  CHECK(many[1]["arrows"].size() == 300);
+  CHECK(many[1]["all_arrows"] == false);
+  const Json unknown = data_of(page("spmv/spmv.loop", f, "s.html"))["states"][0]["heat"];
+  CHECK(contains(unknown["operations"]["error"].get<std::string>(), "which the kernel computes"));
+}
+
+TEST_CASE("view: a browser shows it, without errors, by keys and by pointing") {
+  const Folder f;
+  const std::string dom =
+      browse(page("edit/edit.loop -t edit/diagonals.lua", f, "edit.html"), kKeys + std::string(R"(
+type("ArrowLeft");
+type("ArrowLeft");
+type("ArrowLeft", document, {altKey: true});
+document.querySelector("#tree [data-ids]").dispatchEvent(new MouseEvent("mouseenter"));
+tell("marked", ["text", "tree", "code", "deps"].map(id => all("#" + id + " .marked").length > 0).join());
+)"));
+  if (dom.empty()) return;
+  CHECK(contains(dom, "1 of 3: map_domain("));
+  CHECK(told(dom, "marked") == "true,true,true,true");
   std::size_t circles = 0;
-  for (std::size_t at = 0; (at = o.out.find("<circle", at)) != std::string::npos; ++at) ++circles;
+  for (std::size_t at = 0; (at = dom.find("<circle", at)) != std::string::npos; ++at) ++circles;
   CHECK(circles == 64);
+}
+
+TEST_CASE("view: heat shades statements, and says their numbers") {
+  const Folder f;
+  const std::string text = page("matmul/matmul.loop -t matmul/tiled.lua", f, "m.html");
+  const std::string dom = browse(text, kKeys + std::string(R"(
+const shown = id => all("#" + id + " [data-ids]").map(l => l.dataset.ids + "=" + l.querySelector(".count")?.textContent).join();
+const pressed = () => all("#heat [aria-pressed=true]").map(b => b.textContent).join();
+tell("off", pressed() + all(".hot, .count").length + $("heat-note").textContent);
+all("#heat button")[1].click();
+tell("operations", pressed() + ": " + shown("tree"));
+tell("text", shown("text"));
+tell("note", $("heat-note").textContent);
+tell("tip", document.querySelector("#tree [data-ids=insn_update]").title);
+const share = id => Number(document.querySelector(`#code [data-ids=${id}]`).style.getPropertyValue("--share"));
+tell("shares", [share("insn_update") === 1, share("insn") < 1 && share("insn") > 0].join());
+type("h");
+tell("bytes", pressed() + ": " + shown("tree"));
+type("h");
+tell("again", pressed() + all(".hot, .count").length);
+type("h", document, {ctrlKey: true});
+tell("browsers", pressed());
+)"));
+  if (dom.empty()) return;
+  CHECK(told(dom, "off") == "off0");
+  CHECK(told(dom, "operations") ==
+        "operations: insn_init=0,a_fetch_rule=4096,b_fetch_rule=4096,insn_update=65536,insn=4096");
+  CHECK(told(dom, "text") == "a_fetch_rule=4096,b_fetch_rule=4096,insn=69632");
+  CHECK(told(dom, "note") == "77824 operations at n = 32; before each statement stands its part");
+  CHECK(told(dom, "tip") == "insn_update: 65536 of 77824 operations, 84.2 %");
+  CHECK(told(dom, "shares") == "true,true");
+  CHECK(told(dom, "bytes") ==
+        "bytes: insn_init=0,a_fetch_rule=16384,b_fetch_rule=16384,insn_update=524288,insn=8192");
+  CHECK(told(dom, "again") == "off0");
+  CHECK(told(dom, "browsers") == "off");
+  const std::string unknown = browse(page("spmv/spmv.loop", f, "s.html"), kKeys + std::string(R"(
+tell("hot", all(".hot, .count").length + $("heat-note").textContent);
+)"),
+                                     "#heat=bytes");
+  CHECK(told(unknown, "hot").starts_with("0bytes not counted: how often `insn_0_update` runs"));
+}
+
+TEST_CASE("view: everything is reached and used by keys") {
+  const Folder f;
+  const std::string dom = browse(page("fortran/hydro.f90", f, "h.html"), kKeys + std::string(R"(
+const controls = all("button, input, select, .rows, pre");
+tell("reached", controls.every(c => c.tabIndex === 0 && (c.disabled || (c.focus(), document.activeElement === c))));
+tell("named", controls.every(c => c.textContent.trim() || c.getAttribute("aria-label")));
+tell("opened", [step, target, heat].join());
+const marks = () => all("#tree .marked").map(l => l.dataset.ids).join();
+const tree = $("tree");
+tree.focus();
+const seen = [];
+for (const key of ["ArrowDown", "ArrowDown", "End", "ArrowDown", "ArrowUp", "Home", "Escape"]) {
+  type(key, tree);
+  seen.push(marks());
+}
+tell("marks", seen.join(";"));
+type("ArrowDown", tree);
+type("ArrowLeft", tree);
+tell("kept", step + marks() + all("#code .marked").length);
+type("ArrowDown", tree);
+tell("further", marks() + ": " + $("said").textContent);
+$("steps").value = 0;
+$("steps").dispatchEvent(new Event("input"));
+tell("slid", step + $("title").textContent);
+type("ArrowRight", $("steps"));
+tell("own", step);
+all("#targets button").find(b => b.textContent === "cuda").click();
+tell("target", all("#targets [aria-pressed=true]").map(b => b.textContent).join());
+go(3);
+tell("failed", all("#targets [aria-pressed=true]").map(b => b.textContent).join() + all("#code .error").length);
+)"),
+                                 "#step=1&target=openmp&heat=bytes");
+  if (dom.empty()) return;
+  CHECK(told(dom, "reached") == "true");
+  CHECK(told(dom, "named") == "true");
+  CHECK(told(dom, "opened") == "1,openmp,bytes");
+  CHECK(told(dom, "marks") == "insn;insn_0;insn_6;insn_6;insn_5;insn;");
+  CHECK(told(dom, "kept") == "0insn1");
+  CHECK(told(dom, "further") == "insn_0: insn_0 marked");
+  CHECK(told(dom, "slid") == "00 of 3: as written");
+  CHECK(told(dom, "own") == "0");
+  CHECK(told(dom, "target") == "cuda");
+  CHECK(told(dom, "failed") == "cuda1");
 }

@@ -251,3 +251,21 @@ x[i] = 2*x[i]
 )"));
   CHECK(flops(m).str() == "20*n");
 }
+
+TEST_CASE("counts by instruction: statements of reductions apart, together the same") {
+  const Kernel k = kernel(R"(kernel rows(n: int32, a: float64[n, n], y: float64[n])
+domain {[i, j]: 0 <= i, j < n}
+assume n >= 1
+y[i] = 2*sum(j, a[i, j]*y[j])   {id=row}
+a[i, i] = y[i]   {id=back}
+)");
+  const CountOptions each{.subgroup_size = {}, .by_instruction = true};
+  const CountMap operations = op_counts(k, each), accesses = mem_counts(k, each);
+  CHECK(table(operations.group({"instruction", "name"})) ==
+        "row mul n\nrow_update add n**2\nrow_update mul n**2\n");
+  CHECK(table(accesses.to_bytes().group({"instruction"})) ==
+        "back 16*n\nrow 8*n\nrow_update 16*n**2\n");
+  CHECK(operations.sum().str() == op_counts(k).sum().str());
+  CHECK(accesses.sum().str() == mem_counts(k).sum().str());
+  CHECK(op_counts(k).fields().size() + 1 == operations.fields().size());
+}
