@@ -54,7 +54,8 @@ void CPrinter::external(const Instruction& insn, const Exprs& lhs, const Call& c
       (gives ? element_type(helpers_.language(), *gives) : "void") + " " + function + "(";
   if (!helpers_.external(function, head + parameter_list(types, head.size()) + ");\n"))
     fail("unsupported", insn.at, "two calls of `{}` have arguments of different types", call.name);
-  line((gives ? expr_.place(lhs[0]) + " = " : "") + function + "(" + fmt::format("{}", fmt::join(arguments, ", ")) + ");");
+  line((gives ? expr_.place(lhs[0]) + " = " : "") + function + "(" +
+       fmt::format("{}", fmt::join(arguments, ", ")) + ");");
   --depth_;
   line("}");
 }

@@ -144,6 +144,31 @@ void print(const Plan& plan, const std::vector<PlanNode>& nodes, int depth, std:
 
 }  // namespace
 
+/// Scalars that nobody reads and that stand for what is elsewhere: the order of the calls that
+/// write them stands now.
+static Kernel without_stand_ins_for_elsewhere(Kernel k) {
+  if (k.externals.empty()) return k;
+  std::set<std::string> read, stand_ins;
+  for (const InsnPtr& i : k.instructions) {
+    read.merge(reads(k, *i));
+    for (const Expr& l : i->lhs)
+      if (stands_for_elsewhere(k, *i, written_name(l))) stand_ins.insert(written_name(l));
+  }
+  std::erase_if(stand_ins, [&](const std::string& name) { return read.count(name) > 0; });
+  for (InsnPtr& i : k.instructions)
+    if (const Call* c = external_call(k, *i))
+      i = edit(i, [&](Instruction& x) {
+        const auto unread = [&](const Expr& l) { return stand_ins.count(written_name(l)) > 0; };
+        const auto first = x.lhs.begin() + (k.externals.at(c->name) ? 1 : 0);
+        x.lhs.erase(std::remove_if(first, x.lhs.end(), unread), x.lhs.end());
+      });
+  for (const std::string& name : stand_ins)
+    if (std::none_of(k.instructions.begin(), k.instructions.end(),
+                     [&](const InsnPtr& i) { return writes(*i).count(name) > 0; }))
+      k.temporaries.erase(name);
+  return k;
+}
+
 Plan make_plan(Kernel k, Target target) {
   check_supported(k, target);
   Nested nested = is_device(target) ? nest_on_axes(std::move(k)) : nest(std::move(k));
@@ -151,7 +176,7 @@ Plan make_plan(Kernel k, Target target) {
   if (std::any_of(made.begin(), made.end(), [](const auto& t) { return !t.second.type; }))
     nested.kernel = infer_types(std::move(nested.kernel));  // accumulators
   Plan plan;
-  plan.kernel = std::move(nested.kernel);
+  plan.kernel = without_stand_ins_for_elsewhere(std::move(nested.kernel));
   plan.target = target;
   find_lane_copies(plan);
   if (is_device(target)) {

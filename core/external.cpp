@@ -45,12 +45,12 @@ bool stands_for_elsewhere(const Kernel& k, const Instruction& insn, const std::s
   const Call* c = external_call(k, insn);
   if (!c || is_passed_to(k, insn, name)) return false;
   const std::size_t given = k.externals.at(c->name) ? 1 : 0;  // the value, which is none of these
-  return std::any_of(insn.lhs.begin() + static_cast<std::ptrdiff_t>(std::min(given, insn.lhs.size())),
-                     insn.lhs.end(), [&](const Expr& l) {
-                       return written_name(l) == name &&
-                              std::none_of(c->args.begin(), c->args.end(),
-                                           [&](const Expr& a) { return equal(a, l); });
-                     });
+  return std::any_of(
+      insn.lhs.begin() + static_cast<std::ptrdiff_t>(std::min(given, insn.lhs.size())),
+      insn.lhs.end(), [&](const Expr& l) {
+        return written_name(l) == name && std::none_of(c->args.begin(), c->args.end(),
+                                                       [&](const Expr& a) { return equal(a, l); });
+      });
 }
 
 void require_not_passed(const Kernel& k, const std::string& array) {

@@ -28,8 +28,8 @@ Expr address(const std::string& array, const Exprs& index = {}, Span at = {});
 const Exprs* as_address(const Expr& e);
 /// Whether `insn` is given the address of `array`.
 bool is_passed_to(const Kernel& k, const Instruction& insn, const std::string& array);
-/// Whether the variable `name` on the left of `insn` stands for what is elsewhere: a call changes it
-/// without being given it.
+/// Whether the variable `name` on the left of `insn` stands for what is elsewhere: a call changes
+/// it without being given it.
 bool stands_for_elsewhere(const Kernel& k, const Instruction& insn, const std::string& name);
 /// Fails `passed-array` where something external is given the address of `array`, whose layout it
 /// knows. Linear.

@@ -61,9 +61,7 @@ void Places::visit_expr(const Expr& e, Frame& f, const std::function<void(const 
       },
       [&](const Call& x) {
         if (const Exprs* a = as_address(e)) {
-          Use whole{insn_, &e, &(*a)[0].as<Var>()->name, nullptr, false, false, number(f)};
-          whole.whole = true;
-          visit(whole);
+          visit({insn_, &e, &(*a)[0].as<Var>()->name, nullptr, false, false, number(f), true});
           for (std::size_t i = 1; i < a->size(); ++i) visit_expr((*a)[i], f, visit);
           return;
         }
@@ -107,9 +105,8 @@ void Places::for_each_use(const std::function<void(const Use&)>& visit) {
       const Expr* target = &l;
       while (const auto* field = target->as<Field>()) target = &field->base;
       if (const auto* v = target->as<Var>()) {
-        Use use{insn_, target, &v->name, nullptr, false, true, number(frame)};
-        use.whole = is_passed_to(k_, *i, v->name);
-        visit(use);
+        visit({insn_, target, &v->name, nullptr, false, true, number(frame),
+               is_passed_to(k_, *i, v->name)});
       } else if (const auto* x = target->as<Load>()) {
         visit({insn_, target, &x->array, &x->index, x->linear, true, number(frame)});
         for (const Expr& s : x->index) visit_expr(s, frame, visit);

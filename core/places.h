@@ -19,8 +19,8 @@ struct Use {
   const Exprs* index = nullptr;  // of a Load
   bool linear = false;
   bool write = false;
+  int place = -1;      // for Places
   bool whole = false;  // by something external, which may touch any element
-  int place = -1;  // for Places
 };
 
 class Places {

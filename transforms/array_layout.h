@@ -16,8 +16,8 @@ struct ArrayLayout {
 };
 
 /// The layout of `name`, its type and shape inferred where the kernel leaves them open. Fails
-/// `unknown-array` with the kernel's arrays where it is none, `passed-array` where something external
-/// knows the layout.
+/// `unknown-array` with the kernel's arrays where it is none, `passed-array` where something
+/// external knows the layout.
 ArrayLayout layout_of(const Kernel& k, const std::string& name);
 
 /// Sets shape and strides of the array `name`, as an order where they are one's. Fails

@@ -356,11 +356,12 @@ Expr Binding::expr(const Expr& e) const {
 Expr Binding::passed(const Expr& e, const std::string& callee, const Span& at) const {
   if (!e.as<Var>() && !e.as<Load>()) return expr(e);
   const auto it = arrays_.find(written_name(e));
-  const Expr there = it == arrays_.end() ? expr(e) : first_in_memory(whole(it->second, at), caller_);
+  const Expr there =
+      it == arrays_.end() ? expr(e) : first_in_memory(whole(it->second, at), caller_);
   if (!there)
     fail("unsupported", at,
-         "`{}`, which `{}` gets and which stands in another file, has gaps in memory here", it->first,
-         callee);
+         "`{}`, which `{}` gets and which stands in another file, has gaps in memory here",
+         it->first, callee);
   return e.as<Load>() ? expr(e) : there;
 }
 

@@ -67,6 +67,10 @@ std::vector<Assignment> to_assignments(const SomeExpr& to, const SomeExpr& value
 Expr to_index(const ev::Expr<ev::SubscriptInteger>& e, const Span& at);
 /// The routine's name, as Routine has it.
 std::string procedure_name(const ev::ProcedureDesignator& p);
+/// Whether nothing but its interface, or not even that, is known of a procedure here; the input may
+/// still have it beside the routine. Fails `unsupported` where that interface asks for more than
+/// addresses.
+bool is_in_another_file(const sem::Symbol& procedure, const Span& at);
 /// The elements of a constant, the first axis fastest.
 std::vector<Expr> to_elements(const SomeExpr& e, const Span& at);
 

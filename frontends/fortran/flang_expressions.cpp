@@ -391,7 +391,7 @@ class Converter {
     if (f.Rank() == 0) {
       const Expr value = call(kFunction + name, args, at_);
       if constexpr (T::category != TypeCategory::Derived && T::category != TypeCategory::Character)
-        if (symbol && !symbol->GetUltimate().template has<sem::SubprogramDetails>() &&
+        if (symbol && is_in_another_file(*symbol, at_) &&
             (T::category != TypeCategory::Logical || T::kind == 4))
           return Expr(Cast{type<T>(), value}, at_);
       return value;
@@ -570,6 +570,28 @@ std::string procedure_name(const ev::ProcedureDesignator& p) {
   const sem::Symbol* host = s.has<sem::SubprogramDetails>() ? s.owner().symbol() : nullptr;
   const std::string name = s.name().ToString();
   return host && host->has<sem::SubprogramDetails>() ? host->name().ToString() + "%" + name : name;
+}
+
+bool is_in_another_file(const sem::Symbol& procedure, const Span& at) {
+  const sem::Symbol& s = procedure.GetUltimate();
+  const auto* d = s.detailsIf<sem::SubprogramDetails>();
+  if (!d) return true;
+  if (!d->isInterface()) return false;
+  const auto refuse = [&](std::string_view what) {
+    unsupported(
+        at, fmt::format("{} of `{}`, which stands in another file,", what, s.name().ToString()));
+  };
+  if (s.attrs().test(sem::Attr::BIND_C)) refuse("`bind(c)`");
+  for (const sem::Symbol* dummy : d->dummyArgs()) {
+    if (!dummy) refuse("an alternate return");
+    const auto* object = dummy->detailsIf<sem::ObjectEntityDetails>();
+    if (!object || object->IsAssumedShape() ||
+        dummy->attrs().HasAny(
+            {sem::Attr::VALUE, sem::Attr::OPTIONAL, sem::Attr::POINTER, sem::Attr::ALLOCATABLE}))
+      refuse(fmt::format("the argument `{}`, which is no plain variable or array,",
+                         dummy->name().ToString()));
+  }
+  return true;
 }
 
 std::vector<Expr> to_elements(const SomeExpr& e, const Span& at) {

@@ -257,6 +257,7 @@ class Reader {
         !(callee->GetUltimate().has<sem::ProcEntityDetails>() ||
           callee->GetUltimate().has<sem::SubprogramDetails>()))
       unsupported(at, fmt::format("the call of `{}`", x.name));
+    is_in_another_file(*callee, at);  // fails for what addresses cannot say
     for (const auto& a : ref.arguments()) {
       const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
       if (!value) unsupported(at, fmt::format("this argument of `{}`", x.name));

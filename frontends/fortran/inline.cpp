@@ -129,8 +129,10 @@ class Calls {
   Expr passed(const std::string& callee, const Expr& a, const Span& at) const {
     const bool place = a.as<Var>() || a.as<Load>();
     const auto refuse = [&](std::string_view what) {
-      fail("unsupported", at, "{}, an argument of `{}`, which stands in another file, is not "
-           "supported in Fortran kernels", what, callee);
+      fail("unsupported", at,
+           "{}, an argument of `{}`, which stands in another file, is not "
+           "supported in Fortran kernels",
+           what, callee);
     };
     if (a.as<Compare>() || a.as<BoolLit>() || (place && r_.variables.at(written_name(a)).logical))
       refuse("a logical value");

@@ -102,8 +102,8 @@ struct Leave {
   int loop = 0;
 };
 /// A call of a subroutine; where no routine of the input has its name, of what stands in another
-/// file. There an array, or an element where all of the array from there on is meant, stands for its
-/// address, and a function's value goes to `result`.
+/// file. There an array, or an element where all of the array from there on is meant, stands for
+/// its address, and a function's value goes to `result`.
 struct SubroutineCall {
   std::string name;
   Exprs arguments;

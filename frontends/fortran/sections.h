@@ -26,8 +26,8 @@ std::vector<Axis> axes_of(const Expr& e, const Routine& routine);
 /// it stays.
 Expr element(const Expr& e, const Exprs& numbers, const Routine& routine);
 
-/// The element from which on the array or section `e` lies in memory without gaps; null where it has
-/// gaps. `e` itself where it is an array's name or an element.
+/// The element from which on the array or section `e` lies in memory without gaps; null where it
+/// has gaps. `e` itself where it is an array's name or an element.
 Expr first_in_memory(const Expr& e, const Routine& routine);
 
 // Calls whose arguments are arrays, by the prefix of their names.

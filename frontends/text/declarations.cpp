@@ -212,7 +212,8 @@ void parse_externals(TokenStream& in, KernelText& k) {
     if (in.accept(":")) {
       const Span at = in.peek().at;
       const Type t = parse_type(in, k.records);
-      if (t.is_record()) fail("unknown-type", at, "a function cannot give the record `{}`", t.str());
+      if (t.is_record())
+        fail("unknown-type", at, "a function cannot give the record `{}`", t.str());
       gives = t.scalar;
     }
     k.externals[name.text] = gives;

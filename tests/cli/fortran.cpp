@@ -194,6 +194,94 @@ TEST_CASE("fortran: a program linked with CUDA code, which copies its arrays") {
     CHECK(run.err.starts_with("scale: "));
 }
 
+TEST_CASE("fortran: routines of another file get arrays, and give values") {
+  const Folder f;
+  f.write("k.f90", R"(
+subroutine solve(n, m, a, x, y, norm)
+  implicit none
+  integer, intent(in) :: n, m
+  real(8), intent(inout) :: a(n, m), y(n)
+  real(8), intent(in) :: x(n)
+  real(8), intent(out) :: norm
+  real(8) :: w(n)
+  real(8), external :: dot
+  complex(8), external :: rotated
+  logical, external :: large
+  integer :: j
+  norm = 0
+  do j = 1, m
+    call copied(n, a(1, j), w)
+    call added(n - 1, 2d0*j, x(2), w)
+    if (large(n, w)) then
+      norm = norm + 2*dot(n, w, x)
+    else if (j > 2 .and. large(1, y(j:))) then
+      norm = norm - real(rotated(cmplx(norm, j, 8)))
+    end if
+    call halved(n, a(:, j))
+    call inner(n, a(:, j))
+    call copied(n, 2*w + 1, y)
+    y(j) = y(j) + w(j)
+  end do
+contains
+  subroutine inner(k, v)
+    integer, intent(in) :: k
+    real(8), intent(inout) :: v(k)
+    call halved(k, v)
+    call halved(k - 1, v(2))
+    v = v + dot(k, x, v)
+  end subroutine
+end subroutine
+)");
+  f.write("other.f90", R"(
+subroutine copied(n, x, y)
+  integer :: n
+  real(8) :: x(n), y(n)
+  y = x
+end subroutine
+subroutine added(n, factor, x, y)
+  integer :: n
+  real(8) :: factor, x(n), y(n)
+  y = y + factor*x
+end subroutine
+subroutine halved(n, x)
+  integer :: n
+  real(8) :: x(n)
+  x = x/2
+end subroutine
+real(8) function dot(n, x, y)
+  integer :: n
+  real(8) :: x(n), y(n)
+  dot = dot_product(x, y)
+end function
+complex(8) function rotated(z)
+  complex(8) :: z
+  rotated = z*(0d0, 1d0)
+end function
+logical function large(n, x)
+  integer :: n
+  real(8) :: x(n)
+  large = sum(x) > 3
+end function
+)");
+  f.write("main.f90",
+          "program main\n  real(8) :: a(5, 7), x(5), y(5), norm\n  integer :: i\n"
+          "  a = reshape([(i/35d0, i = 1, 35)], [5, 7])\n  x = [(1d0/i, i = 1, 5)]\n  y = x\n"
+          "  call solve(5, 4, a, x, y, norm)\n  print '(f20.12)', norm, y, a\n"
+          "  call solve(1, 1, a, x, y, norm)\n  print '(f20.12)', norm, y, a\n"
+          "  call solve(5, 0, a, x, y, norm)\n  print '(f20.12)', norm, y, a\nend program\n");
+  CHECK(tool("gen k.f90 -o k.c --target openmp --fortran-interface k_interface.f90", f.str())
+            .status == 0);
+  const Outcome built = shell(
+      "gfortran -O0 -o before main.f90 k.f90 other.f90 && gcc -O1 -Wall -Werror -c k.c && "
+      "gfortran -O0 -o after main.f90 k_interface.f90 other.f90 k.o -lgomp",
+      f.str());
+  REQUIRE_MESSAGE(built.status == 0, built.err);
+  const Outcome before = shell("./before", f.str()), after = shell("./after", f.str());
+  CHECK(before.status == 0);
+  CHECK(before.out.size() > 1500);
+  CHECK(before.out == after.out);
+}
+
 TEST_CASE("fortran: assumed shapes, with a program that passes sections") {
   const Folder f;
   f.write("k.f90",

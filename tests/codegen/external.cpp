@@ -27,6 +27,25 @@ TEST_CASE("external calls: by addresses, as Fortran calls") {
   CHECK(generate(k, Target::C).externals == std::vector<std::string>{"xerbla_"});
 }
 
+TEST_CASE("external calls: arrays by their addresses, and values") {
+  const char* const text = R"(
+kernel solve(n: in int32, m: in int32, x: in float64[n], y: inout float64[n, m] order=F,
+             z: inout complex64[m], s: out float64)
+domain {[j]: 0 <= j < m}
+domain {[i]: 0 <= i < n}
+temp t: float64[n]
+temp outside: int32
+external dcopy, ddot: float64, ztake
+t, outside = dcopy(n, address(x), 1, address(t), 1)                {id=copy}
+s, outside = ddot(n, address(t), 1, address(y[0, j]), 1)           {id=dot}
+y[i, j] = s*t[i]                                                   {id=scale}
+y, z, outside = ztake(address(y[1, j]), address(z))                {id=take}
+)";
+  CHECK_GOLDEN("external_arrays.c", code(text, Target::C));
+  const Kernel k = kernel(text);
+  CHECK(print_kernel(kernel(print_kernel(k))) == print_kernel(k));
+}
+
 TEST_CASE("external calls: refused where they cannot be") {
   const auto why = [](const std::string& statement, Target target = Target::C) {
     std::string text = kReport;
@@ -47,6 +66,11 @@ TEST_CASE("external calls: refused where they cannot be") {
         "bad-operand: a text stands only among the arguments of an external function");
   CHECK(why("x[i] = xerbla(n)") ==
         "bad-operand: `xerbla` cannot change `x[i]`, which is not among its arguments");
+  CHECK(why("x[i] = address(x)") ==
+        "bad-operand: an address, as `address(a)` or `address(a[i])`, stands only among the "
+        "arguments of an external function");
+  CHECK(why("info = xerbla(address(n))") == "bad-operand: `n` is no array that can be passed");
+  CHECK(why("external g: float63").find("unknown-type: ") == 0);
   CHECK(why("external sin") == "name-taken: `sin` is a function of the language");
   CHECK(why("info, seen = other(n)").find("unknown-function: no function or rule `other`") == 0);
 }

@@ -42,8 +42,11 @@ TEST_CASE("fortran: Flang's errors, every one of them at its line") {
 
 TEST_CASE("fortran: what no kernel can say is named at its line") {
   refused("print *, n", "`print`");
-  refused("call other(a)", "this argument of `other`, which stands in another file,");
-  refused("call other(a(1))", "this argument of `other`, which stands in another file,");
+  refused("call other(n > 1)",
+          "a logical value, an argument of `other`, which stands in another file,");
+  refused("call other(a(1:n:2))",
+          "`a[1:n:2]`, which has gaps in memory, an argument of `other`, which stands in another "
+          "file,");
   refused("a = cshift(b, 1)", "the intrinsic `cshift`");
   refused("a(1) = maxloc(b, 1, back=.true.)", "this form of `maxloc`");
   refused("a = reshape(b, [n], order=[1])", "this form of `reshape`");
@@ -63,8 +66,27 @@ TEST_CASE("fortran: what no kernel can say is named at its line") {
   refused("stop n", "a code of `stop` that is no constant");
   refused("write (*, *, iostat=j) a", "a `write` that assigns variables");
   refused("read *, a", "`read`");
-  refused("a(1) = f(1)", "the call of `f`");
   refused("x: if (n > 1) then; exit x; end if x", "leaving `x`, which is no loop,");
+}
+
+TEST_CASE("fortran: what addresses cannot say to routines of other files") {
+  const auto why = [](const std::string& declaration, const std::string& attributes = "") {
+    const auto all = errors("integer :: n\nreal :: a(n), b(n)\ninterface\nreal function f(x)" +
+                                attributes + "\n" + declaration + "\nend function\nend interface",
+                            "a(1) = f(b)");
+    return all.empty() ? "" : all[0].code + ": " + all[0].text;
+  };
+  CHECK(why("real :: x(*)") == "");
+  CHECK(why("real :: x(:)") ==
+        "unsupported: the argument `x`, which is no plain variable or array, of `f`, which stands "
+        "in another file, is not supported in Fortran kernels");
+  CHECK(why("real :: x(4)\noptional :: x").find("the argument `x`, which is no plain") !=
+        std::string::npos);
+  CHECK(why("real :: x(*)", " bind(c)").find("`bind(c)` of `f`") != std::string::npos);
+  const auto kind =
+      errors("integer :: n\nreal :: a(n), b(n)\nlogical(8), external :: f", "if (f(b)) a = 1");
+  REQUIRE(kind.size() == 1);
+  CHECK(kind[0].text == "the call of `f` is not supported in Fortran kernels");
 }
 
 TEST_CASE("fortran: declarations outside of the subset") {

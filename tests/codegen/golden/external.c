@@ -8,12 +8,9 @@ void report(int32_t n, double *restrict x) {
   if (n < 10)
     info = 3;
   if (info > 0) {
-    int32_t seen;
-    {
-      int32_t argument = 2*n;
-      float argument_0 = 1.5f;
-      xerbla_("RE\"PORT", &info, &argument, &argument_0, 7);
-    }
+    int32_t argument = 2*n;
+    float argument_0 = 1.5f;
+    xerbla_("RE\"PORT", &info, &argument, &argument_0, 7);
   }
   if (info == 0)
     for (int32_t i = 0; i < n; ++i)

@@ -1,0 +1,46 @@
+#include <complex.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void *allocate(size_t bytes) {
+  void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
+  if (!memory) {
+    fprintf(stderr, "no memory for a temporary of %zu bytes\n", bytes);
+    abort();
+  }
+  return memory;
+}
+
+void dcopy_(int32_t *, double *, int32_t *, double *, int32_t *);
+
+double ddot_(int32_t *, double *, int32_t *, double *, int32_t *);
+
+void ztake_(double *, float complex *);
+
+void solve(int32_t n, int32_t m, double const *restrict x, double *restrict y,
+           float complex *restrict z, double *restrict s) {
+  double *t = allocate(sizeof(double)*n);
+  {
+    int32_t argument = n;
+    int32_t argument_0 = 1;
+    int32_t argument_1 = 1;
+    dcopy_(&argument, (double *)&x[0], &argument_0, &t[0], &argument_1);
+  }
+  for (int32_t j = 0; j < m; ++j) {
+    {
+      int32_t argument_2 = n;
+      int32_t argument_3 = 1;
+      int32_t argument_4 = 1;
+      s[0] = ddot_(&argument_2, (double *)&t[0], &argument_3, (double *)&y[(int64_t)n*j],
+          &argument_4);
+    }
+    for (int32_t i = 0; i < n; ++i)
+      y[(int64_t)n*j + i] = s[0]*t[i];
+    {
+      ztake_(&y[(int64_t)n*j + 1], &z[0]);
+    }
+  }
+  free(t);
+}
