@@ -158,6 +158,7 @@ class Drawing {
       out.push_back({{"id", s.id},
                      {"axes", s.axes},
                      {"points", points},
+                     {"tiles", tiles(s)},
                      {"arrows", some},
                      {"all_arrows", all}});
     }
@@ -184,6 +185,32 @@ class Drawing {
     if (!affine) return std::nullopt;
     const auto constant = as_int(from_affine(*affine));
     return constant;
+  }
+
+  /// By instance the number of its tile: instances that differ in no loop that steps over values of
+  /// an axis, as `i_outer` in `i = 32*i_outer + i_inner`. Empty where there is no such loop.
+  std::vector<std::size_t> tiles(const Statement& s) const {
+    std::vector<std::size_t> steps, out;
+    if (s.instances.empty()) return out;
+    const auto& axes = axes_.at(s.id);
+    for (std::size_t i = 0; i < s.inames.size(); ++i) {
+      std::vector<std::int64_t> next = s.instances[0].here;
+      ++next[i];
+      if (std::any_of(s.axes.begin(), s.axes.end(), [&](const std::string& a) {
+            const auto from = value(axes.at(a), s.inames, s.instances[0].here);
+            const auto to = value(axes.at(a), s.inames, next);
+            return from && to && std::abs(*to - *from) > 1;
+          }))
+        steps.push_back(i);
+    }
+    if (steps.empty()) return out;
+    std::map<std::vector<std::int64_t>, std::size_t> numbers;
+    for (const Instance& p : s.instances) {
+      std::vector<std::int64_t> tile;
+      for (const std::size_t i : steps) tile.push_back(p.here[i]);
+      out.push_back(numbers.emplace(std::move(tile), numbers.size()).first->second);
+    }
+    return out;
   }
 
   void add(std::size_t n) {

@@ -1,4 +1,5 @@
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "runtime/process.h"
 #include "tests/cli/harness.h"
@@ -87,6 +88,39 @@ TEST_CASE("view: instances in the order of their execution, by the loops of the 
     CHECK(s["all_arrows"] == true);
     for (const Json& a : s["arrows"])
       CHECK(s["points"][a[0].get<std::size_t>()][1] < s["points"][a[1].get<std::size_t>()][1]);
+  }
+}
+
+TEST_CASE("view: tiles are the iterations of loops that step over values") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel k(n: int32, m: int32, a: inout float64[n, m])\n"
+          "domain {[i, j]: 0 <= i < n and 0 <= j < m}\na[i, j] = 2*a[i, j]\n");
+  f.write("t.lua",
+          "k = lp.split_iname(k, \"i\", 4)\nk = lp.split_iname(k, \"j\", 3)\n"
+          "k = lp.prioritize_loops(k, \"i_outer, j_outer, i_inner, j_inner\")\n"
+          "k = lp.rename_iname(k, \"i_outer\", \"tile\")\n");
+  const std::string there = f.str() + "/";
+  const Json data =
+      data_of(page(there + "k.loop -t " + there + "t.lua -p n=6 -p m=5", f, "t.html"));
+  CHECK(data["states"][0]["space"][0]["tiles"].empty());
+  const auto tiles = [&](std::size_t state) {
+    const Json& s = data["states"][state]["space"][0];
+    std::map<std::size_t, std::set<std::pair<int, int>>> out;  // by tile, of which elements
+    for (std::size_t i = 0; i < s["points"].size(); ++i) {
+      const Json& p = s["points"][i][0];
+      out[s["tiles"][i].get<std::size_t>()].insert({p[0].get<int>(), p[1].get<int>()});
+    }
+    return out;
+  };
+  CHECK(tiles(1).size() == 2);
+  for (const std::size_t state : {2, 4}) {
+    const auto found = tiles(state);
+    CHECK(found.size() == 4);
+    for (const auto& [number, elements] : found) {
+      const auto [i, j] = *elements.begin();
+      for (const auto& [x, y] : elements) CHECK((x / 4 == i / 4 && y / 3 == j / 3));
+    }
   }
 }
 
@@ -244,6 +278,7 @@ all("#heat button")[1].click();
 tell("operations", pressed() + ": " + shown("tree"));
 tell("text", shown("text"));
 tell("note", $("heat-note").textContent);
+tell("tiles", document.querySelector("#space .tile").getAttribute("d").split("M").length - 1);
 tell("tip", document.querySelector("#tree [data-ids=insn_update]").title);
 const share = id => Number(document.querySelector(`#code [data-ids=${id}]`).style.getPropertyValue("--share"));
 tell("shares", [share("insn_update") === 1, share("insn") < 1 && share("insn") > 0].join());
@@ -265,6 +300,7 @@ tell("browsers", pressed());
   CHECK(told(dom, "bytes") ==
         "bytes: insn_init=0,a_fetch_rule=16384,b_fetch_rule=16384,insn_update=524288,insn=8192");
   CHECK(told(dom, "again") == "off0");
+  CHECK(told(dom, "tiles") == "128");  // four sides of 32 elements
   CHECK(told(dom, "browsers") == "off");
   const std::string unknown = browse(page("spmv/spmv.loop", f, "s.html"), kKeys + std::string(R"(
 tell("hot", all(".hot, .count").length + $("heat-note").textContent);
