@@ -2,6 +2,7 @@
 #include <complex>
 #include <map>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -28,12 +29,14 @@ struct Bindings {
   std::map<std::string, ScalarValue> scalars;  // all scalar arguments
 };
 
-/// What one run did, counted as it happened: operations by type and name, and loads and stores by
-/// variable, all named as in core/op_counts.h and core/mem_counts.h.
+/// What one run did, counted as it happened: operations by type and name, loads and stores by
+/// variable, and which elements they were, all named as in core/op_counts.h and core/mem_counts.h.
 struct Tally {
   using Counts = std::map<std::pair<std::string, std::string>, std::int64_t>;
   Counts operations;  // ("float64", "add")
   Counts accesses;    // ("a", "load")
+  // Elements by where they stand: ("a", "read"), ("a", "write").
+  std::map<std::pair<std::string, std::string>, std::unordered_set<const char*>> touched;
 };
 
 /// Runs the kernel once on `data` in place. Fails `out-of-bounds` (with the instance, always

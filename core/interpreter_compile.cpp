@@ -90,6 +90,7 @@ Access Compiler::element(const Expr& shown, const std::string& name, const Exprs
   const Storage& s = it->second;
   const std::int64_t size = s.type.size();
   Access a;
+  if (tally_) a.touched = &tally_->touched[{name, "read"}];
   a.data = s.data;
   a.shown = shown;
   if (linear) {
@@ -140,6 +141,12 @@ Access Compiler::access(const Expr& e) {
     return a;
   }
   throw InternalError("interpreter: `" + to_string(e) + "` stands nowhere");
+}
+
+Access Compiler::target(const Expr& e) {
+  Access a = access(e);
+  if (tally_) a.touched = &tally_->touched[{written_name(e), "write"}];
+  return a;
 }
 
 // ---- Values.
@@ -334,9 +341,9 @@ void Compiler::arg_update(const Instruction& insn, std::vector<std::unique_ptr<S
     any.push_back(nary(NaryOp::And, Scalar::Bool, std::move(tie), false));
     return std::move(nary(NaryOp::Or, Scalar::Bool, std::move(any), false).i);
   };
-  out.push_back(store(access(best), t, select(better(), value_as(args[0], t), value(best))));
+  out.push_back(store(target(best), t, select(better(), value_as(args[0], t), value(best))));
   out.push_back(
-      store(access(at), index_type, select(better(), value_as(args[1], index_type), value(at))));
+      store(target(at), index_type, select(better(), value_as(args[1], index_type), value(at))));
 }
 
 /// A flag that is set starts a new segment with the value.
@@ -345,7 +352,7 @@ void Compiler::segmented_update(const Instruction& insn, std::vector<std::unique
   const Type t = type(insn.lhs[0]), flag = type(insn.lhs[1]);
   const bool sum = insn.reduce_op == ReduceOp::SegmentedSum;
   Value joined = reduced(sum ? ReduceOp::Sum : ReduceOp::Product, insn.lhs[0], args[0]);
-  out.push_back(store(access(insn.lhs[0]), t,
+  out.push_back(store(target(insn.lhs[0]), t,
                       select(condition(args[1]), value_as(args[0], t), std::move(joined))));
   std::vector<Value> flags(2);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -353,7 +360,7 @@ void Compiler::segmented_update(const Instruction& insn, std::vector<std::unique
     flags[i].i = condition(i == 0 ? insn.lhs[1] : args[1]);
   }
   Value either = nary(NaryOp::Or, Scalar::Bool, std::move(flags), false);
-  out.push_back(store(access(insn.lhs[1]), flag, convert(std::move(either), flag)));
+  out.push_back(store(target(insn.lhs[1]), flag, convert(std::move(either), flag)));
 }
 
 // ---- Statements.
@@ -401,7 +408,7 @@ std::vector<std::unique_ptr<Store>> Compiler::stores(const Instruction& insn) {
   if (insn.role == ReductionRole::Init) {
     for (std::size_t i = 0; i < insn.lhs.size(); ++i) {
       const Type t = type(insn.lhs[i]);
-      out.push_back(store(access(insn.lhs[i]), t, neutral(insn.reduce_op, i, t)));
+      out.push_back(store(target(insn.lhs[i]), t, neutral(insn.reduce_op, i, t)));
     }
     return out;
   }
@@ -410,7 +417,7 @@ std::vector<std::unique_ptr<Store>> Compiler::stores(const Instruction& insn) {
     Value v = reduced(insn.reduce_op, insn.lhs[0], insn.rhs);
     const auto op = tally_ ? operation_name(insn.reduce_op) : std::nullopt;
     if (op) v = counting(std::move(v), &tally_->operations[{t.str(), *op}]);
-    out.push_back(store(access(insn.lhs[0]), t, std::move(v)));
+    out.push_back(store(target(insn.lhs[0]), t, std::move(v)));
     return out;
   }
   if (insn.role == ReductionRole::Update) {
@@ -430,7 +437,7 @@ std::vector<std::unique_ptr<Store>> Compiler::stores(const Instruction& insn) {
   for (std::size_t i = 0; i < insn.lhs.size(); ++i) {
     const Type t = type(insn.lhs[i]);
     const Expr& e = insn.lhs.size() == 1 ? insn.rhs : insn.rhs.as<Call>()->args[i];
-    out.push_back(store(access(insn.lhs[i]), t, t.is_record() ? value(e) : value_as(e, t)));
+    out.push_back(store(target(insn.lhs[i]), t, t.is_record() ? value(e) : value_as(e, t)));
   }
   return out;
 }

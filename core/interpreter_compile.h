@@ -47,7 +47,8 @@ class Compiler {
   /// An integer that counts elements or iterations; no intermediate result is cut to its type.
   IntPtr index(const Expr& e);
   IntPtr condition(const Expr& e) { return truth(value(e)); }
-  Access access(const Expr& e);  // of a Var, Load or Field that is an assignee
+  Access access(const Expr& e);  // of a Var, Load or Field
+  Access target(const Expr& e);  // of an assignee
   Type type(const Expr& e, const std::optional<Type>& wanted = {}) const;
 
   /// What the statement stores; several stores are prepared before any is committed.

@@ -2,6 +2,7 @@
 #include <complex>
 #include <cstdint>
 #include <memory>
+#include <unordered_set>
 #include <vector>
 
 #include "core/expr.h"
@@ -84,6 +85,7 @@ struct Access {
   std::vector<Axis> axes;
   std::int64_t offset = 0;  // bytes: of a record's field
   Expr shown;
+  std::unordered_set<const char*>* touched = nullptr;  // elements, for a tally
 
   char* at() const {
     char* p = data + offset;
@@ -93,6 +95,8 @@ struct Access {
         leave(x, v);
       p += v * x.stride;
     }
+    if (touched) [[unlikely]]
+      touched->insert(p - offset);
     return p;
   }
   [[noreturn]] void leave(const Axis& axis, std::int64_t index) const;

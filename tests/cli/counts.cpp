@@ -48,6 +48,7 @@ Kernel pick(const std::vector<Kernel>& all, const std::string& name) {
 
 struct Checked {
   int exact = 0, bounds = 0;
+  int footprints = 0;  // of `exact`
 };
 
 /// Compares a map by two of its fields with what was told.
@@ -86,6 +87,17 @@ void check_counts(const Kernel& k, const GivenValues& given, Checked& checked) {
            accesses.filter("variable", {told.first.first}).entries().empty();
   });
   compare(accesses.group({"variable", "direction"}), tally.accesses, values, checked);
+  Tally::Counts touched;
+  for (const auto& [key, elements] : tally.touched)
+    if (const Argument* a = done.find_arg(key.first); a && a->is_array)
+      touched[key] = static_cast<std::int64_t>(elements.size());
+  const CountMap footprint = footprints(k);
+  const int before = checked.exact;
+  std::vector<std::string> arguments;
+  for (const Argument& a : done.args) arguments.push_back(a.name);
+  compare(footprint.filter("variable", arguments).group({"variable", "direction"}), touched, values,
+          checked);
+  checked.footprints += checked.exact - before;
 }
 
 /// Loops as long as data says.
@@ -119,8 +131,9 @@ TEST_CASE("counts: every example does what it is said to do, as written and tran
       } catch (const Error& e) { CHECK(e.diagnostic().code == "data-dependent-count"); }
     }
   }
-  CHECK(checked.exact > 200);
-  CHECK(checked.bounds < 10);
+  CHECK(checked.exact > 300);
+  CHECK(checked.footprints > 100);
+  CHECK(checked.bounds < 20);
 }
 
 TEST_CASE("cli: show --what stats counts, with numbers for -p, and barriers with --target") {
