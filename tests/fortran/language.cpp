@@ -372,3 +372,17 @@ TEST_CASE("fortran: iterations that begin with a value from outside") {
                        .transformed.at(0);
   CHECK(print_kernel(k).find("  x_1 = x  {id=insn}\n") != std::string::npos);
 }
+
+TEST_CASE("fortran: what iterations of `do concurrent` reduce is what a loop does") {
+  const auto sums = [](const std::string& loop) {
+    return import(
+               "subroutine s(n, a, x, m)\n  integer, intent(in) :: n\n"
+               "  real, intent(in) :: a(n)\n  real, intent(inout) :: x, m\n  integer :: i\n  " +
+               loop + "\n    x = x + a(i)\n    m = max(m, a(i))\n  end do\nend subroutine\n")
+        .original.at(0);
+  };
+  const Kernel plain = sums("do i = 1, n");
+  CHECK(plain.instructions.size() == 2);
+  CHECK(print_kernel(sums("do concurrent (i = 1:n) reduce(+:x) reduce(max:m)")) ==
+        print_kernel(plain));
+}
