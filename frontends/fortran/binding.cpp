@@ -355,6 +355,17 @@ Expr Binding::expr(const Expr& e) const {
 /// An array, or its elements from one on, as a routine of another file gets it.
 Expr Binding::passed(const Expr& e, const std::string& callee, const Span& at) const {
   if (!e.as<Var>() && !e.as<Load>()) return expr(e);
+  const Variable& own = callee_.variables.at(written_name(e));
+  if (own.logical && own.dummy && !own.host) {  // an integer there, and may be none here
+    const Expr here = own.array ? Expr() : expr(e);
+    const bool place = here && (here.as<Var>() || here.as<Load>());
+    const Variable* v = place ? &caller_.variables.at(written_name(here)) : nullptr;
+    if (!own.array && !(v && v->logical && v->dummy))
+      fail("unsupported", at,
+           "what is passed for the logical `{}`, which `{}`, in another file, gets, is no argument "
+           "of `{}` and so not supported in Fortran kernels",
+           own.name, callee, caller_.name);
+  }
   const auto it = arrays_.find(written_name(e));
   const Expr there =
       it == arrays_.end() ? expr(e) : first_in_memory(whole(it->second, at), caller_);

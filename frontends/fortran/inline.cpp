@@ -88,10 +88,10 @@ class Calls {
     if (name.empty() || find_routine(all_, name)) return Expr();
     SubroutineCall x{name, {}};
     for (const Expr& a : c->arg.as<Call>()->args)
-      x.arguments.push_back(passed(name, without_functions(a, at, out), at));
+      x.arguments.push_back(without_functions(a, at, out));
     const bool logical = c->type == Type(moonloop::Scalar::Bool);
     x.result = new_scalar(r_, name + "_value", logical ? Type(moonloop::Scalar::I32) : c->type, at);
-    out.push_back({at, x});
+    outside(x, at, out);
     return logical ? Expr(Compare{CompareOp::Ne, x.result, lit(0)}, e.at()) : x.result;
   }
 
@@ -121,26 +121,49 @@ class Calls {
       put(*f, x.arguments, at, out);
       return;
     }
-    for (Expr& a : x.arguments) a = passed(c.name, a, at);
-    out.push_back({at, std::move(x)});
+    outside(std::move(x), at, out);
   }
 
   /// An argument as a routine of another file gets it.
-  Expr passed(const std::string& callee, const Expr& a, const Span& at) const {
-    const bool place = a.as<Var>() || a.as<Load>();
+  Expr passed(const std::string& callee, Expr a, const Span& at, Body& before, Body& after) {
     const auto refuse = [&](std::string_view what) {
       fail("unsupported", at,
-           "{}, an argument of `{}`, which stands in another file, is not "
-           "supported in Fortran kernels",
+           "{}, an argument of `{}`, which stands in another file, is not supported in Fortran "
+           "kernels",
            what, callee);
     };
-    if (a.as<Compare>() || a.as<BoolLit>() || (place && r_.variables.at(written_name(a)).logical))
-      refuse("a logical value");
-    if (place && r_.variables.at(written_name(a)).character) refuse("a variable of characters");
-    if (!place && !axes_of(a, r_).empty()) refuse("an expression of arrays");
-    const Expr first = place ? first_in_memory(a, r_) : a;
-    if (!first) refuse(fmt::format("`{}`, which has gaps in memory", to_string(a)));
-    return first;
+    const auto* c = a.as<Compare>();
+    if (c && (c->left.as<Var>() || c->left.as<Load>())) {  // a logical one, see program.h
+      const auto it = r_.variables.find(written_name(c->left));
+      if (it != r_.variables.end() && it->second.logical && it->second.dummy) a = c->left;
+    }
+    const auto* v = a.as<Var>();
+    const Variable* whole = v || a.as<Load>() ? &r_.variables.at(written_name(a)) : nullptr;
+    if (whole && whole->character) refuse("a variable of characters");
+    if (whole && whole->logical && !whole->dummy && whole->array)
+      refuse(fmt::format("`{}`, logical values of the routine's own", whole->name));
+    if (whole && (!whole->logical || whole->dummy)) {
+      const Expr first = first_in_memory(a, r_);
+      if (!first) refuse(fmt::format("`{}`, which has gaps in memory", to_string(a)));
+      return first;
+    }
+    if (!axes_of(a, r_).empty()) refuse("an expression of arrays");
+    if (type_of(a, r_, all_) != Type(moonloop::Scalar::Bool)) return a;
+    const Type type = whole ? whole->type : Type(moonloop::Scalar::I32);
+    const Expr number = new_scalar(r_, whole ? whole->name : "flag", type, at);
+    before.push_back({at, Assignment{number, Expr(Select{a, lit(1), lit(0)}, at)}});
+    if (whole && !whole->constant)
+      after.push_back({at, Assignment{a, Expr(Compare{CompareOp::Ne, number, lit(0)}, at)}});
+    return number;
+  }
+
+  /// A call of what stands in another file.
+  void outside(SubroutineCall x, const Span& at, Body& out) {
+    Body after;
+    for (Expr& a : x.arguments)
+      if (!as_text(a)) a = passed(x.name, a, at, out, after);
+    out.push_back({at, std::move(x)});
+    append(std::move(after), out);
   }
 
   Routine& r_;

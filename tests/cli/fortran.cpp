@@ -207,8 +207,10 @@ subroutine solve(n, m, a, x, y, norm)
   real(8), external :: dot
   complex(8), external :: rotated
   logical, external :: large
+  logical :: odd
   integer :: j
   norm = 0
+  odd = .false.
   do j = 1, m
     call copied(n, a(1, j), w)
     call added(n - 1, 2d0*j, x(2), w)
@@ -220,6 +222,8 @@ subroutine solve(n, m, a, x, y, norm)
     call halved(n, a(:, j))
     call inner(n, a(:, j))
     call copied(n, 2*w + 1, y)
+    call toggled(odd, j > 2)
+    if (odd) y(1) = y(1) + 1
     y(j) = y(j) + w(j)
   end do
 contains
@@ -257,6 +261,10 @@ complex(8) function rotated(z)
   complex(8) :: z
   rotated = z*(0d0, 1d0)
 end function
+subroutine toggled(odd, much)
+  logical :: odd, much
+  odd = .not. odd .or. much
+end subroutine
 logical function large(n, x)
   integer :: n
   real(8) :: x(n)
