@@ -259,9 +259,9 @@ class Placing {
       std::vector<Interval> spans;
       for (std::size_t e = 0; e < g_.edges.size(); ++e) {
         if (way(g_.edges[e]) != side) continue;
-        const auto [a, b] = std::minmax(static_cast<double>(row_[g_.edges[e].from] + 1),
-                                        static_cast<double>(row_[g_.edges[e].to]));
-        spans.push_back({a, b + .5, e});
+        const double from = static_cast<double>(row_[g_.edges[e].from] + 1);
+        const double to = static_cast<double>(row_[g_.edges[e].to]);
+        spans.push_back({std::min(from, to), std::max(from, to) + .5, e});
       }
       const std::vector<std::size_t> numbers = apart(spans);
       std::size_t lanes = 0;
