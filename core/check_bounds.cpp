@@ -2,6 +2,7 @@
 
 #include "core/check_uses.h"
 #include "core/domain.h"
+#include "core/external.h"
 #include "core/integers.h"
 #include "core/layout.h"
 #include "core/rows.h"
@@ -119,8 +120,15 @@ class BoundsCheck : public UseCheck {
   }
 
   void see(const Use& u) override {
-    if (u.whole) return;
     const auto it = shapes_.find(*u.name);
+    if (u.whole) {  // the element from which on it is passed need not be inside, but have all axes
+      const Exprs* a = u.write ? nullptr : as_address(*u.expr);
+      if (!a || a->size() == 1 || it == shapes_.end()) return;
+      const Exprs index(a->begin() + 1, a->end());
+      Use element = u;
+      element.index = &index;
+      return check_rank(element, it->second.extents.size());
+    }
     if (it == shapes_.end()) {
       if (u.index && k_.find_temporary(*u.name)) check_rank(u, 0);
       return;

@@ -354,9 +354,12 @@ class TypeCheck {
 
   void instruction(const Instruction& i) {
     std::vector<Type> targets;
+    const Call* call = external_call(k_, i);
+    const bool gives = call && k_.externals.at(call->name);  // to the first, which is one value
     for (const Expr& l : i.lhs) {
       const std::string& name = written_name(l);
-      if (!l.as<Var>() || !is_passed_to(k_, i, name)) typer_.check(l);
+      const bool value = gives && &l == &i.lhs[0];
+      if (value || !l.as<Var>() || !is_passed_to(k_, i, name)) typer_.check(l);
       if (!k_.find_temporary(name) && !typer_.argument(name))
         fail("unknown-name", l.at() ? l.at() : i.at,
              "`{}` is assigned but is no argument or temporary", name);

@@ -70,6 +70,9 @@ TEST_CASE("external calls: refused where they cannot be") {
         "bad-operand: an address, as `address(a)` or `address(a[i])`, stands only among the "
         "arguments of an external function");
   CHECK(why("info = xerbla(address(n))") == "bad-operand: `n` is no array that can be passed");
+  CHECK(why("info = xerbla(address(x[i, 0]))").find("rank-mismatch: ") == 0);
+  CHECK(why("external g: float64\nx = g(address(x))") ==
+        "bad-operand: `x` is an array and needs a subscript here");
   CHECK(why("external g: float63").find("unknown-type: ") == 0);
   CHECK(why("external sin") == "name-taken: `sin` is a function of the language");
   CHECK(why("info, seen = other(n)").find("unknown-function: no function or rule `other`") == 0);
