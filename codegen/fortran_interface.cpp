@@ -94,8 +94,21 @@ std::string argument(const Program& p, const Parameter& a, Side side) {
   if (is_letter(a)) return "int(ichar(" + name + "), c_int8_t)";
   if (a.fortran != FortranRole::Extent) return name;
   const auto [array, axis] = axis_of(p, a);
-  return fmt::format("int(size({}, {}), {})", name_of(p, *array), axis,
-                     a.type.scalar == Scalar::I64 ? "c_int64_t" : "c_int32_t");
+  return fmt::format("{}_extent(size({}, {}, c_int64_t))", p.name, name_of(p, *array), axis);
+}
+
+/// The length of an axis as the kernel takes it, or the program's end where that cannot be.
+std::string extent_function(const Program& p) {
+  const bool some = std::any_of(p.params.begin(), p.params.end(), [](const Parameter& a) {
+    return a.fortran == FortranRole::Extent;
+  });
+  if (!some) return "";
+  const std::string name = p.name + "_extent";
+  return "contains\n  integer(c_int32_t) function " + name +
+         "(n)\n    integer(c_int64_t), intent(in) :: n\n    if (n > huge(0_c_int32_t)) "
+         "error stop &\n        \"" +
+         p.name + ": an axis has more than 2147483647 elements\"\n    " + name +
+         " = int(n, c_int32_t)\n  end function\n";
 }
 
 /// `head(a, b, ...)`, in lines that Fortran takes. The caller gives no result and no lengths.
@@ -169,7 +182,7 @@ FortranInterface fortran_interface(const Program& p) {
   out += with_arguments(p, "    subroutine " + function, Side::C) + " bind(c, name=\"" + function +
          "\")\n";
   out += "      import\n" + declarations(p, true, "      ") + "    end subroutine\n";
-  out += "  end interface\nend module\n\n";
+  out += "  end interface\n" + extent_function(p) + "end module\n\n";
   const auto result = std::find_if(p.params.begin(), p.params.end(), [](const Parameter& a) {
     return a.fortran == FortranRole::Result;
   });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/domain.h"
 #include "core/isl.h"
 
 namespace moonloop {
@@ -38,6 +39,91 @@ std::optional<std::vector<std::string>> digits(const Expr& value, const RangeOf&
     }
     out.insert(out.begin(), terms[i].second);
   }
+  return out;
+}
+
+namespace {
+
+/// Where the pieces begin that an iname numbers from `least` on, all in terms of parameters.
+struct PieceStarts {
+  std::string outer;
+  std::int64_t least = 0;
+  Exprs starts;
+};
+
+/// `s0 if outer == 0 else s1 if outer == 1 else ... sN`: the numbers are consecutive.
+std::optional<PieceStarts> piece_starts(const Kernel& k, const Expr& choice) {
+  PieceStarts out;
+  Expr rest = choice;
+  for (const Select* s = rest.as<Select>(); s; s = rest.as<Select>()) {
+    const Compare* c = s->cond.as<Compare>();
+    const Var* v = c && c->op == CompareOp::Eq ? c->left.as<Var>() : nullptr;
+    const std::optional<std::int64_t> number = v ? as_int(c->right) : std::nullopt;
+    if (!number) return std::nullopt;
+    if (out.starts.empty()) {
+      out.outer = v->name;
+      out.least = *number;
+    } else if (v->name != out.outer || *number != out.least + std::int64_t(out.starts.size())) {
+      return std::nullopt;
+    }
+    out.starts.push_back(s->yes);
+    rest = s->no;
+  }
+  out.starts.push_back(rest);
+  for (const Expr& e : out.starts) {
+    std::set<std::string> used;
+    collect_vars(e, used);
+    for (const std::string& n : used)
+      if (k.has_iname(n) || k.find_temporary(n)) return std::nullopt;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::string>> piece_digits(const Kernel& k, const Expr& value,
+                                                     const Set& domain, const RangeOf& range) {
+  const Nary* sum = value.as<Nary>();
+  if (!sum || sum->op != NaryOp::Add) return std::nullopt;
+  Exprs terms = sum->terms;
+  const auto choice = std::find_if(terms.begin(), terms.end(),
+                                   [](const Expr& t) { return t.as<Select>() != nullptr; });
+  if (choice == terms.end()) return std::nullopt;
+  const std::optional<PieceStarts> pieces = piece_starts(k, *choice);
+  if (!pieces) return std::nullopt;
+  terms.erase(choice);
+  const Expr within = index_add(terms);
+  std::optional<std::vector<std::string>> out = digits(within, range);
+  if (!out) return std::nullopt;
+
+  const std::vector<std::string> dims = dim_names(domain);
+  const auto all_are = [&](const Set& points, CompareOp op, const Expr& a, const Expr& b) {
+    const std::optional<Set> good = to_condition(Expr(Compare{op, a, b}), dims);
+    return good && yes(isl_set_is_subset(points.get(), good->get()));
+  };
+  const Expr number = var(pieces->outer);
+  const std::int64_t last = pieces->least + std::int64_t(pieces->starts.size()) - 1;
+  if (!all_are(domain, CompareOp::Ge, within, lit(0)) ||
+      !all_are(domain, CompareOp::Ge, number, lit(pieces->least)) ||
+      !all_are(domain, CompareOp::Le, number, lit(last)))
+    return std::nullopt;
+  // Each piece ends before the next begins, and an empty one between them changes nothing.
+  const int at = isl_set_find_dim_by_name(domain.get(), isl_dim_set, pieces->outer.c_str());
+  if (at < 0) return std::nullopt;
+  for (std::size_t i = 0; i + 1 < pieces->starts.size(); ++i) {
+    const Expr &here = pieces->starts[i], &next = pieces->starts[i + 1];
+    const Val c = isl_val_int_from_si(isl(), pieces->least + std::int64_t(i));
+    const Set piece = isl_set_intersect(
+        domain.copy(),
+        isl_set_upper_bound_val(
+            isl_set_lower_bound_val(isl_set_universe(isl_set_get_space(domain.get())), isl_dim_set,
+                                    unsigned(at), c.copy()),
+            isl_dim_set, unsigned(at), c.copy()));
+    if (!all_are(domain, CompareOp::Le, here, next) ||
+        !all_are(piece, CompareOp::Lt, index_add({here, within}), next))
+      return std::nullopt;
+  }
+  out->insert(out->begin(), pieces->outer);
   return out;
 }
 

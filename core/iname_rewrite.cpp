@@ -213,6 +213,10 @@ bool bounds_selected(const InameRewrite& rw, const Domain& d, const Uses& uses) 
   return selected;
 }
 
+Set rewrite_home(const Set& s, const InameRewrite& rw) {
+  return rw.home ? rw.home : rewrite_inames(s, rw);
+}
+
 /// The domains after the rewrite; `whole` when nobody uses the old inames any more.
 std::vector<Domain> rewrite_domains(const Kernel& k, const InameRewrite& rw, const Uses& uses,
                                     bool whole) {
@@ -227,9 +231,9 @@ std::vector<Domain> rewrite_domains(const Kernel& k, const InameRewrite& rw, con
         changed.set = merge_home(k, d.set, rw.old.front(), rw.fresh.front());
         if (dim_names(changed.set).empty()) continue;
       } else if (whole) {
-        changed.set = rewrite_inames(d.set, rw);
+        changed.set = rewrite_home(d.set, rw);
       } else if (!rw.existing) {
-        const Set copy = rewrite_inames(d.set, rw);
+        const Set copy = rewrite_home(d.set, rw);
         if (dims.size() == rw.old.size()) {
           out.push_back(d);
           changed.set = copy;

@@ -21,6 +21,9 @@ struct InameRewrite {
   /// { [old..., fresh...] }: pairs of old and new points, one-to-one on the domain. Null when
   /// `existing`.
   Set relation;
+  /// The domain of `old` after the rewrite, where the caller knows a simpler form than the one that
+  /// `relation` gives; null otherwise.
+  Set home;
   /// The one fresh iname is an iname already: loops merge. The caller compares the domains.
   bool existing = false;
   bool slabs_pass_on = false;  // the caller gives the fresh iname what the old one had

@@ -71,7 +71,8 @@ std::optional<std::int64_t> spread(const Set& domain, const std::string& name) {
 
 }  // namespace
 
-/// The common case without relations: each present iname is a digit of one reference iname. What
+/// The common case without relations: each present iname is a digit of one reference iname, or
+/// numbers its pieces. What
 /// agrees in the reference agrees in its digits; the other digits must be sequential loops in their
 /// order.
 bool Legality::pieces_keep(const Pair& p, const Exprs& values,
@@ -87,7 +88,8 @@ bool Legality::pieces_keep(const Pair& p, const Exprs& values,
     return plain ? plain : spread(domain, i);
   };
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::optional<std::vector<std::string>> found = digits(values[i], range);
+    std::optional<std::vector<std::string>> found = digits(values[i], range);
+    if (!found) found = piece_digits(present_->kernel(), values[i], domain, range);
     if (!found) return false;
     for (const std::string& d : *found)
       if (!seen.insert(d).second) return false;

@@ -1,5 +1,7 @@
 #include "transforms/chunk_iname.h"
 
+#include <algorithm>
+
 #include "core/iname_rewrite.h"
 #include "transforms/split_parts.h"
 
@@ -78,6 +80,38 @@ Set relation_of(const std::string& iname, const std::string& outer, const std::s
   return out;
 }
 
+/// `home` in the two fresh inames when `iname` has no gaps in it: piece `outer` has an iteration
+/// `inner` exactly if number*inner + outer < n, whatever the remainder. Null when it has gaps.
+Set box_of_pieces(const Kernel& k, const Domain& home, const std::string& iname,
+                  const std::string& outer, const std::string& inner, const Chunks& chunks) {
+  const auto where = [](const Expr& lesser, const Expr& greater,
+                        const std::vector<std::string>& dims) {
+    auto points = to_condition(Expr(Compare{CompareOp::Le, lesser, greater}), dims);
+    ensure(points.has_value(), "the bounds of a loop are not affine");
+    return std::move(*points);
+  };
+  const std::vector<std::string> dims = home.inames();
+  std::vector<std::string> others = dims, now = dims;
+  std::erase(others, iname);
+  const Set around = to_dims(home.set, others);
+
+  const Expr end = index_add({chunks.first, chunks.n});
+  Set box = to_dims(around, dims);
+  box = isl_set_intersect(box.take(), where(chunks.first, var(iname), dims).take());
+  box = isl_set_intersect(box.take(), where(index_add({var(iname), lit(1)}), end, dims).take());
+  if (k.assumptions) box = isl_set_intersect_params(box.take(), k.assumptions.copy());
+  if (!yes(isl_set_is_subset(box.get(), home.set.get()))) return {};
+
+  now.insert(now.erase(std::find(now.begin(), now.end(), iname)), {outer, inner});
+  const Expr before = index_add({index_mul(lit(chunks.number), var(inner)), var(outer)});
+  Set out = to_dims(around, now);
+  for (const auto& [lesser, greater] :
+       {std::pair(lit(0), var(outer)), std::pair(var(outer), lit(chunks.number - 1)),
+        std::pair(lit(0), var(inner)), std::pair(index_add({before, lit(1)}), chunks.n)})
+    out = isl_set_intersect(out.take(), where(lesser, greater, now).take());
+  return tidy(std::move(out));
+}
+
 }  // namespace
 
 Kernel chunk_iname(const Kernel& k, const std::string& iname, std::int64_t num_chunks,
@@ -103,7 +137,8 @@ Kernel chunk_iname(const Kernel& k, const std::string& iname, std::int64_t num_c
   rw.fresh = {parts.outer, parts.inner};
   rw.old_in_new[iname] = index_add({chunks.start(parts.outer), var(parts.inner)});
   rw.bound[iname] = rw.fresh;
-  rw.relation = relation_of(iname, parts.outer, parts.inner, chunks);
+  rw.home = box_of_pieces(k, *home, iname, parts.outer, parts.inner, chunks);
+  if (!rw.home) rw.relation = relation_of(iname, parts.outer, parts.inner, chunks);
   Kernel out = rewrite_inames(k, rw, o.within);
   return parts.tagged(k, std::move(out));
 }

@@ -227,9 +227,21 @@ class Converter {
   Expr visit(const ev::ArrayRef& a) const { return access(place(a)); }
   Expr visit(const ev::Component& c) const { return access(place(c)); }
   Expr visit(const ev::DescriptorInquiry& q) const {
-    if (q.field() != ev::DescriptorInquiry::Field::Extent || !q.base().IsSymbol())
-      unsupported("an inquiry of this kind");
-    return var(extent_name(q.base().GetLastSymbol().name().ToString(), q.dimension()), at_);
+    if (!q.base().IsSymbol()) unsupported("an inquiry of this kind");
+    const sem::Symbol& symbol = q.base().GetLastSymbol();
+    if (q.field() == ev::DescriptorInquiry::Field::LowerBound && begins_at_one(symbol))
+      return lit(1);
+    if (q.field() != ev::DescriptorInquiry::Field::Extent) unsupported("an inquiry of this kind");
+    const Expr n = var(extent_name(symbol.name().ToString(), q.dimension()), at_);
+    return index_ ? n : Expr(Cast{Type(moonloop::Scalar::I64), n}, at_);
+  }
+  /// An argument whose shape is assumed, without lower bounds.
+  static bool begins_at_one(const sem::Symbol& symbol) {
+    const auto* object = symbol.GetUltimate().detailsIf<sem::ObjectEntityDetails>();
+    return object && sem::IsDummy(symbol.GetUltimate()) && object->IsAssumedShape() &&
+           std::all_of(object->shape().begin(), object->shape().end(), [](const auto& axis) {
+             return axis.lbound().isColon() || ev::ToInt64(axis.lbound().GetExplicit()) == 1;
+           });
   }
   Expr visit(const ev::CoarrayRef&) const { unsupported("a coarray"); }
   Expr visit(const ev::Substring&) const { unsupported("a substring"); }
@@ -294,8 +306,13 @@ class Converter {
   Expr visit(const ev::Convert<TO, FROM>& x) const {
     const Expr inner = visit(x.left());
     if constexpr (TO::category == TypeCategory::Logical) return inner;
-    if constexpr (TO::category == TypeCategory::Integer && FROM == TypeCategory::Integer)
+    if constexpr (TO::category == TypeCategory::Integer && FROM == TypeCategory::Integer) {
       if (index_ || inner.as<IntLit>()) return inner;
+      if (ev::UnwrapExpr<ev::DescriptorInquiry>(x.left())) {
+        const auto* wide = inner.as<Cast>();
+        if (wide && TO::kind == 4) return wide->arg;  // `size(a)` is an argument of that kind
+      }
+    }
     return Expr(Cast{type<TO>(), inner}, at_);
   }
   template <int KIND>

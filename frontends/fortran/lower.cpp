@@ -29,6 +29,7 @@ class Lowering {
     k_.default_order = Order::F;
     recognize_inductions(r_);
     split_scalars(r_);
+    if (counts_in_64_bits(r_)) k_.index_type = Scalar::I64;
     uses_ = uses_of(r_);
     for (const std::string& v : uses_.loops)
       if (uses_.behind.count(v) || r_.variables.at(v).dummy || uses_.assigned.count(v))
@@ -343,6 +344,14 @@ class Lowering {
     }
   }
 
+  /// `now`, the value of argument `a`, as the integer that the routine is told of, whatever loops
+  /// count in.
+  Expr of_own_kind(const Expr& now, const Expr& a) const {
+    if (k_.index_type == Scalar::I32) return now;
+    const Type type = type_of(a, r_, {});
+    return type == Type(Scalar::I32) ? Expr(Cast{type, now}, a.at()) : now;
+  }
+
   /// Calls keep their order by a variable that all of them write.
   void external(const SubroutineCall& x, int block, const Values& loops, const Span& at) {
     Exprs arguments;
@@ -355,8 +364,10 @@ class Lowering {
       if (place && r_.variables.at(name).array)
         arguments.push_back(a.as<Var>() ? address(name, {}, at)
                                         : address(name, value(a, loops).as<Load>()->index, at));
+      else if (as_text(a) || (place && !loops.count(name)))
+        arguments.push_back(a);
       else
-        arguments.push_back(as_text(a) ? a : value(a, loops));
+        arguments.push_back(of_own_kind(value(a, loops), a));
       if (place && uses_.assigned.count(name) && changed.insert(name).second)
         s.lhs.push_back({var(name, at), false, {}, at});
     }

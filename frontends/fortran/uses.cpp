@@ -58,7 +58,43 @@ class Collection {
   Uses& out_;
 };
 
+/// Whether `e` has to do with a variable of 64 bits.
+bool mentions_wide(const Expr& e, const Routine& r) {
+  if (!e) return false;
+  bool found = false;
+  walk(e, [&](const Expr& x) {
+    const auto* v = x.as<Var>();
+    const auto* l = x.as<Load>();
+    const auto it = v   ? r.variables.find(v->name)
+                    : l ? r.variables.find(l->array)
+                        : r.variables.end();
+    found = found || (it != r.variables.end() && it->second.type.scalar == Scalar::I64);
+    return !found;
+  });
+  return found;
+}
+
 }  // namespace
+
+bool counts_in_64_bits(const Routine& routine) {
+  bool found = false;
+  const auto look = [&](const Expr& e) { found = found || mentions_wide(e, routine); };
+  for (const auto& [name, v] : routine.variables)
+    for (const Bounds& b : v.bounds) look(b.lower), look(b.upper);
+  each(routine.body, [&](const Statement& s) {
+    if (const auto* d = std::get_if<Do>(&s.what))
+      look(var(d->variable)), look(d->from), look(d->to), look(d->step);
+    Statement copy = s;
+    expressions(copy, [&](const Expr& e) {
+      if (e)
+        walk(e, [&](const Expr& x) {
+          if (const auto* c = x.as<Slice>()) look(c->start), look(c->stop), look(c->step);
+          return true;
+        });
+    });
+  });
+  return found;
+}
 
 std::vector<std::shared_ptr<Body>*> bodies(Statement& s) {
   std::vector<std::shared_ptr<Body>*> out;

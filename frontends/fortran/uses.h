@@ -12,6 +12,10 @@ struct Uses {
 };
 Uses uses_of(const Routine& routine);
 
+/// Whether a loop may count, or an array may have, more than integers of 32 bits hold: its variable
+/// or something that its bounds mention is an integer of 64 bits.
+bool counts_in_64_bits(const Routine& routine);
+
 /// Calls `visit` on all expressions of a statement itself, not of those within it. Some are null.
 template <typename F>
 void expressions(Statement& s, const F& visit) {

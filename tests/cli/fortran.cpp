@@ -290,6 +290,30 @@ end function
   CHECK(before.out == after.out);
 }
 
+TEST_CASE("fortran: routines of another file get integers of the kind that they declare") {
+  const Folder f;
+  f.write("k.f90",
+          "subroutine wide(n, m)\n  integer(8), intent(in) :: n\n  integer, intent(inout) :: m\n"
+          "  integer(8) :: i\n  integer :: j\n  do j = 1, 3\n    do i = n, n + 1\n"
+          "      call both(j, i)\n      call both(2*j + 1, i - j)\n      call both(m, i*j)\n"
+          "    end do\n  end do\n  call both(m, i)\nend subroutine\n");
+  f.write("other.f90",
+          "subroutine both(j, i)\n  integer :: j\n  integer(8) :: i\n  print *, j, i\n"
+          "  if (j > 10) j = j + 1\nend subroutine\n");
+  f.write("main.f90",
+          "program main\n  integer :: m\n  m = 20\n  call wide(4294967296_8, m)\n  print *, m\n"
+          "end program\n");
+  CHECK(tool("gen k.f90 -o k.c --fortran-interface k_interface.f90", f.str()).status == 0);
+  const Outcome built = shell(
+      "gfortran -O0 -o before main.f90 k.f90 other.f90 && gcc -O1 -Wall -Werror -c k.c && "
+      "gfortran -O0 -o after main.f90 k_interface.f90 other.f90 k.o",
+      f.str());
+  REQUIRE_MESSAGE(built.status == 0, built.err);
+  const Outcome before = shell("./before", f.str()), after = shell("./after", f.str());
+  CHECK(before.out.size() > 400);
+  CHECK(before.out == after.out);
+}
+
 TEST_CASE("fortran: assumed shapes, with a program that passes sections") {
   const Folder f;
   f.write("k.f90",
@@ -297,7 +321,8 @@ TEST_CASE("fortran: assumed shapes, with a program that passes sections") {
           "  real(8), intent(in) :: b(:)\n  real(8), intent(out) :: total\n  integer :: i, j\n"
           "  do j = lbound(a, 2), ubound(a, 2)\n    do i = 2, size(a, 1)\n"
           "      a(i, j) = a(i, j) + b(j + 1)*a(i - 1, j)\n    end do\n  end do\n"
-          "  total = sum(a)\nend subroutine\n");
+          "  total = sum(a) + size(b, kind=8)\n  do i = lbound(b, 1), ubound(b, 1)\n"
+          "    total = total + ubound(b, 1)*b(i)\n  end do\nend subroutine\n");
   f.write("main.f90",
           "program main\n  interface\n    subroutine relax(a, b, total)\n"
           "      real(8), intent(inout) :: a(:, 0:)\n      real(8), intent(in) :: b(:)\n"
@@ -307,8 +332,8 @@ TEST_CASE("fortran: assumed shapes, with a program that passes sections") {
           "  call relax(x(2:8:3, 9:1:-2), y(3:), s)\n  print '(f12.6)', s, x\nend program\n");
   CHECK(tool("gen k.f90 -o k.c --fortran-interface k_interface.f90", f.str()).status == 0);
   CHECK(f.read("k_interface.f90")
-            .find("call relax_of_c(a, b, total, int(size(a, 1), c_int32_t), int(size(a, 2), "
-                  "c_int32_t)") != std::string::npos);
+            .find("call relax_of_c(a, b, total, relax_extent(size(a, 1, c_int64_t)), &\n") !=
+        std::string::npos);
   CHECK(shell("gfortran -O0 -o before main.f90 k.f90 && gcc -O1 -c k.c && "
               "gfortran -O0 -o after main.f90 k_interface.f90 k.o",
               f.str())
@@ -317,6 +342,25 @@ TEST_CASE("fortran: assumed shapes, with a program that passes sections") {
   CHECK(before.status == 0);
   CHECK(before.out.size() > 700);
   CHECK(before.out == after.out);
+}
+
+TEST_CASE("fortran: an axis longer than the kernel counts ends the program") {
+  const Folder f;
+  f.write("k.f90",
+          "subroutine zero(a)\n  integer(1), intent(inout) :: a(:)\n  a = 0\nend subroutine\n");
+  f.write("main.f90",
+          "program main\n  interface\n    subroutine zero(a)\n"
+          "      integer(1), intent(inout) :: a(:)\n    end subroutine\n  end interface\n"
+          "  integer(1), allocatable :: x(:)\n  allocate(x(2147483648_8))\n"
+          "  call zero(x(2147483640_8:))\n  print *, x(2147483648_8)\n  call zero(x)\n"
+          "end program\n");
+  CHECK(tool("gen k.f90 -o k.c --fortran-interface k_interface.f90", f.str()).status == 0);
+  CHECK(shell("gcc -O1 -c k.c && gfortran -O0 -o after main.f90 k_interface.f90 k.o", f.str())
+            .status == 0);
+  const Outcome after = shell("./after", f.str());
+  CHECK(after.status == 1);
+  CHECK(after.out.find(" 0\n") != std::string::npos);
+  CHECK(after.err.find("zero: an axis has more than 2147483647 elements") != std::string::npos);
 }
 
 TEST_CASE("fortran: an argument of a derived type has no interface") {

@@ -47,6 +47,33 @@ TEST_CASE("chunk_iname: a chain stays in order, pieces of it are not parallel") 
         }) == "legal");
 }
 
+TEST_CASE("chunk_iname: the pieces of a loop without gaps need no guards") {
+  const Kernel k = chunk_iname(loop("0 <= i < n"), "i", 5);
+  CHECK(same_set(k.domains[0].set,
+                 "[n] -> {[i_outer, i_inner]: 0 <= i_outer < 5 and 0 <= i_inner and "
+                 "5*i_inner + i_outer < n}"));
+  CHECK(count(isl_set_n_basic_set(k.domains[0].set.get())) == 1);
+}
+
+TEST_CASE("chunk_iname: statements that need one another, in many pieces") {
+  const Kernel k = parsed(
+      "kernel f(n: int32, a: float64[n, 16], c: float64[n])\n"
+      "domain {[i, j]: 0 <= i < n and 0 <= j < 16}\n"
+      "<> acc = sum(j, a[i, j])\nc[i] = 2*acc\n");
+  const auto cut = [&](const char* tag) {
+    return message([&] { apply(k, "chunk_iname", {text("i"), number(42)}, {{tag, text("par")}}); });
+  };
+  CHECK(cut("outer_tag") == "legal");
+  CHECK(cut("inner_tag") == "legal");
+
+  const Kernel chain =
+      apply(loop("1 <= i < n", "c[i - 1] + 1.0"), "chunk_iname", {text("i"), number(9)});
+  CHECK(message([&] { apply(chain, "prioritize_loops", {text("i_outer, i_inner")}); }) == "legal");
+  CHECK(message([&] {
+          apply(chain, "prioritize_loops", {text("i_inner, i_outer")});
+        }).find("w[i_outer=") != std::string::npos);
+}
+
 TEST_CASE("refused: pieces of a loop that there cannot be") {
   const Kernel k = loop("0 <= i < n");
   CHECK(message([&] { chunk_iname(k, "i", 0); }) ==

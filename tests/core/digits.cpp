@@ -1,0 +1,56 @@
+#include "core/digits.h"
+
+#include <doctest/doctest.h>
+
+#include "core/domain.h"
+#include "core/parse_expr.h"
+#include "frontends/text/parse.h"
+
+using namespace moonloop;  // NOLINT
+
+namespace {
+
+/// The inames of `value`, outer to inner, as pieces and digits over the points of `domain`.
+std::string pieces(const std::string& domain, const std::string& value) {
+  const Kernel k = parse_kernels(add_source("t.loop",
+                                            "kernel f(n: int32, c: float64[4*n + 99])\n"
+                                            "domain {[o, i, j]: " +
+                                                domain + "}\nc[" + value + "] = 1.0\n"))
+                       .at(0);
+  const auto range = [&](const std::string& i) { return plain_range(k, i); };
+  const auto found = piece_digits(k, k.instructions.at(0)->lhs.at(0).as<Load>()->index.at(0),
+                                  domain_of(k, {"o", "i", "j"}), range);
+  std::string out;
+  if (found)
+    for (const std::string& name : *found) out += name;
+  return found ? out : "none";
+}
+
+const std::string box = "0 <= o < 3 and 0 <= i < n and 0 <= j < 4";
+
+}  // namespace
+
+TEST_CASE("pieces: each ends before the next begins") {
+  CHECK(pieces(box, "(0 if o == 0 else n if o == 1 else 2*n) + i") == "oi");
+  CHECK(pieces(box, "(0 if o == 0 else n + 1 if o == 1 else 2*n + 7) + i") == "oi");
+  CHECK(pieces(box, "(0 if o == 0 else 4*n if o == 1 else 8*n) + 4*i + j") == "oij");
+  CHECK(pieces("o = 0 and 0 <= i < n and 0 <= j < 4", "(0 if o == 0 else n) + i") == "oi");
+  CHECK(
+      pieces("0 <= o < 3 and 0 <= i and 3*i + o < n and 0 <= j < 4",
+             "(0 if o == 0 else n // 3 + min(1, n % 3) if o == 1 else 2*(n // 3) + min(2, n % 3)) "
+             "+ i") == "oi");
+}
+
+TEST_CASE("not pieces: they overlap, are out of order, or begin where an iname says") {
+  CHECK(pieces(box, "(0 if o == 0 else n - 1 if o == 1 else 2*n) + i") == "none");
+  CHECK(pieces(box, "(2*n if o == 0 else n if o == 1 else 0) + i") == "none");
+  CHECK(pieces(box, "(0 if o == 0 else n if o == 1 else 2*n) + i - 1") == "none");
+  CHECK(pieces(box, "(0 if o == 0 else n if o == 2 else 2*n) + i") == "none");
+  CHECK(pieces(box, "(0 if o == 1 else n) + i") == "none");
+  CHECK(pieces(box, "(0 if o == 0 else n) + i") == "none");
+  CHECK(pieces(box, "(j if o == 0 else n + j if o == 1 else 2*n + j) + i") == "none");
+  CHECK(pieces(box, "(0 if o == 0 else 3*n if o == 1 else 6*n) + 3*i + j") == "none");
+  // An empty piece between two does not let them overlap.
+  CHECK(pieces("0 <= o < 3 and o != 1 and 0 <= i < n and 0 <= j < 4",
+               "(0 if o == 0 else n if o == 1 else n - 1) + i") == "none");
+}
