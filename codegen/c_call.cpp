@@ -100,6 +100,8 @@ CExpr::Piece CExpr::print_call(const Expr& e, const Call& x, const std::optional
       const std::string order = value(x.args[0], Scalar::I32);
       const std::string at = value(x.args[1], Scalar::F64);
       const std::string name = x.name == "bessel_jn" ? "jn" : "yn";
+      if (helpers_.language() == Language::C)  // of the library, though not of the standard
+        helpers_.external(name, "double " + name + "(int, double);\n");
       return {name + "(" + order + ", " + at + ")", Prec::Postfix, Scalar::F64};
     }
   }

@@ -256,7 +256,8 @@ Value Compiler::call(const Expr& e, const Call& x, const std::optional<Type>& wa
   const Type result = type(e, wanted);
   std::vector<Value> args;
   if (f->cls == FnClass::Bessel) {
-    for (const Expr& a : x.args) args.push_back(value(a, wanted));
+    args.push_back(value_as(x.args[0], Scalar::I32));
+    args.push_back(value_as(x.args[1], Scalar::F64));
   } else {
     const Type t = *typer_.operand_type(e, wanted);
     for (const Expr& a : x.args) args.push_back(value_as(a, t));

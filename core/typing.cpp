@@ -345,7 +345,8 @@ std::optional<Typed> Typer::called(const Expr& e, const Call& x,
   if (f->cls == FnClass::Bessel) {
     Typed at = (*ops)[1];
     if (integral(at.type)) at = strong(Scalar::F64);
-    return strong(result({(*ops)[0].type, at.type}));
+    const Typed& order = (*ops)[0];
+    return strong(result({order.weak == Weak::Int ? Type(Scalar::I32) : order.type, at.type}));
   }
   const Typed common = combine(*ops, context);
   const Type t = result(std::vector<Type>(ops->size(), common.type));

@@ -136,6 +136,7 @@ std::vector<std::string> compile_flags(Target target, const CompileOptions& opti
                                fmt::format("-O{}", options.level),
                                "-march=native",
                                "-fno-math-errno",
+                               "-Werror=implicit-function-declaration",
                                options.contract ? "-ffp-contract=fast" : "-ffp-contract=off",
                                "-fPIC",
                                "-shared"};

@@ -386,11 +386,15 @@ class Converter {
     std::erase_if(args, [](const Expr& a) { return !a; });
     if (arrays && f.Rank() == 0) unsupported(fmt::format("the intrinsic `{}` of an array", name));
     const bool integers = T::category == TypeCategory::Integer;
-    const auto e = elemental(name, args, integers, at_);
+    const bool rounds = name == "floor" || name == "ceiling" || name == "nint";
+    if (rounds) args.resize(1);  // the other one is the kind of the result
+    auto e = elemental(name, args, integers, at_);
+    if constexpr (T::category == TypeCategory::Integer)
+      if (!e) e = on_bits(name, args, type<T>().scalar, at_);
+    if (name == "btest") e = on_bits(name, args, moonloop::Scalar::I64, at_);  // of any kind
     if (!e) unsupported(fmt::format("the intrinsic `{}`", name));
     if constexpr (T::category == TypeCategory::Integer)
-      if (name == "floor" || name == "ceiling" || name == "nint")
-        return Expr(Cast{type<T>(), *e}, at_);
+      if (rounds) return Expr(Cast{type<T>(), *e}, at_);
     return *e;
   }
 
@@ -455,7 +459,7 @@ class Converter {
           T::category == TypeCategory::Complex ? call("conj", {args[0]}, at_) : args[0];
       return call(kOfArray + name, {left, args[1]}, at_);
     }
-    if (name == "norm2" && args.size() == 1)
+    if (name == "norm2" && !arg(1))
       return call("sqrt",
                   {call(kOfArray + std::string("sum"), {nary(NaryOp::Mul, args[0], args[0])}, at_)},
                   at_);

@@ -14,13 +14,64 @@ const std::map<std::string, std::string>& renamed() {
       {"erfc", "erfc"},    {"exp", "exp"},          {"hypot", "hypot"}, {"log", "log"},
       {"log10", "log10"},  {"max", "max"},          {"min", "min"},     {"sin", "sin"},
       {"sinh", "sinh"},    {"sqrt", "sqrt"},        {"tan", "tan"},     {"tanh", "tanh"},
-      {"gamma", "tgamma"}, {"log_gamma", "lgamma"}, {"aint", "trunc"},  {"anint", "round"}};
+      {"gamma", "tgamma"}, {"log_gamma", "lgamma"}, {"aint", "trunc"},  {"anint", "round"},
+      {"floor", "floor"},  {"ceiling", "ceil"},     {"nint", "round"},  {"isnan", "isnan"}};
   return kNames;
 }
 
 Expr choice(const Expr& c, const Expr& yes, const Expr& no, const Span& at) {
   return Expr(Select{c, yes, no}, at);
 }
+
+/// Integers of one kind as rows of bits. A shift may be as wide as the integer is.
+class Bits {
+ public:
+  Bits(Scalar kind, const Span& at) : kind_(kind), at_(at) {}
+
+  Expr left(const Expr& i, const Expr& by) const {
+    return where_narrower(by, shifted(BinaryOp::Shl, i, by), lit(0));
+  }
+  Expr right(const Expr& i, const Expr& by) const {
+    return where_narrower(by, shifted(BinaryOp::Shr, i, by), lit(0));
+  }
+  /// With copies of the sign.
+  Expr sign_right(const Expr& i, const Expr& by) const {
+    const auto n = as_int(by);
+    const Expr most = lit(width() - 1);
+    const Expr fits = !n ? call("min", {by, most}, at_) : *n < width() ? by : most;
+    return Expr(Binary{BinaryOp::Shr, i, fits}, at_);
+  }
+  Expr either_way(const Expr& i, const Expr& by) const {
+    if (const auto n = as_int(by)) return *n < 0 ? right(i, lit(-*n)) : left(i, by);
+    return choice(Expr(Compare{CompareOp::Ge, by, lit(0)}, at_), left(i, by),
+                  right(i, Expr(Unary{UnaryOp::Neg, by}, at_)), at_);
+  }
+  Expr both(const Expr& a, const Expr& b) const { return Expr(Nary{NaryOp::BitAnd, {a, b}}, at_); }
+  Expr any(const Expr& a, const Expr& b) const { return Expr(Nary{NaryOp::BitOr, {a, b}}, at_); }
+  Expr other(const Expr& a) const { return Expr(Unary{UnaryOp::BitNot, a}, at_); }
+
+ private:
+  int width() const { return 8 * size_of(kind_); }
+  Type row() const {
+    switch (kind_) {
+      case Scalar::I8: return Scalar::U8;
+      case Scalar::I16: return Scalar::U16;
+      case Scalar::I64: return Scalar::U64;
+      default: return Scalar::U32;
+    }
+  }
+  Expr shifted(BinaryOp op, const Expr& i, const Expr& by) const {
+    const auto as_row = [&](const Expr& e) { return Expr(Cast{row(), e}, at_); };
+    return Expr(Cast{Type(kind_), Expr(Binary{op, as_row(i), as_row(by)}, at_)}, at_);
+  }
+  Expr where_narrower(const Expr& by, const Expr& yes, const Expr& no) const {
+    if (const auto n = as_int(by)) return *n < width() ? yes : no;
+    return choice(Expr(Compare{CompareOp::Lt, by, lit(width())}, at_), yes, no, at_);
+  }
+
+  Scalar kind_;
+  const Span& at_;
+};
 
 }  // namespace
 
@@ -44,11 +95,39 @@ std::optional<Expr> elemental(const std::string& name, const Exprs& args, bool i
     return choice(Expr(Compare{CompareOp::Ge, args.at(1), lit(0)}, at), size,
                   Expr(Unary{UnaryOp::Neg, size}, at), at);
   }
+  if (name.starts_with("bessel_")) {
+    const char *first = "bessel_jn", *second = "bessel_yn";
+    const std::string kind = name.substr(7);
+    if (kind == "j0" || kind == "j1") return call(first, {lit(kind[1] - '0'), args.at(0)}, at);
+    if (kind == "y0" || kind == "y1") return call(second, {lit(kind[1] - '0'), args.at(0)}, at);
+    if (args.size() == 2) return call(kind == "jn" ? first : second, args, at);
+  }
   if (name == "merge") return choice(args.at(2), args.at(0), args.at(1), at);
   if (name == "iand") return bits(NaryOp::BitAnd);
   if (name == "ior") return bits(NaryOp::BitOr);
   if (name == "ieor") return bits(NaryOp::BitXor);
   if (name == "not") return Expr(Unary{UnaryOp::BitNot, args.at(0)}, at);
+  return std::nullopt;
+}
+
+std::optional<Expr> on_bits(const std::string& name, const Exprs& args, Scalar kind,
+                            const Span& at) {
+  const Bits bits(kind, at);
+  const auto arg = [&](std::size_t i) { return args.at(i); };
+  if (name == "shiftl") return bits.left(arg(0), arg(1));
+  if (name == "shiftr") return bits.right(arg(0), arg(1));
+  if (name == "shifta") return bits.sign_right(arg(0), arg(1));
+  if (name == "ishft") return bits.either_way(arg(0), arg(1));
+  if (name == "ibset") return bits.any(arg(0), bits.left(lit(1), arg(1)));
+  if (name == "ibclr") return bits.both(arg(0), bits.other(bits.left(lit(1), arg(1))));
+  if (name == "ibits")
+    return bits.both(bits.right(arg(0), arg(1)), bits.other(bits.left(lit(-1), arg(2))));
+  if (name == "merge_bits")
+    return bits.any(bits.both(arg(0), arg(2)), bits.both(arg(1), bits.other(arg(2))));
+  if (name == "btest") {
+    const Expr bit = bits.both(Expr(Binary{BinaryOp::Shr, arg(0), arg(1)}, at), lit(1));
+    return Expr(Compare{CompareOp::Ne, bit, lit(0)}, at);
+  }
   return std::nullopt;
 }
 

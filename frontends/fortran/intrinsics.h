@@ -11,6 +11,10 @@ namespace moonloop::fortran {
 std::optional<Expr> elemental(const std::string& name, const Exprs& args, bool integers,
                               const Span& at);
 
+/// The same for those on the bits of integers, which are of this kind.
+std::optional<Expr> on_bits(const std::string& name, const Exprs& args, Scalar kind,
+                            const Span& at);
+
 /// LSAME of the BLAS: whether two characters are one letter, large or small.
 Expr same_letter(const Expr& a, const Expr& b, const Span& at);
 
