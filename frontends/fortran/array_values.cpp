@@ -45,6 +45,12 @@ Expr Expansion::prepared(const Expr& e, bool once, Body& out, const Span& at) {
     const Expr value(Cast{typed->type, f}, e.at());
     return once ? kept(value, variable_of(called(f, kFunction)), out, at) : value;
   }
+  const auto* implied = e.as<Call>();
+  if (implied && implied->name == kImplied) {  // its values are other ones at each of its turns
+    Call still = *implied;
+    for (std::size_t i = 1; i < 4; ++i) still.args[i] = prepared(still.args[i], once, out, at);
+    return Expr(std::move(still), e.at());
+  }
   const Expr inner = map_children(e, [&](const Expr& x) { return prepared(x, once, out, at); });
   const auto* c = inner.as<Call>();
   if (c && c->name == kValues) return constructed(c->args, out, at);
@@ -184,7 +190,10 @@ Expr Expansion::piece(const std::string& array, const Expr& before, const Expr& 
     for (std::int64_t i = 0; i < width; ++i) {
       const Expr one = substitute(c->args[static_cast<std::size_t>(i + 4)],
                                   {{c->args[0].as<Var>()->name, value}});
-      at_once(ranges, place({index_mul(lit(width), numbers[0]), lit(i + 1)}), one, Expr(), out, at);
+      Body turn;
+      const Expr now = prepared(one, false, turn, at);
+      turn.push_back({at, Assignment{place({index_mul(lit(width), numbers[0]), lit(i + 1)}), now}});
+      append(nest(ranges, std::move(turn), at), out);
     }
     return index_mul(lit(width), call("max", {count(axis), lit(0)}));
   }

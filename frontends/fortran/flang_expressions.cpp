@@ -409,6 +409,10 @@ class Converter {
     for (const Expr& a : args)
       if (!a) unsupported(fmt::format("an optional argument of `{}`", name));
     const sem::Symbol* symbol = f.proc().GetSymbol();
+    if (const auto* d =
+            symbol ? symbol->GetUltimate().detailsIf<sem::SubprogramDetails>() : nullptr;
+        d && d->stmtFunction())
+      return statement_function(*d, args);
     if (f.Rank() == 0) {
       const Expr value = call(kFunction + name, args, at_);
       if constexpr (T::category != TypeCategory::Derived && T::category != TypeCategory::Character)
@@ -420,6 +424,14 @@ class Converter {
     if (!symbol || !symbol->GetUltimate().attrs().test(sem::Attr::ELEMENTAL))
       return call(kArrayFunction + name, args, at_);
     return call(kElemental + name, args, at_);
+  }
+
+  /// What the statement function is, of these arguments. Flang converts it to its type.
+  Expr statement_function(const sem::SubprogramDetails& f, const Exprs& args) const {
+    std::map<std::string, Expr> values;
+    for (std::size_t i = 0; i < args.size(); ++i)
+      values.emplace(f.dummyArgs().at(i)->name().ToString(), args[i]);
+    return substitute(Converter(at_, index_).visit(*f.stmtFunction()), values);
   }
 
   /// Intrinsics that take arrays as a whole, see sections.h; null for others.

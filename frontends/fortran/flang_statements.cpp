@@ -102,6 +102,15 @@ class Reader {
             [&](const Indirection<fp::WhereStmt>& x) { where(x.value(), at, out); },
             [&](const Indirection<fp::ForallStmt>& x) { forall(x.value(), at, out); },
             [&](const Indirection<fp::AllocateStmt>&) { unsupported(at, "`allocate`"); },
+            [&](const Indirection<fp::DeallocateStmt>&) { unsupported(at, "`deallocate`"); },
+            [&](const Indirection<fp::ArithmeticIfStmt>&) {
+              unsupported(at, "an arithmetic `if`");
+            },
+            [&](const Indirection<fp::ComputedGotoStmt>&) { unsupported(at, "a computed `goto`"); },
+            [&](const Indirection<fp::OpenStmt>&) { unsupported(at, "`open`"); },
+            [&](const Indirection<fp::CloseStmt>&) { unsupported(at, "`close`"); },
+            [&](const Indirection<fp::InquireStmt>&) { unsupported(at, "`inquire`"); },
+            [&](const Indirection<fp::FlushStmt>&) { unsupported(at, "`flush`"); },
             [&](const Indirection<fp::PointerAssignmentStmt>&) {
               unsupported(at, "an assignment to a pointer");
             },

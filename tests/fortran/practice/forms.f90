@@ -351,6 +351,7 @@ subroutine constructors(n, x, y, k)
   tail = [x(1), w, y(n)]
   x = [x(2:n), x(1)]
   y = y + [(0.5d0*x(i), i = n, 1, -1)]
+  x = [(sum(y(1:i))/i, i = 1, n)] + [(maxval([x(i), y(n + 1 - i)]), i = 1, n)]
   do i = 1, n
     k(i) = k(i) + odd(1 + mod(i, 4))*ten(1 + mod(i, 10))
     y(i) = y(i) + square(1 + mod(i, 2), 2)*tail(1 + mod(i, 5)) + dot_product([x(i), y(i)], w(1:2))
