@@ -220,12 +220,14 @@ class Lowering {
     const Call& c = *e.as<Call>();
     std::vector<std::string> inames;
     Expr any_element;  // whether there is one at all
-    Exprs numbers;
-    for (const Axis& a : axes_of(c.args[0], r_)) {
+    const std::vector<Axis> axes = axes_of(c.args[0], r_);
+    Exprs numbers(axes.size());
+    for (std::size_t n = axes.size(); n-- > 0;) {  // elements beside one another innermost
+      const Axis& a = axes[n];
       inames.push_back(fresh("e"));
       const Expr i = var(inames.back(), e.at());
       axis_domain(inames.back(), value(a.lower, loops), value(a.upper, loops), a.step, e.at());
-      numbers.push_back(i);
+      numbers[n] = i;
       const Expr there =
           Expr(Compare{a.step > 0 ? CompareOp::Le : CompareOp::Ge, a.lower, a.upper});
       any_element = any_element ? conjunction({any_element, there}) : there;
