@@ -71,7 +71,8 @@ TEST_CASE("chunk_iname: statements that need one another, in many pieces") {
   CHECK(message([&] { apply(chain, "prioritize_loops", {text("i_outer, i_inner")}); }) == "legal");
   CHECK(message([&] {
           apply(chain, "prioritize_loops", {text("i_inner, i_outer")});
-        }).find("w[i_outer=") != std::string::npos);
+        }).find("w[i_inner=0, i_outer=1] would run before w[i_inner=1, i_outer=0]") !=
+        std::string::npos);
 }
 
 TEST_CASE("refused: pieces of a loop that there cannot be") {
