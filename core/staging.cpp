@@ -228,7 +228,13 @@ Map stage_relation(const Kernel& k, const std::set<std::string>& stage,
 std::vector<Access> accesses_to(const Kernel& k, const Instruction& insn, bool write,
                                 const std::set<std::string>& skip) {
   std::vector<Access> out;
-  for (Access& a : accesses_of(insn, k))
+  Instruction plain = insn;
+  if (!k.rules.empty()) {
+    for (Expr& e : plain.lhs) e = expand_rules(k, e);
+    if (plain.rhs) plain.rhs = expand_rules(k, plain.rhs);
+    for (Expr& e : plain.predicates) e = expand_rules(k, e);
+  }
+  for (Access& a : accesses_of(plain, k))
     if (a.write == write && !skip.count(a.variable)) out.push_back(std::move(a));
   return out;
 }

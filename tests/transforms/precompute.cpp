@@ -330,6 +330,23 @@ a[j] = c[s, j] + 1  {id=next}
         "f[x=0], and with `f` it does not (n=1, t=2) [stale-value]");
 }
 
+// Differential test, seed 90787.
+TEST_CASE("precompute: values that would be stale, read by a rule within the rule") {
+  const Kernel k = parsed(R"(
+kernel g(n: int32, p: int64[3*n + 12, 3*n + 12], q: int64[3*n + 12])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < 2}
+assume n >= 5
+p_in(x, y) := p[x, y]
+p_at(x, y) := p_in(x, y)
+p[i, n - i + 2] = p_at(j, j + 1) + 1   {id=s0, inames=i:j}
+q[i] = p_at(i // 2 + 3, i + 3)         {id=s1, inames=i}
+)");
+  const auto why = refusal([&] { apply(k, "precompute", {text("p_at"), names({"j"})}); });
+  CHECK(why.find("s0[i=5, j=0] writes p[5, 8], which p_at[") != std::string::npos);
+  CHECK(why.find("[stale-value]") != std::string::npos);
+}
+
 TEST_CASE("precompute: values that would be stale") {
   const Kernel k = parsed(R"(kernel s(n: int32, a: float64[n + 1], c: float64[n])
 domain {[i]: 0 <= i < n}
