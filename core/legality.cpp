@@ -17,16 +17,7 @@ Kernel proved(Kernel k) {
   Legality legality(k);
   legality.check();
   if (!k.reference) return k;  // the list is the meaning
-  const RunOrder& order = legality.present();
-  const auto position = [&](const InsnPtr& insn) { return order.position(order.find(insn->id)); };
-  const auto earlier = [&](const InsnPtr& a, const InsnPtr& b) {
-    return position(a) < position(b);
-  };
-  std::vector<InsnPtr> listed = k.instructions;
-  if (!std::is_sorted(listed.begin(), listed.end(), earlier)) {
-    std::sort(listed.begin(), listed.end(), earlier);
-    k.instructions = std::move(listed);
-  }
+  k.instructions = list_of(k, legality.present());
   return k;
 }
 

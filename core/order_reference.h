@@ -55,6 +55,12 @@ std::shared_ptr<const Reference> reference_of(const Kernel& k);
 /// go by.
 std::vector<std::pair<int, int>> conflict_chain(const Kernel& k, const std::vector<int>& sequence);
 
+/// `k`'s instructions in a list that has `order`, the order of `k` itself, for its meaning: by
+/// their last parts, except where a reduction's other parts must run before what stands between.
+/// Refuses `cannot-nest` where no list says it. Cost: linear, and a conflict chain where parts
+/// stand apart.
+std::vector<InsnPtr> list_of(const Kernel& k, const RunOrder& order);
+
 /// Reference iname `name` of the statement `insn` in terms of its present inames.
 Expr origin_of(const Instruction& insn, const std::string& name);
 

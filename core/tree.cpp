@@ -9,12 +9,7 @@
 #include "core/tree_build.h"
 
 namespace moonloop {
-namespace {
 
-using Edges = std::vector<std::set<int>>;  // node -> nodes that come after it
-
-/// Kahn's algorithm; among ready nodes the one with the smallest rank goes first. When the edges
-/// have a cycle, `order` holds only what stands before it.
 std::vector<int> sort_topologically(const Edges& after, const std::vector<int>& rank) {
   const int n = static_cast<int>(after.size());
   std::vector<int> missing(n, 0);
@@ -36,7 +31,6 @@ std::vector<int> sort_topologically(const Edges& after, const std::vector<int>& 
   return order;
 }
 
-/// Some cycle of a graph that has one, in edge order.
 std::vector<int> find_cycle(const Edges& after) {
   const int n = static_cast<int>(after.size());
   // Repeatedly drop nodes without a successor; what is left all lies on or leads into a cycle.
@@ -67,6 +61,8 @@ std::vector<int> find_cycle(const Edges& after) {
   }
   return path;
 }
+
+namespace {
 
 // ---- Which loops stand outside which ------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/domain.h"
 #include "core/iname_rewrite.h"
 #include "core/order.h"
 #include "transforms/new_inames.h"
@@ -171,6 +172,7 @@ Kernel rename_iname(const Kernel& k, const std::string& old_iname, const std::st
     refuse("nested-inames", k.at,
            "`{}` cannot become `{}`, whose bounds would then depend on itself", old_iname,
            new_iname);
+  if (merge) domain_parents(out);  // the bounds of other loops may need two separate ones now
   if (merge) Merge(k, out, old_iname, new_iname, !o.raise_on_domain_mismatch).check();
   if (o.preserve_tags) pass_tag(k, old_iname, new_iname, out);
   if (!merge && !out.has_iname(old_iname))
@@ -189,8 +191,9 @@ With `existing_ok` the new name may be that of another iname: the instructions m
 Both must run over the same values. If the old loop's values are only some of the new one's,
 `raise_on_domain_mismatch = false` puts the moved instructions under a condition.
 
-Refuses a name in use without `existing_ok`, instructions that stand in both loops, loops over
-different values (with an instance that would be lost or new), and a fusion against a dependence,
+Refuses a name in use without `existing_ok`, instructions that stand in both loops, bounds that
+would need loops of two separate domains, loops over different values (with an instance that would
+be lost or new), and a fusion against a dependence,
 with two instances that would change places.)",
     .params = {{.name = "old_iname",
                 .kind = Kind::Str,

@@ -77,8 +77,8 @@ bool device_problem(const Problem& problem);
 // ---- For both -----------------------------------------------------------------------------------
 
 bool has_reduction(const Kernel& k);
-/// How `found` differs from `expected`, on `target`; nothing where it does not.
-std::string difference(Target target, const std::vector<ScalarArgument>& scalars,
+/// How `found`, from `where`, differs from `expected`; nothing where it does not.
+std::string difference(const std::string& where, const std::vector<ScalarArgument>& scalars,
                        const std::vector<Buffer>& expected, const std::vector<Buffer>& found,
                        double tolerance);
 

@@ -45,7 +45,8 @@ void run_one(const Pair& p, const Program& program, std::vector<Problem>& proble
     call.upload(found);
     call.run();
     call.download(found);
-    const std::string what = difference(program.target, scalars, expected, found, tolerance);
+    const std::string what =
+        difference(to_string(program.target), scalars, expected, found, tolerance);
     if (what.empty()) continue;
     problems.push_back({p.seed, what, p.text, p.steps});
     return;

@@ -4,6 +4,8 @@
 
 #include "core/diagnostic.h"
 #include "core/infer.h"
+#include "core/print.h"
+#include "frontends/text/parse.h"
 #include "runtime/runner.h"
 #include "tests/differential/pairs.h"
 
@@ -45,9 +47,13 @@ class Unit {
 
 struct Member {
   const Pair* pair;
-  Kernel original, result;  // completed
+  Kernel original, result, read_again;  // completed
   Program c, openmp;
 };
+
+Kernel reread(const Kernel& k) {
+  return parse_kernels(add_source("printed " + k.name, print_kernel(k))).at(0);
+}
 
 Problem problem_of(const Pair& p, const std::string& what) {
   return {p.seed, what, p.text, p.steps};
@@ -74,7 +80,7 @@ std::string complaint(const Member& m, const Program& p, const Executable& f,
                       const std::vector<Buffer>& expected, double tolerance) {
   std::vector<Buffer> found = make_buffers(m.result, integers_of(scalars));
   call(f, p, scalars, found);
-  return difference(p.target, scalars, expected, found, tolerance);
+  return difference(to_string(p.target), scalars, expected, found, tolerance);
 }
 
 void run_member(const Member& m, const Library& library, std::vector<Problem>& problems) {
@@ -93,6 +99,16 @@ void run_member(const Member& m, const Library& library, std::vector<Problem>& p
         problems.push_back(problem_of(*m.pair, what));
         return;
       }
+    // The text alone means the same, without the reference that the steps kept.
+    std::vector<Buffer> found = make_buffers(m.read_again, integers_of(scalars));
+    Bindings again = bindings_of(scalars, found);
+    interpret(m.read_again, again);
+    if (const std::string what =
+            difference("its text, read again,", scalars, expected, found, tolerance);
+        !what.empty()) {
+      problems.push_back(problem_of(*m.pair, what));
+      return;
+    }
   }
 }
 
@@ -104,19 +120,18 @@ bool has_reduction(const Kernel& k) {
   return false;
 }
 
-std::string difference(Target target, const std::vector<ScalarArgument>& scalars,
+std::string difference(const std::string& where, const std::vector<ScalarArgument>& scalars,
                        const std::vector<Buffer>& expected, const std::vector<Buffer>& found,
                        double tolerance) {
   for (const Buffer& b : found) {
-    if (!b.intact())
-      return fmt::format("{} wrote outside of `{}`", to_string(target), b.layout().name);
+    if (!b.intact()) return fmt::format("{} wrote outside of `{}`", where, b.layout().name);
     for (const Buffer& e : expected) {
       if (e.layout().name != b.layout().name) continue;
       const Comparison c = compare(e, b, tolerance, 64);
       if (!c.equal())
-        return fmt::format("{} with {} = {}: {}{} is {}, not {}; {} elements differ",
-                           to_string(target), scalars[0].name, scalars[0].text(), c.array, c.index,
-                           c.found, c.expected, c.different);
+        return fmt::format("{} with {} = {}: {}{} is {}, not {}; {} elements differ", where,
+                           scalars[0].name, scalars[0].text(), c.array, c.index, c.found,
+                           c.expected, c.different);
     }
   }
   return {};
@@ -128,7 +143,7 @@ void run_pairs(const std::vector<Pair>& pairs, Statistics& statistics,
   std::vector<Member> members;
   for (const Pair& p : pairs) {
     try {
-      Member m{&p, complete(p.original), complete(p.result), {}, {}};
+      Member m{&p, complete(p.original), complete(p.result), complete(reread(p.result)), {}, {}};
       Kernel named = p.result;
       m.c = generate(named, Target::C);
       named.name += "_openmp";

@@ -1,6 +1,8 @@
 #include "transforms/rename_iname.h"
 
 #include "loop_kit.h"
+#include "transforms/duplicate_inames.h"
+#include "transforms/map_domain.h"
 #include "transforms/split_iname.h"
 #include "transforms/tag_inames.h"
 
@@ -84,6 +86,19 @@ TEST_CASE("rename_iname: loops over different values are refused with an instanc
       "`raise_on_domain_mismatch = false` puts the instruction under a condition instead");
 }
 
+// Nothing but the list of instructions stands in the way: `x` writes even elements and `y`, which
+// runs against it, reads odd ones, and the other way round.
+TEST_CASE("rename_iname: refuses reductions whose parts no list of instructions could order") {
+  Kernel k = parsed(
+      "kernel f(n: int32, c: float64[2*n], d: float64[2*n])\ndomain {[i]: 0 <= i < n}\n"
+      "domain {[l]: 0 <= l < n}\ndomain {[m]: 0 <= m < n}\n"
+      "c[2*i] = sum(l, d[2*l + 1]) {id=x}\nd[2*i] = sum(m, c[2*m + 1]) {id=y}\n");
+  k = duplicate_inames(k, {"i"}, Match::parse("id:y"), {.new_inames = {"r"}});
+  k = rename_iname(map_domain(k, "{[r] -> [t]: t = n - 1 - r}"), "t", "i", kMerge);
+  CHECK(message([&] { rename_iname(k, "m", "l", kMerge); }) ==
+        "the parts of `x` and `y` would alternate, which no order of instructions says");
+}
+
 TEST_CASE("rename_iname: a condition keeps the instances of a shorter loop") {
   const Kernel before = two_loops("j", "0 <= i < n", "2 <= j < n");
   const Kernel k =
@@ -131,6 +146,20 @@ TEST_CASE("rename_iname: what it refuses") {
   CHECK(
       rename_iname(tags, "j", "i", {.existing_ok = true, .preserve_tags = false}).tag("i")->text ==
       "par");
+}
+
+// Differential test, seed 115: the text of such a kernel would not be read again.
+TEST_CASE("rename_iname: refuses bounds that would need two separate domains") {
+  const Kernel k = parsed(
+      "kernel f(n: int32, a: float64[n + 1, n], b: float64[2])\n"
+      "domain {[o, i]: 0 <= o < n and 0 <= i < 2}\ndomain {[j]: 0 <= j < n - o - i}\n"
+      "domain {[s]: 0 <= s < 2}\na[o + i, j] = 1.0 {id=x}\nb[s] = 2.0 {id=y}\n");
+  CHECK(code_of([&] { rename_iname(k, "i", "s", kMerge); }) == "branching-domains");
+  const Kernel beside = parsed(
+      "kernel f(n: int32, a: float64[n], b: float64[2])\n"
+      "domain {[o, i]: 0 <= o < n and 0 <= i < 2}\n"
+      "domain {[s]: 0 <= s < 2}\na[o] = 1.0 {id=x, inames=o:i}\nb[s] = 2.0 {id=y}\n");
+  CHECK(rename_iname(beside, "i", "s", kMerge).inames() == std::vector<std::string>{"o", "s"});
 }
 
 TEST_CASE("rename_iname: refuses bounds that would depend on themselves") {
