@@ -9,6 +9,7 @@
 #include "codegen/language.h"
 #include "codegen/matrix_units.h"
 #include "codegen/meetings.h"
+#include "core/budget.h"
 #include "core/order.h"
 #include "core/rows.h"
 
@@ -17,6 +18,8 @@ namespace {
 
 /// Longest loop that `unr` writes out.
 constexpr std::int64_t kMaxUnroll = 1 << 16;
+/// What a convex hull may cost, in isl's operations.
+constexpr unsigned long kHullOperations = 200'000;
 
 // ---- isl, by dimension ------------------------------------------------------------------------
 
@@ -32,6 +35,20 @@ Set drop_on_last(Set s) {
   const unsigned last = last_dim(s);
   return isl_set_drop_constraints_involving_dims(s.take(), isl_dim_set, last, 1);
 }
+/// The polyhedral hull of `s`; where that is too much work, which grows exponentially with the
+/// dimensions, that of the last dimension alone.
+Set convex_around(const Set& s) {
+  const auto around = [](const Set& points) {
+    return Set(isl_set_from_basic_set(isl_set_polyhedral_hull(points.copy())));
+  };
+  try {
+    const IslBudget budget(kHullOperations);
+    return around(s);
+  } catch (const IslQuota&) {
+    const unsigned last = last_dim(s);
+    return around(isl_set_remove_divs(isl_set_eliminate(s.copy(), isl_dim_set, 0, last)));
+  }
+}
 /// A convex set around `s` that bounds the last dimension. The simple hull only keeps bounds that
 /// its parts have in parallel; where that leaves none, the polyhedral hull is needed too. A stride
 /// is no bound.
@@ -44,8 +61,7 @@ Set hull(Set s) {
   if (yes(isl_set_dim_has_upper_bound(plain.get(), isl_dim_set, last)) &&
       yes(isl_set_dim_has_lower_bound(plain.get(), isl_dim_set, last)))
     return simple;
-  const Set around = isl_set_from_basic_set(isl_set_polyhedral_hull(isl_set_remove_divs(s.take())));
-  return intersect(around, simple);
+  return intersect(convex_around(isl_set_remove_divs(s.take())), simple);
 }
 /// A convex set without the constraints that do not bound the last dimension. With quotients in it,
 /// nothing is dropped: a constraint on a quotient may be one on the dimension.

@@ -14,7 +14,8 @@ class IslQuota : public IslError {
   using IslError::IslError;
 };
 
-/// While it lives, isl may do `operations` in all. Budgets do not nest: the outer one counts.
+/// While it lives, isl may do `operations` in all, and no more than a budget around it allows,
+/// which counts from none again afterwards.
 class IslBudget {
  public:
   explicit IslBudget(unsigned long operations);
@@ -23,10 +24,12 @@ class IslBudget {
   IslBudget& operator=(const IslBudget&) = delete;
 
  private:
-  bool outer_ = false;
+  unsigned long around_;  // the outer budget; 0 for none
 };
 
 inline constexpr unsigned long kProofOperations = 5'000'000;  // some seconds
+/// Of a transform, beside its proof.
+inline constexpr unsigned long kStepOperations = 5'000'000;
 
 /// Runs `f` within a budget; refuses `not-proved` at its end. `what` is what was to be proved.
 template <class F>

@@ -246,9 +246,11 @@ std::vector<Domain> rewrite_domains(const Kernel& k, const InameRewrite& rw, con
         }
       }
     } else {
-      const std::vector<std::string> params = d.params();
+      const std::vector<std::string> params = d.params(), listed = param_names(d.set);
       if (any_of(rw.old, {params.begin(), params.end()})) {
         if (whole || bounds_selected(rw, d, uses)) changed.set = rewrite_params(d.set, rw);
+      } else if (whole && any_of(rw.old, {listed.begin(), listed.end()})) {
+        changed.set = isl_set_drop_unused_params(d.set.copy());  // the name means nothing any more
       }
     }
     out.push_back(std::move(changed));

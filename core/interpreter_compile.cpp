@@ -166,8 +166,10 @@ Value Compiler::variable(const Var& x, const Expr& e) {
 Value Compiler::value(const Expr& e, const std::optional<Type>& wanted) {
   Value v = untold(e, wanted);
   if (!tally_) return v;
-  if (const auto op = operation_name(e); op && op->times > 0)
-    return counting(std::move(v), &tally_->operations[{v.type.str(), op->name}], op->times);
+  if (const auto op = operation_name(e); op && op->times > 0) {
+    auto* const count = &tally_->operations[{v.type.str(), op->name}];
+    return counting(std::move(v), count, op->times);
+  }
   const std::string* name = loaded_name(e);
   if (!name || !memory_.arrays.count(*name)) return v;
   return counting(std::move(v), &tally_->accesses[{*name, "load"}]);
@@ -370,7 +372,7 @@ namespace {
 
 /// Reached: a call of what the interpreter does not know.
 struct ExternalStore : Store {
-  ExternalStore(std::string name, Span at) : name_(std::move(name)), at_(std::move(at)) {}
+  ExternalStore(std::string name, const Span& at) : name_(std::move(name)), at_(at) {}
   void prepare() override {
     fail("external-call", at_, "the interpreter reached a call of `{}`, which is external", name_);
   }
@@ -398,8 +400,10 @@ void Compiler::tell_arguments(const Instruction& insn, std::vector<std::unique_p
   const Exprs& args = insn.rhs.as<Call>()->args;
   for (std::size_t i = 0; i < args.size(); ++i) {
     Value v = value_as(args[i], type(insn.lhs[i]));
-    if (const auto op = operation_name(insn.reduce_op); op && i == 0)
-      v = counting(std::move(v), &tally_->operations[{v.type.str(), *op}]);
+    if (const auto op = operation_name(insn.reduce_op); op && i == 0) {
+      auto* const count = &tally_->operations[{v.type.str(), *op}];
+      v = counting(std::move(v), count);
+    }
     out.push_back(evaluation(std::move(v)));
   }
 }

@@ -1,5 +1,6 @@
 #include "core/isl.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "core/budget.h"
@@ -83,14 +84,12 @@ std::int64_t to_int(const Val& v) {
   return n;
 }
 
-IslBudget::IslBudget(unsigned long operations) : outer_(isl_ctx_get_max_operations(isl()) == 0) {
-  if (!outer_) return;
+IslBudget::IslBudget(unsigned long operations) : around_(isl_ctx_get_max_operations(isl())) {
   isl_ctx_reset_operations(isl());
-  isl_ctx_set_max_operations(isl(), operations);
+  isl_ctx_set_max_operations(isl(), around_ ? std::min(around_, operations) : operations);
 }
 IslBudget::~IslBudget() {
-  if (!outer_) return;
-  isl_ctx_set_max_operations(isl(), 0);
+  isl_ctx_set_max_operations(isl(), around_);
   isl_ctx_reset_operations(isl());
 }
 

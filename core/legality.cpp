@@ -4,6 +4,7 @@
 
 #include "core/address_spaces.h"
 #include "core/digits.h"
+#include "core/domain.h"
 
 namespace moonloop {
 
@@ -94,6 +95,7 @@ void Legality::check() {
       std::any_of(tags.begin(), tags.end(), [](const auto& t) { return is_parallel(&t.second); });
   if (!compares_ && !k_.reference && !parallel) return;  // its own order, and all of it sequential
   check_all(compares_ ? common_ : ref_->by_variable);
+  if (!compares_) check_copies();
 }
 
 void Legality::check_all(const std::map<std::string, std::vector<AccessAt>>& by_variable) {
@@ -253,41 +255,80 @@ const std::vector<std::string>& Legality::confined_to(const std::string& name) {
 }
 
 /// Of the iterations to which the reference keeps the temporary, those that the present loops keep
-/// apart as well: their pieces are loops around all accesses, or work-items that all accesses
-/// share.
+/// apart as well. Work-items do where each has its own. Loops do where one iteration of the outer
+/// ones, which stand around all accesses, is one of these, whole: a loop outside of them or between
+/// them would run them by turns, and the next one would find what this one left.
 std::vector<std::string> Legality::find_confined(const std::string& name,
                                                  const std::vector<AccessAt>& all) {
   const std::vector<std::string>& wanted = ref_->private_to(name);
   if (wanted.empty()) return {};
   const int first = now(all[0].insn);
   std::size_t shared = present_->loops(first).size();
-  std::vector<std::string> apart = present_->items(first);
-  if (!apart.empty()) {
+  std::vector<std::string> items = present_->items(first);
+  if (!items.empty()) {
     // Of an accumulator, which `k_` does not have yet, all have their own.
     if (!own_) own_.emplace(k_);
     if (k_.find_temporary(name))
-      std::erase_if(apart, [&](const std::string& i) { return !own_->has(name, i); });
+      std::erase_if(items, [&](const std::string& i) { return !own_->has(name, i); });
   }
   for (const AccessAt& a : all) {
     shared = std::min(shared, present_->common_loops(first, now(a.insn)));
-    std::erase_if(apart,
+    std::erase_if(items,
                   [&](const std::string& i) { return !contains(present_->items(now(a.insn)), i); });
   }
-  apart.insert(apart.end(), present_->loops(first).begin(),
-               present_->loops(first).begin() + long(shared));
-  std::vector<std::string> out;
-  for (const std::string& i : wanted) {
-    const Expr& e = origin(all[0].insn, i);
-    const bool same = std::all_of(all.begin(), all.end(),
-                                  [&](const AccessAt& a) { return equal(origin(a.insn, i), e); });
-    std::set<std::string> pieces;
-    collect_vars(e, pieces);
-    if (same && std::all_of(pieces.begin(), pieces.end(), [&](const std::string& v) {
-          return !k_.has_iname(v) || contains(apart, v);
-        }))
+  std::vector<std::string> loops(present_->loops(first).begin(),
+                                 present_->loops(first).begin() + long(shared));
+  for (;; loops.pop_back()) {
+    std::vector<std::string> out;
+    Exprs values;
+    for (const std::string& i : wanted) {
+      const Expr& e = origin(all[0].insn, i);
+      if (!std::all_of(all.begin(), all.end(),
+                       [&](const AccessAt& a) { return equal(origin(a.insn, i), e); }))
+        continue;
+      std::set<std::string> pieces;
+      collect_vars(e, pieces);
+      if (!std::all_of(pieces.begin(), pieces.end(), [&](const std::string& v) {
+            return !k_.has_iname(v) || contains(loops, v) || contains(items, v);
+          }))
+        continue;
       out.push_back(i);
+      values.push_back(e);
+    }
+    if (determine(values, loops, items)) return out;
   }
-  return out;
+}
+
+/// Whether `values` tell the iteration of `loops`.
+bool Legality::determine(const Exprs& values, const std::vector<std::string>& loops,
+                         const std::vector<std::string>& items) {
+  if (loops.empty()) return true;
+  if (values.empty()) return false;
+  std::set<std::string> told;
+  const auto all_told = [&](const std::optional<std::vector<std::string>>& more) {
+    if (more) told.insert(more->begin(), more->end());
+    return std::all_of(loops.begin(), loops.end(),
+                       [&](const std::string& i) { return told.count(i) > 0; });
+  };
+  const Kernel& k = present_->kernel();
+  for (const Expr& e : values)
+    if (all_told(digits(e, [&](const std::string& i) { return plain_range(k, i); }))) return true;
+  const std::string key = fmt::format("{}|{}", fmt::join(loops, ","), to_string(values));
+  const auto known = told_.find(key);
+  if (known != told_.end()) return known->second;
+  std::vector<std::string> dims = loops;
+  dims.insert(dims.end(), items.begin(), items.end());
+  bool exact = true;
+  const Set domain = without_computed(k, domain_of(k, dims), exact);
+  for (const Expr& e : values)
+    if (all_told(pieces_of(e, dims, domain))) return told_[key] = true;
+  const std::optional<Map> value = to_map(values, dims);
+  if (!value) return told_[key] = false;
+  Map same = isl_map_intersect_domain(value->copy(), domain.copy());
+  same = isl_map_apply_range(same.copy(), isl_map_reverse(same.copy()));
+  for (std::size_t i = 0; i < loops.size(); ++i)
+    if (!yes(isl_map_is_empty(order_lt(same, i, i).get()))) return told_[key] = false;
+  return told_[key] = true;
 }
 
 }  // namespace moonloop

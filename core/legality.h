@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/clash.h"
 #include "core/order_reference.h"
 
 /// The proof behind `check_legal`: the present order of a kernel keeps every dependence of its
@@ -17,6 +18,10 @@ namespace moonloop {
 /// Whether work-items of a team put together what each accumulates in the reduction's update: the
 /// order of its values does not matter.
 bool combines_items(const Instruction& update);
+
+/// For the drawing of a refusal: what statement `s` does at the point `at`.
+ClashInstance clash_instance(const RunOrder& order, int s,
+                             const std::map<std::string, std::int64_t>& at, std::string does);
 
 class Legality {
  public:
@@ -49,10 +54,17 @@ class Legality {
   void check_pair(const Pair& p);
   const std::vector<std::string>& confined_to(const std::string& name);
   std::vector<std::string> find_confined(const std::string& name, const std::vector<AccessAt>& all);
+  bool determine(const Exprs& values, const std::vector<std::string>& loops,
+                 const std::vector<std::string>& items);
 
   // legality_nest.cpp
   bool loops_keep(const Pair& p);
   bool same_nest(const Pair& p) const;
+  /// The present inames that number the pieces of `value`, outer to inner, if equal values mean
+  /// equal inames; `domain` is that of `dims`, the loops and work-items around it.
+  const std::optional<std::vector<std::string>>& pieces_of(const Expr& value,
+                                                           const std::vector<std::string>& dims,
+                                                           const Set& domain) const;
   bool pieces_keep(const Pair& p, const Exprs& values, const std::vector<std::string>& shared,
                    std::size_t loops, const std::vector<std::string>& dims,
                    std::size_t present_loops) const;
@@ -61,7 +73,22 @@ class Legality {
                        std::size_t present_loops) const;
   bool nest_keeps(const Pair& p) const;
 
+  // legality_copies.cpp
+  void check_copies();
+  bool stay_in_copies(const std::string& name, const std::vector<AccessAt>& all,
+                      const std::set<std::string>& numbers);
+  void prove_copies(const AccessAt& write, const AccessAt& read,
+                    const std::vector<AccessAt>& all) const;
+  std::vector<std::string> numbers(const std::string& name, int reference) const;
+  Map flow(const AccessAt& write, const AccessAt& read, bool within, bool& exact) const;
+
   // legality_exact.cpp
+  /// { instances of a -> instances of b that must run later }, present ones.
+  Map demanded(const Pair& p, bool& exact) const;
+  /// Values of the reference's inames at a present instance of statement `s`.
+  std::map<std::string, std::int64_t> reference_point(
+      int s, const std::map<std::string, std::int64_t>& params,
+      const std::map<std::string, std::int64_t>& present) const;
   void prove(const Pair& p) const;
   std::string proof_key(const Pair& p) const;
   [[noreturn]] void refuse_pair(const Pair& p, const Map& violated, bool exact) const;
@@ -82,7 +109,9 @@ class Legality {
   std::map<std::string, std::vector<std::string>> confined_;
   std::optional<OwnCopies> own_;                                          // of the present kernel
   std::unordered_map<const void*, std::vector<std::string>> determined_;  // by subscript
-  std::unordered_map<std::string, bool> known_;                           // answers of loops_keep
+  mutable std::unordered_map<std::string, std::optional<std::vector<std::string>>> pieces_;
+  std::unordered_map<std::string, bool> told_;   // answers of determine
+  std::unordered_map<std::string, bool> known_;  // answers of loops_keep
 };
 
 }  // namespace moonloop

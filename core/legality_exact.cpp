@@ -20,6 +20,13 @@ Map origin_map(const RunOrder& present, int now, const RunOrder& was, int refere
 
 }  // namespace
 
+ClashInstance clash_instance(const RunOrder& order, int s,
+                             const std::map<std::string, std::int64_t>& at, std::string does) {
+  bool known = true;
+  const std::vector<std::string>& dims = order.dims(s);
+  return {order.insn(s).id, dims, values_at(dims, at), std::move(does), order.domain(s, known)};
+}
+
 /// All that the proof depends on.
 std::string Legality::proof_key(const Pair& p) const {
   const RunOrder &was = ref_->order, &is = *present_;
@@ -56,13 +63,9 @@ std::string Legality::proof_key(const Pair& p) const {
   return key;
 }
 
-void Legality::prove(const Pair& p) const {
-  std::string key = proof_key(p);
-  if (memo().proofs.count(key)) return;
+Map Legality::demanded(const Pair& p, bool& exact) const {
   const RunOrder &was = ref_->order, &is = *present_;
-  const int a = now(p.a), b = now(p.b);
   const auto &da = was.dims(p.a), &db = was.dims(p.b);
-  bool exact = true;
   Map pairs =
       p.x ? conflict_map(k_, ref_->variables, *p.x, da, *p.y, db, exact) : universal_map(da, db);
   for (const std::string& i : p.equal)
@@ -88,9 +91,18 @@ void Legality::prove(const Pair& p) const {
   pairs = isl_map_intersect_domain(pairs.take(), was.domain(p.a, exact).take());
   pairs = isl_map_intersect_range(pairs.take(), was.domain(p.b, exact).take());
   pairs = isl_map_apply_domain(pairs.take(),
-                               isl_map_reverse(origin_map(is, a, was, p.a, exact).take()));
-  pairs =
-      isl_map_apply_range(pairs.take(), isl_map_reverse(origin_map(is, b, was, p.b, exact).take()));
+                               isl_map_reverse(origin_map(is, now(p.a), was, p.a, exact).take()));
+  return isl_map_apply_range(pairs.take(),
+                             isl_map_reverse(origin_map(is, now(p.b), was, p.b, exact).take()));
+}
+
+void Legality::prove(const Pair& p) const {
+  std::string key = proof_key(p);
+  if (memo().proofs.count(key)) return;
+  const RunOrder& is = *present_;
+  const int a = now(p.a), b = now(p.b);
+  bool exact = true;
+  Map pairs = demanded(p, exact);
   const auto unordered = p.commutes ? is_parallel_not_shared : is_parallel;
   Map kept = is.before(a, b, unordered);
   if (p.commutes)
@@ -106,6 +118,16 @@ void Legality::prove(const Pair& p) const {
   memo().proofs.insert(std::move(key));
 }
 
+std::map<std::string, std::int64_t> Legality::reference_point(
+    int s, const std::map<std::string, std::int64_t>& params,
+    const std::map<std::string, std::int64_t>& present) const {
+  std::map<std::string, std::int64_t> at = params, out = params;
+  at.insert(present.begin(), present.end());
+  for (const auto& [name, e] : origins_[std::size_t(s)])
+    if (const auto v = evaluate(e, at)) out[name] = *v;
+  return out;
+}
+
 void Legality::refuse_pair(const Pair& p, const Map& violated, bool exact) const {
   const RunOrder& is = *present_;
   const int a = now(p.a), b = now(p.b);
@@ -116,12 +138,6 @@ void Legality::refuse_pair(const Pair& p, const Map& violated, bool exact) const
   const std::string x = instance_text(is.insn(a).id, is.dims(a), w.a);
   const std::string y = instance_text(is.insn(b).id, is.dims(b), w.b);
 
-  std::map<std::string, std::int64_t> at = w.params;  // of the access, in reference inames
-  at.insert(w.a.begin(), w.a.end());
-  std::map<std::string, std::int64_t> reference = w.params;
-  for (const auto& [name, e] : origins_[std::size_t(p.a)])
-    if (const auto v = evaluate(e, at)) reference[name] = *v;
-
   std::string what, x_does, y_does;
   if (!p.x) {
     what = fmt::format("{} depends on {}", y, x);
@@ -130,7 +146,7 @@ void Legality::refuse_pair(const Pair& p, const Map& violated, bool exact) const
     what = fmt::format("both update the same {}", to_string(is.insn(a).reduce_op));
     x_does = y_does = fmt::format("updates the {}", to_string(is.insn(a).reduce_op));
   } else {
-    const std::string element = element_text(*p.x, reference);
+    const std::string element = element_text(*p.x, reference_point(p.a, w.params, w.a));
     const char* may = exact ? "" : "may ";
     const auto verb = [&](const Access& access) {
       const char* stem = access.write ? "write" : "read";
@@ -173,12 +189,8 @@ void Legality::refuse_pair(const Pair& p, const Map& violated, bool exact) const
   }
   d.where = {p.x && p.x->at ? p.x->at : is.insn(a).at, {}};
   if (p.y && p.y->at) d.notes.push_back({p.y->at, fmt::format("`{}` is here", is.insn(b).id)});
-  bool known = true;
-  const auto instance = [&](int s, const auto& at, const std::string& does) {
-    return ClashInstance{is.insn(s).id, is.dims(s), values_at(is.dims(s), at), does,
-                         is.domain(s, known)};
-  };
-  throw ClashRefused(d, {instance(a, w.a, x_does), instance(b, w.b, y_does), w.params, p.commutes});
+  throw ClashRefused(d, {clash_instance(is, a, w.a, x_does), clash_instance(is, b, w.b, y_does),
+                         w.params, p.commutes});
 }
 
 }  // namespace moonloop

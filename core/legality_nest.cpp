@@ -71,6 +71,21 @@ std::optional<std::int64_t> spread(const Set& domain, const std::string& name) {
 
 }  // namespace
 
+const std::optional<std::vector<std::string>>& Legality::pieces_of(
+    const Expr& value, const std::vector<std::string>& dims, const Set& domain) const {
+  const auto [it, fresh] =
+      pieces_.try_emplace(fmt::format("{}|{}", fmt::join(dims, ","), to_string(value)));
+  if (!fresh) return it->second;
+  const Kernel& k = present_->kernel();
+  const auto range = [&](const std::string& i) {
+    const auto plain = plain_range(k, i);
+    return plain ? plain : spread(domain, i);
+  };
+  it->second = digits(value, range);
+  if (!it->second) it->second = piece_digits(k, value, domain, range);
+  return it->second;
+}
+
 /// The common case without relations: each present iname is a digit of one reference iname, or
 /// numbers its pieces. What
 /// agrees in the reference agrees in its digits; the other digits must be sequential loops in their
@@ -83,13 +98,8 @@ bool Legality::pieces_keep(const Pair& p, const Exprs& values,
   const Set domain = domain_of(present_->kernel(), dims);
   std::set<std::string> seen;
   std::vector<std::string> moving;  // digits of what need not agree, in the order of the reference
-  const auto range = [&](const std::string& i) {
-    const auto plain = plain_range(present_->kernel(), i);
-    return plain ? plain : spread(domain, i);
-  };
   for (std::size_t i = 0; i < values.size(); ++i) {
-    std::optional<std::vector<std::string>> found = digits(values[i], range);
-    if (!found) found = piece_digits(present_->kernel(), values[i], domain, range);
+    const auto& found = pieces_of(values[i], dims, domain);
     if (!found) return false;
     for (const std::string& d : *found)
       if (!seen.insert(d).second) return false;

@@ -383,7 +383,8 @@ std::string print_kernel(const Kernel& k) {
   if (k.index_type != Scalar::I32) out += "index_type " + Type(k.index_type).str() + "\n";
   for (const auto& [name, type] : k.externals)
     out += "external " + name + (type ? ": " + Type(*type).str() : "") + "\n";
-  for (const Domain& d : k.domains) out += "domain " + str(d.set) + "\n";
+  for (const Domain& d : k.domains)  // a name without a meaning would become a parameter when read
+    out += "domain " + str(Set(isl_set_drop_unused_params(d.set.copy()))) + "\n";
   out += print_assumptions(k.assumptions);
   InstructionPrinter instructions(k);
   std::map<std::string, const Temporary*> declared;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/budget.h"
 #include "core/lookup.h"
 #include "core/reference.h"
 
@@ -383,13 +384,27 @@ const Op* find_op(std::string_view name) {
   return nullptr;
 }
 
+namespace {
+
+Kernel run_within_budget(const Op& op, const Kernel& k, const Args& a) {
+  try {
+    const IslBudget budget(kStepOperations);
+    return op.run(k, a);
+  } catch (const IslQuota&) {
+    refuse("too-complex", a.at(), "`{}` would take too many operations on the domains of `{}`",
+           op.name, k.name);
+  }
+}
+
+}  // namespace
+
 Kernel run_op(const Op& op, const Kernel& k, ValueList positional, ValueDict options, Span at) {
   const Op row = resolved(op);
   ensure(row.run != nullptr, "a query was run as a transform");
   Kernel out = run_row(row, k, positional, options, at, [&](const Args& a) {
-    if (!a.boolean("unsafe")) return row.run(k, a);
+    if (!a.boolean("unsafe")) return run_within_budget(row, k, a);
     const WithoutProof unproved;
-    Kernel claimed = rebase(row.run(k, a));
+    Kernel claimed = rebase(run_within_budget(row, k, a));
     claimed.claims.push_back({Claim::Kind::Unsafe, {}, step_text(op.name, positional, options)});
     return claimed;
   });

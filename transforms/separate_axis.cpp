@@ -136,7 +136,9 @@ class Separation {
   /// Who waits for a statement waits for all its copies.
   static void follow(InsnPtr& i, const std::map<std::string, std::vector<std::string>>& copies) {
     Instruction out = *i;
-    for (const auto& [id, all] : copies) {
+    for (const auto& entry : copies) {
+      const std::string& id = entry.first;
+      const std::vector<std::string>& all = entry.second;
       const bool waits =
           std::find(out.depends_on.begin(), out.depends_on.end(), id) != out.depends_on.end();
       const auto added = [&](const std::string& copy) { return copy != id; };

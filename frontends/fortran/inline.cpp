@@ -84,7 +84,8 @@ class Calls {
   /// the conversion around it.
   Expr of_other_file(const Expr& e, const Span& at, Body& out) {
     const auto* c = e.as<Cast>();
-    const std::string name = c ? called(c->arg, kFunction) : "";
+    if (!c) return Expr();
+    const std::string name = called(c->arg, kFunction);
     if (name.empty() || find_routine(all_, name)) return Expr();
     SubroutineCall x{name, {}};
     for (const Expr& a : c->arg.as<Call>()->args)

@@ -96,7 +96,7 @@ bool all(const Exprs& numbers) {
 /// An element of what an intrinsic makes, or what is left of it.
 Expr made_element(const Expr& e, const std::string& name, const Exprs& numbers, const Routine& r) {
   const Exprs& args = e.as<Call>()->args;
-  const auto of = [&](const Expr& a, Exprs n) { return element(a, n, r); };
+  const auto of = [&](const Expr& a, const Exprs& n) { return element(a, n, r); };
   const auto again = [&](Exprs with) { return call(kArrays + name, std::move(with), e.at()); };
   if (name == "transpose") {
     if (!numbers[0] && !numbers[1]) return e;
@@ -117,7 +117,7 @@ Expr made_element(const Expr& e, const std::string& name, const Exprs& numbers, 
   };
   Exprs inner = numbers;
   if (name == "spread") {
-    const Expr copy = numbers[static_cast<std::size_t>(dim)];
+    const Expr& copy = numbers[static_cast<std::size_t>(dim)];
     inner.erase(inner.begin() + dim);
     const Expr from = inner.empty() ? args[0] : of(args[0], inner);
     return copy ? from : again({from, left(inner), args[2]});

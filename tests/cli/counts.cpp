@@ -66,9 +66,9 @@ void compare(const CountMap& counts, const Tally::Counts& told, const Integers& 
     ++(e.count.exact() ? checked.exact : checked.bounds);
     left.erase(key);
   }
-  for (const auto& [key, n] : left) {
-    INFO(key.first << " " << key.second);
-    CHECK(n == 0);
+  for (const auto& rest : left) {
+    INFO(rest.first.first << " " << rest.first.second);
+    CHECK(rest.second == 0);
   }
 }
 
@@ -107,9 +107,10 @@ bool depends_on_data(const std::string& file) { return file == "spmv/spmv.loop";
 
 TEST_CASE("counts: every example does what it is said to do, as written and transformed") {
   Checked checked;
-  for (const auto& [script, text] : kRuns) {
+  for (const auto& entry : kRuns) {
+    const auto& script = entry.first;
     CAPTURE(script);
-    const ExampleRun run(text);
+    const ExampleRun run(entry.second);
     const Source* file = source(run.file);
     const FortranFile fortran = is_fortran(run.file) ? parse_fortran(file) : FortranFile{};
     const std::vector<Kernel> written =

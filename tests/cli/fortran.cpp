@@ -10,7 +10,7 @@ TEST_CASE("fortran: a program linked with generated code prints what it printed 
                 after = shell("build/after", folder.str());
   CHECK(before.status == 0);
   CHECK(after.status == 0);
-  CHECK(before.out.find("\n") > 20);
+  CHECK(before.out.find('\n') > 20);
   CHECK(before.out == after.out);
 }
 

@@ -67,9 +67,9 @@ void read_stubs(const std::string& text, Stubs& out) {
       options.clear();
     }
   }
-  for (const auto& [name, type] : takes) {
-    REQUIRE_MESSAGE(classes.count(type), type);
-    out.functions[name].options = classes.at(type);
+  for (const auto& taken : takes) {
+    REQUIRE_MESSAGE(classes.count(taken.second), taken.second);
+    out.functions[taken.first].options = classes.at(taken.second);
   }
 }
 
@@ -269,10 +269,10 @@ TEST_CASE("stubs: they are Lua, and name what the registry and the library have"
 TEST_CASE("stubs: every name, method and option in the repository's scripts is declared") {
   const Stubs s = stubs();
   Findings all;
-  for (const auto& [name, text] : scripts()) {
-    CAPTURE(name);
+  for (const auto& script : scripts()) {
+    CAPTURE(script.first);
     Findings found;
-    check_script(s, text, found);
+    check_script(s, script.second, found);
     std::string unknown;
     for (const std::string& u : found.unknown) unknown += "\n  " + u;
     CHECK_MESSAGE(unknown.empty(), "not declared:" << unknown);

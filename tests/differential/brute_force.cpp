@@ -292,35 +292,44 @@ struct Copies {
   std::map<std::string, std::size_t> levels;
   std::set<std::string> shared;  // by all of the team, as the base shows
   std::optional<OwnCopies> own;  // by their declaration and their writes
-  /// By temporary: work-item inames that all accesses have. One that some access lacks tells no
-  /// copies apart: there the team shares the temporary.
+  /// By temporary: the work-item inames of its accesses; of an accumulator those that all have,
+  /// because the team puts the others' parts together.
   std::map<std::string, std::vector<std::string>> items;
 
-  /// The values that tell a work-item's copy from the others.
-  std::vector<std::int64_t> copy_of(const std::string& name, const Instance& i) const {
-    std::vector<std::int64_t> out;
+  using Copy = std::vector<std::optional<std::int64_t>>;
+  /// Which work-items' copies an instance accesses: those of all values of an iname that it lacks.
+  Copy copy_of(const std::string& name, const Instance& i) const {
+    Copy out;
     if (shared.count(name)) return out;
-    const std::vector<std::string>& common = items.at(name);
-    for (std::size_t n = 0; n < i.items.size(); ++n)
-      if (std::find(common.begin(), common.end(), i.item_names[n]) != common.end() &&
-          (!own || own->has(name, i.item_names[n])))
-        out.push_back(i.items[n]);
+    for (const std::string& item : items.at(name)) {
+      if (own && !own->has(name, item)) continue;
+      out.emplace_back();
+      for (std::size_t n = 0; n < i.items.size(); ++n)
+        if (i.item_names[n] == item) out.back() = i.items[n];
+    }
     return out;
+  }
+  /// Whether two instances access different copies.
+  bool apart(const std::string& name, const Instance& i, const Instance& j) const {
+    const Copy x = copy_of(name, i), y = copy_of(name, j);
+    for (std::size_t n = 0; n < x.size(); ++n)
+      if (x[n] && y[n] && *x[n] != *y[n]) return true;
+    return false;
   }
 };
 
 Copies copies(const Enumeration& e) {
   Copies out;
   std::map<std::string, const Instance*> first;
+  std::set<std::string> updated;
   for (const Instance& i : e.all)
     for (const Touch& t : i.touches) {
       if (!e.is_temporary(*t.variable)) continue;
       const auto [it, is_new] = first.try_emplace(*t.variable, &i);
-      std::vector<std::string>& common =
-          out.items.try_emplace(*t.variable, i.item_names).first->second;
-      std::erase_if(common, [&](const std::string& n) {
-        return std::find(i.item_names.begin(), i.item_names.end(), n) == i.item_names.end();
-      });
+      std::vector<std::string>& items = out.items[*t.variable];
+      for (const std::string& n : i.item_names)
+        if (std::find(items.begin(), items.end(), n) == items.end()) items.push_back(n);
+      if (t.update) updated.insert(*t.variable);
       std::size_t& levels = out.levels.try_emplace(*t.variable, i.time.size()).first->second;
       std::size_t shared = 0;
       const Instance& f = *it->second;
@@ -329,8 +338,44 @@ Copies copies(const Enumeration& e) {
         ++shared;
       levels = shared;
     }
+  for (const Instance& i : e.all)
+    for (const Touch& t : i.touches)
+      if (updated.count(*t.variable))
+        std::erase_if(out.items[*t.variable], [&](const std::string& n) {
+          return std::find(i.item_names.begin(), i.item_names.end(), n) == i.item_names.end();
+        });
   return out;
 }
+
+/// The copies of one element: what was written to them, the latest last.
+class Element {
+ public:
+  /// What all copies of `c` hold; nothing where they differ or hold nothing.
+  std::optional<std::uint64_t> value(const Copies::Copy& c) const {
+    for (auto w = written_.rbegin(); w != written_.rend(); ++w) {
+      if (covers(w->first, c)) return w->second;
+      if (meet(w->first, c)) return std::nullopt;
+    }
+    return std::nullopt;
+  }
+  void set(const Copies::Copy& c, std::uint64_t value) {
+    std::erase_if(written_, [&](const auto& w) { return covers(c, w.first); });
+    written_.emplace_back(c, value);
+  }
+
+ private:
+  static bool covers(const Copies::Copy& a, const Copies::Copy& b) {
+    for (std::size_t n = 0; n < a.size(); ++n)
+      if (a[n] && a[n] != b[n]) return false;
+    return true;
+  }
+  static bool meet(const Copies::Copy& a, const Copies::Copy& b) {
+    for (std::size_t n = 0; n < a.size(); ++n)
+      if (a[n] && b[n] && *a[n] != *b[n]) return false;
+    return true;
+  }
+  std::vector<std::pair<Copies::Copy, std::uint64_t>> written_;
+};
 
 /// What each instance reads from temporaries, in sequential execution with values that stand for
 /// the instances that made them.
@@ -339,7 +384,7 @@ struct Reads {
   std::set<std::string> undefined;  // temporaries that are read where nothing wrote them
 };
 Reads values_read(const Enumeration& e, const Copies& private_in) {
-  std::map<Cell, std::uint64_t> memory;
+  std::map<Cell, Element> memory;
   Reads out;
   for (const Instance& i : e.all) {
     std::uint64_t seen = 1;
@@ -348,17 +393,16 @@ Reads values_read(const Enumeration& e, const Copies& private_in) {
       Cell cell{*t.variable, t.subscript};
       for (std::size_t l = 0; l < private_in.levels.at(*t.variable); ++l)
         if (i.time[l].parallel) cell.second.push_back(i.time[l].value);
-      const std::vector<std::int64_t> copy = private_in.copy_of(*t.variable, i);
-      cell.second.insert(cell.second.end(), copy.begin(), copy.end());
-      const auto [at, is_new] = memory.try_emplace(cell, 0);
-      if (is_new && (!t.write || t.update)) out.undefined.insert(*t.variable);
-      std::uint64_t& value = at->second;
+      const Copies::Copy copy = private_in.copy_of(*t.variable, i);
+      Element& at = memory[cell];
+      const std::optional<std::uint64_t> value = at.value(copy);
+      if (!value && (!t.write || t.update)) out.undefined.insert(*t.variable);
       if (!t.write)
-        seen = mix(seen, value);
+        seen = mix(seen, value.value_or(0));
       else if (t.update)
-        value += mix(i.key, seen);
+        at.set(copy, value.value_or(0) + mix(i.key, seen));
       else
-        value = mix(i.key, seen);
+        at.set(copy, mix(i.key, seen));
     }
     out.values[i.key] = seen;
   }
@@ -376,7 +420,7 @@ std::string shared_race(const Enumeration& e, const Copies& c) {
         const When w = compare(p, q);
         if (w != When::Concurrent && (w != When::Vector || (events[i].update && events[j].update)))
           continue;
-        bool has_copies = c.copy_of(cell.first, p) != c.copy_of(cell.first, q);
+        bool has_copies = c.apart(cell.first, p, q);
         for (std::size_t l = 0; l < c.levels.at(cell.first); ++l)
           if (p.time[l].parallel && p.time[l].value != q.time[l].value) has_copies = true;
         if (!has_copies) return pair_text(cell, p, q, "runs at the same time as");

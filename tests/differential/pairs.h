@@ -76,7 +76,9 @@ bool device_problem(const Problem& problem);
 
 // ---- For both -----------------------------------------------------------------------------------
 
-bool has_reduction(const Kernel& k);
+/// 0 where no reduction is or was in the chain: then every value is computed by the same operations
+/// in the same order.
+double tolerance_of(const Pair& p);
 /// How `found`, from `where`, differs from `expected`; nothing where it does not.
 std::string difference(const std::string& where, const std::vector<ScalarArgument>& scalars,
                        const std::vector<Buffer>& expected, const std::vector<Buffer>& found,

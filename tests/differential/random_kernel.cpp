@@ -9,6 +9,7 @@ namespace {
 struct Iname {
   std::string name;
   bool constant = false;  // its extent is
+  bool from_0 = false;    // it has the value 0 wherever it has any
 };
 
 class KernelWriter {
@@ -43,13 +44,16 @@ class KernelWriter {
     const bool has_outer = !chain.empty();
     const std::string o = has_outer ? r_.pick(chain).name : "";
     std::string bounds;
-    bool constant = false;
+    bool constant = false, from_0 = false;
     switch (r_.below(has_outer ? 12 : 7)) {
-      default: bounds = fmt::format("0 <= {} < n", name); break;
+      default:
+        bounds = fmt::format("0 <= {} < n", name);
+        from_0 = true;
+        break;
       case 3: bounds = fmt::format("1 <= {} < n", name); break;
       case 4:
         bounds = fmt::format("0 <= {} < {}", name, r_.between(2, 5));
-        constant = true;
+        constant = from_0 = true;
         break;
       case 5:
         bounds = fmt::format("0 <= {0} < n and {0} mod {1} = 0", name, r_.between(2, 3));
@@ -62,7 +66,7 @@ class KernelWriter {
       case 11: bounds = fmt::format("0 <= {} < {}", name, o); break;
     }
     domains_.push_back(fmt::format("{{[{}]: {}}}", name, bounds));
-    chain.push_back({name, constant});
+    chain.push_back({name, constant, from_0});
   }
 
   /// Within 0 … 2n + 6 for inames within 0 … n.
@@ -158,6 +162,7 @@ class KernelWriter {
     options += fmt::format(", inames={}", fmt::join(names(inames), ":"));
     if (r_.chance(20)) options += fmt::format(", if={}", condition(inames));
 
+    if (r_.chance(10) && inames.size() > 1) return add_carried(inames, id);
     if (r_.chance(20)) {  // a temporary and its use
       const std::string t = fmt::format("t{}", count_);
       lines_.push_back(fmt::format("<{}> {} = {}  {{id={}t, inames={}}}", type_, t,
@@ -168,6 +173,18 @@ class KernelWriter {
       return;
     }
     const std::string to = element(inames);
+    if (r_.chance(10) && next_iname_ < 6) {  // an accumulation
+      std::vector<Iname> inner = inames;
+      add_domain(inner, 2);
+      const std::string small =
+          integers_ ? fmt::format("({}) % 7", term(inner)) : "0.125*" + term(inner);
+      const std::string rhs = r_.chance(50)
+                                  ? fmt::format("{} + {}", to, small)
+                                  : fmt::format("{}({}, {})", r_.pick({"min", "max"}), to, small);
+      lines_.push_back(
+          fmt::format("{} = {}  {{id={}, inames={}}}", to, rhs, id, fmt::join(names(inner), ":")));
+      return;
+    }
     if (r_.chance(25) && next_iname_ < 6) {  // a reduction
       std::vector<Iname> inner = inames;
       add_domain(inner, 2);
@@ -184,6 +201,29 @@ class KernelWriter {
       return;
     }
     lines_.push_back(fmt::format("{} = {}  {{{}}}", to, value(inames, to), options));
+  }
+
+  /// A temporary that iterations of the innermost loop pass on, begun before the loop or by its
+  /// first iteration, and used after each step of it or behind it.
+  void add_carried(const std::vector<Iname>& inames, const std::string& id) {
+    const std::vector<Iname> outer(inames.begin(), inames.end() - 1);
+    const std::string t = fmt::format("t{}", count_),
+                      inside = fmt::format("{}", fmt::join(names(inames), ":")),
+                      outside = fmt::format("{}", fmt::join(names(outer), ":"));
+    if (inames.back().from_0 && r_.chance(50))
+      lines_.push_back(fmt::format("<{}> {} = {}  {{id={}t, inames={}, if={} == 0}}", type_, t,
+                                   value(outer, ""), id, inside, inames.back().name));
+    else
+      lines_.push_back(fmt::format("<{}> {} = {}  {{id={}t, inames={}}}", type_, t,
+                                   value(outer, ""), id, outside));
+    const std::string next = fmt::format("{} + {}", t, term(inames));
+    if (r_.chance(70))
+      lines_.push_back(fmt::format("{} = {}  {{id={}u, inames={}}}", t,
+                                   integers_ ? "(" + next + ") % 1009" : "0.25*(" + next + ")", id,
+                                   inside));
+    const bool behind = r_.chance(30);
+    lines_.push_back(fmt::format("{} = {}  {{id={}, inames={}}}", element(behind ? outer : inames),
+                                 t, id, behind ? outside : inside));
   }
 
   static std::vector<std::string> names(const std::vector<Iname>& all) {

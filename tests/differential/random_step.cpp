@@ -29,7 +29,7 @@ class StepMaker {
         default: return split();
       }
     }
-    switch (r_.below(40)) {
+    switch (r_.below(44)) {
       case 0:
       case 1:
       case 2:
@@ -60,15 +60,19 @@ class StepMaker {
       case 27:
       case 28: return buffer();
       case 29: return reduction();
-      case 30: return {"recognize_reduction", {list({iname()})}, {}};
-      case 31: return {"rename_iname", {text(iname()), text(fresh("r"))}, {}};
-      case 32: return rules();
-      case 33:
-      case 34: return extract();
-      case 35: return depend();
-      case 36:
-      case 37: return layout();
-      case 38: return {"privatize_temporaries_with_inames", {list({iname()})}, {}};
+      case 30:
+      case 31: return recognize();
+      case 32: return {"rename_iname", {text(iname()), text(fresh("r"))}, {}};
+      case 33: return rules();
+      case 34:
+      case 35: return extract();
+      case 36: return depend();
+      case 37:
+      case 38: return layout();
+      case 39: return {"privatize_temporaries_with_inames", {list({iname()})}, {}};
+      case 40: return r_.chance(40) ? chunk() : split();
+      case 41: return realize();
+      case 42: return reduction();
       default: return {"untag_inames", {text(iname())}, {}};
     }
   }
@@ -104,7 +108,21 @@ class StepMaker {
     if (r_.chance(15)) options.emplace_back("within", text(within()));
     return {"split_iname", {text(iname()), number(r_.between(2, 4))}, options};
   }
+  Call chunk() {
+    ValueDict options;
+    if (r_.chance(20)) options.emplace_back("outer_tag", text(r_.pick({"par", "unr"})));
+    return {"chunk_iname", {text(iname()), number(r_.between(1, 4))}, options};
+  }
   Call join() {
+    std::vector<std::vector<std::string>> together;  // only those of one domain can be joined
+    for (const Domain& d : k_.domains)
+      if (d.inames().size() > 1) together.push_back(d.inames());
+    if (!together.empty() && r_.chance(80)) {
+      const std::vector<std::string>& both = r_.pick(together);
+      const int a = r_.below(static_cast<int>(both.size()));
+      const int b = r_.below(static_cast<int>(both.size()));
+      return {"join_inames", {list({both[std::size_t(a)], both[std::size_t(b)]})}, {}};
+    }
     const std::string a = iname();
     return {"join_inames", {list({a, other(a)})}, {}};
   }
@@ -185,9 +203,46 @@ class StepMaker {
     if (r_.chance(50)) options.emplace_back("default_tag", Value{false});
     return {"buffer_array", {text(array()), list(sweep())}, options};
   }
+  /// What reductions are over, each with the others of its own.
+  std::vector<std::vector<std::string>> reductions() const {
+    std::vector<std::vector<std::string>> out;
+    const auto collect = [&](const Expr& e) {
+      if (!e) return;
+      walk(expand_rules(k_, e), [&](const Expr& x) {
+        if (const Reduce* r = x.as<Reduce>()) out.push_back(r->inames);
+        return true;
+      });
+    };
+    for (const InsnPtr& i : k_.instructions) collect(i->rhs);
+    return out;
+  }
   Call reduction() {
-    const std::string name = r_.pick({"split_reduction_inward", "split_reduction_outward"});
-    return {name, {list({iname()})}, {}};
+    const auto all = reductions();
+    if (all.empty()) return recognize();
+    const std::vector<std::string>& over = r_.pick(all);
+    if (r_.chance(20)) return {"reduction_arg_to_subst_rule", {list(over)}, {}};
+    if (over.size() == 1) return {"split_iname", {text(over[0]), number(r_.between(2, 4))}, {}};
+    return {r_.pick({"split_reduction_inward", "split_reduction_outward"}),
+            {list({r_.pick(over)})},
+            {}};
+  }
+  Call recognize() {
+    for (const InsnPtr& i : k_.instructions) {
+      if (i->lhs.size() != 1 || !reads(k_, *i).count(written_name(i->lhs[0]))) continue;
+      std::set<std::string> place;
+      collect_vars(i->lhs[0], place);
+      std::vector<std::string> along;  // loops on which the accumulator does not depend
+      for (const std::string& n : i->inames)
+        if (!place.count(n)) along.push_back(n);
+      if (!along.empty() && r_.chance(70))
+        return {"recognize_reduction", {list({r_.pick(along)})}, {{"within", text("id:" + i->id)}}};
+    }
+    return {"recognize_reduction", {list({iname()})}, {}};
+  }
+  Call realize() {
+    ValueDict options;
+    if (r_.chance(40)) options.emplace_back("force_scan", Value{true});
+    return {"realize_reduction", {}, options};
   }
   /// A rule for all accesses to an array.
   Call extract() {

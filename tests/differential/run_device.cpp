@@ -32,7 +32,7 @@ int barriers_in(const std::string& source) {
 
 void run_one(const Pair& p, const Program& program, std::vector<Problem>& problems) {
   const Kernel original = complete(p.original), result = complete(p.result);
-  const double tolerance = has_reduction(original) || has_reduction(result) ? kToleranceFactor : 0;
+  const double tolerance = tolerance_of(p);
   check_limits(program, device());
   const std::unique_ptr<DeviceModule> module = device().compile(program, false);
   for (const char* n : {"5", "8", "13"}) {

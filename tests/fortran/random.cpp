@@ -382,7 +382,8 @@ TEST_CASE("fortran: random routines do what gfortran makes of them") {
     command(words);
     const Opened theirs(base + "_gfortran.so"), ours(base + "_ours.so");
     for (std::size_t i = 0; i < texts.size(); ++i)
-      for (const auto& [n, m] : {std::pair{1, 1}, {2, 1}, {7, 2}, {10, 3}}) {
+      for (const auto& sizes : {std::pair{1, 1}, {2, 1}, {7, 2}, {10, 3}}) {
+        const int n = sizes.first, m = sizes.second;
         CAPTURE(texts[i]);
         CAPTURE(n);
         const std::string name = "r" + std::to_string(i);

@@ -5,7 +5,6 @@
 #include "tests/fortran/gfortran.h"
 
 using namespace moonloop;
-using test::error_of;
 using test::import;
 using test::same_as_gfortran;
 

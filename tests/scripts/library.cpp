@@ -74,7 +74,7 @@ std::string wrong(const std::string& kernel, const std::string& step) {
 /// The kernel computes what `before` does, through the compiler, and its trace makes the same
 /// kernel.
 void verify(const std::string& before, const Kernel& k, const std::vector<GivenValues>& sizes,
-            std::vector<Target> targets = {Target::C, Target::OpenMP}) {
+            const std::vector<Target>& targets = {Target::C, Target::OpenMP}) {
   const Kernel original = parse(before).front();
   for (const GivenValues& params : sizes)
     for (const Target target : targets) {

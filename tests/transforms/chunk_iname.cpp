@@ -86,3 +86,15 @@ TEST_CASE("refused: pieces of a loop that there cannot be") {
           chunk_iname(chunk_iname(k, "i", 2, {.inner_tag = "unr"}), "i_inner", 2);
         }).find("is tagged `unr`; split it first") != std::string::npos);
 }
+
+// The domain of the chunks of a split loop has many pieces, and what a fetch needs has many more.
+TEST_CASE("add_prefetch: what would take for ever is refused") {
+  Kernel k = parsed(
+      "kernel f(n: int32, b: int64[3*n + 12], q: int64[3*n + 12, 3*n + 12])\n"
+      "domain {[i]: 0 <= i < n}\nq[2*i + 3, 3] = b[2*i + 2] - q[i + 3, i]\n");
+  k = apply(k, "split_iname", {text("i"), number(4)});
+  k = apply(k, "chunk_iname", {text("i_outer"), number(3)});
+  CHECK(code_of([&] {
+          apply(k, "add_prefetch", {text("q"), text("i_outer_outer, i_inner")});
+        }) == "too-complex");
+}

@@ -451,3 +451,77 @@ TEST_CASE("refused: distribution with a dependency against it, legal in the othe
         "`i_0` before the loop `i`; duplicate_inames, or another iname in the text, splits the "
         "loop in two");
 }
+
+// ---- Temporaries that iterations pass on --------------------------------------------------------
+
+/// `t` begins in the first iteration of `j`, or where `start` says so, and goes through all of
+/// them.
+Kernel carried(const std::string& start = "j == 0", const std::string& domain = "0 <= i, j < n") {
+  return parsed("kernel f(n: int32, a: float64[2*n, n], c: float64[2*n, n])\ndomain {[i, j]: " +
+                domain + "}\n<float64> t = 0.0  {id=z, inames=i:j, if=" + start +
+                "}\nt = t + a[i, j]  {id=add}\nc[i, j] = t  {id=out}\n");
+}
+
+TEST_CASE("refused: an interchange between what a temporary gets and what it is read for") {
+  CHECK(message([] { order(carried(), "j, i"); }) ==
+        "add[j=0, i=1] would run before add[j=1, i=0], but add[j=1, i=0] reads t and add[j=0, i=1] "
+        "writes it (n=2)");
+  CHECK(message([] { order(carried("j >= 0"), "j, i"); }) == "legal");  // each iteration begins it
+  CHECK(message([] { order(split(carried(), "i", 4), "i_outer, i_inner, j"); }) == "legal");
+  CHECK(
+      message([] { order(split(carried(), "j", 4), "j_outer, i, j_inner"); }) ==
+      "add[j_outer=0, i=1, j_inner=0] would run before add[j_outer=1, i=0, j_inner=0], but "
+      "add[j_outer=1, i=0, j_inner=0] reads t and add[j_outer=0, i=1, j_inner=0] writes it (n=5)");
+}
+
+TEST_CASE("refused: a skew that runs the rows of a temporary by turns") {
+  CHECK(message([] { map(carried(), "{[i, j] -> [u, j]: u = i + j}"); }) ==
+        "add[u=1, j=0] would run before add[u=1, j=1], but add[u=1, j=1] reads t and add[u=1, j=0] "
+        "writes it (n=2)");
+  CHECK(message([] { map(carried(), "{[i, j] -> [i, v]: v = j + 2*i}"); }) == "legal");
+}
+
+// Differential test, seed 344: what the fetch loop writes is for the same iteration of `j`, but of
+// another one of the loop that it moves into.
+TEST_CASE("refused: a fetch moved into a loop that runs around what reads it") {
+  const Kernel k = parsed(
+      "kernel f(n: int32, p: float64[n], q: float64[2*n])\ndomain {[i]: 0 <= i < n}\n"
+      "domain {[j]: 0 <= j < n}\ndomain {[m]: 0 <= m < n}\ntemp t: float64[n]\n"
+      "t[m] = q[m + j] {id=fetch, inames=j:m}\np[i] = p[i] + t[i - 1] {id=use, inames=i:j, if=i > "
+      "0}\n");
+  CHECK(message([&] { fuse(k, "m", "i"); }) ==
+        "fetch[i=0, j=1] would run before use[i=1, j=0], but use[i=1, j=0] reads t[0] and "
+        "fetch[i=0, j=1] writes it (n=2)");
+  CHECK(message([&] { fuse(order(k, "j, i"), "m", "i"); }) == "legal");
+}
+
+TEST_CASE("refused: work-items that have their own copies of what one of them wrote") {
+  const auto tagged = [](const std::string& begin, const std::string& tags,
+                         const std::string& space = "") {
+    const Kernel k = parsed(
+        "kernel f(n: int32, a: float64[n, 16], c: float64[n, 16])\n"
+        "domain {[i, j]: 0 <= i < n and 0 <= j < 16}\ntemp t: float64" +
+        space + "\n" + begin + "c[i, j] = t  {id=out}\n");
+    return message([&] { tag(k, tags); });
+  };
+  const std::string shared = "; a team shares temporaries whose address space is `local`";
+  const std::string first = "t = a[i, j]  {id=z, if=j == 0}\n";
+  CHECK(tagged(first, "j:l.0") ==
+        "out[i=0, j=1] reads t from z[i=0, j=0], but each iteration of `j`, tagged `l.0`, has its "
+        "own `t` (n=1)" +
+            shared);
+  CHECK(tagged(first, "j:vec") ==
+        "out[i=0, j=1] reads t from z[i=0, j=0], but each iteration of `j`, tagged `vec`, has its "
+        "own `t` (n=1)" +
+            shared);
+  CHECK(tagged("t = 0.0  {id=y, inames=i}\n" + first, "j:l.0") ==
+        "out[i=0, j=1] reads t from z[i=0, j=0], but each iteration of `j`, tagged `l.0`, has its "
+        "own `t` (n=1)" +
+            shared);
+  CHECK(tagged(first, "j:l.0", " in local") == "legal");
+  CHECK(tagged(first, "i:l.0") == "legal");
+  CHECK(tagged("t = a[i, j]\n", "j:l.0") == "legal");
+  CHECK(tagged("t = a[i, 0]  {inames=i}\n", "j:l.0") == "legal");
+  // What `first` writes is written anew by each before it is read.
+  CHECK(tagged(first + "t = 2*a[i, j]  {id=again}\n", "j:l.0") == "legal");
+}

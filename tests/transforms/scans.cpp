@@ -1,4 +1,5 @@
 // Reductions written out, in sequence and as scans.
+#include "core/print.h"
 #include "tests/transforms/loop_kit.h"
 #include "tests/transforms/same_values.h"
 
@@ -203,4 +204,16 @@ y[r, i] = sum(j, x[j])
 )";
   CHECK(message([&] { scanned(parsed(ragged)); }) ==
         "of `insn[r=0]` and `insn[r=1]` (n=2) the earlier one has not all work-items");
+}
+
+// Differential test, seed 240: the domain of `j_0` does not need `i`, which is no name any more.
+TEST_CASE("realize_reduction: the text of what follows can be read again") {
+  Kernel k = parsed(
+      "kernel f(n: int32, x: float64[n], y: float64[n])\ndomain {[i]: 0 <= i < n}\n"
+      "domain {[j]: 0 <= j < n}\ny[i] = max(j, x[j])\n");
+  k = apply(apply(k, "realize_reduction"), "split_iname", {text("i"), number(3)});
+  const Kernel again = parsed(print_kernel(k));
+  CHECK(again.args.size() == 3);
+  CHECK(print_kernel(again) == print_kernel(k));
+  CHECK(values_of(again, {{"n", 7}}) == values_of(k, {{"n", 7}}));
 }

@@ -1,0 +1,107 @@
+#include <algorithm>
+
+#include "core/digits.h"
+#include "core/legality.h"
+
+/// Temporaries of which each work-item or lane has its own: no value may pass from one to another.
+/// The order of instances says nothing of that, because all of a team run one statement before any
+/// runs the next.
+namespace moonloop {
+
+void Legality::check_copies() {
+  const auto& tags = k_.iname_tags;
+  if (std::none_of(tags.begin(), tags.end(), [](const auto& t) { return in_team(&t.second); }))
+    return;
+  if (!own_) own_.emplace(k_);
+  for (const auto& [name, all] : ref_->by_variable) {
+    if (!k_.find_temporary(name)) continue;
+    std::set<std::string> used;
+    for (const AccessAt& a : all)
+      if (ref_->at(a).write)
+        for (std::string& i : numbers(name, a.insn)) used.insert(std::move(i));
+    if (used.empty() || stay_in_copies(name, all, used)) continue;
+    for (const AccessAt& w : all)
+      for (const AccessAt& r : all)
+        if (ref_->at(w).write && !ref_->at(r).write) prove_copies(w, r, all);
+  }
+}
+
+/// The inames of a statement whose values number the copies of `name` that it accesses.
+std::vector<std::string> Legality::numbers(const std::string& name, int reference) const {
+  std::vector<std::string> out = present_->items(now(reference));
+  std::erase_if(out, [&](const std::string& i) { return !own_->has(name, i); });
+  return out;
+}
+
+/// The common case: each read finds what was written in the same iteration, and that has the
+/// numbers.
+bool Legality::stay_in_copies(const std::string& name, const std::vector<AccessAt>& all,
+                              const std::set<std::string>& numbers) {
+  std::set<std::string> told;
+  for (const std::string& i : confined_to(name))
+    if (const auto found = digits(origin(all[0].insn, i), [&](const std::string& n) {
+          return plain_range(present_->kernel(), n);
+        }))
+      told.insert(found->begin(), found->end());
+  return std::includes(told.begin(), told.end(), numbers.begin(), numbers.end());
+}
+
+/// { write -> later reads of the same element }; `within`: only those by the same copy.
+Map Legality::flow(const AccessAt& write, const AccessAt& read, bool within, bool& exact) const {
+  const Access &x = ref_->at(write), &y = ref_->at(read);
+  const Pair p{write.insn, read.insn, &x, &y, ref_->private_to(x.variable), false};
+  Map all = demanded(p, exact);
+  const auto &dx = present_->dims(now(write.insn)), &dy = present_->dims(now(read.insn));
+  Map same = all;
+  for (const std::string& i : numbers(x.variable, write.insn)) {
+    const auto at_x = std::find(dx.begin(), dx.end(), i), at_y = std::find(dy.begin(), dy.end(), i);
+    same = at_y == dy.end() ? Map(isl_map_empty(isl_map_get_space(all.get())))
+                            : equate(std::move(same), std::size_t(at_x - dx.begin()),
+                                     std::size_t(at_y - dy.begin()));
+  }
+  return within ? same : Map(isl_map_subtract(all.take(), same.take()));
+}
+
+void Legality::prove_copies(const AccessAt& write, const AccessAt& read,
+                            const std::vector<AccessAt>& all) const {
+  const int w = now(write.insn), r = now(read.insn);
+  if (combines_items(present_->insn(w))) return;  // the team puts together what each has
+  bool exact = true;
+  Map crossing = flow(write, read, false, exact);
+  for (const AccessAt& other : all) {
+    if (yes(isl_map_is_empty(crossing.get()))) return;
+    bool certain = true;
+    if (!ref_->at(other).write) continue;
+    const Map last = flow(other, read, true, certain);
+    const Map before = demanded({write.insn, other.insn, nullptr, nullptr, {}, false}, certain);
+    if (!certain) continue;
+    crossing = isl_map_subtract(crossing.take(), isl_map_apply_range(before.copy(), last.copy()));
+  }
+  if (yes(isl_map_is_empty(crossing.get()))) return;
+
+  const Access& x = ref_->at(write);
+  const Witness found = witness(crossing, present_->dims(w), present_->dims(r));
+  const std::string from = instance_text(present_->insn(w).id, present_->dims(w), found.a);
+  const std::string to = instance_text(present_->insn(r).id, present_->dims(r), found.b);
+  const std::string element = element_text(x, reference_point(write.insn, found.params, found.a));
+  std::string number;
+  for (const std::string& i : numbers(x.variable, write.insn))
+    if (const auto at = found.b.find(i);
+        number.empty() && (at == found.b.end() || at->second != found.a.at(i)))
+      number = i;
+  Diagnostic d;
+  d.code = exact ? "own-copies" : "not-proved";
+  d.text =
+      fmt::format("{} {} {} from {}, but each iteration of `{}`, tagged `{}`, has its own `{}`", to,
+                  exact ? "reads" : "may read", element, from, number, k_.tag(number)->text,
+                  x.variable) +
+      parameters_text(found.params);
+  d.hint = "a team shares temporaries whose address space is `local`";
+  d.where = {ref_->at(read).at ? ref_->at(read).at : present_->insn(r).at, {}};
+  if (x.at) d.notes.push_back({x.at, fmt::format("`{}` is here", present_->insn(w).id)});
+  throw ClashRefused(
+      d, {clash_instance(*present_, w, found.a, "writes " + element),
+          clash_instance(*present_, r, found.b, "reads " + element), found.params, false});
+}
+
+}  // namespace moonloop
