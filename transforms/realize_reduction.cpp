@@ -295,7 +295,8 @@ class Realizer {
     if (values.size() > 1) i.rhs = call("make_tuple", values, at_);
     if (to.size() > 1) i.kind = InsnKind::Call;
     i.inames = inames;
-    if (cond && !(cond.as<BoolLit>() && cond.as<BoolLit>()->value)) i.predicates = {cond};
+    i.predicates = insn_->predicates;  // what it must not read where they fail
+    if (cond && !(cond.as<BoolLit>() && cond.as<BoolLit>()->value)) i.predicates.push_back(cond);
     i.tags = insn_->tags;
     i.depends_on = insn_->depends_on;
     i.priority = insn_->priority;

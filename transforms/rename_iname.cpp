@@ -172,6 +172,11 @@ Kernel rename_iname(const Kernel& k, const std::string& old_iname, const std::st
     refuse("nested-inames", k.at,
            "`{}` cannot become `{}`, whose bounds would then depend on itself", old_iname,
            new_iname);
+  if (merge)
+    for (const Domain& d : out.domains)
+      if (yes(isl_set_is_empty(d.set.get())))
+        refuse("empty-domain", d.at, "`{}` cannot become `{}`: no value would be left for {}",
+               old_iname, new_iname, quoted_list(d.inames()));
   if (merge) domain_parents(out);  // the bounds of other loops may need two separate ones now
   if (merge) Merge(k, out, old_iname, new_iname, !o.raise_on_domain_mismatch).check();
   if (o.preserve_tags) pass_tag(k, old_iname, new_iname, out);

@@ -91,7 +91,8 @@ TEST_CASE("refused: pieces of a loop that there cannot be") {
 TEST_CASE("add_prefetch: what would take for ever is refused") {
   Kernel k = parsed(
       "kernel f(n: int32, b: int64[3*n + 12], q: int64[3*n + 12, 3*n + 12])\n"
-      "domain {[i]: 0 <= i < n}\nq[2*i + 3, 3] = b[2*i + 2] - q[i + 3, i]\n");
+      "domain {[i]: 0 <= i < n}\nassume n >= 5\nq[2*i + 3, 3] = q[2*i + 3, 3] + b[2*i + 2] - q[i + "
+      "3, i]\n");
   k = apply(k, "split_iname", {text("i"), number(4)});
   k = apply(k, "chunk_iname", {text("i_outer"), number(3)});
   CHECK(code_of([&] {

@@ -162,6 +162,14 @@ TEST_CASE("rename_iname: refuses bounds that would need two separate domains") {
   CHECK(rename_iname(beside, "i", "s", kMerge).inames() == std::vector<std::string>{"o", "s"});
 }
 
+TEST_CASE("rename_iname: refuses a merge that leaves no value for another loop") {
+  const Kernel k = parsed(
+      "kernel f(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\n"
+      "domain {[o, j]: 0 <= j < 3 and 0 <= o and 3*o + j < i}\na[i] = 1.0 {id=x}\n");
+  CHECK(message([&] { rename_iname(k, "j", "i", kMerge); }) ==
+        "`j` cannot become `i`: no value would be left for `o`");
+}
+
 TEST_CASE("rename_iname: refuses bounds that would depend on themselves") {
   // No instruction is in `j`, so nothing but its own bounds stands in the way.
   const Kernel k = parsed(

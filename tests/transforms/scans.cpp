@@ -217,3 +217,15 @@ TEST_CASE("realize_reduction: the text of what follows can be read again") {
   CHECK(print_kernel(again) == print_kernel(k));
   CHECK(values_of(again, {{"n", 7}}) == values_of(k, {{"n", 7}}));
 }
+
+TEST_CASE("realize_reduction: what accumulates stays under the condition of its instruction") {
+  const Kernel k = parsed(
+      "kernel f(n: int32, x: float64[n], y: float64[n])\ndomain {[i]: 0 <= i < n}\n"
+      "domain {[j]: 0 <= j < n}\ny[i] = sum(j, x[j]*x[i - 1])  {id=s, if=i > 0}\n");
+  const Kernel out = apply(k, "realize_reduction");
+  for (const char* id : {"s_init", "s_update", "s"}) {
+    REQUIRE(out.find_insn(id)->predicates.size() == 1);
+    CHECK(to_string(out.find_insn(id)->predicates[0]) == "i > 0");
+  }
+  CHECK(values_of(out, {{"n", 7}}) == values_of(k, {{"n", 7}}));
+}
