@@ -210,6 +210,12 @@ bool declares(const Stmt& s) {
   const auto* run = std::get_if<Run>(&s.op);
   return std::holds_alternative<Declare>(s.op) || (run && !run->declares.empty());
 }
+/// The same of what is left of a scope without its braces.
+bool leaves_declaration(const Stmt& s) {
+  const auto* scope = std::get_if<Scope>(&s.op);
+  if (!scope) return declares(s);
+  return std::any_of(scope->body.begin(), scope->body.end(), leaves_declaration);
+}
 
 }  // namespace
 
@@ -224,8 +230,9 @@ void CPrinter::body(const Block& b, const std::string& head) {
   if (one) unwrap(inner);
   const std::string_view printed = std::string_view(out_).substr(inner);
   const Loop* loop = one ? std::get_if<Loop>(&b[0].op) : nullptr;
-  const bool single = one && (std::count(printed.begin(), printed.end(), '\n') == 1 ||
-                              (loop && loop->lanes == 0) || std::holds_alternative<If>(b[0].op));
+  const bool single = one && !leaves_declaration(b[0]) &&
+                      (std::count(printed.begin(), printed.end(), '\n') == 1 ||
+                       (loop && loop->lanes == 0) || std::holds_alternative<If>(b[0].op));
   if (single && printed.find('#') == std::string_view::npos) return;
   out_.insert(inner - 1, " {");  // the head may have been broken into lines
   line("}");

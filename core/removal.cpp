@@ -64,15 +64,17 @@ Kernel in_order_of(const Kernel& before, Kernel after) {
                    });
   const Kernel out = proved(rebase(std::move(after)));
   const RunOrder is(nest(out));
-  const auto shared = [&](const RunOrder& o, const RunOrder& other, const Kernel& k) {
-    std::set<std::string> own;
-    for (const InsnPtr& i : k.instructions) own.insert(i->id);
+  std::set<std::string> earlier, both;  // parts of reductions may have ids that are gone
+  for (const InsnPtr& i : before.instructions) earlier.insert(i->id);
+  for (const InsnPtr& i : out.instructions)
+    if (earlier.contains(i->id)) both.insert(i->id);
+  const auto shared = [&](const RunOrder& o) {
     std::vector<int> list;  // the statement that ends each instruction that both have
     for (const int s : o.by_position())
-      if (own.contains(o.insn(s).id) && other.find(o.insn(s).id) >= 0) list.push_back(s);
+      if (both.contains(o.insn(s).id)) list.push_back(s);
     return list;
   };
-  const std::vector<int> a = shared(was, is, before), b = shared(is, was, out);
+  const std::vector<int> a = shared(was), b = shared(is);
   ensure(a.size() == b.size(), "both orders hold the same instructions");
   for (std::size_t n = 0; n < a.size(); ++n) {
     const Instruction &x = was.insn(a[n]), &y = is.insn(b[n]);

@@ -119,12 +119,11 @@ class LoopSorter {
 
   // Loops that meet in an instruction: the one with more instructions is outside.
   void shared_sets() {
-    std::map<std::pair<int, int>, int> together;
     for (const auto& loops : loops_)
       for (std::size_t i = 0; i < loops.size(); ++i)
         for (std::size_t j = i + 1; j < loops.size(); ++j)
-          ++together[std::minmax(loops[i], loops[j])];
-    for (const auto& [pair, n] : together) {
+          ++together_[std::minmax(loops[i], loops[j])];
+    for (const auto& [pair, n] : together_) {
       const auto [a, b] = pair;
       if (n == uses_[a] && n == uses_[b]) continue;
       if (n == uses_[b])
@@ -136,12 +135,16 @@ class LoopSorter {
     }
   }
 
+  // Between loops that meet nowhere there is nothing to order, and nothing to keep others from
+  // their preferred places.
   void priorities() {
     for (const auto& chain : k_.priorities)
       for (std::size_t i = 0; i < chain.size(); ++i)
         for (std::size_t j = i + 1; j < chain.size(); ++j) {
           const auto a = number_.find(chain[i]), b = number_.find(chain[j]);
-          if (a != number_.end() && b != number_.end()) add(a->second, b->second, "priority");
+          if (a != number_.end() && b != number_.end() &&
+              together_.count(std::minmax(a->second, b->second)))
+            add(a->second, b->second, "priority");
         }
   }
 
@@ -212,6 +215,7 @@ class LoopSorter {
 
   const Kernel& k_;
   std::vector<std::string> names_;
+  std::map<std::pair<int, int>, int> together_;  // in how many instructions two loops meet
   std::map<std::string, int> number_;
   std::vector<int> uses_;
   std::vector<std::size_t> first_;       // the first instruction in the loop

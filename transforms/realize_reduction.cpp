@@ -100,9 +100,16 @@ class Realizer {
       if (is_work_item(out_.tag(i))) items.push_back(i);
     if (items.size() > 1)
       refuse("unsupported", at, "a scan over several axes of work-items, {}", quoted_list(items));
+    // The loops stay those of the reduction, which other statements may run in too.
+    if (sweep.empty()) return in_sequence(r.inames, r.args, sweep);
     const bool ordered = r.op == ReduceOp::SegmentedSum || r.op == ReduceOp::SegmentedProduct;
     Set terms = new_terms(out_, *insn_, sweep, r.inames, ordered, at);
-    if (items.empty()) return in_sequence(own_inames(std::move(terms)), sweep);
+    if (items.empty()) {
+      const InameRewrite own = own_inames(std::move(terms));
+      Exprs args;
+      for (const Expr& a : r.args) args.push_back(rewrite_inames(a, own));
+      return in_sequence(own.fresh, args, sweep);
+    }
     Names loops = sweep;
     std::erase(loops, items[0]);
     if (loops.size() + 1 != sweep.size() || sweep.back() != items[0])
@@ -156,16 +163,14 @@ class Realizer {
 
   // ---- Loops: one accumulator that goes through all of them.
 
-  Exprs in_sequence(const InameRewrite& own, const Names& sweep) {
+  Exprs in_sequence(const Names& inames, const Exprs& args, const Names& sweep) {
     const Exprs acc = temporaries("acc", AddressSpace::Auto, {});
     std::set<std::string> outer = insn_->inames;
     for (const std::string& i : sweep) outer.erase(i);
     assign("_init", acc, neutral_values(reduced_->op, types()), outer, before_);
     std::set<std::string> inner = insn_->inames;
-    inner.insert(own.fresh.begin(), own.fresh.end());
-    Exprs term;
-    for (const Expr& a : reduced_->args) term.push_back(rewrite_inames(a, own));
-    assign("_update", acc, combined(reduced_->op, acc, term), inner, before_);
+    inner.insert(inames.begin(), inames.end());
+    assign("_update", acc, combined(reduced_->op, acc, args), inner, before_);
     if (sweep.size() > 1) sweeps_.emplace_back(insn_->id, sweep);
     return acc;
   }

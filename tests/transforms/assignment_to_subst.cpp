@@ -214,3 +214,13 @@ out[i] = 2*t1[i] + 3*t2[i]    {id=out}
   CHECK(line(k, "t2") == "t2[i] = 3*t1_subst_0");
   CHECK(same_values(before, k, {}));
 }
+
+// Differential test, seed 3299: the reduction of `total` has parts named as what was removed.
+TEST_CASE("assignment_to_subst: a definition with the name of a part of its user's reduction") {
+  const Kernel k = parsed(
+      "kernel f(n: int32, a: float64[n], c: float64[n])\ndomain {[i]: 0 <= i < n}\n"
+      "domain {[k]: 0 <= k < n}\n<float64> t = max(k, a[k])  {id=total_update, inames=i}\n"
+      "c[i] = 2*t  {id=total}\n");
+  const Kernel out = assignment_to_subst(k, "t");
+  CHECK(out.instruction_ids() == std::vector<std::string>{"total"});
+}
