@@ -82,6 +82,7 @@ void substitute(Block& block, const std::string& iname, const Expr& value) {
                         [&](Launch& x) { substitute(x.body, iname, value); }, [](Declare&) {},
                         [](Release&) {}, [](Sync&) {},
                         [&](GroupCombine& x) {
+                          if (x.cond) x.cond = substitute(x.cond, by);
                           for (auto& [name, e] : x.values) in(e);
                           x.values.emplace(iname, value);
                         }},
@@ -307,6 +308,8 @@ void spread_guards(Block& block) {
         continue;
       }
       close();
+      if (GroupCombine* x = std::get_if<GroupCombine>(&b.op))
+        x->cond = x->cond ? conjunction({guard->cond, x->cond}) : guard->cond;
       all.push_back(std::move(b));
     }
     close();

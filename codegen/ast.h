@@ -73,10 +73,12 @@ struct Sync {
 };
 
 /// The work-items of the group put their parts of a reduction together, `Plan::reductions[index]`;
-/// then each of them has the result. All of them wait. `values`: as in Run.
+/// then each of them has the result. All of them wait. `values`: as in Run. `cond`, where it is not
+/// null: whether the lane has an accumulator, which is an element of an array.
 struct GroupCombine {
   int index = -1;
   std::map<std::string, Expr> values;
+  Expr cond = {};
 };
 
 /// The block as one kernel on the device, `Plan::launches[index]`.

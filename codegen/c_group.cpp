@@ -19,27 +19,40 @@ void CPrinter::group_combine(const GroupCombine& c) {
   static const std::map<std::string, bool> kNone;
   const GroupReduction& r = plan_.reductions[static_cast<std::size_t>(c.index)];
   if (r.spans.empty()) return;  // one work-item has it all
+  const Expr& own = k_.instructions[static_cast<std::size_t>(r.update)]->lhs[0];
+  std::string cond = c.cond ? expr_.condition(c.cond) : "";
   std::map<std::string, Expr> values;
   for (const auto& [iname, e] : c.values) values.emplace(iname, without_truncation(e));
   expr_.set_instruction(r.update, values);
+  if (expr_.place(own).find('[') == std::string::npos) cond.clear();  // there always is a scalar
   declares_ = &kNone;
   line("{");
   ++depth_;
   if (!r.shared.empty())
     line(type_name(k_.index_type) + " const " + names_.of(r.item) + " = " + expr_.index(r.number) +
          ";");
-  r.shuffles ? combine_by_shuffles(r) : combine_by_memory(r);
+  r.shuffles ? combine_by_shuffles(r, cond) : combine_by_memory(r, cond);
   if (!r.shared.empty() && r.repeats) line(dialect_.barrier(Sync{true, false}));
   --depth_;
   line("}");
 }
 
+/// What `print` prints, under a condition unless that is empty.
+template <class F>
+void CPrinter::where(const std::string& cond, F print) {
+  if (!cond.empty()) line("if (" + cond + ") {");
+  depth_ += !cond.empty();
+  print();
+  depth_ -= !cond.empty();
+  if (!cond.empty()) line("}");
+}
+
 /// In halves: each step adds the upper one to the lower one, the first what is beyond a power of
 /// two.
-void CPrinter::combine_by_memory(const GroupReduction& r) {
+void CPrinter::combine_by_memory(const GroupReduction& r, const std::string& cond) {
   const Exprs& own = k_.instructions[static_cast<std::size_t>(r.update)]->lhs;
   const std::string wait = dialect_.barrier(Sync{true, false});
-  copy(own, elements(r.shared, var(r.item)));
+  where(cond, [&] { copy(own, elements(r.shared, var(r.item))); });
   Expr first = var(r.item);
   for (const GroupReduction::Span& s : r.spans) {
     const auto step = [&](const Expr& lower, const Expr& reach) {
@@ -61,21 +74,23 @@ void CPrinter::combine_by_memory(const GroupReduction& r) {
     first = index_add({first, index_mul(lit(-s.stride), s.place)});
   }
   line(wait);
-  copy(elements(r.shared, first), own);
+  where(cond, [&] { copy(elements(r.shared, first), own); });
 }
 
 /// Warps exchange their parts in registers; several warps then read what each of them has.
-void CPrinter::combine_by_shuffles(const GroupReduction& r) {
+void CPrinter::combine_by_shuffles(const GroupReduction& r, const std::string& cond) {
   const Exprs& own = k_.instructions[static_cast<std::size_t>(r.update)]->lhs;
   const GroupReduction::Span& s = r.spans[0];
   const std::string reach = halving(r, std::min(s.items, kWarpItems) / 2);
   Exprs partner;
   for (std::size_t i = 0; i < own.size(); ++i) {
     partner.push_back(var(r.partner[i]));
+    const std::string place = expr_.place(own[i]);
     line(type_name(expr_.type(own[i])) + " const " + names_.of(r.partner[i]) +
-         " = __shfl_xor_sync(0xffffffffu, " + expr_.place(own[i]) + ", " + reach + ");");
+         " = __shfl_xor_sync(0xffffffffu, " +
+         (cond.empty() ? place : "(" + cond + " ? " + place + " : 0)") + ", " + reach + ");");
   }
-  combine(r, partner, own);
+  where(cond, [&] { combine(r, partner, own); });
   --depth_;
   line("}");
   if (r.shared.empty()) return;
@@ -83,18 +98,18 @@ void CPrinter::combine_by_shuffles(const GroupReduction& r) {
   const Expr in_warp = call(kTruncMod, {var(r.item), lit(kWarpItems)});
   line("if (" + expr_.condition(Expr(Compare{CompareOp::Eq, in_warp, lit(0)})) + ") {");
   ++depth_;
-  copy(own, elements(r.shared, warp));
+  where(cond, [&] { copy(own, elements(r.shared, warp)); });
   --depth_;
   line("}");
   line(dialect_.barrier(Sync{true, false}));
   const std::int64_t warps = s.items / kWarpItems;
   const Expr first = index_mul(lit(warps), call(kTruncDiv, {var(r.item), lit(s.items)}));
-  copy(elements(r.shared, first), own);
+  where(cond, [&] { copy(elements(r.shared, first), own); });
   const std::string& i = names_.of(r.reach);
   line("for (" + type_name(k_.index_type) + " " + i + " = 1; " + i + " < " + std::to_string(warps) +
        "; ++" + i + ") {");
   ++depth_;
-  combine(r, elements(r.shared, index_add({first, var(r.reach)})), own);
+  where(cond, [&] { combine(r, elements(r.shared, index_add({first, var(r.reach)})), own); });
   --depth_;
   line("}");
 }

@@ -41,8 +41,10 @@ class CPrinter {
   void run(const Run& r);
   void assigned(const Run& r, const Instruction& insn);
   void group_combine(const GroupCombine& c);
-  void combine_by_shuffles(const GroupReduction& r);
-  void combine_by_memory(const GroupReduction& r);
+  void combine_by_shuffles(const GroupReduction& r, const std::string& cond);
+  template <class F>
+  void where(const std::string& cond, F print);
+  void combine_by_memory(const GroupReduction& r, const std::string& cond);
   std::string halving(const GroupReduction& r, std::int64_t from);
   void combine(const GroupReduction& r, const Exprs& from, const Exprs& to);
   void copy(const Exprs& from, const Exprs& to);

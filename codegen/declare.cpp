@@ -122,6 +122,7 @@ class Settler {
                           const auto r = static_cast<std::size_t>(x.index);
                           const auto i = static_cast<std::size_t>(plan_.reductions[r].update);
                           for (const Expr& e : k_.instructions[i]->lhs) in(e);
+                          if (x.cond) in(x.cond);
                         }},
                s.op);
   }

@@ -166,6 +166,23 @@ w[r], q[r] = argmin(j, a[r, j], j)
   }
 }
 
+// Differential test, seed 34 on a device: `j` begins at -1 for `i = 0`, before its accumulators do.
+TEST_CASE("lanes: a lane that is not there has no part to put together") {
+  const Kernel original = parse_one(R"(
+kernel band(n: int32, b: float64[n + 4], c: float64[n + 4], p: float64[n + 4, n + 4])
+domain {[i]: 0 <= i < 3}
+domain {[j]: 0 <= j < n and i - 1 <= j <= i + 1}
+domain {[l]: i <= l < n}
+assume n >= 5
+p[j, i + 2] = 0.125*(sum(l, c[j + 1]*b[l]))  {if=j <= i}
+)");
+  for (const int items : {2, 32}) {
+    const Kernel k = split(split(original, "j", 4, "g.0", "ilp"), "l", items, "", "l.0");
+    const std::string source = source_of_equal(k, original, {{"n", "37"}});
+    CHECK(has(source, "if (i >= 1) {\n          acc_l_outer_l_inner_shared[item] = "));
+  }
+}
+
 TEST_CASE("lanes: statements in braces stay under the condition of all lanes") {
   const Kernel k = split(parse_one(R"(
 kernel least(n: int32, m: int32, a: float64[m, n], w: float64[m], q: int32[m])
