@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "codegen/c_printer.h"
+#include "core/order.h"
 
 // Work-items of a group that put their parts of a reduction together.
 namespace moonloop {
@@ -19,12 +20,15 @@ void CPrinter::group_combine(const GroupCombine& c) {
   static const std::map<std::string, bool> kNone;
   const GroupReduction& r = plan_.reductions[static_cast<std::size_t>(c.index)];
   if (r.spans.empty()) return;  // one work-item has it all
-  const Expr& own = k_.instructions[static_cast<std::size_t>(r.update)]->lhs[0];
   std::string cond = c.cond ? expr_.condition(c.cond) : "";
   std::map<std::string, Expr> values;
   for (const auto& [iname, e] : c.values) values.emplace(iname, without_truncation(e));
   expr_.set_instruction(r.update, values);
-  if (expr_.place(own).find('[') == std::string::npos) cond.clear();  // there always is a scalar
+  // A lane with a constant number has its accumulator, used or not.
+  if (std::all_of(c.values.begin(), c.values.end(), [&](const auto& value) {
+        return !is_lane(k_.tag(value.first)) || as_int(value.second);
+      }))
+    cond.clear();
   declares_ = &kNone;
   line("{");
   ++depth_;
