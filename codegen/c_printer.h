@@ -42,12 +42,12 @@ class CPrinter {
   void assigned(const Run& r, const Instruction& insn);
   void group_combine(const GroupCombine& c);
   void combine_by_shuffles(const GroupReduction& r, const std::string& cond);
-  template <class F>
-  void where(const std::string& cond, F print);
   void combine_by_memory(const GroupReduction& r, const std::string& cond);
   std::string halving(const GroupReduction& r, std::int64_t from);
   void combine(const GroupReduction& r, const Exprs& from, const Exprs& to);
   void copy(const Exprs& from, const Exprs& to);
+  template <class F>
+  void where(const std::string& cond, F print);
   void matrix_step(const Loop& x);
   void lanes(const Loop& x);
   /// Neighbouring elements that one instruction of the hardware loads or stores.

@@ -21,11 +21,16 @@ struct ClashInstance {
   Set domain;                       // of the statement: dimensions are `inames`
 };
 
-/// `first` has to run before `second`, and would not.
+/// What is wrong with two instances.
+enum class ClashKind {
+  Order,     // the first has to run before the second, and would not
+  Together,  // they must not run at the same time
+  Copies,    // the second needs what the first leaves in its own copy
+};
 struct Clash {
   ClashInstance first, second;
   std::map<std::string, std::int64_t> params;  // for which both instances exist
-  bool any_order = false;                      // they only must not run at the same time
+  ClashKind kind = ClashKind::Order;
 };
 
 /// A refusal because of two instances. Clashes hold objects of the thread's isl_ctx.

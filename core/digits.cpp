@@ -155,4 +155,8 @@ std::optional<std::int64_t> plain_range(const Kernel& k, const std::string& inam
   return out;
 }
 
+std::optional<std::vector<std::string>> plain_digits(const Kernel& k, const Expr& value) {
+  return digits(value, [&](const std::string& iname) { return plain_range(k, iname); });
+}
+
 }  // namespace moonloop

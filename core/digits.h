@@ -17,6 +17,9 @@ using RangeOf = std::function<std::optional<std::int64_t>(const std::string& ina
 /// no difference. Linear in the terms.
 std::optional<std::vector<std::string>> digits(const Expr& value, const RangeOf& range);
 
+/// The same with the ranges that constant bounds alone give.
+std::optional<std::vector<std::string>> plain_digits(const Kernel& k, const Expr& value);
+
 /// The same for the pieces that chunk_iname makes, `(0 if o == 0 else n // 3 + min(1, n % 3) if o
 /// == 1 else ...) + i`: where a piece begins, plus digits. `domain` holds the points of the inames.
 /// Linear in the number of pieces, with two small questions to isl for each.

@@ -203,9 +203,7 @@ bool contains(const std::vector<std::string>& list, const std::string& name) {
 const std::vector<std::string>& Legality::determined(const Expr& subscript) {
   const auto [it, fresh] = determined_.try_emplace(subscript.identity());
   if (fresh)
-    it->second = digits(subscript, [&](const std::string& i) {
-                   return plain_range(ref_->order.kernel(), i);
-                 }).value_or(std::vector<std::string>());
+    it->second = plain_digits(ref_->order.kernel(), subscript).value_or(std::vector<std::string>());
   return it->second;
 }
 
@@ -312,7 +310,7 @@ bool Legality::determine(const Exprs& values, const std::vector<std::string>& lo
   };
   const Kernel& k = present_->kernel();
   for (const Expr& e : values)
-    if (all_told(digits(e, [&](const std::string& i) { return plain_range(k, i); }))) return true;
+    if (all_told(plain_digits(k, e))) return true;
   const std::string key = fmt::format("{}|{}", fmt::join(loops, ","), to_string(values));
   const auto known = told_.find(key);
   if (known != told_.end()) return known->second;

@@ -39,9 +39,7 @@ bool Legality::stay_in_copies(const std::string& name, const std::vector<AccessA
                               const std::set<std::string>& numbers) {
   std::set<std::string> told;
   for (const std::string& i : confined_to(name))
-    if (const auto found = digits(origin(all[0].insn, i), [&](const std::string& n) {
-          return plain_range(present_->kernel(), n);
-        }))
+    if (const auto found = plain_digits(present_->kernel(), origin(all[0].insn, i)))
       told.insert(found->begin(), found->end());
   return std::includes(told.begin(), told.end(), numbers.begin(), numbers.end());
 }
@@ -99,9 +97,9 @@ void Legality::prove_copies(const AccessAt& write, const AccessAt& read,
   d.hint = "a team shares temporaries whose address space is `local`";
   d.where = {ref_->at(read).at ? ref_->at(read).at : present_->insn(r).at, {}};
   if (x.at) d.notes.push_back({x.at, fmt::format("`{}` is here", present_->insn(w).id)});
-  throw ClashRefused(
-      d, {clash_instance(*present_, w, found.a, "writes " + element),
-          clash_instance(*present_, r, found.b, "reads " + element), found.params, false});
+  throw ClashRefused(d, {clash_instance(*present_, w, found.a, "writes " + element),
+                         clash_instance(*present_, r, found.b, "reads " + element), found.params,
+                         ClashKind::Copies});
 }
 
 }  // namespace moonloop

@@ -190,7 +190,7 @@ void Legality::refuse_pair(const Pair& p, const Map& violated, bool exact) const
   d.where = {p.x && p.x->at ? p.x->at : is.insn(a).at, {}};
   if (p.y && p.y->at) d.notes.push_back({p.y->at, fmt::format("`{}` is here", is.insn(b).id)});
   throw ClashRefused(d, {clash_instance(is, a, w.a, x_does), clash_instance(is, b, w.b, y_does),
-                         w.params, p.commutes});
+                         w.params, p.commutes ? ClashKind::Together : ClashKind::Order});
 }
 
 }  // namespace moonloop

@@ -145,9 +145,14 @@ std::string draw_clash(const Clash& clash, bool color) {
   const auto line = [](const std::string& mark, const ClashInstance& x) {
     return fmt::format("  {}  {}{}{}\n", mark, text_of(x), x.does.empty() ? "" : " ", x.does);
   };
+  const char* wrong = "";
+  switch (clash.kind) {
+    case ClashKind::Order: wrong = "  {} has to run before {}\n"; break;
+    case ClashKind::Together: wrong = "  {} and {} must not run at the same time\n"; break;
+    case ClashKind::Copies: wrong = "  what {} writes to its own copy does not reach {}\n"; break;
+  }
   return draw(clash, a, b) + line(a, clash.first) + line(b, clash.second) +
-         (clash.any_order ? fmt::format("  {} and {} must not run at the same time\n", a, b)
-                          : fmt::format("  {} has to run before {}\n", a, b));
+         fmt::format(fmt::runtime(wrong), a, b);
 }
 
 }  // namespace moonloop

@@ -125,6 +125,19 @@ u[i + 1] = 0.5*u[i]   {id=step}
         "  A has to run before B\n");
 }
 
+TEST_CASE("clash: a value that stays in another work-item's copy") {
+  const std::string own = R"(
+kernel own(n: int32, a: float64[n, 4], c: float64[n, 4])
+domain {[i, j]: 0 <= i < n and 0 <= j < 4}
+<float64> t = a[i, j]  {id=z, inames=i:j, if=j == 0}
+c[i, j] = t            {id=out}
+)";
+  CHECK(drawing(own, "own = own:tag_inames{j = 'l.0'}")
+            .ends_with("  A  z[i=0, j=0] writes t\n"
+                       "  B  out[i=0, j=1] reads t\n"
+                       "  what A writes to its own copy does not reach B\n"));
+}
+
 TEST_CASE("clash: a slice of three loops, colours, and statements with other loops") {
   const std::string three = R"(
 kernel three(n: int32, a: float64[n, n, n])

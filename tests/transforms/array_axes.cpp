@@ -190,18 +190,9 @@ a[p, q] = 2*t[[4*p + q]]
   CHECK(code_of([&] { split(flat, "t", 0, 2); }) == "flat-subscript");
 }
 
-// A reduction whose loop runs before other statements and whose store runs behind them
-// (differential test, seed 90365): no other order of the three says the same.
+// Differential test, seed 90365.
 TEST_CASE("privatize_temporaries_with_inames: instructions keep their order in the text") {
-  const Kernel k = parsed(R"(
-kernel f(n: int32, b: float64[n], c: float64[3*n + 12], p: float64[n + 9, n + 9])
-domain {[i]: 0 <= i < n}
-domain {[j]: 0 <= j < n}
-domain {[l]: 0 <= l < 5}
-p[i + 1, j] = 7                   {id=s0, inames=i:j}
-p[i + 1, i + 3] = sum(l, c[2*l])  {id=s2, inames=i}
-c[i + 3] = b[j]                   {id=s3, inames=i:j}
-)");
+  const Kernel k = parted_reduction();
   CHECK(print_kernel(privatize_temporaries_with_inames(k, {"j"}, {})) == print_kernel(k));
 }
 

@@ -104,4 +104,18 @@ inline bool conserves(const Kernel& before, const Kernel& after) {
   return true;
 }
 
+/// A reduction whose loop runs before `late` and whose store runs behind it: no other list of the
+/// three instructions says the same.
+inline Kernel parted_reduction() {
+  return parsed(R"(
+kernel f(n: int32, b: float64[n], c: float64[3*n + 12], p: float64[n + 9, n + 9])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+domain {[l]: 0 <= l < 5}
+p[i + 1, j] = 7                   {id=early, inames=i:j}
+p[i + 1, i + 3] = sum(l, c[2*l])  {id=total, inames=i}
+c[i + 3] = b[j]                   {id=late, inames=i:j}
+)");
+}
+
 }  // namespace moonloop

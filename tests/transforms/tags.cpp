@@ -175,17 +175,8 @@ a[i, j] = a[i-1, j-1] + 1
   CHECK(code_of([&] { prioritize_loops(straight, {"j", "i"}); }) == "legal");
 }
 
-// The reduction's loop runs before `late`, its store behind it: no other list of the three says so.
 TEST_CASE("tag_inames: the text of the result has its order, also where a reduction's parts part") {
-  const Kernel k = parsed(R"(
-kernel f(n: int32, b: float64[n], c: float64[3*n + 12], p: float64[n + 9, n + 9])
-domain {[i]: 0 <= i < n}
-domain {[j]: 0 <= j < n}
-domain {[l]: 0 <= l < 5}
-p[i + 1, j] = 7                   {id=early, inames=i:j}
-p[i + 1, i + 3] = sum(l, c[2*l])  {id=total, inames=i}
-c[i + 3] = b[j]                   {id=late, inames=i:j}
-)");
+  const Kernel k = parted_reduction();
   const Kernel tagged = tag_inames(k, {{"l", "unr"}});
   CHECK(tree(tagged) ==
         "for i\n  total_init\n  for l  [unr]\n    total_update\n  for j\n    early\n    late\n  "
