@@ -121,7 +121,7 @@ class Reader {
     if (const auto* v = e.as<Var>()) return add_to(row[place_.at(v->name)], factor);
     if (const auto* u = e.as<Unary>()) {
       const auto p = times(factor, -1);
-      return u->op == UnaryOp::Neg && p && linear(u->arg, *p, row);
+      return negated(e) && p && linear(u->arg, *p, row);
     }
     if (const auto* c = e.as<Cast>()) return keeps_value(c->type) && linear(c->arg, factor, row);
     if (const auto* n = e.as<Nary>()) {
@@ -196,7 +196,7 @@ class Reader {
 
   std::optional<PwAff> unary(const Expr& e, const Unary& x) const {
     if (x.op == UnaryOp::Not) return indicator(e);
-    if (x.op != UnaryOp::Neg) return std::nullopt;
+    if (!negated(e)) return std::nullopt;
     auto v = value(x.arg);
     if (v) v = PwAff(isl_pw_aff_neg(v->take()));
     return v;

@@ -1,35 +1,50 @@
 #pragma once
 #include <string>
 
+#include "core/diagnostic.h"
 #include "core/isl.h"
-#include "core/source.h"
 
-/// A proof may ask isl for something that takes for ever. Within a budget, isl stops after a fixed
-/// number of its own operations, so the answer does not depend on the machine.
+/// A question to isl may take for ever. Each runs within a budget, a number of isl's own
+/// operations, so that the answer does not depend on the machine: that of the phase, of the step or
+/// of the proof that asks, or, where nobody has set one, the one that a thread begins with.
 namespace moonloop {
 
-/// isl stopped at the budget's end.
-class IslQuota : public IslError {
+/// isl stopped at a budget's end. Whoever has a cautious answer instead catches it; for all others
+/// it is the error `too-complex`, which says what was being done.
+class IslQuota : public Error {
  public:
-  using IslError::IslError;
+  using Error::Error;
 };
 
-/// While it lives, isl may do `operations` in all, and no more than a budget around it allows,
-/// which counts from none again afterwards.
+/// While it lives, isl may do `operations`, and no more than is left of the budget around it, which
+/// pays for them too.
 class IslBudget {
  public:
-  explicit IslBudget(unsigned long operations);
+  /// `what` is being done, as in "checking kernel `k`", for the error; empty: what the budget
+  /// around it says.
+  explicit IslBudget(unsigned long operations, std::string what = {}, const Span& at = {});
   ~IslBudget();
   IslBudget(const IslBudget&) = delete;
   IslBudget& operator=(const IslBudget&) = delete;
 
+  /// How many operations isl has done within it.
+  unsigned long used() const;
+
  private:
-  unsigned long around_;  // the outer budget; 0 for none
+  friend void throw_isl();
+  IslBudget* around_;
+  unsigned long limit_, spent_ = 0;  // spent: within budgets that have ended
+  std::string what_;
+  Span at_;
 };
 
 inline constexpr unsigned long kProofOperations = 5'000'000;  // some seconds
 /// Of a transform, beside its proof.
 inline constexpr unsigned long kStepOperations = 5'000'000;
+/// Of a phase: reading, checking, generating code, …
+inline constexpr unsigned long kPhaseOperations = 5'000'000;
+/// Of one question of a proof. Its operations are on large systems where it takes many.
+inline constexpr unsigned long kQuestionOperations = 500'000;
 
 /// Runs `f` within a budget; refuses `not-proved` at its end. `what` is what was to be proved.
 template <class F>

@@ -43,7 +43,7 @@ std::optional<std::int64_t> value_at(const Expr& e, const std::map<std::string, 
       [&](const Unary& x) -> R {
         const R v = value_at(x.arg, at);
         if (!v) return {};
-        return x.op == UnaryOp::Neg ? negative(*v) : x.op == UnaryOp::Not ? !*v : ~*v;
+        return negated(e) ? negative(*v) : x.op == UnaryOp::Not ? !*v : ~*v;
       },
       [&](const Binary& x) -> R {
         const R a = value_at(x.left, at), b = value_at(x.right, at);
@@ -104,9 +104,8 @@ std::string instance_text(const std::string& id, const Sample& s) {
 
 class BoundsCheck : public UseCheck {
  public:
-  BoundsCheck(const Kernel& k, Places& places) : k_(k), places_(places) {
-    for (const Claim& c : k.claims)
-      if (c.kind == Claim::Kind::InBounds) in_bounds_.insert(c.names.begin(), c.names.end());
+  BoundsCheck(const Kernel& k, Places& places)
+      : k_(k), places_(places), in_bounds_(claimed_in_bounds(k)) {
     for (const Argument& a : k.args)
       if (a.is_array && a.shape) {
         Shape& s = shapes_.emplace(a.name, shape_of(*a.shape)).first->second;
@@ -242,7 +241,7 @@ class BoundsCheck : public UseCheck {
   const Kernel& k_;
   Places& places_;
   std::unordered_map<std::string, Shape> shapes_;
-  std::set<std::string> in_bounds_;  // arrays whose accesses the user vouches for
+  const std::set<std::string> in_bounds_;  // arrays whose accesses the user vouches for
   std::unordered_set<std::string> checked_;
   std::unordered_map<int, std::optional<Rows>> rows_;  // by place
 };

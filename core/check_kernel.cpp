@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/budget.h"
 #include "core/check_ranges.h"
 #include "core/check_uses.h"
 #include "core/domain.h"
@@ -121,6 +122,7 @@ void check_kernel(const Kernel& k) {
 }
 
 Kernel complete(Kernel k) {
+  const IslBudget budget(kPhaseOperations, fmt::format("checking kernel `{}`", k.name), k.at);
   Kernel out = infer_shapes(infer_types(std::move(k)));
   check_intents(out);
   check_kernel(out);

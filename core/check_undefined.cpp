@@ -4,6 +4,7 @@
 
 #include "core/check_uses.h"
 #include "core/domain.h"
+#include "core/external.h"
 #include "core/tree_build.h"
 
 namespace moonloop {
@@ -29,7 +30,8 @@ std::string point_text(const std::vector<std::string>& names,
 
 class UndefinedReads : public UseCheck {
  public:
-  UndefinedReads(const Kernel& k, Places& places) : k_(k), places_(places) {
+  UndefinedReads(const Kernel& k, Places& places)
+      : k_(k), places_(places), in_bounds_(claimed_in_bounds(k)) {
     if (k_.temporaries.empty()) return;
     for (const auto& [name, t] : k_.temporaries)
       if (!t.initializer) histories_.try_emplace(name);
@@ -43,7 +45,7 @@ class UndefinedReads : public UseCheck {
     const auto it = histories_.find(*u.name);
     if (it == histories_.end()) return;
     History& h = it->second;
-    if (u.whole && !u.write) return;  // what it reads is not known
+    if (!u.write && (u.whole || is_given_back(u))) return;  // what it reads is not known
     (u.write ? h.writes : h.reads).push_back(u);
     if (u.write) h.first_write = std::min(h.first_write, position_.at(u.insn));
   }
@@ -57,6 +59,14 @@ class UndefinedReads : public UseCheck {
   }
 
  private:
+  /// An argument of something external that gets a value from it, and need not be read before.
+  bool is_given_back(const Use& u) const {
+    if (!external_call(k_, *u.insn)) return false;
+    const Exprs& given = u.insn->lhs;
+    return std::any_of(given.begin(), given.end(),
+                       [&](const Expr& e) { return equal(e, *u.expr); });
+  }
+
   static Span at(const Use& u) { return u.expr->at() ? u.expr->at() : u.insn->at; }
 
   void judge(const std::string& name, History& h, const Use& read,
@@ -135,9 +145,22 @@ class UndefinedReads : public UseCheck {
     s = drop_params(std::move(s), data);
     for (const Expr& e : *u.index)
       if (!places_.affine(u.place, e)) return std::nullopt;
+    if (exactly && in_bounds_.count(*u.name)) s = inside(u, std::move(s));
     auto map = to_map(*u.index, inames);
     if (!map) return std::nullopt;
     return Set(isl_set_apply(s.take(), map->take()));
+  }
+
+  /// The instances of `s` whose subscripts are inside of the array: a claim says that all are.
+  Set inside(const Use& u, Set s) {
+    const Exprs& shape = *k_.find_temporary(*u.name)->shape;
+    for (std::size_t d = 0; d < u.index->size(); ++d) {
+      const PwAff index = *places_.affine(u.place, (*u.index)[d]);
+      s = isl_set_intersect(s.take(), isl_pw_aff_nonneg_set(index.copy()));
+      if (const auto size = places_.affine(u.place, shape[d]))
+        s = isl_set_intersect(s.take(), isl_pw_aff_lt_set(index.copy(), size->copy()));
+    }
+    return s;
   }
 
   void make_elements(History& h) {
@@ -199,6 +222,7 @@ class UndefinedReads : public UseCheck {
 
   const Kernel& k_;
   Places& places_;
+  const std::set<std::string> in_bounds_;
   std::unordered_map<const Instruction*, int> position_;
   NameMap<History> histories_;
 };

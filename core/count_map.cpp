@@ -82,12 +82,13 @@ Count CountMap::sum() const {
 
 std::string CountMap::str(const std::map<std::string, std::int64_t>* values) const {
   std::vector<std::vector<std::string>> rows{fields_};
-  rows.back().emplace_back("count");
+  // Numbers first: formulas may be long, and push what is behind them out of sight.
   if (values) rows.back().emplace_back("value");
+  rows.back().emplace_back("count");
   for (const Entry& e : entries_) {
     rows.push_back(e.key);
-    rows.back().push_back(e.count.str());
     if (values) rows.back().push_back(Count(e.count.number_at(*values)).str());
+    rows.back().push_back(e.count.str());
   }
   std::string out;
   for (const auto& row : rows) {

@@ -32,7 +32,7 @@ class Summation {
   }
 
  private:
-  void sum(const Rows& given, const QuasiPolynomial& p) {
+  void sum(const RowSystem& given, const QuasiPolynomial& p) {
     if (--steps_ < 0) throw TooHard{};
     if (p.is_zero()) return;
     const auto rows = without_redundant(given, columns_);
@@ -46,7 +46,7 @@ class Summation {
       by_bounds(*rows, p, v);
   }
 
-  void emit(const Rows& rows, const QuasiPolynomial& p) {
+  void emit(const RowSystem& rows, const QuasiPolynomial& p) {
     std::vector<Row> all = rows.not_negative;
     for (const Row& r : rows.zero) {
       all.push_back(r);
@@ -62,7 +62,7 @@ class Summation {
   }
 
   /// The variable that takes the fewest cases; of those the one that leaves the fewest floors.
-  std::size_t next(const Rows& rows, const QuasiPolynomial& p) const {
+  std::size_t next(const RowSystem& rows, const QuasiPolynomial& p) const {
     std::size_t best = open_.front();
     double least = std::numeric_limits<double>::max();
     for (const std::size_t v : open_) {
@@ -87,12 +87,13 @@ class Summation {
   }
 
   /// column = period*column + residue, for each residue: then it is in no floor any more.
-  void by_residues(const Rows& rows, const QuasiPolynomial& p, std::size_t v, std::int64_t period) {
+  void by_residues(const RowSystem& rows, const QuasiPolynomial& p, std::size_t v,
+                   std::int64_t period) {
     for (std::int64_t residue = 0; residue < period; ++residue) {
       Row by(columns_ + 1, 0);
       by[v] = period;
       by.back() = residue;
-      Rows now = rows;
+      RowSystem now = rows;
       for (std::vector<Row>* list : {&now.zero, &now.not_negative})
         for (Row& r : *list) {
           const std::int64_t factor = std::exchange(r[v], 0);
@@ -107,9 +108,9 @@ class Summation {
     std::int64_t factor;  // its absolute value
     Row rest;
   };
-  void by_bounds(const Rows& rows, const QuasiPolynomial& p, std::size_t v) {
+  void by_bounds(const RowSystem& rows, const QuasiPolynomial& p, std::size_t v) {
     std::vector<Bound> low, high;
-    Rows others;
+    RowSystem others;
     const auto take = [&](const Row& r) {
       Bound b{std::abs(r[v]), r};
       b.rest[v] = 0;
@@ -140,7 +141,7 @@ class Summation {
     std::erase(open_, v);
     for (std::size_t i = 0; i < low.size(); ++i)
       for (std::size_t j = 0; j < high.size(); ++j) {
-        Rows now = others;
+        RowSystem now = others;
         tightest(low, i, now.not_negative);
         tightest(high, j, now.not_negative);
         // -low/a <= high/b
@@ -241,7 +242,7 @@ class Counter {
   PwQPolynomial part(const BasicSet& b) {
     const auto s = reduced(system_of(b));
     if (!s) return constant(0);
-    Rows fixed;
+    RowSystem fixed;
     const auto tied = groups(*s);
     std::vector<std::vector<Row>> rows(tied.size());
     for (const Row& r : s->not_negative) {
@@ -259,7 +260,7 @@ class Counter {
   }
 
   PwQPolynomial group(const LinearSystem& s, std::vector<Row> rows,
-                      const std::vector<std::size_t>& members, const Rows& fixed) {
+                      const std::vector<std::size_t>& members, const RowSystem& fixed) {
     // What is known of the fixed columns makes cases empty.
     rows.insert(rows.end(), fixed.not_negative.begin(), fixed.not_negative.end());
     const Pieces pieces = Summation(members, s.constant(), steps_).run(rows);

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/budget.h"
 #include "core/order_reference.h"
 
 namespace moonloop {
@@ -22,6 +23,8 @@ const char* to_string(DepKind kind) {
 }
 
 DependenceList dependences(const Kernel& k) {
+  const IslBudget budget(kProofOperations,
+                         fmt::format("finding the dependences of kernel `{}`", k.name), k.at);
   const Reference r(nest(k));
   DependenceList out{r.order.kernel(), r.order.tree(), {}};
   const auto add = [&](const AccessAt& a, const AccessAt& b,

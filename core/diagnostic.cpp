@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/warning.h"
+
 namespace moonloop {
 namespace {
 
@@ -44,14 +46,26 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string render(const Diagnostic& d, bool color) {
-  const char* red = color ? "\033[1;31m" : "";
+namespace {
+
+std::string render_as(const char* word, const char* shade, const Diagnostic& d, bool color) {
+  const char* on = color ? shade : "";
   const char* off = color ? "\033[0m" : "";
   std::string out =
-      block(d.where, fmt::format("{}error{}: {} [{}]", red, off, d.text, d.code), color);
+      block(d.where, fmt::format("{}{}{}: {} [{}]", on, word, off, d.text, d.code), color);
   for (const Label& n : d.notes) out += block({n.at, ""}, "note: " + n.text, color);
   if (!d.hint.empty()) out += "hint: " + d.hint + "\n";
   return out;
+}
+
+}  // namespace
+
+std::string render(const Diagnostic& d, bool color) {
+  return render_as("error", "\033[1;31m", d, color);
+}
+
+std::string render_warning(const Diagnostic& d, bool color) {
+  return render_as("warning", "\033[1;35m", d, color);
 }
 
 Error::Error(Diagnostic d) : Error(std::vector<Diagnostic>{std::move(d)}) {}

@@ -233,10 +233,32 @@ std::string with_header(const std::string& text, const Span& at) {
   return fmt::format("[{}] -> {}", fmt::join(all, ", "), body);
 }
 
+/// The first element of an array in the conditions of a set, `a[i]`; empty if there is none.
+std::string element_in(const std::string& text) {
+  const auto is_word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  for (std::size_t open = text.find('[', text.find(':')); open != std::string::npos;
+       open = text.find('[', open + 1)) {
+    std::size_t from = open;
+    while (from > 0 && is_word(text[from - 1])) --from;
+    const std::size_t close = text.find(']', open);
+    if (from < open && close != std::string::npos) return text.substr(from, close + 1 - from);
+  }
+  return "";
+}
+
 Set read(const std::string& text, const std::string& shown, const Span& at) {
   try {
     return isl_set_read_from_str(isl(), text.c_str());
-  } catch (const IslError& e) { fail("bad-domain", at, "`{}` is no set: {}", shown, e.what()); }
+  } catch (const IslError& e) {
+    if (const std::string element = element_in(shown); !element.empty())
+      fail("bad-domain", at,
+           "`{}` is no set: bounds have no elements of arrays, such as `{}`; assign it to a scalar "
+           "around the loop, as in `<> bound = {}`, and write the scalar",
+           shown, element, element);
+    fail("bad-domain", at, "`{}` is no set: {}", shown, e.what());
+  }
 }
 
 }  // namespace
@@ -340,20 +362,13 @@ class Forest {
     for (std::size_t d = 0; d < parent_.size(); ++d) parent(static_cast<int>(d));
     return parent_;
   }
+  bool branches() {
+    parents();
+    return branches_;
+  }
 
  private:
   static constexpr int kUnknown = -2, kInProgress = -3;
-
-  /// A domain that another needs, and the name that makes it so.
-  struct Need {
-    int domain;
-    std::string name;
-    std::string loop;  // around the writer of `name`, a temporary
-    std::string text() const {
-      if (loop.empty()) return "`" + name + "`";
-      return "`" + loop + "`, in which `" + name + "` is computed,";
-    }
-  };
 
   const std::map<std::string, std::set<std::string>>& writer_inames() {
     if (!writers_) {
@@ -365,20 +380,20 @@ class Forest {
     return *writers_;
   }
 
-  std::vector<Need> needs(int d) {
-    std::vector<Need> out;
-    const auto add = [&](int domain, const std::string& name, const std::string& loop) {
-      if (std::none_of(out.begin(), out.end(), [&](const Need& n) { return n.domain == domain; }))
-        out.push_back({domain, name, loop});
+  /// Domains that introduce what bounds this one.
+  std::vector<int> needs(int d) {
+    std::vector<int> out;
+    const auto add = [&](int domain) {
+      if (std::find(out.begin(), out.end(), domain) == out.end()) out.push_back(domain);
     };
     for (const std::string& p : k_.domains[static_cast<std::size_t>(d)].params()) {
       if (const auto it = home_.find(p); it != home_.end()) {
-        add(it->second, p, "");
+        add(it->second);
       } else if (k_.find_temporary(p)) {
         const auto w = writer_inames().find(p);
         if (w == writer_inames().end()) continue;
         for (const std::string& i : w->second)
-          if (const auto h = home_.find(i); h != home_.end()) add(h->second, p, i);
+          if (const auto h = home_.find(i); h != home_.end()) add(h->second);
       }
     }
     return out;
@@ -406,24 +421,17 @@ class Forest {
       fail("cyclic-domains", at, "the bounds of domain {} depend on its own inames", shown(d));
     if (slot != kUnknown) return slot;
     slot = kInProgress;
-    const std::vector<Need> all = needs(d);
-    const Need* innermost = nullptr;
-    int deepest = -1;
-    for (const Need& n : all)
-      if (const int here = depth(n.domain); here > deepest) deepest = here, innermost = &n;
-    if (!innermost) return slot = -1;
-    for (const Need& n : all)
-      if (!is_ancestor(n.domain, innermost->domain))
-        fail(
-            "branching-domains", at,
-            "domain {} needs {} and {} whose domains are not nested in one another; one domain for "
-            "both would be",
-            shown(d), innermost->text(), n.text());
-    return slot = innermost->domain;
+    const std::vector<int> all = needs(d);
+    int innermost = -1, deepest = -1;
+    for (const int n : all)
+      if (const int here = depth(n); here > deepest) deepest = here, innermost = n;
+    for (const int n : all) branches_ = branches_ || !is_ancestor(n, innermost);
+    return slot = innermost;
   }
 
   const Kernel& k_;
   std::vector<int> parent_;
+  bool branches_ = false;  // some domain lies in two that are not nested in one another
   std::map<std::string, int> home_;
   std::optional<std::map<std::string, std::set<std::string>>> writers_;
 };
@@ -431,6 +439,7 @@ class Forest {
 }  // namespace
 
 std::vector<int> domain_parents(const Kernel& k) { return Forest(k).parents(); }
+bool domains_branch(const Kernel& k) { return Forest(k).branches(); }
 
 Set context_of(const Kernel& k) {
   if (k.assumptions) return k.assumptions;
@@ -441,16 +450,23 @@ Set context_of(const Kernel& k) {
 
 namespace {
 
-/// The least value of dimension `i`; when there is none, the one nearest to zero.
+/// The least value of dimension `i` of a set that is not empty; when there is none, the one nearest
+/// to zero.
 Val small_value(const Set& s, int i) {
   LocalSpace space = isl_local_space_from_space(isl_set_get_space(s.get()));
   Aff x = isl_aff_var_on_domain(space.take(), isl_dim_set, static_cast<unsigned>(i));
   Val least = isl_set_min_val(s.get(), x.get());
   if (yes(isl_val_is_int(least.get()))) return least;
-  Set positive = isl_set_lower_bound_si(s.copy(), isl_dim_set, static_cast<unsigned>(i), 0);
+  const auto at = static_cast<unsigned>(i);
+  // Parts that become empty have no optimum, which would be the union's.
+  Set positive = isl_set_detect_equalities(isl_set_lower_bound_si(s.copy(), isl_dim_set, at, 0));
   least = isl_set_min_val(positive.get(), x.get());
   if (yes(isl_val_is_int(least.get()))) return least;
-  return isl_set_max_val(s.get(), x.get());
+  Set negative = isl_set_detect_equalities(isl_set_upper_bound_si(s.copy(), isl_dim_set, at, 0));
+  Val most = isl_set_max_val(negative.get(), x.get());
+  if (yes(isl_val_is_int(most.get()))) return most;
+  const Point any = isl_set_sample_point(s.copy());
+  return isl_point_get_coordinate_val(any.get(), isl_dim_set, i);
 }
 
 }  // namespace

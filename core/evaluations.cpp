@@ -105,7 +105,10 @@ void Evaluations::visit(const Expr& e, Frame& f, const std::optional<Type>& want
         else if (!base.as<Var>())
           visit(x.base, f, {});
       },
-      [&](const Unary& x) { visit(x.arg, f, x.op == UnaryOp::Not ? std::nullopt : own()); },
+      [&](const Unary& x) {
+        const bool term = x.op == UnaryOp::Sub;  // as the sum evaluates it
+        visit(x.arg, f, x.op == UnaryOp::Not ? std::nullopt : term ? wanted : own());
+      },
       [&](const Binary& x) {
         const bool shift = x.op == BinaryOp::Shl || x.op == BinaryOp::Shr;
         visit(x.left, f, own());
@@ -120,9 +123,9 @@ void Evaluations::visit(const Expr& e, Frame& f, const std::optional<Type>& want
         }
       },
       [&](const Compare& x) {
-        const auto type = typer_.operand_type(e);
-        visit(x.left, f, type);
-        visit(x.right, f, type);
+        const auto sides = typer_.computation(e);
+        visit(x.left, f, sides ? std::optional(sides->operands[0]) : std::nullopt);
+        visit(x.right, f, sides ? std::optional(sides->operands[1]) : std::nullopt);
       },
       [&](const Select& x) { choice(x.cond, x.yes, x.no); },
       [&](const Call& x) {
@@ -131,9 +134,11 @@ void Evaluations::visit(const Expr& e, Frame& f, const std::optional<Type>& want
           if (const auto* l = x.args[0].as<Load>()) visit_aside(l->index, f);
           return;
         }
-        const FnInfo* known = find_function(x.name);
-        const bool converts = known && known->cls != FnClass::Bessel;
-        all(x.args, converts ? typer_.operand_type(e, wanted) : std::optional<Type>());
+        const auto c = typer_.computation(e, wanted);
+        for (std::size_t i = 0; i < x.args.size(); ++i) {
+          const bool converts = c && i < c->operands.size();
+          visit(x.args[i], f, converts ? std::optional(c->operands[i]) : std::nullopt);
+        }
       },
       [](const Reduce&) { throw InternalError("evaluations: a reduction is left"); },
       [&](const Cast& x) { visit(x.arg, f, x.type); },

@@ -12,8 +12,8 @@
 namespace moonloop {
 namespace {
 
-// ---- Literals: `-5` may stand as Neg(5) or as the literal -5, and `cast(int64, 5)` as a sized
-// literal; both spellings print alike and count as equal.
+// ---- Literals: `-5` may stand as Neg(5), Sub(5) or as the literal -5, and `cast(int64, 5)` as a
+// sized literal; both spellings print alike and count as equal.
 
 struct Literal {
   enum class Kind { Int, Float, Complex } kind;
@@ -36,8 +36,8 @@ std::optional<Literal> literal(const Expr& e) {
     return Literal{Literal::Kind::Float, 0, x->value, 0, x->type};
   if (const auto* x = e.as<ComplexLit>())
     return Literal{Literal::Kind::Complex, 0, x->re, x->im, x->type};
-  if (const auto* x = e.as<Unary>(); x && x->op == UnaryOp::Neg) {
-    auto l = literal(x->arg);
+  if (const Expr* x = negated(e)) {
+    auto l = literal(*x);
     if (!l || l->i == std::numeric_limits<std::int64_t>::min()) return std::nullopt;
     if (l->kind == Literal::Kind::Int) l->i = -l->i;
     if (l->kind == Literal::Kind::Float) l->re = -l->re;
@@ -130,8 +130,7 @@ struct Linear {
       constant = plus(constant, times(factor, *n));
       return;
     }
-    if (const auto* u = e.as<Unary>(); u && u->op == UnaryOp::Neg)
-      return add(u->arg, times(factor, -1));
+    if (const Expr* x = negated(e)) return add(*x, times(factor, -1));
     if (const auto* n = e.as<Nary>()) {
       if (n->op == NaryOp::Add) {
         for (const Expr& t : n->terms) add(t, factor);
@@ -189,7 +188,7 @@ struct Linear {
     for (const auto& [base, factor] : kept) {
       const bool subtract = !out.empty() && factor < 0;
       Expr term = product(subtract ? times(factor, -1) : factor, base);
-      out.push_back(subtract ? Expr(Unary{UnaryOp::Neg, term}, base.at()) : term);
+      out.push_back(subtract ? Expr(Unary{UnaryOp::Sub, term}, base.at()) : term);
     }
     if (constant != 0 && !constant_first) out.push_back(lit(constant));
     if (out.size() == 1) return out.front();
@@ -274,6 +273,15 @@ Expr negation(const Expr& e) {
     if (c->op == CompareOp::Ne) return Expr(Compare{CompareOp::Eq, c->left, c->right}, e.at());
   }
   return Expr(Unary{UnaryOp::Not, e}, e.at());
+}
+
+Expr difference(const Expr& a, const Expr& b, const Span& at) {
+  return make_nary(NaryOp::Add, {a, Expr(Unary{UnaryOp::Sub, b}, at)}, at);
+}
+
+const Expr* negated(const Expr& e) {
+  const auto* u = e.as<Unary>();
+  return u && (u->op == UnaryOp::Neg || u->op == UnaryOp::Sub) ? &u->arg : nullptr;
 }
 
 // ---- Walking.
@@ -576,8 +584,8 @@ std::size_t hash(const Expr& e) {
 
 std::optional<std::int64_t> as_int(const Expr& e) {
   if (const auto* x = e.as<IntLit>()) return x->value;
-  if (const auto* u = e.as<Unary>(); u && u->op == UnaryOp::Neg) {
-    const auto inner = as_int(u->arg);
+  if (const Expr* x = negated(e)) {
+    const auto inner = as_int(*x);
     if (inner && *inner != std::numeric_limits<std::int64_t>::min()) return -*inner;
   }
   return std::nullopt;

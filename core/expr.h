@@ -12,14 +12,20 @@
 /// Expressions: immutable trees shared by value.
 ///
 /// Meaning, the same in the interpreter and on every target:
-///  * Integers are two's complement; an overflow of a signed type is undefined and the tool may
-///    refuse it. `//` rounds towards minus infinity and `%` takes the sign of the divisor (Python).
-///    Division by zero is undefined.
+///  * The type in which an operation computes is what core/promotion.h says; its operands are
+///    converted to that type first. N-ary sums, products and bit operations are evaluated from left
+///    to right, each step in the type of what stands up to there: `a + b + c` is `(a + b) + c`.
+///  * Integers are two's complement. Unsigned arithmetic wraps; an overflow of a signed type is
+///    undefined and the tool may refuse it. `//` rounds towards minus infinity and `%` takes the
+///    sign of the divisor (Python), of reals too. Division by zero is undefined for integers.
+///    A shift by the width of the type or more shifts all bits out, one by less than 0 too.
 ///  * `/` of two integers is a division in float64. Reals follow IEEE 754, each operation rounded
-///    to its type, n-ary sums and products evaluated from left to right; nothing is reassociated
-///    unless a reduction says so. A target's compiler may leave out the rounding between a product
-///    and a sum (a fused multiply-add). NaN compares unequal to everything; `min`/`max` follow C's
-///    fmin.
+///    to its type; nothing is reassociated unless a reduction says so. A target's compiler may
+///    leave out the rounding between a product and a sum (a fused multiply-add). NaN compares
+///    unequal to everything; `min`/`max` follow C's fmin.
+///  * Integers compare as numbers, whatever their types. A conversion to an integer keeps the low
+///    bits of an integer and drops the fraction of a real; out of range it is undefined. A
+///    conversion to bool is "not zero".
 ///  * `and`, `or` and the conditional expression evaluate only what they need. All other operands
 ///    are evaluated in any order: expressions have no side effects.
 ///  * A comparison or a logical operation gives bool; where a number is wanted, bool is 0 or 1.
@@ -37,6 +43,10 @@ Expr index_sub(const Expr& a, const Expr& b);
 /// A conjunction, flattened; `true` for none.
 Expr conjunction(const Exprs& terms);
 Expr negation(const Expr& e);
+/// `a - b`.
+Expr difference(const Expr& a, const Expr& b, const Span& at = {});
+/// What `e` is the negative of, where it is a Neg or a Sub; null for others.
+const Expr* negated(const Expr& e);
 
 // ---- Walking.
 /// Calls `visit` on each direct child, left to right.

@@ -26,7 +26,9 @@ overload(F...) -> overload<F...>;
 class Expr;
 using Exprs = std::vector<Expr>;
 
-enum class UnaryOp { Neg, Not, BitNot };
+/// `a - b` is the sum of `a` and Sub(b). A Sub is always such a term and never the first one: what
+/// it takes away is converted to the type of the sum first, where Neg negates in its own type.
+enum class UnaryOp { Neg, Not, BitNot, Sub };
 enum class BinaryOp { Div, FloorDiv, Mod, Pow, Shl, Shr };
 enum class NaryOp { Add, Mul, BitAnd, BitOr, BitXor, And, Or };
 enum class CompareOp { Eq, Ne, Lt, Le, Gt, Ge };

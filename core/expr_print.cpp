@@ -162,12 +162,16 @@ class Printer {
       const Expr& t = x.terms[i];
       if (x.op == NaryOp::Add) {
         const auto* u = t.as<Unary>();
-        if (u && u->op == UnaryOp::Neg) {
+        if (u && u->op == UnaryOp::Sub) {
           out += " - " + no_minus(u->arg, above);
           continue;
         }
         if (starts_with_minus(t)) {
           out += " - " + print(t).s.substr(1);
+          continue;
+        }
+        if (u && u->op == UnaryOp::Neg) {  // in its own type
+          out += " + (" + print(t).s + ")";
           continue;
         }
       }
@@ -187,7 +191,8 @@ class Printer {
 
   Text unary(const Unary& x) {
     switch (x.op) {
-      case UnaryOp::Neg: return {"-" + no_minus(x.arg, kUnary), kUnary};
+      case UnaryOp::Neg:
+      case UnaryOp::Sub: return {"-" + no_minus(x.arg, kUnary), kUnary};
       case UnaryOp::BitNot: return {"~" + at_least(x.arg, kUnary), kUnary};
       case UnaryOp::Not: return {"not " + at_least(x.arg, kNot), kNot};
     }

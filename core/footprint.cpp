@@ -269,16 +269,21 @@ FootprintAxis axis_box(const Set& axis, const std::vector<std::string>& outer) {
   return {exact(), Expr(), {}};
 }
 
+[[noreturn]] void refuse_data(const Span& at, const std::string& what,
+                              const std::string& temporary) {
+  refuse("data-dependent-footprint", at,
+         "the footprint of `{}` depends on the temporary `{}`; its size is not known before the "
+         "kernel runs",
+         what, temporary);
+}
+
 void refuse_temporaries(const Kernel& k, const Set& points, const Span& at,
                         const std::string& what) {
   const std::vector<std::string> params = param_names(points);
   for (std::size_t i = 0; i < params.size(); ++i)
     if (k.find_temporary(params[i]) &&
         yes(isl_set_involves_dims(points.get(), isl_dim_param, static_cast<unsigned>(i), 1)))
-      refuse("data-dependent-footprint", at,
-             "the footprint of `{}` depends on the temporary `{}`; its size is not known before "
-             "the kernel runs",
-             what, params[i]);
+      refuse_data(at, what, params[i]);
 }
 
 }  // namespace
@@ -319,6 +324,12 @@ Footprint footprint(const Kernel& k, const std::vector<Map>& accesses,
       refuse("unbounded-footprint", at,
              "the footprint of `{}` has no bound along `{}` that holds for every value of {}", what,
              names[d], quoted_list(outer));
+  }
+  for (const FootprintAxis& axis : f.axes) {  // the largest one over loops with computed bounds
+    std::set<std::string> read;
+    if (axis.extent) collect_vars(axis.extent, read);
+    for (const std::string& n : read)
+      if (k.find_temporary(n)) refuse_data(at, what, n);
   }
   return f;
 }

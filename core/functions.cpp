@@ -66,8 +66,6 @@ constexpr std::array kFunctions{
     FnInfo{"truncmod", FnClass::Integer, 2},
 };
 
-int bytes(Scalar s) { return size_of(s); }
-
 }  // namespace
 
 const FnInfo* find_function(std::string_view name) {
@@ -92,35 +90,6 @@ Scalar real_part(Scalar s) {
 
 Scalar single_or_double_complex(Scalar s) {
   return s == Scalar::F32 || s == Scalar::C64 ? Scalar::C64 : Scalar::C128;
-}
-
-Type computed_as(const Type& t) { return t == Type(Scalar::F16) ? Type(Scalar::F32) : t; }
-
-Scalar promote(Scalar a, Scalar b) {
-  if (a == Scalar::F16) a = Scalar::F32;
-  if (b == Scalar::F16) b = Scalar::F32;
-  if (a == b) return a == Scalar::Bool ? Scalar::I32 : a;
-  if (a == Scalar::Bool) return b;
-  if (b == Scalar::Bool) return a;
-  if (is_integer(a) && is_integer(b)) {
-    if (is_unsigned(a) == is_unsigned(b)) return bytes(a) > bytes(b) ? a : b;
-    const Scalar u = is_unsigned(a) ? a : b, s = is_unsigned(a) ? b : a;
-    if (bytes(s) > bytes(u)) return s;
-    switch (bytes(u)) {
-      case 1: return Scalar::I16;
-      case 2: return Scalar::I32;
-      case 4: return Scalar::I64;
-      default: return Scalar::F64;
-    }
-  }
-  const bool complex = is_complex(a) || is_complex(b);
-  const auto is_single = [](Scalar s) {
-    if (is_integer(s)) return bytes(s) <= 2 || s == Scalar::I32;
-    return real_part(s) == Scalar::F32;
-  };
-  const bool single = is_single(a) && is_single(b);
-  if (complex) return single ? Scalar::C64 : Scalar::C128;
-  return single ? Scalar::F32 : Scalar::F64;
 }
 
 Type reduced_type(ReduceOp op, std::size_t i, const Type& arg) {

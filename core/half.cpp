@@ -38,4 +38,15 @@ std::uint16_t half_bits(float value) {
   return with_sign((rebased + 0x0fff + odd) >> kMoreFraction);  // a carry leads to infinity
 }
 
+std::uint16_t half_bits(double value) {
+  auto single = static_cast<float>(value);
+  if (std::isfinite(single) && static_cast<double>(single) != value) {
+    // Cut off, with a last bit that says so: then no tie and no nearest half is mistaken.
+    if (std::abs(static_cast<double>(single)) > std::abs(value))
+      single = std::nextafter(single, 0.0f);
+    single = std::bit_cast<float>(std::bit_cast<std::uint32_t>(single) | 1);
+  }
+  return half_bits(single);
+}
+
 }  // namespace moonloop

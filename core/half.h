@@ -8,5 +8,6 @@ namespace moonloop {
 float half_value(std::uint16_t bits);
 /// The nearest value's bits, of two equally near ones the even; beyond 65519.99 infinity.
 std::uint16_t half_bits(float value);
+std::uint16_t half_bits(double value);  // rounded once, not to float32 first
 
 }  // namespace moonloop

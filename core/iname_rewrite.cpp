@@ -147,8 +147,10 @@ std::set<std::string> rules_affected(const Kernel& k, const InameRewrite& rw) {
 Rule without_capture(const Kernel& k, const Rule& r, const InameRewrite& rw) {
   std::map<std::string, std::string> names;
   Rule out = r;
+  std::set<std::string> used(rw.fresh.begin(), rw.fresh.end());
+  for (const auto& [old, value] : rw.old_in_new) collect_vars(value, used);
   for (std::string& p : out.params)
-    if (contains(rw.fresh, p)) p = names[p] = k.fresh_name(p + "_arg");
+    if (used.contains(p)) p = names[p] = k.fresh_name(p + "_arg");
   if (!names.empty()) out.body = rename(r.body, names);
   return out;
 }

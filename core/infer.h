@@ -13,13 +13,6 @@ Kernel infer_types(Kernel k);
 /// which unsized literals adapt.
 Type type_of(const Kernel& k, const Expr& e, const std::optional<Type>& wanted = {});
 
-/// The type to which the operation `e` converts its operands before it combines them (both sides of
-/// a comparison, the terms of a sum, the arguments of a function), and in whose context they are
-/// evaluated; nothing for nodes that convert nothing. In `1 < x` it is that of `x`, in `i / 2`
-/// float64.
-std::optional<Type> operand_type(const Kernel& k, const Expr& e,
-                                 const std::optional<Type>& wanted = {});
-
 /// Determines shapes of arrays that have none, from the exact access footprint (at least covering
 /// all accesses from index 0; over parameters, minimal). Fails `unknown-shape` (an unbounded or
 /// non-affine footprint), `negative-index`, `rank-mismatch` among the uses.

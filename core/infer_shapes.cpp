@@ -35,7 +35,8 @@ struct Array {
 
 class ShapeInference {
  public:
-  explicit ShapeInference(const Kernel& flat) : k_(flat), places_(flat) {
+  explicit ShapeInference(const Kernel& flat)
+      : k_(flat), places_(flat), in_bounds_(claimed_in_bounds(flat)) {
     for (const Argument& a : k_.args)
       if (a.is_array) {
         if (a.shape)
@@ -97,9 +98,10 @@ class ShapeInference {
     } else if (a.rank != rank) {
       mismatch(u, rank, a.rank);
     }
+    const bool inside = in_bounds_.count(*u.name) != 0;
     for (std::size_t d = 0; d < rank; ++d) {
-      std::string key = std::to_string(u.place) + "|" + to_string((*u.index)[d]);
-      if (a.seen[d].insert(key).second) add(u, d, a, std::move(key));
+      std::string key = std::to_string(u.place) + (inside ? "+" : "|") + to_string((*u.index)[d]);
+      if (a.seen[d].insert(key).second) add(u, d, a, std::move(key), inside);
     }
   }
 
@@ -124,11 +126,12 @@ class ShapeInference {
 
   static Span at(const Use& u) { return u.expr->at() ? u.expr->at() : u.insn->at; }
 
-  void add(const Use& u, std::size_t d, Array& a, std::string key) {
+  /// `inside`: a claim says that no value is below zero.
+  void add(const Use& u, std::size_t d, Array& a, std::string key, bool inside) {
     PwAff& end = a.ends[d];
     auto it = ranges_.find(key);
     if (it == ranges_.end())
-      it = ranges_.emplace(std::move(key), range(u.place, (*u.index)[d])).first;
+      it = ranges_.emplace(std::move(key), range(u.place, (*u.index)[d], inside)).first;
     const Range& r = it->second;
     const auto open = [&](std::string why) {
       if (a.strides > 0) {
@@ -160,7 +163,7 @@ class ShapeInference {
     end = end ? PwAff(isl_pw_aff_coalesce(isl_pw_aff_union_max(end.take(), r.end.copy()))) : r.end;
   }
 
-  Range range(int place, const Expr& index) {
+  Range range(int place, const Expr& index, bool inside) {
     Range out;
     const auto value = places_.affine(place, index);
     if (!value) {
@@ -169,6 +172,7 @@ class ShapeInference {
     }
     Set s = places_.instances(place);
     Set values = isl_set_apply(s.copy(), isl_map_from_pw_aff(value->copy()));
+    if (inside) values = isl_set_lower_bound_si(values.take(), isl_dim_set, 0, 0);
     values = isl_set_coalesce(values.take());
     const std::vector<std::string> data = places_.temporaries_in(values);
     out.data = !data.empty();
@@ -217,10 +221,11 @@ class ShapeInference {
 
   const Kernel& k_;
   Places places_;
+  const std::set<std::string> in_bounds_;  // see Claim::Kind::InBounds
   Set context_;
   std::unordered_map<std::string, std::size_t> rank_;  // of arrays with a shape
   std::unordered_map<std::string, Array> open_;
-  std::unordered_map<std::string, Range> ranges_;  // by place and subscript
+  std::unordered_map<std::string, Range> ranges_;  // by place, subscript, and whether it is inside
   std::vector<std::unique_ptr<Use>> uses_;
 };
 

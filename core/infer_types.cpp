@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <functional>
 #include <unordered_set>
@@ -245,7 +246,7 @@ class TypeInference {
     if (a.type.is_record() || b.type.is_record())
       fail("type-mismatch", w.insn->at, "`{}` would be both {} and {}", names_[w.variable],
            a.type.str(), b.type.str());
-    return combine({a, b}, {});
+    return combine(std::array{a, b}, {});
   }
 
   void finish() const {
@@ -425,11 +426,6 @@ Type type_of(const Kernel& k, const Expr& e, const std::optional<Type>& wanted) 
   const auto t = Typer(k).type(e, wanted);
   if (!t) fail("unknown-type", e.at(), "the type of `{}` is not known", to_string(e));
   return t->type;
-}
-
-std::optional<Type> operand_type(const Kernel& k, const Expr& e,
-                                 const std::optional<Type>& wanted) {
-  return Typer(k).operand_type(e, wanted);
 }
 
 }  // namespace moonloop

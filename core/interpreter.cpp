@@ -6,8 +6,10 @@
 #include <new>
 
 #include "core/address_spaces.h"
+#include "core/budget.h"
 #include "core/domain.h"
 #include "core/infer.h"
+#include "core/interpreter_bounds.h"
 #include "core/interpreter_compile.h"
 #include "core/interpreter_loops.h"
 #include "core/interpreter_scalars.h"
@@ -28,8 +30,12 @@ struct Current {
 struct Step {
   virtual ~Step() = default;
   virtual void run() = 0;
+  /// Nothing is known of what it writes.
+  virtual void undecide() = 0;
 };
 using Steps = std::vector<std::unique_ptr<Step>>;
+
+bool open(const BoundedInt& b) { return b.e > 0; }
 
 struct LoopStep final : Step {
   Range range;
@@ -37,13 +43,24 @@ struct LoopStep final : Step {
   std::vector<std::pair<IntPtr, std::int64_t*>> data;  // bounds that are read on entry
   IntPtr only_while;                                   // or null: what all statements within ask
   Steps body;
+  const Accuracy* accuracy = nullptr;  // of a run with bounds
   void run() override {
-    for (const auto& [value, at] : data) *at = value->get();
+    bool decided = true;
+    for (const auto& [value, at] : data) {
+      *at = value->get();
+      if (accuracy && value->varies() && open(value->bounded(*accuracy))) decided = false;
+    }
     range.for_each(slot, [this] {
-      if (only_while && !only_while->get()) return false;
+      if (only_while && !only_while->get() &&
+          !(accuracy && only_while->varies() && open(only_while->bounded(*accuracy))))
+        return false;
       for (const auto& s : body) s->run();
       return true;
     });
+    if (!decided) undecide();
+  }
+  void undecide() override {
+    for (const auto& s : body) s->undecide();
   }
 };
 
@@ -53,20 +70,61 @@ struct LeafStep final : Step {
   std::vector<IntPtr> predicates;
   std::vector<std::unique_ptr<Store>> stores;
   Current* current = nullptr;
+  const Accuracy* accuracy = nullptr;  // of a run with bounds whose predicates vary
   void run() override {
     current->insn = insn;
     current->loops = &loops;
+    if (accuracy) return run_bounded();
     for (const IntPtr& p : predicates)
       if (!p->get()) return;
     for (const auto& s : stores) s->prepare();
     for (const auto& s : stores) s->commit();
   }
+  void run_bounded() {
+    bool taken = true, decided = true;
+    for (const IntPtr& p : predicates) {
+      BoundedInt b{};
+      try {
+        b = p->bounded(*accuracy);
+      } catch (const OutOfBounds&) {
+        if (taken) throw;
+        return undecide();  // a predicate before it may keep it from being evaluated, or not
+      } catch (const DivisionByZero&) {
+        if (taken) throw;
+        return undecide();
+      }
+      if (b.v == 0 && b.e == 0) return;
+      taken = taken && b.v != 0;
+      decided = decided && b.e == 0;
+    }
+    try {
+      for (const auto& s : stores) s->prepare();
+    } catch (const OutOfBounds&) {
+      if (taken) throw;
+      return undecide();
+    } catch (const DivisionByZero&) {
+      if (taken) throw;
+      return undecide();
+    }
+    for (const auto& s : stores) decided ? s->commit() : s->commit_open(taken);
+  }
+  void undecide() override {
+    for (const auto& s : stores)
+      if (Shadow* shadow = s->shadow())
+        std::fill(shadow->bounds.begin(), shadow->bounds.end(), kUndecided);
+  }
 };
 
 class Run {
  public:
-  Run(const Kernel& k, const LoopTree& tree, Bindings& data, Tally* tally)
-      : k_(k), tree_(tree), data_(data), compiler_(k, memory_), tally_(tally) {}
+  Run(const Kernel& k, const LoopTree& tree, Bindings& data, Tally* tally, ErrorBounds* bounds)
+      : k_(k), tree_(tree), data_(data), compiler_(k, memory_), tally_(tally), bounds_(bounds) {
+    if (!bounds) return;
+    decided_ = decided_integers(k);
+    summed_ = summed_variables(k);
+    for (const InsnPtr& i : k.instructions)
+      for (const std::string& n : writes(*i)) written_.insert(n);
+  }
 
   void run() {
     bind_scalars();
@@ -190,7 +248,23 @@ class Run {
     s.shape = v.shape;
     s.strides = v.strides;
     s.data = static_cast<char*>(v.data);
+    if (has_bounds(a.name, s.type) && s.data) {
+      std::int64_t low = 0, high = 0;  // places of elements, counted from the first
+      for (std::size_t d = 0; d < shape.size(); ++d)
+        (s.strides[d] < 0 ? low : high) += std::max<std::int64_t>(0, shape[d] - 1) * s.strides[d];
+      const std::int64_t size = s.type.size();
+      s.shadow =
+          &(bounds_->arrays[a.name] = make_shadow(s.type, s.data + low * size,
+                                                  static_cast<std::size_t>((high - low + 1) * size),
+                                                  bounds_->accuracy, summed_.count(a.name) != 0));
+    }
     memory_.arrays.emplace(a.name, std::move(s));
+  }
+
+  /// Whether values of an array may be inexact.
+  bool has_bounds(const std::string& name, const Type& t) const {
+    if (!bounds_ || !written_.count(name)) return false;
+    return t.is_record() || !holds_int(t) || decided_.count(name);
   }
 
   // ---- Temporaries.
@@ -207,8 +281,9 @@ class Run {
       if (seen.emplace(name, true).second) own = team_;
       std::erase_if(own, [&](const std::string& i) { return !insn.inames.count(i); });
     };
+    const Variables variables(k_);
     for (const InsnPtr& i : k_.instructions) {
-      for (const std::string& n : reads(k_, *i)) keep(n, *i);
+      for_each_name_read(k_, variables, *i, [&](const std::string& n) { keep(n, *i); });
       for (const std::string& n : writes(*i)) keep(n, *i);
     }
     const OwnCopies own(k_);
@@ -241,6 +316,10 @@ class Run {
       std::fill(s.own.begin(), s.own.end(), static_cast<char>(0xFF));
     Storage& kept = memory_.arrays.emplace(t.name, std::move(s)).first->second;
     if (t.initializer) initialize(t, kept);
+    if (!has_bounds(t.name, kept.type)) return;
+    shadows_.push_back(std::make_unique<Shadow>(make_shadow(
+        kept.type, kept.data, kept.own.size(), bounds_->accuracy, summed_.count(t.name) != 0)));
+    kept.shadow = shadows_.back().get();
   }
 
   void add_copies(const std::string& iname, std::int64_t& elements, Storage& s, const Span& where) {
@@ -342,6 +421,7 @@ class Run {
     path.push_back(iname);
     points = fixed(domain_of(k_, path));
     auto loop = std::make_unique<LoopStep>();
+    if (bounds_) loop->accuracy = &bounds_->accuracy;
     loop->slot = memory_.iname(iname);
     for (const std::string& p : param_names(points)) {
       const Temporary* t = k_.find_temporary(p);
@@ -381,6 +461,9 @@ class Run {
     if (insn.role == ReductionRole::None) compiler_.tell(tally_);
     for (const Expr& p : insn.predicates) s->predicates.push_back(compiler_.condition(p));
     compiler_.tell(tally_);
+    const bool varies = std::any_of(s->predicates.begin(), s->predicates.end(),
+                                    [](const IntPtr& p) { return p->varies(); });
+    if (bounds_ && varies) s->accuracy = &bounds_->accuracy;
     s->stores = compiler_.statement(insn);
     compiler_.tell(nullptr);
     std::unique_ptr<Step> out = std::move(s);
@@ -396,7 +479,10 @@ class Run {
   Bindings& data_;
   Memory memory_;
   Compiler compiler_;
-  Tally* tally_;  // of statements alone; null: nobody asks
+  Tally* tally_;         // of statements alone; null: nobody asks
+  ErrorBounds* bounds_;  // null: nobody asks
+  std::set<std::string> decided_, summed_, written_;
+  std::vector<std::unique_ptr<Shadow>> shadows_;  // of temporaries
   Current current_;
   std::set<std::string> team_;  // work-item inames that are no loops of the tree
   std::map<std::string, std::set<std::string>> copies_;  // by temporary
@@ -406,8 +492,20 @@ class Run {
 }  // namespace interp
 
 void interpret(const Kernel& k, Bindings& data, Tally* tally) {
+  const IslBudget budget(kPhaseOperations, fmt::format("interpreting kernel `{}`", k.name), k.at);
   const Nested nested = nest_in_sequence(complete(k));
-  interp::Run(nested.kernel, nested.tree, data, tally).run();
+  interp::Run(nested.kernel, nested.tree, data, tally, nullptr).run();
+}
+
+void interpret(const Kernel& k, Bindings& data, ErrorBounds& out) {
+  const Nested nested = nest_in_sequence(complete(k));
+  out.arrays.clear();
+  interp::Run(nested.kernel, nested.tree, data, nullptr, &out).run();
+}
+
+double ErrorBounds::of(const std::string& array, const void* p) const {
+  const auto it = arrays.find(array);
+  return it == arrays.end() ? 0 : it->second.bounds[it->second.place(static_cast<const char*>(p))];
 }
 
 }  // namespace moonloop

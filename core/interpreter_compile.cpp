@@ -4,6 +4,7 @@
 
 #include "core/external.h"
 #include "core/infer.h"
+#include "core/interpreter_bounds.h"
 #include "core/interpreter_scalars.h"
 #include "core/interpreter_tally.h"
 
@@ -43,8 +44,7 @@ bool Compiler::linear(const Expr& e, std::int64_t factor, Subscript& out) const 
     out.terms.push_back({it->second.get(), factor});
     return true;
   }
-  if (const auto* u = e.as<Unary>(); u && u->op == UnaryOp::Neg)
-    return linear(u->arg, -factor, out);
+  if (const Expr* x = negated(e)) return linear(*x, -factor, out);
   const auto* n = e.as<Nary>();
   if (!n) return false;
   if (n->op == NaryOp::Add) {
@@ -92,6 +92,7 @@ Access Compiler::element(const Expr& shown, const std::string& name, const Exprs
   Access a;
   if (tally_) a.touched = &tally_->touched[{name, "read"}];
   a.data = s.data;
+  a.shadow = s.shadow;
   a.shown = shown;
   if (linear) {
     std::int64_t extent = 1;  // elements of storage
@@ -193,40 +194,36 @@ Value Compiler::untold(const Expr& e, const std::optional<Type>& wanted) {
       },
       [&](const Unary& x) {
         if (x.op == UnaryOp::Not) {
-          return int_value(Scalar::Bool,
-                           [c = condition(x.arg)] { return std::int64_t{!c->get()}; });
+          IntPtr c = condition(x.arg);
+          const std::vector<const IntNode*> parts{c.get()};
+          return with_parts(
+              int_value(Scalar::Bool, [c = std::move(c)] { return std::int64_t{!c->get()}; }),
+              parts, true);
         }
         const Type t = type(e, wanted);
         Value v = value_as(x.arg, t);
-        return x.op == UnaryOp::Neg ? negate(t, std::move(v), wide_)
-                                    : bit_not(t, std::move(v), wide_);
+        return x.op == UnaryOp::BitNot ? bit_not(t, std::move(v), wide_)
+                                       : negate(t, std::move(v), wide_);
       },
       [&](const Binary& x) {
-        const Type t = type(e, wanted);
-        Value l = value_as(x.left, t);
+        const Computation c = computation(e, wanted);
         const bool shift = x.op == BinaryOp::Shl || x.op == BinaryOp::Shr;
-        Value r = shift ? value(x.right) : value_as(x.right, t);
-        return binary(x.op, t, std::move(l), std::move(r), wide_);
+        Value l = value_as(x.left, c.operands[0]);
+        Value r = shift ? value(x.right) : value_as(x.right, c.operands[1]);
+        return binary(x.op, c.result, std::move(l), std::move(r), wide_);
       },
       [&](const Nary& x) {
+        if (x.op != NaryOp::And && x.op != NaryOp::Or) return sum(e, x, wanted);
         std::vector<Value> terms;
-        if (x.op == NaryOp::And || x.op == NaryOp::Or) {
-          for (const Expr& term : x.terms) {
-            Value v;
-            v.type = Scalar::Bool;
-            v.i = condition(term);
-            terms.push_back(std::move(v));
-          }
-          return nary(x.op, Scalar::Bool, std::move(terms), false);
+        for (const Expr& term : x.terms) {
+          Value v;
+          v.type = Scalar::Bool;
+          v.i = condition(term);
+          terms.push_back(std::move(v));
         }
-        const Type t = type(e, wanted);
-        for (const Expr& term : x.terms) terms.push_back(value_as(term, t));
-        return nary(x.op, t, std::move(terms), wide_);
+        return nary(x.op, Scalar::Bool, std::move(terms), false);
       },
-      [&](const Compare& x) {
-        const Type t = *typer_.operand_type(e);
-        return compare(x.op, value_as(x.left, t), value_as(x.right, t));
-      },
+      [&](const Compare& x) { return comparison(e, x); },
       [&](const Select& x) {
         const Type t = type(e, wanted);
         return select(condition(x.cond), value_as(x.yes, t), value_as(x.no, t));
@@ -238,6 +235,38 @@ Value Compiler::untold(const Expr& e, const std::optional<Type>& wanted) {
       [&](const SubArray&) -> Value { throw InternalError("interpreter: a sub-array is left"); }});
 }
 
+Computation Compiler::computation(const Expr& e, const std::optional<Type>& wanted) const {
+  auto c = typer_.computation(e, wanted);
+  if (!c) throw InternalError("interpreter: no type for " + to_string(e));
+  return std::move(*c);
+}
+
+/// A sum, a product, or bits together: step by step, each in its own type.
+Value Compiler::sum(const Expr& e, const Nary& x, const std::optional<Type>& wanted) {
+  const Computation c = computation(e, wanted);
+  std::vector<Value> terms;  // that are combined in `t`
+  Type t = c.operands[0];
+  for (std::size_t i = 0; i < x.terms.size(); ++i) {
+    if (!(c.operands[i] == t)) {
+      Value before =
+          terms.size() == 1 ? std::move(terms[0]) : nary(x.op, t, std::move(terms), wide_);
+      t = c.operands[i];
+      terms.clear();
+      terms.push_back(convert(std::move(before), t));
+    }
+    const auto* u = x.terms[i].as<Unary>();
+    const bool less = u && u->op == UnaryOp::Sub;
+    Value v = operand(less ? u->arg : x.terms[i], c.result, t);
+    terms.push_back(less ? negate(t, std::move(v), wide_) : std::move(v));
+  }
+  return nary(x.op, t, std::move(terms), wide_);
+}
+
+Value Compiler::comparison(const Expr& e, const Compare& x) {
+  const Computation c = computation(e, {});
+  return compare(x.op, value_as(x.left, c.operands[0]), value_as(x.right, c.operands[1]));
+}
+
 Value Compiler::call(const Expr& e, const Call& x, const std::optional<Type>& wanted) {
   if (x.name == "if") return value(Expr(Select{x.args[0], x.args[1], x.args[2]}, e.at()), wanted);
   if (x.name == "indexof") {
@@ -245,26 +274,25 @@ Value Compiler::call(const Expr& e, const Call& x, const std::optional<Type>& wa
     const Storage& s = memory_.arrays.at(l->array);
     if (l->linear) return value(l->index[0]);
     std::vector<std::pair<IntPtr, std::int64_t>> terms;
-    for (std::size_t d = 0; d < l->index.size(); ++d)
+    std::vector<const IntNode*> parts;
+    for (std::size_t d = 0; d < l->index.size(); ++d) {
       terms.emplace_back(index(l->index[d]), s.strides[d]);
-    return int_value(k_.index_type, [terms = std::move(terms)] {
-      std::int64_t v = 0;
-      for (const auto& [i, stride] : terms) v += i->get() * stride;
-      return v;
+      parts.push_back(terms.back().first.get());
+    }
+    Value v = int_value(k_.index_type, [terms = std::move(terms)] {
+      std::int64_t sum = 0;
+      for (const auto& [i, stride] : terms) sum += i->get() * stride;
+      return sum;
     });
+    return with_parts(std::move(v), std::move(parts), false);
   }
   const FnInfo* f = find_function(x.name);
   if (!f) throw InternalError("interpreter: no function `" + x.name + "`");
-  const Type result = type(e, wanted);
+  const Computation c = computation(e, wanted);
   std::vector<Value> args;
-  if (f->cls == FnClass::Bessel) {
-    args.push_back(value_as(x.args[0], Scalar::I32));
-    args.push_back(value_as(x.args[1], Scalar::F64));
-  } else {
-    const Type t = *typer_.operand_type(e, wanted);
-    for (const Expr& a : x.args) args.push_back(value_as(a, t));
-  }
-  return convert(function(x.name, type(e, wanted), std::move(args)), result);
+  for (std::size_t i = 0; i < x.args.size(); ++i)
+    args.push_back(value_as(x.args[i], c.operands[i]));
+  return convert(function(x.name, c.result, std::move(args)), c.result);
 }
 
 // ---- Reductions.
@@ -307,7 +335,7 @@ Value Compiler::reduced(ReduceOp op, const Expr& acc, const Expr& arg) {
   };
   switch (op) {
     case ReduceOp::Sum: return nary(NaryOp::Add, t, both(), false);
-    case ReduceOp::Product: return nary(NaryOp::Mul, t, both(), false);
+    case ReduceOp::Product: return in_any_order(nary(NaryOp::Mul, t, both(), false));
     case ReduceOp::Min: return function("min", t, both());
     case ReduceOp::Max: return function("max", t, both());
     case ReduceOp::Any: return convert(nary(NaryOp::Or, Scalar::Bool, truths(), false), t);
@@ -354,16 +382,65 @@ void Compiler::segmented_update(const Instruction& insn, std::vector<std::unique
   const Exprs& args = insn.rhs.as<Call>()->args;
   const Type t = type(insn.lhs[0]), flag = type(insn.lhs[1]);
   const bool sum = insn.reduce_op == ReduceOp::SegmentedSum;
+  auto step = sum ? summed(insn.lhs[0], args[0], args[1]) : nullptr;
+  if (step) {
+    out.push_back(std::move(step));
+    out.push_back(store(target(insn.lhs[1]), flag, either_flag(insn, flag)));
+    return;
+  }
   Value joined = reduced(sum ? ReduceOp::Sum : ReduceOp::Product, insn.lhs[0], args[0]);
   out.push_back(store(target(insn.lhs[0]), t,
                       select(condition(args[1]), value_as(args[0], t), std::move(joined))));
+  out.push_back(store(target(insn.lhs[1]), flag, either_flag(insn, flag)));
+}
+
+Value Compiler::either_flag(const Instruction& insn, const Type& flag) {
+  const Exprs& args = insn.rhs.as<Call>()->args;
   std::vector<Value> flags(2);
   for (std::size_t i = 0; i < 2; ++i) {
     flags[i].type = Scalar::Bool;
     flags[i].i = condition(i == 0 ? insn.lhs[1] : args[1]);
   }
-  Value either = nary(NaryOp::Or, Scalar::Bool, std::move(flags), false);
-  out.push_back(store(target(insn.lhs[1]), flag, convert(std::move(either), flag)));
+  return convert(nary(NaryOp::Or, Scalar::Bool, std::move(flags), false), flag);
+}
+
+// ---- Sums that carry their bound.
+
+std::optional<std::size_t> place_in_sum(const Expr& lhs, const Expr& rhs) {
+  const auto* sum = rhs ? rhs.as<Nary>() : nullptr;
+  if (!sum || sum->op != NaryOp::Add) return {};
+  std::optional<std::size_t> place;
+  for (std::size_t i = 0; i < sum->terms.size(); ++i)
+    if (!place && equal(sum->terms[i], lhs)) place = i;
+  return place;
+}
+
+std::unique_ptr<Store> Compiler::summed(const Expr& lhs, const Expr& term, const Expr& restart) {
+  const Type t = type(lhs);
+  Access to = target(lhs);
+  if (!to.shadow || to.shadow->sums.empty() || t.is_record() || holds_int(t)) return nullptr;
+  SumStep step;
+  step.terms.resize(2);
+  step.terms[1] = value_as(term, t);
+  if (restart) step.restart = condition(restart);
+  return sum_store(std::move(to), t, std::move(step));
+}
+
+std::unique_ptr<Store> Compiler::summed(const Expr& lhs, const Expr& rhs) {
+  const auto place = place_in_sum(lhs, rhs);
+  const Type t = type(lhs);
+  if (!place || t.is_record() || holds_int(t)) return nullptr;
+  const Type computed = type(rhs, t);  // float32 for float16, to which each step rounds
+  if (!(computed == t) && !(computed == computed_as(t))) return nullptr;
+  Access to = target(lhs);
+  if (!to.shadow || to.shadow->sums.empty()) return nullptr;
+  SumStep step;
+  step.place = *place;
+  for (const Expr& e : rhs.as<Nary>()->terms) {
+    step.terms.emplace_back();
+    if (step.terms.size() != *place + 1) step.terms.back() = value_as(e, computed);
+  }
+  return sum_store(std::move(to), t, std::move(step));
 }
 
 // ---- Statements.
@@ -419,6 +496,11 @@ std::vector<std::unique_ptr<Store>> Compiler::stores(const Instruction& insn) {
   }
   if (insn.role == ReductionRole::Update && insn.lhs.size() == 1) {
     const Type t = type(insn.lhs[0]);
+    if (insn.reduce_op == ReduceOp::Sum)
+      if (auto step = summed(insn.lhs[0], insn.rhs, Expr())) {
+        out.push_back(std::move(step));
+        return out;
+      }
     Value v = reduced(insn.reduce_op, insn.lhs[0], insn.rhs);
     const auto op = tally_ ? operation_name(insn.reduce_op) : std::nullopt;
     if (op) v = counting(std::move(v), &tally_->operations[{t.str(), *op}]);
@@ -439,6 +521,11 @@ std::vector<std::unique_ptr<Store>> Compiler::stores(const Instruction& insn) {
     out.push_back(std::make_unique<ExternalStore>(c->name, insn.at));
     return out;
   }
+  if (insn.lhs.size() == 1)
+    if (auto step = summed(insn.lhs[0], insn.rhs)) {
+      out.push_back(std::move(step));
+      return out;
+    }
   for (std::size_t i = 0; i < insn.lhs.size(); ++i) {
     const Type t = type(insn.lhs[i]);
     const Expr& e = insn.lhs.size() == 1 ? insn.rhs : insn.rhs.as<Call>()->args[i];

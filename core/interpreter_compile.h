@@ -1,5 +1,7 @@
 #pragma once
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -15,7 +17,8 @@ struct Storage {
   Type type;
   std::vector<std::int64_t> shape, strides;  // elements
   char* data = nullptr;
-  std::vector<char> own;  // of temporaries
+  std::vector<char> own;     // of temporaries
+  Shadow* shadow = nullptr;  // of what is written, in runs with bounds
   /// Work-item inames that each have a copy of their own: further axes behind the others, counted
   /// from `first`.
   struct Copies {
@@ -64,9 +67,20 @@ class Compiler {
   void tell_arguments(const Instruction& insn, std::vector<std::unique_ptr<Store>>& out);
   Value variable(const Var& x, const Expr& e);
   Value call(const Expr& e, const Call& x, const std::optional<Type>& wanted);
+  Value sum(const Expr& e, const Nary& x, const std::optional<Type>& wanted);
+  Value comparison(const Expr& e, const Compare& x);
+  Computation computation(const Expr& e, const std::optional<Type>& wanted) const;
+  /// In the context of `context`, then converted.
+  Value operand(const Expr& e, const Type& context, const Type& to) {
+    return convert(value(e, context), to);
+  }
   Value reduced(ReduceOp op, const Expr& acc, const Expr& arg);
   void arg_update(const Instruction& insn, std::vector<std::unique_ptr<Store>>& out);
   void segmented_update(const Instruction& insn, std::vector<std::unique_ptr<Store>>& out);
+  Value either_flag(const Instruction& insn, const Type& flag);
+  /// A step of a sum, where that needs its bound; else null.
+  std::unique_ptr<Store> summed(const Expr& lhs, const Expr& term, const Expr& restart);
+  std::unique_ptr<Store> summed(const Expr& lhs, const Expr& rhs);
 
   const Kernel& k_;
   Memory& memory_;
@@ -74,6 +88,18 @@ class Compiler {
   bool wide_ = false;
   Tally* tally_ = nullptr;
 };
+
+/// The place of a variable among the terms of `lhs = … + lhs + …`; nothing for another statement.
+std::optional<std::size_t> place_in_sum(const Expr& lhs, const Expr& rhs);
+
+/// Variables that are summed up, step by step.
+std::set<std::string> summed_variables(const Kernel& k);
+/// Variables of integers whose values reals may decide: by conversions, comparisons, subscripts of
+/// what is written, bounds of loops.
+std::set<std::string> decided_integers(const Kernel& k);
+/// Bounds for an array of type `t`, all 0, of `bytes` bytes from `origin` on.
+Shadow make_shadow(const Type& t, const char* origin, std::size_t bytes, const Accuracy& accuracy,
+                   bool sums);
 
 /// The neutral element of a reduction's `i`-th value.
 Value neutral(ReduceOp op, std::size_t i, const Type& t);

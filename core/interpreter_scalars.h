@@ -1,5 +1,6 @@
 #pragma once
 #include <stdexcept>
+#include <tuple>
 #include <type_traits>
 
 #include "core/diagnostic.h"
@@ -55,6 +56,17 @@ std::int64_t wrapped(std::uint64_t v) {
   }
 }
 
+inline void set(Value& v, IntPtr p) { v.i = std::move(p); }
+inline void set(Value& v, RealPtr p) { v.r = std::move(p); }
+inline void set(Value& v, ComplexPtr p) { v.c = std::move(p); }
+template <class Node>
+Value value_of(const Type& t, std::unique_ptr<Node> p) {
+  Value v;
+  v.type = t;
+  set(v, std::move(p));
+  return v;
+}
+
 /// A node whose value `f` computes.
 template <class F>
 struct IntFn final : IntNode {
@@ -62,39 +74,68 @@ struct IntFn final : IntNode {
   explicit IntFn(F g) : f(std::move(g)) {}
   std::int64_t get() const override { return f(); }
 };
-template <class F>
-struct RealFn final : RealNode {
+/// A number that is the same in each execution.
+template <class Node, class F>
+struct ExactFn final : Node {
+  using Number = typename Node::Number;
   F f;
-  explicit RealFn(F g) : f(std::move(g)) {}
-  double get() const override { return f(); }
+  explicit ExactFn(F g) : f(std::move(g)) {}
+  Number get() const override { return f(); }
+  Bounded<Number> bounded(const Accuracy&) const override { return {f(), 0}; }
 };
-template <class F>
-struct ComplexFn final : ComplexNode {
+/// f of other nodes, whose bound is rule(accuracy, result, operands with bounds …).
+/// (core/interpreter_bounds.h has the rules.)
+template <class Node, class F, class Rule, class... Operands>
+struct Operation final : Node {
+  using Number = typename Node::Number;
   F f;
-  explicit ComplexFn(F g) : f(std::move(g)) {}
-  Complex get() const override { return f(); }
+  Rule rule;
+  std::tuple<std::unique_ptr<Operands>...> operands;
+  Operation(F g, Rule r, std::unique_ptr<Operands>... of)
+      : f(std::move(g)), rule(std::move(r)), operands(std::move(of)...) {}
+  Number get() const override {
+    return std::apply([&](const auto&... x) { return f(x->get()...); }, operands);
+  }
+  bool varies() const { return true; }  // of integers
+  Bounded<Number> bounded(const Accuracy& a) const override {
+    return std::apply([&](const auto&... x) { return apply(a, x->bounded(a)...); }, operands);
+  }
+
+ private:
+  template <class... B>
+  Bounded<Number> apply(const Accuracy& a, const B&... b) const {
+    const Number v = f(b.v...);
+    return {v, rule(a, v, b...)};
+  }
 };
 
 template <class F>
 Value int_value(const Type& t, F f) {
-  Value v;
-  v.type = t;
-  v.i = std::make_unique<IntFn<F>>(std::move(f));
-  return v;
+  return value_of<IntNode>(t, std::make_unique<IntFn<F>>(std::move(f)));
 }
 template <class F>
-Value real_value(const Type& t, F f) {
-  Value v;
-  v.type = t;
-  v.r = std::make_unique<RealFn<F>>(std::move(f));
-  return v;
+Value exact_real(const Type& t, F f) {
+  return value_of<RealNode>(t, std::make_unique<ExactFn<RealNode, F>>(std::move(f)));
 }
 template <class F>
-Value complex_value(const Type& t, F f) {
-  Value v;
-  v.type = t;
-  v.c = std::make_unique<ComplexFn<F>>(std::move(f));
-  return v;
+Value exact_complex(const Type& t, F f) {
+  return value_of<ComplexNode>(t, std::make_unique<ExactFn<ComplexNode, F>>(std::move(f)));
+}
+template <class F, class Rule, class... P>
+Value real_value(const Type& t, F f, Rule rule, std::unique_ptr<P>... operands) {
+  return value_of<RealNode>(t, std::make_unique<Operation<RealNode, F, Rule, P...>>(
+                                   std::move(f), std::move(rule), std::move(operands)...));
+}
+template <class F, class Rule, class... P>
+Value complex_value(const Type& t, F f, Rule rule, std::unique_ptr<P>... operands) {
+  return value_of<ComplexNode>(t, std::make_unique<Operation<ComplexNode, F, Rule, P...>>(
+                                      std::move(f), std::move(rule), std::move(operands)...));
+}
+/// An integer that is computed from numbers with bounds.
+template <class F, class Rule, class... P>
+Value decided_int(const Type& t, F f, Rule rule, std::unique_ptr<P>... operands) {
+  return value_of<IntNode>(t, std::make_unique<Operation<IntNode, F, Rule, P...>>(
+                                  std::move(f), std::move(rule), std::move(operands)...));
 }
 
 template <class R>

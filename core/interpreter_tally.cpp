@@ -2,8 +2,13 @@
 
 #include <algorithm>
 
+#include "core/diagnostic.h"
+
 namespace moonloop::interp {
 namespace {
+
+/// A run counts or has bounds.
+[[noreturn]] void no_bounds() { throw InternalError("interpreter: bounds in a run that counts"); }
 
 template <class Node, class Result>
 struct Counting final : Node {
@@ -15,6 +20,18 @@ struct Counting final : Node {
     *counter += times;
     return inner->get();
   }
+  Bounded<Result> bounded(const Accuracy&) const override { no_bounds(); }
+};
+struct CountingAddress final : AddressNode {
+  AddressPtr inner;
+  std::int64_t *counter, times;
+  CountingAddress(AddressPtr n, std::int64_t* c, std::int64_t t)
+      : inner(std::move(n)), counter(c), times(t) {}
+  char* get() const override {
+    *counter += times;
+    return inner->get();
+  }
+  char* bounded(const Accuracy&, bool&, Shadow*&) const override { no_bounds(); }
 };
 
 template <class Result, class Node>
@@ -51,7 +68,7 @@ Value counting(Value v, std::int64_t* counter, std::int64_t times) {
   wrap<std::int64_t>(v.i, counter, times);
   wrap<double>(v.r, counter, times);
   wrap<Complex>(v.c, counter, times);
-  wrap<char*>(v.a, counter, times);
+  if (v.a) v.a = std::make_unique<CountingAddress>(std::move(v.a), counter, times);
   return v;
 }
 

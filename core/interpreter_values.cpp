@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/half.h"
+#include "core/interpreter_bounds.h"
 #include "core/interpreter_scalars.h"
 #include "core/typing.h"
 
@@ -15,7 +16,7 @@ void Access::leave(const Axis& axis, std::int64_t index) const {
 namespace {
 
 /// What is left of a value where it is stored as float16.
-double as_half(double v) { return half_value(half_bits(static_cast<float>(v))); }
+double as_half(double v) { return half_value(half_bits(v)); }
 
 }  // namespace
 
@@ -29,7 +30,7 @@ Value constant(const Type& t, std::int64_t i) {
   if (holds_real(t))
     return with_real(t.scalar, [&](auto zero) {
       const double v = static_cast<double>(static_cast<decltype(zero)>(i));
-      return real_value(t, [v] { return v; });
+      return exact_real(t, [v] { return v; });
     });
   return constant(t, Complex(static_cast<double>(i), 0));
 }
@@ -38,13 +39,13 @@ Value constant(const Type& t, Complex c) {
   if (holds_complex(t))
     return with_real(t.scalar, [&](auto zero) {
       const Complex v = widen(narrow<decltype(zero)>(c));
-      return complex_value(t, [v] { return v; });
+      return exact_complex(t, [v] { return v; });
     });
-  if (t == Type(Scalar::F16)) return real_value(t, [v = as_half(c.real())] { return v; });
+  if (t == Type(Scalar::F16)) return exact_real(t, [v = as_half(c.real())] { return v; });
   if (holds_real(t))
     return with_real(t.scalar, [&](auto zero) {
       const double v = static_cast<double>(static_cast<decltype(zero)>(c.real()));
-      return real_value(t, [v] { return v; });
+      return exact_real(t, [v] { return v; });
     });
   throw InternalError("interpreter: a real constant of type " + t.str());
 }
@@ -59,6 +60,10 @@ struct AddressOf final : AddressNode {
   Access access;
   explicit AddressOf(Access a) : access(std::move(a)) {}
   char* get() const override { return access.at(); }
+  char* bounded(const Accuracy& a, bool& sure, Shadow*& from) const override {
+    from = access.shadow;
+    return access.bounded(a, sure);
+  }
 };
 
 template <class T>
@@ -68,7 +73,12 @@ T read(const char* p) {
   return v;
 }
 
-/// `at` gives the address of an element of type `t`.
+template <class R>
+Complex read_complex(const char* p) {
+  return {static_cast<double>(read<R>(p)), static_cast<double>(read<R>(p + sizeof(R)))};
+}
+
+/// An element without bounds, or in a run without bounds. `at` gives its address.
 template <class At>
 Value load_at(const Type& t, At at) {
   if (holds_int(t))
@@ -83,16 +93,57 @@ Value load_at(const Type& t, At at) {
       });
     });
   if (t == Type(Scalar::F16))
-    return real_value(
+    return exact_real(
         t, [at = std::move(at)] { return double{half_value(read<std::uint16_t>(at()))}; });
   return with_real(t.scalar, [&](auto zero) {
     using R = decltype(zero);
     if (holds_real(t))
-      return real_value(t, [at = std::move(at)] { return static_cast<double>(read<R>(at())); });
-    return complex_value(t, [at = std::move(at)] {
-      const char* p = at();
-      return Complex(static_cast<double>(read<R>(p)), static_cast<double>(read<R>(p + sizeof(R))));
+      return exact_real(t, [at = std::move(at)] { return static_cast<double>(read<R>(at())); });
+    return exact_complex(t, [at = std::move(at)] { return read_complex<R>(at()); });
+  });
+}
+
+/// An element whose bound is in the access's shadow, or that is chosen by what varies. `read` gives
+/// the number at an address.
+template <class Node, class Read>
+struct BoundedLoad final : Node {
+  using Number = typename Node::Number;
+  Access access;
+  Read read;
+  BoundedLoad(Access a, Read r) : access(std::move(a)), read(std::move(r)) {}
+  Number get() const override { return read(access.at()); }
+  bool varies() const { return true; }  // of integers
+  Bounded<Number> bounded(const Accuracy& a) const override {
+    bool sure = true;
+    const char* p = access.bounded(a, sure);
+    return {read(p), !sure ? kUndecided : access.shadow ? access.shadow->at(p) : 0};
+  }
+};
+
+template <class Node, class Read>
+Value bounded_load(const Type& t, Access a, Read read) {
+  return value_of<Node>(t,
+                        std::make_unique<BoundedLoad<Node, Read>>(std::move(a), std::move(read)));
+}
+
+Value load_bounded(const Type& t, Access a) {
+  if (holds_int(t))
+    return with_int(t.scalar, [&](auto zero) {
+      using T =
+          std::conditional_t<std::is_same_v<decltype(zero), bool>, std::uint8_t, decltype(zero)>;
+      return bounded_load<IntNode>(t, std::move(a), [](const char* p) {
+        return wrapped<decltype(zero)>(static_cast<std::uint64_t>(read<T>(p)));
+      });
     });
+  if (t == Type(Scalar::F16))
+    return bounded_load<RealNode>(
+        t, std::move(a), [](const char* p) { return double{half_value(read<std::uint16_t>(p))}; });
+  return with_real(t.scalar, [&](auto zero) {
+    using R = decltype(zero);
+    if (holds_real(t))
+      return bounded_load<RealNode>(t, std::move(a),
+                                    [](const char* p) { return static_cast<double>(read<R>(p)); });
+    return bounded_load<ComplexNode>(t, std::move(a), read_complex<R>);
   });
 }
 
@@ -115,6 +166,7 @@ Value load(const Type& t, Access a) {
     v.a = std::make_unique<AddressOf>(std::move(a));
     return v;
   }
+  if (a.shadow || a.varies()) return load_bounded(t, std::move(a));
   if (a.axes.empty()) return load_at(t, Fixed{a.data + a.offset});
   return load_at(t, Shared{std::make_shared<const Access>(std::move(a))});
 }
@@ -155,26 +207,51 @@ Value to_int(Value v, const Type& to) {
     }
     return with_int(to.scalar, [&](auto zero) {
       using T = decltype(zero);
-      return int_value(
-          to, [x = std::move(v.i)] { return wrapped<T>(static_cast<std::uint64_t>(x->get())); });
+      const std::vector<const IntNode*> parts{v.i.get()};
+      return with_parts(int_value(to,
+                                  [x = std::move(v.i)] {
+                                    return wrapped<T>(static_cast<std::uint64_t>(x->get()));
+                                  }),
+                        parts, true);
     });
   }
   if (v.c && to.scalar == Scalar::Bool)
-    return int_value(to, [x = std::move(v.c)] { return std::int64_t{x->get() != Complex()}; });
+    return decided_int(
+        to, [](const Complex& z) { return std::int64_t{z != Complex()}; },
+        [](const Accuracy&, std::int64_t, const BoundedComplex& x) {
+          return comparison_bound(x, BoundedComplex{Complex(), 0});
+        },
+        std::move(v.c));
   if (v.c) {
     const Type real = real_part(v.type.scalar);
     v = convert(std::move(v), real);
   }
   return with_int(to.scalar, [&](auto zero) {
     using T = decltype(zero);
-    return int_value(to, [x = std::move(v.r)] { return truncated<T>(x->get()); });
+    return decided_int(
+        to, truncated<T>,
+        [](const Accuracy&, std::int64_t z, const BoundedReal& x) {
+          if (x.e == 0) return 0.0;
+          if (std::is_same_v<T, bool>) return comparison_bound(x, BoundedReal{0, 0});
+          if (!(x.e < kUndecided)) return kUndecided;
+          return stepped(static_cast<double>(z), static_cast<double>(truncated<T>(x.v - x.e)),
+                         static_cast<double>(truncated<T>(x.v + x.e)));
+        },
+        std::move(v.r));
   });
 }
 
+/// The bound of an inexact operand's conversion that is not finite.
+double not_finite(const BoundedReal& x) { return beyond(x.v, x); }
+template <class V>
+double not_finite(const Bounded<V>&) {
+  return kUndecided;
+}
+
 Value to_real(Value v, const Type& to) {
-  if (to == Type(Scalar::F16)) {  // by way of what it is computed in
-    Value single = to_real(std::move(v), Scalar::F32);
-    return real_value(to, [x = std::move(single.r)] { return as_half(x->get()); });
+  if (to == Type(Scalar::F16)) {  // rounded once
+    Value exact = v.r ? std::move(v) : to_real(std::move(v), Scalar::F64);
+    return real_value(to, as_half, half_bound, std::move(exact.r));
   }
   if (v.r && (v.type == to || to == Type(Scalar::F64))) {
     v.type = to;
@@ -182,28 +259,42 @@ Value to_real(Value v, const Type& to) {
   }
   return with_real(to.scalar, [&](auto zero) {
     using R = decltype(zero);
-    if (v.r)
-      return real_value(
-          to, [x = std::move(v.r)] { return static_cast<double>(static_cast<R>(x->get())); });
+    const auto rule = [](const Accuracy& a, double z, const auto& x) {
+      if (x.e == 0) return 0.0;
+      return std::isfinite(z) ? x.e + rounded_apart<R>(a, std::fabs(z)) : not_finite(x);
+    };
+    const auto cut = [](double x) { return static_cast<double>(static_cast<R>(x)); };
+    if (v.r) return real_value(to, cut, rule, std::move(v.r));
     if (v.c)
-      return real_value(to, [x = std::move(v.c)] {
-        return static_cast<double>(static_cast<R>(x->get().real()));
-      });
+      return real_value(
+          to, [cut](const Complex& z) { return cut(z.real()); }, rule, std::move(v.c));
     if (v.type == Type(Scalar::U64))
-      return real_value(to, [x = std::move(v.i)] {
-        return static_cast<double>(static_cast<R>(static_cast<std::uint64_t>(x->get())));
-      });
+      return real_value(
+          to,
+          [](std::int64_t x) {
+            return static_cast<double>(static_cast<R>(static_cast<std::uint64_t>(x)));
+          },
+          rule, std::move(v.i));
     return real_value(
-        to, [x = std::move(v.i)] { return static_cast<double>(static_cast<R>(x->get())); });
+        to, [](std::int64_t x) { return static_cast<double>(static_cast<R>(x)); }, rule,
+        std::move(v.i));
   });
 }
 
 Value to_complex(Value v, const Type& to) {
   return with_real(to.scalar, [&](auto zero) {
     using R = decltype(zero);
-    if (v.c) return complex_value(to, [x = std::move(v.c)] { return widen(narrow<R>(x->get())); });
+    if (v.c)
+      return complex_value(
+          to, [](const Complex& z) { return widen(narrow<R>(z)); },
+          [](const Accuracy& a, const Complex& z, const BoundedComplex& x) {
+            return x.e == 0 ? 0 : checked(z, x.e + rounded_apart<R>(a, std::abs(z)), x);
+          },
+          std::move(v.c));
     Value re = to_real(std::move(v), Type(real_part(to.scalar)));
-    return complex_value(to, [x = std::move(re.r)] { return Complex(x->get(), 0); });
+    return complex_value(
+        to, [](double x) { return Complex(x, 0); },
+        [](const Accuracy&, const Complex&, const BoundedReal& x) { return x.e; }, std::move(re.r));
   });
 }
 
@@ -256,6 +347,7 @@ void write(char* p, V v) {
 }  // namespace
 
 std::unique_ptr<Store> store(Access to, const Type& t, Value value) {
+  if (to.shadow) return bounded_store(std::move(to), t, std::move(value));
   if (t.is_record()) {
     const auto size = static_cast<std::size_t>(t.size());
     // Through a copy: with several assignees one may be the source of another.

@@ -5,19 +5,65 @@
 
 #include "core/budget.h"
 #include "core/diagnostic.h"
+#include "core/memory.h"
 
 namespace moonloop {
 namespace {
 
+/// What a thread may ask outside of all budgets that someone sets, or between two of them.
+constexpr unsigned long kLooseOperations = 50'000'000;
+
 struct Context {
   isl_ctx* ctx = isl_ctx_alloc();
+  IslBudget* budget = nullptr;  // the innermost one
   Context() {
+    isl_ctx_set_max_operations(ctx, kLooseOperations);
     isl_options_set_on_error(ctx, ISL_ON_ERROR_CONTINUE);
     isl_options_set_ast_build_detect_min_max(ctx, 1);
     isl_options_set_ast_build_exploit_nested_bounds(ctx, 1);
   }
   // Not freed: objects held by statics may outlive the thread's local storage.
 };
+
+Context& context() {
+  thread_local Context context;
+  return context;
+}
+
+/// How many operations `ctx` has counted since it was last reset. isl does not say: one that needs
+/// an operation fails where the limit is no larger.
+unsigned long counted(isl_ctx* ctx) {
+  const unsigned long limit = isl_ctx_get_max_operations(ctx);
+  unsigned long least = 0, most = limit;
+  while (least < most) {
+    const unsigned long middle = least + (most - least + 1) / 2;
+    isl_ctx_set_max_operations(ctx, middle);
+    isl_val* one = isl_val_one(ctx);
+    if (one) {
+      isl_val_free(one);
+      most = middle - 1;
+    } else {
+      least = middle;
+    }
+  }
+  isl_ctx_set_max_operations(ctx, limit);
+  isl_ctx_reset_error(ctx);
+  return least;
+}
+
+/// Whether isl refuses any further operation.
+bool is_spent(isl_ctx* ctx) {
+  isl_ctx_reset_error(ctx);
+  isl_val* one = isl_val_one(ctx);
+  isl_val_free(one);
+  return !one && isl_ctx_last_error(ctx) == isl_error_quota;
+}
+
+/// Counts anew, up to `limit`, which is at least one: isl takes none for no limit.
+void count_to(isl_ctx* ctx, unsigned long limit) {
+  isl_ctx_reset_operations(ctx);
+  isl_ctx_set_max_operations(ctx, std::max(limit, 1ul));
+}
 
 template <class T>
 std::string take_string(T* s) {
@@ -29,21 +75,27 @@ std::string take_string(T* s) {
 
 }  // namespace
 
-isl_ctx* isl() {
-  thread_local Context context;
-  return context.ctx;
-}
+isl_ctx* isl() { return context().ctx; }
 
 void throw_isl() {
   const char* message = isl_ctx_last_error_msg(isl());
   std::string text = message ? message : "an isl operation failed";
-  const bool quota = isl_ctx_last_error(isl()) == isl_error_quota;
+  // The last error may be one that followed, such as "syntax error" of what could not be kept.
+  const bool quota = isl_ctx_last_error(isl()) == isl_error_quota || is_spent(isl());
   isl_ctx_reset_error(isl());
-  if (quota) throw IslQuota(text);
-  throw IslError(text);
+  if (!quota) throw IslError(text);
+  const IslBudget* b = context().budget;
+  while (b && b->what_.empty()) b = b->around_;
+  throw IslQuota({"too-complex",
+                  fmt::format("{} takes too many operations on its domains",
+                              b ? b->what_ : "a question about the kernel"),
+                  {b ? b->at_ : Span(), {}},
+                  {},
+                  {}});
 }
 
 std::vector<BasicSet> parts_of(const Set& s) {
+  const memory::Unlimited no_exception_in_isl;
   std::vector<BasicSet> out;
   const auto add = [](isl_basic_set* b, void* to) {
     static_cast<std::vector<BasicSet>*>(to)->emplace_back(b);
@@ -54,6 +106,7 @@ std::vector<BasicSet> parts_of(const Set& s) {
 }
 
 std::vector<Constraint> constraints_of(const BasicSet& b) {
+  const memory::Unlimited no_exception_in_isl;
   std::vector<Constraint> out;
   const auto add = [](isl_constraint* c, void* to) {
     static_cast<std::vector<Constraint>*>(to)->emplace_back(c);
@@ -84,14 +137,25 @@ std::int64_t to_int(const Val& v) {
   return n;
 }
 
-IslBudget::IslBudget(unsigned long operations) : around_(isl_ctx_get_max_operations(isl())) {
-  isl_ctx_reset_operations(isl());
-  isl_ctx_set_max_operations(isl(), around_ ? std::min(around_, operations) : operations);
+IslBudget::IslBudget(unsigned long operations, std::string what, const Span& at)
+    : around_(context().budget), limit_(operations), what_(std::move(what)), at_(at) {
+  if (around_) {
+    around_->spent_ = around_->used();
+    limit_ = std::min(limit_, around_->limit_ - std::min(around_->limit_, around_->spent_));
+  }
+  context().budget = this;
+  count_to(isl(), limit_);
 }
+
 IslBudget::~IslBudget() {
-  isl_ctx_set_max_operations(isl(), around_);
-  isl_ctx_reset_operations(isl());
+  const unsigned long all = used();
+  context().budget = around_;
+  if (around_) around_->spent_ += all;
+  count_to(isl(), around_ ? around_->limit_ - std::min(around_->limit_, around_->spent_)
+                          : kLooseOperations);
 }
+
+unsigned long IslBudget::used() const { return spent_ + counted(isl()); }
 
 void refuse_budget(const Span& at, const std::string& what) {
   Diagnostic d;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <unordered_map>
 
 #include "core/domain.h"
 
@@ -315,38 +316,107 @@ Expr apply_rule(const Rule& rule, const Exprs& args) {
 
 namespace {
 
-Expr expand(const Kernel& k, const Expr& e, std::vector<std::string>& stack) {
-  const Expr inner = map_children(e, [&](const Expr& c) { return expand(k, c, stack); });
-  const auto* c = inner.as<Call>();
-  const Rule* r = c ? k.find_rule(c->name) : nullptr;
-  if (!r) return inner;
-  if (std::find(stack.begin(), stack.end(), r->name) != stack.end()) {
-    stack.push_back(r->name);
-    fail("recursive-rule", r->at, "rule `{}` calls itself ({})", r->name, fmt::join(stack, " -> "));
+/// Puts rules' bodies in the places of calls, in one walk over what comes out.
+class Expansion {
+ public:
+  explicit Expansion(const Kernel& k) : k_(k) {}
+  Expr operator()(const Expr& e) { return go(e, nullptr); }
+
+ private:
+  /// The call whose body is gone through.
+  struct Frame {
+    const Rule& rule;
+    const Exprs& args;
+    const Frame* caller;
+
+    const Expr* find(const std::string& name) const {
+      for (std::size_t i = 0; i < rule.params.size(); ++i)
+        if (rule.params[i] == name) return &args[i];
+      return nullptr;
+    }
+  };
+
+  const Rule* find(const std::string& name) {
+    if (by_name_.empty())
+      for (const Rule& r : k_.rules) by_name_.emplace(r.name, &r);
+    const auto it = by_name_.find(name);
+    return it == by_name_.end() ? nullptr : it->second;
   }
-  if (c->args.size() != r->params.size())
-    fail("wrong-arg-count", e.at(), "rule `{}` takes {} argument{}, got {}", r->name,
-         r->params.size(), r->params.size() == 1 ? "" : "s", c->args.size());
-  stack.push_back(r->name);
-  // The body first, so that the arguments, expanded already, are not gone through again.
-  Rule expanded = *r;
-  expanded.body = expand(k, r->body, stack);
-  stack.pop_back();
-  return apply_rule(expanded, c->args);
-}
+
+  Expr go(const Expr& e, const Frame* in) {
+    if (const auto* v = e.as<Var>(); v && in)
+      if (const Expr* value = in->find(v->name)) return *value;
+    const Expr inner = map_children(e, [&](const Expr& c) { return go(c, in); });
+    if (const auto* c = inner.as<Call>()) {
+      const Rule* r = find(c->name);
+      return r ? body(*r, *c, e.at(), in) : inner;
+    }
+    return in ? renamed(inner, *in) : inner;
+  }
+
+  Expr body(const Rule& r, const Call& call, const Span& at, const Frame* in) {
+    for (const Frame* f = in; f; f = f->caller)
+      if (&f->rule == &r) refuse_recursion(r, in);
+    if (call.args.size() != r.params.size())
+      fail("wrong-arg-count", at, "rule `{}` takes {} argument{}, got {}", r.name, r.params.size(),
+           r.params.size() == 1 ? "" : "s", call.args.size());
+    const Frame frame{r, call.args, in};
+    return go(r.body, &frame);
+  }
+
+  [[noreturn]] static void refuse_recursion(const Rule& r, const Frame* in) {
+    std::vector<std::string> stack{r.name};
+    for (; in; in = in->caller) stack.push_back(in->rule.name);
+    std::reverse(stack.begin(), stack.end());
+    fail("recursive-rule", r.at, "rule `{}` calls itself ({})", r.name, fmt::join(stack, " -> "));
+  }
+
+  /// Parameters that stand where only a name can: as an array, or bound by a reduction.
+  static Expr renamed(const Expr& e, const Frame& in) {
+    const auto name = [&](const std::string& n) -> const std::string* {
+      const Expr* value = in.find(n);
+      if (!value) return nullptr;
+      if (const auto* v = value->as<Var>()) return &v->name;
+      fail("bad-rule-argument", value->at(),
+           "rule `{}` uses its parameter `{}` as a name, so that `{}` cannot stand for it",
+           in.rule.name, n, to_string(*value));
+    };
+    const auto all = [&](std::vector<std::string>& list) {
+      bool changed = false;
+      for (std::string& n : list)
+        if (const std::string* to = name(n); to && *to != n) n = *to, changed = true;
+      return changed;
+    };
+    if (const auto* l = e.as<Load>()) {
+      const std::string* to = name(l->array);
+      return to ? Expr(Load{*to, l->index, l->tag, l->linear}, e.at()) : e;
+    }
+    if (const auto* r = e.as<Reduce>()) {
+      Reduce copy = *r;
+      if (all(copy.inames)) return Expr(std::move(copy), e.at());
+    }
+    if (const auto* s = e.as<SubArray>()) {
+      SubArray copy = *s;
+      if (all(copy.inames)) return Expr(std::move(copy), e.at());
+    }
+    return e;
+  }
+
+  const Kernel& k_;
+  std::unordered_map<std::string, const Rule*> by_name_;  // once a call is met
+};
 
 }  // namespace
 
 Expr expand_rules(const Kernel& k, const Expr& e) {
   if (k.rules.empty()) return e;
-  std::vector<std::string> stack;
-  return expand(k, e, stack);
+  return Expansion(k)(e);
 }
 
 Kernel expand_all_rules(const Kernel& k) {
   if (k.rules.empty()) return k;
-  Kernel out =
-      map_expressions(k, [&](const Instruction&, const Expr& e) { return expand_rules(k, e); });
+  Expansion expand(k);
+  Kernel out = map_expressions(k, [&](const Instruction&, const Expr& e) { return expand(e); });
   out.rules.clear();
   return out;
 }

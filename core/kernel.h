@@ -36,6 +36,7 @@ enum class FortranRole {
   Result,
   Component,  // of an argument of a derived type
   Extent,     // how long an axis of an array with an assumed shape is
+  Entry,      // the value of another argument at the routine's start
 };
 
 struct Argument {
@@ -53,6 +54,8 @@ struct Argument {
   std::shared_ptr<const Counterpart> counterpart;
   Span at;
   FortranRole fortran = FortranRole::None;
+  bool logical = false;  // to a Fortran caller; an integer of that size here
+  std::string entry_of;  // of FortranRole::Entry: that argument
 };
 
 enum class AddressSpace { Auto, Private, Local, Global };

@@ -3,12 +3,17 @@
 #include <algorithm>
 
 #include "core/address_spaces.h"
+#include "core/budget.h"
 #include "core/digits.h"
 #include "core/domain.h"
 
 namespace moonloop {
 
-void check_legal(const Kernel& k) { Legality(k).check(); }
+void check_legal(const Kernel& k) {
+  const IslBudget budget(kProofOperations, fmt::format("proving the order of kernel `{}`", k.name),
+                         k.at);
+  Legality(k).check();
+}
 
 void check_kept_order(const Kernel& before, const Kernel& after) {
   Legality(before, after).check();
@@ -71,7 +76,8 @@ void Legality::place() {
 }
 
 /// Accesses that a statement makes in both kernels. What it accessed before and no longer does has
-/// a stand-in; what it accumulates into keeps its place although its name may be new.
+/// a stand-in; what it accumulates into keeps its place although its name may be new. An access
+/// whose subscripts now read a copy, `h[d_fetch]` in place of `h[d[i]]`, is still the same one.
 void Legality::keep_common() {
   const Variables variables(present_->kernel());
   std::vector<std::vector<Access>> still(now_.size());
@@ -82,8 +88,15 @@ void Legality::keep_common() {
       if (now(a.insn) < 0) continue;
       const Access& x = ref_->at(a);
       const auto& has = still[std::size_t(a.insn)];
+      const auto was = [&](const Access& y) {
+        return std::any_of(all.begin(), all.end(), [&](const AccessAt& b) {
+          const Access& z = ref_->at(b);
+          return b.insn == a.insn && z.write == y.write && equal(z.index, y.index);
+        });
+      };
       const bool kept = std::any_of(has.begin(), has.end(), [&](const Access& y) {
-        return x.write == y.write && x.variable == y.variable && equal(x.index, y.index);
+        return x.write == y.write && x.variable == y.variable &&
+               (equal(x.index, y.index) || !was(y));
       });
       if (kept || ref_->order.insn(a.insn).role != ReductionRole::None) common_[name].push_back(a);
     }
@@ -211,7 +224,7 @@ void Legality::check_accesses(const AccessAt& a, const AccessAt& b) {
   const Access &x = ref_->at(a), &y = ref_->at(b);
   if (!x.write && !y.write) return;
   const Instruction &f = ref_->order.insn(a.insn), &g = ref_->order.insn(b.insn);
-  if (f.atomic == Atomicity::Update && g.atomic == Atomicity::Update) return;
+  if (updates_commute(f, g, x.variable)) return;
   Pair p{a.insn, b.insn, &x, &y, {}, false};
   p.commutes = a.insn == b.insn && f.role == ReductionRole::Update && f.lhs.size() >= 1 &&
                std::any_of(f.lhs.begin(), f.lhs.end(),
@@ -227,6 +240,13 @@ void Legality::check_accesses(const AccessAt& a, const AccessAt& b) {
     for (const std::string& i : confined_to(x.variable))
       if (!contains(p.equal, i)) p.equal.push_back(i);
   check_pair(p);
+}
+
+bool Legality::updates_commute(const Instruction& a, const Instruction& b,
+                               const std::string& name) const {
+  if (a.atomic != Atomicity::Update || b.atomic != Atomicity::Update) return false;
+  if (!commuting_) commuting_ = std::make_unique<CommutingUpdates>(ref_->order.kernel());
+  return commuting_->commute(a, b, name);
 }
 
 bool combines_items(const Instruction& update) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/clash.h"
+#include "core/commuting.h"
 #include "core/order_reference.h"
 
 /// The proof behind `check_legal`: the present order of a kernel keeps every dependence of its
@@ -50,6 +51,7 @@ class Legality {
   void check_group(const std::vector<AccessAt>& group);
   void check_accesses(const AccessAt& a, const AccessAt& b);
   const std::vector<std::string>& determined(const Expr& subscript);
+  bool updates_commute(const Instruction& a, const Instruction& b, const std::string& name) const;
   static Pair turned(const Pair& p);
   void check_pair(const Pair& p);
   const std::vector<std::string>& confined_to(const std::string& name);
@@ -91,7 +93,15 @@ class Legality {
       const std::map<std::string, std::int64_t>& present) const;
   void prove(const Pair& p) const;
   std::string proof_key(const Pair& p) const;
+  std::string bounded_by(int s, const Access& access) const;
   [[noreturn]] void refuse_pair(const Pair& p, const Map& violated, bool exact) const;
+
+  /// Whether iterations of the present loop `iname` may run at the same time without anybody
+  /// vouching for it; `shared`: those that put parts of a reduction together do not count.
+  bool at_once(const std::string& iname, bool shared) const {
+    if (present_->trusts(iname)) return false;
+    return shared ? is_parallel_not_shared(k_.tag(iname)) : is_parallel(k_.tag(iname));
+  }
 
   int now(int reference) const { return now_[std::size_t(reference)]; }
   const Expr& origin(int s, const std::string& name) const {
@@ -103,6 +113,7 @@ class Legality {
   std::shared_ptr<const RunOrder> present_;
   std::map<std::string, std::vector<AccessAt>> common_;  // accesses of both kernels; see the maker
   bool compares_ = false;                                // made from two kernels
+  mutable std::unique_ptr<CommutingUpdates> commuting_;  // of the reference
   std::vector<int> now_;                              // reference statement -> present one, or -1
   std::vector<std::map<std::string, Expr>> origins_;  // by reference statement, all its dims
   std::vector<int> nests_;  // by reference statement: equal for equal nests

@@ -29,7 +29,8 @@ void Legality::check_copies() {
 /// The inames of a statement whose values number the copies of `name` that it accesses.
 std::vector<std::string> Legality::numbers(const std::string& name, int reference) const {
   std::vector<std::string> out = present_->items(now(reference));
-  std::erase_if(out, [&](const std::string& i) { return !own_->has(name, i); });
+  std::erase_if(out,
+                [&](const std::string& i) { return !own_->has(name, i) || present_->trusts(i); });
   return out;
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/budget.h"
 #include "core/clash.h"
 #include "core/legality.h"
 #include "core/memo.h"
@@ -54,9 +55,11 @@ std::string Legality::proof_key(const Pair& p) const {
     for (const auto& [name, e] : origins_[std::size_t(s)]) key += " " + name + "=" + to_string(e);
   }
   for (const std::string& i : is.loops(now(p.a))) {
-    const InameTag* tag = k_.tag(i);
-    key += is_parallel_not_shared(tag) ? 'p' : is_parallel(tag) ? 's' : 'o';
+    key += at_once(i, true) ? 'p' : at_once(i, false) ? 's' : 'o';
   }
+  for (const int s : {now(p.a), now(p.b)})
+    for (const std::string& i : is.items(s))
+      if (is.trusts(i)) key += " t" + i;
   for (const std::string& i : p.equal) key += " " + i;
   for (const Claim& c : k_.claims)
     key += fmt::format(" {}{}", int(c.kind), fmt::join(c.names, ","));
@@ -99,6 +102,7 @@ Map Legality::demanded(const Pair& p, bool& exact) const {
 void Legality::prove(const Pair& p) const {
   std::string key = proof_key(p);
   if (memo().proofs.count(key)) return;
+  const IslBudget budget(kQuestionOperations);
   const RunOrder& is = *present_;
   const int a = now(p.a), b = now(p.b);
   bool exact = true;
@@ -126,6 +130,15 @@ std::map<std::string, std::int64_t> Legality::reference_point(
   for (const auto& [name, e] : origins_[std::size_t(s)])
     if (const auto v = evaluate(e, at)) out[name] = *v;
   return out;
+}
+
+/// The loop around statement `s` whose bounds make this access; empty if none does.
+std::string Legality::bounded_by(int s, const Access& access) const {
+  if (access.write || !access.index.empty()) return "";
+  for (const std::string& i : ref_->order.dims(s))
+    for (const Access& a : ref_->variables.bounds_of(i))
+      if (a.variable == access.variable) return i;
+  return "";
 }
 
 void Legality::refuse_pair(const Pair& p, const Map& violated, bool exact) const {
@@ -180,12 +193,25 @@ void Legality::refuse_pair(const Pair& p, const Map& violated, bool exact) const
                    "share a reduction; split_reduction_outward or a loop inside it can be parallel"
                  : "";
   }
+  const Instruction &f = is.insn(a), &g = is.insn(b);
+  if (p.x && f.atomic == Atomicity::Update && g.atomic == Atomicity::Update)
+    d.hint = fmt::format(
+        "atomic updates may run in any order where each is `{0} = {0} op e` of one operation and "
+        "`e` does not read `{0}`; else the loops that order them stay as they are",
+        p.x->variable);
   d.text += parameters_text(w.params);
   if (!exact) {
     d.code = "not-proved";
     d.hint =
         "where a subscript is read from an array, assume_injective or assume_disjoint says what "
-        "cannot be seen here; the option unsafe=true takes it on trust";
+        "cannot be seen here; the option unsafe=true takes it on trust" +
+        (p.commutes || d.hint.empty() ? "" : "; " + d.hint);
+    for (const auto& [s, x] : {std::pair(p.a, p.x), std::pair(p.b, p.y)})
+      if (const std::string loop = x ? bounded_by(s, *x) : ""; !loop.empty())
+        d.hint = fmt::format(
+            "the bounds of the loop over `{}` read `{}`, so that what moves one of the two has to "
+            "move the other along",
+            loop, x->variable);
   }
   d.where = {p.x && p.x->at ? p.x->at : is.insn(a).at, {}};
   if (p.y && p.y->at) d.notes.push_back({p.y->at, fmt::format("`{}` is here", is.insn(b).id)});

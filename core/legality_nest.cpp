@@ -30,14 +30,14 @@ bool Legality::same_nest(const Pair& p) const {
   if (is.common_loops(a, b) != n || was.first(p.a, p.b) != is.first(a, b)) return false;
   if (p.a == p.b)
     for (const std::string& i : was.items(p.a))
-      if (std::find(p.equal.begin(), p.equal.end(), i) == p.equal.end()) return false;
+      if (std::find(p.equal.begin(), p.equal.end(), i) == p.equal.end() && !is.trusts(i))
+        return false;
   for (std::size_t i = 0; i < n; ++i) {
     const std::string& name = was.loops(p.a)[i];
     const Var* v = origin(p.a, name).as<Var>();
     const Var* w = origin(p.b, name).as<Var>();
     if (is.loops(a)[i] != name || !v || v->name != name || !w || w->name != name) return false;
-    if (is_parallel(k_.tag(name)) &&
-        std::find(p.equal.begin(), p.equal.end(), name) == p.equal.end())
+    if (at_once(name, false) && std::find(p.equal.begin(), p.equal.end(), name) == p.equal.end())
       return false;
   }
   return true;
@@ -110,8 +110,7 @@ bool Legality::pieces_keep(const Pair& p, const Exprs& values,
   std::vector<std::string> kept;
   for (std::size_t i = 0; i < present_loops; ++i)
     if (std::find(moving.begin(), moving.end(), dims[i]) != moving.end()) {
-      const InameTag* tag = k_.tag(dims[i]);
-      if (p.commutes ? is_parallel_not_shared(tag) : is_parallel(tag)) return false;
+      if (at_once(dims[i], p.commutes)) return false;
       kept.push_back(dims[i]);
     }
   if (kept.size() != moving.size())  // some is a work-item's
@@ -134,8 +133,7 @@ std::string Legality::nest_key(const Pair& p, const Exprs& values,
   }
   for (const std::string& i : dims) {
     if (present_loops-- == 0) key += '|';
-    const InameTag* tag = k_.tag(i);
-    key += is_parallel_not_shared(tag) ? 'p' : is_parallel(tag) ? 's' : 'o';
+    key += at_once(i, true) ? 'p' : at_once(i, false) ? 's' : present_->trusts(i) ? 't' : 'o';
   }
   for (const std::string& n : param_names(domain))
     if (present_->kernel().find_temporary(n)) key += " " + n;
@@ -202,8 +200,7 @@ bool Legality::nest_keeps(const Pair& p) const {
 
   std::vector<bool> orders;
   for (std::size_t i = 0; i < present_loops; ++i) {
-    const InameTag* tag = k_.tag(dims[i]);
-    orders.push_back(!(p.commutes ? is_parallel_not_shared(tag) : is_parallel(tag)));
+    orders.push_back(!at_once(dims[i], p.commutes));
   }
   Map kept = ordered(present_loops, orders, universal_map(dims, dims), is.first(a, b));
   if (p.commutes) kept = isl_map_union(kept.copy(), isl_map_reverse(kept.copy()));

@@ -347,7 +347,7 @@ LinearSystem system_of(const BasicSet& b) { return Reader(b).read(); }
 
 std::optional<LinearSystem> reduced(LinearSystem s) { return Reducer(std::move(s)).run(); }
 
-std::optional<Rows> without_redundant(const Rows& rows, std::size_t columns) {
+std::optional<RowSystem> without_redundant(const RowSystem& rows, std::size_t columns) {
   const LocalSpace local =
       isl_local_space_from_space(isl_space_set_alloc(isl(), 0, static_cast<unsigned>(columns)));
   BasicSet b = isl_basic_set_universe(isl_local_space_get_space(local.get()));
@@ -367,7 +367,7 @@ std::optional<Rows> without_redundant(const Rows& rows, std::size_t columns) {
   for (const Row& r : rows.not_negative) add(r, false);
   b = isl_basic_set_remove_redundancies(b.take());
   if (yes(isl_basic_set_plain_is_empty(b.get()))) return {};
-  Rows out;
+  RowSystem out;
   for (const Constraint& c : constraints_of(b)) {
     Row r(columns + 1, 0);
     for (std::size_t i = 0; i < columns; ++i)
@@ -394,7 +394,7 @@ Aff on_parameters(const LinearSystem& s, const Row& row) {
   return isl_aff_add_constant_val(sum.take(), isl_val_int_from_si(isl(), row.back()));
 }
 
-Set parameters_where(const LinearSystem& s, const Rows& rows) {
+Set parameters_where(const LinearSystem& s, const RowSystem& rows) {
   Set out = isl_set_universe(isl_set_get_space(s.context.get()));
   const auto add = [&](isl_set* condition) { out = isl_set_intersect(out.take(), condition); };
   for (const Row& r : rows.zero)

@@ -36,13 +36,13 @@ std::optional<LinearSystem> reduced(LinearSystem s);
 
 /// Rows without those that the others imply over the rationals, with the equalities that they
 /// imply; nothing when there are no points.
-struct Rows {
+struct RowSystem {
   std::vector<Row> zero, not_negative;
 };
-std::optional<Rows> without_redundant(const Rows& rows, std::size_t columns);
+std::optional<RowSystem> without_redundant(const RowSystem& rows, std::size_t columns);
 
 /// The parameters for which the rows, over fixed columns alone, hold.
-Set parameters_where(const LinearSystem& s, const Rows& rows);
+Set parameters_where(const LinearSystem& s, const RowSystem& rows);
 /// A row over fixed columns as a function of the parameters.
 Aff on_parameters(const LinearSystem& s, const Row& row);
 

@@ -7,6 +7,7 @@
 #include "core/count_set.h"
 #include "core/domain.h"
 #include "core/layout.h"
+#include "core/order.h"
 
 namespace moonloop {
 namespace {
@@ -33,6 +34,16 @@ class Memory {
  public:
   explicit Memory(const Kernel& k) : k_(k), own_(k) {
     for (const auto& [iname, tag] : k.iname_tags) items_ |= tag.kind == TagKind::Local;
+    for (const InsnPtr& i : k.instructions)
+      for (const Expr& target : i->lhs) {
+        for (const std::string& n : i->inames)
+          if (is_work_item(k.tag(n))) by_item_.insert(written_name(target));
+        std::set<std::string> names;
+        collect_vars(target, names);
+        for (const std::string& n : names)
+          if (const InameTag* t = k.tag(n); t && t->kind == TagKind::Group)
+            by_group_.insert(written_name(target));
+      }
   }
 
   /// Empty for what is no memory.
@@ -44,7 +55,9 @@ class Memory {
       case AddressSpace::Global: return "global";
       case AddressSpace::Local: return "local";
       case AddressSpace::Private: return "";
-      case AddressSpace::Auto: return items_ && !own_.per_item(name) ? "local" : "";
+      case AddressSpace::Auto:
+        if (own_.per_item(name) && (by_item_.count(name) || !by_group_.count(name))) return "";
+        return by_group_.count(name) ? "global" : items_ ? "local" : "";
     }
     throw InternalError("unknown address space");
   }
@@ -63,6 +76,9 @@ class Memory {
   const Kernel& k_;
   OwnCopies own_;
   bool items_ = false;
+  // Temporaries that statements in work-items write, and those whose elements groups' numbers
+  // choose: what code generation places them by.
+  std::set<std::string> by_item_, by_group_;
 };
 
 /// The factor of `iname` in `e`, which is affine in it over all its values; nothing else.

@@ -9,28 +9,12 @@
 /// Which order of statements the loop tree has to keep.
 namespace moonloop {
 
-namespace {
-
-/// Temporaries that the bounds of each iname depend on; reading them is part of running in the
-/// loop.
-std::map<std::string, std::set<std::string>> computed_bounds(const Kernel& k) {
-  std::map<std::string, std::set<std::string>> out;
-  for (const Domain& d : k.domains)
-    for (const std::string& p : d.params())
-      if (k.find_temporary(p))
-        for (const std::string& i : d.inames()) out[i].insert(p);
-  return out;
-}
-
-}  // namespace
-
 std::vector<std::pair<int, int>> conflict_chain(const Kernel& k, const std::vector<int>& sequence) {
   struct State {
     int writer = -1;
     std::vector<int> readers;  // since that write
   };
   const Variables variables(k);
-  const auto bounds = computed_bounds(k);
   std::unordered_map<std::string, State> states;
   std::vector<std::pair<int, int>> pairs;
   for (const int s : sequence) {
@@ -38,10 +22,6 @@ std::vector<std::pair<int, int>> conflict_chain(const Kernel& k, const std::vect
     std::set<std::string> read, written;
     for (Access& a : statement_accesses(insn, variables))
       (a.write ? written : read).insert(std::move(a.variable));
-    if (!bounds.empty())
-      for (const std::string& i : insn.inames)
-        if (const auto it = bounds.find(i); it != bounds.end())
-          read.insert(it->second.begin(), it->second.end());
     for (const std::string& v : read) {
       State& st = states[v];
       if (st.writer >= 0) pairs.push_back({st.writer, s});

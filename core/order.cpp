@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/conflicts.h"
+
 namespace moonloop {
 
 bool is_work_item(const InameTag* tag) {
@@ -50,7 +52,15 @@ void number(const std::vector<TreeNode>& nodes, std::vector<int>& sequence) {
 
 }  // namespace
 
+std::set<std::string> trusted_inames(const Kernel& k) {
+  std::set<std::string> out;
+  for (const Claim& c : k.claims)
+    if (c.kind == Claim::Kind::Unsafe) out.insert(c.names.begin(), c.names.end());
+  return out;
+}
+
 RunOrder::RunOrder(Nested nested) : nested_(std::move(nested)) {
+  trusted_ = trusted_inames(nested_.kernel);
   const std::size_t n = nested_.kernel.instructions.size();
   items_.resize(n);
   dims_.resize(n);
@@ -99,15 +109,7 @@ Set without_computed(const Kernel& k, Set s, bool& exact) {
 }
 
 Set RunOrder::domain(int s, bool& exact) const {
-  Set d = domain_of(kernel(), dims(s));
-  for (const Expr& p : insn(s).predicates) {
-    const std::optional<Set> holds = to_condition(kernel(), p, dims(s));
-    if (holds)
-      d = isl_set_intersect(d.take(), holds->copy());
-    else
-      exact = false;
-  }
-  return without_computed(kernel(), std::move(d), exact);
+  return instances_of(kernel(), insn(s), dims(s), exact);
 }
 
 Map universal_map(const std::vector<std::string>& in, const std::vector<std::string>& out) {
@@ -131,10 +133,20 @@ Map RunOrder::before(int a, int b, bool (*unordered)(const InameTag*)) const {
   Map all = isl_map_empty(isl_map_get_space(equal_so_far.get()));
   const std::size_t shared = common_loops(a, b);
   for (std::size_t i = 0; i < shared; ++i) {
-    if (!unordered(kernel().tag(loops(a)[i])))
+    if (!unordered(kernel().tag(loops(a)[i])) || trusts(loops(a)[i]))
       all = isl_map_union(all.take(), order_lt(equal_so_far, i, i).take());
     equal_so_far = equate(std::move(equal_so_far), i, i);
   }
+  if (!trusted_.empty())
+    for (const std::string& i : common_items(a, b)) {
+      if (!trusts(i) || !unordered(kernel().tag(i))) continue;
+      const auto at = [&](int s) {
+        return std::size_t(std::find(dims(s).begin(), dims(s).end(), i) - dims(s).begin());
+      };
+      const Map same = equate(equal_so_far, at(a), at(b));
+      const Map apart = isl_map_subtract(equal_so_far.copy(), same.copy());
+      all = isl_map_union(all.take(), apart.copy());
+    }
   if (first(a, b)) all = isl_map_union(all.take(), equal_so_far.take());
   return all;
 }
@@ -145,6 +157,24 @@ Variables::Variables(const Kernel& k) {
   for (const Argument& a : k.args)
     if (a.is_array) known_.emplace(a.name, false);
   for (const auto& [name, t] : k.temporaries) known_.emplace(name, true);
+  if (k.temporaries.empty()) return;
+  for (const Domain& d : k.domains) {
+    std::vector<Access> computed;
+    for (int p = 0; p < count(isl_set_dim(d.set.get(), isl_dim_param)); ++p) {
+      const unsigned at = unsigned(p);
+      const char* name = isl_set_get_dim_name(d.set.get(), isl_dim_param, at);
+      if (is_temporary(name) && yes(isl_set_involves_dims(d.set.get(), isl_dim_param, at, 1)))
+        computed.push_back({name, false, {}, d.at});
+    }
+    if (computed.empty()) continue;
+    for (std::string& iname : d.inames()) bounds_.emplace(std::move(iname), computed);
+  }
+}
+
+const std::vector<Access>& Variables::bounds_of(const std::string& iname) const {
+  static const std::vector<Access> none;
+  const auto it = bounds_.find(iname);
+  return it == bounds_.end() ? none : it->second;
 }
 
 namespace {
@@ -169,9 +199,22 @@ void add_reads(const Expr& e, const IsVariable& is_variable, std::vector<Access>
   });
 }
 
-template <class IsVariable>
-std::vector<Access> collect_accesses(const Instruction& insn, const IsVariable& variables) {
+std::vector<Access> collect_accesses(const Instruction& insn, const Variables& names) {
+  const auto variables = [&](const std::string& name) { return names.has(name); };
   std::vector<Access> all;
+  if (names.any_bounds()) {
+    const auto add_bounds = [&](const std::string& iname) {
+      for (const Access& a : names.bounds_of(iname)) add_access(all, a);
+    };
+    for (const std::string& iname : insn.inames) add_bounds(iname);
+    const auto in_reductions = [&](const Expr& e) {
+      if (!e) return;
+      for (const std::string& iname : reduction_inames(e)) add_bounds(iname);
+    };
+    in_reductions(insn.rhs);
+    for (const Expr& l : insn.lhs) in_reductions(l);
+    for (const Expr& p : insn.predicates) in_reductions(p);
+  }
   add_reads(insn.rhs, variables, all);
   for (const Expr& p : insn.predicates) add_reads(p, variables, all);
   std::vector<Access> written;
@@ -197,15 +240,19 @@ std::vector<Access> collect_accesses(const Instruction& insn, const IsVariable& 
 }  // namespace
 
 std::vector<Access> statement_accesses(const Instruction& insn, const Variables& variables) {
-  return collect_accesses(insn, [&](const std::string& name) { return variables.has(name); });
+  return collect_accesses(insn, variables);
 }
 
 std::vector<Access> accesses_of(const Instruction& insn, const Kernel& k) {
-  return collect_accesses(insn, [&](const std::string& name) {
-    if (k.find_temporary(name)) return true;
-    const Argument* a = k.find_arg(name);
-    return a && a->is_array;
-  });
+  return collect_accesses(insn, Variables(k));
+}
+
+void for_each_name_read(const Kernel& k, const Variables& variables, const Instruction& insn,
+                        const std::function<void(const std::string&)>& visit) {
+  for_each_read(k, insn, visit);
+  if (!variables.any_bounds()) return;
+  for (const std::string& iname : all_inames(k, insn))
+    for (const Access& a : variables.bounds_of(iname)) visit(a.variable);
 }
 
 namespace {

@@ -1,4 +1,6 @@
 #pragma once
+#include <functional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -21,6 +23,9 @@ bool is_parallel(const InameTag* tag);
 /// The same, but for those that put their parts of a reduction together (`par`, `simd`).
 bool is_parallel_not_shared(const InameTag* tag);
 bool is_never_parallel(const InameTag* tag);  // gives the sequential meaning
+
+/// Inames whose parallel iterations the user takes on trust (the option `unsafe`).
+std::set<std::string> trusted_inames(const Kernel& k);
 
 /// A nested kernel ready for questions. Statements are the realized kernel's instructions.
 class RunOrder {
@@ -56,14 +61,19 @@ class RunOrder {
 
   /// { instances of a -> instances of b that run later }, over dims. Loops whose tag `unordered`
   /// accepts order nothing; nor do work-item inames: their instances of one statement run at the
-  /// same time, and all of them before the next statement.
+  /// same time, and all of them before the next statement. Iterations of a trusted loop count as
+  /// ordered, those of trusted work-items in either direction.
   Map before(int a, int b, bool (*unordered)(const InameTag*)) const;
+
+  /// Whether the user vouches for the iterations of `iname` that run at the same time.
+  bool trusts(const std::string& iname) const { return trusted_.count(iname) > 0; }
 
  private:
   Nested nested_;
   std::vector<std::vector<std::string>> items_, dims_;
   std::vector<int> position_, sequence_;
   std::unordered_map<std::string, int> by_id_;
+  std::set<std::string> trusted_;
 };
 
 /// { in -> out } with the dimensions named; everything.
@@ -75,7 +85,8 @@ Map order_lt(Map m, std::size_t in, std::size_t out);  // in[i] < out[j]
 /// any.
 Set without_computed(const Kernel& k, Set s, bool& exact);
 
-/// Names of the array arguments and temporaries of a kernel, for many look-ups.
+/// Names of the array arguments and temporaries of a kernel, and the temporaries that bounds of
+/// loops read, for many look-ups.
 class Variables {
  public:
   explicit Variables(const Kernel& k);
@@ -84,13 +95,24 @@ class Variables {
     const auto it = known_.find(name);
     return it != known_.end() && it->second;
   }
+  /// Whether some loop has bounds that are computed in the kernel.
+  bool any_bounds() const { return !bounds_.empty(); }
+  /// What the bounds of the loop over `iname` read.
+  const std::vector<Access>& bounds_of(const std::string& iname) const;
 
  private:
   std::unordered_map<std::string, bool> known_;  // true: a temporary
+  std::unordered_map<std::string, std::vector<Access>> bounds_;
 };
 /// Accesses of a statement, reads first, each (variable, direction, subscripts) once. An Update
-/// reads what it writes.
+/// reads what it writes. Each instance also reads what decides whether it runs: its predicates, and
+/// what the bounds of the loops around it are computed from.
 std::vector<Access> statement_accesses(const Instruction& insn, const Variables& variables);
+
+/// Calls `visit` with the names that a statement reads, those that bounds of its loops need too;
+/// with some more than once.
+void for_each_name_read(const Kernel& k, const Variables& variables, const Instruction& insn,
+                        const std::function<void(const std::string&)>& visit);
 
 /// { dims -> [element] } of one access, over the axes whose subscripts are affine in `dims` and
 /// parameters; `axes` says which. A subscript that needs a computed value is left out.

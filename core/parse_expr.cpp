@@ -180,7 +180,7 @@ class Parser {
       if (!minus && !(o && o->kind == Operator::Kind::Nary && o->nary == op.nary)) break;
       const Span sign = in_.next().at;
       Part term = operand(op.level);
-      if (minus) term = made(Unary{UnaryOp::Neg, term.e}, join(sign, term.e.at()), term.height);
+      if (minus) term = made(Unary{UnaryOp::Sub, term.e}, join(sign, term.e.at()), term.height);
       height = std::max(height, term.height);
       terms.push_back(term.e);
     }

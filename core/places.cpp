@@ -7,6 +7,13 @@
 
 namespace moonloop {
 
+std::set<std::string> claimed_in_bounds(const Kernel& k) {
+  std::set<std::string> out;
+  for (const Claim& c : k.claims)
+    if (c.kind == Claim::Kind::InBounds) out.insert(c.names.begin(), c.names.end());
+  return out;
+}
+
 Places::Frame Places::Frame::under(const Expr& condition, bool holds) const {
   Frame f{inames, conditions, -1};
   f.add(condition, holds);

@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -22,6 +23,9 @@ struct Use {
   int place = -1;      // for Places
   bool whole = false;  // by something external, which may touch any element
 };
+
+/// The arrays whose subscripts a claim says to be inside of them.
+std::set<std::string> claimed_in_bounds(const Kernel& k);
 
 class Places {
  public:

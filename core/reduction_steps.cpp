@@ -8,15 +8,19 @@ namespace {
 
 Expr either(const Expr& a, const Expr& b) { return Expr(Nary{NaryOp::Or, {a, b}}); }
 
-/// Of equal values the one with the smaller index counts; index -1 says that there is none.
-Exprs better(CompareOp op, const Exprs& a, const Exprs& b) {
+/// The index that says that there is no value: -1, which an unsigned type has as its greatest
+/// value.
+Expr no_index(const Type& t) { return is_unsigned(t.scalar) ? Expr(Cast{t, lit(-1)}) : lit(-1); }
+
+/// Of equal values the one with the smaller index counts.
+Exprs better(CompareOp op, const Exprs& a, const Exprs& b, const Type& index) {
   const auto test = [](CompareOp o, const Expr& x, const Expr& y) {
     return Expr(Compare{o, x, y});
   };
   const Expr tie = conjunction({test(CompareOp::Eq, b[0], a[0]), test(CompareOp::Lt, b[1], a[1])});
-  const Expr none = test(CompareOp::Eq, a[1], lit(-1));
-  const Expr later = conjunction(
-      {test(CompareOp::Ne, b[1], lit(-1)), either(either(none, test(op, b[0], a[0])), tie)});
+  const Expr none = test(CompareOp::Eq, a[1], no_index(index));
+  const Expr later = conjunction({test(CompareOp::Ne, b[1], no_index(index)),
+                                  either(either(none, test(op, b[0], a[0])), tie)});
   return {Expr(Select{later, b[0], a[0]}), Expr(Select{later, b[1], a[1]})};
 }
 
@@ -52,7 +56,7 @@ Exprs neutral_values(ReduceOp op, const std::vector<Type>& types) {
   return {};
 }
 
-Exprs combined(ReduceOp op, const Exprs& a, const Exprs& b) {
+Exprs combined(ReduceOp op, const Exprs& a, const Exprs& b, const std::vector<Type>& types) {
   const auto nary = [&](NaryOp o) { return Expr(Nary{o, {a[0], b[0]}}); };
   const auto segmented = [&](NaryOp o) -> Exprs {
     return {Expr(Select{b[1], b[0], nary(o)}), either(a[1], b[1])};
@@ -62,8 +66,8 @@ Exprs combined(ReduceOp op, const Exprs& a, const Exprs& b) {
     case ReduceOp::Product: return {nary(NaryOp::Mul)};
     case ReduceOp::Min: return {call("min", {a[0], b[0]})};
     case ReduceOp::Max: return {call("max", {a[0], b[0]})};
-    case ReduceOp::ArgMin: return better(CompareOp::Lt, a, b);
-    case ReduceOp::ArgMax: return better(CompareOp::Gt, a, b);
+    case ReduceOp::ArgMin: return better(CompareOp::Lt, a, b, types[1]);
+    case ReduceOp::ArgMax: return better(CompareOp::Gt, a, b, types[1]);
     case ReduceOp::Any: return {nary(NaryOp::Or)};
     case ReduceOp::All: return {nary(NaryOp::And)};
     case ReduceOp::SegmentedSum: return segmented(NaryOp::Add);

@@ -12,7 +12,9 @@ Expr extreme_value(const Type& t, bool least);
 /// What a reduction over nothing gives, for values of these types.
 Exprs neutral_values(ReduceOp op, const std::vector<Type>& types);
 
-/// The values of the terms of `earlier`, then those of `later`, as one.
-Exprs combined(ReduceOp op, const Exprs& earlier, const Exprs& later);
+/// The values of the terms of `earlier`, then those of `later`, as one; `types` are those of the
+/// values.
+Exprs combined(ReduceOp op, const Exprs& earlier, const Exprs& later,
+               const std::vector<Type>& types);
 
 }  // namespace moonloop

@@ -14,7 +14,7 @@ Expr map_subscripts(const Expr& e, const std::function<Expr(const Expr&)>& f) {
 
 class Rewriter {
  public:
-  Rewriter(const Kernel& k, const RuleRewrite& rw) : k_(k), rw_(rw), taken_(k.all_names()) {
+  Rewriter(const Kernel& k, const RuleRewrite& rw) : k_(k), rw_(rw), versions_(k, rw.reserved) {
     for (const Rule& r : k.rules) rules_.emplace(r.name, &r);
   }
 
@@ -22,14 +22,7 @@ class Rewriter {
     Kernel out = k_;
     for (InsnPtr& insn : out.instructions) rewrite_insn(insn);
     if (versions_.empty() && !expanded_) return out;
-    std::vector<Rule> rules;
-    for (const Rule& r : k_.rules) {
-      rules.push_back(r);
-      if (const auto v = versions_.find(r.name); v != versions_.end())
-        rules.insert(rules.end(), v->second.begin(), v->second.end());
-    }
-    out.rules = std::move(rules);
-    settle(out);
+    versions_.settle(out);
     return out;
   }
 
@@ -86,7 +79,7 @@ class Rewriter {
       changed.body = body;
       return apply_rule(changed, c->args);
     }
-    const std::string name = version(rule, body);
+    const std::string name = versions_.name_of(rule, body);
     if (name == rule.name) return with_args;
     return Expr(Call{name, c->args, c->tag}, e.at());
   }
@@ -99,61 +92,126 @@ class Rewriter {
     return body;
   }
 
-  /// The name of the version of `rule` that has this body.
-  std::string version(const Rule& rule, const Expr& body) {
-    if (equal(body, rule.body)) return rule.name;
-    std::vector<Rule>& all = versions_[rule.name];
-    for (const Rule& v : all)
-      if (equal(v.body, body)) return v.name;
-    std::string name;
-    for (int n = 0;; ++n) {
-      name = rule.name + "_" + std::to_string(n);
-      if (!(rw_.reserved && rw_.reserved(name)) && taken_.insert(name).second) break;
-    }
-    Rule v = rule;
-    v.name = name;
-    v.body = body;
-    all.push_back(std::move(v));
-    return name;
-  }
-
-  /// Drops what is not called any more; the first version of a dropped rule takes its name.
-  void settle(Kernel& out) const {
-    const std::set<std::string> before = called_rules(k_), after = called_rules(out);
-    std::map<std::string, std::string> names;
-    for (const auto& [name, all] : versions_) {
-      if (after.contains(name)) continue;
-      const auto first = std::find_if(all.begin(), all.end(),
-                                      [&](const Rule& v) { return after.contains(v.name); });
-      if (first != all.end()) names.emplace(first->name, name);
-    }
-    std::erase_if(out.rules, [&](const Rule& r) {
-      const bool own = rules_.contains(r.name);
-      return !after.contains(r.name) && (!own || before.contains(r.name));
-    });
-    if (names.empty()) return;
-    for (Rule& r : out.rules)
-      if (const auto it = names.find(r.name); it != names.end()) r.name = it->second;
-    const auto rename_call = [&](const Expr& x) {
-      const auto* c = x.as<Call>();
-      const auto it = c ? names.find(c->name) : names.end();
-      return it == names.end() ? x : Expr(Call{it->second, c->args, c->tag}, x.at());
-    };
-    out = map_expressions(
-        out, [&](const Instruction&, const Expr& e) { return rewrite(e, rename_call); }, true);
-  }
-
   const Kernel& k_;
   const RuleRewrite& rw_;
-  std::set<std::string> taken_;
+  RuleVersions versions_;
   std::unordered_map<std::string, const Rule*> rules_;
-  std::map<std::string, std::vector<Rule>> versions_;  // by the rule's own name
-  std::unordered_map<std::string, Expr> bodies_;       // when the place does not matter
+  std::unordered_map<std::string, Expr> bodies_;  // when the place does not matter
   const Instruction* insn_ = nullptr;
   bool expanded_ = false;
 };
 
+/// All that `e` names, also what it calls and what its reductions run over.
+void collect_names(const Expr& e, std::set<std::string>& out) {
+  collect_vars(e, out);
+  walk(e, [&](const Expr& x) {
+    if (const auto* l = x.as<Load>()) out.insert(l->array);
+    if (const auto* c = x.as<Call>()) out.insert(c->name);
+    if (const auto* r = x.as<Reduce>()) out.insert(r->inames.begin(), r->inames.end());
+    if (const auto* s = x.as<SubArray>()) out.insert(s->inames.begin(), s->inames.end());
+    return true;
+  });
+}
+
 }  // namespace
+
+// ---- Versions.
+
+RuleVersions::RuleVersions(const Kernel& k, std::function<bool(const std::string&)> reserved)
+    : k_(k), reserved_(std::move(reserved)), taken_(k.all_names()) {}
+
+std::string RuleVersions::add(Rule version, const std::string& of) {
+  std::vector<Rule>& all = versions_[of];
+  for (const Rule& v : all)
+    if (v.params == version.params && equal(v.body, version.body)) return v.name;
+  for (int n = 0;; ++n) {
+    version.name = of + "_" + std::to_string(n);
+    if (!(reserved_ && reserved_(version.name)) && taken_.insert(version.name).second) break;
+  }
+  all.push_back(std::move(version));
+  return all.back().name;
+}
+
+std::string RuleVersions::name_of(const Rule& rule, const Expr& body) {
+  if (equal(body, rule.body)) return rule.name;
+  Rule version = rule;
+  version.body = body;
+  return add(std::move(version), rule.name);
+}
+
+std::string RuleVersions::name_of(const Rule& rule, const Expr& body, std::size_t first) {
+  Rule version = rule;
+  std::set<std::string> names;
+  collect_names(body, names);
+  std::map<std::string, std::string> params;
+  for (std::size_t i = 0; i < rule.params.size(); ++i) {
+    std::string& param = version.params[i];
+    for (int n = 0; names.contains(param); ++n) param = fmt::format("{}_{}", rule.params[i], n);
+    names.insert(param);
+    params.emplace(fmt::format("${}", first + i), param);
+  }
+  version.body = rename(body, params);
+  if (version.params == rule.params && equal(version.body, rule.body)) return rule.name;
+  return add(std::move(version), rule.name);
+}
+
+void RuleVersions::settle(Kernel& out) const {
+  if (!versions_.empty()) {
+    std::vector<Rule> rules;
+    for (const Rule& r : out.rules) {
+      rules.push_back(r);
+      if (const auto v = versions_.find(r.name); v != versions_.end())
+        rules.insert(rules.end(), v->second.begin(), v->second.end());
+    }
+    out.rules = std::move(rules);
+  }
+  const std::set<std::string> before = called_rules(k_), after = called_rules(out);
+  std::map<std::string, std::string> names;
+  for (const auto& [name, all] : versions_) {
+    if (after.contains(name)) continue;
+    const auto first =
+        std::find_if(all.begin(), all.end(), [&](const Rule& v) { return after.contains(v.name); });
+    if (first != all.end()) names.emplace(first->name, name);
+  }
+  std::erase_if(out.rules, [&](const Rule& r) {
+    const bool own = k_.find_rule(r.name) != nullptr;
+    return !after.contains(r.name) && (!own || before.contains(r.name));
+  });
+  if (names.empty()) return;
+  for (Rule& r : out.rules)
+    if (const auto it = names.find(r.name); it != names.end()) r.name = it->second;
+  const auto rename_call = [&](const Expr& x) {
+    const auto* c = x.as<Call>();
+    const auto it = c ? names.find(c->name) : names.end();
+    return it == names.end() ? x : Expr(Call{it->second, c->args, c->tag}, x.at());
+  };
+  out = map_expressions(
+      out, [&](const Instruction&, const Expr& e) { return rewrite(e, rename_call); }, true);
+}
+
+Exprs placeholders(const Rule& rule, std::size_t first) {
+  Exprs out;
+  for (std::size_t i = 0; i < rule.params.size(); ++i)
+    out.push_back(var(fmt::format("${}", first + i)));
+  return out;
+}
+
+Expr substitute_through_rules(const Kernel& k, const Expr& e, const std::map<std::string, Expr>& by,
+                              RuleVersions& versions) {
+  if (by.empty()) return e;
+  const auto in_call = [&](const Expr& x) -> Expr {
+    const auto* c = x.as<Call>();
+    const Rule* rule = c ? k.find_rule(c->name) : nullptr;
+    if (!rule) return x;
+    std::map<std::string, Expr> free = by;
+    for (const std::string& p : rule->params) free.erase(p);
+    const Expr body = apply_rule(*rule, placeholders(*rule, 0));
+    const Expr changed = substitute_through_rules(k, body, free, versions);
+    if (changed.same_as(body)) return x;
+    return Expr(Call{versions.name_of(*rule, changed, 0), c->args, c->tag}, x.at());
+  };
+  return substitute(rewrite(e, in_call), by);
+}
 
 std::set<std::string> called_rules(const Kernel& k) {
   std::map<std::string, const Rule*> rules;

@@ -1,7 +1,10 @@
 #pragma once
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/kernel.h"
@@ -9,6 +12,40 @@
 
 /// Rewriting expressions by where they stand in the expansion of substitution rules.
 namespace moonloop {
+
+/// The further versions that rules get where calls of one rule change differently. Versions with
+/// equal bodies are one.
+class RuleVersions {
+ public:
+  explicit RuleVersions(const Kernel& k, std::function<bool(const std::string&)> reserved = {});
+
+  /// The name of the version of `rule` that has this body; its own name if that is its body.
+  std::string name_of(const Rule& rule, const Expr& body);
+  /// The same for a body that says `$<first + i>` for the rule's parameter number i: where what was
+  /// put into it names something that a parameter hides, the version's parameter is called anew.
+  std::string name_of(const Rule& rule, const Expr& body, std::size_t first);
+
+  bool empty() const { return versions_.empty(); }
+  /// Adds the versions behind their rules, drops what is no longer called and was in the kernel
+  /// that this was made for; the first version of a dropped rule takes its name.
+  void settle(Kernel& out) const;
+
+ private:
+  std::string add(Rule version, const std::string& of);
+  const Kernel& k_;
+  std::function<bool(const std::string&)> reserved_;
+  std::set<std::string> taken_;
+  std::map<std::string, std::vector<Rule>> versions_;  // by the rule's own name
+};
+
+/// `$<first>`, `$<first + 1>`, ...: what stands for the parameters of `rule` while its body
+/// changes.
+Exprs placeholders(const Rule& rule, std::size_t first);
+
+/// `e` with variables replaced, also in the rules that it calls, which get versions for that. A
+/// parameter hides the variable of its name.
+Expr substitute_through_rules(const Kernel& k, const Expr& e, const std::map<std::string, Expr>& by,
+                              RuleVersions& versions);
 
 /// Where an expression stands: in an instruction, or in a rule that it calls, at any depth.
 struct RulePlace {

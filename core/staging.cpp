@@ -32,6 +32,7 @@ std::map<std::string, std::set<std::string>> rule_callees(const Kernel& k) {
 struct RuleCalls::Walk {
   const Instruction& insn;
   const Visit& visit;
+  RuleVersions* versions;
   Stack stack;  // levels around the expression, innermost first
   /// What stands for the parameters of the rules that were entered. The arguments themselves are
   /// walked where they are written, so they must not be met again inside of the body.
@@ -66,6 +67,21 @@ bool RuleCalls::selected(const Walk& walk, const Call& call) const {
   return within_(k_, walk.insn, with_call);
 }
 
+namespace {
+
+/// An argument that can only stand for a name: an array, or an iname that a reduction in the rule
+/// binds.
+bool only_a_name(const Kernel& k, const Expr& arg, const Place& at) {
+  const auto* v = arg.as<Var>();
+  if (!v) return false;
+  if (const Argument* a = k.find_arg(v->name)) return a->is_array;
+  if (const Temporary* t = k.find_temporary(v->name)) return !t->shape || !t->shape->empty();
+  return k.has_iname(v->name) &&
+         std::find(at.inames.begin(), at.inames.end(), v->name) == at.inames.end();
+}
+
+}  // namespace
+
 std::optional<Expr> RuleCalls::at_node(Walk& walk, const Expr& e, const Place& at) const {
   const auto* call = e.as<Call>();
   if (!call) return {};
@@ -93,58 +109,36 @@ std::optional<Expr> RuleCalls::at_node(Walk& walk, const Expr& e, const Place& a
   }
   const Rule& rule = *k_.find_rule(call->name);
   ensure(rule.params.size() == outer.args.size(), "a rule call has as many arguments as the rule");
-  Exprs names;
-  std::map<std::string, Expr> own;
-  for (const Expr& arg : outer.args) {
-    const std::string name = fmt::format("${}", walk.params.size() + own.size());
-    names.push_back(var(name));
-    own[name] = arg;
+  const std::size_t first = walk.params.size();
+  Exprs names = placeholders(rule, first);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Expr value = walk.resolved(outer.args[i]);
+    walk.params.emplace(fmt::format("${}", first + i), value);
+    if (only_a_name(k_, value, at)) names[i] = value;
   }
-  for (const auto& [name, arg] : own) walk.params[name] = walk.resolved(arg);
   StackLevel level{call->name, {}};
   if (!call->tag.empty()) level.tags.insert(call->tag.str());
   walk.stack.insert(walk.stack.begin(), level);
   const Expr body = apply_rule(rule, names);
   const Expr out = descend(body, at);
   walk.stack.erase(walk.stack.begin());
-  for (const auto& [name, arg] : own) walk.params.erase(name);
-  if (!out.same_as(body)) return substitute(out, own);
+  for (std::size_t i = 0; i < names.size(); ++i) walk.params.erase(fmt::format("${}", first + i));
+  if (!out.same_as(body)) {
+    ensure(walk.versions != nullptr, "a rule whose body changes gets a version");
+    outer.name = walk.versions->name_of(rule, out, first);
+    changed = true;
+  }
   return changed ? Expr(outer, e.at()) : e;
 }
 
-InsnPtr RuleCalls::rewrite(const InsnPtr& insn, const Visit& f) const {
-  Walk walk{*insn, f, {StackLevel{insn->id, insn->tags}}};
+InsnPtr RuleCalls::rewrite(const InsnPtr& insn, const Visit& f, RuleVersions& versions) const {
+  Walk walk{*insn, f, &versions, {StackLevel{insn->id, insn->tags}}};
   return rewrite_places(insn, [&](const Expr& e, const Place& at) { return at_node(walk, e, at); });
 }
 
-namespace {
-
-/// Rules that the instructions call, also through other rules.
-std::set<std::string> used_rules(const Kernel& k) {
-  std::set<std::string> found;
-  for (const InsnPtr& i : k.instructions) {
-    for (const Expr& e : i->lhs) collect_rules(k, e, found);
-    if (i->rhs) collect_rules(k, i->rhs, found);
-    for (const Expr& e : i->predicates) collect_rules(k, e, found);
-  }
-  const auto callees = rule_callees(k);
-  std::vector<std::string> pending(found.begin(), found.end());
-  while (!pending.empty()) {
-    const std::string rule = pending.back();
-    pending.pop_back();
-    for (const std::string& c : callees.at(rule))
-      if (found.insert(c).second) pending.push_back(c);
-  }
-  return found;
-}
-
-}  // namespace
-
-Kernel drop_unused_rules(const Kernel& before, Kernel k) {
-  if (k.rules.empty()) return k;
-  const std::set<std::string> was = used_rules(before), is = used_rules(k);
-  std::erase_if(k.rules, [&](const Rule& r) { return was.count(r.name) && !is.count(r.name); });
-  return k;
+void RuleCalls::visit(const InsnPtr& insn, const Visit& f) const {
+  Walk walk{*insn, f, nullptr, {StackLevel{insn->id, insn->tags}}};
+  rewrite_places(insn, [&](const Expr& e, const Place& at) { return at_node(walk, e, at); });
 }
 
 // ---- Names, tags, address spaces --------------------------------------------------------------

@@ -11,6 +11,7 @@
 #include "core/kernel.h"
 #include "core/match.h"
 #include "core/reference.h"
+#include "core/rule_rewrite.h"
 
 /// Staging values in a temporary: what precompute, add_prefetch and buffer_array share beside
 /// footprints. A staging instruction runs ahead of (or after) the instructions it serves and is
@@ -25,11 +26,14 @@ class RuleCalls {
   /// with the call itself.
   RuleCalls(const Kernel& k, std::string rule, std::string tag, Match within);
   /// Gives each selected call to `f`, with its arguments in terms of the instruction, and replaces
-  /// it by the result. A call of another rule is expanded where something inside of it was
-  /// replaced.
+  /// it by the result. Inside of another rule `call` says `$0` and so on for what that rule's
+  /// parameters stand for, and so should the result: the rule stays one, in a version of `versions`
+  /// where its calls change differently.
   using Visit =
       std::function<std::optional<Expr>(const Expr& call, const Exprs& args, const Place&)>;
-  InsnPtr rewrite(const InsnPtr& insn, const Visit& f) const;
+  InsnPtr rewrite(const InsnPtr& insn, const Visit& f, RuleVersions& versions) const;
+  /// The same for an `f` that replaces nothing.
+  void visit(const InsnPtr& insn, const Visit& f) const;
 
  private:
   struct Walk;
@@ -40,9 +44,6 @@ class RuleCalls {
   Match within_;
   std::set<std::string> reaching_;  // rules that call it, directly or not
 };
-
-/// `k` without those of its rules that `before` still used and `k` no longer does.
-Kernel drop_unused_rules(const Kernel& before, Kernel k);
 
 /// `base`, or `base_0`, … whichever is not in `taken`; it is then.
 std::string take_name(std::set<std::string>& taken, const std::string& base);

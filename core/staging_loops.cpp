@@ -40,7 +40,9 @@ AddressSpace staging_space(const Kernel& k, AddressSpace wanted, const std::vect
   }
   AddressSpace space = wanted;
   if (space == AddressSpace::Auto && !items.empty())
-    space = shared && !(own && swept_items.empty()) ? AddressSpace::Local : AddressSpace::Private;
+    space = shared && !(own && swept_items.empty()) ? AddressSpace::Local
+            : shared && own_copy                    ? AddressSpace::Auto
+                                                    : AddressSpace::Private;
   if (space == AddressSpace::Private && !swept_items.empty())
     refuse("private-sweep", at,
            "`{}` numbers work-items, and a private temporary is not shared by them; use `local`",
@@ -53,6 +55,14 @@ AddressSpace staging_space(const Kernel& k, AddressSpace wanted, const std::vect
              "temporary_address_space = \"global\"",
              i, t->text);
   return space;
+}
+
+AddressSpace settled_space(const Kernel& k, AddressSpace space, const std::vector<Place>& places,
+                           const std::set<std::string>& nest) {
+  std::set<std::string> items;
+  for (const Place& p : places) items.merge(work_items_of(k, p));
+  const bool all = std::includes(nest.begin(), nest.end(), items.begin(), items.end());
+  return space == AddressSpace::Auto && !items.empty() && all ? AddressSpace::Private : space;
 }
 
 // ---- Points -----------------------------------------------------------------------------------
@@ -191,20 +201,7 @@ void drop_idle_conditions(const Kernel& k, StagedPoints& p, const Footprint& f,
 
 // ---- Domains ----------------------------------------------------------------------------------
 
-namespace {
-
-/// Whether the domain forest is still one.
-bool is_forest(const Kernel& k) {
-  try {
-    domain_parents(k);
-    return true;
-  } catch (const Error& e) {
-    if (e.diagnostic().code == "branching-domains") return false;
-    throw;
-  }
-}
-
-}  // namespace
+bool domains_branch(const Kernel& k);  // core/domain.cpp
 
 void add_staging_domain(Kernel& k, StagedPoints& p, const std::vector<std::string>& fresh,
                         const Exprs& extents, const Span& at) {
@@ -215,7 +212,7 @@ void add_staging_domain(Kernel& k, StagedPoints& p, const std::vector<std::strin
     if (std::find(fresh.begin(), fresh.end(), d) == fresh.end()) existing.push_back(d);
   const Set own = dims_to_params(p.points, existing);
   k.domains.push_back({own, at});
-  if (is_forest(k)) return;
+  if (!domains_branch(k)) return;
   k.domains.pop_back();
 
   // Loops of unrelated domains bound it: a domain for each axis has less to ask for.
@@ -227,7 +224,7 @@ void add_staging_domain(Kernel& k, StagedPoints& p, const std::vector<std::strin
   if (yes(isl_set_is_equal(to_dims(std::move(product), fresh).get(), own.get()))) {
     for (const std::string& i : fresh)
       k.domains.push_back({without_idle_params(isl_set_coalesce(to_dims(own, {i}).take())), at});
-    if (is_forest(k)) return;
+    if (!domains_branch(k)) return;
     k.domains.resize(k.domains.size() - fresh.size());
   }
 

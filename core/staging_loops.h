@@ -18,10 +18,20 @@ std::set<std::string> needed_inames(const Kernel& k, const Footprint& f,
 
 /// Where a buffer lives that is used at `places`, is different for each value of `needed` and holds
 /// what the inames `sweep` run over. `wanted` is kept unless it is Auto; `own_copy`: work-items
-/// make a copy each where they can. Refuses `private-sweep`, `swept-group`.
+/// make a copy each where they can, and it stays Auto where they could share one: the tags that the
+/// new loops get later decide. Refuses `private-sweep`, `swept-group`.
 AddressSpace staging_space(const Kernel& k, AddressSpace wanted, const std::vector<Place>& places,
                            const std::set<std::string>& needed, const std::set<std::string>& sweep,
                            bool own_copy, const Span& at);
+
+/// The space of a buffer that is filled in the loops `nest`: private where these number all
+/// work-items, so that no later tag can make them share it.
+AddressSpace settled_space(const Kernel& k, AddressSpace space, const std::vector<Place>& places,
+                           const std::set<std::string>& nest);
+/// Whether each work-item fills a buffer of that space by itself, as long as no tag says otherwise.
+inline bool own_copies(AddressSpace space) {
+  return space == AddressSpace::Private || space == AddressSpace::Auto;
+}
 
 enum class PointShape {
   Exact,   // a condition where no loop bounds say it

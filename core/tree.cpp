@@ -171,7 +171,9 @@ class LoopSorter {
   }
 
   void add(int outer, int inner, const char* why) {
-    if (inside_[outer].insert(inner).second) why_[{outer, inner}] = why;
+    // Bounds that are computed in a loop are the reason that nothing else takes away.
+    if (inside_[outer].insert(inner).second || std::string_view(why) == "bounds")
+      why_[{outer, inner}] = why;
   }
 
   [[noreturn]] void refuse_crossing(int a, int b) {
@@ -191,8 +193,24 @@ class LoopSorter {
     d.where = {both->at, {}};
     d.notes = {{only_a->at, "`" + only_a->id + "` is here"},
                {only_b->at, "`" + only_b->id + "` is here"}};
-    d.hint = "duplicate_inames gives one of them a loop of its own";
+    d.hint = fmt::format("the option `dup={}` of `{}` gives it a loop of its own", names_[a],
+                         only_a->id);
     throw Refused(d);
+  }
+
+  /// The step that takes those instructions out of the loop; empty where a part of a reduction is
+  /// among them, which has no id of its own.
+  template <class F>
+  std::string loop_of_its_own(const std::string& iname, F selected) const {
+    std::vector<std::string> ids;
+    for (const InsnPtr& insn : k_.instructions) {
+      if (!selected(*insn)) continue;
+      if (insn->role != ReductionRole::None) return {};
+      ids.push_back("id:" + insn->id);
+    }
+    return fmt::format("`duplicate_inames(\"{}\", \"{}\")` gives {} a loop of {} own", iname,
+                       fmt::join(ids, " or "), ids.size() == 1 ? "it" : "them",
+                       ids.size() == 1 ? "its" : "their");
   }
 
   [[noreturn]] void refuse_cycle() {
@@ -210,6 +228,14 @@ class LoopSorter {
     d.code = "cannot-nest";
     d.text = "these loops cannot be nested: " + text;
     d.where = {k_.instructions[first_[cycle[0]]]->at, {}};
+    for (std::size_t i = 0; i < cycle.size() && d.hint.empty(); ++i) {
+      const int a = cycle[i], b = cycle[(i + 1) % cycle.size()];
+      if (why_.at({a, b}) != "subset") continue;
+      d.hint = loop_of_its_own(names_[a], [&](const Instruction& insn) {
+        return insn.inames.count(names_[a]) && insn.inames.count(names_[b]);
+      });
+      if (!d.hint.empty()) d.hint += ", which the order may then name";
+    }
     throw Refused(d);
   }
 

@@ -11,47 +11,6 @@ namespace {
 
 using Weak = Typed::Weak;
 
-bool is_numeric_context(const std::optional<Type>& wanted) {
-  return wanted && !wanted->is_record() && (is_real(wanted->scalar) || is_complex(wanted->scalar));
-}
-
-bool fits(std::int64_t v, Scalar s) {
-  const int bits = 8 * size_of(s);
-  // A negative one wraps, as all unsigned arithmetic does: `u - 1` adds -1.
-  if (is_unsigned(s))
-    return bits == 64 || (v > -(std::int64_t{1} << bits) && v < (std::int64_t{1} << bits));
-  return bits == 64 ||
-         (v >= -(std::int64_t{1} << (bits - 1)) && v < (std::int64_t{1} << (bits - 1)));
-}
-
-Scalar int_literal_type(const std::optional<std::int64_t>& v) {
-  return !v || fits(*v, Scalar::I32) ? Scalar::I32 : Scalar::I64;
-}
-
-Typed strong(Type t) { return {std::move(t), Weak::No, std::nullopt, true}; }
-
-Typed weak_int(std::optional<std::int64_t> value, const std::optional<Type>& wanted) {
-  Typed t{int_literal_type(value), Weak::Int, value, true};
-  if (is_numeric_context(wanted)) {
-    t.type = computed_as(real_part(wanted->scalar));
-  } else if (wanted && !wanted->is_record() && is_integer(wanted->scalar) &&
-             size_of(wanted->scalar) >= 4 && (!value || fits(*value, wanted->scalar))) {
-    t.type = wanted->scalar;
-  }
-  return t;
-}
-
-Typed weak_real(bool complex, bool fits_single, const std::optional<Type>& wanted) {
-  Scalar s = fits_single ? Scalar::F32 : Scalar::F64;
-  if (is_numeric_context(wanted)) s = computed_as(real_part(wanted->scalar)).scalar;
-  if (complex) s = single_or_double_complex(s);
-  return {s, complex ? Weak::Complex : Weak::Float, std::nullopt, fits_single};
-}
-
-bool exact_single(double v) {
-  return std::isnan(v) || static_cast<double>(static_cast<float>(v)) == v;
-}
-
 std::string shown(const Expr& e) {
   std::string s = to_string(e);
   if (s.size() > 60) s = s.substr(0, 57) + "...";
@@ -66,10 +25,6 @@ std::string shown(const Expr& e) {
 
 void require_number(const Expr& e, const Typed& t, std::string_view of, const Expr& whole) {
   if (t.type.is_record()) bad_operand(e, t.type, of, whole);
-}
-
-bool integral(const Type& t) {
-  return !t.is_record() && (is_integer(t.scalar) || t.scalar == Scalar::Bool);
 }
 
 const char* name_of(BinaryOp op) {
@@ -97,68 +52,14 @@ const char* name_of(NaryOp op) {
   return "";
 }
 
-/// The value of an operation on integer literals, when it fits.
-std::optional<std::int64_t> folded(NaryOp op, const std::vector<Typed>& terms) {
-  std::int64_t v = op == NaryOp::Mul ? 1 : 0;
-  for (const Typed& t : terms) {
-    if (!t.value) return std::nullopt;
-    const bool over = op == NaryOp::Mul ? __builtin_mul_overflow(v, *t.value, &v)
-                                        : __builtin_add_overflow(v, *t.value, &v);
-    if (over) return std::nullopt;
-  }
-  return v;
-}
-
-std::optional<Type> integer_context(const std::optional<Type>& wanted) {
-  return wanted && !wanted->is_record() && is_integer(wanted->scalar) ? wanted : std::nullopt;
+[[noreturn]] void no_common_integer(const Expr& e, std::string_view of, const Typed& a,
+                                    const Typed& b) {
+  fail("bad-operand", e.at(),
+       "{} and {} have no common integer type for {} in `{}`; cast one of them", a.type.str(),
+       b.type.str(), of, shown(e));
 }
 
 }  // namespace
-
-Typed combine(const std::vector<Typed>& operands, const std::optional<Type>& wanted) {
-  std::optional<Scalar> sized;
-  bool weak_any = false, weak_float = false, weak_complex = false, fits_single = true;
-  for (const Typed& t : operands) {
-    if (t.weak == Weak::No) {
-      if (t.type.is_record()) return t;
-      sized = sized ? promote(*sized, t.type.scalar) : computed_as(t.type).scalar;
-      continue;
-    }
-    weak_any = true;
-    weak_float |= t.weak == Weak::Float || t.weak == Weak::Complex;
-    weak_complex |= t.weak == Weak::Complex;
-    if (t.weak != Weak::Int) fits_single &= t.fits_single;
-  }
-  if (!weak_any) return strong(*sized);
-  if (!sized) {
-    if (weak_float) return weak_real(weak_complex, fits_single, wanted);
-    std::optional<std::int64_t> value;
-    if (operands.size() == 1) value = operands[0].value;
-    Typed t = weak_int(value, wanted);
-    if (operands.size() > 1)  // the widest of them
-      for (const Typed& o : operands)
-        if (integral(t.type) && integral(o.type)) t.type = promote(t.type.scalar, o.type.scalar);
-    return t;
-  }
-  Scalar s = *sized;
-  if (weak_float) {
-    const bool real_partner = !integral(s);
-    if (real_partner && real_part(s) == Scalar::F64) {
-      if (weak_complex) s = Scalar::C128;
-    } else {
-      const Scalar literal = weak_real(weak_complex, fits_single, wanted).type.scalar;
-      s = promote(s, literal);
-    }
-    return strong(s);
-  }
-  if (!integral(s)) return strong(s);
-  for (const Typed& t : operands)
-    if (t.weak == Weak::Int) {
-      const bool adapts = size_of(s) >= 4 && is_integer(s) && (!t.value || fits(*t.value, s));
-      if (!adapts) s = promote(s, int_literal_type(t.value));
-    }
-  return strong(s);
-}
 
 std::optional<Type> Typer::variable(const std::string& name, const Span& at) const {
   if (vars_) {
@@ -216,48 +117,33 @@ std::optional<Typed> Typer::binary(const Expr& e, const Binary& x,
         !t.is_record() && (!ints_only || integral(t)) && (!maybe_ints || !is_complex(t.scalar));
     if (!ok) bad_operand(sides[i], t, name_of(x.op), e);
   }
-  const Typed &l = (*ops)[0], &r = (*ops)[1];
-  const bool literals = l.weak == Weak::Int && r.weak == Weak::Int;
-  if (x.op == BinaryOp::Div && literals) {
-    const bool single = l.value && r.value && *r.value != 0 &&
-                        exact_single(static_cast<double>(*l.value) / static_cast<double>(*r.value));
-    return weak_real(false, single, wanted);
-  }
-  const bool negative_power =
-      x.op == BinaryOp::Pow && r.weak == Weak::Int && r.value && *r.value < 0;
-  Typed t = maybe_ints ? combine(*ops, integer_context(wanted)) : combine(*ops, wanted);
-  t.value = std::nullopt;
-  if (x.op == BinaryOp::Div || negative_power) {
-    const bool ints =
-        (l.weak == Weak::Int || integral(l.type)) && (r.weak == Weak::Int || integral(r.type));
-    if (ints) return literals ? weak_real(false, false, wanted) : strong(Scalar::F64);
-  }
-  if (t.type == Type(Scalar::Bool)) t.type = Scalar::I32;
-  if (maybe_ints && t.weak == Weak::Float) return weak_real(false, t.fits_single, wanted);
+  const auto t = promoted(x.op, (*ops)[0], (*ops)[1], wanted);
+  if (!t) no_common_integer(e, name_of(x.op), (*ops)[0], (*ops)[1]);
   return t;
 }
 
-std::optional<Typed> Typer::nary(const Expr& e, const Nary& x,
-                                 const std::optional<Type>& wanted) const {
+std::optional<Typed> Typer::nary(const Expr& e, const Nary& x, const std::optional<Type>& wanted,
+                                 std::vector<Type>* steps) const {
   const bool logic = x.op == NaryOp::And || x.op == NaryOp::Or;
   const bool bits = x.op == NaryOp::BitAnd || x.op == NaryOp::BitOr || x.op == NaryOp::BitXor;
   auto ops = operands(x.terms, logic ? std::nullopt : bits ? integer_context(wanted) : wanted);
   if (!ops) return std::nullopt;
-  bool all_bool = true;
   for (std::size_t i = 0; i < ops->size(); ++i) {
     require_number(x.terms[i], (*ops)[i], name_of(x.op), e);
     if (bits && !integral((*ops)[i].type))
       bad_operand(x.terms[i], (*ops)[i].type, name_of(x.op), e);
-    all_bool &= (*ops)[i].type == Type(Scalar::Bool);
   }
-  if (logic) return strong(Scalar::Bool);
-  if (bits && all_bool) return strong(Scalar::Bool);
-  Typed t = combine(*ops, bits ? integer_context(wanted) : wanted);
-  if (t.weak == Weak::Int && !bits) return weak_int(folded(x.op, *ops), wanted);
+  Typed t = ops->front();
+  for (std::size_t i = 1; i < ops->size(); ++i) {
+    const auto step = promoted(x.op, t, (*ops)[i], wanted);
+    if (!step) no_common_integer(e, name_of(x.op), t, (*ops)[i]);
+    t = *step;
+    if (steps) steps->push_back(t.type);
+  }
   return t;
 }
 
-std::optional<Typed> Typer::compare(const Expr& e, const Compare& x) const {
+std::optional<Sides> Typer::sides(const Expr& e, const Compare& x) const {
   const auto ops = operands({x.left, x.right}, std::nullopt);
   if (!ops) return std::nullopt;
   require_number(x.left, (*ops)[0], "a comparison", e);
@@ -266,19 +152,15 @@ std::optional<Typed> Typer::compare(const Expr& e, const Compare& x) const {
     for (std::size_t i = 0; i < 2; ++i)
       if (is_complex((*ops)[i].type.scalar))
         bad_operand(i == 0 ? x.left : x.right, (*ops)[i].type, "an ordering comparison", e);
-  return strong(Scalar::Bool);
+  return compared((*ops)[0], (*ops)[1]);
 }
 
 namespace {
 
-Typed chosen(const Expr& e, const Typed& yes, const Typed& no, const std::optional<Type>& wanted) {
-  if (yes.weak == Weak::No && no.weak == Weak::No) {
-    if (yes.type == no.type) return strong(computed_as(yes.type));
-    if (yes.type.is_record() || no.type.is_record())
-      fail("type-mismatch", e.at(), "`{}` is either {} or {}", shown(e), yes.type.str(),
-           no.type.str());
-  }
-  return combine({yes, no}, wanted);
+/// The context in which a function's arguments are evaluated where it is called in `wanted`.
+std::optional<Type> context_of(const FnInfo& f, const std::optional<Type>& wanted) {
+  if (f.cls == FnClass::Test) return std::nullopt;
+  return f.cls == FnClass::Integer ? integer_context(wanted) : wanted;
 }
 
 }  // namespace
@@ -323,9 +205,7 @@ std::optional<Typed> Typer::called(const Expr& e, const Call& x,
     fail("wrong-arg-count", e.at(), "`{}` takes {}{} argument{}, got {}", x.name,
          f->args < 0 ? "at least " : "", f->args < 0 ? 2 : f->args, f->args == 1 ? "" : "s",
          x.args.size());
-  const std::optional<Type> context = f->cls == FnClass::Test      ? std::nullopt
-                                      : f->cls == FnClass::Integer ? integer_context(wanted)
-                                                                   : wanted;
+  const std::optional<Type> context = context_of(*f, wanted);
   const auto ops = operands(x.args, context);
   if (!ops) return std::nullopt;
   const std::string of = "`" + x.name + "`";
@@ -403,31 +283,27 @@ std::optional<Typed> Typer::type(const Expr& e, const std::optional<Type>& wante
         return strong(f->type);
       },
       [&](const Unary& x) -> R {
-        R t = type(x.arg, x.op == UnaryOp::Neg      ? wanted
-                          : x.op == UnaryOp::BitNot ? integer_context(wanted)
-                                                    : std::nullopt);
+        const bool negates = x.op == UnaryOp::Neg || x.op == UnaryOp::Sub;
+        const R t = type(x.arg, negates                   ? wanted
+                                : x.op == UnaryOp::BitNot ? integer_context(wanted)
+                                                          : std::nullopt);
         if (!t) return std::nullopt;
-        const char* of = x.op == UnaryOp::Neg ? "`-`" : x.op == UnaryOp::Not ? "`not`" : "`~`";
+        const char* of = negates ? "`-`" : x.op == UnaryOp::Not ? "`not`" : "`~`";
         require_number(x.arg, *t, of, e);
-        if (x.op == UnaryOp::Not) return strong(Scalar::Bool);
         if (x.op == UnaryOp::BitNot && !integral(t->type)) bad_operand(x.arg, t->type, of, e);
-        t->type = t->type == Type(Scalar::Bool) ? Type(Scalar::I32) : computed_as(t->type);
-        if (t->weak == Weak::Int) {
-          std::optional<std::int64_t> v;
-          if (t->value && *t->value != std::numeric_limits<std::int64_t>::min())
-            v = x.op == UnaryOp::Neg ? -*t->value : ~*t->value;
-          return weak_int(v, x.op == UnaryOp::Neg ? wanted : integer_context(wanted));
-        }
-        return t;
+        return promoted(x.op, *t, wanted);
       },
       [&](const Binary& x) -> R { return binary(e, x, wanted); },
       [&](const Nary& x) -> R { return nary(e, x, wanted); },
-      [&](const Compare& x) -> R { return compare(e, x); },
+      [&](const Compare& x) -> R { return sides(e, x) ? R(strong(Scalar::Bool)) : R(); },
       [&](const Select& x) -> R {
         const R c = type(x.cond), y = type(x.yes, wanted), n = type(x.no, wanted);
         if (c) require_number(x.cond, *c, "a condition", e);
         if (!y || !n) return std::nullopt;
-        return chosen(e, *y, *n, wanted);
+        if (!(y->type == n->type) && (y->type.is_record() || n->type.is_record()))
+          fail("type-mismatch", e.at(), "`{}` is either {} or {}", shown(e), y->type.str(),
+               n->type.str());
+        return chosen(*y, *n, wanted);
       },
       [&](const Call& x) -> R { return called(e, x, wanted); },
       [&](const Reduce& x) -> R {
@@ -453,43 +329,66 @@ std::optional<Typed> Typer::type(const Expr& e, const std::optional<Type>& wante
       }});
 }
 
-std::optional<Type> Typer::operand_type(const Expr& e, const std::optional<Type>& wanted) const {
-  using R = std::optional<Type>;
-  const auto own = [&]() -> R {
-    const auto t = type(e, wanted);
-    return t ? R(t->type) : R();
-  };
-  const auto common = [&](const Exprs& es, const std::optional<Type>& context) -> R {
-    const auto ops = operands(es, context);
-    if (!ops) return std::nullopt;
-    return combine(*ops, context).type;
-  };
+std::optional<Computation> Typer::computation(const Expr& e,
+                                              const std::optional<Type>& wanted) const {
+  using R = std::optional<Computation>;
+  const auto whole = type(e, wanted);
+  if (!whole) return std::nullopt;
+  const Type& t = whole->type;
+  const auto none = [&](const auto&) -> R { return Computation{{}, t}; };
   return e.visit(overload{
-      [](const IntLit&) -> R { return {}; }, [](const FloatLit&) -> R { return {}; },
-      [](const ComplexLit&) -> R { return {}; }, [](const BoolLit&) -> R { return {}; },
-      [](const Var&) -> R { return {}; }, [](const Load&) -> R { return {}; },
-      [](const Field&) -> R { return {}; },
-      [&](const Unary& x) -> R { return x.op == UnaryOp::Not ? R() : own(); },
-      [&](const Binary&) -> R { return own(); },
-      [&](const Nary& x) -> R { return x.op == NaryOp::And || x.op == NaryOp::Or ? R() : own(); },
-      [&](const Compare& x) -> R {
-        return common({x.left, x.right}, {});
+      [&](const IntLit& x) { return none(x); }, [&](const FloatLit& x) { return none(x); },
+      [&](const ComplexLit& x) { return none(x); }, [&](const BoolLit& x) { return none(x); },
+      [&](const Var& x) { return none(x); }, [&](const Load& x) { return none(x); },
+      [&](const Field& x) { return none(x); },
+      [&](const Unary& x) -> R {
+        return Computation{{x.op == UnaryOp::Not ? type(x.arg)->type : t}, t};
       },
-      [&](const Select&) -> R { return own(); },
+      [&](const Binary& x) -> R {
+        const bool shift = x.op == BinaryOp::Shl || x.op == BinaryOp::Shr;
+        return Computation{{t, shift ? type(x.right)->type : t}, t};
+      },
+      [&](const Nary& x) -> R {
+        Computation out{{}, t};
+        if (x.op == NaryOp::And || x.op == NaryOp::Or) {
+          for (const Expr& term : x.terms) out.operands.push_back(type(term)->type);
+          return out;
+        }
+        std::vector<Type> steps;
+        nary(e, x, t, &steps);  // operands are evaluated in the context of the whole
+        steps.back() = t;
+        out.operands.push_back(steps.front());
+        out.operands.insert(out.operands.end(), steps.begin(), steps.end());
+        return out;
+      },
+      [&](const Compare& x) -> R {
+        const Sides s = *sides(e, x);
+        return Computation{{s.left, s.right}, t};
+      },
+      [&](const Select& x) -> R {
+        return Computation{{type(x.cond)->type, t, t}, t};
+      },
       [&](const Call& x) -> R {
         const FnInfo* f = find_function(x.name);
-        if (!f || f->cls == FnClass::Bessel) return {};
-        const R t = own();
-        if (f->cls != FnClass::Magnitude && f->cls != FnClass::Component && f->cls != FnClass::Test)
-          return t;
-        return common(x.args, f->cls == FnClass::Test ? R() : t);
+        if (!f) return Computation{{}, t};  // a rule, `if`, `indexof`
+        Type of = t;
+        if (f->cls == FnClass::Bessel) return Computation{{Scalar::I32, Scalar::F64}, t};
+        if (f->cls == FnClass::Magnitude || f->cls == FnClass::Component ||
+            f->cls == FnClass::Test) {
+          const std::optional<Type> context =
+              f->cls == FnClass::Test ? std::nullopt : std::optional(t);
+          of = combine(*operands(x.args, context), context).type;
+        }
+        return Computation{std::vector<Type>(x.args.size(), of), t};
       },
       [&](const Reduce& x) -> R {
         const bool truth = x.op == ReduceOp::Any || x.op == ReduceOp::All;
-        return truth || arity(x.op) != 1 ? R() : own();
+        return Computation{{truth ? type(x.args[0])->type : t}, t};
       },
-      [](const Cast& x) -> R { return x.type; }, [](const Slice&) -> R { return {}; },
-      [](const SubArray&) -> R { return {}; }});
+      [&](const Cast& x) -> R {
+        return Computation{{x.type}, t};
+      },
+      [&](const Slice& x) { return none(x); }, [&](const SubArray& x) { return none(x); }});
 }
 
 void Typer::check(const Expr& e, const std::optional<Type>& wanted) const {

@@ -6,36 +6,13 @@
 #include <vector>
 
 #include "core/kernel.h"
+#include "core/promotion.h"
 
-/// Types of expressions: what inference, checks, the interpreter and code generation agree on.
-///
-/// Sized operands are promoted as numpy does, with these exceptions: int32 (and smaller) with
-/// float32 is float32, and with complex64 complex64; arithmetic on bool is arithmetic on int32, and
-/// on float16 on float32: such a value is rounded where it is stored or cast.
-/// Unsized literals adapt:
-///  * an integer takes the type of a sized integer operand of 32 or 64 bits when it fits, and never
-///    widens a real one; alone it is int32, or int64 when it does not fit;
-///  * a real literal next to float64 is float64. Next to float32, to integers or alone it has the
-///    precision of the context (the type of what is assigned); without one it is float32 when that
-///    is exact, else float64.
-/// The operands of an operation are evaluated in the context of its own type.
+/// Types of expressions: what inference, checks, the interpreter and code generation agree on. The
+/// rules are those of core/promotion.h; the operands of an operation are evaluated in the context
+/// of its own type.
 namespace moonloop {
 
-/// The type of an expression, with what is needed to let literals adapt.
-struct Typed {
-  enum class Weak { No, Int, Float, Complex };  // made of unsized literals only
-  Type type;
-  Weak weak = Weak::No;
-  std::optional<std::int64_t> value;  // of Weak::Int, when it is known
-  bool fits_single = true;            // of the others: exact in single precision
-};
-
-/// The type of arithmetic on values of a type: float32 for float16, else the type itself.
-Type computed_as(const Type& t);
-/// The type of an operation on sized operands.
-Scalar promote(Scalar a, Scalar b);
-/// Operands of arithmetic together, literals adapted.
-Typed combine(const std::vector<Typed>& operands, const std::optional<Type>& wanted);
 /// The real type of a complex one; others unchanged.
 Scalar real_part(Scalar s);
 Scalar single_or_double_complex(Scalar s);  // the complex type with the precision of `s`
@@ -62,6 +39,14 @@ struct FnInfo {
 };
 const FnInfo* find_function(std::string_view name);
 
+/// What an operation converts its operands to, in their order, and what it gives. In a sum or
+/// product what the operands up to the n-th give is converted to `operands[n]` like the n-th
+/// itself, where n > 0; a Sub there stands for its argument. Conditions stay as they are.
+struct Computation {
+  std::vector<Type> operands;
+  Type result;
+};
+
 using VariableTypes = std::unordered_map<std::string, std::optional<Type>>;
 
 class Typer {
@@ -77,9 +62,10 @@ class Typer {
   /// `unknown-function`, `wrong-arg-count`, `bad-operand`, `type-mismatch`.
   std::optional<Typed> type(const Expr& e, const std::optional<Type>& wanted = {}) const;
 
-  /// The type to which an operation converts its operands first (sums, comparisons, `//`, calls);
-  /// for nodes without such a type, nothing.
-  std::optional<Type> operand_type(const Expr& e, const std::optional<Type>& wanted = {}) const;
+  /// How an operation is computed; nothing while some type is not known. The interpreter and code
+  /// generation convert operands as this says and in no other way.
+  std::optional<Computation> computation(const Expr& e,
+                                         const std::optional<Type>& wanted = {}) const;
 
   /// Checks all that `type` does not need to look at: subscripts and what they hold.
   void check(const Expr& e, const std::optional<Type>& wanted = {}) const;
@@ -92,11 +78,12 @@ class Typer {
   std::optional<Operands> operands(const Exprs& es, const std::optional<Type>& wanted) const;
   std::optional<Typed> binary(const Expr& e, const Binary& x,
                               const std::optional<Type>& wanted) const;
-  std::optional<Typed> nary(const Expr& e, const Nary& x, const std::optional<Type>& wanted) const;
-  std::optional<Typed> compare(const Expr& e, const Compare& x) const;
+  std::optional<Typed> nary(const Expr& e, const Nary& x, const std::optional<Type>& wanted,
+                            std::vector<Type>* steps = nullptr) const;
   std::optional<Typed> called(const Expr& e, const Call& x,
                               const std::optional<Type>& wanted) const;
   std::optional<Typed> reduce(const Reduce& x, const std::optional<Type>& wanted) const;
+  std::optional<Sides> sides(const Expr& e, const Compare& x) const;
 
   const Kernel& k_;
   const VariableTypes* vars_ = nullptr;

@@ -90,7 +90,13 @@ class Matcher {
     return std::any_of(vars.begin(), vars.end(),
                        [&](const std::string& v) { return variables_.contains(v); });
   }
-  bool bind(const std::string& name, const Expr& e, Bindings& b, bool integer) const {
+  /// What a sum takes away is no value by itself, except among integers that count, where it is the
+  /// negative value.
+  bool bind(const std::string& name, Expr e, Bindings& b, bool integer) const {
+    if (const auto* u = e.as<Unary>(); u && u->op == UnaryOp::Sub) {
+      if (!integer) return false;
+      e = Expr(Unary{UnaryOp::Neg, u->arg}, e.at());
+    }
     const auto [it, fresh] = b.try_emplace(name, e);
     return fresh || equal(it->second, e) ||
            (integer && as_int(index_sub(it->second, e)) == std::optional<std::int64_t>(0));
@@ -135,6 +141,8 @@ class Matcher {
     const Bindings before = b;
     if (in_order(p, e.terms, b, integer)) return true;
     if (!arithmetic) return false;
+    const auto* second = e.terms[1].as<Unary>();
+    if (second && second->op == UnaryOp::Sub) return false;
     Exprs exchanged = e.terms;
     std::swap(exchanged[0], exchanged[1]);
     b = before;
@@ -155,6 +163,8 @@ class Matcher {
   static Expr joined(NaryOp op, Exprs terms) {
     if (terms.size() == 1) return terms.front();
     const Span at = terms.front().at();
+    if (const auto* u = terms.front().as<Unary>(); u && u->op == UnaryOp::Sub)
+      terms.front() = Expr(Unary{UnaryOp::Neg, u->arg}, at);  // among integers that count
     return Expr(Nary{op, std::move(terms)}, at);
   }
 

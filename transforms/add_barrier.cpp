@@ -24,8 +24,10 @@ std::set<std::string> shared_loops(const Kernel& k, const std::vector<std::size_
 
 }  // namespace
 
-Kernel add_barrier(const Kernel& k, const Match& before, const Match& after,
+Kernel add_barrier(const Kernel& given, const Match& before, const Match& after,
                    const BarrierOptions& o) {
+  // A barrier is a statement that no reference has, so that the kernel becomes its own.
+  const Kernel k = given.reference ? rebase(proved(given)) : given;
   const auto first = some_matching(k, before, "`insn_before` selects no instruction");
   const auto then = some_matching(k, after, "`insn_after` selects no instruction");
   const std::string usual = o.scope == BarrierScope::Global ? "global" : "local";

@@ -6,6 +6,7 @@
 #include "core/lookup.h"
 #include "core/parse_expr.h"
 #include "core/reference.h"
+#include "core/rule_rewrite.h"
 #include "core/staging.h"
 #include "transforms/expand_subst.h"
 #include "transforms/extract_subst.h"
@@ -14,7 +15,7 @@
 namespace moonloop {
 namespace {
 
-/// Number of subscripts of `array`, which some instruction reads.
+/// Number of subscripts of `array`, which some instruction reads, itself or through a rule.
 std::size_t rank_of(const Kernel& k, const std::string& array, const Span& at) {
   const Argument* arg = k.find_arg(array);
   const Temporary* temp = k.find_temporary(array);
@@ -30,9 +31,21 @@ std::size_t rank_of(const Kernel& k, const std::string& array, const Span& at) {
                     [&](const InsnPtr& i) { return reads(k, *i).count(array) > 0; }))
       return 0;
   }
-  for (const InsnPtr& i : k.instructions)
+  for (const InsnPtr& i : k.instructions) {
+    if (!reads(k, *i).count(array)) continue;  // the bounds of its loops may, which is no fetch
     for (const Access& a : accesses_of(*i, k))
       if (!a.write && a.variable == array) return a.index.size();
+  }
+  for (const std::string& name : called_rules(k)) {
+    const Rule& rule = *k.find_rule(name);
+    std::optional<std::size_t> found;
+    if (std::find(rule.params.begin(), rule.params.end(), array) == rule.params.end())
+      walk(rule.body, [&](const Expr& e) {
+        if (const auto* l = e.as<Load>(); l && l->array == array) found = l->index.size();
+        return !found;
+      });
+    if (found) return *found;
+  }
   refuse("no-match", at ? at : k.at, "no instruction of kernel `{}` reads `{}`", k.name, array);
 }
 

@@ -83,7 +83,7 @@ class BufferArray {
     for (const Rule& r : k.rules)
       if (mentions(expand_rules(k, r.body), array)) reading.insert(r.name);
     if (reading.empty()) return k;
-    const Kernel out = map_expressions(k, [&](const Instruction& insn, const Expr& e) {
+    Kernel out = map_expressions(k, [&](const Instruction& insn, const Expr& e) {
       bool calls = false;
       walk(e, [&](const Expr& x) {
         const auto* c = x.as<Call>();
@@ -92,7 +92,8 @@ class BufferArray {
       });
       return calls && o.within(k, insn) ? expand_rules(k, e) : e;
     });
-    return drop_unused_rules(k, out);
+    RuleVersions(k).settle(out);
+    return out;
   }
 
   const Span& at() const { return o_.at ? o_.at : all_.front().at; }
@@ -245,7 +246,7 @@ class BufferArray {
     space_ = staging_space(before_, o_.temporary_scope, places, needed, sweep_, untagged || scalar,
                            at());
     for (const Place& p : places) items_ = items_ || !work_items_of(before_, p).empty();
-    for (const std::string& i : common_parallel(before_, places, space_ == AddressSpace::Private))
+    for (const std::string& i : common_parallel(before_, places, own_copies(space_)))
       if (common_.count(i)) needed.insert(i);
     nests_ = sites_.nests(all_[0].insn, all_[0].place, needed, sweep_, common_);
   }
@@ -256,7 +257,7 @@ class BufferArray {
     after_ = before_;
     Footprint f = footprint_of(all_, nest);
     std::set<std::string> taken = after_.all_names();
-    const std::string buffer = add_temporary(f, taken);
+    const std::string buffer = add_temporary(f, taken, nest);
     std::size_t first = before_.instructions.size(), last = 0;
     for (const BufferedAccess& a : all_) {
       first = std::min(first, sites_.ahead_of(a.insn, a.place, nest));
@@ -288,7 +289,8 @@ class BufferArray {
     return staged(before_, after_, stand_ins);
   }
 
-  std::string add_temporary(const Footprint& f, std::set<std::string>& taken) {
+  std::string add_temporary(const Footprint& f, std::set<std::string>& taken,
+                            const std::set<std::string>& nest) {
     std::string name = o_.temporary_name;
     if (name.empty())
       name = take_name(taken, array_ + "_buf");
@@ -303,7 +305,9 @@ class BufferArray {
     for (const FootprintAxis& a : f.axes)
       if (!a.trivial()) shape.push_back(a.extent);
     t.shape = shape;
-    t.space = space_;
+    std::vector<Place> places;
+    for (const BufferedAccess& a : all_) places.push_back(a.place);
+    t.space = settled_space(before_, space_, places, nest);
     t.at = all_[0].at;
     after_.temporaries.emplace(name, t);
     return name;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/budget.h"
+#include "core/footprint.h"
 #include "core/iname_rewrite.h"
 #include "core/lookup.h"
 #include "core/order.h"
@@ -12,6 +14,8 @@ namespace moonloop {
 namespace {
 
 using Names = std::vector<std::string>;
+
+constexpr unsigned long kSimplifyOperations = 50'000;
 
 bool contains(const Names& list, const std::string& name) {
   return std::find(list.begin(), list.end(), name) != list.end();
@@ -61,7 +65,7 @@ class Change {
 
   Kernel apply() {
     check_names();
-    require_all_or_none(k_, in_, Match(), "mapping " + quoted_list(in_));
+    check_users();
     const Domain& home = *k_.home_of(in_.front());
     Set points = to_dims(domain_of(k_, home.inames()), in_);
     check_one_to_one(points);
@@ -95,16 +99,59 @@ class Change {
       if (!yes(isl_map_is_equal(same.get(), map_.get())))
         refuse("name-taken", at_, "the map changes `{}`; its new values need a new name", out_[o]);
     }
-    for (const auto& chain : k_.priorities)
-      for (const std::string& i : in_)
-        if (contains(chain, i))
-          refuse("prioritized-iname", k_.at,
-                 "the priority {} names `{}`; map the domain first, then prioritize",
-                 quoted_list(chain), i);
     for (const std::string& i : in_)
       if (const InameTag* tag = k_.tag(i); tag && !contains(out_, i))
         refuse("tagged-iname", k_.at, "`{}` is tagged `{}`; map the domain first, then tag", i,
                tag->text);
+  }
+
+  /// Instructions and reductions are in all loops that change and in those that the map goes by, or
+  /// in none that changes: loops that stay may hold other instructions too.
+  void check_users() const {
+    const std::string doing = "mapping " + quoted_list(in_);
+    Names moved;
+    for (const std::string& i : in_)
+      if (!contains(out_, i)) moved.push_back(i);
+    const auto split = [&](const auto& has) {
+      std::pair<Names, Names> parts;
+      for (const std::string& i : in_) (has(i) ? parts.first : parts.second).push_back(i);
+      const bool any = std::any_of(moved.begin(), moved.end(), has);
+      if (!any) parts.second.clear();
+      return parts;
+    };
+    for (const InsnPtr& insn : k_.instructions) {
+      const auto around = [&](const std::string& i) { return insn->inames.contains(i); };
+      if (const auto [in, out] = split(around); !out.empty())
+        refuse("some-not-all", insn->at,
+               "{}: instruction `{}` is inside the loop over {} but not {}; "
+               "`duplicate_inames(\"{}\", \"id:{}\")` gives it loops of its own",
+               doing, insn->id, quoted_list(in), quoted_list(out), fmt::join(in, ", "), insn->id);
+      const auto look = [&](const Expr& e) {
+        if (!e) return;
+        rewrite_places(expand_rules(k_, e), place_of(*insn), [&](const Expr& x, const Place& at) {
+          if (const Reduce* r = x.as<Reduce>()) check_reduction(*r, x, at, moved, doing);
+          return std::optional<Expr>();
+        });
+      };
+      for (const Expr& e : insn->lhs) look(e);
+      look(insn->rhs);
+      for (const Expr& e : insn->predicates) look(e);
+    }
+  }
+
+  void check_reduction(const Reduce& r, const Expr& e, const Place& at, const Names& moved,
+                       const std::string& doing) const {
+    const auto binds = [&](const std::string& i) { return contains(r.inames, i); };
+    if (std::none_of(moved.begin(), moved.end(), binds)) return;
+    Names in, out;
+    for (const std::string& i : in_)
+      if (binds(i))
+        in.push_back(i);
+      else if (contains(moved, i) || !contains(at.inames, i))
+        out.push_back(i);
+    if (!out.empty())
+      refuse("partial-reduction", e.at(), "{}: the reduction `{}` is over {} but not over {}",
+             doing, to_string(e), quoted_list(in), quoted_list(out));
   }
 
   /// `update[i=3]` of some instruction that stands in the loops.
@@ -122,7 +169,17 @@ class Change {
     return text;
   }
 
+  /// What is one to one and has an image everywhere is so on the points, whose set may be involved.
+  bool one_to_one_everywhere() const {
+    const Set without =
+        isl_set_subtract(isl_set_universe(isl_space_domain(isl_map_get_space(map_.get()))),
+                         isl_map_domain(map_.copy()));
+    return yes(isl_set_is_empty(without.get())) && yes(isl_map_is_bijective(map_.get()));
+  }
+
   void check_one_to_one(const Set& points) {
+    const IslBudget budget(kQuestionOperations);
+    if (one_to_one_everywhere()) return;
     const Set covered = isl_map_domain(map_.copy());
     const Set lost = isl_set_subtract(points.copy(), covered.copy());
     if (const auto s = sample(lost))
@@ -169,10 +226,21 @@ class Change {
     for (const std::string& i : rw.old) {
       const auto pos = std::find(in_.begin(), in_.end(), i) - in_.begin();
       PwAff e = isl_pw_multi_aff_get_pw_aff(inverse.get(), static_cast<int>(pos));
-      e = isl_pw_aff_coalesce(isl_pw_aff_gist(e.take(), image.copy()));
-      rw.old_in_new[i] = from_affine(e);
+      rw.old_in_new[i] = from_affine(on(image, e));
     }
     return rw;
+  }
+
+  /// `e` as simple as it gets where the inames have values. On points with many cases that may take
+  /// longer than it is worth; then where the map has images.
+  PwAff on(const Set& image, const PwAff& e) const {
+    const auto simple = [&](const Set& context) -> PwAff {
+      return isl_pw_aff_coalesce(isl_pw_aff_gist(e.copy(), context.copy()));
+    };
+    try {
+      const IslBudget budget(kSimplifyOperations);
+      return simple(image);
+    } catch (const IslQuota&) { return simple(isl_map_range(map_.copy())); }
   }
 
   /// { [in..., fresh...] }
@@ -187,22 +255,21 @@ class Change {
     return isl_set_reset_tuple_id(s.take());
   }
 
-  /// The outputs stand in the loop order and in their domain in the map's order.
+  /// The outputs stand in the map's order, in the places that they have among other loops: in the
+  /// loop order, in their domain and in priorities.
   void reorder(Kernel& out) const {
     const auto ordered = [&](const Names& list) {
-      Names result;
-      bool placed = false;
-      for (const std::string& n : list) {
-        if (!contains(out_, n)) {
-          result.push_back(n);
-        } else if (!placed) {
-          result.insert(result.end(), out_.begin(), out_.end());
-          placed = true;
-        }
-      }
+      Names mapped;  // those of the outputs that stand here
+      for (const std::string& o : out_)
+        if (contains(list, o)) mapped.push_back(o);
+      Names result = list;
+      auto next = mapped.begin();
+      for (std::string& n : result)
+        if (contains(out_, n)) n = *next++;
       return result;
     };
     out.loop_order = ordered(out.loop_order);
+    for (Names& chain : out.priorities) chain = ordered(chain);
     for (Domain& d : out.domains)
       if (const Names dims = d.inames(); contains(dims, out_.front()))
         d.set = to_dims(d.set, ordered(dims));
@@ -228,12 +295,13 @@ const Op map_domain_op{
         R"(Changes the variables of a loop nest by a one-to-one map: skewing, reversal, interchange, tiling.
 
 The map is isl text. Its inputs are inames of one domain; its outputs are new names, in the order in
-which the new loops are to nest; an input may stand among the outputs, and stays as it is.
+which the new loops are to nest; an input may stand among the outputs, and stays as it is, also for
+instructions in that loop alone. In a priority the outputs take the inputs' places.
 
 Refuses a map that is not one-to-one on the domain or does not cover it (with the instances that
-would be lost, run twice or fall together), inames of several domains, inames in a priority or with a
-tag, instructions and reductions that have some of the inputs but not all, and a new order that a
-dependence forbids, with two instances that would change places.)",
+would be lost, run twice or fall together), inames of several domains, inames that change and have a
+tag, instructions and reductions that have some of the inputs that change but not all inputs, and a
+new order that a dependence forbids, with two instances that would change places.)",
     .params = {{.name = "transform_map",
                 .kind = Kind::Str,
                 .help = "such as \"{ [i, j] -> [t, j] : t = i + j }\"",

@@ -14,10 +14,10 @@ namespace moonloop {
 ///             that stay as they are. The new nest is in the order of the outputs: a map that only
 ///             permutes is an interchange
 /// Refuses  bad-map; unknown-iname; no-common-domain; name-taken, bad-name;
-///          prioritized-iname (a priority names an input); tagged-iname (an input that goes has a
-///          tag) some-not-all, partial-reduction   as join_inames drops-instance, doubles-instance,
-///          merges-instances   the map is not one-to-one and total on
-///                         the domain; names the instances
+///          tagged-iname (an input that goes has a tag)
+///          some-not-all, partial-reduction   not in all loops of the map, but in one that goes
+///          drops-instance, doubles-instance, merges-instances   the map is not one-to-one and
+///          total on the domain; names the instances
 ///          and all that check_legal refuses
 /// Cost     one walk over the instructions, a few isl operations on the map
 Kernel map_domain(const Kernel& k, const std::string& map, const Span& at = {});

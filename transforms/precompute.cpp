@@ -22,7 +22,8 @@ class Build {
         nest_(nest),
         before_(plan.kernel()),
         after_(before_),
-        foot_(plan.footprint_in(nest)) {}
+        foot_(plan.footprint_in(nest)),
+        versions_(before_) {}
 
   Kernel run() {
     choose_axes();
@@ -31,13 +32,15 @@ class Build {
                             options_.fetch_bounding_box ? PointShape::Box
                             : box_is_safe()             ? PointShape::Simple
                                                         : PointShape::Exact);
-    if (box_is_safe())
-      drop_idle_conditions(before_, points_, foot_, computed_value().as<Load>()->array);
+    if (box_is_safe()) drop_idle_conditions(before_, points_, foot_, element().as<Load>()->array);
     add_domain();
     add_computation();
     tag_inames();
     replace_uses();
-    return staged(before_, drop_unused_rules(before_, after_), stand_ins());
+    versions_.settle(after_);
+    Kernel out = staged(before_, after_, stand_ins());
+    if (options_.fetch_bounding_box && !box_is_safe()) require_box_written(out);
+    return out;
   }
 
  private:
@@ -50,6 +53,19 @@ class Build {
         kept_.push_back(a);
         inames_.push_back(plan_.axes[a].iname);
       }
+  }
+
+  /// A temporary need not be written in all of the box.
+  void require_box_written(const Kernel& out) const {
+    try {
+      complete(out);
+    } catch (const Error& e) {
+      if (e.diagnostic().code != "undefined-read") throw;
+      Diagnostic d = e.diagnostic();
+      d.where = {at(), {}};
+      d.hint = "without fetch_bounding_box the copy takes only the elements that are read";
+      throw Refused(std::move(d));
+    }
   }
 
   // ---- The temporary.
@@ -67,7 +83,7 @@ class Build {
     t.name = temporary_;
     t.type = options_.dtype;
     t.shape = shape;
-    t.space = plan_.space;
+    t.space = settled_space(before_, plan_.space, plan_.places(), nest_);
     t.at = plan_.rule.at;
     after_.temporaries.emplace(temporary_, t);
   }
@@ -94,21 +110,38 @@ class Build {
     if (plan_.space != AddressSpace::Auto && old.space != plan_.space)
       differs("address space", to_string(old.space), to_string(plan_.space));
     Temporary t = old;
-    if (t.shape) {
-      if (t.shape->size() != shape.size())
-        differs("rank", std::to_string(t.shape->size()), std::to_string(shape.size()));
-      for (std::size_t d = 0; d < shape.size(); ++d) {
-        const auto has = as_int((*t.shape)[d]), wants = as_int(shape[d]);
-        if (has && wants)
-          (*t.shape)[d] = lit(std::max(*has, *wants));
-        else if (!equal((*t.shape)[d], shape[d]))
-          differs("shape", "(" + to_string(*t.shape) + ")", "(" + to_string(shape) + ")");
-      }
-    } else {
+    if (!t.shape) t.shape = infer_shapes(before_).find_temporary(old.name)->shape;
+    if (!t.shape) {
       t.shape = shape;
+    } else if (t.shape->size() != shape.size()) {
+      differs("rank", std::to_string(t.shape->size()), std::to_string(shape.size()));
+    } else {
+      for (std::size_t d = 0; d < shape.size(); ++d) {
+        const std::optional<Expr> longer = longer_of((*t.shape)[d], shape[d]);
+        if (!longer)
+          differs("shape", "(" + to_string(*t.shape) + ")", "(" + to_string(shape) + ")");
+        (*t.shape)[d] = *longer;
+      }
     }
     if (!t.type) t.type = options_.dtype;
     after_.temporaries[old.name] = t;
+  }
+
+  /// The greater of two lengths, if one is that for all parameters.
+  std::optional<Expr> longer_of(const Expr& a, const Expr& b) const {
+    if (equal(a, b)) return a;
+    const std::optional<PwAff> one = to_affine(a, {}), other = to_affine(b, {});
+    if (!one || !other) return {};
+    const auto always = [&](const PwAff& more, const PwAff& less) {
+      Set all = isl_pw_aff_ge_set(more.copy(), less.copy());
+      all = all_to_params(all);
+      const Set known =
+          before_.assumptions ? all_to_params(before_.assumptions) : all_to_params(universe({}));
+      return yes(isl_set_is_subset(known.get(), all.get()));
+    };
+    if (always(*one, *other)) return a;
+    if (always(*other, *one)) return b;
+    return {};
   }
 
   Expr slot(const Exprs& index) const {
@@ -117,12 +150,14 @@ class Build {
 
   // ---- The computation.
 
-  /// A plain element of an array whose every subscript varies along one axis: the box around the
-  /// footprint holds no subscript that is not in it, so that reading more is no harm.
-  bool box_is_safe() const {
-    const Expr value = computed_value();
+  /// A plain element of an argument whose every subscript varies along one axis: the box around
+  /// the footprint holds no subscript that is not in it, so that reading more is no harm. (Between
+  /// the elements of a temporary that are read there may be some that nothing writes.)
+  bool box_is_safe() {
+    const Expr value = element();
     const auto* l = value.as<Load>();
-    return l && !l->linear && std::all_of(l->index.begin(), l->index.end(), [&](const Expr& e) {
+    return l && !l->linear && before_.find_arg(l->array) &&
+           std::all_of(l->index.begin(), l->index.end(), [&](const Expr& e) {
              std::set<std::string> names;
              collect_reads(e, names);
              return std::all_of(names.begin(), names.end(),
@@ -139,7 +174,11 @@ class Build {
     return index_add({var(plan_.axes[a].iname), axis.base});
   }
 
-  Expr computed_value() const {
+  /// What is computed, without rules.
+  Expr element() { return tidy_subscripts(expand_rules(before_, computed_value(nullptr))); }
+
+  /// `versions`: of the rules that the rule calls; without those it has none of them.
+  Expr computed_value(RuleVersions* versions) {
     Rule rule = plan_.rule;
     std::map<std::string, Expr> by;
     for (std::size_t a = 0; a < axis_count(); ++a)
@@ -149,10 +188,11 @@ class Build {
       if (plan_.axes[a].param >= 0) args[std::size_t(plan_.axes[a].param)] = axis_value(a);
     for (const auto& [p, arg] : plan_.fixed) args[std::size_t(p)] = substitute(arg, by);
     if (!by.empty()) {
-      rule.body = expand_rules(before_, rule.body);
+      if (!versions) rule.body = expand_rules(before_, rule.body);
       std::map<std::string, Expr> free = by;
       for (const std::string& p : rule.params) free.erase(p);
-      rule.body = substitute(rule.body, free);
+      rule.body = versions ? substitute_through_rules(before_, rule.body, free, *versions)
+                           : substitute(rule.body, free);
     }
     return tidy_subscripts(apply_rule(rule, args));
   }
@@ -168,7 +208,7 @@ class Build {
     Exprs index;
     for (const std::string& i : inames_) index.push_back(var(i));
     insn.lhs = {slot(index)};
-    insn.rhs = computed_value();
+    insn.rhs = computed_value(plan_.swept_bounds.empty() ? &versions_ : nullptr);
     if (!plan_.swept_bounds.empty()) {
       std::map<std::string, Expr> swept;
       for (const auto& [i, a] : plan_.swept_bounds) swept.emplace(i, axis_value(a));
@@ -261,10 +301,12 @@ class Build {
       if (u.insn == previous) continue;
       previous = u.insn;
       const InsnPtr& old = before_.instructions[u.insn];
-      after_.instructions[by_id.at(old->id)] =
-          plan_.calls.rewrite(old, [&](const Expr& call, const Exprs& args, const Place& at) {
+      after_.instructions[by_id.at(old->id)] = plan_.calls.rewrite(
+          old,
+          [&](const Expr& call, const Exprs& args, const Place& at) {
             return replacement(u.insn, call, args, at);
-          });
+          },
+          versions_);
     }
   }
 
@@ -275,8 +317,12 @@ class Build {
           !equal(u.place.conditions, at.conditions))
         continue;
       Exprs index;
-      for (const std::size_t a : kept_)
-        index.push_back(relative_index(u.index[a], foot_.axes[a].base));
+      const Exprs& written = call.as<Call>()->args;  // as the rule around it says it
+      for (const std::size_t a : kept_) {
+        const int param = plan_.axes[a].param;
+        index.push_back(relative_index(param < 0 ? u.index[a] : written[std::size_t(param)],
+                                       foot_.axes[a].base));
+      }
       if (index.empty()) return var(temporary_, call.at());
       return load(temporary_, index, call.at());
     }
@@ -317,6 +363,7 @@ class Build {
   std::vector<std::string> inames_;  // that run along them
   std::string temporary_, computation_;
   StagedPoints points_;
+  RuleVersions versions_;
 };
 
 }  // namespace

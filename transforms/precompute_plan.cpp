@@ -6,6 +6,7 @@
 #include "core/lookup.h"
 #include "core/order.h"
 #include "core/staging_loops.h"
+#include "transforms/former_inames.h"
 
 namespace moonloop {
 namespace {
@@ -16,6 +17,13 @@ const Rule& find_required(const Kernel& k, const std::string& name) {
   for (const Rule& r : k.rules) names.push_back(r.name);
   fail("unknown-rule", k.at, "no rule `{}` in kernel `{}`; it has {}", name, k.name,
        names.empty() ? "none" : quoted_list(names));
+}
+
+PrecomputeOptions with_present_inames(const Kernel& k, PrecomputeOptions o) {
+  for (FootprintSubscript& f : o.footprints)
+    for (Expr& e : f.index)
+      if (e) e = moonloop::with_present_inames(k, e, o.at);
+  return o;
 }
 
 bool has(const std::vector<std::string>& names, const std::string& name) {
@@ -29,7 +37,7 @@ std::vector<std::string> list(const std::set<std::string>& names) {
 }  // namespace
 
 PrecomputePlan::PrecomputePlan(const Kernel& k, const std::string& name, const PrecomputeOptions& o)
-    : options(o),
+    : options(with_present_inames(k, o)),
       sites((find_required(k, name), k)),
       rule(find_required(sites.kernel(), name)),
       calls(sites.kernel(), name, o.tag, o.within),
@@ -78,7 +86,7 @@ std::vector<std::string> PrecomputePlan::axis_inames() const {
 void PrecomputePlan::find_uses() {
   const auto& insns = kernel().instructions;
   for (std::size_t n = 0; n < insns.size(); ++n)
-    calls.rewrite(
+    calls.visit(
         insns[n], [&](const Expr& call, const Exprs& args, const Place& at) -> std::optional<Expr> {
           if (args.size() != rule.params.size())
             fail("wrong-arg-count", call.at(), "rule `{}` takes {} argument{}, got {}", rule.name,
@@ -439,7 +447,7 @@ void PrecomputePlan::choose_nests() {
     return;
   }
   std::set<std::string> best = needed;
-  for (const std::string& i : common_parallel(kernel(), places(), space == AddressSpace::Private))
+  for (const std::string& i : common_parallel(kernel(), places(), own_copies(space)))
     if (common.count(i)) best.insert(i);
   nests = sites.nests(uses[0].insn, uses[0].place, best, sweep, common);
 }

@@ -35,7 +35,7 @@ class PrecomputePlan {
   PrecomputePlan(const Kernel& k, const std::string& rule, const PrecomputeOptions& o);
 
   const Kernel& kernel() const { return sites.kernel(); }
-  const PrecomputeOptions& options;
+  const PrecomputeOptions options;  // footprints in terms of present inames
   Sites sites;
   const Rule& rule;  // of `kernel()`
   RuleCalls calls;

@@ -16,8 +16,16 @@ Kernel prioritize_loops(const Kernel& k, const std::vector<std::string>& loop_pr
              quoted_list(loop_priority));
   }
   Kernel out = k;
-  if (loop_priority.size() > 1 &&
-      std::find(k.priorities.begin(), k.priorities.end(), loop_priority) == k.priorities.end())
+  for (std::vector<std::string>& chain : out.priorities) {  // the later demand counts
+    std::vector<std::string> both;
+    for (const std::string& iname : loop_priority)
+      if (std::find(chain.begin(), chain.end(), iname) != chain.end()) both.push_back(iname);
+    auto next = both.begin();
+    for (std::string& iname : chain)
+      if (seen.contains(iname)) iname = *next++;
+  }
+  if (loop_priority.size() > 1 && std::find(out.priorities.begin(), out.priorities.end(),
+                                            loop_priority) == out.priorities.end())
     out.priorities.push_back(loop_priority);
   return reordered(k, std::move(out));
 }
@@ -27,7 +35,8 @@ const Op prioritize_loops_op{
     .name = "prioritize_loops",
     .doc = R"(Demands that loops nest in the given order, outer to inner, wherever they meet.
 
-Demands of several calls add up, and hold for all later steps.
+Demands of several calls add up, and hold for all later steps; where two of them contradict, the later
+one holds.
 
 Refuses an order in which some dependence would run backwards, with two instances, and demands that
 no nest satisfies.)",

@@ -28,7 +28,7 @@ Kernel privatize_temporaries_with_inames(const Kernel& k, const std::vector<std:
               has.push_back(i);
   std::erase_if(wanted, [](const auto& w) { return w.second.empty(); });
 
-  return proved(with_axes(k, wanted));
+  return proved(with_axes(k, wanted, "`only_var_names` takes the temporaries that get an axis"));
 }
 
 extern const Op privatize_temporaries_with_inames_op;
@@ -42,7 +42,7 @@ come last and are counted from the iname's least value.
 
 Refuses a temporary that is used outside of the iname, or in which an iteration finds what another one
 wrote; inames whose number of values is computed in the kernel; temporaries with initial values, strides or flat
-subscripts.)",
+subscripts; and one in the bounds of a loop, which stays a scalar.)",
     .params = {{.name = "privatizing_inames",
                 .kind = Kind::Names,
                 .help = "the inames",

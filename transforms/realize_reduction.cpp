@@ -170,7 +170,7 @@ class Realizer {
     assign("_init", acc, neutral_values(reduced_->op, types()), outer, before_);
     std::set<std::string> inner = insn_->inames;
     inner.insert(inames.begin(), inames.end());
-    assign("_update", acc, combined(reduced_->op, acc, args), inner, before_);
+    assign("_update", acc, combined(reduced_->op, acc, args, types()), inner, before_);
     if (sweep.size() > 1) sweeps_.emplace_back(insn_->id, sweep);
     return acc;
   }
@@ -218,7 +218,8 @@ class Realizer {
       const std::string step = copy_of(item, CompareOp::Ge, far);
       const Expr there = index_sub(place(step), lit(reach));
       assign("_step", at(other, place(step)),
-             combined(reduced_->op, at(now, there), at(now, place(step))), within(step), before_);
+             combined(reduced_->op, at(now, there), at(now, place(step)), types()), within(step),
+             before_);
       const std::string rest = copy_of(item, CompareOp::Lt, far);
       assign("_rest", at(other, place(rest)), at(now, place(rest)), within(rest), before_);
       std::swap(now, other);
@@ -226,9 +227,9 @@ class Realizer {
     const Exprs own_part = at(now, place(item));
     if (carry.empty()) return own_part;
     const Exprs last = at(now, lit(items.count - 1));
-    assign("_carry", carry, combined(reduced_->op, carry, last), once, after_, items.all);
+    assign("_carry", carry, combined(reduced_->op, carry, last, types()), once, after_, items.all);
     if (loops.size() > 1) sweeps_.emplace_back(insn_->id, loops);
-    return combined(reduced_->op, carry, own_part);
+    return combined(reduced_->op, carry, own_part, types());
   }
 
   /// A new iname with the tag that `item` has, and those of its values in the loops around it for

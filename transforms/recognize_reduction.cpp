@@ -1,6 +1,7 @@
 #include "transforms/recognize_reduction.h"
 
 #include <algorithm>
+#include <array>
 
 #include "core/infer.h"
 #include "core/lookup.h"
@@ -16,6 +17,7 @@ namespace {
 struct Accumulation {
   ReduceOp op;
   Expr addend;
+  std::optional<std::size_t> test;  // of the predicates, the one that compares the two
 };
 
 std::optional<ReduceOp> op_of(const Expr& e) {
@@ -51,8 +53,64 @@ const Exprs& operands_of(const Expr& e) {
   return e.as<Call>()->args;
 }
 
+/// Whether some domain's bounds need the temporary.
+bool bounds_loops(const Kernel& k, const std::string& name) {
+  return std::any_of(k.domains.begin(), k.domains.end(), [&](const Domain& d) {
+    const std::vector<std::string> params = d.params();
+    return std::find(params.begin(), params.end(), name) != params.end();
+  });
+}
+
+bool stands_in(const Expr& part, const Expr& e) {
+  bool found = false;
+  walk(e, [&](const Expr& x) {
+    found = found || equal(x, part);
+    return !found;
+  });
+  return found;
+}
+
+/// What is taken where `test` says so, instead of the target: `a < v` takes the least.
+std::optional<ReduceOp> extreme(const Expr& test, const Expr& target, const Expr& value) {
+  const Compare* c = test.as<Compare>();
+  if (!c) return std::nullopt;
+  const bool forth = equal(c->left, value) && equal(c->right, target);
+  const bool back = equal(c->left, target) && equal(c->right, value);
+  if (!forth && !back) return std::nullopt;
+  switch (c->op) {
+    case CompareOp::Lt:
+    case CompareOp::Le: return forth ? ReduceOp::Min : ReduceOp::Max;
+    case CompareOp::Gt:
+    case CompareOp::Ge: return forth ? ReduceOp::Max : ReduceOp::Min;
+    case CompareOp::Eq:
+    case CompareOp::Ne: return std::nullopt;
+  }
+  throw InternalError("a comparison without a name");
+}
+
+/// `if a < v: v = a` and `v = a if a < v else v`.
+std::optional<Accumulation> picked(const Instruction& insn) {
+  const Expr& target = insn.lhs[0];
+  if (stands_in(target, insn.rhs)) {
+    const Select* s = insn.rhs.as<Select>();
+    if (!s) return std::nullopt;
+    const bool keeps = equal(s->no, target);
+    const Expr& value = keeps ? s->yes : s->no;
+    if (stands_in(target, value) || !(keeps || equal(s->yes, target))) return std::nullopt;
+    auto op = extreme(s->cond, target, value);
+    if (!op) return std::nullopt;
+    if (!keeps) op = *op == ReduceOp::Min ? ReduceOp::Max : ReduceOp::Min;
+    return Accumulation{*op, value, {}};
+  }
+  for (std::size_t p = 0; p < insn.predicates.size(); ++p)
+    if (const auto op = extreme(insn.predicates[p], target, insn.rhs))
+      return Accumulation{*op, insn.rhs, p};
+  return std::nullopt;
+}
+
 std::optional<Accumulation> accumulation(const Instruction& insn) {
   if (insn.kind != InsnKind::Assign || insn.lhs.size() != 1 || !insn.rhs) return std::nullopt;
+  if (const auto p = picked(insn)) return p;
   const auto op = op_of(insn.rhs);
   if (!op) return std::nullopt;
   Exprs rest;
@@ -64,7 +122,7 @@ std::optional<Accumulation> accumulation(const Instruction& insn) {
       rest.push_back(t);
   }
   if (seen != 1 || rest.empty()) return std::nullopt;
-  return Accumulation{*op, with_operands(insn.rhs, std::move(rest))};
+  return Accumulation{*op, with_operands(insn.rhs, std::move(rest)), {}};
 }
 
 bool is_neutral(ReduceOp op, const Expr& e) {
@@ -90,18 +148,22 @@ class Recognizer {
   }
 
   std::vector<std::string> find(const Kernel& k, const Match& within) const {
-    std::vector<std::string> ids;
+    std::vector<std::string> ids, anew;
     const InsnPtr* other = nullptr;
     for (const std::size_t n : some_matching(k, within, "no instruction matches `within`")) {
       const Instruction& insn = *k.instructions[n];
       const bool inside = std::all_of(inames_.begin(), inames_.end(),
                                       [&](const auto& i) { return insn.inames.contains(i); });
       if (!inside) continue;
-      if (accumulation(insn))
+      if (!accumulation(insn)) {
+        if (!other) other = &k.instructions[n];
+      } else if (within.everything() && starts_anew(k, insn)) {
+        anew.push_back(insn.id);
+      } else {
         ids.push_back(insn.id);
-      else if (!other)
-        other = &k.instructions[n];
+      }
     }
+    if (ids.empty()) ids = anew;  // the proof says what is wrong with them
     if (other && (ids.empty() || !within.everything()))
       refuse(
           "not-accumulation", (*other)->at,
@@ -130,21 +192,30 @@ class Recognizer {
     Expr addend = widened(k, insn.lhs[0], a.addend);
     changed.predicates.clear();
     Exprs conditions;
-    for (const Expr& p : insn.predicates)
-      (varies(k, p) ? conditions : changed.predicates).push_back(p);
+    for (std::size_t p = 0; p < insn.predicates.size(); ++p)
+      if (a.test != p)
+        (varies(k, insn.predicates[p]) ? conditions : changed.predicates)
+            .push_back(insn.predicates[p]);
+    Expr read = addend;  // of what the terms read, without the accumulator
     if (!conditions.empty()) {
-      if (a.op == ReduceOp::Min || a.op == ReduceOp::Max)
-        refuse("conditional-accumulation", insn.at,
-               "`{}` takes a {} under the condition `{}`, which has no neutral value", id,
-               to_string(a.op), to_string(conditions.front()));
-      addend = Expr(Select{conjunction(conditions), addend, neutral_values(a.op, {}).front()},
-                    addend.at());
+      const bool chooses = a.op == ReduceOp::Min || a.op == ReduceOp::Max;
+      const Expr holds = conjunction(conditions);
+      const auto unless = [&](const Expr& none) {
+        return Expr(Select{holds, addend, none}, a.addend.at());
+      };
+      read = unless(chooses ? lit(0) : neutral_values(a.op, {}).front());
+      // Of several equal values the choice takes one, so that its first value is neutral.
+      addend = chooses ? unless(insn.lhs[0]) : read;
     }
     const Expr reduced(Reduce{a.op, inames_, {addend}, false}, a.addend.at());
-    changed.rhs = with_operands(insn.rhs, {insn.lhs[0], reduced});
+    changed.rhs =
+        op_of(insn.rhs) == a.op && !a.test
+            ? with_operands(insn.rhs, {insn.lhs[0], reduced})
+            : Expr(Call{a.op == ReduceOp::Min ? "min" : "max", {insn.lhs[0], reduced}, {}},
+                   insn.rhs.at());
     Kernel out = k;
     out.instructions[n] = std::make_shared<const Instruction>(changed);
-    return take_in_init(staged(k, rebase(out), stand_ins(k, insn, changed, addend)), n, reduced);
+    return take_in_init(staged(k, rebase(out), stand_ins(k, insn, changed, read)), n, reduced);
   }
 
  private:
@@ -152,6 +223,18 @@ class Recognizer {
     for (std::size_t n = 0; n < k.instructions.size(); ++n)
       if (k.instructions[n]->id == id) return n;
     throw InternalError("recognize_reduction lost an instruction");
+  }
+
+  /// Whether each iteration of the loops gives the accumulator a value before it accumulates: then
+  /// the sum is one iteration's own.
+  bool starts_anew(const Kernel& k, const Instruction& insn) const {
+    return std::any_of(k.instructions.begin(), k.instructions.end(), [&](const InsnPtr& i) {
+      return i->kind == InsnKind::Assign && i->predicates.empty() && !accumulation(*i) &&
+             std::any_of(i->lhs.begin(), i->lhs.end(),
+                         [&](const Expr& l) { return equal(l, insn.lhs[0]); }) &&
+             std::all_of(inames_.begin(), inames_.end(),
+                         [&](const std::string& n) { return i->inames.contains(n); });
+    });
   }
 
   /// Whether a condition can differ between iterations of the loops.
@@ -167,20 +250,42 @@ class Recognizer {
     });
   }
 
+  static Type sum_type(const Typed& a, const Typed& b) {
+    return combine(std::array{a, b}, a.type).type;
+  }
+
   /// The addend in the accumulator's type, when it is converted to that in each step anyway.
-  static Expr widened(const Kernel& k, const Expr& target, const Expr& addend) {
+  /// What is left of `v - x + y` begins with what is subtracted: `-x`, negated in the accumulator's
+  /// type.
+  static Expr widened(const Kernel& k, const Expr& target, Expr addend) {
     Kernel typed = k;
     try {
       typed = infer_types(k);
     } catch (const Error&) {  // some types are not known yet; they are found when all are there
     }
-    const Expr value = expand_rules(typed, addend);
     const auto t = Typer(typed).type(target);
-    if (!t || t->type.is_record()) return addend;
+    const bool known = t && !t->type.is_record();
+    const auto negative = [&](const Expr& x) {
+      const auto of = known ? Typer(typed).type(expand_rules(typed, x), t->type) : std::nullopt;
+      const bool own = !of || of->weak != Typed::Weak::No || of->type == t->type ||
+                       !integral(of->type) || of->type.is_record();
+      return Expr(Unary{UnaryOp::Neg, own ? x : Expr(Cast{sum_type(*t, *of), x}, x.at())}, x.at());
+    };
+    if (const auto* u = addend.as<Unary>(); u && u->op == UnaryOp::Sub) {
+      addend = negative(u->arg);
+    } else if (const auto* n = addend.as<Nary>(); n && n->op == NaryOp::Add) {
+      Exprs terms = n->terms;
+      const auto* lead = terms[0].as<Unary>();
+      if (lead && lead->op == UnaryOp::Sub) {
+        terms[0] = negative(lead->arg);
+        addend = Expr(Nary{NaryOp::Add, std::move(terms)}, addend.at());
+      }
+    }
+    if (!known) return addend;
+    const Expr value = expand_rules(typed, addend);
     const auto e = Typer(typed).type(value, t->type);
     if (!e || e->type.is_record() || e->type == t->type) return addend;
-    const Typed both = combine({*t, *e}, t->type);
-    return both.type == t->type ? Expr(Cast{t->type, addend}, addend.at()) : addend;
+    return sum_type(*t, *e) == t->type ? Expr(Cast{t->type, addend}, addend.at()) : addend;
   }
 
   /// The one assignment stands for all accumulations of its iterations; the addends stay theirs.
@@ -220,7 +325,8 @@ class Recognizer {
     const Instruction& init = *k.instructions[m];
     if (init.kind != InsnKind::Assign || init.lhs.size() != 1 || !equal(init.lhs[0], insn.lhs[0]) ||
         init.inames != insn.inames || !init.predicates.empty() || !insn.predicates.empty() ||
-        init.atomic != Atomicity::None || insn.atomic != Atomicity::None)
+        init.atomic != Atomicity::None || insn.atomic != Atomicity::None ||
+        stands_in(insn.lhs[0], reduced))
       return k;
     // What the initial value reads must be the same later.
     const std::set<std::string> needed = reads(k, init);
@@ -266,11 +372,63 @@ class Recognizer {
 
 }  // namespace
 
+namespace {
+
+/// `c = a < v` just ahead of `if c: v = a`, as structured conditions are kept: where nothing else
+/// reads `c`, the condition stands in its place.
+Kernel with_conditions_in_place(const Kernel& k, const std::vector<std::string>& inames,
+                                const Match& within) {
+  Kernel out = k;
+  for (std::size_t n = 1; n < out.instructions.size(); ++n) {
+    const Instruction& use = *out.instructions[n];
+    const Instruction& def = *out.instructions[n - 1];
+    if (use.predicates.size() != 1 || def.kind != InsnKind::Assign || def.lhs.size() != 1 ||
+        !def.predicates.empty() || def.inames != use.inames || def.atomic != Atomicity::None ||
+        !within(out, use) || !std::all_of(inames.begin(), inames.end(), [&](const std::string& i) {
+          return use.inames.contains(i);
+        }))
+      continue;
+    const Var* kept = def.lhs[0].as<Var>();
+    const Temporary* t = kept ? out.find_temporary(kept->name) : nullptr;
+    if (!t || !equal(use.predicates[0], def.lhs[0]) || !t->base_storage.empty()) continue;
+    Instruction changed = use;
+    changed.predicates = {def.rhs};
+    const std::string name = kept->name, id = def.id;
+    if (!accumulation(changed)) continue;
+    std::size_t reads_it = 0, others = 0;
+    for (const InsnPtr& i : out.instructions) {
+      reads_it += reads(out, *i).count(name);
+      others += (i->id != id && writes(*i).count(name)) ||
+                (i->id != use.id &&
+                 std::find(i->depends_on.begin(), i->depends_on.end(), id) != i->depends_on.end());
+    }
+    for (std::size_t later = n + 1; later < out.instructions.size(); ++later)
+      others += std::find(use.depends_on.begin(), use.depends_on.end(),
+                          out.instructions[later]->id) != use.depends_on.end();
+    if (reads_it != 1 || others || bounds_loops(out, name)) continue;
+    std::erase(changed.depends_on, id);
+    for (const std::string& d : def.depends_on)
+      if (std::find(changed.depends_on.begin(), changed.depends_on.end(), d) ==
+          changed.depends_on.end())
+        changed.depends_on.push_back(d);
+    out.instructions[n] = std::make_shared<const Instruction>(std::move(changed));
+    out.instructions.erase(out.instructions.begin() + std::ptrdiff_t(n - 1));
+    out.temporaries.erase(name);
+    out = rebase(std::move(out));
+    --n;
+  }
+  return out;
+}
+
+}  // namespace
+
 Kernel recognize_reduction(const Kernel& k, const std::vector<std::string>& inames,
                            const Match& within) {
-  const Recognizer r(k, inames);
-  Kernel out = k;
-  for (const std::string& id : r.find(k, within)) out = r.recognize(out, id);
+  Recognizer(k, inames);  // its checks come first
+  const Kernel plain = with_conditions_in_place(k, inames, within);
+  const Recognizer r(plain, inames);
+  Kernel out = plain;
+  for (const std::string& id : r.find(plain, within)) out = r.recognize(out, id);
   return out;
 }
 
@@ -280,7 +438,8 @@ const Op recognize_reduction_op{
     .doc = R"(Makes accumulations over loops reductions, which may then run in any order.
 
 An accumulation is v = v + e, v = v*e, v = min(v, e), v = max(v, e), v = v or e, v = v and e, where `v`
-does not depend on the loops. The initial value stays: c = c + sum(k, e); an initialization in the same
+does not depend on the loops; v = e under the condition e < v, or e > v, is one too. Sums that each
+iteration starts anew are left alone unless `within` names them. The initial value stays: c = c + sum(k, e); an initialization in the same
 loops is taken in when nothing comes between. To recognize a reduction declares that the order of its
 terms does not matter.
 

@@ -13,18 +13,21 @@ namespace moonloop {
 ///            for k: c[i] = c[i] + a[i, k]
 ///
 /// Accumulations are `v = v + e`, `v = v*e`, `v = min(v, e)`, `max`, `v = v or e`, `v = v and e`,
-/// with `v` in any position. The initial value stays: `c[i] = c[i] + sum(k, …)`; an initialization
-/// in the same loops is taken in when nothing comes between, and then a neutral one (0, 1, …) goes.
-/// An addend of a smaller type is converted first, as the accumulation did. Conditions that depend
-/// on the loops become conditional addends.
+/// with `v` in any position, and `v = e` under the condition `e < v` or `e > v`. The initial value
+/// stays: `c[i] = c[i] + sum(k, …)`; an initialization in the same loops is taken in when nothing
+/// comes between, and then a neutral one (0, 1, …) goes. An addend of a smaller type is converted
+/// first, as the accumulation did. Conditions that depend on the loops become conditional addends:
+/// where one does not hold, a sum gets 0 and a minimum the accumulator's first value.
 ///
 /// \param inames  the loops to reduce over
-/// \param within  the accumulations; by default all instructions in the loops that are ones
+/// \param within  the accumulations; by default all instructions in the loops that are ones, but
+/// for
+///                those whose accumulator gets a first value in each iteration
 /// Refuses  unknown-iname; no-inames, twice; no-match; not-accumulation (a selected instruction has
 ///          another form, or no instruction has this one); carried-target (what it writes depends
-///          on the loops); conditional-accumulation (a condition on a min or max) stale-value,
-///          not-proved   something else reads or writes the accumulator, or writes what the
-///                         addend reads, while the loops run; names two instances
+///          on the loops)
+///          stale-value, not-proved   something else reads or writes the accumulator, or writes
+///                         what the addend reads, while the loops run; names two instances
 ///          and all that check_legal refuses
 /// The new order of evaluation becomes the kernel's meaning.
 Kernel recognize_reduction(const Kernel& k, const std::vector<std::string>& inames,

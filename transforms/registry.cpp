@@ -5,6 +5,7 @@
 
 #include "core/budget.h"
 #include "core/lookup.h"
+#include "core/order.h"
 #include "core/reference.h"
 
 namespace moonloop {
@@ -363,7 +364,9 @@ std::vector<std::pair<std::string, std::int64_t>> Args::numbers(std::string_view
 Param unsafe_option() {
   return {.name = "unsafe",
           .kind = Kind::Bool,
-          .help = "leaves the proof out: the kernel then means what the new order computes",
+          .help =
+              "leaves the proof out: the kernel then means what the new order computes, and "
+              "parallel loops that cannot be proved are trusted from then on",
           .fallback = "false"};
 }
 
@@ -396,6 +399,36 @@ Kernel run_within_budget(const Op& op, const Kernel& k, const Args& a) {
   }
 }
 
+Kernel without_proof(const Op& op, const Kernel& k, const Args& a) {
+  const WithoutProof unproved;
+  return rebase(run_within_budget(op, k, a));
+}
+
+bool is_legal(const Kernel& k) {
+  try {
+    within_budget(k.at, "parallel loops keep every dependence", [&] { check_legal(k); });
+  } catch (const Refused&) { return false; }
+  return true;
+}
+
+/// `after` with the claim of the step that made it: the parallel loops that nobody can prove are
+/// trusted from now on, the ones that the step tagged before all others, so that each later step
+/// and each target takes them.
+Kernel on_trust(const Kernel& before, Kernel after, std::string step) {
+  after.claims.push_back({Claim::Kind::Unsafe, {}, std::move(step)});
+  std::vector<std::string> tagged, all;
+  for (const auto& [iname, tag] : after.iname_tags) {
+    if (!is_parallel(&tag)) continue;
+    all.push_back(iname);
+    if (const InameTag* old = before.tag(iname); !old || !(*old == tag)) tagged.push_back(iname);
+  }
+  for (const auto& names : {tagged, all}) {
+    if (is_legal(after)) break;
+    after.claims.back().names = names;
+  }
+  return after;
+}
+
 }  // namespace
 
 Kernel run_op(const Op& op, const Kernel& k, ValueList positional, ValueDict options, Span at) {
@@ -403,10 +436,7 @@ Kernel run_op(const Op& op, const Kernel& k, ValueList positional, ValueDict opt
   ensure(row.run != nullptr, "a query was run as a transform");
   Kernel out = run_row(row, k, positional, options, at, [&](const Args& a) {
     if (!a.boolean("unsafe")) return run_within_budget(row, k, a);
-    const WithoutProof unproved;
-    Kernel claimed = rebase(run_within_budget(row, k, a));
-    claimed.claims.push_back({Claim::Kind::Unsafe, {}, step_text(op.name, positional, options)});
-    return claimed;
+    return on_trust(k, without_proof(row, k, a), step_text(op.name, positional, options));
   });
   out.trace = k.trace;
   out.trace.push_back({op.name, std::move(positional), std::move(options), at});
@@ -417,6 +447,7 @@ Value run_query(const Op& op, const Kernel& k, const ValueList& positional,
                 const ValueDict& options, Span at) {
   const Op row = resolved(op);
   ensure(row.query != nullptr, "a transform was run as a query");
+  const IslBudget budget(kPhaseOperations, fmt::format("`{}` of kernel `{}`", op.name, k.name), at);
   return run_row(row, k, positional, options, at, [&](const Args& a) { return row.query(k, a); });
 }
 

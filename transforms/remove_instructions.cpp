@@ -1,5 +1,7 @@
 #include "transforms/remove_instructions.h"
 
+#include <algorithm>
+
 #include "core/lookup.h"
 #include "core/reference.h"
 #include "core/removal.h"
@@ -7,6 +9,22 @@
 
 namespace moonloop {
 namespace {
+
+/// Whether a value of `name` that some instruction of `ids` writes can reach an instruction that
+/// stays: a write that comes after all of them passes nothing on. Over-approximated.
+bool passes_on(const Kernel& k, const std::set<std::string>& ids, const std::string& name) {
+  const DependenceList list = dependences(k);
+  const auto& all = list.kernel.instructions;
+  return std::any_of(list.all.begin(), list.all.end(), [&](const Dependence& d) {
+    if (d.kind != DepKind::Flow || d.variable != name) return false;
+    // What a reduction of a removed instruction was made into goes with it.
+    const auto stays = [&](int i) {
+      const std::string& id = all[static_cast<std::size_t>(i)]->id;
+      return !ids.contains(id) && k.find_insn(id) != nullptr;
+    };
+    return !stays(d.from) && !ids.contains(all[static_cast<std::size_t>(d.to)]->id);
+  });
+}
 
 /// Fails `value-needed` when something that stays reads what one of `ids` writes.
 void require_unread(const Kernel& k, const std::set<std::string>& ids) {
@@ -28,7 +46,7 @@ void require_unread(const Kernel& k, const std::set<std::string>& ids) {
   for (const InsnPtr& i : k.instructions) {
     if (ids.contains(i->id)) continue;
     for (const std::string& name : reads(k, *i))
-      if (const auto it = written.find(name); it != written.end())
+      if (const auto it = written.find(name); it != written.end() && passes_on(k, ids, name))
         needed(*it->second, name, i->at, "`" + i->id + "`");
   }
   for (const Domain& d : k.domains)
@@ -59,8 +77,8 @@ const Op remove_instructions_op{
 What depended on a removed instruction depends on what that one depended on. Values that nothing reads,
 those of output arguments too, are no longer computed.
 
-Refuses an instruction whose value another one, or a loop bound, still reads; `unsafe` removes it all
-the same.)",
+Refuses an instruction whose value another one, or a loop bound, reads after it; `unsafe` removes it
+all the same.)",
     .params = {{.name = "insn_ids",
                 .kind = Kind::Names,
                 .help = "ids of the instructions",

@@ -9,9 +9,9 @@ namespace moonloop {
 /// Removes instructions. What depended on one of them depends on what that one depended on.
 ///
 /// Refuses  unknown-instruction  no such instruction
-///          value-needed         an instruction that stays, or a loop bound, reads what a removed
-///          one
-///                               writes; unless proofs are left out
+///          value-needed         a value that a removed one writes reaches an instruction that
+///          stays,
+///                               or a loop bound; unless proofs are left out
 /// Values that nothing reads, those of output arguments too, are no longer computed.
 Kernel remove_instructions(const Kernel& k, const std::vector<std::string>& insn_ids);
 

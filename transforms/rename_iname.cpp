@@ -42,23 +42,31 @@ void for_each_reduction(const Expr& e, const std::set<std::string>& around,
 class Merge {
  public:
   Merge(const Kernel& before, Kernel& after, const std::string& old_iname,
-        const std::string& new_iname, bool guard)
-      : before_(before), after_(after), old_(old_iname), new_(new_iname), guard_(guard) {}
+        const std::string& new_iname, bool guard, bool widened)
+      : before_(before),
+        after_(after),
+        old_(old_iname),
+        new_(new_iname),
+        guard_(guard),
+        widened_(widened) {}
 
   void check() {
     for (std::size_t n = 0; n < before_.instructions.size(); ++n) {
       const InsnPtr& insn = before_.instructions[n];
-      if (insn == after_.instructions[n]) continue;
-      if (insn->inames.contains(old_)) guard(n, condition(*insn, insn->inames, false));
+      if (insn == after_.instructions[n] && !widened_) continue;
+      guard(n, condition(*insn, insn->inames, false));
       const auto reduction = [&](const std::set<std::string>& inames) {
         condition(*insn, inames, true);
       };
-      for (const Expr& e : insn->lhs)
-        for_each_reduction(expand_rules(before_, e), insn->inames, old_, reduction);
-      if (insn->rhs)
-        for_each_reduction(expand_rules(before_, insn->rhs), insn->inames, old_, reduction);
-      for (const Expr& e : insn->predicates)
-        for_each_reduction(expand_rules(before_, e), insn->inames, old_, reduction);
+      const auto look = [&](const Expr& e) {
+        if (!e) return;
+        const Expr expanded = expand_rules(before_, e);
+        for_each_reduction(expanded, insn->inames, old_, reduction);
+        if (widened_) for_each_reduction(expanded, insn->inames, new_, reduction);
+      };
+      for (const Expr& e : insn->lhs) look(e);
+      look(insn->rhs);
+      for (const Expr& e : insn->predicates) look(e);
     }
   }
 
@@ -111,6 +119,7 @@ class Merge {
   const std::string& old_;
   const std::string& new_;
   bool guard_;
+  bool widened_;  // the new loop has values that it did not have
   std::map<Family, Expr> known_;
 };
 
@@ -127,6 +136,43 @@ bool depends_on(const Kernel& k, const std::string& iname, const std::string& ou
   return false;
 }
 
+/// `k` with the loop over `iname` running over the values of `other` too; nothing where it does
+/// already. What ran before is found out, and put under conditions, by Merge.
+std::optional<Kernel> widened(const Kernel& k, const std::string& other, const std::string& iname) {
+  if (depends_on(k, iname, other) || depends_on(k, other, iname)) return std::nullopt;
+  const Domain *home = k.home_of(iname), *from = k.home_of(other);
+  std::vector<std::string> dims = dim_names(home->set), own = dim_names(from->set);
+  if (home == from) std::erase(dims, other);
+  std::erase(own, iname);
+  const Set was = to_dims(home->set, dims);
+  Set more = to_dims(rename_dims(to_dims(from->set, own), {{other, iname}}), dims);
+  const std::vector<std::string> params = param_names(from->set);
+  std::vector<std::string> rest;  // other inames of the domain, which run as they did
+  for (const std::string& d : dims)
+    if (d != iname && std::find(own.begin(), own.end(), d) == own.end() &&
+        std::find(params.begin(), params.end(), d) == params.end())
+      rest.push_back(d);
+  if (!rest.empty())
+    more = isl_set_intersect(more.take(), to_dims(to_dims(was, rest), dims).take());
+  if (yes(isl_set_is_subset(more.get(), was.get()))) return std::nullopt;
+  Set both = isl_set_union(was.copy(), more.copy());
+  if (k.assumptions) both = isl_set_intersect_params(both.take(), k.assumptions.copy());
+  both = isl_set_coalesce(both.take());
+  // One convex loop where that is one, else the values themselves: `n` and 4 have no common bound.
+  Set hull = isl_set_from_basic_set(isl_set_simple_hull(both.copy()));
+  for (std::size_t d = 0; d < dims.size(); ++d)
+    if (!yes(isl_set_dim_has_upper_bound(hull.get(), isl_dim_set, unsigned(d))) ||
+        !yes(isl_set_dim_has_lower_bound(hull.get(), isl_dim_set, unsigned(d)))) {
+      hull = both;
+      break;
+    }
+  if (home == from)
+    hull = to_dims(join_by_name(std::move(hull), to_dims(from->set, own)), dim_names(home->set));
+  Kernel out = k;
+  out.domains[std::size_t(home - k.domains.data())].set = tidy(std::move(hull));
+  return out;
+}
+
 /// The tag of the one iname after the rename.
 void pass_tag(const Kernel& k, const std::string& old_iname, const std::string& new_iname,
               Kernel& out) {
@@ -137,6 +183,10 @@ void pass_tag(const Kernel& k, const std::string& old_iname, const std::string& 
            "`{}` is tagged `{}` but `{}` is tagged `{}`; `preserve_tags = false` keeps the latter",
            old_iname, mine->text, new_iname, theirs->text);
   out.iname_tags[new_iname] = *mine;
+  for (Claim& c : out.claims)
+    if (c.kind == Claim::Kind::Unsafe &&
+        std::find(c.names.begin(), c.names.end(), old_iname) != c.names.end())
+      c.names.push_back(new_iname);
 }
 
 }  // namespace
@@ -167,7 +217,9 @@ Kernel rename_iname(const Kernel& k, const std::string& old_iname, const std::st
     rw.relation =
         isl_set_equate(universe({old_iname, new_iname}).take(), isl_dim_set, 0, isl_dim_set, 1);
   }
-  Kernel out = rewrite_inames(k, rw, o.within);
+  const std::optional<Kernel> wide =
+      merge && !o.raise_on_domain_mismatch ? widened(k, old_iname, new_iname) : std::nullopt;
+  Kernel out = rewrite_inames(wide ? *wide : k, rw, o.within);
   if (merge && depends_on(out, new_iname, new_iname))
     refuse("nested-inames", k.at,
            "`{}` cannot become `{}`, whose bounds would then depend on itself", old_iname,
@@ -178,7 +230,8 @@ Kernel rename_iname(const Kernel& k, const std::string& old_iname, const std::st
         refuse("empty-domain", d.at, "`{}` cannot become `{}`: no value would be left for {}",
                old_iname, new_iname, quoted_list(d.inames()));
   if (merge) domain_parents(out);  // the bounds of other loops may need two separate ones now
-  if (merge) Merge(k, out, old_iname, new_iname, !o.raise_on_domain_mismatch).check();
+  if (merge)
+    Merge(k, out, old_iname, new_iname, !o.raise_on_domain_mismatch, wide.has_value()).check();
   if (o.preserve_tags) pass_tag(k, old_iname, new_iname, out);
   if (!merge && !out.has_iname(old_iname))
     if (const auto it = k.slabs.find(old_iname); it != k.slabs.end())
@@ -193,13 +246,12 @@ const Op rename_iname_op{
     .doc = R"(Renames a loop, or makes two loops one.
 
 With `existing_ok` the new name may be that of another iname: the instructions move into its loop.
-Both must run over the same values. If the old loop's values are only some of the new one's,
-`raise_on_domain_mismatch = false` puts the moved instructions under a condition.
+Both must run over the same values. With `raise_on_domain_mismatch = false` the one loop runs over the
+values of both, and instructions stand under conditions where they did not run over all of them.
 
-Refuses a name in use without `existing_ok`, instructions that stand in both loops, bounds that
-would need loops of two separate domains, loops over different values (with an instance that would
-be lost or new), and a fusion against a dependence,
-with two instances that would change places.)",
+Refuses a name in use without `existing_ok`, instructions that stand in both loops, loops over
+different values (with an instance that would be lost or new), and a fusion against a dependence, with
+two instances that would change places.)",
     .params = {{.name = "old_iname",
                 .kind = Kind::Str,
                 .help = "the iname to rename",

@@ -9,8 +9,8 @@ namespace moonloop {
 struct RenameOptions {
   bool existing_ok = false;   // `new_iname` may be an iname: the loops become one
   bool preserve_tags = true;  // the new iname has the old one's tag
-  /// When loops become one over different values: refuse; or, if the old loop's are all among the
-  /// new one's, run the old one's instructions under a condition.
+  /// When loops become one over different values: refuse; or run over those of both, instructions
+  /// under conditions where they had fewer.
   bool raise_on_domain_mismatch = true;
   Match within = {};
 };

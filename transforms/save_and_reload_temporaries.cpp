@@ -22,12 +22,14 @@ std::map<std::string, Uses> uses_of(const Kernel& k) {
   std::map<std::string, Uses> out;
   const Nested nested = nest(k);
   const RunOrder order(nested);
+  const Variables variables(order.kernel());
   int part = 0;
   for (const int s : order.by_position()) {
     const Instruction& insn = order.insn(s);
     if (insn.kind == InsnKind::Barrier && insn.barrier == BarrierScope::Global) ++part;
     std::set<std::string> names = writes(insn);
-    for_each_read(order.kernel(), insn, [&](const std::string& n) { names.insert(n); });
+    for_each_name_read(order.kernel(), variables, insn,
+                       [&](const std::string& n) { names.insert(n); });
     const Instruction* own = k.find_insn(insn.id);  // none for what a reduction became
     for (const std::string& n : names) {
       if (!k.find_temporary(n)) continue;
@@ -65,7 +67,8 @@ Kernel save_and_reload_temporaries(const Kernel& k) {
     std::stable_sort(axes.begin(), axes.end(),
                      [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
   }
-  Kernel out = wanted.empty() ? rebase(k) : with_axes(k, wanted);
+  Kernel out =
+      wanted.empty() ? rebase(k) : with_axes(k, wanted, "compute it again behind the barrier");
   for (const std::string& name : kept) {
     Temporary& t = out.temporaries.at(name);
     t.space = AddressSpace::Global;

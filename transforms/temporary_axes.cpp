@@ -32,12 +32,18 @@ Values values_of(const Kernel& k, const std::string& iname) {
 }
 
 void require_private(const Kernel& k, const Reference& reference, const std::string& name,
-                     const std::vector<std::string>& inames) {
+                     const std::vector<std::string>& inames, const std::string& way_out) {
   require_not_passed(k, name);
   const Temporary& t = *k.find_temporary(name);
   if (t.initializer || t.strides)
     refuse("unsupported", t.at ? t.at : k.at, "`{}` has {}; it gets no further axes", name,
            t.initializer ? "initial values" : "strides");
+  for (const Domain& d : k.domains)
+    for (const std::string& p : d.params())
+      if (p == name)
+        refuse("bounds-loop", d.at ? d.at : t.at,
+               "`{}` is in the bounds of the loop{} over `{}`, where only scalars can be; {}", name,
+               d.inames().size() == 1 ? "" : "s", fmt::join(d.inames(), "`, `"), way_out);
   for (const InsnPtr& i : k.instructions) {
     if (!writes(*i).count(name) && !reads(k, *i).count(name)) continue;
     for (const std::string& iname : inames)
@@ -53,14 +59,15 @@ void require_private(const Kernel& k, const Reference& reference, const std::str
 
 }  // namespace
 
-Kernel with_axes(const Kernel& k, const std::map<std::string, std::vector<std::string>>& wanted) {
+Kernel with_axes(const Kernel& k, const std::map<std::string, std::vector<std::string>>& wanted,
+                 const std::string& way_out) {
   std::map<std::string, Values> values;
   for (const auto& [name, own] : wanted)
     for (const std::string& i : own)
       if (!values.count(i)) values.emplace(i, values_of(k, i));
   const Kernel typed = infer_shapes(infer_types(k));
   const Reference reference(nest(rebase(k)));
-  for (const auto& [name, own] : wanted) require_private(k, reference, name, own);
+  for (const auto& [name, own] : wanted) require_private(k, reference, name, own, way_out);
 
   const auto own_copy = [&](const Instruction& insn, const Expr& e) {
     return rewrite(e, [&](const Expr& x) {

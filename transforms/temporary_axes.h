@@ -14,8 +14,10 @@ namespace moonloop {
 /// Refuses  not-inside     an instruction uses the temporary outside of the iname
 ///          carries-value  an iteration reads what another one wrote
 ///          no-extent      the iname's number of values is computed in the kernel
+///          bounds-loop    bounds of a loop read it, which takes a scalar; the hint is `way_out`
 ///          unsupported    initial values, strides, flat subscripts
 /// Cost     isl where a temporary's first access is no plain write
-Kernel with_axes(const Kernel& k, const std::map<std::string, std::vector<std::string>>& wanted);
+Kernel with_axes(const Kernel& k, const std::map<std::string, std::vector<std::string>>& wanted,
+                 const std::string& way_out);
 
 }  // namespace moonloop

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/budget.h"
 #include "core/diagnostic.h"
 #include "core/domain.h"
 #include "core/occurrences.h"
@@ -195,8 +196,14 @@ class Creation {
     const auto around_block = [&](int b) {
       return b < 0 ? std::set<std::string>() : of_blocks[static_cast<std::size_t>(b)];
     };
-    for (Block& b : t_.blocks) all(b.options.predicates, around_block(b.parent));
-    for (Chain& c : t_.chains) all(c.conditions, around_block(c.block));
+    for (Block& b : t_.blocks) {
+      all(b.options.predicates, around_block(b.parent));
+      check_reductions(b.options.predicates);
+    }
+    for (Chain& c : t_.chains) {
+      all(c.conditions, around_block(c.block));
+      check_reductions(c.conditions);
+    }
     for (Statement& s : t_.statements) {
       std::set<std::string> around = around_block(s.block);
       for (const Word& w : s.options().inames) around.insert(w.text);
@@ -219,7 +226,9 @@ class Creation {
       if (s.rhs) errors_.guard([&] { s.rhs = resolver.resolve(s.rhs, around); });
       if (s.written_options) all(s.written_options->predicates, around);
       check_written(s);
-      check_reductions(s);
+      for (const Assignee& a : s.lhs) check_reductions(a.e, {});
+      if (s.rhs) check_reductions(s.rhs, {});
+      if (s.written_options) check_reductions(s.written_options->predicates);
     }
   }
 
@@ -241,13 +250,39 @@ class Creation {
              {}});
   }
 
-  void check_reductions(const Statement& s) {
-    if (!s.rhs) return;
-    walk(s.rhs, [&](const Expr& x) {
+  void check_reductions(const Exprs& all) {
+    for (const Expr& e : all) check_reductions(e, {});
+  }
+  /// What a reduction in `e` goes over has to be an iname, also in the rules that are called there;
+  /// the result is which of the `params` of a rule have to stand for one.
+  std::set<std::size_t> check_reductions(const Expr& e, const std::vector<std::string>& params) {
+    std::set<std::size_t> out;
+    const auto use = [&](const std::string& name, const Span& at) {
+      const auto param = std::find(params.begin(), params.end(), name);
+      if (param == params.end())
+        require_iname({name, at});
+      else
+        out.insert(static_cast<std::size_t>(param - params.begin()));
+    };
+    walk(e, [&](const Expr& x) {
       if (const auto* r = x.as<Reduce>())
-        for (const std::string& i : r->inames) require_iname({i, x.at()});
+        for (const std::string& i : r->inames) use(i, x.at());
+      const auto* c = x.as<Call>();
+      const Rule* rule = c ? k_.find_rule(c->name) : nullptr;
+      if (!rule) return true;
+      for (const std::size_t p : reduced_params(*rule))
+        if (const auto* v = p < c->args.size() ? c->args[p].as<Var>() : nullptr)
+          use(v->name, c->args[p].at());
       return true;
     });
+    return out;
+  }
+  /// The positions of the parameters that the rule reduces over.
+  std::set<std::size_t> reduced_params(const Rule& r) {
+    const auto [known, fresh] = reduced_params_.try_emplace(r.name);
+    if (!fresh) return known->second;
+    std::set<std::size_t> out = check_reductions(r.body, r.params);
+    return reduced_params_[r.name] = std::move(out);
   }
 
   // ---- Blocks.
@@ -386,11 +421,20 @@ class Creation {
           save_condition(c, i, fresh_id("cond", t_.chains[c].at));
       const Statement& s = t_.statements[n];
       std::string id = s.options().id.text;
-      if (id.empty())
-        id = fresh_id(s.options().id_prefix.text.empty() ? "insn" : s.options().id_prefix.text,
-                      s.at);
+      if (id.empty()) id = fresh_id(id_prefix(s), s.at);
       add_instruction(s, std::move(id));
     }
+  }
+
+  /// What a statement without an id is named after: its own option, or that of the innermost block.
+  std::string id_prefix(const Statement& s) const {
+    const std::string* prefix = &s.options().id_prefix.text;
+    for (int b = s.block; prefix->empty() && b >= 0;) {
+      const Block& block = t_.blocks[static_cast<std::size_t>(b)];
+      prefix = &block.options.id_prefix.text;
+      b = block.parent;
+    }
+    return prefix->empty() ? "insn" : *prefix;
   }
 
   void save_condition(std::size_t c, std::size_t i, std::string id) {
@@ -499,6 +543,7 @@ class Creation {
   std::set<std::string> inames_;
   std::unordered_map<std::string, Span> iname_places_;
   std::set<std::string> taken_, all_names_;
+  std::map<std::string, std::set<std::size_t>> reduced_params_;  // by rule
   std::vector<std::vector<std::string>> saved_;  // by chain and condition: the temporary, or empty
   std::vector<std::vector<Exprs>> arms_;         // by chain and arm: the predicates
   std::map<std::size_t, std::vector<std::pair<std::size_t, std::size_t>>> saved_before_;
@@ -511,6 +556,9 @@ class Creation {
 
 }  // namespace
 
-Kernel create(KernelText text, Errors& errors) { return Creation(std::move(text), errors).run(); }
+Kernel create(KernelText text, Errors& errors) {
+  const IslBudget budget(kPhaseOperations, fmt::format("reading kernel `{}`", text.name), text.at);
+  return Creation(std::move(text), errors).run();
+}
 
 }  // namespace moonloop::text

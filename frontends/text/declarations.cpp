@@ -120,7 +120,7 @@ bool is_int_literal(const Expr& e) { return as_int(e).has_value(); }
 
 void check_literal(const Expr& e) {
   const Expr* inner = &e;
-  if (const auto* u = e.as<Unary>(); u && u->op == UnaryOp::Neg) inner = &u->arg;
+  if (const Expr* x = negated(e)) inner = x;
   if (const auto* c = inner->as<Cast>()) inner = &c->arg;
   if (is_int_literal(e) || inner->as<IntLit>() || inner->as<FloatLit>() || inner->as<BoolLit>() ||
       inner->as<ComplexLit>())

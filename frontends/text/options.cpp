@@ -12,8 +12,8 @@ const std::vector<std::string> kNames{
     "dup", "if",        "tags", "priority",  "groups", "conflicts",    "atomic",       "mem_kind"};
 
 bool allowed_in_with(const std::string& name) {
-  static const std::set<std::string> kAllowed{"dep",  "dep_query", "inames",   "if",
-                                              "tags", "groups",    "conflicts"};
+  static const std::set<std::string> kAllowed{"dep", "dep_query", "id_prefix", "inames",
+                                              "if",  "tags",      "groups",    "conflicts"};
   return kAllowed.contains(name);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/budget.h"
 #include "core/diagnostic.h"
 #include "core/domain.h"
 #include "core/lookup.h"
@@ -99,6 +100,7 @@ void fix_parameter(Kernel& k, const std::string& name, std::int64_t value, const
 
 std::vector<Kernel> parse_kernels(const Source* source) {
   check_utf8(source);
+  const IslBudget budget(kPhaseOperations, fmt::format("reading `{}`", source->name));
   Errors errors;
   const std::vector<Line> lines = split_lines(source);
   std::vector<std::vector<Line>> parts(1);  // before the first kernel, then kernel by kernel

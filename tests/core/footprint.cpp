@@ -168,7 +168,7 @@ c[i] = g(f(i)) + g(i + 2)
   const auto calls = [&](const std::string& tag, const std::string& within) {
     std::vector<std::string> seen;
     RuleCalls(k, "f", tag, Match::parse(within))
-        .rewrite(k.instructions[0], [&](const Expr& call, const Exprs& args, const Place& at) {
+        .visit(k.instructions[0], [&](const Expr& call, const Exprs& args, const Place& at) {
           std::string s = to_string(call) + " is " + to_string(args);
           for (const Expr& c : at.conditions) s += "; " + to_string(c);
           seen.push_back(s);
@@ -180,21 +180,21 @@ c[i] = g(f(i)) + g(i + 2)
   CHECK(calls("t", "") ==
         std::vector<std::string>{"f$t($0) is f(i); f(i) < 3", "f$t($0) is i + 2; i + 2 < 3"});
   CHECK(calls("", "f < insn") == std::vector<std::string>{"f(i) is i"});
+  const auto of_b = [](const Expr& call, const Exprs&, const Place&) {
+    return std::optional<Expr>(load("b", call.as<Call>()->args));
+  };
+  RuleVersions none(k), some(k);
   const InsnPtr out =
-      RuleCalls(k, "f", "", Match::parse("f < insn"))
-          .rewrite(k.instructions[0], [&](const Expr&, const Exprs& args, const Place&) {
-            return std::optional<Expr>(load("b", args));
-          });
+      RuleCalls(k, "f", "", Match::parse("f < insn")).rewrite(k.instructions[0], of_b, none);
   CHECK(to_string(out->rhs) == "g(b[i]) + g(i + 2)");
-  const InsnPtr all =
-      RuleCalls(k, "f", "t", {})
-          .rewrite(k.instructions[0], [&](const Expr&, const Exprs& args, const Place&) {
-            return std::optional<Expr>(load("b", args));
-          });
-  CHECK(
-      to_string(all->rhs) ==
-      "(f(f(i) + 1)*b[f(i)] if f(i) < 3 else f(i)) + (f(i + 2 + 1)*b[i + 2] if i + 2 < 3 else i + "
-      "2)");
+  CHECK(none.empty());
+  Kernel changed = k;
+  changed.instructions[0] = RuleCalls(k, "f", "t", {}).rewrite(k.instructions[0], of_b, some);
+  CHECK(to_string(changed.instructions[0]->rhs) == "g_0(f(i)) + g_0(i + 2)");
+  some.settle(changed);
+  CHECK(to_string(changed.instructions[0]->rhs) == "g(f(i)) + g(i + 2)");
+  REQUIRE(changed.find_rule("g") != nullptr);
+  CHECK(to_string(changed.find_rule("g")->body) == "f(y + 1)*b[y] if y < 3 else y");
 }
 
 TEST_CASE("staging: loops that cannot change places stay around") {

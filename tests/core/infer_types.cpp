@@ -114,7 +114,7 @@ TEST_CASE("types: the context decides how a literal is rounded") {
   const Expr single = k.instructions[0]->rhs;
   CHECK(type_of(k, single, Type(Scalar::F32)) == Type(Scalar::F32));
   CHECK(type_of(k, single, Type(Scalar::F64)) == Type(Scalar::F64));
-  CHECK(operand_type(k, single, Type(Scalar::F32)) == Type(Scalar::F32));
+  CHECK(Typer(k).computation(single, Type(Scalar::F32))->operands[0] == Type(Scalar::F32));
 }
 
 TEST_CASE("types: data flow through several writers and cycles") {

@@ -304,9 +304,15 @@ TEST_CASE("errors in domains and lines about loops") {
   CHECK(line_errors("a[i] = 1 {dep_query=color:x}").find("bad-match: ") != std::string::npos);
   CHECK(errors("kernel k(t: f64)\n<>t = 3\n") ==
         "2:1 name-taken: `t` is the argument and a temporary");
-  CHECK(errors("kernel k\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\n"
-               "domain {[m]: 0 <= m < i + j}\na[m] = 1\n")
-            .find("4:8 branching-domains: ") == 0);
+}
+
+TEST_CASE("domains inside of loops that stand beside one another") {
+  const Kernel k = parse(
+      "kernel k(n: int32, a: int32[n, n])\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\n"
+      "domain {[m]: 0 <= m < i + j}\ndomain {[p]: 0 <= p < len}\n"
+      "<int32> len = i + j\na[i, j] = sum(m, 1) + sum(p, 1)  {id=x}\n");
+  CHECK(joined(insn(k, "x").inames) == "i j");
+  check_round_trip(k);
 }
 
 TEST_CASE("loops: order, priorities, tags, slabs") {

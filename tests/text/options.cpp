@@ -102,6 +102,16 @@ TEST_CASE("with blocks add up, inner to outer") {
   CHECK(insn(k, "z").predicates.empty());
 }
 
+TEST_CASE("with blocks name the statements that have no id") {
+  const Kernel k = body(
+      "with {id_prefix=init}\n  a[i] = 1\n  a[i] = 2\n  with {id_prefix=in}\n    b[i] = 3\n"
+      "  end\n  b[i] = 4 {id_prefix=own}\n  c[i] = 5 {id=x}\n  with {tags=t}\n    c[i] = 6\n"
+      "  end\nend\nd[i] = 7\n");
+  std::string ids;
+  for (const InsnPtr& i : k.instructions) ids += i->id + " ";
+  CHECK(ids == "init init_0 in own x init_1 insn ");
+}
+
 TEST_CASE("errors in options") {
   CHECK(line_errors("a[i] = 1 {tgs=b}") ==
         "11 unknown-option: no option `tgs`; did you mean `tags`?");
@@ -138,6 +148,8 @@ TEST_CASE("errors in options") {
   CHECK(line_errors("a[i] = 1 {id=x\na[i] = 2") == "10 unbalanced: `{` is never closed");
   CHECK(line_errors("with {id=x}\na[i] = 1\nend") ==
         "7 bad-option: the option `id` cannot stand in a `with` block");
+  CHECK(line_errors("with {id_prefix=}\na[i] = 1\nend") ==
+        "7 syntax: the option `id_prefix` has an empty value");
   CHECK(line_errors("with {atomic}\na[i] = 1\nend") ==
         "7 bad-option: the option `atomic` cannot stand in a `with` block");
   CHECK(errors("kernel k\na = 1 {id=x}\nb = 2 {id=x}\n") ==

@@ -178,6 +178,26 @@ TEST_CASE("errors in statements") {
         "8:1 unbalanced-block: `else` behind `else`");
 }
 
+TEST_CASE("statements: what a reduction goes over is an iname, wherever it stands") {
+  const std::string unknown = " unknown-iname: no iname `q`";
+  CHECK(line_errors("a[i] = 1 {if=sum(q, b[q]) > 0}") == "14" + unknown);
+  CHECK(line_errors("if sum(q, b[q]) > 0\n  a[i] = 1\nend") == "4" + unknown);
+  CHECK(line_errors("a[sum(q, 1)] = 1 {inames=i}") == "3" + unknown);
+  const auto with_rules = [](const std::string& text) {
+    return errors("kernel k\ndomain {[i, j]: 0 <= i, j < n}\n" + text);
+  };
+  CHECK(with_rules("f(x) := sum(q, a[x])\nb[i] = f(i)") == "3:9" + unknown);
+  CHECK(with_rules("f(x) := sum(q, a[x])\ng(x) := f(x)\nb[i] = g(i)") == "3:9" + unknown);
+  // a parameter may stand for the iname
+  CHECK(with_rules("f(x) := sum(x, a[x])\nb[i] = f(j)") == "no error");
+  CHECK(with_rules("f(x) := sum(x, a[x])\ng(y, x) := f(y) + x\nb[i] = g(j, 1)") == "no error");
+  CHECK(with_rules("f(x) := sum(x, a[x])\nb[i] = f(q)") == "4:10" + unknown);
+  CHECK(with_rules("f(x) := sum(x, a[x])\ng(y, x) := f(y) + x\nb[i] = g(q, 1)") ==
+        "5:10" + unknown);
+  CHECK(with_rules("f(x) := sum(x, a[x])\nb[i] = 1 {if=f(q) > 0}") == "4:16" + unknown);
+  CHECK(with_rules("f(x) := sum(q, a[x])\nb[i] = 1") == "no error");  // called nowhere
+}
+
 TEST_CASE("errors in rules") {
   CHECK(line_errors("f(x) := x {id=a}") == "11 bad-option: the rule `f` takes no options");
   CHECK(line_errors("f(x, x) := x") ==

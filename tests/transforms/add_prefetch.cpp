@@ -1,3 +1,4 @@
+#include "core/print.h"
 #include "loop_kit.h"
 #include "same_values.h"
 
@@ -269,4 +270,137 @@ c[j] = c[j] + a[j, j]  {id=d}
           apply(parsed("kernel s(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\na[i] = 1\n"),
                 "add_prefetch", {text("a"), text("i")});
         }) == "no instruction of kernel `s` reads `a`");
+}
+
+TEST_CASE("add_prefetch: reads inside rules, which stay rules") {
+  const Kernel k = parsed(R"(kernel k(n: int32, x: in float64[n + 2], y: out float64[n])
+domain {[i]: 0 <= i < n}
+d(p) := x[p + 2] - x[p]
+y[i] = d(i)  {id=y}
+)");
+  const Kernel tile = apply(k, "split_iname", {text("i"), number(4)});
+  const Kernel out = apply(tile, "add_prefetch", {text("x"), text("i_inner")});
+  CHECK(shape(out, "x_fetch") == "6");
+  REQUIRE(out.rules.size() == 1);
+  CHECK(to_string(out.rules[0].body) == "x_fetch[p - 4*i_outer + 2] - x_fetch[p - 4*i_outer]");
+  CHECK(line(out, "y") == "y[i_inner + 4*i_outer] = d(i_inner + 4*i_outer)");
+  for (const int n : {1, 4, 11}) CHECK(same_values(k, out, {{"n", n}}));
+  // Its text says the same.
+  const Kernel again = parsed(print_kernel(out));
+  CHECK(print_kernel(again) == print_kernel(out));
+  for (const int n : {1, 4, 11}) CHECK(same_values(k, again, {{"n", n}}));
+}
+
+TEST_CASE("add_prefetch: rules that call one another stay, whichever array comes first") {
+  const Kernel k = parsed(R"(
+kernel tim(K: int32, u: float64[K, 4, 4], D: float64[4, 4], lap: float64[K, 4, 4])
+domain {[i, j, e, m, o]: 0 <= i, j, m, o < 4 and 0 <= e < K}
+ur(a, b) := simul_reduce(sum, o, D[a, o]*u[e, o, b])
+lap[e, i, j] = simul_reduce(sum, m, D[m, i]*ur(m, j))  {id=lap}
+)");
+  const Kernel d = apply(k, "add_prefetch", {text("D[:,:]")}, {{"default_tag", text("for")}});
+  REQUIRE(d.find_rule("ur") != nullptr);
+  CHECK(to_string(d.find_rule("ur")->body) == "simul_reduce(sum, o, D_fetch[a, o]*u[e, o, b])");
+  const Kernel both = apply(d, "precompute", {text("ur"), text("m, j")});
+  CHECK(both.rules.empty());
+  const Kernel other = apply(apply(k, "precompute", {text("ur"), text("m, j")}), "add_prefetch",
+                             {text("D[:,:]")}, {{"default_tag", text("for")}});
+  for (const Kernel* out : {&d, &both, &other}) CHECK(same_values(k, *out, {{"K", 3}}));
+}
+
+TEST_CASE("add_prefetch: tags that the loops of a copy get later decide who shares it") {
+  const Kernel k = parsed(R"(kernel k(n: int32, a: float64[n, 16], b: float64[n, 16])
+domain {[i, j, m]: 0 <= i < n and 0 <= j, m < 16}
+b[i, j] = sum(m, a[i, m]*m)
+)");
+  Kernel out = apply(k, "tag_inames", {text("i:g.0, j:l.0")});
+  out = apply(out, "add_prefetch", {text("a"), text("m"), text("f0, f1")},
+              {{"fetch_outer_inames", text("i")}, {"default_tag", flag(false)}});
+  CHECK(out.find_temporary("a_fetch")->space == AddressSpace::Auto);
+  out = apply(out, "tag_inames", {text("f1:l.0")});
+  CHECK(same_values(k, out, {{"n", 3}}));
+}
+
+TEST_CASE("add_prefetch: a footprint may say what an iname was before it was split or renamed") {
+  const Kernel k = parsed(R"(kernel k(n: int32, a: float64[n, 8], c: float64[n, 8], b: float64[n])
+domain {[i, j]: 0 <= i < n and 0 <= j < 8}
+b[i] = sum(j, a[i, j] + c[i, j])  {id=b}
+)");
+  Kernel out = apply(k, "split_iname", {text("i"), number(16)});
+  out = apply(out, "split_iname", {text("i_inner"), number(4)}, {{"outer_iname", text("p")}});
+  out = apply(out, "rename_iname", {text("p"), text("q")});
+  out = apply(out, "add_prefetch", {text("a[i, :]"), text("i_inner_inner")});
+  out = apply(out, "add_prefetch", {text("c[i, :]"), text("i_inner_inner, q")});
+  CHECK(shape(out, "a_fetch") == "4, 8");
+  CHECK(shape(out, "c_fetch") == "16, 8");
+  for (const int n : {1, 16, 37}) CHECK(same_values(k, out, {{"n", n}}));
+  CHECK(message([&] {
+          apply(k, "add_prefetch", {text("a[h, :]"), text("j")});
+        }).find("`h` is no iname of kernel `k`; it has `i`, `j`") != std::string::npos);
+}
+
+TEST_CASE("add_prefetch: elements of a temporary that nothing writes are not copied") {
+  // Found by the differential test.
+  const Kernel k = parsed(R"(kernel k(n: int32, a: float64[n + 3], b: float64[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j <= 1}
+<float64> t[3*j] = a[i + 3*j]  {id=w, inames=i:j}
+b[i] = t[0] + t[3]  {id=b}
+)");
+  const Kernel out = apply(k, "add_prefetch", {text("t")});
+  for (const int n : {1, 5}) CHECK(same_values(k, out, {{"n", n}}));
+  CHECK(code_of([&] { complete(out); }) == "legal");
+}
+
+TEST_CASE("add_prefetch: a subscript that reads the copy is still the same access") {
+  const Kernel k = parsed(R"(
+kernel k(n: int32, f: int32[n], h: int32[n + 7], d: in int32[n], p: in int32[n, n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+domain {[l]: 0 <= l < n and j - 1 <= l <= j + 1}
+h[i] = h[i] - p[i, j]  {id=sum, inames=i:j:l, atomic}
+f[l] = h[d[l] % 7]     {id=use, inames=i:j:l}
+)");
+  // The copy of d[l] stands in the loop over l alone, which comes outside of the others then.
+  CHECK(refusal([&] {
+          apply(k, "add_prefetch", {text("d"), text("j")}, {{"default_tag", flag(false)}});
+        }).find("sum[l=0, i=0, j=1] would run before use[l=1, i=0, j=0]") == 0);
+  const Kernel whole =
+      apply(k, "add_prefetch", {text("d"), text("j,l")}, {{"default_tag", flag(false)}});
+  CHECK(same_values(k, whole, {{"n", 5}}));
+}
+
+TEST_CASE("add_prefetch: a box of a temporary that is not written in all of it") {
+  const Kernel k = parsed(R"(
+kernel k(n: int32, a: float64[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+<> t[2*i] = a[i]  {id=first, inames=i}
+a[j] = t[2*j]     {id=second, inames=j}
+)");
+  const std::string why = refusal([&] {
+    apply(k, "add_prefetch", {text("t"), text("j")},
+          {{"default_tag", flag(false)}, {"fetch_bounding_box", flag(true)}});
+  });
+  CHECK(why.find("[undefined-read]") != std::string::npos);
+  CHECK(why.find("without fetch_bounding_box the copy takes only the elements that are read") !=
+        std::string::npos);
+  const Kernel read =
+      apply(k, "add_prefetch", {text("t"), text("j")}, {{"default_tag", flag(false)}});
+  CHECK(same_values(k, read, {{"n", 5}}));
+}
+
+TEST_CASE("add_prefetch: the largest footprint over a loop whose bounds are computed") {
+  const Kernel k = parsed(R"(
+kernel k(n: int32, b: float32[n + 12], q: float32[n + 12, n + 12], cnt: in int32[n])
+domain {[i]: 0 <= i < n}
+domain {[m]: 0 <= m < len}
+<int32> len = cnt[i] % 5                            {id=length, inames=i}
+b[m + 2] = 0.25*(max(q[m + 2, m], q[m + 3, 1]))     {id=use, inames=i:m}
+)");
+  CHECK(refusal([&] {
+          apply(k, "add_prefetch", {text("q"), text("")}, {{"default_tag", flag(false)}});
+        }) ==
+        "the footprint of `q` depends on the temporary `len`; its size is not known before the "
+        "kernel runs [data-dependent-footprint]");
 }

@@ -58,6 +58,22 @@ TEST_CASE("remove_instructions: dependencies are bridged") {
   CHECK(ids(remove_instructions(k, {"second", "third"}).instructions) == "first");
 }
 
+TEST_CASE("remove_instructions: a write that comes after all reads passes nothing on") {
+  const std::string begin =
+      "kernel k(n: int32, B: inout float64[n], c: out float64[n])\ndomain {[i]: 0 <= i < n}\n"
+      "domain {[j]: 0 <= j < n}\n";
+  const std::string read = "c[i] = B[i]     {id=read}\n", write = "B[j] = 2*B[j]   {id=last}\n";
+  CHECK(ids(remove_instructions(parsed(begin + read + write), {"last"}).instructions) == "read");
+  CHECK(code_of([&] { remove_instructions(parsed(begin + write + read), {"last"}); }) ==
+        "value-needed");
+  // In a loop around both it comes before the next iteration's read.
+  CHECK(code_of([&] {
+          remove_instructions(
+              parsed(begin + "domain {[t]: 0 <= t < 3}\nfor t\n" + read + write + "end\n"),
+              {"last"});
+        }) == "value-needed");
+}
+
 TEST_CASE("remove_instructions: refusals") {
   const Kernel k = parsed(kThree);
   CHECK(message([&] { remove_instructions(k, {"first"}); }) ==

@@ -26,6 +26,13 @@ std::string shape(const Kernel& k, const std::string& temporary) {
   return to_string(*t->shape);
 }
 
+std::string rules(const Kernel& k) {
+  std::string out;
+  for (const Rule& r : k.rules)
+    out += fmt::format("{}({}) := {}\n", r.name, fmt::join(r.params, ", "), to_string(r.body));
+  return out;
+}
+
 /// Same values for each size, and more than one of them is run.
 void check_same(const Kernel& before, const Kernel& after, const std::vector<Params>& sizes) {
   for (const Params& p : sizes) {
@@ -213,18 +220,66 @@ c[i] = g(i)*2  {id=c}
 )");
   const Kernel tile = apply(k, "split_iname", {text("i"), number(4)});
   const Kernel both = apply(tile, "precompute", {text("f"), text("i_inner")});
-  CHECK(line(both, "c") == "c[i_inner + 4*i_outer] = (f_0[i_inner] + f_0[i_inner + 1])*2");
-  CHECK(both.rules.empty());
+  CHECK(line(both, "c") == "c[i_inner + 4*i_outer] = g(i_inner + 4*i_outer)*2");
+  CHECK(rules(both) == "g(x) := f_0[x - 4*i_outer] + f_0[x - 4*i_outer + 1]\n");
   const Kernel one = apply(tile, "precompute", {text("f$far"), text("i_inner")});
-  CHECK(line(one, "c") ==
-        "c[i_inner + 4*i_outer] = (f$near(i_inner + 4*i_outer) + f_0[i_inner])*2");
+  CHECK(line(one, "c") == "c[i_inner + 4*i_outer] = g(i_inner + 4*i_outer)*2");
+  CHECK(rules(one) == "f(x) := a[x]\ng(x) := f$near(x) + f_0[x - 4*i_outer]\n");
   CHECK(shape(one, "f_0") == "4");
   check_same(k, both, {{{"n", 9}}});
   check_same(k, one, {{{"n", 9}}});
   const Kernel within =
       apply(tile, "precompute", {text("f"), text("i_inner"), text("f$near < g < c")});
-  CHECK(line(within, "c") ==
-        "c[i_inner + 4*i_outer] = (f_0[i_inner] + f$far(i_inner + 4*i_outer + 1))*2");
+  CHECK(rules(within) == "f(x) := a[x]\ng(x) := f_0[x - 4*i_outer] + f$far(x + 1)\n");
+}
+
+TEST_CASE("precompute: a rule of which only some calls change gets a version") {
+  const Kernel k = parsed(R"(kernel s(n: int32, a: float64[n], c: float64[n], d: float64[n])
+domain {[i]: 0 <= i < n}
+f(x) := a[x]
+g(x) := 2*f(x)
+h(i) := g(i) + g(i)
+c[i] = h(i)  {id=c}
+d[i] = g(i)  {id=d}
+)");
+  const Kernel tile = apply(k, "split_iname", {text("i"), number(4)});
+  const Kernel out = apply(tile, "precompute", {text("f"), text("i_inner"), text("f < g < h < c")});
+  CHECK(rules(out) ==
+        "f(x) := a[x]\n"
+        "g(x) := 2*f(x)\n"
+        "g_0(x) := 2*f_0[x - 4*i_outer]\n"
+        "h(i) := g_0(i) + g_0(i)\n");
+  CHECK(line(out, "d") == "d[i_inner + 4*i_outer] = g(i_inner + 4*i_outer)");
+  check_same(k, out, {{{"n", 9}}});
+}
+
+TEST_CASE("precompute: what is put into a rule is not its parameter of that name") {
+  const Kernel k = parsed(R"(kernel s(n: int32, a: float64[4*n], c: float64[4*n])
+domain {[o, i]: 0 <= o < n and 0 <= i < 4}
+f(x) := a[x]
+g(o, f_0) := f(o) + f_0
+c[i + 4*o] = g(i + 4*o, 2)  {id=c}
+)");
+  const Kernel out = apply(k, "precompute", {text("f"), text("i")});
+  CHECK(rules(out) == "g(o_0, f_0) := f_1[o_0 - 4*o] + f_0\n");
+  check_same(k, out, {{{"n", 3}}});
+}
+
+TEST_CASE("precompute: the rules that a staged rule calls stay rules") {
+  const Kernel k = parsed(R"(kernel s(n: int32, a: float64[n], b: float64[n, n])
+domain {[i, j]: 0 <= i, j < n}
+f(x) := a[x]
+g(x) := f(x)*i
+h(x) := g(x) + f(x)
+b[i, j] = h(j)  {id=b}
+)");
+  const Kernel out = apply(k, "precompute", {text("h"), text("i, j")});
+  CHECK(line(out, "h") == "h_0[h_i, x] = g(x) + f(x)");
+  CHECK(rules(out) == "f(x) := a[x]\ng(x) := f(x)*h_i\n");
+  check_same(k, out, {{{"n", 3}}});
+  const Kernel both = apply(out, "precompute", {text("g"), text("h_i, x")});
+  CHECK(rules(both) == "f(x) := a[x]\n");
+  check_same(k, both, {{{"n", 3}}});
 }
 
 TEST_CASE("precompute: names and tags that the caller chooses") {
@@ -281,6 +336,40 @@ d[j] = g(j) + g(j + 3)  {id=d}
       apply(first, "precompute", {text("g"), text("j_inner")}, {{"temporary_name", text("t")}});
   CHECK(shape(out, "t") == "7");
   check_same(k, out, {{{"n", 1}}, {{"n", 4}}, {{"n", 11}}});
+}
+
+TEST_CASE("precompute: a temporary whose shape is not declared is as long as its uses say") {
+  const auto into_t = [](const std::string& length, const std::string& assume = "") {
+    const Kernel k =
+        parsed("kernel s(n: int32, a: float64[n], c: float64[n])\n" + assume +
+               "domain {[i]: 0 <= i < n}\n"
+               "domain {[j]: 0 <= j < " +
+               length +
+               "}\n"
+               "domain {[k]: 0 <= k < n}\n"
+               "f(x) := 2*c[x]\n"
+               "for i\n  for j\n    <float64> t[j] = i + j\n  end\n  a[i] = t[0]\nend\n"
+               "for k\n  a[k] = f(k)\nend\n");
+    const Kernel out =
+        apply(k, "precompute", {text("f"), text("k")}, {{"temporary_name", text("t")}});
+    check_same(k, out, {{{"n", 5}}});
+    return shape(out, "t");
+  };
+  CHECK(refusal([&] { into_t("4"); }) ==
+        "temporary `t` has shape (4), but the buffer of `f` has (n) [bad-temporary]");
+  CHECK(into_t("n", "assume n >= 1\n") == "n");
+  CHECK(into_t("n + 2") == "n + 2");  // longer than what is kept
+  CHECK(into_t("4", "assume n >= 4\n") == "n");
+  const Kernel flat = parsed(R"(kernel s(n: int32, a: float64[n], c: float64[n])
+domain {[i, k]: 0 <= i, k < n}
+f(x) := 2*c[x]
+<float64> t = 3  {id=t, inames=i}
+a[i] = t
+c[k] = f(k)
+)");
+  CHECK(refusal([&] {
+          apply(flat, "precompute", {text("f"), text("k")}, {{"temporary_name", text("t")}});
+        }) == "temporary `t` has rank 0, but the buffer of `f` has 1 [bad-temporary]");
 }
 
 TEST_CASE("precompute: a footprint that is given leaves other uses alone") {

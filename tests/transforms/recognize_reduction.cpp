@@ -1,6 +1,7 @@
 #include "transforms/recognize_reduction.h"
 
 #include "loop_kit.h"
+#include "same_values.h"
 #include "transforms/prioritize_loops.h"
 
 using namespace moonloop;
@@ -82,9 +83,9 @@ TEST_CASE("recognize_reduction: a condition on the loop becomes one on the adden
   const Kernel k = recognize_reduction(rows("", "c[i] = c[i] + a[i, k] {id=w, if=k > i}"), {"k"});
   CHECK(line(k, "w") == "c[i] = c[i] + sum(k, a[i, k] if k > i else 0)");
   CHECK(k.find_insn("w")->predicates.empty());
-  CHECK(message([] {
-          recognize_reduction(rows("", "c[i] = min(c[i], a[i, k]) {id=w, if=k > i}"), {"k"});
-        }) == "`w` takes a min under the condition `k > i`, which has no neutral value");
+  const Kernel least =
+      recognize_reduction(rows("", "c[i] = min(c[i], a[i, k]) {id=w, if=k > i}"), {"k"});
+  CHECK(line(least, "w") == "c[i] = min(c[i], reduce(min, k, a[i, k] if k > i else c[i]))");
 }
 
 TEST_CASE("recognize_reduction: a triangular solve reads other elements of what it accumulates") {
@@ -142,4 +143,80 @@ TEST_CASE("recognize_reduction: what it refuses") {
         "instruction `w` does not accumulate: it has not the form `v = v + e`, with `+`, `*`, "
         "`min`, `max`, "
         "`or` or `and`");
+}
+
+TEST_CASE("recognize_reduction: a choice by a condition is a minimum or a maximum") {
+  const auto of = [](const std::string& statement) {
+    const Kernel k = parsed(
+        "kernel f(n: int32, a: float64[n], r: inout float64[1])\n"
+        "domain {[i]: 0 <= i < n}\n" +
+        statement + "\n");
+    const Kernel out = recognize_reduction(k, {"i"});
+    for (const int n : {0, 1, 7}) CHECK(same_values(k, out, {{"n", n}}));
+    CHECK(out.find_insn("w")->predicates.empty());
+    CHECK(out.find_insn("w")->inames.empty());
+    return line(out, "w");
+  };
+  CHECK(of("r[0] = a[i] {id=w, if=a[i] < r[0]}") == "r[0] = min(r[0], reduce(min, i, a[i]))");
+  CHECK(of("r[0] = a[i] {id=w, if=r[0] >= a[i]}") == "r[0] = min(r[0], reduce(min, i, a[i]))");
+  CHECK(of("r[0] = a[i] {id=w, if=r[0] < a[i]}") == "r[0] = max(r[0], reduce(max, i, a[i]))");
+  CHECK(of("r[0] = r[0] if a[i] <= r[0] else a[i] {id=w}") ==
+        "r[0] = max(r[0], reduce(max, i, a[i]))");
+  CHECK(of("r[0] = a[i] if a[i] < r[0] else r[0] {id=w}") ==
+        "r[0] = min(r[0], reduce(min, i, a[i]))");
+  // Other conditions choose among the values; the first one is neutral.
+  CHECK(of("r[0] = a[i] {id=w, if=a[i] < r[0]:a[i] > 1}") ==
+        "r[0] = min(r[0], reduce(min, i, a[i] if a[i] > 1 else r[0]))");
+  CHECK(of("r[0] = max(r[0], a[i]) {id=w, if=a[i] < 2}") ==
+        "r[0] = max(r[0], reduce(max, i, a[i] if a[i] < 2 else r[0]))");
+}
+
+TEST_CASE("recognize_reduction: other conditions and values are no choice") {
+  const auto of = [](const std::string& statement) {
+    return code_of([&] {
+      recognize_reduction(parsed("kernel f(n: int32, a: float64[n], r: inout float64[1])\n"
+                                 "domain {[i]: 0 <= i < n}\n" +
+                                 statement + "\n"),
+                          {"i"});
+    });
+  };
+  CHECK(of("r[0] = a[i] {id=w, if=a[i] > 0}") == "not-accumulation");
+  CHECK(of("r[0] = a[i] {id=w, if=2*a[i] < r[0]}") == "not-accumulation");
+  CHECK(of("r[0] = a[i] {id=w, if=a[i] != r[0]}") == "not-accumulation");
+  CHECK(of("r[0] = a[i] if a[i] < r[0] else 2*r[0] {id=w}") == "not-accumulation");
+  CHECK(of("r[0] = a[i] + r[0] {id=w, if=a[i] + r[0] < r[0]}") == "stale-value");
+}
+
+TEST_CASE("recognize_reduction: what each iteration starts anew is left alone") {
+  const Kernel k = parsed(R"(
+kernel dt(n: int32, c: float64[n], u: float64[n], r: out float64[1])
+domain {[i]: 0 <= i < n}
+r[0] = 1000  {id=init, inames=}
+<float64> s = 2*c[i]  {id=s0}
+s = s + u[i]  {id=s1}
+r[0] = min(r[0], s)  {id=least}
+)");
+  const Kernel out = recognize_reduction(k, {"i"});
+  CHECK(line(out, "s1") == "s = s + u[i]");
+  CHECK(line(out, "least") == "r[0] = min(1000, reduce(min, i, s))");
+  for (const int n : {0, 1, 7}) CHECK(same_values(k, out, {{"n", n}}));
+  // Asked for, it is tried; and where there is nothing else.
+  CHECK(code_of([&] { recognize_reduction(k, {"i"}, Match::parse("id:s1")); }) != "legal");
+}
+
+TEST_CASE("recognize_reduction: a choice whose condition is kept in a temporary") {
+  const auto of = [](const std::string& between, const std::string& behind = "") {
+    const Kernel k = parsed(
+        "kernel f(n: int32, a: float64[n], d: float64[n], r: inout float64[1])\n"
+        "domain {[i]: 0 <= i < n}\n"
+        "<> c = a[i] < r[0]  {id=c}\n" +
+        between + "r[0] = a[i] {id=w, if=c, inames=i}\n" + behind);
+    const Kernel out = recognize_reduction(k, {"i"});
+    for (const int n : {0, 1, 7}) CHECK(same_values(k, out, {{"n", n}}));
+    return line(out, "w") + (out.find_insn("c") ? " and c" : "");
+  };
+  CHECK(of("") == "r[0] = min(r[0], reduce(min, i, a[i]))");
+  // Something else reads it, or comes between.
+  CHECK(code_of([&] { of("", "d[i] = 1 {if=c}\n"); }) == "not-accumulation");
+  CHECK(code_of([&] { of("a[i] = d[i] {id=between}\n"); }) == "not-accumulation");
 }

@@ -407,9 +407,12 @@ TEST_CASE("refused: fusion through a subscript that nobody knows") {
         }) == "legal");
 }
 
-TEST_CASE("refused: fusion of loops over different values") {
+TEST_CASE("refused: fusion of loops over different values, where a reduction would get new terms") {
   CHECK(message([] { fuse(pair("b[i] = a[i]", "c[j] = a[j]", "0 <= j <= n"), "j", "i"); }) ==
-        "`j` and `i` run over different values: `y[j=0]` would be lost when n = 0");
+        "legal");
+  CHECK(message([] {
+          fuse(pair("b[0] = sum(i, a[i])", "c[j] = a[j]", "0 <= j <= n"), "j", "i");
+        }) == "`j` and `i` run over different values: `x[i=0]` would be new when n = 0");
   CHECK(message([] { fuse(pair("b[i] = a[i]", "c[j] = a[j]", "0 <= j < n - 1"), "j", "i"); }) ==
         "legal");
 }

@@ -1,6 +1,8 @@
 #include "transforms/rename_iname.h"
 
+#include "core/print.h"
 #include "loop_kit.h"
+#include "same_values.h"
 #include "transforms/duplicate_inames.h"
 #include "transforms/map_domain.h"
 #include "transforms/split_iname.h"
@@ -148,13 +150,14 @@ TEST_CASE("rename_iname: what it refuses") {
       "par");
 }
 
-// Differential test, seed 115: the text of such a kernel would not be read again.
-TEST_CASE("rename_iname: refuses bounds that would need two separate domains") {
+TEST_CASE("rename_iname: bounds that then need two separate domains") {
   const Kernel k = parsed(
-      "kernel f(n: int32, a: float64[n + 1, n], b: float64[2])\n"
+      "kernel f(n: int32, a: float64[2*n, n], b: float64[2])\n"
       "domain {[o, i]: 0 <= o < n and 0 <= i < 2}\ndomain {[j]: 0 <= j < n - o - i}\n"
-      "domain {[s]: 0 <= s < 2}\na[o + i, j] = 1.0 {id=x}\nb[s] = 2.0 {id=y}\n");
-  CHECK(code_of([&] { rename_iname(k, "i", "s", kMerge); }) == "branching-domains");
+      "domain {[s]: 0 <= s < 2}\na[2*o + i, j] = 1.0 {id=x}\nb[s] = 2.0 {id=y}\n");
+  const Kernel merged = rename_iname(k, "i", "s", kMerge);
+  CHECK(same_values(k, merged, {{"n", 4}}));
+  CHECK(print_kernel(parsed(print_kernel(merged))) == print_kernel(merged));
   const Kernel beside = parsed(
       "kernel f(n: int32, a: float64[n], b: float64[2])\n"
       "domain {[o, i]: 0 <= o < n and 0 <= i < 2}\n"
@@ -178,4 +181,49 @@ TEST_CASE("rename_iname: refuses bounds that would depend on themselves") {
   CHECK(code_of([&] {
           apply(k, "rename_iname", {text("i"), text("j")}, {{"existing_ok", flag(true)}});
         }) == "nested-inames");
+}
+
+TEST_CASE("rename_iname: one loop over the values of both, each statement under its condition") {
+  const Kernel k = parsed(R"(
+kernel jac(steps: int32, n: int32, A: inout float64[n], B: inout float64[n])
+domain {[t, i, j]: 0 <= t < steps and 1 <= i < n - 1 and 1 <= j < n - 1}
+assume n >= 3 and steps >= 1
+for t
+  B[i] = A[i - 1] + A[i + 1]   {id=b}
+  A[j] = B[j - 1] + B[j + 1]   {id=a}
+end
+)");
+  Kernel out = map_domain(k, "{ [t, i] -> [t, x] : x = 2*t + i }");
+  out = map_domain(out, "{ [t, j] -> [t, y] : y = 2*t + 1 + j }");
+  CHECK(code_of([&] { rename_iname(out, "y", "x", kMerge); }) == "other-values");
+  const Kernel one =
+      rename_iname(out, "y", "x", {.existing_ok = true, .raise_on_domain_mismatch = false});
+  CHECK(tree(one) == "for t\n  for x\n    b\n    a\n");
+  CHECK(one.find_insn("a")->predicates.size() == 1);
+  CHECK(one.find_insn("b")->predicates.size() == 1);
+  for (const int steps : {1, 4}) CHECK(same_values(k, one, {{"steps", steps}, {"n", 6}}));
+  // Both on one time tile.
+  Kernel tile = apply(apply(one, "split_iname", {text("t"), number(2)}), "split_iname",
+                      {text("x"), number(3)});
+  tile = apply(tile, "prioritize_loops", {text("t_outer, x_outer, t_inner, x_inner")});
+  for (const int steps : {1, 4}) CHECK(same_values(k, tile, {{"steps", steps}, {"n", 6}}));
+}
+
+TEST_CASE("rename_iname: a reduction cannot be under a condition of its own") {
+  const Kernel k = parsed(
+      "kernel f(n: int32, a: float64[n + 2], c: float64[1])\ndomain {[i]: 0 <= i < n}\n"
+      "domain {[j]: 0 <= j < n + 2}\nc[0] = sum(i, a[i]) {id=s}\na[j] = 2.0 {id=w}\n");
+  CHECK(code_of([&] {
+          rename_iname(k, "j", "i", {.existing_ok = true, .raise_on_domain_mismatch = false});
+        }) == "other-values");
+}
+
+TEST_CASE("rename_iname: one loop over values that have no common bound") {
+  // Found by the differential test.
+  const Kernel k = parsed(
+      "kernel f(n: int32, a: float64[n], c: float64[5])\ndomain {[i]: 0 <= i < 5}\n"
+      "domain {[j]: 0 <= j < n}\nc[i] = 1.0 {id=c}\na[j] = 2.0 {id=a}\n");
+  const Kernel out =
+      rename_iname(k, "j", "i", {.existing_ok = true, .raise_on_domain_mismatch = false});
+  for (const int n : {0, 3, 5, 9}) CHECK(same_values(k, out, {{"n", n}}));
 }

@@ -157,9 +157,11 @@ c[i, j] = a[j, i]   {id=one}
   CHECK(message([&] {
           prioritize_loops(k, {"i", "i"});
         }) == "`i` stands twice in the priority `i`, `i`");
-  CHECK(code_of([&] {
-          prioritize_loops(prioritize_loops(k, {"j", "i"}), {"i", "j"});
-        }) == "cannot-nest");
+  // The later demand counts, in longer ones too.
+  CHECK(tree(prioritize_loops(prioritize_loops(k, {"j", "i"}), {"i", "j"})) == before);
+  const Kernel three = parsed("kernel f\ndomain {[i, j, m]: 0 <= i, j, m < n}\na[i, j, m] = 1\n");
+  const Kernel turned = prioritize_loops(prioritize_loops(three, {"m", "j", "i"}), {"i", "m"});
+  CHECK(turned.priorities == std::vector<std::vector<std::string>>{{"i", "j", "m"}, {"i", "m"}});
   // (1, -1): interchange would run the dependence backwards.
   const Kernel skew = parsed(R"(
 kernel skew(n: int32, a: float64[n, n])

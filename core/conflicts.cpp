@@ -1,0 +1,85 @@
+#include "core/conflicts.h"
+
+#include <algorithm>
+
+namespace moonloop {
+
+Set instances_of(const Kernel& k, const Instruction& insn, const std::vector<std::string>& dims,
+                 bool& exact) {
+  Set d = domain_of(k, dims);
+  for (const Expr& p : insn.predicates) {
+    const std::optional<Set> holds = to_condition(k, p, dims);
+    if (holds)
+      d = isl_set_intersect(d.take(), holds->copy());
+    else
+      exact = false;
+  }
+  return without_computed(k, std::move(d), exact);
+}
+
+Conflicts::Conflicts(const Kernel& k) : k_(k), variables_(k) {
+  for (const InsnPtr& i : k.instructions) dims_.emplace_back(i->inames.begin(), i->inames.end());
+  instances_.resize(dims_.size());
+}
+
+const Conflicts::Instances& Conflicts::instances(int insn) {
+  Instances& out = instances_[std::size_t(insn)];
+  if (!out.set)
+    out.set = instances_of(k_, *k_.instructions[std::size_t(insn)], dims(insn), out.exact);
+  return out;
+}
+
+int Conflicts::place(int insn, const std::string& iname) const {
+  const auto& all = dims(insn);
+  const auto it = std::find(all.begin(), all.end(), iname);
+  return it == all.end() ? -1 : static_cast<int>(it - all.begin());
+}
+
+Map Conflicts::pairs(const Touch& x, const Touch& y, bool& exact) {
+  Map out = conflict_map(k_, variables_, x, dims(x.insn), y, dims(y.insn), exact);
+  const Instances &from = instances(x.insn), &to = instances(y.insn);
+  exact = exact && from.exact && to.exact;
+  out = isl_map_intersect_domain(out.take(), from.set.copy());
+  return isl_map_intersect_range(out.take(), to.set.copy());
+}
+
+Map Conflicts::in_equal(Map pairs, const Touch& x, const Touch& y,
+                        const std::vector<std::string>& loops) const {
+  for (const std::string& n : loops) {
+    const int a = place(x.insn, n), b = place(y.insn, n);
+    if (a >= 0 && b >= 0) pairs = equate(std::move(pairs), std::size_t(a), std::size_t(b));
+  }
+  return pairs;
+}
+
+std::optional<Map> Conflicts::in_later(Map pairs, const Touch& x, const Touch& y,
+                                       const std::string& loop) const {
+  const int a = place(x.insn, loop), b = place(y.insn, loop);
+  if (a < 0 || b < 0) return std::nullopt;
+  return order_lt(std::move(pairs), std::size_t(a), std::size_t(b));
+}
+
+Map Conflicts::in_different(Map pairs, const Touch& x, const Touch& y,
+                            const std::vector<std::string>& names) const {
+  const Map equal = in_equal(pairs, x, y, names);
+  return isl_map_subtract(pairs.take(), equal.copy());
+}
+
+bool plainly_apart(const Exprs& a, const Exprs& b) {
+  for (std::size_t d = 0; d < std::min(a.size(), b.size()); ++d) {
+    const auto x = as_int(a[d]), y = as_int(b[d]);
+    if (x && y && *x != *y) return true;
+  }
+  return false;
+}
+
+bool subscripts_hold(const Exprs& index, const std::vector<std::string>& names) {
+  return std::all_of(names.begin(), names.end(), [&](const std::string& n) {
+    return std::any_of(index.begin(), index.end(), [&](const Expr& e) {
+      const auto* v = e.as<Var>();
+      return v && v->name == n;
+    });
+  });
+}
+
+}  // namespace moonloop

@@ -1,0 +1,67 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/order.h"
+
+/// Which instances of two statements touch one element, whoever asks: legality for its reference,
+/// code generation for groups, work-items and the runs of work-items of a plan. All of them see
+/// affine subscripts exactly, beside others too, and all of them honour the kernel's claims.
+namespace moonloop {
+
+/// What a statement does to one variable.
+struct Touch : Access {
+  int insn = -1;  // its place in the kernel
+  bool atomic = false;
+};
+
+class Conflicts {
+ public:
+  /// Of the statements of `k`, which has no rules and no reductions; `k` has to stay.
+  explicit Conflicts(const Kernel& k);
+
+  /// The inames of a statement: the dimensions of its instances.
+  const std::vector<std::string>& dims(int insn) const { return dims_[std::size_t(insn)]; }
+
+  /// { x's instances -> y's that touch the element of one of x's }, of all iterations. `exact`
+  /// becomes false where there may be fewer.
+  Map pairs(const Touch& x, const Touch& y, bool& exact);
+  /// Those of them in equal iterations of each of `loops` that both statements have.
+  Map in_equal(Map pairs, const Touch& x, const Touch& y,
+               const std::vector<std::string>& loops) const;
+  /// Those with y in a later iteration of `loop`; nothing where one of the two is not in it.
+  std::optional<Map> in_later(Map pairs, const Touch& x, const Touch& y,
+                              const std::string& loop) const;
+  /// Those in which the inames `names`, which both have, do not all agree: in two iterations of
+  /// parallel loops.
+  Map in_different(Map pairs, const Touch& x, const Touch& y,
+                   const std::vector<std::string>& names) const;
+
+ private:
+  struct Instances {
+    Set set;  // null until needed
+    bool exact = true;
+  };
+  const Instances& instances(int insn);
+  /// The place of the iname among `dims(insn)`, or -1.
+  int place(int insn, const std::string& iname) const;
+
+  const Kernel& k_;
+  Variables variables_;
+  std::vector<std::vector<std::string>> dims_;
+  std::vector<Instances> instances_;
+};
+
+/// The instances of an instruction of `k` over `dims`, affine predicates included; see
+/// RunOrder::domain.
+Set instances_of(const Kernel& k, const Instruction& insn, const std::vector<std::string>& dims,
+                 bool& exact);
+
+/// Whether some subscript is one number here and another one there.
+bool plainly_apart(const Exprs& a, const Exprs& b);
+/// Whether `index` has each of `names` as a subscript by itself, so that equal elements mean equal
+/// values of these.
+bool subscripts_hold(const Exprs& index, const std::vector<std::string>& names);
+
+}  // namespace moonloop

@@ -1,0 +1,362 @@
+#include <algorithm>
+
+#include "core/domain.h"
+#include "core/external.h"
+#include "core/memo.h"
+#include "core/order_reference.h"
+
+/// Which iterations of the reference keep a temporary to themselves: those in which each read finds
+/// what was written in the same one.
+namespace moonloop {
+namespace {
+
+/// The instances of a statement, also where whether they run depends on data: the temporaries in
+/// the bounds of its loops stay parameters, and each condition that isl does not see becomes a
+/// parameter that is 1 where it holds. That compares two statements for which these have the same
+/// values: no statement changes them between the two.
+class DataDependent {
+ public:
+  /// `same`: inames that have one value in all instances that are compared; the first `loops` of
+  /// them are the loops around these.
+  DataDependent(const Reference& r, const std::vector<std::string>& same, std::size_t loops)
+      : r_(r), same_(same.begin(), same.end()), loops_(loops) {}
+
+  /// `exact` becomes false where something was left out: it is not the same at `s` and at `anchor`.
+  Set instances(int s, int anchor, bool& exact) const {
+    const RunOrder& o = r_.order;
+    Set d = domain_of(o.kernel(), o.dims(s));
+    std::vector<std::string> changing;
+    for (const std::string& p : param_names(d))
+      if (o.kernel().find_temporary(p) && !is_steady(p, s, anchor)) changing.push_back(p);
+    if (!changing.empty()) {
+      exact = false;
+      d = drop_params(std::move(d), changing);
+    }
+    for (const Expr& p : o.insn(s).predicates) {
+      const std::optional<Set> holds = condition(p, s, anchor);
+      if (holds)
+        d = isl_set_intersect(d.take(), holds->copy());
+      else
+        exact = false;
+    }
+    return d;
+  }
+
+  /// Whether the same subscripts mean the same element in both.
+  bool same_element(const Access& x, int s, const Access& y, int t) const {
+    if (x.index.size() != y.index.size()) return false;
+    for (std::size_t i = 0; i < x.index.size(); ++i)
+      if (!equal(x.index[i], y.index[i]) || !is_same(x.index[i], s, t)) return false;
+    return true;
+  }
+
+  /// All that the answers for `s` depend on, as text.
+  std::string key(int s, int anchor) const {
+    const RunOrder& o = r_.order;
+    const Set d = domain_of(o.kernel(), o.dims(s));
+    std::string key = memo().name(d) + to_string(o.insn(s).predicates);
+    std::set<std::string> names;
+    for (const std::string& p : param_names(d))
+      if (o.kernel().find_temporary(p)) names.insert(p);
+    for (const Expr& p : o.insn(s).predicates) {
+      key += to_condition(o.kernel(), p, o.dims(s)) ? " a" : " d";
+      collect_reads(p, names);
+    }
+    for (const std::string& n : names)
+      if (r_.variables.has(n)) key += fmt::format(" {}{}", is_steady(n, s, anchor) ? "" : "!", n);
+    return key;
+  }
+
+ private:
+  std::optional<Set> condition(const Expr& p, int s, int anchor) const {
+    const std::vector<std::string>& dims = r_.order.dims(s);
+    if (auto known = to_condition(r_.order.kernel(), p, dims)) return known;
+    const auto inner = [&](const Expr& e) { return condition(e, s, anchor); };
+    if (const auto* n = p.as<Unary>(); n && n->op == UnaryOp::Not) {
+      auto holds = inner(n->arg);
+      if (!holds) return std::nullopt;
+      return Set(isl_set_complement(holds->take()));
+    }
+    if (const auto* n = p.as<Nary>(); n && (n->op == NaryOp::And || n->op == NaryOp::Or)) {
+      std::optional<Set> all;
+      for (const Expr& t : n->terms) {
+        auto one = inner(t);
+        if (!one) return std::nullopt;
+        if (!all)
+          all = std::move(one);
+        else if (n->op == NaryOp::And)
+          all = Set(isl_set_intersect(all->take(), one->take()));
+        else
+          all = Set(isl_set_union(all->take(), one->take()));
+      }
+      return all;
+    }
+    if (const auto* c = p.as<Compare>(); c && c->op == CompareOp::Ne) {
+      auto holds = inner(Expr(Compare{CompareOp::Eq, c->left, c->right}, p.at()));
+      if (!holds) return std::nullopt;
+      return Set(isl_set_complement(holds->take()));  // of numbers that are none as well
+    }
+    if (!is_same(p, s, anchor)) return std::nullopt;
+    Set all = universe(dims);
+    const unsigned at = static_cast<unsigned>(isl_set_dim(all.get(), isl_dim_param));
+    all = isl_set_add_dims(all.take(), isl_dim_param, 1);
+    all = isl_set_set_dim_name(all.take(), isl_dim_param, at, ("if " + to_string(p)).c_str());
+    return Set(isl_set_fix_si(all.take(), isl_dim_param, at, 1));
+  }
+
+  /// Whether `e` has one value at the instances of `s` and of `anchor`.
+  bool is_same(const Expr& e, int s, int anchor) const {
+    const Kernel& k = r_.order.kernel();
+    bool same = true;
+    walk(e, [&](const Expr& x) {
+      if (x.as<Reduce>() || x.as<Slice>() || x.as<SubArray>()) same = false;
+      if (const auto* c = x.as<Call>())
+        same = same && !k.externals.count(c->name) && !k.find_rule(c->name);
+      if (const auto* v = x.as<Var>())
+        same = same &&
+               (k.has_iname(v->name) ? same_.count(v->name) > 0 : is_steady(v->name, s, anchor));
+      if (const auto* l = x.as<Load>()) same = same && is_steady(l->array, s, anchor);
+      return same;
+    });
+    return same;
+  }
+
+  /// No statement writes `name` between instances of the two in one iteration of the loops: writers
+  /// stand outside of these, or directly in them before or after both.
+  bool is_steady(const std::string& name, int s, int anchor) const {
+    const auto it = r_.by_variable.find(name);
+    if (it == r_.by_variable.end()) return true;
+    const RunOrder& o = r_.order;
+    const int from = std::min(o.position(s), o.position(anchor)),
+              to = std::max(o.position(s), o.position(anchor));
+    return std::all_of(it->second.begin(), it->second.end(), [&](const AccessAt& a) {
+      if (!r_.at(a).write) return true;
+      const std::size_t with_s = o.common_loops(a.insn, s),
+                        with_anchor = o.common_loops(a.insn, anchor);
+      if (with_s < loops_) return true;
+      const int at = o.position(a.insn);
+      return with_s == loops_ && with_anchor == loops_ && (at < from || at > to);
+    });
+  }
+
+  const Reference& r_;
+  std::set<std::string> same_;
+  std::size_t loops_;
+};
+
+/// Finds the iterations that keep a temporary to themselves.
+class Privacy {
+ public:
+  Privacy(const Reference& r, const std::vector<AccessAt>& all) : r_(r), all_(all) {
+    const std::string& name = r.at(all[0]).variable;
+    const Temporary& t = *r.order.kernel().find_temporary(name);
+    loops_ = r.order.loops(all[0].insn);
+    items_ = r.order.items(all[0].insn);
+    std::erase_if(items_, [&](const std::string& i) { return !r.own().has(name, i); });
+    for (const AccessAt& a : all) {
+      loops_.resize(std::min(loops_.size(), r.order.common_loops(all[0].insn, a.insn)));
+      std::erase_if(items_, [&](const std::string& i) {
+        const auto& has = r.order.items(a.insn);
+        return !std::binary_search(has.begin(), has.end(), i);
+      });
+    }
+    if (t.space == AddressSpace::Global || t.initializer) loops_.clear();
+    if (t.initializer) items_.clear();
+    const auto elsewhere = [&](const AccessAt& a) {
+      return stands_for_elsewhere(r.order.kernel(), r.order.insn(a.insn), name);
+    };
+    if (!r.order.kernel().externals.empty() && std::any_of(all.begin(), all.end(), elsewhere))
+      loops_.clear(), items_.clear();  // there is one of it
+  }
+
+  std::vector<std::string> find() {
+    if (loops_.empty() && items_.empty()) return {};
+    if (begins_with_write()) return both();
+    for (;; loops_.pop_back()) {
+      if (covered()) return both();
+      if (loops_.empty()) return {};
+    }
+  }
+
+ private:
+  std::vector<std::string> both() const {
+    std::vector<std::string> out = loops_;
+    out.insert(out.end(), items_.begin(), items_.end());
+    return out;
+  }
+
+  /// The first access writes the scalar in each of these iterations in which anything else happens.
+  bool begins_with_write() const {
+    const int first = all_[0].insn;
+    const AccessAt* write = nullptr;
+    for (const AccessAt& a : all_) {
+      if (a.insn != first) break;
+      if (!r_.at(a).write) return false;
+      write = &a;
+    }
+    if (!write || !r_.at(*write).index.empty()) return false;
+    const Temporary& t = *r_.order.kernel().find_temporary(r_.at(*write).variable);
+    if (t.shape && !t.shape->empty()) return false;
+    return r_.order.loops(first).size() == loops_.size() && r_.order.items(first) == items_ &&
+           same_predicates(first);
+  }
+
+  /// All accesses stand under the predicates of `writer`, and nothing changes those in between.
+  bool same_predicates(int writer) const {
+    const Exprs& wanted = r_.order.insn(writer).predicates;
+    if (wanted.empty()) return true;
+    std::set<std::string> needed;
+    for (const Expr& p : wanted) collect_reads(p, needed);
+    int last = r_.order.position(writer);
+    for (const AccessAt& a : all_) {
+      const Exprs& has = r_.order.insn(a.insn).predicates;
+      for (const Expr& p : wanted)
+        if (std::none_of(has.begin(), has.end(), [&](const Expr& q) { return equal(p, q); }))
+          return false;
+      last = std::max(last, r_.order.position(a.insn));
+    }
+    for (int p = r_.order.position(writer); p <= last; ++p)
+      for (const std::string& w : writes(r_.order.insn(r_.order.by_position()[std::size_t(p)])))
+        if (needed.count(w)) return false;
+    return true;
+  }
+
+  bool covered() const {
+    const DataDependent data(r_, both(), loops_.size());
+    for (const AccessAt& read : all_)
+      if (!r_.at(read).write) {
+        const std::string key = cover_key(data, read);
+        const auto known = memo().covered.find(key);
+        const bool covered = known != memo().covered.end() ? known->second : is_covered(data, read);
+        memo().covered.emplace(key, covered);
+        if (!covered) return false;
+      }
+    return true;
+  }
+
+  /// All that is_covered() depends on.
+  std::string cover_key(const DataDependent& data, const AccessAt& read) const {
+    const RunOrder& o = r_.order;
+    std::string key = fmt::format("{}|{}", fmt::join(loops_, ","), fmt::join(items_, ","));
+    const auto add = [&](const AccessAt& a) {
+      std::set<std::string> names;
+      for (const Expr& e : r_.at(a).index) collect_reads(e, names);
+      key += fmt::format("|{} {}", data.key(a.insn, read.insn), to_string(r_.at(a).index));
+      for (const std::string& n : names)
+        if (r_.variables.has(n)) key += " " + n;
+      key += fmt::format(" {} {} {}", data.same_element(r_.at(a), a.insn, r_.at(read), read.insn),
+                         o.common_loops(a.insn, read.insn), o.first(a.insn, read.insn));
+    };
+    add(read);
+    for (const AccessAt& a : all_)
+      if (r_.at(a).write) add(a);
+    if (const auto& shape = temporary().shape) key += "|" + to_string(*shape);
+    return key;
+  }
+
+  bool is_covered(const DataDependent& data, const AccessAt& read) const {
+    const RunOrder& o = r_.order;
+    bool ignored = true;
+    Set left = data.instances(read.insn, read.insn, ignored);
+    for (const AccessAt& w : all_) {
+      if (!r_.at(w).write) continue;
+      bool certain = true;
+      Set from = data.instances(w.insn, read.insn, certain);
+      Map m = universal_map(o.dims(w.insn), o.dims(read.insn));
+      if (!data.same_element(r_.at(w), w.insn, r_.at(read), read.insn))
+        m = conflict_map(o.kernel(), r_.variables, r_.at(w), o.dims(w.insn), r_.at(read),
+                         o.dims(read.insn), certain);
+      if (!certain) continue;
+      m = isl_map_intersect(m.take(), ahead(w, read).take());
+      m = isl_map_intersect_domain(m.take(), from.take());
+      left = isl_set_subtract(left.take(), isl_map_range(m.take()));
+      if (yes(isl_set_is_empty(left.get()))) return true;
+    }
+    return yes(isl_set_is_empty(left.get())) || is_filled(read);
+  }
+
+  /// { writes -> the reads after them in the same iteration }.
+  Map ahead(const AccessAt& w, const AccessAt& read) const {
+    const RunOrder& o = r_.order;
+    Map m = o.before(w.insn, read.insn, is_never_parallel);
+    for (std::size_t i = 0; i < loops_.size(); ++i) m = equate(std::move(m), i, i);
+    for (const std::string& i : items_) {
+      const auto at = [&](int s) {
+        const auto& d = o.dims(s);
+        return std::size_t(std::find(d.begin(), d.end(), i) - d.begin());
+      };
+      m = equate(std::move(m), at(w.insn), at(read.insn));
+    }
+    return m;
+  }
+
+  const Temporary& temporary() const {
+    return *r_.order.kernel().find_temporary(r_.at(all_[0]).variable);
+  }
+
+  /// Whether all elements that a read may find, where its subscripts are not affine each one of the
+  /// array, were written before it in the same iteration.
+  bool is_filled(const AccessAt& read) const {
+    const RunOrder& o = r_.order;
+    const auto& shape = temporary().shape;
+    if (!shape || shape->empty()) return false;
+    std::vector<std::string> elements;
+    Exprs numbers, inside;
+    for (std::size_t d = 0; d < shape->size(); ++d) {
+      elements.push_back("element" + std::to_string(d));
+      numbers.push_back(var(elements.back()));
+      inside.push_back(Expr(Compare{CompareOp::Le, lit(0), numbers.back()}));
+      inside.push_back(Expr(Compare{CompareOp::Lt, numbers.back(), (*shape)[d]}));
+    }
+    const std::optional<Set> all = to_condition(conjunction(inside), elements);
+    if (!all) return false;
+    const auto touched = [&](const AccessAt& a, bool& exact) {  // { instance -> element }
+      const Access& access = r_.at(a);
+      const auto& dims = o.dims(a.insn);
+      exact = access.index.size() == shape->size();
+      Map m = universal_map(dims, elements);
+      if (!exact) return m;  // a flat index
+      const ElementMap known = element_map(o.kernel(), access, dims, r_.variables);
+      exact = known.axes.size() == shape->size();
+      Exprs axes;
+      for (const int d : known.axes) axes.push_back(numbers[std::size_t(d)]);
+      const Map places = *to_map(axes, elements);
+      return Map(isl_map_apply_range(known.map.copy(), isl_map_reverse(places.copy())));
+    };
+    bool exact = true;
+    Map left = isl_map_intersect_range(touched(read, exact).take(), all->copy());
+    if (exact) return false;  // is_covered() has told
+    bool ignored = true;
+    left = isl_map_intersect_domain(left.take(), o.domain(read.insn, ignored).take());
+    for (const AccessAt& w : all_) {
+      bool certain = true;
+      if (!r_.at(w).write) continue;
+      const Map written = touched(w, certain);
+      const Set from = o.domain(w.insn, certain);
+      if (!certain) continue;
+      const Map before = isl_map_intersect_domain(ahead(w, read).take(), from.copy());
+      const Map filled = isl_map_apply_range(isl_map_reverse(before.copy()), written.copy());
+      left = isl_map_subtract(left.take(), filled.copy());
+      if (yes(isl_map_is_empty(left.get()))) return true;
+    }
+    return yes(isl_map_is_empty(left.get()));
+  }
+
+  const Reference& r_;
+  const std::vector<AccessAt>& all_;
+  std::vector<std::string> loops_, items_;
+};
+
+}  // namespace
+
+const std::vector<std::string>& Reference::private_to(const std::string& name) const {
+  const auto known = private_.find(name);
+  if (known != private_.end()) return known->second;
+  const auto it = by_variable.find(name);
+  std::vector<std::string> found;
+  if (it != by_variable.end() && variables.is_temporary(name))
+    found = Privacy(*this, it->second).find();
+  return private_.emplace(name, std::move(found)).first->second;
+}
+
+}  // namespace moonloop

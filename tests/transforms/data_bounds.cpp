@@ -1,0 +1,277 @@
+// What decides whether an instance runs is read by it: bounds and conditions from data.
+#include "core/print.h"
+#include "tests/transforms/loop_kit.h"
+#include "tests/transforms/same_values.h"
+
+using namespace moonloop;
+
+namespace {
+
+/// Each iteration sets the length of its own inner loop.
+const char* const kRows = R"(
+kernel rows(n: int32, a: float64[n, 4], cnt: int32[n])
+domain {[i]: 0 <= i < n}
+domain {[k]: 0 <= k < len}
+for i
+  <int32> len = cnt[i] % 4  {id=first}
+  for k
+    a[i, k] = 7   {id=second}
+  end
+end
+)";
+
+bool carries(const DependenceList& d, const std::string& variable, DepKind kind) {
+  return std::any_of(d.all.begin(), d.all.end(),
+                     [&](const Dependence& x) { return x.variable == variable && x.kind == kind; });
+}
+
+}  // namespace
+
+TEST_CASE("bounds from data: reading them is a dependence") {
+  const DependenceList d = dependences(parsed(kRows));
+  CHECK(carries(d, "len", DepKind::Flow));
+  const std::vector<Access> all = accesses_of(*parsed(kRows).find_insn("second"), parsed(kRows));
+  CHECK(std::any_of(all.begin(), all.end(),
+                    [](const Access& a) { return a.variable == "len" && !a.write; }));
+}
+
+TEST_CASE("bounds from data: a loop around the scalar and its use is not distributed") {
+  const Kernel k = parsed(kRows);
+  CHECK(message([&] {
+          apply(k, "duplicate_inames", {text("i"), text("second")});
+        }) ==
+        "first[i=1] would run before second[i_0=0, k=0], but second[i_0=0, k=0] may read len and "
+        "first[i=1] may write it (n=2); the bounds of the loop over `k` read `len`, so that what "
+        "moves one of the two has to move the other along");
+  CHECK(code_of([&] {
+          apply(k, "split_iname", {text("i"), number(4)}, {{"within", text("id:second")}});
+        }) == "not-proved");
+  CHECK(code_of([&] {
+          apply(k, "rename_iname", {text("i"), text("ii")}, {{"within", text("id:second")}});
+        }) == "not-proved");
+  // As a whole, the loop may be split, and its iterations may run at the same time.
+  const Kernel split = apply(k, "split_iname", {text("i"), number(4)});
+  CHECK(same_values(k, split, {{"n", 6}}));
+  const Kernel parallel = apply(k, "tag_inames", {text("i:par")});
+  CHECK(same_values(k, parallel, {{"n", 6}}));
+  CHECK(same_values(k, apply(k, "split_iname", {text("k"), number(3)}), {{"n", 6}}));
+}
+
+TEST_CASE("bounds from data: a scalar for all loops may be computed in a loop before them") {
+  const Kernel k = parsed(R"(
+kernel rows(n: int32, a: float64[n, 4], cnt: int32[4])
+domain {[i]: 0 <= i < n}
+domain {[k]: 0 <= k < len}
+<int32> len = cnt[0] % 4  {id=first}
+a[i, k] = 7               {id=second, inames=i:k}
+a[i, k] = a[i, k] + 1     {id=third, inames=i:k, dep=second}
+)");
+  const Kernel apart = apply(k, "duplicate_inames", {text("i,k"), text("third")});
+  CHECK(same_values(k, apart, {{"n", 6}}));
+}
+
+TEST_CASE("add_barrier: not before what computes the bounds of a loop") {
+  CHECK(
+      message([&] {
+        apply(parsed(kRows), "add_barrier", {text("second"), text("first")});
+      }) ==
+      "second[i=0, k=0] would run before first[i=0], but first[i=0] may write len and second[i=0, "
+      "k=0] may read it (n=1); the bounds of the loop over `k` read `len`, so that what "
+      "moves one of the two has to move the other along");
+  const Kernel k = apply(parsed(kRows), "add_barrier", {text("first"), text("second")});
+  CHECK(k.instructions.size() == 3);
+}
+
+TEST_CASE("add_barrier: after steps that only reorder") {
+  const Kernel k = parsed(R"(
+kernel two(n: int32, a: float64[n], b: float64[n], c: float64[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+b[i] = 2*a[i]    {id=one}
+c[j] = b[n-1-j]  {id=two}
+)");
+  for (const Kernel& stepped : {apply(k, "split_iname", {text("i"), number(4)}),
+                                apply(k, "tag_inames", {text("i:g.0, j:g.0")}),
+                                apply(k, "rename_iname", {text("j"), text("jj")})}) {
+    const Kernel out = apply(stepped, "add_barrier", {text("one"), text("two")});
+    CHECK(out.instructions.size() == 3);
+    CHECK(out.instructions[1]->kind == InsnKind::Barrier);
+    CHECK(same_values(k, out, {{"n", 6}}));
+  }
+  // It stands in the order that the steps made, not in the list's.
+  const Kernel moved = apply(k, "add_dependency", {text("two"), text("one")});
+  CHECK(code_of([&] {
+          apply(moved, "add_barrier", {text("two"), text("one")});
+        }) == "dependency-cycle");
+}
+
+TEST_CASE("privatize_temporaries_with_inames: a bound of a loop stays a scalar") {
+  const Kernel k = parsed(kRows);
+  CHECK(message([&] { apply(k, "privatize_temporaries_with_inames", {text("i")}); }) ==
+        "`len` is in the bounds of the loop over `k`, where only scalars can be; `only_var_names` "
+        "takes the temporaries that get an axis");
+  CHECK(code_of([&] { apply(k, "privatize_temporaries_with_inames", {text("i")}); }) ==
+        "bounds-loop");
+  const Kernel more = parsed(R"(
+kernel rows(n: int32, a: float64[n, 4], cnt: int32[n])
+domain {[i]: 0 <= i < n}
+domain {[k]: 0 <= k < len}
+for i
+  <int32> len = cnt[i] % 4
+  for k
+    <> t = 2*a[i, k]
+    a[i, k] = t + 1
+  end
+end
+)");
+  const Kernel out = apply(more, "privatize_temporaries_with_inames", {text("i"), text("t")});
+  CHECK(out.find_temporary("t")->shape->size() == 1);
+  CHECK(same_values(more, out, {{"n", 6}}));
+}
+
+TEST_CASE(
+    "private to iterations: an array that each iteration of a loop with computed bounds fills") {
+  const Kernel k = parsed(R"(
+kernel boxes(n: int32, m: int32, start: int32[n+1], x: float64[2, m], y: float64[n])
+domain {[b]: 0 <= b < n}
+domain {[s]: lo <= s < hi}
+domain {[i]: 0 <= i < 2}
+for b
+  <> lo = start[b]
+  <> hi = start[b+1]
+  for s
+    <> d[i] = x[i, s]*2 {dup=i}
+    <> p = d[0]*d[1]
+  end
+  y[b] = simul_reduce(sum, s, p)
+end
+)");
+  CHECK(reference_of(k)->private_to("d") == std::vector<std::string>{"b", "s"});
+  for (const char* tag : {"b:par", "b:g.0"})
+    CHECK(code_of([&] { apply(k, "tag_inames", {text(tag)}); }) == "legal");
+}
+
+TEST_CASE("private to iterations: two loops with one computed length") {
+  const std::string head = R"(
+kernel rows(n: int32, a: float64[n, 4], cnt: int32[n])
+domain {[i]: 0 <= i < n}
+domain {[k]: 0 <= k < len}
+domain {[l]: 0 <= l < len}
+<int32> len = cnt[i] % 4         {id=length}
+<> t[k] = a[i, k]                {id=fill, inames=i:k}
+)";
+  const std::string use = "a[i, l] = t[len - 1 - l] + t[l]  {inames=i:l, dep=fill, id=use}\n";
+  const Kernel k = parsed(head + "a[i, l] = t[l] + 1  {inames=i:l, dep=fill, id=use}\n");
+  CHECK(code_of([&] { apply(k, "tag_inames", {text("i:par")}); }) == "legal");
+  // The length changes between: what is read may be another iteration's.
+  const Kernel other = parsed(head + "len = cnt[n - 1 - i] % 4  {id=again, inames=i, dep=fill}\n" +
+                              "a[i, l] = t[l] + 1  {inames=i:l, dep=again, id=use}\n");
+  CHECK(code_of([&] { apply(other, "tag_inames", {text("i:par")}); }) == "not-proved");
+}
+
+TEST_CASE("private to iterations: both branches of a condition on data") {
+  const auto branches = [](const std::string& first, const std::string& second,
+                           const std::string& between = "") {
+    return parsed(R"(
+kernel advection(n: int32, f: float64[n], c: float64[n + 1], r: float64[n])
+domain {[i]: 0 <= i < n}
+<int32> donor = i + 1  {id=yes, if=)" +
+                  first + R"(}
+)" + between +
+                  "donor = i  {id=no, if=" + second + R"(}
+r[i] = c[donor]        {id=use, dep=yes:no}
+)");
+  };
+  const auto parallel = [](const Kernel& k) {
+    return code_of([&] { apply(k, "tag_inames", {text("i:par")}); });
+  };
+  const Kernel k = branches("f[i] < 0", "not (f[i] < 0)");
+  CHECK(parallel(k) == "legal");
+  const Kernel own = apply(k, "privatize_temporaries_with_inames", {text("i")});
+  CHECK(own.find_temporary("donor")->shape->size() == 1);
+  CHECK(same_values(k, own, {{"n", 6}}));
+  CHECK(parallel(branches("f[i] == 0", "f[i] != 0")) == "legal");
+  CHECK(parallel(branches("f[i] < 0 and i > 2", "not (f[i] < 0) or i <= 2")) == "legal");
+  // Near misses: not the opposite (a NaN is neither), another element, a condition that changes.
+  CHECK(parallel(branches("f[i] < 0", "f[i] >= 0")) == "not-proved");
+  CHECK(parallel(branches("f[i] < 0", "not (f[n - 1 - i] < 0)")) == "not-proved");
+  CHECK(parallel(branches("f[i] < 0", "not (f[i] < 0)", "f[i] = 1  {dep=yes, id=set}\n")) ==
+        "not-proved");
+}
+
+TEST_CASE("a conflict under a condition that is true on both sides of a value has a witness") {
+  const Kernel k = parsed(R"(
+kernel flags(n: in int32, flag: in int32, v: inout float64[2], s: in float64[n])
+domain {[i]: 0 <= i < n}
+v[1] = s[i] {if=flag != 0, id=set}
+)");
+  CHECK(
+      message([&] { apply(k, "tag_inames", {text("i:par")}); }) ==
+      "tagging `i` as `par` would run set[i=0] and set[i=1] at the same time, but set[i=0] writes "
+      "v[1] and set[i=1] writes it too (flag=1, n=2)");
+}
+
+TEST_CASE("unsafe: what is taken on trust stays so in later steps") {
+  const Kernel k = parsed(R"(
+kernel spread(n: int32, map: int32[n], a: inout float64[n], b: float64[n], c: float64[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+a[map[i]] = a[map[i]] + b[i]   {id=add}
+c[j] = 1                       {id=fill}
+)");
+  CHECK(code_of([&] { apply(k, "tag_inames", {text("i:par")}); }) == "not-proved");
+  const Kernel trusted = apply(k, "tag_inames", {text("i:par")}, {{"unsafe", flag(true)}});
+  CHECK(trusted.claims.back().names == std::vector<std::string>{"i"});
+  CHECK(code_of([&] { check_legal(trusted); }) == "legal");
+  const Kernel later = apply(trusted, "split_iname", {text("j"), number(4)});
+  CHECK(code_of([&] { check_legal(later); }) == "legal");
+  const Kernel renamed = apply(later, "rename_iname", {text("i"), text("ii")});
+  CHECK(code_of([&] { check_legal(renamed); }) == "legal");
+  // Trust goes no further than to what was asked for.
+  const Kernel two = parsed(R"(
+kernel two(n: int32, map: int32[n], a: inout float64[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+a[map[i]] = a[map[i]] + 1  {id=one}
+a[map[j]] = a[map[j]] + 2  {id=two}
+)");
+  const Kernel half = apply(two, "tag_inames", {text("i:par")}, {{"unsafe", flag(true)}});
+  CHECK(code_of([&] { apply(half, "tag_inames", {text("j:par")}); }) == "not-proved");
+  // What can be proved needs no trust.
+  const Kernel proved = apply(k, "tag_inames", {text("j:par")}, {{"unsafe", flag(true)}});
+  CHECK(proved.claims.back().names.empty());
+}
+
+TEST_CASE("domains: an element of an array in the bounds, and what to write instead") {
+  CHECK(
+      message([] {
+        parsed(
+            "kernel k(n, starts: int32[n + 1])\ndomain {[r]: 0 <= r < n}\n"
+            "domain {[k]: starts[r] <= k < starts[r + 1]}\n<> t = k\n");
+      }) ==
+      "`{[k]: starts[r] <= k < starts[r + 1]}` is no set: bounds have no elements of arrays, such "
+      "as `starts[r]`; assign it to a scalar around the loop, as in `<> bound = starts[r]`, and "
+      "write the scalar");
+}
+
+TEST_CASE("prioritize_loops: a loop stays in the one that computes its bounds") {
+  CHECK(message([] { apply(parsed(kRows), "prioritize_loops", {text("k,i")}); }) ==
+        "these loops cannot be nested: `i` must be outside `k` (its bounds are computed in that "
+        "loop), `k` must be outside `i` (prioritize_loops)");
+}
+
+TEST_CASE("prioritize_loops: an interchange of imperfect loops says how it is possible") {
+  const Kernel k = parsed(R"(
+kernel nest(n: int32, a: float64[n], p: float64[n, n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+a[i] = 1           {id=one}
+p[i, j] = 2        {id=two}
+)");
+  CHECK(message([&] { apply(k, "prioritize_loops", {text("j,i")}); }) ==
+        "these loops cannot be nested: `i` must be outside `j` (it holds more instructions), `j` "
+        "must be outside `i` (prioritize_loops); `duplicate_inames(\"i\", \"id:two\")` gives it "
+        "a loop of its own, which the order may then name");
+  const Kernel once = apply(k, "duplicate_inames", {text("i"), text("id:two")});
+  CHECK(same_values(k, apply(once, "prioritize_loops", {text("j,i_0")}), {{"n", 4}}));
+}

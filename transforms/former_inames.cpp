@@ -1,0 +1,82 @@
+#include "transforms/former_inames.h"
+
+#include <algorithm>
+
+#include "core/lookup.h"
+
+namespace moonloop {
+namespace {
+
+/// Argument `number` of a step, or its option `name`.
+const Value* argument(const Step& s, std::size_t number, std::string_view name) {
+  if (number < s.positional.size()) return &s.positional[number];
+  for (const auto& [key, value] : s.options)
+    if (key == name) return &value;
+  return nullptr;
+}
+
+std::optional<std::string> text(const Step& s, std::size_t number, std::string_view name) {
+  const Value* v = argument(s, number, name);
+  const auto* t = v ? v->as<std::string>() : nullptr;
+  return t ? std::optional(*t) : std::nullopt;
+}
+
+constexpr std::size_t kOption = 99;  // not by position
+
+/// `name` after the step, if the step is one that says.
+std::optional<Expr> after(const Step& s, const std::string& name) {
+  if (s.name == "split_iname" && text(s, 0, "split_iname") == name) {
+    const Value* v = argument(s, 1, "inner_length");
+    const auto* length = v ? v->as<std::int64_t>() : nullptr;
+    if (!length) return {};
+    const std::string outer = text(s, kOption, "outer_iname").value_or(name + "_outer");
+    const std::string inner = text(s, kOption, "inner_iname").value_or(name + "_inner");
+    return index_add({var(inner), Expr(Nary{NaryOp::Mul, {lit(*length), var(outer)}})});
+  }
+  if (s.name == "rename_iname" && text(s, 0, "old_iname") == name)
+    if (const auto now = text(s, 1, "new_iname")) return var(*now);
+  return {};
+}
+
+}  // namespace
+
+std::optional<Expr> former_iname(const Kernel& k, const std::string& name) {
+  std::optional<Expr> now;
+  for (const Step& s : k.trace) {
+    std::set<std::string> names;
+    if (now)
+      collect_vars(*now, names);
+    else
+      names = {name};
+    std::map<std::string, Expr> by;
+    for (const std::string& n : names)
+      if (auto e = after(s, n); e && !k.has_iname(n)) by.emplace(n, *e);
+    if (!by.empty()) now = now ? substitute(*now, by) : by.at(name);
+  }
+  if (!now) return {};
+  std::set<std::string> names;
+  collect_vars(*now, names);
+  const bool all =
+      std::all_of(names.begin(), names.end(), [&](const std::string& n) { return k.has_iname(n); });
+  return all ? now : std::nullopt;
+}
+
+Expr with_present_inames(const Kernel& k, const Expr& e, const Span& at) {
+  std::set<std::string> names;
+  collect_vars(e, names);
+  std::map<std::string, Expr> by;
+  std::optional<std::set<std::string>> known;
+  for (const std::string& n : names) {
+    if (k.has_iname(n)) continue;
+    if (!known) known = k.all_names();
+    if (known->count(n)) continue;
+    std::optional<Expr> now = former_iname(k, n);
+    if (!now)
+      fail("unknown-iname", at, "`{}` is no iname of kernel `{}`; it has {}", n, k.name,
+           quoted_list(k.inames()));
+    by.emplace(n, *std::move(now));
+  }
+  return by.empty() ? e : substitute(e, by);
+}
+
+}  // namespace moonloop
