@@ -35,7 +35,7 @@ std::int64_t divisor_of(const Kernel& k, const Expr& e) {
   if (const auto n = as_int(e)) return power_in(*n);
   if (const auto* v = e.as<Var>())
     return k.find_temporary(v->name) || k.has_iname(v->name) ? 1 : known_divisor(k, v->name);
-  if (const auto* u = e.as<Unary>(); u && u->op == UnaryOp::Neg) return divisor_of(k, u->arg);
+  if (const Expr* x = negated(e)) return divisor_of(k, *x);
   if (const auto* n = e.as<Nary>(); n && n->op == NaryOp::Add) {
     std::int64_t out = kMost;
     for (const Expr& t : n->terms) out = std::min(out, divisor_of(k, t));

@@ -38,6 +38,7 @@ Expr fold_index(const Expr& e) {
         return product;
       }
     }
+    // A Sub is taken in by its sum, which comes after it.
     if (const auto* u = x.as<Unary>(); u && u->op == UnaryOp::Neg)
       return index_mul(lit(-1), u->arg);
     return x;

@@ -5,7 +5,7 @@
 
 #include "core/domain.h"
 #include "core/layout.h"
-#include "core/reference.h"
+#include "core/order.h"
 #include "core/split_loop.h"
 
 namespace moonloop {
@@ -80,7 +80,8 @@ Kernel place_on(Kernel k, const std::string& iname, int axis, std::int64_t items
 }  // namespace
 
 std::optional<std::int64_t> longest(const Kernel& k, const std::string& iname) {
-  const Set s = domain_of(k, {iname});
+  bool known = true;  // a guard takes what is computed in the kernel
+  const Set s = without_computed(k, domain_of(k, {iname}), known);
   const LocalSpace space = isl_local_space_from_space(isl_set_get_space(s.get()));
   const Set other = isl_set_set_dim_name(s.copy(), isl_dim_set, 0, "other");
   // The largest distance between two points of the same parameters.

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "codegen/domains.h"
 #include "codegen/touch_set.h"
 
 namespace moonloop {
@@ -21,7 +22,9 @@ class BarrierPlacer {
         visit_host(n.children);
         continue;
       }
-      loops_ = plan_.launches[static_cast<std::size_t>(n.launch)].host_loops;
+      const LaunchPlan& launch = plan_.launches[static_cast<std::size_t>(n.launch)];
+      loops_ = launch.host_loops;
+      meetings_.in_kernel(launch);
       head_.clear(), before_barrier_ = true;
       sequence(n.children, {});
     }
@@ -52,6 +55,9 @@ class BarrierPlacer {
         pending = sequence(n.children, std::move(pending));
         out.push_back(std::move(n));
       } else {
+        Touches bounds;
+        read_bounds(n, domains_.data_of(n.iname), bounds);
+        meet(bounds, pending, out);
         loop(n, pending);
         out.push_back(std::move(n));
       }
@@ -92,7 +98,6 @@ class BarrierPlacer {
 
   /// A sequential loop. It may run no iteration, so barriers in it end nothing that stood before.
   void loop(PlanNode& n, Touches& pending) {
-    require_same_trips(n);
     const Touches before = pending, outer_head = std::move(head_);
     const bool outer_open = before_barrier_;
     head_.clear(), before_barrier_ = true;
@@ -100,6 +105,7 @@ class BarrierPlacer {
     Touches end = sequence(n.children, std::move(pending));
     loops_.pop_back();
     if (const auto met = find_meeting(end, head_, n.iname)) put(n.children, end, *met);
+    require_same_trips(n);
     pending = before;
     pending.add(end);
     Touches own = std::move(head_);
@@ -107,10 +113,10 @@ class BarrierPlacer {
     if (before_barrier_) head_.add(own);
   }
 
-  /// A loop around several runs of work-items waits in its body, so all of them must run it equally
-  /// often: its bounds cannot come from what each has to itself.
+  /// A loop in whose body work-items wait must be run equally often by all of them: its bounds
+  /// cannot come from what each has to itself.
   void require_same_trips(const PlanNode& n) {
-    if (!holds_items(n)) return;
+    if (domains_.data().empty() || !waits(n)) return;
     for (const std::string& t : domains_.data_of(n.iname)) {
       if (plan_.spaces.at(t) != AddressSpace::Private) continue;
       for (const InsnPtr& insn : k_.instructions)
@@ -118,15 +124,13 @@ class BarrierPlacer {
                                                   [&](const std::string& i) { return is_item(i); }))
           fail("divergent-barrier", insn->at,
                "the bounds of `{}` need `{}`, of which each work-item has its own; those that run "
-               "it less "
-               "often would not arrive at the barriers inside",
+               "it less often would not arrive at the barriers inside",
                n.iname, t);
     }
   }
-  bool holds_items(const PlanNode& n) const {
-    return (n.is_loop() && is_item(n.iname)) ||
-           std::any_of(n.children.begin(), n.children.end(),
-                       [&](const PlanNode& c) { return holds_items(c); });
+  static bool waits(const PlanNode& n) {
+    return n.barrier || n.reduction >= 0 ||
+           std::any_of(n.children.begin(), n.children.end(), waits);
   }
 
   /// Two accesses that need a barrier between them, as text.
@@ -162,6 +166,16 @@ class BarrierPlacer {
   void note(const Touches& all, Touches& pending) {
     pending.add(all);
     if (before_barrier_) head_.add(all);
+  }
+  /// What the bounds of a loop read, by the statements in it.
+  void read_bounds(const PlanNode& n, const std::vector<std::string>& computed,
+                   Touches& out) const {
+    if (computed.empty()) return;
+    for (int i : n.insns)
+      for (const Touch& t : meetings_.touches(i))
+        if (!t.write && std::find(computed.begin(), computed.end(), t.variable) != computed.end())
+          out.add(t);
+    for (const PlanNode& c : n.children) read_bounds(c, computed, out);
   }
   void collect(const PlanNode& n, Touches& out) const {
     for (int i : n.insns)

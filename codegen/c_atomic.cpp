@@ -21,15 +21,20 @@ void CPrinter::device_atomic(const Exprs& lhs, const Expr& rhs) {
   const std::optional<SimpleUpdate> simple = simple_update(lhs[0], rhs);
   const bool local = plan_.lies_in(name, AddressSpace::Local);
   const std::string place = expr_.place(lhs[0]);
-  if (plan_.sums.count(name))
-    return atomic_sum_of_pairs(place, t, space_of(name), expr_.value(simple->other, t));
+  const auto added = [&] {  // what a sum takes away is negated in its type
+    const auto* u = simple->other.as<Unary>();
+    if (!u || u->op != UnaryOp::Sub) return expr_.value(simple->other, t);
+    const Expr own = expr_.type(u->arg, t) == t ? u->arg : Expr(Cast{t, u->arg}, u->arg.at());
+    return expr_.value(Expr(Unary{UnaryOp::Neg, own}), t);
+  };
+  if (plan_.sums.count(name)) return atomic_sum_of_pairs(place, t, space_of(name), added());
   if (simple && !is_complex(t.scalar) && size_of(t.scalar) >= 4)
     if (const std::string f = dialect_.atomic_function(simple->op, t.scalar); !f.empty())
-      return line(dialect_.atomic_call(f, "&" + place, expr_.value(simple->other, t), t.scalar) +
-                  ";");
+      return line(dialect_.atomic_call(f, "&" + place, added(), t.scalar) + ";");
   exchange(place, t, local, [&](const std::string& old) {
     expr_.stand_in(lhs[0], old);
-    std::string value = expr_.value(rhs, t);
+    const bool same = t.is_record() || expr_.type(rhs, t) == t;
+    std::string value = expr_.value(same ? rhs : Expr(Cast{t, rhs}, rhs.at()), t);
     expr_.end_stand_ins();
     return value;
   });
@@ -45,7 +50,7 @@ std::vector<CPrinter::Number> CPrinter::numbers(const Type& t) const {
   std::vector<Number> out;
   for (const Record::Field& f : t.record->fields)
     for (const Number& n : numbers(f.type))
-      out.push_back({"." + f.name + n.path, n.type, n.component});
+      out.push_back({"." + field_name(helpers_.language(), f.name) + n.path, n.type, n.component});
   return out;
 }
 

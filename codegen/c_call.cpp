@@ -28,7 +28,8 @@ CExpr::Piece CExpr::print_call(const Expr& e, const Call& x, const std::optional
   const Type t = type(e, wanted);
   const auto call_of = [&](const std::string& name, const Type& arg, const Type& result) -> Piece {
     std::string text = name + "(";
-    for (const Expr& a : x.args) text += (a.same_as(x.args[0]) ? "" : ", ") + value(a, arg);
+    for (std::size_t i = 0; i < x.args.size(); ++i)
+      text += (i == 0 ? "" : ", ") + argument(x.args[i], arg);
     return {text + ")", Prec::Postfix, result};
   };
   const auto math = [&](const std::string& name, const Type& of, const Type& result) -> Piece {
@@ -53,7 +54,7 @@ CExpr::Piece CExpr::print_call(const Expr& e, const Call& x, const std::optional
       }
       return math(library_name(x.name), t, t);
     case FnClass::Magnitude: {
-      const Type arg = typer_.operand_type(e, wanted).value_or(t);
+      const Type arg = computation(e, wanted).operands[0];
       if (is_pair(arg)) {
         Piece p = pair_call("abs", arg, {value(x.args[0], arg)});
         p.type = real_part(arg.scalar);
@@ -72,7 +73,7 @@ CExpr::Piece CExpr::print_call(const Expr& e, const Call& x, const std::optional
       return narrowed(call_of(wide ? "llabs" : "abs", arg, result), t);
     }
     case FnClass::Component: {
-      const Type arg = typer_.operand_type(e, wanted).value_or(t);
+      const Type arg = computation(e, wanted).operands[0];
       if (is_pair(arg))
         return {
             wrap(converted(x.args[0], arg, true), Prec::Postfix) + (x.name == "real" ? ".x" : ".y"),
@@ -87,7 +88,7 @@ CExpr::Piece CExpr::print_call(const Expr& e, const Call& x, const std::optional
       helpers_.include("complex.h");
       return call_of(t == Type(Scalar::C64) ? "conjf" : "conj", t, t);
     case FnClass::Test: {
-      const Type arg = typer_.operand_type(e, wanted).value_or(Type(Scalar::F64));
+      const Type arg = computation(e, wanted).operands[0];
       helpers_.include("math.h");
       const Type as = is_real(arg.scalar) ? arg : Type(Scalar::F64);
       const std::string a = wrap(converted(x.args[0], as, true), Prec::Select);

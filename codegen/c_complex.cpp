@@ -71,6 +71,9 @@ constexpr std::array kDefinitions{
                "T const a = asinh_T(PAIR(-z.y, z.x));\n  return PAIR(a.y, -a.x);"},
     Definition{"atan", 1, "z", "atanh",
                "T const a = atanh_T(PAIR(-z.y, z.x));\n  return PAIR(a.y, -a.x);"},
+    Definition{"square", 1, "z", "mul", "return mul_T(z, z);"},
+    Definition{"cube", 1, "z", "mul", "return mul_T(mul_T(z, z), z);"},
+    Definition{"fourth", 1, "z", "mul", "T const s = mul_T(z, z);\n  return mul_T(s, s);"},
     Definition{"pow", 1, "z w", "mul log exp",
                "if (z.x == 0 && z.y == 0) return PAIR(w.x == 0 && w.y == 0 ? 1 : 0, 0);\n"
                "  return exp_T(mul_T(w, log_T(z)));"},
@@ -98,6 +101,7 @@ std::string Helpers::complex(const std::string& base, Scalar s) {
   const std::string name = base + end;
   const std::string key = "complex " + std::to_string(d->level) + " " + name;
   if (functions_.count(key)) return name;
+  check_own(name);
   std::string rest(d->uses);
   while (!rest.empty()) {
     const std::size_t space = std::min(rest.find(' '), rest.size());
@@ -136,8 +140,8 @@ std::optional<std::complex<double>> folded(const Expr& e) {
   if (const auto n = as_int(e)) return static_cast<double>(*n);
   if (const auto* f = e.as<FloatLit>()) return f->value;
   if (const auto* c = e.as<ComplexLit>()) return std::complex<double>(c->re, c->im);
-  if (const auto* u = e.as<Unary>(); u && u->op == UnaryOp::Neg) {
-    const auto x = folded(u->arg);
+  if (const Expr* of = negated(e)) {
+    const auto x = folded(*of);
     return x ? std::optional(-*x) : std::nullopt;
   }
   const auto* n = e.as<Nary>();
@@ -188,6 +192,11 @@ CExpr::Piece CExpr::converted_pair(const Expr& e, const Type& to) {
     if (part == to) return {text, Prec::Postfix, to};
     return {"(" + helpers_.type(to) + ")" + text, Prec::Unary, to};
   }
+  return pair_as(p, to);
+}
+
+/// A pair in another precision.
+CExpr::Piece CExpr::pair_as(const Piece& p, const Type& to) const {
   const std::string z = wrap(p, Prec::Postfix),
                     part = "(" + helpers_.type(real_part(to.scalar)) + ")";
   return {complex_pair(helpers_.language(), to.scalar, part + z + ".x", part + z + ".y"),
@@ -202,15 +211,19 @@ CExpr::Piece CExpr::pair_call(const std::string& function, const Type& t,
 }
 
 /// A sum or a product.
-CExpr::Piece CExpr::print_pairs(const Nary& x, const Type& t) {
+CExpr::Piece CExpr::print_pairs(const Nary& x, const Computation& c) {
   const bool add = x.op == NaryOp::Add;
-  const Type part = real_part(t.scalar);
   std::optional<Piece> whole;  // real until a complex operand comes
-  for (const Expr& term : x.terms) {
+  for (std::size_t i = 0; i < x.terms.size(); ++i) {
+    const Expr& term = x.terms[i];
+    const Type& t = c.operands[i];
+    const Type part = real_part(t.scalar);
+    if (whole && is_pair(whole->type) && !(whole->type == t)) whole = pair_as(*whole, t);
+    if (whole && !is_pair(whole->type) && !(whole->type == part)) whole = as_type(*whole, part);
     const auto* u = term.as<Unary>();
-    const bool minus = add && whole && u && u->op == UnaryOp::Neg;
+    const bool minus = add && whole && u && u->op == UnaryOp::Sub;
     const Expr& e = minus ? u->arg : term;
-    const bool real = is_real_beside(e, t);
+    const bool real = is_real_beside(e, c.result);
     const Piece p = converted(e, real ? part : t, true);
     if (!whole) {
       whole = p;
@@ -229,7 +242,8 @@ CExpr::Piece CExpr::print_pairs(const Nary& x, const Type& t) {
     }
   }
   if (is_pair(whole->type)) return *whole;
-  return {complex_pair(helpers_.language(), t.scalar, whole->text, "0"), Prec::Postfix, t};
+  return {complex_pair(helpers_.language(), c.result.scalar, whole->text, "0"), Prec::Postfix,
+          c.result};
 }
 
 CExpr::Piece CExpr::print_pair_binary(const Binary& x, const Type& t) {

@@ -14,7 +14,7 @@ constexpr std::int64_t kMostPrivate = 64 * 1024;  // bytes of one temporary of a
 std::string CPrinter::device_source(Block program, DeviceProgram& out,
                                     const std::vector<Parameter>* host_arrays) {
   settle_declarations(program, plan_, expr_);
-  dialect_.decorate(program, plan_);
+  dialect_.decorate(program, plan_, names_);
   out_.clear();
   depth_ = 0;
   names_.take_used();
@@ -52,6 +52,8 @@ int CPrinter::device_kernel(const Launch& launch, DeviceProgram& out) {
     kernel.groups.at(a) = plan.groups.at(a) ? without_truncation(plan.groups.at(a)) : lit(1);
     kernel.items.at(a) = std::max<std::int64_t>(1, plan.items.at(a));
   }
+  for (const std::string& iname : plan.inames)
+    expr_.runs_from(iname, plan_.hardware.at(iname).first);
   std::string before = std::exchange(out_, {});
   depth_ = 1;
   block(launch.body);

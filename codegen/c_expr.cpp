@@ -12,14 +12,17 @@ namespace {
 
 bool real(const Type& t) { return !t.is_record() && is_real(t.scalar); }
 bool complex(const Type& t) { return !t.is_record() && is_complex(t.scalar); }
-bool integral(const Type& t) {
-  return !t.is_record() && (is_integer(t.scalar) || t.scalar == Scalar::Bool);
-}
 
 /// C computes in `int` what is narrower.
 Type promoted(const Type& t) {
   if (t.is_record()) return t;
   return integral(t) && size_of(t.scalar) < 4 ? Type(Scalar::I32) : t;
+}
+
+/// The same for products of unsigned operands, which may not fit an `int` and wrap.
+Type wrapping(const Type& t) {
+  return integral(t) && is_unsigned(t.scalar) && size_of(t.scalar) < 4 ? Type(Scalar::U32)
+                                                                       : promoted(t);
 }
 
 bool is_number_literal(const Expr& e) {
@@ -73,7 +76,10 @@ CExpr::CExpr(const Plan& plan, CNames& names, Helpers& helpers)
     arrays |= t.shape && !t.shape->empty();
   }
   for (const Domain& d : k_.domains) {
-    for (const std::string& n : d.inames()) types_.emplace(n, Type(k_.index_type));
+    for (const std::string& n : d.inames()) {
+      types_.emplace(n, Type(k_.index_type));
+      inames_.insert(n);
+    }
     for (const std::string& n : param_names(d.set)) types_.emplace(n, Type(k_.index_type));
   }
   if (!arrays) return;
@@ -107,6 +113,9 @@ std::string CExpr::wrap(const Piece& p, Prec min) {
 }
 
 std::string CExpr::value(const Expr& e, const Type& to) { return converted(e, to, false).text; }
+std::string CExpr::argument(const Expr& e, const Type& to) {
+  return converted(e, to, helpers_.language() != Language::C).text;
+}
 std::string CExpr::operand(const Expr& e, const Type& to, Prec min) {
   return wrap(converted(e, to, true), min);
 }
@@ -121,17 +130,23 @@ std::string CExpr::condition(const Expr& e) {
   if (const auto* n = e.as<Nary>(); n && n->op == NaryOp::And) {
     std::string out;
     for (const Expr& t : n->terms) {
-      const Piece p = is_index(t) ? print_index(t, false) : print(t, {});
+      const Piece p = is_index(t) ? print_index(t, false) : truth(t);
       out += (out.empty() ? "" : " && ") + wrap(p, Prec::BitOr);
     }
     return out;
   }
-  return is_index(e) ? print_index(e, false).text : print(e, {}).text;
+  return is_index(e) ? print_index(e, false).text : truth(e).text;
 }
 
 /// `e` as `to`. Without `explicitly`, C converts it anyway: an assignment or an argument.
 CExpr::Piece CExpr::converted(const Expr& e, const Type& to, bool explicitly) {
   if (to == Type(Scalar::F16)) return stored_as_half(e);
+  if (to == Type(Scalar::Bool) && (explicitly || helpers_.language() != Language::C) &&
+      !(type(e) == to)) {
+    const Piece p = truth(e);
+    if (p.type == to) return p;
+    return {wrap(p, Prec::Shift) + " != 0", Prec::Equal, to};
+  }
   if (!to.is_record() && (is_pair(to) || (!is_number_literal(e) && is_pair(type(e, to)))))
     return converted_pair(e, to);
   const auto n = as_int(e);
@@ -160,7 +175,8 @@ CExpr::Piece CExpr::literal(std::int64_t v, const Type& t) const {
   const bool wide = v > INT32_MAX || v < INT32_MIN;
   Type c = wide ? Scalar::I64 : Scalar::I32;
   if (integral(t) && is_unsigned(t.scalar) && size_of(t.scalar) >= 4 && v >= 0) {
-    text += size_of(t.scalar) == 8 ? "ull" : "u";
+    // A `long long` of OpenCL C has 128 bits.
+    text += size_of(t.scalar) != 8 ? "u" : helpers_.language() == Language::OpenCL ? "ul" : "ull";
     c = t;
   }
   return {text, v < 0 ? Prec::Unary : Prec::Postfix, c};
@@ -228,16 +244,15 @@ CExpr::Piece CExpr::print(const Expr& e, const std::optional<Type>& wanted) {
         if (const auto known = constant_condition(x.cond))
           return converted(*known ? x.yes : x.no, t, true);
         const Piece yes = converted(x.yes, t, true), no = converted(x.no, t, true);
-        Piece cond = print(x.cond, {});
-        if (helpers_.language() == Language::OpenCL && real(cond.type))  // it takes integers alone
-          cond = {wrap(cond, Prec::Relation) + " != 0", Prec::Equal, Scalar::Bool};
-        return {wrap(cond, Prec::Or) + " ? " + wrap(yes, Prec::Or) + " : " + wrap(no, Prec::Select),
+        return {wrap(truth(x.cond), Prec::Or) + " ? " + wrap(yes, Prec::Or) + " : " +
+                    wrap(no, Prec::Select),
                 Prec::Select, is_pair(t) ? t : combined(yes.type, no.type)};
       },
       [&](const Call& x) -> Piece { return print_call(e, x, wanted); },
       [&](const Reduce&) -> Piece { throw InternalError("a reduction in a realized kernel"); },
       [&](const Cast& x) -> Piece {
         if (x.type == Type(Scalar::F16)) return rounded_to_half(x.arg);
+        if (x.type == Type(Scalar::Bool)) return converted(x.arg, x.type, true);
         if (is_pair(x.type) || is_pair(type(x.arg, x.type))) return converted_pair(x.arg, x.type);
         const Piece p = print(x.arg, x.type);
         if (p.type == x.type) return p;
@@ -253,13 +268,16 @@ CExpr::Piece CExpr::print(const Expr& e, const std::optional<Type>& wanted) {
 
 CExpr::Piece CExpr::print_unary(const Expr& e, const Unary& x, const std::optional<Type>& wanted) {
   if (x.op == UnaryOp::Not)
-    return {"!" + wrap(print(x.arg, {}), Prec::Unary), Prec::Unary, Scalar::Bool};
+    return {"!" + wrap(truth(x.arg), Prec::Unary), Prec::Unary, Scalar::Bool};
   const Type t = type(e, wanted);
+  if (t == Type(Scalar::Bool))  // all its bits
+    return {"!" + wrap(truth(x.arg), Prec::Unary), Prec::Unary, t};
   if (is_pair(t)) return pair_call("neg", t, {value(x.arg, t)});
   Piece p = converted(x.arg, t, true);
   std::string inner = wrap(p, Prec::Unary);
   if (inner[0] == '-') inner = "(" + inner + ")";
-  return narrowed({(x.op == UnaryOp::Neg ? "-" : "~") + inner, Prec::Unary, promoted(p.type)}, t);
+  return narrowed({(x.op == UnaryOp::BitNot ? "~" : "-") + inner, Prec::Unary, promoted(p.type)},
+                  t);
 }
 
 /// Division as C has it, or its rest.
@@ -272,19 +290,7 @@ CExpr::Piece CExpr::truncated(const Expr& left, const Expr& right, bool quotient
 
 /// Floor division and its rest.
 CExpr::Piece CExpr::division(const Expr& left, const Expr& right, bool quotient, const Type& t) {
-  if (real(t)) {
-    if (quotient) {
-      helpers_.include("math.h");
-      return {helpers_.math("floor", t.scalar) + "(" +
-                  wrap(converted(left, t, true), Prec::Product) + " / " +
-                  wrap(converted(right, t, true), Prec::Unary) + ")",
-              Prec::Postfix, t};
-    }
-    return {helpers_.function("floor_mod", t.scalar) + "(" + value(left, t) + ", " +
-                value(right, t) + ")",
-            Prec::Postfix, t};
-  }
-  if (is_unsigned(t.scalar) || (not_negative(left) && positive(right)))
+  if (!real(t) && (is_unsigned(t.scalar) || (not_negative(left) && positive(right))))
     return truncated(left, right, quotient, t);
   return {helpers_.function(quotient ? "floor_div" : "floor_mod", t.scalar) + "(" + value(left, t) +
               ", " + value(right, t) + ")",
@@ -310,36 +316,71 @@ CExpr::Piece CExpr::print_binary(const Expr& e, const Binary& x,
       return {wrap(l, Prec::Product) + " / " + wrap(r, Prec::Unary), Prec::Product, t};
     }
     case BinaryOp::Shl:
-    case BinaryOp::Shr: {
-      const Piece l = converted(x.left, t, true), r = print(x.right, {});
-      const auto side = [](const Piece& p) {  // compilers warn of sums in shifts
-        return p.prec == Prec::Sum ? "(" + p.text + ")" : wrap(p, Prec::Product);
-      };
-      return narrowed({side(l) + (x.op == BinaryOp::Shl ? " << " : " >> ") + side(r), Prec::Shift,
-                       promoted(l.type)},
-                      t);
-    }
+    case BinaryOp::Shr: return print_shift(e, x, wanted);
   }
   throw InternalError("no such operator");
+}
+
+namespace {
+
+/// It is at least 0 and less than `width`.
+bool counts_within(const Expr& e, std::int64_t width) {
+  const auto within = [&](const Expr& x, std::int64_t most) {
+    const auto n = as_int(x);
+    return n && *n >= 0 && *n <= most;
+  };
+  if (within(e, width - 1)) return true;
+  if (const auto* c = e.as<Cast>())
+    return counts_within(c->arg, std::min<std::int64_t>(width, 128));
+  if (const auto* n = e.as<Nary>(); n && n->op == NaryOp::BitAnd)
+    return std::any_of(n->terms.begin(), n->terms.end(),
+                       [&](const Expr& t) { return within(t, width - 1); });
+  const auto* b = e.as<Binary>();
+  return b && b->op == BinaryOp::Mod && within(b->right, width);
+}
+
+}  // namespace
+
+/// As C has it where the count is known to be less than the width.
+CExpr::Piece CExpr::print_shift(const Expr& e, const Binary& x, const std::optional<Type>& wanted) {
+  const Computation c = computation(e, wanted);
+  const Type& t = c.result;
+  const bool left = x.op == BinaryOp::Shl;
+  if (!counts_within(x.right, 8 * size_of(t.scalar)))
+    return {helpers_.function(left ? "shift_left" : "shift_right", t.scalar) + "(" +
+                value(x.left, t) + ", " + value(x.right, c.operands[1]) + ")",
+            Prec::Postfix, t};
+  const Piece l = converted(x.left, t, true), r = print(x.right, {});
+  const auto side = [](const Piece& p) {  // compilers warn of sums in shifts
+    return p.prec == Prec::Sum ? "(" + p.text + ")" : wrap(p, Prec::Product);
+  };
+  return narrowed({side(l) + (left ? " << " : " >> ") + side(r), Prec::Shift, promoted(l.type)}, t);
 }
 
 CExpr::Piece CExpr::print_power(const Expr& e, const Expr& base, const Expr& exponent,
                                 const std::optional<Type>& wanted) {
   const Type t = type(e, wanted);
   const auto n = as_int(exponent);
-  if (integral(t))
-    return narrowed({helpers_.function("power", promoted(t).scalar) + "(" + value(base, t) + ", " +
-                         value(exponent, t) + ")",
-                     Prec::Postfix, promoted(t)},
-                    t);
-  if (n == 2 && (base.as<Var>() || base.as<Load>())) {
-    const std::string x = wrap(converted(base, t, true), Prec::Product);
-    return is_pair(t) ? pair_call("mul", t, {x, x}) : Piece{x + "*" + x, Prec::Product, t};
+  const char* const small = n == 2 ? "square" : n == 3 ? "cube" : n == 4 ? "fourth" : nullptr;
+  if (small && !(integral(t) && size_of(t.scalar) < 4)) {
+    const bool simple = base.as<Var>() || base.as<Load>();
+    if (n == 2 && simple) {
+      const std::string x = wrap(converted(base, t, true), Prec::Product);
+      return is_pair(t) ? pair_call("mul", t, {x, x}) : Piece{x + "*" + x, Prec::Product, t};
+    }
+    if (is_pair(t)) return pair_call(small, t, {value(base, t)});
+    return {helpers_.function(small, t.scalar) + "(" + value(base, t) + ")", Prec::Postfix, t};
   }
+  if (integral(t))
+    return narrowed({helpers_.function("power", wrapping(t).scalar) + "(" + value(base, t) + ", " +
+                         value(exponent, t) + ")",
+                     Prec::Postfix, wrapping(t)},
+                    t);
   if (is_pair(t)) return print_pair_binary(Binary{BinaryOp::Pow, base, exponent}, t);
   helpers_.include(complex(t) ? "complex.h" : "math.h");
-  return {helpers_.math("pow", t.scalar) + "(" + value(base, t) + ", " + value(exponent, t) + ")",
-          Prec::Postfix, t};
+  return {
+      helpers_.math("pow", t.scalar) + "(" + argument(base, t) + ", " + argument(exponent, t) + ")",
+      Prec::Postfix, t};
 }
 
 CExpr::Piece CExpr::print_nary(const Expr& e, const Nary& x, const std::optional<Type>& wanted) {
@@ -349,11 +390,12 @@ CExpr::Piece CExpr::print_nary(const Expr& e, const Nary& x, const std::optional
       out += (out.empty()           ? ""
               : x.op == NaryOp::And ? " && "
                                     : " || ") +
-             wrap(print(t, {}), Prec::BitOr);  // && within || in parentheses, as compilers ask
+             wrap(truth(t), Prec::BitOr);  // && within || in parentheses, as compilers ask
     return {out, x.op == NaryOp::And ? Prec::And : Prec::Or, Scalar::Bool};
   }
-  const Type t = type(e, wanted);
-  if (is_pair(t)) return print_pairs(x, t);
+  const Computation c = computation(e, wanted);
+  const Type& t = c.result;
+  if (is_pair(t)) return print_pairs(x, c);
   struct Sign {
     const char *plus, *minus;
     Prec prec, inner, next;
@@ -369,46 +411,104 @@ CExpr::Piece CExpr::print_nary(const Expr& e, const Nary& x, const std::optional
     case NaryOp::Or: break;
   }
   if (x.op == NaryOp::Mul) sign.plus = "*";
-  std::string out;
-  std::vector<Piece> pieces;
-  std::vector<bool> minus;
-  for (const Expr& term : x.terms) {
-    const auto* u = term.as<Unary>();
-    const bool subtract = x.op == NaryOp::Add && !pieces.empty() && u && u->op == UnaryOp::Neg;
-    minus.push_back(subtract);
-    pieces.push_back(print(subtract ? u->arg : term, t));
+  const bool product = x.op == NaryOp::Mul;
+  Piece out;
+  Type step = c.operands[0];  // the type of what stands in `out`, which C may have in a wider one
+  for (std::size_t i = 0; i < x.terms.size(); ++i) {
+    const auto* u = x.terms[i].as<Unary>();
+    const bool minus = u && u->op == UnaryOp::Sub;
+    const Expr& term = minus ? u->arg : x.terms[i];
+    Piece p = print(term, t);
+    if (i == 0) {
+      out = std::move(p);
+      continue;
+    }
+    if (!(c.operands[i] == step)) out = narrowed(out, step);
+    step = c.operands[i];
+    // C has to compute in our type: it converts narrower operands by itself, but neither signed
+    // ones beside unsigned ones as we do, nor `int`s beside others.
+    const bool may_wrap = product && 8 * size_of(step.scalar) * static_cast<int>(i + 1) > 31;
+    const Type own = may_wrap ? wrapping(step) : promoted(step);
+    if (!(combined(out.type, p.type) == own)) {
+      const auto* number = i == 1 ? x.terms[0].as<IntLit>() : nullptr;
+      if (number && real(own))
+        out = real_literal(static_cast<double>(number->value), own);
+      else if (!(out.type == own))
+        out = i == 1 ? converted(x.terms[0], own, true) : as_type(out, own);
+    }
+    if (!(combined(own, p.type) == own)) p = as_type(p, own);
+    std::string text = wrap(p, sign.next);
+    if (text[0] == '-') text = "(" + text + ")";
+    out = {wrap(out, sign.inner) + (minus ? sign.minus : sign.plus) + text, sign.prec, own};
   }
-  // From the first operation on, C must compute in our type.
-  const Type own = promoted(t);
-  if (!(combined(pieces[0].type, pieces[1].type) == own)) {
-    const Expr& first = x.terms[0];
-    const auto* number = first.as<IntLit>();
-    pieces[0] = number && real(t) ? real_literal(static_cast<double>(number->value), t)
-                                  : converted(first, own, true);
-  }
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
-    Piece& p = pieces[i];
-    // What C would not convert to our type by itself: signed next to unsigned.
-    if (i > 0 && !(combined(own, p.type) == own))
-      p = {"(" + helpers_.type(own) + ")" + wrap(p, Prec::Unary), Prec::Unary, own};
-    std::string text = wrap(p, i == 0 ? sign.inner : sign.next);
-    if (i > 0 && text[0] == '-') text = "(" + text + ")";
-    out += i == 0 ? text : (minus[i] ? sign.minus : sign.plus) + text;
-  }
-  return narrowed({out, sign.prec, own}, t);
+  return narrowed(out, step);
 }
 
+/// A piece in parentheses with a cast in front.
+CExpr::Piece CExpr::as_type(const Piece& p, const Type& t) const {
+  return {"(" + helpers_.type(t) + ")" + wrap(p, Prec::Unary), Prec::Unary, t};
+}
+
+Computation CExpr::computation(const Expr& e, const std::optional<Type>& wanted) const {
+  auto c = typer_.computation(e, wanted);
+  ensure(c.has_value(), "code generation meets an expression without a type");
+  return std::move(*c);
+}
+
+/// `e` where C takes what is not zero as true.
+CExpr::Piece CExpr::truth(const Expr& e) {
+  const Type t = type(e);
+  if (is_pair(t)) {
+    const std::string zero = complex_pair(helpers_.language(), t.scalar, "0", "0");
+    return {"!" + pair_call("equal", t, {value(e, t), zero}).text, Prec::Unary, Scalar::Bool};
+  }
+  const Piece p = print(e, {});
+  const bool integers_only = helpers_.language() == Language::OpenCL;
+  if (!integers_only || !real(p.type)) return p;
+  return {wrap(p, Prec::Shift) + " != 0", Prec::Equal, Scalar::Bool};
+}
+
+namespace {
+
+/// The comparison with its sides exchanged.
+CompareOp mirrored(CompareOp op) {
+  switch (op) {
+    case CompareOp::Lt: return CompareOp::Gt;
+    case CompareOp::Le: return CompareOp::Ge;
+    case CompareOp::Gt: return CompareOp::Lt;
+    case CompareOp::Ge: return CompareOp::Le;
+    case CompareOp::Eq:
+    case CompareOp::Ne: break;
+  }
+  return op;
+}
+
+}  // namespace
+
 CExpr::Piece CExpr::print_compare(const Expr& e, const Compare& x) {
-  const std::optional<Type> t = typer_.operand_type(e);
-  ensure(t.has_value(), "a comparison without a type");
-  if (is_pair(*t)) {
-    const Piece p = pair_call("equal", *t, {value(x.left, *t), value(x.right, *t)});
+  const Computation c = computation(e, {});
+  const Type &t = c.operands[0], &other = c.operands[1];
+  CompareOp op = x.op;
+  Piece l, r;
+  if (is_pair(t)) {
+    const Piece p = pair_call("equal", t, {value(x.left, t), value(x.right, t)});
     return {(x.op == CompareOp::Ne ? "!" : "") + p.text, Prec::Unary, Scalar::Bool};
   }
-  Piece l = print(x.left, t), r = print(x.right, t);
-  if (!(combined(l.type, r.type) == promoted(*t))) {
-    l = converted(x.left, promoted(*t), true);
-    if (!(combined(l.type, r.type) == promoted(*t))) r = converted(x.right, promoted(*t), true);
+  if (!(t == other)) {  // int64 and uint64: C would compare them as unsigned
+    const bool swapped = t == Type(Scalar::U64);
+    const std::string left = value(x.left, t), right = value(x.right, other);
+    l = {helpers_.function("compare", Scalar::I64) + "(" + (swapped ? right : left) + ", " +
+             (swapped ? left : right) + ")",
+         Prec::Postfix, Scalar::I32};
+    r = {"0", Prec::Postfix, Scalar::I32};
+    if (swapped) op = mirrored(op);
+  } else {
+    l = print(x.left, t);
+    r = print(x.right, t);
+    if (!(combined(l.type, r.type) == promoted(t))) {
+      l = converted(x.left, promoted(t), true);
+      if (!(combined(l.type, r.type) == promoted(t))) r = converted(x.right, promoted(t), true);
+    }
   }
   const auto text = [](CompareOp op) {
     switch (op) {
@@ -422,14 +522,14 @@ CExpr::Piece CExpr::print_compare(const Expr& e, const Compare& x) {
     return "";
   };
   const Prec prec = x.op == CompareOp::Eq || x.op == CompareOp::Ne ? Prec::Equal : Prec::Relation;
-  return {wrap(l, Prec::Shift) + text(x.op) + wrap(r, Prec::Shift), prec, Scalar::Bool};
+  return {wrap(l, Prec::Shift) + text(op) + wrap(r, Prec::Shift), prec, Scalar::Bool};
 }
 
 CExpr::Piece CExpr::extremum(bool min, const Exprs& args, const Type& t) {
   const std::string name = helpers_.extremum(min, t.scalar);
-  std::string text = value(args[0], t);
+  std::string text = argument(args[0], t);
   for (std::size_t i = 1; i < args.size(); ++i)
-    text = name + "(" + text + ", " + value(args[i], t) + ")";
+    text = name + "(" + text + ", " + argument(args[i], t) + ")";
   return {text, Prec::Postfix, t};
 }
 

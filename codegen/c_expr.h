@@ -36,14 +36,19 @@ class CExpr {
 
   /// A value of type `to`: what stands right of `=` where `to` is the type on the left.
   std::string value(const Expr& e, const Type& to);
+  /// The same as the argument of a function of the library: on devices these are overloaded, so
+  /// that it has to be of the type.
+  std::string argument(const Expr& e, const Type& to);
   /// As an operand of an operator of precedence `min`.
   std::string operand(const Expr& e, const Type& to, Prec min);
   /// What stands right of `op=` where a place of type `to` stands on the left.
   std::string addend(const Expr& e, const Type& to);
   std::string condition(const Expr& e);
   /// An expression of integers: loop bounds, subscripts, sizes. May hold calls of kTruncDiv and its
-  /// kin. Products of variables are computed in 64 bits when `wide`.
+  /// kin. When `wide`, what 32 bits may not hold is computed in 64.
   std::string index(const Expr& e, bool wide = false, Prec min = Prec::Select);
+  /// A number of elements to make room for: 1 where an extent is 0 or below.
+  std::string at_least_one(const Expr& elements);
   /// The storage that an assignee or a Load or Var names, as an lvalue. `insn` is the instruction.
   std::string place(const Expr& e);
 
@@ -53,6 +58,12 @@ class CExpr {
     insn_ = insn;
     values_ = values;
   }
+
+  /// What is printed next is evaluated only where inames have values of their domains: statements.
+  /// Else, as in bounds and guards, an iname may have any value of its loop, which may begin below.
+  void within_domains(bool yes) { within_domains_ = yes; }
+  /// The loop, or the hardware, gives `iname` values from `first` on.
+  void runs_from(const std::string& iname, const Expr& first);
 
   /// Until `end_stand_ins`, `text` is printed where `what` is read; with `place`, also where it is
   /// written.
@@ -91,7 +102,9 @@ class CExpr {
   Piece print_unary(const Expr& e, const Unary& x, const std::optional<Type>& wanted);
   Piece print_binary(const Expr& e, const Binary& x, const std::optional<Type>& wanted);
   Piece print_nary(const Expr& e, const Nary& x, const std::optional<Type>& wanted);
+  Piece print_shift(const Expr& e, const Binary& x, const std::optional<Type>& wanted);
   Piece print_compare(const Expr& e, const Compare& x);
+  Piece truth(const Expr& e);
   Piece print_call(const Expr& e, const Call& x, const std::optional<Type>& wanted);
   Piece print_power(const Expr& e, const Expr& base, const Expr& exponent,
                     const std::optional<Type>& wanted);
@@ -99,9 +112,10 @@ class CExpr {
   Piece division(const Expr& left, const Expr& right, bool quotient, const Type& t);
   bool is_real_beside(const Expr& e, const Type& t) const;
   Piece converted_pair(const Expr& e, const Type& to);
+  Piece pair_as(const Piece& p, const Type& to) const;
   Piece pair_call(const std::string& function, const Type& t,
                   const std::vector<std::string>& arguments);
-  Piece print_pairs(const Nary& x, const Type& t);
+  Piece print_pairs(const Nary& x, const Computation& c);
   Piece print_pair_binary(const Binary& x, const Type& t);
   Piece loaded(const std::string& place, const Type& t);
   Piece stored_as_half(const Expr& e);
@@ -110,17 +124,36 @@ class CExpr {
   Piece literal(std::int64_t v, const Type& t) const;
   Piece real_literal(double v, const Type& t);
   Piece narrowed(const Piece& p, const Type& t) const;
+  Piece as_type(const Piece& p, const Type& t) const;
+  Computation computation(const Expr& e, const std::optional<Type>& wanted) const;
   std::string element(const std::string& array, const Exprs& index, bool linear);
-  std::string flat(const Exprs& index, const Exprs& strides, const Expr& offset, bool wide);
+  std::string flat(const Exprs& index, const Exprs& strides, const Exprs& extents,
+                   const Expr& offset, bool wide);
+  bool may_be_large(const Exprs& extents);
 
   Piece print_index(const Expr& e, bool wide);
-  Piece index_sum(const Nary& x, bool wide);
-  Piece index_product(const Exprs& terms, bool wide);
+  Piece index_sum(const Expr& e, bool wide, bool in_64);
+  Piece index_product(const Expr& e, bool wide, bool in_64);
+  Piece widened(const Expr& e);
+  Piece cast_to_64(const Piece& p) const;
   bool is_index(const Expr& e) const;
   Scalar index_width(const Expr& e) const;
+
+  // Ranges of integers: codegen/c_range.cpp.
+  struct Range {
+    double low, high;
+  };
   bool not_negative(const Expr& e);
   bool positive(const Expr& e);
-  std::optional<std::int64_t> lowest(const std::string& iname);
+  std::optional<std::int64_t> extreme(const std::string& name, bool least);
+  std::optional<std::int64_t> lowest(const std::string& name);
+  std::optional<std::int64_t> least(const Expr& e);
+  Range range(const Expr& e, bool exactly);
+  bool fits(const Expr& e, bool exactly);
+  bool fits(const Expr& e);
+  bool stays_small(const Expr& e);
+  bool fits_below(const Expr& subscript, const Expr& extent);
+  bool grows(const Expr& e);
 
   const Plan& plan_;
   const Kernel& k_;
@@ -129,7 +162,11 @@ class CExpr {
   VariableTypes types_;
   Typer typer_;
   std::unordered_map<std::string, const Argument*> args_;
-  std::map<std::string, std::optional<std::int64_t>> lowest_;
+  std::map<std::pair<std::string, bool>, std::optional<std::int64_t>> extremes_;
+  std::map<std::string, bool> stays_small_;
+  std::set<std::string> inames_;
+  std::map<std::string, std::optional<std::int64_t>> runs_from_;
+  bool within_domains_ = false;
   std::set<std::string> linear_;  // temporaries that some subscript takes as flat
   int insn_ = -1;
   std::map<std::string, Expr> values_;

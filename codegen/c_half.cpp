@@ -9,7 +9,11 @@ namespace moonloop {
 std::string Helpers::half(const std::string& name) {
   const std::string bits = type(Scalar::F16);
   const bool to_value = name == "half_value", cl = language_ == Language::OpenCL;
-  const std::string from = to_value ? bits : "float", to = to_value ? "float" : bits;
+  const bool wide = name == "half_bits_f64";
+  const std::string from = to_value ? bits
+                           : wide   ? "double"
+                                    : "float",
+                    to = to_value ? "float" : bits;
   std::string body;
   if (cl && to_value) {
     body = "  return vload_half(0, (__private half const *)&x);\n";
@@ -18,9 +22,11 @@ std::string Helpers::half(const std::string& name) {
   } else {
     body = "  " + to + " y;\n  asm(\"" +
            (to_value ? "cvt.f32.f16 %0, %1;\" : \"=f\"(y) : \"h\"(x)"
+            : wide   ? "cvt.rn.f16.f64 %0, %1;\" : \"=h\"(y) : \"d\"(x)"
                      : "cvt.rn.f16.f32 %0, %1;\" : \"=h\"(y) : \"f\"(x)") +
            ");\n  return y;\n";
   }
+  check_own(name);
   functions_[name] = std::string(cl ? "" : "static __device__ __forceinline__ ") + to + " " + name +
                      "(" + from + " const x) {\n" + body + "}\n";
   return name;
@@ -43,9 +49,13 @@ CExpr::Piece CExpr::stored_as_half(const Expr& e) {
       if (equal(e, s.what)) return {s.text, Prec::Postfix, Scalar::F16};
     return {this->place(e), Prec::Postfix, Scalar::F16};
   }
-  const Piece p = converted(e, Scalar::F32, true);
+  // A double is rounded once.
+  const Type t = type(e, Type(Scalar::F16));
+  const bool wide = real_part(t.scalar) == Scalar::F64;
+  const Piece p = converted(e, wide ? Scalar::F64 : Scalar::F32, true);
   if (helpers_.language() == Language::C) return {p.text, p.prec, Scalar::F16};
-  return {helpers_.half("half_bits") + "(" + p.text + ")", Prec::Postfix, Scalar::F16};
+  return {helpers_.half(wide ? "half_bits_f64" : "half_bits") + "(" + p.text + ")", Prec::Postfix,
+          Scalar::F16};
 }
 
 /// A value rounded to float16.

@@ -42,29 +42,32 @@ std::string CPrinter::host_prototype() {
 std::string CPrinter::host_function(const DeviceProgram& program) {
   std::string before = std::exchange(out_, {});
   depth_ = 1;
-  line("int status = 0;");
+  status_ = names_.fresh("status");
+  line("int " + status_ + " = 0;");
   for (const DeviceTemporary& t : program.temporaries) {
     const std::string& x = names_.of(t.name);
     line(type_name(t.type) + " *" + x + " = 0;");
-    line("if (!status) status = cudaMalloc((void **)&" + x + ", sizeof(" + type_name(t.type) +
-         ")*(" + expr_.index(t.elements, true) + "));");
-    if (t.zero)
-      line("if (!status) status = cudaMemset(" + x + ", 0, sizeof(" + type_name(t.type) + ")*(" +
-           expr_.index(t.elements, true) + "));");
+    const std::string size =
+        "sizeof(" + type_name(t.type) + ")*(" + expr_.at_least_one(t.elements) + ")";
+    const auto run = [&](const std::string& call) {
+      line("if (!" + status_ + ") " + status_ + " = " + call + ";");
+    };
+    run("cudaMalloc((void **)&" + x + ", " + size + ")");
+    if (t.zero) run("cudaMemset(" + x + ", 0, " + size + ")");
   }
   const bool guarded = !program.temporaries.empty();
   if (guarded) {
-    line("if (!status) {");
+    line("if (!" + status_ + ") {");
     ++depth_;
   }
   host_block(program.steps, program);
-  line("status = cudaGetLastError();");
+  line(status_ + " = cudaGetLastError();");
   if (guarded) {
     --depth_;
     line("}");
   }
   for (const DeviceTemporary& t : program.temporaries) line("cudaFree(" + names_.of(t.name) + ");");
-  line("return status;");
+  line("return " + status_ + ";");
   depth_ = 0;
   const std::string body = std::exchange(out_, std::move(before));
   return "/* Launches the kernels on arrays of the device: 0, or CUDA's error. NVRTC passes it "
@@ -79,7 +82,8 @@ std::string CPrinter::host_copies(const std::vector<Parameter>& params) {
   std::string before = std::exchange(out_, {});
   depth_ = 1;
   std::vector<std::string> parameters, arguments;
-  line("int status = 0;");
+  std::map<std::string, std::pair<std::string, std::string>> copies;  // on the device; their bytes
+  line("int " + status_ + " = 0;");
   for (const Parameter& a : params) {
     const std::string& x = names_.of(a.name);
     const std::string type = type_name(a.type);
@@ -90,7 +94,8 @@ std::string CPrinter::host_copies(const std::vector<Parameter>& params) {
     }
     if (a.offset || a.strides.size() != a.shape.size())
       fail("unsupported", k_.at, "`{}` has no extents by which it could be copied", a.name);
-    const std::string there = x + "_there", bytes = x + "_bytes";
+    const std::string there = names_.fresh(x + "_there"), bytes = names_.fresh(x + "_bytes");
+    copies[a.name] = {there, bytes};
     parameters.push_back(type + (a.intent == Intent::In ? " const *" : " *") + x);
     arguments.push_back(there);
     line(type + " *" + there + " = 0;");
@@ -99,24 +104,26 @@ std::string CPrinter::host_copies(const std::vector<Parameter>& params) {
          (as_int(elements) == 1 ? "" : "*(" + expr_.index(elements, true) + ")") + ";");
     for (const Expr& e : a.shape)  // an extent may be 0, and its stride too
       if (!as_int(e)) line("if (" + expr_.index(e) + " <= 0) " + bytes + " = 0;");
-    line("if (!status) status = cudaMalloc((void **)&" + there + ", " + bytes + " ? " + bytes +
-         " : 1);");
-    line("if (!status) status = cudaMemcpy(" + there + ", " + x + ", " + bytes +
+    line("if (!" + status_ + ") " + status_ + " = cudaMalloc((void **)&" + there + ", " + bytes +
+         " ? " + bytes + " : 1);");
+    line("if (!" + status_ + ") " + status_ + " = cudaMemcpy(" + there + ", " + x + ", " + bytes +
          ", cudaMemcpyHostToDevice);");
   }
-  line("if (!status) status = " + name() + "(" + fmt::format("{}", fmt::join(arguments, ", ")) +
-       ");");
+  line("if (!" + status_ + ") " + status_ + " = " + name() + "(" +
+       fmt::format("{}", fmt::join(arguments, ", ")) + ");");
   for (const Parameter& a : params) {
     if (!a.is_array) continue;
     const std::string& x = names_.of(a.name);
+    const auto& [there, bytes] = copies.at(a.name);
     if (a.intent != Intent::In)
-      line("if (!status) status = cudaMemcpy(" + x + ", " + x + "_there, " + x +
-           "_bytes, cudaMemcpyDeviceToHost);");
+      line("if (!" + status_ + ") " + status_ + " = cudaMemcpy(" + x + ", " + there + ", " + bytes +
+           ", cudaMemcpyDeviceToHost);");
   }
   for (const Parameter& a : params)
-    if (a.is_array) line("cudaFree(" + names_.of(a.name) + "_there);");
-  line("if (status) {");
-  line("  fprintf(stderr, \"" + name() + ": %s\\n\", cudaGetErrorString((cudaError_t)status));");
+    if (a.is_array) line("cudaFree(" + copies.at(a.name).first + ");");
+  line("if (" + status_ + ") {");
+  line("  fprintf(stderr, \"" + name() + ": %s\\n\", cudaGetErrorString((cudaError_t)" + status_ +
+       "));");
   line("  exit(1);");
   line("}");
   depth_ = 0;
@@ -169,7 +176,8 @@ std::string CPrinter::host_header() {
   return "#ifndef " + guard + "\n#define " + guard + "\n\n" + includes +
          "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
          "/* Launches the kernels on arrays of the device: 0, or CUDA's error. */\n" +
-         prototype + ";\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
+         renamed_comment(k_.name, name()) + prototype +
+         ";\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
 }
 
 }  // namespace moonloop

@@ -13,6 +13,21 @@ namespace {
 bool is_truncated(const Call& c) { return c.name == kTruncDiv || c.name == kTruncMod; }
 bool is_id(const Call& c) { return c.name == kLocalId || c.name == kGroupId; }
 
+/// The terms of a sum and those of sums among them: C adds them from left to right anyway.
+Exprs flat_terms(const Expr& e) {
+  Exprs out;
+  for (const Expr& t : e.as<Nary>()->terms) {
+    const auto* n = t.as<Nary>();
+    if (!n || n->op != NaryOp::Add) {
+      out.push_back(t);
+      continue;
+    }
+    const Exprs inner = flat_terms(t);
+    out.insert(out.end(), inner.begin(), inner.end());
+  }
+  return out;
+}
+
 std::optional<std::int64_t> product(const Exprs& factors) {
   std::int64_t n = 1;
   for (const Expr& e : factors) {
@@ -27,15 +42,20 @@ std::optional<std::int64_t> product(const Exprs& factors) {
 // ---- Integers ---------------------------------------------------------------------------------
 
 /// Made of integer literals, integer variables and elements, and of operations on them that need no
-/// conversion.
+/// conversion: `int`s hold narrower signed ones, whose overflow is undefined. What isl made, which
+/// divides as C does, has numbers in mind, whatever the types of its parameters.
 bool CExpr::is_index(const Expr& e) const {
   const auto all = [&](const Exprs& es) {
     return std::all_of(es.begin(), es.end(), [&](const Expr& x) { return is_index(x); });
   };
+  bool from_isl = false;
+  walk(e, [&](const Expr& x) {
+    const auto* c = x.as<Call>();
+    return !(from_isl = from_isl || (c && is_truncated(*c)));
+  });
   const auto integer = [&](const std::string& n) {
     const Type& t = type_of_name(n);
-    return !t.is_record() && is_integer(t.scalar) && !is_unsigned(t.scalar) &&
-           size_of(t.scalar) >= 4;
+    return !t.is_record() && is_integer(t.scalar) && (from_isl || !is_unsigned(t.scalar));
   };
   return e.visit(overload{
       [](const IntLit& x) { return !x.type; }, [](const FloatLit&) { return false; },
@@ -81,13 +101,18 @@ std::string CExpr::index(const Expr& e, bool wide, Prec min) {
   return wrap(print_index(is_index(e) ? fold_index(e) : e, wide), min);
 }
 
+std::string CExpr::at_least_one(const Expr& elements) {
+  const std::string n = index(elements, true);
+  return as_int(elements) ? n : index(elements, true, Prec::Shift) + " > 0 ? " + n + " : 1";
+}
+
 CExpr::Piece CExpr::print_index(const Expr& e, bool wide) {
   if (!is_index(e)) return print(e, {});
-  const Type t = index_width(e);
+  const Type t = wide && !fits(e) ? Scalar::I64 : index_width(e);
   const auto sub = [&](const Expr& x, Prec min) { return wrap(print_index(x, wide), min); };
   if (const auto* n = e.as<Nary>()) {
-    if (n->op == NaryOp::Add) return index_sum(*n, wide);
-    if (n->op == NaryOp::Mul) return index_product(n->terms, wide);
+    if (n->op == NaryOp::Add) return index_sum(e, wide, false);
+    if (n->op == NaryOp::Mul) return index_product(e, wide, false);
     std::string out;
     for (const Expr& x : n->terms)
       out += (out.empty() ? "" : n->op == NaryOp::And ? " && " : " || ") + sub(x, Prec::BitOr);
@@ -95,8 +120,8 @@ CExpr::Piece CExpr::print_index(const Expr& e, bool wide) {
   }
   if (const auto* u = e.as<Unary>(); u && u->op == UnaryOp::Not)
     return {"!" + sub(u->arg, Prec::Unary), Prec::Unary, Scalar::Bool};
-  if (const auto* u = e.as<Unary>(); u && u->op == UnaryOp::Neg) {
-    const std::string inner = sub(u->arg, Prec::Product);
+  if (const Expr* x = negated(e)) {
+    const std::string inner = sub(*x, Prec::Product);
     return {"-" + (inner[0] == '-' ? "(" + inner + ")" : inner), Prec::Unary, t};
   }
   if (const auto* b = e.as<Binary>()) {
@@ -141,17 +166,37 @@ CExpr::Piece CExpr::print_index(const Expr& e, bool wide) {
   return print(e, {});
 }
 
-CExpr::Piece CExpr::index_sum(const Nary& x, bool wide) {
+CExpr::Piece CExpr::cast_to_64(const Piece& p) const {
+  if (p.type == Type(Scalar::I64)) return p;
+  return {"(" + helpers_.type(Scalar::I64) + ")" + wrap(p, Prec::Unary), Prec::Unary, Scalar::I64};
+}
+
+/// Computed in 64 bits.
+CExpr::Piece CExpr::widened(const Expr& e) {
+  const auto* n = e.as<Nary>();
+  if (n && n->op == NaryOp::Add) return index_sum(e, true, true);
+  if (n && n->op == NaryOp::Mul) return index_product(e, true, true);
+  return cast_to_64(print_index(e, true));
+}
+
+/// From the first term on in 64 bits, with `in_64` or where 32 may not hold some part of it.
+CExpr::Piece CExpr::index_sum(const Expr& e, bool wide, bool in_64) {
   std::string out;
   Type t = Scalar::I32;
-  for (const Expr& term : x.terms) {
-    const auto* u = term.as<Unary>();
+  bool pending = in_64 || (wide && !fits(e));
+  const Exprs terms = flat_terms(e);
+  const auto is_wide = [&](std::size_t i) {
+    return i < terms.size() && (index_width(terms[i]) == Scalar::I64 || (wide && !fits(terms[i])));
+  };
+  if (pending && !is_wide(0) && is_wide(1)) pending = false;  // the second makes the sum wide
+  for (const Expr& term : terms) {
+    const Expr* of = negated(term);
     const auto n = as_int(term);
-    const bool minus =
-        !out.empty() && ((u && u->op == UnaryOp::Neg) || (n && *n < 0 && *n != INT64_MIN));
-    const Expr shown = !minus ? term : n ? lit(-*n) : u->arg;
-    const Piece p = print_index(shown, wide);
-    if (index_width(term) == Scalar::I64) t = Scalar::I64;
+    const bool minus = !out.empty() && (of || (n && *n < 0 && *n != INT64_MIN));
+    const Expr shown = !minus ? term : n ? lit(-*n) : *of;
+    const Piece p = pending && !n ? widened(shown) : print_index(shown, wide);
+    pending = pending && n;
+    if (p.type == Type(Scalar::I64)) t = Scalar::I64;
     std::string text = wrap(p, out.empty() ? Prec::Sum : Prec::Product);
     if (!out.empty() && text[0] == '-') text = "(" + text + ")";
     out += out.empty() ? text : (minus ? " - " : " + ") + text;
@@ -159,25 +204,20 @@ CExpr::Piece CExpr::index_sum(const Nary& x, bool wide) {
   return {out, Prec::Sum, t};
 }
 
-CExpr::Piece CExpr::index_product(const Exprs& terms, bool wide) {
+CExpr::Piece CExpr::index_product(const Expr& e, bool wide, bool in_64) {
   Type t = Scalar::I32;
-  for (const Expr& f : terms)
-    if (index_width(f) == Scalar::I64) t = Scalar::I64;
-  const auto variables =
-      std::count_if(terms.begin(), terms.end(), [](const Expr& f) { return !as_int(f); });
-  bool cast = wide && variables >= 2 && t == Type(Scalar::I32);
+  bool pending = in_64 || (wide && !fits(e));
+  const Exprs& factors = e.as<Nary>()->terms;
+  for (std::size_t i = 0; i < 2 && i < factors.size(); ++i)  // one makes the product wide
+    if (index_width(factors[i]) == Scalar::I64) pending = false;
   std::string out;
-  for (const Expr& f : terms) {
-    std::string text;
-    if (cast && !as_int(f)) {
-      text = "(" + helpers_.type(Scalar::I64) + ")" + wrap(print_index(f, false), Prec::Unary);
-      cast = false;
-      t = Scalar::I64;
-    } else {
-      const Piece p = print_index(f, wide);
-      text = wrap(p, out.empty() ? Prec::Product : Prec::Unary);
-      if (!out.empty() && text[0] == '-') text = "(" + text + ")";
-    }
+  for (const Expr& f : factors) {
+    const bool here = pending && !as_int(f);
+    const Piece p = here ? widened(f) : print_index(f, wide);
+    pending = pending && !here;
+    if (p.type == Type(Scalar::I64)) t = Scalar::I64;
+    std::string text = wrap(p, out.empty() && !here ? Prec::Product : Prec::Unary);
+    if (!out.empty() && text[0] == '-') text = "(" + text + ")";
     out += (out.empty() ? "" : "*") + text;
   }
   return {out, Prec::Product, t};
@@ -185,69 +225,11 @@ CExpr::Piece CExpr::index_product(const Exprs& terms, bool wide) {
 
 std::string CExpr::host_head(const HostStep& s, const Type& iname) {
   if (s.iname.empty()) return s.condition ? "if (" + condition(s.condition) + ") " : "";
+  runs_from(s.iname, s.lower);
   const std::string& i = names_.of(s.iname);
   const std::string next = s.step == 1 ? "++" + i : i + " += " + std::to_string(s.step);
   return "for (" + helpers_.type(iname) + " " + i + " = " + index(s.lower) + "; " + i +
          " <= " + index(s.upper, false, Prec::Shift) + "; " + next + ") ";
-}
-
-// ---- Signs ------------------------------------------------------------------------------------
-
-/// The least value that an iname or a parameter can have, when there is one.
-std::optional<std::int64_t> CExpr::lowest(const std::string& name) {
-  const auto [it, fresh] = lowest_.try_emplace(name);
-  if (!fresh) return it->second;
-  Set s = context_of(k_);
-  for (const Domain& d : k_.domains) {
-    const std::vector<std::string> own = d.inames();
-    if (std::find(own.begin(), own.end(), name) == own.end()) continue;
-    s = domain_of(k_, {name});
-  }
-  if (dim_names(s).empty()) s = to_dims(s, {name});
-  const Aff x =
-      isl_aff_var_on_domain(isl_local_space_from_space(isl_set_get_space(s.get())), isl_dim_set, 0);
-  Val low = isl_set_min_val(s.get(), x.get());
-  if (yes(isl_val_is_int(low.get()))) it->second = to_int(low);
-  return it->second;
-}
-
-bool CExpr::not_negative(const Expr& e) {
-  const auto all = [&](const Exprs& es) {
-    return std::all_of(es.begin(), es.end(), [&](const Expr& x) { return not_negative(x); });
-  };
-  if (const auto n = as_int(e)) return *n >= 0;
-  if (const auto* v = e.as<Var>()) {
-    const auto known = types_.find(v->name);
-    if (known == types_.end() || !known->second || known->second->is_record()) return false;
-    if (is_unsigned(known->second->scalar)) return true;
-    if (k_.find_temporary(v->name) || !is_integer(known->second->scalar)) return false;
-    const auto low = lowest(v->name);
-    return low && *low >= 0;
-  }
-  if (const auto* n = e.as<Nary>())
-    return (n->op == NaryOp::Add || n->op == NaryOp::Mul) && all(n->terms);
-  if (const auto* b = e.as<Binary>()) {
-    if (b->op == BinaryOp::FloorDiv) return not_negative(b->left) && positive(b->right);
-    return b->op == BinaryOp::Mod && positive(b->right);
-  }
-  if (const auto* c = e.as<Call>())
-    return (is_truncated(*c) || c->name == "min")
-               ? all(c->args)
-               : c->name == "max" && std::any_of(c->args.begin(), c->args.end(),
-                                                 [&](const Expr& x) { return not_negative(x); });
-  return false;
-}
-
-bool CExpr::positive(const Expr& e) {
-  if (const auto n = as_int(e)) return *n > 0;
-  if (const auto* v = e.as<Var>(); v && not_negative(e)) {
-    if (is_unsigned(types_.at(v->name)->scalar)) return true;
-    return lowest(v->name).value_or(0) > 0;
-  }
-  if (const auto* n = e.as<Nary>(); n && n->op == NaryOp::Mul)
-    return std::all_of(n->terms.begin(), n->terms.end(),
-                       [&](const Expr& x) { return positive(x); });
-  return false;
 }
 
 // ---- Places -----------------------------------------------------------------------------------
@@ -289,7 +271,7 @@ std::string CExpr::place(const Expr& e) {
   if (const auto* l = e.as<Load>()) return element(l->array, l->index, l->linear);
   const auto* f = e.as<Field>();
   if (!f) throw InternalError("an assignee that is no place");
-  return place(f->base) + "." + f->name;
+  return place(f->base) + "." + field_name(helpers_.language(), f->name);
 }
 
 std::string CExpr::element(const std::string& array, const Exprs& index, bool linear) {
@@ -323,59 +305,75 @@ std::string CExpr::element(const std::string& array, const Exprs& index, bool li
       strides.insert(strides.begin(), outer.begin(),
                      outer.begin() + static_cast<std::ptrdiff_t>(copies));
     }
-    const auto n = product(memory);
-    const bool wide = !n || *n > INT32_MAX;
-    return name + "[" + flat(all, strides, {}, wide) + "]";
+    const Exprs& axes = t->strides || linear ? Exprs{} : memory;
+    return name + "[" + flat(all, strides, axes, {}, may_be_large(memory)) + "]";
   }
   const Argument& a = *args_.at(array);
   const Exprs shape = a.shape.value_or(Exprs{});
-  const auto n = product(shape);
-  const bool wide = a.strides || a.offset || !n || *n > INT32_MAX;
+  const bool wide = a.strides || a.offset || !a.shape || may_be_large(shape);
   const Exprs strides = linear ? Exprs{lit(1)} : strides_of(shape, a.order, a.strides);
-  return name + "[" + flat(index, strides, a.offset, wide) + "]";
+  return name + "[" + flat(index, strides, linear ? Exprs{} : shape, a.offset, wide) + "]";
 }
 
-std::string CExpr::flat(const Exprs& index, const Exprs& strides, const Expr& offset, bool wide) {
+/// The element's number. `extents` of the axes, where they are known. What a single axis adds stays
+/// in 32 bits where these hold it; with `wide`, the axes are put together in 64.
+std::string CExpr::flat(const Exprs& index, const Exprs& strides, const Exprs& extents,
+                        const Expr& offset, bool wide) {
   Exprs terms;  // those that 32 bits hold: the unit stride's
   std::string text;
+  const auto add = [&](const std::string& term) {
+    text += text.empty() ? term : term[0] == '-' ? " - " + term.substr(1) : " + " + term;
+  };
   for (std::size_t i = 0; i < index.size(); ++i) {
     const auto stride = as_int(strides[i]);
     const Expr at = is_index(index[i]) ? fold_index(index[i]) : index[i];
-    if (!wide || stride == 1) {
+    const bool narrow =
+        !wide || !is_index(at) || fits_below(at, i < extents.size() ? extents[i] : Expr());
+    if (!wide || (stride == 1 && narrow)) {
       terms.push_back(index_mul(strides[i], at));
       continue;
     }
     if (as_int(at) == 0 || stride == 0) continue;
-    const bool is_wide = index_width(strides[i]) == Scalar::I64 || index_width(at) == Scalar::I64;
-    const std::string cast = is_wide ? "" : "(" + helpers_.type(Scalar::I64) + ")";
-    std::string term;
-    if (as_int(at) == 1) {
-      term = wrap(print_index(strides[i], true), Prec::Sum);
-    } else if (stride) {
-      term = *stride == -1 ? "-" : std::to_string(*stride) + "*";
-      term += cast + wrap(print_index(at, true), is_wide ? Prec::Product : Prec::Unary);
-    } else {
-      const auto* m = strides[i].as<Nary>();
-      const Exprs parts = m && m->op == NaryOp::Mul ? m->terms : Exprs{strides[i]};
-      bool pending = !is_wide;
-      for (const Expr& f : parts) {
-        term += term.empty() ? "" : "*";
-        if (pending && !as_int(f)) {
-          term += "(" + helpers_.type(Scalar::I64) + ")" + wrap(print_index(f, true), Prec::Unary);
-          pending = false;
-        } else {
-          term += wrap(print_index(f, true), Prec::Unary);
-        }
-      }
-      term += "*" + wrap(print_index(at, true), Prec::Unary);
+    if (stride == 1) {
+      const auto* sum = at.as<Nary>();
+      if (text.empty())
+        add(wrap(widened(at), Prec::Sum));
+      else  // what it is added to is of 64 bits
+        for (const Expr& t : sum && sum->op == NaryOp::Add ? flat_terms(at) : Exprs{at})
+          add(wrap(print_index(t, true), Prec::Product));
+      continue;
     }
-    text += text.empty() ? term : term[0] == '-' ? " - " + term.substr(1) : " + " + term;
+    if (as_int(at) == 1) {
+      add(wrap(print_index(strides[i], true), Prec::Sum));
+      continue;
+    }
+    const Piece here = narrow ? print_index(at, false) : widened(at);
+    if (stride) {
+      const Piece p = cast_to_64(here);
+      const auto* m = at.as<Nary>();
+      const bool product = m && m->op == NaryOp::Mul && p.prec == Prec::Product;
+      add((*stride == -1 ? "-" : std::to_string(*stride) + "*") +
+          wrap(p, product ? Prec::Product : Prec::Unary));
+      continue;
+    }
+    const auto* m = strides[i].as<Nary>();
+    const Exprs parts = m && m->op == NaryOp::Mul ? m->terms : Exprs{strides[i]};
+    bool pending = index_width(strides[i]) != Scalar::I64 &&
+                   !(parts.size() == 1 && here.type == Type(Scalar::I64));
+    std::string term;
+    for (const Expr& f : parts) {
+      const bool casts = pending && !as_int(f);
+      term +=
+          (term.empty() ? "" : "*") + wrap(casts ? widened(f) : print_index(f, true), Prec::Unary);
+      pending = pending && !casts;
+    }
+    add(term + "*" + wrap(here, Prec::Unary));
   }
   if (offset) terms.push_back(offset);
   if (terms.empty()) return text.empty() ? "0" : text;
   const Expr rest = index_add(terms);
   if (as_int(rest) == 0 && !text.empty()) return text;
-  const std::string tail = wrap(print_index(rest, wide), Prec::Sum);
+  const std::string tail = wrap(print_index(rest, wide && offset), Prec::Sum);
   if (text.empty()) return tail;
   return text + (tail[0] == '-' ? " - " + tail.substr(1) : " + " + tail);
 }

@@ -146,6 +146,7 @@ void CPrinter::lanes(const Loop& x) {
   here.lower = without_truncation(x.lower);
   here.lanes = x.lanes;
   expr_.set_instruction(run.insn, values);
+  expr_.within_domains(true);
   const std::vector<VectorAccess> vectors = vector_accesses(
       insn, here, [&](const Expr& e) { return values.empty() ? e : substitute(e, values); });
   if (!vectors.empty()) {
@@ -159,6 +160,7 @@ void CPrinter::lanes(const Loop& x) {
     run.values[x.iname] = index_add({here.lower, lit(i)});
     this->run(run);
   }
+  expr_.within_domains(false);
   expr_.end_stand_ins();
   for (const std::string& s : stores) line(s);
   if (!vectors.empty()) {

@@ -60,6 +60,7 @@ void CPrinter::matrix_step(const Loop& x) {
   const Expr& sum = k_.instructions[static_cast<std::size_t>(m.insn)]->lhs[0];
   const int halves = m.half.empty() ? 1 : 2;
   std::vector<std::string> arguments;
+  expr_.within_domains(true);
   for (int half = 0; half < halves; ++half)
     for (int pair = 0; pair < 2; ++pair) {
       std::map<std::string, Expr> here = values;
@@ -80,6 +81,7 @@ void CPrinter::matrix_step(const Loop& x) {
     operand(m.left, own);
   }
   operand(m.right, {{m.depth, var(m.column)}, {m.column, lit(0)}, {m.pair, var(m.row)}});
+  expr_.within_domains(false);
   std::string text;
   for (const std::string& a : arguments) text += (text.empty() ? "" : ", ") + a;
   line(helpers_.matrix_unit(8 * halves) + "(" + text + ");");

@@ -1,45 +1,12 @@
 #include "codegen/c_names.h"
 
-#include <array>
+#include <functional>
 
+#include "codegen/c_arithmetic.h"
 #include "core/infer.h"
 
 namespace moonloop {
 namespace {
-
-constexpr std::array kReserved{"I",         "INFINITY",   "NAN",    "NULL",     "_Bool",
-                               "_Complex",  "_Imaginary", "abort",  "alignas",  "aligned_alloc",
-                               "allocate",  "asm",        "auto",   "bool",     "break",
-                               "calloc",    "case",       "char",   "complex",  "const",
-                               "continue",  "default",    "do",     "double",   "else",
-                               "enum",      "errno",      "extern", "false",    "float",
-                               "for",       "fprintf",    "free",   "goto",     "if",
-                               "imaginary", "inline",     "int",    "int16_t",  "int32_t",
-                               "int64_t",   "int8_t",     "j0",     "j1",       "jn",
-                               "linux",     "long",       "main",   "malloc",   "register",
-                               "restrict",  "return",     "short",  "signed",   "size_t",
-                               "sizeof",    "static",     "stderr", "struct",   "switch",
-                               "true",      "typedef",    "typeof", "uint16_t", "uint32_t",
-                               "uint64_t",  "uint8_t",    "union",  "unix",     "unsigned",
-                               "void",      "volatile",   "while",  "y0",       "y1",
-                               "yn"};
-
-constexpr std::array kDeviceReserved{
-    "barrier",      "blockDim",     "blockIdx",  "bool2",     "char2",     "char4",
-    "constant",     "double2",      "double4",   "event_t",   "float2",    "float4",
-    "get_group_id", "get_local_id", "global",    "gridDim",   "half",      "half_bits",
-    "half_value",   "image2d_t",    "int2",      "int4",      "kernel",    "local",
-    "long2",        "long4",        "private",   "ptrdiff_t", "read_only", "sampler_t",
-    "threadIdx",    "uchar",        "uint",      "ulong",     "ushort",    "vec_type_hint",
-    "warpSize",     "write_only",   "class",     "delete",    "new",       "operator",
-    "private",      "public",       "template",  "this",      "throw",     "try",
-    "using",        "virtual",      "namespace", "friend",    "catch",     "typename",
-    "mutable",      "export",       "explicit",  "protected", "clamp",     "dot",
-    "cross",        "length",       "distance",  "normalize", "mix",       "step",
-    "sign",         "radians",      "degrees",   "select",    "shuffle",   "vload2",
-    "vload4",       "vstore2",      "vstore4",   "any",       "all",       "mad",
-    "rotate",       "hadd",         "popcount",  "clz",       "prefetch",  "fract",
-    "min",          "max"};
 
 /// `i32`, `f64`, …
 std::string suffix(Scalar s) {
@@ -63,15 +30,14 @@ std::string suffix(Scalar s) {
 }
 
 std::string body_of(const std::string& base, Scalar s, Language language) {
-  const auto math = [&](const std::string& f) { return math_function(language, f, s); };
   const std::string t = type_name(language, s);
-  if (base == "min") return "  return b < a ? b : a;\n";
-  if (base == "max") return "  return b > a ? b : a;\n";
-  if (base == "floor_div" && is_real(s)) return "  return " + math("floor") + "(a / b);\n";
-  if (base == "floor_mod" && is_real(s))
-    return "  " + t + " const r = " + math("fmod") +
-           "(a, b);\n"
-           "  return r != 0 && (r < 0) != (b < 0) ? r + b : r;\n";
+  if (base == "min" || base == "max") {  // of two reals the one that is a number
+    const std::string op = base == "min" ? " < " : " > ";
+    return "  return b" + op + "a" + (is_real(s) ? " || a != a" : "") + " ? b : a;\n";
+  }
+  if (base == "square") return "  return x*x;\n";
+  if (base == "cube") return "  return x*x*x;\n";
+  if (base == "fourth") return "  return x*x*(x*x);\n";
   if (base == "floor_div") return "  return a / b - (a % b != 0 && (a < 0) != (b < 0));\n";
   if (base == "floor_mod")
     return "  " + t +
@@ -94,20 +60,53 @@ std::string body_of(const std::string& base, Scalar s, Language language) {
 
 }  // namespace
 
-CNames::CNames(const Kernel& k, Language language) : records_(language != Language::C) {
-  for (const char* r : kReserved) taken_.insert(r);
-  if (records_)
-    for (const char* r : kDeviceReserved) taken_.insert(r);
-  for (const std::string& f : function_names())
-    for (const char* prefix : {"", "c"})
-      for (const char* end : {"", "f"}) taken_.insert(prefix + f + end);
-  std::set<std::string> names = k.all_names();
-  names.insert(k.name);
+CNames::CNames(const Kernel& k, Surroundings around)
+    : around_(around), records_(around == Surroundings::OpenCL || around == Surroundings::Cuda) {
+  const bool device = records_;
+  // What stands outside of the function: the caller's view of records, and external functions.
+  const std::function<void(const Type&)> add_records = [&](const Type& t) {
+    if (!t.is_record()) return;
+    taken_.insert(unreserved(around_, NameUse::Global, t.record->name));
+    for (const Record::Field& f : t.record->fields) add_records(f.type);
+  };
+  for (const Argument& a : k.args)
+    if (a.type) add_records(*a.type);
+  for (const auto& [n, t] : k.temporaries)
+    if (t.type) add_records(*t.type);
+  for (const auto& [f, gives] : k.externals) taken_.insert(f + "_");
+  function_ = k.name;
+  const auto is_taken = [&](const std::string& f) {
+    return is_reserved(around_, NameUse::Global, f) || taken_.count(f) > 0;
+  };
+  if (is_taken(function_)) function_ += "_kernel";
+  if (is_taken(function_)) function_ = "kernel_" + k.name;  // of a family: by its beginning
+  while (is_taken(function_)) function_ += "_";
+  // Of the kernel's functions, or with `any` what might be one.
+  const auto is_function = [&](const std::string& n, bool any) {
+    if (!n.starts_with(function_)) return false;
+    const std::string end = n.substr(function_.size());
+    return end.empty() || end.starts_with(any ? "_" : "_kernel") || end == "_of_c";
+  };
+  const auto is_free = [&](const std::string& n) {
+    if (is_reserved(around_, NameUse::Local, n) || taken_.count(n)) return false;
+    if (!device) return true;
+    const Temporary* t = k.find_temporary(n);
+    if (t && t->read_only)  // a table beside the functions
+      return !is_reserved(around_, NameUse::Global, n) && !is_function(n, true);
+    // The host's functions of CUDA call one another.
+    return around_ != Surroundings::Cuda || !(k.find_arg(n) || t) || !is_function(n, false);
+  };
+  const std::set<std::string> names = k.all_names();
   for (const std::string& n : names)
-    if (!taken_.count(n)) by_name_.emplace(n, n);
+    if (is_free(n)) by_name_.emplace(n, n);
   for (const auto& [n, c] : by_name_) taken_.insert(c);
-  for (const std::string& n : names)
-    if (!by_name_.count(n)) by_name_.emplace(n, fresh(n + "_"));
+  taken_.insert(function_);
+  for (const std::string& n : names) {
+    if (by_name_.count(n)) continue;
+    const Temporary* t = k.find_temporary(n);
+    const bool table = device && t && t->read_only;
+    by_name_.emplace(n, fresh(table ? "table_" + n : n + "_"));
+  }
 }
 
 const std::string& CNames::of(const std::string& name) const {
@@ -118,24 +117,52 @@ const std::string& CNames::of(const std::string& name) const {
 }
 
 std::string CNames::fresh(const std::string& base) {
-  std::string name = base;
-  for (int i = 0; !taken_.insert(name).second; ++i) name = base + "_" + std::to_string(i);
+  // What is reserved by its beginning stays so with any end.
+  const bool by_beginning = is_reserved(around_, NameUse::Local, base + "_0");
+  const std::string root = by_beginning ? "name_" + base : base;
+  std::string name = root;
+  for (int i = 0; is_reserved(around_, NameUse::Local, name) || !taken_.insert(name).second; ++i)
+    name = root + "_" + std::to_string(i);
   return name;
 }
 
 std::string Helpers::function(const std::string& base, Scalar s) {
   const std::string name = base + "_" + suffix(s), t = type(s);
   if (!functions_.count(name)) {
-    if (is_real(s)) include("math.h");
-    const std::string params = base == "power" ? t + " x, " + t + " n" : t + " a, " + t + " b";
+    check_own(name);
+    if (is_real(s) && base.starts_with("floor")) include("math.h");
+    if (const auto f = arithmetic(base, s, language_)) {
+      functions_[name] = function_prefix(language_) + f->result + " " + name + "(" + f->parameters +
+                         ") {\n" + f->body + "}\n";
+      return name;
+    }
+    const bool one = base == "square" || base == "cube" || base == "fourth";
+    const std::string params = one               ? t + " x"
+                               : base == "power" ? t + " x, " + t + " n"
+                                                 : t + " a, " + t + " b";
     functions_[name] = function_prefix(language_) + t + " " + name + "(" + params + ") {\n" +
                        body_of(base, s, language_) + "}\n";
   }
   return name;
 }
 
+std::string Helpers::type(const Type& t) {
+  if (!t.is_record()) {
+    if (t.scalar == Scalar::Bool) include("stdbool.h");
+    if (is_integer(t.scalar)) include("stdint.h");
+    if (is_complex(t.scalar)) include("complex.h");
+  }
+  return type_name(language_, t);
+}
+
+void Helpers::check_own(const std::string& name) const {
+  if (!is_reserved(surroundings_of(language_), NameUse::Local, name))
+    throw InternalError("codegen/reserved.cpp misses the helper function `" + name + "`");
+}
+
 std::string Helpers::extremum(bool min, Scalar s) {
-  if (!is_real(s)) return function(min ? "min" : "max", s);
+  // Compilers make calls of C's fmin, but two instructions of the comparisons.
+  if (!is_real(s) || language_ == Language::C) return function(min ? "min" : "max", s);
   include("math.h");
   return math(min ? "fmin" : "fmax", s);
 }
@@ -145,6 +172,7 @@ std::string Helpers::allocate() {
   include("stdlib.h");
   functions_["allocate"] =
       "static void *allocate(size_t bytes) {\n"
+      "  if (bytes > (size_t)-1 / 2) bytes = 0; /* an extent below 0: no element is used */\n"
       "  void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);\n"
       "  if (!memory) {\n"
       "    fprintf(stderr, \"no memory for a temporary of %zu bytes\\n\", bytes);\n"

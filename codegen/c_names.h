@@ -10,11 +10,13 @@
 namespace moonloop {
 
 /// Identifiers of the generated code for the names of a kernel: the same name, with `_` appended
-/// where C or its library means something else by it.
+/// where the table of codegen/reserved.h has it, and `_kernel` where it has that of the function.
 class CNames {
  public:
-  CNames(const Kernel& k, Language language);
+  CNames(const Kernel& k, Surroundings around);
+  /// Of a variable.
   const std::string& of(const std::string& name) const;
+  const std::string& function() const { return function_; }
   /// Names of the kernel that of() was asked for since the last call.
   std::set<std::string> take_used() const { return std::exchange(used_, {}); }
   /// A new identifier, `base` if it is free.
@@ -23,6 +25,8 @@ class CNames {
  private:
   std::map<std::string, std::string> by_name_;
   std::set<std::string> taken_;
+  std::string function_;
+  Surroundings around_;
   bool records_;  // what is asked for
   mutable std::set<std::string> used_;
 };
@@ -32,20 +36,21 @@ class Helpers {
  public:
   explicit Helpers(Language language) : language_(language) {}
   Language language() const { return language_; }
-  /// As type_name() and math_function() in the language at hand.
-  std::string type(const Type& t) const { return type_name(language_, t); }
+  /// As type_name() and math_function() in the language at hand; with the header that C needs.
+  std::string type(const Type& t);
   std::string math(const std::string& name, Scalar s) const {
     return math_function(language_, name, s);
   }
   /// The name of a function on integers or reals of one type: `floor_div`, `floor_mod`, `min`,
-  /// `max`, `power`; for instance `floor_div_i32`.
+  /// `max`, `power`, `square`, `cube`, `fourth`, those of arithmetic(); for instance
+  /// `floor_div_i32`.
   std::string function(const std::string& base, Scalar s);
-  /// The function for the lesser or greater of two values: `fmin` on reals.
+  /// The function for the lesser or greater of two values; on reals as C's `fmin`.
   std::string extremum(bool min, Scalar s);
   /// A function on complex numbers in a language without them: `mul_c64`, `exp_c128`.
   std::string complex(const std::string& base, Scalar s);
   /// The function on a device that makes a float of a float16's bits, `half_value`, or the nearest
-  /// bits of a float, `half_bits`.
+  /// bits of a float or a double, `half_bits` and `half_bits_f64`.
   std::string half(const std::string& name);
   /// The function of CUDA by which a warp adds the product of a matrix with `rows` rows, 8 or 16,
   /// and 4 columns and one with 4 rows and 8 columns, of doubles.
@@ -63,6 +68,8 @@ class Helpers {
   const std::set<std::string>& headers() const { return headers_; }
 
  private:
+  void check_own(const std::string& name) const;  // that the table of names has it
+
   Language language_;
   std::map<std::string, std::string> functions_;  // text by name
   std::set<std::string> headers_;

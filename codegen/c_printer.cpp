@@ -40,21 +40,14 @@ CPrinter::CPrinter(const Plan& plan, const Dialect& dialect, bool marks)
     : plan_(plan),
       k_(plan.kernel),
       dialect_(dialect),
-      names_(k_, language_of(plan.target)),
+      names_(k_, surroundings_of(language_of(plan.target))),
       helpers_(language_of(plan.target)),
       expr_(plan, names_, helpers_),
       marks_(marks) {
   find_critical();
 }
 
-std::string CPrinter::type_name(const Type& t) {
-  if (!t.is_record()) {
-    if (t.scalar == Scalar::Bool) helpers_.include("stdbool.h");
-    if (is_integer(t.scalar)) helpers_.include("stdint.h");
-    if (is_complex(t.scalar)) helpers_.include("complex.h");
-  }
-  return helpers_.type(t);
-}
+std::string CPrinter::type_name(const Type& t) { return helpers_.type(t); }
 
 std::string parameter_list(const std::vector<std::string>& parameters, std::size_t indent) {
   std::string out;
@@ -95,7 +88,7 @@ std::string CPrinter::prototype() {
 
 std::string CPrinter::source(Block program) {
   settle_declarations(program, plan_, expr_);
-  dialect_.decorate(program, plan_);
+  dialect_.decorate(program, plan_, names_);
   out_.clear();
   const std::string head = prototype();
   depth_ = 1;
@@ -103,7 +96,8 @@ std::string CPrinter::source(Block program) {
   block(program);
   depth_ = 0;
   const std::string body = std::move(out_);
-  std::string text = headers() + records();
+  const std::string types = records();
+  std::string text = headers() + types;
   for (const auto& [helper, definition] : helpers_.functions()) text += definition + "\n";
   return text + head + " {\n" + body + "}\n";
 }
@@ -130,37 +124,44 @@ std::string pair_definition(const std::string& name, const Type& t) {
 }  // namespace
 
 /// Definitions of the record types in use, fields' types first.
-std::string CPrinter::records() const {
+std::string CPrinter::records() {
   std::string out;
   std::set<std::string> done;
   const std::function<void(const Type&)> define = [&](const Type& t) {
     if (!t.is_record() || !done.insert(t.record->name).second) return;
+    const std::string name = helpers_.type(t);
     for (const Record::Field& f : t.record->fields) define(f.type);
     std::map<std::string, std::string> pairs;  // definitions by name
     std::string fields;
     for (const Record::Field& f : t.record->fields) {
       // Complex numbers stand where the host has them, not at multiples of both parts' size.
       const bool pair = expr_.is_pair(f.type), cuda = helpers_.language() == Language::Cuda;
+      helpers_.type(f.type);  // with its header
       std::string type = element_type(helpers_.language(), f.type);
       if (pair && cuda) {
-        type = t.record->name + (f.type == Type(Scalar::C64) ? "_c64" : "_c128");
+        type = name + (f.type == Type(Scalar::C64) ? "_c64" : "_c128");
         pairs.emplace(type, pair_definition(type, f.type));
       }
-      fields += "  " + type + " " + f.name;
+      fields += "  " + type + " " + field_name(helpers_.language(), f.name);
       if (pair && !cuda)
         fields += fmt::format(" __attribute__((packed, aligned({})))", size_of(f.type.scalar) / 2);
       fields += ";\n";
     }
-    const std::string guard = "MOONLOOP_RECORD_" + t.record->name;
+    const std::string guard = "MOONLOOP_RECORD_" + name;
     out += "#ifndef " + guard + "\n#define " + guard + "\n";
     for (const auto& [name, definition] : pairs) out += definition;
-    out += "typedef struct {\n" + fields + "} " + t.record->name + ";\n#endif\n\n";
+    out += "typedef struct {\n" + fields + "} " + name + ";\n#endif\n\n";
   };
   for (const Argument& a : k_.args)
     if (a.type) define(*a.type);
   for (const auto& [n, t] : k_.temporaries)
     if (t.type) define(*t.type);
   return out;
+}
+
+std::string renamed_comment(const std::string& kernel, const std::string& function) {
+  if (kernel == function) return "";
+  return "/* The kernel `" + kernel + "`, whose name is taken. */\n";
 }
 
 std::string include_guard(const std::string& name) {
@@ -174,14 +175,17 @@ std::string CPrinter::header() {
   helpers_ = Helpers(helpers_.language());
   std::string proto = prototype();
   const bool has_restrict = proto.find("*restrict ") != std::string::npos;
-  std::string text = "#ifndef " + guard + "\n#define " + guard + "\n\n" + headers() + records();
+  std::string text = "#ifndef " + guard + "\n#define " + guard + "\n\n";
+  const std::string types = records();
+  text += headers() + types;
   text += "#ifdef __cplusplus\nextern \"C\" {\n";
   if (has_restrict) {  // C++ has the word only as an extension
     text += "#define MOONLOOP_RESTRICT __restrict\n#else\n#define MOONLOOP_RESTRICT restrict\n";
     for (std::size_t at = 0; (at = proto.find("*restrict ", at)) != std::string::npos;)
       proto.replace(at, 9, "*MOONLOOP_RESTRICT"), at += 18;
   }
-  text += "#endif\n\n" + proto + ";\n\n#ifdef __cplusplus\n}\n#endif\n";
+  text += "#endif\n\n" + renamed_comment(k_.name, name()) + proto +
+          ";\n\n#ifdef __cplusplus\n}\n#endif\n";
   if (has_restrict) text += "#undef MOONLOOP_RESTRICT\n";
   return text + "\n#endif\n";
 }
@@ -262,6 +266,7 @@ void CPrinter::statement(const Stmt& s) {
                  if (x.lanes > 0) return lanes(x);
                  for (const std::string& p : x.pragmas) line("#pragma " + p);
                  const std::string& i = names_.of(x.iname);
+                 expr_.runs_from(x.iname, x.lower);
                  const std::string step =
                      x.step == 1 ? "++" + i : i + " += " + std::to_string(x.step);
                  body(x.body, "for (" + type_name(k_.index_type) + " " + i + " = " +
@@ -274,6 +279,7 @@ void CPrinter::statement(const Stmt& s) {
                [&](const Scope& x) {
                  line("{");
                  ++depth_;
+                 if (!x.iname.empty()) expr_.runs_from(x.iname, x.value);
                  if (!x.iname.empty())
                    line(type_name(k_.index_type) + " const " + names_.of(x.iname) + " = " +
                         expr_.index(x.value) + ";");

@@ -11,6 +11,9 @@ namespace moonloop {
 /// goes on.
 std::string parameter_list(const std::vector<std::string>& parameters, std::size_t indent);
 
+/// What a header says where the function does not have the kernel's name, else nothing.
+std::string renamed_comment(const std::string& kernel, const std::string& function);
+
 /// `MOONLOOP_NAME_H`
 std::string include_guard(const std::string& name);
 
@@ -30,7 +33,7 @@ class CPrinter {
                             const std::vector<Parameter>* host_arrays = nullptr);
   /// A C header for the function that launches a CUDA program's kernels.
   std::string host_header();
-  const std::string& name() const { return names_.of(k_.name); }
+  const std::string& name() const { return names_.function(); }
 
  private:
   void line(const std::string& text);
@@ -106,7 +109,7 @@ class CPrinter {
   void host_block(const std::vector<HostStep>& steps, const DeviceProgram& program);
   std::vector<HostStep> host_steps(const Block& block, DeviceProgram& program);
   std::string nested(const std::vector<Expr>& values, const Exprs& shape, const Type& type);
-  std::string records() const;
+  std::string records();
   std::string headers() const;
   std::string type_name(const Type& t);
 
@@ -121,6 +124,7 @@ class CPrinter {
   std::map<int, std::vector<int>> copies_;  // kernels made, by launch of the plan
   std::vector<std::string> kernel_bodies_;  // by kernel
   std::string out_;
+  std::string status_;  // of what the host's function of CUDA called
   int depth_ = 0;
   bool marks_;                                             // where statements begin and end
   const std::map<std::string, bool>* declares_ = nullptr;  // of the statement being printed

@@ -18,6 +18,7 @@ void CPrinter::run(const Run& r) {
   const Instruction& insn = *k_.instructions[static_cast<std::size_t>(r.insn)];
   if (marks_) out_ += kStatementBegins + insn.id + "\n";
   assigned(r, insn);
+  expr_.within_domains(false);
   if (marks_) out_ += std::string(1, kStatementEnds) + "\n";
 }
 
@@ -25,6 +26,7 @@ void CPrinter::assigned(const Run& r, const Instruction& insn) {
   std::map<std::string, Expr> values;
   for (const auto& [iname, e] : r.values) values.emplace(iname, without_truncation(e));
   expr_.set_instruction(r.insn, values);
+  expr_.within_domains(true);
   const auto put = [&](const Expr& e) { return !e || values.empty() ? e : substitute(e, values); };
   Exprs lhs;
   for (const Expr& e : insn.lhs) lhs.push_back(put(e));
@@ -84,7 +86,7 @@ std::optional<CPrinter::Compound> CPrinter::compound(const Expr& lhs, const Expr
   if (self == 2) return {};
   const Expr& other = n->terms[1 - self];
   const auto* u = other.as<Unary>();
-  const bool minus = n->op == NaryOp::Add && self == 0 && u && u->op == UnaryOp::Neg;
+  const bool minus = n->op == NaryOp::Add && self == 0 && u && u->op == UnaryOp::Sub;
   return Compound{n->op == NaryOp::Mul ? " *= " : minus ? " -= " : " += ", minus ? u->arg : other};
 }
 
@@ -173,10 +175,11 @@ void CPrinter::reduction_update(const Instruction& insn, const Exprs& lhs, const
         return line(expr_.place(lhs[0]) + " = " + expr_.value(Expr(Nary{op, {lhs[0], rhs}}), t) +
                     ";");
       }
-      const auto* u = rhs.as<Unary>();
-      const bool minus = insn.reduce_op == ReduceOp::Sum && u && u->op == UnaryOp::Neg;
+      // What is negated in the accumulator's own type may as well be subtracted.
+      const Expr* of = insn.reduce_op == ReduceOp::Sum ? negated(rhs) : nullptr;
+      const bool minus = of && expr_.type(*of, t) == t;
       const char* op = insn.reduce_op == ReduceOp::Product ? " *= " : minus ? " -= " : " += ";
-      return line(expr_.place(lhs[0]) + op + expr_.addend(minus ? u->arg : rhs, t) + ";");
+      return line(expr_.place(lhs[0]) + op + expr_.addend(minus ? *of : rhs, t) + ";");
     }
     case ReduceOp::Any:
     case ReduceOp::All: {
@@ -198,7 +201,7 @@ void CPrinter::extremum_update(const Instruction& insn, const Expr& acc, const E
   const Type t = expr_.type(acc);
   const std::string place = expr_.place(acc);
   const std::string function = helpers_.extremum(insn.reduce_op == ReduceOp::Min, t.scalar);
-  line(place + " = " + function + "(" + place + ", " + expr_.value(value, t) + ");");
+  line(place + " = " + function + "(" + place + ", " + expr_.argument(value, t) + ");");
 }
 
 /// `if (value < acc) { acc = value; acc_index = index; }`; of equal values the one with the

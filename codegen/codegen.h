@@ -22,6 +22,8 @@ struct Parameter {
   Exprs strides;  // in elements
   Expr offset;    // in elements; null is 0
   FortranRole fortran = FortranRole::None;
+  bool logical = false;  // to a Fortran caller
+  std::string entry_of;  // of FortranRole::Entry
 };
 
 /// One kernel of a program for a device.

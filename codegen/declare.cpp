@@ -4,6 +4,7 @@
 #include <limits>
 #include <unordered_map>
 
+#include "core/external.h"
 #include "core/reference.h"
 
 namespace moonloop {
@@ -86,6 +87,7 @@ class Settler {
   bool declares(const Run& run, const Temporary& t) const {
     const Instruction& insn = *k_.instructions[static_cast<std::size_t>(run.insn)];
     const bool plain = insn.role != ReductionRole::Update && insn.atomic == Atomicity::None &&
+                       !external_call(k_, insn) &&  // printed in a block of its own
                        (insn.lhs.size() == 1 || !insn.rhs || assigns_in_turn(insn.lhs, insn.rhs));
     if (!plain || !expr_.extents(t).empty()) return false;
     return std::any_of(insn.lhs.begin(), insn.lhs.end(), [&](const Expr& e) {

@@ -5,24 +5,33 @@
 #include <set>
 
 #include "codegen/language.h"
+#include "codegen/reserved.h"
 #include "core/diagnostic.h"
 #include "core/external.h"
 
 namespace moonloop {
 namespace {
 
-std::string fortran_type(const Program& p, const Parameter& a) {
+std::string integer_kind(const Type& t) { return fmt::format("c_int{}_t", 8 * t.size()); }
+
+/// A program by the name that Fortran calls it.
+struct Called : Program {
+  std::string kernel;
+};
+
+std::string fortran_type(const Called& p, const Parameter& a) {
   const auto unsupported = [&] {
     fail("unsupported", {}, "`{}`: `{}` of type {} has no counterpart in Fortran's interface to C",
-         p.name, a.name, a.type.str());
+         p.kernel, a.name, a.type.str());
   };
   if (a.type.is_record()) unsupported();
   if (a.fortran == FortranRole::Component)
     fail("unsupported", {},
          "`{}`: `{}` of a derived type has no counterpart in Fortran's interface "
          "to C",
-         p.name, a.name);
+         p.kernel, a.name);
   if (a.fortran == FortranRole::Character) return "character(c_char)";
+  if (a.logical) return fmt::format("logical({})", a.type.size());
   switch (a.type.scalar) {
     case Scalar::Bool: return "logical(c_bool)";
     case Scalar::I8:
@@ -47,13 +56,25 @@ std::string lower_case(std::string s) {
   return s;
 }
 
-/// A function's result has another name than the function here.
-std::string name_of(const Program& p, const Parameter& a) {
-  const bool own = a.fortran == FortranRole::Result && lower_case(a.name) == lower_case(p.name);
-  return own ? a.name + "_value" : a.name;
+/// Another name where Fortran's kinds and functions, or those of the interface, have it: the
+/// caller's arguments go by their order.
+std::string name_of(const Called& p, const Parameter& a) {
+  const std::set<std::string> own{lower_case(p.kernel), lower_case(p.kernel) + "_moonloop",
+                                  lower_case(p.kernel) + "_extent", lower_case(p.name) + "_of_c"};
+  const auto is_taken = [&](const std::string& n) {
+    return is_reserved(Surroundings::Fortran, NameUse::Local, n) || own.count(lower_case(n)) > 0;
+  };
+  std::string name = a.name;
+  const auto is_other = [&] {
+    return std::any_of(p.params.begin(), p.params.end(), [&](const Parameter& x) {
+      return x.name != a.name && lower_case(x.name) == lower_case(name);
+    });
+  };
+  while (is_taken(name) || (name != a.name && is_other())) name += "_value";
+  return name;
 }
 
-void check_names(const Program& p) {
+void check_names(const Called& p) {
   std::set<std::string> seen;
   const auto check = [&](const std::string& name) {
     if (!std::isalpha(static_cast<unsigned char>(name[0])) || name.size() > 55)
@@ -62,21 +83,21 @@ void check_names(const Program& p) {
       fail("unsupported", {}, "`{}` and another name differ in case alone, which Fortran ignores",
            name);
   };
-  check(p.name);
+  check(p.kernel);
   for (const Parameter& a : p.params) check(name_of(p, a));
 }
 
 /// The axis, from 1, of the array whose length `extent` is.
-std::pair<const Parameter*, std::size_t> axis_of(const Program& p, const Parameter& extent) {
+std::pair<const Parameter*, std::size_t> axis_of(const Called& p, const Parameter& extent) {
   for (const Parameter& a : p.params)
     for (std::size_t i = 0; i < a.shape.size(); ++i) {
       const auto* v = a.shape[i].as<Var>();
       if (v && v->name == extent.name) return {&a, i + 1};
     }
-  fail("unsupported", {}, "`{}`: no axis has the length `{}`", p.name, extent.name);
+  fail("unsupported", {}, "`{}`: no axis has the length `{}`", p.kernel, extent.name);
 }
 
-bool has_assumed_shape(const Program& p, const Parameter& a) {
+bool has_assumed_shape(const Called& p, const Parameter& a) {
   return std::any_of(p.params.begin(), p.params.end(), [&](const Parameter& x) {
     return x.fortran == FortranRole::Extent && axis_of(p, x).first == &a;
   });
@@ -85,58 +106,80 @@ bool has_assumed_shape(const Program& p, const Parameter& a) {
 /// A character that is passed by its value: as its code.
 bool is_letter(const Parameter& a) { return a.fortran == FortranRole::Character && !a.is_array; }
 
+/// The same of a logical value: as the integer 0 or 1.
+bool is_truth(const Parameter& a) { return a.logical && !a.is_array; }
+
 /// Who declares or calls.
 enum class Side { C, Fortran, Call };
 
-std::string argument(const Program& p, const Parameter& a, Side side) {
+std::string argument(const Called& p, const Parameter& a, Side side) {
   const std::string name = name_of(p, a);
   if (side != Side::Call) return name;
   if (is_letter(a)) return "int(ichar(" + name + "), c_int8_t)";
+  if (is_truth(a)) return fmt::format("merge(1_{0}, 0_{0}, {1})", integer_kind(a.type), name);
+  if (a.fortran == FortranRole::Entry) return a.entry_of;
   if (a.fortran != FortranRole::Extent) return name;
   const auto [array, axis] = axis_of(p, a);
-  return fmt::format("{}_extent(size({}, {}, c_int64_t))", p.name, name_of(p, *array), axis);
+  return fmt::format("{}_extent(size({}, {}, c_int64_t))", p.kernel, name_of(p, *array), axis);
 }
 
 /// The length of an axis as the kernel takes it, or the program's end where that cannot be.
-std::string extent_function(const Program& p) {
+std::string extent_function(const Called& p) {
   const bool some = std::any_of(p.params.begin(), p.params.end(), [](const Parameter& a) {
     return a.fortran == FortranRole::Extent;
   });
   if (!some) return "";
-  const std::string name = p.name + "_extent";
+  const std::string name = p.kernel + "_extent";
   return "contains\n  integer(c_int32_t) function " + name +
          "(n)\n    integer(c_int64_t), intent(in) :: n\n    if (n > huge(0_c_int32_t)) "
          "error stop &\n        \"" +
-         p.name + ": an axis has more than 2147483647 elements\"\n    " + name +
+         p.kernel + ": an axis has more than 2147483647 elements\"\n    " + name +
          " = int(n, c_int32_t)\n  end function\n";
 }
 
-/// `head(a, b, ...)`, in lines that Fortran takes. The caller gives no result and no lengths.
-std::string with_arguments(const Program& p, const std::string& head, Side side) {
+/// What the caller in Fortran does not pass: the wrapper finds it by itself.
+bool is_found(const Parameter& a) {
+  return a.fortran == FortranRole::Extent || a.fortran == FortranRole::Entry;
+}
+
+/// `head(a, b, ...) tail`, in lines that Fortran takes. The caller gives no result and no lengths.
+std::string with_arguments(const Called& p, const std::string& head, Side side,
+                           const std::string& tail = {}) {
   std::string out = head + "(", line = out;
   std::vector<std::string> names;
   for (const Parameter& a : p.params) {
-    const bool own = a.fortran == FortranRole::Result || a.fortran == FortranRole::Extent;
+    const bool own = a.fortran == FortranRole::Result || is_found(a);
     if (side == Side::Fortran && own) continue;
     names.push_back(argument(p, a, side));
   }
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::string next = names[i] + (i + 1 < names.size() ? ", " : "");
+  const auto add = [&](const std::string& next) {
     if (line.size() + next.size() > 96) {
       out += "&\n        ";
       line = "        ";
     }
     out += next;
     line += next;
-  }
-  return out + ")";
+  };
+  for (std::size_t i = 0; i < names.size(); ++i)
+    add(names[i] + (i + 1 < names.size() ? ", " : ")"));
+  if (names.empty()) out += ")";
+  if (!tail.empty()) add(" " + tail);
+  return out;
 }
 
-std::string declarations(const Program& p, bool by_value, const std::string& indent) {
+/// An argument's type where the C function is declared. What it has the address of is a logical
+/// variable of the caller's, which no integer may stand for.
+std::string type_in_c(const Called& p, const Parameter& a) {
+  if (is_letter(a)) return "integer(c_int8_t)";
+  if (!a.logical) return fortran_type(p, a);
+  return a.is_array ? "type(*)" : "integer(" + integer_kind(a.type) + ")";
+}
+
+std::string declarations(const Called& p, bool by_value, const std::string& indent) {
   std::string out;
   for (const Parameter& a : p.params) {
-    if (!by_value && a.fortran == FortranRole::Extent) continue;
-    out += indent + (by_value && is_letter(a) ? "integer(c_int8_t)" : fortran_type(p, a));
+    if (!by_value && is_found(a)) continue;
+    out += indent + (by_value ? type_in_c(p, a) : fortran_type(p, a));
     if (!a.is_array && by_value) out += ", value";
     if (a.intent == Intent::In && !(by_value && !a.is_array)) out += ", intent(in)";
     out += " :: " + name_of(p, a);
@@ -152,7 +195,7 @@ std::string declarations(const Program& p, bool by_value, const std::string& ind
   return out;
 }
 
-std::string c_function(const Program& p, const std::string& name) {
+std::string c_function(const Called& p, const std::string& name) {
   std::string parameters, arguments;
   for (std::size_t i = 0; i < p.params.size(); ++i) {
     const Parameter& a = p.params[i];
@@ -170,17 +213,20 @@ std::string c_function(const Program& p, const std::string& name) {
 
 }  // namespace
 
-FortranInterface fortran_interface(const Program& p) {
+FortranInterface fortran_interface(const Program& program, const std::string& kernel,
+                                   const AroundRoutine& around) {
+  const Called p{program, kernel};
   if (p.target == Target::OpenCL)
     fail("unsupported", {},
          "target `{}` has no interface to Fortran; `c`, `openmp` and `cuda` have",
          to_string(p.target));
   check_names(p);
-  const std::string module = p.name + "_moonloop", function = p.name + "_of_c";
+  const std::string module = p.kernel + "_moonloop", function = p.name + "_of_c";
   std::string out = "! Calls the function `" + p.name + "` that Moonloop generated.\nmodule " +
                     module + "\n  use, intrinsic :: iso_c_binding\n  implicit none\n  interface\n";
-  out += with_arguments(p, "    subroutine " + function, Side::C) + " bind(c, name=\"" + function +
-         "\")\n";
+  out += with_arguments(p, "    subroutine " + function, Side::C,
+                        "bind(c, name=\"" + function + "\")") +
+         "\n";
   out += "      import\n" + declarations(p, true, "      ") + "    end subroutine\n";
   out += "  end interface\n" + extent_function(p) + "end module\n\n";
   const auto result = std::find_if(p.params.begin(), p.params.end(), [](const Parameter& a) {
@@ -191,13 +237,15 @@ FortranInterface fortran_interface(const Program& p) {
     fail("unsupported", {},
          "`{}` gives an array, which has no counterpart in Fortran's interface "
          "to C",
-         p.name);
+         p.kernel);
   const std::string kind = is_function ? "function" : "subroutine";
-  out += with_arguments(p, kind + " " + p.name, Side::Fortran);
-  if (is_function) out += " result(" + name_of(p, *result) + ")";
+  out += around.before;
+  out += with_arguments(p, kind + " " + p.kernel, Side::Fortran,
+                        is_function ? "result(" + name_of(p, *result) + ")" : "");
   out += "\n  use " + module + "\n  implicit none\n" + declarations(p, false, "  ");
   out += with_arguments(p, "  call " + function, Side::Call) + "\nend " + kind + "\n";
-  const std::string stop = stop_name(p.name);
+  out += around.after;
+  const std::string stop = stop_name(p.kernel);
   if (std::find(p.externals.begin(), p.externals.end(), stop + "_") != p.externals.end())
     out += "\nsubroutine " + stop +
            "(text, status)\n  use, intrinsic :: iso_fortran_env, only: error_unit\n"

@@ -9,15 +9,24 @@ namespace moonloop {
 /// `GenerateOptions::host_arrays`, `cuda`.
 struct FortranInterface {
   /// A module with a `bind(c)` interface, and a subroutine of the kernel's name, or a function
-  /// where the kernel was one, with the kernel's arguments, by reference, in the declared order.
+  /// where the kernel was one, with the kernel's arguments, by reference, in the declared order;
+  /// for a routine of a module within that module, whose other routines stay as they are.
   std::string fortran;
   /// A function in C, to stand behind the generated one: what the interface calls, since Fortran
   /// wants a binding label that is no other global name. Empty for CUDA, whose code has one.
   std::string c;
 };
 
-/// Fails `unsupported` for other targets, for
-/// records and float16, and for names that Fortran cannot tell apart or does not have.
-FortranInterface fortran_interface(const Program& p);
+/// The text of the module that the routine was in, before it and behind it; empty for a routine
+/// that was in none.
+struct AroundRoutine {
+  std::string before, after;
+};
+
+/// `kernel`: its name, which Fortran goes by also where C's function has another one. Fails
+/// `unsupported` for other targets, for records and float16, and for names that Fortran cannot tell
+/// apart or does not have.
+FortranInterface fortran_interface(const Program& program, const std::string& kernel,
+                                   const AroundRoutine& around = {});
 
 }  // namespace moonloop

@@ -4,6 +4,7 @@
 #include "codegen/codegen.h"
 #include "codegen/loops.h"
 #include "codegen/opencl_host.h"
+#include "core/budget.h"
 #include "core/infer.h"
 #include "core/layout.h"
 #include "core/reference.h"
@@ -32,6 +33,8 @@ std::vector<Parameter> parameters(const Kernel& k) {
     p.type = a.type.value_or(Type(k.index_type));
     p.is_array = a.is_array;
     p.fortran = a.fortran;
+    p.logical = a.logical;
+    p.entry_of = a.entry_of;
     p.intent = way[i];
     if (a.is_array) {
       p.shape = a.shape.value_or(Exprs{});
@@ -62,6 +65,8 @@ std::optional<Target> parse_target(std::string_view name) {
 }
 
 Program generate(Kernel k, Target target, const GenerateOptions& o) {
+  const IslBudget budget(kPhaseOperations, fmt::format("generating code of kernel `{}`", k.name),
+                         k.at);
   const std::unique_ptr<Dialect> dialect = dialect_of(target);
   Kernel full = complete(std::move(k));
   if (!full.reference) check_legal(full);  // steps prove themselves; the tags of a text did not yet

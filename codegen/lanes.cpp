@@ -87,9 +87,10 @@ void find_lane_copies(Plan& plan) {
     const auto [it, fresh] = around.emplace(name, lanes);
     std::erase_if(it->second, [&](const std::string& i) { return !insn.inames.count(i); });
   };
+  const Variables variables(k);
   for (const InsnPtr& i : k.instructions) {
     for (const std::string& n : writes(*i)) use(n, *i);
-    for_each_read(k, *i, [&](const std::string& n) { use(n, *i); });
+    for_each_name_read(k, variables, *i, [&](const std::string& n) { use(n, *i); });
   }
   const OwnCopies own(k);
   for (const auto& [name, inames] : around)

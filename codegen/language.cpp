@@ -57,11 +57,24 @@ Language language_of(Target t) {
   return Language::C;
 }
 
+Surroundings surroundings_of(Language language) {
+  switch (language) {
+    case Language::C: return Surroundings::C;
+    case Language::OpenCL: return Surroundings::OpenCL;
+    case Language::Cuda: return Surroundings::Cuda;
+  }
+  return Surroundings::C;
+}
+
 bool is_device(Target t) { return language_of(t) != Language::C; }
 
 std::string type_name(Language language, const Type& t) {
-  if (t.is_record()) return t.record->name;
+  if (t.is_record()) return unreserved(surroundings_of(language), NameUse::Global, t.record->name);
   return language == Language::C ? c_type(t.scalar) : device_type(language, t.scalar);
+}
+
+std::string field_name(Language language, const std::string& name) {
+  return unreserved(surroundings_of(language), NameUse::Member, name);
 }
 
 std::string element_type(Language language, const Type& t) {

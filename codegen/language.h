@@ -2,6 +2,7 @@
 #include <string>
 
 #include "codegen/codegen.h"
+#include "codegen/reserved.h"
 
 namespace moonloop {
 
@@ -9,10 +10,12 @@ namespace moonloop {
 enum class Language { C, OpenCL, Cuda };
 
 Language language_of(Target t);
+Surroundings surroundings_of(Language language);
 bool is_device(Target t);  // work-items, launched from the host
 
 /// `double`, `int32_t` (`int` on devices), `double complex`, `bool`, or the name of a record.
 std::string type_name(Language language, const Type& t);
+std::string field_name(Language language, const std::string& name);
 /// The type of an element in memory that the host sees: bools are bytes there.
 std::string element_type(Language language, const Type& t);
 /// A function of C's mathematical library for one type: `sinf`, `sin`, `csin`; OpenCL has one name.

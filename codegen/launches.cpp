@@ -14,35 +14,59 @@ Expr range_end(const Set& s, bool least) {
   return from_affine(isl_pw_aff_coalesce(end.take()));
 }
 
+/// A number to count from in the place of a first value that depends on parameters by cases, where
+/// it does not take more work-items: what is before the first value is guarded anyway.
+std::optional<std::int64_t> constant_first(const Set& s, const HardwareIname& h,
+                                           const std::optional<std::int64_t>& items) {
+  bool cases = false;
+  walk(h.first, [&](const Expr& e) {
+    const auto* c = e.as<Call>();
+    cases = cases || e.as<Select>() || (c && c->name == "if");
+    return !cases;
+  });
+  if (!cases) return std::nullopt;
+  const Aff x =
+      isl_aff_var_on_domain(isl_local_space_from_space(isl_set_get_space(s.get())), isl_dim_set, 0);
+  const Val low = isl_set_min_val(s.get(), x.get()), high = isl_set_max_val(s.get(), x.get());
+  if (!yes(isl_val_is_int(low.get()))) return std::nullopt;
+  const bool same = items && yes(isl_val_is_int(high.get())) && to_int(high) - to_int(low) < *items;
+  return h.group || same ? std::optional(to_int(low)) : std::nullopt;
+}
+
 /// The inames that the hardware counts, whatever kernel they are in.
 std::map<std::string, HardwareIname> hardware_of(const Kernel& k) {
   std::map<std::string, HardwareIname> out;
   for (const auto& [iname, tag] : k.iname_tags) {
     if (tag.kind != TagKind::Group && tag.kind != TagKind::Local) continue;
     if (!k.has_iname(iname)) continue;
-    const Set s = domain_of(k, {iname});
-    for (const std::string& p : param_names(s))
-      if (k.find_temporary(p) &&
-          yes(isl_set_involves_dims(
-              s.get(), isl_dim_param,
-              static_cast<unsigned>(isl_set_find_dim_by_name(s.get(), isl_dim_param, p.c_str())),
-              1)))
-        fail("unsupported", tag.at ? tag.at : k.at,
-             "`{}` is tagged `{}`, but its bounds depend on `{}`, which is computed on the device",
-             iname, tag.text, p);
-    if (!yes(isl_set_dim_is_bounded(s.get(), isl_dim_set, 0)))
-      fail("unsupported", tag.at ? tag.at : k.at, "`{}` is tagged `{}`, but has no bounds", iname,
-           tag.text);
+    // The hardware counts as far as the bounds go that are known outside of it; what is computed
+    // inside, such as the length of a row, becomes a guard of each work-item.
+    bool known = true;
+    const Set all = domain_of(k, {iname}), s = without_computed(k, all, known);
+    if (!yes(isl_set_dim_is_bounded(s.get(), isl_dim_set, 0))) {
+      if (known)
+        fail("unsupported", tag.at ? tag.at : k.at, "`{}` is tagged `{}`, but has no bounds", iname,
+             tag.text);
+      for (const std::string& p : param_names(all))
+        if (k.find_temporary(p))
+          fail("unsupported", tag.at ? tag.at : k.at,
+               "`{0}` is tagged `{1}`, but its bounds depend on `{2}`, which is computed on the "
+               "device; split_iname(\"{0}\", 32) gives it an inner loop that can be tagged `{1}`",
+               iname, tag.text, p);
+    }
     HardwareIname h;
     h.group = tag.kind == TagKind::Group;
     h.axis = tag.axis;
     h.first = range_end(s, true);
-    if (const auto n = h.group ? std::nullopt : longest(k, iname)) {
+    const auto n = h.group ? std::nullopt : longest(k, iname);
+    if (const auto first = constant_first(s, h, n)) h.first = lit(*first);
+    if (n) {
       h.extent = lit(*n);
     } else if (!h.group) {
       fail("unsupported", tag.at ? tag.at : k.at,
-           "`{}` is tagged `{}`, but its number of iterations has no constant bound", iname,
-           tag.text);
+           "`{0}` is tagged `{1}`, but its number of iterations has no constant bound; "
+           "split_iname(\"{0}\", 32) gives it an inner loop that can be tagged `{1}`",
+           iname, tag.text);
     } else {
       h.extent = index_add({range_end(s, false), index_mul(lit(-1), h.first), lit(1)});
     }
@@ -105,10 +129,11 @@ void require_same_items(const Plan& plan) {
       if (const auto s = plan.spaces.find(w);
           s != plan.spaces.end() && s->second != AddressSpace::Global && !reduced.count(insn.get()))
         axes[w].merge(axes_of(*insn, s->second == AddressSpace::Private));
+  const Variables variables(k);
   for (const InsnPtr& insn : k.instructions) {
     const auto own = axes_of(*insn, true);
     std::set<std::string> names = writes(*insn);
-    for_each_read(k, *insn, [&](const std::string& n) { names.insert(n); });
+    for_each_name_read(k, variables, *insn, [&](const std::string& n) { names.insert(n); });
     for (const std::string& n : names)
       if (const auto it = axes.find(n);
           it != axes.end() &&
@@ -121,9 +146,70 @@ void require_same_items(const Plan& plan) {
   }
 }
 
+/// How often a statement has to run, at least, to be worth a kernel of its own.
+constexpr std::int64_t kCostly = 64;
+
+/// Temporaries of one value for the whole grid that take a loop to compute, while statements spread
+/// over groups use them: each group would compute them again. In global memory it is done once, in
+/// a kernel before. Those that bound loops stay, as do those for which the user chose.
+std::set<std::string> costly_for_groups(const Plan& plan) {
+  const Kernel& k = plan.kernel;
+  const auto has_groups = [&](const Instruction& i) {
+    return std::any_of(i.inames.begin(), i.inames.end(), [&](const std::string& n) {
+      const auto h = plan.hardware.find(n);
+      return h != plan.hardware.end() && h->second.group;
+    });
+  };
+  std::map<std::string, std::vector<const Instruction*>> writers, readers;
+  for (const InsnPtr& i : k.instructions) {
+    for (const std::string& w : writes(*i)) writers[w].push_back(i.get());
+    for_each_read(k, *i, [&](const std::string& n) { readers[n].push_back(i.get()); });
+  }
+  const auto repeated = [&](const Instruction& i, const std::set<std::string>& around) {
+    return std::any_of(i.inames.begin(), i.inames.end(), [&](const std::string& n) {
+      const auto most = around.count(n) ? std::optional<std::int64_t>(0) : longest(k, n);
+      return !most || *most > kCostly;
+    });
+  };
+  std::set<std::string> out, bounds;
+  for (const Domain& d : k.domains)
+    for (std::string& p : d.params()) bounds.insert(std::move(p));
+  for (const auto& [name, t] : k.temporaries) {
+    if (t.space != AddressSpace::Auto || t.initializer || bounds.count(name)) continue;
+    const std::vector<const Instruction*>& own = writers[name];
+    const auto& users = readers[name];
+    if (own.empty() ||
+        std::none_of(users.begin(), users.end(), [&](const auto* i) { return has_groups(*i); }))
+      continue;
+    std::set<std::string> around = own.front()->inames;  // the loops that its users share with it
+    for (const Instruction* i : users)
+      std::erase_if(around, [&](const std::string& n) { return !i->inames.count(n); });
+    bool costly = false;
+    const bool one = std::all_of(own.begin(), own.end(), [&](const Instruction* i) {
+      if (std::any_of(i->inames.begin(), i->inames.end(),
+                      [&](const std::string& n) { return plan.hardware.count(n) > 0; }) ||
+          i->role != ReductionRole::None)
+        return false;
+      costly |= repeated(*i, around);
+      for_each_read(k, *i, [&](const std::string& n) {
+        for (const Instruction* part : writers[n])
+          costly |= part->role == ReductionRole::Update && repeated(*part, around);
+      });
+      return true;
+    });
+    if (one && costly) out.insert(name);
+  }
+  return out;
+}
+
 class Cutter {
  public:
-  explicit Cutter(Plan& plan) : plan_(plan), k_(plan.kernel), meetings_(plan) {}
+  explicit Cutter(Plan& plan)
+      : plan_(plan),
+        k_(plan.kernel),
+        variables_(plan.kernel),
+        meetings_(plan),
+        trusted_(trusted_inames(plan.kernel)) {}
 
   std::vector<PlanNode> run(std::vector<PlanNode> roots) { return host(std::move(roots), {}); }
 
@@ -157,6 +243,8 @@ class Cutter {
     std::vector<PlanNode> nodes;
     std::vector<int> insns;
     TouchSet touches;
+    Meetings::Axes axes;
+    bool meets = false;  // some group needs what another one does
   };
 
   std::vector<PlanNode> host(std::vector<PlanNode> nodes, const std::vector<std::string>& loops) {
@@ -165,15 +253,20 @@ class Cutter {
     for (PlanNode& node : nodes) {
       if (node.is_loop() && !is_group(node.iname) && holds_groups(node)) {
         close(open, loops, out);
+        for (const Access& a : variables_.bounds_of(node.iname))
+          fail("unsupported", k_.at,
+               "the loop over `{}` runs on the host, because all groups wait in it, but its bounds "
+               "need `{}`, which is computed on the device",
+               node.iname, a.variable);
         std::vector<std::string> inner = loops;
         inner.push_back(node.iname);
         node.children = host(std::move(node.children), inner);
         out.push_back(std::move(node));
         continue;
       }
-      if (node.is_loop() && holds_barrier(node)) {
+      if (node.is_loop() && is_group(node.iname) && needs_parts(node, loops)) {
         close(open, loops, out);
-        std::vector<PlanNode> parts = around_each(node.iname, std::move(node.children));
+        std::vector<PlanNode> parts = around_each(node.iname, std::move(node.children), loops);
         for (PlanNode& n : host(std::move(parts), loops)) out.push_back(std::move(n));
         continue;
       }
@@ -195,39 +288,57 @@ class Cutter {
     return out;
   }
 
-  bool holds_barrier(const PlanNode& node) const {
+  /// Whether groups have to wait for one another inside of the node: at a barrier, or because one
+  /// of them needs what another does. Several statements can be told apart, one cannot.
+  bool needs_parts(const PlanNode& node, const std::vector<std::string>& loops) {
     std::vector<int> all;
     instructions_of(node, all);
-    return std::any_of(all.begin(), all.end(), [&](int i) { return is_global_barrier(i); });
+    if (std::any_of(all.begin(), all.end(), [&](int i) { return is_global_barrier(i); }))
+      return true;
+    return (all.size() > 1 || holds_sequential(node)) && meet(all, loops);
   }
 
   /// The children of the loop `iname` over groups, which wait for one another inside of it: groups
-  /// depend on nothing of each other between, so that the loop may stand around each part instead,
-  /// and sequential loops that hold a barrier outside of it.
-  std::vector<PlanNode> around_each(const std::string& iname,
-                                    std::vector<PlanNode> children) const {
+  /// of different iterations depend on nothing of each other, so that the loop may stand around
+  /// each part instead, and sequential loops that hold several parts outside of it.
+  std::vector<PlanNode> around_each(const std::string& iname, std::vector<PlanNode> children,
+                                    const std::vector<std::string>& loops) {
     std::vector<PlanNode> out;
-    PlanNode part;
+    Open part;
     const auto close = [&] {
-      if (part.children.empty()) return;
-      part.iname = iname;
-      out.push_back(std::exchange(part, {}));
+      if (part.nodes.empty()) return;
+      PlanNode whole;
+      whole.iname = iname;
+      whole.children = std::exchange(part, {}).nodes;
+      out.push_back(std::move(whole));
+    };
+    const auto add = [&](PlanNode node) {
+      std::vector<int> insns;
+      instructions_of(node, insns);
+      if (!part.nodes.empty() && !joins(part, insns, loops)) {
+        Open next = take_preparation(part, insns, loops);
+        close();
+        part = std::move(next);
+      }
+      append(part, std::move(node), insns, loops);
     };
     for (PlanNode& c : children) {
-      if (c.is_loop() && holds_barrier(c)) {
+      if (c.is_loop() && needs_parts(c, loops)) {
         close();
-        std::vector<PlanNode> inner = around_each(iname, std::move(c.children));
-        if (is_group(c.iname)) inner = around_each(c.iname, std::move(inner));
+        std::vector<std::string> inner_loops = loops;
+        if (!is_group(c.iname)) inner_loops.push_back(c.iname);
+        std::vector<PlanNode> inner = around_each(iname, std::move(c.children), inner_loops);
         if (is_group(c.iname)) {
-          for (PlanNode& n : inner) out.push_back(std::move(n));
+          for (PlanNode& n : around_each(c.iname, std::move(inner), loops))
+            out.push_back(std::move(n));
         } else {
           c.children = std::move(inner);
           out.push_back(std::move(c));
         }
         continue;
       }
-      if (c.is_loop() || !holds_barrier(c)) {
-        part.children.push_back(std::move(c));
+      if (c.is_loop()) {
+        add(std::move(c));
         continue;
       }
       for (int i : c.insns) {
@@ -237,7 +348,7 @@ class Cutter {
           close();
           out.push_back(std::move(single));
         } else {
-          part.children.push_back(std::move(single));
+          add(std::move(single));
         }
       }
     }
@@ -245,67 +356,121 @@ class Cutter {
     return out;
   }
 
+  bool holds_sequential(const PlanNode& n) const {
+    return (n.is_loop() && !plan_.hardware.count(n.iname)) ||
+           std::any_of(n.children.begin(), n.children.end(),
+                       [&](const PlanNode& c) { return holds_sequential(c); });
+  }
+
   void add(PlanNode node, Open& open, const std::vector<std::string>& loops,
            std::vector<PlanNode>& out) {
     std::vector<int> insns;
     instructions_of(node, insns);
-    if (apart(open, insns, loops)) {
-      Open next = take_preparation(open);
+    if (!open.nodes.empty() && !joins(open, insns, loops)) {
+      Open next = take_preparation(open, insns, loops);
       close(open, loops, out);
       open = std::move(next);
-      note(open, open.insns);
     }
+    append(open, std::move(node), insns, loops);
+  }
+
+  void append(Open& open, PlanNode node, const std::vector<int>& insns,
+              const std::vector<std::string>& loops) {
+    open.meets = !joins(open, insns, loops);
     open.insns.insert(open.insns.end(), insns.begin(), insns.end());
-    note(open, insns);
-    const bool joins = node.is_leaf() && !open.nodes.empty() && open.nodes.back().is_leaf();
-    if (joins) {
+    open.axes.merge(meetings_.axes_of(insns));
+    for (int i : insns)
+      for (const Touch& t : meetings_.touches(i)) open.touches.add(t);
+    if (node.is_leaf() && !open.nodes.empty() && open.nodes.back().is_leaf()) {
       open.nodes.back().insns.push_back(node.insns.front());
     } else {
       open.nodes.push_back(std::move(node));
     }
   }
 
-  /// The last statements of a kernel that only prepare what work-items keep to themselves: they
-  /// belong to the kernel that follows.
-  Open take_preparation(Open& open) const {
+  /// The last statements of a kernel that only prepare what work-items keep to themselves belong
+  /// to the kernel that follows, with `insns`.
+  Open take_preparation(Open& open, const std::vector<int>& insns,
+                        const std::vector<std::string>& loops) {
+    std::vector<PlanNode> taken;  // the last first
+    std::vector<int> all;
+    while (!open.nodes.empty()) {
+      PlanNode& last = open.nodes.back();
+      PlanNode node;
+      if (last.is_leaf()) {
+        node.insns = {last.insns.back()};
+      } else {
+        node = last;
+      }
+      std::vector<int> own;
+      instructions_of(node, own);
+      if (!prepare(own)) break;
+      own.insert(own.end(), insns.begin(), insns.end());
+      own.insert(own.end(), all.begin(), all.end());
+      if (meet(own, loops) && !meet(insns, loops)) break;
+      instructions_of(node, all);
+      taken.push_back(std::move(node));
+      if (last.is_leaf()) last.insns.pop_back();
+      if (last.insns.empty()) open.nodes.pop_back();
+    }
+    open.insns.clear();
+    for (const PlanNode& n : open.nodes) instructions_of(n, open.insns);
     Open out;
-    if (!open.nodes.back().is_leaf()) return out;
-    std::vector<int>& last = open.nodes.back().insns;
-    const auto prepares = [&](int i) {
+    for (auto n = taken.rbegin(); n != taken.rend(); ++n) {
+      all.clear();
+      instructions_of(*n, all);
+      append(out, std::move(*n), all, loops);
+    }
+    return out;
+  }
+  bool prepare(const std::vector<int>& insns) const {
+    return std::all_of(insns.begin(), insns.end(), [&](int i) {
       const std::set<std::string> all = writes(*k_.instructions[static_cast<std::size_t>(i)]);
       return std::all_of(all.begin(), all.end(), [&](const std::string& w) {
         return plan_.lies_in(w, AddressSpace::Private);
       });
-    };
-    auto from = last.end();
-    while (from != last.begin() && prepares(*(from - 1))) --from;
-    out.insns.assign(from, last.end());
-    if (out.insns.empty()) return out;
-    last.erase(from, last.end());
-    open.insns.resize(open.insns.size() - out.insns.size());
-    out.nodes.emplace_back().insns = out.insns;
-    if (last.empty()) open.nodes.pop_back();
-    return out;
+    });
   }
 
-  void note(Open& open, const std::vector<int>& insns) const {
-    for (int i : insns)
-      for (const Touch& t : meetings_.touches(i)) open.touches.add(t);
+  /// Whether groups of a kernel of these statements meet.
+  bool meet(const std::vector<int>& insns, const std::vector<std::string>& loops) {
+    return !joins(Open(), insns, loops);
   }
 
-  bool apart(const Open& open, const std::vector<int>& insns,
+  /// Whether no group of the kernel with `insns` too would need what another one does. The more
+  /// axes of groups it has, the more of them run a statement.
+  bool joins(const Open& open, const std::vector<int>& insns,
              const std::vector<std::string>& loops) {
+    if (open.meets) return false;
+    Meetings::Axes axes = meetings_.axes_of(insns);
+    axes.insert(open.axes.begin(), open.axes.end());
+    meetings_.in_kernel_with(axes);
+    TouchSet own;
     for (int i : insns)
-      for (const Touch& y : meetings_.touches(i))
-        if (open.touches.any_beside(y, [&](const Touch& x) {
-              return meetings_.across_groups(x, y, loops).has_value();
-            }))
-          return true;
-    return false;
+      for (const Touch& t : meetings_.touches(i)) own.add(t);
+    if (meet(own, own, loops) || meet(own, open.touches, loops)) return false;
+    return axes == open.axes || !meet(open.touches, open.touches, loops);
+  }
+  bool meet(const TouchSet& some, const TouchSet& others, const std::vector<std::string>& loops) {
+    const bool same = &some == &others;
+    const auto& all = some.all();
+    return std::any_of(all.begin(), all.end(), [&](const Touch* y) {
+      return (!same || y->write) && others.any_beside(*y, [&](const Touch& x) {
+        return meetings_.across_groups(x, *y, loops).has_value();
+      });
+    });
+  }
+
+  /// Whether somebody vouches for the groups that run the instruction.
+  bool on_trust(int i) const {
+    const std::set<std::string>& inames = k_.instructions[static_cast<std::size_t>(i)]->inames;
+    return std::any_of(inames.begin(), inames.end(),
+                       [&](const std::string& n) { return is_group(n) && trusted_.count(n); });
   }
 
   /// Groups do not wait for one another inside of a kernel: none may need what another one does.
   void require_apart(const Open& open, const std::vector<std::string>& loops) {
+    meetings_.in_kernel_with(open.axes);
     TouchSet all;
     std::set<std::string> written;
     for (int i : open.insns)
@@ -316,19 +481,37 @@ class Cutter {
     for (const Touch* x : all.all()) {
       if (!written.count(x->variable)) continue;
       all.any_beside(*x, [&](const Touch& y) {
+        if (on_trust(x->insn) && on_trust(y.insn)) return false;
         if (const auto met = meetings_.across_groups(*x, y, loops))
           fail("unsupported", k_.instructions[static_cast<std::size_t>(y.insn)]->at,
                "groups of one kernel would meet in `{}`: {}; they cannot wait for one another in a "
-               "loop over groups",
-               x->variable, meetings_.describe(*x, y, *met));
+               "loop over groups; {}",
+               x->variable, meetings_.describe(*x, y, *met), way_out(*x));
         return false;
       });
     }
   }
 
+  /// What would let them run: memory of their own, or one group.
+  std::string way_out(const Touch& x) const {
+    const std::set<std::string>& own = k_.instructions[static_cast<std::size_t>(x.insn)]->inames;
+    std::set<std::string> groups, shared;
+    for (const std::string& n : own)
+      if (is_group(n)) groups.insert(n);
+    shared = groups;
+    for (const InsnPtr& i : k_.instructions)
+      if (writes(*i).count(x.variable) || reads(k_, *i).count(x.variable))
+        std::erase_if(shared, [&](const std::string& n) { return !i->inames.count(n); });
+    if (k_.find_temporary(x.variable) && !shared.empty())
+      return fmt::format(
+          "privatize_temporaries_with_inames(\"{}\", \"{}\") gives each of them its own",
+          fmt::join(shared, ", "), x.variable);
+    return fmt::format("untag_inames(\"{}\") runs it in one group", fmt::join(groups, ", "));
+  }
+
   void close(Open& open, const std::vector<std::string>& loops, std::vector<PlanNode>& out) {
     if (open.nodes.empty()) return;
-    require_apart(open, loops);
+    if (open.meets) require_apart(open, loops);
     LaunchPlan launch;
     launch.host_loops = loops;
     std::set<std::string> inames;
@@ -378,7 +561,9 @@ class Cutter {
 
   Plan& plan_;
   const Kernel& k_;
+  Variables variables_;
   Meetings meetings_;
+  std::set<std::string> trusted_;
 };
 
 /// The temporary that one kernel writes and another one reads, if its memory ends with the kernel.
@@ -405,8 +590,9 @@ class Crossings {
       if (!one_value || t.space != AddressSpace::Auto)
         fail("needs-reload", insn(pair.second).at,
              "`{}` reads `{}`, which `{}` writes in an earlier kernel, but its memory ends with "
-             "that "
-             "kernel",
+             "that kernel; privatize_temporaries_with_inames and set_temporary_address_space to "
+             "`global` make it outlive that, as does a written barrier (add_barrier) with "
+             "save_and_reload_temporaries",
              insn(pair.second).id, name, insn(pair.first).id);
       spaces.at(name) = AddressSpace::Global;
       changed = true;
@@ -430,7 +616,7 @@ class Crossings {
         if (!k_.find_temporary(v)) return nullptr;
         return &own.try_emplace(v, Use{i, launch, false, false}).first->second;
       };
-      for_each_read(k_, insn(i), [&](const std::string& v) {
+      for_each_name_read(k_, reference_.variables, insn(i), [&](const std::string& v) {
         if (Use* u = use(v)) u->reads = true;
       });
       for (const std::string& v : writes(insn(i)))
@@ -474,10 +660,23 @@ void place_launches(Plan& plan, const LoopTree& tree, const std::vector<PlanNode
   plan.spaces = spaces_of(plan.kernel);
   find_group_reductions(plan);
   require_same_items(plan);
-  do {
-    plan.launches.clear();
-    plan.roots = Cutter(plan).run(roots);
-  } while (Crossings(plan, reference).settle(plan.spaces));
+  const auto cut = [&] {
+    do {
+      plan.launches.clear();
+      plan.roots = Cutter(plan).run(roots);
+    } while (Crossings(plan, reference).settle(plan.spaces));
+  };
+  const std::set<std::string> costly = costly_for_groups(plan);
+  if (costly.empty()) return cut();
+  const auto before = plan.spaces;
+  for (const std::string& name : costly) plan.spaces.at(name) = AddressSpace::Global;
+  try {
+    cut();
+  } catch (const Error& e) {
+    if (e.diagnostic().code != "needs-reload") throw;
+    plan.spaces = before;  // what work-items keep would have to outlive a kernel
+    cut();
+  }
 }
 
 }  // namespace moonloop

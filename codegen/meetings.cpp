@@ -6,21 +6,11 @@
 #include "core/order.h"
 
 namespace moonloop {
-namespace {
 
-/// Some subscript is one number here and another one there.
-bool other_elements(const Exprs& a, const Exprs& b) {
-  for (std::size_t d = 0; d < std::min(a.size(), b.size()); ++d) {
-    const auto x = as_int(a[d]), y = as_int(b[d]);
-    if (x && y && *x != *y) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
-Meetings::Meetings(const Plan& plan) : plan_(plan), k_(plan.kernel), domains_(plan.kernel) {
+Meetings::Meetings(const Plan& plan)
+    : plan_(plan), k_(plan.kernel), conflicts_(plan.kernel), commuting_(plan.kernel) {
   for (const auto& [iname, h] : plan.hardware) axes_.insert({h.group, h.axis});
+  const Variables variables(k_);
   for (std::size_t i = 0; i < k_.instructions.size(); ++i) {
     const Instruction& insn = *k_.instructions[i];
     std::vector<Touch> own;
@@ -32,12 +22,36 @@ Meetings::Meetings(const Plan& plan) : plan_(plan), k_(plan.kernel), domains_(pl
       own.push_back(std::move(t));
     };
     const bool atomic = insn.atomic == Atomicity::Update;
-    for (Access& a : accesses_of(insn, k_)) {
+    for (Access& a : statement_accesses(insn, variables)) {
       if (insn.role == ReductionRole::Update && a.write)  // reads what it accumulates into
-        add({static_cast<int>(i), a.variable, false, atomic, a.index});
-      add({static_cast<int>(i), a.variable, a.write, atomic, std::move(a.index)});
+        add({{a.variable, false, a.index, a.at}, static_cast<int>(i), atomic});
+      add({std::move(a), static_cast<int>(i), atomic});
     }
     touches_.push_back(std::move(own));
+    for_each_read(k_, insn, [&](const std::string& n) {
+      std::vector<int>& all = readers_[n];
+      if (all.empty() || all.back() != static_cast<int>(i)) all.push_back(static_cast<int>(i));
+    });
+  }
+  for (const Domain& d : k_.domains)  // of loops, which every group runs
+    for (const std::string& p : d.params()) readers_.erase(p);
+}
+
+Meetings::Axes Meetings::axes_of(const std::vector<int>& insns) const {
+  Axes out;
+  for (const int i : insns)
+    for (const std::string& n : insn(i).inames)
+      if (const auto h = plan_.hardware.find(n); h != plan_.hardware.end())
+        out.insert({h->second.group, h->second.axis});
+  return out;
+}
+
+void Meetings::in_kernel(const LaunchPlan& launch) {
+  axes_.clear();
+  for (int axis = 0; axis < kDeviceAxes; ++axis) {
+    const auto at = static_cast<std::size_t>(axis);
+    if (launch.groups.at(at)) axes_.insert({true, axis});
+    if (launch.items.at(at) > 1) axes_.insert({false, axis});
   }
 }
 
@@ -51,10 +65,27 @@ std::string Meetings::iname_on(int i, const Axis& axis) const {
 
 bool Meetings::runs_in_first_alone(int i, const Axis& axis) const {
   if (!iname_on(i, axis).empty()) return false;
+  const auto [known, fresh] = first_alone_.try_emplace({i, axis}, false);
+  if (!fresh) return known->second;  // false while it is being found: for statements in a circle
   const std::vector<Touch>& all = touches(i);
-  return std::any_of(all.begin(), all.end(), [&](const Touch& t) {
+  const bool shared = std::any_of(all.begin(), all.end(), [&](const Touch& t) {
     const bool per_group = axis.group && plan_.lies_in(t.variable, AddressSpace::Local);
     return t.write && !per_group;
+  });
+  const bool alone = shared || (axis.group && only_prepares(i, axis));
+  return first_alone_[{i, axis}] = alone;
+}
+
+/// Whether all that the instruction computes is for others that run in the first group alone.
+bool Meetings::only_prepares(int i, const Axis& axis) const {
+  const auto combined = [&](const GroupReduction& r) { return r.update == i; };
+  if (std::any_of(plan_.reductions.begin(), plan_.reductions.end(), combined)) return false;
+  const std::set<std::string> all = writes(insn(i));
+  return !all.empty() && std::all_of(all.begin(), all.end(), [&](const std::string& name) {
+    const auto users = readers_.find(name);
+    return users != readers_.end() &&
+           std::all_of(users->second.begin(), users->second.end(),
+                       [&](int user) { return user == i || runs_in_first_alone(user, axis); });
   });
 }
 
@@ -70,50 +101,28 @@ bool Meetings::own_element(const Touch& x, const Touch& y, bool groups) const {
   return std::all_of(axes_.begin(), axes_.end(), [&](const Axis& axis) {
     if (axis.group != groups) return true;
     const std::string n = iname_on(x.insn, axis);
-    if (n.empty() || n != iname_on(y.insn, axis)) return false;
-    return std::any_of(x.index.begin(), x.index.end(), [&](const Expr& e) {
-      const auto* v = e.as<Var>();
-      return v && v->name == n;
-    });
+    return !n.empty() && n == iname_on(y.insn, axis) && subscripts_hold(x.index, {n});
   });
 }
 
 std::optional<Map> Meetings::meet(const Touch& x, const Touch& y,
                                   const std::vector<std::string>& same, const std::string& carried,
                                   bool groups) {
-  if (x.variable != y.variable || (!x.write && !y.write) || (x.atomic && y.atomic))
-    return std::nullopt;
-  if (own_element(x, y, groups) || other_elements(x.index, y.index)) return std::nullopt;
-  const auto dims = [&](int i) {
-    return std::vector<std::string>(insn(i).inames.begin(), insn(i).inames.end());
-  };
-  const std::vector<std::string> from = dims(x.insn), to = dims(y.insn);
-  const auto points = [&](int i, const std::vector<std::string>& names) {
-    const Domains::Predicates p = domains_.predicates(insn(i), names);
-    return p.points ? intersect(domains_.of(names), p.points) : domains_.of(names);
-  };
+  if (x.variable != y.variable || (!x.write && !y.write)) return std::nullopt;
+  if (commuting_.commute(insn(x.insn), insn(y.insn), x.variable)) return std::nullopt;
+  if (own_element(x, y, groups) || plainly_apart(x.index, y.index)) return std::nullopt;
+  bool exact = true;
+  Map pairs = conflicts_.in_equal(conflicts_.pairs(x, y, exact), x, y, same);
+  if (!carried.empty()) {
+    auto later = conflicts_.in_later(std::move(pairs), x, y, carried);
+    if (!later) return std::nullopt;
+    pairs = std::move(*later);
+  }
   const auto pairs_with_equal = [&](const Exprs& a, const Exprs& b) -> std::optional<Map> {
-    const auto f = to_map(a, from), g = to_map(b, to);
+    const auto f = to_map(a, conflicts_.dims(x.insn)), g = to_map(b, conflicts_.dims(y.insn));
     if (!f || !g) return std::nullopt;
     return Map(isl_map_apply_range(f->copy(), isl_map_reverse(g->copy())));
   };
-  // Not affine, or a scalar: any two instances may meet.
-  Map pairs = isl_map_from_domain_and_range(points(x.insn, from).take(), points(y.insn, to).take());
-  if (const auto met = pairs_with_equal(x.index, y.index))
-    pairs = isl_map_intersect(pairs.take(), met->copy());
-  const auto at = [](const std::vector<std::string>& all, const std::string& n) {
-    return static_cast<int>(std::find(all.begin(), all.end(), n) - all.begin());
-  };
-  const auto has = [](const std::vector<std::string>& all, const std::string& n) {
-    return std::find(all.begin(), all.end(), n) != all.end();
-  };
-  for (const std::string& n : same)
-    if (has(from, n) && has(to, n))
-      pairs = isl_map_equate(pairs.take(), isl_dim_in, at(from, n), isl_dim_out, at(to, n));
-  if (!carried.empty() && (!has(from, carried) || !has(to, carried))) return std::nullopt;
-  if (!carried.empty())
-    pairs =
-        isl_map_order_lt(pairs.take(), isl_dim_in, at(from, carried), isl_dim_out, at(to, carried));
   bool anywhere = false;  // one of the two runs in every work-item (group)
   Exprs a, b;
   for (const Axis& axis : axes_) {
@@ -168,27 +177,23 @@ std::optional<Map> Meetings::unless_claimed(const Touch& x, const Touch& y,
                                             std::optional<Map> pairs, const std::string& scope) {
   const Instruction &a = insn(x.insn), &b = insn(y.insn);
   if (!pairs || (!claims_none(a, b, scope) && !claims_none(b, a, scope))) return pairs;
-  const auto known = [&](const Touch& t) {
-    const std::vector<std::string> dims(insn(t.insn).inames.begin(), insn(t.insn).inames.end());
-    return to_map(t.index, dims) && domains_.predicates(insn(t.insn), dims).rest.empty();
-  };
-  if (!known(x) || !known(y)) return std::nullopt;
+  bool known = true;
+  conflicts_.pairs(x, y, known);
+  if (!known) return std::nullopt;
   refuse("needed-barrier", b.at ? b.at : a.at,
          "`{}` and `{}` are said to need no barrier between them, but {}", a.id, b.id,
          describe(x, y, *pairs));
 }
 
 std::string Meetings::describe(const Touch& x, const Touch& y, const Map& pairs) const {
-  const auto dims = [&](int i) {
-    return std::vector<std::string>(insn(i).inames.begin(), insn(i).inames.end());
-  };
+  const auto dims = [&](int i) { return conflicts_.dims(i); };
   const Witness w = witness(pairs, dims(x.insn), dims(y.insn));
   std::map<std::string, std::int64_t> values = w.params;
   values.insert(w.a.begin(), w.a.end());
-  return fmt::format(
-      "{} {} {}, {} {} it", instance_text(insn(x.insn).id, dims(x.insn), w.a),
-      x.write ? "writes" : "reads", element_text({x.variable, x.write, x.index, {}}, values),
-      instance_text(insn(y.insn).id, dims(y.insn), w.b), y.write ? "writes" : "reads");
+  return fmt::format("{} {} {}, {} {} it", instance_text(insn(x.insn).id, dims(x.insn), w.a),
+                     x.write ? "writes" : "reads", element_text(x, values),
+                     instance_text(insn(y.insn).id, dims(y.insn), w.b),
+                     y.write ? "writes" : "reads");
 }
 
 }  // namespace moonloop

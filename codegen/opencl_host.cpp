@@ -21,7 +21,7 @@ class OpenCLHost {
       : k_(plan.kernel),
         program_(program),
         device_(*program.device),
-        names_(plan.kernel, Language::C),
+        names_(plan.kernel, Surroundings::OpenCLHost),
         helpers_(Language::C),
         expr_(plan, names_, helpers_) {}
 
@@ -64,7 +64,8 @@ class OpenCLHost {
     out_ =
         "/* Puts the kernels, on arrays of the device, into the queue: 0, or OpenCL's error. They "
         "are\n   built at the first call, and again for another context. */\n" +
-        head + parameter_list(parameters, head.size()) + ") {\n";
+        renamed_comment(k_.name, program_.name) + head + parameter_list(parameters, head.size()) +
+        ") {\n";
     depth_ = 1;
     const std::size_t count = device_.kernels.size();
     line("static cl_program " + program + ";");
@@ -94,13 +95,14 @@ class OpenCLHost {
     line("}");
     for (const DeviceTemporary& t : device_.temporaries) {
       const std::string& x = names_.of(t.name);
+      const std::string size =
+          "sizeof(" + type(t.type) + ")*(" + expr_.at_least_one(t.elements) + ")";
       line("cl_mem " + x + " = NULL;");
-      line("if (!" + status_ + ") " + x + " = clCreateBuffer(" + context +
-           ", CL_MEM_READ_WRITE, sizeof(" + type(t.type) + ")*(" + expr_.index(t.elements, true) +
-           "), NULL, &" + status_ + ");");
+      line("if (!" + status_ + ") " + x + " = clCreateBuffer(" + context + ", CL_MEM_READ_WRITE, " +
+           size + ", NULL, &" + status_ + ");");
       if (t.zero)
-        step("clEnqueueFillBuffer(" + queue_ + ", " + x + ", \"\", 1, 0, sizeof(" + type(t.type) +
-             ")*(" + expr_.index(t.elements, true) + "), 0, NULL, NULL)");
+        step("clEnqueueFillBuffer(" + queue_ + ", " + x + ", \"\", 1, 0, " + size +
+             ", 0, NULL, NULL)");
     }
     steps(device_.steps);
     for (const DeviceTemporary& t : device_.temporaries)  // the queue keeps what it needs

@@ -38,6 +38,23 @@ PlanNode from_tree(const TreeNode& node) {
   return out;
 }
 
+/// Whether the condition may hold for one work-item of a group and not for another: it needs the
+/// number of one, or a temporary of its own that is computed from that.
+bool differs_by_item(const Kernel& k, const Expr& condition) {
+  std::set<std::string> names;
+  collect_reads(condition, names);
+  const auto has_items = [&](const InsnPtr& i) {
+    return std::any_of(i->inames.begin(), i->inames.end(),
+                       [&](const std::string& n) { return is_work_item(k, n); });
+  };
+  return std::any_of(names.begin(), names.end(), [&](const std::string& n) {
+    if (is_work_item(k, n)) return true;
+    return k.find_temporary(n) &&
+           std::any_of(k.instructions.begin(), k.instructions.end(),
+                       [&](const InsnPtr& i) { return has_items(i) && writes(*i).count(n) > 0; });
+  });
+}
+
 /// What devices have no words for, wherever it stands in the kernel.
 void check_device(const Kernel& k, Target target) {
   for (const InsnPtr& insn : k.instructions) {
@@ -45,11 +62,12 @@ void check_device(const Kernel& k, Target target) {
       fail("unsupported", insn->at,
            "instruction `{}`: target `{}` cannot call `{}`, which is external", insn->id,
            to_string(target), c->name);
-    if (insn->kind == InsnKind::Barrier && !insn->predicates.empty())
+    // Other conditions are one for the group, or the grid: they are left out, all wait.
+    if (insn->kind == InsnKind::Barrier && differs_by_item(k, conjunction(insn->predicates)))
       fail(
           "divergent-barrier", insn->at,
           "the barrier `{}` stands under the condition `{}`: work-items for which it does not hold "
-          "would never arrive",
+          "would never arrive; leave the condition to the statements that it separates",
           insn->id, to_string(conjunction(insn->predicates)));
   }
 }

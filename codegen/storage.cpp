@@ -1,10 +1,11 @@
 #include <algorithm>
+#include <cstdlib>
 #include <unordered_map>
 
 #include "codegen/domains.h"
 #include "codegen/plan.h"
 #include "core/address_spaces.h"
-#include "core/reference.h"
+#include "core/order.h"
 
 namespace moonloop {
 namespace {
@@ -66,25 +67,20 @@ class Storage {
   const Instruction& insn(int i) const { return *k_.instructions[static_cast<std::size_t>(i)]; }
 
   void collect() {
+    const Variables variables(k_);
     for (std::size_t i = 0; i < k_.instructions.size(); ++i) {
       const int n = static_cast<int>(i);
       const Instruction& insn = *k_.instructions[i];
       if (insn.role == ReductionRole::Update)  // reads what it accumulates into
         for (const std::string& w : writes(insn))
           if (k_.find_temporary(w)) use(w, n).reads = true;
-      for (const Access& a : accesses_of(insn, k_)) {
+      for (const Access& a : statement_accesses(insn, variables)) {
         if (!k_.find_temporary(a.variable)) continue;
         Use& u = use(a.variable, n);
         (a.write ? u.writes : u.reads) = true;
         u.index.push_back(a.index);
       }
     }
-    // Bounds read their scalars at the loop, which is no access of an instruction.
-    if (domains_.data().empty()) return;
-    for (std::size_t i = 0; i < k_.instructions.size(); ++i)
-      for (const std::string& iname : loops_of(static_cast<int>(i)))
-        for (const std::string& t : domains_.data_of(iname))
-          use(t, static_cast<int>(i)).reads = true;
   }
 
   Use& use(const std::string& name, int insn) {
@@ -173,12 +169,12 @@ class Storage {
 
   // ---- Copies per work-item.
 
-  /// Work-items of the instruction, but for those that a reduction runs over: here they add to one
-  /// accumulator in turn.
-  std::vector<std::string> items(int i) const {
+  /// Work-items of the instruction that have copies of `temporary`: of its accumulator not those
+  /// that a reduction runs over, which here add to it in turn.
+  std::vector<std::string> items(int i, const std::string& temporary) const {
     std::vector<std::string> out;
     const Instruction* start = nullptr;
-    if (insn(i).role == ReductionRole::Update)
+    if (insn(i).role == ReductionRole::Update && writes(insn(i)).count(temporary))
       if (const auto it = inits_.find(written_name(insn(i).lhs[0])); it != inits_.end())
         start = it->second;
     for (const std::string& n : insn(i).inames)
@@ -190,14 +186,14 @@ class Storage {
   bool is_private(const Temporary& t, const std::vector<Use>& uses) const {
     return own_ && own_->per_item(t.name) &&
            std::any_of(uses.begin(), uses.end(),
-                       [&](const Use& u) { return u.writes && !items(u.insn).empty(); });
+                       [&](const Use& u) { return u.writes && !items(u.insn, t.name).empty(); });
   }
 
   bool must_expand(const Temporary& t, const std::vector<Use>& uses, std::size_t depth) const {
     std::set<std::string> wanted;  // work-items that tell the copies apart
     for (const Use& u : uses)
       if (u.writes)
-        for (const std::string& n : items(u.insn)) wanted.insert(n);
+        for (const std::string& n : items(u.insn, t.name)) wanted.insert(n);
     const std::vector<std::string>& loops = loops_of(uses[0].insn);
     std::size_t outermost = depth;  // of the loops over work-items around all uses
     for (std::size_t d = depth; d > 0; --d)
@@ -234,6 +230,15 @@ class Storage {
     return {to_int(low), to_int(high) - to_int(low) + 1};
   }
 
+  /// Copies lie in memory as the loops over them nest, which vectors are loaded from: work-items,
+  /// the highest axis outside, then `ilp` in the order of the loops, `vec` inside.
+  std::pair<int, std::ptrdiff_t> depth_of_axis(const std::string& axis) const {
+    const InameTag* tag = k_.has_iname(axis) ? k_.tag(axis) : nullptr;
+    if (!tag || !is_lane(tag)) return {0, -std::strtol(axis.c_str() + 2, nullptr, 10)};
+    const auto at = std::find(k_.loop_order.begin(), k_.loop_order.end(), axis);
+    return {tag->kind == TagKind::Ilp ? 1 : 2, at - k_.loop_order.begin()};
+  }
+
   /// Gives the temporary axes for the work-items, or `ilp` and `vec` iterations, that each have
   /// their own. On a device each work-item has its own without that.
   void expand(const Temporary& t, const std::vector<Use>& uses, std::size_t depth) {
@@ -248,7 +253,7 @@ class Storage {
     }
     if (!by_item && lanes.empty()) return;
     const auto items = [&](int i) {
-      std::vector<std::string> out = by_item ? this->items(i) : std::vector<std::string>();
+      std::vector<std::string> out = by_item ? this->items(i, t.name) : std::vector<std::string>();
       for (const std::string& n : lanes)
         if (insn(i).inames.count(n)) out.push_back(n);
       return out;
@@ -276,10 +281,11 @@ class Storage {
           extent = std::max(extent, r.length);
         }
       }
-    std::vector<std::size_t> order(e.axes.size());  // the highest axis outside
+    std::vector<std::size_t> order(e.axes.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return e.axes[a] > e.axes[b]; });
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return depth_of_axis(e.axes[a]) < depth_of_axis(e.axes[b]);
+    });
     Expansion sorted;
     for (std::size_t i : order) {
       sorted.axes.push_back(e.axes[i]);

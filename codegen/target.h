@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "codegen/ast.h"
+#include "codegen/c_names.h"
 #include "codegen/plan.h"
 
 namespace moonloop {
@@ -21,7 +22,7 @@ class Dialect {
  public:
   virtual ~Dialect() = default;
   /// Puts pragmas on loops and refuses what the target cannot express.
-  virtual void decorate(Block& block, const Plan& plan) const = 0;
+  virtual void decorate(Block& block, const Plan& plan, const CNames& names) const = 0;
   /// The line in front of an atomic update, without `#pragma `; empty if none is needed. `simple`:
   /// of the form `x op= value`.
   virtual std::string atomic_update(bool simple) const = 0;

@@ -5,7 +5,7 @@ namespace {
 
 class CDialect : public Dialect {
  public:
-  void decorate(Block& block, const Plan& plan) const override {
+  void decorate(Block& block, const Plan& plan, const CNames&) const override {
     mark_unrolled(block, plan, "GCC unroll ");
   }
   std::string atomic_update(bool) const override { return ""; }

@@ -8,7 +8,7 @@ namespace {
 
 class OpenCLDialect : public Dialect {
  public:
-  void decorate(Block& block, const Plan& plan) const override {
+  void decorate(Block& block, const Plan& plan, const CNames&) const override {
     mark_unrolled(block, plan, "unroll ");
   }
   std::string atomic_update(bool) const override { return ""; }

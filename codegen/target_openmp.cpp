@@ -13,7 +13,9 @@ bool mentions(const Expr& e, const std::set<std::string>& names) {
 
 class OpenMPDialect : public Dialect {
  public:
-  void decorate(Block& block, const Plan& plan) const override { visit(block, plan, false); }
+  void decorate(Block& block, const Plan& plan, const CNames& names) const override {
+    visit(block, plan, names, false);
+  }
   std::string atomic_update(bool simple) const override {
     return simple ? "omp atomic" : "omp critical";
   }
@@ -24,24 +26,24 @@ class OpenMPDialect : public Dialect {
     return tag && (tag->kind == TagKind::Simd || tag->kind == TagKind::Vec);
   }
 
-  static void visit(Block& block, const Plan& plan, bool in_team) {
+  static void visit(Block& block, const Plan& plan, const CNames& names, bool in_team) {
     for (Stmt& s : block) {
       if (auto* x = std::get_if<Loop>(&s.op)) {
         const bool starts_team = !in_team && is_parallel(plan.kernel, x->iname);
-        if (starts_team) x->pragmas.push_back(parallel_for(*x, plan));
-        mark(*x, plan);
+        if (starts_team) x->pragmas.push_back(parallel_for(*x, plan, names));
+        mark(*x, plan, names);
         const bool lanes = runs_in_lanes(plan.kernel.tag(x->iname));  // no team starts in one
-        visit(x->body, plan, in_team || starts_team || lanes);
+        visit(x->body, plan, names, in_team || starts_team || lanes);
       } else if (auto* i = std::get_if<If>(&s.op)) {
-        visit(i->body, plan, in_team);
+        visit(i->body, plan, names, in_team);
       } else if (auto* c = std::get_if<Scope>(&s.op)) {
-        visit(c->body, plan, in_team);
+        visit(c->body, plan, names, in_team);
       }
     }
   }
 
   /// Parallel loops that nest perfectly and whose bounds do not depend on one another run together.
-  static std::string parallel_for(const Loop& outer, const Plan& plan) {
+  static std::string parallel_for(const Loop& outer, const Plan& plan, const CNames& identifiers) {
     const Kernel& k = plan.kernel;
     std::set<std::string> names{outer.iname};
     int depth = 1;
@@ -55,15 +57,15 @@ class OpenMPDialect : public Dialect {
       at = inner;
     }
     const std::string nested = depth == 1 ? "" : " collapse(" + std::to_string(depth) + ")";
-    return "omp parallel for" + nested + reductions(outer, names, plan);
+    return "omp parallel for" + nested + reductions(outer, names, plan, identifiers);
   }
 
-  static void mark(Loop& loop, const Plan& plan) {
+  static void mark(Loop& loop, const Plan& plan, const CNames& names) {
     const InameTag* tag = plan.kernel.tag(loop.iname);
     if (const std::string hint = unroll_hint(tag, "GCC unroll "); !hint.empty())
       loop.pragmas.push_back(hint);
     if (runs_in_lanes(tag))
-      loop.pragmas.push_back("omp simd" + reductions(loop, {loop.iname}, plan));
+      loop.pragmas.push_back("omp simd" + reductions(loop, {loop.iname}, plan, names));
   }
 
   // ---- Reductions that lanes or threads share.
@@ -75,12 +77,13 @@ class OpenMPDialect : public Dialect {
 
   /// Of the loops `inames`, of which `loop` is the outermost one.
   static std::string reductions(const Loop& loop, const std::set<std::string>& inames,
-                                const Plan& plan) {
+                                const Plan& plan, const CNames& identifiers) {
     Found found;
     search(loop.body, inames, plan, found);
     std::map<std::string, std::string> names;  // by operator
     for (const auto& [acc, op] : found.clause)
-      if (!found.declared.count(acc)) names[op] += (names[op].empty() ? "" : ", ") + acc;
+      if (!found.declared.count(acc))
+        names[op] += (names[op].empty() ? "" : ", ") + identifiers.of(acc);
     std::string out;
     for (const auto& [op, list] : names) out += " reduction(" + op + ":" + list + ")";
     return out;

@@ -1,26 +1,18 @@
 #include <algorithm>
 #include <optional>
 
-#include "codegen/domains.h"
 #include "codegen/plan.h"
 #include "core/address_spaces.h"
-#include "core/reference.h"
+#include "core/conflicts.h"
 
 namespace moonloop {
 namespace {
 
 using Names = std::set<std::string>;
 
-/// What one or more instructions do to one variable.
-struct Touch {
-  int insn;
-  bool write;
-  Exprs index;
-};
-
 class Placer {
  public:
-  explicit Placer(const Kernel& k) : k_(k), domains_(k) {
+  explicit Placer(const Kernel& k) : k_(k), variables_(k), conflicts_(k) {
     for (const InsnPtr& i : k.instructions) {
       Names own;
       for (const std::string& n : i->inames)
@@ -165,10 +157,10 @@ class Placer {
   // ---- What work-items need of one another.
 
   void touch(int i, std::map<std::string, std::vector<Touch>>& out) const {
-    for (Access& a : accesses_of(insn(i), k_)) {
+    for (Access& a : statement_accesses(insn(i), variables_)) {
       if (own_->per_item(a.variable)) continue;
-      Touch t{i, a.write, std::move(a.index)};
-      std::vector<Touch>& known = out[a.variable];
+      Touch t{std::move(a), i, false};
+      std::vector<Touch>& known = out[t.variable];
       if (std::none_of(known.begin(), known.end(), [&](const Touch& o) { return same(t, o); }))
         known.push_back(std::move(t));
     }
@@ -195,43 +187,18 @@ class Placer {
   /// Whether different work-items may touch the same element, in one iteration of `outer`.
   bool crosses(const Touch& x, const Touch& y, const Names& items,
                const std::vector<std::string>& outer) {
-    if (equal(x.index, y.index)) {
-      const bool own = std::all_of(items.begin(), items.end(), [&](const std::string& n) {
-        return std::any_of(x.index.begin(), x.index.end(), [&](const Expr& e) {
-          const auto* v = e.as<Var>();
-          return v && v->name == n;
-        });
-      });
-      if (own) return false;
-    }
-    const std::vector<std::string> from = inames_of(x.insn), to = inames_of(y.insn);
-    const auto a = to_map(x.index, from), b = to_map(y.index, to);
-    if (!a || !b) return true;
-    Map pairs = isl_map_apply_range(a->copy(), isl_map_reverse(b->copy()));
-    pairs = isl_map_intersect_domain(pairs.take(), domains_.of(from).copy());
-    pairs = isl_map_intersect_range(pairs.take(), domains_.of(to).copy());
-    const auto at = [](const std::vector<std::string>& all, const std::string& n) {
-      return static_cast<int>(std::find(all.begin(), all.end(), n) - all.begin());
-    };
-    for (const std::string& n : outer)
-      pairs = isl_map_equate(pairs.take(), isl_dim_in, at(from, n), isl_dim_out, at(to, n));
-    for (const std::string& n : items) {
-      for (const bool less : {true, false}) {
-        Map apart =
-            less ? isl_map_order_lt(pairs.copy(), isl_dim_in, at(from, n), isl_dim_out, at(to, n))
-                 : isl_map_order_gt(pairs.copy(), isl_dim_in, at(from, n), isl_dim_out, at(to, n));
-        if (!yes(isl_map_is_empty(apart.get()))) return true;
-      }
-    }
-    return false;
-  }
-
-  std::vector<std::string> inames_of(int i) const {
-    return {insn(i).inames.begin(), insn(i).inames.end()};
+    const std::vector<std::string> all(items.begin(), items.end());
+    if (equal(x.index, y.index) && subscripts_hold(x.index, all)) return false;
+    if (plainly_apart(x.index, y.index)) return false;
+    bool exact = true;
+    const Map pairs = conflicts_.in_equal(conflicts_.pairs(x, y, exact), x, y, outer);
+    const Map met = conflicts_.in_different(pairs, x, y, all);
+    return !yes(isl_map_is_empty(met.get()));
   }
 
   const Kernel& k_;
-  Domains domains_;
+  Variables variables_;
+  Conflicts conflicts_;
   std::vector<Names> items_;
   std::optional<OwnCopies> own_;
   bool any_ = false;

@@ -1,3 +1,4 @@
+#include "codegen/fortran_interface.h"
 #include "tests/codegen/kit.h"
 
 using namespace moonloop;
@@ -89,14 +90,14 @@ TEST_CASE("devices: a record and its fields are under one lock") {
 record best(value: float64, at: int32)
 kernel both(n: int32, x: in best[n], m: inout best[4])
 domain {[i]: 0 <= i < n}
-m[i % 4] = if(x[i].value > m[i % 4].value, x[i], m[i % 4])  {atomic}
-m[i % 4].at = m[i % 4].at + 1                               {atomic}
+domain {[j]: 0 <= j < n}
+m[i % 4] = x[i] if x[i].value > m[i % 4].value or x[i].value == m[i % 4].value and x[i].at < m[i % 4].at else m[i % 4] {atomic}
+m[j % 4].at = m[j % 4].at + 1 {atomic}
 )",
-                             Target::Cuda, {{"i", "g.0"}});
-  const std::string lock = "= (size_t)&m[i % 4]/sizeof m[i % 4] % 1024;",
-                    first = c.substr(c.find(lock) + 1);
-  CHECK(c.find(lock) != std::string::npos);
-  CHECK(first.find(lock) != std::string::npos);
+                             Target::Cuda, {{"i", "g.0"}, {"j", "g.0"}});
+  for (const char* i : {"i", "j"})
+    CHECK(c.find(fmt::format("= (size_t)&m[{0} % 4]/sizeof m[{0} % 4] % 1024;", i)) !=
+          std::string::npos);
   CHECK(c.find("atomicAdd") == std::string::npos);
 }
 
@@ -108,4 +109,46 @@ b[4*i + v] = 2*a[4*i + v]
 )";
   CHECK_GOLDEN("lanes.cl", code(scale, Target::OpenCL, {{"i", "g.0"}, {"v", "vec"}}));
   CHECK_GOLDEN("lanes.cu", code(scale, Target::Cuda, {{"i", "g.0"}, {"v", "vec"}}));
+}
+
+TEST_CASE("devices: work-items of a loop that begins behind 0 are counted from a constant") {
+  const char* const text = R"(
+kernel one(n: int32, u: float64[n], v: float64[n])
+domain {[io, ii]: 0 <= ii < 64 and 1 <= 64*io + ii < n - 1}
+assume n >= 3
+v[64*io + ii] = u[64*io + ii - 1]
+)";
+  const std::string c = code(text, Target::Cuda, {{"io", "g.0"}, {"ii", "l.0"}});
+  CAPTURE(c);
+  CHECK(c.find("int const ii = threadIdx.x;") != std::string::npos);
+  CHECK(c.find(" ? ") == std::string::npos);
+}
+
+TEST_CASE("names: a function of another name than the kernel's is told of, Fortran keeps it") {
+  const Program p = generate(kernel("kernel gammaf(size: int32, gammaf_of_c: float64[size])\n"
+                                    "domain {[i]: 0 <= i < size}\ngammaf_of_c[i] = 1\n"),
+                             Target::C);
+  CHECK(p.name == "gammaf_kernel");
+  CHECK(p.header.find("/* The kernel `gammaf`, whose name is taken. */\nvoid gammaf_kernel(") !=
+        std::string::npos);
+  const FortranInterface f = fortran_interface(p, "gammaf");
+  CHECK(f.fortran.find("subroutine gammaf(size_value, gammaf_of_c)") != std::string::npos);
+  CHECK(f.fortran.find("call gammaf_kernel_of_c(size_value, gammaf_of_c)") != std::string::npos);
+  CHECK(f.c.find("gammaf_kernel(a1, a2);") != std::string::npos);
+  // A record beside a kernel of its name; fields are called by words that C has.
+  const std::string c = code(
+      "record pair(class: float64, index: float64)\n"
+      "kernel pair(n: int32, a: pair[n])\ndomain {[i]: 0 <= i < n}\n"
+      "a[i].class = a[i].index\n",
+      Target::C);
+  CHECK(c.find("void pair_kernel(") != std::string::npos);
+  CHECK(c.find("a[i].class_ = a[i].index;") != std::string::npos);
+}
+
+TEST_CASE("devices: what an atomic update stores has the type of its element") {
+  const std::string c = code(
+      "kernel k(n: int32, h: uint32[n], p: int16[n])\ndomain {[m]: 0 <= m < n}\n"
+      "h[0] = p[m] % 7 & h[0]  {atomic}\n",
+      Target::OpenCL);
+  CHECK(c.find("as_int((uint)(") != std::string::npos);
 }

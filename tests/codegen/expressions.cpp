@@ -8,7 +8,8 @@ namespace {
 std::string rhs(const std::string& expression, const std::string& type = "float64") {
   const std::string c = code(
       "kernel k(n: int32, m: int64, s: float32, b: bool, d: float64[n], f: float32[n], "
-      "i4: int32[n], i8: int64[n], u4: uint32[n], i1: int8[n], z: complex128[n], r: " +
+      "i4: int32[n], i8: int64[n], u4: uint32[n], u8: uint64[n], i1: int8[n], u2: uint16[n], "
+      "z: complex128[n], r: " +
           type + "[n])\ndomain {[i]: 0 <= i < n}\nassume n >= 1\nr[i] = " + expression + "\n",
       Target::C);
   const std::size_t at = c.rfind("r[i] = ") + 7;
@@ -33,7 +34,9 @@ TEST_CASE("expressions: literals have the precision of their context") {
 }
 
 TEST_CASE("expressions: operands are converted before C would compute in another type") {
-  CHECK(rhs("i4[i]*i4[i]*d[i]") == "(double)i4[i]*i4[i]*d[i]");
+  CHECK(rhs("i4[i]*i4[i]*d[i]") == "i4[i]*i4[i]*d[i]");  // (i4[i]*i4[i])*d[i]
+  CHECK(rhs("i1[i] + i1[i] + d[i]") == "(int8_t)(i1[i] + i1[i]) + d[i]");
+  CHECK(rhs("i8[i] + i8[i] + u8[i]") == "(double)(i8[i] + i8[i]) + u8[i]");
   CHECK(rhs("d[i]*i4[i]*i4[i]") == "d[i]*i4[i]*i4[i]");
   CHECK(rhs("i4[i]/i4[i]") == "(double)i4[i] / i4[i]");
   CHECK(rhs("1/i4[i]") == "1.0 / i4[i]");
@@ -49,18 +52,44 @@ TEST_CASE("expressions: floor division and its rest") {
   CHECK(rhs("u4[i] // 3", "uint32") == "u4[i] / 3u");
   CHECK(rhs("u4[i] % 3", "uint32") == "u4[i] % 3u");
   CHECK(rhs("u4[i] % (u4[i] + 1)", "uint32") == "u4[i] % (u4[i] + 1u)");
-  CHECK(rhs("d[i] // 2") == "floor(d[i] / 2.0)");
+  CHECK(rhs("d[i] // 2") == "floor_div_f64(d[i], 2.0)");
   CHECK(rhs("d[i] % 2") == "floor_mod_f64(d[i], 2.0)");
+}
+
+TEST_CASE("expressions: what is subtracted is not negated first") {
+  CHECK(rhs("d[i] - u4[i]") == "d[i] - u4[i]");
+  CHECK(rhs("d[i] + (-u4[i])") == "d[i] + (-u4[i])");
+  CHECK(rhs("d[i] + (-u2[i])") == "d[i] + (uint16_t)-u2[i]");
+  CHECK(rhs("u8[i] - b", "uint64") == "u8[i] - b");
+}
+
+TEST_CASE("expressions: integers compare as numbers") {
+  CHECK(rhs("1 if i8[i] < u8[i] else 2") == "compare_i64(i8[i], u8[i]) < 0 ? 1.0 : 2.0");
+  CHECK(rhs("1 if u8[i] < i4[i] else 2") == "compare_i64(i4[i], u8[i]) > 0 ? 1.0 : 2.0");
+  CHECK(rhs("1 if u4[i] > -1 else 2") == "(int64_t)u4[i] > -1 ? 1.0 : 2.0");
+  CHECK(rhs("1 if u4[i] > 1 else 2") == "u4[i] > 1u ? 1.0 : 2.0");
+}
+
+TEST_CASE("expressions: shifts by counts that may not be less than the width") {
+  CHECK(rhs("i4[i] << 3", "int32") == "i4[i] << 3");
+  CHECK(rhs("i4[i] >> (n & 31)", "int32") == "i4[i] >> (n & 31)");
+  CHECK(rhs("i4[i] << n", "int32") == "shift_left_i32(i4[i], n)");
+  CHECK(rhs("i4[i] >> 32", "int32") == "shift_right_i32(i4[i], 32)");
+  CHECK(rhs("i8[i] << u4[i]", "int64") == "shift_left_i64(i8[i], u4[i])");
+}
+
+TEST_CASE("expressions: products of narrow unsigned integers wrap, and do not overflow an int") {
+  CHECK(rhs("u2[i]*u2[i]", "uint16") == "(uint16_t)((uint32_t)u2[i]*u2[i])");
 }
 
 TEST_CASE("expressions: powers and functions") {
   CHECK(rhs("d[i]**2") == "d[i]*d[i]");
   CHECK(rhs("d[i]**0.5") == "pow(d[i], 0.5)");
-  CHECK(rhs("i8[i]**3", "int64") == "power_i64(i8[i], 3)");
+  CHECK(rhs("i8[i]**3", "int64") == "cube_i64(i8[i])");
   CHECK(rhs("sqrt(f[i])", "float32") == "sqrtf(f[i])");
   CHECK(rhs("abs(i4[i])", "int32") == "abs(i4[i])");
   CHECK(rhs("abs(z[i])") == "cabs(z[i])");
-  CHECK(rhs("min(d[i], 2.0, d[i])") == "fmin(fmin(d[i], 2.0), d[i])");
+  CHECK(rhs("min(d[i], 2.0, d[i])") == "min_f64(min_f64(d[i], 2.0), d[i])");
   CHECK(rhs("max(i4[i], 3)", "int32") == "max_i32(i4[i], 3)");
   CHECK(rhs("rsqrt(d[i])") == "1.0 / sqrt(d[i])");
   CHECK(rhs("isnan(d[i])", "int32") == "isnan(d[i]) != 0");
@@ -68,7 +97,7 @@ TEST_CASE("expressions: powers and functions") {
 
 TEST_CASE("expressions: bits and casts") {
   CHECK(rhs("i8[i] << 2 | 1", "int64") == "(i8[i] << 2) | 1");
-  CHECK(rhs("cast(int64, 1) << i", "int64") == "(int64_t)1 << i");
+  CHECK(rhs("cast(int64, 1) << 40", "int64") == "(int64_t)1 << 40");
   CHECK(rhs("~i4[i] & 7 ^ 1", "int32") == "(~i4[i] & 7) ^ 1");
   CHECK(rhs("cast(float32, d[i]) + 1", "float32") == "(float)d[i] + 1");
 }
@@ -132,4 +161,15 @@ TEST_CASE("header: one prototype for C and C++") {
   const Kernel k =
       kernel("kernel fill(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\na[i] = 1\n");
   CHECK_GOLDEN("fill.h", generate(k, Target::C).header);
+}
+
+TEST_CASE("expressions: parameters of all widths in what isl divides") {
+  for (const char* type : {"int8", "int32", "uint16", "uint32"}) {
+    const std::string c = code(std::string("kernel k(n: int32, s: ") + type +
+                                   ", r: int32[n])\ndomain {[i]: 0 <= i < n and i mod 3 = 1}\n"
+                                   "if s == i and i % 2 == 0\n  r[i] = 1\nend\n",
+                               Target::C);
+    const bool is_unsigned = type[0] == 'u';  // s is compared by its value, and i has the parity
+    CHECK(function(c).find(is_unsigned ? "i % 2 == 0" : "(s + 2) % 6 == 0") != std::string::npos);
+  }
 }

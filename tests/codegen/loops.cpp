@@ -1,3 +1,4 @@
+#include "core/budget.h"
 #include "tests/codegen/kit.h"
 
 using namespace moonloop;
@@ -272,4 +273,40 @@ k[j] = k[j] + l
                                 Target::C);
   CHECK(has(text, "for (int32_t j = 0; j < n + l; j += 3)\n"));
   CHECK(has(text, "if ((2*m < n && n + l >= 2*m + j) || (2*m >= n && l >= j))\n"));
+}
+
+// Each condition doubles the cases.
+TEST_CASE("loops: code for too many cases is an error, not a wait") {
+  std::string text = "kernel kk(n: int32, x: float64[n])\ndomain {[i]: 0 <= i < n";
+  for (const int p : {3, 5, 7, 11, 13, 17, 19, 23, 29, 31})
+    text += fmt::format(" and i mod {} != 1", p);
+  text += "}\nx[i] = x[i] + 1\n";
+  try {
+    code(text, Target::C);
+    CHECK("an error" == nullptr);
+  } catch (const Error& e) {
+    CHECK(e.diagnostic().code == "too-complex");
+    CHECK(e.diagnostic().text == "checking kernel `kk` takes too many operations on its domains");
+  }
+}
+
+TEST_CASE("loops: all that generating code asks is within its budget") {
+  const Kernel k = kernel(kTiles);
+  for (const Target t : {Target::C, Target::OpenMP, Target::OpenCL, Target::Cuda}) {
+    CAPTURE(to_string(t));
+    std::set<std::string> ends;
+    unsigned long operations = 50;
+    for (bool done = false; !done; operations += operations / 8) {
+      const IslBudget budget(operations);
+      try {
+        generate(k, t);
+        done = true;
+      } catch (const Error& e) {
+        CHECK(e.diagnostic().code == "too-complex");
+        ends.insert(e.diagnostic().text.substr(0, e.diagnostic().text.find(' ')));
+      }
+    }
+    CHECK(ends == std::set<std::string>{"checking", "generating"});
+    CHECK(operations < 1'000'000);
+  }
 }

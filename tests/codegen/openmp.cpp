@@ -166,7 +166,7 @@ h[bin[i]] = max(h[bin[i]], w[i]) {atomic}
 h[bin[j]] = h[bin[j]] + w[j] {atomic}
 )",
                              Target::OpenMP, {{"i", "par"}, {"j", "par"}});
-  CHECK(c.find("#pragma omp critical\n    h[bin[i]] = fmax(h[bin[i]], w[i]);") !=
+  CHECK(c.find("#pragma omp critical\n    h[bin[i]] = max_f64(h[bin[i]], w[i]);") !=
         std::string::npos);
   CHECK(c.find("#pragma omp critical\n    h[bin[j]] += w[j];") != std::string::npos);
 }

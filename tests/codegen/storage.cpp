@@ -92,3 +92,19 @@ end
 )",
                                            Target::C));
 }
+
+TEST_CASE("storage: copies for lanes lie as the loops over them nest, vec inside") {
+  const std::string text = R"(
+kernel rows(n: int32, a: float64[n, 4], c: float64[4, 16])
+domain {[i, j]: 0 <= i < 4 and 0 <= j < 16}
+domain {[k]: 0 <= k < n}
+c[i, j] = sum(k, a[k, i]*j)
+)";
+  const auto extents = [&](const Tags& tags) {
+    const std::string c = code(text, Target::OpenMP, tags);
+    const std::size_t at = c.find("double acc_k[");
+    return at == std::string::npos ? c : c.substr(at + 7, c.find(';', at) - at - 7);
+  };
+  CHECK(extents({{"i", "ilp"}, {"j", "vec"}}) == "acc_k[4][16]");
+  CHECK(extents({{"i", "vec"}, {"j", "ilp"}}) == "acc_k[16][4]");
+}

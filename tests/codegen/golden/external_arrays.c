@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 static void *allocate(size_t bytes) {
+  if (bytes > (size_t)-1 / 2) bytes = 0; /* an extent below 0: no element is used */
   void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);
   if (!memory) {
     fprintf(stderr, "no memory for a temporary of %zu bytes\n", bytes);

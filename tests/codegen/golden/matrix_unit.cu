@@ -39,23 +39,23 @@ void product_kernel(int const n, double const *__restrict__ a, double const *__r
   int const r = threadIdx.y;
   double acc_ko_u[2][2];
   acc_ko_u[0][0] = 0.0;
-  acc_ko_u[1][0] = 0.0;
   acc_ko_u[0][1] = 0.0;
+  acc_ko_u[1][0] = 0.0;
   acc_ko_u[1][1] = 0.0;
   for (int ko = 0; ko < n / 4; ++ko) {
-    mma_16x8x4(acc_ko_u[0][0], acc_ko_u[1][0], acc_ko_u[0][1], acc_ko_u[1][1],
+    mma_16x8x4(acc_ko_u[0][0], acc_ko_u[0][1], acc_ko_u[1][0], acc_ko_u[1][1],
         a[(long long)n*(16*io + r) + 4*ko + q], a[(long long)n*(16*io + r + 8) + 4*ko + q],
         b[(long long)n*(4*ko + q) + 8*jo + r]);
   }
   {
     double2 v;
     v.x = acc_ko_u[0][0];
-    v.y = acc_ko_u[1][0];
+    v.y = acc_ko_u[0][1];
     *(double2 *)&c[(long long)n*(16*io + r) + 8*jo + 2*q] = v;
   }
   {
     double2 v_0;
-    v_0.x = acc_ko_u[0][1];
+    v_0.x = acc_ko_u[1][0];
     v_0.y = acc_ko_u[1][1];
     *(double2 *)&c[(long long)n*(16*io + r + 8) + 8*jo + 2*q] = v_0;
   }

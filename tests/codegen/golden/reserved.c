@@ -1,6 +1,6 @@
 #include <stdint.h>
 
-void register_(int32_t int_, double *restrict double_) {
+void register_kernel(int32_t int_, double *restrict double_) {
   for (int32_t i = 0; i < int_; ++i)
     double_[i] *= 3.0;
 }

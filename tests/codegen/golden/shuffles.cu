@@ -3,7 +3,7 @@ static __host__ __device__ __forceinline__ int floor_div_i32(int a, int b) {
 }
 
 extern "C" __global__ __launch_bounds__(256)
-void norm_kernel(int const m, float const *__restrict__ a, float *__restrict__ b) {
+void norm_kernel_kernel(int const m, float const *__restrict__ a, float *__restrict__ b) {
   int const i = threadIdx.x;
   int const q = threadIdx.y;
   int const r = blockIdx.x;
@@ -35,10 +35,10 @@ void norm_kernel(int const m, float const *__restrict__ a, float *__restrict__ b
 
 /* Launches the kernels on arrays of the device: 0, or CUDA's error. NVRTC passes it over. */
 #ifndef __CUDACC_RTC__
-extern "C" int norm(int m, float const *a, float *b) {
+extern "C" int norm_kernel(int m, float const *a, float *b) {
   int status = 0;
   if (floor_div_i32(m + 1, 2) > 0)
-    norm_kernel<<<dim3(floor_div_i32(m + 1, 2), 1, 1), dim3(128, 2, 1)>>>(m, a, b);
+    norm_kernel_kernel<<<dim3(floor_div_i32(m + 1, 2), 1, 1), dim3(128, 2, 1)>>>(m, a, b);
   status = cudaGetLastError();
   return status;
 }

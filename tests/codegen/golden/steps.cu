@@ -15,7 +15,7 @@ void heat_kernel_1(float *__restrict__ u, float const *__restrict__ v) {
 extern "C" int heat(int n, int steps, float *u) {
   int status = 0;
   float *v = 0;
-  if (!status) status = cudaMalloc((void **)&v, sizeof(float)*(n + 2));
+  if (!status) status = cudaMalloc((void **)&v, sizeof(float)*(n + 2 > 0 ? n + 2 : 1));
   if (!status) {
     for (int t = 0; t <= steps - 1; ++t) {
       if (n > 0)
