@@ -86,6 +86,63 @@ def chain_text(count):
             + "\n".join(lines + [f"out[i] = t{count-1}"]) + "\n")
 
 
+def substitutions(count):
+    """A chain of assignments, each made a rule."""
+    lines = ["<> t0[i] = 2*b[i]"] + [f"<> t{k}[i] = 2*t{k-1}[i] + b[i]" for k in range(1, count)]
+    return ("kernel work(n: int32, a: float64[n], b: float64[n])\ndomain {[i]: 0 <= i < n}\n"
+            + "\n".join(lines + [f"a[i] = t{count-1}[i]"]) + "\n",
+            f"for k = 0, {count - 1} do work = work:assignment_to_subst('t' .. k) end\n")
+
+
+def stagings(count):
+    """Rules, each computed ahead of its uses."""
+    args = ", ".join(f"a{k}: float64[n + 2]" for k in range(count))
+    return (f"kernel work(n: int32, {args}, o: float64[n])\ndomain {{[i]: 0 <= i < n}}\n"
+            + "".join(f"f{k}(p) := a{k}[p] + a{k}[p + 1]\n" for k in range(count))
+            + "".join(f"<> s{k} = f{k}(i) + f{k}(i + 1)\n" for k in range(count))
+            + "o[i] = " + " + ".join(f"s{k}" for k in range(count)) + "\n",
+            "work = work:split_iname('i', 16)\n"
+            f"for k = 0, {count - 1} do work = work:precompute('f' .. k, 'i_inner') end\n")
+
+
+def buffers(count):
+    """Accumulators, each kept in a buffer."""
+    args = ", ".join(f"r{k}: float64[n], m{k}: float64[m]" for k in range(count))
+    return (f"kernel work(n: int32, m: int32, v: float64[n, m], {args})\n"
+            "domain {[i, j]: 0 <= i < n and 0 <= j < m}\nassume n >= 1 and m >= 1\nfor i, j\n"
+            + "".join(f"  r{k}[i] = r{k}[i] + m{k}[j]*v[i, j]\n" for k in range(count)) + "end\n",
+            "work = work:split_iname('i', 64, {outer_tag = 'g.0', inner_tag = 'l.0'})\n"
+            f"for k = 0, {count - 1} do work = work:buffer_array('r' .. k, 'j') end\n")
+
+
+def fusions(count):
+    """Kernels that are made one, loop by loop; the others go."""
+    kernels = "".join(f"kernel k{k}(n: int32, x{k}: float64[n], x{k+1}: float64[n])\n"
+                      f"domain {{[i]: 0 <= i < n}}\n<> t = 2*x{k}[i]\nx{k+1}[i] = t*t\n"
+                      for k in range(count))
+    names = ", ".join(f"k{k}" for k in range(count))
+    return (kernels,
+            f"local all = {{{names}}}\nlocal suffixes = {{}}\n"
+            "for k = 1, #all do suffixes[k] = '_' .. k end\n"
+            "k0 = lp.fuse_kernels(all, suffixes, nil, {name = 'work'})\n"
+            "k0 = k0:split_iname('i', 128, {outer_tag = 'g.0', inner_tag = 'l.0'})\n")
+
+
+def splits(count):
+    """Loops beside one another, each split."""
+    args = ", ".join(f"a{k}: float64[n]" for k in range(count))
+    return (f"kernel work(n: int32, {args})\n"
+            + "".join(f"domain {{[i{k}]: 0 <= i{k} < n}}\n" for k in range(count))
+            + "".join(f"a{k}[i{k}] = 2*a{k}[i{k}]\n" for k in range(count)),
+            f"for k = 0, {count - 1} do work = work:split_iname('i' .. k, 16) end\n")
+
+
+# What a script does once for each statement: work, and the least of three sizes that double.
+GROWTH = (("assignments made rules", substitutions, 80), ("rules computed ahead", stagings, 20),
+          ("accumulators in buffers", buffers, 16), ("kernels fused", fusions, 40),
+          ("loops split", splits, 40))
+
+
 def run(argv, **kw):
     """Runs a process; gives its output, user + system seconds and peak memory in MiB."""
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **kw)
@@ -148,6 +205,15 @@ def main():
     turns = [[moonloop([path], 1) for path in chains] for _ in range(30)]
     doubling = [(count, *min(turn[i] for turn in turns)) for i, count in enumerate(counts)]
 
+    growth = []
+    for name, make, least in GROWTH:
+        times = []
+        for count in (least, 2 * least, 4 * least):
+            kernel, script = make(count)
+            files = [text("work.loop", kernel), "-t", text("work.lua", script), "--kernel", "work"]
+            times.append(min(run([MOONLOOP, "check", *files])[1] for _ in range(3)))
+        growth.append((name, least, times))
+
     lines = [f"Measured {time.strftime('%Y-%m-%d')} on {cpu()}; `./dev bench tool`.", "",
              "| work | Moonloop, process | peak memory | Loo.py 2025.2, process | its work alone | ratio "
              "of process times | ratio to its work |",
@@ -162,6 +228,11 @@ def main():
         ratio = f"{mine / before:.2f}" if before else ""
         lines.append(f"| {count} | {seconds(mine)} | {ratio} | {memory:.0f} MiB |")
         before = mine
+    lines += ["", "| steps for each statement | n | n of them | 2n | 4n | last doubling |",
+              "|---|---|---|---|---|---|"]
+    for name, least, times in growth:
+        lines.append(f"| {name} | {least} | " + " | ".join(seconds(t) for t in times)
+                     + f" | {times[2] / times[1]:.2f} |")
     table = "\n".join(lines)
     print(table)
     write_section("docs/performance.md", "tool", table)

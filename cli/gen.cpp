@@ -1,5 +1,7 @@
 #include "cli/commands.h"
 #include "codegen/fortran_interface.h"
+#include "core/diagnostic.h"
+#include "frontends/fortran/fortran.h"
 
 namespace moonloop::cli {
 namespace {
@@ -8,12 +10,46 @@ struct GenOptions {
   std::string target = "c", output = "-", header, fortran;
 };
 
+/// The module around a routine of the input.
+AroundRoutine around(const FortranFile& file, const Kernel& k) {
+  const auto home = file.homes.find(k.name);
+  if (home == file.homes.end()) return {};
+  const FortranFile::Home& h = home->second;
+  if (!h.source->name.ends_with("90"))
+    fail("unsupported", k.at,
+         "`{}` is in the module `{}` of a file in fixed form, which the interface in free form "
+         "cannot have",
+         k.name, h.module);
+  const auto lines = [&](int first, int last) {
+    std::string out;
+    for (int n = first; n <= last; ++n) out += std::string(h.source->line(n)) + "\n";
+    return out;
+  };
+  return {lines(h.module_first, h.first - 1), lines(h.last + 1, h.module_last)};
+}
+
+std::string language_name(Target t) {
+  switch (t) {
+    case Target::C:
+    case Target::OpenMP: break;
+    case Target::OpenCL: return "OpenCL C or in the C library";
+    case Target::Cuda: return "CUDA or in the C library";
+  }
+  return "C or its library";
+}
+
 int gen(const Common& common, const GenOptions& o) {
   const Target target = target_option(o.target);
-  Program program = generate(load_kernel(common), target, {.host_arrays = !o.fortran.empty()});
+  FortranFile file;
+  const Kernel kernel = pick_kernel(common, load_kernels(common, {}, nullptr, &file));
+  warn_of_single_work_item(common, kernel, target);
+  Program program = generate(kernel, target, {.host_arrays = !o.fortran.empty()});
+  if (program.name != kernel.name && o.fortran.empty())  // whose callers use the kernel's name
+    fmt::print(stderr, "note: the function of kernel `{}` is `{}`; the name is taken in {}\n",
+               kernel.name, program.name, language_name(target));
   FortranInterface fortran;
   if (!o.fortran.empty()) {
-    fortran = fortran_interface(program);
+    fortran = fortran_interface(program, kernel.name, around(file, kernel));
     program.source += fortran.c;
   }
   if (!o.header.empty()) write_output(o.header, program.header);

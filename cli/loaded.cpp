@@ -8,24 +8,36 @@
 namespace moonloop::cli {
 namespace {
 
-/// A kernel that a script made itself was first seen when its first transform began; of several
-/// under one name it is the one with the same first step.
-const Kernel* made_by_script(const std::vector<std::pair<Kernel, Step>>& first_seen,
-                             const Kernel& result) {
+using FirstSeen = std::vector<std::pair<Kernel, Step>>;
+
+/// The same kernel, not only an equal one: statements are shared by whoever copies or transforms
+/// it.
+bool is_same(const Kernel& a, const Kernel& b) {
+  return a.name == b.name && a.instructions == b.instructions;
+}
+
+/// What `result` was before its first transform: of the kernels that were seen when one began,
+/// under its name, the one with the same first step; of several the last one. Null when there is
+/// none.
+const Kernel* before_first_step(const FirstSeen& first_seen, const Kernel& result) {
+  const Step& first = result.trace.front();
   const auto text = [](const Step& s) {
     return s.name + to_lua(Value{s.positional}) + to_lua(Value{s.options});
   };
-  const Kernel* found = nullptr;
-  for (const auto& [before, step] : first_seen)
-    if (before.name == result.name && text(step) == text(result.trace.front())) found = &before;
-  return found;
+  const Kernel *found = nullptr, *elsewhere = nullptr;
+  for (const auto& [before, step] : first_seen) {
+    if (before.name != result.name || text(step) != text(first)) continue;
+    const bool here = step.at.source == first.at.source && step.at.line == first.at.line;
+    (here ? found : elsewhere) = &before;
+  }
+  return found ? found : elsewhere;
 }
 
 }  // namespace
 
 Loaded load_with_original(const Common& common, bool needed) {
   std::vector<Kernel> before;
-  std::vector<std::pair<Kernel, Step>> first_seen;
+  FirstSeen first_seen;
   const std::vector<Kernel> all = load_kernels(
       common,
       [&](const StepReport& r) {
@@ -33,19 +45,20 @@ Loaded load_with_original(const Common& common, bool needed) {
       },
       &before);
   Kernel kernel = pick_kernel(common, all);
-  const auto same_name = std::find_if(before.begin(), before.end(),
-                                      [&](const Kernel& k) { return k.name == kernel.name; });
-  Kernel original = kernel;
-  if (!common.input.ends_with(".lua") && same_name != before.end()) {
-    original = *same_name;
-  } else if (!kernel.trace.empty()) {
-    if (const Kernel* made = made_by_script(first_seen, kernel))
-      original = *made;
-    else if (needed)
-      fail("cannot-verify", kernel.at, "what kernel `{}` was before its transforms is not known",
-           kernel.name);
+  const auto given = std::find_if(before.begin(), before.end(),
+                                  [&](const Kernel& k) { return k.name == kernel.name; });
+  const bool from_file = !common.input.ends_with(".lua") && given != before.end();
+  // A script may have put another kernel in the place of the file's: that one is its own original.
+  if (kernel.trace.empty()) return {kernel, kernel};
+  if (const Kernel* was = before_first_step(first_seen, kernel)) {
+    Kernel original = from_file && is_same(*was, *given) ? *given : *was;
+    return {std::move(kernel), std::move(original)};
   }
-  return {std::move(kernel), std::move(original)};
+  if (from_file && given->trace.empty()) return {std::move(kernel), *given};
+  if (needed)
+    fail("cannot-verify", kernel.at, "what kernel `{}` was before its transforms is not known",
+         kernel.name);
+  return {kernel, kernel};
 }
 
 }  // namespace moonloop::cli

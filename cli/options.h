@@ -8,6 +8,10 @@
 #include "scripts/script.h"
 
 /// What the commands share: options, the way from an input to a transformed kernel, exit statuses.
+namespace moonloop {
+struct FortranFile;
+}
+
 namespace moonloop::cli {
 
 enum Status { kDone = 0, kError = 1, kUsage = 2, kDifference = 3, kCompiler = 4 };
@@ -25,16 +29,24 @@ struct Common {
   bool quiet = false;
   bool color = false;  // of diagnostics, on stderr
   bool trust = false;
-  bool skip_output = false;  // of Fortran
+  bool skip_output = false;                   // of Fortran
+  int default_real = 4, default_integer = 4;  // bytes, of Fortran
 };
 
 /// What scripts may do and see. Used by all who run one.
 ScriptOptions script_options(const Common& c);
 /// All kernels of the input, each after the -t scripts, in order. `on_step` hears of each
-/// transform; `before` gets the kernels as they were before the -t scripts.
+/// transform; `before` gets the kernels as they were before the -t scripts, `file` what the input
+/// is besides where it is Fortran. Warns `unused-iname`, `unread-setting`, of what Fortran leaves
+/// out, and as run_transform_script() does.
 std::vector<Kernel> load_kernels(const Common& c,
                                  const std::function<void(const StepReport&)>& on_step = {},
-                                 std::vector<Kernel>* before = nullptr);
+                                 std::vector<Kernel>* before = nullptr,
+                                 FortranFile* file = nullptr);
+/// Prints a warning on standard error, unless --quiet.
+void warn(const Common& c, const Diagnostic& d);
+/// Warns `single-work-item` where a target runs all of a kernel in one.
+void warn_of_single_work_item(const Common& c, const Kernel& k, Target target);
 /// The one of `all` that --kernel names; without it the only one. Fails as load_kernel does.
 const Kernel& pick_kernel(const Common& c, const std::vector<Kernel>& all);
 /// The one that --kernel names; without it the only one. Fails `unknown-kernel`, `which-kernel`.

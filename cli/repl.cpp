@@ -133,11 +133,16 @@ void Repl::say(const std::string& text) const {
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
-void Repl::explain(const Failure& failure) const {
-  std::string text = interrupted() ? "interrupted\n" : rendered(failure.all, color);
-  if (failure.clash && !interrupted()) text += draw_clash(*failure.clash, color);
+void Repl::complain(const std::string& text) const {
   std::fflush(stdout);
   std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+void Repl::explain(const Failure& failure) {
+  worst_ = kError;
+  std::string text = interrupted() ? "interrupted\n" : rendered(failure.all, color);
+  if (failure.clash && !interrupted()) text += draw_clash(*failure.clash, color);
+  complain(text);
 }
 
 void Repl::tell(const Outcome& outcome) {
@@ -182,6 +187,19 @@ std::string Repl::effect(const Change& change) {
                      *before / *after);
 }
 
+namespace {
+
+/// What the command line is told to give, as it is given here.
+std::vector<Diagnostic> in_session(std::vector<Diagnostic> all) {
+  const std::string there = "give `-p ", here = "give `:run ";
+  for (Diagnostic& d : all)
+    if (const auto at = d.text.find(there); d.code == "missing-parameter" && at != d.text.npos)
+      d.text.replace(at, there.size(), here);
+  return all;
+}
+
+}  // namespace
+
 // ---- What the commands do -----------------------------------------------------------------------
 
 Ran Repl::run(const Kernel& k, bool verify, bool time) {
@@ -202,13 +220,15 @@ Ran Repl::run(const Kernel& k, bool verify, bool time) {
         try {
           const RunResult result = run_kernel(k, original, request);
           out["text"] = run_text(k, request.target, result);
+          out["equal"] = !result.verification || result.verification->equal();
           if (result.timing) out["seconds"] = result.timing->median;
-        } catch (const Error& e) { out["error"] = rendered(e.diagnostics(), color); }
+        } catch (const Error& e) { out["error"] = rendered(in_session(e.diagnostics()), color); }
         return out.dump(-1, ' ', false, Json::error_handler_t::replace);
       },
       interrupted);
   if (child.stopped) return {{}, "interrupted\n", {}};
-  if (child.signal != 0)
+  if (child.signal != 0) {
+    worst_ = kError;
     return {
         {},
         rendered({{"run-crashed",
@@ -218,7 +238,10 @@ Ran Repl::run(const Kernel& k, bool verify, bool time) {
                    {}}},
                  color),
         {}};
+  }
   const Json out = Json::parse(child.text);
+  if (out.contains("error")) worst_ = kError;
+  if (!out.value("equal", true) && worst_ == kDone) worst_ = kDifference;
   Ran ran{out.value("text", ""), out.value("error", ""), {}};
   if (out.contains("seconds")) ran.seconds = out["seconds"].get<double>();
   return ran;
@@ -312,7 +335,7 @@ int repl(const CLI::App& app, const Common& common, bool color) {
   }
   if (!in) in = plain_reader();
   repl.loop(*in);
-  return kDone;
+  return repl.status();
 }
 
 }  // namespace

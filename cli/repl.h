@@ -49,9 +49,14 @@ class Repl {
   void show(const std::string& text) const;
   /// What the user may want to know besides, on standard error.
   void say(const std::string& text) const;
+  /// An error, also under --quiet.
+  void complain(const std::string& text) const;
   /// Says what each step of `outcome` did, and why it failed if it did.
   void tell(const Outcome& outcome);
-  void explain(const Failure& failure) const;
+  void explain(const Failure& failure);
+  /// What a session ends with that no person sees: kError when some line failed, else kDifference
+  /// when a run was not what the interpreter says.
+  Status status() const { return interactive_ ? kDone : worst_; }
   Ran run(const Kernel& k, bool verify, bool time);
   /// `n=64` among the values of scalars for this run and those after it. Fails `bad-command`.
   void set_value(const std::string& command, const std::string& word);
@@ -80,6 +85,7 @@ class Repl {
   const Common& common_;
   const bool interactive_;
   bool over_ = false;
+  Status worst_ = kDone;
   std::map<KernelPtr, double> seconds_;  // measured so far, with the present settings
 };
 

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <cmath>
 
 #include "cli/commands.h"
 #include "cli/repl.h"
+#include "core/infer.h"
 #include "core/print.h"
 #include "core/reference.h"
 #include "scripts/report.h"
@@ -82,7 +84,11 @@ void schedule(Repl& r, const Words& words) {
 
 void stats(Repl& r, const Words& words) {
   at_most(":stats", words, 0);
-  r.show(report_stats(r.session.kernel()));
+  const Kernel k = complete(r.session.kernel());
+  GivenValues values;  // those that this kernel has
+  for (const auto& v : r.values)
+    if (k.find_arg(v.first)) values.push_back(v);
+  r.show(report_stats(r.session.kernel(), {std::nullopt, given_integers(k, values)}));
 }
 
 void trace(Repl& r, const Words& words) {
@@ -99,16 +105,21 @@ std::string or_reason(F f) {
 }
 
 void show_diff(Repl& r, const Words& words) {
-  const int n = count_in(":diff", words);
+  at_most(":diff", words, 1);
+  const History& history = r.session.history();
+  const bool number = words.empty() || words[0].find_first_not_of("0123456789") == words[0].npos;
+  const int n = number ? count_in(":diff", words) : 0, now = history.steps();
   const Kernel& after = r.session.kernel();
-  const Snapshot& then = r.session.history().before(n);
+  const Snapshot& then = number ? history.before(n) : history.on_branch(words[0]);
   const auto it = then.kernels.find(r.session.now().current);
   if (it == then.kernels.end())
-    fail("no-kernel", {}, "kernel `{}` was not there yet", r.session.now().current);
+    fail("no-kernel", {}, "kernel `{}` {}", r.session.now().current,
+         number ? "was not there yet" : "is not on branch `" + words[0] + "`");
   const Kernel& before = *it->second;
-  const int now = r.session.history().steps();
-  const std::string was = fmt::format("after step {}", std::max(0, now - n)),
-                    is = fmt::format("after step {}", now);
+  const std::string was = number ? fmt::format("after step {}", std::max(0, now - n))
+                                 : "on branch " + words[0],
+                    is = number ? fmt::format("after step {}", now)
+                                : "on branch " + history.branch();
   const auto tree_of = [](const Kernel& k) { return or_reason([&] { return report_tree(k); }); };
   const auto code_of = [&](const Kernel& k) {
     return or_reason([&] { return generate(k, r.target).source; });
@@ -169,7 +180,7 @@ void run(Repl& r, const Words& words) {
   for (const std::string& w : words) r.set_value(":run", w);
   const Ran ran = r.run(r.session.kernel(), true, false);
   r.show(ran.text);
-  if (!ran.error.empty()) r.say(ran.error);
+  r.complain(ran.error);
 }
 
 void time_runs(Repl& r, const Words& words) {
@@ -184,7 +195,7 @@ void time_runs(Repl& r, const Words& words) {
   const Ran ran = r.run(r.session.kernel(), false, true);
   if (ran.seconds) r.remember_time(r.session.now().kernel(), *ran.seconds);
   r.show(ran.text);
-  if (!ran.error.empty()) r.say(ran.error);
+  r.complain(ran.error);
   r.say("times are on: each step tells what it changes\n");
 }
 
@@ -231,8 +242,8 @@ void set(Repl& r, const Words& words) {
     } else if (name == "tolerance") {
       char* end = nullptr;
       const double t = std::strtod(value.c_str(), &end);
-      if (value.empty() || *end || !(t >= 0))
-        fail("bad-command", {}, "`tolerance` is a number, at least 0");
+      if (value.empty() || *end || !(t >= 0) || !std::isfinite(t))
+        fail("bad-command", {}, "`tolerance` is a finite number, at least 0");
       r.tolerance = t;
     } else if (const Argument* a =
                    r.session.now().kernel() ? r.session.kernel().find_arg(name) : nullptr;
@@ -272,12 +283,15 @@ const std::vector<ReplCommand>& repl_commands() {
        "All of them, or those between two instructions, by their ids.",
        Takes::Ids, deps},
       {":schedule", "[target]", "the loops as code generation plans them", Takes::Target, schedule},
-      {":stats", "", "counts: instructions, loops, operations, accesses", Takes::Nothing, stats},
+      {":stats", "",
+       "counts: instructions, loops, operations, accesses\n"
+       "With numbers where scalars have values, by `:set` or a run.",
+       Takes::Nothing, stats},
       {":trace", "", "the script that replays the transforms", Takes::Nothing, trace},
-      {":diff", "[n]",
-       "what the last n steps changed in tree and code\n"
+      {":diff", "[n|BRANCH]",
+       "what the last n steps changed in tree and code, or how a branch differs\n"
        "As `diff -u` shows it; n is 1 when left out.",
-       Takes::Nothing, show_diff},
+       Takes::Point, show_diff},
       {":undo", "[n]",
        "takes back the last step, or n steps\n"
        "A step is a line that changed a kernel, or a transform of a script that `:open` ran. The "

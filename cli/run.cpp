@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "cli/commands.h"
@@ -33,6 +34,7 @@ int run(const Common& common, const RunOptions& o) {
     request.note = [](const std::string& text) { fmt::print(stderr, "note: {}\n", text); };
 
   const Loaded loaded = load_with_original(common, o.verify);
+  warn_of_single_work_item(common, loaded.kernel, request.target);
   for (const auto& [name, path] : o.out) {
     const Argument* a = loaded.kernel.find_arg(name);
     if (a && a->is_array) continue;
@@ -87,10 +89,19 @@ void add_run(CLI::App& app, Common& common, std::function<int()>& action) {
   command->add_flag("--verify", o->verify,
                     "compare with the kernel before its transforms, run by the interpreter");
   command
-      ->add_option("--tolerance", o->tolerance,
-                   "how many rounding errors reals may be apart; 0: none")
+      ->add_option(
+          "--tolerance", o->tolerance,
+          "by what the bound of each number's rounding errors is multiplied; 0: bit for bit")
       ->type_name("FACTOR")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Validator(
+          [](std::string& text) {
+            double factor = 0;
+            const bool number = CLI::detail::lexical_cast(text, factor);
+            return number && std::isfinite(factor) && factor >= 0
+                       ? std::string()
+                       : "`" + text + "` is not a finite number, at least 0";
+          },
+          "NONNEGATIVE"))
       ->capture_default_str();
   command->add_flag("--time", o->time, "repeat, and print times and rates");
   command->add_flag("--json", o->json, "print one JSON object");

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/ceiling.h"
+#include "runtime/memory.h"
 
 namespace moonloop::cli {
 namespace {
@@ -26,13 +27,6 @@ std::string duration(double seconds) {
   return fmt::format("{:.3f} s", seconds);
 }
 
-std::string bytes_text(double bytes) {
-  if (bytes < 1e3) return fmt::format("{:.0f} B", bytes);
-  if (bytes < 1e6) return fmt::format("{:.1f} kB", bytes / 1e3);
-  if (bytes < 1e9) return fmt::format("{:.1f} MB", bytes / 1e6);
-  return fmt::format("{:.2f} GB", bytes / 1e9);
-}
-
 std::string array_text(const Buffer& b) {
   const Checksum sum = b.checksum();
   const std::vector<std::string> first = b.first(kFirst);
@@ -41,15 +35,26 @@ std::string array_text(const Buffer& b) {
                      sum_text(b, sum), sum.bytes, fmt::join(first, " "), more ? " ..." : "");
 }
 
+/// `; 2 undecided, because rounding may turn a condition that decides them`
+std::string undecided_text(const Comparison& c) {
+  if (c.undecided == 0) return {};
+  return fmt::format("; {} undecided, because rounding may turn what decides {}", c.undecided,
+                     c.undecided == 1 ? "it" : "them");
+}
+
 std::string comparison_text(const Comparison& c) {
-  if (c.equal())
-    return c.allowed > 0 ? fmt::format(
-                               "  {}: equal to rounding, {} elements, largest difference "
-                               "{:.2g} (allowed {:.2g})\n",
-                               c.array, c.elements, c.largest, c.allowed)
-                         : fmt::format("  {}: equal, {} elements\n", c.array, c.elements);
-  return fmt::format("  {}: {} of {} elements differ; first {}{}: expected {}, got {}\n", c.array,
-                     c.different, c.elements, c.array, c.index, c.expected, c.found);
+  if (!c.equal()) {
+    const std::string allowed =
+        c.bound > 0 ? fmt::format(", which may differ by {:.2g}", c.bound) : "";
+    return fmt::format("  {}: {} of {} elements differ; first {}{}: expected {}, got {}{}{}\n",
+                       c.array, c.different, c.elements, c.array, c.index, c.expected, c.found,
+                       allowed, undecided_text(c));
+  }
+  if (c.largest == 0)
+    return fmt::format("  {}: equal, {} elements{}\n", c.array, c.elements, undecided_text(c));
+  return fmt::format(
+      "  {}: equal to rounding, {} elements, largest difference {:.2g} of its bound{}\n", c.array,
+      c.elements, c.largest, undecided_text(c));
 }
 
 /// Computes in double precision, as far as its arrays say.
@@ -109,19 +114,20 @@ Json array_json(const Buffer& b) {
 Json verification_json(const Verification& v) {
   Json arrays = Json::array();
   for (const Comparison& c : v.arrays) {
-    Json a{{"name", c.array},
-           {"elements", c.elements},
-           {"different", c.different},
-           {"largest", value(c.largest)},
-           {"allowed", value(c.allowed)}};
+    Json a{{"name", c.array},      {"elements", c.elements},   {"different", c.different},
+           {"rounded", c.rounded}, {"undecided", c.undecided}, {"largest", value(c.largest)}};
     if (!c.equal()) {
+      a["bound"] = value(c.bound);
       a["index"] = c.index;
       a["expected"] = value(c.expected);
       a["found"] = value(c.found);
     }
     arrays.push_back(std::move(a));
   }
-  return {{"equal", v.equal()}, {"seconds", v.seconds}, {"arrays", std::move(arrays)}};
+  Json out{{"equal", v.equal()}, {"seconds", v.seconds}, {"arrays", std::move(arrays)}};
+  for (const auto& [name, why] : v.left_out)
+    out["left_out"].push_back({{"name", name}, {"reason", why}});
+  return out;
 }
 
 }  // namespace
@@ -138,6 +144,8 @@ std::string run_text(const Kernel& k, Target target, const RunResult& result) {
       out += fmt::format(" (interpreter: {})", duration(result.verification->seconds));
     out += "\n";
     for (const Comparison& c : result.verification->arrays) out += comparison_text(c);
+    for (const auto& [name, why] : result.verification->left_out)
+      out += fmt::format("  {}: not compared: it {}\n", name, why);
   }
   if (result.timing)
     out += timing_text(*result.timing, result.work, known_ceiling(target, result.device),

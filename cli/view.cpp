@@ -1,5 +1,9 @@
 #include "scripts/view.h"
 
+#include <unistd.h>
+
+#include <chrono>
+
 #include "cli/commands.h"
 #include "cli/loaded.h"
 #include "core/domain.h"
@@ -48,7 +52,16 @@ void add_view(CLI::App& app, Common& common, std::function<int()>& action) {
   command->callback([&common, &action, output] {
     action = [&common, output] {
       const Loaded loaded = load_with_original(common, true);
-      write_output(*output, view_page(loaded.original, loaded.kernel, sizes_of(loaded, common)));
+      // A person may wait for minutes: at a terminal each state is told as it begins, elsewhere
+      // once it takes long.
+      const auto start = std::chrono::steady_clock::now();
+      const auto progress = [&common, start](const std::string& text) {
+        const bool long_since = std::chrono::steady_clock::now() - start > std::chrono::seconds(2);
+        if (!common.quiet && (isatty(STDERR_FILENO) != 0 || long_since))
+          fmt::print(stderr, "{}\n", text);
+      };
+      write_output(*output,
+                   view_page(loaded.original, loaded.kernel, sizes_of(loaded, common), progress));
       return static_cast<int>(kDone);
     };
   });

@@ -61,7 +61,7 @@ std::string c_type(Scalar s) {
   throw InternalError("unknown scalar type");
 }
 
-std::string entry_name(const Program& p) { return p.name + "_call"; }
+std::string entry_name(const Program& p) { return "moonloop_call_" + p.name; }
 
 /// Runs the compiler on `source` in a folder of its own; the library's content.
 std::string build(const CCompiler& cc, const std::vector<std::string>& flags,
@@ -139,7 +139,9 @@ std::vector<std::string> compile_flags(Target target, const CompileOptions& opti
                                "-Werror=implicit-function-declaration",
                                options.contract ? "-ffp-contract=fast" : "-ffp-contract=off",
                                "-fPIC",
-                               "-shared"};
+                               "-shared",
+                               "-fvisibility=hidden",
+                               "-Wl,-Bsymbolic"};
   if (target == Target::OpenMP) out.emplace_back("-fopenmp");
   for (std::string& w : words(std::getenv("MOONLOOP_CFLAGS"))) out.push_back(std::move(w));
   return out;
@@ -189,7 +191,8 @@ static std::string ends_at_externals(const Program& program) {
 
 std::string uniform_entry(const Program& program) {
   std::string out = fmt::format(
-      "\n#include <stdint.h>\nvoid {}(void *const *moonloop_args);\n"
+      "\n#include <stdint.h>\n"
+      "__attribute__((visibility(\"default\"))) void {}(void *const *moonloop_args);\n"
       "void {}(void *const *moonloop_args) {{\n  {}(",
       entry_name(program), entry_name(program), program.name);
   for (std::size_t i = 0; i < program.params.size(); ++i) {

@@ -34,7 +34,8 @@ struct CompileOptions {
 ///
 /// -O3 -march=native: the result runs here and now. -fno-math-errno: nobody reads errno, and sqrt
 /// becomes an instruction. Never -ffast-math: sums keep their order and NaN its meaning, except
-/// where a kernel declares a reduction. Contraction: see CompileOptions.
+/// where a kernel declares a reduction. Contraction: see CompileOptions. What the library defines
+/// is bound to itself, whatever the process has by the same name.
 std::vector<std::string> compile_flags(Target target, const CompileOptions& options);
 
 /// A loaded library; unloaded with its last copy, except that one with OpenMP stays, because the
@@ -73,8 +74,8 @@ class Executable {
   void (*entry_)(void* const*) = nullptr;
 };
 
-/// C code to append to a program's source: a function `NAME_call` that takes an array of pointers,
-/// so that any parameter list can be called.
+/// C code to append to a program's source: a function `moonloop_call_NAME` that takes an array of
+/// pointers, so that any parameter list can be called.
 std::string uniform_entry(const Program& program);
 
 }  // namespace moonloop

@@ -1,5 +1,6 @@
 #include "runtime/device_call.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/diagnostic.h"
@@ -19,8 +20,9 @@ DeviceCall::DeviceCall(Device& device, const Program& program, DeviceModule& mod
   for (const Buffer& b : buffers) memory_.emplace(b.layout().name, device.allocate(b.bytes()));
   for (const DeviceTemporary& t : program_.device->temporaries) {
     const std::string what = "the size of `" + t.name + "`";
-    const std::int64_t n = evaluate(t.elements, scalars_, what);
-    const std::int64_t bytes = checked_mul(n, static_cast<std::int64_t>(t.type.size()), what);
+    const std::int64_t n = evaluate(t.elements, scalars_, what);  // below 0 where no loop runs
+    const std::int64_t bytes =
+        checked_mul(std::max<std::int64_t>(n, 0), static_cast<std::int64_t>(t.type.size()), what);
     DeviceMemory& memory =
         *memory_.emplace(t.name, device.allocate(static_cast<std::size_t>(bytes))).first->second;
     if (t.zero)

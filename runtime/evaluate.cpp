@@ -45,7 +45,8 @@ class Evaluator {
   std::int64_t unary(const Unary& x) const {
     const std::int64_t a = value(x.arg);
     switch (x.op) {
-      case UnaryOp::Neg: return checked_mul(a, -1, what_);
+      case UnaryOp::Neg:
+      case UnaryOp::Sub: return checked_mul(a, -1, what_);
       case UnaryOp::Not: return a == 0;
       case UnaryOp::BitNot: return ~a;
     }

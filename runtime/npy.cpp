@@ -258,6 +258,11 @@ NpyHeader parse_npy_header(const std::string& text, const std::string& path) {
   return HeaderParser(text, path).parse();
 }
 
+NpyHeader read_npy_header(const std::string& path) {
+  Input in(path);
+  return read_header(in, path);
+}
+
 void read_npy(const std::string& path, Buffer& to) {
   Input in(path);
   const NpyHeader header = read_header(in, path);

@@ -19,6 +19,9 @@ struct NpyHeader {
 /// `npy-type` for a type that has no counterpart here (float16, strings, records, …).
 NpyHeader parse_npy_header(const std::string& text, const std::string& path);
 
+/// The header of the file at `path`. Fails `cannot-read`, `bad-npy`, `npy-type`.
+NpyHeader read_npy_header(const std::string& path);
+
 /// Reads the array in `path` (`-`: standard input) into `to`, converting its order and byte order
 /// to those of the buffer. The format's versions 1 to 3 are read. Fails `cannot-read`, `bad-npy`
 /// (no .npy file, truncated, something behind the array), `npy-type` and `npy-shape` when type or

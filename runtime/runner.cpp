@@ -4,12 +4,15 @@
 #include <array>
 #include <chrono>
 
+#include "codegen/language.h"
 #include "core/counterpart.h"
 #include "core/diagnostic.h"
 #include "core/infer.h"
 #include "runtime/counterparts.h"
 #include "runtime/device_call.h"
+#include "runtime/memory.h"
 #include "runtime/npy.h"
+#include "runtime/sizes.h"
 
 namespace moonloop {
 namespace {
@@ -179,6 +182,30 @@ class DeviceExecution : public Execution {
   DeviceCall call_;
 };
 
+/// Fails `out-of-memory` when the arrays of a run need more than there is: else the system would
+/// end the process without a word.
+void check_memory(const Kernel& k, const Kernel& original, const Integers& values,
+                  const RunRequest& request) {
+  const std::optional<double> left = available_memory();
+  const RunBytes needed =
+      bytes_of_run(k, original, values, {is_device(request.target), request.verify, request.time});
+  if (!left || needed.total() <= *left) return;
+  std::string largest;
+  if (!needed.largest.empty())
+    largest = fmt::format("; the largest array, `{}`, has {}", needed.largest,
+                          bytes_text(needed.largest_bytes));
+  throw Error(Diagnostic{
+      "out-of-memory",
+      fmt::format(
+          "a run of kernel `{}` at these sizes takes {} of memory{}, and the machine has {} "
+          "left{}",
+          k.name, bytes_text(needed.total()), request.verify ? " with what `--verify` keeps" : "",
+          bytes_text(*left), largest),
+      {k.at, {}},
+      {},
+      request.verify ? "give smaller sizes, or leave out `--verify`" : "give smaller sizes"});
+}
+
 void check_intact(const std::vector<Buffer>& all, const char* who) {
   for (const Buffer& b : all)
     if (!b.intact())
@@ -240,7 +267,9 @@ Verification verify(const Kernel& original, const Kernel& k, const RunResult& re
   Verification out;
   const auto start = Clock::now();
   Bindings bindings = bindings_of(scalars, buffers);
-  interpret(original, bindings);
+  ErrorBounds bounds;
+  bounds.accuracy = {request.compile.contract, !result.device.empty()};
+  interpret(original, bindings, bounds);
   out.seconds = seconds_since(start);
   check_intact(buffers, "the interpreter");
 
@@ -250,7 +279,6 @@ Verification verify(const Kernel& original, const Kernel& k, const RunResult& re
     const std::string& of = a.counterpart ? a.counterpart->of : n;
     if (std::find(names.begin(), names.end(), of) == names.end()) names.push_back(of);
   }
-  constexpr double unknown_depth = 4096;
   for (const std::string& name : names) {
     const auto expected = std::find_if(buffers.begin(), buffers.end(),
                                        [&](const Buffer& b) { return b.layout().name == name; });
@@ -260,21 +288,25 @@ Verification verify(const Kernel& original, const Kernel& k, const RunResult& re
       if (a.is_array) there |= (a.counterpart ? a.counterpart->of : a.name) == name;
       if (a.counterpart && a.counterpart->of == name) changed = &a;
     }
-    if (expected == buffers.end() || !there)
-      fail("cannot-verify", original.at, "array `{}` is an argument only {} the transforms", name,
-           expected == buffers.end() ? "after" : "before");
+    if (expected == buffers.end() || !there) {
+      out.left_out.emplace_back(name, expected == buffers.end()
+                                          ? "is an argument only after the transforms"
+                                          : "is an argument only before the transforms");
+      continue;
+    }
     std::optional<Buffer> whole;
     if (changed) {
       whole.emplace(expected->layout());
       put_together(*whole, k, result.arrays);
     }
     const Buffer& found = changed ? *whole : result.array(name);
-    const auto elements =
-        static_cast<double>(std::max<std::int64_t>(1, expected->layout().elements()));
-    const double depth =
-        result.work ? static_cast<double>(result.work->flops) / elements : unknown_depth;
-    out.arrays.push_back(compare(*expected, found, request.tolerance, depth));
+    out.arrays.push_back(compare(*expected, found, bounds, request.tolerance));
   }
+  if (out.arrays.empty() && !out.left_out.empty())
+    fail("cannot-verify", original.at,
+         "kernel `{}` writes no array that it has before and after "
+         "the transforms; `{}` {}",
+         original.name, out.left_out[0].first, out.left_out[0].second);
   return out;
 }
 
@@ -294,8 +326,9 @@ RunResult run_kernel(const Kernel& given_kernel, const Kernel& given_original,
                      const RunRequest& request) {
   const Kernel k = complete(given_kernel);
   const Kernel original = complete(given_original);
-  const GivenValues before = values_before(k, original, request.params);
-  for (const auto& [name, value] : request.params)
+  const GivenValues params = with_sizes_of_files(k, request.params, request.inputs);
+  const GivenValues before = values_before(k, original, params);
+  for (const auto& [name, value] : params)
     if (!k.find_arg(name) && original.find_arg(name))
       for (const auto& [fixed, number] : values_before(k, original, {}))
         if (fixed == name && number != value)
@@ -303,8 +336,9 @@ RunResult run_kernel(const Kernel& given_kernel, const Kernel& given_original,
                number, value);
 
   RunResult out;
-  out.scalars = read_scalars(k, request.params, scalar_names(original));
+  out.scalars = read_scalars(k, params, scalar_names(original));
   const Integers values = integers_of(out.scalars);
+  check_memory(k, original, values, request);
   out.arrays = make_buffers(k, values);
   read_inputs(out.arrays, request.inputs, k);
   out.written = written_arrays(k);

@@ -36,8 +36,10 @@ struct Timing {
 };
 
 struct Verification {
-  std::vector<Comparison> arrays;  // every array that either kernel writes
-  double seconds = 0;              // that the interpreter took
+  std::vector<Comparison> arrays;  // every array that both kernels have and one of them writes
+  // What one of them writes and the other does not have, and why that cannot be compared.
+  std::vector<std::pair<std::string, std::string>> left_out;
+  double seconds = 0;  // that the interpreter took
   bool equal() const;
 };
 
@@ -60,7 +62,8 @@ struct RunResult {
 ///
 /// Fails as complete(), generate(), read_scalars(), read_npy(), compile() and Device do;
 /// `unknown-array` for an input that is no array of `k`,
-/// `cannot-verify` when the two kernels' arrays differ in type or shape.
+/// `cannot-verify` when the two kernels' arrays differ in type or shape, or they write none that
+/// both have.
 RunResult run_kernel(const Kernel& k, const Kernel& original, const RunRequest& request);
 
 }  // namespace moonloop

@@ -116,8 +116,8 @@ TEST_CASE("counts: every example does what it is said to do, as written and tran
     const std::vector<Kernel> written =
         is_fortran(run.file) ? fortran.kernels : parse_kernels(file);
     std::vector<Kernel> directed = written;
-    for (const std::string& steps : fortran.transforms)
-      directed = run_transform_script(file, directed, {}, steps.c_str());
+    for (const FortranFile::Transform& t : fortran.transforms)
+      directed = run_transform_script(t.source, directed, {}, t.code.c_str());
     const std::vector<Kernel> transformed = run_transform_script(source(script), directed, {});
     for (const std::vector<Kernel>* all : {&written, &transformed}) {
       const Kernel k = pick(*all, run.kernel);
@@ -172,13 +172,13 @@ b[16*g + m] = t[15 - m]   {id=out}
         "bytes accessed  16*n\n"
         "bytes touched  8*n\n");
   const std::string numbers = stats("-p n=64 -p c=0.5 --target cuda");
-  CHECK(contains(numbers, "  a         read       float32  n      64\n"));
+  CHECK(contains(numbers, "  a         read       float32  64     n\n"));
   CHECK(contains(numbers,
                  "synchronization\n"
-                 "  kind           count  value\n"
+                 "  kind           value  count\n"
                  "  barrier_local  1      1\n"
                  "  kernel_launch  1      1\n"));
-  CHECK(contains(numbers, "flops  n = 64\n"));
+  CHECK(contains(numbers, "flops  64 = n\n"));
   CHECK(contains(numbers, "flops per byte accessed  0.0625\nflops per byte touched  0.125\n"));
   const auto refused = [&](const std::string& options) {
     const Outcome o = tool("show k.loop --what stats " + options, f.str());
@@ -198,4 +198,20 @@ y[i] = sum(j, a[j])   {id=row}
   CHECK(contains(stats("-p n=5"),
                  "operations\n  not counted: how often `row_update` runs depends on `len`, which "
                  "the kernel computes\n"));
+}
+
+TEST_CASE("cli: show --what stats places temporaries as code generation does") {
+  const Folder f;
+  f.write("two.loop",
+          "kernel two(n: int32, a: float64[n], b: out float64[n])\n"
+          "domain {[i, j]: 0 <= i, j < n}\ntemp v: float64[n]\n"
+          "v[i] = 2*a[i]\nb[j] = v[n - 1 - j]\n");
+  f.write("t.lua",
+          "for _, i in ipairs{'i', 'j'} do\n"
+          "two = two:split_iname(i, 128, {outer_tag = 'g.0', inner_tag = 'l.0'})\nend\n");
+  const Outcome o = tool("show two.loop -t t.lua --what stats", f.str());
+  CHECK(o.status == 0);
+  CHECK(contains(o.out, "  global  load       v "));  // chosen by the groups' numbers: all have it
+  CHECK(contains(o.out, "  global  store      v "));
+  CHECK(!contains(o.out, "  local "));
 }

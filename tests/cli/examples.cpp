@@ -28,7 +28,8 @@ TEST_CASE("examples: each script is legal, runs on all targets, and agrees with 
       const std::string arguments = it->second + " -t " + script;
       const Outcome check = tool("check " + arguments, folder.string());
       CHECK(check.status == 0);
-      CHECK(contains(check.out, ": legal\n"));
+      const bool claims = contains(check.out, ": legal, given what is claimed and not proved:\n");
+      CHECK((claims || contains(check.out, ": legal\n")));
       CHECK(check.err == "");
       if (for_cpus(script)) {
         const Outcome refused = tool("gen " + arguments + " --target opencl", folder.string());

@@ -45,7 +45,8 @@ end subroutine
 )");
   CHECK(f.read("k.c").find("void scale_of_c(int32_t a1, double const *a2, double *a3) {\n"
                            "  scale(a1, a2, a3);\n}\n") != std::string::npos);
-  const Outcome refused = tool("gen k.f90 --target opencl --fortran-interface none.f90", f.str());
+  const Outcome refused =
+      tool("gen k.f90 --quiet --target opencl --fortran-interface none.f90", f.str());
   CHECK(refused.status == 1);
   CHECK(refused.err ==
         "error: target `opencl` has no interface to Fortran; `c`, `openmp` and `cuda` have "

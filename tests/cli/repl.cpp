@@ -181,7 +181,7 @@ TEST_CASE("repl: commands show what the command line shows") {
   CHECK(answer(":code\n") == tool("gen k.loop", f.str()).out);
   CHECK(answer(":code cuda\n") == tool("gen k.loop --target cuda", f.str()).out);
   CHECK(answer(":set target=openmp\n:code\n") ==
-        "target=openmp tolerance=64\n" + tool("gen k.loop --target openmp", f.str()).out);
+        "target=openmp tolerance=1\n" + tool("gen k.loop --target openmp", f.str()).out);
   CHECK(answer(":run n=5\n") == tool("run k.loop -p n=5 --verify --quiet", f.str()).out);
   CHECK(answer(":check\n") == "twice: legal\n");
   CHECK(answer("split_iname('i', 4)\n:trace\n") ==
@@ -265,7 +265,7 @@ TEST_CASE("repl: wrong commands say what is right, and where errors are") {
         "the "
         "kernel [unknown-setting]",
         "error: no target `x`",
-        "error: `tolerance` is a number, at least 0 [bad-command]",
+        "error: `tolerance` is a finite number, at least 0 [bad-command]",
         "error: `device` is a number",
         "error: `:save` takes `FILE` [bad-command]",
         "error: `:run` takes NAME=VALUE, not `n` [bad-command]",
@@ -294,7 +294,7 @@ TEST_CASE("repl: a file is loaded, a script is run, step by step") {
       tool("repl k.loop", f.str(),
            ":open t.lua\n:undo\n#twice.inames, next(twice.iname_tags)\n:open r.loop\n"
            "recur.name\n:switch twice\n:trace\n:undo 2\n:open bad.lua\n#twice.inames\n");
-  CHECK(o.status == 0);
+  CHECK(o.status == 1);  // a script that reads it wants to know
   CHECK(o.out ==
         "2\tnil\nrecur\n-- the transforms of kernel `twice`\n"
         "twice = lp.split_iname(twice, \"i\", 16)\n2\n");
@@ -312,6 +312,19 @@ TEST_CASE("repl: a file is loaded, a script is run, step by step") {
   CHECK(tool("gen again.lua", f.str()).out == tool("gen s.lua", f.str()).out);
 }
 
+TEST_CASE("repl: differences between branches, counts with values, errors under --quiet") {
+  const Folder f;
+  f.write("k.loop", kDouble);
+  const Outcome o = tool("repl k.loop --quiet", f.str(),
+                         ":branch other\nsplit_iname('i', 16)\n:diff main\n:diff zzz\n"
+                         ":set n=64\n:stats\n:run n=x\n");
+  CHECK(contains(o.out, "--- tree on branch main\n+++ tree on branch other\n"));
+  CHECK(contains(o.out, "flops  64 = n"));
+  CHECK(contains(o.err, "no branch `zzz`; there is `main`, `other` [unknown-branch]"));
+  CHECK(contains(o.err, "[bad-value]"));
+  CHECK(o.status == 1);
+}
+
 TEST_CASE("repl: a run that crashes ends alone") {
   const Folder f;
   f.write("k.loop", kDouble);
@@ -321,7 +334,7 @@ TEST_CASE("repl: a run that crashes ends alone") {
   const Outcome o = shell("XDG_CACHE_HOME='" + (f / "cache") + "' MOONLOOP_CFLAGS='-include " +
                               (f / "trap.h") + "' '" + binary + "' repl k.loop",
                           f.str(), ":run n=4\n'still here'\n");
-  CHECK(o.status == 0);
+  CHECK(o.status == 1);
   CHECK(o.out == "still here\n");
   CHECK(contains(o.err, "error: the run of kernel `twice` ended by signal "));
   CHECK(contains(o.err, "[run-crashed]"));

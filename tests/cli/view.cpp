@@ -1,5 +1,7 @@
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "runtime/process.h"
 #include "tests/cli/harness.h"
@@ -196,18 +198,26 @@ std::int64_t sum_of(const Json& heat) {
   return n;
 }
 
-/// The sum of the last column of the operations in `show --what stats`, and its bytes accessed.
+/// The sum of the values of the operations in `show --what stats`, and its bytes accessed.
 std::pair<std::int64_t, std::int64_t> totals(const std::string& stats) {
   std::istringstream in(stats);
   std::string line;
   std::int64_t operations = 0, bytes = -1;
   while (std::getline(in, line) && line != "operations") continue;
   std::getline(in, line);
-  CHECK(line.ends_with("value"));
-  while (std::getline(in, line) && line.starts_with("  "))
-    operations += std::stoll(line.substr(line.rfind(' ')));
+  std::istringstream head(line);
+  CHECK(std::vector<std::string>(std::istream_iterator<std::string>(head), {}) ==
+        std::vector<std::string>{"dtype", "name", "value", "count"});
+  while (std::getline(in, line) && line.starts_with("  ")) {
+    std::istringstream words(line);
+    std::string dtype, name;
+    std::int64_t value = 0;
+    words >> dtype >> name >> value;
+    operations += value;
+  }
+  const std::string accessed = "bytes accessed ";
   while (std::getline(in, line))
-    if (line.starts_with("bytes accessed ")) bytes = std::stoll(line.substr(line.rfind(' ')));
+    if (line.starts_with(accessed)) bytes = std::stoll(line.substr(accessed.size()));
   return {operations, bytes};
 }
 

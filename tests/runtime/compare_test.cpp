@@ -18,8 +18,10 @@ Buffer filled(Scalar type, const std::vector<T>& values) {
 }
 template <class T>
 Comparison compared(Scalar type, const std::vector<T>& expected, const std::vector<T>& found,
-                    double factor = kToleranceFactor, double depth = 1) {
-  return compare(filled(type, expected), filled(type, found), factor, depth);
+                    double bound = 0, double factor = 1) {
+  return compare(
+      filled(type, expected), filled(type, found), [bound](const std::byte*) { return bound; },
+      factor);
 }
 
 }  // namespace
@@ -35,20 +37,38 @@ TEST_CASE("compare: integers bit for bit, with the first difference and their nu
   CHECK(c.elements == 4);
 }
 
-TEST_CASE("compare: reals to rounding, growing with the depth") {
-  const double eps = std::numeric_limits<double>::epsilon();
+TEST_CASE("compare: reals to the bound of each element") {
   const std::vector<double> x{1, 2, 3};
-  CHECK(compared(Scalar::F64, x, {1, 2 * (1 + 20 * eps), 3}).equal());
-  CHECK_FALSE(compared(Scalar::F64, x, {1, 2 * (1 + 200 * eps), 3}).equal());
-  CHECK(compared(Scalar::F64, x, {1, 2 * (1 + 200 * eps), 3}, kToleranceFactor, 100).equal());
-  CHECK_FALSE(compared(Scalar::F64, x, {1, 2 * (1 + eps), 3}, 0).equal());
-  CHECK(compared(Scalar::F64, x, x, 0).equal());
-  CHECK(compared(Scalar::F64, x, {1, 2.001, 3}).different == 1);
-  // An element that cancellation made small is measured by its array.
-  CHECK(compared<double>(Scalar::F64, {1, 1e-20}, {1, 3e-16}).equal());
-  CHECK_FALSE(compared<double>(Scalar::F64, {0, 0}, {0, 1e-300}).equal());
-  CHECK_FALSE(compared<float>(Scalar::F32, {1, 2}, {1, 2.001f}).equal());
-  CHECK(compared<float>(Scalar::F32, {1, 2}, {1, 2.000001f}).equal());
+  CHECK(compared(Scalar::F64, x, x).equal());
+  CHECK_FALSE(compared(Scalar::F64, x, {1, std::nextafter(2, 3), 3}).equal());
+  CHECK(compared(Scalar::F64, x, {1, 2.5, 3}, 0.5).equal());
+  CHECK(compared(Scalar::F64, x, {1, 2.25, 3}, 0.5).largest == doctest::Approx(0.5));
+  CHECK_FALSE(compared(Scalar::F64, x, {1, 2.51, 3}, 0.5).equal());
+  CHECK(compared(Scalar::F64, x, {1, 2.51, 3}, 0.5, 2).equal());
+  CHECK_FALSE(compared(Scalar::F64, x, {1, 2.25, 3}, 0.5, 0).equal());
+  CHECK(compared<std::int32_t>(Scalar::I32, {4}, {5}, 1).equal());
+  CHECK_FALSE(compared<std::int32_t>(Scalar::I32, {4}, {6}, 1).equal());
+}
+
+TEST_CASE("compare: an infinite bound leaves an element undecided, and says so") {
+  const Comparison c =
+      compared<double>(Scalar::F64, {1, 2}, {1, 700}, std::numeric_limits<double>::infinity());
+  CHECK(c.equal());
+  CHECK(c.undecided == 2);
+}
+
+TEST_CASE("compare: a large value hides no other element") {
+  Buffer expected = filled<double>(Scalar::F64, {1e18, 1}),
+         found = filled<double>(Scalar::F64, {1e18, 7});
+  Bindings data;
+  data.arrays["a"] = expected.view();
+  ErrorBounds bounds;
+  const Kernel k = test::parse_one(
+      "kernel f(a: inout float64[2])\ndomain {[i]: 0 <= i < 2}\na[i] = a[i]*1.5/1.5\n");
+  interpret(k, data, bounds);
+  const Comparison c = compare(expected, found, bounds);
+  CHECK(c.different == 1);
+  CHECK(c.index == "[1]");
 }
 
 TEST_CASE("compare: NaN equals NaN, infinities equal themselves, zeros are equal") {
@@ -63,7 +83,7 @@ TEST_CASE("compare: NaN equals NaN, infinities equal themselves, zeros are equal
 
 TEST_CASE("compare: complex numbers count as one") {
   using Z = std::complex<double>;
-  CHECK(compared<Z>(Scalar::C128, {Z(1, 1e-17)}, {Z(1, 0)}).equal());
-  CHECK_FALSE(compared<Z>(Scalar::C128, {Z(1, 1)}, {Z(1, 1.001)}).equal());
+  CHECK(compared<Z>(Scalar::C128, {Z(1, 1e-17)}, {Z(1, 0)}, 1e-16).equal());
+  CHECK_FALSE(compared<Z>(Scalar::C128, {Z(1, 1)}, {Z(1, 1.001)}, 1e-16).equal());
   CHECK(compared<Z>(Scalar::C128, {Z(1, 1)}, {Z(1, 1.001)}).found == "1+1.001j");
 }

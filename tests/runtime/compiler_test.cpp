@@ -160,7 +160,9 @@ TEST_CASE("compiler: a library that cannot be loaded is an error, not a crash") 
 }
 
 TEST_CASE("compiler: contraction can be turned off") {
-  const std::string source = "double f(double a, double b, double c) { return a * b + c; }\n";
+  const std::string source =
+      "__attribute__((visibility(\"default\")))\n"
+      "double f(double a, double b, double c) { return a * b + c; }\n";
   const Library exact = compile(source, Target::C, {.contract = false}, Cache(""));
   auto* f = reinterpret_cast<double (*)(double, double, double)>(exact.find("f"));
   const double a = 1 + 0x1p-30;

@@ -110,7 +110,7 @@ TEST_CASE("lanes: a loop that no lane shares goes around all of them") {
   k = split(original, "i", 8, "g.1", "ilp");
   k = split(split(k, "j", 32, "g.0", ""), "j_inner", 4, "l.0", "vec");
   const std::string source = source_of_equal(k, original, {{"n", "37"}});
-  CHECK(has(source, "float acc_k[4][8];"));
+  CHECK(has(source, "float acc_k[8][4];"));
   CHECK(has(source, "for (int k = 0; k < n; ++k)"));
 }
 

@@ -1,0 +1,37 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "core/kernel.h"
+#include "runtime/evaluate.h"
+
+/// How much memory a run takes, and how much there is.
+namespace moonloop {
+
+/// Bytes that this process may still take: what the system has available, or what its control group
+/// or its limits leave, whichever is least. Nothing where none of them is known.
+std::optional<double> available_memory();
+
+/// What a run keeps at the same time, in bytes.
+struct RunBytes {
+  double arguments = 0;    // arrays, once
+  double temporaries = 0;  // of the generated code
+  double copies = 0;       // of arguments, for timing and for what verification starts from
+  double verifying = 0;    // the interpreter's arrays and temporaries, with bounds of their errors
+  std::string largest;     // array
+  double largest_bytes = 0;
+  double total() const { return arguments + temporaries + copies + verifying; }
+};
+struct RunKind {
+  bool on_device = false;  // which has the temporaries of the generated code
+  bool verify = false, time = false;
+};
+/// Temporaries whose size depends on data, or is not known, do not count. Both kernels are
+/// complete.
+RunBytes bytes_of_run(const Kernel& k, const Kernel& original, const Integers& values,
+                      const RunKind& kind);
+
+/// `1.5 kB`, `80.00 GB`.
+std::string bytes_text(double bytes);
+
+}  // namespace moonloop

@@ -1,0 +1,167 @@
+// Files of Fortran as they come: with routines that are no kernels, and with modules elsewhere.
+#include "tests/cli/harness.h"
+
+using namespace moonloop::test;
+
+namespace {
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+constexpr const char* kGood =
+    "subroutine good(n, x)\n  integer, intent(in) :: n\n  real(8), intent(inout) :: x(n)\n"
+    "  x = 2*x\nend subroutine\n";
+
+}  // namespace
+
+TEST_CASE("fortran: a routine outside of the subset leaves the others of its file") {
+  const Folder f;
+  f.write("two.f90", std::string("subroutine bad(n)\n  integer :: n\n  read (*, *) n\n"
+                                 "end subroutine\n") +
+                         kGood + "subroutine caller(n)\n  integer :: n\n  call bad(n)\nend\n");
+  const Outcome good = tool("gen two.f90", f.str());
+  CHECK(good.status == 0);
+  CHECK(has(good.out, "void good("));
+  CHECK(has(good.err,
+            "two.f90:3:3: warning: `bad` is left out: `read` is not supported in Fortran "
+            "kernels [unsupported]\n"));
+  CHECK(has(good.err,
+            "two.f90:12:3: warning: `caller` is left out: the call of `bad`, which is no "
+            "kernel, is not supported in Fortran kernels [unsupported]\n"));
+  CHECK(tool("gen two.f90 --quiet", f.str()).err.empty());
+  const Outcome bad = tool("gen two.f90 --kernel bad", f.str());
+  CHECK(bad.status == 1);
+  CHECK(bad.out.empty());
+  CHECK(has(bad.err, "two.f90:3:3: error: `read` is not supported in Fortran kernels"));
+}
+
+TEST_CASE("fortran: a file none of whose routines is a kernel has the errors that are causes") {
+  const Folder f;
+  f.write("none.f90",
+          "subroutine bad(n)\n  integer :: n\n  read (*, *) n\nend subroutine\n"
+          "subroutine caller(n)\n  integer :: n\n  call bad(n)\nend subroutine\n");
+  const Outcome none = tool("gen none.f90", f.str());
+  CHECK(none.status == 1);
+  CHECK(has(none.err, "none.f90:3:3: error: `read` is not supported in Fortran kernels"));
+  CHECK(!has(none.err, "caller"));
+}
+
+TEST_CASE("fortran: a main program is no kernel, and does not keep others from being one") {
+  const Folder f;
+  f.write("prog.f90", std::string("program main\n  print *, \"hi\"\nend program\n") + kGood);
+  const Outcome found = tool("gen prog.f90", f.str());
+  CHECK(found.status == 0);
+  CHECK(has(found.err, "warning: `main` is left out: a main program is not supported"));
+}
+
+TEST_CASE("fortran: modules of files beside the input and in folders of -I") {
+  const Folder f;
+  f.write("kinds.f90",
+          "module kinds\n  implicit none\n  integer, parameter :: wp = kind(1.0d0)\nend module\n");
+  f.write("tools.f90",
+          "module tools\n  use kinds, only: wp\n  implicit none\n"
+          "  real(wp), parameter :: gravity = 9.5_wp\ncontains\n"
+          "  pure real(wp) function fall(t)\n    real(wp), intent(in) :: t\n"
+          "    fall = 0.5_wp*gravity*t*t\n  end function\n"
+          "  subroutine report(n)\n    integer, intent(in) :: n\n    print *, n\n"
+          "  end subroutine\nend module\n");
+  f.write("k.f90",
+          "module solver\n  use kinds, only: wp\n  use tools\ncontains\n"
+          "  subroutine s(n, t, y)\n    integer, intent(in) :: n\n"
+          "    real(wp), intent(in) :: t(n)\n    real(wp), intent(out) :: y(n)\n"
+          "    integer :: i\n    do i = 1, n\n      y(i) = fall(t(i)) + gravity\n    end do\n"
+          "  end subroutine\nend module\n");
+  const Outcome run = tool("run k.f90 -p n=5 --verify", f.str());
+  CHECK(run.status == 0);
+  CHECK(run.err.empty());
+  CHECK(has(run.out, "verify: equal"));
+  const Outcome code = tool("gen k.f90", f.str());
+  CHECK(has(code.out, "9.5"));
+  CHECK(!has(code.out, "fall("));
+
+  const Folder away;
+  away.write("k.f90", f.read("k.f90"));
+  const Outcome missing = tool("gen k.f90", away.str());
+  CHECK(missing.status == 1);
+  CHECK(has(missing.err, "k.f90:2:7: error: Cannot parse module file for module 'kinds'"));
+  CHECK(!has(missing.err, "Must be a constant value"));
+  CHECK(tool("gen k.f90 -I " + f.str(), away.str()).out == code.out);
+}
+
+TEST_CASE("fortran: routines of the same name in two modules are told apart") {
+  const Folder f;
+  f.write("a.f90",
+          "module a\ncontains\n  real(8) function value(x)\n    real(8), intent(in) :: x\n"
+          "    value = x + 1\n  end function\nend module\n");
+  f.write("b.f90",
+          "module b\ncontains\n  real(8) function value(x)\n    real(8), intent(in) :: x\n"
+          "    value = x*2\n  end function\nend module\n");
+  f.write("k.f90",
+          "subroutine s(y)\n  use a, only: one => value\n  use b, only: two => value\n"
+          "  real(8), intent(inout) :: y\n  y = two(one(y))\nend subroutine\n");
+  const Outcome code = tool("gen k.f90", f.str());
+  CHECK(code.status == 0);
+  CHECK(has(code.out, "2"));
+  CHECK(has(code.out, "+ 1"));
+}
+
+TEST_CASE("fortran: a module that another compiler keeps") {
+  const Folder f;
+  f.write("kinds.mod", "\x1f\x8b\x08 and so on");
+  f.write("k.f90", "subroutine s(a)\n  use kinds\n  real(wp) :: a\n  a = 1\nend subroutine\n");
+  const Outcome refused = tool("gen k.f90", f.str());
+  CHECK(refused.status == 1);
+  CHECK(refused.err ==
+        "k.f90:2:3: error: of module `kinds` there is only `kinds.mod`, which another compiler has "
+        "written [fortran]\n  2 |   use kinds\n    |   ^^^^^^^^^\n"
+        "hint: name the folder of its source with -I\n");
+}
+
+TEST_CASE("fortran: blocks in included files run where these are included") {
+  const Folder f;
+  f.write("inner.f90", std::string(kGood) +
+                           "!$moonloop begin transform\n"
+                           "! good = lp.rename_iname(good, good.inames[1], \"inner\")\n"
+                           "!$moonloop end transform\n");
+  f.write("wrong.f90", std::string(kGood) +
+                           "!$moonloop begin transform\n! error(\"this block runs\")\n"
+                           "!$moonloop end transform\n");
+  f.write("a.F90", "#include \"inner.f90\"\n");
+  f.write("b.f90", "      include 'inner.f90'\n");
+  f.write("c.f90", "include \"wrong.f90\"\n");
+  CHECK(has(tool("gen a.F90", f.str()).out, "int32_t inner = 0"));
+  CHECK(has(tool("gen b.f90", f.str()).out, "int32_t inner = 0"));
+  const Outcome wrong = tool("gen c.f90", f.str());
+  CHECK(wrong.status == 1);
+  CHECK(has(wrong.err, "wrong.f90:7:"));
+  CHECK(has(wrong.err, "this block runs"));
+}
+
+TEST_CASE("fortran: directives for compilers are read, and said to have no effect") {
+  const Folder f;
+  f.write("k.f90",
+          "subroutine s(n, m, a)\n  integer, intent(in) :: n, m\n  real(8) :: a(n, m)\n"
+          "  integer :: i, j\n!DIR$ IVDEP\n  do j = 1, m\n!DIR$ IVDEP\n    do i = 1, n\n"
+          "      a(i, j) = a(i, j)*2\n    end do\n  end do\nend subroutine\n");
+  const Outcome code = tool("gen k.f90", f.str());
+  CHECK(code.status == 0);
+  CHECK(has(code.err,
+            "k.f90:5:7: warning: this directive for compilers has no effect (1 more in "
+            "`s`) [unused-directive]"));
+}
+
+TEST_CASE("fortran: kinds that a compiler's options give") {
+  const Folder f;
+  f.write("k.f",
+          "      subroutine add2(a, b, n)\n      real a(1), b(1)\n      logical l\n"
+          "      l = n .gt. 1\n      do i = 1, n\n         if (l) a(i) = a(i) + b(i)\n"
+          "      enddo\n      end\n");
+  CHECK(has(tool("gen k.f", f.str()).out,
+            "void add2(float *restrict a, float const *restrict b, "
+            "int32_t n)"));
+  CHECK(has(tool("gen k.f --default-real 8", f.str()).out,
+            "void add2(double *restrict a, double const *restrict b, int32_t n)"));
+  CHECK(has(tool("gen k.f --default-real 8 --default-integer 8", f.str()).out, "int64_t n)"));
+  CHECK(tool("gen k.f --default-real 3", f.str()).status == 2);
+}

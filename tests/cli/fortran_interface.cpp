@@ -1,0 +1,140 @@
+// What generated code is to the Fortran program that it goes back into.
+#include "tests/cli/harness.h"
+
+using namespace moonloop::test;
+
+namespace {
+
+/// Builds `main.f90` with `k.f90` and with what is generated for its routine `kernel`, beside
+/// `other.f90` where there is one, and compares what the two programs print.
+void same_program(const Folder& f, const std::string& kernel = {}) {
+  const std::string other = f.has("other.f90") ? " other.f90" : "";
+  const std::string which = kernel.empty() ? "" : " --kernel " + kernel;
+  const Outcome made = tool("gen k.f90 --quiet -o k.c --fortran-interface i.f90" + which, f.str());
+  REQUIRE_MESSAGE(made.status == 0, made.err);
+  const Outcome built =
+      shell("mkdir -p b a && gfortran -O0 -J b -o before k.f90 main.f90" + other +
+                " && gcc -O1 -Wall -Werror -c k.c && gfortran -O0 -J a -o after i.f90 main.f90" +
+                other + " k.o",
+            f.str());
+  REQUIRE_MESSAGE(built.status == 0, built.err);
+  const Outcome before = shell("./before", f.str()), after = shell("./after", f.str());
+  CHECK(before.status == 0);
+  CHECK(!before.out.empty());
+  CHECK(before.out == after.out);
+}
+
+}  // namespace
+
+TEST_CASE("fortran interface: a routine of a module is replaced within it") {
+  const Folder f;
+  f.write("k.f90",
+          "module m\n  implicit none\n  private\n  public :: scale, doubled, limit\n"
+          "  real(8), parameter :: limit = 20\ncontains\n"
+          "  subroutine scale(x, f)\n    real(8), intent(inout) :: x(:)\n"
+          "    real(8), intent(in) :: f\n    integer :: i\n    do i = 1, size(x)\n"
+          "      x(i) = min(limit, f*x(i))\n    end do\n  end subroutine\n"
+          "  real(8) function doubled(a)\n    real(8), intent(in) :: a\n    doubled = 2*a\n"
+          "  end function\nend module\n");
+  f.write("main.f90",
+          "program p\n  use m, only: scale, doubled, limit\n  implicit none\n  real(8) :: x(10)\n"
+          "  integer :: i\n  x = [(doubled(i*1d0), i = 1, 10)]\n  call scale(x(1:10:3), 3d0)\n"
+          "  print '(f8.3)', x, limit\nend program\n");
+  SUBCASE("a subroutine") { same_program(f, "scale"); }
+  SUBCASE("a function") { same_program(f, "doubled"); }
+}
+
+TEST_CASE("fortran interface: a routine of a module in fixed form") {
+  const Folder f;
+  f.write("k.f",
+          "      module m\n      contains\n      subroutine s(a)\n      real a\n      a = 1\n"
+          "      end subroutine\n      end module\n");
+  const Outcome refused = tool("gen k.f -o k.c --fortran-interface i.f90", f.str());
+  CHECK(refused.status == 1);
+  CHECK(refused.err.find("`s` is in the module `m` of a file in fixed form, which the interface in "
+                         "free form cannot have [unsupported]") != std::string::npos);
+  CHECK(!f.has("k.c"));
+}
+
+TEST_CASE("fortran interface: logical arguments of every kind, arrays, and results") {
+  const Folder f;
+  f.write("k.f90",
+          "module m\ncontains\nlogical function flip(flag, short, n, l, a)\n"
+          "  logical, intent(in) :: flag\n  logical(1), intent(inout) :: short\n"
+          "  integer, intent(in) :: n\n  logical(8), intent(inout) :: l(n)\n"
+          "  real(8), intent(inout) :: a(n)\n  integer :: i\n  do i = 1, n\n"
+          "    if (flag .neqv. l(i)) a(i) = 2*a(i)\n    l(i) = .not. l(i)\n  end do\n"
+          "  short = .not. short\n  flip = a(1) > 2\nend function\nend module\n");
+  f.write("main.f90",
+          "program p\n  use m\n  real(8) :: a(3) = 1.5d0\n  logical(8) :: l(3)\n"
+          "  logical(1) :: s = .true.\n  l = [.true., .false., .true.]\n"
+          "  print *, flip(.true., s, 3, l, a), flip(.false., s, 3, l, a), s, l, a\n"
+          "end program\n");
+  same_program(f);
+}
+
+TEST_CASE("fortran interface: lines that Fortran takes") {
+  const Folder f;
+  std::string names;
+  for (int i = 10; i < 40; ++i) names += ", &\n    argument_" + std::to_string(i);
+  f.write("k.f90", "subroutine initialise_all_that_there_is_of_it(n" + names +
+                       ")\n  integer, intent(in) :: n\n  real(8), intent(inout) :: argument_10(n)\n"
+                       "  argument_10 = argument_11\nend subroutine\n");
+  const Outcome made = tool("gen k.f90 -o k.c --fortran-interface i.f90", f.str());
+  REQUIRE_MESSAGE(made.status == 0, made.err);
+  std::istringstream lines(f.read("i.f90"));
+  for (std::string line; std::getline(lines, line);) CHECK_MESSAGE(line.size() <= 132, line);
+  const Outcome built = shell("gfortran -Werror -c i.f90", f.str());
+  CHECK_MESSAGE(built.status == 0, built.err);
+}
+
+TEST_CASE("fortran interface: bounds that a call may change keep the value that they had") {
+  const Folder f;
+  f.write("k.f90",
+          "subroutine s(n, lda, a)\n  integer :: n, lda\n  double precision :: a(lda, n)\n"
+          "  integer :: i\n  call grow(n, a, lda)\n  do i = 1, min(n, 3)\n"
+          "    a(i, i) = a(i, i)*lda\n  end do\nend subroutine\n");
+  f.write("other.f90",
+          "subroutine grow(n, a, lda)\n  integer :: n, lda\n  double precision :: a(*)\n"
+          "  a(1) = a(1) + 1\n  n = n - 1\n  lda = lda + 2\nend subroutine\n");
+  f.write("main.f90",
+          "program p\n  double precision :: a(5, 4)\n  integer :: i, n, lda\n"
+          "  a = reshape([(i*1d0, i = 1, 20)], [5, 4])\n  n = 4\n  lda = 5\n"
+          "  call s(n, lda, a)\n  print *, n, lda, a\nend program\n");
+  same_program(f);
+}
+
+TEST_CASE("fortran interface: functions of other files get texts and constants") {
+  const Folder f;
+  f.write("k.f90",
+          "subroutine s(n, a, r)\n  integer, intent(in) :: n\n  integer :: a(n), textlen\n"
+          "  double precision :: r(n), eps, level\n  external textlen, level\n  integer :: i\n"
+          "  interface\n    subroutine dsub(x, n)\n      integer, intent(in) :: n\n"
+          "      double precision :: x(n)\n    end subroutine\n  end interface\n"
+          "  eps = level('Epsilon')\n  do i = 1, n\n    a(i) = textlen(a(i), 'E') + "
+          "textlen(1, 'it''s')\n    r(i) = eps*level('') + level('E')\n  end do\n"
+          "  call dsub(r, n)\nend subroutine\n");
+  f.write("other.f90",
+          "integer function textlen(m, c)\n  integer :: m\n  character(len=*) :: c\n"
+          "  textlen = 1000*len(c) + ichar(c(1:1)) + m\nend function\n"
+          "double precision function level(c)\n  character(len=*) :: c\n  level = 1 + len(c)\n"
+          "end function\nsubroutine dsub(x, n)\n  integer, intent(in) :: n\n"
+          "  double precision :: x(n)\n  x = 2*x\nend subroutine\n");
+  f.write("main.f90",
+          "program p\n  integer :: a(3) = 7\n  double precision :: r(3) = 0\n"
+          "  call s(3, a, r)\n  print *, a, r\nend program\n");
+  same_program(f);
+}
+
+TEST_CASE("fortran interface: what a call gives needs no value before it") {
+  const Folder f;
+  f.write("k.f90",
+          "subroutine s(a, r)\n  real(8), intent(in) :: a\n  real(8), intent(out) :: r\n"
+          "  real(8) :: low, high\n  call both(a, low, high)\n  r = low + 10*high\n"
+          "end subroutine\n");
+  f.write("other.f90",
+          "subroutine both(a, low, high)\n  real(8) :: a, low, high\n  low = a - 1\n"
+          "  high = a + 1\nend subroutine\n");
+  f.write("main.f90", "program p\n  real(8) :: r\n  call s(3d0, r)\n  print *, r\nend program\n");
+  same_program(f);
+}

@@ -1,0 +1,131 @@
+#include "tests/cli/harness.h"
+
+/// Warnings: what may be a mistake, said on standard error, with the exit status as it was.
+
+using namespace moonloop::test;  // NOLINT
+
+namespace {
+
+/// Status 0, this warning, and nothing with --quiet.
+void warns(const std::string& arguments, const Folder& f, const std::string& text) {
+  CAPTURE(arguments);
+  const Outcome o = tool(arguments, f.str());
+  CHECK(o.status == 0);
+  CHECK(o.err == text);
+  CHECK(tool(arguments + " --quiet", f.str()).err.empty());
+  CHECK(tool(arguments + " --quiet", f.str()).out == o.out);
+}
+
+}  // namespace
+
+TEST_CASE("cli: check says what was claimed") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel spread(n: int32, map: int32[n], a: inout float64[n], b: float64[n])\n"
+          "domain {[i]: 0 <= i < n}\na[map[i]] = a[map[i]] + b[i]   {id=add}\n");
+  f.write("t.lua", "spread = spread:assume_injective('map'):tag_inames{i = 'par'}\n");
+  const Outcome o = tool("check k.loop -t t.lua", f.str());
+  CHECK(o.status == 0);
+  CHECK(contains(o.out,
+                 "spread: legal, given what is claimed and not proved:\n  "
+                 "assume_injective(\"map\")\n"));
+  CHECK(tool("check k.loop", f.str()).out == "spread: legal\n");
+}
+
+TEST_CASE("cli: check checks all kernels of its input") {
+  const Folder f;
+  f.write("k.loop", std::string(kDouble) + kRecurrence);
+  const Outcome o = tool("check k.loop", f.str());
+  CHECK(o.status == 0);
+  CHECK(o.out == "twice: legal\nrecur: legal\n");
+  CHECK(tool("check k.loop --kernel recur", f.str()).out == "recur: legal\n");
+  CHECK(contains(tool("check k.loop --kernel no", f.str()).err, "[unknown-kernel]"));
+}
+
+TEST_CASE("cli: a transformed kernel that is dropped is told") {
+  const Folder f;
+  f.write("k.loop", kDouble);
+  f.write("forget.lua", "\ntwice:split_iname('i', 8)\n");
+  warns(
+      "check k.loop -t forget.lua", f,
+      "forget.lua:2:7: warning: what this makes of kernel `twice` is dropped; global `twice` is as "
+      "before [dropped-result]\n  2 | twice:split_iname('i', 8)\n    |       ^^^^^^^^^^^\n"
+      "hint: assign it: `twice = lp.split_iname(twice, …)`\n");
+  f.write("typo.lua", "twise = twice:split_iname('i', 8)\n");
+  CHECK(contains(
+      tool("gen k.loop -t typo.lua", f.str()).err,
+      "what this makes of kernel `twice` is in global `twise`, which nothing reads; global "
+      "`twice` is as before [dropped-result]"));
+  f.write("fused.lua", "both = lp.fuse_kernels({twice, twice}, {name = 'both'})\n");
+  CHECK(
+      contains(tool("check k.loop -t fused.lua", f.str()).err,
+               "kernel `both` in global `both` is no result; those of the script are what `twice` "
+               "holds, as before [dropped-result]"));
+  // Not these: an alternative that is not taken, a helper on the way.
+  f.write("tries.lua",
+          "local other = twice:split_iname('i', 4)\ntwice = twice:split_iname('i', 8)\n");
+  CHECK(tool("check k.loop -t tries.lua", f.str()).err.empty());
+  f.write("helper.lua",
+          "half = twice:split_iname('i', 8)\ntwice = half:tag_inames('i_outer:par')\n");
+  CHECK(tool("check k.loop -t helper.lua", f.str()).err.empty());
+  f.write("nothing.lua", "print(#twice.inames)\n");
+  CHECK(tool("check k.loop -t nothing.lua", f.str()).err == "1\n");
+}
+
+TEST_CASE("cli: a loop that no instruction runs in is told") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel k(n: int32, steps: int32, a: float64[n])\n"
+          "domain {[t]: 0 <= t < steps}\ndomain {[i]: 0 <= i < n}\na[i] = a[i] + 1\n");
+  const Outcome o = tool("gen k.loop", f.str());
+  CHECK(o.status == 0);
+  CHECK(contains(o.err,
+                 "k.loop:2:8: warning: no instruction of kernel `k` runs in loop `t`, which is "
+                 "left out [unused-iname]\n"));
+  CHECK(contains(o.err,
+                 "hint: write the instructions between `for t` and `end`, or take `t` out of "
+                 "the domain\n"));
+  CHECK(tool("gen k.loop --quiet", f.str()).err.empty());
+  f.write("used.loop",
+          "kernel k(n: int32, m: int32, a: float64[n], b: float64[n, m])\n"
+          "domain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < m}\na[i] = sum(j, b[i, j])\n");
+  CHECK(tool("gen used.loop", f.str()).err.empty());
+}
+
+TEST_CASE("cli: a setting that no script reads is told") {
+  const Folder f;
+  f.write("k.loop", kDouble);
+  f.write("t.lua", "twice = twice:split_iname('i', lp.args.width or 8)\n");
+  warns("check k.loop -t t.lua --set widht=4", f,
+        "warning: no script reads `lp.args.widht`, which `--set widht=4` gives; they read `width`; "
+        "did you mean `width`? [unread-setting]\n");
+  CHECK(tool("check k.loop -t t.lua --set width=4", f.str()).err.empty());
+  f.write("w.lua", "twice = twice:split_iname('i', lp.args.w or 8)\n");
+  CHECK(contains(tool("check k.loop -t w.lua --set W=4", f.str()).err,
+                 "they read `w`; did you mean `w`? [unread-setting]"));
+  CHECK(contains(tool("check k.loop --set w=4", f.str()).err,
+                 "no script reads `lp.args.w`, which `--set w=4` gives [unread-setting]"));
+  f.write("all.lua", "for name, v in pairs(lp.args) do print(name, v) end\n");
+  CHECK(tool("check k.loop -t all.lua --set w=4", f.str()).err == "w\t4\n");
+}
+
+TEST_CASE("cli: a device's kernel that runs in one work-item is told") {
+  const Folder f;
+  f.write("k.loop", kDouble);
+  const Outcome o = tool("gen k.loop --target opencl", f.str());
+  CHECK(o.status == 0);
+  CHECK(contains(o.err,
+                 "warning: no loop of kernel `twice` is tagged `g.N` or `l.N`, so that one "
+                 "work-item runs all of it on opencl [single-work-item]\n"));
+  CHECK(tool("gen k.loop --target opencl --quiet", f.str()).err.empty());
+  CHECK(tool("gen k.loop --target openmp", f.str()).err.empty());
+  f.write("t.lua", "twice = twice:split_iname('i', 64, {outer_tag = 'g.0', inner_tag = 'l.0'})\n");
+  CHECK(tool("gen k.loop -t t.lua --target opencl", f.str()).err.empty());
+}
+
+TEST_CASE("cli: a session says how values are given in it") {
+  const Folder f;
+  f.write("k.loop", kDouble);
+  const Outcome o = tool("repl k.loop", f.str(), ":run\n");
+  CHECK(contains(o.out + o.err, "kernel `twice` needs a value of `n`; give `:run n=VALUE`"));
+}

@@ -1,0 +1,149 @@
+// Kernels whose loops, conditions and sizes depend on data, on hosts and devices.
+#include <doctest/doctest.h>
+
+#include "tests/runtime/device_kit.h"
+
+using namespace moonloop;
+using namespace moonloop::test;
+
+namespace {
+
+const char* const kSparse = R"(
+kernel spmv(rows: int32, cnt: in int32[rows], vals: in float64[rows, 24], cols: in int32[rows, 24],
+            x: in float64[8], y: out float64[rows])
+domain {[i]: 0 <= i < rows}
+domain {[k]: 0 <= k < length}
+<int32> length = (7*cnt[i] + i) % 25
+y[i] = sum(k, vals[i, k]*x[cols[i, k] % 8])
+)";
+
+const char* const kRow = R"(
+kernel rows(n: int32, a: float64[n, 8], cnt: in int32[n])
+domain {[i]: 0 <= i < n}
+domain {[k]: 0 <= k < len}
+<int32> len = (cnt[i] + i) % 8
+a[i, k] = a[i, k] + k
+)";
+
+const char* const kBoxes = R"(
+kernel boxes(n: int32, x: in float64[2, 16], cnt: in int32[n], y: out float64[n])
+domain {[b]: 0 <= b < n}
+domain {[s]: lo <= s < hi}
+domain {[i]: 0 <= i < 2}
+for b
+  <int32> lo = cnt[b] % 4
+  <int32> hi = lo + (cnt[b] + b) % 12
+  for s
+    <> d[i] = x[i, s]*2 {dup=i}
+    <> p = d[0]*d[1]
+  end
+  y[b] = simul_reduce(sum, s, p)
+end
+)";
+
+const char* const kBranches = R"(
+kernel branches(n: int32, f: in float64[n], c: in float64[n + 1], r: out float64[n])
+domain {[i]: 0 <= i < n}
+<int32> donor = i + 1  {id=yes, if=f[i] < 0.5}
+donor = i              {id=no, if=not (f[i] < 0.5)}
+r[i] = c[donor]        {id=use, dep=yes:no}
+)";
+
+}  // namespace
+
+TEST_CASE("data bounds: rows in parallel") {
+  same_everywhere(kRow, {{"i", "g.0"}}, {{"n", "12"}});
+  run_everywhere(split(parse_one(kRow), "i", 4, "g.0", "l.0"), parse_one(kRow), {{"n", "13"}});
+}
+
+TEST_CASE("data bounds: work-items share a row") {
+  const Kernel k = parse_one(kSparse);
+  for (const int by : {4, 8}) {
+    const Kernel shared = step(split(k, "k", by, "", "l.0"), "tag_inames", {word("i:g.0")});
+    run_everywhere(shared, k, {{"rows", "9"}});
+    run_everywhere(split(k, "k", by, "", "l.0"), k, {{"rows", "5"}});  // one group, row after row
+  }
+  const Kernel row = parse_one(kRow);
+  run_everywhere(step(split(row, "k", 4, "", "l.0"), "tag_inames", {word("i:g.0")}), row,
+                 {{"n", "9"}});
+  CHECK_THROWS_WITH_AS(
+      generate(tagged(kSparse, {{"i", "g.0"}, {"k", "l.0"}}), Target::OpenCL),
+      "`k` is tagged `l.0`, but its bounds depend on `length`, which is computed on the device; "
+      "split_iname(\"k\", 32) gives it an inner loop that can be tagged `l.0`",
+      Error);
+}
+
+TEST_CASE("data bounds: an array that each iteration has to itself") {
+  same_everywhere(kBoxes, {{"b", "g.0"}}, {{"n", "12"}});
+  run_on(Target::OpenMP, tagged(kBoxes, {{"b", "par"}}), parse_one(kBoxes), {{"n", "12"}});
+  run_everywhere(split(parse_one(kBoxes), "b", 4, "g.0", "l.0"), parse_one(kBoxes), {{"n", "13"}});
+}
+
+TEST_CASE("conditions from data: both branches give an iteration its value") {
+  same_everywhere(kBranches, {{"i", "g.0"}});
+  run_on(Target::OpenMP, tagged(kBranches, {{"i", "par"}}), parse_one(kBranches), {{"n", "40"}});
+  run_everywhere(split(parse_one(kBranches), "i", 8, "g.0", "l.0"), parse_one(kBranches),
+                 {{"n", "21"}});
+}
+
+TEST_CASE("data bounds: a barrier cuts the program between a length and its loop") {
+  const Kernel k = parse_one(R"(
+kernel cut(n: int32, a: int32[n], m: int32[n, 5], cnt: in int32[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < len}
+for i
+  <int32> len = cnt[i] % 5  {id=length}
+  for j
+    m[i, j] = 1  {id=fill}
+  end
+  a[i] = 1  {id=last}
+end
+)");
+  const Kernel cut = step(k, "add_barrier", {word("id:length"), word("id:last")});
+  run_everywhere(cut, k, {{"n", "6"}});
+  const Kernel inside =
+      step(k, "add_barrier", {word("id:fill"), word("id:last")}, {{"within_inames", word("i, j")}});
+  CHECK_THROWS_WITH_AS(
+      generate(inside, Target::OpenCL),
+      "the loop over `j` runs on the host, because all groups wait in it, but its bounds need "
+      "`len`, which is computed on the device",
+      Error);
+}
+
+TEST_CASE("unsafe: every target takes what the user vouches for") {
+  const Kernel k = parse_one(R"(
+kernel spread(n: int32, map: in int32[n], a: inout float64[n], b: in float64[n])
+domain {[i]: 0 <= i < n}
+a[map[i]] = a[map[i]] + b[i]   {id=add}
+)");
+  const auto trusted = [&](const char* tag) {
+    return step(k, "tag_inames", {word(std::string("i:") + tag)}, {{"unsafe", Value{true}}});
+  };
+  CHECK(generate(trusted("par"), Target::OpenMP).source.find("#pragma omp parallel for") !=
+        std::string::npos);
+  for (const Target t : {Target::OpenCL, Target::Cuda})
+    CHECK(generate(trusted("g.0"), t).device->kernels.size() == 1);
+  const Kernel both = split(k, "i", 16, "g.0", "l.0", {{"unsafe", Value{true}}});
+  for (const Target t : {Target::OpenCL, Target::Cuda})
+    CHECK(generate(both, t).device->kernels.size() == 1);
+}
+
+TEST_CASE("sizes: an extent below 0 holds nothing and takes no memory") {
+  const Kernel k = parse_one(R"(
+kernel neg(n: int32, a: float64[n + 4], b: float64[n + 4])
+domain {[i]: 9 <= i < n}
+domain {[p]: 0 <= p < 9}
+assume n >= 0
+for i
+  for p
+    <float64> t[p] = a[i] + p
+  end
+  b[i] = t[3]
+end
+)");
+  const Kernel own = step(k, "privatize_temporaries_with_inames", {word("i")});
+  for (const char* n : {"0", "9", "12"})
+    for (const Target t : {Target::C, Target::OpenMP}) run_on(t, own, k, {{"n", n}});
+  const Kernel kept = step(own, "set_temporary_address_space", {word("t"), word("global")});
+  for (const char* n : {"0", "12"}) run_everywhere(kept, k, {{"n", n}});
+}

@@ -1,0 +1,255 @@
+#include "tests/runtime/device_kit.h"
+
+/// What groups need of each other: where kernels are cut, which grid each of them has.
+using namespace moonloop;
+using test::error_of;
+using test::parse_one;
+using test::run;
+using test::run_on;
+using test::Shape;
+using test::split;
+using test::step;
+using test::tagged;
+using test::word;
+
+namespace {
+
+Kernel with_tags(Kernel k, const std::map<std::string, std::string>& tags) {
+  ValueDict all;
+  for (const auto& [iname, tag] : tags) all.emplace_back(iname, Value{tag});
+  return step(k, "tag_inames", {Value{all}});
+}
+
+}  // namespace
+
+TEST_CASE("device: a subscript from data leaves the others of the access exact") {
+  const std::string text = R"(
+kernel rows(ng: int32, d: in int32[ng, 16], out: out int32[ng, 16])
+domain {[g]: 0 <= g < ng}
+domain {[z]: 0 <= z < 16}
+domain {[w]: 0 <= w < 16}
+temp t: int32[ng, 16] in global
+for g
+  t[g, z] = z*z                    {id=fill}
+  out[g, w] = t[%, d[g, w] % 16]   {id=look}
+end
+)";
+  const auto reading = [&](const std::string& row) {
+    std::string out = text;
+    return out.replace(out.find('%'), 1, row);
+  };
+  const std::map<std::string, std::string> tags{{"g", "g.0"}, {"z", "l.0"}, {"w", "l.0"}};
+  CHECK(run(reading("g"), tags, {{"ng", "5"}}) == Shape{1, 1});
+  CHECK(error_of([&] { tagged(reading("d[g, 0] % ng"), tags); }).find("[not-proved]") !=
+        std::string::npos);
+}
+
+TEST_CASE("device: claims hold beside other statements and in loops of the host") {
+  const Kernel plain = parse_one(R"(
+kernel k(n: int32, steps: int32, a: inout float64[n*n], b: inout float64[n])
+domain {[t]: 0 <= t < steps}
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+for t
+  a[i*i] = a[i*i] + b[i]   {id=scatter}
+  b[j] = b[j] + 1          {id=next}
+end
+)");
+  const std::map<std::string, std::string> tags{{"i", "g.0"}, {"j", "g.0"}};
+  CHECK(error_of([&] { with_tags(plain, tags); }).find("[not-proved]") != std::string::npos);
+  const Kernel claimed = with_tags(step(plain, "assume_disjoint", {word("a")}), tags);
+  CHECK(run(claimed, plain, {{"n", "9"}, {"steps", "3"}}) == Shape{1, 0});
+}
+
+TEST_CASE("device: of maps whose values differ, groups meet only where the subscripts do") {
+  const std::string text = R"(
+kernel k(n: int32, s: in int32[n], a: inout float64[n], b: inout float64[n], c: out float64[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+a[s[i]] = a[s[i]] + b[i]   {id=scatter}
+c[j] = a[%]                {id=read}
+)";
+  const auto kernels = [&](const std::string& index) {
+    std::string out = text;
+    out.replace(out.find('%'), 1, index);
+    const Kernel k = step(parse_one(out), "assume_injective", {word("s")});
+    return generate(with_tags(k, {{"i", "g.0"}, {"j", "g.0"}}), Target::OpenCL)
+        .device->kernels.size();
+  };
+  CHECK(kernels("s[j]") == 1);
+  CHECK(kernels("s[n - 1 - j]") == 2);
+  CHECK(kernels("j") == 2);
+}
+
+TEST_CASE("device: a kernel has the grid of its own statements alone") {
+  const std::string triangle = R"(
+kernel k1(m: int32, n: int32, A: in float64[m, m], B: inout float64[m, n])
+domain {[i, j]: 0 <= i < m and 0 <= j < n}
+domain {[k]: i < k < m}
+domain {[p, q]: 0 <= p < m and 0 <= q < n}
+B[i, j] = B[i, j] + sum(k, A[k, i]*B[k, j])   {id=run}
+B[p, q] = 2*B[p, q]                           {id=scale}
+)";
+  Kernel k = step(parse_one(triangle), "prioritize_loops", {word("j, i")});
+  CHECK(run(with_tags(k, {{"j", "g.0"}, {"q", "g.0"}}), parse_one(triangle),
+            {{"m", "5"}, {"n", "4"}}) == Shape{1, 0});
+  k = with_tags(k, {{"j", "g.0"}, {"p", "g.1"}, {"q", "g.0"}});
+  CHECK(run(k, parse_one(triangle), {{"m", "5"}, {"n", "4"}}) == Shape{2, 0});
+  const Program p = generate(k, Target::OpenCL);
+  CHECK(p.source.find("get_group_id(1) == 0") == std::string::npos);
+
+  CHECK(run(R"(
+kernel bn(n: int32, c: int32, x: in float64[n, c], mean: out float64[c], var: out float64[c], y: out float64[n, c])
+domain {[ch]: 0 <= ch < c}
+domain {[p]: 0 <= p < n}
+domain {[s]: 0 <= s < n}
+domain {[e, f]: 0 <= e < n and 0 <= f < c}
+assume n >= 1 and c >= 1
+mean[ch] = sum(p, x[p, ch])/n                  {id=mean}
+var[ch] = sum(s, (x[s, ch] - mean[ch])**2)/n   {id=var}
+y[e, f] = (x[e, f] - mean[f])/sqrt(var[f])     {id=norm}
+)",
+            {{"ch", "g.0"}, {"e", "g.1"}, {"f", "g.0"}}, {{"n", "5"}, {"c", "3"}}) == Shape{2, 0});
+}
+
+TEST_CASE("device: a loop over groups is cut where they need each other inside of it") {
+  const auto shape = [](const char* row, const std::map<std::string, std::string>& tags,
+                        const char* value) {
+    const std::string text = fmt::format(R"(
+kernel k(n: int32, x: in float64[n], S: inout float64[n, n], O: out float64[n])
+domain {{[i, j]: 0 <= i, j < n}}
+domain {{[r]: 0 <= r < n}}
+domain {{[k]: 0 <= k < n}}
+S[i, j] = x[i]*x[j]        {{id=fill}}
+O[{0}] = {1}     {{id=rows}}
+)",
+                                         row, value);
+    return run(text, tags, {{"n", "7"}});
+  };
+  CHECK(shape("i", {{"i", "g.1"}, {"j", "g.0"}}, "sum(k, S[i, k])") == Shape{2, 0});
+  CHECK(shape("i", {{"i", "g.1"}, {"j", "g.0"}}, "S[i, 0] + S[i, n - 1]") == Shape{2, 0});
+  CHECK(shape("r", {{"i", "g.1"}, {"j", "g.0"}, {"r", "g.1"}}, "sum(k, S[r, k])") == Shape{2, 0});
+  CHECK(shape("r", {{"i", "g.1"}, {"j", "g.0"}, {"r", "g.0"}}, "sum(k, S[r, k])") == Shape{2, 0});
+  CHECK(shape("i", {{"i", "g.1"}}, "sum(k, S[i, k])") == Shape{1, 0});
+  CHECK(shape("i", {{"i", "g.1"}, {"j", "g.0"}}, "x[i]") == Shape{1, 0});
+}
+
+TEST_CASE("device: a sequential loop inside of one over groups that meet runs on the host") {
+  const std::string text = R"(
+kernel waves(n: int32, m: int32, a: inout float64[n, m], b: inout float64[n, m])
+domain {[i]: 0 <= i < n}
+domain {[t]: 0 <= t < 3}
+domain {[j]: 0 <= j < m}
+domain {[k]: 0 <= k < m}
+for i, t
+  b[i, j] = a[i, m - 1 - j] + t   {id=one}
+  a[i, k] = 0.5*b[i, m - 1 - k] + a[i, k]   {id=two}
+end
+)";
+  CHECK(run(text, {{"i", "g.1"}, {"j", "g.0"}, {"k", "g.0"}}, {{"n", "3"}, {"m", "6"}}) ==
+        Shape{2, 0});
+  CHECK(run(text, {{"i", "g.1"}}, {{"n", "3"}, {"m", "6"}}) == Shape{1, 0});
+}
+
+TEST_CASE("device: memory that is filled whole is a group's own, whatever index reads it") {
+  const std::string text = R"(
+kernel looked(ng: int32, d: in int32[ng, 16], bins: inout int32[ng, 16])
+domain {[g]: 0 <= g < ng}
+domain {[z]: 0 <= z < %}
+domain {[w]: 0 <= w < 16}
+temp mine: int32[16] in local
+for g
+  mine[z] = z + g                                   {id=fill}
+  bins[g, w] = bins[g, w] + mine[d[g, w] % 16]      {id=add}
+end
+)";
+  const auto filled = [&](const std::string& to) {
+    std::string out = text;
+    return out.replace(out.find('%'), 1, to);
+  };
+  CHECK(run(filled("16"), {{"g", "g.0"}, {"z", "l.0"}, {"w", "l.0"}}, {{"ng", "3"}}) ==
+        Shape{1, 1});
+  run_on(Target::OpenMP, tagged(filled("16"), {{"g", "par"}}), parse_one(filled("16")),
+         {{"ng", "3"}});
+  // one element may come from another iteration
+  CHECK(error_of([&] {
+          tagged(filled("15"), {{"g", "g.0"}, {"z", "l.0"}, {"w", "l.0"}});
+        }).find("writes mine[0] and fill[g=1, z=0] writes it too (ng=2)") != std::string::npos);
+}
+
+TEST_CASE("device: barriers under conditions that are one for the group") {
+  const auto code = [](const std::string& condition) {
+    const std::string text = R"(
+kernel half(n: int32, a: float64[16], b: float64[16])
+domain {[i]: 0 <= i < 16}
+domain {[j]: 0 <= j < 16}
+b[i] = a[i]  {id=w}
+... lbarrier {id=wait, if=%, dep=w}
+a[j] = 2*b[15 - j]     {dep=wait}
+)";
+    std::string out = text;
+    return out.replace(out.find('%'), 1, condition);
+  };
+  const std::map<std::string, std::string> tags{{"i", "l.0"}, {"j", "l.0"}};
+  CHECK(run(code("n > 3"), tags, {{"n", "2"}}).kernels == 1);
+}
+
+TEST_CASE("device: loops that work-items run differently often may hold several runs of them") {
+  const std::string text = R"(
+kernel ragged(len: in int32[16], x: float64[16, 99], s: float64[16, 99], y: float64[16, 99])
+domain {[i]: 0 <= i < 16}
+domain {[t]: 0 <= t < m and t < 99}
+<int32> m = len[i]       {id=count, inames=i}
+s[i, t] = x[i, t]        {id=fill, inames=i:t, dep=count}
+y[i, t] = s[i, t]        {id=use, inames=i:t, dep=fill}
+)";
+  CHECK(run(text, {{"i", "l.0"}}, {}) == Shape{1, 0});
+}
+
+TEST_CASE("work-items: a reduction inside of another one has a result for each of them") {
+  const std::string text = R"(
+kernel nested(e: int32, n: int32, m: int32, y: float64[e, n], A: float64[e, n, m], r: out float64[e])
+domain {[g]: 0 <= g < e}
+domain {[j]: 0 <= j < n}
+domain {[i]: 0 <= i < m}
+r[g] = sum(j, y[g, j]*sum(i, A[g, j, i]))
+)";
+  Kernel k = with_tags(parse_one(text), {{"g", "g.0"}});
+  k = split(split(k, "j", 4, "", "l.1"), "i", 8, "", "l.0");
+  test::run_everywhere(k, parse_one(text), {{"e", "3"}, {"n", "9"}, {"m", "11"}});
+}
+
+TEST_CASE("device: what takes a loop to compute and is one for all groups is computed once") {
+  const auto kernels = [](const char* length) {
+    const std::string text = fmt::format(R"(
+kernel trace(n: int32, a: float64[n, n], out: out float64[n, n])
+domain {{[d]: 0 <= d < {}}}
+domain {{[i, j]: 0 <= i, j < n}}
+assume n >= 4
+<> t = sum(d, a[d, d])
+out[i, j] = a[i, j] + t
+)",
+                                         length);
+    const Kernel k = with_tags(parse_one(text), {{"i", "g.1"}, {"j", "g.0"}});
+    return run(split(k, "d", 4, "", "l.0"), parse_one(text), {{"n", "9"}}).kernels;
+  };
+  CHECK(kernels("n") == 2);
+  CHECK(kernels("4") == 1);  // less than a kernel costs
+}
+
+TEST_CASE("device: what only the first group along an axis uses is computed there alone") {
+  const std::string text = R"(
+kernel two(n: int32, X: in float64[n, n], A: out float64[n], C: out float64[n, n])
+domain {[i]: 0 <= i < n}
+domain {[k]: 0 <= k < n}
+domain {[p, q]: 0 <= p < n and 0 <= q < n}
+A[i] = sum(k, X[i, k])
+C[p, q] = 2*X[p, q]
+)";
+  const std::map<std::string, std::string> tags{{"i", "g.0"}, {"p", "g.1"}, {"q", "g.0"}};
+  CHECK(run(text, tags, {{"n", "7"}}) == Shape{1, 0});
+  const std::string source = generate(tagged(text, tags), Target::OpenCL).source;
+  const auto guard = source.find("if (get_group_id(1) == 0) {");
+  CHECK(guard != std::string::npos);
+  CHECK(guard < source.find("acc_k = 0.0"));
+}
