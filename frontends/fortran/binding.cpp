@@ -27,7 +27,7 @@ bool is_simple(const Expr& e) {
     return true;
   const auto all = [](const Exprs& es) { return std::all_of(es.begin(), es.end(), is_simple); };
   if (const auto* l = e.as<Load>()) return all(l->index);
-  if (const auto* u = e.as<Unary>()) return u->op == UnaryOp::Neg && is_simple(u->arg);
+  if (const Expr* x = negated(e)) return is_simple(*x);
   const auto* n = e.as<Nary>();
   return n && (n->op == NaryOp::Add || n->op == NaryOp::Mul) && all(n->terms);
 }
@@ -57,7 +57,7 @@ Binding::Binding(Routine& caller, const Routine& callee, Exprs arguments,
     if (!v.extent && (!v.result || v.array)) dummies.push_back(&v);
   }
   if (dummies.size() != arguments.size())
-    fail("unsupported", at, "`{}` has {} arguments, not {}", callee.name, dummies.size(),
+    fail("unsupported", at, "`{}` has {} arguments, not {}", bare_name(callee.name), dummies.size(),
          arguments.size());
   for (std::size_t i = 0; i < dummies.size(); ++i) {
     const Expr there = place(arguments[i]);
@@ -100,12 +100,12 @@ void Binding::check_type(const Variable& dummy, const Expr& argument) const {
   if (!there) {
     if (!dummy.array) return;
     fail("unsupported", at_, "the argument `{}` of `{}` is an array, and what is passed is none",
-         dummy.name, callee_.name);
+         dummy.name, bare_name(callee_.name));
   }
   const Variable& v = caller_.variables.at(written_name(there));
   if (v.type == dummy.type && v.logical == dummy.logical && v.character == dummy.character) return;
   fail("unsupported", at_, "the argument `{}` of `{}` is of type {}, and `{}` of type {}",
-       dummy.name, callee_.name, dummy.type.str(), v.name, v.type.str());
+       dummy.name, bare_name(callee_.name), dummy.type.str(), v.name, v.type.str());
 }
 
 Expr Binding::copy(const Variable& dummy, const Expr& value) {
@@ -132,7 +132,7 @@ void Binding::scalar(const Variable& dummy, const Expr& argument) {
   const auto* l = there ? there.as<Load>() : nullptr;
   if (is_array && (!l || has_slices(*l)))
     fail("unsupported", at_, "the argument `{}` of `{}` is one value, and an array is passed",
-         dummy.name, callee_.name);
+         dummy.name, bare_name(callee_.name));
   check_type(dummy, argument);
   const bool assigned = assigned_.count(dummy.name) != 0;
   if (!assigned && is_simple(argument) && !changes(argument)) {
@@ -143,7 +143,7 @@ void Binding::scalar(const Variable& dummy, const Expr& argument) {
     scalars_[dummy.name] = copy(dummy, argument);
   } else if (!there) {
     fail("unsupported", at_, "`{}` assigns its argument `{}`, and what is passed is no variable",
-         callee_.name, dummy.name);
+         bare_name(callee_.name), dummy.name);
   } else if (there.as<Var>()) {
     scalars_[dummy.name] = there;
   } else {
@@ -170,7 +170,7 @@ void Binding::extents(const Variable& dummy, const Expr& argument) {
       if (a.fixed || axis++ != i) continue;
       if (!a.last)
         fail("unsupported", at_, "how long `{}` is, which `{}` asks for, is not known", v.array,
-             callee_.name);
+             bare_name(callee_.name));
       const Expr n = length(a.first, a.last, a.step);
       scalars_[name] = changes(n) ? copy(callee_.variables.at(name), n) : n;
     }
@@ -186,7 +186,7 @@ Binding::View Binding::view(const Variable& dummy, const Expr& argument) const {
   const auto* l = there.as<Load>();
   if (!x.array)
     fail("unsupported", at_, "the argument `{}` of `{}` is an array, and `{}` is none", dummy.name,
-         callee_.name, v.array);
+         bare_name(callee_.name), v.array);
   const bool element = l && !has_slices(*l);
   for (std::size_t i = 0; i < x.bounds.size(); ++i) {
     Axis a{Expr(), first_of(x.bounds[i]), x.bounds[i].upper, 1};
@@ -221,7 +221,7 @@ void Binding::match(const Variable& dummy, View& v, bool from_element) const {
     throw Error(
         Diagnostic{"unsupported",
                    fmt::format("the argument `{}` of `{}` is no part of `{}` axis by axis: {}",
-                               dummy.name, callee_.name, v.array, why),
+                               dummy.name, bare_name(callee_.name), v.array, why),
                    {at_, {}},
                    {},
                    "pass a section with the argument's shape, such as a(i:, j)"});
@@ -364,7 +364,7 @@ Expr Binding::passed(const Expr& e, const std::string& callee, const Span& at) c
       fail("unsupported", at,
            "what is passed for the logical `{}`, which `{}`, in another file, gets, is no argument "
            "of `{}` and so not supported in Fortran kernels",
-           own.name, callee, caller_.name);
+           own.name, bare_name(callee), bare_name(caller_.name));
   }
   const auto it = arrays_.find(written_name(e));
   const Expr there =

@@ -1,4 +1,8 @@
 #include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
 
 #include "core/diagnostic.h"
 #include "frontends/fortran/program.h"
@@ -43,21 +47,68 @@ std::optional<std::string_view> directive(std::string_view line, bool fixed) {
 
 }  // namespace
 
-bool is_fixed_form(const Source* source) {
-  return source->name.ends_with(".f") || source->name.ends_with(".F") ||
-         source->name.ends_with(".for");
+bool is_fixed_form(const std::string& path) {
+  return path.ends_with(".f") || path.ends_with(".F") || path.ends_with(".for");
 }
 
-Blocks read_blocks(const Source* source) {
-  const bool fixed = is_fixed_form(source);
+namespace {
+
+/// What a line includes, by Fortran's line or the preprocessor's; empty for other lines.
+std::string included_by(std::string_view line) {
+  line = trimmed(line);
+  if (line.starts_with("#")) line = trimmed(line.substr(1));
+  if (!accept(line, "include") || line.size() < 2) return {};
+  const char quote = line.front();
+  if (quote != '"' && quote != '\'') return {};
+  const std::size_t end = line.find(quote, 1);
+  return end == std::string_view::npos ? "" : std::string(line.substr(1, end - 1));
+}
+
+class BlockReader {
+ public:
+  BlockReader(const FortranOptions& how, bool fixed) : how_(how), fixed_(fixed) {}
+
+  /// `order`: see Block; 0 in the input's own file.
+  void read(const Source* source, int order);
   Blocks out;
+
+ private:
+  void include(const Source* by, const std::string& name, int order);
+
+  const FortranOptions& how_;
+  bool fixed_;
+  std::set<std::string> open_files_;
+};
+
+/// Nothing is read where there is no such file, which Flang reports.
+void BlockReader::include(const Source* by, const std::string& name, int order) {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> folders{fs::path(by->name).parent_path()};
+  folders.insert(folders.end(), how_.include_folders.begin(), how_.include_folders.end());
+  for (const fs::path& folder : folders) {
+    const std::string path = (folder / name).lexically_normal().string();
+    std::error_code none;
+    if (!fs::is_regular_file(path, none)) continue;
+    if (!open_files_.insert(path).second) return;  // Flang reports that it includes itself
+    std::ifstream in(path, std::ios::binary);
+    read(add_source(path, std::string(std::istreambuf_iterator<char>(in), {})), order);
+    open_files_.erase(path);
+    return;
+  }
+}
+
+void BlockReader::read(const Source* source, int order) {
   std::vector<Block> open;  // tagged ones; a transform stands alone
   std::optional<Block> transform;
   const int lines = static_cast<int>(source->line_starts.size());
   for (int n = 1; n <= lines; ++n) {
     const std::string_view line = source->line(n);
-    const auto found = directive(line, fixed);
-    if (!found) continue;
+    const auto found = directive(line, fixed_);
+    if (!found) {
+      if (const std::string name = included_by(line); !name.empty())
+        include(source, name, order ? order : n);
+      continue;
+    }
     Span at;
     at.source = source;
     at.line = n;
@@ -77,7 +128,7 @@ Blocks read_blocks(const Source* source) {
       if (begins == transform.has_value())
         fail("syntax", at, "this block {}", begins ? "begins within another one" : "never began");
       if (begins) {
-        transform = Block{"", n + 1, 0, at};
+        transform = Block{"", n + 1, 0, order ? order : n + 1, fixed_, at};
       } else {
         transform->last = n - 1;
         out.transforms.push_back(*transform);
@@ -89,7 +140,7 @@ Blocks read_blocks(const Source* source) {
       fail("syntax", at, "`{}` is no block; there are `transform` and `tagged: NAME`", *found);
     const std::string name(rest);
     if (begins) {
-      open.push_back({name, n + 1, 0, at});
+      open.push_back({name, n + 1, 0, order ? order : n + 1, fixed_, at});
       continue;
     }
     std::size_t last = open.size();
@@ -101,11 +152,19 @@ Blocks read_blocks(const Source* source) {
   }
   if (transform) fail("syntax", transform->at, "this block has no end");
   if (!open.empty()) fail("syntax", open.back().at, "this block has no end");
-  return out;
 }
 
-std::string transform_text(const Source* source, const Block& block) {
-  const bool fixed = is_fixed_form(source);
+}  // namespace
+
+Blocks read_blocks(const Source* source, const FortranOptions& how) {
+  BlockReader reader(how, is_fixed_form(source->name));
+  reader.read(source, 0);
+  return std::move(reader.out);
+}
+
+std::string transform_text(const Block& block) {
+  const Source* source = block.at.source;
+  const bool fixed = block.fixed;
   std::string out(static_cast<std::size_t>(block.first - 1), '\n');
   for (int n = block.first; n <= block.last; ++n) {
     const std::string_view line = source->line(n);

@@ -50,9 +50,17 @@ std::vector<const sem::Symbol*> components_of(const sem::DerivedTypeSpec& type, 
 /// What a directive demands of the loops below it. Its tag is empty where it demands nothing.
 Directive read_directive(const fp::OmpDirectiveSpecification& x, const Places& places);
 Directive read_directive(const fp::AccBeginCombinedDirective& x, const Places& places);
+/// The same of `parallel`, `single` and `master`, around statements; without a tag.
+Directive read_region(const fp::OmpDirectiveSpecification& x, const Places& places);
+/// Fails `unsupported` for clauses other than `nowait`, which lets what follows begin: when that is
+/// legal is proved anyway.
+void read_end_of_directive(const fp::OmpDirectiveSpecification& x, const Places& places);
 Directive read_directive(const fp::AccBeginLoopDirective& x, const Places& places);
-/// `skip_output`: `print` and `write` are left out, else unsupported.
-Body read_body(const fp::Block& block, const Span& around, const Places& places, bool skip_output);
+/// `skip_output`: `print` and `write` are left out, else unsupported. `hints`: see Routine.
+Body read_body(const fp::Block& block, const Span& around, const Places& places, bool skip_output,
+               std::vector<Span>& hints);
+/// Directives of compilers before the statements.
+void read_hints(const fp::SpecificationPart& part, const Places& places, std::vector<Span>& hints);
 
 using SomeExpr = ev::Expr<ev::SomeType>;
 
@@ -66,6 +74,7 @@ std::vector<Assignment> to_assignments(const SomeExpr& to, const SomeExpr& value
 /// A bound or an extent, in which conversions between kinds of integers mean nothing.
 Expr to_index(const ev::Expr<ev::SubscriptInteger>& e, const Span& at);
 /// The routine's name, as Routine has it.
+std::string routine_name(const sem::Symbol& s);
 std::string procedure_name(const ev::ProcedureDesignator& p);
 /// Whether nothing but its interface, or not even that, is known of a procedure here; the input may
 /// still have it beside the routine. Fails `unsupported` where that interface asks for more than

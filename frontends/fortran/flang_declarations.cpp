@@ -167,6 +167,15 @@ std::set<std::string> names_in(const Routine& r) {
 
 }  // namespace
 
+void read_hints(const fp::SpecificationPart& part, const Places& places, std::vector<Span>& hints) {
+  using Hint = Fortran::common::Indirection<fp::CompilerDirective>;
+  for (const Hint& h : std::get<std::list<Hint>>(part.t))
+    hints.push_back(places.of(h.value().source));
+  for (const fp::DeclarationConstruct& d : std::get<std::list<fp::DeclarationConstruct>>(part.t))
+    if (const auto* s = std::get_if<fp::SpecificationConstruct>(&d.u))
+      if (const auto* h = std::get_if<Hint>(&s->u)) hints.push_back(places.of(h->value().source));
+}
+
 void read_declarations(const sem::Scope& scope, const Places& places, Routine& routine) {
   Declarations(places, routine).read(scope);
 }

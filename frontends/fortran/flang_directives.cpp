@@ -112,12 +112,32 @@ Directive read_directive(const fp::OmpDirectiveSpecification& x, const Places& p
   Directive d;
   d.at = places.of(x.source);
   switch (x.DirId()) {
+    case llvm::omp::Directive::OMPD_do:
     case llvm::omp::Directive::OMPD_parallel_do: d.tag = "par"; break;
     case llvm::omp::Directive::OMPD_simd: d.tag = "simd"; break;
     default: unsupported(d.at, "this directive of OpenMP");
   }
   for (const fp::OmpClause& c : x.Clauses().v) clause(c, places, d);
   return d;
+}
+
+Directive read_region(const fp::OmpDirectiveSpecification& x, const Places& places) {
+  Directive d;
+  d.at = places.of(x.source);
+  switch (x.DirId()) {
+    case llvm::omp::Directive::OMPD_parallel:
+    case llvm::omp::Directive::OMPD_single:
+    case llvm::omp::Directive::OMPD_master: break;
+    default: unsupported(d.at, "this directive of OpenMP");
+  }
+  for (const fp::OmpClause& c : x.Clauses().v) clause(c, places, d);
+  return d;
+}
+
+void read_end_of_directive(const fp::OmpDirectiveSpecification& x, const Places& places) {
+  for (const fp::OmpClause& c : x.Clauses().v)
+    if (!std::holds_alternative<fp::OmpClause::Nowait>(c.u))
+      unsupported(places.of(c.source), fmt::format("the clause `{}`", c.source.ToString()));
 }
 
 Directive read_directive(const fp::AccBeginCombinedDirective& x, const Places& places) {

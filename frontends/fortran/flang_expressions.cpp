@@ -46,6 +46,9 @@ const char* name_of(TypeCategory category) {
   }
 }
 
+/// The function of LAPACK that compares two letters, whatever their case.
+constexpr std::string_view kSameLetter = "lsame";
+
 const ev::Expr<ev::SomeDerived>* as_derived(const SomeExpr& e) {
   return std::get_if<ev::Expr<ev::SomeDerived>>(&e.u);
 }
@@ -178,7 +181,42 @@ class Converter {
   };
   Expr all() const { return Expr(Slice{Expr(), Expr(), lit(1)}, at_); }
   Place place(const sem::SymbolRef& s) const {
+    if (const SomeExpr* selector = associated(*s)) {
+      const auto ref = ev::ExtractDataRef(*selector);
+      if (!ref) unsupported(fmt::format("`{}`, associated with a value,", s->name().ToString()));
+      Place p = std::visit([&](const auto& x) { return place(x); }, ref->u);
+      if (!std::holds_alternative<sem::SymbolRef>(ref->u)) number_from_one(p);
+      return p;
+    }
     return {s->name().ToString(), Exprs(static_cast<std::size_t>(s->Rank()), all())};
+  }
+  /// What a name of an `associate` stands for; null for other names.
+  static const SomeExpr* associated(const sem::Symbol& s) {
+    const auto* details = s.GetUltimate().detailsIf<sem::AssocEntityDetails>();
+    return details && details->expr() ? &*details->expr() : nullptr;
+  }
+  /// A section has its own subscripts, which begin at 1: its slices get a written start.
+  void number_from_one(Place& p) const {
+    for (std::size_t axis = 0; axis < p.index.size(); ++axis) {
+      const auto* s = p.index[axis].as<Slice>();
+      if (!s || s->start) continue;
+      const Expr first = call(std::string(kBound) + "lbound",
+                              {var(p.name, at_), lit(static_cast<std::int64_t>(axis) + 1)}, at_);
+      p.index[axis] = Expr(Slice{first, s->stop, s->step}, at_);
+    }
+  }
+  /// Subscript `inner` of the section that `outer` is along its axis.
+  Expr within(const Expr& outer, const Expr& inner) const {
+    const auto& o = *outer.as<Slice>();
+    if (!o.start) return inner;  // the array's own
+    const auto moved = [&](const Expr& e) {
+      return index_add({o.start, index_mul(o.step, index_sub(e, lit(1)))});
+    };
+    const auto* s = inner.as<Slice>();
+    if (!s) return moved(inner);
+    return Expr(Slice{s->start ? moved(s->start) : o.start, s->stop ? moved(s->stop) : o.stop,
+                      index_mul(o.step, s->step)},
+                at_);
   }
   Place place(const ev::Component& c) const {
     Place p = std::visit([&](const auto& x) { return place(x); }, c.base().u);
@@ -189,8 +227,12 @@ class Converter {
   Place place(const ev::ArrayRef& a) const {
     Place p = a.base().IsSymbol() ? place(*a.base().UnwrapSymbolRef())
                                   : place(*a.base().UnwrapComponent());
-    std::size_t axis = 0;
-    for (const ev::Subscript& s : a.subscript()) p.index.at(axis++) = subscript(s);
+    std::size_t axis = 0;  // of those along which the base runs
+    for (const ev::Subscript& s : a.subscript()) {
+      while (!p.index.at(axis).as<Slice>()) ++axis;
+      p.index[axis] = within(p.index[axis], subscript(s));
+      ++axis;
+    }
     return p;
   }
   Place place(const ev::CoarrayRef&) const { unsupported("a coarray"); }
@@ -218,22 +260,46 @@ class Converter {
     if constexpr (T::category == TypeCategory::Logical) {
       const auto base = d.GetBaseObject();
       const sem::Symbol* symbol = base.symbol();
-      if (symbol && sem::IsDummy(symbol->GetUltimate()))  // an integer, as the caller has it
+      if (symbol &&
+          sem::IsDummy(sem::GetAssociationRoot(*symbol)))  // an integer, as the caller has it
         return Expr(Compare{CompareOp::Ne, place, lit(0)}, at_);
     }
     return place;
   }
-  Expr visit(const sem::SymbolRef& s) const { return access(place(s)); }
+  Expr visit(const sem::SymbolRef& s) const {
+    const SomeExpr* selector = associated(*s);
+    if (selector && !ev::ExtractDataRef(*selector)) return visit(*selector);
+    return access(place(s));
+  }
   Expr visit(const ev::ArrayRef& a) const { return access(place(a)); }
   Expr visit(const ev::Component& c) const { return access(place(c)); }
   Expr visit(const ev::DescriptorInquiry& q) const {
     if (!q.base().IsSymbol()) unsupported("an inquiry of this kind");
     const sem::Symbol& symbol = q.base().GetLastSymbol();
+    if (associated(symbol)) return inquiry_of_associated(symbol, q);
     if (q.field() == ev::DescriptorInquiry::Field::LowerBound && begins_at_one(symbol))
       return lit(1);
     if (q.field() != ev::DescriptorInquiry::Field::Extent) unsupported("an inquiry of this kind");
     const Expr n = var(extent_name(symbol.name().ToString(), q.dimension()), at_);
     return index_ ? n : Expr(Cast{Type(moonloop::Scalar::I64), n}, at_);
+  }
+  /// The first subscript of an axis, or how many there are, of a name of an `associate`.
+  Expr inquiry_of_associated(const sem::Symbol& symbol, const ev::DescriptorInquiry& q) const {
+    const Place p = place(sem::SymbolRef{symbol});
+    int left = q.dimension();  // axes that run before the one in question
+    std::size_t axis = 0;
+    while (!p.index.at(axis).as<Slice>() || left-- > 0) ++axis;
+    const auto bound = [&](const char* end) {
+      return call(std::string(kBound) + end,
+                  {var(p.name, at_), lit(static_cast<std::int64_t>(axis) + 1)}, at_);
+    };
+    const auto& s = *p.index[axis].as<Slice>();
+    if (q.field() == ev::DescriptorInquiry::Field::LowerBound)
+      return s.start ? lit(1) : bound("lbound");
+    if (q.field() != ev::DescriptorInquiry::Field::Extent || !as_int(s.step))
+      unsupported("an inquiry of this kind");
+    return length(s.start ? s.start : bound("lbound"), s.stop ? s.stop : bound("ubound"),
+                  *as_int(s.step));
   }
   /// An argument whose shape is assumed, without lower bounds.
   static bool begins_at_one(const sem::Symbol& symbol) {
@@ -276,7 +342,7 @@ class Converter {
   template <typename T>
   Expr visit(const ev::Subtract<T>& x) const {
     if (index_) return index_sub(visit(x.left()), visit(x.right()));
-    return nary(NaryOp::Add, visit(x.left()), Expr(Unary{UnaryOp::Neg, visit(x.right())}, at_));
+    return difference(visit(x.left()), visit(x.right()), at_);
   }
   template <typename T>
   Expr visit(const ev::Multiply<T>& x) const {
@@ -368,6 +434,8 @@ class Converter {
   template <typename T>
   Expr visit(const ev::FunctionRef<T>& f) const {
     const auto* known = f.proc().GetSpecificIntrinsic();
+    const bool texts = !known && procedure_name(f.proc()) != kSameLetter;
+    const Converter of_argument(at_, index_, texts);
     Exprs args;  // null ones are optional and not there
     bool arrays = false;
     for (const auto& a : f.arguments()) {
@@ -377,7 +445,7 @@ class Converter {
       if (value && as_derived(*value))
         for (const Expr& e : to_arguments(*value, at_)) args.push_back(e);
       else
-        args.push_back(value ? visit(*value) : Expr());
+        args.push_back(value ? of_argument.visit(*value) : Expr());
     }
     if (!known) return function<T>(f, args);
     const std::string& name = known->name;
@@ -402,7 +470,7 @@ class Converter {
   template <typename T, typename F>
   Expr function(const F& f, const Exprs& args) const {
     const std::string name = procedure_name(f.proc());
-    if (name == "lsame") {
+    if (name == kSameLetter) {
       if (args.size() != 2) unsupported("`lsame` of other than two letters");
       return same_letter(args[0], args[1], at_);
     }
@@ -596,13 +664,20 @@ Expr to_index(const ev::Expr<ev::SubscriptInteger>& e, const Span& at) {
   return Converter(at, true).visit(e);
 }
 
+std::string routine_name(const sem::Symbol& symbol) {
+  const sem::Symbol& s = symbol.GetUltimate();
+  const std::string name = s.name().ToString();
+  const auto* details = s.detailsIf<sem::SubprogramDetails>();
+  if (!details || details->isInterface()) return name;  // of what is elsewhere
+  const sem::Symbol* around = s.owner().symbol();
+  if (!around) return name;
+  if (s.owner().IsModule()) return around->name().ToString() + "::" + name;
+  return around->has<sem::SubprogramDetails>() ? routine_name(*around) + "%" + name : name;
+}
+
 std::string procedure_name(const ev::ProcedureDesignator& p) {
   const sem::Symbol* symbol = p.GetSymbol();
-  if (!symbol) return p.GetName();
-  const sem::Symbol& s = symbol->GetUltimate();
-  const sem::Symbol* host = s.has<sem::SubprogramDetails>() ? s.owner().symbol() : nullptr;
-  const std::string name = s.name().ToString();
-  return host && host->has<sem::SubprogramDetails>() ? host->name().ToString() + "%" + name : name;
+  return symbol ? routine_name(*symbol) : p.GetName();
 }
 
 bool is_in_another_file(const sem::Symbol& procedure, const Span& at) {

@@ -7,9 +7,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <list>
 
 #include "core/diagnostic.h"
 #include "frontends/fortran/flang.h"
+#include "frontends/fortran/modules.h"
 #include "frontends/fortran/names.h"
 
 // Files, and the routines in them.
@@ -20,49 +22,61 @@ namespace {
 
 class Units {
  public:
-  Units(const Places& places, bool skip_output) : places_(places), skip_output_(skip_output) {}
+  /// `elsewhere`: see Routine.
+  Units(const Places& places, bool skip_output, bool elsewhere)
+      : places_(places), skip_output_(skip_output), elsewhere_(elsewhere) {}
 
   std::vector<Routine> read(const fp::Program& program) {
     for (const fp::ProgramUnit& u : program.v) {
       if (const auto* m = std::get_if<Fortran::common::Indirection<fp::Module>>(&u.u))
         module(m->value());
       else if (const auto* p = std::get_if<Fortran::common::Indirection<fp::MainProgram>>(&u.u))
-        guard([&] {
-          const auto& head = std::get<0>(p->value().t);
-          unsupported(head ? places_.of(head->source) : Span{}, "a main program");
-        });
+        main_program(p->value());
       else
         subprogram(u.u, "");
     }
-    if (!errors_.empty()) throw Error(errors_);
     return std::move(routines_);
   }
 
  private:
+  void main_program(const fp::MainProgram& p) {
+    if (elsewhere_) return;
+    const auto& head = std::get<0>(p.t);
+    Routine r;
+    r.name = head ? fp::ToLowerCaseLetters(head->statement.v.ToString()) : "the main program";
+    if (head) r.at = places_.of(head->source);
+    guard(r, [&] { unsupported(r.at, "a main program"); });
+    routines_.push_back(std::move(r));
+  }
+
+  /// What goes wrong in `f` is why `r` is no kernel.
   template <typename F>
-  void guard(F f) {
+  static void guard(Routine& r, F f) {
     try {
       f();
-    } catch (const Error& e) {
-      errors_.insert(errors_.end(), e.diagnostics().begin(), e.diagnostics().end());
-    }
+    } catch (const Error& e) { r.errors = e.diagnostics(); }
   }
 
   void module(const fp::Module& m) {
     const auto& part = std::get<std::optional<fp::ModuleSubprogramPart>>(m.t);
     if (!part) return;
+    const auto& head = std::get<fp::Statement<fp::ModuleStmt>>(m.t);
+    const Span from = places_.of(head.source);
+    const Span to = places_.of(std::get<fp::Statement<fp::EndModuleStmt>>(m.t).source);
+    home_ = {head.statement.v.ToString(), from.source, from.line, to.line};
     for (const fp::ModuleSubprogram& s : std::get<std::list<fp::ModuleSubprogram>>(part->t))
       subprogram(s.u, "");
+    home_ = {};
   }
 
   template <typename Variant>
   void subprogram(const Variant& u, const std::string& host) {
     std::visit(Fortran::common::visitors{
                    [&](const Fortran::common::Indirection<fp::SubroutineSubprogram>& x) {
-                     guard([&] { subroutine(x.value(), host); });
+                     subroutine(x.value(), host);
                    },
                    [&](const Fortran::common::Indirection<fp::FunctionSubprogram>& x) {
-                     guard([&] { function(x.value(), host); });
+                     function(x.value(), host);
                    },
                    [&](const auto&) {}},
                u);
@@ -70,11 +84,19 @@ class Units {
 
   void subroutine(const fp::SubroutineSubprogram& s, const std::string& host) {
     const auto& head = std::get<fp::Statement<fp::SubroutineStmt>>(s.t);
+    between(head.source, std::get<fp::Statement<fp::EndSubroutineStmt>>(s.t).source);
     routine(s, std::get<fp::Name>(head.statement.t), nullptr, host);
+  }
+
+  /// The first and the last line of the routine at hand.
+  void between(fp::CharBlock first, fp::CharBlock last) {
+    home_.first = places_.of(first).line;
+    home_.last = places_.of(last).line;
   }
 
   void function(const fp::FunctionSubprogram& s, const std::string& host) {
     const auto& head = std::get<fp::Statement<fp::FunctionStmt>>(s.t);
+    between(head.source, std::get<fp::Statement<fp::EndFunctionStmt>>(s.t).source);
     const fp::Name& name = std::get<fp::Name>(head.statement.t);
     const auto& details = name.symbol->GetUltimate().get<sem::SubprogramDetails>();
     routine(s, name, &details.result(), host);
@@ -84,16 +106,29 @@ class Units {
   template <typename Subprogram>
   void routine(const Subprogram& s, const fp::Name& name, const sem::Symbol* result,
                const std::string& host) {
-    const Span at = places_.of(name.source);
     Routine r;
-    const std::string own = name.symbol->name().ToString();
-    r.name = host.empty() ? own : host + "%" + own;
+    r.name = routine_name(*name.symbol);
     r.host = host;
-    r.at = at;
+    r.at = places_.of(name.source);
+    r.elsewhere = elsewhere_;
+    if (host.empty()) r.home = home_;
+    guard(r, [&] { contents(s, name, result, r); });
+    const std::string own = r.name;
+    routines_.push_back(std::move(r));
+    if (const auto& inner = std::get<std::optional<fp::InternalSubprogramPart>>(s.t))
+      for (const fp::InternalSubprogram& i : std::get<std::list<fp::InternalSubprogram>>(inner->t))
+        subprogram(i.u, own);
+  }
+
+  /// The routine itself, into `r`.
+  template <typename Subprogram>
+  void contents(const Subprogram& s, const fp::Name& name, const sem::Symbol* result, Routine& r) {
+    const Span at = r.at;
     const sem::Symbol& symbol = name.symbol->GetUltimate();
     const auto& details = symbol.get<sem::SubprogramDetails>();
     const sem::Scope& scope = DEREF(symbol.scope());
-    r.body = read_body(std::get<fp::ExecutionPart>(s.t).v, at, places_, skip_output_);
+    read_hints(std::get<fp::SpecificationPart>(s.t), places_, r.hints);
+    r.body = read_body(std::get<fp::ExecutionPart>(s.t).v, at, places_, skip_output_, r.hints);
     read_declarations(scope, places_, r);
     read_declarations_around(scope, places_, r);
     for (const sem::Symbol* dummy : details.dummyArgs()) {
@@ -110,10 +145,6 @@ class Units {
             !extent.empty() &&
             std::find(r.arguments.begin(), r.arguments.end(), extent) == r.arguments.end())
           r.arguments.push_back(extent);
-    routines_.push_back(std::move(r));
-    if (const auto& inner = std::get<std::optional<fp::InternalSubprogramPart>>(s.t))
-      for (const fp::InternalSubprogram& i : std::get<std::list<fp::InternalSubprogram>>(inner->t))
-        subprogram(i.u, own);
   }
 
   /// Of a derived type one for each component.
@@ -129,9 +160,9 @@ class Units {
   }
 
   const Places& places_;
-  bool skip_output_;
+  bool skip_output_, elsewhere_;
+  FortranFile::Home home_;  // of the routine at hand
   std::vector<Routine> routines_;
-  std::vector<Diagnostic> errors_;
 };
 
 /// Flang's messages of errors; of warnings none.
@@ -242,46 +273,108 @@ Span Places::of(const std::optional<fp::ProvenanceRange>& range) const {
   return at;
 }
 
+namespace {
+
+/// Files that Flang has read, each with the modules of those before it.
+class Analysis {
+ public:
+  /// `path` has the text of `source`.
+  Analysis(const Source* source, const std::string& path, const FortranOptions& how)
+      : options_(options_of(how)),
+        kinds_(kinds_of(how)),
+        language_(language()),
+        places_(source, std::filesystem::path(path).lexically_normal().string(), cooked_),
+        context_(kinds_, options_.features, language_, cooked_) {
+    context_.set_intrinsicModuleDirectories(options_.intrinsicModuleDirectories)
+        .set_searchDirectories(options_.searchDirectories)
+        .set_moduleDirectory(modules_.path());
+  }
+
+  const fp::Program& add(const std::string& path, bool fixed) {
+    options_.isFixedForm = fixed;
+    fp::Parsing& parsing = parsings_.emplace_back(cooked_);
+    parsing.Prescan(path, options_);
+    throw_errors(parsing.messages());
+    parsing.Parse(llvm::nulls());
+    throw_errors(parsing.messages());
+    if (!parsing.parseTree() || !parsing.consumedWholeFile())
+      fail("fortran", {}, "`{}` cannot be parsed to its end", path);
+    sem::Semantics semantics{context_, *parsing.parseTree()};
+    semantics.Perform();
+    throw_errors(context_.messages());
+    return *parsing.parseTree();
+  }
+
+  const Places& places() const { return places_; }
+
+ private:
+  static fp::Options options_of(const FortranOptions& how) {
+    fp::Options o;
+    // Flang then remembers what it could not parse and where. Otherwise it parses the rest of the
+    // file twice for each block that is not closed, and so 2^n times for n of them.
+    o.instrumentedParse = true;
+    o.features.Enable(Fortran::common::LanguageFeature::OpenMP);
+    o.features.Enable(Fortran::common::LanguageFeature::OpenACC);
+    o.intrinsicModuleDirectories = {MOONLOOP_FLANG_MODULES};
+    o.searchDirectories = how.include_folders;
+    for (const auto& [key, value] : how.defines) o.predefinitions.emplace_back(key, value);
+    return o;
+  }
+
+  static Fortran::common::IntrinsicTypeDefaultKinds kinds_of(const FortranOptions& how) {
+    Fortran::common::IntrinsicTypeDefaultKinds kinds;
+    kinds.set_defaultRealKind(how.default_real);
+    kinds.set_defaultIntegerKind(how.default_integer).set_defaultLogicalKind(how.default_integer);
+    return kinds;
+  }
+
+  static Fortran::common::LangOptions language() {
+    Fortran::common::LangOptions out;
+    out.OpenMPVersion = 52;
+    return out;
+  }
+
+  /// What follows from a module that is not there says nothing.
+  void throw_errors(fp::Messages& messages) const {
+    std::vector<Diagnostic> errors;
+    collect(messages, places_, cooked_, errors);
+    if (errors.empty()) return;
+    const auto is_cause = [](const Diagnostic& d) {
+      return d.text.find(" module file for module ") != std::string::npos;
+    };
+    if (std::any_of(errors.begin(), errors.end(), is_cause))
+      std::erase_if(errors, [&](const Diagnostic& d) { return !is_cause(d); });
+    throw Error(errors);
+  }
+
+  fp::AllSources sources_;
+  fp::AllCookedSources cooked_{sources_};
+  fp::Options options_;
+  Fortran::common::IntrinsicTypeDefaultKinds kinds_;
+  Fortran::common::LangOptions language_;
+  Places places_;
+  Folder modules_;  // Flang writes a file for each module
+  sem::SemanticsContext context_;
+  std::list<fp::Parsing> parsings_;
+};
+
+}  // namespace
+
 std::vector<Routine> read_routines(const Source* source, const FortranOptions& how) {
   const std::string& name = source->name;
-  const bool fixed = is_fixed_form(source);
+  const bool fixed = is_fixed_form(name);
   const File file(source, fixed, name.ends_with(".F") || name.ends_with(".F90"));
-  fp::Options options;
-  options.isFixedForm = fixed;
-  options.features.Enable(Fortran::common::LanguageFeature::OpenMP);
-  options.features.Enable(Fortran::common::LanguageFeature::OpenACC);
-  options.intrinsicModuleDirectories = {MOONLOOP_FLANG_MODULES};
-  options.searchDirectories = how.include_folders;
-  for (const auto& [key, value] : how.defines) options.predefinitions.emplace_back(key, value);
-
-  fp::AllSources all;
-  fp::AllCookedSources cooked{all};
-  fp::Parsing parsing{cooked};
-  const Places places(source, std::filesystem::path(file.path()).lexically_normal().string(),
-                      cooked);
-  std::vector<Diagnostic> errors;
-  parsing.Prescan(file.path(), options);
-  collect(parsing.messages(), places, cooked, errors);
-  if (!errors.empty()) throw Error(errors);
-  parsing.Parse(llvm::nulls());
-  collect(parsing.messages(), places, cooked, errors);
-  if (!errors.empty()) throw Error(errors);
-  if (!parsing.parseTree() || !parsing.consumedWholeFile())
-    fail("fortran", {}, "`{}` cannot be parsed to its end", name);
-
-  const Fortran::common::IntrinsicTypeDefaultKinds kinds;
-  Fortran::common::LangOptions language;
-  language.OpenMPVersion = 52;
-  sem::SemanticsContext context{kinds, options.features, language, cooked};
-  const Folder modules;  // Flang writes a file for each module
-  context.set_intrinsicModuleDirectories(options.intrinsicModuleDirectories)
-      .set_searchDirectories(options.searchDirectories)
-      .set_moduleDirectory(modules.path());
-  sem::Semantics semantics{context, *parsing.parseTree()};
-  semantics.Perform();
-  collect(context.messages(), places, cooked, errors);
-  if (!errors.empty()) throw Error(errors);
-  return Units(places, how.skip_output).read(*parsing.parseTree());
+  Analysis analysis(source, file.path(), how);
+  std::vector<Routine> used;
+  for (const std::string& path : files_of_modules(source, how)) {
+    const fp::Program& program = analysis.add(path, is_fixed_form(path));
+    for (Routine& r : Units(analysis.places(), how.skip_output, true).read(program))
+      used.push_back(std::move(r));
+  }
+  const fp::Program& program = analysis.add(file.path(), fixed);
+  std::vector<Routine> out = Units(analysis.places(), how.skip_output, false).read(program);
+  std::move(used.begin(), used.end(), std::back_inserter(out));
+  return out;
 }
 
 }  // namespace moonloop::fortran

@@ -4,6 +4,8 @@
 #include "core/external.h"
 #include "frontends/fortran/flang.h"
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/sections.h"
+#include "frontends/fortran/uses.h"
 
 // Flang's statements as program.h has them.
 namespace moonloop::fortran {
@@ -11,7 +13,8 @@ namespace {
 
 class Reader {
  public:
-  Reader(const Places& places, bool skip_output) : places_(places), skip_output_(skip_output) {}
+  Reader(const Places& places, bool skip_output, std::vector<Span>& hints)
+      : places_(places), skip_output_(skip_output), hints_(hints) {}
 
   Body block(const fp::Block& b, const Span& around) {
     Body out;
@@ -49,16 +52,14 @@ class Reader {
                    [&](const Indirection<fp::DoConstruct>& x) { loop(x.value(), out); },
                    [&](const Indirection<fp::IfConstruct>& x) { choice(x.value(), out); },
                    [&](const Indirection<fp::CaseConstruct>& x) { select(x.value(), out); },
-                   [&](const Indirection<fp::AssociateConstruct>& x) {
-                     unsupported(places_.of(std::get<0>(x.value().t).source), "`associate`");
-                   },
+                   [&](const Indirection<fp::AssociateConstruct>& x) { associate(x.value(), out); },
                    [&](const Indirection<fp::BlockConstruct>& x) {
                      unsupported(places_.of(std::get<0>(x.value().t).source), "`block`");
                    },
                    [&](const Indirection<fp::WhereConstruct>& x) { where(x.value(), out); },
                    [&](const Indirection<fp::ForallConstruct>& x) { forall(x.value(), out); },
                    [&](const Indirection<fp::CompilerDirective>& x) {
-                     unsupported(places_.of(x.value().source), "this directive");
+                     hints_.push_back(places_.of(x.value().source));
                    },
                    [&](const Indirection<fp::OpenMPConstruct>& x) { openmp(x.value(), out); },
                    [&](const Indirection<fp::OpenACCConstruct>& x) { openacc(x.value(), out); },
@@ -116,6 +117,62 @@ class Reader {
             },
             [&](const auto&) { unsupported(at, "a statement of this form"); }},
         s.u);
+  }
+
+  /// The names stand for what they are associated with, which is right while its subscripts, or
+  /// what its value is made of, stay as they are.
+  void associate(const fp::AssociateConstruct& x, Body& out) {
+    const auto& head = std::get<fp::Statement<fp::AssociateStmt>>(x.t);
+    const Span at = places_.of(head.source);
+    const Body inside = block(std::get<fp::Block>(x.t), at);
+    const std::set<std::string> changed = changed_in(inside);
+    for (const fp::Association& a : std::get<std::list<fp::Association>>(head.statement.t)) {
+      const fp::Name& name = std::get<fp::Name>(a.t);
+      const auto& selector = name.symbol->get<sem::AssocEntityDetails>().expr();
+      if (!selector) throw InternalError("Flang gives a selector no type");
+      const bool is_place = ev::ExtractDataRef(*selector).has_value();
+      Expr stands_for = to_expr(*selector, at);
+      if (const auto* test = stands_for.as<Compare>(); test && is_place)
+        stands_for = test->left;  // a logical one, as it is kept
+      std::set<std::string> fixed;
+      if (const auto* l = stands_for.as<Load>(); l && is_place)
+        for (const Expr& e : l->index) collect_reads(e, fixed);
+      else if (!is_place)
+        collect_reads(stands_for, fixed);
+      for (const std::string& n : fixed)
+        if (changed.count(n))
+          unsupported(places_.of(name.source),
+                      fmt::format("`{}`, associated with `{}`, where the construct assigns `{}`,",
+                                  name.ToString(), to_string(stands_for), n));
+      bool calls = false;
+      walk(stands_for, [&](const Expr& e) {
+        calls = calls || !called(e, kFunction).empty() || !called(e, kElemental).empty();
+        return true;
+      });
+      if (calls)
+        unsupported(places_.of(name.source),
+                    fmt::format("`{}`, associated with a function's value,", name.ToString()));
+    }
+    out.insert(out.end(), inside.begin(), inside.end());
+  }
+
+  /// The variables that statements may assign.
+  static std::set<std::string> changed_in(const Body& body) {
+    std::set<std::string> out;
+    const auto place = [&](const Expr& e) {
+      if (e && (e.as<Var>() || e.as<Load>())) out.insert(written_name(e));
+    };
+    std::function<void(const Body&)> visit = [&](const Body& b) {
+      for (Statement s : b) {
+        if (const auto* a = std::get_if<Assignment>(&s.what)) place(a->to);
+        if (const auto* d = std::get_if<Do>(&s.what)) out.insert(d->variable);
+        if (const auto* c = std::get_if<SubroutineCall>(&s.what))
+          for (const Expr& e : c->arguments) place(e);
+        for (const auto* inner : bodies(s)) visit(**inner);
+      }
+    };
+    visit(body);
+    return out;
   }
 
   void assignment(const fp::AssignmentStmt& s, const Span& at, Body& out) {
@@ -344,10 +401,86 @@ class Reader {
     const Span place = places_.of(fp::FindSourceLocation(x));
     if (const auto* atomic = std::get_if<fp::OpenMPAtomicConstruct>(&x.u))
       return updated_at_once(*atomic, place, out);
+    if (const auto* region = std::get_if<fp::OmpBlockConstruct>(&x.u))
+      return openmp_block(*region, out);
+    if (const auto* alone = std::get_if<fp::OpenMPStandaloneConstruct>(&x.u))
+      if (const auto* simple = std::get_if<fp::OpenMPSimpleStandaloneConstruct>(&alone->u);
+          simple && simple->v.DirId() == llvm::omp::Directive::OMPD_barrier)
+        return;  // statements are in order anyway
     const auto* construct = std::get_if<fp::OpenMPLoopConstruct>(&x.u);
     if (!construct) unsupported(place, "this directive of OpenMP");
-    const auto& begin = construct->BeginDir();
-    directed(read_directive(begin, places_), construct->GetNestedLoop(), out);
+    Directive d = read_directive(construct->BeginDir(), places_);
+    if (construct->EndDir()) read_end_of_directive(*construct->EndDir(), places_);
+    const std::size_t before = out.size();
+    directed(std::move(d), construct->GetNestedLoop(), out);
+    for (const Directive::Reduction& r : region_reductions_) share(r, out.at(before));
+  }
+
+  /// `parallel`, and what runs once within it. Its threads share the loops that say so; what else
+  /// stands there each of them runs for itself, with the same result.
+  void openmp_block(const fp::OmpBlockConstruct& x, Body& out) {
+    const auto& begin = x.BeginDir();
+    const Directive d = read_region(begin, places_);
+    if (x.EndDir()) read_end_of_directive(*x.EndDir(), places_);
+    const auto around = region_reductions_;
+    region_reductions_.insert(region_reductions_.end(), d.reductions.begin(), d.reductions.end());
+    Body inside = block(std::get<fp::Block>(x.t), d.at);
+    region_reductions_ = around;
+    for (const Directive::Reduction& r : d.reductions)
+      if (const Span at = assigned_alone(inside, r.variable))
+        unsupported(at,
+                    fmt::format("`{}`, which `reduction` names, assigned outside of a loop that "
+                                "threads share",
+                                r.variable));
+    if (const Span at = asks_who_runs(inside))
+      unsupported(at, "a question for the number of a thread");
+    out.insert(out.end(), inside.begin(), inside.end());
+  }
+
+  /// A reduction of the region around is one of the loop, where that assigns its variable.
+  static void share(const Directive::Reduction& r, Statement& s) {
+    auto* made = std::get_if<Do>(&s.what);
+    if (!made || !made->directive || made->directive->tag != "par") return;
+    bool here = false;
+    each(*made->body, [&](const Statement& inner) {
+      const auto* a = std::get_if<Assignment>(&inner.what);
+      here = here || (a && written_name(a->to) == r.variable);
+    });
+    if (!here) return;
+    Directive with = *made->directive;
+    with.reductions.push_back(r);
+    made->directive = std::make_shared<const Directive>(std::move(with));
+  }
+
+  /// An assignment that stands in no loop with a directive.
+  static Span assigned_alone(const Body& body, const std::string& variable) {
+    for (Statement s : body) {
+      if (const auto* a = std::get_if<Assignment>(&s.what); a && written_name(a->to) == variable)
+        return s.at;
+      if (const auto* d = std::get_if<Do>(&s.what); d && d->directive) continue;
+      for (const auto* inner : bodies(s))
+        if (const Span at = assigned_alone(**inner, variable)) return at;
+    }
+    return {};
+  }
+
+  /// A use of OpenMP's functions, on whose answers the work of each thread depends.
+  static Span asks_who_runs(const Body& body) {
+    Span found;
+    each(body, [&](Statement s) {
+      const auto look = [&](const std::string& name) {
+        if (name.starts_with("omp_")) found = s.at;
+      };
+      if (const auto* c = std::get_if<SubroutineCall>(&s.what)) look(c->name);
+      expressions(s, [&](const Expr& e) {
+        if (e)
+          walk(e, [&](const Expr& part) {
+            look(called(part, kFunction));
+            return true;
+          });
+      });
+    });
+    return found;
   }
 
   void openacc(const fp::OpenACCConstruct& x, Body& out) {
@@ -475,13 +608,16 @@ class Reader {
 
   const Places& places_;
   bool skip_output_;
+  std::vector<Span>& hints_;        // see Routine
   std::vector<std::string> loops_;  // around the statement at hand; the names that they have
+  std::vector<Directive::Reduction> region_reductions_;  // of `parallel` around it
 };
 
 }  // namespace
 
-Body read_body(const fp::Block& block, const Span& around, const Places& places, bool skip_output) {
-  return Reader(places, skip_output).block(block, around);
+Body read_body(const fp::Block& block, const Span& around, const Places& places, bool skip_output,
+               std::vector<Span>& hints) {
+  return Reader(places, skip_output, hints).block(block, around);
 }
 
 }  // namespace moonloop::fortran

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/diagnostic.h"
+#include "core/memory.h"
 #include "frontends/fortran/program.h"
 
 namespace moonloop {
@@ -14,27 +15,80 @@ bool is_fortran(const std::string& path) {
 }
 
 #ifdef MOONLOOP_FORTRAN
+namespace {
+
+std::vector<fortran::Routine> read(const Source* source, const FortranOptions& options) {
+  const memory::Unlimited no_exception_in_flang;
+  return fortran::read_routines(source, options);
+}
+
+Diagnostic warning_of(const FortranFile::LeftOut& l) {
+  Diagnostic d = l.why.front();
+  d.text = fmt::format("`{}` is left out: {}", l.name, d.text);
+  if (l.why.size() > 1) d.text += fmt::format(" (and {} more)", l.why.size() - 1);
+  return d;
+}
+
+/// What such a directive allows is proved where a script asks for it.
+Diagnostic warning_of(const std::vector<Span>& hints, const std::string& routine) {
+  const std::string rest =
+      hints.size() > 1 ? fmt::format(" ({} more in `{}`)", hints.size() - 1, routine) : "";
+  return {"unused-directive",
+          "this directive for compilers has no effect" + rest,
+          {hints.front(), {}},
+          {},
+          "a script says how loops run, as in `lp.tag_inames(knl, {i = \"simd\"})`"};
+}
+
+/// The errors that do not follow from another one of them, which is their note.
+std::vector<Diagnostic> causes(const std::vector<Diagnostic>& all) {
+  const auto is_cause_of = [](const Diagnostic& a, const Diagnostic& b) {
+    return !b.notes.empty() && b.notes.front().text == a.text &&
+           b.notes.front().at.str() == a.where.at.str();
+  };
+  std::vector<Diagnostic> out;
+  for (const Diagnostic& d : all)
+    if (std::none_of(all.begin(), all.end(),
+                     [&](const Diagnostic& other) { return is_cause_of(other, d); }))
+      out.push_back(d);
+  return out;
+}
+
+}  // namespace
+
 FortranFile parse_fortran(const Source* source, const FortranOptions& options) {
-  const fortran::Blocks blocks = fortran::read_blocks(source);
+  const fortran::Blocks blocks = fortran::read_blocks(source, options);
   FortranFile out;
-  std::vector<Diagnostic> errors;
-  std::vector<std::pair<int, std::string>> steps;
-  for (const fortran::Routine& r : fortran::inline_calls(fortran::read_routines(source, options)))
-    try {
+  struct Step {
+    int line;  // of `source`, where it stands or what has it is included
+    FortranFile::Transform what;
+  };
+  std::vector<Step> steps;
+  for (fortran::Routine& r : fortran::inline_calls(read(source, options))) try {
+      if (!r.errors.empty()) throw Error(std::move(r.errors));
+      if (!r.hints.empty()) out.warnings.push_back(warning_of(r.hints, r.name));
       fortran::Lowered lowered = fortran::lower(r, blocks);
       out.kernels.push_back(std::move(lowered.kernel));
+      if (!r.home.module.empty()) out.homes.emplace(r.name, r.home);
       for (auto& s : lowered.steps)
-        steps.emplace_back(s.first, std::string(static_cast<std::size_t>(s.first - 1), '\n') +
-                                        std::move(s.second));
+        steps.push_back({s.first,
+                         {source, std::string(static_cast<std::size_t>(s.first - 1), '\n') +
+                                      std::move(s.second)}});
     } catch (const Error& e) {
-      errors.insert(errors.end(), e.diagnostics().begin(), e.diagnostics().end());
+      out.left_out.push_back({r.name, e.diagnostics()});
+      out.warnings.push_back(warning_of(out.left_out.back()));
     }
-  if (!errors.empty()) throw Error(errors);
+  if (out.kernels.empty()) {
+    std::vector<Diagnostic> errors;
+    for (const FortranFile::LeftOut& l : out.left_out)
+      errors.insert(errors.end(), l.why.begin(), l.why.end());
+    if (!errors.empty()) throw Error(causes(errors));
+  }
   for (const fortran::Block& b : blocks.transforms)
-    steps.emplace_back(b.first, fortran::transform_text(source, b));
+    steps.push_back({b.order, {b.at.source, fortran::transform_text(b)}});
   std::stable_sort(steps.begin(), steps.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (auto& s : steps) out.transforms.push_back(std::move(s.second));
+                   [](const Step& a, const Step& b) { return a.line < b.line; });
+  for (Step& s : steps) out.transforms.push_back(std::move(s.what));
   return out;
 }
 #else

@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,23 +11,47 @@ namespace moonloop {
 /// A Fortran file: its subroutines as kernels, in order, and the transforms in its comments.
 struct FortranFile {
   std::vector<Kernel> kernels;
-  /// Lua, of directives and of transform blocks in the file's order, with lines as in the file.
-  std::vector<std::string> transforms;
+  /// Lua, of directives and of transform blocks in the file's order, with lines as in the file that
+  /// it stands in.
+  struct Transform {
+    const Source* source;
+    std::string code;
+  };
+  std::vector<Transform> transforms;
+  /// Program units that are no kernels, and why.
+  struct LeftOut {
+    std::string name;
+    std::vector<Diagnostic> why;
+  };
+  std::vector<LeftOut> left_out;
+  /// Where a routine of a module is in the file: what replaces it has to replace the module.
+  struct Home {
+    std::string module;
+    const Source* source = nullptr;
+    int module_first = 0, module_last = 0;  // lines
+    int first = 0, last = 0;                // of the routine
+  };
+  std::map<std::string, Home> homes;  // by routine; without those that are in no module
+  /// Of what is left out, and of directives that have no effect.
+  std::vector<Diagnostic> warnings;
 };
 
 /// How a file is read.
 struct FortranOptions {
   std::vector<std::pair<std::string, std::string>> defines;
-  std::vector<std::string> include_folders;  // besides the file's own
-  bool skip_output = false;                  // `print` and `write` are left out, else refused
+  std::vector<std::string> include_folders;   // besides the file's own
+  bool skip_output = false;                   // `print` and `write` are left out, else refused
+  int default_real = 4, default_integer = 4;  // bytes of `real` and `integer` without a kind
 };
 
 /// Whether a path ends as a Fortran file's does: .f90, .F90, .f, .F or .for.
 bool is_fortran(const std::string& path);
 
 /// Reads a file with Flang: free form where the name ends in `90`, else fixed form; preprocessed
-/// where it ends in `F90` or `F`. Fails `fortran` with all that Flang reports,
-/// `unsupported` for what no kernel can say, each at its line.
+/// where it ends in `F90` or `F`. Modules that it uses and does not have are looked for in the
+/// files beside it and in the folders of included files. Fails `fortran` with all that Flang
+/// reports, each at its line; and where no routine can be a kernel, with what no kernel can say,
+/// `unsupported`.
 FortranFile parse_fortran(const Source* source, const FortranOptions& options = {});
 
 }  // namespace moonloop

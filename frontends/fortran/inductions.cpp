@@ -143,9 +143,8 @@ class Inductions {
         return false;
       }
       const auto* n = x.as<Nary>();
-      const auto* u = x.as<Unary>();
       const auto* c = x.as<Call>();
-      fixed = fixed && (x.as<IntLit>() || (u && u->op == UnaryOp::Neg) ||
+      fixed = fixed && (x.as<IntLit>() || negated(x) ||
                         (n && (n->op == NaryOp::Add || n->op == NaryOp::Mul)) ||
                         (c && (c->name == "max" || c->name == "truncdiv")));
       return fixed;

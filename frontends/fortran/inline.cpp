@@ -77,7 +77,8 @@ class Calls {
     if (name.empty()) return inner;
     if (const Routine* f = find_routine(all_, name))
       return put(*f, inner.as<Call>()->args, at, out);
-    fail("unsupported", e.at(), "the call of `{}` is not supported in Fortran kernels", name);
+    fail("unsupported", e.at(), "the call of `{}` is not supported in Fortran kernels",
+         bare_name(name));
   }
 
   /// What a function of another file gives; null where `e` is no call of one. Its type is known by
@@ -178,26 +179,23 @@ class Inlining {
   std::vector<Routine> run() {
     for (Routine& r : all_)
       if (!r.host.empty()) know_host(r);
-    std::vector<Diagnostic> errors;
-    for (std::size_t i = 0; i < all_.size(); ++i) try {
-        finish(i);
-      } catch (const Error& e) {
-        for (auto& [number, state] : state_)
-          if (state == State::Open) state = State::Failed;
-        errors.insert(errors.end(), e.diagnostics().begin(), e.diagnostics().end());
-      }
-    if (!errors.empty()) throw Error(errors);
-    std::erase_if(all_, [](const Routine& r) { return !r.host.empty(); });
+    for (std::size_t i = 0; i < all_.size(); ++i) finish(i);
+    std::erase_if(all_, [](const Routine& r) {
+      return r.elsewhere || (!r.host.empty() && r.errors.empty());
+    });
+    for (Routine& r : all_) r.name = bare_name(r.name);
     return std::move(all_);
   }
 
  private:
-  enum class State { New, Open, Done, Failed };
+  enum class State { New, Open, Done };
 
   /// A routine within another one has that one's variables, and other names for its own.
   void know_host(Routine& r) const {
     const Routine* host = find_routine(all_, r.host);
     ensure(host != nullptr, "the routine around");
+    if (!host->errors.empty()) r.errors = host->errors;
+    if (!r.errors.empty()) return;
     std::map<std::string, std::string> names;
     for (const auto& [name, v] : host->variables) {
       if (!r.variables.count(name)) continue;
@@ -226,28 +224,42 @@ class Inlining {
     }
   }
 
-  /// False where something that it calls has an error, which is reported there.
-  bool finish(std::size_t i) {
+  /// Inlines what the routine calls; what goes wrong is among its errors then.
+  void finish(std::size_t i) {
     State& state = state_[i];
-    if (state == State::Done || state == State::Failed) return state == State::Done;
+    if (state == State::Done) return;
     state = State::Open;
     Routine& r = all_[i];
+    if (r.errors.empty()) try {
+        finish_callees(r);
+        expand_arrays(r, all_);
+        Calls(r, all_).run();
+        remove_leaves(r);
+      } catch (const Error& e) { r.errors = e.diagnostics(); }
+    state = State::Done;
+  }
+
+  void finish_callees(const Routine& r) {
     for (const auto& [name, at] : calls_of(r.body)) {
       const Routine* f = find_routine(all_, name);
       if (!f) continue;
       const auto number = static_cast<std::size_t>(f - all_.data());
       if (state_[number] == State::Open)
         fail("unsupported", at, "`{}`, which calls itself, is not supported in Fortran kernels",
-             name);
-      if (finish(number)) continue;
-      state_[i] = State::Failed;
-      return false;
+             bare_name(name));
+      finish(number);
+      if (f->errors.empty()) continue;
+      Diagnostic d{"unsupported",
+                   fmt::format("the call of `{}`, which is no kernel, is not supported in Fortran "
+                               "kernels",
+                               bare_name(name)),
+                   {at, {}},
+                   {},
+                   {}};
+      const Diagnostic& why = f->errors.front();
+      d.notes.push_back({why.where.at, why.text});
+      throw Error(std::move(d));
     }
-    expand_arrays(r, all_);
-    Calls(r, all_).run();
-    remove_leaves(r);
-    state_[i] = State::Done;
-    return true;
   }
 
   static std::vector<std::pair<std::string, Span>> calls_of(const Body& b) {

@@ -86,8 +86,8 @@ std::optional<Expr> elemental(const std::string& name, const Exprs& args, bool i
   if (name == "modulo") return binary(BinaryOp::Mod);
   if (name == "dim") {
     const Expr less(Compare{CompareOp::Gt, args.at(0), args.at(1)}, at);
-    const Expr difference(Nary{NaryOp::Add, {args[0], Expr(Unary{UnaryOp::Neg, args[1]}, at)}}, at);
-    return integers ? choice(less, difference, lit(0), at) : call("fdim", args, at);
+    return integers ? choice(less, difference(args[0], args[1], at), lit(0), at)
+                    : call("fdim", args, at);
   }
   if (name == "sign") {
     if (!integers) return call("copysign", args, at);

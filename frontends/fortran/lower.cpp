@@ -37,6 +37,7 @@ class Lowering {
     uses_.assigned.insert(kept_.begin(), kept_.end());
     const Body body = r_.body;
     for (const auto& [name, v] : r_.variables) taken_.insert(name);
+    keep_values_at_entry();
     for (const std::string& a : r_.arguments) argument(r_.variables.at(a));
     for (const auto& [name, v] : r_.variables)
       if (!v.dummy) local(v);
@@ -55,7 +56,7 @@ class Lowering {
 
   /// What the standard asks of a program: no access outside of its arrays.
   Claim in_bounds() const {
-    Claim c{Claim::Kind::InBounds, {}, "Fortran"};
+    Claim c{Claim::Kind::InBounds, {}, "Fortran: accesses are inside of their arrays"};
     for (const auto& [name, v] : r_.variables)
       if (v.array) c.names.push_back(name);
     return c;
@@ -86,6 +87,39 @@ class Lowering {
              array, n);
   }
 
+  /// Bounds are what their variables say when the routine is called: where it, or what it calls,
+  /// may assign one of these, the value from before comes as an argument of its own.
+  void keep_values_at_entry() {
+    std::map<std::string, Expr> at_entry;
+    const auto settle = [&](Expr& e) {
+      if (!e) return;
+      std::set<std::string> names;
+      collect_vars(e, names);
+      for (const std::string& n : names) {
+        const auto it = r_.variables.find(n);
+        if (it == r_.variables.end() || !it->second.dummy || it->second.array ||
+            !is_integer(it->second.type.scalar) || is_parameter(n) || at_entry.count(n))
+          continue;
+        Variable v = it->second;
+        v.name = fresh(n + "_at_entry");
+        v.value = true;
+        v.intent = Intent::In;
+        v.entry_of = n;
+        at_entry.emplace(n, var(v.name, v.at));
+        r_.arguments.push_back(v.name);
+        r_.variables.emplace(v.name, std::move(v));
+      }
+      e = substitute(e, at_entry);
+    };
+    std::vector<std::string> names;
+    for (const auto& [name, v] : r_.variables) names.push_back(name);
+    for (const std::string& name : names) {
+      std::vector<Bounds> bounds = r_.variables.at(name).bounds;
+      for (Bounds& b : bounds) settle(b.lower), settle(b.upper);
+      r_.variables.at(name).bounds = std::move(bounds);
+    }
+  }
+
   void argument(const Variable& v) {
     Argument a;
     a.name = v.name;
@@ -94,9 +128,11 @@ class Lowering {
     a.intent = v.intent;
     a.order = Order::F;
     if (v.character) a.fortran = FortranRole::Character;
+    a.logical = v.logical;
     if (v.result) a.fortran = FortranRole::Result;
     if (v.component) a.fortran = FortranRole::Component;
     if (v.extent) a.fortran = FortranRole::Extent;
+    if (!v.entry_of.empty()) a.fortran = FortranRole::Entry, a.entry_of = v.entry_of;
     if (v.array) {
       a.is_array = true;
       const Exprs shape = extents(v);
@@ -326,7 +362,8 @@ class Lowering {
     for (const std::string& i : around_) s.written_options->inames.push_back({i, at});
     if (atomic) s.written_options->atomic = Atomicity::Update;
     for (const Block& b : blocks_.tagged)
-      if (at.source == b.at.source && b.first <= at.line && at.line <= b.last)
+      if (at.source && at.source->name == b.at.source->name && b.first <= at.line &&
+          at.line <= b.last)
         s.written_options->tags.insert(b.name);
     k_.statements.push_back(std::move(s));
   }

@@ -15,6 +15,11 @@ std::string stem_of(const std::string& name) {
              : name;
 }
 
+std::string bare_name(const std::string& routine) {
+  const auto module = routine.find("::");
+  return module == std::string::npos ? routine : routine.substr(module + 2);
+}
+
 std::string fresh_name(const Routine& routine, const std::string& base) {
   if (!routine.variables.count(base)) return base;
   const std::string stem = stem_of(base);

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/diagnostic.h"
 #include "core/kernel.h"
 #include "frontends/fortran/fortran.h"
 
@@ -33,6 +34,7 @@ struct Variable {
   bool host = false;       // of the routine around
   bool component = false;  // of an argument of a derived type
   bool extent = false;     // how long an axis of an assumed shape is: an argument of ours
+  std::string entry_of;    // the argument whose value at the routine's start this is; of ours
   Intent intent = Intent::Unknown;
   std::vector<Bounds> bounds;
   std::vector<Expr> initial;  // in the order of the elements, the first axis fastest
@@ -122,19 +124,27 @@ struct Statement {
 };
 
 struct Routine {
-  std::string name;  // of one within another routine: `host%name`
+  /// Of one in a module `module::name`, within another routine `host%name`. Once calls are inlined
+  /// it is the bare name.
+  std::string name;
   Span at;
   std::vector<std::string> arguments;  // of a function, its result last; then the extents
   bool function = false;
   std::string host;  // the routine around, whose variables it may use
   std::map<std::string, Variable> variables;
   Body body;
+  FortranFile::Home home;   // without a module: of none
+  std::vector<Span> hints;  // directives for compilers, such as IVDEP, which say nothing here
+  bool elsewhere = false;   // in a file that is read for its modules
+  std::vector<Diagnostic> errors;  // why it is no kernel; then nothing else of it need be right
 };
 
 /// A block in comments.
 struct Block {
   std::string name;         // of a tag; empty for a transform
   int first = 0, last = 0;  // lines between its two ends
+  int order = 0;            // the line of the input's file that it is on or is included by
+  bool fixed = false;       // in fixed form
   Span at;
 };
 
@@ -143,17 +153,19 @@ struct Blocks {
   std::vector<Block> transforms;
 };
 
-/// The blocks in a file's comments. Fails `syntax` for one that does not end or does not begin.
-Blocks read_blocks(const Source* source);
+/// The blocks in a file's comments and in those of the files that it includes, in their order.
+/// Fails `syntax` for one that does not end or does not begin.
+Blocks read_blocks(const Source* source, const FortranOptions& how);
 
-/// The Lua in a transform's comments, each line and column where it is in the file.
-std::string transform_text(const Source* source, const Block& block);
+/// The Lua in a transform's comments, each line and column where it is in its file.
+std::string transform_text(const Block& block);
 
 /// Whether a file is in fixed form, by its name.
-bool is_fixed_form(const Source* source);
+bool is_fixed_form(const std::string& path);
 
-/// Parses and checks a file with Flang, and reads its subroutines and functions. Throws Flang's own
-/// errors, all of them, as `fortran`, and `unsupported` for what lies outside of the subset.
+/// Parses and checks a file with Flang, and reads its subroutines and functions, and those of the
+/// files whose modules it uses. Throws Flang's own errors, all of them, as `fortran`. A routine
+/// that lies outside of the subset has its errors, `unsupported`.
 std::vector<Routine> read_routines(const Source* source, const FortranOptions& how);
 
 /// Makes loops over elements of assignments to arrays, of `where` and `forall`, and loops of
@@ -162,8 +174,9 @@ std::vector<Routine> read_routines(const Source* source, const FortranOptions& h
 void expand_arrays(Routine& routine, const std::vector<Routine>& all);
 
 /// Puts the routines' bodies in the places of their calls, so that no call within the input is
-/// left, and leaves out those that stand within others. Fails `unsupported` for a routine that
-/// calls itself and for arguments that are no part of one array axis by axis.
+/// left, and leaves out those that stand within others or in other files. A routine that calls
+/// itself, one that has errors, or with arguments that are no part of one array axis by axis, gets
+/// an error, `unsupported`.
 std::vector<Routine> inline_calls(std::vector<Routine> routines);
 
 /// Makes `return`, `exit` and `cycle` choices: what follows one goes into the arm that goes on, or

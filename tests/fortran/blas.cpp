@@ -36,7 +36,7 @@ void replace(const test::Folder& folder, const fs::path& file, Target target,
   const test::Imported k = test::import(test::slurp(file.string()) + end, file.filename().string());
   REQUIRE(k.transformed.size() == 1);
   const Program p = generate(k.transformed[0], target);
-  const FortranInterface f = fortran_interface(p);
+  const FortranInterface f = fortran_interface(p, k.transformed[0].name);
   const std::string name = folder / file.stem().string();
   test::spit(name + ".c", p.source + f.c);
   test::spit(name + "_interface.f90", f.fortran);

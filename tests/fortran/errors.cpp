@@ -56,7 +56,9 @@ TEST_CASE("fortran: what no kernel can say is named at its line") {
   refused("!$omp parallel do reduction(ieor: j)\ndo i = 1, n\nj = ieor(j, i)\nend do",
           "this reduction");
   refused("!$omp atomic read\nr = a(1)", "an atomic directive that is no update");
-  refused("!$omp parallel\nn = 1\n!$omp end parallel", "this directive of OpenMP");
+  refused("!$omp critical\nn = 1\n!$omp end critical", "this directive of OpenMP");
+  refused("!$omp parallel firstprivate(n)\nn = 1\n!$omp end parallel",
+          "the clause `firstprivate(n)`");
   refused("!$acc parallel\nn = 1\n!$acc end parallel", "this directive of OpenACC");
   refused("!$acc parallel loop num_gangs(8)\ndo i = 1, n\na(i) = 1\nend do",
           "the clause `num_gangs(8)`");

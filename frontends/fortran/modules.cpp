@@ -1,0 +1,177 @@
+#include "frontends/fortran/modules.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "core/diagnostic.h"
+
+namespace moonloop::fortran {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
+bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+/// One statement, or what is left of a line.
+class Words {
+ public:
+  explicit Words(std::string_view text) : rest_(text) {}
+  /// The next name in lower case; empty where something else comes.
+  std::string name() {
+    skip();
+    std::string out;
+    while (!rest_.empty() && is_letter(rest_.front())) {
+      out += static_cast<char>(std::tolower(static_cast<unsigned char>(rest_.front())));
+      rest_.remove_prefix(1);
+    }
+    return out;
+  }
+  bool accept(std::string_view symbol) {
+    skip();
+    if (!rest_.starts_with(symbol)) return false;
+    rest_.remove_prefix(symbol.size());
+    return true;
+  }
+  bool at_end() {
+    skip();
+    return rest_.empty() || rest_.front() == '!';
+  }
+
+ private:
+  void skip() {
+    while (!rest_.empty() && is_space(rest_.front())) rest_.remove_prefix(1);
+  }
+  std::string_view rest_;
+};
+
+/// The modules of a text: those that it has, and those that it uses, with the lines of these.
+struct Modules {
+  std::set<std::string> has;
+  std::vector<std::pair<std::string, int>> uses;
+};
+
+Modules modules_of(std::string_view text) {
+  Modules out;
+  int line = 1;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find_first_of("\n;", at), text.size());
+    Words words(text.substr(at, end - at));
+    const std::string first = words.name();
+    if (first == "module") {
+      const std::string name = words.name();
+      if (!name.empty() && words.at_end()) out.has.insert(name);
+    } else if (first == "use") {
+      bool intrinsic = false;
+      if (words.accept(",")) intrinsic = words.name() == "intrinsic";
+      words.accept("::");
+      const std::string name = words.name();
+      if (!name.empty() && !intrinsic && !words.accept("=")) out.uses.emplace_back(name, line);
+    }
+    if (end < text.size() && text[end] == '\n') ++line;
+    at = end + 1;
+  }
+  return out;
+}
+
+std::string read_text(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+class Search {
+ public:
+  Search(const Source* source, const FortranOptions& how) : source_(source) {
+    std::error_code none;
+    if (fs::is_regular_file(source->name, none)) {
+      const fs::path beside = fs::path(source->name).parent_path();
+      folders_.push_back(beside.empty() ? fs::path(".") : beside);
+    }
+    folders_.insert(folders_.end(), how.include_folders.begin(), how.include_folders.end());
+  }
+
+  std::vector<std::string> run() {
+    const Modules own = modules_of(source_->text);
+    for (const auto& [name, line] : own.uses) {
+      if (own.has.count(name)) continue;
+      if (!indexed_) index();
+      if (files_.count(name))
+        add(files_.at(name));
+      else
+        check_others(name, line);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  struct File {
+    std::string path;
+    Modules modules;
+  };
+
+  /// Of two files that have a module, the first one in the order of folders and names counts.
+  void index() {
+    indexed_ = true;
+    std::error_code none;
+    const fs::path own = fs::weakly_canonical(source_->name, none);
+    for (const fs::path& folder : folders_) {
+      std::set<fs::path> all;
+      for (const fs::directory_entry& e : fs::directory_iterator(folder, none))
+        if (e.is_regular_file(none) && is_fortran(e.path().string())) all.insert(e.path());
+      for (const fs::path& path : all) {
+        if (fs::weakly_canonical(path, none) == own) continue;
+        auto file = std::make_shared<const File>(
+            File{path.lexically_normal().string(), modules_of(read_text(path))});
+        for (const std::string& name : file->modules.has) files_.emplace(name, file);
+      }
+    }
+  }
+
+  /// Flang reports files that use each other in a circle.
+  void add(const std::shared_ptr<const File>& file) {
+    if (!seen_.insert(file->path).second) return;
+    for (const auto& [name, line] : file->modules.uses)
+      if (const auto it = files_.find(name); it != files_.end() && !file->modules.has.count(name))
+        add(it->second);
+    out_.push_back(file->path);
+  }
+
+  /// What gfortran writes of a module is no text of Flang's.
+  void check_others(const std::string& module, int line) const {
+    for (const fs::path& folder : folders_) {
+      const fs::path path = folder / (module + ".mod");
+      std::error_code none;
+      if (!fs::is_regular_file(path, none) || !read_text(path).starts_with("\x1f\x8b")) continue;
+      const std::string_view text = source_->line(line);
+      const int col = static_cast<int>(std::min(text.find_first_not_of(" \t"), text.size())) + 1;
+      throw Error(Diagnostic{
+          "fortran",
+          fmt::format("of module `{}` there is only `{}`, which another compiler has written",
+                      module, path.lexically_normal().string()),
+          {{source_, line, col, std::max(1, static_cast<int>(text.size()) - col + 1)}, {}},
+          {},
+          "name the folder of its source with -I"});
+    }
+  }
+
+  const Source* source_;
+  std::vector<fs::path> folders_;
+  bool indexed_ = false;
+  std::map<std::string, std::shared_ptr<const File>> files_;  // by module
+  std::set<std::string> seen_;
+  std::vector<std::string> out_;
+};
+
+}  // namespace
+
+std::vector<std::string> files_of_modules(const Source* source, const FortranOptions& how) {
+  return Search(source, how).run();
+}
+
+}  // namespace moonloop::fortran

@@ -1,0 +1,163 @@
+// Constructs around statements: `associate`, regions of OpenMP, and what programs take for granted.
+#include "core/infer.h"
+#include "core/print.h"
+#include "tests/fortran/gfortran.h"
+
+using namespace moonloop;
+using test::error_of;
+using test::import;
+using test::same_as_gfortran;
+
+namespace {
+
+const std::vector<GivenValues> kSizes{
+    {{"n", "0"}}, {{"n", "1"}}, {{"n", "2"}}, {{"n", "17"}}, {{"n", "64"}}};
+
+}  // namespace
+
+TEST_CASE("fortran: associate with variables, elements, sections, components and values") {
+  same_as_gfortran(R"(
+subroutine s(n, a, b, total)
+  implicit none
+  integer, intent(in) :: n
+  real(8), intent(inout) :: a(0:n + 1, 3), b(n + 2)
+  real(8), intent(out) :: total
+  integer :: i, j
+  total = 0
+  j = 2
+  associate (x => b, column => a(:, j), inner => a(1:n, 3), first => a(0, 1), back => b(n + 2:1:-1), &
+             both => n*2, last => n + 2)
+    do i = 1, n
+      x(i) = 2*x(i) + column(i) + inner(i)
+      column(i + 1) = x(i)
+      inner(i) = back(i)
+    end do
+    first = first + both*2.5d0
+    total = sum(column(1:last)) + ubound(x, 1) + sum(back(2:))
+  end associate
+  associate (whole => a)
+    whole(0, 1) = whole(0, 1) + 1
+  end associate
+end subroutine
+)",
+                   kSizes);
+}
+
+TEST_CASE("fortran: associate where its subscripts or values change") {
+  const auto refused = [](const std::string& selector, const std::string& inside) {
+    return error_of([&] {
+      import(
+          "subroutine s(n, a)\ninteger :: n, i\nreal :: a(n), f\nexternal f\ni = 1\n"
+          "associate (x => " +
+          selector + ")\n" + inside + "\nend associate\nend subroutine\n");
+    });
+  };
+  CHECK(refused("a(i)", "i = 2\nx = 1") ==
+        "`x`, associated with `a[i]`, where the construct assigns `i`, is not supported in Fortran "
+        "kernels [unsupported]");
+  CHECK(refused("a(i) + 1", "a(1) = x") ==
+        "`x`, associated with `a[i] + 1.0f`, where the construct assigns `a`, is not supported in "
+        "Fortran kernels [unsupported]");
+  CHECK(refused("f(n)", "a(1) = x").find("associated with a function's value") !=
+        std::string::npos);
+}
+
+TEST_CASE("fortran: a parallel region shares its loops and runs the rest once") {
+  const std::string text = R"(
+subroutine s(n, m, a, b, total, most)
+  integer, intent(in) :: n, m
+  real(8), intent(inout) :: a(n, m), b(m)
+  real(8), intent(out) :: total, most
+  real(8) :: t
+  integer :: i, j
+  total = 0
+  most = 0
+  !$omp parallel private(i, t) reduction(+: total)
+  !$omp do
+  do j = 1, m
+    t = b(j)
+    !$omp simd
+    do i = 1, n
+      a(i, j) = 2*a(i, j) + t
+    end do
+  end do
+  !$omp end do nowait
+  !$omp single
+  b(1) = 1
+  !$omp end single
+  !$omp barrier
+  !$omp do reduction(max: most)
+  do j = 1, m
+    total = total + b(j)
+    most = max(most, b(j))
+  end do
+  !$omp end do
+  !$omp end parallel
+end subroutine
+)";
+  const test::Imported k = import(text);
+  const std::string ir = print_kernel(k.transformed.at(0));
+  CHECK(ir.find("tag j: par") != std::string::npos);
+  CHECK(ir.find("tag j_1: par") != std::string::npos);
+  CHECK(ir.find("tag i: simd") != std::string::npos);
+  same_as_gfortran(text, {{{"n", "5"}, {"m", "1"}}, {{"n", "9"}, {"m", "7"}}});
+}
+
+TEST_CASE("fortran: what the threads of a region would do differently") {
+  const auto refused = [](const std::string& region) {
+    return error_of([&] {
+      import(
+          "subroutine s(n, a)\ninteger :: n, i\nreal :: a(n), t\ninteger :: omp_get_thread_num\n"
+          "t = 0\n" +
+          region + "\na(1) = t\nend subroutine\n");
+    });
+  };
+  CHECK(refused("!$omp parallel reduction(+: t)\nt = t + 1\n!$omp end parallel") ==
+        "`t`, which `reduction` names, assigned outside of a loop that threads share is not "
+        "supported in Fortran kernels [unsupported]");
+  CHECK(refused("!$omp parallel\ni = omp_get_thread_num()\na(i + 1) = 1\n!$omp end parallel") ==
+        "a question for the number of a thread is not supported in Fortran kernels [unsupported]");
+  CHECK(refused("!$omp parallel\n!$omp do\ndo i = 1, n\na(i) = 1\nend do\n!$omp end parallel") ==
+        "");
+  CHECK(refused("!$omp parallel\n!$omp do\ndo i = 2, n\na(i) = a(i - 1)\nend do\n"
+                "!$omp end parallel")
+            .find("tagging `i` as `par` would run") == 0);
+}
+
+TEST_CASE("fortran: accesses are inside of their arrays") {
+  same_as_gfortran(R"(
+subroutine s(n, d, p)
+  implicit none
+  integer, intent(in) :: n
+  real(8), intent(inout) :: d(*)
+  real(8), intent(out) :: p
+  p = d(n)
+  d(n - 1) = p
+end subroutine
+)",
+                   {{{"n", "2"}}, {{"n", "9"}}});
+  same_as_gfortran(
+      R"(
+subroutine s(n, lo, a, r)
+  implicit none
+  integer, intent(in) :: n, lo
+  real(8), intent(in) :: a(n)
+  real(8), intent(inout) :: r(n)
+  real(8) :: z(n)
+  integer :: j
+  do j = 1, n
+    z(j) = 2*a(j)
+  end do
+  do j = lo, n
+    r(j) = z(j)
+  end do
+end subroutine
+)",
+      {{{"n", "5"}, {"lo", "1"}}, {{"n", "5"}, {"lo", "3"}}, {{"n", "0"}, {"lo", "1"}}});
+  CHECK(error_of([] {
+          complete(import("subroutine s(n, r)\ninteger, intent(in) :: n\nreal(8) :: r(n), z(n)\n"
+                          "integer :: j\ndo j = 2, n\nz(j) = 1\nend do\ndo j = 1, n\n"
+                          "r(j) = z(j)\nend do\nend subroutine\n")
+                       .original[0]);
+        }).find("`insn_0` reads `z[0]` through `z[j_1]`, which nothing writes") == 0);
+}
