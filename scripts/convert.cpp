@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/memory.h"
 #include "scripts/state.h"
 
 namespace moonloop::lua {
@@ -9,6 +10,9 @@ constexpr int kDeepest = 20;
 
 Value convert(lua_State* L, int index, int depth) {
   luaL_checkstack(L, 8, "table nested too deeply");
+  // A table may hold another one many times, but values share nothing.
+  State::of(L).spend(L, 2);
+  memory::check();
   switch (lua_type(L, index)) {
     case LUA_TNIL:
     case LUA_TNONE: return {};

@@ -5,7 +5,7 @@
 #include "core/mem_counts.h"
 #include "core/op_counts.h"
 #include "core/shared_storage.h"
-#include "scripts/state.h"
+#include "scripts/box.h"
 
 /// Counts as Lua values: `Count`, a function of the parameters, and `CountMap`, many of them by
 /// keys.
@@ -15,42 +15,13 @@ namespace {
 constexpr const char* kCount = "moonloop.count";
 constexpr const char* kMap = "moonloop.count_map";
 
-template <class T>
-struct Box {
-  T value;
-  std::size_t bytes;
-};
-
-template <class T>
-void push_box(lua_State* L, const char* type, T value, std::size_t bytes) {
-  State& s = State::of(L);
-  if (s.wants_collection(bytes)) lua_gc(L, LUA_GCCOLLECT);
-  void* memory = lua_newuserdatauv(L, sizeof(Box<T>), 0);
-  if (!s.charge(bytes)) raise(L, "script-memory", "not enough memory");
-  new (memory) Box<T>{std::move(value), bytes};
-  luaL_setmetatable(L, type);
-}
-template <class T>
-int collect(lua_State* L) {
-  auto* box = static_cast<Box<T>*>(lua_touserdata(L, 1));
-  State::of(L).release(box->bytes);
-  box->~Box<T>();
-  return 0;
-}
-
-constexpr std::size_t kCountBytes = 1000;  // about what a formula takes
-
-void push_count(lua_State* L, Count c) { push_box(L, kCount, std::move(c), kCountBytes); }
+void push_count(lua_State* L, Count c) { push_box(L, kCount, std::move(c), kIslBytes); }
 void push_map(lua_State* L, CountMap m) {
-  const std::size_t bytes = kCountBytes * (m.entries().size() + 1);
-  push_box(L, kMap, std::move(m), bytes);
+  const auto formulas = static_cast<std::int64_t>(m.entries().size()) + 1;
+  push_box(L, kMap, std::move(m), formulas * kIslBytes);
 }
-const Count& check_count(lua_State* L, int index) {
-  return static_cast<Box<Count>*>(luaL_checkudata(L, index, kCount))->value;
-}
-const CountMap& check_map(lua_State* L, int index) {
-  return static_cast<Box<CountMap>*>(luaL_checkudata(L, index, kMap))->value;
-}
+const Count& check_count(lua_State* L, int index) { return check_box<Count>(L, index, kCount); }
+const CountMap& check_map(lua_State* L, int index) { return check_box<CountMap>(L, index, kMap); }
 
 /// The table `{n = 10, m = 20}` at `index`, or nothing.
 ValueDict check_dict(lua_State* L, int index) {
@@ -325,12 +296,12 @@ void install_count_types(lua_State* L) {
                {{"__add", guarded<count_add>},
                 {"__mul", guarded<count_mul>},
                 {"__tostring", guarded<count_tostring>},
-                {"__gc", collect<Count>}});
+                {"__gc", collect_box<Count>}});
   install_type(L, kMap, "map of counts", kMapMethods, guarded<map_index>,
                {{"__len", guarded<map_len>},
                 {"__pairs", guarded<map_pairs>},
                 {"__tostring", guarded<map_tostring>},
-                {"__gc", collect<CountMap>}});
+                {"__gc", collect_box<CountMap>}});
 }
 
 }  // namespace moonloop::lua

@@ -1,13 +1,15 @@
 #include <cctype>
 
-#include "scripts/state.h"
+#include "core/memory.h"
+#include "scripts/box.h"
 
 namespace moonloop::lua {
 namespace {
 
 constexpr const char* kType = "moonloop.error";
 constexpr int kMostCallers = 5;
-constexpr int kDeepestLevel = 200;  // reaching a level costs as many steps as it is deep
+constexpr int kDeepestLevel = 200;           // reaching a level costs as many steps as it is deep
+constexpr std::size_t kLongest = 16 * 1024;  // of a text in a message
 
 /// The text of a diagnostic as one line.
 std::string message(const ErrorBox& box) {
@@ -71,7 +73,7 @@ Diagnostic from_string(const State& state, const std::string& text) {
 }
 
 int error_tostring(lua_State* L, State&) {
-  const ErrorBox& box = *to_error(L, 1);
+  const ErrorBox& box = check_box<ErrorBox>(L, 1, kType);
   std::string out = message(box);
   Span at;  // the innermost place in the script
   const Diagnostic& d = box.all.front();
@@ -84,7 +86,7 @@ int error_tostring(lua_State* L, State&) {
 }
 
 int error_index(lua_State* L, State&) {
-  const ErrorBox& box = *to_error(L, 1);
+  const ErrorBox& box = check_box<ErrorBox>(L, 1, kType);
   const Diagnostic& d = box.all.front();
   const std::string_view key = luaL_checkstring(L, 2);
   if (key == "code") {
@@ -112,15 +114,17 @@ int error_index(lua_State* L, State&) {
   return 1;
 }
 
-int error_gc(lua_State* L) {
-  static_cast<ErrorBox*>(lua_touserdata(L, 1))->~ErrorBox();
-  return 0;
+void clip(std::string& text) {
+  if (text.size() > kLongest) text = text.substr(0, kLongest) + "…";
 }
 
-void push_box(lua_State* L, ErrorBox box) {
-  void* memory = lua_newuserdatauv(L, sizeof(ErrorBox), 0);
-  new (memory) ErrorBox(std::move(box));
-  luaL_setmetatable(L, kType);
+/// A script may raise texts of any length, and have them in what is wrong with a kernel.
+void clip(std::vector<Diagnostic>& all) {
+  for (Diagnostic& d : all) {
+    clip(d.text);
+    clip(d.hint);
+    for (Label& n : d.notes) clip(n.text);
+  }
 }
 
 }  // namespace
@@ -164,11 +168,36 @@ void push_error(lua_State* L, ErrorBox box, const std::string& focus) {
     }
     add_callers(L, at, d);
   }
-  push_box(L, std::move(box));
+  clip(box.all);
+  push_box(L, kType, std::move(box));
 }
 
-ErrorBox* to_error(lua_State* L, int index) {
-  return static_cast<ErrorBox*>(luaL_testudata(L, index, kType));
+ErrorBox* to_error(lua_State* L, int index) { return to_box<ErrorBox>(L, index, kType); }
+
+static ErrorBox box_of_exception() {
+  try {
+    throw;
+  } catch (const ClashRefused& e) {
+    return {e.diagnostics(), true, false, e.clash()};
+  } catch (const Refused& e) { return {e.diagnostics(), true}; } catch (const Error& e) {
+    return {e.diagnostics()};
+  } catch (const std::bad_alloc&) { throw; } catch (const std::exception& e) {
+    return {{{"internal-error",
+              std::string("internal error: ") + e.what(),
+              {},
+              {},
+              "please report this with the script and the kernel"}}};
+  }
+}
+
+void push_exception(lua_State* L) {
+  try {
+    push_error(L, box_of_exception());
+  } catch (const std::bad_alloc&) {
+    const memory::Unlimited small;
+    push_error(L, {{{"script-memory", "not enough memory", {}, {}, {}}}});
+  }
+  memory::rearm();
 }
 
 void raise(lua_State* L, const std::string& code, const std::string& text,
@@ -180,34 +209,37 @@ void raise(lua_State* L, const std::string& code, const std::string& text,
 
 std::vector<Diagnostic> diagnostics_of(lua_State* L, State& state, int status) {
   if (const ErrorBox* box = to_error(L, -1)) return box->all;
+  // Nothing of the script's is called any more, such as `__tostring` of strings.
   std::size_t size = 0;
-  const char* text = luaL_tolstring(L, -1, &size);
-  const std::string copy(text, size);
-  lua_pop(L, 1);
+  const char* text = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, &size) : nullptr;
+  const std::string copy =
+      text ? std::string(text, std::min(size, kLongest)) : "an error without a message";
   if (status == LUA_ERRMEM) return {{"script-memory", copy, {}, {}, {}}};
   return {from_string(state, copy)};
 }
 
 int message_handler(lua_State* L) {
   if (to_error(L, 1)) return 1;
-  std::string text;
-  if (lua_type(L, 1) == LUA_TSTRING || luaL_getmetafield(L, 1, "__tostring") != LUA_TNIL) {
-    std::size_t size = 0;
-    const char* s = luaL_tolstring(L, 1, &size);
-    text.assign(s, size);
-  } else {
-    text = fmt::format("the script raised a {} value as its error", luaL_typename(L, 1));
-  }
+  std::size_t size = 0;
+  const char* s = nullptr;
+  if (lua_type(L, 1) == LUA_TSTRING)
+    s = lua_tolstring(L, 1, &size);
+  else if (luaL_getmetafield(L, 1, "__tostring") != LUA_TNIL)
+    s = luaL_tolstring(L, 1, &size);
+  const memory::Unlimited small;
+  const std::string text =
+      s ? std::string(s, std::min(size, kLongest))
+        : fmt::format("the script raised a {} value as its error", luaL_typename(L, 1));
   Diagnostic d = from_string(State::of(L), text);
   if (!d.where.at) d.where.at = where(L, 1);
   if (d.where.at) add_callers(L, d.where.at, d);
-  push_box(L, {{std::move(d)}, false, false});
+  push_box<ErrorBox>(L, kType, {{std::move(d)}});
   return 1;
 }
 
 void install_error_type(lua_State* L) {
   luaL_newmetatable(L, kType);
-  lua_pushcfunction(L, error_gc);
+  lua_pushcfunction(L, collect_box<ErrorBox>);
   lua_setfield(L, -2, "__gc");
   lua_pushcfunction(L, guarded<error_tostring>);
   lua_setfield(L, -2, "__tostring");

@@ -75,10 +75,16 @@ void History::make_branch(const std::string& name) {
   branch_ = name;
 }
 
-void History::switch_to(const std::string& name) {
-  if (!heads_.count(name))
+const Snapshot& History::on_branch(const std::string& name) const {
+  const auto it = heads_.find(name);
+  if (it == heads_.end())
     fail("unknown-branch", {}, "no branch `{}`; there is {}{}", name, quoted_list(branches()),
          did_you_mean(name, branches()));
+  return nodes_[it->second].state;
+}
+
+void History::switch_to(const std::string& name) {
+  on_branch(name);
   branch_ = name;
 }
 

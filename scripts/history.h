@@ -41,6 +41,8 @@ class History {
   const std::string& branch() const { return branch_; }
   std::vector<std::string> branches() const;  // by name
   bool has_branch(const std::string& name) const { return heads_.count(name) > 0; }
+  /// The state where a branch is. Fails `unknown-branch`.
+  const Snapshot& on_branch(const std::string& name) const;
   /// Names this state and goes on from it under that name. Fails `name-taken`.
   void make_branch(const std::string& name);
   /// Goes to where a branch is. Fails `unknown-branch`.

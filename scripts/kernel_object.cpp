@@ -5,8 +5,8 @@
 #include "core/print.h"
 #include "core/reference.h"
 #include "core/tree.h"
+#include "scripts/box.h"
 #include "scripts/report.h"
-#include "scripts/state.h"
 #include "transforms/registry.h"
 
 /// Kernels as Lua values: userdata with fields to look at and methods, among them every transform.
@@ -14,22 +14,6 @@ namespace moonloop::lua {
 namespace {
 
 constexpr const char* kType = "moonloop.kernel";
-
-struct KernelBox {
-  Kernel kernel;
-  std::size_t bytes;
-};
-
-/// About what a kernel takes that no other kernel shares.
-std::size_t own_bytes(const Kernel& k) {
-  constexpr std::size_t kInstruction = 1000, kOther = 300;
-  std::size_t bytes =
-      sizeof(Kernel) + kOther * (k.args.size() + k.temporaries.size() + k.rules.size() +
-                                 k.domains.size() + k.trace.size());
-  for (const InsnPtr& insn : k.instructions)
-    bytes += insn.use_count() == 1 ? kInstruction : sizeof(InsnPtr);
-  return bytes;
-}
 
 // ---- Fields -------------------------------------------------------------------------------------
 
@@ -270,13 +254,6 @@ int kernel_eq(lua_State* L, State& s) {
   return 1;
 }
 
-int kernel_gc(lua_State* L) {
-  KernelBox* box = static_cast<KernelBox*>(lua_touserdata(L, 1));
-  State::of(L).release(box->bytes);
-  box->~KernelBox();
-  return 0;
-}
-
 }  // namespace
 
 std::vector<std::string> kernel_names() {
@@ -304,7 +281,7 @@ void install_kernel_type(lua_State* L) {
   lua_setfield(L, -2, "__eq");
   lua_pushcfunction(L, guarded<text_method<text_of>>);
   lua_setfield(L, -2, "__tostring");
-  lua_pushcfunction(L, kernel_gc);
+  lua_pushcfunction(L, collect_box<Kernel>);
   lua_setfield(L, -2, "__gc");
   lua_pushliteral(L, "kernel");
   lua_setfield(L, -2, "__name");
@@ -314,20 +291,11 @@ void install_kernel_type(lua_State* L) {
 }
 
 void push_kernel(lua_State* L, Kernel k) {
-  State& s = State::of(L);
-  const std::size_t bytes = own_bytes(k);
-  if (s.wants_collection(bytes)) lua_gc(L, LUA_GCCOLLECT);
-  // Uncharged until the box stands: its memory may be refused as well.
-  void* memory = lua_newuserdatauv(L, sizeof(KernelBox), 0);
-  if (!s.charge(bytes)) raise(L, "script-memory", "not enough memory");
-  new (memory) KernelBox{std::move(k), bytes};
-  luaL_setmetatable(L, kType);
+  const auto sets = static_cast<std::int64_t>(k.domains.size());
+  push_box(L, kType, std::move(k), sets * kIslBytes);
 }
 
-const Kernel* to_kernel(lua_State* L, int index) {
-  const auto* box = static_cast<const KernelBox*>(luaL_testudata(L, index, kType));
-  return box ? &box->kernel : nullptr;
-}
+const Kernel* to_kernel(lua_State* L, int index) { return to_box<Kernel>(L, index, kType); }
 
 std::map<std::string, const Kernel*> global_kernels(lua_State* L) {
   std::map<std::string, const Kernel*> named;
@@ -358,8 +326,9 @@ const Kernel& check_kernel(lua_State* L, int index) {
     push_no_kernel(L);
     luaL_argerror(L, index, lua_tostring(L, -1));
   }
-  if (!k) luaL_typeerror(L, index, "kernel");
-  return *k;
+  if (k) return *k;
+  if (!luaL_testudata(L, index, kType)) luaL_typeerror(L, index, "kernel");
+  return check_box<Kernel>(L, index, kType);  // raises
 }
 
 }  // namespace moonloop::lua

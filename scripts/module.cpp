@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/memory.h"
 #include "frontends/fortran/fortran.h"
 #include "frontends/text/parse.h"
 #include "runtime/file.h"
@@ -14,6 +15,11 @@ std::string check_text(lua_State* L, int index) {
   std::size_t size = 0;
   const char* s = luaL_checklstring(L, index, &size);
   return {s, size};
+}
+
+/// What a text to parse costs as: about its length.
+void spend_on(lua_State* L, State& s, const std::string& text) {
+  s.spend(L, static_cast<std::int64_t>(text.size()));
 }
 
 // ---- make_kernel --------------------------------------------------------------------------------
@@ -125,6 +131,7 @@ int make_kernel_function(lua_State* L, State& s) {
       read_option(L, table, check_text(L, -2), m);
     }
   }
+  spend_on(L, s, m.instructions);
   const State::Pause pause(s);
   push_kernel(L, moonloop::make_kernel(m, where(L, 0, "make_kernel")));
   return 1;
@@ -134,33 +141,46 @@ int make_kernel_function(lua_State* L, State& s) {
 
 int parse_function(lua_State* L, State& s) {
   const std::string text = check_text(L, 1);
+  spend_on(L, s, text);
   const State::Pause pause(s);
   return push_kernels(L, parse_kernels(add_source("<string>", text)));
 }
 
+/// Flang takes so much memory for a byte of text, at most, and gives it back. No exception may pass
+/// through it, so there has to be enough for it before it starts.
+constexpr std::int64_t kFlangBytes = 2000;
+
 /// The kernels of a Fortran file as its transform blocks leave them.
-int push_fortran(lua_State* L, State& s, const Source* source) {
-  const FortranFile file = parse_fortran(source);
-  std::vector<Kernel> kernels = file.kernels;
-  for (const std::string& block : file.transforms)
-    kernels = run_transform_script(source, kernels, s.options(), block.c_str());
-  return push_kernels(L, kernels);
+int push_fortran(lua_State* L, State& s, const std::string& name, std::string text) {
+  spend_on(L, s, text);
+  const auto need = kFlangBytes * static_cast<std::int64_t>(text.size());
+  if (!s.options().trust && memory::held() + need > s.account().most_held()) throw std::bad_alloc();
+  const Source* source = add_source(name, std::move(text));
+  FortranFile file;
+  {
+    const State::Pause pause(s);
+    file = parse_fortran(source);
+  }
+  if (s.options().warn)
+    for (const Diagnostic& d : file.warnings) s.options().warn(d);
+  std::vector<Kernel> kernels = std::move(file.kernels);
+  for (const FortranFile::Transform& t : file.transforms)
+    kernels = run_transform_script(t.source, kernels, s.options(), t.code.c_str());
+  return push_kernels(L, std::move(kernels));
 }
 
 int parse_fortran_function(lua_State* L, State& s) {
-  const std::string text = check_text(L, 1);
-  const State::Pause pause(s);
-  return push_fortran(L, s, add_source("<string>", text));
+  return push_fortran(L, s, "<string>", check_text(L, 1));
 }
 
 int load_function(lua_State* L, State& s) {
   const std::string path = beside_script(s, check_text(L, 1));
   std::string text;
   if (!read_whole(path, text)) fail("cannot-read", {}, "cannot read `{}`", path);
+  if (is_fortran(path)) return push_fortran(L, s, path, std::move(text));
+  spend_on(L, s, text);
   const State::Pause pause(s);
-  const Source* source = add_source(path, std::move(text));
-  if (is_fortran(path)) return push_fortran(L, s, source);
-  return push_kernels(L, parse_kernels(source));
+  return push_kernels(L, parse_kernels(add_source(path, std::move(text))));
 }
 
 /// attempt(f, ...): f's results; nil and the error when a transform in it refused.
@@ -229,6 +249,41 @@ std::string beside_script(const State& state, const std::string& path) {
   return state.directory() + "/" + path;
 }
 
+namespace {
+
+/// `lp.args.NAME`, told to who asked for it. The values are the upvalue.
+int args_index(lua_State* L, State& s) {
+  if (lua_type(L, 2) == LUA_TSTRING) s.options().on_setting(lua_tostring(L, 2));
+  lua_pushvalue(L, 2);
+  lua_rawget(L, lua_upvalueindex(1));
+  return 1;
+}
+
+/// `pairs(lp.args)` reads all of them.
+int args_pairs(lua_State* L, State& s) {
+  for (const auto& [name, text] : s.options().settings) s.options().on_setting(name);
+  lua_getglobal(L, "next");
+  lua_pushvalue(L, lua_upvalueindex(1));
+  lua_pushnil(L);
+  return 3;
+}
+
+/// Instead of the table of settings on the stack an empty one that tells what is read of it.
+void watch_settings(lua_State* L) {
+  lua_newtable(L);
+  lua_createtable(L, 0, 2);
+  lua_pushvalue(L, -3);
+  lua_pushcclosure(L, guarded<args_index>, 1);
+  lua_setfield(L, -2, "__index");
+  lua_pushvalue(L, -3);
+  lua_pushcclosure(L, guarded<args_pairs>, 1);
+  lua_setfield(L, -2, "__pairs");
+  lua_setmetatable(L, -2);
+  lua_remove(L, -2);
+}
+
+}  // namespace
+
 void install_module(lua_State* L, const ScriptOptions& options) {
   luaL_newlib(L, kFunctions);
   for (const std::string& name : op_names()) {
@@ -240,6 +295,7 @@ void install_module(lua_State* L, const ScriptOptions& options) {
     push_setting(L, text);
     lua_setfield(L, -2, name.c_str());
   }
+  if (options.on_setting) watch_settings(L);
   lua_setfield(L, -2, "args");
   lua_pushliteral(L, MOONLOOP_VERSION);
   lua_setfield(L, -2, "version");

@@ -3,6 +3,7 @@
 #include "codegen/plan.h"
 #include "core/infer.h"
 #include "core/lookup.h"
+#include "core/order.h"
 #include "core/reference.h"
 #include "core/shared_storage.h"
 #include "core/tree.h"
@@ -74,11 +75,12 @@ std::string report_stats(const Kernel& k, const StatsOptions& options) {
       k.args.size(), k.temporaries.size(), k.trace.size());
   out += "per instance\n";
   const Kernel flat = expand_all_rules(k);
+  const Variables variables(flat);
   for (const InsnPtr& insn : flat.instructions) {
     int operations = 0, reads = 0, writes = 0;
     if (insn->rhs) operations += count_operations(flat, insn->rhs);
     for (const Expr& p : insn->predicates) operations += count_operations(flat, p);
-    for (const Access& a : accesses_of(*insn, flat)) ++(a.write ? writes : reads);
+    for (const Access& a : statement_accesses(*insn, variables)) ++(a.write ? writes : reads);
     out += fmt::format("  {}  operations {}, reads {}, writes {}\n", insn->id, operations, reads,
                        writes);
   }

@@ -74,10 +74,10 @@ class CountReport {
                        [&](const std::string& n) { return options_.values.count(n) > 0; });
   }
   void line(const std::string& name, const Count& c) {
-    out_ += name + "  " + c.str();
+    out_ += name + "  ";
     if (has_values(c) && !c.parameters().empty())
-      out_ += fmt::format(" = {}", c.number_at(options_.values));
-    out_ += "\n";
+      out_ += fmt::format("{} = ", c.number_at(options_.values));
+    out_ += c.str() + "\n";
   }
   /// Numbers only: a quotient of formulas says less than the two above it.
   void intensity(const std::string& name, const Count& operations, const Count& bytes) {

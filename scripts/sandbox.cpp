@@ -23,6 +23,7 @@ void remove_fields(lua_State* L, const char* library, std::initializer_list<cons
 void load_file(lua_State* L, State& s, const std::string& path) {
   std::string text;
   if (!read_whole(path, text)) fail("cannot-read", {}, "cannot read `{}`", path);
+  s.spend(L, kCompile * static_cast<std::int64_t>(text.size()));
   if (text.starts_with("#")) text.insert(0, "--");
   const Source* source = add_source(path, text);
   s.add_chunk(source);
@@ -93,22 +94,10 @@ void preload_library(lua_State* L) {
   lua_pop(L, 1);
 }
 
-/// `load` for text alone.
-int load_text(lua_State* L, State&) {
-  if (lua_gettop(L) < 3) lua_settop(L, 3);
-  lua_pushliteral(L, "t");
-  lua_replace(L, 3);
-  lua_pushvalue(L, lua_upvalueindex(1));
-  lua_insert(L, 1);
-  lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
-  return lua_gettop(L);
-}
-
 /// `io.open` for reading alone.
 int open_for_reading(lua_State* L, State&) {
   const std::string_view mode = luaL_optstring(L, 2, "r");
-  if (mode != "r" && mode != "rb")
-    raise(L, "sandbox", fmt::format("io.open with mode `{}` needs --trust", mode));
+  if (mode != "r" && mode != "rb") needs_trust(L, fmt::format("io.open with mode `{}`", mode));
   lua_pushvalue(L, lua_upvalueindex(1));
   lua_insert(L, 1);
   lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
@@ -140,9 +129,7 @@ int xpcall_function(lua_State* L) {
 }
 
 /// What a sandboxed script finds in the place of a function that it must not call.
-int forbidden(lua_State* L, State&) {
-  raise(L, "sandbox", fmt::format("{} needs --trust", lua_tostring(L, lua_upvalueindex(1))));
-}
+int forbidden(lua_State* L, State&) { needs_trust(L, lua_tostring(L, lua_upvalueindex(1))); }
 
 void forbid(lua_State* L, const char* library, std::initializer_list<const char*> names) {
   lua_getglobal(L, library);
@@ -151,15 +138,6 @@ void forbid(lua_State* L, const char* library, std::initializer_list<const char*
     lua_pushcclosure(L, guarded<forbidden>, 1);
     lua_setfield(L, -2, name);
   }
-  lua_pop(L, 1);
-}
-
-/// Wraps a library's function: `f` gets the original as its upvalue.
-void wrap(lua_State* L, const char* library, const char* name, lua_CFunction f) {
-  lua_getglobal(L, library);
-  lua_getfield(L, -1, name);
-  lua_pushcclosure(L, f, 1);
-  lua_setfield(L, -2, name);
   lua_pop(L, 1);
 }
 
@@ -203,6 +181,18 @@ void set_searchers(lua_State* L, bool trust) {
 
 }  // namespace
 
+void wrap(lua_State* L, const char* library, const char* name, lua_CFunction f) {
+  lua_getglobal(L, library);
+  lua_getfield(L, -1, name);
+  lua_pushcclosure(L, f, 1);
+  lua_setfield(L, -2, name);
+  lua_pop(L, 1);
+}
+
+void needs_trust(lua_State* L, const std::string& what) {
+  raise(L, "sandbox", what + " needs --trust");
+}
+
 void open_libraries(lua_State* L, bool trust) {
   const luaL_Reg libraries[] = {
       {LUA_GNAME, luaopen_base},          {LUA_LOADLIBNAME, luaopen_package},
@@ -226,8 +216,9 @@ void open_libraries(lua_State* L, bool trust) {
     forbid(L, LUA_STRLIBNAME, {"dump"});
     remove_fields(L, LUA_LOADLIBNAME, {"cpath", "path", "searchpath"});
     wrap(L, LUA_IOLIBNAME, "open", guarded<open_for_reading>);
-    wrap(L, LUA_GNAME, "load", guarded<load_text>);
     wrap(L, LUA_GNAME, "xpcall", xpcall_function);
+    limit_libraries(L);
+    install_patterns(L);
   }
   lua_register(L, "dofile", guarded<dofile_function>);
   lua_register(L, "loadfile", guarded<loadfile_function>);

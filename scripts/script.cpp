@@ -66,10 +66,92 @@ bool is_lua_name(const std::string& s) {
   });
 }
 
+/// A transform that a script applied.
+struct Applied {
+  std::string kernel;
+  Step step;
+};
+
+bool same_step(const Step& a, const Step& b) {
+  return a.name == b.name && a.at.source == b.at.source && a.at.line == b.at.line &&
+         to_lua(Value{a.positional}) == to_lua(Value{b.positional}) &&
+         to_lua(Value{a.options}) == to_lua(Value{b.options});
+}
+
+bool has_step(const Kernel& k, const Step& s) {
+  return std::any_of(k.trace.begin(), k.trace.end(),
+                     [&](const Step& t) { return same_step(s, t); });
+}
+
+/// Steps that no result has, of a kernel that is as before; and where nothing changed, kernels that
+/// the script made for nobody.
+void warn_of_dropped(lua_State* L, const Source* script, const std::vector<Kernel>& before,
+                     const std::vector<Kernel>& after, const std::vector<Applied>& applied,
+                     const WarningSink& warn) {
+  const std::map<std::string, const Kernel*> globals = lua::global_kernels(L);
+  const auto is_input = [&](const std::string& name) {
+    return std::any_of(before.begin(), before.end(),
+                       [&](const Kernel& k) { return k.name == name; });
+  };
+  bool changed = false, told = false;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const Kernel& k = before[i];
+    if (after[i].trace.size() != k.trace.size() || after[i].instructions != k.instructions ||
+        after[i].domains.size() != k.domains.size()) {
+      changed = true;
+      continue;
+    }
+    const Applied* first = nullptr;
+    bool used = false;
+    for (const Applied& a : applied) {
+      if (a.kernel != k.name) continue;
+      if (!first) first = &a;
+      used = used || std::any_of(after.begin(), after.end(),
+                                 [&](const Kernel& o) { return has_step(o, a.step); });
+    }
+    if (!first || used) continue;
+    const std::string* holder = nullptr;
+    for (const auto& [name, held] : globals)
+      if (!is_input(name) && has_step(*held, first->step)) holder = &name;
+    told = true;
+    warn({"dropped-result",
+          holder
+              ? fmt::format("what this makes of kernel `{}` is in global `{}`, which nothing "
+                            "reads; global `{}` is as before",
+                            k.name, *holder, k.name)
+              : fmt::format("what this makes of kernel `{0}` is dropped; global `{0}` is as before",
+                            k.name),
+          {first->step.at, {}},
+          {},
+          fmt::format("assign it: `{0} = lp.{1}({0}, …)`", lua_global(k.name), first->step.name)});
+  }
+  if (changed || told) return;
+  std::vector<std::string> names;
+  for (const Kernel& k : before) names.push_back(k.name);
+  for (const auto& [name, held] : globals)
+    if (!is_input(name))
+      warn({"dropped-result",
+            fmt::format("kernel `{}` in global `{}` is no result; those of the script are what {} "
+                        "hold{}, as before",
+                        held->name, name, quoted_list(names), names.size() == 1 ? "s" : ""),
+            {{script, 1, 1, 1}, {}},
+            {},
+            fmt::format("assign it to `{}`, or give the script as the input: `S.lua` makes kernels "
+                        "of its own",
+                        names.front())});
+}
+
 }  // namespace
 
 std::vector<Kernel> run_transform_script(const Source* script, const std::vector<Kernel>& kernels,
-                                         const ScriptOptions& options, const char* code) {
+                                         const ScriptOptions& given, const char* code) {
+  ScriptOptions options = given;
+  std::vector<Applied> applied;
+  if (options.warn)
+    options.on_step = [&applied, tell = given.on_step](const StepReport& r) {
+      if (!r.refusal) applied.push_back({r.before.name, r.step});
+      if (tell) tell(r);
+    };
   State state(options, directory_for(script, options));
   std::vector<Kernel> out;
   state.protect([&](lua_State* L) {
@@ -103,6 +185,7 @@ std::vector<Kernel> run_transform_script(const Source* script, const std::vector
             {},
             fmt::format("assign it: `{0} = lp.…({0}, …)`", kernels.front().name)});
     }
+    if (options.warn) warn_of_dropped(L, script, kernels, out, applied, options.warn);
   });
   return out;
 }

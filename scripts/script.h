@@ -1,10 +1,12 @@
 #pragma once
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/kernel.h"
+#include "core/warning.h"
 
 /// Lua scripts: what transforms kernels, and what makes them.
 ///
@@ -12,6 +14,10 @@
 /// error of the script, also one that a transform raises, is thrown as Error with the script's file
 /// and line; where to start reading: state.h, then module.cpp.
 namespace moonloop {
+
+namespace lua {
+class Account;
+}
 
 /// One transform that a script called. `refusal` is null when it was done.
 struct StepReport {
@@ -23,20 +29,26 @@ struct StepReport {
 struct ScriptOptions {
   bool trust = false;                                              // neither sandbox nor limits
   std::vector<std::pair<std::string, std::string>> settings = {};  // lp.args
-  std::size_t memory = std::size_t{1} << 30;  // bytes, Lua's and the kernels' together
+  // What all that the script causes may take together, in nested scripts too. Bytes are Lua's and
+  // those of operator new in this thread, see core/memory.h.
+  std::size_t memory = std::size_t{1} << 30;
   std::int64_t instructions = 2'000'000'000;  // of the virtual machine
-  int stuck_seconds = 10;        // CPU time that one library function may take; 0 is no limit
-  std::string directory = {};    // of `lp.load` and `require`; empty: the script's own
-  bool print_to_stdout = false;  // else `print` and `io.write` go to standard error
+  double seconds = 15;                        // of processor time, without that of transforms
+  std::string directory = {};                 // of `lp.load` and `require`; empty: the script's own
+  bool print_to_stdout = false;               // else `print` and `io.write` go to standard error
   std::function<void(const StepReport&)> on_step = {};
   std::function<bool()> interrupted = {};  // asked often: whether the user wants the script to stop
+  std::function<void(const std::string&)> on_setting = {};  // hears of each name read in lp.args
+  WarningSink warn = {};
+  std::shared_ptr<lua::Account> account = {};  // of the script that runs this one; else a new one
 };
 
 /// Runs `script` with each kernel as a global under its own name; what these globals hold at the
 /// end is the result, in the same order. `code`, when given, is run in place of the source's text:
 /// a part of a file (a comment block) with its lines where they are in the file. Fails
 /// `not-a-kernel`, `script-syntax`, `script-error`, `script-memory`, `script-limit`, and what
-/// transforms fail with.
+/// transforms fail with. Warns `dropped-result` of a kernel that it transforms without a trace in
+/// the result, and of one that it makes in vain.
 std::vector<Kernel> run_transform_script(const Source* script, const std::vector<Kernel>& kernels,
                                          const ScriptOptions& options, const char* code = nullptr);
 

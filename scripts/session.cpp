@@ -224,7 +224,10 @@ void Session::show_results() {
     lua_replace(L, i);
     lua_settop(L, n);
   }
-  lua_getglobal(L, "print");
+  lua_pushglobaltable(L);
+  lua_pushliteral(L, "print");
+  lua_rawget(L, -2);
+  lua_replace(L, -2);
   lua_insert(L, 1);
   state_->call(L, n, 0);
 }

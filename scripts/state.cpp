@@ -1,74 +1,22 @@
 #include "scripts/state.h"
 
-#include <signal.h>
-#include <sys/time.h>
-#include <unistd.h>
-
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <new>
+
+#include "core/memory.h"
 
 namespace moonloop::lua {
 namespace {
 
-constexpr int kQuantum = 1000;  // instructions between two looks at the limits
+constexpr int kQuantum = 100;            // instructions between two looks at the limits
+constexpr std::int64_t kCall = 4;        // instructions that a call costs
+constexpr std::size_t kBytes = 16;       // of memory that cost as much as an instruction
+constexpr std::int64_t kRoom = 1 << 20;  // bytes for the last message
 
-State* volatile current = nullptr;
-
-}  // namespace
-
-/// Runs each second of CPU time. A library function that makes no progress, such as a pattern that
-/// backtracks for ever, cannot be interrupted from within, so the process ends here. Only what is
-/// safe in a signal handler is used: the script's thread stands still inside that function.
-void on_tick(int) {
-  State* s = current;
-  if (!s || s->paused_ > 0 || s->beats_ != s->last_beats_) {
-    if (s) s->last_beats_ = s->beats_;
-    if (s) s->stuck_ticks_ = 0;
-    return;
-  }
-  if (++s->stuck_ticks_ < s->options_.stuck_seconds) return;
-  char text[1024];
-  int used = 0;
-  lua_Debug ar;
-  for (int level = 0; used == 0 && lua_getstack(s->L_, level, &ar); ++level)
-    if (lua_getinfo(s->L_, "Sl", &ar) && ar.currentline > 0)
-      used = std::snprintf(text, sizeof text, "%s:%d: ", ar.short_src, ar.currentline);
-  used += std::snprintf(text + used, sizeof text - static_cast<std::size_t>(used),
-                        "error: one call of a library function ran for more than %d s "
-                        "[script-limit]\n",
-                        s->options_.stuck_seconds);
-  if (write(2, text, static_cast<std::size_t>(used)) < 0) _exit(1);
-  _exit(1);
+ScriptOptions with_account(ScriptOptions o) {
+  if (!o.account) o.account = std::make_shared<Account>(o);
+  return o;
 }
-
-namespace {
-
-/// Watches one run of a script.
-class Watch {
- public:
-  explicit Watch(State* s, bool on) : on_(on) {
-    if (!on_) return;
-    current = s;
-    struct sigaction action {};
-    action.sa_handler = on_tick;
-    action.sa_flags = SA_RESTART;
-    sigaction(SIGVTALRM, &action, &old_);
-    const itimerval every{{1, 0}, {1, 0}};
-    setitimer(ITIMER_VIRTUAL, &every, nullptr);
-  }
-  ~Watch() {
-    if (!on_) return;
-    const itimerval never{};
-    setitimer(ITIMER_VIRTUAL, &never, nullptr);
-    sigaction(SIGVTALRM, &old_, nullptr);
-    current = nullptr;
-  }
-
- private:
-  bool on_;
-  struct sigaction old_ {};
-};
 
 /// The name that Lua's messages show for chunk `@name` (luaO_chunkid).
 std::string short_name(const std::string& name) {
@@ -92,7 +40,7 @@ int trampoline(lua_State* L, State&) {
 }  // namespace
 
 State::State(const ScriptOptions& options, std::string directory)
-    : options_(options), directory_(std::move(directory)) {
+    : options_(with_account(options)), nested_(account()), directory_(std::move(directory)) {
   L_ = lua_newstate(allocate, this);
   if (!L_) throw std::bad_alloc();
   *static_cast<State**>(lua_getextraspace(L_)) = this;
@@ -117,58 +65,49 @@ void* State::allocate(void* state, void* block, std::size_t old_size, std::size_
   if (!block) old_size = 0;  // then it is a type, not a size
   if (new_size == 0) {
     std::free(block);
-    s.used_ -= old_size;
+    memory::note(-static_cast<std::int64_t>(old_size));
     return nullptr;
   }
-  if (!s.options_.trust && new_size > old_size &&
-      s.used_ - old_size + new_size + s.kernels_ > s.options_.memory) {
-    if (s.L_) s.memory_at_ = where(s.L_);
-    return nullptr;
+  const auto more = static_cast<std::int64_t>(new_size) - static_cast<std::int64_t>(old_size);
+  if (!s.options_.trust && more > 0) {
+    if (more > s.account().most_held() + s.room_ - memory::held()) {
+      const memory::Unlimited within_lua;
+      if (s.L_) s.memory_at_ = where(s.L_);
+      return nullptr;
+    }
+    s.work_ += more / static_cast<std::int64_t>(kBytes);
   }
   void* out = std::realloc(block, new_size);
-  ++s.beats_;  // few instructions can do much work, as long as it takes memory
-  if (out) s.used_ += new_size - old_size;
+  if (out) memory::note(more);
   return out;
 }
 
-bool State::charge(std::size_t bytes) {
-  if (!options_.trust && used_ + kernels_ + bytes > options_.memory) return false;
-  kernels_ += bytes;
-  return true;
-}
-
-bool State::wants_collection(std::size_t bytes) {
-  const std::size_t after = kernels_ + bytes;
-  if (after < collect_at_ && (options_.trust || used_ + after <= options_.memory)) return false;
-  collect_at_ = 2 * after;
-  return true;
+void State::collect_garbage(lua_State* L) {
+  if (!account().wants_collection()) return;
+  lua_gc(L, LUA_GCCOLLECT);
+  account().collected();
 }
 
 void State::spend(lua_State* L, std::int64_t n) {
-  if (options_.interrupted && options_.interrupted()) {
-    lua_sethook(L, count_hook, LUA_MASKCOUNT, 1);  // no `pcall` keeps the script going
-    push_error(L, {{{"interrupted", "interrupted", {}, {}, {}}}, false, true});
-    lua_error(L);
-  }
-  if (options_.trust) return;
-  spent_ += n;
-  if (!exhausted_ && spent_ <= options_.instructions) return;
-  exhausted_ = true;
-  lua_sethook(L, count_hook, LUA_MASKCOUNT, 1);  // from now on no `pcall` gets any further
-  push_error(L, {{{"script-limit",
-                   fmt::format("the script ran more than {} instructions", options_.instructions),
-                   {},
-                   {},
-                   "--trust takes the limit away"}},
-                 false,
-                 true});
+  const bool interrupted = options_.interrupted && options_.interrupted();
+  if (!interrupted && (options_.trust || account().spend(n + std::exchange(work_, 0)))) return;
+  const memory::Unlimited small;
+  Diagnostic d{"interrupted", "interrupted", {}, {}, {}};
+  if (!interrupted) d = {"script-limit", account().why(), {}, {}, "--trust takes the limit away"};
+  ended_ = true;
+  set_hook(L, 1);  // from now on no `pcall` gets any further
+  push_error(L, {{std::move(d)}, false, true});
   lua_error(L);
 }
 
-void State::count_hook(lua_State* L, lua_Debug*) {
+void State::hook(lua_State* L, lua_Debug* ar) {
   State& s = of(L);
-  ++s.beats_;
-  s.spend(L, kQuantum);
+  s.spend(L, ar->event == LUA_HOOKCOUNT ? kQuantum : kCall);
+  s.collect_garbage(L);
+}
+
+void State::set_hook(lua_State* L, int quantum) {
+  lua_sethook(L, hook, LUA_MASKCOUNT | LUA_MASKCALL, quantum);
 }
 
 void State::add_chunk(const Source* source) {
@@ -194,9 +133,10 @@ void State::run_chunk(lua_State* L, const Source* source, std::string_view code)
 }
 
 void State::call(lua_State* L, int arguments, int results) {
-  const Watch watch(this, !options_.trust && options_.stuck_seconds > 0 && !current);
-  if (!options_.trust || options_.interrupted) lua_sethook(L, count_hook, LUA_MASKCOUNT, kQuantum);
+  const memory::Limit limit(options_.trust ? memory::kNoLimit : account().most_held());
+  if (!options_.trust || options_.interrupted) set_hook(L, kQuantum);
   lua_call(L, arguments, results);
+  if (ended_) spend(L, 0);  // the script's last act was to catch the error
   lua_sethook(L, nullptr, 0, 0);
 }
 
@@ -211,15 +151,13 @@ void State::protect_raw(void (*f)(lua_State*, void*), void* data) {
 }
 
 void State::throw_top(int status) {
-  // Building the message allocates: give Lua room for it.
-  lua_sethook(L_, nullptr, 0, 0);
-  constexpr std::size_t kRoom = std::size_t{1} << 20;
-  options_.memory += kRoom;
+  lua_sethook(L_, nullptr, 0, 0);  // what ended the script does not end what comes after it
+  room_ = kRoom;
   std::vector<Diagnostic> all = diagnostics_of(L_, *this, status);
   const ErrorBox* box = to_error(L_, -1);
   const std::shared_ptr<const Clash> clash = box ? box->clash : nullptr;
   lua_settop(L_, 0);
-  options_.memory -= kRoom;
+  room_ = 0;
   if (all.front().code == "script-memory") {
     Diagnostic& d = all.front();
     d.text = fmt::format("the script needs more than {} MiB of memory", options_.memory >> 20);

@@ -1,5 +1,4 @@
 #pragma once
-#include <atomic>
 #include <lua.hpp>
 #include <map>
 #include <memory>
@@ -9,6 +8,7 @@
 #include "codegen/codegen.h"
 #include "core/clash.h"
 #include "core/kernel.h"
+#include "scripts/account.h"
 #include "scripts/script.h"
 
 /// One Lua state with its limits, and what the bindings share. Lua is the C++ build: its errors
@@ -52,48 +52,40 @@ class State {
   void add_chunk(const Source* source);
   const Source* find_chunk(const std::string& name) const;
 
-  /// Counts `bytes` that a kernel object holds outside of Lua's heap; false when that is too many.
-  bool charge(std::size_t bytes);
-  void release(std::size_t bytes) { kernels_ -= bytes; }
-  /// Whether garbage should be collected before another `bytes` are charged. Lua does not see how
-  /// much kernels hold; this keeps dead ones from piling up, at a cost in proportion to what is
-  /// made.
-  bool wants_collection(std::size_t bytes);
+  Account& account() const { return *options_.account; }
+  /// Collects garbage when the account wants that.
+  void collect_garbage(lua_State* L);
   /// Counts `n` instructions of the virtual machine; raises `script-limit` when they are too many,
   /// and `interrupted` when the user asks.
   void spend(lua_State* L, std::int64_t n);
-  /// Starts the count of instructions anew: each line that a user types has all of them.
-  void refill() { spent_ = 0, exhausted_ = false; }
+  /// Whether a limit or the user ended the script. Lua then runs what it has to close with its
+  /// hooks off, so nothing of the script's may be closed.
+  bool ended() const { return ended_; }
+  /// Starts anew: each line that a user types has all that the limits allow.
+  void refill() { account().refill(), ended_ = false; }
 
   /// Marks the time of a transform, which may take as long as it needs.
-  class Pause {
+  class Pause : Account::Pause {
    public:
-    explicit Pause(State& s) : s_(s) { ++s_.paused_; }
-    ~Pause() { --s_.paused_, ++s_.beats_; }
-
-   private:
-    State& s_;
+    explicit Pause(State& s) : Account::Pause(s.account()) {}
   };
 
  private:
   void protect_raw(void (*f)(lua_State*, void*), void* data);
   [[noreturn]] void throw_top(int status);
   static void* allocate(void* state, void* block, std::size_t old_size, std::size_t new_size);
-  static void count_hook(lua_State* L, lua_Debug* ar);
-  friend void on_tick(int);
+  static void hook(lua_State* L, lua_Debug* ar);
+  void set_hook(lua_State* L, int quantum);
 
   lua_State* L_ = nullptr;
   ScriptOptions options_;
+  const Account::Nested nested_;
   std::string directory_;
   std::map<std::string, const Source*> chunks_;
-  std::size_t used_ = 0, kernels_ = 0, collect_at_ = std::size_t{64} << 20;
-  std::int64_t spent_ = 0;
-  bool exhausted_ = false;
+  std::int64_t work_ = 0;  // instructions that memory costs, not counted yet
+  bool ended_ = false;
+  std::int64_t room_ = 0;  // bytes beyond the limit, for what is said about it
   Span memory_at_;
-  std::atomic<int> paused_ = 0;
-  std::atomic<std::int64_t> beats_ = 0;  // goes up while the script makes progress
-  std::int64_t last_beats_ = -1;
-  int stuck_ticks_ = 0;
 };
 
 // ---- errors.cpp ---------------------------------------------------------------------------------
@@ -115,29 +107,15 @@ std::vector<Diagnostic> diagnostics_of(lua_State* L, State& state, int status);
 /// `lua_pcall`'s message handler: adds the places of the call stack to errors that are strings.
 int message_handler(lua_State* L);
 void install_error_type(lua_State* L);
+/// Pushes an error object for the exception that is being handled.
+void push_exception(lua_State* L);
 
 /// A C function for Lua from `int f(lua_State*, State&)`: exceptions become Lua errors.
 template <int (*F)(lua_State*, State&)>
 int guarded(lua_State* L) {
   try {
     return F(L, State::of(L));
-  } catch (const ClashRefused& e) {
-    push_error(L, {e.diagnostics(), true, false, e.clash()});
-  } catch (const Refused& e) {
-    push_error(L, {e.diagnostics(), true, false});
-  } catch (const Error& e) {
-    push_error(L, {e.diagnostics(), false, false});
-  } catch (const std::bad_alloc&) {
-    push_error(L, {{{"script-memory", "not enough memory", {}, {}, {}}}, false, false});
-  } catch (const std::exception& e) {
-    push_error(L, {{{"internal-error",
-                     std::string("internal error: ") + e.what(),
-                     {},
-                     {},
-                     "please report this with the script and the kernel"}},
-                   false,
-                   false});
-  }
+  } catch (const std::exception&) { push_exception(L); }
   return lua_error(L);
 }
 
@@ -174,6 +152,15 @@ void install_module(lua_State* L, const ScriptOptions& options);
 /// `lp.fuse_kernels`, see fuse.cpp.
 int fuse_kernels_function(lua_State* L, State& s);
 void open_libraries(lua_State* L, bool trust);
+/// In place of functions whose work no limit would end: of the table library, of the string library
+/// those that look for patterns, and a few more (limited_library.cpp, patterns.cpp).
+void limit_libraries(lua_State* L);
+void install_patterns(lua_State* L);
+/// Wraps a library's function: `f` gets the original as its upvalue.
+void wrap(lua_State* L, const char* library, const char* name, lua_CFunction f);
+/// Instructions that a byte of Lua text costs when it is compiled.
+constexpr std::int64_t kCompile = 4;
+[[noreturn]] void needs_trust(lua_State* L, const std::string& what);
 
 /// Names of a kernel's fields and methods other than transforms.
 std::vector<std::string> kernel_names();

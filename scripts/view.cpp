@@ -165,6 +165,13 @@ class Drawing {
     return out;
   }
 
+  /// Statements that are not drawn, each with the reason.
+  Json left_out() const {
+    Json out = Json::array();
+    for (const auto& [id, why] : left_out_) out.push_back(fmt::format("`{}` {}", id, why));
+    return out;
+  }
+
  private:
   struct Instance {
     std::vector<std::int64_t> here, place, key;
@@ -225,10 +232,13 @@ class Drawing {
     std::stable_sort(s.axes.begin(), s.axes.end(), [&](const auto& a, const auto& b) {
       return std::find(outer.begin(), outer.end(), a) < std::find(outer.begin(), outer.end(), b);
     });
-    if (s.axes.empty() || s.axes.size() > 3) return;
+    const auto leave_out = [&](std::string why) { left_out_.push_back({s.id, std::move(why)}); };
+    if (s.axes.empty()) return leave_out("is in no loop");
+    if (s.axes.size() > 3) return leave_out(fmt::format("is in {} loops", s.axes.size()));
     const auto set = at_sizes(to_dims(domain_of(all_.kernel, s.inames), s.inames), sizes_);
     const auto points = set ? points_of(*set, kMostInstances) : std::nullopt;
-    if (!points) return;
+    if (!set) return leave_out("has bounds that depend on data");
+    if (!points) return leave_out(fmt::format("has more than {} instances", kMostInstances));
     const TreePath& path = all_.tree.paths[n];
     for (const auto& here : *points) {
       Instance p{here, {}, {}, 0};
@@ -313,6 +323,7 @@ class Drawing {
   const Axes& axes_;
   const Integers& sizes_;
   std::vector<Statement> statements_;
+  std::vector<std::pair<std::string, std::string>> left_out_;  // statement, and why
 };
 
 // ---- A step.
@@ -371,7 +382,11 @@ Json States::next(const Kernel& k, const std::string& title) {
   if (list) {
     last_ = axes_of(list->kernel, k.reference ? base_ : last_);
     if (!k.reference) base_ = last_;  // later steps tell of its loops
-    out["space"] = told([&] { return Drawing(*list, last_, sizes).json(); });
+    out["space"] = told([&] {
+      const Drawing drawing(*list, last_, sizes);
+      out["left_out"] = drawing.left_out();
+      return drawing.json();
+    });
   } else {
     out["space"] = Json::array();
   }
@@ -390,13 +405,19 @@ std::string title_of(const Step& s) {
 
 }  // namespace
 
-std::string view_data(const Kernel& original, const Kernel& k, const Integers& sizes) {
+std::string view_data(const Kernel& original, const Kernel& k, const Integers& sizes,
+                      const std::function<void(const std::string&)>& progress) {
+  const auto tell = [&](std::size_t step, const std::string& what) {
+    if (progress) progress(fmt::format("state {} of {}: {}", step, k.trace.size() + 1, what));
+  };
   Json out{{"name", k.name}, {"states", Json::array()}, {"sizes", sizes}};
   for (const Claim& c : k.claims) out["claims"].push_back(c.step);
   Kernel now = original;
   States states(sizes);
+  tell(1, "as written");
   out["states"].push_back(states.next(now, "as written"));
   for (const Step& s : k.trace) {
+    tell(out["states"].size() + 1, title_of(s));
     const Op* op = find_op(s.name);
     ensure(op != nullptr, "a step that is no transform");
     now = run_op(*op, now, s.positional, s.options, s.at);
@@ -405,9 +426,10 @@ std::string view_data(const Kernel& original, const Kernel& k, const Integers& s
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string view_page(const Kernel& original, const Kernel& k, const Integers& sizes) {
+std::string view_page(const Kernel& original, const Kernel& k, const Integers& sizes,
+                      const std::function<void(const std::string&)>& progress) {
   std::string data;
-  for (const char c : view_data(original, k, sizes))  // no end of the script in it
+  for (const char c : view_data(original, k, sizes, progress))  // no end of the script in it
     data += c == '<' ? "\\u003c" : std::string(1, c);
   std::string page = view_template();
   const std::string mark = "/*DATA*/null";

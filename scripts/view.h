@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,11 +15,14 @@ namespace moonloop {
 /// `sizes` in the order of their execution, by the loops that they had at first. What cannot be had
 /// is told in its place.
 ///
-/// `original`: before the first of `k`'s transforms. Fails as the transforms do.
+/// `original`: before the first of `k`'s transforms. `progress` hears of each step before it is
+/// worked out. Fails as the transforms do.
 /// Cost: all of that for each step; at most some hundred instances of a statement.
-std::string view_data(const Kernel& original, const Kernel& k, const Integers& sizes);
+std::string view_data(const Kernel& original, const Kernel& k, const Integers& sizes,
+                      const std::function<void(const std::string&)>& progress = {});
 
 /// The page: one file, with the data in it and nothing to fetch.
-std::string view_page(const Kernel& original, const Kernel& k, const Integers& sizes);
+std::string view_page(const Kernel& original, const Kernel& k, const Integers& sizes,
+                      const std::function<void(const std::string&)>& progress = {});
 
 }  // namespace moonloop

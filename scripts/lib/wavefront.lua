@@ -1,6 +1,5 @@
 local lp = require "moonloop"
 local support = require "moonloop.support"
-local skew = require "moonloop.skew"
 
 --- Runs the diagonals of two loops one after the other, the points of each at the same time.
 ---
@@ -41,7 +40,10 @@ local function wavefront(knl, outer, inner, options)
   if tag == nil then tag = "par" end
 
   local function along(factor)
-    local result, diagonals = skew(knl, outer, inner, factor, {name = options.name})
+    local diagonals = options.name or support.fresh(knl, inner .. "_skewed")
+    local times = factor == 1 and "" or factor .. "*"
+    local result = lp.map_domain(knl, ("{ [%s, %s] -> [%s, %s] : %s = %s + %s%s }"):format(
+      outer, inner, diagonals, outer, diagonals, inner, times, outer))
     result = lp.prioritize_loops(result, {diagonals, outer})
     -- Whether the points of a diagonal are free is asked also where the caller is to tag them.
     local tagged = lp.tag_inames(result, {[outer] = tag or "par"})

@@ -456,7 +456,7 @@ TEST_CASE("library: register_block gives each copy an accumulator of its own") {
         "for i_outer\n  for j_outer\n    dot_init  [i_inner: ilp, j_inner: ilp]\n    for k\n"
         "      dot_update  [i_inner: ilp, j_inner: ilp]\n    dot  [i_inner: ilp, j_inner: ilp]\n");
   const std::string code = generate(k, Target::C).source;
-  CHECK(code.find("double acc_k[4][2]") != std::string::npos);
+  CHECK(code.find("double acc_k[2][4]") != std::string::npos);
   verify(kProduct, k, kSizes);
 
   const Kernel peeled = with_library(
@@ -566,6 +566,42 @@ TEST_CASE("library: skew moves the inner loop by the outer one") {
       "domain {[j]: 0 <= j < n}\na[i, j] = 1\n";
   CHECK(refusal(apart, "lib.skew(apart, 'i', 'j')").code == "no-common-domain");
   CHECK(refusal(kTriad, "lib.skew(triad:tag_inames('j:par'), 'i', 'j')").code == "tagged-iname");
+}
+
+TEST_CASE("library: skew leaves the other loops where they are") {
+  const char* const cube =
+      "kernel cube(n: int32, m: int32, u: float64[n, n, m])\n"
+      "domain {[t, i, j]: 1 <= t < n and 0 <= i < n and 1 <= j < m}\n"
+      "u[t, i, j] = u[t - 1, i, j - 1]   {id=step}\n";
+  const Kernel k = with_library(cube,
+                                "cube = lib.skew(cube, 't', 'i')\n"
+                                "cube = lib.skew(cube, 't', 'j')\n");
+  CHECK(report_tree(k) == "for t\n  for i_skewed\n    for j_skewed\n      step\n");
+  verify(cube, k, kSizes);
+}
+
+TEST_CASE("library: wavefronts of tiles, and tiles of wavefronts") {
+  const char* const heat =
+      "kernel heat(n: int32, m: int32, u: inout float64[n + 1, m])\n"
+      "domain {[t, i]: 0 <= t < n and 1 <= i < m - 1}\n"
+      "u[t + 1, i] = (u[t, i - 1] + 2*u[t, i] + u[t, i + 1])/4   {id=step}\n";
+  const Kernel tiles = with_library(heat, R"(
+    heat = lib.skew(heat, "t", "i")
+    heat = lib.tile(heat, {t = 2, i_skewed = 4})
+    heat = lib.wavefront(heat, "t_outer", "i_skewed_outer")
+  )");
+  CHECK(report_tree(tiles) ==
+        "for i_skewed_outer_skewed\n  for t_outer  [par]\n    for t_inner\n"
+        "      for i_skewed_inner\n        step\n");
+  verify(heat, tiles, kGrids);
+  const Kernel waves = with_library(kSmooth, R"(
+    smooth = lib.wavefront(smooth, "i", "j", {tag = false})
+    smooth = lib.tile(smooth, {i = 4, j_skewed = 4})
+  )");
+  CHECK(report_tree(waves) ==
+        "for j_skewed_outer\n  for i_outer\n    for j_skewed_inner\n      for i_inner\n"
+        "        relax\n");
+  verify(kSmooth, waves, kGrids);
 }
 
 TEST_CASE("library: wavefront runs diagonals in parallel, proved") {
