@@ -9,6 +9,7 @@
 #include "core/address_spaces.h"
 #include "core/domain.h"
 #include "core/reference.h"
+#include "tests/differential/random_atomics.h"
 
 namespace moonloop::differential {
 namespace {
@@ -31,6 +32,7 @@ struct Touch {
   const std::string* variable;
   std::vector<std::int64_t> subscript;
   bool write = false, update = false;
+  const std::string* atomic = nullptr;  // the kind of an atomic update that commutes with its like
 };
 
 /// When an instance runs: at each level of the tree the child's number, then the loop's value.
@@ -212,6 +214,11 @@ class Enumeration {
       else
         throw Unknown{};
     }
+    if (insn.atomic != Atomicity::Update) return;
+    for (const std::string& tag : insn.tags)
+      if (commuting_tag(tag))
+        for (Touch& t : out)
+          if (*t.variable == written_name(insn.lhs[0])) t.atomic = &tag;
   }
   static std::vector<std::int64_t> subscripts(const Exprs& index, const Integers& at) {
     std::vector<std::int64_t> out;
@@ -251,6 +258,7 @@ using Cell = std::pair<std::string, std::vector<std::int64_t>>;
 struct Event {
   std::size_t instance;
   bool write, update;
+  const std::string* atomic;
 };
 using History = std::map<Cell, std::vector<Event>>;
 
@@ -259,7 +267,7 @@ History history(const Enumeration& e, bool temporaries) {
   for (std::size_t i = 0; i < e.all.size(); ++i)
     for (const Touch& t : e.all[i].touches)
       if (e.is_temporary(*t.variable) == temporaries)
-        out[{*t.variable, t.subscript}].push_back({i, t.write, t.update});
+        out[{*t.variable, t.subscript}].push_back({i, t.write, t.update, t.atomic});
   return out;
 }
 
@@ -276,6 +284,7 @@ std::string reversed_pair(const History& base_cells, const Enumeration& base,
       for (std::size_t j = i + 1; j < events.size(); ++j) {
         const Event &x = events[i], &y = events[j];
         if ((!x.write && !y.write) || x.instance == y.instance) continue;
+        if (x.atomic && y.atomic && *x.atomic == *y.atomic) continue;
         const Instance& p = base.all[x.instance];
         const Instance& q = base.all[y.instance];
         const When w = compare(after.all[where.at(p.key)], after.all[where.at(q.key)]);

@@ -11,7 +11,9 @@
 #include "frontends/text/parse.h"
 #include "tests/differential/brute_force.h"
 #include "tests/differential/pairs.h"
+#include "tests/differential/random_groups.h"
 #include "tests/differential/random_kernel.h"
+#include "tests/differential/random_names.h"
 #include "transforms/registry.h"
 
 namespace moonloop::differential {
@@ -63,9 +65,7 @@ class Chain {
     } catch (const Error& e) {
       ++tally.inapplicable;
       ++statistics_.codes[e.diagnostic().code];
-    } catch (const IslQuota&) { ++tally.inapplicable; } catch (const std::exception& e) {
-      problem(call, std::string("internal error: ") + e.what());
-    }
+    } catch (const std::exception& e) { problem(call, std::string("internal error: ") + e.what()); }
   }
 
  private:
@@ -158,12 +158,20 @@ std::optional<Pair> start(std::uint64_t seed, std::string text, Statistics& stat
 std::optional<Pair> make_pair(std::uint64_t seed, Flavour flavour, Statistics& statistics,
                               std::vector<Problem>& problems) {
   Random random(seed);
-  auto out = start(seed, random_kernel(random, fmt::format("k{}", seed)), statistics, problems);
+  const std::string name = fmt::format("k{}", seed);
+  Opening opening;
+  if (random.chance(flavour == Flavour::Host ? 10 : 40))
+    opening = random_groups(random, name);
+  else
+    opening.text = with_reserved_names(seed, random_kernel(random, name));
+  auto out = start(seed, opening.text, statistics, problems);
   if (!out) return out;
   Chain chain(*out, flavour == Flavour::Host, statistics, problems);
+  for (const Call& c : opening.steps) chain.attempt(c);
   const int steps = random.between(1, 8);
   // A refused step is followed by another try, so that chains get long.
-  for (int tries = 0; tries < 3 * steps && static_cast<int>(out->steps.size()) < steps; ++tries)
+  const std::size_t wanted = out->steps.size() + static_cast<std::size_t>(steps);
+  for (int tries = 0; tries < 3 * steps && out->steps.size() < wanted; ++tries)
     chain.attempt(random_step(random, out->result, flavour));
   return out;
 }

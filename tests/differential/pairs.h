@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "codegen/codegen.h"
+#include "core/error_bounds.h"
 #include "core/kernel.h"
 #include "runtime/arguments.h"
 #include "tests/differential/random_step.h"
@@ -76,12 +77,17 @@ bool device_problem(const Problem& problem);
 
 // ---- For both -----------------------------------------------------------------------------------
 
-/// 0 where no reduction is or was in the chain: then every value is computed by the same operations
-/// in the same order.
-double tolerance_of(const Pair& p);
-/// How `found`, from `where`, differs from `expected`; nothing where it does not.
-std::string difference(const std::string& where, const std::vector<ScalarArgument>& scalars,
-                       const std::vector<Buffer>& expected, const std::vector<Buffer>& found,
-                       double tolerance);
+/// The arrays of a kernel with values that hold what its claims say.
+std::vector<Buffer> filled_buffers(const Kernel& k, const Integers& values);
+/// A run of the original in the interpreter, with the bounds that results are measured by.
+struct Expected {
+  std::vector<ScalarArgument> scalars;
+  std::vector<Buffer> buffers;
+  ErrorBounds bounds;
+  Expected(const Kernel& original, const std::string& n, const Accuracy& accuracy);
+};
+/// How `found`, from `where`, differs from what is expected; nothing where it does not.
+std::string difference(const std::string& where, const Expected& expected,
+                       const std::vector<Buffer>& found);
 
 }  // namespace moonloop::differential

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "tests/differential/random_atomics.h"
+#include "tests/differential/random_data.h"
+#include "tests/differential/random_types.h"
+
 namespace moonloop::differential {
 namespace {
 
@@ -14,10 +18,8 @@ struct Iname {
 
 class KernelWriter {
  public:
-  KernelWriter(Random& random, std::string name) : r_(random), name_(std::move(name)) {
-    integers_ = r_.chance(50);
-    type_ = integers_ ? r_.pick({"int64", "int32"}) : r_.pick({"float64", "float16", "float32"});
-  }
+  KernelWriter(Random& random, std::string name)
+      : r_(random), name_(std::move(name)), integers_(r_.chance(50)), types_(r_, integers_) {}
 
   std::string write() {
     const int shared = r_.between(1, 3);
@@ -26,8 +28,15 @@ class KernelWriter {
     if (r_.chance(30)) add_rule();
     for (int s = 0; s < statements; ++s) add_statement();
     std::string args = "n: int32";
-    for (const char* a : {"a", "b", "c"}) args += fmt::format(", {}: {}[3*n + 12]", a, type_);
-    for (const char* a : {"p", "q"}) args += fmt::format(", {}: {}[3*n + 12, 3*n + 12]", a, type_);
+    for (const char* a : {"a", "b", "c"})
+      args += fmt::format(", {}: {}[3*n + 12]", a, types_.next());
+    if (has_atomics_) {
+      const std::string type = types_.next();
+      args += fmt::format(", f: {0}[3*n + 12], h: {0}[3*n + 12], d: in int32[3*n + 12]", type);
+    }
+    for (const char* a : {"p", "q"})
+      args += fmt::format(", {}: {}[3*n + 12, 3*n + 12]", a, types_.next());
+    if (needs_counts_) args += ", cnt: in int32[3*n + 12]";
     std::string out = fmt::format("kernel {}({})\n", name_, args);
     for (const std::string& d : domains_) out += "domain " + d + "\n";
     out += "assume n >= 5\n";
@@ -64,6 +73,10 @@ class KernelWriter {
       case 9: bounds = fmt::format("0 <= {} < n - {}", name, o); break;
       case 10: bounds = fmt::format("0 <= {0} < n and {1} - 1 <= {0} <= {1} + 1", name, o); break;
       case 11: bounds = fmt::format("0 <= {} < {}", name, o); break;
+    }
+    if (chain.size() > 1 && r_.chance(8)) {  // two domains around it that are not nested
+      bounds = fmt::format("0 <= {0} < n and {0} <= {1} + {2}", name, o, r_.pick(chain).name);
+      constant = from_0 = false;
     }
     domains_.push_back(fmt::format("{{[{}]: {}}}", name, bounds));
     chain.push_back({name, constant, from_0});
@@ -124,12 +137,12 @@ class KernelWriter {
                           ? (r_.chance(50) ? written : neighbour(written))
                           : term(inames);
     for (int t = r_.below(3); t > 0; --t) {
-      const std::string next =
-          r_.chance(30) ? fmt::format("{}*{}", literal(), term(inames)) : term(inames);
+      const std::string next = types_.dressed(
+          r_.chance(30) ? fmt::format("{}*{}", literal(), term(inames)) : term(inames));
       out += r_.pick({" + ", " - ", " + "}) + next;
     }
     // Values stay small, whatever recurrences do.
-    return integers_ ? fmt::format("({}) % 1009", out) : fmt::format("0.25*({})", out);
+    return types_.small(out);
   }
 
   std::string condition(const std::vector<Iname>& inames) {
@@ -162,10 +175,13 @@ class KernelWriter {
     options += fmt::format(", inames={}", fmt::join(names(inames), ":"));
     if (r_.chance(20)) options += fmt::format(", if={}", condition(inames));
 
+    if (r_.chance(12) && next_iname_ < 5 && types_.adds()) return add_data(inames, id);
+    if (r_.chance(12) && types_.adds())
+      return add_atomic(inames, id, options.substr(options.find(',')));
     if (r_.chance(10) && inames.size() > 1) return add_carried(inames, id);
     if (r_.chance(20)) {  // a temporary and its use
       const std::string t = fmt::format("t{}", count_);
-      lines_.push_back(fmt::format("<{}> {} = {}  {{id={}t, inames={}}}", type_, t,
+      lines_.push_back(fmt::format("<{}> {} = {}  {{id={}t, inames={}}}", types_.next(), t,
                                    value(inames, ""), id, fmt::join(names(inames), ":")));
       const std::string to = element(inames);
       lines_.push_back(
@@ -178,8 +194,13 @@ class KernelWriter {
       add_domain(inner, 2);
       const std::string small =
           integers_ ? fmt::format("({}) % 7", term(inner)) : "0.125*" + term(inner);
+      if (r_.chance(20)) {  // the least or the greatest, by a choice
+        lines_.push_back(fmt::format("{0} = {1}  {{id={2}, inames={3}, if={1} {4} {0}}}", to, small,
+                                     id, fmt::join(names(inner), ":"), r_.pick({"<", ">", "<="})));
+        return;
+      }
       // Sums in float16 round too much to be compared.
-      const std::string rhs = r_.chance(50) && type_ != "float16"
+      const std::string rhs = r_.chance(50) && types_.adds()
                                   ? fmt::format("{} + {}", to, small)
                                   : fmt::format("{}({}, {})", r_.pick({"min", "max"}), to, small);
       lines_.push_back(
@@ -194,14 +215,31 @@ class KernelWriter {
                              ? fmt::format("{}*{}", element(inner), element(inner))
                              : term(inner);
       if (integers_) body = fmt::format("({}) % 101", body);
+      if (r_.chance(15) && next_iname_ < 6) {  // one reduction in another
+        add_domain(inner, 3);
+        body = fmt::format("{}({}, {})", r_.pick({"max", "min"}), inner.back().name, term(inner));
+        if (integers_) body = fmt::format("({}) % 101", body);
+        inner.pop_back();
+      }
       std::string rhs = fmt::format("{}({}, {})", op, inner.back().name, body);
       if (r_.chance(30) && op == "sum") rhs += " + " + term(inames);
       lines_.push_back(fmt::format("{} = {}  {{{}}}", to,
-                                   integers_ ? "(" + rhs + ") % 1009" : "0.125*(" + rhs + ")",
-                                   options));
+                                   integers_ ? types_.small(rhs) : "0.125*(" + rhs + ")", options));
       return;
     }
     lines_.push_back(fmt::format("{} = {}  {{{}}}", to, value(inames, to), options));
+  }
+
+  void add_atomic(const std::vector<Iname>& inames, const std::string& id,
+                  const std::string& options) {
+    has_atomics_ = true;
+    const AtomicParts parts{integers_, false, r_.pick(inames).name, [&] { return element(inames); },
+                            [&] { return subscript(inames); }};
+    for (int more = r_.below(2); more >= 0; --more)
+      lines_.push_back(random_atomic(r_, parts, fmt::format("id={}_{}{}", id, more, options)));
+    if (r_.chance(20))  // what becomes of it
+      lines_.push_back(fmt::format("{} = h[{}]  {{id={}_after{}}}", element(inames),
+                                   subscript(inames), id, options));
   }
 
   /// A temporary that iterations of the innermost loop pass on, begun before the loop or by its
@@ -212,19 +250,38 @@ class KernelWriter {
                       inside = fmt::format("{}", fmt::join(names(inames), ":")),
                       outside = fmt::format("{}", fmt::join(names(outer), ":"));
     if (inames.back().from_0 && r_.chance(50))
-      lines_.push_back(fmt::format("<{}> {} = {}  {{id={}t, inames={}, if={} == 0}}", type_, t,
-                                   value(outer, ""), id, inside, inames.back().name));
+      lines_.push_back(fmt::format("<{}> {} = {}  {{id={}t, inames={}, if={} == 0}}", types_.next(),
+                                   t, value(outer, ""), id, inside, inames.back().name));
     else
-      lines_.push_back(fmt::format("<{}> {} = {}  {{id={}t, inames={}}}", type_, t,
+      lines_.push_back(fmt::format("<{}> {} = {}  {{id={}t, inames={}}}", types_.next(), t,
                                    value(outer, ""), id, outside));
     const std::string next = fmt::format("{} + {}", t, term(inames));
     if (r_.chance(70))
-      lines_.push_back(fmt::format("{} = {}  {{id={}u, inames={}}}", t,
-                                   integers_ ? "(" + next + ") % 1009" : "0.25*(" + next + ")", id,
-                                   inside));
+      lines_.push_back(
+          fmt::format("{} = {}  {{id={}u, inames={}}}", t, types_.small(next), id, inside));
     const bool behind = r_.chance(30);
     lines_.push_back(fmt::format("{} = {}  {{id={}, inames={}}}", element(behind ? outer : inames),
                                  t, id, behind ? outside : inside));
+  }
+
+  /// One whose loops or conditions depend on what an array holds.
+  void add_data(const std::vector<Iname>& inames, const std::string& id) {
+    needs_counts_ = true;
+    const auto new_name = [&] { return std::string(1, static_cast<char>('i' + next_iname_++)); };
+    const std::string row = new_name(), item = new_name();
+    const auto around = [&](bool in_row) {
+      std::vector<Iname> all = inames;
+      if (in_row) all.push_back({row, true, false});
+      return all;
+    };
+    const DataStatement made =
+        data_statement(r_, {types_.next(), id, names(inames), row, item,
+                            [&](bool in) { return element(around(in)); },
+                            [&](bool in) { return value(around(in), ""); },
+                            [&](bool in) { return subscript(around(in)); },
+                            [&](const std::string& sum) { return types_.small(sum); }});
+    domains_.insert(domains_.end(), made.domains.begin(), made.domains.end());
+    lines_.insert(lines_.end(), made.lines.begin(), made.lines.end());
   }
 
   static std::vector<std::string> names(const std::vector<Iname>& all) {
@@ -234,8 +291,9 @@ class KernelWriter {
   }
 
   Random& r_;
-  std::string name_, type_;
-  bool integers_ = false, has_rule_ = false;
+  std::string name_;
+  bool integers_ = false, has_rule_ = false, needs_counts_ = false, has_atomics_ = false;
+  RandomTypes types_;
   std::vector<Iname> outer_;
   std::vector<std::string> domains_, lines_;
   int next_iname_ = 0, count_ = 0;

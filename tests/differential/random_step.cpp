@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "tests/differential/random_staging.h"
+
 namespace moonloop::differential {
 namespace {
 
@@ -21,6 +23,9 @@ class StepMaker {
       : r_(random), k_(k), device_(flavour == Flavour::Device), inames_(k.inames()) {}
 
   Call make() {
+    if (r_.chance(12))
+      if (auto step = staging_step(r_, k_, device_ ? Flavour::Device : Flavour::Host))
+        return *std::move(step);
     if (device_ && r_.chance(45)) {  // what devices are for: split, tag, stage
       switch (r_.below(5)) {
         case 0: return tag();

@@ -32,21 +32,16 @@ int barriers_in(const std::string& source) {
 
 void run_one(const Pair& p, const Program& program, std::vector<Problem>& problems) {
   const Kernel original = complete(p.original), result = complete(p.result);
-  const double tolerance = tolerance_of(p);
   check_limits(program, device());
   const std::unique_ptr<DeviceModule> module = device().compile(program, false);
   for (const char* n : {"5", "8", "13"}) {
-    const auto scalars = read_scalars(original, {{"n", n}});
-    std::vector<Buffer> expected = make_buffers(original, integers_of(scalars));
-    Bindings data = bindings_of(scalars, expected);
-    interpret(original, data);
-    std::vector<Buffer> found = make_buffers(result, integers_of(scalars));
-    DeviceCall call(device(), program, *module, scalars, found);
+    const Expected expected(original, n, {.contract = false, .device = true});
+    std::vector<Buffer> found = filled_buffers(result, integers_of(expected.scalars));
+    DeviceCall call(device(), program, *module, expected.scalars, found);
     call.upload(found);
     call.run();
     call.download(found);
-    const std::string what =
-        difference(to_string(program.target), scalars, expected, found, tolerance);
+    const std::string what = difference(to_string(program.target), expected, found);
     if (what.empty()) continue;
     problems.push_back({p.seed, what, p.text, p.steps});
     return;

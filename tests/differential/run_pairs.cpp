@@ -11,42 +11,11 @@
 #include "frontends/text/parse.h"
 #include "runtime/runner.h"
 #include "tests/differential/pairs.h"
+#include "tests/differential/random_groups.h"
+#include "tests/differential/unit.h"
 
 namespace moonloop::differential {
 namespace {
-
-/// One translation unit of many programs: what they have in common stands in it once.
-class Unit {
- public:
-  void add(const Program& p) {
-    std::string rest = p.source;
-    std::size_t at = 0;
-    while (at < rest.size()) {
-      std::size_t end = rest.find('\n', at);
-      end = end == std::string::npos ? rest.size() : end + 1;
-      if (rest.compare(at, 6, "static") == 0) {
-        const std::size_t close = rest.find("\n}\n", at);
-        if (close != std::string::npos) end = close + 3;
-      } else if (rest[at] != '#') {
-        at = end;
-        continue;
-      }
-      const std::string piece = rest.substr(at, end - at);
-      if (piece[0] == '#' && piece.find("#include") != 0) {
-        at = end;
-        continue;
-      }
-      if (common_.insert(piece).second) text_ += piece;
-      rest.erase(at, end - at);
-    }
-    text_ += rest + uniform_entry(p);
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  std::set<std::string> common_;
-  std::string text_;
-};
 
 struct Member {
   const Pair* pair;
@@ -62,50 +31,28 @@ Problem problem_of(const Pair& p, const std::string& what) {
   return {p.seed, what, p.text, p.steps};
 }
 
-void call(const Executable& f, const Program& p, const std::vector<ScalarArgument>& scalars,
-          std::vector<Buffer>& buffers) {
-  std::vector<std::array<std::byte, 16>> values(p.params.size());
-  std::vector<void*> args;
-  for (std::size_t i = 0; i < p.params.size(); ++i) {
-    for (const ScalarArgument& s : scalars)
-      if (s.name == p.params[i].name) store_value(s.type.scalar, s.value, values[i].data());
-    void* at = values[i].data();
-    for (const Buffer& b : buffers)
-      if (b.layout().name == p.params[i].name) at = b.data();
-    args.push_back(at);
-  }
-  f(args.data());
-}
-
 /// Runs one program on fresh arrays; the complaint, or nothing.
 std::string complaint(const Member& m, const Program& p, const Executable& f,
-                      const std::vector<ScalarArgument>& scalars,
-                      const std::vector<Buffer>& expected, double tolerance) {
-  std::vector<Buffer> found = make_buffers(m.result, integers_of(scalars));
-  call(f, p, scalars, found);
-  return difference(to_string(p.target), scalars, expected, found, tolerance);
+                      const Expected& expected) {
+  std::vector<Buffer> found = filled_buffers(m.result, integers_of(expected.scalars));
+  call(f, p, expected.scalars, found);
+  return difference(to_string(p.target), expected, found);
 }
 
 void run_member(const Member& m, const Library& library, std::vector<Problem>& problems) {
   const Executable c(m.c, library), openmp(m.openmp, library);
-  const double tolerance = tolerance_of(*m.pair);
   for (const char* n : {"5", "8", "13"}) {
-    const auto scalars = read_scalars(m.original, {{"n", n}});
-    std::vector<Buffer> expected = make_buffers(m.original, integers_of(scalars));
-    Bindings data = bindings_of(scalars, expected);
-    interpret(m.original, data);
+    const Expected expected(m.original, n, {.contract = false});
     for (const auto& [program, f] : {std::pair(&m.c, &c), std::pair(&m.openmp, &openmp)})
-      if (const std::string what = complaint(m, *program, *f, scalars, expected, tolerance);
-          !what.empty()) {
+      if (const std::string what = complaint(m, *program, *f, expected); !what.empty()) {
         problems.push_back(problem_of(*m.pair, what));
         return;
       }
     // The text alone means the same, without the reference that the steps kept.
-    std::vector<Buffer> found = make_buffers(m.read_again, integers_of(scalars));
-    Bindings again = bindings_of(scalars, found);
+    std::vector<Buffer> found = filled_buffers(m.read_again, integers_of(expected.scalars));
+    Bindings again = bindings_of(expected.scalars, found);
     interpret(m.read_again, again);
-    if (const std::string what =
-            difference("its text, read again,", scalars, expected, found, tolerance);
+    if (const std::string what = difference("its text, read again,", expected, found);
         !what.empty()) {
       problems.push_back(problem_of(*m.pair, what));
       return;
@@ -115,30 +62,33 @@ void run_member(const Member& m, const Library& library, std::vector<Problem>& p
 
 }  // namespace
 
-double tolerance_of(const Pair& p) {
-  const auto reduces = [](const Kernel& k) {
-    return std::any_of(k.instructions.begin(), k.instructions.end(), [&](const InsnPtr& i) {
-      return i->rhs && contains_reduction(expand_rules(k, i->rhs));
-    });
-  };
-  const auto recognizes = [](const Call& c) { return c.name == "recognize_reduction"; };
-  const bool any = reduces(p.original) || reduces(p.result) ||
-                   std::any_of(p.steps.begin(), p.steps.end(), recognizes);
-  return any ? kToleranceFactor : 0;
+std::vector<Buffer> filled_buffers(const Kernel& k, const Integers& values) {
+  std::vector<Buffer> out = make_buffers(k, values);
+  keep_promises(out);
+  return out;
 }
 
-std::string difference(const std::string& where, const std::vector<ScalarArgument>& scalars,
-                       const std::vector<Buffer>& expected, const std::vector<Buffer>& found,
-                       double tolerance) {
+Expected::Expected(const Kernel& original, const std::string& n, const Accuracy& accuracy)
+    : scalars(read_scalars(original, {{"n", n}})),
+      buffers(filled_buffers(original, integers_of(scalars))) {
+  bounds.accuracy = accuracy;
+  Bindings data = bindings_of(scalars, buffers);
+  interpret(original, data, bounds);
+}
+
+std::string difference(const std::string& where, const Expected& expected,
+                       const std::vector<Buffer>& found) {
+  const ScalarArgument& n = expected.scalars[0];
   for (const Buffer& b : found) {
     if (!b.intact()) return fmt::format("{} wrote outside of `{}`", where, b.layout().name);
-    for (const Buffer& e : expected) {
+    for (const Buffer& e : expected.buffers) {
       if (e.layout().name != b.layout().name) continue;
-      const Comparison c = compare(e, b, tolerance, 64);
+      const Comparison c = compare(e, b, expected.bounds);
       if (!c.equal())
-        return fmt::format("{} with {} = {}: {}{} is {}, not {}; {} elements differ", where,
-                           scalars[0].name, scalars[0].text(), c.array, c.index, c.found,
-                           c.expected, c.different);
+        return fmt::format(
+            "{} with {} = {}: {}{} is {}, not {}, where {:.2g} is allowed; {} elements "
+            "differ",
+            where, n.name, n.text(), c.array, c.index, c.found, c.expected, c.bound, c.different);
     }
   }
   return {};

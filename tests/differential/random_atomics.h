@@ -1,0 +1,26 @@
+#pragma once
+#include <functional>
+#include <string>
+
+#include "tests/differential/random.h"
+
+namespace moonloop::differential {
+
+/// Whether the tag of an atomic statement, as random_atomic() writes it, is that of updates which
+/// commute with those of the same tag.
+bool commuting_tag(const std::string& tag);
+
+/// What the statement is made of, each another one at each call.
+struct AtomicParts {
+  bool integers, half;                     // the elements' type; half: float16
+  std::string iname;                       // one that runs from 0
+  std::function<std::string()> term;       // reads neither `h` nor `d`
+  std::function<std::string()> subscript;  // within 3*n + 12
+};
+
+/// An atomic statement on `h`, an array of the kernel's type with 3*n + 12 elements, which may also
+/// read `d`, an int32 array of that length that nothing writes. The tag in its options says what
+/// kind of update it is, for those who check by enumeration.
+std::string random_atomic(Random& random, const AtomicParts& parts, const std::string& options);
+
+}  // namespace moonloop::differential
