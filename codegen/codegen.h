@@ -64,7 +64,7 @@ struct DeviceProgram {
 /// What code generation returns.
 struct Program {
   Target target = Target::C;
-  std::string name;    // of the kernel and of the C function
+  std::string name;    // of the C function: the kernel's, or another one where that is taken
   std::string source;  // a whole translation unit
   std::string header;  // a C header for it; that of OpenCL holds all of it
   std::vector<Parameter> params;

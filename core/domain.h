@@ -47,8 +47,7 @@ Map parse_map(const std::string& text, const Span& at = {});
 Set domain_of(const Kernel& k, const std::vector<std::string>& inames);
 
 /// Index of the parent of each domain, or -1: the innermost domain that introduces one of its
-/// parameters or the inames around the writer of a temporary that is one of its parameters. Fails
-/// with `branching-domains` when the parents do not form a chain.
+/// parameters or the inames around the writer of a temporary that is one of its parameters.
 std::vector<int> domain_parents(const Kernel& k);
 
 /// `e` as a piecewise quasi-affine function on the space of `dims`; names that are not dims become
