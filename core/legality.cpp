@@ -107,6 +107,7 @@ void Legality::keep_common() {
 }
 
 void Legality::check() {
+  if (!compares_) require_distinct_axes(k_);
   const auto& tags = k_.iname_tags;
   const bool parallel =
       std::any_of(tags.begin(), tags.end(), [](const auto& t) { return is_parallel(&t.second); });

@@ -23,7 +23,6 @@ SplitParts::SplitParts(const Kernel& k, const std::string& iname, bool tagged_ch
 Kernel SplitParts::tagged(const Kernel& k, Kernel split) const {
   if (outer_tag_) split.iname_tags[outer] = *outer_tag_;
   if (inner_tag_) split.iname_tags[inner] = *inner_tag_;
-  require_distinct_axes(split);
   return reordered(k, std::move(split));
 }
 
