@@ -131,6 +131,7 @@ std::string CPrinter::device_head(DeviceKernel& kernel, const std::set<std::stri
   std::set<std::string> by_turns;
   for (const InsnPtr& insn : k_.instructions)
     if (insn->atomic != Atomicity::None) by_turns.merge(writes(*insn));
+  by_turns.insert(plan_.locks);
   std::vector<std::string> all;
   const auto pointer = [&](const std::string& name, const Type& type, bool written) {
     const bool own = !written || (!waits && !by_turns.count(name));
