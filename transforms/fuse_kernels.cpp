@@ -239,8 +239,8 @@ Composition fuse_kernels(const std::vector<Kernel>& kernels, const FuseOptions& 
     if (!writes(a, name))
       refuse("no-data-flow", a.at, "`{}` does not write `{}`, which is to flow to `{}`", a.name,
              name, b.name);
-    if (!reads(b, name))
-      refuse("no-data-flow", b.at, "`{}` does not read `{}`, which is to flow from `{}`", b.name,
+    if (!reads(b, name) && !writes(b, name))
+      refuse("no-data-flow", b.at, "`{}` does not access `{}`, which is to flow from `{}`", b.name,
              name, a.name);
   }
   return Composer(kernels, o).run();
