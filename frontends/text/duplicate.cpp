@@ -123,13 +123,12 @@ bool crosses(const std::string& iname, const std::set<Inames>& all) {
   });
 }
 
-/// The inames of a statement's reductions, those that nest inside of others first.
+/// The inames of a statement's reductions, outer ones first.
 std::vector<std::string> reduced_by(const Kernel& k, const Instruction& insn) {
   std::vector<std::string> out;
   const std::set<std::string> all = all_inames(k, insn);
   for (const std::string& i : k.loop_order)
     if (all.count(i) && !insn.inames.count(i)) out.push_back(i);
-  std::reverse(out.begin(), out.end());
   return out;
 }
 
@@ -195,15 +194,20 @@ void separate(Kernel& k) {
     known.insert(std::move(own));
   }
   for (std::size_t n = 0; n < k.instructions.size(); ++n) {
-    const std::vector<std::string> inames = reduced_by(k, *k.instructions[n]);
-    for (const std::string& i : inames) {
-      const bool shared = std::any_of(known.begin(), known.end(),
-                                      [&](const Inames& loops) { return loops.count(i); });
+    const auto crossing = [&](const std::string& i) {
       std::set<Inames> all = known;
       all.insert(loops[n].begin(), loops[n].end());
-      if (!shared || !crosses(i, all) || crosses(i, loops[n])) continue;
-      reduce_over_copies(k, n, with_dependents(k, i, inames));
-      loops = loops_by_statement(k);
+      return std::any_of(known.begin(), known.end(), [&](const Inames& l) { return l.count(i); }) &&
+             crosses(i, all) && !crosses(i, loops[n]);
+    };
+    for (;;) {
+      const std::vector<std::string> inames = reduced_by(k, *k.instructions[n]);
+      const auto first = std::find_if(inames.begin(), inames.end(), crossing);
+      if (first == inames.end()) break;
+      reduce_over_copies(k, n, with_dependents(k, *first, inames));
+      Kernel alone = k;
+      alone.instructions = {k.instructions[n]};
+      loops[n] = loops_by_statement(alone)[0];
     }
     known.insert(loops[n].begin(), loops[n].end());
   }
