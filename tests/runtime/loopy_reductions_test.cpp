@@ -302,3 +302,20 @@ TEST_CASE("as in Loo.py: scans of two values by work-items") {
     }
   }
 }
+
+TEST_CASE(
+    "as in Loo.py: work-items of one axis add up for each of another, one sum after the other") {
+  for (const int n : {23, 1}) {
+    CAPTURE(n);
+    const Kernel original = fix(parse_one(R"(
+kernel columns(n: int32, x: float64[n, 5], z: out int32[5], w: out float64[5])
+domain {[i, k, j]: 0 <= i, k < n and 0 <= j < 5}
+z[j] = sum(i, i + j)
+w[j] = reduce(max, i, x[i, j]) - reduce(min, k, x[k, j])
+)"),
+                                {{"n", n}});
+    const Kernel k = tag(original, "i:l.0, k:l.0, j:l.1");
+    const auto z = values<std::int32_t>(run_everywhere(k, original, {}), "z");
+    for (int j = 0; j < 5; ++j) CHECK(z[static_cast<std::size_t>(j)] == n * (n - 1) / 2 + n * j);
+  }
+}
