@@ -38,7 +38,8 @@ pot[i] = sum(j, if(i != j, inverse, 0))
 
 TEST_CASE("as in Loo.py: an operator of two dimensions, rule in rule, with tagged reads") {
   const Kernel original = parse_one(R"(
-kernel lap2(K: int32, u: float32[K, 6, 6], G: float32[3, K, 6, 6], D: float32[6, 6], lap: out float32[K, 6, 6])
+kernel lap2(K: int32, u: float32[K, 6, 6], G: float32[3, K, 6, 6], D: float32[6, 6],
+            lap: out float32[K, 6, 6])
 domain {[e, i, j, m, o, p]: 0 <= i, j, m, o, p < 6 and 0 <= e < K}
 ur(a, b) := simul_reduce(sum, o, D[a, o]*u[e, o, b])
 us(a, b) := simul_reduce(sum, p, D[b, p]*u[e, a, p])
@@ -114,7 +115,8 @@ TEST_CASE("as in Loo.py: derivatives in the cells of a mesh, in many layouts") {
 
 TEST_CASE("as in Loo.py: polynomials by a recurrence, over a triangle that is unrolled") {
   const Kernel original = parse_one(R"(
-kernel bernstein(els: int32, coeffs: float32[15], points: float32[2, 7], tmp: inout float32[els, 5, 7])
+kernel bernstein(els: int32, coeffs: float32[15], points: float32[2, 7],
+                 tmp: inout float32[els, 5, 7])
 domain {[el, q]: 0 <= el < els and 0 <= q < 7}
 domain {[a, b]: 0 <= a <= 4 and 0 <= b <= 4 - a}
 assume els >= 1
@@ -145,7 +147,8 @@ end
 
 TEST_CASE("as in Loo.py: both sweeps of a tensor evaluation, with a table between them") {
   const Kernel original = parse_one(R"(
-kernel sweeps(els: int32, coeffs: float32[els, 15], points: float32[2, 7], result: inout float32[els, 7, 7])
+kernel sweeps(els: int32, coeffs: float32[els, 15], points: float32[2, 7],
+              result: inout float32[els, 7, 7])
 domain {[el, q]: 0 <= el < els and 0 <= q < 7}
 domain {[a, b]: 0 <= a <= 4 and 0 <= b <= 4 - a}
 domain {[z]: 0 <= z <= 4}

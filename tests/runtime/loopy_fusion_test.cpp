@@ -85,7 +85,8 @@ c[k] = b[n - 1 - k] + a[k]
 
 TEST_CASE("as in Loo.py: reductions of several statements run in one loop") {
   const Kernel original = parse_one(R"(
-kernel rows(n: int32, a: float64[n, n], b: float64[n, n], s: out float64[n], t: out float64[n], q: out float64)
+kernel rows(n: int32, a: float64[n, n], b: float64[n, n], s: out float64[n], t: out float64[n],
+            q: out float64)
 domain {[i, i1, i2, j, j1, j2]: 0 <= i, i1, i2, j, j1, j2 < n}
 s[i] = sum(j, a[i, j]) - max(j1, b[i, j1])
 t[i1] = sum(j2, b[i1, j2])*s[i1]

@@ -219,7 +219,8 @@ end
 
 TEST_CASE("as in Loo.py: accesses under conditions of inames, sizes and data") {
   const Kernel original = parse_one(R"(
-kernel guarded(size: int64, offset: int64, tmp: inout int64[size, 8], far: inout int64[size, 8], x: float64[10], y: float64[10], z: out float64[20])
+kernel guarded(size: int64, offset: int64, tmp: inout int64[size, 8], far: inout int64[size, 8],
+               x: float64[10], y: float64[10], z: out float64[20])
 domain {[i]: 0 <= i < 10}
 domain {[j]: 0 <= j < size + 2}
 domain {[k]: 0 <= k < 20}
@@ -255,7 +256,8 @@ x[k, i] = 100*k + i
 
 TEST_CASE("as in Loo.py: subscripts by absolute values, quotients and remainders of data") {
   const Kernel original = parse_one(R"(
-kernel places(map: uint64[10], c: uint32[10], a: float64[6], b: out float64[10], d: inout float64[10, 35], e: out uint32[10])
+kernel places(map: uint64[10], c: uint32[10], a: float64[6], b: out float64[10],
+              d: inout float64[10, 35], e: out uint32[10])
 domain {[i]: 0 <= i < 10}
 domain {[k]: 0 <= k < 10}
 b[i] = a[abs(5 - i)]
@@ -429,7 +431,8 @@ rhs[e, n + i, j] = rhs[e, n + i, j] - D[i, n]*x[i, j]
 
 TEST_CASE("as in Loo.py: a map does as a split, and both give the same loops") {
   const Kernel original = parse_one(R"(
-kernel waves(nx: int32, nt: int32, ni: int32, b: float32[nx, nt], d: float32[nx, nt], f: float32[ni],
+kernel waves(nx: int32, nt: int32, ni: int32, b: float32[nx, nt], d: float32[nx, nt],
+             f: float32[ni],
              a: out float32[nx, nt], c: out float32[nx, nt], e: out float32[ni])
 domain {[x, t]: 0 <= x < nx and 0 <= t < nt}
 domain {[i]: 0 <= i < ni}
@@ -460,8 +463,8 @@ TEST_CASE("as in Loo.py: diamonds of a wave equation, a row of them at a time on
 kernel wave(nx: int32, nt: int32, dx: float64, dt: float64, u: inout float64[nx, nt + 2])
 domain {[it, ix]: 1 <= ix < nx - 1 and 0 <= it < nt}
 assume nx >= 3 and nt >= 1
-u[ix, it + 2] = (2*u[ix, it + 1] + dt**2/dx**2*(u[ix + 1, it + 1] - 2*u[ix, it + 1] + u[ix - 1, it + 1])
-                 - u[ix, it])
+u[ix, it + 2] = (2*u[ix, it + 1] - u[ix, it]
+                 + dt**2/dx**2*(u[ix + 1, it + 1] - 2*u[ix, it + 1] + u[ix - 1, it + 1]))
 )");
   Kernel k =
       step(original, "map_domain",
@@ -499,7 +502,8 @@ out[i, j, k] = 100*i + 10*j + k
 TEST_CASE("as in Loo.py: parts of larger arrays, with offsets and strides from arguments") {
   const Kernel original = parse_one(R"(
 kernel parts(n: int32, m: int32, row: int32, at: int32,
-             a: float64[n, m] strides=(row, 1) offset=at, b: out float64[n, m] strides=(row, 1) offset=2*at)
+             a: float64[n, m] strides=(row, 1) offset=at,
+             b: out float64[n, m] strides=(row, 1) offset=2*at)
 domain {[i, j]: 0 <= i < n and 0 <= j < m}
 assume n >= 1 and m >= 1 and row >= m and at >= 0
 b[i, j] = 2*a[i, j]

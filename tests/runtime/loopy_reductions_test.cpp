@@ -214,7 +214,8 @@ c = sum(k, sin(3.14*k))     {id=sine}
 
 TEST_CASE("as in Loo.py: reductions over nothing, over no loop, and of conditions") {
   const Kernel original = parse_one(R"(
-kernel edge(n: int32, a: out int32[20], some: out bool, each: out bool, five: out bool, s: out float64)
+kernel edge(n: int32, a: out int32[20], some: out bool, each: out bool, five: out bool,
+            s: out float64)
 domain {[i]: 0 <= i < 20}
 domain {[j]: 0 <= j < n}
 domain {[k, l]: 0 <= k, l < 10}

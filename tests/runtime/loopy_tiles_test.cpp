@@ -8,7 +8,8 @@ using namespace moonloop::test;
 namespace {
 
 const char* const kProduct = R"(
-kernel product(n: int32, m: int32, l: int32, a: float64[n, m], b: float64[m, l], c: out float64[n, l])
+kernel product(n: int32, m: int32, l: int32, a: float64[n, m], b: float64[m, l],
+               c: out float64[n, l])
 domain {[i, j, k]: 0 <= i < n and 0 <= j < l and 0 <= k < m}
 assume n >= 1 and m >= 1 and l >= 1
 c[i, j] = sum(k, a[i, k]*b[k, j])
@@ -74,7 +75,8 @@ TEST_CASE("as in Loo.py: copies of rectangular tiles, whose loops are split by h
 
 TEST_CASE("as in Loo.py: a product of three arrays, one index of which is no one's") {
   const Kernel original = parse_one(R"(
-kernel triple(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n, n], out: out float64[n, n, n], diagonal: out float64[n], turned: out float64[n, n])
+kernel triple(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n, n],
+              out: out float64[n, n, n], diagonal: out float64[n], turned: out float64[n, n])
 domain {[i, j, k, m]: 0 <= i, j, k, m < n}
 out[i, j, k] = sum(m, a[i, m]*b[m, j]*c[k, m])
 diagonal[i] = a[i, i]
@@ -176,7 +178,8 @@ b[i, j] = 2*a[i, j]
 
 TEST_CASE("as in Loo.py: two loops keep their copies in one temporary, one after the other") {
   const Kernel original = parse_one(R"(
-kernel both(n: int32, A: float64[10], x0: float64[n, 10], x1: float64[n, 10], y0: float64[n], y1: float64[n])
+kernel both(n: int32, A: float64[10], x0: float64[n, 10], x1: float64[n, 10], y0: float64[n],
+            y1: float64[n])
 domain {[i0, i1, j0, j1]: 0 <= i0, i1 < n and 0 <= j0, j1 < 10}
 y0[i0] = sum(j0, A[j0]*x0[i0, j0])
 y1[i1] = sum(j1, A[j1]*x1[i1, j1])
