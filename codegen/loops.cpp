@@ -362,7 +362,10 @@ class LoopMaker {
     Set s = intersect(keep_on_last(hull(need.points)), drop_on_last(hull(need.explicit_)));
     std::vector<std::string> outer = dim_names(s);
     outer.pop_back();
-    return dims_to_params(std::move(s), outer);
+    s = dims_to_params(std::move(s), outer);
+    if (yes(isl_set_dim_is_bounded(s.get(), isl_dim_set, 0))) return s;
+    // Parts with bounds that have nothing in common, such as from data and of the size.
+    return isl_set_coalesce(dims_to_params(need.points, outer).take());
   }
 
   Block loop(const PlanNode& node, const Set& context) {

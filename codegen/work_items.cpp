@@ -79,6 +79,7 @@ class Placer {
         single.insns = {i};
         if (insn(i).kind == InsnKind::Barrier) {
           close(run, out);
+          if (insn(i).barrier == BarrierScope::Local) push(out, std::move(single));
           continue;
         }
         if (joins(run, single, outer, out)) continue;

@@ -79,11 +79,7 @@ void Places::visit_expr(const Expr& e, Frame& f, const std::function<void(const 
         visit_expr(x.args[2], no, visit);
       },
       [&](const Reduce& x) {
-        // Reductions are computed whole, before a conditional expression around
-        // them.
-        Frame inside{f.inames, {}, -1};
-        if (!in_predicates_)
-          for (const Expr& p : insn_->predicates) inside.add(p, true);
+        Frame inside{f.inames, f.conditions, -1};
         for (const std::string& i : x.inames)
           if (std::find(inside.inames.begin(), inside.inames.end(), i) == inside.inames.end())
             inside.inames.push_back(i);
@@ -101,12 +97,10 @@ void Places::for_each_use(const std::function<void(const Use&)>& visit) {
   for (const InsnPtr& i : k_.instructions) {
     insn_ = i.get();
     Frame frame{{i->inames.begin(), i->inames.end()}, {}, -1};
-    in_predicates_ = true;
     for (const Expr& p : i->predicates) {
       visit_expr(p, frame, visit);
       frame = frame.under(p, true);
     }
-    in_predicates_ = false;
     if (i->rhs) visit_expr(i->rhs, frame, visit);
     for (const Expr& l : i->lhs) {
       const Expr* target = &l;

@@ -72,7 +72,6 @@ class Places {
 
   const Kernel& k_;
   const Instruction* insn_ = nullptr;
-  bool in_predicates_ = false;
   std::vector<Place> places_;
   std::unordered_map<std::string, bool> static_;  // by name: an iname or an integer argument
   std::unordered_map<std::string, int> by_key_;

@@ -73,22 +73,25 @@ class Realizer {
   /// Where a reduction is evaluated.
   struct Where {
     std::set<std::string> inames;  // of the statement that uses the value
-    bool predicated = false;       // under the instruction's predicates, which are realized by then
+    Exprs conditions = {};         // under which it is used; realized
+    std::size_t predicates = 0;    // so many of them are those of the instruction
+
+    Where under(Expr condition) const {
+      Where w = *this;
+      w.conditions.push_back(std::move(condition));
+      return w;
+    }
   };
 
   void realize(const Instruction& insn) {
     insn_ = &insn;
     ordinal_ = 0;
     bound_.clear();
-    predicates_.clear();
     Instruction last = insn;
-    std::vector<std::string> after;
-    Exprs predicates;
-    for (const Expr& p : insn.predicates)
-      predicates.push_back(replace(p, {insn.inames, false}, last.depends_on));
-    predicates_ = predicates;
-    last.predicates = std::move(predicates);
-    const Where here{insn.inames, true};
+    Where here{insn.inames};
+    for (const Expr& p : insn.predicates) here = here.under(replace(p, here, last.depends_on));
+    last.predicates = here.conditions;
+    here.predicates = here.conditions.size();
     for (Expr& l : last.lhs) l = replace(l, here, last.depends_on);
     if (const auto* r = insn.rhs ? insn.rhs.as<Reduce>() : nullptr; r && arity(r->op) == 2) {
       if (insn.lhs.size() != 2)
@@ -110,6 +113,22 @@ class Realizer {
              "`{}` gives two values and so must be the whole right side of an assignment to two",
              to_string(r->op));
       return reduction(e, *r, where, after);
+    }
+    if (!contains_reduction(e)) return e;
+    if (const auto* s = e.as<Select>()) {
+      const Expr cond = replace(s->cond, where, after);
+      return Expr(Select{cond, replace(s->yes, where.under(cond), after),
+                         replace(s->no, where.under(negation(cond)), after)},
+                  e.at());
+    }
+    if (const auto* n = e.as<Nary>(); n && (n->op == NaryOp::And || n->op == NaryOp::Or)) {
+      Where rest = where;  // each term is looked at only when those before did not decide
+      Exprs terms;
+      for (const Expr& t : n->terms) {
+        terms.push_back(replace(t, rest, after));
+        rest = rest.under(n->op == NaryOp::And ? terms.back() : negation(terms.back()));
+      }
+      return Expr(Nary{n->op, std::move(terms)}, e.at());
     }
     return map_children(e, [&](const Expr& c) { return replace(c, where, after); });
   }
@@ -189,7 +208,9 @@ class Realizer {
     Instruction i;
     i.id = id;
     i.inames = where.inames;
-    if (where.predicated) i.predicates = predicates_;
+    // Every instance that may use the value has one of its own: the accumulator is private.
+    const std::size_t n = role == ReductionRole::Init ? where.predicates : where.conditions.size();
+    i.predicates.assign(where.conditions.begin(), where.conditions.begin() + std::ptrdiff_t(n));
     i.tags = insn_->tags;
     i.depends_on = insn_->depends_on;
     i.no_sync = insn_->no_sync;
@@ -261,7 +282,6 @@ class Realizer {
   const Instruction* insn_ = nullptr;
   std::size_t ordinal_ = 0;
   std::map<std::string, bool> bound_;  // by iname: simultaneous?
-  Exprs predicates_;
 };
 
 }  // namespace

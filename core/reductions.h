@@ -14,7 +14,10 @@ namespace moonloop {
 /// Update instruction have two assignees, and the Update's right side is `Call("make_tuple", args)`
 /// of the reduction's arguments. A one-valued Update's right side is the reduction's argument
 /// itself; `reduce_op` says how it is combined. Init's right side is null: the neutral element of
-/// the accumulator's type. Reductions under an `if` expression are computed whole, before it.
+/// the accumulator's type.
+///
+/// A reduction in an arm of `a if c else b`, or after a term of `and` or `or`, takes in values only
+/// where its own is needed: the condition, or its negation, joins the predicates of the update.
 ///
 /// The new instructions carry the predicates, tags, span and dependencies of `S` and its origin map
 /// (extended to the reduction's inames); their reference ids are derived from that of `S` in the

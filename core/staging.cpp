@@ -172,6 +172,10 @@ std::set<std::string> work_items_of(const Kernel& k, const Place& at) {
   return out;
 }
 
+std::optional<std::string> shared_default(const std::optional<std::string>& given, bool own) {
+  return own && given == "l.auto" ? std::nullopt : given;
+}
+
 std::optional<InameTag> staging_tag(const std::optional<std::string>& given, bool shared,
                                     const Span& at) {
   if (!given) return shared ? parse_iname_tag("l.auto") : std::nullopt;

@@ -55,6 +55,9 @@ std::set<std::string> common_parallel(const Kernel& k, const std::vector<Place>&
 /// The work-items' inames (`l.N`, `l.auto`) around a place.
 std::set<std::string> work_items_of(const Kernel& k, const Place& at);
 
+/// A default tag without `l.auto` where each work-item has its `own` copy, whose loops nobody is
+/// left to share.
+std::optional<std::string> shared_default(const std::optional<std::string>& given, bool own);
 /// The tag of new staging inames: `given` (`for` and the empty text are none), else `l.auto` where
 /// work-items share the loop, else none. Fails `bad-tag`.
 std::optional<InameTag> staging_tag(const std::optional<std::string>& given, bool shared,

@@ -16,10 +16,10 @@ std::set<std::string> needed_inames(const Kernel& k, const Footprint& f,
                                     const std::set<std::string>& common,
                                     std::set<std::string> needed);
 
-/// Where a buffer lives that is used at `places`, is different for each value of `needed` and holds
-/// what the inames `sweep` run over. `wanted` is kept unless it is Auto; `own_copy`: work-items
-/// make a copy each where they can, and it stays Auto where they could share one: the tags that the
-/// new loops get later decide. Refuses `private-sweep`, `swept-group`.
+/// Where a buffer lives that is used at `places`, is filled anew for each value of `needed` and
+/// holds what the inames `sweep` run over. `wanted` is kept unless it is Auto; `own_copy`:
+/// work-items make a copy each where they can, and it stays Auto where they could share one: the
+/// tags that the new loops get later decide. Refuses `private-sweep`, `swept-group`.
 AddressSpace staging_space(const Kernel& k, AddressSpace wanted, const std::vector<Place>& places,
                            const std::set<std::string>& needed, const std::set<std::string>& sweep,
                            bool own_copy, const Span& at);

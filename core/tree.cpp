@@ -193,8 +193,9 @@ class LoopSorter {
     d.where = {both->at, {}};
     d.notes = {{only_a->at, "`" + only_a->id + "` is here"},
                {only_b->at, "`" + only_b->id + "` is here"}};
-    d.hint = fmt::format("the option `dup={}` of `{}` gives it a loop of its own", names_[a],
-                         only_a->id);
+    if (only_a->role == ReductionRole::None)  // a part of a reduction has no options
+      d.hint = fmt::format("the option `dup={}` of `{}` gives it a loop of its own", names_[a],
+                           only_a->id);
     throw Refused(d);
   }
 

@@ -29,8 +29,8 @@ const std::vector<ApiFunction> kModuleFunctions{
      "where the dependences allow it: each is fused by `rename_iname`, outer ones first, and "
      "refused with two instances; `inames = {}` keeps all apart, `inames = \"i, j\"` fuses these. "
      "Temporaries of one name get a new one, with the kernel's suffix where `suffixes` are given. "
-     "`data_flow = {{\"x\", 0, 1}}` demands that kernel 1 reads what kernel 0 writes. `name` "
-     "names the result, `a_and_b` without it."},
+     "`data_flow = {{\"x\", 0, 1}}` demands that kernel 0 writes `x` and kernel 1 reads or "
+     "writes it. `name` names the result, `a_and_b` without it."},
     {"is_kernel", {{"x", "any"}}, {"boolean"}, "`lp.is_kernel(x)` tells whether x is a kernel."},
     {"load",
      {{"path", "string"}},
@@ -187,7 +187,7 @@ const std::vector<ApiField> kCountsFields{
 };
 
 const std::vector<ApiField> kFuseKernelsFields{
-    {"data_flow", "any[][]?", "`{name, from, to}`: a kernel reads what an earlier one writes"},
+    {"data_flow", "any[][]?", "`{name, from, to}`: a kernel accesses what an earlier one writes"},
     {"inames", "string|string[]|nil", "the common loops to fuse; all if absent"},
     {"name", "string?", "the kernel's name"},
     {"suffixes", "string|string[]|nil", "of temporaries, one for each kernel"},

@@ -209,7 +209,8 @@ Refuses what precompute refuses; above all an array that is written between the 
                 .positional = true},
                {.name = "default_tag",
                 .kind = Kind::Str,
-                .help = "tag of the new loops; false for none",
+                .help = "tag of the new loops; false for none, and so is `l.auto` where each "
+                        "work-item has a copy",
                 .fallback = "\"l.auto\" where work-items share the temporary"},
                {.name = "rule_name",
                 .kind = Kind::Str,

@@ -362,8 +362,10 @@ class BufferArray {
     if (what == "init") drop_idle_conditions(before_, p, f, array_);
     add_staging_domain(after_, p, inames, extents, all_[0].at);
     const bool shared = items_ && space_ == AddressSpace::Local;
+    const bool own = items_ && space_ == AddressSpace::Private;
     for (const std::string& i : inames)
-      if (const auto tag = staging_tag(o_.default_tag, shared, at())) after_.iname_tags[i] = *tag;
+      if (const auto tag = staging_tag(shared_default(o_.default_tag, own), shared, at()))
+        after_.iname_tags[i] = *tag;
     m.inames.insert(inames.begin(), inames.end());
     m.guards = p.guards;
     return m;
@@ -511,7 +513,8 @@ between filling and storing.)",
                 .positional = true},
                {.name = "default_tag",
                 .kind = Kind::Str,
-                .help = "tag of the new loops; false for none",
+                .help = "tag of the new loops; false for none, and so is `l.auto` where each "
+                        "work-item has a copy",
                 .fallback = "\"l.auto\" where work-items share the copy"},
                {.name = "temporary_name",
                 .kind = Kind::Str,

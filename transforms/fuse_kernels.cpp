@@ -26,6 +26,7 @@ class Composer {
     for (const Kernel& k : all_) {
       if (o_.name.empty()) out_.name += (out_.name.empty() ? "" : "_and_") + k.name;
       for (const Argument& a : k.args) common_.insert(a.name);
+      all_names_.push_back(k.all_names());
     }
     for (std::size_t n = 0; n < all_.size(); ++n) add(rebase(all_[n]), n);
     // Reductions' own loops have nothing to share; outer loops come first.
@@ -187,9 +188,13 @@ class Composer {
       else
         inames_.emplace(i, now);
     }
-    const bool suffixed = !o_.suffixes.empty();
+    const auto elsewhere = [&](const std::string& name) {
+      for (std::size_t other = 0; other < all_.size(); ++other)
+        if (other != number && all_names_[other].count(name)) return true;
+      return false;
+    };
     for (const auto& [name, t] : k.temporaries)
-      give(name, suffixed && taken_.count(name) ? name + o_.suffixes[number] : name);
+      give(name, !o_.suffixes.empty() && elsewhere(name) ? name + o_.suffixes[number] : name);
     for (const Rule& r : k.rules) give(r.name, r.name);
     return out;
   }
@@ -210,6 +215,7 @@ class Composer {
   std::vector<std::pair<std::string, std::string>> shared_;
   Names inames_;  // by their names, the first of each
   std::set<std::string> common_, taken_, ids_;
+  std::vector<std::set<std::string>> all_names_;  // by kernel
 };
 
 bool writes(const Kernel& k, const std::string& name) {
@@ -239,8 +245,8 @@ Composition fuse_kernels(const std::vector<Kernel>& kernels, const FuseOptions& 
     if (!writes(a, name))
       refuse("no-data-flow", a.at, "`{}` does not write `{}`, which is to flow to `{}`", a.name,
              name, b.name);
-    if (!reads(b, name))
-      refuse("no-data-flow", b.at, "`{}` does not read `{}`, which is to flow from `{}`", b.name,
+    if (!reads(b, name) && !writes(b, name))
+      refuse("no-data-flow", b.at, "`{}` does not access `{}`, which is to flow from `{}`", b.name,
              name, a.name);
   }
   return Composer(kernels, o).run();

@@ -13,7 +13,7 @@ struct FuseOptions {
   /// By kernel: what is put behind the names of temporaries that another kernel has too. Empty:
   /// free names.
   std::vector<std::string> suffixes = {};
-  /// A variable that one kernel writes and a later one reads, both by number from 0.
+  /// A variable that one kernel writes and a later one reads or writes, both by number from 0.
   std::vector<std::tuple<std::string, std::int64_t, std::int64_t>> data_flow = {};
 };
 
@@ -33,7 +33,7 @@ struct Composition {
 /// Refuses  no-kernels      less than two
 ///          bad-suffixes    not one for each kernel
 ///          other-argument  arguments, records, integers or functions of one name that differ
-///          no-data-flow    a variable that the one does not write, or the other not read
+///          no-data-flow    a variable that the one does not write, or the other not access
 ///          bad-name        `name` is no identifier
 ///          and all that check_legal refuses
 /// Cost     one walk over all instructions

@@ -273,9 +273,10 @@ class Build {
     bool items = false;
     for (const RuleUse& u : plan_.uses) items = items || !work_items_of(before_, u.place).empty();
     const bool shared = items && plan_.space == AddressSpace::Local;
+    const bool own = items && plan_.space == AddressSpace::Private;
     for (std::size_t a = 0; a < axis_count(); ++a) {
       const StorageAxis& axis = plan_.axes[a];
-      std::optional<std::string> text = options_.default_tag;
+      std::optional<std::string> text = shared_default(options_.default_tag, own);
       for (const std::string& name : {std::to_string(a), axis.source, axis.iname})
         if (const auto it = options_.storage_axis_to_tag.find(name);
             it != options_.storage_axis_to_tag.end()) {
@@ -495,7 +496,8 @@ what the rule reads.)",
                 .help = "tags of new loops, by storage axis or loop"},
                {.name = "default_tag",
                 .kind = Kind::Str,
-                .help = "tag of the other new loops; false for none",
+                .help = "tag of the other new loops; false for none, and so is `l.auto` where each "
+                        "work-item has a copy",
                 .fallback = "\"l.auto\" where work-items share the temporary"},
                {.name = "dtype",
                 .kind = Kind::Str,

@@ -423,7 +423,10 @@ void PrecomputePlan::find_needed() {
 void PrecomputePlan::choose_space() {
   const bool untagged = options.default_tag && options.storage_axis_to_tag.empty() &&
                         !staging_tag(options.default_tag, false, options.at);
-  space = staging_space(kernel(), options.temporary_address_space, places(), needed, sweep,
+  std::set<std::string> around = needed;  // work-items that compute it by themselves
+  if (const auto& outer = options.precompute_outer_inames)
+    around.insert(outer->begin(), outer->end());
+  space = staging_space(kernel(), options.temporary_address_space, places(), around, sweep,
                         untagged || axes.empty(), options.at);
 }
 

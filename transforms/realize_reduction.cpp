@@ -29,7 +29,7 @@ class Realizer {
 
   Kernel run(const Names& ids) {
     for (const std::string& id : ids) realize(id);
-    if (!found_)
+    if (!found_ && !single_)
       refuse("no-reduction", out_.at, "no selected instruction has a reduction{}",
              options_.scan ? " whose bounds depend on a loop around it" : "");
     Kernel k = rebase(without_idle_domains(std::move(out_), replaced_));
@@ -58,6 +58,9 @@ class Realizer {
     };
     insn.rhs = expanded(insn.rhs);
     if (!insn.rhs) return;
+    if (options_.scan && contains_reduction(insn.rhs))
+      for (const std::string& i : insn.inames)
+        single_ |= yes(isl_set_is_singleton(domain_of(out_, {i}).get()));
     insn_ = &insn;
     before_.clear();
     after_.clear();
@@ -82,8 +85,30 @@ class Realizer {
   Expr replaced(const Expr& e) {
     if (const auto* r = e.as<Reduce>())
       if (const auto values = written_out(*r, e.at())) return (*values)[0];
-    if (e.as<Reduce>()) return e;
+    if (e.as<Reduce>() || !contains_reduction(e)) return e;
+    if (const auto* s = e.as<Select>()) {
+      const Expr cond = replaced(s->cond);
+      const Expr yes = replaced_under(s->yes, cond);
+      return Expr(Select{cond, yes, replaced_under(s->no, negation(cond))}, e.at());
+    }
+    if (const auto* n = e.as<Nary>(); n && (n->op == NaryOp::And || n->op == NaryOp::Or)) {
+      const std::size_t before = conditions_.size();
+      Exprs terms;
+      for (const Expr& t : n->terms) {
+        terms.push_back(replaced(t));
+        conditions_.push_back(n->op == NaryOp::And ? terms.back() : negation(terms.back()));
+      }
+      conditions_.resize(before);
+      return Expr(Nary{n->op, std::move(terms)}, e.at());
+    }
     return map_children(e, [&](const Expr& c) { return replaced(c); });
+  }
+  /// Of what is evaluated where `condition` holds.
+  Expr replaced_under(const Expr& e, const Expr& condition) {
+    conditions_.push_back(condition);
+    Expr out = replaced(e);
+    conditions_.pop_back();
+    return out;
   }
 
   /// The values of the reduction, which the instructions before compute; nothing when it is to
@@ -150,9 +175,9 @@ class Realizer {
       if (names.count(i))
         refuse("not-a-scan", at, "the terms of the reduction in `{}` depend on `{}` themselves",
                insn_->id, i);
-    if (!insn_->predicates.empty() && !sweep.empty())
-      refuse("not-a-scan", insn_->at, "`{}` runs under a condition, but its scan needs all terms",
-             insn_->id);
+    if (!sweep.empty() && !(insn_->predicates.empty() && conditions_.empty()))
+      refuse("not-a-scan", insn_->predicates.empty() ? at : insn_->at,
+             "`{}` runs under a condition, but its scan needs all terms", insn_->id);
   }
 
   /// New inames over the terms, in place of the reduction's.
@@ -170,7 +195,7 @@ class Realizer {
     assign("_init", acc, neutral_values(reduced_->op, types()), outer, before_);
     std::set<std::string> inner = insn_->inames;
     inner.insert(inames.begin(), inames.end());
-    assign("_update", acc, combined(reduced_->op, acc, args, types()), inner, before_);
+    assign("_update", acc, combined(reduced_->op, acc, args, types()), inner, before_, conditions_);
     if (sweep.size() > 1) sweeps_.emplace_back(insn_->id, sweep);
     return acc;
   }
@@ -181,9 +206,19 @@ class Realizer {
   Exprs by_work_items(Set terms, const Names& loops, const std::string& item) {
     const ScanItems items = scan_items(out_, *insn_, item, loops, at_);
     const auto place = [&](const std::string& i) { return index_sub(var(i), lit(items.first)); };
+    // Work-items along other axes have parts of their own.
+    Exprs extents, beside;
+    for (const std::string& i : insn_->inames)
+      if (i != item && is_work_item(out_.tag(i))) {
+        const ItemRange range = item_range(out_, i, at_);
+        extents.push_back(lit(range.count));
+        beside.push_back(index_sub(var(i), lit(range.first)));
+      }
+    extents.push_back(lit(items.count));
     const auto at = [&](const Exprs& arrays, const Expr& index) {
-      Exprs out;
-      for (const Expr& a : arrays) out.push_back(load(a.as<Var>()->name, {index}));
+      Exprs place = beside, out;
+      place.push_back(index);
+      for (const Expr& a : arrays) out.push_back(load(a.as<Var>()->name, place));
       return out;
     };
     const auto within = [&](const std::string& i) {
@@ -201,7 +236,7 @@ class Realizer {
       carry = temporaries("carry", AddressSpace::Auto, {});
       assign("_carry_init", carry, neutral_values(reduced_->op, types()), outside, before_);
     }
-    Exprs now = temporaries("part", AddressSpace::Local, {lit(items.count)});
+    Exprs now = temporaries("part", AddressSpace::Local, extents);
     const std::string first = copy_of(item, CompareOp::Ge, lit(items.first));
     const int p = isl_set_find_dim_by_name(terms.get(), isl_dim_param, item.c_str());
     if (p >= 0)
@@ -213,7 +248,7 @@ class Realizer {
     assign("_part", at(now, place(first)), {Expr(sum, at_)}, within(first), before_);
     Exprs other;
     for (std::int64_t reach = 1; reach < items.count; reach *= 2) {
-      if (other.empty()) other = temporaries("part", AddressSpace::Local, {lit(items.count)});
+      if (other.empty()) other = temporaries("part", AddressSpace::Local, extents);
       const Expr far = lit(items.first + reach);
       const std::string step = copy_of(item, CompareOp::Ge, far);
       const Expr there = index_sub(place(step), lit(reach));
@@ -227,7 +262,8 @@ class Realizer {
     const Exprs own_part = at(now, place(item));
     if (carry.empty()) return own_part;
     const Exprs last = at(now, lit(items.count - 1));
-    assign("_carry", carry, combined(reduced_->op, carry, last, types()), once, after_, items.all);
+    assign("_carry", carry, combined(reduced_->op, carry, last, types()), once, after_,
+           {items.all});
     if (loops.size() > 1) sweeps_.emplace_back(insn_->id, loops);
     return combined(reduced_->op, carry, own_part, types());
   }
@@ -286,7 +322,7 @@ class Realizer {
 
   void assign(const char* suffix, const Exprs& to, const Exprs& values,
               const std::set<std::string>& inames, std::vector<InsnPtr>& where,
-              const Expr& cond = {}) {
+              const Exprs& conditions = {}) {
     Instruction i;
     std::string id = insn_->id + suffix;
     const auto taken = [&](const std::string& s) {
@@ -302,7 +338,8 @@ class Realizer {
     if (to.size() > 1) i.kind = InsnKind::Call;
     i.inames = inames;
     i.predicates = insn_->predicates;  // what it must not read where they fail
-    if (cond && !(cond.as<BoolLit>() && cond.as<BoolLit>()->value)) i.predicates.push_back(cond);
+    for (const Expr& c : conditions)
+      if (c && !(c.as<BoolLit>() && c.as<BoolLit>()->value)) i.predicates.push_back(c);
     i.tags = insn_->tags;
     i.depends_on = insn_->depends_on;
     i.priority = insn_->priority;
@@ -314,6 +351,7 @@ class Realizer {
   Kernel out_;
   const Kernel typed_;
   bool found_ = false;
+  bool single_ = false;  // a loop of one iteration, in which a scan is the reduction itself
   std::set<std::string> replaced_;                     // inames that reductions had
   std::vector<std::pair<std::string, Names>> sweeps_;  // loops whose order counts, by instruction
 
@@ -321,6 +359,7 @@ class Realizer {
   const Instruction* insn_ = nullptr;
   const Reduce* reduced_ = nullptr;
   Span at_;
+  Exprs conditions_;  // under which its value is needed, besides the predicates
   std::vector<InsnPtr> before_, after_;
 };
 
@@ -339,7 +378,7 @@ terms together in local memory, in steps that double their distance; sequential 
 carry the total on. So split_iname with the inner part on `l.0` scans any number of elements.
 
 Refuses loops in which a later iteration lacks a term of an earlier one, terms that depend on the loop
-themselves, and tags under which iterations run at the same time.)",
+themselves, scans under a condition, and tags under which iterations run at the same time.)",
     .params = {{.name = "insn_id_filter",
                 .kind = Kind::Match,
                 .help = "writes out these instructions' reductions only",

@@ -98,10 +98,7 @@ Set new_terms(const Kernel& k, const Instruction& insn, const Names& sweep, cons
   return tidy(isl_set_gist_params(points.take(), instances.copy()));
 }
 
-ScanItems scan_items(const Kernel& k, const Instruction& insn, const std::string& item,
-                     const Names& outer, const Span& at) {
-  Names given = without(insn.inames, joined(outer, {item}));
-  const Names dims = joined(outer, {item});
+ItemRange item_range(const Kernel& k, const std::string& item, const Span& at) {
   const Set own = domain_of(k, {item});
   const LocalSpace space = isl_local_space_from_space(isl_set_get_space(own.get()));
   const Aff x = isl_aff_var_on_domain(space.copy(), isl_dim_set, 0);
@@ -109,7 +106,15 @@ ScanItems scan_items(const Kernel& k, const Instruction& insn, const std::string
   if (!yes(isl_val_is_int(low.get())) || !yes(isl_val_is_int(high.get())))
     refuse("unsupported", at, "the number of work-items `{}` of the scan has no constant bound",
            item);
-  ScanItems out{to_int(low), to_int(high) - to_int(low) + 1, {}};
+  return {to_int(low), to_int(high) - to_int(low) + 1};
+}
+
+ScanItems scan_items(const Kernel& k, const Instruction& insn, const std::string& item,
+                     const Names& outer, const Span& at) {
+  Names given = without(insn.inames, joined(outer, {item}));
+  const Names dims = joined(outer, {item});
+  const ItemRange range = item_range(k, item, at);
+  ScanItems out{range.first, range.count, {}};
   Set points = to_dims(dims_to_params(domain_of(k, joined(given, dims)), given), dims);
   const auto with = [&](const Expr& cond) {
     return Set(isl_set_intersect(points.copy(), to_condition(cond, dims).value().take()));

@@ -16,6 +16,13 @@ namespace moonloop {
 Set new_terms(const Kernel& k, const Instruction& insn, const std::vector<std::string>& sweep,
               const std::vector<std::string>& reduced, bool ordered, const Span& at);
 
+/// The least value of a work-item's iname, and how many there are from it to the greatest. Refuses
+/// `unsupported` without constant bounds.
+struct ItemRange {
+  std::int64_t first = 0, count = 0;
+};
+ItemRange item_range(const Kernel& k, const std::string& item, const Span& at);
+
 /// The values of a work-item's iname `item` in `insn`: from `first`, `count` of them, without gaps
 /// in each iteration of the loops `outer` (of the sweep), and all of them in each but the last of
 /// these. Refuses `not-a-scan` where that is not so, `unsupported` without a constant number.

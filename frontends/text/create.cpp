@@ -69,6 +69,7 @@ class Creation {
     settings();
     infer_inames(k_, exact_);
     duplicates();
+    if (errors_.count() == 0) separate_reductions(k_);
     resolve_dependencies(k_, wanted_, errors_);
     if (t_.sequential) in_sequence();
     if (errors_.count() == 0) errors_.guard([&] { domain_parents(k_); });

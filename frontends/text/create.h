@@ -52,4 +52,14 @@ void resolve_dependencies(Kernel& k, const std::vector<Wanted>& wanted, Errors& 
 /// Gives instruction `n` loops of its own in place of those that `duplicates` names.
 void duplicate_inames(Kernel& k, std::size_t n, const std::vector<Options::Duplicate>& duplicates);
 
+/// Gives reductions loops of their own where they cannot share those of other statements:
+///
+///     a[i] = sum(j, b[i, j])      becomes      a[i] = sum(j, b[i, j])
+///     s = max(j, b[0, j])                      s = max(j_0, b[0, j_0])
+///
+/// The second loop over `j` can be neither inside of `i` nor around it. Loops that nest as they are
+/// stay shared. The new loops have the tags and priorities of the old ones. Leaves a kernel alone
+/// whose reductions are wrong, which is reported later.
+void separate_reductions(Kernel& k);
+
 }  // namespace moonloop::text

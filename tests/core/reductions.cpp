@@ -95,6 +95,30 @@ v[0], at[0] = argmin(i, a[i], i) {id=S}
   CHECK(to_string(r.instructions[2]->rhs) == "make_tuple(acc_i, acc_i_0)");
 }
 
+TEST_CASE("realize_reductions: in an arm, values are taken in where the arm is chosen") {
+  const Kernel r = realize_reductions(kernel(R"(
+kernel f(n: int32, p: float64[n], x: float64[n], y: float64[n], z: bool[n])
+domain {[i,j,k,l]: 0 <= i,j,k,l < n}
+y[i] = 0 if p[i] < 0.5 else sum(j, x[j]) if sum(k, x[k]) < 2 else sum(l, p[l]) {id=S, if=i > 3}
+z[i] = p[i] > 0.5 and any(j, x[j] > 1) or all(k, x[k] > 0) {id=T}
+)"));
+  const auto under = [&](const char* id) {
+    std::string out;
+    for (const Expr& p : r.find_insn(id)->predicates)
+      out += (out.empty() ? "" : " & ") + to_string(p);
+    return out;
+  };
+  // Each instance has an accumulator of its own, also where nothing is added.
+  for (const char* init : {"S_init", "S_init_0", "S_init_1"}) CHECK(under(init) == "i > 3");
+  CHECK(under("S_update") == "i > 3 & not p[i] < 0.5");
+  CHECK(under("S_update_0") == "i > 3 & not p[i] < 0.5 & acc_k < 2");
+  CHECK(under("S_update_1") == "i > 3 & not p[i] < 0.5 & not acc_k < 2");
+  CHECK(under("S") == "i > 3");
+  CHECK(under("T_init") == "");
+  CHECK(under("T_update") == "p[i] > 0.5");
+  CHECK(under("T_update_0") == "not (p[i] > 0.5 and acc_j_0)");
+}
+
 TEST_CASE("realize_reductions: types that are known pass on to the accumulators") {
   const Kernel r = realize_reductions(complete(kernel(kMatvec)));
   CHECK(type_in(r, "acc_k") == "float64");

@@ -223,6 +223,10 @@ class KernelWriter {
       }
       std::string rhs = fmt::format("{}({}, {})", op, inner.back().name, body);
       if (r_.chance(30) && op == "sum") rhs += " + " + term(inames);
+      if (r_.chance(20))  // in an arm of a choice
+        rhs = r_.chance(50)
+                  ? fmt::format("({} if {} else {})", rhs, condition(inames), term(inames))
+                  : fmt::format("({} if {} else {})", term(inames), condition(inames), rhs);
       lines_.push_back(fmt::format("{} = {}  {{{}}}", to,
                                    integers_ ? types_.small(rhs) : "0.125*(" + rhs + ")", options));
       return;

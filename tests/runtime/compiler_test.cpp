@@ -181,3 +181,21 @@ TEST_CASE("process: status, output, folder, and what cannot start") {
   CHECK(error_of([&] { run_process({"/no/such/program"}); }) ==
         "cannot start `/no/such/program`: No such file or directory [cannot-start]");
 }
+
+// Differential test, seed 9142: GCC 12 at -O1 left the call of this kernel out.
+TEST_CASE("compiler: a kernel that writes from the end is called at every level of optimization") {
+  const Kernel k = test::parse_one(R"(
+kernel back(n: int32, x: inout int64[3*n], b: int64[4])
+domain {[w]: 1 <= w < n}
+assume n >= 2
+x[n - w] = (x[w + 1] - b[3] - 1) % 1009  {if=w > 1}
+)");
+  for (const char* level : {"-O0", "-O1", "-O2", "-O3"}) {
+    CAPTURE(level);
+    const test::Setting flags("MOONLOOP_CFLAGS", level);
+    RunRequest request;
+    request.params = {{"n", "5"}};
+    request.verify = true;
+    CHECK(run_kernel(k, k, request).verification->equal());
+  }
+}

@@ -147,3 +147,26 @@ end
   const Kernel kept = step(own, "set_temporary_address_space", {word("t"), word("global")});
   for (const char* n : {"0", "12"}) run_everywhere(kept, k, {{"n", n}});
 }
+
+// Differential test, seed 228: the bounds of the parts have nothing in common.
+TEST_CASE("data bounds: one loop over what data say and what a size says") {
+  const Kernel original = parse_one(R"(
+kernel merged(n: int32, cnt: in int32[n], a: inout int32[n, 24], b: inout int32[n, 24])
+domain {[i]: 0 <= i < n}
+domain {[e]: 0 <= e <= i and e < 20}
+domain {[k]: low <= k < len}
+assume n >= 1
+for i
+  <int32> low = cnt[i] % 5
+  <int32> len = low + 3*cnt[i] % 7
+  b[i, e] = b[i, e] + e
+  a[i, k] = a[i, k] + 10*k
+end
+)");
+  const Kernel k = step(original, "rename_iname", {word("k"), word("e")},
+                        {{"existing_ok", Value{true}}, {"raise_on_domain_mismatch", Value{false}}});
+  for (const char* n : {"1", "23"}) {
+    run_everywhere(k, original, {{"n", n}});
+    run_everywhere(split(k, "i", 4, "g.0", "l.0"), original, {{"n", n}});
+  }
+}

@@ -1,25 +1,16 @@
 // What Loo.py's own tests ask of it, asked of Moonloop: each kernel and its steps, on C, OpenMP and
 // the device, against the interpreter.
-#include "tests/runtime/device_kit.h"
+#include "tests/runtime/loopy_kit.h"
 
 using namespace moonloop;
+using test::kSequential;
+using test::names;
+using test::number;
 using test::parse_one;
 using test::run_everywhere;
 using test::split;
 using test::step;
 using test::word;
-
-namespace {
-
-Value number(std::int64_t n) { return Value{n}; }
-Value names(const std::vector<std::string>& all) {
-  ValueList out;
-  for (const std::string& n : all) out.push_back(word(n));
-  return Value{out};
-}
-const ValueDict kSequential{{"default_tag", word("for")}};
-
-}  // namespace
 
 TEST_CASE("as in Loo.py: substitution rules are prefetched and stay rules") {
   const Kernel original = parse_one(R"(

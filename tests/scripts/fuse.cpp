@@ -51,6 +51,10 @@ TEST_CASE("fuse_kernels: one loop, each kernel's own temporaries, arguments in c
   request.params = {{"n", "17"}};
   request.inputs = {};
   request.verify = true;
+  const Kernel both = transform(kTwo, "first = lp.fuse_kernels({first, second}, {\"_a\", \"_b\"})");
+  CHECK(both.find_temporary("t_a") != nullptr);
+  CHECK(both.find_temporary("t_b") != nullptr);
+  CHECK(both.find_temporary("t") == nullptr);
   const Kernel apart = transform(kTwo, "first = lp.fuse_kernels({first, second}, {inames = {}})");
   CHECK(apart.inames() == std::vector<std::string>{"i", "i_0"});
   CHECK(run_kernel(k, apart, request).verification->equal());
@@ -106,6 +110,11 @@ TEST_CASE("fuse_kernels: what cannot be one kernel") {
         "`first` does not write `a`, which is to flow to `second`");
   CHECK(failure(kTwo, "lp.fuse_kernels({first, second}, {data_flow = {{\"out\", 1, 0}}})").code ==
         "no-data-flow");
+  const std::string writers =
+      "kernel f(x: float64[4])\ndomain {[i]: 0 <= i < 4}\nx[i] = 1\n"
+      "kernel g(x: float64[4], y: float64[4])\ndomain {[i]: 0 <= i < 4}\nx[i] = 2\n";
+  CHECK(transform(writers, "f = lp.fuse_kernels({f, g}, {data_flow = {{\"x\", 0, 1}}})")
+            .instructions.size() == 2);
   CHECK(failure("kernel f(x: float64[4])\ndomain {[i]: 0 <= i < 4}\nx[i] = 1\n"
                 "kernel g(x: float64[5])\ndomain {[i]: 0 <= i < 4}\nx[i] = 1\n",
                 "lp.fuse_kernels({f, g})")

@@ -329,6 +329,43 @@ TEST_CASE("loops: order, priorities, tags, slabs") {
   check_round_trip(k);
 }
 
+TEST_CASE("reductions that cannot share a loop have loops of their own") {
+  const auto statements = [](const Kernel& k) {
+    std::string out;
+    for (const InsnPtr& i : k.instructions) out += to_string(i->rhs) + "; ";
+    return out;
+  };
+  const std::string head =
+      "kernel k(n: int32, b: f64[n, n], a: out f64[n], s: out f64)\n"
+      "domain {[i, j]: 0 <= i, j < n}\n";
+  // Neither is the loop over `j` inside of `i` nor around it.
+  Kernel k = parse(
+      head + "tag j: unr_hint.2\nprioritize i, j\na[i] = sum(j, b[i, j])\ns = max(j, b[0, j])\n");
+  CHECK(statements(k) == "sum(j, b[i, j]); reduce(max, j_0, b[0, j_0]); ");
+  CHECK(joined(k.loop_order) == "i j j_0");
+  CHECK(k.tag("j_0")->text == "unr_hint.2");
+  CHECK(k.priorities == std::vector<std::vector<std::string>>{{"i", "j"}, {"i", "j_0"}});
+  check_round_trip(k);
+  k = parse(head +
+            "s = sum(i, sum(j, b[i, j]))\na[i] = sum(j, b[j, i]) - sum(j, b[i, j])  {dup=i}\n");
+  CHECK(k.instructions.size() == 2);
+  // They stay shared where all statements nest: in one loop, one in the other, by work-items.
+  const std::string one = "a[i] = sum(j, b[i, j])\na[i] = a[i] + max(j, b[j, i])\n";
+  CHECK(joined(parse(head + one).inames()) == "i j");
+  const std::string nested =
+      "s = simul_reduce(sum, (i, j), b[i, j])\ns = s + sum(i, sum(j, b[i, j]))\n";
+  CHECK(joined(parse(head + nested).inames()) == "i j");
+  CHECK(
+      joined(parse(head + "tag i: l.0\na[i] = sum(j, b[i, j])\ns = max(j, b[0, j])\n").inames()) ==
+      "i j");
+  // The inner one of two that cross, and what its bounds are for.
+  k = parse(
+      head +
+      "domain {[m]: 0 <= m < j}\na[i] = sum(j, sum(m, b[i, m]))\ns = sum(j, sum(m, b[m, j]))\n");
+  CHECK(statements(k) == "sum(j, sum(m, b[i, m])); sum(j_0, sum(m_0, b[m_0, j_0])); ");
+  check_round_trip(k);
+}
+
 TEST_CASE("domains of isl's whole language") {
   const Kernel k = parse(
       "kernel k\ndomain {[i]: exists l: i = 2l and 0 <= l < n}\n"

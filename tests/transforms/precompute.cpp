@@ -618,3 +618,19 @@ c[i] = f(i) + table[0]  {id=c}
           apply(k, "precompute", {text("f(i, i)"), text("i")});
         }) == "a footprint of 2 subscripts is given for 1 storage axis [bad-footprint]");
 }
+
+TEST_CASE("precompute: work-items among the outer loops compute the values by themselves") {
+  const Kernel k = parsed(R"(kernel own(n: int32, a: float64[5], b: float64[n, 5])
+domain {[i, j]: 0 <= i < n and 0 <= j < 5}
+f(x) := 2*a[x]
+b[i, j] = f(j)
+)");
+  const Kernel by_items =
+      apply(k, "split_iname", {text("i"), number(4)}, {{"inner_tag", text("l.0")}});
+  const Kernel own = apply(by_items, "precompute", {text("f"), text("j")},
+                           {{"precompute_outer_inames", text("i_outer, i_inner")}});
+  CHECK(own.find_temporary("f_0")->space == AddressSpace::Private);
+  check_same(k, own, {{{"n", 6}}});
+  const Kernel shared = apply(by_items, "precompute", {text("f"), text("j")});
+  CHECK(shared.find_temporary("f_0")->space == AddressSpace::Local);
+}

@@ -241,3 +241,38 @@ TEST_CASE("realize_reduction: other statements stay in the loop of the reduction
   CHECK(tree(k) == "for i\n  insn_init\n  for j\n    x_fetch_rule\n    insn_update\n  insn\n");
   CHECK(values_of(k, {{"n", 7}}) == before);
 }
+
+TEST_CASE("realize_reduction: in an arm, values are taken in where the arm is chosen") {
+  const Kernel k = parsed(
+      "kernel f(n: int32, p: float64[n], x: float64[n], y: float64[n])\n"
+      "domain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\ndomain {[m]: 0 <= m <= i}\n"
+      "y[i] = sum(j, x[j + i - 3]) if i == 3 else p[i]  {id=s}\n"
+      "y[i] = y[i] if p[i] < 0.5 else sum(m, x[m])      {id=t}\n");
+  const Kernel out = apply(k, "realize_reduction", {text("id:s")});
+  CHECK(out.find_insn("s_init")->predicates.empty());
+  REQUIRE(out.find_insn("s_update")->predicates.size() == 1);
+  CHECK(to_string(out.find_insn("s_update")->predicates[0]) == "i == 3");
+  CHECK(same_values(k, out, {{"n", 5}}));
+  CHECK(message([&] { scanned(k); }) == "`t` runs under a condition, but its scan needs all terms");
+}
+
+TEST_CASE("realize_reduction: work-items beside those of a scan have parts of their own") {
+  const Kernel k = parsed(R"(
+kernel rows(x: float64[3, 8], y: float64[3, 8])
+domain {[k]: 1 <= k <= 3}
+domain {[i, j]: 0 <= i < 8 and 0 <= j <= i}
+tag k: l.1, i: l.0
+y[k - 1, i] = sum(j, x[k - 1, j])
+)");
+  const Kernel out = scanned(k);
+  CHECK(line(out, "insn") == "y[k - 1, i] = part_j_0[k - 1, i]");
+  CHECK(to_string(*out.find_temporary("part_j")->shape) == "3, 8");
+  CHECK(same_values(k, out, {}));
+}
+
+TEST_CASE("realize_reduction: in a loop of one iteration a scan is the reduction itself") {
+  const Kernel k = parsed(
+      "kernel f(x: float64[1], y: float64[1])\ndomain {[i, j]: 0 <= i < 1 and 0 <= j <= i}\n"
+      "y[i] = sum(j, x[j])\n");
+  CHECK(same_values(k, scanned(k), {}));
+}

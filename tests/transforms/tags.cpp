@@ -186,3 +186,15 @@ TEST_CASE("tag_inames: the text of the result has its order, also where a reduct
   CHECK(tagged.instruction_ids() == std::vector<std::string>{"early", "total", "late"});
   CHECK(values_of(parsed(print_kernel(tagged)), {{"n", 5}}) == values_of(k, {{"n", 5}}));
 }
+
+TEST_CASE("tag_inames: reductions of one statement may use an axis one after the other") {
+  const Kernel k = parsed(R"(
+kernel span(a: float64[8, 8], b: float64[8], s: float64[8])
+domain {[r, i, j, m]: 0 <= r, i, j, m < 8}
+s[r] = max(i, a[r, i]) - sum(j, a[r, j]*sum(m, b[m]))
+)");
+  CHECK(code_of([&] { apply(k, "tag_inames", {text("i:l.0, j:l.0, r:g.0")}); }) == "legal");
+  CHECK(message([&] { apply(k, "tag_inames", {text("j:l.0, m:l.0")}); }) ==
+        "`j` and `m` would both be `l.0` around instruction `insn`");
+  CHECK(code_of([&] { apply(k, "tag_inames", {text("i:l.0, r:l.0")}); }) == "axis-taken");
+}
