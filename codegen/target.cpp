@@ -8,6 +8,16 @@ constexpr int kDefaultUnroll = 4;
 
 }  // namespace
 
+std::optional<std::array<std::int64_t, 3>> constant_items(const DeviceKernel& kernel) {
+  std::array<std::int64_t, 3> out{};
+  for (std::size_t axis = 0; axis < out.size(); ++axis) {
+    const auto n = as_int(kernel.items.at(axis));
+    if (!n) return std::nullopt;
+    out.at(axis) = *n;
+  }
+  return out;
+}
+
 std::string unroll_hint(const InameTag* tag, const std::string& pragma) {
   if (!tag || tag->kind != TagKind::UnrollHint) return "";
   return pragma + std::to_string(tag->axis > 0 ? tag->axis : kDefaultUnroll);

@@ -3,6 +3,7 @@
 
 #include "codegen/plan.h"
 #include "core/address_spaces.h"
+#include "core/commuting.h"
 #include "core/conflicts.h"
 
 namespace moonloop {
@@ -12,7 +13,7 @@ using Names = std::set<std::string>;
 
 class Placer {
  public:
-  explicit Placer(const Kernel& k) : k_(k), variables_(k), conflicts_(k) {
+  explicit Placer(const Kernel& k) : k_(k), variables_(k), conflicts_(k), commuting_(k) {
     for (const InsnPtr& i : k.instructions) {
       Names own;
       for (const std::string& n : i->inames)
@@ -184,12 +185,14 @@ class Placer {
     return false;
   }
 
-  /// Whether different work-items may touch the same element, in one iteration of `outer`.
+  /// Whether different work-items may touch the same element, in one iteration of `outer`, so that
+  /// it matters which one does first.
   bool crosses(const Touch& x, const Touch& y, const Names& items,
                const std::vector<std::string>& outer) {
     const std::vector<std::string> all(items.begin(), items.end());
     if (equal(x.index, y.index) && subscripts_hold(x.index, all)) return false;
     if (plainly_apart(x.index, y.index)) return false;
+    if (commuting_.commute(insn(x.insn), insn(y.insn), x.variable)) return false;
     bool exact = true;
     const Map pairs = conflicts_.in_equal(conflicts_.pairs(x, y, exact), x, y, outer);
     const Map met = conflicts_.in_different(pairs, x, y, all);
@@ -199,6 +202,7 @@ class Placer {
   const Kernel& k_;
   Variables variables_;
   Conflicts conflicts_;
+  CommutingUpdates commuting_;
   std::vector<Names> items_;
   std::optional<OwnCopies> own_;
   bool any_ = false;

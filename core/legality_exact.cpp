@@ -197,7 +197,8 @@ void Legality::refuse_pair(const Pair& p, const Map& violated, bool exact) const
   if (p.x && f.atomic == Atomicity::Update && g.atomic == Atomicity::Update)
     d.hint = fmt::format(
         "atomic updates may run in any order where each is `{0} = {0} op e` of one operation and "
-        "`e` does not read `{0}`; else the loops that order them stay as they are",
+        "`e` does not read `{0}`; else the loops that order them stay as they are, unless "
+        "assume_commuting(\"{0}\") says that any order is as good",
         p.x->variable);
   d.text += parameters_text(w.params);
   if (!exact) {
