@@ -14,7 +14,8 @@ std::string without_bound(const Exprs& extents) {
   for (const Expr& e : extents)
     if (!as_int(e))
       return fmt::format(
-          "; one of its extents is `{}`, which no assumption bounds (assume, before what makes it)",
+          ", but no assumption bounds its extent `{0}`; assume(\"{0} <= 256\"), with a number that "
+          "holds, does",
           to_string(e));
   return "";
 }

@@ -144,7 +144,7 @@ void CPrinter::host_block(const std::vector<HostStep>& steps, const DeviceProgra
         std::string all;
         for (const Expr& n : numbers) {
           all += (all.empty() ? "" : ", ") + expr_.index(n);
-          if (!as_int(n))
+          if (may_be_none(n))
             guard += (guard.empty() ? "" : " && ") + expr_.index(n, false, Prec::Shift) + " > 0";
         }
         return all;

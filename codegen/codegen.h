@@ -37,6 +37,8 @@ struct DeviceKernel {
 
 /// The work-items of a group along each axis, where no scalar decides that.
 std::optional<std::array<std::int64_t, 3>> constant_items(const DeviceKernel& kernel);
+/// Whether a number of groups or of work-items may be 0, so that there is nothing to launch.
+bool may_be_none(const Expr& number);
 
 /// Memory on the device that lives for one call.
 struct DeviceTemporary {

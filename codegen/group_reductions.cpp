@@ -122,10 +122,9 @@ class Inserter {
       const Expr& along = launch.number(false, axis);
       if (!as_int(along))
         fail("unsupported", update.at,
-             "instruction `{}`: work-items put together what each of them has in local memory, "
-             "whose size has to be constant, but along `l.{}` there are `{}` of them; an "
-             "assumption that bounds this number, or split_iname and a tag for the inner loop, "
-             "makes it constant",
+             "instruction `{}`: work-items put together in local memory what each of them has; its "
+             "size has to be constant, but along `l.{}` there are `{}` of them; assume gives that "
+             "number a bound, split_iname an inner loop of fixed length to tag instead",
              update.id, axis, to_string(along));
       const std::int64_t items = *as_int(along);
       numbers.push_back(index_mul(lit(stride), call(kLocalId, {lit(axis)})));

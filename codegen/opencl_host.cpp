@@ -137,7 +137,7 @@ class OpenCLHost {
     for (std::size_t a = 0; a < 3; ++a) {
       const Expr &g = k.groups.at(a), &n = k.items.at(a);
       for (const Expr& number : {g, n})
-        if (!as_int(number)) guard += " && " + expr_.index(number, false, Prec::Shift) + " > 0";
+        if (may_be_none(number)) guard += " && " + expr_.index(number, false, Prec::Shift) + " > 0";
       all += (a ? ", " : "") + expr_.index(n, false, Prec::Unary) + "*(size_t)" +
              expr_.index(g, false, Prec::Unary);
       items += (a ? ", " : "") + expr_.index(n);

@@ -1,5 +1,7 @@
 #include "codegen/target.h"
 
+#include <algorithm>
+
 namespace moonloop {
 namespace {
 
@@ -16,6 +18,14 @@ std::optional<std::array<std::int64_t, 3>> constant_items(const DeviceKernel& ke
     out.at(axis) = *n;
   }
   return out;
+}
+
+bool may_be_none(const Expr& number) {
+  if (as_int(number)) return false;
+  const auto* most = number.as<Call>();
+  return !most || most->name != "max" ||
+         std::none_of(most->args.begin(), most->args.end(),
+                      [](const Expr& e) { return as_int(e).value_or(0) > 0; });
 }
 
 std::string unroll_hint(const InameTag* tag, const std::string& pragma) {

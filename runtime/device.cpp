@@ -40,8 +40,8 @@ void check_items(const DeviceKernel& k, const std::array<std::int64_t, 3>& items
   const DeviceLimits& l = device.limits();
   const std::string hint =
       constant_items(k) ? ""
-                        : "; scalars decide on that number here, and an inner loop of fixed length "
-                          "(split_iname) would make it constant";
+                        : ", and parameters decide how many there are; split_iname makes an inner "
+                          "loop of fixed length";
   std::int64_t all = 1;
   for (const std::int64_t n : items) all = checked_mul(all, n, "a group of `" + k.name + "`");
   if (all > l.items_in_group)

@@ -28,7 +28,7 @@ class Separation {
     if (!copies.empty())
       for (InsnPtr& i : out.instructions) follow(i, copies);
     declare(out);
-    return rebase(std::move(out));
+    return proved(rebase(std::move(out)));
   }
 
   const std::vector<std::string>& parts() const { return parts_; }

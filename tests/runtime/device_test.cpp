@@ -274,10 +274,12 @@ TEST_CASE("device: refuses what the target cannot say, by name") {
   CHECK(
       refusal("kernel far(a: float64[9])\ndomain {[i]: 0 <= i < 9}\na[i] = 1\n", {{"i", "l.3"}}) ==
       "iname `i` is tagged `l.3`, but target `opencl` has the axes 0, 1 and 2 only [unsupported]");
-  CHECK(refusal(one, {{"i", "l.0"}}) ==
-        "`i` is tagged `l.0`, but its number of iterations has no constant bound; "
-        "split_iname(\"i\", 32) "
-        "gives it an inner loop that can be tagged `l.0` [unsupported]");
+  CHECK(refusal("kernel rows(n: int32, len: in int32[n], a: float64[n, n])\n"
+                "domain {[r]: 0 <= r < n}\ndomain {[i]: 0 <= i < m}\n<int32> m = len[r]\n"
+                "a[r, i] = 1\n",
+                {{"r", "g.0"}, {"i", "l.0"}}) ==
+        "`i` is tagged `l.0`, but its bounds depend on `m`, which is computed on the device; "
+        "split_iname(\"i\", 32) gives it an inner loop that can be tagged `l.0` [unsupported]");
 }
 
 TEST_CASE("device: work-items put their parts of a reduction together") {
