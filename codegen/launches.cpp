@@ -53,10 +53,13 @@ std::map<std::string, HardwareIname> hardware_of(const Kernel& k) {
     h.group = tag.kind == TagKind::Group;
     h.axis = tag.axis;
     h.first = range_end(s, true);
-    const auto n = h.group ? std::nullopt : longest(k, iname);
+    std::optional<std::int64_t> n;
+    if (!h.group) n = longest(k, iname);
     if (const auto first = constant_first(s, h, n)) h.first = lit(*first);
-    h.extent = n ? lit(*n)
-                 : index_add({range_end(s, false), index_mul(lit(-1), h.first), lit(1)});
+    if (n)
+      h.extent = lit(*n);
+    else
+      h.extent = index_add({range_end(s, false), index_mul(lit(-1), h.first), lit(1)});
     out.emplace(iname, std::move(h));
   }
   return out;
@@ -647,9 +650,67 @@ std::optional<std::int64_t> most(const Kernel& k, const Expr& e) {
   return yes(isl_val_is_int(v.get())) ? std::optional(to_int(v)) : std::nullopt;
 }
 
-/// Memory of a group or a work-item has a constant size: where assumptions bound an extent, it gets
-/// the greatest one.
+/// The axes of an array that has one place for each group or, `items`, work-item, along which all
+/// statements are at the number of their own: along these each group has the one place.
+std::set<std::size_t> own_axes(const Plan& plan, const std::string& name, std::size_t rank,
+                               bool items) {
+  const Kernel& k = plan.kernel;
+  std::set<std::size_t> out;
+  for (std::size_t d = 0; d < rank; ++d) out.insert(d);
+  std::vector<Expr> at(rank);
+  const Variables variables(k);
+  for (const InsnPtr& i : k.instructions)
+    for (const Access& a : statement_accesses(*i, variables)) {
+      if (a.variable != name) continue;
+      if (a.index.size() != rank) return {};
+      for (std::size_t d = 0; d < rank; ++d) {
+        std::set<std::string> names;
+        collect_reads(a.index[d], names);
+        const bool own =
+            !names.empty() && std::all_of(names.begin(), names.end(), [&](const std::string& n) {
+              const auto h = plan.hardware.find(n);
+              return h != plan.hardware.end() && (h->second.group || items);
+            });
+        if (!own || (at[d] && !equal(at[d], a.index[d]))) out.erase(d);
+        at[d] = a.index[d];
+      }
+    }
+  return out;
+}
+
+/// Takes the axes out of the array.
+void drop_axes(Kernel& k, const std::string& name, const std::set<std::size_t>& axes) {
+  const auto rest = [&](const Exprs& all) {
+    Exprs out;
+    for (std::size_t d = 0; d < all.size(); ++d)
+      if (!axes.count(d)) out.push_back(all[d]);
+    return out;
+  };
+  Temporary& t = k.temporaries.at(name);
+  t.shape = rest(*t.shape);
+  k = map_expressions(k, [&](const Instruction&, const Expr& e) {
+    return rewrite(e, [&](const Expr& x) {
+      const auto* l = x.as<Load>();
+      if (!l || l->array != name) return x;
+      Exprs index = rest(l->index);
+      return index.empty() ? var(name, x.at()) : load(name, std::move(index), x.at());
+    });
+  });
+}
+
+/// Memory of a group or a work-item has a constant size: axes that number those themselves are left
+/// out, and where assumptions bound an extent, it becomes the greatest one.
 void bound_own_arrays(Plan& plan) {
+  for (const auto& [name, space] : plan.spaces) {
+    const Temporary* t = plan.kernel.find_temporary(name);
+    if (!t || space == AddressSpace::Global || !t->shape || t->strides || t->read_only) continue;
+    const auto constant = [](const Expr& e) { return as_int(e).has_value(); };
+    if (std::all_of(t->shape->begin(), t->shape->end(), constant)) continue;
+    std::set<std::size_t> axes =
+        own_axes(plan, name, t->shape->size(), space == AddressSpace::Private);
+    std::erase_if(axes, [&](std::size_t d) { return constant((*t->shape)[d]); });
+    if (!axes.empty()) drop_axes(plan.kernel, name, axes);
+  }
   for (auto& [name, t] : plan.kernel.temporaries) {
     const auto space = plan.spaces.find(name);
     if (space == plan.spaces.end() || space->second == AddressSpace::Global) continue;

@@ -2,9 +2,8 @@
 #include <optional>
 
 #include "codegen/plan.h"
+#include "codegen/team_conflicts.h"
 #include "core/address_spaces.h"
-#include "core/commuting.h"
-#include "core/conflicts.h"
 
 namespace moonloop {
 namespace {
@@ -13,7 +12,7 @@ using Names = std::set<std::string>;
 
 class Placer {
  public:
-  explicit Placer(const Kernel& k) : k_(k), variables_(k), conflicts_(k), commuting_(k) {
+  explicit Placer(const Kernel& k) : k_(k), variables_(k), conflicts_(k) {
     for (const InsnPtr& i : k.instructions) {
       Names own;
       for (const std::string& n : i->inames)
@@ -175,34 +174,20 @@ class Placer {
   bool conflict(const std::map<std::string, std::vector<Touch>>& a,
                 const std::map<std::string, std::vector<Touch>>& b, const Names& items,
                 const std::vector<std::string>& outer) {
+    const std::vector<std::string> team(items.begin(), items.end());
     for (const auto& [name, ours] : a) {
       const auto it = b.find(name);
       if (it == b.end()) continue;
       for (const Touch& x : ours)
         for (const Touch& y : it->second)
-          if ((x.write || y.write) && crosses(x, y, items, outer)) return true;
+          if (conflicts_.cross(x, y, team, outer)) return true;
     }
     return false;
   }
 
-  /// Whether different work-items may touch the same element, in one iteration of `outer`, so that
-  /// it matters which one does first.
-  bool crosses(const Touch& x, const Touch& y, const Names& items,
-               const std::vector<std::string>& outer) {
-    const std::vector<std::string> all(items.begin(), items.end());
-    if (equal(x.index, y.index) && subscripts_hold(x.index, all)) return false;
-    if (plainly_apart(x.index, y.index)) return false;
-    if (commuting_.commute(insn(x.insn), insn(y.insn), x.variable)) return false;
-    bool exact = true;
-    const Map pairs = conflicts_.in_equal(conflicts_.pairs(x, y, exact), x, y, outer);
-    const Map met = conflicts_.in_different(pairs, x, y, all);
-    return !yes(isl_map_is_empty(met.get()));
-  }
-
   const Kernel& k_;
   Variables variables_;
-  Conflicts conflicts_;
-  CommutingUpdates commuting_;
+  TeamConflicts conflicts_;
   std::vector<Names> items_;
   std::optional<OwnCopies> own_;
   bool any_ = false;

@@ -188,10 +188,17 @@ void Legality::refuse_pair(const Pair& p, const Map& violated, bool exact) const
                  ? fmt::format("{} and {} would run at the same time, but {}", x, y, what)
                  : fmt::format("tagging `{}` as `{}` would run {} and {} at the same time, but {}",
                                loop, k_.tag(loop)->text, x, y, what);
-    d.hint = p.commutes
-                 ? "work-items (`l.N`), lanes (`simd`) and threads (`par`) can "
-                   "share a reduction; split_reduction_outward or a loop inside it can be parallel"
-                 : "";
+    if (p.commutes && !combines_items(ref_->order.insn(p.a)))
+      d.hint =
+          "the order of a segmented reduction matters, so that one after the other has to add to "
+          "it; "
+          "loops around it can be parallel";
+    else
+      d.hint =
+          p.commutes
+              ? "work-items (`l.N`), lanes (`simd`) and threads (`par`) can "
+                "share a reduction; split_reduction_outward or a loop inside it can be parallel"
+              : "";
   }
   const Instruction &f = is.insn(a), &g = is.insn(b);
   if (p.x && f.atomic == Atomicity::Update && g.atomic == Atomicity::Update)

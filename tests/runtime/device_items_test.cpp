@@ -50,7 +50,8 @@ TEST_CASE("device: pieces of a loop are shared out to work-items, however long t
 }
 
 TEST_CASE("device: work-items wait for one another in groups of any size") {
-  const Kernel plain = parse_one(kRow), k = tagged(kRow, {{"i", "g.0"}, {"j", "l.0"}, {"k", "l.0"}});
+  const Kernel plain = parse_one(kRow),
+               k = tagged(kRow, {{"i", "g.0"}, {"j", "l.0"}, {"k", "l.0"}});
   CHECK(items(k) == "m + 2 1 1");  // never less than `j` has
   for (const char* m : {"1", "5", "64"}) {
     CAPTURE(m);
@@ -88,7 +89,8 @@ temp t: float32[n, m] in global
 t[4*i + ii, j] = 3*a[4*i + ii, j]
 b[j, 4*i + ii] = t[4*i + ii, j] + 1
 )";
-  const Kernel plain = parse_one(text), k = tagged(text, {{"i", "g.0"}, {"ii", "l.1"}, {"j", "l.0"}});
+  const Kernel plain = parse_one(text),
+               k = tagged(text, {{"i", "g.0"}, {"ii", "l.1"}, {"j", "l.0"}});
   CHECK(items(k) == "m - 2 4 1");
   for (const char* m : {"2", "3", "40"}) run_everywhere(k, plain, {{"n", "9"}, {"m", m}});
 }
@@ -114,20 +116,24 @@ domain {[l]: 0 <= l < m}
   };
   const std::map<std::string, std::string> tags{{"i", "g.0"}, {"j", "l.0"}, {"k", "l.0"}};
   const Kernel open = tagged(with("assume m >= 1"), tags);
-  CHECK(error_of([&] { generate(open, Target::OpenCL); }) ==
-        "`t` is in local memory, whose size has to be constant, but no assumption bounds its extent "
-        "`m`; assume(\"m <= 256\"), with a number that holds, does [unsupported]");
+  CHECK(
+      error_of([&] { generate(open, Target::OpenCL); }) ==
+      "`t` is in local memory, whose size has to be constant, but no assumption bounds its extent "
+      "`m`; assume(\"m <= 256\"), with a number that holds, does [unsupported]");
   const Kernel bounded = tagged(with("assume m <= 48"), tags);
-  CHECK(generate(bounded, Target::OpenCL).source.find("__local double t[48];") != std::string::npos);
+  CHECK(generate(bounded, Target::OpenCL).source.find("__local double t[48];") !=
+        std::string::npos);
   const Kernel plain = parse_one(with("assume m <= 48"));
   for (const char* m : {"1", "17", "48"}) run_everywhere(bounded, plain, {{"n", "3"}, {"m", m}});
 
   // What work-items have is put together in such memory too.
   const std::map<std::string, std::string> spread{{"i", "g.0"}, {"l", "l.0"}};
-  std::string sums = with("assume m >= 1");
-  sums.replace(sums.find("t: float64[m]"), 13, "t: float64[48]");
+  const std::string sums =
+      "kernel sums(n: int32, m: int32, a: in float64[n, m], s: out float64[n])\n"
+      "domain {[i]: 0 <= i < n}\ndomain {[l]: 0 <= l < m}\nassume m >= 1\n"
+      "s[i] = sum(l, a[i, l])\n";
   CHECK(error_of([&] { generate(tagged(sums, spread), Target::OpenCL); }) ==
-        "instruction `insn_1_update`: work-items put together in local memory what each of them has; "
+        "instruction `insn_update`: work-items put together in local memory what each of them has; "
         "its size has to be constant, but along `l.0` there are `m` of them; assume gives that "
         "number a bound, split_iname an inner loop of fixed length to tag instead [unsupported]");
   auto all = tags;
