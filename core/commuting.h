@@ -18,8 +18,9 @@
 /// `a` in all instances commutes with itself, such as `a = 3*a - 1`. Updates of two fields of a
 /// record have nothing to do with each other.
 ///
-/// What is not proved can be claimed: where a claim vouches for a variable (`assume_commuting`), all
-/// atomic updates of it commute, also those that compute another operation or use what they fetch.
+/// What is not proved can be claimed: where a claim vouches for a variable (`assume_commuting`),
+/// all atomic updates of it commute, also those that compute another operation or use what they
+/// fetch.
 namespace moonloop {
 
 /// Variables of whose atomic updates a claim says that their order does not matter. Such a claim is

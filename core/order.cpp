@@ -297,8 +297,8 @@ Map same_values(const Exprs& a, const std::vector<std::string>& a_dims, const Ex
   return isl_map_apply_range(x.copy(), isl_map_reverse(y.copy()));
 }
 
-/// Axes that hold the quotient and the remainder of one expression, as split_array_axis leaves them,
-/// become an axis with that expression, where it stands for the same in both lists.
+/// Axes that hold the quotient and the remainder of one expression, as split_array_axis leaves
+/// them, become an axis with that expression, where it stands for the same in both lists.
 void join_digits(Exprs& xs, Exprs& ys) {
   const auto digit = [](const Expr& e, BinaryOp op) -> const Binary* {
     const auto* b = e.as<Binary>();

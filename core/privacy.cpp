@@ -355,7 +355,8 @@ class Privacy {
     return m;
   }
 
-  /// { instance -> element that an access may touch }, as far as subscripts that are not affine say.
+  /// { instance -> element that an access may touch }, as far as subscripts that are not affine
+  /// say.
   Map reached(const AccessAt& a, const std::vector<std::string>& elements) const {
     const Access& access = r_.at(a);
     const auto& dims = r_.order.dims(a.insn);

@@ -63,7 +63,8 @@ Refuses names of no variable, and variables that no instruction updates atomical
                 .help = "what is updated",
                 .required = true,
                 .positional = true}},
-    .example_kernel = R"(kernel pick(n: int32, x: float64[n], count: inout int32[1], list: inout int32[n])
+    .example_kernel =
+        R"(kernel pick(n: int32, x: float64[n], count: inout int32[1], list: inout int32[n])
 domain {[i]: 0 <= i < n}
 if x[i] > 0.5
   <> at, count[0] = make_tuple(count[0], count[0] + 1)   {id=take, atomic}

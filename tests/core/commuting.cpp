@@ -167,3 +167,20 @@ TEST_CASE("commuting: parallel loops keep the order of atomic updates that do no
   CHECK(tagging("a[i % 4] = a[i % 4] + x[i] {atomic}\na[1] = a[1] - 2*x[i] {atomic}") == "ok");
   CHECK(tagging("a[0] = x[i] {if=i==2, atomic}") == "ok");
 }
+
+TEST_CASE("commuting: what a claim vouches for, where both are atomic") {
+  Kernel k = kit::kernel(std::string(kDeclarations) +
+                         "o[i], c[0] = make_tuple(c[0], 2*c[0] + 1)  {id=fetch, atomic}\n"
+                         "c[1] = c[1] + 1  {id=add, atomic}\nc[2] = 3  {id=set}\n");
+  const auto both = [&](const char* a, const char* b) {
+    return CommutingUpdates(k).commute(*k.find_insn(a), *k.find_insn(b), "c");
+  };
+  CHECK_FALSE(both("fetch", "fetch"));
+  CHECK_FALSE(both("fetch", "add"));
+  k.claims.push_back({Claim::Kind::Unsafe, {"i", "c"}, "assume_commuting(\"c\")"});
+  CHECK(claimed_commuting(k) == std::set<std::string>{"c"});  // the other name is an iname's
+  CHECK(both("fetch", "fetch"));
+  CHECK(both("fetch", "add"));
+  CHECK_FALSE(both("fetch", "set"));
+  CHECK_FALSE(CommutingUpdates(k).commute(*k.find_insn("fetch"), *k.find_insn("fetch"), "o"));
+}

@@ -204,3 +204,33 @@ end
   // On the host each of them has an element of an array.
   CHECK(generate(k, Target::C).source.find("x[j]") != std::string::npos);
 }
+
+TEST_CASE("device: memory of a group needs no axis that numbers groups") {
+  const std::string text = R"(
+kernel boxes(n: int32, m: int32, x: in float64[2, m], cnt: in int32[n], y: out float64[n])
+domain {[b]: 0 <= b < n}
+domain {[s]: 0 <= s < hi}
+domain {[i]: 0 <= i < 2}
+temp d: float64[2] in SPACE
+assume m >= 16
+for b
+  <int32> hi = (cnt[b] + b) % 12
+  for s
+    d[i] = x[i, s]*2 {dup=i}
+    <> p = d[0]*d[1]
+  end
+  y[b] = simul_reduce(sum, s, p)
+end
+)";
+  for (const char* space : {"private", "local"}) {
+    CAPTURE(space);
+    std::string in = text;
+    in.replace(in.find("SPACE"), 5, space);
+    const Kernel plain = parse_one(in);
+    const Kernel k = step(step(plain, "privatize_temporaries_with_inames", {word("b"), word("d")}),
+                          "tag_inames", {word("b:g.0")});
+    const std::string source = generate(k, Target::OpenCL).source;
+    CHECK(source.find("double d[2];") != std::string::npos);
+    run_everywhere(k, plain, {{"n", "7"}, {"m", "20"}});
+  }
+}
