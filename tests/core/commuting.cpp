@@ -154,7 +154,8 @@ std::string tagging(const std::string& body, const std::string& tag = "par") {
 TEST_CASE("commuting: parallel loops keep the order of atomic updates that do not commute") {
   const std::string hint =
       "; atomic updates may run in any order where each is `a = a op e` of one operation and `e` "
-      "does not read `a`; else the loops that order them stay as they are";
+      "does not read `a`; else the loops that order them stay as they are, unless "
+      "assume_commuting(\"a\") says that any order is as good";
   CHECK(tagging("a[i % 4] = x[i] {id=s, atomic}") ==
         "tagging `i` as `par` would run s[i=0] and s[i=4] at the same time, but s[i=0] writes a[0] "
         "and s[i=4] writes it too (n=5) [races]" +

@@ -70,8 +70,10 @@ TEST_CASE("assume_commuting: unlocks atomic updates that use what they fetch") {
   const Kernel k = parsed(R"(
 kernel pick(n: int32, x: float64[n], count: inout int32[1], list: inout int32[n])
 domain {[i]: 0 <= i < n}
-<int32> at, count[0] = make_tuple(count[0], count[0] + 1)   {id=take, atomic}
-list[at] = i   {id=put, dep=take}
+for i
+  <int32> at, count[0] = make_tuple(count[0], count[0] + 1)   {id=take, atomic}
+  list[at] = i   {id=put}
+end
 )");
   const auto in_parallel = [](const Kernel& kernel) {
     return message([&] { tag_inames(kernel, {{"i", "par"}}); });
@@ -79,7 +81,7 @@ list[at] = i   {id=put, dep=take}
   const Kernel apart = assume_disjoint(k, {"list"});
   CHECK(in_parallel(apart) ==
         "tagging `i` as `par` would run take[i=0] and take[i=1] at the same time, but take[i=0] "
-        "writes count[0] and take[i=1] reads it (n=2); atomic updates may run in any order where "
+        "reads count[0] and take[i=1] writes it (n=2); atomic updates may run in any order where "
         "each is `count = count op e` of one operation and `e` does not read `count`; else the "
         "loops that order them stay as they are, unless assume_commuting(\"count\") says that any "
         "order is as good");
@@ -92,8 +94,10 @@ list[at] = i   {id=put, dep=take}
   const Kernel read = parsed(R"(
 kernel pick(n: int32, count: inout int32[1], list: inout int32[n])
 domain {[i]: 0 <= i < n}
-<int32> at, count[0] = make_tuple(count[0], count[0] + 1)   {id=take, atomic}
-list[i] = count[0] + at
+for i
+  <int32> at, count[0] = make_tuple(count[0], count[0] + 1)   {id=take, atomic}
+  list[i] = count[0] + at
+end
 )");
   CHECK(code_of([&] { tag_inames(assume_commuting(read, {"count"}), {{"i", "par"}}); }) == "races");
 }
