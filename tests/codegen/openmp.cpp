@@ -187,8 +187,8 @@ TEST_CASE("openmp: lanes take no part in critical statements, but in atomic ones
   const auto updates = [](const std::string& statement) {
     return code(
         "kernel k(n: int32, h: inout int64[9], x: in int64[n])\n"
-        "domain {[i]: 0 <= i < n}\n" +
-            statement + "\n",
+        "domain {[i]: 0 <= i < n}\nfor i\n" +
+            statement + "\nend\n",
         Target::OpenMP, {{"i", "simd"}});
   };
   const std::string turns = updates("h[0] = (h[0] + h[0]) % 61  {atomic}");

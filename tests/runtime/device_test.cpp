@@ -6,8 +6,12 @@ using test::device_target;
 using test::error_of;
 using test::parse_one;
 using test::run;
+using test::run_everywhere;
 using test::Shape;
+using test::split;
+using test::step;
 using test::tagged;
+using test::word;
 
 namespace {
 
@@ -439,6 +443,26 @@ c[0] = 2
                              {{"i", "g.0"}});
   CHECK(generate(some, Target::OpenCL).source.find("if (i < m)") == std::string::npos);
   run(some, some, {{"m", "3"}});
+}
+
+TEST_CASE("device: updates whose order is claimed not to matter hand out what they fetch") {
+  const std::string text = R"(
+kernel pick(n: int32, x: in float64[n], count: inout int32[1], seen: inout int32[2*n + 20])
+domain {[i]: 0 <= i < n}
+for i
+  if x[i] > 0.5
+    <int32> at, count[0] = make_tuple(count[0], count[0] + 1)   {id=take, atomic}
+    seen[at] = 1                                                {id=mark, dep=take}
+  end
+end
+)";
+  const Kernel plain = parse_one(text);
+  const Kernel claimed =
+      step(step(plain, "assume_commuting", {word("count")}), "assume_disjoint", {word("seen")});
+  CHECK(error_of([&] {
+          split(step(plain, "assume_disjoint", {word("seen")}), "i", 16, "g.0", "l.0");
+        }).find("assume_commuting(\"count\")") != std::string::npos);
+  run_everywhere(split(claimed, "i", 16, "g.0", "l.0"), plain, {{"n", "70"}});
 }
 
 TEST_CASE("device: extensions that the program uses and the device lacks are named") {
