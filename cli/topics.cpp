@@ -33,7 +33,9 @@ const std::vector<Topic> kFixed{
      "side.\n"
      "Inside of all loops that share the statement, whatever the nesting; so a processor finds "
      "work "
-     "that does not wait for what came before. Temporaries get an axis, accumulators too. The "
+     "that does not wait for what came before. Temporaries get an axis, accumulators too. A loop "
+     "whose length each iteration computes, such as that of a row, runs for one after the other. "
+     "The "
      "number of iterations has to be constant. `ilp.seq` keeps a loop instead of copies. Refused "
      "when an iteration depends on another."},
     {"vec", kTagTopics,
@@ -63,9 +65,13 @@ const std::vector<Topic> kFixed{
      "Work-items of a group run together and meet at barriers. On `c` and `openmp` they are loops "
      "inside the group, split where a barrier would stand. A reduction over them puts their parts "
      "together in a tree. `l.auto` leaves the axis open: on `opencl` and `cuda` the loop along the "
-     "smallest stride gets `l.0`, and what is longer than its axis is split. Their number has to "
-     "be "
-     "constant."},
+     "smallest stride gets `l.0`, and what is longer than its axis is split.\n"
+     "Their number may depend on parameters; the host computes it at each launch, and a number "
+     "that "
+     "the device does not allow is an error then. It may not depend on what the kernel computes. "
+     "Memory of a group has a constant size, that in which work-items put a reduction together "
+     "too: "
+     "where its extents depend on parameters, an assumption has to bound them."},
 
     {"kernel", kSyntax,
      "`kernel NAME(arguments)` starts a kernel.\n"

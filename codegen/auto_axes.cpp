@@ -13,27 +13,38 @@ namespace {
 
 constexpr int kAxes = 3;
 
-/// The work-group that `l.N` tags span; 0: an axis that none of them uses.
-using Group = std::array<std::int64_t, kAxes>;
+/// The work-group that `l.N` tags span; null: an axis that none of them uses.
+using Group = std::array<Expr, kAxes>;
 
-std::int64_t length_of(const Kernel& k, const std::string& iname) {
-  const auto n = longest(k, iname);
+/// The iterations from the first to the last, at most.
+Expr length_of(const Kernel& k, const std::string& iname) {
+  if (const auto n = longest(k, iname)) return lit(*n);
   const InameTag& tag = *k.tag(iname);
-  if (!n)
+  bool known = true;
+  const Set s = without_computed(k, domain_of(k, {iname}), known);
+  if (!yes(isl_set_dim_is_bounded(s.get(), isl_dim_set, 0)))
     fail("unsupported", tag.at ? tag.at : k.at,
-         "`{}` is tagged `{}`, but its number of iterations has no constant bound", iname,
-         tag.text);
-  return *n;
+         "`{0}` is tagged `{1}`, but its number of iterations is not known before the kernel runs; "
+         "split_iname(\"{0}\", 32) gives it an inner loop that can be tagged `{1}`",
+         iname, tag.text);
+  return index_add({range_end(s, false), index_mul(lit(-1), range_end(s, true)), lit(1)});
+}
+
+void widen(const Kernel& k, Expr& axis, const Expr& length) {
+  axis = axis ? larger(k, axis, length) : length;
 }
 
 Group group_of(const Kernel& k) {
-  Group out{};
+  Group out;
   for (const auto& [iname, tag] : k.iname_tags)
-    if (tag.kind == TagKind::Local && k.has_iname(iname)) {
-      std::int64_t& n = out.at(static_cast<std::size_t>(tag.axis));
-      n = std::max(n, length_of(k, iname));
-    }
+    if (tag.kind == TagKind::Local && k.has_iname(iname))
+      widen(k, out.at(static_cast<std::size_t>(tag.axis)), length_of(k, iname));
   return out;
+}
+
+/// Whether all of a loop finds room on the axis, or a part of fixed length.
+bool takes(const Kernel& k, const Expr& axis, const std::string& iname) {
+  return axis && (as_int(axis) || never_exceeds(k, length_of(k, iname), axis));
 }
 
 /// The stride of `iname` in the arguments' memory that `insn` reads or writes: 1 where some access
@@ -62,15 +73,15 @@ void set_axis(Kernel& k, const std::string& iname, int axis) {
   tag.text = "l." + std::to_string(axis);
 }
 
-/// `iname` on `axis` of a work-group with `items` along it.
-Kernel place_on(Kernel k, const std::string& iname, int axis, std::int64_t items) {
-  if (length_of(k, iname) <= items) {
+/// `iname` on `axis` of a work-group with `items` along it, which take it.
+Kernel place_on(Kernel k, const std::string& iname, int axis, const Expr& items) {
+  if (never_exceeds(k, length_of(k, iname), items)) {
     set_axis(k, iname, axis);
     return k;
   }
   const InameTag tag = k.iname_tags.at(iname);
   const std::string outer = k.fresh_name(iname + "_outer"), inner = k.fresh_name(iname + "_inner");
-  Kernel out = split_loop(k, iname, outer, inner, items, Match());
+  Kernel out = split_loop(k, iname, outer, inner, as_int(items).value(), Match());
   out.iname_tags.erase(iname);
   out.iname_tags.insert_or_assign(inner, tag);
   set_axis(out, inner, axis);
@@ -78,6 +89,24 @@ Kernel place_on(Kernel k, const std::string& iname, int axis, std::int64_t items
 }
 
 }  // namespace
+
+Expr range_end(const Set& s, bool first) {
+  const PwAff end = first ? isl_set_dim_min(s.copy(), 0) : isl_set_dim_max(s.copy(), 0);
+  return from_affine(isl_pw_aff_coalesce(end.copy()));
+}
+
+bool never_exceeds(const Kernel& k, const Expr& a, const Expr& b) {
+  const auto x = as_int(a), y = as_int(b);
+  if (x && y) return *x <= *y;
+  if (equal(a, b)) return true;
+  const auto holds = to_condition(Expr(Compare{CompareOp::Le, a, b}), {});
+  return holds && yes(isl_set_is_subset(context_of(k).get(), all_to_params(*holds).get()));
+}
+
+Expr larger(const Kernel& k, const Expr& a, const Expr& b) {
+  if (never_exceeds(k, b, a)) return a;
+  return never_exceeds(k, a, b) ? b : call("max", {a, b});
+}
 
 std::optional<std::int64_t> longest(const Kernel& k, const std::string& iname) {
   bool known = true;  // a guard takes what is computed in the kernel
@@ -103,7 +132,8 @@ Kernel assign_automatic_axes(Kernel k) {
                                [&](const auto& t) { return is_auto(t.first); });
   if (!any) return k;
   Group group = group_of(k);
-  const bool spans_none = group == Group{};
+  const bool spans_none = std::none_of(group.begin(), group.end(),
+                                       [](const Expr& items) { return static_cast<bool>(items); });
   for (std::size_t i = 0; i < k.instructions.size(); ++i) {
     std::vector<std::string> open;  // innermost first
     std::array<bool, kAxes> used{};
@@ -119,14 +149,17 @@ Kernel assign_automatic_axes(Kernel k) {
     });
     int axis = 0;
     for (const std::string& iname : open) {
-      const auto at = [&] { return static_cast<std::size_t>(axis); };
-      while (axis < kAxes && (used.at(at()) || (!spans_none && group.at(at()) == 0))) ++axis;
+      const auto items = [&]() -> Expr& { return group.at(static_cast<std::size_t>(axis)); };
+      while (axis < kAxes && (used.at(static_cast<std::size_t>(axis)) ||
+                              (!spans_none && !takes(k, items(), iname))))
+        ++axis;
       if (axis == kAxes) {
         k.iname_tags.erase(iname);
         continue;
       }
-      if (spans_none) group.at(at()) = std::max(group.at(at()), length_of(k, iname));
-      k = place_on(std::move(k), iname, axis++, group.at(at()));
+      if (spans_none) widen(k, items(), length_of(k, iname));
+      k = place_on(std::move(k), iname, axis, items());
+      ++axis;
     }
   }
   return k;

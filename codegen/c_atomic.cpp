@@ -15,8 +15,9 @@ std::string CPrinter::space_of(const std::string& variable) const {
 
 void CPrinter::device_atomic(const Exprs& lhs, const Expr& rhs) {
   const std::string& name = written_name(lhs[0]);
-  if (const auto it = plan_.locked.find(name); it != plan_.locked.end())
-    return in_turn(lhs, rhs, it->second);
+  for (const Expr& l : lhs)  // some may be the work-item's own
+    if (const auto it = plan_.locked.find(written_name(l)); it != plan_.locked.end())
+      return in_turn(lhs, rhs, it->second);
   const Type t = expr_.type(lhs[0]);
   const std::optional<SimpleUpdate> simple = simple_update(lhs[0], rhs);
   const bool local = plan_.lies_in(name, AddressSpace::Local);
@@ -89,13 +90,18 @@ void CPrinter::in_turn(const Exprs& lhs, const Expr& rhs, bool each) {
   line("if (" + dialect_.swap() + "(" + address + ", 1) == 0) {");
   ++depth_;
   line(dialect_.fence());
+  const auto own = [&](std::size_t i) {  // nobody else sees it
+    return plan_.lies_in(written_name(lhs[i]), AddressSpace::Private);
+  };
   for (std::size_t i = 0; i < lhs.size(); ++i) {
+    if (own(i)) continue;
     const Type t = expr_.type(lhs[i]);
     line(element_type(helpers_.language(), t) + " " + old[i] + ";");
     for (const Number& n : numbers(t))
       line(old[i] + n.path + n.component + " = " + in_memory(i, n) + ";");
   }
-  for (std::size_t i = 0; i < lhs.size(); ++i) expr_.stand_in(lhs[i], old[i], true);
+  for (std::size_t i = 0; i < lhs.size(); ++i)
+    if (!own(i)) expr_.stand_in(lhs[i], old[i], true);
   std::vector<std::string> next;
   for (std::size_t i = 0; i < lhs.size(); ++i) {
     const Type t = expr_.type(lhs[i]);
@@ -104,9 +110,14 @@ void CPrinter::in_turn(const Exprs& lhs, const Expr& rhs, bool each) {
          expr_.value(several ? tuple->args[i] : rhs, t) + ";");
   }
   expr_.end_stand_ins();
-  for (std::size_t i = 0; i < lhs.size(); ++i)
+  for (std::size_t i = 0; i < lhs.size(); ++i) {
+    if (own(i)) {
+      line(places[i] + " = " + next[i] + ";");
+      continue;
+    }
     for (const Number& n : numbers(expr_.type(lhs[i])))
       line(in_memory(i, n) + " = " + next[i] + n.path + n.component + ";");
+  }
   line(dialect_.fence());
   line(dialect_.swap() + "(" + address + ", 0);");
   line(done + " = 1;");

@@ -9,6 +9,17 @@ namespace {
 
 constexpr std::int64_t kMostPrivate = 64 * 1024;  // bytes of one temporary of a work-item
 
+/// Why the memory has no constant size, if it has none.
+std::string without_bound(const Exprs& extents) {
+  for (const Expr& e : extents)
+    if (!as_int(e))
+      return fmt::format(
+          ", but no assumption bounds its extent `{0}`; assume(\"{0} <= 256\"), with a number that "
+          "holds, does",
+          to_string(e));
+  return "";
+}
+
 }  // namespace
 
 std::string CPrinter::device_source(Block program, DeviceProgram& out,
@@ -50,7 +61,7 @@ int CPrinter::device_kernel(const Launch& launch, DeviceProgram& out) {
   if (plan_.launches.size() > 1) kernel.name += "_" + std::to_string(launch.index);
   for (std::size_t a = 0; a < 3; ++a) {
     kernel.groups.at(a) = plan.groups.at(a) ? without_truncation(plan.groups.at(a)) : lit(1);
-    kernel.items.at(a) = std::max<std::int64_t>(1, plan.items.at(a));
+    kernel.items.at(a) = plan.items.at(a) ? without_truncation(plan.items.at(a)) : lit(1);
   }
   for (const std::string& iname : plan.inames)
     expr_.runs_from(iname, plan_.hardware.at(iname).first);
@@ -108,12 +119,13 @@ void CPrinter::device_temporaries(const std::set<std::string>& used, DeviceKerne
     const auto n = expr_.elements(t);
     if (plan_.lies_in(name, AddressSpace::Private) && on_heap(expr_, t))
       fail("unsupported", t.at ? t.at : k_.at,
-           "each work-item has its own `{}`, which takes a constant size of at most {} bytes", name,
-           kMostPrivate);
+           "each work-item has its own `{}`, which takes a constant size of at most {} bytes{}",
+           name, kMostPrivate, without_bound(expr_.extents(t)));
     if (!plan_.lies_in(name, AddressSpace::Local)) continue;
     if (!n)
       fail("unsupported", t.at ? t.at : k_.at,
-           "`{}` is in local memory, whose size has to be constant", name);
+           "`{}` is in local memory, whose size has to be constant{}", name,
+           without_bound(expr_.extents(t)));
     kernel.local_bytes += *n * type.size();
     const std::string size = expr_.extents(t).empty() ? "" : brackets(t);
     const std::string aligned = aligned_.count(name) ? dialect_.aligned_prefix() : "";

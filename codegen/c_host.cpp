@@ -139,20 +139,23 @@ void CPrinter::host_block(const std::vector<HostStep>& steps, const DeviceProgra
   for (const HostStep& s : steps) {
     if (s.kernel >= 0) {
       const DeviceKernel& k = program.kernels[static_cast<std::size_t>(s.kernel)];
-      std::string grid, guard, args;
-      for (const Expr& g : k.groups) {
-        const std::string n = expr_.index(g);
-        grid += (grid.empty() ? "" : ", ") + n;
-        if (!as_int(g))
-          guard += (guard.empty() ? "" : " && ") + expr_.index(g, false, Prec::Shift) + " > 0";
-      }
+      std::string guard, args;
+      const auto along_axes = [&](const std::array<Expr, 3>& numbers) {
+        std::string all;
+        for (const Expr& n : numbers) {
+          all += (all.empty() ? "" : ", ") + expr_.index(n);
+          if (may_be_none(n))
+            guard += (guard.empty() ? "" : " && ") + expr_.index(n, false, Prec::Shift) + " > 0";
+        }
+        return all;
+      };
+      const std::string grid = along_axes(k.groups), items = along_axes(k.items);
       for (const std::string& a : k.args) args += (args.empty() ? "" : ", ") + names_.of(a);
       if (!guard.empty()) {
         line("if (" + guard + ")");
         ++depth_;
       }
-      line(fmt::format("{}<<<dim3({}), dim3({}, {}, {})>>>({});", k.name, grid, k.items[0],
-                       k.items[1], k.items[2], args));
+      line(fmt::format("{}<<<dim3({}), dim3({})>>>({});", k.name, grid, items, args));
       if (!guard.empty()) --depth_;
       continue;
     }

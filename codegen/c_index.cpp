@@ -239,7 +239,7 @@ std::string CExpr::host_head(const HostStep& s, const Type& iname) {
 Exprs CExpr::extents(const Temporary& t) const {
   Exprs out;
   if (const auto it = plan_.expansions.find(t.name); it != plan_.expansions.end())
-    for (std::int64_t n : it->second.extent) out.push_back(lit(n));
+    out = it->second.extent;
   if (t.shape && t.strides)
     out.push_back(lit(span_of(*t.shape, *t.strides).value()));
   else if (t.shape)

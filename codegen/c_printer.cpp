@@ -264,7 +264,12 @@ void CPrinter::statement(const Stmt& s) {
       overload{[&](const Loop& x) {
                  if (x.matrix >= 0) return matrix_step(x);
                  if (x.lanes > 0) return lanes(x);
-                 for (const std::string& p : x.pragmas) line("#pragma " + p);
+                 const bool in_turn = takes_turns(x.body);
+                 for (const std::string& p : x.pragmas)
+                   if (in_turn && p.starts_with("omp simd"))
+                     line("/* No lanes: its updates take turns. */");
+                   else
+                     line("#pragma " + p);
                  const std::string& i = names_.of(x.iname);
                  expr_.runs_from(x.iname, x.lower);
                  const std::string step =
@@ -293,6 +298,20 @@ void CPrinter::statement(const Stmt& s) {
                [&](const Declare& x) { declare(*k_.find_temporary(x.temporary)); },
                [&](const Release& x) { line("free(" + names_.of(x.temporary) + ");"); }},
       s.op);
+}
+
+/// Whether some statement of the block is a critical section, which no lanes can have.
+bool CPrinter::takes_turns(const Block& block) const {
+  if (dialect_.atomic_update(false).empty()) return false;
+  return std::any_of(block.begin(), block.end(), [&](const Stmt& s) {
+    if (const auto* x = std::get_if<Loop>(&s.op)) return takes_turns(x->body);
+    if (const auto* x = std::get_if<If>(&s.op)) return takes_turns(x->body);
+    if (const auto* x = std::get_if<Scope>(&s.op)) return takes_turns(x->body);
+    const auto* run = std::get_if<Run>(&s.op);
+    if (!run) return false;
+    const Instruction& insn = *k_.instructions[static_cast<std::size_t>(run->insn)];
+    return insn.atomic == Atomicity::Update && critical_.count(written_name(insn.lhs[0])) > 0;
+  });
 }
 
 void CPrinter::declare(const Temporary& t) {

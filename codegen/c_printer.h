@@ -72,6 +72,7 @@ class CPrinter {
   };
   std::optional<Compound> compound(const Expr& lhs, const Expr& rhs) const;
   void find_critical();
+  bool takes_turns(const Block& block) const;
   void device_atomic(const Exprs& lhs, const Expr& rhs);
   void atomic_sum_of_pairs(const std::string& place, const Type& t, const std::string& space,
                            const std::string& value);

@@ -31,9 +31,14 @@ struct DeviceKernel {
   std::string name;
   std::vector<std::string> args;  // parameters, global temporaries, inames of host loops
   std::array<Expr, 3> groups;     // number along each axis, over scalars; never null
-  std::array<std::int64_t, 3> items{1, 1, 1};  // work-items of a group along each axis
-  std::int64_t local_bytes = 0;                // of local memory that a group uses
+  std::array<Expr, 3> items;      // of work-items in a group, the same way
+  std::int64_t local_bytes = 0;   // of local memory that a group uses
 };
+
+/// The work-items of a group along each axis, where no scalar decides that.
+std::optional<std::array<std::int64_t, 3>> constant_items(const DeviceKernel& kernel);
+/// Whether a number of groups or of work-items may be 0, so that there is nothing to launch.
+bool may_be_none(const Expr& number);
 
 /// Memory on the device that lives for one call.
 struct DeviceTemporary {

@@ -75,8 +75,8 @@ class Inserter {
 
   PlanNode node_of(int r, int launch) {
     GroupReduction& reduction = plan_.reductions[at(r)];
-    const std::int64_t items = measure(reduction, plan_.launches[at(launch)]);
     const Instruction& update = *plan_.kernel.instructions[at(reduction.update)];
+    const std::int64_t items = measure(reduction, plan_.launches[at(launch)], update);
     reduction.repeats = loops_ > 0 || plan_.lane_copies.count(written_name(update.lhs[0])) > 0;
     const bool numbers =  // what one register, or two, hold
         std::none_of(update.lhs.begin(), update.lhs.end(), [&](const Expr& acc) {
@@ -113,12 +113,20 @@ class Inserter {
   }
 
   /// Sets `number` and `spans`; returns the work-items of a group.
-  static std::int64_t measure(GroupReduction& r, const LaunchPlan& launch) {
+  static std::int64_t measure(GroupReduction& r, const LaunchPlan& launch,
+                              const Instruction& update) {
     std::int64_t stride = 1;
     Exprs numbers;
     for (int axis = 0; axis < kDeviceAxes; ++axis) {
-      const std::int64_t items = std::max<std::int64_t>(1, launch.items.at(at(axis)));
-      if (items == 1) continue;
+      if (!launch.has_items(axis)) continue;
+      const Expr& along = launch.number(false, axis);
+      if (!as_int(along))
+        fail("unsupported", update.at,
+             "instruction `{}`: work-items put together in local memory what each of them has; its "
+             "size has to be constant, but along `l.{}` there are `{}` of them; assume gives that "
+             "number a bound, split_iname an inner loop of fixed length to tag instead",
+             update.id, axis, to_string(along));
+      const std::int64_t items = *as_int(along);
       numbers.push_back(index_mul(lit(stride), call(kLocalId, {lit(axis)})));
       if (std::find(r.axes.begin(), r.axes.end(), axis) != r.axes.end()) {
         if (r.spans.empty() || r.spans.back().stride * r.spans.back().items != stride)

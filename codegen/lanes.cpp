@@ -1,12 +1,16 @@
 #include <algorithm>
 
+#include "codegen/domains.h"
 #include "codegen/plan.h"
+#include "codegen/team_conflicts.h"
 #include "core/address_spaces.h"
 #include "core/order.h"
 
 // Inames tagged `ilp` and `vec`: a statement runs for all their values before the next one does.
 namespace moonloop {
 namespace {
+
+using Names = std::vector<std::string>;
 
 /// By instruction, its lanes, innermost first: `vec`, then `ilp` in the order of the loops.
 std::vector<std::string> lanes_of(const Kernel& k, const Instruction& insn) {
@@ -44,34 +48,224 @@ std::vector<std::string> lanes_of(const Plan& plan, const GroupReduction& r) {
   return out;
 }
 
-void place(const Plan& plan, std::vector<PlanNode>& nodes) {
-  const Kernel& k = plan.kernel;
-  std::vector<PlanNode> out;
-  for (PlanNode& n : nodes) {
-    place(plan, n.children);
-    if (n.reduction >= 0) {
-      const auto r = static_cast<std::size_t>(n.reduction);
-      out.push_back(within(std::move(n), lanes_of(plan, plan.reductions[r])));
-      continue;
-    }
-    if (!n.is_statements()) {
-      out.push_back(std::move(n));
-      continue;
-    }
-    for (int i : n.insns) {
-      const std::vector<std::string> lanes =
-          lanes_of(k, *k.instructions[static_cast<std::size_t>(i)]);
-      if (lanes.empty() && !out.empty() && out.back().is_statements()) {
-        out.back().insns.push_back(i);
+/// Puts loops over lanes around each statement. Where a loop has as many iterations as a lane says,
+/// they stand around that loop and what computes its bounds: each lane then runs all of this before
+/// the next one does, which no lane may need of another.
+class LanePlacer {
+ public:
+  explicit LanePlacer(const Plan& plan)
+      : plan_(plan), k_(plan.kernel), variables_(k_), domains_(k_), own_(k_), conflicts_(k_) {
+    for (const std::string& t : domains_.data())
+      if (plan.lane_copies.count(t)) bounds_.insert(t);
+  }
+
+  /// `around`: the loops outside of `nodes`; `taken`: the lanes among them.
+  void place(std::vector<PlanNode>& nodes, const Names& around, const Names& taken) {
+    if (!bounds_.empty()) join_bounded(nodes, around, taken);
+    std::vector<PlanNode> out;
+    for (PlanNode& n : nodes) {
+      Names inside = around, lanes = taken;
+      if (n.is_loop()) inside.push_back(n.iname);
+      if (n.is_loop() && is_lane(k_.tag(n.iname))) lanes.push_back(n.iname);
+      place(n.children, inside, lanes);
+      if (n.reduction >= 0) {
+        const auto r = static_cast<std::size_t>(n.reduction);
+        out.push_back(within(std::move(n), without(lanes_of(plan_, plan_.reductions[r]), taken)));
         continue;
       }
-      PlanNode single;
-      single.insns = {i};
-      out.push_back(within(std::move(single), lanes));
+      if (!n.is_statements()) {
+        out.push_back(std::move(n));
+        continue;
+      }
+      for (int i : n.insns) {
+        const Names own = without(lanes_of(k_, insn(i)), taken);
+        if (own.empty() && !out.empty() && out.back().is_statements()) {
+          out.back().insns.push_back(i);
+          continue;
+        }
+        out.push_back(within(single(i), own));
+      }
     }
+    nodes = std::move(out);
   }
-  nodes = std::move(out);
-}
+
+ private:
+  const Instruction& insn(int i) const { return *k_.instructions[static_cast<std::size_t>(i)]; }
+  static PlanNode single(int i) {
+    PlanNode out;
+    out.insns = {i};
+    return out;
+  }
+  static Names without(Names all, const Names& some) {
+    std::erase_if(all, [&](const std::string& n) {
+      return std::find(some.begin(), some.end(), n) != some.end();
+    });
+    return all;
+  }
+  static void instructions_of(const PlanNode& n, std::vector<int>& out) {
+    out.insert(out.end(), n.insns.begin(), n.insns.end());
+    for (const PlanNode& c : n.children) instructions_of(c, out);
+  }
+
+  /// Whether a loop in the node has bounds that need the temporary.
+  bool bounded_by(const PlanNode& n, const std::string& name) const {
+    const auto needs = [&] {
+      const std::vector<std::string> all = domains_.data_of(n.iname);
+      return std::find(all.begin(), all.end(), name) != all.end();
+    };
+    return (n.is_loop() && needs()) ||
+           std::any_of(n.children.begin(), n.children.end(),
+                       [&](const PlanNode& c) { return bounded_by(c, name); });
+  }
+  bool uses(const PlanNode& n, const std::string& name) const {
+    std::vector<int> all;
+    instructions_of(n, all);
+    return bounded_by(n, name) || std::any_of(all.begin(), all.end(), [&](int i) {
+             return writes(insn(i)).count(name) > 0 || reads(k_, insn(i)).count(name) > 0;
+           });
+  }
+
+  /// Nodes from the first to the last that use the temporary, one of them a loop that it bounds.
+  struct Range {
+    std::size_t first, last;
+    std::set<std::string> lanes;
+  };
+  std::optional<Range> range_of(const std::vector<PlanNode>& nodes, const std::string& name,
+                                const Names& taken) const {
+    const Names open = without(plan_.lane_copies.at(name), taken);
+    if (open.empty()) return std::nullopt;
+    std::optional<Range> out;
+    bool bounds = false;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (!uses(nodes[i], name)) continue;
+      bounds = bounds || bounded_by(nodes[i], name);
+      if (!out) out = Range{i, i, {open.begin(), open.end()}};
+      out->last = i;
+    }
+    return bounds && out->first < out->last ? out : std::nullopt;  // none, or further inside
+  }
+
+  void join_bounded(std::vector<PlanNode>& nodes, const Names& around, const Names& taken) {
+    std::vector<PlanNode> apart;  // a statement each
+    for (PlanNode& n : nodes) {
+      if (!n.is_statements()) {
+        apart.push_back(std::move(n));
+        continue;
+      }
+      for (int i : n.insns) apart.push_back(single(i));
+    }
+    std::vector<Range> ranges;
+    for (const std::string& t : bounds_)
+      if (const auto r = range_of(apart, t, taken)) ranges.push_back(*r);
+    std::sort(ranges.begin(), ranges.end(),
+              [](const Range& a, const Range& b) { return a.first < b.first; });
+    std::vector<Range> merged;
+    for (const Range& r : ranges) {
+      if (merged.empty() || merged.back().last < r.first) {
+        merged.push_back(r);
+        continue;
+      }
+      merged.back().last = std::max(merged.back().last, r.last);
+      merged.back().lanes.insert(r.lanes.begin(), r.lanes.end());
+    }
+    nodes.clear();
+    std::size_t next = 0;
+    for (const Range& r : merged) {
+      for (; next < r.first; ++next) nodes.push_back(std::move(apart[next]));
+      std::vector<PlanNode> body;
+      for (; next <= r.last; ++next) body.push_back(std::move(apart[next]));
+      const Names team(r.lanes.begin(), r.lanes.end());
+      if (const auto why = objection(body, team, around))
+        fail("unsupported", insn(why->insn).at,
+             "a loop has as many iterations as each value of `{0}`, tagged `{1}`, says, so that "
+             "these would run one after the other, but {2}; untag_inames(\"{0}\") runs them in "
+             "order",
+             team.front(), k_.tag(team.front())->text, why->text);
+      while (next < apart.size() && continues(body, apart[next])) {
+        body.push_back(apart[next]);
+        if (objection(body, team, around)) {
+          body.pop_back();
+          break;
+        }
+        ++next;
+      }
+      nodes.push_back(joined(std::move(body), r.lanes));
+    }
+    for (; next < apart.size(); ++next) nodes.push_back(std::move(apart[next]));
+  }
+
+  /// Whether a statement uses what its lane has from those before.
+  bool continues(const std::vector<PlanNode>& body, const PlanNode& next) const {
+    if (!next.is_statements()) return false;
+    std::vector<int> all;
+    for (const PlanNode& n : body) instructions_of(n, all);
+    const std::set<std::string> read = reads(k_, insn(next.insns.front()));
+    return std::any_of(all.begin(), all.end(), [&](int i) {
+      const std::set<std::string> own = writes(insn(i));
+      return std::any_of(own.begin(), own.end(), [&](const std::string& w) {
+        return plan_.lane_copies.count(w) > 0 && read.count(w) > 0;
+      });
+    });
+  }
+
+  /// Why the lanes cannot run all of this one after the other.
+  struct Objection {
+    int insn;
+    std::string text;
+  };
+  std::optional<Objection> objection(const std::vector<PlanNode>& body, const Names& team,
+                                     const Names& around) {
+    std::vector<int> all;
+    for (const PlanNode& n : body) instructions_of(n, all);
+    std::vector<Touch> touches;
+    for (int i : all) {
+      for (const std::string& n : team)
+        if (!insn(i).inames.count(n))
+          return Objection{i, fmt::format("`{}` is not in that loop", insn(i).id)};
+      const bool atomic = insn(i).atomic == Atomicity::Update;
+      for (Access& a : statement_accesses(insn(i), variables_))
+        if (!std::all_of(team.begin(), team.end(),
+                         [&](const std::string& n) { return own_.has(a.variable, n); }))
+          touches.push_back({std::move(a), i, atomic});
+    }
+    for (const PlanNode& n : body)
+      if (waits(n)) return Objection{all.front(), "work-items wait for one another in it"};
+    for (const Touch& x : touches)
+      for (const Touch& y : touches)
+        if (conflicts_.cross(x, y, team, around))
+          return Objection{y.insn, fmt::format("`{}` and `{}` may meet in `{}`", insn(x.insn).id,
+                                               insn(y.insn).id, x.variable)};
+    return std::nullopt;
+  }
+
+  PlanNode joined(std::vector<PlanNode> body, const std::set<std::string>& lanes) const {
+    std::vector<int> all;
+    instructions_of(body.front(), all);
+    Names order = lanes_of(k_, insn(all.front()));  // innermost first
+    std::erase_if(order, [&](const std::string& n) { return !lanes.count(n); });
+    for (const std::string& iname : order) {
+      PlanNode loop;
+      loop.iname = iname;
+      loop.children = std::move(body);
+      body.clear();
+      body.push_back(std::move(loop));
+    }
+    return std::move(body.front());
+  }
+  static bool waits(const PlanNode& n) {
+    return n.barrier || n.reduction >= 0 ||
+           std::any_of(n.children.begin(), n.children.end(),
+                       [](const PlanNode& c) { return waits(c); });
+  }
+
+  const Plan& plan_;
+  const Kernel& k_;
+  Variables variables_;
+  Domains domains_;
+  OwnCopies own_;
+  TeamConflicts conflicts_;
+  std::set<std::string> bounds_;  // temporaries of lanes that bound loops
+};
 
 }  // namespace
 
@@ -98,6 +292,10 @@ void find_lane_copies(Plan& plan) {
       if (own.has(name, i)) plan.lane_copies[name].push_back(i);
 }
 
-void place_lanes(Plan& plan) { place(plan, plan.roots); }
+void place_lanes(Plan& plan) {
+  const auto& tags = plan.kernel.iname_tags;
+  if (std::any_of(tags.begin(), tags.end(), [](const auto& t) { return is_lane(&t.second); }))
+    LanePlacer(plan).place(plan.roots, {}, {});
+}
 
 }  // namespace moonloop

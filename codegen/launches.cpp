@@ -9,11 +9,6 @@
 namespace moonloop {
 namespace {
 
-Expr range_end(const Set& s, bool least) {
-  PwAff end = least ? isl_set_dim_min(s.copy(), 0) : isl_set_dim_max(s.copy(), 0);
-  return from_affine(isl_pw_aff_coalesce(end.take()));
-}
-
 /// A number to count from in the place of a first value that depends on parameters by cases, where
 /// it does not take more work-items: what is before the first value is guarded anyway.
 std::optional<std::int64_t> constant_first(const Set& s, const HardwareIname& h,
@@ -58,18 +53,13 @@ std::map<std::string, HardwareIname> hardware_of(const Kernel& k) {
     h.group = tag.kind == TagKind::Group;
     h.axis = tag.axis;
     h.first = range_end(s, true);
-    const auto n = h.group ? std::nullopt : longest(k, iname);
+    std::optional<std::int64_t> n;
+    if (!h.group) n = longest(k, iname);
     if (const auto first = constant_first(s, h, n)) h.first = lit(*first);
-    if (n) {
+    if (n)
       h.extent = lit(*n);
-    } else if (!h.group) {
-      fail("unsupported", tag.at ? tag.at : k.at,
-           "`{0}` is tagged `{1}`, but its number of iterations has no constant bound; "
-           "split_iname(\"{0}\", 32) gives it an inner loop that can be tagged `{1}`",
-           iname, tag.text);
-    } else {
+    else
       h.extent = index_add({range_end(s, false), index_mul(lit(-1), h.first), lit(1)});
-    }
     out.emplace(iname, std::move(h));
   }
   return out;
@@ -521,16 +511,18 @@ class Cutter {
     launch.inames.assign(inames.begin(), inames.end());
     for (const std::string& n : launch.inames) {
       const HardwareIname& h = plan_.hardware.at(n);
-      const auto at = static_cast<std::size_t>(h.axis);
-      if (!h.group) {
-        launch.items.at(at) = std::max(launch.items.at(at), as_int(h.extent).value());
-      } else if (Expr& groups = launch.groups.at(at); !groups) {
-        groups = h.extent;
-      } else if (!equal(groups, h.extent)) {
-        groups = call("max", {groups, h.extent});
-      }
+      Expr& number = (h.group ? launch.groups : launch.items).at(static_cast<std::size_t>(h.axis));
+      number = number ? larger(k_, number, h.extent) : h.extent;
     }
-    for (int axis = 0; axis < kDeviceAxes; ++axis) keep_one_group(launch, axis, open.insns);
+    for (int axis = 0; axis < kDeviceAxes; ++axis) {
+      const auto at = static_cast<std::size_t>(axis);
+      for (const bool group : {true, false})
+        if (Expr& number = (group ? launch.groups : launch.items).at(at);
+            number && !never_idle(number) && !all_spread(open.insns, group, axis)) {
+          (group ? launch.one_group : launch.one_item).at(at) = true;
+          number = call("max", {number, lit(1)});
+        }
+    }
     PlanNode node;
     node.launch = static_cast<int>(plan_.launches.size());
     node.children = std::move(open.nodes);
@@ -539,24 +531,20 @@ class Cutter {
     open = Open();
   }
 
-  /// A statement that is not spread over the axis runs once, also where the axis has nothing to do.
-  void keep_one_group(LaunchPlan& launch, int axis, const std::vector<int>& insns) {
-    Expr& groups = launch.groups.at(static_cast<std::size_t>(axis));
-    if (!groups) return;
+  bool never_idle(const Expr& number) const { return never_exceeds(k_, lit(1), number); }
+
+  /// Whether all of the statements are spread over the axis. Another one runs once, also where the
+  /// axis has nothing to do.
+  bool all_spread(const std::vector<int>& insns, bool group, int axis) const {
     const auto spread = [&](const std::string& n) {
       const auto h = plan_.hardware.find(n);
-      return h != plan_.hardware.end() && h->second.group && h->second.axis == axis;
+      return h != plan_.hardware.end() && h->second.group == group && h->second.axis == axis;
     };
-    const bool all = std::all_of(insns.begin(), insns.end(), [&](int i) {
+    return std::all_of(insns.begin(), insns.end(), [&](int i) {
       const Instruction& insn = *k_.instructions[static_cast<std::size_t>(i)];
       return insn.kind == InsnKind::Barrier || insn.kind == InsnKind::Nop ||
              std::any_of(insn.inames.begin(), insn.inames.end(), spread);
     });
-    if (all) return;
-    if (const auto some = to_condition(Expr(Compare{CompareOp::Ge, groups, lit(1)}), {}))
-      if (yes(isl_set_is_subset(context_of(k_).get(), all_to_params(*some).get()))) return;
-    launch.at_least_one.at(static_cast<std::size_t>(axis)) = true;
-    groups = call("max", {groups, lit(1)});
   }
 
   Plan& plan_;
@@ -652,6 +640,87 @@ class Crossings {
   std::map<std::string, std::vector<Use>> uses_;  // in order of execution
 };
 
+/// The most that `e` is for any parameters that the kernel allows, where there is such a number.
+std::optional<std::int64_t> most(const Kernel& k, const Expr& e) {
+  const std::vector<std::string> dims{k.fresh_name("value")};
+  const auto value = to_condition(Expr(Compare{CompareOp::Eq, var(dims[0]), e}), dims);
+  if (!value) return std::nullopt;
+  const Set all = isl_set_intersect_params(value->copy(), context_of(k).take());
+  const Val v = isl_set_dim_max_val(all.copy(), 0);
+  return yes(isl_val_is_int(v.get())) ? std::optional(to_int(v)) : std::nullopt;
+}
+
+/// The axes of an array that has one place for each group or, `items`, work-item, along which all
+/// statements are at the number of their own: along these each group has the one place.
+std::set<std::size_t> own_axes(const Plan& plan, const std::string& name, std::size_t rank,
+                               bool items) {
+  const Kernel& k = plan.kernel;
+  std::set<std::size_t> out;
+  for (std::size_t d = 0; d < rank; ++d) out.insert(d);
+  std::vector<Expr> at(rank);
+  const Variables variables(k);
+  for (const InsnPtr& i : k.instructions)
+    for (const Access& a : statement_accesses(*i, variables)) {
+      if (a.variable != name) continue;
+      if (a.index.size() != rank) return {};
+      for (std::size_t d = 0; d < rank; ++d) {
+        std::set<std::string> names;
+        collect_reads(a.index[d], names);
+        const bool own =
+            !names.empty() && std::all_of(names.begin(), names.end(), [&](const std::string& n) {
+              const auto h = plan.hardware.find(n);
+              return h != plan.hardware.end() && (h->second.group || items);
+            });
+        if (!own || (at[d] && !equal(at[d], a.index[d]))) out.erase(d);
+        at[d] = a.index[d];
+      }
+    }
+  return out;
+}
+
+/// Takes the axes out of the array.
+void drop_axes(Kernel& k, const std::string& name, const std::set<std::size_t>& axes) {
+  const auto rest = [&](const Exprs& all) {
+    Exprs out;
+    for (std::size_t d = 0; d < all.size(); ++d)
+      if (!axes.count(d)) out.push_back(all[d]);
+    return out;
+  };
+  Temporary& t = k.temporaries.at(name);
+  t.shape = rest(*t.shape);
+  k = map_expressions(k, [&](const Instruction&, const Expr& e) {
+    return rewrite(e, [&](const Expr& x) {
+      const auto* l = x.as<Load>();
+      if (!l || l->array != name) return x;
+      Exprs index = rest(l->index);
+      return index.empty() ? var(name, x.at()) : load(name, std::move(index), x.at());
+    });
+  });
+}
+
+/// Memory of a group or a work-item has a constant size: axes that number those themselves are left
+/// out, and where assumptions bound an extent, it becomes the greatest one.
+void bound_own_arrays(Plan& plan) {
+  for (const auto& [name, space] : plan.spaces) {
+    const Temporary* t = plan.kernel.find_temporary(name);
+    if (!t || space == AddressSpace::Global || !t->shape || t->strides || t->read_only) continue;
+    const auto constant = [](const Expr& e) { return as_int(e).has_value(); };
+    if (std::all_of(t->shape->begin(), t->shape->end(), constant)) continue;
+    std::set<std::size_t> axes =
+        own_axes(plan, name, t->shape->size(), space == AddressSpace::Private);
+    std::erase_if(axes, [&](std::size_t d) { return constant((*t->shape)[d]); });
+    if (!axes.empty()) drop_axes(plan.kernel, name, axes);
+  }
+  for (auto& [name, t] : plan.kernel.temporaries) {
+    const auto space = plan.spaces.find(name);
+    if (space == plan.spaces.end() || space->second == AddressSpace::Global) continue;
+    if (!t.shape || t.strides || t.read_only) continue;
+    for (Expr& extent : *t.shape)
+      if (!as_int(extent))
+        if (const auto n = most(plan.kernel, extent); n && *n > 0) extent = lit(*n);
+  }
+}
+
 }  // namespace
 
 void place_launches(Plan& plan, const LoopTree& tree, const std::vector<PlanNode>& roots) {
@@ -667,7 +736,10 @@ void place_launches(Plan& plan, const LoopTree& tree, const std::vector<PlanNode
     } while (Crossings(plan, reference).settle(plan.spaces));
   };
   const std::set<std::string> costly = costly_for_groups(plan);
-  if (costly.empty()) return cut();
+  if (costly.empty()) {
+    cut();
+    return bound_own_arrays(plan);
+  }
   const auto before = plan.spaces;
   for (const std::string& name : costly) plan.spaces.at(name) = AddressSpace::Global;
   try {
@@ -677,6 +749,7 @@ void place_launches(Plan& plan, const LoopTree& tree, const std::vector<PlanNode
     plan.spaces = before;  // what work-items keep would have to outlive a kernel
     cut();
   }
+  bound_own_arrays(plan);
 }
 
 }  // namespace moonloop

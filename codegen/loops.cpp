@@ -251,8 +251,7 @@ class LoopMaker {
     const LaunchPlan& launch = plan_.launches[static_cast<std::size_t>(launch_)];
     for (const bool group : {true, false})
       for (int axis = 0; axis < 3; ++axis) {
-        const auto at = static_cast<std::size_t>(axis);
-        const bool one = group ? !launch.groups.at(at) : launch.items.at(at) <= 1;
+        const bool one = group ? !launch.number(true, axis) : !launch.has_items(axis);
         if (one || !meetings_->runs_in_first_alone(i, {group, axis})) continue;
         const Expr id = call(group ? kGroupId : kLocalId, {lit(axis)});
         out.push_back(Expr(Compare{CompareOp::Eq, id, lit(0)}));
@@ -307,7 +306,7 @@ class LoopMaker {
       out = out ? Set(isl_set_union(out.take(), values->copy())) : *values;
     }
     const LaunchPlan& launch = plan_.launches[static_cast<std::size_t>(launch_)];
-    if (own.group && launch.at_least_one.at(static_cast<std::size_t>(own.axis))) {
+    if (launch.at_least_one(own.group, own.axis)) {
       const auto first = to_condition(Expr(Compare{CompareOp::Eq, own.first, var(iname)}), {iname});
       if (!first) return universe({iname});
       out = isl_set_union(out.take(), first->copy());

@@ -147,10 +147,12 @@ class Finder {
   /// The work-items of a warp are 4 along `l.0` by 8 along `l.1`.
   void find_items(const Instruction& insn, int launch) {
     const LaunchPlan& plan = plan_.launches[static_cast<std::size_t>(launch)];
-    if (plan.items[0] != 4 || plan.items[1] != 8)
+    const auto along = [&](int axis) {
+      return plan.number(false, axis) ? plan.number(false, axis) : lit(1);
+    };
+    if (as_int(along(0)) != 4 || as_int(along(1)) != 8)
       refuse_step("the group has {} by {} work-items along `l.0` and `l.1`; a warp is 4 by 8",
-                  std::max<std::int64_t>(1, plan.items[0]),
-                  std::max<std::int64_t>(1, plan.items[1]));
+                  to_string(along(0)), to_string(along(1)));
     for (const std::string& n : insn.inames) {
       const auto h = plan_.hardware.find(n);
       if (h == plan_.hardware.end() || h->second.group || h->second.axis > 1) continue;

@@ -49,9 +49,8 @@ Meetings::Axes Meetings::axes_of(const std::vector<int>& insns) const {
 void Meetings::in_kernel(const LaunchPlan& launch) {
   axes_.clear();
   for (int axis = 0; axis < kDeviceAxes; ++axis) {
-    const auto at = static_cast<std::size_t>(axis);
-    if (launch.groups.at(at)) axes_.insert({true, axis});
-    if (launch.items.at(at) > 1) axes_.insert({false, axis});
+    if (launch.number(true, axis)) axes_.insert({true, axis});
+    if (launch.has_items(axis)) axes_.insert({false, axis});
   }
 }
 

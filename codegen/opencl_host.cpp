@@ -135,11 +135,12 @@ class OpenCLHost {
     const std::string kernel = kernels_ + "[" + std::to_string(number) + "]";
     std::string guard = "!" + status_, all, items;
     for (std::size_t a = 0; a < 3; ++a) {
-      const Expr& g = k.groups.at(a);
-      if (!as_int(g)) guard += " && " + expr_.index(g, false, Prec::Shift) + " > 0";
-      all += (a ? ", " : "") + std::to_string(k.items.at(a)) + "*(size_t)" +
+      const Expr &g = k.groups.at(a), &n = k.items.at(a);
+      for (const Expr& number : {g, n})
+        if (may_be_none(number)) guard += " && " + expr_.index(number, false, Prec::Shift) + " > 0";
+      all += (a ? ", " : "") + expr_.index(n, false, Prec::Unary) + "*(size_t)" +
              expr_.index(g, false, Prec::Unary);
-      items += (a ? ", " : "") + std::to_string(k.items.at(a));
+      items += (a ? ", " : "") + expr_.index(n);
     }
     line("if (" + guard + ") {");
     ++depth_;

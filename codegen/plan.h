@@ -38,7 +38,7 @@ struct PlanNode {
 /// of, where the copies must outlive that loop: an array with leading axes for these.
 struct Expansion {
   std::vector<std::string> axes;  // `l.N` or an iname; outer first
-  std::vector<std::int64_t> extent;
+  Exprs extent;                   // over parameters
   /// By instruction that accesses it: the index along each axis.
   std::map<int, Exprs> index;
 };
@@ -94,11 +94,21 @@ struct MatrixStep {
 
 /// One kernel on the device.
 struct LaunchPlan {
-  std::vector<std::string> inames;      // that the hardware counts, sorted
-  std::array<Expr, 3> groups;           // number along each axis; null: none is numbered
-  std::array<bool, 3> at_least_one{};   // a group along the axis, for statements not spread over it
-  std::array<std::int64_t, 3> items{};  // 0: none is numbered
+  std::vector<std::string> inames;     // that the hardware counts, sorted
+  std::array<Expr, 3> groups;          // number along each axis; null: none is numbered
+  std::array<Expr, 3> items;           // of work-items in a group, the same way
+  std::array<bool, 3> one_group{};     // at least one along the axis, for statements that are
+  std::array<bool, 3> one_item{};      // not spread over it
   std::vector<std::string> host_loops;  // inames of the loops on the host around it
+
+  const Expr& number(bool group, int axis) const {
+    return (group ? groups : items).at(static_cast<std::size_t>(axis));
+  }
+  bool at_least_one(bool group, int axis) const {
+    return (group ? one_group : one_item).at(static_cast<std::size_t>(axis));
+  }
+  /// Whether several work-items may stand along the axis.
+  bool has_items(int axis) const { return number(false, axis) && as_int(number(false, axis)) != 1; }
 };
 
 struct Plan {

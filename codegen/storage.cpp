@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <unordered_map>
 
+#include "codegen/auto_axes.h"
 #include "codegen/domains.h"
 #include "codegen/plan.h"
 #include "core/address_spaces.h"
@@ -216,18 +217,27 @@ class Storage {
   }
 
   struct Range {
-    std::int64_t first, length;
+    Expr first, length;
   };
   Range range_of(const std::string& iname, const Instruction& insn) {
     Set s = domains_.of({iname});
     const LocalSpace space = isl_local_space_from_space(isl_set_get_space(s.get()));
     const Aff x = isl_aff_var_on_domain(space.copy(), isl_dim_set, 0);
     Val low = isl_set_min_val(s.get(), x.get()), high = isl_set_max_val(s.get(), x.get());
-    if (!yes(isl_val_is_int(low.get())) || !yes(isl_val_is_int(high.get())))
+    if (yes(isl_val_is_int(low.get())) && yes(isl_val_is_int(high.get())))
+      return {lit(to_int(low)), lit(to_int(high) - to_int(low) + 1)};
+    const bool items = is_work_item(k_, iname);
+    const std::vector<std::string> params = param_names(s);
+    const bool computed = std::any_of(params.begin(), params.end(), [&](const std::string& p) {
+      return k_.find_temporary(p) != nullptr;
+    });
+    if (!items || computed || !yes(isl_set_dim_is_bounded(s.get(), isl_dim_set, 0)))
       fail("unsupported", insn.at,
-           "instruction `{}` is spread over the {} of `{}`, whose number has no constant bound",
-           insn.id, is_work_item(k_, iname) ? "work-items" : "lanes", iname);
-    return {to_int(low), to_int(high) - to_int(low) + 1};
+           "instruction `{}` is spread over the {} of `{}`, whose number {}", insn.id,
+           items ? "work-items" : "lanes", iname,
+           computed ? "is computed in the kernel" : "has no constant bound");
+    const Expr first = range_end(s, true);
+    return {first, index_add({range_end(s, false), index_mul(lit(-1), first), lit(1)})};
   }
 
   /// Copies lie in memory as the loops over them nest, which vectors are loaded from: work-items,
@@ -277,8 +287,8 @@ class Storage {
           e.axes.push_back(axis_of(n));
           e.extent.push_back(r.length);
         } else {
-          std::int64_t& extent = e.extent[static_cast<std::size_t>(it - e.axes.begin())];
-          extent = std::max(extent, r.length);
+          Expr& extent = e.extent[static_cast<std::size_t>(it - e.axes.begin())];
+          extent = larger(k_, extent, r.length);
         }
       }
     std::vector<std::size_t> order(e.axes.size());
@@ -297,7 +307,7 @@ class Storage {
         if (!axes.count(axis_of(n))) continue;
         const auto at = std::find(sorted.axes.begin(), sorted.axes.end(), axis_of(n));
         index[static_cast<std::size_t>(at - sorted.axes.begin())] =
-            index_sub(var(n), lit(range_of(n, insn(u.insn)).first));
+            index_sub(var(n), range_of(n, insn(u.insn)).first);
       }
       for (const Expr& i : index)
         if (!i)

@@ -1,5 +1,7 @@
 #include "codegen/target.h"
 
+#include <algorithm>
+
 namespace moonloop {
 namespace {
 
@@ -7,6 +9,24 @@ namespace {
 constexpr int kDefaultUnroll = 4;
 
 }  // namespace
+
+std::optional<std::array<std::int64_t, 3>> constant_items(const DeviceKernel& kernel) {
+  std::array<std::int64_t, 3> out{};
+  for (std::size_t axis = 0; axis < out.size(); ++axis) {
+    const auto n = as_int(kernel.items.at(axis));
+    if (!n) return std::nullopt;
+    out.at(axis) = *n;
+  }
+  return out;
+}
+
+bool may_be_none(const Expr& number) {
+  if (as_int(number)) return false;
+  const auto* most = number.as<Call>();
+  return !most || most->name != "max" ||
+         std::none_of(most->args.begin(), most->args.end(),
+                      [](const Expr& e) { return as_int(e).value_or(0) > 0; });
+}
 
 std::string unroll_hint(const InameTag* tag, const std::string& pragma) {
   if (!tag || tag->kind != TagKind::UnrollHint) return "";

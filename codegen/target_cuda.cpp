@@ -13,8 +13,10 @@ class CudaDialect : public Dialect {
   std::string atomic_write() const override { return ""; }
   std::string barrier(const Sync&) const override { return "__syncthreads();"; }
   std::string kernel_head(const DeviceKernel& k) const override {
-    return fmt::format("extern \"C\" __global__ __launch_bounds__({})\nvoid {}(",
-                       k.items[0] * k.items[1] * k.items[2], k.name);
+    std::string bounds;
+    if (const auto items = constant_items(k))
+      bounds = fmt::format(" __launch_bounds__({})", (*items)[0] * (*items)[1] * (*items)[2]);
+    return fmt::format("extern \"C\" __global__{}\nvoid {}(", bounds, k.name);
   }
   std::string local_prefix() const override { return "__shared__ "; }
   std::string aligned_prefix() const override { return "__align__(16) "; }

@@ -18,8 +18,10 @@ class OpenCLDialect : public Dialect {
     return s.global ? "barrier(CLK_GLOBAL_MEM_FENCE);" : "barrier(CLK_LOCAL_MEM_FENCE);";
   }
   std::string kernel_head(const DeviceKernel& k) const override {
-    return fmt::format("__kernel __attribute__((reqd_work_group_size({}, {}, {})))\nvoid {}(",
-                       k.items[0], k.items[1], k.items[2], k.name);
+    std::string size;
+    if (const auto items = constant_items(k))
+      size = fmt::format(" __attribute__((reqd_work_group_size({})))", fmt::join(*items, ", "));
+    return fmt::format("__kernel{}\nvoid {}(", size, k.name);
   }
   std::string global_prefix() const override { return "__global "; }
   std::string local_prefix() const override { return "__local "; }

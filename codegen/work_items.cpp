@@ -2,8 +2,8 @@
 #include <optional>
 
 #include "codegen/plan.h"
+#include "codegen/team_conflicts.h"
 #include "core/address_spaces.h"
-#include "core/conflicts.h"
 
 namespace moonloop {
 namespace {
@@ -175,31 +175,20 @@ class Placer {
   bool conflict(const std::map<std::string, std::vector<Touch>>& a,
                 const std::map<std::string, std::vector<Touch>>& b, const Names& items,
                 const std::vector<std::string>& outer) {
+    const std::vector<std::string> team(items.begin(), items.end());
     for (const auto& [name, ours] : a) {
       const auto it = b.find(name);
       if (it == b.end()) continue;
       for (const Touch& x : ours)
         for (const Touch& y : it->second)
-          if ((x.write || y.write) && crosses(x, y, items, outer)) return true;
+          if (conflicts_.cross(x, y, team, outer)) return true;
     }
     return false;
   }
 
-  /// Whether different work-items may touch the same element, in one iteration of `outer`.
-  bool crosses(const Touch& x, const Touch& y, const Names& items,
-               const std::vector<std::string>& outer) {
-    const std::vector<std::string> all(items.begin(), items.end());
-    if (equal(x.index, y.index) && conflicts_.tells(x.index, all)) return false;
-    if (plainly_apart(x.index, y.index)) return false;
-    bool exact = true;
-    const Map pairs = conflicts_.in_equal(conflicts_.pairs(x, y, exact), x, y, outer);
-    const Map met = conflicts_.in_different(pairs, x, y, all);
-    return !yes(isl_map_is_empty(met.get()));
-  }
-
   const Kernel& k_;
   Variables variables_;
-  Conflicts conflicts_;
+  TeamConflicts conflicts_;
   std::vector<Names> items_;
   std::optional<OwnCopies> own_;
   bool any_ = false;

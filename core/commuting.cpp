@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/infer.h"
+#include "core/order.h"
 #include "core/typing.h"
 
 namespace moonloop {
@@ -108,9 +109,16 @@ std::string same_for_all(const Kernel& k, const Expr& place, const Expr& value) 
 
 }  // namespace
 
+std::set<std::string> claimed_commuting(const Kernel& k) {
+  std::set<std::string> out = trusted_inames(k);
+  std::erase_if(out, [&](const std::string& n) { return !k.find_arg(n) && !k.find_temporary(n); });
+  return out;
+}
+
 bool CommutingUpdates::commute(const Instruction& a, const Instruction& b,
                                const std::string& variable) {
   if (a.atomic != Atomicity::Update || b.atomic != Atomicity::Update) return false;
+  if (claimed_.count(variable)) return true;
   const std::optional<Update>&x = update(a, variable), &y = update(b, variable);
   if (!x || !y) return false;
   if (x->operation.empty() || y->operation.empty()) return true;  // one leaves it as it is

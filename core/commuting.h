@@ -1,6 +1,7 @@
 #pragma once
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -16,12 +17,24 @@
 /// with its index. Rounding counts for nothing, as in reductions. An update that does the same to
 /// `a` in all instances commutes with itself, such as `a = 3*a - 1`. Updates of two fields of a
 /// record have nothing to do with each other.
+///
+/// What is not proved can be claimed: where a claim vouches for a variable (`assume_commuting`),
+/// all atomic updates of it commute, also those that compute another operation or use what they
+/// fetch.
 namespace moonloop {
+
+/// Variables of whose atomic updates a claim says that their order does not matter. Such a claim is
+/// one of Claim::Kind::Unsafe, which takes an order on trust, and names variables where others name
+/// inames.
+std::set<std::string> claimed_commuting(const Kernel& k);
 
 class CommutingUpdates {
  public:
   /// `k` has no rules and no reductions, and has to outlive this. Types are inferred when needed.
-  explicit CommutingUpdates(const Kernel& k) : k_(k) {}
+  /// The claims are those of `k`, or of another kernel that it is the reference of.
+  explicit CommutingUpdates(const Kernel& k) : CommutingUpdates(k, k) {}
+  CommutingUpdates(const Kernel& k, const Kernel& claims)
+      : k_(k), claimed_(claimed_commuting(claims)) {}
 
   /// Whether the statements `a` and `b` of the kernel, which may be one, are both atomic and can
   /// change places in all that they do to `variable`.
@@ -58,6 +71,7 @@ class CommutingUpdates {
   Type type(const Expr& e, const std::optional<Type>& wanted = {});
 
   const Kernel& k_;
+  std::set<std::string> claimed_;
   std::optional<Kernel> typed_;
   std::unordered_map<const Instruction*, std::map<std::string, std::optional<Update>>> known_;
 };

@@ -443,6 +443,29 @@ std::unique_ptr<Store> Compiler::summed(const Expr& lhs, const Expr& rhs) {
   return sum_store(std::move(to), t, std::move(step));
 }
 
+namespace {
+
+/// How many factors and divisors of `value` the place stands among, in `a = x*a/y`; nothing where
+/// the value is no product with it.
+std::optional<int> factors_beside(const Expr& place, const Expr& value) {
+  if (equal(value, place)) return 0;
+  if (const auto* b = value.as<Binary>(); b && b->op == BinaryOp::Div) {
+    const auto inner = factors_beside(place, b->left);
+    return inner ? std::optional(*inner + 1) : std::nullopt;
+  }
+  const auto* product = value.as<Nary>();
+  if (!product || product->op != NaryOp::Mul) return std::nullopt;
+  std::optional<int> found;
+  for (const Expr& t : product->terms)
+    if (const auto inner = factors_beside(place, t)) {
+      if (found) return std::nullopt;
+      found = *inner + static_cast<int>(product->terms.size()) - 1;
+    }
+  return found;
+}
+
+}  // namespace
+
 // ---- Statements.
 
 namespace {
@@ -529,7 +552,11 @@ std::vector<std::unique_ptr<Store>> Compiler::stores(const Instruction& insn) {
   for (std::size_t i = 0; i < insn.lhs.size(); ++i) {
     const Type t = type(insn.lhs[i]);
     const Expr& e = insn.lhs.size() == 1 ? insn.rhs : insn.rhs.as<Call>()->args[i];
-    out.push_back(store(target(insn.lhs[i]), t, t.is_record() ? value(e) : value_as(e, t)));
+    Value v = t.is_record() ? value(e) : value_as(e, t);
+    if (insn.atomic == Atomicity::Update && !t.is_record())
+      for (int n = factors_beside(insn.lhs[i], e).value_or(0); n > 0; --n)
+        v = in_any_order(std::move(v));
+    out.push_back(store(target(insn.lhs[i]), t, std::move(v)));
   }
   return out;
 }

@@ -188,16 +188,24 @@ void Legality::refuse_pair(const Pair& p, const Map& violated, bool exact) const
                  ? fmt::format("{} and {} would run at the same time, but {}", x, y, what)
                  : fmt::format("tagging `{}` as `{}` would run {} and {} at the same time, but {}",
                                loop, k_.tag(loop)->text, x, y, what);
-    d.hint = p.commutes
-                 ? "work-items (`l.N`), lanes (`simd`) and threads (`par`) can "
-                   "share a reduction; split_reduction_outward or a loop inside it can be parallel"
-                 : "";
+    if (p.commutes && !combines_items(ref_->order.insn(p.a)))
+      d.hint =
+          "the order of a segmented reduction matters, so that one after the other has to add to "
+          "it; "
+          "loops around it can be parallel";
+    else
+      d.hint =
+          p.commutes
+              ? "work-items (`l.N`), lanes (`simd`) and threads (`par`) can "
+                "share a reduction; split_reduction_outward or a loop inside it can be parallel"
+              : "";
   }
   const Instruction &f = is.insn(a), &g = is.insn(b);
   if (p.x && f.atomic == Atomicity::Update && g.atomic == Atomicity::Update)
     d.hint = fmt::format(
         "atomic updates may run in any order where each is `{0} = {0} op e` of one operation and "
-        "`e` does not read `{0}`; else the loops that order them stay as they are",
+        "`e` does not read `{0}`; else the loops that order them stay as they are, unless "
+        "assume_commuting(\"{0}\") says that any order is as good",
         p.x->variable);
   d.text += parameters_text(w.params);
   if (!exact) {

@@ -325,6 +325,33 @@ Map same_values(const Exprs& a, const std::vector<std::string>& a_dims, const Ex
   return isl_map_apply_range(x.copy(), isl_map_reverse(y.copy()));
 }
 
+/// Axes that hold the quotient and the remainder of one expression, as split_array_axis leaves
+/// them, become an axis with that expression, where it stands for the same in both lists.
+void join_digits(Exprs& xs, Exprs& ys) {
+  const auto digit = [](const Expr& e, BinaryOp op) -> const Binary* {
+    const auto* b = e.as<Binary>();
+    const auto by = b && b->op == op ? as_int(b->right) : std::nullopt;
+    return by && *by > 0 ? b : nullptr;
+  };
+  const auto parts = [&](const Exprs& of, std::size_t q, std::size_t r) -> const Binary* {
+    const Binary *a = digit(of[q], BinaryOp::FloorDiv), *b = digit(of[r], BinaryOp::Mod);
+    return a && b && equal(a->left, b->left) && equal(a->right, b->right) ? a : nullptr;
+  };
+  for (bool again = true; again;) {
+    again = false;
+    for (std::size_t q = 0; q < xs.size() && !again; ++q)
+      for (std::size_t r = 0; r < xs.size() && !again; ++r) {
+        const Binary *x = parts(xs, q, r), *y = x ? parts(ys, q, r) : nullptr;
+        if (!y || !equal(x->right, y->right)) continue;
+        const Expr a = x->left, b = y->left;
+        xs[q] = a, ys[q] = b;
+        xs.erase(xs.begin() + static_cast<std::ptrdiff_t>(r));
+        ys.erase(ys.begin() + static_cast<std::ptrdiff_t>(r));
+        again = true;
+      }
+  }
+}
+
 }  // namespace
 
 Map conflict_map(const Kernel& k, const Variables& variables, const Access& a,
@@ -335,9 +362,10 @@ Map conflict_map(const Kernel& k, const Variables& variables, const Access& a,
     exact = false;
     return all;
   }
-  Exprs xs, ys;
-  for (std::size_t i = 0; i < a.index.size(); ++i) {
-    Expr x = a.index[i], y = b.index[i];
+  Exprs xs, ys, a_index = a.index, b_index = b.index;
+  join_digits(a_index, b_index);
+  for (std::size_t i = 0; i < a_index.size(); ++i) {
+    Expr x = a_index[i], y = b_index[i];
     // map[e] and map[f] with different values for different e: equal only where e and f are.
     const Load *lx = x.as<Load>(), *ly = y.as<Load>();
     if (lx && ly && lx->array == ly->array && lx->index.size() == 1 && ly->index.size() == 1 &&

@@ -144,6 +144,71 @@ class DataDependent {
   std::size_t loops_;
 };
 
+/// Integers of which nothing is known, such as elements of an array that subscripts are computed
+/// from. Equal expressions stand for one of them.
+class Unknowns {
+ public:
+  Unknowns(const std::vector<std::string>& dims, const Variables& variables)
+      : dims_(dims), variables_(variables) {}
+
+  /// `e` where sums, products with constants, quotients and remainders by constants stay, and all
+  /// else that is not affine is unknown. Arithmetic wraps round: sums and products stay where they
+  /// are small, being made of remainders.
+  Expr abstracted(const Expr& e) {
+    if (is_affine(e)) return e;
+    if (const auto* b = e.as<Binary>(); b && divides(*b))
+      return Expr(Binary{b->op, abstracted(b->left), b->right});
+    if (const auto* n = e.as<Nary>(); n && is_small(e)) {
+      Exprs terms;
+      for (const Expr& t : n->terms) terms.push_back(abstracted(t));
+      return Expr(Nary{n->op, std::move(terms)});
+    }
+    const auto [it, fresh] = names_.try_emplace(to_string(e), "");
+    if (fresh) it->second = fmt::format("unknown{}", names_.size());
+    return var(it->second);
+  }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> out;
+    for (const auto& [text, name] : names_) out.push_back(name);
+    return out;
+  }
+
+ private:
+  bool is_affine(const Expr& e) const {
+    bool fixed = true;
+    walk(e, [&](const Expr& x) {
+      if (const Var* v = x.as<Var>(); v && variables_.has(v->name)) fixed = false;
+      if (x.as<Load>() || x.as<Slice>()) fixed = false;
+      return fixed;
+    });
+    return fixed && to_affine(e, dims_);
+  }
+  static bool divides(const Binary& b) {
+    const auto by = as_int(b.right);
+    return (b.op == BinaryOp::Mod || b.op == BinaryOp::FloorDiv) && by && *by > 0;
+  }
+  /// No greater than a few remainders.
+  bool is_small(const Expr& e) const {
+    if (const auto* b = e.as<Binary>())
+      return divides(*b) && (b->op == BinaryOp::Mod || is_small(b->left));
+    const auto* n = e.as<Nary>();
+    if (!n) return as_int(e).has_value();
+    if (n->op == NaryOp::Add)
+      return std::all_of(n->terms.begin(), n->terms.end(),
+                         [&](const Expr& t) { return is_small(t) || is_affine(t); });
+    const auto constant = [](const Expr& t) { return as_int(t).has_value(); };
+    return n->op == NaryOp::Mul && n->terms.size() == 2 &&
+           std::any_of(n->terms.begin(), n->terms.end(), constant) &&
+           std::all_of(n->terms.begin(), n->terms.end(),
+                       [&](const Expr& t) { return is_small(t); });
+  }
+
+  const std::vector<std::string>& dims_;
+  const Variables& variables_;
+  std::map<std::string, std::string> names_;  // by text
+};
+
 /// Finds the iterations that keep a temporary to themselves.
 class Privacy {
  public:
@@ -290,6 +355,23 @@ class Privacy {
     return m;
   }
 
+  /// { instance -> element that an access may touch }, as far as subscripts that are not affine
+  /// say.
+  Map reached(const AccessAt& a, const std::vector<std::string>& elements) const {
+    const Access& access = r_.at(a);
+    const auto& dims = r_.order.dims(a.insn);
+    if (access.index.size() != elements.size()) return universal_map(dims, elements);
+    Unknowns unknowns(dims, r_.variables);
+    Exprs index;
+    for (const Expr& e : access.index) index.push_back(unknowns.abstracted(e));
+    std::vector<std::string> from = dims;
+    for (std::string& u : unknowns.names()) from.push_back(std::move(u));
+    std::optional<Map> places = to_map(index, from);
+    if (!places) return universal_map(dims, elements);
+    return isl_map_project_out(places->take(), isl_dim_in, static_cast<unsigned>(dims.size()),
+                               static_cast<unsigned>(from.size() - dims.size()));
+  }
+
   const Temporary& temporary() const {
     return *r_.order.kernel().find_temporary(r_.at(all_[0]).variable);
   }
@@ -324,8 +406,10 @@ class Privacy {
       return Map(isl_map_apply_range(known.map.copy(), isl_map_reverse(places.copy())));
     };
     bool exact = true;
-    Map left = isl_map_intersect_range(touched(read, exact).take(), all->copy());
+    Map left = touched(read, exact);
     if (exact) return false;  // is_covered() has told
+    left = isl_map_intersect(left.take(), reached(read, elements).take());
+    left = isl_map_intersect_range(left.take(), all->copy());
     bool ignored = true;
     left = isl_map_intersect_domain(left.take(), o.domain(read.insn, ignored).take());
     for (const AccessAt& w : all_) {

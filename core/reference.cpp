@@ -1,5 +1,9 @@
 #include "core/reference.h"
 
+#include <algorithm>
+#include <optional>
+#include <set>
+
 #include "core/address_spaces.h"
 #include "core/order_reference.h"
 
@@ -12,12 +16,21 @@ Kernel keep_reference(const Kernel& before, Kernel after) {
 
 Kernel rebase(Kernel k) {
   k.reference = nullptr;
-  for (InsnPtr& insn : k.instructions)
-    if (!insn->origin.empty() || !insn->origin_id.empty())
-      insn = edit(insn, [](Instruction& i) {
-        i.origin.clear();
-        i.origin_id.clear();
-      });
+  std::optional<std::set<std::string>> present;
+  for (InsnPtr& insn : k.instructions) {
+    if (insn->origin.empty() && insn->origin_id.empty()) continue;
+    if (!present) {
+      const std::vector<std::string> all = k.inames();
+      present.emplace(all.begin(), all.end());
+    }
+    const auto stands = [&](const auto& entry) { return present->count(entry.first) > 0; };
+    if (insn->origin_id.empty() && std::none_of(insn->origin.begin(), insn->origin.end(), stands))
+      continue;
+    insn = edit(insn, [&](Instruction& i) {
+      std::erase_if(i.origin, stands);
+      i.origin_id.clear();
+    });
+  }
   return k;
 }
 

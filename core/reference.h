@@ -21,7 +21,8 @@ Kernel keep_reference(const Kernel& before, Kernel after);
 
 /// For a transform that changes the accesses and has proved itself: forgets the reference and the
 /// origins; the kernel's present order becomes its meaning (its tree is frozen into list order,
-/// loop order and priorities stay).
+/// loop order and priorities stay). Of the origins what inames that are gone have become stays, for
+/// footprints that name these; no reference has them.
 Kernel rebase(Kernel k);
 
 /// Proves that `k`'s loop tree and tags keep every dependence of its reference. Throws Refused

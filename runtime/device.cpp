@@ -1,6 +1,7 @@
 #include "runtime/device.h"
 
 #include "core/diagnostic.h"
+#include "runtime/buffer.h"
 
 namespace moonloop {
 namespace {
@@ -27,19 +28,30 @@ void check_limits(const Program& program, const Device& device) {
       fail("device-limit", {}, "`{}` needs {}, the extension `{}`, which `{}` does not have",
            program.name, meaning_of(e), e, device.name());
   for (const DeviceKernel& k : program.device->kernels) {
-    const std::int64_t items = k.items[0] * k.items[1] * k.items[2];
-    if (items > l.items_in_group)
-      fail("device-limit", {},
-           "kernel `{}` has groups of {} x {} x {} = {} work-items; `{}` allows {}", k.name,
-           k.items[0], k.items[1], k.items[2], items, device.name(), l.items_in_group);
-    for (std::size_t i = 0; i < 3; ++i)
-      if (k.items.at(i) > l.items.at(i))
-        fail("device-limit", {}, "kernel `{}` has {} work-items along `l.{}`; `{}` allows {}",
-             k.name, k.items.at(i), i, device.name(), l.items.at(i));
+    if (const auto items = constant_items(k)) check_items(k, *items, device);
     if (k.local_bytes > l.local_bytes)
       fail("device-limit", {}, "kernel `{}` needs {} bytes of local memory; `{}` has {}", k.name,
            k.local_bytes, device.name(), l.local_bytes);
   }
+}
+
+void check_items(const DeviceKernel& k, const std::array<std::int64_t, 3>& items,
+                 const Device& device) {
+  const DeviceLimits& l = device.limits();
+  const std::string hint =
+      constant_items(k) ? ""
+                        : ", and parameters decide how many there are; split_iname makes an inner "
+                          "loop of fixed length";
+  std::int64_t all = 1;
+  for (const std::int64_t n : items) all = checked_mul(all, n, "a group of `" + k.name + "`");
+  if (all > l.items_in_group)
+    fail("device-limit", {},
+         "kernel `{}` has groups of {} x {} x {} = {} work-items; `{}` allows {}{}", k.name,
+         items[0], items[1], items[2], all, device.name(), l.items_in_group, hint);
+  for (std::size_t i = 0; i < 3; ++i)
+    if (items.at(i) > l.items.at(i))
+      fail("device-limit", {}, "kernel `{}` has {} work-items along `l.{}`; `{}` allows {}{}",
+           k.name, items.at(i), i, device.name(), l.items.at(i), hint);
 }
 
 }  // namespace moonloop

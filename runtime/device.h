@@ -82,7 +82,11 @@ std::unique_ptr<Device> open_cuda(int n);
 int count_opencl();
 int count_cuda();
 
-/// Fails `device-limit` where a kernel of the program asks for more than the device has.
+/// Fails `device-limit` where a kernel of the program asks for more than the device has, whatever
+/// the scalars are.
 void check_limits(const Program& program, const Device& device);
+/// The same for a group of so many work-items along each axis.
+void check_items(const DeviceKernel& k, const std::array<std::int64_t, 3>& items,
+                 const Device& device);
 
 }  // namespace moonloop

@@ -70,7 +70,12 @@ void DeviceCall::steps(const std::vector<HostStep>& all, Integers& values) {
 
 void DeviceCall::launch(int kernel, const Integers& values) {
   const DeviceKernel& k = program_.device->kernels.at(static_cast<std::size_t>(kernel));
-  std::array<std::int64_t, 3> groups{};
+  std::array<std::int64_t, 3> groups{}, items{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    items.at(i) = evaluate(k.items.at(i), values, "the number of work-items of `" + k.name + "`");
+    if (items.at(i) <= 0) return;  // nothing to do
+  }
+  if (!constant_items(k)) check_items(k, items, device_);  // else when the program was made
   for (std::size_t i = 0; i < 3; ++i) {
     groups.at(i) = evaluate(k.groups.at(i), values, "the number of groups of `" + k.name + "`");
     if (groups.at(i) <= 0) return;  // nothing to do
@@ -96,7 +101,7 @@ void DeviceCall::launch(int kernel, const Integers& values) {
     }
     args.push_back(a);
   }
-  module_.launch(kernel, args, groups, k.items);
+  module_.launch(kernel, args, groups, items);
 }
 
 }  // namespace moonloop

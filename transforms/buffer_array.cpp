@@ -6,6 +6,7 @@
 #include "core/external.h"
 #include "core/lookup.h"
 #include "core/parse_expr.h"
+#include "core/rule_rewrite.h"
 #include "core/staging.h"
 #include "core/staging_loops.h"
 #include "transforms/registry.h"
@@ -77,23 +78,17 @@ class BufferArray {
          k.name, names.empty() ? "none" : quoted_list(names));
   }
 
-  /// Rules that read the array are put into the selected instructions.
+  /// Rules that read the array are put into the selected instructions; others stay rules.
   static Kernel expanded(const Kernel& k, const std::string& array, const BufferOptions& o) {
     std::set<std::string> reading;
     for (const Rule& r : k.rules)
       if (mentions(expand_rules(k, r.body), array)) reading.insert(r.name);
     if (reading.empty()) return k;
-    Kernel out = map_expressions(k, [&](const Instruction& insn, const Expr& e) {
-      bool calls = false;
-      walk(e, [&](const Expr& x) {
-        const auto* c = x.as<Call>();
-        calls = calls || (c && reading.count(c->name));
-        return !calls;
-      });
-      return calls && o.within(k, insn) ? expand_rules(k, e) : e;
-    });
-    RuleVersions(k).settle(out);
-    return out;
+    RuleRewrite rw;
+    rw.expand = [&](const RulePlace& at) {
+      return reading.count(at.stack.front().name) > 0 && o.within(k, at.insn);
+    };
+    return rewrite_through_rules(k, rw);
   }
 
   const Span& at() const { return o_.at ? o_.at : all_.front().at; }

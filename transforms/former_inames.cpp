@@ -38,6 +38,19 @@ std::optional<Expr> after(const Step& s, const std::string& name) {
   return {};
 }
 
+/// `name`, an iname that is gone, in present inames: what join_inames, map_domain and others made
+/// of it. Nothing where it is not the same in all instructions.
+std::optional<Expr> by_origin(const Kernel& k, const std::string& name) {
+  std::optional<Expr> now;
+  for (const InsnPtr& i : k.instructions) {
+    const auto it = i->origin.find(name);
+    if (it == i->origin.end()) continue;
+    if (now && !equal(*now, it->second)) return {};
+    now = it->second;
+  }
+  return now;
+}
+
 }  // namespace
 
 std::optional<Expr> former_iname(const Kernel& k, const std::string& name) {
@@ -53,11 +66,22 @@ std::optional<Expr> former_iname(const Kernel& k, const std::string& name) {
       if (auto e = after(s, n); e && !k.has_iname(n)) by.emplace(n, *e);
     if (!by.empty()) now = now ? substitute(*now, by) : by.at(name);
   }
-  if (!now) return {};
-  std::set<std::string> names;
+  std::set<std::string> names{name};
+  if (now) {
+    names.clear();
+    collect_vars(*now, names);
+  }
+  std::map<std::string, Expr> by;
+  for (const std::string& n : names)
+    if (!k.has_iname(n))
+      if (auto e = by_origin(k, n)) by.emplace(n, *e);
+  if (!now && by.empty()) return {};
+  now = now ? substitute(*now, by) : by.at(name);
+  names.clear();
   collect_vars(*now, names);
-  const bool all =
-      std::all_of(names.begin(), names.end(), [&](const std::string& n) { return k.has_iname(n); });
+  const std::set<std::string> known = k.all_names();
+  const bool all = std::all_of(names.begin(), names.end(),
+                               [&](const std::string& n) { return known.count(n) > 0; });
   return all ? now : std::nullopt;
 }
 

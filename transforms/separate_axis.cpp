@@ -28,7 +28,7 @@ class Separation {
     if (!copies.empty())
       for (InsnPtr& i : out.instructions) follow(i, copies);
     declare(out);
-    return rebase(std::move(out));
+    return proved(rebase(std::move(out)));
   }
 
   const std::vector<std::string>& parts() const { return parts_; }
@@ -70,12 +70,19 @@ class Separation {
     }
     for (std::int64_t part = 0; part < count_; ++part) {
       InsnPtr copy = edit(with_parts(i, varies, part), [&](Instruction& c) {
-        c.id = part == 0 ? i->id : out.fresh_id(i->id + "_s" + std::to_string(part));
+        c.id = part == 0 ? i->id : fresh_id(out, i->id + "_s" + std::to_string(part));
         c.predicates.push_back(Expr(Compare{CompareOp::Eq, in(*i, varies, {}, 0), lit(part)}));
       });
       copies[i->id].push_back(copy->id);
       out.instructions.push_back(std::move(copy));
     }
+  }
+
+  /// An id that neither kernel has.
+  std::string fresh_id(const Kernel& out, const std::string& base) const {
+    std::string id = out.fresh_id(base);
+    for (int n = 0; k_.find_insn(id); ++n) id = out.fresh_id(fmt::format("{}_{}", base, n));
+    return id;
   }
 
   const Load* written(const Expr& e) const {

@@ -45,7 +45,7 @@ class AxisSplit {
       for (Argument& a : out.args)
         if (a.name == name) split(a, old.size(), shape);
     }
-    return rebase(std::move(out));
+    return proved(rebase(std::move(out)));
   }
 
  private:

@@ -182,3 +182,35 @@ at[0] = at[0] + 1                                    {atomic}
   CHECK(c.find("#pragma omp critical\n    {\n") != std::string::npos);
   CHECK(c.find("#pragma omp critical\n  at[0] += 1;") != std::string::npos);
 }
+
+TEST_CASE("openmp: lanes take no part in critical statements, but in atomic ones") {
+  const auto updates = [](const std::string& statement) {
+    return code(
+        "kernel k(n: int32, h: inout int64[9], x: in int64[n])\n"
+        "domain {[i]: 0 <= i < n}\nfor i\n" +
+            statement + "\nend\n",
+        Target::OpenMP, {{"i", "simd"}});
+  };
+  const std::string turns = updates("h[0] = (h[0] + h[0]) % 61  {atomic}");
+  CHECK(turns.find("#pragma omp simd") == std::string::npos);
+  CHECK(turns.find("/* No lanes: its updates take turns. */\n  for (") != std::string::npos);
+  CHECK(turns.find("#pragma omp critical") != std::string::npos);
+  const std::string together = updates("h[0] = h[0] + x[i]  {atomic}");
+  CHECK(together.find("#pragma omp simd") != std::string::npos);
+  CHECK(together.find("#pragma omp atomic") != std::string::npos);
+}
+
+TEST_CASE("work-items: atomic updates that commute need no loops of their own") {
+  const auto both = [](const std::string& second) {
+    const std::string c = code(
+        "kernel k(n: int32, d: in int32[n, 8], f: inout float64[n])\n"
+        "domain {[i, j]: 0 <= i < n and 0 <= j < 8}\nfor i, j\n"
+        "f[i] = f[i] + 1  {atomic}\n" +
+            second + "\nend\n",
+        Target::C, {{"i", "g.0"}, {"j", "l.0"}});
+    int loops = 0;
+    for (std::size_t at = c.find("for ("); at != c.npos; at = c.find("for (", at + 1)) ++loops;
+    return loops;
+  };
+  CHECK(both("f[d[i, j]] = f[d[i, j]] - 2  {atomic}") == 2);
+}

@@ -154,7 +154,8 @@ std::string tagging(const std::string& body, const std::string& tag = "par") {
 TEST_CASE("commuting: parallel loops keep the order of atomic updates that do not commute") {
   const std::string hint =
       "; atomic updates may run in any order where each is `a = a op e` of one operation and `e` "
-      "does not read `a`; else the loops that order them stay as they are";
+      "does not read `a`; else the loops that order them stay as they are, unless "
+      "assume_commuting(\"a\") says that any order is as good";
   CHECK(tagging("a[i % 4] = x[i] {id=s, atomic}") ==
         "tagging `i` as `par` would run s[i=0] and s[i=4] at the same time, but s[i=0] writes a[0] "
         "and s[i=4] writes it too (n=5) [races]" +
@@ -166,4 +167,21 @@ TEST_CASE("commuting: parallel loops keep the order of atomic updates that do no
             .ends_with("[races]" + hint));
   CHECK(tagging("a[i % 4] = a[i % 4] + x[i] {atomic}\na[1] = a[1] - 2*x[i] {atomic}") == "ok");
   CHECK(tagging("a[0] = x[i] {if=i==2, atomic}") == "ok");
+}
+
+TEST_CASE("commuting: what a claim vouches for, where both are atomic") {
+  Kernel k = kit::kernel(std::string(kDeclarations) +
+                         "o[i], c[0] = make_tuple(c[0], 2*c[0] + 1)  {id=fetch, atomic}\n"
+                         "c[1] = c[1] + 1  {id=add, atomic}\nc[2] = 3  {id=set}\n");
+  const auto both = [&](const char* a, const char* b) {
+    return CommutingUpdates(k).commute(*k.find_insn(a), *k.find_insn(b), "c");
+  };
+  CHECK_FALSE(both("fetch", "fetch"));
+  CHECK_FALSE(both("fetch", "add"));
+  k.claims.push_back({Claim::Kind::Unsafe, {"i", "c"}, "assume_commuting(\"c\")"});
+  CHECK(claimed_commuting(k) == std::set<std::string>{"c"});  // the other name is an iname's
+  CHECK(both("fetch", "fetch"));
+  CHECK(both("fetch", "add"));
+  CHECK_FALSE(both("fetch", "set"));
+  CHECK_FALSE(CommutingUpdates(k).commute(*k.find_insn("fetch"), *k.find_insn("fetch"), "o"));
 }

@@ -82,6 +82,27 @@ TEST_CASE("error bounds: sums in any order, measured by their own terms") {
   CHECK(product.of(0) < 20 * kUnit * product.out[0]);
 }
 
+TEST_CASE("error bounds: factors of atomic updates come in any order") {
+  const std::string loops = "domain {[i, j]: 0 <= i < 2 and 0 <= j < 4}\n";
+  const std::vector<double> x(8, 1.1);
+  const auto after = [&](const std::string& update, const char* options) {
+    return Bounded(loops + "domain {[k]: 0 <= k < 2}\nout[k] = 1.5 {id=set}\nfor j\n" + update +
+                       "  {dep=set" + options + "}\nend\n",
+                   x, 2, {.contract = false});
+  };
+  CHECK(after("out[i] = out[i]*x[4*i + j]", "").of(0) == 0);  // in one order
+  for (const char* update :
+       {"out[i] = out[i]*x[4*i + j]", "out[i] = x[4*i + j]*out[i]", "out[i] = out[i]/x[4*i + j]"}) {
+    CAPTURE(update);
+    const Bounded b = after(update, ", atomic");
+    CHECK(b.of(0) > 2 * kUnit * b.out[0]);
+    CHECK(b.of(0) < 20 * kUnit * b.out[0]);
+  }
+  const Bounded two = after("out[i] = 0.5*(out[i]*x[4*i + j])", ", atomic");
+  CHECK(two.of(0) > 8 * kUnit * two.out[0]);
+  CHECK(after("out[i] = max(out[i], x[4*i + j])", ", atomic").of(0) == 0);
+}
+
 TEST_CASE("error bounds: an open condition reaches the other value, a decided one nothing") {
   const std::string rest =
       "domain {[i]: 0 <= i < 2}\nout[i] = 7.0 if s < 1.0 - 0.5*i else 1.0\n"

@@ -174,8 +174,8 @@ class Enumeration {
     std::map<std::string, Expr> names;  // sorted
     for (const std::string& i : where.loops) names.emplace(i, Expr());
     for (const std::string& i : items) names.emplace(i, Expr());
-    for (const auto& [name, e] : insn.origin) names[name] = e;
-    if (!is_base_) {
+    if (!is_base_) {  // the base is its own reference
+      for (const auto& [name, e] : insn.origin) names[name] = e;
       for (auto it = names.begin(); it != names.end();)
         it = !it->second && !base_dims_->at(insn.reference_id()).count(it->first) ? names.erase(it)
                                                                                   : std::next(it);

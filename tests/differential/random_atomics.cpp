@@ -19,7 +19,11 @@ std::string random_atomic(Random& random, const AtomicParts& parts, const std::s
   const auto small = [&] {
     return parts.integers ? fmt::format("({}) % 7", parts.term()) : "0.125*" + parts.term();
   };
+  // No real number below 0 becomes one of a type without a sign.
+  const bool positive = parts.integers && parts.mixed;
+  const std::string minus = positive ? "+" : "-";
   const auto sign = [&] {
+    if (positive) return fmt::format("({} % 2)", parts.iname);
     return parts.integers ? fmt::format("(1 - 2*({} % 2))", parts.iname)
                           : fmt::format("(1.0 if {} % 2 == 0 else -1.0)", parts.iname);
   };
@@ -33,10 +37,10 @@ std::string random_atomic(Random& random, const AtomicParts& parts, const std::s
       if (parts.half) break;
       return random.chance(50)
                  ? statement(fmt::format("{} + {}", h, small()), "at_sum")
-                 : statement(fmt::format("{} + {} - {}", small(), h, small()), "at_sum");
+                 : statement(fmt::format("{} + {} {} {}", small(), h, minus, small()), "at_sum");
     case 2:
       if (parts.half) break;
-      return statement(fmt::format("{} - {}", h, small()), "at_sum");
+      return statement(fmt::format("{} {} {}", h, minus, small()), "at_sum");
     case 3: return statement(fmt::format("{}*{}", h, sign()), "at_product");
     case 4: return statement(fmt::format("min({}, {})", small(), h), "at_min");
     case 5: return statement(fmt::format("max({}, {})", h, small()), "at_max");

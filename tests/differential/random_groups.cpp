@@ -70,10 +70,15 @@ class GroupsWriter {
       steps_.push_back({"tag_inames", {Value{ValueDict{{x, text(axis)}}}}, {}});
     }
   }
-  /// One of eight iterations, by work-items.
-  std::string items() {
-    const std::string x = iname("8");
-    if (r_.chance(80)) steps_.push_back({"tag_inames", {Value{ValueDict{{x, text("l.0")}}}}, {}});
+  /// By work-items: one of eight iterations, or of as many as a parameter says.
+  std::string items(const std::string& extent = "8") {
+    const std::string x = iname(extent);
+    if (extent != "8" && r_.chance(25))
+      steps_.push_back({"chunk_iname",
+                        {text(x), Value{std::int64_t{r_.between(2, 3)}}},
+                        {{"inner_tag", text("l.0")}}});
+    else if (r_.chance(80))
+      steps_.push_back({"tag_inames", {Value{ValueDict{{x, text("l.0")}}}}, {}});
     return x;
   }
   /// The loop over groups of a statement: the shared one, or its own.
@@ -114,7 +119,7 @@ class GroupsWriter {
 
   void phase() {
     const std::string array = r_.pick({"a", "b", "c"});
-    switch (r_.below(12)) {
+    switch (r_.below(16)) {
       default: {
         const std::string x = group();
         return line(
@@ -143,6 +148,9 @@ class GroupsWriter {
         return line(fmt::format("{}[{}] = {}", array, y,
                                 small(fmt::format("{}[{}] + {}", t, place(y), read(y)))));
       }
+      case 12: return whole_rows();
+      case 13: return whole_rows();
+      case 14: return ragged_rows();
       case 10: {  // one number for all
         const std::string s = fmt::format("s{}", count_++), k = iname("n"), x = iname("n");
         if (!shared_.empty()) return;
@@ -171,6 +179,40 @@ class GroupsWriter {
     line(fmt::format("q[{0}, {1}] = {2}", x, y,
                      small(fmt::format("q[{0}, {1}] + sum({2}, p[{2}, {0}]{3}*q[{2}, {1}])", x, y,
                                        k, integers_ ? " % 7" : "*0.125"))));
+  }
+  /// Rows of a grid by work-items, as many as a row has elements, which read one another's.
+  void whole_rows() {
+    const std::string g = shared_.empty() ? iname("n") : shared_;
+    if (shared_.empty()) tag(g);
+    const std::string m = r_.pick({"p", "q"}), z = items("n"),
+                      y = items(r_.pick({"n", "n - 1", "n - 3"}));
+    if (shared_.empty()) line("for " + g);
+    line(fmt::format("{}[{}, {}] = {}", m, g, z, small(fmt::format("{} + {}", read(g), z))));
+    if (r_.chance(30)) line(fmt::format("{}[{}] = {}", r_.pick({"a", "b"}), g, value(g)));
+    line(fmt::format(
+        "{}[{}, {}] = {}", m == "p" ? "q" : "p", g, y,
+        small(fmt::format("{}[{}, {}] + {}", m, g, r_.chance(50) ? "n - 1 - " + y : y, y))));
+    if (shared_.empty()) line("end");
+  }
+  /// Rows whose lengths are data, several at once.
+  void ragged_rows() {
+    if (!shared_.empty()) return;
+    const std::string x = iname("n"), length = fmt::format("m{}", count_++),
+                      k = fmt::format("k{}", inames_++);
+    add_domain(k, fmt::format("0 <= {} < {}", k, length));
+    if (r_.chance(80))
+      steps_.push_back(
+          {"split_iname",
+           {text(x), Value{std::int64_t{r_.between(2, 4)}}},
+           {{"inner_tag", text(r_.pick({"ilp", "vec", "l.0"}))}, {"outer_tag", text("g.0")}}});
+    const std::string to = fmt::format("{}[{}]", r_.pick({"a", "b", "c"}), x);
+    line(fmt::format("<int32> {} = look[{}] % 5", length, x));
+    if (r_.chance(50))
+      return line(
+          fmt::format("{} = {}", to,
+                      small(fmt::format("{} + sum({}, {}*{})", to, k,
+                                        integers_ ? read(k) + " % 101" : "0.125*" + read(k), k))));
+    line(fmt::format("q[{}, {}] = {}", x, k, small(fmt::format("p[{}, {}] + {}", x, k, k))));
   }
   /// Memory of a group's own, filled whole and then read by any index.
   void own_rows() {

@@ -237,7 +237,11 @@ class KernelWriter {
   void add_atomic(const std::vector<Iname>& inames, const std::string& id,
                   const std::string& options) {
     has_atomics_ = true;
-    const AtomicParts parts{integers_, false, r_.pick(inames).name, [&] { return element(inames); },
+    const AtomicParts parts{integers_,
+                            false,
+                            types_.mixed(),
+                            r_.pick(inames).name,
+                            [&] { return element(inames); },
                             [&] { return subscript(inames); }};
     for (int more = r_.below(2); more >= 0; --more)
       lines_.push_back(random_atomic(r_, parts, fmt::format("id={}_{}{}", id, more, options)));

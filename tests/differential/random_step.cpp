@@ -115,7 +115,12 @@ class StepMaker {
   }
   Call chunk() {
     ValueDict options;
-    if (r_.chance(20)) options.emplace_back("outer_tag", text(r_.pick({"par", "unr"})));
+    if (device_) {
+      if (r_.chance(50)) options.emplace_back("inner_tag", text(r_.pick({"l.0", "l.0", "l.1"})));
+      if (r_.chance(50)) options.emplace_back("outer_tag", text(r_.pick({"g.0", "g.1"})));
+    } else if (r_.chance(20)) {
+      options.emplace_back("outer_tag", text(r_.pick({"par", "unr"})));
+    }
     return {"chunk_iname", {text(iname()), number(r_.between(1, 4))}, options};
   }
   Call join() {
@@ -132,7 +137,7 @@ class StepMaker {
     return {"join_inames", {list({a, other(a)})}, {}};
   }
   Call tag() {
-    const std::string tag = device_ ? r_.pick({"g.0", "g.0", "g.1", "unr", "ord", "vec"})
+    const std::string tag = device_ ? r_.pick({"g.0", "g.0", "g.1", "l.0", "unr", "ord", "vec"})
                                     : r_.pick({"par", "par", "unr", "g.0", "g.1", "l.0", "l.1",
                                                "simd", "ord", "ilp", "vec"});
     return {"tag_inames", {Value{ValueDict{{iname(), text(tag)}}}}, {}};

@@ -13,6 +13,7 @@ class RandomTypes {
 
   /// Of an argument or a temporary.
   std::string next();
+  bool mixed() const { return mixed_; }
   /// Whether values of this kernel's types may be added up: sums in float16 round too much to be
   /// compared.
   bool adds() const { return adds_; }

@@ -73,6 +73,66 @@ TEST_CASE("data bounds: work-items share a row") {
       Error);
 }
 
+TEST_CASE("data bounds: several rows at once, each as long as it is") {
+  for (const char* text : {kRow, kSparse}) {
+    const Kernel original = parse_one(text);
+    const std::string n = text == kRow ? "n" : "rows";
+    for (const char* tag : {"ilp", "vec", "ilp.seq"}) {
+      CAPTURE(tag);
+      const Kernel k = split(original, "i", 4, "", tag);
+      run_everywhere(k, original, {{n, "13"}});
+      run_everywhere(step(k, "tag_inames", {word("i_outer:g.0")}), original, {{n, "13"}});
+    }
+  }
+  // All of a row, its sum included, stands in one loop over the lanes.
+  const std::string c = generate(split(parse_one(kSparse), "i", 4, "", "vec"), Target::C).source;
+  CHECK(count(c, "for (") == 3);
+  CHECK(c.find("double acc_k = 0.0;") != std::string::npos);
+
+  // With other loops around and between.
+  const std::string deep = R"(
+kernel deep(n: int32, m: int32, cnt: in int32[n], a: inout float64[m, n, 8], b: inout float64[m, n])
+domain {[t]: 0 <= t < m}
+domain {[i]: 0 <= i < n}
+domain {[p]: 0 <= p < 2}
+domain {[k]: 0 <= k < len}
+for t, i
+  <> base = t + i
+  <int32> len = (cnt[i] + t) % 9
+  for p, k
+    a[t, i, k] = a[t, i, k] + base + p
+  end
+  b[t, i] = b[t, i] + len
+end
+)";
+  for (const char* tag : {"ilp", "vec"})
+    run_everywhere(split(parse_one(deep), "i", 4, "", tag), parse_one(deep),
+                   {{"n", "7"}, {"m", "3"}});
+}
+
+TEST_CASE("data bounds: rows at once that need one another are refused") {
+  // All lanes of `put` come before those of `get`, whichever lane is first.
+  const Kernel k = parse_one(R"(
+kernel meet(n: int32, cnt: in int32[n], a: inout float64[n, 9], b: out float64[n, 9])
+domain {[i]: 0 <= i < n}
+domain {[k]: 0 <= k < len}
+for i
+  <int32> len = cnt[i] % 9
+  for k
+    a[i, k] = k                          {id=put}
+    b[i, k] = a[i // 2, k] + a[i, k]     {id=get}
+  end
+end
+)");
+  const Kernel lanes = split(k, "i", 4, "", "ilp");
+  CHECK(
+      error_of([&] { generate(lanes, Target::C); }) ==
+      "a loop has as many iterations as each value of `i_inner`, tagged `ilp`, says, so that these "
+      "would run one after the other, but `put` and `get` may meet in `a`; "
+      "untag_inames(\"i_inner\") runs them in order [unsupported]");
+  run_everywhere(step(lanes, "untag_inames", {word("i_inner")}), k, {{"n", "9"}});
+}
+
 TEST_CASE("data bounds: an array that each iteration has to itself") {
   same_everywhere(kBoxes, {{"b", "g.0"}}, {{"n", "12"}});
   run_on(Target::OpenMP, tagged(kBoxes, {{"b", "par"}}), parse_one(kBoxes), {{"n", "12"}});

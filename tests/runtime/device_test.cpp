@@ -6,8 +6,12 @@ using test::device_target;
 using test::error_of;
 using test::parse_one;
 using test::run;
+using test::run_everywhere;
 using test::Shape;
+using test::split;
+using test::step;
 using test::tagged;
+using test::word;
 
 namespace {
 
@@ -274,10 +278,12 @@ TEST_CASE("device: refuses what the target cannot say, by name") {
   CHECK(
       refusal("kernel far(a: float64[9])\ndomain {[i]: 0 <= i < 9}\na[i] = 1\n", {{"i", "l.3"}}) ==
       "iname `i` is tagged `l.3`, but target `opencl` has the axes 0, 1 and 2 only [unsupported]");
-  CHECK(refusal(one, {{"i", "l.0"}}) ==
-        "`i` is tagged `l.0`, but its number of iterations has no constant bound; "
-        "split_iname(\"i\", 32) "
-        "gives it an inner loop that can be tagged `l.0` [unsupported]");
+  CHECK(refusal("kernel rows(n: int32, len: in int32[n], a: float64[n, n])\n"
+                "domain {[r]: 0 <= r < n}\ndomain {[i]: 0 <= i < m}\n<int32> m = len[r]\n"
+                "a[r, i] = 1\n",
+                {{"r", "g.0"}, {"i", "l.0"}}) ==
+        "`i` is tagged `l.0`, but its bounds depend on `m`, which is computed on the device; "
+        "split_iname(\"i\", 32) gives it an inner loop that can be tagged `l.0` [unsupported]");
 }
 
 TEST_CASE("device: work-items put their parts of a reduction together") {
@@ -437,6 +443,28 @@ c[0] = 2
                              {{"i", "g.0"}});
   CHECK(generate(some, Target::OpenCL).source.find("if (i < m)") == std::string::npos);
   run(some, some, {{"m", "3"}});
+}
+
+TEST_CASE("device: updates whose order is claimed not to matter hand out what they fetch") {
+  const std::string text = R"(
+kernel pick(n: int32, x: in float64[n], count: inout int32[1], seen: inout int32[2*n + 20])
+domain {[i]: 0 <= i < n}
+for i
+  if x[i] > 0.5
+    <int32> at, count[0] = make_tuple(count[0], count[0] + 1)   {id=take, atomic}
+    seen[at] = 1                                                {id=mark, dep=take}
+  end
+end
+)";
+  const Kernel plain = parse_one(text);
+  const Kernel claimed =
+      step(step(plain, "assume_commuting", {word("count")}), "assume_disjoint", {word("seen")});
+  std::string hint;
+  try {
+    split(step(plain, "assume_disjoint", {word("seen")}), "i", 16, "g.0", "l.0");
+  } catch (const Error& e) { hint = e.diagnostic().hint; }
+  CHECK(hint.find("assume_commuting(\"count\")") != std::string::npos);
+  run_everywhere(split(claimed, "i", 16, "g.0", "l.0"), plain, {{"n", "70"}});
 }
 
 TEST_CASE("device: extensions that the program uses and the device lacks are named") {

@@ -209,6 +209,8 @@ const Row kSteps[] = {
     {"written-array", kMaps, "k:assume_injective(\"w\")",
      "instruction `set` writes `w`, so what it holds changes while the kernel runs"},
     {"no-arrays", kMaps, "k:assume_injective(\"\")", "no array is given to assume anything of"},
+    {"not-atomic", kCopy, "k:assume_commuting(\"b\")",
+     "no instruction of kernel `k` updates `b` atomically; `{atomic}` after it says that one does"},
     {"bad-template", kRule, "k:extract_subst(\"g\", \"x\", \"x\")",
      "the template `x` is a parameter alone and matches everything"},
     {"no-match", kRule, "k:extract_subst(\"g\", \"77*a[p]\", \"p\")",

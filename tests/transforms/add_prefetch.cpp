@@ -339,6 +339,40 @@ b[i] = sum(j, a[i, j] + c[i, j])  {id=b}
         }).find("`h` is no iname of kernel `k`; it has `i`, `j`") != std::string::npos);
 }
 
+TEST_CASE("add_prefetch: a footprint may name inames that were joined, mapped or cut in pieces") {
+  const Kernel k =
+      parsed(R"(kernel k(n: int32, a: float64[n, 8], c: float64[n, 8], b: float64[n, 8])
+domain {[i, j]: 0 <= i < n and 0 <= j < 8}
+domain {[q]: 0 <= q < 8}
+b[i, j] = sum(q, a[i, q] + c[i, q])  {id=b}
+)");
+  const auto with_copies = [](Kernel out) {  // the second one finds the names after the first
+    out = apply(out, "add_prefetch", {text("a[i, :]"), text("")});
+    return apply(out, "add_prefetch", {text("c[i, :]"), text("")});
+  };
+  const Kernel joined = with_copies(apply(k, "join_inames", {text("i, j")}));
+  CHECK(shape(joined, "c_fetch") == "8");
+  const Kernel turned =
+      with_copies(apply(k, "map_domain", {text("{[i, j] -> [x, y]: x = i + j and y = j}")}));
+  CHECK(shape(turned, "c_fetch") == "8");
+  const Kernel cut = with_copies(apply(k, "chunk_iname", {text("i"), number(4)}));
+  CHECK(shape(cut, "c_fetch") == "8");
+  Kernel chain = apply(k, "split_iname", {text("i"), number(4)});
+  chain = apply(chain, "join_inames", {text("i_inner, j")}, {{"new_iname", text("ij")}});
+  chain = with_copies(apply(chain, "rename_iname", {text("ij"), text("w")}));
+  CHECK(shape(chain, "c_fetch") == "8");
+  for (const Kernel& out : {joined, turned, cut, chain})
+    for (const int n : {1, 5, 16}) CHECK(same_values(k, out, {{"n", n}}));
+  // A name that is taken again means the iname that has it.
+  Kernel again = apply(k, "join_inames", {text("i, j")}, {{"new_iname", text("ij")}});
+  again = apply(again, "add_prefetch", {text("a[i, :]"), text("")});
+  again = apply(again, "split_iname", {text("ij"), number(8)},
+                {{"outer_iname", text("j")}, {"inner_iname", text("i")}});
+  again = apply(again, "tag_inames", {text("j:g.0")});
+  again = apply(again, "split_iname", {text("i"), number(2)});
+  for (const int n : {1, 5}) CHECK(same_values(k, again, {{"n", n}}));
+}
+
 TEST_CASE("add_prefetch: elements of a temporary that nothing writes are not copied") {
   // Found by the differential test.
   const Kernel k = parsed(R"(kernel k(n: int32, a: float64[n + 3], b: float64[n])

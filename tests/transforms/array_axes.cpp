@@ -164,6 +164,57 @@ b[r] = f(63 - r)
   check_same(parsed(rows), k, {});
 }
 
+TEST_CASE("split_array_axis: what is known of looked-up subscripts stays known") {
+  const auto look = parsed(R"(
+kernel look(n: int32, look: in int32[n], q: out int32[n, 8])
+domain {[x]: 0 <= x < n}
+domain {[z]: 0 <= z < 8}
+domain {[y]: 0 <= y < 8}
+temp t: int32[8] in local
+for x
+  t[z] = x + z                           {id=fill}
+  q[x, y] = t[(look[x] + y) % 8]         {id=use}
+end
+)");
+  // Element [2, 2] is padding that nothing fills, and that `use` does not read either.
+  const Kernel parts = split_array_axis(look, {"t"}, 0, 3, Order::C);
+  CHECK(line(parts, "use") == "q[x, y] = t[(look[x] + y) % 8 // 3, (look[x] + y) % 8 % 3]");
+  CHECK(code_of([&] { apply(parts, "split_iname", {text("x"), number(2)},
+                            {{"inner_tag", text("simd")}}); }) == "legal");
+  const Kernel lanes =
+      apply(look, "split_iname", {text("x"), number(2)}, {{"inner_tag", text("simd")}});
+  CHECK(code_of([&] { check_legal(split_array_axis(lanes, {"t"}, 0, 3, Order::C)); }) == "legal");
+  // Here it is read: what another lane left would be found in it.
+  const Kernel wide = parsed(R"(
+kernel look(n: int32, look: in int32[n], q: out int32[n, 8])
+domain {[x]: 0 <= x < n}
+domain {[z]: 0 <= z < 8}
+domain {[y]: 0 <= y < 8}
+temp t: int32[9] in local
+for x
+  t[z] = x + z
+  q[x, y] = t[(look[x] + y) % 9]
+end
+)");
+  for (const bool split : {false, true})
+    CHECK(code_of([&] {
+            apply(split ? split_array_axis(wide, {"t"}, 0, 3, Order::C) : wide, "split_iname",
+                  {text("x"), number(2)}, {{"inner_tag", text("simd")}});
+          }) == "races");
+}
+
+TEST_CASE("split_array_axis: claims about subscripts hold for their quotients and remainders") {
+  Kernel k = parsed(R"(
+kernel scatter(map: in int32[12], b: in int64[12], a: inout int64[12])
+domain {[i]: 0 <= i < 12}
+a[map[i]] = b[i]   {id=put}
+)");
+  k = apply(apply(k, "assume_injective", {text("map")}), "tag_inames", {text("i:par")});
+  k = split_array_axis(split_array_axis(k, {"a"}, 0, 3, Order::C), {"a"}, 0, 2, Order::C);
+  CHECK(line(k, "put") == "a[map[i] // 3 // 2, map[i] // 3 % 2, map[i] % 3] = b[i]");
+  check_legal(k);
+}
+
 TEST_CASE("split_array_axis: an argument's, whose caller passes another array then") {
   const Kernel k = split(kTile, "a", 1, 5);  // 32 columns in 7 parts of 5
   CHECK(to_string(*k.find_arg("a")->shape) == "16, 7, 5");

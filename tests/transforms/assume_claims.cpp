@@ -1,4 +1,5 @@
 #include "loop_kit.h"
+#include "transforms/assume_commuting.h"
 #include "transforms/assume_injective.h"
 #include "transforms/tag_inames.h"
 
@@ -63,4 +64,50 @@ TEST_CASE("assume_injective, assume_disjoint: what they refuse") {
         "instruction `w` writes `m`, so what it holds changes while the kernel runs");
   CHECK(message([&] { assume_injective(changing, {"t"}); }) ==
         "`t` has 2 axes; only a map with one axis can be assumed injective");
+}
+
+TEST_CASE("assume_commuting: unlocks atomic updates that use what they fetch") {
+  const Kernel k = parsed(R"(
+kernel pick(n: int32, x: float64[n], count: inout int32[1], list: inout int32[n])
+domain {[i]: 0 <= i < n}
+for i
+  <int32> at, count[0] = make_tuple(count[0], count[0] + 1)   {id=take, atomic}
+  list[at] = i   {id=put}
+end
+)");
+  const auto in_parallel = [](const Kernel& kernel) {
+    return message([&] { tag_inames(kernel, {{"i", "par"}}); });
+  };
+  const Kernel apart = assume_disjoint(k, {"list"});
+  CHECK(in_parallel(apart) ==
+        "tagging `i` as `par` would run take[i=0] and take[i=1] at the same time, but take[i=0] "
+        "reads count[0] and take[i=1] writes it (n=2); atomic updates may run in any order where "
+        "each is `count = count op e` of one operation and `e` does not read `count`; else the "
+        "loops that order them stay as they are, unless assume_commuting(\"count\") says that any "
+        "order is as good");
+  const Kernel sure = assume_commuting(apart, {"count"});
+  CHECK(in_parallel(sure) == "legal");
+  REQUIRE(sure.claims.size() == 2);
+  CHECK(sure.claims[1].step == "assume_commuting(\"count\")");
+  CHECK(assume_commuting(sure, {"count"}).claims.size() == 2);
+  // The claim is about atomic updates, not about other accesses.
+  const Kernel read = parsed(R"(
+kernel pick(n: int32, count: inout int32[1], list: inout int32[n])
+domain {[i]: 0 <= i < n}
+for i
+  <int32> at, count[0] = make_tuple(count[0], count[0] + 1)   {id=take, atomic}
+  list[i] = count[0] + at
+end
+)");
+  CHECK(code_of([&] { tag_inames(assume_commuting(read, {"count"}), {{"i", "par"}}); }) == "races");
+}
+
+TEST_CASE("assume_commuting: what it refuses") {
+  const Kernel k = scatter();
+  CHECK(message([&] { assume_commuting(k, {"q"}); }) ==
+        "no variable `q` in kernel `scatter`; it has `n`, `map`, `a`, `b`, `x`");
+  CHECK(message([&] { assume_commuting(k, {"a"}); }) ==
+        "no instruction of kernel `scatter` updates `a` atomically; `{atomic}` after it says that "
+        "one does");
+  CHECK(message([&] { assume_commuting(k, {}); }) == "no variable is given to assume anything of");
 }

@@ -119,6 +119,20 @@ c[i] = get(i)*2 - j  {id=step}
   for (const Params& p : kSizes) CHECK(same_values(before, k, p));
 }
 
+TEST_CASE("buffer_array: rules that do not read the array stay") {
+  const Kernel before = parsed(R"(kernel s(n: int32, m: int32, c: float64[n], b: float64[n])
+domain {[i, j]: 0 <= i < n and 0 <= j < m}
+other(x) := 2*b[x] + 1
+get(x) := c[x] + other(x)
+c[i] = get(i)*2 - other(i)*j  {id=step}
+)");
+  const Kernel k = apply(before, "buffer_array", {text("c"), text("j")});
+  CHECK(line(k, "step") == "c_buf = (c_buf + other(i))*2 - other(i)*j");
+  REQUIRE(k.rules.size() == 1);
+  CHECK(k.rules[0].name == "other");
+  for (const Params& p : kSizes) CHECK(same_values(before, k, p));
+}
+
 TEST_CASE("buffer_array: instructions that are left out may not meet the array between") {
   const Kernel before = parsed(R"(kernel s(n: int32, m: int32, c: float64[n], d: float64[n])
 domain {[i, j]: 0 <= i < n and 0 <= j < m}

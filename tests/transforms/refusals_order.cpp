@@ -220,6 +220,18 @@ TEST_CASE("refused: one loop for a reduction and in parallel") {
   CHECK(message([&] { tag(k, "i:g.0"); }) == "legal");
 }
 
+TEST_CASE("refused: a reduction whose order matters, in parallel") {
+  const Kernel k = parsed(
+      "kernel f(n: int32, x: in float64[n, 32], s: out float64[n], seen: out bool[n])\n"
+      "domain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < 32}\n"
+      "s[i], seen[i] = reduce(segmented(sum), j, x[i, j], x[i, j] > 0.7) {id=w}\n");
+  CHECK(message([&] { tag(k, "j:l.0"); }) ==
+        "tagging `j` as `l.0` would run w_update[i=0, j=0] and w_update[i=0, j=1] at the same "
+        "time, but both update the same segmented(sum) (n=1); the order of a segmented reduction "
+        "matters, so that one after the other has to add to it; loops around it can be parallel");
+  CHECK(message([&] { tag(k, "i:l.0"); }) == "legal");
+}
+
 TEST_CASE("refused: a time loop in parallel, also when space is split") {
   const Kernel k = parsed(
       "kernel f\ndomain {[t, i]: 1 <= t < T and 1 <= i < n}\n"

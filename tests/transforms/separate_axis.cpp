@@ -61,6 +61,8 @@ b[i, q] = t[3 - q, (3 - q) % 2]
   const Kernel k = separated(source, "t", "sep,sep");
   CHECK(k.temporaries.size() == 8);
   CHECK(k.find_temporary("t_s1_s3")->shape->empty());
+  const std::vector<std::string> ids = k.instruction_ids();
+  CHECK(std::set<std::string>(ids.begin(), ids.end()).size() == ids.size());
   CHECK(same_values(parsed(source), k, {{"n", 5}}));
 }
 
