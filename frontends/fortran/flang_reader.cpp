@@ -8,11 +8,13 @@
 #include <fstream>
 #include <iterator>
 #include <list>
+#include <set>
 
 #include "core/diagnostic.h"
 #include "frontends/fortran/flang.h"
 #include "frontends/fortran/modules.h"
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/nesting.h"
 
 // Files, and the routines in them.
 namespace moonloop::fortran {
@@ -165,13 +167,19 @@ class Units {
   std::vector<Routine> routines_;
 };
 
-/// Flang's messages of errors; of warnings none.
+/// Flang's messages of errors, each once, those with a place first; of warnings none.
 void collect(fp::Messages& messages, const Places& places, const fp::AllCookedSources& cooked,
              std::vector<Diagnostic>& out) {
-  for (const fp::Message& m : messages.messages())
-    if (m.IsFatal())
-      out.push_back(
-          {"fortran", m.ToString(), {places.of(m.GetProvenanceRange(cooked)), {}}, {}, {}});
+  std::set<std::pair<std::string, std::string>> said;
+  for (const fp::Message& m : messages.messages()) {
+    if (!m.IsFatal()) continue;
+    const Span at = places.of(m.GetProvenanceRange(cooked));
+    if (said.emplace(at.str(), m.ToString()).second)
+      out.push_back({"fortran", m.ToString(), {at, {}}, {}, {}});
+  }
+  // At the end of a file some are nowhere.
+  std::stable_partition(out.begin(), out.end(),
+                        [](const Diagnostic& d) { return bool(d.where.at); });
 }
 
 std::string temporary_name(const std::string& end) {
@@ -295,6 +303,7 @@ class Analysis {
     fp::Parsing& parsing = parsings_.emplace_back(cooked_);
     parsing.Prescan(path, options_);
     throw_errors(parsing.messages());
+    check_nesting(parsing.cooked().AsCharBlock());
     parsing.Parse(llvm::nulls());
     throw_errors(parsing.messages());
     if (!parsing.parseTree() || !parsing.consumedWholeFile())
@@ -310,9 +319,6 @@ class Analysis {
  private:
   static fp::Options options_of(const FortranOptions& how) {
     fp::Options o;
-    // Flang then remembers what it could not parse and where. Otherwise it parses the rest of the
-    // file twice for each block that is not closed, and so 2^n times for n of them.
-    o.instrumentedParse = true;
     o.features.Enable(Fortran::common::LanguageFeature::OpenMP);
     o.features.Enable(Fortran::common::LanguageFeature::OpenACC);
     o.intrinsicModuleDirectories = {MOONLOOP_FLANG_MODULES};
@@ -332,6 +338,18 @@ class Analysis {
     Fortran::common::LangOptions out;
     out.OpenMPVersion = 52;
     return out;
+  }
+
+  void check_nesting(fp::CharBlock text) const {
+    const auto found = too_deep({text.begin(), text.size()});
+    if (!found) return;
+    const auto place = [&](const TooDeep::Part& p) {
+      return places_.of(fp::CharBlock{text.begin() + p.at, p.size});
+    };
+    if (!found->is_wrong) unsupported(place(found->where), found->what, found->hint);
+    std::vector<Label> notes;
+    if (found->other.size) notes.push_back({place(found->other), found->of_other});
+    throw Error(Diagnostic{"fortran", found->what, {place(found->where), {}}, notes, found->hint});
   }
 
   /// What follows from a module that is not there says nothing.
