@@ -2,6 +2,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <iostream>
+
 #include "tests/cli/harness.h"
 
 using namespace moonloop::test;  // NOLINT
@@ -25,6 +27,8 @@ Outcome rejected(const Folder& f, const std::string& arguments, const std::strin
 [[maybe_unused]] double resident(const Folder& folder, const std::string& script) {
   const std::string binary =
       std::filesystem::weakly_canonical(std::filesystem::absolute(MOONLOOP_BINARY)).string();
+  std::fflush(stdout);
+  std::cout.flush();
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {

@@ -417,7 +417,8 @@ TEST_CASE("repl: exit status through a pipe") {
   };
   CHECK(status("k.loop", "") == 0);
   CHECK(status("k.loop", "split_iname('i', 4)\n:undo\n:run n=5\n") == 0);
-  CHECK(status("k.loop", "lp.attempt(function() return twice:split_iname('z', 4) end)\n") == 0);
+  f.write("r.loop", kRecurrence);
+  CHECK(status("r.loop", "lp.attempt(lp.tag_inames, recur, {i = 'par'})\n") == 0);
   // A line that failed, whatever comes after it.
   CHECK(status("k.loop", "error('no')\n:tree\n") == 1);
   CHECK(status("k.loop", "for\n") == 1);  // and at the end of the input
