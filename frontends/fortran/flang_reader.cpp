@@ -11,6 +11,7 @@
 #include <set>
 
 #include "core/diagnostic.h"
+#include "frontends/fortran/crash.h"
 #include "frontends/fortran/flang.h"
 #include "frontends/fortran/modules.h"
 #include "frontends/fortran/names.h"
@@ -286,8 +287,9 @@ namespace {
 /// Files that Flang has read, each with the modules of those before it.
 class Analysis {
  public:
-  /// `path` has the text of `source`.
-  Analysis(const Source* source, const std::string& path, const FortranOptions& how)
+  /// `path` has the text of `source`. Flang writes a file for each module into `modules`.
+  Analysis(const Source* source, const std::string& path, const FortranOptions& how,
+           const std::string& modules)
       : options_(options_of(how)),
         kinds_(kinds_of(how)),
         language_(language()),
@@ -295,7 +297,7 @@ class Analysis {
         context_(kinds_, options_.features, language_, cooked_) {
     context_.set_intrinsicModuleDirectories(options_.intrinsicModuleDirectories)
         .set_searchDirectories(options_.searchDirectories)
-        .set_moduleDirectory(modules_.path());
+        .set_moduleDirectory(modules);
   }
 
   const fp::Program& add(const std::string& path, bool fixed) {
@@ -371,7 +373,6 @@ class Analysis {
   Fortran::common::IntrinsicTypeDefaultKinds kinds_;
   Fortran::common::LangOptions language_;
   Places places_;
-  Folder modules_;  // Flang writes a file for each module
   sem::SemanticsContext context_;
   std::list<fp::Parsing> parsings_;
 };
@@ -381,16 +382,31 @@ class Analysis {
 std::vector<Routine> read_routines(const Source* source, const FortranOptions& how) {
   const std::string& name = source->name;
   const bool fixed = is_fixed_form(name);
+  // Made here, so that they go also when Flang crashes.
   const File file(source, fixed, name.ends_with(".F") || name.ends_with(".F90"));
-  Analysis analysis(source, file.path(), how);
-  std::vector<Routine> used;
-  for (const std::string& path : files_of_modules(source, how)) {
-    const fp::Program& program = analysis.add(path, is_fixed_form(path));
-    for (Routine& r : Units(analysis.places(), how.skip_output, true).read(program))
-      used.push_back(std::move(r));
-  }
-  const fp::Program& program = analysis.add(file.path(), fixed);
-  std::vector<Routine> out = Units(analysis.places(), how.skip_output, false).read(program);
+  const Folder modules;
+  const std::vector<std::string> others = files_of_modules(source, how);
+  std::vector<Routine> out, used;
+  std::string at_hand;
+  const int signal = crash_of([&] {
+    Analysis analysis(source, file.path(), how, modules.path());
+    for (const std::string& path : others) {
+      at_hand = path;
+      const fp::Program& program = analysis.add(path, is_fixed_form(path));
+      for (Routine& r : Units(analysis.places(), how.skip_output, true).read(program))
+        used.push_back(std::move(r));
+    }
+    at_hand = name;
+    const fp::Program& program = analysis.add(file.path(), fixed);
+    out = Units(analysis.places(), how.skip_output, false).read(program);
+  });
+  if (signal != 0)
+    throw Error(Diagnostic{
+        "fortran",
+        fmt::format("Flang, which reads Fortran, crashed on `{}` (signal {})", at_hand, signal),
+        {Span{source, 1, 1, 1}, {}},
+        {},
+        "it has a statement that Flang cannot take; leave routines out to find it"});
   std::move(used.begin(), used.end(), std::back_inserter(out));
   return out;
 }

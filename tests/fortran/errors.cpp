@@ -246,3 +246,38 @@ TEST_CASE("fortran: nesting of expressions that would take Flang for ever") {
                "\nx = " + nest(10, "abs(", ")") + "\nx = " + nest(100, "&\nx*2 + ", "") + "\nend\n")
             .original.size() == 1);
 }
+
+TEST_CASE("fortran: what Flang crashes on is an error, and the next file is read") {
+  const std::string good = "subroutine s(n, a)\ninteger n\nreal a(n)\na(1) = 2\nend subroutine\n";
+  for (const std::string bad :
+       {"subroutine s(n, a, b)\nreal(8) :: a(n, n), b(n, n)\nequivalence (a, b)\na(1, 1) = "
+        "2\nend\n",
+        "subroutine s(n, m)\ndo j = 1, m\n!$omp simd\ndo$i = 1, n\nend do\nend do\nend\n"}) {
+    CAPTURE(bad);
+    std::vector<Diagnostic> all;
+    seconds_of(bad, all);
+    REQUIRE(!all.empty());
+    CHECK(all[0].code == "fortran");
+    CHECK(all[0].where.at.line >= 1);
+    CHECK(import(good).original.size() == 1);
+  }
+}
+
+TEST_CASE("fortran: an inner routine that assigns the variable of a loop around its call") {
+  for (const std::string inner : {"subroutine change(i)\ni = i*2\nend subroutine\n",
+                                  "subroutine change(i)\nj = i*2\nend subroutine\n"}) {
+    CAPTURE(inner);
+    std::vector<Diagnostic> all;
+    seconds_of(
+        "subroutine top(n, x)\nreal x(n)\ndo j = 1, n\nx(j) = 1\ncall change(j)\nend do\n"
+        "contains\n" +
+            inner + "end subroutine\n",
+        all);
+    REQUIRE(!all.empty());
+    CHECK(all[0].code == "unsupported");
+    CHECK(all[0].text ==
+          "`j` is the variable of a loop around this; its assignment is not supported in Fortran "
+          "kernels");
+    CHECK(all[0].where.at.line == 9);
+  }
+}
