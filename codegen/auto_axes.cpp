@@ -126,7 +126,8 @@ Kernel assign_automatic_axes(Kernel k) {
         continue;
       }
       if (spans_none) group.at(at()) = std::max(group.at(at()), length_of(k, iname));
-      k = place_on(std::move(k), iname, axis++, group.at(at()));
+      const auto items = group.at(at());
+      k = place_on(std::move(k), iname, axis++, items);
     }
   }
   return k;
