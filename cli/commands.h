@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "cli/options.h"
+#include "runtime/arguments.h"
 
 /// The commands: one function and one file each. A function adds its subcommand to `app`; when the
 /// command line asks for it, the subcommand's callback stores what to do in `action`, whose result
@@ -30,6 +31,10 @@ void report(const Error& e, bool color);
 /// All that goes by the name, as `moonloop doc NAME` prints it: `assume` is a transform and a line
 /// of kernel text. Fails `unknown-topic`.
 std::string help_on(const CLI::App& app, const std::string& name);
+/// The page of `moonloop view`: of `k`, which transforms made from `original`, drawn at the sizes
+/// of `values` and small ones. What is drawn is told on standard error, unless `quiet`. Fails as
+/// view_page() and given_integers().
+std::string page_of(const Kernel& original, const Kernel& k, const GivenValues& values, bool quiet);
 /// A compiler or a device failed: exit status kCompiler.
 bool is_compiler_error(const std::string& code);
 

@@ -138,8 +138,16 @@ void Repl::complain(const std::string& text) const {
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
+/// Later ones do not make it better.
+void Repl::failed(Status how) {
+  const auto weight = [](Status s) {
+    return s == kError ? 3 : s == kCompiler ? 2 : s == kDifference;
+  };
+  if (weight(how) > weight(worst_)) worst_ = how;
+}
+
 void Repl::explain(const Failure& failure) {
-  worst_ = kError;
+  failed(is_compiler_error(failure.all.front().code) ? kCompiler : kError);
   std::string text = interrupted() ? "interrupted\n" : rendered(failure.all, color);
   if (failure.clash && !interrupted()) text += draw_clash(*failure.clash, color);
   complain(text);
@@ -222,13 +230,16 @@ Ran Repl::run(const Kernel& k, bool verify, bool time) {
           out["text"] = run_text(k, request.target, result);
           out["equal"] = !result.verification || result.verification->equal();
           if (result.timing) out["seconds"] = result.timing->median;
-        } catch (const Error& e) { out["error"] = rendered(in_session(e.diagnostics()), color); }
+        } catch (const Error& e) {
+          out["error"] = rendered(in_session(e.diagnostics()), color);
+          out["compiler"] = is_compiler_error(e.diagnostic().code);
+        }
         return out.dump(-1, ' ', false, Json::error_handler_t::replace);
       },
       interrupted);
   if (child.stopped) return {{}, "interrupted\n", {}};
   if (child.signal != 0) {
-    worst_ = kError;
+    failed(kError);
     return {
         {},
         rendered({{"run-crashed",
@@ -240,8 +251,8 @@ Ran Repl::run(const Kernel& k, bool verify, bool time) {
         {}};
   }
   const Json out = Json::parse(child.text);
-  if (out.contains("error")) worst_ = kError;
-  if (!out.value("equal", true) && worst_ == kDone) worst_ = kDifference;
+  if (out.contains("error")) failed(out.value("compiler", false) ? kCompiler : kError);
+  if (!out.value("equal", true)) failed(kDifference);
   Ran ran{out.value("text", ""), out.value("error", ""), {}};
   if (out.contains("seconds")) ran.seconds = out["seconds"].get<double>();
   return ran;
@@ -283,9 +294,12 @@ std::string Repl::help(const std::string& name) const {
       "Lua: an expression prints its value; `knl = knl:split_iname(\"i\", 16)` is a step, and so "
       "are\n"
       "`knl:split_iname(\"i\", 16)` and, for the current kernel, `split_iname(\"i\", 16)`.\n\n";
+  const bool kernel = !session.now().current.empty();
   for (const ReplCommand& c : repl_commands())
-    out += fmt::format("  {:<22} {}\n", c.name + " " + c.arguments,
-                       c.help.substr(0, c.help.find('\n')));
+    if (kernel || !c.needs_kernel)
+      out += fmt::format("  {:<22} {}\n", c.name + " " + c.arguments,
+                         c.help.substr(0, c.help.find('\n')));
+  if (!kernel) out += "\nThere is no kernel yet; with one there are more commands.\n";
   return out +
          "\n`:help NAME` tells more about a command, a transform, a tag or a word of kernel "
          "text.\n";

@@ -23,6 +23,7 @@ struct ReplCommand {
   std::string help;
   Takes takes;  // what completion offers behind it
   void (*run)(Repl&, const std::vector<std::string>& words);
+  bool needs_kernel = true;  // fails `no-kernel` without a current one, and `:help` leaves it out
 };
 const std::vector<ReplCommand>& repl_commands();
 
@@ -54,14 +55,15 @@ class Repl {
   /// Says what each step of `outcome` did, and why it failed if it did.
   void tell(const Outcome& outcome);
   void explain(const Failure& failure);
-  /// What a session ends with that no person sees: kError when some line failed, else kDifference
-  /// when a run was not what the interpreter says.
+  /// What a session ends with that no person sees: kError when some line failed, kCompiler when
+  /// only compilers and devices did, else kDifference when a run was not what the interpreter says.
   Status status() const { return interactive_ ? kDone : worst_; }
   Ran run(const Kernel& k, bool verify, bool time);
   /// `n=64` among the values of scalars for this run and those after it. Fails `bad-command`.
   void set_value(const std::string& command, const std::string& word);
   void remember_time(const KernelPtr& k, double seconds) { seconds_[k] = seconds; }
   void forget_times() { seconds_.clear(); }
+  bool quiet() const { return common_.quiet; }
   void open(const std::string& path);
   std::string help(const std::string& name) const;
   void quit() { over_ = true; }
@@ -76,6 +78,7 @@ class Repl {
 
  private:
   void accept(const std::string& line);
+  void failed(Status how);
   void command(const std::string& line);
   std::string prompt() const;
   std::string step_line(int number, const std::vector<Change>& changes, bool measure);

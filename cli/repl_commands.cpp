@@ -61,9 +61,34 @@ void tree(Repl& r, const Words& words) {
   r.show(report_tree(r.session.kernel()));
 }
 
+/// Of a word that may be a file or a target: what has a dot or a slash is no misspelt target.
+bool is_file(const std::string& word) {
+  return word == "-" || word.find_first_of("./") != std::string::npos;
+}
+
 void code(Repl& r, const Words& words) {
-  const Target target = target_in(r, ":code", words);
-  r.show(generate(r.session.kernel(), target).source);
+  at_most(":code", words, 2);
+  const bool to_file = !words.empty() && is_file(words.back());
+  const Words rest(words.begin(), words.end() - (to_file ? 1 : 0));
+  const Target target = target_in(r, ":code", rest);
+  const Kernel& k = r.session.kernel();
+  const std::string text = generate(k, target).source;
+  if (!to_file || words.back() == "-") return r.show(text);
+  write_output(words.back(), text);
+  r.say(fmt::format("{}: the code of kernel {} for {}\n", words.back(), k.name, to_string(target)));
+}
+
+void view(Repl& r, const Words& words) {
+  const std::string& path = only_word(":view", words);
+  const Kernel& k = r.session.kernel();
+  const Kernel original = r.session.original_of(k);
+  GivenValues values;  // those that this kernel has
+  for (const auto& v : r.values)
+    if (k.find_arg(v.first) || original.find_arg(v.first)) values.push_back(v);
+  const std::string page = page_of(original, k, values, r.quiet());
+  if (path == "-") return r.show(page);
+  write_output(path, page);
+  r.say(fmt::format("{}: the page of kernel {}\n", path, k.name));
 }
 
 void ir(Repl& r, const Words& words) {
@@ -273,10 +298,11 @@ void quit(Repl& r, const Words& words) {
 const std::vector<ReplCommand>& repl_commands() {
   static const std::vector<ReplCommand> kRows{
       {":tree", "", "the loops of the current kernel", Takes::Nothing, tree},
-      {":code", "[target]",
-       "the generated code\n"
-       "For the target that is set when none is given, as `moonloop gen` prints it.",
-       Takes::Target, code},
+      {":code", "[target] [FILE]",
+       "the generated code, or writes it to a file\n"
+       "For the target that is set when none is given, as `moonloop gen` prints it. A word with a "
+       "dot or a slash is a file.",
+       Takes::TargetOrFile, code},
       {":ir", "", "the kernel as kernel text", Takes::Nothing, ir},
       {":deps", "[a b]",
        "dependences between instances\n"
@@ -287,6 +313,11 @@ const std::vector<ReplCommand>& repl_commands() {
        "counts: instructions, loops, operations, accesses\n"
        "With numbers where scalars have values, by `:set` or a run.",
        Takes::Nothing, stats},
+      {":view", "FILE.html",
+       "writes a page that shows the kernel and its steps\n"
+       "As `moonloop view` makes it, with the sizes that `:set` or a run gave, else with small "
+       "ones.",
+       Takes::File, view},
       {":trace", "", "the script that replays the transforms", Takes::Nothing, trace},
       {":diff", "[n|BRANCH]",
        "what the last n steps changed in tree and code, or how a branch differs\n"
@@ -296,17 +327,17 @@ const std::vector<ReplCommand>& repl_commands() {
        "takes back the last step, or n steps\n"
        "A step is a line that changed a kernel, or a transform of a script that `:open` ran. The "
        "globals get back what they held; other variables stay as they are.",
-       Takes::Nothing, undo},
-      {":redo", "[n]", "does again what was undone last", Takes::Nothing, redo},
+       Takes::Nothing, undo, false},
+      {":redo", "[n]", "does again what was undone last", Takes::Nothing, redo, false},
       {":branch", "[NAME]",
        "names this state and goes on under that name; without a name lists the branches\n"
        "The branch that one was on stays here, and `:switch` goes back to it.",
-       Takes::Nothing, branch},
+       Takes::Nothing, branch, false},
       {":switch", "NAME",
        "goes to a branch, or makes another kernel the current one\n"
        "Commands are about the current kernel: the one that changed last, unless this says "
        "otherwise. Where a branch and a kernel have one name, it is the branch.",
-       Takes::Point, switch_to},
+       Takes::Point, switch_to, false},
       {":run", "[k=v...]",
        "runs on the target, verifies and prints checksums\n"
        "Values of scalars stay for later runs. It runs in a process of its own: Ctrl-C, or a "
@@ -324,12 +355,13 @@ const std::vector<ReplCommand>& repl_commands() {
       {":open", "FILE",
        "runs a script in this session, or loads kernels\n"
        "Each transform of a script is a step of its own.",
-       Takes::File, open},
-      {":help", "[NAME]", "the commands, or what `moonloop doc NAME` says", Takes::Topic, help},
+       Takes::File, open, false},
+      {":help", "[NAME]", "the commands, or what `moonloop doc NAME` says", Takes::Topic, help,
+       false},
       {":set", "[target=... k=v...]",
        "sets the target, `device`, `tolerance` or a scalar; shows what is set", Takes::Settings,
-       set},
-      {":quit", "", "ends the session, as the end of the input does", Takes::Nothing, quit},
+       set, false},
+      {":quit", "", "ends the session, as the end of the input does", Takes::Nothing, quit, false},
   };
   return kRows;
 }

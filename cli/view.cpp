@@ -15,10 +15,10 @@ namespace {
 
 /// Sizes at which iterations are drawn: what is given, and for other parameters small numbers that
 /// the kernel assumes to be possible beside it.
-Integers sizes_of(const Loaded& loaded, const Common& common) {
+Integers sizes_of(const Kernel& original, const Kernel& kernel, const GivenValues& values) {
   constexpr std::int64_t kSmall = 8;
-  const Kernel k = complete(loaded.kernel);
-  const Integers given = given_integers(k, common.params, scalar_names(loaded.original));
+  const Kernel k = complete(kernel);
+  const Integers given = given_integers(k, values, scalar_names(original));
   Integers out = given;
   for (const Argument& a : k.args)
     if (!a.is_array && is_integer(a.type->scalar)) out.emplace(a.name, kSmall);
@@ -39,6 +39,18 @@ Integers sizes_of(const Loaded& loaded, const Common& common) {
 
 }  // namespace
 
+std::string page_of(const Kernel& original, const Kernel& k, const GivenValues& values,
+                    bool quiet) {
+  // A person may wait for minutes: at a terminal each state is told as it begins, elsewhere once it
+  // takes long.
+  const auto start = std::chrono::steady_clock::now();
+  const auto progress = [quiet, start](const std::string& text) {
+    const bool long_since = std::chrono::steady_clock::now() - start > std::chrono::seconds(2);
+    if (!quiet && (isatty(STDERR_FILENO) != 0 || long_since)) fmt::print(stderr, "{}\n", text);
+  };
+  return view_page(original, k, sizes_of(original, k, values), progress);
+}
+
 void add_view(CLI::App& app, Common& common, std::function<int()>& action) {
   auto output = std::make_shared<std::string>("-");
   CLI::App* command = app.add_subcommand("view", "Write a page that shows a kernel and its steps");
@@ -52,16 +64,7 @@ void add_view(CLI::App& app, Common& common, std::function<int()>& action) {
   command->callback([&common, &action, output] {
     action = [&common, output] {
       const Loaded loaded = load_with_original(common, true);
-      // A person may wait for minutes: at a terminal each state is told as it begins, elsewhere
-      // once it takes long.
-      const auto start = std::chrono::steady_clock::now();
-      const auto progress = [&common, start](const std::string& text) {
-        const bool long_since = std::chrono::steady_clock::now() - start > std::chrono::seconds(2);
-        if (!common.quiet && (isatty(STDERR_FILENO) != 0 || long_since))
-          fmt::print(stderr, "{}\n", text);
-      };
-      write_output(*output,
-                   view_page(loaded.original, loaded.kernel, sizes_of(loaded, common), progress));
+      write_output(*output, page_of(loaded.original, loaded.kernel, common.params, common.quiet));
       return static_cast<int>(kDone);
     };
   });

@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 set(floors core frontends transforms codegen runtime scripts)
 set(libraries moonloop_scripts moonloop_runtime moonloop_codegen moonloop_transforms moonloop_frontends)
-if(MOONLOOP_FORTRAN)
+if(MOONLOOP_FORTRAN AND NOT MOONLOOP_FLANG_LIBRARY)
   list(APPEND libraries moonloop_flang)
 endif()
 list(APPEND libraries moonloop_core)

@@ -297,10 +297,9 @@ Map parse_map(const std::string& text, const Span& at) {
       for (int j = 0; side == isl_dim_out && j < inputs && !isl_map_has_dim_name(m.get(), side, u);
            ++j) {
         const Map same = isl_map_equate(m.copy(), side, i, isl_dim_in, j);
-        if (yes(isl_map_is_equal(same.get(), m.get())))
-          m = isl_map_set_dim_name(
-              m.take(), side, u,
-              isl_map_get_dim_name(m.get(), isl_dim_in, static_cast<unsigned>(j)));
+        if (!yes(isl_map_is_equal(same.get(), m.get()))) continue;
+        const char* name = isl_map_get_dim_name(same.get(), isl_dim_in, static_cast<unsigned>(j));
+        m = isl_map_set_dim_name(m.take(), side, u, name);
       }
       if (!yes(isl_map_has_dim_name(m.get(), side, u)))
         fail("bad-map", at, "{} {} of `{}` has no name of its own",

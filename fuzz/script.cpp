@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/budget.h"
 #include "frontends/text/parse.h"
+#include "fuzz/limits.h"
 
 /// Any bytes as a transform script for a small kernel, in the sandbox with small limits.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -19,6 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ScriptOptions options;
   options.memory = std::size_t{64} << 20;
   options.instructions = 200'000;
+  const fuzz::InputMemory memory;
+  const IslBudget budget(200'000, "reading");  // isl's time is not what is tested here
   try {
     run_transform_script(add_source("fuzz.lua", {reinterpret_cast<const char*>(data), size}),
                          kernels, options);

@@ -247,6 +247,10 @@ Completion complete_command(const std::string& text, const Vocabulary& v) {
   switch (row->takes) {
     case Takes::Nothing: break;
     case Takes::Target: words = v.targets; break;
+    case Takes::TargetOrFile:
+      words = files_like(typed);
+      append(words, v.targets);
+      break;
     case Takes::Ids:
       if (k) words = k->instruction_ids();
       break;

@@ -9,7 +9,18 @@
 namespace moonloop {
 
 /// What the argument of a command is.
-enum class Takes { Nothing, Target, Ids, Point, File, Topic, Parameters, Settings, OnOff };
+enum class Takes {
+  Nothing,
+  Target,
+  TargetOrFile,
+  Ids,
+  Point,
+  File,
+  Topic,
+  Parameters,
+  Settings,
+  OnOff
+};
 
 struct CommandWords {
   std::string name;  // with its colon

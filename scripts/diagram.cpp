@@ -56,8 +56,8 @@ std::vector<DependenceGraph::Distance> distances(const Map& relation,
                             static_cast<unsigned>(all - kept));
     m = isl_map_reset_tuple_id(m.take(), side);
   }
-  m = isl_map_project_out(m.take(), isl_dim_param, 0,
-                          static_cast<unsigned>(count(isl_map_dim(m.get(), isl_dim_param))));
+  const int parameters = count(isl_map_dim(m.get(), isl_dim_param));
+  m = isl_map_project_out(m.take(), isl_dim_param, 0, static_cast<unsigned>(parameters));
   const Set apart = isl_map_deltas(m.take());
   std::vector<DependenceGraph::Distance> out;
   for (std::size_t d = 0; d < shared.size(); ++d)

@@ -31,11 +31,11 @@ struct ScriptOptions {
   std::vector<std::pair<std::string, std::string>> settings = {};  // lp.args
   // What all that the script causes may take together, in nested scripts too. Bytes are Lua's and
   // those of operator new in this thread, see core/memory.h.
-  std::size_t memory = std::size_t{1} << 30;
-  std::int64_t instructions = 2'000'000'000;  // of the virtual machine
-  double seconds = 15;                        // of processor time, without that of transforms
-  std::string directory = {};                 // of `lp.load` and `require`; empty: the script's own
-  bool print_to_stdout = false;               // else `print` and `io.write` go to standard error
+  std::size_t memory = std::size_t{896} << 20;  // the process then stays below 1 GiB
+  std::int64_t instructions = 2'000'000'000;    // of the virtual machine
+  double seconds = 15;                          // of processor time, without that of transforms
+  std::string directory = {};    // of `lp.load` and `require`; empty: the script's own
+  bool print_to_stdout = false;  // else `print` and `io.write` go to standard error
   std::function<void(const StepReport&)> on_step = {};
   std::function<bool()> interrupted = {};  // asked often: whether the user wants the script to stop
   std::function<void(const std::string&)> on_setting = {};  // hears of each name read in lp.args

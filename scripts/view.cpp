@@ -244,7 +244,7 @@ class Drawing {
       Instance p{here, {}, {}, 0};
       for (const std::string& a : s.axes) {
         const auto v = value(axes.at(a), s.inames, here);
-        if (!v) return;
+        if (!v) return leave_out("has loops whose values are not those of the first kernel");
         p.place.push_back(*v);
       }
       const auto at = [&](const std::string& iname) {

@@ -8,11 +8,14 @@
 #include <fstream>
 #include <iterator>
 #include <list>
+#include <set>
 
 #include "core/diagnostic.h"
+#include "frontends/fortran/crash.h"
 #include "frontends/fortran/flang.h"
 #include "frontends/fortran/modules.h"
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/nesting.h"
 
 // Files, and the routines in them.
 namespace moonloop::fortran {
@@ -165,13 +168,19 @@ class Units {
   std::vector<Routine> routines_;
 };
 
-/// Flang's messages of errors; of warnings none.
+/// Flang's messages of errors, each once, those with a place first; of warnings none.
 void collect(fp::Messages& messages, const Places& places, const fp::AllCookedSources& cooked,
              std::vector<Diagnostic>& out) {
-  for (const fp::Message& m : messages.messages())
-    if (m.IsFatal())
-      out.push_back(
-          {"fortran", m.ToString(), {places.of(m.GetProvenanceRange(cooked)), {}}, {}, {}});
+  std::set<std::pair<std::string, std::string>> said;
+  for (const fp::Message& m : messages.messages()) {
+    if (!m.IsFatal()) continue;
+    const Span at = places.of(m.GetProvenanceRange(cooked));
+    if (said.emplace(at.str(), m.ToString()).second)
+      out.push_back({"fortran", m.ToString(), {at, {}}, {}, {}});
+  }
+  // At the end of a file some are nowhere.
+  std::stable_partition(out.begin(), out.end(),
+                        [](const Diagnostic& d) { return bool(d.where.at); });
 }
 
 std::string temporary_name(const std::string& end) {
@@ -278,8 +287,9 @@ namespace {
 /// Files that Flang has read, each with the modules of those before it.
 class Analysis {
  public:
-  /// `path` has the text of `source`.
-  Analysis(const Source* source, const std::string& path, const FortranOptions& how)
+  /// `path` has the text of `source`. Flang writes a file for each module into `modules`.
+  Analysis(const Source* source, const std::string& path, const FortranOptions& how,
+           const std::string& modules)
       : options_(options_of(how)),
         kinds_(kinds_of(how)),
         language_(language()),
@@ -287,7 +297,7 @@ class Analysis {
         context_(kinds_, options_.features, language_, cooked_) {
     context_.set_intrinsicModuleDirectories(options_.intrinsicModuleDirectories)
         .set_searchDirectories(options_.searchDirectories)
-        .set_moduleDirectory(modules_.path());
+        .set_moduleDirectory(modules);
   }
 
   const fp::Program& add(const std::string& path, bool fixed) {
@@ -295,6 +305,7 @@ class Analysis {
     fp::Parsing& parsing = parsings_.emplace_back(cooked_);
     parsing.Prescan(path, options_);
     throw_errors(parsing.messages());
+    check_nesting(parsing.cooked().AsCharBlock());
     parsing.Parse(llvm::nulls());
     throw_errors(parsing.messages());
     if (!parsing.parseTree() || !parsing.consumedWholeFile())
@@ -310,9 +321,6 @@ class Analysis {
  private:
   static fp::Options options_of(const FortranOptions& how) {
     fp::Options o;
-    // Flang then remembers what it could not parse and where. Otherwise it parses the rest of the
-    // file twice for each block that is not closed, and so 2^n times for n of them.
-    o.instrumentedParse = true;
     o.features.Enable(Fortran::common::LanguageFeature::OpenMP);
     o.features.Enable(Fortran::common::LanguageFeature::OpenACC);
     o.intrinsicModuleDirectories = {MOONLOOP_FLANG_MODULES};
@@ -334,6 +342,18 @@ class Analysis {
     return out;
   }
 
+  void check_nesting(fp::CharBlock text) const {
+    const auto found = too_deep({text.begin(), text.size()});
+    if (!found) return;
+    const auto place = [&](const TooDeep::Part& p) {
+      return places_.of(fp::CharBlock{text.begin() + p.at, p.size});
+    };
+    if (!found->is_wrong) unsupported(place(found->where), found->what, found->hint);
+    std::vector<Label> notes;
+    if (found->other.size) notes.push_back({place(found->other), found->of_other});
+    throw Error(Diagnostic{"fortran", found->what, {place(found->where), {}}, notes, found->hint});
+  }
+
   /// What follows from a module that is not there says nothing.
   void throw_errors(fp::Messages& messages) const {
     std::vector<Diagnostic> errors;
@@ -353,7 +373,6 @@ class Analysis {
   Fortran::common::IntrinsicTypeDefaultKinds kinds_;
   Fortran::common::LangOptions language_;
   Places places_;
-  Folder modules_;  // Flang writes a file for each module
   sem::SemanticsContext context_;
   std::list<fp::Parsing> parsings_;
 };
@@ -363,16 +382,31 @@ class Analysis {
 std::vector<Routine> read_routines(const Source* source, const FortranOptions& how) {
   const std::string& name = source->name;
   const bool fixed = is_fixed_form(name);
+  // Made here, so that they go also when Flang crashes.
   const File file(source, fixed, name.ends_with(".F") || name.ends_with(".F90"));
-  Analysis analysis(source, file.path(), how);
-  std::vector<Routine> used;
-  for (const std::string& path : files_of_modules(source, how)) {
-    const fp::Program& program = analysis.add(path, is_fixed_form(path));
-    for (Routine& r : Units(analysis.places(), how.skip_output, true).read(program))
-      used.push_back(std::move(r));
-  }
-  const fp::Program& program = analysis.add(file.path(), fixed);
-  std::vector<Routine> out = Units(analysis.places(), how.skip_output, false).read(program);
+  const Folder modules;
+  const std::vector<std::string> others = files_of_modules(source, how);
+  std::vector<Routine> out, used;
+  std::string at_hand;
+  const int signal = crash_of([&] {
+    Analysis analysis(source, file.path(), how, modules.path());
+    for (const std::string& path : others) {
+      at_hand = path;
+      const fp::Program& program = analysis.add(path, is_fixed_form(path));
+      for (Routine& r : Units(analysis.places(), how.skip_output, true).read(program))
+        used.push_back(std::move(r));
+    }
+    at_hand = name;
+    const fp::Program& program = analysis.add(file.path(), fixed);
+    out = Units(analysis.places(), how.skip_output, false).read(program);
+  });
+  if (signal != 0)
+    throw Error(Diagnostic{
+        "fortran",
+        fmt::format("Flang, which reads Fortran, crashed on `{}` (signal {})", at_hand, signal),
+        {Span{source, 1, 1, 1}, {}},
+        {},
+        "it has a statement that Flang cannot take; leave routines out to find it"});
   std::move(used.begin(), used.end(), std::back_inserter(out));
   return out;
 }

@@ -368,12 +368,24 @@ class Lowering {
     k_.statements.push_back(std::move(s));
   }
 
+  /// Flang sees an assignment of a loop's variable only in the routine itself.
+  static void no_loop_variable(const Expr& to, const Values& loops, const Span& at) {
+    const auto* v = to.as<Var>();
+    if (v && loops.count(v->name))
+      fail("unsupported", at,
+           "`{}` is the variable of a loop around this; its assignment is not supported in Fortran "
+           "kernels",
+           v->name);
+  }
+
   void statements(const Body& body, int block, const Values& loops) {
     for (std::size_t n = 0; n < body.size(); ++n) {
       const Statement& s = body[n];
       here_ = block;
-      if (const auto* a = std::get_if<Assignment>(&s.what))
+      if (const auto* a = std::get_if<Assignment>(&s.what)) {
+        no_loop_variable(a->to, loops, s.at);
         emit(value(a->to, loops), value(a->value, loops), block, s.at, a->atomic);
+      }
       if (const auto* c = std::get_if<Choice>(&s.what)) choice(*c, block, loops, s.at);
       if (const auto* x = std::get_if<SubroutineCall>(&s.what)) external(*x, block, loops, s.at);
       if (const auto* x = std::get_if<Stop>(&s.what))
@@ -395,6 +407,7 @@ class Lowering {
   void external(const SubroutineCall& x, int block, const Values& loops, const Span& at) {
     Exprs arguments;
     text::Statement s;
+    if (x.result) no_loop_variable(x.result, loops, at);
     if (x.result) s.lhs.push_back({value(x.result, loops), false, {}, at});
     std::set<std::string> changed;
     for (const Expr& a : x.arguments) {

@@ -1,3 +1,9 @@
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <iostream>
+
 #include "tests/cli/harness.h"
 
 using namespace moonloop::test;  // NOLINT
@@ -17,7 +23,48 @@ Outcome rejected(const Folder& f, const std::string& arguments, const std::strin
   return o;
 }
 
+/// Bytes that `moonloop check k.loop -t script` had resident at most, in `folder`.
+[[maybe_unused]] double resident(const Folder& folder, const std::string& script) {
+  const std::string binary =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(MOONLOOP_BINARY)).string();
+  std::fflush(stdout);
+  std::cout.flush();
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    if (chdir(folder.str().c_str()) != 0 || !std::freopen("/dev/null", "w", stdout) ||
+        !std::freopen("/dev/null", "w", stderr))
+      _exit(127);
+    execl(binary.c_str(), binary.c_str(), "check", "k.loop", "-t", script.c_str(), nullptr);
+    _exit(127);
+  }
+  int status = 0;
+  rusage used{};
+  REQUIRE(wait4(child, &status, 0, &used) == child);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) <= 1);
+  return 1024.0 * static_cast<double>(used.ru_maxrss);
+}
+
 }  // namespace
+
+#ifndef __SANITIZE_ADDRESS__  // which takes more itself
+TEST_CASE("cli: a script that takes all it may leaves the process below 1 GiB") {
+  const Folder f;
+  f.write("k.loop", kDouble);
+  for (const std::string script :
+       {"local s = ('x'):rep(1000000) local t = {} for i = 1, 100000 do t[i] = s end "
+        "print(pcall(lp.prioritize_loops, twice, t))",  // one text in each of many arguments
+        "local t = {'a', 'a', 'a', 'a', 'a', 'a', 'a', 'a', 'a', 'a'} for d = 1, 9 do local u = {} "
+        "for i = 1, 10 do u[i] = t end t = u end print(pcall(lp.prioritize_loops, twice, t))",
+        "local s = 'x' while true do s = s .. s end",
+        "local t = {} while true do t[#t + 1] = {} end"}) {
+    CAPTURE(script);
+    f.write("t.lua", script);
+    CHECK(resident(f, "t.lua") < double(1 << 30));
+  }
+}
+#endif
 
 TEST_CASE("cli: missing and unreadable files") {
   const Folder f;

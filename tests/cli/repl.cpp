@@ -340,6 +340,102 @@ TEST_CASE("repl: a run that crashes ends alone") {
   CHECK(contains(o.err, "[run-crashed]"));
 }
 
+TEST_CASE("repl: code and a page are written to files") {
+  const Folder f;
+  f.write("k.loop", kDouble);
+  const Outcome o = tool("repl k.loop", f.str(),
+                         "split_iname('i', 4)\n:set n=6\n:code k.c\n:code openmp ./omp.c\n:code -\n"
+                         ":code cuda -\n:view page.html\n:trace\n:save t.lua\n");
+  CHECK(o.status == 0);
+  CHECK(contains(o.err, "k.c: the code of kernel twice for c\n"));
+  CHECK(contains(o.err, "./omp.c: the code of kernel twice for openmp\n"));
+  CHECK(contains(o.err, "page.html: the page of kernel twice\n"));
+  const std::string gen = "gen k.loop -t t.lua --target ";
+  CHECK(f.read("k.c") == tool(gen + "c", f.str()).out);
+  CHECK(f.read("omp.c") == tool(gen + "openmp", f.str()).out);
+  CHECK(contains(o.out, f.read("k.c") + tool(gen + "cuda", f.str()).out));
+  CHECK(f.read("page.html") == tool("view k.loop -t t.lua -p n=6", f.str()).out);
+  // Sizes that other kernels have are not this one's.
+  f.write("m.loop", "kernel other(m: int32, c: float64[m])\ndomain {[j]: 0 <= j < m}\nc[j] = 1\n");
+  const Outcome two = tool("repl k.loop --quiet", f.str(),
+                           ":set n=6\n:open m.loop\n:switch other\n:view other.html\n");
+  CHECK(two.status == 0);
+  CHECK(two.err.empty());
+  CHECK(f.read("other.html") == tool("view m.loop", f.str()).out);
+  const auto refused = [&](const std::string& line) {
+    const Outcome wrong = tool("repl k.loop", f.str(), line + "\n");
+    CHECK(wrong.status == 1);
+    return wrong.err;
+  };
+  CHECK(contains(refused(":view"), "error: `:view` takes `FILE.html` [bad-command]"));
+  CHECK(contains(refused(":view /nowhere/x.html"), "[cannot-write]"));
+  CHECK(contains(refused(":code /nowhere/x.c"), "[cannot-write]"));
+  CHECK(
+      contains(refused(":code c openmp"), "error: `:code` takes `[target] [FILE]` [bad-command]"));
+  CHECK(contains(refused(":code opencll"), "[unknown-target]"));
+  CHECK(contains(tool("repl", f.str(), ":view x.html\n").err, "[no-kernel]"));
+}
+
+TEST_CASE("repl: help lists what applies") {
+  const Folder f;
+  f.write("k.loop", kDouble);
+  const std::string without = tool("repl", f.str(), ":help\n").out;
+  const std::string with = tool("repl k.loop", f.str(), ":help\n").out;
+  const std::string loaded = tool("repl", f.str(), ":open k.loop\n:help\n").out;
+  CHECK(loaded == with);
+  for (const std::string line : {":tree", ":code", ":view x.html", ":run", ":save x.lua", ":check",
+                                 ":ir", ":deps", ":stats", ":trace", ":schedule", ":time"}) {
+    CAPTURE(line);
+    const std::string listed = "\n  " + line.substr(0, line.find(' ')) + " ";
+    CHECK(contains(with, listed));
+    CHECK(!contains(without, listed));
+    CHECK(contains(tool("repl", f.str(), line + "\n").err, "[no-kernel]"));  // and does not work
+  }
+  for (const char* command :
+       {"\n  :open ", "\n  :help ", "\n  :set ", "\n  :quit ", "\n  :undo "}) {
+    CAPTURE(command);
+    CHECK(contains(with, command));
+    CHECK(contains(without, command));
+  }
+  CHECK(contains(without, "There is no kernel yet"));
+}
+
+TEST_CASE("repl: exit status through a pipe") {
+  const Folder f;
+  f.write("k.loop", kDouble);
+  f.write("total.loop",
+          "kernel total(n: int32, a: float64[n], s: float64[1])\n"
+          "domain {[i]: 0 <= i < n}\ns[0] = sum(i, a[i])\n");
+  const auto status = [&](const std::string& input, const std::string& lines,
+                          const std::string& environment = "") {
+    const std::string binary =
+        std::filesystem::weakly_canonical(std::filesystem::absolute(MOONLOOP_BINARY)).string();
+    return shell("env XDG_CACHE_HOME='" + (f / "cache") + "' " + environment + " '" + binary +
+                     "' repl " + input,
+                 f.str(), lines)
+        .status;
+  };
+  CHECK(status("k.loop", "") == 0);
+  CHECK(status("k.loop", "split_iname('i', 4)\n:undo\n:run n=5\n") == 0);
+  f.write("r.loop", kRecurrence);
+  CHECK(status("r.loop", "lp.attempt(lp.tag_inames, recur, {i = 'par'})\n") == 0);
+  // A line that failed, whatever comes after it.
+  CHECK(status("k.loop", "error('no')\n:tree\n") == 1);
+  CHECK(status("k.loop", "for\n") == 1);  // and at the end of the input
+  CHECK(status("k.loop", ":tre\n") == 1);
+  CHECK(status("k.loop", "split_iname('z', 4)\n:quit\n") == 1);
+  CHECK(status("k.loop", ":run\n") == 1);
+  CHECK(status("none.loop", "") == 1);
+  CHECK(status("k.loop --nonsense", "") == 2);
+  CHECK(status("k.loop", ":run n=5\n", "CC=/bin/false") == 4);
+  CHECK(status("k.loop", "error('no')\n:run n=5\n", "CC=/bin/false") == 1);
+  const std::string apart =
+      ":set tolerance=0\nsplit_iname('i', 8)\nsplit_reduction_outward('i_inner')\n:run n=1000\n";
+  CHECK(status("total.loop", apart) == 3);
+  CHECK(status("total.loop", apart + "split_iname('z', 4)\n") == 1);
+  CHECK(status("total.loop", apart + ":set tolerance=1\n:run\n") == 3);
+}
+
 TEST_CASE("repl: measured effects") {
   const Folder f;
   f.write("k.loop", kDouble);

@@ -150,6 +150,47 @@ TEST_CASE("view: assumed sizes are met, what cannot be had says why, other kerne
   CHECK(tool("view matmul/matmul.loop -o /nowhere/x.html", examples).status == 1);
 }
 
+TEST_CASE("view: a statement that is not drawn has its reason") {
+  const Folder f;
+  const auto reasons = [&](const std::string& kernel, const std::string& sizes) {
+    f.write("k.loop", kernel);
+    const Json state = data_of(page(f.str() + "/k.loop " + sizes, f, "k.html"))["states"][0];
+    return state["left_out"];
+  };
+  CHECK(reasons(kDouble, "-p n=8").empty());
+  CHECK(reasons(kDouble, "-p n=100000") == Json::array({"`double` has more than 1100 instances"}));
+  CHECK(reasons("kernel k(n: int32, a: float64[n, n, n, n])\n"
+                "domain {[i, j, l, m]: 0 <= i, j, l, m < n}\na[i, j, l, m] = 1   {id=four}\n",
+                "-p n=2") == Json::array({"`four` is in 4 loops"}));
+  CHECK(reasons("kernel k(a: float64[1])\na[0] = 1   {id=alone}\n", "") ==
+        Json::array({"`alone` is in no loop"}));
+  CHECK(reasons("kernel k(n: int32, s: int32[n+1], y: float64[n])\n"
+                "domain {[i]: 0 <= i < n}\ndomain [len] -> {[j]: 0 <= j < len}\n"
+                "<int32> len = s[i + 1] - s[i]   {id=length}\ny[i] = sum(j, 1.0*j)   {id=row}\n",
+                "-p n=4") == Json::array({"`row_update` has bounds that depend on data"}));
+}
+
+TEST_CASE("view: at a terminal each state is told as it begins, and nothing with --quiet") {
+  const Folder f;
+  const std::string binary =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(MOONLOOP_BINARY)).string();
+  const auto told_by = [&](const std::string& more) {
+    return shell("script -qec \"'" + binary + "' view " +
+                     (kRoot / "examples/edit/edit.loop").string() + " -t " +
+                     (kRoot / "examples/edit/diagonals.lua").string() + " -o '" + (f / "e.html") +
+                     "' " + more + "\" /dev/null",
+                 f.str())
+        .out;
+  };
+  const std::string out = told_by("");
+  CHECK(contains(out, "state 1 of 4: as written"));
+  for (const char* state : {"state 2 of 4: ", "state 3 of 4: ", "state 4 of 4: split_iname("})
+    CHECK(contains(out, state));
+  CHECK(told_by("--quiet").empty());
+  // Elsewhere what is done soon is not told.
+  CHECK(tool("view k.loop -o k.html", (f.write("k.loop", kDouble), f.str())).err.empty());
+}
+
 namespace {
 
 /// The page after `script` ran in it, as a browser has it; nothing where there is none. Errors of

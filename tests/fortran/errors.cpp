@@ -1,4 +1,6 @@
 // What is no Fortran, and what is Fortran but no kernel.
+#include <ctime>
+
 #include "tests/fortran/gfortran.h"
 
 using namespace moonloop;
@@ -140,4 +142,142 @@ TEST_CASE("fortran: blocks that do not fit") {
         "`begin tiling` is no block; there are `transform` and `tagged: NAME` [syntax]");
   CHECK(block("!$moonloop begin transform\nsubroutine t\nend\n!$moonloop end transform\n") ==
         "a line of a transform block is no comment [syntax]");
+}
+
+namespace {
+
+double seconds_of(const std::string& text, std::vector<Diagnostic>& all) {
+  const auto start = std::clock();
+  try {
+    import(text);
+  } catch (const Error& e) { all = e.diagnostics(); }
+  return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+}
+
+std::string times(int n, const std::string& text) {
+  std::string out;
+  for (int i = 0; i < n; ++i) out += text;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("fortran: blocks that are not closed end soon, however many there are") {
+  const std::string head = "subroutine s(n, a)\ninteger n, i\nreal a(n)\n",
+                    foot = "end subroutine\n";
+  for (const std::string open :
+       {"do i = 1, n\n", "do while (n > 1)\n", "do concurrent (i = 1:n)\n", "if (n > 1) then\n",
+        "select case (n)\ncase (1)\n", "associate (k => i)\n", "block\n", "critical\n",
+        "where (a > 0)\n", "name: do i = 1, n\n", "!$omp parallel do\ndo i = 1, n\n",
+        "!$acc parallel loop\ndo i = 1, n\n"})
+    for (const std::string& end : {std::string(), foot})
+      for (const int n : {1, 3, 9, 24, 400}) {
+        CAPTURE(open);
+        CAPTURE(n);
+        std::vector<Diagnostic> all;
+        CHECK(seconds_of(head + times(n, open) + end, all) < 2);
+        REQUIRE(!all.empty());
+        CHECK(all[0].code == "fortran");
+        CHECK(all[0].where.at.line > 3);
+        if (n < 24) continue;
+        REQUIRE(all.size() == 1);
+        CHECK(all[0].text.find("` is not closed before ") != all[0].text.npos);
+        if (end.empty()) CHECK(all[0].text.ends_with("the end of the file"));
+        CHECK(all[0].notes.size() == (end.empty() ? 0 : 1));
+      }
+  // A statement that ends the blocks around it, and closed blocks around an error.
+  for (const std::string middle :
+       {"else\n", "case (1)\n", "contains\n", "end if\n", "end do i\n"}) {
+    CAPTURE(middle);
+    std::vector<Diagnostic> all;
+    CHECK(seconds_of(head + times(24, "do i = 1, n\n") + middle + times(24, "end do\n") + foot,
+                     all) < 2);
+    REQUIRE(all.size() == 1);
+    CHECK(all[0].code == "fortran");
+    CHECK(all[0].where.at.line == 27);
+    CHECK(all[0].notes.front().at.line == 28);
+  }
+  std::vector<Diagnostic> all;
+  CHECK(seconds_of(head + times(9, "do i = 1, n\n") + "a(i) = = 3\n" + times(9, "end do\n") + foot,
+                   all) < 2);
+  REQUIRE(!all.empty());
+  CHECK(all[0].where.at.line == 13);
+}
+
+TEST_CASE("fortran: blocks within blocks, names of keywords and loops up to labels are no errors") {
+  const std::string text =
+      "subroutine s(n, a)\ninteger n, i, j, do, end, endif, else(3)\nreal a(n)\n" +
+      times(12, "if (n > 1) then\n") +
+      "do = 1; end = 2; endif = 3; else(1) = 4\n"
+      "outer: do i = 1, n; if (a(i) > 1) cycle outer; do 10 j = 1, n\n"
+      "a(i) = a(i) + 1\n"
+      "10 end do\n"
+      "select case (do)\ncase (1); a(i) = 2\ncase default; a(i) = 3\nend select\n"
+      "end do outer\n" +
+      times(12, "else if (n > 2) then\na(1) = 1\nelse\na(1) = 2\nend if\n") + "end\n";
+  CHECK(import(text).original.size() == 1);
+}
+
+TEST_CASE("fortran: nesting of expressions that would take Flang for ever") {
+  const auto refused_as = [](const std::string& value, const std::string& what) {
+    std::vector<Diagnostic> all;
+    CHECK(seconds_of(
+              "subroutine s(n, x, k)\ninteger n, k(n)\nreal x\nx = " + value + "\nend subroutine\n",
+              all) < 2);
+    REQUIRE(all.size() == 1);
+    CHECK(all[0].code == "unsupported");
+    CHECK(all[0].text == what + " as here is not supported in Fortran kernels");
+    CHECK(all[0].where.at.line == 4);
+    CHECK(all[0].hint ==
+          "give a part of the statement a name, as a variable that is assigned before");
+  };
+  const std::string deep = "nesting of calls, subscripts and array constructors as deep";
+  const auto nest = [](int n, const std::string& a, const std::string& b) {
+    return times(n, a) + "1" + times(n, b);
+  };
+  refused_as(nest(2000, "&\n(", ")"), "nesting of brackets as deep");
+  refused_as(nest(30, "&\n[", "]"), deep);
+  refused_as(nest(30, "&\n(/", "/)"), deep);
+  refused_as(nest(30, "&\nsin(", ")"), deep);
+  refused_as(nest(30, "&\nk(1:", ")"), deep);
+  refused_as(nest(12, "&\na%b(", ")"), deep);
+  refused_as(nest(2000, "&\nx + ", ""), "a number of operators in a statement as large");
+  CHECK(import("subroutine s(x)\nreal x\nx = " + nest(190, "&\n(", ")") +
+               "\nx = " + nest(10, "abs(", ")") + "\nx = " + nest(100, "&\nx*2 + ", "") + "\nend\n")
+            .original.size() == 1);
+}
+
+TEST_CASE("fortran: what Flang crashes on is an error, and the next file is read") {
+  const std::string good = "subroutine s(n, a)\ninteger n\nreal a(n)\na(1) = 2\nend subroutine\n";
+  for (const std::string bad :
+       {"subroutine s(n, a, b)\nreal(8) :: a(n, n), b(n, n)\nequivalence (a, b)\na(1, 1) = "
+        "2\nend\n",
+        "subroutine s(n, m)\ndo j = 1, m\n!$omp simd\ndo$i = 1, n\nend do\nend do\nend\n"}) {
+    CAPTURE(bad);
+    std::vector<Diagnostic> all;
+    seconds_of(bad, all);
+    REQUIRE(!all.empty());
+    CHECK(all[0].code == "fortran");
+    CHECK(all[0].where.at.line >= 1);
+    CHECK(import(good).original.size() == 1);
+  }
+}
+
+TEST_CASE("fortran: an inner routine that assigns the variable of a loop around its call") {
+  for (const std::string inner : {"subroutine change(i)\ni = i*2\nend subroutine\n",
+                                  "subroutine change(i)\nj = i*2\nend subroutine\n"}) {
+    CAPTURE(inner);
+    std::vector<Diagnostic> all;
+    seconds_of(
+        "subroutine top(n, x)\nreal x(n)\ndo j = 1, n\nx(j) = 1\ncall change(j)\nend do\n"
+        "contains\n" +
+            inner + "end subroutine\n",
+        all);
+    REQUIRE(!all.empty());
+    CHECK(all[0].code == "unsupported");
+    CHECK(all[0].text ==
+          "`j` is the variable of a loop around this; its assignment is not supported in Fortran "
+          "kernels");
+    CHECK(all[0].where.at.line == 9);
+  }
 }

@@ -1,3 +1,4 @@
+#include <cctype>
 #include <limits>
 #include <string_view>
 
@@ -367,15 +368,17 @@ const Row kHints[] = {
      "be outside `i` (prioritize_loops)"},
 };
 
-/// The calls of transforms that stand in backquotes in what is said, as they may be written.
+/// The calls of transforms in what is said, as they may be written.
 std::vector<std::string> steps_in(const std::string& said) {
   std::vector<std::string> out;
-  for (std::size_t at = 0; (at = said.find('`', at)) != std::string::npos;) {
-    const std::size_t end = said.find('`', at + 1);
-    if (end == std::string::npos) break;
-    const std::string quoted = said.substr(at + 1, end - at - 1);
-    if (quoted.ends_with(')') && find_op(quoted.substr(0, quoted.find('(')))) out.push_back(quoted);
-    at = end + 1;
+  for (std::size_t open = 0; (open = said.find('(', open)) != std::string::npos; ++open) {
+    std::size_t from = open;
+    while (from > 0 &&
+           (std::isalnum(static_cast<unsigned char>(said[from - 1])) != 0 || said[from - 1] == '_'))
+      --from;
+    const std::size_t end = said.find(')', open);
+    if (end != std::string::npos && find_op(said.substr(from, open - from)))
+      out.push_back(said.substr(from, end + 1 - from));
   }
   return out;
 }
@@ -411,4 +414,168 @@ TEST_CASE("codes: steps that a refusal names are accepted") {
   std::string mended = kCrossing;
   mended.insert(mended.find("{id=row") + 7, ", dup=i");
   CHECK_NOTHROW(transform(mended, "k = k:tag_inames('j: unr')"));
+}
+
+namespace {
+
+/// What code generation refuses, with a way out that its message names.
+struct CodeRow {
+  std::string_view code, kernel, tags;
+  std::string_view said;  // a part of the message
+  std::string_view
+      mended;  // the kernel after what is said, with `@` for the step that stands there
+};
+
+const CodeRow kCodeHints[] = {
+    {"unsupported", kTemporary, "k:tag_inames{i = \"l.0\"}",
+     "its number of iterations has no constant bound", "k:@:tag_inames{i_inner = \"l.0\"}"},
+    {"unsupported",
+     "kernel k(n: int32, s: int32[n], a: float64[n, 24], y: float64[n])\n"
+     "domain {[i]: 0 <= i < n}\n"
+     "domain {[j]: 0 <= j < len}\n"
+     "<int32> len = s[i] % 25\n"
+     "y[i] = sum(j, a[i, j])   {id=row}\n",
+     "k:tag_inames{i = \"g.0\", j = \"l.0\"}",
+     "its bounds depend on `len`, which is computed on the device",
+     "k:@:tag_inames{i = \"g.0\", j_inner = \"l.0\"}"},
+    {"unsupported",
+     "kernel k(n: int32, x: float64[n], y: float64[n, n])\n"
+     "domain {[i]: 0 <= i < n}\n"
+     "domain {[j]: 0 <= j < n}\n"
+     "domain {[l]: 0 <= l < n}\n"
+     "temp s: float64[n]\n"
+     "s[j] = x[j] + i       {id=make}\n"
+     "y[i, l] = s[n - 1 - l]   {id=use}\n",
+     "k:tag_inames{i = \"g.1\", j = \"g.0\", l = \"g.0\"}",
+     "groups of one kernel would meet in `s`",
+     "k:tag_inames{i = \"g.1\", j = \"g.0\", l = \"g.0\"}:@"},
+};
+
+const char* const kReload =
+    "kernel k(n: int32, x: float64[n, 8], y: float64[n, 8])\n"
+    "domain {[i]: 0 <= i < n}\n"
+    "domain {[l]: 0 <= l < 8}\n"
+    "tag i: g.0, l: l.0\n"
+    "for i\n"
+    "  <> t = x[i, 0]   {id=set}\n"
+    "  ... gbarrier   {id=cut, dep=set}\n"
+    "  y[i, l] = t   {id=get, dep=cut}\n"
+    "end\n";
+const char* const kReloadShared =
+    "kernel k(n: int32, x: float64[n, 8], y: float64[n, 8])\n"
+    "domain {[i, l]: 0 <= i < n and 0 <= l < 8}\n"
+    "tag i: g.0, l: l.0\n"
+    "for i\n"
+    "  <> t[l] = 2*x[i, l]   {id=set}\n"
+    "  ... gbarrier   {id=cut, dep=set}\n"
+    "  y[i, l] = t[l]   {id=get, dep=cut}\n"
+    "end\n";
+
+}  // namespace
+
+TEST_CASE("codes: ways out that code generation names lead to code") {
+  const auto code = [](const CodeRow& row, const std::string& steps) {
+    return failure(std::string(row.kernel), "print((" + steps + "):code(\"opencl\"))");
+  };
+  for (const CodeRow& row : kCodeHints) {
+    CAPTURE(row.said);
+    const Diagnostic d = code(row, std::string(row.tags));
+    CHECK(d.code == row.code);
+    CHECK_MESSAGE(d.text.find(row.said) != std::string::npos, d.text);
+    const std::vector<std::string> steps = steps_in(d.text + "; " + d.hint);
+    REQUIRE(steps.size() == 1);
+    std::string mended(row.mended);
+    mended.replace(mended.find('@'), 1, steps[0]);
+    CAPTURE(mended);
+    CHECK_NOTHROW(
+        transform(std::string(row.kernel), "local s = (" + mended + "):code(\"opencl\")"));
+  }
+  // Both of the ways that needs-reload names.
+  const Diagnostic d = failure(kReload, "local s = k:code(\"opencl\")");
+  CHECK(d.code == "needs-reload");
+  CHECK(
+      d.text ==
+      "`get` reads `t`, which `set` writes in an earlier kernel, but its memory ends with that "
+      "kernel; privatize_temporaries_with_inames and set_temporary_address_space to `global` make "
+      "it outlive that, as does a written barrier (add_barrier) with save_and_reload_temporaries");
+  CHECK_NOTHROW(transform(kReload,
+                          "local s = k:privatize_temporaries_with_inames(\"i\", \"t\")"
+                          ":set_temporary_address_space(\"t\", \"global\"):code(\"opencl\")"));
+  CHECK(failure(kReloadShared, "local s = k:code(\"opencl\")").code == "needs-reload");
+  CHECK_NOTHROW(
+      transform(kReloadShared, "local s = k:save_and_reload_temporaries():code(\"opencl\")"));
+}
+
+namespace {
+
+/// What is refused with a hint, and kernel and steps after the hint.
+struct HintRow {
+  std::string_view code, kernel, step, hint, mended_kernel, mended_step;
+};
+
+const char* const kThroughMap =
+    "kernel k(n: int32, m: int32[n], y: float64[n])\n"
+    "domain {[i]: 0 <= i < n}\n"
+    "y[m[i]] = i   {id=use}\n";
+const char* const kTwoUses =
+    "kernel k(n: int32, a: float64[n], y: float64[n], z: float64[n])\n"
+    "domain {[i]: 0 <= i < n}\n"
+    "<float64> t = a[i]   {id=def}\n"
+    "y[i] = 2*t   {id=use}\n"
+    "z[i] = 3   {id=other}\n";
+const char* const kEven =
+    "kernel k(n: int32, a: float64[n])\n"
+    "domain {[i]: 0 <= i < n}\n"
+    "domain {[j]: 0 <= j < n}\n"
+    "<> t[2*i] = a[i]  {id=first, inames=i}\n"
+    "a[j] = t[2*j]     {id=second, inames=j}\n";
+const char* const kBeyond =
+    "kernel k(n: int32, a: float64[100])\n"
+    "domain {[i]: 0 <= i < n}\n"
+    "a[i] = 1   {id=set}\n";
+const char* const kComplex =
+    "kernel k(n: int32, a: complex128[n], y: float64[n])\n"
+    "domain {[i]: 0 <= i < n}\n"
+    "y[i] = a[i]   {id=set}\n";
+const char* const kComplexTaken =
+    "kernel k(n: int32, a: complex128[n], y: float64[n])\n"
+    "domain {[i]: 0 <= i < n}\n"
+    "y[i] = real(a[i]) + imag(a[i])   {id=set}\n";
+
+constexpr std::string_view kClaims =
+    "where a subscript is read from an array, assume_injective or assume_disjoint says what cannot "
+    "be seen here; the option unsafe=true takes it on trust";
+
+const HintRow kHintsTried[] = {
+    {"not-proved", kThroughMap, "k:tag_inames{i = \"par\"}", kClaims, kThroughMap,
+     "k:assume_injective(\"m\"):tag_inames{i = \"par\"}"},
+    {"not-proved", kThroughMap, "k:tag_inames{i = \"par\"}", kClaims, kThroughMap,
+     "k:tag_inames({i = \"par\"}, {unsafe = true})"},
+    {"value-needed", kTwoUses, "k:remove_instructions(\"def\")",
+     "remove the reader too, or pass `unsafe = true`", kTwoUses,
+     "k:remove_instructions(\"def, use\")"},
+    {"value-needed", kTwoUses, "k:remove_instructions(\"def\")",
+     "remove the reader too, or pass `unsafe = true`", kTwoUses,
+     "k:remove_instructions(\"use\"):remove_instructions(\"def\", {unsafe = true})"},
+    {"undefined-read", kEven,
+     "k:add_prefetch(\"t\", \"j\", {default_tag = false, fetch_bounding_box = true})",
+     "without fetch_bounding_box the copy takes only the elements that are read", kEven,
+     "k:add_prefetch(\"t\", \"j\", {default_tag = false})"},
+    {"out-of-bounds", kBeyond, "k, k:code()",
+     "if such parameters never occur, say so with `assume`", kBeyond, "k:assume(\"n <= 100\")"},
+    {"type-mismatch", kComplex, "k, k:code()", "take `real(...)` or `imag(...)`, or cast",
+     kComplexTaken, "k"},
+};
+
+}  // namespace
+
+TEST_CASE("codes: claims, options and other words that a hint names are taken") {
+  for (const HintRow& row : kHintsTried) {
+    CAPTURE(row.step);
+    const Diagnostic d = failure(std::string(row.kernel), "k = " + std::string(row.step));
+    CHECK(d.code == row.code);
+    CHECK(d.hint == row.hint);
+    CHECK_NOTHROW(transform(std::string(row.mended_kernel),
+                            "k = " + std::string(row.mended_step) + "\nlocal s = k:code()"));
+  }
 }
