@@ -94,11 +94,11 @@ struct MatrixStep {
 
 /// One kernel on the device.
 struct LaunchPlan {
-  std::vector<std::string> inames;     // that the hardware counts, sorted
-  std::array<Expr, 3> groups;          // number along each axis; null: none is numbered
-  std::array<Expr, 3> items;           // of work-items in a group, the same way
-  std::array<bool, 3> one_group{};     // at least one along the axis, for statements that are
-  std::array<bool, 3> one_item{};      // not spread over it
+  std::vector<std::string> inames;      // that the hardware counts, sorted
+  std::array<Expr, 3> groups;           // number along each axis; null: none is numbered
+  std::array<Expr, 3> items;            // of work-items in a group, the same way
+  std::array<bool, 3> one_group{};      // at least one along the axis, for statements that are
+  std::array<bool, 3> one_item{};       // not spread over it
   std::vector<std::string> host_loops;  // inames of the loops on the host around it
 
   const Expr& number(bool group, int axis) const {

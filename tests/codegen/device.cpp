@@ -33,6 +33,24 @@ TEST_CASE("devices: a product over a grid of work-items") {
   CHECK_GOLDEN("product.cu", code(kProduct, Target::Cuda, kTiles));
 }
 
+TEST_CASE("devices: groups have as many work-items as parameters say") {
+  const char* const rows = R"(
+kernel rows(n: int32, m: int32, a: inout float32[n, m], s: out int32[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= 2*j < m}
+domain {[k]: 0 <= k < m - 1}
+for i
+  a[i, 2*j] = 3*a[i, 2*j]
+  s[i] = i
+  a[i, k] = a[i, k] + 1
+end
+)";
+  const Tags tags{{"i", "g.0"}, {"j", "l.0"}, {"k", "l.0"}};
+  CHECK_GOLDEN("items.cu", code(rows, Target::Cuda, tags));
+  const std::string header = generate(kernel(rows, tags), Target::OpenCL).header;
+  CHECK(header.find("size_t const group_items[3] = {max_i32(") != std::string::npos);
+}
+
 TEST_CASE("devices: time steps launch two kernels each, through memory of the device") {
   CHECK_GOLDEN("steps.cu", code(kSteps, Target::Cuda, {{"i", "g.0"}, {"j", "g.0"}}));
   const Program p = generate(kernel(kSteps, {{"i", "g.0"}, {"j", "g.0"}}), Target::Cuda);

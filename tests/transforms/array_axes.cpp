@@ -179,8 +179,9 @@ end
   // Element [2, 2] is padding that nothing fills, and that `use` does not read either.
   const Kernel parts = split_array_axis(look, {"t"}, 0, 3, Order::C);
   CHECK(line(parts, "use") == "q[x, y] = t[(look[x] + y) % 8 // 3, (look[x] + y) % 8 % 3]");
-  CHECK(code_of([&] { apply(parts, "split_iname", {text("x"), number(2)},
-                            {{"inner_tag", text("simd")}}); }) == "legal");
+  CHECK(code_of([&] {
+          apply(parts, "split_iname", {text("x"), number(2)}, {{"inner_tag", text("simd")}});
+        }) == "legal");
   const Kernel lanes =
       apply(look, "split_iname", {text("x"), number(2)}, {{"inner_tag", text("simd")}});
   CHECK(code_of([&] { check_legal(split_array_axis(lanes, {"t"}, 0, 3, Order::C)); }) == "legal");
