@@ -86,61 +86,204 @@ def chain_text(count):
             + "\n".join(lines + [f"out[i] = t{count-1}"]) + "\n")
 
 
+LOOPY_HEAD = """
+import time, warnings
+import numpy as np
+import loopy as lp
+from loopy import GlobalArg, TemporaryVariable, ValueArg, split_iname
+warnings.simplefilter("ignore")
+lp.set_caching_enabled(False)
+f8 = np.float64
+
+
+def make(domains, lines, data, target, name="work", **more):
+    return lp.make_kernel(domains, lines, [*data, "..."], name=name, lang_version=(2018, 2),
+                          target=lp.CTarget() if target == "c" else lp.OpenCLTarget(), **more)
+
+
+start = time.process_time()
+"""
+LOOPY_FOOT = """
+lp.generate_code_v2(knl).device_code()
+print("work", time.process_time() - start)
+"""
+
+
+class Work:
+    """The same steps for both: a kernel and a script, and a Python script that makes `knl`."""
+
+    def __init__(self, kernel, script, loopy, target="c"):
+        self.kernel, self.script, self.target = kernel, script, target
+        self.loopy = LOOPY_HEAD + loopy + LOOPY_FOOT
+
+
+def each(count, form, between="", first=0):
+    return between.join(form.format(k=k, next=k + 1, before=k - 1) for k in range(first, count))
+
+
 def substitutions(count):
     """A chain of assignments, each made a rule."""
-    lines = ["<> t0[i] = 2*b[i]"] + [f"<> t{k}[i] = 2*t{k-1}[i] + b[i]" for k in range(1, count)]
-    return ("kernel work(n: int32, a: float64[n], b: float64[n])\ndomain {[i]: 0 <= i < n}\n"
-            + "\n".join(lines + [f"a[i] = t{count-1}[i]"]) + "\n",
-            f"for k = 0, {count - 1} do work = work:assignment_to_subst('t' .. k) end\n")
+    return Work(
+        "kernel work(n: int32, a: float64[n], b: float64[n])\ndomain {[i]: 0 <= i < n}\n"
+        "<> t0[i] = 2*b[i]\n" + each(count, "<> t{k}[i] = 2*t{before}[i] + b[i]\n", first=1)
+        + f"a[i] = t{count - 1}[i]\n",
+        f"for k = 0, {count - 1} do work = work:assignment_to_subst('t' .. k) end\n",
+        f"""
+count = {count}
+knl = make("{{[i]: 0<=i<n}}", "\\n".join(["t0[i] = 2*b[i] {{id=s0}}"] + [
+        f"t{{k}}[i] = 2*t{{k-1}}[i] + b[i] {{{{id=s{{k}},dep=s{{k-1}}}}}}" for k in range(1, count)]
+        + [f"a[i] = t{{count-1}}[i] {{{{dep=s{{count-1}}}}}}"]),
+    [GlobalArg("a,b", f8, shape="n"),
+     *(TemporaryVariable(f"t{{k}}", f8, shape="n") for k in range(count))], "c")
+for k in range(count):
+    knl = lp.assignment_to_subst(knl, f"t{{k}}")
+""")
 
 
 def stagings(count):
     """Rules, each computed ahead of its uses."""
-    args = ", ".join(f"a{k}: float64[n + 2]" for k in range(count))
-    return (f"kernel work(n: int32, {args}, o: float64[n])\ndomain {{[i]: 0 <= i < n}}\n"
-            + "".join(f"f{k}(p) := a{k}[p] + a{k}[p + 1]\n" for k in range(count))
-            + "".join(f"<> s{k} = f{k}(i) + f{k}(i + 1)\n" for k in range(count))
-            + "o[i] = " + " + ".join(f"s{k}" for k in range(count)) + "\n",
-            "work = work:split_iname('i', 16)\n"
-            f"for k = 0, {count - 1} do work = work:precompute('f' .. k, 'i_inner') end\n")
+    args = each(count, "a{k}: float64[n + 2]", ", ")
+    rules = each(count, "f{k}(p) := a{k}[p] + a{k}[p + 1]\n")
+    uses = each(count, "<> s{k} = f{k}(i) + f{k}(i + 1)\n") + "o[i] = " + each(count, "s{k}", " + ")
+    return Work(
+        f"kernel work(n: int32, {args}, o: float64[n])\ndomain {{[i]: 0 <= i < n}}\n{rules}{uses}\n",
+        "work = work:split_iname('i', 16)\n"
+        f"for k = 0, {count - 1} do work = work:precompute('f' .. k, 'i_inner') end\n",
+        f"""
+knl = make("{{[i]: 0<=i<n}}", {rules + uses!r},
+    [*(GlobalArg(f"a{{k}}", f8, shape="n+2") for k in range({count})), GlobalArg("o", f8, shape="n")],
+    "c")
+knl = split_iname(knl, "i", 16)
+for k in range({count}):
+    knl = lp.precompute(knl, f"f{{k}}", "i_inner")
+""")
 
 
 def buffers(count):
     """Accumulators, each kept in a buffer."""
-    args = ", ".join(f"r{k}: float64[n], m{k}: float64[m]" for k in range(count))
-    return (f"kernel work(n: int32, m: int32, v: float64[n, m], {args})\n"
-            "domain {[i, j]: 0 <= i < n and 0 <= j < m}\nassume n >= 1 and m >= 1\nfor i, j\n"
-            + "".join(f"  r{k}[i] = r{k}[i] + m{k}[j]*v[i, j]\n" for k in range(count)) + "end\n",
-            "work = work:split_iname('i', 64, {outer_tag = 'g.0', inner_tag = 'l.0'})\n"
-            f"for k = 0, {count - 1} do work = work:buffer_array('r' .. k, 'j') end\n")
+    args = each(count, "r{k}: float64[n], m{k}: float64[m]", ", ")
+    return Work(
+        f"kernel work(n: int32, m: int32, v: float64[n, m], {args})\n"
+        "domain {[i, j]: 0 <= i < n and 0 <= j < m}\nassume n >= 1 and m >= 1\nfor i, j\n"
+        + each(count, "  r{k}[i] = r{k}[i] + m{k}[j]*v[i, j]\n") + "end\n",
+        "work = work:split_iname('i', 64, {outer_tag = 'g.0', inner_tag = 'l.0'})\n"
+        f"for k = 0, {count - 1} do work = work:buffer_array('r' .. k, 'j') end\n",
+        f"""
+count = {count}
+knl = make("{{[i,j]: 0<=i<n and 0<=j<m}}", "for i,j\\n" + "".join(
+        f"r{{k}}[i] = r{{k}}[i] + m{{k}}[j]*v[i,j] {{{{id=u{{k}},nosync=*}}}}\\n" for k in range(count)) + "end",
+    [*(GlobalArg(f"r{{k}}", f8, shape="n") for k in range(count)),
+     *(GlobalArg(f"m{{k}}", f8, shape="m") for k in range(count)), GlobalArg("v", f8, shape="n,m")],
+    "opencl", assumptions="n>=1 and m>=1")
+knl = split_iname(knl, "i", 64, outer_tag="g.0", inner_tag="l.0")
+for k in range(count):
+    knl = lp.buffer_array(knl, f"r{{k}}", "j", init_expression="base", store_expression="buffer")
+""", "opencl")
 
 
 def fusions(count):
     """Kernels that are made one, loop by loop; the others go."""
-    kernels = "".join(f"kernel k{k}(n: int32, x{k}: float64[n], x{k+1}: float64[n])\n"
-                      f"domain {{[i]: 0 <= i < n}}\n<> t = 2*x{k}[i]\nx{k+1}[i] = t*t\n"
-                      for k in range(count))
-    names = ", ".join(f"k{k}" for k in range(count))
-    return (kernels,
-            f"local all = {{{names}}}\nlocal suffixes = {{}}\n"
-            "for k = 1, #all do suffixes[k] = '_' .. k end\n"
-            "k0 = lp.fuse_kernels(all, suffixes, nil, {name = 'work'})\n"
-            "k0 = k0:split_iname('i', 128, {outer_tag = 'g.0', inner_tag = 'l.0'})\n")
+    kernels = each(count, "kernel k{k}(n: int32, x{k}: float64[n], x{next}: float64[n])\n"
+                          "domain {{[i]: 0 <= i < n}}\n<> t = 2*x{k}[i]\nx{next}[i] = t*t\n")
+    return Work(
+        kernels,
+        f"local all = {{{each(count, 'k{k}', ', ')}}}\nlocal suffixes = {{}}\n"
+        "for k = 1, #all do suffixes[k] = '_' .. k end\n"
+        "k0 = lp.fuse_kernels(all, suffixes, nil, {name = 'work'})\n"
+        "k0 = k0:split_iname('i', 128, {outer_tag = 'g.0', inner_tag = 'l.0'})\n",
+        f"""
+count = {count}
+all = [make("{{[i]: 0<=i<n}}", f"<> t = 2*x{{k}}[i] {{{{id=a}}}}\\nx{{k+1}}[i] = t*t {{{{dep=a}}}}",
+            [GlobalArg(f"x{{k}},x{{k+1}}", f8, shape="n")], "opencl", name=f"k{{k}}")
+       for k in range(count)]
+knl = lp.fuse_kernels(all, data_flow=[(f"x{{k+1}}", k, k+1) for k in range(count - 1)])
+knl = split_iname(knl, "i", 128, outer_tag="g.0", inner_tag="l.0")
+""", "opencl")
 
 
 def splits(count):
     """Loops beside one another, each split."""
-    args = ", ".join(f"a{k}: float64[n]" for k in range(count))
-    return (f"kernel work(n: int32, {args})\n"
-            + "".join(f"domain {{[i{k}]: 0 <= i{k} < n}}\n" for k in range(count))
-            + "".join(f"a{k}[i{k}] = 2*a{k}[i{k}]\n" for k in range(count)),
-            f"for k = 0, {count - 1} do work = work:split_iname('i' .. k, 16) end\n")
+    lines = each(count, "a{k}[i{k}] = 2*a{k}[i{k}]\n")
+    return Work(
+        f"kernel work(n: int32, {each(count, 'a{k}: float64[n]', ', ')})\n"
+        + each(count, "domain {{[i{k}]: 0 <= i{k} < n}}\n") + lines,
+        f"for k = 0, {count - 1} do work = work:split_iname('i' .. k, 16) end\n",
+        f"""
+knl = make([f"{{{{[i{{k}}]: 0<=i{{k}}<n}}}}" for k in range({count})], {lines!r},
+    [GlobalArg(f"a{{k}}", f8, shape="n") for k in range({count})], "c")
+for k in range({count}):
+    knl = split_iname(knl, f"i{{k}}", 16)
+""")
 
 
-# What a script does once for each statement: work, and the least of three sizes that double.
-GROWTH = (("assignments made rules", substitutions, 80), ("rules computed ahead", stagings, 20),
-          ("accumulators in buffers", buffers, 16), ("kernels fused", fusions, 40),
-          ("loops split", splits, 40))
+def updates(count):
+    """Entries of one array, each updated in one nest under hardware axes."""
+    form = "  A[e, {k}] = A[e, {k}] + w[q]*(C[q, {k}] + {k}.25*D[e, q])"
+    return Work(
+        f"kernel work(n: int32, A: float64[n, {count}], C: float64[8, {count}], w: float64[8], "
+        "D: float64[n, 8])\ndomain {[e, q]: 0 <= e < n and 0 <= q < 8}\nassume n >= 1\nfor e, q\n"
+        + each(count, form + "\n") + "end\n",
+        "work = work:split_iname('e', 32, {outer_tag = 'g.0', inner_tag = 'l.0'})\n",
+        f"""
+knl = make("{{[e,q]: 0<=e<n and 0<=q<8}}", "for e,q\\n" +
+        {each(count, form + " {{id=u{k},nosync=*}}" + chr(10))!r} + "end",
+    [GlobalArg("A", f8, shape="n,{count}"), GlobalArg("C", f8, shape="8,{count}"),
+     GlobalArg("w", f8, shape="8"), GlobalArg("D", f8, shape="n,8")], "opencl",
+    assumptions="n>=1")
+knl = split_iname(knl, "e", 32, outer_tag="g.0", inner_tag="l.0")
+""", "opencl")
+
+
+def multipole(count):
+    """The first coefficients of a planar expansion: powers of distances, a product for each."""
+    order = 0
+    while (order + 1)*(order + 2)//2 < count:
+        order += 1
+    powers = ["<> dx = x[s] - c0", "<> dy = y[s] - c1", "<> px0 = 1.0", "<> py0 = 1.0"]
+    for p in range(1, order + 1):
+        powers += [f"<> px{p} = px{p-1}*dx/{p}.0", f"<> py{p} = py{p-1}*dy/{p}.0"]
+    pairs = [(t - p, p) for t in range(order + 1) for p in range(t + 1)][:count]
+    sums = [f"co[b, {n}] = co[b, {n}] + q[s]*px{i}*py{j}" for n, (i, j) in enumerate(pairs)]
+    return Work(
+        f"kernel work(nb: int32, n: int32, x: float64[n], y: float64[n], q: float64[n], "
+        f"co: float64[nb, {count}], c0: float64, c1: float64)\n"
+        "domain {[b, s]: 0 <= b < nb and 0 <= s < n}\nfor b, s\n  " + "\n  ".join(powers + sums)
+        + "\nend\n",
+        "work = work:split_iname('b', 32, {outer_tag = 'g.0', inner_tag = 'l.0'})\n",
+        f"""
+knl = make("{{[b,s]: 0<=b<nb and 0<=s<n}}", "for b,s\\n" + "\\n".join(
+        {powers!r} + [x + " {{nosync=*}}" for x in {sums!r}]) + "\\nend",
+    [GlobalArg("x,y,q", f8, shape="n"), GlobalArg("co", f8, shape="nb,{count}"),
+     ValueArg("c0,c1", f8)], "opencl")
+knl = split_iname(knl, "b", 32, outer_tag="g.0", inner_tag="l.0")
+""", "opencl")
+
+
+def fields(count):
+    """Fields under a stencil, each fetched for a group."""
+    total = "o[i] = " + each(count, "u{k}[i] + u{k}[i + 1] + u{k}[i + 2]", " + ")
+    return Work(
+        f"kernel work(n: int32, {each(count, 'u{k}: float64[n + 2]', ', ')}, o: float64[n])\n"
+        f"domain {{[i]: 0 <= i < n}}\nassume n >= 1\n{total}\n",
+        "work = work:split_iname('i', 64, {outer_tag = 'g.0', inner_tag = 'l.0'})\n"
+        f"for k = 0, {count - 1} do\n"
+        "  work = work:add_prefetch('u' .. k, 'i_inner', {default_tag = 'l.auto'})\nend\n",
+        f"""
+knl = make("{{[i]: 0<=i<n}}", {total!r},
+    [*(GlobalArg(f"u{{k}}", f8, shape="n+2") for k in range({count})), GlobalArg("o", f8, shape="n")],
+    "opencl", assumptions="n>=1")
+knl = split_iname(knl, "i", 64, outer_tag="g.0", inner_tag="l.0")
+for k in range({count}):
+    knl = lp.add_prefetch(knl, f"u{{k}}", "i_inner", default_tag="l.auto")
+""", "opencl")
+
+
+# What a script does once for each statement: work, the least of three sizes that double, and how
+# many of these Loo.py does in a minute or so.
+GROWTH = (("assignments made rules", substitutions, 80, 1), ("rules computed ahead", stagings, 20, 1),
+          ("accumulators in buffers", buffers, 16, 2), ("kernels fused", fusions, 40, 3),
+          ("loops split", splits, 40, 3), ("updates of one array", updates, 80, 2),
+          ("multipole expansion", multipole, 78, 2), ("fields with prefetches", fields, 10, 1))
 
 
 def run(argv, **kw):
@@ -206,13 +349,16 @@ def main():
     doubling = [(count, *min(turn[i] for turn in turns)) for i, count in enumerate(counts)]
 
     growth = []
-    for name, make, least in GROWTH:
-        times = []
-        for count in (least, 2 * least, 4 * least):
-            kernel, script = make(count)
-            files = [text("work.loop", kernel), "-t", text("work.lua", script), "--kernel", "work"]
-            times.append(min(run([MOONLOOP, "check", *files])[1] for _ in range(3)))
-        growth.append((name, least, times))
+    for name, make, least, compared in GROWTH:
+        times, theirs = [], []
+        for i, count in enumerate((least, 2 * least, 4 * least)):
+            work = make(count)
+            files = [text("work.loop", work.kernel), "-t", text("work.lua", work.script)]
+            files += ["--kernel", "work", "--target", work.target]
+            times.append(moonloop(files, 5)[0])
+            if i < compared:
+                theirs.append(loopy(work.loopy)[1])
+        growth.append((name, least, times, theirs))
 
     lines = [f"Measured {time.strftime('%Y-%m-%d')} on {cpu()}; `./dev bench tool`.", "",
              "| work | Moonloop, process | peak memory | Loo.py 2025.2, process | its work alone | ratio "
@@ -228,11 +374,13 @@ def main():
         ratio = f"{mine / before:.2f}" if before else ""
         lines.append(f"| {count} | {seconds(mine)} | {ratio} | {memory:.0f} MiB |")
         before = mine
-    lines += ["", "| steps for each statement | n | n of them | 2n | 4n | last doubling |",
-              "|---|---|---|---|---|---|"]
-    for name, least, times in growth:
+    lines += ["", "| steps for each statement | n | n of them | 2n | 4n | last doubling | "
+              "Loo.py's work, as far as it was run | ratio |",
+              "|---|---|---|---|---|---|---|---|"]
+    for name, least, times, theirs in growth:
+        ratios = ", ".join(f"{work / mine:.0f}" for work, mine in zip(theirs, times))
         lines.append(f"| {name} | {least} | " + " | ".join(seconds(t) for t in times)
-                     + f" | {times[2] / times[1]:.2f} |")
+                     + f" | {times[2] / times[1]:.2f} | {', '.join(map(seconds, theirs))} | {ratios} |")
     table = "\n".join(lines)
     print(table)
     write_section("docs/performance.md", "tool", table)

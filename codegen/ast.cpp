@@ -183,6 +183,8 @@ Expr take_invariant(Loop& loop, const Writes& writes) {
   return conjunction(out);
 }
 
+}  // namespace
+
 bool waits_within(const Block& block) {
   return std::any_of(block.begin(), block.end(), [](const Stmt& s) {
     return std::visit(
@@ -195,6 +197,8 @@ bool waits_within(const Block& block) {
         s.op);
   });
 }
+
+namespace {
 
 /// A guard whose statements may stand in the same block as its neighbours'.
 bool may_join(const If& guard) {

@@ -91,6 +91,9 @@ struct Stmt {
   std::variant<Loop, If, Scope, Run, Declare, Release, Sync, GroupCombine, Launch> op;
 };
 
+/// Whether work-items wait for one another somewhere in the block.
+bool waits_within(const Block& block);
+
 /// The block of one statement, which a list in braces would copy.
 Block only(Stmt s);
 

@@ -80,7 +80,7 @@ int CPrinter::device_kernel(const Launch& launch, DeviceProgram& out) {
   std::set<std::string> written;
   collect_writes(launch.body, written);
   written.insert(plan_.locks);
-  const std::string head = device_head(kernel, used, written);
+  const std::string head = device_head(kernel, used, written, waits_within(launch.body));
   names_.take_used();
   out_ += (out.kernels.empty() ? "" : "\n") + head + ") {\n" + body + "}\n";
   copies.push_back(static_cast<int>(out.kernels.size()));
@@ -122,14 +122,22 @@ void CPrinter::device_temporaries(const std::set<std::string>& used, DeviceKerne
 }
 
 /// The function up to its last parameter: the arguments that the kernel uses in declared order,
-/// then temporaries in global memory and inames of the host's loops.
+/// then temporaries in global memory and inames of the host's loops. What work-items wait for one
+/// another to write, or update by turns, is no work-item's own: `restrict` would let a compiler
+/// move an access across the barrier.
 std::string CPrinter::device_head(DeviceKernel& kernel, const std::set<std::string>& used,
-                                  const std::set<std::string>& written) {
+                                  const std::set<std::string>& written, bool waits) {
   const Language language = helpers_.language();
+  std::set<std::string> by_turns;
+  for (const InsnPtr& insn : k_.instructions)
+    if (insn->atomic != Atomicity::None) by_turns.merge(writes(*insn));
+  by_turns.insert(plan_.locks);
   std::vector<std::string> all;
   const auto pointer = [&](const std::string& name, const Type& type, bool written) {
+    const bool own = !written || (!waits && !by_turns.count(name));
     all.push_back(dialect_.global_prefix() + element_type(language, type) +
-                  (written ? " *" : " const *") + dialect_.restrict_word() + " " + names_.of(name));
+                  (written ? " *" : " const *") + (own ? dialect_.restrict_word() + " " : "") +
+                  names_.of(name));
     kernel.args.push_back(name);
   };
   for (const Argument& a : k_.args) {

@@ -100,7 +100,7 @@ class CPrinter {
   int device_kernel(const Launch& launch, DeviceProgram& out);
   void device_temporaries(const std::set<std::string>& used, DeviceKernel& kernel);
   std::string device_head(DeviceKernel& kernel, const std::set<std::string>& used,
-                          const std::set<std::string>& written);
+                          const std::set<std::string>& written, bool waits);
   void collect_writes(const Block& block, std::set<std::string>& out) const;
   std::set<std::string> written() const;
   std::string host_prototype();

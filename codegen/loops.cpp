@@ -344,8 +344,15 @@ class LoopMaker {
     if (is_empty(intersect(points, context))) return std::nullopt;
     Set rest = isl_set_gist(points.copy(), context.copy());
     rest = isl_set_coalesce(rest.take());
-    AstBuild build = isl_ast_build_from_context(context.copy());
+    const AstBuild build = build_within(context, isl_set_get_space(rest.get()));
     return from_isl(AstExpr(isl_ast_build_expr_from_set(build.get(), rest.take())));
+  }
+
+  /// What writes expressions with the parameters of `space` for the points of `context`. isl reads
+  /// the constraints of a context that lacks some of these parameters at wrong places, and takes
+  /// remainders for what they are not.
+  static AstBuild build_within(const Set& context, Space space) {
+    return isl_ast_build_from_context(isl_set_align_params(context.copy(), space.take()));
   }
 
   /// The iterations to run, a convex set { [iname] } over outer inames as parameters. What it holds
@@ -447,7 +454,7 @@ class LoopMaker {
       if (!plain->condition) return out;
       return only(Stmt{If{std::move(*plain->condition), std::move(out)}});
     }
-    AstBuild build = isl_ast_build_from_context(context.copy());
+    AstBuild build = build_within(context, isl_set_get_space(range.get()));
     isl_id_list* names = isl_id_list_from_id(isl_id_alloc(isl(), node.iname.c_str(), nullptr));
     build = isl_ast_build_set_iterators(build.take(), names);
     Set domain = isl_set_set_tuple_name(range.copy(), "S");
@@ -567,8 +574,8 @@ class LoopMaker {
   }
 
   static Expr value_of(Aff a, const Set& context) {
-    const AstBuild build = isl_ast_build_from_context(context.copy());
     a = isl_aff_project_domain_on_params(a.take());
+    const AstBuild build = build_within(context, isl_aff_get_domain_space(a.get()));
     return from_isl(
         AstExpr(isl_ast_build_expr_from_pw_aff(build.get(), isl_pw_aff_from_aff(a.take()))));
   }

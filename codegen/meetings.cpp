@@ -95,13 +95,13 @@ Expr Meetings::position(int i, const Axis& axis) const {
   return runs_in_first_alone(i, axis) ? lit(0) : Expr();
 }
 
-/// Equal subscripts that hold the iname of every axis, the same for both.
-bool Meetings::own_element(const Touch& x, const Touch& y, bool groups) const {
+/// Equal subscripts that tell the iname of every axis, the same for both.
+bool Meetings::own_element(const Touch& x, const Touch& y, bool groups) {
   if (!equal(x.index, y.index)) return false;
   return std::all_of(axes_.begin(), axes_.end(), [&](const Axis& axis) {
     if (axis.group != groups) return true;
     const std::string n = iname_on(x.insn, axis);
-    return !n.empty() && n == iname_on(y.insn, axis) && subscripts_hold(x.index, {n});
+    return !n.empty() && n == iname_on(y.insn, axis) && conflicts_.tells(x.index, {n});
   });
 }
 

@@ -63,7 +63,7 @@ class Meetings {
   /// The iname's number on the axis, 0 for what runs in the first alone, null for what runs in all.
   Expr position(int insn, const Axis& axis) const;
   bool only_prepares(int insn, const Axis& axis) const;
-  bool own_element(const Touch& x, const Touch& y, bool groups) const;
+  bool own_element(const Touch& x, const Touch& y, bool groups);
   const Instruction& insn(int i) const { return *k_.instructions[static_cast<std::size_t>(i)]; }
 
   const Plan& plan_;

@@ -4,6 +4,7 @@
 
 #include "codegen/atomics.h"
 #include "codegen/auto_axes.h"
+#include "codegen/invariant_reductions.h"
 #include "codegen/language.h"
 #include "codegen/matrix_units.h"
 #include "core/external.h"
@@ -190,6 +191,7 @@ static Kernel without_stand_ins_for_elsewhere(Kernel k) {
 Plan make_plan(Kernel k, Target target) {
   check_supported(k, target);
   Nested nested = is_device(target) ? nest_on_axes(std::move(k)) : nest(std::move(k));
+  nested = hoist_invariant_reductions(std::move(nested));
   const auto& made = nested.kernel.temporaries;
   if (std::any_of(made.begin(), made.end(), [](const auto& t) { return !t.second.type; }))
     nested.kernel = infer_types(std::move(nested.kernel));  // accumulators

@@ -189,7 +189,7 @@ class Placer {
   bool crosses(const Touch& x, const Touch& y, const Names& items,
                const std::vector<std::string>& outer) {
     const std::vector<std::string> all(items.begin(), items.end());
-    if (equal(x.index, y.index) && subscripts_hold(x.index, all)) return false;
+    if (equal(x.index, y.index) && conflicts_.tells(x.index, all)) return false;
     if (plainly_apart(x.index, y.index)) return false;
     bool exact = true;
     const Map pairs = conflicts_.in_equal(conflicts_.pairs(x, y, exact), x, y, outer);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/digits.h"
+
 namespace moonloop {
 
 Set instances_of(const Kernel& k, const Instruction& insn, const std::vector<std::string>& dims,
@@ -73,11 +75,18 @@ bool plainly_apart(const Exprs& a, const Exprs& b) {
   return false;
 }
 
-bool subscripts_hold(const Exprs& index, const std::vector<std::string>& names) {
+bool Conflicts::tells(const Exprs& index, const std::vector<std::string>& names) {
+  const auto digits_of = [&](const Expr& e) -> const std::vector<std::string>& {
+    const auto [it, fresh] = digits_.try_emplace(e.identity());
+    if (fresh) it->second = {e, plain_digits(k_, e).value_or(std::vector<std::string>())};
+    return it->second.second;
+  };
   return std::all_of(names.begin(), names.end(), [&](const std::string& n) {
     return std::any_of(index.begin(), index.end(), [&](const Expr& e) {
       const auto* v = e.as<Var>();
-      return v && v->name == n;
+      if (v) return v->name == n;
+      const std::vector<std::string>& d = digits_of(e);
+      return std::find(d.begin(), d.end(), n) != d.end();
     });
   });
 }

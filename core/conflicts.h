@@ -1,6 +1,8 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/order.h"
@@ -38,6 +40,10 @@ class Conflicts {
   Map in_different(Map pairs, const Touch& x, const Touch& y,
                    const std::vector<std::string>& names) const;
 
+  /// Whether elements with the subscripts `index` are equal only where the inames `names` are: each
+  /// of these is a subscript, or a digit of one, as of `16*i_outer + i_inner`. Without isl.
+  bool tells(const Exprs& index, const std::vector<std::string>& names);
+
  private:
   struct Instances {
     Set set;  // null until needed
@@ -51,6 +57,7 @@ class Conflicts {
   Variables variables_;
   std::vector<std::vector<std::string>> dims_;
   std::vector<Instances> instances_;
+  std::unordered_map<const void*, std::pair<Expr, std::vector<std::string>>> digits_;  // by address
 };
 
 /// The instances of an instruction of `k` over `dims`, affine predicates included; see
@@ -60,8 +67,5 @@ Set instances_of(const Kernel& k, const Instruction& insn, const std::vector<std
 
 /// Whether some subscript is one number here and another one there.
 bool plainly_apart(const Exprs& a, const Exprs& b);
-/// Whether `index` has each of `names` as a subscript by itself, so that equal elements mean equal
-/// values of these.
-bool subscripts_hold(const Exprs& index, const std::vector<std::string>& names);
 
 }  // namespace moonloop

@@ -83,9 +83,9 @@ const Instruction* Kernel::find_insn(std::string_view id) const {
 }
 
 const Domain* Kernel::home_of(std::string_view iname) const {
-  const std::string name(iname);
+  const Id id = isl_id_alloc(isl(), std::string(iname).c_str(), nullptr);  // one for each name
   for (const Domain& d : domains)
-    if (isl_set_find_dim_by_name(d.set.get(), isl_dim_set, name.c_str()) >= 0) return &d;
+    if (isl_set_find_dim_by_id(d.set.get(), isl_dim_set, id.get()) >= 0) return &d;
   return nullptr;
 }
 

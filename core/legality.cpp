@@ -1,6 +1,7 @@
 #include "core/legality.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/address_spaces.h"
 #include "core/budget.h"
@@ -33,7 +34,7 @@ Legality::Legality(const Kernel& k) : k_(k) {
   if (same)
     present_ = std::shared_ptr<const RunOrder>(ref_, &ref_->order);
   else
-    present_ = std::make_shared<const RunOrder>(nest(k));
+    present_ = order_of(k);
   place();
   for (int r = 0; r < ref_->order.size(); ++r)
     if (now(r) < 0)
@@ -41,11 +42,9 @@ Legality::Legality(const Kernel& k) : k_(k) {
 }
 
 Legality::Legality(const Kernel& before, const Kernel& after)
-    : k_(after),
-      ref_(std::make_shared<const Reference>(nest(before))),
-      present_(std::make_shared<const RunOrder>(nest(after))),
-      compares_(true) {
+    : k_(after), ref_(ordered(before)), present_(order_of(after)), compares_(true) {
   place();
+  carry();
   keep_common();
 }
 
@@ -82,10 +81,15 @@ void Legality::keep_common() {
   const Variables variables(present_->kernel());
   std::vector<std::vector<Access>> still(now_.size());
   for (std::size_t r = 0; r < now_.size(); ++r)
-    if (now_[r] >= 0) still[r] = statement_accesses(present_->insn(now_[r]), variables);
+    if (now_[r] >= 0 && !carried_.has(int(r)))
+      still[r] = statement_accesses(present_->insn(now_[r]), variables);
   for (const auto& [name, all] : ref_->by_variable)
     for (const AccessAt& a : all) {
       if (now(a.insn) < 0) continue;
+      if (carried_.has(a.insn)) {
+        common_[name].push_back(a);
+        continue;
+      }
       const Access& x = ref_->at(a);
       const auto& has = still[std::size_t(a.insn)];
       const auto was = [&](const Access& y) {
@@ -103,19 +107,40 @@ void Legality::keep_common() {
 }
 
 void Legality::check() {
+  if (!compares_) require_distinct_axes(k_);
   const auto& tags = k_.iname_tags;
   const bool parallel =
       std::any_of(tags.begin(), tags.end(), [](const auto& t) { return is_parallel(&t.second); });
-  if (!compares_ && !k_.reference && !parallel) return;  // its own order, and all of it sequential
+  if (!compares_ && !k_.reference && !parallel) {  // its own order, and all of it sequential
+    remember({ref_, present_, now_});
+    return;
+  }
+  if (!compares_) carry();
   check_all(compares_ ? common_ : ref_->by_variable);
-  if (!compares_) check_copies();
+  if (compares_) return;
+  check_copies();
+  remember(std::move(this_order_));
+}
+
+/// What the last proof says of this one. Of two kernels that are compared, the first is in order.
+void Legality::carry() {
+  this_order_ = {ref_, present_, now_};
+  known_order_ = known_order(this_order_);
+  if (compares_) {
+    KeptOrder before{ref_, std::shared_ptr<const RunOrder>(ref_, &ref_->order), {}};
+    before.now.resize(now_.size());
+    std::iota(before.now.begin(), before.now.end(), 0);
+    known_order_ = std::make_shared<const KeptOrder>(std::move(before));
+  }
+  if (known_order_) carried_ = Carried(*known_order_, this_order_);
 }
 
 void Legality::check_all(const std::map<std::string, std::vector<AccessAt>>& by_variable) {
-  for (const auto& [name, all] : by_variable) check_variable(name, all);
+  for (const auto& [name, all] : by_variable)
+    if (!carried_.all(name, all)) check_variable(name, all);
   for (int s = 0; s < ref_->order.size(); ++s)
     for (const int d : ref_->depends_on[std::size_t(s)]) {
-      if (now(s) < 0 || now(d) < 0) continue;
+      if (now(s) < 0 || now(d) < 0 || (carried_.has(s) && carried_.has(d))) continue;
       // It is one between the iterations of the loops that the two share, which may be more by now.
       if (present_->first(now(d), now(s))) continue;
       const std::size_t shared = ref_->order.common_loops(d, s);

@@ -9,6 +9,7 @@
 
 #include "core/clash.h"
 #include "core/commuting.h"
+#include "core/kept_order.h"
 #include "core/order_reference.h"
 
 /// The proof behind `check_legal`: the present order of a kernel keeps every dependence of its
@@ -45,6 +46,7 @@ class Legality {
 
   // legality.cpp
   void place();
+  void carry();
   void check_all(const std::map<std::string, std::vector<AccessAt>>& by_variable);
   void keep_common();
   void check_variable(const std::string& name, const std::vector<AccessAt>& all);
@@ -114,7 +116,10 @@ class Legality {
   std::map<std::string, std::vector<AccessAt>> common_;  // accesses of both kernels; see the maker
   bool compares_ = false;                                // made from two kernels
   mutable std::unique_ptr<CommutingUpdates> commuting_;  // of the reference
-  std::vector<int> now_;                              // reference statement -> present one, or -1
+  std::vector<int> now_;  // reference statement -> present one, or -1
+  std::shared_ptr<const KeptOrder> known_order_;
+  KeptOrder this_order_;
+  Carried carried_;                                   // from the one to the other
   std::vector<std::map<std::string, Expr>> origins_;  // by reference statement, all its dims
   std::vector<int> nests_;  // by reference statement: equal for equal nests
   std::map<std::string, std::vector<std::string>> confined_;

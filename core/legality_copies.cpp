@@ -14,7 +14,7 @@ void Legality::check_copies() {
     return;
   if (!own_) own_.emplace(k_);
   for (const auto& [name, all] : ref_->by_variable) {
-    if (!k_.find_temporary(name)) continue;
+    if (!k_.find_temporary(name) || carried_.all(name, all)) continue;
     std::set<std::string> used;
     for (const AccessAt& a : all)
       if (ref_->at(a).write)

@@ -64,6 +64,7 @@ namespace {
 /// constant.
 std::optional<std::int64_t> spread(const Set& domain, const std::string& name) {
   const int at = isl_set_find_dim_by_name(domain.get(), isl_dim_set, name.c_str());
+  if (at < 0) return std::nullopt;  // a parameter of the value, such as the length of a piece
   Val least = isl_set_dim_min_val(domain.copy(), at), most = isl_set_dim_max_val(domain.copy(), at);
   if (!yes(isl_val_is_int(least.get())) || !yes(isl_val_is_int(most.get()))) return std::nullopt;
   return to_int(most) - to_int(least);

@@ -16,6 +16,8 @@ void Memo::limit() {
   nests.clear();
   proofs.clear();
   covered.clear();
+  kept.clear();
+  orders.clear();
   held_.clear();
 }
 

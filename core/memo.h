@@ -1,4 +1,6 @@
 #pragma once
+#include <deque>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -8,6 +10,9 @@
 /// Answers of isl that the steps of a script ask for again and again: most of a kernel stays as it
 /// is from one transform to the next.
 namespace moonloop {
+
+struct KeptOrder;
+struct Ordered;
 
 /// One per thread. Keys hold the addresses of isl sets; the memo owns a reference to each of these,
 /// so an address stands for one value until the memo is cleared.
@@ -20,6 +25,10 @@ class Memo {
   std::unordered_set<std::string> proofs;
   /// Whether a read finds what was written in the same iteration of some loops.
   std::unordered_map<std::string, bool> covered;
+  /// The latest kernels whose order was proved, the last one first (core/kept_order.h).
+  std::deque<std::shared_ptr<const KeptOrder>> kept;
+  /// The latest kernels that were nested, the last one first (core/ordered.cpp).
+  std::deque<std::shared_ptr<const Ordered>> orders;
 
   /// The set's address, as a part of a key.
   std::string name(const Set& s);

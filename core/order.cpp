@@ -291,6 +291,34 @@ bool claimed(const Kernel& k, Claim::Kind kind, const std::string& name) {
   });
 }
 
+/// The inames of `x` with those of `y` that stand in their places, if the two are one expression but
+/// for these names.
+std::optional<std::vector<std::pair<std::string, std::string>>> one_subscript(
+    const Expr& x, const std::vector<std::string>& x_dims, const Expr& y,
+    const std::vector<std::string>& y_dims) {
+  const auto inames_of = [](const Expr& e, const std::vector<std::string>& dims) {
+    std::vector<std::string> out;
+    walk(e, [&](const Expr& part) {
+      const auto* v = part.as<Var>();
+      if (v && std::find(dims.begin(), dims.end(), v->name) != dims.end() &&
+          std::find(out.begin(), out.end(), v->name) == out.end())
+        out.push_back(v->name);
+      return true;
+    });
+    return out;
+  };
+  const std::vector<std::string> a = inames_of(x, x_dims), b = inames_of(y, y_dims);
+  if (a.size() != b.size()) return std::nullopt;
+  std::map<std::string, Expr> names;
+  std::vector<std::pair<std::string, std::string>> out;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    names.emplace(b[i], var(a[i]));
+    out.emplace_back(a[i], b[i]);
+  }
+  if (!equal(x, substitute(y, names))) return std::nullopt;
+  return out;
+}
+
 Map same_values(const Exprs& a, const std::vector<std::string>& a_dims, const Exprs& b,
                 const std::vector<std::string>& b_dims) {
   const Map x = *to_map(a, a_dims), y = *to_map(b, b_dims);
@@ -322,9 +350,14 @@ Map conflict_map(const Kernel& k, const Variables& variables, const Access& a,
       ys.push_back(y);
       continue;
     }
-    if (claimed(k, Claim::Kind::Disjoint, a.variable))
-      return isl_map_empty(isl_map_get_space(all.get()));
-    exact = false;
+    if (!claimed(k, Claim::Kind::Disjoint, a.variable)) {
+      exact = false;
+      continue;
+    }
+    // One subscript names one element where its inames agree, and others elsewhere.
+    const auto same = one_subscript(x, a_dims, y, b_dims);
+    if (!same) return isl_map_empty(isl_map_get_space(all.get()));
+    for (const auto& [i, j] : *same) xs.push_back(var(i)), ys.push_back(var(j));
   }
   if (xs.empty()) return all;
   return isl_map_intersect(all.take(), same_values(xs, a_dims, ys, b_dims).take());

@@ -47,6 +47,13 @@ class Reference {
   mutable std::optional<OwnCopies> own_;
 };
 
+/// `k` nested, with its accesses. The last few are kept: steps ask for the kernel that they start
+/// from, which the step before made and proved. Cost where it is kept: a comparison of addresses,
+/// linear in the kernel.
+std::shared_ptr<const Reference> ordered(const Kernel& k);
+/// The order alone, for kernels that nobody asks for again.
+std::shared_ptr<const RunOrder> order_of(const Kernel& k);
+
 /// The reference of `k`: the one that it has, or the one that it is.
 std::shared_ptr<const Reference> reference_of(const Kernel& k);
 

@@ -50,7 +50,7 @@ struct Reaching::Use {
   bool exact;  // the subscripts are affine
 };
 
-Reaching::Reaching(const Kernel& k) : k_(k), r_(nest(k)) {
+Reaching::Reaching(const Kernel& k) : k_(k), order_(ordered(k)), r_(*order_) {
   parts_.resize(k.instructions.size());
   std::size_t next = 0;
   for (int s = 0; s < r_.order.size(); ++s) {

@@ -45,7 +45,8 @@ class Reaching {
   Map pick(const Map& served, int def, int part) const;
 
   const Kernel& k_;
-  Reference r_;
+  std::shared_ptr<const Reference> order_;
+  const Reference& r_;
   std::vector<std::vector<int>> parts_;  // by instruction: its statements, the one with its id last
 };
 

@@ -50,10 +50,6 @@ Reference::Reference(Nested nested) : order(std::move(nested)), variables(order.
       by_variable[accesses[std::size_t(s)][a].variable].push_back({s, int(a)});
 }
 
-std::shared_ptr<const Reference> reference_of(const Kernel& k) {
-  return k.reference ? k.reference : std::make_shared<const Reference>(nest_in_sequence(k));
-}
-
 const OwnCopies& Reference::own() const {
   if (!own_) own_.emplace(order.kernel());
   return *own_;

@@ -4,7 +4,7 @@
 #include <functional>
 #include <map>
 
-#include "core/order.h"
+#include "core/order_reference.h"
 
 namespace moonloop {
 
@@ -56,14 +56,16 @@ Kernel without_instructions(const Kernel& k, const std::set<std::string>& ids) {
 }
 
 Kernel in_order_of(const Kernel& before, Kernel after) {
-  const RunOrder was(nest(before));
+  const std::shared_ptr<const Reference> before_order = ordered(before);
+  const RunOrder& was = before_order->order;
   std::stable_sort(after.instructions.begin(), after.instructions.end(),
                    [&](const InsnPtr& a, const InsnPtr& b) {
                      const int x = was.find(a->id), y = was.find(b->id);
                      return x >= 0 && y >= 0 && was.position(x) < was.position(y);
                    });
   const Kernel out = proved(rebase(std::move(after)));
-  const RunOrder is(nest(out));
+  const std::shared_ptr<const Reference> after_order = ordered(out);
+  const RunOrder& is = after_order->order;
   std::set<std::string> earlier, both;  // parts of reductions may have ids that are gone
   for (const InsnPtr& i : before.instructions) earlier.insert(i->id);
   for (const InsnPtr& i : out.instructions)

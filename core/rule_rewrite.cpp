@@ -16,6 +16,7 @@ class Rewriter {
  public:
   Rewriter(const Kernel& k, const RuleRewrite& rw) : k_(k), rw_(rw), versions_(k, rw.reserved) {
     for (const Rule& r : k.rules) rules_.emplace(r.name, &r);
+    if (!rw.about.empty()) mentions_.emplace(k, rw.about);
   }
 
   Kernel run() {
@@ -28,6 +29,7 @@ class Rewriter {
 
  private:
   void rewrite_insn(InsnPtr& insn) {
+    if (mentions_ && !mentions_->read_by(*insn)) return;
     insn_ = insn.get();
     const Stack stack{{insn->id, insn->tags}};
     bool changed = false;
@@ -58,7 +60,8 @@ class Rewriter {
       return map_children(e, [&](const Expr&) { return map_subscripts(s->load, inside); });
     const auto* c = e.as<Call>();
     const auto rule = c ? rules_.find(c->name) : rules_.end();
-    if (rule == rules_.end()) return map_children(e, inside);
+    if (rule == rules_.end() || (mentions_ && !mentions_->in_rule(c->name)))
+      return map_children(e, inside);
     return rule_call(e, *rule->second, stack, inside);
   }
 
@@ -97,6 +100,7 @@ class Rewriter {
   RuleVersions versions_;
   std::unordered_map<std::string, const Rule*> rules_;
   std::unordered_map<std::string, Expr> bodies_;  // when the place does not matter
+  std::optional<Mentions> mentions_;
   const Instruction* insn_ = nullptr;
   bool expanded_ = false;
 };
@@ -114,6 +118,62 @@ void collect_names(const Expr& e, std::set<std::string>& out) {
 }
 
 }  // namespace
+
+// ---- Mentions.
+
+namespace {
+
+/// Whether some node below `e`, or `e` itself, is one that `found` looks for.
+bool any_node(const Expr& e, const std::function<bool(const Expr&)>& found) {
+  bool yes = false;
+  walk(e, [&](const Expr& x) {
+    yes = yes || found(x);
+    return !yes;
+  });
+  return yes;
+}
+
+}  // namespace
+
+Mentions::Mentions(const Kernel& k, std::string name) : name_(std::move(name)) {
+  // Callers of a rule that names it do so too.
+  std::unordered_map<std::string, std::vector<const std::string*>> callers;
+  std::vector<const std::string*> queue;
+  for (const Rule& r : k.rules) {
+    if (in(r.body)) queue.push_back(&r.name);
+    walk(r.body, [&](const Expr& x) {
+      if (const auto* c = x.as<Call>()) callers[c->name].push_back(&r.name);
+      return true;
+    });
+  }
+  while (!queue.empty()) {
+    const std::string& rule = *queue.back();
+    queue.pop_back();
+    if (!rules_.insert(rule).second) continue;
+    if (const auto it = callers.find(rule); it != callers.end())
+      queue.insert(queue.end(), it->second.begin(), it->second.end());
+  }
+}
+
+bool Mentions::in(const Expr& e) const {
+  return any_node(e, [&](const Expr& x) {
+    if (const auto* v = x.as<Var>()) return v->name == name_;
+    if (const auto* l = x.as<Load>()) return l->array == name_;
+    if (const auto* c = x.as<Call>()) return rules_.count(c->name) > 0;
+    return false;
+  });
+}
+
+bool Mentions::read_by(const Instruction& insn) const {
+  const auto here = [&](const Expr& e) { return in(e); };
+  const auto subscripts = [&](const Expr& target) {
+    bool yes = false;
+    for_each_child(target, [&](const Expr& c) { yes = yes || in(c); });
+    return yes;
+  };
+  return std::any_of(insn.lhs.begin(), insn.lhs.end(), subscripts) || (insn.rhs && in(insn.rhs)) ||
+         std::any_of(insn.predicates.begin(), insn.predicates.end(), here);
+}
 
 // ---- Versions.
 

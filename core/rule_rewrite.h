@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/kernel.h"
@@ -71,6 +72,24 @@ struct RuleRewrite {
   std::function<bool(const std::string& name)> reserved = {};
   /// The answers do not depend on the place: each rule is gone through once.
   bool same_everywhere = false;
+  /// The variable that the rewriting is about: what does not name it, here or in the rules that it
+  /// calls, stays as it is and is not gone through. Empty: everything is.
+  std::string about = {};
+};
+
+/// Where a kernel names a variable, rules looked through. A parameter of a rule that has the
+/// variable's name counts. Cost of making one: linear in the bodies of the rules.
+class Mentions {
+ public:
+  Mentions(const Kernel& k, std::string name);
+  bool in(const Expr& e) const;
+  bool in_rule(const std::string& rule) const { return rules_.count(rule) > 0; }
+  /// In what the instruction reads.
+  bool read_by(const Instruction& insn) const;
+
+ private:
+  std::string name_;
+  std::unordered_set<std::string> rules_;  // those that name it, or call one that does
 };
 
 /// `k` with `rw` done to all expressions that instructions read: right sides, predicates and the

@@ -5,7 +5,7 @@
 #include "core/budget.h"
 #include "core/domain.h"
 #include "core/lookup.h"
-#include "core/order.h"
+#include "core/order_reference.h"
 
 namespace moonloop {
 
@@ -267,15 +267,9 @@ void number_leaves(const std::vector<TreeNode>& nodes, std::vector<int>& sequenc
 
 Sites::Sites(const Kernel& k) : kernel_(k) {
   derive();
-  std::vector<int> sequence;
-  number_leaves(nested_.tree.roots, sequence);
-  std::vector<std::size_t> order;  // an instruction runs when the last of its statements does
-  for (const int s : sequence)
-    if (const std::size_t owner = owner_[std::size_t(s)]; statements_[owner].back() == s)
-      order.push_back(owner);
-  ensure(order.size() == k.instructions.size(), "the tree of a kernel holds all instructions");
-  if (std::is_sorted(order.begin(), order.end())) return;
-  for (std::size_t i = 0; i < order.size(); ++i) kernel_.instructions[i] = k.instructions[order[i]];
+  std::vector<InsnPtr> in_order = list_of(k, RunOrder(nested_));
+  if (in_order == k.instructions) return;
+  kernel_.instructions = std::move(in_order);
   derive();
 }
 

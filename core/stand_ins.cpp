@@ -59,7 +59,7 @@ struct Placed {
 class StandInCheck {
  public:
   StandInCheck(const Kernel& before, const Kernel& after, const std::vector<StandIn>& all)
-      : was_(nest(before)), is_(nest(after)) {
+      : was_at_(ordered(before)), is_at_(ordered(after)), was_(*was_at_), is_(*is_at_) {
     for (const StandIn& s : all) {
       Placed p{&s,
                statement_for(is_.order, s.insn, map_names(s.relation, isl_dim_in)),
@@ -259,7 +259,8 @@ class StandInCheck {
     throw ClashRefused(d, {instance(a, w.a, x), instance(b, w.b, y), w.params});
   }
 
-  Reference was_, is_;
+  std::shared_ptr<const Reference> was_at_, is_at_;
+  const Reference &was_, &is_;
   std::vector<Placed> placed_;
 };
 

@@ -1,8 +1,10 @@
+#include "core/lookup.h"
 #include "scripts/state.h"
 #include "transforms/fuse_kernels.h"
+#include "transforms/registry.h"
 
 /// `lp.fuse_kernels(kernels, [suffixes], [data_flow], {options})`: kernels behind one another, then
-/// their common loops fused one by one, each as a step of its own.
+/// their common loops fused, each as a step of its own.
 namespace moonloop::lua {
 namespace {
 
@@ -94,6 +96,29 @@ Request read_request(lua_State* L) {
   return out;
 }
 
+using Loops =
+    std::vector<std::pair<std::string, std::string>>;  // a loop, and the one that it joins
+
+/// All of the loops fused under one proof: that of the kernel that comes of it. Nothing where there
+/// is none; the steps one by one then say which of them is to blame.
+std::optional<Kernel> fused_at_once(const Kernel& k, const Loops& loops, const State& s,
+                                    const Span& at) {
+  const Op& op = *find_op("rename_iname");
+  Kernel out = k;
+  try {
+    const WithoutProof until_the_end;
+    for (const auto& [own, name] : loops)
+      out = run_op(op, out, {Value{own}, Value{name}}, {{"existing_ok", Value{true}}}, at);
+  } catch (const Error&) { return std::nullopt; }
+  try {
+    out = reordered(k, std::move(out));
+  } catch (const Refused&) { return std::nullopt; }
+  if (s.options().on_step)
+    for (std::size_t i = out.trace.size() - loops.size(); i < out.trace.size(); ++i)
+      s.options().on_step({k, out.trace[i], nullptr});
+  return out;
+}
+
 }  // namespace
 
 int fuse_kernels_function(lua_State* L, State& s) {
@@ -110,11 +135,21 @@ int fuse_kernels_function(lua_State* L, State& s) {
     for (const std::string& i : *request.inames)
       if (std::find(shared.begin(), shared.end(), i) == shared.end())
         bad(L, lua_gettop(L), fmt::format("the kernels share no loop '{}'", i));
+  if (request.inames)
+    std::erase_if(made.shared, [&](const auto& loop) {
+      return std::find(request.inames->begin(), request.inames->end(), loop.second) ==
+             request.inames->end();
+    });
+  if (made.shared.size() > 1) {
+    const Span at = where(L, 0, "fuse_kernels");
+    const State::Pause pause(s);
+    if (auto fused = fused_at_once(made.kernel, made.shared, s, at)) {
+      push_kernel(L, std::move(*fused));
+      return 1;
+    }
+  }
   push_kernel(L, std::move(made.kernel));
   for (const auto& [own, name] : made.shared) {
-    if (request.inames &&
-        std::find(request.inames->begin(), request.inames->end(), name) == request.inames->end())
-      continue;
     push_op(L, "rename_iname");
     lua_insert(L, -2);
     push_string(L, own);

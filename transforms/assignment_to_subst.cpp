@@ -24,6 +24,7 @@ class Change {
 
   Kernel run() {
     RuleRewrite rw;
+    rw.about = name_;
     rw.replace = [&](const Expr& e, const RulePlace& at) { return replaced(e, at); };
     rw.reserved = [&](const std::string& name) { return name.starts_with(name_ + "_subst"); };
     Kernel out = rewrite_through_rules(k_, rw);
@@ -142,6 +143,8 @@ class Change {
 
   /// The value as the variable would have held it.
   Expr converted(const Expr& rhs) {
+    // A temporary without a type, given its value once, has the type of that value.
+    if (const Temporary* t = k_.find_temporary(name_); t && !t->type && writers() == 1) return rhs;
     if (!typed_) {
       try {
         typed_ = infer_types(k_);
@@ -158,6 +161,14 @@ class Change {
     } catch (const Error&) {  // its operands have no types yet
     }
     return Expr(Cast{*held, rhs}, rhs.at());
+  }
+
+  int writers() const {
+    return static_cast<int>(
+        std::count_if(k_.instructions.begin(), k_.instructions.end(), [&](const InsnPtr& i) {
+          return std::any_of(i->lhs.begin(), i->lhs.end(),
+                             [&](const Expr& l) { return written_name(l) == name_; });
+        }));
   }
 
   /// A use depends on what its definition depended on.
@@ -179,8 +190,9 @@ class Change {
     const bool argument = k_.find_arg(name_) != nullptr;
     if (argument && o_.force_retain_argument) return out;
     std::set<std::string> writers;
+    const Mentions mentions(out, name_);
     for (const InsnPtr& i : out.instructions) {
-      if (reads(out, *i).contains(name_)) return out;
+      if (mentions.read_by(*i) && reads(out, *i).contains(name_)) return out;
       const std::set<std::string> written = writes(*i);
       if (!written.contains(name_)) continue;
       if (written.size() > 1) return out;

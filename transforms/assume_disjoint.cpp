@@ -10,7 +10,8 @@ const Op assume_disjoint_op{
     .doc =
         R"(Vouches that accesses to these arrays through subscripts that are not affine never meet.
 
-Different instances then touch different elements through them, and none that another access touches.
+One subscript with other values of its inames then names another element, and two different subscripts
+never name the same. Loops whose inames a subscript does not have come to its element again and again.
 The claim is not checked; `show --what trace` lists it.
 
 Refuses names of no array.)",

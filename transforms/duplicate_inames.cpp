@@ -95,7 +95,6 @@ Kernel duplicate_inames(const Kernel& k, const std::vector<std::string>& inames,
     for (const auto& [iname, text] : o.tags)
       if (iname == from)
         if (const auto tag = tag_for(out, to, text)) out.iname_tags[to] = *tag;
-  require_distinct_axes(out);
   return reordered(k, std::move(out));
 }
 

@@ -154,7 +154,6 @@ Kernel join_inames(const Kernel& k, const std::vector<std::string>& inames, cons
   rw.relation = join_relation(inames, fresh, boxes);
   Kernel out = rewrite_inames(k, rw, o.within);
   if (tag) out.iname_tags[fresh] = *tag;
-  require_distinct_axes(out);
   return reordered(k, std::move(out));
 }
 

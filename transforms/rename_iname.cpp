@@ -236,7 +236,6 @@ Kernel rename_iname(const Kernel& k, const std::string& old_iname, const std::st
   if (!merge && !out.has_iname(old_iname))
     if (const auto it = k.slabs.find(old_iname); it != k.slabs.end())
       out.slabs[new_iname] = it->second;
-  require_distinct_axes(out);
   return reordered(k, std::move(out));
 }
 

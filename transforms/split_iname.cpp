@@ -27,7 +27,8 @@ Kernel split_iname(const Kernel& k, const std::string& iname, std::int64_t inner
   Kernel out = split_loop(k, iname, parts.outer, parts.inner, inner_length, o.within);
   if (o.slabs.first || o.slabs.second)
     out.slabs[parts.outer] = {static_cast<int>(o.slabs.first), static_cast<int>(o.slabs.second)};
-  return parts.tagged(k, std::move(out));
+  return o.within.everything() ? parts.tagged_in_place(k, std::move(out))
+                               : parts.tagged(k, std::move(out));
 }
 
 extern const Op split_iname_op;

@@ -1,5 +1,6 @@
 #include "transforms/split_parts.h"
 
+#include "core/reference.h"
 #include "transforms/new_inames.h"
 #include "transforms/tag_inames.h"
 
@@ -11,6 +12,7 @@ SplitParts::SplitParts(const Kernel& k, const std::string& iname, bool tagged_ch
   if (const InameTag* tag = k.tag(iname); tag && tagged_check)
     refuse("tagged-iname", k.at, "`{}` is tagged `{}`; split it first, then tag the parts", iname,
            tag->text);
+  was_tagged_ = k.tag(iname) != nullptr;
   NewInames names(k);
   outer = names.take(outer_iname, iname + "_outer");
   inner = names.take(inner_iname, iname + "_inner");
@@ -21,8 +23,12 @@ SplitParts::SplitParts(const Kernel& k, const std::string& iname, bool tagged_ch
 Kernel SplitParts::tagged(const Kernel& k, Kernel split) const {
   if (outer_tag_) split.iname_tags[outer] = *outer_tag_;
   if (inner_tag_) split.iname_tags[inner] = *inner_tag_;
-  require_distinct_axes(split);
   return reordered(k, std::move(split));
+}
+
+Kernel SplitParts::tagged_in_place(const Kernel& k, Kernel split) const {
+  if (outer_tag_ || inner_tag_ || was_tagged_) return tagged(k, std::move(split));
+  return keep_reference(k, std::move(split));
 }
 
 std::vector<Param> split_params(Param amount, std::vector<Param> more) {

@@ -21,6 +21,9 @@ class SplitParts {
 
   /// `split`, which `k` became, with the parts' tags. Fails `axis-taken` and as check_legal does.
   Kernel tagged(const Kernel& k, Kernel split) const;
+  /// The same where `split` is all of `k`'s loop cut into consecutive pieces. Without tags the two
+  /// loops then stand where the one stood, and run what it ran in its order: nothing is asked.
+  Kernel tagged_in_place(const Kernel& k, Kernel split) const;
 
   std::string outer, inner;
 
@@ -30,6 +33,7 @@ class SplitParts {
              const std::string& outer_tag, const std::string& inner_tag);
 
   std::optional<InameTag> outer_tag_, inner_tag_;
+  bool was_tagged_ = false;
 };
 
 /// The parameters of a row that splits the loop `split_iname`: by `amount`, with `more` options.

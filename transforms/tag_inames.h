@@ -33,7 +33,4 @@ Kernel tag_inames(const Kernel& k, const std::vector<std::pair<std::string, std:
 /// `for` mean no tag: nothing.
 std::optional<InameTag> tag_for(const Kernel& k, const std::string& iname, const std::string& text);
 
-/// Fails `axis-taken` when some instruction of `k` stands in two loops on one hardware axis.
-void require_distinct_axes(const Kernel& k);
-
 }  // namespace moonloop

@@ -1,5 +1,5 @@
 extern "C" __global__ __launch_bounds__(1)
-void peak_kernel(float const *__restrict__ x, float *__restrict__ m) {
+void peak_kernel(float const *__restrict__ x, float *m) {
   int const i = blockIdx.x;
   {
     int *const at = (int *)&m[0];

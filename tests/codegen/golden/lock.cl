@@ -5,7 +5,7 @@ double2 mul_c128(double2 z, double2 w) {
 }
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
-void turn(__global double2 *restrict s, __global int *restrict locks) {
+void turn(__global double2 *s, __global int *locks) {
   int const i = get_group_id(0);
   {
     int const number = (size_t)&s[i % 3]/sizeof s[i % 3] % 1024;

@@ -3,7 +3,7 @@ static __host__ __device__ __forceinline__ double2 mul_c128(double2 z, double2 w
 }
 
 extern "C" __global__ __launch_bounds__(1)
-void turn_kernel(double2 *__restrict__ s, int *__restrict__ locks) {
+void turn_kernel(double2 *s, int *locks) {
   int const i = blockIdx.x;
   {
     int const number = (size_t)&s[i % 3]/sizeof s[i % 3] % 1024;

@@ -3,7 +3,7 @@ static __host__ __device__ __forceinline__ int floor_div_i32(int a, int b) {
 }
 
 extern "C" __global__ __launch_bounds__(256)
-void norm_kernel_kernel(int const m, float const *__restrict__ a, float *__restrict__ b) {
+void norm_kernel_kernel(int const m, float const *__restrict__ a, float *b) {
   int const i = threadIdx.x;
   int const q = threadIdx.y;
   int const r = blockIdx.x;

@@ -1,5 +1,5 @@
 __kernel __attribute__((reqd_work_group_size(24, 2, 1)))
-void norm(int const m, __global float const *restrict a, __global float *restrict b) {
+void norm(int const m, __global float const *restrict a, __global float *b) {
   int const i = get_local_id(0);
   int const q = get_local_id(1);
   int const r = get_group_id(0);

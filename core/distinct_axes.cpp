@@ -1,0 +1,48 @@
+#include <algorithm>
+#include <map>
+
+#include "core/reductions.h"
+#include "core/reference.h"
+
+namespace moonloop {
+namespace {
+
+/// Two inames of these that number the same axis, and its tag.
+struct Clash {
+  std::string first, second, tag;
+};
+std::optional<Clash> axis_clash(const Kernel& k, const std::set<std::string>& inames) {
+  std::map<std::pair<TagKind, int>, std::string> taken;
+  for (const std::string& i : inames) {
+    const InameTag* tag = k.tag(i);
+    if (!tag || (tag->kind != TagKind::Group && tag->kind != TagKind::Local)) continue;
+    const auto [other, fresh] = taken.try_emplace({tag->kind, tag->axis}, i);
+    if (!fresh) return Clash{other->second, i, tag->text};
+  }
+  return std::nullopt;
+}
+
+/// The same for a statement, whose reductions may use an axis one after the other.
+std::optional<Clash> axis_clash(const Kernel& k, const InsnPtr& insn) {
+  const auto clash = axis_clash(k, all_inames(k, *insn));
+  if (!clash || axis_clash(k, insn->inames)) return clash;
+  Kernel alone = k;
+  alone.instructions = {insn};
+  for (const InsnPtr& part : realize_reductions(alone).instructions)
+    if (auto within = axis_clash(k, part->inames)) return within;
+  return std::nullopt;
+}
+
+}  // namespace
+
+void require_distinct_axes(const Kernel& k) {
+  const bool any = std::any_of(k.iname_tags.begin(), k.iname_tags.end(),
+                               [](const auto& t) { return t.second.axis >= 0; });
+  if (!any) return;
+  for (const InsnPtr& insn : k.instructions)
+    if (const auto clash = axis_clash(k, insn))
+      refuse("axis-taken", insn->at, "`{}` and `{}` would both be `{}` around instruction `{}`",
+             clash->first, clash->second, clash->tag, insn->id);
+}
+
+}  // namespace moonloop
