@@ -29,9 +29,9 @@ Kernel rebase(Kernel k);
 /// (`breaks-order`, `races`, `not-proved`, `cannot-nest`, …) with two concrete instances. Linear
 /// where subscripts are equal and loops keep their order; isl where not.
 void check_legal(const Kernel& k);
-/// An axis of the hardware counts one iname of an instruction, its reductions' inames and those of
-/// the rules that it calls included. Refuses `axis-taken`. check_legal asks it too; cost: linear,
-/// and none where nothing is tagged `g.N` or `l.N`.
+/// An axis of the hardware counts one iname of an instruction, those of the rules that it calls
+/// included; its reductions may use one after the other. Refuses `axis-taken`. check_legal asks it
+/// too; cost: linear, and none where nothing is tagged `g.N` or `l.N`.
 void require_distinct_axes(const Kernel& k);
 /// `k`, checked, with its instructions listed in the order in which the tree runs them, so that the
 /// list alone says the order when the reference is forgotten.
