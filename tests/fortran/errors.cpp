@@ -249,7 +249,7 @@ TEST_CASE("fortran: nesting of expressions that would take Flang for ever") {
 
 TEST_CASE("fortran: what Flang crashes on is an error, and the next file is read") {
   const std::string good = "subroutine s(n, a)\ninteger n\nreal a(n)\na(1) = 2\nend subroutine\n";
-  for (const std::string& bad :
+  for (const std::string bad :
        {"subroutine s(n, a, b)\nreal(8) :: a(n, n), b(n, n)\nequivalence (a, b)\na(1, 1) = "
         "2\nend\n",
         "subroutine s(n, m)\ndo j = 1, m\n!$omp simd\ndo$i = 1, n\nend do\nend do\nend\n",
