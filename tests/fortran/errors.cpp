@@ -252,7 +252,8 @@ TEST_CASE("fortran: what Flang crashes on is an error, and the next file is read
   for (const std::string bad :
        {"subroutine s(n, a, b)\nreal(8) :: a(n, n), b(n, n)\nequivalence (a, b)\na(1, 1) = "
         "2\nend\n",
-        "subroutine s(n, m)\ndo j = 1, m\n!$omp simd\ndo$i = 1, n\nend do\nend do\nend\n"}) {
+        "subroutine s(n, m)\ndo j = 1, m\n!$omp simd\ndo$i = 1, n\nend do\nend do\nend\n",
+        "subroutine s(n, a)\n!$acc parallel loop collapse(2)\ndo i = 1, n\nend do\nend\n"}) {
     CAPTURE(bad);
     std::vector<Diagnostic> all;
     seconds_of(bad, all);
