@@ -27,7 +27,8 @@ const std::vector<Topic> kFixed{
     {"simd", kTagTopics,
      "Iterations may run in the lanes of vector instructions.\n"
      "Refused when an iteration depends on another. Targets `c` and `openmp` write "
-     "`#pragma omp simd`, but not for atomic updates; `opencl` and `cuda` have `vec` instead."},
+     "`#pragma omp simd`, but not around updates that take turns; `opencl` and `cuda` have `vec` "
+     "instead."},
     {"ilp", kTagTopics,
      "Each statement runs for all iterations before the next statement does, its copies side by "
      "side.\n"

@@ -317,7 +317,11 @@ class Cutter {
         close();
         std::vector<std::string> inner_loops = loops;
         if (!is_group(c.iname)) inner_loops.push_back(c.iname);
-        std::vector<PlanNode> inner = around_each(iname, std::move(c.children), inner_loops);
+        std::vector<PlanNode> inner = around_each(iname, c.children, inner_loops);
+        if (is_group(c.iname) && inner.size() == 1 && inner.front().iname == iname) {
+          add(std::move(c));  // one part, whichever of the two loops is outside
+          continue;
+        }
         if (is_group(c.iname)) {
           for (PlanNode& n : around_each(c.iname, std::move(inner), loops))
             out.push_back(std::move(n));

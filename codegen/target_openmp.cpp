@@ -64,27 +64,8 @@ class OpenMPDialect : public Dialect {
     const InameTag* tag = plan.kernel.tag(loop.iname);
     if (const std::string hint = unroll_hint(tag, "GCC unroll "); !hint.empty())
       loop.pragmas.push_back(hint);
-    // Atomic updates are not for lanes, and a critical section may not be in a simd loop.
-    if (runs_in_lanes(tag) && !updates_atomically(loop.body, plan))
+    if (runs_in_lanes(tag))
       loop.pragmas.push_back("omp simd" + reductions(loop, {loop.iname}, plan, names));
-  }
-
-  static bool updates_atomically(const Block& block, const Plan& plan) {
-    return std::any_of(block.begin(), block.end(), [&](const Stmt& s) {
-      const auto within = [&](const Block& body) { return updates_atomically(body, plan); };
-      return std::visit(
-          overload{[&](const Loop& x) { return within(x.body); },
-                   [&](const If& x) { return within(x.body); },
-                   [&](const Scope& x) { return within(x.body); },
-                   [&](const Run& x) {
-                     const auto n = static_cast<std::size_t>(x.insn);
-                     return plan.kernel.instructions[n]->atomic == Atomicity::Update;
-                   },
-                   [](const Declare&) { return false; }, [](const Release&) { return false; },
-                   [](const Sync&) { return false; }, [](const GroupCombine&) { return false; },
-                   [](const Launch&) { return false; }},
-          s.op);
-    });
   }
 
   // ---- Reductions that lanes or threads share.

@@ -92,14 +92,14 @@ namespace {
 using Inames = std::set<std::string>;
 
 /// The loops of each instruction that statement `n` becomes when reductions are realized, without
-/// those that number work-items, which are no loops.
+/// those of teams (`l.N`, `ilp`, `vec`), which are no loops.
 std::vector<std::set<Inames>> loops_by_statement(const Kernel& k) {
   const Kernel realized = realize_reductions(k);
   std::vector<std::set<Inames>> out(k.instructions.size());
   std::size_t n = 0;
   for (const InsnPtr& part : realized.instructions) {
     Inames loops = part->inames;
-    std::erase_if(loops, [&](const std::string& i) { return is_work_item(k.tag(i)); });
+    std::erase_if(loops, [&](const std::string& i) { return in_team(k.tag(i)); });
     out[n].insert(std::move(loops));
     n += part->id == k.instructions[n]->id;
   }
@@ -190,7 +190,7 @@ void separate(Kernel& k) {
   std::vector<std::set<Inames>> loops = loops_by_statement(k);
   for (const InsnPtr& insn : k.instructions) {
     Inames own = insn->inames;
-    std::erase_if(own, [&](const std::string& i) { return is_work_item(k.tag(i)); });
+    std::erase_if(own, [&](const std::string& i) { return in_team(k.tag(i)); });
     known.insert(std::move(own));
   }
   for (std::size_t n = 0; n < k.instructions.size(); ++n) {

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "core/diagnostic.h"
@@ -28,6 +29,17 @@ int barriers_in(const std::string& source) {
   for (const char* word : {"barrier(", "__syncthreads("})
     for (std::size_t at = 0; (at = source.find(word, at)) != std::string::npos; ++at) ++n;
   return n;
+}
+
+/// Groups whose size follows from parameters. PoCL 3.1 gives other values for some of them by each
+/// of its methods (seed 321 of 2026-11-23: wrong for 5 by `workitemrepl`, for 8 by `loopvec`); what
+/// it does right is in tests/runtime/device_items_test.cpp, and CUDA runs them all.
+bool parametric_items(const Program& program) {
+  return std::any_of(program.device->kernels.begin(), program.device->kernels.end(),
+                     [](const DeviceKernel& k) {
+                       return std::any_of(k.items.begin(), k.items.end(),
+                                          [](const Expr& e) { return !as_int(e); });
+                     });
 }
 
 void run_one(const Pair& p, const Program& program, std::vector<Problem>& problems) {
@@ -63,6 +75,10 @@ void run_on_device(const std::vector<Pair>& pairs, Statistics& statistics,
     };
     try {
       const Program program = generate(p.result, device_target());
+      if (program.target == Target::OpenCL && parametric_items(program)) {
+        ++statistics.no_code["parametric-items"];
+        continue;
+      }
       if (std::getenv("MOONLOOP_VERBOSE"))
         fmt::print("{}{}", Problem{p.seed, "to run", p.text, p.steps}.str(), program.source);
       statistics.barriers += barriers_in(program.source);

@@ -230,3 +230,21 @@ end
     run_everywhere(split(k, "i", 4, "g.0", "l.0"), original, {{"n", n}});
   }
 }
+
+// Differential test, seed 6230136: isl took the remainder of the first element's number for that of
+// the work-item's.
+TEST_CASE("data bounds: work-items run the first elements of rows that begin anywhere") {
+  const Kernel original = parse_one(R"(
+kernel begins(n: int32, cnt: in int32[n], a: inout int32[n, 32])
+domain {[i]: 0 <= i < n}
+domain {[k]: low <= k < len}
+for i
+  <int32> low = (cnt[i] + i) % 5
+  <int32> len = low + (cnt[i] + 2*i) % 4
+  a[i, k] = a[i, k] + 10*k + 1
+end
+)");
+  for (const int length : {2, 3, 4})
+    for (const char* n : {"1", "29"})
+      run_everywhere(split(original, "k", length, "", "l.0"), original, {{"n", n}});
+}

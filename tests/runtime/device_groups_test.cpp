@@ -253,3 +253,21 @@ C[p, q] = 2*X[p, q]
   CHECK(guard != std::string::npos);
   CHECK(guard < source.find("acc_k = 0.0"));
 }
+
+// Differential test, seed 8050234: neither loop over groups can stand around parts of the other.
+TEST_CASE("device: two loops over groups around one part end the search for kernels") {
+  const std::string text = R"(
+kernel f(n: int32, a: in int32[4*n + 8], c: out int32[n + 3])
+domain {[i]: 0 <= i < n}
+domain {[g]: 0 <= g < 5}
+temp t: int32[5]
+for i
+  t[g] = a[2*i + g]
+  c[i] = t[0] + t[4]
+end
+)";
+  const Kernel k = with_tags(parse_one(text), {{"i", "g.1"}, {"g", "g.0"}});
+  try {
+    test::run_everywhere(k, parse_one(text), {{"n", "9"}});
+  } catch (const Error& e) { CHECK(e.diagnostic().code != "too-complex"); }
+}

@@ -224,3 +224,20 @@ TEST_CASE("assignment_to_subst: a definition with the name of a part of its user
   const Kernel out = assignment_to_subst(k, "t");
   CHECK(out.instruction_ids() == std::vector<std::string>{"total"});
 }
+
+// Differential test, seed 6090103: the rule brings its reduction's axis along.
+TEST_CASE("assignment_to_subst: a reduction over work-items stays out of loops on their axis") {
+  Kernel k = parsed(R"(
+kernel f(n: int32, a: float32[n], b: float32[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+<float32> s = sum(j, a[j])
+b[i] = s + 1
+)");
+  k = apply(k, "split_iname", {text("i"), number(4)}, {{"inner_tag", text("l.0")}});
+  const Kernel other =
+      apply(k, "split_iname", {text("j"), number(4)}, {{"inner_tag", text("l.1")}});
+  k = apply(k, "split_iname", {text("j"), number(4)}, {{"inner_tag", text("l.0")}});
+  CHECK(code_of([&] { apply(k, "assignment_to_subst", {text("s")}); }) == "axis-taken");
+  CHECK_NOTHROW(apply(other, "assignment_to_subst", {text("s")}));
+}

@@ -1,6 +1,8 @@
 #include "loop_kit.h"
 #include "transforms/assume_commuting.h"
 #include "transforms/assume_injective.h"
+#include "transforms/duplicate_inames.h"
+#include "transforms/rename_iname.h"
 #include "transforms/tag_inames.h"
 
 using namespace moonloop;
@@ -110,4 +112,22 @@ TEST_CASE("assume_commuting: what it refuses") {
         "no instruction of kernel `scatter` updates `a` atomically; `{atomic}` after it says that "
         "one does");
   CHECK(message([&] { assume_commuting(k, {}); }) == "no variable is given to assume anything of");
+}
+
+// Differential test, seed 6320119: squares differ from one another, not from one time to the next.
+TEST_CASE("assume_disjoint: loops that the subscript does not have come to the same element") {
+  const Kernel k = assume_disjoint(parsed(R"(
+kernel steps(n: int32, w: float64[n*n], c: float64[n])
+domain {[t, i, j]: 0 <= t < 3 and 0 <= i < n and 0 <= j < n}
+for t
+  w[i*i] = 0.5*w[i*i] + c[i]  {id=set}
+  c[j] = w[j*j]               {id=get}
+end
+)"),
+                                   {"w"});
+  CHECK_NOTHROW(tag_inames(k, {{"i", "par"}, {"j", "par"}}));
+  CHECK(code_of([&] { tag_inames(k, {{"t", "par"}}); }) == "races");
+  // What one statement writes, another one may read under another name of the loop.
+  CHECK(code_of([&] { rename_iname(k, "j", "i", {.existing_ok = true}); }) == "");
+  CHECK(code_of([&] { duplicate_inames(k, {"t"}, Match::parse("id:get")); }) == "breaks-order");
 }

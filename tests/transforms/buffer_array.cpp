@@ -353,3 +353,22 @@ second[p] = 2*first[99 - p]     {id=use, dep=cut}
         "  use\n");
   CHECK(same_values(before, k, {}));
 }
+
+// Differential test, seed 6110180: the reduction's last part stands behind what its first one
+// has to run before.
+TEST_CASE("buffer_array: a reduction reads the copy before a later statement changes it") {
+  const Kernel before = parsed(R"(
+kernel f(n: int32, a: int64[2*n + 8], b: int64[2*n + 8], p: int64[2*n + 8, 2*n + 8])
+domain {[i]: 0 <= i < 5}
+domain {[j]: 0 <= j < n}
+domain {[k]: 0 <= k < n}
+domain {[m]: 0 <= m < 5}
+assume n >= 5
+b[k] = b[k + 1] + a[i]              {id=s1, inames=i:j:k}
+p[j, i] = max(m, a[i + 1] + m)      {id=s2, inames=i:j}
+a[j] = 2*a[j + 1] + 1               {id=s3, inames=i:j:k}
+)");
+  const Kernel k = apply(before, "buffer_array", {text("a"), text("k, m")});
+  CHECK(same_values(before, k, {{"n", 5}}));
+  CHECK(same_values(before, k, {{"n", 7}}));
+}

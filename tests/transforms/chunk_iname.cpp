@@ -99,3 +99,18 @@ TEST_CASE("add_prefetch: what would take for ever is refused") {
           apply(k, "add_prefetch", {text("q"), text("i_outer_outer, i_inner")});
         }) == "too-complex");
 }
+
+// Differential test, seed 6300103: where a piece begins is a number from data.
+TEST_CASE("chunk_iname: one piece of a loop whose bounds are data") {
+  const Kernel k = parsed(R"(
+kernel rows(n: int32, a: int64[n + 8], cnt: in int32[n])
+domain {[i]: 0 <= i < n}
+domain {[k]: low <= k < len}
+for i
+  <int32> low = cnt[i] % 3
+  <int32> len = low + cnt[i] % 4
+  a[1] = a[k]
+end
+)");
+  CHECK(code_of([&] { chunk_iname(k, "k", 1, {.outer_tag = "par"}); }) == "");
+}

@@ -7,7 +7,7 @@ static __host__ __device__ __forceinline__ int max_i32(int a, int b) {
 }
 
 extern "C" __global__
-void rows_kernel(int const m, float *__restrict__ a, int *__restrict__ s) {
+void rows_kernel(int const m, float *a, int *s) {
   int const i = blockIdx.x;
   int const j = threadIdx.x;
   int const k = threadIdx.x;
