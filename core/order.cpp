@@ -291,8 +291,15 @@ bool claimed(const Kernel& k, Claim::Kind kind, const std::string& name) {
   });
 }
 
-/// The inames of `x` with those of `y` that stand in their places, if the two are one expression but
-/// for these names.
+bool reads_temporaries(const Expr& e, const Variables& variables) {
+  std::set<std::string> names;
+  collect_reads(e, names);
+  return std::any_of(names.begin(), names.end(),
+                     [&](const std::string& n) { return variables.is_temporary(n); });
+}
+
+/// The inames of `x` with those of `y` that stand in their places, if the two are one expression
+/// but for these names.
 std::optional<std::vector<std::pair<std::string, std::string>>> one_subscript(
     const Expr& x, const std::vector<std::string>& x_dims, const Expr& y,
     const std::vector<std::string>& y_dims) {
@@ -382,8 +389,10 @@ Map conflict_map(const Kernel& k, const Variables& variables, const Access& a,
       exact = false;
       continue;
     }
-    // One subscript names one element where its inames agree, and others elsewhere.
-    const auto same = one_subscript(x, a_dims, y, b_dims);
+    // One subscript names one element where its inames agree, and others elsewhere; what it reads
+    // of temporaries is another value each time.
+    const auto same =
+        reads_temporaries(x, variables) ? std::nullopt : one_subscript(x, a_dims, y, b_dims);
     if (!same) return isl_map_empty(isl_map_get_space(all.get()));
     for (const auto& [i, j] : *same) xs.push_back(var(i)), ys.push_back(var(j));
   }

@@ -427,8 +427,6 @@ struct CodeRow {
 };
 
 const CodeRow kCodeHints[] = {
-    {"unsupported", kTemporary, "k:tag_inames{i = \"l.0\"}",
-     "its number of iterations has no constant bound", "k:@:tag_inames{i_inner = \"l.0\"}"},
     {"unsupported",
      "kernel k(n: int32, s: int32[n], a: float64[n, 24], y: float64[n])\n"
      "domain {[i]: 0 <= i < n}\n"

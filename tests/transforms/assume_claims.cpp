@@ -128,6 +128,6 @@ end
   CHECK_NOTHROW(tag_inames(k, {{"i", "par"}, {"j", "par"}}));
   CHECK(code_of([&] { tag_inames(k, {{"t", "par"}}); }) == "races");
   // What one statement writes, another one may read under another name of the loop.
-  CHECK(code_of([&] { rename_iname(k, "j", "i", {.existing_ok = true}); }) == "");
+  CHECK_NOTHROW(rename_iname(k, "j", "i", {.existing_ok = true}));
   CHECK(code_of([&] { duplicate_inames(k, {"t"}, Match::parse("id:get")); }) == "breaks-order");
 }

@@ -112,5 +112,5 @@ for i
   a[1] = a[k]
 end
 )");
-  CHECK(code_of([&] { chunk_iname(k, "k", 1, {.outer_tag = "par"}); }) == "");
+  CHECK(code_of([&] { chunk_iname(k, "k", 1, {.outer_tag = "par"}); }) == "legal");
 }
