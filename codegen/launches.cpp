@@ -256,7 +256,11 @@ class Cutter {
       }
       if (node.is_loop() && is_group(node.iname) && needs_parts(node, loops)) {
         close(open, loops, out);
-        std::vector<PlanNode> parts = around_each(node.iname, std::move(node.children), loops);
+        std::vector<PlanNode> parts = around_each(node.iname, node.children, loops);
+        if (parts.size() == 1 && same_shape(parts.front(), node)) {  // nothing comes apart
+          add(std::move(node), open, loops, out);
+          continue;
+        }
         for (PlanNode& n : host(std::move(parts), loops)) out.push_back(std::move(n));
         continue;
       }
@@ -286,6 +290,12 @@ class Cutter {
     if (std::any_of(all.begin(), all.end(), [&](int i) { return is_global_barrier(i); }))
       return true;
     return (all.size() > 1 || holds_sequential(node)) && meet(all, loops);
+  }
+
+  static bool same_shape(const PlanNode& a, const PlanNode& b) {
+    return a.iname == b.iname && a.insns == b.insns &&
+           std::equal(a.children.begin(), a.children.end(), b.children.begin(), b.children.end(),
+                      same_shape);
   }
 
   /// The children of the loop `iname` over groups, which wait for one another inside of it: groups
@@ -318,7 +328,9 @@ class Cutter {
         std::vector<std::string> inner_loops = loops;
         if (!is_group(c.iname)) inner_loops.push_back(c.iname);
         std::vector<PlanNode> inner = around_each(iname, c.children, inner_loops);
-        if (is_group(c.iname) && inner.size() == 1 && inner.front().iname == iname) {
+        if (is_group(c.iname) && inner.size() == 1 && inner.front().iname == iname &&
+            std::equal(c.children.begin(), c.children.end(), inner.front().children.begin(),
+                       inner.front().children.end(), same_shape)) {
           add(std::move(c));  // one part, whichever of the two loops is outside
           continue;
         }
