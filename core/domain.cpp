@@ -348,6 +348,19 @@ Set domain_of(const Kernel& k, const std::vector<std::string>& inames) {
   return s;
 }
 
+bool bounds_depend_on(const Kernel& k, const std::string& iname,
+                      const std::vector<std::string>& names) {
+  std::vector<const Domain*> above{k.home_of(iname)};
+  for (std::size_t d = 0; d < above.size(); ++d)
+    for (const std::string& p : above[d]->params()) {
+      if (std::find(names.begin(), names.end(), p) != names.end()) return true;
+      const Domain* parent = k.home_of(p);
+      if (parent && std::find(above.begin(), above.end(), parent) == above.end())
+        above.push_back(parent);
+    }
+  return false;
+}
+
 namespace {
 
 class Forest {

@@ -41,6 +41,10 @@ Set parse_assumption(const std::string& text, const Span& at = {});
 /// name; an output that repeats an input's name is equal to it, and it is so named.
 Map parse_map(const std::string& text, const Span& at = {});
 
+/// Whether the bounds of `iname` depend on one of `names`, also through inames between them.
+bool bounds_depend_on(const Kernel& k, const std::string& iname,
+                      const std::vector<std::string>& names);
+
 /// The domain of an instruction's instances: dimensions are `inames` in the given order, ancestors'
 /// domains and the kernel's assumptions included; data-dependent parameters stay parameters. Cost:
 /// one intersection per domain that is needed.

@@ -26,7 +26,8 @@
 ///  any
 ///    order: with n terms t_i, bounds e_i, e = sum e_i + 2(n-1)u sum |t_i| (section 4.2, any order,
 ///    twice because both executions round); 4(n-1)u on devices, whose matrix units cut instead of
-///    rounding. Products, and atomic updates `a = a*x` or `a = a/x`: 2u|v| for each factor.
+///    rounding. Products, and updates `a = a*x` or `a = a/x` that are atomic or go along a loop
+///    that the place lacks: 2u|v| for each factor.
 ///  * Functions of the library: each execution may be wrong by the ulps of interpreter_bounds.cpp's
 ///    table: on the host glibc's (its manual, section 19.7), on devices OpenCL's (OpenCL C 1.2,
 ///    section 7.4, which CUDA's are within), division and square roots of float32 included. How a

@@ -182,7 +182,8 @@ Set rewrite_params(const Set& s, const InameRewrite& rw) {
 Set merge_home(const Kernel& k, const Set& s, const std::string& old, const std::string& into) {
   std::vector<std::string> dims = dim_names(s);
   std::erase(dims, old);
-  if (contains(dims, into)) return tidy(to_dims(s, dims));
+  // What stands around the loop that stays cannot depend on it.
+  if (contains(dims, into) || bounds_depend_on(k, into, dims)) return tidy(to_dims(s, dims));
   const Set renamed = dims_to_params(rename_dims(s, {{old, into}}), {into});
   const Set known = all_to_params(k.home_of(into)->set);
   return tidy(isl_set_gist_params(renamed.copy(), known.copy()));

@@ -15,6 +15,7 @@ inline constexpr double kUndecided = std::numeric_limits<double>::infinity();
 template <class R>
 inline constexpr double kUnit = static_cast<double>(std::numeric_limits<R>::epsilon()) / 2;
 inline constexpr double kHalfUnit = 0x1p-11;  // of float16
+inline constexpr double kHalfUnderflow = 0x1p-24;
 
 inline double size_of_number(std::int64_t v) { return std::fabs(static_cast<double>(v)); }
 inline double size_of_number(double v) { return std::fabs(v); }
@@ -133,7 +134,7 @@ double comparison_bound(const Bounded<V>& x, const Bounded<V>& y) {
 inline double half_bound(const Accuracy& a, double z, const BoundedReal& x) {
   if (z == x.v && x.e != 0) return x.e;  // rounded before
   if (x.e == 0) return a.contract && z != x.v && std::isfinite(z) ? kHalfUnit * std::fabs(z) : 0;
-  return checked(z, x.e + 2 * kHalfUnit * std::fabs(z) + 0x1p-24, x);
+  return checked(z, x.e + 2 * kHalfUnit * std::fabs(z) + kHalfUnderflow, x);
 }
 
 /// `v`, an integer made of `parts`. Where these vary their bounds add up (`adds`), or it is

@@ -464,6 +464,16 @@ std::optional<int> factors_beside(const Expr& place, const Expr& value) {
   return found;
 }
 
+/// Whether the instruction updates one place several times, along loops that its place lacks: by
+/// `recognize_reduction` a reduction, whose factors come in any order as a sum's terms do.
+bool accumulates(const Instruction& insn) {
+  if (insn.role != ReductionRole::None || insn.lhs.size() != 1) return false;
+  std::set<std::string> place;
+  collect_vars(insn.lhs[0], place);
+  return std::any_of(insn.inames.begin(), insn.inames.end(),
+                     [&](const std::string& i) { return !place.count(i); });
+}
+
 }  // namespace
 
 // ---- Statements.
@@ -553,7 +563,7 @@ std::vector<std::unique_ptr<Store>> Compiler::stores(const Instruction& insn) {
     const Type t = type(insn.lhs[i]);
     const Expr& e = insn.lhs.size() == 1 ? insn.rhs : insn.rhs.as<Call>()->args[i];
     Value v = t.is_record() ? value(e) : value_as(e, t);
-    if (insn.atomic == Atomicity::Update && !t.is_record())
+    if ((insn.atomic == Atomicity::Update || accumulates(insn)) && !t.is_record())
       for (int n = factors_beside(insn.lhs[i], e).value_or(0); n > 0; --n)
         v = in_any_order(std::move(v));
     out.push_back(store(target(insn.lhs[i]), t, std::move(v)));

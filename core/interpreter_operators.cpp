@@ -406,11 +406,14 @@ Value nary(NaryOp op, const Type& t, std::vector<Value> terms, bool wide) {
 
 namespace {
 
+template <class R>
 struct AnyOrder {
-  double unit;
+  bool half = false;  // rounded to float16
   template <class V>
-  double operator()(const Accuracy&, const V& z, const Bounded<V>& x) const {
-    return finite(z) ? x.e + 2 * unit * size_of_number(z) : x.e;
+  double operator()(const Accuracy& a, const V& z, const Bounded<V>& x) const {
+    if (!finite(z)) return x.e;
+    const double size = size_of_number(z);
+    return x.e + (half ? 2 * kHalfUnit * size + kHalfUnderflow : rounded_apart<R>(a, size));
   }
 };
 
@@ -420,7 +423,7 @@ Value in_any_order(Value v) {
   const Type t = v.type;
   if (v.i) return v;
   return with_real(t.scalar, [&](auto zero) {
-    const AnyOrder rule{t == Type(Scalar::F16) ? kHalfUnit : kUnit<decltype(zero)>};
+    const AnyOrder<decltype(zero)> rule{t == Type(Scalar::F16)};
     if (v.r)
       return real_value(
           t, [](double x) { return x; }, rule, std::move(v.r));

@@ -154,16 +154,18 @@ class CudaMemory : public DeviceMemory {
 };
 
 /// A cubin for the device, made by NVRTC, or what it made of the same source before.
-std::string compile_cubin(const Program& program, int major, int minor, bool contract) {
+std::string compile_cubin(const Program& program, int major, int minor,
+                          const DeviceCompileOptions& options) {
   static const Compiler c;
   const std::string arch = fmt::format("--gpu-architecture=sm_{}{}", major, minor);
-  const std::vector<const char*> options{arch.c_str(), "--std=c++17",
-                                         contract ? "--fmad=true" : "--fmad=false"};
+  std::vector<const char*> flags{arch.c_str(), "--std=c++17",
+                                 options.contract ? "--fmad=true" : "--fmad=false"};
+  if (!options.optimize) flags.push_back("--ptxas-options=-O0");
   std::array<int, 2> version{};
   c.nvrtcVersion(&version[0], &version[1]);
   const Cache cache = Cache::standard();
   const std::string key = Cache::key(fmt::format("NVRTC {}.{}\n{}\n{}", version[0], version[1],
-                                                 fmt::join(options, " "), program.source));
+                                                 fmt::join(flags, " "), program.source));
   std::string out;
   if (const std::string path = cache.find(key, "cubin"); !path.empty() && read_whole(path, out))
     return out;
@@ -176,7 +178,7 @@ std::string compile_cubin(const Program& program, int major, int minor, bool con
     nvrtcProgram& p;
     ~Release() { c.nvrtcDestroyProgram(&p); }
   } release{c, p};
-  if (c.nvrtcCompileProgram(p, static_cast<int>(options.size()), options.data()) != 0) {
+  if (c.nvrtcCompileProgram(p, static_cast<int>(flags.size()), flags.data()) != 0) {
     std::size_t n = 0;
     c.nvrtcGetProgramLogSize(p, &n);
     std::string log(n, '\0');
@@ -195,8 +197,8 @@ std::string compile_cubin(const Program& program, int major, int minor, bool con
 
 class CudaModule : public DeviceModule {
  public:
-  CudaModule(const Program& program, int major, int minor, bool contract) {
-    const std::string cubin = compile_cubin(program, major, minor, contract);
+  CudaModule(const Program& program, int major, int minor, const DeviceCompileOptions& options) {
+    const std::string cubin = compile_cubin(program, major, minor, options);
     check(api().cuModuleLoadData(&module_, cubin.data()), "loading the code");
     for (const DeviceKernel& k : program.device->kernels) {
       CUfunction f = nullptr;
@@ -266,8 +268,9 @@ class CudaDevice : public Device {
   std::unique_ptr<DeviceMemory> allocate(std::size_t bytes) override {
     return std::make_unique<CudaMemory>(bytes);
   }
-  std::unique_ptr<DeviceModule> compile(const Program& program, bool contract) override {
-    return std::make_unique<CudaModule>(program, major_, minor_, contract);
+  std::unique_ptr<DeviceModule> compile(const Program& program,
+                                        const DeviceCompileOptions& options) override {
+    return std::make_unique<CudaModule>(program, major_, minor_, options);
   }
   void finish() override { check(api().cuCtxSynchronize(), "running a kernel"); }
   void start_clock() override { check(api().cuEventRecord(start_, nullptr), "starting a clock"); }

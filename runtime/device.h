@@ -55,6 +55,11 @@ class DeviceModule {
                       const std::array<std::int64_t, 3>& items) = 0;
 };
 
+struct DeviceCompileOptions {
+  bool contract = true;  // see CompileOptions
+  bool optimize = true;  // off for who doubts the device's compiler
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -63,8 +68,9 @@ class Device {
   /// Fails `out-of-device-memory`.
   virtual std::unique_ptr<DeviceMemory> allocate(std::size_t bytes) = 0;
   /// Fails `compiler-failed` with the compiler's log, `device-failed` when it lacks something that
-  /// the program needs. `contract`: see CompileOptions.
-  virtual std::unique_ptr<DeviceModule> compile(const Program& program, bool contract) = 0;
+  /// the program needs.
+  virtual std::unique_ptr<DeviceModule> compile(const Program& program,
+                                                const DeviceCompileOptions& options) = 0;
   /// Waits for all that is in line. Fails `device-failed`.
   virtual void finish() = 0;
   /// Marks the start of what is timed, then its end: seconds on the device's own clock.

@@ -179,17 +179,17 @@ class OpenCLMemory : public DeviceMemory {
 class OpenCLModule : public DeviceModule {
  public:
   OpenCLModule(cl_context context, cl_command_queue queue, cl_device_id device,
-               const Program& program, bool contract)
+               const Program& program, const DeviceCompileOptions& options)
       : queue_(queue) {
     const std::string source =
-        (contract ? "" : "#pragma OPENCL FP_CONTRACT OFF\n") + program.source;
+        (options.contract ? "" : "#pragma OPENCL FP_CONTRACT OFF\n") + program.source;
     const char* text = source.c_str();
     const std::size_t length = source.size();
     cl_int e = CL_SUCCESS;
     module_ = Module(api().clCreateProgramWithSource(context, 1, &text, &length, &e));
     check(e, "making a program");
-    if (api().clBuildProgram(module_.get(), 1, &device, "-cl-std=CL1.2", nullptr, nullptr) !=
-        CL_SUCCESS)
+    const char* flags = options.optimize ? "-cl-std=CL1.2" : "-cl-std=CL1.2 -cl-opt-disable";
+    if (api().clBuildProgram(module_.get(), 1, &device, flags, nullptr, nullptr) != CL_SUCCESS)
       fail("compiler-failed", {}, "OpenCL's compiler refused the generated code:\n{}",
            with_marked_line(log(device), source));
     for (const DeviceKernel& k : program.device->kernels) {
@@ -263,8 +263,9 @@ class OpenCLDevice : public Device {
   std::unique_ptr<DeviceMemory> allocate(std::size_t bytes) override {
     return std::make_unique<OpenCLMemory>(context_.get(), queue_.get(), bytes);
   }
-  std::unique_ptr<DeviceModule> compile(const Program& program, bool contract) override {
-    return std::make_unique<OpenCLModule>(context_.get(), queue_.get(), id_, program, contract);
+  std::unique_ptr<DeviceModule> compile(const Program& program,
+                                        const DeviceCompileOptions& options) override {
+    return std::make_unique<OpenCLModule>(context_.get(), queue_.get(), id_, program, options);
   }
   void finish() override { check(api().clFinish(queue_.get()), "running a kernel"); }
   void start_clock() override { start_ = marker(); }

@@ -157,7 +157,8 @@ class DeviceExecution : public Execution {
   DeviceExecution(Device& device, const Program& program, const RunResult& on,
                   const RunRequest& request)
       : device_(device),
-        module_((check_limits(program, device), device.compile(program, request.compile.contract))),
+        module_((check_limits(program, device),
+                 device.compile(program, {.contract = request.compile.contract}))),
         call_(device, program, *module_, on.scalars, on.arrays) {}
   void run(std::vector<Buffer>& arrays) override {
     call_.upload(arrays);

@@ -123,29 +123,21 @@ class Merge {
   std::map<Family, Expr> known_;
 };
 
-/// Whether the bounds of `iname` depend on `outer`, also through inames between them.
-bool depends_on(const Kernel& k, const std::string& iname, const std::string& outer) {
-  std::vector<const Domain*> above{k.home_of(iname)};
-  for (std::size_t d = 0; d < above.size(); ++d)
-    for (const std::string& p : above[d]->params()) {
-      if (p == outer) return true;
-      const Domain* parent = k.home_of(p);
-      if (parent && std::find(above.begin(), above.end(), parent) == above.end())
-        above.push_back(parent);
-    }
-  return false;
-}
-
 /// `k` with the loop over `iname` running over the values of `other` too; nothing where it does
 /// already. What ran before is found out, and put under conditions, by Merge.
 std::optional<Kernel> widened(const Kernel& k, const std::string& other, const std::string& iname) {
-  if (depends_on(k, iname, other) || depends_on(k, other, iname)) return std::nullopt;
+  if (bounds_depend_on(k, iname, {other}) || bounds_depend_on(k, other, {iname}))
+    return std::nullopt;
   const Domain *home = k.home_of(iname), *from = k.home_of(other);
   std::vector<std::string> dims = dim_names(home->set), own = dim_names(from->set);
   if (home == from) std::erase(dims, other);
   std::erase(own, iname);
   const Set was = to_dims(home->set, dims);
-  Set more = to_dims(rename_dims(to_dims(from->set, own), {{other, iname}}), dims);
+  Set moved = rename_dims(to_dims(from->set, own), {{other, iname}});
+  std::vector<std::string> around;  // loops of the other's domain that stand around this one
+  for (const std::string& p : home->params())
+    if (std::find(own.begin(), own.end(), p) != own.end()) around.push_back(p);
+  Set more = to_dims(dims_to_params(std::move(moved), around), dims);
   const std::vector<std::string> params = param_names(from->set);
   std::vector<std::string> rest;  // other inames of the domain, which run as they did
   for (const std::string& d : dims)
@@ -220,7 +212,7 @@ Kernel rename_iname(const Kernel& k, const std::string& old_iname, const std::st
   const std::optional<Kernel> wide =
       merge && !o.raise_on_domain_mismatch ? widened(k, old_iname, new_iname) : std::nullopt;
   Kernel out = rewrite_inames(wide ? *wide : k, rw, o.within);
-  if (merge && depends_on(out, new_iname, new_iname))
+  if (merge && bounds_depend_on(out, new_iname, {new_iname}))
     refuse("nested-inames", k.at,
            "`{}` cannot become `{}`, whose bounds would then depend on itself", old_iname,
            new_iname);

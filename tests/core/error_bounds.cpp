@@ -82,7 +82,7 @@ TEST_CASE("error bounds: sums in any order, measured by their own terms") {
   CHECK(product.of(0) < 20 * kUnit * product.out[0]);
 }
 
-TEST_CASE("error bounds: factors of atomic updates come in any order") {
+TEST_CASE("error bounds: factors of updates come in any order") {
   const std::string loops = "domain {[i, j]: 0 <= i < 2 and 0 <= j < 4}\n";
   const std::vector<double> x(8, 1.1);
   const auto after = [&](const std::string& update, const char* options) {
@@ -90,14 +90,18 @@ TEST_CASE("error bounds: factors of atomic updates come in any order") {
                        "  {dep=set" + options + "}\nend\n",
                    x, 2, {.contract = false});
   };
-  CHECK(after("out[i] = out[i]*x[4*i + j]", "").of(0) == 0);  // in one order
   for (const char* update :
-       {"out[i] = out[i]*x[4*i + j]", "out[i] = x[4*i + j]*out[i]", "out[i] = out[i]/x[4*i + j]"}) {
-    CAPTURE(update);
-    const Bounded b = after(update, ", atomic");
-    CHECK(b.of(0) > 2 * kUnit * b.out[0]);
-    CHECK(b.of(0) < 20 * kUnit * b.out[0]);
-  }
+       {"out[i] = out[i]*x[4*i + j]", "out[i] = x[4*i + j]*out[i]", "out[i] = out[i]/x[4*i + j]"})
+    for (const char* options : {"", ", atomic"}) {
+      CAPTURE(update);
+      CAPTURE(options);
+      const Bounded b = after(update, options);
+      CHECK(b.of(0) > 2 * kUnit * b.out[0]);
+      CHECK(b.of(0) < 20 * kUnit * b.out[0]);
+    }
+  // One update of each place is one operation, and a recurrence is no update.
+  CHECK(after("out[2*i + j] = out[2*i + j]*x[i]", ", if=j < 2 and i == 0").of(0) == 0);
+  CHECK(after("out[i] = out[1 - i]*x[4*i + j]", "").of(0) == 0);
   const Bounded two = after("out[i] = 0.5*(out[i]*x[4*i + j])", ", atomic");
   CHECK(two.of(0) > 8 * kUnit * two.out[0]);
   CHECK(after("out[i] = max(out[i], x[4*i + j])", ", atomic").of(0) == 0);

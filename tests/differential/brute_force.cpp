@@ -260,6 +260,10 @@ struct Event {
   bool write, update;
   const std::string* atomic;
 };
+/// Whether both are atomic updates of a kind that commutes.
+bool commute(const Event& x, const Event& y) {
+  return x.atomic && y.atomic && *x.atomic == *y.atomic;
+}
 using History = std::map<Cell, std::vector<Event>>;
 
 History history(const Enumeration& e, bool temporaries) {
@@ -284,7 +288,7 @@ std::string reversed_pair(const History& base_cells, const Enumeration& base,
       for (std::size_t j = i + 1; j < events.size(); ++j) {
         const Event &x = events[i], &y = events[j];
         if ((!x.write && !y.write) || x.instance == y.instance) continue;
-        if (x.atomic && y.atomic && *x.atomic == *y.atomic) continue;
+        if (commute(x, y)) continue;
         const Instance& p = base.all[x.instance];
         const Instance& q = base.all[y.instance];
         const When w = compare(after.all[where.at(p.key)], after.all[where.at(q.key)]);
@@ -394,21 +398,30 @@ struct Reads {
 };
 Reads values_read(const Enumeration& e, const Copies& private_in) {
   std::map<Cell, Element> memory;
+  std::map<Cell, std::string> kinds;  // of the update that each element had last; empty: a store
   Reads out;
   for (const Instance& i : e.all) {
     std::uint64_t seen = 1;
     for (const Touch& t : i.touches) {
+      if (t.atomic && !t.write) continue;  // its order among its like tells nothing
       if (!e.is_temporary(*t.variable)) continue;
       Cell cell{*t.variable, t.subscript};
       for (std::size_t l = 0; l < private_in.levels.at(*t.variable); ++l)
         if (i.time[l].parallel) cell.second.push_back(i.time[l].value);
       const Copies::Copy copy = private_in.copy_of(*t.variable, i);
       Element& at = memory[cell];
-      const std::optional<std::uint64_t> value = at.value(copy);
-      if (!value && (!t.write || t.update)) out.undefined.insert(*t.variable);
+      std::optional<std::uint64_t> value = at.value(copy);
+      if (!value && (!t.write || t.update || t.atomic)) out.undefined.insert(*t.variable);
+      if (t.write) {
+        // Updates of one kind commute; what is of another kind closes their sum.
+        const std::string kind = t.atomic ? *t.atomic : "";
+        std::string& last = kinds[cell];
+        if (value && t.atomic && kind != last) value = mix(*value, kind);
+        last = kind;
+      }
       if (!t.write)
         seen = mix(seen, value.value_or(0));
-      else if (t.update)
+      else if (t.update || t.atomic)
         at.set(copy, value.value_or(0) + mix(i.key, seen));
       else
         at.set(copy, mix(i.key, seen));
@@ -426,6 +439,7 @@ std::string shared_race(const Enumeration& e, const Copies& c) {
       for (std::size_t j = i + 1; j < events.size(); ++j) {
         const Instance &p = e.all[events[i].instance], &q = e.all[events[j].instance];
         if (!events[i].write && !events[j].write) continue;
+        if (commute(events[i], events[j])) continue;
         const When w = compare(p, q);
         if (w != When::Concurrent && (w != When::Vector || (events[i].update && events[j].update)))
           continue;

@@ -123,7 +123,7 @@ TEST_CASE("compiler: the line of generated code that it refused is marked") {
     p.source += "this is no C\n";
     const std::string message = error_of([&] {
       if (t == Target::C) Executable(p, {}, Cache(""));
-      if (t == Target::OpenCL) open_device(t, -1)->compile(p, true);
+      if (t == Target::OpenCL) open_device(t, -1)->compile(p, {});
     });
     CAPTURE(message);
     CHECK(message.find(" | this is no C\n") != std::string::npos);

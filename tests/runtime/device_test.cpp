@@ -473,7 +473,9 @@ TEST_CASE("device: extensions that the program uses and the device lacks are nam
     std::string name() const override { return "plain"; }
     const DeviceLimits& limits() const override { return has; }
     std::unique_ptr<DeviceMemory> allocate(std::size_t) override { return nullptr; }
-    std::unique_ptr<DeviceModule> compile(const Program&, bool) override { return nullptr; }
+    std::unique_ptr<DeviceModule> compile(const Program&, const DeviceCompileOptions&) override {
+      return nullptr;
+    }
     void finish() override {}
     void start_clock() override {}
     double stop_clock() override { return 0; }

@@ -184,7 +184,7 @@ TEST_CASE("names: variables called like anything that C has are variables, in C 
 TEST_CASE("names: variables called like anything that a device has are variables") {
   for (const Kernel& k : kernels_with(reserved_names(Surroundings::OpenCL, NameUse::Local))) {
     const Program p = generate(k, Target::OpenCL);
-    open_device(Target::OpenCL, -1)->compile(p, true);
+    open_device(Target::OpenCL, -1)->compile(p, {});
   }
   std::set<std::string> cuda;
   for (const Kernel& k : kernels_with(reserved_names(Surroundings::Cuda, NameUse::Global)))

@@ -227,3 +227,19 @@ TEST_CASE("rename_iname: one loop over values that have no common bound") {
       rename_iname(k, "j", "i", {.existing_ok = true, .raise_on_domain_mismatch = false});
   for (const int n : {0, 3, 5, 9}) CHECK(same_values(k, out, {{"n", n}}));
 }
+
+TEST_CASE("rename_iname: a loop of two becomes one that stands inside its other one") {
+  // Found by the differential test: a fetch's loop depends on the outer loop of a split.
+  const Kernel k = parsed(
+      "kernel f(n: int32, a: float64[n], b: float64[n])\ndomain {[i]: 1 <= i < n}\n"
+      "a[i] = 2*b[i] {id=s}\n");
+  const Kernel split = apply(k, "split_iname", {text("i"), number(2)});
+  const Kernel staged = apply(split, "add_prefetch", {text("b"), text("i_inner")});
+  for (const bool raise : {true, false}) {
+    CAPTURE(raise);
+    const Kernel out = rename_iname(staged, "i_inner", "b_dim_0",
+                                    {.existing_ok = true, .raise_on_domain_mismatch = raise});
+    CHECK(tree(out) == "for i_outer\n  for b_dim_0\n    b_fetch_rule\n    s\n");
+    for (const int n : {0, 1, 2, 7}) CHECK(same_values(k, out, {{"n", n}}));
+  }
+}
