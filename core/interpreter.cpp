@@ -37,31 +37,88 @@ using Steps = std::vector<std::unique_ptr<Step>>;
 
 bool open(const BoundedInt& b) { return b.e > 0; }
 
-struct LoopStep final : Step {
-  Range range;
-  std::int64_t* slot = nullptr;
-  std::vector<std::pair<IntPtr, std::int64_t*>> data;  // bounds that are read on entry
-  IntPtr only_while;                                   // or null: what all statements within ask
-  Steps body;
-  const Accuracy* accuracy = nullptr;  // of a run with bounds
-  void run() override {
+/// Values in which bounds lie, each read into a slot.
+struct DataBounds {
+  std::vector<std::pair<IntPtr, std::int64_t*>> values;
+  /// Whether all are decided, of which `accuracy` (or null) tells.
+  bool read(const Accuracy* accuracy) const {
     bool decided = true;
-    for (const auto& [value, at] : data) {
+    for (const auto& [value, at] : values) {
       *at = value->get();
       if (accuracy && value->varies() && open(value->bounded(*accuracy))) decided = false;
     }
-    range.for_each(slot, [this] {
-      if (only_while && !only_while->get() &&
-          !(accuracy && only_while->varies() && open(only_while->bounded(*accuracy))))
-        return false;
-      for (const auto& s : body) s->run();
-      return true;
-    });
-    if (!decided) undecide();
+    return decided;
+  }
+};
+
+struct LoopStep final : Step {
+  Range range;
+  std::int64_t* slot = nullptr;
+  DataBounds data;              // read on entry
+  std::unique_ptr<Step> items;  // or null: where work-items' bounds differ
+  IntPtr only_while;            // or null: what all statements within ask
+  Steps body;
+  const Accuracy* accuracy = nullptr;  // of a run with bounds
+  void run() override {
+    decided_ = true;
+    if (items) {
+      first_ = std::numeric_limits<std::int64_t>::max(), last_ = -first_;
+      items->run();
+      for (std::int64_t x = first_; x <= last_; ++x) {
+        *slot = x;
+        if (!iteration()) break;
+      }
+    } else {
+      decided_ = data.read(accuracy);
+      range.for_each(slot, [this] { return iteration(); });
+    }
+    if (!decided_) undecide();
+  }
+  /// Takes in what the present work-item runs.
+  void widen() {
+    decided_ = data.read(accuracy) && decided_;
+    std::int64_t first = 0, last = 0;
+    if (!range.hull(first, last)) return;
+    first_ = std::min(first_, first), last_ = std::max(last_, last);
   }
   void undecide() override {
     for (const auto& s : body) s->undecide();
   }
+
+ private:
+  bool iteration() {
+    if (only_while && !only_while->get() &&
+        !(accuracy && only_while->varies() && open(only_while->bounded(*accuracy))))
+      return false;
+    for (const auto& s : body) s->run();
+    return true;
+  }
+  bool decided_ = true;
+  std::int64_t first_ = 0, last_ = 0;  // over all work-items
+};
+
+/// Tells a loop what one work-item runs of it.
+struct WidenStep final : Step {
+  LoopStep* loop = nullptr;
+  void run() override { loop->widen(); }
+  void undecide() override {}
+};
+
+/// What a work-item runs only where its own bounds let it.
+struct GuardStep final : Step {
+  Range range;  // of the innermost loop
+  const std::int64_t* slot = nullptr;
+  DataBounds data;
+  std::unique_ptr<Step> inner;
+  const Accuracy* accuracy = nullptr;
+  void run() override {
+    if (!data.read(accuracy)) return undecide();
+    std::int64_t first = 0, last = 0;
+    if (range.hull(first, last) && first <= *slot && *slot <= last &&
+        (range.exact.empty() || range.holds()))
+      inner->run();
+  }
+  void undecide() override { inner->undecide(); }
 };
 
 struct LeafStep final : Step {
@@ -366,6 +423,7 @@ class Run {
       }
       Set points;
       auto loop = make_loop(n.iname, path, known, points);
+      add_items(*loop, path, points);
       loop->body = build(n.children, path, points);
       path.pop_back();
       if (const Expr asked = asked_by_all(n, path)) loop->only_while = compiler_.condition(asked);
@@ -423,23 +481,81 @@ class Run {
     auto loop = std::make_unique<LoopStep>();
     if (bounds_) loop->accuracy = &bounds_->accuracy;
     loop->slot = memory_.iname(iname);
-    for (const std::string& p : param_names(points)) {
-      const Temporary* t = k_.find_temporary(p);
-      if (!t) continue;
-      std::int64_t* at = memory_.iname(data_slot(p));
-      if (const auto c = copies_.find(p); c != copies_.end())
-        for (const std::string& i : c->second)
-          if (std::find(path.begin(), path.end(), i) == path.end())
-            fail("unsupported", k_.at,
-                 "the interpreter cannot run the loop `{}`, whose bounds differ between work-items",
-                 iname);
-      loop->data.emplace_back(convert(compiler_.value(var(p)), Scalar::I64).i, at);
-    }
-    loop->range = make_range(points, known, [&](const std::string& n) -> const std::int64_t* {
+    if (team_.count(iname))  // a work-item's own bounds are known when it is
+      points = drop_params(points, differing(points, {path.begin(), path.end() - 1}));
+    for (const std::string& p : param_names(points))
+      if (k_.find_temporary(p)) read_bound(p, loop->data);
+    loop->range = range(points, known);
+    return loop;
+  }
+  Range range(const Set& points, const Set& known) {
+    return make_range(points, known, [&](const std::string& n) -> const std::int64_t* {
       const auto it = memory_.inames.find(k_.find_temporary(n) ? data_slot(n) : n);
       return it == memory_.inames.end() ? nullptr : it->second.get();
     });
-    return loop;
+  }
+  void read_bound(const std::string& temporary, DataBounds& out) {
+    out.values.emplace_back(convert(compiler_.value(var(temporary)), Scalar::I64).i,
+                            memory_.iname(data_slot(temporary)));
+  }
+  /// Temporaries among the bounds of `points` of which work-items that `path` lacks have copies.
+  std::vector<std::string> differing(const Set& points,
+                                     const std::vector<std::string>& path) const {
+    std::vector<std::string> out;
+    for (const std::string& p : param_names(points))
+      if (!lacking(p, path).empty()) out.push_back(p);
+    return out;
+  }
+  std::vector<std::string> lacking(const std::string& temporary,
+                                   const std::vector<std::string>& path) const {
+    std::vector<std::string> out;
+    if (const auto c = copies_.find(temporary); c != copies_.end())
+      for (const std::string& i : c->second)
+        if (std::find(path.begin(), path.end(), i) == path.end()) out.push_back(i);
+    return out;
+  }
+
+  /// Where the bounds of `loop`, the last of `path`, differ between work-items, it runs over the
+  /// values of all of them, and each statement asks for its own.
+  void add_items(LoopStep& loop, std::vector<std::string> path, const Set& points) {
+    std::vector<std::string> items;
+    for (const std::string& p : differing(points, path))
+      for (std::string& i : lacking(p, path))
+        if (std::find(items.begin(), items.end(), i) == items.end()) items.push_back(std::move(i));
+    if (items.empty()) return;
+    auto last = std::make_unique<WidenStep>();
+    last->loop = &loop;
+    std::unique_ptr<Step> step = std::move(last);
+    path.pop_back();
+    std::vector<std::unique_ptr<LoopStep>> loops;
+    for (const std::string& i : items) {
+      Set values;
+      loops.push_back(make_loop(i, path, {}, values));
+    }
+    for (auto l = loops.rbegin(); l != loops.rend(); ++l) {
+      (*l)->body.push_back(std::move(step));
+      step = std::move(*l);
+    }
+    loop.items = std::move(step);
+  }
+  /// `step`, a statement that runs in `path` and as the work-items `items`, under its own bounds
+  /// where loops run for others too.
+  std::unique_ptr<Step> guarded(std::unique_ptr<Step> step, const std::vector<std::string>& around,
+                                const std::vector<std::string>& path) {
+    const Set points = fixed(domain_of(k_, path));
+    const std::vector<std::string> differ = differing(points, around);
+    if (differ.empty()) return step;
+    auto out = std::make_unique<GuardStep>();
+    for (const std::string& p : differ) {
+      if (!lacking(p, path).empty())
+        throw InternalError("interpreter: a bound of each work-item's own, used by all");
+      read_bound(p, out->data);
+    }
+    out->range = range(points, {});
+    out->slot = memory_.iname(path.back());
+    if (bounds_) out->accuracy = &bounds_->accuracy;
+    out->inner = std::move(step);
+    return out;
   }
   static std::string data_slot(const std::string& temporary) { return "bound of " + temporary; }
 
@@ -447,6 +563,7 @@ class Run {
     const Instruction& insn = *k_.instructions[static_cast<std::size_t>(index)];
     if (insn.kind == InsnKind::Barrier || insn.kind == InsnKind::Nop) return nullptr;
     std::vector<std::unique_ptr<LoopStep>> loops;
+    const std::vector<std::string> around = path;
     for (const std::string& i : insn.inames) {
       if (std::find(path.begin(), path.end(), i) != path.end()) continue;
       Set points;
@@ -466,7 +583,7 @@ class Run {
     if (bounds_ && varies) s->accuracy = &bounds_->accuracy;
     s->stores = compiler_.statement(insn);
     compiler_.tell(nullptr);
-    std::unique_ptr<Step> out = std::move(s);
+    std::unique_ptr<Step> out = guarded(std::move(s), around, path);
     for (auto l = loops.rbegin(); l != loops.rend(); ++l) {
       (*l)->body.push_back(std::move(out));
       out = std::move(*l);

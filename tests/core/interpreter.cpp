@@ -347,6 +347,36 @@ c[i] = acc {id=put, dep=add, inames=i}
   for (int i = 0; i < 4; ++i) CHECK(c[i] == 16 * (16 * i) + 120);
 }
 
+TEST_CASE("interpreter: work-items run the loops whose bounds each read for itself") {
+  // Found by the differential test: such kernels could not be run as references.
+  const std::string text =
+      "kernel f(m: int32[12], w: int64[12], p: int64[12, 8])\n"
+      "domain {[i]: 0 <= i < 12}\n"
+      "domain {[k]: low <= k < high and k mod 2 = 0}\ndomain {[l]: k <= l < high}\n"
+      "<int32> low = m[i] % 3  {id=low, inames=i}\n"
+      "<int32> high = m[i] % 7 - 1  {id=high, inames=i}\n"
+      "w[i] = sum(k, k + 10*i)  {id=w, inames=i}\n"
+      "p[i, l] = 100*i + 10*k + l  {id=p, inames=i:k:l}\n";
+  const auto run = [&](const Kernel& k) {
+    std::vector<std::int32_t> m{9, 2, 14, 6, 20, 13, 5, 41, 7, 12, 3, 27};
+    std::vector<std::int64_t> w(12), p(96);
+    Data()
+        .array("m", Scalar::I32, m)
+        .array("w", Scalar::I64, w)
+        .array("p", Scalar::I64, p, {12, 8})
+        .run(k);
+    w.insert(w.end(), p.begin(), p.end());
+    return w;
+  };
+  const std::vector<std::int64_t> wanted = run(kernel(text));
+  CHECK(wanted[5] == 52 + 54);  // of 1 <= k < 5
+  for (const char* tag : {"l.0", "l.1"}) {
+    Kernel k = kernel(text);
+    k.iname_tags["i"] = *parse_iname_tag(tag);
+    CHECK(run(k) == wanted);
+  }
+}
+
 TEST_CASE("interpreter: a read of what was never written shows as NaN") {
   std::vector<double> out(4, 0), on{1, 0, 1, 0};
   Data().array("on", Scalar::F64, on).array("out", Scalar::F64, out).run(R"(
