@@ -21,31 +21,6 @@
 namespace moonloop::differential {
 namespace {
 
-/// Gives a part of an array the elements that the whole has there.
-void take_part(Buffer& part, const Counterpart& c, const Buffer& whole) {
-  const Layout& l = whole.layout();
-  std::vector<std::int64_t> index(part.layout().shape.size(), 0);
-  const auto size = static_cast<std::size_t>(l.type.size());
-  for (Cursor at(part); at; at.next()) {
-    Integers values;
-    for (std::size_t d = 0; d < index.size(); ++d) values[c.axes[d]] = index[d];
-    std::int64_t from = l.offset;
-    bool inside = true;
-    for (std::size_t d = 0; d < c.index.size(); ++d) {
-      const std::int64_t i = evaluate(c.index[d], values, "a subscript");
-      inside = inside && i >= 0 && i < l.shape[d];
-      from += i * l.strides[d];
-    }
-    if (inside)
-      std::memcpy(at.at(), static_cast<const std::byte*>(whole.data()) + from * l.type.size(),
-                  size);
-    for (std::size_t d = index.size(); d-- > 0;) {
-      if (++index[d] < part.layout().shape[d]) break;
-      index[d] = 0;
-    }
-  }
-}
-
 struct Member {
   const Pair* pair;
   Kernel original, result, read_again;  // completed
@@ -146,7 +121,11 @@ std::vector<Buffer> filled_buffers(const Kernel& original, const Kernel& k,
       keep_promises(wholes);
     }
     for (const Buffer& whole : wholes)
-      if (whole.layout().name == a.counterpart->of) take_part(b, *a.counterpart, whole);
+      if (whole.layout().name == a.counterpart->of)
+        for_each_counterpart(
+            b, *a.counterpart, whole, [&](std::byte* here, const std::byte* there) {
+              std::memcpy(here, there, static_cast<std::size_t>(b.layout().type.size()));
+            });
   }
   return out;
 }
