@@ -211,7 +211,8 @@ class Enumeration {
     for (const Expr& p : insn.predicates) read(p);
     Touch write{};
     write.write = true;
-    write.update = insn.role == ReductionRole::Update;
+    write.update = insn.role == ReductionRole::Update && insn.reduce_op != ReduceOp::SegmentedSum &&
+                   insn.reduce_op != ReduceOp::SegmentedProduct;  // whose order counts
     for (const Expr& l : insn.lhs) add_touch(l, at, write, out);
     if (insn.atomic != Atomicity::Update) return;
     for (const std::string& tag : insn.tags)

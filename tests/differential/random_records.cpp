@@ -69,12 +69,13 @@ class Statements {
       : r_(random), type_(std::move(type)), fields_(fields), around_(std::move(around)) {}
 
   void add() {
-    switch (r_.below(6)) {
+    switch (r_.below(7)) {
       case 0: return line(place("s"), place("r"));
       case 1: return line(place("r"), place(r_.pick({"r", "s"})));
       case 2: return filled();
       case 3: return passed_on();
       case 4: return largest();
+      case 5: return carried();
       default: return field_update();
     }
   }
@@ -113,6 +114,23 @@ class Statements {
     line(place("s"), fmt::format("{}[{}]", t, r_.below(2)));
     const Array& f = r_.pick(fields_);
     if (r_.chance(50)) line(place("r") + "." + f.name, fmt::format("{}[1].{}", t, f.name));
+  }
+  /// A field that the first iteration sets for all others, beside fields that each sets.
+  void carried() {
+    const std::string t = fmt::format("c{}", count_);
+    declarations.push_back(fmt::format("temp {}: {}{}", t, type_, r_.chance(50) ? "[2]" : "[()]"));
+    const std::string place =
+        declarations.back().back() == ']' && declarations.back().find("[2]") != std::string::npos
+            ? t + "[1]"
+            : t + "[()]";
+    const std::size_t first = static_cast<std::size_t>(r_.below(static_cast<int>(fields_.size())));
+    for (std::size_t n = 0; n < fields_.size(); ++n)
+      line(fmt::format("{}.{}", place, fields_[n].name),
+           small(fields_[n], this->place("r") + "." + fields_[n].name),
+           n == first ? ", if=z == 0" : "");
+    if (r_.chance(50)) return line(this->place("s"), place);
+    const Array& f = r_.chance(50) ? fields_[first] : r_.pick(fields_);
+    line(this->place("s") + "." + f.name, fmt::format("{}.{}", place, f.name));
   }
   /// One without axes, which is read by fields or whole.
   void passed_on() {
