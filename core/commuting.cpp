@@ -285,20 +285,27 @@ std::string CommutingUpdates::lexicographic(const Expr& cond, const std::vector<
   };
   if (parts.size() == 1) return strict(cond, parts[0]);
   const auto* either = cond.as<Nary>();
-  if (!either || either->op != NaryOp::Or || either->terms.size() != 2) return "";
+  if (!either || either->op != NaryOp::Or) return "";
   for (std::size_t p = 0; p < parts.size(); ++p)
-    for (const std::size_t t : {0, 1}) {
+    for (std::size_t t = 0; t < either->terms.size(); ++t) {
       const std::string first = strict(either->terms[t], parts[p]);
-      const auto* tie = either->terms[1 - t].as<Nary>();
-      if (first.empty() || !tie || tie->op != NaryOp::And) continue;
-      Exprs others;
-      for (const Expr& e : tie->terms)
-        if (compared(e, parts[p].value, parts[p].place) != CompareOp::Eq) others.push_back(e);
-      if (others.size() + 1 != tie->terms.size()) continue;
+      if (first.empty()) continue;
+      Exprs ties;  // what the others say beside that the candidate is equal
+      for (std::size_t other = 0; other < either->terms.size(); ++other) {
+        if (other == t) continue;
+        const auto* tie = either->terms[other].as<Nary>();
+        if (!tie || tie->op != NaryOp::And) break;
+        Exprs rest;
+        for (const Expr& e : tie->terms)
+          if (compared(e, parts[p].value, parts[p].place) != CompareOp::Eq) rest.push_back(e);
+        if (rest.size() + 1 != tie->terms.size()) break;
+        ties.push_back(conjunction(rest));
+      }
+      if (ties.size() + 1 != either->terms.size()) continue;
       std::vector<Candidate> left = parts;
       left.erase(left.begin() + static_cast<std::ptrdiff_t>(p));
-      if (const std::string rest = lexicographic(conjunction(others), left); !rest.empty())
-        return first + rest;
+      const Expr tied = ties.size() == 1 ? ties[0] : Expr(Nary{NaryOp::Or, ties}, cond.at());
+      if (const std::string rest = lexicographic(tied, left); !rest.empty()) return first + rest;
     }
   return "";
 }

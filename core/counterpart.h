@@ -1,5 +1,8 @@
 #pragma once
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/kernel.h"
@@ -13,13 +16,17 @@ struct Counterpart {
   std::string of;
   std::vector<std::string> axes;
   Exprs index;
+  /// Subscripts of arrays that stood between, in `axes`, with extents: beyond these is padding too.
+  std::vector<std::pair<Expr, std::int64_t>> within = {};
 };
 
 /// That of `a`, an array with `rank` axes.
 Counterpart counterpart_of(const Argument& a, std::size_t rank);
 
-/// With `value` for the subscript along `axis`, in whose place the axes `fresh` stand.
+/// With `value` for the subscript along `axis`, in whose place the axes `fresh` stand. It may go
+/// beyond `extent`, that of the axis, if there is one.
 Counterpart with_axis(const Counterpart& c, std::size_t axis, const Expr& value,
-                      const std::vector<std::string>& fresh);
+                      const std::vector<std::string>& fresh,
+                      const std::optional<std::int64_t>& extent = {});
 
 }  // namespace moonloop

@@ -186,7 +186,9 @@ Set merge_home(const Kernel& k, const Set& s, const std::string& old, const std:
   if (contains(dims, into) || bounds_depend_on(k, into, dims)) return tidy(to_dims(s, dims));
   const Set renamed = dims_to_params(rename_dims(s, {{old, into}}), {into});
   const Set known = all_to_params(k.home_of(into)->set);
-  return tidy(isl_set_gist_params(renamed.copy(), known.copy()));
+  // Parameters of `known` that mean nothing may be dimensions here.
+  const Set rest = isl_set_gist_params(renamed.copy(), known.copy());
+  return tidy(isl_set_drop_unused_params(rest.copy()));
 }
 
 /// Who uses an iname: some selected instruction, and one that is not.

@@ -251,7 +251,8 @@ void Legality::check_accesses(const AccessAt& a, const AccessAt& b) {
   const Instruction &f = ref_->order.insn(a.insn), &g = ref_->order.insn(b.insn);
   if (updates_commute(f, g, x.variable)) return;
   Pair p{a.insn, b.insn, &x, &y, {}, false};
-  p.commutes = a.insn == b.insn && f.role == ReductionRole::Update && f.lhs.size() >= 1 &&
+  // Segments begin somewhere: their terms stay in order.
+  p.commutes = a.insn == b.insn && combines_items(f) && f.lhs.size() >= 1 &&
                std::any_of(f.lhs.begin(), f.lhs.end(),
                            [&](const Expr& l) { return written_name(l) == x.variable; });
   if (x.index.size() == y.index.size())

@@ -65,12 +65,16 @@ void Legality::prove_copies(const AccessAt& write, const AccessAt& read,
                             const std::vector<AccessAt>& all) const {
   const int w = now(write.insn), r = now(read.insn);
   if (combines_items(present_->insn(w))) return;  // the team puts together what each has
+  // What of a record the read gets from the write.
+  const std::string &written = ref_->at(write).field, &wanted = ref_->at(read).field;
+  if (!covers_field(written, wanted) && !covers_field(wanted, written)) return;
+  const std::string& part = written.size() > wanted.size() ? written : wanted;
   bool exact = true;
   Map crossing = flow(write, read, false, exact);
   for (const AccessAt& other : all) {
     if (yes(isl_map_is_empty(crossing.get()))) return;
     bool certain = true;
-    if (!ref_->at(other).write) continue;
+    if (!ref_->at(other).write || !covers_field(ref_->at(other).field, part)) continue;
     const Map last = flow(other, read, true, certain);
     const Map before = demanded({write.insn, other.insn, nullptr, nullptr, {}, false}, certain);
     if (!certain) continue;

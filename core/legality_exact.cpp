@@ -151,11 +151,17 @@ void Legality::refuse_pair(const Pair& p, const Map& violated, bool exact) const
   const std::string x = instance_text(is.insn(a).id, is.dims(a), w.a);
   const std::string y = instance_text(is.insn(b).id, is.dims(b), w.b);
 
+  // Updates of one reduction whose order counts.
+  const Instruction& update = ref_->order.insn(p.a);
+  const bool segments = p.x && p.a == p.b && update.role == ReductionRole::Update &&
+                        !combines_items(update) && p.x->variable == p.y->variable &&
+                        writes(update).count(p.x->variable) > 0;
+
   std::string what, x_does, y_does;
   if (!p.x) {
     what = fmt::format("{} depends on {}", y, x);
     y_does = fmt::format("depends on {}", x);
-  } else if (p.commutes) {
+  } else if (p.commutes || segments) {
     what = fmt::format("both update the same {}", to_string(is.insn(a).reduce_op));
     x_does = y_does = fmt::format("updates the {}", to_string(is.insn(a).reduce_op));
   } else {
@@ -188,18 +194,15 @@ void Legality::refuse_pair(const Pair& p, const Map& violated, bool exact) const
                  ? fmt::format("{} and {} would run at the same time, but {}", x, y, what)
                  : fmt::format("tagging `{}` as `{}` would run {} and {} at the same time, but {}",
                                loop, k_.tag(loop)->text, x, y, what);
-    if (p.commutes && !combines_items(ref_->order.insn(p.a)))
+    if (p.commutes)
       d.hint =
-          "the order of a segmented reduction matters, so that one after the other has to add to "
-          "it; "
-          "loops around it can be parallel";
-    else
-      d.hint =
-          p.commutes
-              ? "work-items (`l.N`), lanes (`simd`) and threads (`par`) can "
-                "share a reduction; split_reduction_outward or a loop inside it can be parallel"
-              : "";
+          "work-items (`l.N`), lanes (`simd`) and threads (`par`) can share a reduction; "
+          "split_reduction_outward or a loop inside it can be parallel";
   }
+  if (segments)
+    d.hint =
+        "the order of a segmented reduction matters, so that one after the other has to add to it; "
+        "loops around it can be parallel";
   const Instruction &f = is.insn(a), &g = is.insn(b);
   if (p.x && f.atomic == Atomicity::Update && g.atomic == Atomicity::Update)
     d.hint = fmt::format(

@@ -177,25 +177,50 @@ const std::vector<Access>& Variables::bounds_of(const std::string& iname) const 
   return it == bounds_.end() ? none : it->second;
 }
 
+bool covers_field(const std::string& field, const std::string& part) {
+  return part == field || part.starts_with(field + ".") || field.empty();
+}
+
 namespace {
+
+Expr base_of_field(Expr e) {
+  while (const Field* f = e.as<Field>()) e = Expr(f->base);
+  return e;
+}
+std::string field_of(const Expr& e) {
+  const Field* f = e.as<Field>();
+  return f ? field_of(f->base) + "." + f->name : "";
+}
 
 void add_access(std::vector<Access>& all, Access a) {
   for (const Access& x : all)
-    if (x.write == a.write && x.variable == a.variable && equal(x.index, a.index)) return;
+    if (x.write == a.write && x.variable == a.variable && x.field == a.field &&
+        equal(x.index, a.index))
+      return;
   all.push_back(std::move(a));
 }
 
 template <class IsVariable>
 void add_reads(const Expr& e, const IsVariable& is_variable, std::vector<Access>& all) {
   if (!e) return;
-  walk(e, [&](const Expr& x) {
+  const auto add = [&](const Expr& x, const std::string& field) {
     if (const Var* v = x.as<Var>()) {
-      if (is_variable(v->name)) add_access(all, {v->name, false, {}, x.at()});
+      if (is_variable(v->name)) add_access(all, {v->name, false, {}, x.at(), field});
     } else if (const Load* l = x.as<Load>()) {
       // A flat index says nothing about the axes.
-      add_access(all, {l->array, false, l->linear ? Exprs{} : l->index, x.at()});
+      add_access(all, {l->array, false, l->linear ? Exprs{} : l->index, x.at(), field});
     }
-    return true;
+  };
+  walk(e, [&](const Expr& x) {
+    if (!x.as<Field>()) {
+      add(x, "");
+      return true;
+    }
+    const Expr base = base_of_field(x);
+    if (!base.as<Var>() && !base.as<Load>()) return true;
+    add(base, field_of(x));
+    for_each_child(base, [&](const Expr& c) { add_reads(c, is_variable, all); });
+    return false;
   });
 }
 
@@ -219,9 +244,8 @@ std::vector<Access> collect_accesses(const Instruction& insn, const Variables& n
   for (const Expr& p : insn.predicates) add_reads(p, variables, all);
   std::vector<Access> written;
   for (const Expr& l : insn.lhs) {
-    Expr base = l;
-    while (const Field* f = base.as<Field>()) base = f->base;
-    Access w{written_name(l), true, {}, l.at()};
+    const Expr base = base_of_field(l);
+    Access w{written_name(l), true, {}, l.at(), field_of(l)};
     if (const Load* x = base.as<Load>()) {
       if (!x->linear) w.index = x->index;
       for (const Expr& i : x->index) add_reads(i, variables, all);

@@ -259,7 +259,7 @@ class Privacy {
       if (!r_.at(a).write) return false;
       write = &a;
     }
-    if (!write || !r_.at(*write).index.empty()) return false;
+    if (!write || !r_.at(*write).index.empty() || !r_.at(*write).field.empty()) return false;
     const Temporary& t = *r_.order.kernel().find_temporary(r_.at(*write).variable);
     if (t.shape && !t.shape->empty()) return false;
     return r_.order.loops(first).size() == loops_.size() && r_.order.items(first) == items_ &&
@@ -309,6 +309,7 @@ class Privacy {
       key += fmt::format("|{} {}", data.key(a.insn, read.insn), to_string(r_.at(a).index));
       for (const std::string& n : names)
         if (r_.variables.has(n)) key += " " + n;
+      key += " " + r_.at(a).field;
       key += fmt::format(" {} {} {}", data.same_element(r_.at(a), a.insn, r_.at(read), read.insn),
                          o.common_loops(a.insn, read.insn), o.first(a.insn, read.insn));
     };
@@ -316,15 +317,49 @@ class Privacy {
     for (const AccessAt& a : all_)
       if (r_.at(a).write) add(a);
     if (const auto& shape = temporary().shape) key += "|" + to_string(*shape);
+    for (const std::string& f : fields(read)) key += "|" + f;
     return key;
   }
 
+  /// What a read needs to have been written, one by one: of a record each field.
+  std::vector<std::string> fields(const AccessAt& read) const {
+    const std::string& own = r_.at(read).field;
+    const bool by_fields = std::any_of(all_.begin(), all_.end(), [&](const AccessAt& a) {
+      return r_.at(a).write && r_.at(a).field.size() > own.size();
+    });
+    if (!by_fields || !temporary().type) return {own};
+    Type type = *temporary().type;
+    for (std::size_t at = 0; at < own.size();) {
+      const std::size_t end = std::min(own.find('.', at + 1), own.size());
+      const Record::Field* f =
+          type.is_record() ? type.record->find(own.substr(at + 1, end - at - 1)) : nullptr;
+      if (!f) return {own};
+      type = Type(f->type);
+      at = end;
+    }
+    std::vector<std::string> out;
+    add_leaves(type, own, out);
+    return out;
+  }
+  static void add_leaves(const Type& type, const std::string& path, std::vector<std::string>& out) {
+    if (!type.is_record()) {
+      out.push_back(path);
+      return;
+    }
+    for (const Record::Field& f : type.record->fields) add_leaves(f.type, path + "." + f.name, out);
+  }
+
   bool is_covered(const DataDependent& data, const AccessAt& read) const {
+    const std::vector<std::string> all = fields(read);
+    return std::all_of(all.begin(), all.end(),
+                       [&](const std::string& f) { return is_covered(data, read, f); });
+  }
+  bool is_covered(const DataDependent& data, const AccessAt& read, const std::string& field) const {
     const RunOrder& o = r_.order;
     bool ignored = true;
     Set left = data.instances(read.insn, read.insn, ignored);
     for (const AccessAt& w : all_) {
-      if (!r_.at(w).write) continue;
+      if (!r_.at(w).write || !covers_field(r_.at(w).field, field)) continue;
       bool certain = true;
       Set from = data.instances(w.insn, read.insn, certain);
       Map m = universal_map(o.dims(w.insn), o.dims(read.insn));
@@ -337,7 +372,7 @@ class Privacy {
       left = isl_set_subtract(left.take(), isl_map_range(m.take()));
       if (yes(isl_set_is_empty(left.get()))) return true;
     }
-    return yes(isl_set_is_empty(left.get())) || is_filled(read);
+    return yes(isl_set_is_empty(left.get())) || is_filled(read, field);
   }
 
   /// { writes -> the reads after them in the same iteration }.
@@ -378,7 +413,7 @@ class Privacy {
 
   /// Whether all elements that a read may find, where its subscripts are not affine each one of the
   /// array, were written before it in the same iteration.
-  bool is_filled(const AccessAt& read) const {
+  bool is_filled(const AccessAt& read, const std::string& field) const {
     const RunOrder& o = r_.order;
     const auto& shape = temporary().shape;
     if (!shape || shape->empty()) return false;
@@ -414,7 +449,7 @@ class Privacy {
     left = isl_map_intersect_domain(left.take(), o.domain(read.insn, ignored).take());
     for (const AccessAt& w : all_) {
       bool certain = true;
-      if (!r_.at(w).write) continue;
+      if (!r_.at(w).write || !covers_field(r_.at(w).field, field)) continue;
       const Map written = touched(w, certain);
       const Set from = o.domain(w.insn, certain);
       if (!certain) continue;

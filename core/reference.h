@@ -92,7 +92,10 @@ struct Access {
   bool write = false;
   Exprs index;  // empty for scalars
   Span at;
+  std::string field = {};  // of a record, as `.f.g`; empty: all of it
 };
+/// Whether who accesses `field` accesses all of `part` too.
+bool covers_field(const std::string& field, const std::string& part);
 /// Accesses of an instruction of a kernel with rules expanded; reads first. Reductions' arguments
 /// included (their inames occur in the subscripts).
 std::vector<Access> accesses_of(const Instruction& insn, const Kernel& k);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/budget.h"
+#include "core/commuting.h"
 #include "core/domain.h"
 #include "core/lookup.h"
 #include "core/order_reference.h"
@@ -237,7 +238,46 @@ std::vector<Access> accesses_to(const Kernel& k, const Instruction& insn, bool w
   return out;
 }
 
+namespace {
+
+/// How often an instruction reads `name`, with its rules expanded.
+int times_read(const Kernel& k, const Instruction& insn, const std::string& name) {
+  int n = 0;
+  const auto look = [&](const Expr& e) {
+    if (e)
+      walk(expand_rules(k, e), [&](const Expr& x) {
+        const auto* l = x.as<Load>();
+        const auto* v = x.as<Var>();
+        n += (l && l->array == name) || (v && v->name == name);
+        return true;
+      });
+  };
+  look(insn.rhs);
+  for (const Expr& p : insn.predicates) look(p);
+  return n;
+}
+
+/// What a claim says of atomic updates holds no longer of one that takes the old value from a copy:
+/// it stores what the copy says, whatever others did in between.
+void withdraw_claimed_updates(const Kernel& before, Kernel& after) {
+  const std::set<std::string> claimed = claimed_commuting(before);
+  if (claimed.empty()) return;
+  for (InsnPtr& insn : after.instructions) {
+    if (insn->atomic != Atomicity::Update) continue;
+    const auto* was = before.find_insn(insn->id);
+    if (!was) continue;
+    for (const std::string& name : writes(*insn))
+      if (claimed.count(name) && times_read(after, *insn, name) < times_read(before, *was, name)) {
+        insn = edit(insn, [](Instruction& i) { i.atomic = Atomicity::None; });
+        break;
+      }
+  }
+}
+
+}  // namespace
+
 Kernel staged(const Kernel& before, Kernel after, const std::vector<StandIn>& all) {
+  withdraw_claimed_updates(before, after);
   after = rebase(std::move(after));
   if (WithoutProof::active()) {
     nest(after);  // it must be possible at least

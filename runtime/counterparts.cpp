@@ -1,8 +1,8 @@
 #include "runtime/counterparts.h"
 
+#include <algorithm>
 #include <cstring>
 
-#include "core/counterpart.h"
 #include "runtime/evaluate.h"
 
 namespace moonloop {
@@ -19,24 +19,27 @@ std::byte* place(const Buffer& b, const std::vector<std::int64_t>& index) {
   return static_cast<std::byte*>(b.data()) + at * l.type.size();
 }
 
-void put_part(Buffer& whole, const Counterpart& c, const Buffer& part) {
+}  // namespace
+
+void for_each_counterpart(const Buffer& part, const Counterpart& c, const Buffer& whole,
+                          const std::function<void(std::byte* here, std::byte* there)>& visit) {
   const std::vector<std::int64_t>& shape = part.layout().shape;
-  const auto size = static_cast<std::size_t>(part.layout().type.size());
   std::vector<std::int64_t> index(shape.size(), 0);
   Integers values;
   for (Cursor at(part); at; at.next()) {
     for (std::size_t d = 0; d < shape.size(); ++d) values[c.axes[d]] = index[d];
+    const bool within = std::all_of(c.within.begin(), c.within.end(), [&](const auto& w) {
+      return evaluate(w.first, values, "a subscript") < w.second;
+    });
     std::vector<std::int64_t> there;
     for (const Expr& e : c.index) there.push_back(evaluate(e, values, "a subscript"));
-    if (std::byte* to = place(whole, there)) std::memcpy(to, at.at(), size);
+    if (std::byte* other = within ? place(whole, there) : nullptr) visit(at.at(), other);
     for (std::size_t d = shape.size(); d-- > 0;) {
       if (++index[d] < shape[d]) break;
       index[d] = 0;
     }
   }
 }
-
-}  // namespace
 
 const Buffer* put_together(Buffer& whole, const Kernel& k, const std::vector<Buffer>& arrays) {
   const Layout& l = whole.layout();
@@ -46,7 +49,10 @@ const Buffer* put_together(Buffer& whole, const Kernel& k, const std::vector<Buf
     const bool rank = !a->counterpart || a->counterpart->index.size() == l.shape.size();
     if (!(b.layout().type == l.type) || !rank) return &b;
     if (a->counterpart) {
-      put_part(whole, *a->counterpart, b);
+      const auto size = static_cast<std::size_t>(l.type.size());
+      for_each_counterpart(b, *a->counterpart, whole, [&](const std::byte* here, std::byte* there) {
+        std::memcpy(there, here, size);
+      });
     } else {
       if (b.layout().shape != l.shape) return &b;
       whole.copy_elements(b);

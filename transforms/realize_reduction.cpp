@@ -7,6 +7,7 @@
 #include "core/reduction_steps.h"
 #include "core/reference.h"
 #include "core/removal.h"
+#include "core/staging.h"
 #include "core/typing.h"
 #include "transforms/registry.h"
 #include "transforms/scan_terms.h"
@@ -28,12 +29,18 @@ class Realizer {
       : options_(options), out_(rebase(proved(k))), typed_(infer_types(k)) {}
 
   Kernel run(const Names& ids) {
+    const Kernel before = out_;
     for (const std::string& id : ids) realize(id);
     if (!found_ && !single_)
       refuse("no-reduction", out_.at, "no selected instruction has a reduction{}",
              options_.scan ? " whose bounds depend on a loop around it" : "");
-    Kernel k = rebase(without_idle_domains(std::move(out_), replaced_));
-    check_legal(k);
+    Kernel k = without_idle_domains(std::move(out_), replaced_);
+    if (stand_ins_.empty()) {
+      k = rebase(std::move(k));
+      check_legal(k);
+    } else {
+      k = staged(before, std::move(k), stand_ins_);
+    }
     const Nested nested = nest(k);
     for (const auto& [id, sweep] : sweeps_)
       for (std::size_t n = 0; n < nested.kernel.instructions.size(); ++n)
@@ -186,6 +193,55 @@ class Realizer {
     return add_renamed_domain(out_, reduced_->inames, std::move(terms), at_);
   }
 
+  // ---- What a scan reads once, in the first iteration that has a term, stands for what all later
+  // iterations read.
+
+  /// `insn` reads the terms `args`, over the inames `terms`, in the loops `sweep`; the reduction
+  /// does in the loops `swept`.
+  void reads_early(const Instruction& insn, const Exprs& args, const Names& terms,
+                   const Names& sweep, const Names& swept) {
+    std::vector<std::pair<std::string, std::string>> same;
+    for (const std::string& i : insn_->inames)
+      if (std::find(swept.begin(), swept.end(), i) == swept.end()) same.emplace_back(i, i);
+    for (std::size_t n = 0; n < terms.size(); ++n) same.emplace_back(terms[n], reduced_->inames[n]);
+    for (const Expr& a : args) reads_early(insn, a, same, sweep, swept);
+  }
+  void reads_early(const Instruction& insn, const Expr& e,
+                   const std::vector<std::pair<std::string, std::string>>& same, const Names& sweep,
+                   const Names& swept) {
+    Instruction own = insn;  // of this expression, without the reductions in it
+    own.lhs.clear();
+    own.predicates.clear();
+    own.rhs = rewrite(e, [](const Expr& x) { return x.as<Reduce>() ? lit(0) : x; });
+    const std::vector<Access> read = accesses_to(out_, own, false, {});
+    if (!read.empty())
+      stand_ins_.push_back({insn.id, insn_->id, early_relation(same, sweep, swept), read});
+    walk(e, [&](const Expr& x) {
+      const Reduce* r = x.as<Reduce>();
+      if (!r) return true;
+      auto all = same;
+      for (const std::string& i : r->inames) all.emplace_back(i, i);
+      for (const Expr& a : r->args) reads_early(insn, a, all, sweep, swept);
+      return false;
+    });
+  }
+  /// { instances that read -> equal or later ones }.
+  static Map early_relation(const std::vector<std::pair<std::string, std::string>>& same,
+                            const Names& sweep, const Names& swept) {
+    Names in = sweep, out = swept;
+    for (const auto& [now, then] : same) in.push_back(now), out.push_back(then);
+    Map equal = universal_map(in, out);
+    for (std::size_t d = sweep.size(); d < in.size(); ++d) equal = equate(std::move(equal), d, d);
+    Map all = isl_map_empty(isl_map_get_space(equal.get()));
+    for (std::size_t d = 0; d < sweep.size(); ++d) {
+      const auto at = static_cast<int>(d);
+      const Map later = isl_map_order_lt(equal.copy(), isl_dim_in, at, isl_dim_out, at);
+      all = isl_map_union(all.take(), later.copy());
+      equal = equate(std::move(equal), d, d);
+    }
+    return isl_map_union(all.take(), equal.take());
+  }
+
   // ---- Loops: one accumulator that goes through all of them.
 
   Exprs in_sequence(const Names& inames, const Exprs& args, const Names& sweep) {
@@ -196,6 +252,8 @@ class Realizer {
     std::set<std::string> inner = insn_->inames;
     inner.insert(inames.begin(), inames.end());
     assign("_update", acc, combined(reduced_->op, acc, args, types()), inner, before_, conditions_);
+    if (sweep.empty()) return acc;
+    reads_early(*before_.back(), args, inames, sweep, sweep);
     if (sweep.size() > 1) sweeps_.emplace_back(insn_->id, sweep);
     return acc;
   }
@@ -246,6 +304,10 @@ class Realizer {
     sum.inames = own.fresh;
     for (Expr& a : sum.args) a = rewrite_inames(a, own);
     assign("_part", at(now, place(first)), {Expr(sum, at_)}, within(first), before_);
+    Names sweep = loops, swept = loops;
+    sweep.push_back(first);
+    swept.push_back(item);
+    reads_early(*before_.back(), sum.args, own.fresh, sweep, swept);
     Exprs other;
     for (std::int64_t reach = 1; reach < items.count; reach *= 2) {
       if (other.empty()) other = temporaries("part", AddressSpace::Local, extents);
@@ -354,6 +416,7 @@ class Realizer {
   bool single_ = false;  // a loop of one iteration, in which a scan is the reduction itself
   std::set<std::string> replaced_;                     // inames that reductions had
   std::vector<std::pair<std::string, Names>> sweeps_;  // loops whose order counts, by instruction
+  std::vector<StandIn> stand_ins_;                     // of scans
 
   // Of the instruction and the reduction at hand.
   const Instruction* insn_ = nullptr;
@@ -378,7 +441,8 @@ terms together in local memory, in steps that double their distance; sequential 
 carry the total on. So split_iname with the inner part on `l.0` scans any number of elements.
 
 Refuses loops in which a later iteration lacks a term of an earlier one, terms that depend on the loop
-themselves, scans under a condition, and tags under which iterations run at the same time.)",
+themselves or change between the iterations that add them up, scans under a condition, and tags under
+which iterations run at the same time.)",
     .params = {{.name = "insn_id_filter",
                 .kind = Kind::Match,
                 .help = "writes out these instructions' reductions only",

@@ -108,6 +108,7 @@ class Separation {
         refuse("unsupported", x.at() ? x.at() : insn.at,
                "instruction `{}` uses `{}` as a whole, which is to become several arrays", insn.id,
                name_);
+      if (const auto* f = x.as<Field>()) return field(f->base, *f, x);
       if (!l || l->array != name_) return x;
       const Expr at = l->index[axis_];
       Exprs rest = l->index;
@@ -126,6 +127,13 @@ class Separation {
         out = Expr(Select{Expr(Compare{CompareOp::Eq, at, lit(i)}), element(i), out}, x.at());
       return out;
     });
+  }
+
+  /// The field of a choice of records is a choice of fields, which can be places.
+  static Expr field(const Expr& base, const Field& f, const Expr& whole) {
+    const auto* s = base.as<Select>();
+    if (!s) return equal(base, f.base) ? whole : Expr(Field{base, f.name}, whole.at());
+    return Expr(Select{s->cond, field(s->yes, f, whole), field(s->no, f, whole)}, whole.at());
   }
 
   /// `indexof(name_s0[...])`: its argument has been rewritten already.

@@ -43,20 +43,21 @@ class AxisSplit {
       put(shape, outer, lit(count_));
       if (out.find_temporary(name)) out.temporaries.at(name).shape = shape;
       for (Argument& a : out.args)
-        if (a.name == name) split(a, old.size(), shape);
+        if (a.name == name) split(a, old, shape);
     }
     return proved(rebase(std::move(out)));
   }
 
  private:
-  void split(Argument& a, std::size_t rank, const Exprs& shape) const {
+  void split(Argument& a, const Exprs& old, const Exprs& shape) const {
     a.shape = shape;
-    const Counterpart c = counterpart_of(a, rank);
+    const Counterpart c = counterpart_of(a, old.size());
     const std::string quotient = c.axes[axis_] + "q", rest = c.axes[axis_] + "r";
     std::vector<std::string> fresh{quotient, rest};
     if (order_ == Order::F) std::swap(fresh[0], fresh[1]);
     a.counterpart = std::make_shared<const Counterpart>(
-        with_axis(c, axis_, index_add({index_mul(lit(count_), var(quotient)), var(rest)}), fresh));
+        with_axis(c, axis_, index_add({index_mul(lit(count_), var(quotient)), var(rest)}), fresh,
+                  as_int(old[axis_])));
   }
 
   Expr in(const Instruction& insn, const Expr& e) const {

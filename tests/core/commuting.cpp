@@ -185,3 +185,25 @@ TEST_CASE("commuting: what a claim vouches for, where both are atomic") {
   CHECK_FALSE(both("fetch", "set"));
   CHECK_FALSE(CommutingUpdates(k).commute(*k.find_insn("fetch"), *k.find_insn("fetch"), "o"));
 }
+
+TEST_CASE("commuting: parts that are compared in one list of alternatives") {
+  CHECK(commute("r",
+                "r[1] = v[i] if v[i].value > r[1].value or v[i].value == r[1].value and v[i].at > "
+                "r[1].at or v[i].value == r[1].value and v[i].at == r[1].at and v[i].more < "
+                "r[1].more else r[1]"));
+  // The same order, nested.
+  CHECK(commute("r",
+                "r[1] = v[i] if v[i].value > r[1].value or v[i].value == r[1].value and v[i].at > "
+                "r[1].at or v[i].value == r[1].value and v[i].at == r[1].at and v[i].more < "
+                "r[1].more else r[1]",
+                "r[2] = v[i] if v[i].value > r[2].value or v[i].value == r[2].value and (v[i].at > "
+                "r[2].at or v[i].at == r[2].at and v[i].more < r[2].more) else r[2]"));
+  CHECK_FALSE(
+      commute("r",
+              "r[1] = v[i] if v[i].value > r[1].value or v[i].value == r[1].value and "
+              "v[i].at > r[1].at or v[i].at == r[1].at and v[i].more < r[1].more else r[1]"));
+  CHECK_FALSE(commute("r",
+                      "r[1] = v[i] if v[i].value > r[1].value or v[i].value == r[1].value and "
+                      "v[i].at > r[1].at or v[i].value == r[1].value and v[i].more < r[1].more "
+                      "else r[1]"));
+}

@@ -27,11 +27,12 @@ std::uint64_t mix(std::uint64_t a, const std::string& s) {
   return a;
 }
 
-/// One access of one instance; `subscript` holds values.
+/// One access of one instance; `subscript` holds values and, of a record, the field's number.
 struct Touch {
   const std::string* variable;
   std::vector<std::int64_t> subscript;
   bool write = false, update = false;
+  bool in_record = false;
   const std::string* atomic = nullptr;  // the kind of an atomic update that commutes with its like
 };
 
@@ -196,29 +197,66 @@ class Enumeration {
   void collect(const Instruction& insn, const Integers& at, std::vector<Touch>& out) const {
     const auto read = [&](const Expr& e) {
       walk(e, [&](const Expr& x) {
-        if (const auto* v = x.as<Var>(); v && is_temporary(v->name))
-          out.push_back({&v->name, {}, false, false});
-        if (const auto* l = x.as<Load>())
-          out.push_back({&l->array, subscripts(l->index, at), false, false});
-        return true;
+        const auto* f = x.as<Field>();
+        const Expr& base = f ? f->base : x;
+        if (const auto* v = base.as<Var>(); v && is_temporary(v->name)) add_touch(x, at, {}, out);
+        const auto* l = base.as<Load>();
+        if (!l) return true;
+        add_touch(x, at, {}, out);
+        for (const Expr& e : l->index) read_subscript(e, at, out);
+        return false;
       });
     };
     if (insn.rhs) read(insn.rhs);
     for (const Expr& p : insn.predicates) read(p);
-    for (const Expr& l : insn.lhs) {
-      const bool update = insn.role == ReductionRole::Update;
-      if (const auto* v = l.as<Var>())
-        out.push_back({&v->name, {}, true, update});
-      else if (const auto* a = l.as<Load>())
-        out.push_back({&a->array, subscripts(a->index, at), true, update});
-      else
-        throw Unknown{};
-    }
+    Touch write{};
+    write.write = true;
+    write.update = insn.role == ReductionRole::Update && insn.reduce_op != ReduceOp::SegmentedSum &&
+                   insn.reduce_op != ReduceOp::SegmentedProduct;  // whose order counts
+    for (const Expr& l : insn.lhs) add_touch(l, at, write, out);
     if (insn.atomic != Atomicity::Update) return;
     for (const std::string& tag : insn.tags)
       if (commuting_tag(tag))
         for (Touch& t : out)
-          if (*t.variable == written_name(insn.lhs[0])) t.atomic = &tag;
+          for (const Expr& l : insn.lhs)
+            if (*t.variable == written_name(l)) t.atomic = &tag;
+  }
+  void read_subscript(const Expr& e, const Integers& at, std::vector<Touch>& out) const {
+    walk(e, [&](const Expr& x) {
+      if (const auto* v = x.as<Var>(); v && is_temporary(v->name)) add_touch(x, at, {}, out);
+      if (x.as<Load>()) throw Unknown{};
+      return true;
+    });
+  }
+  /// One touch for each field of a record that is accessed whole.
+  void add_touch(const Expr& place, const Integers& at, Touch touch,
+                 std::vector<Touch>& out) const {
+    const auto* f = place.as<Field>();
+    const Expr& base = f ? f->base : place;
+    if (const auto* v = base.as<Var>())
+      touch.variable = &v->name;
+    else if (const auto* l = base.as<Load>())
+      touch.variable = &l->array, touch.subscript = subscripts(l->index, at);
+    else
+      throw Unknown{};
+    const Record* r = record_of(*touch.variable);
+    if (!r) {
+      out.push_back(std::move(touch));
+      return;
+    }
+    for (std::size_t n = 0; n < r->fields.size(); ++n) {
+      if (f && r->fields[n].name != f->name) continue;
+      out.push_back(touch);
+      out.back().subscript.push_back(static_cast<std::int64_t>(n));
+      out.back().in_record = true;
+    }
+  }
+  const Record* record_of(const std::string& name) const {
+    const Kernel& k = nested_.kernel;
+    const Argument* a = k.find_arg(name);
+    const Temporary* t = k.find_temporary(name);
+    const std::optional<Type>* type = a ? &a->type : t ? &t->type : nullptr;
+    return type && *type ? (*type)->record.get() : nullptr;
   }
   static std::vector<std::int64_t> subscripts(const Exprs& index, const Integers& at) {
     std::vector<std::int64_t> out;
@@ -266,12 +304,16 @@ bool commute(const Event& x, const Event& y) {
 }
 using History = std::map<Cell, std::vector<Event>>;
 
-History history(const Enumeration& e, bool temporaries) {
+/// With `whole`, of records as they are, not of their fields.
+History history(const Enumeration& e, bool temporaries, bool whole = false) {
   History out;
   for (std::size_t i = 0; i < e.all.size(); ++i)
-    for (const Touch& t : e.all[i].touches)
-      if (e.is_temporary(*t.variable) == temporaries)
-        out[{*t.variable, t.subscript}].push_back({i, t.write, t.update, t.atomic});
+    for (const Touch& t : e.all[i].touches) {
+      if (e.is_temporary(*t.variable) != temporaries) continue;
+      Cell cell{*t.variable, t.subscript};
+      if (whole && t.in_record) cell.second.pop_back();
+      out[cell].push_back({i, t.write, t.update, t.atomic});
+    }
   return out;
 }
 
@@ -485,8 +527,10 @@ Verdict brute_force(const Kernel& base_kernel, const Kernel& after_kernel, const
     for (const Instance& i : base.all)
       if (found.values.at(i.key) != wanted.values.at(i.key))
         return {Kind::Illegal, i.text + " reads another value of a temporary"};
-    if (std::string why = reversed_pair(history(base, true), base, after, where); !why.empty())
-      return {Kind::Conservative, std::move(why)};
+    for (const bool temporaries : {false, true})
+      if (std::string why = reversed_pair(history(base, temporaries, true), base, after, where);
+          !why.empty())
+        return {Kind::Conservative, std::move(why)};
     return {Kind::Legal, {}};
   } catch (const Unknown&) { return {Kind::Unknown, "not enumerable"}; }
 }

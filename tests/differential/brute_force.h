@@ -12,7 +12,8 @@ struct Verdict {
   enum class Kind {
     Legal,
     Illegal,       // `why` names two instances
-    Conservative,  // no value changes, but a temporary's cell is reused in another order
+    Conservative,  // no value changes, but a temporary's cell is reused in another order, or
+                   // fields of one record are accessed in another order
     Unknown,       // not enumerable: subscripts that depend on data, too many instances
   } kind = Kind::Unknown;
   std::string why;

@@ -11,16 +11,27 @@
 #include "frontends/text/parse.h"
 #include "tests/differential/brute_force.h"
 #include "tests/differential/pairs.h"
+#include "tests/differential/random_axes.h"
+#include "tests/differential/random_claims.h"
+#include "tests/differential/random_fusion.h"
 #include "tests/differential/random_groups.h"
 #include "tests/differential/random_kernel.h"
 #include "tests/differential/random_names.h"
+#include "tests/differential/random_records.h"
+#include "tests/differential/random_scans.h"
 #include "transforms/registry.h"
 
 namespace moonloop::differential {
 namespace {
 
 using Kind = Verdict::Kind;
-const Integers kSizes[] = {{{"n", 5}}, {{"n", 6}}, {{"n", 9}}, {{"n", 12}}};
+
+/// Small sizes that the kernel's assumptions allow.
+std::vector<Integers> small_sizes(const Kernel& k) {
+  std::vector<Integers> out;
+  for (const std::int64_t n : sizes_of(k, {5, 6, 9, 12, 8, 11, 16}, 4)) out.push_back({{"n", n}});
+  return out;
+}
 
 /// Reasons that are about order; all others are about what the transform can be applied to.
 bool about_order(const std::string& code) {
@@ -44,6 +55,7 @@ class Chain {
         problems_(problems) {}
 
   void attempt(const Call& call) {
+    if (is_fusion(call)) return pair_.steps.push_back(call);  // done, in start()
     Tally& tally = statistics_.by_transform[call.name];
     const Kernel& k = pair_.result;
     const std::string before = print_kernel(k);
@@ -77,7 +89,7 @@ class Chain {
 
   void confirm_legal(const Call& call, const Kernel& next, Tally& tally) {
     bool all = true;
-    for (const Integers& values : kSizes) {
+    for (const Integers& values : small_sizes(next)) {
       const Verdict v = brute_force(base_, next, values);
       if (v.kind == Kind::Illegal)
         return problem(call, fmt::format("accepted, but with n = {} {}", values.at("n"), v.why));
@@ -94,7 +106,7 @@ class Chain {
     }
     ++tally.refused;
     if (!confirms_) return;
-    std::vector<Integers> sizes(std::begin(kSizes), std::end(kSizes));
+    std::vector<Integers> sizes = small_sizes(pair_.result);
     // The message names instances for some n; enumeration has to look there.
     if (const auto at = d.text.rfind("(n="); at != std::string::npos)
       sizes.push_back({{"n", std::strtol(d.text.c_str() + at + 3, nullptr, 10)}});
@@ -132,13 +144,18 @@ class Chain {
 
 namespace {
 
-std::optional<Pair> start(std::uint64_t seed, std::string text, Statistics& statistics,
+std::optional<Pair> start(std::uint64_t seed, const Opening& opening, Statistics& statistics,
                           std::vector<Problem>& problems) {
   Pair out;
   out.seed = seed;
-  out.text = std::move(text);
+  out.text = opening.text;
   try {
-    out.original = parse_kernels(add_source(fmt::format("seed {}", seed), out.text)).at(0);
+    out.parts = parse_kernels(add_source(fmt::format("seed {}", seed), out.text));
+    out.original = out.parts.at(0);
+    if (out.parts.size() > 1)
+      out.original = fused(out.parts, opening.steps);
+    else
+      out.parts.clear();
     nest(complete(out.original));  // some have no loop tree
   } catch (const Error& e) {
     ++statistics.invalid;
@@ -146,40 +163,65 @@ std::optional<Pair> start(std::uint64_t seed, std::string text, Statistics& stat
       fmt::print("invalid: {} [{}]\n{}\n", e.diagnostic().text, e.diagnostic().code, out.text);
     return std::nullopt;
   } catch (const std::exception& e) {
-    problems.push_back({seed, std::string("internal error: ") + e.what(), out.text, {}});
+    problems.push_back({seed, std::string("internal error: ") + e.what(), out.text, opening.steps});
     return std::nullopt;
   }
   out.result = out.original;
   return out;
 }
 
+/// Something out of the ordinary for some of the seeds that have no groups; the others' kernels are
+/// those that `text` has.
+Opening special(std::uint64_t seed, Random& random, const std::string& name,
+                const std::string& text, Flavour flavour, std::string& what) {
+  const int choice = random.below(flavour == Flavour::Host ? 100 : 80);
+  what = choice < 8    ? "fused"
+         : choice < 16 ? "scans"
+         : choice < 24 ? "claims"
+         : choice < 34 ? "records"
+                       : "plain";
+  if (what == "fused") return random_fusion(random, name);
+  if (what == "scans") return random_scans(random, name);
+  if (what == "claims") return random_claims(random, name);
+  return {with_reserved_names(seed, what == "records" ? with_records(random, text) : text), {}};
+}
+
 }  // namespace
 
 std::optional<Pair> make_pair(std::uint64_t seed, Flavour flavour, Statistics& statistics,
                               std::vector<Problem>& problems) {
-  Random random(seed);
+  Random random(seed), more(seed ^ 0x7370656369616cu);
   const std::string name = fmt::format("k{}", seed);
   Opening opening;
+  std::string what = "groups";
   if (random.chance(flavour == Flavour::Host ? 10 : 40))
     opening = random_groups(random, name);
   else
-    opening.text = with_reserved_names(seed, random_kernel(random, name));
-  auto out = start(seed, opening.text, statistics, problems);
+    opening = special(seed, more, name, random_kernel(random, name), flavour, what);
+  auto out = start(seed, opening, statistics, problems);
   if (!out) return out;
+  ++statistics.made[what];
   Chain chain(*out, flavour == Flavour::Host, statistics, problems);
   for (const Call& c : opening.steps) chain.attempt(c);
+  const bool axes = more.chance(10), early = more.chance(60);
+  const auto tag_axes = [&] {
+    ++statistics.made["axis tags"];
+    for (const Call& c : axes_steps(more, out->result)) chain.attempt(c);
+  };
+  if (axes && early) tag_axes();
   const int steps = random.between(1, 8);
   // A refused step is followed by another try, so that chains get long.
   const std::size_t wanted = out->steps.size() + static_cast<std::size_t>(steps);
   for (int tries = 0; tries < 3 * steps && out->steps.size() < wanted; ++tries)
     chain.attempt(random_step(random, out->result, flavour));
+  if (axes && !early) tag_axes();
   return out;
 }
 
 std::optional<Pair> replay(std::uint64_t seed, const std::string& text,
                            const std::vector<Call>& steps, Statistics& statistics,
                            std::vector<Problem>& problems) {
-  auto out = start(seed, text, statistics, problems);
+  auto out = start(seed, {text, steps}, statistics, problems);
   if (!out) return out;
   Chain chain(*out, true, statistics, problems);
   for (const Call& c : steps) chain.attempt(c);
@@ -246,7 +288,9 @@ std::string Statistics::str() const {
   for (const auto& [code, n] : codes) out += fmt::format(" {} {}", code, n);
   out += fmt::format("\nran on C and OpenMP: {}; no code:", run);
   for (const auto& [code, n] : no_code) out += fmt::format(" {} {}", code, n);
-  return out + fmt::format("; not a kernel: {}\n", invalid);
+  out += fmt::format("; not a kernel: {}\nkernels:", invalid);
+  for (const auto& [what, n] : made) out += fmt::format(" {} {}", what, n);
+  return out + "\n";
 }
 
 }  // namespace moonloop::differential

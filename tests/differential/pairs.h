@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -35,7 +36,8 @@ struct Problem {
 struct Pair {
   std::uint64_t seed = 0;
   std::string text;
-  std::vector<Call> steps;  // the accepted ones
+  std::vector<Call> steps;    // the accepted ones
+  std::vector<Kernel> parts;  // of which the original was made, where the text has several
   Kernel original, result;
 };
 
@@ -49,6 +51,7 @@ struct Statistics {
   std::set<std::string> cuda;           // those programs, for CUDA
   std::vector<std::uint64_t> compiler;  // seeds that are right only where OpenCL does not optimize
   int invalid = 0;                      // random kernels that are none
+  std::map<std::string, int> made;      // kernels by what is special about them
   std::string str() const;
 };
 
@@ -78,8 +81,15 @@ bool device_problem(const Problem& problem);
 
 // ---- For both -----------------------------------------------------------------------------------
 
-/// The arrays of a kernel with values that hold what its claims say.
-std::vector<Buffer> filled_buffers(const Kernel& k, const Integers& values);
+/// The first `wanted` of the values of `n` that the kernel's assumptions allow.
+std::vector<std::int64_t> sizes_of(const Kernel& k, const std::vector<std::int64_t>& all,
+                                   std::size_t wanted);
+/// Those that results run at.
+std::vector<std::string> run_sizes(const Kernel& k);
+
+/// The arrays of a kernel with values that hold what its claims say; arrays that are parts of
+/// those of `original` have these parts.
+std::vector<Buffer> filled_buffers(const Kernel& original, const Kernel& k, const Integers& values);
 /// A run of the original in the interpreter, with the bounds that results are measured by.
 struct Expected {
   std::vector<ScalarArgument> scalars;
@@ -87,8 +97,9 @@ struct Expected {
   ErrorBounds bounds;
   Expected(const Kernel& original, const std::string& n, const Accuracy& accuracy);
 };
-/// How `found`, from `where`, differs from what is expected; nothing where it does not.
-std::string difference(const std::string& where, const Expected& expected,
+/// How `found`, the arrays of `k`, from `where`, differ from what is expected; nothing where they
+/// do not.
+std::string difference(const std::string& where, const Expected& expected, const Kernel& k,
                        const std::vector<Buffer>& found);
 
 }  // namespace moonloop::differential

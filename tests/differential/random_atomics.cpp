@@ -16,9 +16,8 @@ std::string random_atomic(Random& random, const AtomicParts& parts, const std::s
     }
   };
   const std::string h = place();
-  const auto small = [&] {
-    return parts.integers ? fmt::format("({}) % 7", parts.term()) : "0.125*" + parts.term();
-  };
+  const auto small = [&] { return parts.addend(parts.term()); };
+  const auto bits = [&] { return fmt::format("({}) % 7", parts.term()); };
   // No real number below 0 becomes one of a type without a sign.
   const bool positive = parts.integers && parts.mixed;
   const std::string minus = positive ? "+" : "-";
@@ -58,13 +57,13 @@ std::string random_atomic(Random& random, const AtomicParts& parts, const std::s
                        "at_none");
     case 9: return statement(small(), "at_none");  // a store
     case 10: {                                     // the old value is used
-      const std::string to = fmt::format("f[{}]", parts.subscript());
+      const std::string to = fmt::format("g[{}]", parts.subscript());
       return fmt::format("{}, {} = make_tuple({}, max({}, {}))  {{{}, atomic, tags=at_none}}", to,
                          h, h, h, small(), options);
     }
-    case 11: return statement(fmt::format("{} | {}", h, small()), "at_bits_or");
-    case 12: return statement(fmt::format("{} & {}", small(), h), "at_bits_and");
-    case 13: return statement(fmt::format("{} ^ {}", h, small()), "at_bits_xor");
+    case 11: return statement(fmt::format("{} | {}", h, bits()), "at_bits_or");
+    case 12: return statement(fmt::format("{} & {}", bits(), h), "at_bits_and");
+    case 13: return statement(fmt::format("{} ^ {}", h, bits()), "at_bits_xor");
     default: return statement(fmt::format("({0} + {0}) % 61", h), "at_same_too");
   }
   return statement(small(), "at_none");

@@ -12,11 +12,12 @@ bool commuting_tag(const std::string& tag);
 
 /// What the statement is made of, each another one at each call.
 struct AtomicParts {
-  bool integers, half;                     // the elements' type; half: float16
-  bool mixed;                              // types differ, and some may have no sign
-  std::string iname;                       // one that runs from 0
-  std::function<std::string()> term;       // reads neither `h` nor `d`
-  std::function<std::string()> subscript;  // within 3*n + 12
+  bool integers, half;                                    // the elements' type; half: float16
+  bool mixed;                                             // types differ, and some may have no sign
+  std::string iname;                                      // one that runs from 0
+  std::function<std::string()> term;                      // reads neither `h` nor `d`
+  std::function<std::string()> subscript;                 // within 3*n + 12
+  std::function<std::string(const std::string&)> addend;  // a term, as what may be added up
 };
 
 /// An atomic statement on `h`, an array of the kernel's type with 3*n + 12 elements, which may also

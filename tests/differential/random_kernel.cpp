@@ -23,7 +23,7 @@ class KernelWriter {
 
   std::string write() {
     const int shared = r_.between(1, 3);
-    for (int i = 0; i < shared; ++i) add_domain(outer_, i);
+    for (int i = 0; i < shared; ++i) add_domain(outer_);
     const int statements = r_.pick(std::vector<int>{1, 1, 2, 2, 2, 3, 4});
     if (r_.chance(30)) add_rule();
     for (int s = 0; s < statements; ++s) add_statement();
@@ -32,7 +32,7 @@ class KernelWriter {
       args += fmt::format(", {}: {}[3*n + 12]", a, types_.next());
     if (has_atomics_) {
       const std::string type = types_.next();
-      args += fmt::format(", f: {0}[3*n + 12], h: {0}[3*n + 12], d: in int32[3*n + 12]", type);
+      args += fmt::format(", g: {0}[3*n + 12], h: {0}[3*n + 12], d: in int32[3*n + 12]", type);
     }
     for (const char* a : {"p", "q"})
       args += fmt::format(", {}: {}[3*n + 12, 3*n + 12]", a, types_.next());
@@ -45,11 +45,13 @@ class KernelWriter {
   }
 
  private:
+  std::string new_name() {  // not `n`
+    const int i = next_iname_++;
+    return i < 5 ? std::string(1, static_cast<char>('i' + i)) : fmt::format("i{}", i);
+  }
   /// Adds a domain of one iname, nested in those before it in `chain`, and the iname to `chain`.
-  void add_domain(std::vector<Iname>& chain, int number) {
-    const std::string x = fmt::format("{}", std::string(1, static_cast<char>('i' + next_iname_)));
-    const std::string name = next_iname_ < 6 ? x : fmt::format("i{}", number + next_iname_);
-    ++next_iname_;
+  void add_domain(std::vector<Iname>& chain) {
+    const std::string name = new_name();
     const bool has_outer = !chain.empty();
     const std::string o = has_outer ? r_.pick(chain).name : "";
     std::string bounds;
@@ -145,6 +147,15 @@ class KernelWriter {
     return types_.small(out);
   }
 
+  /// A value that is small, but not as small as the smallest type.
+  std::string fitting(const std::string& value) const {
+    return integers_ && types_.mixed() ? types_.small(value) : value;
+  }
+  std::string product(const std::vector<Iname>& inames) {
+    const std::string a = element(inames);
+    return types_.product(a, element(inames));
+  }
+
   std::string condition(const std::vector<Iname>& inames) {
     const std::string x = r_.pick(inames).name, y = r_.pick(inames).name;
     switch (r_.below(5)) {
@@ -160,7 +171,8 @@ class KernelWriter {
     has_rule_ = true;
     const std::string array = r_.pick({"a", "b", "c"});
     lines_.push_back(r_.chance(50) ? fmt::format("f(x) := {}[x] + {}", array, literal())
-                                   : fmt::format("f(x) := {0}[x + 1] - {0}[x]", array));
+                                   : fmt::format("f(x) := {0}[x + 1] - {1}{0}[x]", array,
+                                                 integers_ && types_.mixed() ? "0 - " : ""));
   }
 
   void add_statement() {
@@ -168,7 +180,7 @@ class KernelWriter {
     std::vector<Iname> inames(outer_.begin(),
                               outer_.begin() + r_.between(1, static_cast<int>(outer_.size())));
     if (r_.chance(20)) inames.clear();
-    if ((inames.empty() || r_.chance(25)) && next_iname_ < 6) add_domain(inames, 1);
+    if ((inames.empty() || r_.chance(25)) && next_iname_ < 6) add_domain(inames);
     if (inames.empty()) inames = outer_;
     const std::string id = fmt::format("s{}", count_++);
     std::string options = "id=" + id;
@@ -184,16 +196,15 @@ class KernelWriter {
       lines_.push_back(fmt::format("<{}> {} = {}  {{id={}t, inames={}}}", types_.next(), t,
                                    value(inames, ""), id, fmt::join(names(inames), ":")));
       const std::string to = element(inames);
-      lines_.push_back(
-          fmt::format("{} = {} + {}  {{{}, dep={}t}}", to, t, value(inames, to), options, id));
+      lines_.push_back(fmt::format("{} = {}  {{{}, dep={}t}}", to,
+                                   fitting(t + " + " + value(inames, to)), options, id));
       return;
     }
     const std::string to = element(inames);
     if (r_.chance(10) && next_iname_ < 6) {  // an accumulation
       std::vector<Iname> inner = inames;
-      add_domain(inner, 2);
-      const std::string small =
-          integers_ ? fmt::format("({}) % 7", term(inner)) : "0.125*" + term(inner);
+      add_domain(inner);
+      const std::string small = types_.addend(term(inner));
       if (r_.chance(20)) {  // the least or the greatest, by a choice
         lines_.push_back(fmt::format("{0} = {1}  {{id={2}, inames={3}, if={1} {4} {0}}}", to, small,
                                      id, fmt::join(names(inner), ":"), r_.pick({"<", ">", "<="})));
@@ -209,14 +220,12 @@ class KernelWriter {
     }
     if (r_.chance(25) && next_iname_ < 6) {  // a reduction
       std::vector<Iname> inner = inames;
-      add_domain(inner, 2);
+      add_domain(inner);
       const std::string op = r_.pick({"sum", "sum", "max", "min"});
-      std::string body = op == "sum" && r_.chance(40)
-                             ? fmt::format("{}*{}", element(inner), element(inner))
-                             : term(inner);
+      std::string body = op == "sum" && r_.chance(40) ? product(inner) : term(inner);
       if (integers_) body = fmt::format("({}) % 101", body);
       if (r_.chance(15) && next_iname_ < 6) {  // one reduction in another
-        add_domain(inner, 3);
+        add_domain(inner);
         body = fmt::format("{}({}, {})", r_.pick({"max", "min"}), inner.back().name, term(inner));
         if (integers_) body = fmt::format("({}) % 101", body);
         inner.pop_back();
@@ -242,12 +251,15 @@ class KernelWriter {
                             types_.mixed(),
                             r_.pick(inames).name,
                             [&] { return element(inames); },
-                            [&] { return subscript(inames); }};
+                            [&] { return subscript(inames); },
+                            [&](const std::string& term) { return types_.addend(term); }};
     for (int more = r_.below(2); more >= 0; --more)
       lines_.push_back(random_atomic(r_, parts, fmt::format("id={}_{}{}", id, more, options)));
-    if (r_.chance(20))  // what becomes of it
-      lines_.push_back(fmt::format("{} = h[{}]  {{id={}_after{}}}", element(inames),
-                                   subscript(inames), id, options));
+    if (r_.chance(20)) {  // what becomes of it
+      const std::string after = fmt::format("h[{}]", subscript(inames));
+      lines_.push_back(
+          fmt::format("{} = {}  {{id={}_after{}}}", element(inames), fitting(after), id, options));
+    }
   }
 
   /// A temporary that iterations of the innermost loop pass on, begun before the loop or by its
@@ -275,7 +287,6 @@ class KernelWriter {
   /// One whose loops or conditions depend on what an array holds.
   void add_data(const std::vector<Iname>& inames, const std::string& id) {
     needs_counts_ = true;
-    const auto new_name = [&] { return std::string(1, static_cast<char>('i' + next_iname_++)); };
     const std::string row = new_name(), item = new_name();
     const auto around = [&](bool in_row) {
       std::vector<Iname> all = inames;

@@ -18,16 +18,34 @@ std::string RandomTypes::next() {
 }
 
 std::string RandomTypes::small(const std::string& value) const {
-  if (!integers_) return fmt::format("0.25*({})", value);
-  return fmt::format("({}) % {}", value, mixed_ ? 101 : 1009);
+  // Half precision stays away from 0, near which products round.
+  if (!integers_)
+    return mixed_ || type_ == "float16" ? fmt::format("0.25*({}) + 0.125", value)
+                                        : fmt::format("0.25*({})", value);
+  // The literal keeps sums out of int8 and int16, which do not hold them.
+  return mixed_ ? fmt::format("(0 + {}) % 101", value) : fmt::format("({}) % 1009", value);
+}
+
+std::string RandomTypes::product(const std::string& a, const std::string& b) const {
+  return fmt::format("{}{}*{}", integers_ && mixed_ ? "1*" : "", a, b);
+}
+
+std::string RandomTypes::addend(const std::string& value) const {
+  if (!integers_) return "0.125*" + value;
+  return mixed_ ? fmt::format("cast(int32, ({}) % 7)", value) : fmt::format("({}) % 7", value);
 }
 
 std::string RandomTypes::dressed(const std::string& term) {
   if (!mixed_) return term;
+  // From -50 to 50, of any type: what every type holds, or takes the low bits of.
+  const auto cast_to = [&](const std::string& type) {
+    return integers_ ? fmt::format("cast({}, cast(int32, {} % 101) - 50)", type, term)
+                     : fmt::format("cast({}, {})", type, term);
+  };
   switch (r_.below(integers_ ? 12 : 8)) {
-    case 0: return fmt::format("(-{})", term);
-    case 1: return fmt::format("abs({})", term);
-    case 2: return fmt::format("cast({}, {})", next(), term);
+    case 0: return fmt::format("(-{})", integers_ ? cast_to(next()) : term);
+    case 1: return fmt::format("abs({})", integers_ ? cast_to(next()) : term);
+    case 2: return cast_to(next());
     case 3:
       return integers_ ? fmt::format("truncmod({}, 7)", term) : fmt::format("floor({})", term);
     case 4: return integers_ ? fmt::format("(~{})", term) : fmt::format("sqrt(abs({}))", term);

@@ -37,14 +37,14 @@ std::string difference_on_device(const Pair& p, const Program& program, bool opt
   check_limits(program, device());
   const std::unique_ptr<DeviceModule> module =
       device().compile(program, {.contract = false, .optimize = optimize});
-  for (const char* n : {"5", "8", "13"}) {
+  for (const std::string& n : run_sizes(result)) {
     const Expected expected(original, n, {.contract = false, .device = true});
-    std::vector<Buffer> found = filled_buffers(result, integers_of(expected.scalars));
+    std::vector<Buffer> found = filled_buffers(original, result, integers_of(expected.scalars));
     DeviceCall call(device(), program, *module, expected.scalars, found);
     call.upload(found);
     call.run();
     call.download(found);
-    std::string what = difference(to_string(program.target), expected, found);
+    std::string what = difference(to_string(program.target), expected, result, found);
     if (!what.empty()) return what;
   }
   return {};

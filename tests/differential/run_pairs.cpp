@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <set>
 
+#include "core/counterpart.h"
 #include "core/diagnostic.h"
 #include "core/infer.h"
+#include "core/isl.h"
 #include "core/print.h"
 #include "frontends/text/parse.h"
+#include "runtime/counterparts.h"
 #include "runtime/runner.h"
 #include "tests/differential/pairs.h"
 #include "tests/differential/random_groups.h"
@@ -34,25 +38,45 @@ Problem problem_of(const Pair& p, const std::string& what) {
 /// Runs one program on fresh arrays; the complaint, or nothing.
 std::string complaint(const Member& m, const Program& p, const Executable& f,
                       const Expected& expected) {
-  std::vector<Buffer> found = filled_buffers(m.result, integers_of(expected.scalars));
+  std::vector<Buffer> found = filled_buffers(m.original, m.result, integers_of(expected.scalars));
   call(f, p, expected.scalars, found);
-  return difference(to_string(p.target), expected, found);
+  return difference(to_string(p.target), expected, m.result, found);
+}
+
+/// A kernel that was made of several gives what these give one after the other, to the last bit.
+std::string sequence_difference(const Member& m, const Expected& expected) {
+  if (m.pair->parts.empty()) return {};
+  std::vector<Buffer> found = filled_buffers(m.original, m.original, integers_of(expected.scalars));
+  for (const Kernel& part : m.pair->parts) {
+    Bindings data = bindings_of(expected.scalars, found);
+    std::erase_if(data.arrays, [&](const auto& a) { return !part.find_arg(a.first); });
+    interpret(part, data);
+  }
+  for (std::size_t b = 0; b < found.size(); ++b)
+    if (const Comparison c = compare(expected.buffers[b], found[b], expected.bounds, 0); !c.equal())
+      return fmt::format("fused: {}{} is {}, but {} when one kernel runs after the other", c.array,
+                         c.index, c.expected, c.found);
+  return {};
 }
 
 void run_member(const Member& m, const Library& library, std::vector<Problem>& problems) {
   const Executable c(m.c, library), openmp(m.openmp, library);
-  for (const char* n : {"5", "8", "13"}) {
+  for (const std::string& n : run_sizes(m.result)) {
     const Expected expected(m.original, n, {.contract = false});
+    if (const std::string what = sequence_difference(m, expected); !what.empty()) {
+      problems.push_back(problem_of(*m.pair, what));
+      return;
+    }
     for (const auto& [program, f] : {std::pair(&m.c, &c), std::pair(&m.openmp, &openmp)})
       if (const std::string what = complaint(m, *program, *f, expected); !what.empty()) {
         problems.push_back(problem_of(*m.pair, what));
         return;
       }
     // The text alone means the same, without the reference that the steps kept.
-    std::vector<Buffer> found = filled_buffers(m.read_again, integers_of(expected.scalars));
+    std::vector<Buffer> found = filled_buffers(m.original, m.result, integers_of(expected.scalars));
     Bindings again = bindings_of(expected.scalars, found);
     interpret(m.read_again, again);
-    if (const std::string what = difference("its text, read again,", expected, found);
+    if (const std::string what = difference("its text, read again,", expected, m.result, found);
         !what.empty()) {
       problems.push_back(problem_of(*m.pair, what));
       return;
@@ -62,34 +86,75 @@ void run_member(const Member& m, const Library& library, std::vector<Problem>& p
 
 }  // namespace
 
-std::vector<Buffer> filled_buffers(const Kernel& k, const Integers& values) {
+std::vector<std::int64_t> sizes_of(const Kernel& k, const std::vector<std::int64_t>& all,
+                                   std::size_t wanted) {
+  std::vector<std::int64_t> out;
+  for (const std::int64_t n : all) {
+    if (out.size() == wanted) break;
+    Set s = k.assumptions;
+    const int at = s ? isl_set_find_dim_by_name(s.get(), isl_dim_param, "n") : -1;
+    if (at >= 0)
+      s = Set(
+          isl_set_fix_si(s.take(), isl_dim_param, static_cast<unsigned>(at), static_cast<int>(n)));
+    if (!s || !yes(isl_set_is_empty(s.get()))) out.push_back(n);
+  }
+  return out;
+}
+
+std::vector<std::string> run_sizes(const Kernel& k) {
+  std::vector<std::string> out;
+  for (const std::int64_t n : sizes_of(k, {5, 8, 13, 12, 9, 16, 11, 20}, 3))
+    out.push_back(std::to_string(n));
+  return out;
+}
+
+std::vector<Buffer> filled_buffers(const Kernel& original, const Kernel& k,
+                                   const Integers& values) {
   std::vector<Buffer> out = make_buffers(k, values);
   keep_promises(out);
+  std::vector<Buffer> wholes;
+  for (Buffer& b : out) {
+    const Argument& a = *k.find_arg(b.layout().name);
+    if (!a.counterpart) continue;
+    if (wholes.empty()) {
+      wholes = make_buffers(original, values);
+      keep_promises(wholes);
+    }
+    for (const Buffer& whole : wholes)
+      if (whole.layout().name == a.counterpart->of)
+        for_each_counterpart(
+            b, *a.counterpart, whole, [&](std::byte* here, const std::byte* there) {
+              std::memcpy(here, there, static_cast<std::size_t>(b.layout().type.size()));
+            });
+  }
   return out;
 }
 
 Expected::Expected(const Kernel& original, const std::string& n, const Accuracy& accuracy)
     : scalars(read_scalars(original, {{"n", n}})),
-      buffers(filled_buffers(original, integers_of(scalars))) {
+      buffers(filled_buffers(original, original, integers_of(scalars))) {
   bounds.accuracy = accuracy;
   Bindings data = bindings_of(scalars, buffers);
   interpret(original, data, bounds);
 }
 
-std::string difference(const std::string& where, const Expected& expected,
+std::string difference(const std::string& where, const Expected& expected, const Kernel& k,
                        const std::vector<Buffer>& found) {
   const ScalarArgument& n = expected.scalars[0];
-  for (const Buffer& b : found) {
+  for (const Buffer& b : found)
     if (!b.intact()) return fmt::format("{} wrote outside of `{}`", where, b.layout().name);
-    for (const Buffer& e : expected.buffers) {
-      if (e.layout().name != b.layout().name) continue;
-      const Comparison c = compare(e, b, expected.bounds);
-      if (!c.equal())
-        return fmt::format(
-            "{} with {} = {}: {}{} is {}, not {}, where {:.2g} is allowed; {} elements "
-            "differ",
-            where, n.name, n.text(), c.array, c.index, c.found, c.expected, c.bound, c.different);
-    }
+  for (const Buffer& e : expected.buffers) {
+    // Elements that no part has were not touched.
+    Buffer whole(e.layout());
+    whole.copy_elements(e);
+    if (const Buffer* other = put_together(whole, k, found))
+      return fmt::format("{} has an array {}, which is no part of `{}`", where,
+                         other->layout().str(), e.layout().name);
+    const Comparison c = compare(e, whole, expected.bounds);
+    if (!c.equal())
+      return fmt::format(
+          "{} with {} = {}: {}{} is {}, not {}, where {:.2g} is allowed; {} elements differ", where,
+          n.name, n.text(), c.array, c.index, c.found, c.expected, c.bound, c.different);
   }
   return {};
 }

@@ -221,6 +221,11 @@ w[i] = i*i
   CHECK(result.array("v_s1").layout().str() == "float64[7, 2]");
   CHECK(result.array("w").layout().str() == "int32[1, 10]");
 
+  // An axis of remainders that is split has padding, which is no element of the whole.
+  Kernel twice = split(original, "w", 0, 3, "F");
+  twice = split(twice, "w", 0, 4, "C");
+  for (const char* n : {"9", "14"}) test::run_everywhere(twice, original, {{"n", n}});
+
   // A wrong value in a part is a difference at the element of the whole.
   const Kernel wrong = test::parse_one(std::string(source) + "v[i, 1] = 3  {dep=add}\n");
   Kernel other = axes(wrong, "v", "c,sep");

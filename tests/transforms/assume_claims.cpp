@@ -131,3 +131,21 @@ end
   CHECK_NOTHROW(rename_iname(k, "j", "i", {.existing_ok = true}));
   CHECK(code_of([&] { duplicate_inames(k, {"t"}, Match::parse("id:get")); }) == "breaks-order");
 }
+
+TEST_CASE("assume_commuting: an update that takes the old value from a copy is none any more") {
+  // Found by the differential test: lanes fetched the value before any of them had stored.
+  const Kernel k = assume_commuting(parsed(R"(
+kernel count(n: int32, d: in int32[n], h: inout int64[n])
+domain {[x]: 0 <= x < n}
+h[0] = (h[0] + d[x]) % 1009   {id=c, atomic}
+)"),
+                                    {"h"});
+  CHECK(message([&] { tag_inames(k, {{"x", "par"}}); }) == "legal");
+  const Kernel copied = apply(k, "add_prefetch", {text("h")}, {{"default_tag", flag(false)}});
+  CHECK(copied.find_insn("c")->atomic == Atomicity::None);
+  CHECK(code_of([&] { tag_inames(copied, {{"x", "par"}}); }) == "races");
+  // What it does not read of the variable may be copied.
+  const Kernel other = apply(k, "add_prefetch", {text("d"), text("x")});
+  CHECK(other.find_insn("c")->atomic == Atomicity::Update);
+  CHECK(message([&] { tag_inames(other, {{"x", "par"}}); }) == "legal");
+}

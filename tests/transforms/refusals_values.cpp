@@ -186,3 +186,50 @@ TEST_CASE("refused: a subscript beyond the end") {
   CHECK(completed(std::string(head) + "b[i] = a[i+1] {id=w, if=i < n - 1}\n") == "legal");
   CHECK(completed(std::string(head) + "b[i] = a[n-1-i] {id=w}\n") == "legal");
 }
+
+TEST_CASE("values: a write of a field leaves the other fields of a record") {
+  const auto carries = [](const std::string& first, const std::string& more = "") {
+    return "record pair(x: float64, y: float64)\n"
+           "kernel f(n: int32, r: in pair[n], s: out pair[n])\ndomain {[i]: 0 <= i < n}\n"
+           "temp w: pair[2]\nw[0].x = r[i].x  {id=x, inames=i" +
+           first + "}\nw[0].y = r[i].y  {id=y, inames=i}\n" + more +
+           "s[i] = w[0]  {id=use, inames=i}\n";
+  };
+  const auto in_parallel = [](const Kernel& k, const char* tag = "par") {
+    return code_of([&] { apply(k, "tag_inames", {Value{ValueDict{{"i", text(tag)}}}}); });
+  };
+  const auto reversed = [](const Kernel& k) {
+    return code_of([&] { apply(k, "map_domain", {text("{ [i] -> [u] : u = -i }")}); });
+  };
+  const Kernel whole = parsed(carries(""));
+  CHECK(in_parallel(whole) == "legal");
+  CHECK(in_parallel(whole, "l.0") == "legal");
+  CHECK(reversed(whole) == "legal");
+  // The first iteration sets a field for all.
+  const Kernel once = parsed(carries(", if=i == 0"));
+  CHECK(in_parallel(once) == "races");
+  CHECK(in_parallel(once, "l.0") != "legal");
+  CHECK(reversed(once) == "breaks-order");
+  CHECK(code_of([&] { apply(once, "privatize_temporaries_with_inames", {text("i")}); }) ==
+        "carries-value");
+  // All of it is written after all, before that is read.
+  const Kernel again = parsed(carries(", if=i == 0", "w[0] = r[i]  {id=all, inames=i}\n"));
+  CHECK(in_parallel(again) == "legal");
+}
+
+TEST_CASE("values: the terms of a segmented reduction stay in order") {
+  const Kernel k = parsed(
+      "kernel f(n: int32, x: in float64[n, n], c: in int32[n], y: out float64[n], q: out bool[n])\n"
+      "domain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\n"
+      "y[i], q[i] = reduce(segmented(sum), j, x[i, j], c[j] % 3 == 0)\n");
+  CHECK(message([&] { apply(k, "map_domain", {text("{ [j] -> [u] : u = -j }")}); }) ==
+        "insn_update[i=0, u=-1] would run before insn_update[i=0, u=0], but both update the same "
+        "segmented(sum) (n=2); the order of a segmented reduction matters, so that one after the "
+        "other has to add to it; loops around it can be parallel");
+  const Kernel split = apply(k, "split_iname", {text("j"), number(2)});
+  CHECK(code_of([&] { apply(split, "prioritize_loops", {text("j_inner, j_outer")}); }) ==
+        "breaks-order");
+  CHECK(code_of([&] { apply(split, "prioritize_loops", {text("j_outer, j_inner")}); }) == "legal");
+  CHECK(code_of([&] { apply(k, "map_domain", {text("{ [i] -> [u] : u = -i }")}); }) == "legal");
+  CHECK(code_of([&] { apply(k, "tag_inames", {text("i:par")}); }) == "legal");
+}

@@ -243,3 +243,25 @@ TEST_CASE("rename_iname: a loop of two becomes one that stands inside its other 
     for (const int n : {0, 1, 2, 7}) CHECK(same_values(k, out, {{"n", n}}));
   }
 }
+
+TEST_CASE("rename_iname: into a loop whose bounds only name the loops of the other") {
+  // Found by the differential test: such a name was taken for a bound.
+  const Kernel k = parsed(
+      "kernel f(n: int32, a: float64[n, 5], c: float64[n, 5])\n"
+      "domain {[k, l]: 0 <= k < n and 0 <= l < 5}\ndomain [k] -> {[j]: 0 <= j < 5}\n"
+      "a[k, l] = 1.0 {id=a}\nc[k, j] = a[k, j] {id=c}\n");
+  const Kernel out =
+      rename_iname(k, "l", "j", {.existing_ok = true, .raise_on_domain_mismatch = false});
+  CHECK(same_values(k, out, {{"n", 4}}));
+  Kernel scan = parsed(
+      "kernel e(n: int32, x: int64[4, n], y: int64[4, n])\ndomain {[k]: 0 <= k < 3}\n"
+      "domain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= 2*j <= i}\n"
+      "y[k, i] = sum(j, x[k, j])  {id=s, inames=k:i}\n");
+  scan = apply(scan, "split_iname", {text("k"), number(4)}, {{"inner_tag", text("l.0")}});
+  scan = apply(scan, "realize_reduction", {}, {{"force_scan", flag(true)}});
+  scan = apply(scan, "split_iname", {text("k_outer"), number(2)}, {{"within", text("id:s_init")}});
+  CHECK(code_of([&] {
+          rename_iname(scan, "k_outer_inner", "j_0",
+                       {.existing_ok = true, .raise_on_domain_mismatch = false});
+        }) == "other-values");
+}

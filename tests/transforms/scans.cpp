@@ -276,3 +276,35 @@ TEST_CASE("realize_reduction: in a loop of one iteration a scan is the reduction
       "y[i] = sum(j, x[j])\n");
   CHECK(same_values(k, scanned(k), {}));
 }
+
+TEST_CASE("realize_reduction: a scan whose terms change is none") {
+  // Found by the differential test: iteration i + 1 adds up what iteration i has changed.
+  const auto scan = [](const std::string& written, const std::string& read = "x[j]") {
+    return "kernel f(n: int32, x: float64[3*n + 12], y: float64[n + 2])\ndomain {[i]: 0 <= i < n}\n"
+           "domain {[j]: 0 <= j <= i}\ny[i] = sum(j, " +
+           read + ")  {id=s}\n" + written + " = 2  {id=w, inames=i}\n";
+  };
+  for (const std::string written : {"x[n + 3]", "x[i + 1]", "x[2*n + i]", "y[i + 1]", "y[i]"}) {
+    CAPTURE(written);
+    const Kernel k = parsed(scan(written));
+    CHECK(same_values(k, scanned(k), {{"n", 7}}));
+  }
+  for (const std::string written : {"x[n - i + 3]", "x[i]", "x[0]"})
+    CHECK(code_of([&] { scanned(parsed(scan(written))); }) == "stale-value");
+  CHECK(message([&] { scanned(parsed(scan("x[i]"))); }) ==
+        "w[i=0] writes x[0], which s_update[i=0, j_0=0] reads; w[i=0] must run before "
+        "s_update[i=0, j_0=0], and with `s_update` it does not (n=2)");
+  // What the scan gives is read by later iterations: as it is, and not by work-items.
+  const std::string own =
+      "kernel f(n: int32, y: float64[n + 2])\ndomain {[i]: 0 <= i < n}\n"
+      "domain {[j]: 0 <= j <= i}\ny[i + 1] = sum(j, y[j])  {id=s}\n";
+  CHECK(same_values(parsed(own), scanned(parsed(own)), {{"n", 7}}));
+  CHECK(code_of([&] { by_items(own, 4); }) != "legal");
+  // Terms of an inner reduction count too.
+  const std::string inner =
+      "kernel f(n: int32, x: float64[n, n], y: float64[n])\ndomain {[i]: 0 <= i < n}\n"
+      "domain {[j]: 0 <= j <= i}\ndomain {[l]: 0 <= l < n}\ny[i] = sum(j, sum(l, x[j, l]))  "
+      "{id=s}\n";
+  CHECK(same_values(parsed(inner), scanned(parsed(inner)), {{"n", 5}}));
+  CHECK(code_of([&] { scanned(parsed(inner + "x[0, i] = 3  {id=w}\n")); }) == "stale-value");
+}

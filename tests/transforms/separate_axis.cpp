@@ -94,3 +94,16 @@ b[i, 1] = 1
   CHECK(message([&] { separated(offset, "b", "c,sep"); }) ==
         "`b` has strides or an offset; its axes are not separated");
 }
+
+TEST_CASE("sep: records, of which fields are read and written") {
+  // Found by the differential test: the field of a choice was no place.
+  const Kernel before = parsed(
+      "record pair(x: float64, y: float64)\n"
+      "kernel f(n: int32, r: inout pair[n, 2], u: inout float64[n, 2])\n"
+      "domain {[i, c]: 0 <= i < n and 0 <= c < 2}\n"
+      "u[i, c] = r[i, c].x + r[i, 1].y  {id=read}\nr[i, c].y = r[i, c].x  {id=write}\n");
+  const Kernel k = apply(before, "tag_array_axes", {text("r"), text("c,sep")});
+  CHECK(to_string(k.find_insn("read")->rhs) == "(r_s0[i].x if c == 0 else r_s1[i].x) + r_s1[i].y");
+  CHECK(to_string(k.find_insn("write")->lhs) == "r_s0[i].y");
+  CHECK(to_string(k.find_insn("write_s1")->rhs) == "r_s1[i].x");
+}

@@ -1,0 +1,19 @@
+#pragma once
+#include <vector>
+
+#include "core/kernel.h"
+#include "tests/differential/random_groups.h"
+
+namespace moonloop::differential {
+
+/// The text of two or three random kernels on the same arrays, and a first step `fuse_kernels` that
+/// makes one of them; steps behind it fuse loops that the kernels share, by rename_iname.
+Opening random_fusion(Random& random, const std::string& name);
+
+/// The kernel that the step makes of them, loops apart. The steps are those of the opening, or what
+/// is left of them.
+Kernel fused(const std::vector<Kernel>& kernels, const std::vector<Call>& steps);
+/// Whether a step is that one, which is no transform of the registry.
+bool is_fusion(const Call& step);
+
+}  // namespace moonloop::differential
