@@ -65,7 +65,7 @@ Type combined(const Type& x, const Type& y) {
 }  // namespace
 
 CExpr::CExpr(const Plan& plan, CNames& names, Helpers& helpers)
-    : plan_(plan), k_(plan.kernel), names_(names), helpers_(helpers), typer_(k_, types_) {
+    : plan_(plan), k_(plan.kernel), names_(names), helpers_(helpers), typer_(k_, types_, true) {
   for (const Argument& a : k_.args) {
     types_[a.name] = a.type ? *a.type : Type(k_.index_type);
     args_[a.name] = &a;

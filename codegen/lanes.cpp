@@ -223,10 +223,10 @@ class LanePlacer {
         if (!insn(i).inames.count(n))
           return Objection{i, fmt::format("`{}` is not in that loop", insn(i).id)};
       const bool atomic = insn(i).atomic == Atomicity::Update;
-      for (Access& a : statement_accesses(insn(i), variables_))
+      for (const Access& a : statement_accesses(insn(i), variables_))
         if (!std::all_of(team.begin(), team.end(),
                          [&](const std::string& n) { return own_.has(a.variable, n); }))
-          touches.push_back({std::move(a), i, atomic});
+          touches.push_back({a, i, atomic});
     }
     for (const PlanNode& n : body)
       if (waits(n)) return Objection{all.front(), "work-items wait for one another in it"};

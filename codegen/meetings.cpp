@@ -22,10 +22,10 @@ Meetings::Meetings(const Plan& plan)
       own.push_back(std::move(t));
     };
     const bool atomic = insn.atomic == Atomicity::Update;
-    for (Access& a : statement_accesses(insn, variables)) {
+    for (const Access& a : statement_accesses(insn, variables)) {
       if (insn.role == ReductionRole::Update && a.write)  // reads what it accumulates into
         add({{a.variable, false, a.index, a.at}, static_cast<int>(i), atomic});
-      add({std::move(a), static_cast<int>(i), atomic});
+      add({a, static_cast<int>(i), atomic});
     }
     touches_.push_back(std::move(own));
     for_each_read(k_, insn, [&](const std::string& n) {

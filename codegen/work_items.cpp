@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <deque>
 #include <optional>
 
 #include "codegen/plan.h"
 #include "codegen/team_conflicts.h"
+#include "codegen/touch_set.h"
 #include "core/address_spaces.h"
 
 namespace moonloop {
@@ -44,11 +46,17 @@ class Placer {
                        [&](const PlanNode& c) { return holds_parallel(c); });
   }
 
+  /// What statements do to memory that work-items share, each touch once.
+  struct Touched {
+    std::deque<Touch> all;  // where they stay
+    TouchSet set;
+  };
+
   /// Siblings that share one loop nest over work-items.
   struct Run {
     Names items;
     std::vector<PlanNode> nodes;
-    std::map<std::string, std::vector<Touch>> touched;
+    Touched touched;
   };
 
   std::vector<PlanNode> place(std::vector<PlanNode> nodes, const std::vector<std::string>& outer) {
@@ -101,7 +109,7 @@ class Placer {
     if (items.empty() || holds_parallel(node)) return false;
     for (int i : insns)
       if (this->items(i) != items || insn(i).kind == InsnKind::Barrier) return false;
-    std::map<std::string, std::vector<Touch>> touched;
+    Touched touched;
     for (int i : insns) touch(i, touched);
     // A single statement runs for all work-items before the next one does, in any order.
     if ((insns.size() > 1 || node.is_loop()) && conflict(touched, touched, items, outer))
@@ -110,12 +118,7 @@ class Placer {
       close(run, out);
       run.items = items;
     }
-    for (auto& [name, more] : touched) {
-      std::vector<Touch>& known = run.touched[name];
-      for (Touch& t : more)
-        if (std::none_of(known.begin(), known.end(), [&](const Touch& o) { return same(t, o); }))
-          known.push_back(std::move(t));
-    }
+    for (Touch& t : touched.all) add(std::move(t), run.touched);
     push(run.nodes, std::move(node));
     return true;
   }
@@ -157,14 +160,15 @@ class Placer {
 
   // ---- What work-items need of one another.
 
-  void touch(int i, std::map<std::string, std::vector<Touch>>& out) const {
-    for (Access& a : statement_accesses(insn(i), variables_)) {
-      if (own_->per_item(a.variable)) continue;
-      Touch t{std::move(a), i, false};
-      std::vector<Touch>& known = out[t.variable];
-      if (std::none_of(known.begin(), known.end(), [&](const Touch& o) { return same(t, o); }))
-        known.push_back(std::move(t));
-    }
+  void touch(int i, Touched& out) const {
+    for (const Access& a : statement_accesses(insn(i), variables_))
+      if (!own_->per_item(a.variable)) add(Touch{a, i, false}, out);
+  }
+
+  void add(Touch t, Touched& to) const {
+    if (to.set.any_beside(t, [&](const Touch& o) { return same(t, o); })) return;
+    to.all.push_back(std::move(t));
+    to.set.add(to.all.back());
   }
 
   bool same(const Touch& a, const Touch& b) const {
@@ -172,18 +176,14 @@ class Placer {
            insn(a.insn).inames == insn(b.insn).inames;
   }
 
-  bool conflict(const std::map<std::string, std::vector<Touch>>& a,
-                const std::map<std::string, std::vector<Touch>>& b, const Names& items,
+  /// Those of `a` with those of `b`; the fewer should be `b`.
+  bool conflict(const Touched& a, const Touched& b, const Names& items,
                 const std::vector<std::string>& outer) {
     const std::vector<std::string> team(items.begin(), items.end());
-    for (const auto& [name, ours] : a) {
-      const auto it = b.find(name);
-      if (it == b.end()) continue;
-      for (const Touch& x : ours)
-        for (const Touch& y : it->second)
-          if (conflicts_.cross(x, y, team, outer)) return true;
-    }
-    return false;
+    return std::any_of(b.all.begin(), b.all.end(), [&](const Touch& y) {
+      return a.set.any_beside(y,
+                              [&](const Touch& x) { return conflicts_.cross(x, y, team, outer); });
+    });
   }
 
   const Kernel& k_;

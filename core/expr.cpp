@@ -319,57 +319,73 @@ Expr map_children(const Expr& e, const std::function<Expr(const Expr&)>& f) {
     changed |= !y.same_as(x);
     return y;
   };
-  const auto all = [&](const Exprs& es) {
+  const auto all = [&](const Exprs& es) {  // empty as long as nothing changes
     Exprs out;
-    out.reserve(es.size());
-    for (const Expr& x : es) out.push_back(one(x));
+    for (std::size_t i = 0; i < es.size(); ++i) {
+      const bool first = !changed;
+      Expr y = one(es[i]);
+      if (!changed) continue;
+      if (first) {
+        out.reserve(es.size());
+        out.assign(es.begin(), es.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+      out.push_back(std::move(y));
+    }
     return out;
   };
-  const auto build = [&](auto op) { return changed ? Expr(std::move(op), e.at()) : e; };
-  return e.visit(overload{[&](const IntLit&) { return e; }, [&](const FloatLit&) { return e; },
-                          [&](const ComplexLit&) { return e; }, [&](const BoolLit&) { return e; },
-                          [&](const Var&) { return e; },
-                          [&](const Load& x) {
-                            return build(Load{x.array, all(x.index), x.tag, x.linear});
-                          },
-                          [&](const Field& x) {
-                            return build(Field{one(x.base), x.name});
-                          },
-                          [&](const Unary& x) {
-                            return build(Unary{x.op, one(x.arg)});
-                          },
-                          [&](const Binary& x) {
-                            Expr l = one(x.left), r = one(x.right);
-                            return build(Binary{x.op, l, r});
-                          },
-                          [&](const Nary& x) {
-                            Exprs terms = all(x.terms);
-                            return changed ? make_nary(x.op, std::move(terms), e.at()) : e;
-                          },
-                          [&](const Compare& x) {
-                            Expr l = one(x.left), r = one(x.right);
-                            return build(Compare{x.op, l, r});
-                          },
-                          [&](const Select& x) {
-                            Expr c = one(x.cond), y = one(x.yes), n = one(x.no);
-                            return build(Select{c, y, n});
-                          },
-                          [&](const Call& x) {
-                            return build(Call{x.name, all(x.args), x.tag});
-                          },
-                          [&](const Reduce& x) {
-                            return build(Reduce{x.op, x.inames, all(x.args), x.simultaneous});
-                          },
-                          [&](const Cast& x) {
-                            return build(Cast{x.type, one(x.arg)});
-                          },
-                          [&](const Slice& x) {
-                            Expr a = one(x.start), o = one(x.stop), s = one(x.step);
-                            return build(Slice{a, o, s});
-                          },
-                          [&](const SubArray& x) {
-                            return build(SubArray{x.inames, one(x.load)});
-                          }});
+  const auto build = [&](auto make) { return changed ? Expr(make(), e.at()) : e; };
+  return e.visit(overload{
+      [&](const IntLit&) { return e; }, [&](const FloatLit&) { return e; },
+      [&](const ComplexLit&) { return e; }, [&](const BoolLit&) { return e; },
+      [&](const Var&) { return e; },
+      [&](const Load& x) {
+        Exprs index = all(x.index);
+        return build([&] { return Load{x.array, std::move(index), x.tag, x.linear}; });
+      },
+      [&](const Field& x) {
+        const Expr base = one(x.base);
+        return build([&] { return Field{base, x.name}; });
+      },
+      [&](const Unary& x) {
+        const Expr arg = one(x.arg);
+        return build([&] { return Unary{x.op, arg}; });
+      },
+      [&](const Binary& x) {
+        const Expr l = one(x.left), r = one(x.right);
+        return build([&] { return Binary{x.op, l, r}; });
+      },
+      [&](const Nary& x) {
+        Exprs terms = all(x.terms);
+        return changed ? make_nary(x.op, std::move(terms), e.at()) : e;
+      },
+      [&](const Compare& x) {
+        const Expr l = one(x.left), r = one(x.right);
+        return build([&] { return Compare{x.op, l, r}; });
+      },
+      [&](const Select& x) {
+        const Expr c = one(x.cond), y = one(x.yes), n = one(x.no);
+        return build([&] { return Select{c, y, n}; });
+      },
+      [&](const Call& x) {
+        Exprs args = all(x.args);
+        return build([&] { return Call{x.name, std::move(args), x.tag}; });
+      },
+      [&](const Reduce& x) {
+        Exprs args = all(x.args);
+        return build([&] { return Reduce{x.op, x.inames, std::move(args), x.simultaneous}; });
+      },
+      [&](const Cast& x) {
+        const Expr arg = one(x.arg);
+        return build([&] { return Cast{x.type, arg}; });
+      },
+      [&](const Slice& x) {
+        const Expr a = one(x.start), o = one(x.stop), s = one(x.step);
+        return build([&] { return Slice{a, o, s}; });
+      },
+      [&](const SubArray& x) {
+        const Expr part = one(x.load);
+        return build([&] { return SubArray{x.inames, part}; });
+      }});
 }
 
 Expr rewrite(const Expr& e, const std::function<Expr(const Expr&)>& f) {
@@ -377,6 +393,20 @@ Expr rewrite(const Expr& e, const std::function<Expr(const Expr&)>& f) {
 }
 
 namespace {
+
+template <class Names>
+std::uint32_t bits_of(const Names& names) {
+  std::uint32_t out = 0;
+  for (const auto& [name, to] : names) out |= name_bit(name);
+  return out;
+}
+
+/// rewrite for an `f` that changes only what says one of some names, of which `names` has the bits.
+template <class F>
+Expr rewrite_where(std::uint32_t names, const Expr& e, const F& f) {
+  if (!(e.names() & names)) return e;
+  return f(map_children(e, [&](const Expr& c) { return rewrite_where(names, c, f); }));
+}
 
 /// `inames` with the variables that replace them; the list itself when none does.
 bool replace_bound(std::vector<std::string>& inames, const std::map<std::string, Expr>& by) {
@@ -395,8 +425,7 @@ bool replace_bound(std::vector<std::string>& inames, const std::map<std::string,
 }  // namespace
 
 Expr substitute(const Expr& e, const std::map<std::string, Expr>& by) {
-  if (by.empty()) return e;
-  return rewrite(e, [&](const Expr& x) {
+  return rewrite_where(bits_of(by), e, [&](const Expr& x) {
     if (const auto* v = x.as<Var>()) {
       const auto it = by.find(v->name);
       return it == by.end() ? x : it->second;
@@ -414,7 +443,6 @@ Expr substitute(const Expr& e, const std::map<std::string, Expr>& by) {
 }
 
 Expr rename(const Expr& e, const std::map<std::string, std::string>& names) {
-  if (names.empty()) return e;
   const auto find = [&](const std::string& n) -> const std::string* {
     const auto it = names.find(n);
     return it == names.end() ? nullptr : &it->second;
@@ -425,7 +453,7 @@ Expr rename(const Expr& e, const std::map<std::string, std::string>& names) {
       if (const auto* to = find(n)) n = *to, changed = true;
     return changed;
   };
-  return rewrite(e, [&](const Expr& x) {
+  return rewrite_where(bits_of(names), e, [&](const Expr& x) {
     if (const auto* v = x.as<Var>()) {
       const auto* to = find(v->name);
       return to ? Expr(Var{*to, v->tag}, x.at()) : x;
@@ -466,20 +494,14 @@ void collect_reads(const Expr& e, std::set<std::string>& out) {
 std::vector<std::string> reduction_inames(const Expr& e) {
   std::vector<std::string> out;
   std::set<std::string> seen;
-  walk(e, [&](const Expr& x) {
-    if (const auto* r = x.as<Reduce>())
-      for (const std::string& n : r->inames)
-        if (seen.insert(n).second) out.push_back(n);
-    return true;
+  for_each_of<Reduce>(e, [&](const Reduce& r, const Expr&) {
+    for (const std::string& n : r.inames)
+      if (seen.insert(n).second) out.push_back(n);
   });
   return out;
 }
 
-bool contains_reduction(const Expr& e) {
-  bool found = false;
-  walk(e, [&](const Expr& x) { return found = found || x.as<Reduce>(), !found; });
-  return found;
-}
+bool contains_reduction(const Expr& e) { return e.holds<Reduce>(); }
 
 // ---- Equality and hashing.
 
@@ -492,7 +514,7 @@ bool equal(const Exprs& a, const Exprs& b) {
 
 bool equal(const Expr& a, const Expr& b) {
   if (a.same_as(b)) return true;
-  if (!a || !b) return false;
+  if (!a || !b || a.names() != b.names()) return false;
   const auto la = literal(a), lb = literal(b);
   if (la || lb) return la && lb && equal(*la, *lb);
   if (a.kind() != b.kind()) return false;

@@ -54,6 +54,14 @@ void for_each_child(const Expr& e, const std::function<void(const Expr&)>& visit
 /// Calls `visit` on `e` and all below, parents first; a visit that returns false skips the
 /// children.
 void walk(const Expr& e, const std::function<bool(const Expr&)>& visit);
+/// Calls `visit` with each T at and below `e`, parents first, as `(const T&, const Expr&)`: the
+/// node and its handle. Parts that hold none are not gone through.
+template <class T, class F>
+void for_each_of(const Expr& e, const F& visit) {
+  if (!e.holds<T>()) return;
+  if (const T* x = e.as<T>()) visit(*x, e);
+  for_each_child(e, [&](const Expr& c) { for_each_of<T>(c, visit); });
+}
 /// `e` with each direct child replaced by `f(child)`; the same node when nothing changed. The new
 /// node keeps the span.
 Expr map_children(const Expr& e, const std::function<Expr(const Expr&)>& f);

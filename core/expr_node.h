@@ -1,8 +1,10 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -123,6 +125,13 @@ class Expr {
   const void* identity() const { return node_; }                  // a key while the node lives
   int kind() const;                                               // the same for nodes of one type
 
+  /// Whether some node, this one or one below it, is a T; false for none.
+  template <class T>
+  bool holds() const;
+  /// The names here and below: of variables, arrays and functions, and those that reductions and
+  /// sub-arrays bind. Where it has none of the bits of some names (name_bit), none of these occurs.
+  std::uint32_t names() const;
+
   /// The node as a T, or null if it is another kind of node.
   template <class T>
   const T* as() const;
@@ -135,6 +144,7 @@ class Expr {
   struct Node;
   template <class T>
   struct NodeOf;
+  class Contents;
   static void destroy(const Node* node);
   const Node* node_ = nullptr;
 };
@@ -180,8 +190,10 @@ struct Expr::Node {
   static void* operator new(std::size_t bytes) { return node_memory::take(bytes); }
   static void operator delete(void* p, std::size_t bytes) { node_memory::give(p, bytes); }
   [[no_unique_address]] Span at;
-  std::uint8_t kind;
+  std::uint32_t kind : 8;
+  std::uint32_t kinds : 24;  // a bit for each kind here and below
   mutable std::uint32_t uses = 1;
+  std::uint32_t names;
 };
 template <class T>
 struct Expr::NodeOf : Node {
@@ -203,11 +215,53 @@ using ExprKinds = Kinds<IntLit, FloatLit, ComplexLit, BoolLit, Var, Load, Field,
                         Nary, Compare, Select, Call, Reduce, Cast, Slice, SubArray>;
 }  // namespace detail
 
+/// A set of one name as a word; some names share a bit.
+inline std::uint32_t name_bit(std::string_view name) {
+  return std::uint32_t{1} << (std::hash<std::string_view>{}(name) % 32);
+}
+
+/// What a node has below it and which names it says itself.
+class Expr::Contents {
+ public:
+  explicit Contents(const IntLit&) {}
+  explicit Contents(const FloatLit&) {}
+  explicit Contents(const ComplexLit&) {}
+  explicit Contents(const BoolLit&) {}
+  explicit Contents(const Var& x) { add(x.name); }
+  explicit Contents(const Load& x) { add(x.array), add(x.index); }
+  explicit Contents(const Field& x) { add(x.base); }
+  explicit Contents(const Unary& x) { add(x.arg); }
+  explicit Contents(const Binary& x) { add(x.left), add(x.right); }
+  explicit Contents(const Nary& x) { add(x.terms); }
+  explicit Contents(const Compare& x) { add(x.left), add(x.right); }
+  explicit Contents(const Select& x) { add(x.cond), add(x.yes), add(x.no); }
+  explicit Contents(const Call& x) { add(x.name), add(x.args); }
+  explicit Contents(const Reduce& x) { add(x.inames), add(x.args); }
+  explicit Contents(const Cast& x) { add(x.arg); }
+  explicit Contents(const Slice& x) { add(x.start), add(x.stop), add(x.step); }
+  explicit Contents(const SubArray& x) { add(x.inames), add(x.load); }
+
+  std::uint32_t kinds = 0, names = 0;
+
+ private:
+  void add(const std::string& name) { names |= name_bit(name); }
+  void add(const Expr& e) {
+    if (e.node_) kinds |= e.node_->kinds, names |= e.node_->names;
+  }
+  template <class T>
+  void add(const std::vector<T>& all) {
+    for (const T& x : all) add(x);
+  }
+};
+
 template <class T>
 Expr::Expr(T op, Span at) {
   constexpr int kind = detail::ExprKinds::index_of<T>();
-  static_assert(kind >= 0, "not a kind of expression");
-  node_ = new const NodeOf<T>{{at, kind}, std::move(op)};
+  static_assert(kind >= 0 && kind < 24, "not a kind of expression");
+  const Contents inside(op);
+  node_ = new const NodeOf<T>{
+      {at, kind, (inside.kinds | std::uint32_t{1} << kind) & 0xffffff, 1, inside.names},
+      std::move(op)};
 }
 inline Expr::Expr(const Expr& e) : node_(e.node_) {
   if (node_) ++node_->uses;
@@ -216,10 +270,15 @@ inline Expr::~Expr() {
   if (node_ && --node_->uses == 0) destroy(node_);
 }
 inline const Span& Expr::at() const { return node_->at; }
-inline int Expr::kind() const { return node_->kind; }
+inline int Expr::kind() const { return static_cast<int>(node_->kind); }
+inline std::uint32_t Expr::names() const { return node_ ? node_->names : 0; }
+template <class T>
+bool Expr::holds() const {
+  return node_ && (node_->kinds >> detail::ExprKinds::index_of<T>() & 1);
+}
 template <class T>
 const T* Expr::as() const {
-  return node_ && node_->kind == detail::ExprKinds::index_of<T>()
+  return node_ && kind() == detail::ExprKinds::index_of<T>()
              ? &static_cast<const NodeOf<T>&>(*node_).op
              : nullptr;
 }

@@ -20,11 +20,15 @@ bool any_of(const std::vector<std::string>& names, const std::set<std::string>& 
 class Rewriter {
  public:
   Rewriter(const InameRewrite& rw, const std::map<std::string, std::string>& rule_copies)
-      : rw_(rw), copies_(rule_copies) {}
+      : rw_(rw), copies_(rule_copies) {
+    for (const auto& [name, e] : rw.old_in_new) names_ |= name_bit(name);
+    for (const auto& [name, inames] : rw.bound) names_ |= name_bit(name);
+    for (const auto& [name, copy] : rule_copies) names_ |= name_bit(name);
+  }
 
   /// `hidden`: parameters of the rule that `e` is the body of.
   Expr operator()(const Expr& e, const std::set<std::string>* hidden = nullptr) const {
-    if (!e) return e;
+    if (!(e.names() & names_)) return e;
     if (const Var* v = e.as<Var>()) {
       if (hidden && hidden->contains(v->name)) return e;
       const auto it = rw_.old_in_new.find(v->name);
@@ -85,15 +89,15 @@ class Rewriter {
 
   const InameRewrite& rw_;
   const std::map<std::string, std::string>& copies_;
+  std::uint32_t names_ = 0;  // bits of all that is replaced
 };
 
 /// Calls `visit` with the name of each rule that `e` calls directly.
 template <class F>
 void for_each_rule_call(const Kernel& k, const Expr& e, F visit) {
-  if (!e || k.rules.empty()) return;
-  walk(e, [&](const Expr& x) {
-    if (const Call* c = x.as<Call>(); c && k.find_rule(c->name)) visit(c->name);
-    return true;
+  if (k.rules.empty()) return;
+  for_each_of<Call>(e, [&](const Call& c, const Expr&) {
+    if (k.find_rule(c.name)) visit(c.name);
   });
 }
 
@@ -126,7 +130,10 @@ std::set<std::string> rules_reached(const Kernel& k, const std::vector<bool>& fr
 /// Rules in whose bodies, calls looked through, an old iname occurs.
 std::set<std::string> rules_affected(const Kernel& k, const InameRewrite& rw) {
   std::set<std::string> affected;
+  std::uint32_t names = 0;
+  for (const std::string& o : rw.old) names |= name_bit(o);
   for (const Rule& r : k.rules) {
+    if (!(r.body.names() & names)) continue;
     std::set<std::string> vars;
     collect_vars(r.body, vars);
     for (const std::string& p : r.params) vars.erase(p);
@@ -167,12 +174,15 @@ Set equations(const InameRewrite& rw) {
   return all_to_params(all);
 }
 
+/// Whether an old iname is among the parameters of `s`, be it that no constraint mentions it.
+bool lists_old(const InameRewrite& rw, const Set& s) {
+  return std::any_of(rw.old.begin(), rw.old.end(), [&](const std::string& o) {
+    return isl_set_find_dim_by_name(s.get(), isl_dim_param, o.c_str()) >= 0;
+  });
+}
+
 Set rewrite_params(const Set& s, const InameRewrite& rw) {
-  if (!any_of(rw.old, [&] {
-        const std::vector<std::string> p = param_names(s);
-        return std::set<std::string>(p.begin(), p.end());
-      }()))
-    return s;
+  if (!lists_old(rw, s)) return s;
   const Set with = isl_set_intersect_params(s.copy(), equations(rw).take());
   return tidy(drop_params(with, rw.old));
 }
@@ -191,12 +201,31 @@ Set merge_home(const Kernel& k, const Set& s, const std::string& old, const std:
   return tidy(isl_set_drop_unused_params(rest.copy()));
 }
 
+/// Whether the instruction stands in a loop over one of `inames`, or a reduction in it binds one.
+bool uses_some(const Kernel& k, const Instruction& insn, const std::vector<std::string>& inames) {
+  return any_of(inames, insn.inames) ||
+         (may_reduce(k, insn) && any_of(inames, all_inames(k, insn)));
+}
+
 /// Who uses an iname: some selected instruction, and one that is not.
 struct Use {
   bool selected = false;
   const Instruction* other = nullptr;
 };
 using Uses = std::map<std::string, Use>;
+
+Uses uses_of(const Kernel& k, const std::vector<bool>& selected) {
+  Uses uses;
+  for (std::size_t n = 0; n < selected.size(); ++n)
+    for (const std::string& i : all_inames(k, *k.instructions[n])) {
+      Use& use = uses[i];
+      if (selected[n])
+        use.selected = true;
+      else
+        use.other = k.instructions[n].get();
+    }
+  return uses;
+}
 
 /// Do selected instructions use inames of `d`, whose bounds depend on an old iname?
 bool bounds_selected(const InameRewrite& rw, const Domain& d, const Uses& uses) {
@@ -230,8 +259,8 @@ std::vector<Domain> rewrite_domains(const Kernel& k, const InameRewrite& rw, con
   std::vector<Domain> out;
   for (const Domain& d : k.domains) {
     Domain changed = d;
-    const std::vector<std::string> dims = d.inames();
     if (&d == home) {
+      const std::vector<std::string> dims = d.inames();
       if (whole && rw.existing) {
         changed.set = merge_home(k, d.set, rw.old.front(), rw.fresh.front());
         if (dim_names(changed.set).empty()) continue;
@@ -250,11 +279,11 @@ std::vector<Domain> rewrite_domains(const Kernel& k, const InameRewrite& rw, con
           changed.set = to_dims(join_by_name(d.set, copy), order);
         }
       }
-    } else {
-      const std::vector<std::string> params = d.params(), listed = param_names(d.set);
+    } else if (lists_old(rw, d.set)) {
+      const std::vector<std::string> params = d.params();
       if (any_of(rw.old, {params.begin(), params.end()})) {
         if (whole || bounds_selected(rw, d, uses)) changed.set = rewrite_params(d.set, rw);
-      } else if (whole && any_of(rw.old, {listed.begin(), listed.end()})) {
+      } else if (whole) {
         changed.set = isl_set_drop_unused_params(d.set.copy());  // the name means nothing any more
       }
     }
@@ -339,7 +368,7 @@ Set tidy(Set s) {
 std::vector<std::size_t> users_of(const Kernel& k, const std::string& iname) {
   std::vector<std::size_t> users;
   for (std::size_t n = 0; n < k.instructions.size(); ++n)
-    if (all_inames(k, *k.instructions[n]).contains(iname)) users.push_back(n);
+    if (uses_some(k, *k.instructions[n], {iname})) users.push_back(n);
   return users;
 }
 
@@ -348,7 +377,7 @@ Kernel rewrite_inames(const Kernel& k, const InameRewrite& rw, const Match& with
   if (within.everything()) return rewrite_inames(k, rw, picked);
   bool some = false;
   for (std::size_t n = 0; n < picked.size(); ++n) {
-    if (!any_of(rw.old, all_inames(k, *k.instructions[n]))) continue;
+    if (!uses_some(k, *k.instructions[n], rw.old)) continue;
     picked[n] = within(k, *k.instructions[n]);
     some |= picked[n];
   }
@@ -360,24 +389,12 @@ Kernel rewrite_inames(const Kernel& k, const InameRewrite& rw, const Match& with
 Kernel rewrite_inames(const Kernel& k, const InameRewrite& rw, const std::vector<bool>& picked) {
   const std::size_t count = k.instructions.size();
   std::vector<bool> selected(count), others(count);
-  std::vector<std::set<std::string>> used(count);
-  Uses uses;
   bool whole = true;
   for (std::size_t n = 0; n < count; ++n) {
-    const Instruction& insn = *k.instructions[n];
-    used[n] = all_inames(k, insn);
-    if (any_of(rw.old, used[n])) {
-      selected[n] = picked[n];
-      others[n] = !selected[n];
-      whole &= selected[n];
-    }
-    for (const std::string& i : used[n]) {
-      Use& use = uses[i];
-      if (selected[n])
-        use.selected = true;
-      else
-        use.other = &insn;
-    }
+    if (!uses_some(k, *k.instructions[n], rw.old)) continue;
+    selected[n] = picked[n];
+    others[n] = !selected[n];
+    whole &= selected[n];
   }
 
   Kernel out = k;
@@ -397,9 +414,10 @@ Kernel rewrite_inames(const Kernel& k, const InameRewrite& rw, const std::vector
   }
   const Rewriter rewriter(rw, copies);
 
-  out.domains = rewrite_domains(k, rw, uses, whole);
-  out.rules.clear();
+  out.domains = rewrite_domains(k, rw, whole ? Uses() : uses_of(k, selected), whole);
+  if (!affected.empty()) out.rules.clear();
   for (const Rule& r : k.rules) {
+    if (affected.empty()) break;  // the rules stay
     const bool shared = copies.contains(r.name);
     if (!affected.contains(r.name) || (!whole && !mine.contains(r.name))) {
       out.rules.push_back(r);
@@ -425,7 +443,7 @@ Kernel rewrite_inames(const Kernel& k, const InameRewrite& rw, const std::vector
           gained.insert(gained.end(), pieces.begin(), pieces.end());
         }
       i.inames.insert(gained.begin(), gained.end());
-      compose_origin(i, rw.old_in_new, used[n]);
+      compose_origin(i, rw.old_in_new, all_inames(k, *k.instructions[n]));
     });
   }
   rewrite_order(rw, whole, out);

@@ -128,24 +128,44 @@ std::set<std::string> Kernel::all_names() const {
   return out;
 }
 
+bool Kernel::has_name(std::string_view n) const {
+  const Id id = isl_id_alloc(isl(), std::string(n).c_str(), nullptr);  // one for each name
+  const auto in_set = [&](const Set& s) {
+    return isl_set_find_dim_by_id(s.get(), isl_dim_param, id.get()) >= 0 ||
+           (!yes(isl_set_is_params(s.get())) &&
+            isl_set_find_dim_by_id(s.get(), isl_dim_set, id.get()) >= 0);
+  };
+  const auto in_rule = [&](const Rule& r) {
+    return r.name == n || std::find(r.params.begin(), r.params.end(), n) != r.params.end();
+  };
+  return find_arg(n) || temporaries.contains(n) || (assumptions && in_set(assumptions)) ||
+         std::any_of(domains.begin(), domains.end(),
+                     [&](const Domain& d) { return in_set(d.set); }) ||
+         std::any_of(rules.begin(), rules.end(), in_rule) ||
+         std::any_of(temporaries.begin(), temporaries.end(),
+                     [&](const auto& t) { return t.second.base_storage == n; });
+}
+
 namespace {
 
-std::string fresh(const std::string& base, const std::set<std::string>& taken) {
-  if (!taken.count(base)) return base;
+/// `base`, or `base_0`, `base_1`, … whichever `taken` does not hold for.
+template <class Taken>
+std::string fresh(const std::string& base, const Taken& taken) {
+  if (!taken(base)) return base;
   for (int i = 0;; ++i) {
     std::string name = base + "_" + std::to_string(i);
-    if (!taken.count(name)) return name;
+    if (!taken(name)) return name;
   }
 }
 
 }  // namespace
 
-std::string Kernel::fresh_name(const std::string& base) const { return fresh(base, all_names()); }
+std::string Kernel::fresh_name(const std::string& base) const {
+  return fresh(base, [&](const std::string& n) { return has_name(n); });
+}
 
 std::string Kernel::fresh_id(const std::string& base) const {
-  std::set<std::string> ids;
-  for (const InsnPtr& i : instructions) ids.insert(i->id);
-  return fresh(base, ids);
+  return fresh(base, [&](const std::string& n) { return find_insn(n) != nullptr; });
 }
 
 // ---- Reads and writes.
@@ -201,10 +221,8 @@ class RuleWalk {
   template <class F>
   void for_each_rule(const Expr& e, F f) {
     if (k_.rules.empty()) return;
-    walk(e, [&](const Expr& x) {
-      if (const auto* c = x.as<Call>())
-        if (const Rule* r = k_.find_rule(c->name)) f(*r, *c);
-      return true;
+    for_each_of<Call>(e, [&](const Call& c, const Expr&) {
+      if (const Rule* r = k_.find_rule(c.name)) f(*r, c);
     });
   }
 
@@ -217,12 +235,24 @@ class RuleWalk {
 
 std::set<std::string> reduction_inames(const Kernel& k, const Expr& e) {
   std::set<std::string> out;
+  if (!e.holds<Reduce>() && std::none_of(k.rules.begin(), k.rules.end(),
+                                         [](const Rule& r) { return r.body.holds<Reduce>(); }))
+    return out;
   RuleWalk(k).bound(e, {}, out);
   return out;
 }
 
+bool may_reduce(const Kernel& k, const Instruction& insn) {
+  const auto may = [&](const Expr& e) {
+    return e.holds<Reduce>() || (!k.rules.empty() && e.holds<Call>());
+  };
+  return may(insn.rhs) || std::any_of(insn.lhs.begin(), insn.lhs.end(), may) ||
+         std::any_of(insn.predicates.begin(), insn.predicates.end(), may);
+}
+
 std::set<std::string> all_inames(const Kernel& k, const Instruction& insn) {
   std::set<std::string> out = insn.inames;
+  if (!may_reduce(k, insn)) return out;
   const auto add = [&](const Expr& e) {
     if (!e) return;
     for (const std::string& n : reduction_inames(k, e)) out.insert(n);
@@ -314,6 +344,18 @@ Expr apply_rule(const Rule& rule, const Exprs& args) {
   return substitute(named, by);
 }
 
+/// An instruction without calls of rules, for kernels in which the names that it calls, directly or
+/// not, mean the same.
+struct KnownExpansion {
+  struct Callee {
+    std::string name;
+    std::vector<std::string> params;
+    Expr body;  // null: no rule
+  };
+  std::vector<Callee> callees;
+  InsnPtr expanded;  // null: the instruction itself
+};
+
 namespace {
 
 /// Puts rules' bodies in the places of calls, in one walk over what comes out.
@@ -322,12 +364,44 @@ class Expansion {
   explicit Expansion(const Kernel& k) : k_(k) {}
   Expr operator()(const Expr& e) { return go(e, nullptr); }
 
+  /// The same object when it calls no rule, and as long as the rules that it calls stay.
+  InsnPtr operator()(const InsnPtr& insn) {
+    if (!calls_some(*insn)) return insn;
+    if (const auto& known = insn->expansion.get(); known && holds(*known))
+      return known->expanded ? known->expanded : insn;
+    callees_.clear();
+    KnownExpansion now;
+    bool changed = false;
+    const auto expand = [&](const Expr& e) {
+      Expr y = go(e, nullptr);
+      changed |= !y.same_as(e);
+      return y;
+    };
+    Exprs lhs, predicates;
+    for (const Expr& l : insn->lhs) lhs.push_back(expand(l));
+    Expr rhs = expand(insn->rhs);
+    for (const Expr& p : insn->predicates) predicates.push_back(expand(p));
+    if (changed)
+      now.expanded = edit(insn, [&](Instruction& i) {
+        i.lhs = std::move(lhs);
+        i.rhs = std::move(rhs);
+        i.predicates = std::move(predicates);
+      });
+    for (const auto& [name, rule] : callees_)
+      now.callees.push_back(rule ? KnownExpansion::Callee{name, rule->params, rule->body}
+                                 : KnownExpansion::Callee{name, {}, {}});
+    InsnPtr out = changed ? now.expanded : insn;
+    insn->expansion.set(std::make_shared<const KnownExpansion>(std::move(now)));
+    return out;
+  }
+
  private:
   /// The call whose body is gone through.
   struct Frame {
     const Rule& rule;
     const Exprs& args;
     const Frame* caller;
+    std::uint32_t names;  // bits of the parameters
 
     const Expr* find(const std::string& name) const {
       for (std::size_t i = 0; i < rule.params.size(); ++i)
@@ -335,6 +409,19 @@ class Expansion {
       return nullptr;
     }
   };
+
+  static bool calls_some(const Instruction& insn) {
+    const auto calls = [](const Expr& e) { return e.holds<Call>(); };
+    return calls(insn.rhs) || std::any_of(insn.lhs.begin(), insn.lhs.end(), calls) ||
+           std::any_of(insn.predicates.begin(), insn.predicates.end(), calls);
+  }
+
+  bool holds(const KnownExpansion& known) {
+    return std::all_of(known.callees.begin(), known.callees.end(), [&](const auto& c) {
+      const Rule* r = find(c.name);
+      return r ? r->body.same_as(c.body) && r->params == c.params : !c.body;
+    });
+  }
 
   const Rule* find(const std::string& name) {
     if (by_name_.empty())
@@ -344,11 +431,13 @@ class Expansion {
   }
 
   Expr go(const Expr& e, const Frame* in) {
+    if (!e.holds<Call>() && !(in && (e.names() & in->names))) return e;
     if (const auto* v = e.as<Var>(); v && in)
       if (const Expr* value = in->find(v->name)) return *value;
     const Expr inner = map_children(e, [&](const Expr& c) { return go(c, in); });
     if (const auto* c = inner.as<Call>()) {
       const Rule* r = find(c->name);
+      callees_.emplace(c->name, r);
       return r ? body(*r, *c, e.at(), in) : inner;
     }
     return in ? renamed(inner, *in) : inner;
@@ -360,7 +449,8 @@ class Expansion {
     if (call.args.size() != r.params.size())
       fail("wrong-arg-count", at, "rule `{}` takes {} argument{}, got {}", r.name, r.params.size(),
            r.params.size() == 1 ? "" : "s", call.args.size());
-    const Frame frame{r, call.args, in};
+    Frame frame{r, call.args, in, 0};
+    for (const std::string& p : r.params) frame.names |= name_bit(p);
     return go(r.body, &frame);
   }
 
@@ -404,6 +494,7 @@ class Expansion {
 
   const Kernel& k_;
   std::unordered_map<std::string, const Rule*> by_name_;  // once a call is met
+  std::unordered_map<std::string, const Rule*> callees_;  // of the instruction; null: no rule
 };
 
 }  // namespace
@@ -416,7 +507,8 @@ Expr expand_rules(const Kernel& k, const Expr& e) {
 Kernel expand_all_rules(const Kernel& k) {
   if (k.rules.empty()) return k;
   Expansion expand(k);
-  Kernel out = map_expressions(k, [&](const Instruction&, const Expr& e) { return expand(e); });
+  Kernel out = k;
+  for (InsnPtr& insn : out.instructions) insn = expand(insn);
   out.rules.clear();
   return out;
 }

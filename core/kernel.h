@@ -11,6 +11,7 @@
 #include "core/iname_tag.h"
 #include "core/isl.h"
 #include "core/name_map.h"
+#include "core/shared.h"
 #include "core/type.h"
 #include "core/value.h"
 
@@ -102,6 +103,27 @@ enum class Atomicity { None, Update, Init };
 /// Set on the instructions that `realize_reductions` makes.
 enum class ReductionRole { None, Init, Update };
 
+/// What was found out about an object, kept with it. A copy, which may become another object,
+/// begins without.
+template <class T>
+class KeptWith {
+ public:
+  KeptWith() = default;
+  KeptWith(const KeptWith&) {}
+  KeptWith& operator=(const KeptWith&) {
+    value_ = nullptr;
+    return *this;
+  }
+  ~KeptWith() = default;
+  const std::shared_ptr<const T>& get() const { return value_; }
+  void set(std::shared_ptr<const T> value) const { value_ = std::move(value); }
+
+ private:
+  mutable std::shared_ptr<const T> value_;
+};
+struct KnownAccesses;   // core/accesses.cpp
+struct KnownExpansion;  // core/kernel.cpp
+
 struct NoSync {
   std::string id;             // glob
   std::string scope = "any";  // local, global, any
@@ -133,6 +155,8 @@ struct Instruction {
   std::string origin_id;
   std::map<std::string, Expr> origin;
   Span at;
+  KeptWith<KnownAccesses> accesses;    // of statement_accesses
+  KeptWith<KnownExpansion> expansion;  // of expand_all_rules
 
   const std::string& reference_id() const { return origin_id.empty() ? id : origin_id; }
 };
@@ -156,12 +180,12 @@ struct Step {
 struct Kernel {
   std::string name;
   Span at;
-  std::vector<Argument> args;         // declared order
-  NameMap<Temporary> temporaries;     // in the order of declaration
-  std::vector<Rule> rules;            // in source order
-  std::vector<Domain> domains;        // in source order; parents follow from parameters
-  Set assumptions;                    // a parameter set; null means none
-  std::vector<InsnPtr> instructions;  // list order is the preferred statement order
+  Shared<std::vector<Argument>> args;      // declared order
+  Shared<NameMap<Temporary>> temporaries;  // in the order of declaration
+  Shared<std::vector<Rule>> rules;         // in source order
+  std::vector<Domain> domains;             // in source order; parents follow from parameters
+  Set assumptions;                         // a parameter set; null means none
+  std::vector<InsnPtr> instructions;       // list order is the preferred statement order
   std::map<std::string, InameTag> iname_tags;
   std::vector<std::string> loop_order;               // all inames; earlier is preferred outside
   std::vector<std::vector<std::string>> priorities;  // each chain: outer to inner, hard
@@ -169,7 +193,7 @@ struct Kernel {
   /// so that those between run without guards. No effect on the meaning.
   std::map<std::string, std::pair<int, int>> slabs;
   std::vector<Claim> claims;
-  std::vector<Step> trace;
+  Shared<std::vector<Step>> trace;
   std::map<std::string, std::shared_ptr<const Record>> records;
   // Functions that stand elsewhere (core/external.h), and what those give that give something.
   std::map<std::string, std::optional<Scalar>> externals;
@@ -189,6 +213,8 @@ struct Kernel {
   std::vector<std::string> instruction_ids() const;
   /// All names in use: inames, parameters, arguments, temporaries, rules.
   std::set<std::string> all_names() const;
+  /// Whether it is one of them. Cost: linear, without a set.
+  bool has_name(std::string_view name) const;
   /// `base`, or `base_0`, `base_1`, … whichever is free.
   std::string fresh_name(const std::string& base) const;
   std::string fresh_id(const std::string& base) const;  // for instructions
@@ -204,6 +230,8 @@ InsnPtr edit(const InsnPtr& insn, F change) {
 
 /// The inames around `insn` and those its reductions bind, also through rules.
 std::set<std::string> all_inames(const Kernel& k, const Instruction& insn);
+/// False where `insn` surely has no reduction, also through rules; told at once.
+bool may_reduce(const Kernel& k, const Instruction& insn);
 /// Inames bound by reductions in `e`, rules looked through.
 std::set<std::string> reduction_inames(const Kernel& k, const Expr& e);
 

@@ -35,6 +35,14 @@ Legality::Legality(const Kernel& k) : k_(k) {
     present_ = std::shared_ptr<const RunOrder>(ref_, &ref_->order);
   else
     present_ = order_of(k);
+  const auto& tags = k.iname_tags;
+  trivial_ = same && std::none_of(tags.begin(), tags.end(),
+                                  [](const auto& t) { return is_parallel(&t.second); });
+  if (trivial_) {
+    now_.resize(std::size_t(ref_->order.size()));
+    std::iota(now_.begin(), now_.end(), 0);
+    return;
+  }
   place();
   for (int r = 0; r < ref_->order.size(); ++r)
     if (now(r) < 0)
@@ -62,9 +70,12 @@ void Legality::place() {
     if (r < 0 || now_[std::size_t(r)] >= 0)
       throw InternalError("statement `" + insn.id + "` has no place of its own in the reference");
     now_[std::size_t(r)] = s;
-    std::string key = fmt::format(
-        "{}|{}|{}|{}", fmt::join(ref_->order.loops(r), ","), fmt::join(ref_->order.items(r), ","),
-        fmt::join(present_->loops(s), ","), fmt::join(present_->items(s), ","));
+    std::string key;
+    for (const auto* list :
+         {&ref_->order.loops(r), &ref_->order.items(r), &present_->loops(s), &present_->items(s)}) {
+      for (const std::string& i : *list) (key += i) += ',';
+      key += '|';
+    }
     for (const std::string& d : ref_->order.dims(r)) {
       Expr e = compares_ ? var(d) : origin_of(insn, d);
       if (const Var* v = e.as<Var>(); !v || v->name != d) key += "|" + d + "=" + to_string(e);
@@ -79,7 +90,7 @@ void Legality::place() {
 /// whose subscripts now read a copy, `h[d_fetch]` in place of `h[d[i]]`, is still the same one.
 void Legality::keep_common() {
   const Variables variables(present_->kernel());
-  std::vector<std::vector<Access>> still(now_.size());
+  std::vector<AccessList> still(now_.size());
   for (std::size_t r = 0; r < now_.size(); ++r)
     if (now_[r] >= 0 && !carried_.has(int(r)))
       still[r] = statement_accesses(present_->insn(now_[r]), variables);
@@ -108,10 +119,7 @@ void Legality::keep_common() {
 
 void Legality::check() {
   if (!compares_) require_distinct_axes(k_);
-  const auto& tags = k_.iname_tags;
-  const bool parallel =
-      std::any_of(tags.begin(), tags.end(), [](const auto& t) { return is_parallel(&t.second); });
-  if (!compares_ && !k_.reference && !parallel) {  // its own order, and all of it sequential
+  if (trivial_) {
     remember({ref_, present_, now_});
     return;
   }

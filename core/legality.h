@@ -115,6 +115,7 @@ class Legality {
   std::shared_ptr<const RunOrder> present_;
   std::map<std::string, std::vector<AccessAt>> common_;  // accesses of both kernels; see the maker
   bool compares_ = false;                                // made from two kernels
+  bool trivial_ = false;  // its own order, all of it sequential: nothing is to be proved
   mutable std::unique_ptr<CommutingUpdates> commuting_;  // of the reference
   std::vector<int> now_;  // reference statement -> present one, or -1
   std::shared_ptr<const KeptOrder> known_order_;

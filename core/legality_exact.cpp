@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "core/budget.h"
 #include "core/clash.h"
@@ -28,39 +29,67 @@ ClashInstance clash_instance(const RunOrder& order, int s,
   return {order.insn(s).id, dims, values_at(dims, at), std::move(does), order.domain(s, known)};
 }
 
-/// All that the proof depends on.
+/// All that the proof depends on. Inames count by where they stand, so that what was proved of a
+/// loop holds for one of another name with the same bounds; variables count where claims name them.
 std::string Legality::proof_key(const Pair& p) const {
   const RunOrder &was = ref_->order, &is = *present_;
-  std::string key = fmt::format("{}{}{}{} {} {}", p.a == p.b, p.commutes, was.first(p.a, p.b),
-                                is.first(now(p.a), now(p.b)), was.common_loops(p.a, p.b),
-                                is.common_loops(now(p.a), now(p.b)));
+  const std::array<std::pair<const RunOrder*, int>, 4> statements{
+      {{&was, p.a}, {&was, p.b}, {&is, now(p.a)}, {&is, now(p.b)}}};
+  std::map<std::string, std::string> numbers;
+  bool plain = true;  // nothing but its dimensions decides what an instance is
+  for (const auto& [o, s] : statements) {
+    for (const std::string& i : o->dims(s)) numbers.emplace(i, fmt::format("#{}", numbers.size()));
+    plain = plain && o->insn(s).predicates.empty();
+  }
+  for (const auto& [o, s] : statements)
+    for (const std::string& n : param_names(domain_of(o->kernel(), o->dims(s))))
+      plain = plain && !numbers.count(n) && !o->kernel().find_temporary(n);
+  if (!plain) numbers.clear();
+  const auto iname = [&](const std::string& i) -> const std::string& {
+    const auto it = numbers.find(i);
+    return it == numbers.end() ? i : it->second;
+  };
+  const auto text = [&](const Expr& e) { return to_string(rename(e, numbers)); };
+  const auto claims_name = [&](const std::string& variable) {
+    return std::any_of(k_.claims.begin(), k_.claims.end(), [&](const Claim& c) {
+      return std::find(c.names.begin(), c.names.end(), variable) != c.names.end();
+    });
+  };
+
+  std::string key = fmt::format("{}{}{}{}{} {} {}", p.a == p.b, p.commutes,
+                                p.commutes && combines_items(is.insn(now(p.a))),
+                                was.first(p.a, p.b), is.first(now(p.a), now(p.b)),
+                                was.common_loops(p.a, p.b), is.common_loops(now(p.a), now(p.b)));
   std::set<std::string> names;
   for (const Access* x : {p.x, p.y})
     if (x) {
-      key += "|" + x->variable + "[" + to_string(x->index);
-      for (const Expr& e : x->index) collect_reads(e, names);
+      key += "|" + (!plain || claims_name(x->variable) ? x->variable : "") + "[";
+      for (const Expr& e : x->index) {
+        key += text(e) + ",";
+        collect_reads(e, names);
+      }
     }
   for (const std::string& n : names)
     if (ref_->variables.has(n)) key += " " + n;
-  const auto statement = [&](const RunOrder& o, int s) {
-    const Set domain = domain_of(o.kernel(), o.dims(s));
-    key += fmt::format("|{} {};{}", memo().name(domain), fmt::join(o.loops(s), ","),
-                       to_string(o.insn(s).predicates));
+  for (const auto& [o, s] : statements) {
+    const Set domain = domain_of(o->kernel(), o->dims(s));
+    key += plain ? fmt::format("|{}", memo().shape(domain)) : "|" + memo().name(domain);
+    key += fmt::format(" {}:", o->loops(s).size());
+    for (const std::string& i : o->dims(s)) key += iname(i) + ",";
+    for (const Expr& e : o->insn(s).predicates) key += to_string(e) + ",";
     for (const std::string& n : param_names(domain))
-      if (o.kernel().find_temporary(n)) key += " " + n;
-  };
-  for (const int s : {p.a, p.b}) {
-    statement(was, s);
-    statement(is, now(s));
-    for (const auto& [name, e] : origins_[std::size_t(s)]) key += " " + name + "=" + to_string(e);
+      if (o->kernel().find_temporary(n)) key += " " + n;
   }
-  for (const std::string& i : is.loops(now(p.a))) {
+  for (const int s : {p.a, p.b})
+    for (const std::string& d : was.dims(s)) key += " =" + text(origin(s, d));
+  for (const std::string& i : is.loops(now(p.a)))
     key += at_once(i, true) ? 'p' : at_once(i, false) ? 's' : 'o';
-  }
+  key += "/";
   for (const int s : {now(p.a), now(p.b)})
     for (const std::string& i : is.items(s))
-      if (is.trusts(i)) key += " t" + i;
-  for (const std::string& i : p.equal) key += " " + i;
+      if (is.trusts(i)) key += iname(i) + " ";
+  key += "/";
+  for (const std::string& i : p.equal) key += iname(i) + " ";
   for (const Claim& c : k_.claims)
     key += fmt::format(" {}{}", int(c.kind), fmt::join(c.names, ","));
   return key;

@@ -1,9 +1,11 @@
 #pragma once
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "core/isl.h"
 
@@ -32,11 +34,17 @@ class Memo {
 
   /// The set's address, as a part of a key.
   std::string name(const Set& s);
+  /// A number that two sets have in common if they are one but for the names of their dimensions.
+  std::size_t shape(const Set& s);
+  /// The same for one that nobody asks for again: it is not held.
+  std::size_t shape_of_new(const Set& s);
   /// Forgets everything when it has become large. No key is kept across a call: `nest` makes it.
   void limit();
 
  private:
   std::unordered_map<isl_set*, Set> held_;
+  std::unordered_map<isl_set*, std::size_t> shapes_;  // of those that are held
+  std::unordered_multimap<std::uint32_t, std::pair<Set, std::size_t>> distinct_;  // by hash
 };
 
 Memo& memo();

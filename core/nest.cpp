@@ -15,19 +15,26 @@ std::vector<std::pair<int, int>> conflict_chain(const Kernel& k, const std::vect
     std::vector<int> readers;  // since that write
   };
   const Variables variables(k);
-  std::unordered_map<std::string, State> states;
+  std::vector<AccessList> all;  // whose names are the keys
+  all.reserve(sequence.size());
+  std::unordered_map<std::string_view, State> states;
   std::vector<std::pair<int, int>> pairs;
+  std::vector<std::string_view> read, written;  // sorted, each once
+  const auto tidy = [](std::vector<std::string_view>& names) {
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+  };
   for (const int s : sequence) {
-    const Instruction& insn = *k.instructions[std::size_t(s)];
-    std::set<std::string> read, written;
-    for (Access& a : statement_accesses(insn, variables))
-      (a.write ? written : read).insert(std::move(a.variable));
-    for (const std::string& v : read) {
+    all.push_back(statement_accesses(*k.instructions[std::size_t(s)], variables));
+    read.clear(), written.clear();
+    for (const Access& a : all.back()) (a.write ? written : read).push_back(a.variable);
+    tidy(read), tidy(written);
+    for (const std::string_view v : read) {
       State& st = states[v];
       if (st.writer >= 0) pairs.push_back({st.writer, s});
-      if (!written.count(v)) st.readers.push_back(s);
+      if (!std::binary_search(written.begin(), written.end(), v)) st.readers.push_back(s);
     }
-    for (const std::string& v : written) {
+    for (const std::string_view v : written) {
       State& st = states[v];
       for (const int r : st.readers) pairs.push_back({r, s});
       if (st.readers.empty() && st.writer >= 0) pairs.push_back({st.writer, s});

@@ -192,23 +192,49 @@ std::string field_of(const Expr& e) {
   return f ? field_of(f->base) + "." + f->name : "";
 }
 
-void add_access(std::vector<Access>& all, Access a) {
-  for (const Access& x : all)
-    if (x.write == a.write && x.variable == a.variable && x.field == a.field &&
-        equal(x.index, a.index))
+/// A list of accesses, each once.
+class AccessCollector {
+ public:
+  void add(Access a) {
+    constexpr std::size_t kFew = 8;
+    const auto same = [&](const Access& x) {
+      return x.write == a.write && x.variable == a.variable && x.field == a.field &&
+             equal(x.index, a.index);
+    };
+    if (all.size() < kFew) {
+      if (std::none_of(all.begin(), all.end(), same)) all.push_back(std::move(a));
       return;
-  all.push_back(std::move(a));
-}
+    }
+    for (; numbered_ < all.size(); ++numbered_)
+      by_hash_[hash_of(all[numbered_])].push_back(numbered_);
+    std::vector<std::size_t>& alike = by_hash_[hash_of(a)];
+    if (std::any_of(alike.begin(), alike.end(), [&](std::size_t n) { return same(all[n]); }))
+      return;
+    alike.push_back(numbered_++);
+    all.push_back(std::move(a));
+  }
+
+  std::vector<Access> all;
+
+ private:
+  static std::size_t hash_of(const Access& a) {
+    std::size_t h = std::hash<std::string>{}(a.variable + a.field);
+    for (const Expr& i : a.index) h = 31 * h + hash(i);
+    return h;
+  }
+  std::unordered_map<std::size_t, std::vector<std::size_t>> by_hash_;  // of the first `numbered_`
+  std::size_t numbered_ = 0;
+};
 
 template <class IsVariable>
-void add_reads(const Expr& e, const IsVariable& is_variable, std::vector<Access>& all) {
+void add_reads(const Expr& e, const IsVariable& is_variable, AccessCollector& out) {
   if (!e) return;
   const auto add = [&](const Expr& x, const std::string& field) {
     if (const Var* v = x.as<Var>()) {
-      if (is_variable(v->name)) add_access(all, {v->name, false, {}, x.at(), field});
+      if (is_variable(v->name)) out.add({v->name, false, {}, x.at(), field});
     } else if (const Load* l = x.as<Load>()) {
       // A flat index says nothing about the axes.
-      add_access(all, {l->array, false, l->linear ? Exprs{} : l->index, x.at(), field});
+      out.add({l->array, false, l->linear ? Exprs{} : l->index, x.at(), field});
     }
   };
   walk(e, [&](const Expr& x) {
@@ -219,17 +245,19 @@ void add_reads(const Expr& e, const IsVariable& is_variable, std::vector<Access>
     const Expr base = base_of_field(x);
     if (!base.as<Var>() && !base.as<Load>()) return true;
     add(base, field_of(x));
-    for_each_child(base, [&](const Expr& c) { add_reads(c, is_variable, all); });
+    for_each_child(base, [&](const Expr& c) { add_reads(c, is_variable, out); });
     return false;
   });
 }
 
-std::vector<Access> collect_accesses(const Instruction& insn, const Variables& names) {
-  const auto variables = [&](const std::string& name) { return names.has(name); };
-  std::vector<Access> all;
+/// `is_variable`: whether a name without subscripts is one of memory.
+template <class IsVariable>
+std::vector<Access> collect_accesses(const Instruction& insn, const Variables& names,
+                                     const IsVariable& is_variable) {
+  AccessCollector out;
   if (names.any_bounds()) {
     const auto add_bounds = [&](const std::string& iname) {
-      for (const Access& a : names.bounds_of(iname)) add_access(all, a);
+      for (const Access& a : names.bounds_of(iname)) out.add(a);
     };
     for (const std::string& iname : insn.inames) add_bounds(iname);
     const auto in_reductions = [&](const Expr& e) {
@@ -240,35 +268,78 @@ std::vector<Access> collect_accesses(const Instruction& insn, const Variables& n
     for (const Expr& l : insn.lhs) in_reductions(l);
     for (const Expr& p : insn.predicates) in_reductions(p);
   }
-  add_reads(insn.rhs, variables, all);
-  for (const Expr& p : insn.predicates) add_reads(p, variables, all);
+  add_reads(insn.rhs, is_variable, out);
+  for (const Expr& p : insn.predicates) add_reads(p, is_variable, out);
   std::vector<Access> written;
   for (const Expr& l : insn.lhs) {
     const Expr base = base_of_field(l);
     Access w{written_name(l), true, {}, l.at(), field_of(l)};
     if (const Load* x = base.as<Load>()) {
       if (!x->linear) w.index = x->index;
-      for (const Expr& i : x->index) add_reads(i, variables, all);
+      for (const Expr& i : x->index) add_reads(i, is_variable, out);
     }
     if (insn.role == ReductionRole::Update) {
       Access r = w;
       r.write = false;
-      add_access(all, r);
+      out.add(r);
     }
     written.push_back(std::move(w));
   }
-  for (Access& w : written) add_access(all, std::move(w));
-  return all;
+  for (Access& w : written) out.add(std::move(w));
+  return std::move(out.all);
+}
+
+bool same_nodes(const Exprs& a, const Exprs& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Expr& x, const Expr& y) { return x.same_as(y); });
 }
 
 }  // namespace
 
-std::vector<Access> statement_accesses(const Instruction& insn, const Variables& variables) {
-  return collect_accesses(insn, variables);
+/// The accesses of an instruction in kernels where no bounds are computed, and all that they follow
+/// from: its expressions, and which of the names without subscripts are variables.
+struct KnownAccesses {
+  Exprs lhs, predicates;
+  Expr rhs;
+  ReductionRole role;
+  std::vector<std::pair<std::string, bool>> scalars;
+  AccessList all;
+
+  bool hold(const Instruction& insn, const Variables& variables) const {
+    return insn.role == role && insn.rhs.same_as(rhs) && same_nodes(insn.lhs, lhs) &&
+           same_nodes(insn.predicates, predicates) &&
+           std::all_of(scalars.begin(), scalars.end(),
+                       [&](const auto& s) { return variables.has(s.first) == s.second; });
+  }
+};
+
+const std::vector<Access>& AccessList::list() const {
+  static const std::vector<Access> none;
+  return all_ ? *all_ : none;
+}
+
+AccessList statement_accesses(const Instruction& insn, const Variables& variables) {
+  if (const auto& known = insn.accesses.get();
+      known && !variables.any_bounds() && known->hold(insn, variables))
+    return known->all;
+  KnownAccesses now{insn.lhs, insn.predicates, insn.rhs, insn.role, {}, {}};
+  const auto is_variable = [&](const std::string& name) {
+    const auto it = std::find_if(now.scalars.begin(), now.scalars.end(),
+                                 [&](const auto& s) { return s.first == name; });
+    if (it != now.scalars.end()) return it->second;
+    return now.scalars.emplace_back(name, variables.has(name)).second;
+  };
+  now.all = AccessList(
+      std::make_shared<const std::vector<Access>>(collect_accesses(insn, variables, is_variable)));
+  AccessList out = now.all;
+  if (!variables.any_bounds())
+    insn.accesses.set(std::make_shared<const KnownAccesses>(std::move(now)));
+  return out;
 }
 
 std::vector<Access> accesses_of(const Instruction& insn, const Kernel& k) {
-  return collect_accesses(insn, Variables(k));
+  const AccessList all = statement_accesses(insn, Variables(k));
+  return {all.begin(), all.end()};
 }
 
 void for_each_name_read(const Kernel& k, const Variables& variables, const Instruction& insn,

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <memory>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -104,10 +105,28 @@ class Variables {
   std::unordered_map<std::string, bool> known_;  // true: a temporary
   std::unordered_map<std::string, std::vector<Access>> bounds_;
 };
+/// A list of accesses that those who ask share.
+class AccessList {
+ public:
+  AccessList() = default;
+  explicit AccessList(std::shared_ptr<const std::vector<Access>> all) : all_(std::move(all)) {}
+  auto begin() const { return list().begin(); }
+  auto end() const { return list().end(); }
+  std::size_t size() const { return list().size(); }
+  bool empty() const { return list().empty(); }
+  const Access& operator[](std::size_t i) const { return list()[i]; }
+
+ private:
+  const std::vector<Access>& list() const;
+  std::shared_ptr<const std::vector<Access>> all_;  // null: none
+};
+
 /// Accesses of a statement, reads first, each (variable, direction, subscripts) once. An Update
 /// reads what it writes. Each instance also reads what decides whether it runs: its predicates, and
 /// what the bounds of the loops around it are computed from.
-std::vector<Access> statement_accesses(const Instruction& insn, const Variables& variables);
+/// Remembered with the instruction: asking again costs a look-up for each variable without
+/// subscripts.
+AccessList statement_accesses(const Instruction& insn, const Variables& variables);
 
 /// Calls `visit` with the names that a statement reads, those that bounds of its loops need too;
 /// with some more than once.

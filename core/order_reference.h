@@ -25,7 +25,7 @@ class Reference {
 
   RunOrder order;
   Variables variables;
-  std::vector<std::vector<Access>> accesses;                 // by statement
+  std::vector<AccessList> accesses;                          // by statement
   std::map<std::string, std::vector<AccessAt>> by_variable;  // in order of execution
   std::vector<std::vector<int>> depends_on;                  // by statement: statements
 

@@ -40,6 +40,10 @@ bool same(const Claim& a, const Claim& b) { return a.kind == b.kind && a.names =
 bool same(const Domain& a, const Domain& b) { return a.set.get() == b.set.get(); }
 
 template <class List, class Same>
+bool all_same(const Shared<List>& a, const Shared<List>& b, Same f) {
+  return a.same_as(b) || std::equal(a.begin(), a.end(), b.begin(), b.end(), f);
+}
+template <class List, class Same>
 bool all_same(const List& a, const List& b, Same f) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), f);
 }

@@ -71,7 +71,7 @@ class Fix {
       if (a.offset) a.offset = in_index(a.offset);
     }
     for (auto& [n, t] : k.temporaries) all(t.shape), all(t.strides);
-    std::erase_if(k.args, [&](const Argument& a) { return a.name == name_; });
+    erase_if(k.args, [&](const Argument& a) { return a.name == name_; });
   }
 
   /// A value of the argument's type; subscripts are folded.

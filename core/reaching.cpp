@@ -2,7 +2,14 @@
 
 #include <algorithm>
 
+#include "core/rule_rewrite.h"
+
 namespace moonloop {
+
+bool writes_to(const Instruction& insn, const std::string& name) {
+  return std::any_of(insn.lhs.begin(), insn.lhs.end(),
+                     [&](const Expr& l) { return written_name(l) == name; });
+}
 
 // ---- Definitions.
 
@@ -15,7 +22,8 @@ Definition definition_of(const Kernel& k, int index, const std::string& name) {
     bad("it is no assignment to one variable");
   if (insn.atomic != Atomicity::None) bad("it is atomic");
   if (insn.role != ReductionRole::None) bad("it is part of a reduction");
-  if (reads(k, insn).contains(name)) bad("it reads what it writes");
+  if (Mentions(k, name).read_by(insn) && reads(k, insn).contains(name))
+    bad("it reads what it writes");
   Definition d;
   d.insn = index;
   const Expr& lhs = insn.lhs[0];
@@ -63,7 +71,7 @@ Reaching::Reaching(const Kernel& k) : k_(k), order_(ordered(k)), r_(*order_) {
 std::vector<int> Reaching::writers(const std::string& name, int use) const {
   std::vector<int> out;
   for (std::size_t i = 0; i < k_.instructions.size(); ++i)
-    if (writes(*k_.instructions[i]).contains(name)) out.push_back(static_cast<int>(i));
+    if (writes_to(*k_.instructions[i], name)) out.push_back(static_cast<int>(i));
   const auto position = [&](int i) { return r_.order.position(parts_[std::size_t(i)].back()); };
   const int here = position(use);
   std::stable_sort(out.begin(), out.end(), [&](int a, int b) {

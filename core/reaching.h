@@ -20,6 +20,9 @@ struct Definition {
 /// The assignment `insn` as a definition of `name`; fails `bad-definition` when it is none.
 Definition definition_of(const Kernel& k, int insn, const std::string& name);
 
+/// Whether `insn` writes the variable `name`.
+bool writes_to(const Instruction& insn, const std::string& name);
+
 /// Questions about the present order of one kernel.
 class Reaching {
  public:

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <string_view>
+#include <unordered_set>
 
 #include "core/order_reference.h"
 
@@ -58,15 +60,21 @@ Kernel without_instructions(const Kernel& k, const std::set<std::string>& ids) {
 Kernel in_order_of(const Kernel& before, Kernel after) {
   const std::shared_ptr<const Reference> before_order = ordered(before);
   const RunOrder& was = before_order->order;
-  std::stable_sort(after.instructions.begin(), after.instructions.end(),
-                   [&](const InsnPtr& a, const InsnPtr& b) {
-                     const int x = was.find(a->id), y = was.find(b->id);
-                     return x >= 0 && y >= 0 && was.position(x) < was.position(y);
-                   });
+  std::vector<std::pair<int, InsnPtr>> placed;  // where each was, or -1
+  for (InsnPtr& i : after.instructions) {
+    const int s = was.find(i->id);
+    placed.emplace_back(s < 0 ? -1 : was.position(s), std::move(i));
+  }
+  std::stable_sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) {
+    return a.first >= 0 && b.first >= 0 && a.first < b.first;
+  });
+  std::transform(placed.begin(), placed.end(), after.instructions.begin(),
+                 [](auto& p) { return std::move(p.second); });
   const Kernel out = proved(rebase(std::move(after)));
   const std::shared_ptr<const Reference> after_order = ordered(out);
   const RunOrder& is = after_order->order;
-  std::set<std::string> earlier, both;  // parts of reductions may have ids that are gone
+  std::unordered_set<std::string_view> earlier,
+      both;  // parts of reductions may have ids that are gone
   for (const InsnPtr& i : before.instructions) earlier.insert(i->id);
   for (const InsnPtr& i : out.instructions)
     if (earlier.contains(i->id)) both.insert(i->id);

@@ -51,6 +51,7 @@ class Rewriter {
   }
 
   Expr go(const Expr& e, const Stack& stack) {
+    if (mentions_ && !mentions_->may_be_in(e)) return e;
     const std::function<Expr(const Expr&)> inside = [&](const Expr& part) {
       return go(part, stack);
     };
@@ -123,40 +124,43 @@ void collect_names(const Expr& e, std::set<std::string>& out) {
 
 namespace {
 
-/// Whether some node below `e`, or `e` itself, is one that `found` looks for.
-bool any_node(const Expr& e, const std::function<bool(const Expr&)>& found) {
+/// Whether some node below `e`, or `e` itself, is one that `found` looks for; each of these says
+/// one of the names that `names` has the bits of.
+template <class F>
+bool any_node(const Expr& e, std::uint32_t names, const F& found) {
   bool yes = false;
   walk(e, [&](const Expr& x) {
-    yes = yes || found(x);
-    return !yes;
+    yes = yes || ((x.names() & names) && found(x));
+    return !yes && (x.names() & names);
   });
   return yes;
 }
 
 }  // namespace
 
-Mentions::Mentions(const Kernel& k, std::string name) : name_(std::move(name)) {
+Mentions::Mentions(const Kernel& k, std::string name)
+    : name_(std::move(name)), names_(name_bit(name_)) {
+  std::vector<const std::string*> queue;
+  for (const Rule& r : k.rules)
+    if (in(r.body)) queue.push_back(&r.name);
+  if (queue.empty()) return;
   // Callers of a rule that names it do so too.
   std::unordered_map<std::string, std::vector<const std::string*>> callers;
-  std::vector<const std::string*> queue;
-  for (const Rule& r : k.rules) {
-    if (in(r.body)) queue.push_back(&r.name);
-    walk(r.body, [&](const Expr& x) {
-      if (const auto* c = x.as<Call>()) callers[c->name].push_back(&r.name);
-      return true;
-    });
-  }
+  for (const Rule& r : k.rules)
+    for_each_of<Call>(r.body,
+                      [&](const Call& c, const Expr&) { callers[c.name].push_back(&r.name); });
   while (!queue.empty()) {
     const std::string& rule = *queue.back();
     queue.pop_back();
     if (!rules_.insert(rule).second) continue;
+    names_ |= name_bit(rule);
     if (const auto it = callers.find(rule); it != callers.end())
       queue.insert(queue.end(), it->second.begin(), it->second.end());
   }
 }
 
 bool Mentions::in(const Expr& e) const {
-  return any_node(e, [&](const Expr& x) {
+  return any_node(e, names_, [&](const Expr& x) {
     if (const auto* v = x.as<Var>()) return v->name == name_;
     if (const auto* l = x.as<Load>()) return l->array == name_;
     if (const auto* c = x.as<Call>()) return rules_.count(c->name) > 0;
@@ -178,7 +182,7 @@ bool Mentions::read_by(const Instruction& insn) const {
 // ---- Versions.
 
 RuleVersions::RuleVersions(const Kernel& k, std::function<bool(const std::string&)> reserved)
-    : k_(k), reserved_(std::move(reserved)), taken_(k.all_names()) {}
+    : k_(k), reserved_(std::move(reserved)) {}
 
 std::string RuleVersions::add(Rule version, const std::string& of) {
   std::vector<Rule>& all = versions_[of];
@@ -186,7 +190,9 @@ std::string RuleVersions::add(Rule version, const std::string& of) {
     if (v.params == version.params && equal(v.body, version.body)) return v.name;
   for (int n = 0;; ++n) {
     version.name = of + "_" + std::to_string(n);
-    if (!(reserved_ && reserved_(version.name)) && taken_.insert(version.name).second) break;
+    if (!(reserved_ && reserved_(version.name)) && !k_.has_name(version.name) &&
+        taken_.insert(version.name).second)
+      break;
   }
   all.push_back(std::move(version));
   return all.back().name;
@@ -233,7 +239,7 @@ void RuleVersions::settle(Kernel& out) const {
         std::find_if(all.begin(), all.end(), [&](const Rule& v) { return after.contains(v.name); });
     if (first != all.end()) names.emplace(first->name, name);
   }
-  std::erase_if(out.rules, [&](const Rule& r) {
+  erase_if(out.rules, [&](const Rule& r) {
     const bool own = k_.find_rule(r.name) != nullptr;
     return !after.contains(r.name) && (!own || before.contains(r.name));
   });
@@ -280,11 +286,9 @@ std::set<std::string> called_rules(const Kernel& k) {
   std::vector<Expr> queue;
   const auto look = [&](const Expr& e) {
     if (!e) return;
-    walk(e, [&](const Expr& x) {
-      const auto* c = x.as<Call>();
-      const auto r = c ? rules.find(c->name) : rules.end();
+    for_each_of<Call>(e, [&](const Call& c, const Expr&) {
+      const auto r = rules.find(c.name);
       if (r != rules.end() && out.insert(r->first).second) queue.push_back(r->second->body);
-      return true;
     });
   };
   if (rules.empty()) return out;

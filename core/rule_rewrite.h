@@ -35,7 +35,7 @@ class RuleVersions {
   std::string add(Rule version, const std::string& of);
   const Kernel& k_;
   std::function<bool(const std::string&)> reserved_;
-  std::set<std::string> taken_;
+  std::set<std::string> taken_;                        // by versions
   std::map<std::string, std::vector<Rule>> versions_;  // by the rule's own name
 };
 
@@ -83,12 +83,15 @@ class Mentions {
  public:
   Mentions(const Kernel& k, std::string name);
   bool in(const Expr& e) const;
+  /// False only where it is surely not, told at once.
+  bool may_be_in(const Expr& e) const { return (e.names() & names_) != 0; }
   bool in_rule(const std::string& rule) const { return rules_.count(rule) > 0; }
   /// In what the instruction reads.
   bool read_by(const Instruction& insn) const;
 
  private:
   std::string name_;
+  std::uint32_t names_;                    // bits of its name and of the rules'
   std::unordered_set<std::string> rules_;  // those that name it, or call one that does
 };
 

@@ -51,9 +51,9 @@ class Lifetimes {
  public:
   explicit Lifetimes(const Kernel& k) : order_(nest(k)), variables_(order_.kernel()) {
     for (int s = 0; s < order_.size(); ++s)
-      for (Access& a : statement_accesses(order_.insn(s), variables_)) {
+      for (const Access& a : statement_accesses(order_.insn(s), variables_)) {
         std::vector<At>& of = all_[a.variable];
-        of.push_back({s, std::move(a)});
+        of.push_back({s, a});
       }
   }
 

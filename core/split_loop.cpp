@@ -64,8 +64,9 @@ Constraint on_outer_alone(Constraint c, const Position& outer, const Position& i
 /// `s` with the bounds of whole pieces on the outer iname alone.
 Set simplified(const Set& s, const std::string& outer, const std::string& inner,
                std::int64_t length) {
-  const auto o = find(s, outer), i = find(s, inner);
-  if (!o || !i) return s;
+  const auto o = find(s, outer);
+  const auto i = o ? find(s, inner) : std::nullopt;
+  if (!i) return s;
   Set all = isl_set_empty(isl_set_get_space(s.get()));
   for (const BasicSet& part : parts_of(s)) {
     if (count(isl_basic_set_dim(part.get(), isl_dim_div)) > 0) return s;

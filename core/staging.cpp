@@ -16,9 +16,8 @@ namespace {
 
 /// Names of the rules that `e` calls itself.
 void collect_rules(const Kernel& k, const Expr& e, std::set<std::string>& out) {
-  walk(e, [&](const Expr& x) {
-    if (const auto* c = x.as<Call>(); c && k.find_rule(c->name)) out.insert(c->name);
-    return true;
+  for_each_of<Call>(e, [&](const Call& c, const Expr&) {
+    if (k.find_rule(c.name)) out.insert(c.name);
   });
 }
 
@@ -56,6 +55,8 @@ RuleCalls::RuleCalls(const Kernel& k, std::string rule, std::string tag, Match w
       }
     }
   }
+  names_ = name_bit(rule_);
+  for (const std::string& caller : reaching_) names_ |= name_bit(caller);
 }
 
 bool RuleCalls::selected(const Walk& walk, const Call& call) const {
@@ -84,6 +85,7 @@ bool only_a_name(const Kernel& k, const Expr& arg, const Place& at) {
 }  // namespace
 
 std::optional<Expr> RuleCalls::at_node(Walk& walk, const Expr& e, const Place& at) const {
+  if (!(e.names() & names_)) return e;  // nor does anything below
   const auto* call = e.as<Call>();
   if (!call) return {};
   if (selected(walk, *call)) {
@@ -294,41 +296,40 @@ Kernel staged(const Kernel& before, Kernel after, const std::vector<StandIn>& al
 
 namespace {
 
-void number_leaves(const std::vector<TreeNode>& nodes, std::vector<int>& sequence) {
-  for (const TreeNode& n : nodes) {
-    if (n.is_loop())
-      number_leaves(n.children, sequence);
-    else
-      sequence.push_back(n.insn);
-  }
+void number_leaves(const TreeNode& node, std::vector<int>& sequence) {
+  if (!node.is_loop()) return sequence.push_back(node.insn);
+  for (const TreeNode& n : node.children) number_leaves(n, sequence);
 }
 
 }  // namespace
 
 Sites::Sites(const Kernel& k) : kernel_(k) {
   derive();
-  std::vector<InsnPtr> in_order = list_of(k, RunOrder(nested_));
+  std::vector<InsnPtr> in_order = list_of(k, order_->order);
   if (in_order == k.instructions) return;
   kernel_.instructions = std::move(in_order);
   derive();
 }
 
 void Sites::derive() {
-  nested_ = nest(kernel_);
+  order_ = ordered(kernel_);
+  const std::vector<InsnPtr>& statements = order_->order.kernel().instructions;
   owner_.clear();
   statements_.assign(kernel_.instructions.size(), {});
   std::size_t next = 0;  // the parts of an instruction end with the one that has its id
-  for (std::size_t s = 0; s < nested_.kernel.instructions.size(); ++s) {
+  for (std::size_t s = 0; s < statements.size(); ++s) {
     ensure(next < kernel_.instructions.size(), "a statement belongs to an instruction");
     owner_.push_back(next);
     statements_[next].push_back(static_cast<int>(s));
-    if (nested_.kernel.instructions[s]->id == kernel_.instructions[next]->id) ++next;
+    if (statements[s]->id == kernel_.instructions[next]->id) ++next;
   }
 }
 
+const LoopTree& Sites::tree() const { return order_->order.tree(); }
+
 const TreePath& Sites::path_of(std::size_t use, const Place& at) const {
   const auto around = [&](int s) {
-    const std::vector<std::string>& loops = nested_.tree.paths[std::size_t(s)].loops;
+    const std::vector<std::string>& loops = tree().paths[std::size_t(s)].loops;
     return std::count_if(loops.begin(), loops.end(), [&](const std::string& l) {
       return std::find(at.inames.begin(), at.inames.end(), l) != at.inames.end();
     });
@@ -336,16 +337,18 @@ const TreePath& Sites::path_of(std::size_t use, const Place& at) const {
   int best = statements_.at(use).back();
   for (const int s : statements_[use])
     if (around(s) > around(best)) best = s;
-  return nested_.tree.paths[std::size_t(best)];
+  return tree().paths[std::size_t(best)];
 }
 
 /// `needed` with those of `loops` that must stand outside of some of them: a statement is in the
 /// outer loop and not in the inner one, so that the two cannot change places.
 std::set<std::string> Sites::enclosed(const std::set<std::string>& needed,
                                       const std::vector<std::string>& loops) const {
+  static const std::vector<std::string> kNone;
   std::map<std::string, std::set<std::string>> all_in;  // by loop: those around all its statements
-  for (const TreePath& path : nested_.tree.paths)
-    for (const std::string& l : path.loops) {
+  std::set<std::vector<std::string>> seen;
+  for (const TreePath& path : tree().paths)
+    for (const std::string& l : seen.insert(path.loops).second ? path.loops : kNone) {
       const std::set<std::string> around(path.loops.begin(), path.loops.end());
       const auto [it, first] = all_in.try_emplace(l, around);
       if (!first) std::erase_if(it->second, [&](const std::string& o) { return !around.count(o); });
@@ -396,11 +399,11 @@ std::pair<std::size_t, std::size_t> Sites::span_of(std::size_t use, const Place&
   const TreePath& path = path_of(use, at);
   std::size_t level = 0;
   while (level < path.loops.size() && nest.count(path.loops[level])) ++level;
-  const std::vector<TreeNode>* siblings = &nested_.tree.roots;
+  const std::vector<TreeNode>* siblings = &tree().roots;
   for (std::size_t l = 0; l < level; ++l)
     siblings = &(*siblings)[std::size_t(path.index[l])].children;
   std::vector<int> leaves;
-  number_leaves({(*siblings)[std::size_t(path.index[level])]}, leaves);
+  number_leaves((*siblings)[std::size_t(path.index[level])], leaves);
   std::size_t first = use, last = use;
   for (const int s : leaves) {
     first = std::min(first, owner_[std::size_t(s)]);

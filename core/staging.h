@@ -43,6 +43,7 @@ class RuleCalls {
   std::string rule_, tag_;
   Match within_;
   std::set<std::string> reaching_;  // rules that call it, directly or not
+  std::uint32_t names_;             // bits of its name and of theirs
 };
 
 /// `base`, or `base_0`, … whichever is not in `taken`; it is then.
@@ -112,9 +113,10 @@ class Sites {
   const TreePath& path_of(std::size_t use, const Place& at) const;
   std::pair<std::size_t, std::size_t> span_of(std::size_t use, const Place& at,
                                               const std::set<std::string>& nest) const;
+  const LoopTree& tree() const;
   Kernel kernel_;
-  Nested nested_;
-  std::vector<std::size_t> owner_;  // by statement of `nested_`: the instruction it is part of
+  std::shared_ptr<const Reference> order_;  // of `kernel_`
+  std::vector<std::size_t> owner_;  // by statement of `order_`: the instruction it is part of
   std::vector<std::vector<int>> statements_;  // by instruction
 };
 

@@ -2,6 +2,7 @@
 
 #include "core/clash.h"
 #include "core/order_reference.h"
+#include "core/question.h"
 
 /// The proof of staging: what stands in for an access inherits its place in the order.
 namespace moonloop {
@@ -96,6 +97,14 @@ class StandInCheck {
       const std::string& id = is_.order.insn(at.insn).id;
       const int w = was_.order.find(id);
       if (w < 0) continue;  // new as well, and no stand-in: it accesses new variables alone
+      Question q("others");
+      q.statement(is_.order, at.insn), q.statement(is_.order, p.now);
+      q.statement(was_.order, w), q.statement(was_.order, p.served);
+      q.pair(is_.order, at.insn, p.now), q.pair(is_.order, p.now, at.insn);
+      q.pair(was_.order, w, p.served), q.pair(was_.order, p.served, w);
+      q.access(is_, other), q.access(is_, a);
+      q.relation(p.relation);
+      if (q.settled()) continue;
       bool exact = true;
       const Map same = conflicts(other, at.insn, a, p.now, exact);
       const Map other_was = same_instance(at.insn, w);
@@ -109,6 +118,7 @@ class StandInCheck {
       later = isl_map_apply_range(later.take(), isl_map_reverse(other_was.copy()));
       demand(p.now, at.insn, isl_map_intersect(later.take(), isl_map_reverse(same.copy())), a,
              other, exact, p);
+      q.settle();
     }
   }
 
@@ -118,6 +128,17 @@ class StandInCheck {
     for (const Access& a : p.s->accesses)
       for (const Access& b : q.s->accesses) {
         if (a.variable != b.variable || (!a.write && !b.write)) continue;
+        Question question("two");
+        question.statement(is_.order, p.now), question.statement(is_.order, q.now);
+        question.statement(was_.order, p.served), question.statement(was_.order, q.served);
+        question.pair(is_.order, p.now, q.now), question.pair(was_.order, p.served, q.served);
+        question.access(is_, a), question.access(is_, b);
+        question.relation(p.relation), question.relation(q.relation);
+        question.flag(&p > &q);
+        for_each_together(p, q, [&](const Placed& x, const Placed& y) {
+          question.relation(x.relation), question.relation(y.relation);
+        });
+        if (question.settled()) continue;
         bool exact = true;
         const Map same = conflicts(a, p.now, b, q.now, exact);
         Map order = was_.order.before(p.served, q.served, is_never_parallel);
@@ -130,21 +151,26 @@ class StandInCheck {
           pairs = isl_map_subtract(pairs.take(), same_instance.take());
         }
         demand(p.now, q.now, std::move(pairs), a, b, exact, p);
+        question.settle();
       }
+  }
+
+  /// Those in the places of `p` and `q` that stage for one statement.
+  template <class F>
+  void for_each_together(const Placed& p, const Placed& q, F f) const {
+    for (const Placed& x : placed_)
+      for (const Placed& y : placed_)
+        if (x.now == p.now && y.now == q.now && y.served == x.served) f(x, y);
   }
 
   /// { f -> g : they stage for a common instance of some statement }.
   Map together(const Placed& p, const Placed& q) {
     Map out = isl_map_empty(
         isl_map_get_space(universal_map(is_.order.dims(p.now), is_.order.dims(q.now)).get()));
-    for (const Placed& x : placed_) {
-      if (x.now != p.now) continue;
-      for (const Placed& y : placed_) {
-        if (y.now != q.now || y.served != x.served) continue;
-        Map m = isl_map_apply_range(x.relation.copy(), isl_map_reverse(y.relation.copy()));
-        out = isl_map_union(out.take(), m.take());
-      }
-    }
+    for_each_together(p, q, [&](const Placed& x, const Placed& y) {
+      Map m = isl_map_apply_range(x.relation.copy(), isl_map_reverse(y.relation.copy()));
+      out = isl_map_union(out.take(), m.take());
+    });
     return out;
   }
 
@@ -168,6 +194,14 @@ class StandInCheck {
 
   void check_read(const Placed& p, int use, const Access& w, const Access& r) {
     const RunOrder& o = is_.order;
+    Question q("read");
+    q.statement(o, p.now), q.statement(o, use);
+    q.pair(o, p.now, use), q.pair(o, use, p.now);
+    q.access(is_, w), q.access(is_, r);
+    q.names(map_names(p.s->relation, isl_dim_in));
+    q.names(map_names(p.s->relation, isl_dim_out));
+    q.relation(p.s->relation);
+    if (q.settled()) return;
     bool exact = true;
     Map serves = arranged(p.s->relation, o.dims(p.now), o.dims(use));
     serves = isl_map_intersect_domain(serves.take(), o.domain(p.now, exact).take());
@@ -185,6 +219,7 @@ class StandInCheck {
     Map kept = o.before(p.now, p.now, is_parallel);
     const Map stale = isl_map_subtract(pairs.take(), kept.take());
     if (!yes(isl_map_is_empty(stale.get()))) refuse_stale(p.now, p.now, stale, w, w, exact, p);
+    q.settle();
   }
 
   /// { instances of `s` -> instances of `t` that touch the same element }; iterations that have a

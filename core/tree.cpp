@@ -1,6 +1,7 @@
 #include "core/tree.h"
 
 #include <algorithm>
+#include <numeric>
 #include <queue>
 #include <unordered_map>
 
@@ -109,7 +110,7 @@ class LoopSorter {
     for (std::size_t s = 0; s < k_.instructions.size(); ++s)
       for (const std::string& iname : k_.instructions[s]->inames) {
         if (in_team(k_.tag(iname))) continue;
-        const auto [it, fresh] = number_.emplace(iname, static_cast<int>(names_.size()));
+        const auto [it, fresh] = number_.try_emplace(iname, static_cast<int>(names_.size()));
         if (fresh) names_.push_back(iname), uses_.push_back(0), first_.push_back(s);
         ++uses_[it->second];
         loops_[s].push_back(it->second);
@@ -266,12 +267,12 @@ class BodySorter {
  public:
   BodySorter(const Kernel& k, const std::vector<std::vector<std::string>>& paths)
       : k_(k), paths_(paths), levels_(1), at_(paths.size()) {
-    std::map<std::pair<int, std::string>, int> known;  // (level, iname) -> child
+    std::map<std::pair<int, std::string_view>, int> known;  // (level, iname) -> child
     for (std::size_t s = 0; s < paths.size(); ++s) {
       int level = 0;
       for (const std::string& iname : paths[s]) {
-        const auto [it, fresh] =
-            known.emplace(std::pair(level, iname), static_cast<int>(levels_[level].leaf.size()));
+        const auto [it, fresh] = known.try_emplace(std::pair(level, std::string_view(iname)),
+                                                   static_cast<int>(levels_[level].leaf.size()));
         if (fresh) {
           add_child(level, static_cast<int>(levels_.size()), -1, s);
           levels_.push_back({iname, {}, {}, {}, {}});
@@ -311,12 +312,27 @@ class BodySorter {
     l.rank.push_back(static_cast<int>(rank));
   }
 
-  std::vector<TreeNode> children(int level, std::vector<int>& index, LoopTree& tree) {
-    Edges after(levels_[level].leaf.size());
-    for (const auto& [a, b] : levels_[level].edges) after[a].insert(b);
-    const std::vector<int> order = sort_topologically(after, levels_[level].rank);
+  /// The children of a level in the order in which they run.
+  std::vector<int> sorted(int level) {
+    const Level& l = levels_[level];
+    // They were added by rank: where all that is demanded says the same, that is the order.
+    if (std::all_of(l.edges.begin(), l.edges.end(),
+                    [](const auto& e) { return e.first < e.second; })) {
+      std::vector<int> order(l.leaf.size());
+      std::iota(order.begin(), order.end(), 0);
+      return order;
+    }
+    Edges after(l.leaf.size());
+    for (const auto& [a, b] : l.edges) after[a].insert(b);
+    const std::vector<int> order = sort_topologically(after, l.rank);
     if (order.size() != after.size()) refuse_cycle(level, after);
+    return order;
+  }
+
+  std::vector<TreeNode> children(int level, std::vector<int>& index, LoopTree& tree) {
+    const std::vector<int> order = sorted(level);
     std::vector<TreeNode> out;
+    out.reserve(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
       const int c = order[i];
       index.push_back(static_cast<int>(i));

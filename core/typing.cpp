@@ -255,6 +255,16 @@ std::optional<Typed> Typer::reduce(const Reduce& x, const std::optional<Type>& w
 }
 
 std::optional<Typed> Typer::type(const Expr& e, const std::optional<Type>& wanted) const {
+  if (!stay_ || !(e.as<Nary>() || e.as<Binary>())) return find_type(e, wanted);
+  const auto [first, last] = known_.equal_range(e.identity());
+  for (auto it = first; it != last; ++it)
+    if (it->second.wanted == wanted) return it->second.type;
+  std::optional<Typed> t = find_type(e, wanted);
+  known_.emplace(e.identity(), Known{e, wanted, t});
+  return t;
+}
+
+std::optional<Typed> Typer::find_type(const Expr& e, const std::optional<Type>& wanted) const {
   using R = std::optional<Typed>;
   const auto sized = [](std::optional<Type> t) { return t ? R(strong(*t)) : R(); };
   return e.visit(overload{

@@ -53,8 +53,10 @@ class Typer {
  public:
   /// Types from the kernel's arguments and temporaries; other names count as inames or parameters.
   explicit Typer(const Kernel& k) : k_(k) {}
-  /// Types from `vars`, which holds every name that may occur.
-  Typer(const Kernel& k, const VariableTypes& vars) : k_(k), vars_(&vars) {
+  /// Types from `vars`, which holds every name that may occur. `stay`: they do not change from the
+  /// first question on, so that each operation is looked at only once.
+  Typer(const Kernel& k, const VariableTypes& vars, bool stay = false)
+      : k_(k), vars_(&vars), stay_(stay) {
     for (const Argument& a : k.args) args_.emplace(a.name, &a);
   }
 
@@ -74,6 +76,7 @@ class Typer {
 
  private:
   using Operands = std::vector<Typed>;
+  std::optional<Typed> find_type(const Expr& e, const std::optional<Type>& wanted) const;
   std::optional<Type> variable(const std::string& name, const Span& at) const;
   std::optional<Operands> operands(const Exprs& es, const std::optional<Type>& wanted) const;
   std::optional<Typed> binary(const Expr& e, const Binary& x,
@@ -88,6 +91,14 @@ class Typer {
   const Kernel& k_;
   const VariableTypes* vars_ = nullptr;
   std::unordered_map<std::string, const Argument*> args_;  // filled together with vars_
+  bool stay_ = false;
+  /// What `type` said of an operation in a context, by the operation's address.
+  struct Known {
+    Expr e;  // keeps the address
+    std::optional<Type> wanted;
+    std::optional<Typed> type;
+  };
+  mutable std::unordered_multimap<const void*, Known> known_;
 };
 
 }  // namespace moonloop

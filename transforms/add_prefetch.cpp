@@ -115,7 +115,7 @@ Kernel add_prefetch(const Kernel& k, const std::string& array, const PrefetchOpt
     if (r.name == rule) r.body = element;
   Kernel out = precompute(extracted, rule, p);
   if (out.find_rule(rule)) out = expand_subst(out, Match::parse(rule + " < ..."));
-  std::erase_if(out.rules, [&](const Rule& r) { return r.name == rule; });
+  erase_if(out.rules, [&](const Rule& r) { return r.name == rule; });
   return out;
 }
 

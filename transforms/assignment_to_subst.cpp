@@ -17,10 +17,7 @@ namespace {
 class Change {
  public:
   Change(const Kernel& k, const std::string& name, const AssignmentToSubstOptions& o)
-      : k_(k), name_(name), o_(o), reaching_(k), names_(k.all_names()) {
-    for (std::size_t i = 0; i < k.instructions.size(); ++i)
-      index_.emplace(k.instructions[i].get(), static_cast<int>(i));
-  }
+      : k_(k), name_(name), o_(o), reaching_(k) {}
 
   Kernel run() {
     RuleRewrite rw;
@@ -87,7 +84,9 @@ class Change {
 
   /// The rule whose value the uses in `insn` read. Proved once for each instruction.
   const Made& made_for(const Instruction& insn) {
-    const int use = index_.at(&insn);
+    const auto at = std::find_if(k_.instructions.begin(), k_.instructions.end(),
+                                 [&](const InsnPtr& i) { return i.get() == &insn; });
+    const int use = static_cast<int>(at - k_.instructions.begin());
     if (const auto it = rule_of_use_.find(use); it != rule_of_use_.end()) return rules_[it->second];
     const Definition d = reaching_definition(use);
     auto known = std::find_if(rules_.begin(), rules_.end(),
@@ -137,7 +136,8 @@ class Change {
 
   std::string free_name() {
     std::string name = name_ + "_subst";
-    for (int n = 0; !names_.insert(name).second; ++n) name = name_ + "_subst_" + std::to_string(n);
+    for (int n = 0; k_.has_name(name) || !names_.insert(name).second; ++n)
+      name = name_ + "_subst_" + std::to_string(n);
     return name;
   }
 
@@ -164,11 +164,8 @@ class Change {
   }
 
   int writers() const {
-    return static_cast<int>(
-        std::count_if(k_.instructions.begin(), k_.instructions.end(), [&](const InsnPtr& i) {
-          return std::any_of(i->lhs.begin(), i->lhs.end(),
-                             [&](const Expr& l) { return written_name(l) == name_; });
-        }));
+    return static_cast<int>(std::count_if(k_.instructions.begin(), k_.instructions.end(),
+                                          [&](const InsnPtr& i) { return writes_to(*i, name_); }));
   }
 
   /// A use depends on what its definition depended on.
@@ -193,9 +190,8 @@ class Change {
     const Mentions mentions(out, name_);
     for (const InsnPtr& i : out.instructions) {
       if (mentions.read_by(*i) && reads(out, *i).contains(name_)) return out;
-      const std::set<std::string> written = writes(*i);
-      if (!written.contains(name_)) continue;
-      if (written.size() > 1) return out;
+      if (!writes_to(*i, name_)) continue;
+      if (writes(*i).size() > 1) return out;
       writers.insert(i->id);
     }
     for (const Domain& d : out.domains)
@@ -203,7 +199,7 @@ class Change {
         if (p == name_) return out;
     out = without_instructions(out, writers);
     out.temporaries.erase(name_);
-    std::erase_if(out.args, [&](const Argument& a) { return a.name == name_; });
+    erase_if(out.args, [&](const Argument& a) { return a.name == name_; });
     return out;
   }
 
@@ -211,9 +207,8 @@ class Change {
   const std::string& name_;
   const AssignmentToSubstOptions& o_;
   Reaching reaching_;
-  std::set<std::string> names_;
-  std::map<const Instruction*, int> index_;
-  std::deque<Made> rules_;  // references into it stay valid
+  std::set<std::string> names_;  // of new rules
+  std::deque<Made> rules_;       // references into it stay valid
   std::map<int, std::size_t> rule_of_use_;
   std::optional<Kernel> typed_;
 };
@@ -231,7 +226,7 @@ Kernel assignment_to_subst(const Kernel& k, const std::string& lhs_name,
          quoted_list(names));
   }
   if (std::none_of(k.instructions.begin(), k.instructions.end(),
-                   [&](const InsnPtr& i) { return writes(*i).contains(lhs_name); }))
+                   [&](const InsnPtr& i) { return writes_to(*i, lhs_name); }))
     refuse("no-definition", k.at, "nothing in kernel `{}` writes `{}`", k.name, lhs_name);
   require_not_passed(k, lhs_name);
   return Change(k, lhs_name, o).run();

@@ -88,7 +88,7 @@ Kernel extract_subst(const Kernel& k, const std::string& subst_name, const Expr&
   if (!any)
     refuse("no-match", k.at, "no expression of kernel `{}` matches `{}`{}", k.name,
            to_string(pattern), within.everything() ? "" : " where `within` looks");
-  out.rules.push_back({subst_name, parameters, substitute(pattern, found), pattern.at()});
+  out.rules.push_back(Rule{subst_name, parameters, substitute(pattern, found), pattern.at()});
   return out;
 }
 

@@ -1,6 +1,7 @@
 #include "transforms/fuse_kernels.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "core/domain.h"
 #include "core/lookup.h"
@@ -26,7 +27,7 @@ class Composer {
     for (const Kernel& k : all_) {
       if (o_.name.empty()) out_.name += (out_.name.empty() ? "" : "_and_") + k.name;
       for (const Argument& a : k.args) common_.insert(a.name);
-      all_names_.push_back(k.all_names());
+      for (const std::string& name : k.all_names()) ++kernels_with_[name];
     }
     for (std::size_t n = 0; n < all_.size(); ++n) add(rebase(all_[n]), n);
     // Reductions' own loops have nothing to share; outer loops come first.
@@ -188,11 +189,7 @@ class Composer {
       else
         inames_.emplace(i, now);
     }
-    const auto elsewhere = [&](const std::string& name) {
-      for (std::size_t other = 0; other < all_.size(); ++other)
-        if (other != number && all_names_[other].count(name)) return true;
-      return false;
-    };
+    const auto elsewhere = [&](const std::string& name) { return kernels_with_.at(name) > 1; };
     for (const auto& [name, t] : k.temporaries)
       give(name, !o_.suffixes.empty() && elsewhere(name) ? name + o_.suffixes[number] : name);
     for (const Rule& r : k.rules) give(r.name, r.name);
@@ -215,7 +212,7 @@ class Composer {
   std::vector<std::pair<std::string, std::string>> shared_;
   Names inames_;  // by their names, the first of each
   std::set<std::string> common_, taken_, ids_;
-  std::vector<std::set<std::string>> all_names_;  // by kernel
+  std::unordered_map<std::string, int> kernels_with_;  // by name: how many of them use it
 };
 
 bool writes(const Kernel& k, const std::string& name) {

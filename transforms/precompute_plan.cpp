@@ -204,8 +204,15 @@ void PrecomputePlan::name_axes() {
     refuse("bad-inames", options.at, "{} inames are given for {} storage ax{} of `{}`",
            given.size(), axes.size(), axes.size() == 1 ? "is" : "es", subject());
   Kernel named = kernel();  // rules' parameters are names inside of the rules only
-  for (Rule& r : named.rules) r.params.clear();
-  std::set<std::string> taken = named.all_names();
+  named.rules.clear();
+  for (const Rule& r : kernel().rules) named.rules.push_back(Rule{r.name, {}, {}, r.at});
+  std::set<std::string> taken;  // by axes
+  const auto take_name = [&](const std::string& base) {
+    std::string name = base;
+    for (int n = 0; named.has_name(name) || !taken.insert(name).second; ++n)
+      name = fmt::format("{}_{}", base, n);
+    return name;
+  };
   for (std::size_t a = 0; a < axes.size(); ++a) {
     StorageAxis& axis = axes[a];
     if (a < given.size() && !given[a].empty()) {
@@ -219,7 +226,7 @@ void PrecomputePlan::name_axes() {
   }
   for (StorageAxis& axis : axes)
     if (axis.iname.empty())
-      axis.iname = take_name(taken, axis.param >= 0 ? axis.source : rule.name + "_" + axis.source);
+      axis.iname = take_name(axis.param >= 0 ? axis.source : rule.name + "_" + axis.source);
 }
 
 void PrecomputePlan::index_uses() {

@@ -439,7 +439,7 @@ Kernel run_op(const Op& op, const Kernel& k, ValueList positional, ValueDict opt
     return on_trust(k, without_proof(row, k, a), step_text(op.name, positional, options));
   });
   out.trace = k.trace;
-  out.trace.push_back({op.name, std::move(positional), std::move(options), at});
+  out.trace.push_back(Step{op.name, std::move(positional), std::move(options), at});
   return out;
 }
 

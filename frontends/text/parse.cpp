@@ -93,7 +93,7 @@ void fix_parameter(Kernel& k, const std::string& name, std::int64_t value, const
     if (a.offset) a.offset = index_add({substitute(a.offset, by)});
   }
   for (auto& [n, t] : k.temporaries) all(t.shape);
-  std::erase_if(k.args, [&](const Argument& a) { return a.name == name; });
+  erase_if(k.args, [&](const Argument& a) { return a.name == name; });
 }
 
 }  // namespace

@@ -1,0 +1,67 @@
+#include "core/question.h"
+
+#include <algorithm>
+
+#include "core/memo.h"
+
+namespace moonloop {
+
+void Question::statement(const RunOrder& o, int s) {
+  for (const std::string& i : o.dims(s)) numbers_.emplace(i, fmt::format("#{}", numbers_.size()));
+  const Set domain = domain_of(o.kernel(), o.dims(s));
+  plain_ = plain_ && o.insn(s).predicates.empty();
+  for (const std::string& n : param_names(domain))
+    plain_ = plain_ && !o.kernel().has_iname(n) && !o.kernel().find_temporary(n);
+  key_ += fmt::format("|{} {} ", memo().shape(domain), o.loops(s).size());
+  names(o.dims(s));
+  for (const std::string& i : o.dims(s))
+    key_ += !is_parallel(o.kernel().tag(i)) ? 'o' : o.trusts(i) ? 't' : 'p';
+}
+
+void Question::pair(const RunOrder& o, int a, int b) {
+  key_ += fmt::format(";{}{} {}", a == b, o.first(a, b), o.common_loops(a, b));
+}
+
+void Question::access(const Reference& r, const Access& a) {
+  const Kernel& k = r.order.kernel();
+  key_ += a.field + "[";
+  std::set<std::string> names;
+  for (const Expr& e : a.index) {
+    key_ += to_string(rename(e, numbers_)) + ",";
+    collect_reads(e, names);
+  }
+  key_ += "]";
+  for (const std::string& n : names)
+    if (r.variables.has(n)) key_ += n + " ";
+  key_ += "/";
+  this->names(r.private_to(a.variable));
+  key_ += "/";
+  for (const Claim& c : k.claims) {
+    key_ += fmt::format("{}{};", int(c.kind), fmt::join(c.names, ","));
+    if (std::find(c.names.begin(), c.names.end(), a.variable) != c.names.end())
+      key_ += "=" + a.variable;
+  }
+}
+
+void Question::relation(const Map& m) {
+  const Set pairs = isl_set_flatten(isl_map_wrap(m.copy()));
+  for (const std::string& n : param_names(pairs)) plain_ = plain_ && !numbers_.count(n);
+  key_ +=
+      fmt::format("~{} {};", count(isl_map_dim(m.get(), isl_dim_in)), memo().shape_of_new(pairs));
+}
+
+void Question::names(const std::vector<std::string>& inames) {
+  for (const std::string& i : inames) {
+    const auto it = numbers_.find(i);
+    key_ += (it == numbers_.end() ? i : it->second) + ",";
+  }
+  key_ += ";";
+}
+
+bool Question::settled() const { return plain_ && memo().proofs.count(key_) > 0; }
+
+void Question::settle() {
+  if (plain_) memo().proofs.insert(key_);
+}
+
+}  // namespace moonloop

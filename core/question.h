@@ -1,0 +1,39 @@
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/order_reference.h"
+
+namespace moonloop {
+
+/// A question to isl about statements and what they access, written down so that it need not be
+/// asked again: of other loops with the same bounds the answer is the same. Inames count by where
+/// they stand among the dimensions of the statements, variables where claims name them. Only the
+/// answer that all is well is remembered.
+class Question {
+ public:
+  explicit Question(std::string kind) : key_(std::move(kind)) {}
+
+  /// Statements come first: their instances, the loops around them, and who vouches for these.
+  void statement(const RunOrder& o, int s);
+  /// In which order two of them run.
+  void pair(const RunOrder& o, int a, int b);
+  /// The access of a statement of `r`, whose kernel's claims hold.
+  void access(const Reference& r, const Access& a);
+  /// A relation between instances.
+  void relation(const Map& m);
+  void names(const std::vector<std::string>& inames);
+  void flag(bool yes) { key_ += yes ? '1' : '0'; }
+
+  /// Whether it is known that all is well.
+  bool settled() const;
+  void settle();
+
+ private:
+  std::string key_;
+  std::map<std::string, std::string> numbers_;  // of inames
+  bool plain_ = true;  // nothing but the dimensions decides what an instance is
+};
+
+}  // namespace moonloop
