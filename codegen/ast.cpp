@@ -286,18 +286,19 @@ void factor_neighbours(Block& block, const Writes& writes) {
 
 }  // namespace
 
-void spread_guards(Block& block) {
+void spread_guards(Block& block, const std::function<bool(const Expr&)>& by_group) {
   Block out;
   for (Stmt& s : block) {
-    if (Loop* x = std::get_if<Loop>(&s.op)) spread_guards(x->body);
-    if (Scope* x = std::get_if<Scope>(&s.op)) spread_guards(x->body);
-    if (Launch* x = std::get_if<Launch>(&s.op)) spread_guards(x->body);
+    if (Loop* x = std::get_if<Loop>(&s.op)) spread_guards(x->body, by_group);
+    if (Scope* x = std::get_if<Scope>(&s.op)) spread_guards(x->body, by_group);
+    if (Launch* x = std::get_if<Launch>(&s.op)) spread_guards(x->body, by_group);
     If* guard = std::get_if<If>(&s.op);
-    if (guard) spread_guards(guard->body);
+    if (guard) spread_guards(guard->body, by_group);
     const auto waits = [](const Stmt& b) {
       return std::holds_alternative<Sync>(b.op) || std::holds_alternative<GroupCombine>(b.op);
     };
-    if (!guard || std::none_of(guard->body.begin(), guard->body.end(), waits)) {
+    if (!guard || by_group(guard->cond) ||
+        std::none_of(guard->body.begin(), guard->body.end(), waits)) {
       out.push_back(std::move(s));
       continue;
     }

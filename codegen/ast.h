@@ -108,9 +108,10 @@ Expr fold_index(const Expr& e);
 Expr without_truncation(const Expr& e);
 
 /// Takes barriers out of guards: `if (c) { A; barrier; B; }` becomes `if (c) A; barrier; if (c)
-/// B;`. The conditions must be on scalars that the block does not write. A guard around a whole
-/// loop that waits stays: its condition is the same for all work-items.
-void spread_guards(Block& block);
+/// B;`. The conditions must be on scalars that the block does not write. What stays are guards
+/// around a whole loop that waits, whose condition is the same for all work-items, and guards that
+/// tell groups apart: `by_group` says of a condition whether that is all it does.
+void spread_guards(Block& block, const std::function<bool(const Expr&)>& by_group);
 
 /// Joins neighbours under equal conditions, where the first cannot change the condition, and takes
 /// conditions on scalars out of loops that do not change them. `writes` gives what an instruction

@@ -243,11 +243,7 @@ class Cutter {
     for (PlanNode& node : nodes) {
       if (node.is_loop() && !is_group(node.iname) && holds_groups(node)) {
         close(open, loops, out);
-        for (const Access& a : variables_.bounds_of(node.iname))
-          fail("unsupported", k_.at,
-               "the loop over `{}` runs on the host, because all groups wait in it, but its bounds "
-               "need `{}`, which is computed on the device",
-               node.iname, a.variable);
+        for (const Access& a : variables_.bounds_of(node.iname)) refuse_bound(node, a.variable);
         std::vector<std::string> inner = loops;
         inner.push_back(node.iname);
         node.children = host(std::move(node.children), inner);
@@ -496,6 +492,29 @@ class Cutter {
         return false;
       });
     }
+  }
+
+  /// A loop in which groups wait for one another, up to what a group computes.
+  [[noreturn]] void refuse_bound(const PlanNode& loop, const std::string& bound) const {
+    std::set<std::string> waiting;  // groups that the bound does not tell apart
+    std::vector<int> inside;
+    instructions_of(loop, inside);
+    for (int i : inside)
+      for (const std::string& n : k_.instructions[static_cast<std::size_t>(i)]->inames)
+        if (is_group(n)) waiting.insert(n);
+    Span at = k_.at;
+    for (const InsnPtr& i : k_.instructions) {
+      if (!writes(*i).count(bound)) continue;
+      at = i->at;
+      std::erase_if(waiting, [&](const std::string& n) { return i->inames.count(n) > 0; });
+    }
+    fail("unsupported", at,
+         "the loop over `{}` runs on the host, because all groups wait in it, but its bounds need "
+         "`{}`, which is computed on the device{}",
+         loop.iname, bound,
+         waiting.empty() ? ""
+                         : fmt::format("; untag_inames(\"{}\") lets each group wait for itself",
+                                       fmt::join(waiting, ", ")));
   }
 
   /// What would let them run: memory of their own, or one group.

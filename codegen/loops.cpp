@@ -111,7 +111,7 @@ class LoopMaker {
     append(out, blocks(plan_.roots, context));
     tidy_guards(out, [&](int i) { return writes(insn(i)); });
     end_loops_early(out);
-    if (meetings_) spread_guards(out);
+    if (meetings_) spread_guards(out, [&](const Expr& e) { return by_group(e); });
     return out;
   }
 
@@ -130,6 +130,22 @@ class LoopMaker {
   };
 
   const Instruction& insn(int i) const { return *k_.instructions[static_cast<std::size_t>(i)]; }
+  /// Whether the condition is on groups and on what all of them know.
+  bool by_group(const Expr& cond) const {
+    bool groups = false, others = false;
+    walk(cond, [&](const Expr& e) {
+      const auto* v = e.as<Var>();
+      if (e.as<Load>() || e.as<Reduce>()) others = true;
+      if (!v) return true;
+      const auto h = plan_.hardware.find(v->name);
+      if (h != plan_.hardware.end())
+        (h->second.group ? groups : others) = true;
+      else if (k_.has_iname(v->name) || k_.find_temporary(v->name))
+        others = true;
+      return true;
+    });
+    return groups && !others;
+  }
   static void append(Block& to, Block from) {
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
   }

@@ -51,6 +51,18 @@ end
   CHECK(header.find("size_t const group_items[3] = {max_i32(") != std::string::npos);
 }
 
+TEST_CASE("devices: a loop that begins at 1 asks nothing but whether it is in its bounds") {
+  const std::string from_one = code(R"(
+kernel one(n: int32, u: in float64[n], v: out float64[n])
+domain {[o, w]: 0 <= w < 64 and 1 <= w + 64*o < n - 1}
+assume n >= 3
+v[w + 64*o] = u[w + 64*o - 1] + u[w + 64*o + 1]
+)",
+                                    Target::Cuda, {{"o", "g.0"}, {"w", "l.0"}});
+  CHECK_GOLDEN("from_one.cu", from_one);
+  CHECK(from_one.find('?') == std::string::npos);
+}
+
 TEST_CASE("devices: time steps launch two kernels each, through memory of the device") {
   CHECK_GOLDEN("steps.cu", code(kSteps, Target::Cuda, {{"i", "g.0"}, {"j", "g.0"}}));
   const Program p = generate(kernel(kSteps, {{"i", "g.0"}, {"j", "g.0"}}), Target::Cuda);

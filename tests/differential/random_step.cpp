@@ -200,7 +200,7 @@ class StepMaker {
     ValueDict options;
     if (r_.chance(30)) options.emplace_back("default_tag", Value{false});
     if (r_.chance(20)) options.emplace_back("fetch_bounding_box", Value{true});
-    return {"precompute", {text(r_.pick(k_.rules).name), list(sweep())}, options};
+    return {"precompute", {text(r_.pick<Rule>(k_.rules).name), list(sweep())}, options};
   }
   Call prefetch() {
     ValueDict options;

@@ -369,6 +369,32 @@ y[i, k] = s[n - 1 - k]  {id=use}
   CHECK(run(apart, own, {{"n", "5"}}) == Shape{2, 0});
 }
 
+TEST_CASE("device: a loop in which groups wait, up to what a group computes") {
+  const char* const text = R"(
+kernel waits(n: int32, cnt: in int32[n], s: inout float64[n, n], y: inout float64[n, n])
+domain {[i]: 0 <= i < n}
+domain {[t]: 0 <= t < m}
+domain {[j]: 0 <= j < n}
+domain {[k]: 0 <= k < n}
+for i
+  <int32> m = cnt[i] % 3
+  for t
+    s[i, j] = y[i, n - 1 - j] + 1  {id=make}
+    y[i, k] = s[i, n - 1 - k]  {id=use}
+  end
+end
+)";
+  const Kernel k = tagged(text, {{"i", "g.1"}, {"j", "g.0"}, {"k", "g.0"}});
+  CHECK(error_of([&] { generate(k, Target::OpenCL); }) ==
+        "the loop over `t` runs on the host, because all groups wait in it, but its bounds need "
+        "`m`, which is computed on the device; untag_inames(\"j, k\") lets each group wait for "
+        "itself [unsupported]");
+  Kernel one = k;
+  for (const char* iname : {"j", "k"})
+    one = run_op(*find_op("untag_inames"), one, {Value{std::string(iname)}}, {});
+  CHECK(run(one, k, {{"n", "5"}}) == Shape{1, 0});
+}
+
 TEST_CASE("device: a barrier in divergent flow is refused") {
   const auto refusal = [](const std::string& text, const std::map<std::string, std::string>& tags) {
     const Kernel k = tagged(text, tags);
