@@ -34,13 +34,7 @@ class Realizer {
     if (!found_ && !single_)
       refuse("no-reduction", out_.at, "no selected instruction has a reduction{}",
              options_.scan ? " whose bounds depend on a loop around it" : "");
-    Kernel k = without_idle_domains(std::move(out_), replaced_);
-    if (stand_ins_.empty()) {
-      k = rebase(std::move(k));
-      check_legal(k);
-    } else {
-      k = staged(before, std::move(k), stand_ins_);
-    }
+    const Kernel k = staged(before, without_idle_domains(std::move(out_), replaced_), stand_ins_);
     const Nested nested = nest(k);
     for (const auto& [id, sweep] : sweeps_)
       for (std::size_t n = 0; n < nested.kernel.instructions.size(); ++n)

@@ -308,3 +308,21 @@ TEST_CASE("realize_reduction: a scan whose terms change is none") {
   CHECK(same_values(parsed(inner), scanned(parsed(inner)), {{"n", 5}}));
   CHECK(code_of([&] { scanned(parsed(inner + "x[0, i] = 3  {id=w}\n")); }) == "stale-value");
 }
+
+TEST_CASE("realize_reduction: a scan that moves its loop inwards keeps the order of all else") {
+  // Found by the differential test: the terms read nothing, but other statements are in the loop.
+  const std::string source =
+      "kernel f(n: int32, a: int64[n + 3], b: int64[n], p: int64[4, 2*n])\n"
+      "domain {[i]: 0 <= i < 3}\ndomain {[k]: 0 <= k < n}\ndomain {[l]: 0 <= l <= i}\n"
+      "a[i + k] = sum(l, k) + b[k]  {id=s, inames=i:k}\n";
+  CHECK(tree(parsed(source)).starts_with("for i\n  for k\n"));
+  CHECK(code_of([&] { scanned(parsed(source)); }) == "breaks-order");
+  std::string other = source;
+  other.replace(other.find("a[i + k]"), 8, "a[k]");
+  CHECK(same_values(parsed(other), scanned(parsed(other)), {{"n", 5}}));
+  const std::string beside = "p[i, k] = p[i, k] + p[i + 1, k + 1]  {id=t, inames=i:k}\n";
+  CHECK(code_of([&] { scanned(parsed(other + beside)); }) == "legal");
+  CHECK(code_of([&] {
+          scanned(parsed(other + "p[i, k + 1] = p[i + 1, k]  {id=t, inames=i:k}\n"));
+        }) == "breaks-order");
+}
