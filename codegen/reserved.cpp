@@ -15,6 +15,9 @@ using Words = std::unordered_set<std::string_view>;
 
 Words words_of(std::initializer_list<std::string_view> texts) {
   Words out;
+  std::size_t length = 0;
+  for (const std::string_view text : texts) length += text.size();
+  out.reserve(length / 8);  // room for words of some length: no moving while it grows
   for (std::string_view text : texts)
     while (!text.empty()) {
       const std::size_t end = std::min(text.find(' '), text.size());

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 #include <numeric>
+#include <unordered_map>
 
 #include "core/diagnostic.h"
 #include "core/memo.h"
@@ -444,7 +445,7 @@ class Forest {
   const Kernel& k_;
   std::vector<int> parent_;
   bool branches_ = false;  // some domain lies in two that are not nested in one another
-  std::map<std::string, int> home_;
+  std::unordered_map<std::string, int> home_;
   std::optional<std::map<std::string, std::set<std::string>>> writers_;
 };
 

@@ -182,17 +182,16 @@ class TypeInference {
       return Typed{Type(*gives), Typed::Weak::No, {}, true};
     }
     if (i.lhs[w.position].as<Field>()) return std::nullopt;
-    const Typer typer(flat_, vars_);
     const auto reduced = [&](ReduceOp op, const Expr& arg) -> std::optional<Typed> {
-      auto t = typer.type(arg);
+      auto t = typer_.type(arg);
       if (t) t = Typed{reduced_type(op, w.position, t->type), Typed::Weak::No, {}, true};
       return t;
     };
     const bool update = i.role == ReductionRole::Update;
-    if (i.lhs.size() == 1) return update ? reduced(i.reduce_op, i.rhs) : typer.type(i.rhs);
+    if (i.lhs.size() == 1) return update ? reduced(i.reduce_op, i.rhs) : typer_.type(i.rhs);
     const Expr value = tuple_part(i, w.position);
     if (const auto* r = i.rhs.as<Reduce>()) return reduced(r->op, value);
-    return update ? reduced(i.reduce_op, value) : typer.type(value);
+    return update ? reduced(i.reduce_op, value) : typer_.type(value);
   }
 
  public:
@@ -279,6 +278,7 @@ class TypeInference {
   const Kernel& k_;
   const Kernel& flat_;  // without rules
   VariableTypes vars_;
+  const Typer typer_{flat_, vars_};
   std::unordered_map<std::string, int> number_;  // of the untyped variables that are written
   std::vector<std::string> names_;
   std::vector<Writer> writers_;

@@ -182,7 +182,7 @@ struct Kernel {
   Span at;
   Shared<std::vector<Argument>> args;      // declared order
   Shared<NameMap<Temporary>> temporaries;  // in the order of declaration
-  Shared<std::vector<Rule>> rules;         // in source order
+  std::vector<Rule> rules;                 // in source order
   std::vector<Domain> domains;             // in source order; parents follow from parameters
   Set assumptions;                         // a parameter set; null means none
   std::vector<InsnPtr> instructions;       // list order is the preferred statement order

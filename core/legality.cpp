@@ -60,7 +60,6 @@ Legality::Legality(const Kernel& before, const Kernel& after)
 void Legality::place() {
   const std::size_t n = std::size_t(ref_->order.size());
   now_.assign(n, -1);
-  origins_.resize(n);
   nests_.resize(n);
   std::unordered_map<std::string, int> nests;
   for (int s = 0; s < present_->size(); ++s) {
@@ -76,12 +75,20 @@ void Legality::place() {
       for (const std::string& i : *list) (key += i) += ',';
       key += '|';
     }
-    for (const std::string& d : ref_->order.dims(r)) {
-      Expr e = compares_ ? var(d) : origin_of(insn, d);
-      if (const Var* v = e.as<Var>(); !v || v->name != d) key += "|" + d + "=" + to_string(e);
-      origins_[std::size_t(r)].emplace(d, std::move(e));
-    }
-    nests_[std::size_t(r)] = nests.emplace(key, int(nests.size())).first->second;
+    const auto& dims = ref_->order.dims(r);
+    const auto value = [&](const std::string& d) {
+      return compares_ ? var(d) : origin_of(insn, d);
+    };
+    if (!compares_ && !insn.origin.empty())
+      for (const std::string& d : dims) {
+        const Expr e = value(d);
+        if (const Var* v = e.as<Var>(); !v || v->name != d) key += "|" + d + "=" + to_string(e);
+      }
+    const auto [it, fresh] = nests.try_emplace(std::move(key), int(nests.size()));
+    nests_[std::size_t(r)] = it->second;
+    if (!fresh) continue;
+    auto& origins = origins_.emplace_back();
+    for (const std::string& d : dims) origins.emplace(d, value(d));
   }
 }
 
@@ -94,11 +101,12 @@ void Legality::keep_common() {
   for (std::size_t r = 0; r < now_.size(); ++r)
     if (now_[r] >= 0 && !carried_.has(int(r)))
       still[r] = statement_accesses(present_->insn(now_[r]), variables);
-  for (const auto& [name, all] : ref_->by_variable)
+  for (const auto& [name, all] : ref_->by_variable) {
+    std::vector<AccessAt> common;
     for (const AccessAt& a : all) {
       if (now(a.insn) < 0) continue;
       if (carried_.has(a.insn)) {
-        common_[name].push_back(a);
+        common.push_back(a);
         continue;
       }
       const Access& x = ref_->at(a);
@@ -113,8 +121,10 @@ void Legality::keep_common() {
         return x.write == y.write && x.variable == y.variable &&
                (equal(x.index, y.index) || !was(y));
       });
-      if (kept || ref_->order.insn(a.insn).role != ReductionRole::None) common_[name].push_back(a);
+      if (kept || ref_->order.insn(a.insn).role != ReductionRole::None) common.push_back(a);
     }
+    if (!common.empty()) common_.emplace_hint(common_.end(), name, std::move(common));
+  }
 }
 
 void Legality::check() {

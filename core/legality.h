@@ -107,7 +107,7 @@ class Legality {
 
   int now(int reference) const { return now_[std::size_t(reference)]; }
   const Expr& origin(int s, const std::string& name) const {
-    return origins_[std::size_t(s)].at(name);
+    return origins_[std::size_t(nests_[std::size_t(s)])].at(name);
   }
 
   const Kernel& k_;
@@ -121,7 +121,7 @@ class Legality {
   std::shared_ptr<const KeptOrder> known_order_;
   KeptOrder this_order_;
   Carried carried_;                                   // from the one to the other
-  std::vector<std::map<std::string, Expr>> origins_;  // by reference statement, all its dims
+  std::vector<std::map<std::string, Expr>> origins_;  // by nest, all its dims
   std::vector<int> nests_;  // by reference statement: equal for equal nests
   std::map<std::string, std::vector<std::string>> confined_;
   std::optional<OwnCopies> own_;                                          // of the present kernel

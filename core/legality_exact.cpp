@@ -156,7 +156,7 @@ std::map<std::string, std::int64_t> Legality::reference_point(
     const std::map<std::string, std::int64_t>& present) const {
   std::map<std::string, std::int64_t> at = params, out = params;
   at.insert(present.begin(), present.end());
-  for (const auto& [name, e] : origins_[std::size_t(s)])
+  for (const auto& [name, e] : origins_[std::size_t(nests_[std::size_t(s)])])
     if (const auto v = evaluate(e, at)) out[name] = *v;
   return out;
 }

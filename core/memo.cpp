@@ -2,11 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 namespace moonloop {
 
 std::string Memo::name(const Set& s) {
   held_.emplace(s.get(), s);
-  return fmt::format("@{}", static_cast<const void*>(s.get()));
+  const isl_set* const address = s.get();
+  std::string out(1 + sizeof address, '@');
+  std::memcpy(out.data() + 1, &address, sizeof address);
+  return out;
 }
 
 std::size_t Memo::shape(const Set& s) {

@@ -32,7 +32,7 @@ class Memo {
   /// The latest kernels that were nested, the last one first (core/ordered.cpp).
   std::deque<std::shared_ptr<const Ordered>> orders;
 
-  /// The set's address, as a part of a key.
+  /// The set's address, as a part of a key: of one length, not to be read.
   std::string name(const Set& s);
   /// A number that two sets have in common if they are one but for the names of their dimensions.
   std::size_t shape(const Set& s);

@@ -51,7 +51,14 @@ class DataDependent {
   }
 
   /// All that the answers for `s` depend on, as text.
-  std::string key(int s, int anchor) const {
+  const std::string& key(int s, int anchor) const {
+    const auto [it, fresh] = keys_.try_emplace({s, anchor});
+    if (fresh) it->second = find_key(s, anchor);
+    return it->second;
+  }
+
+ private:
+  std::string find_key(int s, int anchor) const {
     const RunOrder& o = r_.order;
     const Set d = domain_of(o.kernel(), o.dims(s));
     std::string key = memo().name(d) + to_string(o.insn(s).predicates);
@@ -67,7 +74,6 @@ class DataDependent {
     return key;
   }
 
- private:
   std::optional<Set> condition(const Expr& p, int s, int anchor) const {
     const std::vector<std::string>& dims = r_.order.dims(s);
     if (auto known = to_condition(r_.order.kernel(), p, dims)) return known;
@@ -142,6 +148,7 @@ class DataDependent {
   const Reference& r_;
   std::set<std::string> same_;
   std::size_t loops_;
+  mutable std::map<std::pair<int, int>, std::string> keys_;
 };
 
 /// Integers of which nothing is known, such as elements of an array that subscripts are computed

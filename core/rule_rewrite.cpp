@@ -280,7 +280,7 @@ Expr substitute_through_rules(const Kernel& k, const Expr& e, const std::map<std
 }
 
 std::set<std::string> called_rules(const Kernel& k) {
-  std::map<std::string, const Rule*> rules;
+  std::unordered_map<std::string_view, const Rule*> rules;
   for (const Rule& r : k.rules) rules.emplace(r.name, &r);
   std::set<std::string> out;
   std::vector<Expr> queue;
@@ -288,7 +288,7 @@ std::set<std::string> called_rules(const Kernel& k) {
     if (!e) return;
     for_each_of<Call>(e, [&](const Call& c, const Expr&) {
       const auto r = rules.find(c.name);
-      if (r != rules.end() && out.insert(r->first).second) queue.push_back(r->second->body);
+      if (r != rules.end() && out.insert(r->second->name).second) queue.push_back(r->second->body);
     });
   };
   if (rules.empty()) return out;

@@ -38,6 +38,13 @@ bool mentions(const Expr& e, const std::string& array) {
   return names.count(array) > 0;
 }
 
+/// False where no expression of `insn` says `name`; told at once.
+bool may_name(const Instruction& insn, const std::string& name) {
+  const auto may = [&](const Expr& e) { return (e.names() & name_bit(name)) != 0; };
+  return may(insn.rhs) || std::any_of(insn.lhs.begin(), insn.lhs.end(), may) ||
+         std::any_of(insn.predicates.begin(), insn.predicates.end(), may);
+}
+
 bool is_number(const Expr& e, std::int64_t value) {
   if (const auto* f = e.as<FloatLit>()) return f->value == static_cast<double>(value);
   return as_int(e) == value;
@@ -98,7 +105,7 @@ class BufferArray {
   void find_accesses() {
     for (std::size_t n = 0; n < before_.instructions.size(); ++n) {
       const InsnPtr& insn = before_.instructions[n];
-      if (!o_.within(before_, *insn)) continue;
+      if (!may_name(*insn, array_) || !o_.within(before_, *insn)) continue;
       rewrite_places(insn, [&](const Expr& e, const Place& p) { return visit(e, p, n); });
     }
     if (all_.empty())
@@ -107,6 +114,7 @@ class BufferArray {
   }
 
   std::optional<Expr> visit(const Expr& e, const Place& p, std::size_t n) {
+    if (!(e.names() & name_bit(array_))) return e;  // nor does anything below
     if (const auto* s = e.as<SubArray>(); s && element_of(s->load, array_))
       refuse("sub-array", e.at(), "`{}` is a part of `{}`; only single elements can be buffered",
              to_string(e), array_);

@@ -168,7 +168,9 @@ class Composer {
 
   std::string fresh(const std::string& base) {
     std::string name = base;
-    for (int n = 0; common_.count(name) || !taken_.insert(name).second; ++n)
+    int& n = next_[base];  // those before are taken, and stay so
+    if (n > 0) name += "_" + std::to_string(n - 1);
+    for (; common_.count(name) || !taken_.insert(name).second; ++n)
       name = base + "_" + std::to_string(n);
     return name;
   }
@@ -212,6 +214,7 @@ class Composer {
   std::vector<std::pair<std::string, std::string>> shared_;
   Names inames_;  // by their names, the first of each
   std::set<std::string> common_, taken_, ids_;
+  std::unordered_map<std::string, int> next_;
   std::unordered_map<std::string, int> kernels_with_;  // by name: how many of them use it
 };
 

@@ -200,6 +200,7 @@ Kernel rename_iname(const Kernel& k, const std::string& old_iname, const std::st
   if (merge) {
     for (const InsnPtr& insn : k.instructions) {
       if (!o.within.everything() && !o.within(k, *insn)) continue;
+      if (!insn->inames.contains(old_iname) && !may_reduce(k, *insn)) continue;
       const std::set<std::string> used = all_inames(k, *insn);
       if (used.contains(old_iname) && used.contains(new_iname))
         refuse("both-inames", insn->at, "`{}` cannot become `{}`: instruction `{}` uses both",
