@@ -1,6 +1,7 @@
 #include "codegen/ast.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace moonloop {
 namespace {
@@ -94,6 +95,18 @@ namespace {
 
 using Writes = std::function<std::set<std::string>(int)>;
 
+bool declares(const Block& block) {
+  return std::any_of(block.begin(), block.end(),
+                     [](const Stmt& s) { return std::holds_alternative<Declare>(s.op); });
+}
+
+/// What a block declares is known in it alone, also beside another one's statements.
+void enclose(Block& block) {
+  if (!declares(block)) return;
+  Block body = std::exchange(block, Block());
+  block.push_back(Stmt{Scope{{}, {}, std::move(body)}});
+}
+
 void join_neighbours(Block& block, const Writes& writes) {
   const auto guard = [](const Stmt& s) { return std::holds_alternative<If>(s.op); };
   const auto both = [&](const Stmt& a, const Stmt& b) { return guard(a) && guard(b); };
@@ -110,6 +123,8 @@ void join_neighbours(Block& block, const Writes& writes) {
       const bool written = std::any_of(unchecked, last->body.end(),
                                        [&](const Stmt& b) { return writes_any(b, names, writes); });
       if (!written) {
+        enclose(last->body);
+        enclose(next->body);
         checked = last->body.size();
         std::move(next->body.begin(), next->body.end(), std::back_inserter(last->body));
         continue;
@@ -201,10 +216,7 @@ bool waits_within(const Block& block) {
 namespace {
 
 /// A guard whose statements may stand in the same block as its neighbours'.
-bool may_join(const If& guard) {
-  const auto declares = [](const Stmt& s) { return std::holds_alternative<Declare>(s.op); };
-  return !waits_within(guard.body) && std::none_of(guard.body.begin(), guard.body.end(), declares);
-}
+bool may_join(const If& guard) { return !waits_within(guard.body) && !declares(guard.body); }
 
 /// Drops the terms of guards below that hold there anyway, since nothing in the block changes them.
 void drop_known(Block& block, const Exprs& known) {

@@ -123,7 +123,11 @@ class Settler {
                         [&](const GroupCombine& x) {
                           const auto r = static_cast<std::size_t>(x.index);
                           const auto i = static_cast<std::size_t>(plan_.reductions[r].update);
-                          for (const Expr& e : k_.instructions[i]->lhs) in(e);
+                          for (const Expr& e : k_.instructions[i]->lhs) {
+                            in(e);
+                            const auto it = wanted.find(written_name(e));
+                            if (it != wanted.end()) ++it->second.writes;
+                          }
                           if (x.cond) in(x.cond);
                         }},
                s.op);

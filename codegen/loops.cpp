@@ -130,8 +130,10 @@ class LoopMaker {
   };
 
   const Instruction& insn(int i) const { return *k_.instructions[static_cast<std::size_t>(i)]; }
-  /// Whether the condition is on groups and on what all of them know.
+  /// Whether the condition is on groups and on what all of them know. PoCL 3.1 hangs on barriers
+  /// under such, so that OpenCL has none.
   bool by_group(const Expr& cond) const {
+    if (plan_.target != Target::Cuda) return false;
     bool groups = false, others = false;
     walk(cond, [&](const Expr& e) {
       const auto* v = e.as<Var>();

@@ -632,6 +632,7 @@ Expr from_affine(const PwAff& given) {
 
 Expr from_set(const Set& given) {
   Set s = isl_set_coalesce(isl_set_remove_redundancies(isl_set_compute_divs(given.copy())));
+  s = isl_set_compute_divs(s.take());  // parts that became one may have new ones
   Exprs any;
   for (const BasicSet& part : parts_of(s)) {
     Exprs all;

@@ -9,6 +9,7 @@
 #include "core/reaching.h"
 #include "core/removal.h"
 #include "core/rule_rewrite.h"
+#include "core/typing.h"
 #include "transforms/registry.h"
 
 namespace moonloop {
@@ -144,7 +145,9 @@ class Change {
   /// The value as the variable would have held it.
   Expr converted(const Expr& rhs) {
     // A temporary without a type, given its value once, has the type of that value.
-    if (const Temporary* t = k_.find_temporary(name_); t && !t->type && writers() == 1) return rhs;
+    if (const Temporary* t = k_.find_temporary(name_);
+        t && !t->type && writers() == 1 && !may_adapt(rhs))
+      return rhs;
     if (!typed_) {
       try {
         typed_ = infer_types(k_);
@@ -157,10 +160,31 @@ class Change {
     const std::optional<Type> held = t ? t->type : a ? a->type : std::nullopt;
     if (!held) return rhs;
     try {
-      if (type_of(*typed_, expand_rules(*typed_, rhs)) == *held) return rhs;
+      if (is_everywhere(expand_rules(*typed_, rhs), *held)) return rhs;
     } catch (const Error&) {  // its operands have no types yet
     }
     return Expr(Cast{*held, rhs}, rhs.at());
+  }
+
+  /// Whether the type of `e` may depend on what stands around it, as that of literals does.
+  static bool may_adapt(const Expr& e) {
+    bool names = false, adapts = false;
+    walk(e, [&](const Expr& x) {
+      const auto* b = x.as<Binary>();
+      names = names || x.as<Var>() || x.as<Load>();
+      adapts = adapts || x.as<FloatLit>() || x.as<ComplexLit>() || x.as<Call>() ||
+               (b && b->op == BinaryOp::Div);
+      return !adapts;
+    });
+    return adapts || !names;
+  }
+  /// Whether `e` is of type `t` also in the context of wider types.
+  bool is_everywhere(const Expr& e, const Type& t) const {
+    const Typer typer(*typed_);
+    const auto alone = typer.type(e);
+    if (!alone || !(alone->type == t) || alone->weak != Typed::Weak::No) return false;
+    const auto within = typer.type(e, Type(Scalar::F64));
+    return within && within->type == t;
   }
 
   int writers() const {

@@ -350,7 +350,11 @@ class Realizer {
     std::vector<Type> out;
     const Typer typer(typed_);
     for (std::size_t i = 0; i < reduced_->args.size(); ++i) {
-      const auto t = typer.type(reduced_->args[i]);
+      // Literals adapt to what is assigned, as they do without this transform.
+      const Exprs& lhs = insn_->lhs;
+      std::optional<Type> wanted;
+      if (const auto t = typer.type(lhs[arity(reduced_->op) == 2 ? i : 0])) wanted = t->type;
+      const auto t = typer.type(reduced_->args[i], wanted);
       if (!t)
         refuse("unsupported", at_, "the type of `{}` is not known", to_string(reduced_->args[i]));
       out.push_back(reduced_type(reduced_->op, i, t->type));

@@ -250,9 +250,10 @@ void keep_promises(std::vector<Buffer>& arrays) {
   for (Buffer& b : arrays) {
     if (b.layout().name != "perm" || b.layout().shape.size() != 1) continue;
     const std::int64_t n = b.layout().shape[0];
-    for (std::int64_t i = 0; i < n; ++i) {
+    std::int64_t i = 0;
+    for (Cursor at(b); at; at.next(), ++i) {
       const auto value = static_cast<std::int32_t>((2 * n - 2 - i) % n);
-      std::memcpy(static_cast<std::byte*>(b.data()) + 4 * i, &value, 4);
+      std::memcpy(at.at(), &value, 4);
     }
   }
 }

@@ -73,9 +73,13 @@ void run_on_device(const std::vector<Pair>& pairs, Statistics& statistics,
       std::string what = difference_on_device(p, program, true);
       // PoCL's optimizer keeps wrong values over barriers now and then: what it does not touch says
       // whether the program is at fault.
-      if (!what.empty() && program.target == Target::OpenCL) {
-        what = difference_on_device(p, program, false);
-        if (what.empty()) statistics.compiler.push_back(p.seed);
+      if (!what.empty()) {
+        const std::string plain = difference_on_device(p, program, false);
+        if (program.target == Target::OpenCL)
+          what = plain;
+        else if (plain.empty())
+          what += "; without optimization it is equal";
+        if (plain.empty()) statistics.compiler.push_back(p.seed);
       }
       if (!what.empty()) problems.push_back({p.seed, what, p.text, p.steps});
       statistics.cuda.insert(generate(p.result, Target::Cuda).source);

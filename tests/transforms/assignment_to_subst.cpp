@@ -241,3 +241,24 @@ b[i] = s + 1
   CHECK(code_of([&] { apply(k, "assignment_to_subst", {text("s")}); }) == "axis-taken");
   CHECK_NOTHROW(apply(other, "assignment_to_subst", {text("s")}));
 }
+
+TEST_CASE("assignment_to_subst: a value keeps its type among wider ones") {
+  // Found by the differential test: literals take the precision of what stands around them.
+  const auto made = [](const char* value) {
+    return parsed(fmt::format(
+        "kernel f(n: int32, a: in float64[n], b: in float32[n], c: out float64[n])\n"
+        "domain {{[i]: 0 <= i < n}}\n<> t = {}  {{id=t}}\nc[i] = t + 0.25*a[i]  {{id=s}}\n",
+        value));
+  };
+  for (const char* value : {"0.1*b[i] + 0.7", "b[i]/3", "sqrt(b[i]) + 0.1"}) {
+    CAPTURE(value);
+    const Kernel k = made(value);
+    const Kernel out = assignment_to_subst(k, "t");
+    CHECK(print_kernel(out).find("cast(float32, ") != std::string::npos);
+    CHECK(same_values(k, out, {{"n", 9}}));
+  }
+  // What no literal can widen stands as it is.
+  const Kernel plain = assignment_to_subst(made("2*b[i] + b[i]"), "t");
+  CHECK(print_kernel(plain).find("cast(") == std::string::npos);
+  CHECK(same_values(made("2*b[i] + b[i]"), plain, {{"n", 9}}));
+}

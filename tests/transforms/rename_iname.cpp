@@ -265,3 +265,15 @@ TEST_CASE("rename_iname: into a loop whose bounds only name the loops of the oth
                        {.existing_ok = true, .raise_on_domain_mismatch = false});
         }) == "other-values");
 }
+
+TEST_CASE("rename_iname: conditions whose quotients have no names") {
+  // Found by the differential test.
+  const Kernel k = parsed(
+      "kernel f(n: int32, a: int32[n + 2, n + 4], b: in int32[n + 4])\n"
+      "domain {[i]: 0 <= i < n and i mod 2 = 0}\ndomain {[j]: 0 <= j and 2*j < n}\n"
+      "assume n >= 5\na[i, i + 2] = b[i + 3]  {id=s, inames=i, if=i > 1}\na[j, 0] = 1  {id=t}\n");
+  const Kernel chunks = apply(k, "chunk_iname", {text("i"), number(3)});
+  const Kernel out = rename_iname(chunks, "j", "i_inner",
+                                  {.existing_ok = true, .raise_on_domain_mismatch = false});
+  for (const int n : {5, 8, 13}) CHECK(same_values(k, out, {{"n", n}}));
+}

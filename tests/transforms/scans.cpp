@@ -326,3 +326,14 @@ TEST_CASE("realize_reduction: a scan that moves its loop inwards keeps the order
           scanned(parsed(other + "p[i, k + 1] = p[i + 1, k]  {id=t, inames=i:k}\n"));
         }) == "breaks-order");
 }
+
+TEST_CASE("realize_reduction: literals in the terms adapt to what is assigned") {
+  // Found by the differential test.
+  const Kernel k = parsed(
+      "kernel f(n: int32, m: out float64[n], o: in float32[n, n])\n"
+      "domain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\n"
+      "m[i] = 0.1*sum(j, 0.7*o[i, j])  {id=s}\n");
+  const Kernel out = apply(k, "realize_reduction", {});
+  CHECK(out.find_temporary("acc_j")->type == Type(Scalar::F64));
+  CHECK(same_values(k, out, {{"n", 7}}));
+}
