@@ -91,14 +91,14 @@ void substitute(Block& block, const std::string& iname, const Expr& value) {
                s.op);
 }
 
-namespace {
-
-using Writes = std::function<std::set<std::string>(int)>;
-
 bool declares(const Block& block) {
   return std::any_of(block.begin(), block.end(),
                      [](const Stmt& s) { return std::holds_alternative<Declare>(s.op); });
 }
+
+namespace {
+
+using Writes = std::function<std::set<std::string>(int)>;
 
 /// What a block declares is known in it alone, also beside another one's statements.
 void enclose(Block& block) {

@@ -97,6 +97,9 @@ bool waits_within(const Block& block);
 /// The block of one statement, which a list in braces would copy.
 Block only(Stmt s);
 
+/// Whether the block itself declares something, so that it has to stand in braces.
+bool declares(const Block& block);
+
 /// Puts `value` in the place of the iname in all expressions below.
 void substitute(Block& block, const std::string& iname, const Expr& value);
 

@@ -709,7 +709,7 @@ class LoopMaker {
       const Expr value = value_of(std::move(here), context);
       if (!guard->as<BoolLit>()) {
         body = only(Stmt{If{*guard, std::move(body)}});
-      } else if (!node.locals.empty()) {
+      } else if (declares(body)) {
         body = only(Stmt{Scope{{}, {}, std::move(body)}});
       }
       substitute(body, node.iname, value);
