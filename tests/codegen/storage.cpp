@@ -108,20 +108,3 @@ c[i, j] = sum(k, a[k, i]*j)
   CHECK(extents({{"i", "ilp"}, {"j", "vec"}}) == "acc_k[4][16]");
   CHECK(extents({{"i", "vec"}, {"j", "ilp"}}) == "acc_k[16][4]");
 }
-
-TEST_CASE("storage: copies of an unrolled loop over groups have temporaries of their own") {
-  // Found by the differential test: one declared what the others did, in one block.
-  const std::string c = code(R"(
-kernel steps(n: int32, b: inout int64[n], q: in int64[3, n])
-domain {[t, u]: 0 <= u < 3 and 0 <= t and t + u < 3}
-domain {[x]: 0 <= x < n}
-temp s: int64[3] in private
-for t, u
-  s[u] = b[x] + q[u, x]
-  b[x] = 2*s[u]
-end
-)",
-                             Target::OpenCL, {{"x", "g.0"}, {"u", "unr"}, {"t", "unr"}});
-  CHECK(c.find("long s[3];\n  long s[3];") == std::string::npos);
-  CHECK(c.find("2*s[2]") != std::string::npos);
-}

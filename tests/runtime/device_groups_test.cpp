@@ -274,3 +274,22 @@ end
   const Kernel own = step(k, "privatize_temporaries_with_inames", {word("i"), word("t")});
   test::run_everywhere(own, parse_one(text), {{"n", "9"}});
 }
+
+TEST_CASE("device: copies of an unrolled loop that holds the groups declare what is theirs") {
+  // Found by the differential test: all declared it in one block.
+  const Kernel plain = parse_one(R"(
+kernel copies(n: int32, a: in int64[n], b: inout int64[n], c: out int64[n], q: in int64[3, n])
+domain {[t]: 0 <= t < 3}
+domain {[x]: 0 <= x < n}
+domain {[y]: 0 <= y < n}
+for t
+  c[x] = a[n - 1 - x]
+  b[y] = 2*b[y] + q[t, y]
+end
+)");
+  Kernel k = with_tags(plain, {{"y", "g.0"}});
+  k = step(k, "buffer_array", {word("b"), Value{ValueList{}}}, {{"default_tag", Value{false}}});
+  k = split(k, "t", 4, "g.1", "unr");
+  k = step(k, "privatize_temporaries_with_inames", {word("t_inner")});
+  CHECK(run(k, plain, {{"n", "7"}}) == Shape{1, 0});
+}
