@@ -282,6 +282,7 @@ kernel copies(n: int32, a: in int64[n], b: inout int64[n], c: out int64[n], q: i
 domain {[t]: 0 <= t < 3}
 domain {[x]: 0 <= x < n}
 domain {[y]: 0 <= y < n}
+assume n >= 1
 for t
   c[x] = a[n - 1 - x]
   b[y] = 2*b[y] + q[t, y]
