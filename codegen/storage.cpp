@@ -14,6 +14,7 @@ namespace {
 /// One instruction's accesses to one temporary.
 struct Use : TemporaryUse {
   std::vector<Exprs> index;
+  bool part = false;  // writes a field of a record
 };
 
 std::size_t common_prefix(const std::vector<int>& a, const std::vector<int>& b, std::size_t most) {
@@ -79,6 +80,7 @@ class Storage {
         if (!k_.find_temporary(a.variable)) continue;
         Use& u = use(a.variable, n);
         (a.write ? u.writes : u.reads) = true;
+        u.part = u.part || (a.write && !a.field.empty());
         u.index.push_back(a.index);
       }
     }
@@ -89,7 +91,7 @@ class Storage {
     const auto it = std::lower_bound(all.begin(), all.end(), insn,
                                      [](const Use& u, int i) { return u.insn < i; });
     if (it != all.end() && it->insn == insn) return *it;
-    return *all.insert(it, Use{{insn, false, false}, {}});
+    return *all.insert(it, Use{{insn, false, false}, {}, false});
   }
 
   void index_nodes(std::vector<PlanNode>& nodes) {
@@ -123,7 +125,8 @@ class Storage {
   /// that no iteration sees what another one left.
   bool starts_fresh(const Temporary& t, const std::vector<Use>& uses, std::size_t depth) const {
     const Use& first = uses[0];
-    if (!t.shape || !t.shape->empty() || first.reads || nodes_of(first.insn).size() != depth)
+    if (!t.shape || !t.shape->empty() || first.reads || first.part ||
+        nodes_of(first.insn).size() != depth)
       return false;
     const Exprs& conditions = insn(first.insn).predicates;
     for (const Expr& p : conditions) {

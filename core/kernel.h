@@ -12,6 +12,7 @@
 #include "core/isl.h"
 #include "core/name_map.h"
 #include "core/shared.h"
+#include "core/step.h"
 #include "core/type.h"
 #include "core/value.h"
 
@@ -103,25 +104,7 @@ enum class Atomicity { None, Update, Init };
 /// Set on the instructions that `realize_reductions` makes.
 enum class ReductionRole { None, Init, Update };
 
-/// What was found out about an object, kept with it. A copy, which may become another object,
-/// begins without.
-template <class T>
-class KeptWith {
- public:
-  KeptWith() = default;
-  KeptWith(const KeptWith&) {}
-  KeptWith& operator=(const KeptWith&) {
-    value_ = nullptr;
-    return *this;
-  }
-  ~KeptWith() = default;
-  const std::shared_ptr<const T>& get() const { return value_; }
-  void set(std::shared_ptr<const T> value) const { value_ = std::move(value); }
-
- private:
-  mutable std::shared_ptr<const T> value_;
-};
-struct KnownAccesses;   // core/accesses.cpp
+struct KnownAccesses;   // core/order.cpp
 struct KnownExpansion;  // core/kernel.cpp
 
 struct NoSync {
@@ -161,21 +144,6 @@ struct Instruction {
   const std::string& reference_id() const { return origin_id.empty() ? id : origin_id; }
 };
 using InsnPtr = std::shared_ptr<const Instruction>;
-
-/// What the user vouches for, where an access is not affine.
-struct Claim {
-  enum class Kind { Injective, Disjoint, InBounds, Unsafe } kind;
-  std::vector<std::string> names;
-  std::string step;  // as shown by `show --what trace`
-};
-
-/// One applied transform.
-struct Step {
-  std::string name;
-  ValueList positional;
-  ValueDict options;
-  Span at;
-};
 
 struct Kernel {
   std::string name;

@@ -4,6 +4,25 @@
 
 namespace moonloop {
 
+/// What was found out about an object, kept with it. A copy, which may become another object,
+/// begins without.
+template <class T>
+class KeptWith {
+ public:
+  KeptWith() = default;
+  KeptWith(const KeptWith&) {}
+  KeptWith& operator=(const KeptWith&) {
+    value_ = nullptr;
+    return *this;
+  }
+  ~KeptWith() = default;
+  const std::shared_ptr<const T>& get() const { return value_; }
+  void set(std::shared_ptr<const T> value) const { value_ = std::move(value); }
+
+ private:
+  mutable std::shared_ptr<const T> value_;
+};
+
 /// A list that the copies of what it is part of have in common until one of them changes it: then
 /// that one gets its own. Whoever asks an object that is not const is taken to change it. A
 /// reference that such an object gave is good for writing until the object is copied.

@@ -160,7 +160,7 @@ std::string compile_cubin(const Program& program, int major, int minor,
   const std::string arch = fmt::format("--gpu-architecture=sm_{}{}", major, minor);
   std::vector<const char*> flags{arch.c_str(), "--std=c++17",
                                  options.contract ? "--fmad=true" : "--fmad=false"};
-  if (!options.optimize) flags.push_back("--ptxas-options=-O0");
+  if (!options.optimize) flags.push_back("--device-debug");
   std::array<int, 2> version{};
   c.nvrtcVersion(&version[0], &version[1]);
   const Cache cache = Cache::standard();

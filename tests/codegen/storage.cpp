@@ -108,3 +108,18 @@ c[i, j] = sum(k, a[k, i]*j)
   CHECK(extents({{"i", "ilp"}, {"j", "vec"}}) == "acc_k[4][16]");
   CHECK(extents({{"i", "vec"}, {"j", "ilp"}}) == "acc_k[16][4]");
 }
+
+TEST_CASE("storage: a record of which an iteration writes some fields keeps the others") {
+  // Found by the differential test: each iteration had a record of its own.
+  const std::string c = code(R"(
+record pair(x: float32, y: float32)
+kernel rows(n: int32, r: in pair[n], s: out pair[n])
+domain {[i]: 0 <= i < n}
+temp t: pair
+t.x = 2*r[i].x   {id=x}
+t.y = 2*r[i].y   {id=y, if=i == 0}
+s[i] = t         {id=s}
+)",
+                             Target::C);
+  CHECK(c.find("  pair t;\n  for (") != std::string::npos);
+}

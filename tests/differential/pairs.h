@@ -43,15 +43,14 @@ struct Pair {
 
 struct Statistics {
   std::map<std::string, Tally> by_transform;
-  std::map<std::string, int> codes;     // of refusals
-  std::map<std::string, int> no_code;   // accepted results that a target cannot express, by reason
-  int run = 0;                          // results that ran, on C and on OpenMP, or on a device
-  int barriers = 0;                     // in programs for a device
-  int launches = 0;                     // kernels of theirs
-  std::set<std::string> cuda;           // those programs, for CUDA
-  std::vector<std::uint64_t> compiler;  // seeds that are right only where OpenCL does not optimize
-  int invalid = 0;                      // random kernels that are none
-  std::map<std::string, int> made;      // kernels by what is special about them
+  std::map<std::string, int> codes;    // of refusals
+  std::map<std::string, int> no_code;  // accepted results that a target cannot express, by reason
+  int run = 0;                         // results that ran, on C and on OpenMP, or on a device
+  int barriers = 0;                    // in programs for a device
+  int launches = 0;                    // kernels of theirs
+  std::set<std::string> cuda;          // those programs, for CUDA
+  int invalid = 0;                     // random kernels that are none
+  std::map<std::string, int> made;     // kernels by what is special about them
   std::string str() const;
 };
 

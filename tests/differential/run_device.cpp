@@ -70,17 +70,12 @@ void run_on_device(const std::vector<Pair>& pairs, Statistics& statistics,
         fmt::print("{}{}", Problem{p.seed, "to run", p.text, p.steps}.str(), program.source);
       statistics.barriers += barriers_in(program.source);
       statistics.launches += static_cast<int>(program.device->kernels.size());
-      std::string what = difference_on_device(p, program, true);
-      // PoCL's optimizer keeps wrong values over barriers now and then: what it does not touch says
-      // whether the program is at fault.
-      if (!what.empty()) {
-        const std::string plain = difference_on_device(p, program, false);
-        if (program.target == Target::OpenCL)
-          what = plain;
-        else if (plain.empty())
-          what += "; without optimization it is equal";
-        if (plain.empty()) statistics.compiler.push_back(p.seed);
-      }
+      // PoCL 3.1's optimizer keeps wrong values over barriers now and then, or ends in a crash:
+      // seeds 14, 321 and 9104 of 2026-11-23, by each of its methods.
+      const bool optimize = program.target != Target::OpenCL;
+      std::string what = difference_on_device(p, program, optimize);
+      if (optimize && !what.empty() && difference_on_device(p, program, false).empty())
+        what += "; without optimization it is equal";
       if (!what.empty()) problems.push_back({p.seed, what, p.text, p.steps});
       statistics.cuda.insert(generate(p.result, Target::Cuda).source);
       ++statistics.run;
