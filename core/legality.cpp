@@ -137,6 +137,7 @@ void Legality::check() {
   check_all(compares_ ? common_ : ref_->by_variable);
   if (compares_) return;
   check_copies();
+  check_former_copies();
   remember(std::move(this_order_));
 }
 

@@ -83,6 +83,13 @@ class Legality {
                       const std::set<std::string>& numbers);
   void prove_copies(const AccessAt& write, const AccessAt& read,
                     const std::vector<AccessAt>& all) const;
+  void check_former_copies();
+  std::string way_out(const AccessAt& write, const AccessAt& read, const std::string& lost) const;
+  void prove_apart(const AccessAt& write, const AccessAt& read, std::vector<std::string> equal,
+                   const std::string& lost) const;
+  [[noreturn]] void refuse_copies(const AccessAt& write, const AccessAt& read, const Witness& found,
+                                  bool exact, const std::string& why,
+                                  const std::string& hint) const;
   std::vector<std::string> numbers(const std::string& name, int reference) const;
   Map flow(const AccessAt& write, const AccessAt& read, bool within, bool& exact) const;
 

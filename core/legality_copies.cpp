@@ -84,22 +84,80 @@ void Legality::prove_copies(const AccessAt& write, const AccessAt& read,
 
   const Access& x = ref_->at(write);
   const Witness found = witness(crossing, present_->dims(w), present_->dims(r));
-  const std::string from = instance_text(present_->insn(w).id, present_->dims(w), found.a);
-  const std::string to = instance_text(present_->insn(r).id, present_->dims(r), found.b);
-  const std::string element = element_text(x, reference_point(write.insn, found.params, found.a));
   std::string number;
   for (const std::string& i : numbers(x.variable, write.insn))
     if (const auto at = found.b.find(i);
         number.empty() && (at == found.b.end() || at->second != found.a.at(i)))
       number = i;
+  refuse_copies(write, read, found, exact,
+                fmt::format("each iteration of `{}`, tagged `{}`, has its own `{}`", number,
+                            k_.tag(number)->text, x.variable),
+                "a team shares temporaries whose address space is `local`");
+}
+
+/// Copies that the reference's teams had: where the present ones are fewer, a read could find what
+/// was written for another. That keeps the order of instances, too.
+void Legality::check_former_copies() {
+  const Kernel& before = ref_->order.kernel();
+  const auto& tags = before.iname_tags;
+  if (std::none_of(tags.begin(), tags.end(), [](const auto& t) { return in_team(&t.second); }))
+    return;
+  for (const auto& [name, all] : ref_->by_variable) {
+    if (!ref_->variables.is_temporary(name) || carried_.all(name, all)) continue;
+    const std::vector<std::string>& kept = confined_to(name);
+    std::vector<std::string> lost, equal = kept;
+    for (const std::string& i : ref_->private_to(name))
+      if (std::find(kept.begin(), kept.end(), i) == kept.end())
+        (in_team(before.tag(i)) && ref_->own().has(name, i) ? lost : equal).push_back(i);
+    for (const std::string& i : lost)
+      for (const AccessAt& w : all)
+        for (const AccessAt& r : all)
+          if (ref_->at(w).write && !ref_->at(r).write) prove_apart(w, r, equal, i);
+  }
+}
+
+std::string Legality::way_out(const AccessAt& write, const AccessAt& read,
+                              const std::string& lost) const {
+  const Instruction &w = ref_->order.insn(write.insn), &r = ref_->order.insn(read.insn);
+  if (r.role != ReductionRole::None || w.role != ReductionRole::None)
+    return fmt::format("what is staged before `{}` is tagged has an axis for it", lost);
+  return fmt::format("`privatize_temporaries_with_inames(\"{}\", \"{}\")` gives it an axis", lost,
+                     ref_->at(write).variable);
+}
+
+/// No iteration of `lost`, of which the reference's each had its own copy, reads what another one
+/// writes; `equal`: those that it still has to itself.
+void Legality::prove_apart(const AccessAt& write, const AccessAt& read,
+                           std::vector<std::string> equal, const std::string& lost) const {
+  const Access &x = ref_->at(write), &y = ref_->at(read);
+  if (!covers_field(x.field, y.field) && !covers_field(y.field, x.field)) return;
+  bool exact = true;
+  Pair p{write.insn, read.insn, &x, &y, std::move(equal), false};
+  const Map all = demanded(p, exact);
+  p.equal.push_back(lost);
+  const Map crossing = isl_map_subtract(all.copy(), demanded(p, exact).take());
+  if (yes(isl_map_is_empty(crossing.get()))) return;
+  const auto found =
+      witness(crossing, present_->dims(now(write.insn)), present_->dims(now(read.insn)));
+  refuse_copies(write, read, found, exact,
+                fmt::format("`{}` has one value for each iteration of `{}`, tagged `{}`",
+                            x.variable, lost, ref_->order.kernel().tag(lost)->text),
+                way_out(write, read, lost));
+}
+
+void Legality::refuse_copies(const AccessAt& write, const AccessAt& read, const Witness& found,
+                             bool exact, const std::string& why, const std::string& hint) const {
+  const int w = now(write.insn), r = now(read.insn);
+  const Access& x = ref_->at(write);
+  const std::string from = instance_text(present_->insn(w).id, present_->dims(w), found.a);
+  const std::string to = instance_text(present_->insn(r).id, present_->dims(r), found.b);
+  const std::string element = element_text(x, reference_point(write.insn, found.params, found.a));
   Diagnostic d;
   d.code = exact ? "own-copies" : "not-proved";
-  d.text =
-      fmt::format("{} {} {} from {}, but each iteration of `{}`, tagged `{}`, has its own `{}`", to,
-                  exact ? "reads" : "may read", element, from, number, k_.tag(number)->text,
-                  x.variable) +
-      parameters_text(found.params);
-  d.hint = "a team shares temporaries whose address space is `local`";
+  d.text = fmt::format("{} {} {} from {}, but {}", to, exact ? "reads" : "may read", element, from,
+                       why) +
+           parameters_text(found.params);
+  d.hint = hint;
   d.where = {ref_->at(read).at ? ref_->at(read).at : present_->insn(r).at, {}};
   if (x.at) d.notes.push_back({x.at, fmt::format("`{}` is here", present_->insn(w).id)});
   throw ClashRefused(d, {clash_instance(*present_, w, found.a, "writes " + element),

@@ -540,3 +540,29 @@ TEST_CASE("refused: work-items that have their own copies of what one of them wr
   // What `first` writes is written anew by each before it is read.
   CHECK(tagged(first + "t = 2*a[i, j]  {id=again}\n", "j:l.0") == "legal");
 }
+
+// Differential test, seed 9980335: the order of instances is kept, but there is one value for all
+// lanes as soon as what writes it leaves their loop.
+TEST_CASE("refused: one value for lanes that had one each") {
+  const std::string head =
+      "kernel f(n: int32, a: float64[n, 16], c: float64[n, 16])\n"
+      "domain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < 16}\ntemp t: float64\n";
+  const auto lanes = [&](const std::string& body) { return parsed(head + "tag j: vec\n" + body); };
+  const std::string fetch = "t = a[0, j]  {id=fetch, inames=j}\n";
+  const Kernel plain = lanes(fetch + "c[i, j] = t  {id=use}\n");
+  const Kernel sum = lanes(fetch + "c[i, 0] = sum(j, a[i, j]*t)  {id=use}\n");
+  CHECK(message([&] { distribute(plain, "j", "id:fetch"); }) ==
+        "fetch[j_0=1] would run before use[i=0, j=0], but use[i=0, j=0] reads t and fetch[j_0=1] "
+        "writes it (n=1)");
+  CHECK(message([&] { distribute(sum, "j", "id:fetch"); }) ==
+        "use_update[i=0, j=1] reads t from fetch[j_0=0], but `t` has one value for each iteration "
+        "of `j`, tagged `vec` (n=1); what is staged before `j` is tagged has an axis for it");
+  CHECK(message([&] {
+          distribute(apply(plain, "privatize_temporaries_with_inames", {text("j"), text("t")}), "j",
+                     "id:fetch");
+        }) == "legal");
+  CHECK(message([&] { distribute(plain, "j", "id:fetch or id:use"); }) == "legal");
+  const Kernel staged = apply(parsed(head + "c[i, 0] = sum(j, a[i, j])  {id=use}\n"),
+                              "add_prefetch", {text("a"), text("j")});
+  CHECK(message([&] { distribute(tag(staged, "j:vec"), "j", "id:use"); }) == "legal");
+}
