@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "core/clash.h"
 #include "core/domain.h"
 #include "core/iname_rewrite.h"
+#include "core/legality.h"
 #include "core/order.h"
 #include "transforms/new_inames.h"
 #include "transforms/registry.h"
@@ -181,6 +183,27 @@ void pass_tag(const Kernel& k, const std::string& old_iname, const std::string& 
       c.names.push_back(new_iname);
 }
 
+/// The text puts all that runs in a team's iname into one loop of it. What runs before the rest of
+/// that loop, for all of the team, is no such loop: the text would say something else.
+void require_one_loop(const Kernel& k, const Kernel& after, const std::string& old_iname,
+                      const std::string& new_iname) {
+  const InameTag* tag = after.tag(new_iname);
+  if (!in_team(tag) || WithoutProof::active()) return;
+  const std::string name = tag->text;
+  Kernel loop = keep_reference(k, after);
+  loop.iname_tags.erase(new_iname);
+  try {
+    check_legal(loop);
+  } catch (const ClashRefused& e) {
+    Diagnostic d = e.diagnostic();
+    d.code = "cannot-nest";
+    d.text = fmt::format("`{}` and `{}` would be no one loop of the text: {}", old_iname, new_iname,
+                         d.text);
+    d.hint = fmt::format("`{}` may be tagged `{}` under its own name", old_iname, name);
+    throw ClashRefused(d, *e.clash());
+  }
+}
+
 }  // namespace
 
 Kernel rename_iname(const Kernel& k, const std::string& old_iname, const std::string& new_iname,
@@ -229,6 +252,7 @@ Kernel rename_iname(const Kernel& k, const std::string& old_iname, const std::st
   if (!merge && !out.has_iname(old_iname))
     if (const auto it = k.slabs.find(old_iname); it != k.slabs.end())
       out.slabs[new_iname] = it->second;
+  if (merge) require_one_loop(k, out, old_iname, new_iname);
   return reordered(k, std::move(out));
 }
 

@@ -566,3 +566,17 @@ TEST_CASE("refused: one value for lanes that had one each") {
                               "add_prefetch", {text("a"), text("j")});
   CHECK(message([&] { distribute(tag(staged, "j:vec"), "j", "id:use"); }) == "legal");
 }
+
+// Differential test, seed 521041: the text of the result, read again, would be one loop.
+TEST_CASE("refused: loops of a team that become one although not its iterations run by turns") {
+  const auto fused = [](const std::string& read, const std::string& tags) {
+    return message([&] { fuse(tag(pair("a[i] = i", "b[j] = a[" + read + "]"), tags), "i", "j"); });
+  };
+  const std::string refusal =
+      "`i` and `j` would be no one loop of the text: y[j=0] would run before x[j=1], but x[j=1] "
+      "writes a[1] and y[j=0] reads it (n=2); `i` may be tagged `l.0` under its own name";
+  CHECK(fused("j + 1", "i:l.0, j:l.0") == refusal);
+  CHECK(fused("j + 1", "i:l.0") == refusal);
+  CHECK(fused("j", "i:l.0, j:l.0") == "legal");
+  CHECK(fused("j - 1", "i:l.0, j:l.0") == "legal");
+}
