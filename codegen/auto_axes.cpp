@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/bounded.h"
 #include "core/domain.h"
 #include "core/layout.h"
 #include "core/order.h"
@@ -22,7 +23,7 @@ Expr length_of(const Kernel& k, const std::string& iname) {
   const InameTag& tag = *k.tag(iname);
   bool known = true;
   const Set s = without_computed(k, domain_of(k, {iname}), known);
-  if (!yes(isl_set_dim_is_bounded(s.get(), isl_dim_set, 0)))
+  if (!is_bounded(s, 0))
     fail("unsupported", tag.at ? tag.at : k.at,
          "`{0}` is tagged `{1}`, but its number of iterations is not known before the kernel runs; "
          "split_iname(\"{0}\", 32) gives it an inner loop that can be tagged `{1}`",

@@ -3,6 +3,7 @@
 #include "codegen/auto_axes.h"
 #include "codegen/touch_set.h"
 #include "core/address_spaces.h"
+#include "core/bounded.h"
 #include "core/domain.h"
 #include "core/order_reference.h"
 
@@ -38,7 +39,7 @@ std::map<std::string, HardwareIname> hardware_of(const Kernel& k) {
     // inside, such as the length of a row, becomes a guard of each work-item.
     bool known = true;
     const Set all = domain_of(k, {iname}), s = without_computed(k, all, known);
-    if (!yes(isl_set_dim_is_bounded(s.get(), isl_dim_set, 0))) {
+    if (!is_bounded(s, 0)) {
       if (known)
         fail("unsupported", tag.at ? tag.at : k.at, "`{}` is tagged `{}`, but has no bounds", iname,
              tag.text);

@@ -9,6 +9,7 @@
 #include "codegen/language.h"
 #include "codegen/matrix_units.h"
 #include "codegen/meetings.h"
+#include "core/bounded.h"
 #include "core/budget.h"
 #include "core/order.h"
 #include "core/rows.h"
@@ -58,9 +59,7 @@ Set hull(Set s) {
   if (dims == 0 || isl_set_n_basic_set(s.get()) < 2) return simple;
   const auto last = static_cast<unsigned>(dims - 1);
   const Set plain = isl_set_remove_divs(simple.copy());
-  if (yes(isl_set_dim_has_upper_bound(plain.get(), isl_dim_set, last)) &&
-      yes(isl_set_dim_has_lower_bound(plain.get(), isl_dim_set, last)))
-    return simple;
+  if (has_upper_bound(plain, last) && has_lower_bound(plain, last)) return simple;
   return intersect(convex_around(isl_set_remove_divs(s.take())), simple);
 }
 /// A convex set without the constraints that do not bound the last dimension. With quotients in it,
@@ -380,7 +379,7 @@ class LoopMaker {
     std::vector<std::string> outer = dim_names(s);
     outer.pop_back();
     s = dims_to_params(std::move(s), outer);
-    if (yes(isl_set_dim_is_bounded(s.get(), isl_dim_set, 0))) return s;
+    if (is_bounded(s, 0)) return s;
     // Parts with bounds that have nothing in common, such as from data and of the size.
     return isl_set_coalesce(dims_to_params(need.points, outer).take());
   }

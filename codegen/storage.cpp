@@ -6,6 +6,7 @@
 #include "codegen/domains.h"
 #include "codegen/plan.h"
 #include "core/address_spaces.h"
+#include "core/bounded.h"
 #include "core/order.h"
 
 namespace moonloop {
@@ -234,7 +235,7 @@ class Storage {
     const bool computed = std::any_of(params.begin(), params.end(), [&](const std::string& p) {
       return k_.find_temporary(p) != nullptr;
     });
-    if (!items || computed || !yes(isl_set_dim_is_bounded(s.get(), isl_dim_set, 0)))
+    if (!items || computed || !is_bounded(s, 0))
       fail("unsupported", insn.at,
            "instruction `{}` is spread over the {} of `{}`, whose number {}", insn.id,
            items ? "work-items" : "lanes", iname,

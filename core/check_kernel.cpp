@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/bounded.h"
 #include "core/budget.h"
 #include "core/check_ranges.h"
 #include "core/check_uses.h"
@@ -56,8 +57,8 @@ void check_domains(const Kernel& k) {
     }
     for (std::size_t i = 0; i < names.size(); ++i) {
       const auto n = static_cast<unsigned>(i);
-      const bool lower = yes(isl_set_dim_has_lower_bound(d.set.get(), isl_dim_set, n));
-      const bool upper = yes(isl_set_dim_has_upper_bound(d.set.get(), isl_dim_set, n));
+      const bool lower = has_lower_bound(d.set, n);
+      const bool upper = has_upper_bound(d.set, n);
       if (!lower || !upper)
         fail("unbounded-iname", at, "iname `{}` has no {} bound in `{}`", names[i],
              lower   ? "upper"

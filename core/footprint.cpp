@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/bounded.h"
 #include "core/domain.h"
 #include "core/plain_gist.h"
 
@@ -179,7 +180,7 @@ std::optional<std::int64_t> constant_maximum(const PwAff& a) {
 std::optional<Expr> parametric_maximum(const PwAff& a, const std::vector<std::string>& outer) {
   Set values = isl_set_from_pw_aff(a.copy());
   values = drop_params(values, outer);
-  if (!yes(isl_set_dim_has_upper_bound(values.get(), isl_dim_set, 0))) return {};
+  if (!has_upper_bound(values, 0)) return {};
   Set when = isl_set_params(values.copy());
   PwAff maximum = isl_set_dim_max(values.take(), 0);
   maximum = isl_pw_aff_coalesce(isl_pw_aff_gist_params(maximum.take(), when.take()));

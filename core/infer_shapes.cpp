@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "core/bounded.h"
 #include "core/check_uses.h"
 #include "core/domain.h"
 #include "core/external.h"
@@ -179,7 +180,7 @@ class ShapeInference {
     // Bounds that only decide whether there is an instance at all do not matter.
     if (!data.empty()) {
       Set all = drop_params(values, data);
-      if (!yes(isl_set_dim_has_upper_bound(all.get(), isl_dim_set, 0))) {
+      if (!has_upper_bound(all, 0)) {
         out.data_dependent = true;
         return out;
       }
@@ -201,7 +202,7 @@ class ShapeInference {
       if (!out.negative) out.negative = sample(below)->dims.at("x");
       return out;
     }
-    if (!yes(isl_set_dim_has_upper_bound(values.get(), isl_dim_set, 0))) {
+    if (!has_upper_bound(values, 0)) {
       out.bounded = false;
       return out;
     }

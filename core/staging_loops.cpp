@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/bounded.h"
 #include "core/domain.h"
 #include "core/staging.h"
 
@@ -94,9 +95,7 @@ Set without_idle_params(Set s) {
 /// bound.
 bool is_bounded(const Set& s) {
   for (int d = count(isl_set_dim(s.get(), isl_dim_set)); d-- > 0;)
-    if (!yes(isl_set_dim_has_upper_bound(s.get(), isl_dim_set, unsigned(d))) ||
-        !yes(isl_set_dim_has_lower_bound(s.get(), isl_dim_set, unsigned(d))))
-      return false;
+    if (!has_upper_bound(s, unsigned(d)) || !has_lower_bound(s, unsigned(d))) return false;
   return true;
 }
 

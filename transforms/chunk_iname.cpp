@@ -112,6 +112,28 @@ Set box_of_pieces(const Kernel& k, const Domain& home, const std::string& iname,
   return tidy(std::move(out));
 }
 
+/// The loop's ends are written into its statements: where they depend on another iname, all of
+/// these have to run in it.
+void require_inside(const Kernel& k, const std::string& iname, const Chunks& chunks,
+                    const Match& within) {
+  std::set<std::string> names;
+  collect_vars(chunks.first, names);
+  collect_vars(chunks.n, names);
+  std::erase_if(names, [&](const std::string& n) { return !k.has_iname(n); });
+  if (names.empty()) return;
+  for (const InsnPtr& i : k.instructions) {
+    if (!within.everything() && !within(k, *i)) continue;
+    const std::set<std::string> runs = all_inames(k, *i);
+    if (!runs.contains(iname)) continue;
+    for (const std::string& n : names)
+      if (!runs.contains(n))
+        refuse("not-inside", i->at,
+               "`{}` runs in `{}` but not in `{}`, on which the ends of the pieces depend; "
+               "split_iname(\"{}\", 32) makes pieces of one length",
+               i->id, iname, n, iname);
+  }
+}
+
 }  // namespace
 
 Kernel chunk_iname(const Kernel& k, const std::string& iname, std::int64_t num_chunks,
@@ -132,6 +154,7 @@ Kernel chunk_iname(const Kernel& k, const std::string& iname, std::int64_t num_c
   const SplitParts parts(k, iname, o);
 
   const Chunks chunks{*first, index_add({index_sub(*last, *first), lit(1)}), num_chunks};
+  require_inside(k, iname, chunks, o.within);
   InameRewrite rw;
   rw.old = {iname};
   rw.fresh = {parts.outer, parts.inner};

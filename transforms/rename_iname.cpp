@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/bounded.h"
 #include "core/clash.h"
 #include "core/domain.h"
 #include "core/iname_rewrite.h"
@@ -155,8 +156,7 @@ std::optional<Kernel> widened(const Kernel& k, const std::string& other, const s
   // One convex loop where that is one, else the values themselves: `n` and 4 have no common bound.
   Set hull = isl_set_from_basic_set(isl_set_simple_hull(both.copy()));
   for (std::size_t d = 0; d < dims.size(); ++d)
-    if (!yes(isl_set_dim_has_upper_bound(hull.get(), isl_dim_set, unsigned(d))) ||
-        !yes(isl_set_dim_has_lower_bound(hull.get(), isl_dim_set, unsigned(d)))) {
+    if (!has_upper_bound(hull, unsigned(d)) || !has_lower_bound(hull, unsigned(d))) {
       hull = both;
       break;
     }

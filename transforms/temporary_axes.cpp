@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/bounded.h"
 #include "core/domain.h"
 #include "core/external.h"
 #include "core/infer.h"
@@ -18,7 +19,7 @@ struct Values {
 
 Values values_of(const Kernel& k, const std::string& iname) {
   const Set s = domain_of(k, {iname});
-  const bool bounded = yes(isl_set_dim_is_bounded(s.get(), isl_dim_set, 0));
+  const bool bounded = is_bounded(s, 0);
   for (const std::string& p : param_names(s))
     if (!bounded || k.find_temporary(p))
       refuse("no-extent", k.at, "the number of values of iname `{}` is computed in the kernel",

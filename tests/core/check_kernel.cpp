@@ -69,6 +69,9 @@ TEST_CASE("domains: empty and unbounded ones are refused") {
   CHECK(failure([&] { complete(none); }).find("the assumptions contradict each other") == 0);
   CHECK(checking("domain {[i]: 0 <= i}\nc[0] = 1.0 {inames=i}\n")
             .find("iname `i` has no upper bound in") == 0);
+  // A stride is no end.
+  CHECK(checking("domain {[i]: 0 <= i and i mod 2 = 0}\nc[0] = 1.0 {inames=i}\n")
+            .find("iname `i` has no upper bound in") == 0);
 }
 
 TEST_CASE("writes: parameters and scalar arguments stay as they are") {

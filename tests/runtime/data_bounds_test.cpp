@@ -71,6 +71,20 @@ TEST_CASE("data bounds: work-items share a row") {
       "`k` is tagged `l.0`, but its bounds depend on `length`, which is computed on the device; "
       "split_iname(\"k\", 32) gives it an inner loop that can be tagged `l.0`",
       Error);
+  // Differential test, seed 9700131: a stride is no end.
+  CHECK_THROWS_WITH_AS(
+      generate(tagged(R"(
+kernel f(n: int32, cnt: in int32[n], y: float64[n, n])
+domain {[i]: 0 <= i < n}
+domain {[k]: 0 <= k < m and k mod 2 = 0}
+<int32> m = cnt[i]
+y[i, k] = 1.0  {inames=i:k}
+)",
+                      {{"k", "g.0"}}),
+               Target::OpenCL),
+      "`k` is tagged `g.0`, but its bounds depend on `m`, which is computed on the device; "
+      "split_iname(\"k\", 32) gives it an inner loop that can be tagged `g.0`",
+      Error);
 }
 
 TEST_CASE("data bounds: several rows at once, each as long as it is") {

@@ -114,3 +114,21 @@ end
 )");
   CHECK(code_of([&] { chunk_iname(k, "k", 1, {.outer_tag = "par"}); }) == "legal");
 }
+
+// Differential test, seed 10020036: a statement that another loop took in runs in `k` alone, over
+// all that `k` is for any `j`.
+TEST_CASE("refused: pieces whose ends depend on a loop that a statement is not in") {
+  const auto chunked = [](const std::string& inames, const std::string& step) {
+    const Kernel k = parsed(
+        "kernel f(n: int32, q: int32[n])\ndomain {[j]: 0 <= j < n}\ndomain {[k]: j <= k < n}\n"
+        "q[k] = q[k] + 1  {id=s, inames=" +
+        inames + "}\n");
+    const int parts = step == "chunk_iname" ? 2 : 32;
+    return message([&] { apply(k, step, {text("k"), number(parts)}); });
+  };
+  CHECK(chunked("k", "chunk_iname") ==
+        "`s` runs in `k` but not in `j`, on which the ends of the pieces depend; "
+        "split_iname(\"k\", 32) makes pieces of one length");
+  CHECK(chunked("k", "split_iname") == "legal");
+  CHECK(chunked("j:k", "chunk_iname") == "legal");
+}
