@@ -121,8 +121,10 @@ Set intersect(const Set& a, const Set& b) {
     return isl_set_intersect(a.copy(), b.copy());
   const Set x = isl_set_align_params(a.copy(), isl_set_get_space(b.get()));
   const Set y = isl_set_align_params(b.copy(), isl_set_get_space(x.get()));
-  return isl_set_from_basic_set(
-      isl_basic_set_intersect(parts_of(x)[0].take(), parts_of(y)[0].take()));
+  // None where isl sees by now that there are no points.
+  std::vector<BasicSet> p = parts_of(x), q = parts_of(y);
+  if (p.size() != 1 || q.size() != 1) return isl_set_intersect(x.copy(), y.copy());
+  return isl_set_from_basic_set(isl_basic_set_intersect(p[0].take(), q[0].take()));
 }
 
 std::string str(const Set& s) { return take_string(isl_set_to_str(s.get())); }

@@ -64,10 +64,12 @@ void run_on_device(const std::vector<Pair>& pairs, Statistics& statistics,
     const auto problem = [&](const std::string& what) {
       problems.push_back({p.seed, name + ": " + what, p.text, p.steps});
     };
+    const bool verbose = std::getenv("MOONLOOP_VERBOSE");
+    if (verbose) fmt::print("{}", Problem{p.seed, "about to run", p.text, p.steps}.str());
+    if (verbose) std::fflush(stdout);
     try {
       const Program program = generate(p.result, device_target());
-      if (std::getenv("MOONLOOP_VERBOSE"))
-        fmt::print("{}{}", Problem{p.seed, "to run", p.text, p.steps}.str(), program.source);
+      if (verbose) fmt::print("{}", program.source);
       statistics.barriers += barriers_in(program.source);
       statistics.launches += static_cast<int>(program.device->kernels.size());
       // PoCL 3.1's optimizer keeps wrong values over barriers now and then, or ends in a crash:
