@@ -127,7 +127,15 @@ Set intersect(const Set& a, const Set& b) {
   return isl_set_from_basic_set(isl_basic_set_intersect(p[0].take(), q[0].take()));
 }
 
-std::string str(const Set& s) { return take_string(isl_set_to_str(s.get())); }
+std::string str(const Set& s) {
+  if (count(isl_set_n_basic_set(s.get())) < 2) return take_string(isl_set_to_str(s.get()));
+  // isl puts the parts of a set in order when it first compares it; here a set of the same parts.
+  Set sorted = isl_set_empty(isl_set_get_space(s.get()));
+  for (const BasicSet& part : parts_of(s))
+    sorted = isl_set_union(sorted.take(), isl_set_from_basic_set(part.copy()));
+  isl_set_get_hash(sorted.get());
+  return take_string(isl_set_to_str(sorted.get()));
+}
 std::string str(const Map& m) { return take_string(isl_map_to_str(m.get())); }
 std::string str(const PwAff& a) { return take_string(isl_pw_aff_to_str(a.get())); }
 

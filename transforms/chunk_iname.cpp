@@ -176,8 +176,8 @@ that differ by one, the longer pieces first. Where the number of iterations is a
 beginning of each piece is chosen by its number.
 
 Refuses a loop that has a tag (split first, then tag), names in use, less than one piece or more than
-1000, a loop whose first or last iteration no single expression gives, and tags for the parts that the
-kernel's dependences do not allow.)",
+1000, a loop whose first or last iteration no single expression gives, statements that are not in a loop
+on which these iterations depend, and tags for the parts that the kernel's dependences do not allow.)",
     .params = split_params({.name = "num_chunks",
                             .kind = Kind::Int,
                             .help = "how many pieces, at least 1",

@@ -20,8 +20,9 @@ struct ChunkOptions {
 ///
 /// Refuses  unknown-iname; bad-length (less than one piece, or more than 1000); tagged-iname;
 ///          unbounded-iname (no first or no last iteration as one expression of the parameters and
-///          of slower inames); bad-name, name-taken; bad-tag; no-match; shared-bound; axis-taken;
-///          and all that check_legal refuses
+///          of slower inames); not-inside (a statement is not in one of these); bad-name,
+///          name-taken; bad-tag; no-match; shared-bound; axis-taken; and all that check_legal
+///          refuses
 /// Cost     one walk over the instructions, two parametric extrema, a set of as many pieces
 Kernel chunk_iname(const Kernel& k, const std::string& iname, std::int64_t num_chunks,
                    const ChunkOptions& o = {});

@@ -267,7 +267,8 @@ values of both, and instructions stand under conditions where they did not run o
 
 Refuses a name in use without `existing_ok`, instructions that stand in both loops, loops over
 different values (with an instance that would be lost or new), and a fusion against a dependence, with
-two instances that would change places.)",
+two instances that would change places. So it does for work-items and lanes, whose statements run one
+after the other: the text of the result says one loop.)",
     .params = {{.name = "old_iname",
                 .kind = Kind::Str,
                 .help = "the iname to rename",

@@ -23,9 +23,10 @@ struct RenameOptions {
 /// Refuses  unknown-iname; bad-name; name-taken (without `existing_ok`); no-match; shared-bound;
 ///          both-inames    an instruction stands in both loops
 ///          other-values   the loops run over different values; names an instance that would be
-///          lost or
-///                         new
+///                         lost or new
 ///          two-tags       both inames have tags, different ones, and `preserve_tags` asks for both
+///          cannot-nest    for a team's iname: where its statements, one after the other for all of
+///                         the team, are no loop, which is what the text of the result says
 ///          and all that check_legal refuses: loops that a dependence keeps apart
 /// Cost     one walk over the instructions; isl once per set of inames that meets the old one
 Kernel rename_iname(const Kernel& k, const std::string& old_iname, const std::string& new_iname,

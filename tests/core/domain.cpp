@@ -146,3 +146,18 @@ a[i] = x + t + m
   CHECK_FALSE(known("b[i] > 0"));
   CHECK(k.name == "conditions");
 }
+
+// Differential test, seed 9940203: a refused step had compared a domain, whose text then read
+// otherwise.
+TEST_CASE("text: the parts of a set stand in one order, however it was made and used") {
+  const char* const high = "[n, i] -> {[d]: d >= 0 and d < n - 2*i}";
+  const char* const low = "[n, i] -> {[d]: d >= 0 and d <= 1 - n + 2*i}";
+  const Set one = isl_set_union(set(high).take(), set(low).take());
+  const Set other = isl_set_union(set(low).take(), set(high).take());
+  const std::string before = str(one);
+  CHECK(str(other) == before);
+  CHECK(yes(isl_set_is_equal(one.get(), other.get())));
+  isl_set_get_hash(one.get());
+  CHECK(str(one) == before);
+  CHECK(yes(isl_set_is_equal(one.get(), set(before.c_str()).get())));
+}
