@@ -183,17 +183,20 @@ void pass_tag(const Kernel& k, const std::string& old_iname, const std::string& 
       c.names.push_back(new_iname);
 }
 
-/// The text puts all that runs in a team's iname into one loop of it. What runs before the rest of
-/// that loop, for all of the team, is no such loop: the text would say something else.
+/// The text puts all that runs in one iname into one loop, and is read so where its loops nest that
+/// way (`nest_in_sequence`). What a team runs one after the other, each for all of the team, must
+/// keep its order there.
 void require_one_loop(const Kernel& k, const Kernel& after, const std::string& old_iname,
                       const std::string& new_iname) {
   const InameTag* tag = after.tag(new_iname);
   if (!in_team(tag) || WithoutProof::active()) return;
   const std::string name = tag->text;
-  Kernel loop = keep_reference(k, after);
-  loop.iname_tags.erase(new_iname);
+  Kernel loops = keep_reference(k, after);
+  std::erase_if(loops.iname_tags, [](const auto& t) {
+    return in_team(&t.second) || t.second.kind == TagKind::Group;
+  });
   try {
-    check_legal(loop);
+    check_legal(loops);
   } catch (const ClashRefused& e) {
     Diagnostic d = e.diagnostic();
     d.code = "cannot-nest";
@@ -201,6 +204,8 @@ void require_one_loop(const Kernel& k, const Kernel& after, const std::string& o
                          d.text);
     d.hint = fmt::format("`{}` may be tagged `{}` under its own name", old_iname, name);
     throw ClashRefused(d, *e.clash());
+  } catch (const Refused& e) {
+    if (e.diagnostic().code != "cannot-nest") throw;  // else it is read in the order of the teams
   }
 }
 
