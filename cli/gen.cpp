@@ -1,4 +1,5 @@
 #include "cli/commands.h"
+#include "cli/warnings.h"
 #include "codegen/fortran_interface.h"
 #include "core/diagnostic.h"
 #include "frontends/fortran/fortran.h"

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "cli/commands.h"
+#include "cli/warnings.h"
 #include "codegen/language.h"
 #include "core/warning.h"
 #include "frontends/fortran/fortran.h"
@@ -124,84 +125,6 @@ void warn(const Common& c, const Diagnostic& d) {
   if (!c.quiet) fmt::print(stderr, "{}", render_warning(d, c.color));
 }
 
-void warn_of_single_work_item(const Common& c, const Kernel& k, Target target) {
-  if (!is_device(target)) return;
-  for (const auto& [iname, tag] : k.iname_tags)
-    if (tag.kind == TagKind::Group || tag.kind == TagKind::Local || tag.kind == TagKind::LocalAuto)
-      return;
-  std::string first;
-  for (const InsnPtr& i : k.instructions)
-    if (first.empty() && !i->inames.empty()) first = *i->inames.begin();
-  if (first.empty()) return;
-  warn(c,
-       {"single-work-item",
-        fmt::format("no loop of kernel `{}` is tagged `g.N` or `l.N`, so that one work-item runs "
-                    "all of it on {}",
-                    k.name, to_string(target)),
-        {k.at, {}},
-        {},
-        fmt::format("tag a parallel loop, such as `{0} = lp.split_iname({0}, \"{1}\", 128, "
-                    "{{outer_tag = \"g.0\", inner_tag = \"l.0\"}})`",
-                    lua_global(k.name), first)});
-}
-
-namespace {
-
-/// Loops that the user wrote down and nothing runs in.
-void warn_of_unused_inames(const Common& c, const Kernel& k) {
-  std::set<std::string> used;
-  const auto look = [&](const Expr& e) {
-    walk(e, [&](const Expr& x) {
-      if (const auto* r = x.as<Reduce>()) used.insert(r->inames.begin(), r->inames.end());
-      if (const auto* s = x.as<SubArray>()) used.insert(s->inames.begin(), s->inames.end());
-      return true;
-    });
-  };
-  for (const InsnPtr& i : k.instructions) {
-    used.insert(i->inames.begin(), i->inames.end());
-    if (i->rhs) look(i->rhs);
-    for (const Expr& e : i->lhs) look(e);
-    for (const Expr& e : i->predicates) look(e);
-  }
-  for (const auto& rule : k.rules) look(rule.body);
-  for (const Domain& d : k.domains)  // bounds of other loops
-    for (const std::string& p : d.params()) used.insert(p);
-  for (const Domain& d : k.domains)
-    for (const std::string& iname : d.inames())
-      if (!used.count(iname))
-        warn(c,
-             {"unused-iname",
-              fmt::format("no instruction of kernel `{}` runs in loop `{}`, which is left out",
-                          k.name, iname),
-              {d.at ? d.at : k.at, {}},
-              {},
-              fmt::format("write the instructions between `for {0}` and `end`, or take `{0}` out "
-                          "of the domain",
-                          iname)});
-}
-
-void warn_of_unread_settings(const Common& c, const std::vector<std::string>& read) {
-  for (const auto& [name, value] : c.settings) {
-    if (std::find(read.begin(), read.end(), name) != read.end()) continue;
-    const auto lower = [](std::string s) {
-      std::transform(s.begin(), s.end(), s.begin(),
-                     [](unsigned char ch) { return static_cast<char>(std::tolower(ch)); });
-      return s;
-    };
-    std::string meant = did_you_mean(name, read);
-    for (const std::string& r : read)  // short names are near each other only in this way
-      if (meant.empty() && lower(r) == lower(name)) meant = fmt::format("; did you mean `{}`?", r);
-    warn(c, {"unread-setting",
-             fmt::format("no script reads `lp.args.{}`, which `--set {}={}` gives{}{}", name, name,
-                         value, read.empty() ? "" : "; they read " + quoted_list(read), meant),
-             {},
-             {},
-             {}});
-  }
-}
-
-}  // namespace
-
 ScriptOptions script_options(const Common& c) {
   ScriptOptions o;
   o.trust = c.trust;
@@ -236,7 +159,10 @@ std::vector<Kernel> load_kernels(const Common& c,
   for (const Diagnostic& d : fortran.warnings) warn(c, d);
   if (before) *before = kernels;
   for (const Kernel& k : kernels)
-    if (c.kernel.empty() || k.name == c.kernel) warn_of_unused_inames(c, k);
+    if (c.kernel.empty() || k.name == c.kernel) {
+      warn_of_unused_inames(c, k);
+      warn_of_widening_literals(c, k);
+    }
   for (const FortranFile::Transform& t : fortran.transforms)
     kernels = run_transform_script(t.source, kernels, options, t.code.c_str());
   if (file) *file = std::move(fortran);

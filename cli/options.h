@@ -37,16 +37,14 @@ struct Common {
 ScriptOptions script_options(const Common& c);
 /// All kernels of the input, each after the -t scripts, in order. `on_step` hears of each
 /// transform; `before` gets the kernels as they were before the -t scripts, `file` what the input
-/// is besides where it is Fortran. Warns `unused-iname`, `unread-setting`, of what Fortran leaves
-/// out, and as run_transform_script() does.
+/// is besides where it is Fortran. Warns `unused-iname`, `widening-literal`, `unread-setting`, of
+/// what Fortran leaves out, and as run_transform_script() does.
 std::vector<Kernel> load_kernels(const Common& c,
                                  const std::function<void(const StepReport&)>& on_step = {},
                                  std::vector<Kernel>* before = nullptr,
                                  FortranFile* file = nullptr);
 /// Prints a warning on standard error, unless --quiet.
 void warn(const Common& c, const Diagnostic& d);
-/// Warns `single-work-item` where a target runs all of a kernel in one.
-void warn_of_single_work_item(const Common& c, const Kernel& k, Target target);
 /// The one of `all` that --kernel names; without it the only one. Fails as load_kernel does.
 const Kernel& pick_kernel(const Common& c, const std::vector<Kernel>& all);
 /// The one that --kernel names; without it the only one. Fails `unknown-kernel`, `which-kernel`.

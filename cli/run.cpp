@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/loaded.h"
 #include "cli/run_output.h"
+#include "cli/warnings.h"
 #include "runtime/npy.h"
 
 namespace moonloop::cli {

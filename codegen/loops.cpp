@@ -51,15 +51,12 @@ Set convex_around(const Set& s) {
   }
 }
 /// A convex set around `s` that bounds the last dimension. The simple hull only keeps bounds that
-/// its parts have in parallel; where that leaves none, the polyhedral hull is needed too. A stride
-/// is no bound.
+/// its parts have in parallel; where that leaves none, the polyhedral hull is needed too.
 Set hull(Set s) {
   Set simple = isl_set_from_basic_set(isl_set_simple_hull(s.copy()));
   const int dims = static_cast<int>(isl_set_dim(s.get(), isl_dim_set));
   if (dims == 0 || isl_set_n_basic_set(s.get()) < 2) return simple;
-  const auto last = static_cast<unsigned>(dims - 1);
-  const Set plain = isl_set_remove_divs(simple.copy());
-  if (has_upper_bound(plain, last) && has_lower_bound(plain, last)) return simple;
+  if (is_bounded(simple, static_cast<unsigned>(dims - 1))) return simple;
   return intersect(convex_around(isl_set_remove_divs(s.take())), simple);
 }
 /// A convex set without the constraints that do not bound the last dimension. With quotients in it,

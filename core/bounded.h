@@ -12,6 +12,15 @@ inline bool is_bounded(const Set& s, unsigned dim) {
   return yes(isl_set_dim_is_bounded(plain.get(), isl_dim_set, dim));
 }
 
+/// The same for all dimensions.
+inline bool is_bounded(const Set& s) {
+  const Set plain = isl_set_remove_divs(s.copy());
+  for (int d = count(isl_set_dim(plain.get(), isl_dim_set)); d-- > 0;)
+    if (!yes(isl_set_dim_is_bounded(plain.get(), isl_dim_set, static_cast<unsigned>(d))))
+      return false;
+  return true;
+}
+
 /// The same for the lower and the upper end alone.
 inline bool has_lower_bound(const Set& s, unsigned dim) {
   const Set plain = isl_set_remove_divs(s.copy());

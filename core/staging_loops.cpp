@@ -91,14 +91,6 @@ Set without_idle_params(Set s) {
   return s;
 }
 
-/// Parts of a union that bound a dimension by different slopes leave their simple hull without a
-/// bound.
-bool is_bounded(const Set& s) {
-  for (int d = count(isl_set_dim(s.get(), isl_dim_set)); d-- > 0;)
-    if (!has_upper_bound(s, unsigned(d)) || !has_lower_bound(s, unsigned(d))) return false;
-  return true;
-}
-
 /// { [names] : 0 <= name < extent }
 Set extents_of(const Footprint& f, const std::vector<std::string>& names) {
   Exprs within;
@@ -131,6 +123,7 @@ StagedPoints staged_points(const Footprint& f, const std::vector<std::string>& n
   if (box) {
     out.points = zero_based(f, box_points(f), names);
   } else if (!convex) {
+    // Parts of a union that bound a dimension by different slopes leave this without a bound.
     const Set hull = isl_set_from_basic_set(isl_set_simple_hull(f.own.copy()));
     out.points = zero_based(f, is_bounded(hull) ? hull : box_points(f), names);
     add_guard(out.guards, isl_set_gist(zero_based(f, f.points, names).take(), out.points.copy()));

@@ -239,7 +239,7 @@ std::optional<Typed> Typer::called(const Expr& e, const Call& x,
   }
   if (f->cls == FnClass::Real || (f->cls == FnClass::RealOrComplex && x.name != "pow"))
     return weak_real(false, false, wanted);
-  return weak_int(std::nullopt, wanted);
+  return weak_int(std::nullopt, context);
 }
 
 std::optional<Typed> Typer::reduce(const Reduce& x, const std::optional<Type>& wanted) const {
@@ -399,6 +399,34 @@ std::optional<Computation> Typer::computation(const Expr& e,
         return Computation{{x.type}, t};
       },
       [&](const Slice& x) { return none(x); }, [&](const SubArray& x) { return none(x); }});
+}
+
+void Typer::for_each_part(const Expr& e, const std::optional<Type>& wanted,
+                          const VisitPart& visit) const {
+  if (!visit(e, wanted)) return;
+  const auto all = [&](const Exprs& es, const std::optional<Type>& context) {
+    for (const Expr& x : es) for_each_part(x, context, visit);
+  };
+  if (const auto* l = e.as<Load>()) return all(l->index, {});
+  if (const auto* f = e.as<Field>()) return for_each_part(f->base, {}, visit);
+  const auto* call = e.as<Call>();
+  if (const auto* v = e.as<Var>(); v || call)
+    if (const Rule* rule = k_.find_rule(v ? v->name : call->name))
+      return for_each_part(v ? rule->body : apply_rule(*rule, call->args), wanted, visit);
+  if (call && call->name == "indexof") return;
+  if (call && call->name == "if" && call->args.size() == 3)
+    return for_each_part(Expr(Select{call->args[0], call->args[1], call->args[2]}, e.at()), wanted,
+                         visit);
+  const auto c = computation(e, wanted);
+  if (!c) return;
+  const auto* sum = e.as<Nary>();
+  if (sum && sum->op != NaryOp::And && sum->op != NaryOp::Or) return all(sum->terms, c->result);
+  std::size_t n = 0;
+  for_each_child(e, [&](const Expr& child) {
+    for_each_part(child, n < c->operands.size() ? std::optional(c->operands[n]) : std::nullopt,
+                  visit);
+    ++n;
+  });
 }
 
 void Typer::check(const Expr& e, const std::optional<Type>& wanted) const {

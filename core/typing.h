@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -68,6 +69,14 @@ class Typer {
   /// generation convert operands as this says and in no other way.
   std::optional<Computation> computation(const Expr& e,
                                          const std::optional<Type>& wanted = {}) const;
+
+  /// Calls `visit` with all that `e` evaluates to values, itself first, and with the context that
+  /// each stands in; what subscripts hold has none. Calls of rules are followed by what their
+  /// bodies evaluate. `visit` says whether to go into the parts. Nothing while some type is not
+  /// known.
+  using VisitPart = std::function<bool(const Expr& part, const std::optional<Type>& wanted)>;
+  void for_each_part(const Expr& e, const std::optional<Type>& wanted,
+                     const VisitPart& visit) const;
 
   /// Checks all that `type` does not need to look at: subscripts and what they hold.
   void check(const Expr& e, const std::optional<Type>& wanted = {}) const;

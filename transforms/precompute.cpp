@@ -81,7 +81,7 @@ class Build {
       require_new_name(after_, temporary_);
     Temporary t;
     t.name = temporary_;
-    t.type = options_.dtype;
+    t.type = options_.dtype ? options_.dtype : plan_.type_at_uses();
     t.shape = shape;
     t.space = settled_space(before_, plan_.space, plan_.places(), nest_);
     t.at = plan_.rule.at;
@@ -102,9 +102,11 @@ class Build {
     if (options_.dtype && old.type && !(*options_.dtype == *old.type))
       differs("type", old.type->str(), options_.dtype->str());
     if (!options_.dtype && old.type) {  // what is kept must be what is computed
+      const std::optional<Type> at_uses = plan_.type_at_uses();
       const Kernel typed = infer_types(before_);
       const Type value =
-          type_of(typed, expand_rules(typed, apply_rule(plan_.rule, plan_.uses[0].args)));
+          at_uses ? *at_uses
+                  : type_of(typed, expand_rules(typed, apply_rule(plan_.rule, plan_.uses[0].args)));
       if (!(value == *old.type)) differs("type", old.type->str(), value.str());
     }
     if (plan_.space != AddressSpace::Auto && old.space != plan_.space)
@@ -502,7 +504,7 @@ what the rule reads.)",
                {.name = "dtype",
                 .kind = Kind::Str,
                 .help = "type of the temporary",
-                .fallback = "inferred"},
+                .fallback = "the one that the uses compute in"},
                {.name = "fetch_bounding_box",
                 .kind = Kind::Bool,
                 .help = "computes the box around the footprint",

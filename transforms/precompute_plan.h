@@ -56,6 +56,9 @@ class PrecomputePlan {
   /// What the uses reach in one iteration of `nest`, which is `needed` and more.
   Footprint footprint_in(const std::set<std::string>& nest) const;
   std::vector<Place> places() const;
+  /// The type that the uses compute the value in, where it goes by what stands around them and is
+  /// another one there than alone. Refuses uses that compute in several types.
+  std::optional<Type> type_at_uses() const;
 
  private:
   void find_uses();

@@ -1,6 +1,7 @@
 #include "transforms/separate_axis.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/counterpart.h"
 #include "core/lookup.h"
@@ -17,7 +18,8 @@ class Separation {
       : k_(without_rules_on(k, {name})), name_(name), axis_(axis), layout_(layout_of(k, name)) {
     check();
     for (std::int64_t i = 0; i < count_; ++i)
-      parts_.push_back(k_.fresh_name(name + "_s" + std::to_string(i)));
+      names_.push_back(k_.fresh_name(name + "_s" + std::to_string(i)));
+    find_used();
   }
 
   Kernel run() const {
@@ -31,7 +33,11 @@ class Separation {
     return proved(rebase(std::move(out)));
   }
 
-  const std::vector<std::string>& parts() const { return parts_; }
+  std::vector<std::string> parts() const {
+    std::vector<std::string> out;
+    for (const std::int64_t i : used_) out.push_back(name_of(i));
+    return out;
+  }
 
  private:
   void check() {
@@ -48,6 +54,31 @@ class Separation {
     if (t ? t->strides.has_value() : a->strides || a->offset)
       refuse("unsupported", k_.at, "`{}` has strides or an offset; its axes are not separated",
              name_);
+  }
+
+  const std::string& name_of(std::int64_t part) const {
+    return names_[static_cast<std::size_t>(part)];
+  }
+
+  /// The parts that there are: all, but of a temporary only those that something writes. What a
+  /// kernel reads of it has been written, so a subscript that varies never takes another value.
+  void find_used() {
+    std::set<std::int64_t> written_at;
+    bool all = !k_.find_temporary(name_);
+    for (const InsnPtr& i : k_.instructions)
+      for (const Expr& l : i->lhs)
+        walk(l, [&](const Expr& x) {
+          const Load* at = written(x);
+          const auto n = at && !at->linear ? as_int(at->index[axis_]) : std::nullopt;
+          if (n && *n >= 0 && *n < count_)
+            written_at.insert(*n);
+          else
+            all = all || at || (x.as<Var>() && x.as<Var>()->name == name_);
+          return !x.as<Load>();
+        });
+    all = all || written_at.empty();
+    for (std::int64_t i = 0; i < count_; ++i)
+      if (all || written_at.contains(i)) used_.push_back(i);
   }
 
   /// The statement, or one for each part where it writes at a subscript that varies.
@@ -113,18 +144,20 @@ class Separation {
       const Expr at = l->index[axis_];
       Exprs rest = l->index;
       rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(axis_));
-      const auto element = [&](std::int64_t i) {
-        return load(parts_[static_cast<std::size_t>(i)], rest, x.at());
-      };
+      const auto element = [&](std::int64_t i) { return load(name_of(i), rest, x.at()); };
       if (known && equal(at, known)) return element(part);
       if (const auto n = as_int(at)) {
-        if (*n >= 0 && *n < count_) return element(*n);
+        if (std::find(used_.begin(), used_.end(), *n) != used_.end()) return element(*n);
+        if (*n >= 0 && *n < count_)
+          refuse("undefined-read", x.at() ? x.at() : insn.at,
+                 "`{}` reads element {} of `{}` along axis {}, which nothing writes", insn.id, *n,
+                 name_, axis_);
         refuse("out-of-bounds", x.at() ? x.at() : insn.at, "`{}` has no element {} along axis {}",
                name_, *n, axis_);
       }
-      Expr out = element(count_ - 1);
-      for (std::int64_t i = count_ - 2; i >= 0; --i)
-        out = Expr(Select{Expr(Compare{CompareOp::Eq, at, lit(i)}), element(i), out}, x.at());
+      Expr out = element(used_.back());
+      for (auto i = used_.rbegin() + 1; i != used_.rend(); ++i)
+        out = Expr(Select{Expr(Compare{CompareOp::Eq, at, lit(*i)}), element(*i), out}, x.at());
       return out;
     });
   }
@@ -142,7 +175,7 @@ class Separation {
     bool found = false;
     walk(c->args[0], [&](const Expr& x) {
       const auto* l = x.as<Load>();
-      found |= l && std::find(parts_.begin(), parts_.end(), l->array) != parts_.end();
+      found |= l && std::find(names_.begin(), names_.end(), l->array) != names_.end();
       return !found;
     });
     return found;
@@ -174,7 +207,7 @@ class Separation {
       part.type = layout_.type;
       part.shape = shape;
       out.temporaries.erase(name_);
-      for (const std::string& n : parts_) {
+      for (const std::string& n : parts()) {
         part.name = n;
         out.temporaries.emplace(n, part);
       }
@@ -187,9 +220,9 @@ class Separation {
         continue;
       }
       const Counterpart whole = counterpart_of(a, layout_.shape.size());
-      for (std::size_t i = 0; i < parts_.size(); ++i) {
+      for (std::size_t i = 0; i < names_.size(); ++i) {
         Argument part = a;
-        part.name = parts_[i];
+        part.name = names_[i];
         part.type = layout_.type;
         part.shape = shape;
         part.counterpart = std::make_shared<const Counterpart>(
@@ -205,7 +238,8 @@ class Separation {
   std::size_t axis_;
   ArrayLayout layout_;
   std::int64_t count_ = 0;
-  std::vector<std::string> parts_;
+  std::vector<std::string> names_;  // by subscript
+  std::vector<std::int64_t> used_;  // the subscripts that get an array
 };
 
 }  // namespace

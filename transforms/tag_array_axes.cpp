@@ -183,7 +183,8 @@ One tag for each axis, or one `c` or `f` for all of them:
   other axes stand around them. A `vec` loop along the axis loads and stores whole vectors;
 - `stride:E`: `E` elements apart;
 - `sep`: an array for each subscript along the axis, `a_s0`, `a_s1`, ..., whose other axes the other tags
-  are for. Of an argument this changes what the caller passes.
+  are for. Of an argument this changes what the caller passes; those that nothing writes of a temporary
+  are left out.
 
 `c`, `f` and `N` may end in `(pad=k)`: what the axis and those inside span is rounded up to a multiple
 of `k` elements. Of an argument this changes what the caller has to pass.

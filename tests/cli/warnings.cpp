@@ -109,6 +109,33 @@ TEST_CASE("cli: a setting that no script reads is told") {
   CHECK(tool("check k.loop -t all.lua --set w=4", f.str()).err == "w\t4\n");
 }
 
+TEST_CASE("cli: a literal that makes a temporary float64 is told") {
+  const Folder f;
+  const auto kernel = [&](const std::string& statements) {
+    f.write("k.loop",
+            "kernel k(n: int32, a: out float32[n], b: float32[n], w: float64[n])\n"
+            "domain {[i]: 0 <= i < n}\n" +
+                statements);
+    return tool("check k.loop", f.str()).err;
+  };
+  CHECK(kernel("<> t = 0.1*b[i]\na[i] = t\n") ==
+        "k.loop:3:8: warning: `0.1` makes the temporary `t` float64: float32 would not hold it "
+        "exactly [widening-literal]\n  3 | <> t = 0.1*b[i]\n    |        ^^^\n"
+        "hint: say which is meant: `0.1f` or `0.1d`, or the type of `t`, as in "
+        "`<float32> t = …`\n");
+  CHECK(contains(kernel("tenth(x) := 0.1*x\n<> t = tenth(b[i])\na[i] = t\n"),
+                 "k.loop:3:13: warning: `0.1` makes the temporary `t` float64"));
+  // What follows from it is not told again; what is said, exact or double anyway is not told.
+  CHECK(!contains(kernel("<> t = 0.1*b[i]\n<> u = 2*t\na[i] = u\n"), "`u`"));
+  for (const char* quiet : {"<> t = 0.1f*b[i]\na[i] = t\n", "<> t = 0.1d*b[i]\na[i] = t\n",
+                            "<float32> t = 0.1*b[i]\na[i] = t\n", "<> t = 0.5*b[i]\na[i] = t\n",
+                            "<> t = 0.1*w[i]\na[i] = t\n", "<> t = 0.1*i\na[i] = t\n",
+                            "a[i] = 0.1*b[i]\n", "<> t = 0.1*b[i] + w[i]\na[i] = t\n"}) {
+    CAPTURE(quiet);
+    CHECK(kernel(quiet).empty());
+  }
+}
+
 TEST_CASE("cli: a device's kernel that runs in one work-item is told") {
   const Folder f;
   f.write("k.loop", kDouble);

@@ -83,6 +83,19 @@ c[i, 8] = (x[i] - 3) // (y[i] + 1) + (x[i] - 3) % (y[i] + 2)
   }
 }
 
+TEST_CASE("functions: of integer literals stay integers among reals") {
+  same_everywhere(R"(kernel f(n: int32, x: float64[n], c: out float64[n, 5], d: out float32[n])
+domain {[i]: 0 <= i < n}
+c[i, 0] = truncmod(4, 7) + x[i]
+c[i, 1] = truncdiv(-7, 2)*x[i]
+c[i, 2] = x[i] if truncmod(-7, 4) == -3 else 0
+c[i, 3] = x[i]*truncmod(truncdiv(29, 3), 4)
+c[i, 4] = (5 << 2) + (12 ^ 5)*x[i]
+d[i] = truncdiv(7, 2)
+)",
+                  {{"i", "g.0"}});
+}
+
 TEST_CASE("functions: of Bessel, where the library has them") {
   const std::string text = R"(
 kernel f(n: int32, k: in int32[n], x: in float64[n], s: in float32[n], c: out float64[n, 4], d: out float32[n])

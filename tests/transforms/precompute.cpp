@@ -619,6 +619,30 @@ c[i] = f(i) + table[0]  {id=c}
         }) == "a footprint of 2 subscripts is given for 1 storage axis [bad-footprint]");
 }
 
+TEST_CASE("precompute: literals adapt to what stands around the uses, and are kept so") {
+  const auto made = [](const std::string& uses, const std::string& body = "0.1*b[x]",
+                       ValueDict options = {}) {
+    const Kernel k = parsed(
+        "kernel w(n: int32, m: uint32, a: float64[n], s: float32[n], b: float32[n], "
+        "u: uint32[n])\ndomain {[i]: 0 <= i < n}\nf(x) := " +
+        body + "\ng(y) := f(y) + 1\n" + uses);
+    const Kernel out = apply(k, "precompute", {text("f"), text("i")}, options);
+    CHECK(same_values(k, out, {{"n", 5}, {"m", 3}}));
+    return complete(out).find_temporary("f_0")->type->str();
+  };
+  CHECK(made("a[i] = f(i)\n") == "float64");
+  CHECK(made("a[i] = 2*g(i)\n") == "float64");
+  CHECK(made("s[i] = f(i)\n") == "float32");  // alone it would be float64
+  CHECK(made("s[i] = f(i) + g(i)\n") == "float32");
+  CHECK(made("a[i] = f(i) if f(i) < 0.05 else 0\n", "b[x]/2") == "float32");
+  CHECK(made("u[i] = m - f(i)\n", "4") == "uint32");
+  const std::string both = "a[i] = f(i)   {id=p}\ns[i] = f(i)   {id=q}\n";
+  CHECK(refusal([&] { made(both); }) ==
+        "`f` is float64 where `p` uses it and float32 in `q`, as its literals adapt to what stands "
+        "around them; `dtype` says in which type it is kept [two-types]");
+  CHECK(made(both, "0.5d*b[x]") == "float64");
+}
+
 TEST_CASE("precompute: work-items among the outer loops compute the values by themselves") {
   const Kernel k = parsed(R"(kernel own(n: int32, a: float64[5], b: float64[n, 5])
 domain {[i, j]: 0 <= i < n and 0 <= j < 5}

@@ -107,3 +107,31 @@ TEST_CASE("sep: records, of which fields are read and written") {
   CHECK(to_string(k.find_insn("write")->lhs) == "r_s0[i].y");
   CHECK(to_string(k.find_insn("write_s1")->rhs) == "r_s1[i].x");
 }
+
+TEST_CASE("sep: parts of a temporary that nothing writes are left out") {
+  // Found by the differential test: only odd elements are read, and so fetched.
+  const char* const source = R"(
+kernel odd(n: int32, f: float64[n + 4], w: float64[n + 4])
+domain {[q]: 0 <= q < n and q mod 3 = 0}
+f[q + 3] = 0.125*(f[q + 3] if q % 2 == 1 else w[q])  {id=s}
+)";
+  const Kernel before = parsed(source);
+  Kernel k = apply(before, "add_prefetch", {text("f"), text("q")}, {{"default_tag", Value{false}}});
+  k = apply(k, "split_array_axis", {text("f_fetch"), number(0), number(2), text("C")});
+  k = apply(k, "tag_array_axes", {text("f_fetch"), text("N0,sep")});
+  CHECK(k.find_temporary("f_fetch_s0") != nullptr);
+  CHECK(k.find_temporary("f_fetch_s1") == nullptr);
+  CHECK(to_string(k.find_insn("s")->rhs) ==
+        "0.125*(f_fetch_s0[(q + 1) // 2 - 2] if q % 2 == 1 else w[q])");
+  CHECK(same_values(before, k, {{"n", 23}}));
+  const char* const missing = R"(
+kernel gap(n: int32, a: float64[n], b: out float64[n])
+domain {[i]: 0 <= i < n}
+temp t: float64[3]
+t[0] = a[i]
+t[2] = 2*a[i]
+b[i] = t[1] + t[2]  {id=reads}
+)";
+  CHECK(message([&] { separated(missing, "t", "sep"); }) ==
+        "`reads` reads element 1 of `t` along axis 0, which nothing writes");
+}

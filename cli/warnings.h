@@ -1,0 +1,20 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+
+/// What may be a mistake in a kernel or a command line, and is said on standard error.
+namespace moonloop::cli {
+
+/// `single-work-item`: a target runs all of a kernel in one.
+void warn_of_single_work_item(const Common& c, const Kernel& k, Target target);
+/// `unused-iname`: a loop that the user wrote down and nothing runs in.
+void warn_of_unused_inames(const Common& c, const Kernel& k);
+/// `widening-literal`: a temporary of no declared type, computed from float32, is float64 for the
+/// sake of a literal. Types are inferred twice where a kernel has such literals and temporaries.
+void warn_of_widening_literals(const Common& c, const Kernel& k);
+/// `unread-setting`: `read` are the names that scripts read in lp.args.
+void warn_of_unread_settings(const Common& c, const std::vector<std::string>& read);
+
+}  // namespace moonloop::cli
