@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "core/adapting.h"
 #include "core/external.h"
 #include "core/infer.h"
 #include "core/lookup.h"
@@ -146,7 +147,7 @@ class Change {
   Expr converted(const Expr& rhs) {
     // A temporary without a type, given its value once, has the type of that value.
     if (const Temporary* t = k_.find_temporary(name_);
-        t && !t->type && writers() == 1 && !may_adapt(rhs))
+        t && !t->type && writers() == 1 && !may_adapt(k_, rhs))
       return rhs;
     if (!typed_) {
       try {
@@ -166,18 +167,6 @@ class Change {
     return Expr(Cast{*held, rhs}, rhs.at());
   }
 
-  /// Whether the type of `e` may depend on what stands around it, as that of literals does.
-  static bool may_adapt(const Expr& e) {
-    bool names = false, adapts = false;
-    walk(e, [&](const Expr& x) {
-      const auto* b = x.as<Binary>();
-      names = names || x.as<Var>() || x.as<Load>();
-      adapts = adapts || x.as<FloatLit>() || x.as<ComplexLit>() || x.as<Call>() ||
-               (b && b->op == BinaryOp::Div);
-      return !adapts;
-    });
-    return adapts || !names;
-  }
   /// Whether `e` is of type `t` also in the context of wider types.
   bool is_everywhere(const Expr& e, const Type& t) const {
     const Typer typer(*typed_);

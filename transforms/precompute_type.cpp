@@ -1,28 +1,12 @@
-#include <set>
+#include <algorithm>
 
+#include "core/adapting.h"
 #include "core/infer.h"
 #include "core/typing.h"
 #include "transforms/precompute_plan.h"
 
 namespace moonloop {
 namespace {
-
-/// Whether the type of `e` may go by what stands around it, as that of literals does.
-bool may_adapt(const Kernel& k, const Expr& e, std::set<std::string>& rules) {
-  bool names = false, adapts = false;
-  walk(e, [&](const Expr& x) {
-    const auto* b = x.as<Binary>();
-    const auto* c = x.as<Call>();
-    const auto* v = x.as<Var>();
-    const Rule* rule = c ? k.find_rule(c->name) : v ? k.find_rule(v->name) : nullptr;
-    names = names || (v && !rule) || x.as<Load>();
-    if (rule && rules.insert(rule->name).second && may_adapt(k, rule->body, rules)) adapts = true;
-    adapts = adapts || x.as<FloatLit>() || x.as<ComplexLit>() || (c && !rule) ||
-             (b && (b->op == BinaryOp::Div || b->op == BinaryOp::Pow));
-    return !adapts && !x.as<Load>();
-  });
-  return adapts || !names;
-}
 
 /// Calls `visit` with all that the statement's conditions and the values that it assigns are made
 /// of, and with the contexts of that.
@@ -44,8 +28,7 @@ void for_each_part(const Typer& typer, const Instruction& insn, const Typer::Vis
 }  // namespace
 
 std::optional<Type> PrecomputePlan::type_at_uses() const {
-  std::set<std::string> seen{rule.name};
-  if (!may_adapt(kernel(), rule.body, seen)) return {};
+  if (!may_adapt(kernel(), rule.body)) return {};
   try {
     const Kernel typed = infer_types(kernel());
     const Typer typer(typed);
