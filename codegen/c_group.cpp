@@ -68,6 +68,11 @@ void CPrinter::combine_by_memory(const GroupReduction& r, const std::string& con
       --depth_;
       line("}");
     };
+    if (r.in_order) {
+      neighbours(r, s, wait);
+      first = index_add({first, index_mul(lit(-s.stride), s.place)});
+      continue;
+    }
     const auto whole =
         static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(s.items)));
     if (whole < s.items) step(lit(s.items - whole), lit(whole));
@@ -79,6 +84,30 @@ void CPrinter::combine_by_memory(const GroupReduction& r, const std::string& con
   }
   line(wait);
   where(cond, [&] { copy(elements(r.shared, first), own); });
+}
+
+/// Each step adds to every other part what the next one has, so that all stay in order.
+void CPrinter::neighbours(const GroupReduction& r, const GroupReduction::Span& s,
+                          const std::string& wait) {
+  const std::string& reach = names_.of(r.reach);
+  line("for (" + type_name(k_.index_type) + " " + reach + " = 1; " + reach + " < " +
+       std::to_string(s.items) + "; " + reach + " *= 2) {");
+  ++depth_;
+  line(wait);
+  const Expr next = index_add({s.place, var(r.reach)});
+  const Expr turn = call(kTruncMod, {s.place, index_mul(lit(2), var(r.reach))});
+  line("if (" +
+       expr_.condition(Expr(Nary{NaryOp::And,
+                                 {Expr(Compare{CompareOp::Eq, turn, lit(0)}),
+                                  Expr(Compare{CompareOp::Lt, next, lit(s.items)})}})) +
+       ") {");
+  ++depth_;
+  const Expr there = index_add({var(r.item), index_mul(lit(s.stride), var(r.reach))});
+  combine(r, elements(r.shared, there), elements(r.shared, var(r.item)));
+  --depth_;
+  line("}");
+  --depth_;
+  line("}");
 }
 
 /// Warps exchange their parts in registers; several warps then read what each of them has.
@@ -131,6 +160,7 @@ std::string CPrinter::halving(const GroupReduction& r, std::int64_t from) {
 void CPrinter::combine(const GroupReduction& r, const Exprs& from, const Exprs& to) {
   const Instruction& update = *k_.instructions[static_cast<std::size_t>(r.update)];
   if (to.size() == 1) return reduction_update(update, to, from[0]);
+  if (r.in_order) return reduction_update(update, to, call("make_tuple", from));
   // A work-item without values has no index.
   line("if (" + expr_.place(from[1]) + " != " + unset(expr_.type(from[1])) + ") {");
   ++depth_;

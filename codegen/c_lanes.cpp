@@ -106,7 +106,13 @@ std::vector<CPrinter::VectorAccess> CPrinter::vector_accesses(
   if (n == 1) return out;
   for (VectorAccess& v : out)
     if (equal(v.element, at)) return v.stored = true, out;
-  out.push_back({at, n, false, true});
+  bool read = false;  // by some lanes: all may load it, as they store there
+  if (insn.rhs)
+    walk(insn.rhs, [&](const Expr& e) {
+      read = read || (e.as<Load>() && equal(in(e), at));
+      return !read;
+    });
+  out.push_back({at, n, read, true});
   return out;
 }
 

@@ -46,6 +46,7 @@ class CPrinter {
   void group_combine(const GroupCombine& c);
   void combine_by_shuffles(const GroupReduction& r, const std::string& cond);
   void combine_by_memory(const GroupReduction& r, const std::string& cond);
+  void neighbours(const GroupReduction& r, const GroupReduction::Span& s, const std::string& wait);
   std::string halving(const GroupReduction& r, std::int64_t from);
   void combine(const GroupReduction& r, const Exprs& from, const Exprs& to);
   void copy(const Exprs& from, const Exprs& to);

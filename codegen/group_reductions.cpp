@@ -2,6 +2,7 @@
 
 #include "codegen/ast.h"
 #include "codegen/plan.h"
+#include "core/legality.h"
 
 namespace moonloop {
 namespace {
@@ -83,8 +84,9 @@ class Inserter {
           const Type& t = *plan_.kernel.find_temporary(written_name(acc))->type;
           return t.is_record() || is_complex(t.scalar);
         });
-    reduction.shuffles = plan_.target == Target::Cuda && numbers && items % kWarpItems == 0 &&
-                         reduction.spans.size() == 1 && in_warps(reduction.spans[0]);
+    reduction.shuffles = plan_.target == Target::Cuda && numbers && !reduction.in_order &&
+                         items % kWarpItems == 0 && reduction.spans.size() == 1 &&
+                         in_warps(reduction.spans[0]);
     const bool one_warp = reduction.shuffles && reduction.spans[0].items <= kWarpItems;
     const auto add = [&](const std::string& base, const Type& type, AddressSpace space) {
       Temporary t;
@@ -176,16 +178,16 @@ void find_group_reductions(Plan& plan) {
            update.id);
     const std::set<int> axes = without(axes_of(plan, update, false), axes_of(plan, first, false));
     if (axes.empty()) continue;
-    if (update.reduce_op == ReduceOp::SegmentedSum ||
-        update.reduce_op == ReduceOp::SegmentedProduct)
+    const bool in_order = !combines_items(update);
+    if (in_order && axes.size() > 1)
       fail("unsupported", update.at,
-           "instruction `{}`: the order of a segmented reduction matters, so work-items cannot "
-           "share "
-           "it",
+           "instruction `{}`: the order of a segmented reduction matters, so the work-items of "
+           "several axes cannot share it",
            update.id);
     GroupReduction r;
     r.update = static_cast<int>(u);
     r.axes.assign(axes.begin(), axes.end());
+    r.in_order = in_order;
     plan.reductions.push_back(std::move(r));
   }
 }

@@ -9,6 +9,7 @@
 #include "codegen/matrix_units.h"
 #include "core/external.h"
 #include "core/infer.h"
+#include "core/legality.h"
 
 namespace moonloop {
 namespace {
@@ -188,9 +189,21 @@ static Kernel without_stand_ins_for_elsewhere(Kernel k) {
   return k;
 }
 
+/// Where a segmented reduction is shared by work-items, all run one after the other, as the proof
+/// has it: hosts have no parts that could be put together in order.
+static Kernel on_host(Kernel k) {
+  const bool items = std::any_of(k.iname_tags.begin(), k.iname_tags.end(),
+                                 [](const auto& t) { return is_work_item(&t.second); });
+  if (!items) return k;
+  const std::shared_ptr<const RunOrder> order = order_of(k);
+  for (int s = 0; s < order->size(); ++s)
+    if (ordered_parts(*order, s)) return without_work_items(std::move(k));
+  return k;
+}
+
 Plan make_plan(Kernel k, Target target) {
   check_supported(k, target);
-  Nested nested = is_device(target) ? nest_on_axes(std::move(k)) : nest(std::move(k));
+  Nested nested = is_device(target) ? nest_on_axes(std::move(k)) : nest(on_host(std::move(k)));
   nested = hoist_invariant_reductions(std::move(nested));
   const auto& made = nested.kernel.temporaries;
   if (std::any_of(made.begin(), made.end(), [](const auto& t) { return !t.second.type; }))

@@ -61,7 +61,8 @@ struct HardwareIname {
 };
 
 /// Work-items of a group put what they accumulated together; then each of them has the result. They
-/// do so in halves through local memory, or, where `shuffles`, through registers in each warp and
+/// do so in halves through local memory, where `in_order` each with the next one that has some, or,
+/// where `shuffles`, through registers in each warp and
 /// then through local memory for what the warps have.
 struct GroupReduction {
   /// Neighbouring axes as one: work-items at neighbouring places differ by `stride` in number.
@@ -74,7 +75,8 @@ struct GroupReduction {
   Expr number;              // of the work-item in its group, axis 0 fastest
   std::vector<Span> spans;  // what it is spread over, with more than one work-item
   bool shuffles = false;
-  bool repeats = false;  // in a loop, so that its memory is used again
+  bool in_order = false;  // neighbours put their parts together, the earlier one's first
+  bool repeats = false;   // in a loop, so that its memory is used again
   // Names: temporaries in local memory and of the partner's values, one for each accumulator; that
   // number, and how far the partner is.
   std::vector<std::string> shared, partner;

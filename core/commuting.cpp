@@ -327,6 +327,9 @@ bool CommutingUpdates::stays_in(const Type& t, const Expr& place, const Expr& e,
   if (const auto v = as_int(e)) return has_range(t.scalar, *v, *v);
   if (const auto* b = e.as<Binary>(); b && b->op == BinaryOp::Mod && is_whole(own))
     if (const auto v = as_int(b->right); v && *v > 0) return has_range(t.scalar, 0, *v - 1);
+  if (const auto* c = e.as<Cast>(); c && is_whole(own) && stays_in(own, place, c->arg, exact) &&
+                                    stays_in(t, place, c->arg, exact))
+    return true;  // the cast changes nothing
   if (is_truth(own)) return true;
   return is_whole(own) && Type(promote(t.scalar, own.scalar)) == t;
 }

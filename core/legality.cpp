@@ -138,6 +138,7 @@ void Legality::check() {
   if (compares_) return;
   check_copies();
   check_former_copies();
+  check_parts();
   remember(std::move(this_order_));
 }
 

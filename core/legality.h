@@ -21,6 +21,16 @@ namespace moonloop {
 /// order of its values does not matter.
 bool combines_items(const Instruction& update);
 
+/// Parts of a segmented reduction that work-items along one iname keep, and put together in the
+/// order of that iname after all loops of the reduction.
+struct OrderedParts {
+  std::string iname;
+  std::size_t outer = 0;  // loops around the whole reduction
+};
+/// Those of the reduction that statement `s` updates; nothing where it does not, or where no iname
+/// alone numbers its work-items.
+std::optional<OrderedParts> ordered_parts(const RunOrder& order, int s);
+
 /// For the drawing of a refusal: what statement `s` does at the point `at`.
 ClashInstance clash_instance(const RunOrder& order, int s,
                              const std::map<std::string, std::int64_t>& at, std::string does);
@@ -77,6 +87,15 @@ class Legality {
                        std::size_t present_loops) const;
   bool nest_keeps(const Pair& p) const;
 
+  // legality_parts.cpp
+  /// The parts whose order decides about a pair, of two updates of one segmented reduction, where
+  /// statement `s` of `order` is that of the pair.
+  static std::optional<OrderedParts> parts_of(const Pair& p, const RunOrder& order, int s);
+  /// { earlier instance -> later one } of statement `s`, whose parts are put together.
+  static Map parts_before(const RunOrder& order, int s, const OrderedParts& parts,
+                          bool (*unordered)(const InameTag*));
+  void check_parts() const;
+
   // legality_copies.cpp
   void check_copies();
   bool stay_in_copies(const std::string& name, const std::vector<AccessAt>& all,
@@ -101,6 +120,8 @@ class Legality {
       int s, const std::map<std::string, std::int64_t>& params,
       const std::map<std::string, std::int64_t>& present) const;
   void prove(const Pair& p) const;
+  const Instruction* only_writer(const std::string& scalar) const;
+  Map within_bounds(int s, Map pairs) const;
   std::string proof_key(const Pair& p) const;
   std::string bounded_by(int s, const Access& access) const;
   [[noreturn]] void refuse_pair(const Pair& p, const Map& violated, bool exact) const;

@@ -60,6 +60,8 @@ std::string Legality::proof_key(const Pair& p) const {
                                 p.commutes && combines_items(is.insn(now(p.a))),
                                 was.first(p.a, p.b), is.first(now(p.a), now(p.b)),
                                 was.common_loops(p.a, p.b), is.common_loops(now(p.a), now(p.b)));
+  for (const auto& parts : {parts_of(p, was, p.a), parts_of(p, is, now(p.a))})
+    key += parts ? fmt::format(" {} {}", iname(parts->iname), parts->outer) : " -";
   std::set<std::string> names;
   for (const Access* x : {p.x, p.y})
     if (x) {
@@ -107,6 +109,9 @@ Map Legality::demanded(const Pair& p, bool& exact) const {
     Map same = universal_map(da, db);
     for (std::size_t i = 0; i < da.size(); ++i) same = equate(std::move(same), i, i);
     pairs = isl_map_subtract(pairs.take(), same.take());
+  } else if (const auto parts = parts_of(p, was, p.a)) {
+    const Map order = parts_before(was, p.a, *parts, is_never_parallel);
+    pairs = isl_map_intersect(pairs.take(), order.copy());
   } else {
     Map order = was.before(p.a, p.b, is_never_parallel);
     if (p.a == p.b && !was.items(p.a).empty()) {
@@ -128,6 +133,44 @@ Map Legality::demanded(const Pair& p, bool& exact) const {
                              isl_map_reverse(origin_map(is, now(p.b), was, p.b, exact).take()));
 }
 
+/// The one statement that writes a scalar from which loops have bounds; null where there is none,
+/// or several.
+const Instruction* Legality::only_writer(const std::string& scalar) const {
+  const Instruction* out = nullptr;
+  for (const InsnPtr& i : present_->kernel().instructions) {
+    if (!writes(*i).count(scalar)) continue;
+    if (out) return nullptr;
+    out = i.get();
+  }
+  return out;
+}
+
+/// Of pairs of instances of statement `s` those that are within its bounds, also within computed
+/// ones where both see the same value: they agree on the loops in which it is computed, and so it
+/// is not computed in between.
+Map Legality::within_bounds(int s, Map pairs) const {
+  const std::vector<std::string>& dims = present_->dims(s);
+  Set points = domain_of(present_->kernel(), dims);
+  std::vector<std::string> other;
+  for (const std::string& n : param_names(points)) {
+    if (!present_->kernel().find_temporary(n)) continue;
+    const Instruction* writer = only_writer(n);
+    Map agree = universal_map(dims, dims);
+    bool around = writer != nullptr;
+    for (const std::string& i : writer ? writer->inames : std::set<std::string>()) {
+      const auto at = std::find(dims.begin(), dims.end(), i);
+      around = around && at != dims.end();
+      if (!around) break;
+      agree =
+          equate(std::move(agree), std::size_t(at - dims.begin()), std::size_t(at - dims.begin()));
+    }
+    if (!around || !yes(isl_map_is_subset(pairs.get(), agree.get()))) other.push_back(n);
+  }
+  points = drop_params(std::move(points), other);
+  pairs = isl_map_intersect_domain(pairs.take(), points.copy());
+  return isl_map_intersect_range(pairs.take(), points.take());
+}
+
 void Legality::prove(const Pair& p) const {
   std::string key = proof_key(p);
   if (memo().proofs.count(key)) return;
@@ -137,7 +180,8 @@ void Legality::prove(const Pair& p) const {
   bool exact = true;
   Map pairs = demanded(p, exact);
   const auto unordered = p.commutes ? is_parallel_not_shared : is_parallel;
-  Map kept = is.before(a, b, unordered);
+  const std::optional<OrderedParts> parts = parts_of(p, is, a);
+  Map kept = parts ? parts_before(is, a, *parts, unordered) : is.before(a, b, unordered);
   if (p.commutes)
     kept = isl_map_union(kept.take(), isl_map_reverse(is.before(b, a, unordered).take()));
   if (p.commutes && combines_items(is.insn(a))) {
@@ -146,7 +190,9 @@ void Legality::prove(const Pair& p) const {
     for (std::size_t i = 0; i < is.loops(a).size(); ++i) items = equate(std::move(items), i, i);
     kept = isl_map_union(kept.take(), items.take());
   }
-  const Map violated = isl_map_subtract(pairs.take(), kept.take());
+  Map violated = isl_map_subtract(pairs.take(), kept.take());
+  if (!exact && p.a == p.b && !yes(isl_map_is_empty(violated.get())))
+    violated = within_bounds(a, std::move(violated));
   if (!yes(isl_map_is_empty(violated.get()))) refuse_pair(p, violated, exact);
   memo().proofs.insert(std::move(key));
 }
@@ -230,8 +276,10 @@ void Legality::refuse_pair(const Pair& p, const Map& violated, bool exact) const
   }
   if (segments)
     d.hint =
-        "the order of a segmented reduction matters, so that one after the other has to add to it; "
-        "loops around it can be parallel";
+        "the order of a segmented reduction matters, so that one after the other has to add to it: "
+        "work-items (`l.N`) can have neighbouring terms each, as the outer loop of a split_iname "
+        "or "
+        "chunk_iname gives them; loops around it can be parallel";
   const Instruction &f = is.insn(a), &g = is.insn(b);
   if (p.x && f.atomic == Atomicity::Update && g.atomic == Atomicity::Update)
     d.hint = fmt::format(

@@ -9,6 +9,8 @@
 namespace moonloop {
 
 bool Legality::loops_keep(const Pair& p) {
+  // Loops do not say in which order parts are put together.
+  if (parts_of(p, *present_, now(p.a)) || parts_of(p, ref_->order, p.a)) return false;
   const std::string key =
       fmt::format("{}|{}|{}{}{}{}|{}", nests_[std::size_t(p.a)], nests_[std::size_t(p.b)],
                   p.a == p.b ? 's' : 'd', ref_->order.first(p.a, p.b) ? 'f' : 'l',

@@ -177,6 +177,13 @@ Nested nest(Kernel k) {
   return out;
 }
 
+Kernel without_work_items(Kernel k) {
+  for (std::vector<std::string>& chain : k.priorities)  // they were no loops
+    std::erase_if(chain, [&](const std::string& i) { return is_work_item(k.tag(i)); });
+  std::erase_if(k.iname_tags, [](const auto& t) { return is_work_item(&t.second); });
+  return k;
+}
+
 Nested nest_in_sequence(const Kernel& k) {
   Kernel plain = k;
   std::erase_if(plain.iname_tags, [](const auto& t) {

@@ -49,6 +49,8 @@ struct Nested {
   LoopTree tree;
 };
 Nested nest(Kernel k);
+/// The kernel without the tags of work-items.
+Kernel without_work_items(Kernel k);
 /// The tree of the kernel without the tags of work-items, lanes and groups: what it means. Where
 /// only a team can nest the loops, the tags stay, and each statement runs for the whole team.
 Nested nest_in_sequence(const Kernel& k);

@@ -51,12 +51,18 @@ class Merge {
         old_(old_iname),
         new_(new_iname),
         guard_(guard),
-        widened_(widened) {}
+        widened_(widened) {
+    std::set<const void*> was;
+    for (const Domain& d : before.domains) was.insert(d.set.get());
+    for (const Domain& d : after.domains)
+      if (!was.count(d.set.get()))
+        for (const std::string& i : d.inames()) changed_.insert(i);
+  }
 
   void check() {
     for (std::size_t n = 0; n < before_.instructions.size(); ++n) {
       const InsnPtr& insn = before_.instructions[n];
-      if (insn == after_.instructions[n] && !widened_) continue;
+      if (insn == after_.instructions[n] && !widened_ && !runs_in_changed(*insn)) continue;
       guard(n, condition(*insn, insn->inames, false));
       const auto reduction = [&](const std::set<std::string>& inames) {
         condition(*insn, inames, true);
@@ -65,7 +71,8 @@ class Merge {
         if (!e) return;
         const Expr expanded = expand_rules(before_, e);
         for_each_reduction(expanded, insn->inames, old_, reduction);
-        if (widened_) for_each_reduction(expanded, insn->inames, new_, reduction);
+        for (const std::string& i : changed_)
+          if (i != old_) for_each_reduction(expanded, insn->inames, i, reduction);
       };
       for (const Expr& e : insn->lhs) look(e);
       look(insn->rhs);
@@ -74,6 +81,23 @@ class Merge {
   }
 
  private:
+  /// Loops of a domain that came to depend on the new iname are others for all that run in both.
+  bool runs_in_changed(const Instruction& insn) const {
+    const auto changed = [&](const std::string& i) { return changed_.count(i) > 0; };
+    return std::any_of(insn.inames.begin(), insn.inames.end(), changed) ||
+           std::any_of(changed_.begin(), changed_.end(), [&](const std::string& i) {
+             bool found = false;
+             const auto look = [&](const Expr& e) {
+               for_each_reduction(e ? expand_rules(before_, e) : e, insn.inames, i,
+                                  [&](const auto&) { found = true; });
+             };
+             look(insn.rhs);
+             for (const Expr& e : insn.lhs) look(e);
+             for (const Expr& e : insn.predicates) look(e);
+             return found;
+           });
+  }
+
   void guard(std::size_t n, const Expr& when) {
     if (!when) return;
     after_.instructions[n] = edit(after_.instructions[n], [&](Instruction& i) {
@@ -123,6 +147,7 @@ class Merge {
   const std::string& new_;
   bool guard_;
   bool widened_;  // the new loop has values that it did not have
+  std::set<std::string> changed_;  // inames of domains that are other ones now
   std::map<Family, Expr> known_;
 };
 
@@ -141,12 +166,10 @@ std::optional<Kernel> widened(const Kernel& k, const std::string& other, const s
   for (const std::string& p : home->params())
     if (std::find(own.begin(), own.end(), p) != own.end()) around.push_back(p);
   Set more = to_dims(dims_to_params(std::move(moved), around), dims);
-  const std::vector<std::string> params = param_names(from->set);
-  std::vector<std::string> rest;  // other inames of the domain, which run as they did
+  // Other inames of the domain, on which bounds of `other` may depend, run as they did.
+  std::vector<std::string> rest;
   for (const std::string& d : dims)
-    if (d != iname && std::find(own.begin(), own.end(), d) == own.end() &&
-        std::find(params.begin(), params.end(), d) == params.end())
-      rest.push_back(d);
+    if (d != iname && std::find(own.begin(), own.end(), d) == own.end()) rest.push_back(d);
   if (!rest.empty())
     more = isl_set_intersect(more.take(), to_dims(to_dims(was, rest), dims).take());
   if (yes(isl_set_is_subset(more.get(), was.get()))) return std::nullopt;

@@ -98,6 +98,9 @@ TEST_CASE("commuting: the type holds what is computed") {
   CHECK(commute("u", "u[i % 4] = max(u[i % 4], i % 200)"));
   CHECK_FALSE(commute("u", "u[i % 4] = max(u[i % 4], i % 300)"));
   CHECK(commute("u", "u[i % 4] = min(7, u[i % 4])"));
+  CHECK(commute("u", "u[i % 4] = max(u[i % 4], cast(int32, i % 200))"));
+  CHECK_FALSE(commute("u", "u[i % 4] = max(u[i % 4], cast(int8, i % 200))"));
+  CHECK_FALSE(commute("u", "u[i % 4] = max(u[i % 4], cast(int32, i % 300))"));
   CHECK(commute("g", "g[i % 4] = max(g[i % 4], x[i])"));
   CHECK_FALSE(commute("c", "c[i % 4] = max(c[i % 4], x[i])"));
 }

@@ -211,8 +211,7 @@ class Enumeration {
     for (const Expr& p : insn.predicates) read(p);
     Touch write{};
     write.write = true;
-    write.update = insn.role == ReductionRole::Update && insn.reduce_op != ReduceOp::SegmentedSum &&
-                   insn.reduce_op != ReduceOp::SegmentedProduct;  // whose order counts
+    write.update = insn.role == ReductionRole::Update;
     for (const Expr& l : insn.lhs) add_touch(l, at, write, out);
     if (insn.atomic != Atomicity::Update) return;
     for (const std::string& tag : insn.tags)
@@ -402,6 +401,80 @@ Copies copies(const Enumeration& e) {
   return out;
 }
 
+/// Whether the order of the updates of a reduction counts.
+bool in_order(const Instruction& insn) {
+  return insn.role == ReductionRole::Update &&
+         (insn.reduce_op == ReduceOp::SegmentedSum || insn.reduce_op == ReduceOp::SegmentedProduct);
+}
+
+/// How the team shares the reductions of a kernel.
+class Parts {
+ public:
+  explicit Parts(const Kernel& k) : k_(k) {
+    for (const InsnPtr& i : k.instructions)
+      if (i->role == ReductionRole::Init)
+        for (const Expr& l : i->lhs) starts_[written_name(l)] = i.get();
+  }
+  const Instruction& insn(const Instance& i) const {
+    return *k_.instructions[static_cast<std::size_t>(i.statement)];
+  }
+  /// The accumulator of a team's member that the instance starts or updates.
+  Cell accumulator(const Instance& i) const {
+    const std::string& name = written_name(insn(i).lhs[0]);
+    Cell out{name, {}};
+    for (std::size_t n = 0; n < i.items.size(); ++n)
+      if (starts_.at(name)->inames.count(i.item_names[n])) out.second.push_back(i.items[n]);
+    return out;
+  }
+  /// The work-item whose part an update is in; nothing where one axis alone does not tell.
+  std::optional<std::int64_t> item(const Instance& i) const {
+    const Instruction& init = *starts_.at(written_name(insn(i).lhs[0]));
+    std::optional<std::int64_t> out;
+    for (std::size_t n = 0; n < i.items.size(); ++n) {
+      if (init.inames.count(i.item_names[n])) continue;
+      const InameTag* tag = k_.tag(i.item_names[n]);
+      if (out || (tag->kind != TagKind::Local && tag->kind != TagKind::LocalAuto)) return {};
+      out = i.items[n];
+    }
+    return out;
+  }
+  /// Whether the order of updates `p` and `q` of one accumulator is that: each work-item takes its
+  /// terms one after the other, and then their parts are put together in the order of the iname.
+  bool before(const Instance& p, const Instance& q) const {
+    const auto x = item(p), y = item(q);
+    return x && y && *x != *y ? *x < *y : compare(p, q) == When::Before;
+  }
+
+ private:
+  const Kernel& k_;
+  std::map<std::string, const Instruction*> starts_;  // by accumulator
+};
+
+/// Two updates of one segmented reduction that `after` takes in the wrong order, or in none.
+std::string misplaced_term(const Enumeration& base, const Enumeration& after,
+                           const std::unordered_map<std::uint64_t, std::size_t>& where) {
+  const Parts was(base.kernel()), is(after.kernel());
+  std::string found;
+  const auto check = [&](std::vector<const Instance*>& terms) {
+    std::stable_sort(terms.begin(), terms.end(), [&](const Instance* p, const Instance* q) {
+      const auto x = was.item(*p), y = was.item(*q);
+      return x && y && *x < *y;
+    });
+    for (std::size_t n = 1; n < terms.size() && found.empty(); ++n)
+      if (!is.before(after.all[where.at(terms[n - 1]->key)], after.all[where.at(terms[n]->key)]))
+        found = terms[n - 1]->text + " and " + terms[n]->text + " are terms in no order";
+    terms.clear();
+  };
+  std::map<Cell, std::vector<const Instance*>> runs;  // since each accumulator was started
+  for (const Instance& i : base.all) {
+    const Instruction& insn = was.insn(i);
+    if (insn.role == ReductionRole::Init) check(runs[was.accumulator(i)]);
+    if (in_order(insn)) runs[was.accumulator(i)].push_back(&i);
+  }
+  for (auto& [cell, terms] : runs) check(terms);
+  return found;
+}
+
 /// The copies of one element: what was written to them, the latest last.
 class Element {
  public:
@@ -511,6 +584,9 @@ Verdict brute_force(const Kernel& base_kernel, const Kernel& after_kernel, const
     if (base.all.size() != after.all.size()) return {Kind::Illegal, "there are new instances"};
 
     if (std::string why = reversed_pair(history(base, false), base, after, where); !why.empty())
+      return {Kind::Illegal, std::move(why)};
+
+    if (std::string why = misplaced_term(base, after, where); !why.empty())
       return {Kind::Illegal, std::move(why)};
 
     // Work-items have copies of a temporary, unless the base shows that they share it.

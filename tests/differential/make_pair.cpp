@@ -180,6 +180,7 @@ Opening special(std::uint64_t seed, Random& random, const std::string& name,
          : choice < 24 ? "claims"
          : choice < 34 ? "records"
                        : "plain";
+  if (const char* only = std::getenv("MOONLOOP_KIND")) what = only;
   if (what == "fused") return random_fusion(random, name);
   if (what == "scans") return random_scans(random, name);
   if (what == "claims") return random_claims(random, name);
@@ -194,7 +195,7 @@ std::optional<Pair> make_pair(std::uint64_t seed, Flavour flavour, Statistics& s
   const std::string name = fmt::format("k{}", seed);
   Opening opening;
   std::string what = "groups";
-  if (random.chance(flavour == Flavour::Host ? 10 : 40))
+  if (random.chance(flavour == Flavour::Host ? 10 : 40) && !std::getenv("MOONLOOP_KIND"))
     opening = random_groups(random, name);
   else
     opening = special(seed, more, name, random_kernel(random, name), flavour, what);

@@ -165,11 +165,20 @@ class ScansWriter {
       case 8:
       case 9: return two(fmt::format("{}({}, {}, {})", r_.pick({"argmin", "argmax"}), j, e, j));
       case 10:
-      case 11: return two(fmt::format("reduce(segmented(sum), {}, {}, {} % 3 == 0)", j, e, cnt(j)));
+      case 11:
+        if (r_.chance(50)) share(j);
+        return two(fmt::format("reduce(segmented(sum), {}, {}, {} % 3 == 0)", j, e, cnt(j)));
       case 12:
         return one(fmt::format("({} if any({}, {} > 3) else {})", integers_ ? "5" : "0.5", j,
                                integers_ ? at(from, j) : cnt(j), at("x", i)));
     }
+  }
+  /// Neighbouring terms go to each work-item.
+  void share(const std::string& j) {
+    const std::string axis = r_.pick({"l.0", "l.0", "l.1", "l.2"});
+    steps_.push_back({r_.chance(70) ? "chunk_iname" : "split_iname",
+                      {text(j), Value{std::int64_t{r_.pick(std::vector<int>{2, 3, 4, 7})}}},
+                      {{"outer_tag", text(axis)}}});
   }
   std::string cnt(const std::string& j) const { return fmt::format("cnt[{} % 5]", j); }
 

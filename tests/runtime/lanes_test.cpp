@@ -100,6 +100,18 @@ c[i] = b[i] - t
   }
 }
 
+TEST_CASE("lanes: what is read under a condition and stored as a vector") {
+  // Differential test, seed 31000769: the vector was stored without having been loaded.
+  const Kernel k = parse_one(R"(
+kernel f(n: int32, x: float64[n], y: float32[n])
+domain {[i]: 0 <= i < n}
+x[i] = x[i] if i % 3 == 0 else 0.5
+y[i] = 2 if i % 5 == 0 and y[i] > 0.3 else y[i] if i % 2 == 0 else 1
+)");
+  for (const int lanes : {2, 4})
+    run_everywhere(split(k, "i", lanes, "g.0", "vec"), k, {{"n", "41"}});
+}
+
 TEST_CASE("lanes: a loop that no lane shares goes around all of them") {
   // Loo.py's test of an ilp loop under bounds.
   const Kernel original = parse_one(kProduct);

@@ -225,10 +225,43 @@ TEST_CASE("refused: a reduction whose order matters, in parallel") {
       "kernel f(n: int32, x: in float64[n, 32], s: out float64[n], seen: out bool[n])\n"
       "domain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < 32}\n"
       "s[i], seen[i] = reduce(segmented(sum), j, x[i, j], x[i, j] > 0.7) {id=w}\n");
-  CHECK(message([&] { tag(k, "j:l.0"); }) ==
-        "tagging `j` as `l.0` would run w_update[i=0, j=0] and w_update[i=0, j=1] at the same "
-        "time, but both update the same segmented(sum) (n=1); the order of a segmented reduction "
-        "matters, so that one after the other has to add to it; loops around it can be parallel");
+  const std::string hint =
+      "both update the same segmented(sum) (n=1); the order of a segmented reduction matters, so "
+      "that one after the other has to add to it: work-items (`l.N`) can have neighbouring terms "
+      "each, as the outer loop of a split_iname or chunk_iname gives them; loops around it can be "
+      "parallel";
+  CHECK(message([&] { tag(k, "j:par"); }) ==
+        "tagging `j` as `par` would run w_update[i=0, j=0] and w_update[i=0, j=1] at the same "
+        "time, but " +
+            hint);
+  CHECK(message([&] { tag(k, "j:l.0"); }) == "legal");
+  const Kernel halves = apply(k, "split_iname", {text("j"), number(8)});
+  CHECK(
+      message([&] { tag(halves, "j_inner:l.0"); }) ==
+      "tagging `j_inner` as `l.0` would run w_update[i=0, j_outer=0, j_inner=1] and w_update[i=0, "
+      "j_outer=1, j_inner=0] at the same time, but " +
+          hint);
+  CHECK(message([&] { tag(halves, "j_outer:l.0"); }) == "legal");
+  CHECK(code_of([&] { tag(halves, "j_outer:l.0, j_inner:l.1"); }) == "races");
+  CHECK(code_of([&] { tag(halves, "j_inner:ilp"); }) == "races");
+  CHECK(code_of([&] {  // it is no loop
+          apply(tag(halves, "j_outer:l.0"), "prioritize_loops", {text("j_outer, i, j_inner")});
+        }) == "legal");
+  // A copy whose loop has to be outside: without work-items, terms would be in another order.
+  const Kernel fetched = parsed(
+      "kernel f(n: int32, x: in float64[n, 32], c: in int32[32], s: out float64[n], seen: out "
+      "bool[n])\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < 32}\n"
+      "s[i], seen[i] = reduce(segmented(sum), j, x[i, j], c[j] > 1) {id=w}\n");
+  for (const char* lanes : {"", "vec"}) {
+    Kernel shared =
+        apply(fetched, "split_iname", {text("j"), number(4)}, {{"outer_tag", text("l.0")}});
+    if (*lanes)
+      shared = apply(shared, "split_iname", {text("i"), number(4)}, {{"inner_tag", text(lanes)}});
+    CHECK(code_of([&] {
+            apply(shared, "add_prefetch", {text("c"), text("j_outer")},
+                  {{"default_tag", Value{false}}});
+          }) != "legal");
+  }
   CHECK(message([&] { tag(k, "i:l.0"); }) == "legal");
 }
 

@@ -277,3 +277,33 @@ TEST_CASE("rename_iname: conditions whose quotients have no names") {
                                   {.existing_ok = true, .raise_on_domain_mismatch = false});
   for (const int n : {5, 8, 13}) CHECK(same_values(k, out, {{"n", n}}));
 }
+
+TEST_CASE("rename_iname: a joined loop runs where the loops around both of them run") {
+  // Differential test, seed 31000253: the bounds of `j` name `t`, which is in the domain of `i`.
+  const Kernel before = parsed(
+      "kernel f(n: int32, a: float64[n + 8], b: float64[n + 8])\n"
+      "domain {[t, i]: 0 <= i <= 3 and 0 <= 4*t + i < n}\n"
+      "domain {[j]: 1 <= j <= 3 and j < n - 4*t}\n"
+      "a[4*t + i] = 2*a[4*t + i]  {id=first}\n"
+      "b[4*t + j] = a[4*t + j] + 1  {id=second, dep=first, inames=t:j}\n");
+  const Kernel k =
+      rename_iname(before, "j", "i", {.existing_ok = true, .raise_on_domain_mismatch = false});
+  CHECK(same_set(to_dims(k.domains[0].set, {"t"}), "[n] -> {[t]: 0 <= t and 4*t < n}"));
+  for (const int n : {1, 3, 9, 12}) CHECK(same_values(before, k, {{"n", n}}));
+}
+
+TEST_CASE("rename_iname: what does not run in the renamed loop keeps its values") {
+  // Differential test, seed 32000679: `c` came to depend on `s`, and `last` runs in both.
+  const Kernel k = parsed(
+      "kernel f(n: int32, a: float64[3], b: float64[3, n], q: float64[3, n])\n"
+      "domain {[o, c]: o = 0 and 0 <= c < 3}\ndomain {[s]: 0 <= s < n}\n"
+      "a[c + 3*o] = 2*a[c + 3*o]  {id=first}\n"
+      "q[c, s] = b[c, s]  {id=last, inames=c:s}\n");
+  CHECK(message([&] {
+          rename_iname(k, "o", "s", kMerge);
+        }).find("`last[c=0, s=1]` would be lost") != std::string::npos);
+  CHECK(code_of([&] { rename_iname(k, "o", "s", kMerge); }) == "other-values");
+  CHECK(code_of([&] {
+          rename_iname(k, "o", "s", {.existing_ok = true, .raise_on_domain_mismatch = false});
+        }) == "other-values");
+}

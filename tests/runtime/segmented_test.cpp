@@ -1,0 +1,68 @@
+// Segmented reductions, whose terms stay in order, shared by work-items.
+#include <doctest/doctest.h>
+
+#include "tests/runtime/device_kit.h"
+
+using namespace moonloop;
+using namespace moonloop::test;
+
+namespace {
+
+/// Rows of 45 terms, of which some begin a segment.
+Kernel rows(const std::string& op, const std::string& type) {
+  return parse_one("kernel seg(n: int32, x: in " + type + "[n, 45], f: in int32[n, 45], y: out " +
+                   type +
+                   "[n], z: out bool[n])\n"
+                   "domain {[r]: 0 <= r < n}\ndomain {[k]: 0 <= k < 45}\n"
+                   "y[r], z[r] = reduce(segmented(" +
+                   op + "), k, x[r, k], (f[r, k] + k*k) % 17 == 16)\n");
+}
+
+}  // namespace
+
+TEST_CASE("segmented: each work-item has neighbouring terms") {
+  for (const std::string op : {"sum", "product"})
+    for (const std::string type : {"int32", "float64", "complex64"}) {
+      CAPTURE(op);
+      CAPTURE(type);
+      const Kernel k = rows(op, type);
+      run_everywhere(step(split(k, "k", 7, "l.0", ""), "tag_inames", {word("r:g.0")}), k,
+                     {{"n", "9"}});
+    }
+  const Kernel k = rows("sum", "int64");
+  run_everywhere(step(k, "tag_inames", {word("r:g.0, k:l.0")}), k, {{"n", "5"}});
+  // Several rows in a group, on either axis; one group for row after row.
+  run_everywhere(split(split(k, "k", 3, "l.0", ""), "r", 4, "g.0", "l.1"), k, {{"n", "10"}});
+  run_everywhere(split(split(k, "k", 16, "l.1", ""), "r", 4, "g.0", "l.0"), k, {{"n", "10"}});
+  run_everywhere(split(k, "k", 5, "l.0", ""), k, {{"n", "6"}});
+  // Vectors that the terms are read from, staged for the group.
+  const Kernel staged = step(split(split(k, "k", 5, "l.0", ""), "r", 2, "g.0", ""), "add_prefetch",
+                             {word("x"), word("r_inner, k_outer, k_inner")});
+  run_everywhere(staged, k, {{"n", "7"}});
+}
+
+TEST_CASE("segmented: rows whose lengths are data") {
+  const Kernel k = parse_one(R"(
+kernel seg(n: int32, cnt: in int32[n], x: in float64[n, 40], f: in int32[n, 40], y: out float64[n], z: out bool[n])
+domain {[r]: 0 <= r < n}
+domain {[k]: lo <= k < hi}
+<int32> lo = cnt[r] % 5
+<int32> hi = lo + (3*cnt[r] + 5*r) % 31
+y[r], z[r] = reduce(segmented(sum), k, x[r, k], (f[r, k] + k) % 4 == 3)
+)");
+  for (const int pieces : {4, 8}) {
+    const Kernel shared =
+        step(k, "chunk_iname", {word("k"), Value{std::int64_t{pieces}}}, {{"outer_tag", word("l.0")}});
+    run_everywhere(step(shared, "tag_inames", {word("r:g.0")}), k, {{"n", "11"}});
+    run_everywhere(shared, k, {{"n", "4"}});
+  }
+}
+
+TEST_CASE("segmented: the parts of neighbours are put together") {
+  const std::string code = generate(step(split(rows("sum", "float32"), "k", 6, "l.0", ""),
+                                         "tag_inames", {word("r:g.0")}),
+                                    Target::Cuda)
+                               .source;
+  CHECK(code.find("reach = 1; reach < 8; reach *= 2") != std::string::npos);
+  CHECK(code.find("__shfl") == std::string::npos);
+}
