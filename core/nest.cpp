@@ -177,17 +177,23 @@ Nested nest(Kernel k) {
   return out;
 }
 
-Kernel without_work_items(Kernel k) {
-  for (std::vector<std::string>& chain : k.priorities)  // they were no loops
-    std::erase_if(chain, [&](const std::string& i) { return is_work_item(k.tag(i)); });
-  std::erase_if(k.iname_tags, [](const auto& t) { return is_work_item(&t.second); });
+/// Without the tags that `is_gone` accepts. Of a team's inames, which are no loops, priorities say
+/// nothing; without the tags they would.
+static Kernel without_tags(Kernel k, bool (*is_gone)(const InameTag*)) {
+  for (std::vector<std::string>& chain : k.priorities)
+    std::erase_if(chain, [&](const std::string& i) {
+      const InameTag* tag = k.tag(i);
+      return is_gone(tag) && in_team(tag);
+    });
+  std::erase_if(k.iname_tags, [&](const auto& t) { return is_gone(&t.second); });
   return k;
 }
 
+Kernel without_work_items(Kernel k) { return without_tags(std::move(k), is_work_item); }
+
 Nested nest_in_sequence(const Kernel& k) {
-  Kernel plain = k;
-  std::erase_if(plain.iname_tags, [](const auto& t) {
-    return in_team(&t.second) || t.second.kind == TagKind::Group;
+  const Kernel plain = without_tags(k, [](const InameTag* t) {
+    return in_team(t) || (t && t->kind == TagKind::Group);
   });
   if (plain.iname_tags.size() == k.iname_tags.size()) return nest(k);
   try {

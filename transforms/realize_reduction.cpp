@@ -176,9 +176,31 @@ class Realizer {
       if (names.count(i))
         refuse("not-a-scan", at, "the terms of the reduction in `{}` depend on `{}` themselves",
                insn_->id, i);
+    check_fresh_temporaries(r, sweep, at);
     if (!sweep.empty() && !(insn_->predicates.empty() && conditions_.empty()))
       refuse("not-a-scan", insn_->predicates.empty() ? at : insn_->at,
              "`{}` runs under a condition, but its scan needs all terms", insn_->id);
+  }
+
+  /// What iterations of the sweep compute anew is another value in each; a temporary that has an
+  /// element for each of them is none of these.
+  void check_fresh_temporaries(const Reduce& r, const Names& sweep, const Span& at) const {
+    std::set<std::string> read;
+    for (const Expr& a : r.args) collect_reads(expand_rules(out_, a), read);
+    for (const InsnPtr& writer : out_.instructions)
+      for (const Expr& l : writer->lhs) {
+        const std::string& name = written_name(l);
+        if (!read.count(name) || !out_.find_temporary(name)) continue;
+        std::set<std::string> numbers;
+        collect_vars(l, numbers);
+        for (const std::string& i : sweep)
+          if (writer->inames.count(i) && !numbers.count(i))
+            refuse(
+                "not-a-scan", at,
+                "the terms of the reduction in `{}` depend on `{}`, which each iteration of `{}` "
+                "computes anew",
+                insn_->id, name, i);
+      }
   }
 
   /// New inames over the terms, in place of the reduction's.

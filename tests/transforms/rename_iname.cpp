@@ -296,7 +296,7 @@ TEST_CASE("rename_iname: what does not run in the renamed loop keeps its values"
   // Differential test, seed 32000679: `c` came to depend on `s`, and `last` runs in both.
   const Kernel k = parsed(
       "kernel f(n: int32, a: float64[3], b: float64[3, n], q: float64[3, n])\n"
-      "domain {[o, c]: o = 0 and 0 <= c < 3}\ndomain {[s]: 0 <= s < n}\n"
+      "domain {[o, c]: o = 0 and 0 <= c < 3}\ndomain {[s]: 0 <= s < n}\nassume n >= 2\n"
       "a[c + 3*o] = 2*a[c + 3*o]  {id=first}\n"
       "q[c, s] = b[c, s]  {id=last, inames=c:s}\n");
   CHECK(message([&] {

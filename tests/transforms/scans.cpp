@@ -172,6 +172,14 @@ TEST_CASE("realize_reduction: what it refuses") {
       "domain {[j]: 0 <= j <= i}\n";
   CHECK(message([&] { scanned(parsed(mixed + "y[i] = sum(j, x[j]*i)\n")); }) ==
         "the terms of the reduction in `insn` depend on `i` themselves");
+  // Differential test, seed 1307368: a term that is computed anew beside the loop.
+  CHECK(
+      message(
+          [&] { scanned(parsed(mixed + "<> t = 2*x[i]\ny[i] = reduce(max, j, t)  {id=m}\n")); }) ==
+      "the terms of the reduction in `m` depend on `t`, which each iteration of `i` computes anew");
+  CHECK(code_of([&] {  // an element for each iteration
+          scanned(parsed(mixed + "temp t: float64[n]\nt[i] = 2*x[i]\ny[i] = sum(j, t[j])\n"));
+        }) == "legal");
   CHECK(message([&] { scanned(parsed(mixed + "y[i] = sum(j, x[j])  {if=i > 2}\n")); }) ==
         "`insn` runs under a condition, but its scan needs all terms");
   CHECK(message([&] { scanned(parsed(mixed + "tag i: g.0\ny[i] = sum(j, x[j])\n")); }) ==

@@ -198,3 +198,22 @@ s[r] = max(i, a[r, i]) - sum(j, a[r, j]*sum(m, b[m]))
         "`j` and `m` would both be `l.0` around instruction `insn`");
   CHECK(code_of([&] { apply(k, "tag_inames", {text("i:l.0, r:l.0")}); }) == "axis-taken");
 }
+
+TEST_CASE("tags: a priority among lanes changes nothing, in the kernel and in its text") {
+  // Differential test, seed 1307976: its text put the lanes' loop outside of the other.
+  const Kernel before = parsed(
+      "kernel f(n: int32, a: float64[n + 2], b: float64[n + 2])\n"
+      "domain {[i]: 0 <= i < n}\na[i + 1] = b[i]  {id=write}\n"
+      "b[i + 1] = 2*a[i + 1] {id=read}\n");
+  Kernel k = apply(before, "split_iname", {text("i"), number(2)});
+  CHECK(code_of([&] { apply(k, "prioritize_loops", {text("i_inner, i_outer")}); }) ==
+        "breaks-order");
+  const Kernel independent = parsed(
+      "kernel f(n: int32, a: float64[n + 3], c: float64[n + 2])\n"
+      "domain {[i]: 0 <= i < n}\na[i + 2] = c[i]  {id=write, if=i % 2 == 1}\n"
+      "c[i] = a[i + 1] {id=read}\n");
+  k = apply(independent, "split_iname", {text("i"), number(2)}, {{"inner_tag", text("ilp")}});
+  k = apply(k, "prioritize_loops", {text("i_inner, i_outer")});
+  CHECK(same_values(independent, k, {{"n", 7}}));
+  CHECK(same_values(independent, parsed(print_kernel(k)), {{"n", 7}}));
+}
