@@ -42,6 +42,7 @@ class ReductionSplitter {
       refuse("no-reduction", k_.at, "no reduction is over {} and another iname",
              quoted_list(inames_));
     out = rebase(std::move(out));
+    check_kept_order(k_, out);  // the loops may be the other way round, for others in them too
     check_legal(out);
     return out;
   }
@@ -108,7 +109,8 @@ const Op split_reduction_inward_op{
     .doc =
         R"(Splits reductions so that `inames` are reduced over inside: sum((i, j), e) to sum(j, sum(i, e)).
 
-Refuses inames that no reduction binds together with another one, and reductions of two values.)",
+Refuses inames that no reduction binds together with another one, reductions of two values, and where
+other statements that run in these loops would change places.)",
     .params = {{.name = "inames",
                 .kind = Kind::Names,
                 .help = "inames of the inner reduction",

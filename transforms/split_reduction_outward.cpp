@@ -10,7 +10,8 @@ const Op split_reduction_outward_op{
     .doc =
         R"(Splits reductions so that `inames` are reduced over outside: sum((i, j), e) to sum(i, sum(j, e)).
 
-Refuses inames that no reduction binds together with another one, and reductions of two values.)",
+Refuses inames that no reduction binds together with another one, reductions of two values, and where
+other statements that run in these loops would change places.)",
     .params = {{.name = "inames",
                 .kind = Kind::Names,
                 .help = "inames of the outer reduction",

@@ -1,6 +1,7 @@
 #include "transforms/split_reduction.h"
 
 #include "loop_kit.h"
+#include "same_values.h"
 
 using namespace moonloop;
 
@@ -69,4 +70,20 @@ TEST_CASE("reduction_arg_to_subst_rule: one rule for each body") {
   CHECK(to_string(named.rules.back().body) == "a[i, j, k, 0]");
   CHECK(message([&] { apply(k, "reduction_arg_to_subst_rule", {text("j")}); }) ==
         "no selected instruction has a reduction over just `j`");
+}
+
+TEST_CASE("split_reduction: other statements of its loops keep their order") {
+  // Differential test, seed 1306040: `z_inner` came to stand around `z_outer` for all of them.
+  const auto split = [](const std::string& others) {
+    const Kernel k = parsed(
+        "kernel f(n: int32, r: float32[n + 12], s: float32[n + 12], b: float32[n])\n"
+        "domain {[i]: 0 <= i < n}\ndomain {[z]: 0 <= z < n}\n"
+        "b[i] = reduce(max, z, r[i + 2])  {id=most, inames=i}\n" +
+        others);
+    const Kernel parts = apply(k, "split_iname", {text("z"), number(3)});
+    CHECK(same_values(k, split_reduction_outward(parts, {"z_outer"}), {{"n", 7}}));
+    return split_reduction_inward(parts, {"z_outer"});
+  };
+  CHECK(code_of([&] { split("s[i + 1] = r[z + 1]  {id=last, inames=i:z}\n"); }) == "breaks-order");
+  CHECK(code_of([&] { split("s[z + 1] = r[z + 1]  {id=each, inames=i:z}\n"); }) == "legal");
 }
