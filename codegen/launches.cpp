@@ -774,6 +774,7 @@ void place_launches(Plan& plan, const LoopTree& tree, const std::vector<PlanNode
   const std::set<std::string> costly = costly_for_groups(plan);
   if (costly.empty()) {
     cut();
+    require_own_copies(plan);
     return bound_own_arrays(plan);
   }
   const auto before = plan.spaces;
@@ -785,6 +786,7 @@ void place_launches(Plan& plan, const LoopTree& tree, const std::vector<PlanNode
     plan.spaces = before;  // what work-items keep would have to outlive a kernel
     cut();
   }
+  require_own_copies(plan);
   bound_own_arrays(plan);
 }
 

@@ -154,6 +154,41 @@ std::optional<Map> Meetings::across_groups(const Touch& x, const Touch& y,
   return unless_claimed(x, y, meet(x, y, same, carried, true), "global");
 }
 
+std::optional<Map> Meetings::across_copies(const Touch& write, const Touch& read, bool earlier) {
+  const Instruction &w = insn(write.insn), &r = insn(read.insn);
+  std::vector<std::string> same;
+  for (const std::string& i : w.inames) {
+    const auto on = plan_.hardware.find(i);
+    const bool group = on != plan_.hardware.end() && on->second.group;
+    if (r.inames.count(i) && (group || (earlier && on == plan_.hardware.end()))) same.push_back(i);
+  }
+  Exprs a, b;
+  bool elsewhere = false;  // the read runs in groups that the write does not run in
+  for (const Axis& axis : axes_) {
+    if (!axis.group) continue;
+    const Expr p = position(write.insn, axis), q = position(read.insn, axis);
+    if (!p || (p && q && equal(p, q))) continue;  // in all groups; in the same one
+    if (q)
+      a.push_back(p), b.push_back(q);
+    else
+      elsewhere = true;
+  }
+  if (!elsewhere && a.empty()) return std::nullopt;
+  if (plainly_apart(write.index, read.index)) return std::nullopt;
+  bool exact = true;
+  Map pairs = conflicts_.in_equal(conflicts_.pairs(write, read, exact), write, read, same);
+  if (!elsewhere) {
+    const auto f = to_map(a, conflicts_.dims(write.insn)),
+               g = to_map(b, conflicts_.dims(read.insn));
+    if (f && g) {
+      const Map one = isl_map_apply_range(f->copy(), isl_map_reverse(g->copy()));
+      pairs = isl_map_subtract(pairs.take(), one.copy());
+    }
+  }
+  if (yes(isl_map_is_empty(pairs.get()))) return std::nullopt;
+  return pairs;
+}
+
 std::optional<Map> Meetings::across_items(const Touch& x, const Touch& y,
                                           const std::vector<std::string>& same,
                                           const std::string& carried) {

@@ -46,6 +46,11 @@ class Meetings {
   std::optional<Map> across_items(const Touch& x, const Touch& y,
                                   const std::vector<std::string>& same,
                                   const std::string& carried = {});
+  /// The instances of `write` and `read` that touch one element of local memory, of which each
+  /// group has its own, and of which the read's group does not run that of the write. `earlier`:
+  /// the write stands before the read, so that iterations of loops around both are the same ones;
+  /// else those of groups are.
+  std::optional<Map> across_copies(const Touch& write, const Touch& read, bool earlier);
   /// `update[i=3] writes a[4], shift[i=4] reads it`, for accesses and instances that meet.
   std::string describe(const Touch& x, const Touch& y, const Map& pairs) const;
 

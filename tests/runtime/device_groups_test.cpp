@@ -294,3 +294,46 @@ end
   k = step(k, "privatize_temporaries_with_inames", {word("t_inner")});
   CHECK(run(k, plain, {{"n", "7"}}) == Shape{1, 0});
 }
+
+TEST_CASE("device: a group reads no other one's local memory") {
+  using namespace moonloop::test;
+  // Differential test, seed 40090045 on CUDA: groups read what others had written to their own
+  // copy.
+  const auto spread = [](const std::string& space, const std::string& subscript) {
+    const Kernel k = parse_one(R"(
+kernel f(n: int32, look: in int32[n], a: in int32[n], q: inout int32[n, 8])
+domain {[i]: 0 <= i < n}
+domain {[w]: 0 <= w < 8}
+domain {[r]: 0 <= r < 8}
+temp t: int32[8] )" + space + R"(
+for i
+  t[w] = a[i] + w     {id=fill}
+  q[i, r] = t[)" + subscript + R"(]  {id=take, dep=fill}
+end
+)");
+    return step(k, "tag_inames", {word("i:g.1, w:g.0, r:g.0")});
+  };
+  const std::string own = "but each group has its own `t`, in local memory";
+  for (const std::string subscript : {"7 - r", "(r + 1) % 8", "(look[i] + r) % 8"}) {
+    CAPTURE(subscript);
+    try {
+      generate(spread("in local", subscript), Target::OpenCL);
+      FAIL("a group reads what another one wrote");
+    } catch (const Error& e) {
+      CHECK(e.diagnostic().text.find(own) != std::string::npos);
+      CHECK(e.diagnostic().code == "unsupported");
+    }
+  }
+  const Kernel same = spread("in local", "r");
+  run_everywhere(same, same, {{"n", "5"}});
+  // All groups fill all of it.
+  const Kernel all = parse_one(R"(
+kernel f(n: int32, a: in int32[8], q: inout int32[n])
+domain {[i]: 0 <= i < n}
+domain {[w]: 0 <= w < 8}
+temp t: int32[8] in local
+t[w] = a[w] + 1      {id=fill}
+q[i] = t[(3*i) % 8]  {id=take, dep=fill}
+)");
+  run_everywhere(step(all, "tag_inames", {word("i:g.0, w:l.0")}), all, {{"n", "19"}});
+}

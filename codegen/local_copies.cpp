@@ -1,0 +1,62 @@
+#include <map>
+#include <string>
+#include <vector>
+
+#include "codegen/meetings.h"
+#include "codegen/plan.h"
+
+namespace moonloop {
+namespace {
+
+/// No group may need what another one has in local memory: each has its own.
+class LocalCopies {
+ public:
+  explicit LocalCopies(const Plan& plan) : plan_(plan), meetings_(plan) {}
+
+  void require_own() {
+    for (const PlanNode& n : plan_.roots) visit(n);
+    for (const auto& [launch, all] : insns_) {
+      meetings_.in_kernel(plan_.launches[static_cast<std::size_t>(launch)]);
+      std::map<std::string, std::vector<Use>> uses;
+      for (std::size_t at = 0; at < all.size(); ++at)
+        for (const Touch& t : meetings_.touches(all[at]))
+          if (plan_.lies_in(t.variable, AddressSpace::Local)) uses[t.variable].push_back({at, &t});
+      for (const auto& [name, some] : uses)
+        for (const Use& w : some)
+          for (const Use& r : some)
+            if (w.touch->write && !r.touch->write) check(w, r);
+    }
+  }
+
+ private:
+  struct Use {
+    std::size_t at;  // in the kernel
+    const Touch* touch;
+  };
+
+  void visit(const PlanNode& n, int launch = -1) {
+    if (n.launch >= 0) launch = n.launch;
+    if (launch >= 0) insns_[launch].insert(insns_[launch].end(), n.insns.begin(), n.insns.end());
+    for (const PlanNode& c : n.children) visit(c, launch);
+  }
+
+  void check(const Use& w, const Use& r) {
+    const auto found = meetings_.across_copies(*w.touch, *r.touch, w.at < r.at);
+    if (!found) return;
+    const Kernel& k = plan_.kernel;
+    fail("unsupported", k.instructions[static_cast<std::size_t>(r.touch->insn)]->at,
+         "{}, but each group has its own `{}`, in local memory; in `global` memory "
+         "(set_temporary_address_space) groups share it from one kernel to the next",
+         meetings_.describe(*w.touch, *r.touch, *found), w.touch->variable);
+  }
+
+  const Plan& plan_;
+  Meetings meetings_;
+  std::map<int, std::vector<int>> insns_;  // by kernel, in order
+};
+
+}  // namespace
+
+void require_own_copies(const Plan& plan) { LocalCopies(plan).require_own(); }
+
+}  // namespace moonloop
