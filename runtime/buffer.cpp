@@ -242,9 +242,10 @@ Cursor::Cursor(const Buffer& b)
       steps_(b.layout().strides),
       index_(shape_.size(), 0),
       left_(b.layout().elements()) {
+  if (left_ == 0) return;  // its other extents may have any size
   const std::int64_t size = b.layout().type.size();
   for (std::int64_t& step : steps_) step *= size;
-  if (left_ > 0) at_ = static_cast<std::byte*>(b.data()) + b.layout().offset * size;
+  at_ = static_cast<std::byte*>(b.data()) + b.layout().offset * size;
 }
 
 void Cursor::next() {

@@ -252,10 +252,24 @@ bool is_about_argument(const std::string& code) {
   return std::find(kCodes.begin(), kCodes.end(), code) != kCodes.end();
 }
 
+/// Names with a zero byte in them would end there for some who read them.
+bool has_zero_byte(const Value& v) {
+  if (const auto* s = v.as<std::string>()) return s->find('\0') != std::string::npos;
+  if (const auto* l = v.as<ValueList>()) return std::any_of(l->begin(), l->end(), has_zero_byte);
+  if (const auto* d = v.as<ValueDict>())
+    return std::any_of(d->begin(), d->end(), [](const auto& x) {
+      return x.first.find('\0') != std::string::npos || has_zero_byte(x.second);
+    });
+  return false;
+}
+
 template <class F>
 auto run_row(const Op& op, const Kernel& k, const ValueList& positional, const ValueDict& options,
              const Span& at, F f) {
   const Decoded args = decode(op, positional, options, at);
+  for (const auto& [name, value] : args.values)
+    if (has_zero_byte(value))
+      fail("bad-argument", at, "`{}` of `{}` is a text with a zero byte", name, op.name);
   try {
     return f(Args(args.values, at));
   } catch (const BadArgument&) { throw; } catch (const Error& e) {

@@ -99,6 +99,14 @@ TEST_CASE("npy: scalars, empty arrays, strides with gaps and offsets") {
   CHECK(gaps.intact());
 }
 
+TEST_CASE("npy: an array without elements whose other extents are huge") {
+  // Found by fuzzing under UBSan: its steps overflowed.
+  Buffer b(Layout{"a", Scalar::F64, {0, std::int64_t{1} << 62}, {std::int64_t{1} << 62, 1}, 0});
+  Cursor c(b);
+  CHECK(!c);
+  CHECK(b.intact());
+}
+
 TEST_CASE("npy: big-endian files and headers of versions 2 and 3 are read") {
   const Folder folder;
   spit(folder / "b.npy", npy("{'descr': '>i2', 'fortran_order': False, 'shape': (2,), }",

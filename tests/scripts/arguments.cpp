@@ -101,3 +101,12 @@ TEST_CASE("scripts: each step is told, with the reason of a refusal") {
   CHECK(told[1] != "tag_inames ok");
   CHECK(told[2] == "split_iname bad-argument");
 }
+
+TEST_CASE("scripts: names end at no zero byte") {
+  // Found by fuzzing: a name that isl cut at its zero byte was never free.
+  const Diagnostic f = failure(kDouble, "lp.add_prefetch(twice, 'a', 'i', 'x\\0y')");
+  CHECK(f.code == "bad-argument");
+  CHECK(f.text == "`dim_arg_names` of `add_prefetch` is a text with a zero byte");
+  CHECK(failure(kDouble, "lp.tag_inames(twice, {['i\\0'] = 'par'})").code == "bad-argument");
+  CHECK(failure(kDouble, "lp.add_prefetch(twice, 'a', 'i', '2x')").code == "bad-name");
+}
