@@ -135,10 +135,10 @@ void Legality::check() {
   }
   if (!compares_) carry();
   check_all(compares_ ? common_ : ref_->by_variable);
+  check_parts();
   if (compares_) return;
   check_copies();
   check_former_copies();
-  check_parts();
   remember(std::move(this_order_));
 }
 

@@ -53,6 +53,7 @@ void Legality::check_parts() const {
   for (int s = 0; s < present_->size(); ++s)
     if (ordered_parts(*present_, s)) {
       Kernel plain = without_work_items(k_);
+      if (compares_) return check_kept_order(ref_->order.kernel(), plain);
       plain.reference = ref_;  // its meaning stays, whatever its loops would say by themselves
       return check_legal(plain);
     }

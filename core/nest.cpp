@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/legality.h"
 #include "core/memo.h"
 #include "core/order_reference.h"
 #include "core/reductions.h"
@@ -192,13 +193,18 @@ static Kernel without_tags(Kernel k, bool (*is_gone)(const InameTag*)) {
 Kernel without_work_items(Kernel k) { return without_tags(std::move(k), is_work_item); }
 
 Nested nest_in_sequence(const Kernel& k) {
-  const Kernel plain = without_tags(k, [](const InameTag* t) {
-    return in_team(t) || (t && t->kind == TagKind::Group);
-  });
+  const Kernel plain = without_tags(
+      k, [](const InameTag* t) { return in_team(t) || (t && t->kind == TagKind::Group); });
   if (plain.iname_tags.size() == k.iname_tags.size()) return nest(k);
   try {
     return nest(plain);
-  } catch (const Refused&) { return nest(k); }
+  } catch (const Refused&) {
+    Nested team = nest(k);
+    const RunOrder order(team);  // parts that work-items put together in order are loops here
+    for (int s = 0; s < order.size(); ++s)
+      if (ordered_parts(order, s)) return nest(without_work_items(k));
+    return team;
+  }
 }
 
 }  // namespace moonloop

@@ -84,18 +84,14 @@ class Merge {
   /// Loops of a domain that came to depend on the new iname are others for all that run in both.
   bool runs_in_changed(const Instruction& insn) const {
     const auto changed = [&](const std::string& i) { return changed_.count(i) > 0; };
+    const auto reduces = [&](const Expr& e) {
+      const std::set<std::string> bound = reduction_inames(before_, e);
+      return std::any_of(bound.begin(), bound.end(), changed);
+    };
     return std::any_of(insn.inames.begin(), insn.inames.end(), changed) ||
-           std::any_of(changed_.begin(), changed_.end(), [&](const std::string& i) {
-             bool found = false;
-             const auto look = [&](const Expr& e) {
-               for_each_reduction(e ? expand_rules(before_, e) : e, insn.inames, i,
-                                  [&](const auto&) { found = true; });
-             };
-             look(insn.rhs);
-             for (const Expr& e : insn.lhs) look(e);
-             for (const Expr& e : insn.predicates) look(e);
-             return found;
-           });
+           (insn.rhs && reduces(insn.rhs)) ||
+           std::any_of(insn.lhs.begin(), insn.lhs.end(), reduces) ||
+           std::any_of(insn.predicates.begin(), insn.predicates.end(), reduces);
   }
 
   void guard(std::size_t n, const Expr& when) {
@@ -146,7 +142,7 @@ class Merge {
   const std::string& old_;
   const std::string& new_;
   bool guard_;
-  bool widened_;  // the new loop has values that it did not have
+  bool widened_;                   // the new loop has values that it did not have
   std::set<std::string> changed_;  // inames of domains that are other ones now
   std::map<Family, Expr> known_;
 };

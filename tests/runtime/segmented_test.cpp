@@ -1,6 +1,7 @@
 // Segmented reductions, whose terms stay in order, shared by work-items.
 #include <doctest/doctest.h>
 
+#include "core/print.h"
 #include "tests/runtime/device_kit.h"
 
 using namespace moonloop;
@@ -51,10 +52,33 @@ domain {[k]: lo <= k < hi}
 y[r], z[r] = reduce(segmented(sum), k, x[r, k], (f[r, k] + k) % 4 == 3)
 )");
   for (const int pieces : {4, 8}) {
-    const Kernel shared =
-        step(k, "chunk_iname", {word("k"), Value{std::int64_t{pieces}}}, {{"outer_tag", word("l.0")}});
+    const Kernel shared = step(k, "chunk_iname", {word("k"), Value{std::int64_t{pieces}}},
+                               {{"outer_tag", word("l.0")}});
     run_everywhere(step(shared, "tag_inames", {word("r:g.0")}), k, {{"n", "11"}});
     run_everywhere(shared, k, {{"n", "4"}});
+  }
+}
+
+TEST_CASE("segmented: a text whose lanes only a team can nest means the same") {
+  // Differential test, seed 1411753: read again, it took the terms of all work-items by turns.
+  const Kernel k = parse_one(R"(
+kernel seg(n: int32, c: in int32[n + 4], x: in int32[n, n], y: out int32[n, n], z: out bool[n, n])
+domain {[r]: 0 <= r < n}
+domain {[i]: 0 <= i <= r}
+domain {[j]: 0 <= j <= i}
+y[r, i], z[r, i] = reduce(segmented(sum), j, x[r, j] % 7, c[j % 5] % 3 == 0)  {inames=r:i}
+)");
+  const Kernel shared = step(split(k, "r", 2, "", "vec"), "chunk_iname",
+                             {word("j"), Value{std::int64_t{4}}}, {{"outer_tag", word("l.2")}});
+  const Kernel fetched = step(shared, "add_prefetch", {word("c"), word("r_inner")},
+                              {{"default_tag", Value{false}}, {"fetch_bounding_box", Value{true}}});
+  RunRequest request;
+  request.target = Target::C;
+  request.params = {{"n", "9"}};
+  request.verify = true;
+  for (const Kernel& again : {fetched, parse_one(print_kernel(fetched))}) {
+    CHECK(run_kernel(again, k, request).verification->equal());
+    CHECK(run_kernel(k, again, request).verification->equal());  // as the interpreter reads it
   }
 }
 
