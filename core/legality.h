@@ -155,6 +155,8 @@ class Legality {
   std::optional<OwnCopies> own_;                                          // of the present kernel
   std::unordered_map<const void*, std::vector<std::string>> determined_;  // by subscript
   mutable std::unordered_map<std::string, std::optional<std::vector<std::string>>> pieces_;
+  /// By variable: the one statement that writes it; null where there are several.
+  mutable std::optional<std::unordered_map<std::string, const Instruction*>> writers_;
   std::unordered_map<std::string, bool> told_;   // answers of determine
   std::unordered_map<std::string, bool> known_;  // answers of loops_keep
 };

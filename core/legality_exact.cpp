@@ -136,13 +136,15 @@ Map Legality::demanded(const Pair& p, bool& exact) const {
 /// The one statement that writes a scalar from which loops have bounds; null where there is none,
 /// or several.
 const Instruction* Legality::only_writer(const std::string& scalar) const {
-  const Instruction* out = nullptr;
-  for (const InsnPtr& i : present_->kernel().instructions) {
-    if (!writes(*i).count(scalar)) continue;
-    if (out) return nullptr;
-    out = i.get();
+  if (!writers_) {
+    writers_.emplace();
+    for (const InsnPtr& i : present_->kernel().instructions)
+      for (const std::string& name : writes(*i))
+        if (const auto [it, first] = writers_->try_emplace(name, i.get()); !first)
+          it->second = nullptr;
   }
-  return out;
+  const auto it = writers_->find(scalar);
+  return it == writers_->end() ? nullptr : it->second;
 }
 
 /// Of pairs of instances of statement `s` those that are within its bounds, also within computed
@@ -277,7 +279,8 @@ void Legality::refuse_pair(const Pair& p, const Map& violated, bool exact) const
   if (segments)
     d.hint =
         "the order of a segmented reduction matters, so that one after the other has to add to it: "
-        "work-items (`l.N`) can have neighbouring terms each, as the outer loop of a split_iname "
+        "work-items of one axis (`l.N`) can have neighbouring terms each, as the outer loop of a "
+        "split_iname "
         "or "
         "chunk_iname gives them; loops around it can be parallel";
   const Instruction &f = is.insn(a), &g = is.insn(b);

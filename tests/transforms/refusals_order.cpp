@@ -227,7 +227,8 @@ TEST_CASE("refused: a reduction whose order matters, in parallel") {
       "s[i], seen[i] = reduce(segmented(sum), j, x[i, j], x[i, j] > 0.7) {id=w}\n");
   const std::string hint =
       "both update the same segmented(sum) (n=1); the order of a segmented reduction matters, so "
-      "that one after the other has to add to it: work-items (`l.N`) can have neighbouring terms "
+      "that one after the other has to add to it: work-items of one axis (`l.N`) can have "
+      "neighbouring terms "
       "each, as the outer loop of a split_iname or chunk_iname gives them; loops around it can be "
       "parallel";
   CHECK(message([&] { tag(k, "j:par"); }) ==

@@ -225,7 +225,8 @@ TEST_CASE("values: the terms of a segmented reduction stay in order") {
   CHECK(message([&] { apply(k, "map_domain", {text("{ [j] -> [u] : u = -j }")}); }) ==
         "insn_update[i=0, u=-1] would run before insn_update[i=0, u=0], but both update the same "
         "segmented(sum) (n=2); the order of a segmented reduction matters, so that one after the "
-        "other has to add to it: work-items (`l.N`) can have neighbouring terms each, as the outer "
+        "other has to add to it: work-items of one axis (`l.N`) can have neighbouring terms each, "
+        "as the outer "
         "loop of a split_iname or chunk_iname gives them; loops around it can be parallel");
   const Kernel split = apply(k, "split_iname", {text("j"), number(2)});
   CHECK(code_of([&] { apply(split, "prioritize_loops", {text("j_inner, j_outer")}); }) ==
