@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "codegen/bounds.h"
 #include "codegen/domains.h"
@@ -219,6 +220,43 @@ class LoopMaker {
   // ---- Top-down: the program.
 
   Block blocks(const std::vector<PlanNode>& nodes, const Set& context) {
+    if (slabs_.empty()) return whole_blocks(nodes, context);
+    Block out;
+    for (std::size_t i = 0; i < nodes.size();) {
+      std::size_t end = i;
+      while (end < nodes.size() && !waits(nodes[end])) ++end;
+      if (end > i)
+        append(out, in_slabs({nodes.begin() + long(i), nodes.begin() + long(end)}, context));
+      i = end;
+      if (i < nodes.size()) append(out, whole_blocks({nodes[i++]}, context));
+    }
+    return out;
+  }
+
+  /// What does not wait, once for each slab that a group may have.
+  Block in_slabs(const std::vector<PlanNode>& nodes, const Set& context) {
+    const std::vector<Set> parts = std::exchange(slabs_, {});
+    Block out;
+    for (const Set& part : parts) {
+      const std::optional<Expr> guard = guard_of(part, context);
+      if (!guard) continue;
+      Block body = whole_blocks(nodes, intersect(context, part));
+      if (body.empty()) continue;
+      if (guard->as<BoolLit>())
+        append(out, std::move(body));
+      else
+        out.push_back(Stmt{If{*guard, std::move(body)}});
+    }
+    slabs_ = parts;
+    return out;
+  }
+
+  static bool waits(const PlanNode& n) {
+    return n.barrier || n.reduction >= 0 ||
+           std::any_of(n.children.begin(), n.children.end(), waits);
+  }
+
+  Block whole_blocks(const std::vector<PlanNode>& nodes, const Set& context) {
     Block out;
     for (const PlanNode& n : nodes) {
       if (n.reduction >= 0) {
@@ -274,12 +312,25 @@ class LoopMaker {
   }
 
   /// What the hardware counts: no loop, but a guard where it counts further than needed. With slabs
-  /// one block for each part.
+  /// one block for each part; where groups wait and a barrier cannot be under their conditions, the
+  /// slabs are apart in what is between the barriers.
   Block hardware(const PlanNode& node, const Set& context) {
     const Set range = iterations(node);
     const Set counted = intersect(context, counted_values(node.iname));
+    const std::vector<Set> parts = slabs(node, range, context);
+    if (parts.size() > 1 && plan_.target != Target::Cuda && waits(node)) {
+      const std::vector<Set> around = std::exchange(slabs_, {});
+      for (const Set& part : parts) {
+        const Set points = all_to_params(part);
+        if (around.empty()) slabs_.push_back(points);
+        for (const Set& outer : around) slabs_.push_back(intersect(outer, points));
+      }
+      Block out = inside(node, counted);
+      slabs_ = around;
+      return out;
+    }
     Block out;
-    for (const Set& part : slabs(node, range, context)) {
+    for (const Set& part : parts) {
       const Set points = all_to_params(part);
       const std::optional<Expr> guard = guard_of(points, counted);
       if (!guard) continue;
@@ -720,6 +771,8 @@ class LoopMaker {
   Domains domains_;
   std::optional<Meetings> meetings_;  // on a device
   int launch_ = -1;                   // the kernel at hand
+  /// Where groups wait: the points of the slabs of which each group has one; none: no slabs.
+  std::vector<Set> slabs_;
   /// By kernel, axis and first value: what the hardware counts, as values of the iname named.
   std::map<std::tuple<int, bool, int, std::string>, std::pair<std::string, Set>> counted_;
   std::unordered_map<int, Need> needs_;

@@ -63,6 +63,22 @@ v[w + 64*o] = u[w + 64*o - 1] + u[w + 64*o + 1]
   CHECK(from_one.find('?') == std::string::npos);
 }
 
+TEST_CASE("devices: each group waits once, whichever slab it has") {
+  const char* const text = R"(
+kernel smooth(n: int32, u: float64[n + 2], v: float64[n])
+domain {[o]: 0 <= 16*o < n}
+domain {[p]: 0 <= p < 18 and p < n + 2 - 16*o}
+domain {[i]: 0 <= i < 16 and i < n - 16*o}
+assume n >= 1
+slabs o: 0, 1
+<float64> s[p] = u[p + 16*o] {id=fetch}
+v[i + 16*o] = s[i] + s[i + 1] + s[i + 2]
+)";
+  const Tags tags{{"o", "g.0"}, {"p", "l.0"}, {"i", "l.0"}};
+  CHECK_GOLDEN("slabs_of_groups.cl", code(text, Target::OpenCL, tags));
+  CHECK_GOLDEN("slabs_of_groups.cu", code(text, Target::Cuda, tags));
+}
+
 TEST_CASE("devices: time steps launch two kernels each, through memory of the device") {
   CHECK_GOLDEN("steps.cu", code(kSteps, Target::Cuda, {{"i", "g.0"}, {"j", "g.0"}}));
   const Program p = generate(kernel(kSteps, {{"i", "g.0"}, {"j", "g.0"}}), Target::Cuda);

@@ -134,14 +134,10 @@ TEST_CASE("staging: a product by tiles, the last ones apart, at any size") {
   k = split(k, "k", 8, "", "", last);
   k = fetch(k, "a", "k_inner, i_inner", {{"default_tag", word("l.auto")}});
   k = fetch(k, "b", "j_inner, k_inner", {{"default_tag", word("l.auto")}});
-  for (const char* n : {"16", "29"}) {
-    for (const Target t : {Target::C, Target::OpenMP}) test::run_on(t, k, original, {{"n", n}});
-    // PoCL 3.1 computes other values where two axes have a last tile; an H200 agrees, by both ways.
-    if (test::device_target() == Target::Cuda)
-      test::run_on(Target::Cuda, k, original, {{"n", n}});
-    else
-      test::cuda_programs().insert(generate(k, Target::Cuda).source);
-  }
+  // PoCL 3.1's loops over work-items end in an assertion of its ParallelRegion.cc, unless its
+  // optimizer is off; its copies of the code do not.
+  const test::Setting method("POCL_WORK_GROUP_METHOD", "workitemrepl");
+  for (const char* n : {"16", "29"}) run_everywhere(k, original, {{"n", n}});
 }
 
 TEST_CASE("staging: a product whose elements are vectors") {
