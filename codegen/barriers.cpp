@@ -105,32 +105,11 @@ class BarrierPlacer {
     Touches end = sequence(n.children, std::move(pending));
     loops_.pop_back();
     if (const auto met = find_meeting(end, head_, n.iname)) put(n.children, end, *met);
-    require_same_trips(n);
     pending = before;
     pending.add(end);
     Touches own = std::move(head_);
     head_ = outer_head, before_barrier_ = outer_open;
     if (before_barrier_) head_.add(own);
-  }
-
-  /// A loop in whose body work-items wait must be run equally often by all of them: its bounds
-  /// cannot come from what each has to itself.
-  void require_same_trips(const PlanNode& n) {
-    if (domains_.data().empty() || !waits(n)) return;
-    for (const std::string& t : domains_.data_of(n.iname)) {
-      if (plan_.spaces.at(t) != AddressSpace::Private) continue;
-      for (const InsnPtr& insn : k_.instructions)
-        if (writes(*insn).count(t) && std::any_of(insn->inames.begin(), insn->inames.end(),
-                                                  [&](const std::string& i) { return is_item(i); }))
-          fail("divergent-barrier", insn->at,
-               "the bounds of `{}` need `{}`, of which each work-item has its own; those that run "
-               "it less often would not arrive at the barriers inside",
-               n.iname, t);
-    }
-  }
-  static bool waits(const PlanNode& n) {
-    return n.barrier || n.reduction >= 0 ||
-           std::any_of(n.children.begin(), n.children.end(), waits);
   }
 
   /// Two accesses that need a barrier between them, as text.

@@ -217,6 +217,8 @@ class LanePlacer {
                                      const Names& around) {
     std::vector<int> all;
     for (const PlanNode& n : body) instructions_of(n, all);
+    if (std::any_of(body.begin(), body.end(), waits_in))
+      return Objection{all.front(), "work-items wait for one another in it"};
     std::vector<Touch> touches;
     for (int i : all) {
       for (const std::string& n : team)
@@ -228,8 +230,6 @@ class LanePlacer {
                          [&](const std::string& n) { return own_.has(a.variable, n); }))
           touches.push_back({a, i, atomic});
     }
-    for (const PlanNode& n : body)
-      if (waits(n)) return Objection{all.front(), "work-items wait for one another in it"};
     for (const Touch& x : touches)
       for (const Touch& y : touches)
         if (conflicts_.cross(x, y, team, around))
@@ -251,11 +251,6 @@ class LanePlacer {
       body.push_back(std::move(loop));
     }
     return std::move(body.front());
-  }
-  static bool waits(const PlanNode& n) {
-    return n.barrier || n.reduction >= 0 ||
-           std::any_of(n.children.begin(), n.children.end(),
-                       [](const PlanNode& c) { return waits(c); });
   }
 
   const Plan& plan_;

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "codegen/bound_conditions.h"
 #include "codegen/bounds.h"
 #include "codegen/domains.h"
 #include "codegen/isl_expr.h"
@@ -92,15 +93,13 @@ class Union {
 
 class LoopMaker {
  public:
-  explicit LoopMaker(const Plan& plan) : plan_(plan), k_(plan.kernel), domains_(plan.kernel) {
+  explicit LoopMaker(const Plan& plan)
+      : plan_(plan), k_(plan.kernel), domains_(plan.kernel), conditions_(k_, domains_) {
     if (is_device(plan.target)) meetings_.emplace(plan);
+    for (const CommonTrips& t : plan.common_trips) starts_.insert(t.starts.begin(), t.starts.end());
   }
 
   Block run() {
-    if (!domains_.data().empty())
-      for (std::size_t i = 0; i < k_.instructions.size(); ++i)
-        for (const std::string& w : writes(*k_.instructions[i]))
-          if (domains_.data().count(w)) writers_[w].push_back(static_cast<int>(i));
     for (const PlanNode& n : plan_.roots) survey(n, {});
     const Set context = context_of(k_);
     Block out;
@@ -171,6 +170,7 @@ class LoopMaker {
       Domains::Predicates p = domains_.predicates(insn(i), loops);
       Set points = domains_.of(loops);
       if (p.points) points = intersect(points, p.points);
+      if (starts_.count(i)) points = forget(std::move(points), plan_.apart);
       all.add(points);
       groups.push_back({std::move(points), std::move(p.rest), {i}});
     }
@@ -200,9 +200,27 @@ class LoopMaker {
       if (out.data.count(t))
         fail("cannot-nest", k_.at, "the loop `{}` writes `{}`, which its bounds need", node.iname,
              t);
-    out.points = forget(std::move(points).result(), out.data);
-    out.explicit_ = forget(std::move(explicits).result(), out.data);
+    std::set<std::string> unknown = out.data;
+    if (waits_in(node)) unknown.insert(plan_.apart.begin(), plan_.apart.end());
+    out.points = forget(std::move(points).result(), unknown);
+    out.explicit_ = forget(std::move(explicits).result(), unknown);
+    if (node.common_trips >= 0) run_in_common(node, loops, out);
     return out;
+  }
+
+  /// The bounds that work-items have in common take the place of those that each has.
+  void run_in_common(const PlanNode& node, const std::vector<std::string>& loops,
+                     Need& need) const {
+    const CommonTrips& trips = plan_.common_trips[static_cast<std::size_t>(node.common_trips)];
+    const auto bound = [&](const std::string& name, CompareOp op) {
+      if (name.empty()) return;
+      const Set within = *to_condition(Expr(Compare{op, var(node.iname), var(name)}), loops);
+      need.points = intersect(need.points, within);
+      need.explicit_ = intersect(need.explicit_, within);
+      need.data.insert(name);
+    };
+    bound(trips.first, CompareOp::Ge);
+    bound(trips.end, CompareOp::Lt);
   }
 
   /// Without constraints on scalars that are only computed inside.
@@ -224,7 +242,7 @@ class LoopMaker {
     Block out;
     for (std::size_t i = 0; i < nodes.size();) {
       std::size_t end = i;
-      while (end < nodes.size() && !waits(nodes[end])) ++end;
+      while (end < nodes.size() && !waits_in(nodes[end])) ++end;
       if (end > i)
         append(out, in_slabs({nodes.begin() + long(i), nodes.begin() + long(end)}, context));
       i = end;
@@ -249,11 +267,6 @@ class LoopMaker {
     }
     slabs_ = parts;
     return out;
-  }
-
-  static bool waits(const PlanNode& n) {
-    return n.barrier || n.reduction >= 0 ||
-           std::any_of(n.children.begin(), n.children.end(), waits);
   }
 
   Block whole_blocks(const std::vector<PlanNode>& nodes, const Set& context) {
@@ -318,7 +331,7 @@ class LoopMaker {
     const Set range = iterations(node);
     const Set counted = intersect(context, counted_values(node.iname));
     const std::vector<Set> parts = slabs(node, range, context);
-    if (parts.size() > 1 && plan_.target != Target::Cuda && waits(node)) {
+    if (parts.size() > 1 && plan_.target != Target::Cuda && waits_in(node)) {
       const std::vector<Set> around = std::exchange(slabs_, {});
       for (const Set& part : parts) {
         const Set points = all_to_params(part);
@@ -452,42 +465,17 @@ class LoopMaker {
   }
 
   /// A loop whose bounds are data runs only where they are computed: under the conditions that all
-  /// its statements share with those that write the bounds.
+  /// its statements share with those that write the bounds. Work-items that wait in it all run it
+  /// (common_trips.cpp).
   Block where_computed(const PlanNode& node, Block loop) const {
-    if (loop.empty() || domains_.data_of(node.iname).empty()) return loop;
-    std::vector<int> sharing;
-    std::set<std::string> changed;  // inames of loops, and what statements write
-    if (!collect(node, sharing, changed) || sharing.empty()) return loop;
-    const int first = sharing[0];
-    for (const std::string& t : domains_.data_of(node.iname))
-      if (const auto w = writers_.find(t); w != writers_.end())
-        sharing.insert(sharing.end(), w->second.begin(), w->second.end());
-    Exprs common;
-    for (const Expr& p : insn(first).predicates) {
-      std::set<std::string> names;
-      collect_reads(p, names);
-      bool stays = std::none_of(names.begin(), names.end(),
-                                [&](const std::string& n) { return changed.count(n) != 0; });
-      for (int i : sharing) {
-        const Exprs& has = insn(i).predicates;
-        stays = stays &&
-                std::any_of(has.begin(), has.end(), [&](const Expr& q) { return equal(p, q); });
-      }
-      if (stays) common.push_back(own_copies(p, first));
-    }
-    return common.empty() ? loop : only(Stmt{If{conjunction(common), std::move(loop)}});
+    if (loop.empty() || domains_.data_of(node.iname).empty() || waits_in(node)) return loop;
+    Exprs common = conditions_.of(node);
+    if (common.empty()) return loop;
+    for (Expr& p : common) p = own_copies(p, first_of(node));
+    return only(Stmt{If{conjunction(common), std::move(loop)}});
   }
-  /// False where work-items wait within.
-  bool collect(const PlanNode& node, std::vector<int>& insns,
-               std::set<std::string>& changed) const {
-    if (node.barrier || node.reduction >= 0) return false;
-    if (node.is_loop()) changed.insert(node.iname);
-    for (int i : node.insns) {
-      insns.push_back(i);
-      changed.merge(writes(insn(i)));
-    }
-    return std::all_of(node.children.begin(), node.children.end(),
-                       [&](const PlanNode& c) { return collect(c, insns, changed); });
+  static int first_of(const PlanNode& node) {
+    return node.insns.empty() ? first_of(node.children.front()) : node.insns.front();
   }
 
   /// Whether the host runs it: there is nothing to gain by copies of launches.
@@ -765,10 +753,11 @@ class LoopMaker {
     return out;
   }
 
-  std::map<std::string, std::vector<int>> writers_;  // of bounds that are data
   const Plan& plan_;
   const Kernel& k_;
   Domains domains_;
+  BoundConditions conditions_;
+  std::set<int> starts_;              // of `Plan::common_trips`
   std::optional<Meetings> meetings_;  // on a device
   int launch_ = -1;                   // the kernel at hand
   /// Where groups wait: the points of the slabs of which each group has one; none: no slabs.

@@ -35,6 +35,8 @@ Meetings::Meetings(const Plan& plan)
   }
   for (const Domain& d : k_.domains)  // of loops, which every group runs
     for (const std::string& p : d.params()) readers_.erase(p);
+  for (const CommonTrips& t : plan.common_trips)
+    for (const std::string& name : {t.first, t.end}) readers_.erase(name);
 }
 
 Meetings::Axes Meetings::axes_of(const std::vector<int>& insns) const {

@@ -217,6 +217,7 @@ Plan make_plan(Kernel k, Target target) {
     place_group_reductions(plan);
     plan.roots = place_work_items(plan.kernel, std::move(plan.roots));
     place_barriers(plan);
+    place_common_trips(plan);
   } else {
     plan.roots = place_work_items(plan.kernel, from_trees(nested.tree.roots));
   }

@@ -19,6 +19,15 @@ struct Barrier {
   std::string why;                     // the accesses that need it
 };
 
+/// Where a loop runs in which work-items wait for one another, but of which each computes its own
+/// bounds: from the least first value to the greatest end of all of them. Each runs what is within
+/// its own. Names of scalars in local memory, that work-items put together before the loop; an
+/// empty one: that end of the range is the same for all.
+struct CommonTrips {
+  std::string first, end;   // the end is exclusive
+  std::vector<int> starts;  // the instructions that begin with no iteration, for the whole group
+};
+
 struct PlanNode {
   int id = -1;                      // in pre-order, unique; also of leaves
   std::string iname;                // of a loop
@@ -26,6 +35,7 @@ struct PlanNode {
   std::optional<Barrier> barrier;   // on a device: a barrier, and nothing else
   int reduction = -1;               // on a device: that one of `Plan::reductions`, and nothing else
   int matrix = -1;                  // of a loop: that one of `Plan::matrix_steps`
+  int common_trips = -1;            // of a loop: that one of `Plan::common_trips`
   std::vector<int> insns;           // leaf: consecutive instructions of the same loops
   std::vector<PlanNode> children;   // in order of execution
   std::vector<std::string> locals;  // of a loop: temporaries that live for one iteration of it
@@ -121,9 +131,13 @@ struct Plan {
   std::map<std::string, Expansion> expansions;  // by temporary
   /// By temporary: the inames tagged `ilp` or `vec` whose iterations each have their own.
   std::map<std::string, std::vector<std::string>> lane_copies;
-  std::vector<LaunchPlan> launches;               // on a device
-  std::vector<GroupReduction> reductions;         // on a device
-  std::vector<MatrixStep> matrix_steps;           // on CUDA
+  std::vector<LaunchPlan> launches;        // on a device
+  std::vector<GroupReduction> reductions;  // on a device
+  std::vector<MatrixStep> matrix_steps;    // on CUDA
+  std::vector<CommonTrips> common_trips;   // on a device
+  /// On a device, scalars that bounds of loops need and that one work-item of a group has other
+  /// values of than the next, or none.
+  std::set<std::string> apart;
   std::map<std::string, HardwareIname> hardware;  // on a device, by iname
   std::map<std::string, AddressSpace> spaces;     // on a device, by temporary; none is Auto
   /// On a device, complex variables of which all atomic updates are sums: each part by itself.
@@ -183,6 +197,13 @@ void place_group_reductions(Plan& plan);
 /// Puts barriers into the kernels (codegen/barriers.cpp): between two accesses of one element by
 /// different work-items of a group, one of which writes, there is one; as few as that takes.
 void place_barriers(Plan& plan);
+/// Whether work-items wait for one another at the node or below.
+bool waits_in(const PlanNode& node);
+
+/// Lets all work-items of a group run a loop equally often where they wait in it, also where each
+/// computes its own bounds (codegen/common_trips.cpp): sets `apart` and `common_trips`, and puts
+/// what they need before these loops.
+void place_common_trips(Plan& plan);
 
 /// Sets `uses`, `expansions` and the `locals` of the plan and its nodes (codegen/storage.cpp). A
 /// temporary lives as deep inside as its values permit: one that carries a value from one iteration

@@ -85,6 +85,28 @@ TEST_CASE("devices: time steps launch two kernels each, through memory of the de
   CHECK(p.header.find("int heat(int n, int steps, float *u);") != std::string::npos);
 }
 
+TEST_CASE(
+    "devices: work-items wait in rows, each of which begins and ends where its own data say") {
+  const char* const turned = R"(
+kernel turned(n: int32, cnt: in int32[n], x: in float32[n, 99, 8], y: out float32[n, 99, 8])
+domain {[i]: 0 <= i < n}
+domain {[t]: low <= t < 2*low + 5 and t < 99}
+domain {[k]: 0 <= k < 8}
+domain {[l]: 0 <= l < 8}
+temp w: float32[n, 8] in global
+for i
+  <int32> low = cnt[i]
+  for t
+    w[i, k] = 2*x[i, t, k]
+    y[i, t, l] = w[i, 7 - l]
+  end
+end
+)";
+  const Tags tags{{"i", "l.1"}, {"k", "l.0"}, {"l", "l.0"}};
+  CHECK_GOLDEN("own_rows.cl", code(turned, Target::OpenCL, tags));
+  CHECK_GOLDEN("own_rows.cu", code(turned, Target::Cuda, tags));
+}
+
 TEST_CASE("devices: a reduction over work-items is a tree, through registers in CUDA's warps") {
   const auto norm = [](int items, int rows, Target target) {
     const std::string text = "kernel norm(m: int32, a: float32[m, " + std::to_string(items) +

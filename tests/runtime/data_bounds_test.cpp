@@ -276,3 +276,125 @@ c[2*k + 3] = (c[k] if k + k < n else sum(l, q[k + 3, k - l + n]))  {inames=k}
   const Kernel k = split(split(original, "l", 3, "", ""), "l_outer", 3, "", "l.0");
   for (const char* n : {"5", "23"}) run_everywhere(k, original, {{"n", n}});
 }
+
+TEST_CASE("data bounds: work-items wait in rows, each of which is as long as its own count says") {
+  // `use` reads what the row's other work-items wrote in this iteration.
+  const std::string text = R"(
+kernel turned(n: int32, cnt: in int32[n], x: in float64[n, 20, 3], y: out float64[n, 20, 3])
+domain {[i]: 0 <= i < n}
+domain {[t]: BOUNDS}
+domain {[k]: 0 <= k < 3}
+domain {[l]: 0 <= l < 3}
+assume n >= 1
+temp w: float64[n, 3] in global
+for i
+  <int32> low = (cnt[i] + i) % 5       {id=low}
+  <int32> len = low + (2*cnt[i] + i) % 8  {id=len}
+  for t
+    w[i, k] = 2*x[i, t, k] + t         {id=make}
+    y[i, t, l] = w[i, 2 - l] + l       {id=use}
+  end
+end
+)";
+  for (const char* bounds :
+       {"0 <= t < len", "low <= t < len", "low <= t < 9", "0 <= t <= i and t < len and t < 20",
+        "0 <= 2*t < len", "low <= t < len and t mod 2 = 0", "0 <= t < 9 and t = len"}) {
+    CAPTURE(bounds);
+    std::string own = text;
+    own.replace(own.find("BOUNDS"), 6, bounds);
+    const Kernel plain = parse_one(own);
+    const Kernel rows = split(plain, "i", 3, "g.0", "l.1");
+    const Kernel all = step(rows, "tag_inames", {word("k:l.0, l:l.0")});
+    for (const char* n : {"1", "8"}) run(all, plain, {{"n", n}});
+  }
+}
+
+TEST_CASE("data bounds: work-items wait in loops in loops, all of whose lengths differ") {
+  const Kernel plain = parse_one(R"(
+kernel deep(n: int32, cnt: in int32[n], x: in float64[8, 8, 3], y: inout float64[n, 8, 8, 3])
+domain {[i]: 0 <= i < n}
+domain {[s]: 0 <= s < rows}
+domain {[t]: from <= t < 7}
+domain {[k]: 0 <= k < 3}
+domain {[l]: 0 <= l < 3}
+assume n >= 1
+temp w: float64[n, 3] in global
+for i
+  <int32> rows = cnt[i] % 6
+  for s
+    <int32> from = (cnt[i] + i + s) % 9
+    for t
+      w[i, k] = x[s, t, k] + i
+      y[i, s, t, l] = w[i, 2 - l] + y[i, s, t, l]
+    end
+  end
+end
+)");
+  const Kernel all = step(split(plain, "i", 3, "g.0", "l.1"), "tag_inames", {word("k:l.0, l:l.0")});
+  for (const char* n : {"1", "8"}) run(all, plain, {{"n", n}});
+}
+
+TEST_CASE("data bounds: work-items wait in a loop whose bounds have values on a condition alone") {
+  const std::string text = R"(
+kernel choice(n: int32, f: in float64[n], cnt: in int32[n], x: in float64[20, 3],
+              y: inout float64[n, 20, 3])
+domain {[i]: 0 <= i < n}
+domain {[t]: 0 <= t < len}
+domain {[k]: 0 <= k < 3}
+domain {[l]: 0 <= l < 3}
+assume n >= 1
+temp w: float64[n, 3] in global
+for i
+  if f[i] > 0.5
+    <int32> len = (3*cnt[i] + i) % 20
+    for t
+      w[i, k] = x[t, k] + i
+      y[i, t, l] = w[i, 2 - l] + y[i, t, l]
+    end
+  end
+end
+)";
+  const Kernel plain = parse_one(text);
+  const Kernel row = step(plain, "tag_inames", {word("k:l.0, l:l.0")});
+  for (const char* rows : {"", "g.0", "l.1"})
+    for (const char* n : {"1", "5"})
+      run(*rows ? step(row, "tag_inames", {word(std::string("i:") + rows)}) : row, plain,
+          {{"n", n}});
+}
+
+namespace {
+
+/// PoCL 3.1's loops over work-items lose values over barriers, as soon as it optimizes: also where
+/// the loop around these barriers has a constant number of iterations.
+struct ByReplication {
+  ByReplication() { ::setenv("POCL_WORK_GROUP_METHOD", "workitemrepl", 1); }
+  ~ByReplication() { ::unsetenv("POCL_WORK_GROUP_METHOD"); }
+};
+
+}  // namespace
+
+// Differential test, seeds 9900387, 20140513 and others: the rows of a scan stand in one group.
+TEST_CASE("data bounds: work-items share the scans of rows of different lengths") {
+  const ByReplication method;
+  const std::string text = R"(
+kernel rows(n: int32, cnt: in int32[n + 4], x: int32[n + 4, 2*n + 8], y: int32[n + 4, 2*n + 8])
+domain {[k]: 0 <= k < n}
+domain {[i]: 0 <= i < LENGTH}
+domain {[j]: 0 <= j <= i}
+assume n >= 5
+<int32> m = cnt[k] % 7  {id=length, inames=k}
+y[k, i] = sum(j, x[k, j] % 7)  {id=scan, inames=k:i}
+)";
+  for (const char* length : {"m", "k"}) {
+    std::string own = text;
+    own.replace(own.find("LENGTH"), 6, length);
+    const Kernel plain = parse_one(own);
+    for (const std::int64_t items : {2, 4}) {
+      CAPTURE(length);
+      CAPTURE(items);
+      Kernel k = split(split(plain, "k", 3, "", "l.1"), "i", items, "", "l.0");
+      k = step(k, "realize_reduction", {}, {{"force_scan", Value{true}}});
+      for (const char* n : {"5", "14"}) run(k, plain, {{"n", n}});
+    }
+  }
+}

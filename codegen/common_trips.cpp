@@ -1,0 +1,287 @@
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "codegen/bound_conditions.h"
+
+// Loops in which work-items wait for one another, and of which each computes its own bounds.
+namespace moonloop {
+namespace {
+
+using Names = std::vector<std::string>;
+
+/// Whether the names of `all` have one of `some` among them.
+bool any_in(const Names& all, const std::set<std::string>& some) {
+  return std::any_of(all.begin(), all.end(),
+                     [&](const std::string& n) { return some.count(n) > 0; });
+}
+
+/// The first value and the end, exclusive, that bounds with some scalars in them give an iname;
+/// null where none does.
+struct Ends {
+  Expr first, end;
+};
+
+/// Of the last dimension of `points`, as far as constraints with a parameter of `apart` tell; where
+/// it has several parts, of all constraints. Never less than there is.
+Ends ends_of(const Set& points, const std::set<std::string>& apart) {
+  const Set plain = isl_set_remove_divs(points.copy());
+  std::vector<BasicSet> parts = parts_of(plain);
+  const std::vector<std::string> dims = dim_names(plain), params = param_names(plain);
+  const auto last = static_cast<int>(dims.size()) - 1;
+  Exprs firsts, ends;
+  bool any_first = false, any_end = false;
+  for (const BasicSet& part : parts) {
+    Exprs lower, upper;
+    for (const Constraint& c : constraints_of(part)) {
+      const auto factor = [&](isl_dim_type t, int at) {
+        return to_int(Val(isl_constraint_get_coefficient_val(c.get(), t, at)));
+      };
+      const std::int64_t own = factor(isl_dim_set, last);
+      if (own == 0) continue;
+      bool needs = false;
+      Exprs terms;
+      const auto add = [&](isl_dim_type t, int at, const std::string& name) {
+        if (const std::int64_t f = factor(t, at); f != 0)
+          terms.push_back(index_mul(lit(f), var(name)));
+      };
+      for (std::size_t p = 0; p < params.size(); ++p) {
+        add(isl_dim_param, static_cast<int>(p), params[p]);
+        needs = needs ||
+                (apart.count(params[p]) > 0 && factor(isl_dim_param, static_cast<int>(p)) != 0);
+      }
+      for (int d = 0; d < last; ++d) add(isl_dim_set, d, dims[static_cast<std::size_t>(d)]);
+      terms.push_back(lit(to_int(Val(isl_constraint_get_constant_val(c.get())))));
+      if (!needs && parts.size() == 1) continue;
+      const auto quotient = [](const Expr& e, std::int64_t by) {
+        return by == 1 ? e : Expr(Binary{BinaryOp::FloorDiv, e, lit(by)});
+      };
+      const Expr rest = index_add(terms);  // own*iname + rest >= 0, or == 0
+      const bool equality = yes(isl_constraint_is_equality(c.get()));
+      if (own > 0 || equality) {
+        const Expr r = own > 0 ? rest : index_mul(lit(-1), rest);
+        lower.push_back(index_mul(lit(-1), quotient(r, std::abs(own))));
+        any_first = any_first || needs;
+      }
+      if (own < 0 || equality) {
+        const Expr r = own < 0 ? rest : index_mul(lit(-1), rest);
+        upper.push_back(quotient(index_add({r, lit(std::abs(own))}), std::abs(own)));
+        any_end = any_end || needs;
+      }
+    }
+    const auto one = [](const char* name, Exprs all) {
+      return all.size() == 1 ? all[0] : call(name, std::move(all));
+    };
+    if (!lower.empty()) firsts.push_back(one("max", std::move(lower)));
+    if (!upper.empty()) ends.push_back(one("min", std::move(upper)));
+  }
+  const auto all = [](const char* name, Exprs of) {
+    return of.size() == 1 ? of[0] : call(name, std::move(of));
+  };
+  Ends out;
+  if (any_first) out.first = all("min", std::move(firsts));
+  if (any_end) out.end = all("max", std::move(ends));
+  return out;
+}
+
+class Placer {
+ public:
+  explicit Placer(Plan& plan)
+      : plan_(plan), k_(plan.kernel), domains_(plan.kernel), conditions_(k_, domains_) {}
+
+  void run() {
+    if (domains_.data().empty()) return;
+    for (const std::string& t : domains_.data())
+      if (each_has_its_own(t)) plan_.apart.insert(t);
+    for (const PlanNode& n : plan_.roots) find_conditional(n);
+    if (!plan_.apart.empty()) place(plan_.roots, {}, false);
+  }
+
+ private:
+  const Instruction& insn(int i) const { return *k_.instructions[static_cast<std::size_t>(i)]; }
+  bool is_item(const std::string& iname) const {
+    const auto h = plan_.hardware.find(iname);
+    return h != plan_.hardware.end() && !h->second.group;
+  }
+  bool is_sequential(const PlanNode& n) const {
+    return n.is_loop() && !plan_.hardware.count(n.iname);
+  }
+  bool each_has_its_own(const std::string& t) const {
+    return plan_.lies_in(t, AddressSpace::Private) &&
+           std::any_of(k_.instructions.begin(), k_.instructions.end(), [&](const InsnPtr& i) {
+             return writes(*i).count(t) > 0 &&
+                    std::any_of(i->inames.begin(), i->inames.end(),
+                                [&](const std::string& n) { return is_item(n); });
+           });
+  }
+  /// Bounds that have no value where some condition does not hold.
+  void find_conditional(const PlanNode& n) {
+    if (is_sequential(n) && waits_in(n) && !conditions_.of(n).empty())
+      for (std::string& t : domains_.data_of(n.iname)) plan_.apart.insert(std::move(t));
+    for (const PlanNode& c : n.children) find_conditional(c);
+  }
+
+  void place(std::vector<PlanNode>& nodes, const Names& around, bool repeats) {
+    std::vector<PlanNode> out;
+    for (PlanNode& n : nodes) {
+      if (n.is_leaf() || (n.launch < 0 && !waits_in(n))) {
+        out.push_back(std::move(n));
+        continue;
+      }
+      if (is_sequential(n) && any_in(domains_.data_of(n.iname), plan_.apart))
+        agree(n, around, repeats, out);
+      Names inside = around;
+      if (n.is_loop()) inside.push_back(n.iname);
+      place(n.children, inside, n.launch < 0 && (repeats || is_sequential(n)));
+      out.push_back(std::move(n));
+    }
+    nodes = std::move(out);
+  }
+
+  /// Before the loop `n`, work-items put together from where to where it runs.
+  void agree(PlanNode& n, const Names& around, bool repeats, std::vector<PlanNode>& out) {
+    CommonTrips trips;
+    const Exprs predicates = conditions_.of(n);
+    std::vector<PlanNode> parts;
+    for (const Names& items : items_of(n)) {
+      Names dims = around;
+      dims.insert(dims.end(), items.begin(), items.end());
+      const std::set<std::string> inames(dims.begin(), dims.end());
+      dims.push_back(n.iname);
+      const Ends ends = ends_of(domains_.of(dims), plan_.apart);
+      PlanNode leaf;
+      const auto put = [&](std::string& name, const Expr& value, bool first) {
+        if (!value) return;
+        if (name.empty()) name = shared_scalar(n.iname + (first ? "_first" : "_end"));
+        Instruction update;
+        update.id = name + "_update";
+        update.atomic = Atomicity::Update;
+        update.lhs = {var(name)};
+        update.rhs = call(first ? "min" : "max", {var(name), value});
+        update.predicates = predicates;
+        update.inames = inames;
+        leaf.insns.push_back(add(std::move(update)));
+      };
+      put(trips.first, ends.first, true);
+      put(trips.end, ends.end, false);
+      if (leaf.insns.empty()) continue;
+      for (const std::string& iname : items) {
+        PlanNode loop;
+        loop.iname = iname;
+        loop.children.push_back(std::move(leaf));
+        leaf = std::move(loop);
+      }
+      parts.push_back(std::move(leaf));
+    }
+    if (parts.empty()) return;  // its bounds need others of its domain alone
+    PlanNode start;
+    const auto reset = [&](const std::string& name, bool first) {
+      if (name.empty()) return;
+      Instruction init;
+      init.id = name + "_init";
+      init.lhs = {var(name)};
+      init.rhs = lit(first ? none() : -none());
+      init.inames.insert(around.begin(), around.end());
+      start.insns.push_back(add(std::move(init)));
+      trips.starts.push_back(start.insns.back());
+    };
+    reset(trips.first, true);
+    reset(trips.end, false);
+    const std::string names = trips.first.empty() ? trips.end
+                              : trips.end.empty() ? trips.first
+                                                  : trips.first + " and " + trips.end;
+    const bool waited = !out.empty() && out.back().barrier;
+    if (waited) out.back().barrier->local = true;
+    if (repeats && !waited)
+      wait(fmt::format("the loop over {} ends before {} start again", n.iname, names), out);
+    out.push_back(std::move(start));
+    wait(fmt::format("work-items put together {}", names), out);
+    std::move(parts.begin(), parts.end(), std::back_inserter(out));
+    wait(fmt::format("the loop over {} needs {}", n.iname, names), out);
+    n.common_trips = static_cast<int>(plan_.common_trips.size());
+    plan_.common_trips.push_back(std::move(trips));
+  }
+
+  /// More than any first value, and its negative less than any end.
+  std::int64_t none() const {
+    return k_.index_type == Scalar::I64 ? std::numeric_limits<std::int64_t>::max()
+                                        : std::numeric_limits<std::int32_t>::max();
+  }
+
+  static void wait(std::string why, std::vector<PlanNode>& out) {
+    PlanNode n;
+    n.barrier = Barrier{true, false, std::move(why)};
+    out.push_back(std::move(n));
+  }
+
+  std::string shared_scalar(const std::string& base) {
+    Temporary t;
+    t.name = k_.fresh_name(base);
+    t.type = Type(k_.index_type);
+    t.shape = Exprs{};
+    t.space = AddressSpace::Local;
+    t.at = k_.at;
+    plan_.spaces.emplace(t.name, AddressSpace::Local);
+    std::string name = t.name;
+    k_.temporaries.emplace(name, std::move(t));
+    return name;
+  }
+  int add(Instruction i) {
+    i.id = k_.fresh_id(i.id);
+    i.at = k_.at;
+    k_.instructions.push_back(std::make_shared<const Instruction>(std::move(i)));
+    return static_cast<int>(k_.instructions.size()) - 1;
+  }
+
+  /// The inames that number, in statements of the loop, the work-items which have bounds of their
+  /// own, axis 0 first: each set of them that holds no other one, since more of them only bound it
+  /// further.
+  std::vector<Names> items_of(const PlanNode& n) const {
+    std::set<int> axes;
+    for (const std::string& t : domains_.data_of(n.iname))
+      for (const InsnPtr& i : k_.instructions)
+        if (writes(*i).count(t))
+          for (const std::string& name : i->inames)
+            if (is_item(name)) axes.insert(plan_.hardware.at(name).axis);
+    std::set<Names> all;
+    collect(n, axes, all);
+    std::vector<Names> out;
+    for (const Names& own : all) {
+      const bool least = std::none_of(all.begin(), all.end(), [&](const Names& other) {
+        return other.size() < own.size() &&
+               std::all_of(other.begin(), other.end(), [&](const std::string& name) {
+                 return std::find(own.begin(), own.end(), name) != own.end();
+               });
+      });
+      if (least) out.push_back(own);
+    }
+    return out;
+  }
+  void collect(const PlanNode& n, const std::set<int>& axes, std::set<Names>& out) const {
+    for (int i : n.insns) {
+      if (insn(i).kind == InsnKind::Barrier || insn(i).kind == InsnKind::Nop) continue;
+      Names own;
+      for (int axis : axes)
+        for (const std::string& name : insn(i).inames)
+          if (is_item(name) && plan_.hardware.at(name).axis == axis) own.push_back(name);
+      out.insert(std::move(own));
+    }
+    for (const PlanNode& c : n.children) collect(c, axes, out);
+  }
+
+  Plan& plan_;
+  Kernel& k_;
+  Domains domains_;
+  BoundConditions conditions_;
+};
+
+}  // namespace
+
+bool waits_in(const PlanNode& node) {
+  return node.barrier || node.reduction >= 0 ||
+         std::any_of(node.children.begin(), node.children.end(), waits_in);
+}
+
+void place_common_trips(Plan& plan) { Placer(plan).run(); }
+
+}  // namespace moonloop
