@@ -86,6 +86,24 @@ Expr operation(const AstExpr& e) {
   throw InternalError("an unexpected operation from isl");
 }
 
+/// Where a condition on integers does not hold.
+Expr otherwise(const Expr& cond) {
+  const auto* c = cond.as<Compare>();
+  if (!c) return negation(cond);
+  const auto opposite = [](CompareOp op) {
+    switch (op) {
+      case CompareOp::Eq: return CompareOp::Ne;
+      case CompareOp::Ne: return CompareOp::Eq;
+      case CompareOp::Lt: return CompareOp::Ge;
+      case CompareOp::Le: return CompareOp::Gt;
+      case CompareOp::Gt: return CompareOp::Le;
+      case CompareOp::Ge: return CompareOp::Lt;
+    }
+    throw InternalError("no such comparison");
+  };
+  return Expr(Compare{opposite(c->op), c->left, c->right});
+}
+
 Block with_value(const std::string& iname, const Expr& value, Block body) {
   if (body.empty()) return {};
   if (!as_int(value) && !value.as<Var>()) return {Stmt{Scope{iname, value, std::move(body)}}};
@@ -132,11 +150,15 @@ Block from_isl(const AstNode& node, const std::string& iname, const std::functio
   switch (isl_ast_node_get_type(node.get())) {
     case isl_ast_node_for: return loop(node, body);
     case isl_ast_node_if: {
-      ensure(!yes(isl_ast_node_if_has_else_node(node.get())), "an else branch from isl");
-      Expr cond = from_isl(AstExpr(isl_ast_node_if_get_cond(node.get())));
-      Block then = from_isl(AstNode(isl_ast_node_if_get_then_node(node.get())), iname, body);
-      if (then.empty()) return {};
-      return {Stmt{If{std::move(cond), std::move(then)}}};
+      // isl tells cases apart where parts of a range begin or end in another order. Nothing in the
+      // loop changes what the condition is on.
+      const Expr cond = from_isl(AstExpr(isl_ast_node_if_get_cond(node.get())));
+      Block then = from_isl(AstNode(isl_ast_node_if_get_then_node(node.get())), iname, body), out;
+      if (!then.empty()) out.push_back(Stmt{If{cond, std::move(then)}});
+      if (!yes(isl_ast_node_if_has_else_node(node.get()))) return out;
+      Block other = from_isl(AstNode(isl_ast_node_if_get_else_node(node.get())), iname, body);
+      if (!other.empty()) out.push_back(Stmt{If{otherwise(cond), std::move(other)}});
+      return out;
     }
     case isl_ast_node_block: {
       isl_ast_node_list* list = isl_ast_node_block_get_children(node.get());

@@ -362,20 +362,11 @@ end
           {{"n", n}});
 }
 
-namespace {
-
-/// PoCL 3.1's loops over work-items lose values over barriers, as soon as it optimizes: also where
-/// the loop around these barriers has a constant number of iterations.
-struct ByReplication {
-  ByReplication() { ::setenv("POCL_WORK_GROUP_METHOD", "workitemrepl", 1); }
-  ~ByReplication() { ::unsetenv("POCL_WORK_GROUP_METHOD"); }
-};
-
-}  // namespace
-
 // Differential test, seeds 9900387, 20140513 and others: the rows of a scan stand in one group.
 TEST_CASE("data bounds: work-items share the scans of rows of different lengths") {
-  const ByReplication method;
+  // PoCL 3.1's loops over work-items lose values over barriers, as soon as it optimizes: also where
+  // the loop around these barriers has a constant number of iterations.
+  const Setting method("POCL_WORK_GROUP_METHOD", "workitemrepl");
   const std::string text = R"(
 kernel rows(n: int32, cnt: in int32[n + 4], x: int32[n + 4, 2*n + 8], y: int32[n + 4, 2*n + 8])
 domain {[k]: 0 <= k < n}
@@ -397,4 +388,20 @@ y[k, i] = sum(j, x[k, j] % 7)  {id=scan, inames=k:i}
       for (const char* n : {"5", "14"}) run(k, plain, {{"n", n}});
     }
   }
+}
+
+// Differential test, seed 1415182: isl tells cases apart by whether a row has elements.
+TEST_CASE("data bounds: a loop over what is in a row or in the array, in pieces") {
+  const Kernel original = parse_one(R"(
+kernel either(n: int32, a: int32[2*n + 8], cnt: in int32[n])
+domain {[j]: 0 <= j < n}
+domain {[k]: low <= k < len or 0 <= k < n}
+for j
+  <int32> low = cnt[j] % 3
+  <int32> len = low + cnt[j] % 4
+  a[k] = a[k] + k
+end
+)");
+  for (const char* n : {"1", "2", "9"})
+    run_everywhere(split(original, "k", 4, "", ""), original, {{"n", n}});
 }
