@@ -350,9 +350,12 @@ Set box_points(const Footprint& f) {
   const Map down(isl_map_read_from_str(isl(), "{ [y] -> [x] : x <= y }"));
   for (int d = 0; d < n; ++d) {
     const Set axis = onto_axis(f.points, d);
-    Set slab = isl_set_intersect(isl_set_apply(axis.copy(), up.copy()),
-                                 isl_set_apply(axis.copy(), down.copy()));
-    slab = isl_set_coalesce(isl_set_gist_params(slab.take(), f.context.copy()));
+    // Each side by itself: most of the parts that some access begins or ends lie in another one's.
+    const auto beyond = [&](const Map& side) {
+      const Set all = isl_set_coalesce(isl_set_apply(axis.copy(), side.copy()));
+      return Set(isl_set_coalesce(isl_set_gist_params(all.copy(), f.context.copy())));
+    };
+    Set slab = isl_set_intersect(beyond(up).take(), beyond(down).take());
     slab = isl_set_insert_dims(slab.take(), isl_dim_set, 1, n - d - 1);
     slab = isl_set_insert_dims(slab.take(), isl_dim_set, 0, d);
     box = box ? Set(isl_set_intersect(box.take(), slab.take())) : slab;

@@ -102,6 +102,23 @@ c[i, j] = 1
   CHECK(staged_points(apart, {"x"}, PointShape::Box).guards.empty());
 }
 
+// Differential test, seed 1415054: 28 parts, of which the others had all points.
+TEST_CASE("footprint: the box around several accesses has no parts that lie in others") {
+  const Kernel k = parsed(
+      "kernel f(n: int32)\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < 4}\nassume n >= 5\n"
+      "q[i, j] = q[i + 1, i - j + n + 1]\n");
+  const Footprint f = footprint(
+      k,
+      {access(k, {"i", "j"}, {"i + 1", "i - j + n + 1"}), access(k, {"i", "j"}, {"2*i + 1", "j"}),
+       access(k, {"i", "j"}, {"i // 2", "i + 2"}), access(k, {"i", "j"}, {"i", "2*j + 2"})},
+      {"x", "y"}, {"i"}, {}, "q");
+  const Set box = box_points(f);
+  CHECK(isl_set_n_basic_set(box.get()) == 2);
+  CHECK(equal_sets(isl_set_intersect_params(box.copy(), f.context.copy()),
+                   "[n, i] -> { [x, y] : n >= 5 and 0 <= i < n and 2x + 1 >= i and x <= 2*i + 1 "
+                   "and 0 <= y and (y <= i + n + 1 or y <= 8) }"));
+}
+
 TEST_CASE("footprint: what has none") {
   const Kernel k = parsed(R"(kernel t(n: int32, a: float64[n], c: float64[n])
 domain {[i]: 0 <= i < n}
