@@ -279,10 +279,40 @@ class Reader {
     return PwAff(isl_pw_aff_union_add(yes->take(), no->take()));
   }
 
+  /// `min(c, e mod d)` without cases. The remainder is the number of j < d - 1 with
+  /// `floor((e + d - 1 - j)/d) > floor(e/d)`; the c first ones count here. Nothing where that takes
+  /// many quotients.
+  std::optional<PwAff> least_with_remainder(const Exprs& args) const {
+    if (args.size() != 2) return std::nullopt;
+    const bool swapped = args[1].as<Binary>() == nullptr;
+    const auto* m = args[swapped ? 0 : 1].as<Binary>();
+    const auto c = fixed(args[swapped ? 1 : 0]), d = m ? fixed(m->right) : std::nullopt;
+    if (!m || m->op != BinaryOp::Mod || !c || !d || *d <= 0) return std::nullopt;
+    if (*c <= 0) return value(m->left) ? std::optional(constant(*c)) : std::nullopt;
+    if (*c >= *d - 1) return binary(*m);
+    constexpr std::int64_t kMostQuotients = 2;
+    const bool first = *c <= *d - 1 - *c;  // else those that do not count are fewer
+    if (std::min(*c, *d - 1 - *c) > kMostQuotients) return std::nullopt;
+    auto e = value(m->left), whole = first ? std::nullopt : binary(*m);
+    if (!e || (!first && !whole)) return std::nullopt;
+    const PwAff quotient = floor_of(*e, *d);
+    PwAff out = first ? constant(0) : std::move(*whole);
+    for (std::int64_t j = first ? 0 : *c; j < (first ? *c : *d - 1); ++j) {
+      const PwAff shifted =
+          isl_pw_aff_add_constant_val(e->copy(), isl_val_int_from_si(isl(), *d - 1 - j));
+      PwAff counts = isl_pw_aff_sub(floor_of(shifted, *d).take(), quotient.copy());
+      if (!first) counts = isl_pw_aff_neg(counts.take());
+      out = isl_pw_aff_add(out.take(), counts.take());
+    }
+    return out;
+  }
+
   std::optional<PwAff> function(const Call& x) const {
     const bool min = x.name == "min", max = x.name == "max";
     if (x.args.empty() || !(min || max || (x.name == "abs" && x.args.size() == 1)))
       return std::nullopt;
+    if (min)
+      if (auto whole = least_with_remainder(x.args)) return whole;
     std::optional<PwAff> out;
     for (const Expr& a : x.args) {
       auto v = value(a);

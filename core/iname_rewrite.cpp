@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "core/reference.h"
+#include "core/rows.h"
 
 namespace moonloop {
 namespace {
@@ -171,6 +172,7 @@ Set equations(const InameRewrite& rw) {
       throw InternalError("an iname is replaced by an expression that is not affine");
     all = isl_set_intersect(all.take(), isl_pw_aff_eq_set(value->copy(), name->copy()));
   }
+  if (rw.range) all = isl_set_intersect(all.take(), rw.range.copy());
   return all_to_params(all);
 }
 
@@ -358,8 +360,44 @@ InameRewrite add_renamed_domain(Kernel& k, const std::vector<std::string>& iname
   return out;
 }
 
+namespace {
+
+/// The equalities of a basic set that hold without quotients.
+std::string equalities_of(const BasicSet& s) {
+  std::string out;
+  for (const Constraint& c : constraints_of(s)) {
+    const int divs = count(isl_constraint_dim(c.get(), isl_dim_div));
+    if (!yes(isl_constraint_is_equality(c.get())) ||
+        (divs > 0 && yes(isl_constraint_involves_dims(c.get(), isl_dim_div, 0, unsigned(divs)))))
+      continue;
+    const Row row = row_of(c);
+    for (const auto& [name, a] : row.coefficients) out += fmt::format("{}{}+", a, name);
+    out += fmt::format("{};", row.constant);
+  }
+  return out;
+}
+
+Set coalesced(const Set& s) {
+  Set whole = isl_set_coalesce(s.copy());
+  if (count(isl_set_n_basic_set(whole.get())) < 2) return whole;
+  std::map<std::string, Set> groups;
+  for (const BasicSet& part : parts_of(s)) {
+    Set& group = groups[equalities_of(part)];
+    const Set one = isl_set_from_basic_set(part.copy());
+    group = group ? Set(isl_set_union(group.take(), one.copy())) : one;
+  }
+  if (groups.size() < 2) return whole;
+  Set apart = isl_set_empty(isl_set_get_space(s.get()));
+  for (const auto& [equalities, group] : groups)
+    apart = isl_set_union(apart.take(), isl_set_coalesce(group.copy()));
+  const bool as_few = isl_set_n_basic_set(apart.get()) <= isl_set_n_basic_set(whole.get());
+  return as_few ? apart : whole;
+}
+
+}  // namespace
+
 Set tidy(Set s) {
-  s = isl_set_coalesce(s.take());
+  s = coalesced(s);
   s = isl_set_remove_redundancies(s.take());
   const Set hull = isl_set_from_basic_set(isl_set_simple_hull(isl_set_remove_divs(s.copy())));
   return yes(isl_set_is_equal(hull.get(), s.get())) ? hull : s;

@@ -24,6 +24,9 @@ struct InameRewrite {
   /// The domain of `old` after the rewrite, where the caller knows a simpler form than the one that
   /// `relation` gives; null otherwise.
   Set home;
+  /// { [fresh...] }: what holds of the fresh inames wherever they run, so that bounds of other
+  /// loops need no cases of `old_in_new` beyond it; null where there are no cases.
+  Set range;
   /// The one fresh iname is an iname already: loops merge. The caller compares the domains.
   bool existing = false;
   bool slabs_pass_on = false;  // the caller gives the fresh iname what the old one had
@@ -68,7 +71,9 @@ std::vector<std::string> rewrite_inames(const std::vector<std::string>& list,
 /// Instructions that use `iname` as a loop or in a reduction, by index.
 std::vector<std::size_t> users_of(const Kernel& k, const std::string& iname);
 
-/// The same set without existential variables and disjuncts that it does not need.
+/// The same set without existential variables and disjuncts that it does not need. Parts that
+/// equalities tell apart, such as the pieces of a loop, stay apart where putting them together does
+/// not leave fewer: what isl makes of these is no simpler.
 Set tidy(Set s);
 
 /// For each reduction in the instructions that `within` selects and in the rules: fails

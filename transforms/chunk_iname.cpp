@@ -10,7 +10,7 @@ namespace {
 
 /// The first or the last value of the one dimension of `points`, where one affine expression of the
 /// parameters gives it.
-std::optional<Expr> extreme(const Set& points, bool last) {
+std::optional<Aff> extreme(const Set& points, bool last) {
   if (!yes(last ? isl_set_dim_has_any_upper_bound(points.get(), isl_dim_set, 0)
                 : isl_set_dim_has_any_lower_bound(points.get(), isl_dim_set, 0)))
     return std::nullopt;
@@ -19,33 +19,55 @@ std::optional<Expr> extreme(const Set& points, bool last) {
     const Set where = isl_pw_aff_domain(p.copy());
     p = isl_pw_aff_gist(isl_pw_aff_coalesce(p.take()), where.copy());
     if (count(isl_pw_aff_n_piece(p.get())) != 1) return std::nullopt;
-    return from_aff(Aff(isl_pw_aff_as_aff(p.take())));
+    return Aff(isl_pw_aff_as_aff(p.take()));
   } catch (const IslError&) {  // unbounded for some parameters
     return std::nullopt;
   }
 }
 
-/// The pieces of `n` iterations from `first` on.
+/// How far the iterations are apart, where that is the same everywhere.
+std::int64_t stride_of(const Set& points) {
+  const Val stride = isl_set_get_stride(points.get(), 0);
+  return yes(isl_val_is_int(stride.get())) ? std::max<std::int64_t>(to_int(stride), 1) : 1;
+}
+
+/// How many iterations there are.
+Expr number_of(const Aff& first, const Aff& last, std::int64_t stride) {
+  if (stride == 1) return index_add({index_sub(from_aff(last), from_aff(first)), lit(1)});
+  Aff steps = isl_aff_scale_down_val(isl_aff_sub(last.copy(), first.copy()),
+                                     isl_val_int_from_si(isl(), stride));
+  return index_add({from_aff(steps), lit(1)});
+}
+
+/// The pieces of `n` iterations from `first` on, each `stride` after the one before.
 struct Chunks {
   Expr first, n;
-  std::int64_t number;
+  std::int64_t stride, number;
 
   Expr quotient() const { return divided(BinaryOp::FloorDiv); }
   Expr rest() const { return divided(BinaryOp::Mod); }
   /// Where piece `c` begins.
   Expr start(std::int64_t c) const {
     if (c == 0) return first;
-    return index_add({first, index_mul(lit(c), quotient()), least(lit(c), rest())});
+    return index_add({first, index_mul(lit(stride), index_add({index_mul(lit(c), quotient()),
+                                                               least(lit(c), rest())}))});
   }
   /// The same, for the piece that a variable numbers.
   Expr start(const std::string& outer) const {
     if (as_int(n))
-      return index_add({first, index_mul(quotient(), var(outer)),
-                        as_int(rest()) == 0 ? lit(0) : least(var(outer), rest())});
+      return index_add(
+          {first,
+           index_mul(lit(stride),
+                     index_add({index_mul(quotient(), var(outer)),
+                                as_int(rest()) == 0 ? lit(0) : least(var(outer), rest())}))});
     Expr out = start(number - 1);
     for (std::int64_t c = number - 1; c-- > 0;)
       out = Expr(Select{Expr(Compare{CompareOp::Eq, var(outer), lit(c)}), start(c), out});
     return out;
+  }
+  /// Iteration `inner` of the piece that begins there.
+  Expr iteration(const Expr& start, const std::string& inner) const {
+    return index_add({start, index_mul(lit(stride), var(inner))});
   }
 
  private:
@@ -59,57 +81,62 @@ struct Chunks {
   }
 };
 
-/// { [iname, outer, inner] : iname is number `inner` of piece `outer` }
-Set relation_of(const std::string& iname, const std::string& outer, const std::string& inner,
-                const Chunks& chunks) {
-  const std::vector<std::string> dims{iname, outer, inner};
-  const auto test = [](CompareOp op, const Expr& a, const Expr& b) {
-    return Expr(Compare{op, a, b});
-  };
-  Set out;
-  for (std::int64_t c = 0; c < chunks.number; ++c) {
-    const Expr begin = chunks.start(c), place = index_add({begin, var(inner)});
-    const auto piece = to_condition(conjunction({test(CompareOp::Eq, var(outer), lit(c)),
-                                                 test(CompareOp::Eq, var(iname), place),
-                                                 test(CompareOp::Ge, var(inner), lit(0)),
-                                                 test(CompareOp::Lt, place, chunks.start(c + 1))}),
-                                    dims);
-    ensure(piece.has_value(), "the pieces of a loop are not affine");
-    out = out ? Set(isl_set_union(out.take(), piece->copy())) : *piece;
-  }
+/// The points where the comparison, an affine one, holds.
+Set where(CompareOp op, const Expr& a, const Expr& b, const std::vector<std::string>& dims) {
+  auto points = to_condition(Expr(Compare{op, a, b}), dims);
+  ensure(points.has_value(), "the pieces of a loop are not affine");
+  return std::move(*points);
+}
+
+/// { [dims] : piece `outer` has an iteration `inner` } exactly if number*inner + outer < n,
+/// whatever the remainder.
+Set numbered(const std::string& outer, const std::string& inner, const Chunks& chunks,
+             const std::vector<std::string>& dims) {
+  const Expr before = index_add({index_mul(lit(chunks.number), var(inner)), var(outer)});
+  Set out = where(CompareOp::Ge, var(outer), lit(0), dims);
+  for (const auto& [lesser, greater] :
+       {std::pair(var(outer), lit(chunks.number - 1)), std::pair(lit(0), var(inner)),
+        std::pair(index_add({before, lit(1)}), chunks.n)})
+    out = isl_set_intersect(out.take(), where(CompareOp::Le, lesser, greater, dims).take());
   return out;
 }
 
-/// `home` in the two fresh inames when `iname` has no gaps in it: piece `outer` has an iteration
-/// `inner` exactly if number*inner + outer < n, whatever the remainder. Null when it has gaps.
+/// { [iname, outer, inner] : iname is number `inner` of piece `outer` }: one part for each piece.
+Set relation_of(const std::string& iname, const std::string& outer, const std::string& inner,
+                const Chunks& chunks) {
+  const std::vector<std::string> dims{iname, outer, inner};
+  Set starts;
+  for (std::int64_t c = 0; c < chunks.number; ++c) {
+    const Expr place = chunks.iteration(chunks.start(c), inner);
+    const Set piece = isl_set_intersect(where(CompareOp::Eq, var(outer), lit(c), dims).take(),
+                                        where(CompareOp::Eq, var(iname), place, dims).take());
+    starts = starts ? Set(isl_set_union(starts.take(), piece.copy())) : piece;
+  }
+  return isl_set_intersect(starts.take(), numbered(outer, inner, chunks, dims).take());
+}
+
+/// `home` in the two fresh inames when `iname` has no gaps in it but those of its stride, whatever
+/// the others are. Null when it has gaps.
 Set box_of_pieces(const Kernel& k, const Domain& home, const std::string& iname,
                   const std::string& outer, const std::string& inner, const Chunks& chunks) {
-  const auto where = [](const Expr& lesser, const Expr& greater,
-                        const std::vector<std::string>& dims) {
-    auto points = to_condition(Expr(Compare{CompareOp::Le, lesser, greater}), dims);
-    ensure(points.has_value(), "the bounds of a loop are not affine");
-    return std::move(*points);
-  };
   const std::vector<std::string> dims = home.inames();
   std::vector<std::string> others = dims, now = dims;
   std::erase(others, iname);
   const Set around = to_dims(home.set, others);
 
-  const Expr end = index_add({chunks.first, chunks.n});
+  const Expr steps = index_sub(var(iname), chunks.first);
   Set box = to_dims(around, dims);
-  box = isl_set_intersect(box.take(), where(chunks.first, var(iname), dims).take());
-  box = isl_set_intersect(box.take(), where(index_add({var(iname), lit(1)}), end, dims).take());
+  for (const Set& bound :
+       {where(CompareOp::Le, chunks.first, var(iname), dims),
+        where(CompareOp::Lt, steps, index_mul(lit(chunks.stride), chunks.n), dims),
+        where(CompareOp::Eq, Expr(Binary{BinaryOp::Mod, steps, lit(chunks.stride)}), lit(0), dims)})
+    box = isl_set_intersect(box.take(), bound.copy());
   if (k.assumptions) box = isl_set_intersect_params(box.take(), k.assumptions.copy());
   if (!yes(isl_set_is_subset(box.get(), home.set.get()))) return {};
 
   now.insert(now.erase(std::find(now.begin(), now.end(), iname)), {outer, inner});
-  const Expr before = index_add({index_mul(lit(chunks.number), var(inner)), var(outer)});
-  Set out = to_dims(around, now);
-  for (const auto& [lesser, greater] :
-       {std::pair(lit(0), var(outer)), std::pair(var(outer), lit(chunks.number - 1)),
-        std::pair(lit(0), var(inner)), std::pair(index_add({before, lit(1)}), chunks.n)})
-    out = isl_set_intersect(out.take(), where(lesser, greater, now).take());
-  return tidy(std::move(out));
+  return tidy(
+      isl_set_intersect(to_dims(around, now).take(), numbered(outer, inner, chunks, now).take()));
 }
 
 /// The loop's ends are written into its statements: where they depend on another iname, all of
@@ -153,14 +180,18 @@ Kernel chunk_iname(const Kernel& k, const std::string& iname, std::int64_t num_c
            first ? "last" : "first");
   const SplitParts parts(k, iname, o);
 
-  const Chunks chunks{*first, index_add({index_sub(*last, *first), lit(1)}), num_chunks};
+  const std::int64_t stride = stride_of(points);
+  const Chunks chunks{from_aff(*first), number_of(*first, *last, stride), stride, num_chunks};
   require_inside(k, iname, chunks, o.within);
   InameRewrite rw;
   rw.old = {iname};
   rw.fresh = {parts.outer, parts.inner};
-  rw.old_in_new[iname] = index_add({chunks.start(parts.outer), var(parts.inner)});
+  rw.old_in_new[iname] = chunks.iteration(chunks.start(parts.outer), parts.inner);
   rw.bound[iname] = rw.fresh;
   rw.home = box_of_pieces(k, *home, iname, parts.outer, parts.inner, chunks);
+  rw.range =
+      isl_set_intersect(where(CompareOp::Ge, var(parts.outer), lit(0), rw.fresh).take(),
+                        where(CompareOp::Lt, var(parts.outer), lit(num_chunks), rw.fresh).take());
   if (!rw.home) rw.relation = relation_of(iname, parts.outer, parts.inner, chunks);
   Kernel out = rewrite_inames(k, rw, o.within);
   return parts.tagged(k, std::move(out));
@@ -172,8 +203,8 @@ const Op chunk_iname_op{
     .doc = R"(Splits a loop into a fixed number of pieces, which the outer loop numbers.
 
 The pieces have the same length or, where their number does not divide the iterations, two lengths
-that differ by one, the longer pieces first. Where the number of iterations is a parameter's, the
-beginning of each piece is chosen by its number.
+that differ by one, the longer pieces first, also of a loop with a stride. Where the number of
+iterations is a parameter's, the beginning of each piece is chosen by its number.
 
 Refuses a loop that has a tag (split first, then tag), names in use, less than one piece or more than
 1000, a loop whose first or last iteration no single expression gives, statements that are not in a loop

@@ -86,6 +86,26 @@ TEST_CASE("to_affine and back: min, max, cases") {
   CHECK(at("2 if not i == 3 else 4", 3, 0, 0) == 4);
 }
 
+// Where the pieces of chunk_iname begin.
+TEST_CASE("to_affine: the least of a constant and a remainder has no cases") {
+  for (const int d : {1, 2, 3, 5, 8})
+    for (int c = -1; c <= d; ++c) {
+      const Expr least =
+          call("min", {lit(c), Expr(Binary{BinaryOp::Mod, index_sub(var("n"), lit(3)), lit(d)})});
+      CAPTURE(to_string(least));
+      const PwAff a = to_affine(least, {"n"}).value();
+      // Each quotient more makes all that is asked later harder than a case does.
+      CHECK((count(isl_pw_aff_n_piece(a.get())) == 1 || (d == 8 && c > 2 && c < 5)));
+      for (int n = -9; n < 20; ++n) {
+        const Set at = parse_set(fmt::format("{{[n]: n = {}}}", n));
+        const Set value = isl_set_apply(at.copy(), isl_map_from_pw_aff(a.copy()));
+        const int expected = std::min(c, (n - 3 + 10 * d) % d);
+        CHECK(yes(isl_set_is_equal(value.get(),
+                                   parse_set(fmt::format("{{[x]: x = {}}}", expected)).get())));
+      }
+    }
+}
+
 TEST_CASE("to_affine: what is not quasi-affine") {
   for (const char* text :
        {"i*j", "n*i", "a[i]", "i / 2", "1.5", "i // n", "i % j", "sqrt(i)", "i**2", "i // 0",
