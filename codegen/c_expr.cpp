@@ -240,6 +240,7 @@ CExpr::Piece CExpr::print(const Expr& e, const std::optional<Type>& wanted) {
       [&](const Nary& x) -> Piece { return print_nary(e, x, wanted); },
       [&](const Compare& x) -> Piece { return print_compare(e, x); },
       [&](const Select& x) -> Piece {
+        if (const auto sum = as_sum(e)) return print(*sum, wanted);
         const Type t = type(e, wanted);
         if (const auto known = constant_condition(x.cond))
           return converted(*known ? x.yes : x.no, t, true);

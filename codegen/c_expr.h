@@ -138,6 +138,8 @@ class CExpr {
   Piece cast_to_64(const Piece& p) const;
   bool is_index(const Expr& e) const;
   Scalar index_width(const Expr& e) const;
+  /// A choice among integers by a number as one sum, where the number's values allow it.
+  std::optional<Expr> as_sum(const Expr& choice);
 
   // Ranges of integers: codegen/c_range.cpp.
   struct Range {
@@ -146,12 +148,14 @@ class CExpr {
   bool not_negative(const Expr& e);
   bool positive(const Expr& e);
   std::optional<std::int64_t> extreme(const std::string& name, bool least);
+  std::optional<std::int64_t> least_where_run(const std::string& name);
   std::optional<std::int64_t> lowest(const std::string& name);
   std::optional<std::int64_t> least(const Expr& e);
   Range range(const Expr& e, bool exactly);
   bool fits(const Expr& e, bool exactly);
   bool fits(const Expr& e);
   bool stays_small(const Expr& e);
+  bool stays_within(const Expr& e, std::int64_t low, std::int64_t high);
   bool fits_below(const Expr& subscript, const Expr& extent);
   bool grows(const Expr& e);
 
@@ -163,7 +167,8 @@ class CExpr {
   Typer typer_;
   std::unordered_map<std::string, const Argument*> args_;
   std::map<std::pair<std::string, bool>, std::optional<std::int64_t>> extremes_;
-  std::map<std::string, bool> stays_small_;
+  std::map<std::string, bool> stays_small_, stays_within_;
+  std::map<std::string, std::optional<std::int64_t>> least_where_run_;
   std::set<std::string> inames_;
   std::map<std::string, std::optional<std::int64_t>> runs_from_;
   bool within_domains_ = false;

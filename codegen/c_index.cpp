@@ -2,6 +2,7 @@
 
 #include "codegen/ast.h"
 #include "codegen/c_expr.h"
+#include "codegen/choices.h"
 #include "codegen/declare.h"
 #include "codegen/domains.h"
 #include "core/layout.h"
@@ -13,12 +14,16 @@ namespace {
 bool is_truncated(const Call& c) { return c.name == kTruncDiv || c.name == kTruncMod; }
 bool is_id(const Call& c) { return c.name == kLocalId || c.name == kGroupId; }
 
+bool is_sum(const Expr& e) {
+  const auto* n = e.as<Nary>();
+  return n && n->op == NaryOp::Add;
+}
+
 /// The terms of a sum and those of sums among them: C adds them from left to right anyway.
 Exprs flat_terms(const Expr& e) {
   Exprs out;
   for (const Expr& t : e.as<Nary>()->terms) {
-    const auto* n = t.as<Nary>();
-    if (!n || n->op != NaryOp::Add) {
+    if (!is_sum(t)) {
       out.push_back(t);
       continue;
     }
@@ -97,6 +102,14 @@ Scalar CExpr::index_width(const Expr& e) const {
   return out;
 }
 
+std::optional<Expr> CExpr::as_sum(const Expr& choice) {
+  if (!choice.as<Select>() || !is_index(choice)) return std::nullopt;
+  const std::optional<NumberedChoice> c = numbered_choice(choice);
+  if (!c || (!as_int(c->number) && !stays_within(c->number, c->first, c->last)))
+    return std::nullopt;
+  return c->sum;
+}
+
 std::string CExpr::index(const Expr& e, bool wide, Prec min) {
   return wrap(print_index(is_index(e) ? fold_index(e) : e, wide), min);
 }
@@ -148,6 +161,7 @@ CExpr::Piece CExpr::print_index(const Expr& e, bool wide) {
       text = name + "(" + text + ", " + sub(c->args[i], Prec::Select) + ")";
     return {text, Prec::Postfix, t};
   }
+  if (const auto sum = as_sum(e)) return print_index(*sum, wide);
   if (const auto* s = e.as<Select>())
     return {
         sub(s->cond, Prec::Or) + " ? " + sub(s->yes, Prec::Or) + " : " + sub(s->no, Prec::Select),
@@ -184,7 +198,14 @@ CExpr::Piece CExpr::index_sum(const Expr& e, bool wide, bool in_64) {
   std::string out;
   Type t = Scalar::I32;
   bool pending = in_64 || (wide && !fits(e));
-  const Exprs terms = flat_terms(e);
+  Exprs terms;
+  for (const Expr& t : flat_terms(e)) {
+    const std::optional<Expr> sum = as_sum(t);
+    const Exprs parts = !sum ? Exprs{t} : is_sum(*sum) ? flat_terms(*sum) : Exprs{*sum};
+    for (const Expr& part : parts)
+      if (!sum || as_int(part) != 0) terms.push_back(part);
+  }
+  if (terms.empty()) terms.push_back(lit(0));
   const auto is_wide = [&](std::size_t i) {
     return i < terms.size() && (index_width(terms[i]) == Scalar::I64 || (wide && !fits(terms[i])));
   };

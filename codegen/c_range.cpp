@@ -37,8 +37,29 @@ std::optional<std::int64_t> CExpr::extreme(const std::string& name, bool least) 
   return it->second;
 }
 
+/// The least value of a parameter for which the instruction at hand runs at all.
+std::optional<std::int64_t> CExpr::least_where_run(const std::string& name) {
+  const std::set<std::string>& loops = k_.instructions[static_cast<std::size_t>(insn_)]->inames;
+  const auto [it, fresh] =
+      least_where_run_.try_emplace(fmt::format("{} {}", name, fmt::join(loops, " ")));
+  if (!fresh) return it->second;
+  try {
+    const IslBudget budget(kOperations);
+    const Set s = to_dims(domain_of(k_, {loops.begin(), loops.end()}), {name});
+    const Val value = isl_set_dim_min_val(s.copy(), 0);
+    if (yes(isl_val_is_int(value.get()))) it->second = to_int(value);
+  } catch (const IslQuota&) {
+    // not known
+  }
+  return it->second;
+}
+
 std::optional<std::int64_t> CExpr::lowest(const std::string& name) {
-  if (within_domains_ || !inames_.count(name)) return extreme(name, true);
+  if (!inames_.count(name)) {
+    const auto everywhere = extreme(name, true);
+    return everywhere || !within_domains_ || insn_ < 0 ? everywhere : least_where_run(name);
+  }
+  if (within_domains_) return extreme(name, true);
   const auto it = runs_from_.find(name);
   return it == runs_from_.end() ? std::nullopt : it->second;
 }
@@ -69,6 +90,10 @@ std::optional<std::int64_t> CExpr::least(const Expr& e) {
     }
     return product;
   }
+  if (const auto* s = e.as<Select>()) {
+    const auto yes = least(s->yes), no = least(s->no);
+    return yes && no ? std::optional(std::min(*yes, *no)) : std::nullopt;
+  }
   const auto* c = e.as<Call>();
   if (c && (c->name == "min" || c->name == "max")) {
     std::optional<std::int64_t> out;
@@ -97,6 +122,7 @@ bool CExpr::not_negative(const Expr& e) {
   }
   if (const auto* n = e.as<Nary>())
     return (n->op == NaryOp::Add || n->op == NaryOp::Mul) && all(n->terms);
+  if (const auto* s = e.as<Select>()) return not_negative(s->yes) && not_negative(s->no);
   if (const auto* b = e.as<Binary>()) {
     if (b->op == BinaryOp::FloorDiv) return not_negative(b->left) && positive(b->right);
     return b->op == BinaryOp::Mod && positive(b->right);
@@ -234,6 +260,29 @@ bool CExpr::stays_small(const Expr& e) {
     Set values = isl_set_apply(points.take(), isl_map_from_pw_aff(value->copy()));
     const Val high = isl_set_dim_max_val(values.take(), 0);
     it->second = yes(isl_val_is_int(high.get())) && within(0, static_cast<double>(to_int(high)));
+  } catch (const IslQuota&) {
+    // not known
+  }
+  return it->second;
+}
+
+/// Whether an affine expression has no values but these at all points of its inames' domains.
+bool CExpr::stays_within(const Expr& e, std::int64_t low, std::int64_t high) {
+  const Range r = range(e, true);
+  if (r.low >= static_cast<double>(low) && r.high <= static_cast<double>(high)) return true;
+  const auto [it, fresh] =
+      stays_within_.try_emplace(fmt::format("{} {} {}", to_string(e), low, high), false);
+  if (!fresh) return it->second;
+  std::set<std::string> names;
+  collect_reads(e, names);
+  std::erase_if(names, [&](const std::string& n) { return !inames_.count(n); });
+  const std::vector<std::string> dims(names.begin(), names.end());
+  try {
+    const IslBudget budget(kOperations);
+    const auto inside = to_condition(conjunction({Expr(Compare{CompareOp::Le, lit(low), e}),
+                                                  Expr(Compare{CompareOp::Le, e, lit(high)})}),
+                                     dims);
+    it->second = inside && yes(isl_set_is_subset(domain_of(k_, dims).get(), inside->get()));
   } catch (const IslQuota&) {
     // not known
   }

@@ -23,6 +23,8 @@ namespace {
 constexpr std::int64_t kMaxUnroll = 1 << 16;
 /// What a convex hull may cost, in isl's operations.
 constexpr unsigned long kHullOperations = 200'000;
+/// What the shortest form of a guard may cost.
+constexpr unsigned long kGuardOperations = 100'000;
 
 // ---- isl, by dimension ------------------------------------------------------------------------
 
@@ -421,8 +423,11 @@ class LoopMaker {
     if (is_empty(intersect(points, context))) return std::nullopt;
     Set rest = isl_set_gist(points.copy(), context.copy());
     rest = isl_set_coalesce(rest.take());
-    const AstBuild build = build_within(context, isl_set_get_space(rest.get()));
-    return from_isl(AstExpr(isl_ast_build_expr_from_set(build.get(), rest.take())));
+    try {
+      const IslBudget budget(kGuardOperations);
+      const AstBuild build = build_within(context, isl_set_get_space(rest.get()));
+      return from_isl(AstExpr(isl_ast_build_expr_from_set(build.get(), rest.copy())));
+    } catch (const IslQuota&) { return from_set(rest); }
   }
 
   /// What writes expressions with the parameters of `space` for the points of `context`. isl reads

@@ -173,3 +173,35 @@ TEST_CASE("expressions: parameters of all widths in what isl divides") {
     CHECK(function(c).find(is_unsigned ? "i % 2 == 0" : "(s + 2) % 6 == 0") != std::string::npos);
   }
 }
+
+// ---- Choices by number ------------------------------------------------------------------------
+
+namespace {
+std::string pieces(const std::string& start) {
+  return code(
+      "kernel pieces(n: int32, a: in int32[n], c: out float64[3*n + 40])\n"
+      "domain {[o, p]: 0 <= o < 3 and 0 <= p and 3*p + o < n}\n"
+      "c[(" +
+          start + ") + p] = 1.0\n",
+      Target::C);
+}
+}  // namespace
+
+TEST_CASE("choices: where the pieces of a loop begin is a sum") {
+  CHECK_GOLDEN("pieces.c",
+               pieces("0 if o == 0 else n // 3 + min(1, n % 3) if o == 1 else 2*(n // 3) + "
+                      "min(2, n % 3)"));
+  const auto has = [](const std::string& text, const std::string& part) {
+    CAPTURE(text);
+    return text.find(part) != std::string::npos;
+  };
+  CHECK(has(pieces("5 if o == 0 else n + 3 if o == 1 else 2*n + 1"),
+            "c[(int64_t)o*n - 2*o + 5 + p] = 1.0"));
+  // Another number than these, elements, factors that do not grow evenly.
+  CHECK(has(pieces("0 if o == 0 else n"), "o == 0 ? 0 : n"));
+  CHECK(has(pieces("0 if o == 0 else a[0] if o == 1 else 2*a[0]"),
+            "o == 1 ? a[0] : 2*(int64_t)a[0]"));
+  CHECK(has(pieces("0 if o == 0 else n if o == 1 else n + 1"), "o == 1 ? n : n + 1"));
+  CHECK(has(pieces("0 if o == 1 else n if o == 2 else 2*n"),
+            "o == 1 ? 0 : o == 2 ? n : 2*(int64_t)n"));
+}
