@@ -67,8 +67,6 @@ Expr rewrite_places(const Expr& e, const Place& at, const PlaceRewrite& f) {
 
 InsnPtr rewrite_places(const InsnPtr& insn, const PlaceRewrite& f) {
   const Place at = place_of(*insn);
-  Place unconditional = at;  // predicates are evaluated first
-  unconditional.conditions.clear();
   Place assignee = at;
   assignee.written = true;
 
@@ -82,7 +80,12 @@ InsnPtr rewrite_places(const InsnPtr& insn, const PlaceRewrite& f) {
   Exprs lhs, predicates;
   for (const Expr& e : insn->lhs) lhs.push_back(mapped(e, assignee));
   const Expr rhs = mapped(insn->rhs, at);
-  for (const Expr& e : insn->predicates) predicates.push_back(mapped(e, unconditional));
+  Place so_far = at;  // each predicate is evaluated where those before it hold
+  so_far.conditions.clear();
+  for (const Expr& e : insn->predicates) {
+    predicates.push_back(mapped(e, so_far));
+    so_far.conditions.push_back(e);
+  }
   if (!changed) return insn;
   return edit(insn, [&](Instruction& i) {
     i.lhs = lhs;

@@ -438,3 +438,21 @@ b[m + 2] = 0.25*(max(q[m + 2, m], q[m + 3, 1]))     {id=use, inames=i:m}
         "the footprint of `q` depends on the temporary `len`; its size is not known before the "
         "kernel runs [data-dependent-footprint]");
 }
+
+TEST_CASE("add_prefetch: a condition is read where those before it hold") {
+  const Kernel k = parsed(R"(
+kernel k(n: int32, d: in int32[n], a: int32[n])
+domain {[i]: 0 <= i < n + 4}
+assume n >= 1
+if i >= 2
+  if i < n + 2
+    a[i - 2] = i  {id=use, if=d[i - 2] % 3 > 0}
+  end
+end
+)");
+  const Kernel read =
+      apply(k, "add_prefetch", {text("d"), text("i")}, {{"default_tag", flag(false)}});
+  CHECK(shape(read, "d_fetch") == "n");
+  CHECK(line(read, "d_fetch_rule") == "d_fetch[d_dim_0] = d[d_dim_0]");
+  CHECK(same_values(k, read, {{"n", 5}}));
+}
