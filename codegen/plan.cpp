@@ -189,16 +189,14 @@ static Kernel without_stand_ins_for_elsewhere(Kernel k) {
   return k;
 }
 
-/// Where a segmented reduction is shared by work-items, all run one after the other, as the proof
-/// has it: hosts have no parts that could be put together in order.
+/// Work-items that share a segmented reduction run one after the other, as the proof has it: hosts
+/// have no parts that could be put together in order.
 static Kernel on_host(Kernel k) {
   const bool items = std::any_of(k.iname_tags.begin(), k.iname_tags.end(),
                                  [](const auto& t) { return is_work_item(&t.second); });
   if (!items) return k;
   const std::shared_ptr<const RunOrder> order = order_of(k);
-  for (int s = 0; s < order->size(); ++s)
-    if (ordered_parts(*order, s)) return without_work_items(std::move(k));
-  return k;
+  return without_ordered_parts(std::move(k), *order);
 }
 
 Plan make_plan(Kernel k, Target target) {

@@ -48,15 +48,13 @@ Map Legality::parts_before(const RunOrder& order, int s, const OrderedParts& par
                        order_lt(whole, item, item).take());
 }
 
-/// What runs such a reduction without work-items has to keep the order as well.
+/// What runs the parts of such a reduction one after the other has to keep the order as well.
 void Legality::check_parts() const {
-  for (int s = 0; s < present_->size(); ++s)
-    if (ordered_parts(*present_, s)) {
-      Kernel plain = without_work_items(k_);
-      if (compares_) return check_kept_order(ref_->order.kernel(), plain);
-      plain.reference = ref_;  // its meaning stays, whatever its loops would say by themselves
-      return check_legal(plain);
-    }
+  Kernel plain = without_ordered_parts(k_, *present_);
+  if (plain.iname_tags.size() == k_.iname_tags.size()) return;
+  if (compares_) return check_kept_order(ref_->order.kernel(), plain);
+  plain.reference = ref_;  // its meaning stays, whatever its loops would say by themselves
+  check_legal(plain);
 }
 
 }  // namespace moonloop

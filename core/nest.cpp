@@ -178,32 +178,39 @@ Nested nest(Kernel k) {
   return out;
 }
 
-/// Without the tags that `is_gone` accepts. Of a team's inames, which are no loops, priorities say
-/// nothing; without the tags they would.
-static Kernel without_tags(Kernel k, bool (*is_gone)(const InameTag*)) {
+/// Without the tags of the inames that `is_gone` accepts. Of a team's inames, which are no loops,
+/// priorities say nothing; without the tags they would.
+template <class F>
+static Kernel without_tags(Kernel k, F is_gone) {
   for (std::vector<std::string>& chain : k.priorities)
-    std::erase_if(chain, [&](const std::string& i) {
-      const InameTag* tag = k.tag(i);
-      return is_gone(tag) && in_team(tag);
-    });
-  std::erase_if(k.iname_tags, [&](const auto& t) { return is_gone(&t.second); });
+    std::erase_if(chain, [&](const std::string& i) { return in_team(k.tag(i)) && is_gone(i); });
+  std::vector<std::string> gone;
+  for (const auto& [name, tag] : k.iname_tags)
+    if (is_gone(name)) gone.push_back(name);
+  for (const std::string& i : gone) k.iname_tags.erase(i);
   return k;
 }
 
-Kernel without_work_items(Kernel k) { return without_tags(std::move(k), is_work_item); }
+Kernel without_ordered_parts(Kernel k, const RunOrder& order) {
+  std::set<std::string> items;
+  for (int s = 0; s < order.size(); ++s)
+    if (const auto parts = ordered_parts(order, s)) items.insert(parts->iname);
+  if (items.empty()) return k;
+  return without_tags(std::move(k), [&](const std::string& i) { return items.count(i) > 0; });
+}
 
 Nested nest_in_sequence(const Kernel& k) {
-  const Kernel plain = without_tags(
-      k, [](const InameTag* t) { return in_team(t) || (t && t->kind == TagKind::Group); });
+  const Kernel plain = without_tags(k, [&](const std::string& i) {
+    const InameTag* tag = k.tag(i);
+    return in_team(tag) || (tag && tag->kind == TagKind::Group);
+  });
   if (plain.iname_tags.size() == k.iname_tags.size()) return nest(k);
   try {
     return nest(plain);
   } catch (const Refused&) {
     Nested team = nest(k);
-    const RunOrder order(team);  // parts that work-items put together in order are loops here
-    for (int s = 0; s < order.size(); ++s)
-      if (ordered_parts(order, s)) return nest(without_work_items(k));
-    return team;
+    const Kernel loops = without_ordered_parts(k, RunOrder(team));
+    return loops.iname_tags.size() == k.iname_tags.size() ? team : nest(loops);
   }
 }
 

@@ -49,10 +49,13 @@ struct Nested {
   LoopTree tree;
 };
 Nested nest(Kernel k);
-/// The kernel without the tags of work-items.
-Kernel without_work_items(Kernel k);
+class RunOrder;
+/// `k` with loops in place of the work-items that put parts of a segmented reduction together in
+/// order: they run one after the other. `order` is that of `k`.
+Kernel without_ordered_parts(Kernel k, const RunOrder& order);
 /// The tree of the kernel without the tags of work-items, lanes and groups: what it means. Where
-/// only a team can nest the loops, the tags stay, and each statement runs for the whole team.
+/// only a team can nest the loops, the tags stay, but for those that without_ordered_parts() takes
+/// away, and each statement runs for the whole team.
 Nested nest_in_sequence(const Kernel& k);
 
 /// The tree as text, one loop or instruction a line, indented.

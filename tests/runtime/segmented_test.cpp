@@ -82,6 +82,33 @@ y[r, i], z[r, i] = reduce(segmented(sum), j, x[r, j] % 7, c[j % 5] % 3 == 0)  {i
   }
 }
 
+TEST_CASE("segmented: a team that nests loops stays one beside parts that are put together") {
+  // Differential test, seed 1411037: all work-items became loops, which do not nest here.
+  const Kernel k = parse_one(R"(
+kernel seg(n: int32, c: in int32[n + 4], x: int32[n, n], y: out int32[n, n], z: out bool[n, n], u: out int32[n, n])
+domain {[r]: 0 <= r < n}
+domain {[s]: 0 <= s < n}
+domain {[t]: 0 <= t < n}
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j <= i}
+x[r, s] = (x[r, s]*s) % 7                                                {id=made, inames=r:s}
+y[r, i], z[r, i] = reduce(segmented(sum), j, x[r, j], c[j % 5] % 3 == 0)  {id=sums, inames=r:i}
+u[r, t] = y[r, t] + y[r, n - 1 - t]                                      {id=used, inames=r:t}
+)");
+  const Kernel shared =
+      step(k, "chunk_iname", {word("j"), Value{std::int64_t{4}}}, {{"outer_tag", word("l.0")}});
+  const Kernel team = step(step(shared, "tag_inames", {word("t:l.0")}), "rename_iname",
+                           {word("s"), word("t")}, {{"existing_ok", Value{true}}});
+  RunRequest request;
+  request.target = Target::C;
+  request.params = {{"n", "9"}};
+  request.verify = true;
+  for (const Kernel& again : {team, parse_one(print_kernel(team))}) {
+    CHECK(run_kernel(again, k, request).verification->equal());
+    CHECK(run_kernel(k, again, request).verification->equal());  // as the interpreter reads it
+  }
+}
+
 TEST_CASE("segmented: the parts of neighbours are put together") {
   const std::string code = generate(step(split(rows("sum", "float32"), "k", 6, "l.0", ""),
                                          "tag_inames", {word("r:g.0")}),
