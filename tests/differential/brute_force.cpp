@@ -8,6 +8,7 @@
 
 #include "core/address_spaces.h"
 #include "core/domain.h"
+#include "core/order.h"
 #include "core/reference.h"
 #include "tests/differential/random_atomics.h"
 
@@ -84,8 +85,8 @@ bool in_sequence(const Instance& a, const Instance& b) {  // parallel loops and 
 /// All instances of a kernel, in sequential order.
 class Enumeration {
  public:
-  Enumeration(const Kernel& k, bool is_base, const Integers& values)
-      : nested_(nest(k)), is_base_(is_base), values_(values) {
+  Enumeration(const Kernel& k, const Integers& values)
+      : nested_(nest(k)), is_base_(true), sequential_(true), values_(values) {
     for (std::size_t s = 0; s < nested_.kernel.instructions.size(); ++s) add(static_cast<int>(s));
     std::sort(all.begin(), all.end(), in_sequence);
   }
@@ -105,7 +106,7 @@ class Enumeration {
   }
   bool is_parallel(const std::string& iname) const {
     const InameTag* t = nested_.kernel.tag(iname);
-    return !is_base_ && t &&
+    return !sequential_ && t &&
            (t->kind == TagKind::Par || t->kind == TagKind::Group || t->kind == TagKind::Simd);
   }
 
@@ -278,15 +279,20 @@ class Enumeration {
     }
     return out;
   }
-  Enumeration(const Kernel& k, const Dims& dims, const Integers& values)
-      : nested_(nest(k)), is_base_(false), values_(values), base_dims_(&dims) {
+  /// What steps made of the base; `as_text`: in the order in which its text is read.
+  Enumeration(const Kernel& k, bool as_text, const Dims& dims, const Integers& values)
+      : nested_(as_text ? nest_in_sequence(k) : nest(k)),
+        is_base_(false),
+        sequential_(as_text),
+        values_(values),
+        base_dims_(&dims) {
     for (std::size_t s = 0; s < nested_.kernel.instructions.size(); ++s) add(static_cast<int>(s));
     std::sort(all.begin(), all.end(), in_sequence);
   }
 
  private:
   Nested nested_;
-  bool is_base_;
+  bool is_base_, sequential_;
   const Integers& values_;
   const Dims* base_dims_ = nullptr;
 };
@@ -320,10 +326,12 @@ std::string pair_text(const Cell& c, const Instance& x, const Instance& y, const
   return fmt::format("{}[{}]: {} {} {}", c.first, fmt::join(c.second, ", "), x.text, how, y.text);
 }
 
+/// Where the instances of the base stand in another enumeration, by key.
+using Where = std::unordered_map<std::uint64_t, std::size_t>;
+
 /// Pairs of conflicting accesses that `after` runs the wrong way round, or at once.
 std::string reversed_pair(const History& base_cells, const Enumeration& base,
-                          const Enumeration& after,
-                          const std::unordered_map<std::uint64_t, std::size_t>& where) {
+                          const Enumeration& after, const Where& where) {
   for (const auto& [cell, events] : base_cells)
     for (std::size_t i = 0; i < events.size(); ++i)
       for (std::size_t j = i + 1; j < events.size(); ++j) {
@@ -451,8 +459,7 @@ class Parts {
 };
 
 /// Two updates of one segmented reduction that `after` takes in the wrong order, or in none.
-std::string misplaced_term(const Enumeration& base, const Enumeration& after,
-                           const std::unordered_map<std::uint64_t, std::size_t>& where) {
+std::string misplaced_term(const Enumeration& base, const Enumeration& after, const Where& where) {
   const Parts was(base.kernel()), is(after.kernel());
   std::string found;
   const auto check = [&](std::vector<const Instance*>& terms) {
@@ -566,16 +573,42 @@ std::string shared_race(const Enumeration& e, const Copies& c) {
   return {};
 }
 
+/// What `k` does otherwise than the base where its text alone is read: teams and groups are loops
+/// there, which nest as the text says. No text says that all of a team run one statement before the
+/// next, unless its loops cannot nest.
+std::string changed_as_text(const Enumeration& base, const Copies& base_copies, const Reads& wanted,
+                            const Kernel& k, const Enumeration::Dims& dims,
+                            const Integers& values) {
+  if (std::none_of(k.iname_tags.begin(), k.iname_tags.end(), [](const auto& t) {
+        return in_team(&t.second) || t.second.kind == TagKind::Group;
+      }))
+    return {};
+  const Enumeration text(k, true, dims, values);
+  Where where;
+  for (std::size_t i = 0; i < text.all.size(); ++i) where.emplace(text.all[i].key, i);
+  if (std::string why = reversed_pair(history(base, false), base, text, where); !why.empty())
+    return why;
+  if (std::string why = misplaced_term(base, text, where); !why.empty()) return why;
+  Copies c = copies(text);
+  c.own.emplace(text.kernel());
+  c.shared = base_copies.shared;
+  const Reads found = values_read(text, c);
+  for (const Instance& i : base.all)
+    if (found.values.at(i.key) != wanted.values.at(i.key))
+      return i.text + " reads another value of a temporary";
+  return {};
+}
+
 }  // namespace
 
 Verdict brute_force(const Kernel& base_kernel, const Kernel& after_kernel, const Integers& values) {
   using Kind = Verdict::Kind;
   try {
-    const Enumeration base(base_kernel, true, values);
+    const Enumeration base(base_kernel, values);
     const auto dims = Enumeration::dims_of(base);
-    const Enumeration after(after_kernel, dims, values);
+    const Enumeration after(after_kernel, false, dims, values);
 
-    std::unordered_map<std::uint64_t, std::size_t> where;
+    Where where;
     for (std::size_t i = 0; i < after.all.size(); ++i)
       if (!where.emplace(after.all[i].key, i).second)
         return {Kind::Illegal, after.all[i].text + " runs twice"};
@@ -603,6 +636,9 @@ Verdict brute_force(const Kernel& base_kernel, const Kernel& after_kernel, const
     for (const Instance& i : base.all)
       if (found.values.at(i.key) != wanted.values.at(i.key))
         return {Kind::Illegal, i.text + " reads another value of a temporary"};
+    if (std::string why = changed_as_text(base, base_copies, wanted, after_kernel, dims, values);
+        !why.empty())
+      return {Kind::Illegal, "its text says another order: " + why};
     for (const bool temporaries : {false, true})
       if (std::string why = reversed_pair(history(base, temporaries, true), base, after, where);
           !why.empty())

@@ -27,6 +27,8 @@ struct Verdict {
 ///    not left to two iterations of a parallel loop, or two work-items of one statement.
 ///  * Every read of a temporary gets the value that the same write gave it in `base`; a temporary
 ///    that is only accessed inside a parallel loop is private to its iterations.
+///  * The text alone says that order too: where the loops of a team or of groups nest as loops,
+///    they are read so.
 ///  * The updates of one reduction may change places with each other, and run at the same time in
 ///    lanes and in work-items, but not in iterations of a parallel loop.
 Verdict brute_force(const Kernel& base, const Kernel& after, const Integers& values);
