@@ -29,18 +29,26 @@ std::string random_atomic(Random& random, const AtomicParts& parts, const std::s
   const auto statement = [&](const std::string& value, const char* kind) {
     return fmt::format("{} = {}  {{{}, atomic, tags={}}}", h, value, options, kind);
   };
+  // With int32, uint64 becomes float64: such sums and products round, and have no bits.
+  const bool wide = parts.type == "uint64", rounds = wide && random.chance(50);
+  const auto whole = [&](const std::string& e) {
+    return wide ? fmt::format("cast(uint64, {})", e) : e;
+  };
+  const auto operand = [&](const std::string& e) { return rounds ? e : whole(e); };
+  const auto added = [&] { return operand(small()); };
+  const auto kind = [&](const char* commuting) { return rounds ? "at_none" : commuting; };
   switch (random.below(parts.integers ? 15 : 11)) {
     case 0:
     case 1:
       // Sums in float16 round too much to be compared.
       if (parts.half) break;
-      return random.chance(50)
-                 ? statement(fmt::format("{} + {}", h, small()), "at_sum")
-                 : statement(fmt::format("{} + {} {} {}", small(), h, minus, small()), "at_sum");
+      return random.chance(50) ? statement(fmt::format("{} + {}", h, added()), kind("at_sum"))
+                               : statement(fmt::format("{} + {} {} {}", added(), h, minus, added()),
+                                           kind("at_sum"));
     case 2:
       if (parts.half) break;
-      return statement(fmt::format("{} {} {}", h, minus, small()), "at_sum");
-    case 3: return statement(fmt::format("{}*{}", h, sign()), "at_product");
+      return statement(fmt::format("{} {} {}", h, minus, added()), kind("at_sum"));
+    case 3: return statement(fmt::format("{}*{}", h, operand(sign())), kind("at_product"));
     case 4: return statement(fmt::format("min({}, {})", small(), h), "at_min");
     case 5: return statement(fmt::format("max({}, {})", h, small()), "at_max");
     case 6: {
@@ -61,9 +69,9 @@ std::string random_atomic(Random& random, const AtomicParts& parts, const std::s
       return fmt::format("{}, {} = make_tuple({}, max({}, {}))  {{{}, atomic, tags=at_none}}", to,
                          h, h, h, small(), options);
     }
-    case 11: return statement(fmt::format("{} | {}", h, bits()), "at_bits_or");
-    case 12: return statement(fmt::format("{} & {}", bits(), h), "at_bits_and");
-    case 13: return statement(fmt::format("{} ^ {}", h, bits()), "at_bits_xor");
+    case 11: return statement(fmt::format("{} | {}", h, whole(bits())), "at_bits_or");
+    case 12: return statement(fmt::format("{} & {}", whole(bits()), h), "at_bits_and");
+    case 13: return statement(fmt::format("{} ^ {}", h, whole(bits())), "at_bits_xor");
     default: return statement(fmt::format("({0} + {0}) % 61", h), "at_same_too");
   }
   return statement(small(), "at_none");

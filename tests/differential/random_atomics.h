@@ -12,7 +12,8 @@ bool commuting_tag(const std::string& tag);
 
 /// What the statement is made of, each another one at each call.
 struct AtomicParts {
-  bool integers, half;                                    // the elements' type; half: float16
+  std::string type;                                       // of the elements
+  bool integers, half;                                    // half: float16
   bool mixed;                                             // types differ, and some may have no sign
   std::string iname;                                      // one that runs from 0
   std::function<std::string()> term;                      // reads neither `h` nor `d`

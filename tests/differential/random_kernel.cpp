@@ -30,10 +30,9 @@ class KernelWriter {
     std::string args = "n: int32";
     for (const char* a : {"a", "b", "c"})
       args += fmt::format(", {}: {}[3*n + 12]", a, types_.next());
-    if (has_atomics_) {
-      const std::string type = types_.next();
-      args += fmt::format(", g: {0}[3*n + 12], h: {0}[3*n + 12], d: in int32[3*n + 12]", type);
-    }
+    if (has_atomics_)
+      args +=
+          fmt::format(", g: {0}[3*n + 12], h: {0}[3*n + 12], d: in int32[3*n + 12]", atomic_type_);
     for (const char* a : {"p", "q"})
       args += fmt::format(", {}: {}[3*n + 12, 3*n + 12]", a, types_.next());
     if (needs_counts_) args += ", cnt: in int32[3*n + 12]";
@@ -245,8 +244,10 @@ class KernelWriter {
 
   void add_atomic(const std::vector<Iname>& inames, const std::string& id,
                   const std::string& options) {
+    if (!has_atomics_) atomic_type_ = types_.next();
     has_atomics_ = true;
-    const AtomicParts parts{integers_,
+    const AtomicParts parts{atomic_type_,
+                            integers_,
                             false,
                             types_.mixed(),
                             r_.pick(inames).name,
@@ -313,6 +314,7 @@ class KernelWriter {
   std::string name_;
   bool integers_ = false, has_rule_ = false, needs_counts_ = false, has_atomics_ = false;
   RandomTypes types_;
+  std::string atomic_type_;
   std::vector<Iname> outer_;
   std::vector<std::string> domains_, lines_;
   int next_iname_ = 0, count_ = 0;
