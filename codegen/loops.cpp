@@ -13,6 +13,7 @@
 #include "codegen/meetings.h"
 #include "core/bounded.h"
 #include "core/budget.h"
+#include "core/coalesce.h"
 #include "core/order.h"
 #include "core/rows.h"
 
@@ -84,7 +85,7 @@ class Union {
   Set result() && {
     Set out = std::move(all_.at(0));
     for (std::size_t i = 1; i < all_.size(); ++i) out = isl_set_union(out.take(), all_[i].take());
-    return all_.size() > 1 ? Set(isl_set_coalesce(out.take())) : out;
+    return all_.size() > 1 ? Set(coalesce(out.take())) : out;
   }
 
  private:
@@ -391,7 +392,7 @@ class LoopMaker {
       if (!first) return universe({iname});
       out = isl_set_union(out.take(), first->copy());
     }
-    return isl_set_coalesce(out.take());
+    return coalesce(out.take());
   }
 
   /// A predicate with the work-item's copies of expanded temporaries, which the instruction uses.
@@ -422,7 +423,7 @@ class LoopMaker {
       return Expr(BoolLit{true});
     if (is_empty(intersect(points, context))) return std::nullopt;
     Set rest = isl_set_gist(points.copy(), context.copy());
-    rest = isl_set_coalesce(rest.take());
+    rest = coalesce(rest.take());
     try {
       const IslBudget budget(kGuardOperations);
       const AstBuild build = build_within(context, isl_set_get_space(rest.get()));
@@ -447,7 +448,7 @@ class LoopMaker {
     s = dims_to_params(std::move(s), outer);
     if (is_bounded(s, 0)) return s;
     // Parts with bounds that have nothing in common, such as from data and of the size.
-    return isl_set_coalesce(dims_to_params(need.points, outer).take());
+    return coalesce(dims_to_params(need.points, outer).take());
   }
 
   Block loop(const PlanNode& node, const Set& context) {
@@ -548,16 +549,16 @@ class LoopMaker {
         Set shifted = translate(point, low ? i : -i);
         out = isl_set_union(out.take(), isl_set_intersect(shifted.take(), range.copy()));
       }
-      return isl_set_coalesce(out.take());
+      return coalesce(out.take());
     };
     Set first = near_end(true, it->second.first);
     Set rest = isl_set_subtract(range.copy(), first.copy());
     Set last = isl_set_intersect(near_end(false, it->second.second).take(), rest.copy());
-    Set middle = isl_set_coalesce(isl_set_subtract(rest.take(), last.copy()));
+    Set middle = coalesce(isl_set_subtract(rest.take(), last.copy()));
     std::vector<Set> out;
     for (Set part : {first, middle, last}) {
       part = isl_set_gist_params(part.take(), context.copy());
-      part = isl_set_coalesce(part.take());
+      part = coalesce(part.take());
       if (is_empty(Set(isl_set_intersect_params(part.copy(), context.copy())))) continue;
       if (count(isl_set_n_basic_set(part.get())) != 1) return {range};  // the parts would overlap
       out.push_back(part);
@@ -648,7 +649,7 @@ class LoopMaker {
       const Set runs = isl_set_params(isl_set_intersect(range.copy(), point.copy()));
       full = full ? intersect(full, runs) : runs;
     }
-    full = isl_set_coalesce(full.take());
+    full = coalesce(full.take());
     const std::optional<Expr> guard = guard_of(full, context);
     if (!guard) return unrolled(node, range, context);
     const Set within = intersect(intersect(context, full), all_to_params(range));
@@ -687,7 +688,7 @@ class LoopMaker {
         const unsigned at = param(lacks, iname);
         lacks = isl_set_project_out(lacks.take(), isl_dim_param, at, 1);
       }
-      full = isl_set_coalesce(isl_set_subtract(full.take(), lacks.take()));
+      full = coalesce(isl_set_subtract(full.take(), lacks.take()));
     }
     const std::optional<Expr> guard = guard_of(full, context);
     if (!guard) return unrolled(node, range, context);

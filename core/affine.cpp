@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/coalesce.h"
 #include "core/domain.h"
 
 namespace moonloop {
@@ -609,7 +610,7 @@ std::vector<Piece> pieces_of(const PwAff& a) {
     if (same == out.end())
       out.push_back(std::move(p));
     else
-      same->domain = isl_set_coalesce(isl_set_union(same->domain.take(), p.domain.take()));
+      same->domain = coalesce(isl_set_union(same->domain.take(), p.domain.take()));
   }
   return out;
 }
@@ -661,7 +662,7 @@ Expr from_affine(const PwAff& given) {
 }
 
 Expr from_set(const Set& given) {
-  Set s = isl_set_coalesce(isl_set_remove_redundancies(isl_set_compute_divs(given.copy())));
+  Set s = coalesce(isl_set_remove_redundancies(isl_set_compute_divs(given.copy())));
   s = isl_set_compute_divs(s.take());  // parts that became one may have new ones
   Exprs any;
   for (const BasicSet& part : parts_of(s)) {

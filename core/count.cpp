@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/budget.h"
+#include "core/coalesce.h"
 #include "core/diagnostic.h"
 #include "core/domain.h"
 #include "core/quasi_polynomial.h"
@@ -53,7 +54,7 @@ PwQPolynomial merged(PwQPolynomial given) {
       continue;
     }
     Set both = isl_set_union(wider->domain.take(), pieces[i].domain.copy());
-    wider->domain = isl_set_coalesce(both.take());
+    wider->domain = coalesce(both.take());
     pieces.erase(pieces.begin() + static_cast<std::ptrdiff_t>(i));
     changed = true;
   }

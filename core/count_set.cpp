@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/budget.h"
+#include "core/coalesce.h"
 #include "core/diagnostic.h"
 #include "core/linear_system.h"
 
@@ -225,7 +226,7 @@ class Counter {
 
   PwQPolynomial count() {
     PwQPolynomial out = constant(0);
-    Set s = isl_set_compute_divs(isl_set_coalesce(set_.copy()));
+    Set s = isl_set_compute_divs(coalesce(set_).take());
     s = isl_set_compute_divs(isl_set_make_disjoint(s.take()));
     for (const BasicSet& b : parts_of(s)) out = isl_pw_qpolynomial_add(out.take(), part(b).take());
     return isl_pw_qpolynomial_coalesce(out.take());

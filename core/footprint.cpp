@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/bounded.h"
+#include "core/coalesce.h"
 #include "core/domain.h"
 #include "core/plain_gist.h"
 
@@ -295,7 +296,7 @@ void refuse_temporaries(const Kernel& k, const Set& points, const Span& at,
 Set without_context(const Set& points, const Set& context) {
   if (std::optional<BasicSet> own = plain_gist(points, context))
     return isl_set_from_basic_set(own->take());
-  return isl_set_coalesce(isl_set_gist_params(points.copy(), context.copy()));
+  return coalesce(isl_set_gist_params(points.copy(), context.copy()));
 }
 
 Footprint footprint(const Kernel& k, const std::vector<Map>& accesses,
@@ -309,7 +310,7 @@ Footprint footprint(const Kernel& k, const std::vector<Map>& accesses,
     Set range = range_over(access, names, outer);
     f.points = f.points ? Set(isl_set_union(f.points.take(), range.take())) : range;
   }
-  f.points = isl_set_coalesce(isl_set_intersect_params(f.points.take(), f.context.copy()));
+  f.points = coalesce(isl_set_intersect_params(f.points.take(), f.context.copy()));
   if (yes(isl_set_is_empty(f.points.get())))
     refuse("empty-footprint", at, "the footprint of `{}` is empty: no instance uses it", what);
   f.own = without_context(f.points, f.context);
@@ -355,8 +356,8 @@ Set box_points(const Footprint& f) {
     const Set axis = onto_axis(f.points, d);
     // Each side by itself: most of the parts that some access begins or ends lie in another one's.
     const auto beyond = [&](const Map& side) {
-      const Set all = isl_set_coalesce(isl_set_apply(axis.copy(), side.copy()));
-      return Set(isl_set_coalesce(isl_set_gist_params(all.copy(), f.context.copy())));
+      const Set all = coalesce(isl_set_apply(axis.copy(), side.copy()));
+      return coalesce(isl_set_gist_params(all.copy(), f.context.copy()));
     };
     Set slab = isl_set_intersect(beyond(up).take(), beyond(down).take());
     slab = isl_set_insert_dims(slab.take(), isl_dim_set, 1, n - d - 1);
@@ -366,7 +367,7 @@ Set box_points(const Footprint& f) {
   if (!box) box = f.own;
   for (int d = 0; d < n; ++d)
     box = isl_set_set_dim_name(box.take(), isl_dim_set, d, f.names[d].c_str());
-  return isl_set_coalesce(box.take());
+  return coalesce(box.take());
 }
 
 Set zero_based(const Footprint& f, const Set& points, const std::vector<std::string>& names) {
@@ -378,7 +379,7 @@ Set zero_based(const Footprint& f, const Set& points, const std::vector<std::str
   ensure(shift.has_value(), "the base of a footprint is quasi-affine");
   Set out =
       f.names.empty() ? points : Set(isl_set_apply(points.copy(), isl_map_reverse(shift->copy())));
-  out = isl_set_remove_redundancies(isl_set_coalesce(without_context(out, f.context).take()));
+  out = isl_set_remove_redundancies(coalesce(without_context(out, f.context)).take());
   for (std::size_t i = 0; i < names.size(); ++i)
     out = isl_set_set_dim_name(out.take(), isl_dim_set, static_cast<unsigned>(i), names[i].c_str());
   return out;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/coalesce.h"
 #include "core/reference.h"
 #include "core/rows.h"
 
@@ -378,7 +379,7 @@ std::string equalities_of(const BasicSet& s) {
 }
 
 Set coalesced(const Set& s) {
-  Set whole = isl_set_coalesce(s.copy());
+  Set whole = coalesce(s.copy());
   if (count(isl_set_n_basic_set(whole.get())) < 2) return whole;
   std::map<std::string, Set> groups;
   for (const BasicSet& part : parts_of(s)) {
@@ -389,7 +390,7 @@ Set coalesced(const Set& s) {
   if (groups.size() < 2) return whole;
   Set apart = isl_set_empty(isl_set_get_space(s.get()));
   for (const auto& [equalities, group] : groups)
-    apart = isl_set_union(apart.take(), isl_set_coalesce(group.copy()));
+    apart = isl_set_union(apart.take(), coalesce(group).take());
   const bool as_few = isl_set_n_basic_set(apart.get()) <= isl_set_n_basic_set(whole.get());
   return as_few ? apart : whole;
 }

@@ -3,6 +3,7 @@
 
 #include "core/bounded.h"
 #include "core/check_uses.h"
+#include "core/coalesce.h"
 #include "core/domain.h"
 #include "core/external.h"
 #include "core/infer.h"
@@ -174,7 +175,7 @@ class ShapeInference {
     Set s = places_.instances(place);
     Set values = isl_set_apply(s.copy(), isl_map_from_pw_aff(value->copy()));
     if (inside) values = isl_set_lower_bound_si(values.take(), isl_dim_set, 0, 0);
-    values = isl_set_coalesce(values.take());
+    values = coalesce(values.take());
     const std::vector<std::string> data = places_.temporaries_in(values);
     out.data = !data.empty();
     // Bounds that only decide whether there is an instance at all do not matter.

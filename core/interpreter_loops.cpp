@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/coalesce.h"
 #include "core/diagnostic.h"
 #include "core/domain.h"
 
@@ -160,7 +161,7 @@ bool Range::holds() const {
 }
 
 Range make_range(Set points, const Set& known, const FindSlot& find) {
-  points = isl_set_compute_divs(isl_set_coalesce(points.take()));
+  points = isl_set_compute_divs(coalesce(std::move(points)).take());
   Range out;
   const Builder builder(points, find);
   Set seen = points;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/bounded.h"
+#include "core/coalesce.h"
 #include "core/domain.h"
 #include "core/staging.h"
 
@@ -215,7 +216,7 @@ void add_staging_domain(Kernel& k, StagedPoints& p, const std::vector<std::strin
   }
   if (yes(isl_set_is_equal(to_dims(std::move(product), fresh).get(), own.get()))) {
     for (const std::string& i : fresh)
-      k.domains.push_back({without_idle_params(isl_set_coalesce(to_dims(own, {i}).take())), at});
+      k.domains.push_back({without_idle_params(coalesce(to_dims(own, {i}).take())), at});
     if (!domains_branch(k)) return;
     k.domains.resize(k.domains.size() - fresh.size());
   }

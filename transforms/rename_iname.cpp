@@ -4,6 +4,7 @@
 
 #include "core/bounded.h"
 #include "core/clash.h"
+#include "core/coalesce.h"
 #include "core/domain.h"
 #include "core/iname_rewrite.h"
 #include "core/legality.h"
@@ -171,7 +172,7 @@ std::optional<Kernel> widened(const Kernel& k, const std::string& other, const s
   if (yes(isl_set_is_subset(more.get(), was.get()))) return std::nullopt;
   Set both = isl_set_union(was.copy(), more.copy());
   if (k.assumptions) both = isl_set_intersect_params(both.take(), k.assumptions.copy());
-  both = isl_set_coalesce(both.take());
+  both = coalesce(both.take());
   // One convex loop where that is one, else the values themselves: `n` and 4 have no common bound.
   Set hull = isl_set_from_basic_set(isl_set_simple_hull(both.copy()));
   for (std::size_t d = 0; d < dims.size(); ++d)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/coalesce.h"
 #include "core/domain.h"
 #include "core/iname_rewrite.h"
 #include "core/lookup.h"
@@ -91,7 +92,7 @@ Set new_terms(const Kernel& k, const Instruction& insn, const Names& sweep, cons
             instance_text(insn.id, sweep, w.a), parameters_text(w.params));
       }
     }
-    points = as_set(isl_map_coalesce(fresh.copy()), dims);
+    points = as_set(coalesce(fresh.copy()), dims);
     points = dims_to_params(std::move(points), sweep);
     points = to_dims(std::move(points), reduced);
   }

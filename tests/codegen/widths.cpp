@@ -86,11 +86,11 @@ TEST_CASE("widths: a guard rounds down where its loop begins below the domain") 
                          "domain {[i]: exists e: i = 3e + 1 and 0 <= i < n}\nassume n >= 1\n"
                          "for i\n  if i % 2 == 0\n    a[i] = 1  {id=s2}\n  end\n"
                          "  b[i] = 1  {id=s3}\nend\n"),
-                  "i", 4);
+                  "i", 8);
   const Kernel joined = join_inames(split, {"i_outer", "i_inner"});
   const std::string c = generate(joined, Target::C).source;
   CAPTURE(c);
-  const std::size_t begins = c.find(" = -1; "), guard = c.find("4*floor_div_i32(", begins);
+  const std::size_t begins = c.find(" = -1; "), guard = c.find("3*floor_div_i32(", begins);
   REQUIRE(begins != std::string::npos);
   CHECK(guard != std::string::npos);
   CHECK(c.find("floor_", c.find("b[", guard)) == std::string::npos);

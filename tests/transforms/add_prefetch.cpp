@@ -456,3 +456,17 @@ end
   CHECK(line(read, "d_fetch_rule") == "d_fetch[d_dim_0] = d[d_dim_0]");
   CHECK(same_values(k, read, {{"n", 5}}));
 }
+
+// Differential test, seed 3002000: x[i // 2] at i = 4*o + 1 and 4*o + 3 is every other element.
+TEST_CASE("add_prefetch: between the elements that are read, and not before the first of them") {
+  const Kernel k = parsed(R"(
+kernel k(n: int32, x: in float64[3*n + 12], q: float64[3*n + 12])
+domain {[o, i]: 0 <= i < 4 and 0 <= o and i + 4*o < n}
+assume n >= 5
+q[i + 4*o] = x[i + 4*o + 2] - x[(i + 4*o) // 2]  {if=(i + 4*o) % 2 == 1}
+)");
+  const Kernel read =
+      apply(k, "add_prefetch", {text("x"), text("o")}, {{"default_tag", flag(false)}});
+  CHECK(same_values(k, read, {{"n", 5}}));
+  CHECK(same_values(k, read, {{"n", 14}}));
+}
