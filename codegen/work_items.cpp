@@ -171,9 +171,12 @@ class Placer {
     to.set.add(to.all.back());
   }
 
+  /// Whether one stands for the other: of updates, which others they commute with counts too.
   bool same(const Touch& a, const Touch& b) const {
     return a.write == b.write && equal(a.index, b.index) &&
-           insn(a.insn).inames == insn(b.insn).inames;
+           insn(a.insn).inames == insn(b.insn).inames &&
+           (a.insn == b.insn ||
+            (insn(a.insn).atomic != Atomicity::Update && insn(b.insn).atomic != Atomicity::Update));
   }
 
   /// Those of `a` with those of `b`; the fewer should be `b`.

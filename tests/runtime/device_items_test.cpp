@@ -234,3 +234,18 @@ end
     run_everywhere(k, plain, {{"n", "7"}, {"m", "20"}});
   }
 }
+
+// Differential test, seed 35006136 (fused): of two updates of one element, which do not commute
+// with each other, one stood for both.
+TEST_CASE("device: work-items wait between updates of different kinds") {
+  const Kernel plain = parse_one(R"(
+kernel turns(n: int32, a: in int32[n], h: inout int32[4])
+domain {[i]: 0 <= i < n}
+h[i % 4] = (3*h[i % 4] + 1) % 1009  {id=grow, inames=i, atomic}
+h[i % 4] = h[i % 4] ^ a[i] % 7      {id=flip, inames=i, atomic}
+)");
+  const Kernel k =
+      step(plain, "split_iname", {word("i"), Value{std::int64_t{3}}}, {{"inner_tag", word("l.0")}});
+  CHECK(generate(k, Target::OpenCL).source.find("barrier(CLK") != std::string::npos);
+  for (const char* n : {"4", "14"}) run_everywhere(k, plain, {{"n", n}});
+}
