@@ -47,11 +47,19 @@ std::vector<InsnPtr> list_of(const Kernel& k, const RunOrder& order) {
   const bool apart = parts_stand_apart(order, owner);
   if (!apart && std::is_sorted(rank.begin(), rank.end())) return k.instructions;
   Edges after(rank.size());
-  if (apart)
+  if (apart) {
+    std::map<std::string, int> by_id;
+    for (std::size_t i = 0; i < k.instructions.size(); ++i)
+      by_id.emplace(k.instructions[i]->id, static_cast<int>(i));
+    for (const auto& [id, i] : by_id)
+      for (const std::string& d : k.instructions[std::size_t(i)]->depends_on)
+        if (const auto before = by_id.find(d); before != by_id.end() && before->second != i)
+          after[std::size_t(before->second)].insert(i);
     for (const auto& [s, t] : conflict_chain(order.kernel(), order.by_position())) {
       const int a = owner[std::size_t(s)], b = owner[std::size_t(t)];
       if (a != b) after[std::size_t(a)].insert(b);
     }
+  }
   const std::vector<int> sorted = sort_topologically(after, rank);
   if (sorted.size() < rank.size()) {
     const std::vector<int> cycle = find_cycle(after);

@@ -101,6 +101,19 @@ TEST_CASE("rename_iname: refuses reductions whose parts no list of instructions 
         "the parts of `x` and `y` would alternate, which no order of instructions says");
 }
 
+// Differential test, seed 35013056 (records): `keep` and `use` came before `most`, whose parts
+// stand around them, and `dep` then put `keep` alone behind `grow`.
+TEST_CASE("rename_iname: the list of instructions keeps what dependences say") {
+  const Kernel before = parsed(
+      "kernel f(n: int32, h: float64[n], r: float64[n + 3], best: float64[1])\n"
+      "domain {[i]: 0 <= i < n}\ndomain {[z]: 0 <= z < n}\n"
+      "best[0] = reduce(max, i, reduce(max, z, r[z + 1])) {id=most}\nr[i + 3] = 2*r[i] {id=grow}\n"
+      "<> kept = h[i] {id=keep, dep=grow}\nh[i] = 0.5*kept + 1.0 {id=use}\n");
+  const Kernel k = rename_iname(before, "z", "q", {});
+  CHECK(k.instruction_ids() == before.instruction_ids());
+  CHECK(conserves(before, k));
+}
+
 TEST_CASE("rename_iname: a condition keeps the instances of a shorter loop") {
   const Kernel before = two_loops("j", "0 <= i < n", "2 <= j < n");
   const Kernel k =
