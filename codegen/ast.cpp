@@ -61,30 +61,54 @@ Block only(Stmt s) {
   return out;
 }
 
-void substitute(Block& block, const std::string& iname, const Expr& value) {
+Expr with_values(const Expr& e, const std::map<std::string, Expr>& values,
+                 const std::function<Expr(const Expr&)>& typed) {
+  if (!e || values.empty()) return e;
+  // Values may mention inames that have values too: those in subscripts get names of their own.
+  std::map<std::string, Expr> marks, marked, elsewhere;
+  for (const auto& [iname, v] : values) {
+    marks.emplace(iname, var("in subscripts " + iname));
+    marked.emplace("in subscripts " + iname, v);
+    elsewhere.emplace(iname, typed(v));
+  }
+  const Expr apart = rewrite(e, [&](const Expr& x) {
+    const auto* l = x.as<Load>();
+    if (!l) return x;
+    Load out = *l;
+    for (Expr& i : out.index) i = substitute(i, marks);
+    return Expr(std::move(out), x.at());
+  });
+  return substitute(substitute(apart, elsewhere), marked);
+}
+
+void substitute(Block& block, const std::string& iname, const Expr& value, Scalar index) {
   const std::map<std::string, Expr> by{{iname, value}};
   const auto in = [&](Expr& e) { e = fold_index(substitute(e, by)); };
+  const auto typed = [&](const Expr& v) {
+    const auto n = as_int(v);
+    return n ? Expr(IntLit{*n, index}) : v;
+  };
   for (Stmt& s : block)
     std::visit(overload{[&](Loop& x) {
                           in(x.lower), in(x.upper);
-                          substitute(x.body, iname, value);
+                          substitute(x.body, iname, value, index);
                         },
                         [&](If& x) {
-                          x.cond = substitute(x.cond, by);
-                          substitute(x.body, iname, value);
+                          x.cond = with_values(x.cond, by, typed);
+                          substitute(x.body, iname, value, index);
                         },
                         [&](Scope& x) {
                           if (x.value) in(x.value);
-                          substitute(x.body, iname, value);
+                          substitute(x.body, iname, value, index);
                         },
                         [&](Run& x) {
                           for (auto& [name, e] : x.values) in(e);
                           x.values.emplace(iname, value);
                         },
-                        [&](Launch& x) { substitute(x.body, iname, value); }, [](Declare&) {},
-                        [](Release&) {}, [](Sync&) {},
+                        [&](Launch& x) { substitute(x.body, iname, value, index); },
+                        [](Declare&) {}, [](Release&) {}, [](Sync&) {},
                         [&](GroupCombine& x) {
-                          if (x.cond) x.cond = substitute(x.cond, by);
+                          x.cond = with_values(x.cond, by, typed);
                           for (auto& [name, e] : x.values) in(e);
                           x.values.emplace(iname, value);
                         }},

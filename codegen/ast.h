@@ -100,8 +100,12 @@ Block only(Stmt s);
 /// Whether the block itself declares something, so that it has to stand in braces.
 bool declares(const Block& block);
 
-/// Puts `value` in the place of the iname in all expressions below.
-void substitute(Block& block, const std::string& iname, const Expr& value);
+/// Puts `value` in the place of the iname, which has the type `index`, in all expressions below.
+void substitute(Block& block, const std::string& iname, const Expr& value, Scalar index);
+/// `e` with `values` in the place of inames; where these are no subscripts, with what `typed` makes
+/// of a value: it has to keep the type of an iname, in which the rest is computed.
+Expr with_values(const Expr& e, const std::map<std::string, Expr>& values,
+                 const std::function<Expr(const Expr&)>& typed);
 
 /// The expression with constants folded and neutral elements dropped in sums and products; only for
 /// expressions of integers.

@@ -108,6 +108,19 @@ const Type& CExpr::type_of_name(const std::string& name) const {
   return *it->second;
 }
 
+Expr CExpr::with_values(const Expr& e, const std::map<std::string, Expr>& values) const {
+  return moonloop::with_values(e, values, [&](const Expr& v) {
+    if (const auto n = as_int(v)) return Expr(IntLit{*n, k_.index_type});
+    bool other = false;  // a parameter may have another type
+    walk(v, [&](const Expr& x) {
+      const auto* p = x.as<Var>();
+      other = other || (p && !(type_of_name(p->name) == Type(k_.index_type)));
+      return !other;
+    });
+    return other ? Expr(Cast{k_.index_type, v}) : v;
+  });
+}
+
 std::string CExpr::wrap(const Piece& p, Prec min) {
   return p.prec < min ? "(" + p.text + ")" : p.text;
 }

@@ -59,6 +59,9 @@ class CExpr {
     values_ = values;
   }
 
+  /// `e` with `values` in the place of inames, of the type that inames have.
+  Expr with_values(const Expr& e, const std::map<std::string, Expr>& values) const;
+
   /// What is printed next is evaluated only where inames have values of their domains: statements.
   /// Else, as in bounds and guards, an iname may have any value of its loop, which may begin below.
   void within_domains(bool yes) { within_domains_ = yes; }

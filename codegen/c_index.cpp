@@ -63,9 +63,9 @@ bool CExpr::is_index(const Expr& e) const {
     return !t.is_record() && is_integer(t.scalar) && (from_isl || !is_unsigned(t.scalar));
   };
   return e.visit(overload{
-      [](const IntLit& x) { return !x.type; }, [](const FloatLit&) { return false; },
-      [](const ComplexLit&) { return false; }, [](const BoolLit&) { return true; },
-      [&](const Var& x) { return integer(x.name); },
+      [](const IntLit& x) { return !x.type || (!is_unsigned(*x.type) && size_of(*x.type) >= 4); },
+      [](const FloatLit&) { return false; }, [](const ComplexLit&) { return false; },
+      [](const BoolLit&) { return true; }, [&](const Var& x) { return integer(x.name); },
       [&](const Load& x) { return integer(x.array); }, [](const Field&) { return false; },
       [&](const Unary& x) { return x.op != UnaryOp::BitNot && is_index(x.arg); },
       [&](const Binary& x) {
@@ -90,7 +90,7 @@ Scalar CExpr::index_width(const Expr& e) const {
   Scalar out = Scalar::I32;
   walk(e, [&](const Expr& x) {
     if (const auto* i = x.as<IntLit>())
-      if (i->value > INT32_MAX || i->value < INT32_MIN) out = Scalar::I64;
+      if (i->value > INT32_MAX || i->value < INT32_MIN || i->type == Scalar::I64) out = Scalar::I64;
     const auto* v = x.as<Var>();
     const auto* l = x.as<Load>();
     if (v || l) {

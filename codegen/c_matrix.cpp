@@ -72,7 +72,7 @@ void CPrinter::matrix_step(const Loop& x) {
   const auto operand = [&](const Expr& e, const std::map<std::string, Expr>& own) {
     std::map<std::string, Expr> here = values;
     for (const auto& [iname, value] : own) here[iname] = value;
-    arguments.push_back(expr_.value(substitute(e, here), Scalar::F64));
+    arguments.push_back(expr_.value(expr_.with_values(e, here), Scalar::F64));
   };
   expr_.set_instruction(m.insn, values);
   for (int half = 0; half < halves; ++half) {

@@ -27,7 +27,7 @@ void CPrinter::assigned(const Run& r, const Instruction& insn) {
   for (const auto& [iname, e] : r.values) values.emplace(iname, without_truncation(e));
   expr_.set_instruction(r.insn, values);
   expr_.within_domains(true);
-  const auto put = [&](const Expr& e) { return !e || values.empty() ? e : substitute(e, values); };
+  const auto put = [&](const Expr& e) { return expr_.with_values(e, values); };
   Exprs lhs;
   for (const Expr& e : insn.lhs) lhs.push_back(put(e));
   const Expr rhs = put(insn.rhs);

@@ -104,22 +104,22 @@ Expr otherwise(const Expr& cond) {
   return Expr(Compare{opposite(c->op), c->left, c->right});
 }
 
-Block with_value(const std::string& iname, const Expr& value, Block body) {
+Block with_value(const std::string& iname, const Expr& value, Block body, Scalar index) {
   if (body.empty()) return {};
   if (!as_int(value) && !value.as<Var>()) return {Stmt{Scope{iname, value, std::move(body)}}};
-  substitute(body, iname, value);
+  substitute(body, iname, value, index);
   return body;
 }
 
-Block loop(const AstNode& node, const std::function<Block()>& body) {
+Block loop(const AstNode& node, Scalar index, const std::function<Block()>& body) {
   AstExpr iterator = isl_ast_node_for_get_iterator(node.get());
   Loop out;
   out.iname = from_isl(iterator).as<Var>()->name;
   out.lower = from_isl(AstExpr(isl_ast_node_for_get_init(node.get())));
-  out.body = from_isl(AstNode(isl_ast_node_for_get_body(node.get())), out.iname, body);
+  out.body = from_isl(AstNode(isl_ast_node_for_get_body(node.get())), out.iname, index, body);
   if (out.body.empty()) return {};
   if (yes(isl_ast_node_for_is_degenerate(node.get())))
-    return with_value(out.iname, out.lower, std::move(out.body));
+    return with_value(out.iname, out.lower, std::move(out.body), index);
   AstExpr cond = isl_ast_node_for_get_cond(node.get());
   const isl_ast_expr_op_type op = isl_ast_expr_get_op_type(cond.get());
   ensure(op == isl_ast_expr_op_le || op == isl_ast_expr_op_lt,
@@ -146,17 +146,20 @@ Expr from_isl(const AstExpr& e) {
   throw_isl();
 }
 
-Block from_isl(const AstNode& node, const std::string& iname, const std::function<Block()>& body) {
+Block from_isl(const AstNode& node, const std::string& iname, Scalar index,
+               const std::function<Block()>& body) {
   switch (isl_ast_node_get_type(node.get())) {
-    case isl_ast_node_for: return loop(node, body);
+    case isl_ast_node_for: return loop(node, index, body);
     case isl_ast_node_if: {
       // isl tells cases apart where parts of a range begin or end in another order. Nothing in the
       // loop changes what the condition is on.
       const Expr cond = from_isl(AstExpr(isl_ast_node_if_get_cond(node.get())));
-      Block then = from_isl(AstNode(isl_ast_node_if_get_then_node(node.get())), iname, body), out;
+      Block then = from_isl(AstNode(isl_ast_node_if_get_then_node(node.get())), iname, index, body),
+            out;
       if (!then.empty()) out.push_back(Stmt{If{cond, std::move(then)}});
       if (!yes(isl_ast_node_if_has_else_node(node.get()))) return out;
-      Block other = from_isl(AstNode(isl_ast_node_if_get_else_node(node.get())), iname, body);
+      Block other =
+          from_isl(AstNode(isl_ast_node_if_get_else_node(node.get())), iname, index, body);
       if (!other.empty()) out.push_back(Stmt{If{otherwise(cond), std::move(other)}});
       return out;
     }
@@ -165,19 +168,19 @@ Block from_isl(const AstNode& node, const std::string& iname, const std::functio
       const int n = count(isl_ast_node_list_n_ast_node(list));
       Block out;
       for (int i = 0; i < n; ++i) {
-        Block part = from_isl(AstNode(isl_ast_node_list_get_ast_node(list, i)), iname, body);
+        Block part = from_isl(AstNode(isl_ast_node_list_get_ast_node(list, i)), iname, index, body);
         std::move(part.begin(), part.end(), std::back_inserter(out));
       }
       isl_ast_node_list_free(list);
       return out;
     }
     case isl_ast_node_mark:
-      return from_isl(AstNode(isl_ast_node_mark_get_node(node.get())), iname, body);
+      return from_isl(AstNode(isl_ast_node_mark_get_node(node.get())), iname, index, body);
     case isl_ast_node_user: {  // a call with the value of the iname
       AstExpr call = isl_ast_node_user_get_expr(node.get());
       const Expr value = from_isl(argument(call, 1));
       const auto* v = value.as<Var>();
-      return v && v->name == iname ? body() : with_value(iname, value, body());
+      return v && v->name == iname ? body() : with_value(iname, value, body(), index);
     }
     case isl_ast_node_error: break;
   }

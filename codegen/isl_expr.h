@@ -12,6 +12,8 @@ Expr from_isl(const AstExpr& e);
 
 /// The loop or loops of `iname` as isl built them, with `body` below. Where the iname has one value
 /// only, there is no loop: the value is put in, or named first when it is a longer expression.
-Block from_isl(const AstNode& node, const std::string& iname, const std::function<Block()>& body);
+/// `index`: the type of inames.
+Block from_isl(const AstNode& node, const std::string& iname, Scalar index,
+               const std::function<Block()>& body);
 
 }  // namespace moonloop

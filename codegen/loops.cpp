@@ -521,7 +521,7 @@ class LoopMaker {
     AstNode ast =
         isl_ast_build_node_from_schedule_map(build.get(), isl_union_map_from_map(schedule.take()));
     std::optional<Block> body;
-    Block out = from_isl(ast, node.iname, [&] {
+    Block out = from_isl(ast, node.iname, k_.index_type, [&] {
       if (!body) body = inside(node, within);
       return *body;
     });
@@ -753,7 +753,7 @@ class LoopMaker {
       } else if (declares(body)) {
         body = only(Stmt{Scope{{}, {}, std::move(body)}});
       }
-      substitute(body, node.iname, value);
+      substitute(body, node.iname, value, k_.index_type);
       append(out, std::move(body));
     }
     return out;

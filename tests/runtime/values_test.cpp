@@ -275,3 +275,17 @@ c[k] = sum(l, a[k, l])
       CHECK(r.array("c").first(5) == Texts(sizes[0].second == "0" ? 0 : 5, "0"));
     }
 }
+
+// Differential test, seed 560028: `i` as a number had the type of what it was added to.
+TEST_CASE("values: iterations written out compute in the type of their iname") {
+  const Kernel plain = parse_one(R"(
+kernel wide(a: in int16[12], c: in int8[12], b: inout uint32[12], d: out int32[12])
+domain {[i]: 0 <= i < 5}
+domain {[e]: 2 <= e < 3}
+b[i + 3] = (b[i + 1] + abs(cast(uint64, cast(int32, 9*a[i + 2] % 101) - 50)) + (i & 15)) % 101
+d[i] = (100*i + c[i])*100
+d[e + 5] = (cast(uint64, 9007199254740993) + e) % 1000 if a[e] > 0 else e*c[e]
+)");
+  run_everywhere(step(plain, "tag_inames", {word("i:unr")}), plain, {});
+  run_everywhere(plain, plain, {});
+}
