@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/bounded.h"
+#include "core/budget.h"
 #include "core/domain.h"
 #include "core/layout.h"
 #include "core/order.h"
@@ -91,9 +92,38 @@ Kernel place_on(Kernel k, const std::string& iname, int axis, const Expr& items)
 
 }  // namespace
 
-Expr range_end(const Set& s, bool first) {
+namespace {
+
+/// The first or the last value of the one dimension of `s`.
+PwAff end_of(const Set& s, bool first) {
   const PwAff end = first ? isl_set_dim_min(s.copy(), 0) : isl_set_dim_max(s.copy(), 0);
-  return from_affine(isl_pw_aff_coalesce(end.copy()));
+  return isl_pw_aff_coalesce(end.copy());
+}
+
+/// The same without quotients and cases, and so perhaps beyond it; nothing where there is none.
+std::optional<PwAff> plain_end_of(const Set& s, bool first) {
+  const Set around = isl_set_from_basic_set(isl_set_polyhedral_hull(isl_set_remove_divs(s.copy())));
+  if (first ? !has_lower_bound(around, 0) : !has_upper_bound(around, 0)) return std::nullopt;
+  return end_of(around, first);
+}
+
+}  // namespace
+
+Expr range_end(const Set& s, bool first) {
+  constexpr unsigned long kOperations = 100'000;  // of isl, for the end or for one around it
+  constexpr int kMostCases = 4;
+  std::optional<PwAff> end, plain;
+  try {
+    const IslBudget budget(kOperations);
+    end = end_of(s, first);
+    if (count(isl_pw_aff_n_piece(end->get())) <= kMostCases) return from_affine(*end);
+  } catch (const IslQuota&) {}  // the plain one will do
+  try {
+    const IslBudget budget(kOperations);
+    plain = plain_end_of(s, first);
+  } catch (const IslQuota&) {}  // the exact one remains
+  if (plain) return from_affine(*plain);
+  return from_affine(end ? *end : end_of(s, first));
 }
 
 bool never_exceeds(const Kernel& k, const Expr& a, const Expr& b) {

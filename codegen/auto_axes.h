@@ -16,7 +16,8 @@ Kernel assign_automatic_axes(Kernel k);
 /// Iterations from the first to the last of `iname`, at most; nothing without a constant bound.
 std::optional<std::int64_t> longest(const Kernel& k, const std::string& iname);
 
-/// The first or the last value of the one dimension of `s`, over parameters.
+/// The first or the last value of the one dimension of `s`, over parameters; one before the first or
+/// after the last where telling it exactly takes many cases.
 Expr range_end(const Set& s, bool first);
 
 /// Whether `a` is never greater than `b`, both over parameters.

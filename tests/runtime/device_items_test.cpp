@@ -1,3 +1,4 @@
+#include "core/budget.h"
 #include "tests/runtime/device_kit.h"
 
 /// Groups whose number of work-items depends on parameters.
@@ -6,6 +7,7 @@ using test::error_of;
 using test::parse_one;
 using test::run_everywhere;
 using test::run_on;
+using test::split;
 using test::step;
 using test::tagged;
 using test::word;
@@ -248,4 +250,23 @@ h[i % 4] = h[i % 4] ^ a[i] % 7      {id=flip, inames=i, atomic}
       step(plain, "split_iname", {word("i"), Value{std::int64_t{3}}}, {{"inner_tag", word("l.0")}});
   CHECK(generate(k, Target::OpenCL).source.find("barrier(CLK") != std::string::npos);
   for (const char* n : {"4", "14"}) run_everywhere(k, plain, {{"n", n}});
+}
+
+// Differential test, seed 9310135: how many groups there are exactly took isl thousands of times as
+// long as to say how many are enough.
+TEST_CASE("device: groups for what lies in any of several pieces") {
+  const Kernel original = parse_one(R"(
+kernel f(n: int32, a: float64[n + 1], c: float64[n + 4])
+domain {[i]: 0 <= i < n and i mod 3 = 0}
+domain {[m]: 0 <= m <= i}
+assume n >= 5
+a[m + 1] = c[n - m + 3]
+)");
+  const Kernel pieces = step(original, "chunk_iname", {word("i"), Value{std::int64_t{4}}}, {});
+  const Kernel k = split(pieces, "m", 2, "g.0", "l.0");
+  {
+    const IslBudget budget(300'000);
+    CHECK(generate(k, Target::OpenCL).source.size() < 3000);
+  }
+  for (const char* n : {"5", "24"}) run_everywhere(k, original, {{"n", n}});
 }
