@@ -34,7 +34,7 @@ class StepMaker {
         default: return split();
       }
     }
-    switch (r_.below(44)) {
+    switch (r_.below(48)) {
       case 0:
       case 1:
       case 2:
@@ -78,6 +78,9 @@ class StepMaker {
       case 40: return r_.chance(40) ? chunk() : split();
       case 41: return realize();
       case 42: return reduction();
+      case 43:
+      case 44: return chunk_of_nest();
+      case 45: return boxed();
       default: return {"untag_inames", {text(iname())}, {}};
     }
   }
@@ -122,6 +125,27 @@ class StepMaker {
       options.emplace_back("outer_tag", text(r_.pick({"par", "unr"})));
     }
     return {"chunk_iname", {text(iname()), number(r_.between(1, 4))}, options};
+  }
+  /// Pieces of a loop that others depend on, or that is a part of one itself: what makes domains
+  /// that are no boxes.
+  Call chunk_of_nest() {
+    std::vector<std::string> nested;
+    for (const Domain& d : k_.domains) {
+      const std::vector<std::string> own = d.inames();
+      if (own.size() > 1) nested.insert(nested.end(), own.begin(), own.end());
+      for (const std::string& p : d.params())
+        if (k_.has_iname(p)) nested.push_back(p);
+    }
+    Call out = chunk();
+    if (!nested.empty()) out.positional[0] = text(r_.pick(nested));
+    out.positional[1] = number(r_.between(2, 5));
+    return out;
+  }
+  Call boxed() {
+    Call out = r_.chance(30) && !k_.rules.empty() ? precompute() : prefetch();
+    std::erase_if(out.options, [](const auto& o) { return o.first == "fetch_bounding_box"; });
+    out.options.emplace_back("fetch_bounding_box", Value{true});
+    return out;
   }
   Call join() {
     std::vector<std::vector<std::string>> together;  // only those of one domain can be joined
