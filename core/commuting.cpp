@@ -115,6 +115,12 @@ std::set<std::string> claimed_commuting(const Kernel& k) {
   return out;
 }
 
+void claim_also(Kernel& k, Claim::Kind kind, const std::string& from, const std::string& to) {
+  for (Claim& c : k.claims)
+    if (c.kind == kind && std::find(c.names.begin(), c.names.end(), from) != c.names.end())
+      c.names.push_back(to);
+}
+
 bool CommutingUpdates::commute(const Instruction& a, const Instruction& b,
                                const std::string& variable) {
   if (a.atomic != Atomicity::Update || b.atomic != Atomicity::Update) return false;

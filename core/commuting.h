@@ -27,6 +27,9 @@ namespace moonloop {
 /// one of Claim::Kind::Unsafe, which takes an order on trust, and names variables where others name
 /// inames.
 std::set<std::string> claimed_commuting(const Kernel& k);
+/// Where a claim of that kind names `from`, `k` makes it of `to` as well: an iname that takes over
+/// its iterations, a copy or a part that takes over its elements.
+void claim_also(Kernel& k, Claim::Kind kind, const std::string& from, const std::string& to);
 
 class CommutingUpdates {
  public:

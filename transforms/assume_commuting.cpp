@@ -55,7 +55,8 @@ const Op assume_commuting_op{
 Updates of one operation, `a = a + e`, need no claim. This one is for others, such as those that use
 the value which they fetch: the places that a counter hands out depend on the order, but one order may
 be as good as another. The claim is not checked, and a run may differ from the interpreter's; `show
---what trace` and `check` list it.
+--what trace` and `check` list it. It holds of the copies of buffer_array and of the parts of axes
+that are tagged `sep` as well.
 
 Refuses names of no variable, and variables that no instruction updates atomically.)",
     .params = {{.name = "variables",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/commuting.h"
 #include "core/domain.h"
 #include "core/external.h"
 #include "core/lookup.h"
@@ -313,6 +314,7 @@ class BufferArray {
     t.space = settled_space(before_, space_, places, nest);
     t.at = all_[0].at;
     after_.temporaries.emplace(name, t);
+    claim_also(after_, Claim::Kind::Unsafe, array_, name);  // the updates are the same ones
     return name;
   }
 

@@ -5,6 +5,7 @@
 #include "core/bounded.h"
 #include "core/clash.h"
 #include "core/coalesce.h"
+#include "core/commuting.h"
 #include "core/domain.h"
 #include "core/iname_rewrite.h"
 #include "core/legality.h"
@@ -197,10 +198,7 @@ void pass_tag(const Kernel& k, const std::string& old_iname, const std::string& 
            "`{}` is tagged `{}` but `{}` is tagged `{}`; `preserve_tags = false` keeps the latter",
            old_iname, mine->text, new_iname, theirs->text);
   out.iname_tags[new_iname] = *mine;
-  for (Claim& c : out.claims)
-    if (c.kind == Claim::Kind::Unsafe &&
-        std::find(c.names.begin(), c.names.end(), old_iname) != c.names.end())
-      c.names.push_back(new_iname);
+  claim_also(out, Claim::Kind::Unsafe, old_iname, new_iname);
 }
 
 /// The text puts all that runs in one iname into one loop, and is read so where its loops nest that

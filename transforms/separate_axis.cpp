@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "core/commuting.h"
 #include "core/counterpart.h"
 #include "core/lookup.h"
 #include "core/reference.h"
@@ -200,6 +201,9 @@ class Separation {
   }
 
   void declare(Kernel& out) const {
+    using Kind = Claim::Kind;
+    for (const Kind kind : {Kind::Injective, Kind::Disjoint, Kind::InBounds, Kind::Unsafe})
+      for (const std::string& part : parts()) claim_also(out, kind, name_, part);
     Exprs shape = layout_.shape;
     shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis_));
     if (const Temporary* t = k_.find_temporary(name_)) {

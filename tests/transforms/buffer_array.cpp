@@ -372,3 +372,24 @@ a[j] = 2*a[j + 1] + 1               {id=s3, inames=i:j:k}
   CHECK(same_values(before, k, {{"n", 5}}));
   CHECK(same_values(before, k, {{"n", 7}}));
 }
+
+TEST_CASE("buffer_array: updates of the copy commute where those of the array are claimed to") {
+  const Kernel k = parsed(R"(
+kernel k(n: int32, m: int32, d: in int32[n], h: inout int32[m])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < m}
+h[j] = (h[j] + d[i]) % 7  {id=add, inames=j:i, atomic}
+)");
+  const auto tagged = [&](const Kernel& x) {
+    return apply(apply(x, "buffer_array", {text("h"), text("i")}), "tag_inames", {text("i:simd")});
+  };
+  CHECK(code_of([&] { tagged(k); }) == "races");
+  const Kernel claimed = tagged(apply(k, "assume_commuting", {text("h")}));
+  CHECK(line(claimed, "add") == "h_buf = (h_buf + d[i]) % 7");
+  // What takes its old value from a copy is no update that the claim is of.
+  const Kernel copied =
+      apply(apply(claimed, "untag_inames", {text("i")}), "add_prefetch", {text("h_buf")},
+            {{"fetch_outer_inames", text("j, i")}, {"within", text("id:add")}});
+  CHECK(line(copied, "add") == "h_buf = (h_buf_fetch + d[i]) % 7");
+  CHECK(code_of([&] { apply(copied, "tag_inames", {text("i:simd")}); }) == "races");
+}

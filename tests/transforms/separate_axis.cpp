@@ -135,3 +135,19 @@ b[i] = t[1] + t[2]  {id=reads}
   CHECK(message([&] { separated(missing, "t", "sep"); }) ==
         "`reads` reads element 1 of `t` along axis 0, which nothing writes");
 }
+
+TEST_CASE("sep: what claims say of an array holds of its parts") {
+  const Kernel k = parsed(R"(
+kernel k(n: int32, d: in int32[n], h: inout int32[n, 2])
+domain {[i]: 0 <= i < n}
+h[d[i] % 3, 1] = (h[d[i] % 3, 1] + d[i]) % 7  {id=add, inames=i, atomic}
+)");
+  const auto tagged = [](const Kernel& x) {
+    return apply(apply(x, "tag_array_axes", {text("h"), text("c,sep")}), "tag_inames",
+                 {text("i:par")});
+  };
+  CHECK(code_of([&] { tagged(k); }) == "not-proved");
+  CHECK(line(tagged(apply(k, "assume_commuting", {text("h")})), "add") ==
+        "h_s1[d[i] % 3] = (h_s1[d[i] % 3] + d[i]) % 7");
+  CHECK(tagged(apply(k, "assume_disjoint", {text("h")})).tag("i")->text == "par");
+}
