@@ -345,14 +345,21 @@ class InstructionPrinter {
   std::string out_;
 };
 
-/// In a rule no loop is known around `max(i, e)`; the iname goes last.
+/// In a rule no loop is known around `max(i, e)`: the iname goes last, and of two inames one is
+/// chosen by a comparison.
 Expr unambiguous(const Expr& body, const std::set<std::string>& inames) {
+  const auto is_iname = [&](const Expr& e) {
+    const auto* v = e.as<Var>();
+    return v && inames.contains(v->name);
+  };
   return rewrite(body, [&](const Expr& x) {
     const auto* c = x.as<Call>();
     if (!c || (c->name != "min" && c->name != "max") || c->args.size() != 2) return x;
-    const auto* v = c->args[0].as<Var>();
-    if (!v || !inames.contains(v->name)) return x;
-    return Expr(Call{c->name, {c->args[1], c->args[0]}, c->tag}, x.at());
+    const Expr &a = c->args[0], &b = c->args[1];
+    if (!is_iname(a)) return x;
+    if (!is_iname(b)) return Expr(Call{c->name, {b, a}, c->tag}, x.at());
+    const CompareOp op = c->name == "min" ? CompareOp::Lt : CompareOp::Gt;
+    return Expr(Select{Expr(Compare{op, a, b}), a, b}, x.at());
   });
 }
 

@@ -262,3 +262,19 @@ TEST_CASE("assignment_to_subst: a value keeps its type among wider ones") {
   CHECK(print_kernel(plain).find("cast(") == std::string::npos);
   CHECK(same_values(made("2*b[i] + b[i]"), plain, {{"n", 9}}));
 }
+
+TEST_CASE("assignment_to_subst: the smaller of two inames in a rule is no reduction in its text") {
+  const Kernel k = parsed(R"(
+kernel f(n: int32, a: in int32[2*n], b: int32[n, n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+<> t = a[min(i, j) + max(i, j)]  {id=t, inames=i:j}
+b[i, j] = t                      {id=s, inames=i:j}
+)");
+  const Kernel out = assignment_to_subst(k, "t");
+  const std::string printed = print_kernel(out);
+  CHECK(printed.find("t_subst := a[(i if i < j else j) + (i if i > j else j)]") !=
+        std::string::npos);
+  CHECK(print_kernel(parsed(printed)) == printed);
+  CHECK(same_values(k, parsed(printed), {{"n", 6}}));
+}
