@@ -76,7 +76,8 @@ TEST_CASE("differential: devices: what is accepted computes the same") {
   for (const Problem& p : problems)
     fmt::print("\n{}", std::getenv("MOONLOOP_SHRINK") ? shrink(p).str() : p.str());
   CHECK(problems.empty());
-  if (wanted >= 100) {
+  const char* kind = std::getenv("MOONLOOP_KIND");
+  if (wanted >= 100 && (!kind || !*kind)) {  // some kinds seldom have work-items that wait
     CHECK(statistics.launches > statistics.run);
     CHECK(statistics.barriers > statistics.run / 10);
   }
