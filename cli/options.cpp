@@ -215,9 +215,9 @@ void report(const Error& e, bool color) {
 }
 
 bool is_compiler_error(const std::string& code) {
-  return code == "no-compiler" || code == "compiler-failed" || code == "cannot-load" ||
-         code == "cannot-start" || code == "no-device" || code == "device-failed" ||
-         code == "device-limit" || code == "out-of-device-memory";
+  return code == "no-compiler" || code == "compiler-failed" || code == "compiler-crashed" ||
+         code == "cannot-load" || code == "cannot-start" || code == "no-device" ||
+         code == "device-failed" || code == "device-limit" || code == "out-of-device-memory";
 }
 
 }  // namespace moonloop::cli

@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "runtime/cache.h"
+#include "runtime/compile_apart.h"
 #include "runtime/compiler_log.h"
 #include "runtime/device.h"
 #include "runtime/file.h"
@@ -153,22 +154,9 @@ class CudaMemory : public DeviceMemory {
   CUdeviceptr at_ = 0;
 };
 
-/// A cubin for the device, made by NVRTC, or what it made of the same source before.
-std::string compile_cubin(const Program& program, int major, int minor,
-                          const DeviceCompileOptions& options) {
-  static const Compiler c;
-  const std::string arch = fmt::format("--gpu-architecture=sm_{}{}", major, minor);
-  std::vector<const char*> flags{arch.c_str(), "--std=c++17",
-                                 options.contract ? "--fmad=true" : "--fmad=false"};
-  if (!options.optimize) flags.push_back("--device-debug");
-  std::array<int, 2> version{};
-  c.nvrtcVersion(&version[0], &version[1]);
-  const Cache cache = Cache::standard();
-  const std::string key = Cache::key(fmt::format("NVRTC {}.{}\n{}\n{}", version[0], version[1],
-                                                 fmt::join(flags, " "), program.source));
-  std::string out;
-  if (const std::string path = cache.find(key, "cubin"); !path.empty() && read_whole(path, out))
-    return out;
+/// The cubin that NVRTC makes of the program. Fails `compiler-failed`.
+std::string compiled(const Compiler& c, const Program& program,
+                     const std::vector<const char*>& flags) {
   nvrtcProgram p = nullptr;
   if (c.nvrtcCreateProgram(&p, program.source.c_str(), (program.name + ".cu").c_str(), 0, nullptr,
                            nullptr) != 0)
@@ -189,8 +177,29 @@ std::string compile_cubin(const Program& program, int major, int minor,
   }
   std::size_t n = 0;
   c.nvrtcGetCUBINSize(p, &n);
-  out.assign(n, '\0');
+  std::string out(n, '\0');
   c.nvrtcGetCUBIN(p, out.data());
+  return out;
+}
+
+/// The same, or what NVRTC made of the same source before.
+std::string compile_cubin(const Program& program, int major, int minor,
+                          const DeviceCompileOptions& options) {
+  static const Compiler c;
+  const std::string arch = fmt::format("--gpu-architecture=sm_{}{}", major, minor);
+  std::vector<const char*> flags{arch.c_str(), "--std=c++17",
+                                 options.contract ? "--fmad=true" : "--fmad=false"};
+  if (!options.optimize) flags.push_back("--device-debug");
+  std::array<int, 2> version{};
+  c.nvrtcVersion(&version[0], &version[1]);
+  const std::string name = fmt::format("NVRTC {}.{}", version[0], version[1]);
+  const Cache cache = Cache::standard();
+  const std::string key =
+      Cache::key(fmt::format("{}\n{}\n{}", name, fmt::join(flags, " "), program.source));
+  std::string out;
+  if (const std::string path = cache.find(key, "cubin"); !path.empty() && read_whole(path, out))
+    return out;
+  out = compile_apart(name, [&] { return compiled(c, program, flags); });
   cache.keep(key, "cubin", out);
   return out;
 }

@@ -1,4 +1,7 @@
+#include <csignal>
+
 #include "runtime/c_compiler.h"
+#include "runtime/compile_apart.h"
 #include "runtime/compiler_log.h"
 #include "runtime/device.h"
 #include "runtime/process.h"
@@ -198,4 +201,19 @@ x[n - w] = (x[w + 1] - b[3] - 1) % 1009  {if=w > 1}
     request.verify = true;
     CHECK(run_kernel(k, k, request).verification->equal());
   }
+}
+
+TEST_CASE("compiler: one that crashes ends the compilation alone") {
+  CHECK(compile_apart("cc", [] { return std::string("a\0b", 3); }) == std::string("a\0b", 3));
+  CHECK(error_of([] {
+          compile_apart("cc",
+                        []() -> std::string { fail("compiler-failed", {}, "line 1\nline 2"); });
+        }) == "line 1\nline 2 [compiler-failed]");
+  CHECK(error_of([] {
+          compile_apart("cc", []() -> std::string {
+            std::signal(SIGSEGV, SIG_DFL);
+            std::raise(SIGSEGV);
+            return "";
+          });
+        }) == "cc crashed on the generated code: Segmentation fault [compiler-crashed]");
 }
