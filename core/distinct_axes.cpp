@@ -39,10 +39,15 @@ void require_distinct_axes(const Kernel& k) {
   const bool any = std::any_of(k.iname_tags.begin(), k.iname_tags.end(),
                                [](const auto& t) { return t.second.axis >= 0; });
   if (!any) return;
-  for (const InsnPtr& insn : k.instructions)
+  const std::set<std::string>* clear = nullptr;  // the latest inames without a clash
+  for (const InsnPtr& insn : k.instructions) {
+    const bool plain = !may_reduce(k, *insn);
+    if (plain && clear && *clear == insn->inames) continue;
     if (const auto clash = axis_clash(k, insn))
       refuse("axis-taken", insn->at, "`{}` and `{}` would both be `{}` around instruction `{}`",
              clash->first, clash->second, clash->tag, insn->id);
+    if (plain) clear = &insn->inames;
+  }
 }
 
 }  // namespace moonloop

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "core/domain.h"
+#include "core/name_index.h"
 
 namespace moonloop {
 
@@ -344,24 +345,43 @@ Expr apply_rule(const Rule& rule, const Exprs& args) {
   return substitute(named, by);
 }
 
-/// An instruction without calls of rules, for kernels in which the names that it calls, directly or
-/// not, mean the same.
+namespace {
+
+/// What the body of a rule means together with all that it calls, directly or not: kernels in which
+/// these are the same have one object for it.
+struct ClosedRule {
+  Expr body;
+  std::vector<std::string> params;
+  std::vector<std::pair<std::string, std::shared_ptr<const ClosedRule>>> callees;  // null: no rule
+  mutable Expr expanded;  // the body without calls; null until it is asked for
+};
+
+/// The latest one for each body, by its address, which the object keeps.
+using ClosedRules = std::unordered_map<const void*, std::shared_ptr<const ClosedRule>>;
+ClosedRules& latest_closed_rules() {
+  constexpr std::size_t kMost = 20'000;
+  thread_local ClosedRules all;
+  if (all.size() > kMost) all.clear();
+  return all;
+}
+
+}  // namespace
+
+/// An instruction without calls of rules, for kernels in which the names that it calls mean the
+/// same.
 struct KnownExpansion {
-  struct Callee {
-    std::string name;
-    std::vector<std::string> params;
-    Expr body;  // null: no rule
-  };
-  std::vector<Callee> callees;
+  std::vector<std::pair<std::string, std::shared_ptr<const ClosedRule>>> callees;  // null: no rule
   InsnPtr expanded;  // null: the instruction itself
 };
 
 namespace {
 
-/// Puts rules' bodies in the places of calls, in one walk over what comes out.
+/// Puts rules' bodies in the places of calls, in one walk over what comes out. A rule whose
+/// parameters are called by their own names, as in `f(i, j)` of `f(i, j) := …`, is expanded once
+/// for all kernels in which it means the same.
 class Expansion {
  public:
-  explicit Expansion(const Kernel& k) : k_(k) {}
+  explicit Expansion(const Kernel& k) : k_(k), latest_(latest_closed_rules()) {}
   Expr operator()(const Expr& e) { return go(e, nullptr); }
 
   /// The same object when it calls no rule, and as long as the rules that it calls stay.
@@ -369,7 +389,6 @@ class Expansion {
     if (!calls_some(*insn)) return insn;
     if (const auto& known = insn->expansion.get(); known && holds(*known))
       return known->expanded ? known->expanded : insn;
-    callees_.clear();
     KnownExpansion now;
     bool changed = false;
     const auto expand = [&](const Expr& e) {
@@ -387,9 +406,10 @@ class Expansion {
         i.rhs = std::move(rhs);
         i.predicates = std::move(predicates);
       });
-    for (const auto& [name, rule] : callees_)
-      now.callees.push_back(rule ? KnownExpansion::Callee{name, rule->params, rule->body}
-                                 : KnownExpansion::Callee{name, {}, {}});
+    const auto note = [&](const Expr& e) { collect_callees(e, now.callees); };
+    std::for_each(insn->lhs.begin(), insn->lhs.end(), note);
+    note(insn->rhs);
+    std::for_each(insn->predicates.begin(), insn->predicates.end(), note);
     InsnPtr out = changed ? now.expanded : insn;
     insn->expansion.set(std::make_shared<const KnownExpansion>(std::move(now)));
     return out;
@@ -400,7 +420,6 @@ class Expansion {
   struct Frame {
     const Rule& rule;
     const Exprs& args;
-    const Frame* caller;
     std::uint32_t names;  // bits of the parameters
 
     const Expr* find(const std::string& name) const {
@@ -416,18 +435,58 @@ class Expansion {
            std::any_of(insn.predicates.begin(), insn.predicates.end(), calls);
   }
 
-  bool holds(const KnownExpansion& known) {
-    return std::all_of(known.callees.begin(), known.callees.end(), [&](const auto& c) {
-      const Rule* r = find(c.name);
-      return r ? r->body.same_as(c.body) && r->params == c.params : !c.body;
+  using Callees = std::vector<std::pair<std::string, std::shared_ptr<const ClosedRule>>>;
+
+  std::shared_ptr<const ClosedRule> closed(const std::string& name) {
+    const Rule* r = find(name);
+    return r ? closed(*r) : nullptr;
+  }
+
+  bool hold(const Callees& callees) {
+    return std::all_of(callees.begin(), callees.end(),
+                       [&](const auto& c) { return closed(c.first) == c.second; });
+  }
+  bool holds(const KnownExpansion& known) { return hold(known.callees); }
+
+  /// What `e` calls by itself, each name once.
+  void collect_callees(const Expr& e, Callees& out) {
+    if (!e.holds<Call>()) return;
+    for_each_of<Call>(e, [&](const Call& c, const Expr&) {
+      if (std::none_of(out.begin(), out.end(), [&](const auto& o) { return o.first == c.name; }))
+        out.emplace_back(c.name, closed(c.name));
     });
   }
 
+  std::shared_ptr<const ClosedRule> closed(const Rule& r) {
+    const auto [it, fresh] = closed_.try_emplace(&r);
+    if (!fresh) {
+      if (!it->second) refuse_recursion(r);  // its callees are being looked at
+      return it->second;
+    }
+    open_.push_back(&r);
+    std::shared_ptr<const ClosedRule> out;
+    if (const auto known = latest_.find(r.body.identity()); known != latest_.end())
+      if (const auto c = known->second; c->params == r.params && hold(c->callees)) out = c;
+    if (!out) {
+      ClosedRule made{r.body, r.params, {}, {}};
+      collect_callees(r.body, made.callees);
+      out = std::make_shared<const ClosedRule>(std::move(made));
+      latest_[r.body.identity()] = out;
+    }
+    open_.pop_back();
+    return closed_[&r] = out;
+  }
+
   const Rule* find(const std::string& name) {
-    if (by_name_.empty())
-      for (const Rule& r : k_.rules) by_name_.emplace(r.name, &r);
-    const auto it = by_name_.find(name);
-    return it == by_name_.end() ? nullptr : it->second;
+    if (k_.rules.empty()) return nullptr;
+    if (!numbered_) {
+      by_name_ = NameIndex(k_.rules.size());
+      for (std::size_t i = 0; i < k_.rules.size(); ++i)
+        by_name_.add(k_.rules[i].name, static_cast<int>(i));
+      numbered_ = true;
+    }
+    const int n = by_name_.find(name);
+    return n < 0 ? nullptr : &k_.rules[std::size_t(n)];
   }
 
   Expr go(const Expr& e, const Frame* in) {
@@ -437,27 +496,34 @@ class Expansion {
     const Expr inner = map_children(e, [&](const Expr& c) { return go(c, in); });
     if (const auto* c = inner.as<Call>()) {
       const Rule* r = find(c->name);
-      callees_.emplace(c->name, r);
-      return r ? body(*r, *c, e.at(), in) : inner;
+      return r ? body(*r, *c, e.at()) : inner;
     }
     return in ? renamed(inner, *in) : inner;
   }
 
-  Expr body(const Rule& r, const Call& call, const Span& at, const Frame* in) {
-    for (const Frame* f = in; f; f = f->caller)
-      if (&f->rule == &r) refuse_recursion(r, in);
+  Expr body(const Rule& r, const Call& call, const Span& at) {
+    const std::shared_ptr<const ClosedRule> own = closed(r);
     if (call.args.size() != r.params.size())
       fail("wrong-arg-count", at, "rule `{}` takes {} argument{}, got {}", r.name, r.params.size(),
            r.params.size() == 1 ? "" : "s", call.args.size());
-    Frame frame{r, call.args, in, 0};
+    bool same_names = true;
+    for (std::size_t i = 0; i < r.params.size() && same_names; ++i) {
+      const auto* v = call.args[i].as<Var>();
+      same_names = v && v->name == r.params[i];
+    }
+    if (same_names) {
+      if (!own->expanded) own->expanded = go(r.body, nullptr);
+      return own->expanded;
+    }
+    Frame frame{r, call.args, 0};
     for (const std::string& p : r.params) frame.names |= name_bit(p);
     return go(r.body, &frame);
   }
 
-  [[noreturn]] static void refuse_recursion(const Rule& r, const Frame* in) {
-    std::vector<std::string> stack{r.name};
-    for (; in; in = in->caller) stack.push_back(in->rule.name);
-    std::reverse(stack.begin(), stack.end());
+  [[noreturn]] void refuse_recursion(const Rule& r) const {
+    std::vector<std::string> stack;
+    for (const Rule* o : open_) stack.push_back(o->name);
+    stack.push_back(r.name);
     fail("recursive-rule", r.at, "rule `{}` calls itself ({})", r.name, fmt::join(stack, " -> "));
   }
 
@@ -493,8 +559,11 @@ class Expansion {
   }
 
   const Kernel& k_;
-  std::unordered_map<std::string, const Rule*> by_name_;  // once a call is met
-  std::unordered_map<std::string, const Rule*> callees_;  // of the instruction; null: no rule
+  ClosedRules& latest_;
+  NameIndex by_name_;  // of the rules, once a call is met
+  bool numbered_ = false;
+  std::unordered_map<const Rule*, std::shared_ptr<const ClosedRule>> closed_;
+  std::vector<const Rule*> open_;  // whose callees are being looked at, from the outermost on
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "core/legality.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "core/address_spaces.h"
@@ -61,7 +62,11 @@ void Legality::place() {
   const std::size_t n = std::size_t(ref_->order.size());
   now_.assign(n, -1);
   nests_.resize(n);
-  std::unordered_map<std::string, int> nests;
+  // Equal lists of names are one object in each of the two trees.
+  using Key = std::pair<std::array<const void*, 4>, std::string>;
+  std::map<Key, int> nests;
+  Key key, latest;
+  int latest_nest = -1;
   for (int s = 0; s < present_->size(); ++s) {
     const Instruction& insn = present_->insn(s);
     const int r = ref_->order.find(compares_ ? insn.id : insn.reference_id());
@@ -69,23 +74,28 @@ void Legality::place() {
     if (r < 0 || now_[std::size_t(r)] >= 0)
       throw InternalError("statement `" + insn.id + "` has no place of its own in the reference");
     now_[std::size_t(r)] = s;
-    std::string key;
-    for (const auto* list :
-         {&ref_->order.loops(r), &ref_->order.items(r), &present_->loops(s), &present_->items(s)}) {
-      for (const std::string& i : *list) (key += i) += ',';
-      key += '|';
-    }
+    key.first = {&ref_->order.loops(r), &ref_->order.items(r), &present_->loops(s),
+                 &present_->items(s)};
+    key.second.clear();
     const auto& dims = ref_->order.dims(r);
     const auto value = [&](const std::string& d) {
       return compares_ ? var(d) : origin_of(insn, d);
     };
     if (!compares_ && !insn.origin.empty())
       for (const std::string& d : dims) {
-        const Expr e = value(d);
-        if (const Var* v = e.as<Var>(); !v || v->name != d) key += "|" + d + "=" + to_string(e);
+        const auto it = insn.origin.find(d);
+        if (it == insn.origin.end()) continue;
+        const Expr& e = it->second;
+        if (const Var* v = e.as<Var>(); !v || v->name != d)
+          key.second += "|" + d + "=" + to_string(e);
       }
-    const auto [it, fresh] = nests.try_emplace(std::move(key), int(nests.size()));
-    nests_[std::size_t(r)] = it->second;
+    if (latest_nest >= 0 && key == latest) {
+      nests_[std::size_t(r)] = latest_nest;
+      continue;
+    }
+    const auto [it, fresh] = nests.try_emplace(key, int(nests.size()));
+    nests_[std::size_t(r)] = latest_nest = it->second;
+    latest = key;
     if (!fresh) continue;
     auto& origins = origins_.emplace_back();
     for (const std::string& d : dims) origins.emplace(d, value(d));
@@ -123,7 +133,7 @@ void Legality::keep_common() {
       });
       if (kept || ref_->order.insn(a.insn).role != ReductionRole::None) common.push_back(a);
     }
-    if (!common.empty()) common_.emplace_hint(common_.end(), name, std::move(common));
+    if (!common.empty()) common_.append(name, std::move(common));
   }
 }
 
@@ -155,7 +165,7 @@ void Legality::carry() {
   if (known_order_) carried_ = Carried(*known_order_, this_order_);
 }
 
-void Legality::check_all(const std::map<std::string, std::vector<AccessAt>>& by_variable) {
+void Legality::check_all(const ByVariable& by_variable) {
   for (const auto& [name, all] : by_variable)
     if (!carried_.all(name, all)) check_variable(name, all);
   for (int s = 0; s < ref_->order.size(); ++s)

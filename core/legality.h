@@ -57,7 +57,7 @@ class Legality {
   // legality.cpp
   void place();
   void carry();
-  void check_all(const std::map<std::string, std::vector<AccessAt>>& by_variable);
+  void check_all(const ByVariable& by_variable);
   void keep_common();
   void check_variable(const std::string& name, const std::vector<AccessAt>& all);
   void check_group(const std::vector<AccessAt>& group);
@@ -141,9 +141,9 @@ class Legality {
   const Kernel& k_;
   std::shared_ptr<const Reference> ref_;
   std::shared_ptr<const RunOrder> present_;
-  std::map<std::string, std::vector<AccessAt>> common_;  // accesses of both kernels; see the maker
-  bool compares_ = false;                                // made from two kernels
-  bool trivial_ = false;  // its own order, all of it sequential: nothing is to be proved
+  ByVariable common_;      // accesses of both kernels; see the maker
+  bool compares_ = false;  // made from two kernels
+  bool trivial_ = false;   // its own order, all of it sequential: nothing is to be proved
   mutable std::unique_ptr<CommutingUpdates> commuting_;  // of the reference
   std::vector<int> now_;  // reference statement -> present one, or -1
   std::shared_ptr<const KeptOrder> known_order_;

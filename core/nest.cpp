@@ -16,27 +16,29 @@ std::vector<std::pair<int, int>> conflict_chain(const Kernel& k, const std::vect
     std::vector<int> readers;  // since that write
   };
   const Variables variables(k);
-  std::vector<AccessList> all;  // whose names are the keys
-  all.reserve(sequence.size());
-  std::unordered_map<std::string_view, State> states;
+  std::vector<AccessList> lists;  // whose names the index holds
+  lists.reserve(sequence.size());
+  NameIndex numbers(sequence.size());
+  std::vector<State> states;
   std::vector<std::pair<int, int>> pairs;
-  std::vector<std::string_view> read, written;  // sorted, each once
-  const auto tidy = [](std::vector<std::string_view>& names) {
-    std::sort(names.begin(), names.end());
-    names.erase(std::unique(names.begin(), names.end()), names.end());
-  };
   for (const int s : sequence) {
-    all.push_back(statement_accesses(*k.instructions[std::size_t(s)], variables));
-    read.clear(), written.clear();
-    for (const Access& a : all.back()) (a.write ? written : read).push_back(a.variable);
-    tidy(read), tidy(written);
-    for (const std::string_view v : read) {
-      State& st = states[v];
+    lists.push_back(statement_accesses(*k.instructions[std::size_t(s)], variables));
+    const AccessList& all = lists.back();
+    const auto state_of = [&](std::size_t a) -> State& {
+      const int n = numbers.add(all[a].variable, all.hash(a), static_cast<int>(states.size()));
+      if (n == static_cast<int>(states.size())) states.emplace_back();
+      return states[std::size_t(n)];
+    };
+    const std::vector<std::size_t>& written = all.writes();
+    for (const std::size_t a : all.reads()) {
+      State& st = state_of(a);
       if (st.writer >= 0) pairs.push_back({st.writer, s});
-      if (!std::binary_search(written.begin(), written.end(), v)) st.readers.push_back(s);
+      if (std::none_of(written.begin(), written.end(),
+                       [&](std::size_t w) { return all[w].variable == all[a].variable; }))
+        st.readers.push_back(s);
     }
-    for (const std::string_view v : written) {
-      State& st = states[v];
+    for (const std::size_t a : written) {
+      State& st = state_of(a);
       for (const int r : st.readers) pairs.push_back({r, s});
       if (st.readers.empty() && st.writer >= 0) pairs.push_back({st.writer, s});
       st = {s, {}};

@@ -62,31 +62,20 @@ std::set<std::string> trusted_inames(const Kernel& k) {
 RunOrder::RunOrder(Nested nested) : nested_(std::move(nested)) {
   trusted_ = trusted_inames(nested_.kernel);
   const std::size_t n = nested_.kernel.instructions.size();
-  items_.resize(n);
-  dims_.resize(n);
   position_.resize(n);
-  by_id_.reserve(n);
-  for (std::size_t s = 0; s < n; ++s) {
-    const Instruction& insn = *nested_.kernel.instructions[s];
-    by_id_.emplace(insn.id, static_cast<int>(s));
-    for (const std::string& i : insn.inames)
-      if (in_team(nested_.kernel.tag(i))) items_[s].push_back(i);
-    dims_[s] = nested_.tree.paths[s].loops;
-    dims_[s].insert(dims_[s].end(), items_[s].begin(), items_[s].end());
-  }
+  by_id_ = NameIndex(n);
+  for (std::size_t s = 0; s < n; ++s)
+    by_id_.add(nested_.kernel.instructions[s]->id, static_cast<int>(s));
+  sequence_.reserve(n);
   number(nested_.tree.roots, sequence_);
   for (std::size_t p = 0; p < sequence_.size(); ++p)
     position_[std::size_t(sequence_[p])] = static_cast<int>(p);
 }
 
-int RunOrder::find(const std::string& id) const {
-  const auto it = by_id_.find(id);
-  return it == by_id_.end() ? -1 : it->second;
-}
-
 std::size_t RunOrder::common_loops(int a, int b) const {
   // One loop per iname and nest: the same names from the outermost on are the same loops.
   const auto &x = loops(a), &y = loops(b);
+  if (&x == &y) return x.size();
   std::size_t n = 0;
   while (n < x.size() && n < y.size() && x[n] == y[n]) ++n;
   return n;
@@ -153,10 +142,27 @@ Map RunOrder::before(int a, int b, bool (*unordered)(const InameTag*)) const {
 
 // ---- Accesses -----------------------------------------------------------------------------------
 
-Variables::Variables(const Kernel& k) {
-  for (const Argument& a : k.args)
-    if (a.is_array) known_.emplace(a.name, false);
-  for (const auto& [name, t] : k.temporaries) known_.emplace(name, true);
+struct Variables::Arrays {
+  Shared<std::vector<Argument>> args;  // whose names the index holds
+  NameIndex names;
+};
+
+/// Most kernels that one thread asks about have the same arguments.
+std::shared_ptr<const Variables::Arrays> Variables::arrays_of(const Kernel& k) {
+  thread_local std::shared_ptr<const Arrays> latest;
+  if (latest && latest->args.same_as(k.args)) return latest;
+  auto made = std::make_shared<Arrays>();
+  made->args = k.args;
+  const std::vector<Argument>& all = made->args;
+  made->names = NameIndex(all.size());
+  for (const Argument& a : all)
+    if (a.is_array) made->names.add(a.name, 0);
+  return latest = made;
+}
+
+bool Variables::is_array(std::string_view name) const { return arrays_->names.contains(name); }
+
+Variables::Variables(const Kernel& k) : arrays_(arrays_of(k)), temporaries_(k.temporaries) {
   if (k.temporaries.empty()) return;
   for (const Domain& d : k.domains) {
     std::vector<Access> computed;
@@ -313,9 +319,42 @@ struct KnownAccesses {
   }
 };
 
+AccessList::AccessList(std::vector<Access> accesses) {
+  if (accesses.empty()) return;
+  auto data = std::make_shared<Data>();
+  data->all = std::move(accesses);
+  const std::vector<Access>& all = data->all;
+  data->hashes.reserve(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    data->hashes.push_back(NameIndex::hash_of(all[i].variable));
+    (all[i].write ? data->writes : data->reads).push_back(i);
+  }
+  for (std::vector<std::size_t>* list : {&data->reads, &data->writes}) {
+    std::stable_sort(list->begin(), list->end(), [&](std::size_t a, std::size_t b) {
+      return all[a].variable < all[b].variable;
+    });
+    list->erase(std::unique(list->begin(), list->end(),
+                            [&](std::size_t a, std::size_t b) {
+                              return all[a].variable == all[b].variable;
+                            }),
+                list->end());
+  }
+  all_ = std::move(data);
+}
+
 const std::vector<Access>& AccessList::list() const {
   static const std::vector<Access> none;
-  return all_ ? *all_ : none;
+  return all_ ? all_->all : none;
+}
+
+namespace {
+const std::vector<std::size_t> no_accesses;
+}
+const std::vector<std::size_t>& AccessList::reads() const {
+  return all_ ? all_->reads : no_accesses;
+}
+const std::vector<std::size_t>& AccessList::writes() const {
+  return all_ ? all_->writes : no_accesses;
 }
 
 AccessList statement_accesses(const Instruction& insn, const Variables& variables) {
@@ -329,8 +368,7 @@ AccessList statement_accesses(const Instruction& insn, const Variables& variable
     if (it != now.scalars.end()) return it->second;
     return now.scalars.emplace_back(name, variables.has(name)).second;
   };
-  now.all = AccessList(
-      std::make_shared<const std::vector<Access>>(collect_accesses(insn, variables, is_variable)));
+  now.all = AccessList(collect_accesses(insn, variables, is_variable));
   AccessList out = now.all;
   if (!variables.any_bounds())
     insn.accesses.set(std::make_shared<const KnownAccesses>(std::move(now)));

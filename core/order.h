@@ -3,10 +3,12 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "core/domain.h"
+#include "core/name_index.h"
 #include "core/reference.h"
 #include "core/tree.h"
 
@@ -40,14 +42,14 @@ class RunOrder {
 
   /// Loops around statement `s`, outer to inner, and its inames in teams, sorted.
   const std::vector<std::string>& loops(int s) const { return tree().paths[std::size_t(s)].loops; }
-  const std::vector<std::string>& items(int s) const { return items_[std::size_t(s)]; }
+  const std::vector<std::string>& items(int s) const { return tree().paths[std::size_t(s)].items; }
   /// Both, in this order: the dimensions of the statement's instances.
-  const std::vector<std::string>& dims(int s) const { return dims_[std::size_t(s)]; }
+  const std::vector<std::string>& dims(int s) const { return tree().paths[std::size_t(s)].dims; }
   /// Position in the order of execution, loops read as one iteration.
   int position(int s) const { return position_[std::size_t(s)]; }
   const std::vector<int>& by_position() const { return sequence_; }
   /// Statement with this id, or -1.
-  int find(const std::string& id) const;
+  int find(const std::string& id) const { return by_id_.find(id); }
 
   /// How many loops `a` and `b` share; the same loops of the tree, from the outermost on.
   std::size_t common_loops(int a, int b) const;
@@ -71,9 +73,8 @@ class RunOrder {
 
  private:
   Nested nested_;
-  std::vector<std::vector<std::string>> items_, dims_;
   std::vector<int> position_, sequence_;
-  std::unordered_map<std::string, int> by_id_;
+  NameIndex by_id_;  // ids of the kernel's instructions
   std::set<std::string> trusted_;
 };
 
@@ -87,14 +88,14 @@ Map order_lt(Map m, std::size_t in, std::size_t out);  // in[i] < out[j]
 Set without_computed(const Kernel& k, Set s, bool& exact);
 
 /// Names of the array arguments and temporaries of a kernel, and the temporaries that bounds of
-/// loops read, for many look-ups.
+/// loops read, for many look-ups. Cost: that of looking at the parameters of all domains, none
+/// where there are no temporaries; the arguments are numbered once for all kernels that share them.
 class Variables {
  public:
   explicit Variables(const Kernel& k);
-  bool has(const std::string& name) const { return known_.count(name) > 0; }
-  bool is_temporary(const std::string& name) const {
-    const auto it = known_.find(name);
-    return it != known_.end() && it->second;
+  bool has(std::string_view name) const { return is_temporary(name) || is_array(name); }
+  bool is_temporary(std::string_view name) const {
+    return temporaries_.contains(name) && !is_array(name);
   }
   /// Whether some loop has bounds that are computed in the kernel.
   bool any_bounds() const { return !bounds_.empty(); }
@@ -102,23 +103,38 @@ class Variables {
   const std::vector<Access>& bounds_of(const std::string& iname) const;
 
  private:
-  std::unordered_map<std::string, bool> known_;  // true: a temporary
+  struct Arrays;
+  static std::shared_ptr<const Arrays> arrays_of(const Kernel& k);
+  bool is_array(std::string_view name) const;
+
+  std::shared_ptr<const Arrays> arrays_;  // among the arguments
+  Shared<NameMap<Temporary>> temporaries_;
   std::unordered_map<std::string, std::vector<Access>> bounds_;
 };
 /// A list of accesses that those who ask share.
 class AccessList {
  public:
   AccessList() = default;
-  explicit AccessList(std::shared_ptr<const std::vector<Access>> all) : all_(std::move(all)) {}
+  explicit AccessList(std::vector<Access> all);
   auto begin() const { return list().begin(); }
   auto end() const { return list().end(); }
   std::size_t size() const { return list().size(); }
   bool empty() const { return list().empty(); }
   const Access& operator[](std::size_t i) const { return list()[i]; }
 
+  /// NameIndex::hash_of the variable of the i-th one.
+  std::size_t hash(std::size_t i) const { return all_->hashes[i]; }
+  /// One access of each variable that is read, or written, in the order of their names.
+  const std::vector<std::size_t>& reads() const;
+  const std::vector<std::size_t>& writes() const;
+
  private:
+  struct Data {
+    std::vector<Access> all;
+    std::vector<std::size_t> hashes, reads, writes;
+  };
   const std::vector<Access>& list() const;
-  std::shared_ptr<const std::vector<Access>> all_;  // null: none
+  std::shared_ptr<const Data> all_;  // null: none
 };
 
 /// Accesses of a statement, reads first, each (variable, direction, subscripts) once. An Update

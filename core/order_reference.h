@@ -17,6 +17,27 @@ struct AccessAt {
   int access = 0;  // index into Reference::accesses[insn]
 };
 
+/// Accesses by their variables, in the order of the variables' names.
+class ByVariable {
+ public:
+  using Entry = std::pair<std::string, std::vector<AccessAt>>;
+
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+  std::size_t size() const { return entries_.size(); }
+  /// Cost: logarithmic.
+  std::vector<Entry>::const_iterator find(std::string_view variable) const;
+  const std::vector<AccessAt>& at(std::string_view variable) const;
+  void reserve(std::size_t size) { entries_.reserve(size); }
+  /// `variable`, and nothing yet, comes after all others.
+  void append(std::string variable, std::vector<AccessAt> all) {
+    entries_.emplace_back(std::move(variable), std::move(all));
+  }
+
+ private:
+  std::vector<Entry> entries_;
+};
+
 /// A realized kernel in its own order, and who accesses what. Immutable; shared by all kernels that
 /// reordering transforms make from it.
 class Reference {
@@ -25,9 +46,9 @@ class Reference {
 
   RunOrder order;
   Variables variables;
-  std::vector<AccessList> accesses;                          // by statement
-  std::map<std::string, std::vector<AccessAt>> by_variable;  // in order of execution
-  std::vector<std::vector<int>> depends_on;                  // by statement: statements
+  std::vector<AccessList> accesses;          // by statement
+  ByVariable by_variable;                    // in order of execution
+  std::vector<std::vector<int>> depends_on;  // by statement: statements
 
   const Access& at(const AccessAt& a) const {
     return accesses[std::size_t(a.insn)][std::size_t(a.access)];

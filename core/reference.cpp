@@ -1,6 +1,7 @@
 #include "core/reference.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <set>
 
@@ -58,9 +59,35 @@ Reference::Reference(Nested nested) : order(std::move(nested)), variables(order.
     for (const std::string& d : order.insn(int(s)).depends_on)
       if (const int i = order.find(d); i >= 0) depends_on[s].push_back(i);
   }
-  for (const int s : order.by_position())
-    for (std::size_t a = 0; a < accesses[std::size_t(s)].size(); ++a)
-      by_variable[accesses[std::size_t(s)][a].variable].push_back({s, int(a)});
+  NameIndex numbers(n);
+  std::vector<const std::string*> names;
+  std::vector<std::vector<AccessAt>> groups;
+  for (const int s : order.by_position()) {
+    const AccessList& list = accesses[std::size_t(s)];
+    for (std::size_t a = 0; a < list.size(); ++a) {
+      const int g = numbers.add(list[a].variable, list.hash(a), int(groups.size()));
+      if (g == int(groups.size())) groups.emplace_back(), names.push_back(&list[a].variable);
+      groups[std::size_t(g)].push_back({s, int(a)});
+    }
+  }
+  std::vector<std::size_t> by_name(groups.size());
+  std::iota(by_name.begin(), by_name.end(), std::size_t(0));
+  std::stable_sort(by_name.begin(), by_name.end(),
+                   [&](std::size_t a, std::size_t b) { return *names[a] < *names[b]; });
+  by_variable.reserve(groups.size());
+  for (const std::size_t g : by_name) by_variable.append(*names[g], std::move(groups[g]));
+}
+
+std::vector<ByVariable::Entry>::const_iterator ByVariable::find(std::string_view variable) const {
+  const auto it = std::lower_bound(begin(), end(), variable,
+                                   [](const Entry& e, std::string_view v) { return e.first < v; });
+  return it != end() && it->first == variable ? it : end();
+}
+
+const std::vector<AccessAt>& ByVariable::at(std::string_view variable) const {
+  const auto it = find(variable);
+  ensure(it != end(), "accesses of a variable that nothing accesses");
+  return it->second;
 }
 
 const OwnCopies& Reference::own() const {

@@ -4,7 +4,6 @@
 #include <functional>
 #include <map>
 #include <string_view>
-#include <unordered_set>
 
 #include "core/order_reference.h"
 
@@ -73,11 +72,11 @@ Kernel in_order_of(const Kernel& before, Kernel after) {
   const Kernel out = proved(rebase(std::move(after)));
   const std::shared_ptr<const Reference> after_order = ordered(out);
   const RunOrder& is = after_order->order;
-  std::unordered_set<std::string_view> earlier,
-      both;  // parts of reductions may have ids that are gone
-  for (const InsnPtr& i : before.instructions) earlier.insert(i->id);
+  NameIndex earlier(before.instructions.size()),
+      both(out.instructions.size());  // parts of reductions may have ids that are gone
+  for (const InsnPtr& i : before.instructions) earlier.add(i->id, 0);
   for (const InsnPtr& i : out.instructions)
-    if (earlier.contains(i->id)) both.insert(i->id);
+    if (earlier.contains(i->id)) both.add(i->id, 0);
   const auto shared = [&](const RunOrder& o) {
     std::vector<int> list;  // the statement that ends each instruction that both have
     for (const int s : o.by_position())
@@ -86,13 +85,16 @@ Kernel in_order_of(const Kernel& before, Kernel after) {
   };
   const std::vector<int> a = shared(was), b = shared(is);
   ensure(a.size() == b.size(), "both orders hold the same instructions");
+  const std::vector<std::string>*same_was = nullptr, *same_is = nullptr;  // equal lists of loops
   for (std::size_t n = 0; n < a.size(); ++n) {
     const Instruction &x = was.insn(a[n]), &y = is.insn(b[n]);
     if (x.id != y.id)
       refuse("changes-order", x.at, "`{}` would run before `{}`; it runs after it now", y.id, x.id);
+    if (&was.loops(a[n]) == same_was && &is.loops(b[n]) == same_is) continue;
     if (was.loops(a[n]) != is.loops(b[n]))
       refuse("changes-order", x.at, "the loops {} around `{}` would become {}",
              quoted_list(was.loops(a[n])), x.id, quoted_list(is.loops(b[n])));
+    same_was = &was.loops(a[n]), same_is = &is.loops(b[n]);
   }
   return out;
 }

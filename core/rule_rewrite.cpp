@@ -128,6 +128,7 @@ namespace {
 /// one of the names that `names` has the bits of.
 template <class F>
 bool any_node(const Expr& e, std::uint32_t names, const F& found) {
+  if (!(e.names() & names)) return false;
   bool yes = false;
   walk(e, [&](const Expr& x) {
     yes = yes || ((x.names() & names) && found(x));
@@ -172,6 +173,7 @@ bool Mentions::read_by(const Instruction& insn) const {
   const auto here = [&](const Expr& e) { return in(e); };
   const auto subscripts = [&](const Expr& target) {
     bool yes = false;
+    if (!(target.names() & names_)) return yes;
     for_each_child(target, [&](const Expr& c) { yes = yes || in(c); });
     return yes;
   };

@@ -1,6 +1,7 @@
 #include "core/staging.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "core/budget.h"
 #include "core/commuting.h"
@@ -344,15 +345,16 @@ const TreePath& Sites::path_of(std::size_t use, const Place& at) const {
 /// outer loop and not in the inner one, so that the two cannot change places.
 std::set<std::string> Sites::enclosed(const std::set<std::string>& needed,
                                       const std::vector<std::string>& loops) const {
-  static const std::vector<std::string> kNone;
   std::map<std::string, std::set<std::string>> all_in;  // by loop: those around all its statements
-  std::set<std::vector<std::string>> seen;
-  for (const TreePath& path : tree().paths)
-    for (const std::string& l : seen.insert(path.loops).second ? path.loops : kNone) {
+  std::unordered_set<const void*> seen;                 // equal lists are one object
+  for (const TreePath& path : tree().paths) {
+    if (!seen.insert(&path.loops.get()).second) continue;
+    for (const std::string& l : path.loops) {
       const std::set<std::string> around(path.loops.begin(), path.loops.end());
       const auto [it, first] = all_in.try_emplace(l, around);
       if (!first) std::erase_if(it->second, [&](const std::string& o) { return !around.count(o); });
     }
+  }
   std::set<std::string> out = needed;
   for (bool grew = true; grew;) {
     grew = false;

@@ -65,20 +65,69 @@ std::vector<int> find_cycle(const Edges& after) {
 
 namespace {
 
+// ---- Which instructions stand in the same loops
+// --------------------------------------------------
+
+/// Instructions with equal inames.
+struct Nest {
+  const std::set<std::string>* inames;
+  std::size_t first;       // instruction
+  int size = 0;            // how many there are
+  std::vector<int> loops;  // in the order of their names
+  TreePath path;           // without the indices
+};
+
+class Nests {
+ public:
+  explicit Nests(const Kernel& k) {
+    of_.reserve(k.instructions.size());
+    std::unordered_multimap<std::size_t, int> by_hash;
+    for (std::size_t s = 0; s < k.instructions.size(); ++s) {
+      const std::set<std::string>& inames = k.instructions[s]->inames;
+      int n = of_.empty() || *all[std::size_t(of_.back())].inames != inames ? -1 : of_.back();
+      if (n < 0) {
+        std::size_t hash = inames.size();
+        for (const std::string& i : inames) hash = 31 * hash + NameIndex::hash_of(i);
+        const auto [from, to] = by_hash.equal_range(hash);
+        const auto known = std::find_if(
+            from, to, [&](const auto& e) { return *all[std::size_t(e.second)].inames == inames; });
+        if (known != to) {
+          n = known->second;
+        } else {
+          n = static_cast<int>(all.size());
+          all.push_back({&inames, s, 0, {}, {}});
+          by_hash.emplace(hash, n);
+        }
+      }
+      of_.push_back(n);
+      ++all[std::size_t(n)].size;
+    }
+  }
+  /// Of an instruction.
+  int number(std::size_t s) const { return of_[s]; }
+  const Nest& of(std::size_t s) const { return all[std::size_t(of_[s])]; }
+  std::size_t instructions() const { return of_.size(); }
+
+  std::vector<Nest> all;  // by their first instructions
+
+ private:
+  std::vector<int> of_;
+};
+
 // ---- Which loops stand outside which ------------------------------------------------------------
 
 /// Orders all loops so that each instruction's loops, sorted by it, nest.
 class LoopSorter {
  public:
-  explicit LoopSorter(const Kernel& k) : k_(k) {
+  LoopSorter(const Kernel& k, Nests& nests) : k_(k), nests_(nests) {
     collect();
     shared_sets();
     priorities();
     data_dependent_bounds();
   }
 
-  /// The loops of each instruction, outer to inner.
-  std::vector<std::vector<std::string>> paths() {
+  /// Says of each nest which names it has: its loops, outer to inner, and its inames in teams.
+  void sort() {
     std::map<std::string, int> preferred;
     for (std::size_t i = 0; i < k_.loop_order.size(); ++i)
       preferred.emplace(k_.loop_order[i], static_cast<int>(i));
@@ -95,35 +144,52 @@ class LoopSorter {
     if (order.size() != names_.size()) refuse_cycle();
     std::vector<int> position(n);
     for (int i = 0; i < n; ++i) position[order[i]] = i;
-    std::vector<std::vector<std::string>> out(loops_.size());
-    for (std::size_t s = 0; s < loops_.size(); ++s) {
-      std::sort(loops_[s].begin(), loops_[s].end(),
+    // Nests have different inames, and so different loops unless they have inames in teams.
+    const bool teams = std::any_of(k_.iname_tags.begin(), k_.iname_tags.end(),
+                                   [](const auto& t) { return in_team(&t.second); });
+    std::map<std::vector<std::string>, SharedNames> known;
+    const auto shared = [&](std::vector<std::string> names) {
+      if (names.empty()) return SharedNames();
+      if (!teams) return SharedNames(std::move(names));
+      const auto [it, fresh] = known.try_emplace(names);
+      if (fresh) it->second = SharedNames(std::move(names));
+      return it->second;
+    };
+    for (Nest& nest : nests_.all) {
+      std::sort(nest.loops.begin(), nest.loops.end(),
                 [&](int a, int b) { return position[a] < position[b]; });
-      for (int l : loops_[s]) out[s].push_back(names_[l]);
+      std::vector<std::string> loops, items;
+      for (const int l : nest.loops) loops.push_back(names_[l]);
+      for (const std::string& i : *nest.inames)
+        if (in_team(k_.tag(i))) items.push_back(i);
+      nest.path.loops = nest.path.dims = shared(std::move(loops));
+      if (items.empty()) continue;
+      std::vector<std::string> dims = nest.path.loops;
+      dims.insert(dims.end(), items.begin(), items.end());
+      nest.path.dims = SharedNames(std::move(dims));
+      nest.path.items = shared(std::move(items));
     }
-    return out;
   }
 
  private:
   void collect() {
-    loops_.resize(k_.instructions.size());
-    for (std::size_t s = 0; s < k_.instructions.size(); ++s)
-      for (const std::string& iname : k_.instructions[s]->inames) {
+    for (Nest& nest : nests_.all)
+      for (const std::string& iname : *nest.inames) {
         if (in_team(k_.tag(iname))) continue;
         const auto [it, fresh] = number_.try_emplace(iname, static_cast<int>(names_.size()));
-        if (fresh) names_.push_back(iname), uses_.push_back(0), first_.push_back(s);
-        ++uses_[it->second];
-        loops_[s].push_back(it->second);
+        if (fresh) names_.push_back(iname), uses_.push_back(0), first_.push_back(nest.first);
+        uses_[it->second] += nest.size;
+        nest.loops.push_back(it->second);
       }
     inside_.resize(names_.size());
   }
 
   // Loops that meet in an instruction: the one with more instructions is outside.
   void shared_sets() {
-    for (const auto& loops : loops_)
-      for (std::size_t i = 0; i < loops.size(); ++i)
-        for (std::size_t j = i + 1; j < loops.size(); ++j)
-          ++together_[std::minmax(loops[i], loops[j])];
+    for (const Nest& nest : nests_.all)
+      for (std::size_t i = 0; i < nest.loops.size(); ++i)
+        for (std::size_t j = i + 1; j < nest.loops.size(); ++j)
+          together_[std::minmax(nest.loops[i], nest.loops[j])] += nest.size;
     for (const auto& [pair, n] : together_) {
       const auto [a, b] = pair;
       if (n == uses_[a] && n == uses_[b]) continue;
@@ -151,6 +217,7 @@ class LoopSorter {
 
   // An iname whose bounds need a temporary is inside the loops of that temporary's writers.
   void data_dependent_bounds() {
+    if (k_.temporaries.empty()) return;
     std::map<std::string, std::vector<const Instruction*>> writers;
     bool collected = false;
     for (const Domain& d : k_.domains)
@@ -242,13 +309,13 @@ class LoopSorter {
   }
 
   const Kernel& k_;
+  Nests& nests_;
   std::vector<std::string> names_;
   std::map<std::pair<int, int>, int> together_;  // in how many instructions two loops meet
   std::map<std::string, int> number_;
   std::vector<int> uses_;
-  std::vector<std::size_t> first_;       // the first instruction in the loop
-  std::vector<std::vector<int>> loops_;  // by instruction
-  Edges inside_;                         // outer -> inner
+  std::vector<std::size_t> first_;  // the first instruction in the loop
+  Edges inside_;                    // outer -> inner
   std::map<std::pair<int, int>, std::string> why_;
 };
 
@@ -265,46 +332,63 @@ struct Level {
 
 class BodySorter {
  public:
-  BodySorter(const Kernel& k, const std::vector<std::vector<std::string>>& paths)
-      : k_(k), paths_(paths), levels_(1), at_(paths.size()) {
+  BodySorter(const Kernel& k, const Nests& nests)
+      : k_(k), nests_(nests), levels_(1), loops_(nests.all.size()) {
     std::map<std::pair<int, std::string_view>, int> known;  // (level, iname) -> child
-    for (std::size_t s = 0; s < paths.size(); ++s) {
-      int level = 0;
-      for (const std::string& iname : paths[s]) {
-        const auto [it, fresh] = known.try_emplace(std::pair(level, std::string_view(iname)),
-                                                   static_cast<int>(levels_[level].leaf.size()));
-        if (fresh) {
-          add_child(level, static_cast<int>(levels_.size()), -1, s);
-          levels_.push_back({iname, {}, {}, {}, {}});
+    leaf_.reserve(nests.instructions());
+    for (std::size_t s = 0; s < nests.instructions(); ++s) {
+      Around& around = loops_[std::size_t(nests.number(s))];
+      if (nests.of(s).first == s)
+        for (const std::string& iname : nests.of(s).path.loops) {
+          int& level = around.level;
+          const auto [it, fresh] = known.try_emplace(std::pair(level, std::string_view(iname)),
+                                                     static_cast<int>(levels_[level].leaf.size()));
+          if (fresh) {
+            add_child(level, static_cast<int>(levels_.size()), -1, s);
+            levels_.push_back({iname, {}, {}, {}, {}});
+          }
+          around.children.push_back({level, it->second});
+          level = levels_[level].child_levels[it->second];
         }
-        at_[s].push_back({level, it->second});
-        level = levels_[level].child_levels[it->second];
-      }
-      at_[s].push_back({level, static_cast<int>(levels_[level].leaf.size())});
-      add_child(level, -1, static_cast<int>(s), s);
+      leaf_.push_back(static_cast<int>(levels_[around.level].leaf.size()));
+      add_child(around.level, -1, static_cast<int>(s), s);
     }
   }
 
   /// `first` runs before `second` wherever they share no further loop.
   void demand(int first, int second) {
-    const auto &a = at_[first], &b = at_[second];
-    for (std::size_t i = 0; i < a.size() && i < b.size(); ++i)
-      if (a[i] != b[i]) {
-        levels_[a[i].first].edges.push_back({a[i].second, b[i].second});
-        return;
-      }
+    const std::size_t a = std::size_t(first), b = std::size_t(second);
+    const Around &x = around(a), &y = around(b);
+    const std::size_t shared = &x == &y ? x.children.size() : 0;
+    for (std::size_t i = shared; i <= x.children.size() && i <= y.children.size(); ++i) {
+      const std::pair<int, int> c = child(x, a, i), d = child(y, b, i);
+      if (c == d) continue;
+      levels_[c.first].edges.push_back({c.second, d.second});
+      return;
+    }
   }
 
   LoopTree build() {
     LoopTree tree;
-    tree.paths.resize(paths_.size());
-    for (std::size_t s = 0; s < paths_.size(); ++s) tree.paths[s].loops = paths_[s];
+    tree.paths.reserve(nests_.instructions());
+    for (std::size_t s = 0; s < nests_.instructions(); ++s) tree.paths.push_back(nests_.of(s).path);
     std::vector<int> index;
     tree.roots = children(0, index, tree);
     return tree;
   }
 
  private:
+  /// The loops around the instructions of a nest: (level, child) from the top on.
+  struct Around {
+    std::vector<std::pair<int, int>> children;
+    int level = 0;  // in which the instructions are leaves
+  };
+  const Around& around(std::size_t s) const { return loops_[std::size_t(nests_.number(s))]; }
+  /// (level, child) of the `i`-th step down to the instruction `s`.
+  std::pair<int, int> child(const Around& x, std::size_t s, std::size_t i) const {
+    return i < x.children.size() ? x.children[i] : std::pair(x.level, leaf_[s]);
+  }
+
   void add_child(int level, int child_level, int leaf, std::size_t rank) {
     Level& l = levels_[level];
     l.child_levels.push_back(child_level);
@@ -379,10 +463,10 @@ class BodySorter {
   }
 
   const Kernel& k_;
-  const std::vector<std::vector<std::string>>& paths_;
+  const Nests& nests_;
   std::vector<Level> levels_;
-  std::vector<std::vector<std::pair<int, int>>>
-      at_;  // by instruction: (level, child) down to its leaf
+  std::vector<Around> loops_;  // by nest
+  std::vector<int> leaf_;      // by instruction: which child of its level
 };
 
 void print(const Kernel& k, const std::vector<TreeNode>& nodes, int depth, std::string& out) {
@@ -405,17 +489,35 @@ void print(const Kernel& k, const std::vector<TreeNode>& nodes, int depth, std::
 
 }  // namespace
 
-std::vector<int> textual_order(const Kernel& k) {
-  std::unordered_map<std::string_view, int> number;
-  const int n = static_cast<int>(k.instructions.size());
-  for (int i = 0; i < n; ++i) number.emplace(k.instructions[i]->id, i);
-  Edges after(n);
-  std::vector<int> rank(n);
-  for (int i = 0; i < n; ++i) {
-    rank[i] = i;
+namespace {
+
+/// Pairs of instructions that `depends_on` demands: the first one runs before the second one.
+std::vector<std::pair<int, int>> dependencies(const Kernel& k) {
+  std::vector<std::pair<int, int>> out;
+  if (std::all_of(k.instructions.begin(), k.instructions.end(),
+                  [](const InsnPtr& i) { return i->depends_on.empty(); }))
+    return out;
+  NameIndex number(k.instructions.size());
+  for (std::size_t i = 0; i < k.instructions.size(); ++i)
+    number.add(k.instructions[i]->id, static_cast<int>(i));
+  for (std::size_t i = 0; i < k.instructions.size(); ++i)
     for (const std::string& d : k.instructions[i]->depends_on)
-      if (const auto it = number.find(d); it != number.end()) after[it->second].insert(i);
-  }
+      if (const int first = number.find(d); first >= 0) out.push_back({first, static_cast<int>(i)});
+  return out;
+}
+
+}  // namespace
+
+std::vector<int> textual_order(const Kernel& k) {
+  const int n = static_cast<int>(k.instructions.size());
+  std::vector<int> rank(n);
+  std::iota(rank.begin(), rank.end(), 0);
+  const std::vector<std::pair<int, int>> demanded = dependencies(k);
+  if (std::all_of(demanded.begin(), demanded.end(),
+                  [](const auto& e) { return e.first < e.second; }))
+    return rank;  // the list has that order
+  Edges after(n);
+  for (const auto& [first, second] : demanded) after[first].insert(second);
   std::vector<int> order = sort_topologically(after, rank);
   if (order.size() == k.instructions.size()) return order;
   std::string text;
@@ -426,15 +528,10 @@ std::vector<int> textual_order(const Kernel& k) {
 }
 
 LoopTree derive_tree(const Kernel& k, const std::vector<std::pair<int, int>>& before) {
-  const std::vector<std::vector<std::string>> paths = LoopSorter(k).paths();
-  BodySorter bodies(k, paths);
-  std::unordered_map<std::string_view, int> number;
-  for (std::size_t i = 0; i < k.instructions.size(); ++i)
-    number.emplace(k.instructions[i]->id, static_cast<int>(i));
-  for (std::size_t i = 0; i < k.instructions.size(); ++i)
-    for (const std::string& d : k.instructions[i]->depends_on)
-      if (const auto it = number.find(d); it != number.end())
-        bodies.demand(it->second, static_cast<int>(i));
+  Nests nests(k);
+  LoopSorter(k, nests).sort();
+  BodySorter bodies(k, nests);
+  for (const auto& [first, second] : dependencies(k)) bodies.demand(first, second);
   for (const auto& [first, second] : before) bodies.demand(first, second);
   return bodies.build();
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -15,10 +16,34 @@ struct TreeNode {
   bool is_loop() const { return !iname.empty(); }
 };
 
+/// A list of names that never changes, one object for all that have it.
+class SharedNames {
+ public:
+  SharedNames() = default;
+  explicit SharedNames(std::vector<std::string> names)
+      : names_(std::make_shared<const std::vector<std::string>>(std::move(names))) {}
+
+  const std::vector<std::string>& get() const {
+    static const std::vector<std::string> none;
+    return names_ ? *names_ : none;
+  }
+  operator const std::vector<std::string>&() const { return get(); }  // NOLINT: a list is one
+  auto begin() const { return get().begin(); }
+  auto end() const { return get().end(); }
+  std::size_t size() const { return get().size(); }
+  const std::string& operator[](std::size_t i) const { return get()[i]; }
+
+ private:
+  std::shared_ptr<const std::vector<std::string>> names_;  // null: empty
+};
+
 /// The position of one instruction: the loops around it, outer to inner, and at each level (the top
-/// first) the index of the child that leads to it; index.size() == loops.size() + 1.
+/// first) the index of the child that leads to it; index.size() == loops.size() + 1. Lists of names
+/// that are equal in one tree are one object.
 struct TreePath {
-  std::vector<std::string> loops;
+  SharedNames loops;
+  SharedNames items;  // its inames in teams, sorted
+  SharedNames dims;   // the loops, then the items
   std::vector<int> index;
 };
 

@@ -206,11 +206,15 @@ void PrecomputePlan::name_axes() {
   Kernel named = kernel();  // rules' parameters are names inside of the rules only
   named.rules.clear();
   for (const Rule& r : kernel().rules) named.rules.push_back(Rule{r.name, {}, {}, r.at});
-  std::set<std::string> taken;  // by axes
+  std::set<std::string> taken;                  // by axes
+  std::optional<std::set<std::string>> in_use;  // once it takes more than one try
   const auto take_name = [&](const std::string& base) {
-    std::string name = base;
-    for (int n = 0; named.has_name(name) || !taken.insert(name).second; ++n)
-      name = fmt::format("{}_{}", base, n);
+    if (!named.has_name(base) && taken.insert(base).second) return base;
+    if (!in_use) in_use = named.all_names();
+    std::string name;
+    int n = 0;
+    do name = fmt::format("{}_{}", base, n++);
+    while (in_use->contains(name) || !taken.insert(name).second);
     return name;
   };
   for (std::size_t a = 0; a < axes.size(); ++a) {
