@@ -61,6 +61,31 @@ Block only(Stmt s) {
   return out;
 }
 
+bool says(const Block& block, const std::string& name) {
+  const auto in = [&](const Expr& e) {
+    std::set<std::string> names;
+    if (e) collect_reads(e, names);
+    return names.count(name) > 0;
+  };
+  const auto among = [&](const std::map<std::string, Expr>& values) {
+    return std::any_of(values.begin(), values.end(), [&](const auto& v) { return in(v.second); });
+  };
+  return std::any_of(block.begin(), block.end(), [&](const Stmt& s) {
+    return std::visit(
+        overload{[&](const Loop& x) {
+                   return in(x.lower) || in(x.upper) || in(x.only_while) || says(x.body, name);
+                 },
+                 [&](const If& x) { return in(x.cond) || says(x.body, name); },
+                 [&](const Scope& x) { return in(x.value) || says(x.body, name); },
+                 [&](const Run& x) { return among(x.values); },
+                 [&](const Launch& x) { return says(x.body, name); },
+                 [](const Declare&) { return false; }, [](const Release&) { return false; },
+                 [](const Sync&) { return false; },
+                 [&](const GroupCombine& x) { return in(x.cond) || among(x.values); }},
+        s.op);
+  });
+}
+
 Expr with_values(const Expr& e, const std::map<std::string, Expr>& values,
                  const std::function<Expr(const Expr&)>& typed) {
   if (!e || values.empty()) return e;

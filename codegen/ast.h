@@ -100,6 +100,9 @@ Block only(Stmt s);
 /// Whether the block itself declares something, so that it has to stand in braces.
 bool declares(const Block& block);
 
+/// Whether some expression in the block, what stands for inames included, says the name.
+bool says(const Block& block, const std::string& name);
+
 /// Puts `value` in the place of the iname, which has the type `index`, in all expressions below.
 void substitute(Block& block, const std::string& iname, const Expr& value, Scalar index);
 /// `e` with `values` in the place of inames; where these are no subscripts, with what `typed` makes

@@ -9,6 +9,7 @@
 #include "codegen/domains.h"
 #include "codegen/isl_expr.h"
 #include "codegen/language.h"
+#include "codegen/loop_sets.h"
 #include "codegen/matrix_units.h"
 #include "codegen/meetings.h"
 #include "core/bounded.h"
@@ -22,75 +23,8 @@ namespace {
 
 /// Longest loop that `unr` writes out.
 constexpr std::int64_t kMaxUnroll = 1 << 16;
-/// What a convex hull may cost, in isl's operations.
-constexpr unsigned long kHullOperations = 200'000;
 /// What the shortest form of a guard may cost.
 constexpr unsigned long kGuardOperations = 100'000;
-
-// ---- isl, by dimension ------------------------------------------------------------------------
-
-unsigned last_dim(const Set& s) {
-  return static_cast<unsigned>(count(isl_set_dim(s.get(), isl_dim_set)) - 1);
-}
-
-Set without_last(Set s) {
-  const unsigned last = last_dim(s);
-  return isl_set_project_out(s.take(), isl_dim_set, last, 1);
-}
-Set drop_on_last(Set s) {
-  const unsigned last = last_dim(s);
-  return isl_set_drop_constraints_involving_dims(s.take(), isl_dim_set, last, 1);
-}
-/// The polyhedral hull of `s`; where that is too much work, which grows exponentially with the
-/// dimensions, that of the last dimension alone.
-Set convex_around(const Set& s) {
-  const auto around = [](const Set& points) {
-    return Set(isl_set_from_basic_set(isl_set_polyhedral_hull(points.copy())));
-  };
-  try {
-    const IslBudget budget(kHullOperations);
-    return around(s);
-  } catch (const IslQuota&) {
-    const unsigned last = last_dim(s);
-    return around(isl_set_remove_divs(isl_set_eliminate(s.copy(), isl_dim_set, 0, last)));
-  }
-}
-/// A convex set around `s` that bounds the last dimension. The simple hull only keeps bounds that
-/// its parts have in parallel; where that leaves none, the polyhedral hull is needed too.
-Set hull(Set s) {
-  Set simple = isl_set_from_basic_set(isl_set_simple_hull(s.copy()));
-  const int dims = static_cast<int>(isl_set_dim(s.get(), isl_dim_set));
-  if (dims == 0 || isl_set_n_basic_set(s.get()) < 2) return simple;
-  if (is_bounded(simple, static_cast<unsigned>(dims - 1))) return simple;
-  return intersect(convex_around(isl_set_remove_divs(s.take())), simple);
-}
-/// A convex set without the constraints that do not bound the last dimension. With quotients in it,
-/// nothing is dropped: a constraint on a quotient may be one on the dimension.
-Set keep_on_last(Set convex) {
-  const BasicSet s = isl_set_simple_hull(convex.copy());
-  if (count(isl_basic_set_dim(s.get(), isl_dim_div)) > 0) return convex;
-  const unsigned last = last_dim(convex);
-  return isl_set_drop_constraints_not_involving_dims(convex.take(), isl_dim_set, last, 1);
-}
-
-/// Distinct sets of one space, united in the end.
-class Union {
- public:
-  void add(const Set& s) {
-    const auto known = [&](const Set& t) {
-      return t.get() == s.get() || yes(isl_set_plain_is_equal(t.get(), s.get()));
-    };
-    if (std::none_of(all_.begin(), all_.end(), known)) all_.push_back(s);
-  }
-  Set result() && {
-    Set out = std::move(all_.at(0));
-    for (std::size_t i = 1; i < all_.size(); ++i) out = isl_set_union(out.take(), all_[i].take());
-    return all_.size() > 1 ? Set(coalesce(out.take())) : out;
-  }
-
- private:
-  std::vector<Set> all_;
-};
 
 // ---- The generator ----------------------------------------------------------------------------
 
@@ -736,9 +670,39 @@ class LoopMaker {
     return out;
   }
 
+  /// What all iterations do, where it is one for all but for the value of the iname: they all run,
+  /// and no bound, condition or value below says the iname. Nothing else is known of an iteration
+  /// than that value, so that none of them by itself would give another code.
+  std::optional<Block> common_body(const PlanNode& node, const Set& range, const Set& context,
+                                   const Span1& span) {
+    if (span.length < 2 || !yes(isl_aff_is_cst(span.lower.get()))) return std::nullopt;
+    const Val lower = isl_aff_get_constant_val(span.lower.get());
+    const Val upper = isl_val_add(lower.copy(), isl_val_int_from_si(isl(), span.length - 1));
+    if (!yes(isl_val_is_int(lower.get()))) return std::nullopt;
+    Set all = isl_set_universe(isl_set_get_space(range.get()));
+    all = isl_set_lower_bound_val(all.take(), isl_dim_set, 0, lower.copy());
+    all = isl_set_upper_bound_val(all.take(), isl_dim_set, 0, upper.copy());
+    const Set within = intersect(context, all_to_params(all)), runs = all_to_params(range);
+    if (!shows(within, runs) && !yes(isl_set_is_subset(within.get(), runs.get())))
+      return std::nullopt;
+    Block body = inside(node, intersect(within, runs));
+    if (says(body, node.iname)) return std::nullopt;
+    return body;
+  }
+
   Block unrolled(const PlanNode& node, const Set& range, const Set& context) {
     const Span1 span = copies_of(node, range, context);
     Block out;
+    if (const std::optional<Block> common = common_body(node, range, context, span)) {
+      const std::int64_t first = to_int(isl_aff_get_constant_val(span.lower.get()));
+      for (std::int64_t i = 0; i < span.length && !common->empty(); ++i) {
+        Block body = *common;
+        if (declares(body)) body = only(Stmt{Scope{{}, {}, std::move(body)}});
+        substitute(body, node.iname, lit(first + i), k_.index_type);
+        append(out, std::move(body));
+      }
+      return out;
+    }
     for (std::int64_t i = 0; i < span.length; ++i) {
       Aff here = isl_aff_add_constant_si(span.lower.copy(), static_cast<int>(i));
       Set point = isl_set_from_basic_set(isl_aff_eq_basic_set(iterator(range).take(), here.copy()));

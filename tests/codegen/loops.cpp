@@ -151,6 +151,23 @@ TEST_CASE("unr: copies with constant subscripts") {
                code(std::string(kTiles) + "assume n mod 4 = 0\n", Target::C, {{"ii", "unr"}}));
 }
 
+TEST_CASE("unr: iterations that differ in one value alone cost isl no more than one of them") {
+  const auto operations = [](int n) {
+    const IslBudget budget(kPhaseOperations);
+    const std::string text =
+        code(fmt::format("kernel k(n: int32, a: float64[n, {0}, {0}])\n"
+                         "domain {{[i, j, l]: 0 <= i < n and 0 <= j < {0} and 0 <= l < {0}}}\n"
+                         "a[i, j, l] = 2*a[i, j, l]\n",
+                         n),
+             Target::C, {{"j", "unr"}, {"l", "unr"}});
+    int copies = 0;
+    for (std::size_t at = 0; (at = text.find("*= 2.0;", at)) != std::string::npos; ++at) ++copies;
+    CHECK(copies == n * n);
+    return budget.used();
+  };
+  CHECK(operations(32) <= operations(2) + operations(2) / 10);
+}
+
 TEST_CASE("unr: refuses a loop without a constant bound") {
   const Diagnostic d = refusal(kProduct, Target::C, {{"j", "unr"}});
   CHECK(d.code == "unroll-bound");
