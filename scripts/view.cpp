@@ -11,6 +11,7 @@
 #include "scripts/heat.h"
 #include "scripts/report.h"
 #include "scripts/script.h"
+#include "scripts/view_code.h"
 #include "scripts/view_template.h"
 #include "transforms/registry.h"
 
@@ -423,6 +424,12 @@ std::string view_data(const Kernel& original, const Kernel& k, const Integers& s
     now = run_op(*op, now, s.positional, s.options, s.at);
     out["states"].push_back(states.next(now, title_of(s)));
   }
+  CodeTable codes;
+  for (Json& state : out["states"])
+    for (auto& [target, code] : state["code"].items())
+      if (code.is_array()) code = codes.add(code);
+  out["forms"] = codes.forms();
+  out["lines"] = codes.lines();
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -20,10 +20,45 @@ std::string page(const std::string& arguments, const Folder& f, const std::strin
   return f.read(name);
 }
 
+/// Codes as lists of [line, statement], as the page's own script has them after it began.
+void unpack_codes(Json& data) {
+  Json lines = Json::array();
+  for (const Json& l : data["lines"]) {
+    const Json& form = data["forms"][l[0].get<std::size_t>()];
+    std::string line;
+    std::size_t next = 1;
+    for (const char c : form[0].get<std::string>()) {
+      if (c != '`')
+        line += c;
+      else if (const Json& part = l.at(next++); part.is_string())
+        line += part.get<std::string>();
+      else
+        line += std::to_string(part.get<long long>());
+    }
+    lines.push_back({line, form[1]});
+  }
+  std::vector<Json> all;
+  for (Json& state : data["states"])
+    for (auto& [target, code] : state["code"].items()) {
+      if (!code.is_array()) continue;
+      std::vector<Json> out;
+      for (const Json& part : code)
+        if (part.is_number())
+          out.push_back(lines.at(part.get<std::size_t>()));
+        else
+          for (std::size_t i = 0; i < part[1].get<std::size_t>(); ++i)
+            out.push_back(all.at(part[0].get<std::size_t>() + i));
+      all.insert(all.end(), out.begin(), out.end());
+      code = out;
+    }
+}
+
 Json data_of(const std::string& page) {
   const std::string begin = "const data = ";
   const std::size_t from = page.find(begin) + begin.size();
-  return Json::parse(page.substr(from, page.find(";\n", from) - from));
+  Json data = Json::parse(page.substr(from, page.find(";\n", from) - from));
+  unpack_codes(data);
+  return data;
 }
 
 std::string joined(const Json& lines) {
@@ -64,6 +99,32 @@ TEST_CASE("view: each step's text, code and tree are what the other commands pri
   CHECK(rest.find("://") == std::string::npos);
   CHECK(text.find("</script>") == text.rfind("</script>"));
   CHECK(text.size() < 2'000'000);
+}
+
+TEST_CASE("view: pages of unrolled loops are small, and hold all that gen prints") {
+  const Folder f;
+  const std::string arguments = "gpu/gemm.loop --kernel sgemm -t gpu/gemm.lua";
+  const std::string text = page(arguments, f, "gemm.html");
+  CHECK(text.size() < 1'000'000);
+  const Json data = data_of(text);
+  REQUIRE(data["states"].size() == 26);
+  for (const std::string target : {"opencl", "cuda"}) {
+    CAPTURE(target);
+    CHECK(joined(data["states"][25]["code"][target]) ==
+          tool("gen " + arguments + " --target " + target, (kRoot / "examples").string()).out);
+  }
+}
+
+TEST_CASE("view: lines of code keep their digits, and what stands for these elsewhere") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel k(a: float64[8])\nexternal f: float64\ndomain {[i]: 0 <= i < 8}\n"
+          "a[i] = 1e-05 + 0.001 + 9007199254740993.0 + 1234567890*i   {id=x01}\n"
+          "a[0] = f(\"a`b 007 `\")\n");
+  const Json data = data_of(page(f.str() + "/k.loop", f, "k.html"));
+  const std::string code = joined(data["states"][0]["code"]["c"]);
+  CHECK(contains(code, " = 1e-05 + 0.001 + 9007199254740992.0 + 1234567890*i;\n"));
+  CHECK(contains(code, "a[0] = f_(\"a`b 007 `\", 9);\n"));
 }
 
 TEST_CASE("view: instances in the order of their execution, by the loops of the first kernel") {
