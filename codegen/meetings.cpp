@@ -112,6 +112,17 @@ std::optional<Map> Meetings::meet(const Touch& x, const Touch& y,
   if (x.variable != y.variable || (!x.write && !y.write)) return std::nullopt;
   if (commuting_.commute(insn(x.insn), insn(y.insn), x.variable)) return std::nullopt;
   if (own_element(x, y, groups) || plainly_apart(x.index, y.index)) return std::nullopt;
+  bool anywhere = false;  // one of the two runs in every work-item (group)
+  Exprs a, b;
+  for (const Axis& axis : axes_) {
+    if (axis.group != groups) continue;
+    const Expr p = position(x.insn, axis), q = position(y.insn, axis);
+    if (p && q)
+      a.push_back(p), b.push_back(q);
+    else
+      anywhere = true;
+  }
+  if (!anywhere && a.empty()) return std::nullopt;  // there is one work-item (group)
   bool exact = true;
   Map pairs = conflicts_.in_equal(conflicts_.pairs(x, y, exact), x, y, same);
   if (!carried.empty()) {
@@ -119,29 +130,20 @@ std::optional<Map> Meetings::meet(const Touch& x, const Touch& y,
     if (!later) return std::nullopt;
     pairs = std::move(*later);
   }
-  const auto pairs_with_equal = [&](const Exprs& a, const Exprs& b) -> std::optional<Map> {
-    const auto f = to_map(a, conflicts_.dims(x.insn)), g = to_map(b, conflicts_.dims(y.insn));
-    if (!f || !g) return std::nullopt;
-    return Map(isl_map_apply_range(f->copy(), isl_map_reverse(g->copy())));
+  const auto pairs_with_equal = [&](const Exprs& f, const Exprs& g) -> std::optional<Map> {
+    const auto at_x = to_map(f, conflicts_.dims(x.insn)), at_y = to_map(g, conflicts_.dims(y.insn));
+    if (!at_x || !at_y) return std::nullopt;
+    return Map(isl_map_apply_range(at_x->copy(), isl_map_reverse(at_y->copy())));
   };
-  bool anywhere = false;  // one of the two runs in every work-item (group)
-  Exprs a, b;
-  for (const Axis& axis : axes_) {
-    const Expr p = position(x.insn, axis), q = position(y.insn, axis);
-    if (axis.group == groups) {
-      if (p && q) {
-        a.push_back(p), b.push_back(q);
-      } else {
-        anywhere = true;
-      }
-    } else if (!groups && p && q) {  // in the same group
+  if (!groups)  // in the same group
+    for (const Axis& axis : axes_) {
+      const Expr p = position(x.insn, axis), q = position(y.insn, axis);
+      if (!axis.group || !p || !q) continue;
       if (const auto equal = pairs_with_equal({p}, {q}))
         pairs = isl_map_intersect(pairs.take(), equal->copy());
     }
-  }
   if (yes(isl_map_is_empty(pairs.get()))) return std::nullopt;
   if (anywhere) return pairs;
-  if (a.empty()) return std::nullopt;  // there is one work-item (group)
   const auto equal = pairs_with_equal(a, b);
   if (!equal) return pairs;
   pairs = isl_map_subtract(pairs.take(), equal->copy());
