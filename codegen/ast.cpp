@@ -140,6 +140,28 @@ void substitute(Block& block, const std::string& iname, const Expr& value, Scala
                s.op);
 }
 
+void put_in_bounds(Block& block, const std::string& scalar, const Expr& value) {
+  const std::map<std::string, Expr> by{{scalar, value}};
+  const auto in = [&](Expr& e) {
+    if (e) e = substitute(e, by);
+  };
+  const auto below = [&](Block& b) { put_in_bounds(b, scalar, value); };
+  for (Stmt& s : block)
+    std::visit(
+        overload{[&](Loop& x) { in(x.lower), in(x.upper), in(x.only_while), below(x.body); },
+                 [&](If& x) { in(x.cond), below(x.body); },
+                 [&](Scope& x) { in(x.value), below(x.body); },
+                 [&](Run& x) {
+                   for (auto& [name, e] : x.values) in(e);
+                 },
+                 [&](Launch& x) { below(x.body); }, [](Declare&) {}, [](Release&) {}, [](Sync&) {},
+                 [&](GroupCombine& x) {
+                   in(x.cond);
+                   for (auto& [name, e] : x.values) in(e);
+                 }},
+        s.op);
+}
+
 bool declares(const Block& block) {
   return std::any_of(block.begin(), block.end(),
                      [](const Stmt& s) { return std::holds_alternative<Declare>(s.op); });

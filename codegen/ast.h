@@ -105,6 +105,8 @@ bool says(const Block& block, const std::string& name);
 
 /// Puts `value` in the place of the iname, which has the type `index`, in all expressions below.
 void substitute(Block& block, const std::string& iname, const Expr& value, Scalar index);
+/// Puts `value` in the place of the scalar in bounds and guards, but not in what instructions read.
+void put_in_bounds(Block& block, const std::string& scalar, const Expr& value);
 /// `e` with `values` in the place of inames; where these are no subscripts, with what `typed` makes
 /// of a value: it has to keep the type of an iname, in which the rest is computed.
 Expr with_values(const Expr& e, const std::map<std::string, Expr>& values,

@@ -3,8 +3,12 @@
 #include <optional>
 
 #include "codegen/bound_conditions.h"
+#include "codegen/language.h"
+#include "core/address_spaces.h"
+#include "core/order.h"
 
-// Loops in which work-items wait for one another, and of which each computes its own bounds.
+// Loops around several work-items, or lanes, of which each computes its own bounds: on devices such
+// in which they wait for one another, on hosts such that stand around the loops over them.
 namespace moonloop {
 namespace {
 
@@ -87,27 +91,41 @@ Ends ends_of(const Set& points, const std::set<std::string>& apart) {
 class Placer {
  public:
   explicit Placer(Plan& plan)
-      : plan_(plan), k_(plan.kernel), domains_(plan.kernel), conditions_(k_, domains_) {}
+      : plan_(plan),
+        k_(plan.kernel),
+        domains_(plan.kernel),
+        conditions_(k_, domains_),
+        own_(plan.kernel),
+        device_(is_device(plan.target)) {}
 
   void run() {
     if (domains_.data().empty()) return;
     for (const std::string& t : domains_.data())
       if (each_has_its_own(t)) plan_.apart.insert(t);
-    for (const PlanNode& n : plan_.roots) find_conditional(n);
+    if (device_)
+      for (const PlanNode& n : plan_.roots) find_conditional(n);
     if (!plan_.apart.empty()) place(plan_.roots, {}, false);
   }
 
  private:
   const Instruction& insn(int i) const { return *k_.instructions[static_cast<std::size_t>(i)]; }
-  bool is_item(const std::string& iname) const {
-    const auto h = plan_.hardware.find(iname);
-    return h != plan_.hardware.end() && !h->second.group;
+  bool is_item(const std::string& iname) const { return is_work_item(k_, iname); }
+  /// One after the other for all work-items together: no loop over some of them, or what hardware
+  /// counts.
+  bool is_common(const PlanNode& n) const {
+    return n.is_loop() && !is_item(n.iname) && !plan_.hardware.count(n.iname);
   }
-  bool is_sequential(const PlanNode& n) const {
-    return n.is_loop() && !plan_.hardware.count(n.iname);
+  /// Whether work-items cannot run the node one after the other.
+  bool together(const PlanNode& n) const { return device_ ? waits_in(n) : holds_items(n); }
+  bool holds_items(const PlanNode& n) const {
+    return std::any_of(n.children.begin(), n.children.end(),
+                       [&](const PlanNode& c) { return is_item(c.iname) || holds_items(c); });
   }
+  /// Whether several work-items, or lanes of a device's, compute a value of their own. Lanes of a
+  /// host's one after the other run all that their values bound.
   bool each_has_its_own(const std::string& t) const {
-    return plan_.lies_in(t, AddressSpace::Private) &&
+    if (device_ ? !plan_.lies_in(t, AddressSpace::Private) : !own_.per_item(t)) return false;
+    return (device_ && plan_.lane_copies.count(t) > 0) ||
            std::any_of(k_.instructions.begin(), k_.instructions.end(), [&](const InsnPtr& i) {
              return writes(*i).count(t) > 0 &&
                     std::any_of(i->inames.begin(), i->inames.end(),
@@ -116,7 +134,7 @@ class Placer {
   }
   /// Bounds that have no value where some condition does not hold.
   void find_conditional(const PlanNode& n) {
-    if (is_sequential(n) && waits_in(n) && !conditions_.of(n).empty())
+    if (is_common(n) && waits_in(n) && !conditions_.of(n).empty())
       for (std::string& t : domains_.data_of(n.iname)) plan_.apart.insert(std::move(t));
     for (const PlanNode& c : n.children) find_conditional(c);
   }
@@ -124,15 +142,15 @@ class Placer {
   void place(std::vector<PlanNode>& nodes, const Names& around, bool repeats) {
     std::vector<PlanNode> out;
     for (PlanNode& n : nodes) {
-      if (n.is_leaf() || (n.launch < 0 && !waits_in(n))) {
+      if (n.is_leaf() || (!device_ && is_item(n.iname)) || (n.launch < 0 && !together(n))) {
         out.push_back(std::move(n));
         continue;
       }
-      if (is_sequential(n) && any_in(domains_.data_of(n.iname), plan_.apart))
+      if (is_common(n) && any_in(domains_.data_of(n.iname), plan_.apart))
         agree(n, around, repeats, out);
       Names inside = around;
       if (n.is_loop()) inside.push_back(n.iname);
-      place(n.children, inside, n.launch < 0 && (repeats || is_sequential(n)));
+      place(n.children, inside, n.launch < 0 && (repeats || is_common(n)));
       out.push_back(std::move(n));
     }
     nodes = std::move(out);
@@ -143,8 +161,8 @@ class Placer {
     CommonTrips trips;
     const Exprs predicates = conditions_.of(n);
     std::vector<PlanNode> parts;
-    for (const Names& items : items_of(n)) {
-      Names dims = around;
+    for (const Names& items : items_of(n, around)) {
+      Names dims = around, loops = items;
       dims.insert(dims.end(), items.begin(), items.end());
       const std::set<std::string> inames(dims.begin(), dims.end());
       dims.push_back(n.iname);
@@ -155,7 +173,7 @@ class Placer {
         if (name.empty()) name = shared_scalar(n.iname + (first ? "_first" : "_end"));
         Instruction update;
         update.id = name + "_update";
-        update.atomic = Atomicity::Update;
+        if (device_) update.atomic = Atomicity::Update;
         update.lhs = {var(name)};
         update.rhs = call(first ? "min" : "max", {var(name), value});
         update.predicates = predicates;
@@ -165,7 +183,8 @@ class Placer {
       put(trips.first, ends.first, true);
       put(trips.end, ends.end, false);
       if (leaf.insns.empty()) continue;
-      for (const std::string& iname : items) {
+      std::erase_if(loops, [&](const std::string& i) { return !is_item(i); });  // place_lanes
+      for (const std::string& iname : loops) {
         PlanNode loop;
         loop.iname = iname;
         loop.children.push_back(std::move(leaf));
@@ -173,7 +192,6 @@ class Placer {
       }
       parts.push_back(std::move(leaf));
     }
-    if (parts.empty()) return;  // its bounds need others of its domain alone
     PlanNode start;
     const auto reset = [&](const std::string& name, bool first) {
       if (name.empty()) return;
@@ -187,17 +205,19 @@ class Placer {
     };
     reset(trips.first, true);
     reset(trips.end, false);
-    const std::string names = trips.first.empty() ? trips.end
-                              : trips.end.empty() ? trips.first
-                                                  : trips.first + " and " + trips.end;
-    const bool waited = !out.empty() && out.back().barrier;
-    if (waited) out.back().barrier->local = true;
-    if (repeats && !waited)
-      wait(fmt::format("the loop over {} ends before {} start again", n.iname, names), out);
-    out.push_back(std::move(start));
-    wait(fmt::format("work-items put together {}", names), out);
-    std::move(parts.begin(), parts.end(), std::back_inserter(out));
-    wait(fmt::format("the loop over {} needs {}", n.iname, names), out);
+    if (!parts.empty()) {  // else its bounds need others of its domain alone
+      const std::string names = trips.first.empty() ? trips.end
+                                : trips.end.empty() ? trips.first
+                                                    : trips.first + " and " + trips.end;
+      const bool waited = !out.empty() && out.back().barrier;
+      if (waited) out.back().barrier->local = true;
+      if (repeats && !waited)
+        wait(fmt::format("the loop over {} ends before {} start again", n.iname, names), out);
+      out.push_back(std::move(start));
+      wait(fmt::format("work-items put together {}", names), out);
+      std::move(parts.begin(), parts.end(), std::back_inserter(out));
+      wait(fmt::format("the loop over {} needs {}", n.iname, names), out);
+    }
     n.common_trips = static_cast<int>(plan_.common_trips.size());
     plan_.common_trips.push_back(std::move(trips));
   }
@@ -208,7 +228,9 @@ class Placer {
                                         : std::numeric_limits<std::int32_t>::max();
   }
 
-  static void wait(std::string why, std::vector<PlanNode>& out) {
+  /// On hosts, the end of a loop over work-items is all it takes.
+  void wait(std::string why, std::vector<PlanNode>& out) const {
+    if (!device_) return;
     PlanNode n;
     n.barrier = Barrier{true, false, std::move(why)};
     out.push_back(std::move(n));
@@ -221,7 +243,7 @@ class Placer {
     t.shape = Exprs{};
     t.space = AddressSpace::Local;
     t.at = k_.at;
-    plan_.spaces.emplace(t.name, AddressSpace::Local);
+    if (device_) plan_.spaces.emplace(t.name, AddressSpace::Local);
     std::string name = t.name;
     k_.temporaries.emplace(name, std::move(t));
     return name;
@@ -233,16 +255,24 @@ class Placer {
     return static_cast<int>(k_.instructions.size()) - 1;
   }
 
-  /// The inames that number, in statements of the loop, the work-items which have bounds of their
-  /// own, axis 0 first: each set of them that holds no other one, since more of them only bound it
-  /// further.
-  std::vector<Names> items_of(const PlanNode& n) const {
-    std::set<int> axes;
-    for (const std::string& t : domains_.data_of(n.iname))
-      for (const InsnPtr& i : k_.instructions)
-        if (writes(*i).count(t))
-          for (const std::string& name : i->inames)
-            if (is_item(name)) axes.insert(plan_.hardware.at(name).axis);
+  /// The inames that number, in statements of the loop, the work-items and lanes which have bounds
+  /// of their own, of the loop or one of `loops` around it, axis 0 first: each set of them that
+  /// holds no other one, since more of them only bound it further.
+  std::vector<Names> items_of(const PlanNode& n, Names loops) const {
+    loops.push_back(n.iname);
+    std::set<std::string> bounds, axes;
+    for (const std::string& iname : loops)
+      for (std::string& t : domains_.data_of(iname))
+        if (plan_.apart.count(t)) bounds.insert(std::move(t));
+    for (const InsnPtr& i : k_.instructions)
+      if (const std::set<std::string> written = writes(*i);
+          std::any_of(bounds.begin(), bounds.end(),
+                      [&](const std::string& t) { return written.count(t) > 0; }))
+        for (const std::string& name : i->inames)
+          if (is_item(name)) axes.insert(copy_axis(k_, name));
+    for (const std::string& t : bounds)
+      if (const auto lanes = plan_.lane_copies.find(t); lanes != plan_.lane_copies.end())
+        axes.insert(lanes->second.begin(), lanes->second.end());
     std::set<Names> all;
     collect(n, axes, all);
     std::vector<Names> out;
@@ -257,13 +287,14 @@ class Placer {
     }
     return out;
   }
-  void collect(const PlanNode& n, const std::set<int>& axes, std::set<Names>& out) const {
+  void collect(const PlanNode& n, const std::set<std::string>& axes, std::set<Names>& out) const {
     for (int i : n.insns) {
       if (insn(i).kind == InsnKind::Barrier || insn(i).kind == InsnKind::Nop) continue;
       Names own;
-      for (int axis : axes)
+      for (const std::string& axis : axes)
         for (const std::string& name : insn(i).inames)
-          if (is_item(name) && plan_.hardware.at(name).axis == axis) own.push_back(name);
+          if ((is_item(name) || is_lane(k_.tag(name))) && copy_axis(k_, name) == axis)
+            own.push_back(name);
       out.insert(std::move(own));
     }
     for (const PlanNode& c : n.children) collect(c, axes, out);
@@ -273,6 +304,8 @@ class Placer {
   Kernel& k_;
   Domains domains_;
   BoundConditions conditions_;
+  OwnCopies own_;
+  bool device_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "codegen/bound_conditions.h"
+#include "codegen/bound_copies.h"
 #include "codegen/bounds.h"
 #include "codegen/domains.h"
 #include "codegen/isl_expr.h"
@@ -31,7 +32,11 @@ constexpr unsigned long kGuardOperations = 100'000;
 class LoopMaker {
  public:
   explicit LoopMaker(const Plan& plan)
-      : plan_(plan), k_(plan.kernel), domains_(plan.kernel), conditions_(k_, domains_) {
+      : plan_(plan),
+        k_(plan.kernel),
+        domains_(plan.kernel),
+        conditions_(k_, domains_),
+        copies_(plan, domains_) {
     if (is_device(plan.target)) meetings_.emplace(plan);
     for (const CommonTrips& t : plan.common_trips) starts_.insert(t.starts.begin(), t.starts.end());
   }
@@ -117,6 +122,7 @@ class LoopMaker {
   }
 
   Need survey_body(const PlanNode& node, std::vector<std::string> loops) {
+    std::set<std::string> unknown = copies_.unreadable(loops);
     if (node.is_loop()) loops.push_back(node.iname);
     Need out;
     Union points, explicits;
@@ -137,7 +143,7 @@ class LoopMaker {
       if (out.data.count(t))
         fail("cannot-nest", k_.at, "the loop `{}` writes `{}`, which its bounds need", node.iname,
              t);
-    std::set<std::string> unknown = out.data;
+    unknown.insert(out.data.begin(), out.data.end());
     if (waits_in(node)) unknown.insert(plan_.apart.begin(), plan_.apart.end());
     out.points = forget(std::move(points).result(), unknown);
     out.explicit_ = forget(std::move(explicits).result(), unknown);
@@ -217,10 +223,12 @@ class LoopMaker {
         launch_ = n.launch;
         Block body = inside(n, context);
         if (!body.empty()) out.push_back(Stmt{Launch{n.launch, std::move(body)}});
-      } else if (n.is_loop() && plan_.hardware.count(n.iname)) {
-        append(out, hardware(n, context));
       } else {
-        append(out, n.is_loop() ? where_computed(n, loop(n, context)) : leaf(n, context));
+        Block made = !n.is_loop()                    ? leaf(n, context)
+                     : plan_.hardware.count(n.iname) ? hardware(n, context)
+                                                     : where_computed(n, loop(n, context));
+        copies_.put_in(made, n);
+        append(out, std::move(made));
       }
     }
     return out;
@@ -405,10 +413,12 @@ class LoopMaker {
   }
 
   /// A loop whose bounds are data runs only where they are computed: under the conditions that all
-  /// its statements share with those that write the bounds. Work-items that wait in it all run it
-  /// (common_trips.cpp).
+  /// its statements share with those that write the bounds. Work-items all run it where they wait
+  /// in it or have it in common (common_trips.cpp).
   Block where_computed(const PlanNode& node, Block loop) const {
-    if (loop.empty() || domains_.data_of(node.iname).empty() || waits_in(node)) return loop;
+    if (loop.empty() || domains_.data_of(node.iname).empty() || waits_in(node) ||
+        node.common_trips >= 0)
+      return loop;
     Exprs common = conditions_.of(node);
     if (common.empty()) return loop;
     for (Expr& p : common) p = own_copies(p, first_of(node));
@@ -727,6 +737,7 @@ class LoopMaker {
   const Kernel& k_;
   Domains domains_;
   BoundConditions conditions_;
+  BoundCopies copies_;
   std::set<int> starts_;              // of `Plan::common_trips`
   std::optional<Meetings> meetings_;  // on a device
   int launch_ = -1;                   // the kernel at hand

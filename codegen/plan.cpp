@@ -215,10 +215,10 @@ Plan make_plan(Kernel k, Target target) {
     place_group_reductions(plan);
     plan.roots = place_work_items(plan.kernel, std::move(plan.roots));
     place_barriers(plan);
-    place_common_trips(plan);
   } else {
     plan.roots = place_work_items(plan.kernel, from_trees(nested.tree.roots));
   }
+  place_common_trips(plan);
   place_lanes(plan);
   if (target == Target::Cuda) place_matrix_units(plan);
   Numbering(plan).visit(plan.roots);
@@ -235,6 +235,11 @@ bool is_parallel(const Kernel& k, const std::string& iname) {
 bool is_work_item(const Kernel& k, const std::string& iname) {
   const InameTag* tag = k.tag(iname);
   return tag && (tag->kind == TagKind::Local || tag->kind == TagKind::LocalAuto);
+}
+
+std::string copy_axis(const Kernel& k, const std::string& iname) {
+  const InameTag& tag = *k.tag(iname);
+  return tag.kind == TagKind::Local ? "l." + std::to_string(tag.axis) : iname;
 }
 
 std::string print_plan(const Plan& plan) {

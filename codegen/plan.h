@@ -19,10 +19,10 @@ struct Barrier {
   std::string why;                     // the accesses that need it
 };
 
-/// Where a loop runs in which work-items wait for one another, but of which each computes its own
-/// bounds: from the least first value to the greatest end of all of them. Each runs what is within
-/// its own. Names of scalars in local memory, that work-items put together before the loop; an
-/// empty one: that end of the range is the same for all.
+/// Where a loop around several work-items runs of which each computes its own bounds: from the
+/// least first value to the greatest end of all of them. Each runs what is within its own. Names of
+/// scalars, on devices in local memory, that work-items put together before the loop; an empty one:
+/// that end of the range is the same for all.
 struct CommonTrips {
   std::string first, end;   // the end is exclusive
   std::vector<int> starts;  // the instructions that begin with no iteration, for the whole group
@@ -134,9 +134,9 @@ struct Plan {
   std::vector<LaunchPlan> launches;        // on a device
   std::vector<GroupReduction> reductions;  // on a device
   std::vector<MatrixStep> matrix_steps;    // on CUDA
-  std::vector<CommonTrips> common_trips;   // on a device
-  /// On a device, scalars that bounds of loops need and that one work-item of a group has other
-  /// values of than the next, or none.
+  std::vector<CommonTrips> common_trips;
+  /// Scalars that bounds of loops need and that one work-item of a group has other values of than
+  /// the next, or none.
   std::set<std::string> apart;
   std::map<std::string, HardwareIname> hardware;  // on a device, by iname
   std::map<std::string, AddressSpace> spaces;     // on a device, by temporary; none is Auto
@@ -165,6 +165,8 @@ std::string print_plan(const Plan& plan);
 
 bool is_parallel(const Kernel& k, const std::string& iname);   // `g.N` or `par`
 bool is_work_item(const Kernel& k, const std::string& iname);  // `l.N` or `l.auto`
+/// What numbers the copies that work-items or lanes have: `l.N`, or another iname by itself.
+std::string copy_axis(const Kernel& k, const std::string& iname);
 
 // ---- For plan.cpp -------------------------------------------------------------------------------
 
@@ -200,9 +202,9 @@ void place_barriers(Plan& plan);
 /// Whether work-items wait for one another at the node or below.
 bool waits_in(const PlanNode& node);
 
-/// Lets all work-items of a group run a loop equally often where they wait in it, also where each
-/// computes its own bounds (codegen/common_trips.cpp): sets `apart` and `common_trips`, and puts
-/// what they need before these loops.
+/// Lets all work-items of a group run a loop equally often where they wait in it, or it stands
+/// around loops over them, also where each computes its own bounds (codegen/common_trips.cpp): sets
+/// `apart` and `common_trips`, and puts what they need before these loops.
 void place_common_trips(Plan& plan);
 
 /// Sets `uses`, `expansions` and the `locals` of the plan and its nodes (codegen/storage.cpp). A

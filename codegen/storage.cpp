@@ -71,6 +71,8 @@ class Storage {
 
   void collect() {
     const Variables variables(k_);
+    std::set<int> starts;
+    for (const CommonTrips& t : plan_.common_trips) starts.insert(t.starts.begin(), t.starts.end());
     for (std::size_t i = 0; i < k_.instructions.size(); ++i) {
       const int n = static_cast<int>(i);
       const Instruction& insn = *k_.instructions[i];
@@ -79,6 +81,7 @@ class Storage {
           if (k_.find_temporary(w)) use(w, n).reads = true;
       for (const Access& a : statement_accesses(insn, variables)) {
         if (!k_.find_temporary(a.variable)) continue;
+        if (starts.count(n) && plan_.apart.count(a.variable)) continue;  // for all work-items
         Use& u = use(a.variable, n);
         (a.write ? u.writes : u.reads) = true;
         u.part = u.part || (a.write && !a.field.empty());
@@ -214,12 +217,6 @@ class Storage {
     return false;
   }
 
-  /// What numbers the work-items: `l.N`, or another iname by itself.
-  std::string axis_of(const std::string& iname) const {
-    const InameTag& tag = *k_.tag(iname);
-    return tag.kind == TagKind::Local ? "l." + std::to_string(tag.axis) : iname;
-  }
-
   struct Range {
     Expr first, length;
   };
@@ -272,23 +269,18 @@ class Storage {
         if (insn(i).inames.count(n)) out.push_back(n);
       return out;
     };
-    if (domains_.data().count(t.name))
-      fail("unsupported", insn(uses[0].insn).at,
-           "bounds of a loop around several work-items, or `ilp` or `vec` iterations, need `{}`, "
-           "of which each has its own",
-           t.name);
     Expansion e;
     std::set<std::string> axes;
     for (const Use& u : uses)
       if (u.writes)
-        for (const std::string& n : items(u.insn)) axes.insert(axis_of(n));
+        for (const std::string& n : items(u.insn)) axes.insert(copy_axis(k_, n));
     for (const Use& u : uses)
       for (const std::string& n : items(u.insn)) {
-        if (!axes.count(axis_of(n))) continue;
+        if (!axes.count(copy_axis(k_, n))) continue;
         const Range r = range_of(n, insn(u.insn));
-        const auto it = std::find(e.axes.begin(), e.axes.end(), axis_of(n));
+        const auto it = std::find(e.axes.begin(), e.axes.end(), copy_axis(k_, n));
         if (it == e.axes.end()) {
-          e.axes.push_back(axis_of(n));
+          e.axes.push_back(copy_axis(k_, n));
           e.extent.push_back(r.length);
         } else {
           Expr& extent = e.extent[static_cast<std::size_t>(it - e.axes.begin())];
@@ -308,8 +300,8 @@ class Storage {
     for (const Use& u : uses) {
       Exprs index(sorted.axes.size());
       for (const std::string& n : items(u.insn)) {
-        if (!axes.count(axis_of(n))) continue;
-        const auto at = std::find(sorted.axes.begin(), sorted.axes.end(), axis_of(n));
+        if (!axes.count(copy_axis(k_, n))) continue;
+        const auto at = std::find(sorted.axes.begin(), sorted.axes.end(), copy_axis(k_, n));
         index[static_cast<std::size_t>(at - sorted.axes.begin())] =
             index_sub(var(n), range_of(n, insn(u.insn)).first);
       }

@@ -105,6 +105,7 @@ end
   const Tags tags{{"i", "l.1"}, {"k", "l.0"}, {"l", "l.0"}};
   CHECK_GOLDEN("own_rows.cl", code(turned, Target::OpenCL, tags));
   CHECK_GOLDEN("own_rows.cu", code(turned, Target::Cuda, tags));
+  CHECK_GOLDEN("own_rows.c", code(turned, Target::C, tags));
 }
 
 TEST_CASE("devices: a reduction over work-items is a tree, through registers in CUDA's warps") {

@@ -305,7 +305,7 @@ end
     const Kernel plain = parse_one(own);
     const Kernel rows = split(plain, "i", 3, "g.0", "l.1");
     const Kernel all = step(rows, "tag_inames", {word("k:l.0, l:l.0")});
-    for (const char* n : {"1", "8"}) run(all, plain, {{"n", n}});
+    for (const char* n : {"1", "8"}) run_everywhere(all, plain, {{"n", n}});
   }
 }
 
@@ -331,7 +331,7 @@ for i
 end
 )");
   const Kernel all = step(split(plain, "i", 3, "g.0", "l.1"), "tag_inames", {word("k:l.0, l:l.0")});
-  for (const char* n : {"1", "8"}) run(all, plain, {{"n", n}});
+  for (const char* n : {"1", "8"}) run_everywhere(all, plain, {{"n", n}});
 }
 
 TEST_CASE("data bounds: work-items wait in a loop whose bounds have values on a condition alone") {
@@ -358,8 +358,8 @@ end
   const Kernel row = step(plain, "tag_inames", {word("k:l.0, l:l.0")});
   for (const char* rows : {"", "g.0", "l.1"})
     for (const char* n : {"1", "5"})
-      run(*rows ? step(row, "tag_inames", {word(std::string("i:") + rows)}) : row, plain,
-          {{"n", n}});
+      run_everywhere(*rows ? step(row, "tag_inames", {word(std::string("i:") + rows)}) : row, plain,
+                     {{"n", n}});
 }
 
 // Differential test, seeds 9900387, 20140513 and others: the rows of a scan stand in one group.
@@ -385,7 +385,7 @@ y[k, i] = sum(j, x[k, j] % 7)  {id=scan, inames=k:i}
       CAPTURE(items);
       Kernel k = split(split(plain, "k", 3, "", "l.1"), "i", items, "", "l.0");
       k = step(k, "realize_reduction", {}, {{"force_scan", Value{true}}});
-      for (const char* n : {"5", "14"}) run(k, plain, {{"n", n}});
+      for (const char* n : {"5", "14"}) run_everywhere(k, plain, {{"n", n}});
     }
   }
 }
@@ -404,4 +404,33 @@ end
 )");
   for (const char* n : {"1", "2", "9"})
     run_everywhere(split(original, "k", 4, "", ""), original, {{"n", n}});
+}
+
+TEST_CASE("data bounds: a loop in common inside of one that more work-items bound") {
+  // `cols` is a row's, `rows` that of each of its parts.
+  const Kernel plain = parse_one(R"(
+kernel more(n: int32, cnt: in int32[n, 2], x: in float64[5, 5, 3],
+            y: inout float64[n, 2, 5, 5, 3])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < 2}
+domain {[s]: 0 <= s < rows}
+domain {[t]: 0 <= t < cols}
+domain {[k]: 0 <= k < 3}
+domain {[l]: 0 <= l < 3}
+assume n >= 1
+temp w: float64[n, 2, 3] in global
+for i
+  <int32> cols = (cnt[i, 0] + i) % 5
+  for j
+    <int32> rows = (cnt[i, j] + 2*j) % 5
+    for s, t
+      w[i, j, k] = x[s, t, k] + i
+      y[i, j, s, t, l] = w[i, j, 2 - l] + y[i, j, s, t, l]
+    end
+  end
+end
+)");
+  const Kernel rows = split(step(plain, "tag_inames", {word("j:l.2")}), "i", 3, "g.0", "l.1");
+  const Kernel all = step(rows, "tag_inames", {word("k:l.0, l:l.0")});
+  for (const char* n : {"1", "7"}) run_everywhere(all, plain, {{"n", n}});
 }
