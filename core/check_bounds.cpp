@@ -104,8 +104,8 @@ std::string instance_text(const std::string& id, const Sample& s) {
 
 class BoundsCheck : public UseCheck {
  public:
-  BoundsCheck(const Kernel& k, Places& places)
-      : k_(k), places_(places), in_bounds_(claimed_in_bounds(k)) {
+  BoundsCheck(const Kernel& k, Places& places, bool within)
+      : k_(k), places_(places), in_bounds_(claimed_in_bounds(k)), within_(within) {
     for (const Argument& a : k.args)
       if (a.is_array && a.shape) {
         Shape& s = shapes_.emplace(a.name, shape_of(*a.shape)).first->second;
@@ -134,7 +134,7 @@ class BoundsCheck : public UseCheck {
     }
     const Shape& s = it->second;
     check_rank(u, s.extents.size());
-    if (!u.index || in_bounds_.count(*u.name)) return;
+    if (within_ || !u.index || in_bounds_.count(*u.name)) return;
     if (u.linear) {
       if (s.elements) axis(u, 0, u.index->at(0), s.elements, s.elements_text);
       return;
@@ -242,14 +242,15 @@ class BoundsCheck : public UseCheck {
   Places& places_;
   std::unordered_map<std::string, Shape> shapes_;
   const std::set<std::string> in_bounds_;  // arrays whose accesses the user vouches for
+  const bool within_;                      // all accesses are known to be inside
   std::unordered_set<std::string> checked_;
   std::unordered_map<int, std::optional<Rows>> rows_;  // by place
 };
 
 }  // namespace
 
-std::unique_ptr<UseCheck> bounds_check(const Kernel& k, Places& places) {
-  return std::make_unique<BoundsCheck>(k, places);
+std::unique_ptr<UseCheck> bounds_check(const Kernel& k, Places& places, bool within) {
+  return std::make_unique<BoundsCheck>(k, places, within);
 }
 
 void check_rank(const Use& u, std::size_t axes) {

@@ -115,8 +115,10 @@ void check_kernel(const Kernel& k) {
   check_domains(flat);
   check_ranges(flat, {});
   check_sizes(flat);
+  const bool known = pass_as_in_reference(flat);
   Places places(flat);
-  const auto undefined = undefined_reads_check(flat, places), bounds = bounds_check(flat, places);
+  const auto undefined = undefined_reads_check(flat, places, known);
+  const auto bounds = bounds_check(flat, places, known);
   places.for_each_use([&](const Use& u) { undefined->see(u), bounds->see(u); });
   undefined->finish();
   bounds->finish();

@@ -30,8 +30,8 @@ std::string point_text(const std::vector<std::string>& names,
 
 class UndefinedReads : public UseCheck {
  public:
-  UndefinedReads(const Kernel& k, Places& places)
-      : k_(k), places_(places), in_bounds_(claimed_in_bounds(k)) {
+  UndefinedReads(const Kernel& k, Places& places, bool elements_known)
+      : k_(k), places_(places), in_bounds_(claimed_in_bounds(k)), elements_known_(elements_known) {
     if (k_.temporaries.empty()) return;
     for (const auto& [name, t] : k_.temporaries)
       if (!t.initializer) histories_.try_emplace(name);
@@ -75,7 +75,7 @@ class UndefinedReads : public UseCheck {
       fail("undefined-read", at(read), "`{}` reads the temporary `{}`, which nothing writes",
            read.insn->id, name);
     if (h.first_write >= position_.at(read.insn)) judge_order(name, h, read);
-    if (!read.index || read.linear || read.index->empty()) return;
+    if (elements_known_ || !read.index || read.linear || read.index->empty()) return;
     if (seen.insert(std::to_string(read.place) + "|" + to_string(*read.index)).second)
       judge_elements(name, h, read);
   }
@@ -223,14 +223,16 @@ class UndefinedReads : public UseCheck {
   const Kernel& k_;
   Places& places_;
   const std::set<std::string> in_bounds_;
+  const bool elements_known_;
   std::unordered_map<const Instruction*, int> position_;
   NameMap<History> histories_;
 };
 
 }  // namespace
 
-std::unique_ptr<UseCheck> undefined_reads_check(const Kernel& k, Places& places) {
-  return std::make_unique<UndefinedReads>(k, places);
+std::unique_ptr<UseCheck> undefined_reads_check(const Kernel& k, Places& places,
+                                                bool elements_known) {
+  return std::make_unique<UndefinedReads>(k, places, elements_known);
 }
 
 }  // namespace moonloop

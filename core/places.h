@@ -49,6 +49,7 @@ class Places {
   void for_each_use(const std::function<void(const Use&)>& visit);
 
   const std::vector<std::string>& inames(int place) const { return places_[place].inames; }
+  const Exprs& conditions(int place) const { return places_[place].conditions; }
   /// The instances that evaluate what stands at `place`, over its inames. Conditions that are not
   /// quasi-affine in inames and integer arguments are left out.
   const Set& instances(int place);
@@ -57,6 +58,8 @@ class Places {
   /// `e` as a function of the place's inames; nothing unless it is quasi-affine in inames and
   /// integer arguments alone.
   std::optional<PwAff> affine(int place, const Expr& e);
+  /// Whether all that `e` reads are inames and integer arguments.
+  bool static_integers(const Expr& e);
   /// Parameters of `s` that are temporaries: data-dependent bounds.
   std::vector<std::string> temporaries_in(const Set& s) const;
 
@@ -68,7 +71,6 @@ class Places {
     bool exact = true;
   };
   void visit_expr(const Expr& e, Frame& frame, const std::function<void(const Use&)>& visit);
-  bool static_integers(const Expr& e);
 
   const Kernel& k_;
   const Instruction* insn_ = nullptr;
