@@ -139,34 +139,93 @@ class Placer {
     for (const PlanNode& c : n.children) find_conditional(c);
   }
 
+  /// Trips that loops of one sequence may share, as long as nothing writes what they come from.
+  struct Known {
+    std::string text;  // of all that it takes to put them together
+    std::set<std::string> reads;
+    int trips;
+  };
+
   void place(std::vector<PlanNode>& nodes, const Names& around, bool repeats) {
     std::vector<PlanNode> out;
+    std::vector<Known> known;
     for (PlanNode& n : nodes) {
       if (n.is_leaf() || (!device_ && is_item(n.iname)) || (n.launch < 0 && !together(n))) {
+        forget_written(n, known);
         out.push_back(std::move(n));
         continue;
       }
       if (is_common(n) && any_in(domains_.data_of(n.iname), plan_.apart))
-        agree(n, around, repeats, out);
+        agree(n, around, repeats, known, out);
       Names inside = around;
       if (n.is_loop()) inside.push_back(n.iname);
+      forget_written(n, known);
       place(n.children, inside, n.launch < 0 && (repeats || is_common(n)));
       out.push_back(std::move(n));
     }
     nodes = std::move(out);
   }
 
+  void forget_written(const PlanNode& n, std::vector<Known>& known) const {
+    if (known.empty()) return;
+    std::set<std::string> written;
+    written_in(n, written);
+    std::erase_if(known, [&](const Known& k) {
+      return std::any_of(k.reads.begin(), k.reads.end(),
+                         [&](const std::string& name) { return written.count(name) > 0; });
+    });
+  }
+  void written_in(const PlanNode& n, std::set<std::string>& out) const {
+    for (int i : n.insns) out.merge(writes(insn(i)));
+    if (n.reduction >= 0)
+      out.merge(writes(insn(plan_.reductions[static_cast<std::size_t>(n.reduction)].update)));
+    for (const PlanNode& c : n.children) written_in(c, out);
+  }
+
+  /// What some work-items put together.
+  struct Part {
+    Names items;
+    std::set<std::string> inames;  // and of the loops around
+    Ends ends;
+  };
+
   /// Before the loop `n`, work-items put together from where to where it runs.
-  void agree(PlanNode& n, const Names& around, bool repeats, std::vector<PlanNode>& out) {
-    CommonTrips trips;
+  void agree(PlanNode& n, const Names& around, bool repeats, std::vector<Known>& known,
+             std::vector<PlanNode>& out) {
     const Exprs predicates = conditions_.of(n);
-    std::vector<PlanNode> parts;
-    for (const Names& items : items_of(n, around)) {
-      Names dims = around, loops = items;
+    std::vector<Part> all;
+    Known own{to_string(conjunction(predicates)), {}, static_cast<int>(plan_.common_trips.size())};
+    for (const Expr& p : predicates) collect_reads(p, own.reads);
+    for (Names& items : items_of(n, around)) {
+      Names dims = around;
       dims.insert(dims.end(), items.begin(), items.end());
-      const std::set<std::string> inames(dims.begin(), dims.end());
+      Part part;
+      part.inames.insert(dims.begin(), dims.end());
       dims.push_back(n.iname);
-      const Ends ends = ends_of(domains_.of(dims), plan_.apart);
+      part.ends = ends_of(domains_.of(dims), plan_.apart);
+      own.text += fmt::format("; {}", fmt::join(items, " "));
+      for (const Expr& e : {part.ends.first, part.ends.end}) {
+        own.text += ": " + (e ? to_string(e) : "");
+        if (e) collect_reads(e, own.reads);
+      }
+      part.items = std::move(items);
+      all.push_back(std::move(part));
+    }
+    for (const Known& k : known)
+      if (k.text == own.text) {
+        n.common_trips = k.trips;
+        return;
+      }
+    n.common_trips = own.trips;
+    put_together(n, all, predicates, around, repeats, out);
+    known.push_back(std::move(own));
+  }
+
+  void put_together(const PlanNode& n, const std::vector<Part>& all, const Exprs& predicates,
+                    const Names& around, bool repeats, std::vector<PlanNode>& out) {
+    CommonTrips trips;
+    std::vector<PlanNode> parts;
+    for (const Part& part : all) {
       PlanNode leaf;
       const auto put = [&](std::string& name, const Expr& value, bool first) {
         if (!value) return;
@@ -177,14 +236,14 @@ class Placer {
         update.lhs = {var(name)};
         update.rhs = call(first ? "min" : "max", {var(name), value});
         update.predicates = predicates;
-        update.inames = inames;
+        update.inames = part.inames;
         leaf.insns.push_back(add(std::move(update)));
       };
-      put(trips.first, ends.first, true);
-      put(trips.end, ends.end, false);
+      put(trips.first, part.ends.first, true);
+      put(trips.end, part.ends.end, false);
       if (leaf.insns.empty()) continue;
-      std::erase_if(loops, [&](const std::string& i) { return !is_item(i); });  // place_lanes
-      for (const std::string& iname : loops) {
+      for (const std::string& iname : part.items) {
+        if (!is_item(iname)) continue;  // place_lanes
         PlanNode loop;
         loop.iname = iname;
         loop.children.push_back(std::move(leaf));
@@ -218,7 +277,6 @@ class Placer {
       std::move(parts.begin(), parts.end(), std::back_inserter(out));
       wait(fmt::format("the loop over {} needs {}", n.iname, names), out);
     }
-    n.common_trips = static_cast<int>(plan_.common_trips.size());
     plan_.common_trips.push_back(std::move(trips));
   }
 

@@ -434,3 +434,44 @@ end
   const Kernel all = step(rows, "tag_inames", {word("k:l.0, l:l.0")});
   for (const char* n : {"1", "7"}) run_everywhere(all, plain, {{"n", n}});
 }
+
+TEST_CASE("data bounds: loops with the same bounds share where they begin and end") {
+  const std::string text = R"(
+kernel twice(n: int32, cnt: in int32[n], x: in float64[20, 3], y: inout float64[n, 20, 3],
+             z: inout int32[n])
+domain {[i]: 0 <= i < n}
+domain {[s]: 0 <= s < 2}
+domain {[t]: 0 <= t < len}
+domain {[u]: 0 <= u < len}
+domain {[k, k2]: 0 <= k < 3 and 0 <= k2 < 3}
+domain {[l, l2]: 0 <= l < 3 and 0 <= l2 < 3}
+assume n >= 1
+temp w: float64[n, 3] in global
+for i
+  <int32> len = (3*cnt[i] + i) % 20              
+  for s
+    for t
+      w[i, k] = x[t, k] + i
+      y[i, t, l] = w[i, 2 - l] + y[i, t, l]
+    end
+    BETWEEN
+    for u
+      w[i, k2] = 2*x[u, k2] + s
+      y[i, u, l2] = w[i, 2 - l2] + y[i, u, l2] + len
+    end
+  end
+end
+)";
+  const auto ends = [&](const std::string& between, int apart) {
+    std::string own = text;
+    own.replace(own.find("BETWEEN"), 7, between);
+    const Kernel plain = parse_one(own);
+    const Kernel all = step(split(plain, "i", 3, "g.0", "l.1"), "tag_inames",
+                            {word("k:l.0, l:l.0, k2:l.0, l2:l.0")});
+    for (const char* n : {"1", "8"}) run_everywhere(all, plain, {{"n", n}});
+    CHECK(count(generate(all, Target::C).source, "_end = -2147483647") == apart);
+    CHECK(count(generate(all, Target::OpenCL).source, "_end = -2147483647") == apart);
+  };
+  ends("z[i] = z[i] + len", 1);
+  ends("len = (len + 7) % 20", 2);
+}
