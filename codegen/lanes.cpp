@@ -50,13 +50,15 @@ std::vector<std::string> lanes_of(const Plan& plan, const GroupReduction& r) {
 
 /// Puts loops over lanes around each statement. Where a loop has as many iterations as a lane says,
 /// they stand around that loop and what computes its bounds: each lane then runs all of this before
-/// the next one does, which no lane may need of another.
+/// the next one does, which no lane may need of another. Where lanes have some of these loops in
+/// common (common_trips.cpp), or work-items wait in between, each has a copy of the bounds instead.
 class LanePlacer {
  public:
   explicit LanePlacer(const Plan& plan)
       : plan_(plan), k_(plan.kernel), variables_(k_), domains_(k_), own_(k_), conflicts_(k_) {
     for (const std::string& t : domains_.data())
       if (plan.lane_copies.count(t)) bounds_.insert(t);
+    for (const PlanNode& n : plan.roots) find_common(n);
   }
 
   /// `around`: the loops outside of `nodes`; `taken`: the lanes among them.
@@ -107,15 +109,16 @@ class LanePlacer {
     for (const PlanNode& c : n.children) instructions_of(c, out);
   }
 
-  /// Whether a loop in the node has bounds that need the temporary.
+  /// Whether each lane runs the loop as often as its own value of the temporary says.
+  bool needs(const PlanNode& n, const std::string& name) const {
+    if (!n.is_loop() || n.common_trips >= 0) return false;
+    const std::vector<std::string> all = domains_.data_of(n.iname);
+    return std::find(all.begin(), all.end(), name) != all.end();
+  }
+  /// Whether that is so of a loop in the node.
   bool bounded_by(const PlanNode& n, const std::string& name) const {
-    const auto needs = [&] {
-      const std::vector<std::string> all = domains_.data_of(n.iname);
-      return std::find(all.begin(), all.end(), name) != all.end();
-    };
-    return (n.is_loop() && needs()) ||
-           std::any_of(n.children.begin(), n.children.end(),
-                       [&](const PlanNode& c) { return bounded_by(c, name); });
+    return needs(n, name) || std::any_of(n.children.begin(), n.children.end(),
+                                         [&](const PlanNode& c) { return bounded_by(c, name); });
   }
   bool uses(const PlanNode& n, const std::string& name) const {
     std::vector<int> all;
@@ -123,6 +126,13 @@ class LanePlacer {
     return bounded_by(n, name) || std::any_of(all.begin(), all.end(), [&](int i) {
              return writes(insn(i)).count(name) > 0 || reads(k_, insn(i)).count(name) > 0;
            });
+  }
+
+  void find_common(const PlanNode& n) {
+    if (n.common_trips >= 0)
+      for (const std::string& t : domains_.data_of(n.iname))
+        if (bounds_.count(t)) common_.insert(t);
+    for (const PlanNode& c : n.children) find_common(c);
   }
 
   /// Nodes from the first to the last that use the temporary, one of them a loop that it bounds.
@@ -155,8 +165,17 @@ class LanePlacer {
       for (int i : n.insns) apart.push_back(single(i));
     }
     std::vector<Range> ranges;
-    for (const std::string& t : bounds_)
-      if (const auto r = range_of(apart, t, taken)) ranges.push_back(*r);
+    for (const std::string& t : bounds_) {
+      const auto r = common_.count(t) ? std::nullopt : range_of(apart, t, taken);
+      if (r &&
+          std::none_of(apart.begin() + long(r->first), apart.begin() + long(r->last), waits_in)) {
+        ranges.push_back(*r);
+        continue;
+      }
+      const Names open = without(plan_.lane_copies.at(t), taken);  // each has a copy everywhere
+      for (std::size_t i = 0; i < apart.size() && !open.empty(); ++i)
+        if (needs(apart[i], t)) ranges.push_back(Range{i, i, {open.begin(), open.end()}});
+    }
     std::sort(ranges.begin(), ranges.end(),
               [](const Range& a, const Range& b) { return a.first < b.first; });
     std::vector<Range> merged;
@@ -260,6 +279,7 @@ class LanePlacer {
   OwnCopies own_;
   TeamConflicts conflicts_;
   std::set<std::string> bounds_;  // temporaries of lanes that bound loops
+  std::set<std::string> common_;  // those of which lanes have some loop in common
 };
 
 }  // namespace

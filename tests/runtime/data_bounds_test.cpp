@@ -435,6 +435,65 @@ end
   for (const char* n : {"1", "7"}) run_everywhere(all, plain, {{"n", n}});
 }
 
+TEST_CASE("data bounds: work-items wait in loops whose lengths differ from lane to lane") {
+  const std::string text = R"(
+kernel lanes(n: int32, cnt: in int32[n], x: in float64[n, 9, 3], y: inout float64[n, 9, 3])
+domain {[i]: 0 <= i < n}
+domain {[t]: low <= t < len}
+domain {[k]: 0 <= k < 3}
+domain {[l]: 0 <= l < 3}
+domain {[r]: 0 <= r < low}
+assume n >= 1
+temp w: float64[n, 3] in global
+for i
+  <int32> low = (cnt[i] + i) % 4
+  <int32> len = low + (2*cnt[i] + i) % 6
+  for t
+    w[i, k] = 2*x[i, t, k] + t
+    y[i, t, l] = w[i, 2 - l] + REST
+  end
+end
+)";
+  for (const char* rest : {"l", "sum(r, x[i, r, l])"}) {
+    CAPTURE(rest);
+    std::string own = text;
+    own.replace(own.find("REST"), 4, rest);
+    const Kernel plain = parse_one(own);
+    const Kernel items = step(plain, "tag_inames", {word("k:l.0, l:l.0")});
+    for (const char* tag : {"ilp", "vec", "ilp.seq"}) {
+      CAPTURE(tag);
+      const Kernel lanes = split(items, "i", 2, "", tag);
+      for (const char* n : {"1", "7"}) {
+        run_everywhere(lanes, plain, {{"n", n}});
+        run_everywhere(split(lanes, "i_outer", 2, "g.0", "l.1"), plain, {{"n", n}});
+      }
+    }
+  }
+}
+
+TEST_CASE("data bounds: work-items wait between what each lane computes and the loop it bounds") {
+  const Kernel plain = parse_one(R"(
+kernel between(n: int32, cnt: in int32[n], x: in float64[n, 3], y: inout float64[n, 9, 3])
+domain {[i]: 0 <= i < n}
+domain {[t]: 0 <= t < len}
+domain {[k]: 0 <= k < 3}
+domain {[l]: 0 <= l < 3}
+assume n >= 1
+temp w: float64[n, 3] in global
+for i
+  <int32> len = (2*cnt[i] + i) % 9
+  w[i, k] = 2*x[i, k]
+  y[i, t, l] = w[i, 2 - l] + t
+end
+)");
+  const Kernel items = step(plain, "tag_inames", {word("k:l.0, l:l.0")});
+  for (const char* tag : {"ilp", "vec", "ilp.seq"}) {
+    CAPTURE(tag);
+    const Kernel lanes = split(items, "i", 2, "", tag);
+    for (const char* n : {"1", "7"}) run_everywhere(lanes, plain, {{"n", n}});
+  }
+}
+
 TEST_CASE("data bounds: loops with the same bounds share where they begin and end") {
   const std::string text = R"(
 kernel twice(n: int32, cnt: in int32[n], x: in float64[20, 3], y: inout float64[n, 20, 3],
