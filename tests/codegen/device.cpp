@@ -106,6 +106,22 @@ end
   CHECK_GOLDEN("own_rows.cl", code(turned, Target::OpenCL, tags));
   CHECK_GOLDEN("own_rows.cu", code(turned, Target::Cuda, tags));
   CHECK_GOLDEN("own_rows.c", code(turned, Target::C, tags));
+
+  // With indices of 64 bits, so have the ends.
+  const std::string wide = std::string(turned) + "index_type int64\n";
+  const auto has = [&](Target t, const std::vector<std::string>& parts) {
+    const std::string text = code(wide, t, tags);
+    CAPTURE(text);
+    for (const std::string& part : parts) CHECK(text.find(part) != std::string::npos);
+  };
+  has(Target::OpenCL,
+      {"#pragma OPENCL EXTENSION cl_khr_int64_extended_atomics : enable", "__local long t_end;",
+       "t_first = 9223372036854775807", "t_end = -9223372036854775807", "atom_min(&t_first, ",
+       "atom_max(&t_end, ", "for (long t = t_first;"});
+  has(Target::Cuda, {"__shared__ long long t_end;", "atomicMin(&t_first, ", "atomicMax(&t_end, ",
+                     "for (long long t = t_first;"});
+  has(Target::C, {"int64_t t_end = -9223372036854775807;", "t_end = max_i64(t_end, ",
+                  "for (int64_t t = t_first;"});
 }
 
 TEST_CASE("devices: a reduction over work-items is a tree, through registers in CUDA's warps") {
