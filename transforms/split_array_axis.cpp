@@ -11,10 +11,15 @@
 namespace moonloop {
 namespace {
 
-/// The integer expression made as simple as the domain of the statement's inames permits.
+/// The integer expression made as simple as the domain permits of the statement's inames, and of
+/// those of reductions that it mentions: outside of a reduction, which may have no terms, the
+/// domain of its inames says nothing.
 Expr simplified(const Kernel& k, const Instruction& insn, const Expr& e) {
-  const std::set<std::string> all = all_inames(k, insn);
-  const std::vector<std::string> dims(all.begin(), all.end());
+  std::set<std::string> mentioned, here = insn.inames;
+  collect_vars(e, mentioned);
+  for (const std::string& i : all_inames(k, insn))
+    if (mentioned.count(i)) here.insert(i);
+  const std::vector<std::string> dims(here.begin(), here.end());
   const auto value = to_affine(e, dims);
   if (!value) return e;
   const Set domain = domain_of(k, dims);

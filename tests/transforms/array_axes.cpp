@@ -326,3 +326,15 @@ b[i] = t + 1
   CHECK(split.find_temporary("u")->space == AddressSpace::Auto);
   check_same(k, split, {{"n", 21}});
 }
+
+// Differential test, seed 3304698: where i is 0 the reduction has no term, but c[0] is written.
+TEST_CASE("split_array_axis: outside of a reduction its domain says nothing") {
+  const Kernel k = parsed(R"(
+kernel k(b: in float64[3], c: float64[3])
+domain {[i]: 0 <= i < 3 and i mod 2 = 0}
+domain {[l]: 0 <= l < i}
+c[i] = sum(l, b[l])  {id=s, inames=i}
+)");
+  const Kernel cut = apply(k, "split_array_axis", {text("c"), number(0), number(3)});
+  CHECK(line(cut, "s").find("c[0, i]") == 0);
+}
