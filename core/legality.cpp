@@ -26,6 +26,7 @@ Kernel proved(Kernel k) {
   legality.check();
   if (!k.reference) return k;  // the list is the meaning
   k.instructions = list_of(k, legality.present());
+  k.loop_order = loop_order_in_sequence(k, legality.present());
   return k;
 }
 

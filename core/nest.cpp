@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <numeric>
 
 #include "core/legality.h"
 #include "core/memo.h"
@@ -201,11 +203,63 @@ Kernel without_ordered_parts(Kernel k, const RunOrder& order) {
   return without_tags(std::move(k), [&](const std::string& i) { return items.count(i) > 0; });
 }
 
-Nested nest_in_sequence(const Kernel& k) {
-  const Kernel plain = without_tags(k, [&](const std::string& i) {
+/// Without the tags of work-items, lanes and groups, which say nothing of the order that is meant.
+static Kernel in_sequence(const Kernel& k) {
+  return without_tags(k, [&](const std::string& i) {
     const InameTag* tag = k.tag(i);
     return in_team(tag) || (tag && tag->kind == TagKind::Group);
   });
+}
+
+std::vector<std::string> loop_order_in_sequence(const Kernel& k, const RunOrder& order) {
+  const Kernel plain = in_sequence(order.kernel());
+  if (plain.iname_tags.size() == k.iname_tags.size()) return k.loop_order;
+  std::vector<SharedNames> loops;
+  try {
+    loops = derive_loops(plain);
+  } catch (const Refused&) {
+    return k.loop_order;  // only a team can nest them, and the tags stay
+  }
+  const auto moves = [&](const std::string& i) {
+    const InameTag* tag = k.tag(i);
+    return in_team(tag) || (tag && tag->kind == TagKind::Group);
+  };
+  const auto rest = [&](const std::vector<std::string>& all) {
+    std::vector<std::string> out;
+    std::remove_copy_if(all.begin(), all.end(), std::back_inserter(out), moves);
+    return out;
+  };
+  bool same = true;
+  for (int s = 0; s < order.size() && same; ++s)
+    same = rest(loops[std::size_t(s)]) == rest(order.loops(s));
+  if (same) return k.loop_order;
+
+  NameIndex numbers(k.loop_order.size());
+  std::vector<std::string> names;
+  const auto number = [&](const std::string& i) {
+    const int n = numbers.add(i, int(names.size()));
+    if (n == int(names.size())) names.push_back(i);
+    return n;
+  };
+  for (const std::string& i : k.loop_order) number(i);
+  for (int s = 0; s < order.size(); ++s)
+    for (const std::string& i : order.loops(s)) number(i);
+  Edges inside(names.size());
+  for (int s = 0; s < order.size(); ++s)
+    for (std::size_t i = 1; i < order.loops(s).size(); ++i)
+      inside[std::size_t(number(order.loops(s)[i - 1]))].insert(number(order.loops(s)[i]));
+  std::vector<int> rank(names.size());
+  std::iota(rank.begin(), rank.end(), 0);
+  const std::vector<int> sorted = sort_topologically(inside, rank);
+  ensure(sorted.size() == names.size(), "loops of a tree that stand inside of each other");
+  std::vector<std::string> out;
+  for (const int i : sorted)
+    if (k.has_iname(names[std::size_t(i)])) out.push_back(names[std::size_t(i)]);
+  return out;
+}
+
+Nested nest_in_sequence(const Kernel& k) {
+  const Kernel plain = in_sequence(k);
   if (plain.iname_tags.size() == k.iname_tags.size()) return nest(k);
   try {
     return nest(plain);

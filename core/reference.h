@@ -33,8 +33,9 @@ void check_legal(const Kernel& k);
 /// included; its reductions may use one after the other. Refuses `axis-taken`. check_legal asks it
 /// too; cost: linear, and none where nothing is tagged `g.N` or `l.N`.
 void require_distinct_axes(const Kernel& k);
-/// `k`, checked, with its instructions listed in the order in which the tree runs them, so that the
-/// list alone says the order when the reference is forgotten.
+/// `k`, checked, with its instructions listed in the order in which the tree runs them and its loops
+/// in an order in which they nest without tags too, so that these say the order when the reference
+/// is forgotten.
 Kernel proved(Kernel k);
 
 /// Replaces `iname` in the origins by an expression of new inames: what split_iname, join_inames,

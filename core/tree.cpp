@@ -527,6 +527,15 @@ std::vector<int> textual_order(const Kernel& k) {
          "instructions depend on each other: {}`{}`", text, k.instructions[cycle[0]]->id);
 }
 
+std::vector<SharedNames> derive_loops(const Kernel& k) {
+  Nests nests(k);
+  LoopSorter(k, nests).sort();
+  std::vector<SharedNames> out;
+  out.reserve(nests.instructions());
+  for (std::size_t s = 0; s < nests.instructions(); ++s) out.push_back(nests.of(s).path.loops);
+  return out;
+}
+
 LoopTree derive_tree(const Kernel& k, const std::vector<std::pair<int, int>>& before) {
   Nests nests(k);
   LoopSorter(k, nests).sort();

@@ -67,6 +67,10 @@ struct LoopTree {
 /// the pairs of inames that meet in one instruction.
 LoopTree derive_tree(const Kernel& k, const std::vector<std::pair<int, int>>& before = {});
 
+/// The loops around each instruction in that tree, outer to inner. Cost: as above, without the order
+/// of statements.
+std::vector<SharedNames> derive_loops(const Kernel& k);
+
 /// The tree with all that the kernel's own order relation demands; the one to generate code from.
 /// Takes any kernel; returns it with reductions realized (whose instructions the tree refers to).
 struct Nested {
@@ -82,6 +86,9 @@ Kernel without_ordered_parts(Kernel k, const RunOrder& order);
 /// only a team can nest the loops, the tags stay, but for those that without_ordered_parts() takes
 /// away, and each statement runs for the whole team.
 Nested nest_in_sequence(const Kernel& k);
+/// The loop order with which the loops of `k` nest without those tags as they do with them, `order`:
+/// what is read again has no reference that says so. That of `k` where it does. Cost: linear.
+std::vector<std::string> loop_order_in_sequence(const Kernel& k, const RunOrder& order);
 
 /// The tree as text, one loop or instruction a line, indented.
 std::string print_tree(const Kernel& realized, const LoopTree& tree);

@@ -217,3 +217,19 @@ TEST_CASE("tags: a priority among lanes changes nothing, in the kernel and in it
   CHECK(same_values(independent, k, {{"n", 7}}));
   CHECK(same_values(independent, parsed(print_kernel(k)), {{"n", 7}}));
 }
+
+TEST_CASE("tags: a group axis moves a loop out, and the text says the same order of the others") {
+  // Differential test, seed 3304196: without the tag `j_outer` came before both.
+  const Kernel before = parsed(R"(
+kernel f(n: int32, a: float64[2*n + 12], c: float64[8])
+domain {[i]: 1 <= i < n}
+domain {[j]: 0 <= j < 5}
+a[2*j + 3] = 0.5*c[j + 1]  {id=s0, inames=i:j}
+c[j + 1] = 0.5*a[i] + 1.0  {id=s1, inames=i:j}
+)");
+  Kernel k = apply(before, "chunk_iname", {text("j"), number(5)});
+  k = apply(k, "tag_inames", {text("j_inner:g.1")});
+  k = apply(k, "prioritize_loops", {text("j_inner, i")});
+  CHECK(same_values(before, k, {{"n", 7}}));
+  CHECK(same_values(before, parsed(print_kernel(k)), {{"n", 7}}));
+}
