@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <unordered_map>
 
@@ -34,6 +35,7 @@ struct Touch {
   std::vector<std::int64_t> subscript;
   bool write = false, update = false;
   bool in_record = false;
+  bool idle = false;  // a read in the arm of a choice that this instance does not take
   const std::string* atomic = nullptr;  // the kind of an atomic update that commutes with its like
 };
 
@@ -196,20 +198,29 @@ class Enumeration {
   }
 
   void collect(const Instruction& insn, const Integers& at, std::vector<Touch>& out) const {
-    const auto read = [&](const Expr& e) {
+    const std::function<void(const Expr&, bool)> read = [&](const Expr& e, bool idle) {
       walk(e, [&](const Expr& x) {
+        if (const auto* choice = x.as<Select>()) {
+          const auto taken = moonloop::evaluate(Expr(Select{choice->cond, lit(1), lit(0)}), at);
+          read(choice->cond, idle);
+          read(choice->yes, idle || (taken && *taken == 0));
+          read(choice->no, idle || (taken && *taken != 0));
+          return false;
+        }
+        const std::size_t before = out.size();
         const auto* f = x.as<Field>();
         const Expr& base = f ? f->base : x;
         if (const auto* v = base.as<Var>(); v && is_temporary(v->name)) add_touch(x, at, {}, out);
         const auto* l = base.as<Load>();
-        if (!l) return true;
-        add_touch(x, at, {}, out);
-        for (const Expr& e : l->index) read_subscript(e, at, out);
-        return false;
+        if (l) add_touch(x, at, {}, out);
+        if (l)
+          for (const Expr& i : l->index) read_subscript(i, at, out);
+        for (std::size_t t = before; t < out.size(); ++t) out[t].idle = idle;
+        return !l;
       });
     };
-    if (insn.rhs) read(insn.rhs);
-    for (const Expr& p : insn.predicates) read(p);
+    if (insn.rhs) read(insn.rhs, false);
+    for (const Expr& p : insn.predicates) read(p, false);
     Touch write{};
     write.write = true;
     write.update = insn.role == ReductionRole::Update;
@@ -525,6 +536,7 @@ Reads values_read(const Enumeration& e, const Copies& private_in) {
   for (const Instance& i : e.all) {
     std::uint64_t seen = 1;
     for (const Touch& t : i.touches) {
+      if (t.idle) continue;
       if (t.atomic && !t.write) continue;  // its order among its like tells nothing
       if (!e.is_temporary(*t.variable)) continue;
       Cell cell{*t.variable, t.subscript};
