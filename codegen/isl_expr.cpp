@@ -50,6 +50,28 @@ Expr extremum(const char* name, const Exprs& args) {
   return call(name, std::move(all));
 }
 
+/// isl writes `1 = 0` where one of the alternatives is left without instances.
+bool never(const Expr& e) {
+  const auto* c = e.as<Compare>();
+  if (!c || c->op != CompareOp::Eq) return false;
+  const auto left = as_int(c->left), right = as_int(c->right);
+  return left && right && *left != *right;
+}
+
+/// (a or b) or c as a or b or c.
+Expr disjunction(const Exprs& args) {
+  Exprs all;
+  for (const Expr& a : args) {
+    const auto* n = a.as<Nary>();
+    if (n && n->op == NaryOp::Or)
+      all.insert(all.end(), n->terms.begin(), n->terms.end());
+    else if (!never(a))
+      all.push_back(a);
+  }
+  if (all.empty()) return args[0];
+  return all.size() == 1 ? all[0] : Expr(Nary{NaryOp::Or, all});
+}
+
 Expr operation(const AstExpr& e) {
   Exprs a;
   const int n = count(isl_ast_expr_get_op_n_arg(e.get()));
@@ -58,7 +80,7 @@ Expr operation(const AstExpr& e) {
     case isl_ast_expr_op_and:
     case isl_ast_expr_op_and_then: return conjunction(a);
     case isl_ast_expr_op_or:
-    case isl_ast_expr_op_or_else: return Expr(Nary{NaryOp::Or, a});
+    case isl_ast_expr_op_or_else: return disjunction(a);
     case isl_ast_expr_op_max: return extremum("max", a);
     case isl_ast_expr_op_min: return extremum("min", a);
     case isl_ast_expr_op_minus: return index_mul(lit(-1), a[0]);
