@@ -19,6 +19,7 @@
 #include "tests/differential/random_names.h"
 #include "tests/differential/random_records.h"
 #include "tests/differential/random_scans.h"
+#include "tests/differential/random_storage.h"
 #include "transforms/registry.h"
 
 namespace moonloop::differential {
@@ -191,7 +192,7 @@ Opening special(std::uint64_t seed, Random& random, const std::string& name,
 
 std::optional<Pair> make_pair(std::uint64_t seed, Flavour flavour, Statistics& statistics,
                               std::vector<Problem>& problems) {
-  Random random(seed), more(seed ^ 0x7370656369616cu);
+  Random random(seed), more(seed ^ 0x7370656369616cu), storage(seed ^ 0x73746f72u);
   const std::string name = fmt::format("k{}", seed);
   Opening opening;
   std::string what = "groups";
@@ -214,7 +215,8 @@ std::optional<Pair> make_pair(std::uint64_t seed, Flavour flavour, Statistics& s
   // A refused step is followed by another try, so that chains get long.
   const std::size_t wanted = out->steps.size() + static_cast<std::size_t>(steps);
   for (int tries = 0; tries < 3 * steps && out->steps.size() < wanted; ++tries)
-    chain.attempt(random_step(random, out->result, flavour));
+    chain.attempt(storage.chance(10) ? storage_step(storage, out->result, flavour)
+                                     : random_step(random, out->result, flavour));
   if (axes && !early) tag_axes();
   return out;
 }
