@@ -40,6 +40,10 @@ class Placer {
     out.insert(out.end(), n.insns.begin(), n.insns.end());
     for (const PlanNode& c : n.children) instructions_of(c, out);
   }
+  /// Whether the loop is one of the host's, around kernels.
+  static bool holds_kernel(const PlanNode& n) {
+    return n.launch >= 0 || std::any_of(n.children.begin(), n.children.end(), holds_kernel);
+  }
   bool holds_parallel(const PlanNode& n) const {
     return is_parallel(k_, n.iname) ||
            std::any_of(n.children.begin(), n.children.end(),
@@ -100,13 +104,14 @@ class Placer {
   }
 
   /// Takes `node` into the run, or into a new one. False when it cannot be in any run: it has no
-  /// work-items, several sets of them, or its statements need what other work-items do.
+  /// work-items, several sets of them, its statements need what other work-items do, or it holds
+  /// kernels.
   bool joins(Run& run, PlanNode& node, const std::vector<std::string>& outer,
              std::vector<PlanNode>& out) {
     std::vector<int> insns;
     instructions_of(node, insns);
     const Names& items = this->items(insns.front());
-    if (items.empty() || holds_parallel(node)) return false;
+    if (items.empty() || holds_kernel(node) || holds_parallel(node)) return false;
     for (int i : insns)
       if (this->items(i) != items || insn(i).kind == InsnKind::Barrier) return false;
     Touched touched;

@@ -337,6 +337,8 @@ std::vector<std::string> Legality::find_confined(const std::string& name,
                                                  const std::vector<AccessAt>& all) {
   const std::vector<std::string>& wanted = ref_->private_to(name);
   if (wanted.empty()) return {};
+  if (const Temporary* t = k_.find_temporary(name); t && t->space == AddressSpace::Global)
+    return {};  // by now all share it
   const int first = now(all[0].insn);
   std::size_t shared = present_->loops(first).size();
   std::vector<std::string> items = present_->items(first);

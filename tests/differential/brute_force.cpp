@@ -411,6 +411,8 @@ Copies copies(const Enumeration& e) {
         ++shared;
       levels = shared;
     }
+  for (auto& [name, levels] : out.levels)
+    if (e.kernel().find_temporary(name)->space == AddressSpace::Global) levels = 0;
   for (const Instance& i : e.all)
     for (const Touch& t : i.touches)
       if (updated.count(*t.variable))

@@ -337,3 +337,17 @@ q[i] = t[(3*i) % 8]  {id=take, dep=fill}
 )");
   run_everywhere(step(all, "tag_inames", {word("i:g.0, w:l.0")}), all, {{"n", "19"}});
 }
+
+TEST_CASE("device: loops of the host around a barrier stay outside of work-items that share them") {
+  const Kernel plain = parse_one(R"(
+kernel f(n: int32, b: in float64[n], p: inout float64[n], q: inout float64[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < 3}
+p[i] = p[i] + j      {id=s0, inames=i:j}
+q[i] = q[i] + b[i]   {id=s1, inames=i:j}
+)");
+  Kernel k = step(plain, "add_barrier", {word("id:s0"), word("id:s1")});
+  k = step(k, "tag_inames", {word("i:l.0")});
+  CHECK(generate(k, Target::OpenCL).device->kernels.size() == 2);
+  test::run_everywhere(k, plain, {{"n", "19"}});
+}

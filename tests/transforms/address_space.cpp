@@ -55,3 +55,22 @@ TEST_CASE("set_temporary_address_space: refuses memory in which work-items would
         }) == "unknown-temporary");
   CHECK(code_of([&] { move_to(kTurned, "t", "shared"); }) == "bad-address-space");
 }
+
+TEST_CASE("set_temporary_address_space: iterations that run at once share global memory") {
+  // Differential test, seed 3700211: each had its own in the kernel before, and so it was legal.
+  const Kernel k = parsed(R"(
+kernel f(n: int32, d: in float64[n], out: out float64[n])
+domain {[i]: 0 <= i < n}
+<> t = 2*d[i]  {id=first}
+out[i] = t     {id=second}
+)");
+  for (const std::string tag : {"par", "g.0"}) {
+    CAPTURE(tag);
+    const Kernel spread = apply(k, "tag_inames", {text("i:" + tag)});
+    CHECK(code_of([&] {
+            apply(spread, "set_temporary_address_space", {text("t"), text("global")});
+          }) == "races");
+    const Kernel shared = apply(k, "set_temporary_address_space", {text("t"), text("global")});
+    CHECK(code_of([&] { apply(shared, "tag_inames", {text("i:" + tag)}); }) == "races");
+  }
+}
