@@ -336,11 +336,23 @@ std::string CExpr::element(const std::string& array, const Exprs& index, bool li
   return name + "[" + flat(index, strides, linear ? Exprs{} : shape, a.offset, wide) + "]";
 }
 
+/// How far terms of short axes may reach beside those of the unit stride for 32 bits to hold all.
+static std::int64_t room_beside_units(const Exprs& strides, const Exprs& extents) {
+  std::int64_t room = INT32_MAX;
+  for (std::size_t i = 0; i < strides.size(); ++i) {
+    if (as_int(strides[i]) != 1) continue;
+    const auto extent = i < extents.size() ? as_int(extents[i]) : std::nullopt;
+    room = extent && *extent <= room ? room - *extent : 0;
+  }
+  return room;
+}
+
 /// The element's number. `extents` of the axes, where they are known. What a single axis adds stays
 /// in 32 bits where these hold it; with `wide`, the axes are put together in 64.
 std::string CExpr::flat(const Exprs& index, const Exprs& strides, const Exprs& extents,
                         const Expr& offset, bool wide) {
-  Exprs terms;  // those that 32 bits hold: the unit stride's
+  Exprs terms;  // those that 32 bits hold, together: of the unit stride, and of short axes
+  std::int64_t room = offset ? 0 : room_beside_units(strides, extents);
   std::string text;
   const auto add = [&](const std::string& term) {
     text += text.empty() ? term : term[0] == '-' ? " - " + term.substr(1) : " + " + term;
@@ -355,6 +367,12 @@ std::string CExpr::flat(const Exprs& index, const Exprs& strides, const Exprs& e
       continue;
     }
     if (as_int(at) == 0 || stride == 0) continue;
+    if (const auto extent = i < extents.size() ? as_int(extents[i]) : std::nullopt;
+        stride > 1 && extent && narrow && at.as<Var>() && *extent <= room / *stride) {
+      room -= *stride * *extent;
+      terms.push_back(index_mul(strides[i], at));
+      continue;
+    }
     if (stride == 1) {
       const auto* sum = at.as<Nary>();
       if (text.empty())

@@ -35,11 +35,11 @@ void turned(int32_t n, int32_t const *restrict cnt, float const *restrict x, flo
     for (int32_t i = 0; i < n; ++i)
       if (low[i] <= t && 2*low[i] >= t - 4)
         for (int32_t k = 0; k < 8; ++k)
-          w[8*(int64_t)i + k] = 2*x[792*(int64_t)i + 8*(int64_t)t + k];
+          w[8*(int64_t)i + k] = 2*x[792*(int64_t)i + 8*t + k];
     for (int32_t i = 0; i < n; ++i)
       if (low[i] <= t && 2*low[i] >= t - 4)
         for (int32_t l = 0; l < 8; ++l)
-          y[792*(int64_t)i + 8*(int64_t)t + l] = w[8*(int64_t)i + 7 - l];
+          y[792*(int64_t)i + 8*t + l] = w[8*(int64_t)i + 7 - l];
   }
   free(w);
   free(low);

@@ -23,10 +23,10 @@ void turned(__global int const *restrict cnt, __global float const *restrict x,
   barrier(CLK_LOCAL_MEM_FENCE);
   for (int t = t_first; t < min_i32(99, t_end); ++t) {
     if (t >= low && 2*low + 4 >= t)
-      w[8*(long)i + k] = 2*x[792*(long)i + 8*(long)t + k];
+      w[8*(long)i + k] = 2*x[792*(long)i + 8*t + k];
     barrier(CLK_GLOBAL_MEM_FENCE);
     if (t >= low && 2*low + 4 >= t)
-      y[792*(long)i + 8*(long)t + l] = w[8*(long)i + 7 - l];
+      y[792*(long)i + 8*t + l] = w[8*(long)i + 7 - l];
     barrier(CLK_GLOBAL_MEM_FENCE);
   }
 }

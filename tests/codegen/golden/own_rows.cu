@@ -22,10 +22,10 @@ void turned_kernel(int const *__restrict__ cnt, float const *__restrict__ x, flo
   __syncthreads();
   for (int t = t_first; t < min_i32(99, t_end); ++t) {
     if (t >= low && 2*low + 4 >= t)
-      w[8*(long long)i + k] = 2*x[792*(long long)i + 8*(long long)t + k];
+      w[8*(long long)i + k] = 2*x[792*(long long)i + 8*t + k];
     __syncthreads();
     if (t >= low && 2*low + 4 >= t)
-      y[792*(long long)i + 8*(long long)t + l] = w[8*(long long)i + 7 - l];
+      y[792*(long long)i + 8*t + l] = w[8*(long long)i + 7 - l];
     __syncthreads();
   }
 }
