@@ -161,6 +161,7 @@ std::vector<Kernel> load_kernels(const Common& c,
   for (const Kernel& k : kernels)
     if (c.kernel.empty() || k.name == c.kernel) {
       warn_of_unused_inames(c, k);
+      warn_of_empty_loops(c, k);
       warn_of_widening_literals(c, k);
     }
   for (const FortranFile::Transform& t : fortran.transforms)

@@ -5,7 +5,9 @@
 #include <set>
 
 #include "codegen/language.h"
+#include "core/domain.h"
 #include "core/infer.h"
+#include "core/rows.h"
 #include "core/typing.h"
 
 namespace moonloop::cli {
@@ -61,6 +63,23 @@ void warn_of_unused_inames(const Common& c, const Kernel& k) {
               fmt::format("write the instructions between `for {0}` and `end`, or take `{0}` out "
                           "of the domain",
                           iname)});
+}
+
+void warn_of_empty_loops(const Common& c, const Kernel& k) {
+  for (const Domain& d : k.domains) {
+    const std::vector<std::string> inames = d.inames();
+    if (!is_empty(domain_of(k, inames))) continue;
+    const bool alone = is_empty(d.set);
+    warn(c,
+         {"empty-loop",
+          fmt::format("{} `{}` of kernel `{}` never run{}: {} domain is empty{}",
+                      inames.size() == 1 ? "the loop" : "the loops", fmt::join(inames, "`, `"),
+                      k.name, inames.size() == 1 ? "s" : "", inames.size() == 1 ? "its" : "their",
+                      alone ? "" : " under the assumptions and the domains around it"),
+          {d.at ? d.at : k.at, {}},
+          {},
+          {}});
+  }
 }
 
 void warn_of_unread_settings(const Common& c, const std::vector<std::string>& read) {

@@ -11,6 +11,9 @@ namespace moonloop::cli {
 void warn_of_single_work_item(const Common& c, const Kernel& k, Target target);
 /// `unused-iname`: a loop that the user wrote down and nothing runs in.
 void warn_of_unused_inames(const Common& c, const Kernel& k);
+/// `empty-loop`: a domain that has no points, whatever the parameters are. Cost: for each domain a
+/// look for a point near the origin, and isl where there is none.
+void warn_of_empty_loops(const Common& c, const Kernel& k);
 /// `widening-literal`: a temporary of no declared type, computed from float32, is float64 for the
 /// sake of a literal. Types are inferred twice where a kernel has such literals and temporaries.
 void warn_of_widening_literals(const Common& c, const Kernel& k);

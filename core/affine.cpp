@@ -643,7 +643,7 @@ Expr from_aff(const Aff& a) { return total(terms_of(a)); }
 Expr from_affine(const PwAff& given) {
   const PwAff a = isl_pw_aff_coalesce(given.copy());
   const std::vector<Piece> pieces = pieces_of(a);
-  if (pieces.empty()) throw IslError("an expression without a value");
+  if (pieces.empty()) return lit(0);  // defined nowhere: nobody asks for its value
   if (pieces.size() == 1) return from_aff(pieces.front().value);
   constexpr std::size_t kMostTerms = 4;
   if (pieces.size() <= kMostTerms)

@@ -42,19 +42,9 @@ void check_writes(const Kernel& k) {
 void check_domains(const Kernel& k) {
   if (k.assumptions && yes(isl_set_is_empty(k.assumptions.get())))
     fail("empty-domain", k.at, "the assumptions contradict each other: `{}`", str(k.assumptions));
-  // Loops of a whole program, which is in its arrays' bounds, may as well never run.
-  const bool program = std::any_of(k.claims.begin(), k.claims.end(),
-                                   [](const Claim& c) { return c.kind == Claim::Kind::InBounds; });
   for (const Domain& d : k.domains) {
     const std::vector<std::string> names = d.inames();
     const Span& at = d.at ? d.at : k.at;
-    const Set whole = domain_of(k, names);
-    if (yes(isl_set_is_empty(whole.get()))) {
-      if (program) continue;
-      const bool alone = yes(isl_set_is_empty(d.set.get()));
-      fail("empty-domain", at, "the domain `{}` is empty{}", str(d.set),
-           alone ? "" : " under the assumptions and the domains around it");
-    }
     for (std::size_t i = 0; i < names.size(); ++i) {
       const auto n = static_cast<unsigned>(i);
       const bool lower = has_lower_bound(d.set, n);

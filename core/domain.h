@@ -70,6 +70,7 @@ std::optional<Map> to_map(const Exprs& exprs, const std::vector<std::string>& di
 
 /// An isl expression as ours; parameters and dimensions by name. A piecewise one becomes nested
 /// conditionals over its pieces, the last piece taken as the rest; min and max where they fit.
+/// What is defined nowhere becomes 0.
 Expr from_affine(const PwAff& a);
 Expr from_aff(const Aff& a);
 /// The condition that holds exactly on `s`, over dimension and parameter names.

@@ -92,6 +92,26 @@ TEST_CASE("cli: a loop that no instruction runs in is told") {
   CHECK(tool("gen used.loop", f.str()).err.empty());
 }
 
+TEST_CASE("cli: a loop that never runs is told") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel k(n: int32, a: float64[n], s: float64[n])\n"
+          "domain {[i]: 5 <= i < 3}\ndomain {[j]: 0 <= j < n}\na[i] = 2.0\n"
+          "s[j] = sum(i, a[i]) + a[j]\n");
+  const Outcome o = tool("run k.loop -p n=3 --verify", f.str());
+  CHECK(o.status == 0);
+  CHECK(contains(o.err,
+                 "k.loop:2:8: warning: the loop `i` of kernel `k` never runs: its domain is empty "
+                 "[empty-loop]\n"));
+  CHECK(contains(o.out, "verify: equal"));
+  f.write("small.loop",
+          "kernel k(n: int32, a: float64[n])\n"
+          "domain {[i, j]: 0 <= i, j < n and i >= 10}\nassume n <= 5\na[i] = j\n");
+  CHECK(contains(tool("gen small.loop", f.str()).err,
+                 "the loops `i`, `j` of kernel `k` never run: their domain is empty under the "
+                 "assumptions and the domains around it [empty-loop]\n"));
+}
+
 TEST_CASE("cli: a setting that no script reads is told") {
   const Folder f;
   f.write("k.loop", kDouble);

@@ -19,7 +19,11 @@ struct Iname {
 class KernelWriter {
  public:
   KernelWriter(Random& random, std::string name)
-      : r_(random), name_(std::move(name)), integers_(r_.chance(50)), types_(r_, integers_) {}
+      : r_(random), name_(std::move(name)), integers_(r_.chance(50)), types_(r_, integers_) {
+    std::uint64_t seed = 0;
+    for (const char c : name_) seed = 31 * seed + static_cast<unsigned char>(c);
+    rare_ = Random(seed);
+  }
 
   std::string write() {
     const int shared = r_.between(1, 3);
@@ -77,6 +81,11 @@ class KernelWriter {
     }
     if (chain.size() > 1 && r_.chance(8)) {  // two domains around it that are not nested
       bounds = fmt::format("0 <= {0} < n and {0} <= {1} + {2}", name, o, r_.pick(chain).name);
+      constant = from_0 = false;
+    }
+    if (rare_.chance(2)) {  // never runs, or where one around it is late
+      bounds = has_outer && rare_.chance(50) ? fmt::format("n <= {} <= {}", name, o)
+                                             : fmt::format("{0} <= {1} and {1} < {0}", "n", name);
       constant = from_0 = false;
     }
     domains_.push_back(fmt::format("{{[{}]: {}}}", name, bounds));
@@ -316,6 +325,7 @@ class KernelWriter {
   RandomTypes types_;
   std::string atomic_type_;
   std::vector<Iname> outer_;
+  Random rare_{0};  // what came later, so that kernels without it stay what they are
   std::vector<std::string> domains_, lines_;
   int next_iname_ = 0, count_ = 0;
 };
