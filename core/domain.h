@@ -68,9 +68,8 @@ std::optional<Set> to_condition(const Kernel& k, const Expr& e,
 /// `{ [dims] -> [exprs...] }`; nothing when some expression is not quasi-affine.
 std::optional<Map> to_map(const Exprs& exprs, const std::vector<std::string>& dims);
 
-/// An isl expression as ours; parameters and dimensions by name. A piecewise one becomes nested
+/// An isl expression as ours; 0 where it is defined nowhere. A piecewise one becomes nested
 /// conditionals over its pieces, the last piece taken as the rest; min and max where they fit.
-/// What is defined nowhere becomes 0.
 Expr from_affine(const PwAff& a);
 Expr from_aff(const Aff& a);
 /// The condition that holds exactly on `s`, over dimension and parameter names.
