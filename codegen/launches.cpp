@@ -130,9 +130,8 @@ void require_same_items(const Plan& plan) {
           it != axes.end() &&
           !std::includes(own.begin(), own.end(), it->second.begin(), it->second.end()))
         fail("unsupported", insn->at,
-             "instruction `{}` uses `{}`, of which each {} has its own, but is not spread over the "
-             "same "
-             "ones",
+             "instruction `{0}` uses `{1}`, of which each {2} has its own, but is not spread over "
+             "the same ones; set_temporary_address_space(\"{1}\", \"global\") makes it one for all",
              insn->id, n, plan.spaces.at(n) == AddressSpace::Private ? "work-item" : "group");
   }
 }

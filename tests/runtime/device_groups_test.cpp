@@ -351,3 +351,23 @@ q[i] = q[i] + b[i]   {id=s1, inames=i:j}
   CHECK(generate(k, Target::OpenCL).device->kernels.size() == 2);
   test::run_everywhere(k, plain, {{"n", "19"}});
 }
+
+TEST_CASE("device: what groups leave to others is kept where all find it, as the refusal says") {
+  const Kernel plain = parse_one(R"(
+kernel f(n: int32, x: in float64[n], y: out float64[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: i <= j <= i}
+<> acc = 0.0                {id=start}
+for i
+  acc = acc + x[j]          {id=add, inames=i:j, dep=start}
+  y[i] = acc                {id=take, dep=add}
+end
+)");
+  const Kernel spread =
+      step(plain, "split_iname", {word("j"), Value{std::int64_t{4}}}, {{"outer_tag", word("g.0")}});
+  const std::string said = error_of([&] { generate(spread, Target::OpenCL); });
+  CHECK(said.find("set_temporary_address_space(\"acc\", \"global\") makes it one for all "
+                  "[unsupported]") != std::string::npos);
+  const Kernel shared = step(spread, "set_temporary_address_space", {word("acc"), word("global")});
+  test::run_everywhere(shared, plain, {{"n", "19"}});
+}
