@@ -76,6 +76,7 @@ class Storage {
     for (std::size_t i = 0; i < k_.instructions.size(); ++i) {
       const int n = static_cast<int>(i);
       const Instruction& insn = *k_.instructions[i];
+      if (insn.kind == InsnKind::Barrier) continue;  // of what bounds its loops, these speak
       if (insn.role == ReductionRole::Update)  // reads what it accumulates into
         for (const std::string& w : writes(insn))
           if (k_.find_temporary(w)) use(w, n).reads = true;

@@ -11,15 +11,29 @@
 namespace moonloop {
 namespace {
 
-/// The sequential loops around all of these instructions.
-std::set<std::string> shared_loops(const Kernel& k, const std::vector<std::size_t>& insns) {
-  std::set<std::string> out = k.instructions[insns.front()]->inames;
-  std::erase_if(out, [&](const std::string& n) {
-    return is_parallel(k.tag(n)) || std::any_of(insns.begin(), insns.end(), [&](std::size_t i) {
-             return !k.instructions[i]->inames.count(n);
-           });
+/// The sequential loops around all of these instructions. A group's own barrier stands in the
+/// groups' loops too, and in those of the work-items where these have bounds of their own.
+std::set<std::string> shared_loops(const Kernel& k, const std::vector<std::size_t>& insns,
+                                   BarrierScope scope) {
+  std::set<std::string> all = k.instructions[insns.front()]->inames;
+  std::erase_if(all, [&](const std::string& n) {
+    return std::any_of(insns.begin(), insns.end(),
+                       [&](std::size_t i) { return !k.instructions[i]->inames.count(n); });
   });
-  return out;
+  const bool group = scope == BarrierScope::Local;
+  const bool own_bounds = std::any_of(k.domains.begin(), k.domains.end(), [&](const Domain& d) {
+    const std::vector<std::string> inames = d.inames(), params = d.params();
+    return std::any_of(inames.begin(), inames.end(),
+                       [&](const std::string& n) { return all.count(n) > 0; }) &&
+           std::any_of(params.begin(), params.end(),
+                       [&](const std::string& p) { return k.find_temporary(p) != nullptr; });
+  });
+  std::erase_if(all, [&](const std::string& n) {
+    const InameTag* tag = k.tag(n);
+    if (group && tag && tag->kind == TagKind::Group) return false;
+    return in_team(tag) ? !(group && own_bounds) : is_parallel(tag);
+  });
+  return all;
 }
 
 }  // namespace
@@ -49,7 +63,7 @@ Kernel add_barrier(const Kernel& given, const Match& before, const Match& after,
   } else {
     std::vector<std::size_t> all = first;
     all.insert(all.end(), then.begin(), then.end());
-    barrier.inames = shared_loops(k, all);
+    barrier.inames = shared_loops(k, all, o.scope);
   }
   Kernel out = k;
   for (const std::size_t i : then)
@@ -98,8 +112,8 @@ run behind one of the others.)",
                     "the memory that it is about, `global` or `local`; as the kind if not told"},
                {.name = "within_inames",
                 .kind = Kind::Names,
-                .help = "the loops around it; the sequential ones that all of the instructions "
-                        "share if not told"}},
+                .help = "the loops around it; if not told, the sequential ones that all of the "
+                        "instructions share, and groups' around a local one"}},
     .example_kernel = R"(kernel two(n, x: float64[n], y: float64[n], z: float64[n])
 domain [n] -> {[i]: 0 <= i < n}
 domain [n] -> {[j]: 0 <= j < n}

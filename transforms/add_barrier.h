@@ -13,7 +13,8 @@ struct BarrierOptions {
   std::vector<std::string> tags;
   BarrierScope scope = BarrierScope::Global;
   std::string mem_kind;  // `local` or `global`; empty: as the scope
-  /// The loops around it; without, the sequential loops that all those instructions share.
+  /// The loops around it; without, the sequential loops that all those instructions share; of a
+  /// local one those over groups too, and over work-items where these have bounds of their own.
   std::optional<std::vector<std::string>> within_inames;
 };
 

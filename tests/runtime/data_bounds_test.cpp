@@ -1,6 +1,7 @@
 // Kernels whose loops, conditions and sizes depend on data, on hosts and devices.
 #include <doctest/doctest.h>
 
+#include "core/print.h"
 #include "tests/runtime/device_kit.h"
 
 using namespace moonloop;
@@ -533,4 +534,30 @@ end
   };
   ends("z[i] = z[i] + len", 1);
   ends("len = (len + 7) % 20", 2);
+}
+
+TEST_CASE("data: a barrier that is asked for in rows, each of which has a length of its own") {
+  const Kernel plain = parse_one(R"(
+kernel f(n: int32, cnt: in int32[n], x: in float64[n, 20], y: inout float64[n, 20],
+         z: inout float64[n, 20])
+domain {[i]: 0 <= i < n}
+domain {[k]: 0 <= k < len}
+for i
+  <int32> len = (3*cnt[i] + i) % 20
+  for k
+    y[i, k] = x[i, k]  {id=a}
+    z[i, k] = y[i, k]  {id=b}
+  end
+end
+)");
+  const Kernel rows = split(plain, "i", 4, "g.0", "l.0");
+  const ValueDict local{{"synchronization_kind", word("local")}};
+  ValueDict told = local;
+  told.emplace_back("within_inames", word("i_outer, i_inner, k"));
+  const Kernel k = step(rows, "add_barrier", {word("id:a"), word("id:b")}, local);
+  CHECK(print_kernel(k) ==
+        print_kernel(step(rows, "add_barrier", {word("id:a"), word("id:b")}, told)));
+  CHECK(count(generate(k, Target::OpenCL).source,
+              "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)") == 1);
+  for (const char* n : {"1", "9"}) run_everywhere(k, plain, {{"n", n}});
 }
