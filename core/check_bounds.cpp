@@ -164,6 +164,7 @@ class BoundsCheck : public UseCheck {
             const std::string& extent_text) {
     std::string key = std::to_string(u.place) + "|" + to_string(index) + "|" + extent_text;
     if (!checked_.insert(std::move(key)).second) return;
+    if (is_within_joined(u.place, index, extent)) return;
     const auto value = places_.affine(u.place, index);
     if (!value) return;
     const auto size = places_.affine(u.place, extent);
@@ -193,6 +194,25 @@ class BoundsCheck : public UseCheck {
       bad = drop_params(std::move(bad), data);
     }
     report(u, d, index, extent, extent_text, high, bad);
+  }
+
+  /// The same where loops of the place are joined.
+  bool is_within_joined(int place, const Expr& index, const Expr& extent) {
+    bool exact = true;
+    const auto joined = places_.joined(place, {index, extent}, exact);
+    if (!joined) return false;
+    const auto value = to_affine(joined->exprs[0], joined->inames);
+    const auto size = to_affine(joined->exprs[1], joined->inames);
+    if (!value || !size) return false;
+    const auto none = [&](Set bad) {
+      return yes(
+          isl_set_is_empty(Set(isl_set_intersect(bad.take(), joined->instances.copy())).get()));
+    };
+    PwAff below = isl_pw_aff_neg(value->copy());
+    below = isl_pw_aff_add_constant_val(below.take(), isl_val_negone(isl()));
+    return none(isl_pw_aff_nonneg_set(below.take())) &&
+           (as_int(extent) == kUnknownExtent ||
+            none(isl_pw_aff_ge_set(value->copy(), size->copy())));
   }
 
   /// `0 <= value < size`, as can be read off the bounds of the loops.

@@ -138,6 +138,15 @@ class UndefinedReads : public UseCheck {
 
   /// Elements that `u` touches, or nothing when they are not known.
   std::optional<Set> elements(const Use& u, bool exactly) {
+    const bool clamped = exactly && in_bounds_.count(*u.name);
+    bool known = true;
+    if (const auto joined = clamped ? std::nullopt : places_.joined(u.place, *u.index, known)) {
+      const std::vector<std::string> data = places_.temporaries_in(joined->instances);
+      if (exactly && (!data.empty() || !known)) return std::nullopt;
+      const auto map = to_map(joined->exprs, joined->inames);
+      if (!map) return std::nullopt;
+      return Set(isl_set_apply(drop_params(joined->instances, data).take(), map->copy()));
+    }
     const std::vector<std::string>& inames = places_.inames(u.place);
     Set s = places_.instances(u.place);
     const std::vector<std::string> data = places_.temporaries_in(s);
@@ -145,7 +154,7 @@ class UndefinedReads : public UseCheck {
     s = drop_params(std::move(s), data);
     for (const Expr& e : *u.index)
       if (!places_.affine(u.place, e)) return std::nullopt;
-    if (exactly && in_bounds_.count(*u.name)) s = inside(u, std::move(s));
+    if (clamped) s = inside(u, std::move(s));
     auto map = to_map(*u.index, inames);
     if (!map) return std::nullopt;
     return Set(isl_set_apply(s.take(), map->take()));

@@ -163,6 +163,30 @@ std::optional<PwAff> Places::affine(int place, const Expr& e) {
   return to_affine(e, places_[place].inames);
 }
 
+std::optional<Joined> Places::joined(int place, const Exprs& exprs, bool& exact) {
+  const Place& p = places_[place];
+  Exprs all = exprs;
+  if (!std::all_of(all.begin(), all.end(), [&](const Expr& e) { return static_integers(e); }))
+    return std::nullopt;
+  exact = true;
+  for (const Expr& c : p.conditions) {
+    if (static_integers(c)) {
+      all.push_back(c);
+    } else {
+      exact = false;
+    }
+  }
+  std::optional<Joined> out = loops_.join(p.inames, all);
+  if (!out) return std::nullopt;
+  for (std::size_t c = exprs.size(); c < all.size(); ++c) {
+    const auto holds = to_condition(out->exprs[c], out->inames);
+    exact = exact && holds;
+    if (holds) out->instances = isl_set_intersect(out->instances.take(), holds->copy());
+  }
+  out->exprs.resize(exprs.size());
+  return out;
+}
+
 std::vector<std::string> Places::temporaries_in(const Set& s) const {
   std::vector<std::string> out;
   const std::vector<std::string> names = param_names(s);

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/kernel.h"
+#include "core/joined_loops.h"
 
 /// All accesses of a kernel with the instances that make them: what shape inference and the bounds
 /// check go through. Alike places share one set, so that isl works once for each.
@@ -30,7 +30,7 @@ std::set<std::string> claimed_in_bounds(const Kernel& k);
 class Places {
  public:
   /// `k` without rules. Must outlive this.
-  explicit Places(const Kernel& k) : k_(k) {}
+  explicit Places(const Kernel& k) : k_(k), loops_(k) {}
 
   /// Where an expression stands: inames of the instances that evaluate it, and conditions.
   struct Frame {
@@ -58,6 +58,9 @@ class Places {
   /// `e` as a function of the place's inames; nothing unless it is quasi-affine in inames and
   /// integer arguments alone.
   std::optional<PwAff> affine(int place, const Expr& e);
+  /// Fewer instances and simpler expressions that take the values that `exprs` take at `place`,
+  /// where loops can be joined there; `exact` as above.
+  std::optional<Joined> joined(int place, const Exprs& exprs, bool& exact);
   /// Whether all that `e` reads are inames and integer arguments.
   bool static_integers(const Expr& e);
   /// Parameters of `s` that are temporaries: data-dependent bounds.
@@ -73,6 +76,7 @@ class Places {
   void visit_expr(const Expr& e, Frame& frame, const std::function<void(const Use&)>& visit);
 
   const Kernel& k_;
+  LoopJoiner loops_;
   const Instruction* insn_ = nullptr;
   std::vector<Place> places_;
   std::unordered_map<std::string, bool> static_;  // by name: an iname or an integer argument

@@ -1,5 +1,8 @@
 #include "transforms/chunk_iname.h"
 
+#include "core/budget.h"
+#include "core/infer.h"
+#include "core/print.h"
 #include "loop_kit.h"
 #include "transforms/split_iname.h"
 
@@ -167,4 +170,39 @@ TEST_CASE("refused: pieces whose ends depend on a loop that a statement is not i
         "split_iname(\"k\", 32) makes pieces of one length");
   CHECK(chunked("k", "split_iname") == "legal");
   CHECK(chunked("j:k", "chunk_iname") == "legal");
+}
+
+// Differential test, seeds 2300639, 2310213 and 3304562: text has no reference to be checked in.
+TEST_CASE("chunk_iname: text of pieces of tiles and of pieces is checked in few operations") {
+  const auto checked = [](const Kernel& k, unsigned long operations) {
+    const Kernel again = parsed(print_kernel(k));
+    return code_of([&] {
+      const IslBudget budget(operations);
+      complete(again);
+    });
+  };
+  Kernel tiles = parsed(R"(
+kernel f(n: int32, a: int32[n], c: int32[n])
+domain {[i]: 0 <= i < n and i mod 2 = 0}
+domain {[j]: 0 <= j < n}
+assume n >= 5
+temp t: int32[n]
+t[i] = a[i]
+c[j] = t[j] {if=j % 2 == 0}
+)");
+  tiles = apply(tiles, "split_iname", {text("i"), number(4)});
+  tiles = apply(tiles, "split_iname", {text("i_outer"), number(4)});
+  tiles = apply(tiles, "chunk_iname", {text("i_outer_outer"), number(5)});
+  CHECK(checked(tiles, 200'000) == "legal");
+
+  Kernel pieces = parsed(R"(
+kernel f(n: int32, p: int32[n + 4, n + 4])
+domain {[k]: 0 <= k < n}
+assume n >= 5
+p[k + 1, k + 1] = p[k + 2, k + 3] {if=k > 1}
+)");
+  pieces = apply(pieces, "chunk_iname", {text("k"), number(4)});
+  pieces = apply(pieces, "chunk_iname", {text("k_inner"), number(3)});
+  pieces = apply(pieces, "chunk_iname", {text("k_inner_inner"), number(3)});
+  CHECK(checked(pieces, 500'000) == "legal");
 }
