@@ -54,9 +54,10 @@ struct DataBounds {
 struct LoopStep final : Step {
   Range range;
   std::int64_t* slot = nullptr;
-  DataBounds data;              // read on entry
-  std::unique_ptr<Step> items;  // or null: where work-items' bounds differ
-  IntPtr only_while;            // or null: what all statements within ask
+  DataBounds data;               // read on entry
+  std::unique_ptr<Step> items;   // or null: where work-items' bounds differ
+  IntPtr only_while;             // or null: what all statements within ask
+  std::vector<Storage*> copies;  // that there may be more of than before
   Steps body;
   const Accuracy* accuracy = nullptr;  // of a run with bounds
   void run() override {
@@ -64,12 +65,15 @@ struct LoopStep final : Step {
     if (items) {
       first_ = std::numeric_limits<std::int64_t>::max(), last_ = -first_;
       items->run();
+      reach(last_);
       for (std::int64_t x = first_; x <= last_; ++x) {
         *slot = x;
         if (!iteration()) break;
       }
     } else {
       decided_ = data.read(accuracy);
+      std::int64_t first = 0, last = 0;
+      if (!copies.empty() && range.hull(first, last)) reach(last);
       range.for_each(slot, [this] { return iteration(); });
     }
     if (!decided_) undecide();
@@ -86,6 +90,9 @@ struct LoopStep final : Step {
   }
 
  private:
+  void reach(std::int64_t last) const {
+    for (Storage* s : copies) s->reach(last);
+  }
   bool iteration() {
     if (only_while && !only_while->get() &&
         !(accuracy && only_while->varies() && open(only_while->bounded(*accuracy))))
@@ -357,20 +364,23 @@ class Run {
     std::int64_t elements = bytes(t.name, s.shape, s.type, where) / s.type.size();
     s.strides = evaluate(strides_of(*t.shape, t.order, t.strides));
     if (t.strides) elements = span_of(*t.shape, *t.strides).value();
-    if (const auto c = copies_.find(t.name); c != copies_.end())
+    if (const auto c = copies_.find(t.name); c != copies_.end()) {
       for (const std::string& iname : c->second) add_copies(iname, elements, s, where);
+      put_growing_last(t.name, elements, s, where);
+    }
     std::int64_t size = 0;
     if (__builtin_mul_overflow(elements, static_cast<std::int64_t>(s.type.size()), &size))
       fail("size-overflow", where, "`{}` needs more bytes than 64 bits can count", t.name);
     try {
-      s.own.assign(static_cast<std::size_t>(size), static_cast<char>(0xCD));
+      // A NaN: a read of what was never written shows.
+      const bool real =
+          !s.type.is_record() && !is_integer(s.type.scalar) && s.type.scalar != Scalar::Bool;
+      s.unset = static_cast<char>(real ? 0xFF : 0xCD);
+      s.own.assign(static_cast<std::size_t>(size), s.unset);
     } catch (const std::exception&) {
       fail("size-overflow", where, "there is no memory for the {} bytes of `{}`", size, t.name);
     }
     s.data = s.own.data();
-    // A NaN: a read of what was never written shows.
-    if (!s.type.is_record() && !is_integer(s.type.scalar) && s.type.scalar != Scalar::Bool)
-      std::fill(s.own.begin(), s.own.end(), static_cast<char>(0xFF));
     Storage& kept = memory_.arrays.emplace(t.name, std::move(s)).first->second;
     if (t.initializer) initialize(t, kept);
     if (!has_bounds(t.name, kept.type)) return;
@@ -385,12 +395,32 @@ class Run {
     const Val low = isl_set_dim_min_val(points.copy(), 0),
               high = isl_set_dim_max_val(points.copy(), 0);
     if (yes(isl_set_is_empty(points.get()))) return;
-    if (!yes(isl_val_is_int(low.get())) || !yes(isl_val_is_int(high.get())))
-      fail("unbounded-iname", where, "the work-item iname `{}` has no bounds", iname);
-    const std::int64_t first = to_int(low), extent = to_int(high) - first + 1;
-    s.copies.push_back({iname, first, extent, elements});
+    const bool grows = !yes(isl_val_is_int(high.get()));
+    if (!yes(isl_val_is_int(low.get())))
+      fail("unbounded-iname", where, "the work-item iname `{}` has no lower bound", iname);
+    const std::int64_t first = to_int(low), extent = grows ? 1 : to_int(high) - first + 1;
+    s.copies.push_back({iname, first, extent, elements, grows});
     if (__builtin_mul_overflow(elements, extent, &elements))
       fail("size-overflow", where, "the work-items' copies of a temporary exceed 64 bits");
+  }
+
+  /// The axis of an iname whose last value is data becomes the outermost one, which can grow.
+  void put_growing_last(const std::string& name, std::int64_t elements, Storage& s,
+                        const Span& where) const {
+    const auto grows = std::find_if(s.copies.begin(), s.copies.end(),
+                                    [](const Storage::Copies& c) { return c.grows; });
+    if (grows == s.copies.end()) return;
+    Storage::Copies last = std::move(*grows);
+    s.copies.erase(grows);
+    for (const Storage::Copies& c : s.copies)
+      if (c.grows)
+        fail(
+            "unbounded-iname", where,
+            "the work-item inames `{}` and `{}` have no bounds before the run: `{}` has a copy for "
+            "each pair of their values",
+            last.iname, c.iname, name);
+    last.stride = elements;  // its extent is 1 so far
+    s.copies.push_back(std::move(last));
   }
 
   void initialize(const Temporary& t, const Storage& s) {
@@ -398,7 +428,7 @@ class Run {
     std::vector<std::int64_t> index(s.shape.size(), 0);
     for (const Expr& e : *t.initializer) {
       Access a;
-      a.data = s.data;
+      a.data = &s.data;
       for (std::size_t d = 0; d < index.size(); ++d)
         a.offset += index[d] * s.strides[d] * s.type.size();
       const auto put = store(std::move(a), s.type, compiler_.value_as(e, s.type));
@@ -481,6 +511,10 @@ class Run {
     auto loop = std::make_unique<LoopStep>();
     if (bounds_) loop->accuracy = &bounds_->accuracy;
     loop->slot = memory_.iname(iname);
+    if (team_.count(iname))
+      for (auto& [name, s] : memory_.arrays)
+        if (!s.copies.empty() && s.copies.back().grows && s.copies.back().iname == iname)
+          loop->copies.push_back(&s);
     if (team_.count(iname))  // a work-item's own bounds are known when it is
       points = drop_params(points, differing(points, {path.begin(), path.end() - 1}));
     for (const std::string& p : param_names(points))

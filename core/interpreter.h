@@ -35,8 +35,8 @@ struct Tally {
   using Counts = std::map<std::pair<std::string, std::string>, std::int64_t>;
   Counts operations;  // ("float64", "add")
   Counts accesses;    // ("a", "load")
-  // Elements by where they stand: ("a", "read"), ("a", "write").
-  std::map<std::pair<std::string, std::string>, std::unordered_set<const char*>> touched;
+  // Elements by their distance from the first one in bytes: ("a", "read"), ("a", "write").
+  std::map<std::pair<std::string, std::string>, std::unordered_set<std::ptrdiff_t>> touched;
 };
 
 /// Runs the kernel once on `data` in place. Fails `out-of-bounds` (with the instance, always

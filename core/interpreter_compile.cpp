@@ -91,7 +91,7 @@ Access Compiler::element(const Expr& shown, const std::string& name, const Exprs
   const std::int64_t size = s.type.size();
   Access a;
   if (tally_) a.touched = &tally_->touched[{name, "read"}];
-  a.data = s.data;
+  a.data = &s.data;
   a.shadow = s.shadow;
   a.shown = shown;
   if (linear) {
@@ -106,7 +106,7 @@ Access Compiler::element(const Expr& shown, const std::string& name, const Exprs
   for (const Storage::Copies& c : s.copies) {
     Subscript sub;
     sub.terms.push_back({memory_.iname(c.iname), 1});
-    a.axes.push_back({std::move(sub), c.extent, c.stride * size, c.first});
+    a.axes.push_back({std::move(sub), c.most(), c.stride * size, c.first});
   }
   return a;
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -24,8 +25,14 @@ struct Storage {
   struct Copies {
     std::string iname;
     std::int64_t first, extent, stride;
+    bool grows = false;  // its last value is not known before the run: the last axis
+    std::int64_t most() const { return grows ? std::numeric_limits<std::int64_t>::max() : extent; }
   };
   std::vector<Copies> copies;
+  char unset = 0;  // the bytes of what was never written
+  /// Makes room for the copies up to that of `last`, of the iname whose last value is not known.
+  /// Cost: a copy of the memory where there is less than that.
+  void reach(std::int64_t last);
 };
 
 /// Where all values of a run are.

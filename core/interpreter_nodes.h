@@ -106,15 +106,15 @@ struct Access {
     std::int64_t extent, stride;  // elements; bytes
     std::int64_t base = 0;        // subtracted from the index
   };
-  char* data = nullptr;
+  char* const* data = nullptr;  // where the array says that it begins: copies may move
   std::vector<Axis> axes;
   std::int64_t offset = 0;  // bytes: of a record's field
   Expr shown;
-  std::unordered_set<const char*>* touched = nullptr;  // elements, for a tally
-  Shadow* shadow = nullptr;                            // bounds, where they are carried
+  std::unordered_set<std::ptrdiff_t>* touched = nullptr;  // elements, for a tally
+  Shadow* shadow = nullptr;                               // bounds, where they are carried
 
   char* at() const {
-    char* p = data + offset;
+    char* p = *data + offset;
     for (const Axis& x : axes) {
       const std::int64_t v = x.index.get() - x.base;
       if (static_cast<std::uint64_t>(v) >= static_cast<std::uint64_t>(x.extent)) [[unlikely]]
@@ -122,7 +122,7 @@ struct Access {
       p += v * x.stride;
     }
     if (touched) [[unlikely]]
-      touched->insert(p - offset);
+      touched->insert(p - offset - *data);
     return p;
   }
   [[noreturn]] void leave(const Axis& axis, std::int64_t index) const;

@@ -88,6 +88,28 @@ std::set<std::string> summed_variables(const Kernel& k) {
   return out;
 }
 
+void Storage::reach(std::int64_t last) {
+  Copies& c = copies.back();
+  std::int64_t extent = 0, elements = 0, bytes = 0;
+  if (__builtin_sub_overflow(last, c.first, &extent) ||
+      __builtin_add_overflow(extent, std::int64_t{1}, &extent) ||
+      __builtin_mul_overflow(extent, c.stride, &elements) ||
+      __builtin_mul_overflow(elements, std::int64_t{type.size()}, &bytes))
+    fail("size-overflow", {}, "the work-items' copies of a temporary exceed 64 bits");
+  if (extent <= c.extent) return;
+  c.extent = extent;
+  try {
+    own.resize(static_cast<std::size_t>(bytes), unset);
+  } catch (const std::exception&) {
+    fail("size-overflow", {}, "there is no memory for {} bytes of a temporary's copies", bytes);
+  }
+  data = own.data();
+  if (!shadow) return;
+  shadow->origin = data;
+  shadow->bounds.resize((own.size() >> shadow->shift) + 1);
+  if (!shadow->sums.empty()) shadow->sums.resize(shadow->bounds.size());
+}
+
 Shadow make_shadow(const Type& t, const char* origin, std::size_t bytes, const Accuracy& accuracy,
                    bool sums) {
   Shadow s;

@@ -37,7 +37,7 @@ void Access::blur(const Accuracy& a) const {
   std::vector<std::int64_t> at;
   for (const auto& [low, high] : range) at.push_back(low);
   while (true) {
-    const char* p = data + offset;
+    const char* p = *data + offset;
     for (std::size_t d = 0; d < axes.size(); ++d) p += at[d] * axes[d].stride;
     shadow->at(p) = kUndecided;
     std::size_t d = axes.size();

@@ -167,7 +167,7 @@ Value load(const Type& t, Access a) {
     return v;
   }
   if (a.shadow || a.varies()) return load_bounded(t, std::move(a));
-  if (a.axes.empty()) return load_at(t, Fixed{a.data + a.offset});
+  if (a.axes.empty()) return load_at(t, Fixed{*a.data + a.offset});
   return load_at(t, Shared{std::make_shared<const Access>(std::move(a))});
 }
 

@@ -377,6 +377,25 @@ TEST_CASE("interpreter: work-items run the loops whose bounds each read for itse
   }
 }
 
+// Differential test, seed 2310365: rename_iname of work-items onto a loop whose end is data.
+TEST_CASE("interpreter: as many work-items as data says have copies of what each accumulates") {
+  const std::string text =
+      "kernel f(n: int32, m: int32[n], a: float64[4], u: float64[n, 8])\n"
+      "domain {[k]: 0 <= k < n}\ndomain {[i]: 2 <= i < high}\ndomain {[j]: 0 <= j < 4}\n"
+      "<int32> high = m[k] % 9  {id=high, inames=k}\n"
+      "u[k, i] = sum(j, i*a[j]) + 0.5  {id=u, inames=k:i, dep=high}\n";
+  Kernel k = kernel(text);
+  k.iname_tags["i"] = *parse_iname_tag("l.0");
+  std::vector<std::int32_t> m{4, 0, 8, 5};
+  std::vector<double> a{1, 2, 3, 4}, u(32, -1);
+  Data data;
+  data.scalar("n", 4).array("m", Scalar::I32, m).array("a", Scalar::F64, a);
+  data.array("u", Scalar::F64, u, {4, 8});
+  data.run(k);
+  for (int r = 0; r < 4; ++r)
+    for (int i = 0; i < 8; ++i) CHECK(u[8 * r + i] == (2 <= i && i < m[r] ? 10 * i + 0.5 : -1));
+}
+
 TEST_CASE("interpreter: a read of what was never written shows as NaN") {
   std::vector<double> out(4, 0), on{1, 0, 1, 0};
   Data().array("on", Scalar::F64, on).array("out", Scalar::F64, out).run(R"(
