@@ -2,7 +2,24 @@
 
 #include <algorithm>
 
+#include "core/budget.h"
+
 namespace moonloop {
+
+namespace {
+
+/// What the points of one predicate may cost. One that takes more, such as a comparison with the
+/// beginnings of pieces of pieces, is evaluated as it is written.
+constexpr unsigned long kPredicateOperations = 50'000;
+
+std::optional<Set> points_of(const Expr& predicate, const std::vector<std::string>& loops) {
+  try {
+    const IslBudget budget(kPredicateOperations);
+    return to_condition(predicate, loops);
+  } catch (const IslQuota&) { return std::nullopt; }
+}
+
+}  // namespace
 
 Domains::Domains(const Kernel& k) : k_(k) {
   for (std::size_t d = 0; d < k.domains.size(); ++d) {
@@ -49,7 +66,7 @@ Domains::Predicates Domains::predicates(const Instruction& insn,
     const bool exact = std::all_of(names.begin(), names.end(),
                                    [&](const std::string& n) { return is_exact_integer(n); });
     std::optional<Set> points;
-    if (exact) points = to_condition(p, loops);
+    if (exact) points = points_of(p, loops);
     if (!points) {
       out.rest.push_back(p);
     } else if (out.points) {

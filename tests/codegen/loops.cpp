@@ -1,5 +1,6 @@
 #include "core/budget.h"
 #include "tests/codegen/kit.h"
+#include "transforms/chunk_iname.h"
 
 using namespace moonloop;
 
@@ -326,4 +327,23 @@ TEST_CASE("loops: all that generating code asks is within its budget") {
     CHECK(ends == std::set<std::string>{"checking", "generating"});
     CHECK(operations < 1'000'000);
   }
+}
+
+// Differential test, seed 2310213: the cases of all pieces of pieces took the phase's budget.
+TEST_CASE("loops: a condition on pieces of pieces is evaluated as it is written") {
+  Kernel k = kernel(R"(
+kernel f(n: int32, p: int32[n + 4])
+domain {[k]: 0 <= k < n}
+assume n >= 5
+p[k] = p[k] + 1 {if=2*k > n}
+)");
+  std::string iname = "k";
+  for (int level = 0; level < 3; ++level) {
+    k = chunk_iname(k, iname, 3, {});
+    iname += "_inner";
+  }
+  const IslBudget budget(1'000'000);
+  const std::string source = generate(k, Target::C).source;
+  CHECK(source.find("> n") != std::string::npos);
+  CHECK(source.find("2*(k_outer*(n / 3) + min_i32(k_outer, n % 3)") != std::string::npos);
 }
