@@ -4,6 +4,7 @@
 
 #include "core/domain.h"
 #include "core/isl.h"
+#include "core/joined_loops.h"
 
 namespace moonloop {
 
@@ -79,6 +80,24 @@ std::optional<PieceStarts> piece_starts(const Kernel& k, const Expr& choice) {
   return out;
 }
 
+/// Of pieces of pieces.
+std::optional<std::vector<std::string>> digits_of_pieces(const Kernel& k, const Expr& value,
+                                                         const RangeOf& range) {
+  const auto joined = LoopJoiner(k).numbers(value);
+  if (!joined) return std::nullopt;
+  const auto found = digits(joined->value, [&](const std::string& i) {
+    return joined->inames.count(i) ? std::nullopt : range(i);
+  });
+  if (!found) return std::nullopt;
+  std::vector<std::string> out;
+  for (const std::string& i : *found)
+    if (const auto it = joined->inames.find(i); it != joined->inames.end())
+      out.insert(out.end(), it->second.begin(), it->second.end());
+    else
+      out.push_back(i);
+  return out;
+}
+
 }  // namespace
 
 std::optional<std::vector<std::string>> piece_digits(const Kernel& k, const Expr& value,
@@ -88,11 +107,12 @@ std::optional<std::vector<std::string>> piece_digits(const Kernel& k, const Expr
   Exprs terms = sum->terms;
   const auto choice = std::find_if(terms.begin(), terms.end(),
                                    [](const Expr& t) { return t.as<Select>() != nullptr; });
-  if (choice == terms.end()) return std::nullopt;
+  if (choice == terms.end()) return digits_of_pieces(k, value, range);
   const std::optional<PieceStarts> pieces = piece_starts(k, *choice);
   if (!pieces) return std::nullopt;
   terms.erase(choice);
   const Expr within = index_add(terms);
+  if (within.holds<Select>()) return digits_of_pieces(k, value, range);
   std::optional<std::vector<std::string>> out = digits(within, range);
   if (!out) return std::nullopt;
 

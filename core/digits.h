@@ -22,7 +22,8 @@ std::optional<std::vector<std::string>> plain_digits(const Kernel& k, const Expr
 
 /// The same for the pieces that chunk_iname makes, `(0 if o == 0 else n // 3 + min(1, n % 3) if o
 /// == 1 else ...) + i`: where a piece begins, plus digits. `domain` holds the points of the inames.
-/// Linear in the number of pieces, with two small questions to isl for each.
+/// Linear in the number of pieces, with two small questions to isl for each; pieces of pieces are
+/// joined first (core/joined_loops.h).
 std::optional<std::vector<std::string>> piece_digits(const Kernel& k, const Expr& value,
                                                      const Set& domain, const RangeOf& range);
 

@@ -212,12 +212,15 @@ bool are_disjoint(const Set& a, const Set& b) {
 struct Ends {
   std::vector<Set> from, before;  // points from the beginning of a piece on; points before it
   std::vector<Set> below, above;  // points below a candidate for the end; those that are not
+  std::vector<Set> backward;      // where the next piece begins before a piece
 
   Ends(const std::string& iname, const Choice& starts, const std::vector<std::string>& dims) {
     for (const Expr& e : starts.values) {
       from.push_back(where(CompareOp::Le, e, var(iname), dims));
       before.push_back(isl_set_complement(from.back().copy()));
     }
+    for (std::size_t c = 0; c + 1 < starts.values.size(); ++c)
+      backward.push_back(where(CompareOp::Lt, starts.values[c + 1], starts.values[c], dims));
     Exprs seen;  // what is divided up
     walk(starts.expr(), [&](const Expr& e) {
       const auto* b = e.as<Binary>();
@@ -241,6 +244,18 @@ class ConvexUnion {
       pieces_[c] = isl_set_remove_redundancies(pieces_[c].take());
       if (!yes(isl_set_is_empty(pieces_[c].get()))) used_.push_back(c);
     }
+  }
+
+  /// Whether each piece begins where it should and ends before the next one begins, which is not
+  /// before it: the order of values is that of the pieces.
+  bool in_order() const {
+    for (std::size_t c = 0; c < pieces_.size(); ++c) {
+      if (!are_disjoint(pieces_[c], ends_.before[c])) return false;
+      if (c + 1 == pieces_.size()) break;
+      if (!are_disjoint(pieces_[c], ends_.from[c + 1]) || !misses_all(ends_.backward[c]))
+        return false;
+    }
+    return true;
   }
 
   std::optional<Set> find() {
@@ -304,6 +319,7 @@ struct LoopJoiner::State {
   std::vector<std::string> inames;
   Exprs choices;
   std::map<std::vector<std::size_t>, Set> cells;
+  std::map<std::string, std::vector<std::string>> numbered;  // what joined inames stand for
 
   State(const Kernel& k, std::vector<std::string> loops, Exprs by)
       : inames(std::move(loops)), choices(std::move(by)) {
@@ -322,8 +338,29 @@ struct LoopJoiner::State {
     }
   }
 
-  /// Without what divides the loop up. Null where the pieces are not those of one loop.
-  std::shared_ptr<const State> without(const Cut& cut, const std::string& iname) const {
+  /// The iname that numbers the pieces, in order and each by one value; empty if there is none.
+  std::string number_of(const Choice& choice, std::size_t at) const {
+    std::string number;
+    std::int64_t least = 0;
+    for (std::size_t c = 0; c < choice.conditions.size(); ++c) {
+      const Compare* x = choice.conditions[c].as<Compare>();
+      const Var* v = x && x->op == CompareOp::Eq ? x->left.as<Var>() : nullptr;
+      const auto value = v ? as_int(x->right) : std::nullopt;
+      if (!value) return "";
+      if (c == 0) number = v->name, least = *value;
+      if (v->name != number || *value != least + std::int64_t(c)) return "";
+    }
+    const std::size_t last = choice.conditions.size();
+    const Set other = where(CompareOp::Ne, var(number), lit(least + std::int64_t(last)), inames);
+    for (const auto& [key, points] : cells)
+      if (key[at] == last && !are_disjoint(points, other)) return "";
+    return number;
+  }
+
+  /// Without what divides the loop up. Null where the pieces are not those of one loop, or not in
+  /// order where they have to be.
+  std::shared_ptr<const State> without(const Cut& cut, const std::string& iname,
+                                       bool in_order) const {
     const auto it = std::find_if(choices.begin(), choices.end(),
                                  [&](const Expr& e) { return equal(e, cut.choice); });
     if (it == choices.end()) return nullptr;  // a new one: something in it was joined
@@ -347,10 +384,27 @@ struct LoopJoiner::State {
       rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(n));
       groups[rest].push_back(to_dims(std::move(s), out.inames));
     }
+    if (in_order) {
+      const std::string number = number_of(choice, n);
+      if (number.empty() || std::any_of(inames.begin(), inames.end(), [&](const std::string& i) {
+            return names(choice.values, i);
+          }))
+        return nullptr;
+      std::vector<std::string>& stands_for = out.numbered[iname];
+      stands_for.push_back(number);
+      if (const auto inner = numbered.find(cut.inner); inner != numbered.end()) {
+        stands_for.insert(stands_for.end(), inner->second.begin(), inner->second.end());
+        out.numbered.erase(cut.inner);
+      } else {
+        stands_for.push_back(cut.inner);
+      }
+    }
     const Ends ends(iname, choice, out.inames);
     out.cells.clear();
     for (auto& [key, pieces] : groups) {
-      auto joined = ConvexUnion(std::move(pieces), ends).find();
+      ConvexUnion whole(std::move(pieces), ends);
+      if (in_order && !whole.in_order()) return nullptr;
+      auto joined = whole.find();
       if (!joined) return nullptr;
       out.cells.emplace(key, std::move(*joined));
     }
@@ -371,21 +425,57 @@ struct LoopJoiner::State {
   }
 };
 
+namespace {
+
+bool has_choice(const Exprs& exprs) {
+  return std::any_of(exprs.begin(), exprs.end(), [](const Expr& e) { return e.holds<Select>(); });
+}
+
+}  // namespace
+
 std::optional<Joined> LoopJoiner::join(const std::vector<std::string>& inames, const Exprs& exprs) {
-  if (std::none_of(exprs.begin(), exprs.end(), [](const Expr& e) { return e.holds<Select>(); }))
-    return std::nullopt;
+  if (!has_choice(exprs)) return std::nullopt;
   std::string key;
   try {
     const IslBudget budget(kJoinOperations);
-    return joined(inames, exprs, key);
+    Joined out{{}, {}, exprs};
+    const auto state = join_all(inames, out.exprs, false, key);
+    if (!state) return std::nullopt;
+    out.inames = state->inames;
+    for (const auto& [at, points] : state->cells)
+      out.instances =
+          out.instances ? Set(isl_set_union(out.instances.take(), points.copy())) : points;
+    return out;
   } catch (const Error&) {  // numbers too large, or too many operations
   } catch (const IslError&) {}
   known_.insert_or_assign(key, nullptr);
   return std::nullopt;  // the loops are asked as they are
 }
 
-std::optional<Joined> LoopJoiner::joined(const std::vector<std::string>& inames, Exprs exprs,
-                                         std::string& at) {
+std::optional<LoopJoiner::Numbers> LoopJoiner::numbers(const Expr& value) {
+  if (!has_choice({value})) return std::nullopt;
+  std::vector<std::string> inames;
+  for (const std::string& n : vars_of(value)) {
+    if (k_.find_temporary(n)) return std::nullopt;  // it may change from instance to instance
+    if (k_.has_iname(n)) inames.push_back(n);
+  }
+  std::string key;
+  try {
+    const IslBudget budget(kJoinOperations);
+    Exprs exprs{value};
+    const auto state = join_all(inames, exprs, true, key);
+    if (!state) return std::nullopt;
+    return Numbers{exprs[0], state->numbered};
+  } catch (const Error&) {
+  } catch (const IslError&) {}
+  known_.insert_or_assign(key, nullptr);
+  return std::nullopt;
+}
+
+/// The last state, with `exprs` in its inames; null if nothing was joined. `start` is the key of
+/// the first one. `in_order`: only what numbers() wants.
+std::shared_ptr<const LoopJoiner::State> LoopJoiner::join_all(
+    const std::vector<std::string>& inames, Exprs& exprs, bool in_order, std::string& start) {
   for (Expr& e : exprs) e = normal(e);
   std::string key = fmt::format("{}", fmt::join(inames, ","));
   Exprs choices;
@@ -398,15 +488,15 @@ std::optional<Joined> LoopJoiner::joined(const std::vector<std::string>& inames,
     choices.push_back(cut.choice);
     key += "|" + to_string(cut.choice);
     cells *= Choice::of(cut.choice).values.size();
-    if (cells > kMostCells) return std::nullopt;
+    if (cells > kMostCells) return nullptr;
   }
-  if (choices.empty()) return std::nullopt;
-  at = key;
+  if (choices.empty()) return nullptr;
+  start = key;
   auto known = known_.find(key);
   if (known == known_.end())
     known = known_.emplace(key, std::make_shared<const State>(k_, inames, choices)).first;
   std::shared_ptr<const State> state = known->second;
-  if (!state) return std::nullopt;
+  if (!state) return nullptr;
 
   bool any = false;
   const auto step = [&](bool whole) {
@@ -421,12 +511,16 @@ std::optional<Joined> LoopJoiner::joined(const std::vector<std::string>& inames,
         return by.contains(i) && (names(next, i) || names(choice.values, i));
       };
       if (whole && std::any_of(state->inames.begin(), state->inames.end(), is_needed)) continue;
-      const std::string next_key = key + (whole ? "|join " : "|name ") + cut.key();
+      const std::string next_key = fmt::format("{}|{} {}", key,
+                                               !whole     ? "name"
+                                               : in_order ? "order"
+                                                          : "join",
+                                               cut.key());
       auto it = known_.find(next_key);
       if (it == known_.end())
         it = known_
-                 .emplace(next_key,
-                          whole ? state->without(cut, iname) : state->with_value(cut, iname))
+                 .emplace(next_key, whole ? state->without(cut, iname, in_order)
+                                          : state->with_value(cut, iname))
                  .first;
       if (!it->second) continue;
       state = it->second;
@@ -437,14 +531,8 @@ std::optional<Joined> LoopJoiner::joined(const std::vector<std::string>& inames,
     return false;
   };
   while (step(true)) {}
-  while (step(false)) {}
-  if (!any) return std::nullopt;
-
-  Joined out{state->inames, {}, std::move(exprs)};
-  for (const auto& [at, points] : state->cells)
-    out.instances =
-        out.instances ? Set(isl_set_union(out.instances.take(), points.copy())) : points;
-  return out;
+  while (!in_order && step(false)) {}
+  return any ? state : nullptr;
 }
 
 }  // namespace moonloop

@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,10 +32,19 @@ class LoopJoiner {
   /// for the same loops and choices.
   std::optional<Joined> join(const std::vector<std::string>& inames, const Exprs& exprs);
 
+  /// Where `value` of some inames is one of fewer joined ones: it, and for each of these the inames
+  /// that it stands for, outer to inner. Equal values of a joined iname mean equal inames, and the
+  /// order of its values is their lexicographic order. Nothing where that is not known.
+  struct Numbers {
+    Expr value;
+    std::map<std::string, std::vector<std::string>> inames;
+  };
+  std::optional<Numbers> numbers(const Expr& value);
+
  private:
   struct State;
-  std::optional<Joined> joined(const std::vector<std::string>& inames, Exprs exprs,
-                               std::string& key);
+  std::shared_ptr<const State> join_all(const std::vector<std::string>& inames, Exprs& exprs,
+                                        bool in_order, std::string& key);
 
   const Kernel& k_;
   std::unordered_map<std::string, std::shared_ptr<const State>> known_;  // null: none

@@ -271,8 +271,19 @@ bool contains(const std::vector<std::string>& list, const std::string& name) {
 /// The inames whose values the subscript determines.
 const std::vector<std::string>& Legality::determined(const Expr& subscript) {
   const auto [it, fresh] = determined_.try_emplace(subscript.identity());
-  if (fresh)
-    it->second = plain_digits(ref_->order.kernel(), subscript).value_or(std::vector<std::string>());
+  if (!fresh) return it->second;
+  const Kernel& k = ref_->order.kernel();
+  auto found = plain_digits(k, subscript);
+  if (!found && subscript.holds<Select>()) {
+    std::set<std::string> used;
+    collect_vars(subscript, used);
+    std::vector<std::string> inames;
+    for (const std::string& n : used)
+      if (k.has_iname(n)) inames.push_back(n);
+    found = piece_digits(k, subscript, domain_of(k, inames),
+                         [&](const std::string& i) { return plain_range(k, i); });
+  }
+  it->second = std::move(found).value_or(std::vector<std::string>());
   return it->second;
 }
 

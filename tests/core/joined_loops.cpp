@@ -1,6 +1,7 @@
 #include "core/joined_loops.h"
 
 #include "core/budget.h"
+#include "core/digits.h"
 #include "core/domain.h"
 #include "core/parse_expr.h"
 #include "tests/core/semantics_kit.h"
@@ -112,6 +113,33 @@ TEST_CASE("joined loops: pieces with gaps between them stay apart") {
     REQUIRE(joined);
     CHECK(same_values(k, inames, exprs, *joined));
   }
+}
+
+TEST_CASE("joined loops: pieces of pieces number what they were made of in its order") {
+  const auto domain = [](const char* more) {
+    return kernel(fmt::format(
+        "kernel f(n: int32, a: float64[n])\n"
+        "domain {{[o, p, i]: 0 <= o <= 3 and 0 <= p <= 2 and i >= 0 and 3*i + p < floor((n + 3)/4) "
+        "and ((p = 0 and 4*i + o < n) or (p = 1 and 4*floor((n + 11)/12) + 4*i + o < n) or "
+        "(p = 2 and 4*floor((n + 11)/12) + 4*floor((n + 7)/12) + 4*i + o < n)) and {}}}\n"
+        "a[0] = 0\n",
+        more));
+  };
+  const std::string inner = start(3, "p", "((n + 3) // 4)") + " + i";
+  const Expr value = expr("2*" + start(4, "o", "n") + " + 2*(" + inner + ") + 1");
+  const Kernel k = domain("n >= 0");
+  const auto numbers = LoopJoiner(k).numbers(value);
+  REQUIRE(numbers);
+  CHECK(to_string(numbers->value) == "2*i'' + 1");
+  CHECK(numbers->inames.at("i''") == std::vector<std::string>{"o", "p", "i"});
+  const auto range = [](const std::string&) { return std::nullopt; };
+  CHECK(piece_digits(k, value, domain_of(k, {"o", "p", "i"}), range) ==
+        std::vector<std::string>{"o", "p", "i"});
+
+  // Pieces that begin before others end, and sums in another order.
+  const Expr short_steps = expr(start(4, "o", "(n - 2)") + " + " + inner);
+  CHECK_FALSE(piece_digits(k, short_steps, domain_of(k, {"o", "p", "i"}), range));
+  CHECK_FALSE(LoopJoiner(k).numbers(expr("1 - " + start(4, "o", "n") + " + i")));
 }
 
 TEST_CASE("bounds: a choice of subscripts by the value of chunked loops is judged in one loop") {

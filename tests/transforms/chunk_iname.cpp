@@ -206,3 +206,25 @@ p[k + 1, k + 1] = p[k + 2, k + 3] {if=k > 1}
   pieces = apply(pieces, "chunk_iname", {text("k_inner_inner"), number(3)});
   CHECK(checked(pieces, 500'000) == "legal");
 }
+
+// Differential test, seed 2310213: pieces of pieces of pieces, at once, and unrolled.
+TEST_CASE("chunk_iname: pieces of pieces of pieces are in order, in text and in the code") {
+  Kernel k = parsed(R"(
+kernel f(n: int32, p: int32[n + 4, n + 4], q: int32[n + 4, n + 4])
+domain {[k]: 0 <= k < n}
+assume n >= 5
+p[k + 1, k + 1] = q[k + 2, k + 3] {if=k > 1}
+)");
+  const char* iname = "k";
+  for (const char* next : {"k_inner", "k_inner_inner", "k_inner_inner_inner"}) {
+    k = apply(k, "chunk_iname", {text(iname), number(3)});
+    iname = next;
+  }
+  k = apply(k, "tag_inames", {text("k_inner_inner_outer:par")});
+  CHECK(code_of([&] { check_legal(k); }) == "legal");
+  const Kernel again = parsed(print_kernel(k));
+  CHECK(code_of([&] {
+          const IslBudget budget(500'000);
+          check_legal(again);
+        }) == "legal");
+}
