@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "core/coalesce.h"
+#include "core/conditions.h"
 #include "core/domain.h"
 
 namespace moonloop {
@@ -391,8 +392,7 @@ std::optional<Set> to_condition(const Expr& e, const std::vector<std::string>& d
   return Reader({e}, dims).condition(e);
 }
 
-std::optional<Set> to_condition(const Kernel& k, const Expr& e,
-                                const std::vector<std::string>& dims) {
+bool is_of_instances(const Kernel& k, const Expr& e) {
   std::set<std::string> names;
   collect_vars(e, names);
   const auto bounds = [&](const std::string& n) {  // what bounds a loop is an integer
@@ -400,14 +400,18 @@ std::optional<Set> to_condition(const Kernel& k, const Expr& e,
       return isl_set_find_dim_by_name(d.set.get(), isl_dim_param, n.c_str()) >= 0;
     });
   };
-  for (const std::string& n : names) {
-    if (k.find_temporary(n)) return std::nullopt;
+  return std::all_of(names.begin(), names.end(), [&](const std::string& n) {
+    if (k.find_temporary(n)) return false;
     const Argument* a = k.find_arg(n);
-    if (!a) continue;
-    const bool integer = a->type ? !a->type->is_record() && is_integer(a->type->scalar) : bounds(n);
-    if (a->is_array || !integer) return std::nullopt;
-  }
-  return to_condition(e, dims);
+    if (!a) return true;
+    return !a->is_array &&
+           (a->type ? !a->type->is_record() && is_integer(a->type->scalar) : bounds(n));
+  });
+}
+
+std::optional<Set> to_condition(const Kernel& k, const Expr& e,
+                                const std::vector<std::string>& dims) {
+  return is_of_instances(k, e) ? to_condition(e, dims) : std::nullopt;
 }
 
 std::optional<Map> to_map(const Exprs& exprs, const std::vector<std::string>& dims) {

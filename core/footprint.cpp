@@ -4,7 +4,9 @@
 
 #include "core/bounded.h"
 #include "core/coalesce.h"
+#include "core/conditions.h"
 #include "core/domain.h"
+#include "core/joined_loops.h"
 #include "core/plain_gist.h"
 
 namespace moonloop {
@@ -106,6 +108,33 @@ Instances instances_at(const Kernel& k, const Place& at) {
     out.set = isl_set_intersect(out.set.take(), holds->copy());
   }
   return out;
+}
+
+std::optional<Map> elements_at(const Kernel& k, LoopJoiner& loops, const Place& at,
+                               const Exprs& index, const std::vector<std::string>& outer) {
+  const auto is_static = [&](const Expr& e) { return is_of_instances(k, e); };
+  if (std::all_of(index.begin(), index.end(), is_static)) {
+    Exprs exprs = index;
+    for (const Expr& c : at.conditions)
+      if (Expr e = expand_rules(k, c); is_static(e)) exprs.push_back(std::move(e));
+    const std::size_t end = exprs.size();
+    for (const std::string& o : outer)
+      if (std::find(at.inames.begin(), at.inames.end(), o) != at.inames.end())
+        exprs.push_back(var(o));
+    if (const auto joined = loops.join(at.inames, exprs)) {
+      const auto first = joined->exprs.begin();
+      const auto map = to_map({first, first + long(index.size())}, joined->inames);
+      if (!map) return std::nullopt;
+      Set instances = joined->instances;
+      for (std::size_t c = index.size(); c < end; ++c)
+        if (const auto holds = to_condition(joined->exprs[c], joined->inames))
+          instances = isl_set_intersect(instances.take(), holds->copy());
+      return Map(isl_map_intersect_domain(map->copy(), instances.take()));
+    }
+  }
+  const auto map = to_map(index, at.inames);
+  if (!map) return std::nullopt;
+  return Map(isl_map_intersect_domain(map->copy(), instances_at(k, at).set.take()));
 }
 
 // ---- Footprints -----------------------------------------------------------------------------

@@ -10,6 +10,8 @@
 /// values in a temporary (precompute, add_prefetch, buffer_array) stand on.
 namespace moonloop {
 
+class LoopJoiner;
+
 // ---- Places ---------------------------------------------------------------------------------
 
 /// The place of one expression in an instruction.
@@ -37,6 +39,12 @@ struct Instances {
   bool exact = true;
 };
 Instances instances_at(const Kernel& k, const Place& at);
+
+/// { instances at `at` -> elements }, over its inames, or over fewer where loops are joined there
+/// that are not among `outer`: the elements are the same. Nothing when a subscript is not
+/// quasi-affine.
+std::optional<Map> elements_at(const Kernel& k, LoopJoiner& loops, const Place& at,
+                               const Exprs& index, const std::vector<std::string>& outer);
 
 // ---- Footprints -----------------------------------------------------------------------------
 

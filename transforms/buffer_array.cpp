@@ -5,6 +5,7 @@
 #include "core/commuting.h"
 #include "core/domain.h"
 #include "core/external.h"
+#include "core/joined_loops.h"
 #include "core/lookup.h"
 #include "core/parse_expr.h"
 #include "core/rule_rewrite.h"
@@ -231,9 +232,9 @@ class BufferArray {
   Footprint footprint_of(const std::vector<BufferedAccess>& accesses,
                          const std::set<std::string>& nest) const {
     std::vector<Map> maps;
+    LoopJoiner loops(before_);
     for (const BufferedAccess& a : accesses)
-      maps.push_back(isl_map_intersect_domain(to_map(a.index, a.place.inames)->copy(),
-                                              instances_at(before_, a.place).set.take()));
+      maps.push_back(*elements_at(before_, loops, a.place, a.index, {nest.begin(), nest.end()}));
     std::vector<std::string> names;
     for (std::size_t d = 0; d < rank(); ++d) names.push_back(fmt::format("axis {}", d));
     return footprint(before_, maps, names, {nest.begin(), nest.end()}, at(), array_);

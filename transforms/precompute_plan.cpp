@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/domain.h"
+#include "core/joined_loops.h"
 #include "core/lookup.h"
 #include "core/order.h"
 #include "core/staging_loops.h"
@@ -303,8 +304,9 @@ Footprint PrecomputePlan::footprint_in(const std::set<std::string>& nest) const 
 Footprint PrecomputePlan::computed_footprint(const std::set<std::string>& nest) const {
   std::vector<Map> accesses;
   if (options.footprints.empty()) {
+    LoopJoiner loops(kernel());
     for (const RuleUse& u : uses) {
-      const std::optional<Map> m = to_map(u.index, u.place.inames);
+      const std::optional<Map> m = elements_at(kernel(), loops, u.place, u.index, list(nest));
       for (std::size_t a = 0; !m && a < axes.size(); ++a)
         if (!to_map({u.index[a]}, u.place.inames))
           refuse(
@@ -312,8 +314,7 @@ Footprint PrecomputePlan::computed_footprint(const std::set<std::string>& nest) 
               "argument `{}` of `{}` is no sum of inames and parameters, so that its footprint is "
               "not known",
               to_string(u.index[a]), subject());
-      accesses.push_back(
-          isl_map_intersect_domain(m->copy(), instances_at(kernel(), u.place).set.take()));
+      accesses.push_back(*m);
     }
   } else {
     accesses = given_footprints();

@@ -139,6 +139,22 @@ TEST_CASE("add_prefetch: what the pieces of tiles need is found") {
         }) == "legal");
 }
 
+// Differential test, seed 3100520: bounds for each combination of pieces along each axis.
+TEST_CASE("add_prefetch: what pieces of pieces read is one box for each piece around them") {
+  Kernel k = parsed(R"(
+kernel f(n: int32, p: int32[3*n + 12, 3*n + 12], b: int32[3*n + 12])
+domain {[i]: 0 <= i < n and i mod 3 = 0}
+assume n >= 5
+b[i + 2] = p[i + 3, i + 3] {if=i + i < n}
+)");
+  k = apply(k, "chunk_iname", {text("i"), number(5)});
+  k = apply(k, "chunk_iname", {text("i_inner"), number(2)});
+  k = apply(k, "add_prefetch", {text("p"), text("i_inner_inner, i_inner_outer")});
+  CHECK(code_of([&] { check_legal(k); }) == "legal");
+  // Those with `i_outer` from 0 to 2, and one that isl keeps apart.
+  CHECK(isl_set_n_basic_set(k.home_of("p_dim_0")->set.get()) <= 4);
+}
+
 // Differential test, seed 6300103: where a piece begins is a number from data.
 TEST_CASE("chunk_iname: one piece of a loop whose bounds are data") {
   const Kernel k = parsed(R"(
