@@ -75,32 +75,78 @@ class Ranges {
     bool equality = false;
   };
 
-  /// The constraints over names with a value or a range: nothing where there are integer divisions
-  /// or several parts, which isl has to look at. Others are left out: their names have no greatest
-  /// value yet.
-  std::optional<std::vector<Row>> rows_of(const Set& s, bool& left_out) const {
-    const std::vector<BasicSet> parts = parts_of(s);
-    if (parts.size() != 1 || count(isl_basic_set_dim(parts[0].get(), isl_dim_div)) > 0) return {};
-    std::vector<Row> out;
-    for (const Constraint& c : constraints_of(parts[0])) {
-      Row row;
-      bool known = true;
-      row.constant = isl_val_get_d(Val(isl_constraint_get_constant_val(c.get())).get());
-      row.equality = yes(isl_constraint_is_equality(c.get()));
-      for (const isl_dim_type type : {isl_dim_param, isl_dim_set})
-        for (int i = 0; i < count(isl_constraint_dim(c.get(), type)); ++i) {
-          if (!yes(isl_constraint_involves_dims(c.get(), type, unsigned(i), 1))) continue;
-          const std::string n = name(c, type, i);
-          const double a =
-              isl_val_get_d(Val(isl_constraint_get_coefficient_val(c.get(), type, i)).get());
-          if (const auto v = value(n))
-            row.constant += a * static_cast<double>(*v);
-          else
-            row.terms.push_back({a, n});
-          known = known && (value(n) || type == isl_dim_set || homes_.count(n));
+  /// One part of a domain: constraints over names with a value or a range, and over its quotients,
+  /// which have names of their own.
+  struct Part {
+    std::vector<Row> rows;
+    std::vector<std::string> quotients;
+  };
+
+  /// The parts of `s`. Constraints over other names are left out: these have no greatest value yet.
+  std::vector<Part> parts_in(const Set& s, bool& left_out) const {
+    std::vector<Part> out;
+    for (const BasicSet& b : parts_of(Set(isl_set_compute_divs(s.copy())))) {
+      Part part;
+      const LocalSpace local = isl_basic_set_get_local_space(b.get());
+      std::set<std::string> open;  // quotients of names without a value
+      const auto quotient = [&, part_number = out.size()](int i) {
+        return fmt::format("quotient {} of part {} of {}", i, part_number, fmt::ptr(&s));
+      };
+      // Adds `factor` times a coefficient of `n`; whether it has a value or a range.
+      const auto add = [&](Row& row, double factor, isl_dim_type type, const std::string& n) {
+        if (const auto v = value(n)) {
+          row.constant += factor * static_cast<double>(*v);
+          return true;
         }
-      left_out = left_out || !known;
-      if (known && !row.terms.empty()) out.push_back(std::move(row));
+        row.terms.push_back({factor, n});
+        return type == isl_dim_div ? !open.count(n) : type != isl_dim_param || homes_.count(n) > 0;
+      };
+      const int divs = count(isl_local_space_dim(local.get(), isl_dim_div));
+      for (int d = 0; d < divs; ++d) {
+        const Aff aff = isl_local_space_get_div(local.get(), d);
+        const double by = isl_val_get_d(Val(isl_aff_get_denominator_val(aff.get())).get());
+        Row low, high;  // 0 <= numerator - by*quotient < by
+        bool known = true;
+        low.constant = by * isl_val_get_d(Val(isl_aff_get_constant_val(aff.get())).get());
+        for (const isl_dim_type type : {isl_dim_param, isl_dim_in, isl_dim_div})
+          for (int i = 0; i < (type == isl_dim_div ? d : count(isl_aff_dim(aff.get(), type)));
+               ++i) {
+            const double x =
+                isl_val_get_d(Val(isl_aff_get_coefficient_val(aff.get(), type, i)).get());
+            if (x == 0) continue;
+            const std::string n = type == isl_dim_div
+                                      ? quotient(i)
+                                      : isl_aff_get_dim_name(aff.get(), type, unsigned(i));
+            known = add(low, by * x, type == isl_dim_in ? isl_dim_set : type, n) && known;
+          }
+        part.quotients.push_back(quotient(d));
+        if (!known) {
+          open.insert(part.quotients.back());
+          continue;
+        }
+        low.terms.push_back({-by, part.quotients.back()});
+        high.constant = by - 1 - low.constant;
+        for (const Term& t : low.terms) high.terms.push_back({-t.factor, t.name});
+        part.rows.push_back(std::move(low));
+        part.rows.push_back(std::move(high));
+      }
+      for (const Constraint& c : constraints_of(b)) {
+        Row row;
+        bool known = true;
+        row.constant = isl_val_get_d(Val(isl_constraint_get_constant_val(c.get())).get());
+        row.equality = yes(isl_constraint_is_equality(c.get()));
+        for (const isl_dim_type type : {isl_dim_param, isl_dim_set, isl_dim_div})
+          for (int i = 0; i < count(isl_constraint_dim(c.get(), type)); ++i) {
+            const double x =
+                isl_val_get_d(Val(isl_constraint_get_coefficient_val(c.get(), type, i)).get());
+            if (x == 0) continue;
+            known =
+                add(row, x, type, type == isl_dim_div ? quotient(i) : name(c, type, i)) && known;
+          }
+        left_out = left_out || !known;
+        if (known && !row.terms.empty()) part.rows.push_back(std::move(row));
+      }
+      out.push_back(std::move(part));
     }
     return out;
   }
@@ -123,23 +169,44 @@ class Ranges {
     }
   }
 
+  /// What is known in all parts when it is so much before; of a part's quotients, what is in that.
+  static Intervals around(const std::vector<Part>& parts, const Intervals& before) {
+    Intervals out;
+    std::set<std::string> quotients;
+    for (const Part& p : parts) quotients.insert(p.quotients.begin(), p.quotients.end());
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      Intervals in = before;
+      for (const Row& row : parts[p].rows) {
+        tighten(in, row, 1);
+        if (row.equality) tighten(in, row, -1);
+      }
+      if (p == 0) {
+        out = std::move(in);
+        continue;
+      }
+      for (auto& [name, i] : out)
+        if (!quotients.count(name)) {
+          const Interval& other = in[name];
+          i = {std::min(i.low, other.low), std::max(i.high, other.high)};
+        }
+      for (const std::string& q : parts[p].quotients) out[q] = in[q];
+    }
+    return out;
+  }
+
   /// Far from an overflow, as intervals show; half the way leaves room for their rounding.
   bool is_small(const std::vector<std::string>& names) const {
     Intervals known;
     std::set<const Domain*> domains = {&d_};
     for (const std::string& n : names) domains.insert(homes_.at(n));
-    std::vector<Row> rows;
+    constexpr int kMostParts = 100;  // what more parts say is left to isl, within its budget
+    for (const Domain* d : domains)
+      if (count(isl_set_n_basic_set(d->set.get())) > kMostParts) return false;
+    std::vector<std::vector<Part>> all;
     bool left_out = false;  // some bound, for want of a value
-    for (const Domain* d : domains) {
-      std::optional<std::vector<Row>> own = rows_of(d->set, left_out);
-      if (!own) return false;
-      rows.insert(rows.end(), own->begin(), own->end());
-    }
+    for (const Domain* d : domains) all.push_back(parts_in(d->set, left_out));
     for (std::size_t pass = 0; pass <= names.size(); ++pass)
-      for (const Row& row : rows) {
-        tighten(known, row, 1);
-        if (row.equality) tighten(known, row, -1);
-      }
+      for (const std::vector<Part>& parts : all) known = around(parts, known);
     const double most = std::ldexp(1.0, limit_ - 1);
     bool all_known = true;
     for (const std::string& n : names) {
@@ -149,14 +216,16 @@ class Ranges {
         if (std::isfinite(bound) && std::fabs(bound) >= most) return false;
     }
     if (!all_known && !left_out) return false;  // intervals do not show it
-    for (const Row& row : rows) {
-      double sum = std::fabs(row.constant);
-      for (const Term& t : row.terms) {
-        const Interval& i = known[t.name];
-        sum += std::fabs(t.factor) * std::max(std::fabs(i.low), std::fabs(i.high));
-      }
-      if (std::isfinite(sum) && sum >= most) return false;
-    }
+    for (const std::vector<Part>& parts : all)
+      for (const Part& part : parts)
+        for (const Row& row : part.rows) {
+          double sum = std::fabs(row.constant);
+          for (const Term& t : row.terms) {
+            const Interval& i = known[t.name];
+            sum += std::fabs(t.factor) * std::max(std::fabs(i.low), std::fabs(i.high));
+          }
+          if (std::isfinite(sum) && sum >= most) return false;
+        }
     return true;
   }
 

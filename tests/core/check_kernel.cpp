@@ -1,3 +1,4 @@
+#include "core/budget.h"
 #include "core/domain.h"
 #include "tests/core/semantics_kit.h"
 
@@ -170,4 +171,24 @@ TEST_CASE("sizes: inames and bounds beyond the index type") {
         "iname `i` reaches 9999899999: a loop over it leaves the index type int32 [size-overflow]; "
         "declare `index_type int64`");
   CHECK(domain("{[i]: 0 <= i < 3*n}") == "ok");  // known when the kernel runs
+}
+
+TEST_CASE("ranges: bounds of several parts and with quotients are judged by intervals") {
+  const auto text = [](int steps) {
+    std::string parts;
+    for (int c = 0; c < 6; ++c)
+      parts += fmt::format("{}(o = {} and {}*floor(i/7) <= j <= {}*floor(i/3))", c ? " or " : "", c,
+                           c, steps + c);
+    return "kernel f(a: float64[4])\ndomain {[o, i]: 0 <= o < 6 and 0 <= i < 1000000}\n"
+           "domain {[j]: " +
+           parts + "}\na[0] = 1.0  {inames=o:i:j}\n";
+  };
+  const Kernel k = kernel(text(10));
+  {
+    const IslBudget budget(8'000);
+    CHECK(failure([&] { complete(k); }) == "ok");
+  }
+  CHECK(completing(text(10000)) ==
+        "iname `j` reaches 3334996665: a loop over it leaves the index type int32 "
+        "[size-overflow]; declare `index_type int64`");
 }
