@@ -8,6 +8,7 @@
 
 #include "core/diagnostic.h"
 #include "core/memo.h"
+#include "core/read_set.h"
 
 namespace moonloop {
 namespace {
@@ -251,7 +252,7 @@ std::string element_in(const std::string& text) {
 
 Set read(const std::string& text, const std::string& shown, const Span& at) {
   try {
-    return isl_set_read_from_str(isl(), text.c_str());
+    return read_set(text);
   } catch (const IslError& e) {
     if (const std::string element = element_in(shown); !element.empty())
       fail("bad-domain", at,

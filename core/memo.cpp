@@ -37,10 +37,11 @@ std::size_t Memo::shape_of_new(const Set& s) {
 
 void Memo::limit() {
   constexpr std::size_t kMost = 20'000;
-  if (domains.size() + nests.size() + proofs.size() + covered.size() + held_.size() +
+  if (texts.size() + domains.size() + nests.size() + proofs.size() + covered.size() + held_.size() +
           distinct_.size() <
       kMost)
     return;
+  texts.clear();
   domains.clear();
   nests.clear();
   proofs.clear();

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "core/isl.h"
 
@@ -20,6 +21,8 @@ struct Ordered;
 /// so an address stands for one value until the memo is cleared.
 class Memo {
  public:
+  /// Sets by their texts, of which names are only numbers, each with its own names by number.
+  std::unordered_map<std::string, std::pair<Set, std::vector<std::string>>> texts;
   /// Domains by their makers' addresses and their inames.
   std::unordered_map<std::string, Set> domains;
   /// Whether a nest keeps an order, and which pairs of accesses were proved.
