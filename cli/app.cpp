@@ -1,5 +1,8 @@
 #include "cli/app.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "cli/commands.h"
 #include "core/diagnostic.h"
 
@@ -23,9 +26,19 @@ std::string usage_error(const CLI::App* app, const CLI::Error& e) {
   return out;
 }
 
+struct Command {
+  std::string_view name;
+  void (*add)(CLI::App&, Common&, std::function<int()>&);
+  bool reads_all = false;  // helps with the other commands, too
+};
+constexpr Command kCommands[]{
+    {"gen", add_gen},   {"run", add_run},         {"check", add_check},   {"show", add_show},
+    {"view", add_view}, {"repl", add_repl, true}, {"doc", add_doc, true}, {"devices", add_devices}};
+
 }  // namespace
 
-void build_app(CLI::App& app, Common& common, std::function<int()>& action) {
+void build_app(CLI::App& app, Common& common, std::function<int()>& action,
+               std::string_view first) {
   app.description(
       "Transforms loops by scripts, proves each step legal, and generates C, OpenMP, "
       "OpenCL or CUDA.");
@@ -36,14 +49,11 @@ void build_app(CLI::App& app, Common& common, std::function<int()>& action) {
   app.footer(
       "Exit status: 0 done; 1 error in the kernel, script or request; 2 usage;\n"
       "3 `run --verify` found a difference; 4 a compiler or device failed.");
-  add_gen(app, common, action);
-  add_run(app, common, action);
-  add_check(app, common, action);
-  add_show(app, common, action);
-  add_view(app, common, action);
-  add_repl(app, common, action);
-  add_doc(app, common, action);
-  add_devices(app, common, action);
+  const Command* const only =
+      std::find_if(std::begin(kCommands), std::end(kCommands),
+                   [&](const Command& c) { return c.name == first && !c.reads_all; });
+  for (const Command& c : kCommands)
+    if (only == std::end(kCommands) || only == &c) c.add(app, common, action);
   for (CLI::App* command : app.get_subcommands({}))
     command->set_version_flag("--version", "moonloop " MOONLOOP_VERSION, "print the version");
 }

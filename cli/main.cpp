@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   cli::Common common;
   std::function<int()> action;
   try {
-    cli::build_app(app, common, action);
+    cli::build_app(app, common, action, argc > 1 ? argv[1] : "");
     app.parse(argc, argv);
     return action();
   } catch (const CLI::ParseError& e) {
