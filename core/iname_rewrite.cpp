@@ -296,7 +296,7 @@ std::vector<Domain> rewrite_domains(const Kernel& k, const InameRewrite& rw, con
 }
 
 void rewrite_order(const InameRewrite& rw, bool whole, Kernel& out) {
-  std::vector<std::string>& order = out.loop_order;
+  std::vector<std::string> order = out.loop_order;
   if (rw.existing) {
     if (whole) std::erase_if(order, [&](const auto& n) { return contains(rw.old, n); });
   } else if (whole) {
@@ -306,6 +306,7 @@ void rewrite_order(const InameRewrite& rw, bool whole, Kernel& out) {
                              [&](const auto& n) { return contains(rw.old, n); });
     order.insert(last.base(), rw.fresh.begin(), rw.fresh.end());
   }
+  out.loop_order = std::move(order);
   std::vector<std::vector<std::string>> chains;
   for (const std::vector<std::string>& chain : out.priorities) {
     std::vector<std::string> changed = rewrite_inames(chain, rw);

@@ -150,12 +150,12 @@ struct Kernel {
   Span at;
   Shared<std::vector<Argument>> args;      // declared order
   Shared<NameMap<Temporary>> temporaries;  // in the order of declaration
-  std::vector<Rule> rules;                 // in source order
+  Shared<std::vector<Rule>> rules;         // in source order
   std::vector<Domain> domains;             // in source order; parents follow from parameters
   Set assumptions;                         // a parameter set; null means none
   std::vector<InsnPtr> instructions;       // list order is the preferred statement order
-  std::map<std::string, InameTag> iname_tags;
-  std::vector<std::string> loop_order;               // all inames; earlier is preferred outside
+  Shared<std::map<std::string, InameTag>> iname_tags;
+  Shared<std::vector<std::string>> loop_order;       // all inames; earlier is preferred outside
   std::vector<std::vector<std::string>> priorities;  // each chain: outer to inner, hard
   /// By outer iname of a split: how many iterations at its start and its end are generated apart,
   /// so that those between run without guards. No effect on the meaning.

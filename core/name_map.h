@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -38,11 +39,11 @@ class NameMap {
 
   iterator find(std::string_view name) {
     const Number n = *slot(slots_, name);
-    return n == kFree ? end() : begin() + n;
+    return n == kFree ? end() : begin() + (n - first_);
   }
   const_iterator find(std::string_view name) const {
     const Number n = *slot(slots_, name);
-    return n == kFree ? end() : begin() + n;
+    return n == kFree ? end() : begin() + (n - first_);
   }
   bool contains(std::string_view name) const { return find(name) != end(); }
   T& at(std::string_view name) { return const_cast<T&>(std::as_const(*this).at(name)); }
@@ -57,27 +58,40 @@ class NameMap {
   template <class... Args>
   std::pair<iterator, bool> try_emplace(std::string name, Args&&... args) {
     if (const auto it = find(name); it != end()) return {it, false};
-    const Number n = static_cast<Number>(items_.size());
+    const auto at = static_cast<std::ptrdiff_t>(items_.size());
     items_.emplace_back(std::piecewise_construct, std::forward_as_tuple(std::move(name)),
                         std::forward_as_tuple(std::forward<Args>(args)...));
     if (2 * items_.size() > slots_.size()) {
       rebuild();
     } else {
-      *slot(slots_, items_.back().first) = n;
+      *slot(slots_, items_.back().first) = first_ + static_cast<Number>(at);
     }
-    return {begin() + n, true};
+    return {begin() + at, true};
   }
   template <class V>
   std::pair<iterator, bool> emplace(std::string name, V&& value) {
     return try_emplace(std::move(name), std::forward<V>(value));
   }
-  /// Linear.
+  /// Linear in the number of elements before it, or behind it where these are fewer.
   void erase(std::string_view name) {
-    std::deque<value_type> kept;
-    for (value_type& x : items_)
-      if (x.first != name) kept.emplace_back(x.first, std::move(x.second));
-    items_ = std::move(kept);
-    rebuild();
+    const auto found = slot(slots_, name);
+    if (*found == kFree) return;
+    const auto at = static_cast<std::size_t>(*found - first_);
+    const bool forward =
+        at < items_.size() / 2;  // whether those before it move, or those behind it
+    free_slot(static_cast<std::size_t>(found - slots_.begin()));
+    for (std::size_t i = at; forward ? i > 0 : i + 1 < items_.size(); forward ? --i : ++i) {
+      value_type& to = items_[i];
+      value_type& from = items_[forward ? i - 1 : i + 1];
+      *slot(slots_, from.first) += forward ? 1 : -1;
+      std::destroy_at(&to);
+      std::construct_at(&to, std::move(const_cast<std::string&>(from.first)),
+                        std::move(from.second));
+    }
+    if (forward)
+      items_.pop_front(), ++first_;
+    else
+      items_.pop_back();
   }
 
  private:
@@ -85,6 +99,7 @@ class NameMap {
   static constexpr Number kFree = -1;
 
   void swap(NameMap& o) noexcept {
+    std::swap(first_, o.first_);
     items_.swap(o.items_);
     slots_.swap(o.slots_);
   }
@@ -94,10 +109,25 @@ class NameMap {
   auto slot(Slots& slots, std::string_view name) const {
     const std::size_t mask = slots.size() - 1;  // a power of two, at most half of them taken
     for (std::size_t i = std::hash<std::string_view>{}(name)&mask;; i = (i + 1) & mask)
-      if (slots[i] == kFree || items_[static_cast<std::size_t>(slots[i])].first == name)
+      if (slots[i] == kFree || name_at(slots[i]) == name)
         return slots.begin() + static_cast<std::ptrdiff_t>(i);
   }
+  const std::string& name_at(Number n) const {
+    return items_[static_cast<std::size_t>(n - first_)].first;
+  }
+  /// Fills the gap with those behind it that would stand there.
+  void free_slot(std::size_t gap) {
+    const std::size_t mask = slots_.size() - 1;
+    for (std::size_t i = (gap + 1) & mask; slots_[i] != kFree; i = (i + 1) & mask) {
+      const std::size_t home = std::hash<std::string_view>{}(name_at(slots_[i])) & mask;
+      if (((i - home) & mask) < ((i - gap) & mask)) continue;
+      slots_[gap] = slots_[i];
+      gap = i;
+    }
+    slots_[gap] = kFree;
+  }
   void rebuild() {
+    first_ = 0;
     std::size_t size = 8;
     while (size < 4 * items_.size()) size *= 2;
     slots_.assign(size, kFree);
@@ -106,6 +136,7 @@ class NameMap {
   }
 
   std::deque<value_type> items_;
+  Number first_ = 0;                                           // the number of the first element
   std::vector<Number> slots_ = std::vector<Number>(8, kFree);  // numbers of elements, by hash
 };
 

@@ -81,6 +81,10 @@ class Shared {
   auto try_emplace(Args&&... args) {
     return own().try_emplace(std::forward<Args>(args)...);
   }
+  template <class... Args>
+  auto insert_or_assign(Args&&... args) {
+    return own().insert_or_assign(std::forward<Args>(args)...);
+  }
   template <class Key>
   void erase(const Key& key) {
     own().erase(key);
@@ -93,6 +97,8 @@ class Shared {
 
   /// Whether the two are one list; others may be equal too.
   bool same_as(const Shared& o) const { return list_ == o.list_; }
+  bool operator==(const Shared& o) const { return same_as(o) || get() == o.get(); }
+  bool operator==(const List& o) const { return get() == o; }
 
  private:
   const List& get() const {

@@ -71,10 +71,12 @@ void duplicate_inames(Kernel& k, std::size_t n, const std::vector<Options::Dupli
   }
   // A domain whose parameters are duplicated but which itself is not keeps the original loops.
   k.domains = std::move(domains);
+  std::vector<std::string> order = k.loop_order;
   for (const auto& [from, to] : names) {
-    const auto at = std::find(k.loop_order.begin(), k.loop_order.end(), from);
-    if (at != k.loop_order.end()) k.loop_order.insert(at + 1, to);
+    const auto at = std::find(order.begin(), order.end(), from);
+    if (at != order.end()) order.insert(at + 1, to);
   }
+  k.loop_order = std::move(order);
   k.instructions[n] = edit(k.instructions[n], [&](Instruction& i) {
     const auto one = [&](const Expr& e) { return e ? rename(expand_rules(k, e), names) : e; };
     for (Expr& e : i.lhs) e = one(e);

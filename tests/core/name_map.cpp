@@ -1,0 +1,39 @@
+#include "core/name_map.h"
+
+#include <doctest/doctest.h>
+
+#include <random>
+
+using namespace moonloop;
+
+TEST_CASE("name_map: what is left after elements were erased stays in order and is found") {
+  std::mt19937 random(1);
+  NameMap<int> map;
+  std::vector<std::pair<std::string, int>> expected;
+  for (int step = 0; step < 3000; ++step) {
+    const std::string name = "t" + std::to_string(random() % 60);
+    if (random() % 2) {
+      const bool fresh = map.try_emplace(name, step).second;
+      if (fresh) expected.emplace_back(name, step);
+    } else {
+      map.erase(name);
+      std::erase_if(expected, [&](const auto& x) { return x.first == name; });
+    }
+    CHECK(std::equal(
+        map.begin(), map.end(), expected.begin(), expected.end(),
+        [](const auto& a, const auto& b) { return a.first == b.first && a.second == b.second; }));
+    for (int n = 0; n < 60; ++n) {
+      const std::string other = "t" + std::to_string(n);
+      const auto at = std::find_if(expected.begin(), expected.end(),
+                                   [&](const auto& x) { return x.first == other; });
+      const auto found = map.find(other);
+      REQUIRE((found == map.end()) == (at == expected.end()));
+      if (at != expected.end()) REQUIRE(found->second == at->second);
+    }
+    if (step % 500 == 0) {
+      const NameMap<int> copy = map;
+      CHECK(copy.size() == map.size());
+      CHECK(copy.contains("t1") == map.contains("t1"));
+    }
+  }
+}
