@@ -1,47 +1,55 @@
 #include "core/adapting.h"
 
-#include <string_view>
-#include <unordered_map>
-#include <unordered_set>
+#include <algorithm>
+#include <utility>
+
+#include "core/closed_rules.h"
 
 namespace moonloop {
 namespace {
 
 class Search {
  public:
-  explicit Search(const Kernel& k) : k_(k) {}
+  explicit Search(const Kernel& k) : rules_(ClosedRules::of(k)) {}
 
   bool adapts(const Expr& e) {
-    look(e);
+    look(e, [&](const std::string& name) { return rules_->closed(name); });
     return found_ || !names_;
   }
 
  private:
-  void look(const Expr& e) {
+  /// `closed`: what a name that `e` calls means; null where it is no rule.
+  template <class Closed>
+  void look(const Expr& e, const Closed& closed) {
     walk(e, [&](const Expr& x) {
       const auto* b = x.as<Binary>();
       const auto* c = x.as<Call>();
-      const auto* v = x.as<Var>();
-      const Rule* rule = c ? find(c->name) : v ? find(v->name) : nullptr;
-      names_ = names_ || (v && !rule) || x.as<Load>();
+      const std::shared_ptr<const ClosedRule> rule = c ? closed(c->name) : nullptr;
+      names_ = names_ || x.as<Var>() || x.as<Load>();
       found_ = found_ || x.as<FloatLit>() || x.as<ComplexLit>() || (c && !rule) ||
                (b && (b->op == BinaryOp::Div || b->op == BinaryOp::Pow));
-      if (!found_ && rule && seen_.insert(rule).second) look(rule->body);
+      if (!found_ && rule) look(*rule);
       return !found_ && !x.as<Load>();
     });
   }
 
-  /// By name; a rule may call many others.
-  const Rule* find(const std::string& name) {
-    if (rules_.empty())
-      for (const Rule& r : k_.rules) rules_.emplace(r.name, &r);
-    const auto it = rules_.find(name);
-    return it == rules_.end() ? nullptr : it->second;
+  /// Once for each rule and what it calls.
+  void look(const ClosedRule& rule) {
+    if (!rule.adapting) {
+      const bool found = std::exchange(found_, false), names = std::exchange(names_, false);
+      look(rule.body, [&](const std::string& name) {
+        return std::find_if(rule.callees.begin(), rule.callees.end(),
+                            [&](const auto& c) { return c.first == name; })
+            ->second;
+      });
+      rule.adapting.emplace(found_, names_);
+      found_ = found, names_ = names;
+    }
+    found_ = found_ || rule.adapting->first;
+    names_ = names_ || rule.adapting->second;
   }
 
-  const Kernel& k_;
-  std::unordered_map<std::string_view, const Rule*> rules_;
-  std::unordered_set<const Rule*> seen_;
+  const std::shared_ptr<ClosedRules> rules_;
   bool names_ = false, found_ = false;
 };
 

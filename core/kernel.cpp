@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <unordered_map>
 
+#include "core/closed_rules.h"
 #include "core/domain.h"
-#include "core/name_index.h"
 
 namespace moonloop {
 
@@ -345,32 +344,10 @@ Expr apply_rule(const Rule& rule, const Exprs& args) {
   return substitute(named, by);
 }
 
-namespace {
-
-/// What the body of a rule means together with all that it calls, directly or not: kernels in which
-/// these are the same have one object for it.
-struct ClosedRule {
-  Expr body;
-  std::vector<std::string> params;
-  std::vector<std::pair<std::string, std::shared_ptr<const ClosedRule>>> callees;  // null: no rule
-  mutable Expr expanded;  // the body without calls; null until it is asked for
-};
-
-/// The latest one for each body, by its address, which the object keeps.
-using ClosedRules = std::unordered_map<const void*, std::shared_ptr<const ClosedRule>>;
-ClosedRules& latest_closed_rules() {
-  constexpr std::size_t kMost = 20'000;
-  thread_local ClosedRules all;
-  if (all.size() > kMost) all.clear();
-  return all;
-}
-
-}  // namespace
-
 /// An instruction without calls of rules, for kernels in which the names that it calls mean the
 /// same.
 struct KnownExpansion {
-  std::vector<std::pair<std::string, std::shared_ptr<const ClosedRule>>> callees;  // null: no rule
+  ClosedRule::Callees callees;
   InsnPtr expanded;  // null: the instruction itself
 };
 
@@ -381,13 +358,13 @@ namespace {
 /// for all kernels in which it means the same.
 class Expansion {
  public:
-  explicit Expansion(const Kernel& k) : k_(k), latest_(latest_closed_rules()) {}
+  explicit Expansion(const Kernel& k) : rules_(ClosedRules::of(k)) {}
   Expr operator()(const Expr& e) { return go(e, nullptr); }
 
   /// The same object when it calls no rule, and as long as the rules that it calls stay.
   InsnPtr operator()(const InsnPtr& insn) {
     if (!calls_some(*insn)) return insn;
-    if (const auto& known = insn->expansion.get(); known && holds(*known))
+    if (const auto& known = insn->expansion.get(); known && rules_->hold(known->callees))
       return known->expanded ? known->expanded : insn;
     KnownExpansion now;
     bool changed = false;
@@ -406,7 +383,7 @@ class Expansion {
         i.rhs = std::move(rhs);
         i.predicates = std::move(predicates);
       });
-    const auto note = [&](const Expr& e) { collect_callees(e, now.callees); };
+    const auto note = [&](const Expr& e) { rules_->collect_callees(e, now.callees); };
     std::for_each(insn->lhs.begin(), insn->lhs.end(), note);
     note(insn->rhs);
     std::for_each(insn->predicates.begin(), insn->predicates.end(), note);
@@ -435,74 +412,20 @@ class Expansion {
            std::any_of(insn.predicates.begin(), insn.predicates.end(), calls);
   }
 
-  using Callees = std::vector<std::pair<std::string, std::shared_ptr<const ClosedRule>>>;
-
-  std::shared_ptr<const ClosedRule> closed(const std::string& name) {
-    const Rule* r = find(name);
-    return r ? closed(*r) : nullptr;
-  }
-
-  bool hold(const Callees& callees) {
-    return std::all_of(callees.begin(), callees.end(),
-                       [&](const auto& c) { return closed(c.first) == c.second; });
-  }
-  bool holds(const KnownExpansion& known) { return hold(known.callees); }
-
-  /// What `e` calls by itself, each name once.
-  void collect_callees(const Expr& e, Callees& out) {
-    if (!e.holds<Call>()) return;
-    for_each_of<Call>(e, [&](const Call& c, const Expr&) {
-      if (std::none_of(out.begin(), out.end(), [&](const auto& o) { return o.first == c.name; }))
-        out.emplace_back(c.name, closed(c.name));
-    });
-  }
-
-  std::shared_ptr<const ClosedRule> closed(const Rule& r) {
-    const auto [it, fresh] = closed_.try_emplace(&r);
-    if (!fresh) {
-      if (!it->second) refuse_recursion(r);  // its callees are being looked at
-      return it->second;
-    }
-    open_.push_back(&r);
-    std::shared_ptr<const ClosedRule> out;
-    if (const auto known = latest_.find(r.body.identity()); known != latest_.end())
-      if (const auto c = known->second; c->params == r.params && hold(c->callees)) out = c;
-    if (!out) {
-      ClosedRule made{r.body, r.params, {}, {}};
-      collect_callees(r.body, made.callees);
-      out = std::make_shared<const ClosedRule>(std::move(made));
-      latest_[r.body.identity()] = out;
-    }
-    open_.pop_back();
-    return closed_[&r] = out;
-  }
-
-  const Rule* find(const std::string& name) {
-    if (k_.rules.empty()) return nullptr;
-    if (!numbered_) {
-      by_name_ = NameIndex(k_.rules.size());
-      for (std::size_t i = 0; i < k_.rules.size(); ++i)
-        by_name_.add(k_.rules[i].name, static_cast<int>(i));
-      numbered_ = true;
-    }
-    const int n = by_name_.find(name);
-    return n < 0 ? nullptr : &k_.rules[std::size_t(n)];
-  }
-
   Expr go(const Expr& e, const Frame* in) {
     if (!e.holds<Call>() && !(in && (e.names() & in->names))) return e;
     if (const auto* v = e.as<Var>(); v && in)
       if (const Expr* value = in->find(v->name)) return *value;
     const Expr inner = map_children(e, [&](const Expr& c) { return go(c, in); });
     if (const auto* c = inner.as<Call>()) {
-      const Rule* r = find(c->name);
+      const Rule* r = rules_->find(c->name);
       return r ? body(*r, *c, e.at()) : inner;
     }
     return in ? renamed(inner, *in) : inner;
   }
 
   Expr body(const Rule& r, const Call& call, const Span& at) {
-    const std::shared_ptr<const ClosedRule> own = closed(r);
+    const std::shared_ptr<const ClosedRule> own = rules_->closed(r);
     if (call.args.size() != r.params.size())
       fail("wrong-arg-count", at, "rule `{}` takes {} argument{}, got {}", r.name, r.params.size(),
            r.params.size() == 1 ? "" : "s", call.args.size());
@@ -518,13 +441,6 @@ class Expansion {
     Frame frame{r, call.args, 0};
     for (const std::string& p : r.params) frame.names |= name_bit(p);
     return go(r.body, &frame);
-  }
-
-  [[noreturn]] void refuse_recursion(const Rule& r) const {
-    std::vector<std::string> stack;
-    for (const Rule* o : open_) stack.push_back(o->name);
-    stack.push_back(r.name);
-    fail("recursive-rule", r.at, "rule `{}` calls itself ({})", r.name, fmt::join(stack, " -> "));
   }
 
   /// Parameters that stand where only a name can: as an array, or bound by a reduction.
@@ -558,12 +474,7 @@ class Expansion {
     return e;
   }
 
-  const Kernel& k_;
-  ClosedRules& latest_;
-  NameIndex by_name_;  // of the rules, once a call is met
-  bool numbered_ = false;
-  std::unordered_map<const Rule*, std::shared_ptr<const ClosedRule>> closed_;
-  std::vector<const Rule*> open_;  // whose callees are being looked at, from the outermost on
+  const std::shared_ptr<ClosedRules> rules_;
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "core/closed_rules.h"
+
 namespace moonloop {
 namespace {
 
@@ -14,8 +16,8 @@ Expr map_subscripts(const Expr& e, const std::function<Expr(const Expr&)>& f) {
 
 class Rewriter {
  public:
-  Rewriter(const Kernel& k, const RuleRewrite& rw) : k_(k), rw_(rw), versions_(k, rw.reserved) {
-    for (const Rule& r : k.rules) rules_.emplace(r.name, &r);
+  Rewriter(const Kernel& k, const RuleRewrite& rw)
+      : k_(k), rw_(rw), versions_(k, rw.reserved), rules_(ClosedRules::of(k)) {
     if (!rw.about.empty()) mentions_.emplace(k, rw.about);
   }
 
@@ -60,10 +62,9 @@ class Rewriter {
     if (const auto* s = e.as<SubArray>())
       return map_children(e, [&](const Expr&) { return map_subscripts(s->load, inside); });
     const auto* c = e.as<Call>();
-    const auto rule = c ? rules_.find(c->name) : rules_.end();
-    if (rule == rules_.end() || (mentions_ && !mentions_->in_rule(c->name)))
-      return map_children(e, inside);
-    return rule_call(e, *rule->second, stack, inside);
+    const Rule* rule = c ? rules_->find(c->name) : nullptr;
+    if (!rule || (mentions_ && !mentions_->in_rule(c->name))) return map_children(e, inside);
+    return rule_call(e, *rule, stack, inside);
   }
 
   Expr rule_call(const Expr& e, const Rule& rule, const Stack& stack,
@@ -99,7 +100,7 @@ class Rewriter {
   const Kernel& k_;
   const RuleRewrite& rw_;
   RuleVersions versions_;
-  std::unordered_map<std::string, const Rule*> rules_;
+  const std::shared_ptr<ClosedRules> rules_;
   std::unordered_map<std::string, Expr> bodies_;  // when the place does not matter
   std::optional<Mentions> mentions_;
   const Instruction* insn_ = nullptr;
@@ -226,7 +227,7 @@ std::string RuleVersions::name_of(const Rule& rule, const Expr& body, std::size_
 void RuleVersions::settle(Kernel& out) const {
   if (!versions_.empty()) {
     std::vector<Rule> rules;
-    for (const Rule& r : out.rules) {
+    for (const Rule& r : std::as_const(out).rules) {
       rules.push_back(r);
       if (const auto v = versions_.find(r.name); v != versions_.end())
         rules.insert(rules.end(), v->second.begin(), v->second.end());
