@@ -286,7 +286,10 @@ const Expr* negated(const Expr& e) {
 
 // ---- Walking.
 
-void for_each_child(const Expr& e, const std::function<void(const Expr&)>& visit) {
+namespace {
+
+template <class F>
+void each_child(const Expr& e, const F& visit) {
   const auto all = [&](const Exprs& es) {
     for (const Expr& x : es) visit(x);
   };
@@ -306,9 +309,14 @@ void for_each_child(const Expr& e, const std::function<void(const Expr&)>& visit
                    [&](const SubArray& x) { visit(x.load); }});
 }
 
+}  // namespace
+
+void for_each_child(const Expr& e, const std::function<void(const Expr&)>& visit) {
+  each_child(e, visit);
+}
+
 void walk(const Expr& e, const std::function<bool(const Expr&)>& visit) {
-  if (!visit(e)) return;
-  for_each_child(e, [&](const Expr& c) { walk(c, visit); });
+  if (visit(e)) each_child(e, [&](const Expr& c) { walk(c, visit); });
 }
 
 Expr map_children(const Expr& e, const std::function<Expr(const Expr&)>& f) {
