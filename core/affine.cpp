@@ -6,6 +6,7 @@
 #include "core/coalesce.h"
 #include "core/conditions.h"
 #include "core/domain.h"
+#include "core/memo.h"
 
 namespace moonloop {
 namespace {
@@ -414,7 +415,7 @@ std::optional<Set> to_condition(const Kernel& k, const Expr& e,
   return is_of_instances(k, e) ? to_condition(e, dims) : std::nullopt;
 }
 
-std::optional<Map> to_map(const Exprs& exprs, const std::vector<std::string>& dims) {
+static std::optional<Map> read_map(const Exprs& exprs, const std::vector<std::string>& dims) {
   const Reader reader(exprs, dims);
   Space range = isl_space_add_dims(isl_space_params(reader.space().copy()), isl_dim_set,
                                    static_cast<unsigned>(exprs.size()));
@@ -436,6 +437,16 @@ std::optional<Map> to_map(const Exprs& exprs, const std::vector<std::string>& di
   }
   return Map(
       isl_map_from_multi_pw_aff(isl_multi_pw_aff_from_pw_aff_list(space.take(), values.take())));
+}
+
+std::optional<Map> to_map(const Exprs& exprs, const std::vector<std::string>& dims) {
+  std::string key = "values " + to_string(exprs);
+  for (const std::string& d : dims) key += ";" + d;
+  auto& known = memo().maps;
+  if (const auto it = known.find(key); it != known.end()) return it->second;
+  std::optional<Map> m = read_map(exprs, dims);
+  if (m) known.emplace(std::move(key), *m);
+  return m;
 }
 
 // ---- Writing.

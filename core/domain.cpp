@@ -336,18 +336,16 @@ Set domain_of(const Kernel& k, const std::vector<std::string>& inames) {
   }
   for (std::size_t i = 0; i < needed.size(); ++i)  // grows: ancestors of ancestors
     for (const std::string& p : param_names(needed[i]->set)) need(k.home_of(p));
-  std::string key = k.assumptions ? memo().name(k.assumptions) : "";
+  std::string key = "domain ";
+  if (k.assumptions) key += memo().name(k.assumptions);
   for (const Domain* d : needed) key += memo().name(d->set);
   for (const std::string& i : inames) key += " " + i;
-  const auto known = memo().domains.find(key);
-  if (known != memo().domains.end()) return known->second;
-
-  Set s = needed.empty() ? universe({}) : needed.front()->set;
-  for (std::size_t i = 1; i < needed.size(); ++i) s = join_by_name(std::move(s), needed[i]->set);
-  if (k.assumptions) s = isl_set_intersect_params(s.take(), k.assumptions.copy());
-  s = to_dims(std::move(s), inames);
-  memo().domains.emplace(std::move(key), s);
-  return s;
+  return memo().made(std::move(key), [&] {
+    Set s = needed.empty() ? universe({}) : needed.front()->set;
+    for (std::size_t i = 1; i < needed.size(); ++i) s = join_by_name(std::move(s), needed[i]->set);
+    if (k.assumptions) s = isl_set_intersect_params(s.take(), k.assumptions.copy());
+    return to_dims(std::move(s), inames);
+  });
 }
 
 bool bounds_depend_on(const Kernel& k, const std::string& iname,

@@ -1,5 +1,7 @@
 #include "core/footprint.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "core/bounded.h"
@@ -7,6 +9,7 @@
 #include "core/conditions.h"
 #include "core/domain.h"
 #include "core/joined_loops.h"
+#include "core/memo.h"
 #include "core/plain_gist.h"
 
 namespace moonloop {
@@ -110,6 +113,17 @@ Instances instances_at(const Kernel& k, const Place& at) {
   return out;
 }
 
+/// { [inames] -> [index] } at those instances; nothing where a subscript is no sum of inames and
+/// parameters.
+static std::optional<Map> accesses_at(const Kernel& k, const Exprs& index, const Place& at) {
+  const std::optional<Map> all = to_map(index, at.inames);
+  if (!all) return {};
+  Set instances = instances_at(k, at).set;
+  const auto made = [&] { return Map(isl_map_intersect_domain(all->copy(), instances.take())); };
+  if (!at.conditions.empty()) return made();
+  return memo().made("at " + memo().name(*all) + memo().name(instances), made);
+}
+
 std::optional<Map> elements_at(const Kernel& k, LoopJoiner& loops, const Place& at,
                                const Exprs& index, const std::vector<std::string>& outer) {
   const auto is_static = [&](const Expr& e) { return is_of_instances(k, e); };
@@ -132,9 +146,7 @@ std::optional<Map> elements_at(const Kernel& k, LoopJoiner& loops, const Place& 
       return Map(isl_map_intersect_domain(map->copy(), instances.take()));
     }
   }
-  const auto map = to_map(index, at.inames);
-  if (!map) return std::nullopt;
-  return Map(isl_map_intersect_domain(map->copy(), instances_at(k, at).set.take()));
+  return accesses_at(k, index, at);
 }
 
 // ---- Footprints -----------------------------------------------------------------------------
@@ -323,15 +335,21 @@ void refuse_temporaries(const Kernel& k, const Set& points, const Span& at,
 }  // namespace
 
 Set without_context(const Set& points, const Set& context) {
-  if (std::optional<BasicSet> own = plain_gist(points, context))
-    return isl_set_from_basic_set(own->take());
-  return coalesce(isl_set_gist_params(points.copy(), context.copy()));
+  const auto made = [&]() -> Set {
+    if (std::optional<BasicSet> own = plain_gist(points, context))
+      return isl_set_from_basic_set(own->take());
+    return coalesce(isl_set_gist_params(points.copy(), context.copy()));
+  };
+  if (!memo().holds(points) || !memo().holds(context)) return made();
+  return memo().made("without " + memo().name(points) + memo().name(context), made);
 }
 
-Footprint footprint(const Kernel& k, const std::vector<Map>& accesses,
-                    const std::vector<std::string>& names, const std::vector<std::string>& outer,
-                    const Span& at, const std::string& what) {
-  ensure(!accesses.empty(), "a footprint of no accesses");
+namespace {
+
+Footprint find_footprint(const Kernel& k, const std::vector<Map>& accesses,
+                         const std::vector<std::string>& names,
+                         const std::vector<std::string>& outer, const Span& at,
+                         const std::string& what) {
   Footprint f;
   f.names = names;
   f.context = all_to_params(domain_of(k, outer));
@@ -359,6 +377,49 @@ Footprint footprint(const Kernel& k, const std::vector<Map>& accesses,
              "the footprint of `{}` has no bound along `{}` that holds for every value of {}", what,
              names[d], quoted_list(outer));
   }
+  return f;
+}
+
+}  // namespace
+
+namespace {
+
+/// find_footprint(), once for the same relations under the same loops, whatever the names of axes.
+Footprint known_footprint(const Kernel& k, const std::vector<Map>& accesses,
+                          const std::vector<std::string>& names,
+                          const std::vector<std::string>& outer, const Span& at,
+                          const std::string& what) {
+  Memo& all = memo();
+  if (!std::all_of(accesses.begin(), accesses.end(), [&](const Map& m) { return all.holds(m); }))
+    return find_footprint(k, accesses, names, outer, at, what);
+  std::string key = fmt::format("{};", fmt::join(outer, ",")) + all.name(domain_of(k, outer));
+  for (const Map& m : accesses) key += all.name(m);
+  const std::string own_key = key + fmt::format("{}", fmt::join(names, ","));
+  if (const auto it = all.footprints.find(own_key); it != all.footprints.end()) return *it->second;
+  Footprint f;
+  if (const auto it = all.footprints.find(key); it != all.footprints.end()) {
+    f = *it->second;
+    f.names = names;
+    for (Set* s : {&f.points, &f.own})
+      for (std::size_t d = 0; d < names.size(); ++d)
+        *s = isl_set_set_dim_name(s->take(), isl_dim_set, unsigned(d), names[d].c_str());
+  } else {
+    f = find_footprint(k, accesses, names, outer, at, what);
+    all.footprints.emplace(std::move(key), std::make_shared<const Footprint>(f));
+  }
+  for (const Set* s : {&f.points, &f.context, &f.own}) all.name(*s);
+  all.footprints.emplace(own_key, std::make_shared<const Footprint>(f));
+  return f;
+}
+
+}  // namespace
+
+Footprint footprint(const Kernel& k, const std::vector<Map>& accesses,
+                    const std::vector<std::string>& names, const std::vector<std::string>& outer,
+                    const Span& at, const std::string& what) {
+  ensure(!accesses.empty(), "a footprint of no accesses");
+  Footprint f = known_footprint(k, accesses, names, outer, at, what);
+  refuse_temporaries(k, f.own, at, what);     // which are another kernel's where it was known
   for (const FootprintAxis& axis : f.axes) {  // the largest one over loops with computed bounds
     std::set<std::string> read;
     if (axis.extent) collect_vars(axis.extent, read);
@@ -379,8 +440,10 @@ std::optional<Set> convex_points(const Footprint& f) {
 Set box_points(const Footprint& f) {
   const int n = static_cast<int>(f.names.size());
   Set box;
-  const Map up(isl_map_read_from_str(isl(), "{ [y] -> [x] : x >= y }"));
-  const Map down(isl_map_read_from_str(isl(), "{ [y] -> [x] : x <= y }"));
+  const auto read = [](const char* text) {
+    return memo().made(text, [&]() -> Map { return isl_map_read_from_str(isl(), text); });
+  };
+  const Map up = read("{ [y] -> [x] : x >= y }"), down = read("{ [y] -> [x] : x <= y }");
   for (int d = 0; d < n; ++d) {
     const Set axis = onto_axis(f.points, d);
     // Each side by itself: most of the parts that some access begins or ends lie in another one's.

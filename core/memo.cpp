@@ -6,12 +6,24 @@
 
 namespace moonloop {
 
-std::string Memo::name(const Set& s) {
-  held_.emplace(s.get(), s);
-  const isl_set* const address = s.get();
+namespace {
+
+std::string name_of(const void* address) {
   std::string out(1 + sizeof address, '@');
   std::memcpy(out.data() + 1, &address, sizeof address);
   return out;
+}
+
+}  // namespace
+
+std::string Memo::name(const Set& s) {
+  held_.emplace(s.get(), s);
+  return name_of(s.get());
+}
+
+std::string Memo::name(const Map& m) {
+  held_maps_.emplace(m.get(), m);
+  return name_of(m.get());
 }
 
 std::size_t Memo::shape(const Set& s) {
@@ -19,6 +31,14 @@ std::size_t Memo::shape(const Set& s) {
   if (known != shapes_.end()) return known->second;
   held_.emplace(s.get(), s);
   return shapes_[s.get()] = shape_of_new(s);
+}
+
+std::size_t Memo::shape(const Map& m) {
+  if (const auto known = map_shapes_.find(m.get()); known != map_shapes_.end())
+    return known->second;
+  const std::size_t shape = shape_of_new(isl_set_flatten(isl_map_wrap(m.copy())));
+  if (holds(m)) map_shapes_.emplace(m.get(), shape);
+  return shape;
 }
 
 std::size_t Memo::shape_of_new(const Set& s) {
@@ -37,18 +57,24 @@ std::size_t Memo::shape_of_new(const Set& s) {
 
 void Memo::limit() {
   constexpr std::size_t kMost = 20'000;
-  if (texts.size() + domains.size() + nests.size() + proofs.size() + covered.size() + held_.size() +
-          distinct_.size() <
+  if (texts.size() + made_sets_.size() + made_maps_.size() + nests.size() + proofs.size() +
+          covered.size() + held_.size() + distinct_.size() + maps.size() + footprints.size() +
+          held_maps_.size() <
       kMost)
     return;
   texts.clear();
-  domains.clear();
   nests.clear();
   proofs.clear();
   covered.clear();
   kept.clear();
   orders.clear();
+  maps.clear();
+  made_maps_.clear();
+  made_sets_.clear();
+  footprints.clear();
   held_.clear();
+  held_maps_.clear();
+  map_shapes_.clear();
   shapes_.clear();
   distinct_.clear();
 }

@@ -14,6 +14,7 @@
 /// is from one transform to the next.
 namespace moonloop {
 
+struct Footprint;
 struct KeptOrder;
 struct Ordered;
 
@@ -23,8 +24,9 @@ class Memo {
  public:
   /// Sets by their texts, of which names are only numbers, each with its own names by number.
   std::unordered_map<std::string, std::pair<Set, std::vector<std::string>>> texts;
-  /// Domains by their makers' addresses and their inames.
-  std::unordered_map<std::string, Set> domains;
+  /// Relations by the expressions that they are made of.
+  std::unordered_map<std::string, Map> maps;
+  std::unordered_map<std::string, std::shared_ptr<const Footprint>> footprints;
   /// Whether a nest keeps an order, and which pairs of accesses were proved.
   std::unordered_map<std::string, bool> nests;
   std::unordered_set<std::string> proofs;
@@ -37,16 +39,40 @@ class Memo {
 
   /// The set's address, as a part of a key: of one length, not to be read.
   std::string name(const Set& s);
+  std::string name(const Map& m);
+  /// Whether the map has been named, and so is likely to be asked about again.
+  bool holds(const Map& m) const { return held_maps_.count(m.get()) > 0; }
+  bool holds(const Set& s) const { return held_.count(s.get()) > 0; }
   /// A number that two sets have in common if they are one but for the names of their dimensions.
   std::size_t shape(const Set& s);
+  /// The same of a map as the set of its pairs; remembered where the memo holds the map.
+  std::size_t shape(const Map& m);
   /// The same for one that nobody asks for again: it is not held.
   std::size_t shape_of_new(const Set& s);
+  /// What `make` gave for this key before, else what it gives, which is named from then on.
+  template <class F>
+  auto made(std::string key, F make) -> decltype(make()) {
+    auto& known = table(static_cast<decltype(make())*>(nullptr));
+    if (const auto it = known.find(key); it != known.end()) return it->second;
+    auto out = make();
+    name(out);
+    known.emplace(std::move(key), out);
+    return out;
+  }
   /// Forgets everything when it has become large. No key is kept across a call: `nest` makes it.
   void limit();
 
  private:
+  auto& table(const Map*) { return made_maps_; }
+  auto& table(const Set*) { return made_sets_; }
+
+  // By what they are made of, and how.
+  std::unordered_map<std::string, Map> made_maps_;
+  std::unordered_map<std::string, Set> made_sets_;
   std::unordered_map<isl_set*, Set> held_;
-  std::unordered_map<isl_set*, std::size_t> shapes_;  // of those that are held
+  std::unordered_map<isl_map*, Map> held_maps_;
+  std::unordered_map<isl_map*, std::size_t> map_shapes_;  // of those that are held
+  std::unordered_map<isl_set*, std::size_t> shapes_;      // of those that are held
   std::unordered_multimap<std::uint32_t, std::pair<Set, std::size_t>> distinct_;  // by hash
 };
 

@@ -44,10 +44,9 @@ void Question::access(const Reference& r, const Access& a) {
 }
 
 void Question::relation(const Map& m) {
-  const Set pairs = isl_set_flatten(isl_map_wrap(m.copy()));
-  for (const std::string& n : param_names(pairs)) plain_ = plain_ && !numbers_.count(n);
-  key_ +=
-      fmt::format("~{} {};", count(isl_map_dim(m.get(), isl_dim_in)), memo().shape_of_new(pairs));
+  for (int p = 0; p < count(isl_map_dim(m.get(), isl_dim_param)); ++p)
+    plain_ = plain_ && !numbers_.count(isl_map_get_dim_name(m.get(), isl_dim_param, unsigned(p)));
+  key_ += fmt::format("~{} {};", count(isl_map_dim(m.get(), isl_dim_in)), memo().shape(m));
 }
 
 void Question::names(const std::vector<std::string>& inames) {

@@ -7,6 +7,7 @@
 #include "core/commuting.h"
 #include "core/domain.h"
 #include "core/lookup.h"
+#include "core/memo.h"
 #include "core/order_reference.h"
 
 namespace moonloop {
@@ -215,16 +216,27 @@ Map stage_relation(const Kernel& k, const std::set<std::string>& stage,
                    const std::vector<std::string>& shared, const Place& at,
                    const std::vector<std::pair<Expr, Expr>>& equal) {
   const std::vector<std::string> in(stage.begin(), stage.end());
-  Map out = universal_map(in, at.inames);
-  const auto restrict_to = [&](const Expr& staged, const Expr& served) {
-    const std::optional<Map> a = to_map({staged}, in), b = to_map({served}, at.inames);
-    if (!a || !b) return;
-    out = isl_map_intersect(out.take(), isl_map_apply_range(a->copy(), isl_map_reverse(b->copy())));
+  const Set staging = domain_of(k, in);
+  Set instances = instances_at(k, at).set;
+  const auto make = [&] {
+    Map out = universal_map(in, at.inames);
+    const auto restrict_to = [&](const Expr& staged, const Expr& served) {
+      const std::optional<Map> a = to_map({staged}, in), b = to_map({served}, at.inames);
+      if (!a || !b) return;
+      out =
+          isl_map_intersect(out.take(), isl_map_apply_range(a->copy(), isl_map_reverse(b->copy())));
+    };
+    for (const std::string& i : shared) restrict_to(var(i), var(i));
+    for (const auto& [staged, served] : equal) restrict_to(staged, served);
+    out = isl_map_intersect_domain(out.take(), staging.copy());
+    return Map(isl_map_intersect_range(out.take(), instances.take()));
   };
-  for (const std::string& i : shared) restrict_to(var(i), var(i));
-  for (const auto& [staged, served] : equal) restrict_to(staged, served);
-  out = isl_map_intersect_domain(out.take(), domain_of(k, in).take());
-  return isl_map_intersect_range(out.take(), instances_at(k, at).set.take());
+  if (!at.conditions.empty()) return make();
+  std::string key = fmt::format("stage {};{};{}", fmt::join(in, ","), fmt::join(at.inames, ","),
+                                fmt::join(shared, ","));
+  for (const auto& [staged, served] : equal)
+    key += ";" + to_string(staged) + "=" + to_string(served);
+  return memo().made(std::move(key) + memo().name(staging) + memo().name(instances), make);
 }
 
 std::vector<Access> accesses_to(const Kernel& k, const Instruction& insn, bool write,

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/clash.h"
+#include "core/memo.h"
 #include "core/order_reference.h"
 #include "core/question.h"
 
@@ -66,12 +67,7 @@ class StandInCheck {
                statement_for(is_.order, s.insn, map_names(s.relation, isl_dim_in)),
                statement_for(was_.order, s.served, map_names(s.relation, isl_dim_out)),
                {}};
-      p.relation = arranged(s.relation, is_.order.dims(p.now), was_.order.dims(p.served));
-      bool exact = true;
-      p.relation =
-          isl_map_intersect_domain(p.relation.take(), is_.order.domain(p.now, exact).take());
-      p.relation =
-          isl_map_intersect_range(p.relation.take(), was_.order.domain(p.served, exact).take());
+      p.relation = relation_of(p);
       placed_.push_back(std::move(p));
     }
   }
@@ -86,6 +82,22 @@ class StandInCheck {
   }
 
  private:
+  Map relation_of(const Placed& p) const {
+    const std::vector<std::string>&now = is_.order.dims(p.now), &served = was_.order.dims(p.served);
+    bool exact = true;
+    Set from = is_.order.domain(p.now, exact), to = was_.order.domain(p.served, exact);
+    const auto make = [&] {
+      Map m = arranged(p.s->relation, now, served);
+      m = isl_map_intersect_domain(m.take(), from.copy());
+      return Map(isl_map_intersect_range(m.take(), to.copy()));
+    };
+    Memo& known = memo();
+    if (!known.holds(p.s->relation) || !known.holds(from) || !known.holds(to)) return make();
+    return known.made(fmt::format("placed {};{}", fmt::join(now, ","), fmt::join(served, ",")) +
+                          known.name(p.s->relation) + known.name(from) + known.name(to),
+                      make);
+  }
+
   /// Every other statement that still accesses the variable.
   void check_others(const Placed& p, const Access& a) {
     const auto it = is_.by_variable.find(a.variable);

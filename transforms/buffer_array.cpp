@@ -418,7 +418,7 @@ class BufferArray {
       });
       if (same == out.end())
         out.push_back({insn.id, id, relation, accesses});
-      else
+      else if (same->relation.get() != relation.get())
         same->relation = isl_map_union(same->relation.take(), relation.copy());
     }
   }

@@ -349,7 +349,7 @@ class Build {
       if (same == out.size()) {
         out.push_back({insn.id, served, relation, accesses});
         dims.push_back(u.place.inames);
-      } else {
+      } else if (out[same].relation.get() != relation.get()) {
         out[same].relation = isl_map_union(out[same].relation.take(), relation.take());
       }
     }

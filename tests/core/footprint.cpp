@@ -1,4 +1,5 @@
 #include "core/footprint.h"
+#include "core/joined_loops.h"
 
 #include <doctest/doctest.h>
 
@@ -230,4 +231,26 @@ c[i] = c[i] + a[k, j]*t  {id=use}
   CHECK(sites.ahead_of(1, at, {"i"}) == 1);
   CHECK(sites.ahead_of(1, at, {}) == 0);
   CHECK(sites.behind(1, at, {}) == 2);
+}
+
+TEST_CASE("footprint: what is known of one kernel is asked again of what another one computes") {
+  const std::string text = "domain {[i, j]: 0 <= i < n and 0 <= j < m}\na[i, j] = b[i, j]\n";
+  const Kernel given =
+      parsed("kernel t(n: int32, m: int32, a: float64[n, n], b: float64[n, n])\n" + text);
+  const Kernel computed = parsed(
+      "kernel t(n: int32, a: float64[n, n], b: float64[n, n], l: int32[1])\n<> m = l[0]\n" + text);
+  const Place at{{"i", "j"}, {}, false};
+  const auto asked = [&](const Kernel& k, const std::string& name) {
+    LoopJoiner loops(k);
+    const std::optional<Map> m = elements_at(k, loops, at, {var("j")}, {"i"});
+    return footprint(k, {*m}, {name}, {"i"}, {}, "b");
+  };
+  const Footprint x = asked(given, "x"), again = asked(given, "x"), y = asked(given, "y");
+  CHECK(x.points.get() == again.points.get());
+  CHECK(equal_sets(x.points, "[n, m, i] -> { [x] : 0 <= x < m and 0 <= i < n }"));
+  CHECK(dim_names(y.points) == std::vector<std::string>{"y"});
+  CHECK(dim_names(y.own) == std::vector<std::string>{"y"});
+  CHECK(y.names == std::vector<std::string>{"y"});
+  CHECK(to_string(y.axes[0].extent) == "m");
+  CHECK(refusal([&] { asked(computed, "x"); }).ends_with("[data-dependent-footprint]"));
 }
