@@ -15,7 +15,8 @@ namespace moonloop {
 std::vector<std::pair<int, int>> conflict_chain(const Kernel& k, const std::vector<int>& sequence) {
   struct State {
     int writer = -1;
-    std::vector<int> readers;  // since that write
+    int reader = -1;                // the first one since that write
+    std::vector<int> more_readers;  // the others
   };
   const Variables variables(k);
   std::vector<AccessList> lists;  // whose names the index holds
@@ -26,8 +27,10 @@ std::vector<std::pair<int, int>> conflict_chain(const Kernel& k, const std::vect
   for (const int s : sequence) {
     lists.push_back(statement_accesses(*k.instructions[std::size_t(s)], variables));
     const AccessList& all = lists.back();
+    const auto first = all.begin();
     const auto state_of = [&](std::size_t a) -> State& {
-      const int n = numbers.add(all[a].variable, all.hash(a), static_cast<int>(states.size()));
+      const int n = numbers.add(first[std::ptrdiff_t(a)].variable, all.hash(a),
+                                static_cast<int>(states.size()));
       if (n == static_cast<int>(states.size())) states.emplace_back();
       return states[std::size_t(n)];
     };
@@ -35,15 +38,19 @@ std::vector<std::pair<int, int>> conflict_chain(const Kernel& k, const std::vect
     for (const std::size_t a : all.reads()) {
       State& st = state_of(a);
       if (st.writer >= 0) pairs.push_back({st.writer, s});
-      if (std::none_of(written.begin(), written.end(),
-                       [&](std::size_t w) { return all[w].variable == all[a].variable; }))
-        st.readers.push_back(s);
+      if (std::none_of(written.begin(), written.end(), [&](std::size_t w) {
+            return all.hash(w) == all.hash(a) &&
+                   first[std::ptrdiff_t(w)].variable == first[std::ptrdiff_t(a)].variable;
+          }))
+        st.reader < 0 ? void(st.reader = s) : st.more_readers.push_back(s);
     }
     for (const std::size_t a : written) {
       State& st = state_of(a);
-      for (const int r : st.readers) pairs.push_back({r, s});
-      if (st.readers.empty() && st.writer >= 0) pairs.push_back({st.writer, s});
-      st = {s, {}};
+      if (st.reader >= 0) pairs.push_back({st.reader, s});
+      for (const int r : st.more_readers) pairs.push_back({r, s});
+      if (st.reader < 0 && st.writer >= 0) pairs.push_back({st.writer, s});
+      st.writer = s, st.reader = -1;
+      st.more_readers.clear();
     }
   }
   return pairs;

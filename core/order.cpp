@@ -201,59 +201,135 @@ std::string field_of(const Expr& e) {
 /// A list of accesses, each once.
 class AccessCollector {
  public:
-  void add(Access a) {
-    constexpr std::size_t kFew = 8;
-    const auto same = [&](const Access& x) {
-      return x.write == a.write && x.variable == a.variable && x.field == a.field &&
-             equal(x.index, a.index);
-    };
-    if (all.size() < kFew) {
-      if (std::none_of(all.begin(), all.end(), same)) all.push_back(std::move(a));
-      return;
-    }
-    for (; numbered_ < all.size(); ++numbered_)
-      by_hash_[hash_of(all[numbered_])].push_back(numbered_);
-    std::vector<std::size_t>& alike = by_hash_[hash_of(a)];
-    if (std::any_of(alike.begin(), alike.end(), [&](std::size_t n) { return same(all[n]); }))
-      return;
-    alike.push_back(numbered_++);
-    all.push_back(std::move(a));
+  void add(const Access& a) {
+    if (!has(a.variable, a.write, a.index, a.field)) all.push_back(a);
+  }
+  void read(const std::string& variable, const Exprs& index, const Span& at,
+            const std::string& field) {
+    if (!has(variable, false, index, field)) all.push_back({variable, false, index, at, field});
   }
 
   std::vector<Access> all;
 
  private:
-  static std::size_t hash_of(const Access& a) {
-    std::size_t h = std::hash<std::string>{}(a.variable + a.field);
-    for (const Expr& i : a.index) h = 31 * h + hash(i);
+  bool has(const std::string& variable, bool write, const Exprs& index, const std::string& field) {
+    constexpr std::size_t kFew = 8;
+    const auto same = [&](const Access& x) {
+      return x.write == write && x.variable == variable && x.field == field &&
+             equal(x.index, index);
+    };
+    if (all.size() < kFew) return std::any_of(all.begin(), all.end(), same);
+    for (; numbered_ < all.size(); ++numbered_) {
+      const Access& a = all[numbered_];
+      by_hash_[hash_of(a.variable, a.index, a.field)].push_back(numbered_);
+    }
+    const auto alike = by_hash_.find(hash_of(variable, index, field));
+    return alike != by_hash_.end() && std::any_of(alike->second.begin(), alike->second.end(),
+                                                  [&](std::size_t n) { return same(all[n]); });
+  }
+  static std::size_t hash_of(const std::string& variable, const Exprs& index,
+                             const std::string& field) {
+    std::size_t h = std::hash<std::string>{}(variable);
+    if (!field.empty()) h = 31 * h + std::hash<std::string>{}(field);
+    for (const Expr& i : index) h = 31 * h + hash(i);
     return h;
   }
   std::unordered_map<std::size_t, std::vector<std::size_t>> by_hash_;  // of the first `numbered_`
   std::size_t numbered_ = 0;
 };
 
+/// What a part of an expression reads: names without subscripts, which may be no variables, and
+/// elements. Each once, in the order in which they are met.
+struct ReadsOfPart {
+  struct Read {
+    std::string name;
+    Exprs index;
+    Span at;
+    std::string field;
+    bool scalar;
+  };
+
+  void operator()(const std::string& name, const Exprs& index, const Span& at,
+                  const std::string& field, bool scalar) {
+    const std::size_t h = std::hash<std::string>{}(name) + index.size();
+    const auto [first, last] = by_name.equal_range(h);
+    for (auto it = first; it != last; ++it) {
+      const Read& r = all[it->second];
+      if (r.scalar == scalar && r.name == name && r.field == field && equal(r.index, index)) return;
+    }
+    by_name.emplace(h, all.size());
+    all.push_back({name, index, at, field, scalar});
+  }
+
+  Expr part;  // keeps its address
+  std::vector<Read> all;
+  std::unordered_multimap<std::size_t, std::size_t> by_name;
+};
+
+/// By the part's address. Expressions grow from step to step where values are put in place of
+/// variables, and have large parts in common.
+std::unordered_map<const void*, ReadsOfPart>& reads_of_parts() {
+  constexpr std::size_t kMost = 4'000;
+  thread_local std::unordered_map<const void*, ReadsOfPart> all;
+  if (all.size() > kMost) all.clear();
+  return all;
+}
+
+/// Calls `read` as ReadsOfPart is called with what an expression reads, with some more than once.
+template <class F>
+class ReadWalk {
+ public:
+  explicit ReadWalk(F& read) : read_(read) {}
+
+  /// How many nodes there are; a part whose reads are known counts as one.
+  std::size_t operator()(const Expr& e) {
+    if (!e) return 0;
+    const bool may_be_known = e.as<Nary>() != nullptr;
+    if (may_be_known)
+      if (const auto it = parts_.find(e.identity()); it != parts_.end()) {
+        for (const ReadsOfPart::Read& r : it->second.all)
+          read_(r.name, r.index, r.at, r.field, r.scalar);
+        return 1;
+      }
+    std::size_t nodes = 1;
+    const auto below = [&](const Expr& c) { nodes += (*this)(c); };
+    const Expr base = e.as<Field>() ? base_of_field(e) : Expr();
+    const bool names_field = base.as<Var>() || base.as<Load>();
+    if (names_field)
+      node(base, field_of(e));
+    else if (!base)
+      node(e, "");
+    for_each_child(names_field ? base : e, below);
+    constexpr std::size_t kMany = 64;
+    if (!may_be_known || nodes < kMany) return nodes;
+    ReadsOfPart known;
+    known.part = e;
+    for_each_child(e, [&](const Expr& c) { ReadWalk<ReadsOfPart>{known}(c); });
+    known.by_name.clear();
+    parts_.emplace(e.identity(), std::move(known));
+    return 1;
+  }
+
+ private:
+  void node(const Expr& x, const std::string& field) {
+    static const Exprs none;
+    if (const Var* v = x.as<Var>())
+      read_(v->name, none, x.at(), field, true);
+    else if (const Load* l = x.as<Load>())  // a flat index says nothing about the axes
+      read_(l->array, l->linear ? none : l->index, x.at(), field, false);
+  }
+
+  F& read_;
+  std::unordered_map<const void*, ReadsOfPart>& parts_ = reads_of_parts();
+};
+
 template <class IsVariable>
 void add_reads(const Expr& e, const IsVariable& is_variable, AccessCollector& out) {
-  if (!e) return;
-  const auto add = [&](const Expr& x, const std::string& field) {
-    if (const Var* v = x.as<Var>()) {
-      if (is_variable(v->name)) out.add({v->name, false, {}, x.at(), field});
-    } else if (const Load* l = x.as<Load>()) {
-      // A flat index says nothing about the axes.
-      out.add({l->array, false, l->linear ? Exprs{} : l->index, x.at(), field});
-    }
+  auto read = [&](const std::string& name, const Exprs& index, const Span& at,
+                  const std::string& field, bool scalar) {
+    if (!scalar || is_variable(name)) out.read(name, index, at, field);
   };
-  walk(e, [&](const Expr& x) {
-    if (!x.as<Field>()) {
-      add(x, "");
-      return true;
-    }
-    const Expr base = base_of_field(x);
-    if (!base.as<Var>() && !base.as<Load>()) return true;
-    add(base, field_of(x));
-    for_each_child(base, [&](const Expr& c) { add_reads(c, is_variable, out); });
-    return false;
-  });
+  ReadWalk<decltype(read)>{read}(e);
 }
 
 /// `is_variable`: whether a name without subscripts is one of memory.
@@ -363,6 +439,7 @@ AccessList statement_accesses(const Instruction& insn, const Variables& variable
     return known->all;
   KnownAccesses now{insn.lhs, insn.predicates, insn.rhs, insn.role, {}, {}};
   const auto is_variable = [&](const std::string& name) {
+    if (insn.inames.contains(name)) return false;  // in every kernel that has the instruction
     const auto it = std::find_if(now.scalars.begin(), now.scalars.end(),
                                  [&](const auto& s) { return s.first == name; });
     if (it != now.scalars.end()) return it->second;

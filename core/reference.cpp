@@ -61,15 +61,24 @@ Reference::Reference(Nested nested) : order(std::move(nested)), variables(order.
   }
   NameIndex numbers(n);
   std::vector<const std::string*> names;
-  std::vector<std::vector<AccessAt>> groups;
+  std::vector<int> group_of;  // of the accesses, in order of execution
+  std::vector<std::size_t> sizes;
   for (const int s : order.by_position()) {
     const AccessList& list = accesses[std::size_t(s)];
-    for (std::size_t a = 0; a < list.size(); ++a) {
-      const int g = numbers.add(list[a].variable, list.hash(a), int(groups.size()));
-      if (g == int(groups.size())) groups.emplace_back(), names.push_back(&list[a].variable);
-      groups[std::size_t(g)].push_back({s, int(a)});
+    std::size_t a = 0;
+    for (const Access& x : list) {
+      const int g = numbers.add(x.variable, list.hash(a++), int(sizes.size()));
+      if (g == int(sizes.size())) sizes.push_back(0), names.push_back(&x.variable);
+      ++sizes[std::size_t(g)];
+      group_of.push_back(g);
     }
   }
+  std::vector<std::vector<AccessAt>> groups(sizes.size());
+  for (std::size_t g = 0; g < sizes.size(); ++g) groups[g].reserve(sizes[g]);
+  std::size_t next = 0;
+  for (const int s : order.by_position())
+    for (std::size_t a = 0; a < accesses[std::size_t(s)].size(); ++a)
+      groups[std::size_t(group_of[next++])].push_back({s, int(a)});
   std::vector<std::size_t> by_name(groups.size());
   std::iota(by_name.begin(), by_name.end(), std::size_t(0));
   std::stable_sort(by_name.begin(), by_name.end(),

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include "core/order_reference.h"
 
@@ -64,26 +66,50 @@ Kernel in_order_of(const Kernel& before, Kernel after) {
     const int s = was.find(i->id);
     placed.emplace_back(s < 0 ? -1 : was.position(s), std::move(i));
   }
-  std::stable_sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) {
-    return a.first >= 0 && b.first >= 0 && a.first < b.first;
-  });
+  bool sorted = true;
+  int last = -1;
+  for (const auto& [position, insn] : placed)
+    if (position >= 0) sorted = sorted && position > std::exchange(last, position);
+  if (!sorted)
+    std::stable_sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) {
+      return a.first >= 0 && b.first >= 0 && a.first < b.first;
+    });
   std::transform(placed.begin(), placed.end(), after.instructions.begin(),
                  [](auto& p) { return std::move(p.second); });
   const Kernel out = proved(rebase(std::move(after)));
   const std::shared_ptr<const Reference> after_order = ordered(out);
   const RunOrder& is = after_order->order;
-  NameIndex earlier(before.instructions.size()),
-      both(out.instructions.size());  // parts of reductions may have ids that are gone
-  for (const InsnPtr& i : before.instructions) earlier.add(i->id, 0);
-  for (const InsnPtr& i : out.instructions)
-    if (earlier.contains(i->id)) both.add(i->id, 0);
-  const auto shared = [&](const RunOrder& o) {
-    std::vector<int> list;  // the statement that ends each instruction that both have
-    for (const int s : o.by_position())
-      if (both.contains(o.insn(s).id)) list.push_back(s);
-    return list;
-  };
-  const std::vector<int> a = shared(was), b = shared(is);
+  // The statements that end instructions which both have, in both orders. Most are the same
+  // objects.
+  std::optional<NameIndex> both;
+  const auto in_both =
+      [&](const std::string& id) {  // parts of reductions may have ids that are gone
+        if (!both) {
+          NameIndex earlier(before.instructions.size());
+          both.emplace(out.instructions.size());
+          for (const InsnPtr& i : before.instructions) earlier.add(i->id, 0);
+          for (const InsnPtr& i : out.instructions)
+            if (earlier.contains(i->id)) both->add(i->id, 0);
+        }
+        return both->contains(id);
+      };
+  std::vector<int> a, b;
+  auto x = was.by_position().begin(), y = is.by_position().begin();
+  const auto x_end = was.by_position().end(), y_end = is.by_position().end();
+  while (x != x_end || y != y_end) {
+    if (x != x_end && y != y_end && &was.insn(*x) == &is.insn(*y)) {
+      a.push_back(*x++), b.push_back(*y++);
+      continue;
+    }
+    if (x != x_end && !in_both(was.insn(*x).id)) {
+      ++x;
+    } else if (y != y_end && !in_both(is.insn(*y).id)) {
+      ++y;
+    } else {
+      if (x != x_end) a.push_back(*x++);
+      if (y != y_end) b.push_back(*y++);
+    }
+  }
   ensure(a.size() == b.size(), "both orders hold the same instructions");
   const std::vector<std::string>*same_was = nullptr, *same_is = nullptr;  // equal lists of loops
   for (std::size_t n = 0; n < a.size(); ++n) {
@@ -118,7 +144,7 @@ Kernel without_idle_domains(Kernel k, const std::set<std::string>& replaced) {
     return idle;
   });
   const auto lost = [&](const std::string& i) { return gone.count(i) > 0; };
-  std::erase_if(k.loop_order, lost);
+  erase_if(k.loop_order, lost);
   for (std::vector<std::string>& chain : k.priorities) std::erase_if(chain, lost);
   for (const std::string& i : gone) {
     k.iname_tags.erase(i);
