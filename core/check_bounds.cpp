@@ -162,6 +162,8 @@ class BoundsCheck : public UseCheck {
 
   void axis(const Use& u, std::size_t d, const Expr& index, const Expr& extent,
             const std::string& extent_text) {
+    const auto constant = as_int(index), end = as_int(extent);
+    if (constant && end && *constant >= 0 && *constant < *end) return;
     std::string key = std::to_string(u.place) + "|" + to_string(index) + "|" + extent_text;
     if (!checked_.insert(std::move(key)).second) return;
     if (is_within_joined(u.place, index, extent)) return;

@@ -5,6 +5,7 @@
 #include "core/domain.h"
 #include "core/isl.h"
 #include "core/joined_loops.h"
+#include "core/memo.h"
 
 namespace moonloop {
 
@@ -147,12 +148,11 @@ std::optional<std::vector<std::string>> piece_digits(const Kernel& k, const Expr
   return out;
 }
 
-std::optional<std::int64_t> plain_range(const Kernel& k, const std::string& iname) {
-  const Domain* home = k.home_of(iname);
-  if (!home) return std::nullopt;
-  const std::vector<BasicSet> parts = parts_of(home->set);
+/// plain_range() of a dimension of the set that introduces it.
+static std::optional<std::int64_t> range_in(const Set& home, const std::string& iname) {
+  const std::vector<BasicSet> parts = parts_of(home);
   if (parts.size() != 1) return std::nullopt;
-  const int at = isl_set_find_dim_by_name(home->set.get(), isl_dim_set, iname.c_str());
+  const int at = isl_set_find_dim_by_name(home.get(), isl_dim_set, iname.c_str());
   std::optional<std::int64_t> low, high;
   for (const Constraint& c : constraints_of(parts[0])) {
     const Val a = isl_constraint_get_coefficient_val(c.get(), isl_dim_set, at);
@@ -173,6 +173,17 @@ std::optional<std::int64_t> plain_range(const Kernel& k, const std::string& inam
   std::int64_t out = 0;
   if (!low || !high || __builtin_sub_overflow(*high, *low, &out)) return std::nullopt;
   return out;
+}
+
+std::optional<std::int64_t> plain_range(const Kernel& k, const std::string& iname) {
+  const Domain* home = k.home_of(iname);
+  if (!home) return std::nullopt;
+  std::string key = memo().name(home->set) + iname;
+  const auto known = memo().ranges.find(key);
+  if (known != memo().ranges.end()) return known->second;
+  const std::optional<std::int64_t> range = range_in(home->set, iname);
+  memo().ranges.emplace(std::move(key), range);
+  return range;
 }
 
 std::optional<std::vector<std::string>> plain_digits(const Kernel& k, const Expr& value) {

@@ -58,8 +58,8 @@ std::size_t Memo::shape_of_new(const Set& s) {
 void Memo::limit() {
   constexpr std::size_t kMost = 20'000;
   if (texts.size() + made_sets_.size() + made_maps_.size() + nests.size() + proofs.size() +
-          covered.size() + held_.size() + distinct_.size() + maps.size() + footprints.size() +
-          held_maps_.size() <
+          covered.size() + held_.size() + distinct_.size() + maps.size() + ranges.size() +
+          footprints.size() + held_maps_.size() <
       kMost)
     return;
   texts.clear();
@@ -69,6 +69,7 @@ void Memo::limit() {
   kept.clear();
   orders.clear();
   maps.clear();
+  ranges.clear();
   made_maps_.clear();
   made_sets_.clear();
   footprints.clear();

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -27,6 +28,8 @@ class Memo {
   /// Relations by the expressions that they are made of.
   std::unordered_map<std::string, Map> maps;
   std::unordered_map<std::string, std::shared_ptr<const Footprint>> footprints;
+  /// How far apart the values of inames are by the plain bounds of their domains (core/digits.h).
+  std::unordered_map<std::string, std::optional<std::int64_t>> ranges;
   /// Whether a nest keeps an order, and which pairs of accesses were proved.
   std::unordered_map<std::string, bool> nests;
   std::unordered_set<std::string> proofs;
