@@ -35,15 +35,20 @@ std::string Legality::proof_key(const Pair& p) const {
   const RunOrder &was = ref_->order, &is = *present_;
   const std::array<std::pair<const RunOrder*, int>, 4> statements{
       {{&was, p.a}, {&was, p.b}, {&is, now(p.a)}, {&is, now(p.b)}}};
+  std::array<Set, 4> domains;
   std::map<std::string, std::string> numbers;
   bool plain = true;  // nothing but its dimensions decides what an instance is
   for (const auto& [o, s] : statements) {
     for (const std::string& i : o->dims(s)) numbers.emplace(i, fmt::format("#{}", numbers.size()));
     plain = plain && o->insn(s).predicates.empty();
   }
-  for (const auto& [o, s] : statements)
-    for (const std::string& n : param_names(domain_of(o->kernel(), o->dims(s))))
+  for (std::size_t i = 0; i < statements.size(); ++i) {
+    const auto& [o, s] = statements[i];
+    const bool same = i % 2 == 1 && p.a == p.b;
+    domains[i] = same ? domains[i - 1] : domain_of(o->kernel(), o->dims(s));
+    for (const std::string& n : param_names(domains[i]))
       plain = plain && !numbers.count(n) && !o->kernel().find_temporary(n);
+  }
   if (!plain) numbers.clear();
   const auto iname = [&](const std::string& i) -> const std::string& {
     const auto it = numbers.find(i);
@@ -73,8 +78,9 @@ std::string Legality::proof_key(const Pair& p) const {
     }
   for (const std::string& n : names)
     if (ref_->variables.has(n)) key += " " + n;
-  for (const auto& [o, s] : statements) {
-    const Set domain = domain_of(o->kernel(), o->dims(s));
+  for (std::size_t i = 0; i < statements.size(); ++i) {
+    const auto& [o, s] = statements[i];
+    const Set& domain = domains[i];
     key += plain ? fmt::format("|{}", memo().shape(domain)) : "|" + memo().name(domain);
     key += fmt::format(" {}:", o->loops(s).size());
     for (const std::string& i : o->dims(s)) key += iname(i) + ",";
