@@ -402,7 +402,8 @@ Set tidy(Set s) {
   s = coalesced(s);
   s = isl_set_remove_redundancies(s.take());
   const Set hull = isl_set_from_basic_set(isl_set_simple_hull(isl_set_remove_divs(s.copy())));
-  return yes(isl_set_is_equal(hull.get(), s.get())) ? hull : s;
+  if (yes(isl_set_is_equal(hull.get(), s.get()))) s = hull;
+  return isl_set_drop_unused_params(s.take());  // an iname may get the name of what it depended on
 }
 
 std::vector<std::size_t> users_of(const Kernel& k, const std::string& iname) {

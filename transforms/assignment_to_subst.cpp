@@ -167,13 +167,17 @@ class Change {
     return Expr(Cast{*held, rhs}, rhs.at());
   }
 
-  /// Whether `e` is of type `t` also in the context of wider types.
+  /// Whether `e` is of type `t` also in the context of wider and of narrower types, to which literals
+  /// and functions of these adapt.
   bool is_everywhere(const Expr& e, const Type& t) const {
     const Typer typer(*typed_);
     const auto alone = typer.type(e);
     if (!alone || !(alone->type == t) || alone->weak != Typed::Weak::No) return false;
-    const auto within = typer.type(e, Type(Scalar::F64));
-    return within && within->type == t;
+    const auto in_context = [&](Scalar s) {
+      const auto within = typer.type(e, Type(s));
+      return within && within->type == t;
+    };
+    return in_context(Scalar::F64) && in_context(Scalar::F32) && in_context(Scalar::F16);
   }
 
   int writers() const {

@@ -278,3 +278,17 @@ b[i, j] = t                      {id=s, inames=i:j}
   CHECK(print_kernel(parsed(printed)) == printed);
   CHECK(same_values(k, parsed(printed), {{"n", 6}}));
 }
+
+TEST_CASE("assignment_to_subst: a value that narrower context would narrow keeps its type") {
+  // Differential test, seed 8200152: a function of a literal is of the type that is asked for.
+  const Kernel k = parsed(R"(
+kernel f(n: int32, p: in float32[n], b: inout float32[n])
+domain {[i]: 0 <= i < n}
+<float64> t = 0.25*(p[i] + floor(1.5)) + 0.125  {id=t}
+b[i] = t + 0.25*p[i]*b[i]                       {id=s}
+)");
+  const Kernel out = assignment_to_subst(k, "t");
+  CHECK(print_kernel(out).find("t_subst := cast(float64, 0.25*(p[i] + floor(1.5)) + 0.125)") !=
+        std::string::npos);
+  CHECK(same_values(k, out, {{"n", 9}}));
+}

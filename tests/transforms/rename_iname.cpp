@@ -320,3 +320,19 @@ TEST_CASE("rename_iname: what does not run in the renamed loop keeps its values"
           rename_iname(k, "o", "s", {.existing_ok = true, .raise_on_domain_mismatch = false});
         }) == "other-values");
 }
+
+TEST_CASE("rename_iname: a loop that no longer depends on another one may get its name") {
+  // Differential test, seed 8300092: the parameter stayed in the domain, unused.
+  const Kernel k = parsed(R"(
+kernel f(n: int32, a: in float64[n], q: inout float64[n])
+domain {[t]: 1 <= t < n}
+domain {[r]: 0 <= r and 2*r < n}
+domain {[u]: 0 <= u < n and r - 1 <= u <= r + 1}
+domain {[g]: 0 <= g < t}
+q[t] = sum(g, a[g])  {inames=t}
+)");
+  const ValueDict merged{{"existing_ok", Value{true}}, {"raise_on_domain_mismatch", Value{false}}};
+  Kernel out = apply(k, "rename_iname", {text("t"), text("u")}, merged);
+  out = apply(out, "rename_iname", {text("u"), text("r")}, merged);
+  CHECK(same_values(k, out, {{"n", 9}}));
+}
