@@ -338,7 +338,7 @@ Set without_context(const Set& points, const Set& context) {
   const auto made = [&]() -> Set {
     if (std::optional<BasicSet> own = plain_gist(points, context))
       return isl_set_from_basic_set(own->take());
-    return coalesce(isl_set_gist_params(points.copy(), context.copy()));
+    return coalesce(gist_of_loops(points, context));
   };
   if (!memo().holds(points) || !memo().holds(context)) return made();
   return memo().made("without " + memo().name(points) + memo().name(context), made);
@@ -449,7 +449,7 @@ Set box_points(const Footprint& f) {
     // Each side by itself: most of the parts that some access begins or ends lie in another one's.
     const auto beyond = [&](const Map& side) {
       const Set all = coalesce(isl_set_apply(axis.copy(), side.copy()));
-      return coalesce(isl_set_gist_params(all.copy(), f.context.copy()));
+      return coalesce(gist_of_loops(all, f.context));
     };
     Set slab = isl_set_intersect(beyond(up).take(), beyond(down).take());
     slab = isl_set_insert_dims(slab.take(), isl_dim_set, 1, n - d - 1);

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "core/coalesce.h"
+#include "core/plain_gist.h"
 #include "core/reference.h"
 #include "core/rows.h"
 
@@ -200,7 +201,7 @@ Set merge_home(const Kernel& k, const Set& s, const std::string& old, const std:
   const Set renamed = dims_to_params(rename_dims(s, {{old, into}}), {into});
   const Set known = all_to_params(k.home_of(into)->set);
   // Parameters of `known` that mean nothing may be dimensions here.
-  const Set rest = isl_set_gist_params(renamed.copy(), known.copy());
+  const Set rest = gist_of_loops(renamed, known);
   return tidy(isl_set_drop_unused_params(rest.copy()));
 }
 

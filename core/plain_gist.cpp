@@ -139,4 +139,9 @@ std::optional<BasicSet> plain_gist(const Set& s, const Set& context) {
   return out;
 }
 
+Set gist_of_loops(const Set& s, const Set& context) {
+  if (is_empty(context)) return s;
+  return isl_set_gist_params(s.copy(), context.copy());
+}
+
 }  // namespace moonloop

@@ -11,4 +11,8 @@ namespace moonloop {
 /// quotients or of several parts.
 std::optional<BasicSet> plain_gist(const Set& s, const Set& context);
 
+/// isl_set_gist_params(); `s` as it is where the context is empty: there isl takes any set, also
+/// one without bounds. Cost: that, and a look for a point of the context.
+Set gist_of_loops(const Set& s, const Set& context);
+
 }  // namespace moonloop

@@ -1,5 +1,6 @@
 #include "core/iname_rewrite.h"
 #include "core/lookup.h"
+#include "core/plain_gist.h"
 #include "transforms/precompute_plan.h"
 
 namespace moonloop {
@@ -25,7 +26,7 @@ Expr with_own_reductions(Kernel& k, const Expr& value, const std::map<std::strin
   points = isl_set_intersect(points.take(), same->copy());
   points = dims_to_params(std::move(points), outer);
   points = to_dims(std::move(points), {old.begin(), old.end()});
-  points = isl_set_gist_params(points.take(), all_to_params(known).take());
+  points = gist_of_loops(points, all_to_params(known));
 
   const InameRewrite rename =
       add_renamed_domain(k, {old.begin(), old.end()}, std::move(points), at);

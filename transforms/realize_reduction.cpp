@@ -4,6 +4,7 @@
 #include "core/infer.h"
 #include "core/lookup.h"
 #include "core/order.h"
+#include "core/plain_gist.h"
 #include "core/reduction_steps.h"
 #include "core/reference.h"
 #include "core/removal.h"
@@ -359,7 +360,7 @@ class Realizer {
     values = isl_set_intersect(
         values.take(), to_condition(Expr(Compare{op, var(item), bound}), {item}).value().take());
     const Set known = all_to_params(domain_of(out_, around));
-    values = tidy(isl_set_gist_params(values.take(), known.copy()));
+    values = tidy(gist_of_loops(values, known));
     out_.domains.push_back({rename_dims(std::move(values), {{item, own}}), at_});
     out_.loop_order.push_back(own);
     out_.iname_tags[own] = InameTag(*out_.tag(item));

@@ -7,6 +7,7 @@
 #include "core/iname_rewrite.h"
 #include "core/lookup.h"
 #include "core/order.h"
+#include "core/plain_gist.h"
 
 namespace moonloop {
 namespace {
@@ -96,7 +97,7 @@ Set new_terms(const Kernel& k, const Instruction& insn, const Names& sweep, cons
     points = dims_to_params(std::move(points), sweep);
     points = to_dims(std::move(points), reduced);
   }
-  return tidy(isl_set_gist_params(points.take(), instances.copy()));
+  return tidy(gist_of_loops(points, instances));
 }
 
 ItemRange item_range(const Kernel& k, const std::string& item, const Span& at) {

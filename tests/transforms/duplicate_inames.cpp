@@ -114,3 +114,19 @@ TEST_CASE("duplicate_inames: what it refuses") {
           duplicate_inames(other, {"i"}, Match(), {.tags = {{"j", "par"}}});
         }) == "a tag is given for `j`, which is not duplicated");
 }
+
+TEST_CASE("duplicate_inames: in a loop that never runs, loops keep their bounds") {
+  // Differential test, seed 77230052: where nothing runs any set is a domain's gist.
+  const Kernel k = parsed(R"(
+kernel f(n: int32, a: in float64[2*n], q: inout float64[2*n])
+domain {[w]: n <= w and w < n}
+domain {[j]: 0 <= j <= w}
+assume n >= 5
+q[w] = min(j, a[j])  {id=s, inames=w}
+)");
+  Kernel out = apply(k, "realize_reduction", {}, {{"force_scan", Value{true}}});
+  out = apply(out, "duplicate_inames", {text("j_0"), text("id:s_update")},
+              {{"suffix", text("_d")}});
+  out = apply(out, "split_iname", {text("j_0_d"), number(3)});
+  CHECK(same_values(k, out, {{"n", 9}}));
+}
