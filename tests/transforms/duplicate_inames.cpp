@@ -1,6 +1,7 @@
 #include "transforms/duplicate_inames.h"
 
 #include "loop_kit.h"
+#include "same_values.h"
 
 using namespace moonloop;
 
@@ -125,8 +126,8 @@ assume n >= 5
 q[w] = min(j, a[j])  {id=s, inames=w}
 )");
   Kernel out = apply(k, "realize_reduction", {}, {{"force_scan", Value{true}}});
-  out = apply(out, "duplicate_inames", {text("j_0"), text("id:s_update")},
-              {{"suffix", text("_d")}});
+  out =
+      apply(out, "duplicate_inames", {text("j_0"), text("id:s_update")}, {{"suffix", text("_d")}});
   out = apply(out, "split_iname", {text("j_0_d"), number(3)});
   CHECK(same_values(k, out, {{"n", 9}}));
 }
