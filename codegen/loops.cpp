@@ -26,6 +26,7 @@ namespace {
 constexpr std::int64_t kMaxUnroll = 1 << 16;
 /// What the shortest form of a guard may cost.
 constexpr unsigned long kGuardOperations = 100'000;
+constexpr int kMostUnanswered = 6;  // guards' questions that took more
 
 // ---- The generator ----------------------------------------------------------------------------
 
@@ -361,16 +362,33 @@ class LoopMaker {
 
   /// The condition that a point of `context` is in `points`; nothing when it never is.
   std::optional<Expr> guard_of(const Set& points, const Set& context) {
-    if (shows(context, points) || yes(isl_set_is_subset(context.get(), points.get())))
-      return Expr(BoolLit{true});
-    if (is_empty(intersect(points, context))) return std::nullopt;
-    Set rest = isl_set_gist(points.copy(), context.copy());
-    rest = coalesce(rest.take());
-    try {
-      const IslBudget budget(kGuardOperations);
+    if (shows(context, points)) return Expr(BoolLit{true});
+    // Each question has its own part of the budget; what it does not answer is asked at run time.
+    // Where some were too much, those that follow are not asked: they are about the same loops.
+    const auto answered = [&](auto question) {
+      if (unanswered_ >= kMostUnanswered) return false;
+      try {
+        const IslBudget budget(kGuardOperations);
+        question();
+        return true;
+      } catch (const IslQuota&) {
+        ++unanswered_;
+        return false;
+      }
+    };
+    bool always = false, never = false;
+    answered([&] { always = yes(isl_set_is_subset(context.get(), points.get())); });
+    if (always) return Expr(BoolLit{true});
+    answered([&] { never = is_empty(intersect(points, context)); });
+    if (never) return std::nullopt;
+    Set rest = points;
+    answered([&] { rest = coalesce(isl_set_gist(points.copy(), context.copy())); });
+    std::optional<Expr> out;
+    const bool built = answered([&] {
       const AstBuild build = build_within(context, isl_set_get_space(rest.get()));
-      return from_isl(AstExpr(isl_ast_build_expr_from_set(build.get(), rest.copy())));
-    } catch (const IslQuota&) { return from_set(rest); }
+      out = from_isl(AstExpr(isl_ast_build_expr_from_set(build.get(), rest.copy())));
+    });
+    return built ? out : from_set(rest);
   }
 
   /// What writes expressions with the parameters of `space` for the points of `context`. isl reads
@@ -741,6 +759,7 @@ class LoopMaker {
   std::set<int> starts_;              // of `Plan::common_trips`
   std::optional<Meetings> meetings_;  // on a device
   int launch_ = -1;                   // the kernel at hand
+  int unanswered_ = 0;                // questions about guards
   /// Where groups wait: the points of the slabs of which each group has one; none: no slabs.
   std::vector<Set> slabs_;
   /// By kernel, axis and first value: what the hardware counts, as values of the iname named.
