@@ -83,6 +83,21 @@ std::map<std::string, AddressSpace> spaces_of(const Kernel& k) {
         if (const InameTag* t = k.tag(n); t && t->kind == TagKind::Group)
           by_group.insert(written_name(target));
     }
+  // What is written beside global memory outside of all groups is written in the first one alone.
+  if (std::any_of(k.iname_tags.begin(), k.iname_tags.end(),
+                  [](const auto& t) { return t.second.kind == TagKind::Group; }))
+    for (const InsnPtr& i : k.instructions) {
+      const bool in_group = std::any_of(i->inames.begin(), i->inames.end(), [&](const auto& n) {
+        const InameTag* t = k.tag(n);
+        return t && t->kind == TagKind::Group;
+      });
+      const bool global = std::any_of(i->lhs.begin(), i->lhs.end(), [&](const Expr& l) {
+        const Temporary* t = k.find_temporary(written_name(l));
+        return !t || t->space == AddressSpace::Global;
+      });
+      if (i->lhs.size() > 1 && !in_group && global)
+        for (const Expr& l : i->lhs) by_group.insert(written_name(l));
+    }
   for (const auto& [name, t] : k.temporaries) {
     AddressSpace space = t.space;
     if (space == AddressSpace::Private && !own.per_item(name))
@@ -120,12 +135,33 @@ void require_same_items(const Plan& plan) {
       if (const auto s = plan.spaces.find(w);
           s != plan.spaces.end() && s->second != AddressSpace::Global && !reduced.count(insn.get()))
         axes[w].merge(axes_of(*insn, s->second == AddressSpace::Private));
+  // Who writes to shared memory outside of some axis runs in its first place alone.
+  std::set<std::pair<bool, int>> every;
+  for (const auto& [name, h] : plan.hardware) every.emplace(h.group, h.axis);
+  const auto shares = [&](const Instruction& insn) {
+    return std::any_of(insn.lhs.begin(), insn.lhs.end(), [&](const Expr& l) {
+      const auto s = plan.spaces.find(written_name(l));
+      return s == plan.spaces.end() || s->second != AddressSpace::Private;
+    });
+  };
+  std::map<std::string, std::set<std::pair<bool, int>>> alone;  // private ones written there
+  for (const InsnPtr& insn : k.instructions)
+    if (insn->lhs.size() > 1 && shares(*insn) && axes_of(*insn, true) != every)
+      for (const std::string& w : writes(*insn))
+        if (plan.lies_in(w, AddressSpace::Private)) alone.emplace(w, axes_of(*insn, true));
   const Variables variables(k);
   for (const InsnPtr& insn : k.instructions) {
     const auto own = axes_of(*insn, true);
     std::set<std::string> names = writes(*insn);
     for_each_name_read(k, variables, *insn, [&](const std::string& n) { names.insert(n); });
-    for (const std::string& n : names)
+    for (const std::string& n : names) {
+      const auto in_one = alone.find(n);
+      if (in_one != alone.end() && (!shares(*insn) || own != in_one->second))
+        fail("unsupported", insn->at,
+             "instruction `{0}` uses `{1}`, which is private, but written by one work-item alone, "
+             "beside memory that all share; set_temporary_address_space(\"{1}\", \"global\") "
+             "makes it one for all",
+             insn->id, n);
       if (const auto it = axes.find(n);
           it != axes.end() &&
           !std::includes(own.begin(), own.end(), it->second.begin(), it->second.end()))
@@ -133,6 +169,7 @@ void require_same_items(const Plan& plan) {
              "instruction `{0}` uses `{1}`, of which each {2} has its own, but is not spread over "
              "the same ones; set_temporary_address_space(\"{1}\", \"global\") makes it one for all",
              insn->id, n, plan.spaces.at(n) == AddressSpace::Private ? "work-item" : "group");
+    }
   }
 }
 

@@ -1,5 +1,8 @@
 #include "core/address_spaces.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "core/order.h"
 
 namespace moonloop {
@@ -22,6 +25,46 @@ OwnCopies::OwnCopies(const Kernel& k) {
         if (is_work_item(k.tag(n))) items_.erase(name);
       }
     }
+  share_by_pairs(k);
+}
+
+/// An instruction outside of the work-items that writes to shared memory runs in one of them; what
+/// it writes beside that has to be shared too, unless all who read it run in that one as well.
+void OwnCopies::share_by_pairs(const Kernel& k) {
+  if (std::all_of(k.instructions.begin(), k.instructions.end(),
+                  [](const InsnPtr& i) { return i->lhs.size() < 2; }) ||
+      std::none_of(k.iname_tags.begin(), k.iname_tags.end(),
+                   [](const auto& t) { return is_work_item(&t.second); }))
+    return;
+  const auto alone = [&](const Instruction& i) {
+    return std::none_of(i.inames.begin(), i.inames.end(),
+                        [&](const std::string& n) { return is_work_item(k.tag(n)); }) &&
+           std::any_of(i.lhs.begin(), i.lhs.end(),
+                       [&](const Expr& l) { return items_.count(written_name(l)) == 0; });
+  };
+  std::map<std::string, std::vector<const Instruction*>> readers;
+  std::set<std::string> bounds;
+  for (const InsnPtr& i : k.instructions)
+    for (const std::string& n : reads(k, *i)) readers[n].push_back(i.get());
+  for (const Domain& d : k.domains)
+    for (std::string& p : d.params()) bounds.insert(std::move(p));
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const InsnPtr& i : k.instructions) {
+      if (i->lhs.size() < 2 || !alone(*i)) continue;
+      for (const Expr& l : i->lhs) {
+        const std::string& name = written_name(l);
+        const Temporary* t = k.find_temporary(name);
+        if (!items_.count(name) || t->space != AddressSpace::Auto) continue;
+        const auto& users = readers[name];
+        if (!bounds.count(name) && std::all_of(users.begin(), users.end(),
+                                               [&](const Instruction* u) { return alone(*u); }))
+          continue;
+        items_.erase(name);
+        changed = true;
+      }
+    }
+  }
 }
 
 bool OwnCopies::has(const std::string& temporary, const std::string& iname) const {

@@ -10,7 +10,8 @@
 namespace moonloop {
 
 /// Temporaries of which every member of a team has its own: `private` and `auto` ones, but for
-/// those that a statement writes at a number of the team, which it shares. All work-items (`l.N`,
+/// those that a statement writes at a number of the team, which it shares, or outside of the
+/// work-items beside a place that these share. All work-items (`l.N`,
 /// `l.auto`) have their own or share; of `ilp` and `vec` inames each decides for itself. One pass
 /// over the statements.
 class OwnCopies {
@@ -21,6 +22,8 @@ class OwnCopies {
   bool has(const std::string& temporary, const std::string& iname) const;
 
  private:
+  void share_by_pairs(const Kernel& k);
+
   std::set<std::string> private_, items_;
   std::set<std::string> lanes_;                          // inames
   std::map<std::string, std::set<std::string>> shared_;  // temporaries, by lane

@@ -371,3 +371,28 @@ end
   const Kernel shared = step(spread, "set_temporary_address_space", {word("acc"), word("global")});
   test::run_everywhere(shared, plain, {{"n", "19"}});
 }
+
+TEST_CASE("device: what is written beside shared memory, outside of work-items, is shared too") {
+  // Differential test on a GPU, seeds 43307152 and 43308230: one work-item alone had the value.
+  const Kernel plain = parse_one(R"(
+kernel f(n: int32, x: in int32[n], q: inout int32[4], y: out int32[n])
+domain {[i]: 0 <= i < n}
+domain {[s]: 0 <= s < 3}
+for s
+  <int32> t, q[0] = make_tuple(q[0], q[0] + 1)  {id=a}
+  <int32> u = 2*t                               {id=b, dep=a}
+  y[i] = x[i] + t + u                           {id=c, dep=b}
+end
+)");
+  for (const bool groups : {false, true}) {
+    CAPTURE(groups);
+    ValueDict tags{{"inner_tag", word("l.0")}};
+    if (groups) tags.emplace_back("outer_tag", word("g.0"));
+    const Kernel k = step(plain, "split_iname", {word("i"), Value{std::int64_t{8}}}, tags);
+    test::run_everywhere(k, plain, {{"n", "19"}});
+    const Kernel own = step(k, "set_temporary_address_space", {word("t"), word("private")});
+    CHECK(error_of([&] { generate(own, Target::OpenCL); })
+              .find("set_temporary_address_space(\"t\", \"global\") makes it one for all "
+                    "[unsupported]") != std::string::npos);
+  }
+}
