@@ -186,8 +186,8 @@ class StandInCheck {
     return out;
   }
 
-  /// What `p` writes into a temporary that the served statement now reads: it runs first, and no
-  /// other instance of it that writes the same element comes between.
+  /// What `p` writes into a temporary that the served statement now reads or writes: it runs first,
+  /// and no other instance of it that writes the same element comes before such a read.
   void check_use(const Placed& p) {
     if (is_.order.find(p.s->served) < 0) return;  // it is gone: what it did is done elsewhere
     const int use = statement_for(is_.order, p.s->served, map_names(p.s->relation, isl_dim_out));
@@ -198,15 +198,14 @@ class StandInCheck {
       if (!w.write || !is_.variables.is_temporary(w.variable)) continue;
       if (was_.variables.has(w.variable)) continue;
       for (const Access& r : used) {
-        if (r.write || r.variable != w.variable) continue;
-        check_read(p, use, w, r);
+        if (r.variable == w.variable) check_access(p, use, w, r);
       }
     }
   }
 
-  void check_read(const Placed& p, int use, const Access& w, const Access& r) {
+  void check_access(const Placed& p, int use, const Access& w, const Access& r) {
     const RunOrder& o = is_.order;
-    Question q("read");
+    Question q(r.write ? "written" : "read");
     q.statement(o, p.now), q.statement(o, use);
     q.pair(o, p.now, use), q.pair(o, use, p.now);
     q.access(is_, w), q.access(is_, r);
@@ -221,6 +220,7 @@ class StandInCheck {
     const Map same = conflicts(w, p.now, r, use, exact);
     const Map fetched = isl_map_intersect(serves.copy(), same.copy());
     demand(p.now, use, fetched, w, r, exact, p);
+    if (r.write) return q.settle();
     // { f' -> g }: f' overwrites between the fetch f and the use g.
     Map others = isl_map_intersect(o.before(p.now, use, is_parallel).take(), same.copy());
     others = isl_map_intersect_domain(others.take(), o.domain(p.now, exact).take());

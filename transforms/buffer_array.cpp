@@ -387,11 +387,19 @@ class BufferArray {
     insn.predicates = m.guards;
     insn.at = all_[0].at;
     std::set<std::string> barriers;
-    if (id.starts_with("init_"))
-      for (const BufferedAccess& a : all_)
-        for (const std::string& d : before_.instructions[a.insn]->depends_on)
-          if (const Instruction* b = before_.find_insn(d); b && b->kind == InsnKind::Barrier)
-            barriers.insert(d);
+    if (id.starts_with("init_")) {  // behind the barriers that stand before all accesses
+      const auto first = std::min_element(
+          all_.begin(), all_.end(), [](const auto& a, const auto& b) { return a.insn < b.insn; });
+      for (std::size_t n = 0; n < first->insn; ++n) {
+        const Instruction& b = *before_.instructions[n];
+        if (b.kind == InsnKind::Barrier &&
+            std::any_of(all_.begin(), all_.end(), [&](const BufferedAccess& a) {
+              const auto& after = before_.instructions[a.insn]->depends_on;
+              return std::find(after.begin(), after.end(), b.id) != after.end();
+            }))
+          barriers.insert(b.id);
+      }
+    }
     insn.depends_on = {barriers.begin(), barriers.end()};
     return std::make_shared<const Instruction>(std::move(insn));
   }

@@ -1,3 +1,4 @@
+#include "core/print.h"
 #include "loop_kit.h"
 #include "same_values.h"
 
@@ -392,4 +393,22 @@ h[j] = (h[j] + d[i]) % 7  {id=add, inames=j:i, atomic}
             {{"fetch_outer_inames", text("j, i")}, {"within", text("id:add")}});
   CHECK(line(copied, "add") == "h_buf = (h_buf_fetch + d[i]) % 7");
   CHECK(code_of([&] { apply(copied, "tag_inames", {text("i:simd")}); }) == "races");
+}
+
+TEST_CASE("buffer_array: what is loaded comes before all accesses, also those before a barrier") {
+  // Differential test on a GPU, seed 43411110: it came behind the barrier, over what s0 had
+  // written.
+  const Kernel k = parsed(R"(
+kernel f(n: int32, q: in int32[n], r: int32[n + 3], s: in int32[n])
+domain {[i]: 0 <= i < n}
+domain {[z]: 0 <= z < n}
+r[i] = q[i]      {id=s0, inames=i}
+r[i + 3] = s[z]  {id=s1, inames=i:z}
+)");
+  const Kernel cut = apply(k, "add_barrier", {text("id:s0"), text("id:s1")},
+                           {{"synchronization_kind", text("local")}});
+  const Kernel out =
+      apply(cut, "buffer_array", {text("r"), text("z")}, {{"default_tag", Value{false}}});
+  CHECK(same_values(k, out, {{"n", 7}}));
+  CHECK(same_values(k, parsed(print_kernel(out)), {{"n", 7}}));
 }
