@@ -466,6 +466,12 @@ class Cutter {
 
   void close(Open& open, const std::vector<std::string>& loops, std::vector<PlanNode>& out) {
     if (open.nodes.empty()) return;
+    if (std::all_of(open.insns.begin(), open.insns.end(), [&](int i) {
+          return k_.instructions[static_cast<std::size_t>(i)]->kind == InsnKind::Barrier;
+        })) {  // kernels wait for one another anyway
+      open = Open();
+      return;
+    }
     if (open.meets) require_apart(open, loops);
     LaunchPlan launch;
     launch.host_loops = loops;

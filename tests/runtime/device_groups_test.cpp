@@ -396,3 +396,18 @@ end
                     "[unsupported]") != std::string::npos);
   }
 }
+
+TEST_CASE("device: a group's barrier between kernels needs no kernel of its own") {
+  const Kernel plain = parse_one(R"(
+kernel f(n: int32, x: in float64[n], y: out float64[n], z: out float64[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+y[i] = 2*x[i]      {id=first}
+z[j] = y[n-1-j]    {id=second}
+)");
+  Kernel k = step(plain, "tag_inames", {word("i:g.0, j:g.0")});
+  k = step(k, "add_barrier", {word("id:first"), word("id:second")},
+           {{"synchronization_kind", word("local")}, {"within_inames", Value{ValueList{}}}});
+  CHECK(generate(k, Target::OpenCL).device->kernels.size() == 2);
+  test::run_everywhere(k, plain, {{"n", "9"}});
+}
