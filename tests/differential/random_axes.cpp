@@ -4,11 +4,10 @@
 
 #include <algorithm>
 
+#include "tests/differential/values.h"
+
 namespace moonloop::differential {
 namespace {
-
-Value text(std::string s) { return Value{std::move(s)}; }
-Value number(std::int64_t n) { return Value{n}; }
 
 struct Chosen {
   std::string name;

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "tests/differential/values.h"
+
 namespace moonloop::differential {
 namespace {
-
-Value text(std::string s) { return Value{std::move(s)}; }
 
 class ClaimsWriter {
  public:

@@ -4,10 +4,10 @@
 
 #include <cstring>
 
+#include "tests/differential/values.h"
+
 namespace moonloop::differential {
 namespace {
-
-Value text(std::string s) { return Value{std::move(s)}; }
 
 class GroupsWriter {
  public:

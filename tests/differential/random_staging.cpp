@@ -4,15 +4,10 @@
 
 #include <algorithm>
 
+#include "tests/differential/values.h"
+
 namespace moonloop::differential {
 namespace {
-
-Value text(std::string s) { return Value{std::move(s)}; }
-Value list(const std::vector<std::string>& all) {
-  ValueList out;
-  for (const std::string& s : all) out.push_back(text(s));
-  return Value{out};
-}
 
 /// Rules that `e` calls itself.
 std::vector<std::string> called(const Kernel& k, const Expr& e) {

@@ -5,17 +5,10 @@
 #include <algorithm>
 
 #include "tests/differential/random_staging.h"
+#include "tests/differential/values.h"
 
 namespace moonloop::differential {
 namespace {
-
-Value text(std::string s) { return Value{std::move(s)}; }
-Value number(std::int64_t n) { return Value{n}; }
-Value list(const std::vector<std::string>& all) {
-  ValueList out;
-  for (const std::string& s : all) out.push_back(text(s));
-  return Value{out};
-}
 
 class StepMaker {
  public:

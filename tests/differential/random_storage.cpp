@@ -2,15 +2,10 @@
 
 #include <algorithm>
 
+#include "tests/differential/values.h"
+
 namespace moonloop::differential {
 namespace {
-
-Value text(std::string s) { return Value{std::move(s)}; }
-Value list(const std::vector<std::string>& all) {
-  ValueList out;
-  for (const std::string& s : all) out.push_back(text(s));
-  return Value{out};
-}
 
 Call barrier(Random& r, const Kernel& k, Flavour flavour) {
   const Instruction &first = *r.pick(k.instructions), &second = *r.pick(k.instructions);
