@@ -380,10 +380,6 @@ Footprint find_footprint(const Kernel& k, const std::vector<Map>& accesses,
   return f;
 }
 
-}  // namespace
-
-namespace {
-
 /// find_footprint(), once for the same relations under the same loops, whatever the names of axes.
 Footprint known_footprint(const Kernel& k, const std::vector<Map>& accesses,
                           const std::vector<std::string>& names,

@@ -210,12 +210,11 @@ Kernel without_ordered_parts(Kernel k, const RunOrder& order) {
   return without_tags(std::move(k), [&](const std::string& i) { return items.count(i) > 0; });
 }
 
-/// Without the tags of work-items, lanes and groups, which say nothing of the order that is meant.
+bool spreads(const InameTag* tag) { return in_team(tag) || (tag && tag->kind == TagKind::Group); }
+
+/// Without the tags that say nothing of the order that is meant.
 static Kernel in_sequence(const Kernel& k) {
-  return without_tags(k, [&](const std::string& i) {
-    const InameTag* tag = k.tag(i);
-    return in_team(tag) || (tag && tag->kind == TagKind::Group);
-  });
+  return without_tags(k, [&](const std::string& i) { return spreads(k.tag(i)); });
 }
 
 std::vector<std::string> loop_order_in_sequence(const Kernel& k, const RunOrder& order) {
@@ -227,10 +226,7 @@ std::vector<std::string> loop_order_in_sequence(const Kernel& k, const RunOrder&
   } catch (const Refused&) {
     return k.loop_order;  // only a team can nest them, and the tags stay
   }
-  const auto moves = [&](const std::string& i) {
-    const InameTag* tag = k.tag(i);
-    return in_team(tag) || (tag && tag->kind == TagKind::Group);
-  };
+  const auto moves = [&](const std::string& i) { return spreads(k.tag(i)); };
   const auto rest = [&](const std::vector<std::string>& all) {
     std::vector<std::string> out;
     std::remove_copy_if(all.begin(), all.end(), std::back_inserter(out), moves);

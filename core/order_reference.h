@@ -68,6 +68,10 @@ class Reference {
   mutable std::optional<OwnCopies> own_;
 };
 
+/// Whether the tag spreads iterations over work-items, lanes or groups: a text's order is that
+/// without it.
+bool spreads(const InameTag* tag);
+
 /// `k` nested, with its accesses. The last few are kept: steps ask for the kernel that they start
 /// from, which the step before made and proved. Cost where it is kept: a comparison of addresses,
 /// linear in the kernel.

@@ -97,9 +97,8 @@ std::shared_ptr<const Reference> ordered(const Kernel& k) {
 
 std::shared_ptr<const Reference> reference_of(const Kernel& k) {
   if (k.reference) return k.reference;
-  const bool plain = std::none_of(k.iname_tags.begin(), k.iname_tags.end(), [](const auto& t) {
-    return in_team(&t.second) || t.second.kind == TagKind::Group;
-  });
+  const bool plain = std::none_of(k.iname_tags.begin(), k.iname_tags.end(),
+                                  [](const auto& t) { return spreads(&t.second); });
   if (plain) return ordered(k);
   return remembered(k, true, [&] { return nest_in_sequence(k); });
 }
