@@ -29,6 +29,12 @@ bool is_number_literal(const Expr& e) {
   return e.as<IntLit>() || e.as<FloatLit>() || e.as<BoolLit>();
 }
 
+/// Something in memory: a variable, an element, or a field of one.
+bool is_place(const Expr& e) {
+  const auto* f = e.as<Field>();
+  return f ? is_place(f->base) : e.as<Var>() || e.as<Load>();
+}
+
 /// A comparison of integers that are known.
 std::optional<bool> constant_condition(const Expr& e) {
   const auto* c = e.as<Compare>();
@@ -242,11 +248,15 @@ CExpr::Piece CExpr::print(const Expr& e, const std::optional<Type>& wanted) {
       },
       [&](const Var& x) -> Piece { return loaded(place(e), type_of_name(x.name)); },
       [&](const Load& x) -> Piece { return loaded(place(e), type_of_name(x.array)); },
-      [&](const Field&) -> Piece {
+      [&](const Field& x) -> Piece {
         const Type t = type(e);
+        const std::string text = is_place(x.base)
+                                     ? place(e)  // else of a value: what a choice or a rule gives
+                                     : wrap(print(x.base, {}), Prec::Postfix) + "." +
+                                           field_name(helpers_.language(), x.name);
         if (helpers_.language() == Language::Cuda && is_pair(t))
-          return {"(" + helpers_.type(t) + ")" + place(e), Prec::Unary, t};
-        return loaded(place(e), t);
+          return {"(" + helpers_.type(t) + ")" + text, Prec::Unary, t};
+        return loaded(text, t);
       },
       [&](const Unary& x) -> Piece { return print_unary(e, x, wanted); },
       [&](const Binary& x) -> Piece { return print_binary(e, x, wanted); },

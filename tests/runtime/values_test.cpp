@@ -289,3 +289,15 @@ d[e + 5] = (cast(uint64, 9007199254740993) + e) % 1000 if a[e] > 0 else e*c[e]
   run_everywhere(step(plain, "tag_inames", {word("i:unr")}), plain, {});
   run_everywhere(plain, plain, {});
 }
+
+TEST_CASE("values: a field of what a choice gives") {
+  // Differential test, seed 43613269: of a rule that chooses between two arrays.
+  const Kernel k = test::parse_one(R"(
+record pair(re: int64, count: int32)
+kernel f(n: int32, r: in pair[n], s: out int64[n], t: out int32[n])
+domain {[i]: 0 <= i < n}
+s[i] = (r[i] if i % 2 == 0 else r[0]).re
+t[i] = (r[n - 1] if r[i].count > 2 else r[i]).count + 1
+)");
+  test::run_everywhere(k, k, {{"n", "9"}});
+}
