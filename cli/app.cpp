@@ -20,7 +20,13 @@ std::string usage_error(const CLI::App* app, const CLI::Error& e) {
   for (const CLI::Option* option : (given.empty() ? app : given.front())->get_options())
     for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
   for (const std::string& argument : app->remaining(true)) {
-    const std::string hint = did_you_mean(argument.substr(0, argument.find('=')), known);
+    const std::string name = argument.substr(0, argument.find('='));
+    if (!given.empty() && std::find(known.begin(), known.end(), name) != known.end()) {
+      out +=
+          "`" + name + "` is an option of `" + given.front()->get_name() + "` and goes behind it\n";
+      continue;
+    }
+    const std::string hint = did_you_mean(name, known);
     if (!hint.empty()) out += "`" + argument + "`" + hint + "\n";
   }
   return out;

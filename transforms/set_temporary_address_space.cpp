@@ -14,6 +14,13 @@ Kernel set_temporary_address_space(const Kernel& k, const std::vector<std::strin
     require_temporary(k, name);
     out.temporaries.at(name).space = space;
   }
+  for (const std::string& name : names)
+    for (const auto& [other, t] : out.temporaries)
+      if (const std::string& base = t.base_storage;
+          !base.empty() && base == out.temporaries.at(name).base_storage && t.space != space)
+        refuse("bad-base", k.at,
+               "`{}` shares the memory `{}` with `{}`, which does not move; name both", name, base,
+               other);
   const OwnCopies own(out);
   if (space == AddressSpace::Private)
     for (const std::string& name : names)
@@ -34,8 +41,8 @@ const Op set_temporary_address_space_op{
 `private`: each work-item has its own; `local`: a work-group shares it; `global`: all share it, and it
 lives from kernel to kernel; `auto`: what the temporary's use suggests.
 
-Refuses memory in which work-items would meet where each had its own, and private memory for what is
-written at a work-item's number.)",
+Refuses memory in which work-items would meet where each had its own, private memory for what is
+written at a work-item's number, and to move one of several that share memory away from the others.)",
     .params = {{.name = "temp_var_names",
                 .kind = Kind::Names,
                 .help = "the temporaries",

@@ -74,3 +74,25 @@ out[i] = t     {id=second}
     CHECK(code_of([&] { apply(shared, "tag_inames", {text("i:" + tag)}); }) == "races");
   }
 }
+
+TEST_CASE("set_temporary_address_space: what shares memory moves together") {
+  const Kernel k = apply(parsed(R"(
+kernel twice(n: int32, a: float64[n, 16], b: float64[n, 16])
+domain {[i]: 0 <= i < n}
+domain {[j, k, p, q]: 0 <= j, k, p, q < 16}
+temp s: float64[16]
+temp t: float64[16]
+s[j] = a[i, j]       {inames=i:j}
+b[i, k] = s[15 - k]  {inames=i:k}
+t[p] = b[i, p] + 1   {inames=i:p}
+b[i, q] = t[15 - q]  {inames=i:q}
+)"),
+                         "alias_temporaries", {text("s, t")});
+  const auto move = [&](const char* names) {
+    return apply(k, "set_temporary_address_space", {text(names), text("local")});
+  };
+  CHECK(code_of([&] { move("s"); }) == "bad-base");
+  CHECK(message([&] { move("s"); }) ==
+        "`s` shares the memory `temp_storage` with `t`, which does not move; name both");
+  CHECK(move("s, t").find_temporary("t")->space == AddressSpace::Local);
+}
