@@ -210,8 +210,7 @@ void require_one_loop(const Kernel& k, const Kernel& after, const std::string& o
   if (!in_team(tag) || WithoutProof::active()) return;
   const std::string name = tag->text;
   Kernel loops = keep_reference(k, after);
-  erase_if(loops.iname_tags,
-           [](const auto& t) { return in_team(&t.second) || t.second.kind == TagKind::Group; });
+  erase_if(loops.iname_tags, [](const auto& t) { return spreads(&t.second); });
   try {
     check_legal(loops);
   } catch (const ClashRefused& e) {
