@@ -28,6 +28,18 @@ Set convex_around(const Set& s) {
   }
 }
 
+/// The simple hull of `s`; where its parts make too many cases of what they only say to exist, that
+/// of `s` without these.
+Set simple_around(const Set& s) {
+  const auto around = [](const Set& points) {
+    return Set(isl_set_from_basic_set(isl_set_simple_hull(points.copy())));
+  };
+  try {
+    const IslBudget budget(kHullOperations);
+    return around(s);
+  } catch (const IslQuota&) { return around(isl_set_remove_unknown_divs(s.copy())); }
+}
+
 }  // namespace
 
 Set without_last(Set s) {
@@ -40,7 +52,7 @@ Set drop_on_last(Set s) {
 }
 
 Set hull(Set s) {
-  Set simple = isl_set_from_basic_set(isl_set_simple_hull(s.copy()));
+  Set simple = simple_around(s);
   const int dims = static_cast<int>(isl_set_dim(s.get(), isl_dim_set));
   if (dims == 0 || isl_set_n_basic_set(s.get()) < 2) return simple;
   if (is_bounded(simple, static_cast<unsigned>(dims - 1))) return simple;

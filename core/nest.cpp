@@ -212,8 +212,7 @@ Kernel without_ordered_parts(Kernel k, const RunOrder& order) {
 
 bool spreads(const InameTag* tag) { return in_team(tag) || (tag && tag->kind == TagKind::Group); }
 
-/// Without the tags that say nothing of the order that is meant.
-static Kernel in_sequence(const Kernel& k) {
+Kernel in_sequence(const Kernel& k) {
   return without_tags(k, [&](const std::string& i) { return spreads(k.tag(i)); });
 }
 

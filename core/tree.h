@@ -82,7 +82,9 @@ class RunOrder;
 /// `k` with loops in place of the work-items that put parts of a segmented reduction together in
 /// order: they run one after the other. `order` is that of `k`.
 Kernel without_ordered_parts(Kernel k, const RunOrder& order);
-/// The tree of the kernel without the tags of work-items, lanes and groups: what it means. Where
+/// Without the tags of work-items, lanes and groups, which say nothing of the order that is meant.
+Kernel in_sequence(const Kernel& k);
+/// The tree of the kernel in_sequence(): what it means. Where
 /// only a team can nest the loops, the tags stay, but for those that without_ordered_parts() takes
 /// away, and each statement runs for the whole team.
 Nested nest_in_sequence(const Kernel& k);

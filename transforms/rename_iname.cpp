@@ -10,6 +10,7 @@
 #include "core/iname_rewrite.h"
 #include "core/legality.h"
 #include "core/order.h"
+#include "core/tree.h"
 #include "transforms/new_inames.h"
 #include "transforms/registry.h"
 #include "transforms/tag_inames.h"
@@ -209,10 +210,8 @@ void require_one_loop(const Kernel& k, const Kernel& after, const std::string& o
   const InameTag* tag = after.tag(new_iname);
   if (!in_team(tag) || WithoutProof::active()) return;
   const std::string name = tag->text;
-  Kernel loops = keep_reference(k, after);
-  erase_if(loops.iname_tags, [](const auto& t) { return spreads(&t.second); });
   try {
-    check_legal(loops);
+    check_legal(in_sequence(keep_reference(k, after)));
   } catch (const ClashRefused& e) {
     Diagnostic d = e.diagnostic();
     d.code = "cannot-nest";
@@ -222,6 +221,37 @@ void require_one_loop(const Kernel& k, const Kernel& after, const std::string& o
     throw ClashRefused(d, *e.clash());
   } catch (const Refused& e) {
     if (e.diagnostic().code != "cannot-nest") throw;  // else it is read in the order of the teams
+  }
+}
+
+/// The one loop runs over the values of both: where data bounds one of them, statements of the other
+/// read it too. It has to be written by then, in a loop that they are in.
+void require_bounds_known(const Kernel& k, const Kernel& after, const std::string& iname) {
+  const Variables was(k), is(after);
+  if (!is.any_bounds()) return;
+  std::shared_ptr<const Reference> order;
+  for (std::size_t n = 0; n < k.instructions.size(); ++n) {
+    const Instruction& insn = *k.instructions[n];
+    if (!after.instructions[n]->inames.contains(iname)) continue;
+    std::set<std::string> known, read;
+    for_each_name_read(k, was, insn, [&](const std::string& v) { known.insert(v); });
+    for_each_name_read(after, is, *after.instructions[n], [&](const std::string& v) {
+      if (!known.contains(v) && is.is_temporary(v)) read.insert(v);
+    });
+    for (const std::string& v : read) {
+      if (!order) order = ordered(k);
+      const auto later = std::find_if(k.instructions.begin() + std::ptrdiff_t(n),
+                                      k.instructions.end(),
+                                      [&](const InsnPtr& i) { return writes(*i).contains(v); });
+      std::string why;
+      for (const std::string& own : order->private_to(v))
+        if (!insn.inames.contains(own)) why = fmt::format("each iteration of `{}` has its own", own);
+      if (later != k.instructions.end()) why = fmt::format("`{}` writes it later", (*later)->id);
+      if (!why.empty())
+        refuse("other-values", insn.at,
+               "in `{}`, `{}` would read `{}`, which bounds the loop, but {}", iname, insn.id, v,
+               why);
+    }
   }
 }
 
@@ -273,6 +303,7 @@ Kernel rename_iname(const Kernel& k, const std::string& old_iname, const std::st
   if (!merge && !out.has_iname(old_iname))
     if (const auto it = k.slabs.find(old_iname); it != k.slabs.end())
       out.slabs[new_iname] = it->second;
+  if (wide) require_bounds_known(k, out, new_iname);
   if (merge) require_one_loop(k, out, old_iname, new_iname);
   return reordered(k, std::move(out));
 }

@@ -5,6 +5,7 @@
 #include "same_values.h"
 #include "transforms/duplicate_inames.h"
 #include "transforms/map_domain.h"
+#include "transforms/prioritize_loops.h"
 #include "transforms/split_iname.h"
 #include "transforms/tag_inames.h"
 
@@ -86,6 +87,55 @@ TEST_CASE("rename_iname: loops over different values are refused with an instanc
       message([] { rename_iname(two_loops("j", "0 <= i < n", "2 <= j < n"), "j", "i", kMerge); }) ==
       "`j` and `i` run over different values: `second[j=0]` would be new when n = 1; "
       "`raise_on_domain_mismatch = false` puts the instruction under a condition instead");
+}
+
+// Priorities say nothing of the parts of `k`, which are copies: in the text, `i2` is around them.
+TEST_CASE("rename_iname: work-items that no one loop of the text could be, beside copies") {
+  Kernel k = parsed(
+      "kernel f(n: int32, x: int32[n, n], y: int32[n, n], u: int32[n, n])\n"
+      "domain {[k]: 0 <= k < n}\ndomain {[i]: 2 <= i < n}\ndomain {[i2]: 0 <= i2 < n}\n"
+      "domain {[j]: n - i <= j < n}\n"
+      "y[k, i] = sum(j, x[k, j]) {id=s, inames=k:i}\n"
+      "u[k, i2] = y[k, n - 1 - i2] {id=used, inames=k:i2}\n");
+  k = apply(k, "split_iname", {text("k"), number(2)}, {{"inner_tag", text("ilp")}});
+  k = apply(k, "split_iname", {text("i"), number(16)}, {{"inner_tag", text("l.0")}});
+  k = prioritize_loops(k, {"i_outer", "k_inner", "j"});
+  CHECK(message([&] { rename_iname(k, "i_inner", "i2", kMerge); }) ==
+        "`i_inner` and `i2` would be no one loop of the text: used[k_outer=0, k_inner=0, i2=0] "
+        "would run before s[k_outer=0, k_inner=0, i2=2, i_outer=0], but s[k_outer=0, k_inner=0, "
+        "i2=2, i_outer=0] writes y[0, 2] and used[k_outer=0, k_inner=0, i2=0] reads it (n=3); "
+        "`i_inner` may be tagged `l.0` under its own name");
+}
+
+// The loop over `j` would read a length that another loop computes for itself, or that is computed
+// later; where it is known by then, the loops become one.
+TEST_CASE("rename_iname: one loop over the values of both needs what bounds them") {
+  const auto merged = [](const char* before, const char* within) {
+    return message([&] {
+      rename_iname(
+          parsed(std::string("kernel f(n: int32, cnt: int32[n], q: float64[n, n], c: float64[n])\n"
+                             "domain {[r]: 0 <= r < n}\ndomain {[k]: 0 <= k < m}\n"
+                             "domain {[j]: 0 <= j < 4}\nassume n >= 4\n") +
+                 before + "for r\n  <int32> m = cnt[r] % 5 {id=len}\n" + within +
+                 "  q[r, k] = 2*k {id=row}\nend\n"),
+          "j", "k", {.existing_ok = true, .raise_on_domain_mismatch = false});
+    });
+  };
+  CHECK(merged("c[j] = 2 {id=first}\n", "") ==
+        "in `k`, `first` would read `m`, which bounds the loop, but `len` writes it later");
+  CHECK(merged("", "  c[j] = c[j] + r {id=within}\n") == "legal");
+  const Kernel after = parsed(
+      "kernel f(n: int32, cnt: int32[n], q: float64[n, n], c: float64[n])\n"
+      "domain {[r]: 0 <= r < n}\ndomain {[k]: 0 <= k < m}\ndomain {[j]: 0 <= j < 4}\n"
+      "assume n >= 4\n"
+      "for r\n  <int32> m = cnt[r] % 5 {id=len}\n  q[r, k] = 2*k {id=row}\nend\nc[j] = 2 "
+      "{id=last}\n");
+  CHECK(message([&] {
+          rename_iname(after, "j", "k",
+                       {.existing_ok = true, .raise_on_domain_mismatch = false});
+        }) ==
+        "in `k`, `last` would read `m`, which bounds the loop, but each iteration of `r` has its "
+        "own");
 }
 
 // Nothing but the list of instructions stands in the way: `x` writes even elements and `y`, which
