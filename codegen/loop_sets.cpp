@@ -7,7 +7,7 @@ namespace moonloop {
 namespace {
 
 /// What a convex hull may cost, in isl's operations.
-constexpr unsigned long kHullOperations = 200'000;
+constexpr unsigned long kHullOperations = 200'000, kSimpleHullOperations = 50'000;
 
 unsigned last_dim(const Set& s) {
   return static_cast<unsigned>(count(isl_set_dim(s.get(), isl_dim_set)) - 1);
@@ -28,16 +28,16 @@ Set convex_around(const Set& s) {
   }
 }
 
-/// The simple hull of `s`; where its parts make too many cases of what they only say to exist, that
-/// of `s` without these.
+/// The simple hull of `s`; where quotients in its parts make that too much work, of `s` without
+/// these.
 Set simple_around(const Set& s) {
   const auto around = [](const Set& points) {
     return Set(isl_set_from_basic_set(isl_set_simple_hull(points.copy())));
   };
   try {
-    const IslBudget budget(kHullOperations);
+    const IslBudget budget(kSimpleHullOperations);
     return around(s);
-  } catch (const IslQuota&) { return around(isl_set_remove_unknown_divs(s.copy())); }
+  } catch (const IslQuota&) { return around(isl_set_remove_divs(s.copy())); }
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/budget.h"
 #include "core/domain.h"
 #include "core/external.h"
 #include "core/memo.h"
@@ -9,6 +10,10 @@
 /// what was written in the same one.
 namespace moonloop {
 namespace {
+
+/// What it may cost to find whether a read finds what was written in the same iteration. isl's
+/// operations are large ones here: systems of hundreds of unknowns where loops are in pieces.
+constexpr unsigned long kCoverOperations = 600'000;
 
 /// The instances of a statement, also where whether they run depends on data: the temporaries in
 /// the bounds of its loops stay parameters, and each condition that isl does not see becomes a
@@ -299,8 +304,12 @@ class Privacy {
       if (!r_.at(read).write) {
         const std::string key = cover_key(data, read);
         const auto known = memo().covered.find(key);
-        const bool covered = known != memo().covered.end() ? known->second : is_covered(data, read);
-        memo().covered.emplace(key, covered);
+        bool covered = known != memo().covered.end() && known->second;
+        if (known == memo().covered.end()) {
+          const IslBudget budget(kCoverOperations);
+          covered = is_covered(data, read);
+          memo().covered.emplace(key, covered);
+        }
         if (!covered) return false;
       }
     return true;

@@ -90,10 +90,13 @@ class Lifetimes {
   }
 
   void check(const At& w, const At& r, const std::string& other) {
+    const std::string &written = w.access.field, &read = r.access.field;
+    if (!covers_field(written, read) && !covers_field(read, written)) return;
+    const std::string& part = written.size() > read.size() ? written : read;
     bool exact = true;
     Map flow = meets(w, r, exact);  // r reads what w wrote, unless another write came between
     for (const At& later : all_[w.access.variable]) {
-      if (!later.access.write) continue;
+      if (!later.access.write || !covers_field(later.access.field, part)) continue;
       bool known = true;
       const Map over = meets(w, later, known), then = meets(later, r, known);
       if (known)

@@ -161,6 +161,20 @@ void require_inside(const Kernel& k, const std::string& iname, const Chunks& chu
   }
 }
 
+/// Bounds that depend on the loop are in as many pieces as it is, those of pieces of pieces in all
+/// combinations.
+void require_few_pieces(const Kernel& after, const std::string& iname) {
+  constexpr int kMost = 64;  // what code can be made for in some seconds
+  for (const Domain& d : after.domains) {
+    const int pieces = static_cast<int>(count(isl_set_n_basic_set(d.set.get())));
+    if (pieces > kMost)
+      refuse("too-complex", d.at,
+             "the bounds of {} would be in {} pieces, but {} are the most; split_iname(\"{}\", 32) "
+             "makes pieces of one length, of which bounds are in one",
+             quoted_list(d.inames()), pieces, kMost, iname);
+  }
+}
+
 }  // namespace
 
 Kernel chunk_iname(const Kernel& k, const std::string& iname, std::int64_t num_chunks,
@@ -194,6 +208,7 @@ Kernel chunk_iname(const Kernel& k, const std::string& iname, std::int64_t num_c
                         where(CompareOp::Lt, var(parts.outer), lit(num_chunks), rw.fresh).take());
   if (!rw.home) rw.relation = relation_of(iname, parts.outer, parts.inner, chunks);
   Kernel out = rewrite_inames(k, rw, o.within);
+  require_few_pieces(out, iname);
   return parts.tagged(k, std::move(out));
 }
 
@@ -208,7 +223,8 @@ iterations is a parameter's, the beginning of each piece is chosen by its number
 
 Refuses a loop that has a tag (split first, then tag), names in use, less than one piece or more than
 1000, a loop whose first or last iteration no single expression gives, statements that are not in a loop
-on which these iterations depend, and tags for the parts that the kernel's dependences do not allow.)",
+on which these iterations depend, bounds of other loops in more than 64 pieces, and tags for the parts
+that the kernel's dependences do not allow.)",
     .params = split_params({.name = "num_chunks",
                             .kind = Kind::Int,
                             .help = "how many pieces, at least 1",

@@ -11,7 +11,7 @@
 /// Settings in the environment: MOONLOOP_PAIRS how many pairs (500 on hosts, 300 on a device; 0:
 /// until one fails), MOONLOOP_DEVICE_TARGET `opencl` (unless set) or `cuda`, MOONLOOP_SEED the
 /// first seed (1), MOONLOOP_SHRINK prints small cases, MOONLOOP_VERBOSE what was no kernel
-/// and what is about to run.
+/// and what is about to be tried or run.
 using namespace moonloop::differential;
 
 namespace {

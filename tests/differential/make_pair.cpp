@@ -60,6 +60,11 @@ class Chain {
     Tally& tally = statistics_.by_transform[call.name];
     const Kernel& k = pair_.result;
     const std::string before = print_kernel(k);
+    if (std::getenv("MOONLOOP_VERBOSE")) {
+      if (pair_.steps.empty()) fmt::print("{}", pair_.text);
+      fmt::print("{}\n", call.str());
+      std::fflush(stdout);
+    }
     try {
       // Chains for devices stage a lot; those that take long to prove are passed over.
       std::optional<IslBudget> budget;

@@ -71,6 +71,26 @@ b[i, q] = t[q]               {id=four, inames=i:q}
       "one[i=1, j=0] still reads (n=2)");
 }
 
+// Each iteration writes one field; the other one is what the first iteration left there.
+TEST_CASE("alias_temporaries: a value of one field lives on where another field is written") {
+  const std::string fields = R"(
+record pair(x: float64, y: float64)
+kernel fields(n: int32, a: float64[n], r: pair[n], u: pair[n])
+domain {[i]: 0 <= i < n}
+temp s: pair[1]
+temp t: pair[1]
+s[0].x = a[i]  {id=first, if=i == 0}
+s[0].y = a[i]  {id=each}
+r[i] = s[0]    {id=read}
+t[0] = r[i]    {id=over}
+u[i] = t[0]    {id=last}
+)";
+  CHECK(refusal(fields) ==
+        "over[i=0] writes `t` over `s`, with which it shares memory and whose value from `first` "
+        "read[i=1] still reads (n=2)");
+  CHECK(refusal(with(fields, ", if=i == 0", "")) == "legal");
+}
+
 TEST_CASE("alias_temporaries: refuses what differs or has no array") {
   CHECK(refusal(with(kTwice, "temp s: float64[16]", "temp s: float32[16]")) ==
         "`s` and `t` name the base `temp_storage`, but differ in type");

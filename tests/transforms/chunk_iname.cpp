@@ -114,6 +114,18 @@ TEST_CASE("chunk_iname: statements that need one another, in many pieces") {
         std::string::npos);
 }
 
+// The bounds of `j` are in all combinations of the pieces; whole tiles leave them in one.
+TEST_CASE("refused: pieces of pieces with bounds in more cases than code is made for") {
+  Kernel k = parsed(
+      "kernel f(n: int32, a: float64[n, n])\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < i}\n"
+      "a[i, j] = 2\n");
+  k = chunk_iname(chunk_iname(k, "i", 6), "i_inner", 6);
+  CHECK(message([&] { chunk_iname(k, "i_inner_inner", 2); }) ==
+        "the bounds of `j` would be in 72 pieces, but 64 are the most; "
+        "split_iname(\"i_inner_inner\", 32) makes pieces of one length, of which bounds are in one");
+  CHECK(message([&] { split_iname(k, "i_inner_inner", 32); }) == "legal");
+}
+
 TEST_CASE("refused: pieces of a loop that there cannot be") {
   const Kernel k = loop("0 <= i < n");
   CHECK(message([&] { chunk_iname(k, "i", 0); }) ==
