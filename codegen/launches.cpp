@@ -4,11 +4,15 @@
 #include "codegen/spaces.h"
 #include "codegen/touch_set.h"
 #include "core/bounded.h"
+#include "core/budget.h"
 #include "core/domain.h"
 #include "core/order_reference.h"
 
 namespace moonloop {
 namespace {
+
+/// What it may cost to find out that two accesses need no kernels of their own.
+constexpr unsigned long kMeetOperations = 200'000;
 
 /// A number to count from in the place of a first value that depends on parameters by cases, where
 /// it does not take more work-items: what is before the first value is guarded anyway.
@@ -388,9 +392,16 @@ class Cutter {
     const auto& all = some.all();
     return std::any_of(all.begin(), all.end(), [&](const Touch* y) {
       return (!same || y->write) && others.any_beside(*y, [&](const Touch& x) {
-        return meetings_.across_groups(x, *y, loops).has_value();
+        return may_meet(x, *y, loops);
       });
     });
+  }
+  /// Where that takes too long to find out, they run in kernels of their own.
+  bool may_meet(const Touch& x, const Touch& y, const std::vector<std::string>& loops) {
+    try {
+      const IslBudget budget(kMeetOperations);
+      return meetings_.across_groups(x, y, loops).has_value();
+    } catch (const IslQuota&) { return true; }
   }
 
   /// Whether somebody vouches for the groups that run the instruction.

@@ -693,7 +693,9 @@ class LoopMaker {
                       const Set& range, const Set& context) {
     if (guard.as<BoolLit>()) return whole;
     Block out = only(Stmt{If{guard, std::move(whole)}});
-    Block rest = unrolled(node, range, isl_set_subtract(context.copy(), full.copy()));
+    const Set elsewhere = isl_set_subtract(context.copy(), full.copy());
+    if (is_empty(intersect(elsewhere, all_to_params(range)))) return out;
+    Block rest = unrolled(node, range, elsewhere);
     if (!rest.empty()) out.push_back(Stmt{If{Expr(Unary{UnaryOp::Not, guard}), std::move(rest)}});
     return out;
   }

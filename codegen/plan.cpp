@@ -222,7 +222,7 @@ Plan make_plan(Kernel k, Target target) {
   place_lanes(plan);
   if (target == Target::Cuda) place_matrix_units(plan);
   Numbering(plan).visit(plan.roots);
-  place_temporaries(plan);
+  place_temporaries(plan, nested.tree);
   if (is_device(target)) find_locks(plan);
   return plan;
 }

@@ -210,7 +210,7 @@ void place_common_trips(Plan& plan);
 /// Sets `uses`, `expansions` and the `locals` of the plan and its nodes (codegen/storage.cpp). A
 /// temporary lives as deep inside as its values permit: one that carries a value from one iteration
 /// of a sequential loop to the next lives outside of it, never outside of a parallel loop whose
-/// iterations each have their own.
-void place_temporaries(Plan& plan);
+/// iterations each have their own. `tree` is that of the kernel before work-items were placed.
+void place_temporaries(Plan& plan, const LoopTree& tree);
 
 }  // namespace moonloop

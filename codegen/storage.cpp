@@ -4,6 +4,7 @@
 
 #include "codegen/auto_axes.h"
 #include "codegen/domains.h"
+#include "codegen/own_iterations.h"
 #include "codegen/plan.h"
 #include "core/address_spaces.h"
 #include "core/bounded.h"
@@ -26,7 +27,8 @@ std::size_t common_prefix(const std::vector<int>& a, const std::vector<int>& b, 
 
 class Storage {
  public:
-  explicit Storage(Plan& plan) : plan_(plan), k_(plan.kernel), domains_(plan.kernel) {
+  Storage(Plan& plan, const LoopTree& tree)
+      : plan_(plan), k_(plan.kernel), domains_(plan.kernel), iterations_(plan.kernel, tree) {
     const auto shared = [&](const auto& tag) { return is_work_item(k_, tag.first); };
     if (std::any_of(k_.iname_tags.begin(), k_.iname_tags.end(), shared)) own_.emplace(k_);
   }
@@ -149,7 +151,7 @@ class Storage {
   }
 
   /// How many loops stand outside of the place where the temporary lives.
-  std::size_t home(const Temporary& t, const std::vector<Use>& uses, std::size_t depth) const {
+  std::size_t home(const Temporary& t, const std::vector<Use>& uses, std::size_t depth) {
     if (t.space == AddressSpace::Global || t.initializer) return 0;
     if (!plan_.expansions.count(t.name))
       for (std::size_t d = depth; d > 0; --d)
@@ -161,9 +163,24 @@ class Storage {
       if (!splits_storage(iname)) continue;
       if (plan_.spaces.empty() && t.space == AddressSpace::Auto && indexes_everywhere(uses, iname))
         continue;
+      if (is_kept(t, uses, d)) continue;
       return d;
     }
     return 0;
+  }
+
+  /// Whether the temporary may keep a value in a sequential loop around the parallel one, the
+  /// innermost of the `depth` loops.
+  bool is_kept(const Temporary& t, const std::vector<Use>& uses, std::size_t depth) {
+    const std::vector<std::string>& loops = loops_of(uses[0].insn);
+    const auto end = loops.begin() + std::ptrdiff_t(depth) - 1;
+    if (std::all_of(loops.begin(), end, [&](const std::string& i) {
+          return i.empty() || splits_storage(i);
+        }))
+      return false;
+    std::vector<int> insns;
+    for (const Use& u : uses) insns.push_back(u.insn);
+    return iterations_.may_share(t.name, insns, loops[depth - 1], {loops.begin(), end});
   }
 
   static bool indexes_everywhere(const std::vector<Use>& uses, const std::string& iname) {
@@ -320,6 +337,7 @@ class Storage {
   Plan& plan_;
   const Kernel& k_;
   Domains domains_;
+  OwnIterations iterations_;
   std::optional<OwnCopies> own_;                               // nothing without work-items
   std::unordered_map<std::string, const Instruction*> inits_;  // by accumulator
   NameMap<std::vector<Use>> uses_;
@@ -329,6 +347,6 @@ class Storage {
 
 }  // namespace
 
-void place_temporaries(Plan& plan) { Storage(plan).run(); }
+void place_temporaries(Plan& plan, const LoopTree& tree) { Storage(plan, tree).run(); }
 
 }  // namespace moonloop

@@ -5,6 +5,19 @@
 #include "core/digits.h"
 
 namespace moonloop {
+namespace {
+
+/// How many parts the instances of two statements may have: pairs of them are in the product of as
+/// many, times those of the subscripts.
+constexpr isl_size kMostParts = 40;
+
+/// The instances without the instruction's predicates: some may not run.
+Set possible_instances(const Kernel& k, const std::vector<std::string>& dims) {
+  bool exact = true;
+  return without_computed(k, domain_of(k, dims), exact);
+}
+
+}  // namespace
 
 Set instances_of(const Kernel& k, const Instruction& insn, const std::vector<std::string>& dims,
                  bool& exact) {
@@ -26,8 +39,12 @@ Conflicts::Conflicts(const Kernel& k) : k_(k), variables_(k) {
 
 const Conflicts::Instances& Conflicts::instances(int insn) {
   Instances& out = instances_[std::size_t(insn)];
-  if (!out.set)
-    out.set = instances_of(k_, *k_.instructions[std::size_t(insn)], dims(insn), out.exact);
+  if (out.set) return out;
+  out.set = instances_of(k_, *k_.instructions[std::size_t(insn)], dims(insn), out.exact);
+  if (isl_set_n_basic_set(out.set.get()) > kMostParts) {
+    out.set = possible_instances(k_, dims(insn));
+    out.exact = false;
+  }
   return out;
 }
 

@@ -253,19 +253,25 @@ Problem shrink(const Problem& problem) {
       if (kind(p) == kind(problem)) return std::optional(p);
     return std::optional<Problem>();
   };
+  // Without a line that wrote what another one reads, the kernel alone would show a difference.
+  const bool from_steps = !still(problem.kernel, {});
+  const auto smaller = [&](const std::string& text, const std::vector<Call>& steps) {
+    const auto p = still(text, steps);
+    return p && from_steps && still(text, {}) ? std::nullopt : p;
+  };
   Problem best = problem;
   for (bool changed = true; changed;) {
     changed = false;
     for (std::size_t i = best.steps.size(); i-- > 0;) {
       std::vector<Call> fewer = best.steps;
       fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-      if (const auto p = still(best.kernel, fewer)) best = *p, changed = true;
+      if (const auto p = smaller(best.kernel, fewer)) best = *p, changed = true;
       i = std::min(i, best.steps.size());
     }
     std::size_t from = best.kernel.find('\n') + 1;
     while (from < best.kernel.size()) {
       const std::size_t end = best.kernel.find('\n', from) + 1;
-      if (const auto p = still(best.kernel.substr(0, from) + best.kernel.substr(end), best.steps))
+      if (const auto p = smaller(best.kernel.substr(0, from) + best.kernel.substr(end), best.steps))
         best = *p, changed = true;
       else
         from = end;

@@ -33,6 +33,29 @@ c[i, j] = sum(k, a[i, k]*b[k, j])
 
 }  // namespace
 
+// One iteration of the parallel loop uses the scalar, which lives on into the next run of the loop.
+TEST_CASE("lanes: a value that one iteration keeps from one run of a parallel loop to the next") {
+  const char* const kept = R"(
+kernel kept(n: int32, a: float64[n], b: float64[n])
+domain {[t]: 0 <= t < n}
+domain {[w]: 0 <= w < 8}
+for t, w
+  <> last = a[t]  {if=w == 2 and t % 3 == 0}
+  b[t] = last     {if=w == 2}
+end
+)";
+  const Kernel original = parse_one(kept);
+  for (const char* tag : {"g.0", "l.0", "ilp", "unr", "vec"}) {
+    CAPTURE(tag);
+    run_everywhere(test::tagged(kept, {{"w", tag}}), original, {{"n", "11"}});
+  }
+  for (const char* tag : {"par", "simd"})
+    for (const Target target : {Target::C, Target::OpenMP}) {
+      CAPTURE(tag);
+      test::run_on(target, test::tagged(kept, {{"w", tag}}), original, {{"n", "11"}});
+    }
+}
+
 TEST_CASE("lanes: vectors where all iterations run, each by itself where not") {
   const Kernel original = parse_one(kScale);
   Kernel k = split(original, "i", 4, "", "vec");
