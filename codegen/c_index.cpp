@@ -134,8 +134,11 @@ CExpr::Piece CExpr::print_index(const Expr& e, bool wide) {
   if (const auto* u = e.as<Unary>(); u && u->op == UnaryOp::Not)
     return {"!" + sub(u->arg, Prec::Unary), Prec::Unary, Scalar::Bool};
   if (const Expr* x = negated(e)) {
-    const std::string inner = sub(*x, Prec::Product);
-    return {"-" + (inner[0] == '-' ? "(" + inner + ")" : inner), Prec::Unary, t};
+    const Piece p = print_index(*x, wide);
+    const std::string inner = wrap(p, Prec::Product);
+    if (inner[0] == '-') return {"-(" + inner + ")", Prec::Unary, t};
+    // -a/b is (-a)/b, which has the value of -(a/b), but a product with it has to keep it together.
+    return {"-" + inner, p.prec == Prec::Product ? Prec::Product : Prec::Unary, t};
   }
   if (const auto* b = e.as<Binary>()) {
     const bool quotient = b->op == BinaryOp::FloorDiv;

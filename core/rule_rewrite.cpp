@@ -17,7 +17,7 @@ Expr map_subscripts(const Expr& e, const std::function<Expr(const Expr&)>& f) {
 class Rewriter {
  public:
   Rewriter(const Kernel& k, const RuleRewrite& rw)
-      : k_(k), rw_(rw), versions_(k, rw.reserved), rules_(ClosedRules::of(k)) {
+      : k_(k), rw_(rw), versions_(k, rw.taken), rules_(ClosedRules::of(k)) {
     if (!rw.about.empty()) mentions_.emplace(k, rw.about);
   }
 
@@ -184,8 +184,8 @@ bool Mentions::read_by(const Instruction& insn) const {
 
 // ---- Versions.
 
-RuleVersions::RuleVersions(const Kernel& k, std::function<bool(const std::string&)> reserved)
-    : k_(k), reserved_(std::move(reserved)) {}
+RuleVersions::RuleVersions(const Kernel& k, std::set<std::string>* taken)
+    : k_(k), taken_(taken ? taken : &own_) {}
 
 std::string RuleVersions::add(Rule version, const std::string& of) {
   std::vector<Rule>& all = versions_[of];
@@ -193,9 +193,7 @@ std::string RuleVersions::add(Rule version, const std::string& of) {
     if (v.params == version.params && equal(v.body, version.body)) return v.name;
   for (int n = 0;; ++n) {
     version.name = of + "_" + std::to_string(n);
-    if (!(reserved_ && reserved_(version.name)) && !k_.has_name(version.name) &&
-        taken_.insert(version.name).second)
-      break;
+    if (!k_.has_name(version.name) && taken_->insert(version.name).second) break;
   }
   all.push_back(std::move(version));
   return all.back().name;

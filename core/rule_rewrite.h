@@ -18,7 +18,10 @@ namespace moonloop {
 /// equal bodies are one.
 class RuleVersions {
  public:
-  explicit RuleVersions(const Kernel& k, std::function<bool(const std::string&)> reserved = {});
+  /// `taken`: names that others have given and versions may not have; those of versions are added.
+  explicit RuleVersions(const Kernel& k, std::set<std::string>* taken = nullptr);
+  RuleVersions(const RuleVersions&) = delete;
+  RuleVersions& operator=(const RuleVersions&) = delete;
 
   /// The name of the version of `rule` that has this body; its own name if that is its body.
   std::string name_of(const Rule& rule, const Expr& body);
@@ -34,8 +37,8 @@ class RuleVersions {
  private:
   std::string add(Rule version, const std::string& of);
   const Kernel& k_;
-  std::function<bool(const std::string&)> reserved_;
-  std::set<std::string> taken_;                        // by versions
+  std::set<std::string> own_;
+  std::set<std::string>* taken_;
   std::map<std::string, std::vector<Rule>> versions_;  // by the rule's own name
 };
 
@@ -67,9 +70,9 @@ struct RuleRewrite {
   /// Whether to put the rule's body in place of a call; the stack begins with the call. May be
   /// empty.
   std::function<bool(const RulePlace&)> expand = {};
-  /// Names of rules that `replace` calls and the kernel does not have yet: no version of a rule may
-  /// take one. May be empty.
-  std::function<bool(const std::string& name)> reserved = {};
+  /// Names of rules that `replace` calls and the kernel does not have yet, and of new versions of
+  /// others: no two have one name. May be null where `replace` calls no such rules.
+  std::set<std::string>* taken = nullptr;
   /// The answers do not depend on the place: each rule is gone through once.
   bool same_everywhere = false;
   /// The variable that the rewriting is about: what does not name it, here or in the rules that it

@@ -25,7 +25,7 @@ class Change {
     RuleRewrite rw;
     rw.about = name_;
     rw.replace = [&](const Expr& e, const RulePlace& at) { return replaced(e, at); };
-    rw.reserved = [&](const std::string& name) { return name.starts_with(name_ + "_subst"); };
+    rw.taken = &names_;
     Kernel out = rewrite_through_rules(k_, rw);
     if (rules_.empty())
       refuse("no-use", k_.at, "nothing reads `{}` in kernel `{}`{}", name_, k_.name,
@@ -224,7 +224,7 @@ class Change {
   const std::string& name_;
   const AssignmentToSubstOptions& o_;
   Reaching reaching_;
-  std::set<std::string> names_;  // of new rules
+  std::set<std::string> names_;  // of new rules and versions
   std::deque<Made> rules_;       // references into it stay valid
   std::map<int, std::size_t> rule_of_use_;
   std::optional<Kernel> typed_;

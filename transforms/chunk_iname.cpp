@@ -164,7 +164,7 @@ void require_inside(const Kernel& k, const std::string& iname, const Chunks& chu
 /// Bounds that depend on the loop are in as many pieces as it is, those of pieces of pieces in all
 /// combinations.
 void require_few_pieces(const Kernel& after, const std::string& iname) {
-  constexpr int kMost = 64;  // what code can be made for in some seconds
+  constexpr int kMost = 40;  // what code can be made for in some seconds
   for (const Domain& d : after.domains) {
     const int pieces = static_cast<int>(count(isl_set_n_basic_set(d.set.get())));
     if (pieces > kMost)
@@ -223,7 +223,7 @@ iterations is a parameter's, the beginning of each piece is chosen by its number
 
 Refuses a loop that has a tag (split first, then tag), names in use, less than one piece or more than
 1000, a loop whose first or last iteration no single expression gives, statements that are not in a loop
-on which these iterations depend, bounds of other loops in more than 64 pieces, and tags for the parts
+on which these iterations depend, bounds of other loops in more than 40 pieces, and tags for the parts
 that the kernel's dependences do not allow.)",
     .params = split_params({.name = "num_chunks",
                             .kind = Kind::Int,

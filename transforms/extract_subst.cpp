@@ -62,7 +62,8 @@ Kernel extract_subst(const Kernel& k, const std::string& subst_name, const Expr&
   bool any = false;
   RuleRewrite rw;
   rw.same_everywhere = within.everything();
-  rw.reserved = [&](const std::string& name) { return name == subst_name; };
+  std::set<std::string> taken{subst_name};
+  rw.taken = &taken;
   rw.replace = [&](const Expr& e, const RulePlace& at) -> std::optional<Expr> {
     const Rule* rule = at.rule();
     if (rule && std::any_of(rule->params.begin(), rule->params.end(), [&](const std::string& p) {

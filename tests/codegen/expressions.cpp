@@ -26,6 +26,19 @@ TEST_CASE("expressions: no parentheses but those that C needs") {
   CHECK(rhs("d[i] if d[i] > 0 and not b else -d[i]") == "d[i] > 0 && !b ? d[i] : -d[i]");
 }
 
+// (-i)/2 has the value of -(i/2), but n*-i/2 is another number than n*(-(i/2)).
+TEST_CASE("expressions: a quotient that is subtracted stays whole in a product") {
+  const auto subscript = [](const std::string& at) {
+    const std::string c = code("kernel k(n: int32, r: float64[n, n])\ndomain {[i]: 0 <= i < 2}\n"
+                               "assume n >= 2\nr[" + at + "] = 1\n",
+                               Target::C);
+    const std::size_t from = c.rfind("r[");
+    return c.substr(from, c.rfind(" = ") - from);
+  };
+  CHECK(subscript("-(i // 2), i") == "r[(int64_t)n*(-i / 2) + i]");
+  CHECK(subscript("1 - (i + 1) // 2, i") == "r[(int64_t)n*(1 - (i + 1) / 2) + i]");
+}
+
 TEST_CASE("expressions: literals have the precision of their context") {
   CHECK(rhs("f[i]*2.5", "float32") == "f[i]*2.5f");
   CHECK(rhs("d[i]*2.5") == "d[i]*2.5");

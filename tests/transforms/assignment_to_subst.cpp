@@ -91,6 +91,16 @@ TEST_CASE("assignment_to_subst: each assignment gives a rule of its own") {
         "b[i] = t_subst_0() + 1\n");
 }
 
+// The rule that calls the new one gets another name than it: both are made of the same one.
+TEST_CASE("assignment_to_subst: in a rule that an earlier step named for the same variable") {
+  CHECK(becomes("kernel f(n: int32, a: float64[n], b: float64[n])\ndomain {[i]: 0 <= i < n}\n"
+                "domain {[j]: 0 <= j < n}\ntemp t: float64[n]\nt_subst(x) := 2*t[x]\n"
+                "t[i] = a[i] {id=w}\nb[j] = t_subst(j) + t_subst(n - 1 - j) {dep=w}\n",
+                "t") ==
+        "t_subst(x) := 2*t_subst_0(x)\nt_subst_0(i) := a[i]\n"
+        "b[j] = t_subst(j) + t_subst(n - 1 - j)\n");
+}
+
 TEST_CASE("assignment_to_subst: uses in rules, and some uses only") {
   CHECK(becomes(in_loops("f(x) := d[x] + 1\n<> d[i] = inp[i]\nout[j] = f(j)\n"), "d") ==
         "f(x) := d_subst(x) + 1\nd_subst(i) := inp[i]\nout[j] = f(j)\n");
