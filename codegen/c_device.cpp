@@ -20,6 +20,31 @@ std::string without_bound(const Exprs& extents) {
   return "";
 }
 
+/// Arrays that are only read, in a choice beside an element of one that is written. Of
+/// `x ? a[i] : b[i]` CUDA 13.0's compiler makes a load from one address, which it takes from the
+/// cache of what never changes where `b` is `const` and `restrict`, though the address may be one
+/// in `a`.
+std::set<std::string> chosen_beside(const Kernel& k, const std::set<std::string>& written) {
+  std::set<std::string> out;
+  const auto look = [&](const Expr& e) {
+    if (!e) return;
+    for_each_of<Select>(e, [&](const Select& s, const Expr&) {
+      std::set<std::string> arrays;
+      for (const Expr& arm : {s.yes, s.no})
+        for_each_of<Load>(arm, [&](const Load& l, const Expr&) { arrays.insert(l.array); });
+      const bool mixed = std::any_of(arrays.begin(), arrays.end(),
+                                     [&](const std::string& a) { return written.contains(a); });
+      if (mixed) out.merge(arrays);
+    });
+  };
+  for (const InsnPtr& insn : k.instructions) {
+    for (const Expr& l : insn->lhs) look(l);
+    look(insn->rhs);
+    for (const Expr& p : insn->predicates) look(p);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string CPrinter::device_source(Block program, DeviceProgram& out,
@@ -136,7 +161,7 @@ void CPrinter::device_temporaries(const std::set<std::string>& used, DeviceKerne
 /// The function up to its last parameter: the arguments that the kernel uses in declared order,
 /// then temporaries in global memory and inames of the host's loops. What work-items wait for one
 /// another to write, or update by turns, is no work-item's own: `restrict` would let a compiler
-/// move an access across the barrier.
+/// move an access across the barrier; see chosen_beside() too.
 std::string CPrinter::device_head(DeviceKernel& kernel, const std::set<std::string>& used,
                                   const std::set<std::string>& written, bool waits) {
   const Language language = helpers_.language();
@@ -144,9 +169,10 @@ std::string CPrinter::device_head(DeviceKernel& kernel, const std::set<std::stri
   for (const InsnPtr& insn : k_.instructions)
     if (insn->atomic != Atomicity::None) by_turns.merge(writes(*insn));
   by_turns.insert(plan_.locks);
+  const std::set<std::string> chosen = chosen_beside(k_, written);
   std::vector<std::string> all;
   const auto pointer = [&](const std::string& name, const Type& type, bool written) {
-    const bool own = !written || (!waits && !by_turns.count(name));
+    const bool own = written ? !waits && !by_turns.count(name) : !chosen.count(name);
     all.push_back(dialect_.global_prefix() + element_type(language, type) +
                   (written ? " *" : " const *") + (own ? dialect_.restrict_word() + " " : "") +
                   names_.of(name));

@@ -170,6 +170,25 @@ s[i % 3] = s[i % 3]*1j  {atomic}
   CHECK_GOLDEN("lock.cl", code(turn, Target::OpenCL, {{"i", "g.0"}}));
 }
 
+// CUDA's compiler reads both arrays through one address, from the cache for what never changes where
+// one of them is promised not to.
+TEST_CASE("devices: what a choice reads beside a written array is not promised to stay") {
+  const auto head = [](const std::string& rhs) {
+    const std::string c = code(
+        "kernel k(n: int32, a: float32[n], b: float32[n], c: float32[n])\n"
+        "domain {[i]: 0 <= i < n}\na[i] = " + rhs + "\n",
+        Target::Cuda);
+    const std::size_t at = c.find("void k_kernel(");
+    return c.substr(at, c.find(')', at) - at);
+  };
+  CHECK(head("(a[n - 1 - i] if i % 2 == 0 else b[i]) + c[i]") ==
+        "void k_kernel(int const n, float *__restrict__ a, float const *b, "
+        "float const *__restrict__ c");
+  CHECK(head("(c[n - 1 - i] if i % 2 == 0 else b[i]) + a[i]") ==
+        "void k_kernel(int const n, float *__restrict__ a, float const *__restrict__ b,\n"
+        "              float const *__restrict__ c");
+}
+
 TEST_CASE("devices: a record and its fields are under one lock") {
   const std::string c = code(R"(
 record best(value: float64, at: int32)
