@@ -181,7 +181,7 @@ class Cutter {
         std::vector<std::string> inner = loops;
         inner.push_back(node.iname);
         node.children = host(std::move(node.children), inner);
-        out.push_back(std::move(node));
+        if (!node.children.empty()) out.push_back(std::move(node));  // else it held barriers alone
         continue;
       }
       if (node.is_loop() && is_group(node.iname) && needs_parts(node, loops)) {

@@ -127,10 +127,13 @@ class LoopMaker {
     if (node.is_loop()) loops.push_back(node.iname);
     Need out;
     Union points, explicits;
+    const bool waits_only =
+        std::all_of(node.children.begin(), node.children.end(),
+                    [](const PlanNode& c) { return c.barrier.has_value(); });
     for (const PlanNode& c : node.children) {
-      if (c.barrier) continue;
-      if (c.reduction >= 0) {
-        if (!is_lane(k_.tag(node.iname))) continue;
+      if (c.barrier && !waits_only) continue;
+      if (c.barrier || c.reduction >= 0) {
+        if (!c.barrier && !is_lane(k_.tag(node.iname))) continue;
         const Set all = domains_.of(loops);
         points.add(all), explicits.add(all);
         continue;

@@ -83,7 +83,7 @@ class Placer {
         std::vector<std::string> inner = outer;
         inner.push_back(node.iname);
         node.children = place(std::move(node.children), inner);
-        out.push_back(std::move(node));
+        if (!node.children.empty()) out.push_back(std::move(node));  // else it held barriers alone
         continue;
       }
       for (int i : node.insns) {

@@ -226,7 +226,9 @@ class Change {
     for (const std::string& i : rw.old) {
       const auto pos = std::find(in_.begin(), in_.end(), i) - in_.begin();
       PwAff e = isl_pw_multi_aff_get_pw_aff(inverse.get(), static_cast<int>(pos));
-      rw.old_in_new[i] = from_affine(on(image, e));
+      const PwAff there = on(image, e);
+      // Of a loop that never runs as it is: any number would do, but not of any type.
+      rw.old_in_new[i] = from_affine(count(isl_pw_aff_n_piece(there.get())) > 0 ? there : e);
     }
     return rw;
   }

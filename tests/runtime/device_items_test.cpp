@@ -270,3 +270,17 @@ a[m + 1] = c[n - m + 3]
   }
   for (const char* n : {"5", "24"}) run_everywhere(k, original, {{"n", n}});
 }
+
+// Where a loop holds nothing but a barrier, all wait in each of its iterations.
+TEST_CASE("work-items: a loop that holds a barrier alone") {
+  for (const char* barrier : {"gbarrier", "lbarrier"}) {
+    CAPTURE(barrier);
+    const std::string text =
+        "kernel wait(n: int32, a: float32[n], b: float32[n])\ndomain {[i]: 0 <= i < n}\n"
+        "domain {[j]: 0 <= j < 3}\ndomain {[k]: 0 <= k < n}\nassume 1 <= n <= 64\n"
+        "a[i] = 2*b[i] {id=x, inames=i}\n... " +
+        std::string(barrier) +
+        " {id=w, inames=j, dep=x}\nb[k] = a[k] {id=y, inames=k, dep=w}\n";
+    run_everywhere(tagged(text, {{"i", "l.0"}, {"k", "l.0"}}), parse_one(text), {{"n", "10"}});
+  }
+}

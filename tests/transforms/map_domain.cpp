@@ -238,3 +238,13 @@ end
   const std::string code = mapped("{ [j_outer] -> [t] : t = 2*j_outer and j_outer < 2 }");
   CHECK((code == "drops-instance" || code == "too-complex"));
 }
+
+// The least int32 and the least int64 have different remainders: what the loop says keeps its type.
+TEST_CASE("map_domain: a reduction over nothing has the neutral element of its type") {
+  const Kernel k = parsed(
+      "kernel f(n: int32, c: int64[n])\ndomain {[m]: 0 <= m < n}\ndomain {[i]: n <= i < n}\n"
+      "c[m] = reduce(max, i, i % 101) % 1009 {id=w}\n");
+  const Kernel mapped = map_domain(k, "{[i] -> [u]: u = i + 3}");
+  CHECK(line(mapped, "w") == "c[m] = reduce(max, u, (u - 3) % 101) % 1009");
+  CHECK(same_values(k, mapped, {{"n", 3}}));
+}
