@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "codegen/ast.h"
+
 namespace moonloop {
 namespace {
 
@@ -86,9 +88,12 @@ class Arms {
     std::vector<std::int64_t> values;
   };
 
-  /// Never negative: `min(0, e)` is zero, which an arm without it has.
+  /// Never negative: `min(0, e)` is zero, which an arm without it has. (A truncated one may be
+  /// where it is compared with zero alone.)
   static bool is_remainder(const Expr& e) {
     const auto* m = e.as<Binary>();
+    const auto* c = e.as<Call>();
+    if (c && c->name == kTruncMod) return as_int(c->args[1]).value_or(0) > 0;
     return m && m->op == BinaryOp::Mod && as_int(m->right).value_or(0) > 0;
   }
   static bool accumulate(std::int64_t& to, std::int64_t n, std::int64_t factor) {
@@ -111,7 +116,9 @@ bool reads_elements(const Expr& e) {
   bool out = false;
   walk(e, [&](const Expr& x) {
     const auto* c = x.as<Call>();
-    out = out || x.as<Load>() || x.as<Field>() || (c && c->name != "min" && c->name != "max");
+    out =
+        out || x.as<Load>() || x.as<Field>() ||
+        (c && c->name != "min" && c->name != "max" && c->name != kTruncDiv && c->name != kTruncMod);
     return !out;
   });
   return out;

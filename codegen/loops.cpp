@@ -13,6 +13,7 @@
 #include "codegen/loop_sets.h"
 #include "codegen/matrix_units.h"
 #include "codegen/meetings.h"
+#include "codegen/piece_values.h"
 #include "core/bounded.h"
 #include "core/budget.h"
 #include "core/coalesce.h"
@@ -36,6 +37,7 @@ class LoopMaker {
       : plan_(plan),
         k_(plan.kernel),
         domains_(plan.kernel),
+        pieces_(k_, domains_),
         conditions_(k_, domains_),
         copies_(plan, domains_) {
     if (is_device(plan.target)) meetings_.emplace(plan);
@@ -111,7 +113,7 @@ class LoopMaker {
         continue;
       }
       Domains::Predicates p = domains_.predicates(insn(i), loops);
-      Set points = domains_.of(loops);
+      Set points = pieces_.of(loops);
       if (p.points) points = intersect(points, p.points);
       if (starts_.count(i)) points = forget(std::move(points), plan_.apart);
       all.add(points);
@@ -124,17 +126,17 @@ class LoopMaker {
 
   Need survey_body(const PlanNode& node, std::vector<std::string> loops) {
     std::set<std::string> unknown = copies_.unreadable(loops);
+    const std::vector<std::string> around = loops;
     if (node.is_loop()) loops.push_back(node.iname);
     Need out;
     Union points, explicits;
-    const bool waits_only =
-        std::all_of(node.children.begin(), node.children.end(),
-                    [](const PlanNode& c) { return c.barrier.has_value(); });
+    const bool waits_only = std::all_of(node.children.begin(), node.children.end(),
+                                        [](const PlanNode& c) { return c.barrier.has_value(); });
     for (const PlanNode& c : node.children) {
       if (c.barrier && !waits_only) continue;
       if (c.barrier || c.reduction >= 0) {
         if (!c.barrier && !is_lane(k_.tag(node.iname))) continue;
-        const Set all = domains_.of(loops);
+        const Set& all = pieces_.of(loops);
         points.add(all), explicits.add(all);
         continue;
       }
@@ -149,9 +151,13 @@ class LoopMaker {
              t);
     unknown.insert(out.data.begin(), out.data.end());
     if (waits_in(node)) unknown.insert(plan_.apart.begin(), plan_.apart.end());
-    out.points = forget(std::move(points).result(), unknown);
-    out.explicit_ = forget(std::move(explicits).result(), unknown);
+    const auto known = [&](Union& all) {
+      return forget(pieces_.without_unknown(std::move(all).result(), around), unknown);
+    };
+    out.points = known(points);
+    out.explicit_ = known(explicits);
     if (node.common_trips >= 0) run_in_common(node, loops, out);
+    if (node.is_loop()) loops_[node.id] = std::move(loops);
     return out;
   }
 
@@ -455,11 +461,14 @@ class LoopMaker {
                                            [](const PlanNode& c) { return launches(c); });
   }
 
-  Block inside(const PlanNode& node, const Set& context) {
+  Block inside(const PlanNode& node, Set context) {
+    const std::vector<std::string>& loops = loops_[node.id];
+    if (const Set values = pieces_.known_from(loops)) context = intersect(context, values);
     Block out;
     declare(node.locals, out);
     Block body = blocks(node.children, context);
     if (body.empty()) return {};
+    pieces_.put_in(body, loops);
     append(out, std::move(body));
     return out;
   }
@@ -759,6 +768,7 @@ class LoopMaker {
   const Plan& plan_;
   const Kernel& k_;
   Domains domains_;
+  PieceValues pieces_;
   BoundConditions conditions_;
   BoundCopies copies_;
   std::set<int> starts_;              // of `Plan::common_trips`
@@ -769,6 +779,7 @@ class LoopMaker {
   std::vector<Set> slabs_;
   /// By kernel, axis and first value: what the hardware counts, as values of the iname named.
   std::map<std::tuple<int, bool, int, std::string>, std::pair<std::string, Set>> counted_;
+  std::unordered_map<int, std::vector<std::string>> loops_;  // by loop: those around it, and itself
   std::unordered_map<int, Need> needs_;
   std::unordered_map<int, std::vector<Group>> groups_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/budget.h"
 #include "core/digits.h"
 
 namespace moonloop {
@@ -15,6 +16,23 @@ constexpr isl_size kMostParts = 40;
 Set possible_instances(const Kernel& k, const std::vector<std::string>& dims) {
   bool exact = true;
   return without_computed(k, domain_of(k, dims), exact);
+}
+
+/// Inames that are equal wherever the values of the expression are.
+std::vector<std::string> numbering_inames(const Kernel& k, const Expr& e) {
+  if (const auto found = plain_digits(k, e)) return *found;
+  if (!e.holds<Select>()) return {};
+  std::set<std::string> names;
+  collect_vars(e, names);
+  std::vector<std::string> inames;
+  for (const std::string& n : names)
+    if (k.has_iname(n)) inames.push_back(n);
+  try {
+    const IslBudget budget(kQuestionOperations);
+    return piece_digits(k, e, domain_of(k, inames),
+                        [&](const std::string& i) { return plain_range(k, i); })
+        .value_or(std::vector<std::string>());
+  } catch (const IslQuota&) { return {}; }
 }
 
 }  // namespace
@@ -95,7 +113,7 @@ bool plainly_apart(const Exprs& a, const Exprs& b) {
 bool Conflicts::tells(const Exprs& index, const std::vector<std::string>& names) {
   const auto digits_of = [&](const Expr& e) -> const std::vector<std::string>& {
     const auto [it, fresh] = digits_.try_emplace(e.identity());
-    if (fresh) it->second = {e, plain_digits(k_, e).value_or(std::vector<std::string>())};
+    if (fresh) it->second = {e, numbering_inames(k_, e)};
     return it->second.second;
   };
   return std::all_of(names.begin(), names.end(), [&](const std::string& n) {

@@ -6,6 +6,7 @@
 #include "core/isl.h"
 #include "core/joined_loops.h"
 #include "core/memo.h"
+#include "core/piece_starts.h"
 
 namespace moonloop {
 
@@ -56,22 +57,15 @@ struct PieceStarts {
 /// `s0 if outer == 0 else s1 if outer == 1 else ... sN`: the numbers are consecutive.
 std::optional<PieceStarts> piece_starts(const Kernel& k, const Expr& choice) {
   PieceStarts out;
-  Expr rest = choice;
-  for (const Select* s = rest.as<Select>(); s; s = rest.as<Select>()) {
-    const Compare* c = s->cond.as<Compare>();
-    const Var* v = c && c->op == CompareOp::Eq ? c->left.as<Var>() : nullptr;
-    const std::optional<std::int64_t> number = v ? as_int(c->right) : std::nullopt;
-    if (!number) return std::nullopt;
-    if (out.starts.empty()) {
-      out.outer = v->name;
-      out.least = *number;
-    } else if (v->name != out.outer || *number != out.least + std::int64_t(out.starts.size())) {
-      return std::nullopt;
-    }
-    out.starts.push_back(s->yes);
-    rest = s->no;
-  }
-  out.starts.push_back(rest);
+  Choice all = Choice::of(choice);
+  const auto numbers = numbers_of(all);
+  const Var* v = numbers ? numbers->number.as<Var>() : nullptr;
+  if (!v) return std::nullopt;
+  out.outer = v->name;
+  out.least = numbers->values[0];
+  for (std::size_t c = 0; c < numbers->values.size(); ++c)
+    if (numbers->values[c] != out.least + std::int64_t(c)) return std::nullopt;
+  out.starts = std::move(all.values);
   for (const Expr& e : out.starts) {
     std::set<std::string> used;
     collect_vars(e, used);
@@ -110,7 +104,7 @@ std::optional<std::vector<std::string>> piece_digits(const Kernel& k, const Expr
                                    [](const Expr& t) { return t.as<Select>() != nullptr; });
   if (choice == terms.end()) return digits_of_pieces(k, value, range);
   const std::optional<PieceStarts> pieces = piece_starts(k, *choice);
-  if (!pieces) return std::nullopt;
+  if (!pieces) return digits_of_pieces(k, value, range);
   terms.erase(choice);
   const Expr within = index_add(terms);
   if (within.holds<Select>()) return digits_of_pieces(k, value, range);
@@ -128,6 +122,14 @@ std::optional<std::vector<std::string>> piece_digits(const Kernel& k, const Expr
       !all_are(domain, CompareOp::Ge, number, lit(pieces->least)) ||
       !all_are(domain, CompareOp::Le, number, lit(last)))
     return std::nullopt;
+  if (const auto even = even_pieces(pieces->starts); even && pieces->least == 0) {
+    const Expr place =
+        index_add({index_mul(lit(last + 1), within), index_mul(lit(even->stride), number)});
+    if (all_are(domain, CompareOp::Lt, place, index_mul(lit(even->stride), even->iterations))) {
+      out->insert(out->begin(), pieces->outer);
+      return out;
+    }
+  }
   // Each piece ends before the next begins, and an empty one between them changes nothing.
   const int at = isl_set_find_dim_by_name(domain.get(), isl_dim_set, pieces->outer.c_str());
   if (at < 0) return std::nullopt;

@@ -2,112 +2,18 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 
 #include "core/budget.h"
+#include "core/digits.h"
 #include "core/domain.h"
+#include "core/piece_starts.h"
 
 namespace moonloop {
 namespace {
 
 /// Of all that a call does. Where joining takes more, the loops are asked as they are.
 constexpr unsigned long kJoinOperations = kPhaseOperations / 5;
-
-// ---- Sums and choices.
-
-using Term = std::pair<std::int64_t, Expr>;
-
-/// The terms of a sum as index_add() writes it, the constant with an empty expression.
-std::vector<Term> terms_of(const Expr& e) {
-  if (const auto v = as_int(e)) return {{*v, Expr()}};
-  if (const Expr* arg = negated(e)) {
-    std::vector<Term> out = terms_of(*arg);
-    for (Term& t : out) t.first = -t.first;
-    return out;
-  }
-  const Nary* n = e.as<Nary>();
-  if (n && n->op == NaryOp::Add) {
-    std::vector<Term> out;
-    for (const Expr& t : n->terms)
-      for (Term& x : terms_of(t)) out.push_back(std::move(x));
-    return out;
-  }
-  if (n && n->op == NaryOp::Mul && n->terms.size() == 2)
-    if (const auto factor = as_int(n->terms[0])) return {{*factor, n->terms[1]}};
-  return {{1, e}};
-}
-
-Expr sum_of(const std::vector<Term>& terms) {
-  Exprs out;
-  for (const auto& [factor, e] : terms) out.push_back(e ? index_mul(lit(factor), e) : lit(factor));
-  return index_add(out);
-}
-
-/// `values[0] if conditions[0] else values[1] if ... else values.back()`.
-struct Choice {
-  Exprs conditions, values;
-
-  static Choice of(const Expr& select) {
-    Choice out;
-    const Expr* e = &select;
-    for (const Select* s = e->as<Select>(); s; s = e->as<Select>()) {
-      out.conditions.push_back(s->cond);
-      out.values.push_back(s->yes);
-      e = &s->no;
-    }
-    out.values.push_back(*e);
-    return out;
-  }
-  Expr expr() const {
-    Expr out = values.back();
-    for (std::size_t c = conditions.size(); c-- > 0;)
-      out = Expr(Select{conditions[c], values[c], out});
-    return out;
-  }
-  /// What the conditions read.
-  std::set<std::string> chosen_by() const {
-    std::set<std::string> out;
-    for (const Expr& c : conditions) collect_vars(c, out);
-    return out;
-  }
-  bool of_numbers() const {
-    return std::none_of(values.begin(), values.end(), [](const Expr& e) {
-      const auto* u = e.as<Unary>();
-      const auto* n = e.as<Nary>();
-      return e.as<Compare>() || e.as<BoolLit>() || (u && u->op == UnaryOp::Not) ||
-             (n && (n->op == NaryOp::And || n->op == NaryOp::Or));
-    });
-  }
-};
-
-/// Sums flat, and what the values of a choice have in common outside of it: the first one, and a
-/// factor of what they are apart from it.
-Expr normal(const Expr& e) {
-  if (e.as<Select>()) {
-    Choice c = Choice::of(e);
-    for (Expr& x : c.conditions) x = normal(x);
-    for (Expr& x : c.values) x = normal(x);
-    if (!c.of_numbers()) return c.expr();
-    const Expr first = c.values[0];
-    std::int64_t factor = 0;
-    for (Expr& x : c.values) {
-      x = index_sub(x, first);
-      for (const Term& t : terms_of(x)) factor = std::gcd(factor, t.first);
-    }
-    if (factor == 0) return first;
-    for (Expr& x : c.values) {
-      std::vector<Term> terms = terms_of(x);
-      for (Term& t : terms) t.first /= factor;
-      x = sum_of(terms);
-    }
-    return index_add({first, index_mul(lit(factor), c.expr())});
-  }
-  const Expr inside = map_children(e, normal);
-  const auto* n = inside.as<Nary>();
-  const bool linear = n ? n->op == NaryOp::Add || n->op == NaryOp::Mul : negated(inside) != nullptr;
-  return linear ? index_add({inside}) : inside;
-}
 
 std::set<std::string> vars_of(const Expr& e) {
   std::set<std::string> out;
@@ -201,6 +107,37 @@ std::vector<Set> branches(const Choice& choice, Set points,
   return out;
 }
 
+/// The same in time linear in the parts of `points` where each has one number.
+std::vector<Set> numbered_branches(const Choice& choice, const Set& points,
+                                   const std::vector<std::string>& inames) {
+  const auto numbers = numbers_of(choice);
+  const Var* number = numbers ? numbers->number.as<Var>() : nullptr;
+  const int at =
+      number ? isl_set_find_dim_by_name(points.get(), isl_dim_set, number->name.c_str()) : -1;
+  if (at < 0) return branches(choice, points, inames);
+  const Set none = isl_set_empty(isl_set_get_space(points.get()));
+  std::vector<Set> out(choice.values.size(), none);
+  Set others = none;
+  for (const BasicSet& part : parts_of(points)) {
+    const Set here = isl_set_from_basic_set(part.copy());
+    const Val fixed =
+        isl_set_plain_get_val_if_fixed(here.get(), isl_dim_set, static_cast<unsigned>(at));
+    if (!yes(isl_val_is_int(fixed.get()))) {
+      others = isl_set_union(others.take(), here.copy());
+      continue;
+    }
+    const auto& all = numbers->values;
+    const auto it = std::find(all.begin(), all.end(), to_int(fixed));
+    Set& to = out[static_cast<std::size_t>(it - all.begin())];  // the last one where it is none
+    to = isl_set_union(to.take(), here.copy());
+  }
+  if (yes(isl_set_plain_is_empty(others.get()))) return out;
+  const std::vector<Set> rest = branches(choice, others, inames);
+  for (std::size_t c = 0; c < out.size(); ++c)
+    out[c] = isl_set_union(out[c].take(), rest[c].copy());
+  return out;
+}
+
 /// The points where `a` is negative.
 Set below_zero(const Aff& a) { return isl_set_from_basic_set(isl_aff_neg_basic_set(a.copy())); }
 
@@ -212,15 +149,12 @@ bool are_disjoint(const Set& a, const Set& b) {
 struct Ends {
   std::vector<Set> from, before;  // points from the beginning of a piece on; points before it
   std::vector<Set> below, above;  // points below a candidate for the end; those that are not
-  std::vector<Set> backward;      // where the next piece begins before a piece
 
   Ends(const std::string& iname, const Choice& starts, const std::vector<std::string>& dims) {
     for (const Expr& e : starts.values) {
       from.push_back(where(CompareOp::Le, e, var(iname), dims));
       before.push_back(isl_set_complement(from.back().copy()));
     }
-    for (std::size_t c = 0; c + 1 < starts.values.size(); ++c)
-      backward.push_back(where(CompareOp::Lt, starts.values[c + 1], starts.values[c], dims));
     Exprs seen;  // what is divided up
     walk(starts.expr(), [&](const Expr& e) {
       const auto* b = e.as<Binary>();
@@ -248,12 +182,12 @@ class ConvexUnion {
 
   /// Whether each piece begins where it should and ends before the next one begins, which is not
   /// before it: the order of values is that of the pieces.
-  bool in_order() const {
+  bool in_order(const Choice& starts, const std::vector<std::string>& dims) const {
     for (std::size_t c = 0; c < pieces_.size(); ++c) {
       if (!are_disjoint(pieces_[c], ends_.before[c])) return false;
       if (c + 1 == pieces_.size()) break;
-      if (!are_disjoint(pieces_[c], ends_.from[c + 1]) || !misses_all(ends_.backward[c]))
-        return false;
+      const Set backward = where(CompareOp::Lt, starts.values[c + 1], starts.values[c], dims);
+      if (!are_disjoint(pieces_[c], ends_.from[c + 1]) || !misses_all(backward)) return false;
     }
     return true;
   }
@@ -314,20 +248,79 @@ class ConvexUnion {
 
 }  // namespace
 
+namespace {
+
+/// All iterations of the pieces of a loop, as chunk_iname cuts it.
+struct Pieces {
+  Set iterations;  // { [number, inner] }, convex: no two of them are one of the loop
+  Set range;       // of the loop: { [] }, over its name as a parameter
+  Expr number;     // of its iterations
+};
+
+/// { [iname] }: a convex set around all its values.
+Set range_of(const Kernel& k, const std::string& iname) {
+  const Set values = isl_set_remove_divs(to_dims(k.home_of(iname)->set, {iname}).take());
+  return isl_set_from_basic_set(isl_set_simple_hull(values.copy()));
+}
+
+/// As digits(), with all that is known of the ranges of inames.
+std::optional<std::vector<std::string>> number_digits(const Kernel& k, const Expr& number) {
+  return digits(number, [&](const std::string& i) -> std::optional<std::int64_t> {
+    const Set range = range_of(k, i);
+    const Val low = isl_set_dim_min_val(range.copy(), 0),
+              high = isl_set_dim_max_val(range.copy(), 0);
+    if (!yes(isl_val_is_int(low.get())) || !yes(isl_val_is_int(high.get()))) return std::nullopt;
+    return to_int(high) - to_int(low);
+  });
+}
+
+/// Where `number` numbers the pieces from 0 on, and `name` is the loop. Nothing where they are none
+/// that chunk_iname makes, or several inames may have one number.
+std::optional<Pieces> pieces_of(const Kernel& k, const Cut& cut, const Expr& number,
+                                const std::string& name) {
+  const Choice starts = Choice::of(cut.choice);
+  const auto pieces = std::int64_t(starts.values.size());
+  const auto even = even_pieces(starts.values);
+  if (!even || even->stride != 1) return std::nullopt;
+  const Expr& n = even->iterations;
+  const auto by = number_digits(k, number);
+  if (!by) return std::nullopt;
+  std::vector<std::string> dims = *by;
+  dims.push_back(cut.inner);
+  Pieces out{{}, {}, n};
+  const Expr place = index_add({index_mul(lit(pieces), var(cut.inner)), number});
+  out.iterations = where(CompareOp::Lt, place, n, dims);
+  for (const auto& [lesser, greater] :
+       {std::pair(lit(0), number), std::pair(number, lit(pieces - 1)),
+        std::pair(lit(0), var(cut.inner))})
+    out.iterations = isl_set_intersect(out.iterations.take(),
+                                       where(CompareOp::Le, lesser, greater, dims).take());
+  if (by->size() > 1)  // they have one number each within these
+    for (const std::string& iname : *by)
+      out.iterations = intersect(out.iterations, to_dims(range_of(k, iname), dims));
+  const Expr end = index_add({starts.values[0], n});
+  out.range = isl_set_intersect(where(CompareOp::Le, starts.values[0], var(name), {}).take(),
+                                where(CompareOp::Lt, var(name), end, {}).take());
+  return out;
+}
+
+}  // namespace
+
 /// Instances by the values that the choices take there: as many cells as there are combinations.
 struct LoopJoiner::State {
+  const Kernel* kernel;
   std::vector<std::string> inames;
   Exprs choices;
   std::map<std::vector<std::size_t>, Set> cells;
   std::map<std::string, std::vector<std::string>> numbered;  // what joined inames stand for
 
-  State(const Kernel& k, std::vector<std::string> loops, Exprs by)
-      : inames(std::move(loops)), choices(std::move(by)) {
-    cells.emplace(std::vector<std::size_t>(), domain_of(k, inames));
+  State(const Kernel& k, const Set& instances, std::vector<std::string> loops, Exprs by)
+      : kernel(&k), inames(std::move(loops)), choices(std::move(by)) {
+    cells.emplace(std::vector<std::size_t>(), instances);
     for (const Expr& choice : choices) {
       std::map<std::vector<std::size_t>, Set> finer;
       for (auto& [key, points] : cells) {
-        std::vector<Set> parts = branches(Choice::of(choice), points, inames);
+        std::vector<Set> parts = numbered_branches(Choice::of(choice), points, inames);
         for (std::size_t c = 0; c < parts.size(); ++c) {
           std::vector<std::size_t> at = key;
           at.push_back(c);
@@ -338,23 +331,52 @@ struct LoopJoiner::State {
     }
   }
 
-  /// The iname that numbers the pieces, in order and each by one value; empty if there is none.
-  std::string number_of(const Choice& choice, std::size_t at) const {
-    std::string number;
-    std::int64_t least = 0;
-    for (std::size_t c = 0; c < choice.conditions.size(); ++c) {
-      const Compare* x = choice.conditions[c].as<Compare>();
-      const Var* v = x && x->op == CompareOp::Eq ? x->left.as<Var>() : nullptr;
-      const auto value = v ? as_int(x->right) : std::nullopt;
-      if (!value) return "";
-      if (c == 0) number = v->name, least = *value;
-      if (v->name != number || *value != least + std::int64_t(c)) return "";
-    }
+  /// What numbers the pieces, in order and each by one value; null if there is nothing such.
+  Expr number_of(const Choice& choice, std::size_t at) const {
+    const auto numbers = numbers_of(choice);
+    if (!numbers) return {};
+    const auto& [number, values] = *numbers;
+    const std::int64_t least = values[0];
+    for (std::size_t c = 0; c < values.size(); ++c)
+      if (values[c] != least + std::int64_t(c)) return {};
     const std::size_t last = choice.conditions.size();
-    const Set other = where(CompareOp::Ne, var(number), lit(least + std::int64_t(last)), inames);
+    const Set other = where(CompareOp::Ne, number, lit(least + std::int64_t(last)), inames);
     for (const auto& [key, points] : cells)
-      if (key[at] == last && !are_disjoint(points, other)) return "";
+      if (key[at] == last && !are_disjoint(points, other)) return {};
     return number;
+  }
+  /// The same where the first one is number 0.
+  Expr number_from_zero(const Expr& choice) const {
+    const auto it = std::find_if(choices.begin(), choices.end(),
+                                 [&](const Expr& e) { return equal(e, choice); });
+    const auto numbers = numbers_of(Choice::of(choice));
+    if (it == choices.end() || !numbers || numbers->values[0] != 0) return {};
+    return number_of(Choice::of(choice), static_cast<std::size_t>(it - choices.begin()));
+  }
+
+  bool has(const std::string& iname) const {
+    return std::find(inames.begin(), inames.end(), iname) != inames.end();
+  }
+  bool has_all(const std::set<std::string>& all) const {
+    return std::all_of(all.begin(), all.end(), [&](const std::string& i) { return has(i); });
+  }
+  bool is_within(const Set& all) const {
+    const Set there = to_dims(all, inames);
+    return std::all_of(cells.begin(), cells.end(), [&](const auto& cell) {
+      return yes(isl_set_is_subset(cell.second.get(), there.get()));
+    });
+  }
+  State within(const Set& all) const {
+    State out = *this;
+    const Set there = to_dims(all, inames);
+    for (auto& [at, points] : out.cells) points = intersect(points, there);
+    return out;
+  }
+  Set instances() const {
+    Set out;
+    for (const auto& [at, points] : cells)
+      out = out ? Set(isl_set_union(out.take(), points.copy())) : points;
+    return out;
   }
 
   /// Without what divides the loop up. Null where the pieces are not those of one loop, or not in
@@ -377,21 +399,22 @@ struct LoopJoiner::State {
     std::map<std::vector<std::size_t>, std::vector<Set>> groups;
     for (const auto& [key, points] : cells) {  // in order of the pieces within each group
       const Expr& start = choice.values[key[n]];
+      // Quotients that are known become those of the joined iname.
       Set s = isl_set_intersect(
-          to_dims(points, all).take(),
+          isl_set_compute_divs(to_dims(points, all).take()),
           where(CompareOp::Eq, var(iname), index_add({start, var(cut.inner)}), all).take());
       std::vector<std::size_t> rest = key;
       rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(n));
       groups[rest].push_back(to_dims(std::move(s), out.inames));
     }
     if (in_order) {
-      const std::string number = number_of(choice, n);
-      if (number.empty() || std::any_of(inames.begin(), inames.end(), [&](const std::string& i) {
-            return names(choice.values, i);
-          }))
+      const Expr by_one = number_of(choice, n);
+      const auto number = by_one ? number_digits(*kernel, by_one) : std::nullopt;
+      if (!number || std::any_of(inames.begin(), inames.end(),
+                                 [&](const std::string& i) { return names(choice.values, i); }))
         return nullptr;
       std::vector<std::string>& stands_for = out.numbered[iname];
-      stands_for.push_back(number);
+      stands_for.insert(stands_for.end(), number->begin(), number->end());
       if (const auto inner = numbered.find(cut.inner); inner != numbered.end()) {
         stands_for.insert(stands_for.end(), inner->second.begin(), inner->second.end());
         out.numbered.erase(cut.inner);
@@ -403,7 +426,7 @@ struct LoopJoiner::State {
     out.cells.clear();
     for (auto& [key, pieces] : groups) {
       ConvexUnion whole(std::move(pieces), ends);
-      if (in_order && !whole.in_order()) return nullptr;
+      if (in_order && !whole.in_order(choice, out.inames)) return nullptr;
       auto joined = whole.find();
       if (!joined) return nullptr;
       out.cells.emplace(key, std::move(*joined));
@@ -442,9 +465,7 @@ std::optional<Joined> LoopJoiner::join(const std::vector<std::string>& inames, c
     const auto state = join_all(inames, out.exprs, false, key);
     if (!state) return std::nullopt;
     out.inames = state->inames;
-    for (const auto& [at, points] : state->cells)
-      out.instances =
-          out.instances ? Set(isl_set_union(out.instances.take(), points.copy())) : points;
+    out.instances = state->instances();
     return out;
   } catch (const Error&) {  // numbers too large, or too many operations
   } catch (const IslError&) {}
@@ -472,12 +493,100 @@ std::optional<LoopJoiner::Numbers> LoopJoiner::numbers(const Expr& value) {
   return std::nullopt;
 }
 
-/// The last state, with `exprs` in its inames; null if nothing was joined. `start` is the key of
-/// the first one. `in_order`: only what numbers() wants.
-std::shared_ptr<const LoopJoiner::State> LoopJoiner::join_all(
-    const std::vector<std::string>& inames, Exprs& exprs, bool in_order, std::string& start) {
-  for (Expr& e : exprs) e = normal(e);
-  std::string key = fmt::format("{}", fmt::join(inames, ","));
+/// The domain of some loops, or one that it depends on. Joined by itself, which spares the cases of
+/// all domains together.
+struct LoopJoiner::Part {
+  std::vector<std::string> own;  // inames, with those that stand for them
+  std::shared_ptr<const State> state;
+};
+
+std::vector<LoopJoiner::Part> LoopJoiner::parts(std::vector<std::string> inames,
+                                                const Exprs& exprs) const {
+  std::vector<Part> out;
+  std::set<const Domain*> seen;
+  for (std::size_t i = 0; i < inames.size(); ++i) {  // grows by what domains depend on
+    const Domain* d = k_.home_of(inames[i]);
+    if (!d || !seen.insert(d).second) continue;
+    std::vector<std::string> own = d->inames(), all = own;
+    for (const std::string& p : d->params())
+      if (k_.has_iname(p)) all.push_back(p);
+    inames.insert(inames.end(), all.begin(), all.end());
+    Set points = to_dims(d->set, all);
+    if (k_.assumptions) points = isl_set_intersect_params(points.take(), k_.assumptions.copy());
+    Exprs choices;
+    for (const Cut& cut : cuts_in(exprs, all))
+      if (std::none_of(choices.begin(), choices.end(),
+                       [&](const Expr& e) { return equal(e, cut.choice); }))
+        choices.push_back(cut.choice);
+    out.push_back({std::move(own), std::make_shared<const State>(k_, points, all, choices)});
+  }
+  return out;
+}
+
+std::optional<LoopJoiner::InValues> LoopJoiner::in_values(const std::vector<std::string>& inames,
+                                                          const Exprs& exprs) {
+  if (!has_choice(exprs)) return std::nullopt;
+  try {
+    const IslBudget budget(kPhaseOperations / 2);
+    Exprs now = exprs;
+    for (Expr& e : now) e = normal_sums(e);
+    std::vector<Part> all = parts(inames, now);
+    InValues out;
+    std::vector<std::string> dims = inames;
+    while (const auto next = name_value(all, now)) {
+      const auto& [value, iterations] = *next;
+      dims.push_back(value.name);
+      out.instances = out.instances ? join_by_name(out.instances, iterations) : iterations;
+      out.values.push_back(value);
+    }
+    if (out.values.empty()) return std::nullopt;
+    for (const Part& p : all) out.instances = join_by_name(out.instances, p.state->instances());
+    out.instances = to_dims(out.instances, dims);
+    for (const Value& v : out.values)
+      out.instances = dims_to_params(std::move(out.instances), {v.name});
+    return out;
+  } catch (const Error&) {  // numbers too large, or too many operations
+  } catch (const IslError&) {}
+  return std::nullopt;  // the loops are asked as they are
+}
+
+/// Puts one more value in the place of the iname within a piece, in `exprs` and wherever a domain
+/// has what numbers the pieces, too; nothing where there is none. With all iterations of the
+/// pieces.
+std::optional<std::pair<LoopJoiner::Value, Set>> LoopJoiner::name_value(std::vector<Part>& all,
+                                                                        Exprs& exprs) const {
+  for (const Part& home : all) {
+    for (const Cut& cut : cuts_in(exprs, home.state->inames)) {
+      if (std::find(home.own.begin(), home.own.end(), cut.inner) == home.own.end()) continue;
+      const Expr number = home.state->number_from_zero(cut.choice);
+      if (!number) continue;
+      const std::string name = cut.inner + "'";
+      const std::optional<Pieces> pieces = pieces_of(k_, cut, number, name);
+      if (!pieces || !home.state->is_within(pieces->iterations)) continue;
+      const auto joined = home.state->without(cut, name, false);
+      if (!joined) continue;
+      for (Part& p : all) {
+        if (&p == &home || !p.state->has(cut.inner) || !p.state->has_all(vars_of(number))) continue;
+        if (auto other = p.state->within(pieces->iterations).without(cut, name, false))
+          p.state = std::move(other);
+      }
+      Part& own = all[static_cast<std::size_t>(&home - all.data())];
+      std::replace(own.own.begin(), own.own.end(), cut.inner, name);
+      own.state = joined;
+      for (Expr& e : exprs) e = replaced(e, cut, name);
+      return std::pair(Value{name, cut.choice, cut.inner, pieces->range, pieces->number},
+                       pieces->iterations);
+    }
+  }
+  return std::nullopt;
+}
+
+/// The instances before anything is joined, and `exprs` as sums and choices are compared; null
+/// where they have no choices among the loops, or too many. `key`: of the state in `known_`.
+std::shared_ptr<const LoopJoiner::State> LoopJoiner::first_state(
+    const std::vector<std::string>& inames, Exprs& exprs, std::string& key) {
+  for (Expr& e : exprs) e = normal_sums(e);
+  key = fmt::format("{}", fmt::join(inames, ","));
   Exprs choices;
   std::size_t cells = 1;
   constexpr std::size_t kMostCells = 300;
@@ -491,12 +600,22 @@ std::shared_ptr<const LoopJoiner::State> LoopJoiner::join_all(
     if (cells > kMostCells) return nullptr;
   }
   if (choices.empty()) return nullptr;
-  start = key;
   auto known = known_.find(key);
   if (known == known_.end())
-    known = known_.emplace(key, std::make_shared<const State>(k_, inames, choices)).first;
-  std::shared_ptr<const State> state = known->second;
+    known =
+        known_
+            .emplace(key, std::make_shared<const State>(k_, domain_of(k_, inames), inames, choices))
+            .first;
+  return known->second;
+}
+
+/// The last state, with `exprs` in its inames; null if nothing was joined. `start` is the key of
+/// the first one. `in_order`: only what numbers() wants.
+std::shared_ptr<const LoopJoiner::State> LoopJoiner::join_all(
+    const std::vector<std::string>& inames, Exprs& exprs, bool in_order, std::string& start) {
+  std::shared_ptr<const State> state = first_state(inames, exprs, start);
   if (!state) return nullptr;
+  std::string key = start;
 
   bool any = false;
   const auto step = [&](bool whole) {

@@ -41,11 +41,35 @@ class LoopJoiner {
   };
   std::optional<Numbers> numbers(const Expr& value);
 
+  /// A loop that was chunked, in terms of its pieces: `name` is `start + inner`. `range`: its
+  /// values as points of that parameter. `iterations`: how many it has. `start` is a choice by the
+  /// iname that numbers the pieces from 0 on; all of these may be of other such names.
+  struct Value {
+    std::string name;
+    Expr start;
+    std::string inner;
+    Set range;
+    Expr iterations;
+  };
+  struct InValues {
+    Set instances;  // over the loops, with the names of values as parameters
+    std::vector<Value> values;
+  };
+  /// The instances of the loops `inames` are the points of the result's where each name has its
+  /// value. Of the pieces of a triangle, `j <= i'` alone says what is one case for each piece in
+  /// terms of the pieces' own inames. The values are sums of choices and inames in `exprs`. Nothing
+  /// where there are none, or that is not known.
+  std::optional<InValues> in_values(const std::vector<std::string>& inames, const Exprs& exprs);
+
  private:
   struct State;
+  struct Part;
+  std::vector<Part> parts(std::vector<std::string> inames, const Exprs& exprs) const;
+  std::optional<std::pair<Value, Set>> name_value(std::vector<Part>& all, Exprs& exprs) const;
+  std::shared_ptr<const State> first_state(const std::vector<std::string>& inames, Exprs& exprs,
+                                           std::string& key);
   std::shared_ptr<const State> join_all(const std::vector<std::string>& inames, Exprs& exprs,
                                         bool in_order, std::string& key);
-
   const Kernel& k_;
   std::unordered_map<std::string, std::shared_ptr<const State>> known_;  // null: none
 };

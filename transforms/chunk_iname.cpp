@@ -164,7 +164,7 @@ void require_inside(const Kernel& k, const std::string& iname, const Chunks& chu
 /// Bounds that depend on the loop are in as many pieces as it is, those of pieces of pieces in all
 /// combinations.
 void require_few_pieces(const Kernel& after, const std::string& iname) {
-  constexpr int kMost = 64;  // what code can be made for in some seconds
+  constexpr int kMost = 128;  // what code can be made for in some seconds
   std::vector<std::string> inames;
   int all = 0;
   for (const Domain& d : after.domains) {
@@ -174,10 +174,11 @@ void require_few_pieces(const Kernel& after, const std::string& iname) {
     for (const std::string& i : d.inames()) inames.push_back(i);
   }
   if (all <= kMost) return;
-  refuse("too-complex", after.at,
-         "the bounds of {} would be in {} pieces, but {} are the most; split_iname(\"{}\", 32) makes "
-         "pieces of one length, of which bounds are in one",
-         quoted_list(inames), all, kMost, iname);
+  refuse(
+      "too-complex", after.at,
+      "the bounds of {} would be in {} pieces, but {} are the most; split_iname(\"{}\", 32) makes "
+      "pieces of one length, of which bounds are in one",
+      quoted_list(inames), all, kMost, iname);
 }
 
 }  // namespace
@@ -228,7 +229,7 @@ iterations is a parameter's, the beginning of each piece is chosen by its number
 
 Refuses a loop that has a tag (split first, then tag), names in use, less than one piece or more than
 1000, a loop whose first or last iteration no single expression gives, statements that are not in a loop
-on which these iterations depend, loops with bounds in more than 64 pieces in all, and tags for the
+on which these iterations depend, loops with bounds in more than 128 pieces in all, and tags for the
 parts that the kernel's dependences do not allow.)",
     .params = split_params({.name = "num_chunks",
                             .kind = Kind::Int,
