@@ -160,6 +160,26 @@ class Placer {
     std::vector<std::string> out(items.begin(), items.end());
     std::stable_sort(out.begin(), out.end(),
                      [&](const std::string& a, const std::string& b) { return rank(a) < rank(b); });
+    for (auto it = out.begin(); it != out.end(); ++it) {
+      const Names axes = axes_of_bounds(*it);
+      const auto around = std::find_if(
+          out.begin(), it, [&](const std::string& n) { return axes.count(copy_axis(k_, n)) > 0; });
+      std::rotate(around, it, it + 1);
+    }
+    return out;
+  }
+
+  /// What numbers the work-items that each compute a bound of their own for the iname: it can only
+  /// run inside of these.
+  Names axes_of_bounds(const std::string& iname) const {
+    Names out;
+    for (const std::string& t : k_.home_of(iname)->params()) {
+      if (!k_.find_temporary(t) || !own_->per_item(t)) continue;
+      for (const InsnPtr& i : k_.instructions)
+        if (writes(*i).count(t) > 0)
+          for (const std::string& n : i->inames)
+            if (is_work_item(k_, n)) out.insert(copy_axis(k_, n));
+    }
     return out;
   }
 

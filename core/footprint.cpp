@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/bounded.h"
+#include "core/budget.h"
 #include "core/coalesce.h"
 #include "core/conditions.h"
 #include "core/domain.h"
@@ -380,6 +381,9 @@ Footprint find_footprint(const Kernel& k, const std::vector<Map>& accesses,
   return f;
 }
 
+/// What one may cost. Operations on the many quotients of pieces of pieces are slow ones.
+constexpr unsigned long kFootprintOperations = kStepOperations / 5;
+
 /// find_footprint(), once for the same relations under the same loops, whatever the names of axes.
 Footprint known_footprint(const Kernel& k, const std::vector<Map>& accesses,
                           const std::vector<std::string>& names,
@@ -414,6 +418,7 @@ Footprint footprint(const Kernel& k, const std::vector<Map>& accesses,
                     const std::vector<std::string>& names, const std::vector<std::string>& outer,
                     const Span& at, const std::string& what) {
   ensure(!accesses.empty(), "a footprint of no accesses");
+  const IslBudget budget(kFootprintOperations);
   Footprint f = known_footprint(k, accesses, names, outer, at, what);
   refuse_temporaries(k, f.own, at, what);     // which are another kernel's where it was known
   for (const FootprintAxis& axis : f.axes) {  // the largest one over loops with computed bounds

@@ -533,7 +533,7 @@ std::optional<LoopJoiner::InValues> LoopJoiner::in_values(const std::vector<std:
     std::vector<Part> all = parts(inames, now);
     InValues out;
     std::vector<std::string> dims = inames;
-    while (const auto next = name_value(all, now)) {
+    while (const auto next = name_value(all, now, dims)) {
       const auto& [value, iterations] = *next;
       dims.push_back(value.name);
       out.instances = out.instances ? join_by_name(out.instances, iterations) : iterations;
@@ -553,11 +553,16 @@ std::optional<LoopJoiner::InValues> LoopJoiner::in_values(const std::vector<std:
 /// Puts one more value in the place of the iname within a piece, in `exprs` and wherever a domain
 /// has what numbers the pieces, too; nothing where there is none. With all iterations of the
 /// pieces.
-std::optional<std::pair<LoopJoiner::Value, Set>> LoopJoiner::name_value(std::vector<Part>& all,
-                                                                        Exprs& exprs) const {
+std::optional<std::pair<LoopJoiner::Value, Set>> LoopJoiner::name_value(
+    std::vector<Part>& all, Exprs& exprs, const std::vector<std::string>& known) const {
+  const auto is_known = [&](const std::string& n) {
+    return !k_.has_iname(n) || std::find(known.begin(), known.end(), n) != known.end();
+  };
   for (const Part& home : all) {
     for (const Cut& cut : cuts_in(exprs, home.state->inames)) {
       if (std::find(home.own.begin(), home.own.end(), cut.inner) == home.own.end()) continue;
+      const std::set<std::string> by = vars_of(cut.choice);
+      if (!is_known(cut.inner) || !std::all_of(by.begin(), by.end(), is_known)) continue;
       const Expr number = home.state->number_from_zero(cut.choice);
       if (!number) continue;
       const std::string name = cut.inner + "'";

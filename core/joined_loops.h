@@ -65,7 +65,8 @@ class LoopJoiner {
   struct State;
   struct Part;
   std::vector<Part> parts(std::vector<std::string> inames, const Exprs& exprs) const;
-  std::optional<std::pair<Value, Set>> name_value(std::vector<Part>& all, Exprs& exprs) const;
+  std::optional<std::pair<Value, Set>> name_value(std::vector<Part>& all, Exprs& exprs,
+                                                  const std::vector<std::string>& known) const;
   std::shared_ptr<const State> first_state(const std::vector<std::string>& inames, Exprs& exprs,
                                            std::string& key);
   std::shared_ptr<const State> join_all(const std::vector<std::string>& inames, Exprs& exprs,

@@ -498,17 +498,21 @@ std::string misplaced_term(const Enumeration& base, const Enumeration& after, co
 /// The copies of one element: what was written to them, the latest last.
 class Element {
  public:
+  struct Held {
+    std::uint64_t value = 0;
+    std::string kind;  // of the update that wrote it; empty: a store
+  };
   /// What all copies of `c` hold; nothing where they differ or hold nothing.
-  std::optional<std::uint64_t> value(const Copies::Copy& c) const {
+  std::optional<Held> held(const Copies::Copy& c) const {
     for (auto w = written_.rbegin(); w != written_.rend(); ++w) {
       if (covers(w->first, c)) return w->second;
       if (meet(w->first, c)) return std::nullopt;
     }
     return std::nullopt;
   }
-  void set(const Copies::Copy& c, std::uint64_t value) {
+  void set(const Copies::Copy& c, Held now) {
     std::erase_if(written_, [&](const auto& w) { return covers(c, w.first); });
-    written_.emplace_back(c, value);
+    written_.emplace_back(c, std::move(now));
   }
 
  private:
@@ -522,7 +526,7 @@ class Element {
       if (a[n] && b[n] && *a[n] != *b[n]) return false;
     return true;
   }
-  std::vector<std::pair<Copies::Copy, std::uint64_t>> written_;
+  std::vector<std::pair<Copies::Copy, Held>> written_;
 };
 
 /// What each instance reads from temporaries, in sequential execution with values that stand for
@@ -533,7 +537,6 @@ struct Reads {
 };
 Reads values_read(const Enumeration& e, const Copies& private_in) {
   std::map<Cell, Element> memory;
-  std::map<Cell, std::string> kinds;  // of the update that each element had last; empty: a store
   Reads out;
   for (const Instance& i : e.all) {
     std::uint64_t seen = 1;
@@ -546,21 +549,18 @@ Reads values_read(const Enumeration& e, const Copies& private_in) {
         if (i.time[l].parallel) cell.second.push_back(i.time[l].value);
       const Copies::Copy copy = private_in.copy_of(*t.variable, i);
       Element& at = memory[cell];
-      std::optional<std::uint64_t> value = at.value(copy);
-      if (!value && (!t.write || t.update || t.atomic)) out.undefined.insert(*t.variable);
-      if (t.write) {
-        // Updates of one kind commute; what is of another kind closes their sum.
-        const std::string kind = t.atomic ? *t.atomic : "";
-        std::string& last = kinds[cell];
-        if (value && t.atomic && kind != last) value = mix(*value, kind);
-        last = kind;
-      }
+      std::optional<Element::Held> held = at.held(copy);
+      if (!held && (!t.write || t.update || t.atomic)) out.undefined.insert(*t.variable);
+      // Updates of one kind commute; what is of another kind closes their sum.
+      const std::string kind = t.atomic ? *t.atomic : "";
+      if (held && t.write && t.atomic && kind != held->kind) held->value = mix(held->value, kind);
+      const std::uint64_t before = held ? held->value : 0;
       if (!t.write)
-        seen = mix(seen, value.value_or(0));
+        seen = mix(seen, before);
       else if (t.update || t.atomic)
-        at.set(copy, value.value_or(0) + mix(i.key, seen));
+        at.set(copy, {before + mix(i.key, seen), kind});
       else
-        at.set(copy, mix(i.key, seen));
+        at.set(copy, {mix(i.key, seen), kind});
     }
     out.values[i.key] = seen;
   }

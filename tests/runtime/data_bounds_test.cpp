@@ -57,6 +57,17 @@ TEST_CASE("data bounds: rows in parallel") {
   run_everywhere(split(parse_one(kRow), "i", 4, "g.0", "l.0"), parse_one(kRow), {{"n", "13"}});
 }
 
+// Differential test, seed 4002558: the loop over `l.1` stood outside of those that have its bound.
+TEST_CASE(
+    "data bounds: on hosts a work-item loop runs inside of those whose items compute its bound") {
+  const Kernel original = parse_one(kRow);
+  const Kernel k = step(split(original, "i", 4, "g.0", "l.0"), "tag_inames",
+                        {Value{ValueDict{{"k", word("l.1")}}}});
+  for (const Target t : {Target::C, Target::OpenMP}) run_on(t, k, original, {{"n", "13"}});
+  CHECK(error_of([&] { generate(k, Target::OpenCL); }).find("computed on the device") !=
+        std::string::npos);
+}
+
 TEST_CASE("data bounds: work-items share a row") {
   const Kernel k = parse_one(kSparse);
   for (const int by : {4, 8}) {
