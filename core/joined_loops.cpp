@@ -458,6 +458,7 @@ bool has_choice(const Exprs& exprs) {
 
 std::optional<Joined> LoopJoiner::join(const std::vector<std::string>& inames, const Exprs& exprs) {
   if (!has_choice(exprs)) return std::nullopt;
+  if (auto whole = join_named(inames, exprs)) return whole;
   std::string key;
   try {
     const IslBudget budget(kJoinOperations);
@@ -584,6 +585,62 @@ std::optional<std::pair<LoopJoiner::Value, Set>> LoopJoiner::name_value(
     }
   }
   return std::nullopt;
+}
+
+/// All values of loops, outermost last, and the instances in terms of them.
+struct LoopJoiner::Named {
+  std::vector<std::pair<Cut, std::string>> values;
+  std::vector<std::string> inames;  // without those of pieces
+  Set instances;
+};
+
+/// As join(), of pieces of even length that no expression names in any other way. In one part
+/// wherever the loop that was cut is; each domain by itself, so that pieces of pieces cost their
+/// sum.
+std::optional<Joined> LoopJoiner::join_named(const std::vector<std::string>& inames, Exprs exprs) {
+  for (Expr& e : exprs) e = normal_sums(e);
+  std::string key = fmt::format("{}", fmt::join(inames, ","));
+  for (const Cut& cut : cuts_in(exprs, inames)) key += "|" + cut.key();
+  const auto [it, fresh] = named_.try_emplace(std::move(key));
+  if (fresh) {
+    try {
+      const IslBudget budget(kJoinOperations);
+      Exprs now = exprs;
+      std::vector<Part> all = parts(inames, now);
+      Named out{{}, inames, {}};
+      std::vector<std::string> known = inames;
+      while (const auto next = name_value(all, now, known)) {
+        const Value& value = next->first;
+        known.push_back(value.name);
+        std::replace(out.inames.begin(), out.inames.end(), value.inner, value.name);
+        const std::set<std::string> by = Choice::of(value.start).chosen_by();
+        std::erase_if(out.inames, [&](const std::string& i) { return by.contains(i); });
+        out.values.emplace_back(Cut{value.start, value.inner}, value.name);
+      }
+      if (!out.values.empty()) {
+        for (const Part& p : all) {
+          const Set here = p.state->instances();
+          out.instances = out.instances ? join_by_name(out.instances, here) : here;
+        }
+        out.instances = to_dims(out.instances, out.inames);
+        it->second = std::make_shared<const Named>(std::move(out));
+      }
+    } catch (const Error&) {  // numbers too large, or too many operations
+    } catch (const IslError&) {}
+  }
+  if (!it->second) return std::nullopt;
+  const Named& found = *it->second;
+  for (Expr& e : exprs)
+    for (const auto& [cut, name] : found.values) e = replaced(e, cut, name);
+  const auto is_lost = [&](const std::string& i) {
+    return std::find(found.inames.begin(), found.inames.end(), i) == found.inames.end() &&
+           names(exprs, i);
+  };
+  const auto is_inner = [&](const auto& v) { return is_lost(v.second); };
+  if (std::any_of(inames.begin(), inames.end(), is_lost) ||
+      std::any_of(found.values.begin(), found.values.end(), is_inner))
+    return std::nullopt;
+  return Joined{found.inames, found.instances, std::move(exprs)};
 }
 
 /// The instances before anything is joined, and `exprs` as sums and choices are compared; null

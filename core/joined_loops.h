@@ -64,6 +64,8 @@ class LoopJoiner {
  private:
   struct State;
   struct Part;
+  struct Named;
+  std::optional<Joined> join_named(const std::vector<std::string>& inames, Exprs exprs);
   std::vector<Part> parts(std::vector<std::string> inames, const Exprs& exprs) const;
   std::optional<std::pair<Value, Set>> name_value(std::vector<Part>& all, Exprs& exprs,
                                                   const std::vector<std::string>& known) const;
@@ -73,6 +75,7 @@ class LoopJoiner {
                                         bool in_order, std::string& key);
   const Kernel& k_;
   std::unordered_map<std::string, std::shared_ptr<const State>> known_;  // null: none
+  std::unordered_map<std::string, std::shared_ptr<const Named>> named_;  // null: none
 };
 
 }  // namespace moonloop

@@ -159,3 +159,25 @@ TEST_CASE("bounds: a choice of subscripts by the value of chunked loops is judge
   }
   CHECK(completing(text(7)).find("[out-of-bounds]") != std::string::npos);
 }
+
+// Differential test, seed 4019244: the text of a kernel in pieces of pieces of pieces could not be
+// checked.
+TEST_CASE("bounds: choices of subscripts in pieces of pieces of pieces are judged in one loop") {
+  const std::string third = start(2, "r", "((n + 11) // 12)"),
+                    second = start(4, "p", "((n + 2) // 3)");
+  const std::string v = start(3, "o", "n") + " + " + second + " + " + third + " + i";
+  const std::string text = fmt::format(
+      "kernel f(n: int32, a: float64[n + 4], c: float64[n + 4])\n"
+      "domain {{[o, p, r, i]: 0 <= o <= 2 and 0 <= p <= 3 and 0 <= r <= 1 and i >= 0 and "
+      "2*i + r < floor((n + 11)/12) and exists (y, x: ((r = 0 and y = i) or "
+      "(r = 1 and y = i + floor((n + 23)/24))) and 4*y + p < floor((n + 2)/3) and "
+      "((p = 0 and x = y) or (p = 1 and x = y + floor((n + 11)/12)) or "
+      "(p = 2 and x = y + floor((n + 11)/12) + floor((n + 8)/12)) or "
+      "(p = 3 and x = y + floor((n + 11)/12) + floor((n + 8)/12) + floor((n + 5)/12))) and "
+      "3*x + o < n)}}\n"
+      "domain {{[k]: 0 <= k < n}}\nassume n >= 5\n"
+      "a[{0}] = c[{0} + 3 if {0} + 1 < k else k + 2 if {0} == k else n - ({0}) + 2] {{id=S}}\n",
+      v);
+  const IslBudget budget(1'000'000);
+  CHECK(completing(text) == "ok");
+}
