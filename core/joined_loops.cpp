@@ -617,7 +617,14 @@ std::optional<Joined> LoopJoiner::join_named(const std::vector<std::string>& ina
         std::erase_if(out.inames, [&](const std::string& i) { return by.contains(i); });
         out.values.emplace_back(Cut{value.start, value.inner}, value.name);
       }
-      if (!out.values.empty()) {
+      // A domain in terms of pieces alone says nothing of the values.
+      const auto is_joined = [&](const Part& p) {
+        return std::all_of(p.state->inames.begin(), p.state->inames.end(), [&](const auto& i) {
+          return std::find(known.begin(), known.end(), i) == known.end() ||
+                 std::find(out.inames.begin(), out.inames.end(), i) != out.inames.end();
+        });
+      };
+      if (!out.values.empty() && std::all_of(all.begin(), all.end(), is_joined)) {
         for (const Part& p : all) {
           const Set here = p.state->instances();
           out.instances = out.instances ? join_by_name(out.instances, here) : here;

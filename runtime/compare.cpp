@@ -47,8 +47,12 @@ bool finite(Complex z) { return std::isfinite(z.real()) && std::isfinite(z.imag(
 
 bool same_part(double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); }
 
+/// What the other part of a NaN is depends on how a real number and a complex one are multiplied.
+bool is_nan(Complex z) { return std::isnan(z.real()) || std::isnan(z.imag()); }
+
 /// |x - y|; infinite when one is no number or they are infinities apart.
 double distance(Complex x, Complex y) {
+  if (is_nan(x) && is_nan(y)) return 0;
   if (same_part(x.real(), y.real()) && same_part(x.imag(), y.imag())) return 0;
   if (!finite(x) || !finite(y)) return std::numeric_limits<double>::infinity();
   return std::abs(x - y);

@@ -1,6 +1,7 @@
 #include "runtime/compare.h"
 
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <limits>
 
@@ -74,6 +75,10 @@ TEST_CASE("compare: a large value hides no other element") {
 TEST_CASE("compare: NaN equals NaN, infinities equal themselves, zeros are equal") {
   const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
   CHECK(compared<double>(Scalar::F64, {nan, inf, -inf, 0.0}, {-nan, inf, -inf, -0.0}).equal());
+  using Complex = std::complex<double>;
+  CHECK(compared<Complex>(Scalar::C128, {{nan, 0}, {1, nan}}, {{nan, nan}, {nan, 2}}).equal());
+  CHECK_FALSE(compared<Complex>(Scalar::C128, {{nan, 0}}, {{inf, 0}}).equal());
+  CHECK_FALSE(compared<Complex>(Scalar::C128, {{1, 0}}, {{1, nan}}).equal());
   CHECK_FALSE(compared<double>(Scalar::F64, {nan}, {1}).equal());
   CHECK_FALSE(compared<double>(Scalar::F64, {1}, {nan}).equal());
   CHECK_FALSE(compared<double>(Scalar::F64, {inf}, {-inf}).equal());
