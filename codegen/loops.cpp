@@ -409,8 +409,11 @@ class LoopMaker {
 
   /// The iterations to run, a convex set { [iname] } over outer inames as parameters. What it holds
   /// beyond the points that are needed is guarded further inside.
-  Set iterations(const PlanNode& node) {
-    const Need& need = needs_.at(node.id);
+  const Set& iterations(const PlanNode& node) {
+    const auto [known, fresh] = iterations_.try_emplace(node.id);
+    return fresh ? known->second = iterations_for(needs_.at(node.id)) : known->second;
+  }
+  static Set iterations_for(const Need& need) {
     Set s = intersect(keep_on_last(hull(need.points)), drop_on_last(hull(need.explicit_)));
     std::vector<std::string> outer = dim_names(s);
     outer.pop_back();
@@ -781,6 +784,7 @@ class LoopMaker {
   std::map<std::tuple<int, bool, int, std::string>, std::pair<std::string, Set>> counted_;
   std::unordered_map<int, std::vector<std::string>> loops_;  // by loop: those around it, and itself
   std::unordered_map<int, Need> needs_;
+  std::unordered_map<int, Set> iterations_;
   std::unordered_map<int, std::vector<Group>> groups_;
 };
 

@@ -347,3 +347,26 @@ p[k] = p[k] + 1 {if=2*k > n}
   CHECK(source.find("> n") != std::string::npos);
   CHECK(source.find("2*(k_outer*(n / 3) + min_i32(k_outer, n % 3)") != std::string::npos);
 }
+
+// Differential test, seed 4207663: a hull was found for each copy and each slab of the loops around.
+TEST_CASE("loops: the iterations of a loop are found once, however often it is written out") {
+  const Kernel k = kernel(R"(
+kernel k(n: int32, b: int16[3*n + 12])
+domain [n] -> { [io, ii] : io >= 0 and 0 <= ii <= 2 and 2ii < n - 6io }
+domain [io, ii, n] -> { [jo, ji] : jo >= 0 and 0 <= ji < -3io - ii + n - 3jo and ji <= 2 }
+domain [io, ii, jo, ji] -> { [k] :
+  (2ji >= 3 + 3io + ii - 6jo and k >= 0 and 2k < -3io - ii + 6jo + 2ji) or
+  (2ji <= 2 + 3io + ii - 6jo and k >= 0 and 2k <= 4 + 3io + ii - 6jo - 2ji) or
+  (3io + ii - 6jo < 2ji <= 4 + 3io + ii - 6jo and
+   3 + 3io + ii - 6jo - 2ji <= 2k <= 4 + 3io + ii - 6jo - 2ji) }
+assume n >= 5
+tag ii: unr
+slabs io: 1, 1
+slabs jo: 0, 1
+for io, ii, jo, ji, k
+  b[k] = b[k] + 1
+end
+)");
+  const IslBudget budget(1'500'000);
+  CHECK(generate(k, Target::C).source.size() > 1000);
+}
