@@ -1,3 +1,4 @@
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
@@ -8,19 +9,27 @@
 namespace moonloop {
 namespace {
 
-/// No group may need what another one has in local memory: each has its own.
+/// No group may need what another one has in local memory, or in arrays of its work-items: each has
+/// its own.
 class LocalCopies {
  public:
-  explicit LocalCopies(const Plan& plan) : plan_(plan), meetings_(plan) {}
+  explicit LocalCopies(const Plan& plan) : plan_(plan), meetings_(plan), variables_(plan.kernel) {}
 
   void require_own() {
     for (const PlanNode& n : plan_.roots) visit(n);
     for (const auto& [launch, all] : insns_) {
       meetings_.in_kernel(plan_.launches[static_cast<std::size_t>(launch)]);
       std::map<std::string, std::vector<Use>> uses;
-      for (std::size_t at = 0; at < all.size(); ++at)
+      std::deque<Touch> of_items;  // where they stay
+      for (std::size_t at = 0; at < all.size(); ++at) {
         for (const Touch& t : meetings_.touches(all[at]))
           if (plan_.lies_in(t.variable, AddressSpace::Local)) uses[t.variable].push_back({at, &t});
+        for (const Access& a : statement_accesses(insn(all[at]), variables_)) {
+          if (a.index.empty() || !plan_.lies_in(a.variable, AddressSpace::Private)) continue;
+          of_items.push_back({a, all[at], false});
+          uses[a.variable].push_back({at, &of_items.back()});
+        }
+      }
       for (const auto& [name, some] : uses)
         for (const Use& w : some)
           for (const Use& r : some)
@@ -34,6 +43,10 @@ class LocalCopies {
     const Touch* touch;
   };
 
+  const Instruction& insn(int i) const {
+    return *plan_.kernel.instructions[static_cast<std::size_t>(i)];
+  }
+
   void visit(const PlanNode& n, int launch = -1) {
     if (n.launch >= 0) launch = n.launch;
     if (launch >= 0) insns_[launch].insert(insns_[launch].end(), n.insns.begin(), n.insns.end());
@@ -43,15 +56,17 @@ class LocalCopies {
   void check(const Use& w, const Use& r) {
     const auto found = meetings_.across_copies(*w.touch, *r.touch, w.at < r.at);
     if (!found) return;
-    const Kernel& k = plan_.kernel;
-    fail("unsupported", k.instructions[static_cast<std::size_t>(r.touch->insn)]->at,
-         "{}, but each group has its own `{}`, in local memory; in `global` memory "
+    const bool items = plan_.lies_in(w.touch->variable, AddressSpace::Private);
+    fail("unsupported", insn(r.touch->insn).at,
+         "{}, but each {} has its own `{}`, in {} memory; in `global` memory "
          "(set_temporary_address_space) groups share it from one kernel to the next",
-         meetings_.describe(*w.touch, *r.touch, *found), w.touch->variable);
+         meetings_.describe(*w.touch, *r.touch, *found), items ? "work-item" : "group",
+         w.touch->variable, items ? "private" : "local");
   }
 
   const Plan& plan_;
   Meetings meetings_;
+  Variables variables_;
   std::map<int, std::vector<int>> insns_;  // by kernel, in order
 };
 

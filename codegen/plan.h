@@ -186,8 +186,8 @@ std::vector<PlanNode> place_work_items(const Kernel& k, std::vector<PlanNode> ro
 /// roots, share a kernel as long as no group needs what another one does.
 void place_launches(Plan& plan, const LoopTree& tree, const std::vector<PlanNode>& roots);
 
-/// Refuses `unsupported` a group that reads from local memory what another one wrote there: each
-/// has its own (codegen/local_copies.cpp). Of a kernel that is cut, with spaces.
+/// Refuses `unsupported` a group that reads from local memory, or from a private array, what another
+/// one wrote there: each has its own (codegen/local_copies.cpp). Of a kernel that is cut, with spaces.
 void require_own_copies(const Plan& plan);
 
 /// Reductions over work-items (codegen/group_reductions.cpp). find: sets `reductions` of a kernel

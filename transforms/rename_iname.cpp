@@ -97,8 +97,9 @@ class Merge {
            std::any_of(insn.predicates.begin(), insn.predicates.end(), reduces);
   }
 
+  /// A barrier stays without: all have to arrive at it.
   void guard(std::size_t n, const Expr& when) {
-    if (!when) return;
+    if (!when || after_.instructions[n]->kind == InsnKind::Barrier) return;
     after_.instructions[n] = edit(after_.instructions[n], [&](Instruction& i) {
       i.predicates.insert(i.predicates.begin(), when);
     });
@@ -224,8 +225,8 @@ void require_one_loop(const Kernel& k, const Kernel& after, const std::string& o
   }
 }
 
-/// The one loop runs over the values of both: where data bounds one of them, statements of the other
-/// read it too. It has to be written by then, in a loop that they are in.
+/// The one loop runs over the values of both: where data bounds one of them, statements of the
+/// other read it too. It has to be written by then, in a loop that they are in.
 void require_bounds_known(const Kernel& k, const Kernel& after, const std::string& iname) {
   const Variables was(k), is(after);
   if (!is.any_bounds()) return;
@@ -240,12 +241,13 @@ void require_bounds_known(const Kernel& k, const Kernel& after, const std::strin
     });
     for (const std::string& v : read) {
       if (!order) order = ordered(k);
-      const auto later = std::find_if(k.instructions.begin() + std::ptrdiff_t(n),
-                                      k.instructions.end(),
-                                      [&](const InsnPtr& i) { return writes(*i).contains(v); });
+      const auto later =
+          std::find_if(k.instructions.begin() + std::ptrdiff_t(n), k.instructions.end(),
+                       [&](const InsnPtr& i) { return writes(*i).contains(v); });
       std::string why;
       for (const std::string& own : order->private_to(v))
-        if (!insn.inames.contains(own)) why = fmt::format("each iteration of `{}` has its own", own);
+        if (!insn.inames.contains(own))
+          why = fmt::format("each iteration of `{}` has its own", own);
       if (later != k.instructions.end()) why = fmt::format("`{}` writes it later", (*later)->id);
       if (!why.empty())
         refuse("other-values", insn.at,

@@ -313,19 +313,24 @@ end
 )");
     return step(k, "tag_inames", {word("i:g.1, w:g.0, r:g.0")});
   };
-  const std::string own = "but each group has its own `t`, in local memory";
-  for (const std::string subscript : {"7 - r", "(r + 1) % 8", "(look[i] + r) % 8"}) {
-    CAPTURE(subscript);
-    try {
-      generate(spread("in local", subscript), Target::OpenCL);
-      FAIL("a group reads what another one wrote");
-    } catch (const Error& e) {
-      CHECK(e.diagnostic().text.find(own) != std::string::npos);
-      CHECK(e.diagnostic().code == "unsupported");
+  const std::string of_groups = "but each group has its own `t`, in local memory",
+                    of_items = "but each work-item has its own `t`, in private memory";
+  for (const std::string subscript : {"7 - r", "(r + 1) % 8", "(look[i] + r) % 8"})
+    for (const auto& [space, own] :
+         {std::pair<std::string, std::string>("in local", of_groups), {"in private", of_items}}) {
+      CAPTURE(subscript);
+      try {  // private: seed 43944081
+        generate(spread(space, subscript), Target::OpenCL);
+        FAIL("a group reads what another one wrote");
+      } catch (const Error& e) {
+        CHECK(e.diagnostic().text.find(own) != std::string::npos);
+        CHECK(e.diagnostic().code == "unsupported");
+      }
     }
+  for (const std::string space : {"in local", "in private"}) {
+    const Kernel same = spread(space, "r");
+    run_everywhere(same, same, {{"n", "5"}});
   }
-  const Kernel same = spread("in local", "r");
-  run_everywhere(same, same, {{"n", "5"}});
   // All groups fill all of it.
   const Kernel all = parse_one(R"(
 kernel f(n: int32, a: in int32[8], q: inout int32[n])

@@ -52,6 +52,18 @@ TEST_CASE("rename_iname: fuses loops where each iteration needs its own only") {
   CHECK(conserves(before, k));
 }
 
+// Differential test, seed 43940190: work-items outside of a barrier's condition never arrive.
+TEST_CASE("rename_iname: a barrier gets no condition, which the statements around it get") {
+  const Kernel before = parsed(
+      "kernel f(n: int32, a: float64[n], b: float64[n])\ndomain {[i]: 0 <= i < n}\n"
+      "domain {[j]: 0 <= j and 2*j < n}\n"
+      "for j\n  a[j] = 1     {id=first}\n  ... gbarrier  {id=wait, dep=first}\n"
+      "  b[j] = a[j]  {id=second, dep=wait}\nend\n");
+  const Kernel k =
+      rename_iname(before, "j", "i", {.existing_ok = true, .raise_on_domain_mismatch = false});
+  for (const InsnPtr& i : k.instructions) CHECK(i->predicates.size() == (i->id == "wait" ? 0 : 1));
+}
+
 TEST_CASE("rename_iname: a fusion that reads an earlier iteration is fine, a later one is not") {
   CHECK(message([] {
           rename_iname(two_loops("j-1", "0 <= i < n", "1 <= j < n"), "j", "i",
@@ -131,8 +143,7 @@ TEST_CASE("rename_iname: one loop over the values of both needs what bounds them
       "for r\n  <int32> m = cnt[r] % 5 {id=len}\n  q[r, k] = 2*k {id=row}\nend\nc[j] = 2 "
       "{id=last}\n");
   CHECK(message([&] {
-          rename_iname(after, "j", "k",
-                       {.existing_ok = true, .raise_on_domain_mismatch = false});
+          rename_iname(after, "j", "k", {.existing_ok = true, .raise_on_domain_mismatch = false});
         }) ==
         "in `k`, `last` would read `m`, which bounds the loop, but each iteration of `r` has its "
         "own");
