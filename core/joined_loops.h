@@ -73,6 +73,7 @@ class LoopJoiner {
                                            std::string& key);
   std::shared_ptr<const State> join_all(const std::vector<std::string>& inames, Exprs& exprs,
                                         bool in_order, std::string& key);
+
   const Kernel& k_;
   std::unordered_map<std::string, std::shared_ptr<const State>> known_;  // null: none
   std::unordered_map<std::string, std::shared_ptr<const Named>> named_;  // null: none

@@ -161,24 +161,30 @@ void require_inside(const Kernel& k, const std::string& iname, const Chunks& chu
   }
 }
 
+constexpr std::int64_t kMostPieces = 128;  // of bounds: what code can be made for in some seconds
+
+void require_few(std::int64_t pieces, const std::vector<std::string>& inames, const Span& at,
+                 const std::string& iname) {
+  if (pieces <= kMostPieces) return;
+  refuse(
+      "too-complex", at,
+      "the bounds of {} would be in {} pieces, but {} are the most; split_iname(\"{}\", 32) makes "
+      "pieces of one length, of which bounds are in one",
+      quoted_list(inames), pieces, kMostPieces, iname);
+}
+
 /// Bounds that depend on the loop are in as many pieces as it is, those of pieces of pieces in all
 /// combinations.
 void require_few_pieces(const Kernel& after, const std::string& iname) {
-  constexpr int kMost = 128;  // what code can be made for in some seconds
   std::vector<std::string> inames;
-  int all = 0;
+  std::int64_t all = 0;
   for (const Domain& d : after.domains) {
-    const int pieces = static_cast<int>(count(isl_set_n_basic_set(d.set.get())));
+    const auto pieces = static_cast<std::int64_t>(count(isl_set_n_basic_set(d.set.get())));
     if (pieces < 2) continue;
     all += pieces;
     for (const std::string& i : d.inames()) inames.push_back(i);
   }
-  if (all <= kMost) return;
-  refuse(
-      "too-complex", after.at,
-      "the bounds of {} would be in {} pieces, but {} are the most; split_iname(\"{}\", 32) makes "
-      "pieces of one length, of which bounds are in one",
-      quoted_list(inames), all, kMost, iname);
+  require_few(all, inames, after.at, iname);
 }
 
 }  // namespace
@@ -212,6 +218,8 @@ Kernel chunk_iname(const Kernel& k, const std::string& iname, std::int64_t num_c
   rw.range =
       isl_set_intersect(where(CompareOp::Ge, var(parts.outer), lit(0), rw.fresh).take(),
                         where(CompareOp::Lt, var(parts.outer), lit(num_chunks), rw.fresh).take());
+  // Of a number that is known, the pieces may be one nevertheless.
+  if (!rw.home && !as_int(chunks.n)) require_few(num_chunks, home->inames(), k.at, iname);
   if (!rw.home) rw.relation = relation_of(iname, parts.outer, parts.inner, chunks);
   Kernel out = rewrite_inames(k, rw, o.within);
   require_few_pieces(out, iname);

@@ -126,6 +126,11 @@ TEST_CASE("refused: pieces of pieces with bounds in more cases than code is made
       "would be in 157 pieces, but 128 are the most; "
       "split_iname(\"i_inner_inner\", 32) makes pieces of one length, of which bounds are in one");
   CHECK(message([&] { split_iname(k, "i_inner_inner", 32); }) == "legal");
+  const Kernel triangle = parsed(
+      "kernel f(n: int32, a: float64[n, n])\ndomain {[i, j]: 0 <= j <= i < n}\na[i, j] = 2\n");
+  CHECK(message([&] { chunk_iname(triangle, "i", 500); }) ==
+        "the bounds of `i`, `j` would be in 500 pieces, but 128 are the most; "
+        "split_iname(\"i\", 32) makes pieces of one length, of which bounds are in one");
 }
 
 TEST_CASE("refused: pieces of a loop that there cannot be") {
