@@ -160,6 +160,7 @@ std::vector<Kernel> load_kernels(const Common& c,
   if (before) *before = kernels;
   for (const Kernel& k : kernels)
     if (c.kernel.empty() || k.name == c.kernel) {
+      warn_of_no_instructions(c, k);
       warn_of_unused_inames(c, k);
       warn_of_empty_loops(c, k);
       warn_of_widening_literals(c, k);

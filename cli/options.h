@@ -37,7 +37,7 @@ struct Common {
 ScriptOptions script_options(const Common& c);
 /// All kernels of the input, each after the -t scripts, in order. `on_step` hears of each
 /// transform; `before` gets the kernels as they were before the -t scripts, `file` what the input
-/// is besides where it is Fortran. Warns `unused-iname`, `empty-loop`, `widening-literal`, `unread-setting`, of
+/// is besides where it is Fortran. Warns as cli/warnings.h says, of
 /// what Fortran leaves out, and as run_transform_script() does.
 std::vector<Kernel> load_kernels(const Common& c,
                                  const std::function<void(const StepReport&)>& on_step = {},

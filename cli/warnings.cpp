@@ -33,6 +33,15 @@ void warn_of_single_work_item(const Common& c, const Kernel& k, Target target) {
                     lua_global(k.name), first)});
 }
 
+void warn_of_no_instructions(const Common& c, const Kernel& k) {
+  if (!k.instructions.empty() || !k.domains.empty()) return;
+  warn(c, {"no-instructions",
+           fmt::format("kernel `{}` has no instructions; it does nothing", k.name),
+           {k.at, {}},
+           {},
+           {}});
+}
+
 void warn_of_unused_inames(const Common& c, const Kernel& k) {
   std::set<std::string> used;
   const auto look = [&](const Expr& e) {

@@ -30,20 +30,30 @@ Context& context() {
   return context;
 }
 
+/// Whether `ctx`, which may have counted `operations` at most, would do one more.
+bool may_go_on(isl_ctx* ctx, unsigned long operations) {
+  isl_ctx_set_max_operations(ctx, operations + 1);
+  isl_val* one = isl_val_one(ctx);
+  isl_val_free(one);
+  return one != nullptr;
+}
+
 /// How many operations `ctx` has counted since it was last reset. isl does not say: one that needs
-/// an operation fails where the limit is no larger.
+/// an operation fails where the limit is no larger. Most budgets use few or none, so the search
+/// begins there. Cost: logarithmic in the answer.
 unsigned long counted(isl_ctx* ctx) {
   const unsigned long limit = isl_ctx_get_max_operations(ctx);
-  unsigned long least = 0, most = limit;
+  unsigned long least = 0, most = 0;
+  while (most < limit && !may_go_on(ctx, most)) {
+    least = most + 1;
+    most = std::min(limit, 16 * most + 15);
+  }
   while (least < most) {
-    const unsigned long middle = least + (most - least + 1) / 2;
-    isl_ctx_set_max_operations(ctx, middle);
-    isl_val* one = isl_val_one(ctx);
-    if (one) {
-      isl_val_free(one);
-      most = middle - 1;
+    const unsigned long middle = least + (most - least) / 2;
+    if (may_go_on(ctx, middle)) {
+      most = middle;
     } else {
-      least = middle;
+      least = middle + 1;
     }
   }
   isl_ctx_set_max_operations(ctx, limit);

@@ -92,6 +92,14 @@ TEST_CASE("cli: a loop that no instruction runs in is told") {
   CHECK(tool("gen used.loop", f.str()).err.empty());
 }
 
+TEST_CASE("cli: a kernel without instructions is told") {
+  const Folder f;
+  f.write("k.loop", "kernel k(n: int32)\n");
+  CHECK(contains(tool("gen k.loop", f.str()).err,
+                 "k.loop:1:8: warning: kernel `k` has no instructions; it does nothing "
+                 "[no-instructions]\n"));
+}
+
 TEST_CASE("cli: a loop that never runs is told") {
   const Folder f;
   f.write("k.loop",
