@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include "cli/commands.h"
+#include "cli/crash_report.h"
 #include "cli/loaded.h"
 #include "cli/run_output.h"
 #include "cli/warnings.h"
@@ -46,6 +48,13 @@ int run(const Common& common, const RunOptions& o) {
          loaded.kernel.name, name, names.empty() ? "none" : quoted_list(names),
          did_you_mean(name, names));
   }
+  std::optional<CrashReport> crashes;
+  request.runs_generated = [&](bool runs) {
+    if (runs)
+      crashes.emplace(loaded.kernel, o.verify, common.color);
+    else
+      crashes.reset();
+  };
   const RunResult result = run_kernel(loaded.kernel, loaded.original, request);
   for (const auto& [name, path] : o.out)
     write_npy(path == "-" ? "/dev/stdout" : path, result.array(name));

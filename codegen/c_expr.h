@@ -92,6 +92,7 @@ class CExpr {
   std::optional<std::int64_t> elements(const Temporary& t) const;
   /// It is declared with one pair of brackets per axis.
   bool has_axes(const Temporary& t) const;
+  bool not_negative(const Expr& e);
 
  private:
   struct Piece {
@@ -148,7 +149,6 @@ class CExpr {
   struct Range {
     double low, high;
   };
-  bool not_negative(const Expr& e);
   bool positive(const Expr& e);
   std::optional<std::int64_t> extreme(const std::string& name, bool least);
   std::optional<std::int64_t> least_where_run(const std::string& name);

@@ -162,7 +162,9 @@ void CPrinter::combine(const GroupReduction& r, const Exprs& from, const Exprs& 
   if (to.size() == 1) return reduction_update(update, to, from[0]);
   if (r.in_order) return reduction_update(update, to, call("make_tuple", from));
   // A work-item without values has no index.
-  line("if (" + expr_.place(from[1]) + " != " + unset(expr_.type(from[1])) + ") {");
+  const char* op = update.reduce_op == ReduceOp::ArgMin ? " < " : " > ";
+  line("if (" + expr_.place(from[0]) + op + expr_.place(to[0]) + " || " + expr_.place(from[1]) +
+       " != " + unset(expr_.type(from[1])) + ") {");
   ++depth_;
   reduction_update(update, to, call("make_tuple", from));
   --depth_;

@@ -220,8 +220,11 @@ void CPrinter::indexed_extremum(const Instruction& insn, const Exprs& acc, const
   const char* op = insn.reduce_op == ReduceOp::ArgMin ? " < " : " > ";
   const std::string best = expr_.place(acc[0]), at = expr_.place(acc[1]);
   const std::string index = expr_.operand(values[1], expr_.type(acc[1]), Prec::Shift);
-  line("if (" + value + op + best + " || (" + value + " == " + best + " && (" + index + " < " + at +
-       " || " + at + " == " + unset(expr_.type(acc[1])) + "))) {");
+  // An index that may be -1 says of equal values that there is none.
+  const std::string none = unset(expr_.type(acc[1]));
+  const std::string some = expr_.not_negative(values[1]) ? "" : index + " != " + none + " && ";
+  line("if (" + value + op + best + " || (" + value + " == " + best + " && " + some + "(" + index +
+       " < " + at + " || " + at + " == " + none + "))) {");
   ++depth_;
   line(expr_.place(acc[0]) + " = " + value + ";");
   line(expr_.place(acc[1]) + " = " + expr_.value(values[1], expr_.type(acc[1])) + ";");

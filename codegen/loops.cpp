@@ -11,6 +11,7 @@
 #include "codegen/isl_expr.h"
 #include "codegen/language.h"
 #include "codegen/loop_sets.h"
+#include "codegen/slabs.h"
 #include "codegen/matrix_units.h"
 #include "codegen/meetings.h"
 #include "codegen/piece_values.h"
@@ -285,7 +286,7 @@ class LoopMaker {
   Block hardware(const PlanNode& node, const Set& context) {
     const Set range = iterations(node);
     const Set counted = intersect(context, counted_values(node.iname));
-    const std::vector<Set> parts = slabs(node, range, context);
+    const std::vector<Set> parts = slabs_of(k_, node.iname, range, context);
     if (parts.size() > 1 && plan_.target != Target::Cuda && waits_in(node)) {
       const std::vector<Set> around = std::exchange(slabs_, {});
       for (const Set& part : parts) {
@@ -435,7 +436,7 @@ class LoopMaker {
     if (unrolls || copies) return unrolled(node, range, context);
     if (tag && tag->kind == TagKind::Vec && meetings_) return side_by_side(node, range, context);
     Block out;
-    const std::vector<Set> parts = slabs(node, range, context);
+    const std::vector<Set> parts = slabs_of(k_, node.iname, range, context);
     if (parts.size() == 1) return rolled(node, range, context, within);
     for (const Set& part : parts)
       append(out, rolled(node, part, context, intersect(context, all_to_params(part))));
@@ -507,48 +508,6 @@ class LoopMaker {
         !std::holds_alternative<If>(out[0].op))
       return only(Stmt{Scope{{}, {}, std::move(out)}});  // one iteration, without a loop
     return out;
-  }
-
-  // ---- Slabs.
-
-  /// `range` cut so that the first and the last iterations stand apart, in order.
-  std::vector<Set> slabs(const PlanNode& node, const Set& range, const Set& context) {
-    const auto it = k_.slabs.find(node.iname);
-    if (it == k_.slabs.end() || (it->second.first == 0 && it->second.second == 0)) return {range};
-    Set known = isl_set_intersect_params(range.copy(), context.copy());
-    const auto near_end = [&](bool low, int n) -> Set {
-      if (n == 0) return isl_set_empty(isl_set_get_space(known.get()));
-      PwAff end = low ? isl_set_dim_min(known.copy(), 0) : isl_set_dim_max(known.copy(), 0);
-      Set point = isl_set_from_pw_aff(end.take());
-      point = isl_set_set_dim_name(point.take(), isl_dim_set, 0, node.iname.c_str());
-      Set out = isl_set_empty(isl_set_get_space(known.get()));
-      for (int i = 0; i < n; ++i) {
-        Set shifted = translate(point, low ? i : -i);
-        out = isl_set_union(out.take(), isl_set_intersect(shifted.take(), range.copy()));
-      }
-      return coalesce(out.take());
-    };
-    Set first = near_end(true, it->second.first);
-    Set rest = isl_set_subtract(range.copy(), first.copy());
-    Set last = isl_set_intersect(near_end(false, it->second.second).take(), rest.copy());
-    Set middle = coalesce(isl_set_subtract(rest.take(), last.copy()));
-    std::vector<Set> out;
-    for (Set part : {first, middle, last}) {
-      part = isl_set_gist_params(part.take(), context.copy());
-      part = coalesce(part.take());
-      if (is_empty(Set(isl_set_intersect_params(part.copy(), context.copy())))) continue;
-      if (count(isl_set_n_basic_set(part.get())) != 1) return {range};  // the parts would overlap
-      out.push_back(part);
-    }
-    return out;
-  }
-
-  static Set translate(const Set& s, int by) {
-    Space space = isl_set_get_space(s.get());
-    MultiAff shift = isl_multi_aff_identity_on_domain_space(space.take());
-    Aff x = isl_aff_add_constant_si(isl_multi_aff_get_at(shift.get(), 0), by);
-    shift = isl_multi_aff_set_at(shift.take(), 0, x.take());
-    return isl_set_apply(s.copy(), isl_map_from_multi_aff(shift.take()));
   }
 
   // ---- Unrolling.

@@ -1,3 +1,5 @@
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <unordered_map>
 
@@ -56,6 +58,22 @@ void check_domains(const Kernel& k) {
                      : "lower and no upper",
              str(d.set));
     }
+    for (const std::string& p : d.params()) {
+      const Argument* a = k.find_arg(p);
+      const Temporary* t = k.find_temporary(p);
+      const std::optional<Type> type = t ? t->type : a ? a->type : std::nullopt;
+      if (!type || type->is_record() || !is_integer(type->scalar) || !is_unsigned(type->scalar))
+        continue;
+      const Type fits = size_of(type->scalar) < 8 ? Scalar::I32 : Scalar::I64;
+      throw Error({"unsigned-bound",
+                   fmt::format("`{}` of type {} is in the bounds of `{}`, which are computed with "
+                               "signed numbers",
+                               p, type->str(), fmt::join(names, "`, `")),
+                   {at, {}},
+                   {},
+                   t ? fmt::format("declare it as in `<{}> {} = …`", fits.str(), p)
+                     : fmt::format("declare `{}: {}`", p, fits.str())});
+    }
   }
 }
 
@@ -75,7 +93,26 @@ void check_size(const std::string& name, const Exprs& shape, const Type& type, c
            to_string(shape));
 }
 
+/// What an array holds is known by subscripts: where it is written, no two of them mean one place.
+void check_written_strides(const Kernel& k) {
+  std::optional<std::set<std::string>> written;
+  for (const Argument& a : k.args) {
+    if (!a.is_array || !a.strides || !a.shape || a.shape->size() != a.strides->size()) continue;
+    const auto same = same_place(*a.shape, *a.strides);
+    if (!same) continue;
+    if (!written) {
+      written.emplace();
+      for (const InsnPtr& i : k.instructions) written->merge(writes(*i));
+    }
+    if (written->count(a.name))
+      fail("bad-strides", a.at ? a.at : k.at,
+           "strides ({}) put {} in one place, and kernel `{}` writes `{}`", to_string(*a.strides),
+           same->text(a.name), k.name, a.name);
+  }
+}
+
 void check_sizes(const Kernel& k) {
+  check_written_strides(k);
   for (const Argument& a : k.args)
     if (a.is_array && a.shape && a.type) check_size(a.name, *a.shape, *a.type, a.at ? a.at : k.at);
   for (const auto& [name, t] : k.temporaries) {

@@ -43,6 +43,12 @@ class CommutingUpdates {
   /// change places in all that they do to `variable`.
   bool commute(const Instruction& a, const Instruction& b, const std::string& variable);
 
+  /// Whether the instances of `insn`, run one after the other, leave the same in `variable` in each
+  /// order.
+  bool in_any_order(const Instruction& insn, const std::string& variable) {
+    return update(insn, variable).has_value();
+  }
+
  private:
   /// What a statement does to a variable.
   struct Update {

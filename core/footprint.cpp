@@ -9,6 +9,7 @@
 #include "core/coalesce.h"
 #include "core/conditions.h"
 #include "core/domain.h"
+#include "core/flat_subscripts.h"
 #include "core/joined_loops.h"
 #include "core/memo.h"
 #include "core/plain_gist.h"
@@ -56,6 +57,8 @@ Place place_of(const Instruction& insn) {
 
 Expr rewrite_places(const Expr& e, const Place& at, const PlaceRewrite& f) {
   if (std::optional<Expr> replaced = f(e, at)) return *replaced;
+  if (as_indexof(e))
+    return map_indexof(e, [&](const Expr& c) { return rewrite_places(c, inside(at), f); });
   if (const auto* s = e.as<Select>()) {
     const Expr cond = rewrite_places(s->cond, inside(at), f);
     const Expr yes_part = rewrite_places(s->yes, under(at, s->cond), f);

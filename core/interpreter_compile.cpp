@@ -366,6 +366,8 @@ void Compiler::arg_update(const Instruction& insn, std::vector<std::unique_ptr<S
         compare(CompareOp::Eq, value(at), neutral(insn.reduce_op, 1, index_type)));
     std::vector<Value> tie;
     tie.push_back(is(CompareOp::Eq, args[0], best, t));
+    tie.push_back(compare(CompareOp::Ne, value_as(args[1], index_type),
+                          neutral(insn.reduce_op, 1, index_type)));
     tie.push_back(nary(NaryOp::Or, Scalar::Bool, std::move(unset_or_smaller), false));
     std::vector<Value> any;
     any.push_back(is(min ? CompareOp::Lt : CompareOp::Gt, args[0], best, t));
@@ -405,6 +407,10 @@ Value Compiler::either_flag(const Instruction& insn, const Type& flag) {
 }
 
 // ---- Sums that carry their bound.
+
+const Expr& assigned(const Instruction& insn, std::size_t i) {
+  return insn.lhs.size() == 1 ? insn.rhs : insn.rhs.as<Call>()->args.at(i);
+}
 
 std::optional<std::size_t> place_in_sum(const Expr& lhs, const Expr& rhs) {
   const auto* sum = rhs ? rhs.as<Nary>() : nullptr;
@@ -554,14 +560,13 @@ std::vector<std::unique_ptr<Store>> Compiler::stores(const Instruction& insn) {
     out.push_back(std::make_unique<ExternalStore>(c->name, insn.at));
     return out;
   }
-  if (insn.lhs.size() == 1)
-    if (auto step = summed(insn.lhs[0], insn.rhs)) {
-      out.push_back(std::move(step));
-      return out;
-    }
   for (std::size_t i = 0; i < insn.lhs.size(); ++i) {
+    const Expr& e = assigned(insn, i);
+    if (auto step = summed(insn.lhs[i], e)) {
+      out.push_back(std::move(step));
+      continue;
+    }
     const Type t = type(insn.lhs[i]);
-    const Expr& e = insn.lhs.size() == 1 ? insn.rhs : insn.rhs.as<Call>()->args[i];
     Value v = t.is_record() ? value(e) : value_as(e, t);
     if ((insn.atomic == Atomicity::Update || accumulates(insn)) && !t.is_record())
       for (int n = factors_beside(insn.lhs[i], e).value_or(0); n > 0; --n)

@@ -96,6 +96,8 @@ class Compiler {
   Tally* tally_ = nullptr;
 };
 
+/// What an assignment gives the `i`-th place on its left: the value, or that part of a tuple.
+const Expr& assigned(const Instruction& insn, std::size_t i);
 /// The place of a variable among the terms of `lhs = … + lhs + …`; nothing for another statement.
 std::optional<std::size_t> place_in_sum(const Expr& lhs, const Expr& rhs);
 

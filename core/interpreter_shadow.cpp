@@ -1,4 +1,5 @@
 #include "core/domain.h"
+#include "core/external.h"
 #include "core/interpreter_compile.h"
 #include "core/interpreter_scalars.h"
 
@@ -81,9 +82,10 @@ std::set<std::string> summed_variables(const Kernel& k) {
   for (const InsnPtr& i : k.instructions) {
     const bool reduces = i->role == ReductionRole::Update &&
                          (i->reduce_op == ReduceOp::Sum || i->reduce_op == ReduceOp::SegmentedSum);
-    if (reduces ||
-        (i->role == ReductionRole::None && i->lhs.size() == 1 && place_in_sum(i->lhs[0], i->rhs)))
-      out.insert(written_name(i->lhs[0]));
+    if (reduces) out.insert(written_name(i->lhs[0]));
+    if (i->role != ReductionRole::None || external_call(k, *i)) continue;
+    for (std::size_t n = 0; n < i->lhs.size(); ++n)
+      if (place_in_sum(i->lhs[n], assigned(*i, n))) out.insert(written_name(i->lhs[n]));
   }
   return out;
 }

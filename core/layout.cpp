@@ -1,9 +1,18 @@
 #include "core/layout.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cstdlib>
 
+#include "core/domain.h"
+
 namespace moonloop {
+
+std::string SamePlace::text(const std::string& array) const {
+  return fmt::format("`{0}[{1}]` and `{0}[{2}]`", array, fmt::join(first, ", "),
+                     fmt::join(second, ", "));
+}
 
 Exprs strides_of(const Exprs& shape, Order order, const std::optional<Exprs>& declared) {
   if (declared) return *declared;
@@ -37,24 +46,64 @@ std::optional<std::int64_t> span_of(const Exprs& shape, const Exprs& strides) {
   return empty ? 0 : last + 1;
 }
 
-bool overlaps(const Exprs& shape, const Exprs& strides) {
+std::optional<SamePlace> same_place(const std::vector<std::int64_t>& shape,
+                                    const std::vector<std::int64_t>& strides) {
+  ensure(shape.size() == strides.size(), "a stride for each axis");
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return std::nullopt;
+  // Apart where each axis steps over all that those with smaller strides span.
   std::vector<std::pair<std::int64_t, std::int64_t>> axes;  // stride, extent
-  bool known = true;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    const auto n = as_int(shape[i]), stride = as_int(strides.at(i));
-    if (n && *n <= 1) continue;
-    if (stride == 0) return true;
-    known = known && n && stride;
-    if (n && stride) axes.emplace_back(std::abs(*stride), *n);
-  }
-  if (!known) return false;
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    if (shape[i] > 1) axes.emplace_back(std::abs(strides[i]), shape[i]);
   std::sort(axes.begin(), axes.end());
   std::int64_t span = 1;
+  bool nested = true;
   for (const auto& [stride, n] : axes) {
-    if (stride < span) return true;
-    span += stride * (n - 1);
+    nested = nested && stride >= span;
+    std::int64_t reach = 0;
+    if (__builtin_mul_overflow(stride, n - 1, &reach) || __builtin_add_overflow(span, reach, &span))
+      return std::nullopt;  // more memory than there is
   }
-  return false;
+  if (nested) return std::nullopt;
+  // Differences of two subscripts whose elements are in one place.
+  std::string dims, bounds, sum = "0", other;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    dims += fmt::format("{}d{}", i ? ", " : "", i);
+    bounds += fmt::format("{} < d{} < {} and ", -shape[i], i, shape[i]);
+    sum += fmt::format(" + {}*d{}", strides[i], i);
+    other += fmt::format("{}(", i ? " or " : "");
+    for (std::size_t before = 0; before < i; ++before) other += fmt::format("d{} = 0 and ", before);
+    other += fmt::format("d{} > 0)", i);
+  }
+  const auto found = sample(Set(isl_set_read_from_str(
+      isl(), fmt::format("{{ [{}] : {}{} = 0 and ({}) }}", dims, bounds, sum, other).c_str())));
+  if (!found) return std::nullopt;
+  SamePlace out;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const std::int64_t d = found->dims.at(fmt::format("d{}", i));
+    out.first.push_back(std::max<std::int64_t>(0, -d));
+    out.second.push_back(std::max<std::int64_t>(0, d));
+  }
+  return out;
+}
+
+std::optional<SamePlace> same_place(const Exprs& shape, const Exprs& strides) {
+  std::vector<std::int64_t> extents, steps;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const auto stride = as_int(strides.at(i));
+    if (stride == 0 && as_int(shape[i]).value_or(2) > 1) {
+      SamePlace out{std::vector<std::int64_t>(shape.size()),
+                    std::vector<std::int64_t>(shape.size())};
+      out.second[i] = 1;
+      return out;
+    }
+  }
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const auto stride = as_int(strides.at(i));
+    if (!stride) return std::nullopt;
+    extents.push_back(as_int(shape[i]).value_or(2));
+    steps.push_back(*stride);
+  }
+  return same_place(extents, steps);
 }
 
 void check_strides(const Temporary& t) {
@@ -69,9 +118,9 @@ void check_strides(const Temporary& t) {
     fail("bad-strides", t.at,
          "temporary `{}` of shape ({}) has strides ({}); they take constants from 0 on", t.name,
          to_string(*t.shape), to_string(*t.strides));
-  if (overlaps(*t.shape, *t.strides))
-    fail("bad-strides", t.at, "strides ({}) put several elements of `{}` of shape ({}) in a place",
-         to_string(*t.strides), t.name, to_string(*t.shape));
+  if (const auto same = same_place(*t.shape, *t.strides))
+    fail("bad-strides", t.at, "strides ({}) put {} of shape ({}) in one place",
+         to_string(*t.strides), same->text(t.name), to_string(*t.shape));
 }
 
 }  // namespace moonloop

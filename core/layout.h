@@ -1,5 +1,8 @@
 #pragma once
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "core/kernel.h"
 
@@ -19,12 +22,22 @@ Expr rounded_up(const Expr& e, std::int64_t n);
 /// strides are constant.
 std::optional<std::int64_t> span_of(const Exprs& shape, const Exprs& strides);
 
-/// Whether strides put several elements in a place, as far as constants tell: one is 0, or all are
-/// known and each is not at least what the axes with smaller ones span.
-bool overlaps(const Exprs& shape, const Exprs& strides);
+/// Subscripts of two elements that are one place in memory.
+struct SamePlace {
+  std::vector<std::int64_t> first, second;
+  /// "`a[0, 1]` and `a[1, 0]`"
+  std::string text(const std::string& array) const;
+};
+/// Two such elements of an array; nothing where each has a place of its own. Cost: a question to isl
+/// unless each stride is at least what the axes with smaller ones span.
+std::optional<SamePlace> same_place(const std::vector<std::int64_t>& shape,
+                                    const std::vector<std::int64_t>& strides);
+/// The same of what all arrays of that shape have, where extents that are not constant are 2 or
+/// more; nothing where strides are not constant.
+std::optional<SamePlace> same_place(const Exprs& shape, const Exprs& strides);
 
-/// Fails `bad-strides` unless a temporary's strides keep its elements apart: constants, one for
-/// each axis, and each at least what the axes with smaller ones span.
+/// Fails `bad-strides` unless a temporary's strides are constants, one for each axis, that keep its
+/// elements apart.
 void check_strides(const Temporary& t);
 
 }  // namespace moonloop

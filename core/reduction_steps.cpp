@@ -12,15 +12,17 @@ Expr either(const Expr& a, const Expr& b) { return Expr(Nary{NaryOp::Or, {a, b}}
 /// value.
 Expr no_index(const Type& t) { return is_unsigned(t.scalar) ? Expr(Cast{t, lit(-1)}) : lit(-1); }
 
-/// Of equal values the one with the smaller index counts.
+/// Of equal values the one with the smaller index counts, and one with the index that says that
+/// there is none does not.
 Exprs better(CompareOp op, const Exprs& a, const Exprs& b, const Type& index) {
   const auto test = [](CompareOp o, const Expr& x, const Expr& y) {
     return Expr(Compare{o, x, y});
   };
-  const Expr tie = conjunction({test(CompareOp::Eq, b[0], a[0]), test(CompareOp::Lt, b[1], a[1])});
-  const Expr none = test(CompareOp::Eq, a[1], no_index(index));
-  const Expr later = conjunction({test(CompareOp::Ne, b[1], no_index(index)),
-                                  either(either(none, test(op, b[0], a[0])), tie)});
+  const Expr smaller =
+      either(test(CompareOp::Lt, b[1], a[1]), test(CompareOp::Eq, a[1], no_index(index)));
+  const Expr tie = conjunction({test(CompareOp::Eq, b[0], a[0]),
+                                test(CompareOp::Ne, b[1], no_index(index)), smaller});
+  const Expr later = either(test(op, b[0], a[0]), tie);
   return {Expr(Select{later, b[0], a[0]}), Expr(Select{later, b[1], a[1]})};
 }
 

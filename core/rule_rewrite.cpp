@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "core/closed_rules.h"
+#include "core/flat_subscripts.h"
 
 namespace moonloop {
 namespace {
@@ -59,6 +60,7 @@ class Rewriter {
     };
     if (rw_.replace)
       if (auto r = rw_.replace(e, {k_, *insn_, stack, inside})) return *r;
+    if (as_indexof(e)) return map_indexof(e, inside);
     if (const auto* s = e.as<SubArray>())
       return map_children(e, [&](const Expr&) { return map_subscripts(s->load, inside); });
     const auto* c = e.as<Call>();

@@ -289,11 +289,28 @@ Layout layout_of(const Argument& a, const Integers& values) {
   return out;
 }
 
+namespace {
+
+/// With these sizes too no two elements of what the kernel writes are one place.
+void check_written_strides(const Kernel& k, const Argument& a, const Layout& l) {
+  const auto same = same_place(l.shape, l.strides);
+  if (!same || std::none_of(k.instructions.begin(), k.instructions.end(),
+                            [&](const InsnPtr& i) { return writes(*i).count(a.name) > 0; }))
+    return;
+  fail("bad-strides", a.at,
+       "strides [{}] put {} of shape [{}] in one place, and kernel `{}` writes `{}`",
+       fmt::join(l.strides, ", "), same->text(a.name), fmt::join(l.shape, ", "), k.name, a.name);
+}
+
+}  // namespace
+
 std::vector<Buffer> make_buffers(const Kernel& k, const Integers& values) {
   std::vector<Buffer> out;
   for (const Argument& a : k.args) {
     if (!a.is_array) continue;
-    out.emplace_back(layout_of(a, values));
+    Layout layout = layout_of(a, values);
+    if (a.strides) check_written_strides(k, a, layout);
+    out.emplace_back(std::move(layout));
     out.back().fill(a.name);
   }
   return out;

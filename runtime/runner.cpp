@@ -207,10 +207,26 @@ void check_memory(const Kernel& k, const Kernel& original, const Integers& value
       request.verify ? "give smaller sizes, or leave out `--verify`" : "give smaller sizes"});
 }
 
-void check_intact(const std::vector<Buffer>& all, const char* who) {
-  for (const Buffer& b : all)
-    if (!b.intact())
-      throw InternalError(fmt::format("{} wrote outside of array `{}`", who, b.layout().name));
+/// One of the arrays around which something was written.
+const Buffer* overrun(const std::vector<Buffer>& all) {
+  const auto it =
+      std::find_if(all.begin(), all.end(), [](const Buffer& b) { return !b.intact(); });
+  return it == all.end() ? nullptr : &*it;
+}
+
+/// Fails where the generated code wrote outside of an array: subscripts that data or a claim decide
+/// are not checked in it. `interpreted`: the interpreter did not.
+void check_intact(const Kernel& k, const std::vector<Buffer>& all, bool interpreted) {
+  const Buffer* b = overrun(all);
+  if (!b) return;
+  const std::string& name = b->layout().name;
+  if (interpreted)
+    throw InternalError(fmt::format("the generated code wrote outside of array `{}`", name));
+  throw Error({"out-of-bounds",
+               fmt::format("kernel `{}` wrote outside of array `{}`", k.name, name),
+               {k.at, {}},
+               {},
+               "`--verify` also runs it in the interpreter, which says where"});
 }
 
 /// Repeats until the median has settled: at least five runs and one second, at most ten seconds.
@@ -245,12 +261,21 @@ std::string describe(const Argument& a, const Layout& l) {
   return fmt::format("`{}` is {}", a.name, l.str());
 }
 
-/// Executes `original` in the interpreter on `inputs` and compares.
-Verification verify(const Kernel& original, const Kernel& k, const RunResult& result,
-                    const std::vector<Buffer>& inputs, const std::vector<ScalarArgument>& scalars,
-                    const RunRequest& request) {
-  std::vector<Buffer> buffers = make_buffers(original, integers_of(scalars));
-  for (Buffer& b : buffers) {
+/// What `original` leaves in its arrays in the interpreter, and how far its values may be off.
+struct Expected {
+  std::vector<Buffer> buffers;
+  ErrorBounds bounds;
+  double seconds = 0;  // that the interpreter took
+};
+
+/// Executes `original` in the interpreter on `inputs`, arrays of `k`. Before `k` runs: the
+/// interpreter says what is wrong with a kernel where the generated code may crash.
+Expected interpreted(const Kernel& original, const Kernel& k, const RunResult& result,
+                     const std::vector<Buffer>& inputs, const std::vector<ScalarArgument>& scalars,
+                     const RunRequest& request) {
+  Expected out;
+  out.buffers = make_buffers(original, integers_of(scalars));
+  for (Buffer& b : out.buffers) {
     const Argument& a = *original.find_arg(b.layout().name);
     if (const Buffer* other = put_together(b, k, inputs))
       fail("cannot-verify", original.at, "{} before the transforms, {} after them",
@@ -265,15 +290,22 @@ Verification verify(const Kernel& original, const Kernel& k, const RunResult& re
           fmt::format("verifying {:.2g} operations in the interpreter takes about {:.0f} s", work,
                       work / per_second));
   }
-  Verification out;
   const auto start = Clock::now();
-  Bindings bindings = bindings_of(scalars, buffers);
-  ErrorBounds bounds;
-  bounds.accuracy = {request.compile.contract, !result.device.empty()};
-  interpret(original, bindings, bounds);
+  Bindings bindings = bindings_of(scalars, out.buffers);
+  out.bounds.accuracy = {request.compile.contract, !result.device.empty()};
+  interpret(original, bindings, out.bounds);
   out.seconds = seconds_since(start);
-  check_intact(buffers, "the interpreter");
+  if (const Buffer* b = overrun(out.buffers))
+    throw InternalError(fmt::format("the interpreter wrote outside of array `{}`", b->layout().name));
+  return out;
+}
 
+/// Compares what `k` left with what it should have left.
+Verification verify(const Kernel& original, const Kernel& k, const RunResult& result,
+                    const Expected& expectation, const RunRequest& request) {
+  const std::vector<Buffer>& buffers = expectation.buffers;
+  Verification out;
+  out.seconds = expectation.seconds;
   std::vector<std::string> names = written_arrays(original);
   for (const std::string& n : result.written) {
     const Argument& a = *k.find_arg(n);
@@ -301,7 +333,7 @@ Verification verify(const Kernel& original, const Kernel& k, const RunResult& re
       put_together(*whole, k, result.arrays);
     }
     const Buffer& found = changed ? *whole : result.array(name);
-    out.arrays.push_back(compare(*expected, found, bounds, request.tolerance));
+    out.arrays.push_back(compare(*expected, found, expectation.bounds, request.tolerance));
   }
   if (out.arrays.empty() && !out.left_out.empty())
     fail("cannot-verify", original.at,
@@ -360,14 +392,18 @@ RunResult run_kernel(const Kernel& given_kernel, const Kernel& given_original,
                                    [](const Parameter& p) { return p.intent == Intent::InOut; });
   std::vector<Buffer> inputs;
   if (request.verify || (request.time && updates)) inputs = copies(out.arrays);
-  execution->run(out.arrays);
-  check_intact(out.arrays, "the generated code");
-
   std::vector<ScalarArgument> scalars_before;
   if (request.verify || request.time) {
     scalars_before = read_scalars(original, before, scalar_names(k));
     out.work = count_work(original, integers_of(scalars_before));
   }
+  std::optional<Expected> expected;
+  if (request.verify) expected = interpreted(original, k, out, inputs, scalars_before, request);
+  if (request.runs_generated) request.runs_generated(true);
+  execution->run(out.arrays);
+  if (request.runs_generated) request.runs_generated(false);
+  check_intact(k, out.arrays, expected.has_value());
+
   if (request.time) {
     // Arrays that are updated start each run anew, or their values would run away.
     std::vector<Buffer> scratch = updates ? copies(inputs) : std::vector<Buffer>();
@@ -379,7 +415,7 @@ RunResult run_kernel(const Kernel& given_kernel, const Kernel& given_original,
         },
         timed);
   }
-  if (request.verify) out.verification = verify(original, k, out, inputs, scalars_before, request);
+  if (expected) out.verification = verify(original, k, out, *expected, request);
   return out;
 }
 

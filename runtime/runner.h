@@ -27,6 +27,7 @@ struct RunRequest {
   CompileOptions compile;
   int device = -1;                                    // of OpenCL or CUDA; see open_device()
   std::function<void(const std::string&)> note = {};  // what the user may want to know meanwhile
+  std::function<void(bool)> runs_generated = {};      // whether generated code runs from now on
 };
 
 /// Seconds per run; on a device by its own clock, without copies. The first run does not count.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/external.h"
+#include "core/flat_subscripts.h"
 #include "core/infer.h"
 #include "core/layout.h"
 
@@ -44,12 +45,12 @@ ArrayLayout layout_of(const Kernel& k, const std::string& name) {
 }
 
 void set_layout(Kernel& k, const std::string& name, const Exprs& shape, const Exprs& strides) {
+  if (!same(layout_of(k, name).strides, strides)) require_no_flat_subscripts(k, name);
   for (Argument& a : k.args) {
     if (a.name != name) continue;
-    if (overlaps(shape, strides))
-      refuse("bad-strides", a.at ? a.at : k.at,
-             "strides ({}) put several elements of `{}` of shape ({}) in a place",
-             to_string(strides), name, to_string(shape));
+    if (const auto same_two = same_place(shape, strides))
+      refuse("bad-strides", a.at ? a.at : k.at, "strides ({}) put {} of shape ({}) in one place",
+             to_string(strides), same_two->text(name), to_string(shape));
     return set(a, shape, strides);
   }
   Temporary& t = k.temporaries.at(name);

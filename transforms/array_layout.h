@@ -21,7 +21,7 @@ struct ArrayLayout {
 ArrayLayout layout_of(const Kernel& k, const std::string& name);
 
 /// Sets shape and strides of the array `name`, as an order where they are one's. Fails
-/// `bad-strides` as check_strides does.
+/// `bad-strides` as check_strides does, `flat-subscript` where elements are told by their places.
 void set_layout(Kernel& k, const std::string& name, const Exprs& shape, const Exprs& strides);
 
 /// `k`, without rules if one of them uses one of the arrays: their subscripts would change for

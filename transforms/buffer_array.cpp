@@ -5,6 +5,7 @@
 #include "core/commuting.h"
 #include "core/domain.h"
 #include "core/external.h"
+#include "core/infer.h"
 #include "core/joined_loops.h"
 #include "core/lookup.h"
 #include "core/parse_expr.h"
@@ -210,8 +211,16 @@ class BufferArray {
       return element_of(store->terms[t], name) != nullptr;
     };
     if (!(is(0, "base") && is(1, "buffer")) && !(is(0, "buffer") && is(1, "base"))) return false;
+    // Nor may it matter how often a value becomes one of the array's type.
+    Kernel typed = expand_all_rules(before_);
+    bool known = true;
+    try {
+      typed = infer_types(std::move(typed));
+    } catch (const Error&) { known = false; }
+    CommutingUpdates updates(typed);
     return std::all_of(all_.begin(), all_.end(), [&](const BufferedAccess& a) {
       const Instruction& insn = *before_.instructions[a.insn];
+      if (known && !updates.in_any_order(*typed.instructions[a.insn], array_)) return false;
       const auto* value = insn.rhs.as<Nary>();
       if (insn.lhs.size() != 1 || !element_of(insn.lhs[0], array_) || !value || value->op != op)
         return false;

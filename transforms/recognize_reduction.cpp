@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/commuting.h"
 #include "core/infer.h"
 #include "core/lookup.h"
 #include "core/reduction_steps.h"
@@ -187,6 +188,7 @@ class Recognizer {
         refuse("carried-target", insn.at,
                "`{}` writes another element in each iteration of `{}`: `{}`", id, i,
                to_string(insn.lhs[0]));
+    require_any_order(k, insn, a);
     Instruction changed = insn;
     for (const std::string& i : inames_) changed.inames.erase(i);
     Expr addend = widened(k, insn.lhs[0], a.addend);
@@ -250,11 +252,51 @@ class Recognizer {
     });
   }
 
+  /// What the accumulator's type does to each value must not depend on the order: int32 cuts what
+  /// float64 terms add up to in each step, int8 turns a largest value of int32 into another one.
+  static void require_any_order(const Kernel& k, const Instruction& insn, const Accumulation& a) {
+    Kernel typed = expand_all_rules(k);
+    try {
+      typed = infer_types(std::move(typed));
+    } catch (const Error&) {
+      return;  // some types are not known yet
+    }
+    const auto at = std::find_if(typed.instructions.begin(), typed.instructions.end(),
+                                 [&](const InsnPtr& i) { return i->id == insn.id; });
+    Instruction alone = **at;
+    alone.predicates.clear();  // they say whether there is a term, or are the choice below
+    if (a.test)
+      alone.rhs = Expr(Select{(*at)->predicates[*a.test], alone.rhs, alone.lhs[0]}, insn.rhs.at());
+    const Type held = type_of(typed, alone.lhs[0]), term = type_of(typed, alone.rhs, held);
+    const bool truth = !held.is_record() && held.scalar == Scalar::Bool;
+    const bool logical = a.op == ReduceOp::Any || a.op == ReduceOp::All;
+    if (CommutingUpdates(typed).in_any_order(alone, written_name(alone.lhs[0])) &&
+        (truth || !logical))
+      return;
+    const std::string target = to_string(insn.lhs[0]);
+    Diagnostic d{"not-accumulation", {}, {insn.at, {}}, {}, {}};
+    if (logical) {
+      d.text = fmt::format("`{}` makes `{}` of type {} a truth value only where its loop runs",
+                           insn.id, target, held.str());
+      d.hint = "accumulate in a temporary of type bool";
+    } else {
+      d.text = fmt::format(
+          "`{}` converts {} to the type {} of `{}` in each step, which a reduction "
+          "does once",
+          insn.id, term.str(), held.str(), target);
+      d.hint = fmt::format("accumulate in a temporary of type {}", term.str());
+      if (!truth)
+        d.hint = fmt::format("convert the terms, as in `cast({}, {})`, or {}", held.str(),
+                             to_string(a.addend), d.hint);
+    }
+    throw Refused(std::move(d));
+  }
+
   static Type sum_type(const Typed& a, const Typed& b) {
     return combine(std::array{a, b}, a.type).type;
   }
 
-  /// The addend in the accumulator's type, when it is converted to that in each step anyway.
+  /// The addend in the type in which it is added to the accumulator in each step.
   /// What is left of `v - x + y` begins with what is subtracted: `-x`, negated in the accumulator's
   /// type.
   static Expr widened(const Kernel& k, const Expr& target, Expr addend) {
@@ -285,7 +327,8 @@ class Recognizer {
     const Expr value = expand_rules(typed, addend);
     const auto e = Typer(typed).type(value, t->type);
     if (!e || e->type.is_record() || e->type == t->type) return addend;
-    return sum_type(*t, *e) == t->type ? Expr(Cast{t->type, addend}, addend.at()) : addend;
+    const Type sum = sum_type(*t, *e);
+    return sum == e->type ? addend : Expr(Cast{sum, addend}, addend.at());
   }
 
   /// The one assignment stands for all accumulations of its iterations; the addends stay theirs.

@@ -2,6 +2,7 @@
 
 #include "core/counterpart.h"
 #include "core/domain.h"
+#include "core/flat_subscripts.h"
 #include "core/layout.h"
 #include "core/lookup.h"
 #include "core/reference.h"
@@ -69,9 +70,6 @@ class AxisSplit {
     return rewrite(e, [&](const Expr& x) {
       const auto* l = x.as<Load>();
       if (!l || !names_.count(l->array)) return x;
-      if (l->linear)
-        refuse("flat-subscript", x.at() ? x.at() : insn.at,
-               "instruction `{}` uses `{}` with a flat subscript", insn.id, l->array);
       const Expr i = l->index.at(axis_);
       Exprs index = l->index;
       put(index, simplified(k_, insn, Expr(Binary{BinaryOp::FloorDiv, i, lit(count_)})),
@@ -100,6 +98,7 @@ Kernel split_array_axis(const Kernel& k, const std::vector<std::string>& names, 
   if (count < 1) refuse("bad-count", k.at, "an axis is not split by {}", count);
   for (const std::string& name : names) {
     const ArrayLayout layout = layout_of(k, name);
+    require_no_flat_subscripts(k, name);
     const Temporary* t = k.find_temporary(name);
     if (t && t->initializer)
       refuse("unsupported", k.at, "`{}` has initial values; its axes are not split", name);

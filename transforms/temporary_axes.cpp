@@ -5,6 +5,7 @@
 #include "core/bounded.h"
 #include "core/domain.h"
 #include "core/external.h"
+#include "core/flat_subscripts.h"
 #include "core/infer.h"
 #include "core/order_reference.h"
 #include "core/reference.h"
@@ -35,6 +36,7 @@ Values values_of(const Kernel& k, const std::string& iname) {
 void require_private(const Kernel& k, const Reference& reference, const std::string& name,
                      const std::vector<std::string>& inames, const std::string& way_out) {
   require_not_passed(k, name);
+  require_no_flat_subscripts(k, name);
   const Temporary& t = *k.find_temporary(name);
   if (t.initializer || t.strides)
     refuse("unsupported", t.at ? t.at : k.at, "`{}` has {}; it gets no further axes", name,
@@ -70,15 +72,12 @@ Kernel with_axes(const Kernel& k, const std::map<std::string, std::vector<std::s
   const Reference reference(nest(rebase(k)));
   for (const auto& [name, own] : wanted) require_private(k, reference, name, own, way_out);
 
-  const auto own_copy = [&](const Instruction& insn, const Expr& e) {
+  const auto own_copy = [&](const Instruction&, const Expr& e) {
     return rewrite(e, [&](const Expr& x) {
       const auto* v = x.as<Var>();
       const auto* l = x.as<Load>();
       const auto it = wanted.find(v ? v->name : l ? l->array : "");
       if (it == wanted.end()) return x;
-      if (l && l->linear)
-        refuse("unsupported", x.at() ? x.at() : insn.at,
-               "instruction `{}` uses `{}` with a flat subscript", insn.id, it->first);
       Exprs index = l ? l->index : Exprs{};
       for (const std::string& i : it->second)
         index.push_back(index_sub(var(i), values.at(i).first));

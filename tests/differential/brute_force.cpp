@@ -622,13 +622,21 @@ Verdict brute_force(const Kernel& base_kernel, const Kernel& after_kernel, const
     const auto dims = Enumeration::dims_of(base);
     const Enumeration after(after_kernel, false, dims, values);
 
+    // Barriers may run more often: those who wait more do not compute anything else.
+    const auto computes = [](const Enumeration& e, const Instance& i) {
+      return e.kernel().instructions[std::size_t(i.statement)]->kind != InsnKind::Barrier;
+    };
+    const auto computing = [&](const Enumeration& e) {
+      return std::count_if(e.all.begin(), e.all.end(),
+                           [&](const Instance& i) { return computes(e, i); });
+    };
     Where where;
     for (std::size_t i = 0; i < after.all.size(); ++i)
-      if (!where.emplace(after.all[i].key, i).second)
+      if (!where.emplace(after.all[i].key, i).second && computes(after, after.all[i]))
         return {Kind::Illegal, after.all[i].text + " runs twice"};
     for (const Instance& i : base.all)
       if (!where.count(i.key)) return {Kind::Illegal, i.text + " is lost"};
-    if (base.all.size() != after.all.size()) return {Kind::Illegal, "there are new instances"};
+    if (computing(base) != computing(after)) return {Kind::Illegal, "there are new instances"};
 
     if (std::string why = reversed_pair(history(base, false), base, after, where); !why.empty())
       return {Kind::Illegal, std::move(why)};

@@ -109,7 +109,7 @@ TEST_CASE("tag_array_axes: refuses tags that give no layout") {
         "the tags of `t` mix `c`, `f` and nesting levels");
   CHECK(code_of([] { tag_axes(kTile, "t", "c,x"); }) == "bad-axis-tag");
   CHECK(message([] { tag_axes(kTile, "t", "stride:16,stride:1"); }) ==
-        "strides (16, 1) put several elements of `t` of shape (16, 32) in a place");
+        "strides (16, 1) put `t[0, 16]` and `t[1, 0]` of shape (16, 32) in one place");
   CHECK(code_of([] { tag_axes(kTile, "t", "stride:16,stride:1"); }) == "bad-strides");
   for (const char* array : {"a", "t"})  // an argument's elements stand apart too
     CHECK(code_of([&] { tag_axes(kTile, array, "stride:0,stride:1"); }) == "bad-strides");

@@ -79,6 +79,43 @@ TEST_CASE("recognize_reduction: an addend of a smaller type is converted first")
              "w") == "c[i] = c[i] + sum(k, cast(float64, a[i, k]))");
 }
 
+TEST_CASE("recognize_reduction: what the accumulator's type does to values in each step") {
+  const auto of = [](const std::string& types, const std::string& statement) {
+    const Kernel k = parsed("kernel f(n: int32, h: " + types + "[n])\ndomain {[i]: 0 <= i < n}\n" +
+                            statement + " {id=w}\n");
+    std::string out;
+    const std::string refused = message([&] {
+      const Kernel after = recognize_reduction(k, {"i"});
+      CHECK(same_values(k, after, {{"n", 300}}));
+      out = line(after, "w");
+    });
+    return out.empty() ? refused : out;
+  };
+  // Whole numbers wrap around alike whenever they are cut.
+  CHECK(of("int8[1], x: int32", "h[0] = h[0] + x[i]") == "h[0] = h[0] + sum(i, x[i])");
+  CHECK(of("uint16[1], x: int8", "h[0] = h[0] + x[i]") ==
+        "h[0] = h[0] + sum(i, cast(int32, x[i]))");
+  CHECK(of("int32[1], x: float64", "h[0] = h[0] + cast(int32, x[i])") ==
+        "h[0] = h[0] + sum(i, cast(int32, x[i]))");
+  CHECK(of("int32[1], x: float64", "h[0] = h[0] + x[i]") ==
+        "`w` converts float64 to the type int32 of `h[0]` in each step, which a reduction does "
+        "once; convert the terms, as in `cast(int32, x[i])`, or accumulate in a temporary of type "
+        "float64");
+  CHECK(of("int8[1], x: int32", "h[0] = max(h[0], x[i])") ==
+        "`w` converts int32 to the type int8 of `h[0]` in each step, which a reduction does once; "
+        "convert the terms, as in `cast(int8, x[i])`, or accumulate in a temporary of type int32");
+  CHECK(of("int8[1], x: int32", "h[0] = x[i] if x[i] > h[0] else h[0]") ==
+        "`w` converts int32 to the type int8 of `h[0]` in each step, which a reduction does once; "
+        "convert the terms, as in `cast(int8, x[i])`, or accumulate in a temporary of type int32");
+  CHECK(of("bool[1], x: int32", "h[0] = h[0] + x[i]") ==
+        "`w` converts int32 to the type bool of `h[0]` in each step, which a reduction does once; "
+        "accumulate in a temporary of type int32");
+  CHECK(of("bool[1], x: int32", "h[0] = h[0] or x[i] > 2") == "h[0] = h[0] or any(i, x[i] > 2)");
+  CHECK(of("int32[1], x: int32", "h[0] = h[0] or x[i]") ==
+        "`w` makes `h[0]` of type int32 a truth value only where its loop runs; accumulate in a "
+        "temporary of type bool");
+}
+
 TEST_CASE("recognize_reduction: a condition on the loop becomes one on the addend") {
   const Kernel k = recognize_reduction(rows("", "c[i] = c[i] + a[i, k] {id=w, if=k > i}"), {"k"});
   CHECK(line(k, "w") == "c[i] = c[i] + sum(k, a[i, k] if k > i else 0)");

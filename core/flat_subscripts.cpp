@@ -1,0 +1,43 @@
+#include "core/flat_subscripts.h"
+
+namespace moonloop {
+
+const Expr* as_indexof(const Expr& e) {
+  const auto* c = e.as<Call>();
+  return c && c->name == "indexof" && c->args.size() == 1 ? &c->args[0] : nullptr;
+}
+
+Expr map_indexof(const Expr& e, const std::function<Expr(const Expr&)>& f) {
+  // The element itself, or a rule that stands for one.
+  return map_children(e, [&](const Expr& element) { return map_children(element, f); });
+}
+
+void require_no_flat_subscripts(const Kernel& k, const std::string& array) {
+  const auto look = [&](const Instruction& insn, const Expr& e) {
+    if (!e || !(k.rules.empty() ? e.names() & name_bit(array) : true)) return;
+    walk(expand_rules(k, e), [&](const Expr& x) {
+      const auto* l = x.as<Load>();
+      const Expr* element = as_indexof(x);
+      const auto* numbered = element ? element->as<Load>() : nullptr;
+      if ((l && l->array == array && l->linear) || (numbered && numbered->array == array)) {
+        const Span at = x.at() ? x.at() : insn.at;
+        throw Refused({"flat-subscript",
+                       fmt::format("`{}` in `{}` tells an element of `{}` by where it stands in "
+                                   "memory, which would change",
+                                   to_string(x), insn.id, array),
+                       {at, {}},
+                       {},
+                       numbered ? "write the number as a sum of its subscripts"
+                                : fmt::format("write `{}` with a subscript for each axis", array)});
+      }
+      return true;
+    });
+  };
+  for (const InsnPtr& i : k.instructions) {
+    for (const Expr& e : i->lhs) look(*i, e);
+    look(*i, i->rhs);
+    for (const Expr& e : i->predicates) look(*i, e);
+  }
+}
+
+}  // namespace moonloop

@@ -1,0 +1,22 @@
+#pragma once
+#include <functional>
+#include <string>
+
+#include "core/kernel.h"
+
+/// Elements told by where they stand in memory: `a[[i]]`, the i-th one from the array's start, and
+/// `indexof(a[i, j])`, the number of one there. Both change their meaning with the layout of `a`.
+namespace moonloop {
+
+/// The element whose number `e` is, in `indexof(a[i, j])`; null for other expressions. It is not
+/// read, so that nothing else can stand for it.
+const Expr* as_indexof(const Expr& e);
+
+/// `e`, an indexof(), with `f` of what its element's subscripts are.
+Expr map_indexof(const Expr& e, const std::function<Expr(const Expr&)>& f);
+
+/// Refuses `flat-subscript` where `array` is used in one of the two ways, also through rules: a step
+/// that gives it another layout would change what is meant. Linear.
+void require_no_flat_subscripts(const Kernel& k, const std::string& array);
+
+}  // namespace moonloop
