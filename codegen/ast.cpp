@@ -55,6 +55,19 @@ Expr without_truncation(const Expr& e) {
   });
 }
 
+std::int64_t statements_in(const Block& block) {
+  std::int64_t out = 0;
+  for (const Stmt& s : block)
+    std::visit(
+        overload{[&](const Loop& x) { out += statements_in(x.body); },
+                 [&](const If& x) { out += statements_in(x.body); },
+                 [&](const Scope& x) { out += statements_in(x.body); }, [&](const Run&) { ++out; },
+                 [&](const Launch& x) { out += statements_in(x.body); }, [](const Declare&) {},
+                 [](const Release&) {}, [](const Sync&) {}, [&](const GroupCombine&) { ++out; }},
+        s.op);
+  return out;
+}
+
 Block only(Stmt s) {
   Block out;
   out.push_back(std::move(s));

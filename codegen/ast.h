@@ -94,6 +94,9 @@ struct Stmt {
 /// Whether work-items wait for one another somewhere in the block.
 bool waits_within(const Block& block);
 
+/// How many statements of the kernel are written out in it.
+std::int64_t statements_in(const Block& block);
+
 /// The block of one statement, which a list in braces would copy.
 Block only(Stmt s);
 

@@ -16,11 +16,7 @@ std::string library_name(const std::string& name) {
 CExpr::Piece CExpr::print_call(const Expr& e, const Call& x, const std::optional<Type>& wanted) {
   if (x.name == "if") return print(Expr(Select{x.args[0], x.args[1], x.args[2]}, e.at()), wanted);
   if (x.name == "indexof") {
-    const Load& l = *x.args[0].as<Load>();
-    const std::string whole = element(l.array, l.index, l.linear);
-    const std::size_t from = names_.of(l.array).size() + 1;
-    return {"(" + helpers_.type(k_.index_type) + ")(" +
-                whole.substr(from, whole.size() - from - 1) + ")",
+    return {"(" + helpers_.type(k_.index_type) + ")(" + number_of(*x.args[0].as<Load>()) + ")",
             Prec::Unary, k_.index_type};
   }
   const FnInfo* f = find_function(x.name);

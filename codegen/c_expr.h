@@ -130,6 +130,7 @@ class CExpr {
   Piece narrowed(const Piece& p, const Type& t) const;
   Piece as_type(const Piece& p, const Type& t) const;
   Computation computation(const Expr& e, const std::optional<Type>& wanted) const;
+  std::string number_of(const Load& l);
   std::string element(const std::string& array, const Exprs& index, bool linear);
   std::string flat(const Exprs& index, const Exprs& strides, const Exprs& extents,
                    const Expr& offset, bool wide);

@@ -339,6 +339,18 @@ std::string CExpr::element(const std::string& array, const Exprs& index, bool li
   return name + "[" + flat(index, strides, linear ? Exprs{} : shape, a.offset, wide) + "]";
 }
 
+/// The flat index of an element, from the array's first one on.
+std::string CExpr::number_of(const Load& l) {
+  if (l.linear) return index(l.index[0]);
+  const auto flat_in = [&](const auto& array) {
+    const Exprs shape = array.shape.value_or(Exprs{});
+    return flat(l.index, strides_of(shape, array.order, array.strides), shape, {},
+                array.strides || !array.shape || may_be_large(shape));
+  };
+  const Temporary* t = k_.find_temporary(l.array);
+  return t ? flat_in(*t) : flat_in(*args_.at(l.array));
+}
+
 /// How far terms of short axes may reach beside those of the unit stride for 32 bits to hold all.
 static std::int64_t room_beside_units(const Exprs& strides, const Exprs& extents) {
   std::int64_t room = INT32_MAX;

@@ -197,9 +197,10 @@ std::string declarations(const Called& p, bool by_value, const std::string& inde
 
 std::string c_function(const Called& p, const std::string& name) {
   std::string parameters, arguments;
+  const std::string letter = p.name.starts_with("a") ? "b" : "a";  // the function has another name
   for (std::size_t i = 0; i < p.params.size(); ++i) {
     const Parameter& a = p.params[i];
-    const std::string own = "a" + std::to_string(i + 1), comma = i == 0 ? "" : ", ";
+    const std::string own = letter + std::to_string(i + 1), comma = i == 0 ? "" : ", ";
     parameters += comma + type_name(Language::C, a.type) +
                   (!a.is_array              ? " "
                    : a.intent == Intent::In ? " const *"

@@ -2,6 +2,7 @@
 
 #include "codegen/c_printer.h"
 #include "codegen/codegen.h"
+#include "codegen/initial_values.h"
 #include "codegen/loops.h"
 #include "codegen/opencl_host.h"
 #include "core/budget.h"
@@ -71,7 +72,7 @@ Program generate(Kernel k, Target target, const GenerateOptions& o) {
   Kernel full = complete(std::move(k));
   if (!full.reference) check_legal(full);  // steps prove themselves; the tags of a text did not yet
   std::vector<Parameter> params = parameters(full);
-  full = merge_shared_storage(full);
+  full = with_initial_values(merge_shared_storage(full), target);
   const Plan plan = make_plan(std::move(full), target);
   CPrinter printer(plan, *dialect, o.mark_statements);
   Program out;

@@ -11,10 +11,10 @@
 #include "codegen/isl_expr.h"
 #include "codegen/language.h"
 #include "codegen/loop_sets.h"
-#include "codegen/slabs.h"
 #include "codegen/matrix_units.h"
 #include "codegen/meetings.h"
 #include "codegen/piece_values.h"
+#include "codegen/slabs.h"
 #include "core/bounded.h"
 #include "core/budget.h"
 #include "core/coalesce.h"
@@ -26,6 +26,8 @@ namespace {
 
 /// Longest loop that `unr` writes out.
 constexpr std::int64_t kMaxUnroll = 1 << 16;
+/// Statements that loops of `unr` in one another write out at most.
+constexpr std::int64_t kMostCopies = 1 << 17;
 /// What the shortest form of a guard may cost.
 constexpr unsigned long kGuardOperations = 100'000;
 constexpr int kMostUnanswered = 6;  // guards' questions that took more
@@ -694,10 +696,20 @@ class LoopMaker {
     return body;
   }
 
+  /// Refuses more statements than a compiler takes.
+  void require_few(const PlanNode& node, std::int64_t statements) const {
+    if (statements <= kMostCopies) return;
+    const InameTag& tag = *k_.tag(node.iname);
+    fail("unroll-bound", tag.at ? tag.at : k_.at,
+         "iname `{}` is tagged `{}`, and writes out more than {} statements with the loops in it",
+         node.iname, tag.text, kMostCopies);
+  }
+
   Block unrolled(const PlanNode& node, const Set& range, const Set& context) {
     const Span1 span = copies_of(node, range, context);
     Block out;
     if (const std::optional<Block> common = common_body(node, range, context, span)) {
+      require_few(node, span.length * statements_in(*common));
       const std::int64_t first = to_int(isl_aff_get_constant_val(span.lower.get()));
       for (std::int64_t i = 0; i < span.length && !common->empty(); ++i) {
         Block body = *common;
@@ -707,6 +719,7 @@ class LoopMaker {
       }
       return out;
     }
+    std::int64_t written = 0;
     for (std::int64_t i = 0; i < span.length; ++i) {
       Aff here = isl_aff_add_constant_si(span.lower.copy(), static_cast<int>(i));
       Set point = isl_set_from_basic_set(isl_aff_eq_basic_set(iterator(range).take(), here.copy()));
@@ -721,6 +734,8 @@ class LoopMaker {
       } else if (declares(body)) {
         body = only(Stmt{Scope{{}, {}, std::move(body)}});
       }
+      written += statements_in(body);
+      require_few(node, written);
       substitute(body, node.iname, value, k_.index_type);
       append(out, std::move(body));
     }

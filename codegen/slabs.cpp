@@ -1,9 +1,9 @@
 #include "codegen/slabs.h"
 
-#include "core/rows.h"
 #include "core/coalesce.h"
 #include "core/diagnostic.h"
 #include "core/domain.h"
+#include "core/rows.h"
 
 namespace moonloop {
 namespace {

@@ -41,7 +41,7 @@ class Storage {
     index_nodes(plan_.roots);
     for (auto& [name, uses] : uses_) {
       const Temporary& t = *k_.find_temporary(name);
-      if (t.initializer && t.read_only) continue;  // a table beside the function
+      if (t.initializer) continue;  // a table beside the function, or declared where it starts
       sort_by_execution(uses);
       if (const auto space = plan_.spaces.find(name);
           space != plan_.spaces.end() && space->second != AddressSpace::Private) {
@@ -79,7 +79,7 @@ class Storage {
       const int n = static_cast<int>(i);
       const Instruction& insn = *k_.instructions[i];
       if (insn.kind == InsnKind::Barrier) continue;  // of what bounds its loops, these speak
-      if (insn.role == ReductionRole::Update)  // reads what it accumulates into
+      if (insn.role == ReductionRole::Update)        // reads what it accumulates into
         for (const std::string& w : writes(insn))
           if (k_.find_temporary(w)) use(w, n).reads = true;
       for (const Access& a : statement_accesses(insn, variables)) {
@@ -174,9 +174,8 @@ class Storage {
   bool is_kept(const Temporary& t, const std::vector<Use>& uses, std::size_t depth) {
     const std::vector<std::string>& loops = loops_of(uses[0].insn);
     const auto end = loops.begin() + std::ptrdiff_t(depth) - 1;
-    if (std::all_of(loops.begin(), end, [&](const std::string& i) {
-          return i.empty() || splits_storage(i);
-        }))
+    if (std::all_of(loops.begin(), end,
+                    [&](const std::string& i) { return i.empty() || splits_storage(i); }))
       return false;
     std::vector<int> insns;
     for (const Use& u : uses) insns.push_back(u.insn);

@@ -45,9 +45,24 @@ class Ranges {
     }
     for (const BasicSet& part : parts_of(d_.set))
       for (const Constraint& c : constraints_of(part)) check_sums(c);
+    check_quotients();
   }
 
  private:
+  /// A loop that takes steps of several, as tiles do, ends at a quotient: `(n + 1023) / 1024`.
+  void check_quotients() {
+    const int dims = count(isl_set_dim(d_.set.get(), isl_dim_set));
+    for (int i = 0; i < dims; ++i) {
+      const Set outer = isl_set_project_out(d_.set.copy(), isl_dim_set, unsigned(i + 1),
+                                            unsigned(dims - i - 1));
+      for (const BasicSet& part : parts_of(outer))
+        for (const Constraint& c : constraints_of(part)) {
+          const Val a = isl_val_abs(isl_constraint_get_coefficient_val(c.get(), isl_dim_set, i));
+          if (isl_val_cmp_si(a.get(), 1) > 0) check_sums(c, a);
+        }
+    }
+  }
+
   static int bits_of(Scalar type) { return 8 * size_of(type) - !is_unsigned(type); }
 
   /// The domain's inames and those that its bounds depend on, each once.
@@ -256,9 +271,9 @@ class Ranges {
   }
 
   /// The sums of a bound's positive and of its negative terms, each at its greatest. The innermost
-  /// iname is what the bound is for.
-  void check_sums(const Constraint& c) {
-    Val sums[2] = {isl_val_zero(isl()), isl_val_zero(isl())};
+  /// iname is what the bound is for; `step` is its factor, which is added before it is divided by.
+  void check_sums(const Constraint& c, const Val& step = isl_val_zero(isl())) {
+    Val sums[2] = {step, isl_val_neg(step.copy())};
     int bounded = count(isl_constraint_dim(c.get(), isl_dim_set)) - 1;
     while (bounded > 0 &&
            !yes(isl_constraint_involves_dims(c.get(), isl_dim_set, unsigned(bounded), 1)))

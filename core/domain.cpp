@@ -210,9 +210,14 @@ class SetText {
   std::vector<std::string> tokens_;
 };
 
-/// isl reads integers of any size; what follows computes with those of 64 bits.
+/// isl reads integers of any size; what follows computes with those of 64 bits. It takes `1e3` for
+/// `1*e3`.
 void check_integers(const std::string& text, const Span& at) {
   constexpr std::string_view kDigits = "0123456789";
+  const auto is_part = [&](std::size_t i, auto is) {
+    return i < text.size() && is(static_cast<unsigned char>(text[i]));
+  };
+  const auto word = [](int c) { return std::isalnum(c) || c == '_'; };
   for (std::size_t i = text.find_first_of(kDigits); i != std::string::npos;) {
     const std::size_t end = std::min(text.find_first_not_of(kDigits, i), text.size());
     const std::string number = text.substr(i, end - i);
@@ -220,6 +225,14 @@ void check_integers(const std::string& text, const Span& at) {
     if (std::from_chars(number.data(), number.data() + number.size(), value).ec != std::errc())
       fail("integer-overflow", at, "the integer `{}` exceeds 64 bits",
            number.size() <= 40 ? number : number.substr(0, 37) + "...");
+    if ((i == 0 || !is_part(i - 1, word)) &&
+        is_part(end, [](int c) { return c == 'e' || c == 'E'; }) &&
+        is_part(end + 1, [](int c) { return std::isdigit(c) != 0; })) {
+      std::size_t last = end + 1;
+      while (is_part(last, word)) ++last;
+      fail("bad-domain", at, "`{}` is no whole number here; write its digits",
+           text.substr(i, last - i));
+    }
     i = text.find_first_of(kDigits, end);
   }
 }
@@ -265,9 +278,62 @@ Set read(const std::string& text, const std::string& shown, const Span& at) {
 
 }  // namespace
 
+namespace {
+
+/// The names of a tuple, `[i, j = n]`; of an entry that is none, nothing.
+std::vector<std::string> names_in_tuple(const std::string& tuple) {
+  std::vector<std::string> out{""};
+  bool value = false;  // behind a `=`
+  int depth = 0;
+  for (const char c : tuple.substr(1, tuple.size() - 2)) {
+    depth += (c == '(') - (c == ')');
+    if (c == ',' && depth == 0) {
+      out.emplace_back(), value = false;
+    } else {
+      value = value || c == '=';
+      if (!value && !std::isspace(static_cast<unsigned char>(c))) out.back() += c;
+    }
+  }
+  for (std::string& name : out)
+    if (!std::all_of(name.begin(), name.end(),
+                     [](unsigned char c) { return std::isalnum(c) || c == '_'; }) ||
+        name.empty() || std::isdigit(static_cast<unsigned char>(name[0])))
+      name.clear();
+  return out;
+}
+
+/// The parts of a union, `{ [i] : … ; [i] : … }`, are about the same dimensions: isl would take the
+/// names of one of them for all.
+void check_tuples(const std::string& text, const Span& at) {
+  std::string first;
+  for (std::size_t from = text.find('{'); from != std::string::npos;
+       from = text.find(';', from + 1)) {
+    const std::size_t open = text.find('[', from), close = text.find(']', from);
+    const std::size_t end = std::min(text.find_first_of(";}", from + 1), text.size());
+    if (open == std::string::npos || close == std::string::npos || open > end || close < open)
+      continue;
+    const std::string tuple = text.substr(open, close + 1 - open);
+    if (first.empty()) first = tuple;
+    const std::vector<std::string> a = names_in_tuple(first), b = names_in_tuple(tuple);
+    if (std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                   [](const std::string& x, const std::string& y) {
+                     return x == y || x.empty() || y.empty();
+                   }))
+      continue;
+    throw Error({"bad-domain",
+                 fmt::format("the parts of `{}` are about `{}` and `{}`", text, first, tuple),
+                 {at, {}},
+                 {},
+                 "each loop nest has a set of its own, on a line of its own"});
+  }
+}
+
+}  // namespace
+
 Set parse_set(const std::string& text, const Span& at) {
   if (text.find('{') == std::string::npos)
     fail("bad-domain", at, "`{}` is no set: it needs the form `{{ [i, j] : conditions }}`", text);
+  check_tuples(text, at);
   Set s = read(with_header(text, at), text, at);
   if (yes(isl_set_is_params(s.get()))) return s;
   std::set<std::string> seen;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/conflicts.h"
+#include "core/flat_subscripts.h"
 
 namespace moonloop {
 
@@ -293,6 +294,10 @@ class ReadWalk {
       }
     std::size_t nodes = 1;
     const auto below = [&](const Expr& c) { nodes += (*this)(c); };
+    if (const Expr* element = as_indexof(e)) {  // where it stands, not what it holds
+      for_each_child(*element, below);
+      return nodes;
+    }
     const Expr base = e.as<Field>() ? base_of_field(e) : Expr();
     const bool names_field = base.as<Var>() || base.as<Load>();
     if (names_field)

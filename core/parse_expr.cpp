@@ -318,8 +318,11 @@ class Parser {
       const char* begin = s.data() + (hex ? 2 : 0);
       const auto [end, error] = std::from_chars(begin, s.data() + s.size(), v, hex ? 16 : 10);
       if (error != std::errc() || end != s.data() + s.size())
-        fail("integer-overflow", t.at, "the integer `{}` exceeds 64 bits",
-             s.size() <= 40 ? s : s.substr(0, 37) + "...");
+        fail(
+            "integer-overflow", t.at,
+            "the integer `{}` exceeds int64, which literals are; `cast(uint64, -1)` is the largest "
+            "uint64",
+            s.size() <= 40 ? s : s.substr(0, 37) + "...");
       return {Expr(IntLit{v, std::nullopt}, t.at), 1};
     }
     return real(t);

@@ -69,8 +69,9 @@ Axes with larger strides are spread by the same factor. A stride of 33 words in 
 keeps the work-items that walk down a column on different banks. Of an argument this changes what the
 caller has to pass.
 
-Refuses an array or an axis that is not there, bytes that are no multiple of an element's, and
-temporaries whose shape is not constant.)",
+Refuses an array or an axis that is not there, bytes that are no multiple of an element's, temporaries
+whose shape is not constant, and arrays of which `a[[i]]` or `indexof(a[i, j])` tells where elements
+are.)",
     .params = {{.name = "variable",
                 .kind = Kind::Str,
                 .help = "an argument or a temporary",

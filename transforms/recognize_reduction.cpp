@@ -486,7 +486,8 @@ iteration starts anew are left alone unless `within` names them. The initial val
 loops is taken in when nothing comes between. To recognize a reduction declares that the order of its
 terms does not matter.
 
-Refuses instructions of another form, and accumulators that something else reads or writes while the
+Refuses instructions of another form, accumulators whose type changes what is computed in each step, such
+as int32 for terms of float64, and accumulators that something else reads or writes while the
 loops run, with two instances.)",
     .params =
         {{.name = "inames",

@@ -190,8 +190,9 @@ One tag for each axis, or one `c` or `f` for all of them:
 of `k` elements. Of an argument this changes what the caller has to pass.
 
 Refuses tags of another form, too few or too many, levels that are missing or there twice, strides that
-put several elements of a temporary in a place, temporaries whose shape is not constant, and `sep` on an
-axis whose length is not constant.)",
+put two elements in one place, temporaries whose shape is not constant, `sep` on an axis whose length is
+not constant, and another layout of an array of which `a[[i]]` or `indexof(a[i, j])` tells where elements
+are.)",
     .params = {{.name = "ary_names",
                 .kind = Kind::Names,
                 .help = "arguments or temporaries",

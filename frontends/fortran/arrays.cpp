@@ -257,13 +257,16 @@ void Expansion::subroutine(SubroutineCall c, const Span& at, Body& out) {
 }
 
 void Expansion::assignment(const Assignment& a, const Expr& mask, const Span& at, Body& out) {
-  const bool array = !axes_of(a.to, r_).empty();
+  bool makes = false;  // subscripts of its own: they have to be there to be seen as an array's
+  for_each_of<Call>(a.to, [&](const Call& c, const Expr&) { makes = makes || c.name == kValues; });
+  const Expr there = makes ? prepared(a.to, false, out, at) : a.to;
+  const bool array = !axes_of(there, r_).empty();
   const Expr value = prepared(a.value, array, out, at);
   if (!array) {
-    out.push_back({at, Assignment{prepared(a.to, false, out, at), value, a.atomic}});
+    out.push_back({at, Assignment{prepared(there, false, out, at), value, a.atomic}});
     return;
   }
-  const Expr to = settled(prepared(a.to, true, out, at), out, at);
+  const Expr to = settled(prepared(there, true, out, at), out, at);
   Exprs numbers;
   const std::vector<Range> ranges = over(axes_of(to, r_), numbers, at);
   const Expr place = element(to, numbers, r_);

@@ -182,8 +182,22 @@ class Reader {
       unsupported(at, "an assignment that a program defines");
     for (Assignment& x : to_assignments(a->lhs, a->rhs, at)) {
       if (const auto* test = x.to.as<Compare>()) x.to = test->left;  // a logical one, as it is kept
+      if (const auto* part = x.to.as<Call>();
+          part && (part->name == "real" || part->name == "imag"))
+        x = whole_complex(*part, x.value, a->lhs.GetType().value().kind(), at);
       out.push_back({at, std::move(x)});
     }
+  }
+
+  /// `z%re = x` as `z = x + (0, 1)*z%im`.
+  static Assignment whole_complex(const Call& part, const Expr& value, int kind, const Span& at) {
+    const Expr z = part.args.at(0);
+    const bool real = part.name == "real";
+    const Expr other = moonloop::call(real ? "imag" : "real", {z}, at);
+    const Expr unit(ComplexLit{0, 1, kind == 4 ? moonloop::Scalar::C64 : moonloop::Scalar::C128},
+                    at);
+    const Expr imaginary(Nary{NaryOp::Mul, {real ? other : value, unit}}, at);
+    return {z, Expr(Nary{NaryOp::Add, {real ? value : other, imaginary}}, at)};
   }
 
   // ---- Many elements at once.

@@ -138,3 +138,15 @@ TEST_CASE("fortran interface: what a call gives needs no value before it") {
   f.write("main.f90", "program p\n  real(8) :: r\n  call s(3d0, r)\n  print *, r\nend program\n");
   same_program(f);
 }
+
+TEST_CASE("fortran interface: a routine named as its arguments are in C") {
+  for (const char* name : {"a1", "b1"}) {
+    const Folder f;
+    f.write("k.f90", std::string("subroutine ") + name +
+                         "(n, x)\n  implicit none\n  integer, intent(in) :: n\n"
+                         "  real(8), intent(inout) :: x(n)\n  x = x + 1\nend subroutine\n");
+    f.write("main.f90", std::string("program p\n  real(8) :: x(3)\n  x = [1, 2, 3]\n  call ") +
+                            name + "(3, x)\n  print *, x\nend program\n");
+    same_program(f);
+  }
+}

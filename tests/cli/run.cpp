@@ -164,3 +164,26 @@ TEST_CASE("run: pieces of a loop as groups, their iterations as work-items") {
               .status == 0);
   }
 }
+
+TEST_CASE("cli: a run that crashes says so") {
+  const Folder f;
+  f.write("dz.loop",
+          "kernel dz(n: int32, m: int32, a: out int32[n])\ndomain {[i]: 0 <= i < n}\n"
+          "a[i] = (i + 5) // m\n");
+  const Outcome crash = tool("run dz.loop -p n=3 -p m=0", f.str());
+  CHECK(crash.status == 1);
+  CHECK(contains(crash.err,
+                 "dz.loop:1:8: error: the run of kernel `dz` ended by signal 8, as an integer "
+                 "division by zero does [run-crashed]\n"));
+  CHECK(
+      contains(crash.err, "hint: `--verify` also runs it in the interpreter, which says where\n"));
+  const Outcome told = tool("run dz.loop -p n=3 -p m=0 --verify", f.str());
+  CHECK(told.status == 1);
+  CHECK(contains(told.err, "an integer is divided by zero at insn[i=0] [division-by-zero]"));
+  f.write("oob.loop",
+          "kernel oob(n: int32, p: in int32[n], a: inout float64[n])\n"
+          "domain {[i]: 0 <= i < n}\na[(p[i] + 1)*100000000] = i\n");
+  const Outcome outside = tool("run oob.loop -p n=3 --target openmp", f.str());
+  CHECK(outside.status == 1);
+  CHECK(contains(outside.err, "ended by signal 11, as an access outside of all arrays does"));
+}

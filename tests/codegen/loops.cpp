@@ -146,6 +146,15 @@ end
                                 Target::C));
 }
 
+TEST_CASE("unr: loops in one another write out no more than a compiler takes") {
+  const std::string text =
+      "kernel big(a: inout float64[200])\ndomain {[i, j, k]: 0 <= i, j, k < 200}\n"
+      "a[i] = a[i] + a[j]*k\n";
+  CHECK(refusal(text, Target::C, {{"i", "unr"}, {"j", "unr"}, {"k", "unr"}}).text ==
+        "iname `i` is tagged `unr`, and writes out more than 131072 statements with the loops in "
+        "it");
+}
+
 TEST_CASE("unr: copies with constant subscripts") {
   CHECK_GOLDEN("unrolled.c", code(kTiles, Target::C, {{"ii", "unr"}}));
   CHECK_GOLDEN("unrolled_whole.c",
@@ -348,7 +357,8 @@ p[k] = p[k] + 1 {if=2*k > n}
   CHECK(source.find("2*(k_outer*(n / 3) + min_i32(k_outer, n % 3)") != std::string::npos);
 }
 
-// Differential test, seed 4207663: a hull was found for each copy and each slab of the loops around.
+// Differential test, seed 4207663: a hull was found for each copy and each slab of the loops
+// around.
 TEST_CASE("loops: the iterations of a loop are found once, however often it is written out") {
   const Kernel k = kernel(R"(
 kernel k(n: int32, b: int16[3*n + 12])

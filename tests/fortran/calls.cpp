@@ -95,6 +95,46 @@ end subroutine
        {{{"n", "1"}}, {{"n", "2"}}, {{"n", "7"}}, {{"n", "40"}}});
 }
 
+TEST_CASE("fortran: logical arrays are given whole, in parts, and as what they compute") {
+  same(R"(
+subroutine outer(n, a, b)
+  implicit none
+  integer, intent(in) :: n
+  logical, intent(inout) :: a(n), b(n)
+  logical :: own(n)
+  integer :: i
+  do i = 1, n
+    a(i) = mod(i, 3) == 0
+    b(i) = mod(i, 2) == 0
+  end do
+  own = a
+  call turn(n, a)
+  if (a(1)) call turn(n/2, a(1:n:2))
+  call turn(n, own)
+  call both(n, b, a .and. own)
+  do i = 1, n
+    if (own(i)) a(i) = b(i)
+  end do
+contains
+  subroutine turn(m, x)
+    integer, intent(in) :: m
+    logical, intent(inout) :: x(m)
+    integer :: j
+    do j = 1, m
+      x(j) = .not. x(j)
+    end do
+  end subroutine
+  subroutine both(m, x, y)
+    integer, intent(in) :: m
+    logical, intent(inout) :: x(m)
+    logical, intent(in) :: y(m)
+    x = x .or. y
+  end subroutine
+end subroutine
+)",
+       {{{"n", "1"}}, {{"n", "2"}}, {{"n", "9"}}});
+}
+
 TEST_CASE("fortran: functions in conditions, bounds, expressions and in one another") {
   same(R"(
 subroutine top(n, x, y)
@@ -323,4 +363,29 @@ TEST_CASE("fortran: modules give constants, not variables") {
              "integer :: i\ndo i = 1, n\nx(i) = weight(1 + mod(i, two))\nend do\nend\n");
   CHECK(print_kernel(k.original.at(0)).find("temp weight: float64[3] order=F read_only") !=
         std::string::npos);
+}
+
+TEST_CASE("fortran: parts of complex numbers, and subscripts from constructors, are assigned") {
+  same(R"(
+subroutine parts(n, z, w, a)
+  implicit none
+  integer, intent(in) :: n
+  complex(8), intent(inout) :: z(n)
+  complex, intent(inout) :: w(n)
+  integer, intent(inout) :: a(n)
+  integer :: j, k, i
+  do i = 1, n
+    z(i)%re = 1
+    z(i)%im = 2*z(i)%im + i
+    a(i) = i*i
+  end do
+  w%im = real(n)
+  w%re = w%re + w%im
+  j = 1
+  k = n
+  a([j, k]) = a([k, j])
+  a([k]) = a([k]) + 5
+end subroutine
+)",
+       {{{"n", "1"}}, {{"n", "6"}}});
 }

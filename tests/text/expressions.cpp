@@ -173,9 +173,11 @@ TEST_CASE("errors in expressions point at what is wrong") {
   CHECK(error("sum((k, k), a[k])") == "5 duplicate-iname: the reduction names `k` twice");
   CHECK(error("reduce(argmin, [], 5, 4)") == "1 syntax: a reduction by `argmin` needs an iname");
   CHECK(error("9223372036854775808") ==
-        "1 integer-overflow: the integer `9223372036854775808` exceeds 64 bits");
+        "1 integer-overflow: the integer `9223372036854775808` exceeds int64, which literals are; "
+        "`cast(uint64, -1)` is the largest uint64");
   CHECK(error("x + 0xfffffffffffffffff") ==
-        "5 integer-overflow: the integer `0xfffffffffffffffff` exceeds 64 bits");
+        "5 integer-overflow: the integer `0xfffffffffffffffff` exceeds int64, which literals are; "
+        "`cast(uint64, -1)` is the largest uint64");
   CHECK(error("1e999") == "1 bad-number: the number `1e999` exceeds float64");
   CHECK(error("1e39f") == "1 bad-number: the number `1e39f` exceeds float32");
   CHECK(error("3x") == "1 bad-number: `3x` is not a number");

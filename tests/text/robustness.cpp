@@ -90,7 +90,8 @@ TEST_CASE("broken text of any size gives errors, not crashes") {
                " > 0}\n") == "2:8 too-deep: the set is nested more than 200 levels deep");
   CHECK(errors(head + repeated(")", 100000) + "\n").find("3:1 unbalanced") == 0);
   CHECK(errors(head + "a = " + std::string(2000000, '9') + "\n") ==
-        "3:5 integer-overflow: the integer `" + std::string(37, '9') + "...` exceeds 64 bits");
+        "3:5 integer-overflow: the integer `" + std::string(37, '9') +
+            "...` exceeds int64, which literals are; `cast(uint64, -1)` is the largest uint64");
   CHECK(errors("kernel k\ndomain {[i]: 0 <= i < " + std::string(60, '7') + "n}\na[i] = 1\n") ==
         "2:8 integer-overflow: the integer `" + std::string(37, '7') + "...` exceeds 64 bits");
   CHECK(errors(head + "assume n < 9223372036854775808\na[i] = 1\n") ==
@@ -126,4 +127,18 @@ TEST_CASE("mangled text never does anything but fail or parse") {
     }
   }
   CHECK(parsed > 0);
+}
+
+TEST_CASE("text: sets that isl would take for something else") {
+  CHECK(errors("kernel k(a: inout int32[1000])\ndomain {[i]: 0 <= i < 1e3}\na[i] = 1\n") ==
+        "2:8 bad-domain: `1e3` is no whole number here; write its digits");
+  const auto about = [](const std::string& set) {
+    const std::string all =
+        errors("kernel k(n: int32, a: inout int32[n])\ndomain " + set + "\na[i] = 1\n");
+    const auto at = all.find(" are about ");
+    return at == std::string::npos ? "" : all.substr(at, all.find(';', at) - at);
+  };
+  CHECK(about("{[i]: 0 <= i < n; [j]: 0 <= j < n + 2}") == " are about `[i]` and `[j]`");
+  CHECK(about("{[i]: 0 <= i < n; [i, j]: 0 <= i, j < 3}") == " are about `[i]` and `[i, j]`");
+  CHECK(about("{[i]: 0 <= i < 2 and n > 9; [i]: 4 <= i < n; [i = 3]: n > 9}") == "");
 }

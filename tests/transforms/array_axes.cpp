@@ -338,3 +338,19 @@ c[i] = sum(l, b[l])  {id=s, inames=i}
   const Kernel cut = apply(k, "split_array_axis", {text("c"), number(0), number(3)});
   CHECK(line(cut, "s").find("c[0, i]") == 0);
 }
+
+TEST_CASE("array axes: elements told by where they stand keep the layout") {
+  const std::string head =
+      "kernel k(n: int32, a: inout float64[n, 8], b: out float64[8*n], d: out int32[n, 8])\n"
+      "domain {[i, j]: 0 <= i < n and 0 <= j < 8}\ndomain {[k]: 0 <= k < 8*n}\n"
+      "domain {[p, q]: 0 <= p < n and 0 <= q < 8}\na[i, j] = j\n";
+  for (const std::string use : {"b[k] = a[[k]]\n", "d[p, q] = indexof(a[p, q])\n",
+                                "f(x, y) := a[x, y]\nd[p, q] = indexof(f(p, q))\n"}) {
+    CAPTURE(use);
+    const Kernel k = parsed(head + use);
+    CHECK(code_of([&] { tag_array_axes(k, {"a"}, {"f"}); }) == "flat-subscript");
+    CHECK(code_of([&] { add_padding(k, "a", 0, 72); }) == "flat-subscript");
+    CHECK(code_of([&] { split_array_axis(k, {"a"}, 1, 4, Order::C); }) == "flat-subscript");
+    CHECK(code_of([&] { tag_array_axes(k, {"a"}, {"c"}); }) == "legal");  // as it is
+  }
+}

@@ -412,3 +412,27 @@ r[i + 3] = s[z]  {id=s1, inames=i:z}
   CHECK(same_values(k, out, {{"n", 7}}));
   CHECK(same_values(k, parsed(print_kernel(out)), {{"n", 7}}));
 }
+
+TEST_CASE("buffer_array: what the array's type does to sums in each step") {
+  const auto of = [](const std::string& types) {
+    const Kernel k = apply(parsed("kernel k(n: int32, h: inout " + types +
+                                  "[n])\ndomain {[i, j]: 0 <= i < n and 0 <= j < 4}\n"
+                                  "h[j] = h[j] + x[i]\n"),
+                           "prioritize_loops", {text("j, i")});
+    return code_of([&] {
+      apply(k, "buffer_array", {text("h"), text("i"), text("0"), text("base + buffer")});
+    });
+  };
+  CHECK(of("int32[4], x: in float64") == "not-proved");
+  CHECK(of("float64[4], x: in float64") == "legal");
+  CHECK(of("int8[4], x: in int32") == "legal");
+}
+
+TEST_CASE("buffer_array: the number of an element is no access of it") {
+  const Kernel k = parsed(
+      "kernel k(n: int32, a: inout float64[n, 8])\ndomain {[i, j]: 0 <= i < n and 0 <= j < 8}\n"
+      "a[i, j] = a[i, j] + indexof(a[i, j]) {id=s}\n");
+  const Kernel after = apply(k, "buffer_array", {text("a"), text("j")});
+  CHECK(line(after, "s") == "a_buf[j] = a_buf[j] + indexof(a[i, j])");
+  CHECK(same_values(k, after, {{"n", 5}}));
+}

@@ -1,0 +1,178 @@
+// What users of the tool met: values, by targets, and what a run says of a kernel that is wrong.
+#include <doctest/doctest.h>
+
+#include "tests/runtime/device_kit.h"
+
+using namespace moonloop;
+using namespace moonloop::test;
+
+TEST_CASE("in use: the number of an element counts from its array's first one") {
+  const Kernel k = parse_one(R"(
+kernel k(n: int32, a: in float64[n] offset=3, b: out int32[n], c: out float64[n], d: out int32[4, 5], e: out float64[4, 5])
+domain {[i]: 0 <= i < n}
+domain {[j, l]: 0 <= j < 4 and 0 <= l < 5}
+domain {[p, q]: 0 <= p < 4 and 0 <= q < 5}
+temp t: float64[4, 5]
+b[i] = indexof(a[i])
+c[i] = a[[i]] - a[i]
+t[j, l] = j + l
+d[j, l] = indexof(t[j, l])
+e[p, q] = t[p, q]
+)");
+  run_everywhere(k, k, {{"n", "5"}});
+}
+
+TEST_CASE("in use: an argmin whose index is -1, or the largest of an unsigned type") {
+  const Kernel k = parse_one(R"(
+kernel k(n: int32, v: out int32[1], at: out int32[1], w: out int32[1], u: out uint8[1])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+v[0], at[0] = argmin(i, abs(i - 5), i - 6)
+w[0], u[0] = argmin(j, abs(j - 5), cast(uint8, j + 250))
+)");
+  run_everywhere(k, k, {{"n", "17"}});
+  run_everywhere(split(split(k, "i", 4, "", "l.0"), "j", 4, "", "l.0"), k, {{"n", "17"}});
+  const Kernel scan = parse_one(
+      "kernel k(n: int32, y: out float64[n], at: out int32[n])\ndomain {[i]: 0 <= i < n}\n"
+      "domain {[j]: 0 <= j <= i}\ny[i], at[i] = argmax(j, -j, j - 1)\n");
+  run_everywhere(step(scan, "realize_reduction", {}, {{"force_scan", Value{true}}}), scan,
+                 {{"n", "9"}});
+}
+
+TEST_CASE("in use: temporaries that start with values and are written") {
+  const Kernel k = parse_one(R"(
+kernel k(n: int32, o: out float64[n, 4], s: out float64[n], z: out float64[n, 4])
+domain {[r]: 0 <= r < n}
+domain {[i, j]: 0 <= i, j < 4}
+domain {[p, q]: 0 <= p < n and 0 <= q < 4}
+temp t: float64[4] init=(1, 2.5, -3, 4)
+temp f: float64[2, 2] order=F init=(1, 2, 3, 4)
+temp x: float64 init=(3)
+temp c: float64[4] init=(5, 6, 7, 8)
+for r
+  t[i] = t[i]*2 + r
+  x = x*2 + r
+  f[1, 0] = f[1, 0] + f[0, 1]
+  o[r, j] = t[3 - j] + f[1, 0]
+  s[r] = x
+end
+z[p, q] = c[q]
+)");
+  run_everywhere(k, k, {{"n", "3"}});
+  const Kernel local = parse_one(
+      "kernel k(o: out float64[4])\ndomain {[i]: 0 <= i < 4}\ndomain {[j]: 0 <= j < 4}\n"
+      "temp t: float64[4] in local init=(1, 2, 3, 4)\nt[i] = 2*t[i]\no[j] = t[j]\n");
+  run_on(Target::OpenMP, local, local, {});
+  CHECK(error_of([&] { generate(local, Target::OpenCL); }) ==
+        "`t`, of which each group would have one, starts with values and is written [unsupported]");
+}
+
+TEST_CASE("in use: a last iteration that is one of several is apart where slabs say so") {
+  const Kernel k = parse_one(
+      "kernel k(n: int32, a: inout float64[n])\ndomain {[i]: 0 <= i < n}\na[i] = 2*a[i] + i\n");
+  const Kernel tiled =
+      step(split(k, "i", 32, "", ""), "split_iname", {word("i_inner"), Value{std::int64_t{4}}},
+           {{"slabs", Value{ValueList{Value{std::int64_t{0}}, Value{std::int64_t{1}}}}}});
+  const std::string code = generate(tiled, Target::C).source;
+  CHECK(code.find("for (int32_t i_inner_inner = 0; i_inner_inner < 4; ++i_inner_inner)") !=
+        std::string::npos);
+  for (const char* n : {"1", "3", "4", "31", "32", "33", "70"})
+    run_everywhere(tiled, k, {{"n", n}});
+  const Kernel both =
+      step(split(k, "i", 12, "", ""), "split_iname", {word("i_inner"), Value{std::int64_t{3}}},
+           {{"slabs", Value{ValueList{Value{std::int64_t{1}}, Value{std::int64_t{2}}}}}});
+  for (const char* n : {"1", "2", "5", "13", "40"}) run_everywhere(both, k, {{"n", n}});
+}
+
+TEST_CASE("in use: a tuple's sums have the rounding of sums") {
+  const Kernel k = parse_one(
+      "kernel u(n: int32, x: in float64[n], a: inout float64[4], b: out float64[n])\n"
+      "domain {[i]: 0 <= i < n}\n"
+      "b[i], a[i % 4] = make_tuple(x[i], a[i % 4] + x[i]) {atomic}\n");
+  run_on(Target::OpenMP, step(k, "tag_inames", {word("i:par")}), k, {{"n", "1000"}});
+}
+
+TEST_CASE("in use: sizes at which a tile's bound leaves the index type") {
+  const Kernel k = parse_one(
+      "kernel k(n: int32, a: out int32[8])\ndomain {[i]: n - 7 <= i <= n}\na[i - n + 7] = i\n");
+  RunRequest at_end;
+  at_end.params = {{"n", "2147483646"}};
+  CHECK_NOTHROW(run_kernel(k, k, at_end));
+  CHECK(error_of([&] { run_kernel(split(k, "i", 3, "", ""), k, at_end); }) ==
+        "a bound of `i_outer`, `i_inner` adds up to 2147483649 with n = 2147483646: it leaves the "
+        "index type int32 [size-overflow]");
+}
+
+TEST_CASE("in use: strides that put two elements in one place") {
+  const std::string head = "kernel k(n: int32, l: int32, a: inout float64[n, n] strides=(";
+  const std::string body = "))\ndomain {[i, j]: 0 <= i, j < n}\na[i, j] = a[i, j]*0.5 + i\n";
+  const auto of = [&](const std::string& strides) {
+    return error_of([&] { complete(parse_one(head + strides + body)); });
+  };
+  CHECK(of("1, 1") ==
+        "strides (1, 1) put `a[0, 1]` and `a[1, 0]` in one place, and kernel `k` writes `a` "
+        "[bad-strides]");
+  CHECK(of("0, n") ==
+        "strides (0, n) put `a[0, 0]` and `a[1, 0]` in one place, and kernel `k` writes `a` "
+        "[bad-strides]");
+  CHECK(of("l, 1").empty());
+  const Kernel k = parse_one(head + "l, 1" + body);
+  RunRequest r;
+  r.params = {{"n", "5"}, {"l", "5"}};
+  CHECK_NOTHROW(run_kernel(k, k, r));
+  r.params = {{"n", "5"}, {"l", "4"}};
+  CHECK(error_of([&] { run_kernel(k, k, r); }) ==
+        "strides [4, 1] put `a[0, 4]` and `a[1, 0]` of shape [5, 5] in one place, and kernel `k` "
+        "writes `a` [bad-strides]");
+  // What is read alone may be the same for all.
+  const Kernel broadcast = parse_one(
+      "kernel k(n: int32, a: in float64[n, n] strides=(0, 1), b: out float64[n, n])\n"
+      "domain {[i, j]: 0 <= i, j < n}\nb[i, j] = a[i, j]\n");
+  r.params = {{"n", "5"}};
+  CHECK_NOTHROW(run_kernel(broadcast, broadcast, r));
+  // Apart although no stride reaches over what the other one spans.
+  const Kernel woven = parse_one(
+      "kernel k(a: inout float64[3, 2] strides=(2, 3))\ndomain {[i, j]: 0 <= i < 3 and 0 <= j < "
+      "2}\n"
+      "a[i, j] = i + 3*j\n");
+  r.params = {};
+  CHECK_NOTHROW(run_kernel(woven, woven, r));
+}
+
+TEST_CASE("in use: unsigned numbers wrap in conditions and subscripts, and bound no loops") {
+  const Kernel k = parse_one(
+      "kernel k(n: uint32, s: inout int32[1])\nassume n <= 2\ndomain {[i]: 0 <= i < 100}\n"
+      "if i < n - 3\n  s[0] = s[0]*3 + i\nend\n");
+  RunRequest r;
+  r.params = {{"n", "1"}};
+  r.verify = true;
+  CHECK(run_kernel(k, k, r).verification->equal());
+  CHECK(error_of([&] { step(k, "tag_inames", {word("i:par")}); }).find("[not-proved]") !=
+        std::string::npos);
+  const auto bounded = [](const std::string& head, const std::string& body) {
+    return error_of([&] { complete(parse_one("kernel k(" + head + ")\n" + body)); });
+  };
+  CHECK(bounded("n: uint32, a: inout int32[8]",
+                "domain {[i]: 0 <= i < 8 and i <= n - 3}\na[i] = i\n") ==
+        "`n` of type uint32 is in the bounds of `i`, which are computed with signed numbers "
+        "[unsigned-bound]");
+  CHECK(bounded("n: int32, l: in uint8[n], y: inout float64[n]",
+                "domain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < c}\nfor i\n<> c = l[i]\n"
+                "y[i] = sum(j, j)\nend\n") ==
+        "`c` of type uint8 is in the bounds of `j`, which are computed with signed numbers "
+        "[unsigned-bound]");
+}
+
+TEST_CASE("in use: what a run says where generated code leaves an array") {
+  const Kernel k = parse_one(
+      "kernel k(n: int32, p: in int32[n], a: inout float64[n])\ndomain {[i]: 0 <= i < n}\n"
+      "a[n + p[i]*0] = i\n");
+  RunRequest r;
+  r.params = {{"n", "3"}};
+  CHECK(error_of([&] { run_kernel(k, k, r); }) ==
+        "kernel `k` wrote outside of array `a` [out-of-bounds]");
+  r.verify = true;
+  CHECK(error_of([&] { run_kernel(k, k, r); }) ==
+        "`a[n + p[i]*0]` reaches index 3 of axis 0, whose extent is 3, at insn[i=0] "
+        "[out-of-bounds]");
+}
