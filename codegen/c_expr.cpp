@@ -442,7 +442,7 @@ CExpr::Piece CExpr::print_nary(const Expr& e, const Nary& x, const std::optional
     const auto* u = x.terms[i].as<Unary>();
     const bool minus = u && u->op == UnaryOp::Sub;
     const Expr& term = minus ? u->arg : x.terms[i];
-    Piece p = print(term, t);
+    Piece p = print(term, c.contexts[i]);
     if (i == 0) {
       out = std::move(p);
       continue;

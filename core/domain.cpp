@@ -211,13 +211,14 @@ class SetText {
 };
 
 /// isl reads integers of any size; what follows computes with those of 64 bits. It takes `1e3` for
-/// `1*e3`.
+/// `1*e3`, as it writes a quantified name itself: `exists (e3: …)`.
 void check_integers(const std::string& text, const Span& at) {
   constexpr std::string_view kDigits = "0123456789";
   const auto is_part = [&](std::size_t i, auto is) {
     return i < text.size() && is(static_cast<unsigned char>(text[i]));
   };
   const auto word = [](int c) { return std::isalnum(c) || c == '_'; };
+  const bool quantified = text.find("exists") != std::string::npos;
   for (std::size_t i = text.find_first_of(kDigits); i != std::string::npos;) {
     const std::size_t end = std::min(text.find_first_not_of(kDigits, i), text.size());
     const std::string number = text.substr(i, end - i);
@@ -225,7 +226,7 @@ void check_integers(const std::string& text, const Span& at) {
     if (std::from_chars(number.data(), number.data() + number.size(), value).ec != std::errc())
       fail("integer-overflow", at, "the integer `{}` exceeds 64 bits",
            number.size() <= 40 ? number : number.substr(0, 37) + "...");
-    if ((i == 0 || !is_part(i - 1, word)) &&
+    if (!quantified && (i == 0 || !is_part(i - 1, word)) &&
         is_part(end, [](int c) { return c == 'e' || c == 'E'; }) &&
         is_part(end + 1, [](int c) { return std::isdigit(c) != 0; })) {
       std::size_t last = end + 1;

@@ -256,7 +256,7 @@ Value Compiler::sum(const Expr& e, const Nary& x, const std::optional<Type>& wan
     }
     const auto* u = x.terms[i].as<Unary>();
     const bool less = u && u->op == UnaryOp::Sub;
-    Value v = operand(less ? u->arg : x.terms[i], c.result, t);
+    Value v = operand(less ? u->arg : x.terms[i], c.contexts[i], t);
     terms.push_back(less ? negate(t, std::move(v), wide_) : std::move(v));
   }
   return nary(x.op, t, std::move(terms), wide_);

@@ -369,6 +369,13 @@ std::optional<Computation> Typer::computation(const Expr& e,
         steps.back() = t;
         out.operands.push_back(steps.front());
         out.operands.insert(out.operands.end(), steps.begin(), steps.end());
+        // Of literals alone, beside integers: one of them, whatever the whole becomes later.
+        for (std::size_t i = 0; i < x.terms.size(); ++i) {
+          const Type& step = out.operands[i];
+          const auto term = type(x.terms[i], t);
+          const bool adapts = !integral(t) && integral(step) && term && term->weak == Weak::Int;
+          out.contexts.push_back(adapts ? step : t);
+        }
         return out;
       },
       [&](const Compare& x) -> R {
@@ -420,7 +427,11 @@ void Typer::for_each_part(const Expr& e, const std::optional<Type>& wanted,
   const auto c = computation(e, wanted);
   if (!c) return;
   const auto* sum = e.as<Nary>();
-  if (sum && sum->op != NaryOp::And && sum->op != NaryOp::Or) return all(sum->terms, c->result);
+  if (sum && sum->op != NaryOp::And && sum->op != NaryOp::Or) {
+    for (std::size_t i = 0; i < sum->terms.size(); ++i)
+      for_each_part(sum->terms[i], c->contexts[i], visit);
+    return;
+  }
   std::size_t n = 0;
   for_each_child(e, [&](const Expr& child) {
     for_each_part(child, n < c->operands.size() ? std::optional(c->operands[n]) : std::nullopt,

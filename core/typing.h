@@ -46,6 +46,7 @@ const FnInfo* find_function(std::string_view name);
 struct Computation {
   std::vector<Type> operands;
   Type result;
+  std::vector<Type> contexts = {};  // in which the operands of a sum or product are evaluated
 };
 
 using VariableTypes = std::unordered_map<std::string, std::optional<Type>>;

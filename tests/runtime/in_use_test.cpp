@@ -176,3 +176,14 @@ TEST_CASE("in use: what a run says where generated code leaves an array") {
         "`a[n + p[i]*0]` reaches index 3 of axis 0, whose extent is 3, at insn[i=0] "
         "[out-of-bounds]");
 }
+
+TEST_CASE("in use: literals beside unsigned numbers wrap, whatever the whole becomes") {
+  // The whole is float64, as int64 and uint64 have no common type; the sum before it is uint64.
+  const Kernel k = parse_one(
+      "kernel k(n: int32, q: in uint64[n], r: in int64[n], p: out float64[n], s: out float32[n])\n"
+      "domain {[i]: 0 <= i < n}\np[i] = 0 + q[i] + (~8*4) - r[i]\n"
+      "s[i] = (q[i]*(3 - 5) + 2*r[i]) % 101\n");
+  CHECK(generate(k, Target::C).source.find("(double)(0ull + q[i] + ~8ull*4ull) - r[i]") !=
+        std::string::npos);
+  run_everywhere(k, k, {{"n", "9"}});
+}
