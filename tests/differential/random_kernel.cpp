@@ -218,10 +218,15 @@ class KernelWriter {
                                      id, fmt::join(names(inner), ":"), r_.pick({"<", ">", "<="})));
         return;
       }
+      // Of another type than the accumulator, which makes it its own in each step.
+      const bool other = integers_ && rare_.chance(50);
+      const std::string whole = fmt::format("({}) % 101", small);
       // Sums in float16 round too much to be compared.
-      const std::string rhs = r_.chance(50) && types_.adds()
-                                  ? fmt::format("{} + {}", to, small)
-                                  : fmt::format("{}({}, {})", r_.pick({"min", "max"}), to, small);
+      const std::string rhs =
+          r_.chance(50) && types_.adds()
+              ? fmt::format("{} + {}", to, other ? "cast(int64, " + whole + ")" : small)
+              : fmt::format("{}({}, {})", r_.pick({"min", "max"}), to,
+                            other ? "0.5*(" + whole + ")" : small);
       lines_.push_back(
           fmt::format("{} = {}  {{id={}, inames={}}}", to, rhs, id, fmt::join(names(inner), ":")));
       return;

@@ -116,6 +116,45 @@ TEST_CASE("recognize_reduction: what the accumulator's type does to values in ea
         "temporary of type bool");
 }
 
+TEST_CASE("recognize_reduction: all types of accumulators and terms, accepted, leave the same") {
+  const std::vector<std::string> types{"bool",   "int8",   "int16",  "int32",   "int64",  "uint8",
+                                       "uint16", "uint32", "uint64", "float32", "float64"};
+  int accepted = 0, refused = 0;
+  for (const std::string& held : types)
+    for (const std::string& term : types)
+      for (const char* rhs :
+           {"h[0] + 3*x[i]", "h[0] - x[i]", "h[0]*x[i]", "min(x[i], h[0])", "max(h[0], x[i]*100)",
+            "h[0] or x[i] > 1", "h[0] and x[i]", "x[i] if x[i] > h[0] else h[0]"}) {
+        CAPTURE(held);
+        CAPTURE(term);
+        CAPTURE(rhs);
+        std::optional<Kernel> k, after;
+        try {
+          k =
+              parsed(fmt::format("kernel f(n: int32, h: {}[1], x: {}[n])\n"
+                                 "domain {{[i]: 0 <= i < n}}\nh[0] = {} {{id=w}}\n",
+                                 held, term, rhs));
+          complete(*k);
+        } catch (const Error&) {
+          continue;  // no kernel
+        }
+        try {
+          after = recognize_reduction(*k, {"i"});
+        } catch (const Refused&) {
+          ++refused;
+          continue;
+        }
+        ++accepted;
+        for (const std::int64_t n : {0, 1, 2, 9, 300}) {
+          if (n > 9 && std::string(rhs) == "h[0]*x[i]") continue;  // beyond the largest real
+          CAPTURE(n);
+          CHECK(same_values(*k, *after, {{"n", n}}));
+        }
+      }
+  CHECK(accepted > 300);
+  CHECK(refused > 100);
+}
+
 TEST_CASE("recognize_reduction: a condition on the loop becomes one on the addend") {
   const Kernel k = recognize_reduction(rows("", "c[i] = c[i] + a[i, k] {id=w, if=k > i}"), {"k"});
   CHECK(line(k, "w") == "c[i] = c[i] + sum(k, a[i, k] if k > i else 0)");
