@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 #include <set>
 
 #include "codegen/language.h"
@@ -9,18 +10,42 @@
 #include "core/infer.h"
 #include "core/rows.h"
 #include "core/typing.h"
+#include "transforms/registry.h"
 
 namespace moonloop::cli {
+
+namespace {
+
+/// A loop that may be split over groups and work-items: of those around most statements the first
+/// that is proved. Empty where none of them is.
+std::string loop_to_tag(const Kernel& k) {
+  std::map<std::string, int> statements;
+  for (const InsnPtr& i : k.instructions)
+    for (const std::string& n : i->inames) ++statements[n];
+  std::vector<std::pair<int, std::string>> most;
+  for (const auto& [n, times] : statements) most.emplace_back(-times, n);
+  std::sort(most.begin(), most.end());
+  constexpr std::size_t kMostTries = 4;  // each is a proof
+  for (std::size_t i = 0; i < std::min(most.size(), kMostTries); ++i) try {
+      run_op(*find_op("split_iname"), k, {Value{most[i].second}, Value{std::int64_t{128}}},
+             {{"outer_tag", Value{std::string("g.0")}}, {"inner_tag", Value{std::string("l.0")}}},
+             {});
+      return most[i].second;
+    } catch (const Error&) {}  // not that one
+  return {};
+}
+
+}  // namespace
 
 void warn_of_single_work_item(const Common& c, const Kernel& k, Target target) {
   if (!is_device(target)) return;
   for (const auto& [iname, tag] : k.iname_tags)
     if (tag.kind == TagKind::Group || tag.kind == TagKind::Local || tag.kind == TagKind::LocalAuto)
       return;
-  std::string first;
-  for (const InsnPtr& i : k.instructions)
-    if (first.empty() && !i->inames.empty()) first = *i->inames.begin();
-  if (first.empty()) return;
+  if (std::all_of(k.instructions.begin(), k.instructions.end(),
+                  [](const InsnPtr& i) { return i->inames.empty(); }))
+    return;
+  const std::string loop = loop_to_tag(k);
   warn(c,
        {"single-work-item",
         fmt::format("no loop of kernel `{}` is tagged `g.N` or `l.N`, so that one work-item runs "
@@ -28,9 +53,11 @@ void warn_of_single_work_item(const Common& c, const Kernel& k, Target target) {
                     k.name, to_string(target)),
         {k.at, {}},
         {},
-        fmt::format("tag a parallel loop, such as `{0} = lp.split_iname({0}, \"{1}\", 128, "
-                    "{{outer_tag = \"g.0\", inner_tag = \"l.0\"}})`",
-                    lua_global(k.name), first)});
+        loop.empty()
+            ? "tag a loop whose iterations may run at the same time"
+            : fmt::format("tag a parallel loop, such as `{0} = lp.split_iname({0}, \"{1}\", "
+                          "128, {{outer_tag = \"g.0\", inner_tag = \"l.0\"}})`",
+                          lua_global(k.name), loop)});
 }
 
 void warn_of_no_instructions(const Common& c, const Kernel& k) {

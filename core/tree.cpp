@@ -259,9 +259,10 @@ class LoopSorter {
         "in `{1}`",
         names_[a], names_[b], both->id, only_a->id, only_b->id);
     d.where = {both->at, {}};
-    d.notes = {{only_a->at, "`" + only_a->id + "` is here"},
-               {only_b->at, "`" + only_b->id + "` is here"}};
-    if (only_a->role == ReductionRole::None)  // a part of a reduction has no options
+    for (const Instruction* i : {only_a, only_b})  // what a step made has no place
+      if (i->at) d.notes.push_back({i->at, "`" + i->id + "` is here"});
+    // A part of a reduction has no options, nor has what a step made.
+    if (only_a->role == ReductionRole::None && only_a->at)
       d.hint = fmt::format("the option `dup={}` of `{}` gives it a loop of its own", names_[a],
                            only_a->id);
     throw Refused(d);

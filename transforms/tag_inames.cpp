@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "core/clash.h"
 #include "core/lookup.h"
+#include "transforms/prioritize_loops.h"
 #include "transforms/registry.h"
 
 namespace moonloop {
@@ -16,6 +18,29 @@ std::string unused_axis(const Kernel& k, TagKind kind) {
   int axis = 0;
   while (used.contains(axis)) ++axis;
   return fmt::format("{}{}", kind == TagKind::Group ? "g." : "l.", axis);
+}
+
+/// Loops over groups stand outside, where no priority says otherwise: a loop whose iterations
+/// follow one another, such as one over time steps, comes into them. The step that keeps it outside
+/// and makes `tagged` legal; empty where none does.
+std::string step_that_helps(const Kernel& k, const Kernel& tagged) {
+  for (const auto& [group, tag] : tagged.iname_tags) {
+    if (tag.kind != TagKind::Group || k.tag(group)) continue;
+    std::set<std::string> beside;  // loops in sequence around statements of this one
+    for (const InsnPtr& i : k.instructions)
+      if (i->inames.count(group))
+        for (const std::string& n : i->inames)
+          if (!tagged.tag(n)) beside.insert(n);
+    constexpr std::size_t kMostTries = 4;  // each is a proof
+    if (beside.size() > kMostTries) continue;
+    for (const std::string& n : beside) try {
+        Kernel first = prioritize_loops(k, {n, group});
+        first.iname_tags = tagged.iname_tags;
+        reordered(k, std::move(first));
+        return fmt::format("prioritize_loops(\"{}, {}\")", n, group);
+      } catch (const Error&) {}  // that one does not help
+  }
+  return {};
 }
 
 }  // namespace
@@ -63,7 +88,16 @@ Kernel tag_inames(const Kernel& k, const std::vector<std::pair<std::string, std:
       else
         out.iname_tags.erase(iname);
     }
-  return reordered(k, std::move(out));
+  try {
+    return reordered(k, out);
+  } catch (const ClashRefused& e) {
+    Diagnostic d = e.diagnostic();
+    if (!d.hint.empty() || d.code != "races") throw;
+    const std::string step = step_that_helps(k, out);
+    if (step.empty()) throw;
+    d.hint = fmt::format("after `{}` it is legal", step);
+    throw ClashRefused(std::move(d), *e.clash());
+  }
 }
 
 extern const Op tag_inames_op;

@@ -178,6 +178,20 @@ TEST_CASE("cli: a device's kernel that runs in one work-item is told") {
   CHECK(tool("gen k.loop -t t.lua --target opencl", f.str()).err.empty());
 }
 
+TEST_CASE("cli: the loop that a hint says to tag may be tagged") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel k(n: int32, a: inout float64[n], b: inout float64[n, n])\n"
+          "domain {[i]: 1 <= i < n}\ndomain {[j]: 0 <= j < n}\nb[i, j] = b[i - 1, j]\n"
+          "a[i] = a[i - 1]\n");
+  const Outcome o = tool("gen k.loop --target opencl", f.str());
+  CHECK(contains(o.err, "`k = lp.split_iname(k, \"j\", 128"));
+  f.write("none.loop",
+          "kernel k(n: int32, a: inout float64[n])\ndomain {[i]: 1 <= i < n}\na[i] = a[i - 1]\n");
+  CHECK(contains(tool("gen none.loop --target opencl", f.str()).err,
+                 "hint: tag a loop whose iterations may run at the same time\n"));
+}
+
 TEST_CASE("cli: a session says how values are given in it") {
   const Folder f;
   f.write("k.loop", kDouble);

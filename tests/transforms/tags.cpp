@@ -111,6 +111,22 @@ a[i, j] = a[i-1, j] + 1   {id=step}
   CHECK(forced.claims.size() == 1);
 }
 
+TEST_CASE("tag_inames: groups that a loop over steps has to stand around") {
+  const Kernel k = parsed(
+      "kernel k(n: int32, steps: int32, u: inout float32[3, n])\ndomain {[t]: 0 <= t < steps}\n"
+      "domain {[i]: 2 <= i < n - 2}\nu[(t + 1) % 3, i] = u[t % 3, i - 1] + u[t % 3, i + 1]\n");
+  CHECK(message([&] {
+          tag_inames(k, {{"i", "g.0"}});
+        }).ends_with("; after `prioritize_loops(\"t, i\")` it is legal"));
+  CHECK(code_of([&] { tag_inames(prioritize_loops(k, {"t", "i"}), {{"i", "g.0"}}); }) == "legal");
+  const Kernel carried = parsed(
+      "kernel k(n: int32, u: inout float32[n, n])\ndomain {[t, i]: 1 <= t, i < n}\n"
+      "u[t, i] = u[t, i - 1]\n");
+  CHECK(message([&] {
+          tag_inames(carried, {{"i", "g.0"}});
+        }).find("it is legal") == std::string::npos);
+}
+
 TEST_CASE("tag_inames: a condition on a real number may hold between two integers") {
   const Kernel k = parsed(R"(
 kernel real(n: int32, x: float64, a: float64[n], b: float64[n])
