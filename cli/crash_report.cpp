@@ -45,16 +45,16 @@ CrashReport::CrashReport(const Kernel& k, bool verified, bool color) {
   ::sigaltstack(&own, &p.stack_before);
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     const bool arithmetic = kSignals[i] == SIGFPE;
-    p.texts[i] = render(
-        {"run-crashed",
-         fmt::format("the run of kernel `{}` ended by signal {}, {}", k.name, kSignals[i],
-                     arithmetic ? "as an integer division by zero does"
-                                : "as an access outside of all arrays does"),
-         {k.at, {}},
-         {},
-         verified ? "the interpreter, which ran the kernel before, met nothing of that kind"
-                  : "`--verify` also runs it in the interpreter, which says where"},
-        color);
+    p.texts[i] =
+        render({"run-crashed",
+                fmt::format("the run of kernel `{}` ended by signal {}, {}", k.name, kSignals[i],
+                            arithmetic ? "as an integer division by zero does"
+                                       : "as an access outside of all arrays does"),
+                {k.at, {}},
+                {},
+                verified ? "the interpreter, which ran the kernel before, met nothing of that kind"
+                         : "`--verify` also runs it in the interpreter, which says where"},
+               color);
     struct sigaction action {};
     action.sa_handler = tell;
     action.sa_flags = SA_ONSTACK;
@@ -64,8 +64,7 @@ CrashReport::CrashReport(const Kernel& k, bool verified, bool color) {
 
 CrashReport::~CrashReport() {
   Prepared& p = prepared();
-  for (std::size_t i = 0; i < kSignals.size(); ++i)
-    ::sigaction(kSignals[i], &p.before[i], nullptr);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &p.before[i], nullptr);
   ::sigaltstack(&p.stack_before, nullptr);
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <complex>
 
 #include "codegen/c_expr.h"
@@ -158,16 +159,25 @@ std::optional<std::complex<double>> folded(const Expr& e) {
 bool is_number(const Expr& e) { return as_int(e).has_value() || e.as<FloatLit>() != nullptr; }
 }  // namespace
 
-/// Devices let no function make the value.
+/// Devices let no function make the value, not even what is infinite or no number.
 std::string CExpr::constant(const Expr& e, const Type& t) {
-  const bool half = t == Type(Scalar::F16) && helpers_.language() != Language::C;
-  if (!half && !is_pair(t)) return value(e, t);
-  const auto z = folded(e);
+  const bool device = helpers_.language() != Language::C;
+  const bool half = t == Type(Scalar::F16) && device;
+  const auto z = device && (half || is_pair(t) || (!t.is_record() && is_real(t.scalar)))
+                     ? folded(e)
+                     : std::nullopt;
+  const auto literal_of = [&](double v, const Type& part) {
+    if (std::isfinite(v)) return real_literal(v, part).text;
+    const std::string zero = part == Type(Scalar::F32) ? "0.0f" : "0.0",
+                      one = part == Type(Scalar::F32) ? "1.0f" : "1.0";
+    return fmt::format("({}/{})", std::isnan(v) ? zero : v < 0 ? "-" + one : one, zero);
+  };
+  if (!half && !is_pair(t))
+    return z && !std::isfinite(z->real()) ? literal_of(z->real(), t) : value(e, t);
   if (!z) fail("unsupported", e.at(), "`{}` is no constant on a device", to_string(e));
   if (half) return fmt::format("0x{:04x}", half_bits(static_cast<float>(z->real())));
   const Type part = real_part(t.scalar);
-  const std::string re = real_literal(z->real(), part).text,
-                    im = real_literal(z->imag(), part).text;
+  const std::string re = literal_of(z->real(), part), im = literal_of(z->imag(), part);
   if (helpers_.language() == Language::Cuda) return "{" + re + ", " + im + "}";
   return complex_pair(helpers_.language(), t.scalar, re, im);
 }

@@ -53,8 +53,8 @@ class Ranges {
   void check_quotients() {
     const int dims = count(isl_set_dim(d_.set.get(), isl_dim_set));
     for (int i = 0; i < dims; ++i) {
-      const Set outer = isl_set_project_out(d_.set.copy(), isl_dim_set, unsigned(i + 1),
-                                            unsigned(dims - i - 1));
+      const Set outer =
+          isl_set_project_out(d_.set.copy(), isl_dim_set, unsigned(i + 1), unsigned(dims - i - 1));
       for (const BasicSet& part : parts_of(outer))
         for (const Constraint& c : constraints_of(part)) {
           const Val a = isl_val_abs(isl_constraint_get_coefficient_val(c.get(), isl_dim_set, i));

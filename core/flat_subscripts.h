@@ -15,8 +15,8 @@ const Expr* as_indexof(const Expr& e);
 /// `e`, an indexof(), with `f` of what its element's subscripts are.
 Expr map_indexof(const Expr& e, const std::function<Expr(const Expr&)>& f);
 
-/// Refuses `flat-subscript` where `array` is used in one of the two ways, also through rules: a step
-/// that gives it another layout would change what is meant. Linear.
+/// Refuses `flat-subscript` where `array` is used in one of the two ways, also through rules: a
+/// step that gives it another layout would change what is meant. Linear.
 void require_no_flat_subscripts(const Kernel& k, const std::string& array);
 
 }  // namespace moonloop

@@ -28,8 +28,8 @@ struct SamePlace {
   /// "`a[0, 1]` and `a[1, 0]`"
   std::string text(const std::string& array) const;
 };
-/// Two such elements of an array; nothing where each has a place of its own. Cost: a question to isl
-/// unless each stride is at least what the axes with smaller ones span.
+/// Two such elements of an array; nothing where each has a place of its own. Cost: a question to
+/// isl unless each stride is at least what the axes with smaller ones span.
 std::optional<SamePlace> same_place(const std::vector<std::int64_t>& shape,
                                     const std::vector<std::int64_t>& strides);
 /// The same of what all arrays of that shape have, where extents that are not constant are 2 or

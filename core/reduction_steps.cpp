@@ -20,8 +20,8 @@ Exprs better(CompareOp op, const Exprs& a, const Exprs& b, const Type& index) {
   };
   const Expr smaller =
       either(test(CompareOp::Lt, b[1], a[1]), test(CompareOp::Eq, a[1], no_index(index)));
-  const Expr tie = conjunction({test(CompareOp::Eq, b[0], a[0]),
-                                test(CompareOp::Ne, b[1], no_index(index)), smaller});
+  const Expr tie = conjunction(
+      {test(CompareOp::Eq, b[0], a[0]), test(CompareOp::Ne, b[1], no_index(index)), smaller});
   const Expr later = either(test(op, b[0], a[0]), tie);
   return {Expr(Select{later, b[0], a[0]}), Expr(Select{later, b[1], a[1]})};
 }

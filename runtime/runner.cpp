@@ -209,8 +209,7 @@ void check_memory(const Kernel& k, const Kernel& original, const Integers& value
 
 /// One of the arrays around which something was written.
 const Buffer* overrun(const std::vector<Buffer>& all) {
-  const auto it =
-      std::find_if(all.begin(), all.end(), [](const Buffer& b) { return !b.intact(); });
+  const auto it = std::find_if(all.begin(), all.end(), [](const Buffer& b) { return !b.intact(); });
   return it == all.end() ? nullptr : &*it;
 }
 
@@ -296,7 +295,8 @@ Expected interpreted(const Kernel& original, const Kernel& k, const RunResult& r
   interpret(original, bindings, out.bounds);
   out.seconds = seconds_since(start);
   if (const Buffer* b = overrun(out.buffers))
-    throw InternalError(fmt::format("the interpreter wrote outside of array `{}`", b->layout().name));
+    throw InternalError(
+        fmt::format("the interpreter wrote outside of array `{}`", b->layout().name));
   return out;
 }
 

@@ -104,8 +104,8 @@ Expr Expansion::part(const Expr& e, Body& out, const Span& at) {
   const auto* l = place.as<Load>();
   const bool is_part =
       place.as<Var>() || (l && std::all_of(l->index.begin(), l->index.end(), [&](const Expr& i) {
-                        return i.as<Slice>() || axes_of(i, r_).empty();
-                      }));
+                            return i.as<Slice>() || axes_of(i, r_).empty();
+                          }));
   return is_part || axes_of(e, r_).empty() ? e : computed(e, out, at);
 }
 

@@ -59,6 +59,13 @@ end
 z[p, q] = c[q]
 )");
   run_everywhere(k, k, {{"n", "3"}});
+  const Kernel endless = parse_one(
+      "kernel k(o: out float64[4], z: out complex64[2], f: out float32[2])\n"
+      "domain {[i]: 0 <= i < 4}\ndomain {[j]: 0 <= j < 2}\n"
+      "temp t: float64[4] init=(inf, -inf, nan, 1e308)\ntemp u: complex64[2] init=(2j, inf)\n"
+      "temp v: float32[2] read_only init=(-inf, 3)\n"
+      "t[i] = 2*t[i]\no[i] = t[i]\nz[j] = u[j]\nf[j] = v[j]\n");
+  run_everywhere(endless, endless, {});
   const Kernel local = parse_one(
       "kernel k(o: out float64[4])\ndomain {[i]: 0 <= i < 4}\ndomain {[j]: 0 <= j < 4}\n"
       "temp t: float64[4] in local init=(1, 2, 3, 4)\nt[i] = 2*t[i]\no[j] = t[j]\n");
