@@ -8,12 +8,17 @@
 namespace moonloop {
 namespace {
 
-Set translate(const Set& s, int by) {
-  Space space = isl_set_get_space(s.get());
-  MultiAff shift = isl_multi_aff_identity_on_domain_space(space.take());
-  Aff x = isl_aff_add_constant_si(isl_multi_aff_get_at(shift.get(), 0), by);
-  shift = isl_multi_aff_set_at(shift.take(), 0, x.take());
-  return isl_set_apply(s.copy(), isl_map_from_multi_aff(shift.take()));
+/// The iterations of `range` that are less than `n` from its first or its last one, where `known`
+/// is `range` with all that is known of the parameters.
+Set near_end(const Set& range, const Set& known, const std::string& iname, bool low, int n) {
+  if (n == 0) return isl_set_empty(isl_set_get_space(range.get()));
+  PwAff end = low ? isl_set_dim_min(known.copy(), 0) : isl_set_dim_max(known.copy(), 0);
+  const Set point = isl_set_from_pw_aff(end.take());
+  const std::string text = low ? fmt::format("{{ [e] -> [i] : e <= i < e + {} }}", n)
+                               : fmt::format("{{ [e] -> [i] : e - {} < i <= e }}", n);
+  Set near = isl_set_apply(point.copy(), isl_map_read_from_str(isl(), text.c_str()));
+  near = isl_set_set_dim_name(near.take(), isl_dim_set, 0, iname.c_str());
+  return coalesce(isl_set_intersect(near.take(), range.copy()));
 }
 
 /// A slab as convex sets of which one alone has iterations, whatever the parameters are. Nothing
@@ -39,21 +44,10 @@ std::vector<Set> slabs_of(const Kernel& k, const std::string& iname, const Set& 
   const auto it = k.slabs.find(iname);
   if (it == k.slabs.end() || (it->second.first == 0 && it->second.second == 0)) return {range};
   const Set known = isl_set_intersect_params(range.copy(), context.copy());
-  const auto near_end = [&](bool low, int n) -> Set {
-    if (n == 0) return isl_set_empty(isl_set_get_space(known.get()));
-    PwAff end = low ? isl_set_dim_min(known.copy(), 0) : isl_set_dim_max(known.copy(), 0);
-    Set point = isl_set_from_pw_aff(end.take());
-    point = isl_set_set_dim_name(point.take(), isl_dim_set, 0, iname.c_str());
-    Set out = isl_set_empty(isl_set_get_space(known.get()));
-    for (int i = 0; i < n; ++i) {
-      Set shifted = translate(point, low ? i : -i);
-      out = isl_set_union(out.take(), isl_set_intersect(shifted.take(), range.copy()));
-    }
-    return coalesce(out.take());
-  };
-  const Set first = near_end(true, it->second.first);
+  const Set first = near_end(range, known, iname, true, it->second.first);
   const Set rest = isl_set_subtract(range.copy(), first.copy());
-  const Set last = isl_set_intersect(near_end(false, it->second.second).take(), rest.copy());
+  const Set last = isl_set_intersect(near_end(range, known, iname, false, it->second.second).take(),
+                                     rest.copy());
   const Set middle = coalesce(isl_set_subtract(rest.copy(), last.copy()));
   std::vector<Set> out;
   for (Set part : {first, middle, last}) {

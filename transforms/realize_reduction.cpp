@@ -261,6 +261,16 @@ class Realizer {
 
   // ---- Loops: one accumulator that goes through all of them.
 
+  /// Values and indices of the accumulators' types, as which they are compared: -1 of an unsigned
+  /// type is its largest.
+  Exprs held(Exprs args) const {
+    const std::vector<Type> all = types();
+    for (std::size_t i = 0; i < args.size() && args.size() > 1; ++i)
+      if (!(type_of(typed_, args[i]) == all[i]))
+        args[i] = Expr(Cast{all[i], args[i]}, args[i].at());
+    return args;
+  }
+
   Exprs in_sequence(const Names& inames, const Exprs& args, const Names& sweep) {
     const Exprs acc = temporaries("acc", AddressSpace::Auto, {});
     std::set<std::string> outer = insn_->inames;
@@ -268,7 +278,8 @@ class Realizer {
     assign("_init", acc, neutral_values(reduced_->op, types()), outer, before_);
     std::set<std::string> inner = insn_->inames;
     inner.insert(inames.begin(), inames.end());
-    assign("_update", acc, combined(reduced_->op, acc, args, types()), inner, before_, conditions_);
+    assign("_update", acc, combined(reduced_->op, acc, held(args), types()), inner, before_,
+           conditions_);
     if (sweep.empty()) return acc;
     reads_early(*before_.back(), args, inames, sweep, sweep);
     if (sweep.size() > 1) sweeps_.emplace_back(insn_->id, sweep);

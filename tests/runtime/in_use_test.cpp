@@ -37,6 +37,12 @@ w[0], u[0] = argmin(j, abs(j - 5), cast(uint8, j + 250))
       "domain {[j]: 0 <= j <= i}\ny[i], at[i] = argmax(j, -j, j - 1)\n");
   run_everywhere(step(scan, "realize_reduction", {}, {{"force_scan", Value{true}}}), scan,
                  {{"n", "9"}});
+  const Kernel none = parse_one(
+      "kernel k(n: int32, v: out float64[n], w: out uint64[n])\ndomain {[i]: 0 <= i < n}\n"
+      "domain {[j]: 0 <= j <= i}\n"
+      "v[i], w[i] = argmin(j, nan if j % 3 == 0 else 1.0*(j % 4), -1)\n");
+  run_everywhere(step(none, "realize_reduction", {}, {{"force_scan", Value{true}}}), none,
+                 {{"n", "9"}});
 }
 
 TEST_CASE("in use: temporaries that start with values and are written") {
@@ -89,6 +95,27 @@ TEST_CASE("in use: a last iteration that is one of several is apart where slabs 
       step(split(k, "i", 12, "", ""), "split_iname", {word("i_inner"), Value{std::int64_t{3}}},
            {{"slabs", Value{ValueList{Value{std::int64_t{1}}, Value{std::int64_t{2}}}}}});
   for (const char* n : {"1", "2", "5", "13", "40"}) run_everywhere(both, k, {{"n", n}});
+}
+
+TEST_CASE("in use: slabs of several iterations at both ends") {
+  for (const std::string assume : {"", "assume n mod 4 = 0 and n >= 32\n"}) {
+    const Kernel k =
+        parse_one("kernel k(n: int32, a: inout float64[n])\ndomain {[i]: 0 <= i < n}\n" + assume +
+                  "a[i] = 2*a[i] + i\n");
+    for (const auto& [low, high] :
+         std::vector<std::pair<int, int>>{{2, 0}, {1, 2}, {2, 1}, {3, 3}}) {
+      CAPTURE(low);
+      CAPTURE(high);
+      const Kernel cut =
+          step(k, "split_iname", {word("i"), Value{std::int64_t{4}}},
+               {{"slabs", Value{ValueList{Value{std::int64_t{low}}, Value{std::int64_t{high}}}}}});
+      const std::vector<const char*> sizes =
+          assume.empty() ? std::vector<const char*>{"1", "7", "8", "9", "17", "40"}
+                         : std::vector<const char*>{"32", "64"};
+      for (const char* n : sizes) run_on(Target::OpenMP, cut, k, {{"n", n}});
+      run_everywhere(cut, k, {{"n", "40"}});
+    }
+  }
 }
 
 TEST_CASE("in use: a tuple's sums have the rounding of sums") {
