@@ -278,7 +278,8 @@ TEST_CASE("refused: a time loop in parallel, also when space is split") {
   CHECK(message([&] { tag(split(k, "i", 16), "i_outer:g.0, i_inner:l.0"); }) ==
         "tagging `i_outer` as `g.0` would run w[i_outer=1, t=1, i_inner=0] and w[i_outer=0, "
         "t=2, i_inner=15] at the same time, but w[i_outer=1, t=1, i_inner=0] writes u[1, 16] "
-        "and w[i_outer=0, t=2, i_inner=15] reads it (T=3, n=17)");
+        "and w[i_outer=0, t=2, i_inner=15] reads it (T=3, n=17); after "
+        "`prioritize_loops(\"t, i_outer\")` it is legal");
   CHECK(message([&] { tag(split(k, "i", 16), "i_outer:par, i_inner:l.0"); }) == "legal");
 }
 
