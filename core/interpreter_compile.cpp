@@ -444,7 +444,11 @@ std::unique_ptr<Store> Compiler::summed(const Expr& lhs, const Expr& rhs) {
   step.place = *place;
   for (const Expr& e : rhs.as<Nary>()->terms) {
     step.terms.emplace_back();
-    if (step.terms.size() != *place + 1) step.terms.back() = value_as(e, computed);
+    if (step.terms.size() == *place + 1) continue;
+    const auto* u = e.as<Unary>();  // what is taken away is converted first: uint8 has no negatives
+    const bool less = u && u->op == UnaryOp::Sub;
+    Value v = value_as(less ? u->arg : e, computed);
+    step.terms.back() = less ? negate(computed, std::move(v), wide_) : std::move(v);
   }
   return sum_store(std::move(to), t, std::move(step));
 }

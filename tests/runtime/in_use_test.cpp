@@ -126,6 +126,22 @@ TEST_CASE("in use: a tuple's sums have the rounding of sums") {
   run_on(Target::OpenMP, step(k, "tag_inames", {word("i:par")}), k, {{"n", "1000"}});
 }
 
+TEST_CASE("in use: unsigned numbers taken from real sums") {
+  for (const char* type : {"bool", "uint8", "uint16", "uint32", "uint64", "int8"}) {
+    CAPTURE(type);
+    const Kernel k = parse_one(
+        fmt::format("kernel k(n: int32, a: in {0}[n], s: inout float64[1], h: inout float32[1])\n"
+                    "domain {{[i]: 0 <= i < n}}\ns[0] = s[0] - a[i]\nh[0] = a[i] - h[0]\n",
+                    type));
+    run_everywhere(k, k, {{"n", "37"}});
+    const Kernel one = parse_one(fmt::format(
+        "kernel k(n: int32, a: in {0}[n], s: inout float64[1])\ndomain {{[i]: 0 <= i < n}}\n"
+        "s[0] = s[0] - a[i]\n",
+        type));
+    run_on(Target::OpenMP, step(one, "recognize_reduction", {word("i")}), one, {{"n", "37"}});
+  }
+}
+
 TEST_CASE("in use: sizes at which a tile's bound leaves the index type") {
   const Kernel k = parse_one(
       "kernel k(n: int32, a: out int32[8])\ndomain {[i]: n - 7 <= i <= n}\na[i - n + 7] = i\n");
