@@ -437,11 +437,14 @@ std::unique_ptr<Store> Compiler::summed(const Expr& lhs, const Expr& rhs) {
   const Type t = type(lhs);
   if (!place || t.is_record() || holds_int(t)) return nullptr;
   const Type computed = type(rhs, t);  // float32 for float16, to which each step rounds
-  if (!(computed == t) && !(computed == computed_as(t))) return nullptr;
+  const bool wide = (t == Type(Scalar::F32) && computed == Type(Scalar::F64)) ||
+                    (t == Type(Scalar::C64) && computed == Type(Scalar::C128));
+  if (!(computed == t) && !(computed == computed_as(t)) && !wide) return nullptr;
   Access to = target(lhs);
   if (!to.shadow || to.shadow->sums.empty()) return nullptr;
   SumStep step;
   step.place = *place;
+  step.wide = wide;
   for (const Expr& e : rhs.as<Nary>()->terms) {
     step.terms.emplace_back();
     if (step.terms.size() == *place + 1) continue;

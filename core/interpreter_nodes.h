@@ -171,6 +171,7 @@ struct SumStep {
   std::size_t place = 0;
   std::vector<Value> terms;
   IntPtr restart = nullptr;
+  bool wide = false;  // added up in double precision, kept in single precision
 };
 /// `to` has bounds with sums; `t` is real or complex.
 std::unique_ptr<Store> sum_store(Access to, const Type& t, SumStep step);

@@ -137,6 +137,14 @@ struct Complexes {
   static double kept(const Accuracy&, const BoundedComplex& x) { return x.e; }
 };
 
+/// In single precision, of sums in double precision, to which each step rounds.
+struct NarrowReals : Reals<float> {
+  using Computed = double;
+};
+struct NarrowComplexes : Complexes<float> {
+  using Computed = double;
+};
+
 template <class V>
 double distance(const V& x, const V& y) {
   if (x == y) return 0;
@@ -351,6 +359,9 @@ std::unique_ptr<Store> bounded_store(Access to, const Type& t, Value value) {
 std::unique_ptr<Store> sum_store(Access to, const Type& t, SumStep step) {
   if (t == Type(Scalar::F16))
     return std::make_unique<SumStore<Halves>>(std::move(to), std::move(step));
+  if (step.wide && holds_real(t))
+    return std::make_unique<SumStore<NarrowReals>>(std::move(to), std::move(step));
+  if (step.wide) return std::make_unique<SumStore<NarrowComplexes>>(std::move(to), std::move(step));
   return with_real(t.scalar, [&](auto zero) -> std::unique_ptr<Store> {
     using R = decltype(zero);
     if (holds_real(t)) return std::make_unique<SumStore<Reals<R>>>(std::move(to), std::move(step));

@@ -142,6 +142,20 @@ TEST_CASE("in use: unsigned numbers taken from real sums") {
   }
 }
 
+TEST_CASE("in use: sums in double precision that are kept in single precision") {
+  for (const char* types : {"float32 float64", "complex64 float64", "float32 int64"}) {
+    CAPTURE(types);
+    const std::string all = types;
+    const auto gap = all.find(' ');
+    const Kernel k = parse_one(
+        fmt::format("kernel k(n: int32, a: in {}[n], s: inout {}[1])\ndomain {{[i]: 0 <= i < n}}\n"
+                    "s[0] = s[0] - a[i]\n",
+                    all.substr(gap + 1), all.substr(0, gap)));
+    run_everywhere(k, k, {{"n", "37"}});
+    run_on(Target::OpenMP, step(k, "recognize_reduction", {word("i")}), k, {{"n", "37"}});
+  }
+}
+
 TEST_CASE("in use: sizes at which a tile's bound leaves the index type") {
   const Kernel k = parse_one(
       "kernel k(n: int32, a: out int32[8])\ndomain {[i]: n - 7 <= i <= n}\na[i - n + 7] = i\n");
