@@ -2,6 +2,7 @@
 
 #include "codegen/language.h"
 #include "core/reference.h"
+#include "core/staging.h"
 
 namespace moonloop {
 namespace {
@@ -12,18 +13,13 @@ InsnPtr filled(Kernel& k, const Temporary& t, const Exprs& values) {
   insn.id = k.fresh_id(t.name + "_init");
   insn.at = t.at;
   std::set<std::string> taken = k.all_names();
-  const auto fresh = [&](const std::string& base) {
-    std::string name = base;
-    for (int n = 0; !taken.insert(name).second; ++n) name = fmt::format("{}_{}", base, n);
-    return name;
-  };
   if (t.shape->empty()) {
     insn.lhs = {var(t.name)};
     insn.rhs = values.at(0);
     return std::make_shared<const Instruction>(std::move(insn));
   }
   Temporary table;
-  table.name = fresh(t.name + "_values");
+  table.name = take_name(taken, t.name + "_values");
   table.type = t.type;
   table.shape = t.shape;
   table.order = t.order;
@@ -36,7 +32,7 @@ InsnPtr filled(Kernel& k, const Temporary& t, const Exprs& values) {
   for (const Expr& extent : *t.shape) {
     const auto n = as_int(extent);
     if (!n) fail("unsupported", t.at, "`{}` has values, but its shape is not constant", t.name);
-    inames.push_back(fresh(fmt::format("{}_init_{}", t.name, inames.size())));
+    inames.push_back(take_name(taken, fmt::format("{}_init_{}", t.name, inames.size())));
     index.push_back(var(inames.back()));
     bounds += fmt::format("{}0 <= i{} < {}", bounds.empty() ? "" : " and ", inames.size() - 1, *n);
   }

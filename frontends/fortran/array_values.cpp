@@ -95,12 +95,8 @@ Expr Expansion::computed(const Expr& e, Body& out, const Span& at) {
 
 /// `e`, or a new array where it is one but no part of a variable.
 Expr Expansion::part(const Expr& e, Body& out, const Span& at) {
-  const auto* test = e.as<Compare>();  // a logical one, see program.h
-  const bool logical = test && test->op == CompareOp::Ne && as_int(test->right) == 0 &&
-                       (test->left.as<Var>() || test->left.as<Load>()) &&
-                       r_.variables.count(written_name(test->left)) > 0 &&
-                       r_.variables.at(written_name(test->left)).logical;
-  const Expr& place = logical ? test->left : e;
+  const Expr place = place_of(e, r_);
+  if (!place) return axes_of(e, r_).empty() ? e : computed(e, out, at);
   const auto* l = place.as<Load>();
   const bool is_part =
       place.as<Var>() || (l && std::all_of(l->index.begin(), l->index.end(), [&](const Expr& i) {

@@ -60,7 +60,7 @@ Binding::Binding(Routine& caller, const Routine& callee, Exprs arguments,
     fail("unsupported", at, "`{}` has {} arguments, not {}", bare_name(callee.name), dummies.size(),
          arguments.size());
   for (std::size_t i = 0; i < dummies.size(); ++i) {
-    const Expr there = place(arguments[i]);
+    const Expr there = place_of(arguments[i], caller_);
     if (assigned_.count(dummies[i]->name) && there && !dummies[i]->value)
       changed_.insert(written_name(there));
   }
@@ -78,16 +78,6 @@ Binding::Binding(Routine& caller, const Routine& callee, Exprs arguments,
       adopt(name);
 }
 
-/// The variable or element, or section, that an argument is; null for other expressions.
-Expr Binding::place(const Expr& argument) const {
-  if (argument.as<Var>() || argument.as<Load>()) return argument;
-  const auto* c = argument.as<Compare>();  // a logical one, see program.h
-  if (!c || c->op != CompareOp::Ne || as_int(c->right) != 0) return Expr();
-  if (!c->left.as<Var>() && !c->left.as<Load>()) return Expr();
-  const auto it = caller_.variables.find(written_name(c->left));
-  return it != caller_.variables.end() && it->second.logical ? c->left : Expr();
-}
-
 bool Binding::changes(const Expr& e) const {
   std::set<std::string> reads;
   collect_reads(e, reads);
@@ -96,7 +86,7 @@ bool Binding::changes(const Expr& e) const {
 }
 
 void Binding::check_type(const Variable& dummy, const Expr& argument) const {
-  const Expr there = place(argument);
+  const Expr there = place_of(argument, caller_);
   if (!there) {
     if (!dummy.array) return;
     fail("unsupported", at_, "the argument `{}` of `{}` is an array, and what is passed is none",
@@ -127,7 +117,7 @@ Expr Binding::settled(const Expr& place) {
 }
 
 void Binding::scalar(const Variable& dummy, const Expr& argument) {
-  const Expr there = place(argument);
+  const Expr there = place_of(argument, caller_);
   const bool is_array = there && caller_.variables.at(written_name(there)).array;
   const auto* l = there ? there.as<Load>() : nullptr;
   if (is_array && (!l || has_slices(*l)))
@@ -179,7 +169,7 @@ void Binding::extents(const Variable& dummy, const Expr& argument) {
 
 /// The part of an array that an argument is, before it is matched with the dummy's shape.
 Binding::View Binding::view(const Variable& dummy, const Expr& argument) const {
-  const Expr there = place(argument);
+  const Expr there = place_of(argument, caller_);
   View v;
   v.array = written_name(there);
   const Variable& x = caller_.variables.at(v.array);
@@ -254,7 +244,7 @@ void Binding::match(const Variable& dummy, View& v, bool from_element) const {
 }
 
 void Binding::array(const Variable& dummy, const Expr& argument) {
-  const Expr there = settled(place(argument));
+  const Expr there = settled(place_of(argument, caller_));
   View v = view(dummy, there);
   const auto* l = there.as<Load>();
   match(dummy, v, l && !has_slices(*l));

@@ -43,7 +43,6 @@ class Binding {
   Expr copy(const Variable& dummy, const Expr& value);
   Expr settled(const Expr& place);
   bool changes(const Expr& e) const;
-  Expr place(const Expr& argument) const;
   void check_type(const Variable& dummy, const Expr& argument) const;
 
   Expr expr(const Expr& e) const;

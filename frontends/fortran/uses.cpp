@@ -130,4 +130,13 @@ Uses uses_of(const Routine& routine) {
   return out;
 }
 
+Expr place_of(const Expr& e, const Routine& r) {
+  if (e.as<Var>() || e.as<Load>()) return e;
+  const auto* c = e.as<Compare>();
+  if (!c || c->op != CompareOp::Ne || as_int(c->right) != 0) return Expr();
+  if (!c->left.as<Var>() && !c->left.as<Load>()) return Expr();
+  const auto it = r.variables.find(written_name(c->left));
+  return it != r.variables.end() && it->second.logical ? c->left : Expr();
+}
+
 }  // namespace moonloop::fortran

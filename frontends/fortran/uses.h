@@ -85,4 +85,8 @@ void each(const Body& body, const F& visit) {
   }
 }
 
+/// The variable or element, or section, that `e` is in `r`; null for other expressions. A logical
+/// one is compared with 0, see program.h.
+Expr place_of(const Expr& e, const Routine& r);
+
 }  // namespace moonloop::fortran
