@@ -11,6 +11,7 @@
 #include "core/domain.h"
 #include "core/order.h"
 #include "core/reference.h"
+#include "tests/differential/points.h"
 #include "tests/differential/random_atomics.h"
 
 namespace moonloop::differential {
@@ -125,36 +126,19 @@ class Enumeration {
       if (is_item(nested_.kernel.tag(i))) items.push_back(i);
     dims.insert(dims.end(), items.begin(), items.end());
     Set domain = domain_of(nested_.kernel, dims);
+    std::vector<std::int64_t> params;
     for (const std::string& p : param_names(domain)) {
       const auto it = values_.find(p);
       if (it == values_.end()) throw Unknown{};
-      const int at = isl_set_find_dim_by_name(domain.get(), isl_dim_param, p.c_str());
-      domain = isl_set_fix_si(domain.take(), isl_dim_param, static_cast<unsigned>(at),
-                              static_cast<int>(it->second));
+      params.push_back(it->second);
     }
-    if (yes(isl_set_is_empty(domain.get()))) return;
-    struct User {
-      Enumeration& self;
-      int s;
-      const Instruction& insn;
-      const std::vector<std::string>&dims, &items;
-      bool failed;
-    } user{*this, s, insn, dims, items, false};
-    const auto each = [](isl_point* taken, void* u) -> isl_stat {
-      const Point point(taken);
-      User& x = *static_cast<User*>(u);
-      Integers at = x.self.values_;
-      for (std::size_t d = 0; d < x.dims.size(); ++d)
-        at[x.dims[d]] = to_int(
-            Val(isl_point_get_coordinate_val(point.get(), isl_dim_set, static_cast<int>(d))));
-      try {
-        x.self.add_instance(x.s, x.insn, x.items, at);
-      } catch (const Error&) { x.failed = true; } catch (const Unknown&) {
-        x.failed = true;
-      }
-      return x.failed ? isl_stat_error : isl_stat_ok;
-    };
-    if (isl_set_foreach_point(domain.get(), each, &user) < 0 || user.failed) throw Unknown{};
+    Integers at = values_;
+    try {
+      for_each_point(domain, params, [&](const std::vector<std::int64_t>& point) {
+        for (std::size_t d = 0; d < dims.size(); ++d) at[dims[d]] = point[d];
+        add_instance(s, insn, items, at);
+      });
+    } catch (const Error&) { throw Unknown{}; }
   }
 
   void add_instance(int s, const Instruction& insn, const std::vector<std::string>& items,
@@ -591,8 +575,8 @@ std::string shared_race(const Enumeration& e, const Copies& c) {
 /// there, which nest as the text says. No text says that all of a team run one statement before the
 /// next, unless its loops cannot nest.
 std::string changed_as_text(const Enumeration& base, const Copies& base_copies, const Reads& wanted,
-                            const Kernel& k, const Enumeration::Dims& dims,
-                            const Integers& values) {
+                            const History& base_cells, const Kernel& k,
+                            const Enumeration::Dims& dims, const Integers& values) {
   if (std::none_of(k.iname_tags.begin(), k.iname_tags.end(), [](const auto& t) {
         return in_team(&t.second) || t.second.kind == TagKind::Group;
       }))
@@ -600,8 +584,7 @@ std::string changed_as_text(const Enumeration& base, const Copies& base_copies, 
   const Enumeration text(k, true, dims, values);
   Where where;
   for (std::size_t i = 0; i < text.all.size(); ++i) where.emplace(text.all[i].key, i);
-  if (std::string why = reversed_pair(history(base, false), base, text, where); !why.empty())
-    return why;
+  if (std::string why = reversed_pair(base_cells, base, text, where); !why.empty()) return why;
   if (std::string why = misplaced_term(base, text, where); !why.empty()) return why;
   Copies c = copies(text);
   c.own.emplace(text.kernel());
@@ -615,12 +598,43 @@ std::string changed_as_text(const Enumeration& base, const Copies& base_copies, 
 
 }  // namespace
 
-Verdict brute_force(const Kernel& base_kernel, const Kernel& after_kernel, const Integers& values) {
+/// What the base does at some parameters; it does not change with what is compared with it.
+struct BruteForce::Base {
+  Base(const Kernel& k, const Integers& values)
+      : at(values), all(k, at), dims(Enumeration::dims_of(all)), copied(copies(all)) {
+    for (const bool temporaries : {false, true}) {
+      fields[temporaries] = history(all, temporaries);
+      records[temporaries] = history(all, temporaries, true);
+    }
+    // Work-items have copies of a temporary, unless the base shows that they share it.
+    copied.own.emplace(all.kernel());
+    copied.shared = values_read(all, copied).undefined;
+    reads = values_read(all, copied);
+  }
+  const Integers at;
+  const Enumeration all;
+  const Enumeration::Dims dims;
+  Copies copied;
+  Reads reads;
+  History fields[2], records[2];  // of arrays, of temporaries
+};
+
+BruteForce::BruteForce(const Kernel& base) : kernel_(base) {}
+BruteForce::~BruteForce() = default;
+
+const BruteForce::Base& BruteForce::base_at(const Integers& values) {
+  for (const auto& b : bases_)
+    if (b->at == values) return *b;
+  bases_.push_back(std::make_unique<Base>(kernel_, values));
+  return *bases_.back();
+}
+
+Verdict BruteForce::compare(const Kernel& after_kernel, const Integers& values) {
   using Kind = Verdict::Kind;
   try {
-    const Enumeration base(base_kernel, values);
-    const auto dims = Enumeration::dims_of(base);
-    const Enumeration after(after_kernel, false, dims, values);
+    const Base& run = base_at(values);
+    const Enumeration& base = run.all;
+    const Enumeration after(after_kernel, false, run.dims, run.at);
 
     // Barriers may run more often: those who wait more do not compute anything else.
     const auto computes = [](const Enumeration& e, const Instance& i) {
@@ -638,31 +652,28 @@ Verdict brute_force(const Kernel& base_kernel, const Kernel& after_kernel, const
       if (!where.count(i.key)) return {Kind::Illegal, i.text + " is lost"};
     if (computing(base) != computing(after)) return {Kind::Illegal, "there are new instances"};
 
-    if (std::string why = reversed_pair(history(base, false), base, after, where); !why.empty())
+    if (std::string why = reversed_pair(run.fields[false], base, after, where); !why.empty())
       return {Kind::Illegal, std::move(why)};
 
     if (std::string why = misplaced_term(base, after, where); !why.empty())
       return {Kind::Illegal, std::move(why)};
 
-    // Work-items have copies of a temporary, unless the base shows that they share it.
-    Copies c = copies(after), base_copies = copies(base);
-    base_copies.own.emplace(base.kernel());
-    base_copies.shared = values_read(base, base_copies).undefined;
+    Copies c = copies(after);
     c.own.emplace(after.kernel());
-    c.shared = base_copies.shared;
-    const Reads wanted = values_read(base, base_copies);
-    if (!wanted.undefined.empty()) throw Unknown{};
+    c.shared = run.copied.shared;
+    if (!run.reads.undefined.empty()) throw Unknown{};
     if (std::string why = shared_race(after, c); !why.empty())
       return {Kind::Illegal, std::move(why)};
     const Reads found = values_read(after, c);
     for (const Instance& i : base.all)
-      if (found.values.at(i.key) != wanted.values.at(i.key))
+      if (found.values.at(i.key) != run.reads.values.at(i.key))
         return {Kind::Illegal, i.text + " reads another value of a temporary"};
-    if (std::string why = changed_as_text(base, base_copies, wanted, after_kernel, dims, values);
+    if (std::string why = changed_as_text(base, run.copied, run.reads, run.fields[false],
+                                          after_kernel, run.dims, run.at);
         !why.empty())
       return {Kind::Illegal, "its text says another order: " + why};
     for (const bool temporaries : {false, true})
-      if (std::string why = reversed_pair(history(base, temporaries, true), base, after, where);
+      if (std::string why = reversed_pair(run.records[temporaries], base, after, where);
           !why.empty())
         return {Kind::Conservative, std::move(why)};
     return {Kind::Legal, {}};

@@ -1,6 +1,7 @@
 #pragma once
-#include <optional>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "core/kernel.h"
 #include "runtime/evaluate.h"
@@ -19,18 +20,30 @@ struct Verdict {
   std::string why;
 };
 
-/// Compares `after`'s order with that of `base`, its own reference, from which it was made by steps
-/// that only reorder. By enumeration: no isl relations, nothing of core/legality.
+/// Compares the order of kernels with that of a base, their own reference, from which they were
+/// made by steps that only reorder. By enumeration: no isl relations, nothing of core/legality.
 ///
-///  * Every instance of `base` runs exactly once.
+///  * Every instance of the base runs exactly once.
 ///  * Accesses of one element of an array argument, one of them a write, keep their order, and are
 ///    not left to two iterations of a parallel loop, or two work-items of one statement.
-///  * Every read of a temporary gets the value that the same write gave it in `base`; a temporary
+///  * Every read of a temporary gets the value that the same write gave it in the base; a temporary
 ///    that is only accessed inside a parallel loop is private to its iterations.
 ///  * The text alone says that order too: where the loops of a team or of groups nest as loops,
 ///    they are read so.
 ///  * The updates of one reduction may change places with each other, and run at the same time in
 ///    lanes and in work-items, but not in iterations of a parallel loop.
-Verdict brute_force(const Kernel& base, const Kernel& after, const Integers& values);
+class BruteForce {
+ public:
+  explicit BruteForce(const Kernel& base);
+  ~BruteForce();
+  Verdict compare(const Kernel& after, const Integers& values);
+
+ private:
+  struct Base;
+  const Base& base_at(const Integers& values);  // enumerated once
+
+  Kernel kernel_;
+  std::vector<std::unique_ptr<Base>> bases_;  // by the values of parameters
+};
 
 }  // namespace moonloop::differential

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <memory>
 
 #include "core/budget.h"
 #include "core/diagnostic.h"
@@ -50,7 +51,7 @@ class Chain {
   /// Acceptance and refusal are checked against enumeration if `confirms`.
   Chain(Pair& pair, bool confirms, Statistics& statistics, std::vector<Problem>& problems)
       : pair_(pair),
-        base_(pair.original),
+        base_(std::make_unique<BruteForce>(pair.original)),
         confirms_(confirms),
         statistics_(statistics),
         problems_(problems) {}
@@ -74,7 +75,7 @@ class Chain {
       if (next.reference && confirms_)
         confirm_legal(call, next, tally);
       else
-        base_ = next;
+        base_ = std::make_unique<BruteForce>(next);
       pair_.result = std::move(next);
       pair_.steps.push_back(call);
     } catch (const Refused& e) {
@@ -96,7 +97,7 @@ class Chain {
   void confirm_legal(const Call& call, const Kernel& next, Tally& tally) {
     bool all = true;
     for (const Integers& values : small_sizes(next)) {
-      const Verdict v = brute_force(base_, next, values);
+      const Verdict v = base_->compare(next, values);
       if (v.kind == Kind::Illegal)
         return problem(call, fmt::format("accepted, but with n = {} {}", values.at("n"), v.why));
       all = all && v.kind != Kind::Unknown;
@@ -122,7 +123,7 @@ class Chain {
       const Kernel next = apply(call, pair_.result);
       if (!next.reference) return;
       for (const Integers& values : sizes) {
-        const Verdict v = brute_force(base_, next, values);
+        const Verdict v = base_->compare(next, values);
         if (v.kind == Kind::Unknown) return;
         if (v.kind == Kind::Illegal) {
           ++tally.confirmed;
@@ -140,7 +141,7 @@ class Chain {
   }
 
   Pair& pair_;
-  Kernel base_;
+  std::unique_ptr<BruteForce> base_;  // the last kernel that is its own reference
   bool confirms_;
   Statistics& statistics_;
   std::vector<Problem>& problems_;
