@@ -11,22 +11,33 @@ struct GenOptions {
   std::string target = "c", output = "-", header, fortran;
 };
 
-/// The module around a routine of the input.
+/// The modules of the file that a routine of the input is in.
 AroundRoutine around(const FortranFile& file, const Kernel& k) {
   const auto home = file.homes.find(k.name);
   if (home == file.homes.end()) return {};
   const FortranFile::Home& h = home->second;
-  if (!h.source->name.ends_with("90"))
+  if (!h.source->name.ends_with("90")) {
+    if (h.module.empty()) return {};
     fail("unsupported", k.at,
          "`{}` is in the module `{}` of a file in fixed form, which the interface in free form "
          "cannot have",
          k.name, h.module);
-  const auto lines = [&](int first, int last) {
-    std::string out;
+  }
+  const auto add = [&](int first, int last, std::string& out) {
     for (int n = first; n <= last; ++n) out += std::string(h.source->line(n)) + "\n";
-    return out;
   };
-  return {lines(h.module_first, h.first - 1), lines(h.last + 1, h.module_last)};
+  AroundRoutine out{h.module, "", ""};
+  for (const FortranFile::Lines& m : h.modules) {
+    if (m.last < h.routine.first) {
+      add(m.first, m.last, out.before);
+    } else if (m.first > h.routine.last) {
+      add(m.first, m.last, out.after);
+    } else {
+      add(m.first, h.routine.first - 1, out.before);
+      add(h.routine.last + 1, m.last, out.after);
+    }
+  }
+  return out;
 }
 
 std::string language_name(Target t) {

@@ -24,6 +24,8 @@ struct Parameter {
   FortranRole fortran = FortranRole::None;
   bool logical = false;  // to a Fortran caller
   std::string entry_of;  // of FortranRole::Entry
+  std::shared_ptr<const FortranComponent> component;
+  Span at;  // of the declaration
 };
 
 /// One kernel of a program for a device.

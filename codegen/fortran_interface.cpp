@@ -16,20 +16,16 @@ std::string integer_kind(const Type& t) { return fmt::format("c_int{}_t", 8 * t.
 
 /// A program by the name that Fortran calls it.
 struct Called : Program {
-  std::string kernel;
+  std::string kernel, module;  // and the module that it is in
 };
 
 std::string fortran_type(const Called& p, const Parameter& a) {
   const auto unsupported = [&] {
-    fail("unsupported", {}, "`{}`: `{}` of type {} has no counterpart in Fortran's interface to C",
-         p.kernel, a.name, a.type.str());
+    fail("unsupported", a.at,
+         "`{}`: `{}` of type {} has no counterpart in Fortran's interface to C", p.kernel, a.name,
+         a.type.str());
   };
   if (a.type.is_record()) unsupported();
-  if (a.fortran == FortranRole::Component)
-    fail("unsupported", {},
-         "`{}`: `{}` of a derived type has no counterpart in Fortran's interface "
-         "to C",
-         p.kernel, a.name);
   if (a.fortran == FortranRole::Character) return "character(c_char)";
   if (a.logical) return fmt::format("logical({})", a.type.size());
   switch (a.type.scalar) {
@@ -74,17 +70,70 @@ std::string name_of(const Called& p, const Parameter& a) {
   return name;
 }
 
+/// The name of what the caller in Fortran passes: of a component the variable that has it.
+std::string passed_name(const Called& p, const Parameter& a) {
+  if (!a.component) return name_of(p, a);
+  Parameter whole;
+  whole.name = a.component->of;
+  return name_of(p, whole);
+}
+
+/// The parameter as the caller's variable, or the part of one.
+std::string place_of(const Called& p, const Parameter& a) {
+  return passed_name(p, a) + (a.component ? a.component->path : "");
+}
+
+/// A parameter that Fortran sees, each variable of a derived type by the first of its components.
+bool is_first(const Called& p, const Parameter& a) {
+  if (!a.component) return true;
+  return &a == &*std::find_if(p.params.begin(), p.params.end(), [&](const Parameter& x) {
+    return x.component && x.component->of == a.component->of;
+  });
+}
+
 void check_names(const Called& p) {
   std::set<std::string> seen;
-  const auto check = [&](const std::string& name) {
+  const auto check = [&](const std::string& name, const Span& at) {
     if (!std::isalpha(static_cast<unsigned char>(name[0])) || name.size() > 55)
-      fail("unsupported", {}, "`{}` is no name in Fortran", name);
+      fail("unsupported", at, "`{}` is no name in Fortran", name);
     if (!seen.insert(lower_case(name)).second)
-      fail("unsupported", {}, "`{}` and another name differ in case alone, which Fortran ignores",
+      fail("unsupported", at, "`{}` and another name differ in case alone, which Fortran ignores",
            name);
   };
-  check(p.kernel);
-  for (const Parameter& a : p.params) check(name_of(p, a));
+  check(p.kernel, {});
+  for (const Parameter& a : p.params) check(name_of(p, a), a.at);
+}
+
+/// The type of a variable with components, where the routine is written: under another name where
+/// an argument has its own.
+struct DerivedType {
+  std::string name, alias, module;
+  std::string use(const Called& p) const {
+    if (module == p.module) return "";
+    return "  use " + module + ", only: " + (alias == name ? name : alias + " => " + name) + "\n";
+  }
+};
+DerivedType type_of(const Called& p, const Parameter& a) {
+  const FortranComponent& c = *a.component;
+  if (c.module.empty())
+    fail("unsupported", a.at,
+         "`{}`: `{}` is of a type that the routine itself declares, which no caller has", p.kernel,
+         c.of);
+  if (c.nested)
+    fail("unsupported", a.at,
+         "`{}`: `{}{}` is an array of each element of an array, which the interface cannot pass",
+         p.kernel, c.of, c.path);
+  DerivedType out{c.type, c.type, c.module};
+  const auto is_taken = [&] {
+    return std::any_of(p.params.begin(), p.params.end(), [&](const Parameter& x) {
+      return lower_case(passed_name(p, x)) == lower_case(out.alias) ||
+             (x.component && x.component->type == c.type && x.component->module < c.module &&
+              out.alias == c.type);
+    });
+  };
+  if (c.module != p.module)
+    while (is_taken()) out.alias += "_of_" + c.module;
+  return out;
 }
 
 /// The axis, from 1, of the array whose length `extent` is.
@@ -94,7 +143,23 @@ std::pair<const Parameter*, std::size_t> axis_of(const Called& p, const Paramete
       const auto* v = a.shape[i].as<Var>();
       if (v && v->name == extent.name) return {&a, i + 1};
     }
-  fail("unsupported", {}, "`{}`: no axis has the length `{}`", p.kernel, extent.name);
+  fail("unsupported", extent.at, "`{}`: no axis has the length `{}`", p.kernel, extent.name);
+}
+
+/// The length of an axis over what the caller passes.
+std::string length(const Called& p, const Parameter& a, const Expr& e) {
+  if (const auto n = as_int(e)) return std::to_string(*n);
+  if (const auto* v = e.as<Var>())
+    for (const Parameter& x : p.params)
+      if (x.name == v->name) return place_of(p, x);
+  const auto* n = e.as<Nary>();
+  if (!n || (n->op != NaryOp::Add && n->op != NaryOp::Mul))
+    fail("unsupported", a.at, "`{}`: the bounds of `{}` are no sums and products of arguments",
+         p.kernel, a.component->of);
+  std::string out;
+  for (const Expr& x : n->terms)
+    out += (out.empty() ? "" : n->op == NaryOp::Add ? " + " : "*") + length(p, a, x);
+  return "(" + out + ")";
 }
 
 bool has_assumed_shape(const Called& p, const Parameter& a) {
@@ -113,14 +178,16 @@ bool is_truth(const Parameter& a) { return a.logical && !a.is_array; }
 enum class Side { C, Fortran, Call };
 
 std::string argument(const Called& p, const Parameter& a, Side side) {
-  const std::string name = name_of(p, a);
-  if (side != Side::Call) return name;
+  if (side != Side::Call) return side == Side::C ? name_of(p, a) : passed_name(p, a);
+  const std::string name = place_of(p, a);
   if (is_letter(a)) return "int(ichar(" + name + "), c_int8_t)";
   if (is_truth(a)) return fmt::format("merge(1_{0}, 0_{0}, {1})", integer_kind(a.type), name);
-  if (a.fortran == FortranRole::Entry) return a.entry_of;
+  if (a.fortran == FortranRole::Entry)
+    for (const Parameter& x : p.params)
+      if (x.name == a.entry_of) return place_of(p, x);
   if (a.fortran != FortranRole::Extent) return name;
   const auto [array, axis] = axis_of(p, a);
-  return fmt::format("{}_extent(size({}, {}, c_int64_t))", p.kernel, name_of(p, *array), axis);
+  return fmt::format("{}_extent(size({}, {}, c_int64_t))", p.kernel, place_of(p, *array), axis);
 }
 
 /// The length of an axis as the kernel takes it, or the program's end where that cannot be.
@@ -148,7 +215,7 @@ std::string with_arguments(const Called& p, const std::string& head, Side side,
   std::string out = head + "(", line = out;
   std::vector<std::string> names;
   for (const Parameter& a : p.params) {
-    const bool own = a.fortran == FortranRole::Result || is_found(a);
+    const bool own = a.fortran == FortranRole::Result || is_found(a) || !is_first(p, a);
     if (side == Side::Fortran && own) continue;
     names.push_back(argument(p, a, side));
   }
@@ -175,24 +242,70 @@ std::string type_in_c(const Called& p, const Parameter& a) {
   return a.is_array ? "type(*)" : "integer(" + integer_kind(a.type) + ")";
 }
 
+std::string colons(const Parameter& a) {
+  std::string out = "(:";
+  for (std::size_t i = 1; i < a.shape.size(); ++i) out += ", :";
+  return out + ")";
+}
+
+/// The variable that `a` is the first component of. Behind its name the shape of a component that
+/// is no array itself, which is that of the variable.
+std::string derived_declaration(const Called& p, const Parameter& a) {
+  const std::string& name = a.component->of;
+  bool written = false;
+  const Parameter* shape = nullptr;
+  for (const Parameter& x : p.params) {
+    if (!x.component || x.component->of != name) continue;
+    written = written || x.intent != Intent::In;
+    if (x.component->array && !shape) shape = &x;
+  }
+  std::string out = "type(" + type_of(p, a).alias + ")";
+  if (!written) out += ", intent(in)";
+  out += " :: " + passed_name(p, a);
+  if (!shape) return out;
+  if (has_assumed_shape(p, *shape)) return out + colons(*shape);
+  std::string lengths;
+  for (const Expr& e : shape->shape)
+    lengths += (lengths.empty() ? "" : ", ") + length(p, *shape, e);
+  if (shape->shape.empty())
+    fail("unsupported", a.at, "`{}`: the bounds of `{}` are not known", p.kernel, name);
+  return out + "(" + lengths + ")";
+}
+
+std::string derived_declarations(const Called& p, const std::string& indent) {
+  std::string scalars, arrays;
+  for (const Parameter& a : p.params) {
+    if (!a.component || !is_first(p, a)) continue;
+    const std::string line = indent + derived_declaration(p, a) + "\n";
+    (line.ends_with(")\n") ? arrays : scalars) += line;  // whose bounds may be components
+  }
+  return scalars + arrays;
+}
+
+/// What brings the types of these variables to where the routine is.
+std::string uses_of_types(const Called& p) {
+  std::set<std::string> out;
+  for (const Parameter& a : p.params)
+    if (a.component) out.insert(type_of(p, a).use(p));
+  return fmt::format("{}", fmt::join(out, ""));
+}
+
 std::string declarations(const Called& p, bool by_value, const std::string& indent) {
   std::string out;
   for (const Parameter& a : p.params) {
-    if (!by_value && is_found(a)) continue;
+    if (!by_value && (is_found(a) || a.component)) continue;
     out += indent + (by_value ? type_in_c(p, a) : fortran_type(p, a));
     if (!a.is_array && by_value) out += ", value";
     if (a.intent == Intent::In && !(by_value && !a.is_array)) out += ", intent(in)";
     out += " :: " + name_of(p, a);
     if (!by_value && has_assumed_shape(p, a)) {
-      out += "(:";
-      for (std::size_t i = 1; i < a.shape.size(); ++i) out += ", :";
-      out += ")";
+      out += colons(a);
     } else if (a.is_array && !a.shape.empty()) {
       out += "(*)";
     }
     out += "\n";
   }
-  return out;
+  return by_value ? out : out + derived_declarations(p, indent);
 }
 
 std::string c_function(const Called& p, const std::string& name) {
@@ -216,7 +329,7 @@ std::string c_function(const Called& p, const std::string& name) {
 
 FortranInterface fortran_interface(const Program& program, const std::string& kernel,
                                    const AroundRoutine& around) {
-  const Called p{program, kernel};
+  const Called p{program, kernel, around.module};
   if (p.target == Target::OpenCL)
     fail("unsupported", {},
          "target `{}` has no interface to Fortran; `c`, `openmp` and `cuda` have",
@@ -243,7 +356,8 @@ FortranInterface fortran_interface(const Program& program, const std::string& ke
   out += around.before;
   out += with_arguments(p, kind + " " + p.kernel, Side::Fortran,
                         is_function ? "result(" + name_of(p, *result) + ")" : "");
-  out += "\n  use " + module + "\n  implicit none\n" + declarations(p, false, "  ");
+  out += "\n  use " + module + "\n" + uses_of_types(p) + "  implicit none\n" +
+         declarations(p, false, "  ");
   out += with_arguments(p, "  call " + function, Side::Call) + "\nend " + kind + "\n";
   out += around.after;
   const std::string stop = stop_name(p.kernel);

@@ -10,17 +10,18 @@ namespace moonloop {
 struct FortranInterface {
   /// A module with a `bind(c)` interface, and a subroutine of the kernel's name, or a function
   /// where the kernel was one, with the kernel's arguments, by reference, in the declared order;
-  /// for a routine of a module within that module, whose other routines stay as they are.
+  /// for a routine of a module within that module, whose other routines stay as they are, beside
+  /// the other modules of its file.
   std::string fortran;
   /// A function in C, to stand behind the generated one: what the interface calls, since Fortran
   /// wants a binding label that is no other global name. Empty for CUDA, whose code has one.
   std::string c;
 };
 
-/// The text of the module that the routine was in, before it and behind it; empty for a routine
-/// that was in none.
+/// The module that the routine was in, if any, and the text of the file's modules before it and
+/// behind it.
 struct AroundRoutine {
-  std::string before, after;
+  std::string module, before, after;
 };
 
 /// `kernel`: its name, which Fortran goes by also where C's function has another one. Fails

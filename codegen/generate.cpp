@@ -36,6 +36,8 @@ std::vector<Parameter> parameters(const Kernel& k) {
     p.fortran = a.fortran;
     p.logical = a.logical;
     p.entry_of = a.entry_of;
+    p.component = a.component;
+    p.at = a.at;
     p.intent = way[i];
     if (a.is_array) {
       p.shape = a.shape.value_or(Exprs{});

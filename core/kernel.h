@@ -41,6 +41,14 @@ enum class FortranRole {
   Entry,      // the value of another argument at the routine's start
 };
 
+/// Where a component is in what a Fortran caller passes.
+struct FortranComponent {
+  std::string of, path;      // the argument of a derived type, and `%part%x`
+  std::string type, module;  // that type; no module where the routine declares it
+  bool array = false;        // that argument is one
+  bool nested = false;       // an array of each element of an array: Fortran has no name for all
+};
+
 struct Argument {
   std::string name;
   std::optional<Type> type;  // absent until inferred
@@ -58,6 +66,7 @@ struct Argument {
   FortranRole fortran = FortranRole::None;
   bool logical = false;  // to a Fortran caller; an integer of that size here
   std::string entry_of;  // of FortranRole::Entry: that argument
+  std::shared_ptr<const FortranComponent> component;  // of FortranRole::Component
 };
 
 enum class AddressSpace { Auto, Private, Local, Global };

@@ -132,6 +132,21 @@ void PrecomputePlan::find_fixed(int param, bool required) {
   fixed[param] = first;
 }
 
+/// Whether the uses say themselves which one value of a parameter is computed, so that no footprint
+/// has to be found that would say it otherwise.
+bool PrecomputePlan::is_one_value(int param) const {
+  const auto p = static_cast<std::size_t>(param);
+  if (!options.footprints.empty() || !options.precompute_inames.empty() ||
+      options.storage_axis_to_tag.count(rule.params[p]))
+    return false;
+  const Expr& first = uses[0].args[p];
+  for (const RuleUse& u : uses)
+    if (!equal(u.args[p], first)) return false;
+  for (const std::string& i : inames_in(first))
+    if (sweep.count(i)) return false;
+  return true;
+}
+
 void PrecomputePlan::find_fixed_and_axes() {
   const auto param_number = [&](const std::string& n) {
     const auto it = std::find(rule.params.begin(), rule.params.end(), n);
@@ -161,6 +176,10 @@ void PrecomputePlan::find_fixed_and_axes() {
     if (body_inames_.count(i) || (bounding_inames_.count(i) && param_that_is(i) < 0))
       axes.push_back({-1, i, {}, false});
   for (int p = 0; p < static_cast<int>(rule.params.size()); ++p) {
+    if (is_one_value(p)) {
+      find_fixed(p, false);
+      continue;
+    }
     const bool affine =
         !options.footprints.empty() || std::all_of(uses.begin(), uses.end(), [&](const RuleUse& u) {
           return to_map({u.args[std::size_t(p)]}, u.place.inames).has_value();

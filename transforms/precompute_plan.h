@@ -64,6 +64,7 @@ class PrecomputePlan {
   void find_uses();
   void find_fixed_and_axes();
   void find_fixed(int param, bool required);
+  bool is_one_value(int param) const;
   int param_that_is(const std::string& iname) const;
   void find_swept_bounds();
   void name_axes();

@@ -74,6 +74,7 @@ class BlockReader {
 
  private:
   void include(const Source* by, const std::string& name, int order);
+  void check_line(const Block& transform, int n) const;
 
   const FortranOptions& how_;
   bool fixed_;
@@ -97,6 +98,19 @@ void BlockReader::include(const Source* by, const std::string& name, int order) 
   }
 }
 
+/// Flang would take for Fortran what is no comment.
+void BlockReader::check_line(const Block& transform, int n) const {
+  const std::string_view line = transform.at.source->line(n), text = trimmed(line);
+  if (text.empty() || comment_start(line, fixed_) != std::string_view::npos) return;
+  const Span at{transform.at.source, n, static_cast<int>(line.find(text)) + 1,
+                static_cast<int>(text.size())};
+  throw Error(Diagnostic{"syntax",
+                         "a line of a transform block is no comment",
+                         {at, {}},
+                         {{transform.at, "the block begins here"}},
+                         "begin it with `!`"});
+}
+
 void BlockReader::read(const Source* source, int order) {
   std::vector<Block> open;  // tagged ones; a transform stands alone
   std::optional<Block> transform;
@@ -105,6 +119,7 @@ void BlockReader::read(const Source* source, int order) {
     const std::string_view line = source->line(n);
     const auto found = directive(line, fixed_);
     if (!found) {
+      if (transform) check_line(*transform, n);
       if (const std::string name = included_by(line); !name.empty())
         include(source, name, order ? order : n);
       continue;
@@ -169,14 +184,6 @@ std::string transform_text(const Block& block) {
   for (int n = block.first; n <= block.last; ++n) {
     const std::string_view line = source->line(n);
     const std::size_t start = comment_start(line, fixed);
-    if (start == std::string_view::npos && !trimmed(line).empty()) {
-      Span at{source, n, 1, static_cast<int>(line.size())};
-      throw Error(Diagnostic{"syntax",
-                             "a line of a transform block is no comment",
-                             {at, {}},
-                             {{block.at, "the block begins here"}},
-                             {}});
-    }
     if (start != std::string_view::npos) {
       out += std::string(start, ' ');  // columns stay
       out += line.substr(start);

@@ -50,17 +50,19 @@ std::vector<const sem::Symbol*> components_of(const sem::DerivedTypeSpec& type, 
 /// What a directive demands of the loops below it. Its tag is empty where it demands nothing.
 Directive read_directive(const fp::OmpDirectiveSpecification& x, const Places& places);
 Directive read_directive(const fp::AccBeginCombinedDirective& x, const Places& places);
-/// The same of `parallel`, `single` and `master`, around statements; without a tag.
+/// The same of `parallel`, `target` and others around statements, or of one that stands alone;
+/// without a tag.
 Directive read_region(const fp::OmpDirectiveSpecification& x, const Places& places);
 /// Fails `unsupported` for clauses other than `nowait`, which lets what follows begin: when that is
 /// legal is proved anyway.
 void read_end_of_directive(const fp::OmpDirectiveSpecification& x, const Places& places);
 Directive read_directive(const fp::AccBeginLoopDirective& x, const Places& places);
-/// `skip_output`: `print` and `write` are left out, else unsupported. `hints`: see Routine.
+/// `skip_output`: `print` and `write` are left out, else unsupported. `unheeded`: Routine::without_effect.
 Body read_body(const fp::Block& block, const Span& around, const Places& places, bool skip_output,
-               std::vector<Span>& hints);
+               std::vector<WithoutEffect>& unheeded);
 /// Directives of compilers before the statements.
-void read_hints(const fp::SpecificationPart& part, const Places& places, std::vector<Span>& hints);
+void read_hints(const fp::SpecificationPart& part, const Places& places,
+                std::vector<WithoutEffect>& unheeded);
 
 using SomeExpr = ev::Expr<ev::SomeType>;
 

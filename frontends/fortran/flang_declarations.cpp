@@ -90,9 +90,28 @@ class Declarations {
     for (const sem::Symbol* c : components_of(type.GetDerivedTypeSpec(), at)) {
       Variable v = whole;
       v.name += "_" + c->name().ToString();
-      v.component = whole.dummy;
+      if (whole.dummy) v.component = component(whole, type, *c);
       object(std::move(v), *c, at);
     }
+  }
+
+  static std::shared_ptr<const FortranComponent> component(const Variable& whole,
+                                                           const ev::DynamicType& type,
+                                                           const sem::Symbol& c) {
+    FortranComponent out;
+    if (whole.component) {
+      out = *whole.component;
+    } else {
+      const sem::Symbol& declared = type.GetDerivedTypeSpec().typeSymbol().GetUltimate();
+      out.of = whole.name;
+      out.array = whole.array;
+      out.type = declared.name().ToString();
+      if (declared.owner().kind() == sem::Scope::Kind::Module)
+        out.module = DEREF(declared.owner().symbol()).name().ToString();
+    }
+    out.path += "%" + c.name().ToString();
+    out.nested = out.nested || (whole.array && !c.get<sem::ObjectEntityDetails>().shape().empty());
+    return std::make_shared<const FortranComponent>(std::move(out));
   }
 
   static Type type_of(const ev::DynamicType& t, bool dummy, const std::string& name,
@@ -167,13 +186,15 @@ std::set<std::string> names_in(const Routine& r) {
 
 }  // namespace
 
-void read_hints(const fp::SpecificationPart& part, const Places& places, std::vector<Span>& hints) {
+void read_hints(const fp::SpecificationPart& part, const Places& places,
+                std::vector<WithoutEffect>& unheeded) {
   using Hint = Fortran::common::Indirection<fp::CompilerDirective>;
   for (const Hint& h : std::get<std::list<Hint>>(part.t))
-    hints.push_back(places.of(h.value().source));
+    unheeded.push_back({places.of(h.value().source), {}});
   for (const fp::DeclarationConstruct& d : std::get<std::list<fp::DeclarationConstruct>>(part.t))
     if (const auto* s = std::get_if<fp::SpecificationConstruct>(&d.u))
-      if (const auto* h = std::get_if<Hint>(&s->u)) hints.push_back(places.of(h->value().source));
+      if (const auto* h = std::get_if<Hint>(&s->u))
+        unheeded.push_back({places.of(h->value().source), {}});
 }
 
 void read_declarations(const sem::Scope& scope, const Places& places, Routine& routine) {

@@ -16,13 +16,13 @@ int number(const T& e, const Span& at, const char* clause) {
   return static_cast<int>(*n);
 }
 
-/// The variable that a reduction's object is.
+/// The variable that an object of a clause is.
 template <typename Object>
-std::string variable(const Object& o, const Span& at) {
+std::string variable(const Object& o, const Span& at, const char* clause) {
   const auto* designator = std::get_if<fp::Designator>(&o.u);
   const auto* ref = designator ? std::get_if<fp::DataRef>(&designator->u) : nullptr;
   const auto* name = ref ? std::get_if<fp::Name>(&ref->u) : nullptr;
-  if (!name) unsupported(at, "a reduction into a part of a variable");
+  if (!name) unsupported(at, fmt::format("{} a part of a variable", clause));
   return name->ToString();
 }
 
@@ -47,14 +47,31 @@ void reduction(const fp::OmpReductionClause& r, const Span& at, Directive& d) {
       if (const auto* id = std::get_if<fp::OmpReductionIdentifier>(&m.u)) op = operation(*id);
   if (op.empty()) unsupported(at, "this reduction");
   for (const fp::OmpObject& o : std::get<fp::OmpObjectList>(r.t).v)
-    d.reductions.push_back({op, variable(o, at)});
+    d.reductions.push_back({op, variable(o, at, "a reduction into")});
 }
 
 void clause(const fp::OmpClause& c, const Places& places, Directive& d) {
   const Span at = places.of(c.source);
+  const auto unheeded = [&] { d.without_effect.push_back({at, c.source.ToString()}); };
   std::visit(Fortran::common::visitors{
                  [&](const fp::OmpClause::Private&) {}, [&](const fp::OmpClause::Shared&) {},
                  [&](const fp::OmpClause::Default&) {},
+                 [&](const fp::OmpClause::Firstprivate& x) {
+                   for (const fp::OmpObject& o : x.v.v)
+                     d.firstprivate.push_back(variable(o, at, "`firstprivate` of"));
+                 },
+                 [&](const fp::OmpClause::Lastprivate&) {}, [&](const fp::OmpClause::Map&) {},
+                 [&](const fp::OmpClause::Defaultmap&) {}, [&](const fp::OmpClause::Nowait&) {},
+                 [&](const fp::OmpClause::Schedule& x) {
+                   // Equal parts for all threads are what loops get that say nothing.
+                   using Kind = fp::OmpScheduleClause::Kind;
+                   if (std::get<Kind>(x.v.t) != Kind::Static || std::get<2>(x.v.t)) unheeded();
+                 },
+                 [&](const fp::OmpClause::NumThreads&) { unheeded(); },
+                 [&](const fp::OmpClause::NumTeams&) { unheeded(); },
+                 [&](const fp::OmpClause::ThreadLimit&) { unheeded(); },
+                 [&](const fp::OmpClause::DistSchedule&) { unheeded(); },
+                 [&](const fp::OmpClause::ProcBind&) { unheeded(); },
                  [&](const fp::OmpClause::Collapse& x) { d.loops = number(x.v, at, "collapse"); },
                  [&](const fp::OmpClause::Reduction& x) { reduction(x.v, at, d); },
                  [&](const auto&) {
@@ -75,22 +92,39 @@ void reduction(const fp::AccObjectListWithReduction& r, const Span& at, Directiv
                                                 : "";
   if (name.empty()) unsupported(at, "this reduction");
   for (const fp::AccObject& o : std::get<fp::AccObjectList>(r.t).v)
-    d.reductions.push_back({name, variable(o, at)});
+    d.reductions.push_back({name, variable(o, at, "a reduction into")});
 }
 
 void clause(const fp::AccClause& c, const Places& places, Directive& d) {
   const Span at = places.of(c.source);
+  const auto unheeded = [&] { d.without_effect.push_back({at, c.source.ToString()}); };
   using Clause = fp::AccClause;
   std::visit(
       Fortran::common::visitors{
           [&](const Clause::Collapse& x) { d.loops = number(std::get<1>(x.v.t), at, "collapse"); },
           [&](const Clause::Reduction& x) { reduction(x.v, at, d); },
-          [&](const Clause::Seq&) { d.tag.clear(); }, [](const Clause::Gang&) {},
-          [](const Clause::Worker&) {}, [](const Clause::Vector&) {},
-          [](const Clause::Independent&) {}, [](const Clause::Auto&) {},
-          [](const Clause::Private&) {}, [](const Clause::Default&) {}, [](const Clause::Copy&) {},
-          [](const Clause::Copyin&) {}, [](const Clause::Copyout&) {}, [](const Clause::Create&) {},
+          [&](const Clause::Seq&) { d.tag.clear(); },
+          [](const Clause::Gang&) {},
+          [](const Clause::Worker&) {},
+          [](const Clause::Vector&) {},
+          [](const Clause::Independent&) {},
+          [](const Clause::Auto&) {},
+          [](const Clause::Private&) {},
+          [](const Clause::Default&) {},
+          [](const Clause::Copy&) {},
+          [](const Clause::Copyin&) {},
+          [](const Clause::Copyout&) {},
+          [](const Clause::Create&) {},
           [](const Clause::Present&) {},
+          [&](const Clause::Firstprivate& x) {
+            for (const fp::AccObject& o : x.v.v)
+              d.firstprivate.push_back(variable(o, at, "`firstprivate` of"));
+          },
+          [](const Clause::Wait&) {},  // the host waits anyway
+          [&](const Clause::Async&) { unheeded(); },
+          [&](const Clause::NumGangs&) { unheeded(); },
+          [&](const Clause::NumWorkers&) { unheeded(); },
+          [&](const Clause::VectorLength&) { unheeded(); },
           [&](const auto&) {
             unsupported(at, fmt::format("the clause `{}`", c.source.ToString()));
           }},
@@ -115,9 +149,14 @@ Directive read_directive(const fp::OmpDirectiveSpecification& x, const Places& p
     case llvm::omp::Directive::OMPD_do:
     case llvm::omp::Directive::OMPD_parallel_do: d.tag = "par"; break;
     case llvm::omp::Directive::OMPD_simd: d.tag = "simd"; break;
+    case llvm::omp::Directive::OMPD_distribute_parallel_do:
+    case llvm::omp::Directive::OMPD_teams_distribute_parallel_do:
+    case llvm::omp::Directive::OMPD_target_parallel_do:
+    case llvm::omp::Directive::OMPD_target_teams_distribute_parallel_do: d.tag = "g"; break;
     default: unsupported(d.at, "this directive of OpenMP");
   }
   for (const fp::OmpClause& c : x.Clauses().v) clause(c, places, d);
+  if (d.tag == "g" && !d.reductions.empty()) d.tag = "par";  // groups share none
   return d;
 }
 
@@ -127,7 +166,12 @@ Directive read_region(const fp::OmpDirectiveSpecification& x, const Places& plac
   switch (x.DirId()) {
     case llvm::omp::Directive::OMPD_parallel:
     case llvm::omp::Directive::OMPD_single:
-    case llvm::omp::Directive::OMPD_master: break;
+    case llvm::omp::Directive::OMPD_master:
+    case llvm::omp::Directive::OMPD_target:
+    case llvm::omp::Directive::OMPD_teams:
+    case llvm::omp::Directive::OMPD_target_teams:
+    case llvm::omp::Directive::OMPD_target_parallel:
+    case llvm::omp::Directive::OMPD_target_data: break;
     default: unsupported(d.at, "this directive of OpenMP");
   }
   for (const fp::OmpClause& c : x.Clauses().v) clause(c, places, d);

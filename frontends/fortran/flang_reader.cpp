@@ -38,6 +38,7 @@ class Units {
       else
         subprogram(u.u, "");
     }
+    for (Routine& r : routines_) r.home.modules = modules_;
     return std::move(routines_);
   }
 
@@ -61,12 +62,15 @@ class Units {
   }
 
   void module(const fp::Module& m) {
+    const auto& head = std::get<fp::Statement<fp::ModuleStmt>>(m.t);
+    const FortranFile::Lines lines{
+        places_.of(head.source).line,
+        places_.of(std::get<fp::Statement<fp::EndModuleStmt>>(m.t).source).line};
+    modules_.push_back(lines);
     const auto& part = std::get<std::optional<fp::ModuleSubprogramPart>>(m.t);
     if (!part) return;
-    const auto& head = std::get<fp::Statement<fp::ModuleStmt>>(m.t);
-    const Span from = places_.of(head.source);
-    const Span to = places_.of(std::get<fp::Statement<fp::EndModuleStmt>>(m.t).source);
-    home_ = {head.statement.v.ToString(), from.source, from.line, to.line};
+    home_.module = head.statement.v.ToString();
+    home_.around = lines;
     for (const fp::ModuleSubprogram& s : std::get<std::list<fp::ModuleSubprogram>>(part->t))
       subprogram(s.u, "");
     home_ = {};
@@ -93,8 +97,9 @@ class Units {
 
   /// The first and the last line of the routine at hand.
   void between(fp::CharBlock first, fp::CharBlock last) {
-    home_.first = places_.of(first).line;
-    home_.last = places_.of(last).line;
+    const Span from = places_.of(first);
+    home_.source = from.source;
+    home_.routine = {from.line, places_.of(last).line};
   }
 
   void function(const fp::FunctionSubprogram& s, const std::string& host) {
@@ -130,8 +135,9 @@ class Units {
     const sem::Symbol& symbol = name.symbol->GetUltimate();
     const auto& details = symbol.get<sem::SubprogramDetails>();
     const sem::Scope& scope = DEREF(symbol.scope());
-    read_hints(std::get<fp::SpecificationPart>(s.t), places_, r.hints);
-    r.body = read_body(std::get<fp::ExecutionPart>(s.t).v, at, places_, skip_output_, r.hints);
+    read_hints(std::get<fp::SpecificationPart>(s.t), places_, r.without_effect);
+    r.body = read_body(std::get<fp::ExecutionPart>(s.t).v, at, places_, skip_output_,
+                       r.without_effect);
     read_declarations(scope, places_, r);
     read_declarations_around(scope, places_, r);
     for (const sem::Symbol* dummy : details.dummyArgs()) {
@@ -165,6 +171,7 @@ class Units {
   const Places& places_;
   bool skip_output_, elsewhere_;
   FortranFile::Home home_;  // of the routine at hand
+  std::vector<FortranFile::Lines> modules_;
   std::vector<Routine> routines_;
 };
 

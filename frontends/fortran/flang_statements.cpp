@@ -13,8 +13,8 @@ namespace {
 
 class Reader {
  public:
-  Reader(const Places& places, bool skip_output, std::vector<Span>& hints)
-      : places_(places), skip_output_(skip_output), hints_(hints) {}
+  Reader(const Places& places, bool skip_output, std::vector<WithoutEffect>& unheeded)
+      : places_(places), skip_output_(skip_output), unheeded_(unheeded) {}
 
   Body block(const fp::Block& b, const Span& around) {
     Body out;
@@ -59,7 +59,7 @@ class Reader {
                    [&](const Indirection<fp::WhereConstruct>& x) { where(x.value(), out); },
                    [&](const Indirection<fp::ForallConstruct>& x) { forall(x.value(), out); },
                    [&](const Indirection<fp::CompilerDirective>& x) {
-                     hints_.push_back(places_.of(x.value().source));
+                     unheeded_.push_back({places_.of(x.value().source), {}});
                    },
                    [&](const Indirection<fp::OpenMPConstruct>& x) { openmp(x.value(), out); },
                    [&](const Indirection<fp::OpenACCConstruct>& x) { openacc(x.value(), out); },
@@ -435,11 +435,13 @@ class Reader {
   void openmp_block(const fp::OmpBlockConstruct& x, Body& out) {
     const auto& begin = x.BeginDir();
     const Directive d = read_region(begin, places_);
+    note_unheeded(d);
     if (x.EndDir()) read_end_of_directive(*x.EndDir(), places_);
     const auto around = region_reductions_;
     region_reductions_.insert(region_reductions_.end(), d.reductions.begin(), d.reductions.end());
     Body inside = block(std::get<fp::Block>(x.t), d.at);
     region_reductions_ = around;
+    keep_firstprivate(d, inside);
     for (const Directive::Reduction& r : d.reductions)
       if (const Span at = assigned_alone(inside, r.variable))
         unsupported(at,
@@ -454,7 +456,7 @@ class Reader {
   /// A reduction of the region around is one of the loop, where that assigns its variable.
   static void share(const Directive::Reduction& r, Statement& s) {
     auto* made = std::get_if<Do>(&s.what);
-    if (!made || !made->directive || made->directive->tag != "par") return;
+    if (!made || !made->directive || made->directive->tag == "simd") return;
     bool here = false;
     each(*made->body, [&](const Statement& inner) {
       const auto* a = std::get_if<Assignment>(&inner.what);
@@ -462,6 +464,7 @@ class Reader {
     });
     if (!here) return;
     Directive with = *made->directive;
+    with.tag = "par";  // groups share none
     with.reductions.push_back(r);
     made->directive = std::make_shared<const Directive>(std::move(with));
   }
@@ -509,15 +512,41 @@ class Reader {
       return directed(read_directive(begin, places_),
                       loop_of(std::get<std::optional<fp::DoConstruct>>(c->t)), out);
     }
+    if (std::holds_alternative<fp::OpenACCWaitConstruct>(x.u)) return;  // the host waits anyway
     unsupported(places_.of(fp::FindSourceLocation(x)), "this directive of OpenACC",
                 "`parallel loop`, `kernels loop` and `loop` are");
   }
 
+  /// A variable that each thread has of its own, with the value from before, is the one that all
+  /// read where nobody assigns it; where somebody does, it is another one behind the directive.
+  static void keep_firstprivate(const Directive& d, const Body& body) {
+    for (const std::string& name : d.firstprivate) {
+      bool assigned = false;
+      each(body, [&](const Statement& s) {
+        const auto* a = std::get_if<Assignment>(&s.what);
+        const auto* loop = std::get_if<Do>(&s.what);
+        const auto* call = std::get_if<SubroutineCall>(&s.what);
+        if ((a && written_name(a->to) == name) || (loop && loop->variable == name)) assigned = true;
+        if (call)
+          for (const Expr& e : call->arguments)
+            if (const auto* v = e ? e.as<Var>() : nullptr; v && v->name == name) assigned = true;
+      });
+      if (assigned)
+        unsupported(d.at, fmt::format("`firstprivate` of `{}`, which is assigned there,", name));
+    }
+  }
+
+  void note_unheeded(const Directive& d) {
+    unheeded_.insert(unheeded_.end(), d.without_effect.begin(), d.without_effect.end());
+  }
+
   void directed(Directive d, const fp::DoConstruct* inside, Body& out) {
+    note_unheeded(d);
     if (!inside) unsupported(d.at, "a directive without a loop below it");
     loop(*inside, out);
     auto* made = std::get_if<Do>(&out.back().what);
     if (!made) unsupported(d.at, "a directive above `do concurrent`");
+    keep_firstprivate(d, *made->body);
     if (!d.tag.empty()) made->directive = std::make_shared<const Directive>(std::move(d));
   }
 
@@ -622,7 +651,7 @@ class Reader {
 
   const Places& places_;
   bool skip_output_;
-  std::vector<Span>& hints_;        // see Routine
+  std::vector<WithoutEffect>& unheeded_;
   std::vector<std::string> loops_;  // around the statement at hand; the names that they have
   std::vector<Directive::Reduction> region_reductions_;  // of `parallel` around it
 };
@@ -630,8 +659,8 @@ class Reader {
 }  // namespace
 
 Body read_body(const fp::Block& block, const Span& around, const Places& places, bool skip_output,
-               std::vector<Span>& hints) {
-  return Reader(places, skip_output, hints).block(block, around);
+               std::vector<WithoutEffect>& unheeded) {
+  return Reader(places, skip_output, unheeded).block(block, around);
 }
 
 }  // namespace moonloop::fortran

@@ -30,14 +30,26 @@ Diagnostic warning_of(const FortranFile::LeftOut& l) {
 }
 
 /// What such a directive allows is proved where a script asks for it.
-Diagnostic warning_of(const std::vector<Span>& hints, const std::string& routine) {
-  const std::string rest =
-      hints.size() > 1 ? fmt::format(" ({} more in `{}`)", hints.size() - 1, routine) : "";
-  return {"unused-directive",
-          "this directive for compilers has no effect" + rest,
-          {hints.front(), {}},
-          {},
-          "a script says how loops run, as in `lp.tag_inames(knl, {i = \"simd\"})`"};
+/// One warning of directives, one of clauses.
+void warn_of_unheeded(const fortran::Routine& r, std::vector<Diagnostic>& out) {
+  for (const bool clauses : {false, true}) {
+    const fortran::WithoutEffect* first = nullptr;
+    int more = -1;
+    for (const fortran::WithoutEffect& w : r.without_effect) {
+      if (w.clause.empty() == clauses) continue;
+      if (!first) first = &w;
+      ++more;
+    }
+    if (!first) continue;
+    const std::string rest = more > 0 ? fmt::format(" ({} more in `{}`)", more, r.name) : "";
+    out.push_back({"unused-directive",
+                   (clauses ? fmt::format("the clause `{}`", first->clause)
+                            : "this directive for compilers") +
+                       " has no effect" + rest,
+                   {first->at, {}},
+                   {},
+                   "a script says how loops run, as in `lp.tag_inames(knl, {i = \"simd\"})`"});
+  }
 }
 
 /// The errors that do not follow from another one of them, which is their note.
@@ -66,10 +78,10 @@ FortranFile parse_fortran(const Source* source, const FortranOptions& options) {
   std::vector<Step> steps;
   for (fortran::Routine& r : fortran::inline_calls(read(source, options))) try {
       if (!r.errors.empty()) throw Error(std::move(r.errors));
-      if (!r.hints.empty()) out.warnings.push_back(warning_of(r.hints, r.name));
+      warn_of_unheeded(r, out.warnings);
       fortran::Lowered lowered = fortran::lower(r, blocks);
       out.kernels.push_back(std::move(lowered.kernel));
-      if (!r.home.module.empty()) out.homes.emplace(r.name, r.home);
+      if (!r.home.modules.empty()) out.homes.emplace(r.name, r.home);
       for (auto& s : lowered.steps)
         steps.push_back({s.first,
                          {source, std::string(static_cast<std::size_t>(s.first - 1), '\n') +

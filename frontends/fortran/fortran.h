@@ -24,14 +24,17 @@ struct FortranFile {
     std::vector<Diagnostic> why;
   };
   std::vector<LeftOut> left_out;
-  /// Where a routine of a module is in the file: what replaces it has to replace the module.
-  struct Home {
-    std::string module;
-    const Source* source = nullptr;
-    int module_first = 0, module_last = 0;  // lines
-    int first = 0, last = 0;                // of the routine
+  /// Where a routine is in a file with modules: what replaces it has to have these.
+  struct Lines {
+    int first = 0, last = 0;
   };
-  std::map<std::string, Home> homes;  // by routine; without those that are in no module
+  struct Home {
+    std::string module;  // that it is in; empty: in none
+    const Source* source = nullptr;
+    Lines around, routine;       // the module's, its own
+    std::vector<Lines> modules;  // all of them
+  };
+  std::map<std::string, Home> homes;  // by routine; without those of files without modules
   /// Of what is left out, and of directives that have no effect.
   std::vector<Diagnostic> warnings;
 };

@@ -130,7 +130,7 @@ class Lowering {
     if (v.character) a.fortran = FortranRole::Character;
     a.logical = v.logical;
     if (v.result) a.fortran = FortranRole::Result;
-    if (v.component) a.fortran = FortranRole::Component;
+    if (v.component) a.fortran = FortranRole::Component, a.component = v.component;
     if (v.extent) a.fortran = FortranRole::Extent;
     if (!v.entry_of.empty()) a.fortran = FortranRole::Entry, a.entry_of = v.entry_of;
     if (v.array) {

@@ -29,12 +29,12 @@ struct Variable {
   bool logical = false;    // kept as an integer of that size where the caller sees it
   bool character = false;  // one, as its code
   bool dummy = false, value = false, array = false;
-  bool constant = false;   // a named constant, or never assigned after its initial value
-  bool result = false;     // what a function gives
-  bool host = false;       // of the routine around
-  bool component = false;  // of an argument of a derived type
-  bool extent = false;     // how long an axis of an assumed shape is: an argument of ours
-  std::string entry_of;    // the argument whose value at the routine's start this is; of ours
+  bool constant = false;  // a named constant, or never assigned after its initial value
+  bool result = false;    // what a function gives
+  bool host = false;      // of the routine around
+  std::shared_ptr<const FortranComponent> component;  // of an argument of a derived type
+  bool extent = false;   // how long an axis of an assumed shape is: an argument of ours
+  std::string entry_of;  // the argument whose value at the routine's start this is; of ours
   Intent intent = Intent::Unknown;
   std::vector<Bounds> bounds;
   std::vector<Expr> initial;  // in the order of the elements, the first axis fastest
@@ -70,6 +70,12 @@ struct Forall {
   std::vector<std::string> locals;    // of each iteration
   std::vector<std::string> initials;  // those that begin with the value before
 };
+/// What is heeded by no target: a directive for compilers, such as IVDEP, or a clause that says
+/// how something runs, not what it computes.
+struct WithoutEffect {
+  Span at;
+  std::string clause;  // empty: the whole directive
+};
 /// What a directive of OpenMP or OpenACC demands of the loop below it.
 struct Directive {
   Span at;
@@ -80,6 +86,8 @@ struct Directive {
     std::string variable;
   };
   std::vector<Reduction> reductions;
+  std::vector<std::string> firstprivate;
+  std::vector<WithoutEffect> without_effect;
 };
 
 /// A loop without a variable goes on until it is left.
@@ -133,9 +141,9 @@ struct Routine {
   std::string host;  // the routine around, whose variables it may use
   std::map<std::string, Variable> variables;
   Body body;
-  FortranFile::Home home;   // without a module: of none
-  std::vector<Span> hints;  // directives for compilers, such as IVDEP, which say nothing here
-  bool elsewhere = false;   // in a file that is read for its modules
+  FortranFile::Home home;
+  std::vector<WithoutEffect> without_effect;
+  bool elsewhere = false;          // in a file that is read for its modules
   std::vector<Diagnostic> errors;  // why it is no kernel; then nothing else of it need be right
 };
 

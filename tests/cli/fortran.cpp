@@ -363,20 +363,3 @@ TEST_CASE("fortran: an axis longer than the kernel counts ends the program") {
   CHECK(after.out.find(" 0\n") != std::string::npos);
   CHECK(after.err.find("zero: an axis has more than 2147483647 elements") != std::string::npos);
 }
-
-TEST_CASE("fortran: an argument of a derived type has no interface") {
-  const Folder f;
-  f.write("k.f90",
-          "module m\n  type p\n    real :: x, y(2)\n  end type\ncontains\n"
-          "  subroutine s(a)\n    type(p), intent(inout) :: a\n    a%y = a%x\n  end subroutine\n"
-          "end module\n");
-  CHECK(tool("gen k.f90", f.str())
-            .out.find("void s(float const *restrict a_x, float *restrict a_y)") !=
-        std::string::npos);
-  const Outcome refused = tool("gen k.f90 -o k.c --fortran-interface k_interface.f90", f.str());
-  CHECK(refused.status == 1);
-  CHECK(refused.err ==
-        "error: `s`: `a_x` of a derived type has no counterpart in Fortran's interface to C "
-        "[unsupported]\n");
-  CHECK(!f.has("k.c"));
-}

@@ -151,6 +151,27 @@ TEST_CASE("fortran: directives for compilers are read, and said to have no effec
             "`s`) [unused-directive]"));
 }
 
+TEST_CASE("fortran: clauses that say how, not what, are said to have no effect") {
+  const Folder f;
+  f.write("k.f90",
+          "subroutine s(n, c, a)\n  integer, intent(in) :: n\n  real(8) :: a(n), c\n"
+          "  integer :: i\n  !$omp parallel do schedule(dynamic, 4) num_threads(3) "
+          "firstprivate(c)\n  do i = 1, n\n    a(i) = a(i)*c\n  end do\n"
+          "  !$acc parallel loop async(1) wait(1)\n  do i = 1, n\n    a(i) = a(i) + 1\n"
+          "  end do\n  !$acc wait\nend subroutine\n");
+  const Outcome code = tool("gen k.f90 --target openmp", f.str());
+  CHECK(code.status == 0);
+  CHECK(has(code.out, "#pragma omp parallel for\n"));
+  CHECK(has(code.err,
+            "k.f90:5:21: warning: the clause `schedule(dynamic, 4)` has no effect (2 more in `s`) "
+            "[unused-directive]"));
+  f.write("k.f90",
+          "subroutine s(n, a)\n  integer, intent(in) :: n\n  real(8) :: a(n)\n"
+          "  integer :: i\n  !$omp parallel do schedule(static)\n  do i = 1, n\n"
+          "    a(i) = a(i)*2\n  end do\nend subroutine\n");
+  CHECK(tool("gen k.f90", f.str()).err.empty());  // loops get equal parts anyway
+}
+
 TEST_CASE("fortran: kinds that a compiler's options give") {
   const Folder f;
   f.write("k.f",

@@ -73,6 +73,123 @@ TEST_CASE("fortran interface: logical arguments of every kind, arrays, and resul
   same_program(f);
 }
 
+namespace {
+
+constexpr char kTypes[] = R"(module types
+  implicit none
+  type :: grid
+    integer :: n
+    logical :: twice
+    real(8) :: dx
+  end type
+  type :: run
+    type(grid) :: g
+    real(4) :: w(3)
+    integer :: steps
+  end type
+  type :: point
+    real(8) :: x, y
+    integer :: hits
+  end type
+end module
+)";
+constexpr char kDerivedMain[] = R"(program main
+  use types
+  use advance
+  implicit none
+  type(run) :: r
+  type(point) :: p(5), q(2, 4)
+  real(8) :: a(5)
+  integer :: i
+  r = run(grid(5, .true., 0.25d0), [1.0, 2.0, 3.0], 7)
+  p = [(point(i, 2*i, 0), i = 1, 5)]
+  q = reshape([(point(3*i, i, i), i = 1, 8)], [2, 4])
+  a = [(i*0.5d0, i = 1, 5)]
+  call step(r, a, p, q(:, 1:4:2))
+  print *, r, a
+  print *, p
+  print *, q
+end program
+)";
+
+}  // namespace
+
+TEST_CASE("fortran interface: arguments of derived types go by their components") {
+  const Folder f;
+  f.write("main.f90", kDerivedMain);
+  const std::string step = R"(subroutine step(r, a, p, q)
+    use types, only: run, point
+    type(run), intent(inout) :: r
+    real(8), intent(inout) :: a(r%g%n)
+    type(point), intent(inout) :: p(0:r%g%n - 1)
+    type(point), intent(in) :: q(:, :)
+    integer :: i, j
+    do i = 1, r%g%n
+      if (r%g%twice) a(i) = 2*a(i) + r%g%dx*r%w(2)
+      p(i - 1)%x = p(i - 1)%y + a(i)
+      p(i - 1)%hits = p(i - 1)%hits + 1
+    end do
+    do j = 1, size(q, 2)
+      do i = 1, size(q, 1)
+        p(i)%y = p(i)%y + q(i, j)%x*q(i, j)%hits
+      end do
+    end do
+    r%w(3) = r%w(1) + r%steps
+    r%g%twice = .false.
+    r%steps = r%steps + 1
+  end subroutine
+)";
+  SUBCASE("of a module beside that of the types") {
+    f.write("k.f90", kTypes + ("module advance\ncontains\n  " + step) + "end module\n");
+    same_program(f, "step");
+  }
+  SUBCASE("of no module") {
+    f.write("k.f90", kTypes + ("module advance\n interface\n" + std::string(R"(
+  subroutine step(r, a, p, q)
+    use types
+    type(run), intent(inout) :: r
+    real(8), intent(inout) :: a(*)
+    type(point), intent(inout) :: p(*)
+    type(point), intent(in) :: q(:, :)
+  end subroutine
+  end interface
+end module
+)")) + step);
+    same_program(f, "step");
+  }
+}
+
+TEST_CASE("fortran interface: types that no caller has, and arrays of arrays") {
+  const Folder f;
+  f.write("k.f90", kTypes + std::string(R"(subroutine s(r, n)
+  use types
+  integer, intent(in) :: n
+  type(run), intent(inout) :: r(n)
+  r(1)%w(2) = r(2)%steps
+end subroutine
+)"));
+  const Outcome nested = tool("gen k.f90 -o k.c --fortran-interface i.f90", f.str());
+  CHECK(nested.status == 1);
+  CHECK_MESSAGE(nested.err.find("k.f90:21:31: error") != std::string::npos, nested.err);
+  CHECK(nested.err.find("`r%w` is an array of each element of an array, which the interface cannot "
+                        "pass [unsupported]") != std::string::npos);
+  CHECK(!f.has("k.c"));
+  f.write("k.f90", R"(subroutine s(p)
+  type :: own
+    sequence
+    integer :: n
+  end type
+  type(own) :: p
+  p%n = p%n + 1
+end subroutine
+)");
+  const Outcome own = tool("gen k.f90 -o k.c --fortran-interface i.f90", f.str());
+  CHECK(own.status == 1);
+  CHECK_MESSAGE(
+      own.err.find("`p` is of a type that the routine itself declares") != std::string::npos,
+      own.err);
+}
+
 TEST_CASE("fortran interface: lines that Fortran takes") {
   const Folder f;
   std::string names;

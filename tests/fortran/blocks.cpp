@@ -206,6 +206,49 @@ end
   same_as_gfortran(text, {{{"n", "0"}}, {{"n", "3"}}, {{"n", "20"}}});
 }
 
+TEST_CASE("fortran: regions and loops of a target are groups") {
+  const std::string text = R"(
+subroutine heat(n, a, b, s)
+  integer, intent(in) :: n
+  real(8), intent(inout) :: a(n, n), b(n, n)
+  real(8), intent(out) :: s
+  integer i, j
+  !$omp target data map(tofrom: a, b)
+  !$omp target teams distribute parallel do collapse(2) map(to: a) schedule(static)
+  do j = 2, n - 1
+    do i = 2, n - 1
+      b(i, j) = a(i, j) + 0.1d0*(a(i - 1, j) + a(i + 1, j) + a(i, j - 1) + a(i, j + 1))
+    end do
+  end do
+  !$omp end target teams distribute parallel do
+  !$omp target parallel
+  !$omp do firstprivate(n)
+  do j = 2, n - 1
+    a(j, j) = b(j, j)
+  end do
+  !$omp end target parallel
+  s = 0
+  !$omp target teams reduction(+: s)
+  !$omp distribute parallel do
+  do i = 1, n
+    s = s + a(i, i)
+  end do
+  !$omp end target teams
+  !$omp end target data
+end
+)";
+  const Kernel k = import(text).transformed.at(0);
+  const auto tag = [&](const std::string& iname) {
+    const InameTag* t = k.tag(iname);
+    return t ? t->text : "";
+  };
+  CHECK(tag("j") == "g.1");
+  CHECK(tag("i") == "g.0");
+  CHECK(tag("j_1") == "par");
+  CHECK(tag("i_1") == "par");
+  same_as_gfortran(text, {{{"n", "0"}}, {{"n", "3"}}, {{"n", "20"}}});
+}
+
 TEST_CASE("fortran: a directive that the dependences contradict is refused with two instances") {
   try {
     import(R"(

@@ -53,17 +53,15 @@ TEST_CASE("fortran: what no kernel can say is named at its line") {
   refused("do concurrent (i = 1:n) local_init(a)\nb(i) = a(i)\nend do", "an array in `local_init`");
   refused("forall (i = 1:n) a(i) = sum([b(i), 2.0])",
           "an array that each iteration of `forall` makes");
-  refused("!$omp parallel do schedule(static)\ndo i = 1, n\na(i) = 1\nend do",
-          "the clause `schedule(static)`");
+  refused("!$omp parallel do if(n > 3)\ndo i = 1, n\na(i) = 1\nend do", "the clause `if(n > 3)`");
   refused("!$omp parallel do reduction(ieor: j)\ndo i = 1, n\nj = ieor(j, i)\nend do",
           "this reduction");
   refused("!$omp atomic read\nr = a(1)", "an atomic directive that is no update");
   refused("!$omp critical\nn = 1\n!$omp end critical", "this directive of OpenMP");
   refused("!$omp parallel firstprivate(n)\nn = 1\n!$omp end parallel",
-          "the clause `firstprivate(n)`");
+          "`firstprivate` of `n`, which is assigned there,");
   refused("!$acc parallel\nn = 1\n!$acc end parallel", "this directive of OpenACC");
-  refused("!$acc parallel loop num_gangs(8)\ndo i = 1, n\na(i) = 1\nend do",
-          "the clause `num_gangs(8)`");
+  refused("!$acc parallel loop tile(8)\ndo i = 1, n\na(i) = 1\nend do", "the clause `tile(8)`");
   refused("!$acc serial loop\ndo i = 1, n\na(i) = 1\nend do", "`serial loop` of OpenACC");
   refused("stop n", "a code of `stop` that is no constant");
   refused("write (*, *, iostat=j) a", "a `write` that assigns variables");
