@@ -16,8 +16,9 @@ AroundRoutine around(const FortranFile& file, const Kernel& k) {
   const auto home = file.homes.find(k.name);
   if (home == file.homes.end()) return {};
   const FortranFile::Home& h = home->second;
+  AroundRoutine out{h.module, "", "", h.pure, h.elemental, h.recursive, h.values};
   if (!h.source->name.ends_with("90")) {
-    if (h.module.empty()) return {};
+    if (h.module.empty()) return out;
     fail("unsupported", k.at,
          "`{}` is in the module `{}` of a file in fixed form, which the interface in free form "
          "cannot have",
@@ -26,7 +27,6 @@ AroundRoutine around(const FortranFile& file, const Kernel& k) {
   const auto add = [&](int first, int last, std::string& out) {
     for (int n = first; n <= last; ++n) out += std::string(h.source->line(n)) + "\n";
   };
-  AroundRoutine out{h.module, "", ""};
   for (const FortranFile::Lines& m : h.modules) {
     if (m.last < h.routine.first) {
       add(m.first, m.last, out.before);

@@ -2,6 +2,7 @@
 
 #include "codegen/c_printer.h"
 #include "codegen/declare.h"
+#include "core/domain.h"
 
 // Kernels for devices, one function each, and the plan of the host that launches them.
 namespace moonloop {
@@ -9,14 +10,20 @@ namespace {
 
 constexpr std::int64_t kMostPrivate = 64 * 1024;  // bytes of one temporary of a work-item
 
-/// Why the memory has no constant size, if it has none.
+/// Why the memory has no constant size, if it has none, and what gives it one.
 std::string without_bound(const Exprs& extents) {
-  for (const Expr& e : extents)
-    if (!as_int(e))
-      return fmt::format(
-          ", but no assumption bounds its extent `{0}`; assume(\"{0} <= 256\"), with a number that "
-          "holds, does",
-          to_string(e));
+  for (const Expr& e : extents) {
+    if (as_int(e)) continue;
+    const std::string why = fmt::format(", but no assumption bounds its extent `{}`", to_string(e));
+    std::set<std::string> names;
+    collect_vars(e, names);
+    if (to_affine(e, {}))
+      return why +
+             fmt::format("; assume(\"{} <= 256\"), with a number that holds, does", to_string(e));
+    if (names.empty()) return why;
+    return why + fmt::format("; fix_parameters({{{} = 16}}), with a value that holds, does",
+                             fmt::join(names, " = 16, "));
+  }
   return "";
 }
 

@@ -16,7 +16,8 @@ std::string integer_kind(const Type& t) { return fmt::format("c_int{}_t", 8 * t.
 
 /// A program by the name that Fortran calls it.
 struct Called : Program {
-  std::string kernel, module;  // and the module that it is in
+  std::string kernel;
+  AroundRoutine around;
 };
 
 std::string fortran_type(const Called& p, const Parameter& a) {
@@ -109,7 +110,7 @@ void check_names(const Called& p) {
 struct DerivedType {
   std::string name, alias, module;
   std::string use(const Called& p) const {
-    if (module == p.module) return "";
+    if (module == p.around.module) return "";
     return "  use " + module + ", only: " + (alias == name ? name : alias + " => " + name) + "\n";
   }
 };
@@ -131,7 +132,7 @@ DerivedType type_of(const Called& p, const Parameter& a) {
               out.alias == c.type);
     });
   };
-  if (c.module != p.module)
+  if (c.module != p.around.module)
     while (is_taken()) out.alias += "_of_" + c.module;
   return out;
 }
@@ -197,7 +198,8 @@ std::string extent_function(const Called& p) {
   });
   if (!some) return "";
   const std::string name = p.kernel + "_extent";
-  return "contains\n  integer(c_int32_t) function " + name +
+  return std::string("contains\n  ") + (p.around.pure ? "pure " : "") +
+         "integer(c_int32_t) function " + name +
          "(n)\n    integer(c_int64_t), intent(in) :: n\n    if (n > huge(0_c_int32_t)) "
          "error stop &\n        \"" +
          p.kernel + ": an axis has more than 2147483647 elements\"\n    " + name +
@@ -248,6 +250,13 @@ std::string colons(const Parameter& a) {
   return out + ")";
 }
 
+/// How an argument is passed. A pure routine has to say what it writes.
+std::string attribute(const Called& p, const std::string& name, Intent intent) {
+  if (p.around.values.count(name)) return ", value";
+  if (intent == Intent::In) return ", intent(in)";
+  return p.around.pure ? ", intent(inout)" : "";
+}
+
 /// The variable that `a` is the first component of. Behind its name the shape of a component that
 /// is no array itself, which is that of the variable.
 std::string derived_declaration(const Called& p, const Parameter& a) {
@@ -260,7 +269,7 @@ std::string derived_declaration(const Called& p, const Parameter& a) {
     if (x.component->array && !shape) shape = &x;
   }
   std::string out = "type(" + type_of(p, a).alias + ")";
-  if (!written) out += ", intent(in)";
+  out += attribute(p, name, written ? Intent::InOut : Intent::In);
   out += " :: " + passed_name(p, a);
   if (!shape) return out;
   if (has_assumed_shape(p, *shape)) return out + colons(*shape);
@@ -295,8 +304,12 @@ std::string declarations(const Called& p, bool by_value, const std::string& inde
   for (const Parameter& a : p.params) {
     if (!by_value && (is_found(a) || a.component)) continue;
     out += indent + (by_value ? type_in_c(p, a) : fortran_type(p, a));
-    if (!a.is_array && by_value) out += ", value";
-    if (a.intent == Intent::In && !(by_value && !a.is_array)) out += ", intent(in)";
+    if (a.fortran == FortranRole::Result && !by_value)
+      ;  // a function's value has no such attribute
+    else if (!a.is_array && by_value)
+      out += ", value";
+    else
+      out += attribute(p, by_value ? "" : a.name, a.intent);
     out += " :: " + name_of(p, a);
     if (!by_value && has_assumed_shape(p, a)) {
       out += colons(a);
@@ -329,7 +342,7 @@ std::string c_function(const Called& p, const std::string& name) {
 
 FortranInterface fortran_interface(const Program& program, const std::string& kernel,
                                    const AroundRoutine& around) {
-  const Called p{program, kernel, around.module};
+  const Called p{program, kernel, around};
   if (p.target == Target::OpenCL)
     fail("unsupported", {},
          "target `{}` has no interface to Fortran; `c`, `openmp` and `cuda` have",
@@ -338,8 +351,8 @@ FortranInterface fortran_interface(const Program& program, const std::string& ke
   const std::string module = p.kernel + "_moonloop", function = p.name + "_of_c";
   std::string out = "! Calls the function `" + p.name + "` that Moonloop generated.\nmodule " +
                     module + "\n  use, intrinsic :: iso_c_binding\n  implicit none\n  interface\n";
-  out += with_arguments(p, "    subroutine " + function, Side::C,
-                        "bind(c, name=\"" + function + "\")") +
+  out += with_arguments(p, (around.pure ? "    pure subroutine " : "    subroutine ") + function,
+                        Side::C, "bind(c, name=\"" + function + "\")") +
          "\n";
   out += "      import\n" + declarations(p, true, "      ") + "    end subroutine\n";
   out += "  end interface\n" + extent_function(p) + "end module\n\n";
@@ -353,8 +366,12 @@ FortranInterface fortran_interface(const Program& program, const std::string& ke
          "to C",
          p.kernel);
   const std::string kind = is_function ? "function" : "subroutine";
+  const std::string prefix = std::string(around.recursive ? "recursive " : "") +
+                             (around.pure && !around.elemental ? "pure " : "") +
+                             (around.elemental && !around.pure ? "impure " : "") +
+                             (around.elemental ? "elemental " : "");
   out += around.before;
-  out += with_arguments(p, kind + " " + p.kernel, Side::Fortran,
+  out += with_arguments(p, prefix + kind + " " + p.kernel, Side::Fortran,
                         is_function ? "result(" + name_of(p, *result) + ")" : "");
   out += "\n  use " + module + "\n" + uses_of_types(p) + "  implicit none\n" +
          declarations(p, false, "  ");

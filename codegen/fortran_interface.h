@@ -1,4 +1,5 @@
 #pragma once
+#include <set>
 #include <string>
 
 #include "codegen/codegen.h"
@@ -18,10 +19,12 @@ struct FortranInterface {
   std::string c;
 };
 
-/// The module that the routine was in, if any, and the text of the file's modules before it and
-/// behind it.
+/// The module that the routine was in, if any, the text of the file's modules before it and behind
+/// it, and what else a caller sees besides its arguments' types.
 struct AroundRoutine {
   std::string module, before, after;
+  bool pure = false, elemental = false, recursive = false;
+  std::set<std::string> values;  // arguments with the attribute `value`
 };
 
 /// `kernel`: its name, which Fortran goes by also where C's function has another one. Fails

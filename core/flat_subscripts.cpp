@@ -12,6 +12,36 @@ Expr map_indexof(const Expr& e, const std::function<Expr(const Expr&)>& f) {
   return map_children(e, [&](const Expr& element) { return map_children(element, f); });
 }
 
+void make_flat_subscripts_plain(Kernel& k) {
+  const auto has_one_axis = [&](const std::string& name) {
+    if (const Argument* a = k.find_arg(name))
+      return a->is_array && a->shape && a->shape->size() == 1 && !a->strides && !a->offset;
+    const Temporary* t = k.find_temporary(name);
+    return t && t->shape && t->shape->size() == 1 && !t->strides;
+  };
+  const auto is_flat = [&](const Expr& e) {
+    const auto* l = e.as<Load>();
+    return l && l->linear && has_one_axis(l->array);
+  };
+  const std::function<Expr(const Expr&)> plain = [&](const Expr& e) {
+    const Expr inside = map_children(e, plain);
+    if (!is_flat(inside)) return inside;
+    const Load& l = *inside.as<Load>();
+    return Expr(Load{l.array, l.index, l.tag, false}, inside.at());
+  };
+  k = map_expressions(
+      k,
+      [&](const Instruction&, const Expr& e) {
+        bool some = false;
+        walk(e, [&](const Expr& x) {
+          some = some || is_flat(x);
+          return !some;
+        });
+        return some ? plain(e) : e;
+      },
+      true);
+}
+
 void require_no_flat_subscripts(const Kernel& k, const std::string& array) {
   const auto look = [&](const Instruction& insn, const Expr& e) {
     if (!e || !(k.rules.empty() ? e.names() & name_bit(array) : true)) return;

@@ -15,6 +15,10 @@ const Expr* as_indexof(const Expr& e);
 /// `e`, an indexof(), with `f` of what its element's subscripts are.
 Expr map_indexof(const Expr& e, const std::function<Expr(const Expr&)>& f);
 
+/// Where an array of one axis lies in one piece, its flat subscripts are its subscripts: they become
+/// these. Linear.
+void make_flat_subscripts_plain(Kernel& k);
+
 /// Refuses `flat-subscript` where `array` is used in one of the two ways, also through rules: a
 /// step that gives it another layout would change what is meant. Linear.
 void require_no_flat_subscripts(const Kernel& k, const std::string& array);

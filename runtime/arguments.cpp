@@ -272,9 +272,13 @@ Layout layout_of(const Argument& a, const Integers& values) {
   Layout out{a.name, *a.type, {}, {}, 0};
   for (std::size_t d = 0; d < a.shape->size(); ++d) {
     if (as_int((*a.shape)[d]) == kUnknownExtent)
-      fail("unknown-shape", a.at,
-           "nothing says how far axis {} of `{}` reaches, so that no values can be made for it", d,
-           a.name);
+      throw Error(Diagnostic{"unknown-shape",
+                             fmt::format("nothing says how far axis {} of `{}` reaches, so that no "
+                                         "values can be made for it",
+                                         d, a.name),
+                             {a.at, {}},
+                             {},
+                             fmt::format("read it from a file, with `--in {}=FILE.npy`", a.name)});
     out.shape.push_back(
         evaluate((*a.shape)[d], values, fmt::format("extent {} of array `{}`", d, a.name)));
   }

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "core/diagnostic.h"
+#include "core/layout.h"
 
 namespace moonloop {
 namespace {
@@ -67,6 +68,8 @@ double elements(const Exprs& shape, const Integers& values) {
 double bytes_of(const std::optional<Exprs>& shape, const std::optional<Type>& type,
                 const Integers& values) {
   if (!shape || !type) return 0;
+  for (const Expr& e : *shape)
+    if (as_int(e) == kUnknownExtent) return 0;  // told elsewhere
   try {
     return elements(*shape, values) * type->size();
   } catch (const Error&) { return 0; }  // depends on data; or overflows, which is told elsewhere

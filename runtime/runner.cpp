@@ -357,8 +357,8 @@ const Buffer& RunResult::array(const std::string& name) const {
 
 RunResult run_kernel(const Kernel& given_kernel, const Kernel& given_original,
                      const RunRequest& request) {
-  const Kernel k = complete(given_kernel);
-  const Kernel original = complete(given_original);
+  const Kernel k = with_extents_of_files(complete(given_kernel), request.inputs);
+  const Kernel original = with_extents_of_files(complete(given_original), request.inputs);
   const GivenValues params = with_sizes_of_files(k, request.params, request.inputs);
   const GivenValues before = values_before(k, original, params);
   for (const auto& [name, value] : params)

@@ -1,9 +1,11 @@
 #include "runtime/sizes.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 
 #include "core/diagnostic.h"
+#include "core/layout.h"
 #include "core/lookup.h"
 #include "runtime/npy.h"
 
@@ -26,14 +28,40 @@ std::optional<std::int64_t> solve(const Expr& extent, const std::string& unknown
   } catch (const Error&) { return {}; }  // depends on data, or overflows: it tells nothing
 }
 
+std::map<std::string, std::vector<std::int64_t>> shapes_of(
+    const Kernel& k, const std::map<std::string, std::string>& inputs) {
+  std::map<std::string, std::vector<std::int64_t>> out;
+  for (const auto& [name, path] : inputs)
+    if (const Argument* a = k.find_arg(name); a && a->is_array && path != "-")
+      out.emplace(name, read_npy_header(path).shape);
+  return out;
+}
+
 }  // namespace
+
+Kernel with_extents_of_files(Kernel k, const std::map<std::string, std::string>& inputs) {
+  const auto is_unknown = [](const Expr& e) { return as_int(e) == kUnknownExtent; };
+  if (std::none_of(k.args.begin(), k.args.end(), [&](const Argument& a) {
+        return a.is_array && std::any_of(a.shape->begin(), a.shape->end(), is_unknown);
+      }))
+    return k;
+  const auto shapes = shapes_of(k, inputs);
+  std::vector<Argument> args = k.args;
+  for (Argument& a : args) {
+    const auto file = shapes.find(a.name);
+    if (file == shapes.end() || file->second.size() != a.shape->size()) continue;
+    Exprs shape = *a.shape;
+    for (std::size_t d = 0; d < shape.size(); ++d)
+      if (is_unknown(shape[d])) shape[d] = lit(file->second[d]);
+    a.shape = std::move(shape);
+  }
+  k.args = std::move(args);
+  return k;
+}
 
 GivenValues with_sizes_of_files(const Kernel& k, GivenValues given,
                                 const std::map<std::string, std::string>& inputs) {
-  std::map<std::string, std::vector<std::int64_t>> shapes;
-  for (const auto& [name, path] : inputs)
-    if (const Argument* a = k.find_arg(name); a && a->is_array && path != "-")
-      shapes.emplace(name, read_npy_header(path).shape);
+  const auto shapes = shapes_of(k, inputs);
   if (shapes.empty()) return given;
   Integers known;
   for (const auto& [name, text] : given)

@@ -14,4 +14,8 @@ namespace moonloop {
 GivenValues with_sizes_of_files(const Kernel& k, GivenValues given,
                                 const std::map<std::string, std::string>& inputs);
 
+/// `k` with the extents that nothing else says (kUnknownExtent) from the same files. Fails as
+/// read_npy_header().
+Kernel with_extents_of_files(Kernel k, const std::map<std::string, std::string>& inputs);
+
 }  // namespace moonloop

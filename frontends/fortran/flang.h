@@ -57,7 +57,8 @@ Directive read_region(const fp::OmpDirectiveSpecification& x, const Places& plac
 /// legal is proved anyway.
 void read_end_of_directive(const fp::OmpDirectiveSpecification& x, const Places& places);
 Directive read_directive(const fp::AccBeginLoopDirective& x, const Places& places);
-/// `skip_output`: `print` and `write` are left out, else unsupported. `unheeded`: Routine::without_effect.
+/// `skip_output`: `print` and `write` are left out, else unsupported. `unheeded`:
+/// Routine::without_effect.
 Body read_body(const fp::Block& block, const Span& around, const Places& places, bool skip_output,
                std::vector<WithoutEffect>& unheeded);
 /// Directives of compilers before the statements.

@@ -50,6 +50,7 @@ class Declarations {
     if (s.attrs().test(sem::Attr::INTENT_OUT) || sem::IsFunctionResult(s)) v.intent = Intent::Out;
     if (s.attrs().test(sem::Attr::INTENT_INOUT)) v.intent = Intent::InOut;
     v.constant = sem::IsNamedConstant(s);
+    v.saved = sem::IsSaved(s);
     if (!in_routine(s) && !v.constant)
       unsupported(at, fmt::format("the variable `{}` of a module", v.name),
                   "pass it as an argument");

@@ -135,13 +135,17 @@ class Units {
     const sem::Symbol& symbol = name.symbol->GetUltimate();
     const auto& details = symbol.get<sem::SubprogramDetails>();
     const sem::Scope& scope = DEREF(symbol.scope());
+    r.home.pure = sem::IsPureProcedure(symbol);
+    r.home.elemental = symbol.attrs().test(sem::Attr::ELEMENTAL);
+    r.home.recursive = symbol.attrs().test(sem::Attr::RECURSIVE);
     read_hints(std::get<fp::SpecificationPart>(s.t), places_, r.without_effect);
-    r.body = read_body(std::get<fp::ExecutionPart>(s.t).v, at, places_, skip_output_,
-                       r.without_effect);
+    r.body =
+        read_body(std::get<fp::ExecutionPart>(s.t).v, at, places_, skip_output_, r.without_effect);
     read_declarations(scope, places_, r);
     read_declarations_around(scope, places_, r);
     for (const sem::Symbol* dummy : details.dummyArgs()) {
       if (!dummy) unsupported(at, "an alternate return");
+      if (dummy->attrs().test(sem::Attr::VALUE)) r.home.values.insert(dummy->name().ToString());
       argument(dummy->name().ToString(), *dummy, r);
     }
     if (result) {

@@ -81,7 +81,7 @@ FortranFile parse_fortran(const Source* source, const FortranOptions& options) {
       warn_of_unheeded(r, out.warnings);
       fortran::Lowered lowered = fortran::lower(r, blocks);
       out.kernels.push_back(std::move(lowered.kernel));
-      if (!r.home.modules.empty()) out.homes.emplace(r.name, r.home);
+      if (r.home.source) out.homes.emplace(r.name, r.home);
       for (auto& s : lowered.steps)
         steps.push_back({s.first,
                          {source, std::string(static_cast<std::size_t>(s.first - 1), '\n') +

@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,7 +25,8 @@ struct FortranFile {
     std::vector<Diagnostic> why;
   };
   std::vector<LeftOut> left_out;
-  /// Where a routine is in a file with modules: what replaces it has to have these.
+  /// Where a routine is, and what a caller sees of it: what replaces it has to be the same, and to
+  /// have the modules of the file.
   struct Lines {
     int first = 0, last = 0;
   };
@@ -33,8 +35,10 @@ struct FortranFile {
     const Source* source = nullptr;
     Lines around, routine;       // the module's, its own
     std::vector<Lines> modules;  // all of them
+    bool pure = false, elemental = false, recursive = false;
+    std::set<std::string> values;  // arguments that have the attribute `value`
   };
-  std::map<std::string, Home> homes;  // by routine; without those of files without modules
+  std::map<std::string, Home> homes;  // by routine
   /// Of what is left out, and of directives that have no effect.
   std::vector<Diagnostic> warnings;
 };

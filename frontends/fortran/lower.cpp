@@ -165,11 +165,11 @@ class Lowering {
     t.shape = extents(v);
     if (t.shape->size() != v.bounds.size())
       fail("unsupported", v.at, "the extents of `{}` are not known", v.name);
+    if (v.saved && uses_.assigned.count(v.name))
+      fail("unsupported", v.at,
+           "`{}` keeps its value from call to call, which is not supported in Fortran kernels",
+           v.name);
     if (!v.initial.empty()) {
-      if (uses_.assigned.count(v.name))
-        fail("unsupported", v.at,
-             "`{}` keeps its value from call to call, which is not supported in Fortran kernels",
-             v.name);
       t.read_only = true;
       t.initializer = std::make_shared<const std::vector<Expr>>(in_c_order(v, *t.shape));
     }

@@ -30,6 +30,7 @@ struct Variable {
   bool character = false;  // one, as its code
   bool dummy = false, value = false, array = false;
   bool constant = false;  // a named constant, or never assigned after its initial value
+  bool saved = false;     // keeps its value from call to call
   bool result = false;    // what a function gives
   bool host = false;      // of the routine around
   std::shared_ptr<const FortranComponent> component;  // of an argument of a derived type

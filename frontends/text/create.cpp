@@ -8,6 +8,7 @@
 #include "core/diagnostic.h"
 #include "core/domain.h"
 #include "core/explicit_wraps.h"
+#include "core/flat_subscripts.h"
 #include "core/occurrences.h"
 
 namespace moonloop::text {
@@ -67,6 +68,7 @@ class Creation {
     instructions();
     if (errors_.count() > 0) return std::move(k_);
     guess_arguments(k_, t_.guess, t_.default_order, errors_);
+    make_flat_subscripts_plain(k_);
     make_wraps_explicit(k_);
     settings();
     infer_inames(k_, exact_);

@@ -76,7 +76,13 @@ TEST_CASE("fortran: a run needs to know how long its arrays are") {
   CHECK(ran.err ==
         "s.f90:3:11: error: nothing says how far axis 0 of `a` reaches, so that no values can be "
         "made "
-        "for it [unknown-shape]\n  3 |   real :: a(*)\n    |           ^\n");
+        "for it [unknown-shape]\n  3 |   real :: a(*)\n    |           ^\n"
+        "hint: read it from a file, with `--in a=FILE.npy`\n");
+  f.write("g.loop", "kernel g(a: out float32[7])\ndomain {[i]: 0 <= i < 7}\na[i] = 2*i\n");
+  REQUIRE(tool("run g.loop --out a=a.npy", f.str()).status == 0);
+  const Outcome read = tool("run s.f90 -p n=3 --in a=a.npy --verify", f.str());
+  CHECK_MESSAGE(read.status == 0, read.err);
+  CHECK(read.out.find("a: equal, 7 elements") != std::string::npos);
 }
 
 TEST_CASE("fortran: what stands in an included file is shown there") {

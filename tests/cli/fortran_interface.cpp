@@ -190,6 +190,72 @@ end subroutine
       own.err);
 }
 
+TEST_CASE("fortran interface: pure, elemental and recursive routines, arguments by value") {
+  const Folder f;
+  const std::string module = R"(module m
+  implicit none
+  type :: pair
+    integer :: n
+    real(8) :: x
+  end type
+contains
+  pure real(8) function area(r, w)
+    real(8), intent(in) :: r, w(:)
+    area = 3*r*r + sum(w)
+  end function
+  pure real(8) function volume(r, h)
+    real(8), intent(in) :: r, h
+    volume = area(r, [h, r])*h
+  end function
+  elemental subroutine twice(x, by)
+    real(8), intent(inout) :: x
+    integer, value :: by
+    x = by*x
+    by = 0
+  end subroutine
+  recursive integer function counted(k, p)
+    integer, value :: k
+    type(pair), value :: p
+    counted = p%n
+    do while (k > 0)
+      k = k - 1
+      counted = counted + k
+    end do
+    p%n = 0
+  end function
+end module
+)";
+  f.write("k.f90", module);
+  f.write("main.f90", R"(program main
+  use m
+  implicit none
+  real(8) :: a(4) = [1, 2, 3, 4]
+  integer :: n = 3
+  type(pair) :: p = pair(7, 0)
+  call twice(a, n)
+  print *, a, n, volume(2d0, 3d0), counted(n, p), counted(4, p), n, p
+end program
+)");
+  for (const std::string kernel : {"area", "twice", "counted"}) {
+    CAPTURE(kernel);
+    same_program(f, kernel);
+  }
+}
+
+TEST_CASE("fortran interface: a number that is passed by value to a routine of no module") {
+  const Folder f;
+  f.write("k.f90",
+          "subroutine count_down(n, a, k)\n  integer, intent(in) :: n\n"
+          "  integer, intent(inout) :: a(n)\n  integer, value :: k\n  integer :: i\n"
+          "  do i = 1, n\n    a(i) = k\n    k = k - 1\n  end do\nend subroutine\n");
+  f.write("main.f90",
+          "program main\n  interface\n    subroutine count_down(n, a, k)\n"
+          "      integer, intent(in) :: n\n      integer, intent(inout) :: a(n)\n"
+          "      integer, value :: k\n    end subroutine\n  end interface\n  integer :: a(4)\n"
+          "  call count_down(4, a, 9)\n  print *, a\nend program\n");
+  same_program(f);
+}
+
 TEST_CASE("fortran interface: lines that Fortran takes") {
   const Folder f;
   std::string names;

@@ -127,6 +127,25 @@ TEST_CASE("fortran: declarations outside of the subset") {
             .find("the allocatable `p_x`") == 0);
 }
 
+TEST_CASE("fortran: variables that keep their values from call to call") {
+  const auto saved = [](const std::string& declaration) {
+    return error_of([&] {
+      import("subroutine s(a)\nreal :: a\n" + declaration + "\nlast = last + a\na = last\nend\n");
+    });
+  };
+  const std::string why = "`last` keeps its value from call to call, which is not supported";
+  CHECK(saved("real, save :: last").starts_with(why));
+  CHECK(saved("real :: last\nsave").starts_with(why));
+  CHECK(saved("real :: last = 0").starts_with(why));
+  CHECK(saved("real :: last\nsave last\ndata last /1.0/").starts_with(why));
+  CHECK(error_of([] {
+          import(
+              "module m\ncontains\nsubroutine s(a)\nreal :: a\ncall t(a)\nend subroutine\n"
+              "subroutine t(a)\nreal :: a\nreal, save :: last\nif (a > 0) last = a\na = last\n"
+              "end subroutine\nend module\n");
+        }).find("keeps its value from call to call") != std::string::npos);
+}
+
 TEST_CASE("fortran: blocks that do not fit") {
   const auto block = [](const std::string& lines) {
     return error_of([&] { import("subroutine s(n)\ninteger n\nend\n" + lines); });

@@ -122,6 +122,20 @@ domain {[l]: 0 <= l < m}
       error_of([&] { generate(open, Target::OpenCL); }) ==
       "`t` is in local memory, whose size has to be constant, but no assumption bounds its extent "
       "`m`; assume(\"m <= 256\"), with a number that holds, does [unsupported]");
+  const Kernel product = parse_one(
+      "kernel p(n: int32, m: int32, a: float64[n, m], b: out float64[m, n])\n"
+      "domain {[i, j]: 0 <= i < n and 0 <= j < m}\ndomain {[q, r]: 0 <= q < n and 0 <= r < m}\n"
+      "temp t: float64[n*m]\nt[i*m + j] = a[i, j]\nb[r, q] = t[q*m + r]\n");
+  CHECK(error_of([&] { generate(product, Target::OpenCL); }) ==
+        "each work-item has its own `t`, which takes a constant size of at most 65536 bytes, but "
+        "no assumption bounds its extent `n*m`; fix_parameters({m = 16, n = 16}), with a value "
+        "that holds, does [unsupported]");
+  CHECK(
+      generate(
+          step(product, "fix_parameters",
+               {Value{ValueDict{{"m", Value{std::int64_t{16}}}, {"n", Value{std::int64_t{16}}}}}}),
+          Target::OpenCL)
+          .source.find("double t[256];") != std::string::npos);
   const Kernel bounded = tagged(with("assume m <= 48"), tags);
   CHECK(generate(bounded, Target::OpenCL).source.find("__local double t[48];") !=
         std::string::npos);
@@ -279,8 +293,7 @@ TEST_CASE("work-items: a loop that holds a barrier alone") {
         "kernel wait(n: int32, a: float32[n], b: float32[n])\ndomain {[i]: 0 <= i < n}\n"
         "domain {[j]: 0 <= j < 3}\ndomain {[k]: 0 <= k < n}\nassume 1 <= n <= 64\n"
         "a[i] = 2*b[i] {id=x, inames=i}\n... " +
-        std::string(barrier) +
-        " {id=w, inames=j, dep=x}\nb[k] = a[k] {id=y, inames=k, dep=w}\n";
+        std::string(barrier) + " {id=w, inames=j, dep=x}\nb[k] = a[k] {id=y, inames=k, dep=w}\n";
     run_everywhere(tagged(text, {{"i", "l.0"}, {"k", "l.0"}}), parse_one(text), {{"n", "10"}});
   }
 }

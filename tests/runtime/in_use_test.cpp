@@ -118,6 +118,33 @@ TEST_CASE("in use: slabs of several iterations at both ends") {
   }
 }
 
+TEST_CASE("in use: slabs of strided loops, whose ends have an expression for each remainder") {
+  for (const int stride : {2, 3, 5})
+    for (const int length : {2, 3, 4, 6})
+      for (const auto& [low, high] : std::vector<std::pair<int, int>>{{0, 1}, {0, 2}, {2, 2}}) {
+        CAPTURE(stride);
+        CAPTURE(length);
+        CAPTURE(high);
+        const Kernel k =
+            parse_one("kernel k(n: int32, a: inout float64[n])\ndomain {[t]: exists j: t = " +
+                      std::to_string(stride) + "*j + 1 and 0 <= t < n}\na[t] = a[t] + t\n");
+        const Kernel cut = step(
+            k, "split_iname", {word("t"), Value{std::int64_t{length}}},
+            {{"slabs", Value{ValueList{Value{std::int64_t{low}}, Value{std::int64_t{high}}}}}});
+        for (const char* n : {"1", "2", "9", "31", "32"})
+          run_on(Target::OpenMP, cut, k, {{"n", n}});
+      }
+}
+
+TEST_CASE("in use: flat subscripts of one axis are its subscripts") {
+  const Kernel k = parse_one(
+      "kernel k(n: int32, a: float64[n], c: out float64[n])\ndomain {[i]: 0 <= i < n}\n"
+      "temp t: float64[2*n]\nt[[2*i]] = a[[n - 1 - i]]\nc[[i]] = t[[2*i]] + a[i]\n");
+  const Kernel out = step(split(k, "i", 4, "par", ""), "split_array_axis",
+                          {word("c"), Value{std::int64_t{0}}, Value{std::int64_t{4}}}, {});
+  run_on(Target::OpenMP, out, k, {{"n", "13"}});
+}
+
 TEST_CASE("in use: a tuple's sums have the rounding of sums") {
   const Kernel k = parse_one(
       "kernel u(n: int32, x: in float64[n], a: inout float64[4], b: out float64[n])\n"

@@ -49,7 +49,7 @@ const char* const kPart =
     "a[i, j] = 1   {id=one}\n"
     "y[i] = 2   {id=two}\n";
 const char* const kFlat =
-    "kernel k(n: int32, b: float64[n])\n"
+    "kernel k(n: int32, b: float64[n, n])\n"
     "domain {[i]: 0 <= i < n}\n"
     "b[[i]] = 1   {id=one}\n";
 const char* const kOneEach =
