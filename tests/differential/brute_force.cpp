@@ -9,6 +9,7 @@
 
 #include "core/address_spaces.h"
 #include "core/domain.h"
+#include "core/flat_subscripts.h"
 #include "core/order.h"
 #include "core/reference.h"
 #include "tests/differential/points.h"
@@ -184,6 +185,11 @@ class Enumeration {
   void collect(const Instruction& insn, const Integers& at, std::vector<Touch>& out) const {
     const std::function<void(const Expr&, bool)> read = [&](const Expr& e, bool idle) {
       walk(e, [&](const Expr& x) {
+        if (const Expr* numbered = as_indexof(x)) {  // which is not read
+          if (const auto* l = numbered->as<Load>())
+            for (const Expr& i : l->index) read(i, idle);
+          return false;
+        }
         if (const auto* choice = x.as<Select>()) {
           const auto taken = moonloop::evaluate(Expr(Select{choice->cond, lit(1), lit(0)}), at);
           read(choice->cond, idle);
@@ -230,9 +236,10 @@ class Enumeration {
     const Expr& base = f ? f->base : place;
     if (const auto* v = base.as<Var>())
       touch.variable = &v->name;
-    else if (const auto* l = base.as<Load>())
+    else if (const auto* l = base.as<Load>()) {
+      if (l->linear) throw Unknown{};  // which of the others' elements it is, a layout says
       touch.variable = &l->array, touch.subscript = subscripts(l->index, at);
-    else
+    } else
       throw Unknown{};
     const Record* r = record_of(*touch.variable);
     if (!r) {

@@ -17,6 +17,7 @@
 #include "tests/differential/random_fusion.h"
 #include "tests/differential/random_groups.h"
 #include "tests/differential/random_kernel.h"
+#include "tests/differential/random_memory.h"
 #include "tests/differential/random_names.h"
 #include "tests/differential/random_records.h"
 #include "tests/differential/random_scans.h"
@@ -191,7 +192,8 @@ Opening special(std::uint64_t seed, Random& random, const std::string& name,
   if (what == "fused") return random_fusion(random, name);
   if (what == "scans") return random_scans(random, name);
   if (what == "claims") return random_claims(random, name);
-  return {with_reserved_names(seed, what == "records" ? with_records(random, text) : text), {}};
+  if (what == "records") return {with_reserved_names(seed, with_records(random, text)), {}};
+  return {with_reserved_names(seed, with_layouts(seed, text)), {}};
 }
 
 }  // namespace
