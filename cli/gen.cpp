@@ -52,6 +52,12 @@ std::string language_name(Target t) {
 
 int gen(const Common& common, const GenOptions& o) {
   const Target target = target_option(o.target);
+  const std::pair<const char*, const std::string*> files[] = {
+      {"-o", &o.output}, {"--header", &o.header}, {"--fortran-interface", &o.fortran}};
+  for (const auto& [option, file] : files)
+    for (const auto& [other, same] : files)
+      if (option != other && !file->empty() && *file != "-" && *file == *same)
+        fail("repeated-parameter", {}, "`{}` is named by `{}` and by `{}`", *file, option, other);
   FortranFile file;
   const Kernel kernel = pick_kernel(common, load_kernels(common, {}, nullptr, &file));
   warn_of_single_work_item(common, kernel, target);

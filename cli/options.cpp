@@ -106,7 +106,7 @@ void add_common_options(CLI::App& command, Common& c, bool takes_input) {
   command
       .add_option("--device", c.device, "number of the device, as `moonloop devices` lists them")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, 1000, "NONNEGATIVE"));
   command.add_flag("--quiet", c.quiet, "nothing on standard error but errors");
   command
       .add_option_function<std::string>(

@@ -76,7 +76,14 @@ void add_files(CLI::App& command, const std::string& flag, Pairs& all, const std
               const auto equals = text.find('=');
               if (equals == 0 || equals == std::string::npos || equals + 1 == text.size())
                 throw CLI::ValidationError(flag, "`" + text + "` is not ARRAY=FILE");
-              all.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+              const std::string name = text.substr(0, equals), file = text.substr(equals + 1);
+              for (const auto& [other, path] : all)
+                if (other == name)
+                  throw CLI::ValidationError(flag, "`" + name + "` is given twice");
+                else if (flag == "--out" && path == file && file != "-")
+                  throw CLI::ValidationError(
+                      flag, "`" + file + "` is named for `" + other + "` and for `" + name + "`");
+              all.emplace_back(name, file);
             }
           },
           help)

@@ -40,8 +40,7 @@ std::string loop_to_tag(const Kernel& k) {
 void warn_of_single_work_item(const Common& c, const Kernel& k, Target target) {
   if (!is_device(target)) return;
   for (const auto& [iname, tag] : k.iname_tags)
-    if (tag.kind == TagKind::Group || tag.kind == TagKind::Local || tag.kind == TagKind::LocalAuto)
-      return;
+    if (run_of(tag.kind) == TagRun::Groups || is_work_item(&tag)) return;
   if (std::all_of(k.instructions.begin(), k.instructions.end(),
                   [](const InsnPtr& i) { return i->inames.empty(); }))
     return;

@@ -109,7 +109,7 @@ class Placer {
 
  private:
   const Instruction& insn(int i) const { return *k_.instructions[static_cast<std::size_t>(i)]; }
-  bool is_item(const std::string& iname) const { return is_work_item(k_, iname); }
+  bool is_item(const std::string& iname) const { return is_work_item(k_.tag(iname)); }
   /// One after the other for all work-items together: no loop over some of them, or what hardware
   /// counts.
   bool is_common(const PlanNode& n) const {

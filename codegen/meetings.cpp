@@ -111,7 +111,7 @@ std::optional<Map> Meetings::meet(const Touch& x, const Touch& y,
                                   bool groups) {
   if (x.variable != y.variable || (!x.write && !y.write)) return std::nullopt;
   if (commuting_.commute(insn(x.insn), insn(y.insn), x.variable)) return std::nullopt;
-  if (own_element(x, y, groups) || plainly_apart(x.index, y.index)) return std::nullopt;
+  if (own_element(x, y, groups) || plainly_apart(x, y)) return std::nullopt;
   bool anywhere = false;  // one of the two runs in every work-item (group)
   Exprs a, b;
   for (const Axis& axis : axes_) {
@@ -178,7 +178,7 @@ std::optional<Map> Meetings::across_copies(const Touch& write, const Touch& read
       elsewhere = true;
   }
   if (!elsewhere && a.empty()) return std::nullopt;
-  if (plainly_apart(write.index, read.index)) return std::nullopt;
+  if (plainly_apart(write, read)) return std::nullopt;
   bool exact = true;
   Map pairs = conflicts_.in_equal(conflicts_.pairs(write, read, exact), write, read, same);
   if (!elsewhere) {

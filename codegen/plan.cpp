@@ -47,10 +47,10 @@ bool differs_by_item(const Kernel& k, const Expr& condition) {
   collect_reads(condition, names);
   const auto has_items = [&](const InsnPtr& i) {
     return std::any_of(i->inames.begin(), i->inames.end(),
-                       [&](const std::string& n) { return is_work_item(k, n); });
+                       [&](const std::string& n) { return is_work_item(k.tag(n)); });
   };
   return std::any_of(names.begin(), names.end(), [&](const std::string& n) {
-    if (is_work_item(k, n)) return true;
+    if (is_work_item(k.tag(n))) return true;
     return k.find_temporary(n) &&
            std::any_of(k.instructions.begin(), k.instructions.end(),
                        [&](const InsnPtr& i) { return has_items(i) && writes(*i).count(n) > 0; });
@@ -77,7 +77,7 @@ void check_device(const Kernel& k, Target target) {
 void check_supported(const Kernel& k, Target target) {
   for (const auto& [iname, tag] : k.iname_tags) {
     const Span& at = tag.at ? tag.at : k.at;
-    if (is_device(target) && (tag.kind == TagKind::Par || tag.kind == TagKind::Simd))
+    if (is_device(target) && !is_for_devices(tag.kind))
       fail("unsupported", at,
            "iname `{}` is tagged `{}`, which target `{}` does not have; `g.N` and `l.N` are "
            "parallel there",
@@ -225,16 +225,6 @@ Plan make_plan(Kernel k, Target target) {
   place_temporaries(plan, nested.tree);
   if (is_device(target)) find_locks(plan);
   return plan;
-}
-
-bool is_parallel(const Kernel& k, const std::string& iname) {
-  const InameTag* tag = k.tag(iname);
-  return tag && (tag->kind == TagKind::Group || tag->kind == TagKind::Par);
-}
-
-bool is_work_item(const Kernel& k, const std::string& iname) {
-  const InameTag* tag = k.tag(iname);
-  return tag && (tag->kind == TagKind::Local || tag->kind == TagKind::LocalAuto);
 }
 
 std::string copy_axis(const Kernel& k, const std::string& iname) {

@@ -163,8 +163,6 @@ Plan make_plan(Kernel k, Target target);
 /// The plan as text, one loop or leaf a line.
 std::string print_plan(const Plan& plan);
 
-bool is_parallel(const Kernel& k, const std::string& iname);   // `g.N` or `par`
-bool is_work_item(const Kernel& k, const std::string& iname);  // `l.N` or `l.auto`
 /// What numbers the copies that work-items or lanes have: `l.N`, or another iname by itself.
 std::string copy_axis(const Kernel& k, const std::string& iname);
 

@@ -14,7 +14,7 @@ std::map<std::string, AddressSpace> spaces_of(const Kernel& k) {
   for (const InsnPtr& i : k.instructions)
     for (const Expr& target : i->lhs) {
       const bool items = std::any_of(i->inames.begin(), i->inames.end(),
-                                     [&](const std::string& n) { return is_work_item(k, n); });
+                                     [&](const std::string& n) { return is_work_item(k.tag(n)); });
       if (items) by_item.insert(written_name(target));
       std::set<std::string> names;
       collect_vars(target, names);

@@ -29,7 +29,7 @@ class Storage {
  public:
   Storage(Plan& plan, const LoopTree& tree)
       : plan_(plan), k_(plan.kernel), domains_(plan.kernel), iterations_(plan.kernel, tree) {
-    const auto shared = [&](const auto& tag) { return is_work_item(k_, tag.first); };
+    const auto shared = [&](const auto& tag) { return is_work_item(k_.tag(tag.first)); };
     if (std::any_of(k_.iname_tags.begin(), k_.iname_tags.end(), shared)) own_.emplace(k_);
   }
 
@@ -125,7 +125,7 @@ class Storage {
   /// Loops whose iterations may each have their own copy.
   bool splits_storage(const std::string& iname) const {
     const InameTag* tag = k_.tag(iname);
-    return is_parallel(k_, iname) || (tag && tag->kind == TagKind::Simd);
+    return is_spread(tag) || (tag && run_of(tag->kind) == TagRun::Vector);
   }
 
   /// The first use writes the scalar in every iteration of the innermost of the `depth` loops, so
@@ -203,7 +203,7 @@ class Storage {
       if (const auto it = inits_.find(written_name(insn(i).lhs[0])); it != inits_.end())
         start = it->second;
     for (const std::string& n : insn(i).inames)
-      if (is_work_item(k_, n) && !(start && !start->inames.count(n))) out.push_back(n);
+      if (is_work_item(k_.tag(n)) && !(start && !start->inames.count(n))) out.push_back(n);
     return out;
   }
 
@@ -222,7 +222,7 @@ class Storage {
     const std::vector<std::string>& loops = loops_of(uses[0].insn);
     std::size_t outermost = depth;  // of the loops over work-items around all uses
     for (std::size_t d = depth; d > 0; --d)
-      if (is_work_item(k_, loops[d - 1])) {
+      if (is_work_item(k_.tag(loops[d - 1]))) {
         wanted.erase(loops[d - 1]);
         outermost = d - 1;
       }
@@ -230,7 +230,8 @@ class Storage {
     for (std::size_t d = depth; d > 0; --d)
       if (starts_fresh(t, uses, d)) return d <= outermost;
     for (std::size_t d = 0; d < outermost; ++d)
-      if (!is_parallel(k_, loops[d])) return true;  // a value may pass from iteration to iteration
+      if (!is_spread(k_.tag(loops[d])))
+        return true;  // a value may pass from iteration to iteration
     return false;
   }
 
@@ -244,7 +245,7 @@ class Storage {
     Val low = isl_set_min_val(s.get(), x.get()), high = isl_set_max_val(s.get(), x.get());
     if (yes(isl_val_is_int(low.get())) && yes(isl_val_is_int(high.get())))
       return {lit(to_int(low)), lit(to_int(high) - to_int(low) + 1)};
-    const bool items = is_work_item(k_, iname);
+    const bool items = is_work_item(k_.tag(iname));
     const std::vector<std::string> params = param_names(s);
     const bool computed = std::any_of(params.begin(), params.end(), [&](const std::string& p) {
       return k_.find_temporary(p) != nullptr;

@@ -29,7 +29,7 @@ class OpenMPDialect : public Dialect {
   static void visit(Block& block, const Plan& plan, const CNames& names, bool in_team) {
     for (Stmt& s : block) {
       if (auto* x = std::get_if<Loop>(&s.op)) {
-        const bool starts_team = !in_team && is_parallel(plan.kernel, x->iname);
+        const bool starts_team = !in_team && is_spread(plan.kernel.tag(x->iname));
         if (starts_team) x->pragmas.push_back(parallel_for(*x, plan, names));
         mark(*x, plan, names);
         const bool lanes = runs_in_lanes(plan.kernel.tag(x->iname));  // no team starts in one
@@ -49,8 +49,8 @@ class OpenMPDialect : public Dialect {
     int depth = 1;
     for (const Loop* at = &outer; at->body.size() == 1;) {
       const Loop* inner = std::get_if<Loop>(&at->body[0].op);
-      const bool joins = inner && is_parallel(k, inner->iname) && !mentions(inner->lower, names) &&
-                         !mentions(inner->upper, names);
+      const bool joins = inner && is_spread(k.tag(inner->iname)) &&
+                         !mentions(inner->lower, names) && !mentions(inner->upper, names);
       if (!joins) break;
       names.insert(inner->iname);
       ++depth;
@@ -112,7 +112,7 @@ class OpenMPDialect : public Dialect {
     });
     if (over == inames.end()) return;
     const std::string& acc = written_name(insn.lhs[0]);
-    if (insn.lhs.size() > 1 || plan.expansions.count(acc))
+    if (insn.lhs.size() > 1)
       fail("unsupported", insn.at,
            "instruction `{}`: `{}` over `{}`, which is tagged `{}`, is not supported", insn.id,
            to_string(insn.reduce_op), *over, plan.kernel.tag(*over)->text);

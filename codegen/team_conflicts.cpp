@@ -6,7 +6,7 @@ bool TeamConflicts::cross(const Touch& x, const Touch& y, const std::vector<std:
                           const std::vector<std::string>& outer) {
   if (x.variable != y.variable || (!x.write && !y.write)) return false;
   if (equal(x.index, y.index) && conflicts_.tells(x.index, team)) return false;
-  if (plainly_apart(x.index, y.index)) return false;
+  if (plainly_apart(x, y)) return false;
   if (commuting_.commute(insn(x.insn), insn(y.insn), x.variable)) return false;
   bool exact = true;
   const Map pairs = conflicts_.in_equal(conflicts_.pairs(x, y, exact), x, y, outer);

@@ -18,7 +18,7 @@ class Placer {
     for (const InsnPtr& i : k.instructions) {
       Names own;
       for (const std::string& n : i->inames)
-        if (is_work_item(k, n)) own.insert(n);
+        if (is_work_item(k.tag(n))) own.insert(n);
       any_ |= !own.empty();
       items_.push_back(std::move(own));
     }
@@ -45,7 +45,7 @@ class Placer {
     return n.launch >= 0 || std::any_of(n.children.begin(), n.children.end(), holds_kernel);
   }
   bool holds_parallel(const PlanNode& n) const {
-    return is_parallel(k_, n.iname) ||
+    return is_spread(k_.tag(n.iname)) ||
            std::any_of(n.children.begin(), n.children.end(),
                        [&](const PlanNode& c) { return holds_parallel(c); });
   }
@@ -178,7 +178,7 @@ class Placer {
       for (const InsnPtr& i : k_.instructions)
         if (writes(*i).count(t) > 0)
           for (const std::string& n : i->inames)
-            if (is_work_item(k_, n)) out.insert(copy_axis(k_, n));
+            if (is_work_item(k_.tag(n))) out.insert(copy_axis(k_, n));
     }
     return out;
   }

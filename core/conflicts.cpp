@@ -110,6 +110,11 @@ bool plainly_apart(const Exprs& a, const Exprs& b) {
   return false;
 }
 
+bool plainly_apart(const Access& a, const Access& b) {
+  if (!covers_field(a.field, b.field) && !covers_field(b.field, a.field)) return true;
+  return plainly_apart(a.index, b.index);
+}
+
 bool Conflicts::tells(const Exprs& index, const std::vector<std::string>& names) {
   const auto digits_of = [&](const Expr& e) -> const std::vector<std::string>& {
     const auto [it, fresh] = digits_.try_emplace(e.identity());

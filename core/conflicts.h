@@ -67,5 +67,7 @@ Set instances_of(const Kernel& k, const Instruction& insn, const std::vector<std
 
 /// Whether some subscript is one number here and another one there.
 bool plainly_apart(const Exprs& a, const Exprs& b);
+/// The same of two accesses, or whether they are of different fields of a record.
+bool plainly_apart(const Access& a, const Access& b);
 
 }  // namespace moonloop

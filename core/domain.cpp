@@ -303,6 +303,19 @@ std::vector<std::string> names_in_tuple(const std::string& tuple) {
   return out;
 }
 
+/// isl reads one set, and leaves what stands behind it.
+void check_end(const std::string& text, const Span& at, const char* code) {
+  const std::size_t close = text.find('}');
+  if (close == std::string::npos) return;  // isl says so
+  const std::size_t from = text.find_first_not_of(" \t\r\n", close + 1);
+  if (from == std::string::npos) return;
+  throw Error({code,
+               fmt::format("`{}` stands behind `{}`", text.substr(from), text.substr(0, close + 1)),
+               {at, {}},
+               {},
+               "all conditions stand within the braces, joined by `and` and `or`"});
+}
+
 /// The parts of a union, `{ [i] : … ; [i] : … }`, are about the same dimensions: isl would take the
 /// names of one of them for all.
 void check_tuples(const std::string& text, const Span& at) {
@@ -334,7 +347,10 @@ void check_tuples(const std::string& text, const Span& at) {
 Set parse_set(const std::string& text, const Span& at) {
   if (text.find('{') == std::string::npos)
     fail("bad-domain", at, "`{}` is no set: it needs the form `{{ [i, j] : conditions }}`", text);
+  check_end(text, at, "bad-domain");
   check_tuples(text, at);
+  const std::size_t arrow = text.find("->", text.find('{'));
+  if (arrow != std::string::npos) fail("bad-domain", at, "`{}` is a map, and no set", text);
   Set s = read(with_header(text, at), text, at);
   if (yes(isl_set_is_params(s.get()))) return s;
   std::set<std::string> seen;
@@ -352,6 +368,7 @@ Set parse_set(const std::string& text, const Span& at) {
 Map parse_map(const std::string& text, const Span& at) {
   if (text.find('{') == std::string::npos || text.find("->") == std::string::npos)
     fail("bad-map", at, "`{}` is no map: it needs the form `{{ [i] -> [j] : conditions }}`", text);
+  check_end(text, at, "bad-map");
   Map m = [&]() -> Map {
     try {
       return isl_map_read_from_str(isl(), with_header(text, at).c_str());

@@ -2,24 +2,25 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/expr.h"
 
 namespace moonloop {
 
-/// How a loop runs.
+/// How a loop runs; core/iname_tags.def has one row or more for each.
 enum class TagKind {
-  Ord,         // sequential, order kept
-  Unroll,      // `unr`
-  UnrollHint,  // `unr_hint`, `unr_hint.N`
-  Par,         // `par`: iterations may run at the same time
-  Simd,        // `simd`
-  Group,       // `g.N`
-  Local,       // `l.N`
-  LocalAuto,   // `l.auto`
-  Ilp,         // `ilp`, `ilp.unr`, `ilp.seq`
-  Vec,         // `vec`
-  MatrixUnit,  // `mma`: in order, by the matrix units of the hardware where it has some
+  Ord,
+  Unroll,
+  UnrollHint,
+  Par,
+  Simd,
+  Group,
+  Local,
+  LocalAuto,
+  Ilp,
+  Vec,
+  MatrixUnit,
 };
 struct InameTag {
   TagKind kind;
@@ -28,7 +29,55 @@ struct InameTag {
   Span at;
   bool operator==(const InameTag& o) const { return kind == o.kind && axis == o.axis; }
 };
+
+/// What the iterations of a loop are to the order relation.
+enum class TagRun {
+  InOrder,
+  Threads,    // at the same time; they put their parts of a reduction together
+  Vector,     // the same, of one loop's lanes
+  Groups,     // at the same time
+  WorkItems,  // members of a team, all of which run a statement before the next one
+  Lanes,      // the same, within a work-item
+};
+TagRun run_of(TagKind kind);
+
+/// A row of the table.
+struct TagSpelling {
+  enum class Argument { None, Axis, Number };
+  enum class Targets { All, Hosts };
+  TagKind kind;
+  std::string_view text;  // N stands for the argument
+  Argument argument;
+  TagRun run;
+  Targets targets;
+  std::string_view help;
+};
+/// Without aliases, in the table's order.
+const std::vector<TagSpelling>& tag_spellings();
+
+/// Texts to offer: `for`, and all spellings, on the axes 0 to 2.
+const std::vector<std::string>& common_tags();
+/// All spellings, as a message lists them: "`ord`, `unr`, …".
+std::string all_tags();
+
 /// `g.0`, `unr`, `ord`, `for` (no tag) …; nothing for an unknown text.
 std::optional<InameTag> parse_iname_tag(std::string_view text);
+/// As written, else as the table has it.
+std::string tag_text(const InameTag& tag);
+/// Whether devices run such loops.
+bool is_for_devices(TagKind kind);
+
+bool is_work_item(const InameTag* tag);  // `l.N`, `l.auto`
+bool is_lane(const InameTag* tag);       // `ilp`, `vec`
+/// Either of them: no loop of the tree, but a team for all of which a statement runs before the
+/// next one does.
+bool in_team(const InameTag* tag);
+/// Threads or groups: loops of the tree whose iterations are left to whoever is free.
+bool is_spread(const InameTag* tag);  // `par`, `g.N`
+/// Whether iterations of a loop with this tag may run at the same time (`par`, `g.N`, `simd`, …).
+bool is_parallel(const InameTag* tag);
+/// The same, but for those that put their parts of a reduction together (`par`, `simd`).
+bool is_parallel_not_shared(const InameTag* tag);
+bool is_never_parallel(const InameTag* tag);  // gives the sequential meaning
 
 }  // namespace moonloop

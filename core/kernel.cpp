@@ -21,40 +21,6 @@ std::vector<std::string> Domain::params() const {
   return out;
 }
 
-std::optional<InameTag> parse_iname_tag(std::string_view text) {
-  struct Row {
-    std::string_view text;
-    TagKind kind;
-  };
-  static constexpr Row kPlain[] = {{"for", TagKind::Ord},
-                                   {"ord", TagKind::Ord},
-                                   {"unr", TagKind::Unroll},
-                                   {"unroll", TagKind::Unroll},
-                                   {"unr_hint", TagKind::UnrollHint},
-                                   {"par", TagKind::Par},
-                                   {"simd", TagKind::Simd},
-                                   {"l.auto", TagKind::LocalAuto},
-                                   {"ilp", TagKind::Ilp},
-                                   {"ilp.unr", TagKind::Ilp},
-                                   {"ilp.seq", TagKind::Ilp},
-                                   {"vec", TagKind::Vec},
-                                   {"mma", TagKind::MatrixUnit}};
-  for (const Row& r : kPlain)
-    if (text == r.text) return InameTag{r.kind, -1, std::string(text), {}};
-  static constexpr Row kNumbered[] = {
-      {"g.", TagKind::Group}, {"l.", TagKind::Local}, {"unr_hint.", TagKind::UnrollHint}};
-  for (const Row& r : kNumbered) {
-    if (!text.starts_with(r.text)) continue;
-    const std::string_view digits = text.substr(r.text.size());
-    int n = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
-    if (error != std::errc() || end != digits.data() + digits.size() || n < 0) return std::nullopt;
-    if (r.kind == TagKind::UnrollHint && n == 0) return std::nullopt;
-    return InameTag{r.kind, n, std::string(text), {}};
-  }
-  return std::nullopt;
-}
-
 // ---- Look-ups.
 
 namespace {

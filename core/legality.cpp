@@ -290,6 +290,7 @@ const std::vector<std::string>& Legality::determined(const Expr& subscript) {
 void Legality::check_accesses(const AccessAt& a, const AccessAt& b) {
   const Access &x = ref_->at(a), &y = ref_->at(b);
   if (!x.write && !y.write) return;
+  if (!covers_field(x.field, y.field) && !covers_field(y.field, x.field)) return;
   const Instruction &f = ref_->order.insn(a.insn), &g = ref_->order.insn(b.insn);
   if (updates_commute(f, g, x.variable)) return;
   Pair p{a.insn, b.insn, &x, &y, {}, false};

@@ -60,8 +60,19 @@ void require_identifier(const std::string& name, const Span& at) {
     fail("bad-name", at, "`{}` is no name: names are letters, digits and `_`", name);
 }
 
+void require_no_word(const std::string& name, const Span& at) {
+  static const std::set<std::string> kWords{
+      "and",     "or",     "not",          "if",         "else",  "True",     "False",  "true",
+      "false",   "nan",    "NaN",          "inf",        "infty", "infinity", "exists", "mod",
+      "implies", "rat",    "min",          "max",        "floor", "ceil",     "floord", "ceild",
+      "cast",    "reduce", "simul_reduce", "make_tuple", "cse",   "indexof",  "address"};
+  if (kWords.contains(name))
+    fail("bad-name", at, "`{}` is a word of the language, and no name", name);
+}
+
 void require_new_name(const Kernel& k, const std::string& name) {
   require_identifier(name, k.at);
+  require_no_word(name, k.at);
   if (k.all_names().contains(name))
     fail("name-taken", k.at, "the name `{}` is in use in kernel `{}`", name, k.name);
 }

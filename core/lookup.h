@@ -20,7 +20,9 @@ void require_insn(const Kernel& k, const std::string& id);
 void require_temporary(const Kernel& k, const std::string& name);
 /// Fails `bad-name` unless `name` is an identifier: letters, digits and `_`, no digit first.
 void require_identifier(const std::string& name, const Span& at);
-/// Fails `bad-name` unless `name` is an identifier, `name-taken` unless it is new in `k`.
+/// Fails `bad-name` where the language has another use for the name, in an expression or in a set.
+void require_no_word(const std::string& name, const Span& at);
+/// Fails `bad-name` unless `name` is an identifier and no such word, `name-taken` unless it is new in `k`.
 void require_new_name(const Kernel& k, const std::string& name);
 
 /// Inames other than these on which the values of one of these depend: parameters of its domain, or

@@ -210,7 +210,7 @@ Kernel without_ordered_parts(Kernel k, const RunOrder& order) {
   return without_tags(std::move(k), [&](const std::string& i) { return items.count(i) > 0; });
 }
 
-bool spreads(const InameTag* tag) { return in_team(tag) || (tag && tag->kind == TagKind::Group); }
+bool spreads(const InameTag* tag) { return in_team(tag) || (tag && run_of(tag->kind) == TagRun::Groups); }
 
 Kernel in_sequence(const Kernel& k) {
   return without_tags(k, [&](const std::string& i) { return spreads(k.tag(i)); });

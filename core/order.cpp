@@ -7,39 +7,6 @@
 
 namespace moonloop {
 
-bool is_work_item(const InameTag* tag) {
-  return tag && (tag->kind == TagKind::Local || tag->kind == TagKind::LocalAuto);
-}
-
-bool is_lane(const InameTag* tag) {
-  return tag && (tag->kind == TagKind::Ilp || tag->kind == TagKind::Vec);
-}
-
-bool in_team(const InameTag* tag) { return is_work_item(tag) || is_lane(tag); }
-
-bool is_parallel(const InameTag* tag) {
-  if (!tag) return false;
-  switch (tag->kind) {
-    case TagKind::Ord:
-    case TagKind::Unroll:
-    case TagKind::UnrollHint:
-    case TagKind::MatrixUnit: return false;
-    case TagKind::Par:
-    case TagKind::Simd:
-    case TagKind::Group:
-    case TagKind::Local:
-    case TagKind::LocalAuto:
-    case TagKind::Ilp:
-    case TagKind::Vec: return true;
-  }
-  return true;
-}
-
-bool is_parallel_not_shared(const InameTag* tag) {
-  return is_parallel(tag) && tag->kind != TagKind::Simd && tag->kind != TagKind::Par;
-}
-bool is_never_parallel(const InameTag*) { return false; }
-
 namespace {
 
 void number(const std::vector<TreeNode>& nodes, std::vector<int>& sequence) {

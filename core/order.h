@@ -16,17 +16,6 @@
 /// order relation (legality, dependences, stand-ins) are built from.
 namespace moonloop {
 
-bool is_work_item(const InameTag* tag);  // `l.N`, `l.auto`
-bool is_lane(const InameTag* tag);       // `ilp`, `vec`
-/// Either of them: no loop of the tree, but a team for all of which a statement runs before the
-/// next one does.
-bool in_team(const InameTag* tag);
-/// Whether iterations of a loop with this tag may run at the same time (`par`, `g.N`, `simd`, …).
-bool is_parallel(const InameTag* tag);
-/// The same, but for those that put their parts of a reduction together (`par`, `simd`).
-bool is_parallel_not_shared(const InameTag* tag);
-bool is_never_parallel(const InameTag* tag);  // gives the sequential meaning
-
 /// Inames whose parallel iterations the user takes on trust (the option `unsafe`).
 std::set<std::string> trusted_inames(const Kernel& k);
 

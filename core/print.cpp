@@ -363,24 +363,6 @@ Expr unambiguous(const Expr& body, const std::set<std::string>& inames) {
   });
 }
 
-std::string tag_text(const InameTag& t) {
-  if (!t.text.empty()) return t.text;
-  switch (t.kind) {
-    case TagKind::Ord: return "ord";
-    case TagKind::Unroll: return "unr";
-    case TagKind::UnrollHint: return t.axis > 0 ? fmt::format("unr_hint.{}", t.axis) : "unr_hint";
-    case TagKind::Par: return "par";
-    case TagKind::Simd: return "simd";
-    case TagKind::Group: return fmt::format("g.{}", t.axis);
-    case TagKind::Local: return fmt::format("l.{}", t.axis);
-    case TagKind::LocalAuto: return "l.auto";
-    case TagKind::Ilp: return "ilp";
-    case TagKind::Vec: return "vec";
-    case TagKind::MatrixUnit: return "mma";
-  }
-  throw InternalError("no such tag");
-}
-
 }  // namespace
 
 std::string print_kernel(const Kernel& k) {

@@ -47,6 +47,21 @@ class DataDependent {
     return d;
   }
 
+  /// Those of the instances `all` of `s` that do read: in an arm of a choice only where it is
+  /// taken.
+  Set reading(const Access& read, int s, Set all) const {
+    const Instruction& insn = r_.order.insn(s);
+    std::set<std::string> elsewhere;
+    for (const Expr& p : insn.predicates) collect_reads(p, elsewhere);
+    for (const Expr& l : insn.lhs)
+      for_each_child(l, [&](const Expr& i) { collect_reads(i, elsewhere); });
+    for (const std::string& p : param_names(all)) elsewhere.insert(p);
+    if (!insn.rhs || !insn.rhs.holds<Select>() || elsewhere.count(read.variable)) return all;
+    Set out = isl_set_empty(isl_set_get_space(all.get()));
+    add_reading(insn.rhs, read, s, all, out);
+    return out;
+  }
+
   /// Whether the same subscripts mean the same element in both.
   bool same_element(const Access& x, int s, const Access& y, int t) const {
     if (x.index.size() != y.index.size()) return false;
@@ -63,6 +78,26 @@ class DataDependent {
   }
 
  private:
+  /// Adds to `out` where `e`, which is evaluated at `when`, reads.
+  void add_reading(const Expr& e, const Access& read, int s, const Set& when, Set& out) const {
+    const auto* v = e.as<Var>();
+    const auto* l = e.as<Load>();
+    const auto same = [&](const Exprs& index) {
+      return read.index.empty() ||
+             std::equal(index.begin(), index.end(), read.index.begin(), read.index.end(),
+                        [](const Expr& x, const Expr& y) { return equal(x, y); });
+    };
+    if ((v && v->name == read.variable) || (l && l->array == read.variable && same(l->index)))
+      out = isl_set_union(out.take(), when.copy());
+    const auto* choice = e.as<Select>();
+    const std::optional<Set> holds = choice ? condition(choice->cond, s, s) : std::nullopt;
+    if (!holds)
+      return for_each_child(e, [&](const Expr& x) { add_reading(x, read, s, when, out); });
+    add_reading(choice->cond, read, s, when, out);
+    add_reading(choice->yes, read, s, isl_set_intersect(when.copy(), holds->copy()), out);
+    add_reading(choice->no, read, s, isl_set_subtract(when.copy(), holds->copy()), out);
+  }
+
   std::string find_key(int s, int anchor) const {
     const RunOrder& o = r_.order;
     const Set d = domain_of(o.kernel(), o.dims(s));
@@ -330,6 +365,8 @@ class Privacy {
                          o.common_loops(a.insn, read.insn), o.first(a.insn, read.insn));
     };
     add(read);
+    if (const Expr& rhs = o.insn(read.insn).rhs; rhs && rhs.holds<Select>())
+      key += "|" + to_string(rhs);
     for (const AccessAt& a : all_)
       if (r_.at(a).write) add(a);
     if (const auto& shape = temporary().shape) key += "|" + to_string(*shape);
@@ -374,6 +411,7 @@ class Privacy {
     const RunOrder& o = r_.order;
     bool ignored = true;
     Set left = data.instances(read.insn, read.insn, ignored);
+    left = data.reading(r_.at(read), read.insn, std::move(left));
     for (const AccessAt& w : all_) {
       if (!r_.at(w).write || !covers_field(r_.at(w).field, field)) continue;
       bool certain = true;

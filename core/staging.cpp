@@ -158,8 +158,7 @@ std::set<std::string> common_parallel(const Kernel& k, const std::vector<Place>&
                                       bool local_too) {
   std::set<std::string> out;
   const auto counts = [&](const InameTag* t) {
-    return t &&
-           (t->kind == TagKind::Group || t->kind == TagKind::Par || (local_too && is_work_item(t)));
+    return is_spread(t) || (local_too && is_work_item(t));
   };
   for (const std::string& i : places.at(0).inames)
     if (counts(k.tag(i))) out.insert(i);

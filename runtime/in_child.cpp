@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,6 +50,7 @@ ChildResult run_in_child(const std::function<std::string()>& work,
     fail("cannot-start", {}, "cannot start a process: {}", std::strerror(errno));
   std::fflush(stdout);  // or the child would write it too
   std::fflush(stderr);
+  const pid_t parent = ::getpid();
   const pid_t child = ::fork();
   if (child < 0) {
     const int error = errno;
@@ -58,6 +60,8 @@ ChildResult run_in_child(const std::function<std::string()>& work,
   }
   if (child == 0) {
     ::close(ends[0]);
+    // It ends with what started it, however that ends.
+    if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != parent) ::_exit(1);
     run_child(work, ends[1]);
   }
   ::close(ends[1]);

@@ -350,13 +350,6 @@ Completion complete_name(const std::string& text, const Context& c, const Vocabu
 
 }  // namespace
 
-const std::vector<std::string>& common_tags() {
-  static const Words kTags{"for", "ord",     "unr",     "unr_hint", "par", "simd",
-                           "ilp", "ilp.unr", "ilp.seq", "vec",      "mma", "g.0",
-                           "g.1", "g.2",     "l.0",     "l.1",      "l.2", "l.auto"};
-  return kTags;
-}
-
 Completion complete(const std::string& line, std::size_t cursor, const Vocabulary& v) {
   const std::string text = line.substr(0, cursor);
   if (text.starts_with(":") && !text.starts_with("::")) return complete_command(text, v);

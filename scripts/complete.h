@@ -53,7 +53,4 @@ struct Completion {
 ///                     for functions that take a path
 Completion complete(const std::string& line, std::size_t cursor, const Vocabulary& v);
 
-/// Tags of inames, as completion offers them.
-const std::vector<std::string>& common_tags();
-
 }  // namespace moonloop

@@ -89,7 +89,7 @@ Kernel add_prefetch(const Kernel& k, const std::string& array, const PrefetchOpt
     refuse("bad-inames", p.at, "{} names are given for the {} ax{} of `{}`", o.dim_arg_names.size(),
            rank, rank == 1 ? "is" : "es", array);
   for (const std::string& n : o.dim_arg_names)
-    if (!n.empty()) require_identifier(n, p.at);
+    if (!n.empty()) require_identifier(n, p.at), require_no_word(n, p.at);
   p.footprints = footprints(k, array, o, rank);
   p.subject = array;
 

@@ -59,10 +59,8 @@ std::optional<InameTag> tag_for(const Kernel& k, const std::string& iname,
   const auto tag = parse_iname_tag(text);
   if (!tag)
     fail("bad-tag", k.at,
-         "no tag `{}` for iname `{}`; there are `for`, `ord`, `unr`, `unr_hint`, `unr_hint.N`, "
-         "`par`, `simd`, `g.N`, `l.N`, `l.auto`, `ilp`, `ilp.seq`, `vec`, `mma`, "
-         "`like.INAME`, `unused.g`, `unused.l`",
-         text, iname);
+         "no tag `{}` for iname `{}`; there are `for`, {}, `like.INAME`, `unused.g`, `unused.l`{}",
+         text, iname, all_tags(), did_you_mean(text, common_tags()));
   return tag;
 }
 
@@ -100,15 +98,34 @@ Kernel tag_inames(const Kernel& k, const std::vector<std::pair<std::string, std:
   }
 }
 
+namespace {
+
+/// The table of tags, as text.
+std::string tags_text() {
+  std::string out = "The tags are ", line = out;
+  const auto add = [&](const std::string& next) {
+    if (line.size() + next.size() > 100) {
+      out.back() = '\n';
+      line.clear();
+    }
+    out += next + " ";
+    line += next + " ";
+  };
+  for (const TagSpelling& s : tag_spellings())
+    add(fmt::format("`{}` ({}{}),", s.text, s.help,
+                    s.targets == TagSpelling::Targets::Hosts ? "; on `c` and `openmp`" : ""));
+  add("and `for` (no tag).");
+  return out;
+}
+
+}  // namespace
+
 extern const Op tag_inames_op;
 const Op tag_inames_op{
     .name = "tag_inames",
-    .doc = R"(Says how loops run.
-
-The tags are `ord` (in order), `unr` (unrolled), `unr_hint.N`, `par` (iterations at the same time),
-`simd`, `g.N` and `l.N` (group and work-item axes), `ilp` and `vec` (each statement for all
-iterations before the next), `mma` (by the matrix unit) and `for` (no tag). `like.other` gives the tag of
-another iname, `unused.g` and `unused.l` the first axis that no iname has. Inames may be shell-style
+    .doc =
+        "Says how loops run.\n\n" + tags_text() +
+        R"(`like.other` gives the tag of another iname, `unused.g` and `unused.l` the first axis that no iname has. Inames may be shell-style
 patterns: "i*:unr".
 
 Refuses a tag on a loop that the kernel's dependences do not let run that way, with two instances

@@ -61,6 +61,7 @@ class Creation {
     domains();
     declared_temporaries();
     names();
+    check_assumptions();
     if (!errors_.guard([&] { check_rules(k_.rules); })) return std::move(k_);
     resolve();
     if (errors_.count() > 0) return std::move(k_);
@@ -102,6 +103,24 @@ class Creation {
       k_.domains.push_back(std::move(domain));
     }
     iname_places_ = std::move(places);
+  }
+
+  /// Assumptions are about what a caller gives.
+  void check_assumptions() {
+    if (!k_.assumptions) return;
+    for (const std::string& p : param_names(k_.assumptions)) {
+      const bool iname = inames_.count(p) > 0;
+      if (!iname && !k_.find_temporary(p)) continue;
+      Span at = t_.at;
+      for (const Word& w : t_.assumed)
+        if (const Span here = place_of(p, w); here.len == static_cast<int>(p.size())) at = here;
+      throw_later({"unknown-parameter",
+                   fmt::format("`{}` in an assumption is {}; assumptions are about parameters", p,
+                               iname ? "an iname" : "computed"),
+                   {at, {}},
+                   {},
+                   iname ? "conditions on inames stand in their domain" : ""});
+    }
   }
 
   /// Where a name stands in the text of a set.

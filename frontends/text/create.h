@@ -32,7 +32,7 @@ class Resolver {
 };
 
 /// Fails `recursive-rule` when some rule calls itself, `too-deep` for chains of more than 200
-/// rules.
+/// rules, `too-complex` where one stands for more than a million nodes.
 void check_rules(const std::vector<Rule>& rules);
 
 /// Declares the names that the kernel uses and does not declare. `guess` off: they are errors.

@@ -192,10 +192,8 @@ void parse_tags(TokenStream& in, KernelText& k) {
     const Word text = text_between(first.at, last);
     auto tag = parse_iname_tag(text.text);
     if (!tag)
-      fail("unknown-tag", text.at,
-           "no tag `{}`; there are g.N, l.N, l.auto, unr, unr_hint, ilp, vec, "
-           "simd, par, ord",
-           text.text);
+      fail("unknown-tag", text.at, "no tag `{}`; there are {}{}", text.text, all_tags(),
+           did_you_mean(text.text, common_tags()));
     tag->at = text.at;
     k.tags.emplace_back(Word{name.text, name.at}, *tag);
   } while (in.accept(","));
@@ -376,6 +374,7 @@ void add_assumption(const Word& text, KernelText& k) {
   if (yes(isl_set_is_empty(set.get())))
     fail("bad-assumption", text.at, "`{}` can never hold", text.text);
   k.assumptions = k.assumptions ? Set(isl_set_intersect(k.assumptions.take(), set.take())) : set;
+  k.assumed.push_back(text);
 }
 
 void parse_record(TokenStream& in, std::map<std::string, std::shared_ptr<const Record>>& records) {

@@ -122,11 +122,62 @@ class RuleCheck {
     stack_.pop_back();
     if (deepest + 1 > static_cast<int>(kMost))
       fail("too-deep", r.at, "rules call one another more than {} levels deep", kMost);
+    check_size(r);
     return depths_[r.name] = deepest + 1;
   }
 
  private:
+  /// How many nodes a rule stands for once the rules that it calls are put in: its own, and how
+  /// often each parameter stands there.
+  struct Size {
+    double own = 0;
+    std::map<std::string, double> uses;
+
+    void add(const Size& o, double times) {
+      own += times * o.own;
+      for (const auto& [name, n] : o.uses) uses[name] += times * n;
+    }
+  };
+
+  /// Where each of 40 rules names the next one twice, nobody could hold the first one.
+  void check_size(const Rule& r) {
+    const Size s = size_of(r.body, r);
+    double all = s.own;
+    for (const auto& [name, n] : s.uses) all += n;
+    if (all > kMostNodes)
+      fail(
+          "too-complex", r.at,
+          "the rule `{}` has more than {:.0f} operands and operations once the rules that it calls "
+          "are put in",
+          r.name, kMostNodes);
+    sizes_[r.name] = s;
+  }
+
+  Size size_of(const Expr& e, const Rule& in) const {
+    Size out;
+    const auto* v = e.as<Var>();
+    if (v && std::find(in.params.begin(), in.params.end(), v->name) != in.params.end()) {
+      out.uses[v->name] = 1;
+      return out;
+    }
+    const auto* c = e.as<Call>();
+    const auto called = v || c ? sizes_.find(v ? v->name : c->name) : sizes_.end();
+    if (called == sizes_.end()) {
+      out.own = 1;
+      for_each_child(e, [&](const Expr& x) { out.add(size_of(x, in), 1); });
+      return out;
+    }
+    out.own = called->second.own;
+    const Rule& rule = *rules_.at(called->first);
+    for (std::size_t i = 0; c && i < c->args.size() && i < rule.params.size(); ++i)
+      if (const auto n = called->second.uses.find(rule.params[i]); n != called->second.uses.end())
+        out.add(size_of(c->args[i], in), n->second);
+    return out;
+  }
+
   static constexpr std::size_t kMost = 200;
+  static constexpr double kMostNodes = 1e6;
+  std::map<std::string, Size> sizes_;
   std::map<std::string, const Rule*> rules_;
   std::map<std::string, int> depths_;
   std::vector<std::string> stack_;

@@ -129,6 +129,7 @@ struct KernelText {
   std::vector<Argument> args;
   std::vector<DomainText> domains;
   Set assumptions;
+  std::vector<Word> assumed;       // their text
   NameMap<Temporary> temporaries;  // of `temp` lines
   std::vector<Rule> rules;
   std::deque<Block> blocks;

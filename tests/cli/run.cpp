@@ -81,6 +81,15 @@ TEST_CASE("cli: what a run lacks is an error of the request") {
   const Outcome twice = tool("run k.loop -p n=10 -p n=11", f.str());
   CHECK(twice.status == 1);
   CHECK(contains(twice.err, "`n` is given twice, as 10 and 11 [repeated-parameter]"));
+  const Outcome files = tool("run k.loop -p n=10 --in a=x.npy --in a=y.npy", f.str());
+  CHECK(files.status == 2);
+  CHECK(contains(files.err, "`a` is given twice"));
+  CHECK(contains(tool("run k.loop -p n=10 --out a=x.npy --out b=x.npy", f.str()).err,
+                 "`x.npy` is named for `a` and for `b`"));
+  const Outcome same = tool("gen k.loop -o x.c --header x.c", f.str());
+  CHECK(same.status == 1);
+  CHECK(contains(same.err, "`x.c` is named by `-o` and by `--header` [repeated-parameter]"));
+  CHECK(!f.has("x.c"));
   const Outcome text = tool("run k.loop -p n=ten", f.str());
   CHECK(text.status == 1);
   CHECK(contains(text.err, "`ten` is no value of `n`, which is of type int32 [bad-value]"));

@@ -145,6 +145,57 @@ TEST_CASE("in use: flat subscripts of one axis are its subscripts") {
   run_on(Target::OpenMP, out, k, {{"n", "13"}});
 }
 
+TEST_CASE("in use: a copy that is read in an arm of a choice alone is its group's own") {
+  const Kernel k = parse_one(
+      "kernel k(n: int32, m: int32, a: in float64[n], b: in int32[n], w: in float64[3], o: out "
+      "float64[n])\n"
+      "domain {[i]: 0 <= i < n}\ndomain {[t]: 0 <= t < 3}\n"
+      "o[i] = sum(t, w[t]*(a[i + t - 1] if i + t >= 1 and i + t <= n else 0)) + (a[i] if b[i] > 0 "
+      "else 1)\n");
+  const Kernel cut = split(k, "i", 4, "g.0", "l.0");
+  for (const bool box : {false, true}) {
+    CAPTURE(box);
+    const Kernel staged =
+        step(cut, "add_prefetch", {word("a"), word("i_inner,t")},
+             {{"fetch_bounding_box", Value{box}}, {"default_tag", word("l.auto")}});
+    for (const char* n : {"1", "4", "13"}) run_everywhere(staged, k, {{"n", n}, {"m", "3"}});
+  }
+  const Kernel threads = step(split(k, "i", 4, "par", ""), "add_prefetch",
+                              {word("a"), word("i_inner,t")}, {{"default_tag", word("for")}});
+  run_on(Target::OpenMP, threads, k, {{"n", "13"}, {"m", "3"}});
+}
+
+TEST_CASE("in use: reductions that threads or lanes share, for several elements at once") {
+  for (const std::string op : {"sum", "max", "product"}) {
+    const Kernel k = parse_one(
+        "kernel s(n: int32, a: float64[n, 8], o: out float64[n])\ndomain {[i]: 0 <= i < n}\n"
+        "domain {[j]: 0 <= j < 8}\no[i] = " +
+        op + "(j, a[i, j])\n");
+    for (const std::string inner : {"ilp", "ilp.seq", "vec"})
+      for (const std::string outer : {"simd", "par", "vec"}) {
+        if (inner == outer) continue;
+        CAPTURE(inner);
+        CAPTURE(outer);
+        const Kernel cut =
+            step(split(k, "i", 2, "", inner.c_str()), "tag_inames", {word("j:" + outer)});
+        for (const char* n : {"1", "5", "8"}) run_on(Target::OpenMP, cut, k, {{"n", n}});
+      }
+  }
+}
+
+TEST_CASE("in use: fields of a record are places of their own") {
+  const std::string text =
+      "record P(x: float32, v: float32)\n"
+      "kernel k(n: int32, a: inout P[n])\ndomain {[i]: 0 <= i < n}\n";
+  const Kernel apart = parse_one(text + "a[i].x = a[n - 1 - i].v\n");
+  const Kernel threads = step(apart, "tag_inames", {word("i:par")});
+  run_on(Target::OpenMP, threads, apart, {{"n", "13"}});
+  run_everywhere(split(apart, "i", 4, "g.0", "l.0"), apart, {{"n", "13"}});
+  const Kernel one = parse_one(text + "a[i].x = a[n - 1 - i].x\n");
+  CHECK(error_of([&] { step(one, "tag_inames", {word("i:par")}); }).find("[races]") !=
+        std::string::npos);
+}
+
 TEST_CASE("in use: a tuple's sums have the rounding of sums") {
   const Kernel k = parse_one(
       "kernel u(n: int32, x: in float64[n], a: inout float64[4], b: out float64[n])\n"

@@ -279,8 +279,9 @@ TEST_CASE("errors in domains and lines about loops") {
   CHECK(errors("kernel k\ndomain\n") == "2:1 syntax: `domain` with nothing behind it");
   CHECK(line_errors("tag q: g.0") == "5 unknown-iname: no iname `q`");
   CHECK(line_errors("tag i: gg.0") ==
-        "8 unknown-tag: no tag `gg.0`; there are g.N, l.N, l.auto, unr, unr_hint, ilp, vec, simd, "
-        "par, ord");
+        "8 unknown-tag: no tag `gg.0`; there are `ord`, `unr`, `unr_hint`, "
+        "`unr_hint.N`, `par`, `simd`, `g.N`, `l.N`, `l.auto`, `ilp`, `ilp.unr`, `ilp.seq`, `vec`, "
+        "`mma`; did you mean `g.0`?");
   CHECK(line_errors("tag i: g.0, i: l.0") == "13 duplicate-tag: the iname `i` is tagged twice");
   CHECK(line_errors("tag i:") == "7 syntax: found no tag for `i`");
   CHECK(line_errors("prioritize i, q") == "15 unknown-iname: no iname `q`");
@@ -375,6 +376,43 @@ TEST_CASE("domains of isl's whole language") {
   CHECK(joined(k.inames()) == "i t a b");
   CHECK(joined(k.loop_order) == "i t a b");
   check_round_trip(k);
+}
+
+TEST_CASE("sets end with their brace") {
+  const std::string head = "kernel k(n: int32, a: float64[n])\ndomain ", tail = "\na[i] = 1\n";
+  const std::string hint = "; all conditions stand within the braces, joined by `and` and `or`";
+  for (const std::string more : {"+ {[i]: i = 9}", "{[j]: 0 <= j < n}", "; x y {", "[3]"})
+    CHECK(errors(head + "{[i]: 0 <= i < 4} " + more + tail) ==
+          "2:8 bad-domain: `" + more + "` stands behind `{[i]: 0 <= i < 4}`" + hint);
+  CHECK(errors(head + "{[i]->[j]: 0 <= i < n}" + tail) ==
+        "2:8 bad-domain: `{[i]->[j]: 0 <= i < n}` is a map, and no set");
+}
+
+TEST_CASE("assumptions are about parameters") {
+  const std::string head =
+      "kernel k(n: int32, len: int32[1], a: float64[n])\ndomain {[i]: 0 <= i < n}\n";
+  CHECK(errors(head + "assume n > 3 and i > 5\na[i] = 1\n") ==
+        "3:18 unknown-parameter: `i` in an assumption is an iname; assumptions are about "
+        "parameters; conditions on inames stand in their domain");
+  CHECK(errors(head + "assume L <= 3\n<int32> L = len[0]\na[i] = L\n") ==
+        "3:8 unknown-parameter: `L` in an assumption is computed; assumptions are about "
+        "parameters");
+}
+
+TEST_CASE("rules that stand for more than anybody can hold") {
+  std::string text = "kernel k(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\n", chain;
+  for (int r = 0; r < 40; ++r)
+    text += "f" + std::to_string(r) + "(x) := f" + std::to_string(r + 1) + "(x) + f" +
+            std::to_string(r + 1) + "(x)\n";
+  text += "f40(x) := x*2\na[i] = f0(a[i])\n";
+  CHECK(errors(text).find("more than 1000000 operands and operations once the rules that it calls "
+                          "are put in") != std::string::npos);
+  for (int r = 0; r < 150;
+       ++r)  // each names the next one once, and its argument twice where unused
+    chain += "g" + std::to_string(r) + "(x, y) := g" + std::to_string(r + 1) + "(x + 1, y + y)\n";
+  chain += "g150(x, y) := x*2\n";
+  CHECK(errors("kernel k(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\n" + chain +
+               "a[i] = g0(a[i], 1)\n") == "no error");
 }
 
 TEST_CASE("temporaries declared in full") {

@@ -25,6 +25,13 @@ const RenameOptions kMerge{.existing_ok = true};
 
 }  // namespace
 
+TEST_CASE("rename_iname: words of the language are no names") {
+  const Kernel k =
+      parsed("kernel k(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\na[i] = 1\n");
+  for (const char* word : {"mod", "exists", "not", "nan", "max", "if"})
+    CHECK(code_of([&] { rename_iname(k, "i", word); }) == "bad-name");
+}
+
 TEST_CASE("rename_iname: a new name everywhere") {
   const Kernel before = parsed(
       "kernel f\ndomain {[i, k]: 0 <= i < n and 0 <= k <= i}\nc[i] = sum(k, a[i, k]) {id=w}\n");
