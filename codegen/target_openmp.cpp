@@ -116,7 +116,28 @@ class OpenMPDialect : public Dialect {
       fail("unsupported", insn.at,
            "instruction `{}`: `{}` over `{}`, which is tagged `{}`, is not supported", insn.id,
            to_string(insn.reduce_op), *over, plan.kernel.tag(*over)->text);
+    if (!is_small_array(acc, plan))
+      fail("unsupported", insn.at,
+           "instruction `{}`: `{}` over `{}`, which is tagged `{}`, of as many elements at once as "
+           "{} has iterations, which is no small constant, is not supported",
+           insn.id, to_string(insn.reduce_op), *over, plan.kernel.tag(*over)->text,
+           quoted_list(plan.expansions.at(acc).axes));
     out.clause[acc] = clause_of(insn.reduce_op);
+  }
+
+  /// Whether the copies of an accumulator, if it has some, are an array that a clause can name.
+  static bool is_small_array(const std::string& acc, const Plan& plan) {
+    constexpr std::int64_t kMost = 1024;  // elements, on the stack of each thread
+    const auto it = plan.expansions.find(acc);
+    if (it == plan.expansions.end()) return true;
+    std::int64_t all = 1;
+    for (const Expr& e : it->second.extent) {
+      const auto n = as_int(e);
+      if (!n || *n > kMost) return false;
+      all *= *n;
+      if (all > kMost) return false;
+    }
+    return true;
   }
 
   /// Whether the accumulator lives on from one iteration of `iname` to the next.

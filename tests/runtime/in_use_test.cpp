@@ -180,6 +180,10 @@ TEST_CASE("in use: reductions that threads or lanes share, for several elements 
             step(split(k, "i", 2, "", inner.c_str()), "tag_inames", {word("j:" + outer)});
         for (const char* n : {"1", "5", "8"}) run_on(Target::OpenMP, cut, k, {{"n", n}});
       }
+    const Kernel many = step(k, "tag_inames", {word("i:l.0, j:par")});
+    CHECK(error_of([&] { generate(many, Target::OpenMP); })
+              .find("which is tagged `par`, of as many elements at once as `l.0` has iterations, "
+                    "which is no small constant, is not supported") != std::string::npos);
   }
 }
 
