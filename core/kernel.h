@@ -8,6 +8,7 @@
 
 #include "core/diagnostic.h"
 #include "core/expr.h"
+#include "core/fortran_role.h"
 #include "core/iname_tag.h"
 #include "core/isl.h"
 #include "core/name_map.h"
@@ -28,27 +29,9 @@ class Reference;  // core/reference.h
 enum class Order { C, F };  // C: last axis contiguous; F: first axis contiguous
 enum class Intent { Unknown, In, Out, InOut };
 
-/// An argument of the kernel: a scalar (`is_array == false`, read only) or an array.
 struct Counterpart;
 
-/// What an argument is to a Fortran caller besides a number; no part of the text.
-enum class FortranRole {
-  None,
-  Character,
-  Result,
-  Component,  // of an argument of a derived type
-  Extent,     // how long an axis of an array with an assumed shape is
-  Entry,      // the value of another argument at the routine's start
-};
-
-/// Where a component is in what a Fortran caller passes.
-struct FortranComponent {
-  std::string of, path;      // the argument of a derived type, and `%part%x`
-  std::string type, module;  // that type; no module where the routine declares it
-  bool array = false;        // that argument is one
-  bool nested = false;       // an array of each element of an array: Fortran has no name for all
-};
-
+/// An argument of the kernel: a scalar (`is_array == false`, read only) or an array.
 struct Argument {
   std::string name;
   std::optional<Type> type;  // absent until inferred
@@ -66,7 +49,7 @@ struct Argument {
   FortranRole fortran = FortranRole::None;
   bool logical = false;  // to a Fortran caller; an integer of that size here
   std::string entry_of;  // of FortranRole::Entry: that argument
-  std::shared_ptr<const FortranComponent> component;  // of FortranRole::Component
+  std::shared_ptr<const FortranComponent> component;
 };
 
 enum class AddressSpace { Auto, Private, Local, Global };

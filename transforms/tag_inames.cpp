@@ -115,6 +115,7 @@ std::string tags_text() {
     add(fmt::format("`{}` ({}{}),", s.text, s.help,
                     s.targets == TagSpelling::Targets::Hosts ? "; on `c` and `openmp`" : ""));
   add("and `for` (no tag).");
+  out.back() = '\n';
   return out;
 }
 
@@ -125,8 +126,8 @@ const Op tag_inames_op{
     .name = "tag_inames",
     .doc =
         "Says how loops run.\n\n" + tags_text() +
-        R"(`like.other` gives the tag of another iname, `unused.g` and `unused.l` the first axis that no iname has. Inames may be shell-style
-patterns: "i*:unr".
+        R"(`like.other` gives the tag of another iname, `unused.g` and `unused.l` the first axis that no iname
+has. Inames may be shell-style patterns: "i*:unr".
 
 Refuses a tag on a loop that the kernel's dependences do not let run that way, with two instances
 that would run at the same time; a second tag on an iname, unless forced; two loops around one
