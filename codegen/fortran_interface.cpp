@@ -304,11 +304,9 @@ std::string declarations(const Called& p, bool by_value, const std::string& inde
   for (const Parameter& a : p.params) {
     if (!by_value && (is_found(a) || a.component)) continue;
     out += indent + (by_value ? type_in_c(p, a) : fortran_type(p, a));
-    if (a.fortran == FortranRole::Result && !by_value)
-      ;  // a function's value has no such attribute
-    else if (!a.is_array && by_value)
+    if (!a.is_array && by_value)
       out += ", value";
-    else
+    else if (by_value || a.fortran != FortranRole::Result)  // a function's value has no attribute
       out += attribute(p, by_value ? "" : a.name, a.intent);
     out += " :: " + name_of(p, a);
     if (!by_value && has_assumed_shape(p, a)) {

@@ -166,6 +166,16 @@ end
   same_as_gfortran(text, {{{"n", "0"}}, {{"n", "1"}}, {{"n", "40"}}});
 }
 
+namespace {
+
+/// The text of an iname's tag; empty without one.
+std::string tag_of(const Kernel& k, const std::string& iname) {
+  const InameTag* t = k.tag(iname);
+  return t ? t->text : "";
+}
+
+}  // namespace
+
 TEST_CASE("fortran: directives of OpenACC are groups, or threads that share a reduction") {
   const std::string text = R"(
 subroutine heat(n, a, b, s)
@@ -194,10 +204,7 @@ subroutine heat(n, a, b, s)
 end
 )";
   const Kernel k = import(text).transformed.at(0);
-  const auto tag = [&](const std::string& iname) {
-    const InameTag* t = k.tag(iname);
-    return t ? t->text : "";
-  };
+  const auto tag = [&](const std::string& iname) { return tag_of(k, iname); };
   CHECK(tag("j") == "g.1");
   CHECK(tag("i") == "g.0");
   CHECK(tag("j_1") == "g.0");
@@ -238,10 +245,7 @@ subroutine heat(n, a, b, s)
 end
 )";
   const Kernel k = import(text).transformed.at(0);
-  const auto tag = [&](const std::string& iname) {
-    const InameTag* t = k.tag(iname);
-    return t ? t->text : "";
-  };
+  const auto tag = [&](const std::string& iname) { return tag_of(k, iname); };
   CHECK(tag("j") == "g.1");
   CHECK(tag("i") == "g.0");
   CHECK(tag("j_1") == "par");
