@@ -55,9 +55,9 @@ const ev::Expr<ev::SomeDerived>* as_derived(const SomeExpr& e) {
 
 class Converter {
  public:
-  /// `texts`: constants of characters are texts, not codes.
-  Converter(const Span& at, bool index, bool texts = false)
-      : at_(at), index_(index), texts_(texts) {}
+  /// `argument`: of a routine of the program, where constants of characters are texts, not codes.
+  Converter(const Span& at, bool index, bool argument = false)
+      : at_(at), index_(index), argument_(argument) {}
 
   template <typename T>
   Expr visit(const ev::Expr<T>& e) const {
@@ -105,7 +105,7 @@ class Converter {
     } else if constexpr (T::category == TypeCategory::Logical) {
       return Expr(BoolLit{v.IsTrue()}, at_);
     } else if constexpr (T::category == TypeCategory::Character && T::kind == 1) {
-      if (texts_) return text_literal(v, at_);
+      if (argument_) return text_literal(v, at_);
       if (v.size() != 1) unsupported("a character constant of other than one letter");
       return lit(static_cast<unsigned char>(v[0]));
     } else {
@@ -326,10 +326,16 @@ class Converter {
   }
   template <typename T>
   Expr visit(const ev::Parentheses<T>& x) const {
-    if constexpr (T::category == TypeCategory::Derived)
+    if constexpr (T::category == TypeCategory::Derived) {
       unsupported("a value of a derived type");
-    else
-      return visit(x.left());
+    } else {
+      const Expr inner = visit(x.left());
+      // What is passed is the value, a copy, and not the place.
+      if constexpr (T::category != TypeCategory::Character)
+        if (argument_ && (inner.as<Var>() || inner.as<Load>() || inner.as<Field>()))
+          return Expr(Cast{type<T>(), inner}, at_);
+      return inner;
+    }
   }
   template <typename T>
   Expr visit(const ev::Negate<T>& x) const {
@@ -434,8 +440,8 @@ class Converter {
   template <typename T>
   Expr visit(const ev::FunctionRef<T>& f) const {
     const auto* known = f.proc().GetSpecificIntrinsic();
-    const bool texts = !known && procedure_name(f.proc()) != kSameLetter;
-    const Converter of_argument(at_, index_, texts);
+    const bool own = !known && procedure_name(f.proc()) != kSameLetter;
+    const Converter of_argument(at_, index_, own);
     Exprs args;  // null ones are optional and not there
     bool arrays = false;
     for (const auto& a : f.arguments()) {
@@ -581,7 +587,7 @@ class Converter {
   }
 
   Span at_;
-  bool index_, texts_;
+  bool index_, argument_;
 };
 
 }  // namespace

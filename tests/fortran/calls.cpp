@@ -95,6 +95,39 @@ end subroutine
        {{{"n", "1"}}, {{"n", "2"}}, {{"n", "7"}}, {{"n", "40"}}});
 }
 
+TEST_CASE("fortran: what stands in parentheses is passed as a value") {
+  same(R"(
+subroutine top(n, a, k)
+  implicit none
+  integer, intent(in) :: n
+  real(8), intent(inout) :: a(n)
+  integer, intent(inout) :: k(n)
+  call running(n, (a), a)
+  call running(n, +a, a)
+  call running(n, (a(1:n)), a)
+  call add((k(1)), k(1))
+  call add(k(1) + 1, k(1))
+contains
+  subroutine running(m, p, q)
+    integer, intent(in) :: m
+    real(8), intent(in) :: p(m)
+    real(8), intent(inout) :: q(m)
+    integer :: i
+    do i = 2, m
+      q(i) = q(i) + p(i - 1)
+    end do
+  end subroutine
+  subroutine add(by, to)
+    integer, intent(in) :: by
+    integer, intent(inout) :: to
+    to = to + by
+    to = to + by
+  end subroutine
+end subroutine
+)",
+       {{{"n", "1"}}, {{"n", "7"}}});
+}
+
 TEST_CASE("fortran: logical arrays are given whole, in parts, and as what they compute") {
   same(R"(
 subroutine outer(n, a, b)
