@@ -4,11 +4,11 @@
 #include "core/infer.h"
 #include "core/lookup.h"
 #include "core/order.h"
-#include "core/plain_gist.h"
 #include "core/reduction_steps.h"
 #include "core/reference.h"
 #include "core/removal.h"
 #include "core/staging.h"
+#include "core/syntactic_gist.h"
 #include "core/typing.h"
 #include "transforms/registry.h"
 #include "transforms/scan_terms.h"
@@ -134,7 +134,7 @@ class Realizer {
     if (items.empty()) {
       const InameRewrite own = own_inames(std::move(terms));
       Exprs args;
-      for (const Expr& a : r.args) args.push_back(rewrite_inames(a, own));
+      for (const Expr& a : r.args) args.push_back(with_own_bounds(rewrite_inames(a, own), own));
       return in_sequence(own.fresh, args, sweep);
     }
     Names loops = sweep;
@@ -210,6 +210,50 @@ class Realizer {
     return add_renamed_domain(out_, reduced_->inames, std::move(terms), at_);
   }
 
+  /// Reductions in a term, of which bounds name an iname that `own` replaced, get inames of their
+  /// own as well.
+  Expr with_own_bounds(Expr e, const InameRewrite& own) {
+    std::map<std::string, std::string> names;
+    for (std::size_t n = 0; n < own.old.size(); ++n) names.emplace(own.old[n], own.fresh[n]);
+    const std::set<std::string> inner = reduction_inames(out_, e);
+    const std::vector<Domain> homes = out_.domains;
+    Names around(insn_->inames.begin(), insn_->inames.end());
+    around.insert(around.end(), own.old.begin(), own.old.end());
+    const Set terms = all_to_params(domain_of(out_, around));
+    const auto depends = [&](const std::string& i) {
+      const std::set<std::string> on = inames_bounding(out_, {i});
+      return std::any_of(on.begin(), on.end(), [&](const auto& o) { return names.count(o) > 0; });
+    };
+    for (bool more = !inner.empty(); more;) {
+      more = false;
+      for (const Domain& d : homes) {
+        Names own_here, others;
+        for (std::string& i : d.inames()) {
+          const bool replaces = inner.count(i) && !names.count(i) && depends(i);
+          (replaces ? own_here : others).push_back(std::move(i));
+        }
+        if (own_here.empty()) continue;
+        Set s = gist_of_loops(dims_to_params(d.set, others), terms);
+        for (const std::string& p : param_names(s))
+          if (const auto it = names.find(p); it != names.end()) s = rename_param(s, p, it->second);
+        const InameRewrite copies = add_renamed_domain(out_, own_here, std::move(s), at_);
+        e = rewrite_inames(e, copies);
+        replaced_.insert(own_here.begin(), own_here.end());
+        for (std::size_t n = 0; n < own_here.size(); ++n) {
+          names.emplace(own_here[n], copies.fresh[n]);
+          copied_.emplace(copies.fresh[n], own_here[n]);
+        }
+        more = true;
+      }
+    }
+    return e;
+  }
+
+  static Set rename_param(Set s, const std::string& from, const std::string& to) {
+    const int at = isl_set_find_dim_by_name(s.get(), isl_dim_param, from.c_str());
+    return isl_set_set_dim_name(s.take(), isl_dim_param, unsigned(at), to.c_str());
+  }
+
   // ---- What a scan reads once, in the first iteration that has a term, stands for what all later
   // iterations read.
 
@@ -237,7 +281,10 @@ class Realizer {
       const Reduce* r = x.as<Reduce>();
       if (!r) return true;
       auto all = same;
-      for (const std::string& i : r->inames) all.emplace_back(i, i);
+      for (const std::string& i : r->inames) {
+        const auto was = copied_.find(i);
+        all.emplace_back(i, was == copied_.end() ? i : was->second);
+      }
       for (const Expr& a : r->args) reads_early(insn, a, all, sweep, swept);
       return false;
     });
@@ -324,13 +371,13 @@ class Realizer {
     }
     Exprs now = temporaries("part", AddressSpace::Local, extents);
     const std::string first = copy_of(item, CompareOp::Ge, lit(items.first));
-    const int p = isl_set_find_dim_by_name(terms.get(), isl_dim_param, item.c_str());
-    if (p >= 0)
-      terms = isl_set_set_dim_name(terms.take(), isl_dim_param, unsigned(p), first.c_str());
+    const std::vector<std::string> bounds = param_names(terms);
+    if (std::find(bounds.begin(), bounds.end(), item) != bounds.end())
+      terms = rename_param(std::move(terms), item, first);
     const InameRewrite own = own_inames(std::move(terms));
     Reduce sum = *reduced_;
     sum.inames = own.fresh;
-    for (Expr& a : sum.args) a = rewrite_inames(a, own);
+    for (Expr& a : sum.args) a = with_own_bounds(rewrite_inames(a, own), own);
     assign("_part", at(now, place(first)), {Expr(sum, at_)}, within(first), before_);
     Names sweep = loops, swept = loops;
     sweep.push_back(first);
@@ -447,6 +494,7 @@ class Realizer {
   bool found_ = false;
   bool single_ = false;  // a loop of one iteration, in which a scan is the reduction itself
   std::set<std::string> replaced_;                     // inames that reductions had
+  std::map<std::string, std::string> copied_;          // of reductions within: copy -> iname
   std::vector<std::pair<std::string, Names>> sweeps_;  // loops whose order counts, by instruction
   std::vector<StandIn> stand_ins_;                     // of scans
 

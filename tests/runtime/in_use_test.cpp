@@ -333,3 +333,15 @@ TEST_CASE("in use: literals beside unsigned numbers wrap, whatever the whole bec
         std::string::npos);
   run_everywhere(k, k, {{"n", "9"}});
 }
+
+TEST_CASE("in use: sums within the terms of a scan follow the scan's own inames") {
+  for (const char* const domains : {"domain {[j, k]: 0 <= j <= i and j <= k < n}\n",
+                                    "domain {[j]: 0 <= j <= i}\ndomain {[k]: j <= k < n}\n"}) {
+    const Kernel k = parse_one(
+        std::string("kernel k(n: int32, x: float64[n, n], y: float64[n])\nassume n <= 64\n"
+                    "domain {[i]: 0 <= i < n}\n") +
+        domains + "y[i] = sum(j, sum(k, x[j, k]))\n");
+    const Kernel scan = step(k, "realize_reduction", {}, {{"force_scan", Value{true}}});
+    for (const char* n : {"1", "2", "7"}) run_everywhere(scan, k, {{"n", n}});
+  }
+}
