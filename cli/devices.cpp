@@ -3,8 +3,8 @@
 #include <memory>
 #include <set>
 
-#include "cli/ceiling.h"
 #include "cli/commands.h"
+#include "cli/peak_rates.h"
 #include "runtime/c_compiler.h"
 #include "runtime/device.h"
 #include "runtime/process.h"
@@ -40,7 +40,7 @@ std::string bytes_text(std::int64_t n) {
                         : fmt::format("{} KiB", n / 1024);
 }
 
-std::string ceiling_text(const Ceiling& c) {
+std::string ceiling_text(const PeakRates& c) {
   std::string out = fmt::format("         measured: copies {:.1f} GB/s, {:.1f} GFLOP/s single",
                                 c.copy / 1e9, c.single / 1e9);
   if (c.twice > 0) out += fmt::format(", {:.1f} GFLOP/s double precision", c.twice / 1e9);
@@ -67,7 +67,7 @@ std::string devices(Target target, bool measure) {
           l.items_in_group, l.items[0], l.items[1], l.items[2],
           l.has_double ? "" : "; no double precision");
       const auto ceiling =
-          measure ? measure_ceiling(target, d) : known_ceiling(target, device->name());
+          measure ? measure_peak_rates(target, d) : known_peak_rates(target, device->name());
       if (ceiling) out += ceiling_text(*ceiling);
     } catch (const Error& e) { out += e.diagnostic().text + "\n"; }
   }

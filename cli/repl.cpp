@@ -11,7 +11,7 @@
 #include "cli/topics.h"
 #include "frontends/fortran/fortran.h"
 #include "runtime/in_child.h"
-#include "scripts/draw_clash.h"
+#include "scripts/draw_counterexample.h"
 #include "scripts/interrupt.h"
 #include "scripts/summary.h"
 
@@ -55,8 +55,8 @@ void Repl::loop(LineReader& in) {
   const auto guarded = [&](auto f) {
     try {
       f();
-    } catch (const ClashRefused& e) {
-      explain({e.diagnostics(), e.clash()});
+    } catch (const RefusedByCounterexample& e) {
+      explain({e.diagnostics(), e.counterexample()});
     } catch (const Error& e) {
       explain({e.diagnostics(), nullptr});
     } catch (const std::exception& e) {
@@ -149,7 +149,8 @@ void Repl::failed(Status how) {
 void Repl::explain(const Failure& failure) {
   failed(is_compiler_error(failure.all.front().code) ? kCompiler : kError);
   std::string text = interrupted() ? "interrupted\n" : rendered(failure.all, color);
-  if (failure.clash && !interrupted()) text += draw_clash(*failure.clash, color);
+  if (failure.counterexample && !interrupted())
+    text += draw_counterexample(*failure.counterexample, color);
   complain(text);
 }
 

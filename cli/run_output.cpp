@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "cli/ceiling.h"
+#include "cli/peak_rates.h"
 #include "runtime/memory.h"
 
 namespace moonloop::cli {
@@ -65,7 +65,7 @@ bool is_double(const Kernel& k) {
 }
 
 std::string timing_text(const Timing& t, const std::optional<Work>& work,
-                        const std::optional<Ceiling>& ceiling, bool in_double) {
+                        const std::optional<PeakRates>& ceiling, bool in_double) {
   std::string out = fmt::format(
       "time: {:>10} {:>24} {:>12} {:>12} {:>6}\n"
       "      {:>10} {:>24} {:>12} {:>12} {:>6}\n",
@@ -148,7 +148,7 @@ std::string run_text(const Kernel& k, Target target, const RunResult& result) {
       out += fmt::format("  {}: not compared: it {}\n", name, why);
   }
   if (result.timing)
-    out += timing_text(*result.timing, result.work, known_ceiling(target, result.device),
+    out += timing_text(*result.timing, result.work, known_peak_rates(target, result.device),
                        is_double(k));
   return out;
 }
@@ -178,7 +178,7 @@ std::string run_json(const Kernel& k, Target target, const RunResult& result) {
       out["time"]["gflops"] = rate(result.work->flops);
       out["time"]["gigabytes_per_second"] =
           rate(result.work->bytes_read + result.work->bytes_written);
-      if (const auto c = known_ceiling(target, result.device)) {
+      if (const auto c = known_peak_rates(target, result.device)) {
         const double peak = is_double(k) ? c->twice : c->single;
         if (peak > 0) out["time"]["of_arithmetic"] = 1e9 * rate(result.work->flops) / peak;
         out["time"]["of_copies"] =

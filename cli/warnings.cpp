@@ -6,9 +6,9 @@
 #include <set>
 
 #include "codegen/language.h"
+#include "core/affine_constraints.h"
 #include "core/domain.h"
 #include "core/infer.h"
-#include "core/rows.h"
 #include "core/typing.h"
 #include "transforms/registry.h"
 

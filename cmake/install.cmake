@@ -2,14 +2,14 @@
 # with Moonloop in it is built from (docs/packaging.md).
 include(CMakePackageConfigHelpers)
 
-set(floors core frontends transforms codegen runtime scripts)
+set(layers core frontends transforms codegen runtime scripts)
 set(libraries moonloop_scripts moonloop_runtime moonloop_codegen moonloop_transforms moonloop_frontends)
 if(MOONLOOP_FORTRAN AND NOT MOONLOOP_FLANG_LIBRARY)
   list(APPEND libraries moonloop_flang)
 endif()
 list(APPEND libraries moonloop_core)
 
-# moonloop::moonloop is all floors; one of them alone is moonloop::core and so on.
+# moonloop::moonloop is all layers; one of them alone is moonloop::core and so on.
 add_library(moonloop_all INTERFACE)
 target_link_libraries(moonloop_all INTERFACE moonloop_scripts)
 set_target_properties(moonloop_all PROPERTIES EXPORT_NAME moonloop)
@@ -29,9 +29,9 @@ install(FILES ${CMAKE_BINARY_DIR}/moonloopConfig.cmake ${CMAKE_BINARY_DIR}/moonl
               cmake/FindISL.cmake cmake/FindLuaCxx.cmake
         DESTINATION ${config_folder} COMPONENT development)
 
-# The headers include each other by `floor/name.h`.
+# The headers include each other by `layer/name.h`.
 install(FILES include/moonloop/moonloop.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/moonloop COMPONENT development)
-install(DIRECTORY ${floors} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/moonloop
+install(DIRECTORY ${layers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/moonloop
         COMPONENT development FILES_MATCHING PATTERN "*.h"
         PATTERN scripts/lib EXCLUDE  # in Lua
         PATTERN flang.h EXCLUDE)     # includes Flang's own

@@ -1,17 +1,17 @@
 #include <algorithm>
 
+#include "codegen/access_set.h"
 #include "codegen/domains.h"
-#include "codegen/touch_set.h"
 
 namespace moonloop {
 namespace {
 
-using Touches = TouchSet;
+using Touches = AccessSet;
 
 class BarrierPlacer {
  public:
   explicit BarrierPlacer(const Plan& plan)
-      : plan_(plan), k_(plan.kernel), domains_(plan.kernel), meetings_(plan) {
+      : plan_(plan), k_(plan.kernel), domains_(plan.kernel), hardware_conflicts_(plan) {
     for (const InsnPtr& i : k_.instructions)
       for (const std::string& w : writes(*i)) written_.insert(w);
   }
@@ -24,7 +24,7 @@ class BarrierPlacer {
       }
       const LaunchPlan& launch = plan_.launches[static_cast<std::size_t>(n.launch)];
       loops_ = launch.host_loops;
-      meetings_.in_kernel(launch);
+      hardware_conflicts_.in_kernel(launch);
       head_.clear(), before_barrier_ = true;
       sequence(n.children, {});
     }
@@ -82,7 +82,7 @@ class BarrierPlacer {
         continue;
       }
       Touches own;
-      for (const Touch& t : meetings_.touches(i)) own.add(t);
+      for (const StatementAccess& t : hardware_conflicts_.accesses(i)) own.add(t);
       const auto met = find_meeting(pending, own, {});
       if (met) flush(), put(out, pending, *met);
       note(own, pending);
@@ -116,10 +116,10 @@ class BarrierPlacer {
   std::optional<std::string> find_meeting(const Touches& first, const Touches& second,
                                           const std::string& carried) {
     std::optional<std::string> out;
-    for (const Touch* y : second.all())
-      if (first.any_beside(*y, [&](const Touch& x) {
-            const auto met = meetings_.across_items(x, *y, loops_, carried);
-            if (met) out = meetings_.describe(x, *y, *met);
+    for (const StatementAccess* y : second.all())
+      if (first.any_beside(*y, [&](const StatementAccess& x) {
+            const auto met = hardware_conflicts_.across_items(x, *y, loops_, carried);
+            if (met) out = hardware_conflicts_.describe(x, *y, *met);
             return met.has_value();
           }))
         return out;
@@ -129,7 +129,7 @@ class BarrierPlacer {
   void put(std::vector<PlanNode>& out, Touches& pending, const std::string& why) {
     Barrier b;
     b.why = why;
-    for (const Touch* t : pending.all()) {
+    for (const StatementAccess* t : pending.all()) {
       const bool local = plan_.lies_in(t->variable, AddressSpace::Local);
       if (local) b.local = true;
       if (!local && written_.count(t->variable)) b.global = true;
@@ -151,21 +151,21 @@ class BarrierPlacer {
                    Touches& out) const {
     if (computed.empty()) return;
     for (int i : n.insns)
-      for (const Touch& t : meetings_.touches(i))
+      for (const StatementAccess& t : hardware_conflicts_.accesses(i))
         if (!t.write && std::find(computed.begin(), computed.end(), t.variable) != computed.end())
           out.add(t);
     for (const PlanNode& c : n.children) read_bounds(c, computed, out);
   }
   void collect(const PlanNode& n, Touches& out) const {
     for (int i : n.insns)
-      for (const Touch& t : meetings_.touches(i)) out.add(t);
+      for (const StatementAccess& t : hardware_conflicts_.accesses(i)) out.add(t);
     for (const PlanNode& c : n.children) collect(c, out);
   }
 
   const Plan& plan_;
   const Kernel& k_;
   Domains domains_;
-  Meetings meetings_;
+  HardwareConflicts hardware_conflicts_;
   std::set<std::string> written_;
   std::vector<std::string> loops_;  // sequential ones around, those of the host included
   Touches head_;                    // of this iteration, up to its first barrier

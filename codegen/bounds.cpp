@@ -4,7 +4,7 @@
 #include <set>
 
 #include "core/domain.h"
-#include "core/plain_gist.h"
+#include "core/syntactic_gist.h"
 
 namespace moonloop {
 namespace {
@@ -111,7 +111,7 @@ void polish_bounds(Loop& loop) {
 
 std::optional<PlainLoop> plain_loop(const Set& range, const Set& context,
                                     const std::string& iname) {
-  std::optional<BasicSet> only = plain_gist(range, context);
+  std::optional<BasicSet> only = syntactic_gist(range, context);
   if (!only) {
     const std::vector<BasicSet> parts = parts_of(isl_set_gist_params(range.copy(), context.copy()));
     if (parts.size() != 1) return std::nullopt;

@@ -30,8 +30,11 @@ void CPrinter::device_atomic(const Exprs& lhs, const Expr& rhs) {
   };
   if (plan_.sums.count(name)) return atomic_sum_of_pairs(place, t, space_of(name), added());
   if (simple && !is_complex(t.scalar) && size_of(t.scalar) >= 4)
-    if (const std::string f = dialect_.atomic_function(simple->op, t.scalar); !f.empty())
+    if (const std::string f = dialect_.atomic_function(simple->op, t.scalar); !f.empty()) {
+      if (size_of(t.scalar) == 8)
+        helpers_.use(simple->op == "add" ? Feature::Int64Atomics : Feature::Int64Extremes);
       return line(dialect_.atomic_call(f, "&" + place, added(), t.scalar) + ";");
+    }
   exchange(place, t, local, [&](const std::string& old) {
     expr_.stand_in(lhs[0], old);
     const bool same = t.is_record() || expr_.type(rhs, t) == t;
@@ -71,8 +74,7 @@ void CPrinter::in_turn(const Exprs& lhs, const Expr& rhs, bool each) {
   }
   const auto in_memory = [&](std::size_t i, const Number& n) {
     const std::string pointer = "(volatile " + space_of(written_name(lhs[i])) +
-                                element_type(helpers_.language(), n.type) + " *)&" + places[i] +
-                                n.path;
+                                helpers_.element(n.type) + " *)&" + places[i] + n.path;
     return n.component.empty() ? "*" + pointer
                                : "(" + pointer + ")[" + (n.component == ".x" ? "0]" : "1]");
   };
@@ -96,7 +98,7 @@ void CPrinter::in_turn(const Exprs& lhs, const Expr& rhs, bool each) {
   for (std::size_t i = 0; i < lhs.size(); ++i) {
     if (own(i)) continue;
     const Type t = expr_.type(lhs[i]);
-    line(element_type(helpers_.language(), t) + " " + old[i] + ";");
+    line(helpers_.element(t) + " " + old[i] + ";");
     for (const Number& n : numbers(t))
       line(old[i] + n.path + n.component + " = " + in_memory(i, n) + ";");
   }
@@ -106,7 +108,7 @@ void CPrinter::in_turn(const Exprs& lhs, const Expr& rhs, bool each) {
   for (std::size_t i = 0; i < lhs.size(); ++i) {
     const Type t = expr_.type(lhs[i]);
     next.push_back(names_.fresh("next"));
-    line(element_type(helpers_.language(), t) + " const " + next[i] + " = " +
+    line(helpers_.element(t) + " const " + next[i] + " = " +
          expr_.value(several ? tuple->args[i] : rhs, t) + ";");
   }
   expr_.end_stand_ins();
@@ -155,6 +157,8 @@ void CPrinter::exchange(const std::string& place, const Type& t, bool local,
                         const std::function<std::string(const std::string& old)>& value) {
   const bool small = size_of(t.scalar) < 4;
   const AtomicWords w = dialect_.atomic_words(small ? Scalar::I32 : t.scalar, local);
+  if (size_of(t.scalar) == 8) helpers_.use(Feature::Int64Atomics);
+  if (t == Type(Scalar::C64)) helpers_.use(Feature::PairAsWord);
   const std::string at = names_.fresh("at"), seen = names_.fresh("seen"),
                     before = names_.fresh("before"), old = names_.fresh("old");
   line("{");

@@ -79,8 +79,8 @@ std::string CPrinter::device_source(Block program, DeviceProgram& out,
   std::string text = records();
   for (const auto& [helper, definition] : helpers_.functions()) text += definition + "\n";
   text += tables + (tables.empty() ? "" : "\n") + body;
-  out.extensions = dialect_.extensions(text);
-  return dialect_.prelude(text) + text;
+  out.extensions = dialect_.extensions(helpers_.features());
+  return dialect_.prelude(helpers_.features()) + text;
 }
 
 /// The number of the kernel that does this. A loop of the host that stands in several parts
@@ -171,7 +171,6 @@ void CPrinter::device_temporaries(const std::set<std::string>& used, DeviceKerne
 /// move an access across the barrier; see chosen_beside() too.
 std::string CPrinter::device_head(DeviceKernel& kernel, const std::set<std::string>& used,
                                   const std::set<std::string>& written, bool waits) {
-  const Language language = helpers_.language();
   std::set<std::string> by_turns;
   for (const InsnPtr& insn : k_.instructions)
     if (insn->atomic != Atomicity::None) by_turns.merge(writes(*insn));
@@ -180,7 +179,7 @@ std::string CPrinter::device_head(DeviceKernel& kernel, const std::set<std::stri
   std::vector<std::string> all;
   const auto pointer = [&](const std::string& name, const Type& type, bool written) {
     const bool own = written ? !waits && !by_turns.count(name) : !chosen.count(name);
-    all.push_back(dialect_.global_prefix() + element_type(language, type) +
+    all.push_back(dialect_.global_prefix() + helpers_.element(type) +
                   (written ? " *" : " const *") + (own ? dialect_.restrict_word() + " " : "") +
                   names_.of(name));
     kernel.args.push_back(name);
@@ -191,7 +190,7 @@ std::string CPrinter::device_head(DeviceKernel& kernel, const std::set<std::stri
     if (a.is_array) {
       pointer(a.name, type, written.count(a.name) > 0);
     } else {
-      all.push_back(element_type(language, type) + " const " + names_.of(a.name));
+      all.push_back(helpers_.element(type) + " const " + names_.of(a.name));
       kernel.args.push_back(a.name);
     }
   }

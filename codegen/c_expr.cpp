@@ -206,9 +206,10 @@ CExpr::Piece CExpr::real_literal(double v, const Type& t) {
   const Type type = single ? Scalar::F32 : Scalar::F64;
   if (std::isnan(v) || std::isinf(v)) {
     helpers_.include("math.h");
+    helpers_.use(std::isnan(v) ? Feature::NotANumber : Feature::Infinity);
     std::string name = std::isnan(v) ? "NAN" : v < 0 ? "-INFINITY" : "INFINITY";
     if (single) return {name, v < 0 ? Prec::Unary : Prec::Postfix, type};
-    return {"(double)" + name, Prec::Unary, type};
+    return {"(" + helpers_.type(type) + ")" + name, Prec::Unary, type};
   }
   std::string text = single ? fmt::format("{}", static_cast<float>(v)) : fmt::format("{}", v);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";

@@ -28,7 +28,7 @@ void CPrinter::external(const Instruction& insn, const Exprs& lhs, const Call& c
       const std::string& name = (*passed)[0].as<Var>()->name;
       Exprs index(passed->begin() + 1, passed->end());
       if (index.empty()) index.assign(rank(name), lit(0));
-      types.push_back(element_type(helpers_.language(), expr_.type_of_name(name)) + " *");
+      types.push_back(helpers_.element(expr_.type_of_name(name)) + " *");
       const bool changed = std::any_of(lhs.begin(), lhs.end(),
                                        [&](const Expr& l) { return equal(l, (*passed)[0]); });
       const std::string cast = changed ? "" : "(" + types.back() + ")";
@@ -36,22 +36,21 @@ void CPrinter::external(const Instruction& insn, const Exprs& lhs, const Call& c
       continue;
     }
     const Type t = expr_.type(a);
-    types.push_back(element_type(helpers_.language(), t) + " *");
+    types.push_back(helpers_.element(t) + " *");
     if (std::any_of(lhs.begin() + (gives ? 1 : 0), lhs.end(),
                     [&](const Expr& l) { return equal(l, a); })) {
       arguments.push_back("&" + expr_.place(a));
       continue;
     }
     const std::string copy = names_.fresh("argument");
-    line(element_type(helpers_.language(), t) + " " + copy + " = " + expr_.value(a, t) + ";");
+    line(helpers_.element(t) + " " + copy + " = " + expr_.value(a, t) + ";");
     arguments.push_back("&" + copy);
   }
   types.insert(types.end(), lengths.size(), "size_t");
   arguments.insert(arguments.end(), lengths.begin(), lengths.end());
   if (types.empty()) types.emplace_back("void");
   helpers_.include("stddef.h");
-  const std::string head =
-      (gives ? element_type(helpers_.language(), *gives) : "void") + " " + function + "(";
+  const std::string head = (gives ? helpers_.element(*gives) : "void") + " " + function + "(";
   if (!helpers_.external(function, head + parameter_list(types, head.size()) + ");\n"))
     fail("unsupported", insn.at, "two calls of `{}` have arguments of different types", call.name);
   line((gives ? expr_.place(lhs[0]) + " = " : "") + function + "(" +

@@ -27,6 +27,7 @@ std::string Helpers::half(const std::string& name) {
            ");\n  return y;\n";
   }
   check_own(name);
+  if (wide) use(Feature::Fp64);
   functions_[name] = std::string(cl ? "" : "static __device__ __forceinline__ ") + to + " " + name +
                      "(" + from + " const x) {\n" + body + "}\n";
   return name;

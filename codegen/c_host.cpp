@@ -169,11 +169,14 @@ void CPrinter::host_block(const std::vector<HostStep>& steps, const DeviceProgra
 
 std::string CPrinter::host_header() {
   const std::string guard = include_guard(name()), prototype = host_prototype();
+  const auto passed = [&](auto test) {
+    return std::any_of(k_.args.begin(), k_.args.end(), [&](const Argument& a) {
+      return a.type && !a.type->is_record() && test(a.type->scalar);
+    });
+  };
   std::string includes;
-  if (prototype.find("bool ") != std::string::npos) includes += "#include <stdbool.h>\n";
-  if (prototype.find("float2 ") != std::string::npos ||
-      prototype.find("double2 ") != std::string::npos)
-    includes += "#include <vector_types.h>\n";
+  if (passed([](Scalar s) { return s == Scalar::Bool; })) includes += "#include <stdbool.h>\n";
+  if (passed(is_complex)) includes += "#include <vector_types.h>\n";
   if (!includes.empty()) includes += "\n";
   includes += records();
   return "#ifndef " + guard + "\n#define " + guard + "\n\n" + includes +

@@ -146,13 +146,22 @@ std::string Helpers::function(const std::string& base, Scalar s) {
   return name;
 }
 
+void Helpers::note(const Type& t) {
+  if (t.is_record()) return;  // its definition is printed
+  if (t.scalar == Scalar::Bool) include("stdbool.h");
+  if (is_integer(t.scalar)) include("stdint.h");
+  if (is_complex(t.scalar)) include("complex.h");
+  if (t.scalar == Scalar::F64 || t.scalar == Scalar::C128) use(Feature::Fp64);
+}
+
 std::string Helpers::type(const Type& t) {
-  if (!t.is_record()) {
-    if (t.scalar == Scalar::Bool) include("stdbool.h");
-    if (is_integer(t.scalar)) include("stdint.h");
-    if (is_complex(t.scalar)) include("complex.h");
-  }
+  note(t);
   return type_name(language_, t);
+}
+
+std::string Helpers::element(const Type& t) {
+  note(t);
+  return element_type(language_, t);
 }
 
 void Helpers::check_own(const std::string& name) const {

@@ -31,6 +31,16 @@ class CNames {
   mutable std::set<std::string> used_;
 };
 
+/// What the text for a device uses beyond the core of its language.
+enum class Feature {
+  Fp64,
+  Int64Atomics,   // additions and exchanges
+  Int64Extremes,  // atomic minima and maxima
+  Infinity,
+  NotANumber,
+  PairAsWord,  // complex numbers in atomic exchanges
+};
+
 /// Functions that the generated code brings along, each printed when first asked for.
 class Helpers {
  public:
@@ -63,16 +73,23 @@ class Helpers {
     return functions_.emplace(name, declaration).first->second == declaration;
   }
   void include(const std::string& header) { headers_.insert(header); }
+  /// As element_type() in the language at hand.
+  std::string element(const Type& t);
+  /// Says that the text uses it. Types and the functions from here say so by themselves.
+  void use(Feature f) { features_.insert(f); }
+  const std::set<Feature>& features() const { return features_; }
 
   const std::map<std::string, std::string>& functions() const { return functions_; }
   const std::set<std::string>& headers() const { return headers_; }
 
  private:
   void check_own(const std::string& name) const;  // that the table of names has it
+  void note(const Type& t);                       // what its name needs
 
   Language language_;
   std::map<std::string, std::string> functions_;  // text by name
   std::set<std::string> headers_;
+  std::set<Feature> features_;
 };
 
 }  // namespace moonloop

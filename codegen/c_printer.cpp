@@ -136,8 +136,7 @@ std::string CPrinter::records() {
     for (const Record::Field& f : t.record->fields) {
       // Complex numbers stand where the host has them, not at multiples of both parts' size.
       const bool pair = expr_.is_pair(f.type), cuda = helpers_.language() == Language::Cuda;
-      helpers_.type(f.type);  // with its header
-      std::string type = element_type(helpers_.language(), f.type);
+      std::string type = helpers_.element(f.type);
       if (pair && cuda) {
         type = name + (f.type == Type(Scalar::C64) ? "_c64" : "_c128");
         pairs.emplace(type, pair_definition(type, f.type));

@@ -136,6 +136,7 @@ std::string CPrinter::neutral(const Instruction& insn, std::size_t i, const Type
   const auto extreme = [&](bool least) -> std::string {
     if (is_real(t.scalar)) {
       helpers_.include("math.h");
+      helpers_.use(Feature::Infinity);
       return least ? "-INFINITY" : "INFINITY";
     }
     const bool named = helpers_.language() == Language::C && is_integer(t.scalar);

@@ -238,7 +238,7 @@ class LanePlacer {
     for (const PlanNode& n : body) instructions_of(n, all);
     if (std::any_of(body.begin(), body.end(), waits_in))
       return Objection{all.front(), "work-items wait for one another in it"};
-    std::vector<Touch> touches;
+    std::vector<StatementAccess> accesses;
     for (int i : all) {
       for (const std::string& n : team)
         if (!insn(i).inames.count(n))
@@ -247,10 +247,10 @@ class LanePlacer {
       for (const Access& a : statement_accesses(insn(i), variables_))
         if (!std::all_of(team.begin(), team.end(),
                          [&](const std::string& n) { return own_.has(a.variable, n); }))
-          touches.push_back({a, i, atomic});
+          accesses.push_back({a, i, atomic});
     }
-    for (const Touch& x : touches)
-      for (const Touch& y : touches)
+    for (const StatementAccess& x : accesses)
+      for (const StatementAccess& y : accesses)
         if (conflicts_.cross(x, y, team, around))
           return Objection{y.insn, fmt::format("`{}` and `{}` may meet in `{}`", insn(x.insn).id,
                                                insn(y.insn).id, x.variable)};

@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "codegen/access_set.h"
 #include "codegen/auto_axes.h"
 #include "codegen/spaces.h"
-#include "codegen/touch_set.h"
 #include "core/bounded.h"
 #include "core/budget.h"
 #include "core/domain.h"
@@ -132,7 +132,7 @@ class Cutter {
       : plan_(plan),
         k_(plan.kernel),
         variables_(plan.kernel),
-        meetings_(plan),
+        hardware_conflicts_(plan),
         trusted_(trusted_inames(plan.kernel)) {}
 
   std::vector<PlanNode> run(std::vector<PlanNode> roots) { return host(std::move(roots), {}); }
@@ -166,8 +166,8 @@ class Cutter {
   struct Open {
     std::vector<PlanNode> nodes;
     std::vector<int> insns;
-    TouchSet touches;
-    Meetings::Axes axes;
+    AccessSet accesses;
+    HardwareConflicts::Axes axes;
     bool meets = false;  // some group needs what another one does
   };
 
@@ -314,9 +314,9 @@ class Cutter {
               const std::vector<std::string>& loops) {
     open.meets = !joins(open, insns, loops);
     open.insns.insert(open.insns.end(), insns.begin(), insns.end());
-    open.axes.merge(meetings_.axes_of(insns));
+    open.axes.merge(hardware_conflicts_.axes_of(insns));
     for (int i : insns)
-      for (const Touch& t : meetings_.touches(i)) open.touches.add(t);
+      for (const StatementAccess& t : hardware_conflicts_.accesses(i)) open.accesses.add(t);
     if (node.is_leaf() && !open.nodes.empty() && open.nodes.back().is_leaf()) {
       open.nodes.back().insns.push_back(node.insns.front());
     } else {
@@ -378,29 +378,30 @@ class Cutter {
   bool joins(const Open& open, const std::vector<int>& insns,
              const std::vector<std::string>& loops) {
     if (open.meets) return false;
-    Meetings::Axes axes = meetings_.axes_of(insns);
+    HardwareConflicts::Axes axes = hardware_conflicts_.axes_of(insns);
     axes.insert(open.axes.begin(), open.axes.end());
-    meetings_.in_kernel_with(axes);
-    TouchSet own;
+    hardware_conflicts_.in_kernel_with(axes);
+    AccessSet own;
     for (int i : insns)
-      for (const Touch& t : meetings_.touches(i)) own.add(t);
-    if (meet(own, own, loops) || meet(own, open.touches, loops)) return false;
-    return axes == open.axes || !meet(open.touches, open.touches, loops);
+      for (const StatementAccess& t : hardware_conflicts_.accesses(i)) own.add(t);
+    if (meet(own, own, loops) || meet(own, open.accesses, loops)) return false;
+    return axes == open.axes || !meet(open.accesses, open.accesses, loops);
   }
-  bool meet(const TouchSet& some, const TouchSet& others, const std::vector<std::string>& loops) {
+  bool meet(const AccessSet& some, const AccessSet& others, const std::vector<std::string>& loops) {
     const bool same = &some == &others;
     const auto& all = some.all();
-    return std::any_of(all.begin(), all.end(), [&](const Touch* y) {
-      return (!same || y->write) && others.any_beside(*y, [&](const Touch& x) {
+    return std::any_of(all.begin(), all.end(), [&](const StatementAccess* y) {
+      return (!same || y->write) && others.any_beside(*y, [&](const StatementAccess& x) {
         return may_meet(x, *y, loops);
       });
     });
   }
   /// Where that takes too long to find out, they run in kernels of their own.
-  bool may_meet(const Touch& x, const Touch& y, const std::vector<std::string>& loops) {
+  bool may_meet(const StatementAccess& x, const StatementAccess& y,
+                const std::vector<std::string>& loops) {
     try {
       const IslBudget budget(kMeetOperations);
-      return meetings_.across_groups(x, y, loops).has_value();
+      return hardware_conflicts_.across_groups(x, y, loops).has_value();
     } catch (const IslQuota&) { return true; }
   }
 
@@ -413,23 +414,23 @@ class Cutter {
 
   /// Groups do not wait for one another inside of a kernel: none may need what another one does.
   void require_apart(const Open& open, const std::vector<std::string>& loops) {
-    meetings_.in_kernel_with(open.axes);
-    TouchSet all;
+    hardware_conflicts_.in_kernel_with(open.axes);
+    AccessSet all;
     std::set<std::string> written;
     for (int i : open.insns)
-      for (const Touch& t : meetings_.touches(i)) {
+      for (const StatementAccess& t : hardware_conflicts_.accesses(i)) {
         all.add(t);
         if (t.write) written.insert(t.variable);
       }
-    for (const Touch* x : all.all()) {
+    for (const StatementAccess* x : all.all()) {
       if (!written.count(x->variable)) continue;
-      all.any_beside(*x, [&](const Touch& y) {
+      all.any_beside(*x, [&](const StatementAccess& y) {
         if (on_trust(x->insn) && on_trust(y.insn)) return false;
-        if (const auto met = meetings_.across_groups(*x, y, loops))
+        if (const auto met = hardware_conflicts_.across_groups(*x, y, loops))
           fail("unsupported", k_.instructions[static_cast<std::size_t>(y.insn)]->at,
                "groups of one kernel would meet in `{}`: {}; they cannot wait for one another in a "
                "loop over groups; {}",
-               x->variable, meetings_.describe(*x, y, *met), way_out(*x));
+               x->variable, hardware_conflicts_.describe(*x, y, *met), way_out(*x));
         return false;
       });
     }
@@ -459,7 +460,7 @@ class Cutter {
   }
 
   /// What would let them run: memory of their own, or one group.
-  std::string way_out(const Touch& x) const {
+  std::string way_out(const StatementAccess& x) const {
     const std::set<std::string>& own = k_.instructions[static_cast<std::size_t>(x.insn)]->inames;
     std::set<std::string> groups, shared;
     for (const std::string& n : own)
@@ -532,7 +533,7 @@ class Cutter {
   Plan& plan_;
   const Kernel& k_;
   Variables variables_;
-  Meetings meetings_;
+  HardwareConflicts hardware_conflicts_;
   std::set<std::string> trusted_;
 };
 

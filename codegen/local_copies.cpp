@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "codegen/meetings.h"
+#include "codegen/hardware_conflicts.h"
 #include "codegen/plan.h"
 
 namespace moonloop {
@@ -13,16 +13,17 @@ namespace {
 /// its own.
 class LocalCopies {
  public:
-  explicit LocalCopies(const Plan& plan) : plan_(plan), meetings_(plan), variables_(plan.kernel) {}
+  explicit LocalCopies(const Plan& plan)
+      : plan_(plan), hardware_conflicts_(plan), variables_(plan.kernel) {}
 
   void require_own() {
     for (const PlanNode& n : plan_.roots) visit(n);
     for (const auto& [launch, all] : insns_) {
-      meetings_.in_kernel(plan_.launches[static_cast<std::size_t>(launch)]);
+      hardware_conflicts_.in_kernel(plan_.launches[static_cast<std::size_t>(launch)]);
       std::map<std::string, std::vector<Use>> uses;
-      std::deque<Touch> of_items;  // where they stay
+      std::deque<StatementAccess> of_items;  // where they stay
       for (std::size_t at = 0; at < all.size(); ++at) {
-        for (const Touch& t : meetings_.touches(all[at]))
+        for (const StatementAccess& t : hardware_conflicts_.accesses(all[at]))
           if (plan_.lies_in(t.variable, AddressSpace::Local)) uses[t.variable].push_back({at, &t});
         for (const Access& a : statement_accesses(insn(all[at]), variables_)) {
           if (a.index.empty() || !plan_.lies_in(a.variable, AddressSpace::Private)) continue;
@@ -40,7 +41,7 @@ class LocalCopies {
  private:
   struct Use {
     std::size_t at;  // in the kernel
-    const Touch* touch;
+    const StatementAccess* touch;
   };
 
   const Instruction& insn(int i) const {
@@ -54,18 +55,18 @@ class LocalCopies {
   }
 
   void check(const Use& w, const Use& r) {
-    const auto found = meetings_.across_copies(*w.touch, *r.touch, w.at < r.at);
+    const auto found = hardware_conflicts_.across_copies(*w.touch, *r.touch, w.at < r.at);
     if (!found) return;
     const bool items = plan_.lies_in(w.touch->variable, AddressSpace::Private);
     fail("unsupported", insn(r.touch->insn).at,
          "{}, but each {} has its own `{}`, in {} memory; in `global` memory "
          "(set_temporary_address_space) groups share it from one kernel to the next",
-         meetings_.describe(*w.touch, *r.touch, *found), items ? "work-item" : "group",
+         hardware_conflicts_.describe(*w.touch, *r.touch, *found), items ? "work-item" : "group",
          w.touch->variable, items ? "private" : "local");
   }
 
   const Plan& plan_;
-  Meetings meetings_;
+  HardwareConflicts hardware_conflicts_;
   Variables variables_;
   std::map<int, std::vector<int>> insns_;  // by kernel, in order
 };

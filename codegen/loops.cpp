@@ -8,18 +8,18 @@
 #include "codegen/bound_copies.h"
 #include "codegen/bounds.h"
 #include "codegen/domains.h"
+#include "codegen/hardware_conflicts.h"
 #include "codegen/isl_expr.h"
 #include "codegen/language.h"
 #include "codegen/loop_sets.h"
 #include "codegen/matrix_units.h"
-#include "codegen/meetings.h"
 #include "codegen/piece_values.h"
 #include "codegen/slabs.h"
+#include "core/affine_constraints.h"
 #include "core/bounded.h"
 #include "core/budget.h"
 #include "core/coalesce.h"
 #include "core/order.h"
-#include "core/rows.h"
 
 namespace moonloop {
 namespace {
@@ -43,7 +43,7 @@ class LoopMaker {
         pieces_(k_, domains_),
         conditions_(k_, domains_),
         copies_(plan, domains_) {
-    if (is_device(plan.target)) meetings_.emplace(plan);
+    if (is_device(plan.target)) hardware_conflicts_.emplace(plan);
     for (const CommonTrips& t : plan.common_trips) starts_.insert(t.starts.begin(), t.starts.end());
   }
 
@@ -55,7 +55,7 @@ class LoopMaker {
     append(out, blocks(plan_.roots, context));
     tidy_guards(out, [&](int i) { return writes(insn(i)); });
     end_loops_early(out);
-    if (meetings_) spread_guards(out, [&](const Expr& e) { return by_group(e); });
+    if (hardware_conflicts_) spread_guards(out, [&](const Expr& e) { return by_group(e); });
     return out;
   }
 
@@ -270,12 +270,12 @@ class LoopMaker {
   /// does not use, where it writes memory that these share.
   Exprs in_first_alone(int i) const {
     Exprs out;
-    if (!meetings_) return out;
+    if (!hardware_conflicts_) return out;
     const LaunchPlan& launch = plan_.launches[static_cast<std::size_t>(launch_)];
     for (const bool group : {true, false})
       for (int axis = 0; axis < 3; ++axis) {
         const bool one = group ? !launch.number(true, axis) : !launch.has_items(axis);
-        if (one || !meetings_->runs_in_first_alone(i, {group, axis})) continue;
+        if (one || !hardware_conflicts_->runs_in_first_alone(i, {group, axis})) continue;
         const Expr id = call(group ? kGroupId : kLocalId, {lit(axis)});
         out.push_back(Expr(Compare{CompareOp::Eq, id, lit(0)}));
       }
@@ -366,10 +366,11 @@ class LoopMaker {
 
   /// Whether the constraints of `context` are, as they stand, those of `points` and more.
   static bool shows(const Set& context, const Set& points) {
-    const std::optional<Rows> known = Rows::of(context), wanted = Rows::of(points);
+    const std::optional<AffineConstraints> known = AffineConstraints::of(context),
+                                           wanted = AffineConstraints::of(points);
     return known && wanted &&
            std::all_of(wanted->all().begin(), wanted->all().end(),
-                       [&](const Row& r) { return !r.equality && known->show(r); });
+                       [&](const AffineConstraint& r) { return !r.equality && known->show(r); });
   }
 
   /// The condition that a point of `context` is in `points`; nothing when it never is.
@@ -436,7 +437,8 @@ class LoopMaker {
     const bool unrolls = in_order && !launches(node);
     if (node.matrix >= 0) return matrix_step(node, range, context);
     if (unrolls || copies) return unrolled(node, range, context);
-    if (tag && tag->kind == TagKind::Vec && meetings_) return side_by_side(node, range, context);
+    if (tag && tag->kind == TagKind::Vec && hardware_conflicts_)
+      return side_by_side(node, range, context);
     Block out;
     const std::vector<Set> parts = slabs_of(k_, node.iname, range, context);
     if (parts.size() == 1) return rolled(node, range, context, within);
@@ -749,7 +751,7 @@ class LoopMaker {
   BoundConditions conditions_;
   BoundCopies copies_;
   std::set<int> starts_;              // of `Plan::common_trips`
-  std::optional<Meetings> meetings_;  // on a device
+  std::optional<HardwareConflicts> hardware_conflicts_;  // on a device
   int launch_ = -1;                   // the kernel at hand
   int unanswered_ = 0;                // questions about guards
   /// Where groups wait: the points of the slabs of which each group has one; none: no slabs.

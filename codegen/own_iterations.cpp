@@ -19,13 +19,13 @@ bool OwnIterations::may_share(const std::string& temporary, const std::vector<in
     const std::vector<std::string>& own = reference_->private_to(temporary);
     if (std::find(own.begin(), own.end(), loop) != own.end()) return false;
     if (!conflicts_) conflicts_.emplace(k_);
-    std::vector<Touch> touches;
+    std::vector<StatementAccess> accesses;
     for (const int i : insns)
       for (const Access& a :
            statement_accesses(*k_.instructions[std::size_t(i)], reference_->variables))
-        if (a.variable == temporary) touches.push_back({a, i, false});
-    for (const Touch& x : touches)
-      for (const Touch& y : touches) {
+        if (a.variable == temporary) accesses.push_back({a, i, false});
+    for (const StatementAccess& x : accesses)
+      for (const StatementAccess& y : accesses) {
         if (!x.write && !y.write) continue;
         bool exact = true;
         const Map pairs = conflicts_->in_equal(conflicts_->pairs(x, y, exact), x, y, outer);

@@ -1,9 +1,9 @@
 #include "codegen/slabs.h"
 
+#include "core/affine_constraints.h"
 #include "core/coalesce.h"
 #include "core/diagnostic.h"
 #include "core/domain.h"
-#include "core/rows.h"
 
 namespace moonloop {
 namespace {

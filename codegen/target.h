@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,10 +48,10 @@ class Dialect {
   /// In front of what stands at a multiple of 16 bytes.
   virtual std::string aligned_prefix() const { return ""; }
   virtual std::string restrict_word() const { return "restrict"; }
-  /// Of OpenCL: what `text` uses beside the core of the language.
-  virtual std::vector<std::string> extensions(const std::string&) const { return {}; }
-  /// Of a device: what `text` needs in front.
-  virtual std::string prelude(const std::string&) const { return ""; }
+  /// Of OpenCL: the extensions that have what the text uses.
+  virtual std::vector<std::string> extensions(const std::set<Feature>&) const { return {}; }
+  /// Of a device: what a text that uses `used` needs in front.
+  virtual std::string prelude(const std::set<Feature>&) const { return ""; }
 };
 
 std::unique_ptr<Dialect> make_c_dialect();

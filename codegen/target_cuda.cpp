@@ -45,13 +45,13 @@ class CudaDialect : public Dialect {
   std::string swap() const override { return "atomicExch"; }
   std::string fence() const override { return "__threadfence();"; }
   /// NVRTC has no headers of C.
-  std::string prelude(const std::string& text) const override {
+  std::string prelude(const std::set<Feature>& used) const override {
     std::string out;
-    if (text.find("INFINITY") != std::string::npos)
+    if (used.count(Feature::Infinity))
       out += "#ifndef INFINITY\n#define INFINITY __int_as_float(0x7f800000)\n#endif\n";
-    if (text.find("NAN") != std::string::npos)
+    if (used.count(Feature::NotANumber))
       out += "#ifndef NAN\n#define NAN __int_as_float(0x7fffffff)\n#endif\n";
-    if (text.find("word_of_pair(") != std::string::npos)
+    if (used.count(Feature::PairAsWord))
       out +=
           "static __device__ __forceinline__ float2 pair_of_word(unsigned long long w) {\n"
           "  return make_float2(__uint_as_float((unsigned)w), __uint_as_float((unsigned)(w >> "

@@ -41,23 +41,16 @@ class OpenCLDialect : public Dialect {
   std::string fence() const override {
     return "mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);";
   }
-  std::vector<std::string> extensions(const std::string& text) const override {
+  std::vector<std::string> extensions(const std::set<Feature>& used) const override {
     std::vector<std::string> out;
-    const auto need = [&](const char* word, const char* extension) {
-      if (text.find(word) != std::string::npos &&
-          std::find(out.begin(), out.end(), extension) == out.end())
-        out.emplace_back(extension);
-    };
-    need("double", "cl_khr_fp64");
-    need("atom_add", "cl_khr_int64_base_atomics");
-    need("atom_cmpxchg", "cl_khr_int64_base_atomics");
-    need("atom_min", "cl_khr_int64_extended_atomics");
-    need("atom_max", "cl_khr_int64_extended_atomics");
+    if (used.count(Feature::Fp64)) out.emplace_back("cl_khr_fp64");
+    if (used.count(Feature::Int64Atomics)) out.emplace_back("cl_khr_int64_base_atomics");
+    if (used.count(Feature::Int64Extremes)) out.emplace_back("cl_khr_int64_extended_atomics");
     return out;
   }
-  std::string prelude(const std::string& text) const override {
+  std::string prelude(const std::set<Feature>& used) const override {
     std::string out;
-    for (const std::string& e : extensions(text))
+    for (const std::string& e : extensions(used))
       out += "#pragma OPENCL EXTENSION " + e + " : enable\n";
     return out.empty() ? out : out + "\n";
   }

@@ -2,7 +2,8 @@
 
 namespace moonloop {
 
-bool TeamConflicts::cross(const Touch& x, const Touch& y, const std::vector<std::string>& team,
+bool TeamConflicts::cross(const StatementAccess& x, const StatementAccess& y,
+                          const std::vector<std::string>& team,
                           const std::vector<std::string>& outer) {
   if (x.variable != y.variable || (!x.write && !y.write)) return false;
   if (equal(x.index, y.index) && conflicts_.tells(x.index, team)) return false;

@@ -15,8 +15,8 @@ class TeamConflicts {
 
   /// Whether members with other values of the inames `team` may touch one element, one of them to
   /// write, in one iteration of the loops `outer`, so that it matters which of them does first.
-  bool cross(const Touch& x, const Touch& y, const std::vector<std::string>& team,
-             const std::vector<std::string>& outer);
+  bool cross(const StatementAccess& x, const StatementAccess& y,
+             const std::vector<std::string>& team, const std::vector<std::string>& outer);
 
  private:
   const Instruction& insn(int i) const { return *k_.instructions[static_cast<std::size_t>(i)]; }

@@ -2,9 +2,9 @@
 #include <deque>
 #include <optional>
 
+#include "codegen/access_set.h"
 #include "codegen/plan.h"
 #include "codegen/team_conflicts.h"
-#include "codegen/touch_set.h"
 #include "core/address_spaces.h"
 
 namespace moonloop {
@@ -52,8 +52,8 @@ class Placer {
 
   /// What statements do to memory that work-items share, each touch once.
   struct Touched {
-    std::deque<Touch> all;  // where they stay
-    TouchSet set;
+    std::deque<StatementAccess> all;  // where they stay
+    AccessSet set;
   };
 
   /// Siblings that share one loop nest over work-items.
@@ -123,7 +123,7 @@ class Placer {
       close(run, out);
       run.items = items;
     }
-    for (Touch& t : touched.all) add(std::move(t), run.touched);
+    for (StatementAccess& t : touched.all) add(std::move(t), run.touched);
     push(run.nodes, std::move(node));
     return true;
   }
@@ -187,17 +187,17 @@ class Placer {
 
   void touch(int i, Touched& out) const {
     for (const Access& a : statement_accesses(insn(i), variables_))
-      if (!own_->per_item(a.variable)) add(Touch{a, i, false}, out);
+      if (!own_->per_item(a.variable)) add(StatementAccess{a, i, false}, out);
   }
 
-  void add(Touch t, Touched& to) const {
-    if (to.set.any_beside(t, [&](const Touch& o) { return same(t, o); })) return;
+  void add(StatementAccess t, Touched& to) const {
+    if (to.set.any_beside(t, [&](const StatementAccess& o) { return same(t, o); })) return;
     to.all.push_back(std::move(t));
     to.set.add(to.all.back());
   }
 
   /// Whether one stands for the other: of updates, which others they commute with counts too.
-  bool same(const Touch& a, const Touch& b) const {
+  bool same(const StatementAccess& a, const StatementAccess& b) const {
     return a.write == b.write && equal(a.index, b.index) &&
            insn(a.insn).inames == insn(b.insn).inames &&
            (a.insn == b.insn ||
@@ -208,9 +208,9 @@ class Placer {
   bool conflict(const Touched& a, const Touched& b, const Names& items,
                 const std::vector<std::string>& outer) {
     const std::vector<std::string> team(items.begin(), items.end());
-    return std::any_of(b.all.begin(), b.all.end(), [&](const Touch& y) {
-      return a.set.any_beside(y,
-                              [&](const Touch& x) { return conflicts_.cross(x, y, team, outer); });
+    return std::any_of(b.all.begin(), b.all.end(), [&](const StatementAccess& y) {
+      return a.set.any_beside(
+          y, [&](const StatementAccess& x) { return conflicts_.cross(x, y, team, outer); });
     });
   }
 

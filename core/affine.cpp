@@ -17,7 +17,7 @@ using PwAffList = Owner<isl_pw_aff_list, isl_pw_aff_list_copy, isl_pw_aff_list_f
 // ---- Reading.
 
 /// Coefficients of the space's variables (dimensions, then parameters), then the constant.
-using Row = std::vector<std::int64_t>;
+using DenseRow = std::vector<std::int64_t>;
 
 std::optional<std::int64_t> times(std::int64_t a, std::int64_t b) {
   std::int64_t r;
@@ -49,7 +49,7 @@ class Reader {
 
   /// As one aff, when the expression is linear as it stands.
   std::optional<Aff> aff(const Expr& e) const {
-    Row row(place_.size() + 1);
+    DenseRow row(place_.size() + 1);
     if (!linear(e, 1, row)) return std::nullopt;
     return make(row);
   }
@@ -116,7 +116,7 @@ class Reader {
   }
 
   /// Adds `factor * e` to `row`; false when `e` is not linear or does not fit 64 bits.
-  bool linear(const Expr& e, std::int64_t factor, Row& row) const {
+  bool linear(const Expr& e, std::int64_t factor, DenseRow& row) const {
     if (const auto n = as_int(e)) {
       const auto p = times(*n, factor);
       return p && add_to(row.back(), *p);
@@ -142,7 +142,7 @@ class Reader {
   }
 
   /// A product of which all terms but one are constant.
-  bool product(const Exprs& terms, std::int64_t factor, Row& row) const {
+  bool product(const Exprs& terms, std::int64_t factor, DenseRow& row) const {
     const Expr* rest = nullptr;
     for (const Expr& t : terms) {
       if (const auto n = fixed(t)) {
@@ -162,14 +162,14 @@ class Reader {
   std::optional<std::int64_t> fixed(const Expr& e) const {
     if (const auto n = as_int(e)) return n;
     if (e.as<Var>()) return std::nullopt;
-    Row row(place_.size() + 1);
+    DenseRow row(place_.size() + 1);
     if (!linear(e, 1, row)) return std::nullopt;
     if (std::any_of(row.begin(), row.end() - 1, [](std::int64_t c) { return c != 0; }))
       return std::nullopt;
     return row.back();
   }
 
-  Aff make(const Row& row) const {
+  Aff make(const DenseRow& row) const {
     Aff a = isl_aff_zero_on_domain(isl_local_space_from_space(space_.copy()));
     for (std::size_t i = 0; i + 1 < row.size(); ++i) {
       if (row[i] == 0) continue;
@@ -184,7 +184,7 @@ class Reader {
   }
 
   PwAff constant(std::int64_t n) const {
-    Row row(place_.size() + 1);
+    DenseRow row(place_.size() + 1);
     row.back() = n;
     return isl_pw_aff_from_aff(make(row).take());
   }
@@ -239,10 +239,10 @@ class Reader {
   std::optional<PwAff> nary(const Expr& e, const Nary& x) const {
     if (x.op == NaryOp::And || x.op == NaryOp::Or) return indicator(e);
     if (x.op == NaryOp::Add) {
-      Row row(place_.size() + 1);
+      DenseRow row(place_.size() + 1);
       std::optional<PwAff> sum;
       for (const Expr& t : x.terms) {
-        Row next = row;
+        DenseRow next = row;
         if (linear(t, 1, next)) {
           row = std::move(next);
           continue;
@@ -343,12 +343,12 @@ class Reader {
   }
 
   std::optional<Set> compare(const Compare& c) const {
-    Row row(place_.size() + 1);                                    // left - right
+    DenseRow row(place_.size() + 1);                               // left - right
     const auto lowest = std::numeric_limits<std::int64_t>::min();  // cannot be negated
     if (linear(c.left, 1, row) && linear(c.right, -1, row) &&
         std::find(row.begin(), row.end(), lowest) == row.end()) {
       const auto at_least = [&](std::int64_t sign, std::int64_t shift) {
-        Row r = row;
+        DenseRow r = row;
         for (std::int64_t& n : r) n *= sign;
         r.back() += shift;
         return where(make(r), false);

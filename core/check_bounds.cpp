@@ -1,11 +1,11 @@
 #include <unordered_set>
 
+#include "core/affine_constraints.h"
 #include "core/check_uses.h"
 #include "core/domain.h"
 #include "core/external.h"
 #include "core/integers.h"
 #include "core/layout.h"
-#include "core/rows.h"
 
 namespace moonloop {
 namespace {
@@ -104,7 +104,7 @@ std::string instance_text(const std::string& id, const Sample& s) {
 
 class BoundsCheck : public UseCheck {
  public:
-  BoundsCheck(const Kernel& k, Places& places, bool within)
+  BoundsCheck(const Kernel& k, ProgramPoints& places, bool within)
       : k_(k), places_(places), in_bounds_(claimed_in_bounds(k)), within_(within) {
     for (const Argument& a : k.args)
       if (a.is_array && a.shape) {
@@ -220,14 +220,14 @@ class BoundsCheck : public UseCheck {
   /// `0 <= value < size`, as can be read off the bounds of the loops.
   bool is_plainly_within(int place, const PwAff& value, const PwAff& size) {
     const auto [it, fresh] = rows_.try_emplace(place);
-    if (fresh) it->second = Rows::of(places_.instances(place));
+    if (fresh) it->second = AffineConstraints::of(places_.instances(place));
     if (!it->second || !yes(isl_pw_aff_isa_aff(value.get())) ||
         !yes(isl_pw_aff_isa_aff(size.get())))
       return false;
-    const std::optional<Row> low = row_of(Aff(isl_pw_aff_as_aff(value.copy())));
+    const std::optional<AffineConstraint> low = constraint_of(Aff(isl_pw_aff_as_aff(value.copy())));
     PwAff left = isl_pw_aff_sub(size.copy(), value.copy());
     left = isl_pw_aff_add_constant_val(left.take(), isl_val_negone(isl()));
-    const std::optional<Row> high = row_of(Aff(isl_pw_aff_as_aff(left.take())));
+    const std::optional<AffineConstraint> high = constraint_of(Aff(isl_pw_aff_as_aff(left.take())));
     return low && high && it->second->show(*low) && it->second->show(*high);
   }
 
@@ -261,17 +261,17 @@ class BoundsCheck : public UseCheck {
   }
 
   const Kernel& k_;
-  Places& places_;
+  ProgramPoints& places_;
   std::unordered_map<std::string, Shape> shapes_;
   const std::set<std::string> in_bounds_;  // arrays whose accesses the user vouches for
   const bool within_;                      // all accesses are known to be inside
   std::unordered_set<std::string> checked_;
-  std::unordered_map<int, std::optional<Rows>> rows_;  // by place
+  std::unordered_map<int, std::optional<AffineConstraints>> rows_;  // by place
 };
 
 }  // namespace
 
-std::unique_ptr<UseCheck> bounds_check(const Kernel& k, Places& places, bool within) {
+std::unique_ptr<UseCheck> bounds_check(const Kernel& k, ProgramPoints& places, bool within) {
   return std::make_unique<BoundsCheck>(k, places, within);
 }
 

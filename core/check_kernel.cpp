@@ -134,7 +134,7 @@ void check_sizes(const Kernel& k) {
 }
 
 void check_uses(const Kernel& k, bool known) {
-  Places places(k);
+  ProgramPoints places(k);
   const auto undefined = undefined_reads_check(k, places, known);
   const auto bounds = bounds_check(k, places, known);
   places.for_each_use([&](const Use& u) { undefined->see(u), bounds->see(u); });

@@ -84,7 +84,7 @@ class Ranges {
     double factor;
     std::string name;
   };
-  struct Row {
+  struct Inequality {
     std::vector<Term> terms;
     double constant = 0;
     bool equality = false;
@@ -93,7 +93,7 @@ class Ranges {
   /// One part of a domain: constraints over names with a value or a range, and over its quotients,
   /// which have names of their own.
   struct Part {
-    std::vector<Row> rows;
+    std::vector<Inequality> rows;
     std::vector<std::string> quotients;
   };
 
@@ -108,7 +108,8 @@ class Ranges {
         return fmt::format("quotient {} of part {} of {}", i, part_number, fmt::ptr(&s));
       };
       // Adds `factor` times a coefficient of `n`; whether it has a value or a range.
-      const auto add = [&](Row& row, double factor, isl_dim_type type, const std::string& n) {
+      const auto add = [&](Inequality& row, double factor, isl_dim_type type,
+                           const std::string& n) {
         if (const auto v = value(n)) {
           row.constant += factor * static_cast<double>(*v);
           return true;
@@ -120,7 +121,7 @@ class Ranges {
       for (int d = 0; d < divs; ++d) {
         const Aff aff = isl_local_space_get_div(local.get(), d);
         const double by = isl_val_get_d(Val(isl_aff_get_denominator_val(aff.get())).get());
-        Row low, high;  // 0 <= numerator - by*quotient < by
+        Inequality low, high;  // 0 <= numerator - by*quotient < by
         bool known = true;
         low.constant = by * isl_val_get_d(Val(isl_aff_get_constant_val(aff.get())).get());
         for (const isl_dim_type type : {isl_dim_param, isl_dim_in, isl_dim_div})
@@ -146,7 +147,7 @@ class Ranges {
         part.rows.push_back(std::move(high));
       }
       for (const Constraint& c : constraints_of(b)) {
-        Row row;
+        Inequality row;
         bool known = true;
         row.constant = isl_val_get_d(Val(isl_constraint_get_constant_val(c.get())).get());
         row.equality = yes(isl_constraint_is_equality(c.get()));
@@ -166,7 +167,7 @@ class Ranges {
     return out;
   }
 
-  static void tighten(Intervals& known, const Row& row, double sign) {
+  static void tighten(Intervals& known, const Inequality& row, double sign) {
     for (const Term& x : row.terms) {  // x.factor*x >= -(all the others at their greatest)
       double others = sign * row.constant;
       for (const Term& t : row.terms) {
@@ -191,7 +192,7 @@ class Ranges {
     for (const Part& p : parts) quotients.insert(p.quotients.begin(), p.quotients.end());
     for (std::size_t p = 0; p < parts.size(); ++p) {
       Intervals in = before;
-      for (const Row& row : parts[p].rows) {
+      for (const Inequality& row : parts[p].rows) {
         tighten(in, row, 1);
         if (row.equality) tighten(in, row, -1);
       }
@@ -233,7 +234,7 @@ class Ranges {
     if (!all_known && !left_out) return false;  // intervals do not show it
     for (const std::vector<Part>& parts : all)
       for (const Part& part : parts)
-        for (const Row& row : part.rows) {
+        for (const Inequality& row : part.rows) {
           double sum = std::fabs(row.constant);
           for (const Term& t : row.terms) {
             const Interval& i = known[t.name];

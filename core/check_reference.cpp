@@ -132,7 +132,7 @@ class AllUses {
     return true;
   }
 
-  Places places;
+  ProgramPoints places;
 
  private:
   const std::vector<Use>& in(const Instruction& insn) { return uses_[&insn]; }
@@ -197,7 +197,7 @@ bool pass_as_in_reference(const Kernel& k) {
     const Kernel reference = reference_with_data(k);
     AllUses uses(reference);
     if (!same_accesses(k, reference, uses)) return false;
-    Places& places = uses.places;
+    ProgramPoints& places = uses.places;
     const auto undefined = undefined_reads_check(reference, places, false);
     const auto bounds = bounds_check(reference, places, false);
     places.for_each_use([&](const Use& u) { undefined->see(u), bounds->see(u); });

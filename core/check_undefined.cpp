@@ -30,7 +30,7 @@ std::string point_text(const std::vector<std::string>& names,
 
 class UndefinedReads : public UseCheck {
  public:
-  UndefinedReads(const Kernel& k, Places& places, bool elements_known)
+  UndefinedReads(const Kernel& k, ProgramPoints& places, bool elements_known)
       : k_(k), places_(places), in_bounds_(claimed_in_bounds(k)), elements_known_(elements_known) {
     if (k_.temporaries.empty()) return;
     for (const auto& [name, t] : k_.temporaries)
@@ -230,7 +230,7 @@ class UndefinedReads : public UseCheck {
   }
 
   const Kernel& k_;
-  Places& places_;
+  ProgramPoints& places_;
   const std::set<std::string> in_bounds_;
   const bool elements_known_;
   std::unordered_map<const Instruction*, int> position_;
@@ -239,7 +239,7 @@ class UndefinedReads : public UseCheck {
 
 }  // namespace
 
-std::unique_ptr<UseCheck> undefined_reads_check(const Kernel& k, Places& places,
+std::unique_ptr<UseCheck> undefined_reads_check(const Kernel& k, ProgramPoints& places,
                                                 bool elements_known) {
   return std::make_unique<UndefinedReads>(k, places, elements_known);
 }

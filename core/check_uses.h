@@ -1,7 +1,7 @@
 #pragma once
 #include <memory>
 
-#include "core/places.h"
+#include "core/program_points.h"
 
 namespace moonloop {
 
@@ -20,7 +20,7 @@ class UseCheck {
 /// that no write can precede; an element that no instance writes. Never refuses a legal kernel:
 /// writes are over-approximated, and reads are judged only where their instances are exact.
 /// `elements_known`: every element read is known to be written, and isl is not asked.
-std::unique_ptr<UseCheck> undefined_reads_check(const Kernel& k, Places& places,
+std::unique_ptr<UseCheck> undefined_reads_check(const Kernel& k, ProgramPoints& places,
                                                 bool elements_known);
 
 /// Fails `rank-mismatch` where the number of subscripts is not that of axes, and `out-of-bounds`
@@ -28,7 +28,7 @@ std::unique_ptr<UseCheck> undefined_reads_check(const Kernel& k, Places& places,
 /// affine conditions, for some values of the parameters. Subscripts, shapes and bounds that depend
 /// on data are not judged. Cost: isl once per different subscript, place and extent; none where the
 /// subscripts are known to be `within` their arrays.
-std::unique_ptr<UseCheck> bounds_check(const Kernel& k, Places& places, bool within);
+std::unique_ptr<UseCheck> bounds_check(const Kernel& k, ProgramPoints& places, bool within);
 
 /// Whether the accesses of `k`, which has no rules, pass both checks because those of its reference
 /// do. The instances of the two correspond one to one, so an access whose subscripts and conditions

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/budget.h"
-#include "core/digits.h"
+#include "core/mixed_radix.h"
 
 namespace moonloop {
 namespace {
@@ -72,7 +72,7 @@ int Conflicts::place(int insn, const std::string& iname) const {
   return it == all.end() ? -1 : static_cast<int>(it - all.begin());
 }
 
-Map Conflicts::pairs(const Touch& x, const Touch& y, bool& exact) {
+Map Conflicts::pairs(const StatementAccess& x, const StatementAccess& y, bool& exact) {
   Map out = conflict_map(k_, variables_, x, dims(x.insn), y, dims(y.insn), exact);
   const Instances &from = instances(x.insn), &to = instances(y.insn);
   exact = exact && from.exact && to.exact;
@@ -80,7 +80,7 @@ Map Conflicts::pairs(const Touch& x, const Touch& y, bool& exact) {
   return isl_map_intersect_range(out.take(), to.set.copy());
 }
 
-Map Conflicts::in_equal(Map pairs, const Touch& x, const Touch& y,
+Map Conflicts::in_equal(Map pairs, const StatementAccess& x, const StatementAccess& y,
                         const std::vector<std::string>& loops) const {
   for (const std::string& n : loops) {
     const int a = place(x.insn, n), b = place(y.insn, n);
@@ -89,14 +89,14 @@ Map Conflicts::in_equal(Map pairs, const Touch& x, const Touch& y,
   return pairs;
 }
 
-std::optional<Map> Conflicts::in_later(Map pairs, const Touch& x, const Touch& y,
-                                       const std::string& loop) const {
+std::optional<Map> Conflicts::in_later(Map pairs, const StatementAccess& x,
+                                       const StatementAccess& y, const std::string& loop) const {
   const int a = place(x.insn, loop), b = place(y.insn, loop);
   if (a < 0 || b < 0) return std::nullopt;
   return order_lt(std::move(pairs), std::size_t(a), std::size_t(b));
 }
 
-Map Conflicts::in_different(Map pairs, const Touch& x, const Touch& y,
+Map Conflicts::in_different(Map pairs, const StatementAccess& x, const StatementAccess& y,
                             const std::vector<std::string>& names) const {
   const Map equal = in_equal(pairs, x, y, names);
   return isl_map_subtract(pairs.take(), equal.copy());

@@ -13,7 +13,7 @@
 namespace moonloop {
 
 /// What a statement does to one variable.
-struct Touch : Access {
+struct StatementAccess : Access {
   int insn = -1;  // its place in the kernel
   bool atomic = false;
 };
@@ -28,16 +28,16 @@ class Conflicts {
 
   /// { x's instances -> y's that touch the element of one of x's }, of all iterations. `exact`
   /// becomes false where there may be fewer.
-  Map pairs(const Touch& x, const Touch& y, bool& exact);
+  Map pairs(const StatementAccess& x, const StatementAccess& y, bool& exact);
   /// Those of them in equal iterations of each of `loops` that both statements have.
-  Map in_equal(Map pairs, const Touch& x, const Touch& y,
+  Map in_equal(Map pairs, const StatementAccess& x, const StatementAccess& y,
                const std::vector<std::string>& loops) const;
   /// Those with y in a later iteration of `loop`; nothing where one of the two is not in it.
-  std::optional<Map> in_later(Map pairs, const Touch& x, const Touch& y,
+  std::optional<Map> in_later(Map pairs, const StatementAccess& x, const StatementAccess& y,
                               const std::string& loop) const;
   /// Those in which the inames `names`, which both have, do not all agree: in two iterations of
   /// parallel loops.
-  Map in_different(Map pairs, const Touch& x, const Touch& y,
+  Map in_different(Map pairs, const StatementAccess& x, const StatementAccess& y,
                    const std::vector<std::string>& names) const;
 
   /// Whether elements with the subscripts `index` are equal only where the inames `names` are: each

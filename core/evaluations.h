@@ -8,7 +8,7 @@
 
 #include "core/count.h"
 #include "core/kernel.h"
-#include "core/places.h"
+#include "core/program_points.h"
 #include "core/typing.h"
 
 namespace moonloop {
@@ -44,7 +44,7 @@ class Evaluations {
 
   const Kernel& kernel() const { return kernel_; }  // completed, reductions realized
   const Typer& typer() const { return typer_; }
-  Places& places() { return places_; }
+  ProgramPoints& places() { return places_; }
 
   /// Children before parents, statement by statement.
   void for_each(const std::function<void(const Evaluation&)>& visit);
@@ -59,7 +59,7 @@ class Evaluations {
   void require_known(const Evaluation& e);
 
  private:
-  using Frame = Places::Frame;
+  using Frame = ProgramPoints::Frame;
   void statement(const Instruction& insn);
   void visit(const Expr& e, Frame& frame, const std::optional<Type>& wanted);
   void visit_aside(const Exprs& all, Frame& frame);
@@ -70,7 +70,7 @@ class Evaluations {
 
   Kernel kernel_;
   Typer typer_;
-  Places places_;
+  ProgramPoints places_;
   const std::function<void(const Evaluation&)>* visit_ = nullptr;
   const Instruction* insn_ = nullptr;
   bool aside_ = false;

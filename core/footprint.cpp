@@ -12,7 +12,7 @@
 #include "core/flat_subscripts.h"
 #include "core/joined_loops.h"
 #include "core/memo.h"
-#include "core/plain_gist.h"
+#include "core/syntactic_gist.h"
 
 namespace moonloop {
 namespace {
@@ -340,7 +340,7 @@ void refuse_temporaries(const Kernel& k, const Set& points, const Span& at,
 
 Set without_context(const Set& points, const Set& context) {
   const auto made = [&]() -> Set {
-    if (std::optional<BasicSet> own = plain_gist(points, context))
+    if (std::optional<BasicSet> own = syntactic_gist(points, context))
       return isl_set_from_basic_set(own->take());
     return coalesce(gist_of_loops(points, context));
   };

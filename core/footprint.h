@@ -12,7 +12,8 @@ namespace moonloop {
 
 class LoopJoiner;
 
-// ---- Places ---------------------------------------------------------------------------------
+// ---- ProgramPoints
+// ---------------------------------------------------------------------------------
 
 /// The place of one expression in an instruction.
 struct Place {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/affine_constraints.h"
 #include "core/budget.h"
 #include "core/coalesce.h"
-#include "core/plain_gist.h"
 #include "core/reference.h"
-#include "core/rows.h"
+#include "core/syntactic_gist.h"
 
 namespace moonloop {
 namespace {
@@ -377,7 +377,7 @@ std::string equalities_of(const BasicSet& s) {
     if (!yes(isl_constraint_is_equality(c.get())) ||
         (divs > 0 && yes(isl_constraint_involves_dims(c.get(), isl_dim_div, 0, unsigned(divs)))))
       continue;
-    const Row row = row_of(c);
+    const AffineConstraint row = constraint_of(c);
     for (const auto& [name, a] : row.coefficients) out += fmt::format("{}{}+", a, name);
     out += fmt::format("{};", row.constant);
   }

@@ -222,7 +222,7 @@ class ShapeInference {
   }
 
   const Kernel& k_;
-  Places places_;
+  ProgramPoints places_;
   const std::set<std::string> in_bounds_;  // see Claim::Kind::InBounds
   Set context_;
   std::unordered_map<std::string, std::size_t> rank_;  // of arrays with a shape

@@ -21,7 +21,7 @@ struct Slots {
 };
 
 /// Coefficients of a constraint, its last dimension apart.
-struct Row {
+struct SplitConstraint {
   std::int64_t last = 0;
   Affine rest;
 };
@@ -52,7 +52,7 @@ class Builder {
     Range::Piece out;
     for (const Constraint& c : constraints_of(b)) {
       const bool equality = yes(isl_constraint_is_equality(c.get()));
-      Row row = read(c);
+      SplitConstraint row = read(c);
       if (row.last == 0) {
         (equality ? out.zero : out.not_negative).push_back(std::move(row.rest));
         continue;
@@ -112,8 +112,8 @@ class Builder {
     return s;
   }
 
-  Row read(const Constraint& c) const {
-    Row row;
+  SplitConstraint read(const Constraint& c) const {
+    SplitConstraint row;
     row.rest.constant = to_int(Val(isl_constraint_get_constant_val(c.get())));
     collect(row.rest, slots_.params, [&](int i) { return coefficient(c, isl_dim_param, i); });
     collect(row.rest, {slots_.dims.begin(), slots_.dims.end() - 1},

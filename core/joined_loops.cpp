@@ -5,8 +5,8 @@
 #include <set>
 
 #include "core/budget.h"
-#include "core/digits.h"
 #include "core/domain.h"
+#include "core/mixed_radix.h"
 #include "core/piece_starts.h"
 
 namespace moonloop {

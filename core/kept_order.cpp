@@ -20,6 +20,30 @@ bool begins_with(const std::vector<Claim>& many, const std::vector<Claim>& few) 
          });
 }
 
+bool same_nodes(const Exprs& a, const Exprs& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Expr& x, const Expr& y) { return x.same_as(y); });
+}
+
+/// Whether the two are plain assignments whose instances are the same ones, and each of their
+/// accesses is made by all instances: reads in an arm of a choice are not, and updates have an
+/// order of their own.
+bool same_place(const Instruction& a, const Instruction& b) {
+  const auto plain = [](const Instruction& i) {
+    return i.kind == InsnKind::Assign && i.atomic == Atomicity::None &&
+           i.role == ReductionRole::None && i.rhs && !i.rhs.holds<Select>() && !i.rhs.holds<Call>();
+  };
+  const auto same_origin = [&] {
+    return a.reference_id() == b.reference_id() && a.origin.size() == b.origin.size() &&
+           std::equal(a.origin.begin(), a.origin.end(), b.origin.begin(),
+                      [](const auto& x, const auto& y) {
+                        return x.first == y.first && equal(x.second, y.second);
+                      });
+  };
+  return &a == &b || (plain(a) && plain(b) && same_nodes(a.predicates, b.predicates) &&
+                      a.inames == b.inames && a.depends_on == b.depends_on && same_origin());
+}
+
 }  // namespace
 
 Carried::Carried(const KeptOrder& known, const KeptOrder& next) : known_(&known), next_(&next) {
@@ -28,28 +52,32 @@ Carried::Carried(const KeptOrder& known, const KeptOrder& next) : known_(&known)
   const RunOrder &was = known.reference->order, &is = next.reference->order;
   changed_domains(a, b);
   if (known.reference != next.reference) changed_domains(was.kernel(), is.kernel());
-  has_.resize(std::size_t(is.size()));
-  was_.resize(has_.size(), -1);
+  stayed_.resize(std::size_t(is.size()), Stayed::None);
+  was_.resize(stayed_.size(), -1);
   for (int r = 0; r < is.size(); ++r) {
     const int w = known.reference == next.reference ? r : was.find(is.insn(r).id);
     if (w < 0 || known.now[std::size_t(w)] < 0 || next.now[std::size_t(r)] < 0) continue;
     was_[std::size_t(r)] = w;
-    has_[std::size_t(r)] = same_statement(w, r);
+    stayed_[std::size_t(r)] = stayed(w, r);
   }
-  if (!in_the_same_order()) has_.clear();
+  if (!in_the_same_order()) stayed_.clear();
 }
 
-bool Carried::same_statement(int was, int is) {
+Carried::Stayed Carried::stayed(int was, int is) {
   const RunOrder &r = known_->reference->order, &s = next_->reference->order;
   const RunOrder &p = *known_->present, &q = *next_->present;
   const int a = known_->now[std::size_t(was)], b = next_->now[std::size_t(is)];
-  if (&r.insn(was) != &s.insn(is) || &p.insn(a) != &q.insn(b)) return false;
+  const bool whole = &r.insn(was) == &s.insn(is) && &p.insn(a) == &q.insn(b);
+  if (!whole && !(same_place(r.insn(was), s.insn(is)) && same_place(p.insn(a), q.insn(b))))
+    return Stayed::None;
   if (r.dims(was) != s.dims(is) || p.dims(a) != q.dims(b) || p.loops(a).size() != q.loops(b).size())
-    return false;
+    return Stayed::None;
   const auto same = [&](const std::string& i) { return same_loop(i); };
   const auto &before = s.dims(is), &now = q.dims(b);
-  return std::all_of(now.begin(), now.end(), same) &&
-         (known_->reference == next_->reference || std::all_of(before.begin(), before.end(), same));
+  if (!std::all_of(now.begin(), now.end(), same)) return Stayed::None;
+  if (known_->reference != next_->reference && !std::all_of(before.begin(), before.end(), same))
+    return Stayed::None;
+  return whole ? Stayed::Whole : Stayed::InPlace;
 }
 
 bool Carried::same_loop(const std::string& iname) {
@@ -76,7 +104,7 @@ bool Carried::in_the_same_order() const {
   std::vector<int> of_present(std::size_t(q.size()), -1);
   int last = -1;
   for (const int x : s.by_position()) {
-    if (!has_[std::size_t(x)]) continue;
+    if (stayed_[std::size_t(x)] == Stayed::None) continue;
     const int w = was_[std::size_t(x)];
     of_present[std::size_t(next_->now[std::size_t(x)])] = p.position(known_->now[std::size_t(w)]);
     if (r.position(w) <= last) return false;
@@ -93,13 +121,21 @@ bool Carried::in_the_same_order() const {
 }
 
 bool Carried::all(const std::string& variable, const std::vector<AccessAt>& accesses) const {
-  if (has_.empty()) return false;
-  if (!std::all_of(accesses.begin(), accesses.end(),
-                   [&](const AccessAt& a) { return has(a.insn); }))
+  if (stayed_.empty()) return false;
+  if (std::any_of(accesses.begin(), accesses.end(),
+                  [&](const AccessAt& a) { return stayed_[std::size_t(a.insn)] == Stayed::None; }))
     return false;
   const auto& before = known_->reference->by_variable;
   const auto it = before.find(variable);
   if (it == before.end() || it->second.size() != accesses.size()) return false;
+  for (std::size_t i = 0; i < accesses.size(); ++i) {
+    if (stayed_[std::size_t(accesses[i].insn)] == Stayed::Whole) continue;
+    const Access &was = known_->reference->at(it->second[i]),
+                 &is = next_->reference->at(accesses[i]);
+    if (was_[std::size_t(accesses[i].insn)] != it->second[i].insn || was.write != is.write ||
+        was.field != is.field || !equal(was.index, is.index))
+      return false;
+  }
   // Whose copies there are.
   const Temporary* t = known_->present->kernel().find_temporary(variable);
   const Temporary* u = next_->present->kernel().find_temporary(variable);

@@ -20,7 +20,8 @@ struct KeptOrder {
 
 /// The statements that run as they ran in a kernel known to be in order: the same objects, in the
 /// same loops with the same domains and tags, before and behind the same others. Every pair of
-/// their instances that had to keep its order has kept it.
+/// their instances that had to keep its order has kept it. Where a statement computes something
+/// else in the same place, this holds of the accesses that it still makes.
 class Carried {
  public:
   Carried() = default;
@@ -29,21 +30,24 @@ class Carried {
   Carried(const KeptOrder& known, const KeptOrder& next);
 
   bool has(int reference_statement) const {
-    return !has_.empty() && has_[std::size_t(reference_statement)];
+    return !stayed_.empty() && stayed_[std::size_t(reference_statement)] == Stayed::Whole;
   }
-  /// Whether all accesses to the variable are made by such statements, and there were no others.
+  /// Whether all accesses to the variable are made by such statements, or stayed in such places,
+  /// and there were no others.
   bool all(const std::string& variable, const std::vector<AccessAt>& accesses) const;
 
  private:
-  bool same_statement(int was, int is);
+  /// How much of a statement stayed: nothing that counts, its place, or all of it.
+  enum class Stayed : char { None, InPlace, Whole };
+  Stayed stayed(int was, int is);
   bool same_loop(const std::string& iname);
   /// Inames whose domains are others in `b` than in `a`.
   void changed_domains(const Kernel& a, const Kernel& b);
   bool in_the_same_order() const;
 
   const KeptOrder *known_ = nullptr, *next_ = nullptr;
-  std::vector<bool> has_;  // by statement of the next reference
-  std::vector<int> was_;   // the known reference's statement, or -1
+  std::vector<Stayed> stayed_;  // by statement of the next reference
+  std::vector<int> was_;        // the known reference's statement, or -1
   std::unordered_set<std::string> changed_;
   std::unordered_map<std::string, bool> loops_;
 };

@@ -29,7 +29,7 @@ class Reference;  // core/reference.h
 enum class Order { C, F };  // C: last axis contiguous; F: first axis contiguous
 enum class Intent { Unknown, In, Out, InOut };
 
-struct Counterpart;
+struct OriginalLayout;
 
 /// An argument of the kernel: a scalar (`is_array == false`, read only) or an array.
 struct Argument {
@@ -44,7 +44,7 @@ struct Argument {
   Intent intent = Intent::Unknown;  // what the source declared; see `intents()` for what holds
   /// Where its elements stand in an argument of the kernel that the transforms began with; null: in
   /// the argument of its name, at the same subscripts.
-  std::shared_ptr<const Counterpart> counterpart;
+  std::shared_ptr<const OriginalLayout> counterpart;
   Span at;
   FortranRole fortran = FortranRole::None;
   bool logical = false;  // to a Fortran caller; an integer of that size here

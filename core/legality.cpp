@@ -6,8 +6,9 @@
 
 #include "core/address_spaces.h"
 #include "core/budget.h"
-#include "core/digits.h"
 #include "core/domain.h"
+#include "core/memo.h"
+#include "core/mixed_radix.h"
 
 namespace moonloop {
 
@@ -25,7 +26,7 @@ Kernel proved(Kernel k) {
   Legality legality(k);
   legality.check();
   if (!k.reference) return k;  // the list is the meaning
-  k.instructions = list_of(k, legality.present());
+  k.instructions = linearized(k, legality.present());
   k.loop_order = loop_order_in_sequence(k, legality.present());
   return k;
 }
@@ -168,7 +169,10 @@ void Legality::carry() {
 
 void Legality::check_all(const ByVariable& by_variable) {
   for (const auto& [name, all] : by_variable)
-    if (!carried_.all(name, all)) check_variable(name, all);
+    if (!carried_.all(name, all))
+      check_variable(name, all);
+    else if (memo().compares)
+      check_carried(name, all);
   for (int s = 0; s < ref_->order.size(); ++s)
     for (const int d : ref_->depends_on[std::size_t(s)]) {
       if (now(s) < 0 || now(d) < 0 || (carried_.has(s) && carried_.has(d))) continue;
@@ -180,6 +184,15 @@ void Legality::check_all(const ByVariable& by_variable) {
       for (const std::string& i : ref_->order.common_items(d, s)) p.equal.push_back(i);
       check_pair(p);
     }
+}
+
+/// What was carried over from another proof is proved here as well.
+void Legality::check_carried(const std::string& name, const std::vector<AccessAt>& all) {
+  try {
+    check_variable(name, all);
+  } catch (const Refused& e) {
+    throw InternalError("the order of `" + name + "` was carried over, and is not kept: " + e.what());
+  }
 }
 
 // ---- Which pairs --------------------------------------------------------------------------------

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/clash.h"
 #include "core/commuting.h"
+#include "core/counterexample.h"
 #include "core/kept_order.h"
 #include "core/order_reference.h"
 
@@ -32,8 +32,9 @@ struct OrderedParts {
 std::optional<OrderedParts> ordered_parts(const RunOrder& order, int s);
 
 /// For the drawing of a refusal: what statement `s` does at the point `at`.
-ClashInstance clash_instance(const RunOrder& order, int s,
-                             const std::map<std::string, std::int64_t>& at, std::string does);
+CounterexampleInstance counterexample_instance(const RunOrder& order, int s,
+                                               const std::map<std::string, std::int64_t>& at,
+                                               std::string does);
 
 class Legality {
  public:
@@ -59,6 +60,7 @@ class Legality {
   void carry();
   void check_all(const ByVariable& by_variable);
   void keep_common();
+  void check_carried(const std::string& name, const std::vector<AccessAt>& all);
   void check_variable(const std::string& name, const std::vector<AccessAt>& all);
   void check_group(const std::vector<AccessAt>& group);
   void check_accesses(const AccessAt& a, const AccessAt& b);

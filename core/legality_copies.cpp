@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "core/digits.h"
 #include "core/legality.h"
+#include "core/mixed_radix.h"
 
 /// Temporaries of which each work-item or lane has its own: no value may pass from one to another.
 /// The order of instances says nothing of that, because all of a team run one statement before any
@@ -160,9 +160,10 @@ void Legality::refuse_copies(const AccessAt& write, const AccessAt& read, const 
   d.hint = hint;
   d.where = {ref_->at(read).at ? ref_->at(read).at : present_->insn(r).at, {}};
   if (x.at) d.notes.push_back({x.at, fmt::format("`{}` is here", present_->insn(w).id)});
-  throw ClashRefused(d, {clash_instance(*present_, w, found.a, "writes " + element),
-                         clash_instance(*present_, r, found.b, "reads " + element), found.params,
-                         ClashKind::Copies});
+  throw RefusedByCounterexample(
+      d, {counterexample_instance(*present_, w, found.a, "writes " + element),
+          counterexample_instance(*present_, r, found.b, "reads " + element), found.params,
+          CounterexampleKind::Copies});
 }
 
 }  // namespace moonloop

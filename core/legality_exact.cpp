@@ -2,7 +2,7 @@
 #include <array>
 
 #include "core/budget.h"
-#include "core/clash.h"
+#include "core/counterexample.h"
 #include "core/legality.h"
 #include "core/memo.h"
 
@@ -22,8 +22,9 @@ Map origin_map(const RunOrder& present, int now, const RunOrder& was, int refere
 
 }  // namespace
 
-ClashInstance clash_instance(const RunOrder& order, int s,
-                             const std::map<std::string, std::int64_t>& at, std::string does) {
+CounterexampleInstance counterexample_instance(const RunOrder& order, int s,
+                                               const std::map<std::string, std::int64_t>& at,
+                                               std::string does) {
   bool known = true;
   const std::vector<std::string>& dims = order.dims(s);
   return {order.insn(s).id, dims, values_at(dims, at), std::move(does), order.domain(s, known)};
@@ -181,7 +182,8 @@ Map Legality::within_bounds(int s, Map pairs) const {
 
 void Legality::prove(const Pair& p) const {
   std::string key = proof_key(p);
-  if (memo().proofs.count(key)) return;
+  const bool known = memo().proofs.count(key) > 0;
+  if (known && !memo().compares) return;
   const IslBudget budget(kQuestionOperations);
   const RunOrder& is = *present_;
   const int a = now(p.a), b = now(p.b);
@@ -201,7 +203,10 @@ void Legality::prove(const Pair& p) const {
   Map violated = isl_map_subtract(pairs.take(), kept.take());
   if (!exact && p.a == p.b && !yes(isl_map_is_empty(violated.get())))
     violated = within_bounds(a, std::move(violated));
-  if (!yes(isl_map_is_empty(violated.get()))) refuse_pair(p, violated, exact);
+  if (!yes(isl_map_is_empty(violated.get()))) {
+    ensure(!known, "a proof that is remembered holds");
+    refuse_pair(p, violated, exact);
+  }
   memo().proofs.insert(std::move(key));
 }
 
@@ -312,8 +317,9 @@ void Legality::refuse_pair(const Pair& p, const Map& violated, bool exact) const
   }
   d.where = {p.x && p.x->at ? p.x->at : is.insn(a).at, {}};
   if (p.y && p.y->at) d.notes.push_back({p.y->at, fmt::format("`{}` is here", is.insn(b).id)});
-  throw ClashRefused(d, {clash_instance(is, a, w.a, x_does), clash_instance(is, b, w.b, y_does),
-                         w.params, p.commutes ? ClashKind::Together : ClashKind::Order});
+  throw RefusedByCounterexample(
+      d, {counterexample_instance(is, a, w.a, x_does), counterexample_instance(is, b, w.b, y_does),
+          w.params, p.commutes ? CounterexampleKind::Together : CounterexampleKind::Order});
 }
 
 }  // namespace moonloop

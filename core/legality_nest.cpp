@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "core/digits.h"
 #include "core/legality.h"
 #include "core/memo.h"
+#include "core/mixed_radix.h"
 
 /// Answers from the loops alone: whether every two instances of a pair of statements that agree in
 /// the inames `equal` keep their order, whatever they access. Sufficient, not necessary.
@@ -169,8 +169,12 @@ bool Legality::nest_keeps(const Pair& p) const {
   if (pieces_keep(p, values, shared, loops, dims, present_loops)) return true;
   const std::string key = nest_key(p, values, shared, loops, dims, present_loops);
   const auto known = memo().nests.find(key);
-  if (known != memo().nests.end()) return known->second;
-  const auto answer = [&](bool keeps) { return memo().nests[key] = keeps; };
+  const bool remembered = known != memo().nests.end();
+  if (remembered && !memo().compares) return known->second;
+  const auto answer = [&](bool keeps) {
+    ensure(!remembered || known->second == keeps, "what is remembered of a nest holds");
+    return memo().nests[key] = keeps;
+  };
 
   const std::optional<Map> value = to_map(values, dims);
   if (!value) return answer(false);

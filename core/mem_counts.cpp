@@ -82,7 +82,7 @@ class Memory {
 };
 
 /// The factor of `iname` in `e`, which is affine in it over all its values; nothing else.
-std::optional<std::int64_t> factor_in(Places& places, int place, const std::string& iname,
+std::optional<std::int64_t> factor_in(ProgramPoints& places, int place, const std::string& iname,
                                       const Expr& e) {
   const auto f = places.affine(place, e);
   if (!f || !yes(isl_pw_aff_isa_aff(f->get()))) return {};
@@ -99,7 +99,7 @@ std::optional<std::int64_t> factor_in(Places& places, int place, const std::stri
 }
 
 /// `{0: 1, 1: n}`: the strides along the axes of `kind`.
-std::string strides_text(const Kernel& k, Places& places, const Evaluation& e,
+std::string strides_text(const Kernel& k, ProgramPoints& places, const Evaluation& e,
                          const MemoryAccess& access, const Memory::Elements& elements,
                          TagKind kind) {
   std::map<int, std::string> by_axis;

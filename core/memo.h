@@ -23,12 +23,16 @@ struct Ordered;
 /// so an address stands for one value until the memo is cleared.
 class Memo {
  public:
+  /// Whether what is remembered of orders is found out once more and compared, an InternalError
+  /// where it differs: for tests of the keys. Costs what the memo saves.
+  bool compares = false;
   /// Sets by their texts, of which names are only numbers, each with its own names by number.
   std::unordered_map<std::string, std::pair<Set, std::vector<std::string>>> texts;
   /// Relations by the expressions that they are made of.
   std::unordered_map<std::string, Map> maps;
   std::unordered_map<std::string, std::shared_ptr<const Footprint>> footprints;
-  /// How far apart the values of inames are by the plain bounds of their domains (core/digits.h).
+  /// How far apart the values of inames are by the plain bounds of their domains
+  /// (core/mixed_radix.h).
   std::unordered_map<std::string, std::optional<std::int64_t>> ranges;
   /// Whether a nest keeps an order, and which pairs of accesses were proved.
   std::unordered_map<std::string, bool> nests;

@@ -91,7 +91,7 @@ std::vector<std::pair<int, int>> conflict_chain(const Kernel& k, const std::vect
 /// their last parts, except where a reduction's other parts must run before what stands between.
 /// Refuses `cannot-nest` where no list says it. Cost: linear, and a conflict chain where parts
 /// stand apart.
-std::vector<InsnPtr> list_of(const Kernel& k, const RunOrder& order);
+std::vector<InsnPtr> linearized(const Kernel& k, const RunOrder& order);
 
 /// Reference iname `name` of the statement `insn` in terms of its present inames.
 Expr origin_of(const Instruction& insn, const std::string& name);

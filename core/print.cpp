@@ -5,7 +5,7 @@
 
 #include "core/diagnostic.h"
 #include "core/domain.h"
-#include "core/occurrences.h"
+#include "core/free_names.h"
 
 namespace moonloop {
 namespace {

@@ -340,9 +340,12 @@ class Privacy {
         const std::string key = cover_key(data, read);
         const auto known = memo().covered.find(key);
         bool covered = known != memo().covered.end() && known->second;
-        if (known == memo().covered.end()) {
+        if (known == memo().covered.end() || memo().compares) {
           const IslBudget budget(kCoverOperations);
-          covered = is_covered(data, read);
+          const bool now = is_covered(data, read);
+          ensure(known == memo().covered.end() || known->second == now,
+                 "what is remembered of private temporaries holds");
+          covered = now;
           memo().covered.emplace(key, covered);
         }
         if (!covered) return false;

@@ -124,6 +124,7 @@ std::optional<Diagnostic> Reaching::obstacle(const Definition& d, const std::str
                         "can stand for",
                         user.id, name, def.id),
             user.at, def, "the assignment is here");
+      if (follows_plainly(d, a, s)) continue;
       const std::vector<std::string>& from = r_.order.dims(s);
       const ElementMap elements = element_map(r_.order.kernel(), a, from, r_.variables);
       Use u{use, s, &a, universal_map(from, to), elements.axes.size() == a.index.size()};
@@ -152,6 +153,33 @@ std::optional<Diagnostic> Reaching::obstacle(const Definition& d, const std::str
       if (auto why = one(d, u)) return why;
     }
   return std::nullopt;
+}
+
+bool Reaching::follows_plainly(const Definition& d, const Access& use, int s) const {
+  const RunOrder& o = r_.order;
+  const std::vector<int>& parts = parts_[std::size_t(d.insn)];
+  const int ds = parts.back();
+  if (parts.size() != 1 || !o.insn(ds).predicates.empty() || r_.variables.any_bounds())
+    return false;
+  const std::size_t loops = o.loops(ds).size();
+  if (o.dims(ds).size() != loops || o.dims(s).size() != loops || o.common_loops(ds, s) != loops ||
+      o.position(ds) >= o.position(s))
+    return false;
+  for (std::size_t i = 0; i < use.index.size(); ++i)
+    if (!equal(index_sub(use.index[i], lit(d.shifts[i])), var(d.inames[i]))) return false;
+  const auto written_between = [&](const std::string& name) {
+    const auto it = r_.by_variable.find(name);
+    return it != r_.by_variable.end() &&
+           std::any_of(it->second.begin(), it->second.end(), [&](const AccessAt& at) {
+             const int p = o.position(at.insn);
+             return r_.at(at).write && o.position(ds) < p && p < o.position(s);
+           });
+  };
+  const AccessList& all = r_.accesses[std::size_t(ds)];
+  return !written_between(use.variable) &&
+         std::none_of(all.begin(), all.end(), [&](const Access& read) {
+           return !read.write && written_between(read.variable);
+         });
 }
 
 std::optional<Diagnostic> Reaching::one(const Definition& d, const Use& u) const {

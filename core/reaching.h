@@ -38,6 +38,10 @@ class Reaching {
 
  private:
   struct Use;
+  /// Whether the use follows the definition in one iteration of the same loops, reads the element
+  /// that was written there, and nothing that stands between the two writes what either reads: then
+  /// there is no obstacle. Says no where more has to be asked. Cost: no question to isl.
+  bool follows_plainly(const Definition& d, const Access& use, int s) const;
   std::optional<Diagnostic> one(const Definition& d, const Use& u) const;
   std::optional<Diagnostic> unserved(const Definition& d, const Use& u) const;
   std::optional<Diagnostic> overwritten(const Definition& d, const Use& u) const;

@@ -317,7 +317,7 @@ void number_leaves(const TreeNode& node, std::vector<int>& sequence) {
 
 Sites::Sites(const Kernel& k) : kernel_(k) {
   derive();
-  std::vector<InsnPtr> in_order = list_of(k, order_->order);
+  std::vector<InsnPtr> in_order = linearized(k, order_->order);
   if (in_order == k.instructions) return;
   kernel_.instructions = std::move(in_order);
   derive();

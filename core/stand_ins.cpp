@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/clash.h"
+#include "core/counterexample.h"
 #include "core/memo.h"
 #include "core/order_reference.h"
 #include "core/question.h"
@@ -298,12 +298,12 @@ class StandInCheck {
     if (o.insn(b).at) d.notes.push_back({o.insn(b).at, fmt::format("`{}` is here", o.insn(b).id)});
     bool known = true;
     const auto instance = [&](int s, const auto& values, const Access& does) {
-      return ClashInstance{
+      return CounterexampleInstance{
           o.insn(s).id, o.dims(s), values_at(o.dims(s), values),
           fmt::format("{} {}", does.write ? "writes" : "reads", element_text(x, at)),
           o.domain(s, known)};
     };
-    throw ClashRefused(d, {instance(a, w.a, x), instance(b, w.b, y), w.params});
+    throw RefusedByCounterexample(d, {instance(a, w.a, x), instance(b, w.b, y), w.params});
   }
 
   std::shared_ptr<const Reference> was_at_, is_at_;

@@ -21,7 +21,7 @@ std::byte* place(const Buffer& b, const std::vector<std::int64_t>& index) {
 
 }  // namespace
 
-void for_each_counterpart(const Buffer& part, const Counterpart& c, const Buffer& whole,
+void for_each_counterpart(const Buffer& part, const OriginalLayout& c, const Buffer& whole,
                           const std::function<void(std::byte* here, std::byte* there)>& visit) {
   const std::vector<std::int64_t>& shape = part.layout().shape;
   std::vector<std::int64_t> index(shape.size(), 0);

@@ -2,14 +2,14 @@
 #include <functional>
 #include <vector>
 
-#include "core/counterpart.h"
+#include "core/original_layout.h"
 #include "runtime/buffer.h"
 
 namespace moonloop {
 
 /// Calls `visit` with the places of each element of `part`, and of its counterpart in `whole`;
 /// padding has none.
-void for_each_counterpart(const Buffer& part, const Counterpart& c, const Buffer& whole,
+void for_each_counterpart(const Buffer& part, const OriginalLayout& c, const Buffer& whole,
                           const std::function<void(std::byte* here, std::byte* there)>& visit);
 
 /// Fills `whole`, an array of the kernel that the transforms began with, from those among `arrays`

@@ -5,9 +5,9 @@
 #include <chrono>
 
 #include "codegen/language.h"
-#include "core/counterpart.h"
 #include "core/diagnostic.h"
 #include "core/infer.h"
+#include "core/original_layout.h"
 #include "runtime/counterparts.h"
 #include "runtime/device_call.h"
 #include "runtime/memory.h"

@@ -177,8 +177,8 @@ ErrorBox* to_error(lua_State* L, int index) { return to_box<ErrorBox>(L, index, 
 static ErrorBox box_of_exception() {
   try {
     throw;
-  } catch (const ClashRefused& e) {
-    return {e.diagnostics(), true, false, e.clash()};
+  } catch (const RefusedByCounterexample& e) {
+    return {e.diagnostics(), true, false, e.counterexample()};
   } catch (const Refused& e) { return {e.diagnostics(), true}; } catch (const Error& e) {
     return {e.diagnostics()};
   } catch (const std::bad_alloc&) { throw; } catch (const std::exception& e) {

@@ -190,8 +190,8 @@ Outcome Session::guarded(const std::string& line, bool split, F f) {
   state_->refill();
   try {
     state_->protect(f);
-  } catch (const ClashRefused& e) {
-    out.failure = Failure{e.diagnostics(), e.clash()};
+  } catch (const RefusedByCounterexample& e) {
+    out.failure = Failure{e.diagnostics(), e.counterexample()};
   } catch (const Error& e) {
     out.failure = Failure{e.diagnostics(), nullptr};
   } catch (const std::exception& e) { out.failure = internal(e); }

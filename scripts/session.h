@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/clash.h"
+#include "core/counterexample.h"
 #include "scripts/complete.h"
 #include "scripts/history.h"
 #include "scripts/script.h"
@@ -27,7 +27,7 @@ struct Change {
 
 struct Failure {
   std::vector<Diagnostic> all;
-  std::shared_ptr<const Clash> clash;  // of a refusal that has one
+  std::shared_ptr<const Counterexample> counterexample;  // of a refusal that has one
 };
 
 /// What a line did. A line that fails may have changed something before.

@@ -155,7 +155,7 @@ void State::throw_top(int status) {
   room_ = kRoom;
   std::vector<Diagnostic> all = diagnostics_of(L_, *this, status);
   const ErrorBox* box = to_error(L_, -1);
-  const std::shared_ptr<const Clash> clash = box ? box->clash : nullptr;
+  const std::shared_ptr<const Counterexample> counterexample = box ? box->counterexample : nullptr;
   lua_settop(L_, 0);
   room_ = 0;
   if (all.front().code == "script-memory") {
@@ -165,7 +165,7 @@ void State::throw_top(int status) {
     if (!d.where.at) d.where.at = memory_at_;
   }
   if (all.front().code == "internal-error") throw InternalError(all.front().text);
-  if (clash) throw ClashRefused(std::move(all), clash);
+  if (counterexample) throw RefusedByCounterexample(std::move(all), counterexample);
   throw Error(std::move(all));
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "codegen/codegen.h"
-#include "core/clash.h"
+#include "core/counterexample.h"
 #include "core/kernel.h"
 #include "scripts/account.h"
 #include "scripts/script.h"
@@ -20,7 +20,7 @@ struct ErrorBox {
   std::vector<Diagnostic> all;
   bool refused = false;                     // a transform refused: `lp.attempt` returns it
   bool fatal = false;                       // a limit: nothing catches it
-  std::shared_ptr<const Clash> clash = {};  // of a refusal that has one
+  std::shared_ptr<const Counterexample> counterexample = {};  // of a refusal that has one
 };
 
 class State {

@@ -1,6 +1,6 @@
 #include "core/iname_rewrite.h"
 #include "core/lookup.h"
-#include "core/plain_gist.h"
+#include "core/syntactic_gist.h"
 #include "transforms/precompute_plan.h"
 
 namespace moonloop {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "core/bounded.h"
-#include "core/clash.h"
 #include "core/coalesce.h"
 #include "core/commuting.h"
+#include "core/counterexample.h"
 #include "core/domain.h"
 #include "core/iname_rewrite.h"
 #include "core/legality.h"
@@ -213,13 +213,13 @@ void require_one_loop(const Kernel& k, const Kernel& after, const std::string& o
   const std::string name = tag->text;
   try {
     check_legal(in_sequence(keep_reference(k, after)));
-  } catch (const ClashRefused& e) {
+  } catch (const RefusedByCounterexample& e) {
     Diagnostic d = e.diagnostic();
     d.code = "cannot-nest";
     d.text = fmt::format("`{}` and `{}` would be no one loop of the text: {}", old_iname, new_iname,
                          d.text);
     d.hint = fmt::format("`{}` may be tagged `{}` under its own name", old_iname, name);
-    throw ClashRefused(d, *e.clash());
+    throw RefusedByCounterexample(d, *e.counterexample());
   } catch (const Refused& e) {
     if (e.diagnostic().code != "cannot-nest") throw;  // else it is read in the order of the teams
   }

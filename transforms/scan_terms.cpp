@@ -7,7 +7,7 @@
 #include "core/iname_rewrite.h"
 #include "core/lookup.h"
 #include "core/order.h"
-#include "core/plain_gist.h"
+#include "core/syntactic_gist.h"
 
 namespace moonloop {
 namespace {

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "core/commuting.h"
-#include "core/counterpart.h"
 #include "core/lookup.h"
+#include "core/original_layout.h"
 #include "core/reference.h"
 #include "transforms/array_layout.h"
 #include "transforms/registry.h"
@@ -223,13 +223,13 @@ class Separation {
         args.push_back(a);
         continue;
       }
-      const Counterpart whole = counterpart_of(a, layout_.shape.size());
+      const OriginalLayout whole = original_layout_of(a, layout_.shape.size());
       for (std::size_t i = 0; i < names_.size(); ++i) {
         Argument part = a;
         part.name = names_[i];
         part.type = layout_.type;
         part.shape = shape;
-        part.counterpart = std::make_shared<const Counterpart>(
+        part.counterpart = std::make_shared<const OriginalLayout>(
             with_axis(whole, axis_, lit(static_cast<std::int64_t>(i)), {}));
         args.push_back(std::move(part));
       }

@@ -1,10 +1,10 @@
 #include "transforms/split_array_axis.h"
 
-#include "core/counterpart.h"
 #include "core/domain.h"
 #include "core/flat_subscripts.h"
 #include "core/layout.h"
 #include "core/lookup.h"
+#include "core/original_layout.h"
 #include "core/reference.h"
 #include "transforms/array_layout.h"
 #include "transforms/registry.h"
@@ -57,11 +57,11 @@ class AxisSplit {
  private:
   void split(Argument& a, const Exprs& old, const Exprs& shape) const {
     a.shape = shape;
-    const Counterpart c = counterpart_of(a, old.size());
+    const OriginalLayout c = original_layout_of(a, old.size());
     const std::string quotient = c.axes[axis_] + "q", rest = c.axes[axis_] + "r";
     std::vector<std::string> fresh{quotient, rest};
     if (order_ == Order::F) std::swap(fresh[0], fresh[1]);
-    a.counterpart = std::make_shared<const Counterpart>(
+    a.counterpart = std::make_shared<const OriginalLayout>(
         with_axis(c, axis_, index_add({index_mul(lit(count_), var(quotient)), var(rest)}), fresh,
                   as_int(old[axis_])));
   }

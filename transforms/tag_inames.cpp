@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/clash.h"
+#include "core/counterexample.h"
 #include "core/lookup.h"
 #include "transforms/prioritize_loops.h"
 #include "transforms/registry.h"
@@ -88,13 +88,13 @@ Kernel tag_inames(const Kernel& k, const std::vector<std::pair<std::string, std:
     }
   try {
     return reordered(k, out);
-  } catch (const ClashRefused& e) {
+  } catch (const RefusedByCounterexample& e) {
     Diagnostic d = e.diagnostic();
     if (!d.hint.empty() || d.code != "races") throw;
     const std::string step = step_that_helps(k, out);
     if (step.empty()) throw;
     d.hint = fmt::format("after `{}` it is legal", step);
-    throw ClashRefused(std::move(d), *e.clash());
+    throw RefusedByCounterexample(std::move(d), *e.counterexample());
   }
 }
 

@@ -9,7 +9,7 @@
 #include "core/domain.h"
 #include "core/explicit_wraps.h"
 #include "core/flat_subscripts.h"
-#include "core/occurrences.h"
+#include "core/free_names.h"
 
 namespace moonloop::text {
 namespace {

@@ -3,8 +3,8 @@
 #include <unordered_set>
 
 #include "core/diagnostic.h"
+#include "core/free_names.h"
 #include "core/match.h"
-#include "core/occurrences.h"
 #include "frontends/text/create.h"
 
 namespace moonloop::text {

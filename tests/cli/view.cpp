@@ -142,9 +142,9 @@ TEST_CASE("view: instances in the order of their execution, by the loops of the 
     for (const auto& [rank, place] : out) places.push_back(place);
     return places;
   };
-  using Places = std::vector<std::pair<int, int>>;
-  CHECK(drawn(0) == Places{{1, 1}, {1, 2}, {1, 3}, {2, 1}, {2, 2}, {2, 3}});  // row by row
-  CHECK(drawn(3) == Places{{1, 1}, {1, 2}, {2, 1}, {1, 3}, {2, 2}, {2, 3}});  // by diagonals
+  using ProgramPoints = std::vector<std::pair<int, int>>;
+  CHECK(drawn(0) == ProgramPoints{{1, 1}, {1, 2}, {1, 3}, {2, 1}, {2, 2}, {2, 3}});  // row by row
+  CHECK(drawn(3) == ProgramPoints{{1, 1}, {1, 2}, {2, 1}, {1, 3}, {2, 2}, {2, 3}});  // by diagonals
   for (const Json& state : data["states"]) {
     const Json& s = state["space"][0];
     CHECK(s["arrows"].size() == 9);  // to the right 4, down 3, along the diagonal 2

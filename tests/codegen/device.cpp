@@ -256,3 +256,31 @@ TEST_CASE("devices: what an atomic update stores has the type of its element") {
       Target::OpenCL);
   CHECK(c.find("as_int((uint)(") != std::string::npos);
 }
+
+TEST_CASE("devices: extensions follow from what is printed, not from names") {
+  const auto extensions = [](const std::string& text, const Tags& tags) {
+    return generate(kernel(text, tags), Target::OpenCL).device->extensions;
+  };
+  const std::string copy = R"(
+kernel doubled(n: int32, INFINITYx: float32[n], atom_maxima: float32[n])
+domain {[i, j]: 0 <= i < n and 0 <= j < 8}
+)";
+  const Tags tags{{"i", "g.0"}, {"j", "l.0"}};
+  using Names = std::vector<std::string>;
+  CHECK(extensions(copy + "atom_maxima[i] = INFINITYx[i] {if=j == 0}\n", tags) == Names{});
+  CHECK(extensions(copy + "atom_maxima[i] = cast(float64, INFINITYx[i])*0.1 {if=j == 0}\n", tags) ==
+        Names{"cl_khr_fp64"});
+  const auto atomic = [&](const std::string& type, const std::string& update) {
+    return extensions("kernel work(n: int32, a: inout " + type + "[4], x: " + type +
+                          "[n])\ndomain {[i]: 0 <= i < n}\n" + update + " {atomic}\n",
+                      {{"i", "g.0"}});
+  };
+  CHECK(atomic("int64", "a[i % 4] = a[i % 4] + x[i]") == Names{"cl_khr_int64_base_atomics"});
+  CHECK(atomic("int64", "a[i % 4] = max(a[i % 4], x[i])") ==
+        Names{"cl_khr_int64_extended_atomics"});
+  CHECK(atomic("float64", "a[i % 4] = a[i % 4] + x[i]") ==
+        Names{"cl_khr_fp64", "cl_khr_int64_base_atomics"});
+  CHECK(atomic("int32", "a[i % 4] = a[i % 4] + x[i]") == Names{});
+  CHECK(code(copy + "atom_maxima[i] = INFINITYx[i] {if=j == 0}\n", Target::Cuda, tags)
+            .find("#define INFINITY") == std::string::npos);
+}

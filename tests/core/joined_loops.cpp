@@ -1,8 +1,8 @@
 #include "core/joined_loops.h"
 
 #include "core/budget.h"
-#include "core/digits.h"
 #include "core/domain.h"
+#include "core/mixed_radix.h"
 #include "core/parse_expr.h"
 #include "tests/core/semantics_kit.h"
 

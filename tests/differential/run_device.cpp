@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <regex>
+#include <set>
 
 #include "core/diagnostic.h"
 #include "core/infer.h"
@@ -29,6 +31,26 @@ int barriers_in(const std::string& source) {
   for (const char* word : {"barrier(", "__syncthreads("})
     for (std::size_t at = 0; (at = source.find(word, at)) != std::string::npos; ++at) ++n;
   return n;
+}
+
+/// The extensions whose words the text has, where those of declarations are recorded; names of
+/// kernels are never such words.
+std::set<std::string> extensions_in(const std::string& source) {
+  static const std::vector<std::pair<std::regex, std::string>> kWords{
+      {std::regex("\\b(as_|convert_)?double[0-9]*\\b"), "cl_khr_fp64"},
+      {std::regex("\\batom_(add|cmpxchg)\\b"), "cl_khr_int64_base_atomics"},
+      {std::regex("\\batom_(min|max)\\b"), "cl_khr_int64_extended_atomics"}};
+  std::set<std::string> out;
+  for (const auto& [word, extension] : kWords)
+    if (std::regex_search(source, word)) out.insert(extension);
+  return out;
+}
+
+std::string wrong_extensions(const Program& program) {
+  if (program.target != Target::OpenCL) return {};
+  const auto& declared = program.device->extensions;
+  const std::set<std::string> has(declared.begin(), declared.end());
+  return has == extensions_in(program.source) ? "" : "declares other extensions than it uses";
 }
 
 /// How what runs there differs from the interpreter's run; empty where it does not.
@@ -70,6 +92,7 @@ void run_on_device(const std::vector<Pair>& pairs, Statistics& statistics,
     try {
       const Program program = generate(p.result, device_target());
       if (verbose) fmt::print("{}", program.source);
+      if (const std::string wrong = wrong_extensions(program); !wrong.empty()) problem(wrong);
       statistics.barriers += barriers_in(program.source);
       statistics.launches += static_cast<int>(program.device->kernels.size());
       // PoCL 3.1's optimizer keeps wrong values over barriers now and then, or ends in a crash:

@@ -6,10 +6,10 @@
 #include <cstring>
 #include <set>
 
-#include "core/counterpart.h"
 #include "core/diagnostic.h"
 #include "core/infer.h"
 #include "core/isl.h"
+#include "core/original_layout.h"
 #include "core/print.h"
 #include "frontends/text/parse.h"
 #include "runtime/counterparts.h"

@@ -301,8 +301,8 @@ TEST_CASE("session: a refusal carries its two instances") {
   const Outcome out = s.feed("tag_inames{i = 'par'}");
   REQUIRE(out.failure);
   CHECK(out.failure->all.front().code == "races");
-  REQUIRE(out.failure->clash);
-  const Clash& c = *out.failure->clash;
+  REQUIRE(out.failure->counterexample);
+  const Counterexample& c = *out.failure->counterexample;
   CHECK(c.first.id == "step");
   CHECK(c.first.inames == Names{"i"});
   CHECK(c.first.at == std::vector<std::int64_t>{1});

@@ -1,7 +1,7 @@
 #include "scripts/summary.h"
 
 #include "core/reference.h"
-#include "scripts/draw_clash.h"
+#include "scripts/draw_counterexample.h"
 #include "tests/scripts/harness.h"
 
 namespace moonloop::test {
@@ -11,7 +11,9 @@ namespace {
 std::string drawing(const std::string& kernel, const std::string& lua) {
   try {
     transform_all(kernel, lua);
-  } catch (const ClashRefused& e) { return draw_clash(*e.clash(), false); }
+  } catch (const RefusedByCounterexample& e) {
+    return draw_counterexample(*e.counterexample(), false);
+  }
   FAIL("no refusal with instances from: " << lua);
   return {};
 }
@@ -72,7 +74,7 @@ TEST_CASE("diff: as diff -u shows it") {
         "@@ -22,7 +22,7 @@\n 22\n 23\n 24\n-25\n+x25\n 26\n 27\n 28\n");
 }
 
-TEST_CASE("clash: one loop") {
+TEST_CASE("counterexample: one loop") {
   CHECK(drawing(kRecurrence, "recur = recur:tag_inames{i = 'par'}") ==
         "  step at n = 3\n"
         "    i  1  2\n"
@@ -82,7 +84,7 @@ TEST_CASE("clash: one loop") {
         "  A has to run before B\n");
 }
 
-TEST_CASE("clash: two loops, and a triangle") {
+TEST_CASE("counterexample: two loops, and a triangle") {
   const std::string skewed = R"(
 kernel skew(n: int32, a: float64[n + 1, n + 1])
 domain {[i, j]: 1 <= i < n and 1 <= j <= i}
@@ -101,7 +103,7 @@ a[i, j] = a[i-1, j-1] + 1   {id=step}
         "  A has to run before B\n");
 }
 
-TEST_CASE("clash: instances too far apart for a picture, and staged values") {
+TEST_CASE("counterexample: instances too far apart for a picture, and staged values") {
   const std::string far = R"(
 kernel far(n: int32, a: float64[n])
 domain {[i]: 20 <= i < n}
@@ -125,7 +127,7 @@ u[i + 1] = 0.5*u[i]   {id=step}
         "  A has to run before B\n");
 }
 
-TEST_CASE("clash: a value that stays in another work-item's copy") {
+TEST_CASE("counterexample: a value that stays in another work-item's copy") {
   const std::string own = R"(
 kernel own(n: int32, a: float64[n, 4], c: float64[n, 4])
 domain {[i, j]: 0 <= i < n and 0 <= j < 4}
@@ -138,7 +140,7 @@ c[i, j] = t            {id=out}
                        "  what A writes to its own copy does not reach B\n"));
 }
 
-TEST_CASE("clash: a slice of three loops, colours, and statements with other loops") {
+TEST_CASE("counterexample: a slice of three loops, colours, and statements with other loops") {
   const std::string three = R"(
 kernel three(n: int32, a: float64[n, n, n])
 domain {[i, j, k]: 0 <= i, j < n and 1 <= k < n}
@@ -161,7 +163,9 @@ b[j] = t            {id=use, dep=sum}
   std::string other;
   try {
     transform_all(two, "two = two:tag_inames{i = 'par'}");
-  } catch (const ClashRefused& e) { other = draw_clash(*e.clash(), true); }
+  } catch (const RefusedByCounterexample& e) {
+    other = draw_counterexample(*e.counterexample(), true);
+  }
   CHECK(other.find("\033[1;31mA\033[0m  ") != std::string::npos);
 }
 

@@ -1,5 +1,5 @@
 // The array axis tag `sep`.
-#include "core/counterpart.h"
+#include "core/original_layout.h"
 #include "core/print.h"
 #include "tests/transforms/loop_kit.h"
 #include "tests/transforms/same_values.h"

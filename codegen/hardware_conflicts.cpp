@@ -1,4 +1,4 @@
-#include "codegen/meetings.h"
+#include "codegen/hardware_conflicts.h"
 
 #include <algorithm>
 
@@ -7,14 +7,14 @@
 
 namespace moonloop {
 
-Meetings::Meetings(const Plan& plan)
+HardwareConflicts::HardwareConflicts(const Plan& plan)
     : plan_(plan), k_(plan.kernel), conflicts_(plan.kernel), commuting_(plan.kernel) {
   for (const auto& [iname, h] : plan.hardware) axes_.insert({h.group, h.axis});
   const Variables variables(k_);
   for (std::size_t i = 0; i < k_.instructions.size(); ++i) {
     const Instruction& insn = *k_.instructions[i];
-    std::vector<Touch> own;
-    const auto add = [&](Touch t) {
+    std::vector<StatementAccess> own;
+    const auto add = [&](StatementAccess t) {
       const Argument* a = k_.find_arg(t.variable);
       if (a && !a->is_array) return;
       if (plan.lies_in(t.variable, AddressSpace::Private)) return;
@@ -27,7 +27,7 @@ Meetings::Meetings(const Plan& plan)
         add({{a.variable, false, a.index, a.at}, static_cast<int>(i), atomic});
       add({a, static_cast<int>(i), atomic});
     }
-    touches_.push_back(std::move(own));
+    accesses_.push_back(std::move(own));
     for_each_read(k_, insn, [&](const std::string& n) {
       std::vector<int>& all = readers_[n];
       if (all.empty() || all.back() != static_cast<int>(i)) all.push_back(static_cast<int>(i));
@@ -39,7 +39,7 @@ Meetings::Meetings(const Plan& plan)
     for (const std::string& name : {t.first, t.end}) readers_.erase(name);
 }
 
-Meetings::Axes Meetings::axes_of(const std::vector<int>& insns) const {
+HardwareConflicts::Axes HardwareConflicts::axes_of(const std::vector<int>& insns) const {
   Axes out;
   for (const int i : insns)
     for (const std::string& n : insn(i).inames)
@@ -48,7 +48,7 @@ Meetings::Axes Meetings::axes_of(const std::vector<int>& insns) const {
   return out;
 }
 
-void Meetings::in_kernel(const LaunchPlan& launch) {
+void HardwareConflicts::in_kernel(const LaunchPlan& launch) {
   axes_.clear();
   for (int axis = 0; axis < kDeviceAxes; ++axis) {
     if (launch.number(true, axis)) axes_.insert({true, axis});
@@ -57,19 +57,19 @@ void Meetings::in_kernel(const LaunchPlan& launch) {
 }
 
 /// The iname of the instruction that the axis counts; empty: it has none.
-std::string Meetings::iname_on(int i, const Axis& axis) const {
+std::string HardwareConflicts::iname_on(int i, const Axis& axis) const {
   for (const std::string& name : insn(i).inames)
     if (const auto h = plan_.hardware.find(name); h != plan_.hardware.end())
       if (h->second.group == axis.group && h->second.axis == axis.number) return name;
   return "";
 }
 
-bool Meetings::runs_in_first_alone(int i, const Axis& axis) const {
+bool HardwareConflicts::runs_in_first_alone(int i, const Axis& axis) const {
   if (!iname_on(i, axis).empty()) return false;
   const auto [known, fresh] = first_alone_.try_emplace({i, axis}, false);
   if (!fresh) return known->second;  // false while it is being found: for statements in a circle
-  const std::vector<Touch>& all = touches(i);
-  const bool shared = std::any_of(all.begin(), all.end(), [&](const Touch& t) {
+  const std::vector<StatementAccess>& all = accesses(i);
+  const bool shared = std::any_of(all.begin(), all.end(), [&](const StatementAccess& t) {
     const bool per_group = axis.group && plan_.lies_in(t.variable, AddressSpace::Local);
     return t.write && !per_group;
   });
@@ -78,7 +78,7 @@ bool Meetings::runs_in_first_alone(int i, const Axis& axis) const {
 }
 
 /// Whether all that the instruction computes is for others that run in the first group alone.
-bool Meetings::only_prepares(int i, const Axis& axis) const {
+bool HardwareConflicts::only_prepares(int i, const Axis& axis) const {
   const auto combined = [&](const GroupReduction& r) { return r.update == i; };
   if (std::any_of(plan_.reductions.begin(), plan_.reductions.end(), combined)) return false;
   const std::set<std::string> all = writes(insn(i));
@@ -90,14 +90,15 @@ bool Meetings::only_prepares(int i, const Axis& axis) const {
   });
 }
 
-Expr Meetings::position(int i, const Axis& axis) const {
+Expr HardwareConflicts::position(int i, const Axis& axis) const {
   if (const std::string name = iname_on(i, axis); !name.empty())
     return index_sub(var(name), plan_.hardware.at(name).first);
   return runs_in_first_alone(i, axis) ? lit(0) : Expr();
 }
 
 /// Equal subscripts that tell the iname of every axis, the same for both.
-bool Meetings::own_element(const Touch& x, const Touch& y, bool groups) {
+bool HardwareConflicts::own_element(const StatementAccess& x, const StatementAccess& y,
+                                    bool groups) {
   if (!equal(x.index, y.index)) return false;
   return std::all_of(axes_.begin(), axes_.end(), [&](const Axis& axis) {
     if (axis.group != groups) return true;
@@ -106,9 +107,9 @@ bool Meetings::own_element(const Touch& x, const Touch& y, bool groups) {
   });
 }
 
-std::optional<Map> Meetings::meet(const Touch& x, const Touch& y,
-                                  const std::vector<std::string>& same, const std::string& carried,
-                                  bool groups) {
+std::optional<Map> HardwareConflicts::meet(const StatementAccess& x, const StatementAccess& y,
+                                           const std::vector<std::string>& same,
+                                           const std::string& carried, bool groups) {
   if (x.variable != y.variable || (!x.write && !y.write)) return std::nullopt;
   if (commuting_.commute(insn(x.insn), insn(y.insn), x.variable)) return std::nullopt;
   if (own_element(x, y, groups) || plainly_apart(x, y)) return std::nullopt;
@@ -151,14 +152,16 @@ std::optional<Map> Meetings::meet(const Touch& x, const Touch& y,
   return pairs;
 }
 
-std::optional<Map> Meetings::across_groups(const Touch& x, const Touch& y,
-                                           const std::vector<std::string>& same,
-                                           const std::string& carried) {
+std::optional<Map> HardwareConflicts::across_groups(const StatementAccess& x,
+                                                    const StatementAccess& y,
+                                                    const std::vector<std::string>& same,
+                                                    const std::string& carried) {
   if (plan_.lies_in(x.variable, AddressSpace::Local)) return std::nullopt;
   return unless_claimed(x, y, meet(x, y, same, carried, true), "global");
 }
 
-std::optional<Map> Meetings::across_copies(const Touch& write, const Touch& read, bool earlier) {
+std::optional<Map> HardwareConflicts::across_copies(const StatementAccess& write,
+                                                    const StatementAccess& read, bool earlier) {
   const Instruction &w = insn(write.insn), &r = insn(read.insn);
   std::vector<std::string> same;
   for (const std::string& i : w.inames) {
@@ -193,9 +196,10 @@ std::optional<Map> Meetings::across_copies(const Touch& write, const Touch& read
   return pairs;
 }
 
-std::optional<Map> Meetings::across_items(const Touch& x, const Touch& y,
-                                          const std::vector<std::string>& same,
-                                          const std::string& carried) {
+std::optional<Map> HardwareConflicts::across_items(const StatementAccess& x,
+                                                   const StatementAccess& y,
+                                                   const std::vector<std::string>& same,
+                                                   const std::string& carried) {
   return unless_claimed(x, y, meet(x, y, same, carried, false), "local");
 }
 
@@ -211,8 +215,10 @@ bool claims_none(const Instruction& a, const Instruction& b, const std::string& 
 
 /// `nosync` stands for what is not known, such as indirect subscripts; it is refused where a
 /// barrier is known to be needed.
-std::optional<Map> Meetings::unless_claimed(const Touch& x, const Touch& y,
-                                            std::optional<Map> pairs, const std::string& scope) {
+std::optional<Map> HardwareConflicts::unless_claimed(const StatementAccess& x,
+                                                     const StatementAccess& y,
+                                                     std::optional<Map> pairs,
+                                                     const std::string& scope) {
   const Instruction &a = insn(x.insn), &b = insn(y.insn);
   if (!pairs || (!claims_none(a, b, scope) && !claims_none(b, a, scope))) return pairs;
   bool known = true;
@@ -223,7 +229,8 @@ std::optional<Map> Meetings::unless_claimed(const Touch& x, const Touch& y,
          describe(x, y, *pairs));
 }
 
-std::string Meetings::describe(const Touch& x, const Touch& y, const Map& pairs) const {
+std::string HardwareConflicts::describe(const StatementAccess& x, const StatementAccess& y,
+                                        const Map& pairs) const {
   const auto dims = [&](int i) { return conflicts_.dims(i); };
   const Witness w = witness(pairs, dims(x.insn), dims(y.insn));
   std::map<std::string, std::int64_t> values = w.params;

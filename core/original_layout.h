@@ -12,7 +12,7 @@ namespace moonloop {
 /// Element [axes...] of an argument is element [index...] of the argument `of` of the kernel that
 /// the transforms began with; it is padding where that one has no such element. What verification
 /// goes by when a transform gave the caller other arrays to pass.
-struct Counterpart {
+struct OriginalLayout {
   std::string of;
   std::vector<std::string> axes;
   Exprs index;
@@ -21,12 +21,12 @@ struct Counterpart {
 };
 
 /// That of `a`, an array with `rank` axes.
-Counterpart counterpart_of(const Argument& a, std::size_t rank);
+OriginalLayout original_layout_of(const Argument& a, std::size_t rank);
 
 /// With `value` for the subscript along `axis`, in whose place the axes `fresh` stand. It may go
 /// beyond `extent`, that of the axis, if there is one.
-Counterpart with_axis(const Counterpart& c, std::size_t axis, const Expr& value,
-                      const std::vector<std::string>& fresh,
-                      const std::optional<std::int64_t>& extent = {});
+OriginalLayout with_axis(const OriginalLayout& c, std::size_t axis, const Expr& value,
+                         const std::vector<std::string>& fresh,
+                         const std::optional<std::int64_t>& extent = {});
 
 }  // namespace moonloop

@@ -20,17 +20,17 @@ struct Use {
   const Exprs* index = nullptr;  // of a Load
   bool linear = false;
   bool write = false;
-  int place = -1;      // for Places
+  int place = -1;      // for ProgramPoints
   bool whole = false;  // by something external, which may touch any element
 };
 
 /// The arrays whose subscripts a claim says to be inside of them.
 std::set<std::string> claimed_in_bounds(const Kernel& k);
 
-class Places {
+class ProgramPoints {
  public:
   /// `k` without rules. Must outlive this.
-  explicit Places(const Kernel& k) : k_(k), loops_(k) {}
+  explicit ProgramPoints(const Kernel& k) : k_(k), loops_(k) {}
 
   /// Where an expression stands: inames of the instances that evaluate it, and conditions.
   struct Frame {

@@ -1,4 +1,4 @@
-#include "core/digits.h"
+#include "core/mixed_radix.h"
 
 #include <doctest/doctest.h>
 

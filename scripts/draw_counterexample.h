@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "core/clash.h"
+#include "core/counterexample.h"
 
 namespace moonloop {
 
@@ -18,6 +18,6 @@ namespace moonloop {
 /// Of more than two loops, the slice that holds both instances. Where there is none, or when the
 /// instances are of statements with different loops, the lines below alone. `color` adds ANSI
 /// escapes.
-std::string draw_clash(const Clash& clash, bool color);
+std::string draw_counterexample(const Counterexample& counterexample, bool color);
 
 }  // namespace moonloop

@@ -37,7 +37,7 @@ bool parts_stand_apart(const RunOrder& order, const std::vector<int>& owner) {
 
 }  // namespace
 
-std::vector<InsnPtr> list_of(const Kernel& k, const RunOrder& order) {
+std::vector<InsnPtr> linearized(const Kernel& k, const RunOrder& order) {
   const std::vector<int> owner = owners(k, order);
   std::vector<int> rank(k.instructions.size());
   for (int s = 0; s < order.size(); ++s) {

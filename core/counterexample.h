@@ -13,7 +13,7 @@
 namespace moonloop {
 
 /// One instance of a statement, among all of them.
-struct ClashInstance {
+struct CounterexampleInstance {
   std::string id;                   // of the statement
   std::vector<std::string> inames;  // loops, outer to inner, then work-items
   std::vector<std::int64_t> at;     // by iname
@@ -22,28 +22,30 @@ struct ClashInstance {
 };
 
 /// What is wrong with two instances.
-enum class ClashKind {
+enum class CounterexampleKind {
   Order,     // the first has to run before the second, and would not
   Together,  // they must not run at the same time
   Copies,    // the second needs what the first leaves in its own copy
 };
-struct Clash {
-  ClashInstance first, second;
+struct Counterexample {
+  CounterexampleInstance first, second;
   std::map<std::string, std::int64_t> params;  // for which both instances exist
-  ClashKind kind = ClashKind::Order;
+  CounterexampleKind kind = CounterexampleKind::Order;
 };
 
-/// A refusal because of two instances. Clashes hold objects of the thread's isl_ctx.
-class ClashRefused : public Refused {
+/// A refusal because of two instances. Counterexamples hold objects of the thread's isl_ctx.
+class RefusedByCounterexample : public Refused {
  public:
-  ClashRefused(Diagnostic d, Clash clash)
-      : Refused(std::move(d)), clash_(std::make_shared<const Clash>(std::move(clash))) {}
-  ClashRefused(std::vector<Diagnostic> all, std::shared_ptr<const Clash> clash)
-      : Refused(std::move(all)), clash_(std::move(clash)) {}
-  const std::shared_ptr<const Clash>& clash() const { return clash_; }
+  RefusedByCounterexample(Diagnostic d, Counterexample counterexample)
+      : Refused(std::move(d)),
+        counterexample_(std::make_shared<const Counterexample>(std::move(counterexample))) {}
+  RefusedByCounterexample(std::vector<Diagnostic> all,
+                          std::shared_ptr<const Counterexample> counterexample)
+      : Refused(std::move(all)), counterexample_(std::move(counterexample)) {}
+  const std::shared_ptr<const Counterexample>& counterexample() const { return counterexample_; }
 
  private:
-  std::shared_ptr<const Clash> clash_;
+  std::shared_ptr<const Counterexample> counterexample_;
 };
 
 /// The values of `inames` in `at`, by name.

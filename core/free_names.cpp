@@ -1,4 +1,4 @@
-#include "core/occurrences.h"
+#include "core/free_names.h"
 
 #include <algorithm>
 #include <deque>

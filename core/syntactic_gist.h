@@ -9,7 +9,7 @@ namespace moonloop {
 /// what isl_set_gist_params() finds, asking isl only about constraints that no dimension shows to
 /// be needed, and then about nothing but the names that those involve. Nothing for sets with
 /// quotients or of several parts.
-std::optional<BasicSet> plain_gist(const Set& s, const Set& context);
+std::optional<BasicSet> syntactic_gist(const Set& s, const Set& context);
 
 /// isl_set_gist_params(); `s` as it is where the context is empty: there isl takes any set, also
 /// one without bounds. Cost: that, and a look for a point of the context.

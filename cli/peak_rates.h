@@ -7,16 +7,16 @@
 namespace moonloop::cli {
 
 /// What a device reaches at best, measured once and kept in the cache.
-struct Ceiling {
+struct PeakRates {
   double copy = 0;               // bytes per second, read and written
   double single = 0, twice = 0;  // operations per second, in single and double precision; 0: none
 };
 
 /// What was measured of the device with this name; nothing when it never was.
-std::optional<Ceiling> known_ceiling(Target target, const std::string& device);
+std::optional<PeakRates> known_peak_rates(Target target, const std::string& device);
 
 /// Copies an array and runs chains of multiply-and-add on device number `n` of the target, for some
 /// seconds, and keeps the result.
-Ceiling measure_ceiling(Target target, int n);
+PeakRates measure_peak_rates(Target target, int n);
 
 }  // namespace moonloop::cli

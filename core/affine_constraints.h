@@ -11,7 +11,7 @@
 namespace moonloop {
 
 /// `sum(coefficients) + constant >= 0`, or `== 0`.
-struct Row {
+struct AffineConstraint {
   std::map<std::string, std::int64_t> coefficients;
   std::int64_t constant = 0;
   bool equality = false;
@@ -23,32 +23,32 @@ struct Row {
 };
 
 /// Dimensions without a name are called `[0]`, `[1]`, ...
-Row row_of(const Constraint& c);
+AffineConstraint constraint_of(const Constraint& c);
 /// The row `a >= 0`; nothing when `a` has quotients or fractions.
-std::optional<Row> row_of(const Aff& a);
+std::optional<AffineConstraint> constraint_of(const Aff& a);
 
 /// The constraints of a set, whose parameters and dimensions have different names.
-class Rows {
+class AffineConstraints {
  public:
   /// Nothing where the set has quotients or several parts.
-  static std::optional<Rows> of(const Set& s);
+  static std::optional<AffineConstraints> of(const Set& s);
 
-  const std::vector<Row>& all() const { return all_; }
+  const std::vector<AffineConstraint>& all() const { return all_; }
   /// Whether `row` is one of the constraints with a bound of each other name in it added: always so
   /// on the set. False says nothing.
-  bool show(const Row& row) const;
+  bool show(const AffineConstraint& row) const;
 
  private:
-  bool bounds_show(const Row& row) const;
+  bool bounds_show(const AffineConstraint& row) const;
 
-  std::vector<Row> all_;
+  std::vector<AffineConstraint> all_;
   std::map<std::string, std::int64_t> low_, high_;  // that a constraint on the name alone gives
 };
 
 /// Looks for a point in all rows from the origin on: of the coordinates that can repair a row, it
 /// moves the one that leaves the fewest others broken. True is certain, false says nothing. isl
 /// needs a hundred times as long to find a point of an unbounded set.
-bool has_near_point(const std::vector<const Row*>& rows);
+bool has_near_point(const std::vector<const AffineConstraint*>& rows);
 
 /// Whether no point is in `s`: as isl_set_is_empty(), after a look for a near point.
 bool is_empty(const Set& s);

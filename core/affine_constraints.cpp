@@ -1,12 +1,12 @@
-#include "core/rows.h"
+#include "core/affine_constraints.h"
 
 #include <algorithm>
 #include <cstdlib>
 
 namespace moonloop {
 
-Row row_of(const Constraint& c) {
-  Row out;
+AffineConstraint constraint_of(const Constraint& c) {
+  AffineConstraint out;
   out.constant = to_int(isl_constraint_get_constant_val(c.get()));
   out.equality = yes(isl_constraint_is_equality(c.get()));
   for (const isl_dim_type type : {isl_dim_param, isl_dim_set})
@@ -20,12 +20,12 @@ Row row_of(const Constraint& c) {
   return out;
 }
 
-std::optional<Row> row_of(const Aff& a) {
+std::optional<AffineConstraint> constraint_of(const Aff& a) {
   const auto divs = static_cast<unsigned>(count(isl_aff_dim(a.get(), isl_dim_div)));
   if ((divs > 0 && yes(isl_aff_involves_dims(a.get(), isl_dim_div, 0, divs))) ||
       !yes(isl_val_is_one(Val(isl_aff_get_denominator_val(a.get())).get())))
     return {};
-  Row out;
+  AffineConstraint out;
   out.constant = to_int(isl_aff_get_constant_val(a.get()));
   for (const isl_dim_type type : {isl_dim_param, isl_dim_in})
     for (int i = 0; i < count(isl_aff_dim(a.get(), type)); ++i) {
@@ -38,12 +38,12 @@ std::optional<Row> row_of(const Aff& a) {
   return out;
 }
 
-std::optional<Rows> Rows::of(const Set& s) {
+std::optional<AffineConstraints> AffineConstraints::of(const Set& s) {
   const std::vector<BasicSet> parts = parts_of(s);
   if (parts.size() != 1 || count(isl_basic_set_dim(parts[0].get(), isl_dim_div)) > 0) return {};
-  Rows out;
+  AffineConstraints out;
   for (const Constraint& c : constraints_of(parts[0])) {
-    Row row = row_of(c);
+    AffineConstraint row = constraint_of(c);
     if (row.coefficients.size() == 1) {
       const auto& [name, a] = *row.coefficients.begin();
       if (a == 1 || (a == -1 && row.equality)) {
@@ -62,7 +62,7 @@ std::optional<Rows> Rows::of(const Set& s) {
   return out;
 }
 
-bool Rows::bounds_show(const Row& row) const {
+bool AffineConstraints::bounds_show(const AffineConstraint& row) const {
   std::int64_t least = row.constant;
   for (const auto& [name, a] : row.coefficients) {
     const auto& bounds = a > 0 ? low_ : high_;
@@ -75,12 +75,12 @@ bool Rows::bounds_show(const Row& row) const {
   return least >= 0;
 }
 
-bool Rows::show(const Row& row) const {
+bool AffineConstraints::show(const AffineConstraint& row) const {
   if (bounds_show(row)) return true;
-  for (const Row& r : all_)
+  for (const AffineConstraint& r : all_)
     for (const std::int64_t sign : {1, -1}) {
       if (sign < 0 && !r.equality) continue;
-      Row rest = row;
+      AffineConstraint rest = row;
       bool fits = !__builtin_sub_overflow(rest.constant, sign * r.constant, &rest.constant);
       for (const auto& [name, a] : r.coefficients) {
         std::int64_t& c = rest.coefficients[name];
@@ -112,13 +112,13 @@ struct Dense {
 
 }  // namespace
 
-bool has_near_point(const std::vector<const Row*>& all) {
+bool has_near_point(const std::vector<const AffineConstraint*>& all) {
   std::map<std::string, std::size_t> at;
-  for (const Row* r : all)
+  for (const AffineConstraint* r : all)
     for (const auto& [name, a] : r->coefficients) at.emplace(name, at.size());
   const std::size_t names = at.size();
   std::vector<Dense> rows;
-  for (const Row* r : all) {
+  for (const AffineConstraint* r : all) {
     rows.push_back({std::vector<std::int64_t>(names), r->constant, r->equality});
     for (const auto& [name, a] : r->coefficients) rows.back().factors[at.at(name)] = a;
   }
@@ -161,9 +161,9 @@ bool has_near_point(const std::vector<const Row*>& all) {
 }
 
 bool is_empty(const Set& s) {
-  if (const std::optional<Rows> rows = Rows::of(s)) {
-    std::vector<const Row*> all;
-    for (const Row& r : rows->all()) all.push_back(&r);
+  if (const std::optional<AffineConstraints> rows = AffineConstraints::of(s)) {
+    std::vector<const AffineConstraint*> all;
+    for (const AffineConstraint& r : rows->all()) all.push_back(&r);
     if (has_near_point(all)) return false;
   }
   return yes(isl_set_is_empty(s.get()));

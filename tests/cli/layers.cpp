@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-/// The rules that the sources keep: which floor may include which, how long files get, and that no
+/// The rules that the sources keep: which layer may include which, how long files get, and that no
 /// message's code goes untested.
 namespace {
 
@@ -48,10 +48,10 @@ std::string shown(const fs::path& path) { return fs::relative(path, kRoot).strin
 
 }  // namespace
 
-TEST_CASE("floors: each includes only what stands below it") {
+TEST_CASE("layers: each includes only what stands below it") {
   const std::regex include("^#include \"([a-z_]+)/.*\"");
-  for (const auto& [floor, allowed] : kMayInclude)
-    for (const fs::path& path : sources_in(floor))
+  for (const auto& [layer, allowed] : kMayInclude)
+    for (const fs::path& path : sources_in(layer))
       for (const std::string& line : lines_of(path)) {
         std::smatch m;
         if (!std::regex_search(line, m, include)) continue;
@@ -61,10 +61,10 @@ TEST_CASE("floors: each includes only what stands below it") {
       }
 }
 
-TEST_CASE("floors: files stay short and narrow") {
+TEST_CASE("layers: files stay short and narrow") {
   constexpr std::size_t kSourceLines = 800, kHeaderLines = 250, kColumns = 140;
-  for (const auto& [floor, allowed] : kMayInclude)
-    for (const fs::path& path : sources_in(floor)) {
+  for (const auto& [layer, allowed] : kMayInclude)
+    for (const fs::path& path : sources_in(layer)) {
       CAPTURE(shown(path));
       const auto lines = lines_of(path);
       CHECK(lines.size() <= (path.extension() == ".h" ? kHeaderLines : kSourceLines));
@@ -75,9 +75,9 @@ TEST_CASE("floors: files stay short and narrow") {
     }
 }
 
-TEST_CASE("floors: every header opens with pragma once") {
-  for (const auto& [floor, allowed] : kMayInclude)
-    for (const fs::path& path : sources_in(floor)) {
+TEST_CASE("layers: every header opens with pragma once") {
+  for (const auto& [layer, allowed] : kMayInclude)
+    for (const fs::path& path : sources_in(layer)) {
       if (path.extension() != ".h") continue;
       CAPTURE(shown(path));
       const auto lines = lines_of(path);
@@ -85,12 +85,12 @@ TEST_CASE("floors: every header opens with pragma once") {
     }
 }
 
-TEST_CASE("floors: every diagnostic's code stands in some test") {
+TEST_CASE("layers: every diagnostic's code stands in some test") {
   const std::regex raised(
       "(?:fail|refuse|raise|error|Diagnostic)\\s*[({](?:L, )?\\s*\"([a-z]+(?:-[a-z]+)+)\"");
   std::map<std::string, std::string> codes;  // code -> a file that raises it
-  for (const auto& [floor, allowed] : kMayInclude)
-    for (const fs::path& path : sources_in(floor)) {
+  for (const auto& [layer, allowed] : kMayInclude)
+    for (const fs::path& path : sources_in(layer)) {
       std::string text;
       for (const std::string& line : lines_of(path)) text += line + "\n";
       for (std::sregex_iterator it(text.begin(), text.end(), raised), end; it != end; ++it)
@@ -99,7 +99,7 @@ TEST_CASE("floors: every diagnostic's code stands in some test") {
   REQUIRE(codes.size() > 50);
   std::string tests;
   for (const auto& file : fs::recursive_directory_iterator(kRoot / "tests")) {
-    if (!file.is_regular_file() || file.path().filename() == "floors.cpp") continue;
+    if (!file.is_regular_file() || file.path().filename() == "layers.cpp") continue;
     std::ifstream in(file.path());
     std::stringstream text;
     text << in.rdbuf();

@@ -1,4 +1,4 @@
-#include "core/clash.h"
+#include "core/counterexample.h"
 
 namespace moonloop {
 

@@ -1,10 +1,10 @@
-#include "core/counterpart.h"
+#include "core/original_layout.h"
 
 namespace moonloop {
 
-Counterpart counterpart_of(const Argument& a, std::size_t rank) {
+OriginalLayout original_layout_of(const Argument& a, std::size_t rank) {
   if (a.counterpart) return *a.counterpart;
-  Counterpart out{a.name, {}, {}, {}};
+  OriginalLayout out{a.name, {}, {}, {}};
   for (std::size_t i = 0; i < rank; ++i) {
     out.axes.push_back("axis" + std::to_string(i));
     out.index.push_back(var(out.axes.back()));
@@ -12,10 +12,10 @@ Counterpart counterpart_of(const Argument& a, std::size_t rank) {
   return out;
 }
 
-Counterpart with_axis(const Counterpart& c, std::size_t axis, const Expr& value,
-                      const std::vector<std::string>& fresh,
-                      const std::optional<std::int64_t>& extent) {
-  Counterpart out = c;
+OriginalLayout with_axis(const OriginalLayout& c, std::size_t axis, const Expr& value,
+                         const std::vector<std::string>& fresh,
+                         const std::optional<std::int64_t>& extent) {
+  OriginalLayout out = c;
   for (Expr& e : out.index) e = substitute(e, {{c.axes[axis], value}});
   for (auto& [e, bound] : out.within) e = substitute(e, {{c.axes[axis], value}});
   if (extent) out.within.emplace_back(value, *extent);

@@ -1,4 +1,4 @@
-#include "scripts/heat.h"
+#include "scripts/statement_counts.h"
 
 #include <memory>
 #include <set>

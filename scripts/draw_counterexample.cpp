@@ -1,4 +1,4 @@
-#include "scripts/draw_clash.h"
+#include "scripts/draw_counterexample.h"
 
 #include <algorithm>
 #include <optional>
@@ -17,7 +17,7 @@ struct Axis {
   std::int64_t from, to;  // values shown
 };
 
-std::string text_of(const ClashInstance& x) {
+std::string text_of(const CounterexampleInstance& x) {
   std::map<std::string, std::int64_t> at;
   for (std::size_t i = 0; i < x.inames.size(); ++i) at[x.inames[i]] = x.at[i];
   return instance_text(x.id, x.inames, at);
@@ -27,10 +27,10 @@ Set fix(Set s, isl_dim_type type, std::size_t dim, std::int64_t value) {
   return isl_set_fix_val(s.take(), type, unsigned(dim), isl_val_int_from_si(isl(), value));
 }
 
-/// The domain at the clash's parameters.
-Set fixed(const Clash& clash) {
-  Set s = clash.first.domain;
-  for (const auto& [name, value] : clash.params) {
+/// The domain at the instances' parameters.
+Set fixed(const Counterexample& counterexample) {
+  Set s = counterexample.first.domain;
+  for (const auto& [name, value] : counterexample.params) {
     const int at = isl_set_find_dim_by_name(s.get(), isl_dim_param, name.c_str());
     if (at >= 0) s = fix(std::move(s), isl_dim_param, std::size_t(at), value);
   }
@@ -50,7 +50,7 @@ bool contains(const Set& s, const Values& at) {
 
 /// A window over the values of dimension `dim` with both instances in it; nothing when they are too
 /// far apart.
-std::optional<Axis> window(const Clash& c, const Set& domain, std::size_t dim) {
+std::optional<Axis> window(const Counterexample& c, const Set& domain, std::size_t dim) {
   const std::int64_t a = c.first.at[dim], b = c.second.at[dim];
   std::int64_t from = std::min(a, b), to = std::max(a, b);
   if (to - from >= kWindow) return std::nullopt;
@@ -69,7 +69,7 @@ std::optional<Axis> window(const Clash& c, const Set& domain, std::size_t dim) {
 
 /// The two dimensions, or the one, that tell most: those in which the instances differ, then the
 /// innermost. Nothing when they differ in more.
-std::vector<std::size_t> shown_dims(const Clash& c) {
+std::vector<std::size_t> shown_dims(const Counterexample& c) {
   std::vector<std::size_t> out;
   const std::size_t n = c.first.at.size();
   for (std::size_t i = 0; i < n; ++i)
@@ -81,8 +81,8 @@ std::vector<std::size_t> shown_dims(const Clash& c) {
   return out;
 }
 
-std::string draw(const Clash& c, const std::string& mark_a, const std::string& mark_b) {
-  const ClashInstance &a = c.first, &b = c.second;
+std::string draw(const Counterexample& c, const std::string& mark_a, const std::string& mark_b) {
+  const CounterexampleInstance &a = c.first, &b = c.second;
   if (a.inames != b.inames || a.inames.empty()) return {};
   const Set domain = fixed(c);
   std::vector<Axis> axes;
@@ -139,20 +139,22 @@ std::string draw(const Clash& c, const std::string& mark_a, const std::string& m
 
 }  // namespace
 
-std::string draw_clash(const Clash& clash, bool color) {
+std::string draw_counterexample(const Counterexample& counterexample, bool color) {
   const std::string a = color ? "\033[1;31mA\033[0m" : "A";
   const std::string b = color ? "\033[1;33mB\033[0m" : "B";
-  const auto line = [](const std::string& mark, const ClashInstance& x) {
+  const auto line = [](const std::string& mark, const CounterexampleInstance& x) {
     return fmt::format("  {}  {}{}{}\n", mark, text_of(x), x.does.empty() ? "" : " ", x.does);
   };
   const char* wrong = "";
-  switch (clash.kind) {
-    case ClashKind::Order: wrong = "  {} has to run before {}\n"; break;
-    case ClashKind::Together: wrong = "  {} and {} must not run at the same time\n"; break;
-    case ClashKind::Copies: wrong = "  what {} writes to its own copy does not reach {}\n"; break;
+  switch (counterexample.kind) {
+    case CounterexampleKind::Order: wrong = "  {} has to run before {}\n"; break;
+    case CounterexampleKind::Together: wrong = "  {} and {} must not run at the same time\n"; break;
+    case CounterexampleKind::Copies:
+      wrong = "  what {} writes to its own copy does not reach {}\n";
+      break;
   }
-  return draw(clash, a, b) + line(a, clash.first) + line(b, clash.second) +
-         fmt::format(fmt::runtime(wrong), a, b);
+  return draw(counterexample, a, b) + line(a, counterexample.first) +
+         line(b, counterexample.second) + fmt::format(fmt::runtime(wrong), a, b);
 }
 
 }  // namespace moonloop

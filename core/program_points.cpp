@@ -1,4 +1,4 @@
-#include "core/places.h"
+#include "core/program_points.h"
 
 #include <algorithm>
 
@@ -14,12 +14,12 @@ std::set<std::string> claimed_in_bounds(const Kernel& k) {
   return out;
 }
 
-Places::Frame Places::Frame::under(const Expr& condition, bool holds) const {
+ProgramPoints::Frame ProgramPoints::Frame::under(const Expr& condition, bool holds) const {
   Frame f{inames, conditions, -1};
   f.add(condition, holds);
   return f;
 }
-void Places::Frame::add(const Expr& c, bool holds) {
+void ProgramPoints::Frame::add(const Expr& c, bool holds) {
   if (const auto* u = c.as<Unary>(); u && u->op == UnaryOp::Not) return add(u->arg, !holds);
   if (const auto* n = c.as<Nary>(); n && n->op == (holds ? NaryOp::And : NaryOp::Or)) {
     for (const Expr& t : n->terms) add(t, holds);
@@ -28,7 +28,7 @@ void Places::Frame::add(const Expr& c, bool holds) {
   conditions.push_back(holds ? c : negation(c));
 }
 
-int Places::number(Frame& f) {
+int ProgramPoints::number(Frame& f) {
   if (f.number >= 0) return f.number;
   std::string key;
   for (const std::string& i : f.inames) key += i, key += ',';
@@ -38,7 +38,8 @@ int Places::number(Frame& f) {
   return f.number = it->second;
 }
 
-void Places::visit_expr(const Expr& e, Frame& f, const std::function<void(const Use&)>& visit) {
+void ProgramPoints::visit_expr(const Expr& e, Frame& f,
+                               const std::function<void(const Use&)>& visit) {
   const auto children = [&] { for_each_child(e, [&](const Expr& c) { visit_expr(c, f, visit); }); };
   e.visit(overload{
       [](const IntLit&) {}, [](const FloatLit&) {}, [](const ComplexLit&) {}, [](const BoolLit&) {},
@@ -93,7 +94,7 @@ void Places::visit_expr(const Expr& e, Frame& f, const std::function<void(const 
       }});
 }
 
-void Places::for_each_use(const std::function<void(const Use&)>& visit) {
+void ProgramPoints::for_each_use(const std::function<void(const Use&)>& visit) {
   for (const InsnPtr& i : k_.instructions) {
     insn_ = i.get();
     Frame frame{{i->inames.begin(), i->inames.end()}, {}, -1};
@@ -118,7 +119,7 @@ void Places::for_each_use(const std::function<void(const Use&)>& visit) {
   }
 }
 
-bool Places::static_integers(const Expr& e) {
+bool ProgramPoints::static_integers(const Expr& e) {
   std::set<std::string> names;
   collect_reads(e, names);
   return std::all_of(names.begin(), names.end(), [&](const std::string& n) {
@@ -134,7 +135,7 @@ bool Places::static_integers(const Expr& e) {
   });
 }
 
-const Set& Places::instances(int place) {
+const Set& ProgramPoints::instances(int place) {
   Place& p = places_[place];
   if (p.set) return p.set;
   std::string key;
@@ -153,17 +154,17 @@ const Set& Places::instances(int place) {
   return p.set;
 }
 
-bool Places::exact(int place) {
+bool ProgramPoints::exact(int place) {
   instances(place);
   return places_[place].exact;
 }
 
-std::optional<PwAff> Places::affine(int place, const Expr& e) {
+std::optional<PwAff> ProgramPoints::affine(int place, const Expr& e) {
   if (!static_integers(e)) return std::nullopt;
   return to_affine(e, places_[place].inames);
 }
 
-std::optional<Joined> Places::joined(int place, const Exprs& exprs, bool& exact) {
+std::optional<Joined> ProgramPoints::joined(int place, const Exprs& exprs, bool& exact) {
   const Place& p = places_[place];
   Exprs all = exprs;
   if (!std::all_of(all.begin(), all.end(), [&](const Expr& e) { return static_integers(e); }))
@@ -187,7 +188,7 @@ std::optional<Joined> Places::joined(int place, const Exprs& exprs, bool& exact)
   return out;
 }
 
-std::vector<std::string> Places::temporaries_in(const Set& s) const {
+std::vector<std::string> ProgramPoints::temporaries_in(const Set& s) const {
   std::vector<std::string> out;
   const std::vector<std::string> names = param_names(s);
   for (std::size_t i = 0; i < names.size(); ++i)

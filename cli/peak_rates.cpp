@@ -1,4 +1,4 @@
-#include "cli/ceiling.h"
+#include "cli/peak_rates.h"
 
 #include <sstream>
 
@@ -73,17 +73,17 @@ double peak_rate(Target target, int device, const std::string& type) {
 
 }  // namespace
 
-std::optional<Ceiling> known_ceiling(Target target, const std::string& device) {
+std::optional<PeakRates> known_peak_rates(Target target, const std::string& device) {
   const std::string path = Cache::standard().find(key_of(target, device), kKind);
   std::string text;
   if (path.empty() || !read_whole(path, text)) return std::nullopt;
   std::istringstream in(text);
-  Ceiling out;
+  PeakRates out;
   if (!(in >> out.copy >> out.single >> out.twice)) return std::nullopt;
   return out;
 }
 
-Ceiling measure_ceiling(Target target, int n) {
+PeakRates measure_peak_rates(Target target, int n) {
   std::string name;
   bool has_double = true;
   std::int64_t memory = 0;
@@ -95,7 +95,7 @@ Ceiling measure_ceiling(Target target, int n) {
   }
   std::int64_t elements = 1 << 26;
   while (elements > 1 << 20 && 64 * elements > memory) elements /= 2;
-  Ceiling out;
+  PeakRates out;
   out.copy = copy_rate(target, n, elements);
   out.single = peak_rate(target, n, "float32");
   if (has_double) out.twice = peak_rate(target, n, "float64");
