@@ -256,8 +256,7 @@ std::string CExpr::host_head(const HostStep& s, const Type& iname) {
          " <= " + index(s.upper, false, Prec::Shift) + "; " + next + ") ";
 }
 
-// ---- ProgramPoints
-// -----------------------------------------------------------------------------------
+// ---- Places ------------------------------------------------------------------------------------
 
 /// The extents of its memory: of work-items' copies, then of its own axes, or of all that they span
 /// where they have strides.

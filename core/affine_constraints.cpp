@@ -5,18 +5,29 @@
 
 namespace moonloop {
 
+namespace {
+
+/// Adds the coefficients that are not zero of `x`, of which isl's functions are given.
+template <class T, class Dim, class Involves, class Name, class Value>
+void collect(AffineConstraint& out, const T& x, isl_dim_type type, Dim dim, Involves involves,
+             Name name_of, Value value) {
+  for (int i = 0; i < count(dim(x.get(), type)); ++i) {
+    const auto at = static_cast<unsigned>(i);
+    if (!yes(involves(x.get(), type, at, 1))) continue;
+    const char* name = name_of(x.get(), type, at);
+    out.coefficients[name ? name : "[" + std::to_string(i) + "]"] = to_int(value(x.get(), type, i));
+  }
+}
+
+}  // namespace
+
 AffineConstraint constraint_of(const Constraint& c) {
   AffineConstraint out;
   out.constant = to_int(isl_constraint_get_constant_val(c.get()));
   out.equality = yes(isl_constraint_is_equality(c.get()));
   for (const isl_dim_type type : {isl_dim_param, isl_dim_set})
-    for (int i = 0; i < count(isl_constraint_dim(c.get(), type)); ++i) {
-      const auto at = static_cast<unsigned>(i);
-      if (!yes(isl_constraint_involves_dims(c.get(), type, at, 1))) continue;
-      const char* name = isl_constraint_get_dim_name(c.get(), type, at);
-      out.coefficients[name ? name : "[" + std::to_string(i) + "]"] =
-          to_int(isl_constraint_get_coefficient_val(c.get(), type, i));
-    }
+    collect(out, c, type, isl_constraint_dim, isl_constraint_involves_dims,
+            isl_constraint_get_dim_name, isl_constraint_get_coefficient_val);
   return out;
 }
 
@@ -28,13 +39,8 @@ std::optional<AffineConstraint> constraint_of(const Aff& a) {
   AffineConstraint out;
   out.constant = to_int(isl_aff_get_constant_val(a.get()));
   for (const isl_dim_type type : {isl_dim_param, isl_dim_in})
-    for (int i = 0; i < count(isl_aff_dim(a.get(), type)); ++i) {
-      const auto at = static_cast<unsigned>(i);
-      if (!yes(isl_aff_involves_dims(a.get(), type, at, 1))) continue;
-      const char* name = isl_aff_get_dim_name(a.get(), type, at);
-      out.coefficients[name ? name : "[" + std::to_string(i) + "]"] =
-          to_int(isl_aff_get_coefficient_val(a.get(), type, i));
-    }
+    collect(out, a, type, isl_aff_dim, isl_aff_involves_dims, isl_aff_get_dim_name,
+            isl_aff_get_coefficient_val);
   return out;
 }
 

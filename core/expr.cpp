@@ -513,6 +513,11 @@ bool contains_reduction(const Expr& e) { return e.holds<Reduce>(); }
 
 // ---- Equality and hashing.
 
+bool same_nodes(const Exprs& a, const Exprs& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Expr& x, const Expr& y) { return x.same_as(y); });
+}
+
 bool equal(const Exprs& a, const Exprs& b) {
   if (a.size() != b.size()) return false;
   for (std::size_t i = 0; i < a.size(); ++i)

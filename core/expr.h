@@ -85,6 +85,8 @@ bool contains_reduction(const Expr& e);
 /// Same structure; spans are ignored, tags are not.
 bool equal(const Expr& a, const Expr& b);
 bool equal(const Exprs& a, const Exprs& b);
+/// Whether they are the same objects, one by one; others may be equal too.
+bool same_nodes(const Exprs& a, const Exprs& b);
 std::size_t hash(const Expr& e);
 std::optional<std::int64_t> as_int(const Expr& e);  // an IntLit, or a negated one
 

@@ -12,8 +12,7 @@ namespace moonloop {
 
 class LoopJoiner;
 
-// ---- ProgramPoints
-// ---------------------------------------------------------------------------------
+// ---- Places ------------------------------------------------------------------------------------
 
 /// The place of one expression in an instruction.
 struct Place {

@@ -20,11 +20,6 @@ bool begins_with(const std::vector<Claim>& many, const std::vector<Claim>& few) 
          });
 }
 
-bool same_nodes(const Exprs& a, const Exprs& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Expr& x, const Expr& y) { return x.same_as(y); });
-}
-
 /// Whether the two are plain assignments whose instances are the same ones, and each of their
 /// accesses is made by all instances: reads in an arm of a choice are not, and updates have an
 /// order of their own.

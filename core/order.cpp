@@ -343,11 +343,6 @@ std::vector<Access> collect_accesses(const Instruction& insn, const Variables& n
   return std::move(out.all);
 }
 
-bool same_nodes(const Exprs& a, const Exprs& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Expr& x, const Expr& y) { return x.same_as(y); });
-}
-
 }  // namespace
 
 /// The accesses of an instruction in kernels where no bounds are computed, and all that they follow

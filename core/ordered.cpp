@@ -15,9 +15,7 @@ struct Ordered {
 namespace {
 
 bool same(const std::optional<Exprs>& a, const std::optional<Exprs>& b) {
-  if (!a || !b) return !a && !b;
-  return std::equal(a->begin(), a->end(), b->begin(), b->end(),
-                    [](const Expr& x, const Expr& y) { return x.same_as(y); });
+  return a && b ? same_nodes(*a, *b) : !a && !b;
 }
 
 bool same(const Argument& a, const Argument& b) {

@@ -3,11 +3,11 @@
 #include <cstdlib>
 #include <memory>
 
-#include "core/memo.h"
 #include "core/budget.h"
 #include "core/diagnostic.h"
 #include "core/infer.h"
 #include "core/lookup.h"
+#include "core/memo.h"
 #include "core/print.h"
 #include "core/tree.h"
 #include "frontends/text/parse.h"

@@ -107,7 +107,7 @@ class ClaimsWriter {
     }
   }
 
-  /// ProgramPoints of a list, all of which get the same.
+  /// Places of a list, all of which get the same.
   void ticket(const std::string& x) {
     if (tickets_++ == 2) return;
     ticket_ = true;

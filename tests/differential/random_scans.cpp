@@ -144,10 +144,10 @@ class ScansWriter {
       case 10: bounds = fmt::format("{1} - 1 <= {0} <= {1} and 0 <= {0}", j, i); break;
       case 11: bounds = fmt::format("0 <= {} < n", j);
     }
-    domain(j, bounds);
     const std::string from = scanned_ && r_.chance(60) ? "y" : "x", to = scanned_ ? "u" : "y";
     scanned_ = true;
-    const std::string e = term(from, j), y = at(to, i), q = at("q", i);
+    const std::string e = r_.chance(20) ? sum_within(from, j, bounds) : (domain(j, bounds), term(from, j)),
+                      y = at(to, i), q = at("q", i);
     const std::string options = fmt::format("{{id={}, inames={}}}", id, inames(i));
     const auto one = [&](const std::string& value) {
       lines_.push_back(fmt::format("{} = {}  {}", y, value, options));
@@ -172,6 +172,17 @@ class ScansWriter {
         return one(fmt::format("({} if any({}, {} > 3) else {})", integers_ ? "5" : "0.5", j,
                                integers_ ? at(from, j) : cnt(j), at("x", i)));
     }
+  }
+  /// A term that is a sum itself, over bounds that follow `j`, in one domain with it or not.
+  std::string sum_within(const std::string& from, const std::string& j, const std::string& bounds) {
+    const std::string h = "within_" + j, own = fmt::format("{0} <= {1} <= {0} + 2", j, h);
+    if (r_.chance(50)) {
+      domain(j, bounds);
+      domain(h, own);
+    } else {
+      domain(j + ", " + h, bounds + " and " + own);
+    }
+    return fmt::format("sum({}, {})", h, term(from, h));
   }
   /// Neighbouring terms go to each work-item.
   void share(const std::string& j) {

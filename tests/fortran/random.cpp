@@ -206,7 +206,9 @@ class Writer {
 
   void call(int depth) {
     const std::string i = index();
-    switch (pick(7)) {
+    switch (pick(9)) {
+      case 6: return line(depth, "call mix(x, (x(n:1:-1)))");  // in parentheses: as it was before
+      case 7: return line(depth, "call mix(x(2:n), (x(1:n-1)))");
       case 0: return line(depth, "call mix(x, a(:, " + i + "))");
       case 1: return line(depth, "call mix(a(" + i + ", 1:n:2), x(n:1:-2))");
       case 2: return line(depth, "call bump(k(" + i + "))");
