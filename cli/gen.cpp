@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "cli/commands.h"
 #include "cli/warnings.h"
 #include "codegen/fortran_interface.h"
@@ -11,8 +13,30 @@ struct GenOptions {
   std::string target = "c", output = "-", header, fortran;
 };
 
-/// The modules of the file that a routine of the input is in.
-AroundRoutine around(const FortranFile& file, const Kernel& k) {
+bool is_directive(std::string_view line) { return line.starts_with('#'); }
+
+bool preprocessed(const FortranFile::Home& h) { return h.source->name.ends_with(".F90"); }
+
+/// The text of the modules before a routine, and behind it; and the preprocessor's directives
+/// wherever they are, which decide what is in these.
+void add_modules(const FortranFile::Home& h, AroundRoutine& out) {
+  const auto in = [](const FortranFile::Lines& l, int n) { return l.first <= n && n <= l.last; };
+  const auto lines = static_cast<int>(h.source->line_starts.size());
+  bool goes_on = false;  // of a directive on the line before
+  for (int n = 1; n <= lines; ++n) {
+    const std::string_view line = h.source->line(n);
+    const bool kept = std::any_of(h.modules.begin(), h.modules.end(),
+                                  [&](const auto& m) { return in(m, n); });
+    const bool directive = preprocessed(h) && (goes_on || is_directive(line));
+    goes_on = directive && line.ends_with('\\');
+    if (directive || (kept && !in(h.routine, n)))
+      (n <= h.routine.last ? out.before : out.after) += std::string(line) + "\n";
+  }
+}
+
+/// The modules of the file that a routine of the input is in, for the interface in file `to`.
+AroundRoutine around(const FortranFile& file, const Kernel& k, const Common& common,
+                     const std::string& to) {
   const auto home = file.homes.find(k.name);
   if (home == file.homes.end()) return {};
   const FortranFile::Home& h = home->second;
@@ -24,19 +48,15 @@ AroundRoutine around(const FortranFile& file, const Kernel& k) {
          "cannot have",
          k.name, h.module);
   }
-  const auto add = [&](int first, int last, std::string& out) {
-    for (int n = first; n <= last; ++n) out += std::string(h.source->line(n)) + "\n";
-  };
-  for (const FortranFile::Lines& m : h.modules) {
-    if (m.last < h.routine.first) {
-      add(m.first, m.last, out.before);
-    } else if (m.first > h.routine.last) {
-      add(m.first, m.last, out.after);
-    } else {
-      add(m.first, h.routine.first - 1, out.before);
-      add(h.routine.last + 1, m.last, out.after);
-    }
-  }
+  if (h.modules.empty()) return out;
+  add_modules(h, out);
+  const bool again = !common.defines.empty() || out.before.starts_with('#') ||
+                     (out.before + "\n" + out.after).find("\n#") != std::string::npos;
+  if (preprocessed(h) && again && !to.ends_with(".F90"))
+    fail("unsupported", k.at,
+         "`{}` is in a file with modules for the preprocessor, which the interface has too; name "
+         "it `{}.F90`, and compile it with the same definitions",
+         k.name, to.ends_with(".f90") ? to.substr(0, to.size() - 4) : to);
   return out;
 }
 
@@ -67,7 +87,7 @@ int gen(const Common& common, const GenOptions& o) {
                kernel.name, program.name, language_name(target));
   FortranInterface fortran;
   if (!o.fortran.empty()) {
-    fortran = fortran_interface(program, kernel.name, around(file, kernel));
+    fortran = fortran_interface(program, kernel.name, around(file, kernel, common, o.fortran));
     program.source += fortran.c;
   }
   if (!o.header.empty()) write_output(o.header, program.header);

@@ -31,11 +31,18 @@ class Inserter {
         of_[written_name(acc)] = static_cast<int>(r);
   }
 
+  /// Puts each reduction right before what reads it first, in the innermost list of nodes that also
+  /// accumulates it: a loop or a kernel of its readers alone runs the reduction before, not inside.
   void visit(std::vector<PlanNode>& nodes, int launch) {
     std::vector<PlanNode> out;
     for (PlanNode& n : nodes) {
       if (n.launch >= 0) launch = n.launch;
       if (!n.is_leaf()) {
+        if (n.is_loop()) {
+          std::set<int> inside;
+          instructions_of(n, inside);
+          for (int r : used_by(inside)) out.push_back(node_of(r, launch));
+        }
         const int repeats = n.is_loop() && !plan_.hardware.count(n.iname) ? 1 : 0;
         loops_ += repeats;
         visit(n.children, launch);
@@ -46,7 +53,7 @@ class Inserter {
       PlanNode rest = n;
       rest.insns.clear();
       for (int i : n.insns) {
-        for (int r : used_by(i)) {
+        for (int r : used_by({i})) {
           if (!rest.insns.empty()) out.push_back(rest);
           rest.insns.clear();
           out.push_back(node_of(r, launch));
@@ -61,16 +68,23 @@ class Inserter {
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-  /// Reductions whose results the instruction is the first to read.
-  std::set<int> used_by(int i) {
+  static void instructions_of(const PlanNode& n, std::set<int>& out) {
+    out.insert(n.insns.begin(), n.insns.end());
+    for (const PlanNode& c : n.children) instructions_of(c, out);
+  }
+
+  /// Reductions whose results these instructions are the first to read, while others accumulate.
+  std::set<int> used_by(const std::set<int>& insns) {
     std::set<int> out;
-    const Instruction& insn = *plan_.kernel.instructions[at(i)];
-    if (insn.role == ReductionRole::Init) return out;
-    for_each_read(plan_.kernel, insn, [&](const std::string& n) {
-      const auto it = of_.find(n);
-      if (it == of_.end() || plan_.reductions[at(it->second)].update == i) return;
-      if (placed_.insert(it->second).second) out.insert(it->second);
-    });
+    for (int i : insns) {
+      for_each_read(plan_.kernel, *plan_.kernel.instructions[at(i)], [&](const std::string& n) {
+        const auto it = of_.find(n);
+        if (it == of_.end() || placed_.count(it->second)) return;
+        const int update = plan_.reductions[at(it->second)].update;
+        if (!insns.count(update)) out.insert(it->second);
+      });
+    }
+    placed_.insert(out.begin(), out.end());
     return out;
   }
 

@@ -21,11 +21,10 @@ HardwareConflicts::HardwareConflicts(const Plan& plan)
       if (const Temporary* c = k_.find_temporary(t.variable); c && c->read_only) return;
       own.push_back(std::move(t));
     };
-    const bool atomic = insn.atomic == Atomicity::Update;
     for (const Access& a : statement_accesses(insn, variables)) {
       if (insn.role == ReductionRole::Update && a.write)  // reads what it accumulates into
-        add({{a.variable, false, a.index, a.at}, static_cast<int>(i), atomic});
-      add({a, static_cast<int>(i), atomic});
+        add({{a.variable, false, a.index, a.at}, static_cast<int>(i)});
+      add({a, static_cast<int>(i)});
     }
     accesses_.push_back(std::move(own));
     for_each_read(k_, insn, [&](const std::string& n) {

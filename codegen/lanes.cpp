@@ -243,11 +243,10 @@ class LanePlacer {
       for (const std::string& n : team)
         if (!insn(i).inames.count(n))
           return Objection{i, fmt::format("`{}` is not in that loop", insn(i).id)};
-      const bool atomic = insn(i).atomic == Atomicity::Update;
       for (const Access& a : statement_accesses(insn(i), variables_))
         if (!std::all_of(team.begin(), team.end(),
                          [&](const std::string& n) { return own_.has(a.variable, n); }))
-          accesses.push_back({a, i, atomic});
+          accesses.push_back({a, i});
     }
     for (const StatementAccess& x : accesses)
       for (const StatementAccess& y : accesses)

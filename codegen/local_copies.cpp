@@ -27,7 +27,7 @@ class LocalCopies {
           if (plan_.lies_in(t.variable, AddressSpace::Local)) uses[t.variable].push_back({at, &t});
         for (const Access& a : statement_accesses(insn(all[at]), variables_)) {
           if (a.index.empty() || !plan_.lies_in(a.variable, AddressSpace::Private)) continue;
-          of_items.push_back({a, all[at], false});
+          of_items.push_back({a, all[at]});
           uses[a.variable].push_back({at, &of_items.back()});
         }
       }

@@ -23,7 +23,7 @@ bool OwnIterations::may_share(const std::string& temporary, const std::vector<in
     for (const int i : insns)
       for (const Access& a :
            statement_accesses(*k_.instructions[std::size_t(i)], reference_->variables))
-        if (a.variable == temporary) accesses.push_back({a, i, false});
+        if (a.variable == temporary) accesses.push_back({a, i});
     for (const StatementAccess& x : accesses)
       for (const StatementAccess& y : accesses) {
         if (!x.write && !y.write) continue;

@@ -187,7 +187,7 @@ class Placer {
 
   void touch(int i, Touched& out) const {
     for (const Access& a : statement_accesses(insn(i), variables_))
-      if (!own_->per_item(a.variable)) add(StatementAccess{a, i, false}, out);
+      if (!own_->per_item(a.variable)) add(StatementAccess{a, i}, out);
   }
 
   void add(StatementAccess t, Touched& to) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/bounded.h"
 #include "core/budget.h"
@@ -37,6 +38,50 @@ void check_writes(const Kernel& k) {
       if (t && t->read_only)
         fail("writes-input", at, "`{}` writes `{}`, which is read only", i->id, name);
     }
+}
+
+// ---- Loop variables.
+
+/// Where `name` occurs in the instruction other than bound by a reduction.
+std::optional<Span> free_place(const std::string& name, const Instruction& insn) {
+  std::optional<Span> found;
+  const auto look = [&](const Expr& e) {
+    if (!e || found) return;
+    walk(e, [&](const Expr& x) {
+      const auto* v = x.as<Var>();
+      if (v && v->name == name && !found) found = x.at() ? x.at() : insn.at;
+      const auto* r = x.as<Reduce>();
+      const auto* s = x.as<SubArray>();
+      const std::vector<std::string>* bound = r ? &r->inames : s ? &s->inames : nullptr;
+      return !bound || std::find(bound->begin(), bound->end(), name) == bound->end();
+    });
+  };
+  look(insn.rhs);
+  for (const Expr& l : insn.lhs) look(l);
+  for (const Expr& p : insn.predicates) look(p);
+  return found;
+}
+
+/// An iname has a value in its loop alone.
+void check_loops(const Kernel& k) {
+  std::unordered_set<std::string> inames;
+  for (const Domain& d : k.domains)
+    for (std::string& i : d.inames()) inames.insert(std::move(i));
+  for (const InsnPtr& i : k.instructions) {
+    std::set<std::string> seen = i->inames;
+    for_each_read(k, *i, [&](const std::string& n) {
+      if (!inames.count(n) || !seen.insert(n).second) return;
+      const std::optional<Span> at = free_place(n, *i);
+      if (!at) return;
+      std::set<std::string> all = i->inames;
+      all.insert(n);
+      throw Error({"outside-loop",
+                   fmt::format("`{}` reads the iname `{}`, but is in no loop over it", i->id, n),
+                   {*at, {}},
+                   {},
+                   fmt::format("`inames={}` has all of its loops", fmt::join(all, ":"))});
+    });
+  }
 }
 
 // ---- Domains.
@@ -162,6 +207,7 @@ void check_kernel(const Kernel& k) {
   const WithoutRules expanded(k);
   const Kernel& flat = *expanded;
   check_writes(flat);
+  check_loops(flat);
   check_domains(flat);
   check_ranges(flat, {});
   check_sizes(flat);

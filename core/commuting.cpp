@@ -123,7 +123,8 @@ void claim_also(Kernel& k, Claim::Kind kind, const std::string& from, const std:
 
 bool CommutingUpdates::commute(const Instruction& a, const Instruction& b,
                                const std::string& variable) {
-  if (a.atomic != Atomicity::Update || b.atomic != Atomicity::Update) return false;
+  if (a.atomic == Atomicity::None || b.atomic == Atomicity::None) return false;
+  if (a.atomic == Atomicity::Init || b.atomic == Atomicity::Init) return store_alike(a, b, variable);
   if (claimed_.count(variable)) return true;
   const std::optional<Update>&x = update(a, variable), &y = update(b, variable);
   if (!x || !y) return false;
@@ -131,6 +132,16 @@ bool CommutingUpdates::commute(const Instruction& a, const Instruction& b,
   if (x->field == y->field) return x->operation == y->operation;
   return !(x->field + ".").starts_with(y->field + ".") &&
          !(y->field + ".").starts_with(x->field + ".");
+}
+
+bool CommutingUpdates::store_alike(const Instruction& a, const Instruction& b,
+                                   const std::string& variable) {
+  const auto stores = [&](const Instruction& i) {
+    return i.lhs.size() == 1 && i.rhs && uses(i.rhs, variable) == 0;
+  };
+  if (!stores(a) || !stores(b)) return false;
+  const std::optional<Update>&x = update(a, variable), &y = update(b, variable);
+  return x && y && x->field == y->field && x->operation == y->operation;
 }
 
 const std::optional<CommutingUpdates::Update>& CommutingUpdates::update(

@@ -15,7 +15,8 @@
 /// products (with real division), `min`, `max`, `and`, `or`, `&`, `|`, `^`, and tuples or records
 /// of which the larger one stays, where all parts are compared in turn, such as a largest value
 /// with its index. Rounding counts for nothing, as in reductions. An update that does the same to
-/// `a` in all instances commutes with itself, such as `a = 3*a - 1`. Updates of two fields of a
+/// `a` in all instances commutes with itself, such as `a = 3*a - 1`; so does a first write
+/// (`atomic=init`) that stores the same in all instances. Updates of two fields of a
 /// record have nothing to do with each other.
 ///
 /// What is not proved can be claimed: where a claim vouches for a variable (`assume_commuting`),
@@ -64,6 +65,8 @@ class CommutingUpdates {
     const std::string& variable;
     const Expr& place() const { return insn.lhs[at]; }
   };
+  /// Both store the same in all instances, whatever was there.
+  bool store_alike(const Instruction& a, const Instruction& b, const std::string& variable);
   const std::optional<Update>& update(const Instruction& insn, const std::string& variable);
   std::optional<Update> find(const Instruction& insn, const std::string& variable);
   std::string operation(const Step& s, const Expr& value);

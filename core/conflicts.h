@@ -15,7 +15,6 @@ namespace moonloop {
 /// What a statement does to one variable.
 struct StatementAccess : Access {
   int insn = -1;  // its place in the kernel
-  bool atomic = false;
 };
 
 class Conflicts {

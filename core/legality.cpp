@@ -326,7 +326,7 @@ void Legality::check_accesses(const AccessAt& a, const AccessAt& b) {
 
 bool Legality::updates_commute(const Instruction& a, const Instruction& b,
                                const std::string& name) const {
-  if (a.atomic != Atomicity::Update || b.atomic != Atomicity::Update) return false;
+  if (a.atomic == Atomicity::None || b.atomic == Atomicity::None) return false;
   if (!commuting_) commuting_ = std::make_unique<CommutingUpdates>(ref_->order.kernel(), k_);
   return commuting_->commute(a, b, name);
 }

@@ -228,6 +228,8 @@ Expr Expansion::given(const std::string& function, Exprs arguments, Body& out, c
       if (const std::string extent = extent_of(dummy.bounds[i], *f); !extent.empty())
         values.emplace(extent, count(axes_of(a, r_).at(i)));
   }
+  for (const auto& [name, v] : f->variables)
+    if (const auto it = values.find(v.entry_of); it != values.end()) values[name] = it->second;
   const Variable& result = result_of(*f);
   Variable& v = new_array(result.name, result.type, at);
   v.logical = result.logical;

@@ -5,6 +5,7 @@
 #include "core/diagnostic.h"
 #include "core/domain.h"
 #include "core/external.h"
+#include "frontends/fortran/entry_values.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/sections.h"
 #include "frontends/fortran/uses.h"
@@ -39,8 +40,15 @@ bool has_slices(const Load& l) {
 }  // namespace
 
 Binding::Binding(Routine& caller, const Routine& callee, Exprs arguments,
-                 const std::vector<Routine>& all, const Span& at, Body& before, Body& after)
-    : caller_(caller), callee_(callee), all_(all), at_(at), before_(before), after_(after) {
+                 const std::vector<Routine>& all, const std::set<std::string>& assigned,
+                 const Span& at, Body& before, Body& after)
+    : caller_(caller),
+      callee_(callee),
+      all_(all),
+      before_call_(assigned),
+      at_(at),
+      before_(before),
+      after_(after) {
   const Uses uses = uses_of(callee);
   assigned_ = uses.assigned;
   assigned_.insert(uses.loops.begin(), uses.loops.end());
@@ -68,6 +76,9 @@ Binding::Binding(Routine& caller, const Routine& callee, Exprs arguments,
     if (v.host && assigned_.count(name)) changed_.insert(name);
   for (std::size_t i = 0; i < dummies.size(); ++i)
     if (!dummies[i]->array) scalar(*dummies[i], arguments[i]);
+  for (const auto& [name, v] : callee.variables)
+    for (std::size_t i = 0; i < dummies.size() && !v.host; ++i)
+      if (v.entry_of == dummies[i]->name) entry_value(v, arguments[i]);
   for (std::size_t i = 0; i < dummies.size(); ++i)
     if (dummies[i]->array) extents(*dummies[i], arguments[i]);
   for (std::size_t i = 0; i < dummies.size(); ++i)
@@ -146,6 +157,33 @@ void Binding::scalar(const Variable& dummy, const Expr& argument) {
       scalars_[dummy.name] = still;
     }
   }
+}
+
+/// What the called routine's argument has at its start.
+void Binding::entry_value(const Variable& entry, const Expr& argument) {
+  const Expr first = argument.as<Var>() ? as_at_entry(argument) : argument;
+  if (equal(first, argument))
+    scalar(entry, argument);
+  else
+    scalars_[entry.name] = first;  // what the caller's argument has at its start
+}
+
+/// `e` at the call, over what the caller's arguments have at its start, where nothing assigned
+/// these before.
+Expr Binding::as_at_entry(const Expr& e) const {
+  if (!e) return e;
+  std::set<std::string> names;
+  collect_vars(e, names);
+  std::map<std::string, Expr> values;
+  for (const std::string& n : names) {
+    const auto it = caller_.variables.find(n);
+    if (it == caller_.variables.end()) continue;
+    const Variable& v = it->second;
+    if (v.dummy && !v.host && !v.array && v.entry_of.empty() && is_integer(v.type.scalar) &&
+        !before_call_.count(n))
+      values.emplace(n, value_at_entry(caller_, n));
+  }
+  return values.empty() ? e : substitute(e, values);
 }
 
 /// How long the axes of an assumed shape are.
@@ -258,8 +296,8 @@ void Binding::adopt(const std::string& name) {
   v.dummy = v.value = v.result = false;
   v.intent = Intent::Unknown;
   for (Bounds& b : v.bounds) {
-    if (b.lower) b.lower = expr(b.lower);
-    if (b.upper) b.upper = expr(b.upper);
+    b.lower = as_at_entry(expr(b.lower));
+    b.upper = as_at_entry(expr(b.upper));
   }
   names_[name] = v.name;
   const std::string own = v.name;

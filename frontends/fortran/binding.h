@@ -10,9 +10,10 @@ namespace moonloop::fortran {
 class Binding {
  public:
   /// Adds to `before` what comes before the called routine's body and to `after` what comes behind
-  /// it, and new variables to `caller`. Fails `unsupported`.
+  /// it, and new variables to `caller`. `assigned`: of the caller's variables, before the call.
+  /// Fails `unsupported`.
   Binding(Routine& caller, const Routine& callee, Exprs arguments, const std::vector<Routine>& all,
-          const Span& at, Body& before, Body& after);
+          const std::set<std::string>& assigned, const Span& at, Body& before, Body& after);
 
   /// The called routine's statements in the caller's names.
   Body body(const Body& b) const;
@@ -20,6 +21,8 @@ class Binding {
   Expr own(const std::string& name) const;
   /// What a function gives.
   Expr result() const;
+  /// The caller's variables that the called routine assigns.
+  const std::set<std::string>& changed() const { return changed_; }
 
  private:
   struct Axis {
@@ -41,6 +44,8 @@ class Binding {
   View view(const Variable& dummy, const Expr& argument) const;
   void match(const Variable& dummy, View& v, bool from_element) const;
   Expr copy(const Variable& dummy, const Expr& value);
+  void entry_value(const Variable& entry, const Expr& argument);
+  Expr as_at_entry(const Expr& e) const;
   Expr settled(const Expr& place);
   bool changes(const Expr& e) const;
   void check_type(const Variable& dummy, const Expr& argument) const;
@@ -54,6 +59,7 @@ class Binding {
   Routine& caller_;
   const Routine& callee_;
   const std::vector<Routine>& all_;
+  const std::set<std::string>& before_call_;  // assigned by then, in the caller's names
   Span at_;
   Body& before_;
   Body& after_;

@@ -280,7 +280,12 @@ class Converter {
     if (q.field() == ev::DescriptorInquiry::Field::LowerBound && begins_at_one(symbol))
       return lit(1);
     if (q.field() != ev::DescriptorInquiry::Field::Extent) unsupported("an inquiry of this kind");
-    const Expr n = var(extent_name(symbol.name().ToString(), q.dimension()), at_);
+    const std::string name = symbol.name().ToString();
+    const auto bound = [&](const char* end) {
+      return call(std::string(kBound) + end, {var(name, at_), lit(q.dimension() + 1)}, at_);
+    };
+    const Expr n = is_assumed_shape(symbol) ? var(extent_name(name, q.dimension()), at_)
+                                            : length(bound("lbound"), bound("ubound"), 1);
     return index_ ? n : Expr(Cast{Type(moonloop::Scalar::I64), n}, at_);
   }
   /// The first subscript of an axis, or how many there are, of a name of an `associate`.
@@ -301,10 +306,14 @@ class Converter {
     return length(s.start ? s.start : bound("lbound"), s.stop ? s.stop : bound("ubound"),
                   *as_int(s.step));
   }
+  static bool is_assumed_shape(const sem::Symbol& symbol) {
+    const auto* object = symbol.GetUltimate().detailsIf<sem::ObjectEntityDetails>();
+    return object && sem::IsDummy(symbol.GetUltimate()) && object->IsAssumedShape();
+  }
   /// An argument whose shape is assumed, without lower bounds.
   static bool begins_at_one(const sem::Symbol& symbol) {
     const auto* object = symbol.GetUltimate().detailsIf<sem::ObjectEntityDetails>();
-    return object && sem::IsDummy(symbol.GetUltimate()) && object->IsAssumedShape() &&
+    return is_assumed_shape(symbol) &&
            std::all_of(object->shape().begin(), object->shape().end(), [](const auto& axis) {
              return axis.lbound().isColon() || ev::ToInt64(axis.lbound().GetExplicit()) == 1;
            });

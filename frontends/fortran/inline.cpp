@@ -3,6 +3,7 @@
 #include "core/diagnostic.h"
 #include "core/external.h"
 #include "frontends/fortran/binding.h"
+#include "frontends/fortran/entry_values.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/sections.h"
 #include "frontends/fortran/uses.h"
@@ -46,12 +47,21 @@ class Calls {
  private:
   Body body(const Body& b) {
     Body out;
-    for (const Statement& s : b)
+    for (const Statement& s : b) {
+      if (std::holds_alternative<Do>(s.what)) note(s);  // the iterations before
       std::visit(overload{[&](const SubroutineCall& c) { subroutine(c, s.at, out); },
                           [&](const Choice& c) { choice(c, s.at, out); },
                           [&](const auto&) { plain(s, out); }},
                  s.what);
+      note(s);
+    }
     return out;
+  }
+
+  void note(const Statement& s) {
+    const Uses uses = uses_of({s}, r_);
+    for (const auto* more : {&uses.assigned, &uses.loops})
+      assigned_.insert(more->begin(), more->end());
   }
 
   void plain(Statement s, Body& out) {
@@ -102,7 +112,8 @@ class Calls {
     Routine callee = f;
     const std::string stopped = may_stop(f.body) ? say_where_stopped(callee) : "";
     Body before, after;
-    const Binding b(r_, callee, arguments, all_, at, before, after);
+    const Binding b(r_, callee, arguments, all_, assigned_, at, before, after);
+    assigned_.insert(b.changed().begin(), b.changed().end());
     append(std::move(before), out);
     append(b.body(callee.body), out);
     append(std::move(after), out);
@@ -170,6 +181,7 @@ class Calls {
 
   Routine& r_;
   const std::vector<Routine>& all_;
+  std::set<std::string> assigned_;  // by what comes before
 };
 
 class Inlining {
@@ -177,6 +189,7 @@ class Inlining {
   explicit Inlining(std::vector<Routine> all) : all_(std::move(all)) {}
 
   std::vector<Routine> run() {
+    keep_entries();
     for (Routine& r : all_)
       if (!r.host.empty()) know_host(r);
     for (std::size_t i = 0; i < all_.size(); ++i) finish(i);
@@ -189,6 +202,21 @@ class Inlining {
 
  private:
   enum class State { New, Open, Done };
+
+  /// Before any expression takes the bounds of an array for its own. What a routine within another
+  /// one assigns may be that one's.
+  void keep_entries() {
+    std::map<std::string, std::set<std::string>> assigned;
+    for (const Routine& r : all_) {
+      if (!r.errors.empty()) continue;
+      const Uses uses = uses_of(r);
+      for (const std::string* name : {&r.name, &r.host})
+        for (const auto* more : {&uses.assigned, &uses.loops})
+          assigned[*name].insert(more->begin(), more->end());
+    }
+    for (Routine& r : all_)
+      if (r.errors.empty()) keep_entry_values(r, assigned[r.name]);
+  }
 
   /// A routine within another one has that one's variables, and other names for its own.
   void know_host(Routine& r) const {
@@ -210,6 +238,7 @@ class Inlining {
     std::map<std::string, Variable> own;
     for (auto& [name, v] : r.variables) {
       now(v.name);
+      now(v.entry_of);
       for (Bounds& b : v.bounds)
         for (Expr* e : {&b.lower, &b.upper})
           if (*e) *e = rename(*e, names);

@@ -4,6 +4,7 @@
 #include "core/domain.h"
 #include "core/external.h"
 #include "core/layout.h"
+#include "frontends/fortran/entry_values.h"
 #include "frontends/fortran/loop_bounds.h"
 #include "frontends/fortran/loop_domains.h"
 #include "frontends/fortran/names.h"
@@ -27,6 +28,7 @@ class Lowering {
     k_.at = r_.at;
     k_.guess = false;
     k_.default_order = Order::F;
+    settle_entry_values(r_);
     recognize_inductions(r_);
     split_scalars(r_);
     if (counts_in_64_bits(r_)) k_.index_type = Scalar::I64;
@@ -37,7 +39,6 @@ class Lowering {
     uses_.assigned.insert(kept_.begin(), kept_.end());
     const Body body = r_.body;
     for (const auto& [name, v] : r_.variables) taken_.insert(name);
-    keep_values_at_entry();
     for (const std::string& a : r_.arguments) argument(r_.variables.at(a));
     for (const auto& [name, v] : r_.variables)
       if (!v.dummy) local(v);
@@ -85,39 +86,6 @@ class Lowering {
              "the bounds of `{}` depend on `{}`, which is no argument that stays "
              "as it is",
              array, n);
-  }
-
-  /// Bounds are what their variables say when the routine is called: where it, or what it calls,
-  /// may assign one of these, the value from before comes as an argument of its own.
-  void keep_values_at_entry() {
-    std::map<std::string, Expr> at_entry;
-    const auto settle = [&](Expr& e) {
-      if (!e) return;
-      std::set<std::string> names;
-      collect_vars(e, names);
-      for (const std::string& n : names) {
-        const auto it = r_.variables.find(n);
-        if (it == r_.variables.end() || !it->second.dummy || it->second.array ||
-            !is_integer(it->second.type.scalar) || is_parameter(n) || at_entry.count(n))
-          continue;
-        Variable v = it->second;
-        v.name = fresh(n + "_at_entry");
-        v.value = true;
-        v.intent = Intent::In;
-        v.entry_of = n;
-        at_entry.emplace(n, var(v.name, v.at));
-        r_.arguments.push_back(v.name);
-        r_.variables.emplace(v.name, std::move(v));
-      }
-      e = substitute(e, at_entry);
-    };
-    std::vector<std::string> names;
-    for (const auto& [name, v] : r_.variables) names.push_back(name);
-    for (const std::string& name : names) {
-      std::vector<Bounds> bounds = r_.variables.at(name).bounds;
-      for (Bounds& b : bounds) settle(b.lower), settle(b.upper);
-      r_.variables.at(name).bounds = std::move(bounds);
-    }
   }
 
   void argument(const Variable& v) {

@@ -44,6 +44,122 @@ TEST_CASE("fortran interface: a routine of a module is replaced within it") {
   SUBCASE("a function") { same_program(f, "doubled"); }
 }
 
+TEST_CASE("fortran interface: the modules of a preprocessed file keep what decides about them") {
+  const Folder f;
+  f.write("k.F90", R"(#define LIMIT 20
+#ifdef WIDE
+#define KIND 8
+#else
+#define KIND 4
+#endif
+module m
+  implicit none
+#ifdef OTHER
+  this is no Fortran
+#endif
+#if LIMIT > 10 && \
+    LIMIT < 30
+  real(KIND), parameter :: limit = LIMIT
+#endif
+contains
+#ifdef WIDE
+  subroutine scale(x)
+    real(KIND), intent(inout) :: x(:)
+    integer :: i
+    do i = 1, size(x)
+      x(i) = min(limit, 3*x(i))
+    end do
+  end subroutine
+#endif
+end module
+)");
+  f.write("main.f90",
+          "program p\n  use m, only: scale\n  implicit none\n  real(8) :: x(10)\n  integer :: i\n"
+          "  x = [(i*1d0, i = 1, 10)]\n  call scale(x)\n  print '(f8.3)', x\nend program\n");
+  const Outcome refused = tool("gen k.F90 -D WIDE=1 -o k.c --fortran-interface i.f90", f.str());
+  CHECK(refused.status == 1);
+  CHECK_MESSAGE(refused.err.find("name it `i.F90`, and compile it with the same definitions "
+                                 "[unsupported]") != std::string::npos,
+                refused.err);
+  CHECK(!f.has("k.c"));
+  const Outcome made = tool("gen k.F90 -D WIDE=1 -o k.c --fortran-interface i.F90", f.str());
+  REQUIRE_MESSAGE(made.status == 0, made.err);
+  const Outcome built = shell(
+      "mkdir -p b a && gfortran -DWIDE=1 -J b -o before k.F90 main.f90 && gcc -c k.c && gfortran "
+      "-DWIDE=1 -J a -o after i.F90 main.f90 k.o",
+      f.str());
+  REQUIRE_MESSAGE(built.status == 0, built.err);
+  const Outcome before = shell("./before", f.str()), after = shell("./after", f.str());
+  CHECK(!before.out.empty());
+  CHECK(before.out == after.out);
+}
+
+TEST_CASE("fortran interface: bounds are what they were when the routine was called") {
+  const Folder f;
+  SUBCASE("of arguments and of arrays of its own") {
+    f.write("k.f90", R"(
+subroutine s(n, m, x, y, z)
+  implicit none
+  integer, intent(in) :: n
+  integer, intent(inout) :: m
+  real, intent(inout) :: x(m), y(n, m)
+  real, intent(out) :: z(n)
+  real :: t(m, 2)
+  m = m - n + 2
+  t(:, 1) = 2*x
+  t(:, 2) = -1
+  x = t(:, 1) + 1
+  x(2:) = x(2:) + size(x)
+  y(:, ::2) = 3
+  y = y*2
+  z(1) = sum(t) + sum(x(:))
+  m = 1
+  z(2:) = ubound(y, 2)
+end subroutine
+)");
+    f.write("main.f90", R"(program p
+  implicit none
+  integer :: m
+  real :: x(10) = 1, y(4, 7) = 2, z(4)
+  m = 7
+  call s(4, m, x, y, z)
+  print *, m, x, y, z
+end program
+)");
+  }
+  SUBCASE("of an array of a routine that is called before the argument is assigned") {
+    f.write("k.f90", R"(
+subroutine s(n, x)
+  implicit none
+  integer, intent(inout) :: n
+  real, intent(inout) :: x(9)
+  call inner(n, x)
+  n = 2
+  x(1) = x(1) + n
+contains
+  subroutine inner(m, x)
+    integer, intent(inout) :: m
+    real, intent(inout) :: x(*)
+    real :: t(m)
+    m = m - 1
+    t = 5
+    x(1:m+1) = x(1:m+1) + t(m+1:1:-1)
+  end subroutine
+end subroutine
+)");
+    f.write("main.f90", R"(program p
+  implicit none
+  integer :: n
+  real :: x(9) = 1
+  n = 6
+  call s(n, x)
+  print *, n, x
+end program
+)");
+  }
+  same_program(f);
+}
+
 TEST_CASE("fortran interface: a routine of a module in fixed form") {
   const Folder f;
   f.write("k.f",

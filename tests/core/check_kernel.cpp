@@ -194,3 +194,20 @@ TEST_CASE("ranges: bounds of several parts and with quotients are judged by inte
         "iname `j` reaches 3334996665: a loop over it leaves the index type int32 "
         "[size-overflow]; declare `index_type int64`");
 }
+
+TEST_CASE("check: an iname has a value in its loop alone") {
+  const std::string head =
+      "kernel f(n: int32, a: float64[n], c: float64[n])\ndomain {[i]: 0 <= i < n}\n"
+      "domain {[k]: 0 <= k < n}\n";
+  CHECK(completing(head + "c[i] = 2.0*k {id=S, inames=i}\n") ==
+        "`S` reads the iname `k`, but is in no loop over it [outside-loop]; `inames=i:k` has all of "
+        "its loops");
+  CHECK(completing(head + "c[i] = a[k] {id=S, inames=i}\n").find("`S` reads the iname `k`") == 0);
+  CHECK(completing(head + "c[k] = 1.0 {id=S, inames=i}\n").find("`S` reads the iname `k`") == 0);
+  CHECK(completing(head + "c[i] = 1.0 {id=S, inames=i, if=k > 2}\n").find("`S` reads the") == 0);
+  CHECK(completing(head + "f(x) := a[x] + a[k]\nc[i] = f(i) {id=S, inames=i}\n")
+            .find("`S` reads the iname `k`") == 0);
+  CHECK(completing(head + "c[i] = sum(k, a[k]) + a[k] {id=S, inames=i}\n")
+            .find("`S` reads the iname `k`") == 0);
+  CHECK(completing(head + "c[i] = sum(k, a[k]) {id=S, inames=i}\n") == "ok");
+}

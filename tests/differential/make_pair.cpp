@@ -207,7 +207,9 @@ std::optional<Pair> make_pair(std::uint64_t seed, Flavour flavour, Statistics& s
   const std::string name = fmt::format("k{}", seed);
   Opening opening;
   std::string what = "groups";
-  if (random.chance(flavour == Flavour::Host ? 10 : 40) && !std::getenv("MOONLOOP_KIND"))
+  const bool groups = random.chance(flavour == Flavour::Host ? 10 : 40);
+  const char* only = std::getenv("MOONLOOP_KIND");
+  if (only ? std::string_view(only) == what : groups)
     opening = random_groups(random, name);
   else
     opening = special(seed, more, name, random_kernel(random, name), flavour, what);

@@ -151,6 +151,7 @@ class GroupsWriter {
       case 12: return whole_rows();
       case 13: return whole_rows();
       case 14: return ragged_rows();
+      case 11: return decided_sums();
       case 10: {  // one number for all
         const std::string s = fmt::format("s{}", count_++), k = iname("n"), x = iname("n");
         if (!shared_.empty()) return;
@@ -213,6 +214,22 @@ class GroupsWriter {
                       small(fmt::format("{} + sum({}, {}*{})", to, k,
                                         integers_ ? read(k) + " % 101" : "0.125*" + read(k), k))));
     line(fmt::format("q[{}, {}] = {}", x, k, small(fmt::format("p[{}, {}] + {}", x, k, k))));
+  }
+  /// What work-items find of a row decides whether another sum is computed.
+  void decided_sums() {
+    const std::string x = group(), y = items("5"),
+                      k = r_.chance(40) ? items("5") : iname(r_.pick({"n", "5"})),
+                      m = r_.pick({"p", "q"}), to = r_.pick({"a", "b", "c"});
+    const std::string test =
+        integers_ ? fmt::format("sum({0}, {1}[{2}, {0}] % 7) % 3 > {3}", y, m, x, r_.below(2))
+                  : fmt::format("max({0}, {1}[{2}, {0}]) > {3}", y, m, x, read(x));
+    const std::string sum = fmt::format(
+        "sum({0}, {1})", k,
+        integers_ ? fmt::format("q[{}, {}] % 101", x, k) : fmt::format("0.125*q[{}, {}]", x, k));
+    if (r_.chance(50))
+      return line(fmt::format("{}[{}] = {}", to, x,
+                              small(fmt::format("({} if {} else {})", sum, test, read(x)))));
+    line(fmt::format("{}[{}] = {}  {{if={}}}", to, x, small(sum + " + " + read(x)), test));
   }
   /// Memory of a group's own, filled whole and then read by any index.
   void own_rows() {

@@ -175,6 +175,16 @@ class KernelWriter {
     }
   }
 
+  /// A condition on inames, or on the greatest or least of some elements, which rounds nothing.
+  std::string decision(const std::vector<Iname>& inames) {
+    if (!rare_.chance(25) || next_iname_ >= 6) return condition(inames);
+    std::vector<Iname> inner = inames;
+    add_domain(inner);
+    const std::string extreme =
+        fmt::format("{}({}, {})", r_.pick({"max", "min"}), inner.back().name, element(inner));
+    return fmt::format("{} {} {}", extreme, r_.pick({"<", ">="}), element(inames));
+  }
+
   void add_rule() {
     has_rule_ = true;
     const std::string array = r_.pick({"a", "b", "c"});
@@ -193,7 +203,7 @@ class KernelWriter {
     const std::string id = fmt::format("s{}", count_++);
     std::string options = "id=" + id;
     options += fmt::format(", inames={}", fmt::join(names(inames), ":"));
-    if (r_.chance(20)) options += fmt::format(", if={}", condition(inames));
+    if (r_.chance(20)) options += fmt::format(", if={}", decision(inames));
 
     if (r_.chance(12) && next_iname_ < 5 && types_.adds()) return add_data(inames, id);
     if (r_.chance(12) && types_.adds())
@@ -247,8 +257,8 @@ class KernelWriter {
       if (r_.chance(30) && op == "sum") rhs += " + " + term(inames);
       if (r_.chance(20))  // in an arm of a choice
         rhs = r_.chance(50)
-                  ? fmt::format("({} if {} else {})", rhs, condition(inames), term(inames))
-                  : fmt::format("({} if {} else {})", term(inames), condition(inames), rhs);
+                  ? fmt::format("({} if {} else {})", rhs, decision(inames), term(inames))
+                  : fmt::format("({} if {} else {})", term(inames), decision(inames), rhs);
       lines_.push_back(fmt::format("{} = {}  {{{}}}", to,
                                    integers_ ? types_.small(rhs) : "0.125*(" + rhs + ")", options));
       return;

@@ -29,6 +29,57 @@ std::string calling(const std::string& arguments, const std::string& callee) {
 
 }  // namespace
 
+TEST_CASE("fortran: bounds are what they were when the routine was called") {
+  SUBCASE("of a routine that is called, with an argument that it assigns") {
+    same(R"(
+subroutine s(n, x, k)
+  implicit none
+  integer, intent(in) :: n
+  integer, intent(inout) :: k
+  real, intent(inout) :: x(n)
+  integer :: m
+  k = k + 1
+  m = n
+  call inner(m, x)
+  x(1) = x(1) + m
+contains
+  subroutine inner(m, x)
+    integer, intent(inout) :: m
+    real, intent(inout) :: x(m)
+    m = 1
+    x = x + 1
+    x(size(x)) = 3
+  end subroutine
+end subroutine
+)",
+         {{{"n", "5"}}, {{"n", "1"}}});
+  }
+  SUBCASE("of one with an array of its own, by what the caller has assigned") {
+    const std::string said = error_of([] {
+      import(R"(
+subroutine s(n, x)
+  implicit none
+  integer, intent(inout) :: n
+  real, intent(inout) :: x(9)
+  n = n + 1
+  call inner(n, x)
+end subroutine
+subroutine inner(m, x)
+  implicit none
+  integer, intent(in) :: m
+  real, intent(inout) :: x(*)
+  real :: t(m)
+  t = 5
+  x(1:m) = x(1:m) + t
+end subroutine
+)");
+    });
+    CHECK_MESSAGE(said.find("the bounds of `t` depend on `n`, which is no argument that stays as "
+                            "it is") != std::string::npos,
+                  said);
+  }
+}
+
 TEST_CASE("fortran: arguments are variables, elements, sections and values") {
   same(R"(
 subroutine top(n, a, b, k)

@@ -345,3 +345,43 @@ TEST_CASE("in use: sums within the terms of a scan follow the scan's own inames"
     for (const char* n : {"1", "2", "7"}) run_everywhere(scan, k, {{"n", n}});
   }
 }
+
+TEST_CASE("in use: sums that work-items share decide whether others are computed") {
+  const std::string head =
+      "kernel k(n: int32, a: int32[n, 16], b: int32[n, 40], o: inout int32[n])\n"
+      "domain {[i]: 0 <= i < n}\ndomain {[p]: 0 <= p < 16}\ndomain {[q]: 0 <= q < 40}\n"
+      "domain {[r]: 0 <= r < 16}\n";
+  const std::vector<std::string> bodies{
+      "o[i] = o[i] + sum(q, b[i, q]) {if=max(p, a[i, p]) > sum(r, b[i, r])}\n",
+      "o[i] = sum(q, b[i, q]) if sum(p, a[i, p]) > 0 else 3\n",
+      "o[i] = sum(q, b[i, q] + o[i]) if sum(p, a[i, p]) > 0 and sum(r, a[i, r]*b[i, r]) < 9 "
+      "else 3\n",
+      "if sum(p, a[i, p]) > 0 or sum(r, b[i, r]) > 2\n  o[i] = o[i] + sum(q, b[i, q])\nend\n",
+      "o[i] = max(q, sum(r, b[i, q]*a[i, r])) if min(p, a[i, p]) < 0 else 1\n"};
+  for (const std::string& body : bodies)
+    for (const std::map<std::string, std::string>& tags :
+         std::vector<std::map<std::string, std::string>>{
+             {{"i", "g.0"}, {"p", "l.0"}},
+             {{"i", "g.0"}, {"p", "l.0"}, {"r", "l.0"}},
+             {{"i", "g.0"}, {"p", "l.0"}, {"q", "l.0"}}}) {
+      CAPTURE(body);
+      same_everywhere(head + body, tags, {{"n", "33"}});
+    }
+}
+
+TEST_CASE("in use: first writes that store the same everywhere may meet") {
+  const std::string text =
+      "kernel k(n: int32, c: int32, x: in int32[n], h: out int32[20])\n"
+      "domain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\n"
+      "h[i % 20] = c + 1 {atomic=init}\nh[j % 20] = h[j % 20] + x[j] {atomic}\n";
+  run_on(Target::OpenMP, tagged(text, {{"i", "par"}, {"j", "par"}}), parse_one(text),
+         {{"n", "70"}, {"c", "3"}});
+  same_everywhere(text, {{"i", "g.0"}, {"j", "g.0"}}, {{"n", "70"}, {"c", "3"}});
+  for (const std::string value : {"x[i]", "i", "h[i % 20] + 1"})
+    CHECK(error_of([&] {
+            tagged("kernel k(n: int32, x: in int32[n], h: out int32[20])\n"
+                   "domain {[i]: 0 <= i < n}\nh[i % 20] = " +
+                       value + " {atomic=init, id=s}\n",
+                   {{"i", "par"}});
+          }).find("[races]") != std::string::npos);
+}
