@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <iostream>
 #include <new>
 
 #include "cli/app.h"
@@ -15,7 +16,12 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
     return action();
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? cli::kDone : cli::kUsage;
+    const bool asked = app.exit(e) == 0;  // for help or the version
+    if (asked && !std::cout.flush()) {
+      std::fputs("error: cannot write to standard output [cannot-write]\n", stderr);
+      return cli::kError;
+    }
+    return asked ? cli::kDone : cli::kUsage;
   } catch (const Error& e) {
     cli::report(e, common.color);
     return cli::is_compiler_error(e.diagnostic().code) ? cli::kCompiler : cli::kError;

@@ -132,6 +132,22 @@ ScriptOptions script_options(const Common& c) {
   return o;
 }
 
+/// A scalar that no kernel has, before or after the scripts, is misspelt, whatever the command does
+/// with its value.
+static void require_scalars(const Common& c, const std::vector<Kernel>& before,
+                            const std::vector<Kernel>& after) {
+  std::set<std::string> known;
+  for (const auto* all : {&before, &after})
+    for (const Kernel& k : *all)
+      for (const Argument& a : k.args) known.insert(a.name);
+  for (const auto& [name, value] : c.params) {
+    if (known.count(name)) continue;
+    if (after.size() == 1) given_scalars(after.front(), c.params, {known.begin(), known.end()});
+    fail("unknown-parameter", {}, "no kernel of `{}` has a scalar `{}`{}", c.input, name,
+         did_you_mean(name, {known.begin(), known.end()}));
+  }
+}
+
 std::vector<Kernel> load_kernels(const Common& c,
                                  const std::function<void(const StepReport&)>& on_step,
                                  std::vector<Kernel>* before, FortranFile* file) {
@@ -157,6 +173,7 @@ std::vector<Kernel> load_kernels(const Common& c,
   for (const FortranFile::LeftOut& l : fortran.left_out)
     if (l.name == c.kernel) throw Error(l.why);
   for (const Diagnostic& d : fortran.warnings) warn(c, d);
+  const std::vector<Kernel> read_kernels = kernels;
   if (before) *before = kernels;
   for (const Kernel& k : kernels)
     if (c.kernel.empty() || k.name == c.kernel) {
@@ -171,6 +188,7 @@ std::vector<Kernel> load_kernels(const Common& c,
   for (const std::string& script : c.transforms)
     kernels = run_transform_script(read_source(script), kernels, options);
   warn_of_unread_settings(c, {read.begin(), read.end()});
+  require_scalars(c, read_kernels, kernels);
   return kernels;
 }
 

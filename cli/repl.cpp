@@ -88,7 +88,16 @@ void Repl::accept(const std::string& line) {
       first != std::string::npos && line[first] == ':' && line.compare(first, 2, "::") != 0;
   if (!colon || session.wants_more()) return tell(session.feed(line));
   session.skip_line(line);
-  command(line.substr(first));
+  if (interactive_) return command(line.substr(first));  // it is the line above the message
+  try {
+    command(line.substr(first));
+  } catch (const Error& e) {
+    std::vector<Diagnostic> all = e.diagnostics();
+    if (!all.front().where.at) all.front().where.at = session.last_line();
+    if (const auto* r = dynamic_cast<const RefusedByCounterexample*>(&e))
+      throw RefusedByCounterexample(std::move(all), r->counterexample());
+    throw Error(std::move(all));
+  }
 }
 
 void Repl::command(const std::string& line) {
@@ -123,8 +132,7 @@ Completion Repl::complete(const std::string& line, std::size_t cursor) const {
 // ---- What it says -------------------------------------------------------------------------------
 
 void Repl::show(const std::string& text) const {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+  write_output("-", text);
 }
 
 void Repl::say(const std::string& text) const {
@@ -259,11 +267,21 @@ Ran Repl::run(const Kernel& k, bool verify, bool time) {
   return ran;
 }
 
+/// A scalar that the current kernel has, or had before its steps, and a value of its type.
+void Repl::require_value(const std::string& name, const std::string& value) const {
+  const Kernel& k = session.kernel();
+  const Kernel original = session.original_of(k);
+  const Argument* a = k.find_arg(name) ? k.find_arg(name) : original.find_arg(name);
+  if (!a || a->is_array) given_scalars(k, {{name, value}});
+  if (a && a->type && !a->type->is_record()) parse_value(name, a->type->scalar, value);
+}
+
 void Repl::set_value(const std::string& command, const std::string& word) {
   const auto equals = word.find('=');
   if (equals == 0 || equals == std::string::npos)
     fail("bad-command", {}, "`{}` takes NAME=VALUE, not `{}`", command, word);
   const std::string name = word.substr(0, equals);
+  require_value(name, word.substr(equals + 1));
   std::erase_if(values, [&](const auto& v) { return v.first == name; });
   values.emplace_back(name, word.substr(equals + 1));
   seconds_.clear();

@@ -59,7 +59,8 @@ class Repl {
   /// only compilers and devices did, else kDifference when a run was not what the interpreter says.
   Status status() const { return interactive_ ? kDone : worst_; }
   Ran run(const Kernel& k, bool verify, bool time);
-  /// `n=64` among the values of scalars for this run and those after it. Fails `bad-command`.
+  /// `n=64` among the values of scalars for this run and those after it. Fails `bad-command`,
+  /// `unknown-parameter`, `bad-value`.
   void set_value(const std::string& command, const std::string& word);
   void remember_time(const KernelPtr& k, double seconds) { seconds_[k] = seconds; }
   void forget_times() { seconds_.clear(); }
@@ -78,6 +79,7 @@ class Repl {
 
  private:
   void accept(const std::string& line);
+  void require_value(const std::string& name, const std::string& value) const;
   void failed(Status how);
   void command(const std::string& line);
   std::string prompt() const;

@@ -209,12 +209,11 @@ void run(Repl& r, const Words& words) {
 }
 
 void time_runs(Repl& r, const Words& words) {
-  bool on = !r.timing;
-  for (const std::string& w : words)
-    if (w == "on" || w == "off")
-      on = w == "on";
-    else
-      r.set_value(":time", w), on = true;
+  Words values = words;
+  const bool off = std::erase(values, "off") > 0, said_on = std::erase(values, "on") > 0;
+  if (off && (said_on || !values.empty())) bad_command(":time");
+  for (const std::string& w : values) r.set_value(":time", w);
+  const bool on = said_on || !values.empty() || (!off && !r.timing);
   r.timing = on;
   if (!on) return r.say("times are off\n");
   const Ran ran = r.run(r.session.kernel(), false, true);

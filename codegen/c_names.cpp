@@ -176,6 +176,16 @@ std::string Helpers::extremum(bool min, Scalar s) {
   return math(min ? "fmin" : "fmax", s);
 }
 
+std::string Helpers::complex_of_parts(Scalar s) {
+  include("complex.h");
+  const std::string name = s == Scalar::C64 ? "CMPLXF" : "CMPLX";
+  const std::string part = s == Scalar::C64 ? "float" : "double";
+  functions_[name] = fmt::format(
+      "#ifndef {0}\n#define {0}(re, im) __builtin_complex(({1})(re), ({1})(im))\n#endif\n", name,
+      part);
+  return name;
+}
+
 std::string Helpers::allocate() {
   include("stdio.h");
   include("stdlib.h");

@@ -65,6 +65,9 @@ class Helpers {
   /// The function of CUDA by which a warp adds the product of a matrix with `rows` rows, 8 or 16,
   /// and 4 columns and one with 4 rows and 8 columns, of doubles.
   std::string matrix_unit(int rows);
+  /// The macro of C11 that puts a complex number together, which clang does not find in the headers
+  /// of some C libraries.
+  std::string complex_of_parts(Scalar s);
   /// Memory that is not on the stack: a function that takes bytes and ends the program when there
   /// are none.
   std::string allocate();

@@ -72,6 +72,7 @@ Program generate(Kernel k, Target target, const GenerateOptions& o) {
                          k.at);
   const std::unique_ptr<Dialect> dialect = dialect_of(target);
   Kernel full = complete(std::move(k));
+  check_defined(full);
   if (!full.reference) check_legal(full);  // steps prove themselves; the tags of a text did not yet
   std::vector<Parameter> params = parameters(full);
   full = with_initial_values(merge_shared_storage(full), target);

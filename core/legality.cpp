@@ -15,6 +15,7 @@ namespace moonloop {
 void check_legal(const Kernel& k) {
   const IslBudget budget(kProofOperations, fmt::format("proving the order of kernel `{}`", k.name),
                          k.at);
+  check_defined(k);
   Legality(k).check();
 }
 

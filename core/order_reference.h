@@ -63,6 +63,8 @@ class Reference {
   /// Of the reference's kernel, found once.
   const OwnCopies& own() const;
 
+  mutable bool reads_are_defined = false;  // check_defined has said so
+
  private:
   mutable std::map<std::string, std::vector<std::string>> private_;
   mutable std::optional<OwnCopies> own_;

@@ -29,6 +29,10 @@ Kernel rebase(Kernel k);
 /// (`breaks-order`, `races`, `not-proved`, `cannot-nest`, …) with two concrete instances. Linear
 /// where subscripts are equal and loops keep their order; isl where not.
 void check_legal(const Kernel& k);
+/// Refuses `undefined-read` where the reference of `k` certainly reads an element of a temporary
+/// before it has written it: in loops that the two share, of which check_kernel sees none. Cost:
+/// none once a reference has passed; isl for a read that no write precedes plainly.
+void check_defined(const Kernel& k);
 /// An axis of the hardware counts one iname of an instruction, those of the rules that it calls
 /// included; its reductions may use one after the other. Refuses `axis-taken`. check_legal asks it
 /// too; cost: linear, and none where nothing is tagged `g.N` or `l.N`.

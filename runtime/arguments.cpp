@@ -195,11 +195,8 @@ std::vector<std::string> scalar_names(const Kernel& k) {
   return out;
 }
 
-namespace {
-
-/// The text of each scalar of `k` that is given.
-std::map<std::string, std::string> given_texts(const Kernel& k, const GivenValues& given,
-                                               const std::vector<std::string>& elsewhere) {
+std::map<std::string, std::string> given_scalars(const Kernel& k, const GivenValues& given,
+                                                 const std::vector<std::string>& elsewhere) {
   const std::vector<std::string> known = scalar_names(k);
   std::map<std::string, std::string> text;
   for (const auto& [name, value] : given) {
@@ -217,12 +214,10 @@ std::map<std::string, std::string> given_texts(const Kernel& k, const GivenValue
   return text;
 }
 
-}  // namespace
-
 Integers given_integers(const Kernel& k, const GivenValues& given,
                         const std::vector<std::string>& elsewhere) {
   std::vector<ScalarArgument> out;
-  for (const auto& [name, text] : given_texts(k, given, elsewhere)) {
+  for (const auto& [name, text] : given_scalars(k, given, elsewhere)) {
     const Argument& a = *k.find_arg(name);
     ensure(a.type.has_value(), "a completed kernel's arguments have types");
     if (!a.type->is_record())
@@ -234,7 +229,7 @@ Integers given_integers(const Kernel& k, const GivenValues& given,
 
 std::vector<ScalarArgument> read_scalars(const Kernel& k, const GivenValues& given,
                                          const std::vector<std::string>& elsewhere) {
-  const std::map<std::string, std::string> text = given_texts(k, given, elsewhere);
+  const std::map<std::string, std::string> text = given_scalars(k, given, elsewhere);
   std::vector<std::string> missing;
   for (const std::string& p : size_parameters(k))
     if (!text.count(p)) missing.push_back(p);

@@ -34,6 +34,10 @@ struct ScalarArgument {
 std::vector<ScalarArgument> read_scalars(const Kernel& k, const GivenValues& given,
                                          const std::vector<std::string>& elsewhere = {});
 
+/// The text of each scalar of `k` that is given. Fails `unknown-parameter`, `repeated-parameter`.
+std::map<std::string, std::string> given_scalars(const Kernel& k, const GivenValues& given,
+                                                 const std::vector<std::string>& elsewhere = {});
+
 /// The integers among `given`, parsed by the types of a complete kernel. Fails as read_scalars()
 /// does, but for `missing-parameter`.
 Integers given_integers(const Kernel& k, const GivenValues& given,

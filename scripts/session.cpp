@@ -143,6 +143,13 @@ void Session::skip_line(const std::string& line) {
   transcript_.text += line + "\n";
 }
 
+Span Session::last_line() const {
+  const std::size_t begin = transcript_.line_starts.back();
+  const std::size_t first = transcript_.text.find_first_not_of(" \t", begin);
+  const std::size_t end = transcript_.text.find('\n', first);
+  return span_at(&transcript_, first, end - first);
+}
+
 Outcome Session::feed(const std::string& line) {
   skip_line(line);
   if (pending_.empty()) pending_from_ = static_cast<int>(transcript_.line_starts.size());

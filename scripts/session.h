@@ -62,6 +62,8 @@ class Session {
   void drop_pending();
   /// Counts a line that is no Lua, so that messages tell lines as the user counts them.
   void skip_line(const std::string& line);
+  /// The last line, from its first character that is no blank; until the next line comes.
+  Span last_line() const;
 
   /// Runs a script in this state; each transform of a kernel of the session is a step of its own.
   /// Kernels that it returns become globals under their own names.

@@ -325,10 +325,18 @@ class Realizer {
     assign("_init", acc, neutral_values(reduced_->op, types()), outer, before_);
     std::set<std::string> inner = insn_->inames;
     inner.insert(inames.begin(), inames.end());
-    assign("_update", acc, combined(reduced_->op, acc, held(args), types()), inner, before_,
+    Exprs terms = held(args), read = args;  // by the update
+    for (std::size_t i = 0; i < args.size() && args.size() > 1; ++i)
+      if (contains_reduction(args[i])) {  // combined() would compute it twice
+        terms[i] = temporary("term", types()[i], AddressSpace::Auto, {});
+        assign("_term", {terms[i]}, {args[i]}, inner, before_, conditions_);
+        if (!sweep.empty()) reads_early(*before_.back(), {args[i]}, inames, sweep, sweep);
+        read[i] = lit(0);
+      }
+    assign("_update", acc, combined(reduced_->op, acc, terms, types()), inner, before_,
            conditions_);
     if (sweep.empty()) return acc;
-    reads_early(*before_.back(), args, inames, sweep, sweep);
+    reads_early(*before_.back(), read, inames, sweep, sweep);
     if (sweep.size() > 1) sweeps_.emplace_back(insn_->id, sweep);
     return acc;
   }
@@ -446,18 +454,21 @@ class Realizer {
   Exprs temporaries(const std::string& base, AddressSpace space, const Exprs& shape) {
     Exprs out;
     const std::vector<Type> all = types();
-    for (const Type& type : all) {
-      Temporary t;
-      t.name = base;
-      for (const std::string& i : reduced_->inames) t.name += "_" + i;
-      t.name = out_.fresh_name(t.name);
-      t.type = type;
-      t.shape = shape;
-      t.space = space;
-      t.at = at_;
-      out.push_back(var(t.name));
-      out_.temporaries.emplace(t.name, t);
-    }
+    for (const Type& type : all) out.push_back(temporary(base, type, space, shape));
+    return out;
+  }
+  Expr temporary(const std::string& base, const Type& type, AddressSpace space,
+                 const Exprs& shape) {
+    Temporary t;
+    t.name = base;
+    for (const std::string& i : reduced_->inames) t.name += "_" + i;
+    t.name = out_.fresh_name(t.name);
+    t.type = type;
+    t.shape = shape;
+    t.space = space;
+    t.at = at_;
+    const Expr out = var(t.name);
+    out_.temporaries.emplace(t.name, std::move(t));
     return out;
   }
 

@@ -267,6 +267,7 @@ class Recognizer {
     alone.predicates.clear();  // they say whether there is a term, or are the choice below
     if (a.test)
       alone.rhs = Expr(Select{(*at)->predicates[*a.test], alone.rhs, alone.lhs[0]}, insn.rhs.at());
+    set_apart_other_elements(typed, alone);
     const Type held = type_of(typed, alone.lhs[0]), term = type_of(typed, alone.rhs, held);
     const bool truth = !held.is_record() && held.scalar == Scalar::Bool;
     const bool logical = a.op == ReduceOp::Any || a.op == ReduceOp::All;
@@ -290,6 +291,40 @@ class Recognizer {
                              to_string(a.addend), d.hint);
     }
     throw Refused(std::move(d));
+  }
+
+  /// Other elements of the accumulator's array, as in `x[i] = x[i] - l[i, j]*x[j]`, are those of an
+  /// array of its own here: whether they are the accumulator's after all, the order says.
+  static void set_apart_other_elements(Kernel& k, Instruction& insn) {
+    const std::string name = written_name(insn.lhs[0]);
+    Expr own = insn.lhs[0];
+    while (const auto* f = own.as<Field>()) own = f->base;
+    const auto is_other = [&](const Expr& x) {
+      const auto* l = x.as<Load>();
+      return l && l->array == name && !equal(x, own);
+    };
+    bool any = false;
+    walk(insn.rhs, [&](const Expr& x) {
+      any = any || is_other(x);
+      return !any;
+    });
+    if (!any) return;
+    const std::string twin = k.fresh_name(name);
+    if (const Temporary* t = k.find_temporary(name)) {
+      Temporary copy = *t;
+      copy.name = twin;
+      k.temporaries.emplace(twin, std::move(copy));
+    } else {
+      Argument copy = *k.find_arg(name);
+      copy.name = twin;
+      k.args.push_back(std::move(copy));
+    }
+    insn.rhs = rewrite(insn.rhs, [&](const Expr& x) {
+      if (!is_other(x)) return x;
+      Load copy = *x.as<Load>();
+      copy.array = twin;
+      return Expr(std::move(copy), x.at());
+    });
   }
 
   static Type sum_type(const Typed& a, const Typed& b) {

@@ -1,6 +1,7 @@
 #include "frontends/fortran/entry_values.h"
 
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/sections.h"
 
 // Bounds are what their variables say when the routine is called, whatever it assigns afterwards.
 namespace moonloop::fortran {
@@ -16,7 +17,89 @@ bool may_change(const Routine& r, const std::string& name, const std::set<std::s
          (assigned.count(name) || v.intent == Intent::Out || v.intent == Intent::InOut);
 }
 
+/// The arguments that a call gives, in their order.
+std::vector<const Variable*> dummies_of(const Routine& f) {
+  std::vector<const Variable*> out;
+  for (const std::string& a : f.arguments) {
+    const Variable& v = f.variables.at(a);
+    if (!v.extent && (!v.result || v.array)) out.push_back(&v);
+  }
+  return out;
+}
+
 }  // namespace
+
+AssignedNames::AssignedNames(const std::vector<Routine>& all) : all_(all) {
+  for (bool more = true; more;) {  // until calls in a circle add nothing
+    more = false;
+    for (const Routine& r : all) {
+      std::set<std::string>& known = by_routine_[r.name];
+      const std::size_t before = known.size();
+      if (r.errors.empty()) add(r.body, r, known);
+      more = more || known.size() > before;
+    }
+  }
+}
+
+std::set<std::string> AssignedNames::of(const Routine& r) const {
+  std::set<std::string> out = by_routine_.at(r.name);
+  for (const Routine& inner : all_)
+    if (inner.host == r.name) out.merge(of(inner));
+  return out;
+}
+
+std::set<std::string> AssignedNames::of(const Body& body, const Routine& r) const {
+  std::set<std::string> out;
+  add(body, r, out);
+  return out;
+}
+
+void AssignedNames::add(const Body& body, const Routine& r, std::set<std::string>& out) const {
+  for (Statement s : body) {
+    if (const auto* a = std::get_if<Assignment>(&s.what)) out.insert(written_name(a->to));
+    if (const auto* d = std::get_if<Do>(&s.what)) out.insert(d->variable);
+    if (const auto* x = std::get_if<SubroutineCall>(&s.what)) {
+      add_call(x->name, x->arguments, r, out);
+      if (x->result) out.insert(written_name(x->result));
+    }
+    expressions(s, [&](const Expr& e) {
+      if (e)
+        walk(e, [&](const Expr& x) {
+          const std::string name =
+              called(x, kFunction) + called(x, kElemental) + called(x, kArrayFunction);
+          if (!name.empty()) add_call(name, x.as<Call>()->args, r, out);
+          return true;
+        });
+    });
+    for (const auto* inner : bodies(s)) add(**inner, r, out);
+  }
+}
+
+void AssignedNames::add_call(const std::string& name, const Exprs& arguments, const Routine& r,
+                             std::set<std::string>& out) const {
+  const Routine* f = find_routine(all_, name);
+  const std::set<std::string>* assigned = nullptr;
+  if (f) {
+    if (const auto it = by_routine_.find(f->name); it != by_routine_.end()) assigned = &it->second;
+    if (!assigned) return;  // not looked at yet
+    for (const std::string& n : *assigned)  // of the routine around both
+      if (!f->host.empty() && (!f->variables.count(n) || f->variables.at(n).host)) out.insert(n);
+  }
+  const std::vector<const Variable*> dummies =
+      f ? dummies_of(*f) : std::vector<const Variable*>();
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const Expr place = place_of(arguments[i], r);
+    if (!place) continue;
+    if (f && i < dummies.size()) {
+      if (assigned->count(dummies[i]->name)) out.insert(written_name(place));
+      continue;
+    }
+    const auto it = r.variables.find(written_name(place));
+    if (it == r.variables.end() ||
+        (it->second.intent != Intent::In && !it->second.constant && !it->second.value))
+      out.insert(written_name(place));
+  }
+}
 
 Expr value_at_entry(Routine& r, const std::string& name) {
   for (const auto& [own, v] : r.variables)

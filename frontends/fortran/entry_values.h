@@ -3,6 +3,26 @@
 
 namespace moonloop::fortran {
 
+/// Which variables statements may assign, by themselves and by what they call.
+class AssignedNames {
+ public:
+  /// `all`, by which routines of the input are known, has to stay.
+  explicit AssignedNames(const std::vector<Routine>& all);
+
+  /// Of a routine and of those within it, whose variables may be its own.
+  std::set<std::string> of(const Routine& r) const;
+  /// Of some statements of `r`. Cost: linear in them.
+  std::set<std::string> of(const Body& body, const Routine& r) const;
+
+ private:
+  void add(const Body& body, const Routine& r, std::set<std::string>& out) const;
+  void add_call(const std::string& name, const Exprs& arguments, const Routine& r,
+                std::set<std::string>& out) const;
+
+  const std::vector<Routine>& all_;
+  std::map<std::string, std::set<std::string>> by_routine_;
+};
+
 /// In the bounds of the routine's arrays, puts a variable of our own, whose `entry_of` is the
 /// argument, in the place of each integer argument that is in `assigned` or may be given back.
 void keep_entry_values(Routine& r, const std::set<std::string>& assigned);

@@ -40,7 +40,8 @@ std::string say_where_stopped(Routine& f) {
 /// The calls in one routine; what it calls has none of its own.
 class Calls {
  public:
-  Calls(Routine& r, const std::vector<Routine>& all) : r_(r), all_(all) {}
+  Calls(Routine& r, const std::vector<Routine>& all, const AssignedNames& names)
+      : r_(r), all_(all), names_(names) {}
 
   void run() { r_.body = body(r_.body); }
 
@@ -59,9 +60,7 @@ class Calls {
   }
 
   void note(const Statement& s) {
-    const Uses uses = uses_of({s}, r_);
-    for (const auto* more : {&uses.assigned, &uses.loops})
-      assigned_.insert(more->begin(), more->end());
+    assigned_.merge(names_.of({s}, r_));
   }
 
   void plain(Statement s, Body& out) {
@@ -181,6 +180,7 @@ class Calls {
 
   Routine& r_;
   const std::vector<Routine>& all_;
+  const AssignedNames& names_;
   std::set<std::string> assigned_;  // by what comes before
 };
 
@@ -192,6 +192,7 @@ class Inlining {
     keep_entries();
     for (Routine& r : all_)
       if (!r.host.empty()) know_host(r);
+    assigned_.emplace(all_);
     for (std::size_t i = 0; i < all_.size(); ++i) finish(i);
     std::erase_if(all_, [](const Routine& r) {
       return r.elsewhere || (!r.host.empty() && r.errors.empty());
@@ -206,16 +207,9 @@ class Inlining {
   /// Before any expression takes the bounds of an array for its own. What a routine within another
   /// one assigns may be that one's.
   void keep_entries() {
-    std::map<std::string, std::set<std::string>> assigned;
-    for (const Routine& r : all_) {
-      if (!r.errors.empty()) continue;
-      const Uses uses = uses_of(r);
-      for (const std::string* name : {&r.name, &r.host})
-        for (const auto* more : {&uses.assigned, &uses.loops})
-          assigned[*name].insert(more->begin(), more->end());
-    }
+    const AssignedNames assigned(all_);
     for (Routine& r : all_)
-      if (r.errors.empty()) keep_entry_values(r, assigned[r.name]);
+      if (r.errors.empty()) keep_entry_values(r, assigned.of(r));
   }
 
   /// A routine within another one has that one's variables, and other names for its own.
@@ -262,7 +256,7 @@ class Inlining {
     if (r.errors.empty()) try {
         finish_callees(r);
         expand_arrays(r, all_);
-        Calls(r, all_).run();
+        Calls(r, all_, *assigned_).run();
         remove_leaves(r);
       } catch (const Error& e) { r.errors = e.diagnostics(); }
     state = State::Done;
@@ -313,6 +307,7 @@ class Inlining {
   }
 
   std::vector<Routine> all_;
+  std::optional<AssignedNames> assigned_;  // before anything is inlined
   std::map<std::size_t, State> state_;
 };
 

@@ -121,16 +121,14 @@ void rename_in(Body& body, const std::map<std::string, std::string>& names) {
   }
 }
 
-Uses uses_of(const Body& body, const Routine& routine) {
+Uses uses_of(const Routine& routine) {
   Uses out;
-  each(body, [&](const Statement& s) {
+  each(routine.body, [&](const Statement& s) {
     if (const auto* d = std::get_if<Do>(&s.what)) out.loops.insert(d->variable);
   });
-  Collection(routine, out).visit(body, {});
+  Collection(routine, out).visit(routine.body, {});
   return out;
 }
-
-Uses uses_of(const Routine& routine) { return uses_of(routine.body, routine); }
 
 Expr place_of(const Expr& e, const Routine& r) {
   if (e.as<Var>() || e.as<Load>()) return e;

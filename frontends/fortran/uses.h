@@ -11,8 +11,6 @@ struct Uses {
   std::set<std::string> behind;  // those of them that are read where their loop does not run
 };
 Uses uses_of(const Routine& routine);
-/// What some of its statements do.
-Uses uses_of(const Body& body, const Routine& routine);
 
 /// Whether a loop may count, or an array may have, more than integers of 32 bits hold: its variable
 /// or something that its bounds mention is an integer of 64 bits.

@@ -34,6 +34,26 @@ TEST_CASE("cli: output files appear whole or not at all") {
   const Outcome full = tool("gen k.loop -o /dev/full", f.str());
   CHECK(full.status == 1);
   CHECK(contains(full.err, "[cannot-write]"));
+  for (const char* asked : {"--help", "--version", "gen --help"})
+    CHECK(tool_on_full_device(asked, f.str()).status == 1);
+}
+
+TEST_CASE("cli: a value of a scalar that no kernel has") {
+  const Folder f;
+  f.write("one.loop", kDouble);
+  f.write("two.loop", std::string(kDouble) + kRecurrence);
+  f.write("fix.lua", "twice = lp.fix_parameters(twice, {n = 4})\n");
+  for (const char* command : {"check", "gen", "show", "run"}) {
+    CAPTURE(command);
+    const Outcome one = tool(std::string(command) + " one.loop -p n=3 -p m=4", f.str());
+    CHECK(one.status == 1);
+    CHECK(contains(one.err, "kernel `twice` has no scalar `m`; it has `n` [unknown-parameter]"));
+    const Outcome two =
+        tool(std::string(command) + " two.loop --kernel twice -p n=3 -p m=4", f.str());
+    CHECK(two.status == 1);
+    CHECK(contains(two.err, "no kernel of `two.loop` has a scalar `m`"));
+    CHECK(tool(std::string(command) + " one.loop -t fix.lua -p n=4", f.str()).status == 0);
+  }
 }
 
 TEST_CASE("cli: several kernels need --kernel, which lists them") {

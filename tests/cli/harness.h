@@ -78,6 +78,14 @@ inline Outcome tool(const std::string& arguments, const std::string& folder = ".
   return shell("'" + binary + "' " + arguments, folder, input);
 }
 
+/// The same where standard output is a device that is full.
+inline Outcome tool_on_full_device(const std::string& arguments, const std::string& folder = ".",
+                                   const std::string& input = {}) {
+  const std::string binary =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(MOONLOOP_BINARY)).string();
+  return shell("('" + binary + "' " + arguments + " > /dev/full)", folder, input);
+}
+
 inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }

@@ -250,7 +250,8 @@ TEST_CASE("repl: wrong commands say what is right, and where errors are") {
            "what=1\n"
            ":set target=x\n:set tolerance=-1\n:set device=x\n:save\n:run n\n:deps a\n:deps a "
            "b\n:open none.loop\n"
-           ":open none.lua\n:help nothing_at_all\n:run n=2 m=3\n:run n=x\n\n\nerror('here')\n")
+           ":open none.lua\n:help nothing_at_all\n:run n=2 m=3\n:run n=x\n\n\nerror('here')\n"
+           "  :set n=abc\n:time off n=6\n:time m=6\n")
           .err;
   for (const char* text :
        {"error: no command `:tre`; did you mean `:tree`? [unknown-command]",
@@ -275,7 +276,11 @@ TEST_CASE("repl: wrong commands say what is right, and where errors are") {
         "error: cannot read `none.lua`",
         "[unknown-topic]",
         "[bad-value]",
-        "<repl>:24:1: error: here [script-error]"}) {
+        "<repl>:24:1: error: here [script-error]",
+        "<repl>:1:1: error: no command `:tre`",
+        "<repl>:25:3: error: `abc` is no value of `n`, which is of type int32 [bad-value]",
+        "<repl>:26:1: error: `:time` takes `[on|off] [k=v...]` [bad-command]",
+        "error: kernel `twice` has no scalar `m`; it has `n` [unknown-parameter]"}) {
     CAPTURE(err);
     CHECK_MESSAGE(contains(err, text), text);
   }
@@ -429,6 +434,7 @@ TEST_CASE("repl: exit status through a pipe") {
   CHECK(status("k.loop --nonsense", "") == 2);
   CHECK(status("k.loop", ":run n=5\n", "CC=/bin/false") == 4);
   CHECK(status("k.loop", "error('no')\n:run n=5\n", "CC=/bin/false") == 1);
+  CHECK(tool_on_full_device("repl k.loop", f.str(), ":tree\n").status == 1);
   const std::string apart =
       ":set tolerance=0\nsplit_iname('i', 8)\nsplit_reduction_outward('i_inner')\n:run n=1000\n";
   CHECK(status("total.loop", apart) == 3);

@@ -1,5 +1,6 @@
 #include "core/budget.h"
 #include "core/domain.h"
+#include "core/reference.h"
 #include "tests/core/semantics_kit.h"
 
 using namespace kit;
@@ -210,4 +211,24 @@ TEST_CASE("check: an iname has a value in its loop alone") {
   CHECK(completing(head + "c[i] = sum(k, a[k]) + a[k] {id=S, inames=i}\n")
             .find("`S` reads the iname `k`") == 0);
   CHECK(completing(head + "c[i] = sum(k, a[k]) {id=S, inames=i}\n") == "ok");
+}
+
+TEST_CASE("undefined reads: an element that the same loop writes later") {
+  const auto said = [](const std::string& body) {
+    return failure([&] { check_legal(complete(kernel(kHead + "domain {[i]: 0 <= i < n}\nassume n >= 1\n" + body))); });
+  };
+  const std::string c = "temp t: float64[n]\nt[i] = a[i] {id=W}\n";
+  const std::string what =
+      " before anything is written to it for n = 2 [undefined-read]; `dup=i` in the braces behind "
+      "a statement gives it a loop of its own, which comes after that of `W`";
+  CHECK(said(c + "c[i] = t[n - 1 - i] {id=S}\n") == "S[i=0] reads `t[1]`" + what);
+  CHECK(said(c + "c[0] = sum(i, t[n - 1 - i]) {id=S}\n") == "S_update[i=0] reads `t[1]`" + what);
+  CHECK(said(c + "c[i] = t[i + 1] {id=S, if=i + 1 < n}\n") == "S[i=0] reads `t[1]`" + what);
+  for (const char* const fine :
+       {"c[i] = t[n - 1 - i] {dup=i}\n", "c[0] = sum(i, t[n - 1 - i]) {dup=i}\n",
+        "c[i] = t[i - 1] {if=i > 0}\n", "c[i] = t[i // 2]\n", "c[i] = t[i % 3] {if=i > 3}\n",
+        "c[i] = t[n - 1 - i] if 2*i >= n else 0\n", "c[i] = t[n - 1 - i] {if=a[i] > 0}\n"})
+    CHECK_MESSAGE(said(c + fine) == "ok", std::string(fine));
+  CHECK(said("temp t: float64[n]\nt[0] = 1.0 {if=n > 0}\nt[i] = t[i - 1] + a[i] {if=i > 0}\n"
+             "c[i] = t[i]\n") == "ok");
 }

@@ -1,4 +1,6 @@
 // Complex numbers on every target that runs here: devices have pairs for them.
+#include "runtime/process.h"
+#include "tests/runtime/support.h"
 #include "tests/runtime/device_kit.h"
 
 using namespace moonloop;
@@ -6,6 +8,21 @@ using test::parse_one;
 using test::run_everywhere;
 using test::same_everywhere;
 using test::tagged;
+
+TEST_CASE("complex: literals are put together also by clang, whose C library may lack the macro") {
+  const std::string clang = find_program("clang");
+  if (clang.empty()) {
+    MESSAGE("there is no clang");
+    return;
+  }
+  const Kernel k = parse_one(
+      "kernel k(n: int32, z: out complex128[n], w: out complex64[n])\ndomain {[i]: 0 <= i < n}\n"
+      "z[i] = 2j*i + 1\nw[i] = 3j\n");
+  const test::Folder f;
+  test::spit(f / "k.c", generate(k, Target::C).source);
+  const ProcessResult r = run_process({clang, "-Wall", "-Werror", "-c", "-o", f / "k.o", f / "k.c"});
+  CHECK_MESSAGE(r.status == 0, r.output);
+}
 
 TEST_CASE("complex: arithmetic with complex and with real numbers, in both precisions") {
   for (const std::string type : {"complex64", "complex128"}) {

@@ -385,3 +385,33 @@ TEST_CASE("in use: first writes that store the same everywhere may meet") {
                    {{"i", "par"}});
           }).find("[races]") != std::string::npos);
 }
+
+TEST_CASE("in use: the solution of a triangular system is a sum of its own earlier elements") {
+  const std::string head =
+      "kernel k(n: int32, x: float64[n], l: float64[n, n])\n";
+  const Kernel k = parse_one(head + "domain {[i, j]: 0 <= i < n and 0 <= j < i}\n"
+                                    "x[i] = x[i] - 0.125*l[i, j]*x[j]\n");
+  const Kernel sum = step(k, "recognize_reduction", {word("j")});
+  CHECK(to_string(sum.instructions.at(0)->rhs).find("sum(j, ") != std::string::npos);
+  for (const char* n : {"1", "9"}) run_everywhere(sum, k, {{"n", n}});
+  const Kernel all = parse_one(head + "domain {[i, j]: 0 <= i, j < n}\n"
+                                      "x[i] = x[i] + l[i, j]*x[j] {id=s}\n");
+  CHECK(error_of([&] { step(all, "recognize_reduction", {word("j")}); })
+            .find("s[i=1] writes x[1], which s_update[i=1, j=1] reads") == 0);
+}
+
+TEST_CASE("in use: the greatest of sums, with its place, computes each sum once") {
+  const Kernel k = parse_one(
+      "kernel k(n: int32, x: float64[n, n], y: out float64[n], at: out int32[n])\n"
+      "domain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j <= i}\ndomain {[k]: 0 <= k < n}\n"
+      "y[i], at[i] = argmax(j, sum(k, x[j, k]), j)\n");
+  const Kernel plain = step(k, "realize_reduction", {});
+  const Kernel scan = step(k, "realize_reduction", {}, {{"force_scan", Value{true}}});
+  for (const Kernel* made : {&plain, &scan}) {
+    int sums = 0;
+    for (const InsnPtr& i : made->instructions)
+      sums += count(to_string(i->rhs), "sum(");
+    CHECK(sums == 1);
+    for (const char* n : {"1", "8"}) run_everywhere(*made, k, {{"n", n}});
+  }
+}
