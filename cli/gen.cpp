@@ -25,8 +25,8 @@ void add_modules(const FortranFile::Home& h, AroundRoutine& out) {
   bool goes_on = false;  // of a directive on the line before
   for (int n = 1; n <= lines; ++n) {
     const std::string_view line = h.source->line(n);
-    const bool kept = std::any_of(h.modules.begin(), h.modules.end(),
-                                  [&](const auto& m) { return in(m, n); });
+    const bool kept =
+        std::any_of(h.modules.begin(), h.modules.end(), [&](const auto& m) { return in(m, n); });
     const bool directive = preprocessed(h) && (goes_on || is_directive(line));
     goes_on = directive && line.ends_with('\\');
     if (directive || (kept && !in(h.routine, n)))

@@ -131,9 +131,7 @@ Completion Repl::complete(const std::string& line, std::size_t cursor) const {
 
 // ---- What it says -------------------------------------------------------------------------------
 
-void Repl::show(const std::string& text) const {
-  write_output("-", text);
-}
+void Repl::show(const std::string& text) const { write_output("-", text); }
 
 void Repl::say(const std::string& text) const {
   if (common_.quiet) return;

@@ -239,7 +239,8 @@ CExpr::Piece CExpr::print(const Expr& e, const std::optional<Type>& wanted) {
           return {complex_pair(helpers_.language(), t.scalar, real_literal(x.re, part).text,
                                real_literal(x.im, part).text),
                   Prec::Postfix, t};
-        return {helpers_.complex_of_parts(t.scalar) + "(" + real_literal(x.re, part).text + ", " + real_literal(x.im, part).text + ")",
+        return {helpers_.complex_of_parts(t.scalar) + "(" + real_literal(x.re, part).text + ", " +
+                    real_literal(x.im, part).text + ")",
                 Prec::Postfix, t};
       },
       [&](const BoolLit& x) -> Piece {

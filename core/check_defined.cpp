@@ -84,8 +84,7 @@ class DefinedReads {
       return r_.at(w).write && o_.common_loops(w.insn, read.insn) > 0;
     });
     const Instruction& by = o_.insn(writer->insn);
-    const std::string& shared =
-        o_.loops(read.insn)[o_.common_loops(writer->insn, read.insn) - 1];
+    const std::string& shared = o_.loops(read.insn)[o_.common_loops(writer->insn, read.insn) - 1];
     std::map<std::string, std::int64_t> at = s.params;
     at.insert(s.dims.begin(), s.dims.end());
     std::string with;
@@ -94,8 +93,7 @@ class DefinedReads {
     throw Error(
         {"undefined-read",
          fmt::format("{} reads `{}` before anything is written to it{}",
-                     instance_text(insn.id, o_.dims(read.insn), s.dims), element_text(a, at),
-                     with),
+                     instance_text(insn.id, o_.dims(read.insn), s.dims), element_text(a, at), with),
          {a.at ? a.at : insn.at, {}},
          {{by.at, fmt::format("written by `{}` in the same loop over `{}`", by.id, shared)}},
          fmt::format("`dup={}` in the braces behind a statement gives it a loop of its own, which "

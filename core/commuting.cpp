@@ -124,7 +124,8 @@ void claim_also(Kernel& k, Claim::Kind kind, const std::string& from, const std:
 bool CommutingUpdates::commute(const Instruction& a, const Instruction& b,
                                const std::string& variable) {
   if (a.atomic == Atomicity::None || b.atomic == Atomicity::None) return false;
-  if (a.atomic == Atomicity::Init || b.atomic == Atomicity::Init) return store_alike(a, b, variable);
+  if (a.atomic == Atomicity::Init || b.atomic == Atomicity::Init)
+    return store_alike(a, b, variable);
   if (claimed_.count(variable)) return true;
   const std::optional<Update>&x = update(a, variable), &y = update(b, variable);
   if (!x || !y) return false;

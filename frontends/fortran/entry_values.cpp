@@ -81,12 +81,11 @@ void AssignedNames::add_call(const std::string& name, const Exprs& arguments, co
   const std::set<std::string>* assigned = nullptr;
   if (f) {
     if (const auto it = by_routine_.find(f->name); it != by_routine_.end()) assigned = &it->second;
-    if (!assigned) return;  // not looked at yet
+    if (!assigned) return;                  // not looked at yet
     for (const std::string& n : *assigned)  // of the routine around both
       if (!f->host.empty() && (!f->variables.count(n) || f->variables.at(n).host)) out.insert(n);
   }
-  const std::vector<const Variable*> dummies =
-      f ? dummies_of(*f) : std::vector<const Variable*>();
+  const std::vector<const Variable*> dummies = f ? dummies_of(*f) : std::vector<const Variable*>();
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Expr place = place_of(arguments[i], r);
     if (!place) continue;

@@ -59,9 +59,7 @@ class Calls {
     return out;
   }
 
-  void note(const Statement& s) {
-    assigned_.merge(names_.of({s}, r_));
-  }
+  void note(const Statement& s) { assigned_.merge(names_.of({s}, r_)); }
 
   void plain(Statement s, Body& out) {
     expressions(s, [&](Expr& e) { e = without_functions(e, s.at, out); });

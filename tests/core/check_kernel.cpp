@@ -200,9 +200,10 @@ TEST_CASE("check: an iname has a value in its loop alone") {
   const std::string head =
       "kernel f(n: int32, a: float64[n], c: float64[n])\ndomain {[i]: 0 <= i < n}\n"
       "domain {[k]: 0 <= k < n}\n";
-  CHECK(completing(head + "c[i] = 2.0*k {id=S, inames=i}\n") ==
-        "`S` reads the iname `k`, but is in no loop over it [outside-loop]; `inames=i:k` has all of "
-        "its loops");
+  CHECK(
+      completing(head + "c[i] = 2.0*k {id=S, inames=i}\n") ==
+      "`S` reads the iname `k`, but is in no loop over it [outside-loop]; `inames=i:k` has all of "
+      "its loops");
   CHECK(completing(head + "c[i] = a[k] {id=S, inames=i}\n").find("`S` reads the iname `k`") == 0);
   CHECK(completing(head + "c[k] = 1.0 {id=S, inames=i}\n").find("`S` reads the iname `k`") == 0);
   CHECK(completing(head + "c[i] = 1.0 {id=S, inames=i, if=k > 2}\n").find("`S` reads the") == 0);
@@ -215,7 +216,9 @@ TEST_CASE("check: an iname has a value in its loop alone") {
 
 TEST_CASE("undefined reads: an element that the same loop writes later") {
   const auto said = [](const std::string& body) {
-    return failure([&] { check_legal(complete(kernel(kHead + "domain {[i]: 0 <= i < n}\nassume n >= 1\n" + body))); });
+    return failure([&] {
+      check_legal(complete(kernel(kHead + "domain {[i]: 0 <= i < n}\nassume n >= 1\n" + body)));
+    });
   };
   const std::string c = "temp t: float64[n]\nt[i] = a[i] {id=W}\n";
   const std::string what =

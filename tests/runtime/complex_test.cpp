@@ -1,7 +1,7 @@
 // Complex numbers on every target that runs here: devices have pairs for them.
 #include "runtime/process.h"
-#include "tests/runtime/support.h"
 #include "tests/runtime/device_kit.h"
+#include "tests/runtime/support.h"
 
 using namespace moonloop;
 using test::parse_one;
@@ -20,7 +20,8 @@ TEST_CASE("complex: literals are put together also by clang, whose C library may
       "z[i] = 2j*i + 1\nw[i] = 3j\n");
   const test::Folder f;
   test::spit(f / "k.c", generate(k, Target::C).source);
-  const ProcessResult r = run_process({clang, "-Wall", "-Werror", "-c", "-o", f / "k.o", f / "k.c"});
+  const ProcessResult r =
+      run_process({clang, "-Wall", "-Werror", "-c", "-o", f / "k.o", f / "k.c"});
   CHECK_MESSAGE(r.status == 0, r.output);
 }
 

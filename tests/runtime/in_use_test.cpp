@@ -379,25 +379,28 @@ TEST_CASE("in use: first writes that store the same everywhere may meet") {
   same_everywhere(text, {{"i", "g.0"}, {"j", "g.0"}}, {{"n", "70"}, {"c", "3"}});
   for (const std::string value : {"x[i]", "i", "h[i % 20] + 1"})
     CHECK(error_of([&] {
-            tagged("kernel k(n: int32, x: in int32[n], h: out int32[20])\n"
-                   "domain {[i]: 0 <= i < n}\nh[i % 20] = " +
-                       value + " {atomic=init, id=s}\n",
-                   {{"i", "par"}});
+            tagged(
+                "kernel k(n: int32, x: in int32[n], h: out int32[20])\n"
+                "domain {[i]: 0 <= i < n}\nh[i % 20] = " +
+                    value + " {atomic=init, id=s}\n",
+                {{"i", "par"}});
           }).find("[races]") != std::string::npos);
 }
 
 TEST_CASE("in use: the solution of a triangular system is a sum of its own earlier elements") {
-  const std::string head =
-      "kernel k(n: int32, x: float64[n], l: float64[n, n])\n";
-  const Kernel k = parse_one(head + "domain {[i, j]: 0 <= i < n and 0 <= j < i}\n"
-                                    "x[i] = x[i] - 0.125*l[i, j]*x[j]\n");
+  const std::string head = "kernel k(n: int32, x: float64[n], l: float64[n, n])\n";
+  const Kernel k = parse_one(head +
+                             "domain {[i, j]: 0 <= i < n and 0 <= j < i}\n"
+                             "x[i] = x[i] - 0.125*l[i, j]*x[j]\n");
   const Kernel sum = step(k, "recognize_reduction", {word("j")});
   CHECK(to_string(sum.instructions.at(0)->rhs).find("sum(j, ") != std::string::npos);
   for (const char* n : {"1", "9"}) run_everywhere(sum, k, {{"n", n}});
-  const Kernel all = parse_one(head + "domain {[i, j]: 0 <= i, j < n}\n"
-                                      "x[i] = x[i] + l[i, j]*x[j] {id=s}\n");
-  CHECK(error_of([&] { step(all, "recognize_reduction", {word("j")}); })
-            .find("s[i=1] writes x[1], which s_update[i=1, j=1] reads") == 0);
+  const Kernel all = parse_one(head +
+                               "domain {[i, j]: 0 <= i, j < n}\n"
+                               "x[i] = x[i] + l[i, j]*x[j] {id=s}\n");
+  CHECK(error_of([&] {
+          step(all, "recognize_reduction", {word("j")});
+        }).find("s[i=1] writes x[1], which s_update[i=1, j=1] reads") == 0);
 }
 
 TEST_CASE("in use: the greatest of sums, with its place, computes each sum once") {
@@ -409,8 +412,7 @@ TEST_CASE("in use: the greatest of sums, with its place, computes each sum once"
   const Kernel scan = step(k, "realize_reduction", {}, {{"force_scan", Value{true}}});
   for (const Kernel* made : {&plain, &scan}) {
     int sums = 0;
-    for (const InsnPtr& i : made->instructions)
-      sums += count(to_string(i->rhs), "sum(");
+    for (const InsnPtr& i : made->instructions) sums += count(to_string(i->rhs), "sum(");
     CHECK(sums == 1);
     for (const char* n : {"1", "8"}) run_everywhere(*made, k, {{"n", n}});
   }
