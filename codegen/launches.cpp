@@ -558,7 +558,10 @@ class Crossings {
         return u.writes && std::any_of(insn(u.insn).inames.begin(), insn(u.insn).inames.end(),
                                        [&](const auto& n) { return plan_.hardware.count(n) > 0; });
       });
-      if (!one_value || t.space != AddressSpace::Auto)
+      const bool ours = std::any_of(uses.begin(), uses.end(), [&](const Use& u) {
+        return u.writes && insn(u.insn).role == ReductionRole::Init;
+      });
+      if (!one_value || (t.space != AddressSpace::Auto && !ours))
         fail("needs-reload", insn(pair.second).at,
              "`{}` reads `{}`, which `{}` writes in an earlier kernel, but its memory ends with "
              "that kernel; privatize_temporaries_with_inames and set_temporary_address_space to "

@@ -49,14 +49,13 @@ class Storage {
         plan_.uses[name].assign(uses.begin(), uses.end());
         continue;  // declared for the whole kernel, or on the host
       }
-      std::size_t depth = shared_depth(uses);
-      expand(t, uses, depth);
-      depth = home(t, uses, depth);
-      if (depth == 0) {
-        plan_.locals.push_back(name);
-      } else {
-        const int id = nodes_of(uses[0].insn)[depth - 1];
-        nodes_.at(id)->locals.push_back(name);
+      expand(t, uses, shared_depth(uses));
+      for (const std::vector<Use>& some : by_kernel(uses)) {
+        const std::size_t depth = home(t, some, shared_depth(some));
+        if (depth == 0)
+          plan_.locals.push_back(name);
+        else
+          nodes_.at(nodes_of(some[0].insn)[depth - 1])->locals.push_back(name);
       }
       plan_.uses[name].assign(uses.begin(), uses.end());
     }
@@ -112,6 +111,24 @@ class Storage {
     std::stable_sort(uses.begin(), uses.end(), [&](const Use& a, const Use& b) {
       return position_.at(a.insn) < position_.at(b.insn);
     });
+  }
+
+  /// The uses in each kernel of a device: it has the temporary for itself, since no value of a
+  /// private one passes from one to another.
+  std::vector<std::vector<Use>> by_kernel(const std::vector<Use>& uses) const {
+    std::vector<std::vector<Use>> out;
+    int latest = -1;
+    for (const Use& u : uses) {
+      const std::vector<std::string>& loops = loops_of(u.insn);
+      const auto kernel = std::find(loops.begin(), loops.end(), "");
+      const int id = kernel == loops.end()
+                         ? -1
+                         : nodes_of(u.insn)[static_cast<std::size_t>(kernel - loops.begin())];
+      if (out.empty() || id != latest) out.emplace_back();
+      latest = id;
+      out.back().push_back(u);
+    }
+    return out;
   }
 
   /// Number of loops around all uses.

@@ -417,3 +417,28 @@ TEST_CASE("in use: the greatest of sums, with its place, computes each sum once"
     for (const char* n : {"1", "8"}) run_everywhere(*made, k, {{"n", n}});
   }
 }
+
+TEST_CASE("in use: a private temporary that two kernels in one loop use, each for itself") {
+  const std::string head =
+      "kernel k(n: int32, a: float64[n], s: float64[n])\ndomain {[z]: 0 <= z < n}\n"
+      "temp w: float64\n";
+  for (const char* const read : {"", " + w"}) {
+    const Kernel k = parse_one(head + "w = a[z]  {id=r0, inames=z}\ns[z] = a[z]" + read +
+                               "  {id=r1, inames=z}\nw = 2*a[z]  {id=r2, inames=z}\n"
+                               "s[z] = s[z] + 1" +
+                               read + "  {id=r3, inames=z}\n");
+    const Kernel two = step(k, "add_barrier", {word("id:r1"), word("id:r2")});
+    CHECK(run(two, k, {{"n", "9"}}).kernels == 2);
+  }
+}
+
+TEST_CASE(
+    "in use: a sum that is the same in all runs of a kernel outlives the one that computes it") {
+  const Kernel k = parse_one(
+      "kernel k(n: int32, a: float64[2*n], g: float64[n], s: float64[n], w: float64[n])\n"
+      "domain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\ndomain {[z]: 0 <= z < n}\n"
+      "assume n >= 1\na[i + 1] = sum(j, g[j])  {id=s0, inames=i}\n"
+      "w[z] = a[i]  {id=r1, inames=i:z}\ns[z] = w[z]  {id=r2, inames=i:z}\n");
+  const Kernel cut = step(k, "add_barrier", {word("id:r1"), word("id:r2")});
+  CHECK(run(cut, k, {{"n", "5"}}).kernels == 4);
+}
