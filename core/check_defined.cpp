@@ -2,6 +2,7 @@
 
 #include "core/budget.h"
 #include "core/diagnostic.h"
+#include "core/external.h"
 #include "core/legality.h"
 #include "core/order_reference.h"
 
@@ -21,6 +22,11 @@ class DefinedReads {
       if (!r_.variables.is_temporary(name)) continue;
       const Temporary* t = o_.kernel().find_temporary(name);
       if (!t || t->initializer || !t->shape || t->shape->empty()) continue;
+      const bool known = std::all_of(all.begin(), all.end(), [&](const AccessAt& a) {
+        return r_.at(a).index.size() == t->shape->size() &&
+               !external_call(o_.kernel(), o_.insn(a.insn));  // which may touch any element
+      });
+      if (!known) continue;
       for (const AccessAt& a : all)
         if (!r_.at(a).write && asks(a, all)) judge(a, all);
     }

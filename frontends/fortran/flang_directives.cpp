@@ -54,13 +54,21 @@ void clause(const fp::OmpClause& c, const Places& places, Directive& d) {
   const Span at = places.of(c.source);
   const auto unheeded = [&] { d.without_effect.push_back({at, c.source.ToString()}); };
   std::visit(Fortran::common::visitors{
-                 [&](const fp::OmpClause::Private&) {}, [&](const fp::OmpClause::Shared&) {},
+                 [&](const fp::OmpClause::Private& x) {
+                   for (const fp::OmpObject& o : x.v.v)
+                     d.privates.push_back(variable(o, at, "`private` of"));
+                 },
+                 [&](const fp::OmpClause::Shared&) {},
                  [&](const fp::OmpClause::Default&) {},
                  [&](const fp::OmpClause::Firstprivate& x) {
                    for (const fp::OmpObject& o : x.v.v)
                      d.firstprivate.push_back(variable(o, at, "`firstprivate` of"));
                  },
-                 [&](const fp::OmpClause::Lastprivate&) {}, [&](const fp::OmpClause::Map&) {},
+                 [&](const fp::OmpClause::Lastprivate& x) {
+                   for (const fp::OmpObject& o : std::get<fp::OmpObjectList>(x.v.t).v)
+                     d.lastprivates.push_back(variable(o, at, "`lastprivate` of"));
+                 },
+                 [&](const fp::OmpClause::Map&) {},
                  [&](const fp::OmpClause::Defaultmap&) {}, [&](const fp::OmpClause::Nowait&) {},
                  [&](const fp::OmpClause::Schedule& x) {
                    // Equal parts for all threads are what loops get that say nothing.
@@ -109,7 +117,10 @@ void clause(const fp::AccClause& c, const Places& places, Directive& d) {
           [](const Clause::Vector&) {},
           [](const Clause::Independent&) {},
           [](const Clause::Auto&) {},
-          [](const Clause::Private&) {},
+          [&](const Clause::Private& x) {
+            for (const fp::AccObject& o : x.v.v)
+              d.privates.push_back(variable(o, at, "`private` of"));
+          },
           [](const Clause::Default&) {},
           [](const Clause::Copy&) {},
           [](const Clause::Copyin&) {},

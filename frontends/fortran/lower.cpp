@@ -29,6 +29,7 @@ class Lowering {
     k_.guess = false;
     k_.default_order = Order::F;
     settle_entry_values(r_);
+    share_data(r_);
     recognize_inductions(r_);
     split_scalars(r_);
     if (counts_in_64_bits(r_)) k_.index_type = Scalar::I64;

@@ -87,7 +87,7 @@ struct Directive {
     std::string variable;
   };
   std::vector<Reduction> reductions;
-  std::vector<std::string> firstprivate;
+  std::vector<std::string> firstprivate, privates, lastprivates;
   std::vector<WithoutEffect> without_effect;
 };
 
@@ -199,6 +199,10 @@ void recognize_inductions(Routine& routine);
 /// A local scalar that several loops write before they read it, and nothing else reads, becomes one
 /// for each of these loops.
 void split_scalars(Routine& routine);
+
+/// Writes the private variables and the reductions of directives out, where these mean more than a
+/// loop's own scalars and sums.
+void share_data(Routine& routine);
 
 /// A routine as a kernel in Fortran's order, and what its directives demand: Lua by line.
 struct Lowered {

@@ -1,0 +1,220 @@
+#include <algorithm>
+
+#include "core/diagnostic.h"
+#include "core/reduction_steps.h"
+#include "frontends/fortran/names.h"
+#include "frontends/fortran/uses.h"
+
+// The data-sharing attributes of OpenMP's and OpenACC's loops, written out where the loop alone
+// does not show them: a variable that iterations have of their own, and one that they accumulate
+// into deeper inside.
+namespace moonloop::fortran {
+namespace {
+
+bool mentions(const Expr& e, const std::string& name) {
+  if (!e) return false;
+  std::set<std::string> names;
+  collect_vars(e, names);
+  collect_reads(e, names);
+  return names.count(name) != 0;
+}
+
+/// How many expressions and loops name the variable.
+std::size_t mentions(const Body& body, const std::string& name) {
+  std::size_t n = 0;
+  for (Statement s : body) {
+    expressions(s, [&](const Expr& e) { n += mentions(e, name) ? 1 : 0; });
+    if (const auto* d = std::get_if<Do>(&s.what)) n += d->variable == name ? 1 : 0;
+    for (const auto* inner : bodies(s)) n += mentions(**inner, name);
+  }
+  return n;
+}
+
+bool assigns(const Body& body, const std::string& name) {
+  bool found = false;
+  each(body, [&](const Statement& s) {
+    if (const auto* a = std::get_if<Assignment>(&s.what))
+      found = found || written_name(a->to) == name;
+    if (const auto* c = std::get_if<SubroutineCall>(&s.what))
+      found = found ||
+              std::any_of(c->arguments.begin(), c->arguments.end(),
+                          [&](const Expr& e) { return mentions(e, name); }) ||
+              (c->result && mentions(c->result, name));
+  });
+  return found;
+}
+
+/// Statements within a loop of `body`, not in it directly, assign the variable.
+bool assigns_deeper(const Body& body, const std::string& name) {
+  return std::any_of(body.begin(), body.end(), [&](Statement s) {
+    if (const auto* d = std::get_if<Do>(&s.what)) return assigns(*d->body, name);
+    const auto inner = bodies(s);
+    return std::any_of(inner.begin(), inner.end(),
+                       [&](const auto* b) { return assigns_deeper(**b, name); });
+  });
+}
+
+/// `to = to op e` where nothing else of the statement reads the variable.
+bool accumulates(const Assignment& a, const Directive::Reduction& r) {
+  if (written_name(a.to) != r.variable) return false;
+  const auto* n = a.value.as<Nary>();
+  const auto* c = a.value.as<Call>();
+  const bool sum = n && ((n->op == NaryOp::Add && r.op == "+") ||
+                         (n->op == NaryOp::Mul && r.op == "*"));
+  if (!sum && !(c && c->name == r.op)) return false;
+  std::size_t own = 0, all = 0;
+  for (const Expr& e : sum ? n->terms : c->args) {
+    own += equal(e, a.to) ? 1 : 0;
+    all += mentions(e, r.variable) ? 1 : 0;
+  }
+  if (const auto* l = a.to.as<Load>())
+    for (const Expr& i : l->index) all += mentions(i, r.variable) ? 1 : 0;
+  return own == 1 && all == 1;
+}
+
+/// The variable is accumulated into, and not used in another way.
+bool only_accumulates(const Body& body, const Directive::Reduction& r) {
+  return std::all_of(body.begin(), body.end(), [&](Statement s) {
+    const auto* a = std::get_if<Assignment>(&s.what);
+    if (!a || !accumulates(*a, r)) {
+      bool used = false;
+      expressions(s, [&](const Expr& e) { used = used || mentions(e, r.variable); });
+      if (used) return false;
+    }
+    const auto inner = bodies(s);
+    return std::all_of(inner.begin(), inner.end(),
+                       [&](const auto* b) { return only_accumulates(**b, r); });
+  });
+}
+
+void make_atomic(Body& body, const std::string& name) {
+  for (Statement& s : body) {
+    if (auto* a = std::get_if<Assignment>(&s.what); a && written_name(a->to) == name)
+      a->atomic = true;
+    for (auto* inner : bodies(s)) {
+      *inner = std::make_shared<Body>(**inner);
+      make_atomic(**inner, name);
+    }
+  }
+}
+
+class Sharing {
+ public:
+  explicit Sharing(Routine& r) : r_(r) {}
+
+  void visit(Body& body) {
+    for (Statement& s : body) {
+      for (auto* inner : bodies(s)) *inner = std::make_shared<Body>(**inner);
+      if (auto* d = std::get_if<Do>(&s.what); d && d->directive) loop(*d);
+      for (auto* inner : bodies(s)) visit(**inner);
+    }
+  }
+
+ private:
+  /// The loops that the directive means, outer ones first; none where they do not stand one in the
+  /// other.
+  static std::vector<Do*> nest_of(Do& outermost) {
+    std::vector<Do*> out{&outermost};
+    for (int n = 1; n < outermost.directive->loops; ++n) {
+      out.back()->body = std::make_shared<Body>(*out.back()->body);
+      Body& body = *out.back()->body;
+      auto* next = body.size() == 1 ? std::get_if<Do>(&body.front().what) : nullptr;
+      if (!next) return {};
+      out.push_back(next);
+    }
+    out.back()->body = std::make_shared<Body>(*out.back()->body);
+    return out;
+  }
+
+  void loop(Do& outermost) {
+    const std::vector<Do*> nest = nest_of(outermost);
+    if (nest.empty()) return;
+    Body& body = *nest.back()->body;
+    const Directive& x = *outermost.directive;
+    for (const std::string& name : x.privates) privatize(name, x, nest, body, false);
+    for (const std::string& name : x.lastprivates) privatize(name, x, nest, body, true);
+    Directive rest = x;
+    std::erase_if(rest.reductions, [&](const Directive::Reduction& r) {
+      const auto v = r_.variables.find(r.variable);
+      if (v == r_.variables.end() || !only_accumulates(body, r)) return false;
+      if (v->second.array) {  // any element, by any iteration
+        make_atomic(body, r.variable);
+        return true;
+      }
+      if (assigns_deeper(body, r.variable)) put_together(r, v->second.type, x.at, body);
+      return false;
+    });
+    outermost.directive = std::make_shared<const Directive>(std::move(rest));
+  }
+
+  /// Each iteration accumulates into a variable of its own, which goes to the common one at its end.
+  void put_together(const Directive::Reduction& r, const Type& type, const Span& at, Body& body) {
+    const Expr part = new_scalar(r_, r.variable + "_part", type, at), whole = var(r.variable, at);
+    rename_in(body, {{r.variable, part.as<Var>()->name}});
+    const Expr none = r.op == "+"   ? lit(0)
+                      : r.op == "*" ? lit(1)
+                                    : extreme_value(type, r.op == "max");
+    const Expr both = r.op == "+"   ? Expr(Nary{NaryOp::Add, {whole, part}}, at)
+                      : r.op == "*" ? Expr(Nary{NaryOp::Mul, {whole, part}}, at)
+                                    : call(r.op, {whole, part}, at);
+    body.insert(body.begin(), {at, Assignment{part, none}});
+    body.push_back({at, Assignment{whole, both}});
+  }
+
+  /// Where the variable is used outside of the loop too, iterations have another one.
+  void privatize(const std::string& name, const Directive& x, const std::vector<Do*>& nest,
+                 Body& body, bool last) {
+    const auto it = r_.variables.find(name);
+    if (it == r_.variables.end() || !assigns(body, name)) return;
+    const Variable& v = it->second;
+    const bool outside = v.dummy || v.result || v.saved || v.host ||
+                         mentions(r_.body, name) > mentions(body, name);
+    if (!outside) return;
+    const char* const clause = last ? "lastprivate" : "private";
+    const auto refuse = [&](std::string_view what) {
+      fail("unsupported", x.at, "`{}` of `{}`, {}, is not supported in Fortran kernels", clause,
+           name, what);
+    };
+    if (v.logical && v.dummy) refuse("a logical argument");
+    if (v.array && last) refuse("an array");
+    for (const Bounds& b : v.bounds)
+      if (!b.upper) refuse("whose size is assumed");
+    Variable own = v;
+    own.name = fresh_name(r_, name);
+    own.dummy = own.value = own.result = own.saved = own.host = false;
+    own.intent = Intent::Unknown;
+    own.initial.clear();
+    const std::string new_name = own.name;
+    r_.variables.emplace(new_name, std::move(own));
+    rename_in(body, {{name, new_name}});
+    if (!last) return;
+    Exprs at_last;
+    for (const Do* d : nest) {
+      for (const Expr* e : {&d->from, &d->to, &d->step})
+        if (*e)
+          for (const auto& [other, variable] : r_.variables)
+            if (mentions(*e, other) && assigns(body, other))
+              refuse("of a loop whose bounds it changes");
+      const auto step = d->step ? as_int(without_casts(d->step)) : std::optional<std::int64_t>(1);
+      if (!step || *step == 0) refuse("of a loop whose step is no constant");
+      const Expr turns(Binary{BinaryOp::FloorDiv, index_sub(d->to, d->from), lit(*step)});
+      const Expr end = *step == 1 || *step == -1
+                           ? d->to
+                           : index_add({d->from, index_mul(lit(*step), turns)});
+      at_last.push_back(Expr(Compare{CompareOp::Eq, var(d->variable, x.at), end}, x.at));
+    }
+    Body keep;
+    keep.push_back({x.at, Assignment{var(name, x.at), var(new_name, x.at)}});
+    Choice c;
+    c.arms.push_back({conjunction(at_last), std::make_shared<Body>(std::move(keep))});
+    body.push_back({x.at, std::move(c)});
+  }
+
+  Routine& r_;
+};
+
+}  // namespace
+
+void share_data(Routine& routine) { Sharing(routine).visit(routine.body); }
+
+}  // namespace moonloop::fortran
