@@ -274,3 +274,34 @@ end
     CHECK(d.notes.back().at.line == 5);
   }
 }
+
+TEST_CASE("fortran: directives share data: sums of deeper loops and of arrays, private, lastprivate") {
+  test::same_as_gfortran(R"(
+subroutine s(n, m, a, b, h, k, t, big, x, w)
+  implicit none
+  integer, intent(in) :: n, m
+  real(8), intent(in) :: a(m, n)
+  real(8), intent(inout) :: b(n), h(4), t, big, x, w(3)
+  integer, intent(in) :: k(n)
+  integer :: i, j
+  !$omp parallel do reduction(+:t) reduction(max:big)
+  do i = 1, n
+    do j = 1, m
+      t = t + a(j, i)
+      big = max(big, a(j, i))
+    end do
+    b(i) = 2*b(i)
+  end do
+  !$omp parallel do reduction(+:h)
+  do i = 1, n
+    h(mod(k(i), 4) + 1) = h(mod(k(i), 4) + 1) + b(i)
+  end do
+  !$omp parallel do lastprivate(x)
+  do i = 2, n, 3
+    x = a(1, i)
+    b(i) = b(i) + x
+  end do
+end subroutine
+)",
+                         {{{"n", "9"}, {"m", "3"}}, {{"n", "2"}, {"m", "1"}}});
+}
