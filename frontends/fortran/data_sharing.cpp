@@ -59,8 +59,8 @@ bool accumulates(const Assignment& a, const Directive::Reduction& r) {
   if (written_name(a.to) != r.variable) return false;
   const auto* n = a.value.as<Nary>();
   const auto* c = a.value.as<Call>();
-  const bool sum = n && ((n->op == NaryOp::Add && r.op == "+") ||
-                         (n->op == NaryOp::Mul && r.op == "*"));
+  const bool sum =
+      n && ((n->op == NaryOp::Add && r.op == "+") || (n->op == NaryOp::Mul && r.op == "*"));
   if (!sum && !(c && c->name == r.op)) return false;
   std::size_t own = 0, all = 0;
   for (const Expr& e : sum ? n->terms : c->args) {
@@ -147,7 +147,8 @@ class Sharing {
     outermost.directive = std::make_shared<const Directive>(std::move(rest));
   }
 
-  /// Each iteration accumulates into a variable of its own, which goes to the common one at its end.
+  /// Each iteration accumulates into a variable of its own, which goes to the common one at its
+  /// end.
   void put_together(const Directive::Reduction& r, const Type& type, const Span& at, Body& body) {
     const Expr part = new_scalar(r_, r.variable + "_part", type, at), whole = var(r.variable, at);
     rename_in(body, {{r.variable, part.as<Var>()->name}});
@@ -167,8 +168,8 @@ class Sharing {
     const auto it = r_.variables.find(name);
     if (it == r_.variables.end() || !assigns(body, name)) return;
     const Variable& v = it->second;
-    const bool outside = v.dummy || v.result || v.saved || v.host ||
-                         mentions(r_.body, name) > mentions(body, name);
+    const bool outside =
+        v.dummy || v.result || v.saved || v.host || mentions(r_.body, name) > mentions(body, name);
     if (!outside) return;
     const char* const clause = last ? "lastprivate" : "private";
     const auto refuse = [&](std::string_view what) {
@@ -198,9 +199,8 @@ class Sharing {
       const auto step = d->step ? as_int(without_casts(d->step)) : std::optional<std::int64_t>(1);
       if (!step || *step == 0) refuse("of a loop whose step is no constant");
       const Expr turns(Binary{BinaryOp::FloorDiv, index_sub(d->to, d->from), lit(*step)});
-      const Expr end = *step == 1 || *step == -1
-                           ? d->to
-                           : index_add({d->from, index_mul(lit(*step), turns)});
+      const Expr end =
+          *step == 1 || *step == -1 ? d->to : index_add({d->from, index_mul(lit(*step), turns)});
       at_last.push_back(Expr(Compare{CompareOp::Eq, var(d->variable, x.at), end}, x.at));
     }
     Body keep;

@@ -275,7 +275,8 @@ end
   }
 }
 
-TEST_CASE("fortran: directives share data: sums of deeper loops and of arrays, private, lastprivate") {
+TEST_CASE(
+    "fortran: directives share data: sums of deeper loops and of arrays, private, lastprivate") {
   test::same_as_gfortran(R"(
 subroutine s(n, m, a, b, h, k, t, big, x, w)
   implicit none
