@@ -12,6 +12,8 @@ namespace {
 
 /// What it may cost to ask for one read.
 constexpr unsigned long kReadOperations = 100'000;
+/// Reads of what more statements write are not judged: each read is held against each write.
+constexpr std::ptrdiff_t kMostWrites = 40;
 
 class DefinedReads {
  public:
@@ -26,7 +28,9 @@ class DefinedReads {
         return r_.at(a).index.size() == t->shape->size() &&
                !external_call(o_.kernel(), o_.insn(a.insn));  // which may touch any element
       });
-      if (!known) continue;
+      const auto writes = std::count_if(all.begin(), all.end(),
+                                        [&](const AccessAt& a) { return r_.at(a).write; });
+      if (!known || writes > kMostWrites) continue;
       for (const AccessAt& a : all)
         if (!r_.at(a).write && asks(a, all)) judge(a, all);
     }
