@@ -52,6 +52,14 @@ std::optional<Chosen> choice_of(const Expr& e) {
   return std::nullopt;
 }
 
+/// The field of a choice of records is a choice of their fields.
+Expr field_of_value(const Expr& record, const std::string& name) {
+  const auto* s = record.as<Select>();
+  if (!s) return Expr(Field{record, name}, record.at());
+  return Expr(Select{s->cond, field_of_value(s->yes, name), field_of_value(s->no, name)},
+              record.at());
+}
+
 /// `e` as a comparison of `left` with `right`, turned round if it has to be.
 std::optional<CompareOp> compared(const Expr& e, const Expr& left, const Expr& right) {
   const auto* c = e.as<Compare>();
@@ -284,7 +292,7 @@ std::string CommutingUpdates::ordered(const Instruction& insn, const Exprs& valu
     for (const Record::Field& f : t.record->fields) {
       if (f.type.is_record() || is_complex(f.type.scalar)) return "";
       const Expr own(Field{insn.lhs[i], f.name});
-      parts.push_back({to_string(own), Expr(Field{c->yes, f.name}), own});
+      parts.push_back({to_string(own), field_of_value(c->yes, f.name), own});
     }
   }
   if (values.size() == 1 && parts.size() == 1) return "";  // a choice of one value

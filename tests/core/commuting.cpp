@@ -139,6 +139,20 @@ TEST_CASE("commuting: fields of a record, each with its own operation") {
   CHECK(commute("r", best(all)));
   CHECK_FALSE(commute("r", best("v[i].at < r[0].at")));  // `more` may differ
   CHECK_FALSE(commute("r", best(all), "r[0].value = max(r[0].value, x[i])"));
+  // Elements of two arrays, as tag_array_axes with "sep" leaves them.
+  const auto read = [](const std::string& field) {
+    return "(v[i // 2]" + field + " if i % 2 == 0 else v[i]" + field + ")";
+  };
+  const auto by = [&](const std::string& field, const std::string& op) {
+    return read(field) + op + "r[0]" + field;
+  };
+  const auto chosen = [&](const std::string& last) {
+    return "r[0] = " + read("") + " if " + by(".value", " > ") + " or " + by(".value", " == ") +
+           " and (" + by(".at", " < ") + " or " + by(".at", " == ") + " and " + last +
+           ") else r[0]";
+  };
+  CHECK(commute("r", chosen(by(".more", " < "))));
+  CHECK_FALSE(commute("r", chosen("v[i].more < r[0].more")));  // of another element
 }
 
 namespace {

@@ -22,10 +22,10 @@ struct Inequality {
 class Search {
  public:
   explicit Search(const BasicSet& set)
-      : set_(set),
+      : set_(isl_basic_set_lift(set.copy())),
         params_(size(set, isl_dim_param)),
         dims_(size(set, isl_dim_set)),
-        variables_(params_ + dims_ + size(set, isl_dim_div)) {
+        variables_(params_ + size(set_, isl_dim_set)) {
     const auto add = [&](isl_mat* taken, bool equal) {
       for (int r = 0; r < count(isl_mat_rows(taken)); ++r) {
         Inequality q{entry(taken, r, 0), {}};
@@ -104,7 +104,7 @@ class Search {
                                    static_cast<int>(low_[p]));
     const Set all = isl_set_from_basic_set(fixed.take());
     if (yes(isl_set_is_empty(all.get()))) return false;
-    for (std::size_t d = 0; d < dims_; ++d) {
+    for (std::size_t d = 0; params_ + d < variables_; ++d) {
       if (!yes(isl_set_dim_is_bounded(all.get(), isl_dim_set, static_cast<unsigned>(d))))
         throw std::runtime_error("no bounded set");
       const std::size_t v = params_ + d;
@@ -148,7 +148,7 @@ class Search {
     return more;
   }
 
-  BasicSet set_;
+  BasicSet set_;  // the integers that exist as dimensions, behind the others
   std::size_t params_, dims_, variables_;
   std::vector<Inequality> rows_;
   std::vector<std::int64_t> low_, high_;  // of each variable, now
