@@ -7,6 +7,7 @@
 #include "codegen/invariant_reductions.h"
 #include "codegen/language.h"
 #include "codegen/matrix_units.h"
+#include "codegen/own_webs.h"
 #include "core/external.h"
 #include "core/infer.h"
 #include "core/legality.h"
@@ -202,6 +203,7 @@ static Kernel on_host(Kernel k) {
 Plan make_plan(Kernel k, Target target) {
   check_supported(k, target);
   Nested nested = is_device(target) ? nest_on_axes(std::move(k)) : nest(on_host(std::move(k)));
+  nested = separate_webs(std::move(nested), target == Target::OpenMP);
   nested = hoist_invariant_reductions(std::move(nested));
   const auto& made = nested.kernel.temporaries;
   if (std::any_of(made.begin(), made.end(), [](const auto& t) { return !t.second.type; }))

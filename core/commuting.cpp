@@ -143,6 +143,14 @@ bool CommutingUpdates::commute(const Instruction& a, const Instruction& b,
          !(y->field + ".").starts_with(x->field + ".");
 }
 
+bool CommutingUpdates::alike(const Instruction& a, const Instruction& b,
+                             const std::string& variable) {
+  if (!commute(a, b, variable)) return false;
+  if (claimed_.count(variable) && a.atomic == Atomicity::Update) return true;
+  const std::optional<Update>&x = update(a, variable), &y = update(b, variable);
+  return !x->operation.empty() && x->operation == y->operation && x->field == y->field;
+}
+
 bool CommutingUpdates::store_alike(const Instruction& a, const Instruction& b,
                                    const std::string& variable) {
   const auto stores = [&](const Instruction& i) {

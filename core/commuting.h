@@ -43,6 +43,8 @@ class CommutingUpdates {
   /// Whether the statements `a` and `b` of the kernel, which may be one, are both atomic and can
   /// change places in all that they do to `variable`.
   bool commute(const Instruction& a, const Instruction& b, const std::string& variable);
+  /// The same, and both do the same: who is alike one of some that are alike is alike all of them.
+  bool alike(const Instruction& a, const Instruction& b, const std::string& variable);
 
   /// Whether the instances of `insn`, run one after the other, leave the same in `variable` in each
   /// order.

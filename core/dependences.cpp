@@ -27,13 +27,12 @@ DependenceList dependences(const Kernel& k) {
                          fmt::format("finding the dependences of kernel `{}`", k.name), k.at);
   const Reference r(nest(k));
   DependenceList out{r.order.kernel(), r.order.tree(), {}};
-  const auto add = [&](const AccessAt& a, const AccessAt& b,
-                       const std::vector<std::string>& apart) {
+  const auto add = [&](const AccessAt& a, const AccessAt& b) {
     const Access &x = r.at(a), &y = r.at(b);
     const auto &da = r.order.dims(a.insn), &db = r.order.dims(b.insn);
     bool exact = true;
     Map m = conflict_map(k, r.variables, x, da, y, db, exact);
-    for (const std::string& i : apart)
+    for (const std::string& i : r.private_to(x.variable, a.insn, b.insn))
       m = equate(std::move(m), std::size_t(std::find(da.begin(), da.end(), i) - da.begin()),
                  std::size_t(std::find(db.begin(), db.end(), i) - db.begin()));
     m = isl_map_intersect(m.take(), r.order.before(a.insn, b.insn, is_never_parallel).take());
@@ -42,15 +41,13 @@ DependenceList dependences(const Kernel& k) {
     if (yes(isl_map_is_empty(m.get()))) return;
     out.all.push_back({a.insn, b.insn, kind_of(x, y), x.variable, std::move(m), exact});
   };
-  for (const auto& [name, all] : r.by_variable) {
-    const std::vector<std::string>& apart = r.private_to(name);
+  for (const auto& [name, all] : r.by_variable)
     for (std::size_t i = 0; i < all.size(); ++i)
       for (std::size_t j = i; j < all.size(); ++j) {
         if (!r.at(all[i]).write && !r.at(all[j]).write) continue;
-        add(all[i], all[j], apart);
-        if (i != j) add(all[j], all[i], apart);
+        add(all[i], all[j]);
+        if (i != j) add(all[j], all[i]);
       }
-  }
   return out;
 }
 

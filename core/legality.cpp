@@ -248,29 +248,77 @@ void Legality::check_variable(const std::string& name, const std::vector<AccessA
   }
 }
 
-/// The accesses of a group touch one element in one iteration, so the chain from each write to the
-/// accesses up to the next one implies all other pairs; once more around for later iterations.
+/// The accesses of a group touch one element in one iteration, but of a record perhaps other fields
+/// of it. All that touch one innermost field of those that are named meet.
 void Legality::check_group(const std::vector<AccessAt>& group) {
-  int writer = -1;
-  std::vector<int> readers;
-  const int n = static_cast<int>(group.size());
-  const auto visit = [&](int i) {
-    const AccessAt& a = group[std::size_t(i)];
-    if (!ref_->at(a).write) {
-      if (writer >= 0) check_accesses(group[std::size_t(writer)], a);
-      readers.push_back(i);
-      return;
-    }
-    for (const int r : readers) check_accesses(group[std::size_t(r)], a);
-    if (writer >= 0) check_accesses(group[std::size_t(writer)], a);
-    writer = i;
-    readers.clear();
+  std::set<std::string> fields;
+  for (const AccessAt& a : group) fields.insert(ref_->at(a).field);
+  if (fields.size() == 1) return check_chain(group);
+  for (const std::string& field : fields) {
+    const bool innermost = std::none_of(fields.begin(), fields.end(), [&](const std::string& f) {
+      return f != field && covers_field(field, f);
+    });
+    if (!innermost) continue;
+    std::vector<AccessAt> meeting;
+    for (const AccessAt& a : group)
+      if (covers_field(ref_->at(a).field, field)) meeting.push_back(a);
+    check_chain(meeting);
+  }
+}
+
+/// The accesses meet in one iteration. Those that have no order among each other, reads or updates
+/// that commute, are one link of a chain: the pairs of each write's link with the links up to the
+/// next one imply all others; once more around for later iterations.
+void Legality::check_chain(const std::vector<AccessAt>& group) {
+  struct Link {
+    bool reads = false;
+    std::vector<const AccessAt*> all;
   };
-  for (int i = 0; i < n; ++i) visit(i);
-  if (writer < 0) return;
-  for (int i = 0; i < n; ++i) {
-    visit(i);
-    if (writer == i) break;
+  const auto insn = [&](const AccessAt& a) -> const Instruction& {
+    return ref_->order.insn(a.insn);
+  };
+  const auto updates = [&](const AccessAt& a) {
+    return insn(a).atomic != Atomicity::None &&
+           commuting().alike(insn(a), insn(a), ref_->at(a).variable);
+  };
+  const auto joins = [&](const AccessAt& a, const Link& l) {
+    const AccessAt& first = *l.all[0];
+    if (updates(a) && updates(first))
+      return commuting().alike(insn(first), insn(a), ref_->at(a).variable);
+    return l.reads && !ref_->at(a).write && !updates(a);
+  };
+  std::vector<Link> links;
+  for (const AccessAt& a : group) {
+    if (links.empty() || !joins(a, links.back()))
+      links.push_back({!ref_->at(a).write && !updates(a), {}});
+    links.back().all.push_back(&a);
+  }
+  // The last one may go on in the next iteration.
+  if (links.size() > 1 && !links[0].reads && !links.back().reads &&
+      joins(*links.back().all[0], links[0])) {
+    for (const AccessAt* a : links.back().all) links[0].all.push_back(a);
+    links.pop_back();
+  }
+  const Link* writes = nullptr;
+  std::vector<const Link*> reads;
+  const auto check = [&](const Link& l, const Link& m) {
+    if (&l == &m && updates(*l.all[0])) return;
+    for (const AccessAt* a : l.all)
+      for (const AccessAt* b : m.all) check_accesses(*a, *b);
+  };
+  const auto visit = [&](const Link& l) {
+    for (const Link* r : reads)
+      if (!l.reads) check(*r, l);
+    if (writes) check(*writes, l);
+    if (l.reads) return reads.push_back(&l);
+    writes = &l;
+    reads.clear();
+  };
+  for (const Link& l : links) visit(l);
+  if (!writes) return;
+  for (const Link& l : links) {
+    visit(l);
+    if (!l.reads) break;
   }
 }
 
@@ -320,7 +368,8 @@ void Legality::check_accesses(const AccessAt& a, const AccessAt& b) {
               contains(ref_->order.dims(b.insn), name) && !contains(p.equal, name))
             p.equal.push_back(name);
   if (ref_->variables.is_temporary(x.variable) && !(same_nest(p) && same_nest(turned(p))))
-    for (const std::string& i : confined_to(x.variable))
+    for (const std::string& i :
+         confined_to(x.variable, ref_->web(x.variable).around(a.insn, b.insn)))
       if (!contains(p.equal, i)) p.equal.push_back(i);
   check_pair(p);
 }
@@ -328,8 +377,12 @@ void Legality::check_accesses(const AccessAt& a, const AccessAt& b) {
 bool Legality::updates_commute(const Instruction& a, const Instruction& b,
                                const std::string& name) const {
   if (a.atomic == Atomicity::None || b.atomic == Atomicity::None) return false;
+  return commuting().commute(a, b, name);
+}
+
+CommutingUpdates& Legality::commuting() const {
   if (!commuting_) commuting_ = std::make_unique<CommutingUpdates>(ref_->order.kernel(), k_);
-  return commuting_->commute(a, b, name);
+  return *commuting_;
 }
 
 bool combines_items(const Instruction& update) {
@@ -348,23 +401,28 @@ void Legality::check_pair(const Pair& p) {
 
 // ---- Temporaries that iterations have to themselves -------------------------------------------
 
-const std::vector<std::string>& Legality::confined_to(const std::string& name) {
-  const auto known = confined_.find(name);
+const std::vector<std::string>& Legality::confined_to(const std::string& name, const Web& web) {
+  const auto known = confined_.find(&web);
   if (known != confined_.end()) return known->second;
-  const auto& all = compares_ ? common_.at(name) : ref_->by_variable.at(name);
-  return confined_.emplace(name, find_confined(name, all)).first->second;
+  return confined_.emplace(&web, find_confined(name, web)).first->second;
 }
 
-/// Of the iterations to which the reference keeps the temporary, those that the present loops keep
-/// apart as well. Work-items do where each has its own. Loops do where one iteration of the outer
-/// ones, which stand around all accesses, is one of these, whole: a loop outside of them or between
-/// them would run them by turns, and the next one would find what this one left.
-std::vector<std::string> Legality::find_confined(const std::string& name,
-                                                 const std::vector<AccessAt>& all) {
-  const std::vector<std::string>& wanted = ref_->private_to(name);
+/// Of the iterations to which the reference keeps the accesses to the temporary, those that the
+/// present loops keep apart as well. Work-items do where each has its own. Loops do where one
+/// iteration of the outer ones, which stand around all accesses, is one of these, whole: a loop
+/// outside of them or between them would run them by turns, and the next one would find what this
+/// one left.
+std::vector<std::string> Legality::find_confined(const std::string& name, const Web& web) const {
+  const std::vector<std::string>& wanted = web.own;
   if (wanted.empty()) return {};
   if (const Temporary* t = k_.find_temporary(name); t && t->space == AddressSpace::Global)
     return {};  // by now all share it
+  std::vector<AccessAt> all = compares_ ? common_.at(name) : ref_->by_variable.at(name);
+  const auto others = [&](const AccessAt& a) {
+    return &ref_->web(name) != &web &&
+           !std::binary_search(web.statements.begin(), web.statements.end(), a.insn);
+  };
+  std::erase_if(all, others);
   const int first = now(all[0].insn);
   std::size_t shared = present_->loops(first).size();
   std::vector<std::string> items = present_->items(first);
@@ -404,7 +462,7 @@ std::vector<std::string> Legality::find_confined(const std::string& name,
 
 /// Whether `values` tell the iteration of `loops`.
 bool Legality::determine(const Exprs& values, const std::vector<std::string>& loops,
-                         const std::vector<std::string>& items) {
+                         const std::vector<std::string>& items) const {
   if (loops.empty()) return true;
   if (values.empty()) return false;
   std::set<std::string> told;

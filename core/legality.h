@@ -63,15 +63,17 @@ class Legality {
   void check_carried(const std::string& name, const std::vector<AccessAt>& all);
   void check_variable(const std::string& name, const std::vector<AccessAt>& all);
   void check_group(const std::vector<AccessAt>& group);
+  void check_chain(const std::vector<AccessAt>& group);
   void check_accesses(const AccessAt& a, const AccessAt& b);
   const std::vector<std::string>& determined(const Expr& subscript);
+  CommutingUpdates& commuting() const;
   bool updates_commute(const Instruction& a, const Instruction& b, const std::string& name) const;
   static Pair turned(const Pair& p);
   void check_pair(const Pair& p);
-  const std::vector<std::string>& confined_to(const std::string& name);
-  std::vector<std::string> find_confined(const std::string& name, const std::vector<AccessAt>& all);
+  const std::vector<std::string>& confined_to(const std::string& name, const Web& web);
+  std::vector<std::string> find_confined(const std::string& name, const Web& web) const;
   bool determine(const Exprs& values, const std::vector<std::string>& loops,
-                 const std::vector<std::string>& items);
+                 const std::vector<std::string>& items) const;
 
   // legality_nest.cpp
   bool loops_keep(const Pair& p);
@@ -153,14 +155,14 @@ class Legality {
   Carried carried_;                                   // from the one to the other
   std::vector<std::map<std::string, Expr>> origins_;  // by nest, all its dims
   std::vector<int> nests_;  // by reference statement: equal for equal nests
-  std::map<std::string, std::vector<std::string>> confined_;
-  std::optional<OwnCopies> own_;                                          // of the present kernel
+  std::unordered_map<const Web*, std::vector<std::string>> confined_;
+  mutable std::optional<OwnCopies> own_;                                  // of the present kernel
   std::unordered_map<const void*, std::vector<std::string>> determined_;  // by subscript
   mutable std::unordered_map<std::string, std::optional<std::vector<std::string>>> pieces_;
   /// By variable: the one statement that writes it; null where there are several.
   mutable std::optional<std::unordered_map<std::string, const Instruction*>> writers_;
-  std::unordered_map<std::string, bool> told_;   // answers of determine
-  std::unordered_map<std::string, bool> known_;  // answers of loops_keep
+  mutable std::unordered_map<std::string, bool> told_;  // answers of determine
+  std::unordered_map<std::string, bool> known_;         // answers of loops_keep
 };
 
 }  // namespace moonloop

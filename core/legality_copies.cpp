@@ -39,7 +39,7 @@ std::vector<std::string> Legality::numbers(const std::string& name, int referenc
 bool Legality::stay_in_copies(const std::string& name, const std::vector<AccessAt>& all,
                               const std::set<std::string>& numbers) {
   std::set<std::string> told;
-  for (const std::string& i : confined_to(name))
+  for (const std::string& i : confined_to(name, ref_->web(name)))
     if (const auto found = plain_digits(present_->kernel(), origin(all[0].insn, i)))
       told.insert(found->begin(), found->end());
   return std::includes(told.begin(), told.end(), numbers.begin(), numbers.end());
@@ -48,7 +48,8 @@ bool Legality::stay_in_copies(const std::string& name, const std::vector<AccessA
 /// { write -> later reads of the same element }; `within`: only those by the same copy.
 Map Legality::flow(const AccessAt& write, const AccessAt& read, bool within, bool& exact) const {
   const Access &x = ref_->at(write), &y = ref_->at(read);
-  const Pair p{write.insn, read.insn, &x, &y, ref_->private_to(x.variable), false};
+  const Pair p{write.insn, read.insn, &x, &y,
+               ref_->private_to(x.variable, write.insn, read.insn), false};
   Map all = demanded(p, exact);
   const auto &dx = present_->dims(now(write.insn)), &dy = present_->dims(now(read.insn));
   Map same = all;
@@ -104,15 +105,17 @@ void Legality::check_former_copies() {
     return;
   for (const auto& [name, all] : ref_->by_variable) {
     if (!ref_->variables.is_temporary(name) || carried_.all(name, all)) continue;
-    const std::vector<std::string>& kept = confined_to(name);
-    std::vector<std::string> lost, equal = kept;
-    for (const std::string& i : ref_->private_to(name))
-      if (std::find(kept.begin(), kept.end(), i) == kept.end())
-        (in_team(before.tag(i)) && ref_->own().has(name, i) ? lost : equal).push_back(i);
-    for (const std::string& i : lost)
-      for (const AccessAt& w : all)
-        for (const AccessAt& r : all)
-          if (ref_->at(w).write && !ref_->at(r).write) prove_apart(w, r, equal, i);
+    for (const AccessAt& w : all)
+      for (const AccessAt& r : all) {
+        if (!ref_->at(w).write || ref_->at(r).write) continue;
+        const Web& web = ref_->web(name).around(w.insn, r.insn);
+        const std::vector<std::string>& kept = confined_to(name, web);
+        std::vector<std::string> lost, equal = kept;
+        for (const std::string& i : web.own)
+          if (std::find(kept.begin(), kept.end(), i) == kept.end())
+            (in_team(before.tag(i)) && ref_->own().has(name, i) ? lost : equal).push_back(i);
+        for (const std::string& i : lost) prove_apart(w, r, equal, i);
+      }
   }
 }
 

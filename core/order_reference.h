@@ -38,6 +38,22 @@ class ByVariable {
   std::vector<Entry> entries_;
 };
 
+/// Accesses of a temporary among which its values pass: no read of them finds what others wrote,
+/// and no other read what they wrote.
+struct Web {
+  std::vector<int> statements;  // that make them, ascending
+  /// Inames (outermost loops of the tree, then work-item inames) whose every iteration could have a
+  /// copy of its own for them: all are inside of these, and each read finds what was written in the
+  /// same iteration.
+  std::vector<std::string> own;
+  /// Where one web follows the other in one iteration of the loops around all: as `t` does that is
+  /// used in two loops, one after the other, and written in each before it is read. Else none.
+  std::vector<Web> inner;
+
+  /// The innermost web with accesses of both statements.
+  const Web& around(int a, int b) const;
+};
+
 /// A realized kernel in its own order, and who accesses what. Immutable; shared by all kernels that
 /// reordering transforms make from it.
 class Reference {
@@ -54,11 +70,18 @@ class Reference {
     return accesses[std::size_t(a.insn)][std::size_t(a.access)];
   }
 
-  /// Inames of the reference (outermost loops of the tree, then work-item inames) whose every
-  /// iteration has its own copy of temporary `name`: all its accesses are inside of them, and each
-  /// read finds what was written in the same iteration. Computed once; cost: isl where the first
-  /// access is not a plain write to the whole variable.
-  const std::vector<std::string>& private_to(const std::string& name) const;
+  /// All accesses of temporary `name` as one web, and its parts. Computed once; cost: isl where the
+  /// first access of a web is not a plain write to the whole variable.
+  const Web& web(const std::string& name) const;
+
+  /// The inames of the reference whose every iteration has its own copy of temporary `name`, for all
+  /// accesses, or for those that pass values to accesses of the statements `a` and `b`.
+  const std::vector<std::string>& private_to(const std::string& name) const {
+    return web(name).own;
+  }
+  const std::vector<std::string>& private_to(const std::string& name, int a, int b) const {
+    return web(name).around(a, b).own;
+  }
 
   /// Of the reference's kernel, found once.
   const OwnCopies& own() const;
@@ -66,7 +89,7 @@ class Reference {
   mutable bool reads_are_defined = false;  // check_defined has said so
 
  private:
-  mutable std::map<std::string, std::vector<std::string>> private_;
+  mutable std::map<std::string, Web> webs_;
   mutable std::optional<OwnCopies> own_;
 };
 

@@ -256,7 +256,9 @@ class Unknowns {
   std::map<std::string, std::string> names_;  // by text
 };
 
-/// Finds the iterations that keep a temporary to themselves.
+/// Finds the iterations that keep a temporary, or the accesses `all` to it, to themselves. These
+/// follow each other: no other access to it stands between two of them in one iteration of the loops
+/// around all.
 class Privacy {
  public:
   Privacy(const Reference& r, const std::vector<AccessAt>& all) : r_(r), all_(all) {
@@ -272,25 +274,76 @@ class Privacy {
         return !std::binary_search(has.begin(), has.end(), i);
       });
     }
-    if (t.space == AddressSpace::Global || t.initializer) loops_.clear();
+    if (t.space == AddressSpace::Global || t.initializer) loops_.clear(), divisible_ = false;
     if (t.initializer) items_.clear();
     const auto elsewhere = [&](const AccessAt& a) {
       return stands_for_elsewhere(r.order.kernel(), r.order.insn(a.insn), name);
     };
     if (!r.order.kernel().externals.empty() && std::any_of(all.begin(), all.end(), elsewhere))
-      loops_.clear(), items_.clear();  // there is one of it
+      loops_.clear(), items_.clear(), divisible_ = false;  // there is one of it
   }
 
-  std::vector<std::string> find() {
-    if (loops_.empty() && items_.empty()) return {};
-    if (begins_with_write()) return both();
-    for (;; loops_.pop_back()) {
-      if (covered()) return both();
-      if (loops_.empty()) return {};
-    }
+  /// All accesses of the temporary: there are no others to get values from.
+  Web whole() {
+    if (loops_.empty() && items_.empty()) return Web{{}, {}, parts()};
+    return find(0).value_or(Web());
+  }
+
+  /// Nothing where a read may find what another iteration of the outermost `fewest` loops wrote, or
+  /// others than these accesses.
+  std::optional<Web> find(std::size_t fewest) {
+    const std::size_t common = loops_.size();
+    if (!keeps(fewest)) return std::nullopt;
+    Web out{{}, both(), {}};
+    for (const AccessAt& a : all_) out.statements.push_back(a.insn);
+    std::sort(out.statements.begin(), out.statements.end());
+    out.statements.erase(std::unique(out.statements.begin(), out.statements.end()),
+                         out.statements.end());
+    if (loops_.size() == common) out.inner = parts();
+    return out;
   }
 
  private:
+  /// Leaves those of the loops, at least `fewest`, whose iterations keep the accesses to themselves;
+  /// false: there are none.
+  bool keeps(std::size_t fewest) {
+    if (begins_with_write()) return true;
+    for (;; loops_.pop_back()) {
+      if (covered()) return true;
+      if (loops_.size() <= fewest) return false;
+    }
+  }
+
+  /// The webs that follow each other in one iteration of the common loops: of the accesses in one
+  /// deeper loop, or of those between two such. None where a value passes from one to another.
+  std::vector<Web> parts() const {
+    if (!divisible_) return {};
+    std::vector<std::vector<AccessAt>> groups;
+    const auto is_deeper = [&](const AccessAt& a) {
+      return r_.order.loops(a.insn).size() > loops_.size();
+    };
+    for (const AccessAt& a : all_) {
+      const AccessAt* last = groups.empty() ? nullptr : &groups.back().back();
+      if (!last || is_deeper(*last) != is_deeper(a) ||
+          (is_deeper(a) && r_.order.common_loops(last->insn, a.insn) == loops_.size()))
+        groups.emplace_back();
+      groups.back().push_back(a);
+    }
+    if (groups.size() == 1) return {};
+    for (const std::vector<AccessAt>& group : groups)  // most often it is told by the first one
+      for (const AccessAt& a : group) {
+        if (a.insn != group[0].insn) break;
+        if (!r_.at(a).write) return {};
+      }
+    std::vector<Web> out;
+    for (const std::vector<AccessAt>& group : groups) {
+      std::optional<Web> part = Privacy(r_, group).find(loops_.size());
+      if (!part) return {};
+      out.push_back(std::move(*part));
+    }
+    return out;
+  }
+
   std::vector<std::string> both() const {
     std::vector<std::string> out = loops_;
     out.insert(out.end(), items_.begin(), items_.end());
@@ -521,18 +574,28 @@ class Privacy {
   const Reference& r_;
   const std::vector<AccessAt>& all_;
   std::vector<std::string> loops_, items_;
+  bool divisible_ = true;
 };
 
 }  // namespace
 
-const std::vector<std::string>& Reference::private_to(const std::string& name) const {
-  const auto known = private_.find(name);
-  if (known != private_.end()) return known->second;
+const Web& Web::around(int a, int b) const {
+  const auto has = [](const Web& w, int s) {
+    return std::binary_search(w.statements.begin(), w.statements.end(), s);
+  };
+  for (const Web& w : inner)
+    if (has(w, a)) return has(w, b) ? w.around(a, b) : *this;
+  return *this;
+}
+
+const Web& Reference::web(const std::string& name) const {
+  const auto known = webs_.find(name);
+  if (known != webs_.end()) return known->second;
   const auto it = by_variable.find(name);
-  std::vector<std::string> found;
+  Web found;
   if (it != by_variable.end() && variables.is_temporary(name))
-    found = Privacy(*this, it->second).find();
-  return private_.emplace(name, std::move(found)).first->second;
+    found = Privacy(*this, it->second).whole();
+  return webs_.emplace(name, std::move(found)).first->second;
 }
 
 }  // namespace moonloop

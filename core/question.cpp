@@ -22,6 +22,11 @@ void Question::pair(const RunOrder& o, int a, int b) {
   key_ += fmt::format(";{}{} {}", a == b, o.first(a, b), o.common_loops(a, b));
 }
 
+void Question::accesses(const Reference& r, const Access& a, int s, const Access& b, int t) {
+  access(r, a), access(r, b);
+  if (a.variable == b.variable) names(r.private_to(a.variable, s, t));
+}
+
 void Question::access(const Reference& r, const Access& a) {
   const Kernel& k = r.order.kernel();
   key_ += a.field + "[";
@@ -33,8 +38,6 @@ void Question::access(const Reference& r, const Access& a) {
   key_ += "]";
   for (const std::string& n : names)
     if (r.variables.has(n)) key_ += n + " ";
-  key_ += "/";
-  this->names(r.private_to(a.variable));
   key_ += "/";
   for (const Claim& c : k.claims) {
     key_ += fmt::format("{}{};", int(c.kind), fmt::join(c.names, ","));

@@ -19,8 +19,8 @@ class Question {
   void statement(const RunOrder& o, int s);
   /// In which order two of them run.
   void pair(const RunOrder& o, int a, int b);
-  /// The access of a statement of `r`, whose kernel's claims hold.
-  void access(const Reference& r, const Access& a);
+  /// Accesses of statements `s` and `t` of `r`, whose kernel's claims hold.
+  void accesses(const Reference& r, const Access& a, int s, const Access& b, int t);
   /// A relation between instances.
   void relation(const Map& m);
   void names(const std::vector<std::string>& inames);
@@ -31,6 +31,8 @@ class Question {
   void settle();
 
  private:
+  void access(const Reference& r, const Access& a);
+
   std::string key_;
   std::map<std::string, std::string> numbers_;  // of inames
   bool plain_ = true;  // nothing but the dimensions decides what an instance is

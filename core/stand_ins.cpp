@@ -114,7 +114,7 @@ class StandInCheck {
       q.statement(was_.order, w), q.statement(was_.order, p.served);
       q.pair(is_.order, at.insn, p.now), q.pair(is_.order, p.now, at.insn);
       q.pair(was_.order, w, p.served), q.pair(was_.order, p.served, w);
-      q.access(is_, other), q.access(is_, a);
+      q.accesses(is_, other, at.insn, a, p.now);
       q.relation(p.relation);
       if (q.settled()) continue;
       bool exact = true;
@@ -144,7 +144,7 @@ class StandInCheck {
         question.statement(is_.order, p.now), question.statement(is_.order, q.now);
         question.statement(was_.order, p.served), question.statement(was_.order, q.served);
         question.pair(is_.order, p.now, q.now), question.pair(was_.order, p.served, q.served);
-        question.access(is_, a), question.access(is_, b);
+        question.accesses(is_, a, p.now, b, q.now);
         question.relation(p.relation), question.relation(q.relation);
         question.flag(&p > &q);
         for_each_together(p, q, [&](const Placed& x, const Placed& y) {
@@ -208,7 +208,7 @@ class StandInCheck {
     Question q(r.write ? "written" : "read");
     q.statement(o, p.now), q.statement(o, use);
     q.pair(o, p.now, use), q.pair(o, use, p.now);
-    q.access(is_, w), q.access(is_, r);
+    q.accesses(is_, w, p.now, r, use);
     q.names(map_names(p.s->relation, isl_dim_in));
     q.names(map_names(p.s->relation, isl_dim_out));
     q.relation(p.s->relation);
@@ -239,7 +239,7 @@ class StandInCheck {
   Map conflicts(const Access& x, int s, const Access& y, int t, bool& exact) const {
     const auto &ds = is_.order.dims(s), &dt = is_.order.dims(t);
     Map m = conflict_map(is_.order.kernel(), is_.variables, x, ds, y, dt, exact);
-    for (const std::string& i : is_.private_to(x.variable)) {
+    for (const std::string& i : is_.private_to(x.variable, s, t)) {
       const auto at_s = std::find(ds.begin(), ds.end(), i),
                  at_t = std::find(dt.begin(), dt.end(), i);
       if (at_s != ds.end() && at_t != dt.end())

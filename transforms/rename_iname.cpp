@@ -245,9 +245,10 @@ void require_bounds_known(const Kernel& k, const Kernel& after, const std::strin
           std::find_if(k.instructions.begin() + std::ptrdiff_t(n), k.instructions.end(),
                        [&](const InsnPtr& i) { return writes(*i).contains(v); });
       std::string why;
-      for (const std::string& own : order->private_to(v))
-        if (!insn.inames.contains(own))
-          why = fmt::format("each iteration of `{}` has its own", own);
+      for (const AccessAt& a : order->by_variable.at(v))
+        for (const std::string& own : order->private_to(v, a.insn, a.insn))
+          if (!insn.inames.contains(own))
+            why = fmt::format("each iteration of `{}` has its own", own);
       if (later != k.instructions.end()) why = fmt::format("`{}` writes it later", (*later)->id);
       if (!why.empty())
         refuse("other-values", insn.at,

@@ -53,9 +53,15 @@ void require_private(const Kernel& k, const Reference& reference, const std::str
       if (!i->inames.count(iname))
         refuse("not-inside", i->at, "`{}` uses `{}` outside of iname `{}`", i->id, name, iname);
   }
-  const std::vector<std::string>& own = reference.private_to(name);
+  const auto accesses = reference.by_variable.find(name);
+  if (accesses == reference.by_variable.end()) return;
+  const auto has_own = [&](const AccessAt& a, const std::string& iname) {
+    const std::vector<std::string>& own = reference.private_to(name, a.insn, a.insn);
+    return std::find(own.begin(), own.end(), iname) != own.end();
+  };
   for (const std::string& iname : inames)
-    if (std::find(own.begin(), own.end(), iname) == own.end())
+    if (!std::all_of(accesses->second.begin(), accesses->second.end(),
+                     [&](const AccessAt& a) { return has_own(a, iname); }))
       refuse("carries-value", t.at ? t.at : k.at,
              "an iteration of `{}` may read what another one wrote to `{}`", iname, name);
 }

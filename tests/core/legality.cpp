@@ -38,6 +38,60 @@ Kernel with_order(const Kernel& k, const std::vector<std::string>& outer_to_inne
 
 }  // namespace
 
+TEST_CASE("legality: a temporary of two loops is private in each that writes it first") {
+  const std::string head =
+      "kernel f(n, a: float64[n], b: float64[n], c: float64[n])\ndomain {[i]: 0 <= i < n}\n"
+      "domain {[j]: 0 <= j < n}\ntemp t: float64\n";
+  const auto loops = [&](const std::string& between, const std::string& second) {
+    return kernel(head + "t = 2*a[i] {id=w, inames=i}\nb[i] = t*t {id=r, inames=i}\n" + between +
+                  second + "c[j] = t + j {id=last, inames=j}\n");
+  };
+  const Kernel both = loops("", "t = b[j] {id=v, inames=j, dep=r}\n");
+  for (const char* tag : {"par", "g.0", "simd"}) {
+    CHECK(verdict(tagged(both, {{"i", tag}})) == "legal");
+    CHECK(verdict(tagged(both, {{"j", tag}})) == "legal");
+    CHECK(verdict(tagged(both, {{"i", tag}, {"j", tag}})) == "legal");
+  }
+  // The second one reads what the first one leaves: its last value, in each iteration or before.
+  CHECK(verdict(tagged(loops("", ""), {{"i", "par"}})) ==
+        "tagging `i` as `par` would run w[i=0] and r[i=1] at the same time, but w[i=0] writes t and "
+        "r[i=1] reads it (n=2)");
+  CHECK(code(tagged(loops("", "t = t + b[j] {id=v, inames=j, dep=r}\n"), {{"i", "par"}})) ==
+        "races");
+  CHECK(code(tagged(loops("", "t = t + b[j] {id=v, inames=j, dep=r}\n"), {{"j", "par"}})) ==
+        "races");
+  // As does a statement between the two, of which the value comes from the first.
+  CHECK(code(tagged(loops("a[0] = t {id=between, dep=r}\n",
+                          "t = b[j] {id=v, inames=j, dep=between}\n"),
+                    {{"i", "par"}})) == "races");
+  CHECK(code(tagged(loops("a[0] = t {id=between, dep=r}\n",
+                          "t = b[j] {id=v, inames=j, dep=between}\n"),
+                    {{"j", "par"}})) == "races");
+  // Unless it has one of its own.
+  const std::string own = "t = 7 {id=own, dep=r}\na[0] = t {id=between, dep=own}\n";
+  const Kernel three = loops(own, "t = b[j] {id=v, inames=j, dep=between}\n");
+  CHECK(verdict(tagged(three, {{"i", "par"}, {"j", "par"}})) == "legal");
+  // A condition that the write has and the read has not.
+  CHECK(code(tagged(loops("", "t = b[j] {id=v, inames=j, dep=r, if=j > 0}\n"), {{"i", "par"}})) ==
+        "races");
+}
+
+TEST_CASE("legality: a temporary of two loops within another one") {
+  const std::string text =
+      "kernel f(n, a: float64[n, n], b: float64[n, n], c: float64[n, n])\n"
+      "domain {[k, i]: 0 <= k < n and 0 <= i < n}\ndomain {[j]: 0 <= j < n}\ntemp t: float64[2]\n"
+      "for k\nt[0] = a[k, i] {id=w}\nb[k, i] = t[0]*2 {id=r, dep=w}\n"
+      "t[0] = b[k, j] {id=v, dep=r}\nc[k, j] = t[0] + 1 {id=last, dep=v}\nend\n";
+  for (const char* loop : {"k", "i", "j"})
+    CHECK(verdict(tagged(kernel(text), {{loop, "par"}})) == "legal");
+  // What the inner loops leave is read in the next iteration of the outer one.
+  const std::string carried = text.substr(0, text.find("t[0] = a")) +
+                              "a[k, 0] = t[0] {id=first, if=k > 0}\n" +
+                              text.substr(text.find("t[0] = a"));
+  for (const char* loop : {"k", "j"})
+    CHECK(code(tagged(kernel(carried), {{loop, "par"}})) == "races");
+}
+
 TEST_CASE("legality: a loop without carried dependences may be parallel") {
   const Kernel k = kernel("kernel f\ndomain {[i]: 0 <= i < n}\na[i] = 2*b[i+1] {id=w}\n");
   for (const char* tag : {"par", "g.0", "l.0", "simd"})

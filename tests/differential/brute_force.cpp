@@ -360,6 +360,19 @@ struct Copies {
   /// because the team puts the others' parts together.
   std::map<std::string, std::vector<std::string>> items;
 
+  /// Parallel loops, as the numbers of the children on the way to them, each iteration of which
+  /// writes itself what it reads of a temporary, and nothing that others read.
+  std::set<std::pair<std::string, std::vector<std::int64_t>>> apart_in;
+  static std::vector<std::int64_t> way(const Instance& i, std::size_t level) {
+    std::vector<std::int64_t> out;
+    for (std::size_t l = 0; l <= level; ++l) out.push_back(i.time[l].child);
+    return out;
+  }
+  /// Whether each iteration of the parallel loop at `level` around the instance has its own.
+  bool by_iteration(const std::string& name, const Instance& i, std::size_t level) const {
+    return level < levels.at(name) || (!apart_in.empty() && apart_in.count({name, way(i, level)}));
+  }
+
   using Copy = std::vector<std::optional<std::int64_t>>;
   /// Which work-items' copies an instance accesses: those of all values of an iname that it lacks.
   Copy copy_of(const std::string& name, const Instance& i) const {
@@ -536,8 +549,11 @@ Reads values_read(const Enumeration& e, const Copies& private_in) {
       if (t.atomic && !t.write) continue;  // its order among its like tells nothing
       if (!e.is_temporary(*t.variable)) continue;
       Cell cell{*t.variable, t.subscript};
-      for (std::size_t l = 0; l < private_in.levels.at(*t.variable); ++l)
-        if (i.time[l].parallel) cell.second.push_back(i.time[l].value);
+      for (std::size_t l = 0; l < i.time.size(); ++l)
+        if (i.time[l].parallel && private_in.by_iteration(*t.variable, i, l)) {
+          cell.second.push_back(i.time[l].child);
+          cell.second.push_back(i.time[l].value);
+        }
       const Copies::Copy copy = private_in.copy_of(*t.variable, i);
       Element& at = memory[cell];
       std::optional<Element::Held> held = at.held(copy);
@@ -558,6 +574,49 @@ Reads values_read(const Enumeration& e, const Copies& private_in) {
   return out;
 }
 
+/// Who reads from temporaries what whom of the base wrote, by key.
+struct Flow {
+  std::string variable;
+  std::uint64_t from, to;
+};
+std::vector<Flow> flows(const Enumeration& e) {
+  std::map<Cell, std::uint64_t> latest;
+  std::vector<Flow> out;
+  for (const Instance& i : e.all)
+    for (const Touch& t : i.touches) {
+      if (t.idle || !e.is_temporary(*t.variable)) continue;
+      const auto it = latest.find({*t.variable, t.subscript});
+      if (it != latest.end() && (!t.write || t.update || t.atomic))
+        out.push_back({*t.variable, it->second, i.key});
+      if (t.write) latest[{*t.variable, t.subscript}] = i.key;
+    }
+  return out;
+}
+
+/// The parallel loops of `after` of which each iteration keeps what it writes to a temporary.
+void find_apart(const std::vector<Flow>& all, const Enumeration& after, const Where& where,
+                Copies& out) {
+  std::set<std::pair<std::string, std::vector<std::int64_t>>> crossed;
+  for (const Instance& i : after.all)
+    for (const Touch& t : i.touches)
+      if (after.is_temporary(*t.variable) &&
+          after.kernel().find_temporary(*t.variable)->space != AddressSpace::Global)
+        for (std::size_t l = 0; l < i.time.size(); ++l)
+          if (i.time[l].parallel) out.apart_in.emplace(*t.variable, Copies::way(i, l));
+  for (const Flow& f : all) {
+    const Instance &p = after.all[where.at(f.from)], &q = after.all[where.at(f.to)];
+    bool same = true;  // all iterations so far
+    for (std::size_t l = 0; l < std::max(p.time.size(), q.time.size()); ++l) {
+      same = same && l < p.time.size() && l < q.time.size() &&
+             p.time[l].child == q.time[l].child && p.time[l].value == q.time[l].value;
+      for (const Instance* i : {&p, &q})
+        if (!same && l < i->time.size() && i->time[l].parallel)
+          crossed.emplace(f.variable, Copies::way(*i, l));
+    }
+  }
+  for (const auto& c : crossed) out.apart_in.erase(c);
+}
+
 /// Two accesses of one cell of a temporary, one of them a write, in two iterations of a parallel
 /// loop that has no copies of it.
 std::string shared_race(const Enumeration& e, const Copies& c) {
@@ -571,8 +630,12 @@ std::string shared_race(const Enumeration& e, const Copies& c) {
         if (w != When::Concurrent && (w != When::Vector || (events[i].update && events[j].update)))
           continue;
         bool has_copies = c.apart(cell.first, p, q);
-        for (std::size_t l = 0; l < c.levels.at(cell.first); ++l)
-          if (p.time[l].parallel && p.time[l].value != q.time[l].value) has_copies = true;
+        for (std::size_t l = 0; l < std::min(p.time.size(), q.time.size()); ++l) {
+          if (p.time[l].child != q.time[l].child) break;
+          if (p.time[l].parallel && p.time[l].value != q.time[l].value &&
+              c.by_iteration(cell.first, p, l))
+            has_copies = true;
+        }
         if (!has_copies) return pair_text(cell, p, q, "runs at the same time as");
       }
   return {};
@@ -617,12 +680,14 @@ struct BruteForce::Base {
     copied.own.emplace(all.kernel());
     copied.shared = values_read(all, copied).undefined;
     reads = values_read(all, copied);
+    flowing = flows(all);
   }
   const Integers at;
   const Enumeration all;
   const Enumeration::Dims dims;
   Copies copied;
   Reads reads;
+  std::vector<Flow> flowing;
   History fields[2], records[2];  // of arrays, of temporaries
 };
 
@@ -669,6 +734,7 @@ Verdict BruteForce::compare(const Kernel& after_kernel, const Integers& values) 
     c.own.emplace(after.kernel());
     c.shared = run.copied.shared;
     if (!run.reads.undefined.empty()) throw Unknown{};
+    find_apart(run.flowing, after, where, c);
     if (std::string why = shared_race(after, c); !why.empty())
       return {Kind::Illegal, std::move(why)};
     const Reads found = values_read(after, c);

@@ -1,5 +1,7 @@
 #include "tests/differential/random_kernel.h"
 
+#include <map>
+
 #include <fmt/format.h>
 
 #include "tests/differential/random_atomics.h"
@@ -209,10 +211,15 @@ class KernelWriter {
     if (r_.chance(12) && types_.adds())
       return add_atomic(inames, id, options.substr(options.find(',')));
     if (r_.chance(10) && inames.size() > 1) return add_carried(inames, id);
-    if (r_.chance(20)) {  // a temporary and its use
-      const std::string t = fmt::format("t{}", count_);
-      lines_.push_back(fmt::format("<{}> {} = {}  {{id={}t, inames={}}}", types_.next(), t,
-                                   value(inames, ""), id, fmt::join(names(inames), ":")));
+    if (r_.chance(20)) {  // a temporary and its use, perhaps again
+      const bool again = !reused_.empty() && rare_.chance(40);
+      const std::string t = again ? rare_.pick(reused_) : fmt::format("t{}", count_);
+      const std::string type = again ? "" : fmt::format("<{}> ", types_.next());
+      if (!again) reused_.push_back(t);
+      const std::string after = again ? fmt::format(", dep={}", latest_use_.at(t)) : "";
+      latest_use_[t] = id;
+      lines_.push_back(fmt::format("{}{} = {}  {{id={}t, inames={}{}}}", type, t,
+                                   value(inames, ""), id, fmt::join(names(inames), ":"), after));
       const std::string to = element(inames);
       lines_.push_back(fmt::format("{} = {}  {{{}, dep={}t}}", to,
                                    fitting(t + " + " + value(inames, to)), options, id));
@@ -280,11 +287,27 @@ class KernelWriter {
                             [&](const std::string& term) { return types_.addend(term); }};
     for (int more = r_.below(2); more >= 0; --more)
       lines_.push_back(random_atomic(r_, parts, fmt::format("id={}_{}{}", id, more, options)));
+    if (rare_.chance(25)) return add_reset(parts, inames, id, options);
     if (r_.chance(20)) {  // what becomes of it
       const std::string after = fmt::format("h[{}]", subscript(inames));
       lines_.push_back(
           fmt::format("{} = {}  {{id={}_after{}}}", element(inames), fitting(after), id, options));
     }
+  }
+
+  /// Updates of one place that commute, what becomes of it, and a new start.
+  void add_reset(const AtomicParts& parts, const std::vector<Iname>& inames, const std::string& id,
+                 const std::string& options) {
+    const std::string place = rare_.chance(50) ? fmt::format("h[{}]", rare_.below(3))
+                                               : fmt::format("h[{} % 4]", parts.iname);
+    const std::string kind = rare_.pick({"max", "min"});
+    for (int n = 0; n < 2; ++n)
+      lines_.push_back(fmt::format("{0} = {1}({0}, {2})  {{id={3}_up{4}{5}, atomic, tags=at_{1}}}",
+                                   place, kind, parts.addend(parts.term()), id, n, options));
+    lines_.push_back(
+        fmt::format("{} = {}  {{id={}_then{}}}", element(inames), fitting(place), id, options));
+    lines_.push_back(
+        fmt::format("{} = {}  {{id={}_new{}}}", place, parts.addend(parts.term()), id, options));
   }
 
   /// A temporary that iterations of the innermost loop pass on, begun before the loop or by its
@@ -342,6 +365,8 @@ class KernelWriter {
   std::vector<Iname> outer_;
   Random rare_{0};  // what came later, so that kernels without it stay what they are
   std::vector<std::string> domains_, lines_;
+  std::vector<std::string> reused_;                // temporaries
+  std::map<std::string, std::string> latest_use_;  // of each, by id
   int next_iname_ = 0, count_ = 0;
 };
 

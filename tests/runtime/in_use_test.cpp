@@ -442,3 +442,37 @@ TEST_CASE(
   const Kernel cut = step(k, "add_barrier", {word("id:r1"), word("id:r2")});
   CHECK(run(cut, k, {{"n", "5"}}).kernels == 4);
 }
+
+TEST_CASE("in use: a temporary that several loops use, one after the other") {
+  const std::string text = R"(
+kernel k(n: int32, a: in float64[n, n], b: out float64[n, n], c: out float64[n, n], d: out float64[n])
+domain {[r, i]: 0 <= r < n and 0 <= i < n}
+domain {[j]: 0 <= j < n}
+domain {[p]: 0 <= p < n}
+domain {[q]: 0 <= q < m}
+temp t: float64
+temp u: float64[3]
+temp m: int32
+for r
+  t = a[r, i]*2          {id=w}
+  u[i % 3] = t + 1       {id=x, dep=w}
+  b[r, i] = t*u[i % 3]   {id=y, dep=x}
+  t = b[r, j] - 3        {id=v, dep=y}
+  u[1] = t               {id=z, dep=v, inames=r:j}
+  c[r, j] = u[1] + t     {id=l, dep=z}
+end
+m = p % 4                {id=bound, dep=l}
+t = sum(q, a[p, q])      {id=s, dep=bound}
+d[p] = t + m             {id=e, dep=s}
+)";
+  const Kernel k = parse_one(text);
+  using Tags = std::map<std::string, std::string>;
+  for (const Tags& tags : {Tags{}, {{"i", "par"}, {"j", "par"}, {"p", "par"}}, {{"r", "par"}},
+                           {{"p", "par"}}, {{"j", "simd"}}})
+    for (const Target t : {Target::C, Target::OpenMP})
+      run_on(t, tags.empty() ? k : tagged(text, tags), k, {{"n", "13"}});
+  const std::string code = generate(tagged(text, {{"r", "par"}, {"p", "par"}}), Target::OpenMP).source;
+  CHECK(count(code, "#pragma omp parallel for") == 2);
+  same_everywhere(text, {{"r", "g.0"}, {"p", "g.0"}}, {{"n", "13"}});
+  same_everywhere(text, {{"r", "g.0"}, {"j", "l.0"}}, {{"n", "13"}});
+}

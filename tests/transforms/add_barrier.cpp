@@ -54,3 +54,36 @@ TEST_CASE("add_barrier: refuses what has no place for it") {
             apply(k, "add_barrier", {text("first"), text("second")}, {{option, text("private")}});
           }) == "bad-barrier");
 }
+
+TEST_CASE("add_barrier: other fields that are written in between do not hide one") {
+  const Kernel k = parsed(R"(
+record pair(x: float64, y: float64)
+kernel k(n: int32, r: pair[n], s: pair[n])
+domain {[i]: 0 <= i < n}
+temp t: pair
+t.x = 2*r[i].x  {id=x}
+t.y = 2*r[i].y  {id=y}
+s[i] = t        {id=both}
+)");
+  for (const char* field : {"x", "y"})
+    CHECK(code_of([&] { apply(k, "add_barrier", {text("both"), text(field)}); }) == "breaks-order");
+}
+
+TEST_CASE("add_barrier: updates that commute do not hide one from what comes behind") {
+  const auto order = [](const char* first, const char* then) {
+    const Kernel k = parsed(R"(
+kernel k(n: int32, x: float64[n], y: float64[n], a: inout float64[4], b: out float64[n])
+domain {[i]: 0 <= i < n}
+a[1] = a[1] + x[i]  {id=one, atomic}
+a[1] = a[1] + y[i]  {id=two, atomic}
+b[i] = a[1]         {id=read}
+a[1] = 0.5          {id=store, inames=i}
+)");
+    return code_of([&] { apply(k, "add_barrier", {text(first), text(then)}); });
+  };
+  CHECK(order("two", "one") == "legal");
+  for (const char* update : {"one", "two"}) {
+    CHECK(order("read", update) == "breaks-order");
+    CHECK(order("store", update) == "breaks-order");
+  }
+}
