@@ -90,6 +90,8 @@ class UndefinedReads : public UseCheck {
     if (!shared.empty()) {
       first = first_read(h, read);
       if (!first) return;
+    } else if (yes(isl_set_is_empty(places_.instances(read.place).get()))) {
+      return;
     }
     const Use* writer = &h.writes.front();
     for (const Use& w : h.writes)

@@ -95,6 +95,9 @@ TEST_CASE("undefined reads: before every write, or without one") {
                  "c[i] = t {id=S, dep=*, inames=i}\n<>t = a[j] {id=T}\n") ==
         "`S` reads the temporary `t` before anything is written to it [undefined-read]; move `T` "
         "before `S`, or add `dep=T`");
+  // A read that no iteration makes.
+  CHECK(checking("domain {[i]: n <= i < n}\ndomain {[j]: 0 <= j < n}\n"
+                 "c[i] = t {id=S, dep=*, inames=i}\n<>t = a[j] {id=T}\n") == "ok");
   CHECK(completing("kernel f(n: int32, c: float64[n])\ndomain {[i]: 0 <= i < n}\n"
                    "<float64>t = t + 1 {id=S, dep=*, inames=}\nc[i] = t\n")
             .find("`S` reads the temporary `t` before anything is written to it") == 0);

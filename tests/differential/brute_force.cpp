@@ -574,28 +574,27 @@ Reads values_read(const Enumeration& e, const Copies& private_in) {
   return out;
 }
 
-/// Who reads from temporaries what whom of the base wrote, by key.
+/// Who reads from temporaries what whom wrote, in sequence.
 struct Flow {
   std::string variable;
-  std::uint64_t from, to;
+  const Instance *from, *to;
 };
 std::vector<Flow> flows(const Enumeration& e) {
-  std::map<Cell, std::uint64_t> latest;
+  std::map<Cell, const Instance*> latest;
   std::vector<Flow> out;
   for (const Instance& i : e.all)
     for (const Touch& t : i.touches) {
       if (t.idle || !e.is_temporary(*t.variable)) continue;
       const auto it = latest.find({*t.variable, t.subscript});
       if (it != latest.end() && (!t.write || t.update || t.atomic))
-        out.push_back({*t.variable, it->second, i.key});
-      if (t.write) latest[{*t.variable, t.subscript}] = i.key;
+        out.push_back({*t.variable, it->second, &i});
+      if (t.write) latest[{*t.variable, t.subscript}] = &i;
     }
   return out;
 }
 
-/// The parallel loops of `after` of which each iteration keeps what it writes to a temporary.
-void find_apart(const std::vector<Flow>& all, const Enumeration& after, const Where& where,
-                Copies& out) {
+/// The parallel loops of which each iteration keeps what it writes to a temporary.
+void find_apart(const Enumeration& after, Copies& out) {
   std::set<std::pair<std::string, std::vector<std::int64_t>>> crossed;
   for (const Instance& i : after.all)
     for (const Touch& t : i.touches)
@@ -603,8 +602,8 @@ void find_apart(const std::vector<Flow>& all, const Enumeration& after, const Wh
           after.kernel().find_temporary(*t.variable)->space != AddressSpace::Global)
         for (std::size_t l = 0; l < i.time.size(); ++l)
           if (i.time[l].parallel) out.apart_in.emplace(*t.variable, Copies::way(i, l));
-  for (const Flow& f : all) {
-    const Instance &p = after.all[where.at(f.from)], &q = after.all[where.at(f.to)];
+  for (const Flow& f : flows(after)) {
+    const Instance &p = *f.from, &q = *f.to;
     bool same = true;  // all iterations so far
     for (std::size_t l = 0; l < std::max(p.time.size(), q.time.size()); ++l) {
       same = same && l < p.time.size() && l < q.time.size() &&
@@ -680,14 +679,12 @@ struct BruteForce::Base {
     copied.own.emplace(all.kernel());
     copied.shared = values_read(all, copied).undefined;
     reads = values_read(all, copied);
-    flowing = flows(all);
   }
   const Integers at;
   const Enumeration all;
   const Enumeration::Dims dims;
   Copies copied;
   Reads reads;
-  std::vector<Flow> flowing;
   History fields[2], records[2];  // of arrays, of temporaries
 };
 
@@ -734,7 +731,7 @@ Verdict BruteForce::compare(const Kernel& after_kernel, const Integers& values) 
     c.own.emplace(after.kernel());
     c.shared = run.copied.shared;
     if (!run.reads.undefined.empty()) throw Unknown{};
-    find_apart(run.flowing, after, where, c);
+    find_apart(after, c);
     if (std::string why = shared_race(after, c); !why.empty())
       return {Kind::Illegal, std::move(why)};
     const Reads found = values_read(after, c);

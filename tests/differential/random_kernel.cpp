@@ -287,7 +287,7 @@ class KernelWriter {
                             [&](const std::string& term) { return types_.addend(term); }};
     for (int more = r_.below(2); more >= 0; --more)
       lines_.push_back(random_atomic(r_, parts, fmt::format("id={}_{}{}", id, more, options)));
-    if (rare_.chance(25)) return add_reset(parts, inames, id, options);
+    if (rare_.chance(40)) return add_reset(parts, inames, id, options);
     if (r_.chance(20)) {  // what becomes of it
       const std::string after = fmt::format("h[{}]", subscript(inames));
       lines_.push_back(

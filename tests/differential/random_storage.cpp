@@ -2,13 +2,36 @@
 
 #include <algorithm>
 
+#include "core/lookup.h"
 #include "tests/differential/values.h"
 
 namespace moonloop::differential {
 namespace {
 
+/// Mostly one that meets `insn` in a variable: only with such the order counts.
+InsnPtr other_than(Random& r, const Kernel& k, const Instruction& insn) {
+  const auto variables = [&](const Instruction& i) {
+    std::set<std::string> all = writes(i);
+    for (const std::string& n : reads(k, i))
+      if (k.find_arg(n) || k.find_temporary(n)) all.insert(n);
+    return all;
+  };
+  const std::set<std::string> own = variables(insn);
+  std::vector<InsnPtr> meeting;
+  for (const InsnPtr& i : k.instructions) {
+    const std::set<std::string> theirs = variables(*i);
+    if (i->id != insn.id && std::any_of(theirs.begin(), theirs.end(), [&](const std::string& n) {
+          return own.contains(n);
+        }))
+      meeting.push_back(i);
+  }
+  return meeting.empty() || r.chance(30) ? r.pick(k.instructions) : r.pick(meeting);
+}
+
 Call barrier(Random& r, const Kernel& k, Flavour flavour) {
-  const Instruction &first = *r.pick(k.instructions), &second = *r.pick(k.instructions);
+  const Instruction& first = *r.pick(k.instructions);
+  const InsnPtr other = other_than(r, k, first);
+  const Instruction& second = *other;
   ValueDict options;
   if (r.chance(flavour == Flavour::Device ? 50 : 30))
     options.emplace_back("synchronization_kind", text("local"));
