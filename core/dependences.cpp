@@ -31,7 +31,7 @@ DependenceList dependences(const Kernel& k) {
     const Access &x = r.at(a), &y = r.at(b);
     const auto &da = r.order.dims(a.insn), &db = r.order.dims(b.insn);
     bool exact = true;
-    Map m = conflict_map(k, r.variables, x, da, y, db, exact);
+    Map m = conflict_map(r.order.kernel(), k, r.variables, x, da, y, db, exact);
     for (const std::string& i : r.private_to(x.variable, a.insn, b.insn))
       m = equate(std::move(m), std::size_t(std::find(da.begin(), da.end(), i) - da.begin()),
                  std::size_t(std::find(db.begin(), db.end(), i) - db.begin()));

@@ -1,5 +1,8 @@
 #include "core/flat_subscripts.h"
 
+#include "core/layout.h"
+#include "core/lookup.h"
+
 namespace moonloop {
 
 const Expr* as_indexof(const Expr& e) {
@@ -10,6 +13,34 @@ const Expr* as_indexof(const Expr& e) {
 Expr map_indexof(const Expr& e, const std::function<Expr(const Expr&)>& f) {
   // The element itself, or a rule that stands for one.
   return map_children(e, [&](const Expr& element) { return map_children(element, f); });
+}
+
+namespace {
+constexpr const char* kFlat = "flat";
+}
+
+Exprs subscripts_of(const Load& l) {
+  return l.linear ? Exprs{Expr(Call{kFlat, l.index, {}})} : l.index;
+}
+
+const Expr* flat_of(const Exprs& subscripts) {
+  const auto* c = subscripts.size() == 1 ? subscripts[0].as<Call>() : nullptr;
+  return c && c->name == kFlat && c->args.size() == 1 ? &c->args[0] : nullptr;
+}
+
+std::optional<Expr> place_in_memory(const Kernel& k, const std::string& array,
+                                    const Exprs& subscripts) {
+  if (const Expr* flat = flat_of(subscripts)) return *flat;
+  const Argument* a = k.find_arg(array);
+  const Temporary* t = k.find_temporary(array);
+  const std::optional<Exprs>* shape = a ? &a->shape : t ? &t->shape : nullptr;
+  if (!shape || !*shape || (*shape)->size() != subscripts.size()) return std::nullopt;
+  const Exprs strides =
+      a ? strides_of(**shape, a->order, a->strides) : strides_of(**shape, t->order, t->strides);
+  Exprs terms;
+  for (std::size_t d = 0; d < subscripts.size(); ++d)
+    terms.push_back(index_mul(strides[d], subscripts[d]));
+  return terms.empty() ? lit(0) : index_add(terms);
 }
 
 void make_flat_subscripts_plain(Kernel& k) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "core/kernel.h"
@@ -14,6 +15,16 @@ const Expr* as_indexof(const Expr& e);
 
 /// `e`, an indexof(), with `f` of what its element's subscripts are.
 Expr map_indexof(const Expr& e, const std::function<Expr(const Expr&)>& f);
+
+/// What an access says of the element: a subscript for each axis, or the flat one as `flat(i)`,
+/// which is no expression of any kernel.
+Exprs subscripts_of(const Load& l);
+/// The flat subscript among these; null if there is none.
+const Expr* flat_of(const Exprs& subscripts);
+/// Where the element with these subscripts stands in the array's memory, from its start, in
+/// elements; nothing where the layout is not known yet.
+std::optional<Expr> place_in_memory(const Kernel& k, const std::string& array,
+                                    const Exprs& subscripts);
 
 /// Where an array of one axis lies in one piece, its flat subscripts are its subscripts: they become
 /// these. Linear.

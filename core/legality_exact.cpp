@@ -3,6 +3,7 @@
 
 #include "core/budget.h"
 #include "core/counterexample.h"
+#include "core/flat_subscripts.h"
 #include "core/legality.h"
 #include "core/memo.h"
 
@@ -77,6 +78,10 @@ std::string Legality::proof_key(const Pair& p) const {
         collect_reads(e, names);
       }
     }
+  if (p.x && (flat_of(p.x->index) || flat_of(p.y->index)))
+    for (const Access* x : {p.x, p.y})
+      if (const auto place = place_in_memory(was.kernel(), x->variable, x->index))
+        key += "@" + text(*place);
   for (const std::string& n : names)
     if (ref_->variables.has(n)) key += " " + n;
   for (std::size_t i = 0; i < statements.size(); ++i) {
@@ -107,8 +112,8 @@ std::string Legality::proof_key(const Pair& p) const {
 Map Legality::demanded(const Pair& p, bool& exact) const {
   const RunOrder &was = ref_->order, &is = *present_;
   const auto &da = was.dims(p.a), &db = was.dims(p.b);
-  Map pairs =
-      p.x ? conflict_map(k_, ref_->variables, *p.x, da, *p.y, db, exact) : universal_map(da, db);
+  Map pairs = p.x ? conflict_map(was.kernel(), k_, ref_->variables, *p.x, da, *p.y, db, exact)
+                  : universal_map(da, db);
   for (const std::string& i : p.equal)
     pairs = equate(std::move(pairs), std::size_t(std::find(da.begin(), da.end(), i) - da.begin()),
                    std::size_t(std::find(db.begin(), db.end(), i) - db.begin()));

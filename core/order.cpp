@@ -4,6 +4,7 @@
 
 #include "core/conflicts.h"
 #include "core/flat_subscripts.h"
+#include "core/parametric_digits.h"
 
 namespace moonloop {
 
@@ -287,8 +288,8 @@ class ReadWalk {
     static const Exprs none;
     if (const Var* v = x.as<Var>())
       read_(v->name, none, x.at(), field, true);
-    else if (const Load* l = x.as<Load>())  // a flat index says nothing about the axes
-      read_(l->array, l->linear ? none : l->index, x.at(), field, false);
+    else if (const Load* l = x.as<Load>())
+      read_(l->array, l->linear ? subscripts_of(*l) : l->index, x.at(), field, false);
   }
 
   F& read_;
@@ -329,7 +330,7 @@ std::vector<Access> collect_accesses(const Instruction& insn, const Variables& n
     const Expr base = base_of_field(l);
     Access w{written_name(l), true, {}, l.at(), field_of(l)};
     if (const Load* x = base.as<Load>()) {
-      if (!x->linear) w.index = x->index;
+      w.index = subscripts_of(*x);
       for (const Expr& i : x->index) add_reads(i, is_variable, out);
     }
     if (insn.role == ReductionRole::Update) {
@@ -538,31 +539,41 @@ void join_digits(Exprs& xs, Exprs& ys) {
 
 }  // namespace
 
-Map conflict_map(const Kernel& k, const Variables& variables, const Access& a,
+Map conflict_map(const Kernel& k, const Kernel& claims, const Variables& variables, const Access& a,
                  const std::vector<std::string>& a_dims, const Access& b,
                  const std::vector<std::string>& b_dims, bool& exact) {
   Map all = universal_map(a_dims, b_dims);
-  if (a.index.size() != b.index.size()) {
+  Exprs xs, ys, a_index = a.index, b_index = b.index;
+  if (flat_of(a.index) || flat_of(b.index)) {
+    const auto x = place_in_memory(k, a.variable, a.index),
+               y = place_in_memory(k, b.variable, b.index);
+    a_index = x ? Exprs{*x} : Exprs(), b_index = y ? Exprs{*y} : Exprs{};
+    if (!x || !y) exact = false;
+  }
+  if (a_index.size() != b_index.size()) {
     exact = false;
     return all;
   }
-  Exprs xs, ys, a_index = a.index, b_index = b.index;
   join_digits(a_index, b_index);
   for (std::size_t i = 0; i < a_index.size(); ++i) {
     Expr x = a_index[i], y = b_index[i];
     // map[e] and map[f] with different values for different e: equal only where e and f are.
     const Load *lx = x.as<Load>(), *ly = y.as<Load>();
     if (lx && ly && lx->array == ly->array && lx->index.size() == 1 && ly->index.size() == 1 &&
-        claimed(k, Claim::Kind::Injective, lx->array))
+        claimed(claims, Claim::Kind::Injective, lx->array))
       x = lx->index[0], y = ly->index[0];
-    const bool known = is_fixed(x, variables) && is_fixed(y, variables) && to_affine(x, a_dims) &&
-                       to_affine(y, b_dims);
-    if (known) {
+    const bool fixed = is_fixed(x, variables) && is_fixed(y, variables);
+    if (fixed && to_affine(x, a_dims) && to_affine(y, b_dims)) {
       xs.push_back(x);
       ys.push_back(y);
       continue;
     }
-    if (!claimed(k, Claim::Kind::Disjoint, a.variable)) {
+    if (const auto digits = fixed ? common_digits(k, x, a_dims, y, b_dims) : std::nullopt) {
+      xs.insert(xs.end(), digits->first.begin(), digits->first.end());
+      ys.insert(ys.end(), digits->second.begin(), digits->second.end());
+      continue;
+    }
+    if (!claimed(claims, Claim::Kind::Disjoint, a.variable)) {
       exact = false;
       continue;
     }
@@ -608,13 +619,14 @@ std::string instance_text(const std::string& id, const std::vector<std::string>&
 
 std::string element_text(const Access& a, const std::map<std::string, std::int64_t>& at) {
   if (a.index.empty()) return a.variable;
+  const Expr* flat = flat_of(a.index);
   std::string out;
-  for (const Expr& i : a.index) {
+  for (const Expr& i : flat ? Exprs{*flat} : a.index) {
     const std::optional<std::int64_t> v = evaluate(i, at);
     if (!out.empty()) out += ", ";
     out += v ? std::to_string(*v) : to_string(i);
   }
-  return a.variable + "[" + out + "]";
+  return a.variable + (flat ? "[[" + out + "]]" : "[" + out + "]");
 }
 
 Witness witness(const Map& m, const std::vector<std::string>& da,

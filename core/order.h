@@ -148,10 +148,15 @@ ElementMap element_map(const Kernel& k, const Access& a, const std::vector<std::
                        const Variables& variables);
 
 /// { x -> y : both touch one element }. `exact` becomes false when some subscript does not restrict
-/// although it might. Claims of `k` are used.
-Map conflict_map(const Kernel& k, const Variables& variables, const Access& a,
+/// although it might. The dimensions are inames of `k`; the claims are those of `claims`.
+Map conflict_map(const Kernel& k, const Kernel& claims, const Variables& variables, const Access& a,
                  const std::vector<std::string>& a_dims, const Access& b,
                  const std::vector<std::string>& b_dims, bool& exact);
+inline Map conflict_map(const Kernel& k, const Variables& variables, const Access& a,
+                        const std::vector<std::string>& a_dims, const Access& b,
+                        const std::vector<std::string>& b_dims, bool& exact) {
+  return conflict_map(k, k, variables, a, a_dims, b, b_dims, exact);
+}
 
 /// A pair of instances and the parameters for which they exist; a small one of `m`, not empty.
 struct Witness {

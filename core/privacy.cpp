@@ -3,6 +3,7 @@
 #include "core/budget.h"
 #include "core/domain.h"
 #include "core/external.h"
+#include "core/flat_subscripts.h"
 #include "core/memo.h"
 #include "core/order_reference.h"
 
@@ -87,7 +88,8 @@ class DataDependent {
              std::equal(index.begin(), index.end(), read.index.begin(), read.index.end(),
                         [](const Expr& x, const Expr& y) { return equal(x, y); });
     };
-    if ((v && v->name == read.variable) || (l && l->array == read.variable && same(l->index)))
+    if ((v && v->name == read.variable) ||
+        (l && l->array == read.variable && same(subscripts_of(*l))))
       out = isl_set_union(out.take(), when.copy());
     const auto* choice = e.as<Select>();
     const std::optional<Set> holds = choice ? condition(choice->cond, s, s) : std::nullopt;
@@ -410,6 +412,9 @@ class Privacy {
   std::string cover_key(const DataDependent& data, const AccessAt& read) const {
     const RunOrder& o = r_.order;
     std::string key = fmt::format("{}|{}", fmt::join(loops_, ","), fmt::join(items_, ","));
+    const bool flat = std::any_of(all_.begin(), all_.end(), [&](const AccessAt& a) {
+      return flat_of(r_.at(a).index) != nullptr;
+    });
     const auto add = [&](const AccessAt& a) {
       std::set<std::string> names;
       for (const Expr& e : r_.at(a).index) collect_reads(e, names);
@@ -417,6 +422,9 @@ class Privacy {
       for (const std::string& n : names)
         if (r_.variables.has(n)) key += " " + n;
       key += " " + r_.at(a).field;
+      if (flat)
+        if (const auto place = place_in_memory(o.kernel(), r_.at(a).variable, r_.at(a).index))
+          key += "@" + to_string(*place);
       key += fmt::format(" {} {} {}", data.same_element(r_.at(a), a.insn, r_.at(read), read.insn),
                          o.common_loops(a.insn, read.insn), o.first(a.insn, read.insn));
     };

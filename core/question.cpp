@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/flat_subscripts.h"
 #include "core/memo.h"
 
 namespace moonloop {
@@ -25,6 +26,10 @@ void Question::pair(const RunOrder& o, int a, int b) {
 void Question::accesses(const Reference& r, const Access& a, int s, const Access& b, int t) {
   access(r, a), access(r, b);
   if (a.variable == b.variable) names(r.private_to(a.variable, s, t));
+  if (flat_of(a.index) || flat_of(b.index))
+    for (const Access* x : {&a, &b})
+      if (const auto place = place_in_memory(r.order.kernel(), x->variable, x->index))
+        key_ += "@" + to_string(rename(*place, numbers_));
 }
 
 void Question::access(const Reference& r, const Access& a) {

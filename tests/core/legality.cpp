@@ -92,6 +92,46 @@ TEST_CASE("legality: a temporary of two loops within another one") {
     CHECK(code(tagged(kernel(carried), {{loop, "par"}})) == "races");
 }
 
+TEST_CASE("legality: numbers to a base that is a parameter") {
+  const auto tagging = [](const std::string& statement, const std::string& bounds = "0 <= j < m",
+                          const char* iname = "i") {
+    return verdict(
+        tagged(kernel("kernel f(n: int32, m: int32, l: int32, a: float64[n*m*l], "
+                      "b: float64[n, m], c: float64[n, 16], d: float64[n, m] order=F, "
+                      "e: float64[n] strides=(2,))\n"
+                      "domain {[i, j, k]: 0 <= i < n and " +
+                      bounds + " and 0 <= k < l}\nassume m >= 1\n" + statement + " {id=w}\n"),
+               {{iname, "par"}}));
+  };
+  CHECK(tagging("a[i*m + j] = 2*i") == "legal");
+  CHECK(tagging("a[i*m + j] = 2*i", "0 <= j < m", "j") == "legal");
+  CHECK(tagging("a[i*m + m - 1 - j] = 2*i") == "legal");
+  CHECK(tagging("a[(i + 1)*m + j] = a[(i + 1)*m + j] + 1") == "legal");
+  CHECK(tagging("a[(n - 1 - i)*m + j] = 2*i") == "legal");
+  CHECK(tagging("a[2*i*m + 2*j + 1] = a[2*j + 2*i*m]") == "legal");
+  for (const char* loop : {"i", "j", "k"})
+    CHECK(tagging("a[(i*m + j)*l + k] = 2*i", "0 <= j < m", loop) == "legal");
+  CHECK(tagging("a[(2*m + 3)*i + j] = 2*i", "0 <= j <= 2*m") == "legal");
+  CHECK(tagging("b[[i*m + j]] = b[i, j] + 1") == "legal");
+  CHECK(tagging("c[[16*i + j]] = c[i, j] + 1", "0 <= j < 16") == "legal");
+  CHECK(tagging("c[[i]] = c[i // 16, i % 16] + 1") == "legal");
+  CHECK(tagging("d[[i + n*j]] = d[i, j] + 1") == "legal");
+  CHECK(tagging("e[[2*i]] = e[i] + 1") == "legal");
+  // One too many, or another line.
+  CHECK(tagging("a[i*m + j] = 2*i", "0 <= j <= m") ==
+        "tagging `i` as `par` would run w[i=0, j=0] and w[i=1, j=0] at the same time, but "
+        "w[i=0, j=0] may write a[0] and w[i=1, j=0] may write it too (l=1, m=1, n=2)");
+  CHECK(tagging("a[i*m + j] = a[(i + 1)*m + j]") ==
+        "tagging `i` as `par` would run w[i=0, j=0] and w[i=1, j=0] at the same time, but "
+        "w[i=0, j=0] reads a[1] and w[i=1, j=0] writes it (l=1, m=1, n=2)");
+  CHECK(tagging("b[[i*m + j]] = b[i + 1, j]", "0 <= j < m and i + 1 < n") ==
+        "tagging `i` as `par` would run w[i=0, j=0] and w[i=1, j=0] at the same time, but "
+        "w[i=0, j=0] reads b[1, 0] and w[i=1, j=0] writes it (l=1, m=1, n=3)");
+  CHECK(tagging("e[[i]] = e[i] + 1") ==
+        "tagging `i` as `par` would run w[i=1] and w[i=2] at the same time, but "
+        "w[i=1] reads e[1] and w[i=2] writes it (l=1, m=1, n=3)");
+}
+
 TEST_CASE("legality: a loop without carried dependences may be parallel") {
   const Kernel k = kernel("kernel f\ndomain {[i]: 0 <= i < n}\na[i] = 2*b[i+1] {id=w}\n");
   for (const char* tag : {"par", "g.0", "l.0", "simd"})

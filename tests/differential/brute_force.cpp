@@ -237,8 +237,14 @@ class Enumeration {
     if (const auto* v = base.as<Var>())
       touch.variable = &v->name;
     else if (const auto* l = base.as<Load>()) {
-      if (l->linear) throw Unknown{};  // which of the others' elements it is, a layout says
-      touch.variable = &l->array, touch.subscript = subscripts(l->index, at);
+      touch.variable = &l->array;
+      if (flat_.contains(l->array)) {  // where elements stand, for all of them
+        const auto place = place_in_memory(nested_.kernel, l->array, subscripts_of(*l));
+        if (!place) throw Unknown{};
+        touch.subscript = subscripts({*place}, at);
+      } else {
+        touch.subscript = subscripts(l->index, at);
+      }
     } else
       throw Unknown{};
     const Record* r = record_of(*touch.variable);
@@ -293,9 +299,28 @@ class Enumeration {
   }
 
  private:
+  /// Arrays of which some elements are told by where they stand in memory.
+  static std::set<std::string> used_flat(const Kernel& k) {
+    std::set<std::string> out;
+    const auto look = [&](const Expr& e) {
+      if (e)
+        walk(e, [&](const Expr& x) {
+          if (const auto* l = x.as<Load>(); l && l->linear) out.insert(l->array);
+          return true;
+        });
+    };
+    for (const InsnPtr& i : k.instructions) {
+      look(i->rhs);
+      for (const Expr& l : i->lhs) look(l);
+      for (const Expr& p : i->predicates) look(p);
+    }
+    return out;
+  }
+
   Nested nested_;
   bool is_base_, sequential_;
   const Integers& values_;
+  std::set<std::string> flat_ = used_flat(nested_.kernel);
   const Dims* base_dims_ = nullptr;
 };
 

@@ -70,6 +70,11 @@ class Layouts {
       if (name.size() != 1 || std::string("abcpq").find(name) == std::string::npos) continue;
       const bool two_axes = a.find(", ") != std::string::npos;
       if (name == "b") real_ = a.find("float") != std::string::npos;
+      if (two_axes && r_.chance(12)) {
+        a = a.substr(0, a.find('[')) + "[(3*n + 12)*(3*n + 12)]";
+        joined_.insert(name);
+        continue;
+      }
       if (r_.chance(60)) {
         plain_.insert(name);
         continue;
@@ -82,18 +87,19 @@ class Layouts {
                 lines_[0].substr(close);
   }
 
-  /// Some elements by where they stand in memory, as far as that goes by their subscripts.
+  /// Some elements by where they stand in memory, as far as that goes by their subscripts; of
+  /// joined arrays all.
   void flatten(std::string& line) {
     for (std::size_t at = 0; at < line.size(); ++at) {
       const bool begins = at == 0 || !in_name(line[at - 1]);
-      if (!begins || at + 1 >= line.size() || line[at + 1] != '[' ||
-          !plain_.count(line.substr(at, 1)) || !r_.chance(12))
-        continue;
+      if (!begins || at + 1 >= line.size() || line[at + 1] != '[') continue;
+      const bool joined = joined_.count(line.substr(at, 1)) > 0;
+      if (!joined && (!plain_.count(line.substr(at, 1)) || !r_.chance(12))) continue;
       const std::size_t close = closing(line, at + 1);
       const std::vector<std::string> index = parts(line.substr(at + 2, close - at - 2));
       const std::string flat =
           index.size() == 1 ? index[0] : fmt::format("(3*n + 12)*({}) + {}", index[0], index[1]);
-      line.replace(at + 1, close - at, "[[" + flat + "]]");
+      line.replace(at + 1, close - at, joined ? "[" + flat + "]" : "[[" + flat + "]]");
     }
   }
 
@@ -137,8 +143,9 @@ class Layouts {
   void add_numbers() {
     Site s;
     if (!site(s)) return;
-    const std::string element =
-        r_.chance(50) ? fmt::format("p[{}, 2]", s.iname) : fmt::format("a[{} + 1]", s.iname);
+    const std::string element = r_.chance(50) && !joined_.count("p")
+                                    ? fmt::format("p[{}, 2]", s.iname)
+                                    : fmt::format("a[{} + 1]", s.iname);
     insert(s.line + 1, fmt::format("c[{}] = indexof({}) % 101  {{id=x0, inames={}}}", s.iname,
                                    element, s.inames));
   }
@@ -146,6 +153,7 @@ class Layouts {
   Random& r_;
   std::vector<std::string> lines_;
   std::set<std::string> plain_;  // arrays in one piece from their first element on
+  std::set<std::string> joined_;  // arrays of two axes that are written as one
   bool real_ = true;             // what `b` holds
 };
 
