@@ -41,7 +41,9 @@ int check(const Common& common) {
     if (!common.kernel.empty() && k.name != common.kernel) continue;
     try {
       check_legal(k);
-      merge_shared_storage(complete(k));
+      const Kernel full = complete(k);
+      check_defined(full);
+      merge_shared_storage(full);
       write_output("-", legal_text(k));
     } catch (const Error& e) {  // the others count too
       if (all.size() == 1) throw;

@@ -227,6 +227,7 @@ void check(Repl& r, const Words& words) {
   at_most(":check", words, 0);
   const Kernel& k = r.session.kernel();
   check_legal(k);
+  check_defined(complete(k));
   std::string out = fmt::format("{}: legal\n", k.name);
   for (const Claim& c : k.claims) out += fmt::format("  claimed, not proved: {}\n", c.step);
   r.show(out);

@@ -5,6 +5,7 @@
 #include "core/external.h"
 #include "core/legality.h"
 #include "core/order_reference.h"
+#include "core/question.h"
 
 // Elements of temporaries that are read before the kernel, in its own order, has written them.
 namespace moonloop {
@@ -66,6 +67,15 @@ class DefinedReads {
   }
 
   void judge(const AccessAt& read, const std::vector<AccessAt>& all) const try {
+    Question question("defined");
+    question.statement(o_, read.insn);
+    for (const AccessAt& w : all)
+      if (r_.at(w).write) {
+        question.statement(o_, w.insn);
+        question.pair(o_, w.insn, read.insn);
+        question.accesses(r_, r_.at(w), r_.at(read));
+      }
+    if (question.settled()) return;
     const IslBudget budget(kReadOperations);
     bool exact = true;
     Set left = o_.domain(read.insn, exact);
@@ -79,7 +89,7 @@ class DefinedReads {
       m = isl_map_intersect(m.take(), o_.before(w.insn, read.insn, is_never_parallel).take());
       m = isl_map_intersect_domain(m.take(), o_.domain(w.insn, ignored).take());
       left = isl_set_subtract(left.take(), isl_map_range(m.take()));
-      if (yes(isl_set_is_empty(left.get()))) return;
+      if (yes(isl_set_is_empty(left.get()))) return question.settle();
     }
     if (const auto point = sample(left)) refuse(read, all, *point);
   } catch (const IslQuota&) {

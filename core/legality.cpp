@@ -15,7 +15,6 @@ namespace moonloop {
 void check_legal(const Kernel& k) {
   const IslBudget budget(kProofOperations, fmt::format("proving the order of kernel `{}`", k.name),
                          k.at);
-  check_defined(k);
   Legality(k).check();
 }
 

@@ -24,8 +24,12 @@ void Question::pair(const RunOrder& o, int a, int b) {
 }
 
 void Question::accesses(const Reference& r, const Access& a, int s, const Access& b, int t) {
-  access(r, a), access(r, b);
+  accesses(r, a, b);
   if (a.variable == b.variable) names(r.private_to(a.variable, s, t));
+}
+
+void Question::accesses(const Reference& r, const Access& a, const Access& b) {
+  access(r, a), access(r, b);
   if (flat_of(a.index) || flat_of(b.index))
     for (const Access* x : {&a, &b})
       if (const auto place = place_in_memory(r.order.kernel(), x->variable, x->index))

@@ -19,7 +19,9 @@ class Question {
   void statement(const RunOrder& o, int s);
   /// In which order two of them run.
   void pair(const RunOrder& o, int a, int b);
-  /// Accesses of statements `s` and `t` of `r`, whose kernel's claims hold.
+  /// Accesses of statements of `r`, whose kernel's claims hold.
+  void accesses(const Reference& r, const Access& a, const Access& b);
+  /// Of `s` and `t`, which iterations have copies of the variable for.
   void accesses(const Reference& r, const Access& a, int s, const Access& b, int t);
   /// A relation between instances.
   void relation(const Map& m);

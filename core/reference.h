@@ -30,8 +30,9 @@ Kernel rebase(Kernel k);
 /// where subscripts are equal and loops keep their order; isl where not.
 void check_legal(const Kernel& k);
 /// Refuses `undefined-read` where the reference of `k` certainly reads an element of a temporary
-/// before it has written it: in loops that the two share, of which check_kernel sees none. Cost:
-/// none once a reference has passed; isl for a read that no write precedes plainly.
+/// before it has written it: in loops that the two share, of which check_kernel sees none. Whoever
+/// runs a kernel asks, steps do not: they keep what is read. Cost: none once a reference has passed;
+/// isl for a read that no write precedes plainly, once for all that stand alike.
 void check_defined(const Kernel& k);
 /// An axis of the hardware counts one iname of an instruction, those of the rules that it calls
 /// included; its reductions may use one after the other. Refuses `axis-taken`. check_legal asks it

@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kNanosecond = 1, kSecond = 1'000'000'000 * kNanosecond;
 constexpr std::int64_t kBetweenLooks = kSecond / 50;
 constexpr int kDeepest = 8;  // each level takes its part of the stack
-constexpr std::int64_t kFirstCollection = std::int64_t{64} << 20;
+constexpr std::int64_t kFirstCollection = std::int64_t{2} << 20;
 
 std::int64_t clock_ns(clockid_t which) {
   timespec t{};
@@ -69,8 +69,9 @@ bool Account::wants_collection() const { return memory::held() >= collect_at_; }
 
 void Account::collected() {
   const std::int64_t live = memory::held() - began_held_, all = most_held_ - began_held_;
-  // Near the limit every thirtieth of it is worth a collection.
-  const std::int64_t next = std::max(std::min(2 * live, all - all / 8), live + all / 32);
+  // Fresh memory costs more than a collection. Near the limit every thirtieth of it is worth one.
+  const std::int64_t most = std::max(all - all / 8, live + all / 32);
+  const std::int64_t next = std::min(live + live / 4 + kFirstCollection / 4, most);
   collect_at_ = began_held_ + std::max(next, std::min(kFirstCollection, all / 2));
 }
 

@@ -3,6 +3,7 @@
 #include "codegen/plan.h"
 #include "core/domain.h"
 #include "core/print.h"
+#include "core/infer.h"
 #include "core/reference.h"
 #include "core/tree.h"
 #include "scripts/box.h"
@@ -203,6 +204,7 @@ int check_method(lua_State* L, State& s) {
   const Kernel& k = check_kernel(L, 1);
   const State::Pause pause(s);
   check_legal(k);
+  check_defined(complete(k));
   lua_settop(L, 1);
   return 1;
 }

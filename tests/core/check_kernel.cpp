@@ -220,7 +220,7 @@ TEST_CASE("check: an iname has a value in its loop alone") {
 TEST_CASE("undefined reads: an element that the same loop writes later") {
   const auto said = [](const std::string& body) {
     return failure([&] {
-      check_legal(complete(kernel(kHead + "domain {[i]: 0 <= i < n}\nassume n >= 1\n" + body)));
+      check_defined(complete(kernel(kHead + "domain {[i]: 0 <= i < n}\nassume n >= 1\n" + body)));
     });
   };
   const std::string c = "temp t: float64[n]\nt[i] = a[i] {id=W}\n";
