@@ -24,7 +24,8 @@ Names candidates(const Kernel& k) {
       if (parallel.count(n)) around.insert(n);
     for (const Access& a : statement_accesses(*i, variables)) {
       const Temporary* t = k.find_temporary(a.variable);
-      if (!t || t->space == AddressSpace::Global || t->initializer) continue;
+      const bool own = t && (t->space == AddressSpace::Auto || t->space == AddressSpace::Private);
+      if (!own || t->initializer) continue;
       const auto [it, fresh] = inames.try_emplace(a.variable, around, around);
       if (fresh) continue;
       auto& [some, all] = it->second;

@@ -50,6 +50,33 @@ inline constexpr unsigned long kQuestionOperations = 500'000;
 template <class F>
 void within_budget(const Span& at, const std::string& what, F f);
 
+/// Of many questions that need not be answered: what takes more than its share is left open, and
+/// once they have taken `all`, each further one.
+class QuestionBudget {
+ public:
+  QuestionBudget(unsigned long each, unsigned long all) : each_(each), left_(all) {}
+
+  /// Runs `f`; false where it did not come to an end.
+  template <class F>
+  bool ask(F f) {
+    if (left_ == 0) return false;
+    const unsigned long most = each_ < left_ ? each_ : left_;
+    const IslBudget budget(most);
+    bool ends = true;
+    try {
+      f();
+    } catch (const IslQuota&) {
+      if (budget.used() < most) throw;  // it is the budget around it that has ended
+      ends = false;
+    }
+    left_ -= budget.used() < left_ ? budget.used() : left_;
+    return ends;
+  }
+
+ private:
+  unsigned long each_, left_;
+};
+
 [[noreturn]] void refuse_budget(const Span& at, const std::string& what);
 
 template <class F>

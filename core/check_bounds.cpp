@@ -1,6 +1,7 @@
 #include <unordered_set>
 
 #include "core/affine_constraints.h"
+#include "core/budget.h"
 #include "core/check_uses.h"
 #include "core/domain.h"
 #include "core/external.h"
@@ -166,6 +167,11 @@ class BoundsCheck : public UseCheck {
     if (constant && end && *constant >= 0 && *constant < *end) return;
     std::string key = std::to_string(u.place) + "|" + to_string(index) + "|" + extent_text;
     if (!checked_.insert(std::move(key)).second) return;
+    questions_.ask([&] { judge(u, d, index, extent, extent_text); });
+  }
+
+  void judge(const Use& u, std::size_t d, const Expr& index, const Expr& extent,
+             const std::string& extent_text) {
     if (is_within_joined(u.place, index, extent)) return;
     const auto value = places_.affine(u.place, index);
     if (!value) return;
@@ -266,6 +272,7 @@ class BoundsCheck : public UseCheck {
   const std::set<std::string> in_bounds_;  // arrays whose accesses the user vouches for
   const bool within_;                      // all accesses are known to be inside
   std::unordered_set<std::string> checked_;
+  QuestionBudget questions_{kQuestionOperations, kPhaseOperations / 4};
   std::unordered_map<int, std::optional<AffineConstraints>> rows_;  // by place
 };
 

@@ -2,6 +2,7 @@
 #include <limits>
 #include <unordered_set>
 
+#include "core/budget.h"
 #include "core/check_uses.h"
 #include "core/domain.h"
 #include "core/external.h"
@@ -51,9 +52,10 @@ class UndefinedReads : public UseCheck {
   }
 
   void finish() override {
+    QuestionBudget questions(kQuestionOperations, kPhaseOperations / 4);
     for (auto& [name, h] : histories_) {
       std::unordered_set<std::string> seen;  // alike reads are judged once
-      for (const Use& read : h.reads) judge(name, h, read, seen);
+      for (const Use& read : h.reads) questions.ask([&] { judge(name, h, read, seen); });
     }
     check_bounds_of_loops();
   }

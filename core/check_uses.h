@@ -26,7 +26,7 @@ std::unique_ptr<UseCheck> undefined_reads_check(const Kernel& k, ProgramPoints& 
 /// Fails `rank-mismatch` where the number of subscripts is not that of axes, and `out-of-bounds`
 /// when some affine subscript can leave its array under the kernel's domains, assumptions and
 /// affine conditions, for some values of the parameters. Subscripts, shapes and bounds that depend
-/// on data are not judged. Cost: isl once per different subscript, place and extent; none where the
+/// on data are not judged, nor is what takes isl too long. Cost: isl once per different subscript, place and extent; none where the
 /// subscripts are known to be `within` their arrays.
 std::unique_ptr<UseCheck> bounds_check(const Kernel& k, ProgramPoints& places, bool within);
 
