@@ -591,6 +591,17 @@ class Run {
     out->inner = std::move(step);
     return out;
   }
+  /// Where bounds are another work-item's own, that one comes first.
+  std::vector<std::string>::const_iterator next_item(const std::vector<std::string>& rest,
+                                                     const std::vector<std::string>& path) const {
+    if (copies_.empty()) return rest.begin();
+    const auto known = std::find_if(rest.begin(), rest.end(), [&](const std::string& i) {
+      std::vector<std::string> with = path;
+      with.push_back(i);
+      return differing(domain_of(k_, with), path).empty();
+    });
+    return known == rest.end() ? rest.begin() : known;
+  }
   static std::string data_slot(const std::string& temporary) { return "bound of " + temporary; }
 
   std::unique_ptr<Step> leaf(int index, std::vector<std::string> path, Set known) {
@@ -598,11 +609,15 @@ class Run {
     if (insn.kind == InsnKind::Barrier || insn.kind == InsnKind::Nop) return nullptr;
     std::vector<std::unique_ptr<LoopStep>> loops;
     const std::vector<std::string> around = path;
-    for (const std::string& i : insn.inames) {
-      if (std::find(path.begin(), path.end(), i) != path.end()) continue;
+    std::vector<std::string> rest;
+    for (const std::string& i : insn.inames)
+      if (std::find(path.begin(), path.end(), i) == path.end()) rest.push_back(i);
+    while (!rest.empty()) {
+      const auto next = next_item(rest, path);
       Set points;
-      loops.push_back(make_loop(i, path, known, points));
+      loops.push_back(make_loop(*next, path, known, points));
       known = points;
+      rest.erase(next);
     }
     auto s = std::make_unique<LeafStep>();
     s->insn = &insn;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/claimed_subscripts.h"
 #include "core/conflicts.h"
 #include "core/flat_subscripts.h"
 #include "core/parametric_digits.h"
@@ -469,41 +470,6 @@ bool claimed(const Kernel& k, Claim::Kind kind, const std::string& name) {
   });
 }
 
-bool reads_temporaries(const Expr& e, const Variables& variables) {
-  std::set<std::string> names;
-  collect_reads(e, names);
-  return std::any_of(names.begin(), names.end(),
-                     [&](const std::string& n) { return variables.is_temporary(n); });
-}
-
-/// The inames of `x` with those of `y` that stand in their places, if the two are one expression
-/// but for these names.
-std::optional<std::vector<std::pair<std::string, std::string>>> one_subscript(
-    const Expr& x, const std::vector<std::string>& x_dims, const Expr& y,
-    const std::vector<std::string>& y_dims) {
-  const auto inames_of = [](const Expr& e, const std::vector<std::string>& dims) {
-    std::vector<std::string> out;
-    walk(e, [&](const Expr& part) {
-      const auto* v = part.as<Var>();
-      if (v && std::find(dims.begin(), dims.end(), v->name) != dims.end() &&
-          std::find(out.begin(), out.end(), v->name) == out.end())
-        out.push_back(v->name);
-      return true;
-    });
-    return out;
-  };
-  const std::vector<std::string> a = inames_of(x, x_dims), b = inames_of(y, y_dims);
-  if (a.size() != b.size()) return std::nullopt;
-  std::map<std::string, Expr> names;
-  std::vector<std::pair<std::string, std::string>> out;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    names.emplace(b[i], var(a[i]));
-    out.emplace_back(a[i], b[i]);
-  }
-  if (!equal(x, substitute(y, names))) return std::nullopt;
-  return out;
-}
-
 Map same_values(const Exprs& a, const std::vector<std::string>& a_dims, const Exprs& b,
                 const std::vector<std::string>& b_dims) {
   const Map x = *to_map(a, a_dims), y = *to_map(b, b_dims);
@@ -577,12 +543,14 @@ Map conflict_map(const Kernel& k, const Kernel& claims, const Variables& variabl
       exact = false;
       continue;
     }
-    // One subscript names one element where its inames agree, and others elsewhere; what it reads
-    // of temporaries is another value each time.
-    const auto same =
-        reads_temporaries(x, variables) ? std::nullopt : one_subscript(x, a_dims, y, b_dims);
-    if (!same) return isl_map_empty(isl_map_get_space(all.get()));
-    for (const auto& [i, j] : *same) xs.push_back(var(i)), ys.push_back(var(j));
+    const auto same = claimed_equal(k, variables, x, a_dims, y, b_dims);
+    if (!same) {
+      exact = false;
+      continue;
+    }
+    if (same->never) return isl_map_empty(isl_map_get_space(all.get()));
+    xs.insert(xs.end(), same->x.begin(), same->x.end());
+    ys.insert(ys.end(), same->y.begin(), same->y.end());
   }
   if (xs.empty()) return all;
   return isl_map_intersect(all.take(), same_values(xs, a_dims, ys, b_dims).take());

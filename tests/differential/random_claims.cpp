@@ -100,8 +100,10 @@ class ClaimsWriter {
                     r_.chance(50) ? y + ":" + x : x + ":" + y);
       }
       case 8: {
-        disjoint_ = true;  // of one loop: two would meet
-        return line("w[x*x]", small("w[x*x] + " + read("x")), "x");
+        if (!disjoint_)
+          place_ = r_.pick({"w[x*x]", "w[perm[x]]", "w[x*x + 2*x]", "w[n*perm[x] + x]"});
+        disjoint_ = true;  // of one loop, and one subscript: others would meet
+        return line(place_, small(place_ + " + " + read("x")), "x");
       }
       default: return line("b[" + x + "]", small(read(x) + " + " + read(x)), x);
     }
@@ -118,6 +120,9 @@ class ClaimsWriter {
          ", atomic, tags=at_claimed" + some);
     line(fmt::format("list[{}]", at), integers_ ? "7" : "0.75", x,
          fmt::format(", dep=c{}{}", taken, some));
+    if (r_.chance(40))
+      line(fmt::format("list[{}]", at), integers_ ? "9" : "0.5", x,
+           fmt::format(", dep=c{}{}", taken, some));
   }
 
   /// Whole numbers that are updated in one way, which commutes by arithmetic.
@@ -146,7 +151,7 @@ class ClaimsWriter {
   }
 
   Random& r_;
-  std::string name_, type_;
+  std::string name_, type_, place_;
   bool integers_ = false, ticket_ = false, update_ = false, injective_ = false, disjoint_ = false;
   int count_ = 0, tickets_ = 0;
   std::vector<std::string> domains_, lines_;

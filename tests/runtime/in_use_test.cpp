@@ -476,3 +476,21 @@ d[p] = t + m             {id=e, dep=s}
   same_everywhere(text, {{"r", "g.0"}, {"p", "g.0"}}, {{"n", "13"}});
   same_everywhere(text, {{"r", "g.0"}, {"j", "l.0"}}, {{"n", "13"}});
 }
+
+TEST_CASE("in use: a work-item's bounds that another one has computed, whatever their names are") {
+  for (const auto& [row, place] : {std::pair("z", "a"), {"a", "z"}}) {
+    const std::string text = fmt::format(R"(
+kernel k(n: int32, cnt: in int32[n], u: inout int32[n, 8])
+domain {{[{0}]: 0 <= {0} < n}}
+domain {{[{1}]: 0 <= {1} < m}}
+<int32> m = cnt[{0}] % 7  {{id=bound, inames={0}}}
+u[{0}, {1}] = {1} + 1     {{id=set, inames={0}:{1}}}
+)",
+                                         row, place);
+    const Kernel k = tagged(text, {{row, "l.1"}, {place, "l.0"}});
+    for (const Target t : {Target::C, Target::OpenMP}) {
+      run_on(t, k, parse_one(text), {{"n", "5"}});
+      run_on(t, k, k, {{"n", "5"}});
+    }
+  }
+}

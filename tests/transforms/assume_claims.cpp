@@ -149,3 +149,52 @@ h[0] = (h[0] + d[x]) % 1009   {id=c, atomic}
   CHECK(other.find_insn("c")->atomic == Atomicity::Update);
   CHECK(message([&] { tag_inames(other, {{"x", "par"}}); }) == "legal");
 }
+
+TEST_CASE("assume_disjoint: one subscript that steps have rewritten in one of the statements") {
+  const auto code = [](const std::string& body, const std::function<Kernel(const Kernel&)>& steps) {
+    const Kernel k = assume_disjoint(
+        parsed("kernel f(n: int32, d: in int32[n], e: in int32[n], count: inout int32[1], "
+               "w: inout float64[n*n + n])\ndomain {[x]: 0 <= x < n}\ndomain {[z]: 0 <= z < n}\n"
+               "temp at: int32\n" +
+               body),
+        {"w"});
+    return code_of([&] { steps(k); });
+  };
+  const auto turned = [](const Kernel& k) {
+    return apply(k, "add_barrier", {text("two"), text("one")});
+  };
+  for (const std::string at : {"x*x", "d[x]", "3*x*x + 2*x", "d[x] + x*n", "d[d[x]]", "2*d[x]*x"}) {
+    CAPTURE(at);
+    const std::string both = "w[" + at + "] = 1 {id=one}\nw[" + at + "] = 2 {id=two}\n";
+    CHECK(code(both, turned) == "breaks-order");
+    CHECK(code(both, [](const Kernel& k) { return tag_inames(k, {{"x", "par"}}); }) == "legal");
+    // The kernel that add_barrier makes of it is its own reference.
+    const auto split = [](const Kernel& k) {
+      const Kernel own = duplicate_inames(k, {"x"}, Match::parse("id:one"));
+      return apply(apply(own, "split_iname", {text("x_0"), number(4)}), "add_barrier",
+                   {text("one"), text("two")});
+    };
+    CHECK(code(both, [&](const Kernel& k) { return turned(split(k)); }) == "dependency-cycle");
+    CHECK(code(both, [&](const Kernel& k) {
+            return tag_inames(split(k), {{"x", "par"}, {"x_0_outer", "par"}});
+          }) == "legal");
+  }
+  // A copy of what it reads.
+  const std::string both = "w[d[x]] = 1 {id=one}\nw[d[x]] = 2 {id=two}\n";
+  const auto copied = [](const Kernel& k) {
+    return apply(apply(k, "split_iname", {text("x"), number(4)}), "add_prefetch",
+                 {text("d"), text("x_inner")}, {{"default_tag", flag(false)}});
+  };
+  CHECK(code(both, [&](const Kernel& k) { return turned(copied(k)); }) == "breaks-order");
+  // A value that each iteration takes for itself.
+  const std::string taken =
+      "at, count[0] = make_tuple(count[0], count[0] + 1) {id=take, inames=x, atomic}\n"
+      "w[at] = 1 {id=one, inames=x, dep=take}\nw[at] = 2 {id=two, inames=x, dep=take}\n";
+  CHECK(code(taken, turned) == "breaks-order");
+  CHECK(code(taken, [](const Kernel& k) {
+          return tag_inames(assume_commuting(k, {"count"}), {{"x", "par"}});
+        }) == "legal");
+  // Two subscripts.
+  CHECK(code("w[d[x]] = 1 {id=one}\nw[e[x]] = 2 {id=two}\n", turned) == "legal");
+  CHECK(code("w[d[x]] = 1 {id=one}\nw[d[x] + 1] = 2 {id=two}\n", turned) == "legal");
+}
