@@ -598,7 +598,7 @@ class Run {
     const auto known = std::find_if(rest.begin(), rest.end(), [&](const std::string& i) {
       std::vector<std::string> with = path;
       with.push_back(i);
-      return differing(domain_of(k_, with), path).empty();
+      return differing(domain_of(k_, with), with).empty();
     });
     return known == rest.end() ? rest.begin() : known;
   }

@@ -480,11 +480,12 @@ d[p] = t + m             {id=e, dep=s}
 TEST_CASE("in use: a work-item's bounds that another one has computed, whatever their names are") {
   for (const auto& [row, place] : {std::pair("z", "a"), {"a", "z"}}) {
     const std::string text = fmt::format(R"(
-kernel k(n: int32, cnt: in int32[n], u: inout int32[n, 8])
+kernel k(n: int32, cnt: in int32[n], u: inout int32[n, 12])
 domain {{[{0}]: 0 <= {0} < n}}
-domain {{[{1}]: 0 <= {1} < m}}
-<int32> m = cnt[{0}] % 7  {{id=bound, inames={0}}}
-u[{0}, {1}] = {1} + 1     {{id=set, inames={0}:{1}}}
+domain {{[{1}, i]: 0 <= {1} and 0 <= i < 4 and 4*{1} + i < m}}
+domain {{[j]: 0 <= j <= 4*{1} + i}}
+<int32> m = cnt[{0}] % 7              {{id=bound, inames={0}}}
+u[{0}, 4*{1} + i] = sum(j, j + 1)     {{id=set, inames={0}:{1}:i}}
 )",
                                          row, place);
     const Kernel k = tagged(text, {{row, "l.1"}, {place, "l.0"}});
