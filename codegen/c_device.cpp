@@ -17,9 +17,12 @@ std::string without_bound(const Exprs& extents) {
     const std::string why = fmt::format(", but no assumption bounds its extent `{}`", to_string(e));
     std::set<std::string> names;
     collect_vars(e, names);
-    if (to_affine(e, {}))
-      return why +
-             fmt::format("; assume(\"{} <= 256\"), with a number that holds, does", to_string(e));
+    if (to_affine(e, {})) {
+      // Of cases, which no assumption can be written of, their parameters.
+      const std::string bounded =
+          e.holds<Select>() ? fmt::format("{}", fmt::join(names, " <= 256 and ")) : to_string(e);
+      return why + fmt::format("; assume(\"{} <= 256\"), with a number that holds, does", bounded);
+    }
     if (names.empty()) return why;
     return why + fmt::format("; fix_parameters({{{} = 16}}), with a value that holds, does",
                              fmt::join(names, " = 16, "));
