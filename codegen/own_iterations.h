@@ -25,9 +25,21 @@ class OwnIterations {
   bool may_share(const std::string& temporary, const std::vector<int>& insns,
                  const std::string& loop, const std::vector<std::string>& outer);
 
+  /// Whether no two iterations of `loop`, within equal ones of `outer`, meet in an element: `t[j]`
+  /// is as good as a copy in each iteration of `j`, `t[j % 4]` is not. False where that takes long
+  /// to find out. Cost: none where one subscript of all accesses tells the iteration.
+  bool apart(const std::string& temporary, const std::vector<int>& insns, const std::string& loop,
+             const std::vector<std::string>& outer);
+
  private:
+  bool meet(const std::vector<StatementAccess>& accesses, const std::string& loop,
+            const std::vector<std::string>& outer);
+  std::vector<StatementAccess> accesses(const std::string& temporary,
+                                        const std::vector<int>& insns);
+
   const Kernel& k_;
   const LoopTree& tree_;
+  std::optional<Variables> variables_;
   std::optional<Reference> reference_;
   std::optional<Conflicts> conflicts_;
 };

@@ -178,7 +178,8 @@ class Storage {
       const std::string& iname = loops[d - 1];
       if (iname.empty()) return d;  // a kernel on the device
       if (!splits_storage(iname)) continue;
-      if (plan_.spaces.empty() && t.space == AddressSpace::Auto && indexes_everywhere(uses, iname))
+      if (plan_.spaces.empty() && t.space == AddressSpace::Auto &&
+          indexes_everywhere(uses, iname) && are_apart(t, uses, d))
         continue;
       if (is_kept(t, uses, d)) continue;
       return d;
@@ -194,9 +195,18 @@ class Storage {
     if (std::all_of(loops.begin(), end,
                     [&](const std::string& i) { return i.empty() || splits_storage(i); }))
       return false;
-    std::vector<int> insns;
-    for (const Use& u : uses) insns.push_back(u.insn);
-    return iterations_.may_share(t.name, insns, loops[depth - 1], {loops.begin(), end});
+    return iterations_.may_share(t.name, insns_of(uses), loops[depth - 1], {loops.begin(), end});
+  }
+  static std::vector<int> insns_of(const std::vector<Use>& uses) {
+    std::vector<int> out;
+    for (const Use& u : uses) out.push_back(u.insn);
+    return out;
+  }
+  /// Whether iterations of the innermost of the `depth` loops use elements of their own.
+  bool are_apart(const Temporary& t, const std::vector<Use>& uses, std::size_t depth) {
+    const std::vector<std::string>& loops = loops_of(uses[0].insn);
+    return iterations_.apart(t.name, insns_of(uses), loops[depth - 1],
+                             {loops.begin(), loops.begin() + std::ptrdiff_t(depth) - 1});
   }
 
   static bool indexes_everywhere(const std::vector<Use>& uses, const std::string& iname) {

@@ -316,32 +316,58 @@ class Privacy {
     }
   }
 
-  /// The webs that follow each other in one iteration of the common loops: of the accesses in one
-  /// deeper loop, or of those between two such. None where a value passes from one to another.
-  std::vector<Web> parts() const {
-    if (!divisible_) return {};
-    std::vector<std::vector<AccessAt>> groups;
+  /// Accesses that follow each other: in one deeper loop, or between two such.
+  std::vector<std::vector<AccessAt>> groups() const {
+    std::vector<std::vector<AccessAt>> out;
     const auto is_deeper = [&](const AccessAt& a) {
       return r_.order.loops(a.insn).size() > loops_.size();
     };
     for (const AccessAt& a : all_) {
-      const AccessAt* last = groups.empty() ? nullptr : &groups.back().back();
+      const AccessAt* last = out.empty() ? nullptr : &out.back().back();
       if (!last || is_deeper(*last) != is_deeper(a) ||
           (is_deeper(a) && r_.order.common_loops(last->insn, a.insn) == loops_.size()))
-        groups.emplace_back();
-      groups.back().push_back(a);
+        out.emplace_back();
+      out.back().push_back(a);
     }
-    if (groups.size() == 1) return {};
-    for (const std::vector<AccessAt>& group : groups)  // most often it is told by the first one
-      for (const AccessAt& a : group) {
-        if (a.insn != group[0].insn) break;
-        if (!r_.at(a).write) return {};
-      }
+    return out;
+  }
+  bool begins_with_read(const std::vector<AccessAt>& group) const {
+    for (const AccessAt& a : group) {
+      if (a.insn != group[0].insn) break;
+      if (!r_.at(a).write) return true;
+    }
+    return false;
+  }
+
+  /// The webs that follow each other in one iteration of the common loops, each of one group or
+  /// more: what reads a value from before belongs to the group before. None where there is one.
+  std::vector<Web> parts() const {
+    if (!divisible_) return {};
+    using Group = std::vector<AccessAt>;
+    const auto join = [](Group first, const Group& then) {
+      first.insert(first.end(), then.begin(), then.end());
+      return first;
+    };
+    std::vector<Group> told;  // by the first statements alone
+    for (Group& g : groups()) {
+      if (told.empty() || !begins_with_read(g))
+        told.push_back(std::move(g));
+      else
+        told.back() = join(std::move(told.back()), g);
+    }
+    if (told.size() == 1 || begins_with_read(told[0])) return {};
+    std::vector<Group> done;
     std::vector<Web> out;
-    for (const std::vector<AccessAt>& group : groups) {
-      std::optional<Web> part = Privacy(r_, group).find(loops_.size());
-      if (!part) return {};
-      out.push_back(std::move(*part));
+    for (Group& g : told) {
+      Group whole = std::move(g);
+      std::optional<Web> web;
+      while (!(web = Privacy(r_, whole).find(loops_.size()))) {
+        if (done.empty()) return {};
+        whole = join(std::move(done.back()), whole);
+        done.pop_back(), out.pop_back();
+        if (whole.size() == all_.size()) return {};
+      }
+      done.push_back(std::move(whole)), out.push_back(std::move(*web));
     }
     return out;
   }

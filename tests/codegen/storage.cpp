@@ -64,6 +64,29 @@ a[i, k] = row[7 - k]
                                        Target::OpenMP, {{"i", "par"}}));
 }
 
+TEST_CASE("temporaries: what a subscript tells apart lives outside of the parallel loop") {
+  const auto declared = [](const std::string& subscript, const std::string& other) {
+    const std::string text = code(fmt::format(R"(
+kernel k(n: int32, a: float64[n], b: float64[n])
+domain {{[i]: 0 <= i < n}}
+temp t: float64[n + 4]
+t[{0}] = a[i]        {{id=w, inames=i}}
+t[{1}] = 2*a[i]      {{id=v, inames=i, dep=w}}
+b[i] = t[{0}]        {{id=r, inames=i, dep=v}}
+)",
+                                              subscript, other),
+                                  Target::OpenMP, {{"i", "par"}});
+    return text.find("t[") < text.find("#pragma") || text.find("*t =") < text.find("#pragma")
+               ? "outside"
+               : "inside";
+  };
+  CHECK(declared("i", "i") == std::string("outside"));
+  CHECK(declared("n - 1 - i", "n - 1 - i") == std::string("outside"));
+  for (const char* shared : {"i % 4", "i // 2"})
+    CHECK(declared(shared, shared) == std::string("inside"));
+  CHECK(declared("i", "i + 1") == std::string("inside"));  // what the next one uses too
+}
+
 TEST_CASE("reductions: two values, neutral elements") {
   CHECK_GOLDEN("argmin.c", code(R"(
 kernel where(n: int32, a: float64[n], r: float64[1], q: int32[1])

@@ -84,6 +84,17 @@ TEST_CASE("legality: a temporary of two loops within another one") {
       "t[0] = b[k, j] {id=v, dep=r}\nc[k, j] = t[0] + 1 {id=last, dep=v}\nend\n";
   for (const char* loop : {"k", "i", "j"})
     CHECK(verdict(tagged(kernel(text), {{loop, "par"}})) == "legal");
+  // Two loops that pass values to each other are one web, and leave the third one alone.
+  const std::string three =
+      "kernel f(n, a: float64[n, 4], b: float64[n, n], c: float64[n, n])\n"
+      "domain {[k, p]: 0 <= k < n and 0 <= p < 4}\ndomain {[i]: 0 <= i < n}\n"
+      "domain {[j]: 0 <= j < n}\ntemp t: float64[4]\n"
+      "for k\nt[p] = a[k, p] {id=w, inames=k:p}\nb[k, i] = t[i % 4] {id=r, dep=w, inames=k:i}\n"
+      "t[j % 4] = b[k, j] {id=v, dep=r, inames=k:j}\nc[k, j] = t[j % 4] {id=last, dep=v}\nend\n";
+  for (const char* loop : {"k", "p", "i", "j"})
+    CHECK(verdict(tagged(kernel(three), {{loop, "par"}})) == "legal");
+  CHECK(code(tagged(kernel(three + "c[0, 0] = t[1] {id=more, dep=last}\n"), {{"j", "par"}})) ==
+        "races");
   // What the inner loops leave is read in the next iteration of the outer one.
   const std::string carried = text.substr(0, text.find("t[0] = a")) +
                               "a[k, 0] = t[0] {id=first, if=k > 0}\n" +

@@ -1,8 +1,9 @@
 #include "tests/differential/random_kernel.h"
 
-#include <map>
-
 #include <fmt/format.h>
+
+#include <map>
+#include <set>
 
 #include "tests/differential/random_atomics.h"
 #include "tests/differential/random_data.h"
@@ -44,6 +45,7 @@ class KernelWriter {
     if (needs_counts_) args += ", cnt: in int32[3*n + 12]";
     std::string out = fmt::format("kernel {}({})\n", name_, args);
     for (const std::string& d : domains_) out += "domain " + d + "\n";
+    for (const std::string& t : temporaries_) out += t + "\n";
     out += "assume n >= 5\n";
     for (const std::string& l : lines_) out += l + "\n";
     return out;
@@ -214,15 +216,22 @@ class KernelWriter {
     if (r_.chance(20)) {  // a temporary and its use, perhaps again
       const bool again = !reused_.empty() && rare_.chance(40);
       const std::string t = again ? rare_.pick(reused_) : fmt::format("t{}", count_);
-      const std::string type = again ? "" : fmt::format("<{}> ", types_.next());
+      const std::string type = again ? "" : types_.next();
       if (!again) reused_.push_back(t);
+      if (!again && rare_.chance(25)) {  // a small array, of which each iteration takes one element
+        arrays_.insert(t);
+        temporaries_.push_back(fmt::format("temp {}: {}[3]", t, type));
+      }
+      const bool array = arrays_.count(t) > 0;
+      const std::string held = array ? fmt::format("{}[{} % 3]", t, inames.back().name) : t;
       const std::string after = again ? fmt::format(", dep={}", latest_use_.at(t)) : "";
       latest_use_[t] = id;
-      lines_.push_back(fmt::format("{}{} = {}  {{id={}t, inames={}{}}}", type, t,
+      const std::string declared = type.empty() || array ? "" : "<" + type + "> ";
+      lines_.push_back(fmt::format("{}{} = {}  {{id={}t, inames={}{}}}", declared, held,
                                    value(inames, ""), id, fmt::join(names(inames), ":"), after));
       const std::string to = element(inames);
       lines_.push_back(fmt::format("{} = {}  {{{}, dep={}t}}", to,
-                                   fitting(t + " + " + value(inames, to)), options, id));
+                                   fitting(held + " + " + value(inames, to)), options, id));
       return;
     }
     const std::string to = element(inames);
@@ -364,8 +373,9 @@ class KernelWriter {
   std::string atomic_type_;
   std::vector<Iname> outer_;
   Random rare_{0};  // what came later, so that kernels without it stay what they are
-  std::vector<std::string> domains_, lines_;
+  std::vector<std::string> domains_, temporaries_, lines_;
   std::vector<std::string> reused_;                // temporaries
+  std::set<std::string> arrays_;                   // among them
   std::map<std::string, std::string> latest_use_;  // of each, by id
   int next_iname_ = 0, count_ = 0;
 };
