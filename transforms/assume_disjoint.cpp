@@ -11,7 +11,9 @@ const Op assume_disjoint_op{
         R"(Vouches that accesses to these arrays through subscripts that are not affine never meet.
 
 One subscript with other values of its inames then names another element, and two different subscripts
-never name the same. Loops whose inames a subscript does not have come to its element again and again.
+never name the same. Loops whose inames a subscript does not have come to its element again and again,
+and what it reads of a temporary is one value in each iteration of the loops that write that. Where one
+of two subscripts reads a copy of what the other one reads, nothing is known of the two.
 The claim is not checked; `show --what trace` lists it.
 
 Refuses names of no array.)",
