@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/conflicts.h"
+#include "codegen/own_iterations.h"
 #include "core/order_reference.h"
 
 namespace moonloop {
@@ -41,7 +41,10 @@ Names candidates(const Kernel& k) {
 
 class Separation {
  public:
-  explicit Separation(const Nested& nested) : k_(nested.kernel), reference_(nested) {}
+  explicit Separation(const Nested& nested)
+      : k_(nested.kernel),
+        reference_(nested),
+        iterations_(reference_.order.kernel(), reference_.order.tree()) {}
 
   void separate(const std::string& name) {
     if (bounds_loop(name)) return;  // all its uses stand in one nest
@@ -52,31 +55,30 @@ class Separation {
       k_.temporaries.erase(name);
   }
 
-  /// Threads do not share what is not the same for all.
-  void check_threads(const std::string& name) const {
-    const Web& web = reference_.web(name);
+  /// Threads share elements that their iterations do not meet in, and no others.
+  void check_threads(const std::string& name) {
     const RunOrder& order = reference_.order;
-    std::optional<Conflicts> conflicts;
-    const std::vector<AccessAt>& all = reference_.by_variable.at(name);
-    for (const AccessAt& a : all)
-      for (const std::string& loop : order.loops(a.insn))
-        for (const AccessAt& b : all) {
-          if (!is_thread(loop) || !reference_.at(a).write || !plainly_writes(a, b)) continue;
-          if (!contains(order.loops(b.insn), loop)) continue;
-          if (contains(web.around(a.insn, b.insn).own, loop)) continue;
-          if (!conflicts) conflicts.emplace(order.kernel());
-          const StatementAccess x{reference_.at(a), a.insn}, y{reference_.at(b), b.insn};
-          if (equal(x.index, y.index) && conflicts->tells(x.index, {loop})) continue;
-          bool exact = true;
-          Map pairs = conflicts->in_equal(conflicts->pairs(x, y, exact), x, y, outside(a, loop));
-          pairs = conflicts->in_different(std::move(pairs), x, y, {loop});
-          if (!yes(isl_map_is_empty(pairs.get())))
-            fail("not-proved", order.insn(a.insn).at,
-                 "it is not known whether each iteration of `{}`, which is parallel, can have a "
-                 "`{}` of its own: it is used outside of the loop too; a temporary of its own name "
-                 "would be",
-                 loop, name);
-        }
+    // By the loops down to a parallel one: the statements in it, in order of execution.
+    std::map<std::vector<std::string>, std::vector<int>> in_loop;
+    for (const AccessAt& a : reference_.by_variable.at(name)) {
+      if (accumulates(a)) continue;
+      const std::vector<std::string>& loops = order.loops(a.insn);
+      for (auto l = loops.begin(); l != loops.end(); ++l) {
+        if (!is_thread(*l)) continue;
+        std::vector<int>& all = in_loop[{loops.begin(), std::next(l)}];
+        if (all.empty() || all.back() != a.insn) all.push_back(a.insn);
+      }
+    }
+    for (const auto& [loops, insns] : in_loop) {
+      const std::string& loop = loops.back();
+      if (contains(reference_.private_to(name, insns.front(), insns.back()), loop) ||
+          iterations_.apart(name, insns, loop, {loops.begin(), std::prev(loops.end())}))
+        continue;
+      fail("not-proved", order.insn(insns.front()).at,
+           "it is not known whether each iteration of `{}`, which is parallel, can have a `{}` of "
+           "its own: it is used outside of the loop too; a temporary of its own name would be",
+           loop, name);
+    }
   }
 
   Kernel result() && { return std::move(k_); }
@@ -93,17 +95,10 @@ class Separation {
     const InameTag* tag = reference_.order.kernel().tag(loop);
     return tag && tag->kind == TagKind::Par && !reference_.order.trusts(loop);
   }
-  /// Neither of them adds to what others add to as well.
-  bool plainly_writes(const AccessAt& a, const AccessAt& b) const {
-    const auto plain = [&](const AccessAt& x) {
-      const Instruction& i = reference_.order.insn(x.insn);
-      return i.atomic == Atomicity::None && i.role == ReductionRole::None;
-    };
-    return plain(a) && plain(b);
-  }
-  std::vector<std::string> outside(const AccessAt& a, const std::string& loop) const {
-    const std::vector<std::string>& loops = reference_.order.loops(a.insn);
-    return {loops.begin(), std::find(loops.begin(), loops.end(), loop)};
+  /// It adds to what others add to as well.
+  bool accumulates(const AccessAt& a) const {
+    const Instruction& i = reference_.order.insn(a.insn);
+    return i.atomic != Atomicity::None || i.role != ReductionRole::None;
   }
 
   /// `web` goes by `name`.
@@ -138,6 +133,7 @@ class Separation {
 
   Kernel k_;
   Reference reference_;
+  OwnIterations iterations_;
 };
 
 }  // namespace

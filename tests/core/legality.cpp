@@ -129,18 +129,21 @@ TEST_CASE("legality: numbers to a base that is a parameter") {
   CHECK(tagging("d[[i + n*j]] = d[i, j] + 1") == "legal");
   CHECK(tagging("e[[2*i]] = e[i] + 1") == "legal");
   // One too many, or another line.
+  const auto meet = [](const std::string& first, const std::string& then, const std::string& does,
+                       const std::string& too) {
+    return fmt::format(
+        "tagging `i` as `par` would run {0} and {1} at the same time, but {0} {2} and {1} {3}",
+        first, then, does, too);
+  };
+  const std::string here = "w[i=0, j=0]", next = "w[i=1, j=0]";
   CHECK(tagging("a[i*m + j] = 2*i", "0 <= j <= m") ==
-        "tagging `i` as `par` would run w[i=0, j=0] and w[i=1, j=0] at the same time, but "
-        "w[i=0, j=0] may write a[0] and w[i=1, j=0] may write it too (l=1, m=1, n=2)");
+        meet(here, next, "may write a[0]", "may write it too (l=1, m=1, n=2)"));
   CHECK(tagging("a[i*m + j] = a[(i + 1)*m + j]") ==
-        "tagging `i` as `par` would run w[i=0, j=0] and w[i=1, j=0] at the same time, but "
-        "w[i=0, j=0] reads a[1] and w[i=1, j=0] writes it (l=1, m=1, n=2)");
+        meet(here, next, "reads a[1]", "writes it (l=1, m=1, n=2)"));
   CHECK(tagging("b[[i*m + j]] = b[i + 1, j]", "0 <= j < m and i + 1 < n") ==
-        "tagging `i` as `par` would run w[i=0, j=0] and w[i=1, j=0] at the same time, but "
-        "w[i=0, j=0] reads b[1, 0] and w[i=1, j=0] writes it (l=1, m=1, n=3)");
+        meet(here, next, "reads b[1, 0]", "writes it (l=1, m=1, n=3)"));
   CHECK(tagging("e[[i]] = e[i] + 1") ==
-        "tagging `i` as `par` would run w[i=1] and w[i=2] at the same time, but "
-        "w[i=1] reads e[1] and w[i=2] writes it (l=1, m=1, n=3)");
+        meet("w[i=1]", "w[i=2]", "reads e[1]", "writes it (l=1, m=1, n=3)"));
 }
 
 TEST_CASE("legality: a loop without carried dependences may be parallel") {
