@@ -67,7 +67,7 @@ class DefinedReads {
   }
 
   void judge(const AccessAt& read, const std::vector<AccessAt>& all) const try {
-    Question question("defined");
+    Question question(Question::About::Defined);
     question.statement(o_, read.insn);
     for (const AccessAt& w : all)
       if (r_.at(w).write) {
@@ -75,25 +75,30 @@ class DefinedReads {
         question.pair(o_, w.insn, read.insn);
         question.accesses(r_, r_.at(w), r_.at(read));
       }
-    if (question.settled()) return;
+    question.ask([&] { return is_defined(read, all); });
+  } catch (const IslQuota&) {
+    // not known to find nothing
+  }
+
+  /// Whether each instance of the read surely finds something; refuses where one finds nothing.
+  bool is_defined(const AccessAt& read, const std::vector<AccessAt>& all) const {
     const IslBudget budget(kReadOperations);
     bool exact = true;
     Set left = o_.domain(read.insn, exact);
-    if (!exact) return;
+    if (!exact) return false;
     for (const AccessAt& w : all) {
       if (!r_.at(w).write) continue;
       bool certain = true, ignored = true;
       Map m = conflict_map(o_.kernel(), r_.variables, r_.at(w), o_.dims(w.insn), r_.at(read),
                            o_.dims(read.insn), certain);
-      if (!certain) return;  // it may be that one
+      if (!certain) return false;  // it may be that one
       m = isl_map_intersect(m.take(), o_.before(w.insn, read.insn, is_never_parallel).take());
       m = isl_map_intersect_domain(m.take(), o_.domain(w.insn, ignored).take());
       left = isl_set_subtract(left.take(), isl_map_range(m.take()));
-      if (yes(isl_set_is_empty(left.get()))) return question.settle();
+      if (yes(isl_set_is_empty(left.get()))) return true;
     }
     if (const auto point = sample(left)) refuse(read, all, *point);
-  } catch (const IslQuota&) {
-    // not known to find nothing
+    return false;
   }
 
   [[noreturn]] void refuse(const AccessAt& read, const std::vector<AccessAt>& all,

@@ -13,7 +13,7 @@
 #include "core/isl.h"
 #include "core/name_map.h"
 #include "core/shared.h"
-#include "core/step.h"
+#include "core/trace.h"
 #include "core/type.h"
 #include "core/value.h"
 
@@ -153,7 +153,7 @@ struct Kernel {
   /// so that those between run without guards. No effect on the meaning.
   std::map<std::string, std::pair<int, int>> slabs;
   std::vector<Claim> claims;
-  Shared<std::vector<Step>> trace;
+  Trace trace;
   std::map<std::string, std::shared_ptr<const Record>> records;
   // Functions that stand elsewhere (core/external.h), and what those give that give something.
   std::map<std::string, std::optional<Scalar>> externals;

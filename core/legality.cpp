@@ -59,15 +59,28 @@ Legality::Legality(const Kernel& before, const Kernel& after)
   keep_common();
 }
 
+namespace {
+
+/// What two statements have in common that stand in equal nests.
+struct Nest {
+  // The lists of loops and work-items, of the reference and present ones: equal lists of names are
+  // one object in each of the two trees.
+  std::array<const void*, 4> inames{};
+  std::vector<std::pair<std::string, ExprKey>> origins;  // of those that are not themselves
+
+  auto fields() const { return std::tie(inames, origins); }
+  bool operator==(const Nest& o) const { return fields() == o.fields(); }
+};
+
+}  // namespace
+
 /// Finds the present statement of each of the reference, and says which stand in equal nests.
 void Legality::place() {
   const std::size_t n = std::size_t(ref_->order.size());
   now_.assign(n, -1);
   nests_.resize(n);
-  // Equal lists of names are one object in each of the two trees.
-  using Key = std::pair<std::array<const void*, 4>, std::string>;
-  std::map<Key, int> nests;
-  Key key, latest;
+  std::unordered_map<Nest, int, KeyHash> nests;
+  Nest key, latest;
   int latest_nest = -1;
   for (int s = 0; s < present_->size(); ++s) {
     const Instruction& insn = present_->insn(s);
@@ -76,9 +89,9 @@ void Legality::place() {
     if (r < 0 || now_[std::size_t(r)] >= 0)
       throw InternalError("statement `" + insn.id + "` has no place of its own in the reference");
     now_[std::size_t(r)] = s;
-    key.first = {&ref_->order.loops(r), &ref_->order.items(r), &present_->loops(s),
-                 &present_->items(s)};
-    key.second.clear();
+    key.inames = {&ref_->order.loops(r), &ref_->order.items(r), &present_->loops(s),
+                  &present_->items(s)};
+    key.origins.clear();
     const auto& dims = ref_->order.dims(r);
     const auto value = [&](const std::string& d) {
       return compares_ ? var(d) : origin_of(insn, d);
@@ -88,8 +101,7 @@ void Legality::place() {
         const auto it = insn.origin.find(d);
         if (it == insn.origin.end()) continue;
         const Expr& e = it->second;
-        if (const Var* v = e.as<Var>(); !v || v->name != d)
-          key.second += "|" + d + "=" + to_string(e);
+        if (const Var* v = e.as<Var>(); !v || v->name != d) key.origins.emplace_back(d, ExprKey{e});
       }
     if (latest_nest >= 0 && key == latest) {
       nests_[std::size_t(r)] = latest_nest;
@@ -473,7 +485,7 @@ bool Legality::determine(const Exprs& values, const std::vector<std::string>& lo
   const Kernel& k = present_->kernel();
   for (const Expr& e : values)
     if (all_told(plain_digits(k, e))) return true;
-  const std::string key = fmt::format("{}|{}", fmt::join(loops, ","), to_string(values));
+  const ValuesKey key{loops, keys_of(values)};
   const auto known = told_.find(key);
   if (known != told_.end()) return known->second;
   std::vector<std::string> dims = loops;

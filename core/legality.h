@@ -11,6 +11,7 @@
 #include "core/counterexample.h"
 #include "core/kept_order.h"
 #include "core/order_reference.h"
+#include "core/proof_keys.h"
 
 /// The proof behind `check_legal`: the present order of a kernel keeps every dependence of its
 /// reference. legality.cpp chooses the pairs of accesses; legality_nest.cpp answers from the loops
@@ -54,7 +55,6 @@ class Legality {
     std::vector<std::string> equal;           // reference inames that agree in both instances
     bool commutes = false;
   };
-
   // legality.cpp
   void place();
   void carry();
@@ -86,9 +86,9 @@ class Legality {
   bool pieces_keep(const Pair& p, const Exprs& values, const std::vector<std::string>& shared,
                    std::size_t loops, const std::vector<std::string>& dims,
                    std::size_t present_loops) const;
-  std::string nest_key(const Pair& p, const Exprs& values, const std::vector<std::string>& shared,
-                       std::size_t shared_loops, const std::vector<std::string>& dims,
-                       std::size_t present_loops) const;
+  NestKey nest_key(const Pair& p, const Exprs& values, const std::vector<std::string>& shared,
+                   std::size_t shared_loops, const std::vector<std::string>& dims,
+                   std::size_t present_loops) const;
   bool nest_keeps(const Pair& p) const;
 
   // legality_parts.cpp
@@ -126,7 +126,7 @@ class Legality {
   void prove(const Pair& p) const;
   const Instruction* only_writer(const std::string& scalar) const;
   Map within_bounds(int s, Map pairs) const;
-  std::string proof_key(const Pair& p) const;
+  ProofKey proof_key(const Pair& p) const;
   std::string bounded_by(int s, const Access& access) const;
   [[noreturn]] void refuse_pair(const Pair& p, const Map& violated, bool exact) const;
 
@@ -137,6 +137,7 @@ class Legality {
     return shared ? is_parallel_not_shared(k_.tag(iname)) : is_parallel(k_.tag(iname));
   }
 
+  Runs runs(const std::string& iname) const;
   int now(int reference) const { return now_[std::size_t(reference)]; }
   const Expr& origin(int s, const std::string& name) const {
     return origins_[std::size_t(nests_[std::size_t(s)])].at(name);
@@ -158,11 +159,11 @@ class Legality {
   std::unordered_map<const Web*, std::vector<std::string>> confined_;
   mutable std::optional<OwnCopies> own_;                                  // of the present kernel
   std::unordered_map<const void*, std::vector<std::string>> determined_;  // by subscript
-  mutable std::unordered_map<std::string, std::optional<std::vector<std::string>>> pieces_;
+  mutable std::unordered_map<ValuesKey, std::optional<std::vector<std::string>>, KeyHash> pieces_;
   /// By variable: the one statement that writes it; null where there are several.
   mutable std::optional<std::unordered_map<std::string, const Instruction*>> writers_;
-  mutable std::unordered_map<std::string, bool> told_;  // answers of determine
-  std::unordered_map<std::string, bool> known_;         // answers of loops_keep
+  mutable std::unordered_map<ValuesKey, bool, KeyHash> told_;  // answers of determine
+  std::unordered_map<PairInLoopsKey, bool, KeyHash> known_;    // answers of loops_keep
 };
 
 }  // namespace moonloop

@@ -31,17 +31,20 @@ CounterexampleInstance counterexample_instance(const RunOrder& order, int s,
   return {order.insn(s).id, dims, values_at(dims, at), std::move(does), order.domain(s, known)};
 }
 
-/// All that the proof depends on. Inames count by where they stand, so that what was proved of a
-/// loop holds for one of another name with the same bounds; variables count where claims name them.
-std::string Legality::proof_key(const Pair& p) const {
+/// Inames count by where they stand; variables by their names where claims name them.
+ProofKey Legality::proof_key(const Pair& p) const {
   const RunOrder &was = ref_->order, &is = *present_;
   const std::array<std::pair<const RunOrder*, int>, 4> statements{
       {{&was, p.a}, {&was, p.b}, {&is, now(p.a)}, {&is, now(p.b)}}};
   std::array<Set, 4> domains;
-  std::map<std::string, std::string> numbers;
+  std::vector<std::string> inames;  // by number
+  const auto find = [&](const std::string& i) {
+    return std::find(inames.begin(), inames.end(), i);
+  };
   bool plain = true;  // nothing but its dimensions decides what an instance is
   for (const auto& [o, s] : statements) {
-    for (const std::string& i : o->dims(s)) numbers.emplace(i, fmt::format("#{}", numbers.size()));
+    for (const std::string& i : o->dims(s))
+      if (find(i) == inames.end()) inames.push_back(i);
     plain = plain && o->insn(s).predicates.empty();
   }
   for (std::size_t i = 0; i < statements.size(); ++i) {
@@ -49,63 +52,73 @@ std::string Legality::proof_key(const Pair& p) const {
     const bool same = i % 2 == 1 && p.a == p.b;
     domains[i] = same ? domains[i - 1] : domain_of(o->kernel(), o->dims(s));
     for (const std::string& n : param_names(domains[i]))
-      plain = plain && !numbers.count(n) && !o->kernel().find_temporary(n);
+      plain = plain && find(n) == inames.end() && !o->kernel().find_temporary(n);
   }
-  if (!plain) numbers.clear();
-  const auto iname = [&](const std::string& i) -> const std::string& {
-    const auto it = numbers.find(i);
-    return it == numbers.end() ? i : it->second;
+  std::map<std::string, std::string> numbers;  // names that say nothing but numbers
+  if (plain)
+    for (const std::string& i : inames) numbers.emplace(i, fmt::format("#{}", numbers.size()));
+  const std::size_t numbered = plain ? inames.size() : 0;
+  const auto number = [&](const std::string& i) {
+    const auto at = find(i) - inames.begin();
+    if (at == std::ssize(inames)) inames.push_back(i);
+    return static_cast<int>(at);
   };
-  const auto text = [&](const Expr& e) { return to_string(rename(e, numbers)); };
+  const auto expression = [&](const Expr& e) { return ExprKey{plain ? rename(e, numbers) : e}; };
   const auto claims_name = [&](const std::string& variable) {
     return std::any_of(k_.claims.begin(), k_.claims.end(), [&](const Claim& c) {
       return std::find(c.names.begin(), c.names.end(), variable) != c.names.end();
     });
   };
 
-  std::string key = fmt::format("{}{}{}{}{} {} {}", p.a == p.b, p.commutes,
-                                p.commutes && combines_items(is.insn(now(p.a))),
-                                was.first(p.a, p.b), is.first(now(p.a), now(p.b)),
-                                was.common_loops(p.a, p.b), is.common_loops(now(p.a), now(p.b)));
-  for (const auto& parts : {parts_of(p, was, p.a), parts_of(p, is, now(p.a))})
-    key += parts ? fmt::format(" {} {}", iname(parts->iname), parts->outer) : " -";
+  ProofKey key;
+  key.one_statement = p.a == p.b;
+  key.commutes = p.commutes;
+  key.combines = p.commutes && combines_items(is.insn(now(p.a)));
+  key.first_was = was.first(p.a, p.b);
+  key.first_is = is.first(now(p.a), now(p.b));
+  key.common_was = was.common_loops(p.a, p.b);
+  key.common_is = is.common_loops(now(p.a), now(p.b));
+  if (const auto parts = parts_of(p, was, p.a)) key.parts[0] = {number(parts->iname), parts->outer};
+  if (const auto parts = parts_of(p, is, now(p.a)))
+    key.parts[1] = {number(parts->iname), parts->outer};
   std::set<std::string> names;
-  for (const Access* x : {p.x, p.y})
-    if (x) {
-      key += "|" + (!plain || claims_name(x->variable) ? x->variable : "") + "[";
-      for (const Expr& e : x->index) {
-        key += text(e) + ",";
-        collect_reads(e, names);
-      }
+  const bool flat = p.x && (flat_of(p.x->index) || flat_of(p.y->index));
+  for (const Access* x : {p.x, p.y}) {
+    if (!x) continue;
+    ProofKey::Place& place = key.places.emplace_back();
+    if (!plain || claims_name(x->variable)) place.variable = x->variable;
+    for (const Expr& e : x->index) {
+      place.index.push_back(expression(e));
+      collect_reads(e, names);
     }
-  if (p.x && (flat_of(p.x->index) || flat_of(p.y->index)))
-    for (const Access* x : {p.x, p.y})
-      if (const auto place = place_in_memory(was.kernel(), x->variable, x->index))
-        key += "@" + text(*place);
+    if (flat)
+      if (const auto at = place_in_memory(was.kernel(), x->variable, x->index))
+        place.in_memory = expression(*at);
+  }
   for (const std::string& n : names)
-    if (ref_->variables.has(n)) key += " " + n;
+    if (ref_->variables.has(n)) key.read.push_back(n);
   for (std::size_t i = 0; i < statements.size(); ++i) {
     const auto& [o, s] = statements[i];
-    const Set& domain = domains[i];
-    key += plain ? fmt::format("|{}", memo().shape(domain)) : "|" + memo().name(domain);
-    key += fmt::format(" {}:", o->loops(s).size());
-    for (const std::string& i : o->dims(s)) key += iname(i) + ",";
-    for (const Expr& e : o->insn(s).predicates) key += to_string(e) + ",";
-    for (const std::string& n : param_names(domain))
-      if (o->kernel().find_temporary(n)) key += " " + n;
+    ProofKey::Statement& statement = key.statements[i];
+    if (plain)
+      statement.shape = memo().shape(domains[i]);
+    else
+      statement.domain = memo().hold(domains[i]);
+    statement.loops = o->loops(s).size();
+    for (const std::string& d : o->dims(s)) statement.dims.push_back(number(d));
+    statement.predicates = keys_of(o->insn(s).predicates);
+    statement.computed = computed_params(o->kernel(), domains[i]);
   }
-  for (const int s : {p.a, p.b})
-    for (const std::string& d : was.dims(s)) key += " =" + text(origin(s, d));
-  for (const std::string& i : is.loops(now(p.a)))
-    key += at_once(i, true) ? 'p' : at_once(i, false) ? 's' : 'o';
-  key += "/";
-  for (const int s : {now(p.a), now(p.b)})
-    for (const std::string& i : is.items(s))
-      if (is.trusts(i)) key += iname(i) + " ";
-  key += "/";
-  for (const std::string& i : p.equal) key += iname(i) + " ";
-  for (const Claim& c : k_.claims)
-    key += fmt::format(" {}{}", int(c.kind), fmt::join(c.names, ","));
+  for (std::size_t i = 0; i < 2; ++i) {
+    const int s = i == 0 ? p.a : p.b;
+    for (const std::string& d : was.dims(s)) key.origins[i].push_back(expression(origin(s, d)));
+    for (const std::string& d : is.items(now(s)))
+      if (is.trusts(d)) key.trusted[i].push_back(number(d));
+  }
+  for (const std::string& i : is.loops(now(p.a))) key.runs.push_back(runs(i));
+  for (const std::string& i : p.equal) key.equal.push_back(number(i));
+  for (const Claim& c : k_.claims) key.claims.emplace_back(c.kind, c.names);
+  key.names.assign(inames.begin() + std::ptrdiff_t(numbered), inames.end());
   return key;
 }
 
@@ -186,7 +199,7 @@ Map Legality::within_bounds(int s, Map pairs) const {
 }
 
 void Legality::prove(const Pair& p) const {
-  std::string key = proof_key(p);
+  ProofKey key = proof_key(p);
   const bool known = memo().proofs.count(key) > 0;
   if (known && !memo().compares) return;
   const IslBudget budget(kQuestionOperations);

@@ -11,15 +11,17 @@ namespace moonloop {
 bool Legality::loops_keep(const Pair& p) {
   // Loops do not say in which order parts are put together.
   if (parts_of(p, *present_, now(p.a)) || parts_of(p, ref_->order, p.a)) return false;
-  const std::string key =
-      fmt::format("{}|{}|{}{}{}{}|{}", nests_[std::size_t(p.a)], nests_[std::size_t(p.b)],
-                  p.a == p.b ? 's' : 'd', ref_->order.first(p.a, p.b) ? 'f' : 'l',
-                  present_->first(now(p.a), now(p.b)) ? 'f' : 'l', p.commutes ? 'c' : 'o',
-                  fmt::join(p.equal, ","));
+  PairInLoopsKey key{.nest_a = nests_[std::size_t(p.a)],
+                     .nest_b = nests_[std::size_t(p.b)],
+                     .one_statement = p.a == p.b,
+                     .first_was = ref_->order.first(p.a, p.b),
+                     .first_is = present_->first(now(p.a), now(p.b)),
+                     .commutes = p.commutes,
+                     .equal = p.equal};
   const auto known = known_.find(key);
   if (known != known_.end()) return known->second;
   const bool keeps = same_nest(p) || nest_keeps(p);
-  known_.emplace(key, keeps);
+  known_.emplace(std::move(key), keeps);
   return keeps;
 }
 
@@ -76,8 +78,7 @@ std::optional<std::int64_t> spread(const Set& domain, const std::string& name) {
 
 const std::optional<std::vector<std::string>>& Legality::pieces_of(
     const Expr& value, const std::vector<std::string>& dims, const Set& domain) const {
-  const auto [it, fresh] =
-      pieces_.try_emplace(fmt::format("{}|{}", fmt::join(dims, ","), to_string(value)));
+  const auto [it, fresh] = pieces_.try_emplace(ValuesKey{dims, {{value}}});
   if (!fresh) return it->second;
   const Kernel& k = present_->kernel();
   const auto range = [&](const std::string& i) {
@@ -121,25 +122,33 @@ bool Legality::pieces_keep(const Pair& p, const Exprs& values,
   return p.commutes || kept == moving;
 }
 
-/// All that the answer depends on.
-std::string Legality::nest_key(const Pair& p, const Exprs& values,
-                               const std::vector<std::string>& shared, std::size_t shared_loops,
-                               const std::vector<std::string>& dims,
-                               std::size_t present_loops) const {
+Runs Legality::runs(const std::string& iname) const {
+  if (present_->trusts(iname)) return Runs::Trusted;
+  const InameTag* tag = k_.tag(iname);
+  return is_parallel_not_shared(tag) ? Runs::AtOnce
+         : is_parallel(tag)          ? Runs::Shared
+                                     : Runs::InOrder;
+}
+
+NestKey Legality::nest_key(const Pair& p, const Exprs& values,
+                           const std::vector<std::string>& shared, std::size_t shared_loops,
+                           const std::vector<std::string>& dims, std::size_t present_loops) const {
   const Set domain = domain_of(present_->kernel(), dims);
-  std::string key = fmt::format("{}{}{}{}{} {}", memo().name(domain), p.a == p.b, p.commutes,
-                                ref_->order.first(p.a, p.b), present_->first(now(p.a), now(p.b)),
-                                to_string(values));
-  for (const std::string& i : shared) {
-    if (shared_loops-- == 0) key += '|';
-    key += std::find(p.equal.begin(), p.equal.end(), i) == p.equal.end() ? '-' : '=';
-  }
-  for (const std::string& i : dims) {
-    if (present_loops-- == 0) key += '|';
-    key += at_once(i, true) ? 'p' : at_once(i, false) ? 's' : present_->trusts(i) ? 't' : 'o';
-  }
-  for (const std::string& n : param_names(domain))
-    if (present_->kernel().find_temporary(n)) key += " " + n;
+  NestKey key{.domain = memo().hold(domain),
+              .one_statement = p.a == p.b,
+              .commutes = p.commutes,
+              .combines = p.commutes && combines_items(ref_->order.insn(p.a)),
+              .first_was = ref_->order.first(p.a, p.b),
+              .first_is = present_->first(now(p.a), now(p.b)),
+              .loops_was = shared_loops,
+              .loops_is = present_loops,
+              .values = keys_of(values),
+              .equal = {},
+              .runs = {},
+              .computed = computed_params(present_->kernel(), domain)};
+  for (const std::string& i : shared)
+    key.equal.push_back(std::find(p.equal.begin(), p.equal.end(), i) != p.equal.end());
+  for (const std::string& i : dims) key.runs.push_back(runs(i));
   return key;
 }
 
@@ -167,7 +176,7 @@ bool Legality::nest_keeps(const Pair& p) const {
     values.push_back(e);
   }
   if (pieces_keep(p, values, shared, loops, dims, present_loops)) return true;
-  const std::string key = nest_key(p, values, shared, loops, dims, present_loops);
+  const NestKey key = nest_key(p, values, shared, loops, dims, present_loops);
   const auto known = memo().nests.find(key);
   const bool remembered = known != memo().nests.end();
   if (remembered && !memo().compares) return known->second;

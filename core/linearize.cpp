@@ -5,21 +5,22 @@
 
 /// Which order of the list says what a loop tree does.
 namespace moonloop {
-namespace {
 
-/// The instruction, by index, that each statement belongs to: a reduction's parts stand before
-/// the one that it is in.
 std::vector<int> owners(const Kernel& k, const RunOrder& order) {
   std::vector<int> out;
+  out.reserve(std::size_t(order.size()));
   std::size_t next = 0;
   for (int s = 0; s < order.size(); ++s) {
     ensure(next < k.instructions.size(), "list order: a part without its instruction");
     out.push_back(static_cast<int>(next));
-    if (order.insn(s).id == k.instructions[next]->id) ++next;
+    const Instruction &part = order.insn(s), &whole = *k.instructions[next];
+    if (&part == &whole || part.id == whole.id) ++next;
   }
   ensure(next == k.instructions.size(), "list order: an instruction without a statement");
   return out;
 }
+
+namespace {
 
 /// Whether another instruction runs between the parts of some instruction.
 bool parts_stand_apart(const RunOrder& order, const std::vector<int>& owner) {

@@ -16,10 +16,12 @@ std::string name_of(const void* address) {
 
 }  // namespace
 
-std::string Memo::name(const Set& s) {
+const isl_set* Memo::hold(const Set& s) {
   held_.emplace(s.get(), s);
-  return name_of(s.get());
+  return s.get();
 }
+
+std::string Memo::name(const Set& s) { return name_of(hold(s)); }
 
 std::string Memo::name(const Map& m) {
   held_maps_.emplace(m.get(), m);
@@ -58,13 +60,14 @@ std::size_t Memo::shape_of_new(const Set& s) {
 void Memo::limit() {
   constexpr std::size_t kMost = 20'000;
   if (texts.size() + made_sets_.size() + made_maps_.size() + nests.size() + proofs.size() +
-          covered.size() + held_.size() + distinct_.size() + maps.size() + ranges.size() +
-          footprints.size() + held_maps_.size() <
+          questions.size() + covered.size() + held_.size() + distinct_.size() + maps.size() +
+          ranges.size() + footprints.size() + held_maps_.size() <
       kMost)
     return;
   texts.clear();
   nests.clear();
   proofs.clear();
+  questions.clear();
   covered.clear();
   kept.clear();
   orders.clear();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/isl.h"
+#include "core/proof_keys.h"
 
 /// Answers of isl that the steps of a script ask for again and again: most of a kernel stays as it
 /// is from one transform to the next.
@@ -35,16 +36,20 @@ class Memo {
   /// (core/mixed_radix.h).
   std::unordered_map<std::string, std::optional<std::int64_t>> ranges;
   /// Whether a nest keeps an order, and which pairs of accesses were proved.
-  std::unordered_map<std::string, bool> nests;
-  std::unordered_set<std::string> proofs;
+  std::unordered_map<NestKey, bool, KeyHash> nests;
+  std::unordered_set<ProofKey, KeyHash> proofs;
+  /// Other questions about statements of which it is known that all is well.
+  std::unordered_set<QuestionKey, KeyHash> questions;
   /// Whether a read finds what was written in the same iteration of some loops.
-  std::unordered_map<std::string, bool> covered;
+  std::unordered_map<CoverKey, bool, KeyHash> covered;
   /// The latest kernels whose order was proved, the last one first (core/kept_order.h).
   std::deque<std::shared_ptr<const KeptOrder>> kept;
   /// The latest kernels that were nested, the last one first (core/ordered.cpp).
   std::deque<std::shared_ptr<const Ordered>> orders;
 
-  /// The set's address, as a part of a key: of one length, not to be read.
+  /// The set's address, as a part of a key.
+  const isl_set* hold(const Set& s);
+  /// The same within a text: of one length, not to be read.
   std::string name(const Set& s);
   std::string name(const Map& m);
   /// Whether the map has been named, and so is likely to be asked about again.

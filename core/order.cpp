@@ -58,10 +58,14 @@ std::vector<std::string> RunOrder::common_items(int a, int b) const {
   return out;
 }
 
+std::vector<std::string> computed_params(const Kernel& k, const Set& s) {
+  std::vector<std::string> out = param_names(s);
+  std::erase_if(out, [&](const std::string& p) { return !k.find_temporary(p); });
+  return out;
+}
+
 Set without_computed(const Kernel& k, Set s, bool& exact) {
-  std::vector<std::string> computed;
-  for (const std::string& p : param_names(s))
-    if (k.find_temporary(p)) computed.push_back(p);
+  const std::vector<std::string> computed = computed_params(k, s);
   if (computed.empty()) return s;
   exact = false;
   return drop_params(std::move(s), computed);
@@ -385,11 +389,6 @@ AccessList::AccessList(std::vector<Access> accesses) {
                 list->end());
   }
   all_ = std::move(data);
-}
-
-const std::vector<Access>& AccessList::list() const {
-  static const std::vector<Access> none;
-  return all_ ? all_->all : none;
 }
 
 namespace {

@@ -72,6 +72,8 @@ Map universal_map(const std::vector<std::string>& in, const std::vector<std::str
 Map equate(Map m, std::size_t in, std::size_t out);    // in[i] == out[j]
 Map order_lt(Map m, std::size_t in, std::size_t out);  // in[i] < out[j]
 
+/// Parameters of `s` that are temporaries.
+std::vector<std::string> computed_params(const Kernel& k, const Set& s);
 /// Parameters of `s` that are temporaries are projected out; `exact` becomes false if there are
 /// any.
 Set without_computed(const Kernel& k, Set s, bool& exact);
@@ -122,7 +124,10 @@ class AccessList {
     std::vector<Access> all;
     std::vector<std::size_t> hashes, reads, writes;
   };
-  const std::vector<Access>& list() const;
+  const std::vector<Access>& list() const {
+    static const std::vector<Access> none;
+    return all_ ? all_->all : none;
+  }
   std::shared_ptr<const Data> all_;  // null: none
 };
 

@@ -118,6 +118,10 @@ std::vector<std::pair<int, int>> conflict_chain(const Kernel& k, const std::vect
 /// stand apart.
 std::vector<InsnPtr> linearized(const Kernel& k, const RunOrder& order);
 
+/// The instruction of `k`, by index, that each statement of `order`, its order, belongs to. Parts
+/// of an instruction come one after the other; the last one has its id.
+std::vector<int> owners(const Kernel& k, const RunOrder& order);
+
 /// Reference iname `name` of the statement `insn` in terms of its present inames.
 Expr origin_of(const Instruction& insn, const std::string& name);
 

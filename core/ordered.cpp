@@ -74,7 +74,7 @@ std::shared_ptr<const Reference> remembered(const Kernel& k, bool in_sequence, M
   if (auto known = find(k, in_sequence)) return known;
   auto order = std::make_shared<const Reference>(make());
   Kernel key = k;
-  key.trace.clear();
+  key.trace = {};
   auto& all = memo().orders;
   all.push_front(std::make_shared<const Ordered>(Ordered{std::move(key), in_sequence, order}));
   if (all.size() > kMost) all.pop_back();

@@ -71,8 +71,8 @@ class DataDependent {
     return true;
   }
 
-  /// All that the answers for `s` depend on, as text.
-  const std::string& key(int s, int anchor) const {
+  /// All that the answers for `s` depend on.
+  const CoverKey::Instances& key(int s, int anchor) const {
     const auto [it, fresh] = keys_.try_emplace({s, anchor});
     if (fresh) it->second = find_key(s, anchor);
     return it->second;
@@ -100,19 +100,18 @@ class DataDependent {
     add_reading(choice->no, read, s, isl_set_subtract(when.copy(), holds->copy()), out);
   }
 
-  std::string find_key(int s, int anchor) const {
+  CoverKey::Instances find_key(int s, int anchor) const {
     const RunOrder& o = r_.order;
     const Set d = domain_of(o.kernel(), o.dims(s));
-    std::string key = memo().name(d) + to_string(o.insn(s).predicates);
-    std::set<std::string> names;
-    for (const std::string& p : param_names(d))
-      if (o.kernel().find_temporary(p)) names.insert(p);
+    CoverKey::Instances key{memo().hold(d), keys_of(o.insn(s).predicates), {}, {}};
+    const std::vector<std::string> computed = computed_params(o.kernel(), d);
+    std::set<std::string> names(computed.begin(), computed.end());
     for (const Expr& p : o.insn(s).predicates) {
-      key += to_condition(o.kernel(), p, o.dims(s)) ? " a" : " d";
+      key.affine.push_back(to_condition(o.kernel(), p, o.dims(s)).has_value());
       collect_reads(p, names);
     }
     for (const std::string& n : names)
-      if (r_.variables.has(n)) key += fmt::format(" {}{}", is_steady(n, s, anchor) ? "" : "!", n);
+      if (r_.variables.has(n)) key.reads.emplace_back(n, is_steady(n, s, anchor));
     return key;
   }
 
@@ -190,7 +189,7 @@ class DataDependent {
   const Reference& r_;
   std::set<std::string> same_;
   std::size_t loops_;
-  mutable std::map<std::pair<int, int>, std::string> keys_;
+  mutable std::map<std::pair<int, int>, CoverKey::Instances> keys_;
 };
 
 /// Integers of which nothing is known, such as elements of an array that subscripts are computed
@@ -418,7 +417,7 @@ class Privacy {
     const DataDependent data(r_, both(), loops_.size());
     for (const AccessAt& read : all_)
       if (!r_.at(read).write) {
-        const std::string key = cover_key(data, read);
+        CoverKey key = cover_key(data, read);
         const auto known = memo().covered.find(key);
         bool covered = known != memo().covered.end() && known->second;
         if (known == memo().covered.end() || memo().compares) {
@@ -427,40 +426,47 @@ class Privacy {
           ensure(known == memo().covered.end() || known->second == now,
                  "what is remembered of private temporaries holds");
           covered = now;
-          memo().covered.emplace(key, covered);
+          memo().covered.emplace(std::move(key), covered);
         }
         if (!covered) return false;
       }
     return true;
   }
 
-  /// All that is_covered() depends on.
-  std::string cover_key(const DataDependent& data, const AccessAt& read) const {
+  CoverKey cover_key(const DataDependent& data, const AccessAt& read) const {
     const RunOrder& o = r_.order;
-    std::string key = fmt::format("{}|{}", fmt::join(loops_, ","), fmt::join(items_, ","));
     const bool flat = std::any_of(all_.begin(), all_.end(), [&](const AccessAt& a) {
       return flat_of(r_.at(a).index) != nullptr;
     });
-    const auto add = [&](const AccessAt& a) {
+    const auto access = [&](const AccessAt& a) {
+      const Access& x = r_.at(a);
       std::set<std::string> names;
-      for (const Expr& e : r_.at(a).index) collect_reads(e, names);
-      key += fmt::format("|{} {}", data.key(a.insn, read.insn), to_string(r_.at(a).index));
+      for (const Expr& e : x.index) collect_reads(e, names);
+      CoverKey::Access out{.instances = data.key(a.insn, read.insn),
+                           .index = keys_of(x.index),
+                           .read = {},
+                           .field = x.field,
+                           .in_memory = {},
+                           .same_element = data.same_element(x, a.insn, r_.at(read), read.insn),
+                           .common = o.common_loops(a.insn, read.insn),
+                           .first = o.first(a.insn, read.insn)};
       for (const std::string& n : names)
-        if (r_.variables.has(n)) key += " " + n;
-      key += " " + r_.at(a).field;
+        if (r_.variables.has(n)) out.read.push_back(n);
       if (flat)
-        if (const auto place = place_in_memory(o.kernel(), r_.at(a).variable, r_.at(a).index))
-          key += "@" + to_string(*place);
-      key += fmt::format(" {} {} {}", data.same_element(r_.at(a), a.insn, r_.at(read), read.insn),
-                         o.common_loops(a.insn, read.insn), o.first(a.insn, read.insn));
+        if (const auto place = place_in_memory(o.kernel(), x.variable, x.index))
+          out.in_memory = ExprKey{*place};
+      return out;
     };
-    add(read);
+    CoverKey key;
+    key.loops = loops_;
+    key.items = items_;
+    key.read = access(read);
     if (const Expr& rhs = o.insn(read.insn).rhs; rhs && rhs.holds<Select>())
-      key += "|" + to_string(rhs);
+      key.chosen = ExprKey{rhs};
     for (const AccessAt& a : all_)
-      if (r_.at(a).write) add(a);
-    if (const auto& shape = temporary().shape) key += "|" + to_string(*shape);
-    for (const std::string& f : fields(read)) key += "|" + f;
+      if (r_.at(a).write) key.writes.push_back(access(a));
+    if (const auto& shape = temporary().shape) key.shape = keys_of(*shape);
+    key.parts = fields(read);
     return key;
   }
 

@@ -3,7 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "core/memo.h"
 #include "core/order_reference.h"
+#include "core/proof_keys.h"
 
 namespace moonloop {
 
@@ -13,7 +15,8 @@ namespace moonloop {
 /// answer that all is well is remembered.
 class Question {
  public:
-  explicit Question(std::string kind) : key_(std::move(kind)) {}
+  using About = QuestionKey::About;
+  explicit Question(About about) { key_.about = about; }
 
   /// Statements come first: their instances, the loops around them, and who vouches for these.
   void statement(const RunOrder& o, int s);
@@ -26,16 +29,32 @@ class Question {
   /// A relation between instances.
   void relation(const Map& m);
   void names(const std::vector<std::string>& inames);
-  void flag(bool yes) { key_ += yes ? '1' : '0'; }
+  void flag(bool yes) { key_.parts.emplace_back(yes); }
 
-  /// Whether it is known that all is well.
-  bool settled() const;
-  void settle();
+  /// Calls `prove`, which says whether all is well, or throws, unless it is known that it is.
+  template <class F>
+  void ask(const F& prove) const {
+    const bool known = settled();
+    if (known && !memo().compares) return;
+    try {
+      const bool well = prove();
+      ensure(well || !known, "what is remembered of a question holds");
+      if (well) settle();
+    } catch (const Error&) {
+      ensure(!known, "what is remembered of a question holds");
+      throw;
+    }
+  }
 
  private:
-  void access(const Reference& r, const Access& a);
+  bool settled() const { return plain_ && memo().questions.contains(key_); }
+  void settle() const {
+    if (plain_) memo().questions.insert(key_);
+  }
+  void access(const Reference& r, const Access& a, bool flat);
+  std::vector<std::string> numbered(const std::vector<std::string>& inames) const;
 
-  std::string key_;
+  QuestionKey key_;
   std::map<std::string, std::string> numbers_;  // of inames
   bool plain_ = true;  // nothing but the dimensions decides what an instance is
 };

@@ -59,20 +59,17 @@ struct Reaching::Use {
 };
 
 Reaching::Reaching(const Kernel& k) : k_(k), order_(ordered(k)), r_(*order_) {
-  parts_.resize(k.instructions.size());
-  std::size_t next = 0;
-  for (int s = 0; s < r_.order.size(); ++s) {
-    ensure(next < parts_.size(), "a statement belongs to an instruction");
-    parts_[next].push_back(s);
-    if (r_.order.insn(s).id == k.instructions[next]->id) ++next;
-  }
+  const std::vector<int> owner = owners(k, r_.order);
+  ends_.resize(k.instructions.size());
+  for (std::size_t s = 0; s < owner.size(); ++s)
+    ends_[std::size_t(owner[s])] = static_cast<int>(s) + 1;
 }
 
 std::vector<int> Reaching::writers(const std::string& name, int use) const {
   std::vector<int> out;
   for (std::size_t i = 0; i < k_.instructions.size(); ++i)
     if (writes_to(*k_.instructions[i], name)) out.push_back(static_cast<int>(i));
-  const auto position = [&](int i) { return r_.order.position(parts_[std::size_t(i)].back()); };
+  const auto position = [&](int i) { return r_.order.position(last_part(i)); };
   const int here = position(use);
   std::stable_sort(out.begin(), out.end(), [&](int a, int b) {
     const bool early_a = position(a) < here, early_b = position(b) < here;
@@ -112,9 +109,9 @@ std::optional<Diagnostic> Reaching::obstacle(const Definition& d, const std::str
                                              int use) const {
   const Instruction& def = *k_.instructions[std::size_t(d.insn)];
   const Instruction& user = *k_.instructions[std::size_t(use)];
-  const int ds = parts_[std::size_t(d.insn)].back();
+  const int ds = last_part(d.insn);
   const std::vector<std::string>& to = r_.order.dims(ds);
-  for (const int s : parts_[std::size_t(use)])
+  for (int s = first_part(use); s <= last_part(use); ++s)
     for (const Access& a : r_.accesses[std::size_t(s)]) {
       if (a.write || a.variable != name) continue;
       if (a.index.size() != d.inames.size())
@@ -157,9 +154,8 @@ std::optional<Diagnostic> Reaching::obstacle(const Definition& d, const std::str
 
 bool Reaching::follows_plainly(const Definition& d, const Access& use, int s) const {
   const RunOrder& o = r_.order;
-  const std::vector<int>& parts = parts_[std::size_t(d.insn)];
-  const int ds = parts.back();
-  if (parts.size() != 1 || !o.insn(ds).predicates.empty() || r_.variables.any_bounds())
+  const int ds = last_part(d.insn);
+  if (ds != first_part(d.insn) || !o.insn(ds).predicates.empty() || r_.variables.any_bounds())
     return false;
   const std::size_t loops = o.loops(ds).size();
   if (o.dims(ds).size() != loops || o.dims(s).size() != loops || o.common_loops(ds, s) != loops ||
@@ -191,7 +187,7 @@ std::optional<Diagnostic> Reaching::one(const Definition& d, const Use& u) const
 /// Each instance of the use reads what some earlier instance of the definition wrote.
 std::optional<Diagnostic> Reaching::unserved(const Definition& d, const Use& u) const {
   const RunOrder& o = r_.order;
-  const int ds = parts_[std::size_t(d.insn)].back();
+  const int ds = last_part(d.insn);
   const Instruction& def = *k_.instructions[std::size_t(d.insn)];
   const Instruction& user = *k_.instructions[std::size_t(u.insn)];
   const auto say = [&](bool proved, const char* code, const Map& bad, bool earlier) {
@@ -248,7 +244,7 @@ std::optional<Diagnostic> Reaching::unserved(const Definition& d, const Use& u) 
 
 /// The conditions of the definition that isl does not see hold at the use as well.
 bool Reaching::conditions_hold(const Definition& d, const Use& u) const {
-  const int ds = parts_[std::size_t(d.insn)].back();
+  const int ds = last_part(d.insn);
   const Exprs& has = r_.order.insn(u.statement).predicates;
   for (const Expr& p : r_.order.insn(ds).predicates) {
     if (to_condition(k_, p, r_.order.dims(ds))) continue;
@@ -268,7 +264,7 @@ bool Reaching::may_run_between(int w, int from, int to) const {
 /// Nothing else writes the element between the definition and the use.
 std::optional<Diagnostic> Reaching::overwritten(const Definition& d, const Use& u) const {
   const RunOrder& o = r_.order;
-  const int ds = parts_[std::size_t(d.insn)].back(), s = u.statement;
+  const int ds = last_part(d.insn), s = u.statement;
   const Access& written =
       *std::find_if(r_.accesses[std::size_t(ds)].begin(), r_.accesses[std::size_t(ds)].end(),
                     [&](const Access& a) { return a.write && a.variable == u.access->variable; });
@@ -314,8 +310,8 @@ Map Reaching::pick(const Map& served, int def, int part) const {
 /// Nothing that the definition reads is written between it and the use.
 std::optional<Diagnostic> Reaching::stale(const Definition& d, const Use& u) const {
   const RunOrder& o = r_.order;
-  const int ds = parts_[std::size_t(d.insn)].back(), s = u.statement;
-  for (const int part : parts_[std::size_t(d.insn)]) {
+  const int ds = last_part(d.insn), s = u.statement;
+  for (int part = first_part(d.insn); part <= ds; ++part) {
     Map instances = pick(u.served, ds, part);
     bool ignored = true;
     instances = isl_map_intersect_range(instances.take(), o.domain(part, ignored).take());

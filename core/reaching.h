@@ -50,11 +50,14 @@ class Reaching {
   bool may_run_between(int w, int from, int to) const;
   Expr at_use(const Definition& d, const Use& u, const Expr& e) const;
   Map pick(const Map& served, int def, int part) const;
+  /// The statements of an instruction: the parts of its reductions, then the one with its id.
+  int first_part(int insn) const { return insn == 0 ? 0 : ends_[std::size_t(insn) - 1]; }
+  int last_part(int insn) const { return ends_[std::size_t(insn)] - 1; }
 
   const Kernel& k_;
   std::shared_ptr<const Reference> order_;
   const Reference& r_;
-  std::vector<std::vector<int>> parts_;  // by instruction: its statements, the one with its id last
+  std::vector<int> ends_;  // by instruction: behind the last of its statements
 };
 
 }  // namespace moonloop

@@ -1,7 +1,7 @@
 #include "core/reference.h"
 
 #include <algorithm>
-#include <numeric>
+#include <cstdint>
 #include <optional>
 #include <set>
 
@@ -50,6 +50,18 @@ Expr origin_of(const Instruction& insn, const std::string& name) {
 
 // ---- The reference ------------------------------------------------------------------------------
 
+namespace {
+
+/// The first characters of a name as a number of the same order.
+std::uint64_t beginning_of(const std::string& name) {
+  std::uint64_t out = 0;
+  for (std::size_t i = 0; i < sizeof out; ++i)
+    out = out << 8 | (i < name.size() ? static_cast<unsigned char>(name[i]) : 0);
+  return out;
+}
+
+}  // namespace
+
 Reference::Reference(Nested nested) : order(std::move(nested)), variables(order.kernel()) {
   const std::size_t n = std::size_t(order.size());
   accesses.resize(n);
@@ -77,14 +89,16 @@ Reference::Reference(Nested nested) : order(std::move(nested)), variables(order.
   for (std::size_t g = 0; g < sizes.size(); ++g) groups[g].reserve(sizes[g]);
   std::size_t next = 0;
   for (const int s : order.by_position())
-    for (std::size_t a = 0; a < accesses[std::size_t(s)].size(); ++a)
+    for (std::size_t a = 0, n = accesses[std::size_t(s)].size(); a < n; ++a)
       groups[std::size_t(group_of[next++])].push_back({s, int(a)});
-  std::vector<std::size_t> by_name(groups.size());
-  std::iota(by_name.begin(), by_name.end(), std::size_t(0));
-  std::stable_sort(by_name.begin(), by_name.end(),
-                   [&](std::size_t a, std::size_t b) { return *names[a] < *names[b]; });
+  std::vector<std::pair<std::uint64_t, std::size_t>> by_name;
+  by_name.reserve(groups.size());
+  for (std::size_t g = 0; g < groups.size(); ++g) by_name.emplace_back(beginning_of(*names[g]), g);
+  std::sort(by_name.begin(), by_name.end(), [&](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first < b.first : *names[a.second] < *names[b.second];
+  });
   by_variable.reserve(groups.size());
-  for (const std::size_t g : by_name) by_variable.append(*names[g], std::move(groups[g]));
+  for (const auto& [beginning, g] : by_name) by_variable.append(*names[g], std::move(groups[g]));
 }
 
 std::vector<ByVariable::Entry>::const_iterator ByVariable::find(std::string_view variable) const {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <optional>
-#include <string_view>
 #include <utility>
 
 #include "core/order_reference.h"
@@ -58,12 +56,30 @@ Kernel without_instructions(const Kernel& k, const std::set<std::string>& ids) {
   return out;
 }
 
+namespace {
+
+/// Whether a statement of `order`, the order of `k`, is the last part of an instruction, which has
+/// the instruction's id.
+std::vector<bool> ends_instruction(const Kernel& k, const RunOrder& order) {
+  const std::vector<int> owner = owners(k, order);
+  std::vector<bool> out(owner.size());
+  for (std::size_t s = 0; s < owner.size(); ++s)
+    out[s] = s + 1 == owner.size() || owner[s + 1] != owner[s];
+  return out;
+}
+
+}  // namespace
+
 Kernel in_order_of(const Kernel& before, Kernel after) {
   const std::shared_ptr<const Reference> before_order = ordered(before);
   const RunOrder& was = before_order->order;
-  std::vector<std::pair<int, InsnPtr>> placed;  // where each was, or -1
+  const std::vector<bool> whole_before = ends_instruction(before, was);
+  std::vector<bool> stays(whole_before.size());  // by statement before: its instruction is in both
+  std::vector<std::pair<int, InsnPtr>> placed;   // where each was, or -1
+  placed.reserve(after.instructions.size());
   for (InsnPtr& i : after.instructions) {
     const int s = was.find(i->id);
+    if (s >= 0 && whole_before[std::size_t(s)]) stays[std::size_t(s)] = true;
     placed.emplace_back(s < 0 ? -1 : was.position(s), std::move(i));
   }
   bool sorted = true;
@@ -80,19 +96,12 @@ Kernel in_order_of(const Kernel& before, Kernel after) {
   const std::shared_ptr<const Reference> after_order = ordered(out);
   const RunOrder& is = after_order->order;
   // The statements that end instructions which both have, in both orders. Most are the same
-  // objects.
-  std::optional<NameIndex> both;
-  const auto in_both =
-      [&](const std::string& id) {  // parts of reductions may have ids that are gone
-        if (!both) {
-          NameIndex earlier(before.instructions.size());
-          both.emplace(out.instructions.size());
-          for (const InsnPtr& i : before.instructions) earlier.add(i->id, 0);
-          for (const InsnPtr& i : out.instructions)
-            if (earlier.contains(i->id)) both->add(i->id, 0);
-        }
-        return both->contains(id);
-      };
+  // objects. Other parts of reductions may be gone, or new.
+  const std::vector<bool> whole_after = ends_instruction(out, is);
+  const auto stayed = [&](int s) {
+    const int earlier = whole_after[std::size_t(s)] ? was.find(is.insn(s).id) : -1;
+    return earlier >= 0 && stays[std::size_t(earlier)];
+  };
   std::vector<int> a, b;
   auto x = was.by_position().begin(), y = is.by_position().begin();
   const auto x_end = was.by_position().end(), y_end = is.by_position().end();
@@ -101,9 +110,9 @@ Kernel in_order_of(const Kernel& before, Kernel after) {
       a.push_back(*x++), b.push_back(*y++);
       continue;
     }
-    if (x != x_end && !in_both(was.insn(*x).id)) {
+    if (x != x_end && !stays[std::size_t(*x)]) {
       ++x;
-    } else if (y != y_end && !in_both(is.insn(*y).id)) {
+    } else if (y != y_end && !stayed(*y)) {
       ++y;
     } else {
       if (x != x_end) a.push_back(*x++);

@@ -325,16 +325,10 @@ Sites::Sites(const Kernel& k) : kernel_(k) {
 
 void Sites::derive() {
   order_ = ordered(kernel_);
-  const std::vector<InsnPtr>& statements = order_->order.kernel().instructions;
-  owner_.clear();
+  owner_ = owners(kernel_, order_->order);
   statements_.assign(kernel_.instructions.size(), {});
-  std::size_t next = 0;  // the parts of an instruction end with the one that has its id
-  for (std::size_t s = 0; s < statements.size(); ++s) {
-    ensure(next < kernel_.instructions.size(), "a statement belongs to an instruction");
-    owner_.push_back(next);
-    statements_[next].push_back(static_cast<int>(s));
-    if (statements[s]->id == kernel_.instructions[next]->id) ++next;
-  }
+  for (std::size_t s = 0; s < owner_.size(); ++s)
+    statements_[std::size_t(owner_[s])].push_back(static_cast<int>(s));
 }
 
 const LoopTree& Sites::tree() const { return order_->order.tree(); }
@@ -419,8 +413,9 @@ std::pair<std::size_t, std::size_t> Sites::span_of(std::size_t use, const Place&
   number_leaves((*siblings)[std::size_t(path.index[level])], leaves);
   std::size_t first = use, last = use;
   for (const int s : leaves) {
-    first = std::min(first, owner_[std::size_t(s)]);
-    last = std::max(last, owner_[std::size_t(s)]);
+    const auto owner = std::size_t(owner_[std::size_t(s)]);
+    first = std::min(first, owner);
+    last = std::max(last, owner);
   }
   return {first, last + 1};
 }

@@ -116,7 +116,7 @@ class Sites {
   const LoopTree& tree() const;
   Kernel kernel_;
   std::shared_ptr<const Reference> order_;  // of `kernel_`
-  std::vector<std::size_t> owner_;  // by statement of `order_`: the instruction it is part of
+  std::vector<int> owner_;  // by statement of `order_`: the instruction it is part of
   std::vector<std::vector<int>> statements_;  // by instruction
 };
 

@@ -109,28 +109,29 @@ class StandInCheck {
       const std::string& id = is_.order.insn(at.insn).id;
       const int w = was_.order.find(id);
       if (w < 0) continue;  // new as well, and no stand-in: it accesses new variables alone
-      Question q("others");
+      Question q(Question::About::Others);
       q.statement(is_.order, at.insn), q.statement(is_.order, p.now);
       q.statement(was_.order, w), q.statement(was_.order, p.served);
       q.pair(is_.order, at.insn, p.now), q.pair(is_.order, p.now, at.insn);
       q.pair(was_.order, w, p.served), q.pair(was_.order, p.served, w);
       q.accesses(is_, other, at.insn, a, p.now);
       q.relation(p.relation);
-      if (q.settled()) continue;
-      bool exact = true;
-      const Map same = conflicts(other, at.insn, a, p.now, exact);
-      const Map other_was = same_instance(at.insn, w);
-      // { w -> f } for which w runs before something that f serves.
-      Map earlier = was_.order.before(w, p.served, is_never_parallel);
-      earlier = isl_map_apply_domain(earlier.take(), isl_map_reverse(other_was.copy()));
-      earlier = isl_map_apply_range(earlier.take(), isl_map_reverse(p.relation.copy()));
-      demand(at.insn, p.now, isl_map_intersect(earlier.take(), same.copy()), other, a, exact, p);
-      Map later = was_.order.before(p.served, w, is_never_parallel);
-      later = isl_map_apply_domain(later.take(), isl_map_reverse(p.relation.copy()));
-      later = isl_map_apply_range(later.take(), isl_map_reverse(other_was.copy()));
-      demand(p.now, at.insn, isl_map_intersect(later.take(), isl_map_reverse(same.copy())), a,
-             other, exact, p);
-      q.settle();
+      q.ask([&] {
+        bool exact = true;
+        const Map same = conflicts(other, at.insn, a, p.now, exact);
+        const Map other_was = same_instance(at.insn, w);
+        // { w -> f } for which w runs before something that f serves.
+        Map earlier = was_.order.before(w, p.served, is_never_parallel);
+        earlier = isl_map_apply_domain(earlier.take(), isl_map_reverse(other_was.copy()));
+        earlier = isl_map_apply_range(earlier.take(), isl_map_reverse(p.relation.copy()));
+        demand(at.insn, p.now, isl_map_intersect(earlier.take(), same.copy()), other, a, exact, p);
+        Map later = was_.order.before(p.served, w, is_never_parallel);
+        later = isl_map_apply_domain(later.take(), isl_map_reverse(p.relation.copy()));
+        later = isl_map_apply_range(later.take(), isl_map_reverse(other_was.copy()));
+        demand(p.now, at.insn, isl_map_intersect(later.take(), isl_map_reverse(same.copy())), a,
+               other, exact, p);
+        return true;
+      });
     }
   }
 
@@ -140,7 +141,7 @@ class StandInCheck {
     for (const Access& a : p.s->accesses)
       for (const Access& b : q.s->accesses) {
         if (a.variable != b.variable || (!a.write && !b.write)) continue;
-        Question question("two");
+        Question question(Question::About::Two);
         question.statement(is_.order, p.now), question.statement(is_.order, q.now);
         question.statement(was_.order, p.served), question.statement(was_.order, q.served);
         question.pair(is_.order, p.now, q.now), question.pair(was_.order, p.served, q.served);
@@ -150,20 +151,21 @@ class StandInCheck {
         for_each_together(p, q, [&](const Placed& x, const Placed& y) {
           question.relation(x.relation), question.relation(y.relation);
         });
-        if (question.settled()) continue;
-        bool exact = true;
-        const Map same = conflicts(a, p.now, b, q.now, exact);
-        Map order = was_.order.before(p.served, q.served, is_never_parallel);
-        order = isl_map_apply_domain(order.take(), isl_map_reverse(p.relation.copy()));
-        order = isl_map_apply_range(order.take(), isl_map_reverse(q.relation.copy()));
-        if (&p > &q) order = isl_map_subtract(order.take(), together(p, q).take());
-        Map pairs = isl_map_intersect(order.take(), same.copy());
-        if (p.now == q.now) {  // one instance in place of several
-          Map same_instance = isl_map_identity(isl_map_get_space(pairs.get()));
-          pairs = isl_map_subtract(pairs.take(), same_instance.take());
-        }
-        demand(p.now, q.now, std::move(pairs), a, b, exact, p);
-        question.settle();
+        question.ask([&] {
+          bool exact = true;
+          const Map same = conflicts(a, p.now, b, q.now, exact);
+          Map order = was_.order.before(p.served, q.served, is_never_parallel);
+          order = isl_map_apply_domain(order.take(), isl_map_reverse(p.relation.copy()));
+          order = isl_map_apply_range(order.take(), isl_map_reverse(q.relation.copy()));
+          if (&p > &q) order = isl_map_subtract(order.take(), together(p, q).take());
+          Map pairs = isl_map_intersect(order.take(), same.copy());
+          if (p.now == q.now) {  // one instance in place of several
+            Map same_instance = isl_map_identity(isl_map_get_space(pairs.get()));
+            pairs = isl_map_subtract(pairs.take(), same_instance.take());
+          }
+          demand(p.now, q.now, std::move(pairs), a, b, exact, p);
+          return true;
+        });
       }
   }
 
@@ -205,14 +207,21 @@ class StandInCheck {
 
   void check_access(const Placed& p, int use, const Access& w, const Access& r) {
     const RunOrder& o = is_.order;
-    Question q(r.write ? "written" : "read");
+    Question q(r.write ? Question::About::Written : Question::About::Read);
     q.statement(o, p.now), q.statement(o, use);
     q.pair(o, p.now, use), q.pair(o, use, p.now);
     q.accesses(is_, w, p.now, r, use);
     q.names(map_names(p.s->relation, isl_dim_in));
     q.names(map_names(p.s->relation, isl_dim_out));
     q.relation(p.s->relation);
-    if (q.settled()) return;
+    q.ask([&] {
+      prove_access(p, use, w, r);
+      return true;
+    });
+  }
+
+  void prove_access(const Placed& p, int use, const Access& w, const Access& r) {
+    const RunOrder& o = is_.order;
     bool exact = true;
     Map serves = arranged(p.s->relation, o.dims(p.now), o.dims(use));
     serves = isl_map_intersect_domain(serves.take(), o.domain(p.now, exact).take());
@@ -220,7 +229,7 @@ class StandInCheck {
     const Map same = conflicts(w, p.now, r, use, exact);
     const Map fetched = isl_map_intersect(serves.copy(), same.copy());
     demand(p.now, use, fetched, w, r, exact, p);
-    if (r.write) return q.settle();
+    if (r.write) return;
     // { f' -> g }: f' overwrites between the fetch f and the use g.
     Map others = isl_map_intersect(o.before(p.now, use, is_parallel).take(), same.copy());
     others = isl_map_intersect_domain(others.take(), o.domain(p.now, exact).take());
@@ -231,7 +240,6 @@ class StandInCheck {
     Map kept = o.before(p.now, p.now, is_parallel);
     const Map stale = isl_map_subtract(pairs.take(), kept.take());
     if (!yes(isl_map_is_empty(stale.get()))) refuse_stale(p.now, p.now, stale, w, w, exact, p);
-    q.settle();
   }
 
   /// { instances of `s` -> instances of `t` that touch the same element }; iterations that have a

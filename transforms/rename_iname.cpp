@@ -1,6 +1,7 @@
 #include "transforms/rename_iname.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "core/bounded.h"
 #include "core/coalesce.h"
@@ -43,6 +44,16 @@ void for_each_reduction(const Expr& e, const std::set<std::string>& around,
   });
 }
 
+/// The domains of `after` that `before` does not have.
+std::vector<const Domain*> changed_domains(const Kernel& before, const Kernel& after) {
+  std::unordered_set<const void*> was;
+  for (const Domain& d : before.domains) was.insert(d.set.get());
+  std::vector<const Domain*> out;
+  for (const Domain& d : after.domains)
+    if (!was.contains(d.set.get())) out.push_back(&d);
+  return out;
+}
+
 /// The proof that merging keeps every instance: the old loop's domain and the new one's agree
 /// wherever an instruction moves over, or conditions make them agree.
 class Merge {
@@ -55,11 +66,8 @@ class Merge {
         new_(new_iname),
         guard_(guard),
         widened_(widened) {
-    std::set<const void*> was;
-    for (const Domain& d : before.domains) was.insert(d.set.get());
-    for (const Domain& d : after.domains)
-      if (!was.count(d.set.get()))
-        for (const std::string& i : d.inames()) changed_.insert(i);
+    for (const Domain* d : changed_domains(before, after))
+      for (const std::string& i : d->inames()) changed_.insert(i);
   }
 
   void check() {
@@ -294,12 +302,20 @@ Kernel rename_iname(const Kernel& k, const std::string& old_iname, const std::st
     refuse("nested-inames", k.at,
            "`{}` cannot become `{}`, whose bounds would then depend on itself", old_iname,
            new_iname);
-  if (merge)
-    for (const Domain& d : out.domains)
-      if (yes(isl_set_is_empty(d.set.get())))
-        refuse("empty-domain", d.at, "`{}` cannot become `{}`: no value would be left for {}",
-               old_iname, new_iname, quoted_list(d.inames()));
-  if (merge) domain_parents(out);  // the bounds of other loops may need two separate ones now
+  if (merge) {
+    for (const Domain* d : changed_domains(k, out))
+      if (yes(isl_set_is_empty(d->set.get())))
+        refuse("empty-domain", d->at, "`{}` cannot become `{}`: no value would be left for {}",
+               old_iname, new_iname, quoted_list(d->inames()));
+    // The bounds of other loops may need two separate ones now, also by what is computed in these.
+    const bool bounds = std::any_of(out.domains.begin(), out.domains.end(), [&](const Domain& d) {
+      const std::vector<std::string> params = d.params();
+      return std::any_of(params.begin(), params.end(), [&](const std::string& p) {
+        return p == new_iname || out.find_temporary(p);
+      });
+    });
+    if (bounds) domain_parents(out);
+  }
   if (merge)
     Merge(k, out, old_iname, new_iname, !o.raise_on_domain_mismatch, wide.has_value()).check();
   if (o.preserve_tags) pass_tag(k, old_iname, new_iname, out);
