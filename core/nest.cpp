@@ -169,7 +169,8 @@ Nested nest(Kernel k) {
   const std::shared_ptr<const Reference> measure = k.reference;
   Nested out{realize_reductions(std::move(k)), {}};
   if (!measure) {
-    out.tree = derive_tree(out.kernel, conflict_chain(out.kernel, textual_order(out.kernel)));
+    const std::vector<int> order = textual_order(out.kernel);
+    out.tree = derive_tree(out.kernel, [&] { return conflict_chain(out.kernel, order); });
     return out;
   }
   const RunOrder& order = measure->order;

@@ -351,10 +351,15 @@ class BodySorter {
           around.children.push_back({level, it->second});
           level = levels_[level].child_levels[it->second];
         }
+      if (s > 0 && nests.number(s) != nests.number(s - 1))
+        alternate_ = alternate_ || !are_latest(around.children);
       leaf_.push_back(static_cast<int>(levels_[around.level].leaf.size()));
       add_child(around.level, -1, static_cast<int>(s), s);
     }
   }
+
+  /// Whether some loop has instructions in the list between which others stand outside of it.
+  bool alternate() const { return alternate_; }
 
   /// `first` runs before `second` wherever they share no further loop.
   void demand(int first, int second) {
@@ -388,6 +393,12 @@ class BodySorter {
   /// (level, child) of the `i`-th step down to the instruction `s`.
   std::pair<int, int> child(const Around& x, std::size_t s, std::size_t i) const {
     return i < x.children.size() ? x.children[i] : std::pair(x.level, leaf_[s]);
+  }
+
+  bool are_latest(const std::vector<std::pair<int, int>>& children) const {
+    return std::all_of(children.begin(), children.end(), [&](const auto& c) {
+      return c.second + 1 == std::ssize(levels_[c.first].leaf);
+    });
   }
 
   void add_child(int level, int child_level, int leaf, std::size_t rank) {
@@ -468,6 +479,7 @@ class BodySorter {
   std::vector<Level> levels_;
   std::vector<Around> loops_;  // by nest
   std::vector<int> leaf_;      // by instruction: which child of its level
+  bool alternate_ = false;
 };
 
 void print(const Kernel& k, const std::vector<TreeNode>& nodes, int depth, std::string& out) {
@@ -535,6 +547,19 @@ std::vector<SharedNames> derive_loops(const Kernel& k) {
   out.reserve(nests.instructions());
   for (std::size_t s = 0; s < nests.instructions(); ++s) out.push_back(nests.of(s).path.loops);
   return out;
+}
+
+LoopTree derive_tree(const Kernel& k,
+                     const std::function<std::vector<std::pair<int, int>>()>& before) {
+  Nests nests(k);
+  LoopSorter(k, nests).sort();
+  BodySorter bodies(k, nests);
+  const auto demand = [&](const std::vector<std::pair<int, int>>& all) {
+    for (const auto& [first, second] : all) bodies.demand(first, second);
+    return std::all_of(all.begin(), all.end(), [](const auto& p) { return p.first < p.second; });
+  };
+  if (const bool listed = demand(dependencies(k)); !listed || bodies.alternate()) demand(before());
+  return bodies.build();
 }
 
 LoopTree derive_tree(const Kernel& k, const std::vector<std::pair<int, int>>& before) {

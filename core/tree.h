@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -65,7 +66,12 @@ struct LoopTree {
 ///
 /// Refuses `cannot-nest` with the constraints that clash. Cost: near-linear in instructions, plus
 /// the pairs of inames that meet in one instruction.
-LoopTree derive_tree(const Kernel& k, const std::vector<std::pair<int, int>>& before = {});
+LoopTree derive_tree(const Kernel& k, const std::vector<std::pair<int, int>>& before);
+/// The same for pairs that all have the textual order, of a kernel that is its own reference. They
+/// are asked for only where they may count: where instructions of different loops alternate in the
+/// list, or `depends_on` says another order than the list.
+LoopTree derive_tree(const Kernel& k,
+                     const std::function<std::vector<std::pair<int, int>>()>& before);
 
 /// The loops around each instruction in that tree, outer to inner. Cost: as above, without the order
 /// of statements.
