@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "cli/commands.h"
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 
 namespace moonloop::cli {
 namespace {

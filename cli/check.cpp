@@ -1,7 +1,8 @@
 #include "cli/commands.h"
-#include "core/infer.h"
-#include "core/reference.h"
-#include "core/shared_storage.h"
+#include "core/infer/infer.h"
+#include "core/order/check_kernel.h"
+#include "core/order/reference.h"
+#include "core/order/shared_storage.h"
 
 namespace moonloop::cli {
 namespace {

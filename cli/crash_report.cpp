@@ -7,7 +7,7 @@
 #include <array>
 
 #include "cli/commands.h"
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 
 namespace moonloop::cli {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "cli/documentation.h"
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 
 /// Scripts that complete the command line in bash, zsh and fish. What an option takes decides what
 /// is offered: its choices, files with the ending of its value's name, folders.

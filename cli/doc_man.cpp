@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "cli/documentation.h"
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 
 /// Manual pages in roff, with the macros of man(7).
 namespace moonloop::cli {

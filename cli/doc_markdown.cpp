@@ -1,5 +1,5 @@
 #include "cli/documentation.h"
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 
 /// docs/reference.md.
 namespace moonloop::cli {

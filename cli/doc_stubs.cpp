@@ -2,7 +2,7 @@
 
 #include "cli/documentation.h"
 #include "cli/options.h"
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 
 /// Declarations that the Lua language server reads: the types of all that a script finds, with
 /// help.

@@ -2,8 +2,8 @@
 
 #include "cli/commands.h"
 #include "cli/warnings.h"
-#include "codegen/fortran_interface.h"
-#include "core/diagnostic.h"
+#include "codegen/print/fortran_interface.h"
+#include "core/base/diagnostic.h"
 #include "frontends/fortran/fortran.h"
 
 namespace moonloop::cli {

@@ -13,7 +13,7 @@
 #include <cwchar>
 #include <filesystem>
 
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 #include "runtime/file.h"
 #include "scripts/interrupt.h"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/diagnostic.h"
-#include "core/value.h"
+#include "core/base/diagnostic.h"
+#include "core/model/value.h"
 
 namespace moonloop::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "cli/commands.h"
 #include "cli/warnings.h"
 #include "codegen/language.h"
-#include "core/warning.h"
+#include "core/base/warning.h"
 #include "frontends/fortran/fortran.h"
 #include "frontends/text/parse.h"
 #include "runtime/file.h"

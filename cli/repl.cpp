@@ -10,10 +10,10 @@
 #include "cli/run_output.h"
 #include "cli/topics.h"
 #include "frontends/fortran/fortran.h"
+#include "reports/draw_counterexample.h"
+#include "reports/summary.h"
 #include "runtime/in_child.h"
-#include "scripts/draw_counterexample.h"
 #include "scripts/interrupt.h"
-#include "scripts/summary.h"
 
 namespace moonloop::cli {
 namespace {

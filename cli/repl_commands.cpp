@@ -3,11 +3,12 @@
 
 #include "cli/commands.h"
 #include "cli/repl.h"
-#include "core/infer.h"
-#include "core/print.h"
-#include "core/reference.h"
-#include "scripts/report.h"
-#include "scripts/summary.h"
+#include "core/infer/infer.h"
+#include "core/model/print.h"
+#include "core/order/check_kernel.h"
+#include "core/order/reference.h"
+#include "reports/report.h"
+#include "reports/summary.h"
 
 /// The commands of the REPL, one row each.
 namespace moonloop::cli {

@@ -1,10 +1,11 @@
 #include "cli/commands.h"
 #include "cli/loaded.h"
-#include "core/infer.h"
-#include "core/print.h"
+#include "core/infer/infer.h"
+#include "core/model/print.h"
+#include "core/order/check_kernel.h"
+#include "reports/diagram.h"
+#include "reports/report.h"
 #include "runtime/arguments.h"
-#include "scripts/diagram.h"
-#include "scripts/report.h"
 
 namespace moonloop::cli {
 namespace {

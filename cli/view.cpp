@@ -1,4 +1,4 @@
-#include "scripts/view.h"
+#include "reports/view.h"
 
 #include <unistd.h>
 
@@ -6,8 +6,9 @@
 
 #include "cli/commands.h"
 #include "cli/loaded.h"
-#include "core/domain.h"
-#include "core/infer.h"
+#include "core/infer/infer.h"
+#include "core/model/domain.h"
+#include "core/order/check_kernel.h"
 #include "runtime/arguments.h"
 
 namespace moonloop::cli {

@@ -6,10 +6,10 @@
 #include <set>
 
 #include "codegen/language.h"
-#include "core/affine_constraints.h"
-#include "core/domain.h"
-#include "core/infer.h"
-#include "core/typing.h"
+#include "core/infer/infer.h"
+#include "core/infer/typing.h"
+#include "core/model/domain.h"
+#include "core/sets/affine_constraints.h"
 #include "transforms/registry.h"
 
 namespace moonloop::cli {

@@ -2,8 +2,8 @@
 # with Moonloop in it is built from (docs/packaging.md).
 include(CMakePackageConfigHelpers)
 
-set(layers core frontends transforms codegen runtime scripts)
-set(libraries moonloop_scripts moonloop_runtime moonloop_codegen moonloop_transforms moonloop_frontends)
+set(layers core frontends transforms codegen runtime reports scripts)
+set(libraries moonloop_scripts moonloop_reports moonloop_runtime moonloop_codegen moonloop_transforms moonloop_frontends)
 if(MOONLOOP_FORTRAN AND NOT MOONLOOP_FLANG_LIBRARY)
   list(APPEND libraries moonloop_flang)
 endif()

@@ -1,15 +1,16 @@
 #include <algorithm>
 
-#include "codegen/c_printer.h"
 #include "codegen/codegen.h"
-#include "codegen/initial_values.h"
-#include "codegen/loops.h"
-#include "codegen/opencl_host.h"
-#include "core/budget.h"
-#include "core/infer.h"
-#include "core/layout.h"
-#include "core/reference.h"
-#include "core/shared_storage.h"
+#include "codegen/plan/loops.h"
+#include "codegen/print/c_printer.h"
+#include "codegen/print/initial_values.h"
+#include "codegen/print/opencl_host.h"
+#include "core/infer/infer.h"
+#include "core/model/layout.h"
+#include "core/order/check_kernel.h"
+#include "core/order/reference.h"
+#include "core/order/shared_storage.h"
+#include "core/sets/budget.h"
 
 namespace moonloop {
 namespace {

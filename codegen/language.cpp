@@ -1,6 +1,6 @@
 #include "codegen/language.h"
 
-#include "core/typing.h"
+#include "core/infer/typing.h"
 
 namespace moonloop {
 namespace {

@@ -6,7 +6,7 @@
 #include <unordered_set>
 
 #include "codegen/reserved_words.h"
-#include "core/infer.h"
+#include "core/infer/infer.h"
 
 namespace moonloop {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "cli/app.h"
 #include "cli/commands.h"
-#include "core/budget.h"
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
+#include "core/sets/budget.h"
 #include "fuzz/limits.h"
 
 namespace {

@@ -8,10 +8,11 @@
 #include <filesystem>
 #include <string_view>
 
-#include "core/budget.h"
-#include "core/infer.h"
-#include "core/print.h"
-#include "core/tree.h"
+#include "core/infer/infer.h"
+#include "core/model/print.h"
+#include "core/order/check_kernel.h"
+#include "core/order/tree.h"
+#include "core/sets/budget.h"
 #include "fuzz/limits.h"
 
 namespace {

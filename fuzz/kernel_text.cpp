@@ -1,11 +1,12 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/budget.h"
-#include "core/infer.h"
-#include "core/isl.h"
-#include "core/print.h"
-#include "core/tree.h"
+#include "core/infer/infer.h"
+#include "core/model/print.h"
+#include "core/order/check_kernel.h"
+#include "core/order/tree.h"
+#include "core/sets/budget.h"
+#include "core/sets/isl.h"
 #include "frontends/text/parse.h"
 #include "fuzz/limits.h"
 

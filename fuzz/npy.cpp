@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 #include "fuzz/limits.h"
 #include "runtime/file.h"
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/budget.h"
+#include "core/sets/budget.h"
 #include "frontends/text/parse.h"
 #include "fuzz/limits.h"
 

@@ -9,12 +9,12 @@
 #include <limits>
 #include <set>
 
-#include "core/check_ranges.h"
-#include "core/diagnostic.h"
-#include "core/domain.h"
-#include "core/half.h"
-#include "core/layout.h"
-#include "core/typing.h"
+#include "core/base/diagnostic.h"
+#include "core/base/half.h"
+#include "core/infer/typing.h"
+#include "core/model/domain.h"
+#include "core/model/layout.h"
+#include "core/order/check_ranges.h"
 
 namespace moonloop {
 namespace {

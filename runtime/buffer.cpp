@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/diagnostic.h"
-#include "core/half.h"
+#include "core/base/diagnostic.h"
+#include "core/base/half.h"
 
 static_assert(std::endian::native == std::endian::little,
               "checksums and .npy assume little-endian");

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/interpreter.h"
-#include "core/kernel.h"
+#include "core/interpreter/interpreter.h"
+#include "core/model/kernel.h"
 
 /// Arrays that a kernel runs on.
 namespace moonloop {

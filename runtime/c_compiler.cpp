@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 #include "runtime/compiler_log.h"
 #include "runtime/file.h"
 #include "runtime/process.h"

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 #include "runtime/file.h"
 #include "runtime/sha256.h"
 

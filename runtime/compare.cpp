@@ -6,8 +6,8 @@
 #include <cstring>
 #include <limits>
 
-#include "core/diagnostic.h"
-#include "core/half.h"
+#include "core/base/diagnostic.h"
+#include "core/base/half.h"
 
 namespace moonloop {
 namespace {

@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "core/error_bounds.h"
+#include "core/interpreter/error_bounds.h"
 #include "runtime/buffer.h"
 
 /// Whether two runs gave the same array.

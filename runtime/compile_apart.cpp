@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 #include "runtime/in_child.h"
 
 namespace moonloop {

@@ -2,8 +2,8 @@
 
 #include <map>
 
-#include "core/mem_counts.h"
-#include "core/op_counts.h"
+#include "core/count/mem_counts.h"
+#include "core/count/op_counts.h"
 #include "runtime/arguments.h"
 #include "runtime/points.h"
 

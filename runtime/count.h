@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "core/kernel.h"
+#include "core/model/kernel.h"
 #include "runtime/evaluate.h"
 
 /// What a kernel has to do, counted, not measured: the numerator of GFLOP/s and GB/s.

@@ -2,7 +2,7 @@
 #include <functional>
 #include <vector>
 
-#include "core/original_layout.h"
+#include "core/model/original_layout.h"
 #include "runtime/buffer.h"
 
 namespace moonloop {

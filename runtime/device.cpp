@@ -1,6 +1,6 @@
 #include "runtime/device.h"
 
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 #include "runtime/buffer.h"
 
 namespace moonloop {

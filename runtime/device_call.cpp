@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 
 namespace moonloop {
 

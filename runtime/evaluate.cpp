@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/diagnostic.h"
-#include "core/integers.h"
+#include "core/base/diagnostic.h"
+#include "core/expr/integers.h"
 #include "runtime/buffer.h"
 
 namespace moonloop {

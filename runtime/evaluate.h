@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "core/expr.h"
+#include "core/expr/expr.h"
 
 namespace moonloop {
 

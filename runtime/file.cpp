@@ -9,7 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 
 namespace moonloop {
 namespace {

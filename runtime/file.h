@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/source.h"
+#include "core/base/source.h"
 
 /// Files that appear whole or not at all.
 namespace moonloop {

@@ -12,7 +12,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 
 namespace moonloop {
 namespace {

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <set>
 
-#include "core/diagnostic.h"
-#include "core/layout.h"
+#include "core/base/diagnostic.h"
+#include "core/model/layout.h"
 
 namespace moonloop {
 namespace {

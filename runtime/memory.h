@@ -2,7 +2,7 @@
 #include <optional>
 #include <string>
 
-#include "core/kernel.h"
+#include "core/model/kernel.h"
 #include "runtime/evaluate.h"
 
 /// How much memory a run takes, and how much there is.

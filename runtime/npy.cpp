@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 #include "runtime/file.h"
 
 namespace moonloop {

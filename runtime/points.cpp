@@ -5,7 +5,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/integers.h"
+#include "core/expr/integers.h"
 
 namespace moonloop {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/isl.h"
+#include "core/sets/isl.h"
 #include "runtime/evaluate.h"
 
 namespace moonloop {

@@ -14,7 +14,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 
 namespace moonloop {
 namespace {

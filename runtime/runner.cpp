@@ -5,9 +5,10 @@
 #include <chrono>
 
 #include "codegen/language.h"
-#include "core/diagnostic.h"
-#include "core/infer.h"
-#include "core/original_layout.h"
+#include "core/base/diagnostic.h"
+#include "core/infer/infer.h"
+#include "core/model/original_layout.h"
+#include "core/order/check_kernel.h"
 #include "runtime/counterparts.h"
 #include "runtime/device_call.h"
 #include "runtime/memory.h"

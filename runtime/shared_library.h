@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 
 namespace moonloop {
 

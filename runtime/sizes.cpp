@@ -4,9 +4,9 @@
 #include <optional>
 #include <set>
 
-#include "core/diagnostic.h"
-#include "core/layout.h"
-#include "core/lookup.h"
+#include "core/base/diagnostic.h"
+#include "core/model/layout.h"
+#include "core/model/lookup.h"
 #include "runtime/npy.h"
 
 namespace moonloop {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/diagnostic.h"
-#include "core/memory.h"
+#include "core/base/diagnostic.h"
+#include "core/base/memory.h"
 
 namespace moonloop::lua {
 namespace {

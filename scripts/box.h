@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/memory.h"
+#include "core/base/memory.h"
 #include "scripts/state.h"
 
 /// C++ values as Lua's userdata.

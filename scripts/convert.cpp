@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/memory.h"
+#include "core/base/memory.h"
 #include "scripts/state.h"
 
 namespace moonloop::lua {

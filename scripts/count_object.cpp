@@ -1,10 +1,11 @@
 #include <algorithm>
 
-#include "codegen/sync_counts.h"
-#include "core/infer.h"
-#include "core/mem_counts.h"
-#include "core/op_counts.h"
-#include "core/shared_storage.h"
+#include "codegen/plan/sync_counts.h"
+#include "core/count/mem_counts.h"
+#include "core/count/op_counts.h"
+#include "core/infer/infer.h"
+#include "core/order/check_kernel.h"
+#include "core/order/shared_storage.h"
 #include "scripts/box.h"
 
 /// Counts as Lua values: `Count`, a function of the parameters, and `CountMap`, many of them by

@@ -1,6 +1,6 @@
 #include <cctype>
 
-#include "core/memory.h"
+#include "core/base/memory.h"
 #include "scripts/box.h"
 
 namespace moonloop::lua {

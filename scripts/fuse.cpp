@@ -1,4 +1,5 @@
-#include "core/lookup.h"
+#include "core/model/lookup.h"
+#include "core/order/reordered.h"
 #include "scripts/state.h"
 #include "transforms/fuse_kernels.h"
 #include "transforms/registry.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/kernel.h"
+#include "core/model/kernel.h"
 
 /// What a session went through: states, one after each step, as a tree, because a step that is
 /// taken after an undo starts another line of states. A branch is a name for where one such line

@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-#include "core/isl.h"
+#include "core/sets/isl.h"
 
 namespace moonloop {
 namespace {

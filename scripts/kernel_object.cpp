@@ -1,13 +1,14 @@
 #include <functional>
 
-#include "codegen/plan.h"
-#include "core/domain.h"
-#include "core/print.h"
-#include "core/infer.h"
-#include "core/reference.h"
-#include "core/tree.h"
+#include "codegen/plan/plan.h"
+#include "core/infer/infer.h"
+#include "core/model/domain.h"
+#include "core/model/print.h"
+#include "core/order/check_kernel.h"
+#include "core/order/reference.h"
+#include "core/order/tree.h"
+#include "reports/report.h"
 #include "scripts/box.h"
-#include "scripts/report.h"
 #include "transforms/registry.h"
 
 /// Kernels as Lua values: userdata with fields to look at and methods, among them every transform.

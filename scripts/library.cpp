@@ -3,7 +3,7 @@
 #include <regex>
 #include <sstream>
 
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 
 namespace moonloop {
 namespace {

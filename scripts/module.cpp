@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/memory.h"
+#include "core/base/memory.h"
 #include "frontends/fortran/fortran.h"
 #include "frontends/text/parse.h"
 #include "runtime/file.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/print.h"
+#include "core/model/print.h"
 #include "scripts/state.h"
 
 namespace moonloop {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/kernel.h"
-#include "core/warning.h"
+#include "core/base/warning.h"
+#include "core/model/kernel.h"
 
 /// Lua scripts: what transforms kernels, and what makes them.
 ///
@@ -30,7 +30,7 @@ struct ScriptOptions {
   bool trust = false;                                              // neither sandbox nor limits
   std::vector<std::pair<std::string, std::string>> settings = {};  // lp.args
   // What all that the script causes may take together, in nested scripts too. Bytes are Lua's and
-  // those of operator new in this thread, see core/memory.h.
+  // those of operator new in this thread, see core/base/memory.h.
   std::size_t memory = std::size_t{896} << 20;  // the process then stays below 1 GiB
   std::int64_t instructions = 2'000'000'000;    // of the virtual machine
   double seconds = 15;                          // of processor time, without that of transforms

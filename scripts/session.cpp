@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "core/print.h"
+#include "core/model/print.h"
+#include "reports/summary.h"
 #include "runtime/file.h"
 #include "scripts/interrupt.h"
 #include "scripts/state.h"
-#include "scripts/summary.h"
 #include "transforms/registry.h"
 
 namespace moonloop {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/counterexample.h"
+#include "core/order/counterexample.h"
 #include "scripts/complete.h"
 #include "scripts/history.h"
 #include "scripts/script.h"

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "core/memory.h"
+#include "core/base/memory.h"
 
 namespace moonloop::lua {
 namespace {

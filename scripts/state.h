@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "codegen/codegen.h"
-#include "core/counterexample.h"
-#include "core/kernel.h"
+#include "core/model/kernel.h"
+#include "core/order/counterexample.h"
 #include "scripts/account.h"
 #include "scripts/script.h"
 

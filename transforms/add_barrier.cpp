@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "core/lookup.h"
-#include "core/order.h"
-#include "core/reference.h"
-#include "core/tree_build.h"
+#include "core/model/lookup.h"
+#include "core/model/textual_order.h"
+#include "core/order/order.h"
+#include "core/order/reference.h"
 #include "transforms/registry.h"
 
 namespace moonloop {

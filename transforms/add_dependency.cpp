@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "core/lookup.h"
-#include "core/tree_build.h"
+#include "core/model/lookup.h"
+#include "core/model/textual_order.h"
+#include "core/order/reordered.h"
 #include "transforms/registry.h"
 
 namespace moonloop {

@@ -1,6 +1,6 @@
 #pragma once
-#include "core/kernel.h"
-#include "core/match.h"
+#include "core/model/kernel.h"
+#include "core/model/match.h"
 
 namespace moonloop {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/layout.h"
+#include "core/model/layout.h"
 #include "transforms/array_layout.h"
 #include "transforms/registry.h"
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "core/infer.h"
-#include "core/lookup.h"
-#include "core/parse_expr.h"
-#include "core/reference.h"
-#include "core/rule_rewrite.h"
-#include "core/staging.h"
+#include "core/expr/parse_expr.h"
+#include "core/infer/infer.h"
+#include "core/model/lookup.h"
+#include "core/order/reference.h"
+#include "core/rewrite/rule_rewrite.h"
+#include "core/rewrite/staging.h"
 #include "transforms/expand_subst.h"
 #include "transforms/extract_subst.h"
 #include "transforms/registry.h"

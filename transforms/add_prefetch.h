@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "core/kernel.h"
+#include "core/model/kernel.h"
 #include "transforms/precompute.h"
 
 namespace moonloop {

@@ -1,9 +1,10 @@
 #include <algorithm>
 
-#include "core/infer.h"
-#include "core/lookup.h"
-#include "core/reference.h"
-#include "core/shared_storage.h"
+#include "core/infer/infer.h"
+#include "core/model/lookup.h"
+#include "core/order/check_kernel.h"
+#include "core/order/reference.h"
+#include "core/order/shared_storage.h"
 #include "transforms/registry.h"
 
 namespace moonloop {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "core/external.h"
-#include "core/flat_subscripts.h"
-#include "core/infer.h"
-#include "core/layout.h"
+#include "core/infer/infer.h"
+#include "core/model/external.h"
+#include "core/model/flat_subscripts.h"
+#include "core/model/layout.h"
 
 namespace moonloop {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/kernel.h"
+#include "core/model/kernel.h"
 
 /// Where arrays stand in memory: what the transforms on array axes share.
 namespace moonloop {

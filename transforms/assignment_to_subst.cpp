@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <deque>
 
-#include "core/adapting.h"
-#include "core/external.h"
-#include "core/infer.h"
-#include "core/lookup.h"
-#include "core/reaching.h"
-#include "core/removal.h"
-#include "core/rule_rewrite.h"
-#include "core/typing.h"
+#include "core/infer/infer.h"
+#include "core/infer/typing.h"
+#include "core/model/adapting.h"
+#include "core/model/external.h"
+#include "core/model/lookup.h"
+#include "core/order/reordered.h"
+#include "core/rewrite/reaching.h"
+#include "core/rewrite/removal.h"
+#include "core/rewrite/rule_rewrite.h"
 #include "transforms/registry.h"
 
 namespace moonloop {

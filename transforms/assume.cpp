@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/domain.h"
-#include "core/parameters.h"
+#include "core/model/domain.h"
+#include "core/rewrite/parameters.h"
 #include "transforms/registry.h"
 
 namespace moonloop {

@@ -1,8 +1,8 @@
 #pragma once
 #include <string>
 
-#include "core/kernel.h"
-#include "core/source.h"
+#include "core/base/source.h"
+#include "core/model/kernel.h"
 
 namespace moonloop {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/lookup.h"
+#include "core/model/lookup.h"
 #include "transforms/registry.h"
 
 namespace moonloop {

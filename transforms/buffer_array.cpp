@@ -2,16 +2,17 @@
 
 #include <algorithm>
 
-#include "core/commuting.h"
-#include "core/domain.h"
-#include "core/external.h"
-#include "core/infer.h"
-#include "core/joined_loops.h"
-#include "core/lookup.h"
-#include "core/parse_expr.h"
-#include "core/rule_rewrite.h"
-#include "core/staging.h"
-#include "core/staging_loops.h"
+#include "core/expr/parse_expr.h"
+#include "core/infer/infer.h"
+#include "core/model/domain.h"
+#include "core/model/external.h"
+#include "core/model/joined_loops.h"
+#include "core/model/lookup.h"
+#include "core/order/commuting.h"
+#include "core/order/reordered.h"
+#include "core/rewrite/rule_rewrite.h"
+#include "core/rewrite/staging.h"
+#include "core/rewrite/staging_loops.h"
 #include "transforms/registry.h"
 
 namespace moonloop {

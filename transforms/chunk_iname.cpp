@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/iname_rewrite.h"
+#include "core/rewrite/iname_rewrite.h"
 #include "transforms/split_parts.h"
 
 namespace moonloop {

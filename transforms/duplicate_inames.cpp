@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/iname_rewrite.h"
+#include "core/rewrite/iname_rewrite.h"
 #include "transforms/new_inames.h"
 #include "transforms/registry.h"
 #include "transforms/tag_inames.h"

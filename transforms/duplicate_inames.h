@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/kernel.h"
-#include "core/match.h"
+#include "core/model/kernel.h"
+#include "core/model/match.h"
 
 namespace moonloop {
 

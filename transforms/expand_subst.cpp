@@ -1,6 +1,6 @@
 #include "transforms/expand_subst.h"
 
-#include "core/rule_rewrite.h"
+#include "core/rewrite/rule_rewrite.h"
 #include "transforms/registry.h"
 
 namespace moonloop {

@@ -1,6 +1,6 @@
 #pragma once
-#include "core/kernel.h"
-#include "core/match.h"
+#include "core/model/kernel.h"
+#include "core/model/match.h"
 
 namespace moonloop {
 
@@ -11,7 +11,7 @@ namespace moonloop {
 ///     a[i] = h$one(i)*h$two(i)                       a[i] = h$one(i)*h_0$two(i)
 ///
 /// A rule of which only some calls hold an expanded one gets another version; rules that are no
-/// longer called are dropped (core/rule_rewrite.h).
+/// longer called are dropped (core/rewrite/rule_rewrite.h).
 /// \param within  the calls to expand, by their stacks; all if it is empty
 /// Refuses        no-match  `within` matches no call
 ///                recursive-rule, wrong-arg-count

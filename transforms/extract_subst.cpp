@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "core/lookup.h"
-#include "core/parse_expr.h"
-#include "core/rule_rewrite.h"
-#include "core/unify.h"
+#include "core/expr/parse_expr.h"
+#include "core/expr/unify.h"
+#include "core/model/lookup.h"
+#include "core/rewrite/rule_rewrite.h"
 #include "transforms/registry.h"
 
 namespace moonloop {

@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "core/kernel.h"
-#include "core/match.h"
+#include "core/model/kernel.h"
+#include "core/model/match.h"
 
 namespace moonloop {
 
@@ -16,7 +16,7 @@ namespace moonloop {
 ///
 /// Names of the template that are parameters stand for any expression, those that `k` knows for
 /// themselves; others stand for an expression too, which must be the same everywhere. What matches
-/// is said in core/unify.h. Matches do not nest. A tag on what is replaced goes to the call.
+/// is said in core/expr/unify.h. Matches do not nest. A tag on what is replaced goes to the call.
 ///
 /// Refuses  name-taken, bad-name   of the rule
 ///          bad-template           the template is a parameter alone, or lacks one

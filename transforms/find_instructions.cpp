@@ -1,7 +1,7 @@
 #include "transforms/find_instructions.h"
 
-#include "core/lookup.h"
-#include "core/print.h"
+#include "core/model/lookup.h"
+#include "core/model/print.h"
 #include "transforms/registry.h"
 
 namespace moonloop {

@@ -1,6 +1,6 @@
-#include "core/lookup.h"
-#include "core/order.h"
-#include "core/tree.h"
+#include "core/model/lookup.h"
+#include "core/order/order.h"
+#include "core/order/tree.h"
 #include "transforms/get_global_barrier_order.h"
 #include "transforms/registry.h"
 

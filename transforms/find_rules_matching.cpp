@@ -1,6 +1,6 @@
 #include "transforms/find_rules_matching.h"
 
-#include "core/match.h"
+#include "core/model/match.h"
 #include "transforms/registry.h"
 
 namespace moonloop {

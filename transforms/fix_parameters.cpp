@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "core/domain.h"
-#include "core/lookup.h"
-#include "core/parameters.h"
-#include "core/rule_rewrite.h"
+#include "core/model/domain.h"
+#include "core/model/lookup.h"
+#include "core/rewrite/parameters.h"
+#include "core/rewrite/rule_rewrite.h"
 #include "transforms/registry.h"
 
 namespace moonloop {

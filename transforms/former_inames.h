@@ -2,7 +2,7 @@
 #include <optional>
 #include <string>
 
-#include "core/kernel.h"
+#include "core/model/kernel.h"
 
 namespace moonloop {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "core/domain.h"
-#include "core/lookup.h"
-#include "core/reference.h"
+#include "core/model/domain.h"
+#include "core/model/lookup.h"
+#include "core/order/reference.h"
 
 namespace moonloop {
 namespace {

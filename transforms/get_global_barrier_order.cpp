@@ -1,7 +1,7 @@
 #include "transforms/get_global_barrier_order.h"
 
-#include "core/order.h"
-#include "core/tree.h"
+#include "core/order/order.h"
+#include "core/order/tree.h"
 #include "transforms/registry.h"
 
 namespace moonloop {

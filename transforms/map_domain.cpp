@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
-#include "core/budget.h"
-#include "core/footprint.h"
-#include "core/iname_rewrite.h"
-#include "core/lookup.h"
-#include "core/order.h"
+#include "core/model/lookup.h"
+#include "core/order/order.h"
+#include "core/order/reordered.h"
+#include "core/rewrite/footprint.h"
+#include "core/rewrite/iname_rewrite.h"
+#include "core/sets/budget.h"
 #include "transforms/registry.h"
 #include "transforms/tag_inames.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "core/kernel.h"
+#include "core/model/kernel.h"
 
 namespace moonloop {
 

@@ -2,7 +2,7 @@
 #include <set>
 #include <string>
 
-#include "core/lookup.h"
+#include "core/model/lookup.h"
 
 namespace moonloop {
 

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
-#include "core/domain.h"
-#include "core/infer.h"
-#include "core/lookup.h"
-#include "core/parse_expr.h"
-#include "core/staging_loops.h"
+#include "core/expr/parse_expr.h"
+#include "core/infer/infer.h"
+#include "core/model/domain.h"
+#include "core/model/lookup.h"
+#include "core/order/check_kernel.h"
+#include "core/rewrite/staging_loops.h"
 #include "transforms/precompute_plan.h"
 #include "transforms/registry.h"
 

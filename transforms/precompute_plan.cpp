@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "core/domain.h"
-#include "core/joined_loops.h"
-#include "core/lookup.h"
-#include "core/order.h"
-#include "core/staging_loops.h"
+#include "core/model/domain.h"
+#include "core/model/joined_loops.h"
+#include "core/model/lookup.h"
+#include "core/order/order.h"
+#include "core/rewrite/staging_loops.h"
 #include "transforms/former_inames.h"
 
 namespace moonloop {

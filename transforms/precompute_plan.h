@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/footprint.h"
-#include "core/staging.h"
+#include "core/rewrite/footprint.h"
+#include "core/rewrite/staging.h"
 #include "transforms/precompute.h"
 
 /// What precompute finds out before it builds: the uses, the storage axes, the loops.

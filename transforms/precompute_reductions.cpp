@@ -1,6 +1,6 @@
-#include "core/iname_rewrite.h"
-#include "core/lookup.h"
-#include "core/syntactic_gist.h"
+#include "core/model/lookup.h"
+#include "core/rewrite/iname_rewrite.h"
+#include "core/sets/syntactic_gist.h"
 #include "transforms/precompute_plan.h"
 
 namespace moonloop {

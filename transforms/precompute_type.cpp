@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "core/adapting.h"
-#include "core/infer.h"
-#include "core/typing.h"
+#include "core/infer/infer.h"
+#include "core/infer/typing.h"
+#include "core/model/adapting.h"
 #include "transforms/precompute_plan.h"
 
 namespace moonloop {

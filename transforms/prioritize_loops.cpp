@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "core/lookup.h"
+#include "core/model/lookup.h"
+#include "core/order/reordered.h"
 #include "transforms/registry.h"
 
 namespace moonloop {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "core/lookup.h"
-#include "core/reference.h"
+#include "core/model/lookup.h"
+#include "core/order/reference.h"
 #include "transforms/registry.h"
 #include "transforms/temporary_axes.h"
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <array>
 
-#include "core/commuting.h"
-#include "core/infer.h"
-#include "core/lookup.h"
-#include "core/reduction_steps.h"
-#include "core/staging.h"
-#include "core/typing.h"
+#include "core/expr/reduction_steps.h"
+#include "core/infer/infer.h"
+#include "core/infer/typing.h"
+#include "core/model/lookup.h"
+#include "core/order/commuting.h"
+#include "core/rewrite/staging.h"
 #include "transforms/registry.h"
 
 namespace moonloop {

@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "core/kernel.h"
-#include "core/match.h"
+#include "core/model/kernel.h"
+#include "core/model/match.h"
 
 namespace moonloop {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/budget.h"
-#include "core/lookup.h"
-#include "core/order.h"
-#include "core/reference.h"
+#include "core/model/lookup.h"
+#include "core/order/order.h"
+#include "core/order/reference.h"
+#include "core/sets/budget.h"
 
 namespace moonloop {
 
@@ -389,6 +389,7 @@ Param unsafe_option() {
 const std::vector<const Op*>& all_ops() {
   static const std::vector<const Op*> kOps{
 #define OP(name) &name##_op,
+#include "core/order/reordered.h"
 #include "transforms/table.def"
 #undef OP
   };

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/kernel.h"
+#include "core/model/kernel.h"
 
 /// The registry: one table row per transform. It feeds the Lua bindings, `moonloop doc`,
 /// docs/reference.md, completion and replay.

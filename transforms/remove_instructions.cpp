@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
-#include "core/lookup.h"
-#include "core/reference.h"
-#include "core/removal.h"
+#include "core/model/lookup.h"
+#include "core/order/reference.h"
+#include "core/order/reordered.h"
+#include "core/rewrite/removal.h"
 #include "transforms/registry.h"
 
 namespace moonloop {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "core/address_spaces.h"
-#include "core/order.h"
-#include "core/reference.h"
+#include "core/order/address_spaces.h"
+#include "core/order/order.h"
+#include "core/order/reference.h"
 #include "transforms/registry.h"
 #include "transforms/temporary_axes.h"
 

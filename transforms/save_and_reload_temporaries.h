@@ -1,5 +1,5 @@
 #pragma once
-#include "core/kernel.h"
+#include "core/model/kernel.h"
 
 namespace moonloop {
 

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "core/coalesce.h"
-#include "core/domain.h"
-#include "core/iname_rewrite.h"
-#include "core/lookup.h"
-#include "core/order.h"
-#include "core/syntactic_gist.h"
+#include "core/model/domain.h"
+#include "core/model/lookup.h"
+#include "core/order/order.h"
+#include "core/rewrite/iname_rewrite.h"
+#include "core/sets/coalesce.h"
+#include "core/sets/syntactic_gist.h"
 
 namespace moonloop {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <set>
 
-#include "core/commuting.h"
-#include "core/lookup.h"
-#include "core/original_layout.h"
-#include "core/reference.h"
+#include "core/model/lookup.h"
+#include "core/model/original_layout.h"
+#include "core/order/commuting.h"
+#include "core/order/reference.h"
 #include "transforms/array_layout.h"
 #include "transforms/registry.h"
 

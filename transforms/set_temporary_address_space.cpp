@@ -1,8 +1,9 @@
 #include "transforms/set_temporary_address_space.h"
 
-#include "core/address_spaces.h"
-#include "core/lookup.h"
-#include "core/staging.h"
+#include "core/model/lookup.h"
+#include "core/order/address_spaces.h"
+#include "core/order/reordered.h"
+#include "core/rewrite/staging.h"
 #include "transforms/registry.h"
 
 namespace moonloop {

@@ -1,11 +1,11 @@
 #include "transforms/split_array_axis.h"
 
-#include "core/domain.h"
-#include "core/flat_subscripts.h"
-#include "core/layout.h"
-#include "core/lookup.h"
-#include "core/original_layout.h"
-#include "core/reference.h"
+#include "core/model/domain.h"
+#include "core/model/flat_subscripts.h"
+#include "core/model/layout.h"
+#include "core/model/lookup.h"
+#include "core/model/original_layout.h"
+#include "core/order/reference.h"
 #include "transforms/array_layout.h"
 #include "transforms/registry.h"
 

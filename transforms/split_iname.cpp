@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "core/split_loop.h"
+#include "core/rewrite/split_loop.h"
 #include "transforms/split_parts.h"
 
 namespace moonloop {

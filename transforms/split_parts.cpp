@@ -1,6 +1,6 @@
 #include "transforms/split_parts.h"
 
-#include "core/reference.h"
+#include "core/order/reference.h"
 #include "transforms/new_inames.h"
 #include "transforms/tag_inames.h"
 

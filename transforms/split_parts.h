@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/lookup.h"
+#include "core/model/lookup.h"
 #include "transforms/registry.h"
 
 /// What the transforms that make two loops of one have in common.

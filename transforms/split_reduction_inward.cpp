@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "core/lookup.h"
-#include "core/reference.h"
+#include "core/model/lookup.h"
+#include "core/order/reference.h"
 #include "transforms/registry.h"
 #include "transforms/split_reduction.h"
 

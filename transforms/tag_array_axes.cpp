@@ -3,8 +3,8 @@
 #include <charconv>
 #include <map>
 
-#include "core/layout.h"
-#include "core/parse_expr.h"
+#include "core/expr/parse_expr.h"
+#include "core/model/layout.h"
 #include "transforms/array_layout.h"
 #include "transforms/registry.h"
 #include "transforms/separate_axis.h"

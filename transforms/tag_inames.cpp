@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "core/counterexample.h"
-#include "core/lookup.h"
+#include "core/model/lookup.h"
+#include "core/order/counterexample.h"
+#include "core/order/reordered.h"
 #include "transforms/prioritize_loops.h"
 #include "transforms/registry.h"
 

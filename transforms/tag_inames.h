@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/kernel.h"
+#include "core/model/kernel.h"
 
 namespace moonloop {
 

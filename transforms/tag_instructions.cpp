@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "core/lookup.h"
+#include "core/model/lookup.h"
 #include "transforms/registry.h"
 
 namespace moonloop {

@@ -1,8 +1,8 @@
 #pragma once
 #include <string>
 
-#include "core/kernel.h"
-#include "core/match.h"
+#include "core/model/kernel.h"
+#include "core/model/match.h"
 
 namespace moonloop {
 

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "core/bounded.h"
-#include "core/domain.h"
-#include "core/external.h"
-#include "core/flat_subscripts.h"
-#include "core/infer.h"
-#include "core/order_reference.h"
-#include "core/reference.h"
+#include "core/infer/infer.h"
+#include "core/model/domain.h"
+#include "core/model/external.h"
+#include "core/model/flat_subscripts.h"
+#include "core/order/order_reference.h"
+#include "core/order/reference.h"
+#include "core/sets/bounded.h"
 #include "transforms/array_layout.h"
 
 namespace moonloop {

@@ -1,6 +1,7 @@
 #include "transforms/untag_inames.h"
 
-#include "core/lookup.h"
+#include "core/model/lookup.h"
+#include "core/order/reordered.h"
 #include "transforms/registry.h"
 
 namespace moonloop {

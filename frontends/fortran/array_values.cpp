@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 #include "frontends/fortran/expansion.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/uses.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 #include "frontends/fortran/expansion.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/uses.h"

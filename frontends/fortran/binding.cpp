@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "core/diagnostic.h"
-#include "core/domain.h"
-#include "core/external.h"
+#include "core/base/diagnostic.h"
+#include "core/model/domain.h"
+#include "core/model/external.h"
 #include "frontends/fortran/entry_values.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/sections.h"

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <set>
 
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 #include "frontends/fortran/program.h"
 
 // Blocks in comments: `!$moonloop begin transform` and their kin, with the sentinel of Loo.py too.

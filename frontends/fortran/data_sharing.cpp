@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "core/diagnostic.h"
-#include "core/reduction_steps.h"
+#include "core/base/diagnostic.h"
+#include "core/expr/reduction_steps.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/uses.h"
 

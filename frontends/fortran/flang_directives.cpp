@@ -1,4 +1,4 @@
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 #include "frontends/fortran/flang.h"
 #include "frontends/fortran/names.h"
 

@@ -1,7 +1,7 @@
 #include <bit>
 
-#include "core/external.h"
-#include "core/half.h"
+#include "core/base/half.h"
+#include "core/model/external.h"
 #include "frontends/fortran/flang.h"
 #include "frontends/fortran/intrinsics.h"
 #include "frontends/fortran/names.h"

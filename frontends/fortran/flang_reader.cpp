@@ -10,7 +10,7 @@
 #include <list>
 #include <set>
 
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 #include "frontends/fortran/crash.h"
 #include "frontends/fortran/flang.h"
 #include "frontends/fortran/modules.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "core/diagnostic.h"
-#include "core/external.h"
+#include "core/base/diagnostic.h"
+#include "core/model/external.h"
 #include "frontends/fortran/flang.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/sections.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/diagnostic.h"
-#include "core/memory.h"
+#include "core/base/diagnostic.h"
+#include "core/base/memory.h"
 #include "frontends/fortran/program.h"
 
 namespace moonloop {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/kernel.h"
+#include "core/model/kernel.h"
 
 namespace moonloop {
 

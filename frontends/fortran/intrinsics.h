@@ -2,7 +2,7 @@
 #include <optional>
 #include <string>
 
-#include "core/expr.h"
+#include "core/expr/expr.h"
 
 namespace moonloop::fortran {
 

@@ -1,5 +1,5 @@
 #pragma once
-#include "core/expr.h"
+#include "core/expr/expr.h"
 
 namespace moonloop::fortran {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/diagnostic.h"
-#include "core/domain.h"
+#include "core/base/diagnostic.h"
+#include "core/model/domain.h"
 #include "frontends/fortran/loop_bounds.h"
 
 namespace moonloop::fortran {

@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "core/diagnostic.h"
-#include "core/domain.h"
-#include "core/external.h"
-#include "core/layout.h"
+#include "core/base/diagnostic.h"
+#include "core/model/domain.h"
+#include "core/model/external.h"
+#include "core/model/layout.h"
 #include "frontends/fortran/entry_values.h"
 #include "frontends/fortran/loop_bounds.h"
 #include "frontends/fortran/loop_domains.h"

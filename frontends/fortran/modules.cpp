@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 
 namespace moonloop::fortran {
 namespace {

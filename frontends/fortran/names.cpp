@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/diagnostic.h"
-#include "core/typing.h"
+#include "core/base/diagnostic.h"
+#include "core/infer/typing.h"
 #include "frontends/fortran/sections.h"
 
 namespace moonloop::fortran {

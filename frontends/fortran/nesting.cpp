@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 
 namespace moonloop::fortran {
 namespace {

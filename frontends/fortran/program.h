@@ -6,8 +6,8 @@
 #include <variant>
 #include <vector>
 
-#include "core/diagnostic.h"
-#include "core/kernel.h"
+#include "core/base/diagnostic.h"
+#include "core/model/kernel.h"
 #include "frontends/fortran/fortran.h"
 
 /// A Fortran file as the reader hands it on: names resolved, constants folded, conversions written

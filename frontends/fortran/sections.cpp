@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 
 namespace moonloop::fortran {
 namespace {

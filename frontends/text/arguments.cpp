@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "core/diagnostic.h"
-#include "core/domain.h"
+#include "core/base/diagnostic.h"
+#include "core/model/domain.h"
 #include "frontends/text/create.h"
 
 namespace moonloop::text {

@@ -4,12 +4,12 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "core/budget.h"
-#include "core/diagnostic.h"
-#include "core/domain.h"
-#include "core/explicit_wraps.h"
-#include "core/flat_subscripts.h"
-#include "core/free_names.h"
+#include "core/base/diagnostic.h"
+#include "core/infer/explicit_wraps.h"
+#include "core/model/domain.h"
+#include "core/model/flat_subscripts.h"
+#include "core/model/free_names.h"
+#include "core/sets/budget.h"
 
 namespace moonloop::text {
 namespace {

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "core/diagnostic.h"
-#include "core/domain.h"
-#include "core/typing.h"
+#include "core/base/diagnostic.h"
+#include "core/infer/typing.h"
+#include "core/model/domain.h"
 #include "frontends/text/syntax.h"
 
 namespace moonloop::text {

@@ -2,9 +2,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "core/diagnostic.h"
-#include "core/free_names.h"
-#include "core/match.h"
+#include "core/base/diagnostic.h"
+#include "core/model/free_names.h"
+#include "core/model/match.h"
 #include "frontends/text/create.h"
 
 namespace moonloop::text {

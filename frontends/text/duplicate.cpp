@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "core/diagnostic.h"
-#include "core/domain.h"
-#include "core/order.h"
-#include "core/reductions.h"
+#include "core/base/diagnostic.h"
+#include "core/infer/reductions.h"
+#include "core/model/domain.h"
+#include "core/order/order.h"
 #include "frontends/text/create.h"
 
 namespace moonloop::text {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 #include "frontends/text/syntax.h"
 
 namespace moonloop::text {

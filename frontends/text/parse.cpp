@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "core/budget.h"
-#include "core/diagnostic.h"
-#include "core/domain.h"
-#include "core/lookup.h"
+#include "core/base/diagnostic.h"
+#include "core/model/domain.h"
+#include "core/model/lookup.h"
+#include "core/sets/budget.h"
 #include "frontends/text/syntax.h"
 
 namespace moonloop {

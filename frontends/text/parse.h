@@ -2,13 +2,13 @@
 #include <string>
 #include <vector>
 
-#include "core/kernel.h"
+#include "core/model/kernel.h"
 
 namespace moonloop {
 
 /// Parses a `.loop` file: every kernel in it, in order, each through the creation pipeline (inames,
 /// dependencies, argument guessing; types and shapes stay absent where the text gives none, see
-/// core/infer.h). Collects all errors it can before it throws Error.
+/// core/infer/infer.h). Collects all errors it can before it throws Error.
 std::vector<Kernel> parse_kernels(const Source* source);
 
 /// Loo.py's make_kernel: domains and instruction text apart.

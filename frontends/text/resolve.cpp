@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 #include "frontends/text/create.h"
 
 namespace moonloop::text {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/kernel.h"
-#include "core/lexer.h"
-#include "core/parse_expr.h"
+#include "core/expr/lexer.h"
+#include "core/expr/parse_expr.h"
+#include "core/model/kernel.h"
 
 /// What the parser hands to the creation pipeline: a kernel as it was written, names unresolved.
 namespace moonloop::text {

@@ -1,7 +1,7 @@
 #pragma once
 #include "codegen/codegen.h"
-#include "core/diagnostic.h"
-#include "core/print.h"
+#include "core/base/diagnostic.h"
+#include "core/model/print.h"
 #include "frontends/text/parse.h"
 #include "scripts/script.h"
 
@@ -22,4 +22,4 @@
 /// A kernel belongs to the thread that made it: each thread has an isl context of its own.
 ///
 /// Each transform is also a function of its own, in `transforms/NAME.h`; the interpreter stands in
-/// `core/interpreter.h`.
+/// `core/interpreter/interpreter.h`.

@@ -1,9 +1,10 @@
 #include <sstream>
 
-#include "core/infer.h"
-#include "core/interpreter.h"
-#include "core/mem_counts.h"
-#include "core/op_counts.h"
+#include "core/count/mem_counts.h"
+#include "core/count/op_counts.h"
+#include "core/infer/infer.h"
+#include "core/interpreter/interpreter.h"
+#include "core/order/check_kernel.h"
 #include "frontends/fortran/fortran.h"
 #include "frontends/text/parse.h"
 #include "runtime/arguments.h"

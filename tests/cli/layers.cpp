@@ -24,8 +24,16 @@ const std::map<std::string, std::set<std::string>> kMayInclude{
     {"transforms", {"core", "transforms"}},
     {"codegen", {"core", "codegen"}},
     {"runtime", {"core", "codegen", "runtime"}},
-    {"scripts", {"core", "frontends", "transforms", "codegen", "runtime", "scripts"}},
-    {"cli", {"core", "frontends", "transforms", "codegen", "runtime", "scripts", "cli"}},
+    {"reports", {"core", "transforms", "codegen", "runtime", "reports"}},
+    {"scripts", {"core", "frontends", "transforms", "codegen", "runtime", "reports", "scripts"}},
+    {"cli", {"core", "frontends", "transforms", "codegen", "runtime", "reports", "scripts", "cli"}},
+};
+
+/// The rooms of a layer, bottom up; files in none of them are the layer's interface.
+const std::map<std::string, std::vector<std::string>> kRooms{
+    {"core",
+     {"base", "expr", "sets", "model", "infer", "order", "rewrite", "count", "interpreter"}},
+    {"codegen", {"plan", "print", "targets"}},
 };
 
 std::vector<std::string> lines_of(const fs::path& path) {
@@ -59,6 +67,27 @@ TEST_CASE("layers: each includes only what stands below it") {
         CAPTURE(line);
         CHECK(allowed.count(m[1]) == 1);
       }
+}
+
+TEST_CASE("layers: each room includes only itself and what stands below it") {
+  const std::regex include("^#include \"([a-z_]+)/([a-z_]+)/.*\"");
+  for (const auto& [layer, rooms] : kRooms)
+    for (const fs::path& path : sources_in(layer)) {
+      CAPTURE(shown(path));
+      const std::string folder = path.parent_path().filename().string();
+      const auto room = std::find(rooms.begin(), rooms.end(), folder);
+      if (room == rooms.end()) {
+        CHECK(folder == layer);
+        CHECK(layer != "core");
+        continue;
+      }
+      for (const std::string& line : lines_of(path)) {
+        std::smatch m;
+        if (!std::regex_search(line, m, include) || m[1] != layer) continue;
+        CAPTURE(line);
+        CHECK(std::find(rooms.begin(), room + 1, m[2]) != room + 1);
+      }
+    }
 }
 
 TEST_CASE("layers: files stay short and narrow") {

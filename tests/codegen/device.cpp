@@ -1,4 +1,4 @@
-#include "codegen/fortran_interface.h"
+#include "codegen/print/fortran_interface.h"
 #include "tests/codegen/kit.h"
 
 using namespace moonloop;

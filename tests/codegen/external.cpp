@@ -1,5 +1,5 @@
 // Calls of what stands outside of a kernel.
-#include "core/print.h"
+#include "core/model/print.h"
 #include "tests/codegen/kit.h"
 
 using namespace moonloop;

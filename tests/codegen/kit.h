@@ -9,7 +9,7 @@
 #include <string>
 
 #include "codegen/codegen.h"
-#include "core/source.h"
+#include "core/base/source.h"
 #include "frontends/text/parse.h"
 
 namespace moonloop {

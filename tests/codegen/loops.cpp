@@ -1,4 +1,4 @@
-#include "core/budget.h"
+#include "core/sets/budget.h"
 #include "tests/codegen/kit.h"
 #include "transforms/chunk_iname.h"
 

@@ -1,4 +1,4 @@
-#include "codegen/plan.h"
+#include "codegen/plan/plan.h"
 #include "tests/codegen/kit.h"
 
 using namespace moonloop;

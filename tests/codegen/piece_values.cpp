@@ -1,7 +1,7 @@
 // Bounds that depend on loops cut by chunk_iname.
-#include "core/budget.h"
-#include "core/domain.h"
-#include "core/joined_loops.h"
+#include "core/model/domain.h"
+#include "core/model/joined_loops.h"
+#include "core/sets/budget.h"
 #include "tests/codegen/kit.h"
 #include "transforms/chunk_iname.h"
 #include "transforms/split_iname.h"

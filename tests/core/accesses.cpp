@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 
-#include "core/conflicts.h"
-#include "core/order.h"
-#include "core/parse_expr.h"
+#include "core/expr/parse_expr.h"
+#include "core/order/conflicts.h"
+#include "core/order/order.h"
 #include "frontends/text/parse.h"
 
 using namespace moonloop;

@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "core/domain.h"
-#include "core/parse_expr.h"
+#include "core/expr/parse_expr.h"
+#include "core/model/domain.h"
 
 using namespace moonloop;
 

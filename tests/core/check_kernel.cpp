@@ -1,6 +1,6 @@
-#include "core/budget.h"
-#include "core/domain.h"
-#include "core/reference.h"
+#include "core/model/domain.h"
+#include "core/order/reference.h"
+#include "core/sets/budget.h"
 #include "tests/core/semantics_kit.h"
 
 using namespace kit;

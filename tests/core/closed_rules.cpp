@@ -1,9 +1,9 @@
-#include "core/closed_rules.h"
+#include "core/model/closed_rules.h"
 
 #include <doctest/doctest.h>
 
-#include "core/adapting.h"
-#include "core/parse_expr.h"
+#include "core/expr/parse_expr.h"
+#include "core/model/adapting.h"
 
 using namespace moonloop;
 

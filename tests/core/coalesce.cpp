@@ -1,4 +1,4 @@
-#include "core/coalesce.h"
+#include "core/sets/coalesce.h"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
-#include "core/commuting.h"
+#include "core/order/commuting.h"
 
-#include "core/reference.h"
+#include "core/order/reference.h"
 #include "tests/core/semantics_kit.h"
 
 using namespace moonloop;

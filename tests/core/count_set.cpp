@@ -1,4 +1,4 @@
-#include "core/count_set.h"
+#include "core/count/count_set.h"
 
 #include <doctest/doctest.h>
 
@@ -7,10 +7,10 @@
 #include <random>
 #include <set>
 
-#include "core/count.h"
-#include "core/diagnostic.h"
-#include "core/domain.h"
-#include "core/quasi_polynomial.h"
+#include "core/base/diagnostic.h"
+#include "core/count/count.h"
+#include "core/model/domain.h"
+#include "core/sets/quasi_polynomial.h"
 
 using namespace moonloop;  // NOLINT
 

@@ -1,8 +1,8 @@
 #include <doctest/doctest.h>
 
-#include "core/diagnostic.h"
-#include "core/mem_counts.h"
-#include "core/op_counts.h"
+#include "core/base/diagnostic.h"
+#include "core/count/mem_counts.h"
+#include "core/count/op_counts.h"
 #include "frontends/text/parse.h"
 
 using namespace moonloop;  // NOLINT

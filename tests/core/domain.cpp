@@ -1,4 +1,4 @@
-#include "core/domain.h"
+#include "core/model/domain.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "core/error_bounds.h"
+#include "core/interpreter/error_bounds.h"
 
 #include <cmath>
 #include <limits>

@@ -1,12 +1,12 @@
-#include "core/expr.h"
+#include "core/expr/expr.h"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "core/diagnostic.h"
-#include "core/parse_expr.h"
+#include "core/base/diagnostic.h"
+#include "core/expr/parse_expr.h"
 
 using namespace moonloop;
 

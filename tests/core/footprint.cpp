@@ -1,12 +1,12 @@
-#include "core/footprint.h"
-#include "core/joined_loops.h"
+#include "core/rewrite/footprint.h"
 
 #include <doctest/doctest.h>
 
-#include "core/domain.h"
-#include "core/parse_expr.h"
-#include "core/staging.h"
-#include "core/staging_loops.h"
+#include "core/expr/parse_expr.h"
+#include "core/model/domain.h"
+#include "core/model/joined_loops.h"
+#include "core/rewrite/staging.h"
+#include "core/rewrite/staging_loops.h"
 #include "frontends/text/parse.h"
 
 /// Where expressions are evaluated and which index tuples they touch.

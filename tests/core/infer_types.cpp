@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/typing.h"
+#include "core/infer/typing.h"
 #include "tests/core/semantics_kit.h"
 
 using namespace kit;

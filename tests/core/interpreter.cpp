@@ -1,4 +1,4 @@
-#include "core/interpreter.h"
+#include "core/interpreter/interpreter.h"
 
 #include <cmath>
 #include <complex>

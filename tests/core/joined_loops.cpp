@@ -1,9 +1,9 @@
-#include "core/joined_loops.h"
+#include "core/model/joined_loops.h"
 
-#include "core/budget.h"
-#include "core/domain.h"
-#include "core/mixed_radix.h"
-#include "core/parse_expr.h"
+#include "core/expr/parse_expr.h"
+#include "core/model/domain.h"
+#include "core/model/mixed_radix.h"
+#include "core/sets/budget.h"
 #include "tests/core/semantics_kit.h"
 
 using namespace kit;

@@ -1,9 +1,9 @@
-#include "core/kernel.h"
+#include "core/model/kernel.h"
 
 #include <doctest/doctest.h>
 
-#include "core/diagnostic.h"
-#include "core/parse_expr.h"
+#include "core/base/diagnostic.h"
+#include "core/expr/parse_expr.h"
 #include "frontends/text/parse.h"
 
 using namespace moonloop;

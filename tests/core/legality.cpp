@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/reference.h"
+#include "core/order/reference.h"
 #include "frontends/text/parse.h"
 
 using namespace moonloop;

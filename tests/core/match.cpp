@@ -1,4 +1,4 @@
-#include "core/match.h"
+#include "core/model/match.h"
 
 #include <doctest/doctest.h>
 

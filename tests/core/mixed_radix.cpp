@@ -1,9 +1,9 @@
-#include "core/mixed_radix.h"
+#include "core/model/mixed_radix.h"
 
 #include <doctest/doctest.h>
 
-#include "core/domain.h"
-#include "core/parse_expr.h"
+#include "core/expr/parse_expr.h"
+#include "core/model/domain.h"
 #include "frontends/text/parse.h"
 
 using namespace moonloop;  // NOLINT

@@ -1,4 +1,4 @@
-#include "core/name_map.h"
+#include "core/base/name_map.h"
 
 #include <doctest/doctest.h>
 

@@ -1,12 +1,12 @@
-#include "core/parametric_digits.h"
+#include "core/model/parametric_digits.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
 #include <random>
 
-#include "core/order.h"
-#include "core/parse_expr.h"
+#include "core/expr/parse_expr.h"
+#include "core/order/order.h"
 #include "frontends/text/parse.h"
 
 using namespace moonloop;

@@ -1,9 +1,9 @@
 // What the rules of promotion mean for sums, literals, comparisons and shifts.
-#include "core/promotion.h"
+#include "core/infer/promotion.h"
 
-#include "core/infer.h"
-#include "core/print.h"
-#include "core/typing.h"
+#include "core/infer/infer.h"
+#include "core/infer/typing.h"
+#include "core/model/print.h"
 #include "tests/core/semantics_kit.h"
 
 using namespace moonloop;

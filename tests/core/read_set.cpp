@@ -1,4 +1,4 @@
-#include "core/read_set.h"
+#include "core/model/read_set.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "core/reductions.h"
+#include "core/infer/reductions.h"
 
 #include <algorithm>
 

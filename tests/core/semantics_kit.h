@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "core/infer.h"
-#include "core/interpreter.h"
+#include "core/infer/infer.h"
+#include "core/interpreter/interpreter.h"
+#include "core/order/check_kernel.h"
 #include "frontends/text/parse.h"
 
 /// Kernels as text, and runs of them on data, for the tests of inference and of the interpreter.

@@ -7,11 +7,11 @@
 #include <optional>
 #include <unordered_map>
 
-#include "core/address_spaces.h"
-#include "core/domain.h"
-#include "core/flat_subscripts.h"
-#include "core/order.h"
-#include "core/reference.h"
+#include "core/model/domain.h"
+#include "core/model/flat_subscripts.h"
+#include "core/order/address_spaces.h"
+#include "core/order/order.h"
+#include "core/order/reference.h"
 #include "tests/differential/points.h"
 #include "tests/differential/random_atomics.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/kernel.h"
+#include "core/model/kernel.h"
 #include "runtime/evaluate.h"
 
 namespace moonloop::differential {
@@ -21,7 +21,8 @@ struct Verdict {
 };
 
 /// Compares the order of kernels with that of a base, their own reference, from which they were
-/// made by steps that only reorder. By enumeration: no isl relations, nothing of core/legality.
+/// made by steps that only reorder. By enumeration: no isl relations, nothing of
+/// core/order/legality.
 ///
 ///  * Every instance of the base runs exactly once.
 ///  * Accesses of one element of an array argument, one of them a write, keep their order, and are

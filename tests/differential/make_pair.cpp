@@ -3,13 +3,15 @@
 #include <cstdlib>
 #include <memory>
 
-#include "core/budget.h"
-#include "core/diagnostic.h"
-#include "core/infer.h"
-#include "core/lookup.h"
-#include "core/memo.h"
-#include "core/print.h"
-#include "core/tree.h"
+#include "core/base/diagnostic.h"
+#include "core/infer/infer.h"
+#include "core/model/lookup.h"
+#include "core/model/memo.h"
+#include "core/model/print.h"
+#include "core/order/check_kernel.h"
+#include "core/order/reordered.h"
+#include "core/order/tree.h"
+#include "core/sets/budget.h"
 #include "frontends/text/parse.h"
 #include "tests/differential/brute_force.h"
 #include "tests/differential/pairs.h"

@@ -7,8 +7,9 @@
 #include <cstring>
 #include <sstream>
 
-#include "core/infer.h"
-#include "core/print.h"
+#include "core/infer/infer.h"
+#include "core/model/print.h"
+#include "core/order/check_kernel.h"
 #include "frontends/text/parse.h"
 #include "tests/differential/unit.h"
 #include "tests/python.h"

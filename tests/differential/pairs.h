@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "codegen/codegen.h"
-#include "core/error_bounds.h"
-#include "core/kernel.h"
+#include "core/interpreter/error_bounds.h"
+#include "core/model/kernel.h"
 #include "runtime/arguments.h"
 #include "tests/differential/random_step.h"
 

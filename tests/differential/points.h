@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "core/isl.h"
+#include "core/sets/isl.h"
 
 namespace moonloop::differential {
 

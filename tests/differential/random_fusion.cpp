@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/diagnostic.h"
+#include "core/base/diagnostic.h"
 #include "frontends/text/parse.h"
 #include "tests/differential/random_kernel.h"
 #include "transforms/fuse_kernels.h"

@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "core/kernel.h"
+#include "core/model/kernel.h"
 #include "tests/differential/random_groups.h"
 
 namespace moonloop::differential {

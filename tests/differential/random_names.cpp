@@ -6,8 +6,8 @@
 #include <set>
 
 #include "codegen/reserved.h"
-#include "core/diagnostic.h"
-#include "core/infer.h"
+#include "core/base/diagnostic.h"
+#include "core/infer/infer.h"
 #include "frontends/text/parse.h"
 #include "tests/differential/random.h"
 

@@ -5,8 +5,9 @@
 #include <regex>
 #include <set>
 
-#include "core/diagnostic.h"
-#include "core/infer.h"
+#include "core/base/diagnostic.h"
+#include "core/infer/infer.h"
+#include "core/order/check_kernel.h"
 #include "runtime/compare.h"
 #include "runtime/device_call.h"
 #include "tests/differential/pairs.h"

@@ -6,11 +6,12 @@
 #include <cstring>
 #include <set>
 
-#include "core/diagnostic.h"
-#include "core/infer.h"
-#include "core/isl.h"
-#include "core/original_layout.h"
-#include "core/print.h"
+#include "core/base/diagnostic.h"
+#include "core/infer/infer.h"
+#include "core/model/original_layout.h"
+#include "core/model/print.h"
+#include "core/order/check_kernel.h"
+#include "core/sets/isl.h"
 #include "frontends/text/parse.h"
 #include "runtime/counterparts.h"
 #include "runtime/runner.h"

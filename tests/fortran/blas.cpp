@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "codegen/fortran_interface.h"
+#include "codegen/print/fortran_interface.h"
 #include "tests/fortran/gfortran.h"
 
 using namespace moonloop;

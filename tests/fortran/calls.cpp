@@ -1,6 +1,6 @@
 // Calls within the input: what they mean, and what they may not be.
 #include "codegen/codegen.h"
-#include "core/print.h"
+#include "core/model/print.h"
 #include "tests/fortran/gfortran.h"
 
 using namespace moonloop;

@@ -1,6 +1,7 @@
 // Constructs around statements: `associate`, regions of OpenMP, and what programs take for granted.
-#include "core/infer.h"
-#include "core/print.h"
+#include "core/infer/infer.h"
+#include "core/model/print.h"
+#include "core/order/check_kernel.h"
 #include "tests/fortran/gfortran.h"
 
 using namespace moonloop;

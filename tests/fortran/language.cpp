@@ -1,5 +1,5 @@
 // What the subset means is what gfortran does.
-#include "core/print.h"
+#include "core/model/print.h"
 #include "tests/fortran/gfortran.h"
 
 using namespace moonloop;

@@ -1,7 +1,7 @@
 // What the tests of Loo.py's Fortran front end held when it was removed (reference/loopy.md, item
 // 71 of its section 6), and the pieces of the paper's sections 3 and 5.2.
 #include "codegen/codegen.h"
-#include "core/print.h"
+#include "core/model/print.h"
 #include "tests/fortran/gfortran.h"
 
 using namespace moonloop;

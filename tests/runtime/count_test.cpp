@@ -1,6 +1,6 @@
 #include "runtime/count.h"
 
-#include "core/domain.h"
+#include "core/model/domain.h"
 #include "runtime/points.h"
 #include "tests/runtime/support.h"
 

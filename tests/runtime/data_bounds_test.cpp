@@ -1,7 +1,7 @@
 // Kernels whose loops, conditions and sizes depend on data, on hosts and devices.
 #include <doctest/doctest.h>
 
-#include "core/print.h"
+#include "core/model/print.h"
 #include "tests/runtime/device_kit.h"
 
 using namespace moonloop;

@@ -1,4 +1,4 @@
-#include "core/budget.h"
+#include "core/sets/budget.h"
 #include "tests/runtime/device_kit.h"
 
 /// Groups whose number of work-items depends on parameters.

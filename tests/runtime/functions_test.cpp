@@ -1,7 +1,7 @@
 // Every function of the kernel language on every target that runs here.
 #include <map>
 
-#include "core/typing.h"
+#include "core/infer/typing.h"
 #include "tests/runtime/device_kit.h"
 
 using namespace moonloop;

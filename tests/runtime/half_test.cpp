@@ -1,5 +1,5 @@
 // float16 on every target that runs here: two bytes in memory, float32 in arithmetic.
-#include "core/half.h"
+#include "core/base/half.h"
 
 #include "tests/runtime/device_kit.h"
 

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "codegen/reserved.h"
-#include "core/infer.h"
+#include "core/infer/infer.h"
 #include "runtime/c_compiler.h"
 #include "runtime/process.h"
 #include "tests/nvcc.h"

@@ -1,5 +1,5 @@
 // The rules of promotion against NumPy's, for every operator and pair of types, on every target.
-#include "core/promotion.h"
+#include "core/infer/promotion.h"
 
 #include <cmath>
 #include <sstream>

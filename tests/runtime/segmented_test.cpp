@@ -1,7 +1,7 @@
 // Segmented reductions, whose terms stay in order, shared by work-items.
 #include <doctest/doctest.h>
 
-#include "core/print.h"
+#include "core/model/print.h"
 #include "tests/runtime/device_kit.h"
 
 using namespace moonloop;

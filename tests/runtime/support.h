@@ -5,8 +5,8 @@
 #include <fstream>
 #include <string>
 
-#include "core/diagnostic.h"
-#include "core/infer.h"
+#include "core/base/diagnostic.h"
+#include "core/infer/infer.h"
 #include "frontends/text/parse.h"
 #include "runtime/file.h"
 #include "runtime/runner.h"

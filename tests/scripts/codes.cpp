@@ -2,7 +2,7 @@
 #include <limits>
 #include <string_view>
 
-#include "core/lookup.h"
+#include "core/model/lookup.h"
 #include "tests/scripts/harness.h"
 #include "transforms/assignment_to_subst.h"
 #include "transforms/precompute.h"

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/iname_tag.h"
+#include "core/model/iname_tag.h"
 #include "scripts/session.h"
 #include "tests/scripts/harness.h"
 

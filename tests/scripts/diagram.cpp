@@ -1,10 +1,10 @@
-#include "scripts/diagram.h"
+#include "reports/diagram.h"
 
 #include <doctest/doctest.h>
 
 #include <random>
 
-#include "scripts/diagram_layout.h"
+#include "reports/diagram_layout.h"
 
 /// Pictures of the order relation: what is written into them, and where things lie.
 

@@ -1,9 +1,9 @@
 // lp.fuse_kernels: kernels behind one another, their loops fused where that keeps the order.
-#include "core/print.h"
-#include "core/tree.h"
+#include "core/model/print.h"
+#include "core/order/tree.h"
 #include "harness.h"
+#include "reports/report.h"
 #include "runtime/runner.h"
-#include "scripts/report.h"
 
 using namespace moonloop;
 using namespace moonloop::test;

@@ -1,4 +1,4 @@
-#include "core/print.h"
+#include "core/model/print.h"
 #include "tests/scripts/harness.h"
 
 using namespace moonloop;        // NOLINT

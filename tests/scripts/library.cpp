@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <map>
 
-#include "core/print.h"
+#include "core/model/print.h"
+#include "reports/report.h"
 #include "runtime/runner.h"
-#include "scripts/report.h"
 #include "tests/scripts/harness.h"
 #include "transforms/registry.h"
 

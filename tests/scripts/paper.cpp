@@ -3,8 +3,8 @@
 #include <sstream>
 
 #include "codegen/codegen.h"
-#include "core/interpreter.h"
-#include "core/print.h"
+#include "core/interpreter/interpreter.h"
+#include "core/model/print.h"
 #include "tests/scripts/harness.h"
 #include "tests/transforms/same_values.h"
 

@@ -6,7 +6,7 @@
 #include <regex>
 #include <sstream>
 
-#include "core/print.h"
+#include "core/model/print.h"
 #include "tests/scripts/harness.h"
 
 using namespace moonloop;        // NOLINT

@@ -1,6 +1,6 @@
 #include <set>
 
-#include "core/memory.h"
+#include "core/base/memory.h"
 #include "tests/scripts/harness.h"
 
 /// Scripts that try to break out of their limits or to use what is gone, put together from parts:

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/print.h"
+#include "core/model/print.h"
 #include "runtime/in_child.h"
 #include "scripts/interrupt.h"
 #include "tests/scripts/harness.h"

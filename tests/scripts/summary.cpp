@@ -1,7 +1,7 @@
-#include "scripts/summary.h"
+#include "reports/summary.h"
 
-#include "core/reference.h"
-#include "scripts/draw_counterexample.h"
+#include "core/order/reference.h"
+#include "reports/draw_counterexample.h"
 #include "tests/scripts/harness.h"
 
 namespace moonloop::test {

@@ -1,7 +1,7 @@
 #include <cmath>
 #include <random>
 
-#include "core/parse_expr.h"
+#include "core/expr/parse_expr.h"
 #include "tests/text/helpers.h"
 
 using namespace moonloop;

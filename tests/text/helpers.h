@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "core/diagnostic.h"
-#include "core/domain.h"
-#include "core/kernel.h"
-#include "core/print.h"
+#include "core/base/diagnostic.h"
+#include "core/model/domain.h"
+#include "core/model/kernel.h"
+#include "core/model/print.h"
 #include "frontends/text/parse.h"
 
 namespace moonloop::testing {

@@ -1,4 +1,4 @@
-#include "core/print.h"
+#include "core/model/print.h"
 #include "loop_kit.h"
 #include "same_values.h"
 

@@ -1,5 +1,6 @@
-#include "core/infer.h"
-#include "core/shared_storage.h"
+#include "core/infer/infer.h"
+#include "core/order/check_kernel.h"
+#include "core/order/shared_storage.h"
 #include "tests/transforms/loop_kit.h"
 #include "tests/transforms/same_values.h"
 

@@ -1,5 +1,5 @@
 // add_padding, tag_array_axes, split_array_axis, privatize_temporaries_with_inames.
-#include "core/print.h"
+#include "core/model/print.h"
 #include "tests/transforms/loop_kit.h"
 #include "tests/transforms/same_values.h"
 #include "transforms/add_padding.h"

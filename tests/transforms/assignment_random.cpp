@@ -1,7 +1,7 @@
 // Random kernels: what assignment_to_subst accepts leaves the same values.
 #include <random>
 
-#include "core/print.h"
+#include "core/model/print.h"
 #include "tests/transforms/loop_kit.h"
 #include "tests/transforms/same_values.h"
 #include "transforms/assignment_to_subst.h"

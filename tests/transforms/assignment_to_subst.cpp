@@ -1,6 +1,6 @@
 #include "transforms/assignment_to_subst.h"
 
-#include "core/print.h"
+#include "core/model/print.h"
 #include "tests/transforms/loop_kit.h"
 #include "tests/transforms/same_values.h"
 

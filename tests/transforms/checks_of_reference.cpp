@@ -1,5 +1,6 @@
-#include "core/budget.h"
-#include "core/infer.h"
+#include "core/infer/infer.h"
+#include "core/order/check_kernel.h"
+#include "core/sets/budget.h"
 #include "loop_kit.h"
 
 using namespace moonloop;

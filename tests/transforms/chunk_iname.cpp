@@ -1,8 +1,9 @@
 #include "transforms/chunk_iname.h"
 
-#include "core/budget.h"
-#include "core/infer.h"
-#include "core/print.h"
+#include "core/infer/infer.h"
+#include "core/model/print.h"
+#include "core/order/check_kernel.h"
+#include "core/sets/budget.h"
 #include "loop_kit.h"
 #include "transforms/split_iname.h"
 

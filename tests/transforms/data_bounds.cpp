@@ -1,5 +1,5 @@
 // What decides whether an instance runs is read by it: bounds and conditions from data.
-#include "core/print.h"
+#include "core/model/print.h"
 #include "tests/transforms/loop_kit.h"
 #include "tests/transforms/same_values.h"
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "core/domain.h"
-#include "core/order_reference.h"
-#include "core/reference.h"
+#include "core/model/domain.h"
+#include "core/order/order_reference.h"
+#include "core/order/reference.h"
 #include "frontends/text/parse.h"
 #include "transforms/registry.h"
 

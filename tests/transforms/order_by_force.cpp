@@ -1,8 +1,9 @@
 #include <cstring>
 #include <random>
 
-#include "core/interpreter.h"
-#include "core/lookup.h"
+#include "core/interpreter/interpreter.h"
+#include "core/model/lookup.h"
+#include "core/order/reordered.h"
 #include "loop_kit.h"
 
 /// The proof of reordering against brute force: random small nests and random steps. What is

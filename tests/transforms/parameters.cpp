@@ -1,5 +1,5 @@
 // assume, fix_parameters.
-#include "core/print.h"
+#include "core/model/print.h"
 #include "tests/transforms/loop_kit.h"
 #include "tests/transforms/same_values.h"
 #include "transforms/assume.h"

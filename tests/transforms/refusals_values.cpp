@@ -1,4 +1,5 @@
-#include "core/infer.h"
+#include "core/infer/infer.h"
+#include "core/order/check_kernel.h"
 #include "loop_kit.h"
 
 /// Requests after which a use would see another value, each with its message, and beside each the

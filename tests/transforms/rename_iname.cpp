@@ -1,6 +1,6 @@
 #include "transforms/rename_iname.h"
 
-#include "core/print.h"
+#include "core/model/print.h"
 #include "loop_kit.h"
 #include "same_values.h"
 #include "transforms/duplicate_inames.h"

@@ -1,8 +1,8 @@
 // extract_subst, expand_subst, find_rules_matching.
 #include <doctest/doctest.h>
 
-#include "core/parse_expr.h"
-#include "core/print.h"
+#include "core/expr/parse_expr.h"
+#include "core/model/print.h"
 #include "frontends/text/parse.h"
 #include "transforms/expand_subst.h"
 #include "transforms/extract_subst.h"

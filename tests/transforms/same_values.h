@@ -9,10 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "core/infer.h"
-#include "core/interpreter.h"
-#include "core/kernel.h"
-#include "core/order.h"
+#include "core/infer/infer.h"
+#include "core/interpreter/interpreter.h"
+#include "core/model/kernel.h"
+#include "core/order/check_kernel.h"
+#include "core/order/order.h"
 
 /// Runs two kernels on the same data with the reference interpreter.
 namespace moonloop {

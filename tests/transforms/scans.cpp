@@ -1,5 +1,5 @@
 // Reductions written out, in sequence and as scans.
-#include "core/print.h"
+#include "core/model/print.h"
 #include "tests/transforms/loop_kit.h"
 #include "tests/transforms/same_values.h"
 

@@ -1,6 +1,6 @@
 // The array axis tag `sep`.
-#include "core/original_layout.h"
-#include "core/print.h"
+#include "core/model/original_layout.h"
+#include "core/model/print.h"
 #include "tests/transforms/loop_kit.h"
 #include "tests/transforms/same_values.h"
 

@@ -1,6 +1,6 @@
 #include <random>
 
-#include "core/print.h"
+#include "core/model/print.h"
 #include "loop_kit.h"
 #include "same_values.h"
 

@@ -1,5 +1,5 @@
 // tag_inames, untag_inames, prioritize_loops.
-#include "core/print.h"
+#include "core/model/print.h"
 #include "tests/transforms/loop_kit.h"
 #include "tests/transforms/same_values.h"
 #include "transforms/prioritize_loops.h"

@@ -1,0 +1,497 @@
+#include "codegen/plan/ast.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace moonloop {
+namespace {
+
+/// True when instructions in the statement write a name in `names`.
+bool writes_any(const Stmt& s, const std::set<std::string>& names,
+                const std::function<std::set<std::string>(int)>& writes) {
+  const auto in = [&](const Block& b) {
+    return std::any_of(b.begin(), b.end(),
+                       [&](const Stmt& x) { return writes_any(x, names, writes); });
+  };
+  return std::visit(
+      overload{[&](const Loop& x) { return in(x.body); }, [&](const If& x) { return in(x.body); },
+               [&](const Scope& x) { return in(x.body); },
+               [&](const Run& x) {
+                 const std::set<std::string> all = writes(x.insn);
+                 return std::any_of(all.begin(), all.end(),
+                                    [&](const auto& w) { return names.count(w) > 0; });
+               },
+               [&](const Launch& x) { return in(x.body); }, [](const Declare&) { return false; },
+               [](const Release&) { return false; }, [](const Sync&) { return false; },
+               [](const GroupCombine&) { return true; }},
+      s.op);
+}
+
+}  // namespace
+
+Expr fold_index(const Expr& e) {
+  return rewrite(e, [](const Expr& x) -> Expr {
+    if (const auto* n = x.as<Nary>()) {
+      if (n->op == NaryOp::Add) return index_add(n->terms);
+      if (n->op == NaryOp::Mul) {
+        Expr product = n->terms[0];
+        for (std::size_t i = 1; i < n->terms.size(); ++i) product = index_mul(product, n->terms[i]);
+        return product;
+      }
+    }
+    // A Sub is taken in by its sum, which comes after it.
+    if (const auto* u = x.as<Unary>(); u && u->op == UnaryOp::Neg)
+      return index_mul(lit(-1), u->arg);
+    return x;
+  });
+}
+
+Expr without_truncation(const Expr& e) {
+  return rewrite(e, [](const Expr& x) {
+    const auto* c = x.as<Call>();
+    if (c && c->name == kTruncDiv) return Expr(Binary{BinaryOp::FloorDiv, c->args[0], c->args[1]});
+    if (c && c->name == kTruncMod) return Expr(Binary{BinaryOp::Mod, c->args[0], c->args[1]});
+    return x;
+  });
+}
+
+std::int64_t statements_in(const Block& block) {
+  std::int64_t out = 0;
+  for (const Stmt& s : block)
+    std::visit(
+        overload{[&](const Loop& x) { out += statements_in(x.body); },
+                 [&](const If& x) { out += statements_in(x.body); },
+                 [&](const Scope& x) { out += statements_in(x.body); }, [&](const Run&) { ++out; },
+                 [&](const Launch& x) { out += statements_in(x.body); }, [](const Declare&) {},
+                 [](const Release&) {}, [](const Sync&) {}, [&](const GroupCombine&) { ++out; }},
+        s.op);
+  return out;
+}
+
+Block only(Stmt s) {
+  Block out;
+  out.push_back(std::move(s));
+  return out;
+}
+
+bool says(const Block& block, const std::string& name) {
+  const auto in = [&](const Expr& e) {
+    std::set<std::string> names;
+    if (e) collect_reads(e, names);
+    return names.count(name) > 0;
+  };
+  const auto among = [&](const std::map<std::string, Expr>& values) {
+    return std::any_of(values.begin(), values.end(), [&](const auto& v) { return in(v.second); });
+  };
+  return std::any_of(block.begin(), block.end(), [&](const Stmt& s) {
+    return std::visit(
+        overload{[&](const Loop& x) {
+                   return in(x.lower) || in(x.upper) || in(x.only_while) || says(x.body, name);
+                 },
+                 [&](const If& x) { return in(x.cond) || says(x.body, name); },
+                 [&](const Scope& x) { return in(x.value) || says(x.body, name); },
+                 [&](const Run& x) { return among(x.values); },
+                 [&](const Launch& x) { return says(x.body, name); },
+                 [](const Declare&) { return false; }, [](const Release&) { return false; },
+                 [](const Sync&) { return false; },
+                 [&](const GroupCombine& x) { return in(x.cond) || among(x.values); }},
+        s.op);
+  });
+}
+
+Expr with_values(const Expr& e, const std::map<std::string, Expr>& values,
+                 const std::function<Expr(const Expr&)>& typed) {
+  if (!e || values.empty()) return e;
+  // Values may mention inames that have values too: those in subscripts get names of their own.
+  std::map<std::string, Expr> marks, marked, elsewhere;
+  for (const auto& [iname, v] : values) {
+    marks.emplace(iname, var("in subscripts " + iname));
+    marked.emplace("in subscripts " + iname, v);
+    elsewhere.emplace(iname, typed(v));
+  }
+  const Expr apart = rewrite(e, [&](const Expr& x) {
+    const auto* l = x.as<Load>();
+    if (!l) return x;
+    Load out = *l;
+    for (Expr& i : out.index) i = substitute(i, marks);
+    return Expr(std::move(out), x.at());
+  });
+  return substitute(substitute(apart, elsewhere), marked);
+}
+
+void substitute(Block& block, const std::string& iname, const Expr& value, Scalar index) {
+  const std::map<std::string, Expr> by{{iname, value}};
+  const auto in = [&](Expr& e) { e = fold_index(substitute(e, by)); };
+  const auto typed = [&](const Expr& v) {
+    const auto n = as_int(v);
+    return n ? Expr(IntLit{*n, index}) : v;
+  };
+  for (Stmt& s : block)
+    std::visit(overload{[&](Loop& x) {
+                          in(x.lower), in(x.upper);
+                          substitute(x.body, iname, value, index);
+                        },
+                        [&](If& x) {
+                          x.cond = with_values(x.cond, by, typed);
+                          substitute(x.body, iname, value, index);
+                        },
+                        [&](Scope& x) {
+                          if (x.value) in(x.value);
+                          substitute(x.body, iname, value, index);
+                        },
+                        [&](Run& x) {
+                          for (auto& [name, e] : x.values) in(e);
+                          x.values.emplace(iname, value);
+                        },
+                        [&](Launch& x) { substitute(x.body, iname, value, index); },
+                        [](Declare&) {}, [](Release&) {}, [](Sync&) {},
+                        [&](GroupCombine& x) {
+                          x.cond = with_values(x.cond, by, typed);
+                          for (auto& [name, e] : x.values) in(e);
+                          x.values.emplace(iname, value);
+                        }},
+               s.op);
+}
+
+void put_in_bounds(Block& block, const std::string& scalar, const Expr& value) {
+  const std::map<std::string, Expr> by{{scalar, value}};
+  const auto in = [&](Expr& e) {
+    if (e) e = substitute(e, by);
+  };
+  const auto below = [&](Block& b) { put_in_bounds(b, scalar, value); };
+  for (Stmt& s : block)
+    std::visit(
+        overload{[&](Loop& x) { in(x.lower), in(x.upper), in(x.only_while), below(x.body); },
+                 [&](If& x) { in(x.cond), below(x.body); },
+                 [&](Scope& x) { in(x.value), below(x.body); },
+                 [&](Run& x) {
+                   for (auto& [name, e] : x.values) in(e);
+                 },
+                 [&](Launch& x) { below(x.body); }, [](Declare&) {}, [](Release&) {}, [](Sync&) {},
+                 [&](GroupCombine& x) {
+                   in(x.cond);
+                   for (auto& [name, e] : x.values) in(e);
+                 }},
+        s.op);
+}
+
+bool declares(const Block& block) {
+  return std::any_of(block.begin(), block.end(),
+                     [](const Stmt& s) { return std::holds_alternative<Declare>(s.op); });
+}
+
+namespace {
+
+using Writes = std::function<std::set<std::string>(int)>;
+
+/// What a block declares is known in it alone, also beside another one's statements.
+void enclose(Block& block) {
+  if (!declares(block)) return;
+  Block body = std::exchange(block, Block());
+  block.push_back(Stmt{Scope{{}, {}, std::move(body)}});
+}
+
+void join_neighbours(Block& block, const Writes& writes) {
+  const auto guard = [](const Stmt& s) { return std::holds_alternative<If>(s.op); };
+  const auto both = [&](const Stmt& a, const Stmt& b) { return guard(a) && guard(b); };
+  if (std::adjacent_find(block.begin(), block.end(), both) == block.end()) return;
+  Block out;
+  std::size_t checked = 0;  // statements of the last guard's body that do not write what it reads
+  for (Stmt& s : block) {
+    If* next = std::get_if<If>(&s.op);
+    If* last = out.empty() ? nullptr : std::get_if<If>(&out.back().op);
+    if (next && last && equal(next->cond, last->cond)) {
+      std::set<std::string> names;
+      collect_reads(next->cond, names);
+      const auto unchecked = last->body.begin() + static_cast<std::ptrdiff_t>(checked);
+      const bool written = std::any_of(unchecked, last->body.end(),
+                                       [&](const Stmt& b) { return writes_any(b, names, writes); });
+      if (!written) {
+        enclose(last->body);
+        enclose(next->body);
+        checked = last->body.size();
+        std::move(next->body.begin(), next->body.end(), std::back_inserter(last->body));
+        continue;
+      }
+    }
+    out.push_back(std::move(s));
+    checked = 0;
+  }
+  block = std::move(out);
+}
+
+Exprs terms_of(const Expr& cond) {
+  const auto* all = cond.as<Nary>();
+  return all && all->op == NaryOp::And ? all->terms : Exprs{cond};
+}
+
+bool holds_term(const Exprs& terms, const Expr& term) {
+  return std::any_of(terms.begin(), terms.end(), [&](const Expr& t) { return equal(t, term); });
+}
+
+/// The block with its guards rid of these terms.
+Block without_terms(Block block, const Exprs& terms) {
+  Block out;
+  for (Stmt& s : block) {
+    If* const guard = std::get_if<If>(&s.op);
+    if (!guard) {
+      out.push_back(std::move(s));
+      continue;
+    }
+    Exprs rest;
+    for (const Expr& t : terms_of(guard->cond))
+      if (!holds_term(terms, t)) rest.push_back(t);
+    if (rest.empty()) {
+      std::move(guard->body.begin(), guard->body.end(), std::back_inserter(out));
+    } else {
+      guard->cond = conjunction(rest);
+      out.push_back(std::move(s));
+    }
+  }
+  return out;
+}
+
+/// What all guards in `loop`'s body, which has nothing else to run, ask of scalars that stay as
+/// they are. Takes it out of the guards. Elements of arrays may not exist where the loop does not
+/// run.
+Expr take_invariant(Loop& loop, const Writes& writes) {
+  std::vector<const If*> guards;
+  for (const Stmt& s : loop.body) {
+    const bool storage =
+        std::holds_alternative<Declare>(s.op) || std::holds_alternative<Release>(s.op);
+    if (!storage && !std::holds_alternative<If>(s.op)) return {};
+    if (!storage) guards.push_back(&std::get<If>(s.op));
+  }
+  if (guards.empty()) return {};
+  Exprs out;
+  for (const Expr& t : terms_of(guards[0]->cond)) {
+    bool stays = true;
+    walk(t, [&](const Expr& x) {
+      const auto* v = x.as<Var>();
+      stays &= !x.as<Load>() && !(v && v->name == loop.iname);
+      return stays;
+    });
+    std::set<std::string> names;
+    collect_reads(t, names);
+    for (const If* g : guards) stays = stays && holds_term(terms_of(g->cond), t);
+    for (const Stmt& s : loop.body) stays = stays && !writes_any(s, names, writes);
+    if (stays) out.push_back(t);
+  }
+  if (out.empty()) return {};
+  loop.body = without_terms(std::move(loop.body), out);
+  return conjunction(out);
+}
+
+}  // namespace
+
+bool waits_within(const Block& block) {
+  return std::any_of(block.begin(), block.end(), [](const Stmt& s) {
+    return std::visit(
+        overload{[](const Loop& x) { return waits_within(x.body); },
+                 [](const If& x) { return waits_within(x.body); },
+                 [](const Scope& x) { return waits_within(x.body); },
+                 [](const Launch& x) { return waits_within(x.body); },
+                 [](const Sync&) { return true; }, [](const GroupCombine&) { return true; },
+                 [](const auto&) { return false; }},
+        s.op);
+  });
+}
+
+namespace {
+
+/// A guard whose statements may stand in the same block as its neighbours'.
+bool may_join(const If& guard) { return !waits_within(guard.body) && !declares(guard.body); }
+
+/// Drops the terms of guards below that hold there anyway, since nothing in the block changes them.
+void drop_known(Block& block, const Exprs& known) {
+  Block out;
+  for (Stmt& s : block) {
+    if (auto* x = std::get_if<Loop>(&s.op)) drop_known(x->body, known);
+    if (auto* x = std::get_if<Scope>(&s.op)) drop_known(x->body, known);
+    auto* guard = std::get_if<If>(&s.op);
+    if (guard) drop_known(guard->body, known);
+    const Exprs terms = guard ? terms_of(guard->cond) : Exprs();
+    const auto is_known = [&](const Expr& t) { return holds_term(known, t); };
+    if (!guard || std::none_of(terms.begin(), terms.end(), is_known)) {
+      out.push_back(std::move(s));
+      continue;
+    }
+    const bool all = std::all_of(terms.begin(), terms.end(), is_known);
+    if (all && !may_join(*guard)) {
+      out.push_back(Stmt{Scope{{}, {}, std::move(guard->body)}});
+      continue;
+    }
+    for (Stmt& rest : without_terms(only(std::move(s)), known)) out.push_back(std::move(rest));
+  }
+  block = std::move(out);
+}
+
+void drop_repeated(Block& block, const Writes& writes) {
+  for (Stmt& s : block) {
+    if (auto* x = std::get_if<Loop>(&s.op)) drop_repeated(x->body, writes);
+    if (auto* x = std::get_if<Scope>(&s.op)) drop_repeated(x->body, writes);
+    if (auto* x = std::get_if<Launch>(&s.op)) drop_repeated(x->body, writes);
+    auto* guard = std::get_if<If>(&s.op);
+    if (!guard) continue;
+    Exprs known;
+    for (const Expr& t : terms_of(guard->cond)) {
+      std::set<std::string> names;
+      collect_reads(t, names);
+      if (std::none_of(guard->body.begin(), guard->body.end(),
+                       [&](const Stmt& b) { return writes_any(b, names, writes); }))
+        known.push_back(t);
+    }
+    if (!known.empty()) drop_known(guard->body, known);
+    drop_repeated(guard->body, writes);
+  }
+}
+
+/// Puts neighbours whose conditions begin alike under one guard with the terms that they share.
+void factor_neighbours(Block& block, const Writes& writes) {
+  Block out;
+  for (std::size_t n = 0; n < block.size();) {
+    If* first = std::get_if<If>(&block[n].op);
+    Exprs shared = first && may_join(*first) ? terms_of(first->cond) : Exprs();
+    std::size_t end = n + 1;
+    for (; !shared.empty() && end < block.size(); ++end) {
+      const If* next = std::get_if<If>(&block[end].op);
+      if (!next || !may_join(*next)) break;
+      const Exprs terms = terms_of(next->cond);
+      Exprs both;
+      while (both.size() < std::min(shared.size(), terms.size()) &&
+             equal(shared[both.size()], terms[both.size()]))
+        both.push_back(terms[both.size()]);
+      std::set<std::string> names;
+      for (const Expr& t : both) collect_reads(t, names);
+      if (both.empty() || writes_any(block[end - 1], names, writes)) break;
+      shared = std::move(both);
+    }
+    if (end == n + 1) {
+      out.push_back(std::move(block[n++]));
+      continue;
+    }
+    Block within(std::make_move_iterator(block.begin() + static_cast<std::ptrdiff_t>(n)),
+                 std::make_move_iterator(block.begin() + static_cast<std::ptrdiff_t>(end)));
+    within = without_terms(std::move(within), shared);
+    factor_neighbours(within, writes);
+    out.push_back(Stmt{If{conjunction(shared), std::move(within)}});
+    n = end;
+  }
+  block = std::move(out);
+}
+
+}  // namespace
+
+void spread_guards(Block& block, const std::function<bool(const Expr&)>& by_group) {
+  Block out;
+  for (Stmt& s : block) {
+    if (Loop* x = std::get_if<Loop>(&s.op)) spread_guards(x->body, by_group);
+    if (Scope* x = std::get_if<Scope>(&s.op)) spread_guards(x->body, by_group);
+    if (Launch* x = std::get_if<Launch>(&s.op)) spread_guards(x->body, by_group);
+    If* guard = std::get_if<If>(&s.op);
+    if (guard) spread_guards(guard->body, by_group);
+    const auto waits = [](const Stmt& b) {
+      return std::holds_alternative<Sync>(b.op) || std::holds_alternative<GroupCombine>(b.op);
+    };
+    if (!guard || by_group(guard->cond) ||
+        std::none_of(guard->body.begin(), guard->body.end(), waits)) {
+      out.push_back(std::move(s));
+      continue;
+    }
+    Block all, part;
+    const auto close = [&] {
+      if (!part.empty()) all.push_back(Stmt{If{guard->cond, std::move(part)}});
+      part = Block();
+    };
+    for (Stmt& b : guard->body) {
+      const bool stays = waits(b) || std::holds_alternative<Declare>(b.op);
+      if (!stays) {
+        part.push_back(std::move(b));
+        continue;
+      }
+      close();
+      if (GroupCombine* x = std::get_if<GroupCombine>(&b.op))
+        x->cond = x->cond ? conjunction({guard->cond, x->cond}) : guard->cond;
+      all.push_back(std::move(b));
+    }
+    close();
+    out.push_back(Stmt{Scope{{}, {}, std::move(all)}});
+  }
+  block = std::move(out);
+}
+
+namespace {
+
+void tidy_block(Block& block, const Writes& writes) {
+  for (Stmt& s : block) {
+    if (If* x = std::get_if<If>(&s.op)) tidy_block(x->body, writes);
+    if (Scope* x = std::get_if<Scope>(&s.op)) tidy_block(x->body, writes);
+    if (Launch* x = std::get_if<Launch>(&s.op)) tidy_block(x->body, writes);
+    Loop* x = std::get_if<Loop>(&s.op);
+    if (!x) continue;
+    tidy_block(x->body, writes);
+    if (Expr cond = take_invariant(*x, writes)) {
+      Block body = only(std::move(s));
+      s = Stmt{If{std::move(cond), std::move(body)}};
+    }
+  }
+  join_neighbours(block, writes);
+  factor_neighbours(block, writes);
+}
+
+}  // namespace
+
+void tidy_guards(Block& block, const Writes& writes) {
+  tidy_block(block, writes);
+  drop_repeated(block, writes);
+}
+
+static Exprs asked_by_all(const Block& block);
+
+/// Scalars without which a statement does nothing.
+static Exprs asked_by(const Stmt& s) {
+  const auto* loop = std::get_if<Loop>(&s.op);
+  if (loop) return loop->only_while ? terms_of(loop->only_while) : Exprs();
+  const auto* guard = std::get_if<If>(&s.op);
+  if (!guard) return {};
+  Exprs out = terms_of(guard->cond);
+  const Exprs inner = asked_by_all(guard->body);
+  out.insert(out.end(), inner.begin(), inner.end());
+  std::erase_if(out, [](const Expr& t) { return !t.as<Var>(); });
+  return out;
+}
+
+static Exprs asked_by_all(const Block& block) {
+  Exprs out;
+  for (std::size_t n = 0; n < block.size(); ++n) {
+    const Exprs terms = asked_by(block[n]);
+    if (n == 0)
+      for (const Expr& t : terms)
+        if (!holds_term(out, t)) out.push_back(t);
+    std::erase_if(out, [&](const Expr& t) { return !holds_term(terms, t); });
+  }
+  return out;
+}
+
+void end_loops_early(Block& block) {
+  for (Stmt& s : block) {
+    if (auto* x = std::get_if<If>(&s.op)) end_loops_early(x->body);
+    if (auto* x = std::get_if<Scope>(&s.op)) end_loops_early(x->body);
+    if (auto* x = std::get_if<Launch>(&s.op)) end_loops_early(x->body);
+    auto* loop = std::get_if<Loop>(&s.op);
+    if (!loop) continue;
+    end_loops_early(loop->body);
+    const bool sequential = loop->pragmas.empty() && loop->lanes == 0 && loop->matrix < 0;
+    if (!sequential || waits_within(loop->body)) continue;
+    Exprs flags = asked_by_all(loop->body);
+    std::erase_if(flags, [&](const Expr& t) { return t.as<Var>()->name == loop->iname; });
+    if (flags.empty()) continue;
+    loop->only_while = conjunction(flags);
+    Block first = without_terms(only(std::move(loop->body.front())), flags);
+    loop->body.erase(loop->body.begin());
+    loop->body.insert(loop->body.begin(), std::make_move_iterator(first.begin()),
+                      std::make_move_iterator(first.end()));
+  }
+}
+
+}  // namespace moonloop

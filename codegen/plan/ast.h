@@ -1,0 +1,140 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/expr/expr.h"
+
+/// The target program: what stands between the loop tree and the text. Expressions are those of
+/// core/expr/expr.h over the names of the kernel; besides, bounds and guards that isl made hold
+/// calls of the functions below, whose operands are integers.
+namespace moonloop {
+
+/// C's `/` and `%`, where they agree with floor division: the dividend is not negative (or, of
+/// `kTruncDiv`, the division is exact; or, of `kTruncMod`, only the test for zero counts).
+inline constexpr const char* kTruncDiv = "truncated /";
+inline constexpr const char* kTruncMod = "truncated %";
+/// The number of the work-item in its group, and of the group, along an axis: the operand.
+inline constexpr const char* kLocalId = "local id";
+inline constexpr const char* kGroupId = "group id";
+
+struct Stmt;
+using Block = std::vector<Stmt>;
+
+/// `for (iname = lower; iname < upper; iname += step)`, `<=` when `inclusive`.
+struct Loop {
+  std::string iname;
+  Expr lower, upper;
+  bool inclusive = false;
+  std::int64_t step = 1;
+  std::vector<std::string> pragmas;  // lines in front, without `#pragma `
+  Expr only_while;                   // or null: ends where this does not hold before an iteration
+  Block body;
+  /// Of a `vec` loop on a device, whose body is one Run: its iterations, printed side by side.
+  std::int64_t lanes = 0;
+  /// Of the outermost of such loops around one Run: `Plan::matrix_steps[matrix]` does them at once.
+  int matrix = -1;
+};
+
+struct If {
+  Expr cond;
+  Block body;
+};
+
+/// The block in braces; with `iname`, the constant `iname = value` is known in it.
+struct Scope {
+  std::string iname;
+  Expr value;
+  Block body;
+};
+
+/// Instruction `insn`, with `values` in the place of inames that are no loop around it.
+struct Run {
+  int insn = -1;
+  std::map<std::string, Expr> values;
+  std::map<std::string, bool> declares;  // scalars that it writes and declares; true: for good
+};
+
+/// Storage for a temporary, until the end of the enclosing block.
+struct Declare {
+  std::string temporary;
+};
+/// Gives back what a Declare took from the heap.
+struct Release {
+  std::string temporary;
+};
+
+/// All work-items of the group wait for one another, and see what was written to these memories.
+struct Sync {
+  bool local = false, global = false;
+};
+
+/// The work-items of the group put their parts of a reduction together, `Plan::reductions[index]`;
+/// then each of them has the result. All of them wait. `values`: as in Run. `cond`, where it is not
+/// null: whether the lane has an accumulator, which is an element of an array.
+struct GroupCombine {
+  int index = -1;
+  std::map<std::string, Expr> values;
+  Expr cond = {};
+};
+
+/// The block as one kernel on the device, `Plan::launches[index]`.
+struct Launch {
+  int index = 0;
+  Block body;
+};
+
+struct Stmt {
+  std::variant<Loop, If, Scope, Run, Declare, Release, Sync, GroupCombine, Launch> op;
+};
+
+/// Whether work-items wait for one another somewhere in the block.
+bool waits_within(const Block& block);
+
+/// How many statements of the kernel are written out in it.
+std::int64_t statements_in(const Block& block);
+
+/// The block of one statement, which a list in braces would copy.
+Block only(Stmt s);
+
+/// Whether the block itself declares something, so that it has to stand in braces.
+bool declares(const Block& block);
+
+/// Whether some expression in the block, what stands for inames included, says the name.
+bool says(const Block& block, const std::string& name);
+
+/// Puts `value` in the place of the iname, which has the type `index`, in all expressions below.
+void substitute(Block& block, const std::string& iname, const Expr& value, Scalar index);
+/// Puts `value` in the place of the scalar in bounds and guards, but not in what instructions read.
+void put_in_bounds(Block& block, const std::string& scalar, const Expr& value);
+/// `e` with `values` in the place of inames; where these are no subscripts, with what `typed` makes
+/// of a value: it has to keep the type of an iname, in which the rest is computed.
+Expr with_values(const Expr& e, const std::map<std::string, Expr>& values,
+                 const std::function<Expr(const Expr&)>& typed);
+
+/// The expression with constants folded and neutral elements dropped in sums and products; only for
+/// expressions of integers.
+Expr fold_index(const Expr& e);
+
+/// Quotients that isl made, as the kernel language has them.
+Expr without_truncation(const Expr& e);
+
+/// Takes barriers out of guards: `if (c) { A; barrier; B; }` becomes `if (c) A; barrier; if (c)
+/// B;`. The conditions must be on scalars that the block does not write. What stays are guards
+/// around a whole loop that waits, whose condition is the same for all work-items, and guards that
+/// tell groups apart: `by_group` says of a condition whether that is all it does.
+void spread_guards(Block& block, const std::function<bool(const Expr&)>& by_group);
+
+/// Joins neighbours under equal conditions, where the first cannot change the condition, and takes
+/// conditions on scalars out of loops that do not change them. `writes` gives what an instruction
+/// writes.
+void tidy_guards(Block& block, const std::function<std::set<std::string>(int)>& writes);
+
+/// Ends loops one after the other whose iterations do nothing once some scalar is false: all that
+/// could make it true again stands under it.
+void end_loops_early(Block& block);
+
+}  // namespace moonloop

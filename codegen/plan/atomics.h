@@ -1,0 +1,21 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include "codegen/plan/plan.h"
+
+namespace moonloop {
+
+/// `place = place op other` with an operation that devices have for integers: `add`, `min` or
+/// `max`. `other` does not read the place.
+struct SimpleUpdate {
+  std::string op;
+  Expr other;
+};
+std::optional<SimpleUpdate> simple_update(const Expr& lhs, const Expr& rhs);
+
+/// Of a plan for a device, sets `sums`, `locked` and `locks`: which atomic updates no operation of
+/// the hardware does, so that they take turns.
+void find_locks(Plan& plan);
+
+}  // namespace moonloop

@@ -1,0 +1,179 @@
+#include <algorithm>
+
+#include "codegen/plan/access_set.h"
+#include "codegen/plan/domains.h"
+
+namespace moonloop {
+namespace {
+
+using Touches = AccessSet;
+
+class BarrierPlacer {
+ public:
+  explicit BarrierPlacer(const Plan& plan)
+      : plan_(plan), k_(plan.kernel), domains_(plan.kernel), hardware_conflicts_(plan) {
+    for (const InsnPtr& i : k_.instructions)
+      for (const std::string& w : writes(*i)) written_.insert(w);
+  }
+
+  void visit_host(std::vector<PlanNode>& nodes) {
+    for (PlanNode& n : nodes) {
+      if (n.launch < 0) {
+        visit_host(n.children);
+        continue;
+      }
+      const LaunchPlan& launch = plan_.launches[static_cast<std::size_t>(n.launch)];
+      loops_ = launch.host_loops;
+      hardware_conflicts_.in_kernel(launch);
+      head_.clear(), before_barrier_ = true;
+      sequence(n.children, {});
+    }
+  }
+
+ private:
+  bool is_hardware(const std::string& iname) const { return plan_.hardware.count(iname) > 0; }
+  bool is_item(const std::string& iname) const {
+    const auto h = plan_.hardware.find(iname);
+    return h != plan_.hardware.end() && !h->second.group;
+  }
+
+  /// Puts barriers between the statements of one iteration. `pending`: what was touched since the
+  /// last barrier before them; returns what was since the last one in or before them.
+  Touches sequence(std::vector<PlanNode>& nodes, Touches pending) {
+    std::vector<PlanNode> out;
+    for (PlanNode& n : nodes) {
+      if (n.reduction >= 0) {
+        out.push_back(std::move(n));
+      } else if (n.is_leaf()) {
+        leaf(n, pending, out);
+      } else if (is_item(n.iname)) {
+        Touches all;
+        collect(n, all);
+        meet(all, pending, out);
+        out.push_back(std::move(n));
+      } else if (is_hardware(n.iname)) {
+        pending = sequence(n.children, std::move(pending));
+        out.push_back(std::move(n));
+      } else {
+        Touches bounds;
+        read_bounds(n, domains_.data_of(n.iname), bounds);
+        meet(bounds, pending, out);
+        loop(n, pending);
+        out.push_back(std::move(n));
+      }
+    }
+    nodes = std::move(out);
+    return pending;
+  }
+
+  void leaf(PlanNode& n, Touches& pending, std::vector<PlanNode>& out) {
+    PlanNode rest = n;
+    rest.insns.clear();
+    const auto flush = [&] {
+      if (!rest.insns.empty()) out.push_back(rest);
+      rest.insns.clear();
+    };
+    for (int i : n.insns) {
+      const Instruction& insn = *k_.instructions[static_cast<std::size_t>(i)];
+      if (insn.kind == InsnKind::Barrier) {
+        flush();
+        put(out, pending, "asked for by `" + insn.id + "`");
+        (insn.mem_kind == "global" ? out.back().barrier->global : out.back().barrier->local) = true;
+        continue;
+      }
+      Touches own;
+      for (const StatementAccess& t : hardware_conflicts_.accesses(i)) own.add(t);
+      const auto met = find_meeting(pending, own, {});
+      if (met) flush(), put(out, pending, *met);
+      note(own, pending);
+      rest.insns.push_back(i);
+    }
+    flush();
+  }
+
+  void meet(const Touches& all, Touches& pending, std::vector<PlanNode>& out) {
+    if (const auto met = find_meeting(pending, all, {})) put(out, pending, *met);
+    note(all, pending);
+  }
+
+  /// A sequential loop. It may run no iteration, so barriers in it end nothing that stood before.
+  void loop(PlanNode& n, Touches& pending) {
+    const Touches before = pending, outer_head = std::move(head_);
+    const bool outer_open = before_barrier_;
+    head_.clear(), before_barrier_ = true;
+    loops_.push_back(n.iname);
+    Touches end = sequence(n.children, std::move(pending));
+    loops_.pop_back();
+    if (const auto met = find_meeting(end, head_, n.iname)) put(n.children, end, *met);
+    pending = before;
+    pending.add(end);
+    Touches own = std::move(head_);
+    head_ = outer_head, before_barrier_ = outer_open;
+    if (before_barrier_) head_.add(own);
+  }
+
+  /// Two accesses that need a barrier between them, as text.
+  std::optional<std::string> find_meeting(const Touches& first, const Touches& second,
+                                          const std::string& carried) {
+    std::optional<std::string> out;
+    for (const StatementAccess* y : second.all())
+      if (first.any_beside(*y, [&](const StatementAccess& x) {
+            const auto met = hardware_conflicts_.across_items(x, *y, loops_, carried);
+            if (met) out = hardware_conflicts_.describe(x, *y, *met);
+            return met.has_value();
+          }))
+        return out;
+    return out;
+  }
+
+  void put(std::vector<PlanNode>& out, Touches& pending, const std::string& why) {
+    Barrier b;
+    b.why = why;
+    for (const StatementAccess* t : pending.all()) {
+      const bool local = plan_.lies_in(t->variable, AddressSpace::Local);
+      if (local) b.local = true;
+      if (!local && written_.count(t->variable)) b.global = true;
+    }
+    if (!b.local && !b.global) b.local = true;
+    PlanNode n;
+    n.barrier = b;
+    out.push_back(std::move(n));
+    pending.clear();
+    before_barrier_ = false;
+  }
+
+  void note(const Touches& all, Touches& pending) {
+    pending.add(all);
+    if (before_barrier_) head_.add(all);
+  }
+  /// What the bounds of a loop read, by the statements in it.
+  void read_bounds(const PlanNode& n, const std::vector<std::string>& computed,
+                   Touches& out) const {
+    if (computed.empty()) return;
+    for (int i : n.insns)
+      for (const StatementAccess& t : hardware_conflicts_.accesses(i))
+        if (!t.write && std::find(computed.begin(), computed.end(), t.variable) != computed.end())
+          out.add(t);
+    for (const PlanNode& c : n.children) read_bounds(c, computed, out);
+  }
+  void collect(const PlanNode& n, Touches& out) const {
+    for (int i : n.insns)
+      for (const StatementAccess& t : hardware_conflicts_.accesses(i)) out.add(t);
+    for (const PlanNode& c : n.children) collect(c, out);
+  }
+
+  const Plan& plan_;
+  const Kernel& k_;
+  Domains domains_;
+  HardwareConflicts hardware_conflicts_;
+  std::set<std::string> written_;
+  std::vector<std::string> loops_;  // sequential ones around, those of the host included
+  Touches head_;                    // of this iteration, up to its first barrier
+  bool before_barrier_ = true;
+};
+
+}  // namespace
+
+void place_barriers(Plan& plan) { BarrierPlacer(plan).visit_host(plan.roots); }
+
+}  // namespace moonloop

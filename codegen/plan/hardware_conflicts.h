@@ -1,0 +1,86 @@
+#pragma once
+#include <set>
+#include <string>
+#include <vector>
+
+#include "codegen/plan/plan.h"
+#include "core/order/commuting.h"
+#include "core/order/conflicts.h"
+
+/// Which work-items and groups meet in memory: the question behind barriers and behind the cuts
+/// between kernels.
+namespace moonloop {
+
+class HardwareConflicts {
+ public:
+  /// `plan` has its `hardware` and `spaces`.
+  explicit HardwareConflicts(const Plan& plan);
+
+  /// What the instruction does to memory that its group (`Local`) or all groups share.
+  const std::vector<StatementAccess>& accesses(int insn) const {
+    return accesses_[static_cast<std::size_t>(insn)];
+  }
+  /// An axis of the hardware: of groups or of work-items.
+  struct Axis {
+    bool group;
+    int number;
+    bool operator<(const Axis& o) const {
+      return std::pair(group, number) < std::pair(o.group, o.number);
+    }
+    bool operator==(const Axis& o) const { return group == o.group && number == o.number; }
+  };
+  using Axes = std::set<Axis>;
+  /// The axes that the instructions have inames for.
+  Axes axes_of(const std::vector<int>& insns) const;
+  /// From here on, `axes` are those of the kernel in question.
+  void in_kernel_with(Axes axes) { axes_ = std::move(axes); }
+  void in_kernel(const LaunchPlan& launch);
+
+  /// The instances of `x` and `y` that, in iterations of the loops `same` that are equal
+  /// and, with `carried`, in a later iteration of that loop for `y`, touch one element, at least
+  /// one of them to write, in two different groups.
+  std::optional<Map> across_groups(const StatementAccess& x, const StatementAccess& y,
+                                   const std::vector<std::string>& same,
+                                   const std::string& carried = {});
+  /// The same in one group, but in two different work-items.
+  std::optional<Map> across_items(const StatementAccess& x, const StatementAccess& y,
+                                  const std::vector<std::string>& same,
+                                  const std::string& carried = {});
+  /// The instances of `write` and `read` that touch one element of local memory, of which each
+  /// group has its own, and of which the read's group does not run that of the write. `earlier`:
+  /// the write stands before the read, so that iterations of loops around both are the same ones;
+  /// else those of groups are.
+  std::optional<Map> across_copies(const StatementAccess& write, const StatementAccess& read,
+                                   bool earlier);
+  /// `update[i=3] writes a[4], shift[i=4] reads it`, for accesses and instances that meet.
+  std::string describe(const StatementAccess& x, const StatementAccess& y, const Map& pairs) const;
+
+  /// Along an axis that the instruction has no iname for, it runs in the first work-item or group
+  /// when it writes memory that those share, or, along an axis of groups, computes what is used
+  /// there alone; else in all of them.
+  std::string iname_on(int insn, const Axis& axis) const;
+  bool runs_in_first_alone(int insn, const Axis& axis) const;
+
+ private:
+  std::optional<Map> unless_claimed(const StatementAccess& x, const StatementAccess& y,
+                                    std::optional<Map> pairs, const std::string& scope);
+  std::optional<Map> meet(const StatementAccess& x, const StatementAccess& y,
+                          const std::vector<std::string>& same, const std::string& carried,
+                          bool groups);
+  /// The iname's number on the axis, 0 for what runs in the first alone, null for what runs in all.
+  Expr position(int insn, const Axis& axis) const;
+  bool only_prepares(int insn, const Axis& axis) const;
+  bool own_element(const StatementAccess& x, const StatementAccess& y, bool groups);
+  const Instruction& insn(int i) const { return *k_.instructions[static_cast<std::size_t>(i)]; }
+
+  const Plan& plan_;
+  const Kernel& k_;
+  Conflicts conflicts_;
+  CommutingUpdates commuting_;
+  std::vector<std::vector<StatementAccess>> accesses_;
+  std::map<std::string, std::vector<int>> readers_;  // by variable
+  mutable std::map<std::pair<int, Axis>, bool> first_alone_;
+  Axes axes_;  // of the kernel in question
+};
+
+}  // namespace moonloop

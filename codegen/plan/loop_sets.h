@@ -1,0 +1,39 @@
+#pragma once
+#include <algorithm>
+#include <vector>
+
+#include "core/sets/coalesce.h"
+#include "core/sets/isl.h"
+
+/// What loops are made of: sets whose last dimension is the iname of a loop.
+namespace moonloop {
+
+Set without_last(Set s);
+Set drop_on_last(Set s);
+/// A convex set around `s` that bounds the last dimension. The simple hull only keeps bounds that
+/// its parts have in parallel; where that leaves none, the polyhedral hull is needed too.
+Set hull(Set s);
+/// A convex set without the constraints that do not bound the last dimension. With quotients in it,
+/// nothing is dropped: a constraint on a quotient may be one on the dimension.
+Set keep_on_last(Set convex);
+
+/// Distinct sets of one space, united in the end.
+class Union {
+ public:
+  void add(const Set& s) {
+    const auto known = [&](const Set& t) {
+      return t.get() == s.get() || yes(isl_set_plain_is_equal(t.get(), s.get()));
+    };
+    if (std::none_of(all_.begin(), all_.end(), known)) all_.push_back(s);
+  }
+  Set result() && {
+    Set out = std::move(all_.at(0));
+    for (std::size_t i = 1; i < all_.size(); ++i) out = isl_set_union(out.take(), all_[i].take());
+    return all_.size() > 1 ? Set(coalesce(out.take())) : out;
+  }
+
+ private:
+  std::vector<Set> all_;
+};
+
+}  // namespace moonloop

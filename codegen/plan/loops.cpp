@@ -1,0 +1,775 @@
+#include "codegen/plan/loops.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "codegen/language.h"
+#include "codegen/plan/bound_conditions.h"
+#include "codegen/plan/bound_copies.h"
+#include "codegen/plan/bounds.h"
+#include "codegen/plan/domains.h"
+#include "codegen/plan/hardware_conflicts.h"
+#include "codegen/plan/isl_expr.h"
+#include "codegen/plan/loop_sets.h"
+#include "codegen/plan/matrix_units.h"
+#include "codegen/plan/piece_values.h"
+#include "codegen/plan/slabs.h"
+#include "core/order/order.h"
+#include "core/sets/affine_constraints.h"
+#include "core/sets/bounded.h"
+#include "core/sets/budget.h"
+#include "core/sets/coalesce.h"
+
+namespace moonloop {
+namespace {
+
+/// Longest loop that `unr` writes out.
+constexpr std::int64_t kMaxUnroll = 1 << 16;
+/// Statements that loops of `unr` in one another write out at most.
+constexpr std::int64_t kMostCopies = 1 << 17;
+/// What the shortest form of a guard may cost.
+constexpr unsigned long kGuardOperations = 100'000;
+constexpr int kMostUnanswered = 6;  // guards' questions that took more
+
+// ---- The generator ----------------------------------------------------------------------------
+
+class LoopMaker {
+ public:
+  explicit LoopMaker(const Plan& plan)
+      : plan_(plan),
+        k_(plan.kernel),
+        domains_(plan.kernel),
+        pieces_(k_, domains_),
+        conditions_(k_, domains_),
+        copies_(plan, domains_) {
+    if (is_device(plan.target)) hardware_conflicts_.emplace(plan);
+    for (const CommonTrips& t : plan.common_trips) starts_.insert(t.starts.begin(), t.starts.end());
+  }
+
+  Block run() {
+    for (const PlanNode& n : plan_.roots) survey(n, {});
+    const Set context = context_of(k_);
+    Block out;
+    declare(plan_.locals, out);
+    append(out, blocks(plan_.roots, context));
+    tidy_guards(out, [&](int i) { return writes(insn(i)); });
+    end_loops_early(out);
+    if (hardware_conflicts_) spread_guards(out, [&](const Expr& e) { return by_group(e); });
+    return out;
+  }
+
+ private:
+  /// What the statements below a node need. Dimensions are the loops around a leaf, or those around
+  /// a loop and the loop itself.
+  struct Need {
+    Set points;                  // exactly
+    Set explicit_;               // only what does not follow from bounds of loops further inside
+    std::set<std::string> data;  // of the scalars that bounds depend on: those written below
+  };
+  struct Group {  // of consecutive instructions under the same predicates
+    Set points;
+    Exprs rest;
+    std::vector<int> insns;
+  };
+
+  const Instruction& insn(int i) const { return *k_.instructions[static_cast<std::size_t>(i)]; }
+  /// Whether the condition is on groups and on what all of them know. PoCL 3.1 hangs on barriers
+  /// under such, so that OpenCL has none.
+  bool by_group(const Expr& cond) const {
+    if (plan_.target != Target::Cuda) return false;
+    bool groups = false, others = false;
+    walk(cond, [&](const Expr& e) {
+      const auto* v = e.as<Var>();
+      if (e.as<Load>() || e.as<Reduce>()) others = true;
+      if (!v) return true;
+      const auto h = plan_.hardware.find(v->name);
+      if (h != plan_.hardware.end())
+        (h->second.group ? groups : others) = true;
+      else if (k_.has_iname(v->name) || k_.find_temporary(v->name))
+        others = true;
+      return true;
+    });
+    return groups && !others;
+  }
+  static void append(Block& to, Block from) {
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+  }
+
+  // ---- Bottom-up: the points that each node needs.
+
+  const Need& survey(const PlanNode& node, std::vector<std::string> loops) {
+    Need out = node.is_leaf() ? survey_leaf(node, loops) : survey_body(node, std::move(loops));
+    return needs_[node.id] = std::move(out);
+  }
+
+  Need survey_leaf(const PlanNode& node, const std::vector<std::string>& loops) {
+    std::vector<Group>& groups = groups_[node.id];
+    Need out;
+    Union all;
+    for (int i : node.insns) {
+      if (!domains_.data().empty())
+        for (const std::string& w : writes(insn(i)))
+          if (domains_.data().count(w)) out.data.insert(w);
+      if (!groups.empty() && equal(insn(groups.back().insns[0]).predicates, insn(i).predicates)) {
+        groups.back().insns.push_back(i);
+        continue;
+      }
+      Domains::Predicates p = domains_.predicates(insn(i), loops);
+      Set points = pieces_.of(loops);
+      if (p.points) points = intersect(points, p.points);
+      if (starts_.count(i)) points = forget(std::move(points), plan_.apart);
+      all.add(points);
+      groups.push_back({std::move(points), std::move(p.rest), {i}});
+    }
+    out.points = std::move(all).result();
+    out.explicit_ = out.points;
+    return out;
+  }
+
+  Need survey_body(const PlanNode& node, std::vector<std::string> loops) {
+    std::set<std::string> unknown = copies_.unreadable(loops);
+    const std::vector<std::string> around = loops;
+    if (node.is_loop()) loops.push_back(node.iname);
+    Need out;
+    Union points, explicits;
+    const bool waits_only = std::all_of(node.children.begin(), node.children.end(),
+                                        [](const PlanNode& c) { return c.barrier.has_value(); });
+    for (const PlanNode& c : node.children) {
+      if (c.barrier && !waits_only) continue;
+      if (c.barrier || c.reduction >= 0) {
+        if (!c.barrier && !is_lane(k_.tag(node.iname))) continue;
+        const Set& all = pieces_.of(loops);
+        points.add(all), explicits.add(all);
+        continue;
+      }
+      const Need& inner = survey(c, loops);
+      out.data.insert(inner.data.begin(), inner.data.end());
+      points.add(c.is_loop() ? without_last(inner.points) : inner.points);
+      explicits.add(c.is_loop() ? without_last(drop_on_last(inner.explicit_)) : inner.explicit_);
+    }
+    for (const std::string& t : domains_.data_of(node.iname))  // none for a kernel
+      if (out.data.count(t))
+        fail("cannot-nest", k_.at, "the loop `{}` writes `{}`, which its bounds need", node.iname,
+             t);
+    unknown.insert(out.data.begin(), out.data.end());
+    if (waits_in(node)) unknown.insert(plan_.apart.begin(), plan_.apart.end());
+    const auto known = [&](Union& all) {
+      return forget(pieces_.without_unknown(std::move(all).result(), around), unknown);
+    };
+    out.points = known(points);
+    out.explicit_ = known(explicits);
+    if (node.common_trips >= 0) run_in_common(node, loops, out);
+    if (node.is_loop()) loops_[node.id] = std::move(loops);
+    return out;
+  }
+
+  /// The bounds that work-items have in common take the place of those that each has.
+  void run_in_common(const PlanNode& node, const std::vector<std::string>& loops,
+                     Need& need) const {
+    const CommonTrips& trips = plan_.common_trips[static_cast<std::size_t>(node.common_trips)];
+    const auto bound = [&](const std::string& name, CompareOp op) {
+      if (name.empty()) return;
+      const Set within = *to_condition(Expr(Compare{op, var(node.iname), var(name)}), loops);
+      need.points = intersect(need.points, within);
+      need.explicit_ = intersect(need.explicit_, within);
+      need.data.insert(name);
+    };
+    bound(trips.first, CompareOp::Ge);
+    bound(trips.end, CompareOp::Lt);
+  }
+
+  /// Without constraints on scalars that are only computed inside.
+  static Set forget(Set s, const std::set<std::string>& names) {
+    for (const std::string& n : names) {
+      const int p = isl_set_find_dim_by_name(s.get(), isl_dim_param, n.c_str());
+      if (p < 0) continue;
+      const auto at = static_cast<unsigned>(p);
+      s = isl_set_drop_constraints_involving_dims(s.take(), isl_dim_param, at, 1);
+      s = isl_set_project_out(s.take(), isl_dim_param, at, 1);
+    }
+    return s;
+  }
+
+  // ---- Top-down: the program.
+
+  Block blocks(const std::vector<PlanNode>& nodes, const Set& context) {
+    if (slabs_.empty()) return whole_blocks(nodes, context);
+    Block out;
+    for (std::size_t i = 0; i < nodes.size();) {
+      std::size_t end = i;
+      while (end < nodes.size() && !waits_in(nodes[end])) ++end;
+      if (end > i)
+        append(out, in_slabs({nodes.begin() + long(i), nodes.begin() + long(end)}, context));
+      i = end;
+      if (i < nodes.size()) append(out, whole_blocks({nodes[i++]}, context));
+    }
+    return out;
+  }
+
+  /// What does not wait, once for each slab that a group may have.
+  Block in_slabs(const std::vector<PlanNode>& nodes, const Set& context) {
+    const std::vector<Set> parts = std::exchange(slabs_, {});
+    Block out;
+    for (const Set& part : parts) {
+      const std::optional<Expr> guard = guard_of(part, context);
+      if (!guard) continue;
+      Block body = whole_blocks(nodes, intersect(context, part));
+      if (body.empty()) continue;
+      if (guard->as<BoolLit>())
+        append(out, std::move(body));
+      else
+        out.push_back(Stmt{If{*guard, std::move(body)}});
+    }
+    slabs_ = parts;
+    return out;
+  }
+
+  Block whole_blocks(const std::vector<PlanNode>& nodes, const Set& context) {
+    Block out;
+    for (const PlanNode& n : nodes) {
+      if (n.reduction >= 0) {
+        out.push_back(Stmt{GroupCombine{n.reduction, {}}});
+      } else if (n.barrier) {
+        out.push_back(Stmt{Sync{n.barrier->local, n.barrier->global}});
+      } else if (n.launch >= 0) {
+        launch_ = n.launch;
+        Block body = inside(n, context);
+        if (!body.empty()) out.push_back(Stmt{Launch{n.launch, std::move(body)}});
+      } else {
+        Block made = !n.is_loop()                    ? leaf(n, context)
+                     : plan_.hardware.count(n.iname) ? hardware(n, context)
+                                                     : where_computed(n, loop(n, context));
+        copies_.put_in(made, n);
+        append(out, std::move(made));
+      }
+    }
+    return out;
+  }
+
+  Block leaf(const PlanNode& node, const Set& context) {
+    Block out;
+    for (const Group& g : groups_.at(node.id)) {
+      const std::optional<Expr> guard = guard_of(all_to_params(g.points), context);
+      if (!guard) continue;
+      for (int i : g.insns) {
+        if (insn(i).kind == InsnKind::Barrier || insn(i).kind == InsnKind::Nop) continue;
+        Exprs conditions{*guard};
+        for (Expr& c : in_first_alone(i)) conditions.push_back(std::move(c));
+        for (const Expr& p : g.rest) conditions.push_back(own_copies(p, i));
+        const Expr cond = conjunction(conditions);
+        const bool always = cond.as<BoolLit>() && cond.as<BoolLit>()->value;
+        Stmt run{Run{i, {}, {}}};
+        out.push_back(always ? std::move(run) : Stmt{If{cond, only(std::move(run))}});
+      }
+    }
+    return out;
+  }
+
+  /// That this is the first work-item or group along the axes of the kernel that the instruction
+  /// does not use, where it writes memory that these share.
+  Exprs in_first_alone(int i) const {
+    Exprs out;
+    if (!hardware_conflicts_) return out;
+    const LaunchPlan& launch = plan_.launches[static_cast<std::size_t>(launch_)];
+    for (const bool group : {true, false})
+      for (int axis = 0; axis < 3; ++axis) {
+        const bool one = group ? !launch.number(true, axis) : !launch.has_items(axis);
+        if (one || !hardware_conflicts_->runs_in_first_alone(i, {group, axis})) continue;
+        const Expr id = call(group ? kGroupId : kLocalId, {lit(axis)});
+        out.push_back(Expr(Compare{CompareOp::Eq, id, lit(0)}));
+      }
+    return out;
+  }
+
+  /// What the hardware counts: no loop, but a guard where it counts further than needed. With slabs
+  /// one block for each part; where groups wait and a barrier cannot be under their conditions, the
+  /// slabs are apart in what is between the barriers.
+  Block hardware(const PlanNode& node, const Set& context) {
+    const Set range = iterations(node);
+    const Set counted = intersect(context, counted_values(node.iname));
+    const std::vector<Set> parts = slabs_of(k_, node.iname, range, context);
+    if (parts.size() > 1 && plan_.target != Target::Cuda && waits_in(node)) {
+      const std::vector<Set> around = std::exchange(slabs_, {});
+      for (const Set& part : parts) {
+        const Set points = all_to_params(part);
+        if (around.empty()) slabs_.push_back(points);
+        for (const Set& outer : around) slabs_.push_back(intersect(outer, points));
+      }
+      Block out = inside(node, counted);
+      slabs_ = around;
+      return out;
+    }
+    Block out;
+    for (const Set& part : parts) {
+      const Set points = all_to_params(part);
+      const std::optional<Expr> guard = guard_of(points, counted);
+      if (!guard) continue;
+      Block body = inside(node, intersect(counted, points));
+      if (body.empty()) continue;
+      if (guard->as<BoolLit>())
+        append(out, std::move(body));
+      else
+        out.push_back(Stmt{If{*guard, std::move(body)}});
+    }
+    return out;
+  }
+
+  /// The values that the hardware gives the iname in the kernel at hand: as many as the longest of
+  /// the inames on its axis needs.
+  Set counted_values(const std::string& iname) {
+    const HardwareIname& own = plan_.hardware.at(iname);
+    const auto [known, fresh] =
+        counted_.try_emplace({launch_, own.group, own.axis, to_string(own.first)}, iname, Set());
+    auto& [name, values] = known->second;
+    if (fresh) values = counted_from(iname, own);
+    return all_to_params(rename_dims(values, {{name, iname}}));
+  }
+
+  Set counted_from(const std::string& iname, const HardwareIname& own) const {
+    Set out;
+    std::set<std::string> extents;
+    for (const std::string& n : plan_.launches[static_cast<std::size_t>(launch_)].inames) {
+      const HardwareIname& h = plan_.hardware.at(n);
+      if (h.group != own.group || h.axis != own.axis) continue;
+      if (!extents.insert(to_string(h.extent)).second) continue;
+      const Expr end = index_add({own.first, h.extent});
+      const auto values =
+          to_condition(conjunction({Expr(Compare{CompareOp::Le, own.first, var(iname)}),
+                                    Expr(Compare{CompareOp::Lt, var(iname), end})}),
+                       {iname});
+      if (!values) return universe({iname});
+      out = out ? Set(isl_set_union(out.take(), values->copy())) : *values;
+    }
+    const LaunchPlan& launch = plan_.launches[static_cast<std::size_t>(launch_)];
+    if (launch.at_least_one(own.group, own.axis)) {
+      const auto first = to_condition(Expr(Compare{CompareOp::Eq, own.first, var(iname)}), {iname});
+      if (!first) return universe({iname});
+      out = isl_set_union(out.take(), first->copy());
+    }
+    return coalesce(out.take());
+  }
+
+  /// A predicate with the work-item's copies of expanded temporaries, which the instruction uses.
+  Expr own_copies(const Expr& e, int insn) const {
+    if (plan_.expansions.empty()) return e;
+    return rewrite(e, [&](const Expr& x) {
+      const auto* v = x.as<Var>();
+      const auto* l = x.as<Load>();
+      const auto it = plan_.expansions.find(v ? v->name : l ? l->array : "");
+      if (it == plan_.expansions.end()) return x;
+      Exprs index = it->second.index.at(insn);
+      if (l) index.insert(index.end(), l->index.begin(), l->index.end());
+      return load(it->first, std::move(index), x.at());
+    });
+  }
+
+  /// Whether the constraints of `context` are, as they stand, those of `points` and more.
+  static bool shows(const Set& context, const Set& points) {
+    const std::optional<AffineConstraints> known = AffineConstraints::of(context),
+                                           wanted = AffineConstraints::of(points);
+    return known && wanted &&
+           std::all_of(wanted->all().begin(), wanted->all().end(),
+                       [&](const AffineConstraint& r) { return !r.equality && known->show(r); });
+  }
+
+  /// The condition that a point of `context` is in `points`; nothing when it never is.
+  std::optional<Expr> guard_of(const Set& points, const Set& context) {
+    if (shows(context, points)) return Expr(BoolLit{true});
+    // Each question has its own part of the budget; what it does not answer is asked at run time.
+    // Where some were too much, those that follow are not asked: they are about the same loops.
+    const auto answered = [&](auto question) {
+      if (unanswered_ >= kMostUnanswered) return false;
+      try {
+        const IslBudget budget(kGuardOperations);
+        question();
+        return true;
+      } catch (const IslQuota&) {
+        ++unanswered_;
+        return false;
+      }
+    };
+    bool always = false, never = false;
+    answered([&] { always = yes(isl_set_is_subset(context.get(), points.get())); });
+    if (always) return Expr(BoolLit{true});
+    answered([&] { never = is_empty(intersect(points, context)); });
+    if (never) return std::nullopt;
+    Set rest = points;
+    answered([&] { rest = coalesce(isl_set_gist(points.copy(), context.copy())); });
+    std::optional<Expr> out;
+    const bool built = answered([&] {
+      const AstBuild build = build_within(context, isl_set_get_space(rest.get()));
+      out = from_isl(AstExpr(isl_ast_build_expr_from_set(build.get(), rest.copy())));
+    });
+    return built ? out : from_set(rest);
+  }
+
+  /// What writes expressions with the parameters of `space` for the points of `context`. isl reads
+  /// the constraints of a context that lacks some of these parameters at wrong places, and takes
+  /// remainders for what they are not.
+  static AstBuild build_within(const Set& context, Space space) {
+    return isl_ast_build_from_context(isl_set_align_params(context.copy(), space.take()));
+  }
+
+  /// The iterations to run, a convex set { [iname] } over outer inames as parameters. What it holds
+  /// beyond the points that are needed is guarded further inside.
+  const Set& iterations(const PlanNode& node) {
+    const auto [known, fresh] = iterations_.try_emplace(node.id);
+    return fresh ? known->second = iterations_for(needs_.at(node.id)) : known->second;
+  }
+  static Set iterations_for(const Need& need) {
+    Set s = intersect(keep_on_last(hull(need.points)), drop_on_last(hull(need.explicit_)));
+    std::vector<std::string> outer = dim_names(s);
+    outer.pop_back();
+    s = dims_to_params(std::move(s), outer);
+    if (is_bounded(s, 0)) return s;
+    // Parts with bounds that have nothing in common, such as from data and of the size.
+    return coalesce(dims_to_params(need.points, outer).take());
+  }
+
+  Block loop(const PlanNode& node, const Set& context) {
+    Set range = iterations(node);
+    const Set within = intersect(context, all_to_params(range));
+    if (is_empty(within)) return {};
+    const InameTag* tag = k_.tag(node.iname);
+    const bool copies = tag && tag->kind == TagKind::Ilp && tag->text != "ilp.seq";
+    const bool in_order = tag && (tag->kind == TagKind::Unroll || tag->kind == TagKind::MatrixUnit);
+    const bool unrolls = in_order && !launches(node);
+    if (node.matrix >= 0) return matrix_step(node, range, context);
+    if (unrolls || copies) return unrolled(node, range, context);
+    if (tag && tag->kind == TagKind::Vec && hardware_conflicts_)
+      return side_by_side(node, range, context);
+    Block out;
+    const std::vector<Set> parts = slabs_of(k_, node.iname, range, context);
+    if (parts.size() == 1) return rolled(node, range, context, within);
+    for (const Set& part : parts)
+      append(out, rolled(node, part, context, intersect(context, all_to_params(part))));
+    return out;
+  }
+
+  /// A loop whose bounds are data runs only where they are computed: under the conditions that all
+  /// its statements share with those that write the bounds. Work-items all run it where they wait
+  /// in it or have it in common (common_trips.cpp).
+  Block where_computed(const PlanNode& node, Block loop) const {
+    if (loop.empty() || domains_.data_of(node.iname).empty() || waits_in(node) ||
+        node.common_trips >= 0)
+      return loop;
+    Exprs common = conditions_.of(node);
+    if (common.empty()) return loop;
+    for (Expr& p : common) p = own_copies(p, first_of(node));
+    return only(Stmt{If{conjunction(common), std::move(loop)}});
+  }
+  static int first_of(const PlanNode& node) {
+    return node.insns.empty() ? first_of(node.children.front()) : node.insns.front();
+  }
+
+  /// Whether the host runs it: there is nothing to gain by copies of launches.
+  static bool launches(const PlanNode& node) {
+    return node.launch >= 0 || std::any_of(node.children.begin(), node.children.end(),
+                                           [](const PlanNode& c) { return launches(c); });
+  }
+
+  Block inside(const PlanNode& node, Set context) {
+    const std::vector<std::string>& loops = loops_[node.id];
+    if (const Set values = pieces_.known_from(loops)) context = intersect(context, values);
+    Block out;
+    declare(node.locals, out);
+    Block body = blocks(node.children, context);
+    if (body.empty()) return {};
+    pieces_.put_in(body, loops);
+    append(out, std::move(body));
+    return out;
+  }
+
+  static void declare(const std::vector<std::string>& temporaries, Block& out) {
+    for (const std::string& t : temporaries) out.push_back(Stmt{Declare{t}});
+  }
+
+  /// `within`: the context inside of the loop.
+  Block rolled(const PlanNode& node, const Set& range, const Set& context, const Set& within) {
+    if (std::optional<PlainLoop> plain = plain_loop(range, context, node.iname)) {
+      plain->loop.body = inside(node, within);
+      if (plain->loop.body.empty()) return {};
+      Block out = only(Stmt{std::move(plain->loop)});
+      if (!plain->condition) return out;
+      return only(Stmt{If{std::move(*plain->condition), std::move(out)}});
+    }
+    AstBuild build = build_within(context, isl_set_get_space(range.get()));
+    isl_id_list* names = isl_id_list_from_id(isl_id_alloc(isl(), node.iname.c_str(), nullptr));
+    build = isl_ast_build_set_iterators(build.take(), names);
+    Set domain = isl_set_set_tuple_name(range.copy(), "S");
+    Map schedule = isl_set_identity(domain.take());
+    schedule = isl_map_reset_tuple_id(schedule.take(), isl_dim_out);
+    AstNode ast =
+        isl_ast_build_node_from_schedule_map(build.get(), isl_union_map_from_map(schedule.take()));
+    std::optional<Block> body;
+    Block out = from_isl(ast, node.iname, k_.index_type, [&] {
+      if (!body) body = inside(node, within);
+      return *body;
+    });
+    if (body && body->empty()) return {};
+    if (!node.locals.empty() && !out.empty() && !std::holds_alternative<Loop>(out[0].op) &&
+        !std::holds_alternative<If>(out[0].op))
+      return only(Stmt{Scope{{}, {}, std::move(out)}});  // one iteration, without a loop
+    return out;
+  }
+
+  // ---- Unrolling.
+
+  /// A lower bound of a loop and the largest distance of an iteration from it.
+  struct Span1 {
+    Aff lower;
+    std::int64_t length;
+  };
+
+  std::optional<Span1> constant_span(const Set& range, const Set& context) {
+    std::optional<Span1> best;
+    Set known = isl_set_intersect_params(range.copy(), context.copy());
+    if (count(isl_set_n_basic_set(range.get())) != 1) return best;
+    isl_basic_set_list* list = isl_set_get_basic_set_list(range.get());
+    BasicSet only = isl_basic_set_list_get_basic_set(list, 0);
+    isl_basic_set_list_free(list);
+    only = isl_basic_set_remove_unknown_divs(only.take());  // leaves fewer bounds, all of them true
+    isl_constraint_list* all = isl_basic_set_get_constraint_list(only.get());
+    const int n = count(isl_constraint_list_n_constraint(all));
+    for (int i = 0; i < n; ++i) {
+      Constraint c = isl_constraint_list_get_constraint(all, i);
+      if (!yes(isl_constraint_is_lower_bound(c.get(), isl_dim_set, 0))) continue;
+      Val factor = isl_constraint_get_coefficient_val(c.get(), isl_dim_set, 0);
+      if (!yes(isl_val_is_one(factor.get())) && !yes(isl_val_is_negone(factor.get()))) continue;
+      Aff lower = isl_constraint_get_bound(c.get(), isl_dim_set, 0);
+      const auto divs = static_cast<unsigned>(count(isl_aff_dim(lower.get(), isl_dim_div)));
+      if (divs > 0 && yes(isl_aff_involves_dims(lower.get(), isl_dim_div, 0, divs))) continue;
+      Aff distance = isl_aff_sub(iterator(range).take(), lower.copy());
+      Val longest = isl_set_max_val(known.get(), distance.get());
+      if (!yes(isl_val_is_int(longest.get()))) continue;
+      const std::int64_t length = to_int(longest) + 1;
+      const bool fixed = yes(isl_aff_is_cst(lower.get()));
+      if (!best || length < best->length || (length == best->length && fixed))
+        best = Span1{std::move(lower), length};
+    }
+    isl_constraint_list_free(all);
+    return best;
+  }
+
+  static Aff iterator(const Set& range) {
+    LocalSpace space = isl_local_space_from_space(isl_set_get_space(range.get()));
+    return isl_aff_var_on_domain(space.take(), isl_dim_set, 0);
+  }
+
+  Span1 copies_of(const PlanNode& node, const Set& range, const Set& context) {
+    std::optional<Span1> span = constant_span(range, context);
+    const InameTag& tag = *k_.tag(node.iname);
+    const Span& at = tag.at ? tag.at : k_.at;
+    if (!span)
+      fail("unroll-bound", at,
+           "iname `{}` is tagged `{}`, but its number of iterations has no constant bound",
+           node.iname, tag.text);
+    if (span->length > kMaxUnroll)
+      fail("unroll-bound", at, "iname `{}` is tagged `{}`, but it has {} iterations", node.iname,
+           tag.text, span->length);
+    return std::move(*span);
+  }
+
+  static Expr value_of(Aff a, const Set& context) {
+    a = isl_aff_project_domain_on_params(a.take());
+    const AstBuild build = build_within(context, isl_aff_get_domain_space(a.get()));
+    return from_isl(
+        AstExpr(isl_ast_build_expr_from_pw_aff(build.get(), isl_pw_aff_from_aff(a.take()))));
+  }
+
+  /// A `vec` loop: one statement for all iterations where they all run, else each by itself.
+  Block side_by_side(const PlanNode& node, const Set& range, const Set& context) {
+    const Span1 span = copies_of(node, range, context);
+    Set full;  // where every iteration runs
+    for (std::int64_t i = 0; i < span.length; ++i) {
+      const Aff here = isl_aff_add_constant_si(span.lower.copy(), static_cast<int>(i));
+      const Set point =
+          isl_set_from_basic_set(isl_aff_eq_basic_set(iterator(range).take(), here.copy()));
+      const Set runs = isl_set_params(isl_set_intersect(range.copy(), point.copy()));
+      full = full ? intersect(full, runs) : runs;
+    }
+    full = coalesce(full.take());
+    const std::optional<Expr> guard = guard_of(full, context);
+    if (!guard) return unrolled(node, range, context);
+    const Set within = intersect(intersect(context, full), all_to_params(range));
+    Block body = inside(node, within);
+    const bool one = body.size() == 1 && std::holds_alternative<Run>(body[0].op);
+    if (!one) return unrolled(node, range, context);
+    Loop loop;
+    loop.iname = node.iname;
+    loop.lower = value_of(span.lower, intersect(context, full));
+    loop.upper = index_add({loop.lower, lit(span.length)});
+    loop.lanes = span.length;
+    loop.body = std::move(body);
+    return whole_or_rest(only(Stmt{std::move(loop)}), *guard, full, node, range, context);
+  }
+
+  /// The loops of a matrix product as one statement where all their iterations run, else each by
+  /// itself.
+  Block matrix_step(const PlanNode& node, const Set& range, const Set& context) {
+    const MatrixStep& m = plan_.matrix_steps[static_cast<std::size_t>(node.matrix)];
+    std::vector<std::pair<std::string, int>> extents{{m.depth, 4}};
+    if (!m.half.empty()) extents.emplace_back(m.half, 2);
+    extents.emplace_back(m.pair, 2);
+    Set runs = all_to_params(range), box = context;
+    const PlanNode* inner = &node;
+    for (const auto& [iname, extent] : extents) {
+      if (inner != &node) runs = intersect(runs, all_to_params(iterations(*inner)));
+      inner = &inner->children[0];
+      box = between(std::move(box), iname, extent);
+    }
+    Set full = context;
+    if (!shows(box, runs) && !yes(isl_set_is_subset(box.get(), runs.get()))) {
+      Set lacks = isl_set_subtract(box.copy(), runs.copy());  // some work-item of the warp
+      std::vector<std::string> all{m.row, m.column};
+      for (const auto& [iname, extent] : extents) all.push_back(iname);
+      for (const std::string& iname : all) {
+        const unsigned at = param(lacks, iname);
+        lacks = isl_set_project_out(lacks.take(), isl_dim_param, at, 1);
+      }
+      full = coalesce(isl_set_subtract(full.take(), lacks.take()));
+    }
+    const std::optional<Expr> guard = guard_of(full, context);
+    if (!guard) return unrolled(node, range, context);
+    Block body = blocks({*inner}, intersect(intersect(box, full), runs));
+    const bool one = body.size() == 1 && std::holds_alternative<Run>(body[0].op);
+    if (!one) return unrolled(node, range, context);
+    for (auto e = extents.rbegin(); e != extents.rend(); ++e) {
+      Loop loop;
+      loop.iname = e->first;
+      loop.lower = lit(0);
+      loop.upper = lit(e->second);
+      loop.lanes = e->second;
+      loop.body = std::move(body);
+      body.clear();
+      body.push_back(Stmt{std::move(loop)});
+    }
+    std::get<Loop>(body[0].op).matrix = node.matrix;
+    return whole_or_rest(std::move(body), *guard, full, node, range, context);
+  }
+
+  /// The place of a parameter of `s`, which gets it if it has none of that name.
+  static unsigned param(Set& s, const std::string& name) {
+    int at = isl_set_find_dim_by_name(s.get(), isl_dim_param, name.c_str());
+    if (at < 0) {
+      s = isl_set_add_dims(s.take(), isl_dim_param, 1);
+      at = count(isl_set_dim(s.get(), isl_dim_param)) - 1;
+      s = isl_set_set_dim_name(s.take(), isl_dim_param, static_cast<unsigned>(at), name.c_str());
+    }
+    return static_cast<unsigned>(at);
+  }
+  static Set between(Set s, const std::string& iname, int extent) {
+    const unsigned at = param(s, iname);
+    s = isl_set_lower_bound_si(s.take(), isl_dim_param, at, 0);
+    return isl_set_upper_bound_si(s.take(), isl_dim_param, at, extent - 1);
+  }
+
+  /// `whole`, which runs all iterations of `node` at once, under its guard, and else these one by
+  /// one; `full`: where the guard holds.
+  Block whole_or_rest(Block whole, const Expr& guard, const Set& full, const PlanNode& node,
+                      const Set& range, const Set& context) {
+    if (guard.as<BoolLit>()) return whole;
+    Block out = only(Stmt{If{guard, std::move(whole)}});
+    const Set elsewhere = isl_set_subtract(context.copy(), full.copy());
+    if (is_empty(intersect(elsewhere, all_to_params(range)))) return out;
+    Block rest = unrolled(node, range, elsewhere);
+    if (!rest.empty()) out.push_back(Stmt{If{Expr(Unary{UnaryOp::Not, guard}), std::move(rest)}});
+    return out;
+  }
+
+  /// What all iterations do, where it is one for all but for the value of the iname: they all run,
+  /// and no bound, condition or value below says the iname. Nothing else is known of an iteration
+  /// than that value, so that none of them by itself would give another code.
+  std::optional<Block> common_body(const PlanNode& node, const Set& range, const Set& context,
+                                   const Span1& span) {
+    if (span.length < 2 || !yes(isl_aff_is_cst(span.lower.get()))) return std::nullopt;
+    const Val lower = isl_aff_get_constant_val(span.lower.get());
+    const Val upper = isl_val_add(lower.copy(), isl_val_int_from_si(isl(), span.length - 1));
+    if (!yes(isl_val_is_int(lower.get()))) return std::nullopt;
+    Set all = isl_set_universe(isl_set_get_space(range.get()));
+    all = isl_set_lower_bound_val(all.take(), isl_dim_set, 0, lower.copy());
+    all = isl_set_upper_bound_val(all.take(), isl_dim_set, 0, upper.copy());
+    const Set within = intersect(context, all_to_params(all)), runs = all_to_params(range);
+    if (!shows(within, runs) && !yes(isl_set_is_subset(within.get(), runs.get())))
+      return std::nullopt;
+    Block body = inside(node, intersect(within, runs));
+    if (says(body, node.iname)) return std::nullopt;
+    return body;
+  }
+
+  /// Refuses more statements than a compiler takes.
+  void require_few(const PlanNode& node, std::int64_t statements) const {
+    if (statements <= kMostCopies) return;
+    const InameTag& tag = *k_.tag(node.iname);
+    fail("unroll-bound", tag.at ? tag.at : k_.at,
+         "iname `{}` is tagged `{}`, and writes out more than {} statements with the loops in it",
+         node.iname, tag.text, kMostCopies);
+  }
+
+  Block unrolled(const PlanNode& node, const Set& range, const Set& context) {
+    const Span1 span = copies_of(node, range, context);
+    Block out;
+    if (const std::optional<Block> common = common_body(node, range, context, span)) {
+      require_few(node, span.length * statements_in(*common));
+      const std::int64_t first = to_int(isl_aff_get_constant_val(span.lower.get()));
+      for (std::int64_t i = 0; i < span.length && !common->empty(); ++i) {
+        Block body = *common;
+        if (declares(body)) body = only(Stmt{Scope{{}, {}, std::move(body)}});
+        substitute(body, node.iname, lit(first + i), k_.index_type);
+        append(out, std::move(body));
+      }
+      return out;
+    }
+    std::int64_t written = 0;
+    for (std::int64_t i = 0; i < span.length; ++i) {
+      Aff here = isl_aff_add_constant_si(span.lower.copy(), static_cast<int>(i));
+      Set point = isl_set_from_basic_set(isl_aff_eq_basic_set(iterator(range).take(), here.copy()));
+      const Set within = intersect(context, all_to_params(point));
+      const std::optional<Expr> guard = guard_of(all_to_params(range), within);
+      if (!guard) continue;
+      Block body = inside(node, intersect(within, all_to_params(range)));
+      if (body.empty()) continue;
+      const Expr value = value_of(std::move(here), context);
+      if (!guard->as<BoolLit>()) {
+        body = only(Stmt{If{*guard, std::move(body)}});
+      } else if (declares(body)) {
+        body = only(Stmt{Scope{{}, {}, std::move(body)}});
+      }
+      written += statements_in(body);
+      require_few(node, written);
+      substitute(body, node.iname, value, k_.index_type);
+      append(out, std::move(body));
+    }
+    return out;
+  }
+
+  const Plan& plan_;
+  const Kernel& k_;
+  Domains domains_;
+  PieceValues pieces_;
+  BoundConditions conditions_;
+  BoundCopies copies_;
+  std::set<int> starts_;                                 // of `Plan::common_trips`
+  std::optional<HardwareConflicts> hardware_conflicts_;  // on a device
+  int launch_ = -1;                                      // the kernel at hand
+  int unanswered_ = 0;                                   // questions about guards
+  /// Where groups wait: the points of the slabs of which each group has one; none: no slabs.
+  std::vector<Set> slabs_;
+  /// By kernel, axis and first value: what the hardware counts, as values of the iname named.
+  std::map<std::tuple<int, bool, int, std::string>, std::pair<std::string, Set>> counted_;
+  std::unordered_map<int, std::vector<std::string>> loops_;  // by loop: those around it, and itself
+  std::unordered_map<int, Need> needs_;
+  std::unordered_map<int, Set> iterations_;
+  std::unordered_map<int, std::vector<Group>> groups_;
+};
+
+}  // namespace
+
+Block make_loops(const Plan& plan) {
+  Block out = LoopMaker(plan).run();
+  keep_whole_warps(out, plan);
+  return out;
+}
+
+}  // namespace moonloop

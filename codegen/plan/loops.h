@@ -1,0 +1,18 @@
+#pragma once
+#include "codegen/plan/ast.h"
+#include "codegen/plan/plan.h"
+
+namespace moonloop {
+
+/// The plan as a program: loops with exact bounds, guards only where bounds do not imply them,
+/// slabs apart, `unr` loops unrolled. Declares each temporary where the plan puts it.
+///
+/// Each loop gets its bounds from isl by itself, over the points that the statements below need;
+/// outer inames are parameters. Conditions that mention no inner iname stand outside the loops that
+/// they do not depend on. Cost: a few isl operations per loop and per distinct domain in it.
+///
+/// Fails `unroll-bound` (an `unr` loop whose trip count has no constant bound), `cannot-nest` (a
+/// loop's bounds need a temporary that is written inside of it).
+Block make_loops(const Plan& plan);
+
+}  // namespace moonloop

@@ -1,0 +1,153 @@
+#include "codegen/plan/own_webs.h"
+
+#include <algorithm>
+
+#include "codegen/plan/own_iterations.h"
+#include "core/order/order_reference.h"
+
+namespace moonloop {
+namespace {
+
+using Names = std::set<std::string>;
+
+/// Temporaries that are used within a parallel loop, or team, and outside of it.
+Names candidates(const Kernel& k) {
+  Names parallel;
+  for (const auto& [iname, tag] : k.iname_tags)
+    if (is_parallel(&tag)) parallel.insert(iname);
+  if (parallel.empty()) return {};
+  std::map<std::string, std::pair<Names, Names>> inames;  // parallel ones, of some uses and of all
+  const Variables variables(k);
+  for (const InsnPtr& i : k.instructions) {
+    Names around;
+    for (const std::string& n : i->inames)
+      if (parallel.count(n)) around.insert(n);
+    for (const Access& a : statement_accesses(*i, variables)) {
+      const Temporary* t = k.find_temporary(a.variable);
+      const bool own = t && (t->space == AddressSpace::Auto || t->space == AddressSpace::Private);
+      if (!own || t->initializer) continue;
+      const auto [it, fresh] = inames.try_emplace(a.variable, around, around);
+      if (fresh) continue;
+      auto& [some, all] = it->second;
+      some.insert(around.begin(), around.end());
+      std::erase_if(all, [&](const std::string& n) { return !around.count(n); });
+    }
+  }
+  Names out;
+  for (const auto& [name, of] : inames)
+    if (of.first != of.second) out.insert(name);
+  return out;
+}
+
+class Separation {
+ public:
+  explicit Separation(const Nested& nested)
+      : k_(nested.kernel),
+        reference_(nested),
+        iterations_(reference_.order.kernel(), reference_.order.tree()) {}
+
+  void separate(const std::string& name) {
+    if (bounds_loop(name)) return;  // all its uses stand in one nest
+    separate(name, reference_.web(name));
+    if (std::none_of(k_.instructions.begin(), k_.instructions.end(), [&](const InsnPtr& i) {
+          return writes(*i).count(name) || reads(k_, *i).count(name);
+        }))
+      k_.temporaries.erase(name);
+  }
+
+  /// Threads share elements that their iterations do not meet in, and no others.
+  void check_threads(const std::string& name) {
+    const RunOrder& order = reference_.order;
+    // By the loops down to a parallel one: the statements in it, in order of execution.
+    std::map<std::vector<std::string>, std::vector<int>> in_loop;
+    for (const AccessAt& a : reference_.by_variable.at(name)) {
+      if (accumulates(a)) continue;
+      const std::vector<std::string>& loops = order.loops(a.insn);
+      for (auto l = loops.begin(); l != loops.end(); ++l) {
+        if (!is_thread(*l)) continue;
+        std::vector<int>& all = in_loop[{loops.begin(), std::next(l)}];
+        if (all.empty() || all.back() != a.insn) all.push_back(a.insn);
+      }
+    }
+    for (const auto& [loops, insns] : in_loop) {
+      const std::string& loop = loops.back();
+      if (contains(reference_.private_to(name, insns.front(), insns.back()), loop) ||
+          iterations_.apart(name, insns, loop, {loops.begin(), std::prev(loops.end())}))
+        continue;
+      fail("not-proved", order.insn(insns.front()).at,
+           "it is not known whether each iteration of `{}`, which is parallel, can have a `{}` of "
+           "its own: it is used outside of the loop too; a temporary of its own name would be",
+           loop, name);
+    }
+  }
+
+  Kernel result() && { return std::move(k_); }
+
+ private:
+  static bool contains(const std::vector<std::string>& all, const std::string& one) {
+    return std::find(all.begin(), all.end(), one) != all.end();
+  }
+  bool bounds_loop(const std::string& name) const {
+    return std::any_of(k_.domains.begin(), k_.domains.end(),
+                       [&](const Domain& d) { return contains(d.params(), name); });
+  }
+  bool is_thread(const std::string& loop) const {
+    const InameTag* tag = reference_.order.kernel().tag(loop);
+    return tag && tag->kind == TagKind::Par && !reference_.order.trusts(loop);
+  }
+  /// It adds to what others add to as well.
+  bool accumulates(const AccessAt& a) const {
+    const Instruction& i = reference_.order.insn(a.insn);
+    return i.atomic != Atomicity::None || i.role != ReductionRole::None;
+  }
+
+  /// `web` goes by `name`.
+  void separate(const std::string& name, const Web& web) {
+    for (const Web& w : web.inner) {
+      const bool apart = std::any_of(w.own.begin(), w.own.end(), [&](const std::string& i) {
+        return is_parallel(k_.tag(i)) && !contains(web.own, i);
+      });
+      separate(apart ? renamed(name, w) : name, w);
+    }
+  }
+
+  /// The new name of the temporary for the web.
+  std::string renamed(const std::string& name, const Web& web) {
+    Temporary t = *k_.find_temporary(name);
+    t.name = k_.fresh_name(name);
+    const std::map<std::string, std::string> names{{name, t.name}};
+    for (const int s : web.statements) {
+      InsnPtr& insn = k_.instructions[std::size_t(s)];
+      insn = edit(insn, [&](Instruction& i) {
+        for (Expr& e : i.lhs) e = rename(e, names);
+        for (Expr& e : i.predicates) e = rename(e, names);
+        if (i.rhs) i.rhs = rename(i.rhs, names);
+      });
+    }
+    for (Claim& c : k_.claims)
+      if (contains(c.names, name)) c.names.push_back(t.name);
+    const std::string out = t.name;
+    k_.temporaries.emplace(out, std::move(t));
+    return out;
+  }
+
+  Kernel k_;
+  Reference reference_;
+  OwnIterations iterations_;
+};
+
+}  // namespace
+
+Nested separate_webs(Nested nested, bool has_threads) {
+  const Names names = candidates(nested.kernel);
+  if (names.empty()) return nested;
+  Separation separation(nested);
+  for (const std::string& name : names) {
+    separation.separate(name);
+    if (has_threads) separation.check_threads(name);
+  }
+  nested.kernel = std::move(separation).result();
+  return nested;
+}
+
+}  // namespace moonloop

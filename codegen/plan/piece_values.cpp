@@ -1,0 +1,106 @@
+#include "codegen/plan/piece_values.h"
+
+#include <algorithm>
+
+namespace moonloop {
+namespace {
+
+/// `e`, in which `n`, where it is divided, and what it is a quotient of are positive.
+Expr with_positive(const Expr& e, const Expr& n) {
+  const auto quotient_of = [](const Expr& x, BinaryOp op) {
+    const auto* b = x.as<Binary>();
+    return b && b->op == op && as_int(b->right).value_or(0) > 0;
+  };
+  const Expr whole = quotient_of(n, BinaryOp::FloorDiv)
+                         ? call(kTruncDiv, {n.as<Binary>()->left, n.as<Binary>()->right})
+                         : n;
+  return rewrite(e, [&](const Expr& x) {
+    for (const auto& [op, name] :
+         {std::pair(BinaryOp::FloorDiv, kTruncDiv), std::pair(BinaryOp::Mod, kTruncMod)})
+      if (quotient_of(x, op) && equal(x.as<Binary>()->left, n))
+        return call(name, {whole, x.as<Binary>()->right});
+    return x;
+  });
+}
+
+/// The value where there is an iteration.
+Expr expression_of(const LoopJoiner::Value& v) {
+  return index_add({with_positive(v.start, v.iterations), var(v.inner)});
+}
+
+}  // namespace
+
+PieceValues::PieceValues(const Kernel& k, Domains& domains) : k_(k), domains_(domains), joiner_(k) {
+  std::set<std::string> seen;
+  const auto collect = [&](const Expr& e) {
+    if (!e.holds<Select>()) return;
+    walk(e, [&](const Expr& x) {
+      const auto* n = x.as<Nary>();
+      const bool chooses = n && n->op == NaryOp::Add &&
+                           std::any_of(n->terms.begin(), n->terms.end(),
+                                       [](const Expr& t) { return t.holds<Select>(); });
+      if (chooses && seen.insert(to_string(x)).second) sums_.push_back(x);
+      return !chooses;
+    });
+  };
+  for (const InsnPtr& i : k.instructions) {
+    for (const Expr& e : i->lhs) collect(e);
+    for (const Expr& e : i->predicates) collect(e);
+    if (i->rhs) collect(i->rhs);
+  }
+}
+
+bool PieceValues::Value::is_known(const std::vector<std::string>& loops) const {
+  return std::all_of(inames.begin(), inames.end(), [&](const std::string& i) {
+    return std::find(loops.begin(), loops.end(), i) != loops.end();
+  });
+}
+
+bool PieceValues::Value::is_known_from(const std::vector<std::string>& loops) const {
+  return !loops.empty() && inames.count(loops.back()) > 0 && is_known(loops);
+}
+
+const Set& PieceValues::of(const std::vector<std::string>& loops) {
+  const Set& plain = domains_.of(loops);
+  if (sums_.empty() || count(isl_set_n_basic_set(plain.get())) < 2) return plain;
+  const auto [it, fresh] = made_.try_emplace(loops, plain);
+  if (!fresh) return it->second;
+  Exprs exprs = sums_;
+  for (const std::string& i : loops) exprs.push_back(var(i));
+  std::optional<LoopJoiner::InValues> found = joiner_.in_values(loops, exprs);
+  if (!found) return it->second;
+  std::map<std::string, Expr> whole;
+  for (LoopJoiner::Value& v : found->values) {
+    const Expr value = substitute(expression_of(v), whole);
+    whole.emplace(v.name, value);
+    Value known{value, {}, all_to_params(v.range)};
+    std::set<std::string> names;
+    collect_vars(value, names);
+    for (const std::string& n : names)
+      if (k_.has_iname(n)) known.inames.insert(n);
+    const auto [same, added] = values_.try_emplace(v.name, std::move(known));
+    if (!added && !equal(same->second.value, value)) return it->second;  // another one of that name
+  }
+  return it->second = std::move(found->instances);
+}
+
+Set PieceValues::without_unknown(Set s, const std::vector<std::string>& loops) const {
+  std::vector<std::string> unknown;
+  for (const auto& [name, value] : values_)
+    if (!value.is_known(loops)) unknown.push_back(name);
+  return drop_params(std::move(s), unknown);
+}
+
+Set PieceValues::known_from(const std::vector<std::string>& loops) const {
+  Set out;
+  for (const auto& [name, value] : values_)
+    if (value.is_known_from(loops)) out = out ? intersect(out, value.range) : value.range;
+  return out;
+}
+
+void PieceValues::put_in(Block& block, const std::vector<std::string>& loops) const {
+  for (const auto& [name, value] : values_)
+    if (value.is_known_from(loops)) put_in_bounds(block, name, value.value);
+}
+
+}  // namespace moonloop

@@ -1,0 +1,49 @@
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "codegen/plan/ast.h"
+#include "codegen/plan/domains.h"
+#include "core/model/joined_loops.h"
+
+namespace moonloop {
+
+/// Points of loops in terms of the loops that chunk_iname cut. A bound that depends on such a loop
+/// is one case for each of its pieces in terms of what numbers these, and all combinations of cases
+/// for pieces of pieces, but one bound in terms of the value `start of the piece + i`.
+class PieceValues {
+ public:
+  /// Both have to stay.
+  PieceValues(const Kernel& k, Domains& domains);
+
+  /// As Domains::of(); parameters may be names of values. Cost: as LoopJoiner::in_values(), of
+  /// kernels with chunked loops alone.
+  const Set& of(const std::vector<std::string>& loops);
+
+  /// Without the values, existentially, of which inside of `loops` nothing is known.
+  Set without_unknown(Set s, const std::vector<std::string>& loops) const;
+  /// Those that the last of `loops` completes: { [] : the ranges of their names }; null if none.
+  Set known_from(const std::vector<std::string>& loops) const;
+  /// Puts values in the place of names in bounds and guards, in which all inames are known.
+  void put_in(Block& block, const std::vector<std::string>& loops) const;
+
+ private:
+  struct Value {
+    Expr value;  // of inames
+    std::set<std::string> inames;
+    Set range;
+    bool is_known(const std::vector<std::string>& loops) const;
+    bool is_known_from(const std::vector<std::string>& loops) const;
+  };
+
+  const Kernel& k_;
+  Domains& domains_;
+  LoopJoiner joiner_;
+  Exprs sums_;  // all that may be such values
+  std::map<std::string, Value> values_;
+  std::map<std::vector<std::string>, Set> made_;
+};
+
+}  // namespace moonloop

@@ -1,0 +1,243 @@
+#include "codegen/plan/plan.h"
+
+#include <algorithm>
+
+#include "codegen/language.h"
+#include "codegen/plan/atomics.h"
+#include "codegen/plan/auto_axes.h"
+#include "codegen/plan/invariant_reductions.h"
+#include "codegen/plan/matrix_units.h"
+#include "codegen/plan/own_webs.h"
+#include "core/infer/infer.h"
+#include "core/model/external.h"
+#include "core/order/legality.h"
+
+namespace moonloop {
+namespace {
+
+PlanNode from_tree(const TreeNode& node);
+
+std::vector<PlanNode> from_trees(const std::vector<TreeNode>& nodes) {
+  std::vector<PlanNode> out;
+  for (const TreeNode& n : nodes) {
+    const bool join = !n.is_loop() && !out.empty() && !out.back().is_loop();
+    if (join) {
+      out.back().insns.push_back(n.insn);
+    } else {
+      out.push_back(from_tree(n));
+    }
+  }
+  return out;
+}
+
+PlanNode from_tree(const TreeNode& node) {
+  PlanNode out;
+  out.iname = node.iname;
+  if (node.is_loop()) {
+    out.children = from_trees(node.children);
+  } else {
+    out.insns = {node.insn};
+  }
+  return out;
+}
+
+/// Whether the condition may hold for one work-item of a group and not for another: it needs the
+/// number of one, or a temporary of its own that is computed from that.
+bool differs_by_item(const Kernel& k, const Expr& condition) {
+  std::set<std::string> names;
+  collect_reads(condition, names);
+  const auto has_items = [&](const InsnPtr& i) {
+    return std::any_of(i->inames.begin(), i->inames.end(),
+                       [&](const std::string& n) { return is_work_item(k.tag(n)); });
+  };
+  return std::any_of(names.begin(), names.end(), [&](const std::string& n) {
+    if (is_work_item(k.tag(n))) return true;
+    return k.find_temporary(n) &&
+           std::any_of(k.instructions.begin(), k.instructions.end(),
+                       [&](const InsnPtr& i) { return has_items(i) && writes(*i).count(n) > 0; });
+  });
+}
+
+/// What devices have no words for, wherever it stands in the kernel.
+void check_device(const Kernel& k, Target target) {
+  for (const InsnPtr& insn : k.instructions) {
+    if (const Call* c = external_call(k, *insn))
+      fail("unsupported", insn->at,
+           "instruction `{}`: target `{}` cannot call `{}`, which is external", insn->id,
+           to_string(target), c->name);
+    // Other conditions are one for the group, or the grid: they are left out, all wait.
+    if (insn->kind == InsnKind::Barrier && differs_by_item(k, conjunction(insn->predicates)))
+      fail(
+          "divergent-barrier", insn->at,
+          "the barrier `{}` stands under the condition `{}`: work-items for which it does not hold "
+          "would never arrive; leave the condition to the statements that it separates",
+          insn->id, to_string(conjunction(insn->predicates)));
+  }
+}
+
+void check_supported(const Kernel& k, Target target) {
+  for (const auto& [iname, tag] : k.iname_tags) {
+    const Span& at = tag.at ? tag.at : k.at;
+    if (is_device(target) && !is_for_devices(tag.kind))
+      fail("unsupported", at,
+           "iname `{}` is tagged `{}`, which target `{}` does not have; `g.N` and `l.N` are "
+           "parallel there",
+           iname, tag.text, to_string(target));
+    const bool on_axis = tag.kind == TagKind::Group || tag.kind == TagKind::Local;
+    if (is_device(target) && on_axis && tag.axis >= kDeviceAxes)
+      fail("unsupported", at,
+           "iname `{}` is tagged `{}`, but target `{}` has the axes 0, 1 and 2 only", iname,
+           tag.text, to_string(target));
+  }
+  if (is_device(target)) check_device(k, target);
+}
+
+/// With `l.auto` loops on axes. Those for which no axis is left run in sequence, which may not
+/// nest.
+Nested nest_on_axes(Kernel k) {
+  const bool any = std::any_of(k.iname_tags.begin(), k.iname_tags.end(),
+                               [](const auto& t) { return t.second.kind == TagKind::LocalAuto; });
+  if (!any) return nest(std::move(k));
+  try {
+    return nest(assign_automatic_axes(std::move(k)));
+  } catch (const Refused& e) {
+    Diagnostic d = e.diagnostic();
+    d.text =
+        "no axis of the work-group is left for loops tagged `l.auto`, and in sequence " + d.text;
+    d.code = "unsupported";
+    throw Error(d);
+  }
+}
+
+/// Numbers the nodes and records the loops around each instruction.
+class Numbering {
+ public:
+  explicit Numbering(Plan& plan) : plan_(plan) {
+    plan_.loops_of.resize(plan.kernel.instructions.size());
+    plan_.nodes_of.resize(plan.kernel.instructions.size());
+  }
+  void visit(std::vector<PlanNode>& nodes) {
+    for (PlanNode& n : nodes) {
+      n.id = next_++;
+      for (int i : n.insns) {
+        plan_.loops_of[static_cast<std::size_t>(i)] = loops_;
+        plan_.nodes_of[static_cast<std::size_t>(i)] = ids_;
+      }
+      if (n.is_leaf()) continue;
+      loops_.push_back(n.iname);
+      ids_.push_back(n.id);
+      visit(n.children);
+      loops_.pop_back();
+      ids_.pop_back();
+    }
+  }
+
+ private:
+  Plan& plan_;
+  std::vector<std::string> loops_;
+  std::vector<int> ids_;
+  int next_ = 0;
+};
+
+void print(const Plan& plan, const std::vector<PlanNode>& nodes, int depth, std::string& out) {
+  for (const PlanNode& n : nodes) {
+    out.append(2 * static_cast<std::size_t>(depth), ' ');
+    if (n.barrier) {
+      out += "barrier: " + n.barrier->why + "\n";
+      continue;
+    }
+    if (n.reduction >= 0) {
+      out += "reduction over work-items\n";
+      continue;
+    }
+    if (!n.is_leaf()) {
+      out += (n.is_loop() ? n.iname : "kernel " + std::to_string(n.launch)) + "\n";
+      print(plan, n.children, depth + 1, out);
+      continue;
+    }
+    for (int i : n.insns) {
+      if (i != n.insns.front()) out += ", ";
+      out += plan.kernel.instructions[static_cast<std::size_t>(i)]->id;
+    }
+    out += "\n";
+  }
+}
+
+}  // namespace
+
+/// Scalars that nobody reads and that stand for what is elsewhere: the order of the calls that
+/// write them stands now.
+static Kernel without_stand_ins_for_elsewhere(Kernel k) {
+  if (k.externals.empty()) return k;
+  std::set<std::string> read, stand_ins;
+  for (const InsnPtr& i : k.instructions) {
+    read.merge(reads(k, *i));
+    for (const Expr& l : i->lhs)
+      if (stands_for_elsewhere(k, *i, written_name(l))) stand_ins.insert(written_name(l));
+  }
+  std::erase_if(stand_ins, [&](const std::string& name) { return read.count(name) > 0; });
+  for (InsnPtr& i : k.instructions)
+    if (const Call* c = external_call(k, *i))
+      i = edit(i, [&](Instruction& x) {
+        const auto unread = [&](const Expr& l) { return stand_ins.count(written_name(l)) > 0; };
+        const auto first = x.lhs.begin() + (k.externals.at(c->name) ? 1 : 0);
+        x.lhs.erase(std::remove_if(first, x.lhs.end(), unread), x.lhs.end());
+      });
+  for (const std::string& name : stand_ins)
+    if (std::none_of(k.instructions.begin(), k.instructions.end(),
+                     [&](const InsnPtr& i) { return writes(*i).count(name) > 0; }))
+      k.temporaries.erase(name);
+  return k;
+}
+
+/// Work-items that share a segmented reduction run one after the other, as the proof has it: hosts
+/// have no parts that could be put together in order.
+static Kernel on_host(Kernel k) {
+  const bool items = std::any_of(k.iname_tags.begin(), k.iname_tags.end(),
+                                 [](const auto& t) { return is_work_item(&t.second); });
+  if (!items) return k;
+  const std::shared_ptr<const RunOrder> order = order_of(k);
+  return without_ordered_parts(std::move(k), *order);
+}
+
+Plan make_plan(Kernel k, Target target) {
+  check_supported(k, target);
+  Nested nested = is_device(target) ? nest_on_axes(std::move(k)) : nest(on_host(std::move(k)));
+  nested = separate_webs(std::move(nested), target == Target::OpenMP);
+  nested = hoist_invariant_reductions(std::move(nested));
+  const auto& made = nested.kernel.temporaries;
+  if (std::any_of(made.begin(), made.end(), [](const auto& t) { return !t.second.type; }))
+    nested.kernel = infer_types(std::move(nested.kernel));  // accumulators
+  Plan plan;
+  plan.kernel = without_stand_ins_for_elsewhere(std::move(nested.kernel));
+  plan.target = target;
+  find_lane_copies(plan);
+  if (is_device(target)) {
+    place_launches(plan, nested.tree, from_trees(nested.tree.roots));
+    place_group_reductions(plan);
+    plan.roots = place_work_items(plan.kernel, std::move(plan.roots));
+    place_barriers(plan);
+  } else {
+    plan.roots = place_work_items(plan.kernel, from_trees(nested.tree.roots));
+  }
+  place_common_trips(plan);
+  place_lanes(plan);
+  if (target == Target::Cuda) place_matrix_units(plan);
+  Numbering(plan).visit(plan.roots);
+  place_temporaries(plan, nested.tree);
+  if (is_device(target)) find_locks(plan);
+  return plan;
+}
+
+std::string copy_axis(const Kernel& k, const std::string& iname) {
+  const InameTag& tag = *k.tag(iname);
+  return tag.kind == TagKind::Local ? "l." + std::to_string(tag.axis) : iname;
+}
+
+std::string print_plan(const Plan& plan) {
+  std::string out;
+  print(plan, plan.roots, 0, out);
+  return out;
+}
+
+}  // namespace moonloop

@@ -1,0 +1,113 @@
+#include "codegen/plan/spaces.h"
+
+#include <algorithm>
+
+#include "core/order/address_spaces.h"
+#include "core/order/order_reference.h"
+
+namespace moonloop {
+
+std::map<std::string, AddressSpace> spaces_of(const Kernel& k) {
+  std::map<std::string, AddressSpace> out;
+  const OwnCopies own(k);
+  std::set<std::string> by_group, by_item;
+  for (const InsnPtr& i : k.instructions)
+    for (const Expr& target : i->lhs) {
+      const bool items = std::any_of(i->inames.begin(), i->inames.end(),
+                                     [&](const std::string& n) { return is_work_item(k.tag(n)); });
+      if (items) by_item.insert(written_name(target));
+      std::set<std::string> names;
+      collect_vars(target, names);
+      for (const std::string& n : names)
+        if (const InameTag* t = k.tag(n); t && t->kind == TagKind::Group)
+          by_group.insert(written_name(target));
+    }
+  // What is written beside global memory outside of all groups is written in the first one alone.
+  if (std::any_of(k.iname_tags.begin(), k.iname_tags.end(),
+                  [](const auto& t) { return t.second.kind == TagKind::Group; }))
+    for (const InsnPtr& i : k.instructions) {
+      const bool in_group = std::any_of(i->inames.begin(), i->inames.end(), [&](const auto& n) {
+        const InameTag* t = k.tag(n);
+        return t && t->kind == TagKind::Group;
+      });
+      const bool global = std::any_of(i->lhs.begin(), i->lhs.end(), [&](const Expr& l) {
+        const Temporary* t = k.find_temporary(written_name(l));
+        return !t || t->space == AddressSpace::Global;
+      });
+      if (i->lhs.size() > 1 && !in_group && global)
+        for (const Expr& l : i->lhs) by_group.insert(written_name(l));
+    }
+  for (const auto& [name, t] : k.temporaries) {
+    AddressSpace space = t.space;
+    if (space == AddressSpace::Private && !own.per_item(name))
+      fail("unsupported", t.at ? t.at : k.at,
+           "`{}` is private, but written at the number of its work-item, as memory that they share",
+           name);
+    if (space == AddressSpace::Auto)
+      space = own.per_item(name) && (by_item.count(name) || !by_group.count(name))
+                  ? AddressSpace::Private
+              : by_group.count(name) ? AddressSpace::Global
+                                     : AddressSpace::Local;
+    out.emplace(name, space);
+  }
+  return out;
+}
+
+void require_same_items(const Plan& plan) {
+  const Kernel& k = plan.kernel;
+  std::map<std::string, std::set<std::pair<bool, int>>> axes;  // of those who write it
+  std::set<const Instruction*> reduced;                        // their results are everybody's
+  for (const GroupReduction& r : plan.reductions)
+    reduced.insert(k.instructions[static_cast<std::size_t>(r.update)].get());
+  const auto axes_of = [&](const Instruction& insn, bool items) {
+    std::set<std::pair<bool, int>> out;
+    for (const std::string& n : insn.inames)
+      if (const auto h = plan.hardware.find(n);
+          h != plan.hardware.end() && (items || h->second.group))
+        out.emplace(h->second.group, h->second.axis);
+    return out;
+  };
+  for (const InsnPtr& insn : k.instructions)
+    for (const std::string& w : writes(*insn))
+      if (const auto s = plan.spaces.find(w);
+          s != plan.spaces.end() && s->second != AddressSpace::Global && !reduced.count(insn.get()))
+        axes[w].merge(axes_of(*insn, s->second == AddressSpace::Private));
+  // Who writes to shared memory outside of some axis runs in its first place alone.
+  std::set<std::pair<bool, int>> every;
+  for (const auto& [name, h] : plan.hardware) every.emplace(h.group, h.axis);
+  const auto shares = [&](const Instruction& insn) {
+    return std::any_of(insn.lhs.begin(), insn.lhs.end(), [&](const Expr& l) {
+      const auto s = plan.spaces.find(written_name(l));
+      return s == plan.spaces.end() || s->second != AddressSpace::Private;
+    });
+  };
+  std::map<std::string, std::set<std::pair<bool, int>>> alone;  // private ones written there
+  for (const InsnPtr& insn : k.instructions)
+    if (insn->lhs.size() > 1 && shares(*insn) && axes_of(*insn, true) != every)
+      for (const std::string& w : writes(*insn))
+        if (plan.lies_in(w, AddressSpace::Private)) alone.emplace(w, axes_of(*insn, true));
+  const Variables variables(k);
+  for (const InsnPtr& insn : k.instructions) {
+    const auto own = axes_of(*insn, true);
+    std::set<std::string> names = writes(*insn);
+    for_each_name_read(k, variables, *insn, [&](const std::string& n) { names.insert(n); });
+    for (const std::string& n : names) {
+      const auto in_one = alone.find(n);
+      if (in_one != alone.end() && (!shares(*insn) || own != in_one->second))
+        fail("unsupported", insn->at,
+             "instruction `{0}` uses `{1}`, which is private, but written by one work-item alone, "
+             "beside memory that all share; set_temporary_address_space(\"{1}\", \"global\") "
+             "makes it one for all",
+             insn->id, n);
+      if (const auto it = axes.find(n);
+          it != axes.end() &&
+          !std::includes(own.begin(), own.end(), it->second.begin(), it->second.end()))
+        fail("unsupported", insn->at,
+             "instruction `{0}` uses `{1}`, of which each {2} has its own, but is not spread over "
+             "the same ones; set_temporary_address_space(\"{1}\", \"global\") makes it one for all",
+             insn->id, n, plan.spaces.at(n) == AddressSpace::Private ? "work-item" : "group");
+    }
+  }
+}
+
+}  // namespace moonloop

@@ -1,0 +1,18 @@
+#include "codegen/plan/team_conflicts.h"
+
+namespace moonloop {
+
+bool TeamConflicts::cross(const StatementAccess& x, const StatementAccess& y,
+                          const std::vector<std::string>& team,
+                          const std::vector<std::string>& outer) {
+  if (x.variable != y.variable || (!x.write && !y.write)) return false;
+  if (equal(x.index, y.index) && conflicts_.tells(x.index, team)) return false;
+  if (plainly_apart(x, y)) return false;
+  if (commuting_.commute(insn(x.insn), insn(y.insn), x.variable)) return false;
+  bool exact = true;
+  const Map pairs = conflicts_.in_equal(conflicts_.pairs(x, y, exact), x, y, outer);
+  const Map met = conflicts_.in_different(pairs, x, y, team);
+  return !yes(isl_map_is_empty(met.get()));
+}
+
+}  // namespace moonloop

@@ -1,0 +1,29 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/order/commuting.h"
+#include "core/order/conflicts.h"
+
+namespace moonloop {
+
+/// What members of a team, work-items or lanes, need of one another.
+class TeamConflicts {
+ public:
+  /// Of the statements of `k`, which has no rules and no reductions; `k` has to stay.
+  explicit TeamConflicts(const Kernel& k) : k_(k), conflicts_(k), commuting_(k) {}
+
+  /// Whether members with other values of the inames `team` may touch one element, one of them to
+  /// write, in one iteration of the loops `outer`, so that it matters which of them does first.
+  bool cross(const StatementAccess& x, const StatementAccess& y,
+             const std::vector<std::string>& team, const std::vector<std::string>& outer);
+
+ private:
+  const Instruction& insn(int i) const { return *k_.instructions[static_cast<std::size_t>(i)]; }
+
+  const Kernel& k_;
+  Conflicts conflicts_;
+  CommutingUpdates commuting_;
+};
+
+}  // namespace moonloop

@@ -1,0 +1,62 @@
+#include <algorithm>
+
+#include "codegen/print/c_printer.h"
+#include "core/model/external.h"
+
+// Calls of what stands outside of a kernel.
+namespace moonloop {
+
+/// As gfortran calls: by addresses, with the lengths of texts behind them.
+void CPrinter::external(const Instruction& insn, const Exprs& lhs, const Call& call) {
+  const std::string function = call.name + "_";
+  std::vector<std::string> types, arguments, lengths;
+  const std::optional<Scalar>& gives = k_.externals.at(call.name);
+  const auto rank = [&](const std::string& array) {
+    const Argument* a = k_.find_arg(array);
+    return (a ? a->shape : k_.find_temporary(array)->shape)->size();
+  };
+  line("{");
+  ++depth_;
+  for (const Expr& a : call.args) {
+    if (const auto text = as_text(a)) {
+      types.emplace_back("char const *");
+      arguments.push_back(to_string(a));  // in quotes, as C has it
+      lengths.push_back(std::to_string(text->size()));
+      continue;
+    }
+    if (const Exprs* passed = as_address(a)) {
+      const std::string& name = (*passed)[0].as<Var>()->name;
+      Exprs index(passed->begin() + 1, passed->end());
+      if (index.empty()) index.assign(rank(name), lit(0));
+      types.push_back(helpers_.element(expr_.type_of_name(name)) + " *");
+      const bool changed = std::any_of(lhs.begin(), lhs.end(),
+                                       [&](const Expr& l) { return equal(l, (*passed)[0]); });
+      const std::string cast = changed ? "" : "(" + types.back() + ")";
+      arguments.push_back(cast + "&" + expr_.place(load(name, index)));
+      continue;
+    }
+    const Type t = expr_.type(a);
+    types.push_back(helpers_.element(t) + " *");
+    if (std::any_of(lhs.begin() + (gives ? 1 : 0), lhs.end(),
+                    [&](const Expr& l) { return equal(l, a); })) {
+      arguments.push_back("&" + expr_.place(a));
+      continue;
+    }
+    const std::string copy = names_.fresh("argument");
+    line(helpers_.element(t) + " " + copy + " = " + expr_.value(a, t) + ";");
+    arguments.push_back("&" + copy);
+  }
+  types.insert(types.end(), lengths.size(), "size_t");
+  arguments.insert(arguments.end(), lengths.begin(), lengths.end());
+  if (types.empty()) types.emplace_back("void");
+  helpers_.include("stddef.h");
+  const std::string head = (gives ? helpers_.element(*gives) : "void") + " " + function + "(";
+  if (!helpers_.external(function, head + parameter_list(types, head.size()) + ");\n"))
+    fail("unsupported", insn.at, "two calls of `{}` have arguments of different types", call.name);
+  line((gives ? expr_.place(lhs[0]) + " = " : "") + function + "(" +
+       fmt::format("{}", fmt::join(arguments, ", ")) + ");");
+  --depth_;
+  line("}");
+}
+
+}  // namespace moonloop

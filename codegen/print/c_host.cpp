@@ -1,0 +1,189 @@
+#include <algorithm>
+
+#include "codegen/print/c_printer.h"
+#include "core/model/layout.h"
+
+// The host's part of a CUDA program as a C function: it launches the kernels.
+namespace moonloop {
+namespace {
+
+/// What an array spans. Its strides are positive, or it would have an offset.
+Expr elements_of(const Parameter& a) {
+  const auto same = [](const Exprs& x, const Exprs& y) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(),
+                      [](const Expr& p, const Expr& q) { return equal(p, q); });
+  };
+  Expr all = lit(1), last = lit(0);
+  for (std::size_t i = 0; i < a.shape.size(); ++i) {
+    all = index_mul(all, a.shape[i]);
+    last = index_add({last, index_mul(index_sub(a.shape[i], lit(1)), a.strides[i])});
+  }
+  const bool dense = same(a.strides, strides_of(a.shape, Order::C, std::nullopt)) ||
+                     same(a.strides, strides_of(a.shape, Order::F, std::nullopt));
+  return dense ? all : index_add({last, lit(1)});
+}
+
+}  // namespace
+
+/// `int name(int n, double const *a, double *b)`, with arrays on the device.
+std::string CPrinter::host_prototype() {
+  const std::set<std::string> written = this->written();
+  std::vector<std::string> parameters;
+  for (const Argument& a : k_.args) {
+    const std::string type = type_name(a.type.value_or(Type(k_.index_type)));
+    const std::string star = !a.is_array ? " " : written.count(a.name) ? " *" : " const *";
+    parameters.push_back(type + star + names_.of(a.name));
+  }
+  if (parameters.empty()) parameters.emplace_back("void");
+  const std::string head = "int " + name() + "(";
+  return head + parameter_list(parameters, head.size()) + ")";
+}
+
+std::string CPrinter::host_function(const DeviceProgram& program) {
+  std::string before = std::exchange(out_, {});
+  depth_ = 1;
+  status_ = names_.fresh("status");
+  line("int " + status_ + " = 0;");
+  for (const DeviceTemporary& t : program.temporaries) {
+    const std::string& x = names_.of(t.name);
+    line(type_name(t.type) + " *" + x + " = 0;");
+    const std::string size =
+        "sizeof(" + type_name(t.type) + ")*(" + expr_.at_least_one(t.elements) + ")";
+    const auto run = [&](const std::string& call) {
+      line("if (!" + status_ + ") " + status_ + " = " + call + ";");
+    };
+    run("cudaMalloc((void **)&" + x + ", " + size + ")");
+    if (t.zero) run("cudaMemset(" + x + ", 0, " + size + ")");
+  }
+  const bool guarded = !program.temporaries.empty();
+  if (guarded) {
+    line("if (!" + status_ + ") {");
+    ++depth_;
+  }
+  host_block(program.steps, program);
+  line(status_ + " = cudaGetLastError();");
+  if (guarded) {
+    --depth_;
+    line("}");
+  }
+  for (const DeviceTemporary& t : program.temporaries) line("cudaFree(" + names_.of(t.name) + ");");
+  line("return " + status_ + ";");
+  depth_ = 0;
+  const std::string body = std::exchange(out_, std::move(before));
+  return "/* Launches the kernels on arrays of the device: 0, or CUDA's error. NVRTC passes it "
+         "over. */\n"
+         "#ifndef __CUDACC_RTC__\nextern \"C\" " +
+         host_prototype() + " {\n" + body + "}\n#endif\n";
+}
+
+/// For callers whose arrays are the host's. Copies all of an array, since part of it may stay as it
+/// is.
+std::string CPrinter::host_copies(const std::vector<Parameter>& params) {
+  std::string before = std::exchange(out_, {});
+  depth_ = 1;
+  std::vector<std::string> parameters, arguments;
+  std::map<std::string, std::pair<std::string, std::string>> copies;  // on the device; their bytes
+  line("int " + status_ + " = 0;");
+  for (const Parameter& a : params) {
+    const std::string& x = names_.of(a.name);
+    const std::string type = type_name(a.type);
+    if (!a.is_array) {
+      parameters.push_back(type + " " + x);
+      arguments.push_back(x);
+      continue;
+    }
+    if (a.offset || a.strides.size() != a.shape.size())
+      fail("unsupported", k_.at, "`{}` has no extents by which it could be copied", a.name);
+    const std::string there = names_.fresh(x + "_there"), bytes = names_.fresh(x + "_bytes");
+    copies[a.name] = {there, bytes};
+    parameters.push_back(type + (a.intent == Intent::In ? " const *" : " *") + x);
+    arguments.push_back(there);
+    line(type + " *" + there + " = 0;");
+    const Expr elements = elements_of(a);
+    line("long long " + bytes + " = sizeof(" + type + ")" +
+         (as_int(elements) == 1 ? "" : "*(" + expr_.index(elements, true) + ")") + ";");
+    for (const Expr& e : a.shape)  // an extent may be 0, and its stride too
+      if (!as_int(e)) line("if (" + expr_.index(e) + " <= 0) " + bytes + " = 0;");
+    line("if (!" + status_ + ") " + status_ + " = cudaMalloc((void **)&" + there + ", " + bytes +
+         " ? " + bytes + " : 1);");
+    line("if (!" + status_ + ") " + status_ + " = cudaMemcpy(" + there + ", " + x + ", " + bytes +
+         ", cudaMemcpyHostToDevice);");
+  }
+  line("if (!" + status_ + ") " + status_ + " = " + name() + "(" +
+       fmt::format("{}", fmt::join(arguments, ", ")) + ");");
+  for (const Parameter& a : params) {
+    if (!a.is_array) continue;
+    const std::string& x = names_.of(a.name);
+    const auto& [there, bytes] = copies.at(a.name);
+    if (a.intent != Intent::In)
+      line("if (!" + status_ + ") " + status_ + " = cudaMemcpy(" + x + ", " + there + ", " + bytes +
+           ", cudaMemcpyDeviceToHost);");
+  }
+  for (const Parameter& a : params)
+    if (a.is_array) line("cudaFree(" + copies.at(a.name).first + ");");
+  line("if (" + status_ + ") {");
+  line("  fprintf(stderr, \"" + name() + ": %s\\n\", cudaGetErrorString((cudaError_t)" + status_ +
+       "));");
+  line("  exit(1);");
+  line("}");
+  depth_ = 0;
+  if (parameters.empty()) parameters.emplace_back("void");
+  const std::string head = "extern \"C\" void " + name() + "_of_c(";
+  const std::string body = std::exchange(out_, std::move(before));
+  return "/* The same with arrays of the host, which it copies. */\n#ifndef __CUDACC_RTC__\n"
+         "#include <stdio.h>\n#include <stdlib.h>\n" +
+         head + parameter_list(parameters, head.size()) + ") {\n" + body + "}\n#endif\n";
+}
+
+void CPrinter::host_block(const std::vector<HostStep>& steps, const DeviceProgram& program) {
+  for (const HostStep& s : steps) {
+    if (s.kernel >= 0) {
+      const DeviceKernel& k = program.kernels[static_cast<std::size_t>(s.kernel)];
+      std::string guard, args;
+      const auto along_axes = [&](const std::array<Expr, 3>& numbers) {
+        std::string all;
+        for (const Expr& n : numbers) {
+          all += (all.empty() ? "" : ", ") + expr_.index(n);
+          if (may_be_none(n))
+            guard += (guard.empty() ? "" : " && ") + expr_.index(n, false, Prec::Shift) + " > 0";
+        }
+        return all;
+      };
+      const std::string grid = along_axes(k.groups), items = along_axes(k.items);
+      for (const std::string& a : k.args) args += (args.empty() ? "" : ", ") + names_.of(a);
+      if (!guard.empty()) {
+        line("if (" + guard + ")");
+        ++depth_;
+      }
+      line(fmt::format("{}<<<dim3({}), dim3({})>>>({});", k.name, grid, items, args));
+      if (!guard.empty()) --depth_;
+      continue;
+    }
+    line(expr_.host_head(s, k_.index_type) + "{");
+    ++depth_;
+    host_block(s.body, program);
+    --depth_;
+    line("}");
+  }
+}
+
+std::string CPrinter::host_header() {
+  const std::string guard = include_guard(name()), prototype = host_prototype();
+  const auto passed = [&](auto test) {
+    return std::any_of(k_.args.begin(), k_.args.end(), [&](const Argument& a) {
+      return a.type && !a.type->is_record() && test(a.type->scalar);
+    });
+  };
+  std::string includes;
+  if (passed([](Scalar s) { return s == Scalar::Bool; })) includes += "#include <stdbool.h>\n";
+  if (passed(is_complex)) includes += "#include <vector_types.h>\n";
+  if (!includes.empty()) includes += "\n";
+  includes += records();
+  return "#ifndef " + guard + "\n#define " + guard + "\n\n" + includes +
+         "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
+         "/* Launches the kernels on arrays of the device: 0, or CUDA's error. */\n" +
+         renamed_comment(k_.name, name()) + prototype +
+         ";\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
+}
+
+}  // namespace moonloop

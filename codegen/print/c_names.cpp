@@ -1,0 +1,205 @@
+#include "codegen/print/c_names.h"
+
+#include <functional>
+
+#include "codegen/print/c_arithmetic.h"
+#include "core/infer/infer.h"
+
+namespace moonloop {
+namespace {
+
+/// `i32`, `f64`, …
+std::string suffix(Scalar s) {
+  switch (s) {
+    case Scalar::Bool: return "bool";
+    case Scalar::I8: return "i8";
+    case Scalar::I16: return "i16";
+    case Scalar::I32: return "i32";
+    case Scalar::I64: return "i64";
+    case Scalar::U8: return "u8";
+    case Scalar::U16: return "u16";
+    case Scalar::U32: return "u32";
+    case Scalar::U64: return "u64";
+    case Scalar::F16: return "f16";
+    case Scalar::F32: return "f32";
+    case Scalar::F64: return "f64";
+    case Scalar::C64: return "c64";
+    case Scalar::C128: return "c128";
+  }
+  return "";
+}
+
+std::string body_of(const std::string& base, Scalar s, Language language) {
+  const std::string t = type_name(language, s);
+  if (base == "min" || base == "max") {  // of two reals the one that is a number
+    const std::string op = base == "min" ? " < " : " > ";
+    return "  return b" + op + "a" + (is_real(s) ? " || a != a" : "") + " ? b : a;\n";
+  }
+  if (base == "square") return "  return x*x;\n";
+  if (base == "cube") return "  return x*x*x;\n";
+  if (base == "fourth") return "  return x*x*(x*x);\n";
+  if (base == "floor_div") return "  return a / b - (a % b != 0 && (a < 0) != (b < 0));\n";
+  if (base == "floor_mod")
+    return "  " + t +
+           " const r = a % b;\n"
+           "  return r != 0 && (r < 0) != (b < 0) ? r + b : r;\n";
+  if (base == "power") {
+    const std::string negative =
+        is_unsigned(s) ? ""
+                       : "  if (n < 0) return x == 1 ? 1 : x == -1 ? (n % 2 != 0 ? -1 : 1) : 0;\n";
+    return negative + "  " + t +
+           " result = 1;\n"
+           "  for (; n != 0; n /= 2) {\n"
+           "    if (n % 2 != 0) result *= x;\n"
+           "    if (n != 1) x *= x;\n"
+           "  }\n"
+           "  return result;\n";
+  }
+  throw InternalError("no helper function `" + base + "`");
+}
+
+}  // namespace
+
+CNames::CNames(const Kernel& k, Surroundings around)
+    : around_(around), records_(around == Surroundings::OpenCL || around == Surroundings::Cuda) {
+  const bool device = records_;
+  // What stands outside of the function: the caller's view of records, and external functions.
+  const std::function<void(const Type&)> add_records = [&](const Type& t) {
+    if (!t.is_record()) return;
+    taken_.insert(unreserved(around_, NameUse::Global, t.record->name));
+    for (const Record::Field& f : t.record->fields) add_records(f.type);
+  };
+  for (const Argument& a : k.args)
+    if (a.type) add_records(*a.type);
+  for (const auto& [n, t] : k.temporaries)
+    if (t.type) add_records(*t.type);
+  for (const auto& [f, gives] : k.externals) taken_.insert(f + "_");
+  function_ = k.name;
+  const auto is_taken = [&](const std::string& f) {
+    return is_reserved(around_, NameUse::Global, f) || taken_.count(f) > 0;
+  };
+  if (is_taken(function_)) function_ += "_kernel";
+  if (is_taken(function_)) function_ = "kernel_" + k.name;  // of a family: by its beginning
+  while (is_taken(function_)) function_ += "_";
+  // Of the kernel's functions, or with `any` what might be one.
+  const auto is_function = [&](const std::string& n, bool any) {
+    if (!n.starts_with(function_)) return false;
+    const std::string end = n.substr(function_.size());
+    return end.empty() || end.starts_with(any ? "_" : "_kernel") || end == "_of_c";
+  };
+  const auto is_free = [&](const std::string& n) {
+    if (is_reserved(around_, NameUse::Local, n) || taken_.count(n)) return false;
+    if (!device) return true;
+    const Temporary* t = k.find_temporary(n);
+    if (t && t->read_only)  // a table beside the functions
+      return !is_reserved(around_, NameUse::Global, n) && !is_function(n, true);
+    // The host's functions of CUDA call one another.
+    return around_ != Surroundings::Cuda || !(k.find_arg(n) || t) || !is_function(n, false);
+  };
+  const std::set<std::string> names = k.all_names();
+  for (const std::string& n : names)
+    if (is_free(n)) by_name_.emplace(n, n);
+  for (const auto& [n, c] : by_name_) taken_.insert(c);
+  taken_.insert(function_);
+  for (const std::string& n : names) {
+    if (by_name_.count(n)) continue;
+    const Temporary* t = k.find_temporary(n);
+    const bool table = device && t && t->read_only;
+    by_name_.emplace(n, fresh(table ? "table_" + n : n + "_"));
+  }
+}
+
+const std::string& CNames::of(const std::string& name) const {
+  const auto it = by_name_.find(name);
+  if (it == by_name_.end()) throw InternalError("code generation meets the unknown name " + name);
+  if (records_) used_.insert(name);
+  return it->second;
+}
+
+std::string CNames::fresh(const std::string& base) {
+  // What is reserved by its beginning stays so with any end.
+  const bool by_beginning = is_reserved(around_, NameUse::Local, base + "_0");
+  const std::string root = by_beginning ? "name_" + base : base;
+  std::string name = root;
+  for (int i = 0; is_reserved(around_, NameUse::Local, name) || !taken_.insert(name).second; ++i)
+    name = root + "_" + std::to_string(i);
+  return name;
+}
+
+std::string Helpers::function(const std::string& base, Scalar s) {
+  const std::string name = base + "_" + suffix(s), t = type(s);
+  if (!functions_.count(name)) {
+    check_own(name);
+    if (is_real(s) && base.starts_with("floor")) include("math.h");
+    if (const auto f = arithmetic(base, s, language_)) {
+      functions_[name] = function_prefix(language_) + f->result + " " + name + "(" + f->parameters +
+                         ") {\n" + f->body + "}\n";
+      return name;
+    }
+    const bool one = base == "square" || base == "cube" || base == "fourth";
+    const std::string params = one               ? t + " x"
+                               : base == "power" ? t + " x, " + t + " n"
+                                                 : t + " a, " + t + " b";
+    functions_[name] = function_prefix(language_) + t + " " + name + "(" + params + ") {\n" +
+                       body_of(base, s, language_) + "}\n";
+  }
+  return name;
+}
+
+void Helpers::note(const Type& t) {
+  if (t.is_record()) return;  // its definition is printed
+  if (t.scalar == Scalar::Bool) include("stdbool.h");
+  if (is_integer(t.scalar)) include("stdint.h");
+  if (is_complex(t.scalar)) include("complex.h");
+  if (t.scalar == Scalar::F64 || t.scalar == Scalar::C128) use(Feature::Fp64);
+}
+
+std::string Helpers::type(const Type& t) {
+  note(t);
+  return type_name(language_, t);
+}
+
+std::string Helpers::element(const Type& t) {
+  note(t);
+  return element_type(language_, t);
+}
+
+void Helpers::check_own(const std::string& name) const {
+  if (!is_reserved(surroundings_of(language_), NameUse::Local, name))
+    throw InternalError("codegen/reserved.cpp misses the helper function `" + name + "`");
+}
+
+std::string Helpers::extremum(bool min, Scalar s) {
+  // Compilers make calls of C's fmin, but two instructions of the comparisons.
+  if (!is_real(s) || language_ == Language::C) return function(min ? "min" : "max", s);
+  include("math.h");
+  return math(min ? "fmin" : "fmax", s);
+}
+
+std::string Helpers::complex_of_parts(Scalar s) {
+  include("complex.h");
+  const std::string name = s == Scalar::C64 ? "CMPLXF" : "CMPLX";
+  const std::string part = s == Scalar::C64 ? "float" : "double";
+  functions_[name] = fmt::format(
+      "#ifndef {0}\n#define {0}(re, im) __builtin_complex(({1})(re), ({1})(im))\n#endif\n", name,
+      part);
+  return name;
+}
+
+std::string Helpers::allocate() {
+  include("stdio.h");
+  include("stdlib.h");
+  functions_["allocate"] =
+      "static void *allocate(size_t bytes) {\n"
+      "  if (bytes > (size_t)-1 / 2) bytes = 0; /* an extent below 0: no element is used */\n"
+      "  void *memory = aligned_alloc(64, (bytes + 63) / 64 * 64 + 64);\n"
+      "  if (!memory) {\n"
+      "    fprintf(stderr, \"no memory for a temporary of %zu bytes\\n\", bytes);\n"
+      "    abort();\n"
+      "  }\n"
+      "  return memory;\n"
+      "}\n";
+  return "allocate";
+}
+
+}  // namespace moonloop

@@ -1,0 +1,98 @@
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "codegen/language.h"
+#include "core/model/kernel.h"
+
+namespace moonloop {
+
+/// Identifiers of the generated code for the names of a kernel: the same name, with `_` appended
+/// where the table of codegen/reserved.h has it, and `_kernel` where it has that of the function.
+class CNames {
+ public:
+  CNames(const Kernel& k, Surroundings around);
+  /// Of a variable.
+  const std::string& of(const std::string& name) const;
+  const std::string& function() const { return function_; }
+  /// Names of the kernel that of() was asked for since the last call.
+  std::set<std::string> take_used() const { return std::exchange(used_, {}); }
+  /// A new identifier, `base` if it is free.
+  std::string fresh(const std::string& base);
+
+ private:
+  std::map<std::string, std::string> by_name_;
+  std::set<std::string> taken_;
+  std::string function_;
+  Surroundings around_;
+  bool records_;  // what is asked for
+  mutable std::set<std::string> used_;
+};
+
+/// What the text for a device uses beyond the core of its language.
+enum class Feature {
+  Fp64,
+  Int64Atomics,   // additions and exchanges
+  Int64Extremes,  // atomic minima and maxima
+  Infinity,
+  NotANumber,
+  PairAsWord,  // complex numbers in atomic exchanges
+};
+
+/// Functions that the generated code brings along, each printed when first asked for.
+class Helpers {
+ public:
+  explicit Helpers(Language language) : language_(language) {}
+  Language language() const { return language_; }
+  /// As type_name() and math_function() in the language at hand; with the header that C needs.
+  std::string type(const Type& t);
+  std::string math(const std::string& name, Scalar s) const {
+    return math_function(language_, name, s);
+  }
+  /// The name of a function on integers or reals of one type: `floor_div`, `floor_mod`, `min`,
+  /// `max`, `power`, `square`, `cube`, `fourth`, those of arithmetic(); for instance
+  /// `floor_div_i32`.
+  std::string function(const std::string& base, Scalar s);
+  /// The function for the lesser or greater of two values; on reals as C's `fmin`.
+  std::string extremum(bool min, Scalar s);
+  /// A function on complex numbers in a language without them: `mul_c64`, `exp_c128`.
+  std::string complex(const std::string& base, Scalar s);
+  /// The function on a device that makes a float of a float16's bits, `half_value`, or the nearest
+  /// bits of a float or a double, `half_bits` and `half_bits_f64`.
+  std::string half(const std::string& name);
+  /// The function of CUDA by which a warp adds the product of a matrix with `rows` rows, 8 or 16,
+  /// and 4 columns and one with 4 rows and 8 columns, of doubles.
+  std::string matrix_unit(int rows);
+  /// The macro of C11 that puts a complex number together, which clang does not find in the headers
+  /// of some C libraries.
+  std::string complex_of_parts(Scalar s);
+  /// Memory that is not on the stack: a function that takes bytes and ends the program when there
+  /// are none.
+  std::string allocate();
+  /// Declares a function that stands elsewhere; false if it is declared otherwise already.
+  bool external(const std::string& name, const std::string& declaration) {
+    return functions_.emplace(name, declaration).first->second == declaration;
+  }
+  void include(const std::string& header) { headers_.insert(header); }
+  /// As element_type() in the language at hand.
+  std::string element(const Type& t);
+  /// Says that the text uses it. Types and the functions from here say so by themselves.
+  void use(Feature f) { features_.insert(f); }
+  const std::set<Feature>& features() const { return features_; }
+
+  const std::map<std::string, std::string>& functions() const { return functions_; }
+  const std::set<std::string>& headers() const { return headers_; }
+
+ private:
+  void check_own(const std::string& name) const;  // that the table of names has it
+  void note(const Type& t);                       // what its name needs
+
+  Language language_;
+  std::map<std::string, std::string> functions_;  // text by name
+  std::set<std::string> headers_;
+  std::set<Feature> features_;
+};
+
+}  // namespace moonloop

@@ -1,0 +1,395 @@
+#include "codegen/print/c_printer.h"
+
+#include <algorithm>
+
+#include "codegen/language.h"
+#include "codegen/print/declare.h"
+#include "core/infer/infer.h"
+#include "core/infer/typing.h"
+
+namespace moonloop {
+namespace {
+
+constexpr std::size_t kColumns = 100;
+
+/// The space at which a long line is best broken: before an operator or behind a comma or `=`, as
+/// little inside brackets as possible, as far to the right as possible. npos if there is none.
+std::size_t break_before(const std::string& line) {
+  std::size_t best = std::string::npos;
+  int depth = 0, least = 1 << 20;
+  for (std::size_t i = 0; i < line.size() && i <= kColumns; ++i) {
+    const char c = line[i];
+    if (c == '(' || c == '[' || c == '{') ++depth;
+    if (c == ')' || c == ']' || c == '}') --depth;
+    if (c != ' ' || i < kColumns / 2) continue;
+    const bool after = line[i - 1] == ',' || line[i - 1] == '=' || line[i - 1] == ';';
+    const bool before = std::string_view("+-*/%&|^<>=!?:").find(line[i + 1]) != std::string::npos &&
+                        line[i + 1] != '=';
+    const int rank =
+        line[i - 1] == ';' ? 2 * depth - 1 : 2 * depth;  // parts of a loop's head first
+    if ((!after && !before) || rank > least) continue;
+    best = i;
+    least = rank;
+  }
+  return best;
+}
+
+}  // namespace
+
+CPrinter::CPrinter(const Plan& plan, const Dialect& dialect, bool marks)
+    : plan_(plan),
+      k_(plan.kernel),
+      dialect_(dialect),
+      names_(k_, surroundings_of(language_of(plan.target))),
+      helpers_(language_of(plan.target)),
+      expr_(plan, names_, helpers_),
+      marks_(marks) {
+  find_critical();
+}
+
+std::string CPrinter::type_name(const Type& t) { return helpers_.type(t); }
+
+std::string parameter_list(const std::vector<std::string>& parameters, std::size_t indent) {
+  std::string out;
+  std::size_t column = indent;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const std::string p = parameters[i] + (i + 1 < parameters.size() ? "," : "");
+    if (i > 0 && column + p.size() + 4 > kColumns) {
+      out += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (i > 0) {
+      out += " ";
+    }
+    out += p;
+    column += p.size() + 1;
+  }
+  return out;
+}
+
+/// What some instruction writes.
+std::set<std::string> CPrinter::written() const {
+  std::set<std::string> out;
+  for (const InsnPtr& i : k_.instructions) out.merge(writes(*i));
+  return out;
+}
+
+std::string CPrinter::prototype() {
+  const std::set<std::string> written = this->written();
+  std::vector<std::string> parameters;
+  for (const Argument& a : k_.args) {
+    std::string p = type_name(a.type.value_or(Type(k_.index_type)));
+    if (a.is_array) p += written.count(a.name) ? " *restrict" : " const *restrict";
+    parameters.push_back(p + " " + names_.of(a.name));
+  }
+  if (parameters.empty()) parameters.emplace_back("void");
+  const std::string head = "void " + name() + "(";
+  return head + parameter_list(parameters, head.size()) + ")";
+}
+
+std::string CPrinter::source(Block program) {
+  settle_declarations(program, plan_, expr_);
+  dialect_.decorate(program, plan_, names_);
+  out_.clear();
+  const std::string head = prototype();
+  depth_ = 1;
+  tables();
+  block(program);
+  depth_ = 0;
+  const std::string body = std::move(out_);
+  const std::string types = records();
+  std::string text = headers() + types;
+  for (const auto& [helper, definition] : helpers_.functions()) text += definition + "\n";
+  return text + head + " {\n" + body + "}\n";
+}
+
+std::string CPrinter::headers() const {
+  std::string out;
+  for (const std::string& h : helpers_.headers()) out += "#include <" + h + ">\n";
+  return out.empty() ? "" : out + "\n";
+}
+
+namespace {
+
+/// A complex number as a record for CUDA has it, whose own pairs are aligned to their size.
+std::string pair_definition(const std::string& name, const Type& t) {
+  const std::string vector = type_name(Language::Cuda, t),
+                    part = type_name(Language::Cuda, real_part(t.scalar));
+  return "typedef struct " + name + " {\n  " + part +
+         " x, y;\n#ifdef __CUDACC__\n  __host__ __device__ operator " + vector +
+         "() const { return make_" + vector + "(x, y); }\n  __host__ __device__ " + name +
+         " &operator=(" + vector + " z) { x = z.x, y = z.y; return *this; }\n#endif\n} " + name +
+         ";\n";
+}
+
+}  // namespace
+
+/// Definitions of the record types in use, fields' types first.
+std::string CPrinter::records() {
+  std::string out;
+  std::set<std::string> done;
+  const std::function<void(const Type&)> define = [&](const Type& t) {
+    if (!t.is_record() || !done.insert(t.record->name).second) return;
+    const std::string name = helpers_.type(t);
+    for (const Record::Field& f : t.record->fields) define(f.type);
+    std::map<std::string, std::string> pairs;  // definitions by name
+    std::string fields;
+    for (const Record::Field& f : t.record->fields) {
+      // Complex numbers stand where the host has them, not at multiples of both parts' size.
+      const bool pair = expr_.is_pair(f.type), cuda = helpers_.language() == Language::Cuda;
+      std::string type = helpers_.element(f.type);
+      if (pair && cuda) {
+        type = name + (f.type == Type(Scalar::C64) ? "_c64" : "_c128");
+        pairs.emplace(type, pair_definition(type, f.type));
+      }
+      fields += "  " + type + " " + field_name(helpers_.language(), f.name);
+      if (pair && !cuda)
+        fields += fmt::format(" __attribute__((packed, aligned({})))", size_of(f.type.scalar) / 2);
+      fields += ";\n";
+    }
+    const std::string guard = "MOONLOOP_RECORD_" + name;
+    out += "#ifndef " + guard + "\n#define " + guard + "\n";
+    for (const auto& [name, definition] : pairs) out += definition;
+    out += "typedef struct {\n" + fields + "} " + name + ";\n#endif\n\n";
+  };
+  for (const Argument& a : k_.args)
+    if (a.type) define(*a.type);
+  for (const auto& [n, t] : k_.temporaries)
+    if (t.type) define(*t.type);
+  return out;
+}
+
+std::string renamed_comment(const std::string& kernel, const std::string& function) {
+  if (kernel == function) return "";
+  return "/* The kernel `" + kernel + "`, whose name is taken. */\n";
+}
+
+std::string include_guard(const std::string& name) {
+  std::string out = "MOONLOOP_" + name + "_H";
+  for (char& c : out) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return out;
+}
+
+std::string CPrinter::header() {
+  const std::string guard = include_guard(name());
+  helpers_ = Helpers(helpers_.language());
+  std::string proto = prototype();
+  const bool has_restrict = proto.find("*restrict ") != std::string::npos;
+  std::string text = "#ifndef " + guard + "\n#define " + guard + "\n\n";
+  const std::string types = records();
+  text += headers() + types;
+  text += "#ifdef __cplusplus\nextern \"C\" {\n";
+  if (has_restrict) {  // C++ has the word only as an extension
+    text += "#define MOONLOOP_RESTRICT __restrict\n#else\n#define MOONLOOP_RESTRICT restrict\n";
+    for (std::size_t at = 0; (at = proto.find("*restrict ", at)) != std::string::npos;)
+      proto.replace(at, 9, "*MOONLOOP_RESTRICT"), at += 18;
+  }
+  text += "#endif\n\n" + renamed_comment(k_.name, name()) + proto +
+          ";\n\n#ifdef __cplusplus\n}\n#endif\n";
+  if (has_restrict) text += "#undef MOONLOOP_RESTRICT\n";
+  return text + "\n#endif\n";
+}
+
+// ---- Statements -------------------------------------------------------------------------------
+
+void CPrinter::line(const std::string& text) {
+  std::string rest = std::string(static_cast<std::size_t>(2 * depth_), ' ') + text;
+  while (rest.size() > kColumns && text[0] != '#') {
+    const std::size_t at = break_before(rest);
+    if (at == std::string::npos) break;
+    out_ += rest.substr(0, at) + "\n";
+    rest = std::string(static_cast<std::size_t>(2 * depth_ + 4), ' ') + rest.substr(at + 1);
+  }
+  out_ += rest + "\n";
+}
+
+void CPrinter::block(const Block& b) {
+  for (const Stmt& s : b) statement(s);
+}
+
+namespace {
+
+/// A declaration, by itself or with the statement that gives the value: no statement of C alone.
+bool declares(const Stmt& s) {
+  const auto* run = std::get_if<Run>(&s.op);
+  return std::holds_alternative<Declare>(s.op) || (run && !run->declares.empty());
+}
+/// The same of what is left of a scope without its braces.
+bool leaves_declaration(const Stmt& s) {
+  const auto* scope = std::get_if<Scope>(&s.op);
+  if (!scope) return declares(s);
+  return std::any_of(scope->body.begin(), scope->body.end(), leaves_declaration);
+}
+
+}  // namespace
+
+/// `head` with the block below it; braces unless the block is one statement that shows its extent.
+void CPrinter::body(const Block& b, const std::string& head) {
+  const bool one = b.size() == 1 && !declares(b[0]);
+  line(head);
+  ++depth_;
+  const std::size_t inner = out_.size();
+  block(b);
+  --depth_;
+  if (one) unwrap(inner);
+  const std::string_view printed = std::string_view(out_).substr(inner);
+  const Loop* loop = one ? std::get_if<Loop>(&b[0].op) : nullptr;
+  const bool single = one && !leaves_declaration(b[0]) &&
+                      (std::count(printed.begin(), printed.end(), '\n') == 1 ||
+                       (loop && loop->lanes == 0) || std::holds_alternative<If>(b[0].op));
+  if (single && printed.find('#') == std::string_view::npos) return;
+  out_.insert(inner - 1, " {");  // the head may have been broken into lines
+  line("}");
+}
+
+/// One block in braces that is all the text from `at` on, without its braces.
+void CPrinter::unwrap(std::size_t at) {
+  const std::string indent(static_cast<std::size_t>(2 * (depth_ + 1)), ' ');
+  const std::string open = indent + "{\n", close = indent + "}\n";
+  if (out_.compare(at, open.size(), open) != 0) return;
+  const std::size_t end = out_.find("\n" + close, at);
+  if (end == std::string::npos || end + 1 + close.size() != out_.size()) return;  // not all of it
+  const std::string inside =
+      out_.substr(at + open.size(), out_.size() - at - open.size() - close.size());
+  out_.resize(at);
+  for (std::size_t from = 0; from < inside.size();) {
+    const std::size_t end = inside.find('\n', from) + 1;
+    out_ += inside.substr(from + 2, end - from - 2);
+    from = end;
+  }
+}
+
+void CPrinter::statement(const Stmt& s) {
+  std::visit(
+      overload{[&](const Loop& x) {
+                 if (x.matrix >= 0) return matrix_step(x);
+                 if (x.lanes > 0) return lanes(x);
+                 const bool in_turn = takes_turns(x.body);
+                 for (const std::string& p : x.pragmas)
+                   if (in_turn && p.starts_with("omp simd"))
+                     line("/* No lanes: its updates take turns. */");
+                   else
+                     line("#pragma " + p);
+                 const std::string& i = names_.of(x.iname);
+                 expr_.runs_from(x.iname, x.lower);
+                 const std::string step =
+                     x.step == 1 ? "++" + i : i + " += " + std::to_string(x.step);
+                 body(x.body, "for (" + type_name(k_.index_type) + " " + i + " = " +
+                                  expr_.index(x.lower) + "; " + i + (x.inclusive ? " <= " : " < ") +
+                                  expr_.index(x.upper, false, Prec::Shift) +
+                                  (x.only_while ? " && " + expr_.condition(x.only_while) : "") +
+                                  "; " + step + ")");
+               },
+               [&](const If& x) { body(x.body, "if (" + expr_.condition(x.cond) + ")"); },
+               [&](const Scope& x) {
+                 line("{");
+                 ++depth_;
+                 if (!x.iname.empty()) expr_.runs_from(x.iname, x.value);
+                 if (!x.iname.empty())
+                   line(type_name(k_.index_type) + " const " + names_.of(x.iname) + " = " +
+                        expr_.index(x.value) + ";");
+                 block(x.body);
+                 --depth_;
+                 line("}");
+               },
+               [&](const Run& x) { run(x); }, [&](const Sync& x) { line(dialect_.barrier(x)); },
+               [&](const GroupCombine& x) { group_combine(x); },
+               [](const Launch&) { throw InternalError("a kernel inside of a function"); },
+               [&](const Declare& x) { declare(*k_.find_temporary(x.temporary)); },
+               [&](const Release& x) { line("free(" + names_.of(x.temporary) + ");"); }},
+      s.op);
+}
+
+/// Whether some statement of the block is a critical section, which no lanes can have.
+bool CPrinter::takes_turns(const Block& block) const {
+  if (dialect_.atomic_update(false).empty()) return false;
+  return std::any_of(block.begin(), block.end(), [&](const Stmt& s) {
+    if (const auto* x = std::get_if<Loop>(&s.op)) return takes_turns(x->body);
+    if (const auto* x = std::get_if<If>(&s.op)) return takes_turns(x->body);
+    if (const auto* x = std::get_if<Scope>(&s.op)) return takes_turns(x->body);
+    const auto* run = std::get_if<Run>(&s.op);
+    if (!run) return false;
+    const Instruction& insn = *k_.instructions[static_cast<std::size_t>(run->insn)];
+    return insn.atomic == Atomicity::Update && critical_.count(written_name(insn.lhs[0])) > 0;
+  });
+}
+
+void CPrinter::declare(const Temporary& t) {
+  const std::string type = type_name(expr_.type_of_name(t.name));
+  const Exprs extents = expr_.extents(t);
+  if (extents.empty()) return line(type + " " + names_.of(t.name) + ";");
+  if (on_heap(expr_, t)) {
+    std::string size = "sizeof(" + type + ")";
+    for (const Expr& e : extents) size += "*" + expr_.index(e, true, Prec::Unary);
+    return line(type + " *" + names_.of(t.name) + " = " + helpers_.allocate() + "(" + size + ");");
+  }
+  line(type + " " + names_.of(t.name) + brackets(t) + ";");
+}
+
+std::string CPrinter::brackets(const Temporary& t) {
+  if (!expr_.has_axes(t)) return "[" + std::to_string(expr_.elements(t).value()) + "]";
+  std::string out;
+  for (const Expr& e : expr_.extents(t)) out += "[" + expr_.index(e) + "]";
+  return out;
+}
+
+/// Values in C order as an array whose first axis is contiguous has them in memory.
+static std::vector<Expr> first_axis_fastest(const std::vector<Expr>& values, const Exprs& shape) {
+  std::vector<Expr> out;
+  std::vector<std::size_t> index(shape.size(), 0);
+  while (out.size() < values.size()) {
+    std::size_t at = 0;
+    for (std::size_t d = 0; d < shape.size(); ++d)
+      at = at * static_cast<std::size_t>(as_int(shape[d]).value()) + index[d];
+    out.push_back(values[at]);
+    for (std::size_t d = 0; d < shape.size(); ++d) {
+      if (++index[d] < static_cast<std::size_t>(as_int(shape[d]).value())) break;
+      index[d] = 0;
+    }
+  }
+  return out;
+}
+
+/// Temporaries that start with given values.
+void CPrinter::tables() {
+  for (const auto& [name, t] : k_.temporaries) {
+    if (!t.initializer) continue;
+    const Type type = expr_.type_of_name(name);
+    const Exprs shape = t.shape.value_or(Exprs{});
+    std::string values;
+    const bool turned = t.order == Order::F && shape.size() > 1 && expr_.elements(t).has_value();
+    for (const Expr& e : turned ? first_axis_fastest(*t.initializer, shape) : *t.initializer)
+      values += (values.empty() ? "" : ", ") + expr_.constant(e, type);
+    const std::string head = (t.read_only ? table_prefix(helpers_.language()) : "") +
+                             type_name(type) + (t.read_only ? " const " : " ") + names_.of(name);
+    if (shape.empty()) {
+      line(head + " = " + values + ";");
+      continue;
+    }
+    const auto n = expr_.elements(t);
+    if (!n) fail("unsupported", t.at, "`{}` has values, but its shape is not constant", name);
+    std::string brackets = "[" + std::to_string(*n) + "]";
+    if (expr_.has_axes(t)) {
+      brackets.clear();
+      for (const Expr& e : shape) brackets += "[" + expr_.index(e) + "]";
+      if (shape.size() > 1) values = nested(*t.initializer, shape, type);
+    }
+    line(head + brackets + " = {" + values + "};");
+  }
+}
+
+std::string CPrinter::nested(const std::vector<Expr>& values, const Exprs& shape,
+                             const Type& type) {
+  std::size_t next = 0;
+  const std::function<std::string(std::size_t)> axis = [&](std::size_t d) {
+    std::string out;
+    for (std::int64_t i = 0; i < as_int(shape[d]).value(); ++i) {
+      const std::string one =
+          d + 1 == shape.size() ? expr_.constant(values.at(next++), type) : "{" + axis(d + 1) + "}";
+      out += (i == 0 ? "" : ", ") + one;
+    }
+    return out;
+  };
+  return axis(0);
+}
+
+}  // namespace moonloop

@@ -1,0 +1,135 @@
+#pragma once
+#include <string>
+
+#include "codegen/plan/ast.h"
+#include "codegen/print/c_expr.h"
+#include "codegen/print/target.h"
+
+namespace moonloop {
+
+/// `a, b, c` in lines of 100 columns at most that start below the column `indent`, where the text
+/// goes on.
+std::string parameter_list(const std::vector<std::string>& parameters, std::size_t indent);
+
+/// What a header says where the function does not have the kernel's name, else nothing.
+std::string renamed_comment(const std::string& kernel, const std::string& function);
+
+/// `MOONLOOP_NAME_H`
+std::string include_guard(const std::string& name);
+
+/// Prints a program as one C function.
+class CPrinter {
+ public:
+  CPrinter(const Plan& plan, const Dialect& dialect, bool marks = false);
+
+  /// `void name(double *restrict a, int32_t n)`.
+  std::string prototype();
+  /// A whole translation unit.
+  std::string source(Block program);
+  std::string header();
+  /// The kernels of a program for a device, and what the host has to know of them.
+  /// With `host_arrays`, the parameters, also a function that takes arrays of the host.
+  std::string device_source(Block program, DeviceProgram& out,
+                            const std::vector<Parameter>* host_arrays = nullptr);
+  /// A C header for the function that launches a CUDA program's kernels.
+  std::string host_header();
+  const std::string& name() const { return names_.function(); }
+
+ private:
+  void line(const std::string& text);
+  void block(const Block& b);
+  void body(const Block& b, const std::string& head);
+  void unwrap(std::size_t at);
+  void statement(const Stmt& s);
+  void run(const Run& r);
+  void assigned(const Run& r, const Instruction& insn);
+  void group_combine(const GroupCombine& c);
+  void combine_by_shuffles(const GroupReduction& r, const std::string& cond);
+  void combine_by_memory(const GroupReduction& r, const std::string& cond);
+  void neighbours(const GroupReduction& r, const GroupReduction::Span& s, const std::string& wait);
+  std::string halving(const GroupReduction& r, std::int64_t from);
+  void combine(const GroupReduction& r, const Exprs& from, const Exprs& to);
+  void copy(const Exprs& from, const Exprs& to);
+  template <class F>
+  void where(const std::string& cond, F print);
+  void matrix_step(const Loop& x);
+  void lanes(const Loop& x);
+  /// Neighbouring elements that one instruction of the hardware loads or stores.
+  struct VectorAccess {
+    Expr element;         // of any lane
+    std::int64_t length;  // lanes that one vector serves
+    bool loaded, stored;
+  };
+  std::vector<VectorAccess> vector_accesses(const Instruction& insn, const Loop& x,
+                                            const std::function<Expr(const Expr&)>& in);
+  std::vector<std::string> declare_vectors(const VectorAccess& v, const Loop& x);
+  std::int64_t vector_length(const Expr& e, const Loop& x);
+  std::string vector_pointer(const std::string& array, const std::string& type) const;
+  void assign(const Instruction& insn, const Exprs& lhs, const Expr& rhs);
+  std::string target(const Expr& lhs);
+  struct Compound {
+    const char* op;
+    Expr other;
+  };
+  std::optional<Compound> compound(const Expr& lhs, const Expr& rhs) const;
+  void find_critical();
+  bool takes_turns(const Block& block) const;
+  void device_atomic(const Exprs& lhs, const Expr& rhs);
+  void atomic_sum_of_pairs(const std::string& place, const Type& t, const std::string& space,
+                           const std::string& value);
+  void in_turn(const Exprs& lhs, const Expr& rhs, bool each);
+  struct Number {
+    std::string path;  // behind the value's name, to a field
+    Type type;
+    std::string component;  // of a complex one: `.x` or `.y`
+  };
+  std::vector<Number> numbers(const Type& t) const;
+  std::string space_of(const std::string& variable) const;
+  void exchange(const std::string& place, const Type& t, bool local,
+                const std::function<std::string(const std::string& old)>& value);
+  void external(const Instruction& insn, const Exprs& lhs, const Call& call);
+  void tuple(const Exprs& lhs, const Expr& rhs, bool one_statement);
+  void reduction_init(const Instruction& insn, const Exprs& lhs);
+  void reduction_update(const Instruction& insn, const Exprs& lhs, const Expr& rhs);
+  void extremum_update(const Instruction& insn, const Expr& acc, const Expr& value);
+  void indexed_extremum(const Instruction& insn, const Exprs& acc, const Exprs& values);
+  void segmented_update(const Instruction& insn, const Exprs& acc, const Exprs& values);
+  std::string unset(const Type& t);
+  std::string neutral(const Instruction& insn, std::size_t i, const Type& t);
+  void declare(const Temporary& t);
+  void tables();
+  std::string brackets(const Temporary& t);
+  int device_kernel(const Launch& launch, DeviceProgram& out);
+  void device_temporaries(const std::set<std::string>& used, DeviceKernel& kernel);
+  std::string device_head(DeviceKernel& kernel, const std::set<std::string>& used,
+                          const std::set<std::string>& written, bool waits);
+  void collect_writes(const Block& block, std::set<std::string>& out) const;
+  std::set<std::string> written() const;
+  std::string host_prototype();
+  std::string host_function(const DeviceProgram& program);
+  std::string host_copies(const std::vector<Parameter>& params);
+  void host_block(const std::vector<HostStep>& steps, const DeviceProgram& program);
+  std::vector<HostStep> host_steps(const Block& block, DeviceProgram& program);
+  std::string nested(const std::vector<Expr>& values, const Exprs& shape, const Type& type);
+  std::string records();
+  std::string headers() const;
+  std::string type_name(const Type& t);
+
+  const Plan& plan_;
+  const Kernel& k_;
+  const Dialect& dialect_;
+  CNames names_;
+  Helpers helpers_;
+  CExpr expr_;
+  std::set<std::string> critical_;
+  std::set<std::string> aligned_;           // local arrays that vectors are read from or written to
+  std::map<int, std::vector<int>> copies_;  // kernels made, by launch of the plan
+  std::vector<std::string> kernel_bodies_;  // by kernel
+  std::string out_;
+  std::string status_;  // of what the host's function of CUDA called
+  int depth_ = 0;
+  bool marks_;                                             // where statements begin and end
+  const std::map<std::string, bool>* declares_ = nullptr;  // of the statement being printed
+};
+
+}  // namespace moonloop

@@ -1,0 +1,389 @@
+#include "codegen/print/fortran_interface.h"
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+
+#include "codegen/language.h"
+#include "codegen/reserved.h"
+#include "core/base/diagnostic.h"
+#include "core/model/external.h"
+
+namespace moonloop {
+namespace {
+
+std::string integer_kind(const Type& t) { return fmt::format("c_int{}_t", 8 * t.size()); }
+
+/// A program by the name that Fortran calls it.
+struct Called : Program {
+  std::string kernel;
+  AroundRoutine around;
+};
+
+std::string fortran_type(const Called& p, const Parameter& a) {
+  const auto unsupported = [&] {
+    fail("unsupported", a.at,
+         "`{}`: `{}` of type {} has no counterpart in Fortran's interface to C", p.kernel, a.name,
+         a.type.str());
+  };
+  if (a.type.is_record()) unsupported();
+  if (a.fortran == FortranRole::Character) return "character(c_char)";
+  if (a.logical) return fmt::format("logical({})", a.type.size());
+  switch (a.type.scalar) {
+    case Scalar::Bool: return "logical(c_bool)";
+    case Scalar::I8:
+    case Scalar::U8: return "integer(c_int8_t)";
+    case Scalar::I16:
+    case Scalar::U16: return "integer(c_int16_t)";
+    case Scalar::I32:
+    case Scalar::U32: return "integer(c_int32_t)";
+    case Scalar::I64:
+    case Scalar::U64: return "integer(c_int64_t)";
+    case Scalar::F16: unsupported(); break;
+    case Scalar::F32: return "real(c_float)";
+    case Scalar::F64: return "real(c_double)";
+    case Scalar::C64: return "complex(c_float_complex)";
+    case Scalar::C128: return "complex(c_double_complex)";
+  }
+  return "";
+}
+
+std::string lower_case(std::string s) {
+  for (char& c : s) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return s;
+}
+
+/// Another name where Fortran's kinds and functions, or those of the interface, have it: the
+/// caller's arguments go by their order.
+std::string name_of(const Called& p, const Parameter& a) {
+  const std::set<std::string> own{lower_case(p.kernel), lower_case(p.kernel) + "_moonloop",
+                                  lower_case(p.kernel) + "_extent", lower_case(p.name) + "_of_c"};
+  const auto is_taken = [&](const std::string& n) {
+    return is_reserved(Surroundings::Fortran, NameUse::Local, n) || own.count(lower_case(n)) > 0;
+  };
+  std::string name = a.name;
+  const auto is_other = [&] {
+    return std::any_of(p.params.begin(), p.params.end(), [&](const Parameter& x) {
+      return x.name != a.name && lower_case(x.name) == lower_case(name);
+    });
+  };
+  while (is_taken(name) || (name != a.name && is_other())) name += "_value";
+  return name;
+}
+
+/// The name of what the caller in Fortran passes: of a component the variable that has it.
+std::string passed_name(const Called& p, const Parameter& a) {
+  if (!a.component) return name_of(p, a);
+  Parameter whole;
+  whole.name = a.component->of;
+  return name_of(p, whole);
+}
+
+/// The parameter as the caller's variable, or the part of one.
+std::string place_of(const Called& p, const Parameter& a) {
+  return passed_name(p, a) + (a.component ? a.component->path : "");
+}
+
+/// A parameter that Fortran sees, each variable of a derived type by the first of its components.
+bool is_first(const Called& p, const Parameter& a) {
+  if (!a.component) return true;
+  return &a == &*std::find_if(p.params.begin(), p.params.end(), [&](const Parameter& x) {
+    return x.component && x.component->of == a.component->of;
+  });
+}
+
+void check_names(const Called& p) {
+  std::set<std::string> seen;
+  const auto check = [&](const std::string& name, const Span& at) {
+    if (!std::isalpha(static_cast<unsigned char>(name[0])) || name.size() > 55)
+      fail("unsupported", at, "`{}` is no name in Fortran", name);
+    if (!seen.insert(lower_case(name)).second)
+      fail("unsupported", at, "`{}` and another name differ in case alone, which Fortran ignores",
+           name);
+  };
+  check(p.kernel, {});
+  for (const Parameter& a : p.params) check(name_of(p, a), a.at);
+}
+
+/// The type of a variable with components, where the routine is written: under another name where
+/// an argument has its own.
+struct DerivedType {
+  std::string name, alias, module;
+  std::string use(const Called& p) const {
+    if (module == p.around.module) return "";
+    return "  use " + module + ", only: " + (alias == name ? name : alias + " => " + name) + "\n";
+  }
+};
+DerivedType type_of(const Called& p, const Parameter& a) {
+  const FortranComponent& c = *a.component;
+  if (c.module.empty())
+    fail("unsupported", a.at,
+         "`{}`: `{}` is of a type that the routine itself declares, which no caller has", p.kernel,
+         c.of);
+  if (c.nested)
+    fail("unsupported", a.at,
+         "`{}`: `{}{}` is an array of each element of an array, which the interface cannot pass",
+         p.kernel, c.of, c.path);
+  DerivedType out{c.type, c.type, c.module};
+  const auto is_taken = [&] {
+    return std::any_of(p.params.begin(), p.params.end(), [&](const Parameter& x) {
+      return lower_case(passed_name(p, x)) == lower_case(out.alias) ||
+             (x.component && x.component->type == c.type && x.component->module < c.module &&
+              out.alias == c.type);
+    });
+  };
+  if (c.module != p.around.module)
+    while (is_taken()) out.alias += "_of_" + c.module;
+  return out;
+}
+
+/// The axis, from 1, of the array whose length `extent` is.
+std::pair<const Parameter*, std::size_t> axis_of(const Called& p, const Parameter& extent) {
+  for (const Parameter& a : p.params)
+    for (std::size_t i = 0; i < a.shape.size(); ++i) {
+      const auto* v = a.shape[i].as<Var>();
+      if (v && v->name == extent.name) return {&a, i + 1};
+    }
+  fail("unsupported", extent.at, "`{}`: no axis has the length `{}`", p.kernel, extent.name);
+}
+
+/// The length of an axis over what the caller passes.
+std::string length(const Called& p, const Parameter& a, const Expr& e) {
+  if (const auto n = as_int(e)) return std::to_string(*n);
+  if (const auto* v = e.as<Var>())
+    for (const Parameter& x : p.params)
+      if (x.name == v->name) return place_of(p, x);
+  const auto* n = e.as<Nary>();
+  if (!n || (n->op != NaryOp::Add && n->op != NaryOp::Mul))
+    fail("unsupported", a.at, "`{}`: the bounds of `{}` are no sums and products of arguments",
+         p.kernel, a.component->of);
+  std::string out;
+  for (const Expr& x : n->terms)
+    out += (out.empty() ? "" : n->op == NaryOp::Add ? " + " : "*") + length(p, a, x);
+  return "(" + out + ")";
+}
+
+bool has_assumed_shape(const Called& p, const Parameter& a) {
+  return std::any_of(p.params.begin(), p.params.end(), [&](const Parameter& x) {
+    return x.fortran == FortranRole::Extent && axis_of(p, x).first == &a;
+  });
+}
+
+/// A character that is passed by its value: as its code.
+bool is_letter(const Parameter& a) { return a.fortran == FortranRole::Character && !a.is_array; }
+
+/// The same of a logical value: as the integer 0 or 1.
+bool is_truth(const Parameter& a) { return a.logical && !a.is_array; }
+
+/// Who declares or calls.
+enum class Side { C, Fortran, Call };
+
+std::string argument(const Called& p, const Parameter& a, Side side) {
+  if (side != Side::Call) return side == Side::C ? name_of(p, a) : passed_name(p, a);
+  const std::string name = place_of(p, a);
+  if (is_letter(a)) return "int(ichar(" + name + "), c_int8_t)";
+  if (is_truth(a)) return fmt::format("merge(1_{0}, 0_{0}, {1})", integer_kind(a.type), name);
+  if (a.fortran == FortranRole::Entry)
+    for (const Parameter& x : p.params)
+      if (x.name == a.entry_of) return place_of(p, x);
+  if (a.fortran != FortranRole::Extent) return name;
+  const auto [array, axis] = axis_of(p, a);
+  return fmt::format("{}_extent(size({}, {}, c_int64_t))", p.kernel, place_of(p, *array), axis);
+}
+
+/// The length of an axis as the kernel takes it, or the program's end where that cannot be.
+std::string extent_function(const Called& p) {
+  const bool some = std::any_of(p.params.begin(), p.params.end(), [](const Parameter& a) {
+    return a.fortran == FortranRole::Extent;
+  });
+  if (!some) return "";
+  const std::string name = p.kernel + "_extent";
+  return std::string("contains\n  ") + (p.around.pure ? "pure " : "") +
+         "integer(c_int32_t) function " + name +
+         "(n)\n    integer(c_int64_t), intent(in) :: n\n    if (n > huge(0_c_int32_t)) "
+         "error stop &\n        \"" +
+         p.kernel + ": an axis has more than 2147483647 elements\"\n    " + name +
+         " = int(n, c_int32_t)\n  end function\n";
+}
+
+/// What the caller in Fortran does not pass: the wrapper finds it by itself.
+bool is_found(const Parameter& a) {
+  return a.fortran == FortranRole::Extent || a.fortran == FortranRole::Entry;
+}
+
+/// `head(a, b, ...) tail`, in lines that Fortran takes. The caller gives no result and no lengths.
+std::string with_arguments(const Called& p, const std::string& head, Side side,
+                           const std::string& tail = {}) {
+  std::string out = head + "(", line = out;
+  std::vector<std::string> names;
+  for (const Parameter& a : p.params) {
+    const bool own = a.fortran == FortranRole::Result || is_found(a) || !is_first(p, a);
+    if (side == Side::Fortran && own) continue;
+    names.push_back(argument(p, a, side));
+  }
+  const auto add = [&](const std::string& next) {
+    if (line.size() + next.size() > 96) {
+      out += "&\n        ";
+      line = "        ";
+    }
+    out += next;
+    line += next;
+  };
+  for (std::size_t i = 0; i < names.size(); ++i)
+    add(names[i] + (i + 1 < names.size() ? ", " : ")"));
+  if (names.empty()) out += ")";
+  if (!tail.empty()) add(" " + tail);
+  return out;
+}
+
+/// An argument's type where the C function is declared. What it has the address of is a logical
+/// variable of the caller's, which no integer may stand for.
+std::string type_in_c(const Called& p, const Parameter& a) {
+  if (is_letter(a)) return "integer(c_int8_t)";
+  if (!a.logical) return fortran_type(p, a);
+  return a.is_array ? "type(*)" : "integer(" + integer_kind(a.type) + ")";
+}
+
+std::string colons(const Parameter& a) {
+  std::string out = "(:";
+  for (std::size_t i = 1; i < a.shape.size(); ++i) out += ", :";
+  return out + ")";
+}
+
+/// How an argument is passed. A pure routine has to say what it writes.
+std::string attribute(const Called& p, const std::string& name, Intent intent) {
+  if (p.around.values.count(name)) return ", value";
+  if (intent == Intent::In) return ", intent(in)";
+  return p.around.pure ? ", intent(inout)" : "";
+}
+
+/// The variable that `a` is the first component of. Behind its name the shape of a component that
+/// is no array itself, which is that of the variable.
+std::string derived_declaration(const Called& p, const Parameter& a) {
+  const std::string& name = a.component->of;
+  bool written = false;
+  const Parameter* shape = nullptr;
+  for (const Parameter& x : p.params) {
+    if (!x.component || x.component->of != name) continue;
+    written = written || x.intent != Intent::In;
+    if (x.component->array && !shape) shape = &x;
+  }
+  std::string out = "type(" + type_of(p, a).alias + ")";
+  out += attribute(p, name, written ? Intent::InOut : Intent::In);
+  out += " :: " + passed_name(p, a);
+  if (!shape) return out;
+  if (has_assumed_shape(p, *shape)) return out + colons(*shape);
+  std::string lengths;
+  for (const Expr& e : shape->shape)
+    lengths += (lengths.empty() ? "" : ", ") + length(p, *shape, e);
+  if (shape->shape.empty())
+    fail("unsupported", a.at, "`{}`: the bounds of `{}` are not known", p.kernel, name);
+  return out + "(" + lengths + ")";
+}
+
+std::string derived_declarations(const Called& p, const std::string& indent) {
+  std::string scalars, arrays;
+  for (const Parameter& a : p.params) {
+    if (!a.component || !is_first(p, a)) continue;
+    const std::string line = indent + derived_declaration(p, a) + "\n";
+    (line.ends_with(")\n") ? arrays : scalars) += line;  // whose bounds may be components
+  }
+  return scalars + arrays;
+}
+
+/// What brings the types of these variables to where the routine is.
+std::string uses_of_types(const Called& p) {
+  std::set<std::string> out;
+  for (const Parameter& a : p.params)
+    if (a.component) out.insert(type_of(p, a).use(p));
+  return fmt::format("{}", fmt::join(out, ""));
+}
+
+std::string declarations(const Called& p, bool by_value, const std::string& indent) {
+  std::string out;
+  for (const Parameter& a : p.params) {
+    if (!by_value && (is_found(a) || a.component)) continue;
+    out += indent + (by_value ? type_in_c(p, a) : fortran_type(p, a));
+    if (!a.is_array && by_value)
+      out += ", value";
+    else if (by_value || a.fortran != FortranRole::Result)  // a function's value has no attribute
+      out += attribute(p, by_value ? "" : a.name, a.intent);
+    out += " :: " + name_of(p, a);
+    if (!by_value && has_assumed_shape(p, a)) {
+      out += colons(a);
+    } else if (a.is_array && !a.shape.empty()) {
+      out += "(*)";
+    }
+    out += "\n";
+  }
+  return by_value ? out : out + derived_declarations(p, indent);
+}
+
+std::string c_function(const Called& p, const std::string& name) {
+  std::string parameters, arguments;
+  const std::string letter = p.name.starts_with("a") ? "b" : "a";  // the function has another name
+  for (std::size_t i = 0; i < p.params.size(); ++i) {
+    const Parameter& a = p.params[i];
+    const std::string own = letter + std::to_string(i + 1), comma = i == 0 ? "" : ", ";
+    parameters += comma + type_name(Language::C, a.type) +
+                  (!a.is_array              ? " "
+                   : a.intent == Intent::In ? " const *"
+                                            : " *") +
+                  own;
+    arguments += comma + own;
+  }
+  return "\n/* Called from Fortran. */\nvoid " + name + "(" + parameters + ") {\n  " + p.name +
+         "(" + arguments + ");\n}\n";
+}
+
+}  // namespace
+
+FortranInterface fortran_interface(const Program& program, const std::string& kernel,
+                                   const AroundRoutine& around) {
+  const Called p{program, kernel, around};
+  if (p.target == Target::OpenCL)
+    fail("unsupported", {},
+         "target `{}` has no interface to Fortran; `c`, `openmp` and `cuda` have",
+         to_string(p.target));
+  check_names(p);
+  const std::string module = p.kernel + "_moonloop", function = p.name + "_of_c";
+  std::string out = "! Calls the function `" + p.name + "` that Moonloop generated.\nmodule " +
+                    module + "\n  use, intrinsic :: iso_c_binding\n  implicit none\n  interface\n";
+  out += with_arguments(p, (around.pure ? "    pure subroutine " : "    subroutine ") + function,
+                        Side::C, "bind(c, name=\"" + function + "\")") +
+         "\n";
+  out += "      import\n" + declarations(p, true, "      ") + "    end subroutine\n";
+  out += "  end interface\n" + extent_function(p) + "end module\n\n";
+  const auto result = std::find_if(p.params.begin(), p.params.end(), [](const Parameter& a) {
+    return a.fortran == FortranRole::Result;
+  });
+  const bool is_function = result != p.params.end();
+  if (is_function && !result->shape.empty())
+    fail("unsupported", {},
+         "`{}` gives an array, which has no counterpart in Fortran's interface "
+         "to C",
+         p.kernel);
+  const std::string kind = is_function ? "function" : "subroutine";
+  const std::string prefix = std::string(around.recursive ? "recursive " : "") +
+                             (around.pure && !around.elemental ? "pure " : "") +
+                             (around.elemental && !around.pure ? "impure " : "") +
+                             (around.elemental ? "elemental " : "");
+  out += around.before;
+  out += with_arguments(p, prefix + kind + " " + p.kernel, Side::Fortran,
+                        is_function ? "result(" + name_of(p, *result) + ")" : "");
+  out += "\n  use " + module + "\n" + uses_of_types(p) + "  implicit none\n" +
+         declarations(p, false, "  ");
+  out += with_arguments(p, "  call " + function, Side::Call) + "\nend " + kind + "\n";
+  out += around.after;
+  const std::string stop = stop_name(p.kernel);
+  if (std::find(p.externals.begin(), p.externals.end(), stop + "_") != p.externals.end())
+    out += "\nsubroutine " + stop +
+           "(text, status)\n  use, intrinsic :: iso_fortran_env, only: error_unit\n"
+           "  implicit none\n  character(*), intent(in) :: text\n"
+           "  integer, intent(in) :: status\n"
+           "  if (len(text) > 0) write (error_unit, '(a)') text\n"
+           "  stop status, quiet=.true.\nend subroutine\n";
+  return {out, p.target == Target::Cuda ? "" : c_function(p, function)};
+}
+
+}  // namespace moonloop

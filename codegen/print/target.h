@@ -1,0 +1,68 @@
+#pragma once
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "codegen/plan/ast.h"
+#include "codegen/plan/plan.h"
+#include "codegen/print/c_names.h"
+
+namespace moonloop {
+
+/// What a loop around compare-and-exchange is made of, for one type.
+struct AtomicWords {
+  std::string pointer;   // the type of a pointer to a word, with a space at the end where needed
+  std::string word;      // the integer of the same size
+  std::string exchange;  // the function
+  std::string to_value, to_word;
+};
+
+/// Where targets of the C family differ.
+class Dialect {
+ public:
+  virtual ~Dialect() = default;
+  /// Puts pragmas on loops and refuses what the target cannot express.
+  virtual void decorate(Block& block, const Plan& plan, const CNames& names) const = 0;
+  /// The line in front of an atomic update, without `#pragma `; empty if none is needed. `simple`:
+  /// of the form `x op= value`.
+  virtual std::string atomic_update(bool simple) const = 0;
+  virtual std::string atomic_write() const = 0;
+  /// Of a device: the function for `x = x op y`, if it has one; `op` is add, min or max.
+  virtual std::string atomic_function(const std::string&, Scalar) const { return ""; }
+  virtual std::string atomic_call(const std::string& function, const std::string& pointer,
+                                  const std::string& value, Scalar) const {
+    return function + "(" + pointer + ", " + value + ")";
+  }
+  virtual AtomicWords atomic_words(Scalar, bool) const { return {}; }
+  /// Of a device: the function that puts an integer into a place and gives the one before.
+  virtual std::string swap() const { return ""; }
+  /// Of a device: the statement across which no load or store of a work-item moves, for others.
+  virtual std::string fence() const { return ""; }
+  /// Of a device: the statement at which work-items wait.
+  virtual std::string barrier(const Sync&) const { return ""; }
+  /// Of a device: what stands before a kernel's parameters.
+  virtual std::string kernel_head(const DeviceKernel&) const { return ""; }
+  virtual std::string global_prefix() const { return ""; }
+  virtual std::string local_prefix() const { return ""; }
+  /// In front of what stands at a multiple of 16 bytes.
+  virtual std::string aligned_prefix() const { return ""; }
+  virtual std::string restrict_word() const { return "restrict"; }
+  /// Of OpenCL: the extensions that have what the text uses.
+  virtual std::vector<std::string> extensions(const std::set<Feature>&) const { return {}; }
+  /// Of a device: what a text that uses `used` needs in front.
+  virtual std::string prelude(const std::set<Feature>&) const { return ""; }
+};
+
+std::unique_ptr<Dialect> make_c_dialect();
+std::unique_ptr<Dialect> make_openmp_dialect();
+std::unique_ptr<Dialect> make_opencl_dialect();
+std::unique_ptr<Dialect> make_cuda_dialect();
+
+/// `pragma` with the number of copies that `unr_hint` or `unr_hint.N` asks for; empty for other
+/// tags.
+std::string unroll_hint(const InameTag* tag, const std::string& pragma);
+/// Puts that in front of all loops.
+void mark_unrolled(Block& block, const Plan& plan, const std::string& pragma);
+
+}  // namespace moonloop

@@ -1,0 +1,34 @@
+#include "core/expr/external_arguments.h"
+
+#include <string_view>
+
+namespace moonloop {
+namespace {
+
+constexpr std::string_view kText = "text ";  // no function's name has a space
+constexpr std::string_view kAddress = "address";
+
+}  // namespace
+
+Expr text_literal(const std::string& text, Span at) {
+  return call(std::string(kText) + text, {}, at);
+}
+
+std::optional<std::string> as_text(const Expr& e) {
+  const auto* c = e.as<Call>();
+  if (!c || !c->name.starts_with(kText)) return std::nullopt;
+  return c->name.substr(kText.size());
+}
+
+Expr address(const std::string& array, const Exprs& index, Span at) {
+  Exprs args{var(array, at)};
+  args.insert(args.end(), index.begin(), index.end());
+  return call(std::string(kAddress), std::move(args), at);
+}
+
+const Exprs* as_address(const Expr& e) {
+  const auto* c = e.as<Call>();
+  return c && c->name == kAddress && !c->args.empty() && c->args[0].as<Var>() ? &c->args : nullptr;
+}
+
+}  // namespace moonloop

@@ -1,0 +1,90 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/model/joined_loops.h"
+
+/// All accesses of a kernel with the instances that make them: what shape inference and the bounds
+/// check go through. Alike places share one set, so that isl works once for each.
+namespace moonloop {
+
+/// One use of a variable.
+struct Use {
+  const Instruction* insn = nullptr;
+  const Expr* expr = nullptr;  // the Var or Load; lives as long as the kernel
+  const std::string* name = nullptr;
+  const Exprs* index = nullptr;  // of a Load
+  bool linear = false;
+  bool write = false;
+  int place = -1;      // for ProgramPoints
+  bool whole = false;  // by something external, which may touch any element
+};
+
+/// The arrays whose subscripts a claim says to be inside of them.
+std::set<std::string> claimed_in_bounds(const Kernel& k);
+
+class ProgramPoints {
+ public:
+  /// `k` without rules. Must outlive this.
+  explicit ProgramPoints(const Kernel& k) : k_(k), loops_(k) {}
+
+  /// Where an expression stands: inames of the instances that evaluate it, and conditions.
+  struct Frame {
+    std::vector<std::string> inames;
+    Exprs conditions;
+    int number = -1;  // of its place, once asked for
+
+    Frame under(const Expr& condition, bool holds) const;
+    /// Conjunctions are taken apart, so that their affine parts count where others are not.
+    void add(const Expr& condition, bool holds);
+  };
+  int number(Frame& frame);  // its place
+
+  /// Calls `visit` for each use of an array or scalar, instruction by instruction: predicates,
+  /// right side, assignees.
+  void for_each_use(const std::function<void(const Use&)>& visit);
+
+  const std::vector<std::string>& inames(int place) const { return places_[place].inames; }
+  const Exprs& conditions(int place) const { return places_[place].conditions; }
+  /// The instances that evaluate what stands at `place`, over its inames. Conditions that are not
+  /// quasi-affine in inames and integer arguments are left out.
+  const Set& instances(int place);
+  /// The same, and every condition was taken in.
+  bool exact(int place);
+  /// `e` as a function of the place's inames; nothing unless it is quasi-affine in inames and
+  /// integer arguments alone.
+  std::optional<PwAff> affine(int place, const Expr& e);
+  /// Fewer instances and simpler expressions that take the values that `exprs` take at `place`,
+  /// where loops can be joined there; `exact` as above.
+  std::optional<Joined> joined(int place, const Exprs& exprs, bool& exact);
+  /// Whether all that `e` reads are inames and integer arguments.
+  bool static_integers(const Expr& e);
+  /// Parameters of `s` that are temporaries: data-dependent bounds.
+  std::vector<std::string> temporaries_in(const Set& s) const;
+
+ private:
+  struct Place {
+    std::vector<std::string> inames;
+    Exprs conditions;
+    Set set;
+    bool exact = true;
+  };
+  void visit_expr(const Expr& e, Frame& frame, const std::function<void(const Use&)>& visit);
+
+  const Kernel& k_;
+  LoopJoiner loops_;
+  const Instruction* insn_ = nullptr;
+  std::vector<Place> places_;
+  std::unordered_map<std::string, bool> static_;  // by name: an iname or an integer argument
+  std::unordered_map<std::string, int> by_key_;
+  std::unordered_map<std::string, Set> domains_;
+};
+
+/// Fails `rank-mismatch` unless the use has one subscript per axis, or a flat one.
+void check_rank(const Use& use, std::size_t axes);
+
+}  // namespace moonloop

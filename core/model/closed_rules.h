@@ -1,0 +1,56 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/name_index.h"
+#include "core/model/kernel.h"
+
+namespace moonloop {
+
+/// What the body of a rule means together with all that it calls, directly or not: kernels in which
+/// these are the same have one object for it.
+struct ClosedRule {
+  using Callees = std::vector<std::pair<std::string, std::shared_ptr<const ClosedRule>>>;
+
+  Expr body;
+  std::vector<std::string> params;
+  Callees callees;        // what it calls by itself, each name once; null: no rule
+  mutable Expr expanded;  // the body without calls; null until it is asked for
+  mutable std::optional<std::pair<bool, bool>> adapting;  // of may_adapt, likewise
+};
+
+/// The rules of a kernel, by name and with what they mean. Most of them stay the same from one step
+/// of a script to the next.
+class ClosedRules {
+ public:
+  /// Cost: linear in the number of rules, none where the kernel shares them with one that was asked
+  /// for lately.
+  static std::shared_ptr<ClosedRules> of(const Kernel& k);
+
+  /// Null where there is none of that name.
+  const Rule* find(std::string_view name) const;
+  std::shared_ptr<const ClosedRule> closed(std::string_view name);
+  /// `r`: one that find() gave. Fails `recursive-rule`.
+  const std::shared_ptr<const ClosedRule>& closed(const Rule& r);
+  /// What `e` calls by itself, each name once, unless `out` has it.
+  void collect_callees(const Expr& e, ClosedRule::Callees& out);
+  /// Whether the names mean the same here.
+  bool hold(const ClosedRule::Callees& callees);
+
+ private:
+  explicit ClosedRules(const Shared<std::vector<Rule>>& rules);
+  void take_over(const ClosedRules& before);
+  bool calls(std::string_view name) const;
+  [[noreturn]] void refuse_recursion(const Rule& r) const;
+
+  const Shared<std::vector<Rule>> list_;
+  const std::vector<Rule>& rules_;
+  NameIndex by_name_;
+  std::vector<std::shared_ptr<const ClosedRule>> closed_;  // null until it is asked for
+  std::vector<const Rule*> open_;  // whose callees are being looked at, from the outermost on
+};
+
+}  // namespace moonloop

@@ -1,0 +1,46 @@
+#include "core/model/external.h"
+
+#include <algorithm>
+
+#include "core/base/diagnostic.h"
+
+namespace moonloop {
+
+bool is_passed_to(const Kernel& k, const Instruction& insn, const std::string& array) {
+  const Call* c = external_call(k, insn);
+  return c && std::any_of(c->args.begin(), c->args.end(), [&](const Expr& e) {
+           const Exprs* a = as_address(e);
+           return a && (*a)[0].as<Var>()->name == array;
+         });
+}
+
+bool stands_for_elsewhere(const Kernel& k, const Instruction& insn, const std::string& name) {
+  const Call* c = external_call(k, insn);
+  if (!c || is_passed_to(k, insn, name)) return false;
+  const std::size_t given = k.externals.at(c->name) ? 1 : 0;  // the value, which is none of these
+  return std::any_of(
+      insn.lhs.begin() + static_cast<std::ptrdiff_t>(std::min(given, insn.lhs.size())),
+      insn.lhs.end(), [&](const Expr& l) {
+        return written_name(l) == name && std::none_of(c->args.begin(), c->args.end(),
+                                                       [&](const Expr& a) { return equal(a, l); });
+      });
+}
+
+void require_not_passed(const Kernel& k, const std::string& array) {
+  if (k.externals.empty()) return;
+  for (const InsnPtr& insn : k.instructions)
+    if (is_passed_to(k, *insn, array))
+      fail("passed-array", insn->at,
+           "`{}` gets the address of `{}`, whose elements have to stay where they are",
+           external_call(k, *insn)->name, array);
+}
+
+std::string stop_name(const std::string& kernel) { return "stop_in_" + kernel; }
+
+const Call* external_call(const Kernel& k, const Instruction& insn) {
+  if (k.externals.empty() || !insn.rhs) return nullptr;
+  const auto* c = insn.rhs.as<Call>();
+  return c && k.externals.count(c->name) ? c : nullptr;
+}
+
+}  // namespace moonloop

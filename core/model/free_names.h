@@ -1,0 +1,53 @@
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/model/kernel.h"
+
+/// Which names stand in an instruction, and in which loops an instruction therefore is.
+namespace moonloop {
+
+/// Names in an expression, rules looked through; what a reduction or a sub-array binds is not free
+/// inside it.
+struct Names {
+  std::set<std::string> vars;    // free variables: inames, parameters, scalars
+  std::set<std::string> arrays;  // subscripted names
+  std::set<std::string> bound;   // inames that reductions bind
+  bool reads(const std::string& n) const { return vars.contains(n) || arrays.contains(n); }
+};
+
+/// Collects names; each rule is looked at once. The kernel's rules must not change meanwhile.
+class NameCollector {
+ public:
+  explicit NameCollector(const std::vector<Rule>& rules);
+  void add(const Expr& e, Names& out);
+  /// Assignees, right side and predicates. What is written counts as read only in its subscripts.
+  Names of(const Instruction& insn);
+  /// The names in the subscripts of what `insn` writes.
+  Names of_subscripts(const Instruction& insn);
+
+ private:
+  struct Summary {
+    Names names;                  // without the rule's parameters
+    std::set<std::size_t> bound;  // parameters that its reductions bind
+  };
+  void walk(const Expr& e, std::vector<std::string>& scope, Names& out);
+  const Summary& summary(const Rule& r);
+
+  std::map<std::string, const Rule*> rules_;
+  std::map<std::string, Summary> summaries_;
+};
+
+/// Gives each instruction the loops around it. An instruction's `inames`, on entry those it is said
+/// to be in, come to include also, unless `exact` is set for it:
+///  * the inames that occur free in it, through rules;
+///  * the inames that the bounds of its loops and of its reductions need;
+///  * the inames around the writer of a temporary that those bounds need;
+///  * for each temporary that it reads, the inames that all its writers are in and that do not
+///    occur in what they write.
+/// The least sets with these properties. Cost: linear in names, and in inames that are added.
+void infer_inames(Kernel& k, const std::vector<bool>& exact);
+
+}  // namespace moonloop

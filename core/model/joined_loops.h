@@ -1,0 +1,82 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/model/kernel.h"
+
+namespace moonloop {
+
+/// What expressions say of some instances, without loops that only divide up another one.
+struct Joined {
+  std::vector<std::string> inames;
+  Set instances;
+  Exprs exprs;
+};
+
+/// Puts the pieces of chunked loops together, for questions that hang on the values of expressions
+/// alone: `(0 if o == 0 else n // 2 + n % 2) + i` is one new iname wherever it stands when nothing
+/// else names `i`. Where nothing else names `o` either, and the instances of the pieces are those
+/// of one loop cut at the beginnings of the pieces, the instances become that loop's. isl would
+/// take a case for each combination of pieces in each condition otherwise.
+class LoopJoiner {
+ public:
+  explicit LoopJoiner(const Kernel& k) : k_(k) {}
+
+  /// The values that `exprs` take over all instances of the loops `inames` are those of the
+  /// result's over its instances. Of integers: inames and integer arguments. Nothing where no loops
+  /// are joined, or where that takes too many operations. Cost: isl for each piece and bound, once
+  /// for the same loops and choices.
+  std::optional<Joined> join(const std::vector<std::string>& inames, const Exprs& exprs);
+
+  /// Where `value` of some inames is one of fewer joined ones: it, and for each of these the inames
+  /// that it stands for, outer to inner. Equal values of a joined iname mean equal inames, and the
+  /// order of its values is their lexicographic order. Nothing where that is not known.
+  struct Numbers {
+    Expr value;
+    std::map<std::string, std::vector<std::string>> inames;
+  };
+  std::optional<Numbers> numbers(const Expr& value);
+
+  /// A loop that was chunked, in terms of its pieces: `name` is `start + inner`. `range`: its
+  /// values as points of that parameter. `iterations`: how many it has. `start` is a choice by the
+  /// iname that numbers the pieces from 0 on; all of these may be of other such names.
+  struct Value {
+    std::string name;
+    Expr start;
+    std::string inner;
+    Set range;
+    Expr iterations;
+  };
+  struct InValues {
+    Set instances;  // over the loops, with the names of values as parameters
+    std::vector<Value> values;
+  };
+  /// The instances of the loops `inames` are the points of the result's where each name has its
+  /// value. Of the pieces of a triangle, `j <= i'` alone says what is one case for each piece in
+  /// terms of the pieces' own inames. The values are sums of choices and inames in `exprs`. Nothing
+  /// where there are none, or that is not known.
+  std::optional<InValues> in_values(const std::vector<std::string>& inames, const Exprs& exprs);
+
+ private:
+  struct State;
+  struct Part;
+  struct Named;
+  std::optional<Joined> join_named(const std::vector<std::string>& inames, Exprs exprs);
+  std::vector<Part> parts(std::vector<std::string> inames, const Exprs& exprs) const;
+  std::optional<std::pair<Value, Set>> name_value(std::vector<Part>& all, Exprs& exprs,
+                                                  const std::vector<std::string>& known) const;
+  std::shared_ptr<const State> first_state(const std::vector<std::string>& inames, Exprs& exprs,
+                                           std::string& key);
+  std::shared_ptr<const State> join_all(const std::vector<std::string>& inames, Exprs& exprs,
+                                        bool in_order, std::string& key);
+
+  const Kernel& k_;
+  std::unordered_map<std::string, std::shared_ptr<const State>> known_;  // null: none
+  std::unordered_map<std::string, std::shared_ptr<const Named>> named_;  // null: none
+};
+
+}  // namespace moonloop

@@ -1,0 +1,76 @@
+#include "core/order/address_spaces.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/order/order.h"
+
+namespace moonloop {
+
+OwnCopies::OwnCopies(const Kernel& k) {
+  for (const auto& [name, tag] : k.iname_tags)
+    if (is_lane(&tag)) lanes_.insert(name);
+  for (const auto& [name, t] : k.temporaries)
+    if (t.space == AddressSpace::Auto || t.space == AddressSpace::Private) private_.insert(name);
+  items_ = private_;
+  for (const InsnPtr& i : k.instructions)
+    for (const Expr& target : i->lhs) {
+      const std::string& name = written_name(target);
+      if (!private_.count(name)) continue;
+      std::set<std::string> used;
+      collect_vars(target, used);
+      for (const std::string& n : used) {
+        if (!i->inames.count(n)) continue;
+        if (lanes_.count(n)) shared_[n].insert(name);
+        if (is_work_item(k.tag(n))) items_.erase(name);
+      }
+    }
+  share_by_pairs(k);
+}
+
+/// An instruction outside of the work-items that writes to shared memory runs in one of them; what
+/// it writes beside that has to be shared too, unless all who read it run in that one as well.
+void OwnCopies::share_by_pairs(const Kernel& k) {
+  if (std::all_of(k.instructions.begin(), k.instructions.end(),
+                  [](const InsnPtr& i) { return i->lhs.size() < 2; }) ||
+      std::none_of(k.iname_tags.begin(), k.iname_tags.end(),
+                   [](const auto& t) { return is_work_item(&t.second); }))
+    return;
+  const auto alone = [&](const Instruction& i) {
+    return std::none_of(i.inames.begin(), i.inames.end(),
+                        [&](const std::string& n) { return is_work_item(k.tag(n)); }) &&
+           std::any_of(i.lhs.begin(), i.lhs.end(),
+                       [&](const Expr& l) { return items_.count(written_name(l)) == 0; });
+  };
+  std::map<std::string, std::vector<const Instruction*>> readers;
+  std::set<std::string> bounds;
+  for (const InsnPtr& i : k.instructions)
+    for (const std::string& n : reads(k, *i)) readers[n].push_back(i.get());
+  for (const Domain& d : k.domains)
+    for (std::string& p : d.params()) bounds.insert(std::move(p));
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const InsnPtr& i : k.instructions) {
+      if (i->lhs.size() < 2 || !alone(*i)) continue;
+      for (const Expr& l : i->lhs) {
+        const std::string& name = written_name(l);
+        const Temporary* t = k.find_temporary(name);
+        if (!items_.count(name) || t->space != AddressSpace::Auto) continue;
+        const auto& users = readers[name];
+        if (!bounds.count(name) && std::all_of(users.begin(), users.end(),
+                                               [&](const Instruction* u) { return alone(*u); }))
+          continue;
+        items_.erase(name);
+        changed = true;
+      }
+    }
+  }
+}
+
+bool OwnCopies::has(const std::string& temporary, const std::string& iname) const {
+  if (!lanes_.count(iname)) return per_item(temporary);
+  const auto it = shared_.find(iname);
+  return private_.count(temporary) && (it == shared_.end() || !it->second.count(temporary));
+}
+
+}  // namespace moonloop

@@ -1,0 +1,32 @@
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+
+#include "core/model/kernel.h"
+
+/// Who has a temporary to itself. Legality, the interpreter and code generation all ask here, so
+/// that what is proved is what runs.
+namespace moonloop {
+
+/// Temporaries of which every member of a team has its own: `private` and `auto` ones, but for
+/// those that a statement writes at a number of the team, which it shares, or outside of the
+/// work-items beside a place that these share. All work-items (`l.N`,
+/// `l.auto`) have their own or share; of `ilp` and `vec` inames each decides for itself. One pass
+/// over the statements.
+class OwnCopies {
+ public:
+  explicit OwnCopies(const Kernel& k);
+  bool per_item(const std::string& temporary) const { return items_.count(temporary) > 0; }
+  /// Each value of `iname`, which is in a team, has its own.
+  bool has(const std::string& temporary, const std::string& iname) const;
+
+ private:
+  void share_by_pairs(const Kernel& k);
+
+  std::set<std::string> private_, items_;
+  std::set<std::string> lanes_;                          // inames
+  std::map<std::string, std::set<std::string>> shared_;  // temporaries, by lane
+};
+
+}  // namespace moonloop

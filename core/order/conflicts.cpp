@@ -1,0 +1,134 @@
+#include "core/order/conflicts.h"
+
+#include <algorithm>
+
+#include "core/model/mixed_radix.h"
+#include "core/sets/budget.h"
+
+namespace moonloop {
+namespace {
+
+/// How many parts the instances of two statements may have: pairs of them are in the product of as
+/// many, times those of the subscripts.
+constexpr isl_size kMostParts = 40;
+
+/// The instances without the instruction's predicates: some may not run.
+Set possible_instances(const Kernel& k, const std::vector<std::string>& dims) {
+  bool exact = true;
+  return without_computed(k, domain_of(k, dims), exact);
+}
+
+/// Inames that are equal wherever the values of the expression are.
+std::vector<std::string> numbering_inames(const Kernel& k, const Expr& e) {
+  if (const auto found = plain_digits(k, e)) return *found;
+  if (!e.holds<Select>()) return {};
+  std::set<std::string> names;
+  collect_vars(e, names);
+  std::vector<std::string> inames;
+  for (const std::string& n : names)
+    if (k.has_iname(n)) inames.push_back(n);
+  try {
+    const IslBudget budget(kQuestionOperations);
+    return piece_digits(k, e, domain_of(k, inames),
+                        [&](const std::string& i) { return plain_range(k, i); })
+        .value_or(std::vector<std::string>());
+  } catch (const IslQuota&) { return {}; }
+}
+
+}  // namespace
+
+Set instances_of(const Kernel& k, const Instruction& insn, const std::vector<std::string>& dims,
+                 bool& exact) {
+  Set d = domain_of(k, dims);
+  for (const Expr& p : insn.predicates) {
+    const std::optional<Set> holds = to_condition(k, p, dims);
+    if (holds)
+      d = isl_set_intersect(d.take(), holds->copy());
+    else
+      exact = false;
+  }
+  return without_computed(k, std::move(d), exact);
+}
+
+Conflicts::Conflicts(const Kernel& k) : k_(k), variables_(k) {
+  for (const InsnPtr& i : k.instructions) dims_.emplace_back(i->inames.begin(), i->inames.end());
+  instances_.resize(dims_.size());
+}
+
+const Conflicts::Instances& Conflicts::instances(int insn) {
+  Instances& out = instances_[std::size_t(insn)];
+  if (out.set) return out;
+  out.set = instances_of(k_, *k_.instructions[std::size_t(insn)], dims(insn), out.exact);
+  if (isl_set_n_basic_set(out.set.get()) > kMostParts) {
+    out.set = possible_instances(k_, dims(insn));
+    out.exact = false;
+  }
+  return out;
+}
+
+int Conflicts::place(int insn, const std::string& iname) const {
+  const auto& all = dims(insn);
+  const auto it = std::find(all.begin(), all.end(), iname);
+  return it == all.end() ? -1 : static_cast<int>(it - all.begin());
+}
+
+Map Conflicts::pairs(const StatementAccess& x, const StatementAccess& y, bool& exact) {
+  Map out = conflict_map(k_, variables_, x, dims(x.insn), y, dims(y.insn), exact);
+  const Instances &from = instances(x.insn), &to = instances(y.insn);
+  exact = exact && from.exact && to.exact;
+  out = isl_map_intersect_domain(out.take(), from.set.copy());
+  return isl_map_intersect_range(out.take(), to.set.copy());
+}
+
+Map Conflicts::in_equal(Map pairs, const StatementAccess& x, const StatementAccess& y,
+                        const std::vector<std::string>& loops) const {
+  for (const std::string& n : loops) {
+    const int a = place(x.insn, n), b = place(y.insn, n);
+    if (a >= 0 && b >= 0) pairs = equate(std::move(pairs), std::size_t(a), std::size_t(b));
+  }
+  return pairs;
+}
+
+std::optional<Map> Conflicts::in_later(Map pairs, const StatementAccess& x,
+                                       const StatementAccess& y, const std::string& loop) const {
+  const int a = place(x.insn, loop), b = place(y.insn, loop);
+  if (a < 0 || b < 0) return std::nullopt;
+  return order_lt(std::move(pairs), std::size_t(a), std::size_t(b));
+}
+
+Map Conflicts::in_different(Map pairs, const StatementAccess& x, const StatementAccess& y,
+                            const std::vector<std::string>& names) const {
+  const Map equal = in_equal(pairs, x, y, names);
+  return isl_map_subtract(pairs.take(), equal.copy());
+}
+
+bool plainly_apart(const Exprs& a, const Exprs& b) {
+  for (std::size_t d = 0; d < std::min(a.size(), b.size()); ++d) {
+    const auto x = as_int(a[d]), y = as_int(b[d]);
+    if (x && y && *x != *y) return true;
+  }
+  return false;
+}
+
+bool plainly_apart(const Access& a, const Access& b) {
+  if (!covers_field(a.field, b.field) && !covers_field(b.field, a.field)) return true;
+  return plainly_apart(a.index, b.index);
+}
+
+bool Conflicts::tells(const Exprs& index, const std::vector<std::string>& names) {
+  const auto digits_of = [&](const Expr& e) -> const std::vector<std::string>& {
+    const auto [it, fresh] = digits_.try_emplace(e.identity());
+    if (fresh) it->second = {e, numbering_inames(k_, e)};
+    return it->second.second;
+  };
+  return std::all_of(names.begin(), names.end(), [&](const std::string& n) {
+    return std::any_of(index.begin(), index.end(), [&](const Expr& e) {
+      const auto* v = e.as<Var>();
+      if (v) return v->name == n;
+      const std::vector<std::string>& d = digits_of(e);
+      return std::find(d.begin(), d.end(), n) != d.end();
+    });
+  });
+}
+
+}  // namespace moonloop

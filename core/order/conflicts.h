@@ -1,0 +1,72 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/order/order.h"
+
+/// Which instances of two statements touch one element, whoever asks: legality for its reference,
+/// code generation for groups, work-items and the runs of work-items of a plan. All of them see
+/// affine subscripts exactly, beside others too, and all of them honour the kernel's claims.
+namespace moonloop {
+
+/// What a statement does to one variable.
+struct StatementAccess : Access {
+  int insn = -1;  // its place in the kernel
+};
+
+class Conflicts {
+ public:
+  /// Of the statements of `k`, which has no rules and no reductions; `k` has to stay.
+  explicit Conflicts(const Kernel& k);
+
+  /// The inames of a statement: the dimensions of its instances.
+  const std::vector<std::string>& dims(int insn) const { return dims_[std::size_t(insn)]; }
+
+  /// { x's instances -> y's that touch the element of one of x's }, of all iterations. `exact`
+  /// becomes false where there may be fewer.
+  Map pairs(const StatementAccess& x, const StatementAccess& y, bool& exact);
+  /// Those of them in equal iterations of each of `loops` that both statements have.
+  Map in_equal(Map pairs, const StatementAccess& x, const StatementAccess& y,
+               const std::vector<std::string>& loops) const;
+  /// Those with y in a later iteration of `loop`; nothing where one of the two is not in it.
+  std::optional<Map> in_later(Map pairs, const StatementAccess& x, const StatementAccess& y,
+                              const std::string& loop) const;
+  /// Those in which the inames `names`, which both have, do not all agree: in two iterations of
+  /// parallel loops.
+  Map in_different(Map pairs, const StatementAccess& x, const StatementAccess& y,
+                   const std::vector<std::string>& names) const;
+
+  /// Whether elements with the subscripts `index` are equal only where the inames `names` are: each
+  /// of these is a subscript, or a digit of one, as of `16*i_outer + i_inner`. Without isl.
+  bool tells(const Exprs& index, const std::vector<std::string>& names);
+
+ private:
+  struct Instances {
+    Set set;  // null until needed
+    bool exact = true;
+  };
+  const Instances& instances(int insn);
+  /// The place of the iname among `dims(insn)`, or -1.
+  int place(int insn, const std::string& iname) const;
+
+  const Kernel& k_;
+  Variables variables_;
+  std::vector<std::vector<std::string>> dims_;
+  std::vector<Instances> instances_;
+  std::unordered_map<const void*, std::pair<Expr, std::vector<std::string>>> digits_;  // by address
+};
+
+/// The instances of an instruction of `k` over `dims`, affine predicates included; see
+/// RunOrder::domain.
+Set instances_of(const Kernel& k, const Instruction& insn, const std::vector<std::string>& dims,
+                 bool& exact);
+
+/// Whether some subscript is one number here and another one there.
+bool plainly_apart(const Exprs& a, const Exprs& b);
+/// The same of two accesses, or whether they are of different fields of a record.
+bool plainly_apart(const Access& a, const Access& b);
+
+}  // namespace moonloop

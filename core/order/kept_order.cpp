@@ -1,0 +1,158 @@
+#include "core/order/kept_order.h"
+
+#include <algorithm>
+
+#include "core/model/memo.h"
+
+namespace moonloop {
+namespace {
+
+bool same_tag(const Kernel& a, const Kernel& b, const std::string& iname) {
+  const InameTag *x = a.tag(iname), *y = b.tag(iname);
+  return x ? y && *x == *y : !y;
+}
+
+/// More claims ask for less; `few` are the first ones of `many`.
+bool begins_with(const std::vector<Claim>& many, const std::vector<Claim>& few) {
+  return many.size() >= few.size() &&
+         std::equal(few.begin(), few.end(), many.begin(), [](const Claim& a, const Claim& b) {
+           return a.kind == b.kind && a.names == b.names;
+         });
+}
+
+/// Whether the two are plain assignments whose instances are the same ones, and each of their
+/// accesses is made by all instances: reads in an arm of a choice are not, and updates have an
+/// order of their own.
+bool same_place(const Instruction& a, const Instruction& b) {
+  const auto plain = [](const Instruction& i) {
+    return i.kind == InsnKind::Assign && i.atomic == Atomicity::None &&
+           i.role == ReductionRole::None && i.rhs && !i.rhs.holds<Select>() && !i.rhs.holds<Call>();
+  };
+  const auto same_origin = [&] {
+    return a.reference_id() == b.reference_id() && a.origin.size() == b.origin.size() &&
+           std::equal(a.origin.begin(), a.origin.end(), b.origin.begin(),
+                      [](const auto& x, const auto& y) {
+                        return x.first == y.first && equal(x.second, y.second);
+                      });
+  };
+  return &a == &b || (plain(a) && plain(b) && same_nodes(a.predicates, b.predicates) &&
+                      a.inames == b.inames && a.depends_on == b.depends_on && same_origin());
+}
+
+}  // namespace
+
+Carried::Carried(const KeptOrder& known, const KeptOrder& next) : known_(&known), next_(&next) {
+  const Kernel &a = known.present->kernel(), &b = next.present->kernel();
+  if (a.assumptions.get() != b.assumptions.get() || !begins_with(b.claims, a.claims)) return;
+  const RunOrder &was = known.reference->order, &is = next.reference->order;
+  changed_domains(a, b);
+  if (known.reference != next.reference) changed_domains(was.kernel(), is.kernel());
+  stayed_.resize(std::size_t(is.size()), Stayed::None);
+  was_.resize(stayed_.size(), -1);
+  for (int r = 0; r < is.size(); ++r) {
+    const int w = known.reference == next.reference ? r : was.find(is.insn(r).id);
+    if (w < 0 || known.now[std::size_t(w)] < 0 || next.now[std::size_t(r)] < 0) continue;
+    was_[std::size_t(r)] = w;
+    stayed_[std::size_t(r)] = stayed(w, r);
+  }
+  if (!in_the_same_order()) stayed_.clear();
+}
+
+Carried::Stayed Carried::stayed(int was, int is) {
+  const RunOrder &r = known_->reference->order, &s = next_->reference->order;
+  const RunOrder &p = *known_->present, &q = *next_->present;
+  const int a = known_->now[std::size_t(was)], b = next_->now[std::size_t(is)];
+  const bool whole = &r.insn(was) == &s.insn(is) && &p.insn(a) == &q.insn(b);
+  if (!whole && !(same_place(r.insn(was), s.insn(is)) && same_place(p.insn(a), q.insn(b))))
+    return Stayed::None;
+  if (r.dims(was) != s.dims(is) || p.dims(a) != q.dims(b) || p.loops(a).size() != q.loops(b).size())
+    return Stayed::None;
+  const auto same = [&](const std::string& i) { return same_loop(i); };
+  const auto &before = s.dims(is), &now = q.dims(b);
+  if (!std::all_of(now.begin(), now.end(), same)) return Stayed::None;
+  if (known_->reference != next_->reference && !std::all_of(before.begin(), before.end(), same))
+    return Stayed::None;
+  return whole ? Stayed::Whole : Stayed::InPlace;
+}
+
+bool Carried::same_loop(const std::string& iname) {
+  const auto [it, fresh] = loops_.try_emplace(iname);
+  if (!fresh) return it->second;
+  const Kernel &a = known_->present->kernel(), &b = next_->present->kernel();
+  const Kernel &r = known_->reference->order.kernel(), &s = next_->reference->order.kernel();
+  return it->second = !changed_.count(iname) && same_tag(a, b, iname) &&
+                      known_->present->trusts(iname) == next_->present->trusts(iname) &&
+                      (&r == &s || same_tag(r, s, iname));
+}
+
+void Carried::changed_domains(const Kernel& a, const Kernel& b) {
+  std::unordered_set<const isl_set*> had;  // one object as long as no step changes it
+  for (const Domain& d : a.domains) had.insert(d.set.get());
+  for (const Domain& d : b.domains)
+    if (!had.count(d.set.get()))
+      for (std::string& i : d.inames()) changed_.insert(std::move(i));
+}
+
+bool Carried::in_the_same_order() const {
+  const RunOrder &r = known_->reference->order, &s = next_->reference->order;
+  const RunOrder &p = *known_->present, &q = *next_->present;
+  std::vector<int> of_present(std::size_t(q.size()), -1);
+  int last = -1;
+  for (const int x : s.by_position()) {
+    if (stayed_[std::size_t(x)] == Stayed::None) continue;
+    const int w = was_[std::size_t(x)];
+    of_present[std::size_t(next_->now[std::size_t(x)])] = p.position(known_->now[std::size_t(w)]);
+    if (r.position(w) <= last) return false;
+    last = r.position(w);
+  }
+  last = -1;
+  for (const int x : q.by_position()) {
+    const int was = of_present[std::size_t(x)];
+    if (was < 0) continue;
+    if (was <= last) return false;
+    last = was;
+  }
+  return true;
+}
+
+bool Carried::all(const std::string& variable, const std::vector<AccessAt>& accesses) const {
+  if (stayed_.empty()) return false;
+  if (std::any_of(accesses.begin(), accesses.end(),
+                  [&](const AccessAt& a) { return stayed_[std::size_t(a.insn)] == Stayed::None; }))
+    return false;
+  const auto& before = known_->reference->by_variable;
+  const auto it = before.find(variable);
+  if (it == before.end() || it->second.size() != accesses.size()) return false;
+  for (std::size_t i = 0; i < accesses.size(); ++i) {
+    if (stayed_[std::size_t(accesses[i].insn)] == Stayed::Whole) continue;
+    const Access &was = known_->reference->at(it->second[i]),
+                 &is = next_->reference->at(accesses[i]);
+    if (was_[std::size_t(accesses[i].insn)] != it->second[i].insn || was.write != is.write ||
+        was.field != is.field || !equal(was.index, is.index))
+      return false;
+  }
+  // Whose copies there are.
+  const Temporary* t = known_->present->kernel().find_temporary(variable);
+  const Temporary* u = next_->present->kernel().find_temporary(variable);
+  return t ? u && t->space == u->space && t->base_storage == u->base_storage : !u;
+}
+
+std::shared_ptr<const KeptOrder> known_order(const KeptOrder& next) {
+  const auto& all = memo().kept;
+  const auto at = [&](auto test) {
+    const auto it = std::find_if(all.begin(), all.end(), test);
+    return it == all.end() ? nullptr : *it;
+  };
+  auto found = at([&](const auto& k) { return k->reference == next.reference; });
+  const std::string& name = next.present->kernel().name;
+  return found ? found : at([&](const auto& k) { return k->present->kernel().name == name; });
+}
+
+void remember(KeptOrder proved) {
+  constexpr std::size_t kMost = 4;
+  auto& all = memo().kept;
+  all.push_front(std::make_shared<const KeptOrder>(std::move(proved)));
+  if (all.size() > kMost) all.pop_back();
+}
+
+}  // namespace moonloop

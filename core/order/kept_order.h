@@ -1,0 +1,60 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "core/order/order_reference.h"
+
+/// What a proof of an order says of the next one: most of a kernel stays as it is from one step to
+/// the next, and what stays needs no second proof.
+namespace moonloop {
+
+/// A kernel whose order is known to keep that of its reference.
+struct KeptOrder {
+  std::shared_ptr<const Reference> reference;
+  std::shared_ptr<const RunOrder> present;
+  std::vector<int> now;  // reference statement -> present one, or -1
+};
+
+/// The statements that run as they ran in a kernel known to be in order: the same objects, in the
+/// same loops with the same domains and tags, before and behind the same others. Every pair of
+/// their instances that had to keep its order has kept it. Where a statement computes something
+/// else in the same place, this holds of the accesses that it still makes.
+class Carried {
+ public:
+  Carried() = default;
+  /// `next` is the kernel in question. Nothing is carried where claims or assumptions went, or
+  /// where the statements that stayed changed places. Cost: linear, with no question to isl.
+  Carried(const KeptOrder& known, const KeptOrder& next);
+
+  bool has(int reference_statement) const {
+    return !stayed_.empty() && stayed_[std::size_t(reference_statement)] == Stayed::Whole;
+  }
+  /// Whether all accesses to the variable are made by such statements, or stayed in such places,
+  /// and there were no others.
+  bool all(const std::string& variable, const std::vector<AccessAt>& accesses) const;
+
+ private:
+  /// How much of a statement stayed: nothing that counts, its place, or all of it.
+  enum class Stayed : char { None, InPlace, Whole };
+  Stayed stayed(int was, int is);
+  bool same_loop(const std::string& iname);
+  /// Inames whose domains are others in `b` than in `a`.
+  void changed_domains(const Kernel& a, const Kernel& b);
+  bool in_the_same_order() const;
+
+  const KeptOrder *known_ = nullptr, *next_ = nullptr;
+  std::vector<Stayed> stayed_;  // by statement of the next reference
+  std::vector<int> was_;        // the known reference's statement, or -1
+  std::unordered_set<std::string> changed_;
+  std::unordered_map<std::string, bool> loops_;
+};
+
+/// The latest known order that may say something of `next`, kept by `remember`; null if there is
+/// none.
+std::shared_ptr<const KeptOrder> known_order(const KeptOrder& next);
+void remember(KeptOrder proved);
+
+}  // namespace moonloop

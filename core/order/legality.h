@@ -1,0 +1,169 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/model/proof_keys.h"
+#include "core/order/commuting.h"
+#include "core/order/counterexample.h"
+#include "core/order/kept_order.h"
+#include "core/order/order_reference.h"
+
+/// The proof behind `check_legal`: the present order of a kernel keeps every dependence of its
+/// reference. legality.cpp chooses the pairs of accesses; legality_nest.cpp answers from the loops
+/// alone, once per pair of nests; legality_exact.cpp asks isl about the instances.
+namespace moonloop {
+
+/// Whether work-items of a team put together what each accumulates in the reduction's update: the
+/// order of its values does not matter.
+bool combines_items(const Instruction& update);
+
+/// Parts of a segmented reduction that work-items along one iname keep, and put together in the
+/// order of that iname after all loops of the reduction.
+struct OrderedParts {
+  std::string iname;
+  std::size_t outer = 0;  // loops around the whole reduction
+};
+/// Those of the reduction that statement `s` updates; nothing where it does not, or where no iname
+/// alone numbers its work-items.
+std::optional<OrderedParts> ordered_parts(const RunOrder& order, int s);
+
+/// For the drawing of a refusal: what statement `s` does at the point `at`.
+CounterexampleInstance counterexample_instance(const RunOrder& order, int s,
+                                               const std::map<std::string, std::int64_t>& at,
+                                               std::string does);
+
+class Legality {
+ public:
+  explicit Legality(const Kernel& k);
+  /// `after` came from `before` by changing or adding some accesses: the question is whether all
+  /// that both have keeps its order.
+  Legality(const Kernel& before, const Kernel& after);
+  void check();
+  const RunOrder& present() const { return *present_; }
+
+ private:
+  /// Two accesses that must keep their order, by reference statement. `commutes`: in either order,
+  /// but not at the same time.
+  struct Pair {
+    int a = 0, b = 0;
+    const Access *x = nullptr, *y = nullptr;  // null: an explicit dependence of b on a
+    std::vector<std::string> equal;           // reference inames that agree in both instances
+    bool commutes = false;
+  };
+  // legality.cpp
+  void place();
+  void carry();
+  void check_all(const ByVariable& by_variable);
+  void keep_common();
+  void check_carried(const std::string& name, const std::vector<AccessAt>& all);
+  void check_variable(const std::string& name, const std::vector<AccessAt>& all);
+  void check_group(const std::vector<AccessAt>& group);
+  void check_chain(const std::vector<AccessAt>& group);
+  void check_accesses(const AccessAt& a, const AccessAt& b);
+  const std::vector<std::string>& determined(const Expr& subscript);
+  CommutingUpdates& commuting() const;
+  bool updates_commute(const Instruction& a, const Instruction& b, const std::string& name) const;
+  static Pair turned(const Pair& p);
+  void check_pair(const Pair& p);
+  const std::vector<std::string>& confined_to(const std::string& name, const Web& web);
+  std::vector<std::string> find_confined(const std::string& name, const Web& web) const;
+  bool determine(const Exprs& values, const std::vector<std::string>& loops,
+                 const std::vector<std::string>& items) const;
+
+  // legality_nest.cpp
+  bool loops_keep(const Pair& p);
+  bool same_nest(const Pair& p) const;
+  /// The present inames that number the pieces of `value`, outer to inner, if equal values mean
+  /// equal inames; `domain` is that of `dims`, the loops and work-items around it.
+  const std::optional<std::vector<std::string>>& pieces_of(const Expr& value,
+                                                           const std::vector<std::string>& dims,
+                                                           const Set& domain) const;
+  bool pieces_keep(const Pair& p, const Exprs& values, const std::vector<std::string>& shared,
+                   std::size_t loops, const std::vector<std::string>& dims,
+                   std::size_t present_loops) const;
+  NestKey nest_key(const Pair& p, const Exprs& values, const std::vector<std::string>& shared,
+                   std::size_t shared_loops, const std::vector<std::string>& dims,
+                   std::size_t present_loops) const;
+  bool nest_keeps(const Pair& p) const;
+
+  // legality_parts.cpp
+  /// The parts whose order decides about a pair, of two updates of one segmented reduction, where
+  /// statement `s` of `order` is that of the pair.
+  static std::optional<OrderedParts> parts_of(const Pair& p, const RunOrder& order, int s);
+  /// { earlier instance -> later one } of statement `s`, whose parts are put together.
+  static Map parts_before(const RunOrder& order, int s, const OrderedParts& parts,
+                          bool (*unordered)(const InameTag*));
+  void check_parts() const;
+
+  // legality_copies.cpp
+  void check_copies();
+  bool stay_in_copies(const std::string& name, const std::vector<AccessAt>& all,
+                      const std::set<std::string>& numbers);
+  void prove_copies(const AccessAt& write, const AccessAt& read,
+                    const std::vector<AccessAt>& all) const;
+  void check_former_copies();
+  std::string way_out(const AccessAt& write, const AccessAt& read, const std::string& lost) const;
+  void prove_apart(const AccessAt& write, const AccessAt& read, std::vector<std::string> equal,
+                   const std::string& lost) const;
+  [[noreturn]] void refuse_copies(const AccessAt& write, const AccessAt& read, const Witness& found,
+                                  bool exact, const std::string& why,
+                                  const std::string& hint) const;
+  std::vector<std::string> numbers(const std::string& name, int reference) const;
+  Map flow(const AccessAt& write, const AccessAt& read, bool within, bool& exact) const;
+
+  // legality_exact.cpp
+  /// { instances of a -> instances of b that must run later }, present ones.
+  Map demanded(const Pair& p, bool& exact) const;
+  /// Values of the reference's inames at a present instance of statement `s`.
+  std::map<std::string, std::int64_t> reference_point(
+      int s, const std::map<std::string, std::int64_t>& params,
+      const std::map<std::string, std::int64_t>& present) const;
+  void prove(const Pair& p) const;
+  const Instruction* only_writer(const std::string& scalar) const;
+  Map within_bounds(int s, Map pairs) const;
+  ProofKey proof_key(const Pair& p) const;
+  std::string bounded_by(int s, const Access& access) const;
+  [[noreturn]] void refuse_pair(const Pair& p, const Map& violated, bool exact) const;
+
+  /// Whether iterations of the present loop `iname` may run at the same time without anybody
+  /// vouching for it; `shared`: those that put parts of a reduction together do not count.
+  bool at_once(const std::string& iname, bool shared) const {
+    if (present_->trusts(iname)) return false;
+    return shared ? is_parallel_not_shared(k_.tag(iname)) : is_parallel(k_.tag(iname));
+  }
+
+  Runs runs(const std::string& iname) const;
+  int now(int reference) const { return now_[std::size_t(reference)]; }
+  const Expr& origin(int s, const std::string& name) const {
+    return origins_[std::size_t(nests_[std::size_t(s)])].at(name);
+  }
+
+  const Kernel& k_;
+  std::shared_ptr<const Reference> ref_;
+  std::shared_ptr<const RunOrder> present_;
+  ByVariable common_;      // accesses of both kernels; see the maker
+  bool compares_ = false;  // made from two kernels
+  bool trivial_ = false;   // its own order, all of it sequential: nothing is to be proved
+  mutable std::unique_ptr<CommutingUpdates> commuting_;  // of the reference
+  std::vector<int> now_;  // reference statement -> present one, or -1
+  std::shared_ptr<const KeptOrder> known_order_;
+  KeptOrder this_order_;
+  Carried carried_;                                   // from the one to the other
+  std::vector<std::map<std::string, Expr>> origins_;  // by nest, all its dims
+  std::vector<int> nests_;  // by reference statement: equal for equal nests
+  std::unordered_map<const Web*, std::vector<std::string>> confined_;
+  mutable std::optional<OwnCopies> own_;                                  // of the present kernel
+  std::unordered_map<const void*, std::vector<std::string>> determined_;  // by subscript
+  mutable std::unordered_map<ValuesKey, std::optional<std::vector<std::string>>, KeyHash> pieces_;
+  /// By variable: the one statement that writes it; null where there are several.
+  mutable std::optional<std::unordered_map<std::string, const Instruction*>> writers_;
+  mutable std::unordered_map<ValuesKey, bool, KeyHash> told_;  // answers of determine
+  std::unordered_map<PairInLoopsKey, bool, KeyHash> known_;    // answers of loops_keep
+};
+
+}  // namespace moonloop

@@ -1,0 +1,279 @@
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <numeric>
+
+#include "core/base/graph.h"
+#include "core/infer/reductions.h"
+#include "core/model/memo.h"
+#include "core/model/textual_order.h"
+#include "core/order/legality.h"
+#include "core/order/order_reference.h"
+
+/// Which order of statements the loop tree has to keep.
+namespace moonloop {
+
+std::vector<std::pair<int, int>> conflict_chain(const Kernel& k, const std::vector<int>& sequence) {
+  struct State {
+    int writer = -1;
+    int reader = -1;                // the first one since that write
+    std::vector<int> more_readers;  // the others
+  };
+  const Variables variables(k);
+  std::vector<AccessList> lists;  // whose names the index holds
+  lists.reserve(sequence.size());
+  NameIndex numbers(sequence.size());
+  std::vector<State> states;
+  std::vector<std::pair<int, int>> pairs;
+  for (const int s : sequence) {
+    lists.push_back(statement_accesses(*k.instructions[std::size_t(s)], variables));
+    const AccessList& all = lists.back();
+    const auto first = all.begin();
+    const auto state_of = [&](std::size_t a) -> State& {
+      const int n = numbers.add(first[std::ptrdiff_t(a)].variable, all.hash(a),
+                                static_cast<int>(states.size()));
+      if (n == static_cast<int>(states.size())) states.emplace_back();
+      return states[std::size_t(n)];
+    };
+    const std::vector<std::size_t>& written = all.writes();
+    for (const std::size_t a : all.reads()) {
+      State& st = state_of(a);
+      if (st.writer >= 0) pairs.push_back({st.writer, s});
+      if (std::none_of(written.begin(), written.end(), [&](std::size_t w) {
+            return all.hash(w) == all.hash(a) &&
+                   first[std::ptrdiff_t(w)].variable == first[std::ptrdiff_t(a)].variable;
+          }))
+        st.reader < 0 ? void(st.reader = s) : st.more_readers.push_back(s);
+    }
+    for (const std::size_t a : written) {
+      State& st = state_of(a);
+      if (st.reader >= 0) pairs.push_back({st.reader, s});
+      for (const int r : st.more_readers) pairs.push_back({r, s});
+      if (st.reader < 0 && st.writer >= 0) pairs.push_back({st.writer, s});
+      st.writer = s, st.reader = -1;
+      st.more_readers.clear();
+    }
+  }
+  return pairs;
+}
+
+namespace {
+
+/// Order among statements that lost a loop that they shared: the loops' direction of the textual
+/// order no longer follows, so each pair is asked for the dependences that it has.
+class Fission {
+ public:
+  Fission(const Kernel& k, const Reference& r, const std::vector<int>& reference_of)
+      : k_(k), r_(r), number_(reference_of), statement_(std::size_t(r.order.size()), -1) {
+    for (std::size_t s = 0; s < number_.size(); ++s)
+      statement_[std::size_t(number_[s])] = static_cast<int>(s);
+  }
+
+  /// Replaces the pairs that concern statements that lost a shared loop.
+  void direct(std::vector<std::pair<int, int>>& pairs) {
+    std::set<std::string> variables;
+    for (const auto& [a, b] : pairs)
+      if (lost(a, b)) collect_common(a, b, variables);
+    if (variables.empty()) return;
+    std::erase_if(pairs, [&](const auto& p) { return lost(p.first, p.second); });
+    for (const std::string& v : variables) {
+      const std::vector<AccessAt>& all = r_.by_variable.at(v);
+      for (std::size_t i = 0; i < all.size(); ++i)
+        for (std::size_t j = i + 1; j < all.size(); ++j) add(all[i], all[j], pairs);
+    }
+  }
+
+ private:
+  int reference(int s) const { return number_[std::size_t(s)]; }
+
+  bool lost(int a, int b) const {
+    const RunOrder& was = r_.order;
+    const int x = reference(a), y = reference(b);
+    const Instruction &f = *k_.instructions[std::size_t(a)], &g = *k_.instructions[std::size_t(b)];
+    if (f.origin.empty() && g.origin.empty()) return false;
+    for (std::size_t i = 0; i < was.common_loops(x, y); ++i)
+      if (!equal(origin_of(f, was.loops(x)[i]), origin_of(g, was.loops(x)[i]))) return true;
+    return false;
+  }
+
+  void collect_common(int a, int b, std::set<std::string>& out) const {
+    for (const Access& x : r_.accesses[std::size_t(reference(a))])
+      for (const Access& y : r_.accesses[std::size_t(reference(b))])
+        if (x.variable == y.variable && (x.write || y.write)) out.insert(x.variable);
+  }
+
+  /// Whether some axis has two different constants.
+  static bool apart(const Access& x, const Access& y) {
+    if (x.index.size() != y.index.size()) return false;
+    for (std::size_t i = 0; i < x.index.size(); ++i) {
+      const auto c = as_int(x.index[i]), d = as_int(y.index[i]);
+      if (c && d && *c != *d) return true;
+    }
+    return false;
+  }
+
+  void add(const AccessAt& a, const AccessAt& b, std::vector<std::pair<int, int>>& pairs) {
+    const int s = statement_[std::size_t(a.insn)], t = statement_[std::size_t(b.insn)];
+    if (s == t || (!r_.at(a).write && !r_.at(b).write) || apart(r_.at(a), r_.at(b)) || !lost(s, t))
+      return;
+    const bool forward = depends(a, b);
+    if (!forward && depends(b, a))
+      pairs.push_back({t, s});
+    else if (forward)
+      pairs.push_back({s, t});
+  }
+
+  /// The answer is one for all accesses of a kind: subscripts, loops and conditions.
+  bool depends(const AccessAt& a, const AccessAt& b) {
+    const RunOrder& o = r_.order;
+    const std::array<int, 4> key{kind(a), kind(b), static_cast<int>(o.common_loops(a.insn, b.insn)),
+                                 o.first(a.insn, b.insn) ? 1 : 0};
+    const auto known = answers_.find(key);
+    if (known != answers_.end()) return known->second;
+    return answers_.emplace(key, find_dependence(a, b)).first->second;
+  }
+
+  int kind(const AccessAt& a) {
+    const std::pair<int, int> place{a.insn, a.access};
+    if (const auto it = kind_of_.find(place); it != kind_of_.end()) return it->second;
+    const int next = static_cast<int>(kinds_.size());
+    const std::string text = fmt::format(
+        "{}|{}|{}|{}", r_.at(a).variable, to_string(r_.at(a).index),
+        fmt::join(r_.order.dims(a.insn), ","), to_string(r_.order.insn(a.insn).predicates));
+    return kind_of_[place] = kinds_.emplace(text, next).first->second;
+  }
+
+  bool find_dependence(const AccessAt& a, const AccessAt& b) const {
+    const RunOrder& o = r_.order;
+    bool exact = true;
+    Map m = conflict_map(o.kernel(), k_, r_.variables, r_.at(a), o.dims(a.insn), r_.at(b),
+                         o.dims(b.insn), exact);
+    m = isl_map_intersect(m.take(), o.before(a.insn, b.insn, is_never_parallel).take());
+    m = isl_map_intersect_domain(m.take(), o.domain(a.insn, exact).take());
+    m = isl_map_intersect_range(m.take(), o.domain(b.insn, exact).take());
+    return !yes(isl_map_is_empty(m.get()));
+  }
+
+  const Kernel& k_;
+  const Reference& r_;
+  const std::vector<int>& number_;              // present statement -> reference
+  std::vector<int> statement_;                  // and back
+  std::map<std::pair<int, int>, int> kind_of_;  // by statement and access
+  std::unordered_map<std::string, int> kinds_;
+  std::map<std::array<int, 4>, bool> answers_;
+};
+
+}  // namespace
+
+Nested nest(Kernel k) {
+  memo().limit();
+  const std::shared_ptr<const Reference> measure = k.reference;
+  Nested out{realize_reductions(std::move(k)), {}};
+  if (!measure) {
+    const std::vector<int> order = textual_order(out.kernel);
+    out.tree = derive_tree(out.kernel, [&] { return conflict_chain(out.kernel, order); });
+    return out;
+  }
+  const RunOrder& order = measure->order;
+  std::vector<int> reference, sequence;
+  for (const InsnPtr& insn : out.kernel.instructions) {
+    reference.push_back(order.find(insn->reference_id()));
+    if (reference.back() < 0)
+      throw InternalError("no statement `" + insn->reference_id() + "` in the reference");
+    sequence.push_back(static_cast<int>(sequence.size()));
+  }
+  std::sort(sequence.begin(), sequence.end(), [&](int a, int b) {
+    return order.position(reference[std::size_t(a)]) < order.position(reference[std::size_t(b)]);
+  });
+  std::vector<std::pair<int, int>> pairs = conflict_chain(out.kernel, sequence);
+  Fission(out.kernel, *measure, reference).direct(pairs);
+  out.tree = derive_tree(out.kernel, pairs);
+  return out;
+}
+
+/// Without the tags of the inames that `is_gone` accepts. Of a team's inames, which are no loops,
+/// priorities say nothing; without the tags they would.
+template <class F>
+static Kernel without_tags(Kernel k, F is_gone) {
+  for (std::vector<std::string>& chain : k.priorities)
+    std::erase_if(chain, [&](const std::string& i) { return in_team(k.tag(i)) && is_gone(i); });
+  std::vector<std::string> gone;
+  for (const auto& [name, tag] : k.iname_tags)
+    if (is_gone(name)) gone.push_back(name);
+  for (const std::string& i : gone) k.iname_tags.erase(i);
+  return k;
+}
+
+Kernel without_ordered_parts(Kernel k, const RunOrder& order) {
+  std::set<std::string> items;
+  for (int s = 0; s < order.size(); ++s)
+    if (const auto parts = ordered_parts(order, s)) items.insert(parts->iname);
+  if (items.empty()) return k;
+  return without_tags(std::move(k), [&](const std::string& i) { return items.count(i) > 0; });
+}
+
+bool spreads(const InameTag* tag) {
+  return in_team(tag) || (tag && run_of(tag->kind) == TagRun::Groups);
+}
+
+Kernel in_sequence(const Kernel& k) {
+  return without_tags(k, [&](const std::string& i) { return spreads(k.tag(i)); });
+}
+
+std::vector<std::string> loop_order_in_sequence(const Kernel& k, const RunOrder& order) {
+  const Kernel plain = in_sequence(order.kernel());
+  if (plain.iname_tags.size() == k.iname_tags.size()) return k.loop_order;
+  std::vector<SharedNames> loops;
+  try {
+    loops = derive_loops(plain);
+  } catch (const Refused&) {
+    return k.loop_order;  // only a team can nest them, and the tags stay
+  }
+  const auto moves = [&](const std::string& i) { return spreads(k.tag(i)); };
+  const auto rest = [&](const std::vector<std::string>& all) {
+    std::vector<std::string> out;
+    std::remove_copy_if(all.begin(), all.end(), std::back_inserter(out), moves);
+    return out;
+  };
+  bool same = true;
+  for (int s = 0; s < order.size() && same; ++s)
+    same = rest(loops[std::size_t(s)]) == rest(order.loops(s));
+  if (same) return k.loop_order;
+
+  NameIndex numbers(k.loop_order.size());
+  std::vector<std::string> names;
+  const auto number = [&](const std::string& i) {
+    const int n = numbers.add(i, int(names.size()));
+    if (n == int(names.size())) names.push_back(i);
+    return n;
+  };
+  for (const std::string& i : k.loop_order) number(i);
+  for (int s = 0; s < order.size(); ++s)
+    for (const std::string& i : order.loops(s)) number(i);
+  Edges inside(names.size());
+  for (int s = 0; s < order.size(); ++s)
+    for (std::size_t i = 1; i < order.loops(s).size(); ++i)
+      inside[std::size_t(number(order.loops(s)[i - 1]))].insert(number(order.loops(s)[i]));
+  std::vector<int> rank(names.size());
+  std::iota(rank.begin(), rank.end(), 0);
+  const std::vector<int> sorted = sort_topologically(inside, rank);
+  ensure(sorted.size() == names.size(), "loops of a tree that stand inside of each other");
+  std::vector<std::string> out;
+  for (const int i : sorted)
+    if (k.has_iname(names[std::size_t(i)])) out.push_back(names[std::size_t(i)]);
+  return out;
+}
+
+Nested nest_in_sequence(const Kernel& k) {
+  const Kernel plain = in_sequence(k);
+  if (plain.iname_tags.size() == k.iname_tags.size()) return nest(k);
+  try {
+    return nest(plain);
+  } catch (const Refused&) {
+    Nested team = nest(k);
+    const Kernel loops = without_ordered_parts(k, RunOrder(team));
+    return loops.iname_tags.size() == k.iname_tags.size() ? team : nest(loops);
+  }
+}
+
+}  // namespace moonloop

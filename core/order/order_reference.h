@@ -1,0 +1,128 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/order/address_spaces.h"
+#include "core/order/order.h"
+
+/// What a kernel's instances are measured against: its reference order with the accesses.
+namespace moonloop {
+
+struct AccessAt {
+  int insn = 0;
+  int access = 0;  // index into Reference::accesses[insn]
+};
+
+/// Accesses by their variables, in the order of the variables' names.
+class ByVariable {
+ public:
+  using Entry = std::pair<std::string, std::vector<AccessAt>>;
+
+  auto begin() const { return entries_.begin(); }
+  auto end() const { return entries_.end(); }
+  std::size_t size() const { return entries_.size(); }
+  /// Cost: logarithmic.
+  std::vector<Entry>::const_iterator find(std::string_view variable) const;
+  const std::vector<AccessAt>& at(std::string_view variable) const;
+  void reserve(std::size_t size) { entries_.reserve(size); }
+  /// `variable`, and nothing yet, comes after all others.
+  void append(std::string variable, std::vector<AccessAt> all) {
+    entries_.emplace_back(std::move(variable), std::move(all));
+  }
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+/// Accesses of a temporary among which its values pass: no read of them finds what others wrote,
+/// and no other read what they wrote.
+struct Web {
+  std::vector<int> statements;  // that make them, ascending
+  /// Inames (outermost loops of the tree, then work-item inames) whose every iteration could have a
+  /// copy of its own for them: all are inside of these, and each read finds what was written in the
+  /// same iteration.
+  std::vector<std::string> own;
+  /// Where one web follows the other in one iteration of the loops around all: as `t` does that is
+  /// used in two loops, one after the other, and written in each before it is read. Else none.
+  std::vector<Web> inner;
+
+  /// The innermost web with accesses of both statements.
+  const Web& around(int a, int b) const;
+};
+
+/// A realized kernel in its own order, and who accesses what. Immutable; shared by all kernels that
+/// reordering transforms make from it.
+class Reference {
+ public:
+  explicit Reference(Nested nested);
+
+  RunOrder order;
+  Variables variables;
+  std::vector<AccessList> accesses;          // by statement
+  ByVariable by_variable;                    // in order of execution
+  std::vector<std::vector<int>> depends_on;  // by statement: statements
+
+  const Access& at(const AccessAt& a) const {
+    return accesses[std::size_t(a.insn)][std::size_t(a.access)];
+  }
+
+  /// All accesses of temporary `name` as one web, and its parts. Computed once; cost: isl where the
+  /// first access of a web is not a plain write to the whole variable.
+  const Web& web(const std::string& name) const;
+
+  /// The inames of the reference whose every iteration has its own copy of temporary `name`, for
+  /// all accesses, or for those that pass values to accesses of the statements `a` and `b`.
+  const std::vector<std::string>& private_to(const std::string& name) const {
+    return web(name).own;
+  }
+  const std::vector<std::string>& private_to(const std::string& name, int a, int b) const {
+    return web(name).around(a, b).own;
+  }
+
+  /// Of the reference's kernel, found once.
+  const OwnCopies& own() const;
+
+  mutable bool reads_are_defined = false;  // check_defined has said so
+
+ private:
+  mutable std::map<std::string, Web> webs_;
+  mutable std::optional<OwnCopies> own_;
+};
+
+/// Whether the tag spreads iterations over work-items, lanes or groups: a text's order is that
+/// without it.
+bool spreads(const InameTag* tag);
+
+/// `k` nested, with its accesses. The last few are kept: steps ask for the kernel that they start
+/// from, which the step before made and proved. Cost where it is kept: a comparison of addresses,
+/// linear in the kernel.
+std::shared_ptr<const Reference> ordered(const Kernel& k);
+/// The order alone, for kernels that nobody asks for again.
+std::shared_ptr<const RunOrder> order_of(const Kernel& k);
+
+/// The reference of `k`: the one that it has, or the one that it is.
+std::shared_ptr<const Reference> reference_of(const Kernel& k);
+
+/// Pairs of instructions, by index, that access one variable, not both only reading, and follow
+/// each other closely enough that all such pairs follow by transitivity. `sequence` is the order to
+/// go by.
+std::vector<std::pair<int, int>> conflict_chain(const Kernel& k, const std::vector<int>& sequence);
+
+/// `k`'s instructions in a list that has `order`, the order of `k` itself, for its meaning: by
+/// their last parts, except where a reduction's other parts must run before what stands between.
+/// Refuses `cannot-nest` where no list says it. Cost: linear, and a conflict chain where parts
+/// stand apart.
+std::vector<InsnPtr> linearized(const Kernel& k, const RunOrder& order);
+
+/// The instruction of `k`, by index, that each statement of `order`, its order, belongs to. Parts
+/// of an instruction come one after the other; the last one has its id.
+std::vector<int> owners(const Kernel& k, const RunOrder& order);
+
+/// Reference iname `name` of the statement `insn` in terms of its present inames.
+Expr origin_of(const Instruction& insn, const std::string& name);
+
+}  // namespace moonloop

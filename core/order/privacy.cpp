@@ -1,0 +1,641 @@
+#include <algorithm>
+
+#include "core/model/domain.h"
+#include "core/model/external.h"
+#include "core/model/flat_subscripts.h"
+#include "core/model/memo.h"
+#include "core/order/order_reference.h"
+#include "core/sets/budget.h"
+
+/// Which iterations of the reference keep a temporary to themselves: those in which each read finds
+/// what was written in the same one.
+namespace moonloop {
+namespace {
+
+/// What it may cost to find whether a read finds what was written in the same iteration. isl's
+/// operations are large ones here: systems of hundreds of unknowns where loops are in pieces.
+constexpr unsigned long kCoverOperations = 600'000;
+
+/// The instances of a statement, also where whether they run depends on data: the temporaries in
+/// the bounds of its loops stay parameters, and each condition that isl does not see becomes a
+/// parameter that is 1 where it holds. That compares two statements for which these have the same
+/// values: no statement changes them between the two.
+class DataDependent {
+ public:
+  /// `same`: inames that have one value in all instances that are compared; the first `loops` of
+  /// them are the loops around these.
+  DataDependent(const Reference& r, const std::vector<std::string>& same, std::size_t loops)
+      : r_(r), same_(same.begin(), same.end()), loops_(loops) {}
+
+  /// `exact` becomes false where something was left out: it is not the same at `s` and at `anchor`.
+  Set instances(int s, int anchor, bool& exact) const {
+    const RunOrder& o = r_.order;
+    Set d = domain_of(o.kernel(), o.dims(s));
+    std::vector<std::string> changing;
+    for (const std::string& p : param_names(d))
+      if (o.kernel().find_temporary(p) && !is_steady(p, s, anchor)) changing.push_back(p);
+    if (!changing.empty()) {
+      exact = false;
+      d = drop_params(std::move(d), changing);
+    }
+    for (const Expr& p : o.insn(s).predicates) {
+      const std::optional<Set> holds = condition(p, s, anchor);
+      if (holds)
+        d = isl_set_intersect(d.take(), holds->copy());
+      else
+        exact = false;
+    }
+    return d;
+  }
+
+  /// Those of the instances `all` of `s` that do read: in an arm of a choice only where it is
+  /// taken.
+  Set reading(const Access& read, int s, Set all) const {
+    const Instruction& insn = r_.order.insn(s);
+    std::set<std::string> elsewhere;
+    for (const Expr& p : insn.predicates) collect_reads(p, elsewhere);
+    for (const Expr& l : insn.lhs)
+      for_each_child(l, [&](const Expr& i) { collect_reads(i, elsewhere); });
+    for (const std::string& p : param_names(all)) elsewhere.insert(p);
+    if (!insn.rhs || !insn.rhs.holds<Select>() || elsewhere.count(read.variable)) return all;
+    Set out = isl_set_empty(isl_set_get_space(all.get()));
+    add_reading(insn.rhs, read, s, all, out);
+    return out;
+  }
+
+  /// Whether the same subscripts mean the same element in both.
+  bool same_element(const Access& x, int s, const Access& y, int t) const {
+    if (x.index.size() != y.index.size()) return false;
+    for (std::size_t i = 0; i < x.index.size(); ++i)
+      if (!equal(x.index[i], y.index[i]) || !is_same(x.index[i], s, t)) return false;
+    return true;
+  }
+
+  /// All that the answers for `s` depend on.
+  const CoverKey::Instances& key(int s, int anchor) const {
+    const auto [it, fresh] = keys_.try_emplace({s, anchor});
+    if (fresh) it->second = find_key(s, anchor);
+    return it->second;
+  }
+
+ private:
+  /// Adds to `out` where `e`, which is evaluated at `when`, reads.
+  void add_reading(const Expr& e, const Access& read, int s, const Set& when, Set& out) const {
+    const auto* v = e.as<Var>();
+    const auto* l = e.as<Load>();
+    const auto same = [&](const Exprs& index) {
+      return read.index.empty() ||
+             std::equal(index.begin(), index.end(), read.index.begin(), read.index.end(),
+                        [](const Expr& x, const Expr& y) { return equal(x, y); });
+    };
+    if ((v && v->name == read.variable) ||
+        (l && l->array == read.variable && same(subscripts_of(*l))))
+      out = isl_set_union(out.take(), when.copy());
+    const auto* choice = e.as<Select>();
+    const std::optional<Set> holds = choice ? condition(choice->cond, s, s) : std::nullopt;
+    if (!holds)
+      return for_each_child(e, [&](const Expr& x) { add_reading(x, read, s, when, out); });
+    add_reading(choice->cond, read, s, when, out);
+    add_reading(choice->yes, read, s, isl_set_intersect(when.copy(), holds->copy()), out);
+    add_reading(choice->no, read, s, isl_set_subtract(when.copy(), holds->copy()), out);
+  }
+
+  CoverKey::Instances find_key(int s, int anchor) const {
+    const RunOrder& o = r_.order;
+    const Set d = domain_of(o.kernel(), o.dims(s));
+    CoverKey::Instances key{memo().hold(d), keys_of(o.insn(s).predicates), {}, {}};
+    const std::vector<std::string> computed = computed_params(o.kernel(), d);
+    std::set<std::string> names(computed.begin(), computed.end());
+    for (const Expr& p : o.insn(s).predicates) {
+      key.affine.push_back(to_condition(o.kernel(), p, o.dims(s)).has_value());
+      collect_reads(p, names);
+    }
+    for (const std::string& n : names)
+      if (r_.variables.has(n)) key.reads.emplace_back(n, is_steady(n, s, anchor));
+    return key;
+  }
+
+  std::optional<Set> condition(const Expr& p, int s, int anchor) const {
+    const std::vector<std::string>& dims = r_.order.dims(s);
+    if (auto known = to_condition(r_.order.kernel(), p, dims)) return known;
+    const auto inner = [&](const Expr& e) { return condition(e, s, anchor); };
+    if (const auto* n = p.as<Unary>(); n && n->op == UnaryOp::Not) {
+      auto holds = inner(n->arg);
+      if (!holds) return std::nullopt;
+      return Set(isl_set_complement(holds->take()));
+    }
+    if (const auto* n = p.as<Nary>(); n && (n->op == NaryOp::And || n->op == NaryOp::Or)) {
+      std::optional<Set> all;
+      for (const Expr& t : n->terms) {
+        auto one = inner(t);
+        if (!one) return std::nullopt;
+        if (!all)
+          all = std::move(one);
+        else if (n->op == NaryOp::And)
+          all = Set(isl_set_intersect(all->take(), one->take()));
+        else
+          all = Set(isl_set_union(all->take(), one->take()));
+      }
+      return all;
+    }
+    if (const auto* c = p.as<Compare>(); c && c->op == CompareOp::Ne) {
+      auto holds = inner(Expr(Compare{CompareOp::Eq, c->left, c->right}, p.at()));
+      if (!holds) return std::nullopt;
+      return Set(isl_set_complement(holds->take()));  // of numbers that are none as well
+    }
+    if (!is_same(p, s, anchor)) return std::nullopt;
+    Set all = universe(dims);
+    const unsigned at = static_cast<unsigned>(isl_set_dim(all.get(), isl_dim_param));
+    all = isl_set_add_dims(all.take(), isl_dim_param, 1);
+    all = isl_set_set_dim_name(all.take(), isl_dim_param, at, ("if " + to_string(p)).c_str());
+    return Set(isl_set_fix_si(all.take(), isl_dim_param, at, 1));
+  }
+
+  /// Whether `e` has one value at the instances of `s` and of `anchor`.
+  bool is_same(const Expr& e, int s, int anchor) const {
+    const Kernel& k = r_.order.kernel();
+    bool same = true;
+    walk(e, [&](const Expr& x) {
+      if (x.as<Reduce>() || x.as<Slice>() || x.as<SubArray>()) same = false;
+      if (const auto* c = x.as<Call>())
+        same = same && !k.externals.count(c->name) && !k.find_rule(c->name);
+      if (const auto* v = x.as<Var>())
+        same = same &&
+               (k.has_iname(v->name) ? same_.count(v->name) > 0 : is_steady(v->name, s, anchor));
+      if (const auto* l = x.as<Load>()) same = same && is_steady(l->array, s, anchor);
+      return same;
+    });
+    return same;
+  }
+
+  /// No statement writes `name` between instances of the two in one iteration of the loops: writers
+  /// stand outside of these, or directly in them before or after both.
+  bool is_steady(const std::string& name, int s, int anchor) const {
+    const auto it = r_.by_variable.find(name);
+    if (it == r_.by_variable.end()) return true;
+    const RunOrder& o = r_.order;
+    const int from = std::min(o.position(s), o.position(anchor)),
+              to = std::max(o.position(s), o.position(anchor));
+    return std::all_of(it->second.begin(), it->second.end(), [&](const AccessAt& a) {
+      if (!r_.at(a).write) return true;
+      const std::size_t with_s = o.common_loops(a.insn, s),
+                        with_anchor = o.common_loops(a.insn, anchor);
+      if (with_s < loops_) return true;
+      const int at = o.position(a.insn);
+      return with_s == loops_ && with_anchor == loops_ && (at < from || at > to);
+    });
+  }
+
+  const Reference& r_;
+  std::set<std::string> same_;
+  std::size_t loops_;
+  mutable std::map<std::pair<int, int>, CoverKey::Instances> keys_;
+};
+
+/// Integers of which nothing is known, such as elements of an array that subscripts are computed
+/// from. Equal expressions stand for one of them.
+class Unknowns {
+ public:
+  Unknowns(const std::vector<std::string>& dims, const Variables& variables)
+      : dims_(dims), variables_(variables) {}
+
+  /// `e` where sums, products with constants, quotients and remainders by constants stay, and all
+  /// else that is not affine is unknown. Arithmetic wraps round: sums and products stay where they
+  /// are small, being made of remainders.
+  Expr abstracted(const Expr& e) {
+    if (is_affine(e)) return e;
+    if (const auto* b = e.as<Binary>(); b && divides(*b))
+      return Expr(Binary{b->op, abstracted(b->left), b->right});
+    if (const auto* n = e.as<Nary>(); n && is_small(e)) {
+      Exprs terms;
+      for (const Expr& t : n->terms) terms.push_back(abstracted(t));
+      return Expr(Nary{n->op, std::move(terms)});
+    }
+    const auto [it, fresh] = names_.try_emplace(to_string(e), "");
+    if (fresh) it->second = fmt::format("unknown{}", names_.size());
+    return var(it->second);
+  }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> out;
+    for (const auto& [text, name] : names_) out.push_back(name);
+    return out;
+  }
+
+ private:
+  bool is_affine(const Expr& e) const {
+    bool fixed = true;
+    walk(e, [&](const Expr& x) {
+      if (const Var* v = x.as<Var>(); v && variables_.has(v->name)) fixed = false;
+      if (x.as<Load>() || x.as<Slice>()) fixed = false;
+      return fixed;
+    });
+    return fixed && to_affine(e, dims_);
+  }
+  static bool divides(const Binary& b) {
+    const auto by = as_int(b.right);
+    return (b.op == BinaryOp::Mod || b.op == BinaryOp::FloorDiv) && by && *by > 0;
+  }
+  /// No greater than a few remainders.
+  bool is_small(const Expr& e) const {
+    if (const auto* b = e.as<Binary>())
+      return divides(*b) && (b->op == BinaryOp::Mod || is_small(b->left));
+    const auto* n = e.as<Nary>();
+    if (!n) return as_int(e).has_value();
+    if (n->op == NaryOp::Add)
+      return std::all_of(n->terms.begin(), n->terms.end(),
+                         [&](const Expr& t) { return is_small(t) || is_affine(t); });
+    const auto constant = [](const Expr& t) { return as_int(t).has_value(); };
+    return n->op == NaryOp::Mul && n->terms.size() == 2 &&
+           std::any_of(n->terms.begin(), n->terms.end(), constant) &&
+           std::all_of(n->terms.begin(), n->terms.end(),
+                       [&](const Expr& t) { return is_small(t); });
+  }
+
+  const std::vector<std::string>& dims_;
+  const Variables& variables_;
+  std::map<std::string, std::string> names_;  // by text
+};
+
+/// Finds the iterations that keep a temporary, or the accesses `all` to it, to themselves. These
+/// follow each other: no other access to it stands between two of them in one iteration of the
+/// loops around all.
+class Privacy {
+ public:
+  Privacy(const Reference& r, const std::vector<AccessAt>& all) : r_(r), all_(all) {
+    const std::string& name = r.at(all[0]).variable;
+    const Temporary& t = *r.order.kernel().find_temporary(name);
+    loops_ = r.order.loops(all[0].insn);
+    items_ = r.order.items(all[0].insn);
+    std::erase_if(items_, [&](const std::string& i) { return !r.own().has(name, i); });
+    for (const AccessAt& a : all) {
+      loops_.resize(std::min(loops_.size(), r.order.common_loops(all[0].insn, a.insn)));
+      std::erase_if(items_, [&](const std::string& i) {
+        const auto& has = r.order.items(a.insn);
+        return !std::binary_search(has.begin(), has.end(), i);
+      });
+    }
+    if (t.space == AddressSpace::Global || t.initializer) loops_.clear(), divisible_ = false;
+    if (t.initializer) items_.clear();
+    const auto elsewhere = [&](const AccessAt& a) {
+      return stands_for_elsewhere(r.order.kernel(), r.order.insn(a.insn), name);
+    };
+    if (!r.order.kernel().externals.empty() && std::any_of(all.begin(), all.end(), elsewhere))
+      loops_.clear(), items_.clear(), divisible_ = false;  // there is one of it
+  }
+
+  /// All accesses of the temporary: there are no others to get values from.
+  Web whole() {
+    if (loops_.empty() && items_.empty()) return Web{{}, {}, parts()};
+    return find(0).value_or(Web());
+  }
+
+  /// Nothing where a read may find what another iteration of the outermost `fewest` loops wrote, or
+  /// others than these accesses.
+  std::optional<Web> find(std::size_t fewest) {
+    const std::size_t common = loops_.size();
+    if (!keeps(fewest)) return std::nullopt;
+    Web out{{}, both(), {}};
+    for (const AccessAt& a : all_) out.statements.push_back(a.insn);
+    std::sort(out.statements.begin(), out.statements.end());
+    out.statements.erase(std::unique(out.statements.begin(), out.statements.end()),
+                         out.statements.end());
+    if (loops_.size() == common) out.inner = parts();
+    return out;
+  }
+
+ private:
+  /// Leaves those of the loops, at least `fewest`, whose iterations keep the accesses to
+  /// themselves; false: there are none.
+  bool keeps(std::size_t fewest) {
+    if (begins_with_write()) return true;
+    for (;; loops_.pop_back()) {
+      if (covered()) return true;
+      if (loops_.size() <= fewest) return false;
+    }
+  }
+
+  /// Accesses that follow each other: in one deeper loop, or between two such.
+  std::vector<std::vector<AccessAt>> groups() const {
+    std::vector<std::vector<AccessAt>> out;
+    const auto is_deeper = [&](const AccessAt& a) {
+      return r_.order.loops(a.insn).size() > loops_.size();
+    };
+    for (const AccessAt& a : all_) {
+      const AccessAt* last = out.empty() ? nullptr : &out.back().back();
+      if (!last || is_deeper(*last) != is_deeper(a) ||
+          (is_deeper(a) && r_.order.common_loops(last->insn, a.insn) == loops_.size()))
+        out.emplace_back();
+      out.back().push_back(a);
+    }
+    return out;
+  }
+  bool begins_with_read(const std::vector<AccessAt>& group) const {
+    for (const AccessAt& a : group) {
+      if (a.insn != group[0].insn) break;
+      if (!r_.at(a).write) return true;
+    }
+    return false;
+  }
+
+  /// The webs that follow each other in one iteration of the common loops, each of one group or
+  /// more: what reads a value from before belongs to the group before. None where there is one.
+  std::vector<Web> parts() const {
+    if (!divisible_) return {};
+    using Group = std::vector<AccessAt>;
+    const auto join = [](Group first, const Group& then) {
+      first.insert(first.end(), then.begin(), then.end());
+      return first;
+    };
+    std::vector<Group> told;  // by the first statements alone
+    for (Group& g : groups()) {
+      if (told.empty() || !begins_with_read(g))
+        told.push_back(std::move(g));
+      else
+        told.back() = join(std::move(told.back()), g);
+    }
+    if (told.size() == 1 || begins_with_read(told[0])) return {};
+    std::vector<Group> done;
+    std::vector<Web> out;
+    for (Group& g : told) {
+      Group whole = std::move(g);
+      std::optional<Web> web;
+      while (!(web = Privacy(r_, whole).find(loops_.size()))) {
+        if (done.empty()) return {};
+        whole = join(std::move(done.back()), whole);
+        done.pop_back(), out.pop_back();
+        if (whole.size() == all_.size()) return {};
+      }
+      done.push_back(std::move(whole)), out.push_back(std::move(*web));
+    }
+    return out;
+  }
+
+  std::vector<std::string> both() const {
+    std::vector<std::string> out = loops_;
+    out.insert(out.end(), items_.begin(), items_.end());
+    return out;
+  }
+
+  /// The first access writes the scalar in each of these iterations in which anything else happens.
+  bool begins_with_write() const {
+    const int first = all_[0].insn;
+    const AccessAt* write = nullptr;
+    for (const AccessAt& a : all_) {
+      if (a.insn != first) break;
+      if (!r_.at(a).write) return false;
+      write = &a;
+    }
+    if (!write || !r_.at(*write).index.empty() || !r_.at(*write).field.empty()) return false;
+    const Temporary& t = *r_.order.kernel().find_temporary(r_.at(*write).variable);
+    if (t.shape && !t.shape->empty()) return false;
+    return r_.order.loops(first).size() == loops_.size() && r_.order.items(first) == items_ &&
+           same_predicates(first);
+  }
+
+  /// All accesses stand under the predicates of `writer`, and nothing changes those in between.
+  bool same_predicates(int writer) const {
+    const Exprs& wanted = r_.order.insn(writer).predicates;
+    if (wanted.empty()) return true;
+    std::set<std::string> needed;
+    for (const Expr& p : wanted) collect_reads(p, needed);
+    int last = r_.order.position(writer);
+    for (const AccessAt& a : all_) {
+      const Exprs& has = r_.order.insn(a.insn).predicates;
+      for (const Expr& p : wanted)
+        if (std::none_of(has.begin(), has.end(), [&](const Expr& q) { return equal(p, q); }))
+          return false;
+      last = std::max(last, r_.order.position(a.insn));
+    }
+    for (int p = r_.order.position(writer); p <= last; ++p)
+      for (const std::string& w : writes(r_.order.insn(r_.order.by_position()[std::size_t(p)])))
+        if (needed.count(w)) return false;
+    return true;
+  }
+
+  bool covered() const {
+    const DataDependent data(r_, both(), loops_.size());
+    for (const AccessAt& read : all_)
+      if (!r_.at(read).write) {
+        CoverKey key = cover_key(data, read);
+        const auto known = memo().covered.find(key);
+        bool covered = known != memo().covered.end() && known->second;
+        if (known == memo().covered.end() || memo().compares) {
+          const IslBudget budget(kCoverOperations);
+          const bool now = is_covered(data, read);
+          ensure(known == memo().covered.end() || known->second == now,
+                 "what is remembered of private temporaries holds");
+          covered = now;
+          memo().covered.emplace(std::move(key), covered);
+        }
+        if (!covered) return false;
+      }
+    return true;
+  }
+
+  CoverKey cover_key(const DataDependent& data, const AccessAt& read) const {
+    const RunOrder& o = r_.order;
+    const bool flat = std::any_of(all_.begin(), all_.end(), [&](const AccessAt& a) {
+      return flat_of(r_.at(a).index) != nullptr;
+    });
+    const auto access = [&](const AccessAt& a) {
+      const Access& x = r_.at(a);
+      std::set<std::string> names;
+      for (const Expr& e : x.index) collect_reads(e, names);
+      CoverKey::Access out{.instances = data.key(a.insn, read.insn),
+                           .index = keys_of(x.index),
+                           .read = {},
+                           .field = x.field,
+                           .in_memory = {},
+                           .same_element = data.same_element(x, a.insn, r_.at(read), read.insn),
+                           .common = o.common_loops(a.insn, read.insn),
+                           .first = o.first(a.insn, read.insn)};
+      for (const std::string& n : names)
+        if (r_.variables.has(n)) out.read.push_back(n);
+      if (flat)
+        if (const auto place = place_in_memory(o.kernel(), x.variable, x.index))
+          out.in_memory = ExprKey{*place};
+      return out;
+    };
+    CoverKey key;
+    key.loops = loops_;
+    key.items = items_;
+    key.read = access(read);
+    if (const Expr& rhs = o.insn(read.insn).rhs; rhs && rhs.holds<Select>())
+      key.chosen = ExprKey{rhs};
+    for (const AccessAt& a : all_)
+      if (r_.at(a).write) key.writes.push_back(access(a));
+    if (const auto& shape = temporary().shape) key.shape = keys_of(*shape);
+    key.parts = fields(read);
+    return key;
+  }
+
+  /// What a read needs to have been written, one by one: of a record each field.
+  std::vector<std::string> fields(const AccessAt& read) const {
+    const std::string& own = r_.at(read).field;
+    const bool by_fields = std::any_of(all_.begin(), all_.end(), [&](const AccessAt& a) {
+      return r_.at(a).write && r_.at(a).field.size() > own.size();
+    });
+    if (!by_fields || !temporary().type) return {own};
+    Type type = *temporary().type;
+    for (std::size_t at = 0; at < own.size();) {
+      const std::size_t end = std::min(own.find('.', at + 1), own.size());
+      const Record::Field* f =
+          type.is_record() ? type.record->find(own.substr(at + 1, end - at - 1)) : nullptr;
+      if (!f) return {own};
+      type = Type(f->type);
+      at = end;
+    }
+    std::vector<std::string> out;
+    add_leaves(type, own, out);
+    return out;
+  }
+  static void add_leaves(const Type& type, const std::string& path, std::vector<std::string>& out) {
+    if (!type.is_record()) {
+      out.push_back(path);
+      return;
+    }
+    for (const Record::Field& f : type.record->fields) add_leaves(f.type, path + "." + f.name, out);
+  }
+
+  bool is_covered(const DataDependent& data, const AccessAt& read) const {
+    const std::vector<std::string> all = fields(read);
+    return std::all_of(all.begin(), all.end(),
+                       [&](const std::string& f) { return is_covered(data, read, f); });
+  }
+  bool is_covered(const DataDependent& data, const AccessAt& read, const std::string& field) const {
+    const RunOrder& o = r_.order;
+    bool ignored = true;
+    Set left = data.instances(read.insn, read.insn, ignored);
+    left = data.reading(r_.at(read), read.insn, std::move(left));
+    for (const AccessAt& w : all_) {
+      if (!r_.at(w).write || !covers_field(r_.at(w).field, field)) continue;
+      bool certain = true;
+      Set from = data.instances(w.insn, read.insn, certain);
+      Map m = universal_map(o.dims(w.insn), o.dims(read.insn));
+      if (!data.same_element(r_.at(w), w.insn, r_.at(read), read.insn))
+        m = conflict_map(o.kernel(), r_.variables, r_.at(w), o.dims(w.insn), r_.at(read),
+                         o.dims(read.insn), certain);
+      if (!certain) continue;
+      m = isl_map_intersect(m.take(), ahead(w, read).take());
+      m = isl_map_intersect_domain(m.take(), from.take());
+      left = isl_set_subtract(left.take(), isl_map_range(m.take()));
+      if (yes(isl_set_is_empty(left.get()))) return true;
+    }
+    return yes(isl_set_is_empty(left.get())) || is_filled(read, field);
+  }
+
+  /// { writes -> the reads after them in the same iteration }.
+  Map ahead(const AccessAt& w, const AccessAt& read) const {
+    const RunOrder& o = r_.order;
+    Map m = o.before(w.insn, read.insn, is_never_parallel);
+    for (std::size_t i = 0; i < loops_.size(); ++i) m = equate(std::move(m), i, i);
+    for (const std::string& i : items_) {
+      const auto at = [&](int s) {
+        const auto& d = o.dims(s);
+        return std::size_t(std::find(d.begin(), d.end(), i) - d.begin());
+      };
+      m = equate(std::move(m), at(w.insn), at(read.insn));
+    }
+    return m;
+  }
+
+  /// { instance -> element that an access may touch }, as far as subscripts that are not affine
+  /// say.
+  Map reached(const AccessAt& a, const std::vector<std::string>& elements) const {
+    const Access& access = r_.at(a);
+    const auto& dims = r_.order.dims(a.insn);
+    if (access.index.size() != elements.size()) return universal_map(dims, elements);
+    Unknowns unknowns(dims, r_.variables);
+    Exprs index;
+    for (const Expr& e : access.index) index.push_back(unknowns.abstracted(e));
+    std::vector<std::string> from = dims;
+    for (std::string& u : unknowns.names()) from.push_back(std::move(u));
+    std::optional<Map> places = to_map(index, from);
+    if (!places) return universal_map(dims, elements);
+    return isl_map_project_out(places->take(), isl_dim_in, static_cast<unsigned>(dims.size()),
+                               static_cast<unsigned>(from.size() - dims.size()));
+  }
+
+  const Temporary& temporary() const {
+    return *r_.order.kernel().find_temporary(r_.at(all_[0]).variable);
+  }
+
+  /// Whether all elements that a read may find, where its subscripts are not affine each one of the
+  /// array, were written before it in the same iteration.
+  bool is_filled(const AccessAt& read, const std::string& field) const {
+    const RunOrder& o = r_.order;
+    const auto& shape = temporary().shape;
+    if (!shape || shape->empty()) return false;
+    std::vector<std::string> elements;
+    Exprs numbers, inside;
+    for (std::size_t d = 0; d < shape->size(); ++d) {
+      elements.push_back("element" + std::to_string(d));
+      numbers.push_back(var(elements.back()));
+      inside.push_back(Expr(Compare{CompareOp::Le, lit(0), numbers.back()}));
+      inside.push_back(Expr(Compare{CompareOp::Lt, numbers.back(), (*shape)[d]}));
+    }
+    const std::optional<Set> all = to_condition(conjunction(inside), elements);
+    if (!all) return false;
+    const auto touched = [&](const AccessAt& a, bool& exact) {  // { instance -> element }
+      const Access& access = r_.at(a);
+      const auto& dims = o.dims(a.insn);
+      exact = access.index.size() == shape->size();
+      Map m = universal_map(dims, elements);
+      if (!exact) return m;  // a flat index
+      const ElementMap known = element_map(o.kernel(), access, dims, r_.variables);
+      exact = known.axes.size() == shape->size();
+      Exprs axes;
+      for (const int d : known.axes) axes.push_back(numbers[std::size_t(d)]);
+      const Map places = *to_map(axes, elements);
+      return Map(isl_map_apply_range(known.map.copy(), isl_map_reverse(places.copy())));
+    };
+    bool exact = true;
+    Map left = touched(read, exact);
+    if (exact) return false;  // is_covered() has told
+    left = isl_map_intersect(left.take(), reached(read, elements).take());
+    left = isl_map_intersect_range(left.take(), all->copy());
+    bool ignored = true;
+    left = isl_map_intersect_domain(left.take(), o.domain(read.insn, ignored).take());
+    for (const AccessAt& w : all_) {
+      bool certain = true;
+      if (!r_.at(w).write || !covers_field(r_.at(w).field, field)) continue;
+      const Map written = touched(w, certain);
+      const Set from = o.domain(w.insn, certain);
+      if (!certain) continue;
+      const Map before = isl_map_intersect_domain(ahead(w, read).take(), from.copy());
+      const Map filled = isl_map_apply_range(isl_map_reverse(before.copy()), written.copy());
+      left = isl_map_subtract(left.take(), filled.copy());
+      if (yes(isl_map_is_empty(left.get()))) return true;
+    }
+    return yes(isl_map_is_empty(left.get()));
+  }
+
+  const Reference& r_;
+  const std::vector<AccessAt>& all_;
+  std::vector<std::string> loops_, items_;
+  bool divisible_ = true;
+};
+
+}  // namespace
+
+const Web& Web::around(int a, int b) const {
+  const auto has = [](const Web& w, int s) {
+    return std::binary_search(w.statements.begin(), w.statements.end(), s);
+  };
+  for (const Web& w : inner)
+    if (has(w, a)) return has(w, b) ? w.around(a, b) : *this;
+  return *this;
+}
+
+const Web& Reference::web(const std::string& name) const {
+  const auto known = webs_.find(name);
+  if (known != webs_.end()) return known->second;
+  const auto it = by_variable.find(name);
+  Web found;
+  if (it != by_variable.end() && variables.is_temporary(name))
+    found = Privacy(*this, it->second).whole();
+  return webs_.emplace(name, std::move(found)).first->second;
+}
+
+}  // namespace moonloop

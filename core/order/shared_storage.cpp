@@ -1,0 +1,188 @@
+#include "core/order/shared_storage.h"
+
+#include <algorithm>
+
+#include "core/model/layout.h"
+#include "core/order/order.h"
+#include "core/order/reference.h"
+#include "core/order/tree.h"
+
+namespace moonloop {
+namespace {
+
+using Groups = std::map<std::string, std::vector<const Temporary*>>;
+
+Groups groups_of(const Kernel& k) {
+  Groups out;
+  for (const auto& [name, t] : k.temporaries)
+    if (!t.base_storage.empty()) out[t.base_storage].push_back(&t);
+  std::erase_if(out, [](const auto& g) { return g.second.size() < 2; });
+  return out;
+}
+
+std::int64_t elements_of(const Temporary& t) {
+  std::int64_t last = 0;
+  const Exprs& shape = *t.shape;
+  const Exprs strides = strides_of(shape, t.order, t.strides);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const auto n = as_int(shape[i]), step = as_int(strides[i]);
+    if (!n || !step)
+      refuse("bad-base", t.at, "`{}` names the base `{}`, but its size is not constant", t.name,
+             t.base_storage);
+    last += (*n - 1) * *step;
+  }
+  return last + 1;
+}
+
+void check_alike(const Temporary& first, const Temporary& t) {
+  if (t.shape->empty())
+    refuse("bad-base", t.at, "the scalar `{}` names the base `{}`; only arrays share memory",
+           t.name, t.base_storage);
+  if (t.initializer)
+    refuse("bad-base", t.at, "`{}` has initial values and names the base `{}`", t.name,
+           t.base_storage);
+  if (!(*first.type == *t.type) || first.space != t.space)
+    refuse("bad-base", t.at, "`{}` and `{}` name the base `{}`, but differ in {}", first.name,
+           t.name, t.base_storage, first.space == t.space ? "type" : "the memory they lie in");
+}
+
+/// Whether values stay where temporaries share memory and everything runs in sequence.
+class Lifetimes {
+ public:
+  explicit Lifetimes(const Kernel& k) : order_(nest(k)), variables_(order_.kernel()) {
+    for (int s = 0; s < order_.size(); ++s)
+      for (const Access& a : statement_accesses(order_.insn(s), variables_)) {
+        std::vector<At>& of = all_[a.variable];
+        of.push_back({s, a});
+      }
+  }
+
+  /// Refuses that `other` is written while a value of `kept` is still needed.
+  void check(const std::string& kept, const std::string& other) {
+    for (const At& r : all_[kept])
+      for (const At& w : all_[kept])
+        if (!r.access.write && w.access.write) check(w, r, other);
+  }
+
+ private:
+  struct At {
+    int statement;
+    Access access;
+  };
+
+  const Kernel& kernel() const { return order_.kernel(); }
+  Map before(int a, int b) const { return order_.before(a, b, is_never_parallel); }
+
+  /// { a -> b : both touch one element, a runs before b }.
+  Map meets(const At& a, const At& b, bool& exact) const {
+    Map m = conflict_map(kernel(), variables_, a.access, order_.dims(a.statement), b.access,
+                         order_.dims(b.statement), exact);
+    m = isl_map_intersect(m.take(), before(a.statement, b.statement).take());
+    m = isl_map_intersect_domain(m.take(), order_.domain(a.statement, exact).take());
+    return isl_map_intersect_range(m.take(), order_.domain(b.statement, exact).take());
+  }
+
+  /// Instances of one statement in one iteration of its loops, for different work-items too.
+  Map together(int s) const {
+    Map m = universal_map(order_.dims(s), order_.dims(s));
+    for (std::size_t i = 0; i < order_.loops(s).size(); ++i) m = equate(std::move(m), i, i);
+    return m;
+  }
+
+  void check(const At& w, const At& r, const std::string& other) {
+    const std::string &written = w.access.field, &read = r.access.field;
+    if (!covers_field(written, read) && !covers_field(read, written)) return;
+    const std::string& part = written.size() > read.size() ? written : read;
+    bool exact = true;
+    Map flow = meets(w, r, exact);  // r reads what w wrote, unless another write came between
+    for (const At& later : all_[w.access.variable]) {
+      if (!later.access.write || !covers_field(later.access.field, part)) continue;
+      bool known = true;
+      const Map over = meets(w, later, known), then = meets(later, r, known);
+      if (known)
+        flow = isl_map_subtract(flow.take(), isl_map_apply_range(over.copy(), then.copy()));
+    }
+    if (yes(isl_map_is_empty(flow.get()))) return;
+    for (const At& x : all_[other]) {
+      if (!x.access.write) continue;
+      const int s = x.statement;
+      Map after = before(w.statement, s), ahead = before(s, r.statement);
+      if (s == w.statement) after = isl_map_union(after.take(), together(s).take());
+      if (s == r.statement && !order_.items(s).empty())
+        ahead = isl_map_union(ahead.take(), together(s).take());
+      Map bad = isl_map_apply_range(isl_map_reverse(after.copy()), flow.copy());  // { x -> r }
+      bad = isl_map_intersect(bad.take(), ahead.copy());
+      bool whole = true;
+      bad = isl_map_intersect_domain(bad.take(), order_.domain(s, whole).take());
+      if (yes(isl_map_is_empty(bad.get()))) continue;
+      const Witness found = witness(bad, order_.dims(s), order_.dims(r.statement));
+      const Instruction &writer = order_.insn(s), &reader = order_.insn(r.statement);
+      refuse("shares-memory", writer.at,
+             "{} writes `{}` over `{}`, with which it shares memory and whose value from `{}` {} "
+             "still reads{}",
+             instance_text(writer.id, order_.dims(s), found.a), other, w.access.variable,
+             order_.insn(w.statement).id,
+             instance_text(reader.id, order_.dims(r.statement), found.b),
+             parameters_text(found.params));
+    }
+  }
+
+  RunOrder order_;
+  Variables variables_;
+  std::map<std::string, std::vector<At>> all_;
+};
+
+}  // namespace
+
+Kernel merge_shared_storage(const Kernel& k) {
+  const Groups groups = groups_of(k);
+  if (groups.empty()) return k;
+  std::map<std::string, const Temporary*> shared;  // by name
+  for (const auto& [base, all] : groups)
+    for (const Temporary* t : all) {
+      check_alike(*all.front(), *t);
+      shared.emplace(t->name, t);
+    }
+  Lifetimes lifetimes(k);
+  for (const auto& [base, all] : groups)
+    for (const Temporary* a : all)
+      for (const Temporary* b : all)
+        if (a != b) lifetimes.check(a->name, b->name);
+
+  Kernel out = map_expressions(k, [&](const Instruction& insn, const Expr& e) {
+    return rewrite(e, [&](const Expr& x) {
+      const auto* v = x.as<Var>();
+      if (v && shared.count(v->name))
+        refuse("unsupported", x.at() ? x.at() : insn.at,
+               "instruction `{}` uses `{}`, which shares memory, as a whole", insn.id, v->name);
+      const auto* l = x.as<Load>();
+      const auto t = shared.find(l ? l->array : "");
+      if (t == shared.end()) return x;
+      if (l->linear) return load(t->second->base_storage, l->index, x.at());
+      const Exprs strides = strides_of(*t->second->shape, t->second->order, t->second->strides);
+      Expr at = lit(0);
+      for (std::size_t i = 0; i < l->index.size(); ++i)
+        at = index_add({at, index_mul(strides[i], l->index[i])});
+      return load(t->second->base_storage, {at}, x.at());
+    });
+  });
+  for (const auto& [base, all] : groups) {
+    Temporary one = *all.front();
+    std::int64_t most = 0;
+    for (const Temporary* t : all) {
+      most = std::max(most, elements_of(*t));
+      out.temporaries.erase(t->name);
+    }
+    one.name = base;
+    one.base_storage.clear();
+    one.order = Order::C;
+    one.strides.reset();
+    one.shape = Exprs{lit(most)};
+    out.temporaries.emplace(base, std::move(one));
+  }
+  out = rebase(std::move(out));
+  check_legal(out);
+  return out;
+}
+
+}  // namespace moonloop

@@ -1,0 +1,18 @@
+#pragma once
+#include "core/model/kernel.h"
+
+namespace moonloop {
+
+/// `k` with one array in the place of all temporaries that name the same `base`; `k` itself when no
+/// two do. Shapes and types are known. Proves that this changes no value, in the present order and
+/// with the present tags; the result is its own reference.
+///
+/// Fails `bad-base`      temporaries of one base differ in type or memory, or one of them is a
+///                       scalar, has initial values or a size that is not constant
+///        `shares-memory` one is written before the value of another was read for the last time
+///        and as check_legal does, where instances that run at the same time would meet in the
+///        memory they share.
+/// Cost   isl for the accesses to such temporaries.
+Kernel merge_shared_storage(const Kernel& k);
+
+}  // namespace moonloop

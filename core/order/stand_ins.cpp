@@ -1,0 +1,329 @@
+#include <algorithm>
+
+#include "core/model/memo.h"
+#include "core/order/counterexample.h"
+#include "core/order/order_reference.h"
+#include "core/order/question.h"
+
+/// The proof of staging: what stands in for an access inherits its place in the order.
+namespace moonloop {
+namespace {
+
+/// The statement of `o` that evaluates what the instruction `id` does at instances with the inames
+/// `inames`: the instruction itself, or the update of a reduction in it that binds the others.
+int statement_for(const RunOrder& o, const std::string& id,
+                  const std::vector<std::string>& inames) {
+  const std::set<std::string> wanted(inames.begin(), inames.end());
+  const int own = o.find(id);
+  if (own < 0) throw InternalError("no statement `" + id + "`");
+  if (o.insn(own).inames == wanted) return own;
+  const std::string prefix = id + "_update";
+  for (int s = 0; s < o.size(); ++s) {
+    const Instruction& insn = o.insn(s);
+    if (insn.role == ReductionRole::Update && insn.inames == wanted && insn.id.starts_with(prefix))
+      return s;
+  }
+  return own;
+}
+
+std::vector<std::string> map_names(const Map& m, isl_dim_type type) {
+  std::vector<std::string> out;
+  for (int i = 0; i < count(isl_map_dim(m.get(), type)); ++i)
+    out.push_back(isl_map_get_dim_name(m.get(), type, unsigned(i)));
+  return out;
+}
+
+/// The map with its dimensions in the order `in`, `out`; names that it lacks are unconstrained,
+/// names that are not wanted are projected out.
+Map arranged(const Map& m, const std::vector<std::string>& in,
+             const std::vector<std::string>& out) {
+  const std::vector<std::string> has_in = map_names(m, isl_dim_in),
+                                 has_out = map_names(m, isl_dim_out);
+  const auto pick = [](const std::vector<std::string>& want, const std::vector<std::string>& has) {
+    Map p = universal_map(want, has);
+    for (std::size_t i = 0; i < want.size(); ++i)
+      if (const auto it = std::find(has.begin(), has.end(), want[i]); it != has.end())
+        p = equate(std::move(p), i, std::size_t(it - has.begin()));
+    return p;
+  };
+  Map left = pick(in, has_in);
+  left = isl_map_apply_range(left.take(), m.copy());
+  return isl_map_apply_range(left.take(), isl_map_reverse(pick(out, has_out).take()));
+}
+
+struct Placed {
+  const StandIn* s;
+  int now = 0;     // statement in the new order
+  int served = 0;  // statement in the old order
+  Map relation;    // { dims of now -> dims of served }
+};
+
+class StandInCheck {
+ public:
+  StandInCheck(const Kernel& before, const Kernel& after, const std::vector<StandIn>& all)
+      : was_at_(ordered(before)), is_at_(ordered(after)), was_(*was_at_), is_(*is_at_) {
+    for (const StandIn& s : all) {
+      Placed p{&s,
+               statement_for(is_.order, s.insn, map_names(s.relation, isl_dim_in)),
+               statement_for(was_.order, s.served, map_names(s.relation, isl_dim_out)),
+               {}};
+      p.relation = relation_of(p);
+      placed_.push_back(std::move(p));
+    }
+  }
+
+  void check() {
+    for (const Placed& p : placed_)
+      for (const Access& a : p.s->accesses) check_others(p, a);
+    for (std::size_t i = 0; i < placed_.size(); ++i)
+      for (std::size_t j = 0; j < placed_.size(); ++j)
+        if (i != j) check_two(placed_[i], placed_[j]);
+    for (const Placed& p : placed_) check_use(p);
+  }
+
+ private:
+  Map relation_of(const Placed& p) const {
+    const std::vector<std::string>&now = is_.order.dims(p.now), &served = was_.order.dims(p.served);
+    bool exact = true;
+    Set from = is_.order.domain(p.now, exact), to = was_.order.domain(p.served, exact);
+    const auto make = [&] {
+      Map m = arranged(p.s->relation, now, served);
+      m = isl_map_intersect_domain(m.take(), from.copy());
+      return Map(isl_map_intersect_range(m.take(), to.copy()));
+    };
+    Memo& known = memo();
+    if (!known.holds(p.s->relation) || !known.holds(from) || !known.holds(to)) return make();
+    return known.made(fmt::format("placed {};{}", fmt::join(now, ","), fmt::join(served, ",")) +
+                          known.name(p.s->relation) + known.name(from) + known.name(to),
+                      make);
+  }
+
+  /// Every other statement that still accesses the variable.
+  void check_others(const Placed& p, const Access& a) {
+    const auto it = is_.by_variable.find(a.variable);
+    if (it == is_.by_variable.end()) return;
+    for (const AccessAt& at : it->second) {
+      const Access& other = is_.at(at);
+      if (!a.write && !other.write) continue;
+      if (stands_in(at.insn, other)) continue;
+      const std::string& id = is_.order.insn(at.insn).id;
+      const int w = was_.order.find(id);
+      if (w < 0) continue;  // new as well, and no stand-in: it accesses new variables alone
+      Question q(Question::About::Others);
+      q.statement(is_.order, at.insn), q.statement(is_.order, p.now);
+      q.statement(was_.order, w), q.statement(was_.order, p.served);
+      q.pair(is_.order, at.insn, p.now), q.pair(is_.order, p.now, at.insn);
+      q.pair(was_.order, w, p.served), q.pair(was_.order, p.served, w);
+      q.accesses(is_, other, at.insn, a, p.now);
+      q.relation(p.relation);
+      q.ask([&] {
+        bool exact = true;
+        const Map same = conflicts(other, at.insn, a, p.now, exact);
+        const Map other_was = same_instance(at.insn, w);
+        // { w -> f } for which w runs before something that f serves.
+        Map earlier = was_.order.before(w, p.served, is_never_parallel);
+        earlier = isl_map_apply_domain(earlier.take(), isl_map_reverse(other_was.copy()));
+        earlier = isl_map_apply_range(earlier.take(), isl_map_reverse(p.relation.copy()));
+        demand(at.insn, p.now, isl_map_intersect(earlier.take(), same.copy()), other, a, exact, p);
+        Map later = was_.order.before(p.served, w, is_never_parallel);
+        later = isl_map_apply_domain(later.take(), isl_map_reverse(p.relation.copy()));
+        later = isl_map_apply_range(later.take(), isl_map_reverse(other_was.copy()));
+        demand(p.now, at.insn, isl_map_intersect(later.take(), isl_map_reverse(same.copy())), a,
+               other, exact, p);
+        return true;
+      });
+    }
+  }
+
+  /// Two stand-ins keep the order of what they serve. Instances that serve the same instances run
+  /// in the order in which the caller lists them.
+  void check_two(const Placed& p, const Placed& q) {
+    for (const Access& a : p.s->accesses)
+      for (const Access& b : q.s->accesses) {
+        if (a.variable != b.variable || (!a.write && !b.write)) continue;
+        Question question(Question::About::Two);
+        question.statement(is_.order, p.now), question.statement(is_.order, q.now);
+        question.statement(was_.order, p.served), question.statement(was_.order, q.served);
+        question.pair(is_.order, p.now, q.now), question.pair(was_.order, p.served, q.served);
+        question.accesses(is_, a, p.now, b, q.now);
+        question.relation(p.relation), question.relation(q.relation);
+        question.flag(&p > &q);
+        for_each_together(p, q, [&](const Placed& x, const Placed& y) {
+          question.relation(x.relation), question.relation(y.relation);
+        });
+        question.ask([&] {
+          bool exact = true;
+          const Map same = conflicts(a, p.now, b, q.now, exact);
+          Map order = was_.order.before(p.served, q.served, is_never_parallel);
+          order = isl_map_apply_domain(order.take(), isl_map_reverse(p.relation.copy()));
+          order = isl_map_apply_range(order.take(), isl_map_reverse(q.relation.copy()));
+          if (&p > &q) order = isl_map_subtract(order.take(), together(p, q).take());
+          Map pairs = isl_map_intersect(order.take(), same.copy());
+          if (p.now == q.now) {  // one instance in place of several
+            Map same_instance = isl_map_identity(isl_map_get_space(pairs.get()));
+            pairs = isl_map_subtract(pairs.take(), same_instance.take());
+          }
+          demand(p.now, q.now, std::move(pairs), a, b, exact, p);
+          return true;
+        });
+      }
+  }
+
+  /// Those in the places of `p` and `q` that stage for one statement.
+  template <class F>
+  void for_each_together(const Placed& p, const Placed& q, F f) const {
+    for (const Placed& x : placed_)
+      for (const Placed& y : placed_)
+        if (x.now == p.now && y.now == q.now && y.served == x.served) f(x, y);
+  }
+
+  /// { f -> g : they stage for a common instance of some statement }.
+  Map together(const Placed& p, const Placed& q) {
+    Map out = isl_map_empty(
+        isl_map_get_space(universal_map(is_.order.dims(p.now), is_.order.dims(q.now)).get()));
+    for_each_together(p, q, [&](const Placed& x, const Placed& y) {
+      Map m = isl_map_apply_range(x.relation.copy(), isl_map_reverse(y.relation.copy()));
+      out = isl_map_union(out.take(), m.take());
+    });
+    return out;
+  }
+
+  /// What `p` writes into a temporary that the served statement now reads or writes: it runs first,
+  /// and no other instance of it that writes the same element comes before such a read.
+  void check_use(const Placed& p) {
+    if (is_.order.find(p.s->served) < 0) return;  // it is gone: what it did is done elsewhere
+    const int use = statement_for(is_.order, p.s->served, map_names(p.s->relation, isl_dim_out));
+    if (use == p.now) return;
+    const auto& made = is_.accesses[std::size_t(p.now)];
+    const auto& used = is_.accesses[std::size_t(use)];
+    for (const Access& w : made) {
+      if (!w.write || !is_.variables.is_temporary(w.variable)) continue;
+      if (was_.variables.has(w.variable)) continue;
+      for (const Access& r : used) {
+        if (r.variable == w.variable) check_access(p, use, w, r);
+      }
+    }
+  }
+
+  void check_access(const Placed& p, int use, const Access& w, const Access& r) {
+    const RunOrder& o = is_.order;
+    Question q(r.write ? Question::About::Written : Question::About::Read);
+    q.statement(o, p.now), q.statement(o, use);
+    q.pair(o, p.now, use), q.pair(o, use, p.now);
+    q.accesses(is_, w, p.now, r, use);
+    q.names(map_names(p.s->relation, isl_dim_in));
+    q.names(map_names(p.s->relation, isl_dim_out));
+    q.relation(p.s->relation);
+    q.ask([&] {
+      prove_access(p, use, w, r);
+      return true;
+    });
+  }
+
+  void prove_access(const Placed& p, int use, const Access& w, const Access& r) {
+    const RunOrder& o = is_.order;
+    bool exact = true;
+    Map serves = arranged(p.s->relation, o.dims(p.now), o.dims(use));
+    serves = isl_map_intersect_domain(serves.take(), o.domain(p.now, exact).take());
+    serves = isl_map_intersect_range(serves.take(), o.domain(use, exact).take());
+    const Map same = conflicts(w, p.now, r, use, exact);
+    const Map fetched = isl_map_intersect(serves.copy(), same.copy());
+    demand(p.now, use, fetched, w, r, exact, p);
+    if (r.write) return;
+    // { f' -> g }: f' overwrites between the fetch f and the use g.
+    Map others = isl_map_intersect(o.before(p.now, use, is_parallel).take(), same.copy());
+    others = isl_map_intersect_domain(others.take(), o.domain(p.now, exact).take());
+    others = isl_map_intersect_range(others.take(), o.domain(use, exact).take());
+    others = isl_map_subtract(others.take(), fetched.copy());
+    // f' must run before the f that serves the same use.
+    Map pairs = isl_map_apply_range(others.take(), isl_map_reverse(fetched.copy()));
+    Map kept = o.before(p.now, p.now, is_parallel);
+    const Map stale = isl_map_subtract(pairs.take(), kept.take());
+    if (!yes(isl_map_is_empty(stale.get()))) refuse_stale(p.now, p.now, stale, w, w, exact, p);
+  }
+
+  /// { instances of `s` -> instances of `t` that touch the same element }; iterations that have a
+  /// temporary to themselves have elements of their own.
+  Map conflicts(const Access& x, int s, const Access& y, int t, bool& exact) const {
+    const auto &ds = is_.order.dims(s), &dt = is_.order.dims(t);
+    Map m = conflict_map(is_.order.kernel(), is_.variables, x, ds, y, dt, exact);
+    for (const std::string& i : is_.private_to(x.variable, s, t)) {
+      const auto at_s = std::find(ds.begin(), ds.end(), i),
+                 at_t = std::find(dt.begin(), dt.end(), i);
+      if (at_s != ds.end() && at_t != dt.end())
+        m = equate(std::move(m), std::size_t(at_s - ds.begin()), std::size_t(at_t - dt.begin()));
+    }
+    return m;
+  }
+
+  /// Whether the statement makes this access in the place of another one.
+  bool stands_in(int s, const Access& access) const {
+    const auto same = [&](const Access& a) {
+      return a.variable == access.variable && a.write == access.write &&
+             equal(a.index, access.index);
+    };
+    return std::any_of(placed_.begin(), placed_.end(), [&](const Placed& p) {
+      return p.now == s && std::any_of(p.s->accesses.begin(), p.s->accesses.end(), same);
+    });
+  }
+
+  /// { instance in the new order -> the same one in the old order }.
+  Map same_instance(int now, int was) const {
+    const auto &x = is_.order.dims(now), &y = was_.order.dims(was);
+    Map m = universal_map(x, y);
+    for (std::size_t i = 0; i < x.size(); ++i)
+      if (const auto it = std::find(y.begin(), y.end(), x[i]); it != y.end())
+        m = equate(std::move(m), i, std::size_t(it - y.begin()));
+    bool exact = true;
+    m = isl_map_intersect_domain(m.take(), is_.order.domain(now, exact).take());
+    return isl_map_intersect_range(m.take(), was_.order.domain(was, exact).take());
+  }
+
+  void demand(int a, int b, Map pairs, const Access& x, const Access& y, bool exact,
+              const Placed& p) {
+    bool ignored = true;
+    pairs = isl_map_intersect_domain(pairs.take(), is_.order.domain(a, ignored).take());
+    pairs = isl_map_intersect_range(pairs.take(), is_.order.domain(b, ignored).take());
+    const Map bad = isl_map_subtract(pairs.take(), is_.order.before(a, b, is_parallel).take());
+    if (!yes(isl_map_is_empty(bad.get()))) refuse_stale(a, b, bad, x, y, exact, p);
+  }
+
+  [[noreturn]] void refuse_stale(int a, int b, const Map& bad, const Access& x, const Access& y,
+                                 bool exact, const Placed& p) const {
+    const RunOrder& o = is_.order;
+    const Witness w = witness(bad, o.dims(a), o.dims(b));
+    std::map<std::string, std::int64_t> at = w.params;
+    at.insert(w.a.begin(), w.a.end());
+    const std::string first = instance_text(o.insn(a).id, o.dims(a), w.a);
+    const std::string second = instance_text(o.insn(b).id, o.dims(b), w.b);
+    Diagnostic d;
+    d.code = exact ? "stale-value" : "not-proved";
+    d.text = fmt::format("{} {} {}, which {} {}; {} must run before {}, and with `{}` it {}{}",
+                         first, x.write ? "writes" : "reads", element_text(x, at), second,
+                         y.write ? "writes" : "reads", first, second, o.insn(p.now).id,
+                         exact ? "does not" : "may not", parameters_text(w.params));
+    d.where = {o.insn(a).at, {}};
+    if (o.insn(b).at) d.notes.push_back({o.insn(b).at, fmt::format("`{}` is here", o.insn(b).id)});
+    bool known = true;
+    const auto instance = [&](int s, const auto& values, const Access& does) {
+      return CounterexampleInstance{
+          o.insn(s).id, o.dims(s), values_at(o.dims(s), values),
+          fmt::format("{} {}", does.write ? "writes" : "reads", element_text(x, at)),
+          o.domain(s, known)};
+    };
+    throw RefusedByCounterexample(d, {instance(a, w.a, x), instance(b, w.b, y), w.params});
+  }
+
+  std::shared_ptr<const Reference> was_at_, is_at_;
+  const Reference &was_, &is_;
+  std::vector<Placed> placed_;
+};
+
+}  // namespace
+
+void check_stand_ins(const Kernel& before, const Kernel& after, const std::vector<StandIn>& all) {
+  StandInCheck(before, after, all).check();
+  check_kept_order(before, after);
+}
+
+}  // namespace moonloop

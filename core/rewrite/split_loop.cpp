@@ -1,0 +1,96 @@
+#include "core/rewrite/split_loop.h"
+
+#include "core/rewrite/iname_rewrite.h"
+
+namespace moonloop {
+namespace {
+
+/// { [iname, outer, inner] : iname = length*outer + inner and 0 <= inner < length }
+Set split_relation(const std::string& iname, const std::string& outer, const std::string& inner,
+                   std::int64_t length) {
+  Set s = universe({iname, outer, inner});
+  Constraint c =
+      isl_constraint_alloc_equality(isl_local_space_from_space(isl_set_get_space(s.get())));
+  c = isl_constraint_set_coefficient_si(c.take(), isl_dim_set, 0, -1);
+  c = isl_constraint_set_coefficient_val(c.take(), isl_dim_set, 1,
+                                         isl_val_int_from_si(isl(), length));
+  c = isl_constraint_set_coefficient_si(c.take(), isl_dim_set, 2, 1);
+  s = isl_set_add_constraint(s.take(), c.take());
+  s = isl_set_lower_bound_si(s.take(), isl_dim_set, 2, 0);
+  return isl_set_upper_bound_val(s.take(), isl_dim_set, 2, isl_val_int_from_si(isl(), length - 1));
+}
+
+/// A dimension or a parameter of a set.
+struct Position {
+  isl_dim_type type;
+  int at;
+};
+std::optional<Position> find(const Set& s, const std::string& name) {
+  for (const isl_dim_type type : {isl_dim_set, isl_dim_param})
+    if (const int at = isl_set_find_dim_by_name(s.get(), type, name.c_str()); at >= 0)
+      return Position{type, at};
+  return {};
+}
+
+/// `length*outer + inner >= length*q` is `outer >= q`, and the same above, because of
+/// `0 <= inner < length`: a bound of one iname in place of one of two.
+Constraint on_outer_alone(Constraint c, const Position& outer, const Position& inner,
+                          std::int64_t length) {
+  const auto coefficient = [&](isl_dim_type type, int at) {
+    return Val(isl_constraint_get_coefficient_val(c.get(), type, at));
+  };
+  const Val whole = isl_val_int_from_si(isl(), length), own = coefficient(inner.type, inner.at);
+  const bool lower = yes(isl_val_is_one(own.get()));
+  if ((!lower && !yes(isl_val_is_negone(own.get()))) || yes(isl_constraint_is_equality(c.get())))
+    return c;
+  const Val product = isl_val_mul(own.copy(), whole.copy());
+  if (!yes(isl_val_eq(coefficient(outer.type, outer.at).get(), product.get()))) return c;
+  for (const isl_dim_type type : {isl_dim_param, isl_dim_set})
+    for (int i = 0; i < count(isl_constraint_dim(c.get(), type)); ++i)
+      if (!(type == inner.type && i == inner.at) &&
+          !yes(isl_val_is_divisible_by(coefficient(type, i).get(), whole.get())))
+        return c;
+  Val constant = isl_constraint_get_constant_val(c.get());
+  if (!lower) constant = isl_val_sub(constant.take(), isl_val_sub_ui(whole.copy(), 1));
+  if (!yes(isl_val_is_divisible_by(constant.get(), whole.get()))) return c;
+  c = isl_constraint_set_coefficient_si(c.take(), inner.type, inner.at, 0);
+  for (const isl_dim_type type : {isl_dim_param, isl_dim_set})
+    for (int i = 0; i < count(isl_constraint_dim(c.get(), type)); ++i)
+      c = isl_constraint_set_coefficient_val(
+          c.copy(), type, i, isl_val_div(coefficient(type, i).take(), whole.copy()));
+  return isl_constraint_set_constant_val(c.take(), isl_val_div(constant.take(), whole.copy()));
+}
+
+/// `s` with the bounds of whole pieces on the outer iname alone.
+Set simplified(const Set& s, const std::string& outer, const std::string& inner,
+               std::int64_t length) {
+  const auto o = find(s, outer);
+  const auto i = o ? find(s, inner) : std::nullopt;
+  if (!i) return s;
+  Set all = isl_set_empty(isl_set_get_space(s.get()));
+  for (const BasicSet& part : parts_of(s)) {
+    if (count(isl_basic_set_dim(part.get(), isl_dim_div)) > 0) return s;
+    Set points = isl_set_universe(isl_set_get_space(s.get()));
+    for (const Constraint& c : constraints_of(part))
+      points = isl_set_add_constraint(points.take(), on_outer_alone(c, *o, *i, length).take());
+    all = isl_set_union(all.take(), points.take());
+  }
+  return all;
+}
+
+}  // namespace
+
+Kernel split_loop(const Kernel& k, const std::string& iname, const std::string& outer,
+                  const std::string& inner, std::int64_t length, const Match& within) {
+  InameRewrite rw;
+  rw.old = {iname};
+  rw.fresh = {outer, inner};
+  rw.old_in_new[iname] = index_add({var(inner), index_mul(lit(length), var(outer))});
+  rw.bound[iname] = rw.fresh;
+  rw.relation = split_relation(iname, outer, inner, length);
+  Kernel out = rewrite_inames(k, rw, within);
+  for (Domain& d : out.domains) d.set = simplified(d.set, outer, inner, length);
+  return out;
+}
+
+}  // namespace moonloop

@@ -1,9 +1,0 @@
-#pragma once
-#include <string>
-
-namespace moonloop {
-
-/// scripts/view.html, which stands in the binary.
-std::string view_template();
-
-}  // namespace moonloop
