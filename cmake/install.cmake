@@ -2,7 +2,6 @@
 # with Moonloop in it is built from (docs/packaging.md).
 include(CMakePackageConfigHelpers)
 
-set(layers core frontends transforms codegen runtime reports scripts)
 set(libraries moonloop_scripts moonloop_reports moonloop_runtime moonloop_codegen moonloop_transforms moonloop_frontends)
 if(MOONLOOP_FORTRAN AND NOT MOONLOOP_FLANG_LIBRARY)
   list(APPEND libraries moonloop_flang)
@@ -29,12 +28,35 @@ install(FILES ${CMAKE_BINARY_DIR}/moonloopConfig.cmake ${CMAKE_BINARY_DIR}/moonl
               cmake/FindISL.cmake cmake/FindLuaCxx.cmake
         DESTINATION ${config_folder} COMPONENT development)
 
-# The headers include each other by `layer/name.h`.
+# Public headers: moonloop.h, each transform's own, the interpreter's, and what these include, by
+# `layer/name.h`. All others stay inside.
 install(FILES include/moonloop/moonloop.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/moonloop COMPONENT development)
-install(DIRECTORY ${layers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/moonloop
-        COMPONENT development FILES_MATCHING PATTERN "*.h"
-        PATTERN scripts/lib EXCLUDE  # in Lua
-        PATTERN flang.h EXCLUDE)     # includes Flang's own
+set(unread include/moonloop/moonloop.h core/interpreter/interpreter.h)
+file(STRINGS transforms/table.def rows REGEX "^OP")
+foreach(row IN LISTS rows)
+  string(REGEX REPLACE "^OP\\((.+)\\)" "transforms/\\1.h" header ${row})
+  if(EXISTS ${CMAKE_SOURCE_DIR}/${header})
+    list(APPEND unread ${header})
+  endif()
+endforeach()
+set(public ${unread})
+while(unread)
+  list(POP_FRONT unread header)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${header})
+  file(STRINGS ${header} includes REGEX "^#include \"")
+  foreach(include IN LISTS includes)
+    string(REGEX REPLACE "^#include \"([^\"]+)\".*" "\\1" include ${include})
+    if(NOT include IN_LIST public)
+      list(APPEND public ${include})
+      list(APPEND unread ${include})
+    endif()
+  endforeach()
+endwhile()
+list(REMOVE_ITEM public include/moonloop/moonloop.h)
+foreach(header IN LISTS public)
+  get_filename_component(folder ${header} DIRECTORY)
+  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/moonloop/${folder} COMPONENT development)
+endforeach()
 
 # pkg-config: all that has to be linked, in an order that static libraries need.
 set(pc_libraries ${libraries})

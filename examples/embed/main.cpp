@@ -22,30 +22,32 @@ domain {[i]: 1 <= i < n}
 a[i] = a[i-1]/2 + a[i]   {id=step}
 )";
 
-using namespace moonloop;
+namespace ml = moonloop;
 
-/// The kernel of `text`, transformed by `script`. Throws Error for what is wrong with either.
-Kernel transformed(const char* text, const char* script, const ScriptOptions& options = {}) {
-  const std::vector<Kernel> kernels = parse_kernels(add_source("kernel.loop", text));
-  return run_transform_script(add_source("script.lua", script), kernels, options).front();
+/// The kernel of `text`, transformed by `script`. Throws ml::Error for what is wrong with either.
+ml::Kernel transformed(const char* text, const char* script,
+                       const ml::ScriptOptions& options = {}) {
+  const std::vector<ml::Kernel> kernels = ml::parse_kernels(ml::add_source("kernel.loop", text));
+  return ml::run_transform_script(ml::add_source("script.lua", script), kernels, options).front();
 }
 
 }  // namespace
 
 int main() {
   try {
-    ScriptOptions options;
+    ml::ScriptOptions options;
     options.settings = {{"length", "64"}};  // what the script finds in lp.args
-    const Kernel axpy = transformed(kKernel, kScript, options);
-    std::fputs(generate(axpy, Target::OpenMP).source.c_str(), stdout);
-  } catch (const Error& e) {
-    for (const Diagnostic& d : e.diagnostics()) std::fputs(render(d).c_str(), stderr);
+    const ml::Kernel axpy = transformed(kKernel, kScript, options);
+    std::fputs(ml::generate(axpy, ml::Target::OpenMP).source.c_str(), stdout);
+  } catch (const ml::Error& e) {
+    for (const ml::Diagnostic& d : e.diagnostics()) std::fputs(ml::render(d).c_str(), stderr);
     return 1;
   }
   try {
     transformed(kRecurrence, "recur = recur:tag_inames{i = \"par\"}");
-  } catch (const Error& e) {  // a step that would change what is computed
-    std::printf("\nrefused: %s\n%s", e.diagnostic().code.c_str(), render(e.diagnostic()).c_str());
+  } catch (const ml::Error& e) {  // a step that would change what is computed
+    std::printf("\nrefused: %s\n%s", e.diagnostic().code.c_str(),
+                ml::render(e.diagnostic()).c_str());
     return 0;
   }
   return 1;

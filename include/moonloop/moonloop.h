@@ -8,10 +8,10 @@
 /// Moonloop within a C++ program: what it takes to make kernels, to transform them by a script and
 /// to get code.
 ///
-///     using namespace moonloop;
-///     std::vector<Kernel> kernels = parse_kernels(add_source("axpy.loop", text));
-///     kernels = run_transform_script(add_source("axpy.lua", script), kernels, {});
-///     std::string code = generate(kernels.front(), Target::OpenMP).source;
+///     namespace ml = moonloop;
+///     std::vector<ml::Kernel> kernels = ml::parse_kernels(ml::add_source("axpy.loop", text));
+///     kernels = ml::run_transform_script(ml::add_source("axpy.lua", script), kernels, {});
+///     std::string code = ml::generate(kernels.front(), ml::Target::OpenMP).source;
 ///
 /// A kernel is a value; no function changes the one that it is given. What the user got wrong, a
 /// step that would change the meaning among it, is thrown as Error, which `render` prints with the
@@ -21,5 +21,5 @@
 ///
 /// A kernel belongs to the thread that made it: each thread has an isl context of its own.
 ///
-/// Each transform is also a function of its own, in `transforms/NAME.h`; the interpreter stands in
-/// `core/interpreter/interpreter.h`.
+/// Each transform is also a function of its own, in `transforms/NAME.h`; the interpreter is in
+/// `core/interpreter/interpreter.h`. Only these headers, and those that they include, are installed.

@@ -1,5 +1,7 @@
 #include "tests/cli/harness.h"
 
+#include <regex>
+
 using namespace moonloop::test;  // NOLINT
 
 namespace {
@@ -67,6 +69,30 @@ TEST_CASE(
     REQUIRE_MESSAGE(built.status == 0, built.err);
     check_embedded("./embed", folder);
   }
+}
+
+TEST_CASE("package: public headers are installed with all that they include, and no others") {
+  const Folder prefix;
+  install(prefix, "development");
+  const std::filesystem::path root = std::filesystem::path(prefix.str()) / "include/moonloop";
+  const std::regex include("#include \"([^\"]+)\"");
+  std::size_t headers = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+    if (!entry.is_regular_file()) continue;
+    ++headers;
+    CAPTURE(entry.path().string());
+    const std::string text = read_file(entry.path());
+    for (std::sregex_iterator it(text.begin(), text.end(), include), end; it != end; ++it) {
+      CAPTURE(std::string((*it)[1]));
+      CHECK(std::filesystem::exists(root / std::string((*it)[1])));
+    }
+  }
+  CHECK(headers > 50);
+  for (const char* used : {"moonloop.h", "transforms/split_iname.h", "core/interpreter/interpreter.h"})
+    CHECK(std::filesystem::exists(root / used));
+  for (const char* inside : {"core/order/legality.h", "codegen/plan/plan.h", "scripts/state.h",
+                             "frontends/fortran/program.h", "reports/report.h"})
+    CHECK_FALSE(std::filesystem::exists(root / inside));
 }
 
 TEST_CASE("package: the tool comes with what it says of itself") {
