@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/rewrite/iname_rewrite.h"
+#include "core/order/reordered.h"
 #include "transforms/new_inames.h"
 #include "transforms/registry.h"
 #include "transforms/tag_inames.h"

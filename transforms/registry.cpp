@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/model/lookup.h"
+#include "core/order/reordered.h"
 #include "core/order/order.h"
 #include "core/order/reference.h"
 #include "core/sets/budget.h"
@@ -389,7 +390,6 @@ Param unsafe_option() {
 const std::vector<const Op*>& all_ops() {
   static const std::vector<const Op*> kOps{
 #define OP(name) &name##_op,
-#include "core/order/reordered.h"
 #include "transforms/table.def"
 #undef OP
   };

@@ -12,6 +12,7 @@
 #include "core/rewrite/iname_rewrite.h"
 #include "core/sets/bounded.h"
 #include "core/sets/coalesce.h"
+#include "core/order/reordered.h"
 #include "transforms/new_inames.h"
 #include "transforms/registry.h"
 #include "transforms/tag_inames.h"

@@ -1,6 +1,7 @@
 #include "transforms/split_parts.h"
 
 #include "core/order/reference.h"
+#include "core/order/reordered.h"
 #include "transforms/new_inames.h"
 #include "transforms/tag_inames.h"
 

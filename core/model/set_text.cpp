@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <numeric>
+#include <map>
+#include <set>
+#include <vector>
 
 #include "core/base/diagnostic.h"
 #include "core/model/read_set.h"
@@ -232,7 +234,7 @@ Set parse_set(const std::string& text, const Span& at) {
   Set s = read(with_header(text, at), text, at);
   if (yes(isl_set_is_params(s.get()))) return s;
   std::set<std::string> seen;
-  const int n = dims(s, isl_dim_set);
+  const int n = count(isl_set_dim(s.get(), isl_dim_set));
   for (int i = 0; i < n; ++i) {
     const char* name = isl_set_get_dim_name(s.get(), isl_dim_set, static_cast<unsigned>(i));
     if (!name) fail("bad-domain", at, "dimension {} of `{}` has no name of its own", i + 1, text);

@@ -90,6 +90,24 @@ TEST_CASE("layers: each room includes only itself and what stands below it") {
     }
 }
 
+TEST_CASE("layers: the files that the pages for developers name exist") {
+  const std::regex named("`([a-z_]+/[A-Za-z_0-9/.]+)`");
+  const std::map<std::string, std::string> pages{
+      {"docs/contributing.md", ""}, {"docs/architecture.md", ""}, {"codegen/README.md", "codegen"}};
+  for (const auto& [page, folder] : pages) {
+    std::size_t found = 0;
+    for (const std::string& line : lines_of(kRoot / page))
+      for (std::sregex_iterator it(line.begin(), line.end(), named), end; it != end; ++it, ++found) {
+        const fs::path path = kRoot / folder / std::string((*it)[1]);
+        CAPTURE(page);
+        CAPTURE(shown(path));
+        CHECK((fs::exists(path) || fs::exists(path.string() + ".h")));
+      }
+    CAPTURE(page);
+    CHECK(found > 10);
+  }
+}
+
 TEST_CASE("layers: files stay short and narrow") {
   constexpr std::size_t kSourceLines = 800, kHeaderLines = 250, kColumns = 140;
   for (const auto& [layer, allowed] : kMayInclude)

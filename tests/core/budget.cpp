@@ -7,6 +7,7 @@
 
 #include "core/model/domain.h"
 #include "core/order/reference.h"
+#include "core/order/check_kernel.h"
 #include "tests/core/semantics_kit.h"
 
 using namespace moonloop;

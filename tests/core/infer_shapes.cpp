@@ -1,3 +1,4 @@
+#include "core/order/check_kernel.h"
 #include "tests/core/semantics_kit.h"
 
 using namespace kit;

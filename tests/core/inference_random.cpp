@@ -1,5 +1,6 @@
 #include <random>
 
+#include "core/order/check_kernel.h"
 #include "tests/core/semantics_kit.h"
 
 // Shapes, bounds and the interpreter's loops against plain enumeration of small cases.

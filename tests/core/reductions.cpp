@@ -1,4 +1,5 @@
 #include "core/infer/reductions.h"
+#include "core/order/check_kernel.h"
 
 #include <algorithm>
 

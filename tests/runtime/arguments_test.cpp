@@ -1,3 +1,4 @@
+#include "core/order/check_kernel.h"
 #include "runtime/arguments.h"
 
 #include "tests/runtime/device_kit.h"

@@ -1,6 +1,7 @@
 #include "runtime/count.h"
 
 #include "core/model/domain.h"
+#include "core/order/check_kernel.h"
 #include "runtime/points.h"
 #include "tests/runtime/support.h"
 

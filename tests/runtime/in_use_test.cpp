@@ -1,6 +1,7 @@
 // What users of the tool met: values, by targets, and what a run says of a kernel that is wrong.
 #include <doctest/doctest.h>
 
+#include "core/order/check_kernel.h"
 #include "tests/runtime/device_kit.h"
 
 using namespace moonloop;

@@ -2,6 +2,7 @@
 // on C, OpenMP and the device, against the interpreter and what can be computed by hand.
 #include <sstream>
 
+#include "core/order/check_kernel.h"
 #include "tests/runtime/loopy_kit.h"
 
 using namespace moonloop;

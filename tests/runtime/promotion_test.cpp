@@ -1,5 +1,6 @@
 // The rules of promotion against NumPy's, for every operator and pair of types, on every target.
 #include "core/infer/promotion.h"
+#include "core/order/check_kernel.h"
 
 #include <cmath>
 #include <sstream>

@@ -1,4 +1,5 @@
 #include "core/model/print.h"
+#include "core/order/check_kernel.h"
 #include "loop_kit.h"
 #include "same_values.h"
 

@@ -1,3 +1,4 @@
+#include "core/order/check_kernel.h"
 #include "transforms/recognize_reduction.h"
 
 #include "loop_kit.h"

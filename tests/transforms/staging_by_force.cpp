@@ -1,6 +1,7 @@
 #include <random>
 
 #include "core/model/print.h"
+#include "core/order/check_kernel.h"
 #include "loop_kit.h"
 #include "same_values.h"
 
