@@ -2,6 +2,7 @@
 
 #include "cli/commands.h"
 #include "cli/warnings.h"
+#include "codegen/language.h"
 #include "codegen/print/fortran_interface.h"
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/fortran.h"
@@ -60,14 +61,10 @@ AroundRoutine around(const FortranFile& file, const Kernel& k, const Common& com
   return out;
 }
 
-std::string language_name(Target t) {
-  switch (t) {
-    case Target::C:
-    case Target::OpenMP: break;
-    case Target::OpenCL: return "OpenCL C or in the C library";
-    case Target::Cuda: return "CUDA or in the C library";
-  }
-  return "C or its library";
+/// Where a name may have a meaning of its own.
+std::string around_of(Target t) {
+  const Language l = language_of(t);
+  return l == Language::C ? "C or its library" : language_name(l) + " or in the C library";
 }
 
 int gen(const Common& common, const GenOptions& o) {
@@ -84,7 +81,7 @@ int gen(const Common& common, const GenOptions& o) {
   Program program = generate(kernel, target, {.host_arrays = !o.fortran.empty()});
   if (program.name != kernel.name && o.fortran.empty())  // whose callers use the kernel's name
     fmt::print(stderr, "note: the function of kernel `{}` is `{}`; the name is taken in {}\n",
-               kernel.name, program.name, language_name(target));
+               kernel.name, program.name, around_of(target));
   FortranInterface fortran;
   if (!o.fortran.empty()) {
     fortran = fortran_interface(program, kernel.name, around(file, kernel, common, o.fortran));
@@ -102,7 +99,7 @@ void add_gen(CLI::App& app, Common& common, std::function<int()>& action) {
   auto o = std::make_shared<GenOptions>();
   CLI::App* command = app.add_subcommand("gen", "Print the generated code");
   add_common_options(*command, common);
-  command->add_option("--target", o->target, "c, openmp, opencl or cuda")
+  command->add_option("--target", o->target, target_list(" or "))
       ->type_name("TARGET")
       ->check(CLI::IsMember(target_names()))
       ->capture_default_str();

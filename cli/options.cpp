@@ -217,7 +217,11 @@ void write_output(const std::string& path, const std::string& text) {
 }
 
 const std::vector<std::string>& target_names() {
-  static const std::vector<std::string> kNames{"c", "openmp", "opencl", "cuda"};
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    for (const Target t : all_targets()) names.push_back(to_string(t));
+    return names;
+  }();
   return kNames;
 }
 

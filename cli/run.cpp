@@ -99,7 +99,7 @@ void add_run(CLI::App& app, Common& common, std::function<int()>& action) {
   auto o = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("run", "Generate, compile and run");
   add_common_options(*command, common);
-  command->add_option("--target", o->target, "c, openmp, opencl or cuda")
+  command->add_option("--target", o->target, target_list(" or "))
       ->type_name("TARGET")
       ->check(CLI::IsMember(target_names()))
       ->capture_default_str();

@@ -67,8 +67,8 @@ void add_show(CLI::App& app, Common& common, std::function<int()>& action) {
       ->capture_default_str();
   CLI::Option* target =
       command->add_option("--target", o->target,
-                          "of the schedule: c, openmp, opencl or cuda; with stats, whose barriers "
-                          "and launches count too");
+                          "of the schedule: " + target_list(" or ") +
+                              "; with stats, whose barriers and launches count too");
   target->type_name("TARGET")->check(CLI::IsMember(target_names()))->capture_default_str();
   CLI::Option* format =
       command->add_option("--format", o->format,

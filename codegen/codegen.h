@@ -8,9 +8,17 @@
 
 namespace moonloop {
 
-enum class Target { C, OpenMP, OpenCL, Cuda };
+/// codegen/targets.def has a row for each.
+enum class Target {
+#define MOONLOOP_TARGET(id, name, language, features, dialect) id,
+#include "codegen/targets.def"
+#undef MOONLOOP_TARGET
+};
+const std::vector<Target>& all_targets();              // in the order of the table
 std::string to_string(Target t);                       // as on the command line
 std::optional<Target> parse_target(std::string_view);  // nothing for an unknown name
+/// Their names: `c, openmp, opencl`, with `last` before the last one.
+std::string target_list(const std::string& last = ", ");
 
 /// One parameter of the generated function, in order.
 struct Parameter {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "codegen/language.h"
 #include "codegen/codegen.h"
 #include "codegen/plan/loops.h"
 #include "codegen/print/c_printer.h"
@@ -14,16 +15,6 @@
 
 namespace moonloop {
 namespace {
-
-std::unique_ptr<Dialect> dialect_of(Target t) {
-  switch (t) {
-    case Target::C: return make_c_dialect();
-    case Target::OpenMP: return make_openmp_dialect();
-    case Target::OpenCL: return make_opencl_dialect();
-    case Target::Cuda: return make_cuda_dialect();
-  }
-  throw InternalError("no such target");
-}
 
 std::vector<Parameter> parameters(const Kernel& k) {
   const std::vector<Intent> way = intents(k);
@@ -52,26 +43,10 @@ std::vector<Parameter> parameters(const Kernel& k) {
 
 }  // namespace
 
-std::string to_string(Target t) {
-  switch (t) {
-    case Target::C: return "c";
-    case Target::OpenMP: return "openmp";
-    case Target::OpenCL: return "opencl";
-    case Target::Cuda: return "cuda";
-  }
-  return "";
-}
-
-std::optional<Target> parse_target(std::string_view name) {
-  for (Target t : {Target::C, Target::OpenMP, Target::OpenCL, Target::Cuda})
-    if (to_string(t) == name) return t;
-  return std::nullopt;
-}
-
 Program generate(Kernel k, Target target, const GenerateOptions& o) {
   const IslBudget budget(kPhaseOperations, fmt::format("generating code of kernel `{}`", k.name),
                          k.at);
-  const std::unique_ptr<Dialect> dialect = dialect_of(target);
+  const std::unique_ptr<Dialect> dialect = make_dialect(target);
   Kernel full = complete(std::move(k));
   check_defined(full);
   if (!full.reference) check_legal(full);  // steps prove themselves; the tags of a text did not yet
@@ -86,7 +61,7 @@ Program generate(Kernel k, Target target, const GenerateOptions& o) {
   if (is_device(target)) {
     out.source = printer.device_source(make_loops(plan), out.device.emplace(),
                                        o.host_arrays ? &params : nullptr);
-    out.header = target == Target::Cuda ? printer.host_header() : opencl_header(plan, out);
+    out.header = features_of(target).host_function ? printer.host_header() : opencl_header(plan, out);
   } else {
     out.source = printer.source(make_loops(plan));
     out.header = printer.header();

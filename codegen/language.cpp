@@ -47,14 +47,62 @@ std::string device_type(Language language, Scalar s) {
 
 }  // namespace
 
-Language language_of(Target t) {
-  switch (t) {
-    case Target::C:
-    case Target::OpenMP: return Language::C;
-    case Target::OpenCL: return Language::OpenCL;
-    case Target::Cuda: return Language::Cuda;
+namespace {
+
+struct Row {
+  Target target;
+  const char* name;
+  Language language;
+  TargetFeatures features;
+};
+
+const Row& row_of(Target t) {
+  static const Row kRows[] = {
+#define MOONLOOP_TARGET(id, name, language, features, dialect) \
+  {Target::id, name, Language::language, features},
+#include "codegen/targets.def"
+#undef MOONLOOP_TARGET
+  };
+  return kRows[static_cast<std::size_t>(t)];
+}
+
+}  // namespace
+
+const std::vector<Target>& all_targets() {
+  static const std::vector<Target> kAll{
+#define MOONLOOP_TARGET(id, name, language, features, dialect) Target::id,
+#include "codegen/targets.def"
+#undef MOONLOOP_TARGET
+  };
+  return kAll;
+}
+
+std::string to_string(Target t) { return row_of(t).name; }
+
+std::optional<Target> parse_target(std::string_view name) {
+  for (const Target t : all_targets())
+    if (to_string(t) == name) return t;
+  return std::nullopt;
+}
+
+std::string target_list(const std::string& last) {
+  std::string out;
+  for (const Target t : all_targets())
+    out += (t == all_targets().front() ? "" : t == all_targets().back() ? last : ", ") +
+           to_string(t);
+  return out;
+}
+
+const TargetFeatures& features_of(Target t) { return row_of(t).features; }
+Language language_of(Target t) { return row_of(t).language; }
+
+std::string language_name(Language language) {
+  switch (language) {
+    case Language::C: return "C";
+    case Language::OpenCL: return "OpenCL C";
+    case Language::Cuda: return "CUDA";
   }
-  return Language::C;
+  return "C";
 }
 
 Surroundings surroundings_of(Language language) {
@@ -66,7 +114,7 @@ Surroundings surroundings_of(Language language) {
   return Surroundings::C;
 }
 
-bool is_device(Target t) { return language_of(t) != Language::C; }
+bool is_device(Target t) { return features_of(t).device; }
 
 std::string type_name(Language language, const Type& t) {
   if (t.is_record()) return unreserved(surroundings_of(language), NameUse::Global, t.record->name);

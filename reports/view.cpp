@@ -390,7 +390,7 @@ Json States::next(const Kernel& k, const std::string& title) {
   } else {
     out["space"] = Json::array();
   }
-  for (const Target t : {Target::C, Target::OpenMP, Target::OpenCL, Target::Cuda})
+  for (const Target t : all_targets())
     out["code"][to_string(t)] =
         told([&] { return lines_of(generate(k, t, {.mark_statements = true}).source); });
   return out;

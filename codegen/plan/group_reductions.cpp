@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "codegen/language.h"
 #include "codegen/plan/ast.h"
 #include "codegen/plan/plan.h"
 #include "core/order/legality.h"
@@ -98,7 +99,7 @@ class Inserter {
           const Type& t = *plan_.kernel.find_temporary(written_name(acc))->type;
           return t.is_record() || is_complex(t.scalar);
         });
-    reduction.shuffles = plan_.target == Target::Cuda && numbers && !reduction.in_order &&
+    reduction.shuffles = features_of(plan_.target).shuffles && numbers && !reduction.in_order &&
                          items % kWarpItems == 0 && reduction.spans.size() == 1 &&
                          in_warps(reduction.spans[0]);
     const bool one_warp = reduction.shuffles && reduction.spans[0].items <= kWarpItems;

@@ -77,7 +77,7 @@ class LoopMaker {
   /// Whether the condition is on groups and on what all of them know. PoCL 3.1 hangs on barriers
   /// under such, so that OpenCL has none.
   bool by_group(const Expr& cond) const {
-    if (plan_.target != Target::Cuda) return false;
+    if (!features_of(plan_.target).waits_under_conditions) return false;
     bool groups = false, others = false;
     walk(cond, [&](const Expr& e) {
       const auto* v = e.as<Var>();
@@ -289,7 +289,7 @@ class LoopMaker {
     const Set range = iterations(node);
     const Set counted = intersect(context, counted_values(node.iname));
     const std::vector<Set> parts = slabs_of(k_, node.iname, range, context);
-    if (parts.size() > 1 && plan_.target != Target::Cuda && waits_in(node)) {
+    if (parts.size() > 1 && !features_of(plan_.target).waits_under_conditions && waits_in(node)) {
       const std::vector<Set> around = std::exchange(slabs_, {});
       for (const Set& part : parts) {
         const Set points = all_to_params(part);

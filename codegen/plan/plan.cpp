@@ -203,7 +203,7 @@ static Kernel on_host(Kernel k) {
 Plan make_plan(Kernel k, Target target) {
   check_supported(k, target);
   Nested nested = is_device(target) ? nest_on_axes(std::move(k)) : nest(on_host(std::move(k)));
-  nested = separate_webs(std::move(nested), target == Target::OpenMP);
+  nested = separate_webs(std::move(nested), features_of(target).threads);
   nested = hoist_invariant_reductions(std::move(nested));
   const auto& made = nested.kernel.temporaries;
   if (std::any_of(made.begin(), made.end(), [](const auto& t) { return !t.second.type; }))
@@ -222,7 +222,7 @@ Plan make_plan(Kernel k, Target target) {
   }
   place_common_trips(plan);
   place_lanes(plan);
-  if (target == Target::Cuda) place_matrix_units(plan);
+  if (features_of(target).matrix_units) place_matrix_units(plan);
   Numbering(plan).visit(plan.roots);
   place_temporaries(plan, nested.tree);
   if (is_device(target)) find_locks(plan);

@@ -1,5 +1,7 @@
 #include "codegen/print/fortran_interface.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cctype>
 #include <set>
@@ -341,10 +343,15 @@ std::string c_function(const Called& p, const std::string& name) {
 FortranInterface fortran_interface(const Program& program, const std::string& kernel,
                                    const AroundRoutine& around) {
   const Called p{program, kernel, around};
-  if (p.target == Target::OpenCL)
-    fail("unsupported", {},
-         "target `{}` has no interface to Fortran; `c`, `openmp` and `cuda` have",
-         to_string(p.target));
+  if (!features_of(p.target).host_function) {
+    std::vector<std::string> others;
+    for (const Target t : all_targets())
+      if (features_of(t).host_function) others.push_back("`" + to_string(t) + "`");
+    const std::string last = others.back();
+    others.pop_back();
+    fail("unsupported", {}, "target `{}` has no interface to Fortran; {} and {} have",
+         to_string(p.target), fmt::join(others, ", "), last);
+  }
   check_names(p);
   const std::string module = p.kernel + "_moonloop", function = p.name + "_of_c";
   std::string out = "! Calls the function `" + p.name + "` that Moonloop generated.\nmodule " +
@@ -383,7 +390,7 @@ FortranInterface fortran_interface(const Program& program, const std::string& ke
            "  integer, intent(in) :: status\n"
            "  if (len(text) > 0) write (error_unit, '(a)') text\n"
            "  stop status, quiet=.true.\nend subroutine\n";
-  return {out, p.target == Target::Cuda ? "" : c_function(p, function)};
+  return {out, features_of(p.target).c_linkage ? "" : c_function(p, function)};
 }
 
 }  // namespace moonloop

@@ -54,10 +54,8 @@ class Dialect {
   virtual std::string prelude(const std::set<Feature>&) const { return ""; }
 };
 
-std::unique_ptr<Dialect> make_c_dialect();
-std::unique_ptr<Dialect> make_openmp_dialect();
-std::unique_ptr<Dialect> make_opencl_dialect();
-std::unique_ptr<Dialect> make_cuda_dialect();
+/// That of a target; codegen/targets.def says which function makes it.
+std::unique_ptr<Dialect> make_dialect(Target t);
 
 /// `pragma` with the number of copies that `unr_hint` or `unr_hint.N` asks for; empty for other
 /// tags.

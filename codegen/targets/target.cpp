@@ -3,6 +3,21 @@
 #include <algorithm>
 
 namespace moonloop {
+
+#define MOONLOOP_TARGET(id, name, language, features, dialect) std::unique_ptr<Dialect> dialect();
+#include "codegen/targets.def"
+#undef MOONLOOP_TARGET
+
+std::unique_ptr<Dialect> make_dialect(Target t) {
+  switch (t) {
+#define MOONLOOP_TARGET(id, name, language, features, dialect) \
+  case Target::id: return dialect();
+#include "codegen/targets.def"
+#undef MOONLOOP_TARGET
+  }
+  throw InternalError("a target without a row in codegen/targets.def");
+}
+
 namespace {
 
 /// Copies of a body where `unr_hint` gives no number.

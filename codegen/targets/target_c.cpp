@@ -14,6 +14,7 @@ class CDialect : public Dialect {
 
 }  // namespace
 
+std::unique_ptr<Dialect> make_c_dialect();  // codegen/targets.def
 std::unique_ptr<Dialect> make_c_dialect() { return std::make_unique<CDialect>(); }
 
 }  // namespace moonloop

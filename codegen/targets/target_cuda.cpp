@@ -64,6 +64,7 @@ class CudaDialect : public Dialect {
 
 }  // namespace
 
+std::unique_ptr<Dialect> make_cuda_dialect();  // codegen/targets.def
 std::unique_ptr<Dialect> make_cuda_dialect() { return std::make_unique<CudaDialect>(); }
 
 }  // namespace moonloop

@@ -58,6 +58,7 @@ class OpenCLDialect : public Dialect {
 
 }  // namespace
 
+std::unique_ptr<Dialect> make_opencl_dialect();  // codegen/targets.def
 std::unique_ptr<Dialect> make_opencl_dialect() { return std::make_unique<OpenCLDialect>(); }
 
 }  // namespace moonloop

@@ -168,6 +168,7 @@ class OpenMPDialect : public Dialect {
 
 }  // namespace
 
+std::unique_ptr<Dialect> make_openmp_dialect();  // codegen/targets.def
 std::unique_ptr<Dialect> make_openmp_dialect() { return std::make_unique<OpenMPDialect>(); }
 
 }  // namespace moonloop
