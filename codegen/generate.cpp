@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "codegen/language.h"
 #include "codegen/codegen.h"
+#include "codegen/language.h"
 #include "codegen/plan/loops.h"
 #include "codegen/print/c_printer.h"
 #include "codegen/print/initial_values.h"
@@ -61,7 +61,8 @@ Program generate(Kernel k, Target target, const GenerateOptions& o) {
   if (is_device(target)) {
     out.source = printer.device_source(make_loops(plan), out.device.emplace(),
                                        o.host_arrays ? &params : nullptr);
-    out.header = features_of(target).host_function ? printer.host_header() : opencl_header(plan, out);
+    out.header =
+        features_of(target).host_function ? printer.host_header() : opencl_header(plan, out);
   } else {
     out.source = printer.source(make_loops(plan));
     out.header = printer.header();

@@ -88,7 +88,9 @@ std::optional<Target> parse_target(std::string_view name) {
 std::string target_list(const std::string& last) {
   std::string out;
   for (const Target t : all_targets())
-    out += (t == all_targets().front() ? "" : t == all_targets().back() ? last : ", ") +
+    out += (t == all_targets().front()  ? ""
+            : t == all_targets().back() ? last
+                                        : ", ") +
            to_string(t);
   return out;
 }

@@ -11,10 +11,10 @@ enum class Language { C, OpenCL, Cuda };
 
 /// What a target has, and what it needs.
 struct TargetFeatures {
-  bool device = false;        // work-items, launched from the host
-  bool threads = false;       // iterations of `par` loops run in threads
-  bool shuffles = false;      // work-items of a warp exchange what their registers hold
-  bool matrix_units = false;  // `mma`
+  bool device = false;                  // work-items, launched from the host
+  bool threads = false;                 // iterations of `par` loops run in threads
+  bool shuffles = false;                // work-items of a warp exchange what their registers hold
+  bool matrix_units = false;            // `mma`
   bool waits_under_conditions = false;  // of groups: all of a group wait, others need not
   bool host_function = true;  // the host calls a function of C's; else its API launches kernels
   bool c_linkage = false;     // its text declares that function as one of C itself

@@ -174,8 +174,7 @@ Target target_at(lua_State* L, int index) {
   const std::string name = luaL_optstring(L, index, "c");
   const auto target = parse_target(name);
   if (!target) {
-    const std::string text =
-        fmt::format("unknown target '{}'; there is {}", name, target_list());
+    const std::string text = fmt::format("unknown target '{}'; there is {}", name, target_list());
     luaL_argerror(L, index, text.c_str());
   }
   return *target;

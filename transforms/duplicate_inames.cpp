@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/rewrite/iname_rewrite.h"
 #include "core/order/reordered.h"
+#include "core/rewrite/iname_rewrite.h"
 #include "transforms/new_inames.h"
 #include "transforms/registry.h"
 #include "transforms/tag_inames.h"

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "core/model/lookup.h"
-#include "core/order/reordered.h"
 #include "core/order/order.h"
 #include "core/order/reference.h"
+#include "core/order/reordered.h"
 #include "core/sets/budget.h"
 
 namespace moonloop {

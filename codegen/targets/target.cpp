@@ -11,7 +11,8 @@ namespace moonloop {
 std::unique_ptr<Dialect> make_dialect(Target t) {
   switch (t) {
 #define MOONLOOP_TARGET(id, name, language, features, dialect) \
-  case Target::id: return dialect();
+  case Target::id:                                             \
+    return dialect();
 #include "codegen/targets.def"
 #undef MOONLOOP_TARGET
   }

@@ -22,4 +22,5 @@
 /// A kernel belongs to the thread that made it: each thread has an isl context of its own.
 ///
 /// Each transform is also a function of its own, in `transforms/NAME.h`; the interpreter is in
-/// `core/interpreter/interpreter.h`. Only these headers, and those that they include, are installed.
+/// `core/interpreter/interpreter.h`. Only these headers, and those that they include, are
+/// installed.

@@ -97,7 +97,8 @@ TEST_CASE("layers: the files that the pages for developers name exist") {
   for (const auto& [page, folder] : pages) {
     std::size_t found = 0;
     for (const std::string& line : lines_of(kRoot / page))
-      for (std::sregex_iterator it(line.begin(), line.end(), named), end; it != end; ++it, ++found) {
+      for (std::sregex_iterator it(line.begin(), line.end(), named), end; it != end;
+           ++it, ++found) {
         const fs::path path = kRoot / folder / std::string((*it)[1]);
         CAPTURE(page);
         CAPTURE(shown(path));

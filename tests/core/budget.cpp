@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "core/model/domain.h"
-#include "core/order/reference.h"
 #include "core/order/check_kernel.h"
+#include "core/order/reference.h"
 #include "tests/core/semantics_kit.h"
 
 using namespace moonloop;

@@ -1,8 +1,8 @@
 #include "core/infer/reductions.h"
-#include "core/order/check_kernel.h"
 
 #include <algorithm>
 
+#include "core/order/check_kernel.h"
 #include "tests/core/semantics_kit.h"
 
 using namespace kit;

@@ -1,6 +1,6 @@
-#include "core/order/check_kernel.h"
 #include "runtime/arguments.h"
 
+#include "core/order/check_kernel.h"
 #include "tests/runtime/device_kit.h"
 
 using namespace moonloop;

@@ -1,10 +1,10 @@
 // The rules of promotion against NumPy's, for every operator and pair of types, on every target.
 #include "core/infer/promotion.h"
-#include "core/order/check_kernel.h"
 
 #include <cmath>
 #include <sstream>
 
+#include "core/order/check_kernel.h"
 #include "runtime/npy.h"
 #include "tests/python.h"
 #include "tests/runtime/device_kit.h"

@@ -1,6 +1,6 @@
-#include "core/order/check_kernel.h"
 #include "transforms/recognize_reduction.h"
 
+#include "core/order/check_kernel.h"
 #include "loop_kit.h"
 #include "same_values.h"
 #include "transforms/prioritize_loops.h"
