@@ -1,5 +1,6 @@
 #include "cli/commands.h"
 #include "cli/loaded.h"
+#include "codegen/lower.h"
 #include "core/infer/infer.h"
 #include "core/model/print.h"
 #include "core/order/check_kernel.h"
@@ -9,6 +10,15 @@
 
 namespace moonloop::cli {
 namespace {
+
+constexpr std::string_view kPass = "pass:";
+
+/// What `--what` takes.
+std::vector<std::string> reports() {
+  std::vector<std::string> out{"ir", "tree", "deps", "schedule", "trace", "stats"};
+  for (const std::string& name : pass_names()) out.push_back(std::string(kPass) + name);
+  return out;
+}
 
 struct ShowOptions {
   std::string what = "ir", target = "c", format = "text", output = "-";
@@ -37,6 +47,8 @@ std::string text_of(const Kernel& k, const ShowOptions& o) {
   if (o.what == "deps") return report_dependences(k);
   if (o.what == "schedule") return report_schedule(k, target_option(o.target));
   if (o.what == "trace") return replay_script(k);
+  if (o.what.starts_with(kPass))
+    return show_pass(k, target_option(o.target), o.what.substr(kPass.size()));
   throw InternalError("unknown report");
 }
 
@@ -61,13 +73,13 @@ void add_show(CLI::App& app, Common& common, std::function<int()>& action) {
           "ir: kernel text; tree: loops; deps: dependences; schedule: loops as code "
           "generation plans them; trace: a script that replays the transforms; stats: what there "
           "is, and operations, accesses and footprints as functions of the parameters, "
-          "with numbers for -p")
+          "with numbers for -p; pass:NAME: what code generation for --target has after that pass")
       ->type_name("WHAT")
-      ->check(CLI::IsMember({"ir", "tree", "deps", "schedule", "trace", "stats"}))
+      ->check(CLI::IsMember(reports()))
       ->capture_default_str();
   CLI::Option* target =
       command->add_option("--target", o->target,
-                          "of the schedule: " + target_list(" or ") +
+                          "of the schedule and the passes: " + target_list(" or ") +
                               "; with stats, whose barriers and launches count too");
   target->type_name("TARGET")->check(CLI::IsMember(target_names()))->capture_default_str();
   CLI::Option* format =

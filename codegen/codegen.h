@@ -2,6 +2,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "core/model/kernel.h"
@@ -58,15 +59,30 @@ struct DeviceTemporary {
   bool zero = false;  // all its bytes are, when the call begins
 };
 
-/// What the host does, in order: launches a kernel, or runs `body` in a loop or on a condition.
-struct HostStep {
-  int kernel = -1;    // of a launch
-  std::string iname;  // of a loop from `lower` to `upper`, inclusive
+struct HostStep;
+/// Launches a kernel, by its number in DeviceProgram::kernels.
+struct HostLaunch {
+  int kernel = 0;
+};
+/// Runs `body` for `iname` from `lower` to `upper`, inclusive.
+struct HostLoop {
+  std::string iname;
   Expr lower, upper;
   std::int64_t step = 1;
-  Expr condition;  // of a guard
   std::vector<HostStep> body;
 };
+/// Runs `body` if `condition` holds.
+struct HostGuard {
+  Expr condition;
+  std::vector<HostStep> body;
+};
+/// What the host does; steps run in order.
+struct HostStep {
+  std::variant<HostLaunch, HostLoop, HostGuard> op;
+};
+
+/// The body of a loop or a guard.
+const std::vector<HostStep>& body_of(const HostStep& s);
 
 struct DeviceProgram {
   std::vector<DeviceKernel> kernels;

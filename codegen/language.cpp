@@ -162,4 +162,9 @@ std::string function_prefix(Language language) {
   return "";
 }
 
+const std::vector<HostStep>& body_of(const HostStep& s) {
+  if (const auto* loop = std::get_if<HostLoop>(&s.op)) return loop->body;
+  return std::get<HostGuard>(s.op).body;
+}
+
 }  // namespace moonloop

@@ -1,6 +1,6 @@
 #include "reports/report.h"
 
-#include "codegen/plan/plan.h"
+#include "codegen/lower.h"
 #include "core/infer/infer.h"
 #include "core/model/lookup.h"
 #include "core/order/check_kernel.h"

@@ -51,19 +51,20 @@ void DeviceCall::run() {
 
 void DeviceCall::steps(const std::vector<HostStep>& all, Integers& values) {
   for (const HostStep& s : all) {
-    if (s.kernel >= 0) {
-      launch(s.kernel, values);
-    } else if (!s.iname.empty()) {
-      const std::string what = "the bounds of `" + s.iname + "`";
-      const std::int64_t last = evaluate(s.upper, values, what);
-      for (std::int64_t i = evaluate(s.lower, values, what); i <= last; i += s.step) {
-        values[s.iname] = i;
-        steps(s.body, values);
+    if (const auto* x = std::get_if<HostLaunch>(&s.op)) {
+      launch(x->kernel, values);
+    } else if (const auto* x = std::get_if<HostLoop>(&s.op)) {
+      const std::string what = "the bounds of `" + x->iname + "`";
+      const std::int64_t last = evaluate(x->upper, values, what);
+      for (std::int64_t i = evaluate(x->lower, values, what); i <= last; i += x->step) {
+        values[x->iname] = i;
+        steps(x->body, values);
       }
-      values.erase(s.iname);
-    } else if (!s.condition ||
-               evaluate(Expr(Select{s.condition, lit(1), lit(0)}), values, "a condition") != 0) {
-      steps(s.body, values);
+      values.erase(x->iname);
+    } else {
+      const auto& guard = std::get<HostGuard>(s.op);
+      if (evaluate(Expr(Select{guard.condition, lit(1), lit(0)}), values, "a condition") != 0)
+        steps(guard.body, values);
     }
   }
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "codegen/lower.h"
 #include "codegen/plan/sync_counts.h"
 #include "core/count/mem_counts.h"
 #include "core/count/op_counts.h"

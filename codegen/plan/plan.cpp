@@ -3,12 +3,7 @@
 #include <algorithm>
 
 #include "codegen/language.h"
-#include "codegen/plan/atomics.h"
 #include "codegen/plan/auto_axes.h"
-#include "codegen/plan/invariant_reductions.h"
-#include "codegen/plan/matrix_units.h"
-#include "codegen/plan/own_webs.h"
-#include "core/infer/infer.h"
 #include "core/model/external.h"
 #include "core/order/legality.h"
 
@@ -165,9 +160,7 @@ void print(const Plan& plan, const std::vector<PlanNode>& nodes, int depth, std:
 
 }  // namespace
 
-/// Scalars that nobody reads and that stand for what is elsewhere: the order of the calls that
-/// write them stands now.
-static Kernel without_stand_ins_for_elsewhere(Kernel k) {
+Kernel without_stand_ins_for_elsewhere(Kernel k) {
   if (k.externals.empty()) return k;
   std::set<std::string> read, stand_ins;
   for (const InsnPtr& i : k.instructions) {
@@ -200,34 +193,14 @@ static Kernel on_host(Kernel k) {
   return without_ordered_parts(std::move(k), *order);
 }
 
-Plan make_plan(Kernel k, Target target) {
+Nested nest_for(Kernel k, Target target) {
   check_supported(k, target);
-  Nested nested = is_device(target) ? nest_on_axes(std::move(k)) : nest(on_host(std::move(k)));
-  nested = separate_webs(std::move(nested), features_of(target).threads);
-  nested = hoist_invariant_reductions(std::move(nested));
-  const auto& made = nested.kernel.temporaries;
-  if (std::any_of(made.begin(), made.end(), [](const auto& t) { return !t.second.type; }))
-    nested.kernel = infer_types(std::move(nested.kernel));  // accumulators
-  Plan plan;
-  plan.kernel = without_stand_ins_for_elsewhere(std::move(nested.kernel));
-  plan.target = target;
-  find_lane_copies(plan);
-  if (is_device(target)) {
-    place_launches(plan, nested.tree, from_trees(nested.tree.roots));
-    place_group_reductions(plan);
-    plan.roots = place_work_items(plan.kernel, std::move(plan.roots));
-    place_barriers(plan);
-  } else {
-    plan.roots = place_work_items(plan.kernel, from_trees(nested.tree.roots));
-  }
-  place_common_trips(plan);
-  place_lanes(plan);
-  if (features_of(target).matrix_units) place_matrix_units(plan);
-  Numbering(plan).visit(plan.roots);
-  place_temporaries(plan, nested.tree);
-  if (is_device(target)) find_locks(plan);
-  return plan;
+  return is_device(target) ? nest_on_axes(std::move(k)) : nest(on_host(std::move(k)));
 }
+
+std::vector<PlanNode> plan_nodes(const LoopTree& tree) { return from_trees(tree.roots); }
+
+void number_nodes(Plan& plan) { Numbering(plan).visit(plan.roots); }
 
 std::string copy_axis(const Kernel& k, const std::string& iname) {
   const InameTag& tag = *k.tag(iname);

@@ -156,17 +156,25 @@ struct Plan {
   }
 };
 
-/// Nests a completed kernel and places its work-items and temporaries; for a device, cuts it into
-/// kernels and puts barriers into these. Refuses `unsupported` what the target cannot express.
-Plan make_plan(Kernel k, Target target);
-
 /// The plan as text, one loop or leaf a line.
 std::string print_plan(const Plan& plan);
 
 /// What numbers the copies that work-items or lanes have: `l.N`, or another iname by itself.
 std::string copy_axis(const Kernel& k, const std::string& iname);
 
-// ---- For plan.cpp -------------------------------------------------------------------------------
+// ---- Passes; codegen/lower.cpp has them in order
+// --------------------------------------------------
+
+/// Nests a completed kernel, with `l.auto` loops on axes of a device. Refuses `unsupported` what
+/// the target cannot express.
+Nested nest_for(Kernel k, Target target);
+/// Without scalars that nobody reads and that stand for what is elsewhere: they ordered the calls
+/// that write them, and the nest has that order now.
+Kernel without_stand_ins_for_elsewhere(Kernel k);
+/// The tree as nodes of a plan, leaves put together.
+std::vector<PlanNode> plan_nodes(const LoopTree& tree);
+/// Gives each node its number and each instruction the loops around it.
+void number_nodes(Plan& plan);
 
 /// `ilp` and `vec` (codegen/plan/lanes.cpp). find: sets `lane_copies`. place: puts each statement
 /// into loops of its own over its lanes.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 
 #include "codegen/print/c_printer.h"
 #include "codegen/print/declare.h"
@@ -215,27 +216,26 @@ std::string CPrinter::device_head(DeviceKernel& kernel, const std::set<std::stri
 std::vector<HostStep> CPrinter::host_steps(const Block& block, DeviceProgram& program) {
   std::vector<HostStep> out;
   for (const Stmt& s : block) {
-    HostStep step;
     if (const auto* x = std::get_if<Launch>(&s.op)) {
-      step.kernel = device_kernel(*x, program);
+      out.push_back({HostLaunch{device_kernel(*x, program)}});
     } else if (const auto* x = std::get_if<Loop>(&s.op)) {
-      step.iname = x->iname;
-      step.lower = without_truncation(x->lower);
-      step.upper = without_truncation(x->upper);
-      if (!x->inclusive) step.upper = index_add({step.upper, lit(-1)});
-      step.step = x->step;
-      step.body = host_steps(x->body, program);
+      HostLoop loop{x->iname, without_truncation(x->lower), without_truncation(x->upper), x->step,
+                    host_steps(x->body, program)};
+      if (!x->inclusive) loop.upper = index_add({loop.upper, lit(-1)});
+      out.push_back({std::move(loop)});
     } else if (const auto* x = std::get_if<If>(&s.op)) {
-      step.condition = without_truncation(x->cond);
-      step.body = host_steps(x->body, program);
+      out.push_back({HostGuard{without_truncation(x->cond), host_steps(x->body, program)}});
     } else if (const auto* x = std::get_if<Scope>(&s.op)) {
-      step.iname = x->iname;
-      if (x->value) step.lower = step.upper = without_truncation(x->value);
-      step.body = host_steps(x->body, program);
+      std::vector<HostStep> body = host_steps(x->body, program);
+      if (x->iname.empty()) {
+        std::move(body.begin(), body.end(), std::back_inserter(out));
+      } else {
+        const Expr value = without_truncation(x->value);
+        out.push_back({HostLoop{x->iname, value, value, 1, std::move(body)}});
+      }
     } else {
       throw InternalError("a statement outside of the kernels");
     }
-    out.push_back(std::move(step));
   }
   return out;
 }

@@ -77,6 +77,7 @@ class CExpr {
 
   /// What stands in front of the `{` of a step of the host that is a loop or a guard; empty for
   /// neither.
+  /// Of a loop or a guard, before its block.
   std::string host_head(const HostStep& s, const Type& iname);
 
   Type type(const Expr& e, const std::optional<Type>& wanted = {}) const;

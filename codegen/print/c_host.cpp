@@ -137,8 +137,8 @@ std::string CPrinter::host_copies(const std::vector<Parameter>& params) {
 
 void CPrinter::host_block(const std::vector<HostStep>& steps, const DeviceProgram& program) {
   for (const HostStep& s : steps) {
-    if (s.kernel >= 0) {
-      const DeviceKernel& k = program.kernels[static_cast<std::size_t>(s.kernel)];
+    if (const auto* launch = std::get_if<HostLaunch>(&s.op)) {
+      const DeviceKernel& k = program.kernels[static_cast<std::size_t>(launch->kernel)];
       std::string guard, args;
       const auto along_axes = [&](const std::array<Expr, 3>& numbers) {
         std::string all;
@@ -161,7 +161,7 @@ void CPrinter::host_block(const std::vector<HostStep>& steps, const DeviceProgra
     }
     line(expr_.host_head(s, k_.index_type) + "{");
     ++depth_;
-    host_block(s.body, program);
+    host_block(body_of(s), program);
     --depth_;
     line("}");
   }

@@ -248,12 +248,14 @@ CExpr::Piece CExpr::index_product(const Expr& e, bool wide, bool in_64) {
 }
 
 std::string CExpr::host_head(const HostStep& s, const Type& iname) {
-  if (s.iname.empty()) return s.condition ? "if (" + condition(s.condition) + ") " : "";
-  runs_from(s.iname, s.lower);
-  const std::string& i = names_.of(s.iname);
-  const std::string next = s.step == 1 ? "++" + i : i + " += " + std::to_string(s.step);
-  return "for (" + helpers_.type(iname) + " " + i + " = " + index(s.lower) + "; " + i +
-         " <= " + index(s.upper, false, Prec::Shift) + "; " + next + ") ";
+  if (const auto* guard = std::get_if<HostGuard>(&s.op))
+    return "if (" + condition(guard->condition) + ") ";
+  const auto& loop = std::get<HostLoop>(s.op);
+  runs_from(loop.iname, loop.lower);
+  const std::string& i = names_.of(loop.iname);
+  const std::string next = loop.step == 1 ? "++" + i : i + " += " + std::to_string(loop.step);
+  return "for (" + helpers_.type(iname) + " " + i + " = " + index(loop.lower) + "; " + i +
+         " <= " + index(loop.upper, false, Prec::Shift) + "; " + next + ") ";
 }
 
 // ---- Places ------------------------------------------------------------------------------------

@@ -118,13 +118,13 @@ class OpenCLHost {
 
   void steps(const std::vector<HostStep>& all) {
     for (const HostStep& s : all) {
-      if (s.kernel >= 0) {
-        launch(s.kernel);
+      if (const auto* x = std::get_if<HostLaunch>(&s.op)) {
+        launch(x->kernel);
         continue;
       }
       line(expr_.host_head(s, k_.index_type) + "{");
       ++depth_;
-      steps(s.body);
+      steps(body_of(s));
       --depth_;
       line("}");
     }

@@ -110,6 +110,30 @@ TEST_CASE("cli: the schedule explains each barrier by the instances that it orde
         "kernel 0\n  i\n    w\n  barrier: w[i=0] writes t[0], r[j=63] reads it\n  j\n    r\n");
 }
 
+TEST_CASE("cli: show --what pass:NAME prints what code generation has after each pass") {
+  const Folder f;
+  f.write("k.loop",
+          "kernel k(n: int32, a: float64[n], b: float64[n])\ndomain {[i]: 0 <= i < n}\n"
+          "domain {[j]: 0 <= j < 4}\nb[i] = sum(j, a[i]*j) {id=s}\n");
+  f.write("t.lua", "k = k:split_iname('i', 8, {outer_tag = 'g.0', inner_tag = 'l.0'})\n");
+  const auto after = [&](const std::string& pass, const std::string& target) {
+    return tool("show k.loop -t t.lua --what pass:" + pass + " --target " + target, f.str());
+  };
+  CHECK(contains(after("complete", "c").out, "b[i_inner + 8*i_outer] = sum(j, a["));
+  CHECK(after("nest", "opencl").out ==
+        "for i_outer  [g.0]\n  s_init  [i_inner: l.0]\n  for j\n    s_update  [i_inner: l.0]\n"
+        "  s  [i_inner: l.0]\n");
+  CHECK(contains(after("launches", "opencl").out, "kernel 0\n"));
+  CHECK(after("work-items", "opencl").out != after("launches", "opencl").out);
+  CHECK(after("locks", "opencl").out ==
+        tool("show k.loop -t t.lua --what schedule --target opencl", f.str()).out);
+  const Outcome none = after("barriers", "c");
+  CHECK(none.status == 1);
+  CHECK(contains(none.err, "code generation for target `c` has no pass `barriers`; it has "));
+  CHECK(contains(none.err, "[no-pass]"));
+  CHECK(after("none", "c").status == 2);
+}
+
 TEST_CASE("cli: check prints each step and the reason of a refusal") {
   const Folder f;
   f.write("k.loop", kRecurrence);

@@ -72,8 +72,8 @@ end
   CHECK(run(after, k, {}) == Shape{2, 0});
   const Program p = generate(after, Target::OpenCL);
   REQUIRE(p.device->steps.size() == 1);
-  CHECK(p.device->steps[0].iname == "k");
-  CHECK(p.device->steps[0].body.size() == 2);
+  CHECK(std::get<HostLoop>(p.device->steps[0].op).iname == "k");
+  CHECK(body_of(p.device->steps[0]).size() == 2);
 }
 
 TEST_CASE("device: temporaries of a sequential loop need not be saved, and may be") {

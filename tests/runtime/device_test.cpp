@@ -115,8 +115,8 @@ end
   CHECK(run(k, original, {{"n", "29"}, {"steps", "4"}}) == Shape{2, 0});
   const Program p = generate(k, Target::OpenCL);
   REQUIRE(p.device->steps.size() == 1);
-  CHECK(p.device->steps[0].iname == "t");
-  CHECK(p.device->steps[0].body.size() == 2);
+  CHECK(std::get<HostLoop>(p.device->steps[0].op).iname == "t");
+  CHECK(body_of(p.device->steps[0]).size() == 2);
 }
 
 TEST_CASE("device: a written barrier of all work-items cuts the program") {
@@ -623,7 +623,8 @@ end
   CHECK(run(spread(original), original, {{"n", "37"}}) == Shape{2, 0});
   const Program p = generate(spread(original), Target::OpenCL);
   REQUIRE(p.device->steps.size() == 1);
-  CHECK(p.device->steps[0].iname == "t");  // on the host, as it holds a barrier
+  CHECK(std::get<HostLoop>(p.device->steps[0].op).iname ==
+        "t");  // on the host, as it holds a barrier
 }
 
 TEST_CASE("device: values of work-items live across a barrier of all groups when saved") {

@@ -1,4 +1,4 @@
-#include "codegen/print/initial_values.h"
+#include "codegen/initial_values.h"
 
 #include "codegen/language.h"
 #include "core/order/reference.h"
