@@ -303,6 +303,11 @@ def moonloop(arguments, repeat):
     return best
 
 
+def start_of_moonloop():
+    """Seconds of a process that does nothing else, to compare work alone with work alone."""
+    return min(run([MOONLOOP, "--version"])[1] for _ in range(30))
+
+
 def loopy(source, repeat=1):
     """(process seconds, seconds of work alone)"""
     best = None
@@ -348,6 +353,7 @@ def main():
     turns = [[moonloop([path], 1) for path in chains] for _ in range(30)]
     doubling = [(count, *min(turn[i] for turn in turns)) for i, count in enumerate(counts)]
 
+    start = start_of_moonloop()
     growth = []
     for name, make, least, compared in GROWTH:
         times, theirs = [], []
@@ -355,7 +361,7 @@ def main():
             work = make(count)
             files = [text("work.loop", work.kernel), "-t", text("work.lua", work.script)]
             files += ["--kernel", "work", "--target", work.target]
-            times.append(moonloop(files, 5)[0])
+            times.append(moonloop(files, 9)[0])
             if i < compared:
                 theirs.append(loopy(work.loopy)[1])
         growth.append((name, least, times, theirs))
@@ -374,13 +380,15 @@ def main():
         ratio = f"{mine / before:.2f}" if before else ""
         lines.append(f"| {count} | {seconds(mine)} | {ratio} | {memory:.0f} MiB |")
         before = mine
-    lines += ["", "| steps for each statement | n | n of them | 2n | 4n | last doubling | "
-              "Loo.py's work, as far as it was run | ratio |",
-              "|---|---|---|---|---|---|---|---|"]
+    lines += ["", f"A Moonloop process that does nothing takes {seconds(start)}.", "",
+              "| steps for each statement | n | n of them | 2n | 4n | last doubling | "
+              "Loo.py's work, as far as it was run | ratio to Moonloop's process | to its work |",
+              "|---|---|---|---|---|---|---|---|---|"]
     for name, least, times, theirs in growth:
         ratios = ", ".join(f"{work / mine:.0f}" for work, mine in zip(theirs, times))
+        alone = ", ".join(f"{work / (mine - start):.0f}" for work, mine in zip(theirs, times))
         lines.append(f"| {name} | {least} | " + " | ".join(seconds(t) for t in times)
-                     + f" | {times[2] / times[1]:.2f} | {', '.join(map(seconds, theirs))} | {ratios} |")
+                     + f" | {times[2] / times[1]:.2f} | {', '.join(map(seconds, theirs))} | {ratios} | {alone} |")
     table = "\n".join(lines)
     print(table)
     write_section("docs/performance.md", "tool", table)

@@ -28,10 +28,10 @@ install(FILES ${CMAKE_BINARY_DIR}/moonloopConfig.cmake ${CMAKE_BINARY_DIR}/moonl
               cmake/FindISL.cmake cmake/FindLuaCxx.cmake
         DESTINATION ${config_folder} COMPONENT development)
 
-# Public headers: moonloop.h, each transform's own, the interpreter's, and what these include, by
-# `layer/name.h`. All others stay inside.
+# Public headers: moonloop.h, each transform's own, the Fortran reader's, the interpreter's, the
+# runner's, and what these include, by `layer/name.h`. All others stay inside.
 install(FILES include/moonloop/moonloop.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/moonloop COMPONENT development)
-set(unread include/moonloop/moonloop.h core/interpreter/interpreter.h)
+set(unread include/moonloop/moonloop.h core/interpreter/interpreter.h frontends/fortran/fortran.h runtime/runner.h)
 file(STRINGS transforms/table.def rows REGEX "^OP")
 foreach(row IN LISTS rows)
   string(REGEX REPLACE "^OP\\((.+)\\)" "transforms/\\1.h" header ${row})

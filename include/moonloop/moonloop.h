@@ -21,6 +21,7 @@
 ///
 /// A kernel belongs to the thread that made it: each thread has an isl context of its own.
 ///
-/// Each transform is also a function of its own, in `transforms/NAME.h`; the interpreter is in
-/// `core/interpreter/interpreter.h`. Only these headers, and those that they include, are
+/// Each transform is also a function of its own, in `transforms/NAME.h`. The interpreter is in
+/// `core/interpreter/interpreter.h`, compiled runs are in `runtime/runner.h`, the Fortran reader is
+/// in `frontends/fortran/fortran.h`. Only these headers, and those that they include, are
 /// installed.
