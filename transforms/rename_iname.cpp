@@ -100,10 +100,11 @@ class Merge {
       const std::set<std::string> bound = reduction_inames(before_, e);
       return std::any_of(bound.begin(), bound.end(), changed);
     };
-    return std::any_of(insn.inames.begin(), insn.inames.end(), changed) ||
-           (insn.rhs && reduces(insn.rhs)) ||
-           std::any_of(insn.lhs.begin(), insn.lhs.end(), reduces) ||
-           std::any_of(insn.predicates.begin(), insn.predicates.end(), reduces);
+    if (std::any_of(insn.inames.begin(), insn.inames.end(), changed)) return true;
+    return may_reduce(before_, insn) &&
+           ((insn.rhs && reduces(insn.rhs)) ||
+            std::any_of(insn.lhs.begin(), insn.lhs.end(), reduces) ||
+            std::any_of(insn.predicates.begin(), insn.predicates.end(), reduces));
   }
 
   /// A barrier stays without: all have to arrive at it.

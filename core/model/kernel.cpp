@@ -210,7 +210,7 @@ std::set<std::string> reduction_inames(const Kernel& k, const Expr& e) {
 
 bool may_reduce(const Kernel& k, const Instruction& insn) {
   const auto may = [&](const Expr& e) {
-    return e.holds<Reduce>() || (!k.rules.empty() && e.holds<Call>());
+    return e.holds<Reduce>() || (e.holds<Call>() && !k.rules.empty());
   };
   return may(insn.rhs) || std::any_of(insn.lhs.begin(), insn.lhs.end(), may) ||
          std::any_of(insn.predicates.begin(), insn.predicates.end(), may);
