@@ -71,8 +71,10 @@ class Separation {
     }
     for (const auto& [loops, insns] : in_loop) {
       const std::string& loop = loops.back();
+      std::vector<std::string> outer(loops.begin(), std::prev(loops.end()));
+      for (const std::string& i : own_items(name, insns)) outer.push_back(i);
       if (contains(reference_.private_to(name, insns.front(), insns.back()), loop) ||
-          iterations_.apart(name, insns, loop, {loops.begin(), std::prev(loops.end())}))
+          iterations_.apart(name, insns, loop, outer))
         continue;
       fail("not-proved", order.insn(insns.front()).at,
            "it is not known whether each iteration of `{}`, which is parallel, can have a `{}` of "
@@ -94,6 +96,16 @@ class Separation {
   bool is_thread(const std::string& loop) const {
     const InameTag* tag = reference_.order.kernel().tag(loop);
     return tag && tag->kind == TagKind::Par && !reference_.order.trusts(loop);
+  }
+  /// Work-item inames around all of these statements of which each value has its own `name`.
+  std::vector<std::string> own_items(const std::string& name, const std::vector<int>& insns) const {
+    std::vector<std::string> out = reference_.order.items(insns.front());
+    std::erase_if(out, [&](const std::string& i) {
+      return !reference_.own().has(name, i) || std::any_of(insns.begin(), insns.end(), [&](int s) {
+        return !contains(reference_.order.items(s), i);
+      });
+    });
+    return out;
   }
   /// It adds to what others add to as well.
   bool accumulates(const AccessAt& a) const {

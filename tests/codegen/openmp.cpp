@@ -214,3 +214,18 @@ TEST_CASE("work-items: atomic updates that commute need no loops of their own") 
   };
   CHECK(both("f[d[i, j]] = f[d[i, j]] - 2  {atomic}") == 2);
 }
+
+TEST_CASE("openmp: threads share what work-items have for themselves, not with those of others") {
+  // Of the threads of one work-item there is one at most.
+  const std::string evens = code(R"(
+kernel evens(n: int32, a: float64[n], b: float64[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 2*j = i}
+<> t = 1.0    {inames=i}
+t = t + a[j]  {inames=i:j}
+b[i] = t      {inames=i}
+)",
+                                 Target::OpenMP, {{"i", "l.0"}, {"j", "par"}});
+  CHECK(evens.find("#pragma omp parallel for\n  for (int32_t j = 0;") != std::string::npos);
+  CHECK(evens.find("t[i] += a[j];") != std::string::npos);
+}
