@@ -29,7 +29,7 @@ class Statements {
       const auto i = static_cast<std::size_t>(n.insn);
       const Instruction& insn = *k.instructions[i];
       place[i] = all.size();
-      const std::vector<std::string>& loops = tree.paths[i].loops;
+      const std::vector<std::string>& loops = tree.paths[i].loops();
       std::vector<std::string> inames = loops;
       for (const std::string& iname : insn.inames)
         if (std::find(loops.begin(), loops.end(), iname) == loops.end()) inames.push_back(iname);
@@ -67,8 +67,8 @@ std::vector<DependenceGraph::Distance> distances(const Map& relation,
 }
 
 std::vector<std::string> shared_loops(const TreePath& a, const TreePath& b) {
-  const auto end = std::mismatch(a.loops.begin(), a.loops.end(), b.loops.begin(), b.loops.end());
-  return {a.loops.begin(), end.first};
+  const std::vector<std::string>&x = a.loops(), &y = b.loops();
+  return {x.begin(), std::mismatch(x.begin(), x.end(), y.begin(), y.end()).first};
 }
 
 /// Says what bounds the inames of a kernel.

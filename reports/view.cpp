@@ -240,6 +240,7 @@ class Drawing {
     if (!set) return leave_out("has bounds that depend on data");
     if (!points) return leave_out(fmt::format("has more than {} instances", kMostInstances));
     const TreePath& path = all_.tree.paths[n];
+    const std::vector<std::string>& loops = path.loops();
     for (const auto& here : *points) {
       Instance p{here, {}, {}, 0};
       for (const std::string& a : s.axes) {
@@ -251,14 +252,13 @@ class Drawing {
         const auto it = std::find(s.inames.begin(), s.inames.end(), iname);
         return here[static_cast<std::size_t>(it - s.inames.begin())];
       };
-      for (std::size_t l = 0; l < path.loops.size(); ++l) {
-        p.key.push_back(path.index[l]);
-        p.key.push_back(at(path.loops[l]));
+      for (std::size_t l = 0; l < loops.size(); ++l) {
+        p.key.push_back(path.index(l));
+        p.key.push_back(at(loops[l]));
       }
-      p.key.push_back(path.index.back());
+      p.key.push_back(path.last);
       for (const std::string& i : s.inames)  // work-items, which no loop of the tree numbers
-        if (std::find(path.loops.begin(), path.loops.end(), i) == path.loops.end())
-          p.key.push_back(at(i));
+        if (std::find(loops.begin(), loops.end(), i) == loops.end()) p.key.push_back(at(i));
       s.instances.push_back(std::move(p));
     }
     statements_.push_back(std::move(s));

@@ -20,7 +20,11 @@ namespace {
 class Change {
  public:
   Change(const Kernel& k, const std::string& name, const AssignmentToSubstOptions& o)
-      : k_(k), name_(name), o_(o), reaching_(k) {}
+      : k_(k), name_(name), o_(o), reaching_(k, name) {
+    const Mentions mentions(k, name);
+    for (std::size_t i = 0; i < k.instructions.size(); ++i)
+      if (mentions.read_by(*k.instructions[i])) readers_.push_back(i);
+  }
 
   Kernel run() {
     RuleRewrite rw;
@@ -105,7 +109,7 @@ class Change {
   /// The one assignment that serves the uses in an instruction. The candidates are asked in the
   /// order that `writers` gives; when none serves, the first one's obstacle is reported.
   Definition reaching_definition(int use) {
-    const std::vector<int> writers = reaching_.writers(name_, use);
+    const std::vector<int> writers = reaching_.writers(use);
     if (writers.empty())
       refuse("no-definition", k_.at, "nothing in kernel `{}` writes `{}`", k_.name, name_);
     std::optional<Diagnostic> first;
@@ -113,7 +117,7 @@ class Change {
       if (w == use && writers.size() > 1) continue;
       const Definition d = definition_of(k_, w, name_);
       if (WithoutProof::active()) return d;
-      auto why = reaching_.obstacle(d, name_, use);
+      auto why = reaching_.obstacle(d, use);
       if (!why) return d;
       if (!first) first = std::move(why);
     }
@@ -148,7 +152,7 @@ class Change {
   Expr converted(const Expr& rhs) {
     // A temporary without a type, given its value once, has the type of that value.
     if (const Temporary* t = k_.find_temporary(name_);
-        t && !t->type && writers() == 1 && !may_adapt(k_, rhs))
+        t && !t->type && reaching_.writers().size() == 1 && !may_adapt(k_, rhs))
       return rhs;
     if (!typed_) {
       try {
@@ -181,11 +185,6 @@ class Change {
     return in_context(Scalar::F64) && in_context(Scalar::F32) && in_context(Scalar::F16);
   }
 
-  int writers() const {
-    return static_cast<int>(std::count_if(k_.instructions.begin(), k_.instructions.end(),
-                                          [&](const InsnPtr& i) { return writes_to(*i, name_); }));
-  }
-
   /// A use depends on what its definition depended on.
   void after_uses(Kernel& out) const {
     for (const auto& [use, n] : rule_of_use_) {
@@ -205,12 +204,16 @@ class Change {
     const bool argument = k_.find_arg(name_) != nullptr;
     if (argument && o_.force_retain_argument) return out;
     std::set<std::string> writers;
-    const Mentions mentions(out, name_);
-    for (const InsnPtr& i : out.instructions) {
-      if (mentions.read_by(*i) && reads(out, *i).contains(name_)) return out;
-      if (!writes_to(*i, name_)) continue;
-      if (writes(*i).size() > 1) return out;
-      writers.insert(i->id);
+    const Kernel& now = out;  // with the same instructions, at the same places
+    const Mentions mentions(now, name_);
+    for (const std::size_t i : readers_)
+      if (mentions.read_by(*now.instructions[i]) &&
+          reads(now, *now.instructions[i]).contains(name_))
+        return out;
+    for (const int i : reaching_.writers()) {
+      const Instruction& insn = *now.instructions[std::size_t(i)];
+      if (writes(insn).size() > 1) return out;
+      writers.insert(insn.id);
     }
     for (const Domain& d : out.domains)
       for (const std::string& p : d.params())
@@ -225,6 +228,7 @@ class Change {
   const std::string& name_;
   const AssignmentToSubstOptions& o_;
   Reaching reaching_;
+  std::vector<std::size_t> readers_;  // of the variable, also through rules, by index
   std::set<std::string> names_;  // of new rules and versions
   std::deque<Made> rules_;       // references into it stay valid
   std::map<int, std::size_t> rule_of_use_;

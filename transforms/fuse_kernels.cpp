@@ -138,12 +138,9 @@ class Composer {
   }
 
   void argument(const Argument& a) {
-    const auto it = std::find_if(out_.args.begin(), out_.args.end(),
-                                 [&](const Argument& x) { return x.name == a.name; });
-    if (it == out_.args.end()) {
-      out_.args.push_back(a);
-      return;
-    }
+    const auto [known, fresh] = args_.try_emplace(a.name, out_.args.size());
+    if (fresh) return out_.args.push_back(a);
+    Argument* it = &out_.args[known->second];
     const auto same = [](const std::optional<Exprs>& x, const std::optional<Exprs>& y) {
       return !x || !y ||
              std::equal(x->begin(), x->end(), y->begin(), y->end(), [](auto& p, auto& q) {
@@ -202,7 +199,9 @@ class Composer {
     Names out;
     for (const InsnPtr& i : k.instructions) {
       std::string id = i->id;
-      for (int n = 0; !ids_.insert(id).second; ++n) id = i->id + "_" + std::to_string(n);
+      int& n = next_id_[id];  // those before are taken, and stay so
+      if (n > 0) id += "_" + std::to_string(n - 1);
+      for (; !ids_.insert(id).second; ++n) id = i->id + "_" + std::to_string(n);
       out[i->id] = id;
     }
     return out;
@@ -214,7 +213,8 @@ class Composer {
   std::vector<std::pair<std::string, std::string>> shared_;
   Names inames_;  // by their names, the first of each
   std::set<std::string> common_, taken_, ids_;
-  std::unordered_map<std::string, int> next_;
+  std::unordered_map<std::string, int> next_, next_id_;
+  std::unordered_map<std::string, std::size_t> args_;  // by name: which of `out_`
   std::unordered_map<std::string, int> kernels_with_;  // by name: how many of them use it
 };
 

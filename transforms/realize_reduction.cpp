@@ -40,7 +40,7 @@ class Realizer {
     for (const auto& [id, sweep] : sweeps_)
       for (std::size_t n = 0; n < nested.kernel.instructions.size(); ++n)
         if (nested.kernel.instructions[n]->id == id &&
-            in_order(nested.tree.paths[n].loops, sweep) != sweep)
+            in_order(nested.tree.paths[n].loops(), sweep) != sweep)
           throw InternalError("the loops of the scan of `" + id + "` changed their order");
     return k;
   }
@@ -154,7 +154,7 @@ class Realizer {
     Names out;
     for (std::size_t n = 0; n < nested.kernel.instructions.size(); ++n)
       if (nested.kernel.instructions[n]->id == insn_->id)
-        out = in_order(nested.tree.paths[n].loops, {some.begin(), some.end()});
+        out = in_order(nested.tree.paths[n].loops(), {some.begin(), some.end()});
     for (const std::string& i : out)
       if (const InameTag* t = out_.tag(i); t && t->kind != TagKind::Ord)
         refuse("bad-tag", at,

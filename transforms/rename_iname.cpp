@@ -48,11 +48,30 @@ void for_each_reduction(const Expr& e, const std::set<std::string>& around,
 /// The domains of `after` that `before` does not have.
 std::vector<const Domain*> changed_domains(const Kernel& before, const Kernel& after) {
   std::unordered_set<const void*> was;
-  for (const Domain& d : before.domains) was.insert(d.set.get());
   std::vector<const Domain*> out;
-  for (const Domain& d : after.domains)
+  std::size_t next = 0;  // in `before`
+  for (const Domain& d : after.domains) {
+    // Most are at their places, or one is gone before them.
+    for (std::size_t gone = 0; gone < 2; ++gone)
+      if (next + gone < before.domains.size() &&
+          before.domains[next + gone].set.get() == d.set.get())
+        next += gone, gone = 2;
+    const bool here = next < before.domains.size() && before.domains[next].set.get() == d.set.get();
+    ++next;
+    if (here) continue;
+    if (was.empty())
+      for (const Domain& b : before.domains) was.insert(b.set.get());
     if (!was.contains(d.set.get())) out.push_back(&d);
+  }
   return out;
+}
+
+/// Whether the bounds of `d` depend on a name that `accepts` does.
+template <class F>
+bool depends_on(const Domain& d, F accepts) {
+  for (unsigned p = 0; p < unsigned(isl_set_dim(d.set.get(), isl_dim_param)); ++p)
+    if (accepts(std::string_view(isl_set_get_dim_name(d.set.get(), isl_dim_param, p)))) return true;
+  return false;
 }
 
 /// The proof that merging keeps every instance: the old loop's domain and the new one's agree
@@ -255,7 +274,7 @@ void require_bounds_known(const Kernel& k, const Kernel& after, const std::strin
           std::find_if(k.instructions.begin() + std::ptrdiff_t(n), k.instructions.end(),
                        [&](const InsnPtr& i) { return writes(*i).contains(v); });
       std::string why;
-      for (const AccessAt& a : order->by_variable.at(v))
+      for (const AccessAt& a : order->by_variable().at(v))
         for (const std::string& own : order->private_to(v, a.insn, a.insn))
           if (!insn.inames.contains(own))
             why = fmt::format("each iteration of `{}` has its own", own);
@@ -310,11 +329,10 @@ Kernel rename_iname(const Kernel& k, const std::string& old_iname, const std::st
         refuse("empty-domain", d->at, "`{}` cannot become `{}`: no value would be left for {}",
                old_iname, new_iname, quoted_list(d->inames()));
     // The bounds of other loops may need two separate ones now, also by what is computed in these.
-    const bool bounds = std::any_of(out.domains.begin(), out.domains.end(), [&](const Domain& d) {
-      const std::vector<std::string> params = d.params();
-      return std::any_of(params.begin(), params.end(), [&](const std::string& p) {
-        return p == new_iname || out.find_temporary(p);
-      });
+    const Kernel& now = out;
+    const bool bounds = std::any_of(now.domains.begin(), now.domains.end(), [&](const Domain& d) {
+      return depends_on(
+          d, [&](std::string_view p) { return p == new_iname || now.find_temporary(p); });
     });
     if (bounds) domain_parents(out);
   }

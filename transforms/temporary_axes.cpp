@@ -53,8 +53,8 @@ void require_private(const Kernel& k, const Reference& reference, const std::str
       if (!i->inames.count(iname))
         refuse("not-inside", i->at, "`{}` uses `{}` outside of iname `{}`", i->id, name, iname);
   }
-  const auto accesses = reference.by_variable.find(name);
-  if (accesses == reference.by_variable.end()) return;
+  const auto accesses = reference.by_variable().find(name);
+  if (accesses == reference.by_variable().end()) return;
   const auto has_own = [&](const AccessAt& a, const std::string& iname) {
     const std::vector<std::string>& own = reference.private_to(name, a.insn, a.insn);
     return std::find(own.begin(), own.end(), iname) != own.end();

@@ -54,7 +54,7 @@ class Hoisting {
     }
   }
 
-  const std::vector<std::string>& loops(std::size_t i) const { return tree_.paths[i].loops; }
+  const std::vector<std::string>& loops(std::size_t i) const { return tree_.paths[i].loops(); }
 
   /// The reduction that `init` begins, with those whose values it needs itself.
   std::set<std::size_t> whole(std::size_t init) const {

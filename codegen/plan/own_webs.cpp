@@ -60,7 +60,7 @@ class Separation {
     const RunOrder& order = reference_.order;
     // By the loops down to a parallel one: the statements in it, in order of execution.
     std::map<std::vector<std::string>, std::vector<int>> in_loop;
-    for (const AccessAt& a : reference_.by_variable.at(name)) {
+    for (const AccessAt& a : reference_.by_variable().at(name)) {
       if (accumulates(a)) continue;
       const std::vector<std::string>& loops = order.loops(a.insn);
       for (auto l = loops.begin(); l != loops.end(); ++l) {

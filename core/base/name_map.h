@@ -9,17 +9,26 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/shared.h"
+
 namespace moonloop {
 
 /// A map from names that is walked in the order of insertion: large kernels have thousands of
-/// variables, and walks in the order of names would jump about in memory. Elements stay where they
-/// are until one is erased. Look-up: constant time, also of a string_view.
+/// variables, and walks in the order of names would jump about in memory. Copies have their
+/// elements in common until one of them changes an element: then that one gets its own. Whoever
+/// reaches an element through a map that is not const is taken to change it. Look-up: constant
+/// time, also of a string_view.
 template <class T>
 class NameMap {
  public:
   using value_type = std::pair<const std::string, T>;
-  using iterator = typename std::deque<value_type>::iterator;
-  using const_iterator = typename std::deque<value_type>::const_iterator;
+
+ private:
+  using Item = std::shared_ptr<value_type>;
+
+ public:
+  using iterator = SharedWalk<std::deque<Item>>;
+  using const_iterator = SharedWalk<const std::deque<Item>>;
 
   NameMap() = default;
   NameMap(const NameMap&) = default;
@@ -30,28 +39,24 @@ class NameMap {
   }
   ~NameMap() = default;
 
-  iterator begin() { return items_.begin(); }
-  iterator end() { return items_.end(); }
-  const_iterator begin() const { return items_.begin(); }
-  const_iterator end() const { return items_.end(); }
+  iterator begin() { return iterator(items_.begin()); }
+  iterator end() { return iterator(items_.end()); }
+  const_iterator begin() const { return const_iterator(items_.begin()); }
+  const_iterator end() const { return const_iterator(items_.end()); }
   std::size_t size() const { return items_.size(); }
   bool empty() const { return items_.empty(); }
 
   iterator find(std::string_view name) {
     const Number n = *slot(slots_, name);
-    return n == kFree ? end() : begin() + (n - first_);
+    return n == kFree ? end() : iterator(items_.begin() + (n - first_));
   }
   const_iterator find(std::string_view name) const {
     const Number n = *slot(slots_, name);
-    return n == kFree ? end() : begin() + (n - first_);
+    return n == kFree ? end() : const_iterator(items_.begin() + (n - first_));
   }
   bool contains(std::string_view name) const { return find(name) != end(); }
-  T& at(std::string_view name) { return const_cast<T&>(std::as_const(*this).at(name)); }
-  const T& at(std::string_view name) const {
-    const auto it = find(name);
-    if (it == end()) throw std::out_of_range("no `" + std::string(name) + "`");
-    return it->second;
-  }
+  T& at(std::string_view name) { return find_in(*this, name)->second; }
+  const T& at(std::string_view name) const { return find_in(*this, name)->second; }
   T& operator[](const std::string& name) { return try_emplace(name).first->second; }
 
   /// Adds an element unless there is one of that name; the element, and whether it is new.
@@ -59,14 +64,15 @@ class NameMap {
   std::pair<iterator, bool> try_emplace(std::string name, Args&&... args) {
     if (const auto it = find(name); it != end()) return {it, false};
     const auto at = static_cast<std::ptrdiff_t>(items_.size());
-    items_.emplace_back(std::piecewise_construct, std::forward_as_tuple(std::move(name)),
-                        std::forward_as_tuple(std::forward<Args>(args)...));
+    items_.push_back(std::make_shared<value_type>(
+        std::piecewise_construct, std::forward_as_tuple(std::move(name)),
+        std::forward_as_tuple(std::forward<Args>(args)...)));
     if (2 * items_.size() > slots_.size()) {
       rebuild();
     } else {
-      *slot(slots_, items_.back().first) = first_ + static_cast<Number>(at);
+      *slot(slots_, items_.back()->first) = first_ + static_cast<Number>(at);
     }
-    return {begin() + at, true};
+    return {iterator(items_.begin() + at), true};
   }
   template <class V>
   std::pair<iterator, bool> emplace(std::string name, V&& value) {
@@ -81,12 +87,9 @@ class NameMap {
         at < items_.size() / 2;  // whether those before it move, or those behind it
     free_slot(static_cast<std::size_t>(found - slots_.begin()));
     for (std::size_t i = at; forward ? i > 0 : i + 1 < items_.size(); forward ? --i : ++i) {
-      value_type& to = items_[i];
-      value_type& from = items_[forward ? i - 1 : i + 1];
-      *slot(slots_, from.first) += forward ? 1 : -1;
-      std::destroy_at(&to);
-      std::construct_at(&to, std::move(const_cast<std::string&>(from.first)),
-                        std::move(from.second));
+      Item& from = items_[forward ? i - 1 : i + 1];
+      *slot(slots_, from->first) += forward ? 1 : -1;
+      items_[i] = std::move(from);
     }
     if (forward)
       items_.pop_front(), ++first_;
@@ -98,6 +101,12 @@ class NameMap {
   using Number = std::int32_t;
   static constexpr Number kFree = -1;
 
+  template <class Map>
+  static auto find_in(Map& map, std::string_view name) {
+    const auto it = map.find(name);
+    if (it == map.end()) throw std::out_of_range("no `" + std::string(name) + "`");
+    return it;
+  }
   void swap(NameMap& o) noexcept {
     std::swap(first_, o.first_);
     items_.swap(o.items_);
@@ -113,7 +122,7 @@ class NameMap {
         return slots.begin() + static_cast<std::ptrdiff_t>(i);
   }
   const std::string& name_at(Number n) const {
-    return items_[static_cast<std::size_t>(n - first_)].first;
+    return items_[static_cast<std::size_t>(n - first_)]->first;
   }
   /// Fills the gap with those behind it that would stand there.
   void free_slot(std::size_t gap) {
@@ -132,10 +141,10 @@ class NameMap {
     while (size < 4 * items_.size()) size *= 2;
     slots_.assign(size, kFree);
     for (std::size_t n = 0; n < items_.size(); ++n)
-      *slot(slots_, items_[n].first) = static_cast<Number>(n);
+      *slot(slots_, items_[n]->first) = static_cast<Number>(n);
   }
 
-  std::deque<value_type> items_;
+  std::deque<Item> items_;
   Number first_ = 0;                                           // the number of the first element
   std::vector<Number> slots_ = std::vector<Number>(8, kFree);  // numbers of elements, by hash
 };

@@ -1,6 +1,11 @@
 #pragma once
+#include <compare>
+#include <initializer_list>
+#include <iterator>
 #include <memory>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace moonloop {
 
@@ -21,6 +26,95 @@ class KeptWith {
 
  private:
   mutable std::shared_ptr<const T> value_;
+};
+
+/// Walks over items that copies of a container have in common (`Items`: a container of pointers to
+/// them, const or not). An item that is reached through a container that is not const is taken to
+/// change: then the container gets its own.
+template <class Items>
+class SharedWalk {
+  static constexpr bool kConst = std::is_const_v<Items>;
+  using Base = decltype(std::declval<Items&>().begin());
+
+ public:
+  using iterator_category = std::random_access_iterator_tag;
+  using value_type = typename Items::value_type::element_type;
+  using difference_type = std::ptrdiff_t;
+  using reference = std::conditional_t<kConst, const value_type&, value_type&>;
+  using pointer = std::remove_reference_t<reference>*;
+
+  SharedWalk() = default;
+  explicit SharedWalk(Base at) : at_(at) {}
+  template <class Other>
+  requires(kConst && !std::is_const_v<Other>) SharedWalk(const SharedWalk<Other>& other)
+      : at_(other.base()) {}  // NOLINT: as of any container
+  Base base() const { return at_; }
+
+  reference operator*() const {
+    if constexpr (!kConst)
+      if (at_->use_count() > 1) *at_ = std::make_shared<value_type>(**at_);
+    return **at_;
+  }
+  pointer operator->() const { return &**this; }
+  reference operator[](difference_type n) const { return *(*this + n); }
+  SharedWalk& operator++() { return ++at_, *this; }
+  SharedWalk operator++(int) { return SharedWalk(at_++); }
+  SharedWalk& operator--() { return --at_, *this; }
+  SharedWalk operator--(int) { return SharedWalk(at_--); }
+  SharedWalk& operator+=(difference_type n) { return at_ += n, *this; }
+  SharedWalk& operator-=(difference_type n) { return at_ -= n, *this; }
+  friend SharedWalk operator+(SharedWalk a, difference_type n) { return a += n; }
+  friend SharedWalk operator+(difference_type n, SharedWalk a) { return a += n; }
+  friend SharedWalk operator-(SharedWalk a, difference_type n) { return a -= n; }
+  friend difference_type operator-(const SharedWalk& a, const SharedWalk& b) {
+    return a.at_ - b.at_;
+  }
+  friend bool operator==(const SharedWalk& a, const SharedWalk& b) { return a.at_ == b.at_; }
+  friend auto operator<=>(const SharedWalk& a, const SharedWalk& b) { return a.at_ <=> b.at_; }
+
+ private:
+  Base at_;
+};
+
+/// A list whose copies have their items in common until one of them changes an item: then that one
+/// gets its own.
+template <class T>
+class SharedItems {
+  using Items = std::vector<std::shared_ptr<T>>;
+
+ public:
+  using value_type = T;
+  using iterator = SharedWalk<Items>;
+  using const_iterator = SharedWalk<const Items>;
+
+  SharedItems() = default;
+  SharedItems(std::initializer_list<T> items) {
+    for (const T& x : items) push_back(x);
+  }
+  std::size_t size() const { return items_.size(); }
+  bool empty() const { return items_.empty(); }
+  iterator begin() { return iterator(items_.begin()); }
+  iterator end() { return iterator(items_.end()); }
+  const_iterator begin() const { return const_iterator(items_.begin()); }
+  const_iterator end() const { return const_iterator(items_.end()); }
+  T& operator[](std::size_t i) { return begin()[std::ptrdiff_t(i)]; }
+  const T& operator[](std::size_t i) const { return *items_[i]; }
+  const T& front() const { return *items_.front(); }
+  const T& back() const { return *items_.back(); }
+  T& back() { return end()[-1]; }
+  void push_back(T item) { items_.push_back(std::make_shared<T>(std::move(item))); }
+  /// Adds what another list has, in common with it.
+  void push_back(const_iterator item) { items_.push_back(*item.base()); }
+  void reserve(std::size_t size) { items_.reserve(size); }
+  void clear() { items_.clear(); }
+  template <class Test>
+  friend std::size_t erase_if(SharedItems& list, Test test) {
+    return std::erase_if(list.items_,
+                         [&](const std::shared_ptr<T>& x) { return test(std::as_const(*x)); });
+  }
+
+ private:
+  Items items_;
 };
 
 /// A list that the copies of what it is part of have in common until one of them changes it: then
@@ -92,7 +186,8 @@ class Shared {
   void clear() { list_ = nullptr; }
   template <class Test>
   friend void erase_if(Shared& list, Test test) {
-    std::erase_if(list.own(), test);
+    using std::erase_if;
+    erase_if(list.own(), test);
   }
 
   /// Whether the two are one list; others may be equal too.

@@ -20,7 +20,7 @@ ByBody& latest_by_body() {
 }
 
 bool same(const Rule& a, const Rule& b) {
-  return a.body.same_as(b.body) && a.name == b.name && a.params == b.params;
+  return &a == &b || (a.body.same_as(b.body) && a.name == b.name && a.params == b.params);
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ std::shared_ptr<ClosedRules> ClosedRules::of(const Kernel& k) {
   return made;
 }
 
-ClosedRules::ClosedRules(const Shared<std::vector<Rule>>& rules)
+ClosedRules::ClosedRules(const Shared<Rules>& rules)
     : list_(rules), rules_(list_), by_name_(rules_.size()), closed_(rules_.size()) {
   for (std::size_t i = 0; i < rules_.size(); ++i) by_name_.add(rules_[i].name, static_cast<int>(i));
 }
@@ -76,9 +76,10 @@ void ClosedRules::take_over(const ClosedRules& before) {
 
 /// Whether one of the rules that are closed calls the name by itself.
 bool ClosedRules::calls(std::string_view name) const {
-  return std::any_of(closed_.begin(), closed_.end(), [&](const auto& c) {
-    return c && std::any_of(c->callees.begin(), c->callees.end(),
-                            [&](const auto& callee) { return callee.first == name; });
+  return std::any_of(closed_.begin(), closed_.end(), [&, bit = name_bit(name)](const auto& c) {
+    return c && (c->body.names() & bit) &&
+           std::any_of(c->callees.begin(), c->callees.end(),
+                       [&](const auto& callee) { return callee.first == name; });
   });
 }
 
@@ -93,7 +94,7 @@ std::shared_ptr<const ClosedRule> ClosedRules::closed(std::string_view name) {
 }
 
 const std::shared_ptr<const ClosedRule>& ClosedRules::closed(const Rule& r) {
-  std::shared_ptr<const ClosedRule>& out = closed_[std::size_t(&r - rules_.data())];
+  std::shared_ptr<const ClosedRule>& out = closed_[std::size_t(by_name_.find(r.name))];
   if (out) return out;
   if (std::find(open_.begin(), open_.end(), &r) != open_.end()) refuse_recursion(r);
   open_.push_back(&r);

@@ -41,13 +41,13 @@ class ClosedRules {
   bool hold(const ClosedRule::Callees& callees);
 
  private:
-  explicit ClosedRules(const Shared<std::vector<Rule>>& rules);
+  explicit ClosedRules(const Shared<Rules>& rules);
   void take_over(const ClosedRules& before);
   bool calls(std::string_view name) const;
   [[noreturn]] void refuse_recursion(const Rule& r) const;
 
-  const Shared<std::vector<Rule>> list_;
-  const std::vector<Rule>& rules_;
+  const Shared<Rules> list_;
+  const Rules& rules_;
   NameIndex by_name_;
   std::vector<std::shared_ptr<const ClosedRule>> closed_;  // null until it is asked for
   std::vector<const Rule*> open_;  // whose callees are being looked at, from the outermost on

@@ -8,7 +8,7 @@ namespace moonloop {
 
 // ---- Names.
 
-NameCollector::NameCollector(const std::vector<Rule>& rules) {
+NameCollector::NameCollector(const Rules& rules) {
   for (const Rule& r : rules) rules_.emplace(r.name, &r);
 }
 

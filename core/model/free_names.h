@@ -21,7 +21,7 @@ struct Names {
 /// Collects names; each rule is looked at once. The kernel's rules must not change meanwhile.
 class NameCollector {
  public:
-  explicit NameCollector(const std::vector<Rule>& rules);
+  explicit NameCollector(const Rules& rules);
   void add(const Expr& e, Names& out);
   /// Assignees, right side and predicates. What is written counts as read only in its subscripts.
   Names of(const Instruction& insn);

@@ -26,8 +26,8 @@ std::vector<std::string> Domain::params() const {
 namespace {
 
 template <class List>
-auto find_named(List& list, std::string_view name) -> decltype(list.data()) {
-  for (auto& x : list)
+auto find_named(const List& list, std::string_view name) -> decltype(&*list.begin()) {
+  for (const auto& x : list)
     if (x.name == name) return &x;
   return nullptr;
 }

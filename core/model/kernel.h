@@ -74,6 +74,7 @@ struct Rule {
   Expr body;
   Span at;
 };
+using Rules = SharedItems<Rule>;
 
 // ---- Loops ----------------------------------------------------------------------------------
 
@@ -142,7 +143,7 @@ struct Kernel {
   Span at;
   Shared<std::vector<Argument>> args;      // declared order
   Shared<NameMap<Temporary>> temporaries;  // in the order of declaration
-  Shared<std::vector<Rule>> rules;         // in source order
+  Shared<Rules> rules;                     // in source order
   std::vector<Domain> domains;             // in source order; parents follow from parameters
   Set assumptions;                         // a parameter set; null means none
   std::vector<InsnPtr> instructions;       // list order is the preferred statement order

@@ -21,7 +21,7 @@ class DefinedReads {
   explicit DefinedReads(const Reference& r) : r_(r), o_(r.order) {}
 
   void check() {
-    for (const auto& [name, all] : r_.by_variable) {
+    for (const auto& [name, all] : r_.by_variable()) {
       if (!r_.variables.is_temporary(name)) continue;
       const Temporary* t = o_.kernel().find_temporary(name);
       if (!t || t->initializer || !t->shape || t->shape->empty()) continue;

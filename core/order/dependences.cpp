@@ -41,7 +41,7 @@ DependenceList dependences(const Kernel& k) {
     if (yes(isl_map_is_empty(m.get()))) return;
     out.all.push_back({a.insn, b.insn, kind_of(x, y), x.variable, std::move(m), exact});
   };
-  for (const auto& [name, all] : r.by_variable)
+  for (const auto& [name, all] : r.by_variable())
     for (std::size_t i = 0; i < all.size(); ++i)
       for (std::size_t j = i; j < all.size(); ++j) {
         if (!r.at(all[i]).write && !r.at(all[j]).write) continue;

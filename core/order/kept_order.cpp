@@ -46,6 +46,7 @@ Carried::Carried(const KeptOrder& known, const KeptOrder& next) : known_(&known)
   if (a.assumptions.get() != b.assumptions.get() || !begins_with(b.claims, a.claims)) return;
   const RunOrder &was = known.reference->order, &is = next.reference->order;
   changed_domains(a, b);
+  changed_storage(a, b);
   if (known.reference != next.reference) changed_domains(was.kernel(), is.kernel());
   stayed_.resize(std::size_t(is.size()), Stayed::None);
   was_.resize(stayed_.size(), -1);
@@ -65,14 +66,25 @@ Carried::Stayed Carried::stayed(int was, int is) {
   const bool whole = &r.insn(was) == &s.insn(is) && &p.insn(a) == &q.insn(b);
   if (!whole && !(same_place(r.insn(was), s.insn(is)) && same_place(p.insn(a), q.insn(b))))
     return Stayed::None;
-  if (r.dims(was) != s.dims(is) || p.dims(a) != q.dims(b) || p.loops(a).size() != q.loops(b).size())
-    return Stayed::None;
-  const auto same = [&](const std::string& i) { return same_loop(i); };
-  const auto &before = s.dims(is), &now = q.dims(b);
-  if (!std::all_of(now.begin(), now.end(), same)) return Stayed::None;
-  if (known_->reference != next_->reference && !std::all_of(before.begin(), before.end(), same))
-    return Stayed::None;
+  if (!same_loops(was, is, a, b)) return Stayed::None;
   return whole ? Stayed::Whole : Stayed::InPlace;
+}
+
+/// Of two statements of the references and their present ones.
+bool Carried::same_loops(int was, int is, int a, int b) {
+  const RunOrder &r = known_->reference->order, &s = next_->reference->order;
+  const RunOrder &p = *known_->present, &q = *next_->present;
+  if (p.loops(a).size() != q.loops(b).size()) return false;
+  const auto &old_before = r.dims(was), &before = s.dims(is), &old_now = p.dims(a),
+             &now = q.dims(b);
+  const std::array<const void*, 4> lists{&old_before, &before, &old_now, &now};
+  if (lists == lists_) return same_;
+  lists_ = lists;
+  const auto same = [&](const std::string& i) { return same_loop(i); };
+  return same_ = old_before == before && old_now == now &&
+                 std::all_of(now.begin(), now.end(), same) &&
+                 (known_->reference == next_->reference ||
+                  std::all_of(before.begin(), before.end(), same));
 }
 
 bool Carried::same_loop(const std::string& iname) {
@@ -91,6 +103,23 @@ void Carried::changed_domains(const Kernel& a, const Kernel& b) {
   for (const Domain& d : b.domains)
     if (!had.count(d.set.get()))
       for (std::string& i : d.inames()) changed_.insert(std::move(i));
+}
+
+void Carried::changed_storage(const Kernel& a, const Kernel& b) {
+  const auto alike = [](const auto& x, const auto& y) {
+    return x.first == y.first && x.second.space == y.second.space &&
+           x.second.base_storage == y.second.base_storage;
+  };
+  const NameMap<Temporary>&had = a.temporaries, &has = b.temporaries;
+  auto x = had.begin();
+  auto y = has.begin();
+  for (; x != had.end() && y != has.end() && alike(*x, *y); ++x) ++y;  // most are
+  for (auto rest = x; rest != had.end(); ++rest) {
+    const auto now = has.find(rest->first);
+    if (now == has.end() || !alike(*rest, *now)) moved_.insert(rest->first);
+  }
+  for (; y != has.end(); ++y)
+    if (!had.contains(y->first)) moved_.insert(y->first);
 }
 
 bool Carried::in_the_same_order() const {
@@ -120,9 +149,13 @@ bool Carried::all(const std::string& variable, const std::vector<AccessAt>& acce
   if (std::any_of(accesses.begin(), accesses.end(),
                   [&](const AccessAt& a) { return stayed_[std::size_t(a.insn)] == Stayed::None; }))
     return false;
-  const auto& before = known_->reference->by_variable;
-  const auto it = before.find(variable);
-  if (it == before.end() || it->second.size() != accesses.size()) return false;
+  if (moved_.contains(variable)) return false;
+  const ByVariable& before = known_->reference->by_variable();
+  auto it = before.begin() + std::ptrdiff_t(std::min(expected_, before.size()));
+  if (it == before.end() || it->first != variable) it = before.find(variable);
+  if (it == before.end()) return false;
+  expected_ = std::size_t(it - before.begin()) + 1;
+  if (it->second.size() != accesses.size()) return false;
   for (std::size_t i = 0; i < accesses.size(); ++i) {
     if (stayed_[std::size_t(accesses[i].insn)] == Stayed::Whole) continue;
     const Access &was = known_->reference->at(it->second[i]),
@@ -131,10 +164,7 @@ bool Carried::all(const std::string& variable, const std::vector<AccessAt>& acce
         was.field != is.field || !equal(was.index, is.index))
       return false;
   }
-  // Whose copies there are.
-  const Temporary* t = known_->present->kernel().find_temporary(variable);
-  const Temporary* u = next_->present->kernel().find_temporary(variable);
-  return t ? u && t->space == u->space && t->base_storage == u->base_storage : !u;
+  return true;
 }
 
 std::shared_ptr<const KeptOrder> known_order(const KeptOrder& next) {

@@ -1,6 +1,8 @@
 #pragma once
+#include <array>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -40,7 +42,10 @@ class Carried {
   /// How much of a statement stayed: nothing that counts, its place, or all of it.
   enum class Stayed : char { None, InPlace, Whole };
   Stayed stayed(int was, int is);
+  bool same_loops(int was, int is, int a, int b);
   bool same_loop(const std::string& iname);
+  /// Notes temporaries that only one of the two has, or that are stored elsewhere.
+  void changed_storage(const Kernel& a, const Kernel& b);
   /// Inames whose domains are others in `b` than in `a`.
   void changed_domains(const Kernel& a, const Kernel& b);
   bool in_the_same_order() const;
@@ -48,8 +53,12 @@ class Carried {
   const KeptOrder *known_ = nullptr, *next_ = nullptr;
   std::vector<Stayed> stayed_;  // by statement of the next reference
   std::vector<int> was_;        // the known reference's statement, or -1
-  std::unordered_set<std::string> changed_;
+  std::unordered_set<std::string> changed_;     // inames
+  std::unordered_set<std::string_view> moved_;  // temporaries
   std::unordered_map<std::string, bool> loops_;
+  std::array<const void*, 4> lists_{};  // of loops, of the latest answer of same_loops
+  bool same_ = false;                   // that answer
+  mutable std::size_t expected_ = 0;    // entry of the known accesses that the next variable has
 };
 
 /// The latest known order that may say something of `next`, kept by `remember`; null if there is

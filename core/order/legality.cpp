@@ -125,7 +125,7 @@ void Legality::keep_common() {
   for (std::size_t r = 0; r < now_.size(); ++r)
     if (now_[r] >= 0 && !carried_.has(int(r)))
       still[r] = statement_accesses(present_->insn(now_[r]), variables);
-  for (const auto& [name, all] : ref_->by_variable) {
+  for (const auto& [name, all] : ref_->by_variable()) {
     std::vector<AccessAt> common;
     for (const AccessAt& a : all) {
       if (now(a.insn) < 0) continue;
@@ -158,7 +158,7 @@ void Legality::check() {
     return;
   }
   if (!compares_) carry();
-  check_all(compares_ ? common_ : ref_->by_variable);
+  check_all(compares_ ? common_ : ref_->by_variable());
   check_parts();
   if (compares_) return;
   check_copies();
@@ -186,8 +186,9 @@ void Legality::check_all(const ByVariable& by_variable) {
     else if (memo().compares)
       check_carried(name, all);
   for (int s = 0; s < ref_->order.size(); ++s)
-    for (const int d : ref_->depends_on[std::size_t(s)]) {
-      if (now(s) < 0 || now(d) < 0 || (carried_.has(s) && carried_.has(d))) continue;
+    for (const std::string& id : ref_->order.insn(s).depends_on) {
+      const int d = ref_->order.find(id);
+      if (d < 0 || now(s) < 0 || now(d) < 0 || (carried_.has(s) && carried_.has(d))) continue;
       // It is one between the iterations of the loops that the two share, which may be more by now.
       if (present_->first(now(d), now(s))) continue;
       const std::size_t shared = ref_->order.common_loops(d, s);
@@ -230,7 +231,7 @@ void Legality::check_variable(const std::string& name, const std::vector<AccessA
   // Accesses under different top-level loops, before as well as now, keep their order when those
   // loops do; what is left stands under one top-level loop.
   const auto root = [](const RunOrder& o, int s) {
-    return o.tree().paths[std::size_t(s)].index[0];
+    return o.tree().paths[std::size_t(s)].index(0);
   };
   bool kept = true;
   for (std::size_t i = 1; i < all.size() && kept; ++i) {
@@ -429,7 +430,7 @@ std::vector<std::string> Legality::find_confined(const std::string& name, const 
   if (wanted.empty()) return {};
   if (const Temporary* t = k_.find_temporary(name); t && t->space == AddressSpace::Global)
     return {};  // by now all share it
-  std::vector<AccessAt> all = compares_ ? common_.at(name) : ref_->by_variable.at(name);
+  std::vector<AccessAt> all = compares_ ? common_.at(name) : ref_->by_variable().at(name);
   const auto others = [&](const AccessAt& a) {
     return &ref_->web(name) != &web &&
            !std::binary_search(web.statements.begin(), web.statements.end(), a.insn);

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -117,6 +118,8 @@ class Legality {
   Map flow(const AccessAt& write, const AccessAt& read, bool within, bool& exact) const;
 
   // legality_exact.cpp
+  /// The points of the loops and work-items around statement `s` of `order`, either of the two.
+  const Set& points(const RunOrder& order, int s) const;
   /// { instances of a -> instances of b that must run later }, present ones.
   Map demanded(const Pair& p, bool& exact) const;
   /// Values of the reference's inames at a present instance of statement `s`.
@@ -162,6 +165,7 @@ class Legality {
   mutable std::unordered_map<ValuesKey, std::optional<std::vector<std::string>>, KeyHash> pieces_;
   /// By variable: the one statement that writes it; null where there are several.
   mutable std::optional<std::unordered_map<std::string, const Instruction*>> writers_;
+  mutable std::array<std::unordered_map<const void*, Set>, 2> points_;  // by lists of dimensions
   mutable std::unordered_map<ValuesKey, bool, KeyHash> told_;  // answers of determine
   std::unordered_map<PairInLoopsKey, bool, KeyHash> known_;    // answers of loops_keep
 };

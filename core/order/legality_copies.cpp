@@ -13,7 +13,7 @@ void Legality::check_copies() {
   if (std::none_of(tags.begin(), tags.end(), [](const auto& t) { return in_team(&t.second); }))
     return;
   if (!own_) own_.emplace(k_);
-  for (const auto& [name, all] : ref_->by_variable) {
+  for (const auto& [name, all] : ref_->by_variable()) {
     if (!k_.find_temporary(name) || carried_.all(name, all)) continue;
     std::set<std::string> used;
     for (const AccessAt& a : all)
@@ -103,7 +103,7 @@ void Legality::check_former_copies() {
   const auto& tags = before.iname_tags;
   if (std::none_of(tags.begin(), tags.end(), [](const auto& t) { return in_team(&t.second); }))
     return;
-  for (const auto& [name, all] : ref_->by_variable) {
+  for (const auto& [name, all] : ref_->by_variable()) {
     if (!ref_->variables.is_temporary(name) || carried_.all(name, all)) continue;
     for (const AccessAt& w : all)
       for (const AccessAt& r : all) {

@@ -32,6 +32,15 @@ CounterexampleInstance counterexample_instance(const RunOrder& order, int s,
 }
 
 /// Inames count by where they stand; variables by their names where claims name them.
+const Set& Legality::points(const RunOrder& order, int s) const {
+  const std::vector<std::string>& dims =
+      order.dims(s);  // one object for all equal ones of an order
+  auto& all = points_[&order == present_.get()];
+  const auto known = all.find(&dims);
+  return known != all.end() ? known->second
+                            : all.emplace(&dims, domain_of(order.kernel(), dims)).first->second;
+}
+
 ProofKey Legality::proof_key(const Pair& p) const {
   const RunOrder &was = ref_->order, &is = *present_;
   const std::array<std::pair<const RunOrder*, int>, 4> statements{
@@ -50,7 +59,7 @@ ProofKey Legality::proof_key(const Pair& p) const {
   for (std::size_t i = 0; i < statements.size(); ++i) {
     const auto& [o, s] = statements[i];
     const bool same = i % 2 == 1 && p.a == p.b;
-    domains[i] = same ? domains[i - 1] : domain_of(o->kernel(), o->dims(s));
+    domains[i] = same ? domains[i - 1] : points(*o, s);
     for (const std::string& n : param_names(domains[i]))
       plain = plain && find(n) == inames.end() && !o->kernel().find_temporary(n);
   }

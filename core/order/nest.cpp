@@ -77,7 +77,7 @@ class Fission {
     if (variables.empty()) return;
     std::erase_if(pairs, [&](const auto& p) { return lost(p.first, p.second); });
     for (const std::string& v : variables) {
-      const std::vector<AccessAt>& all = r_.by_variable.at(v);
+      const std::vector<AccessAt>& all = r_.by_variable().at(v);
       for (std::size_t i = 0; i < all.size(); ++i)
         for (std::size_t j = i + 1; j < all.size(); ++j) add(all[i], all[j], pairs);
     }

@@ -30,10 +30,14 @@ class RunOrder {
   int size() const { return static_cast<int>(nested_.kernel.instructions.size()); }
 
   /// Loops around statement `s`, outer to inner, and its inames in teams, sorted.
-  const std::vector<std::string>& loops(int s) const { return tree().paths[std::size_t(s)].loops; }
-  const std::vector<std::string>& items(int s) const { return tree().paths[std::size_t(s)].items; }
+  const std::vector<std::string>& loops(int s) const {
+    return tree().paths[std::size_t(s)].loops();
+  }
+  const std::vector<std::string>& items(int s) const {
+    return tree().paths[std::size_t(s)].items();
+  }
   /// Both, in this order: the dimensions of the statement's instances.
-  const std::vector<std::string>& dims(int s) const { return tree().paths[std::size_t(s)].dims; }
+  const std::vector<std::string>& dims(int s) const { return tree().paths[std::size_t(s)].dims(); }
   /// Position in the order of execution, loops read as one iteration.
   int position(int s) const { return position_[std::size_t(s)]; }
   const std::vector<int>& by_position() const { return sequence_; }

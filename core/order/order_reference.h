@@ -62,13 +62,15 @@ class Reference {
 
   RunOrder order;
   Variables variables;
-  std::vector<AccessList> accesses;          // by statement
-  ByVariable by_variable;                    // in order of execution
-  std::vector<std::vector<int>> depends_on;  // by statement: statements
+  std::vector<AccessList> accesses;  // by statement
 
   const Access& at(const AccessAt& a) const {
     return accesses[std::size_t(a.insn)][std::size_t(a.access)];
   }
+
+  /// All accesses by their variables, each list in order of execution. Found once, when it is asked
+  /// for.
+  const ByVariable& by_variable() const;
 
   /// All accesses of temporary `name` as one web, and its parts. Computed once; cost: isl where the
   /// first access of a web is not a plain write to the whole variable.
@@ -89,6 +91,9 @@ class Reference {
   mutable bool reads_are_defined = false;  // check_defined has said so
 
  private:
+  ByVariable find_by_variable() const;
+
+  mutable std::optional<ByVariable> by_variable_;
   mutable std::map<std::string, Web> webs_;
   mutable std::optional<OwnCopies> own_;
 };

@@ -171,8 +171,8 @@ class DataDependent {
   /// No statement writes `name` between instances of the two in one iteration of the loops: writers
   /// stand outside of these, or directly in them before or after both.
   bool is_steady(const std::string& name, int s, int anchor) const {
-    const auto it = r_.by_variable.find(name);
-    if (it == r_.by_variable.end()) return true;
+    const auto it = r_.by_variable().find(name);
+    if (it == r_.by_variable().end()) return true;
     const RunOrder& o = r_.order;
     const int from = std::min(o.position(s), o.position(anchor)),
               to = std::max(o.position(s), o.position(anchor));
@@ -631,9 +631,9 @@ const Web& Web::around(int a, int b) const {
 const Web& Reference::web(const std::string& name) const {
   const auto known = webs_.find(name);
   if (known != webs_.end()) return known->second;
-  const auto it = by_variable.find(name);
+  const auto it = by_variable().find(name);
   Web found;
-  if (it != by_variable.end() && variables.is_temporary(name))
+  if (it != by_variable().end() && variables.is_temporary(name))
     found = Privacy(*this, it->second).whole();
   return webs_.emplace(name, std::move(found)).first->second;
 }

@@ -64,14 +64,18 @@ std::uint64_t beginning_of(const std::string& name) {
 
 Reference::Reference(Nested nested) : order(std::move(nested)), variables(order.kernel()) {
   const std::size_t n = std::size_t(order.size());
-  accesses.resize(n);
-  depends_on.resize(n);
-  for (std::size_t s = 0; s < n; ++s) {
-    accesses[s] = statement_accesses(order.insn(int(s)), variables);
-    for (const std::string& d : order.insn(int(s)).depends_on)
-      if (const int i = order.find(d); i >= 0) depends_on[s].push_back(i);
-  }
-  NameIndex numbers(n);
+  accesses.reserve(n);
+  for (std::size_t s = 0; s < n; ++s)
+    accesses.push_back(statement_accesses(order.insn(int(s)), variables));
+}
+
+const ByVariable& Reference::by_variable() const {
+  if (!by_variable_) by_variable_ = find_by_variable();
+  return *by_variable_;
+}
+
+ByVariable Reference::find_by_variable() const {
+  NameIndex numbers(accesses.size());
   std::vector<const std::string*> names;
   std::vector<int> group_of;  // of the accesses, in order of execution
   std::vector<std::size_t> sizes;
@@ -97,8 +101,10 @@ Reference::Reference(Nested nested) : order(std::move(nested)), variables(order.
   std::sort(by_name.begin(), by_name.end(), [&](const auto& a, const auto& b) {
     return a.first != b.first ? a.first < b.first : *names[a.second] < *names[b.second];
   });
-  by_variable.reserve(groups.size());
-  for (const auto& [beginning, g] : by_name) by_variable.append(*names[g], std::move(groups[g]));
+  ByVariable out;
+  out.reserve(groups.size());
+  for (const auto& [beginning, g] : by_name) out.append(*names[g], std::move(groups[g]));
+  return out;
 }
 
 std::vector<ByVariable::Entry>::const_iterator ByVariable::find(std::string_view variable) const {

@@ -100,8 +100,8 @@ class StandInCheck {
 
   /// Every other statement that still accesses the variable.
   void check_others(const Placed& p, const Access& a) {
-    const auto it = is_.by_variable.find(a.variable);
-    if (it == is_.by_variable.end()) return;
+    const auto it = is_.by_variable().find(a.variable);
+    if (it == is_.by_variable().end()) return;
     for (const AccessAt& at : it->second) {
       const Access& other = is_.at(at);
       if (!a.write && !other.write) continue;

@@ -22,7 +22,7 @@ struct Nest {
   std::size_t first;       // instruction
   int size = 0;            // how many there are
   std::vector<int> loops;  // in the order of their names
-  TreePath path;           // without the indices
+  std::shared_ptr<const LoopNest> around;
 };
 
 class Nests {
@@ -110,12 +110,15 @@ class LoopSorter {
       for (const int l : nest.loops) loops.push_back(names_[l]);
       for (const std::string& i : *nest.inames)
         if (in_team(k_.tag(i))) items.push_back(i);
-      nest.path.loops = nest.path.dims = shared(std::move(loops));
-      if (items.empty()) continue;
-      std::vector<std::string> dims = nest.path.loops;
-      dims.insert(dims.end(), items.begin(), items.end());
-      nest.path.dims = SharedNames(std::move(dims));
-      nest.path.items = shared(std::move(items));
+      LoopNest around;
+      around.loops = around.dims = shared(std::move(loops));
+      if (!items.empty()) {
+        std::vector<std::string> dims = around.loops;
+        dims.insert(dims.end(), items.begin(), items.end());
+        around.dims = SharedNames(std::move(dims));
+        around.items = shared(std::move(items));
+      }
+      nest.around = std::make_shared<const LoopNest>(std::move(around));
     }
   }
 
@@ -288,7 +291,7 @@ class BodySorter {
     for (std::size_t s = 0; s < nests.instructions(); ++s) {
       Around& around = loops_[std::size_t(nests.number(s))];
       if (nests.of(s).first == s)
-        for (const std::string& iname : nests.of(s).path.loops) {
+        for (const std::string& iname : nests.of(s).around->loops) {
           int& level = around.level;
           const auto [it, fresh] = known.try_emplace(std::pair(level, std::string_view(iname)),
                                                      static_cast<int>(levels_[level].leaf.size()));
@@ -324,8 +327,7 @@ class BodySorter {
 
   LoopTree build() {
     LoopTree tree;
-    tree.paths.reserve(nests_.instructions());
-    for (std::size_t s = 0; s < nests_.instructions(); ++s) tree.paths.push_back(nests_.of(s).path);
+    tree.paths.resize(nests_.instructions());
     std::vector<int> index;
     tree.roots = children(0, index, tree);
     return tree;
@@ -376,20 +378,21 @@ class BodySorter {
   std::vector<TreeNode> children(int level, std::vector<int>& index, LoopTree& tree) {
     const std::vector<int> order = sorted(level);
     std::vector<TreeNode> out;
-    out.reserve(order.size());
+    out.resize(order.size());
+    const auto outer = std::make_shared<const std::vector<int>>(index);
     for (std::size_t i = 0; i < order.size(); ++i) {
       const int c = order[i];
-      index.push_back(static_cast<int>(i));
-      TreeNode node;
+      TreeNode& node = out[i];
       if (const int below = levels_[level].child_levels[c]; below >= 0) {
+        index.push_back(static_cast<int>(i));
         node.iname = levels_[below].iname;
         node.children = children(below, index, tree);
+        index.pop_back();
       } else {
         node.insn = levels_[level].leaf[c];
-        tree.paths[node.insn].index = index;
+        const std::size_t s = std::size_t(node.insn);
+        tree.paths[s] = {nests_.of(s).around, outer, static_cast<int>(i)};
       }
-      out.push_back(std::move(node));
-      index.pop_back();
     }
     return out;
   }
@@ -455,7 +458,7 @@ std::vector<SharedNames> derive_loops(const Kernel& k) {
   LoopSorter(k, nests).sort();
   std::vector<SharedNames> out;
   out.reserve(nests.instructions());
-  for (std::size_t s = 0; s < nests.instructions(); ++s) out.push_back(nests.of(s).path.loops);
+  for (std::size_t s = 0; s < nests.instructions(); ++s) out.push_back(nests.of(s).around->loops);
   return out;
 }
 

@@ -38,14 +38,25 @@ class SharedNames {
   std::shared_ptr<const std::vector<std::string>> names_;  // null: empty
 };
 
-/// The position of one instruction: the loops around it, outer to inner, and at each level (the top
-/// first) the index of the child that leads to it; index.size() == loops.size() + 1. Lists of names
-/// that are equal in one tree are one object.
-struct TreePath {
-  SharedNames loops;
-  SharedNames items;  // its inames in teams, sorted
+/// What surrounds an instruction. Lists that are equal in one tree are one object.
+struct LoopNest {
+  SharedNames loops;  // outer to inner
+  SharedNames items;  // inames in teams, sorted
   SharedNames dims;   // the loops, then the items
-  std::vector<int> index;
+};
+
+/// The position of one instruction: what surrounds it, and at each level (the top first) the index
+/// of the child that leads to it. Instructions beside one another have all but the last index in
+/// common.
+struct TreePath {
+  std::shared_ptr<const LoopNest> nest;
+  std::shared_ptr<const std::vector<int>> outer;  // indices, one for each loop
+  int last = 0;                                   // index in the innermost loop
+
+  const std::vector<std::string>& loops() const { return nest->loops; }
+  const std::vector<std::string>& items() const { return nest->items; }
+  const std::vector<std::string>& dims() const { return nest->dims; }
+  int index(std::size_t level) const { return level < outer->size() ? (*outer)[level] : last; }
 };
 
 /// Inames tagged `l.N` or `l.auto` are no loops here: they number the work-items of a team that run

@@ -265,7 +265,12 @@ std::vector<Domain> rewrite_domains(const Kernel& k, const InameRewrite& rw, con
   const Domain* home = k.home_of(rw.old.front());
   ensure(home != nullptr, "rewrite_inames: the iname has no domain");
   std::vector<Domain> out;
+  out.reserve(k.domains.size() + 1);
   for (const Domain& d : k.domains) {
+    if (&d != home && !lists_old(rw, d.set)) {
+      out.push_back(d);
+      continue;
+    }
     Domain changed = d;
     if (&d == home) {
       const std::vector<std::string> dims = d.inames();
@@ -287,7 +292,7 @@ std::vector<Domain> rewrite_domains(const Kernel& k, const InameRewrite& rw, con
           changed.set = to_dims(join_by_name(d.set, copy), order);
         }
       }
-    } else if (lists_old(rw, d.set)) {
+    } else {
       const std::vector<std::string> params = d.params();
       if (any_of(rw.old, {params.begin(), params.end()})) {
         if (whole || bounds_selected(rw, d, uses)) changed.set = rewrite_params(d.set, rw);
@@ -470,14 +475,15 @@ Kernel rewrite_inames(const Kernel& k, const InameRewrite& rw, const std::vector
 
   out.domains = rewrite_domains(k, rw, whole ? Uses() : uses_of(k, selected), whole);
   if (!affected.empty()) out.rules.clear();
-  for (const Rule& r : k.rules) {
+  for (auto at = k.rules.begin(); at != k.rules.end(); ++at) {
     if (affected.empty()) break;  // the rules stay
+    const Rule& r = *at;
     const bool shared = copies.contains(r.name);
     if (!affected.contains(r.name) || (!whole && !mine.contains(r.name))) {
-      out.rules.push_back(r);
+      out.rules.push_back(at);
       continue;
     }
-    if (shared) out.rules.push_back(r);
+    if (shared) out.rules.push_back(at);
     Rule changed = without_capture(k, r, rw);
     if (shared) changed.name = copies.at(r.name);
     const std::set<std::string> hidden(changed.params.begin(), changed.params.end());

@@ -58,17 +58,18 @@ struct Reaching::Use {
   bool exact;  // the subscripts are affine
 };
 
-Reaching::Reaching(const Kernel& k) : k_(k), order_(ordered(k)), r_(*order_) {
+Reaching::Reaching(const Kernel& k, std::string name)
+    : k_(k), name_(std::move(name)), order_(ordered(k)), r_(*order_) {
+  for (std::size_t i = 0; i < k.instructions.size(); ++i)
+    if (writes_to(*k.instructions[i], name_)) writers_.push_back(static_cast<int>(i));
   const std::vector<int> owner = owners(k, r_.order);
   ends_.resize(k.instructions.size());
   for (std::size_t s = 0; s < owner.size(); ++s)
     ends_[std::size_t(owner[s])] = static_cast<int>(s) + 1;
 }
 
-std::vector<int> Reaching::writers(const std::string& name, int use) const {
-  std::vector<int> out;
-  for (std::size_t i = 0; i < k_.instructions.size(); ++i)
-    if (writes_to(*k_.instructions[i], name)) out.push_back(static_cast<int>(i));
+std::vector<int> Reaching::writers(int use) const {
+  std::vector<int> out = writers_;
   const auto position = [&](int i) { return r_.order.position(last_part(i)); };
   const int here = position(use);
   std::stable_sort(out.begin(), out.end(), [&](int a, int b) {
@@ -105,21 +106,20 @@ Expr Reaching::at_use(const Definition& d, const Use& u, const Expr& e) const {
   return substitute(e, by);
 }
 
-std::optional<Diagnostic> Reaching::obstacle(const Definition& d, const std::string& name,
-                                             int use) const {
+std::optional<Diagnostic> Reaching::obstacle(const Definition& d, int use) const {
   const Instruction& def = *k_.instructions[std::size_t(d.insn)];
   const Instruction& user = *k_.instructions[std::size_t(use)];
   const int ds = last_part(d.insn);
   const std::vector<std::string>& to = r_.order.dims(ds);
   for (int s = first_part(use); s <= last_part(use); ++s)
     for (const Access& a : r_.accesses[std::size_t(s)]) {
-      if (a.write || a.variable != name) continue;
+      if (a.write || a.variable != name_) continue;
       if (a.index.size() != d.inames.size())
         return problem(
             "not-proved",
             fmt::format("`{}` reads all of `{}` or by a flat index, which no rule of `{}` "
                         "can stand for",
-                        user.id, name, def.id),
+                        user.id, name_, def.id),
             user.at, def, "the assignment is here");
       if (follows_plainly(d, a, s)) continue;
       const std::vector<std::string>& from = r_.order.dims(s);
@@ -163,19 +163,17 @@ bool Reaching::follows_plainly(const Definition& d, const Access& use, int s) co
     return false;
   for (std::size_t i = 0; i < use.index.size(); ++i)
     if (!equal(index_sub(use.index[i], lit(d.shifts[i])), var(d.inames[i]))) return false;
-  const auto written_between = [&](const std::string& name) {
-    const auto it = r_.by_variable.find(name);
-    return it != r_.by_variable.end() &&
-           std::any_of(it->second.begin(), it->second.end(), [&](const AccessAt& at) {
-             const int p = o.position(at.insn);
-             return r_.at(at).write && o.position(ds) < p && p < o.position(s);
-           });
-  };
+  // What the use reads is among what the definition accesses.
   const AccessList& all = r_.accesses[std::size_t(ds)];
-  return !written_between(use.variable) &&
-         std::none_of(all.begin(), all.end(), [&](const Access& read) {
-           return !read.write && written_between(read.variable);
-         });
+  const std::vector<int>& sequence = o.by_position();
+  return std::none_of(
+      sequence.begin() + o.position(ds) + 1, sequence.begin() + o.position(s), [&](int between) {
+        const AccessList& other = r_.accesses[std::size_t(between)];
+        return std::any_of(other.begin(), other.end(), [&](const Access& w) {
+          return w.write && std::any_of(all.begin(), all.end(),
+                                        [&](const Access& a) { return a.variable == w.variable; });
+        });
+      });
 }
 
 std::optional<Diagnostic> Reaching::one(const Definition& d, const Use& u) const {
@@ -210,7 +208,7 @@ std::optional<Diagnostic> Reaching::unserved(const Definition& d, const Use& u) 
   const bool undefined_else =
       def.predicates.empty() && r_.variables.is_temporary(u.access->variable) &&
       d.inames.size() == o.dims(ds).size() && !k_.find_temporary(u.access->variable)->initializer &&
-      writers(u.access->variable, u.insn).size() == 1;
+      writers_.size() == 1;
   if (!conditions_hold(d, u))
     return problem("not-proved",
                    fmt::format("`{}` writes `{}` under conditions that may not hold at `{}`",
@@ -257,7 +255,7 @@ bool Reaching::conditions_hold(const Definition& d, const Use& u) const {
 
 /// Cheap: whether some instance of `w` can run after one of `from` and before one of `to`.
 bool Reaching::may_run_between(int w, int from, int to) const {
-  const auto root = [&](int s) { return r_.order.tree().paths[std::size_t(s)].index[0]; };
+  const auto root = [&](int s) { return r_.order.tree().paths[std::size_t(s)].index(0); };
   return root(from) <= root(w) && root(w) <= root(to);
 }
 
@@ -268,7 +266,7 @@ std::optional<Diagnostic> Reaching::overwritten(const Definition& d, const Use& 
   const Access& written =
       *std::find_if(r_.accesses[std::size_t(ds)].begin(), r_.accesses[std::size_t(ds)].end(),
                     [&](const Access& a) { return a.write && a.variable == u.access->variable; });
-  for (const AccessAt& at : r_.by_variable.at(u.access->variable)) {
+  for (const AccessAt& at : r_.by_variable().at(u.access->variable)) {
     const Access& w = r_.at(at);
     if (!w.write || !may_run_between(at.insn, ds, s)) continue;
     bool exact = u.exact;
@@ -317,7 +315,7 @@ std::optional<Diagnostic> Reaching::stale(const Definition& d, const Use& u) con
     instances = isl_map_intersect_range(instances.take(), o.domain(part, ignored).take());
     for (const Access& read : r_.accesses[std::size_t(part)]) {
       if (read.write || !(k_.find_temporary(read.variable) || k_.find_arg(read.variable))) continue;
-      for (const AccessAt& at : r_.by_variable.at(read.variable)) {
+      for (const AccessAt& at : r_.by_variable().at(read.variable)) {
         const Access& w = r_.at(at);
         if (!w.write || !may_run_between(at.insn, part, s)) continue;
         bool exact = true;

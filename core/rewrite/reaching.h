@@ -23,18 +23,20 @@ Definition definition_of(const Kernel& k, int insn, const std::string& name);
 /// Whether `insn` writes the variable `name`.
 bool writes_to(const Instruction& insn, const std::string& name);
 
-/// Questions about the present order of one kernel.
+/// Questions about one variable in the present order of one kernel.
 class Reaching {
  public:
-  explicit Reaching(const Kernel& k);
+  Reaching(const Kernel& k, std::string name);
 
-  /// Why the uses of `name` in instruction `use` (an index) cannot be served by evaluating `d` in
-  /// their place; nothing when they can. Looks at all uses in the instruction, through rules.
-  std::optional<Diagnostic> obstacle(const Definition& d, const std::string& name, int use) const;
+  /// Why the uses of the variable in instruction `use` (an index) cannot be served by evaluating
+  /// `d` in their place; nothing when they can. Looks at all uses in the instruction, through
+  /// rules.
+  std::optional<Diagnostic> obstacle(const Definition& d, int use) const;
 
-  /// Instructions that write `name`, by index: those that run before `use` first, the latest of
-  /// them ahead, then the others.
-  std::vector<int> writers(const std::string& name, int use) const;
+  /// Instructions that write the variable, by index, ascending.
+  const std::vector<int>& writers() const { return writers_; }
+  /// The same: those that run before `use` first, the latest of them ahead, then the others.
+  std::vector<int> writers(int use) const;
 
  private:
   struct Use;
@@ -55,6 +57,8 @@ class Reaching {
   int last_part(int insn) const { return ends_[std::size_t(insn)] - 1; }
 
   const Kernel& k_;
+  std::string name_;
+  std::vector<int> writers_;
   std::shared_ptr<const Reference> order_;
   const Reference& r_;
   std::vector<int> ends_;  // by instruction: behind the last of its statements

@@ -68,6 +68,24 @@ std::vector<bool> ends_instruction(const Kernel& k, const RunOrder& order) {
   return out;
 }
 
+/// Finds statements of an order by their ids, most of them in the order of its list.
+class InList {
+ public:
+  explicit InList(const RunOrder& order) : order_(order) {}
+  int find(const std::string& id) {
+    constexpr int kNear = 3;
+    for (int s = last_ + 1; s < std::min(order_.size(), last_ + 1 + kNear); ++s)
+      if (order_.insn(s).id == id) return last_ = s;
+    const int s = order_.find(id);
+    if (s >= 0) last_ = s;
+    return s;
+  }
+
+ private:
+  const RunOrder& order_;
+  int last_ = -1;
+};
+
 }  // namespace
 
 Kernel in_order_of(const Kernel& before, Kernel after) {
@@ -77,8 +95,9 @@ Kernel in_order_of(const Kernel& before, Kernel after) {
   std::vector<bool> stays(whole_before.size());  // by statement before: its instruction is in both
   std::vector<std::pair<int, InsnPtr>> placed;   // where each was, or -1
   placed.reserve(after.instructions.size());
+  InList statements(was);
   for (InsnPtr& i : after.instructions) {
-    const int s = was.find(i->id);
+    const int s = statements.find(i->id);
     if (s >= 0 && whole_before[std::size_t(s)]) stays[std::size_t(s)] = true;
     placed.emplace_back(s < 0 ? -1 : was.position(s), std::move(i));
   }
@@ -99,7 +118,7 @@ Kernel in_order_of(const Kernel& before, Kernel after) {
   // objects. Other parts of reductions may be gone, or new.
   const std::vector<bool> whole_after = ends_instruction(out, is);
   const auto stayed = [&](int s) {
-    const int earlier = whole_after[std::size_t(s)] ? was.find(is.insn(s).id) : -1;
+    const int earlier = whole_after[std::size_t(s)] ? statements.find(is.insn(s).id) : -1;
     return earlier >= 0 && stays[std::size_t(earlier)];
   };
   std::vector<int> a, b;

@@ -226,11 +226,12 @@ std::string RuleVersions::name_of(const Rule& rule, const Expr& body, std::size_
 
 void RuleVersions::settle(Kernel& out) const {
   if (!versions_.empty()) {
-    std::vector<Rule> rules;
-    for (const Rule& r : std::as_const(out).rules) {
+    Rules rules;
+    const Shared<Rules>& before = out.rules;
+    for (auto r = before.begin(); r != before.end(); ++r) {
       rules.push_back(r);
-      if (const auto v = versions_.find(r.name); v != versions_.end())
-        rules.insert(rules.end(), v->second.begin(), v->second.end());
+      if (const auto v = versions_.find(r->name); v != versions_.end())
+        for (const Rule& version : v->second) rules.push_back(version);
     }
     out.rules = std::move(rules);
   }

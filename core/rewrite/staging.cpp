@@ -336,7 +336,7 @@ const LoopTree& Sites::tree() const { return order_->order.tree(); }
 
 const TreePath& Sites::path_of(std::size_t use, const Place& at) const {
   const auto around = [&](int s) {
-    const std::vector<std::string>& loops = tree().paths[std::size_t(s)].loops;
+    const std::vector<std::string>& loops = tree().paths[std::size_t(s)].loops();
     return std::count_if(loops.begin(), loops.end(), [&](const std::string& l) {
       return std::find(at.inames.begin(), at.inames.end(), l) != at.inames.end();
     });
@@ -354,9 +354,10 @@ std::set<std::string> Sites::enclosed(const std::set<std::string>& needed,
   std::map<std::string, std::set<std::string>> all_in;  // by loop: those around all its statements
   std::unordered_set<const void*> seen;                 // equal lists are one object
   for (const TreePath& path : tree().paths) {
-    if (!seen.insert(&path.loops.get()).second) continue;
-    for (const std::string& l : path.loops) {
-      const std::set<std::string> around(path.loops.begin(), path.loops.end());
+    const std::vector<std::string>& nest = path.loops();
+    if (!seen.insert(&nest).second) continue;
+    for (const std::string& l : nest) {
+      const std::set<std::string> around(nest.begin(), nest.end());
       const auto [it, first] = all_in.try_emplace(l, around);
       if (!first) std::erase_if(it->second, [&](const std::string& o) { return !around.count(o); });
     }
@@ -379,7 +380,7 @@ std::vector<std::set<std::string>> Sites::nests(std::size_t use, const Place& at
                                                 const std::set<std::string>& needed,
                                                 const std::set<std::string>& sweep,
                                                 const std::set<std::string>& common) const {
-  const std::vector<std::string>& loops = path_of(use, at).loops;
+  const std::vector<std::string>& loops = path_of(use, at).loops();
   const auto up_to = [&](std::size_t end) {
     std::set<std::string> nest = needed;
     for (std::size_t i = 0; i < end; ++i)
@@ -406,12 +407,12 @@ std::pair<std::size_t, std::size_t> Sites::span_of(std::size_t use, const Place&
                                                    const std::set<std::string>& nest) const {
   const TreePath& path = path_of(use, at);
   std::size_t level = 0;
-  while (level < path.loops.size() && nest.count(path.loops[level])) ++level;
+  while (level < path.loops().size() && nest.count(path.loops()[level])) ++level;
   const std::vector<TreeNode>* siblings = &tree().roots;
   for (std::size_t l = 0; l < level; ++l)
-    siblings = &(*siblings)[std::size_t(path.index[l])].children;
+    siblings = &(*siblings)[std::size_t(path.index(l))].children;
   std::vector<int> leaves;
-  number_leaves((*siblings)[std::size_t(path.index[level])], leaves);
+  number_leaves((*siblings)[std::size_t(path.index(level))], leaves);
   std::size_t first = use, last = use;
   for (const int s : leaves) {
     const auto owner = std::size_t(owner_[std::size_t(s)]);

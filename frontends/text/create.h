@@ -14,7 +14,7 @@ namespace moonloop::text {
 class Resolver {
  public:
   /// `inames`: all of the kernel's.
-  Resolver(const std::vector<Rule>& rules, const std::set<std::string>& inames);
+  Resolver(const Rules& rules, const std::set<std::string>& inames);
   /// `around`: names that stand for loops already, where `max(i, e)` means the function.
   Expr resolve(const Expr& e, const std::set<std::string>& around) const;
   /// The same for an assignee, or for the right side of a call statement.
@@ -33,7 +33,7 @@ class Resolver {
 
 /// Fails `recursive-rule` when some rule calls itself, `too-deep` for chains of more than 200
 /// rules, `too-complex` where one stands for more than a million nodes.
-void check_rules(const std::vector<Rule>& rules);
+void check_rules(const Rules& rules);
 
 /// Declares the names that the kernel uses and does not declare. `guess` off: they are errors.
 void guess_arguments(Kernel& k, bool guess, Order default_order, Errors& errors);

@@ -5,8 +5,7 @@
 
 namespace moonloop::text {
 
-Resolver::Resolver(const std::vector<Rule>& rules, const std::set<std::string>& inames)
-    : inames_(inames) {
+Resolver::Resolver(const Rules& rules, const std::set<std::string>& inames) : inames_(inames) {
   for (const Rule& r : rules) rules_.emplace(r.name, &r);
 }
 
@@ -94,7 +93,7 @@ namespace {
 
 class RuleCheck {
  public:
-  explicit RuleCheck(const std::vector<Rule>& rules) {
+  explicit RuleCheck(const Rules& rules) {
     for (const Rule& r : rules) rules_.emplace(r.name, &r);
   }
   /// The length of the longest chain of calls from `r`.
@@ -185,7 +184,7 @@ class RuleCheck {
 
 }  // namespace
 
-void check_rules(const std::vector<Rule>& rules) {
+void check_rules(const Rules& rules) {
   RuleCheck check(rules);
   for (const Rule& r : rules) check.depth(r);
 }

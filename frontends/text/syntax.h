@@ -131,7 +131,7 @@ struct KernelText {
   Set assumptions;
   std::vector<Word> assumed;       // their text
   NameMap<Temporary> temporaries;  // of `temp` lines
-  std::vector<Rule> rules;
+  Rules rules;
   std::deque<Block> blocks;
   std::deque<Chain> chains;
   std::vector<Statement> statements;

@@ -13,7 +13,7 @@ Rule rule(const std::string& name, const char* body) {
   return {name, {"i"}, parse_expression(body, {}), {}};
 }
 
-Kernel with(std::vector<Rule> rules) {
+Kernel with(Rules rules) {
   Kernel k;
   k.rules = std::move(rules);
   return k;

@@ -79,8 +79,8 @@ TEST_CASE("rules expand to the end") {
   CHECK_THROWS_WITH_AS(apply_rule(f, {var("a")}), "rule `f` takes 2 arguments, got 1", Error);
   CHECK_THROWS_AS(apply_rule(f, {parse_expression("a + b"), var("i")}), Error);
   Kernel loop = k;
-  loop.rules = std::vector<Rule>{{"f", {"x"}, parse_expression("g(x)"), {}},
-                                 {"g", {"x"}, parse_expression("f(x)"), {}}};
+  loop.rules =
+      Rules{{"f", {"x"}, parse_expression("g(x)"), {}}, {"g", {"x"}, parse_expression("f(x)"), {}}};
   CHECK_THROWS_WITH_AS(expand_rules(loop, parse_expression("f(1)")),
                        "rule `f` calls itself (f -> g -> f)", Error);
 }

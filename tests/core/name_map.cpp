@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <random>
+#include <stdexcept>
 
 using namespace moonloop;
 
@@ -36,4 +37,27 @@ TEST_CASE("name_map: what is left after elements were erased stays in order and 
       CHECK(copy.contains("t1") == map.contains("t1"));
     }
   }
+}
+
+TEST_CASE("name_map: a copy has the elements until one of the two changes them") {
+  NameMap<int> map;
+  for (int i = 0; i < 5; ++i) map.emplace("t" + std::to_string(i), i);
+  NameMap<int> copy = map;
+  const NameMap<int>&seen = map, &other = copy;
+  CHECK(&seen.at("t2") == &other.at("t2"));
+  copy.at("t2") = 20;
+  for (auto& [name, value] : copy)
+    if (name == "t3") value = 30;
+  copy.erase("t1");
+  copy["t5"] = 50;
+  CHECK(seen.at("t2") == 2);
+  CHECK(seen.at("t3") == 3);
+  CHECK(seen.contains("t1"));
+  CHECK(!seen.contains("t5"));
+  CHECK(other.at("t2") == 20);
+  CHECK(other.at("t3") == 30);
+  CHECK(!other.contains("t1"));
+  map.at("t0") = 9;
+  CHECK(other.at("t0") == 0);
+  CHECK_THROWS_AS(seen.at("t9"), std::out_of_range);
 }

@@ -121,7 +121,7 @@ class Enumeration {
 
   void add(int s) {
     const Instruction& insn = *nested_.kernel.instructions[static_cast<std::size_t>(s)];
-    std::vector<std::string> dims = path(s).loops;
+    std::vector<std::string> dims = path(s).loops();
     std::vector<std::string> items;
     for (const std::string& i : insn.inames)
       if (is_item(nested_.kernel.tag(i))) items.push_back(i);
@@ -150,10 +150,11 @@ class Enumeration {
     Instance out;
     out.statement = s;
     const TreePath& where = path(s);
-    for (std::size_t l = 0; l < where.loops.size(); ++l)
-      out.time.push_back({where.index[l], at.at(where.loops[l]), is_parallel(where.loops[l]),
-                          shares_sums(where.loops[l])});
-    out.last_child = where.index.back();
+    const std::vector<std::string>& loops = where.loops();
+    for (std::size_t l = 0; l < loops.size(); ++l)
+      out.time.push_back(
+          {where.index(l), at.at(loops[l]), is_parallel(loops[l]), shares_sums(loops[l])});
+    out.last_child = where.last;
     for (const std::string& i : items) out.items.push_back(at.at(i));
     out.item_names = items;
 
@@ -161,7 +162,7 @@ class Enumeration {
     out.text = insn.reference_id() + "[";
     out.key = mix(7, insn.reference_id());
     std::map<std::string, Expr> names;  // sorted
-    for (const std::string& i : where.loops) names.emplace(i, Expr());
+    for (const std::string& i : loops) names.emplace(i, Expr());
     for (const std::string& i : items) names.emplace(i, Expr());
     if (!is_base_) {  // the base is its own reference
       for (const auto& [name, e] : insn.origin) names[name] = e;
@@ -280,8 +281,8 @@ class Enumeration {
     const auto& all = base.nested_.kernel.instructions;
     for (std::size_t s = 0; s < all.size(); ++s) {
       std::set<std::string>& d = out[all[s]->id];
-      const TreePath& p = base.path(static_cast<int>(s));
-      d.insert(p.loops.begin(), p.loops.end());
+      const std::vector<std::string>& loops = base.path(static_cast<int>(s)).loops();
+      d.insert(loops.begin(), loops.end());
       for (const std::string& i : all[s]->inames)
         if (is_item(base.nested_.kernel.tag(i))) d.insert(i);
     }

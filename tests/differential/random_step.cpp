@@ -217,7 +217,9 @@ class StepMaker {
     ValueDict options;
     if (r_.chance(30)) options.emplace_back("default_tag", Value{false});
     if (r_.chance(20)) options.emplace_back("fetch_bounding_box", Value{true});
-    return {"precompute", {text(r_.pick<Rule>(k_.rules).name), list(sweep())}, options};
+    return {"precompute",
+            {text(k_.rules[std::size_t(r_.below(int(k_.rules.size())))].name), list(sweep())},
+            options};
   }
   Call prefetch() {
     ValueDict options;
