@@ -481,7 +481,7 @@ void end_loops_early(Block& block) {
     auto* loop = std::get_if<Loop>(&s.op);
     if (!loop) continue;
     end_loops_early(loop->body);
-    const bool sequential = loop->pragmas.empty() && loop->lanes == 0 && loop->matrix < 0;
+    const bool sequential = loop->pragmas.empty() && loop->lanes == 0 && !loop->matrix;
     if (!sequential || waits_within(loop->body)) continue;
     Exprs flags = asked_by_all(loop->body);
     std::erase_if(flags, [&](const Expr& t) { return t.as<Var>()->name == loop->iname; });

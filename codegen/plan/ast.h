@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <variant>
@@ -36,7 +37,7 @@ struct Loop {
   /// Of a `vec` loop on a device, whose body is one Run: its iterations, printed side by side.
   std::int64_t lanes = 0;
   /// Of the outermost of such loops around one Run: `Plan::matrix_steps[matrix]` does them at once.
-  int matrix = -1;
+  std::optional<int> matrix = std::nullopt;
 };
 
 struct If {

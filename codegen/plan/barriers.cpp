@@ -18,11 +18,11 @@ class BarrierPlacer {
 
   void visit_host(std::vector<PlanNode>& nodes) {
     for (PlanNode& n : nodes) {
-      if (n.launch < 0) {
+      if (!n.kernel()) {
         visit_host(n.children);
         continue;
       }
-      const LaunchPlan& launch = plan_.launches[static_cast<std::size_t>(n.launch)];
+      const LaunchPlan& launch = plan_.launches[static_cast<std::size_t>(n.kernel()->launch)];
       loops_ = launch.host_loops;
       hardware_conflicts_.in_kernel(launch);
       head_.clear(), before_barrier_ = true;
@@ -42,21 +42,21 @@ class BarrierPlacer {
   Touches sequence(std::vector<PlanNode>& nodes, Touches pending) {
     std::vector<PlanNode> out;
     for (PlanNode& n : nodes) {
-      if (n.reduction >= 0) {
+      if (n.reduction()) {
         out.push_back(std::move(n));
       } else if (n.is_leaf()) {
         leaf(n, pending, out);
-      } else if (is_item(n.iname)) {
+      } else if (is_item(n.iname())) {
         Touches all;
         collect(n, all);
         meet(all, pending, out);
         out.push_back(std::move(n));
-      } else if (is_hardware(n.iname)) {
+      } else if (is_hardware(n.iname())) {
         pending = sequence(n.children, std::move(pending));
         out.push_back(std::move(n));
       } else {
         Touches bounds;
-        read_bounds(n, domains_.data_of(n.iname), bounds);
+        read_bounds(n, domains_.data_of(n.iname()), bounds);
         meet(bounds, pending, out);
         loop(n, pending);
         out.push_back(std::move(n));
@@ -66,19 +66,18 @@ class BarrierPlacer {
     return pending;
   }
 
-  void leaf(PlanNode& n, Touches& pending, std::vector<PlanNode>& out) {
-    PlanNode rest = n;
-    rest.insns.clear();
+  void leaf(const PlanNode& n, Touches& pending, std::vector<PlanNode>& out) {
+    std::vector<int> rest;
     const auto flush = [&] {
-      if (!rest.insns.empty()) out.push_back(rest);
-      rest.insns.clear();
+      if (!rest.empty()) out.push_back(PlanNode::of(std::exchange(rest, {})));
     };
-    for (int i : n.insns) {
+    for (int i : n.insns()) {
       const Instruction& insn = *k_.instructions[static_cast<std::size_t>(i)];
       if (insn.kind == InsnKind::Barrier) {
         flush();
         put(out, pending, "asked for by `" + insn.id + "`");
-        (insn.mem_kind == "global" ? out.back().barrier->global : out.back().barrier->local) = true;
+        Barrier& b = *out.back().barrier();
+        (insn.mem_kind == "global" ? b.global : b.local) = true;
         continue;
       }
       Touches own;
@@ -86,7 +85,7 @@ class BarrierPlacer {
       const auto met = find_meeting(pending, own, {});
       if (met) flush(), put(out, pending, *met);
       note(own, pending);
-      rest.insns.push_back(i);
+      rest.push_back(i);
     }
     flush();
   }
@@ -101,10 +100,10 @@ class BarrierPlacer {
     const Touches before = pending, outer_head = std::move(head_);
     const bool outer_open = before_barrier_;
     head_.clear(), before_barrier_ = true;
-    loops_.push_back(n.iname);
+    loops_.push_back(n.iname());
     Touches end = sequence(n.children, std::move(pending));
     loops_.pop_back();
-    if (const auto met = find_meeting(end, head_, n.iname)) put(n.children, end, *met);
+    if (const auto met = find_meeting(end, head_, n.iname())) put(n.children, end, *met);
     pending = before;
     pending.add(end);
     Touches own = std::move(head_);
@@ -135,9 +134,7 @@ class BarrierPlacer {
       if (!local && written_.count(t->variable)) b.global = true;
     }
     if (!b.local && !b.global) b.local = true;
-    PlanNode n;
-    n.barrier = b;
-    out.push_back(std::move(n));
+    out.push_back({std::move(b)});
     pending.clear();
     before_barrier_ = false;
   }
@@ -150,14 +147,14 @@ class BarrierPlacer {
   void read_bounds(const PlanNode& n, const std::vector<std::string>& computed,
                    Touches& out) const {
     if (computed.empty()) return;
-    for (int i : n.insns)
+    for (int i : n.insns())
       for (const StatementAccess& t : hardware_conflicts_.accesses(i))
         if (!t.write && std::find(computed.begin(), computed.end(), t.variable) != computed.end())
           out.add(t);
     for (const PlanNode& c : n.children) read_bounds(c, computed, out);
   }
   void collect(const PlanNode& n, Touches& out) const {
-    for (int i : n.insns)
+    for (int i : n.insns())
       for (const StatementAccess& t : hardware_conflicts_.accesses(i)) out.add(t);
     for (const PlanNode& c : n.children) collect(c, out);
   }

@@ -14,8 +14,8 @@ BoundConditions::BoundConditions(const Kernel& k, const Domains& domains)
 
 void BoundConditions::collect(const PlanNode& node, std::vector<int>& insns,
                               std::set<std::string>& changed) const {
-  if (node.is_loop()) changed.insert(node.iname);
-  for (int i : node.insns) {
+  if (node.is_loop()) changed.insert(node.iname());
+  for (int i : node.insns()) {
     insns.push_back(i);
     changed.merge(writes(*k_.instructions[static_cast<std::size_t>(i)]));
   }
@@ -23,7 +23,7 @@ void BoundConditions::collect(const PlanNode& node, std::vector<int>& insns,
 }
 
 Exprs BoundConditions::of(const PlanNode& loop) const {
-  const std::vector<std::string> bounds = domains_.data_of(loop.iname);
+  const std::vector<std::string> bounds = domains_.data_of(loop.iname());
   if (bounds.empty()) return {};
   std::vector<int> sharing;
   std::set<std::string> changed;  // inames of loops, and what statements write

@@ -31,7 +31,7 @@ void BoundCopies::put_in(Block& block, const PlanNode& node) const {
 /// What the statements of the node read; null: they do not.
 Expr BoundCopies::of(const std::string& temporary, const PlanNode& node) const {
   const std::map<int, Exprs>& index = plan_.expansions.at(temporary).index;
-  for (int i : node.insns)
+  for (int i : node.insns())
     if (const auto it = index.find(i); it != index.end()) return load(temporary, it->second);
   for (const PlanNode& c : node.children)
     if (Expr e = of(temporary, c)) return e;

@@ -113,13 +113,13 @@ class Placer {
   /// One after the other for all work-items together: no loop over some of them, or what hardware
   /// counts.
   bool is_common(const PlanNode& n) const {
-    return n.is_loop() && !is_item(n.iname) && !plan_.hardware.count(n.iname);
+    return n.is_loop() && !is_item(n.iname()) && !plan_.hardware.count(n.iname());
   }
   /// Whether work-items cannot run the node one after the other.
   bool together(const PlanNode& n) const { return device_ ? waits_in(n) : holds_items(n); }
   bool holds_items(const PlanNode& n) const {
     return std::any_of(n.children.begin(), n.children.end(),
-                       [&](const PlanNode& c) { return is_item(c.iname) || holds_items(c); });
+                       [&](const PlanNode& c) { return is_item(c.iname()) || holds_items(c); });
   }
   /// Whether several work-items, or lanes of a device's, compute a value of their own. Lanes of a
   /// host's one after the other run all that their values bound.
@@ -135,7 +135,7 @@ class Placer {
   /// Bounds that have no value where some condition does not hold.
   void find_conditional(const PlanNode& n) {
     if (is_common(n) && waits_in(n) && !conditions_.of(n).empty())
-      for (std::string& t : domains_.data_of(n.iname)) plan_.apart.insert(std::move(t));
+      for (std::string& t : domains_.data_of(n.iname())) plan_.apart.insert(std::move(t));
     for (const PlanNode& c : n.children) find_conditional(c);
   }
 
@@ -150,17 +150,17 @@ class Placer {
     std::vector<PlanNode> out;
     std::vector<Known> known;
     for (PlanNode& n : nodes) {
-      if (n.is_leaf() || (!device_ && is_item(n.iname)) || (n.launch < 0 && !together(n))) {
+      if (n.is_leaf() || (!device_ && is_item(n.iname())) || (n.is_loop() && !together(n))) {
         forget_written(n, known);
         out.push_back(std::move(n));
         continue;
       }
-      if (is_common(n) && any_in(domains_.data_of(n.iname), plan_.apart))
+      if (is_common(n) && any_in(domains_.data_of(n.iname()), plan_.apart))
         agree(n, around, repeats, known, out);
       Names inside = around;
-      if (n.is_loop()) inside.push_back(n.iname);
+      if (n.is_loop()) inside.push_back(n.iname());
       forget_written(n, known);
-      place(n.children, inside, n.launch < 0 && (repeats || is_common(n)));
+      place(n.children, inside, n.is_loop() && (repeats || is_common(n)));
       out.push_back(std::move(n));
     }
     nodes = std::move(out);
@@ -176,9 +176,9 @@ class Placer {
     });
   }
   void written_in(const PlanNode& n, std::set<std::string>& out) const {
-    for (int i : n.insns) out.merge(writes(insn(i)));
-    if (n.reduction >= 0)
-      out.merge(writes(insn(plan_.reductions[static_cast<std::size_t>(n.reduction)].update)));
+    for (int i : n.insns()) out.merge(writes(insn(i)));
+    if (const PlanReduction* r = n.reduction())
+      out.merge(writes(insn(plan_.reductions[static_cast<std::size_t>(r->reduction)].update)));
     for (const PlanNode& c : n.children) written_in(c, out);
   }
 
@@ -201,7 +201,7 @@ class Placer {
       dims.insert(dims.end(), items.begin(), items.end());
       Part part;
       part.inames.insert(dims.begin(), dims.end());
-      dims.push_back(n.iname);
+      dims.push_back(n.iname());
       part.ends = ends_of(domains_.of(dims), plan_.apart);
       own.text += fmt::format("; {}", fmt::join(items, " "));
       for (const Expr& e : {part.ends.first, part.ends.end}) {
@@ -213,10 +213,10 @@ class Placer {
     }
     for (const Known& k : known)
       if (k.text == own.text) {
-        n.common_trips = k.trips;
+        n.loop()->common_trips = k.trips;
         return;
       }
-    n.common_trips = own.trips;
+    n.loop()->common_trips = own.trips;
     put_together(n, all, predicates, around, repeats, out);
     known.push_back(std::move(own));
   }
@@ -226,10 +226,10 @@ class Placer {
     CommonTrips trips;
     std::vector<PlanNode> parts;
     for (const Part& part : all) {
-      PlanNode leaf;
+      std::vector<int> updates;
       const auto put = [&](std::string& name, const Expr& value, bool first) {
         if (!value) return;
-        if (name.empty()) name = shared_scalar(n.iname + (first ? "_first" : "_end"));
+        if (name.empty()) name = shared_scalar(n.iname() + (first ? "_first" : "_end"));
         Instruction update;
         update.id = name + "_update";
         if (device_) update.atomic = Atomicity::Update;
@@ -237,21 +237,21 @@ class Placer {
         update.rhs = call(first ? "min" : "max", {var(name), value});
         update.predicates = predicates;
         update.inames = part.inames;
-        leaf.insns.push_back(add(std::move(update)));
+        updates.push_back(add(std::move(update)));
       };
       put(trips.first, part.ends.first, true);
       put(trips.end, part.ends.end, false);
-      if (leaf.insns.empty()) continue;
+      if (updates.empty()) continue;
+      PlanNode put_together = PlanNode::of(std::move(updates));
       for (const std::string& iname : part.items) {
         if (!is_item(iname)) continue;  // place_lanes
-        PlanNode loop;
-        loop.iname = iname;
-        loop.children.push_back(std::move(leaf));
-        leaf = std::move(loop);
+        std::vector<PlanNode> body;
+        body.push_back(std::move(put_together));
+        put_together = PlanNode::over(iname, std::move(body));
       }
-      parts.push_back(std::move(leaf));
+      parts.push_back(std::move(put_together));
     }
-    PlanNode start;
+    std::vector<int> start;
     const auto reset = [&](const std::string& name, bool first) {
       if (name.empty()) return;
       Instruction init;
@@ -259,8 +259,8 @@ class Placer {
       init.lhs = {var(name)};
       init.rhs = lit(first ? none() : -none());
       init.inames.insert(around.begin(), around.end());
-      start.insns.push_back(add(std::move(init)));
-      trips.starts.push_back(start.insns.back());
+      start.push_back(add(std::move(init)));
+      trips.starts.push_back(start.back());
     };
     reset(trips.first, true);
     reset(trips.end, false);
@@ -268,14 +268,14 @@ class Placer {
       const std::string names = trips.first.empty() ? trips.end
                                 : trips.end.empty() ? trips.first
                                                     : trips.first + " and " + trips.end;
-      const bool waited = !out.empty() && out.back().barrier;
-      if (waited) out.back().barrier->local = true;
+      Barrier* const waited = out.empty() ? nullptr : out.back().barrier();
+      if (waited) waited->local = true;
       if (repeats && !waited)
-        wait(fmt::format("the loop over {} ends before {} start again", n.iname, names), out);
-      out.push_back(std::move(start));
+        wait(fmt::format("the loop over {} ends before {} start again", n.iname(), names), out);
+      out.push_back(PlanNode::of(std::move(start)));
       wait(fmt::format("work-items put together {}", names), out);
       std::move(parts.begin(), parts.end(), std::back_inserter(out));
-      wait(fmt::format("the loop over {} needs {}", n.iname, names), out);
+      wait(fmt::format("the loop over {} needs {}", n.iname(), names), out);
     }
     plan_.common_trips.push_back(std::move(trips));
   }
@@ -289,9 +289,7 @@ class Placer {
   /// On hosts, the end of a loop over work-items is all it takes.
   void wait(std::string why, std::vector<PlanNode>& out) const {
     if (!device_) return;
-    PlanNode n;
-    n.barrier = Barrier{true, false, std::move(why)};
-    out.push_back(std::move(n));
+    out.push_back({Barrier{true, false, std::move(why)}});
   }
 
   std::string shared_scalar(const std::string& base) {
@@ -317,7 +315,7 @@ class Placer {
   /// of their own, of the loop or one of `loops` around it, axis 0 first: each set of them that
   /// holds no other one, since more of them only bound it further.
   std::vector<Names> items_of(const PlanNode& n, Names loops) const {
-    loops.push_back(n.iname);
+    loops.push_back(n.iname());
     std::set<std::string> bounds, axes;
     for (const std::string& iname : loops)
       for (std::string& t : domains_.data_of(iname))
@@ -346,7 +344,7 @@ class Placer {
     return out;
   }
   void collect(const PlanNode& n, const std::set<std::string>& axes, std::set<Names>& out) const {
-    for (int i : n.insns) {
+    for (int i : n.insns()) {
       if (insn(i).kind == InsnKind::Barrier || insn(i).kind == InsnKind::Nop) continue;
       Names own;
       for (const std::string& axis : axes)
@@ -369,7 +367,7 @@ class Placer {
 }  // namespace
 
 bool waits_in(const PlanNode& node) {
-  return node.barrier || node.reduction >= 0 ||
+  return node.barrier() || node.reduction() ||
          std::any_of(node.children.begin(), node.children.end(), waits_in);
 }
 

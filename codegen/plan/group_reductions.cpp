@@ -37,31 +37,29 @@ class Inserter {
   void visit(std::vector<PlanNode>& nodes, int launch) {
     std::vector<PlanNode> out;
     for (PlanNode& n : nodes) {
-      if (n.launch >= 0) launch = n.launch;
+      if (n.kernel()) launch = n.kernel()->launch;
       if (!n.is_leaf()) {
         if (n.is_loop()) {
           std::set<int> inside;
           instructions_of(n, inside);
           for (int r : used_by(inside)) out.push_back(node_of(r, launch));
         }
-        const int repeats = n.is_loop() && !plan_.hardware.count(n.iname) ? 1 : 0;
+        const int repeats = n.is_loop() && !plan_.hardware.count(n.iname()) ? 1 : 0;
         loops_ += repeats;
         visit(n.children, launch);
         loops_ -= repeats;
         out.push_back(std::move(n));
         continue;
       }
-      PlanNode rest = n;
-      rest.insns.clear();
-      for (int i : n.insns) {
+      std::vector<int> rest;
+      for (int i : n.insns()) {
         for (int r : used_by({i})) {
-          if (!rest.insns.empty()) out.push_back(rest);
-          rest.insns.clear();
+          if (!rest.empty()) out.push_back(PlanNode::of(std::exchange(rest, {})));
           out.push_back(node_of(r, launch));
         }
-        rest.insns.push_back(i);
+        rest.push_back(i);
       }
-      if (!rest.insns.empty()) out.push_back(std::move(rest));
+      if (!rest.empty()) out.push_back(PlanNode::of(std::move(rest)));
     }
     nodes = std::move(out);
   }
@@ -70,7 +68,7 @@ class Inserter {
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
   static void instructions_of(const PlanNode& n, std::set<int>& out) {
-    out.insert(n.insns.begin(), n.insns.end());
+    out.insert(n.insns().begin(), n.insns().end());
     for (const PlanNode& c : n.children) instructions_of(c, out);
   }
 
@@ -124,9 +122,7 @@ class Inserter {
       if (reduction.shuffles)
         reduction.partner.push_back(add(own.name + "_partner", *own.type, AddressSpace::Private));
     }
-    PlanNode out;
-    out.reduction = r;
-    return out;
+    return {PlanReduction{r}};
   }
 
   /// Sets `number` and `spans`; returns the work-items of a group.

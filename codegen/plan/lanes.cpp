@@ -28,10 +28,9 @@ std::vector<std::string> lanes_of(const Kernel& k, const Instruction& insn) {
 
 PlanNode within(PlanNode node, const std::vector<std::string>& lanes) {
   for (const std::string& iname : lanes) {
-    PlanNode loop;
-    loop.iname = iname;
-    loop.children.push_back(std::move(node));
-    node = std::move(loop);
+    std::vector<PlanNode> body;
+    body.push_back(std::move(node));
+    node = PlanNode::over(iname, std::move(body));
   }
   return node;
 }
@@ -67,11 +66,11 @@ class LanePlacer {
     std::vector<PlanNode> out;
     for (PlanNode& n : nodes) {
       Names inside = around, lanes = taken;
-      if (n.is_loop()) inside.push_back(n.iname);
-      if (n.is_loop() && is_lane(k_.tag(n.iname))) lanes.push_back(n.iname);
+      if (n.is_loop()) inside.push_back(n.iname());
+      if (n.is_loop() && is_lane(k_.tag(n.iname()))) lanes.push_back(n.iname());
       place(n.children, inside, lanes);
-      if (n.reduction >= 0) {
-        const auto r = static_cast<std::size_t>(n.reduction);
+      if (const PlanReduction* own = n.reduction()) {
+        const auto r = static_cast<std::size_t>(own->reduction);
         out.push_back(within(std::move(n), without(lanes_of(plan_, plan_.reductions[r]), taken)));
         continue;
       }
@@ -79,13 +78,13 @@ class LanePlacer {
         out.push_back(std::move(n));
         continue;
       }
-      for (int i : n.insns) {
+      for (int i : n.insns()) {
         const Names own = without(lanes_of(k_, insn(i)), taken);
         if (own.empty() && !out.empty() && out.back().is_statements()) {
-          out.back().insns.push_back(i);
+          out.back().statements().push_back(i);
           continue;
         }
-        out.push_back(within(single(i), own));
+        out.push_back(within(PlanNode::of({i}), own));
       }
     }
     nodes = std::move(out);
@@ -93,11 +92,6 @@ class LanePlacer {
 
  private:
   const Instruction& insn(int i) const { return *k_.instructions[static_cast<std::size_t>(i)]; }
-  static PlanNode single(int i) {
-    PlanNode out;
-    out.insns = {i};
-    return out;
-  }
   static Names without(Names all, const Names& some) {
     std::erase_if(all, [&](const std::string& n) {
       return std::find(some.begin(), some.end(), n) != some.end();
@@ -105,14 +99,14 @@ class LanePlacer {
     return all;
   }
   static void instructions_of(const PlanNode& n, std::vector<int>& out) {
-    out.insert(out.end(), n.insns.begin(), n.insns.end());
+    out.insert(out.end(), n.insns().begin(), n.insns().end());
     for (const PlanNode& c : n.children) instructions_of(c, out);
   }
 
   /// Whether each lane runs the loop as often as its own value of the temporary says.
   bool needs(const PlanNode& n, const std::string& name) const {
-    if (!n.is_loop() || n.common_trips >= 0) return false;
-    const std::vector<std::string> all = domains_.data_of(n.iname);
+    if (!n.is_loop() || n.common_trips()) return false;
+    const std::vector<std::string> all = domains_.data_of(n.iname());
     return std::find(all.begin(), all.end(), name) != all.end();
   }
   /// Whether that is so of a loop in the node.
@@ -129,8 +123,8 @@ class LanePlacer {
   }
 
   void find_common(const PlanNode& n) {
-    if (n.common_trips >= 0)
-      for (const std::string& t : domains_.data_of(n.iname))
+    if (n.common_trips())
+      for (const std::string& t : domains_.data_of(n.iname()))
         if (bounds_.count(t)) common_.insert(t);
     for (const PlanNode& c : n.children) find_common(c);
   }
@@ -162,7 +156,7 @@ class LanePlacer {
         apart.push_back(std::move(n));
         continue;
       }
-      for (int i : n.insns) apart.push_back(single(i));
+      for (int i : n.insns()) apart.push_back(PlanNode::of({i}));
     }
     std::vector<Range> ranges;
     for (const std::string& t : bounds_) {
@@ -218,7 +212,7 @@ class LanePlacer {
     if (!next.is_statements()) return false;
     std::vector<int> all;
     for (const PlanNode& n : body) instructions_of(n, all);
-    const std::set<std::string> read = reads(k_, insn(next.insns.front()));
+    const std::set<std::string> read = reads(k_, insn(next.insns().front()));
     return std::any_of(all.begin(), all.end(), [&](int i) {
       const std::set<std::string> own = writes(insn(i));
       return std::any_of(own.begin(), own.end(), [&](const std::string& w) {
@@ -262,10 +256,7 @@ class LanePlacer {
     Names order = lanes_of(k_, insn(all.front()));  // innermost first
     std::erase_if(order, [&](const std::string& n) { return !lanes.count(n); });
     for (const std::string& iname : order) {
-      PlanNode loop;
-      loop.iname = iname;
-      loop.children = std::move(body);
-      body.clear();
+      PlanNode loop = PlanNode::over(iname, std::exchange(body, {}));
       body.push_back(std::move(loop));
     }
     return std::move(body.front());

@@ -143,8 +143,8 @@ class Cutter {
     return t && t->kind == TagKind::Group;
   }
   bool holds_groups(const PlanNode& n) const {
-    return (n.is_loop() && is_group(n.iname)) ||
-           std::any_of(n.insns.begin(), n.insns.end(),
+    return (n.is_loop() && is_group(n.iname())) ||
+           std::any_of(n.insns().begin(), n.insns().end(),
                        [&](int i) {
                          const Instruction& insn = *k_.instructions[static_cast<std::size_t>(i)];
                          return insn.kind == InsnKind::Barrier &&
@@ -158,7 +158,7 @@ class Cutter {
     return insn.kind == InsnKind::Barrier && insn.barrier == BarrierScope::Global;
   }
   static void instructions_of(const PlanNode& n, std::vector<int>& out) {
-    out.insert(out.end(), n.insns.begin(), n.insns.end());
+    out.insert(out.end(), n.insns().begin(), n.insns().end());
     for (const PlanNode& c : n.children) instructions_of(c, out);
   }
 
@@ -175,18 +175,18 @@ class Cutter {
     std::vector<PlanNode> out;
     Open open;
     for (PlanNode& node : nodes) {
-      if (node.is_loop() && !is_group(node.iname) && holds_groups(node)) {
+      if (node.is_loop() && !is_group(node.iname()) && holds_groups(node)) {
         close(open, loops, out);
-        for (const Access& a : variables_.bounds_of(node.iname)) refuse_bound(node, a.variable);
+        for (const Access& a : variables_.bounds_of(node.iname())) refuse_bound(node, a.variable);
         std::vector<std::string> inner = loops;
-        inner.push_back(node.iname);
+        inner.push_back(node.iname());
         node.children = host(std::move(node.children), inner);
         if (!node.children.empty()) out.push_back(std::move(node));  // else it held barriers alone
         continue;
       }
-      if (node.is_loop() && is_group(node.iname) && needs_parts(node, loops)) {
+      if (node.is_loop() && is_group(node.iname()) && needs_parts(node, loops)) {
         close(open, loops, out);
-        std::vector<PlanNode> parts = around_each(node.iname, node.children, loops);
+        std::vector<PlanNode> parts = around_each(node.iname(), node.children, loops);
         if (parts.size() == 1 && same_shape(parts.front(), node)) {  // nothing comes apart
           add(std::move(node), open, loops, out);
           continue;
@@ -198,15 +198,11 @@ class Cutter {
         add(std::move(node), open, loops, out);
         continue;
       }
-      for (int i : node.insns) {
-        if (is_global_barrier(i)) {
+      for (int i : node.insns())
+        if (is_global_barrier(i))
           close(open, loops, out);
-          continue;
-        }
-        PlanNode single;
-        single.insns = {i};
-        add(std::move(single), open, loops, out);
-      }
+        else
+          add(PlanNode::of({i}), open, loops, out);
     }
     close(open, loops, out);
     return out;
@@ -223,7 +219,7 @@ class Cutter {
   }
 
   static bool same_shape(const PlanNode& a, const PlanNode& b) {
-    return a.iname == b.iname && a.insns == b.insns &&
+    return a.iname() == b.iname() && a.insns() == b.insns() &&
            std::equal(a.children.begin(), a.children.end(), b.children.begin(), b.children.end(),
                       same_shape);
   }
@@ -237,10 +233,7 @@ class Cutter {
     Open part;
     const auto close = [&] {
       if (part.nodes.empty()) return;
-      PlanNode whole;
-      whole.iname = iname;
-      whole.children = std::exchange(part, {}).nodes;
-      out.push_back(std::move(whole));
+      out.push_back(PlanNode::over(iname, std::exchange(part, {}).nodes));
     };
     const auto add = [&](PlanNode node) {
       std::vector<int> insns;
@@ -256,16 +249,16 @@ class Cutter {
       if (c.is_loop() && needs_parts(c, loops)) {
         close();
         std::vector<std::string> inner_loops = loops;
-        if (!is_group(c.iname)) inner_loops.push_back(c.iname);
+        if (!is_group(c.iname())) inner_loops.push_back(c.iname());
         std::vector<PlanNode> inner = around_each(iname, c.children, inner_loops);
-        if (is_group(c.iname) && inner.size() == 1 && inner.front().iname == iname &&
+        if (is_group(c.iname()) && inner.size() == 1 && inner.front().iname() == iname &&
             std::equal(c.children.begin(), c.children.end(), inner.front().children.begin(),
                        inner.front().children.end(), same_shape)) {
           add(std::move(c));  // one part, whichever of the two loops is outside
           continue;
         }
-        if (is_group(c.iname)) {
-          for (PlanNode& n : around_each(c.iname, std::move(inner), loops))
+        if (is_group(c.iname())) {
+          for (PlanNode& n : around_each(c.iname(), std::move(inner), loops))
             out.push_back(std::move(n));
         } else {
           c.children = std::move(inner);
@@ -277,15 +270,13 @@ class Cutter {
         add(std::move(c));
         continue;
       }
-      for (int i : c.insns) {
-        PlanNode single;
-        single.insns = {i};
-        if (is_global_barrier(i)) {
-          close();
-          out.push_back(std::move(single));
-        } else {
-          add(std::move(single));
+      for (int i : c.insns()) {
+        if (!is_global_barrier(i)) {
+          add(PlanNode::of({i}));
+          continue;
         }
+        close();
+        out.push_back(PlanNode::of({i}));
       }
     }
     close();
@@ -293,7 +284,7 @@ class Cutter {
   }
 
   bool holds_sequential(const PlanNode& n) const {
-    return (n.is_loop() && !plan_.hardware.count(n.iname)) ||
+    return (n.is_loop() && !plan_.hardware.count(n.iname())) ||
            std::any_of(n.children.begin(), n.children.end(),
                        [&](const PlanNode& c) { return holds_sequential(c); });
   }
@@ -317,8 +308,8 @@ class Cutter {
     open.axes.merge(hardware_conflicts_.axes_of(insns));
     for (int i : insns)
       for (const StatementAccess& t : hardware_conflicts_.accesses(i)) open.accesses.add(t);
-    if (node.is_leaf() && !open.nodes.empty() && open.nodes.back().is_leaf()) {
-      open.nodes.back().insns.push_back(node.insns.front());
+    if (node.is_statements() && !open.nodes.empty() && open.nodes.back().is_statements()) {
+      open.nodes.back().statements().push_back(node.insns().front());
     } else {
       open.nodes.push_back(std::move(node));
     }
@@ -332,12 +323,7 @@ class Cutter {
     std::vector<int> all;
     while (!open.nodes.empty()) {
       PlanNode& last = open.nodes.back();
-      PlanNode node;
-      if (last.is_leaf()) {
-        node.insns = {last.insns.back()};
-      } else {
-        node = last;
-      }
+      PlanNode node = last.is_statements() ? PlanNode::of({last.insns().back()}) : last;
       std::vector<int> own;
       instructions_of(node, own);
       if (!prepare(own)) break;
@@ -346,8 +332,8 @@ class Cutter {
       if (meet(own, loops) && !meet(insns, loops)) break;
       instructions_of(node, all);
       taken.push_back(std::move(node));
-      if (last.is_leaf()) last.insns.pop_back();
-      if (last.insns.empty()) open.nodes.pop_back();
+      if (last.is_statements()) last.statements().pop_back();
+      if (last.insns().empty()) open.nodes.pop_back();
     }
     open.insns.clear();
     for (const PlanNode& n : open.nodes) instructions_of(n, open.insns);
@@ -453,7 +439,7 @@ class Cutter {
     fail("unsupported", at,
          "the loop over `{}` runs on the host, because all groups wait in it, but its bounds need "
          "`{}`, which is computed on the device{}",
-         loop.iname, bound,
+         loop.iname(), bound,
          waiting.empty() ? ""
                          : fmt::format("; untag_inames(\"{}\") lets each group wait for itself",
                                        fmt::join(waiting, ", ")));
@@ -506,11 +492,8 @@ class Cutter {
           number = call("max", {number, lit(1)});
         }
     }
-    PlanNode node;
-    node.launch = static_cast<int>(plan_.launches.size());
-    node.children = std::move(open.nodes);
+    out.push_back({PlanKernel{static_cast<int>(plan_.launches.size())}, std::move(open.nodes)});
     plan_.launches.push_back(std::move(launch));
-    out.push_back(std::move(node));
     open = Open();
   }
 
@@ -542,7 +525,7 @@ class Crossings {
  public:
   Crossings(const Plan& plan, const Reference& reference)
       : plan_(plan), k_(plan.kernel), reference_(reference) {
-    for (const PlanNode& n : plan.roots) visit(n, -1);
+    for (const PlanNode& n : plan.roots) visit(n, std::nullopt);
   }
 
   /// Makes those global whose value is one for all work-items. True when there were any.
@@ -576,15 +559,16 @@ class Crossings {
 
  private:
   struct Use {
-    int insn, launch;
+    int insn;
+    std::optional<int> launch;  // none: the host
     bool reads, writes;
   };
 
   const Instruction& insn(int i) const { return *k_.instructions[static_cast<std::size_t>(i)]; }
 
-  void visit(const PlanNode& n, int launch) {
-    if (n.launch >= 0) launch = n.launch;
-    for (int i : n.insns) {
+  void visit(const PlanNode& n, std::optional<int> launch) {
+    if (n.kernel()) launch = n.kernel()->launch;
+    for (int i : n.insns()) {
       std::map<std::string, Use> own;
       const auto use = [&](const std::string& v) -> Use* {
         if (!k_.find_temporary(v)) return nullptr;
@@ -608,8 +592,8 @@ class Crossings {
     for (const Use& w : uses)
       for (const Use& r : uses)
         if (w.writes && r.reads && w.launch != r.launch) return {w.insn, r.insn};
-    if (uses.empty() || uses[0].launch < 0) return {-1, -1};
-    const LaunchPlan& launch = plan_.launches[static_cast<std::size_t>(uses[0].launch)];
+    if (uses.empty() || !uses[0].launch) return {-1, -1};
+    const LaunchPlan& launch = plan_.launches[static_cast<std::size_t>(*uses[0].launch)];
     if (launch.host_loops.empty()) return {-1, -1};
     const std::vector<std::string>& fresh = reference_.private_to(name);
     if (std::find(fresh.begin(), fresh.end(), launch.host_loops.back()) != fresh.end())

@@ -48,9 +48,12 @@ class LocalCopies {
     return *plan_.kernel.instructions[static_cast<std::size_t>(i)];
   }
 
-  void visit(const PlanNode& n, int launch = -1) {
-    if (n.launch >= 0) launch = n.launch;
-    if (launch >= 0) insns_[launch].insert(insns_[launch].end(), n.insns.begin(), n.insns.end());
+  void visit(const PlanNode& n, std::optional<int> launch = std::nullopt) {
+    if (n.kernel()) launch = n.kernel()->launch;
+    if (launch) {
+      std::vector<int>& all = insns_[*launch];
+      all.insert(all.end(), n.insns().begin(), n.insns().end());
+    }
     for (const PlanNode& c : n.children) visit(c, launch);
   }
 

@@ -107,7 +107,7 @@ class LoopMaker {
     std::vector<Group>& groups = groups_[node.id];
     Need out;
     Union all;
-    for (int i : node.insns) {
+    for (int i : node.insns()) {
       if (!domains_.data().empty())
         for (const std::string& w : writes(insn(i)))
           if (domains_.data().count(w)) out.data.insert(w);
@@ -130,15 +130,15 @@ class LoopMaker {
   Need survey_body(const PlanNode& node, std::vector<std::string> loops) {
     std::set<std::string> unknown = copies_.unreadable(loops);
     const std::vector<std::string> around = loops;
-    if (node.is_loop()) loops.push_back(node.iname);
+    if (node.is_loop()) loops.push_back(node.iname());
     Need out;
     Union points, explicits;
     const bool waits_only = std::all_of(node.children.begin(), node.children.end(),
-                                        [](const PlanNode& c) { return c.barrier.has_value(); });
+                                        [](const PlanNode& c) { return c.barrier() != nullptr; });
     for (const PlanNode& c : node.children) {
-      if (c.barrier && !waits_only) continue;
-      if (c.barrier || c.reduction >= 0) {
-        if (!c.barrier && !is_lane(k_.tag(node.iname))) continue;
+      if (c.barrier() && !waits_only) continue;
+      if (c.barrier() || c.reduction()) {
+        if (!c.barrier() && !is_lane(k_.tag(node.iname()))) continue;
         const Set& all = pieces_.of(loops);
         points.add(all), explicits.add(all);
         continue;
@@ -148,9 +148,9 @@ class LoopMaker {
       points.add(c.is_loop() ? without_last(inner.points) : inner.points);
       explicits.add(c.is_loop() ? without_last(drop_on_last(inner.explicit_)) : inner.explicit_);
     }
-    for (const std::string& t : domains_.data_of(node.iname))  // none for a kernel
+    for (const std::string& t : domains_.data_of(node.iname()))  // none for a kernel
       if (out.data.count(t))
-        fail("cannot-nest", k_.at, "the loop `{}` writes `{}`, which its bounds need", node.iname,
+        fail("cannot-nest", k_.at, "the loop `{}` writes `{}`, which its bounds need", node.iname(),
              t);
     unknown.insert(out.data.begin(), out.data.end());
     if (waits_in(node)) unknown.insert(plan_.apart.begin(), plan_.apart.end());
@@ -159,7 +159,7 @@ class LoopMaker {
     };
     out.points = known(points);
     out.explicit_ = known(explicits);
-    if (node.common_trips >= 0) run_in_common(node, loops, out);
+    if (node.common_trips()) run_in_common(node, loops, out);
     if (node.is_loop()) loops_[node.id] = std::move(loops);
     return out;
   }
@@ -167,10 +167,10 @@ class LoopMaker {
   /// The bounds that work-items have in common take the place of those that each has.
   void run_in_common(const PlanNode& node, const std::vector<std::string>& loops,
                      Need& need) const {
-    const CommonTrips& trips = plan_.common_trips[static_cast<std::size_t>(node.common_trips)];
+    const CommonTrips& trips = plan_.common_trips[static_cast<std::size_t>(*node.common_trips())];
     const auto bound = [&](const std::string& name, CompareOp op) {
       if (name.empty()) return;
-      const Set within = *to_condition(Expr(Compare{op, var(node.iname), var(name)}), loops);
+      const Set within = *to_condition(Expr(Compare{op, var(node.iname()), var(name)}), loops);
       need.points = intersect(need.points, within);
       need.explicit_ = intersect(need.explicit_, within);
       need.data.insert(name);
@@ -228,18 +228,18 @@ class LoopMaker {
   Block whole_blocks(const std::vector<PlanNode>& nodes, const Set& context) {
     Block out;
     for (const PlanNode& n : nodes) {
-      if (n.reduction >= 0) {
-        out.push_back(Stmt{GroupCombine{n.reduction, {}}});
-      } else if (n.barrier) {
-        out.push_back(Stmt{Sync{n.barrier->local, n.barrier->global}});
-      } else if (n.launch >= 0) {
-        launch_ = n.launch;
+      if (const PlanReduction* r = n.reduction()) {
+        out.push_back(Stmt{GroupCombine{r->reduction, {}}});
+      } else if (const Barrier* b = n.barrier()) {
+        out.push_back(Stmt{Sync{b->local, b->global}});
+      } else if (const PlanKernel* k = n.kernel()) {
+        launch_ = k->launch;
         Block body = inside(n, context);
-        if (!body.empty()) out.push_back(Stmt{Launch{n.launch, std::move(body)}});
+        if (!body.empty()) out.push_back(Stmt{Launch{k->launch, std::move(body)}});
       } else {
-        Block made = !n.is_loop()                    ? leaf(n, context)
-                     : plan_.hardware.count(n.iname) ? hardware(n, context)
-                                                     : where_computed(n, loop(n, context));
+        Block made = !n.is_loop()                      ? leaf(n, context)
+                     : plan_.hardware.count(n.iname()) ? hardware(n, context)
+                                                       : where_computed(n, loop(n, context));
         copies_.put_in(made, n);
         append(out, std::move(made));
       }
@@ -287,8 +287,8 @@ class LoopMaker {
   /// slabs are apart in what is between the barriers.
   Block hardware(const PlanNode& node, const Set& context) {
     const Set range = iterations(node);
-    const Set counted = intersect(context, counted_values(node.iname));
-    const std::vector<Set> parts = slabs_of(k_, node.iname, range, context);
+    const Set counted = intersect(context, counted_values(node.iname()));
+    const std::vector<Set> parts = slabs_of(k_, node.iname(), range, context);
     if (parts.size() > 1 && !features_of(plan_.target).waits_under_conditions && waits_in(node)) {
       const std::vector<Set> around = std::exchange(slabs_, {});
       for (const Set& part : parts) {
@@ -431,16 +431,16 @@ class LoopMaker {
     Set range = iterations(node);
     const Set within = intersect(context, all_to_params(range));
     if (is_empty(within)) return {};
-    const InameTag* tag = k_.tag(node.iname);
+    const InameTag* tag = k_.tag(node.iname());
     const bool copies = tag && tag->kind == TagKind::Ilp && tag->text != "ilp.seq";
     const bool in_order = tag && (tag->kind == TagKind::Unroll || tag->kind == TagKind::MatrixUnit);
     const bool unrolls = in_order && !launches(node);
-    if (node.matrix >= 0) return matrix_step(node, range, context);
+    if (node.loop()->matrix) return matrix_step(node, range, context);
     if (unrolls || copies) return unrolled(node, range, context);
     if (tag && tag->kind == TagKind::Vec && hardware_conflicts_)
       return side_by_side(node, range, context);
     Block out;
-    const std::vector<Set> parts = slabs_of(k_, node.iname, range, context);
+    const std::vector<Set> parts = slabs_of(k_, node.iname(), range, context);
     if (parts.size() == 1) return rolled(node, range, context, within);
     for (const Set& part : parts)
       append(out, rolled(node, part, context, intersect(context, all_to_params(part))));
@@ -451,8 +451,8 @@ class LoopMaker {
   /// its statements share with those that write the bounds. Work-items all run it where they wait
   /// in it or have it in common (common_trips.cpp).
   Block where_computed(const PlanNode& node, Block loop) const {
-    if (loop.empty() || domains_.data_of(node.iname).empty() || waits_in(node) ||
-        node.common_trips >= 0)
+    if (loop.empty() || domains_.data_of(node.iname()).empty() || waits_in(node) ||
+        node.common_trips())
       return loop;
     Exprs common = conditions_.of(node);
     if (common.empty()) return loop;
@@ -460,13 +460,13 @@ class LoopMaker {
     return only(Stmt{If{conjunction(common), std::move(loop)}});
   }
   static int first_of(const PlanNode& node) {
-    return node.insns.empty() ? first_of(node.children.front()) : node.insns.front();
+    return node.insns().empty() ? first_of(node.children.front()) : node.insns().front();
   }
 
   /// Whether the host runs it: there is nothing to gain by copies of launches.
   static bool launches(const PlanNode& node) {
-    return node.launch >= 0 || std::any_of(node.children.begin(), node.children.end(),
-                                           [](const PlanNode& c) { return launches(c); });
+    return node.kernel() || std::any_of(node.children.begin(), node.children.end(),
+                                        [](const PlanNode& c) { return launches(c); });
   }
 
   Block inside(const PlanNode& node, Set context) {
@@ -487,7 +487,7 @@ class LoopMaker {
 
   /// `within`: the context inside of the loop.
   Block rolled(const PlanNode& node, const Set& range, const Set& context, const Set& within) {
-    if (std::optional<PlainLoop> plain = plain_loop(range, context, node.iname)) {
+    if (std::optional<PlainLoop> plain = plain_loop(range, context, node.iname())) {
       plain->loop.body = inside(node, within);
       if (plain->loop.body.empty()) return {};
       Block out = only(Stmt{std::move(plain->loop)});
@@ -495,7 +495,7 @@ class LoopMaker {
       return only(Stmt{If{std::move(*plain->condition), std::move(out)}});
     }
     AstBuild build = build_within(context, isl_set_get_space(range.get()));
-    isl_id_list* names = isl_id_list_from_id(isl_id_alloc(isl(), node.iname.c_str(), nullptr));
+    isl_id_list* names = isl_id_list_from_id(isl_id_alloc(isl(), node.iname().c_str(), nullptr));
     build = isl_ast_build_set_iterators(build.take(), names);
     Set domain = isl_set_set_tuple_name(range.copy(), "S");
     Map schedule = isl_set_identity(domain.take());
@@ -503,7 +503,7 @@ class LoopMaker {
     AstNode ast =
         isl_ast_build_node_from_schedule_map(build.get(), isl_union_map_from_map(schedule.take()));
     std::optional<Block> body;
-    Block out = from_isl(ast, node.iname, k_.index_type, [&] {
+    Block out = from_isl(ast, node.iname(), k_.index_type, [&] {
       if (!body) body = inside(node, within);
       return *body;
     });
@@ -559,14 +559,14 @@ class LoopMaker {
 
   Span1 copies_of(const PlanNode& node, const Set& range, const Set& context) {
     std::optional<Span1> span = constant_span(range, context);
-    const InameTag& tag = *k_.tag(node.iname);
+    const InameTag& tag = *k_.tag(node.iname());
     const Span& at = tag.at ? tag.at : k_.at;
     if (!span)
       fail("unroll-bound", at,
            "iname `{}` is tagged `{}`, but its number of iterations has no constant bound",
-           node.iname, tag.text);
+           node.iname(), tag.text);
     if (span->length > kMaxUnroll)
-      fail("unroll-bound", at, "iname `{}` is tagged `{}`, but it has {} iterations", node.iname,
+      fail("unroll-bound", at, "iname `{}` is tagged `{}`, but it has {} iterations", node.iname(),
            tag.text, span->length);
     return std::move(*span);
   }
@@ -597,7 +597,7 @@ class LoopMaker {
     const bool one = body.size() == 1 && std::holds_alternative<Run>(body[0].op);
     if (!one) return unrolled(node, range, context);
     Loop loop;
-    loop.iname = node.iname;
+    loop.iname = node.iname();
     loop.lower = value_of(span.lower, intersect(context, full));
     loop.upper = index_add({loop.lower, lit(span.length)});
     loop.lanes = span.length;
@@ -608,7 +608,7 @@ class LoopMaker {
   /// The loops of a matrix product as one statement where all their iterations run, else each by
   /// itself.
   Block matrix_step(const PlanNode& node, const Set& range, const Set& context) {
-    const MatrixStep& m = plan_.matrix_steps[static_cast<std::size_t>(node.matrix)];
+    const MatrixStep& m = plan_.matrix_steps[static_cast<std::size_t>(*node.loop()->matrix)];
     std::vector<std::pair<std::string, int>> extents{{m.depth, 4}};
     if (!m.half.empty()) extents.emplace_back(m.half, 2);
     extents.emplace_back(m.pair, 2);
@@ -645,7 +645,7 @@ class LoopMaker {
       body.clear();
       body.push_back(Stmt{std::move(loop)});
     }
-    std::get<Loop>(body[0].op).matrix = node.matrix;
+    std::get<Loop>(body[0].op).matrix = *node.loop()->matrix;
     return whole_or_rest(std::move(body), *guard, full, node, range, context);
   }
 
@@ -694,17 +694,17 @@ class LoopMaker {
     if (!shows(within, runs) && !yes(isl_set_is_subset(within.get(), runs.get())))
       return std::nullopt;
     Block body = inside(node, intersect(within, runs));
-    if (says(body, node.iname)) return std::nullopt;
+    if (says(body, node.iname())) return std::nullopt;
     return body;
   }
 
   /// Refuses more statements than a compiler takes.
   void require_few(const PlanNode& node, std::int64_t statements) const {
     if (statements <= kMostCopies) return;
-    const InameTag& tag = *k_.tag(node.iname);
+    const InameTag& tag = *k_.tag(node.iname());
     fail("unroll-bound", tag.at ? tag.at : k_.at,
          "iname `{}` is tagged `{}`, and writes out more than {} statements with the loops in it",
-         node.iname, tag.text, kMostCopies);
+         node.iname(), tag.text, kMostCopies);
   }
 
   Block unrolled(const PlanNode& node, const Set& range, const Set& context) {
@@ -716,7 +716,7 @@ class LoopMaker {
       for (std::int64_t i = 0; i < span.length && !common->empty(); ++i) {
         Block body = *common;
         if (declares(body)) body = only(Stmt{Scope{{}, {}, std::move(body)}});
-        substitute(body, node.iname, lit(first + i), k_.index_type);
+        substitute(body, node.iname(), lit(first + i), k_.index_type);
         append(out, std::move(body));
       }
       return out;
@@ -738,7 +738,7 @@ class LoopMaker {
       }
       written += statements_in(body);
       require_few(node, written);
-      substitute(body, node.iname, value, k_.index_type);
+      substitute(body, node.iname(), value, k_.index_type);
       append(out, std::move(body));
     }
     return out;

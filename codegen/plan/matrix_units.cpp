@@ -39,11 +39,11 @@ class Finder {
 
   void visit(std::vector<PlanNode>& nodes, int launch) {
     for (PlanNode& n : nodes) {
-      const InameTag* tag = k_.tag(n.iname);
+      const InameTag* tag = k_.tag(n.iname());
       if (tag && tag->kind == TagKind::MatrixUnit)
         take(n, launch);
       else
-        visit(n.children, n.launch >= 0 ? n.launch : launch);
+        visit(n.children, n.kernel() ? n.kernel()->launch : launch);
     }
   }
 
@@ -59,32 +59,32 @@ class Finder {
   /// inside.
   void take(PlanNode& node, int launch) {
     step_ = MatrixStep();
-    step_.depth = node.iname;
+    step_.depth = node.iname();
     std::vector<std::string> lanes;
     const PlanNode* inner = &node;
     for (;;) {
       if (inner->children.size() != 1) refuse_step("there is more than one statement in its loop");
       inner = &inner->children[0];
       if (!inner->is_loop()) break;
-      if (!is_lane(k_.tag(inner->iname))) refuse_step("the loop `{}` stands in it", inner->iname);
-      lanes.push_back(inner->iname);
+      if (!is_lane(k_.tag(inner->iname())))
+        refuse_step("the loop `{}` stands in it", inner->iname());
+      lanes.push_back(inner->iname());
     }
-    if (!inner->is_statements() || inner->insns.size() != 1)
+    if (!inner->is_statements() || inner->insns().size() != 1)
       refuse_step("there is more than one statement in its loop");
-    step_.insn = inner->insns[0];
+    step_.insn = inner->insns()[0];
     if (!takes_first(step_.depth, 4)) refuse_step("its values are not 0 to 3");
     fit(launch, lanes);
     PlanNode out = *inner;
     const auto around = [&](const std::string& iname) {
-      PlanNode loop;
-      loop.iname = iname;
-      loop.children.push_back(std::move(out));
-      out = std::move(loop);
+      std::vector<PlanNode> body;
+      body.push_back(std::move(out));
+      out = PlanNode::over(iname, std::move(body));
     };
     around(step_.pair);
     if (!step_.half.empty()) around(step_.half);
     around(step_.depth);
-    out.matrix = static_cast<int>(plan_.matrix_steps.size());
+    out.loop()->matrix = static_cast<int>(plan_.matrix_steps.size());
     for (auto i = lanes.rbegin(); i != lanes.rend(); ++i)
       if (*i != step_.pair && *i != step_.half) around(*i);
     plan_.matrix_steps.push_back(step_);
@@ -225,12 +225,12 @@ class Warps {
   void visit(Block& block, bool together) {
     Block out;
     for (Stmt& s : block) {
-      if (auto* x = std::get_if<Loop>(&s.op); x && x->matrix >= 0) {
+      if (auto* x = std::get_if<Loop>(&s.op); x && x->matrix) {
         if (!together) {
           write_out(*x, {}, out);
           continue;
         }
-        kept_[static_cast<std::size_t>(x->matrix)] = true;
+        kept_[static_cast<std::size_t>(*x->matrix)] = true;
       } else if (x) {
         inside(x->body, x->iname, together && same({x->lower, x->upper}));
       } else if (auto* i = std::get_if<If>(&s.op)) {

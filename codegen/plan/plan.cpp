@@ -8,6 +8,18 @@
 #include "core/order/legality.h"
 
 namespace moonloop {
+
+const std::string& PlanNode::iname() const {
+  static const std::string none;
+  return loop() ? loop()->iname : none;
+}
+
+const std::vector<int>& PlanNode::insns() const {
+  static const std::vector<int> none;
+  const auto* s = std::get_if<PlanStatements>(&what);
+  return s ? s->insns : none;
+}
+
 namespace {
 
 PlanNode from_tree(const TreeNode& node);
@@ -17,7 +29,7 @@ std::vector<PlanNode> from_trees(const std::vector<TreeNode>& nodes) {
   for (const TreeNode& n : nodes) {
     const bool join = !n.is_loop() && !out.empty() && !out.back().is_loop();
     if (join) {
-      out.back().insns.push_back(n.insn);
+      out.back().statements().push_back(n.insn);
     } else {
       out.push_back(from_tree(n));
     }
@@ -26,14 +38,8 @@ std::vector<PlanNode> from_trees(const std::vector<TreeNode>& nodes) {
 }
 
 PlanNode from_tree(const TreeNode& node) {
-  PlanNode out;
-  out.iname = node.iname;
-  if (node.is_loop()) {
-    out.children = from_trees(node.children);
-  } else {
-    out.insns = {node.insn};
-  }
-  return out;
+  return node.is_loop() ? PlanNode::over(node.iname, from_trees(node.children))
+                        : PlanNode::of({node.insn});
 }
 
 /// Whether the condition may hold for one work-item of a group and not for another: it needs the
@@ -114,12 +120,12 @@ class Numbering {
   void visit(std::vector<PlanNode>& nodes) {
     for (PlanNode& n : nodes) {
       n.id = next_++;
-      for (int i : n.insns) {
+      for (int i : n.insns()) {
         plan_.loops_of[static_cast<std::size_t>(i)] = loops_;
         plan_.nodes_of[static_cast<std::size_t>(i)] = ids_;
       }
       if (n.is_leaf()) continue;
-      loops_.push_back(n.iname);
+      loops_.push_back(n.iname());
       ids_.push_back(n.id);
       visit(n.children);
       loops_.pop_back();
@@ -137,21 +143,21 @@ class Numbering {
 void print(const Plan& plan, const std::vector<PlanNode>& nodes, int depth, std::string& out) {
   for (const PlanNode& n : nodes) {
     out.append(2 * static_cast<std::size_t>(depth), ' ');
-    if (n.barrier) {
-      out += "barrier: " + n.barrier->why + "\n";
+    if (const Barrier* b = n.barrier()) {
+      out += "barrier: " + b->why + "\n";
       continue;
     }
-    if (n.reduction >= 0) {
+    if (n.reduction()) {
       out += "reduction over work-items\n";
       continue;
     }
     if (!n.is_leaf()) {
-      out += (n.is_loop() ? n.iname : "kernel " + std::to_string(n.launch)) + "\n";
+      out += (n.is_loop() ? n.iname() : fmt::format("kernel {}", n.kernel()->launch)) + "\n";
       print(plan, n.children, depth + 1, out);
       continue;
     }
-    for (int i : n.insns) {
-      if (i != n.insns.front()) out += ", ";
+    for (int i : n.insns()) {
+      if (i != n.insns().front()) out += ", ";
       out += plan.kernel.instructions[static_cast<std::size_t>(i)]->id;
     }
     out += "\n";

@@ -103,7 +103,7 @@ class Storage {
   void index_nodes(std::vector<PlanNode>& nodes) {
     for (PlanNode& n : nodes) {
       nodes_[n.id] = &n;
-      for (int i : n.insns) position_[i] = static_cast<int>(position_.size());
+      for (int i : n.insns()) position_[i] = static_cast<int>(position_.size());
       index_nodes(n.children);
     }
   }

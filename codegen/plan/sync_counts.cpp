@@ -46,13 +46,13 @@ class SyncCounter {
 
   void visit(const std::vector<PlanNode>& nodes) {
     for (const PlanNode& n : nodes) {
-      if (n.barrier) add("barrier_local", times("a barrier"));
-      if (n.reduction >= 0)
+      if (n.barrier()) add("barrier_local", times("a barrier"));
+      if (const PlanReduction* r = n.reduction())
         add("barrier_local",
             times("a reduction over work-items")
-                .times(barriers_in(plan_.reductions[static_cast<std::size_t>(n.reduction)])));
-      if (n.launch >= 0) launches_ = launches_ + times("a kernel");
-      if (n.is_loop()) loops_.push_back(n.iname);
+                .times(barriers_in(plan_.reductions[static_cast<std::size_t>(r->reduction)])));
+      if (n.kernel()) launches_ = launches_ + times("a kernel");
+      if (n.is_loop()) loops_.push_back(n.iname());
       visit(n.children);
       if (n.is_loop()) loops_.pop_back();
     }

@@ -37,15 +37,15 @@ class Placer {
   // ---- Placing.
 
   static void instructions_of(const PlanNode& n, std::vector<int>& out) {
-    out.insert(out.end(), n.insns.begin(), n.insns.end());
+    out.insert(out.end(), n.insns().begin(), n.insns().end());
     for (const PlanNode& c : n.children) instructions_of(c, out);
   }
   /// Whether the loop is one of the host's, around kernels.
   static bool holds_kernel(const PlanNode& n) {
-    return n.launch >= 0 || std::any_of(n.children.begin(), n.children.end(), holds_kernel);
+    return n.kernel() || std::any_of(n.children.begin(), n.children.end(), holds_kernel);
   }
   bool holds_parallel(const PlanNode& n) const {
-    return is_spread(k_.tag(n.iname)) ||
+    return is_spread(k_.tag(n.iname())) ||
            std::any_of(n.children.begin(), n.children.end(),
                        [&](const PlanNode& c) { return holds_parallel(c); });
   }
@@ -67,12 +67,12 @@ class Placer {
     std::vector<PlanNode> out;
     Run run;
     for (PlanNode& node : nodes) {
-      if (node.reduction >= 0) {
+      if (node.reduction()) {
         close(run, out);
         out.push_back(std::move(node));
         continue;
       }
-      if (node.launch >= 0) {
+      if (node.kernel()) {
         node.children = place(std::move(node.children), outer);
         out.push_back(std::move(node));
         continue;
@@ -81,14 +81,13 @@ class Placer {
         if (joins(run, node, outer, out)) continue;
         close(run, out);
         std::vector<std::string> inner = outer;
-        inner.push_back(node.iname);
+        inner.push_back(node.iname());
         node.children = place(std::move(node.children), inner);
         if (!node.children.empty()) out.push_back(std::move(node));  // else it held barriers alone
         continue;
       }
-      for (int i : node.insns) {
-        PlanNode single;
-        single.insns = {i};
+      for (int i : node.insns()) {
+        PlanNode single = PlanNode::of({i});
         if (insn(i).kind == InsnKind::Barrier) {
           close(run, out);
           if (insn(i).barrier == BarrierScope::Local) push(out, std::move(single));
@@ -130,7 +129,8 @@ class Placer {
 
   static void push(std::vector<PlanNode>& to, PlanNode node) {
     if (node.is_statements() && !to.empty() && to.back().is_statements()) {
-      to.back().insns.insert(to.back().insns.end(), node.insns.begin(), node.insns.end());
+      std::vector<int>& all = to.back().statements();
+      all.insert(all.end(), node.insns().begin(), node.insns().end());
     } else {
       to.push_back(std::move(node));
     }
@@ -140,10 +140,7 @@ class Placer {
     if (run.nodes.empty()) return;
     std::vector<PlanNode> body = std::move(run.nodes);
     for (const std::string& iname : fastest_first(run.items)) {
-      PlanNode loop;
-      loop.iname = iname;
-      loop.children = std::move(body);
-      body.clear();
+      PlanNode loop = PlanNode::over(iname, std::exchange(body, {}));
       body.push_back(std::move(loop));
     }
     out.push_back(std::move(body.front()));

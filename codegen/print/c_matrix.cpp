@@ -51,7 +51,7 @@ std::string Helpers::matrix_unit(int rows) {
 }
 
 void CPrinter::matrix_step(const Loop& x) {
-  const MatrixStep& m = plan_.matrix_steps[static_cast<std::size_t>(x.matrix)];
+  const MatrixStep& m = plan_.matrix_steps[static_cast<std::size_t>(*x.matrix)];
   const Stmt* inner = &x.body.at(0);
   while (const auto* l = std::get_if<Loop>(&inner->op)) inner = &l->body.at(0);
   std::map<std::string, Expr> values;

@@ -261,7 +261,7 @@ void CPrinter::unwrap(std::size_t at) {
 void CPrinter::statement(const Stmt& s) {
   std::visit(
       overload{[&](const Loop& x) {
-                 if (x.matrix >= 0) return matrix_step(x);
+                 if (x.matrix) return matrix_step(x);
                  if (x.lanes > 0) return lanes(x);
                  const bool in_turn = takes_turns(x.body);
                  for (const std::string& p : x.pragmas)
