@@ -107,9 +107,9 @@ std::optional<Kernel> fused_at_once(const Kernel& k, const Loops& loops, const S
   const Op& op = *find_op("rename_iname");
   Kernel out = k;
   try {
-    const WithoutProof until_the_end;
     for (const auto& [own, name] : loops)
-      out = run_op(op, out, {Value{own}, Value{name}}, {{"existing_ok", Value{true}}}, at);
+      out = run_op(op, out, {Value{own}, Value{name}}, {{"existing_ok", Value{true}}}, at,
+                   Proof::LeftOut);
   } catch (const Error&) { return std::nullopt; }
   try {
     out = reordered(k, std::move(out));

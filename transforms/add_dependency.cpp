@@ -9,7 +9,8 @@
 
 namespace moonloop {
 
-Kernel add_dependency(const Kernel& k, const Match& insn_match, const Match& depends_on) {
+Kernel add_dependency(const Kernel& k, const Match& insn_match, const Match& depends_on,
+                      Proof proof) {
   const auto later = some_matching(k, insn_match, "`insn_match` selects no instruction");
   const auto earlier = some_matching(k, depends_on, "`depends_on` selects no instruction");
   if (later.size() == 1 && later == earlier)
@@ -24,7 +25,7 @@ Kernel add_dependency(const Kernel& k, const Match& insn_match, const Match& dep
           x.depends_on.push_back(k.instructions[d]->id);
     });
   textual_order(out);  // refuses cycles, by name
-  return reordered(k, std::move(out));
+  return reordered(k, std::move(out), proof);
 }
 
 extern const Op add_dependency_op;
@@ -54,7 +55,7 @@ c[i] = 2   {id=second}
     .run =
         [](const Kernel& k, const Args& a) {
           return add_dependency(k, Match::parse(a.str("insn_match"), a.at()),
-                                Match::parse(a.str("depends_on"), a.at()));
+                                Match::parse(a.str("depends_on"), a.at()), a.proof());
         },
     .query = {},
 };

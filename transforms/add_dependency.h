@@ -1,6 +1,7 @@
 #pragma once
 #include "core/model/kernel.h"
 #include "core/model/match.h"
+#include "core/order/reordered.h"
 
 namespace moonloop {
 
@@ -10,6 +11,7 @@ namespace moonloop {
 /// Refuses  no-match          one of the matches selects nothing
 ///          dependency-cycle  an instruction would have to run before itself
 ///          cannot-nest, breaks-order  the kernel's own dependences demand the opposite
-Kernel add_dependency(const Kernel& k, const Match& insn_match, const Match& depends_on);
+Kernel add_dependency(const Kernel& k, const Match& insn_match, const Match& depends_on,
+                      Proof proof = Proof::Made);
 
 }  // namespace moonloop

@@ -146,6 +146,7 @@ Kernel run_add_prefetch(const Kernel& k, const Args& a) {
     fail("bad-argument", a.at(), "`{}` is no array `a`, `a$tag` or `a[i, :]`", a.str("var_name"));
   PrefetchOptions o;
   PrecomputeOptions& p = o.precompute;
+  p.proof = a.proof();
   p.tag = (scalar ? scalar->tag : access->tag).str();
   if (access) {
     const std::string& text = a.str("var_name");

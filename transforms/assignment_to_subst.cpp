@@ -38,7 +38,7 @@ class Change {
     for (Made& m : rules_) out.rules.push_back(std::move(m.rule));
     after_uses(out);
     out = remove_if_unread(std::move(out));
-    return WithoutProof::active() ? rebase(std::move(out)) : in_order_of(k_, std::move(out));
+    return o_.proof == Proof::LeftOut ? rebase(std::move(out)) : in_order_of(k_, std::move(out));
   }
 
  private:
@@ -116,7 +116,7 @@ class Change {
     for (const int w : writers) {
       if (w == use && writers.size() > 1) continue;
       const Definition d = definition_of(k_, w, name_);
-      if (WithoutProof::active()) return d;
+      if (o_.proof == Proof::LeftOut) return d;
       auto why = reaching_.obstacle(d, use);
       if (!why) return d;
       if (!first) first = std::move(why);
@@ -297,7 +297,8 @@ out[j] = 5*a[j]
           return assignment_to_subst(k, a.str("lhs_name"),
                                      {.extra_arguments = a.names("extra_arguments"),
                                       .within = Match::parse(a.str("within"), a.at()),
-                                      .force_retain_argument = a.boolean("force_retain_argument")});
+                                      .force_retain_argument = a.boolean("force_retain_argument"),
+                                      .proof = a.proof()});
         },
     .query = {},
 };

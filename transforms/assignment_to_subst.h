@@ -4,6 +4,7 @@
 
 #include "core/model/kernel.h"
 #include "core/model/match.h"
+#include "core/order/reordered.h"
 
 namespace moonloop {
 
@@ -12,6 +13,7 @@ struct AssignmentToSubstOptions {
       {};                              // names of the definition that become arguments as well
   Match within = {};                   // the uses to replace; all if empty
   bool force_retain_argument = false;  // an argument that nothing reads any more is kept
+  Proof proof = Proof::Made;
 };
 
 /// Turns the assignments to a variable into substitution rules, called where it was read.

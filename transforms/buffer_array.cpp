@@ -182,7 +182,7 @@ class BufferArray {
   // ---- What the expressions mean.
 
   void check_expressions() const {
-    if (WithoutProof::active()) return;
+    if (o_.proof == Proof::LeftOut) return;
     if (!o_.store && !writes_.empty())
       refuse("lost-store", at(), "without a store, what `{}` writes to `{}` would be lost",
              before_.instructions[writes_[0].insn]->id, array_);
@@ -301,7 +301,7 @@ class BufferArray {
     auto& list = after_.instructions;
     if (store_insn) list.insert(list.begin() + std::ptrdiff_t(last), store_insn);
     list.insert(list.begin() + std::ptrdiff_t(first), load_insn);
-    return staged(before_, after_, stand_ins);
+    return staged(before_, after_, stand_ins, o_.proof);
   }
 
   std::string add_temporary(const Footprint& f, std::set<std::string>& taken,
@@ -492,6 +492,7 @@ Kernel run_buffer_array(const Kernel& k, const Args& a) {
   o.temporary_scope = parse_address_space(a.str("temporary_scope", "auto"), a.at());
   o.fetch_bounding_box = a.boolean("fetch_bounding_box");
   o.at = a.at();
+  o.proof = a.proof();
   return buffer_array(k, a.str("var_name"), o);
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/model/kernel.h"
 #include "core/model/match.h"
+#include "core/order/reordered.h"
 
 namespace moonloop {
 
@@ -19,6 +20,7 @@ struct BufferOptions {
   AddressSpace temporary_scope = AddressSpace::Auto;
   bool fetch_bounding_box = false;
   Span at;
+  Proof proof = Proof::Made;
 };
 
 /// Lets instructions work on a copy of part of an array, which is filled before and written back

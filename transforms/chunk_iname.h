@@ -3,6 +3,7 @@
 
 #include "core/model/kernel.h"
 #include "core/model/match.h"
+#include "core/order/reordered.h"
 
 namespace moonloop {
 
@@ -11,6 +12,7 @@ struct ChunkOptions {
   std::string outer_tag = {}, inner_tag = {};
   bool do_tagged_check = true;
   Match within = {};
+  Proof proof = Proof::Made;
 };
 
 /// Splits a loop into a fixed number of pieces of the same length, or of two lengths that differ by

@@ -96,7 +96,7 @@ Kernel duplicate_inames(const Kernel& k, const std::vector<std::string>& inames,
     for (const auto& [iname, text] : o.tags)
       if (iname == from)
         if (const auto tag = tag_for(out, to, text)) out.iname_tags[to] = *tag;
-  return reordered(k, std::move(out));
+  return reordered(k, std::move(out), o.proof);
 }
 
 extern const Op duplicate_inames_op;
@@ -146,7 +146,8 @@ c[i] = b[i] + 1  {id=second, dep=first}
           return duplicate_inames(k, a.names("inames"), Match::parse(a.str("within"), a.at()),
                                   {.new_inames = a.names("new_inames"),
                                    .suffix = a.str("suffix"),
-                                   .tags = a.pairs("tags")});
+                                   .tags = a.pairs("tags"),
+                                   .proof = a.proof()});
         },
     .query = {},
 };

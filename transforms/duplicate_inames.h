@@ -5,6 +5,7 @@
 
 #include "core/model/kernel.h"
 #include "core/model/match.h"
+#include "core/order/reordered.h"
 
 namespace moonloop {
 
@@ -13,6 +14,7 @@ struct DuplicateOptions {
   std::string suffix = {};
   std::vector<std::pair<std::string, std::string>> tags =
       {};  // by old iname: the tag of the new one
+  Proof proof = Proof::Made;
 };
 
 /// Gives some instructions loops of their own over the same values.

@@ -155,7 +155,7 @@ Kernel join_inames(const Kernel& k, const std::vector<std::string>& inames, cons
   rw.relation = join_relation(inames, fresh, boxes);
   Kernel out = rewrite_inames(k, rw, o.within);
   if (tag) out.iname_tags[fresh] = *tag;
-  return reordered(k, std::move(out));
+  return reordered(k, std::move(out), o.proof);
 }
 
 extern const Op join_inames_op;
@@ -196,7 +196,8 @@ c[i, j] = 0
           return join_inames(k, a.names("inames"),
                              {.new_iname = a.str("new_iname"),
                               .tag = a.str("tag"),
-                              .within = Match::parse(a.str("within"), a.at())});
+                              .within = Match::parse(a.str("within"), a.at()),
+                              .proof = a.proof()});
         },
     .query = {},
 };

@@ -4,6 +4,7 @@
 
 #include "core/model/kernel.h"
 #include "core/model/match.h"
+#include "core/order/reordered.h"
 
 namespace moonloop {
 
@@ -11,6 +12,7 @@ struct JoinOptions {
   std::string new_iname = {};  // empty: `i_and_j`
   std::string tag = {};
   Match within = {};
+  Proof proof = Proof::Made;
 };
 
 /// Makes one loop of several, the last of which is the fastest; the inverse of split_iname.

@@ -287,8 +287,8 @@ class Change {
 
 }  // namespace
 
-Kernel map_domain(const Kernel& k, const std::string& map, const Span& at) {
-  return reordered(k, Change(k, map, at).apply());
+Kernel map_domain(const Kernel& k, const std::string& map, const Span& at, Proof proof) {
+  return reordered(k, Change(k, map, at).apply(), proof);
 }
 
 extern const Op map_domain_op;
@@ -317,7 +317,7 @@ a[i, j] = a[i, j - 1] + a[i - 1, j]
 )",
     .example = R"(knl = lp.map_domain(knl, "{ [i, j] -> [t, j] : t = i + j }"))",
     .run = [](const Kernel& k,
-              const Args& a) { return map_domain(k, a.str("transform_map"), a.at()); },
+              const Args& a) { return map_domain(k, a.str("transform_map"), a.at(), a.proof()); },
     .query = {},
 };
 

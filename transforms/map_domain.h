@@ -2,6 +2,7 @@
 #include <string>
 
 #include "core/model/kernel.h"
+#include "core/order/reordered.h"
 
 namespace moonloop {
 
@@ -20,6 +21,7 @@ namespace moonloop {
 ///          total on the domain; names the instances
 ///          and all that check_legal refuses
 /// Cost     one walk over the instructions, a few isl operations on the map
-Kernel map_domain(const Kernel& k, const std::string& map, const Span& at = {});
+Kernel map_domain(const Kernel& k, const std::string& map, const Span& at = {},
+                  Proof proof = Proof::Made);
 
 }  // namespace moonloop

@@ -39,7 +39,7 @@ class Build {
     tag_inames();
     replace_uses();
     versions_.settle(after_);
-    Kernel out = staged(before_, after_, stand_ins());
+    Kernel out = staged(before_, after_, stand_ins(), options_.proof);
     if (options_.fetch_bounding_box && !box_is_safe()) require_box_written(out);
     return out;
   }
@@ -440,6 +440,7 @@ Kernel run_precompute(const Kernel& k, const Args& a) {
   }
   o.fetch_bounding_box = a.boolean("fetch_bounding_box");
   o.at = a.at();
+  o.proof = a.proof();
   return precompute(k, wanted.rule, o);
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/model/kernel.h"
 #include "core/model/match.h"
+#include "core/order/reordered.h"
 
 namespace moonloop {
 
@@ -33,6 +34,7 @@ struct PrecomputeOptions {
   std::vector<FootprintSubscript> footprints;  // when given, uses outside of them stay as they are
   std::string subject;                         // what messages name; empty: the rule
   Span at;                                     // of the request
+  Proof proof = Proof::Made;
 };
 
 /// Computes the values of a rule ahead of its uses and keeps them in a temporary.

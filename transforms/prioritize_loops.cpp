@@ -8,7 +8,8 @@
 
 namespace moonloop {
 
-Kernel prioritize_loops(const Kernel& k, const std::vector<std::string>& loop_priority) {
+Kernel prioritize_loops(const Kernel& k, const std::vector<std::string>& loop_priority,
+                        Proof proof) {
   std::set<std::string> seen;
   for (const std::string& iname : loop_priority) {
     require_iname(k, iname);
@@ -28,7 +29,7 @@ Kernel prioritize_loops(const Kernel& k, const std::vector<std::string>& loop_pr
   if (loop_priority.size() > 1 && std::find(out.priorities.begin(), out.priorities.end(),
                                             loop_priority) == out.priorities.end())
     out.priorities.push_back(loop_priority);
-  return reordered(k, std::move(out));
+  return reordered(k, std::move(out), proof);
 }
 
 extern const Op prioritize_loops_op;
@@ -53,7 +54,7 @@ c[i, j] = a[j, i]
 )",
     .example = R"(knl = lp.prioritize_loops(knl, "j, i"))",
     .run = [](const Kernel& k,
-              const Args& a) { return prioritize_loops(k, a.names("loop_priority")); },
+              const Args& a) { return prioritize_loops(k, a.names("loop_priority"), a.proof()); },
     .query = {},
 };
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/model/kernel.h"
+#include "core/order/reordered.h"
 
 namespace moonloop {
 
@@ -15,6 +16,7 @@ namespace moonloop {
 ///          bad-priority    an iname stands twice
 ///          cannot-nest     no nest satisfies all demands
 ///          breaks-order    the nest would run a dependence backwards
-Kernel prioritize_loops(const Kernel& k, const std::vector<std::string>& loop_priority);
+Kernel prioritize_loops(const Kernel& k, const std::vector<std::string>& loop_priority,
+                        Proof proof = Proof::Made);
 
 }  // namespace moonloop

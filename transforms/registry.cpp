@@ -6,7 +6,6 @@
 #include "core/model/lookup.h"
 #include "core/order/order.h"
 #include "core/order/reference.h"
-#include "core/order/reordered.h"
 #include "core/sets/budget.h"
 
 namespace moonloop {
@@ -266,13 +265,13 @@ bool has_zero_byte(const Value& v) {
 
 template <class F>
 auto run_row(const Op& op, const Kernel& k, const ValueList& positional, const ValueDict& options,
-             const Span& at, F f) {
+             const Span& at, Proof proof, F f) {
   const Decoded args = decode(op, positional, options, at);
   for (const auto& [name, value] : args.values)
     if (has_zero_byte(value))
       fail("bad-argument", at, "`{}` of `{}` is a text with a zero byte", name, op.name);
   try {
-    return f(Args(args.values, at));
+    return f(Args(args.values, at, proof));
   } catch (const BadArgument&) { throw; } catch (const Error& e) {
     if (is_about_argument(e.diagnostic().code)) blame_argument(op, k, args, e, at);
     throw;
@@ -414,11 +413,6 @@ Kernel run_within_budget(const Op& op, const Kernel& k, const Args& a) {
   }
 }
 
-Kernel without_proof(const Op& op, const Kernel& k, const Args& a) {
-  const WithoutProof unproved;
-  return rebase(run_within_budget(op, k, a));
-}
-
 bool is_legal(const Kernel& k) {
   try {
     within_budget(k.at, "parallel loops keep every dependence", [&] { check_legal(k); });
@@ -446,12 +440,14 @@ Kernel on_trust(const Kernel& before, Kernel after, std::string step) {
 
 }  // namespace
 
-Kernel run_op(const Op& op, const Kernel& k, ValueList positional, ValueDict options, Span at) {
+Kernel run_op(const Op& op, const Kernel& k, ValueList positional, ValueDict options, Span at,
+              Proof proof) {
   const Op row = resolved(op);
   ensure(row.run != nullptr, "a query was run as a transform");
-  Kernel out = run_row(row, k, positional, options, at, [&](const Args& a) {
-    if (!a.boolean("unsafe")) return run_within_budget(row, k, a);
-    return on_trust(k, without_proof(row, k, a), step_text(op.name, positional, options));
+  Kernel out = run_row(row, k, positional, options, at, proof, [&](const Args& a) {
+    Kernel made = run_within_budget(row, k, a);
+    if (!a.boolean("unsafe")) return made;
+    return on_trust(k, rebase(std::move(made)), step_text(op.name, positional, options));
   });
   out.trace = k.trace;
   out.trace.push_back(Step{op.name, std::move(positional), std::move(options), at});
@@ -463,7 +459,8 @@ Value run_query(const Op& op, const Kernel& k, const ValueList& positional,
   const Op row = resolved(op);
   ensure(row.query != nullptr, "a transform was run as a query");
   const IslBudget budget(kPhaseOperations, fmt::format("`{}` of kernel `{}`", op.name, k.name), at);
-  return run_row(row, k, positional, options, at, [&](const Args& a) { return row.query(k, a); });
+  return run_row(row, k, positional, options, at, Proof::Made,
+                 [&](const Args& a) { return row.query(k, a); });
 }
 
 }  // namespace moonloop

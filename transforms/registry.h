@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/model/kernel.h"
+#include "core/order/reordered.h"
 
 /// The registry: one table row per transform. It feeds the Lua bindings, `moonloop doc`,
 /// docs/reference.md, completion and replay.
@@ -40,7 +41,8 @@ Param unsafe_option();
 /// Decoded arguments: kinds are checked, unknown names refused, before an Op runs.
 class Args {
  public:
-  explicit Args(ValueDict values, Span at) : values_(std::move(values)), at_(at) {}
+  Args(ValueDict values, Span at, Proof proof)
+      : values_(std::move(values)), at_(at), proof_(proof) {}
   bool has(std::string_view name) const;       // given, and not nil
   bool is_false(std::string_view name) const;  // given as `false` (Python's None)
   std::string str(std::string_view name, const std::string& fallback = {}) const;
@@ -52,9 +54,13 @@ class Args {
   std::vector<std::pair<std::string, std::int64_t>> numbers(std::string_view name) const;
   const Value* raw(std::string_view name) const;
   const Span& at() const { return at_; }  // the caller's line in the script
+  /// Whether the step proves itself: not with the option `unsafe`, nor where run_op is told so.
+  Proof proof() const { return boolean("unsafe") ? Proof::LeftOut : proof_; }
+
  private:
   ValueDict values_;
   Span at_;
+  Proof proof_;
 };
 
 struct Op {
@@ -85,8 +91,9 @@ const Op* find_op(std::string_view name);
 
 /// Checks `positional` and `options` against the table (count, kinds, names) and runs the row.
 /// A wrong argument, also an iname or another name that the kernel lacks, throws BadArgument. Adds
-/// the step to the kernel's trace.
-Kernel run_op(const Op& op, const Kernel& k, ValueList positional, ValueDict options, Span at = {});
+/// the step to the kernel's trace. Without a proof, the caller has to prove the result.
+Kernel run_op(const Op& op, const Kernel& k, ValueList positional, ValueDict options, Span at = {},
+              Proof proof = Proof::Made);
 Value run_query(const Op& op, const Kernel& k, const ValueList& positional,
                 const ValueDict& options, Span at = {});
 

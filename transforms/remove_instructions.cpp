@@ -58,14 +58,14 @@ void require_unread(const Kernel& k, const std::set<std::string>& ids) {
 
 }  // namespace
 
-Kernel remove_instructions(const Kernel& k, const std::vector<std::string>& insn_ids) {
+Kernel remove_instructions(const Kernel& k, const std::vector<std::string>& insn_ids, Proof proof) {
   const std::set<std::string> ids(insn_ids.begin(), insn_ids.end());
   std::set<std::string> unknown = ids;
   for (const InsnPtr& i : k.instructions) unknown.erase(i->id);
   if (!unknown.empty()) require_insn(k, *unknown.begin());
   if (ids.empty()) return k;
   Kernel out = without_instructions(k, ids);
-  if (WithoutProof::active()) return rebase(std::move(out));
+  if (proof == Proof::LeftOut) return rebase(std::move(out));
   require_unread(k, ids);
   return in_order_of(k, std::move(out));
 }
@@ -93,7 +93,7 @@ c[i] = 2   {id=second}
 )",
     .example = R"(knl = lp.remove_instructions(knl, "first"))",
     .run = [](const Kernel& k,
-              const Args& a) { return remove_instructions(k, a.names("insn_ids")); },
+              const Args& a) { return remove_instructions(k, a.names("insn_ids"), a.proof()); },
     .query = {},
 };
 

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/model/kernel.h"
+#include "core/order/reordered.h"
 
 namespace moonloop {
 
@@ -13,6 +14,7 @@ namespace moonloop {
 ///          stays,
 ///                               or a loop bound; unless proofs are left out
 /// Values that nothing reads, those of output arguments too, are no longer computed.
-Kernel remove_instructions(const Kernel& k, const std::vector<std::string>& insn_ids);
+Kernel remove_instructions(const Kernel& k, const std::vector<std::string>& insn_ids,
+                           Proof proof = Proof::Made);
 
 }  // namespace moonloop

@@ -238,7 +238,7 @@ void pass_tag(const Kernel& k, const std::string& old_iname, const std::string& 
 void require_one_loop(const Kernel& k, const Kernel& after, const std::string& old_iname,
                       const std::string& new_iname) {
   const InameTag* tag = after.tag(new_iname);
-  if (!in_team(tag) || WithoutProof::active()) return;
+  if (!in_team(tag)) return;
   const std::string name = tag->text;
   try {
     check_legal(in_sequence(keep_reference(k, after)));
@@ -343,8 +343,8 @@ Kernel rename_iname(const Kernel& k, const std::string& old_iname, const std::st
     if (const auto it = k.slabs.find(old_iname); it != k.slabs.end())
       out.slabs[new_iname] = it->second;
   if (wide) require_bounds_known(k, out, new_iname);
-  if (merge) require_one_loop(k, out, old_iname, new_iname);
-  return reordered(k, std::move(out));
+  if (merge && o.proof == Proof::Made) require_one_loop(k, out, old_iname, new_iname);
+  return reordered(k, std::move(out), o.proof);
 }
 
 extern const Op rename_iname_op;
@@ -404,7 +404,8 @@ c[j] = b[j] + 1  {id=second, dep=first}
               {.existing_ok = a.boolean("existing_ok"),
                .preserve_tags = a.boolean("preserve_tags", true),
                .raise_on_domain_mismatch = a.boolean("raise_on_domain_mismatch", true),
-               .within = Match::parse(a.str("within"), a.at())});
+               .within = Match::parse(a.str("within"), a.at()),
+               .proof = a.proof()});
         },
     .query = {},
 };

@@ -3,6 +3,7 @@
 
 #include "core/model/kernel.h"
 #include "core/model/match.h"
+#include "core/order/reordered.h"
 
 namespace moonloop {
 
@@ -13,6 +14,7 @@ struct RenameOptions {
   /// under conditions where they had fewer.
   bool raise_on_domain_mismatch = true;
   Match within = {};
+  Proof proof = Proof::Made;
 };
 
 /// Renames a loop, or moves its instructions into another loop over the same values.

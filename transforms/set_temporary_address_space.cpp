@@ -9,7 +9,7 @@
 namespace moonloop {
 
 Kernel set_temporary_address_space(const Kernel& k, const std::vector<std::string>& names,
-                                   AddressSpace space) {
+                                   AddressSpace space, Proof proof) {
   Kernel out = k;
   for (const std::string& name : names) {
     require_temporary(k, name);
@@ -31,7 +31,7 @@ Kernel set_temporary_address_space(const Kernel& k, const std::vector<std::strin
             "`{}` is written at the number of its work-item, as memory that the work-items share; "
             "it cannot be private",
             name);
-  return reordered(k, std::move(out));
+  return reordered(k, std::move(out), proof);
 }
 
 extern const Op set_temporary_address_space_op;
@@ -67,7 +67,8 @@ knl = lp.tag_inames(knl, "i:l.0, j:l.0"))",
     .run =
         [](const Kernel& k, const Args& a) {
           return set_temporary_address_space(k, a.names("temp_var_names"),
-                                             parse_address_space(a.str("address_space"), a.at()));
+                                             parse_address_space(a.str("address_space"), a.at()),
+                                             a.proof());
         },
     .query = {},
 };

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/model/kernel.h"
+#include "core/order/reordered.h"
 
 namespace moonloop {
 
@@ -14,6 +15,6 @@ namespace moonloop {
 ///          not-private        a work-item writes it at its own number, as memory that it shares
 ///          races, breaks-order   work-items would meet in memory that each had to itself
 Kernel set_temporary_address_space(const Kernel& k, const std::vector<std::string>& names,
-                                   AddressSpace space);
+                                   AddressSpace space, Proof proof = Proof::Made);
 
 }  // namespace moonloop

@@ -5,6 +5,7 @@
 
 #include "core/model/kernel.h"
 #include "core/model/match.h"
+#include "core/order/reordered.h"
 
 namespace moonloop {
 
@@ -15,6 +16,7 @@ struct SplitOptions {
   std::pair<std::int64_t, std::int64_t> slabs{0, 0};
   bool do_tagged_check = true;
   Match within = {};
+  Proof proof = Proof::Made;
 };
 
 /// Splits a loop into an outer one and an inner one of fixed length.

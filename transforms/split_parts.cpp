@@ -9,7 +9,8 @@ namespace moonloop {
 
 SplitParts::SplitParts(const Kernel& k, const std::string& iname, bool tagged_check,
                        const std::string& outer_iname, const std::string& inner_iname,
-                       const std::string& outer_tag, const std::string& inner_tag) {
+                       const std::string& outer_tag, const std::string& inner_tag, Proof proof)
+    : proof_(proof) {
   if (const InameTag* tag = k.tag(iname); tag && tagged_check)
     refuse("tagged-iname", k.at, "`{}` is tagged `{}`; split it first, then tag the parts", iname,
            tag->text);
@@ -24,7 +25,7 @@ SplitParts::SplitParts(const Kernel& k, const std::string& iname, bool tagged_ch
 Kernel SplitParts::tagged(const Kernel& k, Kernel split) const {
   if (outer_tag_) split.iname_tags[outer] = *outer_tag_;
   if (inner_tag_) split.iname_tags[inner] = *inner_tag_;
-  return reordered(k, std::move(split));
+  return reordered(k, std::move(split), proof_);
 }
 
 Kernel SplitParts::tagged_in_place(const Kernel& k, Kernel split) const {

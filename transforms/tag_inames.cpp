@@ -88,7 +88,7 @@ Kernel tag_inames(const Kernel& k, const std::vector<std::pair<std::string, std:
         out.iname_tags.erase(iname);
     }
   try {
-    return reordered(k, out);
+    return reordered(k, out, o.proof);
   } catch (const RefusedByCounterexample& e) {
     Diagnostic d = e.diagnostic();
     if (!d.hint.empty() || d.code != "races") throw;
@@ -156,9 +156,10 @@ c[i, j] = a[i, j]
     .example = R"(knl = lp.tag_inames(knl, {i = "par", j = "unr"}))",
     .run =
         [](const Kernel& k, const Args& a) {
-          return tag_inames(
-              k, a.pairs("iname_to_tag"),
-              {.force = a.boolean("force"), .ignore_nonexistent = a.boolean("ignore_nonexistent")});
+          return tag_inames(k, a.pairs("iname_to_tag"),
+                            {.force = a.boolean("force"),
+                             .ignore_nonexistent = a.boolean("ignore_nonexistent"),
+                             .proof = a.proof()});
         },
     .query = {},
 };

@@ -4,12 +4,14 @@
 #include <vector>
 
 #include "core/model/kernel.h"
+#include "core/order/reordered.h"
 
 namespace moonloop {
 
 struct TagOptions {
   bool force = false;               // replaces tags that are there
   bool ignore_nonexistent = false;  // names and patterns that match no iname are passed over
+  Proof proof = Proof::Made;
 };
 
 /// Says how loops run.

@@ -16,7 +16,7 @@ bool is_of_type(const InameTag& tag, const std::string& type) {
 }  // namespace
 
 Kernel untag_inames(const Kernel& k, const std::vector<std::string>& inames,
-                    const std::string& tag_type) {
+                    const std::string& tag_type, Proof proof) {
   Kernel out = k;
   for (const std::string& iname : inames_like(k, inames)) {
     const InameTag* tag = k.tag(iname);
@@ -26,7 +26,7 @@ Kernel untag_inames(const Kernel& k, const std::vector<std::string>& inames,
              tag->text);
     out.iname_tags.erase(iname);
   }
-  return reordered(k, std::move(out));
+  return reordered(k, std::move(out), proof);
 }
 
 extern const Op untag_inames_op;
@@ -53,7 +53,7 @@ a[i] = 1
 knl = lp.untag_inames(knl, "i", "par"))",
     .run =
         [](const Kernel& k, const Args& a) {
-          return untag_inames(k, a.names("iname_to_untag"), a.str("tag_type"));
+          return untag_inames(k, a.names("iname_to_untag"), a.str("tag_type"), a.proof());
         },
     .query = {},
 };

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/model/kernel.h"
+#include "core/order/reordered.h"
 
 namespace moonloop {
 
@@ -11,6 +12,6 @@ namespace moonloop {
 /// \param tag_type  which tag: `unr`, `g.0`, or `g` for all of its axes; empty for any
 /// Refuses          untagged-iname  an iname has no tag, or another one
 Kernel untag_inames(const Kernel& k, const std::vector<std::string>& inames,
-                    const std::string& tag_type = {});
+                    const std::string& tag_type = {}, Proof proof = Proof::Made);
 
 }  // namespace moonloop

@@ -3,22 +3,11 @@
 
 namespace moonloop {
 
-/// The end of each transform that only reorders: `after` with the reference of `before`, proved
-/// legal unless a `WithoutProof` lives.
-Kernel reordered(const Kernel& before, Kernel after);
+/// Whether a step proves that it keeps the order. Whoever asks for a step without its proof must
+/// prove the result later, or rebase it and add a claim, as the option `unsafe` does.
+enum class Proof { Made, LeftOut };
 
-/// While one lives, this thread's transforms that only reorder leave their proof out: what the
-/// option `unsafe` does. The one who makes it must rebase the result and add the claim.
-class WithoutProof {
- public:
-  WithoutProof();
-  ~WithoutProof();
-  WithoutProof(const WithoutProof&) = delete;
-  WithoutProof& operator=(const WithoutProof&) = delete;
-  static bool active();
-
- private:
-  bool before_;
-};
+/// The end of each transform that only reorders: `after` with the reference of `before`.
+Kernel reordered(const Kernel& before, Kernel after, Proof proof = Proof::Made);
 
 }  // namespace moonloop

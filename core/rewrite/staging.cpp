@@ -8,7 +8,6 @@
 #include "core/model/memo.h"
 #include "core/order/commuting.h"
 #include "core/order/order_reference.h"
-#include "core/order/reordered.h"
 #include "core/sets/budget.h"
 
 namespace moonloop {
@@ -291,10 +290,10 @@ void withdraw_claimed_updates(const Kernel& before, Kernel& after) {
 
 }  // namespace
 
-Kernel staged(const Kernel& before, Kernel after, const std::vector<StandIn>& all) {
+Kernel staged(const Kernel& before, Kernel after, const std::vector<StandIn>& all, Proof proof) {
   withdraw_claimed_updates(before, after);
   after = rebase(std::move(after));
-  if (WithoutProof::active()) {
+  if (proof == Proof::LeftOut) {
     nest(after);  // it must be possible at least
     return after;
   }

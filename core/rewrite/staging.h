@@ -10,6 +10,7 @@
 #include "core/model/kernel.h"
 #include "core/model/match.h"
 #include "core/order/reference.h"
+#include "core/order/reordered.h"
 #include "core/rewrite/footprint.h"
 #include "core/rewrite/rule_rewrite.h"
 
@@ -79,9 +80,10 @@ Map stage_relation(const Kernel& k, const std::set<std::string>& stage,
 std::vector<Access> accesses_to(const Kernel& k, const Instruction& insn, bool write,
                                 const std::set<std::string>& skip);
 
-/// Proves `after` by its stand-ins, makes it its own reference and checks it; while a
-/// `WithoutProof` lives, only that it can be nested.
-Kernel staged(const Kernel& before, Kernel after, const std::vector<StandIn>& all);
+/// Proves `after` by its stand-ins, makes it its own reference and checks it; without a proof, only
+/// that it can be nested.
+Kernel staged(const Kernel& before, Kernel after, const std::vector<StandIn>& all,
+              Proof proof = Proof::Made);
 
 /// Where staging instructions may stand in a kernel.
 class Sites {

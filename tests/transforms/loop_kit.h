@@ -39,10 +39,10 @@ inline Value flag(bool b) { return Value{b}; }
 
 /// Runs a transform as a script does.
 inline Kernel apply(const Kernel& k, const std::string& op, ValueList positional = {},
-                    ValueDict options = {}) {
+                    ValueDict options = {}, Proof proof = Proof::Made) {
   const Op* row = find_op(op);
   if (!row) throw InternalError("no transform " + op);
-  return run_op(*row, k, std::move(positional), std::move(options));
+  return run_op(*row, k, std::move(positional), std::move(options), {}, proof);
 }
 
 /// `id: lhs = rhs`, without options.
