@@ -7,6 +7,7 @@
 #include "core/model/domain.h"
 #include "core/model/lookup.h"
 #include "core/order/check_kernel.h"
+#include "core/order/reference.h"
 #include "core/rewrite/staging_loops.h"
 #include "transforms/precompute_plan.h"
 #include "transforms/registry.h"
@@ -59,7 +60,7 @@ class Build {
   /// A temporary need not be written in all of the box.
   void require_box_written(const Kernel& out) const {
     try {
-      complete(out);
+      check_defined(complete(out));
     } catch (const Error& e) {
       if (e.diagnostic().code != "undefined-read") throw;
       Diagnostic d = e.diagnostic();

@@ -425,6 +425,30 @@ a[j] = t[2*j]     {id=second, inames=j}
   CHECK(same_values(k, read, {{"n", 5}}));
 }
 
+// Found by the differential test (5126659).
+TEST_CASE("add_prefetch: a box of a buffer that holds less, in a loop that both share") {
+  const Kernel k = parsed(R"(
+kernel k(n: int32, a: float64[3*n + 12], b: float64[n], c: float64[3*n + 12])
+domain {[i]: 0 <= i and 2*i < n}
+domain {[j]: 0 <= j < n - i}
+temp t: float64
+assume n >= 5
+t = a[j + 1] + b[i]        {id=set, inames=i:j}
+c[n - i + 2] = t + a[2*i + 2]  {id=use, inames=i:j, dep=set}
+)");
+  const Kernel buffered = apply(k, "buffer_array", {text("a"), text("i")});
+  const auto fetch = [&](bool box) {
+    return apply(buffered, "add_prefetch", {text("a_buf"), text("i")},
+                 {{"fetch_bounding_box", flag(box)},
+                  {"fetch_outer_inames", Value{ValueList{text("j")}}}});
+  };
+  const std::string why = refusal([&] { fetch(true); });
+  CHECK(why.find("[undefined-read]") != std::string::npos);
+  CHECK(why.find("without fetch_bounding_box the copy takes only the elements that are read") !=
+        std::string::npos);
+  CHECK(same_values(k, fetch(false), {{"n", 6}}));
+}
+
 TEST_CASE("add_prefetch: the largest footprint over a loop whose bounds are computed") {
   const Kernel k = parsed(R"(
 kernel k(n: int32, b: float32[n + 12], q: float32[n + 12, n + 12], cnt: in int32[n])
