@@ -8,8 +8,8 @@
 namespace moonloop::cli {
 
 /// The command line, with all commands: `doc` reads its help from it. Where `first`, the first
-/// argument, is a command that needs no other, this one alone: options that nobody asks for would
-/// take a quarter of the instructions of a kernel of one line.
+/// argument, is a command that needs no other, only this one: unused options would take a quarter
+/// of the instructions of a kernel of one line.
 void build_app(CLI::App& app, Common& common, std::function<int()>& action,
                std::string_view first = {});
 

@@ -25,7 +25,7 @@ std::string step_text(const StepReport& r) {
   return out;
 }
 
-/// `fdiff: legal`, with what was taken on trust.
+/// `fdiff: legal`, with the claims taken on trust.
 std::string legal_text(const Kernel& k) {
   if (k.claims.empty()) return k.name + ": legal\n";
   std::string out = fmt::format("{}: legal, given what is claimed and not proved:\n", k.name);

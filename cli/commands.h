@@ -7,7 +7,7 @@
 
 /// The commands: one function and one file each. A function adds its subcommand to `app`; when the
 /// command line asks for it, the subcommand's callback stores what to do in `action`, whose result
-/// is the exit status. Options of the command alone live in a shared_ptr that the callback keeps.
+/// is the exit status. Options of only that command live in a shared_ptr that the callback keeps.
 ///
 ///     void add_gen(CLI::App& app, Common& common, std::function<int()>& action) {
 ///       auto o = std::make_shared<GenOptions>();
@@ -19,8 +19,8 @@
 ///       });
 ///     }
 ///
-/// What an action throws is rendered by main(): Error and Refused end with kError, and with
-/// kCompiler when the first diagnostic's code is one that is_compiler_error() knows.
+/// main() renders what an action throws: Error and Refused end with kError, or with kCompiler when
+/// the first diagnostic's code is one that is_compiler_error() knows.
 namespace moonloop::cli {
 
 /// INPUT, -t, -p, --kernel, -D, --set, --device, --quiet, --color, --trust.
@@ -28,11 +28,11 @@ void add_common_options(CLI::App& command, Common& common, bool takes_input = tr
 
 /// Writes each diagnostic of `e` to standard error.
 void report(const Error& e, bool color);
-/// All that goes by the name, as `moonloop doc NAME` prints it: `assume` is a transform and a line
+/// All topics of that name, as `moonloop doc NAME` prints them: `assume` is a transform and a line
 /// of kernel text. Fails `unknown-topic`.
 std::string help_on(const CLI::App& app, const std::string& name);
 /// The page of `moonloop view`: of `k`, which transforms made from `original`, drawn at the sizes
-/// of `values` and small ones. What is drawn is told on standard error, unless `quiet`. Fails as
+/// of `values` and small ones. Progress goes to standard error, unless `quiet`. Fails as
 /// view_page() and given_integers().
 std::string page_of(const Kernel& original, const Kernel& k, const GivenValues& values, bool quiet);
 /// A compiler or a device failed: exit status kCompiler.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array kSignals{SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
-/// What a handler may use: made before the signal comes.
+/// Data for the handler: made before the signal comes.
 struct Prepared {
   std::array<std::string, kSignals.size()> texts;
   std::array<struct sigaction, kSignals.size()> before;

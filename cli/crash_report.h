@@ -5,9 +5,9 @@
 
 namespace moonloop::cli {
 
-/// While it lives, a signal that ends the process (a division by zero, an address that is none) is
-/// told as an error of kernel `k`, whose generated code runs, and the process ends with the status
-/// of one. `verified`: the interpreter ran it without complaint. One at a time.
+/// While it lives, a signal that ends the process (a division by zero, an invalid address) is
+/// reported as an error of kernel `k`, whose generated code runs, and the process ends with the
+/// status of an error. `verified`: the interpreter ran it without complaint. One at a time.
 class CrashReport {
  public:
   CrashReport(const Kernel& k, bool verified, bool color);

@@ -21,7 +21,7 @@ std::string compilers() {
   for (const std::string& name : {std::string(given ? given : ""), std::string("cc"),
                                   std::string("gcc"), std::string("clang"), std::string("icx")}) {
     const auto cc = find_c_compiler(name);
-    // `cc` and `gcc` are often one: what stands behind the name in the version tells.
+    // `cc` and `gcc` are often one: the text after the name in the version decides.
     if (!cc || !seen.insert(cc->version.substr(std::min(cc->version.find(' '), cc->version.size())))
                     .second)
       continue;
@@ -47,7 +47,7 @@ std::string ceiling_text(const PeakRates& c) {
   return out + "\n";
 }
 
-/// The devices of a target with the limits that generated code meets, and what was measured.
+/// The devices of a target with the limits that generated code meets, and measured rates.
 std::string devices(Target target, bool measure) {
   const std::string label = fmt::format("{:8} ", to_string(target));
   int n = 0;

@@ -65,14 +65,14 @@ std::string topic_name(const std::string& name) {
   return axis ? name.substr(0, 2) + "N" : name;
 }
 
-/// `lp.split_iname` and `lib.tile` without what stands before the dot.
+/// `lp.split_iname` and `lib.tile` without the part before the dot.
 std::string bare_name(const std::string& name) {
   for (const std::string module : {"lp.", "lib."})
     if (name.starts_with(module)) return name.substr(module.size());
   return name;
 }
 
-/// All that goes by the name: `assume` is a transform and a line of kernel text.
+/// All topics of that name: `assume` is a transform and a line of kernel text.
 std::string help_on(const Documentation& d, const std::string& name) {
   const std::string bare = bare_name(name);
   std::vector<std::string> known, found;

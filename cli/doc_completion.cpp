@@ -3,14 +3,14 @@
 #include "cli/documentation.h"
 #include "core/base/diagnostic.h"
 
-/// Scripts that complete the command line in bash, zsh and fish. What an option takes decides what
-/// is offered: its choices, files with the ending of its value's name, folders.
+/// Scripts that complete the command line in bash, zsh and fish. The value of an option decides
+/// what is offered: its choices, files with the ending of its value's name, folders.
 namespace moonloop::cli {
 namespace {
 
 using Strings = std::vector<std::string>;
 
-/// What may stand in a place of the command line.
+/// The possible words at a place of the command line.
 struct Offer {
   enum class Kind { Nothing, Words, Files, Folders, ArrayFile } kind = Kind::Nothing;
   Strings words;  // choices, or the endings of files; no endings: any file
@@ -209,7 +209,7 @@ std::string fish_text(const std::string& text) {
   return out + "'";
 }
 
-/// The arguments of `complete` that say what follows.
+/// The arguments of `complete` for what may follow.
 std::string fish_offer(const Offer& o) {
   switch (o.kind) {
     case Offer::Kind::Nothing: return " -x";

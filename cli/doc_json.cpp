@@ -2,8 +2,8 @@
 
 #include "cli/documentation.h"
 
-/// `moonloop doc --json`: one object with all of the documentation, for other tools. A member that
-/// has nothing to tell is left out.
+/// `moonloop doc --json`: one object with all of the documentation, for other tools. Empty members
+/// are left out.
 namespace moonloop::cli {
 namespace {
 

@@ -36,7 +36,7 @@ std::string type_of(const std::string& kind) {
   return it->second;
 }
 
-/// A tag of loops goes by these names; one of instructions, `new_tag`, is any string.
+/// Tags of loops have these names; `new_tag`, a tag of instructions, is any string.
 bool is_tag(const DocParam& p) {
   return p.kind == "string" && (p.name == "tag" || p.name.ends_with("_tag")) && p.name != "new_tag";
 }
@@ -68,8 +68,8 @@ std::string class_name(const DocFunction& f) {
   return fmt::format("moonloop.{}{}.options", f.module == "lp" ? "" : f.module + ".", f.name);
 }
 
-/// What may stand in the trailing table: all parameters of a transform, the options of a library's
-/// function.
+/// The allowed keys of the trailing table: all parameters of a transform, the options of a
+/// library's function.
 bool by_name(const DocFunction& f, const DocParam& p) { return f.module == "lp" || !p.positional; }
 bool has_options(const DocFunction& f) {
   for (const DocParam& p : f.params)
@@ -159,7 +159,7 @@ std::string alias(const std::string& name, const std::vector<std::string>& value
   return out + "\n";
 }
 
-/// The tags that topics tell of; `g.N` has three axes.
+/// The tags that topics describe; `g.N` has three axes.
 std::vector<std::string> tags(const Documentation& d) {
   std::vector<std::string> out;
   for (const Topic& t : d.topics) {

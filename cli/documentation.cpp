@@ -62,7 +62,7 @@ DocFunction library_function(const LibraryFunction& l) {
   return f;
 }
 
-/// Takes CLI11's `TARGET:{c,openmp}` apart: the value's name, and what it may be.
+/// Splits CLI11's `TARGET:{c,openmp}`: the value's name, and its choices.
 void read_type(const std::string& type, DocOption& o) {
   o.value = type.substr(0, type.find(':'));
   const auto open = type.find('{'), close = type.find('}');

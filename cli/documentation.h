@@ -6,9 +6,8 @@
 #include "cli/topics.h"
 #include "scripts/api.h"
 
-/// All that Moonloop tells of itself, from the tables that make it: the registry, the library's doc
-/// comments, the command line, the Lua table and the topics. Each form of documentation is printed
-/// from this.
+/// All documentation of Moonloop, from its own tables: the registry, the library's doc comments,
+/// the command line, the Lua table and the topics. Each form of documentation is printed from this.
 namespace moonloop::cli {
 
 struct DocParam {
@@ -26,15 +25,15 @@ struct DocFunction {
   std::vector<DocParam> params;  // without the kernel, which comes first
   std::vector<DocResult> results;
   std::string example_kernel, example;
-  std::string alias_of;  // what it is another name of
+  std::string alias_of;  // the function that it is another name of
 
   std::string summary() const { return doc.substr(0, doc.find('\n')); }
 };
 
 struct DocOption {
   std::vector<std::string> flags;  // `-t`, `--transform`; none: positional
-  std::string name;                // of what is positional, `INPUT`
-  std::string value;               // what stands behind the flag, `FILE.lua`; empty: nothing
+  std::string name;                // of a positional one, `INPUT`
+  std::string value;               // the value after the flag, `FILE.lua`; empty: none
   std::vector<std::string> choices;
   std::string fallback, help;
   bool required = false, repeatable = false;
@@ -59,7 +58,7 @@ Documentation documentation(const CLI::App& app);
 /// `lp.split_iname(knl, split_iname, inner_length, {outer_iname, …})`
 std::string signature(const DocFunction& f);
 
-// What `moonloop doc` prints, each in a file of its own.
+// The outputs of `moonloop doc`, each in a file of its own.
 
 std::string doc_markdown(const Documentation& d);
 std::string doc_json(const Documentation& d);

@@ -18,8 +18,8 @@ bool is_directive(std::string_view line) { return line.starts_with('#'); }
 
 bool preprocessed(const FortranFile::Home& h) { return h.source->name.ends_with(".F90"); }
 
-/// The text of the modules before a routine, and behind it; and the preprocessor's directives
-/// wherever they are, which decide what is in these.
+/// The text of the modules before a routine, and after it; and the preprocessor's directives
+/// anywhere, which decide what is in these.
 void add_modules(const FortranFile::Home& h, AroundRoutine& out) {
   const auto in = [](const FortranFile::Lines& l, int n) { return l.first <= n && n <= l.last; };
   const auto lines = static_cast<int>(h.source->line_starts.size());
@@ -79,7 +79,7 @@ int gen(const Common& common, const GenOptions& o) {
   const Kernel kernel = pick_kernel(common, load_kernels(common, {}, nullptr, &file));
   warn_of_single_work_item(common, kernel, target);
   Program program = generate(kernel, target, {.host_arrays = !o.fortran.empty()});
-  if (program.name != kernel.name && o.fortran.empty())  // whose callers use the kernel's name
+  if (program.name != kernel.name && o.fortran.empty())  // callers use the kernel's name
     fmt::print(stderr, "note: the function of kernel `{}` is `{}`; the name is taken in {}\n",
                kernel.name, program.name, around_of(target));
   FortranInterface fortran;

@@ -215,7 +215,7 @@ std::unique_ptr<LineReader> editing_reader(
     const std::function<Completion(const std::string&, std::size_t)>& candidates) {
   const char* terminal = std::getenv("TERM");
   if (!terminal || !*terminal || std::strcmp(terminal, "dumb") == 0) return nullptr;
-  // What is typed beyond ASCII needs a locale that knows it. Numbers stay as they are in C.
+  // Typing other than ASCII needs a locale that supports it. Numbers stay as they are in C.
   if (!std::setlocale(LC_CTYPE, "") || MB_CUR_MAX == 1) std::setlocale(LC_CTYPE, "C.UTF-8");
   auto out = std::make_unique<EditingReader>(history, warn, candidates);
   if (!out->works()) return nullptr;

@@ -13,7 +13,7 @@ namespace {
 class PlainReader final : public LineReader {
  public:
   PlainReader() {
-    if (terminal_) std::setvbuf(stdin, nullptr, _IONBF, 0);  // what came is all that is there
+    if (terminal_) std::setvbuf(stdin, nullptr, _IONBF, 0);  // no input is held back
   }
   ~PlainReader() override { std::free(buffer_); }
   Read read(const std::string& prompt, std::string& line) override {

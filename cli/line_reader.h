@@ -22,8 +22,7 @@ std::unique_ptr<LineReader> plain_reader();
 
 /// With editing, history and completion by Tab; null where the build has no libedit or the terminal
 /// is too simple. `history` is a file: lines of earlier sessions, to which each line is added as it
-/// is read. When that fails, `warn` is told once. `candidates` is completion, of a line at a
-/// cursor.
+/// is read. When that fails, `warn` is called once. `candidates` completes a line at a cursor.
 std::unique_ptr<LineReader> editing_reader(
     const std::string& history, const std::function<void(const std::string&)>& warn,
     const std::function<Completion(const std::string&, std::size_t)>& candidates);

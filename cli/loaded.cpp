@@ -10,15 +10,13 @@ namespace {
 
 using FirstSeen = std::vector<std::pair<Kernel, Step>>;
 
-/// The same kernel, not only an equal one: statements are shared by whoever copies or transforms
-/// it.
+/// The same kernel, not only an equal one: copies and transformed kernels share statements.
 bool is_same(const Kernel& a, const Kernel& b) {
   return a.name == b.name && a.instructions == b.instructions;
 }
 
-/// What `result` was before its first transform: of the kernels that were seen when one began,
-/// under its name, the one with the same first step; of several the last one. Null when there is
-/// none.
+/// `result` before its first transform: among the kernels of its name that were seen when a
+/// transform began, the last one with the same first step. Null when there is none.
 const Kernel* before_first_step(const FirstSeen& first_seen, const Kernel& result) {
   const Step& first = result.trace.front();
   const auto text = [](const Step& s) {

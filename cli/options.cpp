@@ -132,8 +132,8 @@ ScriptOptions script_options(const Common& c) {
   return o;
 }
 
-/// A scalar that no kernel has, before or after the scripts, is misspelt, whatever the command does
-/// with its value.
+/// A scalar that no kernel has, before or after the scripts, is misspelt, even if the command does
+/// not use its value.
 static void require_scalars(const Common& c, const std::vector<Kernel>& before,
                             const std::vector<Kernel>& after) {
   std::set<std::string> known;

@@ -7,7 +7,7 @@
 #include "codegen/codegen.h"
 #include "scripts/script.h"
 
-/// What the commands share: options, the way from an input to a transformed kernel, exit statuses.
+/// Shared by the commands: options, the way from an input to a transformed kernel, exit statuses.
 namespace moonloop {
 struct FortranFile;
 }
@@ -25,7 +25,7 @@ struct Common {
   std::vector<std::string> includes;                          // -I
   std::vector<std::pair<std::string, std::string>> settings;  // --set
   std::string kernel;                                         // --kernel; empty: the only one
-  int device = -1;                                            // none asked for
+  int device = -1;                                            // none requested
   bool quiet = false;
   bool color = false;  // of diagnostics, on stderr
   bool trust = false;
@@ -33,12 +33,12 @@ struct Common {
   int default_real = 4, default_integer = 4;  // bytes, of Fortran
 };
 
-/// What scripts may do and see. Used by all who run one.
+/// What scripts may do and see. Used wherever one runs.
 ScriptOptions script_options(const Common& c);
-/// All kernels of the input, each after the -t scripts, in order. `on_step` hears of each
-/// transform; `before` gets the kernels as they were before the -t scripts, `file` what the input
-/// is besides where it is Fortran. Warns as cli/warnings.h says, of
-/// what Fortran leaves out, and as run_transform_script() does.
+/// All kernels of the input, each after the -t scripts, in order. `on_step` is called for each
+/// transform; `before` gets the kernels as they were before the -t scripts, `file` the rest of the
+/// input where it is Fortran. Warns as cli/warnings.h says, about units that the Fortran reader
+/// leaves out, and as run_transform_script() does.
 std::vector<Kernel> load_kernels(const Common& c,
                                  const std::function<void(const StepReport&)>& on_step = {},
                                  std::vector<Kernel>* before = nullptr,
@@ -50,7 +50,7 @@ const Kernel& pick_kernel(const Common& c, const std::vector<Kernel>& all);
 /// The one that --kernel names; without it the only one. Fails `unknown-kernel`, `which-kernel`.
 Kernel load_kernel(const Common& c);
 
-/// Writes all of `text` to `path` (`-`: standard output) or nothing: a temporary file beside it is
+/// Writes all of `text` to `path` (`-`: standard output) or nothing: a temporary file next to it is
 /// renamed. Fails `cannot-write`.
 void write_output(const std::string& path, const std::string& text);
 

@@ -129,7 +129,7 @@ Completion Repl::complete(const std::string& line, std::size_t cursor) const {
   return moonloop::complete(line, cursor, v);
 }
 
-// ---- What it says -------------------------------------------------------------------------------
+// ---- Messages -----------------------------------------------------------------------------------
 
 void Repl::show(const std::string& text) const { write_output("-", text); }
 
@@ -204,7 +204,7 @@ std::string Repl::effect(const Change& change) {
 
 namespace {
 
-/// What the command line is told to give, as it is given here.
+/// Hints for the command line, rewritten for the session.
 std::vector<Diagnostic> in_session(std::vector<Diagnostic> all) {
   const std::string there = "give `-p ", here = "give `:run ";
   for (Diagnostic& d : all)
@@ -215,7 +215,7 @@ std::vector<Diagnostic> in_session(std::vector<Diagnostic> all) {
 
 }  // namespace
 
-// ---- What the commands do -----------------------------------------------------------------------
+// ---- The work of the commands -------------------------------------------------------------------
 
 Ran Repl::run(const Kernel& k, bool verify, bool time) {
   using Json = nlohmann::json;
@@ -377,7 +377,7 @@ void add_repl(CLI::App& app, Common& common, std::function<int()>& action) {
       ->type_name("");
   add_common_options(*command, common, false);
   command->callback([&app, command, &common, &action] {
-    // On a terminal colours are the habit; elsewhere only who asks for them gets them.
+    // On a terminal colours are the habit; elsewhere only on request.
     const bool asked = command->get_option("--color")->count() > 0;
     const bool terminal = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
     action = [&app, &common, color = asked ? common.color : terminal] {

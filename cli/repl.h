@@ -10,7 +10,7 @@
 #include "runtime/runner.h"
 #include "scripts/session.h"
 
-/// The interactive program around a Session: its commands, what it says after each step, and runs
+/// The interactive program around a Session: its commands, its messages after each step, and runs
 /// that can be stopped.
 namespace moonloop::cli {
 
@@ -21,13 +21,13 @@ struct ReplCommand {
   std::string name;       // with its colon
   std::string arguments;  // as `:help` shows them
   std::string help;
-  Takes takes;  // what completion offers behind it
+  Takes takes;  // what completion offers after it
   void (*run)(Repl&, const std::vector<std::string>& words);
   bool needs_kernel = true;  // fails `no-kernel` without a current one, and `:help` leaves it out
 };
 const std::vector<ReplCommand>& repl_commands();
 
-/// What a run in a child process gave.
+/// The result of a run in a child process.
 struct Ran {
   std::string text;               // for the user; empty when it failed
   std::string error;              // rendered; empty when it did not
@@ -44,22 +44,22 @@ class Repl {
   bool open_first(const std::string& path);
   Completion complete(const std::string& line, std::size_t cursor) const;
 
-  // What the commands use.
+  // Used by the commands.
 
   /// The result of a command, on standard output.
   void show(const std::string& text) const;
-  /// What the user may want to know besides, on standard error.
+  /// Further notes for the user, on standard error.
   void say(const std::string& text) const;
   /// An error, also under --quiet.
   void complain(const std::string& text) const;
-  /// Says what each step of `outcome` did, and why it failed if it did.
+  /// Reports what each step of `outcome` did, or why it failed.
   void tell(const Outcome& outcome);
   void explain(const Failure& failure);
-  /// What a session ends with that no person sees: kError when some line failed, kCompiler when
-  /// only compilers and devices did, else kDifference when a run was not what the interpreter says.
+  /// The exit status when not interactive: kError when some line failed, kCompiler when only
+  /// compilers and devices did, else kDifference when a run differed from the interpreter.
   Status status() const { return interactive_ ? kDone : worst_; }
   Ran run(const Kernel& k, bool verify, bool time);
-  /// `n=64` among the values of scalars for this run and those after it. Fails `bad-command`,
+  /// Adds `n=64` to the values of scalars for this run and later ones. Fails `bad-command`,
   /// `unknown-parameter`, `bad-value`.
   void set_value(const std::string& command, const std::string& word);
   void remember_time(const KernelPtr& k, double seconds) { seconds_[k] = seconds; }

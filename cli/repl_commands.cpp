@@ -38,7 +38,7 @@ Target target_in(Repl& r, const std::string& name, const Words& words) {
   return *target;
 }
 
-/// The count behind `:undo` and its kin.
+/// The count after `:undo` and similar commands.
 int count_in(const std::string& name, const Words& words) {
   at_most(name, words, 1);
   if (words.empty()) return 1;
@@ -62,7 +62,7 @@ void tree(Repl& r, const Words& words) {
   r.show(report_tree(r.session.kernel()));
 }
 
-/// Of a word that may be a file or a target: what has a dot or a slash is no misspelt target.
+/// For a word that may be a file or a target: one with a dot or a slash is not a misspelt target.
 bool is_file(const std::string& word) {
   return word == "-" || word.find_first_of("./") != std::string::npos;
 }
@@ -122,7 +122,7 @@ void trace(Repl& r, const Words& words) {
   r.show(replay_script(r.session.kernel()));
 }
 
-/// What `f` prints, or why it cannot.
+/// The text of `f`, or the reason why there is none.
 template <class F>
 std::string or_reason(F f) {
   try {

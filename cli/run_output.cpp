@@ -94,7 +94,7 @@ std::string timing_text(const Timing& t, const std::optional<Work>& work,
   return out;
 }
 
-/// A number as it stands, anything else as a string.
+/// A number as it is, anything else as a string.
 Json value(const std::string& text) { return Json::accept(text) ? Json::parse(text) : Json(text); }
 Json value(double x) { return std::isfinite(x) ? Json(x) : Json(fmt::format("{}", x)); }
 

@@ -10,8 +10,8 @@ namespace moonloop::cli {
 std::string run_text(const Kernel& k, Target target, const RunResult& result);
 
 /// All of the result as one JSON object with a line end: kernel, target, scalars, arrays,
-/// compile_seconds, and where asked for verify, time and work. What is no JSON number (complex
-/// numbers, NaN, infinities) is a string. Times are in seconds.
+/// compile_seconds, and on request verify, time and work. Values that are not JSON numbers (complex
+/// numbers, NaN, infinities) are strings. Times are in seconds.
 std::string run_json(const Kernel& k, Target target, const RunResult& result);
 
 }  // namespace moonloop::cli

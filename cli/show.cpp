@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kPass = "pass:";
 
-/// What `--what` takes.
+/// The values of `--what`.
 std::vector<std::string> reports() {
   std::vector<std::string> out{"ir", "tree", "deps", "schedule", "trace", "stats"};
   for (const std::string& name : pass_names()) out.push_back(std::string(kPass) + name);

@@ -188,7 +188,7 @@ std::string elements_text(const std::string& type) {
   return fmt::format(", each with {}", fmt::join(names, ", "));
 }
 
-/// The group Lua, from the table of what scripts find.
+/// The group Lua, from the table of the API of scripts.
 void add_lua(std::vector<Topic>& all) {
   const ApiClass& module = *find_class("moonloop");
   const ApiClass& kernel = *find_class("moonloop.Kernel");

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-/// Help on what is neither a transform nor a command.
+/// Help on topics that are neither transforms nor commands.
 namespace moonloop::cli {
 
 constexpr const char* kTagTopics = "Tags of inames";  // a group

@@ -14,8 +14,8 @@
 namespace moonloop::cli {
 namespace {
 
-/// Sizes at which iterations are drawn: what is given, and for other parameters small numbers that
-/// the kernel assumes to be possible beside it.
+/// Sizes at which iterations are drawn: the given ones, and for other parameters small numbers that
+/// the kernel's assumptions allow with them.
 Integers sizes_of(const Kernel& original, const Kernel& kernel, const GivenValues& values) {
   constexpr std::int64_t kSmall = 8;
   const Kernel k = complete(kernel);
@@ -42,8 +42,8 @@ Integers sizes_of(const Kernel& original, const Kernel& kernel, const GivenValue
 
 std::string page_of(const Kernel& original, const Kernel& k, const GivenValues& values,
                     bool quiet) {
-  // A person may wait for minutes: at a terminal each state is told as it begins, elsewhere once it
-  // takes long.
+  // The user may wait for minutes: at a terminal each state is reported as it begins, elsewhere
+  // once it takes long.
   const auto start = std::chrono::steady_clock::now();
   const auto progress = [quiet, start](const std::string& text) {
     const bool long_since = std::chrono::steady_clock::now() - start > std::chrono::seconds(2);

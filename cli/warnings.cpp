@@ -16,8 +16,8 @@ namespace moonloop::cli {
 
 namespace {
 
-/// A loop that may be split over groups and work-items: of those around most statements the first
-/// that is proved. Empty where none of them is.
+/// A loop that may be split over groups and work-items: the first proved one of those around most
+/// statements. Empty where none of them is.
 std::string loop_to_tag(const Kernel& k) {
   std::map<std::string, int> statements;
   for (const InsnPtr& i : k.instructions)
@@ -139,7 +139,7 @@ void warn_of_unread_settings(const Common& c, const std::vector<std::string>& re
 
 namespace {
 
-/// A real literal whose size depends on what stands around it and that float32 does not hold.
+/// A real literal whose size depends on its context and that float32 does not hold.
 bool widens(const Expr& e) {
   const auto* f = e.as<FloatLit>();
   const auto* z = e.as<ComplexLit>();
@@ -183,7 +183,7 @@ void warn_of_widening_literals(const Common& c, const Kernel& k) {
   try {
     wide = infer_types(k);
     narrow = infer_types(std::move(narrow));
-  } catch (const Error&) {  // said where the types are needed
+  } catch (const Error&) {  // reported where the types are needed
     return;
   }
   std::set<std::string> told;

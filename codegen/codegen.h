@@ -76,7 +76,7 @@ struct HostGuard {
   Expr condition;
   std::vector<HostStep> body;
 };
-/// What the host does; steps run in order.
+/// A step of the host; steps run in order.
 struct HostStep {
   std::variant<HostLaunch, HostLoop, HostGuard> op;
 };
@@ -92,7 +92,7 @@ struct DeviceProgram {
   Scalar index_type = Scalar::I32;      // of inames of host loops
 };
 
-/// What code generation returns.
+/// The result of code generation.
 struct Program {
   Target target = Target::C;
   std::string name;    // of the C function: the kernel's, or another one where that is taken
@@ -104,11 +104,11 @@ struct Program {
 };
 
 struct GenerateOptions {
-  /// CUDA: behind the function that launches the kernels one that does so with arrays of the host,
+  /// CUDA: after the function that launches the kernels, one that does so with arrays of the host,
   /// `NAME_of_c`: it copies them to the device and back, and ends the program when that fails.
   bool host_arrays = false;
-  /// Lines of their own tell where a statement begins, `kStatementBegins` and the instruction's id,
-  /// and where it ends, `kStatementEnds`.
+  /// Separate lines mark where a statement begins, `kStatementBegins` and the instruction's id, and
+  /// where it ends, `kStatementEnds`.
   bool mark_statements = false;
 };
 inline constexpr char kStatementBegins = '\x01', kStatementEnds = '\x02';

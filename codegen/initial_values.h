@@ -4,8 +4,8 @@
 
 namespace moonloop {
 
-/// `k`, complete, with what a target needs for temporaries that start with values. Those that
-/// nothing writes are tables. On devices the others are filled from a table before all else; fails
+/// `k`, complete, with the code that a target needs for temporaries with initial values. Those that
+/// are never written are tables. On devices the others are filled from a table first; fails
 /// `unsupported` where each group or work-item has one of its own.
 Kernel with_initial_values(Kernel k, Target target);
 

@@ -6,14 +6,14 @@
 
 namespace moonloop {
 
-/// How a language of the C family spells what all of them have.
+/// How a language of the C family spells common constructs.
 enum class Language { C, OpenCL, Cuda };
 
-/// What a target has, and what it needs.
+/// The features and needs of a target.
 struct TargetFeatures {
   bool device = false;                  // work-items, launched from the host
   bool threads = false;                 // iterations of `par` loops run in threads
-  bool shuffles = false;                // work-items of a warp exchange what their registers hold
+  bool shuffles = false;                // work-items of a warp exchange register values
   bool matrix_units = false;            // `mma`
   bool waits_under_conditions = false;  // of groups: all of a group wait, others need not
   bool host_function = true;  // the host calls a function of C's; else its API launches kernels
@@ -38,7 +38,7 @@ std::string math_function(Language language, const std::string& name, Scalar s);
 std::string complex_pair(Language language, Scalar s, const std::string& re, const std::string& im);
 /// The work-item's number in its group, or the group's number, along an axis.
 std::string hardware_id(Language language, bool group, int axis);
-/// What stands before a table of constants, and before a function that other functions call.
+/// The prefix of a table of constants, and of a function that other functions call.
 std::string table_prefix(Language language);
 std::string function_prefix(Language language);
 

@@ -45,7 +45,7 @@ std::vector<Parameter> parameters(const Kernel& k) {
   return out;
 }
 
-/// What the passes hand on to each other.
+/// The data that passes hand on to each other.
 struct State {
   Target target;
   Nested nested;  // its tree is there from `nest` on
@@ -55,7 +55,7 @@ struct State {
   Kernel& kernel() { return nested.kernel; }
 };
 
-/// What a pass leaves.
+/// The result of a pass.
 enum class Form { Kernel, Tree, Plan };
 
 struct Pass {
@@ -65,7 +65,7 @@ struct Pass {
   void (*run)(State&);
 };
 
-/// Legality is proved before memory is shared: what shares it proves itself.
+/// Legality is proved before memory is shared: the pass that shares it proves itself.
 void complete_and_prove(State& s) {
   s.kernel() = complete(std::move(s.kernel()));
   check_defined(s.kernel());

@@ -31,7 +31,7 @@ bool upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool lower(char c) { return c >= 'a' && c <= 'z'; }
 bool digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Takes `what` away from the front or the end of `text`, if it is there.
+/// Removes `what` from the front or the end of `text`, if it is there.
 bool strip(std::string_view& text, std::string_view what) {
   if (!text.starts_with(what)) return false;
   text.remove_prefix(what.size());
@@ -54,7 +54,7 @@ bool is_one(std::string_view text, const std::array<std::string_view, N>& of) {
   return std::find(of.begin(), of.end(), text) != of.end();
 }
 
-// ---- Patterns: what stands for many names -----------------------------------------------------
+// ---- Patterns that stand for many names --------------------------------------------------------
 
 /// `INT32_MAX`, `UINT_FAST16_WIDTH`, `LLONG_MIN`, `SIZE_MAX`, `INT8_C`.
 bool is_limit(std::string_view s) {
@@ -90,7 +90,7 @@ bool is_constant(std::string_view s) {
   return s.empty() || s == "x";
 }
 
-/// Macros whatever the surroundings, and what the languages reserve for their compilers.
+/// Macros in any surroundings, and names that the languages reserve for their compilers.
 bool is_macro(std::string_view s) {
   static constexpr std::array<std::string_view, 12> families{
       "FP_",    "FLT_",   "DBL_", "LDBL_",    "HALF_", "FLT16_",
@@ -129,7 +129,7 @@ bool is_helper(std::string_view s) {
   for (std::string_view end : ends)
     if (std::string_view base = s; strip_end(base, end)) {
       if (bases.count(base)) return true;
-      // The same with a number behind: powers of a fixed exponent.
+      // The same with a number at the end: powers of a fixed exponent.
       while (!base.empty() && digit(base.back())) base.remove_suffix(1);
       if (bases.count(base)) return true;
     }
@@ -155,7 +155,7 @@ bool is_mathematical(std::string_view s) {
   return s.empty();
 }
 
-/// What an expression of the kernel language may call: `sin`, `csinf`.
+/// Functions of the kernel language: `sin`, `csinf`.
 bool is_called(std::string_view s) {
   static const std::vector<std::string> names = function_names();
   static const Words bases(names.begin(), names.end());
@@ -206,7 +206,7 @@ bool taken_by_opencl(NameUse use, std::string_view s) {
   if (s.starts_with("as_") || s == "MAXFLOAT") return true;
   if (use == NameUse::Member) return false;
   if (locals.count(s)) return true;
-  // Variables may be called like a function of a family that nobody calls.
+  // Variables may be called like a function of a family that is never called.
   return strip_one(rest, families) && (use == NameUse::Global || !s.starts_with("cl_"));
 }
 

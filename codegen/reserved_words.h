@@ -1,6 +1,6 @@
 #pragma once
 
-// The lists behind codegen/reserved.h: words with a space behind each.
+// The lists for codegen/reserved.h: words with a space after each.
 namespace moonloop::reserved {
 
 extern const char* const kKeywords;     // of C and, because headers are read by it, of C++

@@ -29,7 +29,7 @@ class Folder {
     files_ = files;
     fill();
   }
-  /// Makes it what it was, where files have come or were replaced.
+  /// Restores its files, where some were added or replaced.
   void restore() {
     if (changed() == as_filled_) return;
     for (const fs::directory_entry& e : fs::directory_iterator(".")) fs::remove_all(e.path());
@@ -52,7 +52,7 @@ class Folder {
   std::pair<long, long> as_filled_;
 };
 
-/// Words are apart by blanks; quotes keep blanks within one.
+/// Words are separated by blanks; quotes keep blanks within one.
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> out;
   bool quoted = false, begun = false;
@@ -78,7 +78,7 @@ bool is_out_of_bounds(const std::string& word) {
          word.starts_with("--trust");
 }
 
-/// What main() does, but that bugs end the process.
+/// As main(), except that bugs end the process.
 void run(std::vector<std::string> words) {
   CLI::App app;
   cli::Common common;
@@ -98,7 +98,7 @@ void run(std::vector<std::string> words) {
 
 }  // namespace
 
-/// Any words as a command line, but for those that would compile or run something.
+/// Any words as a command line, except for those that would compile or run something.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static Folder folder;
   if (size > 1024) return 0;
@@ -106,7 +106,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const std::string& w : words)
     if (is_out_of_bounds(w)) return 0;
   const fuzz::InputMemory memory;
-  const IslBudget budget(200'000, "reading");  // isl's time is not what is tested here
+  const IslBudget budget(200'000, "reading");  // isl's time is not tested here
   run(std::move(words));
   folder.restore();
   return 0;

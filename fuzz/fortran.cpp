@@ -17,7 +17,7 @@
 
 namespace {
 
-/// A folder of its own: modules are looked for beside the file.
+/// A folder of its own: modules are looked for next to the file.
 void enter_empty_folder() {
   std::string name = (std::filesystem::temp_directory_path() / "fuzz-fortran-XXXXXX").string();
   if (!mkdtemp(name.data()) || chdir(name.c_str()) != 0) std::abort();
@@ -34,14 +34,14 @@ std::string file_name(std::string_view text) {
 
 }  // namespace
 
-/// Any bytes as Fortran: read, and what is a kernel completed, nested, printed and parsed again.
+/// Any bytes as Fortran: read; kernels in it are completed, nested, printed and parsed again.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace moonloop;
   static const bool entered = (enter_empty_folder(), true);
   if (size > 8192 || !entered) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const fuzz::InputMemory memory;
-  const IslBudget budget(20000, "reading");  // isl's time is not what is tested here
+  const IslBudget budget(20000, "reading");  // isl's time is not tested here
   try {
     const FortranFile file = parse_fortran(add_source(file_name(text), std::string(text)));
     for (const Kernel& k : file.kernels) {

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-/// What one input may take. AddressSanitizer's redzones, quarantine and shadow are not the input's,
-/// so that the bytes that were asked for are counted, not the process's.
+/// The limits of one input. AddressSanitizer's redzones, quarantine and shadow are not the input's,
+/// so requested bytes are counted, not those of the process.
 namespace moonloop::fuzz {
 
 inline constexpr std::size_t kMost = std::size_t{1} << 30;

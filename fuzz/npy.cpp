@@ -54,7 +54,7 @@ Layout reversed(Layout out) {
 
 bool same(const Buffer& a, const Buffer& b) { return a.checksum().bytes == b.checksum().bytes; }
 
-/// What is read has the same elements in any layout, and so has what is written and read again.
+/// An array has the same elements in any layout, also when written and read again.
 void read_and_write(const std::string& path, const NpyHeader& h) {
   const Layout c = packed(h, Order::C), f = packed(h, Order::F);
   if (c.elements() > kLargest / size_of(h.type)) return;
@@ -74,7 +74,7 @@ void read_and_write(const std::string& path, const NpyHeader& h) {
 
 }  // namespace
 
-/// Any bytes as a .npy file: its header, then the array as what the header says.
+/// Any bytes as a .npy file: its header, then the array as the header says.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const fuzz::InputMemory memory;
   const File file(data, size);

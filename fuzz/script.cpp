@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.memory = std::size_t{64} << 20;
   options.instructions = 200'000;
   const fuzz::InputMemory memory;
-  const IslBudget budget(200'000, "reading");  // isl's time is not what is tested here
+  const IslBudget budget(200'000, "reading");  // isl's time is not tested here
   try {
     run_transform_script(add_source("fuzz.lua", {reinterpret_cast<const char*>(data), size}),
                          kernels, options);

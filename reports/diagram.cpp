@@ -71,7 +71,7 @@ std::vector<std::string> shared_loops(const TreePath& a, const TreePath& b) {
   return {x.begin(), std::mismatch(x.begin(), x.end(), y.begin(), y.end()).first};
 }
 
-/// Says what bounds the inames of a kernel.
+/// Describes the bounds of the inames of a kernel.
 class Bounds {
  public:
   explicit Bounds(const Kernel& k) : k_(k) {

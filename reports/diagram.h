@@ -6,10 +6,10 @@
 
 #include "core/order/reference.h"
 
-/// The order relation and the loop tree of a kernel as data, and written in the forms that other
-/// programs read: what `moonloop show --format` prints. Statements are those of the kernel with
-/// its reductions realized, in the order in which the tree runs them. Near-linear in statements,
-/// dependences and the text that comes out, beside what dependences() and nest() cost.
+/// The order relation and the loop tree of a kernel as data, and in the forms that other programs
+/// read: the output of `moonloop show --format`. Statements are those of the kernel with its
+/// reductions realized, in the order in which the tree runs them. Near-linear in statements,
+/// dependences and the resulting text, besides the cost of dependences() and nest().
 namespace moonloop {
 
 enum class DiagramFormat { Dot, Json, Svg };
@@ -24,10 +24,10 @@ struct DiagramStatement {
 };
 
 struct DependenceGraph {
-  /// How far apart the two instances are along a loop that they share, over all parameters.
+  /// The distance of the two instances along a loop that they share, over all parameters.
   struct Distance {
     std::string iname;
-    std::optional<std::int64_t> least, most;  // absent: there is no bound
+    std::optional<std::int64_t> least, most;  // absent: no bound
   };
   struct Edge {
     std::size_t from = 0, to = 0;  // indices into `statements`

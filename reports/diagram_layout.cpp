@@ -177,7 +177,7 @@ class Placing {
                                        static_cast<double>(edges.size() + 1);
   }
 
-  // ---- What lies between the rows: labels of curves, and lines to the sides.
+  // ---- Between the rows: labels of curves, and lines to the sides.
 
   /// From top to bottom: ways to the right side and to the left one, those of inner nodes above
   /// those of outer ones, so that they do not cross each other's labels; curves; ways from the
@@ -233,8 +233,8 @@ class Placing {
       gap.height = y == kAboveTracks ? kMargin : y + kBelowTracks;
     }
   }
-  /// Below `y`, each by itself in the order of where they begin or, with `share`, as many side by
-  /// side as are apart. Returns where they end.
+  /// Below `y`, each by itself in the order of their beginnings or, with `share`, side by side
+  /// where they do not overlap. Returns where they end.
   static double stack(std::vector<Span>& spans, bool share, double y) {
     std::vector<Interval> all;
     for (const Span& s : spans) all.push_back({s.x.from, share ? s.x.to : kFar, 0});
@@ -365,7 +365,7 @@ class Placing {
   const GraphToPlace& g_;
   PlacedGraph out_;
   std::vector<std::size_t> row_;
-  /// By node: width of what is drawn beside it; left end; height with what is beside it.
+  /// By node: width of what is drawn next to it; left end; height including that.
   std::vector<double> loop_, left_, height_;
   std::vector<std::vector<std::size_t>> before_, rows_;
   double min_x_ = 0, max_x_ = 0, right_of_lanes_ = 0, left_of_lanes_ = 0;

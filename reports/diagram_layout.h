@@ -31,11 +31,11 @@ struct PlacedGraph {
   std::vector<Edge> edges;
 };
 
-/// Layers from top to bottom, each node as high as the longest path of edges to it demands, only
-/// edges to later nodes counted. An edge to the next row is a curve; others run around the rows,
-/// those to later nodes on the right side and those to earlier ones on the left, each along a line
-/// of its own wherever it would meet another. Boxes and labels do not overlap. Layers that are too
-/// wide take several rows. Cost: near-linear.
+/// Layers from top to bottom, each node at the level of the longest path of edges to it, counting
+/// only edges to later nodes. An edge to the next row is a curve; others run around the rows, those
+/// to later nodes on the right side and those to earlier ones on the left, each along a line of its
+/// own wherever it would meet another. Boxes and labels do not overlap. Layers that are too wide
+/// take several rows. Cost: near-linear.
 PlacedGraph place(const GraphToPlace& g);
 
 }  // namespace moonloop

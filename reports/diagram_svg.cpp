@@ -7,13 +7,13 @@
 #include "reports/diagram_layout.h"
 
 /// Diagrams as SVG, drawn without other programs and looking the same in all: a monospaced font,
-/// whose letters are taken to be as wide as those of the widest such fonts.
+/// whose letters are assumed to be as wide as those of the widest such fonts.
 namespace moonloop {
 namespace {
 
 constexpr double kLetter = 7.25, kSmallLetter = 6.65;  // at 12 and 11 pixels
 constexpr double kLine = 16, kLabelLine = 14, kPad = 8;
-constexpr std::size_t kLongest = 72;  // letters of a statement, of which the rest is in its note
+constexpr std::size_t kLongest = 72;  // letters of a statement, the rest is in its note
 
 std::string escaped(const std::string& text) {
   std::string out;
@@ -24,7 +24,7 @@ std::string escaped(const std::string& text) {
       case '>': out += "&gt;"; break;
       case '"': out += "&quot;"; break;
       case '\n': out += c; break;
-      default: out += static_cast<unsigned char>(c) < ' ' ? ' ' : c;  // XML has none of the others
+      default: out += static_cast<unsigned char>(c) < ' ' ? ' ' : c;  // XML allows no others
     }
   }
   return out;
@@ -82,8 +82,8 @@ text.output, path.head-output {{ fill: var(--output); }}
 
 // ---- Dependences.
 
-/// What is drawn as one arrow: the edges from one statement to another, and of these as one label
-/// those that read the same.
+/// Drawn as one arrow: the edges from one statement to another, and of these as one label those
+/// that read the same.
 struct Arrow {
   std::size_t from = 0, to = 0;
   struct Label {
@@ -127,7 +127,7 @@ std::string markers() {
   return out + "</defs>\n";
 }
 
-/// One line of text: name, then what is said about it.
+/// One line of text: name, then its description.
 std::string title_line(double x, double y, const std::string& name, const std::string& tag,
                        const std::string& rest) {
   const auto part = [](const char* kind, const std::string& text) {

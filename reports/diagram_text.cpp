@@ -79,7 +79,7 @@ const char* style(DepKind kind) {
   throw InternalError("unknown kind of dependence");
 }
 
-/// Blanks keep the names of loops apart from those of statements.
+/// Blanks distinguish the names of loops from those of statements.
 std::string name_of(const LoopDiagram& d, const LoopDiagram::Node& n) {
   return quoted(n.loop ? "for " + n.loop->iname : d.statements[n.statement].id);
 }

@@ -48,8 +48,8 @@ bool contains(const Set& s, const Values& at) {
   return yes(isl_set_is_subset(only.get(), s.get()));
 }
 
-/// A window over the values of dimension `dim` with both instances in it; nothing when they are too
-/// far apart.
+/// A window over the values of dimension `dim` with both instances in it; nothing when their
+/// distance is too large.
 std::optional<Axis> window(const Counterexample& c, const Set& domain, std::size_t dim) {
   const std::int64_t a = c.first.at[dim], b = c.second.at[dim];
   std::int64_t from = std::min(a, b), to = std::max(a, b);
@@ -67,7 +67,7 @@ std::optional<Axis> window(const Counterexample& c, const Set& domain, std::size
   return Axis{dim, from, to};
 }
 
-/// The two dimensions, or the one, that tell most: those in which the instances differ, then the
+/// The two dimensions, or the one, that show most: those in which the instances differ, then the
 /// innermost. Nothing when they differ in more.
 std::vector<std::size_t> shown_dims(const Counterexample& c) {
   std::vector<std::size_t> out;
@@ -92,7 +92,7 @@ std::string draw(const Counterexample& c, const std::string& mark_a, const std::
     axes.push_back(*axis);
   }
   if (axes.empty()) return {};
-  std::vector<std::string> where;  // what the picture is of
+  std::vector<std::string> where;  // values that the picture is for
   for (const auto& [name, value] : c.params) where.push_back(fmt::format("{} = {}", name, value));
   for (std::size_t i = 0; i < a.at.size(); ++i)
     if (std::none_of(axes.begin(), axes.end(), [&](const Axis& x) { return x.dim == i; }))

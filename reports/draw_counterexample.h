@@ -15,8 +15,8 @@ namespace moonloop {
 ///     B  step[i=2] reads a[1]
 ///     A has to run before B
 ///
-/// Of more than two loops, the slice that holds both instances. Where there is none, or when the
-/// instances are of statements with different loops, the lines below alone. `color` adds ANSI
+/// For more than two loops, the slice with both instances. Where there is none, or when the
+/// instances are of statements with different loops, only the lines below. `color` adds ANSI
 /// escapes.
 std::string draw_counterexample(const Counterexample& counterexample, bool color);
 

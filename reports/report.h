@@ -5,13 +5,13 @@
 
 #include "codegen/codegen.h"
 
-/// What `moonloop show` and the kernel's methods say about a kernel, as text.
+/// The reports of `moonloop show` and the kernel's methods, as text.
 namespace moonloop {
 
 std::string report_tree(const Kernel& k);
 /// One line a dependence: kind, variable, the two instructions, the relation between their inames.
 std::string report_dependences(const Kernel& k);
-/// The same between two instructions alone, in either direction. Fails `unknown-instruction`.
+/// The same only between two instructions, in either direction. Fails `unknown-instruction`.
 std::string report_dependences(const Kernel& k, const std::string& a, const std::string& b);
 /// The loops as code generation plans them for `target`.
 std::string report_schedule(const Kernel& k, Target target);
@@ -19,11 +19,12 @@ struct StatsOptions {
   std::optional<Target> target;                // whose barriers and launches count too
   std::map<std::string, std::int64_t> values;  // of parameters
 };
-/// How many of each thing there are, and operations and accesses as written, by instruction; then
+/// The number of each thing, and operations and accesses as written, by instruction; then
 /// report_counts().
 std::string report_stats(const Kernel& k, const StatsOptions& options = {});
 /// Operations, accesses and footprints as functions of the parameters, with the numbers where all
-/// that they depend on has a value; arithmetic intensity. What cannot be counted says why.
+/// that they depend on has a value; arithmetic intensity. Where counting fails, the reason is
+/// given.
 std::string report_counts(const Kernel& k, const StatsOptions& options = {});
 
 }  // namespace moonloop

@@ -41,7 +41,7 @@ std::vector<std::pair<std::string, std::string>> statements_of_reductions(const 
   const std::vector<std::string> known = k.instruction_ids();
   const std::set<std::string> written(known.begin(), known.end());
   std::vector<std::pair<std::string, std::string>> out;
-  std::vector<std::string> waiting;  // a reduction's statements stand before the one that has it
+  std::vector<std::string> waiting;  // a reduction's statements come before the one that has it
   for (const std::string& id : realize_reductions(complete(k)).instruction_ids()) {
     if (!written.count(id)) {
       waiting.push_back(id);

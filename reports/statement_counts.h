@@ -5,17 +5,17 @@
 #include "core/model/kernel.h"
 #include "runtime/evaluate.h"
 
-/// What each statement of a kernel does at given sizes, for pages that shade them.
+/// The work of each statement of a kernel at given sizes, for pages that shade them.
 namespace moonloop {
 
 struct StatementCount {
   std::string statement;  // its id in the kernel with reductions realized
   std::string number;     // decimal; of any size
-  bool exact = true;      // false: at most so many
+  bool exact = true;      // false: an upper bound
 };
 
-/// Those that do something, by id; together they are what op_counts() counts, and what
-/// mem_counts() counts in bytes. Fail as these do, and as Count::eval does.
+/// Those that do something, by id; their sums are the counts of op_counts(), and of mem_counts() in
+/// bytes. Fail as these do, and as Count::eval does.
 std::vector<StatementCount> operations_by_statement(const Kernel& k, const Integers& sizes);
 std::vector<StatementCount> bytes_by_statement(const Kernel& k, const Integers& sizes);
 

@@ -36,7 +36,7 @@ std::string listed(const Names& all) {
   return all.size() <= kMost ? out : fmt::format("{} and {} more", out, all.size() - kMost);
 }
 
-/// `what a, b -> c`, where names went and came; of loops the arrow says enough.
+/// `what a, b -> c`, where names were removed and added; for loops the arrow is enough.
 void add_moved(Names& out, const char* what, const Names& before, const Names& after) {
   const Names gone = minus(before, after), come = minus(after, before);
   if (gone.empty() && come.empty()) return;
@@ -181,7 +181,7 @@ std::vector<Edit> edits(const Names& a, const Names& b) {
   for (std::size_t i = 0; i < head; ++i) out.push_back({' ', a[i]});
   std::size_t i = 0, j = 0;
   if ((n + 1) * (m + 1) <= kLargest) {
-    std::vector<int> common((n + 1) * (m + 1), 0);  // of what follows i and j
+    std::vector<int> common((n + 1) * (m + 1), 0);  // of the rest from i and j
     const auto at = [&](std::size_t x, std::size_t y) -> int& { return common[x * (m + 1) + y]; };
     for (std::size_t x = n; x-- > 0;)
       for (std::size_t y = m; y-- > 0;)
@@ -223,7 +223,7 @@ std::string diff(const std::string& before, const std::string& after,
     if (first == all.size()) break;
     const std::size_t from = first - std::min(first - i, kContext);
     old_line += from - i, new_line += from - i;
-    std::size_t last = first;  // behind the last change
+    std::size_t last = first;  // after the last change
     for (std::size_t j = first; j < all.size() && j < last + 2 * kContext + 1; ++j)
       if (all[j].kind != ' ') last = j + 1;
     const std::size_t to = std::min(last + kContext, all.size());

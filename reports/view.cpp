@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// What `f` gives, or why it gives nothing.
+/// The result of `f`, or the reason why there is none.
 template <class F>
 Json told(F f) {
   try {
@@ -194,8 +194,9 @@ class Drawing {
     return constant;
   }
 
-  /// By instance the number of its tile: instances that differ in no loop that steps over values of
-  /// an axis, as `i_outer` in `i = 32*i_outer + i_inner`. Empty where there is no such loop.
+  /// By instance the number of its tile: instances that do not differ in any loop that steps over
+  /// values of an axis, as `i_outer` in `i = 32*i_outer + i_inner`. Empty where there is no such
+  /// loop.
   std::vector<std::size_t> tiles(const Statement& s) const {
     std::vector<std::size_t> steps, out;
     if (s.instances.empty()) return out;
@@ -381,7 +382,7 @@ Json States::next(const Kernel& k, const std::string& title) {
   });
   if (list) {
     last_ = axes_of(list->kernel, k.reference ? base_ : last_);
-    if (!k.reference) base_ = last_;  // later steps tell of its loops
+    if (!k.reference) base_ = last_;  // later steps refer to its loops
     out["space"] = told([&] {
       const Drawing drawing(*list, last_, sizes);
       out["left_out"] = drawing.left_out();

@@ -9,15 +9,15 @@
 
 namespace moonloop {
 
-/// What a page shows of a kernel and of each step that made it, as one JSON object: kernel text,
-/// loop tree, dependences, counts of all and of each statement, code for each target with the
+/// The content of a page about a kernel and of each step that made it, as one JSON object: kernel
+/// text, loop tree, dependences, counts of all and of each statement, code for each target with the
 /// instruction of each line, and, for statements in at most three loops, the instances at the sizes
-/// `sizes` in the order of their execution, by the loops that they had at first. What cannot be had
-/// is told in its place.
+/// `sizes` in the order of their execution, by the loops that they had at first. Failures are
+/// reported inline.
 ///
-/// `original`: before the first of `k`'s transforms. `progress` hears of each step before it is
-/// worked out. Fails as the transforms do.
-/// Cost: all of that for each step; at most some hundred instances of a statement.
+/// `original`: the kernel before the first of `k`'s transforms. `progress` is called for each step
+/// before it is computed. Fails as the transforms do. Cost: all of that for each step; at most some
+/// hundred instances of a statement.
 std::string view_data(const Kernel& original, const Kernel& k, const Integers& sizes,
                       const std::function<void(const std::string&)>& progress = {});
 

@@ -3,7 +3,7 @@
 
 namespace moonloop {
 
-/// reports/view.html, which stands in the binary.
+/// reports/view.html, which is part of the binary.
 std::string view_template();
 
 }  // namespace moonloop

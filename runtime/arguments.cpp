@@ -24,7 +24,7 @@ namespace {
        Type(type).str());
 }
 
-/// The longest prefix of `at` that is a number of type float64; moves `at` behind it.
+/// The longest prefix of `at` that is a number of type float64; moves `at` past it.
 std::optional<double> real_prefix(const char*& at) {
   if (std::isspace(static_cast<unsigned char>(*at))) return std::nullopt;
   char* end = nullptr;
@@ -93,7 +93,7 @@ void collect(const std::optional<Exprs>& es, std::set<std::string>& out) {
     for (const Expr& e : *es) collect_vars(e, out);
 }
 
-/// The values break what the kernel assumes.
+/// Fails where the values violate the kernel's assumptions.
 void check_assumptions(const Kernel& k, const Integers& values) {
   if (!k.assumptions) return;
   Set left = k.assumptions;
@@ -290,7 +290,8 @@ Layout layout_of(const Argument& a, const Integers& values) {
 
 namespace {
 
-/// With these sizes too no two elements of what the kernel writes are one place.
+/// Checks that with these sizes too no two elements of an array that the kernel writes share a
+/// place.
 void check_written_strides(const Kernel& k, const Argument& a, const Layout& l) {
   const auto same = same_place(l.shape, l.strides);
   if (!same || std::none_of(k.instructions.begin(), k.instructions.end(),

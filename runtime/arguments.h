@@ -7,7 +7,7 @@
 #include "runtime/buffer.h"
 #include "runtime/evaluate.h"
 
-/// From a kernel and what the user gave to the memory it runs on.
+/// From a kernel and the user's input to the memory it runs on.
 ///
 /// Input: a kernel that went through complete(); values of scalars as text. Output: scalars and
 /// buffers. Entry points: read_scalars(), then make_buffers() or make_buffer().
@@ -21,13 +21,13 @@ struct ScalarArgument {
   std::string name;
   Type type;
   ScalarValue value;
-  bool made_up = false;  // nobody gave it: made like the elements of an array of that name
+  bool made_up = false;  // not given: made like the elements of an array of that name
   std::string text() const;
 };
 
 /// Values of all scalar arguments of `k`, in declared order. A value is parsed by its argument's
-/// type. What sizes, domains, assumptions and strides need has to be given; any other scalar may be
-/// left out. Values for names in `elsewhere` that `k` does not have are passed over.
+/// type. Scalars in sizes, domains, assumptions and strides have to be given; any other scalar may
+/// be left out. Values for names in `elsewhere` that `k` does not have are ignored.
 ///
 /// Fails `unknown-parameter`, `repeated-parameter`, `bad-value`, `missing-parameter` (lists all
 /// that are missing), `assumption-violated`, `unsupported` for scalars of record type.
@@ -58,13 +58,13 @@ Integers integers_of(const std::vector<ScalarArgument>& scalars);
 /// offsets, domains and assumptions.
 std::vector<std::string> size_parameters(const Kernel& k);
 
-/// Where the elements of array argument `a` stand. Fails as evaluate() and Layout do.
+/// The layout of array argument `a`. Fails as evaluate() and Layout do.
 Layout layout_of(const Argument& a, const Integers& values);
 
 /// A buffer for every array argument, in declared order, filled by its name. Fails `too-large`.
 std::vector<Buffer> make_buffers(const Kernel& k, const Integers& values);
 
-/// What the interpreter takes.
+/// The arguments in the interpreter's form.
 Bindings bindings_of(const std::vector<ScalarArgument>& scalars,
                      const std::vector<Buffer>& buffers);
 

@@ -12,7 +12,7 @@
 /// Arrays that a kernel runs on.
 namespace moonloop {
 
-/// Where the elements of an array stand. Strides and offset count elements; strides may be negative
+/// Where the elements of an array are. Strides and offset count elements; strides may be negative
 /// or 0 where the extent allows it.
 struct Layout {
   std::string name;  // of the array, for messages
@@ -24,7 +24,7 @@ struct Layout {
   /// Number of elements of the array. Fails `size-overflow`, `negative-extent`.
   std::int64_t elements() const;
   /// Number of elements of storage from the base pointer on: one more than the largest position of
-  /// an element. Fails `size-overflow`, and `bad-layout` when an element stands before the base.
+  /// an element. Fails `size-overflow`, and `bad-layout` when an element is before the base.
   std::int64_t storage() const;
   /// `float64[4, 5]`.
   std::string str() const;
@@ -42,7 +42,7 @@ struct Leaf {
 std::vector<Leaf> leaves(const Type& type);
 
 /// Two runs of the same kernel on the same input give the same one, whatever the number of threads
-/// or the layout of the array: elements count in C order of their indices, padding not at all.
+/// or the layout of the array: elements count in C order of their indices, padding does not count.
 struct Checksum {
   double re = 0, im = 0;    // compensated sum of all scalars as float64
   std::uint64_t bytes = 0;  // 64-bit FNV-1a of all scalars, little-endian
@@ -55,14 +55,15 @@ class Buffer {
   explicit Buffer(Layout layout);
 
   const Layout& layout() const { return layout_; }
-  void* data() const { return data_; }  // the base; element 0 stands `offset` elements behind it
+  void* data() const { return data_; }  // the base; element 0 comes `offset` elements after it
   std::size_t bytes() const { return bytes_; }  // of storage, without the guard zones
   ArrayView view() const;                       // `data` points at the element of index 0
 
   /// Gives each element the value that `name` and its index determine, whatever the layout: reals
   /// uniform in [0, 1), complex numbers in both parts, integers 0 … 9, bools 0 or 1. Value number
   /// `p` (C order of indices, scalars of a record in order, real before imaginary part) is made
-  /// from splitmix64(fnv1a(name) + p); so another argument more or less changes no other.
+  /// from splitmix64(fnv1a(name) + p); so adding or removing an argument does not change the
+  /// others.
   void fill(const std::string& name);
   /// Copies the elements of `from`, index by index. The shapes and types are equal.
   void copy_elements(const Buffer& from);
@@ -109,7 +110,7 @@ std::string element_text(const std::vector<Leaf>& leaves, const std::byte* at);
 /// The index of element number `position` in C order, as `[3, 4]`.
 std::string index_text(const std::vector<std::int64_t>& shape, std::int64_t position);
 
-/// a*b and a+b; fail `size-overflow`, naming `what`.
+/// a*b and a+b; fail `size-overflow`, with the name `what`.
 std::int64_t checked_mul(std::int64_t a, std::int64_t b, const std::string& what);
 std::int64_t checked_add(std::int64_t a, std::int64_t b, const std::string& what);
 

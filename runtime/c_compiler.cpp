@@ -20,7 +20,7 @@ std::vector<std::string> words(const char* text) {
   return out;
 }
 
-/// What `-march=native` depends on: a cache may be shared by machines.
+/// The processor, on which `-march=native` depends: a cache may be shared by machines.
 std::string processor() {
   std::string out, line;
   std::FILE* f = std::fopen("/proc/cpuinfo", "r");
@@ -175,7 +175,7 @@ Library compile(const std::string& source, Target target, const CompileOptions& 
   return Library(path, stays);
 }
 
-/// What external functions are where nobody links them in: the end.
+/// Definitions of unresolved external functions, which abort.
 static std::string ends_at_externals(const Program& program) {
   if (program.externals.empty()) return "";
   std::string out = "#include <stdio.h>\n#include <stdlib.h>\n";

@@ -7,7 +7,7 @@
 #include "codegen/codegen.h"
 #include "runtime/cache.h"
 
-/// The system's C compiler, and what it makes of a generated program.
+/// The system's C compiler, and the libraries that it makes of generated programs.
 namespace moonloop {
 
 struct CCompiler {
@@ -16,7 +16,7 @@ struct CCompiler {
   std::string str() const;           // `cc`'s path and version
 };
 
-/// `$CC`, which may hold options behind the program, else `cc`. Fails `no-compiler`.
+/// `$CC`, which may hold options after the program, else `cc`. Fails `no-compiler`.
 CCompiler find_c_compiler();
 /// The same for a program by name; nothing when there is none.
 std::optional<CCompiler> find_c_compiler(const std::string& name);
@@ -32,10 +32,10 @@ struct CompileOptions {
 
 /// The options given to the compiler, besides names of files; `$MOONLOOP_CFLAGS` comes last.
 ///
-/// -O3 -march=native: the result runs here and now. -fno-math-errno: nobody reads errno, and sqrt
+/// -O3 -march=native: the result runs here and now. -fno-math-errno: errno is not read, and sqrt
 /// becomes an instruction. Never -ffast-math: sums keep their order and NaN its meaning, except
-/// where a kernel declares a reduction. Contraction: see CompileOptions. What the library defines
-/// is bound to itself, whatever the process has by the same name.
+/// where a kernel declares a reduction. Contraction: see CompileOptions. Symbols of the library
+/// bind to itself, even if the process has others of the same name.
 std::vector<std::string> compile_flags(Target target, const CompileOptions& options);
 
 /// A loaded library; unloaded with its last copy, except that one with OpenMP stays, because the
@@ -52,7 +52,7 @@ class Library {
 };
 
 /// Compiles a translation unit into a library, or takes it from the cache. Fails `compiler-failed`
-/// with what the compiler printed, `no-compiler`, `cannot-load`.
+/// with the compiler's output, `no-compiler`, `cannot-load`.
 Library compile(const std::string& source, Target target, const CompileOptions& options = {},
                 const Cache& cache = Cache::standard());
 

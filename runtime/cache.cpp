@@ -53,13 +53,13 @@ std::string Cache::keep(const std::string& key, const std::string& kind,
   if (!fs::is_directory(folder_, none)) {
     fs::create_directories(folder_, none);
     if (none) return {};
-    fs::permissions(folder_, fs::perms::owner_all, none);  // code that we run: ours alone
+    fs::permissions(folder_, fs::perms::owner_all, none);  // code that we run: only ours
   }
   const std::string path = folder_ + "/" + key + "." + kind;
   try {
     write_file(path, {content, sha256(content)});
   } catch (const Error&) {
-    return {};  // a cache that cannot be written to is no error
+    return {};  // a cache that cannot be written to is not an error
   }
   trim();
   return path;

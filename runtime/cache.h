@@ -3,16 +3,16 @@
 #include <string>
 #include <string_view>
 
-/// Compiled files, kept by what they were made from.
+/// Compiled files, by their inputs.
 ///
 /// An entry is one file, `<key>.<kind>`, whose last bytes are a digest of the others; it is written
-/// beside its place and renamed into it. So processes may share the folder without locks: each sees
-/// an entry whole or not at all, and one that a crash or a full disk has torn is made anew.
+/// next to its place and renamed into it. So processes may share the folder without locks: each
+/// sees an entry whole or not at all, and one truncated by a crash or a full disk is made again.
 namespace moonloop {
 
 class Cache {
  public:
-  /// In `folder`, made when needed; empty: no cache, everything is made anew.
+  /// In `folder`, made when needed; empty: no cache, everything is made again.
   explicit Cache(std::string folder) : folder_(std::move(folder)) {}
   /// `$XDG_CACHE_HOME/moonloop`, else `$HOME/.cache/moonloop`; no cache when neither is set.
   static Cache standard();

@@ -47,10 +47,10 @@ bool finite(Complex z) { return std::isfinite(z.real()) && std::isfinite(z.imag(
 
 bool same_part(double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); }
 
-/// What the other part of a NaN is depends on how a real number and a complex one are multiplied.
+/// The other part of a NaN depends on how a real number and a complex one are multiplied.
 bool is_nan(Complex z) { return std::isnan(z.real()) || std::isnan(z.imag()); }
 
-/// |x - y|; infinite when one is no number or they are infinities apart.
+/// |x - y|; infinite when only one is a NaN or they are different infinities.
 double distance(Complex x, Complex y) {
   if (is_nan(x) && is_nan(y)) return 0;
   if (same_part(x.real(), y.real()) && same_part(x.imag(), y.imag())) return 0;
@@ -92,7 +92,7 @@ Comparison compare(const Buffer& expected, const Buffer& found, const BoundAt& b
   const Layout& layout = expected.layout();
   ensure(layout.shape == found.layout().shape && layout.type == found.layout().type,
          "arrays of the same shape and type are compared");
-  constexpr double second_order = 1 + 0x1p-16;  // what the bounds leave out
+  constexpr double second_order = 1 + 0x1p-16;  // omitted in the bounds
   const std::vector<Leaf> parts = leaves(layout.type);
   Comparison out;
   out.array = layout.name;

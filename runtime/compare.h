@@ -30,9 +30,9 @@ using BoundAt = std::function<double(const std::byte*)>;
 ///
 ///     |x - y| <= factor * bound
 ///
-/// A bound of 0 asks for equality bit for bit, but that NaN equals NaN and 0 equals -0. An infinity
-/// equals only itself. Complex numbers count as one, integers as reals. With factor 0 all bounds
-/// are 0. Shapes and types of the two are equal.
+/// A bound of 0 asks for equality bit for bit, except that NaN equals NaN and 0 equals -0. An
+/// infinity equals only itself. Complex numbers count as one, integers as reals. With factor 0 all
+/// bounds are 0. Shapes and types of the two are equal.
 Comparison compare(const Buffer& expected, const Buffer& found, const BoundAt& bound,
                    double factor = 1);
 /// With the bounds that the interpreter's run on `expected` gave.

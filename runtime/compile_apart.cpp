@@ -8,7 +8,7 @@
 namespace moonloop {
 namespace {
 
-constexpr char kResult = 'r', kError = 'e';  // what the child's text begins with
+constexpr char kResult = 'r', kError = 'e';  // the first character of the child's text
 constexpr char kEnd = '\n';                  // after an error's code
 
 }  // namespace

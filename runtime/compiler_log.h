@@ -3,8 +3,8 @@
 
 namespace moonloop {
 
-/// What a compiler said, and after it the line of `source` at which it found the first error, with
-/// its neighbours and a mark. The log alone where it names no line of the source.
+/// A compiler's log, followed by the line of `source` with the first error, with its neighbours and
+/// a mark. Only the log where it names no line of the source.
 std::string with_marked_line(const std::string& log, const std::string& source);
 
 }  // namespace moonloop

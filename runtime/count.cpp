@@ -10,7 +10,7 @@
 namespace moonloop {
 namespace {
 
-/// Steps of one enumeration of elements: their number is no more than a figure beside a time.
+/// Steps of one enumeration of elements: their number is only a figure next to a time.
 constexpr std::int64_t kElementSteps = 50'000'000;
 constexpr int kMostAccesses = 64;  // their union is not worth the time
 
@@ -41,7 +41,7 @@ class WorkCounter {
     else
       add(work_.integer_ops, e, times);
   }
-  /// A power with a small constant exponent takes so many products.
+  /// A power with a small constant exponent takes that many products.
   static std::int64_t products_in(const Evaluation& e) {
     const auto* power = e.expr.as<Binary>();
     if (!power || power->op != BinaryOp::Pow) return 1;

@@ -182,7 +182,7 @@ std::string compiled(const Compiler& c, const Program& program,
   return out;
 }
 
-/// The same, or what NVRTC made of the same source before.
+/// The same, or the remembered result for the same source.
 std::string compile_cubin(const Program& program, int major, int minor,
                           const DeviceCompileOptions& options) {
   static const Compiler c;

@@ -8,11 +8,11 @@
 
 #include "codegen/codegen.h"
 
-/// Devices that programs for OpenCL and CUDA run on. The libraries behind them are opened at run
-/// time, so that one binary runs with or without them.
+/// Devices that programs for OpenCL and CUDA run on. Their libraries are opened at run time, so
+/// that one binary runs with or without them.
 namespace moonloop {
 
-/// What a device offers, as far as generated code depends on it.
+/// The capabilities of a device, as far as generated code depends on them.
 struct DeviceLimits {
   std::int64_t items_in_group = 1;              // most work-items of a group
   std::array<std::int64_t, 3> items{1, 1, 1};   // most along each axis
@@ -24,8 +24,8 @@ struct DeviceLimits {
   std::string extensions;  // of OpenCL, separated by spaces
 };
 
-/// What is taken for `bytes`: something, and whole words, since atomic updates of less than a word
-/// exchange the word around it.
+/// The memory taken for `bytes`: not zero, and whole words, since atomic updates of less than a
+/// word exchange the word around it.
 inline std::size_t whole_words(std::size_t bytes) {
   return std::max<std::size_t>((bytes + 3) / 4 * 4, 16);
 }
@@ -57,7 +57,7 @@ class DeviceModule {
 
 struct DeviceCompileOptions {
   bool contract = true;  // see CompileOptions
-  bool optimize = true;  // off for who doubts the device's compiler
+  bool optimize = true;  // off for users who doubt the device's compiler
 };
 
 class Device {
@@ -71,9 +71,9 @@ class Device {
   /// the program needs.
   virtual std::unique_ptr<DeviceModule> compile(const Program& program,
                                                 const DeviceCompileOptions& options) = 0;
-  /// Waits for all that is in line. Fails `device-failed`.
+  /// Waits for all queued work. Fails `device-failed`.
   virtual void finish() = 0;
-  /// Marks the start of what is timed, then its end: seconds on the device's own clock.
+  /// Marks the start of the timed work, then its end: seconds on the device's own clock.
   virtual void start_clock() = 0;
   virtual double stop_clock() = 0;
 };
@@ -88,10 +88,10 @@ std::unique_ptr<Device> open_cuda(int n);
 int count_opencl();
 int count_cuda();
 
-/// Fails `device-limit` where a kernel of the program asks for more than the device has, whatever
-/// the scalars are.
+/// Fails `device-limit` where a kernel of the program needs more than the device has, for any
+/// values of the scalars.
 void check_limits(const Program& program, const Device& device);
-/// The same for a group of so many work-items along each axis.
+/// The same for a group of that many work-items along each axis.
 void check_items(const DeviceKernel& k, const std::array<std::int64_t, 3>& items,
                  const Device& device);
 

@@ -124,7 +124,7 @@ class Evaluator {
     return other(e);
   }
 
-  /// A cast that changes the value would make a size that nobody meant.
+  /// A cast that changes the value would make an unintended size.
   std::int64_t cast(const Cast& x, const Expr& e) const {
     if (x.type.is_record() || !is_integer(x.type.scalar)) return other(e);
     const std::int64_t a = value(x.arg);

@@ -10,8 +10,8 @@ namespace moonloop {
 /// Values of integer scalars, by name.
 using Integers = std::map<std::string, std::int64_t>;
 
-/// The value of an integer expression over scalars: extents, strides, bounds. `what` names what it
-/// is for, in messages. Fails `size-overflow`, `division-by-zero`, `missing-parameter` (a name
+/// The value of an integer expression over scalars: extents, strides, bounds. `what` names its
+/// purpose, in messages. Fails `size-overflow`, `division-by-zero`, `missing-parameter` (a name
 /// without a value), and `data-dependent-size` when the expression is none of these (a load, a
 /// real, …).
 std::int64_t evaluate(const Expr& e, const Integers& values, const std::string& what);

@@ -34,7 +34,7 @@ bool write_parts(int fd, const std::vector<std::string_view>& parts) {
   fail("cannot-write", at, "cannot write `{}`: {}", path, std::strerror(error));
 }
 
-/// What creat() would give a new file.
+/// The mode that creat() would give a new file.
 mode_t default_mode() {
   const mode_t mask = ::umask(0);
   ::umask(mask);
@@ -60,7 +60,7 @@ void write_file(const std::string& path, const std::vector<std::string_view>& pa
   if (exists && S_ISDIR(there.st_mode)) cannot_write(path, EISDIR, at);
   if (exists && !S_ISREG(there.st_mode)) return write_in_place(path, parts, at);
 
-  // A link keeps pointing where it points: the file behind it is replaced.
+  // A link keeps pointing where it points: its target is replaced.
   std::error_code none;
   std::filesystem::path target = path;
   if (exists) target = std::filesystem::canonical(path, none);
@@ -111,7 +111,7 @@ TemporaryFolder::TemporaryFolder(const std::string& parent, const std::string& p
 
 TemporaryFolder::~TemporaryFolder() {
   if (path_.empty()) return;
-  std::error_code ignored;  // nothing can be done about a folder that does not go away
+  std::error_code ignored;  // a folder that cannot be removed is left
   std::filesystem::remove_all(path_, ignored);
 }
 

@@ -17,7 +17,7 @@
 namespace moonloop {
 namespace {
 
-constexpr char kWhole = '.';  // behind the text: nothing is missing
+constexpr char kWhole = '.';  // after the text: it is complete
 
 [[noreturn]] void run_child(const std::function<std::string()>& work, int to) {
   signal(SIGINT, SIG_DFL);

@@ -2,7 +2,7 @@
 #include <functional>
 #include <string>
 
-/// Work that may be stopped from outside, or crash, without harm to who asked for it.
+/// Work that may be stopped from outside, or crash, without harm to the caller.
 namespace moonloop {
 
 struct ChildResult {
@@ -12,8 +12,8 @@ struct ChildResult {
 };
 
 /// Runs `work` in a child process, a copy of this one at this moment, and waits for it. `stop` is
-/// asked when a signal has come in; on true the child is killed. What the child starts dies with it
-/// when the terminal interrupts them all. Fails `cannot-start`.
+/// called when a signal has come in; on true the child is killed. What the child starts dies with
+/// it when the terminal interrupts them all. Fails `cannot-start`.
 ChildResult run_in_child(const std::function<std::string()>& work,
                          const std::function<bool()>& stop = {});
 

@@ -17,7 +17,7 @@ namespace {
 std::optional<double> number_in(const std::string& path) {
   std::ifstream in(path);
   double v = 0;
-  if (in >> v) return v;  // `max` is none
+  if (in >> v) return v;  // `max` is not a number
   return {};
 }
 
@@ -32,8 +32,8 @@ std::optional<double> line_of(const char* path, const std::string& key) {
   return {};
 }
 
-/// What the control group of this process may still take, caches that the system would give up
-/// included.
+/// The memory that the control group of this process may still take, including caches that the
+/// system would drop.
 std::optional<double> left_in_group() {
   std::ifstream in("/proc/self/cgroup");
   std::optional<double> least;
@@ -64,15 +64,15 @@ double elements(const Exprs& shape, const Integers& values) {
   return n;
 }
 
-/// The bytes of a variable of this shape; 0 where nobody knows yet.
+/// The bytes of a variable of this shape; 0 where not known yet.
 double bytes_of(const std::optional<Exprs>& shape, const std::optional<Type>& type,
                 const Integers& values) {
   if (!shape || !type) return 0;
   for (const Expr& e : *shape)
-    if (as_int(e) == kUnknownExtent) return 0;  // told elsewhere
+    if (as_int(e) == kUnknownExtent) return 0;  // reported elsewhere
   try {
     return elements(*shape, values) * type->size();
-  } catch (const Error&) { return 0; }  // depends on data; or overflows, which is told elsewhere
+  } catch (const Error&) { return 0; }  // depends on data; or overflows, reported elsewhere
 }
 
 struct Sum {

@@ -8,15 +8,15 @@
 /// How much memory a run takes, and how much there is.
 namespace moonloop {
 
-/// Bytes that this process may still take: what the system has available, or what its control group
-/// or its limits leave, whichever is least. Nothing where none of them is known.
+/// Bytes that this process may still take: the least of the system's available memory and what its
+/// control group and its limits leave. Nothing where none of them is known.
 std::optional<double> available_memory();
 
-/// What a run keeps at the same time, in bytes.
+/// The memory that a run needs at the same time, in bytes.
 struct RunBytes {
   double arguments = 0;    // arrays, once
   double temporaries = 0;  // of the generated code
-  double copies = 0;       // of arguments, for timing and for what verification starts from
+  double copies = 0;       // of arguments, for timing and for the inputs of verification
   double verifying = 0;    // the interpreter's arrays and temporaries, with bounds of their errors
   std::string largest;     // array
   double largest_bytes = 0;

@@ -7,7 +7,7 @@
 /// NumPy's `.npy` files (numpy.org/doc/stable/reference/generated/numpy.lib.format.html).
 namespace moonloop {
 
-/// What the header of a file says.
+/// The contents of a file's header.
 struct NpyHeader {
   Scalar type = Scalar::F64;
   bool big_endian = false;
@@ -24,12 +24,12 @@ NpyHeader read_npy_header(const std::string& path);
 
 /// Reads the array in `path` (`-`: standard input) into `to`, converting its order and byte order
 /// to those of the buffer. The format's versions 1 to 3 are read. Fails `cannot-read`, `bad-npy`
-/// (no .npy file, truncated, something behind the array), `npy-type` and `npy-shape` when type or
+/// (no .npy file, truncated, something after the array), `npy-type` and `npy-shape` when type or
 /// shape are not those of the buffer.
 void read_npy(const std::string& path, Buffer& to);
 
 /// Writes the array to `path`, whole or not at all: version 1, little-endian, in Fortran order when
-/// the buffer is contiguous in that order alone, else in C order. Fails `cannot-write`, and
+/// the buffer is contiguous only in that order, else in C order. Fails `cannot-write`, and
 /// `npy-type` for records.
 void write_npy(const std::string& path, const Buffer& from);
 

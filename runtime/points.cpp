@@ -32,7 +32,7 @@ class Enumerator {
   std::int64_t count() { return infeasible_ ? 0 : inside(0); }
 
  private:
-  /// by_level_[v]: the rows in which v is the last variable; bounds of v given those before.
+  /// by_level_[v]: the rows in which v is the last variable; bounds of v given the earlier ones.
   /// Fourier and Motzkin's elimination gives outer variables their (rational) bounds: they only
   /// shorten the enumeration, the original rows decide at the end.
   void project() {
@@ -93,7 +93,7 @@ class Enumerator {
     if (common != 0 || r.constant < 0) out.push_back(std::move(r));
   }
 
-  /// Of rows with equal coefficients keeps the tightest.
+  /// Keeps the tightest of rows with equal coefficients.
   static void prune(std::vector<Row>& rows) {
     std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
       return std::tie(a.coefficient, a.equality, a.constant) <

@@ -4,7 +4,7 @@
 
 namespace moonloop {
 
-/// What a program that ran to its end left.
+/// The result of a program that ran to its end.
 struct ProcessResult {
   int status = 0;      // exit status, or 128 + the signal that ended it
   std::string output;  // standard output and error together, at most 64 KiB (the rest is dropped)
@@ -15,7 +15,7 @@ struct ProcessResult {
 ProcessResult run_process(const std::vector<std::string>& argv, const std::string& folder = {});
 
 /// The absolute path of the program `name`, looked up in $PATH unless it has a slash; empty when
-/// there is none that can be executed.
+/// there is no executable one.
 std::string find_program(const std::string& name);
 
 }  // namespace moonloop

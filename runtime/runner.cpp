@@ -84,7 +84,7 @@ GivenValues values_before(const Kernel& after, const Kernel& before, GivenValues
   return given;
 }
 
-/// A compiled program with the memory that it is called on.
+/// A compiled program with the memory for its calls.
 class PreparedCall {
  public:
   PreparedCall(const Program& program, const std::vector<ScalarArgument>& scalars,
@@ -121,10 +121,10 @@ class PreparedCall {
 class Execution {
  public:
   virtual ~Execution() = default;
-  /// Runs once; what the program writes is in `arrays` then.
+  /// Runs once; then `arrays` has what the program wrote.
   virtual void run(std::vector<Buffer>& arrays) = 0;
-  /// A function that runs once on the values of `arrays` and gives the seconds. Results may stay on
-  /// the device. `arrays` outlives it.
+  /// A function that runs once on the values of `arrays` and returns the seconds. Results may stay
+  /// on the device. `arrays` outlives it.
   virtual std::function<double()> timed(const std::vector<Buffer>& arrays) = 0;
   /// The next timed run finds the present values of these arrays.
   virtual void refresh(const std::vector<Buffer>& arrays) = 0;
@@ -261,7 +261,7 @@ std::string describe(const Argument& a, const Layout& l) {
   return fmt::format("`{}` is {}", a.name, l.str());
 }
 
-/// What `original` leaves in its arrays in the interpreter, and how far its values may be off.
+/// The results of `original` in the interpreter, and their error bounds.
 struct Expected {
   std::vector<Buffer> buffers;
   ErrorBounds bounds;
@@ -269,7 +269,7 @@ struct Expected {
 };
 
 /// Executes `original` in the interpreter on `inputs`, arrays of `k`. Before `k` runs: the
-/// interpreter says what is wrong with a kernel where the generated code may crash.
+/// interpreter reports errors of a kernel where the generated code may crash.
 Expected interpreted(const Kernel& original, const Kernel& k, const RunResult& result,
                      const std::vector<Buffer>& inputs, const std::vector<ScalarArgument>& scalars,
                      const RunRequest& request) {
@@ -301,7 +301,7 @@ Expected interpreted(const Kernel& original, const Kernel& k, const RunResult& r
   return out;
 }
 
-/// Compares what `k` left with what it should have left.
+/// Compares the results of `k` with the expected ones.
 Verification verify(const Kernel& original, const Kernel& k, const RunResult& result,
                     const Expected& expectation, const RunRequest& request) {
   const std::vector<Buffer>& buffers = expectation.buffers;
@@ -406,7 +406,7 @@ RunResult run_kernel(const Kernel& given_kernel, const Kernel& given_original,
   check_intact(k, out.arrays, expected.has_value());
 
   if (request.time) {
-    // Arrays that are updated start each run anew, or their values would run away.
+    // Arrays that are updated are reset for each run, or their values would run away.
     std::vector<Buffer> scratch = updates ? copies(inputs) : std::vector<Buffer>();
     const auto timed = execution->timed(updates ? scratch : out.arrays);
     out.timing = measure(

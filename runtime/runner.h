@@ -11,10 +11,10 @@
 #include "runtime/compare.h"
 #include "runtime/count.h"
 
-/// Runs a kernel: what `moonloop run` does without its command line.
+/// Runs a kernel: `moonloop run` without its command line.
 ///
-/// Input: a kernel, parameters, .npy files. Output: the arrays that it wrote, and what was asked
-/// for besides. Entry point: run_kernel().
+/// Input: a kernel, parameters, .npy files. Output: the arrays that it wrote, and other requested
+/// results. Entry point: run_kernel().
 namespace moonloop {
 
 struct RunRequest {
@@ -26,7 +26,7 @@ struct RunRequest {
   bool time = false;
   CompileOptions compile;
   int device = -1;                                    // of OpenCL or CUDA; see open_device()
-  std::function<void(const std::string&)> note = {};  // what the user may want to know meanwhile
+  std::function<void(const std::string&)> note = {};  // progress messages for the user
   std::function<void(bool)> runs_generated = {};      // whether generated code runs from now on
 };
 
@@ -38,7 +38,7 @@ struct Timing {
 
 struct Verification {
   std::vector<Comparison> arrays;  // every array that both kernels have and one of them writes
-  // What one of them writes and the other does not have, and why that cannot be compared.
+  // Arrays that one of them writes and the other does not have, and why they cannot be compared.
   std::vector<std::pair<std::string, std::string>> left_out;
   double seconds = 0;  // that the interpreter took
   bool equal() const;
@@ -57,14 +57,13 @@ struct RunResult {
   const Buffer& array(const std::string& name) const;
 };
 
-/// Generates, compiles and runs `k`. `original` is the kernel before it was transformed: what
-/// verification executes in the interpreter and whose operations count. Arrays start as equal
+/// Generates, compiles and runs `k`. `original` is the kernel before it was transformed:
+/// verification executes it in the interpreter, and its operations count. Arrays start as equal
 /// copies in both.
 ///
 /// Fails as complete(), generate(), read_scalars(), read_npy(), compile() and Device do;
-/// `unknown-array` for an input that is no array of `k`,
-/// `cannot-verify` when the two kernels' arrays differ in type or shape, or they write none that
-/// both have.
+/// `unknown-array` for an input that is not an array of `k`, `cannot-verify` when the two kernels'
+/// arrays differ in type or shape, or they write none that both have.
 RunResult run_kernel(const Kernel& k, const Kernel& original, const RunRequest& request);
 
 }  // namespace moonloop

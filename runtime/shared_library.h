@@ -7,10 +7,10 @@
 
 namespace moonloop {
 
-/// A system library that may not be there. It stays loaded: drivers do not unload well.
+/// A system library that may be missing. It stays loaded: drivers do not unload well.
 class SharedLibrary {
  public:
-  /// The first of `names` that there is.
+  /// The first of `names` that exists.
   explicit SharedLibrary(std::initializer_list<const char*> names) {
     for (const char* n : names)
       if ((handle_ = ::dlopen(n, RTLD_NOW | RTLD_LOCAL))) {

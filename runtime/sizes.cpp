@@ -25,7 +25,7 @@ std::optional<std::int64_t> solve(const Expr& extent, const std::string& unknown
     const std::int64_t x = (wanted - first) / slope;
     if (at(x) != wanted || at(x - 1) == wanted || at(x + 1) == wanted) return {};
     return x;
-  } catch (const Error&) { return {}; }  // depends on data, or overflows: it tells nothing
+  } catch (const Error&) { return {}; }  // depends on data, or overflows: it determines nothing
 }
 
 std::map<std::string, std::vector<std::int64_t>> shapes_of(

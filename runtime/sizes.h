@@ -7,9 +7,9 @@
 namespace moonloop {
 
 /// `given`, and the integer scalars that follow from the shapes of the .npy files that are read:
-/// `a: float64[n + 1]` with a file of 20 elements gives `n = 19`. An extent says something about
-/// the one scalar in it that is not known yet, where no other value would do. What two files
-/// contradict read_npy() finds. `inputs` maps arrays to paths; `k` is complete. Fails as
+/// `a: float64[n + 1]` with a file of 20 elements gives `n = 19`. An extent determines the one
+/// scalar in it that is not known yet, where no other value would do. read_npy() finds
+/// contradictions between files. `inputs` maps arrays to paths; `k` is complete. Fails as
 /// read_npy_header().
 GivenValues with_sizes_of_files(const Kernel& k, GivenValues given,
                                 const std::map<std::string, std::string>& inputs);

@@ -69,7 +69,8 @@ bool Account::wants_collection() const { return memory::held() >= collect_at_; }
 
 void Account::collected() {
   const std::int64_t live = memory::held() - began_held_, all = most_held_ - began_held_;
-  // Fresh memory costs more than a collection. Near the limit every thirtieth of it is worth one.
+  // Fresh memory costs more than a collection. Near the limit every thirtieth of memory is worth
+  // one.
   const std::int64_t most = std::max(all - all / 8, live + all / 32);
   const std::int64_t next = std::min(live + live / 4 + kFirstCollection / 4, most);
   collect_at_ = began_held_ + std::max(next, std::min(kFirstCollection, all / 2));

@@ -5,14 +5,14 @@
 
 #include "scripts/script.h"
 
-/// What a script may use and has used: instructions of the virtual machine, processor time, memory.
-/// One account for all that a script causes: Fortran that it reads, with the scripts in there, is
-/// on the account of the script that reads it.
+/// A script's limits and its use so far: instructions of the virtual machine, processor time,
+/// memory. One account for all work of a script: Fortran that it reads, with the scripts in it, is
+/// on the account of the reading script.
 ///
-/// Instructions are the measure that does not depend on the machine. What takes time but is no
-/// instruction has a price in them: calls, memory that Lua takes, characters that patterns look at,
-/// transforms. Time is the second line, for what has too low a price. The time within transforms
-/// does not count: isl's budgets end each of them, and its price ends their number.
+/// Instructions are the measure that does not depend on the machine. Other work has a price in
+/// instructions: calls, memory that Lua takes, characters that patterns look at, transforms. Time
+/// is the second limit, for work whose price is too low. The time within transforms does not count:
+/// isl's budgets end each of them, and its price ends their number.
 namespace moonloop::lua {
 
 class Account {
@@ -23,9 +23,9 @@ class Account {
   /// it is false, until refill().
   bool spend(std::int64_t n);
   bool exhausted() const { return !why_.empty(); }
-  /// What was exceeded, as a message has it.
+  /// What was exceeded, for a message.
   const std::string& why() const { return why_; }
-  /// The present limits, anew: each line that a user types has all of them. Memory stays taken.
+  /// Restores the limits: each line that a user types has all of them. Memory stays taken.
   void refill();
 
   /// Bytes that this thread took since the account began.
@@ -33,8 +33,8 @@ class Account {
   /// The value of memory::held() at which the memory is used up.
   std::int64_t most_held() const { return most_held_; }
   /// Whether garbage should be collected before more is made. Lua does not see how much its objects
-  /// hold outside of its heap; this keeps dead ones from piling up, at a cost in proportion to what
-  /// is made.
+  /// hold outside of its heap; this keeps dead ones from piling up, at a cost proportional to new
+  /// objects.
   bool wants_collection() const;
   void collected();
 

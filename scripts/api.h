@@ -2,9 +2,9 @@
 #include <string>
 #include <vector>
 
-/// What scripts find beside transforms and the library: the module `lp`, kernels, and what these
-/// give. One table, which help, the reference and the editor stubs are made from. Types are written
-/// as the Lua language server has them.
+/// The API of scripts besides transforms and the library: the module `lp`, kernels, and what these
+/// return. One table, from which help, the reference and the editor stubs are made. Types are
+/// written as in the Lua language server.
 namespace moonloop {
 
 struct ApiField {
@@ -26,7 +26,7 @@ struct ApiClass {
   std::vector<ApiFunction> functions;  // of `lp` functions, of a kernel methods
 };
 
-/// All of them: `moonloop`, `moonloop.Kernel`, then what their fields and functions name. Fields
+/// All of them: `moonloop`, `moonloop.Kernel`, then the types of their fields and functions. Fields
 /// and functions are alphabetical.
 const std::vector<ApiClass>& lua_api();
 

@@ -13,8 +13,8 @@ bool takes_list(Kind kind) {
 }
 
 /// Whether the last argument, a table, holds the options rather than the positional parameter
-/// `slot` (null: there is none left). A parameter that takes such a table itself gets it unless all
-/// its keys are names of parameters.
+/// `slot` (null: none is left). A parameter that takes such a table itself gets it unless all its
+/// keys are names of parameters.
 bool is_options(const Op& row, const Param* slot, const Value& v) {
   if (const ValueDict* d = v.as<ValueDict>()) {
     if (!slot || !takes_table(slot->kind)) return true;
@@ -66,7 +66,7 @@ bool called_as_method(lua_State* L) {
          std::string_view(ar.namewhat) == "method";
 }
 
-/// What a transform counts as, in instructions of the virtual machine: a loop over transforms ends
+/// The price of a transform, in instructions of the virtual machine: a loop over transforms ends
 /// at the limit as well.
 std::int64_t price(const Kernel& k) {
   constexpr std::int64_t kCall = 20'000, kInstruction = 100;

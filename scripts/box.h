@@ -27,7 +27,7 @@ int collect_box(lua_State* L) {
   return 0;
 }
 
-constexpr std::int64_t kIslBytes = 1000;  // about what a set or a formula takes
+constexpr std::int64_t kIslBytes = 1000;  // about the size of a set or a formula
 
 /// Pushes a value under the metatable `type`, whose `__gc` has to be collect_box<T>.
 template <class T>

@@ -20,13 +20,13 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// ---- What stands before the cursor ------------------------------------------------------------
+// ---- The text before the cursor ---------------------------------------------------------------
 
 /// An open bracket.
 struct Frame {
   char bracket;
   std::string
-      callee;  // whose arguments it holds: `lp.split_iname`, `k:tag_inames`; empty: nobody's
+      callee;  // whose arguments it holds: `lp.split_iname`, `k:tag_inames`; empty: not a call
   int commas = 0;
   std::string key;  // of the element that the cursor is in, in a table
 };
@@ -40,7 +40,7 @@ struct Context {
   bool comment = false;
 };
 
-/// The name, with what it is a field of, that ends at `end`: `lp.split_iname`.
+/// The name, with its prefix, that ends at `end`: `lp.split_iname`.
 std::string path_before(std::string_view text, std::size_t end) {
   while (end > 0 && text[end - 1] == ' ') --end;
   std::size_t from = end;
@@ -108,7 +108,7 @@ Words instruction_tags(const Kernel& k) {
   return out;
 }
 
-/// `id:`, `tag:` and their kin, and what comes behind each.
+/// `id:`, `tag:` and similar prefixes, and the words for each.
 Words match_words(const Kernel& k, const std::string& before_word) {
   if (before_word.ends_with("id:")) return k.instruction_ids();
   if (before_word.ends_with("tag:")) return instruction_tags(k);
@@ -120,7 +120,7 @@ Words match_words(const Kernel& k, const std::string& before_word) {
   return out;
 }
 
-/// What a string for the parameter may hold; `before` is the string up to the word.
+/// The words for a string for the parameter; `before` is the string up to the word.
 Words words_for(const Kernel& k, const Param* p, const std::string& before) {
   static const Words kSpaces{"auto", "private", "local", "global"};
   Words everything = k.inames();
@@ -218,7 +218,7 @@ Place place_of(const Context& c) {
   return out;
 }
 
-/// Only of words that begin with what is typed.
+/// Only words that begin with the typed text.
 Completion chosen(Words words, std::size_t from, const std::string& typed) {
   std::erase_if(words, [&](const std::string& w) { return !w.starts_with(typed); });
   std::sort(words.begin(), words.end());
@@ -296,7 +296,7 @@ Completion complete_string(const std::string& text, const Context& c, const Voca
   if (call.row) param = positional(call, call.takes_kernel ? 1 : 0);
   const Kernel* k = kernel_of(v, call.row ? c.string_callee : place.callee);
   if (!k) return {from, {}};
-  // Behind a name in a table of tags stands a tag.
+  // A name in a table of tags is followed by a tag.
   if (param && param->kind == Kind::Tags && place.table && !place.table->key.empty() &&
       place.table->key != param->name)
     return chosen(common_tags(), from, typed);

@@ -8,7 +8,7 @@
 /// Completion of a line of the interactive session.
 namespace moonloop {
 
-/// What the argument of a command is.
+/// The kind of argument of a command.
 enum class Takes {
   Nothing,
   Target,
@@ -27,7 +27,7 @@ struct CommandWords {
   Takes takes;
 };
 
-/// All that can be completed to; a value, so that what completion does depends on nothing else.
+/// All that can be completed to; a value, so that completion depends on nothing else.
 struct Vocabulary {
   std::vector<CommandWords> commands;
   std::vector<std::string> topics, targets, settings;
@@ -45,12 +45,11 @@ struct Completion {
 /// Candidates for the word of `line` that ends at `cursor`:
 ///
 ///     :sch            commands; then their arguments: targets, ids, branches, files, topics
-///     mat             globals, and transforms, which stand for a method of the current kernel
+///     mat             globals, and transforms, as methods of the current kernel
 ///     lp.spl  k:spl   functions; fields, methods and transforms of a kernel
 ///     {outer_         names of the options of the transform whose call this is
 ///     "i_             inside quotes: inames, ids, rules, variables, tags, as the parameter is;
-///     files
-///                     for functions that take a path
+///                     files for functions that take a path
 Completion complete(const std::string& line, std::size_t cursor, const Vocabulary& v);
 
 }  // namespace moonloop

@@ -50,7 +50,7 @@ struct Placed {
   std::string text;
 };
 
-/// Takes the `file:line: ` off a Lua message. A line of the library counts as no place.
+/// Takes the `file:line: ` off a Lua message. A line of the library does not count as a place.
 Placed split_place(const State& state, const std::string& text) {
   for (std::size_t colon = text.find(':'); colon != std::string::npos;
        colon = text.find(':', colon + 1)) {
@@ -118,7 +118,7 @@ void clip(std::string& text) {
   if (text.size() > kLongest) text = text.substr(0, kLongest) + "…";
 }
 
-/// A script may raise texts of any length, and have them in what is wrong with a kernel.
+/// A script may raise texts of any length, and put them in diagnostics of a kernel.
 void clip(std::vector<Diagnostic>& all) {
   for (Diagnostic& d : all) {
     clip(d.text);

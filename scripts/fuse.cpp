@@ -4,7 +4,7 @@
 #include "transforms/fuse_kernels.h"
 #include "transforms/registry.h"
 
-/// `lp.fuse_kernels(kernels, [suffixes], [data_flow], {options})`: kernels behind one another, then
+/// `lp.fuse_kernels(kernels, [suffixes], [data_flow], {options})`: kernels one after another, then
 /// their common loops fused, each as a step of its own.
 namespace moonloop::lua {
 namespace {
@@ -100,8 +100,8 @@ Request read_request(lua_State* L) {
 using Loops =
     std::vector<std::pair<std::string, std::string>>;  // a loop, and the one that it joins
 
-/// All of the loops fused under one proof: that of the kernel that comes of it. Nothing where there
-/// is none; the steps one by one then say which of them is to blame.
+/// All of the loops fused under one proof: that of the resulting kernel. Nothing where it fails;
+/// the single steps then show which of them is to blame.
 std::optional<Kernel> fused_at_once(const Kernel& k, const Loops& loops, const State& s,
                                     const Span& at) {
   const Op& op = *find_op("rename_iname");

@@ -6,14 +6,14 @@
 
 #include "core/model/kernel.h"
 
-/// What a session went through: states, one after each step, as a tree, because a step that is
-/// taken after an undo starts another line of states. A branch is a name for where one such line
-/// has got to; the present branch moves with each step, undo and redo.
+/// The history of a session: states, one after each step, as a tree, because a step after an undo
+/// starts another line of states. A branch is a name for a position on one such line; the present
+/// branch moves with each step, undo and redo.
 namespace moonloop {
 
 using KernelPtr = std::shared_ptr<const Kernel>;
 
-/// The kernels of a session, by the globals that hold them, and the one that commands are about.
+/// The kernels of a session, by the globals that hold them, and the one that commands apply to.
 struct Snapshot {
   std::map<std::string, KernelPtr> kernels;
   std::string current;  // a key of `kernels`; empty when there is none
@@ -47,14 +47,14 @@ class History {
   void make_branch(const std::string& name);
   /// Goes to where a branch is. Fails `unknown-branch`.
   void switch_to(const std::string& name);
-  /// Makes another kernel of this state the current one; that is no step.
+  /// Makes another kernel of this state the current one; that is not a step.
   void touch(const std::string& kernel) { nodes_[at()].state.current = kernel; }
 
  private:
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
   struct Node {
     Snapshot state;
-    std::string line;  // what made it
+    std::string line;  // that made it
     std::size_t parent = kNone, next = kNone;
   };
   std::size_t at() const { return heads_.at(branch_); }

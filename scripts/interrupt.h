@@ -1,6 +1,6 @@
 #pragma once
 
-/// Ctrl-C as something that can be asked about, so that a session outlives it.
+/// Ctrl-C as a flag that can be tested, so that a session survives it.
 namespace moonloop {
 
 /// While one lives, an interrupt is noted and stops isl's work on this thread (it fails then).

@@ -180,7 +180,7 @@ Target target_at(lua_State* L, int index) {
   return *target;
 }
 
-/// A method that gives text; what it computes may take its time.
+/// A method that returns text; computing it may take long.
 template <std::string (*F)(lua_State*, const Kernel&)>
 int text_method(lua_State* L, State& s) {
   const Kernel& k = check_kernel(L, 1);
@@ -311,7 +311,7 @@ std::map<std::string, const Kernel*> global_kernels(lua_State* L) {
 
 namespace {
 
-/// Pushes what is wrong with the nil in a kernel's place: mostly a misspelt name.
+/// Pushes what is wrong with a nil in place of a kernel: mostly a misspelt name.
 void push_no_kernel(lua_State* L) {
   std::vector<std::string> names;
   for (const auto& [name, k] : global_kernels(L)) names.push_back(name);

@@ -16,7 +16,7 @@ constexpr std::string_view kIndentation = "    ";  // of examples
   throw InternalError(fmt::format("doc comment of `{}`: {}: {}", name, why, line));
 }
 
-/// The lines of the doc comment, without their marks, and the line behind it. Empty without one. A
+/// The lines of the doc comment, without their marks, and the line after it. Empty without one. A
 /// tag that goes on is one line.
 std::vector<std::string> comment_of(std::string_view text, std::string& behind) {
   std::vector<std::string> out;
@@ -40,7 +40,7 @@ std::vector<std::string> comment_of(std::string_view text, std::string& behind) 
   return out;
 }
 
-/// `@param NAME (KIND, required): HELP` and its kin, taken apart.
+/// `@param NAME (KIND, required): HELP` and similar lines, parsed.
 struct Tag {
   std::string tag, name, kind, extent, help;
 };

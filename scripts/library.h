@@ -3,15 +3,14 @@
 #include <string_view>
 #include <vector>
 
-/// The bundled Lua library, scripts/lib/*.lua, which stands in the binary, and what its doc
-/// comments say.
+/// The bundled Lua library, scripts/lib/*.lua, which is part of the binary, and its doc comments.
 ///
 /// A script gets it by `local lib = require "moonloop.lib"`. A file that is a function of the
 /// library is named after it and begins that function with a doc comment of this form:
 ///
 ///     --- SUMMARY
 ///     ---
-///     --- PARAGRAPHS, what is refused at the end
+///     --- PARAGRAPHS, refusals at the end
 ///     ---
 ///     --- @param NAME (KIND, required): HELP
 ///     --- @param NAME (KIND, default VALUE): HELP
@@ -23,11 +22,11 @@
 ///     ---     LUA
 ///     local function FUNCTION(knl, NAMES OF THE PARAMETERS[, options])
 ///
-/// The kernel comes first and is not told of; options go by name in the last table.
+/// The kernel comes first and is not listed; options are passed by name in the last table.
 namespace moonloop {
 
 struct LibraryFile {
-  std::string_view name, text;  // `tile` and what stands in tile.lua
+  std::string_view name, text;  // `tile` and the content of tile.lua
 };
 /// All files, alphabetical.
 const std::vector<LibraryFile>& library_files();
@@ -51,8 +50,8 @@ struct LibraryFunction {
 /// The functions of the library, alphabetical.
 const std::vector<LibraryFunction>& library();
 
-/// What the doc comment in `text` tells of function `name`. A comment of another form than the
-/// above, or one that does not fit its function's parameters, is a bug of the library:
+/// The documentation of function `name` from the doc comment in `text`. A comment of another form
+/// than the above, or one that does not fit its function's parameters, is a bug of the library:
 /// InternalError.
 LibraryFunction parse_library_file(std::string_view name, std::string_view text);
 

@@ -5,8 +5,8 @@
 #include "scripts/state.h"
 
 /// Functions of Lua's libraries for scripts that are not trusted. Lua's own ones loop as often as
-/// their arguments say, and nothing ends a loop in C; these count each round. They mean the same
-/// and fail with the same words. Objects get no finalizers: Lua runs those with its hooks off, and
+/// their arguments say, and nothing ends a loop in C; these count each round. They do the same and
+/// fail with the same messages. Objects get no finalizers: Lua runs those with its hooks off, and
 /// some after the script's end.
 namespace moonloop::lua {
 namespace {
@@ -30,7 +30,7 @@ class Rounds {
 
 // ---- Tables -------------------------------------------------------------------------------------
 
-/// A table, or what has the metamethods to be used as one.
+/// A table, or a value with the metamethods to be used as one.
 void check_table(lua_State* L, int index, std::initializer_list<const char*> needs) {
   if (lua_istable(L, index)) return;
   for (const char* metamethod : needs) {
@@ -129,7 +129,7 @@ int table_concat(lua_State* L, State& s) {
   return 1;
 }
 
-/// `table.sort`, which is Lua's own: what it does follows from the length.
+/// `table.sort`, which is Lua's own: its cost follows from the length.
 int table_sort(lua_State* L, State& s) {
   check_table(L, 1, {"__index", "__newindex", "__len"});
   const auto n = static_cast<double>(std::max<lua_Integer>(luaL_len(L, 1), 1));
@@ -162,7 +162,7 @@ int string_rep(lua_State* L, State&) {
   std::size_t done = std::min(size + between_size, all);
   std::memcpy(out, text, size);
   std::memcpy(out + size, between, done - size);
-  for (; done < all;) {  // what is there is a whole number of rounds
+  for (; done < all;) {  // it holds a whole number of rounds
     const std::size_t more = std::min(done, all - done);
     std::memcpy(out + done, out, more);
     done += more;
@@ -207,7 +207,7 @@ int collect_garbage_function(lua_State* L, State& s) {
   return 1;
 }
 
-/// What `load` compiles: a string, or the strings that a function gives.
+/// The input of `load`: a string, or the strings that a function returns.
 struct Pieces {
   State& s;
   bool given = false;
@@ -235,7 +235,7 @@ const char* next_piece(lua_State* L, void* data, std::size_t* size) {
   return text;
 }
 
-/// `load` for text alone.
+/// `load` for text only.
 int load_text(lua_State* L, State& s) {
   const bool environment = lua_gettop(L) >= 4;
   const bool string = lua_isstring(L, 1) != 0;

@@ -7,7 +7,7 @@
 #include "runtime/file.h"
 #include "scripts/state.h"
 
-/// The module `lp`: what makes kernels, and what is no transform.
+/// The module `lp`: functions that make kernels, and others that are not transforms.
 namespace moonloop::lua {
 namespace {
 
@@ -17,14 +17,14 @@ std::string check_text(lua_State* L, int index) {
   return {s, size};
 }
 
-/// What a text to parse costs as: about its length.
+/// The price of parsing a text: about its length.
 void spend_on(lua_State* L, State& s, const std::string& text) {
   s.spend(L, static_cast<std::int64_t>(text.size()));
 }
 
 // ---- make_kernel --------------------------------------------------------------------------------
 
-/// Strings from a string (which `split` takes apart) or an array of strings.
+/// Strings from a string (which `split` splits) or an array of strings.
 template <class Split>
 std::vector<std::string> strings_at(lua_State* L, int index, Split split) {
   if (lua_type(L, index) == LUA_TSTRING) return split(check_text(L, index));
@@ -117,7 +117,7 @@ int make_kernel_function(lua_State* L, State& s) {
   MakeKernel m;
   m.domains = strings_at(L, 1, whole);
   m.instructions = fmt::format("{}", fmt::join(strings_at(L, 2, whole), "\n"));
-  int table = 3;  // of options; before it may stand the arguments, as in Loo.py
+  int table = 3;  // of options; the arguments may come before it, as in Loo.py
   const bool list = lua_istable(L, 3) && (lua_rawlen(L, 3) > 0 || !lua_isnil(L, 4));
   if (lua_type(L, 3) == LUA_TSTRING || list) {
     m.args = strings_at(L, 3, [](const std::string& t) { return split_top_level(t); });
@@ -146,7 +146,7 @@ int parse_function(lua_State* L, State& s) {
   return push_kernels(L, parse_kernels(add_source("<string>", text)));
 }
 
-/// Flang takes so much memory for a byte of text, at most, and gives it back. No exception may pass
+/// The most memory that Flang takes for a byte of text; it gives it back. No exception may pass
 /// through it, so there has to be enough for it before it starts.
 constexpr std::int64_t kFlangBytes = 2000;
 
@@ -251,7 +251,7 @@ std::string beside_script(const State& state, const std::string& path) {
 
 namespace {
 
-/// `lp.args.NAME`, told to who asked for it. The values are the upvalue.
+/// `lp.args.NAME`, reported to `on_setting`. The values are the upvalue.
 int args_index(lua_State* L, State& s) {
   if (lua_type(L, 2) == LUA_TSTRING) s.options().on_setting(lua_tostring(L, 2));
   lua_pushvalue(L, 2);
@@ -268,7 +268,7 @@ int args_pairs(lua_State* L, State& s) {
   return 3;
 }
 
-/// Instead of the table of settings on the stack an empty one that tells what is read of it.
+/// Replaces the table of settings on the stack by an empty one that reports reads.
 void watch_settings(lua_State* L) {
   lua_newtable(L);
   lua_createtable(L, 0, 2);

@@ -45,7 +45,7 @@ class Matcher {
     depth_ = 0;
     return match(at, 0);
   }
-  /// Pushes the captures of the last match, or without any, what was matched if that is asked for.
+  /// Pushes the captures of the last match, or if there are none, the match if `whole`.
   int push_captures(std::size_t from, std::size_t to, bool whole) {
     const int n = captures_ == 0 && whole ? 1 : captures_;
     luaL_checkstack(L_, n, "too many captures");
@@ -248,7 +248,7 @@ class Matcher {
     return kNone;
   }
 
-  /// The end of what capture `digit` has, from `s`.
+  /// The end, from `s`, of the text of capture `digit`.
   std::size_t again(std::size_t s, char digit) {
     const int i = digit - '1';
     if (i < 0 || i >= captures_ || capture_[static_cast<std::size_t>(i)].kind == Kind::Open)
@@ -348,8 +348,8 @@ int gmatch_function(lua_State* L, State&) {
   return 1;
 }
 
-/// Appends what replaces the match in [from, to): argument 3 of `gsub` says it. False when the text
-/// stays.
+/// Appends the replacement of the match in [from, to), from argument 3 of `gsub`. False when the
+/// text stays.
 bool replace(lua_State* L, Matcher& m, std::size_t from, std::size_t to, std::string& out) {
   switch (lua_type(L, 3)) {
     case LUA_TFUNCTION:

@@ -73,8 +73,8 @@ int search_module(lua_State* L, State& s) {
   return 1;
 }
 
-/// Runs a file of the library when it is first required. Its chunk is no source of the script's, so
-/// that places in it are passed over: what goes wrong in it is shown where the script called it.
+/// Runs a file of the library when it is first required. Its chunk is not a source of the script,
+/// so places in it are skipped: its errors are shown where the script called it.
 int load_library_file(lua_State* L, State&) {
   const auto& file = *static_cast<const LibraryFile*>(lua_touserdata(L, lua_upvalueindex(1)));
   const std::string chunk = fmt::format("={}{}", kLibrary, file.name);
@@ -94,7 +94,7 @@ void preload_library(lua_State* L) {
   lua_pop(L, 1);
 }
 
-/// `io.open` for reading alone.
+/// `io.open` only for reading.
 int open_for_reading(lua_State* L, State&) {
   const std::string_view mode = luaL_optstring(L, 2, "r");
   if (mode != "r" && mode != "rb") needs_trust(L, fmt::format("io.open with mode `{}`", mode));
@@ -128,7 +128,7 @@ int xpcall_function(lua_State* L) {
   return lua_gettop(L);
 }
 
-/// What a sandboxed script finds in the place of a function that it must not call.
+/// A sandboxed script's replacement for a function that it must not call.
 int forbidden(lua_State* L, State&) { needs_trust(L, lua_tostring(L, lua_upvalueindex(1))); }
 
 void forbid(lua_State* L, const char* library, std::initializer_list<const char*> names) {
@@ -159,7 +159,7 @@ int print_function(lua_State* L, State& s) {
   return 0;
 }
 
-/// Makes `require` look next to the script, after what is loaded already.
+/// Makes `require` look next to the script, after loaded modules.
 void set_searchers(lua_State* L, bool trust) {
   lua_getglobal(L, LUA_LOADLIBNAME);
   lua_getfield(L, -1, "searchers");

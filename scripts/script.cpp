@@ -83,8 +83,8 @@ bool has_step(const Kernel& k, const Step& s) {
                      [&](const Step& t) { return same_step(s, t); });
 }
 
-/// Steps that no result has, of a kernel that is as before; and where nothing changed, kernels that
-/// the script made for nobody.
+/// Steps that no result has, of a kernel that is unchanged; and where nothing changed, kernels that
+/// the script made in vain.
 void warn_of_dropped(lua_State* L, const Source* script, const std::vector<Kernel>& before,
                      const std::vector<Kernel>& after, const std::vector<Applied>& applied,
                      const WarningSink& warn) {
@@ -171,7 +171,7 @@ std::vector<Kernel> run_transform_script(const Source* script, const std::vector
       out.push_back(*result);
       lua_pop(L, 1);
     }
-    for (int i = 1; i <= results; ++i) {  // a result that nobody would see
+    for (int i = 1; i <= results; ++i) {  // a result that would be lost
       const Kernel* k = lua::to_kernel(L, i);
       if (!k || kernels.empty()) continue;
       const std::string text = print_kernel(*k);

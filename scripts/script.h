@@ -8,7 +8,7 @@
 #include "core/base/warning.h"
 #include "core/model/kernel.h"
 
-/// Lua scripts: what transforms kernels, and what makes them.
+/// Lua scripts: they transform kernels and make them.
 ///
 /// Input: a script's text and kernels. Output: kernels. Entry points: the two functions below. An
 /// error of the script, also one that a transform raises, is thrown as Error with the script's file
@@ -29,16 +29,17 @@ struct StepReport {
 struct ScriptOptions {
   bool trust = false;                                              // neither sandbox nor limits
   std::vector<std::pair<std::string, std::string>> settings = {};  // lp.args
-  // What all that the script causes may take together, in nested scripts too. Bytes are Lua's and
-  // those of operator new in this thread, see core/base/memory.h.
+  // Limits for all work of the script together, in nested scripts too. Bytes are Lua's and those of
+  // operator new in this thread, see core/base/memory.h.
   std::size_t memory = std::size_t{896} << 20;  // the process then stays below 1 GiB
   std::int64_t instructions = 2'000'000'000;    // of the virtual machine
   double seconds = 15;                          // of processor time, without that of transforms
   std::string directory = {};    // of `lp.load` and `require`; empty: the script's own
   bool print_to_stdout = false;  // else `print` and `io.write` go to standard error
   std::function<void(const StepReport&)> on_step = {};
-  std::function<bool()> interrupted = {};  // asked often: whether the user wants the script to stop
-  std::function<void(const std::string&)> on_setting = {};  // hears of each name read in lp.args
+  std::function<bool()> interrupted = {};  // called often: whether the user wants the script to
+                                           // stop
+  std::function<void(const std::string&)> on_setting = {};  // called for each name read in lp.args
   WarningSink warn = {};
   std::shared_ptr<lua::Account> account = {};  // of the script that runs this one; else a new one
 };
@@ -46,9 +47,9 @@ struct ScriptOptions {
 /// Runs `script` with each kernel as a global under its own name; what these globals hold at the
 /// end is the result, in the same order. `code`, when given, is run in place of the source's text:
 /// a part of a file (a comment block) with its lines where they are in the file. Fails
-/// `not-a-kernel`, `script-syntax`, `script-error`, `script-memory`, `script-limit`, and what
-/// transforms fail with. Warns `dropped-result` of a kernel that it transforms without a trace in
-/// the result, and of one that it makes in vain.
+/// `not-a-kernel`, `script-syntax`, `script-error`, `script-memory`, `script-limit`, and as
+/// transforms do. Warns `dropped-result` of a kernel that it transforms without a trace in the
+/// result, and of one that it makes in vain.
 std::vector<Kernel> run_transform_script(const Source* script, const std::vector<Kernel>& kernels,
                                          const ScriptOptions& options, const char* code = nullptr);
 
@@ -61,7 +62,8 @@ std::vector<Kernel> run_kernel_script(const Source* script, const ScriptOptions&
 /// `done` of them.
 std::string replay_script(const Kernel& k, std::size_t done = 0);
 
-/// The global variable of this name as Lua text: `name`, or `_G["name"]` when that is no Lua name.
+/// The global variable of this name as Lua text: `name`, or `_G["name"]` when that is not a Lua
+/// name.
 std::string lua_global(const std::string& name);
 
 }  // namespace moonloop

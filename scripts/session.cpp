@@ -63,7 +63,7 @@ bool compiles(lua_State* L, const std::string& code) {
   return ok;
 }
 
-/// `current` and `become` are the Lua functions behind the bare names of transforms.
+/// `current` and `become` are the Lua functions for the bare names of transforms.
 std::string bare_names_code() {
   std::string code = "local current, become = ...\nlocal steps = {\n";
   for (const std::string& name : lua::op_names())
@@ -239,8 +239,8 @@ void Session::show_results() {
   state_->call(L, n, 0);
 }
 
-/// Whether the one value on the stack is a kernel that stands in a global now because of this line:
-/// the line put it there itself, or it does here because it derives from what is there.
+/// Whether the one value on the stack is a kernel that is in a global now because of this line: the
+/// line put it there itself, or this function does, because it derives from the global's value.
 bool Session::adopt() {
   lua_State* L = state_->main();
   const Kernel* k = lua::to_kernel(L, 1);
@@ -272,7 +272,7 @@ bool Session::adopt() {
   return true;
 }
 
-// ---- What changed -------------------------------------------------------------------------------
+// ---- Changes ------------------------------------------------------------------------------------
 
 void Session::saw(const StepReport& r) {
   if (collecting_ && seen_.size() < kMostSeen)
@@ -286,7 +286,7 @@ void Session::saw(const StepReport& r) {
   bases_.push_back({r.before, r.before, r.step});
 }
 
-/// Compares the globals with the state of the history and adds what is new to it.
+/// Compares the globals with the state of the history and adds changes to it.
 void Session::take_changes(const std::string& line, bool split, Outcome& out) {
   Snapshot next = now();
   std::vector<std::string> changed;
@@ -349,7 +349,7 @@ std::vector<Snapshot> Session::stages(const Snapshot& next) const {
   return out;
 }
 
-/// What differs between two states.
+/// The differences between two states.
 static std::vector<Change> differences(const Snapshot& from, const Snapshot& to) {
   std::vector<Change> out;
   for (const auto& [name, k] : to.kernels) {
@@ -465,7 +465,7 @@ Outcome Session::open_script(const std::string& path) {
 
 // ---- Replay -------------------------------------------------------------------------------------
 
-/// What `k` may have been made from, the likeliest first.
+/// The kernels that `k` may have been made from, the likeliest first.
 std::vector<const Session::Base*> Session::bases_of(const Kernel& k) const {
   std::vector<const Base*> out;
   for (const Base& b : bases_)

@@ -30,7 +30,7 @@ struct Failure {
   std::shared_ptr<const Counterexample> counterexample;  // of a refusal that has one
 };
 
-/// What a line did. A line that fails may have changed something before.
+/// The effect of a line. A line that fails may have changed something before.
 struct Outcome {
   bool unfinished = false;                   // more lines are needed
   std::vector<std::vector<Change>> changes;  // by step of the history
@@ -39,15 +39,15 @@ struct Outcome {
 
 class Session {
  public:
-  /// Each kernel stands as a global under its own name; the first is the current one. `originals`
-  /// are what verification compares with: the kernels before any transform, by name.
+  /// Each kernel is a global under its own name; the first is the current one. `originals`, for
+  /// verification, are the kernels before any transform, by name.
   Session(const std::vector<Kernel>& kernels, const std::vector<Kernel>& originals,
           ScriptOptions options);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Takes one more line of Lua and runs what is complete: first as an expression, whose values are
+  /// Takes one more line of Lua and runs complete input: first as an expression, whose values are
   /// printed, then as a statement; a leading `=` means an expression. A value that is a kernel
   /// derived from a global one, by transforms, becomes the value of that global instead: of the
   /// current one if it can. Any change of global kernels is one step of the history.
@@ -55,14 +55,14 @@ class Session {
   /// Names of transforms are functions here that transform the current kernel: `split_iname("i",
   /// 16)` is `knl = knl:split_iname("i", 16)` for it.
   Outcome feed(const std::string& line);
-  /// Whether lines are held back until more come.
+  /// Whether lines are held back until more arrive.
   bool wants_more() const { return !pending_.empty(); }
   /// Runs them as they are, at the end of the input.
   Outcome finish();
   void drop_pending();
-  /// Counts a line that is no Lua, so that messages tell lines as the user counts them.
+  /// Counts a line that is not Lua, so that messages number lines as the user counts them.
   void skip_line(const std::string& line);
-  /// The last line, from its first character that is no blank; until the next line comes.
+  /// The last line, from its first character that is not blank; until the next line comes.
   Span last_line() const;
 
   /// Runs a script in this state; each transform of a kernel of the session is a step of its own.
@@ -76,7 +76,7 @@ class Session {
   const Snapshot& now() const { return history_.now(); }
   /// The current kernel. Fails `no-kernel`.
   const Kernel& kernel() const;
-  /// These change the globals as well; what they fail with, History says.
+  /// These change the globals as well; they fail as History does.
   std::vector<Change> undo(int n = 1);
   std::vector<Change> redo(int n = 1);
   void make_branch(const std::string& name);
@@ -85,8 +85,8 @@ class Session {
 
   /// The kernel of the input that `k` came from, before any transform: itself if not known.
   Kernel original_of(const Kernel& k) const;
-  /// The shortest script that makes `k` from the kernels of the input, or alone when `k` does not
-  /// come from there. Runs it to make sure. Fails `cannot-replay`.
+  /// The shortest script that makes `k` from the kernels of the input, or without them when `k`
+  /// does not come from there. Runs it to make sure. Fails `cannot-replay`.
   std::string script_for(const Kernel& k) const;
 
   /// The words of this session: kernels, globals, branches.

@@ -151,7 +151,7 @@ void State::protect_raw(void (*f)(lua_State*, void*), void* data) {
 }
 
 void State::throw_top(int status) {
-  lua_sethook(L_, nullptr, 0, 0);  // what ended the script does not end what comes after it
+  lua_sethook(L_, nullptr, 0, 0);  // the limit that ended the script does not end later code
   room_ = kRoom;
   std::vector<Diagnostic> all = diagnostics_of(L_, *this, status);
   const ErrorBox* box = to_error(L_, -1);

@@ -11,11 +11,11 @@
 #include "scripts/account.h"
 #include "scripts/script.h"
 
-/// One Lua state with its limits, and what the bindings share. Lua is the C++ build: its errors
-/// unwind C++ frames, so objects may live across calls that raise them.
+/// One Lua state with its limits, and the shared parts of the bindings. Lua is the C++ build: its
+/// errors unwind C++ frames, so objects may live across calls that raise them.
 namespace moonloop::lua {
 
-/// What a Lua error object of ours holds.
+/// The content of our Lua error objects.
 struct ErrorBox {
   std::vector<Diagnostic> all;
   bool refused = false;                     // a transform refused: `lp.attempt` returns it
@@ -33,7 +33,7 @@ class State {
   /// The state that owns `L`, which may be a coroutine.
   static State& of(lua_State* L) { return **static_cast<State**>(lua_getextraspace(L)); }
 
-  /// Calls `f(L)` in protected mode; what goes wrong is thrown as Error.
+  /// Calls `f(L)` in protected mode; errors are thrown as Error.
   template <class F>
   void protect(F f) {
     protect_raw([](lua_State* L, void* p) { (*static_cast<F*>(p))(L); }, &f);
@@ -58,10 +58,10 @@ class State {
   /// Counts `n` instructions of the virtual machine; raises `script-limit` when they are too many,
   /// and `interrupted` when the user asks.
   void spend(lua_State* L, std::int64_t n);
-  /// Whether a limit or the user ended the script. Lua then runs what it has to close with its
-  /// hooks off, so nothing of the script's may be closed.
+  /// Whether a limit or the user ended the script. Lua then closes variables with its hooks off, so
+  /// nothing of the script's may be closed.
   bool ended() const { return ended_; }
-  /// Starts anew: each line that a user types has all that the limits allow.
+  /// Starts again: each line that a user types has all that the limits allow.
   void refill() { account().refill(), ended_ = false; }
 
   /// Marks the time of a transform, which may take as long as it needs.
@@ -84,13 +84,13 @@ class State {
   std::map<std::string, const Source*> chunks_;
   std::int64_t work_ = 0;  // instructions that memory costs, not counted yet
   bool ended_ = false;
-  std::int64_t room_ = 0;  // bytes beyond the limit, for what is said about it
+  std::int64_t room_ = 0;  // bytes beyond the limit, for the message about it
   Span memory_at_;
 };
 
 // ---- errors.cpp ---------------------------------------------------------------------------------
 
-/// The line of the innermost Lua function, from `level` on; the word `focus` in it if it stands
+/// The line of the innermost Lua function, from `level` on; the word `focus` in it if it occurs
 /// there once, else all of it. Empty when there is none.
 Span where(lua_State* L, int level = 0, const std::string& focus = {});
 /// The line `number` of `source` without its indentation.
@@ -122,7 +122,7 @@ int guarded(lua_State* L) {
 // ---- convert.cpp --------------------------------------------------------------------------------
 
 /// The Lua value at `index`; a table with the keys 1..n is a list, one with string keys a
-/// dictionary. Fails `bad-argument` for what a transform cannot take, such as a function.
+/// dictionary. Fails `bad-argument` for values that a transform cannot take, such as functions.
 Value to_value(lua_State* L, int index);
 void push_value(lua_State* L, const Value& v);
 void push_string(lua_State* L, std::string_view s);
@@ -130,7 +130,7 @@ void push_strings(lua_State* L, const std::vector<std::string>& all);
 /// A list of strings from an array or from comma-separated text.
 std::vector<std::string> split_top_level(std::string_view text);
 
-/// What the names of the library's modules begin with, also in the places of Lua's messages.
+/// The prefix of the names of the library's modules, also in the places of Lua's messages.
 constexpr std::string_view kLibrary = "moonloop.";
 
 // ---- kernel_object.cpp, module.cpp, sandbox.cpp, bindings.cpp ---------------------------------
@@ -152,8 +152,8 @@ void install_module(lua_State* L, const ScriptOptions& options);
 /// `lp.fuse_kernels`, see fuse.cpp.
 int fuse_kernels_function(lua_State* L, State& s);
 void open_libraries(lua_State* L, bool trust);
-/// In place of functions whose work no limit would end: of the table library, of the string library
-/// those that look for patterns, and a few more (limited_library.cpp, patterns.cpp).
+/// Replaces functions whose work no limit would end: those of the table library, those of the
+/// string library that look for patterns, and a few more (limited_library.cpp, patterns.cpp).
 void limit_libraries(lua_State* L);
 void install_patterns(lua_State* L);
 /// Wraps a library's function: `f` gets the original as its upvalue.

@@ -8,7 +8,7 @@
 
 namespace moonloop::test {
 
-/// What nvcc says of these CUDA programs, as one file for sm_75 and sm_90, each program in a
+/// The messages of nvcc for these CUDA programs, as one file for sm_75 and sm_90, each program in a
 /// namespace of its own. Empty when it takes them; nothing where there is no nvcc.
 inline std::optional<std::string> nvcc_complaint(const std::set<std::string>& programs) {
   const std::string nvcc = find_program("nvcc");
@@ -17,7 +17,7 @@ inline std::optional<std::string> nvcc_complaint(const std::set<std::string>& pr
   int number = 0;
   for (std::string text : programs) {
     for (std::size_t at = 0; (at = text.find("extern \"C\" ", at)) != std::string::npos;)
-      text.erase(at, 11);  // functions of C are one, whatever the namespace
+      text.erase(at, 11);  // functions of C are one in all namespaces
     all += "namespace n" + std::to_string(number++) + " {\n" + text + "}\n";
     const std::string record = "#define MOONLOOP_RECORD_";  // another namespace has another type
     for (std::size_t at = 0; (at = text.find(record, at)) != std::string::npos; ++at)

@@ -7,7 +7,7 @@
 /// NumPy: an oracle that shares nothing with Moonloop.
 namespace moonloop::test {
 
-/// A Python that has NumPy; the system's own may stand behind another one.
+/// A Python that has NumPy; another one may hide the system's own.
 inline std::string python() {
   for (const char* name : {"python3", "/usr/bin/python3"}) {
     const std::string path = find_program(name);
@@ -17,7 +17,7 @@ inline std::string python() {
   return {};
 }
 
-/// What a script of tests/ prints.
+/// The output of a script of tests/.
 inline std::string printed_by(const std::string& script, const std::string& arguments = {}) {
   const Folder folder;
   const std::string path = std::string(MOONLOOP_SOURCE_DIR) + "/tests/" + script;

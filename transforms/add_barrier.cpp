@@ -11,8 +11,8 @@
 namespace moonloop {
 namespace {
 
-/// The sequential loops around all of these instructions. A group's own barrier stands in the
-/// groups' loops too, and in those of the work-items where these have bounds of their own.
+/// The sequential loops around all of these instructions. A group's own barrier is in the groups'
+/// loops too, and in those of the work-items where these have bounds of their own.
 std::set<std::string> shared_loops(const Kernel& k, const std::vector<std::size_t>& insns,
                                    BarrierScope scope) {
   std::set<std::string> all = k.instructions[insns.front()]->inames;

@@ -32,7 +32,7 @@ std::size_t rank_of(const Kernel& k, const std::string& array, const Span& at) {
       return 0;
   }
   for (const InsnPtr& i : k.instructions) {
-    if (!reads(k, *i).count(array)) continue;  // the bounds of its loops may, which is no fetch
+    if (!reads(k, *i).count(array)) continue;  // its loops' bounds may, which is not a fetch
     for (const Access& a : accesses_of(*i, k))
       if (!a.write && a.variable == array) return a.index.size();
   }

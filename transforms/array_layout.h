@@ -5,7 +5,7 @@
 
 #include "core/model/kernel.h"
 
-/// Where arrays stand in memory: what the transforms on array axes share.
+/// The layout of arrays in memory: shared by the transforms on array axes.
 namespace moonloop {
 
 /// An argument or a temporary with axes.
@@ -16,12 +16,13 @@ struct ArrayLayout {
 };
 
 /// The layout of `name`, its type and shape inferred where the kernel leaves them open. Fails
-/// `unknown-array` with the kernel's arrays where it is none, `passed-array` where something
-/// external knows the layout.
+/// `unknown-array` with the kernel's arrays where it is not one, `passed-array` where an external
+/// function knows the layout.
 ArrayLayout layout_of(const Kernel& k, const std::string& name);
 
-/// Sets shape and strides of the array `name`, as an order where they are one's. Fails
-/// `bad-strides` as check_strides does, `flat-subscript` where elements are told by their places.
+/// Sets shape and strides of the array `name`, as an order where they match one. Fails
+/// `bad-strides` as check_strides does, `flat-subscript` where elements are addressed by their
+/// places.
 void set_layout(Kernel& k, const std::string& name, const Exprs& shape, const Exprs& strides);
 
 /// `k`, without rules if one of them uses one of the arrays: their subscripts would change for

@@ -72,7 +72,7 @@ class Change {
   }
 
   /// A reduction in the definition runs to the same bounds where the variable is used: the inames
-  /// that these depend on are around both, and the use asks for the element of the same iteration.
+  /// that these depend on are around both, and the use reads the element of the same iteration.
   void require_same_bounds(const Definition& d, const Exprs& args, const Instruction& use,
                            const Expr& e) const {
     const Instruction& def = *k_.instructions[std::size_t(d.insn)];
@@ -106,8 +106,8 @@ class Change {
     return *known;
   }
 
-  /// The one assignment that serves the uses in an instruction. The candidates are asked in the
-  /// order that `writers` gives; when none serves, the first one's obstacle is reported.
+  /// The one assignment that serves the uses in an instruction. The candidates are tried in the
+  /// order of `writers`; when none serves, the first one's obstacle is reported.
   Definition reaching_definition(int use) {
     const std::vector<int> writers = reaching_.writers(use);
     if (writers.empty())

@@ -30,8 +30,7 @@ struct AssignmentToSubstOptions {
 ///
 /// Refuses  unknown-variable; no-definition; no-use      there is nothing to do
 ///          bad-definition   an assignment's subscripts are not different inames (plus constants),
-///          it
-///                           is no plain assignment, or it reads the variable itself
+///                           it is not a plain assignment, or it reads the variable itself
 ///          free-iname       the assignment needs an iname that is not around the use
 ///          other-bounds     a reduction's bounds depend on an iname that the use does not have
 ///          uncovered-read   a use reads what no assignment wrote

@@ -13,8 +13,7 @@ namespace moonloop {
 ///
 /// numbers the iterations in the order in which they run. The claim is listed in the trace.
 ///
-/// Refuses  unknown-variable; not-atomic (no statement updates it atomically: the claim says
-/// nothing)
+/// Refuses  unknown-variable; not-atomic (no statement updates it atomically)
 Kernel assume_commuting(const Kernel& k, const std::vector<std::string>& variables);
 
 }  // namespace moonloop

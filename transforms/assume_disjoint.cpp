@@ -1,7 +1,7 @@
 #include "transforms/assume_injective.h"
 #include "transforms/registry.h"
 
-// The work is done beside assume_injective.
+// The work is done with assume_injective.
 namespace moonloop {
 
 extern const Op assume_disjoint_op;

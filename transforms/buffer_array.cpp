@@ -42,7 +42,7 @@ bool mentions(const Expr& e, const std::string& array) {
   return names.count(array) > 0;
 }
 
-/// False where no expression of `insn` says `name`; told at once.
+/// False where no expression of `insn` has `name`; at constant cost.
 bool may_name(const Instruction& insn, const std::string& name) {
   const auto may = [&](const Expr& e) { return (e.names() & name_bit(name)) != 0; };
   return may(insn.rhs) || std::any_of(insn.lhs.begin(), insn.lhs.end(), may) ||
@@ -104,7 +104,7 @@ class BufferArray {
 
   const Span& at() const { return o_.at ? o_.at : all_.front().at; }
 
-  // ---- What is accessed.
+  // ---- Accesses.
 
   void find_accesses() {
     for (std::size_t n = 0; n < before_.instructions.size(); ++n) {
@@ -118,7 +118,7 @@ class BufferArray {
   }
 
   std::optional<Expr> visit(const Expr& e, const Place& p, std::size_t n) {
-    if (!(e.names() & name_bit(array_))) return e;  // nor does anything below
+    if (!(e.names() & name_bit(array_))) return e;  // nor do those below
     if (const auto* s = e.as<SubArray>(); s && element_of(s->load, array_))
       refuse("sub-array", e.at(), "`{}` is a part of `{}`; only single elements can be buffered",
              to_string(e), array_);
@@ -179,7 +179,7 @@ class BufferArray {
               array_, i);
   }
 
-  // ---- What the expressions mean.
+  // ---- The meaning of the expressions.
 
   void check_expressions() const {
     if (o_.proof == Proof::LeftOut) return;
@@ -397,7 +397,7 @@ class BufferArray {
     insn.predicates = m.guards;
     insn.at = all_[0].at;
     std::set<std::string> barriers;
-    if (id.starts_with("init_")) {  // behind the barriers that stand before all accesses
+    if (id.starts_with("init_")) {  // after the barriers before all accesses
       const auto first = std::min_element(
           all_.begin(), all_.end(), [](const auto& a, const auto& b) { return a.insn < b.insn; });
       for (std::size_t n = 0; n < first->insn; ++n) {

@@ -34,14 +34,14 @@ struct BufferOptions {
 ///     for j: for i: c_buf[i] = c_buf[i] + a[i, j]
 ///     for c_store_0: c[c_store_0] = c_buf[c_store_0]
 ///
-/// Elements that are written are stored, those alone. `init_expression = "0"` with
+/// Only elements that are written are stored. `init_expression = "0"` with
 /// `store_expression = "base + buffer"` is for accumulations: the caller says that their terms may
 /// be added in another order.
 ///
 /// Refuses  unknown-array, unknown-iname; no-match; unused-sweep; not-swept; non-affine-argument,
 ///          linear-access, sub-array; data-dependent-footprint, unbounded-footprint;
-///          private-sweep, swept-group; not-proved (what the expressions compute); lost-store;
-///          stale-value (another instruction meets the array between) and all that check_legal
+///          private-sweep, swept-group; not-proved (the values of the expressions); lost-store;
+///          stale-value (another instruction uses the array in between) and all that check_legal
 ///          refuses
 /// Cost     one walk over the instructions, isl per access and axis, and the proof
 Kernel buffer_array(const Kernel& k, const std::string& array, const BufferOptions& o);

@@ -25,7 +25,7 @@ std::optional<Aff> extreme(const Set& points, bool last) {
   }
 }
 
-/// How far the iterations are apart, where that is the same everywhere.
+/// The distance between iterations, where it is the same everywhere.
 std::int64_t stride_of(const Set& points) {
   const Val stride = isl_set_get_stride(points.get(), 0);
   return yes(isl_val_is_int(stride.get())) ? std::max<std::int64_t>(to_int(stride), 1) : 1;
@@ -218,7 +218,7 @@ Kernel chunk_iname(const Kernel& k, const std::string& iname, std::int64_t num_c
   rw.range =
       isl_set_intersect(where(CompareOp::Ge, var(parts.outer), lit(0), rw.fresh).take(),
                         where(CompareOp::Lt, var(parts.outer), lit(num_chunks), rw.fresh).take());
-  // Of a number that is known, the pieces may be one nevertheless.
+  // If the number is known, there may be only one piece nevertheless.
   if (!rw.home && !as_int(chunks.n)) require_few(num_chunks, home->inames(), k.at, iname);
   if (!rw.home) rw.relation = relation_of(iname, parts.outer, parts.inner, chunks);
   Kernel out = rewrite_inames(k, rw, o.within);

@@ -10,7 +10,7 @@ namespace moonloop {
 ///     h(x) := 1 + g(x) + 20*g$three(x)               h_0(x) := 1 + g(x) + 20*(12 + f(x))
 ///     a[i] = h$one(i)*h$two(i)                       a[i] = h$one(i)*h_0$two(i)
 ///
-/// A rule of which only some calls hold an expanded one gets another version; rules that are no
+/// A rule only some of whose calls hold an expanded one gets another version; rules that are no
 /// longer called are dropped (core/rewrite/rule_rewrite.h).
 /// \param within  the calls to expand, by their stacks; all if it is empty
 /// Refuses        no-match  `within` matches no call

@@ -32,7 +32,7 @@ std::string tag_of(const Expr& e) {
   return {};
 }
 
-/// Whether `e` holds a parameter of the rule that it stands in.
+/// Whether `e` holds a parameter of the rule that it is in.
 bool is_local(const Expr& e, const Rule* rule) {
   if (!rule) return false;
   std::set<std::string> names;

@@ -7,7 +7,7 @@
 
 namespace moonloop {
 
-/// Makes a substitution rule of an expression and calls it wherever the expression stands.
+/// Makes a substitution rule of an expression and calls it wherever the expression occurs.
 ///
 ///     a[i] = 23*b[i]**2 + 25*b[i]**2     with the template `alpha*b[i]**2` becomes
 ///
@@ -15,13 +15,14 @@ namespace moonloop {
 ///     a[i] = bsquare(23) + bsquare(25)
 ///
 /// Names of the template that are parameters stand for any expression, those that `k` knows for
-/// themselves; others stand for an expression too, which must be the same everywhere. What matches
-/// is said in core/expr/unify.h. Matches do not nest. A tag on what is replaced goes to the call.
+/// themselves; others stand for an expression too, which must be the same everywhere.
+/// core/expr/unify.h defines what matches. Matches do not nest. A tag on the replaced expression
+/// goes to the call.
 ///
 /// Refuses  name-taken, bad-name   of the rule
 ///          bad-template           the template is a parameter alone, or lacks one
 ///          no-match               nothing matches
-///          ambiguous-match        a name that is no parameter stands for different expressions
+///          ambiguous-match        a name that is not a parameter stands for different expressions
 Kernel extract_subst(const Kernel& k, const std::string& subst_name, const Expr& pattern,
                      const std::vector<std::string>& parameters = {}, const Match& within = {});
 

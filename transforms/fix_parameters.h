@@ -17,9 +17,9 @@ namespace moonloop {
 ///
 /// With `within`, only the expressions of those instructions change; the parameters stay, and are
 /// assumed to have the values.
-/// Refuses  unknown-parameter  a name is no parameter
+/// Refuses  unknown-parameter  a name is not a parameter
 ///          bad-value          the value does not fit the argument's type
-///          empty-assumptions  it contradicts what is assumed
+///          empty-assumptions  it contradicts the assumptions
 ///          no-match           `within` selects no instruction
 Kernel fix_parameters(const Kernel& k,
                       const std::vector<std::pair<std::string, std::int64_t>>& values,

@@ -23,7 +23,7 @@ std::optional<std::string> text(const Step& s, std::size_t number, std::string_v
 
 constexpr std::size_t kOption = 99;  // not by position
 
-/// `name` after the step, if the step is one that says.
+/// `name` after the step, if the step determines it.
 std::optional<Expr> after(const Step& s, const std::string& name) {
   if (s.name == "split_iname" && text(s, 0, "split_iname") == name) {
     const Value* v = argument(s, 1, "inner_length");

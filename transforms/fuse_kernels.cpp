@@ -12,7 +12,7 @@ namespace {
 
 using Names = std::map<std::string, std::string>;
 
-/// Puts kernels behind one another. Names of arguments and parameters are common; inames,
+/// Puts kernels one after another. Names of arguments and parameters are common; inames,
 /// temporaries, rules and ids of a kernel get others where an earlier one has them.
 class Composer {
  public:

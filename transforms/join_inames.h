@@ -23,7 +23,7 @@ struct JoinOptions {
 /// lower bound over parameters or, when there is none, over the inames before them in the list (so
 /// that bands such as `i <= j < i + 4` work); gaps in the box stay gaps in the new loop's domain.
 ///
-/// Refuses  unknown-iname; too-few (less than two); twice; no-common-domain (their bounds stand in
+/// Refuses  unknown-iname; too-few (less than two); twice; no-common-domain (their bounds are in
 ///          several domains); no-constant-extent; unbounded-iname; some-not-all, partial-reduction
 ///          (an instruction or a reduction has some of the inames only); bad-name, name-taken;
 ///          bad-tag; no-match; shared-bound; axis-taken; and all that check_legal refuses

@@ -106,8 +106,8 @@ class Change {
                tag->text);
   }
 
-  /// Instructions and reductions are in all loops that change and in those that the map goes by, or
-  /// in none that changes: loops that stay may hold other instructions too.
+  /// Instructions and reductions are in all loops that change and in those that the map uses, or in
+  /// none that changes: loops that stay may hold other instructions too.
   void check_users() const {
     const std::string doing = "mapping " + quoted_list(in_);
     Names moved;
@@ -155,7 +155,7 @@ class Change {
              doing, to_string(e), quoted_list(in), quoted_list(out));
   }
 
-  /// `update[i=3]` of some instruction that stands in the loops.
+  /// `update[i=3]` of some instruction that is in the loops.
   std::string instance(const std::map<std::string, std::int64_t>& at) const {
     const auto users = users_of(k_, in_.front());
     return instance_text(users.empty() ? k_.name : k_.instructions[users.front()]->id, in_, at);
@@ -170,7 +170,7 @@ class Change {
     return text;
   }
 
-  /// What is one to one and has an image everywhere is so on the points, whose set may be involved.
+  /// A map that is one to one and total everywhere is so on the points, whose set may be involved.
   bool one_to_one_everywhere() const {
     const Set without =
         isl_set_subtract(isl_set_universe(isl_space_domain(isl_map_get_space(map_.get()))),
@@ -228,7 +228,7 @@ class Change {
       const auto pos = std::find(in_.begin(), in_.end(), i) - in_.begin();
       PwAff e = isl_pw_multi_aff_get_pw_aff(inverse.get(), static_cast<int>(pos));
       const PwAff there = on(image, e);
-      // Of a loop that never runs as it is: any number would do, but not of any type.
+      // For a loop that never runs as it is: any number would do, but not of any type.
       rw.old_in_new[i] = from_affine(count(isl_pw_aff_n_piece(there.get())) > 0 ? there : e);
     }
     return rw;
@@ -258,11 +258,11 @@ class Change {
     return isl_set_reset_tuple_id(s.take());
   }
 
-  /// The outputs stand in the map's order, in the places that they have among other loops: in the
-  /// loop order, in their domain and in priorities.
+  /// Puts the outputs in the map's order, in their places among other loops: in the loop order, in
+  /// their domain and in priorities.
   void reorder(Kernel& out) const {
     const auto ordered = [&](const Names& list) {
-      Names mapped;  // those of the outputs that stand here
+      Names mapped;  // the outputs in this list
       for (const std::string& o : out_)
         if (contains(list, o)) mapped.push_back(o);
       Names result = list;

@@ -11,9 +11,8 @@ namespace moonloop {
 ///     for i: for j: …   with   { [i, j] -> [t, j] : t = i + j }   becomes   for t: for j: …
 ///
 /// \param map  isl map text. Its inputs are inames of one domain; its outputs are new names, or
-/// inputs
-///             that stay as they are. The new nest is in the order of the outputs: a map that only
-///             permutes is an interchange
+///             inputs that stay as they are. The new nest is in the order of the outputs: a map
+///             that only permutes is an interchange
 /// Refuses  bad-map; unknown-iname; no-common-domain; name-taken, bad-name;
 ///          tagged-iname (an input that goes has a tag)
 ///          some-not-all, partial-reduction   not in all loops of the map, but in one that goes

@@ -103,7 +103,7 @@ class Build {
       refuse("bad-temporary", at(), "temporary `{}` has strides of its own", old.name);
     if (options_.dtype && old.type && !(*options_.dtype == *old.type))
       differs("type", old.type->str(), options_.dtype->str());
-    if (!options_.dtype && old.type) {  // what is kept must be what is computed
+    if (!options_.dtype && old.type) {  // the stored type must be the computed one
       const std::optional<Type> at_uses = plan_.type_at_uses();
       const Kernel typed = infer_types(before_);
       const Type value =
@@ -154,8 +154,8 @@ class Build {
 
   // ---- The computation.
 
-  /// A plain element of an argument whose every subscript varies along one axis: the box around
-  /// the footprint holds no subscript that is not in it, so that reading more is no harm. (Between
+  /// A plain element of an argument whose every subscript varies along one axis: the box around the
+  /// footprint holds no subscript that is not in it, so that reading more does no harm. (Between
   /// the elements of a temporary that are read there may be some that nothing writes.)
   bool box_is_safe() {
     const Expr value = element();
@@ -171,14 +171,14 @@ class Build {
            });
   }
 
-  /// What stands for storage axis `a` in the computation.
+  /// The expression for storage axis `a` in the computation.
   Expr axis_value(std::size_t a) const {
     const FootprintAxis& axis = foot_.axes[a];
     if (axis.trivial()) return axis.base;
     return index_add({var(plan_.axes[a].iname), axis.base});
   }
 
-  /// What is computed, without rules.
+  /// The computed value, without rules.
   Expr element() { return tidy_subscripts(expand_rules(before_, computed_value(nullptr))); }
 
   /// `versions`: of the rules that the rule calls; without those it has none of them.
@@ -339,7 +339,7 @@ class Build {
     const std::vector<Access> accesses = accesses_to(after_, insn, false, {temporary_});
     const std::vector<std::string> shared(nest_.begin(), nest_.end());
     std::vector<StandIn> out;
-    std::vector<std::vector<std::string>> dims;  // of what each serves
+    std::vector<std::vector<std::string>> dims;  // of what each one serves
     for (const RuleUse& u : plan_.uses) {
       std::vector<std::pair<Expr, Expr>> pairs;
       for (std::size_t a = 0; a < axis_count(); ++a) pairs.push_back({axis_value(a), u.index[a]});
@@ -375,7 +375,7 @@ class Build {
 
 Kernel precompute(const Kernel& k, const std::string& rule, const PrecomputeOptions& o) {
   const PrecomputePlan plan(k, rule, o);
-  std::exception_ptr wanted;  // why the best place is none
+  std::exception_ptr wanted;  // why the best place is refused
   for (const std::set<std::string>& nest : plan.nests) try {
       return Build(plan, nest).run();
     } catch (const Refused&) {  // further in, it may be legal

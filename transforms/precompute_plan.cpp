@@ -106,7 +106,7 @@ void PrecomputePlan::find_uses() {
   bounding_inames_ = inames_bounding(kernel(), bound);
 }
 
-/// `param` is no axis: every use must give it the same value.
+/// `param` is not an axis: every use must give it the same value.
 void PrecomputePlan::find_fixed(int param, bool required) {
   const Expr& first = uses[0].args[std::size_t(param)];
   const auto refuse_looked_up = [&](const Expr& arg, const RuleUse& u) {
@@ -132,8 +132,8 @@ void PrecomputePlan::find_fixed(int param, bool required) {
   fixed[param] = first;
 }
 
-/// Whether the uses say themselves which one value of a parameter is computed, so that no footprint
-/// has to be found that would say it otherwise.
+/// Whether the uses by themselves determine the one value of a parameter that is computed, so that
+/// no footprint is needed for it.
 bool PrecomputePlan::is_one_value(int param) const {
   const auto p = static_cast<std::size_t>(param);
   if (!options.footprints.empty() || !options.precompute_inames.empty() ||

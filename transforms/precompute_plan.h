@@ -9,7 +9,7 @@
 #include "core/rewrite/staging.h"
 #include "transforms/precompute.h"
 
-/// What precompute finds out before it builds: the uses, the storage axes, the loops.
+/// What precompute determines before it builds: the uses, the storage axes, the loops.
 namespace moonloop {
 
 /// One use of the rule.
@@ -41,23 +41,23 @@ class PrecomputePlan {
   RuleCalls calls;
   std::vector<RuleUse> uses;
   std::vector<StorageAxis> axes;
-  std::map<int, Expr> fixed;  // parameters that are no axis: their one argument
+  std::map<int, Expr> fixed;  // parameters that are not an axis: their one argument
   std::set<std::string> sweep;
-  /// Swept inames that set bounds of reductions in the rule: the axis whose values are theirs.
+  /// By swept iname that sets bounds of reductions in the rule: the axis that has its values.
   std::map<std::string, std::size_t> swept_bounds;
   std::set<std::string> common;  // inames around every use, without the swept ones
   std::set<std::string> needed;  // of those: the buffer's contents depend on them
   AddressSpace space = AddressSpace::Auto;
-  std::vector<std::set<std::string>> nests;  // where the computation may stand, the best first
+  std::vector<std::set<std::string>> nests;  // where the computation may be, the best first
 
-  /// What messages name: the rule, or the array that it stands for.
+  /// The subject of messages: the rule, or the array that it stands for.
   const std::string& subject() const;
   std::vector<std::string> axis_inames() const;
-  /// What the uses reach in one iteration of `nest`, which is `needed` and more.
+  /// The footprint of the uses in one iteration of `nest`, a superset of `needed`.
   Footprint footprint_in(const std::set<std::string>& nest) const;
   std::vector<Place> places() const;
-  /// The type that the uses compute the value in, where it goes by what stands around them and is
-  /// another one there than alone. Refuses uses that compute in several types.
+  /// The type in which the uses compute the value, where it depends on their context and differs
+  /// from the type without one. Refuses uses that compute in several types.
   std::optional<Type> type_at_uses() const;
 
  private:

@@ -13,7 +13,7 @@ namespace moonloop {
 ///
 /// Demands add up; they hold for all later steps.
 /// Refuses  unknown-iname   no such iname
-///          bad-priority    an iname stands twice
+///          bad-priority    an iname occurs twice
 ///          cannot-nest     no nest satisfies all demands
 ///          breaks-order    the nest would run a dependence backwards
 Kernel prioritize_loops(const Kernel& k, const std::vector<std::string>& loop_priority,

@@ -11,7 +11,7 @@ namespace moonloop {
 ///     <> t = a[i]         with iname i is     t[i] = a[i]
 ///     b[i] = 2*t                              b[i] = 2*t[i]
 ///
-/// Without `only`, of all temporaries that are written inside of one of the inames. New axes come
+/// Without `only`: all temporaries that are written inside of one of the inames. New axes come
 /// last, counted from the iname's least value.
 ///
 /// Refuses  unknown-iname; unknown-temporary
@@ -19,7 +19,7 @@ namespace moonloop {
 ///          carries-value an iteration reads what another one wrote
 ///          no-extent     the iname's number of values is computed in the kernel
 ///          unsupported   initial values, strides, flat subscripts
-/// Cost     isl where a temporary's first access is no plain write
+/// Cost     isl where a temporary's first access is not a plain write
 Kernel privatize_temporaries_with_inames(const Kernel& k, const std::vector<std::string>& inames,
                                          const std::vector<std::string>& only = {});
 

@@ -105,7 +105,7 @@ class Realizer {
     }
     return map_children(e, [&](const Expr& c) { return replaced(c); });
   }
-  /// Of what is evaluated where `condition` holds.
+  /// For an expression that is evaluated where `condition` holds.
   Expr replaced_under(const Expr& e, const Expr& condition) {
     conditions_.push_back(condition);
     Expr out = replaced(e);
@@ -183,8 +183,8 @@ class Realizer {
              "`{}` runs under a condition, but its scan needs all terms", insn_->id);
   }
 
-  /// What iterations of the sweep compute anew is another value in each; a temporary that has an
-  /// element for each of them is none of these.
+  /// Temporaries that iterations of the sweep recompute have another value in each, unless they
+  /// have an element for each iteration.
   void check_fresh_temporaries(const Reduce& r, const Names& sweep, const Span& at) const {
     std::set<std::string> read;
     for (const Expr& a : r.args) collect_reads(expand_rules(out_, a), read);
@@ -210,8 +210,8 @@ class Realizer {
     return add_renamed_domain(out_, reduced_->inames, std::move(terms), at_);
   }
 
-  /// Reductions in a term, of which bounds name an iname that `own` replaced, get inames of their
-  /// own as well.
+  /// Reductions in a term, whose bounds name an iname that `own` replaced, get inames of their own
+  /// as well.
   Expr with_own_bounds(Expr e, const InameRewrite& own) {
     std::map<std::string, std::string> names;
     for (std::size_t n = 0; n < own.old.size(); ++n) names.emplace(own.old[n], own.fresh[n]);
@@ -254,8 +254,8 @@ class Realizer {
     return isl_set_set_dim_name(s.take(), isl_dim_param, unsigned(at), to.c_str());
   }
 
-  // ---- What a scan reads once, in the first iteration that has a term, stands for what all later
-  // iterations read.
+  // ---- The single reads of a scan, in the first iteration that has a term, replace the reads of
+  // all later iterations.
 
   /// `insn` reads the terms `args`, over the inames `terms`, in the loops `sweep`; the reduction
   /// does in the loops `swept`.
@@ -439,7 +439,7 @@ class Realizer {
     std::vector<Type> out;
     const Typer typer(typed_);
     for (std::size_t i = 0; i < reduced_->args.size(); ++i) {
-      // Literals adapt to what is assigned, as they do without this transform.
+      // Literals adapt to the assignee, as they do without this transform.
       const Exprs& lhs = insn_->lhs;
       std::optional<Type> wanted;
       if (const auto t = typer.type(lhs[arity(reduced_->op) == 2 ? i : 0])) wanted = t->type;
@@ -489,7 +489,7 @@ class Realizer {
     if (values.size() > 1) i.rhs = call("make_tuple", values, at_);
     if (to.size() > 1) i.kind = InsnKind::Call;
     i.inames = inames;
-    i.predicates = insn_->predicates;  // what it must not read where they fail
+    i.predicates = insn_->predicates;  // they guard what it reads
     for (const Expr& c : conditions)
       if (c && !(c.as<BoolLit>() && c.as<BoolLit>()->value)) i.predicates.push_back(c);
     i.tags = insn_->tags;
@@ -509,7 +509,7 @@ class Realizer {
   std::vector<std::pair<std::string, Names>> sweeps_;  // loops whose order counts, by instruction
   std::vector<StandIn> stand_ins_;                     // of scans
 
-  // Of the instruction and the reduction at hand.
+  // Of the current instruction and reduction.
   const Instruction* insn_ = nullptr;
   const Reduce* reduced_ = nullptr;
   Span at_;

@@ -71,7 +71,7 @@ bool stands_in(const Expr& part, const Expr& e) {
   return found;
 }
 
-/// What is taken where `test` says so, instead of the target: `a < v` takes the least.
+/// The value that is taken where `test` holds, instead of the target: `a < v` takes the least.
 std::optional<ReduceOp> extreme(const Expr& test, const Expr& target, const Expr& value) {
   const Compare* c = test.as<Compare>();
   if (!c) return std::nullopt;
@@ -198,7 +198,7 @@ class Recognizer {
       if (a.test != p)
         (varies(k, insn.predicates[p]) ? conditions : changed.predicates)
             .push_back(insn.predicates[p]);
-    Expr read = addend;  // of what the terms read, without the accumulator
+    Expr read = addend;  // for the reads of the terms, without the accumulator
     if (!conditions.empty()) {
       const bool chooses = a.op == ReduceOp::Min || a.op == ReduceOp::Max;
       const Expr holds = conjunction(conditions);
@@ -252,8 +252,8 @@ class Recognizer {
     });
   }
 
-  /// What the accumulator's type does to each value must not depend on the order: int32 cuts what
-  /// float64 terms add up to in each step, int8 turns a largest value of int32 into another one.
+  /// The effect of the accumulator's type on each value must not depend on the order: int32 cuts a
+  /// sum of float64 terms in each step, int8 turns a largest value of int32 into another one.
   static void require_any_order(const Kernel& k, const Instruction& insn, const Accumulation& a) {
     Kernel typed = expand_all_rules(k);
     try {
@@ -294,7 +294,7 @@ class Recognizer {
   }
 
   /// Other elements of the accumulator's array, as in `x[i] = x[i] - l[i, j]*x[j]`, are those of an
-  /// array of its own here: whether they are the accumulator's after all, the order says.
+  /// array of its own here: the order decides whether they are the accumulator's after all.
   static void set_apart_other_elements(Kernel& k, Instruction& insn) {
     const std::string name = written_name(insn.lhs[0]);
     Expr own = insn.lhs[0];
@@ -331,9 +331,8 @@ class Recognizer {
     return combine(std::array{a, b}, a.type).type;
   }
 
-  /// The addend in the type in which it is added to the accumulator in each step.
-  /// What is left of `v - x + y` begins with what is subtracted: `-x`, negated in the accumulator's
-  /// type.
+  /// The addend in the type in which it is added to the accumulator in each step. The rest of
+  /// `v - x + y` begins with the subtracted term: `-x`, negated in the accumulator's type.
   static Expr widened(const Kernel& k, const Expr& target, Expr addend) {
     Kernel typed = k;
     try {
@@ -406,7 +405,7 @@ class Recognizer {
         init.atomic != Atomicity::None || insn.atomic != Atomicity::None ||
         stands_in(insn.lhs[0], reduced))
       return k;
-    // What the initial value reads must be the same later.
+    // The reads of the initial value must be the same later.
     const std::set<std::string> needed = reads(k, init);
     for (const InsnPtr& i : k.instructions) {
       for (const std::string& w : writes(*i))
@@ -453,7 +452,7 @@ class Recognizer {
 namespace {
 
 /// `c = a < v` just ahead of `if c: v = a`, as structured conditions are kept: where nothing else
-/// reads `c`, the condition stands in its place.
+/// reads `c`, the condition replaces it.
 Kernel with_conditions_in_place(const Kernel& k, const std::vector<std::string>& inames,
                                 const Match& within) {
   Kernel out = k;

@@ -20,14 +20,13 @@ namespace moonloop {
 /// where one does not hold, a sum gets 0 and a minimum the accumulator's first value.
 ///
 /// \param inames  the loops to reduce over
-/// \param within  the accumulations; by default all instructions in the loops that are ones, but
-/// for
-///                those whose accumulator gets a first value in each iteration
+/// \param within  the accumulations; by default all those in the loops, except where the
+///                accumulator gets a first value in each iteration
 /// Refuses  unknown-iname; no-inames, twice; no-match; not-accumulation (a selected instruction has
-///          another form, or no instruction has this one); carried-target (what it writes depends
+///          another form, or no instruction has this one); carried-target (its target depends
 ///          on the loops)
 ///          stale-value, not-proved   something else reads or writes the accumulator, or writes
-///                         what the addend reads, while the loops run; names two instances
+///                         the addend's inputs, while the loops run; names two instances
 ///          and all that check_legal refuses
 /// The new order of evaluation becomes the kernel's meaning.
 Kernel recognize_reduction(const Kernel& k, const std::vector<std::string>& inames,

@@ -7,7 +7,7 @@
 namespace moonloop {
 namespace {
 
-/// Makes rules of what the reductions over `inames` add up.
+/// Makes rules of the terms of the reductions over `inames`.
 class Extractor {
  public:
   Extractor(const Kernel& k, const std::vector<std::string>& inames, const std::string& name)

@@ -213,8 +213,8 @@ void collect_names(const Value& v, std::vector<std::string>& out) {
              v.v);
 }
 
-/// A transform complained about a name. If the name stands in some argument and the kernel lacks
-/// it, it is that argument that is wrong.
+/// A transform complained about a name. If the name is in some argument and the kernel lacks it,
+/// that argument is wrong.
 [[noreturn]] void blame_argument(const Op& op, const Kernel& k, const Decoded& args, const Error& e,
                                  const Span& at) {
   const Diagnostic& d = e.diagnostic();
@@ -242,8 +242,8 @@ void collect_names(const Value& v, std::vector<std::string>& out) {
   throw;  // NOLINT: called from a handler
 }
 
-/// Codes by which transforms say that an argument names what the kernel does not have, or is no
-/// well-formed text.
+/// Codes of errors that say that an argument names something that the kernel lacks, or is
+/// malformed.
 bool is_about_argument(const std::string& code) {
   static const std::vector<std::string> kCodes{
       "bad-match",     "bad-tag",           "unknown-argument",    "unknown-array", "unknown-id",
@@ -252,7 +252,7 @@ bool is_about_argument(const std::string& code) {
   return std::find(kCodes.begin(), kCodes.end(), code) != kCodes.end();
 }
 
-/// Names with a zero byte in them would end there for some who read them.
+/// Names with a zero byte in them would end there for some readers.
 bool has_zero_byte(const Value& v) {
   if (const auto* s = v.as<std::string>()) return s->find('\0') != std::string::npos;
   if (const auto* l = v.as<ValueList>()) return std::any_of(l->begin(), l->end(), has_zero_byte);
@@ -420,9 +420,9 @@ bool is_legal(const Kernel& k) {
   return true;
 }
 
-/// `after` with the claim of the step that made it: the parallel loops that nobody can prove are
-/// trusted from now on, the ones that the step tagged before all others, so that each later step
-/// and each target takes them.
+/// `after` with the claim of the step that made it: unproved parallel loops are trusted from now
+/// on, those that the step tagged before all others, so that each later step and each target takes
+/// them.
 Kernel on_trust(const Kernel& before, Kernel after, std::string step) {
   after.claims.push_back({Claim::Kind::Unsafe, {}, std::move(step)});
   std::vector<std::string> tagged, all;

@@ -30,11 +30,11 @@ struct Param {
   std::string help;
   bool required = false;
   std::string fallback = {};  // the default as Lua text, for help; the function itself applies it
-  bool positional = false;    // may also stand positionally, in table order
+  bool positional = false;    // may also be given positionally, in table order
 };
 
-/// The option `unsafe` of each transform that only reorders. `run_op` does what it asks: the row
-/// runs without its proof, the present order becomes the kernel's meaning, and the trace lists the
+/// The option `unsafe` of each transform that only reorders. `run_op` implements it: the row runs
+/// without its proof, the present order becomes the kernel's meaning, and the trace lists the
 /// claim.
 Param unsafe_option();
 
@@ -65,11 +65,11 @@ class Args {
 
 struct Op {
   std::string name;
-  std::string doc;             // first line: summary; then paragraphs. What is refused, at the end
+  std::string doc;             // first line: summary; then paragraphs. The refusals, at the end
   std::vector<Param> params;   // without the kernel, which always comes first
   std::string example_kernel;  // kernel text; the example runs in a test
   std::string example;         // Lua that uses global `knl`
-  /// What the transform does; exactly one is set. `query` gives a value instead of a kernel.
+  /// The implementation; exactly one is set. `query` returns a value instead of a kernel.
   std::function<Kernel(const Kernel&, const Args&)> run;
   std::function<Value(const Kernel&, const Args&)> query;
   std::string alias_of = {};  // `temporary_to_subst` is `assignment_to_subst`
@@ -77,7 +77,7 @@ struct Op {
 
 /// A wrong argument, `number` counting the kernel as #1. Its code is `bad-argument` and its text
 /// `bad argument #2 to 'split_iname' (<reason>)`; a method call, which does not count its object,
-/// words it anew with `number - 1`.
+/// rewrites it with `number - 1`.
 class BadArgument : public Error {
  public:
   BadArgument(int number, std::string function, std::string reason, Span at);

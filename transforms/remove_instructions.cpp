@@ -18,7 +18,7 @@ bool passes_on(const Kernel& k, const std::set<std::string>& ids, const std::str
   const auto& all = list.kernel.instructions;
   return std::any_of(list.all.begin(), list.all.end(), [&](const Dependence& d) {
     if (d.kind != DepKind::Flow || d.variable != name) return false;
-    // What a reduction of a removed instruction was made into goes with it.
+    // The statements of a removed instruction's reductions go with it.
     const auto stays = [&](int i) {
       const std::string& id = all[static_cast<std::size_t>(i)]->id;
       return !ids.contains(id) && k.find_insn(id) != nullptr;

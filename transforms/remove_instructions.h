@@ -7,12 +7,11 @@
 
 namespace moonloop {
 
-/// Removes instructions. What depended on one of them depends on what that one depended on.
+/// Removes instructions. Dependences on them become dependences on what they depended on.
 ///
 /// Refuses  unknown-instruction  no such instruction
 ///          value-needed         a value that a removed one writes reaches an instruction that
-///          stays,
-///                               or a loop bound; unless proofs are left out
+///                               stays, or a loop bound; unless proofs are left out
 /// Values that nothing reads, those of output arguments too, are no longer computed.
 Kernel remove_instructions(const Kernel& k, const std::vector<std::string>& insn_ids,
                            Proof proof = Proof::Made);

@@ -181,7 +181,7 @@ class Merge {
 };
 
 /// `k` with the loop over `iname` running over the values of `other` too; nothing where it does
-/// already. What ran before is found out, and put under conditions, by Merge.
+/// already. Merge finds the previous instances and puts them under conditions.
 std::optional<Kernel> widened(const Kernel& k, const std::string& other, const std::string& iname) {
   if (bounds_depend_on(k, iname, {other}) || bounds_depend_on(k, other, {iname}))
     return std::nullopt;
@@ -191,7 +191,7 @@ std::optional<Kernel> widened(const Kernel& k, const std::string& other, const s
   std::erase(own, iname);
   const Set was = to_dims(home->set, dims);
   Set moved = rename_dims(to_dims(from->set, own), {{other, iname}});
-  std::vector<std::string> around;  // loops of the other's domain that stand around this one
+  std::vector<std::string> around;  // loops of the other's domain that are around this one
   for (const std::string& p : home->params())
     if (std::find(own.begin(), own.end(), p) != own.end()) around.push_back(p);
   Set more = to_dims(dims_to_params(std::move(moved), around), dims);
@@ -232,9 +232,9 @@ void pass_tag(const Kernel& k, const std::string& old_iname, const std::string& 
   claim_also(out, Claim::Kind::Unsafe, old_iname, new_iname);
 }
 
-/// The text puts all that runs in one iname into one loop, and is read so where its loops nest that
-/// way (`nest_in_sequence`). What a team runs one after the other, each for all of the team, must
-/// keep its order there.
+/// The text puts all statements in one iname into one loop, and is read so where its loops nest
+/// that way (`nest_in_sequence`). Statements that a team runs one after the other, each for all of
+/// the team, must keep their order there.
 void require_one_loop(const Kernel& k, const Kernel& after, const std::string& old_iname,
                       const std::string& new_iname) {
   const InameTag* tag = after.tag(new_iname);
@@ -328,7 +328,7 @@ Kernel rename_iname(const Kernel& k, const std::string& old_iname, const std::st
       if (yes(isl_set_is_empty(d->set.get())))
         refuse("empty-domain", d->at, "`{}` cannot become `{}`: no value would be left for {}",
                old_iname, new_iname, quoted_list(d->inames()));
-    // The bounds of other loops may need two separate ones now, also by what is computed in these.
+    // The bounds of other loops may need two separate ones now, also by values computed in these.
     const Kernel& now = out;
     const bool bounds = std::any_of(now.domains.begin(), now.domains.end(), [&](const Domain& d) {
       return depends_on(

@@ -30,7 +30,7 @@ std::map<std::string, Uses> uses_of(const Kernel& k) {
     std::set<std::string> names = writes(insn);
     for_each_name_read(order.kernel(), variables, insn,
                        [&](const std::string& n) { names.insert(n); });
-    const Instruction* own = k.find_insn(insn.id);  // none for what a reduction became
+    const Instruction* own = k.find_insn(insn.id);  // none for the statements of a reduction
     for (const std::string& n : names) {
       if (!k.find_temporary(n)) continue;
       out[n].parts.insert(part);
@@ -59,7 +59,7 @@ Kernel save_and_reload_temporaries(const Kernel& k) {
     if (inames.empty()) continue;
     std::vector<std::string>& axes = wanted[name];
     axes.assign(inames.begin(), inames.end());
-    // Neighbouring work-items stand side by side: `l.0` last, groups outside.
+    // Neighbouring work-items are adjacent: `l.0` last, groups outside.
     const auto rank = [&](const std::string& i) {
       const InameTag& tag = *k.tag(i);
       return std::pair(tag.kind != TagKind::Group, -tag.axis);
@@ -72,7 +72,7 @@ Kernel save_and_reload_temporaries(const Kernel& k) {
   for (const std::string& name : kept) {
     Temporary& t = out.temporaries.at(name);
     t.space = AddressSpace::Global;
-    t.base_storage.clear();  // it outlives what it shared memory with
+    t.base_storage.clear();  // it outlives those that it shared memory with
   }
   return proved(std::move(out));
 }

@@ -7,7 +7,7 @@
 /// Scans: reductions whose terms grow from one iteration to the next.
 namespace moonloop {
 
-/// { [reduced] }: the terms of a reduction over `reduced` in the instance of `insn` at hand that no
+/// { [reduced] }: the terms of a reduction over `reduced` in the current instance of `insn` that no
 /// earlier instance has, in the order of the inames `sweep` (outer first). All other inames around
 /// `insn`, and `sweep`, are parameters. With an empty `sweep`, all terms.
 ///

@@ -26,7 +26,7 @@ class Separation {
   Kernel run() const {
     Kernel out = k_;
     out.instructions.clear();
-    std::map<std::string, std::vector<std::string>> copies;  // by id of what they are copies of
+    std::map<std::string, std::vector<std::string>> copies;  // by id of the original
     for (const InsnPtr& i : k_.instructions) separate(i, out, copies);
     if (!copies.empty())
       for (InsnPtr& i : out.instructions) follow(i, copies);
@@ -61,8 +61,8 @@ class Separation {
     return names_[static_cast<std::size_t>(part)];
   }
 
-  /// The parts that there are: all, but of a temporary only those that something writes. What a
-  /// kernel reads of it has been written, so a subscript that varies never takes another value.
+  /// The parts that exist: all, but for a temporary only those that are written. A kernel reads
+  /// only what has been written, so a varying subscript never takes another value.
   void find_used() {
     std::set<std::int64_t> written_at;
     bool all = !k_.find_temporary(name_);
@@ -182,7 +182,7 @@ class Separation {
     return found;
   }
 
-  /// Who waits for a statement waits for all its copies.
+  /// An instruction that waits for a statement waits for all its copies.
   static void follow(InsnPtr& i, const std::map<std::string, std::vector<std::string>>& copies) {
     Instruction out = *i;
     for (const auto& entry : copies) {

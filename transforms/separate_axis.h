@@ -8,7 +8,7 @@ namespace moonloop {
 
 /// `k` with one array for each value of the subscript along `axis` in the place of the array
 /// `name`: `name_s0`, `name_s1`, ..., which `parts` gets. A statement that writes at a subscript
-/// that varies stands once for each part, under a condition. The result is its own reference.
+/// that varies is repeated for each part, under a condition. The result is its own reference.
 ///
 /// Refuses `bad-axis-tag` an axis whose extent is not constant, or beyond kMostParts;
 ///         `unsupported` initial values, strides, flat subscripts and parts of arrays as arguments.

@@ -6,7 +6,7 @@
 
 namespace moonloop {
 
-/// Puts two axes in the place of one of temporaries: subscript i becomes i // count and i % count.
+/// Replaces one axis of temporaries by two: subscript i becomes i // count and i % count.
 ///
 ///     t[16*p + q]     with axis 0 split by 16 is     t[p, q]
 ///

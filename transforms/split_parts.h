@@ -6,7 +6,7 @@
 #include "core/model/lookup.h"
 #include "transforms/registry.h"
 
-/// What the transforms that make two loops of one have in common.
+/// Shared by the transforms that make two loops of one.
 namespace moonloop {
 
 /// The loops that come of a split. The checks are made where it is constructed.
@@ -22,7 +22,7 @@ class SplitParts {
   /// `split`, which `k` became, with the parts' tags. Fails `axis-taken` and as check_legal does.
   Kernel tagged(const Kernel& k, Kernel split) const;
   /// The same where `split` is all of `k`'s loop cut into consecutive pieces. Without tags the two
-  /// loops then stand where the one stood, and run what it ran in its order: nothing is asked.
+  /// loops then take its place and run the same in the same order: nothing to check.
   Kernel tagged_in_place(const Kernel& k, Kernel split) const;
 
   std::string outer, inner;

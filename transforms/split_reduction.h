@@ -18,8 +18,7 @@ namespace moonloop {
 /// order becomes the kernel's meaning.
 ///
 /// Refuses  unknown-iname; no-inames, twice; no-match; no-reduction (no reduction is over `inames`
-/// and
-///          more); two-valued (`argmin` and its kin)
+///          and more); two-valued (`argmin` and similar ones)
 Kernel split_reduction_inward(const Kernel& k, const std::vector<std::string>& inames,
                               const Match& within = {});
 Kernel split_reduction_outward(const Kernel& k, const std::vector<std::string>& inames,

@@ -67,7 +67,7 @@ class ReductionSplitter {
     });
   }
 
-  /// Rules are expanded where a reduction to split stands in them.
+  /// Rules are expanded where they have a reduction to split.
   Expr split_expanded(const Expr& e) {
     const bool before = changed_;
     changed_ = false;
@@ -76,7 +76,7 @@ class ReductionSplitter {
     if (any) {
       changed_ = false;
       const Expr direct = split(e);
-      // What is left to split after the direct ones stands in rules.
+      // What is left to split after the direct ones is in rules.
       const bool left = !equal(expand_rules(k_, direct), expanded);
       changed_ = true;
       return left ? expanded : direct;

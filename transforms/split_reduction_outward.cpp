@@ -1,7 +1,7 @@
 #include "transforms/registry.h"
 #include "transforms/split_reduction.h"
 
-// The work is done beside split_reduction_inward.
+// The work is done with split_reduction_inward.
 namespace moonloop {
 
 extern const Op split_reduction_outward_op;

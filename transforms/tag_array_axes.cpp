@@ -69,7 +69,7 @@ AxisTag parse_tag(const Kernel& k, const std::string& text) {
   return out;
 }
 
-/// The axes that are no strides of their own, from the contiguous one outwards.
+/// The axes that have no stride of their own, from the contiguous one outwards.
 std::vector<std::size_t> nesting(const Kernel& k, const std::string& name,
                                  const std::vector<AxisTag>& tags) {
   std::vector<std::size_t> computed;

@@ -6,14 +6,14 @@
 
 namespace moonloop {
 
-/// Says how the axes of arrays stand in memory; one tag for each axis, or one `c` or `f` for all:
+/// Sets the memory layout of the axes of arrays; one tag for each axis, or one `c` or `f` for all:
 ///
 ///     c, f          the last axis, or the first, is contiguous
 ///     N0, N1, ...   how far outside the axis is nested; N0 is contiguous
 ///     stride:E      E elements apart
 ///
-/// `c`, `f` and `N` may end in `(pad=k)`: what the axis and those inside span is rounded up to a
-/// multiple of k elements. Of an argument this changes what the caller has to pass.
+/// `c`, `f` and `N` may end in `(pad=k)`: the span of the axis and those inside is rounded up to a
+/// multiple of k elements. For an argument this changes what the caller has to pass.
 ///
 /// Refuses  unknown-array  no array has the name
 ///          bad-axis-tag   a tag of another form, too few or too many, levels missing or twice

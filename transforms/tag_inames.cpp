@@ -21,9 +21,9 @@ std::string unused_axis(const Kernel& k, TagKind kind) {
   return fmt::format("{}{}", kind == TagKind::Group ? "g." : "l.", axis);
 }
 
-/// Loops over groups stand outside, where no priority says otherwise: a loop whose iterations
-/// follow one another, such as one over time steps, comes into them. The step that keeps it outside
-/// and makes `tagged` legal; empty where none does.
+/// Loops over groups are outermost, unless a priority says otherwise: a sequential loop, such as
+/// one over time steps, moves into them. The step that keeps it outside and makes `tagged` legal;
+/// empty where none does.
 std::string step_that_helps(const Kernel& k, const Kernel& tagged) {
   for (const auto& [group, tag] : tagged.iname_tags) {
     if (tag.kind != TagKind::Group || k.tag(group)) continue;

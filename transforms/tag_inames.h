@@ -14,10 +14,10 @@ struct TagOptions {
   Proof proof = Proof::Made;
 };
 
-/// Says how loops run.
+/// Sets how loops run.
 ///
-///     for i: for j: c[i, j] = a[i, j]   becomes   parallel groups i: work-items j: c[i, j] = a[i,
-///     j]
+///     for i: for j: c[i, j] = a[i, j]   becomes
+///     parallel groups i: work-items j: c[i, j] = a[i, j]
 ///
 /// \param tags  pairs of an iname or a shell-style pattern, and a tag: `ord`, `unr`, `unr_hint.N`,
 ///              `par`, `simd`, `g.N`, `l.N`, `l.auto`, `ilp`, `ilp.seq`, `vec`; `for` (no tag);
@@ -26,7 +26,7 @@ struct TagOptions {
 /// Refuses      unknown-iname, no-match  no such iname
 ///              bad-tag                  no such tag
 ///              tagged-iname             it has another tag, without `force`
-///              axis-taken               an instruction would stand in two loops on one axis
+///              axis-taken               an instruction would be in two loops on one axis
 ///              and all that check_legal refuses
 Kernel tag_inames(const Kernel& k, const std::vector<std::pair<std::string, std::string>>& tags,
                   const TagOptions& o = {});

@@ -16,7 +16,7 @@ namespace moonloop {
 ///          no-extent      the iname's number of values is computed in the kernel
 ///          bounds-loop    bounds of a loop read it, which takes a scalar; the hint is `way_out`
 ///          unsupported    initial values, strides, flat subscripts
-/// Cost     isl where a temporary's first access is no plain write
+/// Cost     isl where a temporary's first access is not a plain write
 Kernel with_axes(const Kernel& k, const std::map<std::string, std::vector<std::string>>& wanted,
                  const std::string& way_out);
 

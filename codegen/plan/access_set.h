@@ -10,8 +10,8 @@
 
 namespace moonloop {
 
-/// Accesses, to be asked for those that may touch one element with a given one. Which those are is
-/// read off constant subscripts, so that statements that each have a row of their own cost nothing.
+/// Accesses, for queries of those that may touch one element with a given one. Constant subscripts
+/// decide this, so statements that each have a row of their own cost nothing.
 class AccessSet {
  public:
   /// Adds the access, which has to outlive the set, once.
@@ -41,7 +41,7 @@ class AccessSet {
   /// The first axis with a constant subscript, and that constant; axis -1 without.
   using Place = std::pair<int, std::int64_t>;
   static Place place_of(const StatementAccess& t);
-  std::vector<const StatementAccess*> all_;  // in the order in which they came
+  std::vector<const StatementAccess*> all_;  // in order of addition
   std::unordered_set<const StatementAccess*> known_;
   std::map<std::string, std::map<int, std::map<std::int64_t, std::vector<const StatementAccess*>>>>
       places_;

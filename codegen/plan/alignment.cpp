@@ -15,7 +15,7 @@ std::int64_t power_in(std::int64_t n) {
   return out;
 }
 
-/// Of a parameter, by the assumptions.
+/// For a parameter, from the assumptions.
 std::int64_t known_divisor(const Kernel& k, const std::string& name) {
   const Set context = context_of(k);
   if (isl_set_find_dim_by_name(context.get(), isl_dim_param, name.c_str()) < 0) return 1;

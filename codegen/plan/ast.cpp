@@ -184,7 +184,7 @@ namespace {
 
 using Writes = std::function<std::set<std::string>(int)>;
 
-/// What a block declares is known in it alone, also beside another one's statements.
+/// A block's declarations are known only in it, also next to another one's statements.
 void enclose(Block& block) {
   if (!declares(block)) return;
   Block body = std::exchange(block, Block());
@@ -196,7 +196,7 @@ void join_neighbours(Block& block, const Writes& writes) {
   const auto both = [&](const Stmt& a, const Stmt& b) { return guard(a) && guard(b); };
   if (std::adjacent_find(block.begin(), block.end(), both) == block.end()) return;
   Block out;
-  std::size_t checked = 0;  // statements of the last guard's body that do not write what it reads
+  std::size_t checked = 0;  // statements of the last guard's body that do not write its inputs
   for (Stmt& s : block) {
     If* next = std::get_if<If>(&s.op);
     If* last = out.empty() ? nullptr : std::get_if<If>(&out.back().op);
@@ -251,8 +251,8 @@ Block without_terms(Block block, const Exprs& terms) {
   return out;
 }
 
-/// What all guards in `loop`'s body, which has nothing else to run, ask of scalars that stay as
-/// they are. Takes it out of the guards. Elements of arrays may not exist where the loop does not
+/// The common condition on unchanged scalars of all guards in `loop`'s body, which has nothing else
+/// to run. Takes it out of the guards. Elements of arrays may not exist where the loop does not
 /// run.
 Expr take_invariant(Loop& loop, const Writes& writes) {
   std::vector<const If*> guards;
@@ -299,10 +299,10 @@ bool waits_within(const Block& block) {
 
 namespace {
 
-/// A guard whose statements may stand in the same block as its neighbours'.
+/// A guard whose statements may be in the same block as its neighbours'.
 bool may_join(const If& guard) { return !waits_within(guard.body) && !declares(guard.body); }
 
-/// Drops the terms of guards below that hold there anyway, since nothing in the block changes them.
+/// Drops the terms of guards below that hold there anyway and that nothing in the block changes.
 void drop_known(Block& block, const Exprs& known) {
   Block out;
   for (Stmt& s : block) {

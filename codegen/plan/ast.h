@@ -9,9 +9,9 @@
 
 #include "core/expr/expr.h"
 
-/// The target program: what stands between the loop tree and the text. Expressions are those of
-/// core/expr/expr.h over the names of the kernel; besides, bounds and guards that isl made hold
-/// calls of the functions below, whose operands are integers.
+/// The target program: the form between the loop tree and the text. Expressions are those of
+/// core/expr/expr.h over the names of the kernel; besides, bounds and guards from isl contain calls
+/// of the functions below, whose operands are integers.
 namespace moonloop {
 
 /// C's `/` and `%`, where they agree with floor division: the dividend is not negative (or, of
@@ -34,9 +34,10 @@ struct Loop {
   std::vector<std::string> pragmas;  // lines in front, without `#pragma `
   Expr only_while;                   // or null: ends where this does not hold before an iteration
   Block body;
-  /// Of a `vec` loop on a device, whose body is one Run: its iterations, printed side by side.
+  /// For a `vec` loop on a device, whose body is one Run: its iterations, printed side by side.
   std::int64_t lanes = 0;
-  /// Of the outermost of such loops around one Run: `Plan::matrix_steps[matrix]` does them at once.
+  /// For the outermost of such loops around one Run: `Plan::matrix_steps[matrix]` does them at
+  /// once.
   std::optional<int> matrix = std::nullopt;
 };
 
@@ -52,7 +53,7 @@ struct Scope {
   Block body;
 };
 
-/// Instruction `insn`, with `values` in the place of inames that are no loop around it.
+/// Instruction `insn`, with `values` in the place of inames that are not loops around it.
 struct Run {
   int insn = -1;
   std::map<std::string, Expr> values;
@@ -63,18 +64,18 @@ struct Run {
 struct Declare {
   std::string temporary;
 };
-/// Gives back what a Declare took from the heap.
+/// Frees the memory that a Declare took from the heap.
 struct Release {
   std::string temporary;
 };
 
-/// All work-items of the group wait for one another, and see what was written to these memories.
+/// All work-items of the group wait for one another, and see all writes to these memories.
 struct Sync {
   bool local = false, global = false;
 };
 
-/// The work-items of the group put their parts of a reduction together, `Plan::reductions[index]`;
-/// then each of them has the result. All of them wait. `values`: as in Run. `cond`, where it is not
+/// The work-items of the group combine their parts of a reduction, `Plan::reductions[index]`; then
+/// each of them has the result. All of them wait. `values`: as in Run. `cond`, where it is not
 /// null: whether the lane has an accumulator, which is an element of an array.
 struct GroupCombine {
   int index = -1;
@@ -101,18 +102,19 @@ std::int64_t statements_in(const Block& block);
 /// The block of one statement, which a list in braces would copy.
 Block only(Stmt s);
 
-/// Whether the block itself declares something, so that it has to stand in braces.
+/// Whether the block itself declares something, so that it needs braces.
 bool declares(const Block& block);
 
-/// Whether some expression in the block, what stands for inames included, says the name.
+/// Whether the name occurs in some expression in the block, including values for inames.
 bool says(const Block& block, const std::string& name);
 
-/// Puts `value` in the place of the iname, which has the type `index`, in all expressions below.
+/// Replaces the iname, which has the type `index`, by `value` in all expressions below.
 void substitute(Block& block, const std::string& iname, const Expr& value, Scalar index);
-/// Puts `value` in the place of the scalar in bounds and guards, but not in what instructions read.
+/// Puts `value` in the place of the scalar in bounds and guards, but not in instructions'
+/// expressions.
 void put_in_bounds(Block& block, const std::string& scalar, const Expr& value);
-/// `e` with `values` in the place of inames; where these are no subscripts, with what `typed` makes
-/// of a value: it has to keep the type of an iname, in which the rest is computed.
+/// `e` with `values` in the place of inames; outside of subscripts, with the result of `typed` for
+/// a value: it has to keep the type of an iname, in which the rest is computed.
 Expr with_values(const Expr& e, const std::map<std::string, Expr>& values,
                  const std::function<Expr(const Expr&)>& typed);
 
@@ -123,10 +125,10 @@ Expr fold_index(const Expr& e);
 /// Quotients that isl made, as the kernel language has them.
 Expr without_truncation(const Expr& e);
 
-/// Takes barriers out of guards: `if (c) { A; barrier; B; }` becomes `if (c) A; barrier; if (c)
-/// B;`. The conditions must be on scalars that the block does not write. What stays are guards
-/// around a whole loop that waits, whose condition is the same for all work-items, and guards that
-/// tell groups apart: `by_group` says of a condition whether that is all it does.
+/// Takes barriers out of guards: `if (c) { A; barrier; B; }` becomes
+/// `if (c) A; barrier; if (c) B;`. The conditions must be on scalars that the block does not write.
+/// Guards stay around a whole loop that waits, whose condition is the same for all work-items, and
+/// where they distinguish groups: `by_group` says whether a condition does only that.
 void spread_guards(Block& block, const std::function<bool(const Expr&)>& by_group);
 
 /// Joins neighbours under equal conditions, where the first cannot change the condition, and takes
@@ -135,7 +137,7 @@ void spread_guards(Block& block, const std::function<bool(const Expr&)>& by_grou
 void tidy_guards(Block& block, const std::function<std::set<std::string>(int)>& writes);
 
 /// Ends loops one after the other whose iterations do nothing once some scalar is false: all that
-/// could make it true again stands under it.
+/// could make it true again is under it.
 void end_loops_early(Block& block);
 
 }  // namespace moonloop

@@ -36,7 +36,7 @@ std::optional<SimpleUpdate> simple_update(const Expr& lhs, const Expr& rhs) {
 void find_locks(Plan& plan) {
   Kernel& k = plan.kernel;
   const Typer typer(k);
-  std::set<std::string> others;  // complex variables with updates that are no sums
+  std::set<std::string> others;  // complex variables with updates that are not sums
   const auto updates = [&](const auto& visit) {
     for (const InsnPtr& insn : k.instructions)
       if (insn->atomic == Atomicity::Update && insn->rhs)

@@ -14,8 +14,8 @@ struct SimpleUpdate {
 };
 std::optional<SimpleUpdate> simple_update(const Expr& lhs, const Expr& rhs);
 
-/// Of a plan for a device, sets `sums`, `locked` and `locks`: which atomic updates no operation of
-/// the hardware does, so that they take turns.
+/// For a plan for a device, sets `sums`, `locked` and `locks`: the atomic updates without an
+/// operation of the hardware, which take turns.
 void find_locks(Plan& plan);
 
 }  // namespace moonloop

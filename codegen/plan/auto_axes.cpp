@@ -140,7 +140,7 @@ Expr larger(const Kernel& k, const Expr& a, const Expr& b) {
 }
 
 std::optional<std::int64_t> longest(const Kernel& k, const std::string& iname) {
-  bool known = true;  // a guard takes what is computed in the kernel
+  bool known = true;  // a guard handles values computed in the kernel
   const Set s = without_computed(k, domain_of(k, {iname}), known);
   const LocalSpace space = isl_local_space_from_space(isl_set_get_space(s.get()));
   const Set other = isl_set_set_dim_name(s.copy(), isl_dim_set, 0, "other");

@@ -6,11 +6,11 @@ namespace moonloop {
 /// Loops tagged `l.auto` given axes of the work-group that the other tags span: the loop along the
 /// smallest stride in memory gets `l.0`, the others follow from the innermost outwards. A loop
 /// longer than its axis is split, and the outer part runs in sequence; loops beyond the axes run in
-/// sequence as a whole. Where parameters decide how long an axis is, it takes loops that are never
-/// longer. Nothing of it changes which iterations are in order, for `l.auto` promises none, so the
-/// kernel stays legal.
+/// sequence as a whole. Where parameters decide the length of an axis, it takes loops that are
+/// never longer. None of this changes which iterations are in order, for `l.auto` promises none, so
+/// the kernel stays legal.
 ///
-/// Fails `unsupported` for an `l.auto` or `l.N` loop whose length depends on what is computed.
+/// Fails `unsupported` for an `l.auto` or `l.N` loop whose length depends on computed values.
 Kernel assign_automatic_axes(Kernel k);
 
 /// Iterations from the first to the last of `iname`, at most; nothing without a constant bound.

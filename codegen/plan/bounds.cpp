@@ -86,7 +86,7 @@ std::optional<std::vector<Bound>> bounds_of(const BasicSet& s, Set& condition) {
   return out;
 }
 
-/// The simpler operands first, whatever the order of the constraints that they come from.
+/// The simpler operands first, independent of the order of their constraints.
 Expr extremum(const char* name, Exprs all) {
   const auto rank = [](const Expr& e) {
     std::set<std::string> names;

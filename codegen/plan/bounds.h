@@ -12,7 +12,7 @@ struct PlainLoop {
 };
 
 /// The loop over `range`, a convex set { [iname] } over outer inames as parameters, read off its
-/// constraints; `context` is what is known of the parameters. Nothing when it takes more than
+/// constraints; `context` holds what is known about the parameters. Nothing when it needs more than
 /// bounds (strides, a single value): then isl's AST builder does it, at ten times the cost.
 std::optional<PlainLoop> plain_loop(const Set& range, const Set& context, const std::string& iname);
 

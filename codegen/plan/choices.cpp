@@ -26,8 +26,8 @@ std::optional<Even> even(const std::vector<std::int64_t>& values) {
   return out;
 }
 
-/// A sum by what its factors stand with; under each, one value for each arm, zero where an arm has
-/// no such term.
+/// The factors of a sum by term; for each term, one value for each arm, zero where an arm has no
+/// such term.
 class Arms {
  public:
   explicit Arms(std::size_t number) : constants_(number, 0) {}
@@ -89,7 +89,7 @@ class Arms {
   };
 
   /// Never negative: `min(0, e)` is zero, which an arm without it has. (A truncated one may be
-  /// where it is compared with zero alone.)
+  /// where it is only compared with zero.)
   static bool is_remainder(const Expr& e) {
     const auto* m = e.as<Binary>();
     const auto* c = e.as<Call>();

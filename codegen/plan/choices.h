@@ -6,8 +6,8 @@
 
 namespace moonloop {
 
-/// What a choice among integers by a number says as one sum, where that number has no other values
-/// than those that tell its arms apart:
+/// A choice among integers by a number as one sum, where that number has only the values that
+/// distinguish its arms:
 ///
 ///     0 if o == 0 else n//3 + min(1, n%3) if o == 1 else 2*(n//3) + min(2, n%3)
 ///     as    o*(n//3) + min(o, n%3)    for 0 <= o <= 2
@@ -17,7 +17,7 @@ struct NumberedChoice {
   Expr sum;
 };
 
-/// Nothing where an arm reads elements, which may be there for one number alone, or is no sum whose
+/// Nothing where an arm reads elements, which may exist for one number only, or is not a sum whose
 /// factors, and the constants in whose `min`, grow evenly with the number. Linear in the arms.
 std::optional<NumberedChoice> numbered_choice(const Expr& choice);
 

@@ -8,8 +8,8 @@ namespace moonloop {
 
 namespace {
 
-/// What the points of one predicate may cost. One that takes more, such as a comparison with the
-/// beginnings of pieces of pieces, is evaluated as it is written.
+/// The most that the points of one predicate may cost. One that takes more, such as a comparison
+/// with the beginnings of pieces of pieces, is evaluated as it is written.
 constexpr unsigned long kPredicateOperations = 50'000;
 
 std::optional<Set> points_of(const Expr& predicate, const std::vector<std::string>& loops) {

@@ -22,7 +22,7 @@ HardwareConflicts::HardwareConflicts(const Plan& plan)
       own.push_back(std::move(t));
     };
     for (const Access& a : statement_accesses(insn, variables)) {
-      if (insn.role == ReductionRole::Update && a.write)  // reads what it accumulates into
+      if (insn.role == ReductionRole::Update && a.write)  // reads its accumulator
         add({{a.variable, false, a.index, a.at}, static_cast<int>(i)});
       add({a, static_cast<int>(i)});
     }
@@ -55,7 +55,7 @@ void HardwareConflicts::in_kernel(const LaunchPlan& launch) {
   }
 }
 
-/// The iname of the instruction that the axis counts; empty: it has none.
+/// The iname of the instruction that the axis counts; empty if none.
 std::string HardwareConflicts::iname_on(int i, const Axis& axis) const {
   for (const std::string& name : insn(i).inames)
     if (const auto h = plan_.hardware.find(name); h != plan_.hardware.end())
@@ -76,7 +76,7 @@ bool HardwareConflicts::runs_in_first_alone(int i, const Axis& axis) const {
   return first_alone_[{i, axis}] = alone;
 }
 
-/// Whether all that the instruction computes is for others that run in the first group alone.
+/// Whether all that the instruction computes is for others that run only in the first group.
 bool HardwareConflicts::only_prepares(int i, const Axis& axis) const {
   const auto combined = [&](const GroupReduction& r) { return r.update == i; };
   if (std::any_of(plan_.reductions.begin(), plan_.reductions.end(), combined)) return false;
@@ -95,7 +95,7 @@ Expr HardwareConflicts::position(int i, const Axis& axis) const {
   return runs_in_first_alone(i, axis) ? lit(0) : Expr();
 }
 
-/// Equal subscripts that tell the iname of every axis, the same for both.
+/// Equal subscripts that determine the iname of every axis, the same for both.
 bool HardwareConflicts::own_element(const StatementAccess& x, const StatementAccess& y,
                                     bool groups) {
   if (!equal(x.index, y.index)) return false;
@@ -212,8 +212,8 @@ bool claims_none(const Instruction& a, const Instruction& b, const std::string& 
 
 }  // namespace
 
-/// `nosync` stands for what is not known, such as indirect subscripts; it is refused where a
-/// barrier is known to be needed.
+/// `nosync` covers unknown cases, such as indirect subscripts; it is refused where a barrier is
+/// known to be needed.
 std::optional<Map> HardwareConflicts::unless_claimed(const StatementAccess& x,
                                                      const StatementAccess& y,
                                                      std::optional<Map> pairs,

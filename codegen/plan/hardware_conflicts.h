@@ -7,8 +7,8 @@
 #include "core/order/commuting.h"
 #include "core/order/conflicts.h"
 
-/// Which work-items and groups meet in memory: the question behind barriers and behind the cuts
-/// between kernels.
+/// Which work-items and groups meet in memory: this decides on barriers and on the cuts between
+/// kernels.
 namespace moonloop {
 
 class HardwareConflicts {
@@ -16,7 +16,7 @@ class HardwareConflicts {
   /// `plan` has its `hardware` and `spaces`.
   explicit HardwareConflicts(const Plan& plan);
 
-  /// What the instruction does to memory that its group (`Local`) or all groups share.
+  /// The accesses of the instruction to memory that its group (`Local`) or all groups share.
   const std::vector<StatementAccess>& accesses(int insn) const {
     return accesses_[static_cast<std::size_t>(insn)];
   }
@@ -47,17 +47,17 @@ class HardwareConflicts {
                                   const std::vector<std::string>& same,
                                   const std::string& carried = {});
   /// The instances of `write` and `read` that touch one element of local memory, of which each
-  /// group has its own, and of which the read's group does not run that of the write. `earlier`:
-  /// the write stands before the read, so that iterations of loops around both are the same ones;
-  /// else those of groups are.
+  /// group has its own, and where the read's group does not run that of the write. `earlier`: the
+  /// write is before the read, so that iterations of loops around both are the same ones; else
+  /// those of groups are.
   std::optional<Map> across_copies(const StatementAccess& write, const StatementAccess& read,
                                    bool earlier);
   /// `update[i=3] writes a[4], shift[i=4] reads it`, for accesses and instances that meet.
   std::string describe(const StatementAccess& x, const StatementAccess& y, const Map& pairs) const;
 
   /// Along an axis that the instruction has no iname for, it runs in the first work-item or group
-  /// when it writes memory that those share, or, along an axis of groups, computes what is used
-  /// there alone; else in all of them.
+  /// when it writes memory that those share, or, along an axis of groups, computes values used only
+  /// there; else in all of them.
   std::string iname_on(int insn, const Axis& axis) const;
   bool runs_in_first_alone(int insn, const Axis& axis) const;
 
@@ -67,7 +67,7 @@ class HardwareConflicts {
   std::optional<Map> meet(const StatementAccess& x, const StatementAccess& y,
                           const std::vector<std::string>& same, const std::string& carried,
                           bool groups);
-  /// The iname's number on the axis, 0 for what runs in the first alone, null for what runs in all.
+  /// The iname's number on the axis, 0 where only the first runs it, null where all do.
   Expr position(int insn, const Axis& axis) const;
   bool only_prepares(int insn, const Axis& axis) const;
   bool own_element(const StatementAccess& x, const StatementAccess& y, bool groups);

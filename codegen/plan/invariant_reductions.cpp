@@ -22,8 +22,8 @@ class Hoisting {
     }
   }
 
-  /// Whether something moved. A reduction inside another one, which begins behind it, goes first:
-  /// it may leave more loops.
+  /// Whether something moved. A reduction inside another one, which begins after it, is moved
+  /// first: it may leave more loops.
   bool run() {
     bool any = false;
     for (std::size_t i = k_.instructions.size(); i-- > 0;)
@@ -82,8 +82,8 @@ class Hoisting {
     return out;
   }
 
-  /// What the instruction depends on: names that it reads, inames too, and those that the bounds of
-  /// its own loops need.
+  /// The dependences of the instruction: names that it reads, inames too, and those that the bounds
+  /// of its own loops need.
   Names needs(std::size_t i, const Names& without) const {
     Names out = read_by(i);
     for (const std::string& iname : inames_[i]) {
@@ -120,8 +120,8 @@ class Hoisting {
     return true;
   }
 
-  /// Whether no part needs one of the loops `leave`, of which `outermost` stands around the others,
-  /// or something that is written inside.
+  /// Whether no part needs one of the loops `leave`, of which `outermost` is around the others, or
+  /// something that is written inside.
   bool independent(const std::set<std::size_t>& parts, const Names& leave,
                    const std::string& outermost) const {
     Names read, own;
@@ -152,7 +152,7 @@ class Hoisting {
                        [&](std::size_t i) { return k_.instructions[i]->inames.count(iname) > 0; });
   }
 
-  /// Whether all that reads the accumulators stands inside the loop.
+  /// Whether all that reads the accumulators is inside the loop.
   bool used_inside(const std::set<std::size_t>& parts, const std::string& outermost) const {
     Names own;
     for (const std::size_t i : parts)
@@ -165,8 +165,8 @@ class Hoisting {
     return true;
   }
 
-  /// Whether the instances that are left are those of each iteration of the loops that they leave:
-  /// none missing in some, and none new that reads.
+  /// Whether the remaining instances are those of each iteration of the loops that they leave: none
+  /// is missing in some, and no new one reads.
   bool same_in_each(std::size_t i, const std::vector<std::string>& around,
                     const Names& leave) const {
     std::vector<std::string> kept, outside(leave.begin(), leave.end());

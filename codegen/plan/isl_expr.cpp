@@ -173,8 +173,8 @@ Block from_isl(const AstNode& node, const std::string& iname, Scalar index,
   switch (isl_ast_node_get_type(node.get())) {
     case isl_ast_node_for: return loop(node, index, body);
     case isl_ast_node_if: {
-      // isl tells cases apart where parts of a range begin or end in another order. Nothing in the
-      // loop changes what the condition is on.
+      // isl distinguishes cases where parts of a range begin or end in another order. Nothing in
+      // the loop changes the names in the condition.
       const Expr cond = from_isl(AstExpr(isl_ast_node_if_get_cond(node.get())));
       Block then = from_isl(AstNode(isl_ast_node_if_get_then_node(node.get())), iname, index, body),
             out;

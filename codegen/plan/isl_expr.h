@@ -6,12 +6,12 @@
 
 namespace moonloop {
 
-/// An expression of isl's AST as ours: identifiers by name; divisions whose dividend isl knows not
-/// to be negative become calls of kTruncDiv and kTruncMod.
+/// An expression of isl's AST as ours: identifiers by name; divisions whose dividend isl knows to
+/// be nonnegative become calls of kTruncDiv and kTruncMod.
 Expr from_isl(const AstExpr& e);
 
 /// The loop or loops of `iname` as isl built them, with `body` below. Where the iname has one value
-/// only, there is no loop: the value is put in, or named first when it is a longer expression.
+/// only, there is no loop: the value is substituted, or named first when it is a longer expression.
 /// `index`: the type of inames.
 Block from_isl(const AstNode& node, const std::string& iname, Scalar index,
                const std::function<Block()>& body);

@@ -6,7 +6,7 @@
 namespace moonloop {
 namespace {
 
-/// What a convex hull may cost, in isl's operations.
+/// The most that a convex hull may cost, in isl's operations.
 constexpr unsigned long kHullOperations = 200'000, kSimpleHullOperations = 50'000;
 
 unsigned last_dim(const Set& s) {
@@ -14,7 +14,7 @@ unsigned last_dim(const Set& s) {
 }
 
 /// The polyhedral hull of `s`; where that is too much work, which grows exponentially with the
-/// dimensions, that of the last dimension alone.
+/// dimensions, only that of the last dimension.
 Set convex_around(const Set& s) {
   const auto around = [](const Set& points) {
     return Set(isl_set_from_basic_set(isl_set_polyhedral_hull(points.copy())));

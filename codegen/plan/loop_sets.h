@@ -5,7 +5,7 @@
 #include "core/sets/coalesce.h"
 #include "core/sets/isl.h"
 
-/// What loops are made of: sets whose last dimension is the iname of a loop.
+/// Sets for loops: whose last dimension is the iname of a loop.
 namespace moonloop {
 
 Set without_last(Set s);

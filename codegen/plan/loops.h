@@ -5,10 +5,10 @@
 namespace moonloop {
 
 /// The plan as a program: loops with exact bounds, guards only where bounds do not imply them,
-/// slabs apart, `unr` loops unrolled. Declares each temporary where the plan puts it.
+/// slabs separate, `unr` loops unrolled. Declares each temporary where the plan puts it.
 ///
 /// Each loop gets its bounds from isl by itself, over the points that the statements below need;
-/// outer inames are parameters. Conditions that mention no inner iname stand outside the loops that
+/// outer inames are parameters. Conditions that mention no inner iname are outside the loops that
 /// they do not depend on. Cost: a few isl operations per loop and per distinct domain in it.
 ///
 /// Fails `unroll-bound` (an `unr` loop whose trip count has no constant bound), `cannot-nest` (a

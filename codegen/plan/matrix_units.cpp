@@ -15,8 +15,8 @@ bool mentions(const Expr& e, const std::string& name) {
   return names.count(name) > 0;
 }
 
-/// Whether `fast` and `slow` only stand in subscripts, and these go `times` as far by a step of
-/// `slow` as by one of `fast`, which they do go by.
+/// Whether `fast` and `slow` occur in subscripts only, each of which moves `times` as far by a step
+/// of `slow` as by one of `fast`, and the stride of `fast` is nonzero.
 bool moves_as(const Expr& e, const std::string& fast, const std::string& slow, std::int64_t times) {
   bool moves = false, right = true;
   walk(e, [&](const Expr& x) {

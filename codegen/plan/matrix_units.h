@@ -3,7 +3,7 @@
 #include "codegen/plan/plan.h"
 
 // Loops tagged `mma`: on CUDA the warp's work-items together add a product of small matrices of
-// doubles to what they hold in registers, which is what the plain loop does for each of them.
+// doubles to values in registers, as the plain loop does for each of them.
 namespace moonloop {
 
 /// Finds the statements of `mma` loops, checks that they have the form that the hardware takes, and
@@ -12,7 +12,7 @@ namespace moonloop {
 void place_matrix_units(Plan& plan);
 
 /// Writes out those matrix products in `program` that not all of a warp's work-items may reach, and
-/// refuses `no-matrix-unit` a statement of which no other is left.
+/// refuses `no-matrix-unit` a statement with no others left.
 void keep_whole_warps(Block& program, const Plan& plan);
 
 }  // namespace moonloop

@@ -47,7 +47,7 @@ class Separation {
         iterations_(reference_.order.kernel(), reference_.order.tree()) {}
 
   void separate(const std::string& name) {
-    if (bounds_loop(name)) return;  // all its uses stand in one nest
+    if (bounds_loop(name)) return;  // all its uses are in one nest
     separate(name, reference_.web(name));
     if (std::none_of(k_.instructions.begin(), k_.instructions.end(), [&](const InsnPtr& i) {
           return writes(*i).count(name) || reads(k_, *i).count(name);
@@ -97,7 +97,7 @@ class Separation {
     const InameTag* tag = reference_.order.kernel().tag(loop);
     return tag && tag->kind == TagKind::Par && !reference_.order.trusts(loop);
   }
-  /// Work-item inames around all of these statements of which each value has its own `name`.
+  /// Work-item inames around all of these statements each value of which has its own `name`.
   std::vector<std::string> own_items(const std::string& name, const std::vector<int>& insns) const {
     std::vector<std::string> out = reference_.order.items(insns.front());
     std::erase_if(out, [&](const std::string& i) {
@@ -107,13 +107,13 @@ class Separation {
     });
     return out;
   }
-  /// It adds to what others add to as well.
+  /// Whether it accumulates into a variable that others accumulate into as well.
   bool accumulates(const AccessAt& a) const {
     const Instruction& i = reference_.order.insn(a.insn);
     return i.atomic != Atomicity::None || i.role != ReductionRole::None;
   }
 
-  /// `web` goes by `name`.
+  /// `web` has the name `name`.
   void separate(const std::string& name, const Web& web) {
     for (const Web& w : web.inner) {
       const bool apart = std::any_of(w.own.begin(), w.own.end(), [&](const std::string& i) {

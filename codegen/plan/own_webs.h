@@ -4,13 +4,13 @@
 namespace moonloop {
 
 /// `t` that two loops use, one after the other, each of which writes it before it reads it: where
-/// iterations of such a loop run at the same time they need copies of their own, as legality has it
+/// iterations of such a loop run at the same time they need copies of their own, as in legality
 /// (core/order/order_reference.h, Web). Each web of accesses gets a temporary of its own, so that
-/// all that follows may go by names.
+/// later passes may use names.
 ///
 /// The kernel of `nested` has its reductions realized. Fails `not-proved` where threads would share
 /// a temporary, with different values, since the webs of the present loops are not found.
-/// Cost: linear; where there is such a temporary, the order of the kernel and what the webs cost.
+/// Cost: linear; where there is such a temporary, the order of the kernel and the cost of the webs.
 Nested separate_webs(Nested nested, bool has_threads);
 
 }  // namespace moonloop

@@ -5,7 +5,7 @@
 namespace moonloop {
 namespace {
 
-/// `e`, in which `n`, where it is divided, and what it is a quotient of are positive.
+/// `e`, given that `n`, where it is divided, and its dividend if it is a quotient are positive.
 Expr with_positive(const Expr& e, const Expr& n) {
   const auto quotient_of = [](const Expr& x, BinaryOp op) {
     const auto* b = x.as<Binary>();

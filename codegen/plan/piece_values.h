@@ -11,18 +11,18 @@
 namespace moonloop {
 
 /// Points of loops in terms of the loops that chunk_iname cut. A bound that depends on such a loop
-/// is one case for each of its pieces in terms of what numbers these, and all combinations of cases
-/// for pieces of pieces, but one bound in terms of the value `start of the piece + i`.
+/// is one case for each of its pieces in terms of the number of these, and all combinations of
+/// cases for pieces of pieces, but one bound in terms of the value `start of the piece + i`.
 class PieceValues {
  public:
-  /// Both have to stay.
+  /// Both have to outlive this.
   PieceValues(const Kernel& k, Domains& domains);
 
-  /// As Domains::of(); parameters may be names of values. Cost: as LoopJoiner::in_values(), of
-  /// kernels with chunked loops alone.
+  /// As Domains::of(); parameters may be names of values. Cost: as LoopJoiner::in_values(), only
+  /// for kernels with chunked loops.
   const Set& of(const std::vector<std::string>& loops);
 
-  /// Without the values, existentially, of which inside of `loops` nothing is known.
+  /// Without the values, existentially, that are unknown inside of `loops`.
   Set without_unknown(Set s, const std::vector<std::string>& loops) const;
   /// Those that the last of `loops` completes: { [] : the ranges of their names }; null if none.
   Set known_from(const std::vector<std::string>& loops) const;

@@ -8,8 +8,8 @@
 namespace moonloop {
 namespace {
 
-/// One end of a loop's iterations: of `range` where `known` is that with all that is known of the
-/// parameters.
+/// One end of a loop's iterations: of `range` where `known` is `range` with all that is known about
+/// the parameters.
 struct End {
   End(const Set& range_, const Set& known, const std::string& iname_, bool low_, int n_)
       : range(range_), iname(iname_), low(low_), n(n_) {
@@ -53,7 +53,7 @@ struct End {
   Set point;
 };
 
-/// A set as a convex one; nothing where it is none.
+/// A set as a convex one; nothing where it is not one.
 std::optional<Set> convex(const Set& slab, const Set& range) {
   if (count(isl_set_n_basic_set(slab.get())) == 1) return slab;
   const Set hull = isl_set_intersect(
@@ -63,8 +63,8 @@ std::optional<Set> convex(const Set& slab, const Set& range) {
   return hull;
 }
 
-/// A slab of `range` as convex sets of which one alone has iterations, whatever the parameters are:
-/// all that do not meet in `apart`, which is sets of parameters. Nothing where there are none.
+/// A slab of `range` as convex sets, only one of which has iterations for any parameters: those
+/// that do not meet in `apart`, sets of parameters. Nothing where there are none.
 std::vector<Set> cases_of(const Set& slab, const Set& range, const std::vector<Set>& apart) {
   if (auto one = convex(slab, range)) return {*one};
   std::vector<Set> out;

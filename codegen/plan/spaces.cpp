@@ -22,7 +22,7 @@ std::map<std::string, AddressSpace> spaces_of(const Kernel& k) {
         if (const InameTag* t = k.tag(n); t && t->kind == TagKind::Group)
           by_group.insert(written_name(target));
     }
-  // What is written beside global memory outside of all groups is written in the first one alone.
+  // Values written with global memory outside of all groups are written only in the first group.
   if (std::any_of(k.iname_tags.begin(), k.iname_tags.end(),
                   [](const auto& t) { return t.second.kind == TagKind::Group; }))
     for (const InsnPtr& i : k.instructions) {
@@ -55,8 +55,8 @@ std::map<std::string, AddressSpace> spaces_of(const Kernel& k) {
 
 void require_same_items(const Plan& plan) {
   const Kernel& k = plan.kernel;
-  std::map<std::string, std::set<std::pair<bool, int>>> axes;  // of those who write it
-  std::set<const Instruction*> reduced;                        // their results are everybody's
+  std::map<std::string, std::set<std::pair<bool, int>>> axes;  // of its writers
+  std::set<const Instruction*> reduced;                        // all have their results
   for (const GroupReduction& r : plan.reductions)
     reduced.insert(k.instructions[static_cast<std::size_t>(r.update)].get());
   const auto axes_of = [&](const Instruction& insn, bool items) {
@@ -72,7 +72,7 @@ void require_same_items(const Plan& plan) {
       if (const auto s = plan.spaces.find(w);
           s != plan.spaces.end() && s->second != AddressSpace::Global && !reduced.count(insn.get()))
         axes[w].merge(axes_of(*insn, s->second == AddressSpace::Private));
-  // Who writes to shared memory outside of some axis runs in its first place alone.
+  // A statement that writes to shared memory outside of some axis runs only in its first place.
   std::set<std::pair<bool, int>> every;
   for (const auto& [name, h] : plan.hardware) every.emplace(h.group, h.axis);
   const auto shares = [&](const Instruction& insn) {

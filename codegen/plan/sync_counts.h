@@ -9,9 +9,9 @@ namespace moonloop {
 ///
 ///  * `kernel_launch`: kernels that the host starts. 1 on a CPU, where it is a call.
 ///  * `barrier_global`: kernels that wait for the one before them.
-///  * `barrier_local`: barriers that one group meets, as `show --what schedule` has them, and those
-///    in which its work-items put the parts of a reduction together. Where groups meet different
-///    numbers, a bound.
+///  * `barrier_local`: barriers that one group meets, as in `show --what schedule`, and those in
+///    which its work-items combine the parts of a reduction. Where groups meet different numbers, a
+///    bound.
 ///
 /// Fails `data-dependent-count`, and as count_set() does.
 CountMap sync_counts(const Plan& plan);

@@ -7,10 +7,10 @@
 
 namespace moonloop {
 
-/// What members of a team, work-items or lanes, need of one another.
+/// The dependences between members of a team, work-items or lanes.
 class TeamConflicts {
  public:
-  /// Of the statements of `k`, which has no rules and no reductions; `k` has to stay.
+  /// Of the statements of `k`, which has no rules and no reductions; `k` has to outlive this.
   explicit TeamConflicts(const Kernel& k) : k_(k), conflicts_(k), commuting_(k) {}
 
   /// Whether members with other values of the inames `team` may touch one element, one of them to

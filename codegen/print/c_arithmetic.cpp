@@ -6,7 +6,7 @@
 namespace moonloop {
 namespace {
 
-/// The unsigned type of the same width, in which bits that are shifted out are no overflow.
+/// The unsigned type of the same width, in which bits that are shifted out are not an overflow.
 Scalar bits_of(Scalar s) {
   switch (s) {
     case Scalar::I8: return Scalar::U8;

@@ -6,8 +6,8 @@
 
 namespace moonloop {
 
-/// A function of the generated code that does what an operator of the kernel language means where
-/// none of C's operators means it.
+/// A function of the generated code for an operator of the kernel language that no operator of C
+/// matches.
 struct Arithmetic {
   std::string result, parameters, body;
 };

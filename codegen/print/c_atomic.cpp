@@ -3,7 +3,7 @@
 #include "core/infer/typing.h"
 
 // Atomic updates on devices: one operation where the hardware has it, else a loop that tries until
-// nobody came between.
+// no other work-item interferes.
 namespace moonloop {
 
 std::string CPrinter::space_of(const std::string& variable) const {
@@ -22,7 +22,7 @@ void CPrinter::device_atomic(const Exprs& lhs, const Expr& rhs) {
   const std::optional<SimpleUpdate> simple = simple_update(lhs[0], rhs);
   const bool local = plan_.lies_in(name, AddressSpace::Local);
   const std::string place = expr_.place(lhs[0]);
-  const auto added = [&] {  // what a sum takes away is negated in its type
+  const auto added = [&] {  // a subtracted term is negated in its type
     const auto* u = simple->other.as<Unary>();
     if (!u || u->op != UnaryOp::Sub) return expr_.value(simple->other, t);
     const Expr own = expr_.type(u->arg, t) == t ? u->arg : Expr(Cast{t, u->arg}, u->arg.at());
@@ -59,8 +59,8 @@ std::vector<CPrinter::Number> CPrinter::numbers(const Type& t) const {
 }
 
 /// Under a lock that one work-item at a time has. Those that wait go around the loop, since the one
-/// that goes on may be in their own warp. What is updated is read from and written to memory that
-/// all see. `each`: an element has a lock of its own, or shares it by chance.
+/// that proceeds may be in their own warp. The variable is read from and written to memory that all
+/// see. `each`: an element has a lock of its own, or shares it by chance.
 void CPrinter::in_turn(const Exprs& lhs, const Expr& rhs, bool each) {
   const auto* tuple = rhs.as<Call>();
   const bool several = tuple && tuple->name == "make_tuple";
@@ -92,7 +92,7 @@ void CPrinter::in_turn(const Exprs& lhs, const Expr& rhs, bool each) {
   line("if (" + dialect_.swap() + "(" + address + ", 1) == 0) {");
   ++depth_;
   line(dialect_.fence());
-  const auto own = [&](std::size_t i) {  // nobody else sees it
+  const auto own = [&](std::size_t i) {  // no one else sees it
     return plan_.lies_in(written_name(lhs[i]), AddressSpace::Private);
   };
   for (std::size_t i = 0; i < lhs.size(); ++i) {
@@ -152,7 +152,7 @@ void CPrinter::atomic_sum_of_pairs(const std::string& place, const Type& t,
   line("}");
 }
 
-/// A loop that computes the new value from the old one until nobody wrote between.
+/// A loop that computes the new value from the old one until no one wrote in between.
 void CPrinter::exchange(const std::string& place, const Type& t, bool local,
                         const std::function<std::string(const std::string& old)>& value) {
   const bool small = size_of(t.scalar) < 4;

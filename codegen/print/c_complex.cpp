@@ -8,7 +8,7 @@
 #include "core/base/half.h"
 
 // Complex numbers in languages without them: OpenCL and CUDA have pairs, `float2` and `double2`,
-// and what is done to them are functions that the generated code brings along.
+// and their operations are functions that the generated code contains.
 namespace moonloop {
 namespace {
 
@@ -20,7 +20,8 @@ struct Definition {
   std::string_view body;        // PAIR(re, im); `R` the type of a part; M_f the function f on reals
 };
 
-// asin and its kin by Kahan's formulas, which keep the branch cuts; division by Smith's, which does
+// asin and similar functions by Kahan's formulas, which keep the branch cuts; division by Smith's,
+// which does
 // not overflow midway.
 constexpr std::array kDefinitions{
     Definition{"neg", 0, "z", "", "return PAIR(-z.x, -z.y);"},
@@ -159,7 +160,7 @@ std::optional<std::complex<double>> folded(const Expr& e) {
 bool is_number(const Expr& e) { return as_int(e).has_value() || e.as<FloatLit>() != nullptr; }
 }  // namespace
 
-/// Devices let no function make the value, not even what is infinite or no number.
+/// On devices no function may make the value, not even infinities or NaNs.
 std::string CExpr::constant(const Expr& e, const Type& t) {
   const bool device = helpers_.language() != Language::C;
   const bool half = t == Type(Scalar::F16) && device;

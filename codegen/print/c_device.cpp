@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kMostPrivate = 64 * 1024;  // bytes of one temporary of a work-item
 
-/// Why the memory has no constant size, if it has none, and what gives it one.
+/// Why the memory has no constant size, if it has none, and a way to give it one.
 std::string without_bound(const Exprs& extents) {
   for (const Expr& e : extents) {
     if (as_int(e)) continue;
@@ -19,7 +19,7 @@ std::string without_bound(const Exprs& extents) {
     std::set<std::string> names;
     collect_vars(e, names);
     if (to_affine(e, {})) {
-      // Of cases, which no assumption can be written of, their parameters.
+      // For cases, for which no assumption can be written, their parameters.
       const std::string bounded =
           e.holds<Select>() ? fmt::format("{}", fmt::join(names, " <= 256 and ")) : to_string(e);
       return why + fmt::format("; assume(\"{} <= 256\"), with a number that holds, does", bounded);
@@ -31,10 +31,10 @@ std::string without_bound(const Exprs& extents) {
   return "";
 }
 
-/// Arrays that are only read, in a choice beside an element of one that is written. Of
+/// Arrays that are only read, in a choice with an element of one that is written. From
 /// `x ? a[i] : b[i]` CUDA 13.0's compiler makes a load from one address, which it takes from the
-/// cache of what never changes where `b` is `const` and `restrict`, though the address may be one
-/// in `a`.
+/// cache for constant data where `b` is `const` and `restrict`, though the address may be one in
+/// `a`.
 std::set<std::string> chosen_beside(const Kernel& k, const std::set<std::string>& written) {
   std::set<std::string> out;
   const auto look = [&](const Expr& e) {
@@ -87,8 +87,8 @@ std::string CPrinter::device_source(Block program, DeviceProgram& out,
   return dialect_.prelude(helpers_.features()) + text;
 }
 
-/// The number of the kernel that does this. A loop of the host that stands in several parts
-/// launches one kernel in each, the same one unless the parts need other guards.
+/// The number of the kernel that does this. A loop of the host that is in several parts launches
+/// one kernel in each, the same one unless the parts need other guards.
 int CPrinter::device_kernel(const Launch& launch, DeviceProgram& out) {
   const LaunchPlan& plan = plan_.launches[static_cast<std::size_t>(launch.index)];
   DeviceKernel kernel;
@@ -136,7 +136,7 @@ int CPrinter::device_kernel(const Launch& launch, DeviceProgram& out) {
   return copies.back();
 }
 
-/// What the statements of the block write.
+/// Collects the variables that the statements of the block write.
 void CPrinter::collect_writes(const Block& block, std::set<std::string>& out) const {
   for (const Stmt& s : block) {
     if (const auto* x = std::get_if<Run>(&s.op))
@@ -170,9 +170,9 @@ void CPrinter::device_temporaries(const std::set<std::string>& used, DeviceKerne
 }
 
 /// The function up to its last parameter: the arguments that the kernel uses in declared order,
-/// then temporaries in global memory and inames of the host's loops. What work-items wait for one
-/// another to write, or update by turns, is no work-item's own: `restrict` would let a compiler
-/// move an access across the barrier; see chosen_beside() too.
+/// then temporaries in global memory and inames of the host's loops. Arrays that work-items wait
+/// for one another to write, or update by turns, are not any work-item's own: `restrict` would let
+/// a compiler move an access across the barrier; see chosen_beside() too.
 std::string CPrinter::device_head(DeviceKernel& kernel, const std::set<std::string>& used,
                                   const std::set<std::string>& written, bool waits) {
   std::set<std::string> by_turns;

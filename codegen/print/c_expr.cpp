@@ -13,7 +13,7 @@ namespace {
 bool real(const Type& t) { return !t.is_record() && is_real(t.scalar); }
 bool complex(const Type& t) { return !t.is_record() && is_complex(t.scalar); }
 
-/// C computes in `int` what is narrower.
+/// C computes narrower types in `int`.
 Type promoted(const Type& t) {
   if (t.is_record()) return t;
   return integral(t) && size_of(t.scalar) < 4 ? Type(Scalar::I32) : t;
@@ -252,7 +252,7 @@ CExpr::Piece CExpr::print(const Expr& e, const std::optional<Type>& wanted) {
       [&](const Field& x) -> Piece {
         const Type t = type(e);
         const std::string text = is_place(x.base)
-                                     ? place(e)  // else of a value: what a choice or a rule gives
+                                     ? place(e)  // else of a value: from a choice or a rule
                                      : wrap(print(x.base, {}), Prec::Postfix) + "." +
                                            field_name(helpers_.language(), x.name);
         if (helpers_.language() == Language::Cuda && is_pair(t))
@@ -438,7 +438,7 @@ CExpr::Piece CExpr::print_nary(const Expr& e, const Nary& x, const std::optional
   if (x.op == NaryOp::Mul) sign.plus = "*";
   const bool product = x.op == NaryOp::Mul;
   Piece out;
-  Type step = c.operands[0];  // the type of what stands in `out`, which C may have in a wider one
+  Type step = c.operands[0];  // the type of `out`, which C may compute in a wider one
   for (std::size_t i = 0; i < x.terms.size(); ++i) {
     const auto* u = x.terms[i].as<Unary>();
     const bool minus = u && u->op == UnaryOp::Sub;
@@ -451,7 +451,7 @@ CExpr::Piece CExpr::print_nary(const Expr& e, const Nary& x, const std::optional
     if (!(c.operands[i] == step)) out = narrowed(out, step);
     step = c.operands[i];
     // C has to compute in our type: it converts narrower operands by itself, but neither signed
-    // ones beside unsigned ones as we do, nor `int`s beside others.
+    // ones with unsigned ones as we do, nor `int`s with others.
     const bool may_wrap = product && 8 * size_of(step.scalar) * static_cast<int>(i + 1) > 31;
     const Type own = may_wrap ? wrapping(step) : promoted(step);
     if (!(combined(out.type, p.type) == own)) {
@@ -480,7 +480,7 @@ Computation CExpr::computation(const Expr& e, const std::optional<Type>& wanted)
   return std::move(*c);
 }
 
-/// `e` where C takes what is not zero as true.
+/// `e` where C takes nonzero as true.
 CExpr::Piece CExpr::truth(const Expr& e) {
   const Type t = type(e);
   if (is_pair(t)) {

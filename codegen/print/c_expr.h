@@ -29,23 +29,23 @@ enum class Prec {
 
 /// Prints expressions of the kernel language as C, with the meaning of core/expr/expr.h: operands
 /// are converted first where C would compute in another type, floor division where C would
-/// truncate. No parentheses but those that are needed or that compilers ask for.
+/// truncate. Only parentheses that are needed or that compilers ask for.
 class CExpr {
  public:
   CExpr(const Plan& plan, CNames& names, Helpers& helpers);
 
-  /// A value of type `to`: what stands right of `=` where `to` is the type on the left.
+  /// A value of type `to`: the right side of `=` where `to` is the type on the left.
   std::string value(const Expr& e, const Type& to);
   /// The same as the argument of a function of the library: on devices these are overloaded, so
   /// that it has to be of the type.
   std::string argument(const Expr& e, const Type& to);
   /// As an operand of an operator of precedence `min`.
   std::string operand(const Expr& e, const Type& to, Prec min);
-  /// What stands right of `op=` where a place of type `to` stands on the left.
+  /// The right side of `op=` where a place of type `to` is on the left.
   std::string addend(const Expr& e, const Type& to);
   std::string condition(const Expr& e);
   /// An expression of integers: loop bounds, subscripts, sizes. May hold calls of kTruncDiv and its
-  /// kin. When `wide`, what 32 bits may not hold is computed in 64.
+  /// kin. When `wide`, values that 32 bits may not hold are computed in 64.
   std::string index(const Expr& e, bool wide = false, Prec min = Prec::Select);
   /// A number of elements to make room for: 1 where an extent is 0 or below.
   std::string at_least_one(const Expr& elements);
@@ -53,7 +53,7 @@ class CExpr {
   std::string place(const Expr& e);
 
   /// The instruction whose expressions are printed next: its work-item decides which copies of
-  /// expanded temporaries it uses. `values` stand in the place of inames.
+  /// expanded temporaries it uses. `values` replace inames.
   void set_instruction(int insn, const std::map<std::string, Expr>& values) {
     insn_ = insn;
     values_ = values;
@@ -62,8 +62,9 @@ class CExpr {
   /// `e` with `values` in the place of inames, of the type that inames have.
   Expr with_values(const Expr& e, const std::map<std::string, Expr>& values) const;
 
-  /// What is printed next is evaluated only where inames have values of their domains: statements.
-  /// Else, as in bounds and guards, an iname may have any value of its loop, which may begin below.
+  /// Expressions printed next are evaluated only where inames have values of their domains:
+  /// statements. Else, as in bounds and guards, an iname may have any value of its loop, which may
+  /// begin below.
   void within_domains(bool yes) { within_domains_ = yes; }
   /// The loop, or the hardware, gives `iname` values from `first` on.
   void runs_from(const std::string& iname, const Expr& first);
@@ -75,13 +76,12 @@ class CExpr {
   }
   void end_stand_ins() { stand_ins_.clear(); }
 
-  /// What stands in front of the `{` of a step of the host that is a loop or a guard; empty for
+  /// The text in front of the `{` of a step of the host that is a loop or a guard; empty for
   /// neither.
-  /// Of a loop or a guard, before its block.
   std::string host_head(const HostStep& s, const Type& iname);
 
   Type type(const Expr& e, const std::optional<Type>& wanted = {}) const;
-  /// A constant as an initializer has it.
+  /// A constant as an initializer.
   std::string constant(const Expr& e, const Type& t);
   /// A complex type in a language that has none.
   bool is_pair(const Type& t) const;

@@ -3,10 +3,10 @@
 #include "codegen/print/c_printer.h"
 #include "core/model/external.h"
 
-// Calls of what stands outside of a kernel.
+// Calls of external functions.
 namespace moonloop {
 
-/// As gfortran calls: by addresses, with the lengths of texts behind them.
+/// As gfortran calls: by addresses, followed by the lengths of texts.
 void CPrinter::external(const Instruction& insn, const Exprs& lhs, const Call& call) {
   const std::string function = call.name + "_";
   std::vector<std::string> types, arguments, lengths;

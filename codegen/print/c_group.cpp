@@ -41,7 +41,7 @@ void CPrinter::group_combine(const GroupCombine& c) {
   line("}");
 }
 
-/// What `print` prints, under a condition unless that is empty.
+/// Prints `print`'s lines, under a condition unless that is empty.
 template <class F>
 void CPrinter::where(const std::string& cond, F print) {
   if (!cond.empty()) line("if (" + cond + ") {");
@@ -51,8 +51,8 @@ void CPrinter::where(const std::string& cond, F print) {
   if (!cond.empty()) line("}");
 }
 
-/// In halves: each step adds the upper one to the lower one, the first what is beyond a power of
-/// two.
+/// In halves: each step adds the upper one to the lower one, the first adds what is beyond a power
+/// of two.
 void CPrinter::combine_by_memory(const GroupReduction& r, const std::string& cond) {
   const Exprs& own = k_.instructions[static_cast<std::size_t>(r.update)]->lhs;
   const std::string wait = dialect_.barrier(Sync{true, false});
@@ -86,7 +86,7 @@ void CPrinter::combine_by_memory(const GroupReduction& r, const std::string& con
   where(cond, [&] { copy(elements(r.shared, first), own); });
 }
 
-/// Each step adds to every other part what the next one has, so that all stay in order.
+/// Each step adds to every other part the next one's, so that all stay in order.
 void CPrinter::neighbours(const GroupReduction& r, const GroupReduction::Span& s,
                           const std::string& wait) {
   const std::string& reach = names_.of(r.reach);
@@ -110,7 +110,7 @@ void CPrinter::neighbours(const GroupReduction& r, const GroupReduction::Span& s
   line("}");
 }
 
-/// Warps exchange their parts in registers; several warps then read what each of them has.
+/// Warps exchange their parts in registers; several warps then read each one's result.
 void CPrinter::combine_by_shuffles(const GroupReduction& r, const std::string& cond) {
   const Exprs& own = k_.instructions[static_cast<std::size_t>(r.update)]->lhs;
   const GroupReduction::Span& s = r.spans[0];
@@ -156,7 +156,7 @@ std::string CPrinter::halving(const GroupReduction& r, std::int64_t from) {
   return reach;
 }
 
-/// What one work-item has at `from` is added, as the reduction has it, to what is at `to`.
+/// Adds a work-item's part at `from`, by the reduction's operation, to that at `to`.
 void CPrinter::combine(const GroupReduction& r, const Exprs& from, const Exprs& to) {
   const Instruction& update = *k_.instructions[static_cast<std::size_t>(r.update)];
   if (to.size() == 1) return reduction_update(update, to, from[0]);

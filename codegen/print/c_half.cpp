@@ -33,14 +33,14 @@ std::string Helpers::half(const std::string& name) {
   return name;
 }
 
-/// What a place of type `t` holds, as it is computed with.
+/// The value at a place of type `t`, as used in computations.
 CExpr::Piece CExpr::loaded(const std::string& place, const Type& t) {
   if (!(t == Type(Scalar::F16))) return {place, Prec::Postfix, t};
   if (helpers_.language() == Language::C) return {"(float)" + place, Prec::Unary, Scalar::F32};
   return {helpers_.half("half_value") + "(" + place + ")", Prec::Postfix, Scalar::F32};
 }
 
-/// `e` as it is stored as float16. One that is one already is copied.
+/// `e` as stored in float16. A value that is float16 already is copied.
 CExpr::Piece CExpr::stored_as_half(const Expr& e) {
   const auto* cast = e.as<Cast>();
   if (cast && cast->type == Type(Scalar::F16)) return stored_as_half(cast->arg);

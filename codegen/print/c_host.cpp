@@ -7,7 +7,8 @@
 namespace moonloop {
 namespace {
 
-/// What an array spans. Its strides are positive, or it would have an offset.
+/// The number of elements that an array spans. Its strides are positive, or it would have an
+/// offset.
 Expr elements_of(const Parameter& a) {
   const auto same = [](const Exprs& x, const Exprs& y) {
     return std::equal(x.begin(), x.end(), y.begin(), y.end(),

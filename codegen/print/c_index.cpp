@@ -47,8 +47,8 @@ std::optional<std::int64_t> product(const Exprs& factors) {
 // ---- Integers ---------------------------------------------------------------------------------
 
 /// Made of integer literals, integer variables and elements, and of operations on them that need no
-/// conversion: `int`s hold narrower signed ones, whose overflow is undefined. What isl made, which
-/// divides as C does, has numbers in mind, whatever the types of its parameters.
+/// conversion: `int`s hold narrower signed ones, whose overflow is undefined. Expressions from isl,
+/// which divide as C does, are about plain numbers, whatever the types of their parameters.
 bool CExpr::is_index(const Expr& e) const {
   const auto all = [&](const Exprs& es) {
     return std::all_of(es.begin(), es.end(), [&](const Expr& x) { return is_index(x); });
@@ -326,7 +326,7 @@ std::string CExpr::element(const std::string& array, const Exprs& index, bool li
     Exprs strides =
         linear ? Exprs{lit(1)} : strides_of(t->shape.value_or(Exprs{}), t->order, t->strides);
     const std::size_t copies = all.size() - strides.size();
-    if (copies > 0) {  // those stand outside
+    if (copies > 0) {  // those are outermost
       const Exprs outer = strides_of(memory, Order::C, {});
       strides.insert(strides.begin(), outer.begin(),
                      outer.begin() + static_cast<std::ptrdiff_t>(copies));
@@ -353,7 +353,7 @@ std::string CExpr::number_of(const Load& l) {
   return t ? flat_in(*t) : flat_in(*args_.at(l.array));
 }
 
-/// How far terms of short axes may reach beside those of the unit stride for 32 bits to hold all.
+/// How far terms of short axes may reach next to those of the unit stride for 32 bits to hold all.
 static std::int64_t room_beside_units(const Exprs& strides, const Exprs& extents) {
   std::int64_t room = INT32_MAX;
   for (std::size_t i = 0; i < strides.size(); ++i) {
@@ -364,8 +364,8 @@ static std::int64_t room_beside_units(const Exprs& strides, const Exprs& extents
   return room;
 }
 
-/// The element's number. `extents` of the axes, where they are known. What a single axis adds stays
-/// in 32 bits where these hold it; with `wide`, the axes are put together in 64.
+/// The element's number. `extents` of the axes, where they are known. The part of a single axis
+/// stays in 32 bits where these hold it; with `wide`, the axes are added in 64.
 std::string CExpr::flat(const Exprs& index, const Exprs& strides, const Exprs& extents,
                         const Expr& offset, bool wide) {
   Exprs terms;  // those that 32 bits hold, together: of the unit stride, and of short axes
@@ -394,7 +394,7 @@ std::string CExpr::flat(const Exprs& index, const Exprs& strides, const Exprs& e
       const auto* sum = at.as<Nary>();
       if (text.empty())
         add(wrap(widened(at), Prec::Sum));
-      else  // what it is added to is of 64 bits
+      else  // it is added to 64 bits
         for (const Expr& t : sum && sum->op == NaryOp::Add ? flat_terms(at) : Exprs{at})
           add(wrap(print_index(t, true), Prec::Product));
       continue;

@@ -38,7 +38,7 @@ const char* const kComponents = "xyzw";
 }  // namespace
 
 /// How many elements of `e`, a Load with the loop's iname in its subscripts, one access takes: 1
-/// where they do not follow each other, or nothing is known of where they start.
+/// where they do not follow each other, or their start is unknown.
 std::int64_t CPrinter::vector_length(const Expr& e, const Loop& x) {
   const auto* l = e.as<Load>();
   if (!l) return 1;
@@ -72,7 +72,7 @@ std::int64_t CPrinter::vector_length(const Expr& e, const Loop& x) {
   return n * size >= kLeastBytes ? n : 1;
 }
 
-/// What a vector's address is cast to.
+/// The type that a vector's address is cast to.
 std::string CPrinter::vector_pointer(const std::string& array, const std::string& type) const {
   const bool local = plan_.lies_in(array, AddressSpace::Local);
   const std::string space = helpers_.language() == Language::Cuda ? ""
@@ -81,8 +81,8 @@ std::string CPrinter::vector_pointer(const std::string& array, const std::string
   return "(" + space + type + " *)";
 }
 
-/// What the instruction loads and stores as vectors, `in` its expressions with the outer inames'
-/// values put in. A load that only some lanes may be allowed to make is none.
+/// The vectors that the instruction loads and stores; `in` puts the outer inames' values into its
+/// expressions. A load that only some lanes may make is not one.
 std::vector<CPrinter::VectorAccess> CPrinter::vector_accesses(
     const Instruction& insn, const Loop& x, const std::function<Expr(const Expr&)>& in) {
   std::vector<VectorAccess> out;
@@ -116,8 +116,8 @@ std::vector<CPrinter::VectorAccess> CPrinter::vector_accesses(
   return out;
 }
 
-/// Declares the vectors of an access, with their values if it loads them, and has them stand for
-/// its elements from here on. Gives the statements that store them.
+/// Declares the vectors of an access, with their values if it loads them, and replaces its elements
+/// by them from here on. Returns the statements that store them.
 std::vector<std::string> CPrinter::declare_vectors(const VectorAccess& v, const Loop& x) {
   const std::string vector =
       vector_type(helpers_.language(), expr_.type(v.element), v.length).value();

@@ -1,7 +1,7 @@
 #include "codegen/print/c_printer.h"
 
-// Products of small matrices by the matrix units of CUDA's hardware. What each work-item holds of
-// the operands and of the result is as PTX has it for mma.m8n8k4 and mma.m16n8k4 on doubles.
+// Products of small matrices by the matrix units of CUDA's hardware. The parts of the operands and
+// the result in each work-item are those of PTX for mma.m8n8k4 and mma.m16n8k4 on doubles.
 namespace moonloop {
 
 namespace {

@@ -63,7 +63,7 @@ std::string body_of(const std::string& base, Scalar s, Language language) {
 CNames::CNames(const Kernel& k, Surroundings around)
     : around_(around), records_(around == Surroundings::OpenCL || around == Surroundings::Cuda) {
   const bool device = records_;
-  // What stands outside of the function: the caller's view of records, and external functions.
+  // Names outside of the function: the caller's view of records, and external functions.
   const std::function<void(const Type&)> add_records = [&](const Type& t) {
     if (!t.is_record()) return;
     taken_.insert(unreserved(around_, NameUse::Global, t.record->name));
@@ -81,7 +81,7 @@ CNames::CNames(const Kernel& k, Surroundings around)
   if (is_taken(function_)) function_ += "_kernel";
   if (is_taken(function_)) function_ = "kernel_" + k.name;  // of a family: by its beginning
   while (is_taken(function_)) function_ += "_";
-  // Of the kernel's functions, or with `any` what might be one.
+  // One of the kernel's functions, or with `any` a possible one.
   const auto is_function = [&](const std::string& n, bool any) {
     if (!n.starts_with(function_)) return false;
     const std::string end = n.substr(function_.size());
@@ -91,7 +91,7 @@ CNames::CNames(const Kernel& k, Surroundings around)
     if (is_reserved(around_, NameUse::Local, n) || taken_.count(n)) return false;
     if (!device) return true;
     const Temporary* t = k.find_temporary(n);
-    if (t && t->read_only)  // a table beside the functions
+    if (t && t->read_only)  // a table next to the functions
       return !is_reserved(around_, NameUse::Global, n) && !is_function(n, true);
     // The host's functions of CUDA call one another.
     return around_ != Surroundings::Cuda || !(k.find_arg(n) || t) || !is_function(n, false);
@@ -117,7 +117,7 @@ const std::string& CNames::of(const std::string& name) const {
 }
 
 std::string CNames::fresh(const std::string& base) {
-  // What is reserved by its beginning stays so with any end.
+  // Names reserved by their beginning stay so with any end.
   const bool by_beginning = is_reserved(around_, NameUse::Local, base + "_0");
   const std::string root = by_beginning ? "name_" + base : base;
   std::string name = root;

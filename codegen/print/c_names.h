@@ -10,14 +10,14 @@
 namespace moonloop {
 
 /// Identifiers of the generated code for the names of a kernel: the same name, with `_` appended
-/// where the table of codegen/reserved.h has it, and `_kernel` where it has that of the function.
+/// where the table of codegen/reserved.h has it, and `_kernel` where it has the function's name.
 class CNames {
  public:
   CNames(const Kernel& k, Surroundings around);
-  /// Of a variable.
+  /// The identifier of a variable.
   const std::string& of(const std::string& name) const;
   const std::string& function() const { return function_; }
-  /// Names of the kernel that of() was asked for since the last call.
+  /// Names of the kernel passed to of() since the last call.
   std::set<std::string> take_used() const { return std::exchange(used_, {}); }
   /// A new identifier, `base` if it is free.
   std::string fresh(const std::string& base);
@@ -27,11 +27,11 @@ class CNames {
   std::set<std::string> taken_;
   std::string function_;
   Surroundings around_;
-  bool records_;  // what is asked for
+  bool records_;  // the used names
   mutable std::set<std::string> used_;
 };
 
-/// What the text for a device uses beyond the core of its language.
+/// Features that the text for a device uses beyond the core of its language.
 enum class Feature {
   Fp64,
   Int64Atomics,   // additions and exchanges
@@ -41,12 +41,12 @@ enum class Feature {
   PairAsWord,  // complex numbers in atomic exchanges
 };
 
-/// Functions that the generated code brings along, each printed when first asked for.
+/// Functions that the generated code contains, each printed when first used.
 class Helpers {
  public:
   explicit Helpers(Language language) : language_(language) {}
   Language language() const { return language_; }
-  /// As type_name() and math_function() in the language at hand; with the header that C needs.
+  /// As type_name() and math_function() in the current language; with the header that C needs.
   std::string type(const Type& t);
   std::string math(const std::string& name, Scalar s) const {
     return math_function(language_, name, s);
@@ -65,20 +65,20 @@ class Helpers {
   /// The function of CUDA by which a warp adds the product of a matrix with `rows` rows, 8 or 16,
   /// and 4 columns and one with 4 rows and 8 columns, of doubles.
   std::string matrix_unit(int rows);
-  /// The macro of C11 that puts a complex number together, which clang does not find in the headers
-  /// of some C libraries.
+  /// The macro of C11 that makes a complex number of its parts, which clang does not find in the
+  /// headers of some C libraries.
   std::string complex_of_parts(Scalar s);
   /// Memory that is not on the stack: a function that takes bytes and ends the program when there
-  /// are none.
+  /// is none.
   std::string allocate();
-  /// Declares a function that stands elsewhere; false if it is declared otherwise already.
+  /// Declares a function that is defined elsewhere; false if it is declared otherwise already.
   bool external(const std::string& name, const std::string& declaration) {
     return functions_.emplace(name, declaration).first->second == declaration;
   }
   void include(const std::string& header) { headers_.insert(header); }
-  /// As element_type() in the language at hand.
+  /// As element_type() in the current language.
   std::string element(const Type& t);
-  /// Says that the text uses it. Types and the functions from here say so by themselves.
+  /// Notes that the text uses it. Types and the functions from here do so by themselves.
   void use(Feature f) { features_.insert(f); }
   const std::set<Feature>& features() const { return features_; }
 

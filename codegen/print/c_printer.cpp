@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kColumns = 100;
 
-/// The space at which a long line is best broken: before an operator or behind a comma or `=`, as
+/// The space at which a long line is best broken: before an operator or after a comma or `=`, as
 /// little inside brackets as possible, as far to the right as possible. npos if there is none.
 std::size_t break_before(const std::string& line) {
   std::size_t best = std::string::npos;
@@ -66,7 +66,7 @@ std::string parameter_list(const std::vector<std::string>& parameters, std::size
   return out;
 }
 
-/// What some instruction writes.
+/// The variables that instructions write.
 std::set<std::string> CPrinter::written() const {
   std::set<std::string> out;
   for (const InsnPtr& i : k_.instructions) out.merge(writes(*i));
@@ -110,7 +110,7 @@ std::string CPrinter::headers() const {
 
 namespace {
 
-/// A complex number as a record for CUDA has it, whose own pairs are aligned to their size.
+/// A complex number in a record for CUDA, whose own pairs are aligned to their size.
 std::string pair_definition(const std::string& name, const Type& t) {
   const std::string vector = type_name(Language::Cuda, t),
                     part = type_name(Language::Cuda, real_part(t.scalar));
@@ -134,7 +134,7 @@ std::string CPrinter::records() {
     std::map<std::string, std::string> pairs;  // definitions by name
     std::string fields;
     for (const Record::Field& f : t.record->fields) {
-      // Complex numbers stand where the host has them, not at multiples of both parts' size.
+      // Complex numbers are placed as on the host, not at multiples of both parts' size.
       const bool pair = expr_.is_pair(f.type), cuda = helpers_.language() == Language::Cuda;
       std::string type = helpers_.element(f.type);
       if (pair && cuda) {
@@ -208,12 +208,13 @@ void CPrinter::block(const Block& b) {
 
 namespace {
 
-/// A declaration, by itself or with the statement that gives the value: no statement of C alone.
+/// A declaration, by itself or with the statement that gives the value: not a statement of C by
+/// itself.
 bool declares(const Stmt& s) {
   const auto* run = std::get_if<Run>(&s.op);
   return std::holds_alternative<Declare>(s.op) || (run && !run->declares.empty());
 }
-/// The same of what is left of a scope without its braces.
+/// The same for the content of a scope without its braces.
 bool leaves_declaration(const Stmt& s) {
   const auto* scope = std::get_if<Scope>(&s.op);
   if (!scope) return declares(s);
@@ -332,7 +333,7 @@ std::string CPrinter::brackets(const Temporary& t) {
   return out;
 }
 
-/// Values in C order as an array whose first axis is contiguous has them in memory.
+/// Values in C order in memory order of an array whose first axis is contiguous.
 static std::vector<Expr> first_axis_fastest(const std::vector<Expr>& values, const Exprs& shape) {
   std::vector<Expr> out;
   std::vector<std::size_t> index(shape.size(), 0);

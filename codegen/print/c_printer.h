@@ -11,7 +11,7 @@ namespace moonloop {
 /// goes on.
 std::string parameter_list(const std::vector<std::string>& parameters, std::size_t indent);
 
-/// What a header says where the function does not have the kernel's name, else nothing.
+/// The comment of a header where the function does not have the kernel's name, else nothing.
 std::string renamed_comment(const std::string& kernel, const std::string& function);
 
 /// `MOONLOOP_NAME_H`
@@ -27,7 +27,7 @@ class CPrinter {
   /// A whole translation unit.
   std::string source(Block program);
   std::string header();
-  /// The kernels of a program for a device, and what the host has to know of them.
+  /// The kernels of a program for a device, and what the host has to know about them.
   /// With `host_arrays`, the parameters, also a function that takes arrays of the host.
   std::string device_source(Block program, DeviceProgram& out,
                             const std::vector<Parameter>* host_arrays = nullptr);
@@ -79,7 +79,7 @@ class CPrinter {
                            const std::string& value);
   void in_turn(const Exprs& lhs, const Expr& rhs, bool each);
   struct Number {
-    std::string path;  // behind the value's name, to a field
+    std::string path;  // after the value's name, to a field
     Type type;
     std::string component;  // of a complex one: `.x` or `.y`
   };
@@ -126,7 +126,7 @@ class CPrinter {
   std::map<int, std::vector<int>> copies_;  // kernels made, by launch of the plan
   std::vector<std::string> kernel_bodies_;  // by kernel
   std::string out_;
-  std::string status_;  // of what the host's function of CUDA called
+  std::string status_;  // of the last call in CUDA's host function
   int depth_ = 0;
   bool marks_;                                             // where statements begin and end
   const std::map<std::string, bool>* declares_ = nullptr;  // of the statement being printed

@@ -7,13 +7,12 @@
 #include "core/model/domain.h"
 #include "core/sets/budget.h"
 
-// What is known of the values of integer expressions: signs, and whether 32 bits hold them.
+// Knowledge about the values of integer expressions: signs, and whether 32 bits hold them.
 namespace moonloop {
 namespace {
 
-/// Beyond what 32 bits hold by as much as constants beside an iname or a parameter may be: these
-/// are 32 bits wide themselves, so that the loops of a kernel that needs more would not be right
-/// either.
+/// Beyond 32 bits by as much as constants next to an iname or a parameter may be: these are 32 bits
+/// wide themselves, so the loops of a kernel that needs more would be wrong too.
 constexpr unsigned long kOperations = 100'000;  // of isl, on one expression
 constexpr double kSlack = 65536, kMost = 2147483647.0 + kSlack;
 
@@ -37,7 +36,7 @@ std::optional<std::int64_t> CExpr::extreme(const std::string& name, bool least) 
   return it->second;
 }
 
-/// The least value of a parameter for which the instruction at hand runs at all.
+/// The least value of a parameter for which the current instruction runs at all.
 std::optional<std::int64_t> CExpr::least_where_run(const std::string& name) {
   const std::set<std::string>& loops = k_.instructions[static_cast<std::size_t>(insn_)]->inames;
   const auto [it, fresh] =

@@ -90,7 +90,7 @@ std::optional<CPrinter::Compound> CPrinter::compound(const Expr& lhs, const Expr
   return Compound{n->op == NaryOp::Mul ? " *= " : minus ? " -= " : " += ", minus ? u->arg : other};
 }
 
-/// Variables whose atomic updates are not all of the form that hardware has.
+/// Variables whose atomic updates are not all of a form that the hardware supports.
 void CPrinter::find_critical() {
   for (const InsnPtr& insn : k_.instructions) {
     if (insn->atomic != Atomicity::Update || !insn->rhs) continue;
@@ -176,7 +176,7 @@ void CPrinter::reduction_update(const Instruction& insn, const Exprs& lhs, const
         return line(expr_.place(lhs[0]) + " = " + expr_.value(Expr(Nary{op, {lhs[0], rhs}}), t) +
                     ";");
       }
-      // What is negated in the accumulator's own type may as well be subtracted.
+      // A value negated in the accumulator's own type may as well be subtracted.
       const Expr* of = insn.reduce_op == ReduceOp::Sum ? negated(rhs) : nullptr;
       const bool minus = of && expr_.type(*of, t) == t;
       const char* op = insn.reduce_op == ReduceOp::Product ? " *= " : minus ? " -= " : " += ";
@@ -221,7 +221,7 @@ void CPrinter::indexed_extremum(const Instruction& insn, const Exprs& acc, const
   const char* op = insn.reduce_op == ReduceOp::ArgMin ? " < " : " > ";
   const std::string best = expr_.place(acc[0]), at = expr_.place(acc[1]);
   const std::string index = expr_.operand(values[1], expr_.type(acc[1]), Prec::Shift);
-  // An index that may be -1 says of equal values that there is none.
+  // An index that may be -1 means, of equal values, that there is none.
   const std::string none = unset(expr_.type(acc[1]));
   const std::string some = expr_.not_negative(values[1]) ? "" : index + " != " + none + " && ";
   line("if (" + value + op + best + " || (" + value + " == " + best + " && " + some + "(" + index +

@@ -26,10 +26,10 @@ class Settler {
   }
 
  private:
-  /// Where the statements of the block at hand use a temporary.
+  /// Where the statements of the current block use a temporary.
   struct Mentions {
     std::size_t first = kNowhere, last = 0;
-    int writes = 0;           // by instructions, each as often as it stands there
+    int writes = 0;           // by instructions, each as often as it occurs
     bool read_first = false;  // the first of the statements reads it
 
     void at(std::size_t statement) {
@@ -96,7 +96,7 @@ class Settler {
     });
   }
 
-  /// Notes which instructions stand in the statement, and the temporaries that its loops and guards
+  /// Notes which instructions are in the statement, and the temporaries that its loops and guards
   /// read.
   void mention(const Stmt& s, std::size_t at, Wanted& wanted) {
     const auto in = [&](const Expr& e) {
@@ -149,7 +149,7 @@ class Settler {
     });
   }
 
-  /// Where an instruction stands in the block at hand.
+  /// The place of an instruction in the current block.
   struct Runs {
     int round = 0;  // valid in this round only
     int count = 0;

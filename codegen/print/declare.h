@@ -7,8 +7,8 @@ namespace moonloop {
 /// Largest temporary on the stack, in bytes.
 inline constexpr std::int64_t kMaxStack = 64 * 1024;
 
-/// Whether `lhs... = make_tuple(...)` may assign one after the other: no value needs what an
-/// earlier assignment wrote.
+/// Whether `lhs... = make_tuple(...)` may assign one after the other: no value needs the result of
+/// an earlier assignment.
 bool assigns_in_turn(const Exprs& lhs, const Expr& rhs);
 
 bool on_heap(const CExpr& expr, const Temporary& t);

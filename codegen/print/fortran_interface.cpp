@@ -56,7 +56,7 @@ std::string lower_case(std::string s) {
 }
 
 /// Another name where Fortran's kinds and functions, or those of the interface, have it: the
-/// caller's arguments go by their order.
+/// caller's arguments are matched by position.
 std::string name_of(const Called& p, const Parameter& a) {
   const std::set<std::string> own{lower_case(p.kernel), lower_case(p.kernel) + "_moonloop",
                                   lower_case(p.kernel) + "_extent", lower_case(p.name) + "_of_c"};
@@ -73,7 +73,7 @@ std::string name_of(const Called& p, const Parameter& a) {
   return name;
 }
 
-/// The name of what the caller in Fortran passes: of a component the variable that has it.
+/// The name of what the caller in Fortran passes: for a component, the variable that has it.
 std::string passed_name(const Called& p, const Parameter& a) {
   if (!a.component) return name_of(p, a);
   Parameter whole;
@@ -149,7 +149,7 @@ std::pair<const Parameter*, std::size_t> axis_of(const Called& p, const Paramete
   fail("unsupported", extent.at, "`{}`: no axis has the length `{}`", p.kernel, extent.name);
 }
 
-/// The length of an axis over what the caller passes.
+/// The length of an axis over the caller's arguments.
 std::string length(const Called& p, const Parameter& a, const Expr& e) {
   if (const auto n = as_int(e)) return std::to_string(*n);
   if (const auto* v = e.as<Var>())
@@ -177,7 +177,7 @@ bool is_letter(const Parameter& a) { return a.fortran == FortranRole::Character 
 /// The same of a logical value: as the integer 0 or 1.
 bool is_truth(const Parameter& a) { return a.logical && !a.is_array; }
 
-/// Who declares or calls.
+/// The declaring or calling side.
 enum class Side { C, Fortran, Call };
 
 std::string argument(const Called& p, const Parameter& a, Side side) {
@@ -208,7 +208,7 @@ std::string extent_function(const Called& p) {
          " = int(n, c_int32_t)\n  end function\n";
 }
 
-/// What the caller in Fortran does not pass: the wrapper finds it by itself.
+/// Whether the wrapper finds it by itself, without the caller in Fortran.
 bool is_found(const Parameter& a) {
   return a.fortran == FortranRole::Extent || a.fortran == FortranRole::Entry;
 }
@@ -238,8 +238,8 @@ std::string with_arguments(const Called& p, const std::string& head, Side side,
   return out;
 }
 
-/// An argument's type where the C function is declared. What it has the address of is a logical
-/// variable of the caller's, which no integer may stand for.
+/// An argument's type where the C function is declared. Its address is that of a logical variable
+/// of the caller, which cannot be declared as an integer.
 std::string type_in_c(const Called& p, const Parameter& a) {
   if (is_letter(a)) return "integer(c_int8_t)";
   if (!a.logical) return fortran_type(p, a);
@@ -252,15 +252,15 @@ std::string colons(const Parameter& a) {
   return out + ")";
 }
 
-/// How an argument is passed. A pure routine has to say what it writes.
+/// How an argument is passed. A pure routine has to declare its outputs.
 std::string attribute(const Called& p, const std::string& name, Intent intent) {
   if (p.around.values.count(name)) return ", value";
   if (intent == Intent::In) return ", intent(in)";
   return p.around.pure ? ", intent(inout)" : "";
 }
 
-/// The variable that `a` is the first component of. Behind its name the shape of a component that
-/// is no array itself, which is that of the variable.
+/// The variable that `a` is the first component of. After its name, the shape of a component that
+/// is not an array itself, which is that of the variable.
 std::string derived_declaration(const Called& p, const Parameter& a) {
   const std::string& name = a.component->of;
   bool written = false;
@@ -288,12 +288,12 @@ std::string derived_declarations(const Called& p, const std::string& indent) {
   for (const Parameter& a : p.params) {
     if (!a.component || !is_first(p, a)) continue;
     const std::string line = indent + derived_declaration(p, a) + "\n";
-    (line.ends_with(")\n") ? arrays : scalars) += line;  // whose bounds may be components
+    (line.ends_with(")\n") ? arrays : scalars) += line;  // their bounds may be components
   }
   return scalars + arrays;
 }
 
-/// What brings the types of these variables to where the routine is.
+/// The `use` statements for the types of these variables in the routine.
 std::string uses_of_types(const Called& p) {
   std::set<std::string> out;
   for (const Parameter& a : p.params)

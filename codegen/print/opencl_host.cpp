@@ -26,7 +26,7 @@ class OpenCLHost {
         expr_(plan, names_, helpers_) {}
 
   std::string header() {
-    const std::string function = launcher();  // asks for what stands in front of it
+    const std::string function = launcher();  // registers the declarations before it
     const std::string guard = include_guard(program_.name);
     std::string out = "#ifndef " + guard + "\n#define " + guard +
                       "\n\n#include <CL/cl.h>\n#include <stdbool.h>\n#include <stddef.h>\n"

@@ -10,7 +10,7 @@
 
 namespace moonloop {
 
-/// What a loop around compare-and-exchange is made of, for one type.
+/// The parts of a loop around compare-and-exchange, for one type.
 struct AtomicWords {
   std::string pointer;   // the type of a pointer to a word, with a space at the end where needed
   std::string word;      // the integer of the same size
@@ -22,42 +22,42 @@ struct AtomicWords {
 class Dialect {
  public:
   virtual ~Dialect() = default;
-  /// Puts pragmas on loops and refuses what the target cannot express.
+  /// Puts pragmas on loops and refuses loops that the target cannot express.
   virtual void decorate(Block& block, const Plan& plan, const CNames& names) const = 0;
   /// The line in front of an atomic update, without `#pragma `; empty if none is needed. `simple`:
   /// of the form `x op= value`.
   virtual std::string atomic_update(bool simple) const = 0;
   virtual std::string atomic_write() const = 0;
-  /// Of a device: the function for `x = x op y`, if it has one; `op` is add, min or max.
+  /// For a device: the function for `x = x op y`, if it has one; `op` is add, min or max.
   virtual std::string atomic_function(const std::string&, Scalar) const { return ""; }
   virtual std::string atomic_call(const std::string& function, const std::string& pointer,
                                   const std::string& value, Scalar) const {
     return function + "(" + pointer + ", " + value + ")";
   }
   virtual AtomicWords atomic_words(Scalar, bool) const { return {}; }
-  /// Of a device: the function that puts an integer into a place and gives the one before.
+  /// For a device: the function that puts an integer into a place and returns the previous one.
   virtual std::string swap() const { return ""; }
-  /// Of a device: the statement across which no load or store of a work-item moves, for others.
+  /// For a device: the statement across which no load or store of a work-item moves, for others.
   virtual std::string fence() const { return ""; }
-  /// Of a device: the statement at which work-items wait.
+  /// For a device: the statement at which work-items wait.
   virtual std::string barrier(const Sync&) const { return ""; }
-  /// Of a device: what stands before a kernel's parameters.
+  /// For a device: the text before a kernel's parameters.
   virtual std::string kernel_head(const DeviceKernel&) const { return ""; }
   virtual std::string global_prefix() const { return ""; }
   virtual std::string local_prefix() const { return ""; }
-  /// In front of what stands at a multiple of 16 bytes.
+  /// The prefix of variables at a multiple of 16 bytes.
   virtual std::string aligned_prefix() const { return ""; }
   virtual std::string restrict_word() const { return "restrict"; }
-  /// Of OpenCL: the extensions that have what the text uses.
+  /// For OpenCL: the extensions for the features that the text uses.
   virtual std::vector<std::string> extensions(const std::set<Feature>&) const { return {}; }
-  /// Of a device: what a text that uses `used` needs in front.
+  /// For a device: the prelude of a text that uses `used`.
   virtual std::string prelude(const std::set<Feature>&) const { return ""; }
 };
 
 /// That of a target; codegen/targets.def says which function makes it.
 std::unique_ptr<Dialect> make_dialect(Target t);
 
-/// `pragma` with the number of copies that `unr_hint` or `unr_hint.N` asks for; empty for other
+/// `pragma` with the number of copies for `unr_hint` or `unr_hint.N`; empty for other
 /// tags.
 std::string unroll_hint(const InameTag* tag, const std::string& pragma);
 /// Puts that in front of all loops.

@@ -75,7 +75,7 @@ class OpenMPDialect : public Dialect {
     std::map<std::string, std::string> clause;  // operator by accumulator
   };
 
-  /// Of the loops `inames`, of which `loop` is the outermost one.
+  /// For the loops `inames`, of which `loop` is the outermost.
   static std::string reductions(const Loop& loop, const std::set<std::string>& inames,
                                 const Plan& plan, const CNames& identifiers) {
     Found found;

@@ -15,8 +15,8 @@ struct Label {
   std::string text;
 };
 
-/// One message to the user. Wording: lower case, names in backticks, no period at the end, what was
-/// found first. `code` is a stable kebab-case name; every code is asserted by some test.
+/// One message to the user. Wording: lower case, names in backticks, no period at the end, the
+/// finding first. `code` is a stable kebab-case name; every code is asserted by some test.
 struct Diagnostic {
   std::string code;
   std::string text;

@@ -3,7 +3,7 @@
 
 namespace moonloop {
 
-/// What an argument is to a Fortran caller besides a number; no part of the text.
+/// The role of an argument for a Fortran caller besides a number; not part of the text.
 enum class FortranRole {
   None,
   Character,
@@ -13,11 +13,11 @@ enum class FortranRole {
   Entry,      // the value of another argument at the routine's start
 };
 
-/// Where a component is in what a Fortran caller passes.
+/// Where a component lies in what a Fortran caller passes.
 struct FortranComponent {
   std::string of, path;      // the argument of a derived type, and `%part%x`
   std::string type, module;  // that type; no module where the routine declares it
-  bool array = false;        // that argument is one
+  bool array = false;        // that argument is an array
   bool nested = false;       // an array of each element of an array: Fortran has no name for all
 };
 

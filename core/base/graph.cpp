@@ -30,7 +30,7 @@ std::vector<int> sort_topologically(const Edges& after, const std::vector<int>& 
 
 std::vector<int> find_cycle(const Edges& after) {
   const int n = static_cast<int>(after.size());
-  // Repeatedly drop nodes without a successor; what is left all lies on or leads into a cycle.
+  // Repeatedly drop nodes without a successor; all remaining ones lie on or lead into a cycle.
   std::vector<int> out(n);
   Edges before(n);
   for (int i = 0; i < n; ++i) {

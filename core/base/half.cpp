@@ -16,7 +16,7 @@ constexpr std::uint32_t kBeyond = 0x47800000;                               // 2
 
 float half_value(std::uint16_t bits) {
   const std::uint32_t sign = std::uint32_t{bits & 0x8000u} << 16, size = bits & 0x7fffu;
-  if (size < 0x0400) {  // below the normal ones: so many 2^-24
+  if (size < 0x0400) {  // below the normal ones: multiples of 2^-24
     const float value = static_cast<float>(size) * 0x1p-24f;
     return sign ? -value : value;
   }
@@ -41,7 +41,7 @@ std::uint16_t half_bits(float value) {
 std::uint16_t half_bits(double value) {
   auto single = static_cast<float>(value);
   if (std::isfinite(single) && static_cast<double>(single) != value) {
-    // Cut off, with a last bit that says so: then no tie and no nearest half is mistaken.
+    // Truncated, with a sticky last bit: then neither ties nor the nearest half are mistaken.
     if (std::abs(static_cast<double>(single)) > std::abs(value))
       single = std::nextafter(single, 0.0f);
     single = std::bit_cast<float>(std::bit_cast<std::uint32_t>(single) | 1);

@@ -6,7 +6,7 @@ namespace moonloop {
 
 /// The value of 16 bits; exact.
 float half_value(std::uint16_t bits);
-/// The nearest value's bits, of two equally near ones the even; beyond 65519.99 infinity.
+/// The bits of the nearest value (ties to even); infinity beyond 65519.99.
 std::uint16_t half_bits(float value);
 std::uint16_t half_bits(double value);  // rounded once, not to float32 first
 

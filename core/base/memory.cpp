@@ -42,7 +42,7 @@ const std::uint64_t* counter(const char* name) {
 /// Fails where `bytes` more are too many; otherwise sets when to look again.
 void look(std::size_t bytes) {
   Meter& m = meter;
-  m.unseen = kNoLimit;  // also while this function asks jemalloc
+  m.unseen = kNoLimit;  // also while this function calls jemalloc
   if (m.most == kNoLimit) return;
   const std::int64_t left = m.most + m.grace - held();
   if (left < 0 || bytes > static_cast<std::uint64_t>(left)) {

@@ -6,8 +6,8 @@
 
 namespace moonloop {
 
-/// Numbers by names that somebody else keeps: the characters have to outlive it. A table without an
-/// allocation for each name, for indices that are made anew again and again.
+/// Numbers by names that the caller keeps: the characters have to outlive it. A table without an
+/// allocation for each name, for indices that are rebuilt often.
 class NameIndex {
  public:
   static constexpr int kNone = -1;
@@ -41,7 +41,7 @@ class NameIndex {
     int number = kNone;
   };
 
-  /// Where `name` stands, or where it would.
+  /// The slot that holds `name`, or that would.
   std::size_t place(std::string_view name, std::size_t hash) const {
     const std::size_t mask = slots_.size() - 1;
     for (std::size_t i = hash & mask;; i = (i + 1) & mask) {

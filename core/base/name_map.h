@@ -14,10 +14,9 @@
 namespace moonloop {
 
 /// A map from names that is walked in the order of insertion: large kernels have thousands of
-/// variables, and walks in the order of names would jump about in memory. Copies have their
-/// elements in common until one of them changes an element: then that one gets its own. Whoever
-/// reaches an element through a map that is not const is taken to change it. Look-up: constant
-/// time, also of a string_view.
+/// variables, and walks in the order of names would jump about in memory. Copies share their
+/// elements until one of them changes an element; that copy then gets its own. Any access through a
+/// map that is not const counts as a change. Look-up: constant time, also of a string_view.
 template <class T>
 class NameMap {
  public:
@@ -78,13 +77,13 @@ class NameMap {
   std::pair<iterator, bool> emplace(std::string name, V&& value) {
     return try_emplace(std::move(name), std::forward<V>(value));
   }
-  /// Linear in the number of elements before it, or behind it where these are fewer.
+  /// Linear in the number of elements before it, or after it where these are fewer.
   void erase(std::string_view name) {
     const auto found = slot(slots_, name);
     if (*found == kFree) return;
     const auto at = static_cast<std::size_t>(*found - first_);
     const bool forward =
-        at < items_.size() / 2;  // whether those before it move, or those behind it
+        at < items_.size() / 2;  // whether the ones before it move, or the ones after it
     free_slot(static_cast<std::size_t>(found - slots_.begin()));
     for (std::size_t i = at; forward ? i > 0 : i + 1 < items_.size(); forward ? --i : ++i) {
       Item& from = items_[forward ? i - 1 : i + 1];
@@ -113,7 +112,7 @@ class NameMap {
     slots_.swap(o.slots_);
   }
 
-  /// Where the number of the element of that name stands, or where it would.
+  /// The slot that holds the number of the element of that name, or that would.
   template <class Slots>
   auto slot(Slots& slots, std::string_view name) const {
     const std::size_t mask = slots.size() - 1;  // a power of two, at most half of them taken
@@ -124,7 +123,7 @@ class NameMap {
   const std::string& name_at(Number n) const {
     return items_[static_cast<std::size_t>(n - first_)]->first;
   }
-  /// Fills the gap with those behind it that would stand there.
+  /// Fills the gap with later ones that belong there.
   void free_slot(std::size_t gap) {
     const std::size_t mask = slots_.size() - 1;
     for (std::size_t i = (gap + 1) & mask; slots_[i] != kFree; i = (i + 1) & mask) {

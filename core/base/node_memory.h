@@ -2,9 +2,9 @@
 #include <cstddef>
 
 /// Memory for small objects of a few sizes that are made in the order in which they are walked:
-/// what is taken lies behind what was taken before, without gaps, and what is given back is taken
-/// again first by an object of its size. For one thread. Never returned to the system; under
-/// AddressSanitizer the usual operators, so that it sees each object.
+/// each block directly follows the one taken before, and a block given back is reused first for an
+/// object of its size. For one thread. Never returned to the system; under AddressSanitizer the
+/// usual operators are used, so that it sees each object.
 namespace moonloop::node_memory {
 
 /// `bytes`: at most 128.

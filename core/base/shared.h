@@ -9,8 +9,8 @@
 
 namespace moonloop {
 
-/// What was found out about an object, kept with it. A copy, which may become another object,
-/// begins without.
+/// Results computed about an object, kept with it. A copy, which may become another object, begins
+/// without them.
 template <class T>
 class KeptWith {
  public:
@@ -76,8 +76,8 @@ class SharedWalk {
   Base at_;
 };
 
-/// A list whose copies have their items in common until one of them changes an item: then that one
-/// gets its own.
+/// A list whose copies share their items until one of them changes an item; that copy then gets its
+/// own.
 template <class T>
 class SharedItems {
   using Items = std::vector<std::shared_ptr<T>>;
@@ -103,7 +103,7 @@ class SharedItems {
   const T& back() const { return *items_.back(); }
   T& back() { return end()[-1]; }
   void push_back(T item) { items_.push_back(std::make_shared<T>(std::move(item))); }
-  /// Adds what another list has, in common with it.
+  /// Adds an item of another list, shared with it.
   void push_back(const_iterator item) { items_.push_back(*item.base()); }
   void reserve(std::size_t size) { items_.reserve(size); }
   void clear() { items_.clear(); }
@@ -117,9 +117,9 @@ class SharedItems {
   Items items_;
 };
 
-/// A list that the copies of what it is part of have in common until one of them changes it: then
-/// that one gets its own. Whoever asks an object that is not const is taken to change it. A
-/// reference that such an object gave is good for writing until the object is copied.
+/// A list shared by the copies of the object that it is part of, until one of them changes it; that
+/// copy then gets its own. Any access through an object that is not const counts as a change. A
+/// reference from such an object may be written through until the object is copied.
 template <class List>
 class Shared {
  public:

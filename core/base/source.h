@@ -33,7 +33,7 @@ const Source* add_source(std::string name, std::string text);
 /// The span of `len` bytes from byte `offset` of `source`.
 Span span_at(const Source* source, std::size_t offset, std::size_t len);
 
-/// The smallest span from the start of `a` to the end of `b`; `a` if they stand on different lines.
+/// The smallest span from the start of `a` to the end of `b`; `a` if they are on different lines.
 Span join(const Span& a, const Span& b);
 
 }  // namespace moonloop

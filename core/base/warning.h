@@ -3,10 +3,10 @@
 
 #include "core/base/diagnostic.h"
 
-/// What may be a mistake, but stops nothing: a Diagnostic that no one throws.
+/// A possible mistake that stops nothing: a Diagnostic that is not thrown.
 namespace moonloop {
 
-/// Hears of warnings; empty: nobody does.
+/// Receives warnings; empty to ignore them.
 using WarningSink = std::function<void(const Diagnostic&)>;
 
 /// As render(), with the word `warning`.

@@ -32,7 +32,7 @@ std::string text_of(const Val& v) {
   return out;
 }
 
-/// With pieces of which one formula holds for both put together, such as `2 if n == 1` and
+/// Merges pieces for which one formula holds, such as `2 if n == 1` and
 /// `(n**2 + 3*n)//2 if n >= 2`, as long as there are few.
 PwQPolynomial merged(PwQPolynomial given) {
   constexpr std::size_t kFew = 16;
@@ -147,7 +147,7 @@ PwQPolynomial aligned(const PwQPolynomial& p, const PwQPolynomial& model) {
   return isl_pw_qpolynomial_intersect_params(p.copy(), all.take());
 }
 
-/// What `f` gives, if isl takes no more than a fixed number of steps; fails `count-too-hard`.
+/// The result of `f`, if isl takes no more than a fixed number of steps; fails `count-too-hard`.
 template <class F>
 PwQPolynomial bounded(F f) {
   try {

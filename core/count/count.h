@@ -31,9 +31,9 @@ class Count {
   /// The same where the parameters are in `context`, a parameter set, in simpler terms.
   Count under(const Set& context) const;
 
-  std::vector<std::string> parameters() const;  // on which it depends
-  /// Its value, any integer. Fails `missing-parameter` and names what has no value; names that it
-  /// does not depend on are ignored.
+  std::vector<std::string> parameters() const;  // that it depends on
+  /// Its value, any integer. Fails `missing-parameter` and lists names without a value; names that
+  /// it does not depend on are ignored.
   Val eval(const std::map<std::string, std::int64_t>& values) const;
   /// The same as a number of 64 bits; fails `size-overflow`.
   std::int64_t number_at(const std::map<std::string, std::int64_t>& values) const;

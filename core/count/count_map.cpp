@@ -82,7 +82,7 @@ Count CountMap::sum() const {
 
 std::string CountMap::str(const std::map<std::string, std::int64_t>* values) const {
   std::vector<std::vector<std::string>> rows{fields_};
-  // Numbers first: formulas may be long, and push what is behind them out of sight.
+  // Numbers first: formulas may be long, and push what follows them out of sight.
   if (values) rows.back().emplace_back("value");
   rows.back().emplace_back("count");
   for (const Entry& e : entries_) {

@@ -7,7 +7,7 @@
 
 namespace moonloop {
 
-/// Counts by keys: what a kernel does, told apart by fields such as `dtype` and `variable`.
+/// Counts by keys: the work of a kernel, distinguished by fields such as `dtype` and `variable`.
 class CountMap {
  public:
   struct Entry {
@@ -17,7 +17,7 @@ class CountMap {
   };
 
   CountMap() = default;
-  /// `what` is what is counted, as a plural.
+  /// `what` names the things counted, in the plural.
   CountMap(std::string what, std::vector<std::string> fields)
       : what_(std::move(what)), fields_(std::move(fields)) {}
 
@@ -26,7 +26,7 @@ class CountMap {
   /// Adds to the entry of that key; zero makes none.
   void add(std::vector<std::string> key, const Count& count, int bytes = 0);
 
-  /// The entries of which `field` has one of the values. Fails `unknown-field`.
+  /// The entries whose `field` has one of the values. Fails `unknown-field`.
   CountMap filter(const std::string& field, const std::vector<std::string>& values) const;
   /// Sums over all fields but these, which come in the order given. Fails `unknown-field`.
   CountMap group(const std::vector<std::string>& fields) const;

@@ -62,7 +62,7 @@ class Summation {
     return r;
   }
 
-  /// The variable that takes the fewest cases; of those the one that leaves the fewest floors.
+  /// The variable that takes the fewest cases; among these, the one that leaves the fewest floors.
   std::size_t next(const RowSystem& rows, const QuasiPolynomial& p) const {
     std::size_t best = open_.front();
     double least = std::numeric_limits<double>::max();
@@ -262,7 +262,7 @@ class Counter {
 
   PwQPolynomial group(const LinearSystem& s, std::vector<Row> rows,
                       const std::vector<std::size_t>& members, const RowSystem& fixed) {
-    // What is known of the fixed columns makes cases empty.
+    // Knowledge of the fixed columns makes cases empty.
     rows.insert(rows.end(), fixed.not_negative.begin(), fixed.not_negative.end());
     const Pieces pieces = Summation(members, s.constant(), steps_).run(rows);
     PwQPolynomial out = constant(0);

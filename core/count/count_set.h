@@ -16,12 +16,12 @@ namespace moonloop {
 /// The set is cut into disjoint basic sets, and these into groups of variables that no constraint
 /// ties together, whose numbers are multiplied. In a group one variable after the other is summed
 /// over: by cases, which of its bounds is the tightest one, in closed form in each; where floors
-/// have the variable, by residue classes. What bounds that are not integers leave as floors needs
-/// no further cases: between two reals there are floor(high) - ceil(low) + 1 integers as long as
+/// have the variable, by residue classes. Bounds that are not integers leave floors, which need no
+/// further cases: between two reals there are floor(high) - ceil(low) + 1 integers as long as
 /// low <= high.
 ///
-/// Fails, at `at`, with `what` naming what is counted: `unbounded-count` (there are infinitely many
-/// points), `count-too-hard` (a fixed number of steps does not do). Cost: exponential in the
+/// Fails, at `at`, with `what` naming the counted things: `unbounded-count` (infinitely many
+/// points), `count-too-hard` (a fixed number of steps is not enough). Cost: exponential in the
 /// number of variables at worst; loops of programs take milliseconds.
 ///
 /// Source: W. Pugh, "Counting solutions to Presburger formulas: how and why", PLDI 1994; S.

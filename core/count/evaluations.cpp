@@ -99,7 +99,7 @@ void Evaluations::visit(const Expr& e, Frame& f, const std::optional<Type>& want
   e.visit(overload{
       [](const IntLit&) {}, [](const FloatLit&) {}, [](const ComplexLit&) {}, [](const BoolLit&) {},
       [](const Var&) {}, [&](const Load& x) { visit_aside(x.index, f); },
-      [&](const Field& x) {  // a field of what stands in memory is one access
+      [&](const Field& x) {  // a field of a value in memory is one access
         const Expr& base = innermost(e);
         if (const auto* l = base.as<Load>())
           visit_aside(l->index, f);
@@ -131,7 +131,7 @@ void Evaluations::visit(const Expr& e, Frame& f, const std::optional<Type>& want
       [&](const Select& x) { choice(x.cond, x.yes, x.no); },
       [&](const Call& x) {
         if (x.name == "if" && x.args.size() == 3) return choice(x.args[0], x.args[1], x.args[2]);
-        if (x.name == "indexof") {  // the address alone
+        if (x.name == "indexof") {  // only the address
           if (const auto* l = x.args[0].as<Load>()) visit_aside(l->index, f);
           return;
         }
@@ -143,7 +143,7 @@ void Evaluations::visit(const Expr& e, Frame& f, const std::optional<Type>& want
       },
       [](const Reduce&) { throw InternalError("evaluations: a reduction is left"); },
       [&](const Cast& x) { visit(x.arg, f, x.type); },
-      [](const Slice&) {},  // of what an external function gets
+      [](const Slice&) {},  // an argument of an external function
       [](const SubArray&) {}});
   report(Evaluation::Value, e, f, wanted);
 }

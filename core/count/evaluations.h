@@ -27,15 +27,15 @@ struct Evaluation {
   Expr expr;
   std::optional<Type> wanted;  // of the context, to which literals adapt
   int place = -1;
-  bool aside = false;  // in a subscript or a predicate: no part of what the statement computes
+  bool aside = false;  // in a subscript or a predicate: not part of the statement's computation
 };
 
-/// All that a kernel evaluates, and how often: what its counts are made of.
+/// All that a kernel evaluates, and how often: the basis of its counts.
 ///
 /// Reductions count as what they become: a loop of updates, whose values are evaluated at each
 /// point. Predicates are evaluated at each instance of their loops, one after the other until one
-/// fails, but not again by a reduction in the statement. Of `a if c else b`, `and` and `or` that
-/// counts which is needed. What external functions do is not seen, nor what is passed to them.
+/// fails, but not again by a reduction in the statement. Of `a if c else b`, `and` and `or` only
+/// what is needed counts. What external functions do, and what is passed to them, is not seen.
 class Evaluations {
  public:
   explicit Evaluations(const Kernel& k);  // any kernel
@@ -49,13 +49,13 @@ class Evaluations {
   /// Children before parents, statement by statement.
   void for_each(const std::function<void(const Evaluation&)>& visit);
 
-  /// How often what stands there is evaluated. A bound, not exact, where conditions depend on data.
-  /// Fails `data-dependent-count` where loop bounds do, and as count_set() does. With
-  /// `per_subgroup`, work-items of a group count once for each so many of them that are started.
+  /// How often it is evaluated: a bound, not exact, where conditions depend on data. Fails
+  /// `data-dependent-count` where loop bounds do, and as count_set() does. With `per_subgroup`, a
+  /// group counts once per that many of its work-items, rounded up.
   const Count& instances(const Evaluation& e, std::optional<std::int64_t> per_subgroup = {});
   /// The instances themselves, whose parameters may be computed.
   const Set& points(const Evaluation& e) { return places_.instances(e.place); }
-  /// Fails `data-dependent-count` where they are.
+  /// Fails `data-dependent-count` where they are computed.
   void require_known(const Evaluation& e);
 
  private:

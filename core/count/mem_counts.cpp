@@ -29,7 +29,7 @@ std::optional<MemoryAccess> access_of(const Expr& e) {
   return {};
 }
 
-/// Where variables are, and how their elements lie.
+/// Where variables are stored, and how their elements are laid out.
 class Memory {
  public:
   explicit Memory(const Kernel& k) : k_(k), own_(k) {
@@ -46,7 +46,7 @@ class Memory {
       }
   }
 
-  /// Empty for what is no memory.
+  /// Empty for what is not in memory.
   std::string space(const std::string& name) const {
     if (const Argument* a = k_.find_arg(name)) return a->is_array ? "global" : "";
     const Temporary* t = k_.find_temporary(name);
@@ -76,8 +76,8 @@ class Memory {
   const Kernel& k_;
   OwnCopies own_;
   bool items_ = false;
-  // Temporaries that statements in work-items write, and those whose elements groups' numbers
-  // choose: what code generation places them by.
+  // Temporaries that statements in work-items write, and those whose elements are chosen by group
+  // numbers: code generation places them by these.
   std::set<std::string> by_item_, by_group_;
 };
 

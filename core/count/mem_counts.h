@@ -8,10 +8,10 @@ namespace moonloop {
 /// (`global`, `local`), `dtype`, `lid_strides`, `gid_strides`, `direction` (`load`, `store`),
 /// `variable`, `variable_tags`, `granularity` and `kernel`.
 ///
-/// `lid_strides` says by how many elements the accesses of neighbours along each `l.N` are apart,
-/// as `{0: 1, 1: n}`, with those axes alone that the subscripts have; `?` where a subscript is not
-/// affine. `gid_strides` is the same for groups. Private temporaries and scalar arguments count as
-/// no memory; arrays that work-items share without saying where count as local.
+/// `lid_strides` gives the distance in elements between the accesses of neighbours along each
+/// `l.N`, as `{0: 1, 1: n}`, for the axes that the subscripts have; `?` where a subscript is not
+/// affine. `gid_strides` is the same for groups. Private temporaries and scalar arguments do not
+/// count as memory; arrays that work-items share without saying where count as local.
 CountMap mem_counts(const Kernel& k, const CountOptions& options = {});
 
 /// How many different elements of each argument and of each global temporary are read and written,

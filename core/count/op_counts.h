@@ -7,8 +7,8 @@
 namespace moonloop {
 
 struct CountOptions {
-  /// Absent: each work-item counts. Else, as the hardware runs them, so many work-items of a group
-  /// together count once, for operations and for accesses that are the same in all of them.
+  /// Absent: each work-item counts. Else, as the hardware runs them, that many work-items of a
+  /// group together count once, for operations and for accesses that are the same in all of them.
   std::optional<std::int64_t> subgroup_size;
   /// One field more, `instruction`: its id in the kernel with reductions realized.
   bool by_instruction = false;
@@ -23,7 +23,7 @@ struct CountOptions {
 /// result's type. Fails as Evaluations does.
 CountMap op_counts(const Kernel& k, const CountOptions& options = {});
 
-/// What an evaluation is among those.
+/// The operation that an evaluation performs.
 struct Operation {
   std::string name;
   Type type;

@@ -12,8 +12,8 @@
 namespace moonloop {
 namespace {
 
-// ---- Literals: `-5` may stand as Neg(5), Sub(5) or as the literal -5, and `cast(int64, 5)` as a
-// sized literal; both spellings print alike and count as equal.
+// ---- Literals: `-5` may be Neg(5), Sub(5) or the literal -5, and `cast(int64, 5)` as a sized
+// literal; both spellings print alike and count as equal.
 
 struct Literal {
   enum class Kind { Int, Float, Complex } kind;
@@ -409,7 +409,7 @@ std::uint32_t bits_of(const Names& names) {
   return out;
 }
 
-/// rewrite for an `f` that changes only what says one of some names, of which `names` has the bits.
+/// rewrite for an `f` that changes only what has one of some names, whose bits are `names`.
 template <class F>
 Expr rewrite_where(std::uint32_t names, const Expr& e, const F& f) {
   if (!(e.names() & names)) return e;

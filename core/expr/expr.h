@@ -12,9 +12,9 @@
 /// Expressions: immutable trees shared by value.
 ///
 /// Meaning, the same in the interpreter and on every target:
-///  * The type in which an operation computes is what core/infer/promotion.h says; its operands are
+///  * The type in which an operation computes is given by core/infer/promotion.h; its operands are
 ///    converted to that type first. N-ary sums, products and bit operations are evaluated from left
-///    to right, each step in the type of what stands up to there: `a + b + c` is `(a + b) + c`.
+///    to right, each step in the type of the terms so far: `a + b + c` is `(a + b) + c`.
 ///  * Integers are two's complement. Unsigned arithmetic wraps; an overflow of a signed type is
 ///    undefined and the tool may refuse it. `//` rounds towards minus infinity and `%` takes the
 ///    sign of the divisor (Python), of reals too. Division by zero is undefined for integers.
@@ -45,7 +45,7 @@ Expr conjunction(const Exprs& terms);
 Expr negation(const Expr& e);
 /// `a - b`.
 Expr difference(const Expr& a, const Expr& b, const Span& at = {});
-/// What `e` is the negative of, where it is a Neg or a Sub; null for others.
+/// The expression that `e` negates, where it is a Neg or a Sub; null for others.
 const Expr* negated(const Expr& e);
 
 // ---- Walking.
@@ -55,7 +55,7 @@ void for_each_child(const Expr& e, const std::function<void(const Expr&)>& visit
 /// children.
 void walk(const Expr& e, const std::function<bool(const Expr&)>& visit);
 /// Calls `visit` with each T at and below `e`, parents first, as `(const T&, const Expr&)`: the
-/// node and its handle. Parts that hold none are not gone through.
+/// node and its handle. Parts that hold none are not walked.
 template <class T, class F>
 void for_each_of(const Expr& e, const F& visit) {
   if (!e.holds<T>()) return;

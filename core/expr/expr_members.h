@@ -3,11 +3,11 @@
 
 #include "core/expr/expr_node.h"
 
-/// What an expression's node holds, and how it is reached: the part of core/expr/expr_node.h behind
-/// its declarations, which includes this.
+/// What an expression's node holds, and access to it: the part of core/expr/expr_node.h after its
+/// declarations, which includes this.
 namespace moonloop {
 
-/// Each node takes the room of its own kind, beside those made before it: kernels are large, and
+/// Each node takes only the room of its kind, next to those made before it: kernels are large, and
 /// walks over them are bound by memory.
 struct Expr::Node {
   static void* operator new(std::size_t bytes) { return node_memory::take(bytes); }
@@ -43,7 +43,7 @@ inline std::uint32_t name_bit(std::string_view name) {
   return std::uint32_t{1} << (std::hash<std::string_view>{}(name) % 32);
 }
 
-/// What a node has below it and which names it says itself.
+/// The summary of a node's parts, and the names in the node itself.
 class Expr::Contents {
  public:
   explicit Contents(const IntLit&) {}

@@ -29,7 +29,7 @@ class Expr;
 using Exprs = std::vector<Expr>;
 
 /// `a - b` is the sum of `a` and Sub(b). A Sub is always such a term and never the first one: what
-/// it takes away is converted to the type of the sum first, where Neg negates in its own type.
+/// it subtracts is converted to the type of the sum first, where Neg negates in its own type.
 enum class UnaryOp { Neg, Not, BitNot, Sub };
 enum class BinaryOp { Div, FloorDiv, Mod, Pow, Shl, Shr };
 enum class NaryOp { Add, Mul, BitAnd, BitOr, BitXor, And, Or };
@@ -129,7 +129,7 @@ class Expr {
   template <class T>
   bool holds() const;
   /// The names here and below: of variables, arrays and functions, and those that reductions and
-  /// sub-arrays bind. Where it has none of the bits of some names (name_bit), none of these occurs.
+  /// sub-arrays bind. If it has none of the bits (name_bit) of some names, none of these occurs.
   std::uint32_t names() const;
 
   /// The node as a T, or null if it is another kind of node.

@@ -137,7 +137,7 @@ class Printer {
     return false;
   }
 
-  /// What stands behind a minus: in parentheses when it starts with one too.
+  /// The operand of a minus: in parentheses when it starts with one too.
   std::string no_minus(const Expr& e, Level level) {
     std::string s = at_least(e, level);
     return s[0] == '-' ? "(" + s + ")" : s;
@@ -155,7 +155,7 @@ class Printer {
 
   Text nary(const Nary& x) {
     const NaryStyle how = style(x.op);
-    // Only a first term may stand on the same level: the parser groups from the left.
+    // Only a first term may be on the same level: the parser groups from the left.
     std::string out = at_least(x.terms.front(), how.level);
     const Level above = static_cast<Level>(how.level + 1);
     for (std::size_t i = 1; i < x.terms.size(); ++i) {
@@ -202,7 +202,7 @@ class Printer {
   std::string reduce(const Reduce& x) {
     const std::string op = to_string(x.op), args = list(x.args);
     if (x.simultaneous) return fmt::format("simul_reduce({}, {}, {})", op, inames(x.inames), args);
-    // `max(i, e)` alone could also be the function of two values.
+    // Just `max(i, e)` could also be the function of two values.
     const bool function_too = x.op == ReduceOp::Min || x.op == ReduceOp::Max;
     if (x.op == ReduceOp::SegmentedSum || x.op == ReduceOp::SegmentedProduct ||
         (function_too && x.inames.size() == 1))

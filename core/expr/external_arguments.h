@@ -4,16 +4,16 @@
 
 #include "core/expr/expr.h"
 
-/// What stands only among the arguments of calls of external functions (core/model/external.h).
+/// Expressions that occur only as arguments of external functions (core/model/external.h).
 namespace moonloop {
 
 /// A constant of characters.
 Expr text_literal(const std::string& text, Span at = {});
-/// What it holds; nothing for other expressions.
+/// Its text; nothing for other expressions.
 std::optional<std::string> as_text(const Expr& e);
 
 /// `address(a[i, ...])`; without subscripts `address(a)`. Its arguments are the array's bare name
-/// and the subscripts, so that what rewrites elements leaves it alone.
+/// and the subscripts, so that rewriting of elements leaves it alone.
 Expr address(const std::string& array, const Exprs& index = {}, Span at = {});
 /// The arguments of that; null for other expressions.
 const Exprs* as_address(const Expr& e);

@@ -2,7 +2,7 @@
 #include "core/base/diagnostic.h"
 #include "core/expr/expr_node.h"
 
-/// What the operators of index expressions mean for integers; core/expr/expr.h has the words.
+/// The operators of index expressions on integers, as core/expr/expr.h specifies them.
 namespace moonloop {
 
 /// Rounds towards minus infinity. `b` is neither 0 nor -1: the quotient exists.

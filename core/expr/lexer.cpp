@@ -93,7 +93,7 @@ class Lexer {
     }
   }
 
-  /// isl primes its names (`i'`); such a quote is no start of a string.
+  /// isl primes its names (`i'`); such a quote does not start a string.
   bool after_name() const {
     return i_ > 0 && in_name(text_[i_ - 1]) && !tokens_.empty() && tokens_.back().kind == Tok::Name;
   }

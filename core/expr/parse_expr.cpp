@@ -37,7 +37,7 @@ bool TokenStream::accept(std::string_view text) {
 
 namespace {
 
-/// What stands at a token, for messages.
+/// A token as messages show it.
 std::string shown(const Token& t) {
   switch (t.kind) {
     case Tok::End: return "the end";
@@ -70,7 +70,7 @@ namespace {
 
 constexpr int kMaxDepth = 200;
 
-/// A parsed expression and the height of its tree: what recurses over it is safe below the limit.
+/// A parsed expression and the height of its tree: recursion over it is safe below the limit.
 struct Part {
   Expr e;
   int height = 1;
@@ -529,7 +529,8 @@ class Parser {
   }
 
   /// After `op(`: whether inames follow. `min(a, b)` and `max(a, b)` are functions as well, so that
-  /// for them only a bracketed list says so here; the kernel's parser knows which names are inames.
+  /// for them only a bracketed list is certain here; the kernel's parser knows which names are
+  /// inames.
   bool starts_inames(ReduceOp op) const {
     const bool function_too = op == ReduceOp::Min || op == ReduceOp::Max;
     if (in_.peek().kind == Tok::Name) return !function_too && in_.at(",", 1);

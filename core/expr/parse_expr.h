@@ -5,8 +5,8 @@
 #include "core/expr/expr.h"
 #include "core/expr/lexer.h"
 
-/// The expression grammar of the kernel language. It stands in core because transforms take
-/// expressions as text too.
+/// The expression grammar of the kernel language. It is in core because transforms take expressions
+/// as text too.
 namespace moonloop {
 
 /// A cursor over tokens; the frontends' statement parser shares it.
@@ -28,7 +28,7 @@ class TokenStream {
   std::size_t i_ = 0;
 };
 
-/// Parses one expression and leaves the cursor behind it. Nesting beyond 200 levels fails
+/// Parses one expression and leaves the cursor after it. Nesting beyond 200 levels fails
 /// `too-deep`; other errors are `syntax`. A Call of a reduction name becomes a Reduce.
 Expr parse_expr(TokenStream& in);
 

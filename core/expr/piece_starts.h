@@ -8,8 +8,8 @@
 
 #include "core/expr/expr.h"
 
-/// Choices among integers, as chunk_iname writes where the pieces of a loop begin, and the sums
-/// that they stand in.
+/// Choices among integers, such as chunk_iname writes for the starts of a loop's pieces, and the
+/// sums that contain them.
 namespace moonloop {
 
 using Term = std::pair<std::int64_t, Expr>;
@@ -24,26 +24,26 @@ struct Choice {
 
   static Choice of(const Expr& select);
   Expr expr() const;
-  /// What the conditions read.
+  /// The names in the conditions.
   std::set<std::string> chosen_by() const;
   bool of_numbers() const;
 };
 
-/// What the conditions of a choice compare with one literal each; nothing where they do not.
+/// The expression that the conditions of a choice compare with one literal each; nothing if none.
 struct ChoiceNumbers {
   Expr number;
   std::vector<std::int64_t> values;
 };
 std::optional<ChoiceNumbers> numbers_of(const Choice& choice);
 
-/// Sums flat, and what the values of a choice have in common outside of it: the first one, and a
-/// factor of what they are apart from it.
+/// Flattens sums, and moves out of a choice what its values have in common: the first value, and a
+/// common factor of the differences from it.
 Expr normal_sums(const Expr& e);
 
 /// The loop whose pieces begin at some values, the longer ones first and at most one iteration
 /// longer, as chunk_iname cuts it.
 struct EvenPieces {
-  Expr iterations;  // their number; of literal values, the most that it may be
+  Expr iterations;  // their number; for literal values, the largest possible
   std::int64_t stride = 1;
 };
 /// Nothing where the pieces are others. Linear in their number, without isl.

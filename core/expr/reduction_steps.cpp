@@ -12,8 +12,8 @@ Expr either(const Expr& a, const Expr& b) { return Expr(Nary{NaryOp::Or, {a, b}}
 /// value.
 Expr no_index(const Type& t) { return is_unsigned(t.scalar) ? Expr(Cast{t, lit(-1)}) : lit(-1); }
 
-/// Of equal values the one with the smaller index counts, and one with the index that says that
-/// there is none does not.
+/// Of equal values the one with the smaller index wins; one whose index says that there is none
+/// never does.
 Exprs better(CompareOp op, const Exprs& a, const Exprs& b, const Type& index) {
   const auto test = [](CompareOp o, const Expr& x, const Expr& y) {
     return Expr(Compare{o, x, y});

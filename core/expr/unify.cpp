@@ -90,7 +90,7 @@ class Matcher {
     return std::any_of(vars.begin(), vars.end(),
                        [&](const std::string& v) { return variables_.contains(v); });
   }
-  /// What a sum takes away is no value by itself, except among integers that count, where it is the
+  /// A subtracted term is not a value by itself, except among integers that count, where it is the
   /// negative value.
   bool bind(const std::string& name, Expr e, Bindings& b, bool integer) const {
     if (const auto* u = e.as<Unary>(); u && u->op == UnaryOp::Sub) {
@@ -168,8 +168,8 @@ class Matcher {
     return Expr(Nary{op, std::move(terms)}, at);
   }
 
-  /// Terms that are no variables are found among those of `e`; then variables take one each, the
-  /// last one all that are left.
+  /// Terms that are not variables are found among those of `e`; then variables take one each, the
+  /// last one all the rest.
   bool any_order(const Nary& p, const Exprs& e, Bindings& b, bool integer) const {
     Exprs parts;
     std::vector<std::string> free;
@@ -221,7 +221,7 @@ Unifier::Unifier(Expr pattern, std::set<std::string> variables)
 }
 
 std::optional<std::map<std::string, Expr>> Unifier::match(const Expr& e) const {
-  // Most expressions are told apart at a glance.
+  // Most expressions are ruled out at a glance.
   if (const auto* p = pattern_.as<Load>()) {
     const auto* l = e.as<Load>();
     if (!l || l->array != p->array) return std::nullopt;

@@ -8,13 +8,13 @@
 
 namespace moonloop {
 
-/// A template expression with variables for which parts of other expressions may stand.
+/// A template expression with variables that stand for parts of other expressions.
 ///
 /// Matches are exact: the template with its variables replaced evaluates to the same value, bit for
 /// bit. So terms of a sum or product match in order, the first two of them also exchanged, and a
-/// variable that stands first may take several leading terms: `alpha*b[i]` matches `b[i]*2` and
-/// `x*y*b[i]`, with `alpha` as `2` and `x*y`. In subscripts, which are integers, terms match in any
-/// order. A name without a tag matches one with any tag.
+/// leading variable may take several leading terms: `alpha*b[i]` matches `b[i]*2` and `x*y*b[i]`,
+/// with `alpha` as `2` and `x*y`. In subscripts, which are integers, terms match in any order. A
+/// name without a tag matches one with any tag.
 class Unifier {
  public:
   Unifier(Expr pattern, std::set<std::string> variables);

@@ -4,7 +4,7 @@
 namespace moonloop {
 
 /// Determines the type of every argument and temporary without one, by data flow from the writers
-/// (the rules stand in core/infer/typing.h). Also accepts kernels with rules and reductions. Fails
+/// (the rules are in core/infer/typing.h). Also accepts kernels with rules and reductions. Fails
 /// `unknown-type` (lists what could not be determined), `type-mismatch`, `bad-operand`,
 /// `unknown-function`, `unknown-name`.
 Kernel infer_types(Kernel k);
@@ -21,7 +21,7 @@ Kernel infer_shapes(Kernel k);
 /// Which way each argument goes, from the accesses; a contradiction to a declared intent fails
 /// `wrong-intent`. In declared order.
 std::vector<Intent> intents(const Kernel& k);
-/// The errors of `intents`: what is declared contradicts what is written.
+/// The errors of `intents`: declarations that contradict the accesses.
 void check_intents(const Kernel& k);
 
 /// Functions of the kernel language: result type for given argument types; nothing if unknown.

@@ -12,7 +12,7 @@
 namespace moonloop {
 namespace {
 
-/// The values that one subscript takes: what of it matters for an extent.
+/// The values that one subscript takes, as far as they matter for an extent.
 struct Range {
   bool affine = true;
   bool data_dependent = false;  // its upper bound depends on a temporary
@@ -23,7 +23,7 @@ struct Range {
   std::optional<std::int64_t> negative;  // some value below zero
 };
 
-/// What is known of an array without a shape so far.
+/// The knowledge so far of an array without a shape.
 struct Array {
   const Use* first = nullptr;
   std::size_t rank = 0;
@@ -31,7 +31,7 @@ struct Array {
   std::size_t strides = 0;        // how many are declared, so that it may go without extents
   bool whole = false;             // something external may reach all of it
   std::vector<PwAff> ends;        // per axis
-  std::set<std::size_t> unknown;  // axes whose extents no footprint tells
+  std::set<std::size_t> unknown;  // axes whose extents no footprint determines
   std::vector<std::unordered_set<std::string>> seen;
 };
 

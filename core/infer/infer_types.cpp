@@ -116,7 +116,7 @@ class TypeInference {
           if (const auto* load = x.as<Load>()) read(load->array);
           return true;
         });
-      // Mostly what is written stands behind what it needs, and is settled at once.
+      // Mostly a variable is written after what it needs, and is settled at once.
       if (open.empty() && count[v] == 1 && (found_[v] = contribution(writer))) {
         vars_[names_[v]] = found_[v]->type;
         continue;
@@ -127,7 +127,7 @@ class TypeInference {
     }
   }
 
-  /// Variables that need each other's types, in an order where what is needed comes first (Tarjan's
+  /// Variables that need each other's types, in an order where needed ones come first (Tarjan's
   /// algorithm, with a stack of its own).
   std::vector<std::vector<int>> components() const {
     const int n = static_cast<int>(names_.size());
@@ -195,7 +195,7 @@ class TypeInference {
   }
 
  public:
-  /// What the right side of an assignment to several gives to the n-th.
+  /// The part of an assignment's right side for the n-th of several assignees.
   static Expr tuple_part(const Instruction& i, std::size_t n) {
     const Exprs* parts = nullptr;
     if (const auto* r = i.rhs.as<Reduce>(); r && arity(r->op) == 2) parts = &r->args;
@@ -251,7 +251,7 @@ class TypeInference {
   void finish() const {
     std::vector<std::string> open;
     std::vector<Span> spans;
-    // What is only read is the cause; what is computed from it follows.
+    // Variables that are only read are the cause; those computed from them follow.
     for (const bool computed : {false, true}) {
       const auto see = [&](const std::string& name, const Span& where) {
         if (vars_.at(name) || (number_.count(name) > 0) != computed) return;
@@ -334,7 +334,7 @@ class TypeCheck {
         typer_.check(e);
     }
     for (const Expr& l : i.lhs) {
-      // A scalar of the kernel's own may stand for what is elsewhere.
+      // A scalar of the kernel's own may stand for a variable elsewhere.
       const Temporary* t = l.as<Var>() ? k_.find_temporary(written_name(l)) : nullptr;
       if (stands_for_elsewhere(k_, i, written_name(l)) && !(t && t->shape && t->shape->empty()))
         fail("bad-operand", l.at() ? l.at() : i.at,

@@ -8,8 +8,8 @@
 
 #include "core/model/joined_loops.h"
 
-/// All accesses of a kernel with the instances that make them: what shape inference and the bounds
-/// check go through. Alike places share one set, so that isl works once for each.
+/// All accesses of a kernel with the instances that make them: used by shape inference and the
+/// bounds check. Equal places share one set, so that isl works once for each.
 namespace moonloop {
 
 /// One use of a variable.
@@ -24,7 +24,7 @@ struct Use {
   bool whole = false;  // by something external, which may touch any element
 };
 
-/// The arrays whose subscripts a claim says to be inside of them.
+/// The arrays whose subscripts are in bounds according to a claim.
 std::set<std::string> claimed_in_bounds(const Kernel& k);
 
 class ProgramPoints {
@@ -32,14 +32,14 @@ class ProgramPoints {
   /// `k` without rules. Must outlive this.
   explicit ProgramPoints(const Kernel& k) : k_(k), loops_(k) {}
 
-  /// Where an expression stands: inames of the instances that evaluate it, and conditions.
+  /// The place of an expression: inames of the instances that evaluate it, and conditions.
   struct Frame {
     std::vector<std::string> inames;
     Exprs conditions;
-    int number = -1;  // of its place, once asked for
+    int number = -1;  // of its place, once needed
 
     Frame under(const Expr& condition, bool holds) const;
-    /// Conjunctions are taken apart, so that their affine parts count where others are not.
+    /// Conjunctions are split, so that their affine parts count where others are not.
     void add(const Expr& condition, bool holds);
   };
   int number(Frame& frame);  // its place
@@ -50,13 +50,13 @@ class ProgramPoints {
 
   const std::vector<std::string>& inames(int place) const { return places_[place].inames; }
   const Exprs& conditions(int place) const { return places_[place].conditions; }
-  /// The instances that evaluate what stands at `place`, over its inames. Conditions that are not
-  /// quasi-affine in inames and integer arguments are left out.
+  /// The instances that evaluate the expression at `place`, over its inames. Conditions that are
+  /// not quasi-affine in inames and integer arguments are left out.
   const Set& instances(int place);
-  /// The same, and every condition was taken in.
+  /// Whether these take in every condition.
   bool exact(int place);
   /// `e` as a function of the place's inames; nothing unless it is quasi-affine in inames and
-  /// integer arguments alone.
+  /// integer arguments.
   std::optional<PwAff> affine(int place, const Expr& e);
   /// Fewer instances and simpler expressions that take the values that `exprs` take at `place`,
   /// where loops can be joined there; `exact` as above.

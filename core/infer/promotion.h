@@ -6,8 +6,8 @@
 #include "core/expr/expr_node.h"
 #include "core/expr/type.h"
 
-/// The rules of promotion: in which type an operation computes, for all that need to know it (type
-/// inference, the interpreter, code generation). docs/language.md has them as a table.
+/// The rules of promotion: the type in which an operation computes, for all users (type inference,
+/// the interpreter, code generation). docs/language.md has them as a table.
 ///
 /// Sized operands are promoted as numpy does, with these exceptions: int32 (and smaller) with
 /// float32 is float32, and with complex64 complex64; arithmetic on bool is arithmetic on int32, and
@@ -21,7 +21,7 @@
 ///    is exact, else float64.
 namespace moonloop {
 
-/// The type of an expression, with what is needed to let literals adapt.
+/// The type of an expression, with the data that lets literals adapt.
 struct Typed {
   enum class Weak { No, Int, Float, Complex };  // made of unsized literals only
   Type type;
@@ -37,7 +37,7 @@ Typed weak_real(bool complex, bool fits_single, const std::optional<Type>& wante
 bool exact_single(double v);
 /// An integer or a bool.
 bool integral(const Type& t);
-/// `wanted` where it is an integer: the context of what cannot be computed on reals.
+/// `wanted` where it is an integer: the context of operations that reals do not have.
 std::optional<Type> integer_context(const std::optional<Type>& wanted);
 
 /// The type of arithmetic on values of a type: float32 for float16, else the type itself.
@@ -48,19 +48,20 @@ Scalar promote(Scalar a, Scalar b);
 Typed combine(std::span<const Typed> operands, const std::optional<Type>& wanted,
               bool wraps = false);
 
-// ---- Operators. What is no operand of one (a record, a complex number of `<<`) is not asked
-// about.
+// ---- Operators. Not to be called for what cannot be an operand (a record, a complex number of
+// `<<`).
 
 Typed promoted(UnaryOp op, const Typed& arg, const std::optional<Type>& wanted);
 /// Shifts convert only their left operand; the others both. Nothing where integers have no common
 /// integer type (int64 and uint64) and the operator needs one.
 std::optional<Typed> promoted(BinaryOp op, const Typed& left, const Typed& right,
                               const std::optional<Type>& wanted);
-/// One step of a sum or product, from left to right: `before` is what the terms so far give.
+/// One step of a sum or product, from left to right: `before` is the result of the terms so far.
 std::optional<Typed> promoted(NaryOp op, const Typed& before, const Typed& term,
                               const std::optional<Type>& wanted);
-/// What the two sides of a comparison are converted to: their common type, or, where that would not
-/// hold all their values, int64 on one side and uint64 on the other, which compare as numbers.
+/// The types that the two sides of a comparison are converted to: their common type, or, where that
+/// would not hold all their values, int64 on one side and uint64 on the other, which compare as
+/// numbers.
 struct Sides {
   Type left, right;
 };

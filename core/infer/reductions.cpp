@@ -74,7 +74,7 @@ class Realizer {
   struct Where {
     std::set<std::string> inames;  // of the statement that uses the value
     Exprs conditions = {};         // under which it is used; realized
-    std::size_t predicates = 0;    // so many of them are those of the instruction
+    std::size_t predicates = 0;    // how many of them are the instruction's
 
     Where under(Expr condition) const {
       Where w = *this;
@@ -242,7 +242,7 @@ class Realizer {
   Pair next_ids() { return {ids_.fresh(insn_->id + "_init"), ids_.fresh(insn_->id + "_update")}; }
 
   /// The n-th reduction of a statement has the same reference ids in every kernel made from the
-  /// reference, because they depend on reference ids alone.
+  /// reference, because they depend only on reference ids.
   Pair reference_ids() {
     std::vector<Pair>& known = by_reference_[insn_->reference_id()];
     const std::size_t n = ordinal_++;
@@ -278,7 +278,7 @@ class Realizer {
   std::set<std::string> inames_;
   std::unordered_map<std::string, std::vector<Pair>> by_reference_;
 
-  // Of the instruction at hand.
+  // Of the current instruction.
   const Instruction* insn_ = nullptr;
   std::size_t ordinal_ = 0;
   std::map<std::string, bool> bound_;  // by iname: simultaneous?

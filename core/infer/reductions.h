@@ -9,12 +9,12 @@ namespace moonloop {
 ///                                                  S_update: acc_k = acc_k + e (role Update, in k
 ///                                                  too) S:        c[i] = 2*acc_k
 ///
-/// standing in the list in this order in the place of `S`. Nested reductions nest their updates;
-/// two-valued ones (`argmin`, segmented) use two accumulators, assigned together: the Init and the
-/// Update instruction have two assignees, and the Update's right side is `Call("make_tuple", args)`
-/// of the reduction's arguments. A one-valued Update's right side is the reduction's argument
-/// itself; `reduce_op` says how it is combined. Init's right side is null: the neutral element of
-/// the accumulator's type.
+/// in this order in the list, in the place of `S`. Nested reductions nest their updates; two-valued
+/// ones (`argmin`, segmented) use two accumulators, assigned together: the Init and the Update
+/// instruction have two assignees, and the Update's right side is `Call("make_tuple", args)` of the
+/// reduction's arguments. A one-valued Update's right side is the reduction's argument itself;
+/// `reduce_op` says how it is combined. Init's right side is null: the neutral element of the
+/// accumulator's type.
 ///
 /// A reduction in an arm of `a if c else b`, or after a term of `and` or `or`, takes in values only
 /// where its own is needed: the condition, or its negation, joins the predicates of the update.
@@ -25,8 +25,8 @@ namespace moonloop {
 /// rules and reductions comes back unchanged.
 ///
 /// Fails: `reduction-not-simple` an iname is bound by two reductions of one instruction, neither of
-/// them nested in nor simultaneous with the other; `reduction-unbound` an iname that is no iname of
-/// the kernel; `reduction-over-outer` an iname that is also a loop around the instruction.
+/// them nested in nor simultaneous with the other; `reduction-unbound` an iname that the kernel
+/// does not have; `reduction-over-outer` an iname that is also a loop around the instruction.
 Kernel realize_reductions(Kernel k);
 
 }  // namespace moonloop

@@ -40,9 +40,9 @@ struct FnInfo {
 };
 const FnInfo* find_function(std::string_view name);
 
-/// What an operation converts its operands to, in their order, and what it gives. In a sum or
-/// product what the operands up to the n-th give is converted to `operands[n]` like the n-th
-/// itself, where n > 0; a Sub there stands for its argument. Conditions stay as they are.
+/// The types to which an operation converts its operands, in their order, and its result. In a sum
+/// or product the result of the operands before the n-th is converted to `operands[n]` like the
+/// n-th itself, where n > 0; a Sub there stands for its argument. Conditions stay as they are.
 struct Computation {
   std::vector<Type> operands;
   Type result;
@@ -71,15 +71,14 @@ class Typer {
   std::optional<Computation> computation(const Expr& e,
                                          const std::optional<Type>& wanted = {}) const;
 
-  /// Calls `visit` with all that `e` evaluates to values, itself first, and with the context that
-  /// each stands in; what subscripts hold has none. Calls of rules are followed by what their
-  /// bodies evaluate. `visit` says whether to go into the parts. Nothing while some type is not
-  /// known.
+  /// Calls `visit` with each part that `e` evaluates to a value, itself first, and with its
+  /// context; parts of subscripts have none. Calls of rules are followed by what their bodies
+  /// evaluate. `visit` says whether to go into the parts. Nothing while some type is not known.
   using VisitPart = std::function<bool(const Expr& part, const std::optional<Type>& wanted)>;
   void for_each_part(const Expr& e, const std::optional<Type>& wanted,
                      const VisitPart& visit) const;
 
-  /// Checks all that `type` does not need to look at: subscripts and what they hold.
+  /// Checks all that `type` does not need to look at: subscripts and their parts.
   void check(const Expr& e, const std::optional<Type>& wanted = {}) const;
 
   const Argument* argument(const std::string& name) const;
@@ -102,7 +101,7 @@ class Typer {
   const VariableTypes* vars_ = nullptr;
   std::unordered_map<std::string, const Argument*> args_;  // filled together with vars_
   bool stay_ = false;
-  /// What `type` said of an operation in a context, by the operation's address.
+  /// Results of `type` for an operation in a context, by the operation's address.
   struct Known {
     Expr e;  // keeps the address
     std::optional<Type> wanted;

@@ -10,24 +10,22 @@
 ///
 /// The interpreter carries a bound e beside each value v: a target that computes the same thing
 /// gets a value v' with |v - v'| <= e (for complex numbers the modulus). It is a running error
-/// bound in the sense of Higham, Accuracy and Stability of Numerical Algorithms (2nd ed.),
-/// section 3.3, with the standard model of section 2.2: each operation is exact but for a relative
-/// error of u, half the distance from 1 to the next number of its type. What is allowed to differ,
-/// and nothing else:
+/// bound in the sense of Higham, Accuracy and Stability of Numerical Algorithms (2nd ed.), section
+/// 3.3, with the standard model of section 2.2: each operation is exact but for a relative error of
+/// u, half the distance from 1 to the next number of its type. Only these may differ:
 ///
 ///  * An operation on exact operands rounds alike everywhere: e = 0. So copies, negations, integers
 ///    and single operations must be equal bit for bit. On operands that differ, the two results are
-///    rounded apart: what the operands' bounds become, and 2u|v|.
+///    rounded separately: the propagated bounds of the operands, and 2u|v|.
 ///  * Contraction: a product may reach a sum unrounded (a fused multiply-add), also by way of a
 ///    variable. So an inexact product has e = u|v|, less than its distance to the next number. So
-///    do values rounded to float16, which compilers may keep in float32. Without `contract`
+///    have values rounded to float16, which compilers may keep in float32. Without `contract`
 ///    neither.
 ///  * Sums that are declared or recognized as reductions, and updates `a = a + x`, may be added in
-///  any
-///    order: with n terms t_i, bounds e_i, e = sum e_i + 2(n-1)u sum |t_i| (section 4.2, any order,
-///    twice because both executions round); 4(n-1)u on devices, whose matrix units cut instead of
-///    rounding. Products, and updates `a = a*x` or `a = a/x` that are atomic or go along a loop
-///    that the place lacks: 2u|v| for each factor.
+///    any order: with n terms t_i, bounds e_i, e = sum e_i + 2(n-1)u sum |t_i| (section 4.2, any
+///    order, twice because both executions round); 4(n-1)u on devices, whose matrix units cut
+///    instead of rounding. Products, and updates `a = a*x` or `a = a/x` that are atomic or go along
+///    a loop that the place lacks: 2u|v| for each factor.
 ///  * Functions of the library: each execution may be wrong by the ulps of interpreter_bounds.cpp's
 ///    table: on the host glibc's (its manual, section 19.7), on devices OpenCL's (OpenCL C 1.2,
 ///    section 7.4, which CUDA's are within), division and square roots of float32 included. How a
@@ -43,15 +41,14 @@
 ///  * Casts to integers, floors and the like are exact unless the bound reaches over a step; then
 ///    they have a bound of their own.
 ///  * An element that is read at an open subscript is undecided (e is infinite); a store to one
-///  makes
-///    the elements that it may hit undecided, and no others. Where a loop's bounds are open, so is
-///    all that the loop writes.
+///    makes the elements that it may hit undecided, and no others. Where a loop's bounds are open,
+///    so is all that the loop writes.
 ///
-/// Undecided elements equal anything; who compares counts them. An infinity or a NaN that exact
-/// operands make is exact.
+/// Undecided elements equal anything; the comparison counts them. An infinity or a NaN made from
+/// exact operands is exact.
 namespace moonloop {
 
-/// What the other execution may do.
+/// Allowed behaviour of the other execution.
 struct Accuracy {
   bool contract = true;
   bool device = false;
@@ -81,8 +78,8 @@ struct ErrorBounds {
   double of(const std::string& array, const void* p) const;
 };
 
-/// interpret() with bounds: fills `out.arrays` as out.accuracy asks. Takes about twice the time
-/// and, for each number written, eight bytes.
+/// interpret() with bounds: fills `out.arrays` according to out.accuracy. Takes about twice the
+/// time and, for each number written, eight bytes.
 void interpret(const Kernel& k, Bindings& data, ErrorBounds& out);
 
 }  // namespace moonloop

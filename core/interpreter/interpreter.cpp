@@ -31,17 +31,17 @@ struct Current {
 struct Step {
   virtual ~Step() = default;
   virtual void run() = 0;
-  /// Nothing is known of what it writes.
+  /// Makes all that it writes unknown.
   virtual void undecide() = 0;
 };
 using Steps = std::vector<std::unique_ptr<Step>>;
 
 bool open(const BoundedInt& b) { return b.e > 0; }
 
-/// Values in which bounds lie, each read into a slot.
+/// Values that bounds depend on, each read into a slot.
 struct DataBounds {
   std::vector<std::pair<IntPtr, std::int64_t*>> values;
-  /// Whether all are decided, of which `accuracy` (or null) tells.
+  /// Whether all are decided, according to `accuracy` (or null).
   bool read(const Accuracy* accuracy) const {
     bool decided = true;
     for (const auto& [value, at] : values) {
@@ -57,7 +57,7 @@ struct LoopStep final : Step {
   std::int64_t* slot = nullptr;
   DataBounds data;               // read on entry
   std::unique_ptr<Step> items;   // or null: where work-items' bounds differ
-  IntPtr only_while;             // or null: what all statements within ask
+  IntPtr only_while;             // or null: the condition of all statements within
   std::vector<Storage*> copies;  // that there may be more of than before
   Steps body;
   const Accuracy* accuracy = nullptr;  // of a run with bounds
@@ -79,7 +79,7 @@ struct LoopStep final : Step {
     }
     if (!decided_) undecide();
   }
-  /// Takes in what the present work-item runs.
+  /// Includes the iterations of the present work-item.
   void widen() {
     decided_ = data.read(accuracy) && decided_;
     std::int64_t first = 0, last = 0;
@@ -105,14 +105,14 @@ struct LoopStep final : Step {
   std::int64_t first_ = 0, last_ = 0;  // over all work-items
 };
 
-/// Tells a loop what one work-item runs of it.
+/// Tells a loop which of its iterations one work-item runs.
 struct WidenStep final : Step {
   LoopStep* loop = nullptr;
   void run() override { loop->widen(); }
   void undecide() override {}
 };
 
-/// What a work-item runs only where its own bounds let it.
+/// Statements that a work-item runs only where its own bounds let it.
 struct GuardStep final : Step {
   Range range;  // of the innermost loop
   const std::int64_t* slot = nullptr;
@@ -373,7 +373,7 @@ class Run {
     if (__builtin_mul_overflow(elements, static_cast<std::int64_t>(s.type.size()), &size))
       fail("size-overflow", where, "`{}` needs more bytes than 64 bits can count", t.name);
     try {
-      // A NaN: a read of what was never written shows.
+      // A NaN: a read of an unwritten element shows.
       const bool real =
           !s.type.is_record() && !is_integer(s.type.scalar) && s.type.scalar != Scalar::Bool;
       s.unset = static_cast<char>(real ? 0xFF : 0xCD);
@@ -463,8 +463,8 @@ class Run {
     return out;
   }
 
-  /// What every statement in a loop asks of scalars and of loops around it; null for nothing. Where
-  /// it does not hold no statement runs, so that it never holds again.
+  /// The condition on scalars and outer loops that all statements in a loop have; null for none.
+  /// Where it does not hold no statement runs, so that it never holds again.
   Expr asked_by_all(const TreeNode& loop, const std::vector<std::string>& around) const {
     const TreeNode* first = &loop;
     while (first->is_loop() && !first->children.empty()) first = &first->children[0];
@@ -504,7 +504,7 @@ class Run {
     return out;
   }
 
-  /// The loop over `iname` inside `path`, to which it is added.
+  /// The loop over `iname` inside `path`; `iname` is added to `path`.
   std::unique_ptr<LoopStep> make_loop(const std::string& iname, std::vector<std::string>& path,
                                       const Set& known, Set& points) {
     path.push_back(iname);
@@ -533,7 +533,7 @@ class Run {
     out.values.emplace_back(convert(compiler_.value(var(temporary)), Scalar::I64).i,
                             memory_.iname(data_slot(temporary)));
   }
-  /// Temporaries among the bounds of `points` of which work-items that `path` lacks have copies.
+  /// Temporaries in the bounds of `points` that have copies for work-items that `path` lacks.
   std::vector<std::string> differing(const Set& points,
                                      const std::vector<std::string>& path) const {
     std::vector<std::string> out;
@@ -551,7 +551,7 @@ class Run {
   }
 
   /// Where the bounds of `loop`, the last of `path`, differ between work-items, it runs over the
-  /// values of all of them, and each statement asks for its own.
+  /// values of all of them, and each statement checks for its own.
   void add_items(LoopStep& loop, std::vector<std::string> path, const Set& points) {
     std::vector<std::string> items;
     for (const std::string& p : differing(points, path))
@@ -624,7 +624,7 @@ class Run {
     s->insn = &insn;
     s->loops = path;
     s->current = &current_;
-    // What a reduction repeats of its statement's predicates is not told.
+    // Predicates that a reduction repeats from its statement are not counted.
     if (insn.role == ReductionRole::None) compiler_.tell(tally_);
     for (const Expr& p : insn.predicates) s->predicates.push_back(compiler_.condition(p));
     compiler_.tell(tally_);
@@ -646,12 +646,12 @@ class Run {
   Bindings& data_;
   Memory memory_;
   Compiler compiler_;
-  Tally* tally_;         // of statements alone; null: nobody asks
-  ErrorBounds* bounds_;  // null: nobody asks
+  Tally* tally_;         // of statements alone; or null
+  ErrorBounds* bounds_;  // or null
   std::set<std::string> decided_, summed_, written_;
   std::vector<std::unique_ptr<Shadow>> shadows_;  // of temporaries
   Current current_;
-  std::set<std::string> team_;  // work-item inames that are no loops of the tree
+  std::set<std::string> team_;  // work-item inames that are not loops of the tree
   std::map<std::string, std::set<std::string>> copies_;  // by temporary
 };
 

@@ -29,7 +29,7 @@ struct Bindings {
   std::map<std::string, ScalarValue> scalars;  // all scalar arguments
 };
 
-/// What one run did, counted as it happened: operations by type and name, loads and stores by
+/// The work of one run, counted as it happened: operations by type and name, loads and stores by
 /// variable, and which elements they were, all named as in core/count/op_counts.h and
 /// core/count/mem_counts.h.
 struct Tally {

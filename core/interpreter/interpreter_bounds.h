@@ -5,8 +5,8 @@
 
 #include "core/interpreter/interpreter_nodes.h"
 
-/// How far operations bring two executions apart: the rules of core/interpreter/error_bounds.h.
-/// Each is called as rule(accuracy, result, operands with bounds …) and gives the result's bound.
+/// How far apart operations bring two executions: the rules of core/interpreter/error_bounds.h.
+/// Each is called as rule(accuracy, result, operands with bounds …) and returns the result's bound.
 namespace moonloop::interp {
 
 inline constexpr double kUndecided = std::numeric_limits<double>::infinity();
@@ -21,7 +21,7 @@ inline double size_of_number(std::int64_t v) { return std::fabs(static_cast<doub
 inline double size_of_number(double v) { return std::fabs(v); }
 inline double size_of_number(const Complex& v) { return std::abs(v); }
 
-/// What is lost by results that are too small.
+/// The error of results that are too small.
 template <class R>
 double underflow(const Accuracy& a, double size) {
   using L = std::numeric_limits<R>;
@@ -87,7 +87,7 @@ struct ProductRule {
   }
 };
 
-/// `ulps`: what a division may be wrong by where it is not rounded correctly.
+/// `ulps`: the error of a division that is not rounded correctly.
 template <class R>
 struct QuotientRule {
   double operator()(const Accuracy& a, double z, const BoundedReal& x, const BoundedReal& y) const {

@@ -316,7 +316,7 @@ Value neutral(ReduceOp op, std::size_t i, const Type& t) {
   return constant(t, std::int64_t{one});
 }
 
-/// What the accumulator becomes.
+/// The new value of the accumulator.
 Value Compiler::reduced(ReduceOp op, const Expr& acc, const Expr& arg) {
   const Type t = type(acc);
   const auto both = [&] {
@@ -448,7 +448,7 @@ std::unique_ptr<Store> Compiler::summed(const Expr& lhs, const Expr& rhs) {
   for (const Expr& e : rhs.as<Nary>()->terms) {
     step.terms.emplace_back();
     if (step.terms.size() == *place + 1) continue;
-    const auto* u = e.as<Unary>();  // what is taken away is converted first: uint8 has no negatives
+    const auto* u = e.as<Unary>();  // a subtracted term is converted first: uint8 has no negatives
     const bool less = u && u->op == UnaryOp::Sub;
     Value v = value_as(less ? u->arg : e, computed);
     step.terms.back() = less ? negate(computed, std::move(v), wide_) : std::move(v);
@@ -458,8 +458,8 @@ std::unique_ptr<Store> Compiler::summed(const Expr& lhs, const Expr& rhs) {
 
 namespace {
 
-/// How many factors and divisors of `value` the place stands among, in `a = x*a/y`; nothing where
-/// the value is no product with it.
+/// How many factors and divisors the place has beside it in `value`, as in `a = x*a/y`; nothing
+/// where the value is not a product with it.
 std::optional<int> factors_beside(const Expr& place, const Expr& value) {
   if (equal(value, place)) return 0;
   if (const auto* b = value.as<Binary>(); b && b->op == BinaryOp::Div) {
@@ -477,8 +477,8 @@ std::optional<int> factors_beside(const Expr& place, const Expr& value) {
   return found;
 }
 
-/// Whether the instruction updates one place several times, along loops that its place lacks: by
-/// `recognize_reduction` a reduction, whose factors come in any order as a sum's terms do.
+/// Whether the instruction updates one place several times, along loops that its place lacks: for
+/// `recognize_reduction` a reduction, whose factors come in any order like a sum's terms.
 bool accumulates(const Instruction& insn) {
   if (insn.role != ReductionRole::None || insn.lhs.size() != 1) return false;
   std::set<std::string> place;
@@ -493,7 +493,7 @@ bool accumulates(const Instruction& insn) {
 
 namespace {
 
-/// Reached: a call of what the interpreter does not know.
+/// Fails when reached: a call of an external function.
 struct ExternalStore : Store {
   ExternalStore(std::string name, const Span& at) : name_(std::move(name)), at_(at) {}
   void prepare() override {

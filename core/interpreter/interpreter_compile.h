@@ -19,8 +19,8 @@ struct Storage {
   std::vector<std::int64_t> shape, strides;  // elements
   char* data = nullptr;
   std::vector<char> own;     // of temporaries
-  Shadow* shadow = nullptr;  // of what is written, in runs with bounds
-  /// Work-item inames that each have a copy of their own: further axes behind the others, counted
+  Shadow* shadow = nullptr;  // of written variables, in runs with bounds
+  /// Work-item inames that each have a copy of their own: further axes after the others, counted
   /// from `first`.
   struct Copies {
     std::string iname;
@@ -29,7 +29,7 @@ struct Storage {
     std::int64_t most() const { return grows ? std::numeric_limits<std::int64_t>::max() : extent; }
   };
   std::vector<Copies> copies;
-  char unset = 0;  // the bytes of what was never written
+  char unset = 0;  // the bytes of unwritten elements
   /// Makes room for the copies up to that of `last`, of the iname whose last value is not known.
   /// Cost: a copy of the memory where there is less than that.
   void reach(std::int64_t last);
@@ -51,7 +51,7 @@ class Compiler {
   Compiler(const Kernel& k, Memory& memory) : k_(k), memory_(memory), typer_(k) {}
 
   Value value(const Expr& e, const std::optional<Type>& wanted = {});
-  /// What is compiled from now on counts what it does there; null: it does not. The tally before.
+  /// Code compiled from now on counts its work in `tally`, unless null. Returns the tally before.
   Tally* tell(Tally* tally) { return std::exchange(tally_, tally); }
   Value value_as(const Expr& e, const Type& t) { return convert(value(e, t), t); }
   /// An integer that counts elements or iterations; no intermediate result is cut to its type.
@@ -61,7 +61,7 @@ class Compiler {
   Access target(const Expr& e);  // of an assignee
   Type type(const Expr& e, const std::optional<Type>& wanted = {}) const;
 
-  /// What the statement stores; several stores are prepared before any is committed.
+  /// The stores of the statement; several stores are prepared before any is committed.
   std::vector<std::unique_ptr<Store>> statement(const Instruction& insn);
 
  private:
@@ -96,7 +96,8 @@ class Compiler {
   Tally* tally_ = nullptr;
 };
 
-/// What an assignment gives the `i`-th place on its left: the value, or that part of a tuple.
+/// The value that an assignment gives the `i`-th place on its left: all of it, or that part of a
+/// tuple.
 const Expr& assigned(const Instruction& insn, std::size_t i);
 /// The place of a variable among the terms of `lhs = … + lhs + …`; nothing for another statement.
 std::optional<std::size_t> place_in_sum(const Expr& lhs, const Expr& rhs);
@@ -104,7 +105,7 @@ std::optional<std::size_t> place_in_sum(const Expr& lhs, const Expr& rhs);
 /// Variables that are summed up, step by step.
 std::set<std::string> summed_variables(const Kernel& k);
 /// Variables of integers whose values reals may decide: by conversions, comparisons, subscripts of
-/// what is written, bounds of loops.
+/// assignees, bounds of loops.
 std::set<std::string> decided_integers(const Kernel& k);
 /// Bounds for an array of type `t`, all 0, of `bytes` bytes from `origin` on.
 Shadow make_shadow(const Type& t, const char* origin, std::size_t bytes, const Accuracy& accuracy,

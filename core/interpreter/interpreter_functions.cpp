@@ -113,7 +113,7 @@ const Real2<R>* find_real2(const std::string& name) {
   return nullptr;
 }
 
-/// What both executions may be wrong by.
+/// The error of both executions together.
 template <class R, class Row>
 double own_error(const Row& row, const Accuracy& a, double z) {
   double ulps = row.host + (a.device ? row.device : row.host);

@@ -15,12 +15,12 @@ std::int64_t floor_of(std::int64_t a, std::int64_t b) {  // b > 0
   return q - (a % b < 0);
 }
 
-/// Names of the dimensions of a basic set's space and the slots behind them.
+/// The slots of the parameters and dimensions of a basic set's space.
 struct Slots {
   std::vector<const std::int64_t*> params, dims;
 };
 
-/// Coefficients of a constraint, its last dimension apart.
+/// Coefficients of a constraint, its last dimension separate.
 struct SplitConstraint {
   std::int64_t last = 0;
   Affine rest;

@@ -6,8 +6,8 @@
 #include "core/interpreter/interpreter_nodes.h"
 #include "core/sets/isl.h"
 
-/// The interpreter's own enumeration of domains: isl is asked once per loop, and what runs then is
-/// integer arithmetic on its constraints.
+/// The interpreter's own enumeration of domains: isl is called once per loop; what runs after that
+/// is integer arithmetic on its constraints.
 namespace moonloop::interp {
 
 /// constant + sum of factor * *slot.
@@ -27,7 +27,7 @@ struct Bound {
   Affine rest;
 };
 
-/// A basic set, ready to be asked whether the present point is in it.
+/// A basic set, prepared for tests whether the present point is in it.
 struct Membership {
   struct Div {  // an integer floor(numerator / denominator)
     std::unique_ptr<std::int64_t> slot;
@@ -44,7 +44,7 @@ struct Range {
   /// Per disjunct: those values are within all its bounds.
   struct Piece {
     std::vector<Bound> lower, upper;
-    std::vector<Affine> zero, not_negative;  // what else it asks of the outer variables
+    std::vector<Affine> zero, not_negative;  // further conditions on the outer variables
   };
   std::vector<Piece> pieces;
   std::vector<Membership> exact;  // when not empty: a value counts only if one of them holds

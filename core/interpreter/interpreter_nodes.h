@@ -9,14 +9,14 @@
 #include "core/expr/type.h"
 #include "core/interpreter/error_bounds.h"
 
-/// What the interpreter compiles expressions to: trees of small objects with one virtual call each.
+/// The interpreter's form of expressions: trees of small objects with one virtual call each.
 ///
 /// Integers of all types travel as int64: signed ones as their value, unsigned ones as theirs,
 /// 64-bit unsigned ones as their bits. Reals travel as double, single ones exactly; every operation
 /// rounds to its type.
 ///
-/// `get` gives a value; `bounded`, which runs that carry error bounds
-/// (core/interpreter/error_bounds.h) call instead, gives the same value and its bound.
+/// `get` returns a value; `bounded`, which runs that carry error bounds
+/// (core/interpreter/error_bounds.h) call instead, returns the same value and its bound.
 namespace moonloop::interp {
 
 using Complex = std::complex<double>;
@@ -51,7 +51,7 @@ struct ComplexNode {
   virtual Complex get() const = 0;
   virtual BoundedComplex bounded(const Accuracy&) const = 0;
 };
-/// Where a record stands.
+/// The address of a record.
 struct AddressNode {
   virtual ~AddressNode() = default;
   virtual char* get() const = 0;
@@ -64,7 +64,7 @@ using RealPtr = std::unique_ptr<RealNode>;
 using ComplexPtr = std::unique_ptr<ComplexNode>;
 using AddressPtr = std::unique_ptr<AddressNode>;
 
-/// A compiled expression: the pointer that its type asks for is set.
+/// A compiled expression: the pointer for its type is set.
 struct Value {
   Type type;
   IntPtr i;  // bool and integers
@@ -156,7 +156,7 @@ struct Store {
   virtual void commit_open(bool taken) {
     if (taken) commit();
   }
-  /// Where the bounds of what it writes are; null for what is exact.
+  /// The bounds of what it writes; null where that is exact.
   virtual Shadow* shadow() const { return nullptr; }
 };
 /// `value` has type `to`.
@@ -164,7 +164,7 @@ std::unique_ptr<Store> store(Access to, const Type& t, Value value);
 /// The same with the bounds that the access has (interpreter_stores.cpp).
 std::unique_ptr<Store> bounded_store(Access to, const Type& t, Value value);
 
-/// One step of a sum: the variable becomes the terms, from left to right, of which the one at
+/// One step of a sum: the variable becomes the sum of the terms, from left to right; the one at
 /// `place` is the variable itself (terms[place] is empty). The terms count as added in any order
 /// with those of the steps before. Where `restart` holds the sum starts anew with the term.
 struct SumStep {
@@ -178,7 +178,7 @@ std::unique_ptr<Store> sum_store(Access to, const Type& t, SumStep step);
 
 // ---- Operators (interpreter_operators.cpp, interpreter_functions.cpp) ---------------------------
 
-/// Operands have type `t`, and so has the result. In `wide` signed integers keep 64 bits.
+/// Operands and the result have type `t`. With `wide`, signed integers keep 64 bits.
 Value negate(const Type& t, Value v, bool wide);
 Value bit_not(const Type& t, Value v, bool wide);
 Value binary(BinaryOp op, const Type& t, Value a, Value b, bool wide);

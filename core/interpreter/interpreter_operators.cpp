@@ -174,7 +174,7 @@ R real_rest(R x, R y) {
   return (r < 0) != (y < 0) ? r + y : r;
 }
 
-/// What the exact quotient is rounded down to: `x / y` may have been rounded up to an integer.
+/// The exact quotient, rounded down: `x / y` may have been rounded up to an integer.
 template <class R>
 R real_quotient(R x, R y) {
   if (y == 0) return x / y;

@@ -173,7 +173,7 @@ struct BoundedStore : Store {
     sure = true;
     where = to.bounded(accuracy(), sure);
   }
-  /// After a write: `e` is the bound. A sum starts anew.
+  /// After a write: `e` is the bound. A sum starts again.
   void note(double e) {
     Shadow& s = *to.shadow;
     s.at(where) = e;
@@ -207,7 +207,7 @@ struct ValueStore final : BoundedStore<Form> {
   }
 };
 
-/// See SumStep. What was in the variable before the first step counts as a term.
+/// See SumStep. The value before the first step counts as a term.
 template <class Form>
 struct SumStore final : BoundedStore<Form> {
   using Base = BoundedStore<Form>;
@@ -285,7 +285,7 @@ struct SumStore final : BoundedStore<Form> {
     if constexpr (std::is_same_v<Form, Halves>)
       e += Form::kept(this->accuracy(), {this->held.v, 0});
     if (!finite(this->held.v))
-      e = sum.passed == 0 ? 0 : kUndecided;  // overflows, or has taken in what is not finite
+      e = sum.passed == 0 ? 0 : kUndecided;  // overflows, or has a term that is not finite
     else if (!(e < kUndecided) || open)
       e = kUndecided;
     s.at(this->where) = e;

@@ -4,7 +4,7 @@
 
 #include "core/interpreter/interpreter_nodes.h"
 
-/// Counting while the interpreter runs. What is compiled without a tally has no trace of it.
+/// Counting while the interpreter runs. Code compiled without a tally has no trace of it.
 namespace moonloop::interp {
 
 /// `v`, whose evaluation adds `times` to `*counter`.

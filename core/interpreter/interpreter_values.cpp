@@ -15,7 +15,7 @@ void Access::leave(const Axis& axis, std::int64_t index) const {
 
 namespace {
 
-/// What is left of a value where it is stored as float16.
+/// A value as rounded to float16 for storage.
 double as_half(double v) { return half_value(half_bits(v)); }
 
 }  // namespace
@@ -103,8 +103,8 @@ Value load_at(const Type& t, At at) {
   });
 }
 
-/// An element whose bound is in the access's shadow, or that is chosen by what varies. `read` gives
-/// the number at an address.
+/// An element whose bound is in the access's shadow, or whose place varies. `read` returns the
+/// number at an address.
 template <class Node, class Read>
 struct BoundedLoad final : Node {
   using Number = typename Node::Number;

@@ -18,7 +18,7 @@ class Search {
   }
 
  private:
-  /// `closed`: what a name that `e` calls means; null where it is no rule.
+  /// `closed`: the rule of a name that `e` calls; null where it is not a rule.
   template <class Closed>
   void look(const Expr& e, const Closed& closed) {
     walk(e, [&](const Expr& x) {
@@ -33,7 +33,7 @@ class Search {
     });
   }
 
-  /// Once for each rule and what it calls.
+  /// Once for each rule and each one that it calls.
   void look(const ClosedRule& rule) {
     if (!rule.adapting) {
       const bool found = std::exchange(found_, false), names = std::exchange(names_, false);

@@ -28,8 +28,8 @@ bool add_to(std::int64_t& a, std::int64_t b) { return !__builtin_add_overflow(a,
 
 /// Reads expressions into one isl space; nothing where an expression is not quasi-affine.
 ///
-/// What is linear, by far the most, goes into a row of coefficients and makes one isl object; only
-/// the rest takes isl's piecewise arithmetic.
+/// Linear parts, by far the most, go into a row of coefficients and make one isl object; only the
+/// rest takes isl's piecewise arithmetic.
 class Reader {
  public:
   Reader(const Exprs& exprs, const std::vector<std::string>& dims) : dims_(dims) {
@@ -47,7 +47,7 @@ class Reader {
 
   const Space& space() const { return space_; }
 
-  /// As one aff, when the expression is linear as it stands.
+  /// As one aff, when the expression is linear as written.
   std::optional<Aff> aff(const Expr& e) const {
     DenseRow row(place_.size() + 1);
     if (!linear(e, 1, row)) return std::nullopt;
@@ -96,7 +96,7 @@ class Reader {
       return Set(isl_set_union(yes->take(), no->take()));
     }
     if (const auto* c = e.as<Compare>()) return compare(*c);
-    auto v = value(e);  // a number stands for "not zero"
+    auto v = value(e);  // a number means "not zero"
     if (!v) return std::nullopt;
     return Set(isl_set_subtract(everything().take(), isl_pw_aff_zero_set(v->take())));
   }
@@ -110,7 +110,7 @@ class Reader {
     });
   }
 
-  /// A cast to one of these is taken to fit: beyond them a signed overflow would be undefined too.
+  /// A cast to one of these is assumed to fit: beyond them signed overflow would be undefined too.
   static bool keeps_value(const Type& t) {
     return !t.is_record() && (t.scalar == Scalar::I32 || t.scalar == Scalar::I64);
   }
@@ -141,7 +141,7 @@ class Reader {
     return false;
   }
 
-  /// A product of which all terms but one are constant.
+  /// A product whose terms are constant but for one.
   bool product(const Exprs& terms, std::int64_t factor, DenseRow& row) const {
     const Expr* rest = nullptr;
     for (const Expr& t : terms) {
@@ -525,7 +525,7 @@ Terms terms_of(const Aff& a) {
   Coefficients c(a);
   Terms out;
   std::vector<std::pair<std::int64_t, Expr>> rounded;
-  // x - d*floor(x/d) is x % d; isl may have moved multiples of d out of x. Later divs may stand on
+  // x - d*floor(x/d) is x % d; isl may have moved multiples of d out of x. Later divs may use
   // earlier ones, so the last comes first.
   for (std::size_t i = c.divs.size(); i-- > 0;) {
     if (c.divs[i] == 0) continue;
@@ -596,7 +596,7 @@ struct Piece {
   Set domain;
   Aff value;
 
-  /// The first dimension, or else parameter, of the value: what `min` and `max` are sorted by.
+  /// The first dimension, or else parameter, of the value: the sort key of `min` and `max`.
   int first_name() const {
     int before = 0;
     for (const isl_dim_type type : {isl_dim_in, isl_dim_param}) {
@@ -630,7 +630,7 @@ std::vector<Piece> pieces_of(const PwAff& a) {
   return out;
 }
 
-/// The least or greatest of the pieces' values, when that is what `a` is everywhere.
+/// The least or greatest of the pieces' values, when `a` equals that everywhere.
 std::optional<Expr> as_extremum(const PwAff& a, std::vector<Piece> pieces) {
   std::stable_sort(pieces.begin(), pieces.end(),
                    [](const Piece& x, const Piece& y) { return x.first_name() < y.first_name(); });
@@ -666,12 +666,12 @@ static Set gist_of(const Set& s, const Set& known) {
 Expr from_affine(const PwAff& given) {
   const PwAff a = isl_pw_aff_coalesce(given.copy());
   const std::vector<Piece> pieces = pieces_of(a);
-  if (pieces.empty()) return lit(0);  // defined nowhere: nobody asks for its value
+  if (pieces.empty()) return lit(0);  // defined nowhere: its value is never used
   if (pieces.size() == 1) return from_aff(pieces.front().value);
   constexpr std::size_t kMostTerms = 4;
   if (pieces.size() <= kMostTerms)
     if (auto e = as_extremum(a, pieces)) return *e;
-  // Each condition is told apart only from what the pieces before it left.
+  // Each condition is simplified given what the pieces before it left.
   std::vector<Expr> conditions;
   Set left = isl_pw_aff_domain(a.copy());
   for (std::size_t i = 0; i + 1 < pieces.size(); ++i) {

@@ -13,9 +13,9 @@ namespace moonloop {
 std::optional<PwAff> to_affine(const Expr& e, const std::vector<std::string>& dims);
 /// The points of `{ [dims] }` where the condition `e` holds; nothing when it is not quasi-affine.
 std::optional<Set> to_condition(const Expr& e, const std::vector<std::string>& dims);
-/// The same for a condition of `k`, which is one on instances alone: nothing when it depends on a
-/// temporary, or on an argument that is not known to be an integer (isl would read `x > 0 and x <
-/// 1` as never true).
+/// The same for a condition of `k`, which depends on instances only: nothing when it depends on a
+/// temporary, or on an argument that is not known to be an integer (isl would read
+/// `x > 0 and x < 1` as never true).
 std::optional<Set> to_condition(const Kernel& k, const Expr& e,
                                 const std::vector<std::string>& dims);
 

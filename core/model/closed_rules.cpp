@@ -43,7 +43,7 @@ ClosedRules::ClosedRules(const Shared<Rules>& rules)
   for (std::size_t i = 0; i < rules_.size(); ++i) by_name_.add(rules_[i].name, static_cast<int>(i));
 }
 
-/// Rules mean what they meant where none of them calls a name that now means something else.
+/// Rules keep their meanings where none of them calls a name that now means something else.
 void ClosedRules::take_over(const ClosedRules& before) {
   constexpr std::size_t kFew = 8;
   std::vector<std::string_view> others;  // names of rules that only one of the two has

@@ -10,24 +10,23 @@
 
 namespace moonloop {
 
-/// What the body of a rule means together with all that it calls, directly or not: kernels in which
-/// these are the same have one object for it.
+/// The meaning of a rule's body together with all that it calls, directly or not: kernels in which
+/// these are the same share one object for it.
 struct ClosedRule {
   using Callees = std::vector<std::pair<std::string, std::shared_ptr<const ClosedRule>>>;
 
   Expr body;
   std::vector<std::string> params;
-  Callees callees;        // what it calls by itself, each name once; null: no rule
-  mutable Expr expanded;  // the body without calls; null until it is asked for
+  Callees callees;        // what it calls directly, each name once; null: not a rule
+  mutable Expr expanded;  // the body without calls; null until first needed
   mutable std::optional<std::pair<bool, bool>> adapting;  // of may_adapt, likewise
 };
 
-/// The rules of a kernel, by name and with what they mean. Most of them stay the same from one step
-/// of a script to the next.
+/// The rules of a kernel, by name and with their meanings. Most stay the same from one step of a
+/// script to the next.
 class ClosedRules {
  public:
-  /// Cost: linear in the number of rules, none where the kernel shares them with one that was asked
-  /// for lately.
+  /// Cost: linear in the number of rules, none where the kernel shares them with a recent one.
   static std::shared_ptr<ClosedRules> of(const Kernel& k);
 
   /// Null where there is none of that name.
@@ -35,7 +34,7 @@ class ClosedRules {
   std::shared_ptr<const ClosedRule> closed(std::string_view name);
   /// `r`: one that find() gave. Fails `recursive-rule`.
   const std::shared_ptr<const ClosedRule>& closed(const Rule& r);
-  /// What `e` calls by itself, each name once, unless `out` has it.
+  /// Adds what `e` calls directly, each name once, to `out`.
   void collect_callees(const Expr& e, ClosedRule::Callees& out);
   /// Whether the names mean the same here.
   bool hold(const ClosedRule::Callees& callees);
@@ -49,7 +48,7 @@ class ClosedRules {
   const Shared<Rules> list_;
   const Rules& rules_;
   NameIndex by_name_;
-  std::vector<std::shared_ptr<const ClosedRule>> closed_;  // null until it is asked for
+  std::vector<std::shared_ptr<const ClosedRule>> closed_;  // null until first needed
   std::vector<const Rule*> open_;  // whose callees are being looked at, from the outermost on
 };
 

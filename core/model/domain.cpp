@@ -76,7 +76,7 @@ class Forest {
     return *writers_;
   }
 
-  /// Domains that introduce what bounds this one.
+  /// Domains that introduce the bounds of this one.
   std::vector<int> needs(int d) {
     std::vector<int> out;
     const auto add = [&](int domain) {
@@ -127,7 +127,7 @@ class Forest {
 
   const Kernel& k_;
   std::vector<int> parent_;
-  bool branches_ = false;  // some domain lies in two that are not nested in one another
+  bool branches_ = false;  // some domain is nested in two that are not nested in one another
   std::unordered_map<std::string, int> home_;
   std::optional<std::map<std::string, std::set<std::string>>> writers_;
 };

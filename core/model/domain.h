@@ -22,11 +22,11 @@ Set domain_of(const Kernel& k, const std::vector<std::string>& inames);
 /// Index of the parent of each domain, or -1: the innermost domain that introduces one of its
 /// parameters or the inames around the writer of a temporary that is one of its parameters.
 std::vector<int> domain_parents(const Kernel& k);
-/// Whether a domain lies in two that are not nested in one another.
+/// Whether a domain is nested in two that are not nested in one another.
 bool domains_branch(const Kernel& k);
 
-/// The kernel's assumptions with what the domains demand of parameters added to be non-empty. Never
-/// null.
+/// The kernel's assumptions, and what the domains demand of parameters in order to be non-empty.
+/// Never null.
 Set context_of(const Kernel& k);
 
 }  // namespace moonloop

@@ -17,7 +17,7 @@ bool is_passed_to(const Kernel& k, const Instruction& insn, const std::string& a
 bool stands_for_elsewhere(const Kernel& k, const Instruction& insn, const std::string& name) {
   const Call* c = external_call(k, insn);
   if (!c || is_passed_to(k, insn, name)) return false;
-  const std::size_t given = k.externals.at(c->name) ? 1 : 0;  // the value, which is none of these
+  const std::size_t given = k.externals.at(c->name) ? 1 : 0;  // the value, not one of these
   return std::any_of(
       insn.lhs.begin() + static_cast<std::ptrdiff_t>(std::min(given, insn.lhs.size())),
       insn.lhs.end(), [&](const Expr& l) {

@@ -170,7 +170,7 @@ class Inference {
     return out;
   }
 
-  /// Null for what is no temporary.
+  /// Null for what is not a temporary.
   Temp* temporary(const std::string& name) {
     const auto it = temps_.find(name);
     if (it != temps_.end()) return &it->second;
@@ -203,13 +203,13 @@ class Inference {
   void put(int insn, int iname) {
     if (insert(at(insn).inames, iname)) queue_.emplace_back(insn, iname);
   }
-  /// Adds an iname that something else asks for.
+  /// Adds an iname that something else requires.
   void add(int insn, int iname) {
     if (!exact_[static_cast<std::size_t>(insn)] && !contains(at(insn).bound, iname))
       put(insn, iname);
   }
 
-  /// What the bounds of the loop or reduction over `iname` need stands around `insn`.
+  /// Puts around `insn` the inames that the bounds of the loop or reduction over `iname` need.
   void need_bounds(int insn, int iname) {
     const auto needs = needs_.find(home_[static_cast<std::size_t>(iname)]);
     if (needs == needs_.end()) return;

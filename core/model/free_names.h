@@ -6,11 +6,11 @@
 
 #include "core/model/kernel.h"
 
-/// Which names stand in an instruction, and in which loops an instruction therefore is.
+/// Which names occur in an instruction, and in which loops an instruction therefore is.
 namespace moonloop {
 
-/// Names in an expression, rules looked through; what a reduction or a sub-array binds is not free
-/// inside it.
+/// Names in an expression, rules looked through; names that a reduction or a sub-array binds are
+/// not free inside it.
 struct Names {
   std::set<std::string> vars;    // free variables: inames, parameters, scalars
   std::set<std::string> arrays;  // subscripted names
@@ -23,9 +23,9 @@ class NameCollector {
  public:
   explicit NameCollector(const Rules& rules);
   void add(const Expr& e, Names& out);
-  /// Assignees, right side and predicates. What is written counts as read only in its subscripts.
+  /// Assignees, right side and predicates. Assignees count as read only in their subscripts.
   Names of(const Instruction& insn);
-  /// The names in the subscripts of what `insn` writes.
+  /// The names in the subscripts of the assignees of `insn`.
   Names of_subscripts(const Instruction& insn);
 
  private:
@@ -40,8 +40,8 @@ class NameCollector {
   std::map<std::string, Summary> summaries_;
 };
 
-/// Gives each instruction the loops around it. An instruction's `inames`, on entry those it is said
-/// to be in, come to include also, unless `exact` is set for it:
+/// Gives each instruction the loops around it. An instruction's `inames`, on entry those given for
+/// it, come to include also, unless `exact` is set for it:
 ///  * the inames that occur free in it, through rules;
 ///  * the inames that the bounds of its loops and of its reductions need;
 ///  * the inames around the writer of a temporary that those bounds need;

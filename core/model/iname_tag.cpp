@@ -26,7 +26,7 @@ const TagSpelling& first_of(TagKind kind) {
   throw InternalError("a tag without a row in core/model/iname_tags.def");
 }
 
-/// Of a table with one entry for each kind, since the order relation asks often.
+/// From a table with one entry for each kind, since the order relation asks often.
 struct Kinds {
   std::vector<TagRun> run;
   std::vector<bool> for_devices;
@@ -44,7 +44,7 @@ const Kinds& kinds() {
   return all;
 }
 
-/// The number behind a spelling's last dot; nothing where `text` has another form.
+/// The number after a spelling's last dot; nothing where `text` has another form.
 std::optional<int> argument_in(std::string_view text, const TagSpelling& s) {
   const std::string_view head = s.text.substr(0, s.text.size() - 1);
   if (!text.starts_with(head)) return std::nullopt;

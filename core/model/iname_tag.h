@@ -30,7 +30,7 @@ struct InameTag {
   bool operator==(const InameTag& o) const { return kind == o.kind && axis == o.axis; }
 };
 
-/// What the iterations of a loop are to the order relation.
+/// How the order relation treats the iterations of a loop.
 enum class TagRun {
   InOrder,
   Threads,    // at the same time; they put their parts of a reduction together
@@ -69,14 +69,14 @@ bool is_for_devices(TagKind kind);
 
 bool is_work_item(const InameTag* tag);  // `l.N`, `l.auto`
 bool is_lane(const InameTag* tag);       // `ilp`, `vec`
-/// Either of them: no loop of the tree, but a team for all of which a statement runs before the
-/// next one does.
+/// Either of them: not a loop of the tree, but a team, all of which run a statement before the next
+/// one.
 bool in_team(const InameTag* tag);
-/// Threads or groups: loops of the tree whose iterations are left to whoever is free.
+/// Threads or groups: loops of the tree whose iterations go to any free one.
 bool is_spread(const InameTag* tag);  // `par`, `g.N`
 /// Whether iterations of a loop with this tag may run at the same time (`par`, `g.N`, `simd`, …).
 bool is_parallel(const InameTag* tag);
-/// The same, but for those that put their parts of a reduction together (`par`, `simd`).
+/// The same, except for those that combine their parts of a reduction (`par`, `simd`).
 bool is_parallel_not_shared(const InameTag* tag);
 bool is_never_parallel(const InameTag* tag);  // gives the sequential meaning
 

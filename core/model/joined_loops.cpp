@@ -12,7 +12,7 @@
 namespace moonloop {
 namespace {
 
-/// Of all that a call does. Where joining takes more, the loops are asked as they are.
+/// For a whole call. Where joining takes more, the loops are used as they are.
 constexpr unsigned long kJoinOperations = kPhaseOperations / 5;
 
 std::set<std::string> vars_of(const Expr& e) {
@@ -128,7 +128,7 @@ std::vector<Set> numbered_branches(const Choice& choice, const Set& points,
     }
     const auto& all = numbers->values;
     const auto it = std::find(all.begin(), all.end(), to_int(fixed));
-    Set& to = out[static_cast<std::size_t>(it - all.begin())];  // the last one where it is none
+    Set& to = out[static_cast<std::size_t>(it - all.begin())];  // the last where it is none
     to = isl_set_union(to.take(), here.copy());
   }
   if (yes(isl_set_plain_is_empty(others.get()))) return out;
@@ -145,7 +145,7 @@ bool are_disjoint(const Set& a, const Set& b) {
   return yes(isl_set_is_empty(Set(isl_set_intersect(a.copy(), b.copy())).get()));
 }
 
-/// Where the pieces of a loop begin, and what the loop may end at.
+/// Where the pieces of a loop begin, and where the loop may end.
 struct Ends {
   std::vector<Set> from, before;  // points from the beginning of a piece on; points before it
   std::vector<Set> below, above;  // points below a candidate for the end; those that are not
@@ -155,7 +155,7 @@ struct Ends {
       from.push_back(where(CompareOp::Le, e, var(iname), dims));
       before.push_back(isl_set_complement(from.back().copy()));
     }
-    Exprs seen;  // what is divided up
+    Exprs seen;  // the dividends
     walk(starts.expr(), [&](const Expr& e) {
       const auto* b = e.as<Binary>();
       if (!b || (b->op != BinaryOp::FloorDiv && b->op != BinaryOp::Mod) ||
@@ -199,7 +199,7 @@ class ConvexUnion {
     all_ = ends_.from[first];
     for (std::size_t e = 0; e < ends_.below.size(); ++e)
       if (misses_all(ends_.above[e])) all_ = isl_set_intersect(all_.take(), ends_.below[e].copy());
-    // A bound may be written in some pieces alone where the others' bounds imply it.
+    // A bound may be written only in some pieces where the others' bounds imply it.
     for (const std::size_t c : {first, used_.back()}) {
       const std::vector<BasicSet> parts = parts_of(pieces_[c]);
       if (parts.size() != 1) return std::nullopt;
@@ -274,8 +274,8 @@ std::optional<std::vector<std::string>> number_digits(const Kernel& k, const Exp
   });
 }
 
-/// Where `number` numbers the pieces from 0 on, and `name` is the loop. Nothing where they are none
-/// that chunk_iname makes, or several inames may have one number.
+/// Where `number` numbers the pieces from 0 on, and `name` is the loop. Nothing where chunk_iname
+/// did not make them, or several inames may have one number.
 std::optional<Pieces> pieces_of(const Kernel& k, const Cut& cut, const Expr& number,
                                 const std::string& name) {
   const Choice starts = Choice::of(cut.choice);
@@ -331,7 +331,7 @@ struct LoopJoiner::State {
     }
   }
 
-  /// What numbers the pieces, in order and each by one value; null if there is nothing such.
+  /// The number of the pieces, in order and each by one value; null if there is none.
   Expr number_of(const Choice& choice, std::size_t at) const {
     const auto numbers = numbers_of(choice);
     if (!numbers) return {};
@@ -380,7 +380,7 @@ struct LoopJoiner::State {
   }
 
   /// Without what divides the loop up. Null where the pieces are not those of one loop, or not in
-  /// order where they have to be.
+  /// order where they must be.
   std::shared_ptr<const State> without(const Cut& cut, const std::string& iname,
                                        bool in_order) const {
     const auto it = std::find_if(choices.begin(), choices.end(),
@@ -399,7 +399,7 @@ struct LoopJoiner::State {
     std::map<std::vector<std::size_t>, std::vector<Set>> groups;
     for (const auto& [key, points] : cells) {  // in order of the pieces within each group
       const Expr& start = choice.values[key[n]];
-      // Quotients that are known become those of the joined iname.
+      // Known quotients become those of the joined iname.
       Set s = isl_set_intersect(
           isl_set_compute_divs(to_dims(points, all).take()),
           where(CompareOp::Eq, var(iname), index_add({start, var(cut.inner)}), all).take());
@@ -434,7 +434,7 @@ struct LoopJoiner::State {
     return std::make_shared<const State>(std::move(out));
   }
 
-  /// With one iname in place of the sum; what chooses the piece stays.
+  /// With one iname in place of the sum; the choice of the piece stays.
   std::shared_ptr<const State> with_value(const Cut& cut, const std::string& iname) const {
     State out = *this;
     std::replace(out.inames.begin(), out.inames.end(), cut.inner, iname);
@@ -471,7 +471,7 @@ std::optional<Joined> LoopJoiner::join(const std::vector<std::string>& inames, c
   } catch (const Error&) {  // numbers too large, or too many operations
   } catch (const IslError&) {}
   known_.insert_or_assign(key, nullptr);
-  return std::nullopt;  // the loops are asked as they are
+  return std::nullopt;  // the loops are used as they are
 }
 
 std::optional<LoopJoiner::Numbers> LoopJoiner::numbers(const Expr& value) {
@@ -494,7 +494,7 @@ std::optional<LoopJoiner::Numbers> LoopJoiner::numbers(const Expr& value) {
   return std::nullopt;
 }
 
-/// The domain of some loops, or one that it depends on. Joined by itself, which spares the cases of
+/// The domain of some loops, or one that it depends on. Joined by itself, which avoids the cases of
 /// all domains together.
 struct LoopJoiner::Part {
   std::vector<std::string> own;  // inames, with those that stand for them
@@ -548,11 +548,11 @@ std::optional<LoopJoiner::InValues> LoopJoiner::in_values(const std::vector<std:
     return out;
   } catch (const Error&) {  // numbers too large, or too many operations
   } catch (const IslError&) {}
-  return std::nullopt;  // the loops are asked as they are
+  return std::nullopt;  // the loops are used as they are
 }
 
 /// Puts one more value in the place of the iname within a piece, in `exprs` and wherever a domain
-/// has what numbers the pieces, too; nothing where there is none. With all iterations of the
+/// contains the number of the piece; nothing where there is none. With all iterations of the
 /// pieces.
 std::optional<std::pair<LoopJoiner::Value, Set>> LoopJoiner::name_value(
     std::vector<Part>& all, Exprs& exprs, const std::vector<std::string>& known) const {
@@ -617,7 +617,7 @@ std::optional<Joined> LoopJoiner::join_named(const std::vector<std::string>& ina
         std::erase_if(out.inames, [&](const std::string& i) { return by.contains(i); });
         out.values.emplace_back(Cut{value.start, value.inner}, value.name);
       }
-      // A domain in terms of pieces alone says nothing of the values.
+      // A domain in terms of pieces only gives no information on the values.
       const auto is_joined = [&](const Part& p) {
         return std::all_of(p.state->inames.begin(), p.state->inames.end(), [&](const auto& i) {
           return std::find(known.begin(), known.end(), i) == known.end() ||
@@ -679,7 +679,7 @@ std::shared_ptr<const LoopJoiner::State> LoopJoiner::first_state(
 }
 
 /// The last state, with `exprs` in its inames; null if nothing was joined. `start` is the key of
-/// the first one. `in_order`: only what numbers() wants.
+/// the first one. `in_order`: only joins that numbers() wants.
 std::shared_ptr<const LoopJoiner::State> LoopJoiner::join_all(
     const std::vector<std::string>& inames, Exprs& exprs, bool in_order, std::string& start) {
   std::shared_ptr<const State> state = first_state(inames, exprs, start);

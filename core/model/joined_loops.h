@@ -10,31 +10,32 @@
 
 namespace moonloop {
 
-/// What expressions say of some instances, without loops that only divide up another one.
+/// Expressions at some instances, without loops that only divide up another one.
 struct Joined {
   std::vector<std::string> inames;
   Set instances;
   Exprs exprs;
 };
 
-/// Puts the pieces of chunked loops together, for questions that hang on the values of expressions
-/// alone: `(0 if o == 0 else n // 2 + n % 2) + i` is one new iname wherever it stands when nothing
-/// else names `i`. Where nothing else names `o` either, and the instances of the pieces are those
-/// of one loop cut at the beginnings of the pieces, the instances become that loop's. isl would
-/// take a case for each combination of pieces in each condition otherwise.
+/// Joins the pieces of chunked loops, for queries that depend only on the values of expressions:
+/// `(0 if o == 0 else n // 2 + n % 2) + i` is one new iname wherever it occurs when nothing else
+/// names `i`. Where nothing else names `o` either, and the instances of the pieces are those of one
+/// loop cut at the beginnings of the pieces, the instances become that loop's. Otherwise isl would
+/// need a case for each combination of pieces in each condition.
 class LoopJoiner {
  public:
   explicit LoopJoiner(const Kernel& k) : k_(k) {}
 
   /// The values that `exprs` take over all instances of the loops `inames` are those of the
-  /// result's over its instances. Of integers: inames and integer arguments. Nothing where no loops
-  /// are joined, or where that takes too many operations. Cost: isl for each piece and bound, once
-  /// for the same loops and choices.
+  /// result's over its instances. For integers: inames and integer arguments. Nothing where no
+  /// loops are joined, or where that takes too many operations. Cost: isl for each piece and bound,
+  /// once for the same loops and choices.
   std::optional<Joined> join(const std::vector<std::string>& inames, const Exprs& exprs);
 
-  /// Where `value` of some inames is one of fewer joined ones: it, and for each of these the inames
-  /// that it stands for, outer to inner. Equal values of a joined iname mean equal inames, and the
-  /// order of its values is their lexicographic order. Nothing where that is not known.
+  /// Where `value` of some inames is a value of fewer joined ones: that value, and for each of
+  /// these the inames that it stands for, outer to inner. Equal values of a joined iname mean equal
+  /// inames, and the order of its values is their lexicographic order. Nothing where that is not
+  /// known.
   struct Numbers {
     Expr value;
     std::map<std::string, std::vector<std::string>> inames;
@@ -56,9 +57,9 @@ class LoopJoiner {
     std::vector<Value> values;
   };
   /// The instances of the loops `inames` are the points of the result's where each name has its
-  /// value. Of the pieces of a triangle, `j <= i'` alone says what is one case for each piece in
-  /// terms of the pieces' own inames. The values are sums of choices and inames in `exprs`. Nothing
-  /// where there are none, or that is not known.
+  /// value. For the pieces of a triangle, `j <= i'` alone replaces one case for each piece in terms
+  /// of the pieces' own inames. The values are sums of choices and inames in `exprs`. Nothing where
+  /// there are none, or that is not known.
   std::optional<InValues> in_values(const std::vector<std::string>& inames, const Exprs& exprs);
 
  private:

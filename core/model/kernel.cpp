@@ -160,7 +160,7 @@ class RuleWalk {
   }
 
   /// `names`: the parameters of the rule that `e` is the body of, with the variables they stand
-  /// for; the empty name where an argument is no variable.
+  /// for; the empty name where an argument is not a variable.
   void bound(const Expr& e, const std::map<std::string, std::string>& names,
              std::set<std::string>& out) {
     const auto outside = [&](const std::string& n) {
@@ -279,7 +279,7 @@ Expr apply_rule(const Rule& rule, const Exprs& args) {
   if (args.empty()) return rule.body;
   std::map<std::string, Expr> by;
   for (std::size_t i = 0; i < args.size(); ++i) by.emplace(rule.params[i], args[i]);
-  // Parameters that stand where only a name can: as an array, or bound by a reduction.
+  // Parameters that occur where only a name can: as an array, or bound by a reduction.
   std::map<std::string, std::string> arrays;
   walk(rule.body, [&](const Expr& x) {
     std::vector<std::string> names;
@@ -310,8 +310,8 @@ Expr apply_rule(const Rule& rule, const Exprs& args) {
   return substitute(named, by);
 }
 
-/// An instruction without calls of rules, for kernels in which the names that it calls mean the
-/// same.
+/// An instruction without calls of rules, for kernels in which the names that it calls have the
+/// same meaning.
 struct KnownExpansion {
   ClosedRule::Callees callees;
   InsnPtr expanded;  // null: the instruction itself
@@ -319,9 +319,9 @@ struct KnownExpansion {
 
 namespace {
 
-/// Puts rules' bodies in the places of calls, in one walk over what comes out. A rule whose
-/// parameters are called by their own names, as in `f(i, j)` of `f(i, j) := …`, is expanded once
-/// for all kernels in which it means the same.
+/// Puts rules' bodies in the places of calls, in one walk over the result. A rule whose parameters
+/// are called by their own names, as in `f(i, j)` of `f(i, j) := …`, is expanded once for all
+/// kernels in which it means the same.
 class Expansion {
  public:
   explicit Expansion(const Kernel& k) : rules_(ClosedRules::of(k)) {}
@@ -359,7 +359,7 @@ class Expansion {
   }
 
  private:
-  /// The call whose body is gone through.
+  /// The call whose body is being walked.
   struct Frame {
     const Rule& rule;
     const Exprs& args;
@@ -409,7 +409,7 @@ class Expansion {
     return go(r.body, &frame);
   }
 
-  /// Parameters that stand where only a name can: as an array, or bound by a reduction.
+  /// Parameters that occur where only a name can: as an array, or bound by a reduction.
   static Expr renamed(const Expr& e, const Frame& in) {
     const auto name = [&](const std::string& n) -> const std::string* {
       const Expr* value = in.find(n);

@@ -42,8 +42,8 @@ struct Argument {
   std::optional<Exprs> strides;     // in elements, per axis; absent: contiguous in `order`
   Expr offset;                      // in elements; null is 0
   Intent intent = Intent::Unknown;  // what the source declared; see `intents()` for what holds
-  /// Where its elements stand in an argument of the kernel that the transforms began with; null: in
-  /// the argument of its name, at the same subscripts.
+  /// The positions of its elements in an argument of the kernel that the transforms began with;
+  /// null: in the argument of the same name, at the same subscripts.
   std::shared_ptr<const OriginalLayout> counterpart;
   Span at;
   FortranRole fortran = FortranRole::None;
@@ -107,7 +107,7 @@ struct NoSync {
 };
 
 struct Instruction {
-  // What most walks look at stands together.
+  // The members that most walks use are together.
   std::string id;
   InsnKind kind = InsnKind::Assign;
   ReductionRole role = ReductionRole::None;
@@ -115,7 +115,7 @@ struct Instruction {
   Atomicity atomic = Atomicity::None;
   Exprs lhs;                     // Var, Load, or Field of those; several for `a, b = f(...)`
   Expr rhs;                      // null for Barrier and Nop; the call for InsnKind::Call
-  Exprs predicates;              // runs when all hold; evaluated where the instruction stands
+  Exprs predicates;              // runs when all hold; evaluated where the instruction is
   std::set<std::string> inames;  // the loops around it, without those its reductions bind
   std::set<std::string> tags;
   std::vector<std::string>
@@ -126,8 +126,8 @@ struct Instruction {
   BarrierScope barrier = BarrierScope::Local;
   std::string mem_kind;  // barriers: local or global
   /// This instruction in the kernel's Reference: which statement it is, and each reference iname
-  /// that does not stand unchanged here as an expression of the present inames. Reductions' inames
-  /// count too. Empty id: same as `id`.
+  /// that is not unchanged here as an expression of the present inames. Reductions' inames count
+  /// too. Empty id: same as `id`.
   std::string origin_id;
   std::map<std::string, Expr> origin;
   Span at;
@@ -150,14 +150,13 @@ struct Kernel {
   Shared<std::map<std::string, InameTag>> iname_tags;
   Shared<std::vector<std::string>> loop_order;       // all inames; earlier is preferred outside
   std::vector<std::vector<std::string>> priorities;  // each chain: outer to inner, hard
-  /// By outer iname of a split: how many iterations at its start and its end are generated apart,
-  /// so that those between run without guards. No effect on the meaning.
+  /// By outer iname of a split: how many iterations at its start and its end are generated
+  /// separately, so that those between run without guards. No effect on the meaning.
   std::map<std::string, std::pair<int, int>> slabs;
   std::vector<Claim> claims;
   Trace trace;
   std::map<std::string, std::shared_ptr<const Record>> records;
-  // Functions that stand elsewhere (core/model/external.h), and what those give that give
-  // something.
+  // Functions defined elsewhere (core/model/external.h), and the types of their results, if any.
   std::map<std::string, std::optional<Scalar>> externals;
   Scalar index_type = Scalar::I32;             // of inames and of parameters without a type
   std::shared_ptr<const Reference> reference;  // null: the kernel is its own reference
@@ -192,7 +191,7 @@ InsnPtr edit(const InsnPtr& insn, F change) {
 
 /// The inames around `insn` and those its reductions bind, also through rules.
 std::set<std::string> all_inames(const Kernel& k, const Instruction& insn);
-/// False where `insn` surely has no reduction, also through rules; told at once.
+/// False where `insn` surely has no reduction, also through rules; at constant cost.
 bool may_reduce(const Kernel& k, const Instruction& insn);
 /// Inames bound by reductions in `e`, rules looked through.
 std::set<std::string> reduction_inames(const Kernel& k, const Expr& e);
@@ -215,7 +214,7 @@ Expr apply_rule(const Rule& rule, const Exprs& args);
 /// `k` without rules: every call expanded.
 Kernel expand_all_rules(const Kernel& k);
 
-/// A kernel as it is without rules; `k` itself when it has none. Lives no longer than `k`.
+/// A kernel with its rules expanded; `k` itself when it has none. Lives no longer than `k`.
 class WithoutRules {
  public:
   explicit WithoutRules(const Kernel& k) : k_(k) {

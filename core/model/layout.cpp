@@ -64,7 +64,7 @@ std::optional<SamePlace> same_place(const std::vector<std::int64_t>& shape,
       return std::nullopt;  // more memory than there is
   }
   if (nested) return std::nullopt;
-  // Differences of two subscripts whose elements are in one place.
+  // Differences of two subscripts whose elements share one place.
   std::string dims, bounds, sum = "0", other;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     dims += fmt::format("{}d{}", i ? ", " : "", i);

@@ -6,10 +6,10 @@
 
 #include "core/model/kernel.h"
 
-/// Where the elements of an array stand in its memory.
+/// The positions of the elements of an array in its memory.
 namespace moonloop {
 
-/// An extent that nobody knows, of an array whose elements lie where strides say: more than any.
+/// The extent of an array with strides that has an unknown one: more than any.
 inline constexpr std::int64_t kUnknownExtent = (std::int64_t{1} << 31) - 1;
 
 /// Strides in elements of an array with this shape, as declared or by its order.
@@ -28,12 +28,12 @@ struct SamePlace {
   /// "`a[0, 1]` and `a[1, 0]`"
   std::string text(const std::string& array) const;
 };
-/// Two such elements of an array; nothing where each has a place of its own. Cost: a question to
-/// isl unless each stride is at least what the axes with smaller ones span.
+/// Two such elements of an array; nothing where each has a place of its own. Cost: a query of isl
+/// unless each stride is at least what the axes with smaller ones span.
 std::optional<SamePlace> same_place(const std::vector<std::int64_t>& shape,
                                     const std::vector<std::int64_t>& strides);
-/// The same of what all arrays of that shape have, where extents that are not constant are 2 or
-/// more; nothing where strides are not constant.
+/// The same for all arrays of that shape, where extents that are not constant are 2 or more;
+/// nothing where strides are not constant.
 std::optional<SamePlace> same_place(const Exprs& shape, const Exprs& strides);
 
 /// Fails `bad-strides` unless a temporary's strides are constants, one for each axis, that keep its

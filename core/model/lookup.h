@@ -6,7 +6,7 @@
 #include "core/model/kernel.h"
 #include "core/model/match.h"
 
-/// What every transform asks first: does the kernel have what the caller names?
+/// What every transform checks first: does the kernel have what the caller names?
 namespace moonloop {
 
 /// Fails `unknown-iname` and lists the kernel's inames unless `name` is one of them.

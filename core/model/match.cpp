@@ -9,8 +9,8 @@ namespace moonloop {
 
 namespace {
 
-/// Matches one character against the `[...]` at `p[i]`; moves `i` behind it. A bracket that is
-/// never closed stands for itself.
+/// Matches one character against the `[...]` at `p[i]`; moves `i` past it. A bracket that is never
+/// closed stands for itself.
 bool class_matches(std::string_view p, std::size_t& i, char c) {
   std::size_t end = i + 1;
   if (end < p.size() && p[end] == '!') ++end;
@@ -86,7 +86,7 @@ bool holds(const Query& q, const Kernel& k, const Instruction& insn, const Stack
     case Query::Kind::Name:
       return glob_match(q.glob, level.name) && (!q.has_tag || any_matches(q.tag, level.tags));
     case Query::Kind::Tag: return any_matches(q.glob, level.tags);
-    // What stands in a rule that an instruction calls is read by that instruction.
+    // A rule's reads count as reads of the instruction that calls it.
     case Query::Kind::Reads: return any_matches(q.glob, reads(k, insn));
     case Query::Kind::Writes: return any_matches(q.glob, writes(insn));
     case Query::Kind::Iname: return any_matches(q.glob, all_inames(k, insn));

@@ -12,8 +12,8 @@
 #include "core/model/proof_keys.h"
 #include "core/sets/isl.h"
 
-/// Answers of isl that the steps of a script ask for again and again: most of a kernel stays as it
-/// is from one transform to the next.
+/// Answers of isl that the steps of a script need again and again: most of a kernel stays the same
+/// from one transform to the next.
 namespace moonloop {
 
 struct Footprint;
@@ -24,21 +24,21 @@ struct Ordered;
 /// so an address stands for one value until the memo is cleared.
 class Memo {
  public:
-  /// Whether what is remembered of orders is found out once more and compared, an InternalError
-  /// where it differs: for tests of the keys. Costs what the memo saves.
+  /// Whether remembered orders are computed once more and compared, an InternalError where they
+  /// differ: for tests of the keys. Costs what the memo saves.
   bool compares = false;
-  /// Sets by their texts, of which names are only numbers, each with its own names by number.
+  /// Sets by their texts, in which names are only numbers, each with its own names by number.
   std::unordered_map<std::string, std::pair<Set, std::vector<std::string>>> texts;
   /// Relations by the expressions that they are made of.
   std::unordered_map<std::string, Map> maps;
   std::unordered_map<std::string, std::shared_ptr<const Footprint>> footprints;
-  /// How far apart the values of inames are by the plain bounds of their domains
+  /// The ranges of the values of inames by the plain bounds of their domains
   /// (core/model/mixed_radix.h).
   std::unordered_map<std::string, std::optional<std::int64_t>> ranges;
   /// Whether a nest keeps an order, and which pairs of accesses were proved.
   std::unordered_map<NestKey, bool, KeyHash> nests;
   std::unordered_set<ProofKey, KeyHash> proofs;
-  /// Other questions about statements of which it is known that all is well.
+  /// Other questions about statements, answered with yes.
   std::unordered_set<QuestionKey, KeyHash> questions;
   /// Whether a read finds what was written in the same iteration of some loops.
   std::unordered_map<CoverKey, bool, KeyHash> covered;
@@ -52,16 +52,16 @@ class Memo {
   /// The same within a text: of one length, not to be read.
   std::string name(const Set& s);
   std::string name(const Map& m);
-  /// Whether the map has been named, and so is likely to be asked about again.
+  /// Whether the map has been named, and so is likely to be used again.
   bool holds(const Map& m) const { return held_maps_.count(m.get()) > 0; }
   bool holds(const Set& s) const { return held_.count(s.get()) > 0; }
-  /// A number that two sets have in common if they are one but for the names of their dimensions.
+  /// A number that two sets share if they are equal but for the names of their dimensions.
   std::size_t shape(const Set& s);
-  /// The same of a map as the set of its pairs; remembered where the memo holds the map.
+  /// The same for a map as the set of its pairs; remembered where the memo holds the map.
   std::size_t shape(const Map& m);
-  /// The same for one that nobody asks for again: it is not held.
+  /// The same for one that will not be used again: it is not held.
   std::size_t shape_of_new(const Set& s);
-  /// What `make` gave for this key before, else what it gives, which is named from then on.
+  /// What `make` gave for this key before, else its result, which is named from then on.
   template <class F>
   auto made(std::string key, F make) -> decltype(make()) {
     auto& known = table(static_cast<decltype(make())*>(nullptr));

@@ -9,7 +9,7 @@
 /// Mixed-radix numbers of inames, as split_iname makes them.
 namespace moonloop {
 
-/// How far the values of an iname are apart at most; nothing when that is not constant.
+/// The largest difference between values of an iname; nothing when that is not constant.
 using RangeOf = std::function<std::optional<std::int64_t>(const std::string& iname)>;
 
 /// The inames of `16*i_outer + i_inner`, outer to inner, if equal values mean equal inames and the
@@ -17,7 +17,7 @@ using RangeOf = std::function<std::optional<std::int64_t>(const std::string& ina
 /// no difference. Linear in the terms.
 std::optional<std::vector<std::string>> digits(const Expr& value, const RangeOf& range);
 
-/// The same with the ranges that constant bounds alone give.
+/// The same with the ranges from constant bounds only.
 std::optional<std::vector<std::string>> plain_digits(const Kernel& k, const Expr& value);
 
 /// The same for the pieces that chunk_iname makes, `(0 if o == 0 else n // 3 + min(1, n % 3) if o
@@ -27,7 +27,7 @@ std::optional<std::vector<std::string>> plain_digits(const Kernel& k, const Expr
 std::optional<std::vector<std::string>> piece_digits(const Kernel& k, const Expr& value,
                                                      const Set& domain, const RangeOf& range);
 
-/// The range that constant bounds of `iname` alone give in its own domain. Without isl's optima.
+/// The range from constant bounds of `iname` only in its own domain. Without isl's optima.
 std::optional<std::int64_t> plain_range(const Kernel& k, const std::string& iname);
 
 }  // namespace moonloop

@@ -14,7 +14,7 @@ namespace {
 using Names = std::vector<std::string>;
 using Product = std::vector<std::string>;  // of parameters, sorted
 
-/// By products of parameters, what each is multiplied with; no zeros.
+/// By products of parameters, the factor of each; no zeros.
 class Polynomial {
  public:
   Polynomial() = default;
@@ -50,7 +50,7 @@ class Polynomial {
       }
     return out;
   }
-  /// Whole: how often `by` is in it; what is left stays here.
+  /// Whole: how often `by` is in it; the remainder stays here.
   Polynomial take_quotient(const Polynomial& by) {
     Polynomial out;
     const auto [lead, times] = by.leading();
@@ -131,7 +131,7 @@ class Number {
     return true;
   }
 
-  /// What inames are multiplied with: by what is left without their greatest divisors, these.
+  /// The factors of inames: by primitive part, the greatest common divisor of their contents.
   void collect_strides(std::map<Polynomial, std::int64_t>& out) const {
     for (const auto& [text, part] : parts_) {
       if (part.second.is_zero()) continue;
@@ -232,7 +232,7 @@ class Bounds {
   Bounds(const Kernel& k, const Names& x_dims, const Names& y_dims)
       : x_dims_(x_dims), y_dims_(y_dims), x_(instances(k, x_dims)), y_(instances(k, y_dims)) {}
 
-  /// Whether two values are always less than `radix` apart.
+  /// Whether two values always differ by less than `radix`.
   bool closer(const Expr& x, const Expr& y, const Polynomial& radix) {
     if (radix.is_affine()) return apart_by_less(x, y, radix.expression());
     if (radix.terms().size() > 1) return false;

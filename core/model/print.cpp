@@ -48,7 +48,7 @@ std::string print_record(const Record& r) {
   return fmt::format("record {}({})\n", r.name, fmt::join(fields, ", "));
 }
 
-/// Records in an order in which each stands behind those of its fields.
+/// Records in an order in which each is after those of its fields.
 void print_records(const Kernel& k, const Record& r, std::set<std::string>& done,
                    std::string& out) {
   if (!done.insert(r.name).second) return;
@@ -59,8 +59,7 @@ void print_records(const Kernel& k, const Record& r, std::set<std::string>& done
 
 std::string print_assumptions(const Set& s) {
   if (!s || yes(isl_set_plain_is_universe(s.get()))) return {};
-  // The text has no head that would keep the parameters in their order, on which isl's text
-  // depends.
+  // The text has no head to keep the parameters in their order, which isl's text depends on.
   std::vector<std::string> params = param_names(s);
   std::sort(params.begin(), params.end());
   Space space = isl_space_params_alloc(isl(), static_cast<unsigned>(params.size()));

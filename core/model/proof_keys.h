@@ -11,8 +11,8 @@
 #include "core/model/step.h"
 #include "core/sets/isl.h"
 
-/// What answers about orders are remembered by (core/model/memo.h): all that the answer depends on.
-/// Sets are told by their addresses; the memo holds them, so that these stay theirs.
+/// Keys of remembered answers about orders (core/model/memo.h): all that the answer depends on.
+/// Sets are identified by their addresses; the memo holds them, so that these stay theirs.
 namespace moonloop {
 
 /// How iterations of a loop, or work-items, run for a proof.
@@ -59,8 +59,8 @@ struct NestKey {
   bool operator==(const NestKey& o) const { return fields() == o.fields(); }
 };
 
-/// Whether a pair of accesses keeps its order (Legality::prove). Inames are numbers, so that what
-/// was proved of a loop holds for one of another name with the same bounds.
+/// Whether a pair of accesses keeps its order (Legality::prove). Inames are numbers, so that a
+/// proof about a loop also holds for a loop of another name with the same bounds.
 struct ProofKey {
   /// A statement of the pair, of the reference or at present.
   struct Statement {
@@ -104,8 +104,8 @@ struct ProofKey {
   bool operator==(const ProofKey& o) const { return fields() == o.fields(); }
 };
 
-/// Whether all is well with statements and what they access, part by part (core/order/question.h).
-/// Inames are `#0`, `#1` and so on where they are dimensions of the statements.
+/// Whether statements and their accesses are valid, part by part (core/order/question.h). Inames
+/// are `#0`, `#1` and so on where they are dimensions of the statements.
 struct QuestionKey {
   enum class About : char { Defined, Others, Two, Written, Read };
   struct Statement {

@@ -16,7 +16,7 @@
 namespace moonloop {
 namespace {
 
-// What isl does not take for a name, in small or capital letters.
+// Words that isl does not take for a name, in small or capital letters.
 constexpr std::array<std::string_view, 19> kWords{
     "and",   "ceil", "ceild", "domain", "exists", "false", "floor", "floord", "implies", "infinity",
     "infty", "max",  "min",   "mod",    "nan",    "not",   "or",    "rat",    "true"};
@@ -90,7 +90,7 @@ Set read_set(const std::string& text) {
   Set s = isl_set_read_from_str(isl(), text.c_str());
   const bool has_tuple = !yes(isl_set_is_params(s.get())) &&
                          (yes(isl_set_has_tuple_id(s.get())) || yes(isl_set_is_wrapping(s.get())));
-  if (!has_tuple)  // else names stand not at dimensions alone
+  if (!has_tuple)  // else not only dimensions have names
     known.emplace(std::move(key->text), std::pair(s, std::move(key->names)));
   return s;
 }

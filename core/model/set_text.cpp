@@ -90,8 +90,8 @@ class SetText {
   std::vector<std::string> tokens_;
 };
 
-/// isl reads integers of any size; what follows computes with those of 64 bits. It takes `1e3` for
-/// `1*e3`, as it writes a quantified name itself: `exists (e3: …)`.
+/// isl reads integers of any size; the rest computes with 64 bits. It takes `1e3` for `1*e3`, as it
+/// writes a quantified name itself: `exists (e3: …)`.
 void check_integers(const std::string& text, const Span& at) {
   constexpr std::string_view kDigits = "0123456789";
   const auto is_part = [&](std::size_t i, auto is) {
@@ -161,10 +161,10 @@ Set read(const std::string& text, const std::string& shown, const Span& at) {
 
 namespace {
 
-/// The names of a tuple, `[i, j = n]`; of an entry that is none, nothing.
+/// The names of a tuple, `[i, j = n]`; nothing for an entry that is not a name.
 std::vector<std::string> names_in_tuple(const std::string& tuple) {
   std::vector<std::string> out{""};
-  bool value = false;  // behind a `=`
+  bool value = false;  // after a `=`
   int depth = 0;
   for (const char c : tuple.substr(1, tuple.size() - 2)) {
     depth += (c == '(') - (c == ')');
@@ -183,7 +183,7 @@ std::vector<std::string> names_in_tuple(const std::string& tuple) {
   return out;
 }
 
-/// isl reads one set, and leaves what stands behind it.
+/// isl reads one set, and ignores the text after it.
 void check_end(const std::string& text, const Span& at, const char* code) {
   const std::size_t close = text.find('}');
   if (close == std::string::npos) return;  // isl says so

@@ -5,10 +5,10 @@
 #include "core/base/source.h"
 #include "core/model/value.h"
 
-/// What was done to a kernel, and what its user vouches for.
+/// The steps done to a kernel, and the claims of its user.
 namespace moonloop {
 
-/// What the user vouches for, where an access is not affine.
+/// A claim of the user, for an access that is not affine.
 struct Claim {
   enum class Kind { Injective, Disjoint, InBounds, Unsafe } kind;
   std::vector<std::string> names;

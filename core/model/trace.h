@@ -8,9 +8,9 @@
 
 namespace moonloop {
 
-/// The steps that led to a kernel, first to last. Kernels that are made one from another have one
-/// list, of which each sees the part that led to it: a further step costs the same after a thousand
-/// others as after none, except where two kernels are made from one.
+/// The steps that led to a kernel, first to last. Kernels made one from another share one list, and
+/// each sees the part that led to it: a further step costs the same after a thousand others as
+/// after none, except where two kernels are made from one.
 class Trace {
  public:
   using const_iterator = std::deque<Step>::const_iterator;

@@ -7,8 +7,8 @@
 
 namespace moonloop {
 
-/// An argument of a transform as the script gave it: what a Lua value can hold. Transforms decode
-/// it through the registry's table; a kernel's trace keeps it, so that the step can be replayed.
+/// An argument of a transform as the script gave it, like a Lua value. Transforms decode it through
+/// the registry's table; a kernel's trace keeps it, so that the step can be replayed.
 struct Value;
 struct NamedValue;
 using ValueList = std::vector<Value>;

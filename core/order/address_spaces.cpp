@@ -29,7 +29,7 @@ OwnCopies::OwnCopies(const Kernel& k) {
 }
 
 /// An instruction outside of the work-items that writes to shared memory runs in one of them; what
-/// it writes beside that has to be shared too, unless all who read it run in that one as well.
+/// else it writes has to be shared too, unless all its readers run in that one as well.
 void OwnCopies::share_by_pairs(const Kernel& k) {
   if (std::all_of(k.instructions.begin(), k.instructions.end(),
                   [](const InsnPtr& i) { return i->lhs.size() < 2; }) ||

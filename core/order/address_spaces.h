@@ -5,15 +5,15 @@
 
 #include "core/model/kernel.h"
 
-/// Who has a temporary to itself. Legality, the interpreter and code generation all ask here, so
-/// that what is proved is what runs.
+/// Which members of a team have a temporary to themselves. Legality, the interpreter and code
+/// generation all use this, so that what is proved is what runs.
 namespace moonloop {
 
-/// Temporaries of which every member of a team has its own: `private` and `auto` ones, but for
-/// those that a statement writes at a number of the team, which it shares, or outside of the
-/// work-items beside a place that these share. All work-items (`l.N`,
-/// `l.auto`) have their own or share; of `ilp` and `vec` inames each decides for itself. One pass
-/// over the statements.
+/// Temporaries of which every member of a team has its own copy: `private` and `auto` ones, except
+/// those that a statement writes at a number of the team, which the team shares, or writes outside
+/// of the work-items together with a place that these share. All work-items (`l.N`, `l.auto`) have
+/// their own or share; for `ilp` and `vec` inames each decides for itself. One pass over the
+/// statements.
 class OwnCopies {
  public:
   explicit OwnCopies(const Kernel& k);

@@ -16,7 +16,7 @@ std::optional<std::int64_t> negative(std::int64_t a) {
   return __builtin_sub_overflow(std::int64_t{0}, a, &r) ? std::nullopt : std::optional(r);
 }
 
-/// The value of a quasi-affine expression at a point; nothing where it is none, or on overflow.
+/// The value of an expression at a point; nothing where it is not quasi-affine, or on overflow.
 std::optional<std::int64_t> value_at(const Expr& e, const std::map<std::string, std::int64_t>& at) {
   using R = std::optional<std::int64_t>;
   const auto both = [&](const Expr& a, const Expr& b, auto f) -> R {
@@ -121,7 +121,7 @@ class BoundsCheck : public UseCheck {
 
   void see(const Use& u) override {
     const auto it = shapes_.find(*u.name);
-    if (u.whole) {  // the element from which on it is passed need not be inside, but have all axes
+    if (u.whole) {  // the element that it is passed from may be outside, but needs all axes
       const Exprs* a = u.write ? nullptr : as_address(*u.expr);
       if (!a || a->size() == 1 || it == shapes_.end()) return;
       const Exprs index(a->begin() + 1, a->end());

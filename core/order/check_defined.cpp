@@ -11,9 +11,9 @@
 namespace moonloop {
 namespace {
 
-/// What it may cost to ask for one read.
+/// The most that a query for one read may cost.
 constexpr unsigned long kReadOperations = 100'000;
-/// Reads of what more statements write are not judged: each read is held against each write.
+/// Reads of variables with more writers are not judged: each read is compared with each write.
 constexpr std::ptrdiff_t kMostWrites = 40;
 
 class DefinedReads {
@@ -38,8 +38,8 @@ class DefinedReads {
   }
 
  private:
-  /// Whether isl has to tell: some write shares a loop with the read, and none precedes it plainly,
-  /// to the same element in the same iteration.
+  /// Whether isl has to decide: some write shares a loop with the read, and none plainly precedes
+  /// it, to the same element in the same iteration.
   bool asks(const AccessAt& read, const std::vector<AccessAt>& all) const {
     const Expr& value = o_.insn(read.insn).rhs;
     if (value && decides(value)) return false;  // whether it reads

@@ -17,7 +17,7 @@
 namespace moonloop {
 namespace {
 
-// ---- Writes to what only the caller or a loop may set.
+// ---- Writes to variables that only the caller or a loop may set.
 
 void check_writes(const Kernel& k) {
   std::unordered_map<std::string, const Argument*> scalars;
@@ -64,7 +64,7 @@ std::optional<Span> free_place(const std::string& name, const Instruction& insn)
   return found;
 }
 
-/// An iname has a value in its loop alone.
+/// An iname has a value only in its loop.
 void check_loops(const Kernel& k) {
   std::unordered_set<std::string> inames;
   for (const Domain& d : k.domains)
@@ -140,7 +140,8 @@ void check_size(const std::string& name, const Exprs& shape, const Type& type, c
            to_string(shape));
 }
 
-/// What an array holds is known by subscripts: where it is written, no two of them mean one place.
+/// Elements of an array are identified by subscripts: where it is written, no two of them mean one
+/// place.
 void check_written_strides(const Kernel& k) {
   std::optional<std::set<std::string>> written;
   for (const Argument& a : k.args) {
@@ -189,7 +190,7 @@ void check_uses(const Kernel& k, bool known) {
   bounds->finish();
 }
 
-/// Asks the kernel, and where its loops, taken apart by steps, make that too much work, whether the
+/// Checks the kernel, or where its loops, split up by steps, make that too much work, whether the
 /// reference passes.
 void check_uses(const Kernel& k) {
   constexpr unsigned long kOperations = 50'000, kForEach = 100;

@@ -7,9 +7,8 @@ namespace moonloop {
 /// predicates (also those of conditional expressions). Fails `out-of-bounds` with an offending
 /// index and the instance. Accesses that are not affine are skipped. Also: `writes-input` (a domain
 /// parameter or a scalar argument is written), `empty-domain` (the assumptions contradict each
-/// other), `unbounded-iname`, `undefined-read`
-/// (a temporary read before any write), `rank-mismatch` with
-/// the declared shape, `size-overflow`.
+/// other), `unbounded-iname`, `undefined-read` (a temporary read before any write), `rank-mismatch`
+/// with the declared shape, `size-overflow`.
 void check_kernel(const Kernel& k);
 
 /// Inference (core/infer/infer.h) and the checks, in order: what code generation and the

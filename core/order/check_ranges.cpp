@@ -74,8 +74,8 @@ class Ranges {
         if (std::find(out.begin(), out.end(), p) == out.end()) collect_inames(*home->second, out);
   }
 
-  /// Bounds of names by intervals: what each constraint alone says, a few times over. Infinite
-  /// where nothing is known. Wider than the values that the name really has.
+  /// Bounds of names by intervals: what follows from each constraint alone, in a few passes.
+  /// Infinite where nothing is known. Wider than the values that the name really has.
   struct Interval {
     double low = -INFINITY, high = INFINITY;
   };
@@ -185,7 +185,7 @@ class Ranges {
     }
   }
 
-  /// What is known in all parts when it is so much before; of a part's quotients, what is in that.
+  /// What holds in all parts given `before`; for a part's quotients, what holds in that part.
   static Intervals around(const std::vector<Part>& parts, const Intervals& before) {
     Intervals out;
     std::set<std::string> quotients;
@@ -215,7 +215,7 @@ class Ranges {
     Intervals known;
     std::set<const Domain*> domains = {&d_};
     for (const std::string& n : names) domains.insert(homes_.at(n));
-    constexpr int kMostParts = 100;  // what more parts say is left to isl, within its budget
+    constexpr int kMostParts = 100;  // more parts are left to isl, within its budget
     for (const Domain* d : domains)
       if (count(isl_set_n_basic_set(d->set.get())) > kMostParts) return false;
     std::vector<std::vector<Part>> all;
@@ -271,8 +271,8 @@ class Ranges {
            yes(isl_val_ge(v.get(), Val(isl_val_neg(end.copy())).get()));
   }
 
-  /// The sums of a bound's positive and of its negative terms, each at its greatest. The innermost
-  /// iname is what the bound is for; `step` is its factor, which is added before it is divided by.
+  /// The sums of a bound's positive and of its negative terms, each at its greatest. The bound is
+  /// for the innermost iname; `step` is its factor, which is added before the division by it.
   void check_sums(const Constraint& c, const Val& step = isl_val_zero(isl())) {
     Val sums[2] = {step, isl_val_neg(step.copy())};
     int bounded = count(isl_constraint_dim(c.get(), isl_dim_set)) - 1;

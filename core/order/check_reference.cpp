@@ -16,11 +16,11 @@
 namespace moonloop {
 namespace {
 
-/// Where the reference takes more, the kernel is asked, within what is left of the phase's budget.
+/// Where the reference takes more, the kernel is checked, within the rest of the phase's budget.
 constexpr unsigned long kReferenceOperations = kPhaseOperations / 5;
 
-/// A text that expressions have in common that differ in how their sums are written alone:
-/// `4*(i + 4*j)` and `4*i + 16*j`. Steps one after the other leave one, an origin the other.
+/// A text shared by expressions that differ only in how their sums are written: `4*(i + 4*j)` and
+/// `4*i + 16*j`. Steps one after the other leave one, an origin the other.
 class Texts {
  public:
   std::string of(const Expr& e) {
@@ -77,7 +77,7 @@ class Texts {
   }
 };
 
-/// What the instructions of a realized kernel access, as texts.
+/// The accesses of the instructions of a realized kernel, as texts.
 class AllUses {
  public:
   explicit AllUses(const Kernel& k) : places(k), k_(k) {
@@ -161,7 +161,7 @@ bool same_accesses(AllUses& now, const Instruction& insn, AllUses& before,
                                                        mine.reads.begin(), mine.reads.end());
 }
 
-/// The reference, with what is known by now of the variables and parameters.
+/// The reference, with what is now known about the variables and parameters.
 Kernel reference_with_data(const Kernel& k) {
   Kernel out = k.reference->order.kernel();
   out.args = k.args;

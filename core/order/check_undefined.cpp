@@ -82,7 +82,7 @@ class UndefinedReads : public UseCheck {
       judge_elements(name, h, read);
   }
 
-  /// No write stands before the read: only earlier iterations of shared loops can have written.
+  /// No write is before the read: only earlier iterations of shared loops can have written.
   void judge_order(const std::string& name, const History& h, const Use& read) {
     std::set<std::string> shared;
     for (const Use& w : h.writes)

@@ -49,7 +49,7 @@ class Matching {
   }
   void same(const Expr& x, const Expr& y) { out_.x.push_back(x), out_.y.push_back(y); }
 
-  /// What the temporary holds: another value in another iteration of the loops that write it.
+  /// The temporary's value: another one in each iteration of the loops that write it.
   bool held(const std::string& temporary) {
     std::optional<std::set<std::string>> around;
     for (const InsnPtr& i : k_.instructions) {
@@ -96,7 +96,7 @@ class Matching {
     same(split(xs, x_dims_, x_rest), split(ys, y_dims_, y_rest));
     return all(x_rest, y_rest);
   }
-  /// Of a sum or product, with those in it; else `e` alone.
+  /// The terms of a sum or product, with nested ones; else `e` alone.
   static Exprs terms(const Expr& e, NaryOp op) {
     const auto* n = e.as<Nary>();
     if (!n || n->op != op) return {e};
@@ -107,7 +107,7 @@ class Matching {
     }
     return out;
   }
-  /// Each factor is equal; a constant belongs to the one other factor, or stands by itself.
+  /// Each factor is equal; a constant belongs to the one other factor, or is alone.
   bool products(const Exprs& xs, const Exprs& ys) {
     const auto split = [](const Exprs& factors, std::int64_t& constant) {
       Exprs rest;

@@ -60,7 +60,7 @@ Expr field_of_value(const Expr& record, const std::string& name) {
               record.at());
 }
 
-/// `e` as a comparison of `left` with `right`, turned round if it has to be.
+/// `e` as a comparison of `left` with `right`, turned round if necessary.
 std::optional<CompareOp> compared(const Expr& e, const Expr& left, const Expr& right) {
   const auto* c = e.as<Compare>();
   if (!c) return std::nullopt;
@@ -97,7 +97,7 @@ const Expr& without_cast_to(const Type& t, const Expr& e) {
   return c && c->type == t ? without_cast_to(t, c->arg) : e;
 }
 
-/// What is done to the place, if it is the same in all instances: made of the place, constants and
+/// The change to the place, if it is the same in all instances: made of the place, constants and
 /// scalar arguments. Empty if not.
 std::string same_for_all(const Kernel& k, const Expr& place, const Expr& value) {
   const std::string hole = "?";
@@ -188,7 +188,7 @@ std::optional<CommutingUpdates::Update> CommutingUpdates::find(const Instruction
     if (at < values.size()) return std::nullopt;  // two places of it
     at = i;
   }
-  if (at == values.size()) return std::nullopt;  // it is read alone
+  if (at == values.size()) return std::nullopt;  // it is only read
   for (const Expr& p : insn.predicates)
     if (uses(p, variable) > 0) return std::nullopt;
   if (equal(values[at], insn.lhs[at])) {
@@ -255,8 +255,8 @@ std::string CommutingUpdates::chain(const Step& s, const Expr& value) {
   return "";
 }
 
-/// `e if e > place else place` and its kin. Another operation than `max`: of what is no number, the
-/// one keeps what the other one replaces.
+/// `e if e > place else place` and similar ones. Not the same operation as `max`: for a NaN, one
+/// keeps what the other replaces.
 std::string CommutingUpdates::choice(const Step& s, const Expr& value) {
   const auto c = choice_of(value);
   if (!c) return "";
@@ -324,7 +324,7 @@ std::string CommutingUpdates::lexicographic(const Expr& cond, const std::vector<
     for (std::size_t t = 0; t < either->terms.size(); ++t) {
       const std::string first = strict(either->terms[t], parts[p]);
       if (first.empty()) continue;
-      Exprs ties;  // what the others say beside that the candidate is equal
+      Exprs ties;  // what the others require besides equality of the candidate
       for (std::size_t other = 0; other < either->terms.size(); ++other) {
         if (other == t) continue;
         const auto* tie = either->terms[other].as<Nary>();

@@ -7,25 +7,23 @@
 
 #include "core/model/kernel.h"
 
-/// Which atomic updates may run in any order. That each happens at once does not say so: `a = 2*a`
-/// and `a = a + 1` leave another value when they change places. Legality and devices both ask here.
+/// Which atomic updates may run in any order. Atomicity does not imply it: `a = 2*a` and
+/// `a = a + 1` leave another value when exchanged. Used by legality and by devices.
 ///
-/// Commuting are updates `a = a op e` of one operation, where `a` stands once, neither `e` nor a
-/// subscript reads `a`, and the type of `a` holds what is computed: sums (with what is subtracted),
-/// products (with real division), `min`, `max`, `and`, `or`, `&`, `|`, `^`, and tuples or records
-/// of which the larger one stays, where all parts are compared in turn, such as a largest value
-/// with its index. Rounding counts for nothing, as in reductions. An update that does the same to
-/// `a` in all instances commutes with itself, such as `a = 3*a - 1`; so does a first write
-/// (`atomic=init`) that stores the same in all instances. Updates of two fields of a
-/// record have nothing to do with each other.
+/// Updates `a = a op e` of one operation commute where `a` occurs once, neither `e` nor a subscript
+/// reads `a`, and the type of `a` holds what is computed: sums (with subtraction), products (with
+/// real division), `min`, `max`, `and`, `or`, `&`, `|`, `^`, and tuples or records of which the
+/// larger one stays, where all parts are compared in turn, such as a largest value with its index.
+/// Rounding is ignored, as in reductions. An update that does the same to `a` in all instances
+/// commutes with itself, such as `a = 3*a - 1`; so does a first write (`atomic=init`) that stores
+/// the same in all instances. Updates of two fields of a record are independent.
 ///
-/// What is not proved can be claimed: where a claim vouches for a variable (`assume_commuting`),
-/// all atomic updates of it commute, also those that compute another operation or use what they
-/// fetch.
+/// Unproved updates can be claimed: where a claim vouches for a variable (`assume_commuting`), all
+/// atomic updates of it commute, also those that compute another operation or use what they fetch.
 namespace moonloop {
 
-/// Variables of whose atomic updates a claim says that their order does not matter. Such a claim is
-/// one of Claim::Kind::Unsafe, which takes an order on trust, and names variables where others name
+/// Variables whose atomic updates may run in any order by a claim. Such a claim is of
+/// Claim::Kind::Unsafe, which takes an order on trust, and names variables where others name
 /// inames.
 std::set<std::string> claimed_commuting(const Kernel& k);
 /// Where a claim of that kind names `from`, `k` makes it of `to` as well: an iname that takes over
@@ -40,10 +38,10 @@ class CommutingUpdates {
   CommutingUpdates(const Kernel& k, const Kernel& claims)
       : k_(k), claimed_(claimed_commuting(claims)) {}
 
-  /// Whether the statements `a` and `b` of the kernel, which may be one, are both atomic and can
-  /// change places in all that they do to `variable`.
+  /// Whether the statements `a` and `b` of the kernel, which may be one, are both atomic and can be
+  /// exchanged in all their effects on `variable`.
   bool commute(const Instruction& a, const Instruction& b, const std::string& variable);
-  /// The same, and both do the same: who is alike one of some that are alike is alike all of them.
+  /// The same, and both do the same to it. This is transitive: statements alike one are alike.
   bool alike(const Instruction& a, const Instruction& b, const std::string& variable);
 
   /// Whether the instances of `insn`, run one after the other, leave the same in `variable` in each
@@ -53,7 +51,7 @@ class CommutingUpdates {
   }
 
  private:
-  /// What a statement does to a variable.
+  /// The effect of a statement on a variable.
   struct Update {
     std::string operation;  // equal for those that commute; empty: leaves it as it is
     std::string field;      // of the record, as `.f.g`; empty: all of it
@@ -74,7 +72,7 @@ class CommutingUpdates {
   std::string operation(const Step& s, const Expr& value);
   std::string chain(const Step& s, const Expr& value);
   std::string choice(const Step& s, const Expr& value);
-  /// A part of a tuple: what it may become, and where it stands.
+  /// A part of a tuple: its possible new value, and its place.
   struct Candidate {
     std::string name;
     Expr value, place;

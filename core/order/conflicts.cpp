@@ -8,8 +8,8 @@
 namespace moonloop {
 namespace {
 
-/// How many parts the instances of two statements may have: pairs of them are in the product of as
-/// many, times those of the subscripts.
+/// How many parts the instances of two statements may have: their pairs have the product of these
+/// numbers, times that of the subscripts.
 constexpr isl_size kMostParts = 40;
 
 /// The instances without the instruction's predicates: some may not run.

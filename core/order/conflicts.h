@@ -7,19 +7,20 @@
 
 #include "core/order/order.h"
 
-/// Which instances of two statements touch one element, whoever asks: legality for its reference,
-/// code generation for groups, work-items and the runs of work-items of a plan. All of them see
-/// affine subscripts exactly, beside others too, and all of them honour the kernel's claims.
+/// Which instances of two statements touch one element, for all callers: legality for its
+/// reference, code generation for groups, work-items and the runs of work-items of a plan. All of
+/// them see affine subscripts exactly, also next to others, and all of them honour the kernel's
+/// claims.
 namespace moonloop {
 
-/// What a statement does to one variable.
+/// An access of a statement to one variable.
 struct StatementAccess : Access {
   int insn = -1;  // its place in the kernel
 };
 
 class Conflicts {
  public:
-  /// Of the statements of `k`, which has no rules and no reductions; `k` has to stay.
+  /// Of the statements of `k`, which has no rules and no reductions; `k` has to outlive this.
   explicit Conflicts(const Kernel& k);
 
   /// The inames of a statement: the dimensions of its instances.

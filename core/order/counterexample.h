@@ -9,7 +9,7 @@
 #include "core/base/diagnostic.h"
 #include "core/sets/isl.h"
 
-/// The two instances that a refusal names, for those who draw them instead of reading its text.
+/// The two instances that a refusal names, for drawing them.
 namespace moonloop {
 
 /// One instance of a statement, among all of them.
@@ -21,7 +21,7 @@ struct CounterexampleInstance {
   Set domain;                       // of the statement: dimensions are `inames`
 };
 
-/// What is wrong with two instances.
+/// The problem with two instances.
 enum class CounterexampleKind {
   Order,     // the first has to run before the second, and would not
   Together,  // they must not run at the same time

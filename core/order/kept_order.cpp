@@ -12,7 +12,7 @@ bool same_tag(const Kernel& a, const Kernel& b, const std::string& iname) {
   return x ? y && *x == *y : !y;
 }
 
-/// More claims ask for less; `few` are the first ones of `many`.
+/// More claims require less; `few` are the first ones of `many`.
 bool begins_with(const std::vector<Claim>& many, const std::vector<Claim>& few) {
   return many.size() >= few.size() &&
          std::equal(few.begin(), few.end(), many.begin(), [](const Claim& a, const Claim& b) {

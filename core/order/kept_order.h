@@ -9,8 +9,8 @@
 
 #include "core/order/order_reference.h"
 
-/// What a proof of an order says of the next one: most of a kernel stays as it is from one step to
-/// the next, and what stays needs no second proof.
+/// Reuse of a proof of an order for the next one: most of a kernel stays the same from one step to
+/// the next, and that part needs no second proof.
 namespace moonloop {
 
 /// A kernel whose order is known to keep that of its reference.
@@ -21,9 +21,9 @@ struct KeptOrder {
 };
 
 /// The statements that run as they ran in a kernel known to be in order: the same objects, in the
-/// same loops with the same domains and tags, before and behind the same others. Every pair of
-/// their instances that had to keep its order has kept it. Where a statement computes something
-/// else in the same place, this holds of the accesses that it still makes.
+/// same loops with the same domains and tags, before and after the same others. Every pair of their
+/// instances that had to keep its order has kept it. Where a statement computes something else in
+/// the same place, this holds of the accesses that it still makes.
 class Carried {
  public:
   Carried() = default;
@@ -46,7 +46,7 @@ class Carried {
   bool same_loop(const std::string& iname);
   /// Notes temporaries that only one of the two has, or that are stored elsewhere.
   void changed_storage(const Kernel& a, const Kernel& b);
-  /// Inames whose domains are others in `b` than in `a`.
+  /// Inames whose domains differ between `a` and `b`.
   void changed_domains(const Kernel& a, const Kernel& b);
   bool in_the_same_order() const;
 

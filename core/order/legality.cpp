@@ -61,7 +61,7 @@ Legality::Legality(const Kernel& before, const Kernel& after)
 
 namespace {
 
-/// What two statements have in common that stand in equal nests.
+/// The common parts of statements in equal nests.
 struct Nest {
   // The lists of loops and work-items, of the reference and present ones: equal lists of names are
   // one object in each of the two trees.
@@ -74,7 +74,7 @@ struct Nest {
 
 }  // namespace
 
-/// Finds the present statement of each of the reference, and says which stand in equal nests.
+/// Finds the present statement of each reference statement, and which are in equal nests.
 void Legality::place() {
   const std::size_t n = std::size_t(ref_->order.size());
   now_.assign(n, -1);
@@ -116,9 +116,9 @@ void Legality::place() {
   }
 }
 
-/// Accesses that a statement makes in both kernels. What it accessed before and no longer does has
-/// a stand-in; what it accumulates into keeps its place although its name may be new. An access
-/// whose subscripts now read a copy, `h[d_fetch]` in place of `h[d[i]]`, is still the same one.
+/// Accesses that a statement makes in both kernels. Accesses that it no longer makes have
+/// stand-ins; an accumulator keeps its place although its name may be new. An access whose
+/// subscripts now read a copy, `h[d_fetch]` in place of `h[d[i]]`, is still the same one.
 void Legality::keep_common() {
   const Variables variables(present_->kernel());
   std::vector<AccessList> still(now_.size());
@@ -166,7 +166,7 @@ void Legality::check() {
   remember(std::move(this_order_));
 }
 
-/// What the last proof says of this one. Of two kernels that are compared, the first is in order.
+/// Reuses the last proof for this one. Of two compared kernels, the first is in order.
 void Legality::carry() {
   this_order_ = {ref_, present_, now_};
   known_order_ = known_order(this_order_);
@@ -199,7 +199,7 @@ void Legality::check_all(const ByVariable& by_variable) {
     }
 }
 
-/// What was carried over from another proof is proved here as well.
+/// Orders carried over from another proof are proved here as well.
 void Legality::check_carried(const std::string& name, const std::vector<AccessAt>& all) {
   try {
     check_variable(name, all);
@@ -229,7 +229,7 @@ void Legality::check_variable(const std::string& name, const std::vector<AccessA
     return;
   }
   // Accesses under different top-level loops, before as well as now, keep their order when those
-  // loops do; what is left stands under one top-level loop.
+  // loops do; the rest is under one top-level loop.
   const auto root = [](const RunOrder& o, int s) {
     return o.tree().paths[std::size_t(s)].index(0);
   };
@@ -261,8 +261,8 @@ void Legality::check_variable(const std::string& name, const std::vector<AccessA
   }
 }
 
-/// The accesses of a group touch one element in one iteration, but of a record perhaps other fields
-/// of it. All that touch one innermost field of those that are named meet.
+/// The accesses of a group touch one element in one iteration, but perhaps different fields of a
+/// record. Those that touch the same innermost named field meet.
 void Legality::check_group(const std::vector<AccessAt>& group) {
   std::set<std::string> fields;
   for (const AccessAt& a : group) fields.insert(ref_->at(a).field);
@@ -407,7 +407,7 @@ Legality::Pair Legality::turned(const Pair& p) { return {p.b, p.a, p.y, p.x, p.e
 
 void Legality::check_pair(const Pair& p) {
   if (!loops_keep(p)) prove(p);
-  if (p.x == p.y || p.commutes) return;  // null: one direction alone
+  if (p.x == p.y || p.commutes) return;  // null: only one direction
   const Pair back = turned(p);
   if (!loops_keep(back)) prove(back);
 }
@@ -421,10 +421,9 @@ const std::vector<std::string>& Legality::confined_to(const std::string& name, c
 }
 
 /// Of the iterations to which the reference keeps the accesses to the temporary, those that the
-/// present loops keep apart as well. Work-items do where each has its own. Loops do where one
-/// iteration of the outer ones, which stand around all accesses, is one of these, whole: a loop
-/// outside of them or between them would run them by turns, and the next one would find what this
-/// one left.
+/// present loops keep apart as well. Work-items do where each has its own copy. Loops do where one
+/// iteration of the outer ones, around all accesses, is exactly one of these: a loop outside of
+/// them or between them would interleave them, and the next one would find what this one left.
 std::vector<std::string> Legality::find_confined(const std::string& name, const Web& web) const {
   const std::vector<std::string>& wanted = web.own;
   if (wanted.empty()) return {};
@@ -440,7 +439,7 @@ std::vector<std::string> Legality::find_confined(const std::string& name, const 
   std::size_t shared = present_->loops(first).size();
   std::vector<std::string> items = present_->items(first);
   if (!items.empty()) {
-    // Of an accumulator, which `k_` does not have yet, all have their own.
+    // All have their own copy of an accumulator, which `k_` does not have yet.
     if (!own_) own_.emplace(k_);
     if (k_.find_temporary(name))
       std::erase_if(items, [&](const std::string& i) { return !own_->has(name, i); });
@@ -473,7 +472,7 @@ std::vector<std::string> Legality::find_confined(const std::string& name, const 
   }
 }
 
-/// Whether `values` tell the iteration of `loops`.
+/// Whether `values` determine the iteration of `loops`.
 bool Legality::determine(const Exprs& values, const std::vector<std::string>& loops,
                          const std::vector<std::string>& items) const {
   if (loops.empty()) return true;

@@ -16,21 +16,21 @@
 
 /// The proof behind `check_legal`: the present order of a kernel keeps every dependence of its
 /// reference. legality.cpp chooses the pairs of accesses; legality_nest.cpp answers from the loops
-/// alone, once per pair of nests; legality_exact.cpp asks isl about the instances.
+/// only, once per pair of nests; legality_exact.cpp queries isl about the instances.
 namespace moonloop {
 
-/// Whether work-items of a team put together what each accumulates in the reduction's update: the
-/// order of its values does not matter.
+/// Whether work-items of a team combine what each accumulates in the reduction's update: the order
+/// of its values does not matter.
 bool combines_items(const Instruction& update);
 
-/// Parts of a segmented reduction that work-items along one iname keep, and put together in the
-/// order of that iname after all loops of the reduction.
+/// Parts of a segmented reduction that work-items along one iname keep, and combine in the order of
+/// that iname after all loops of the reduction.
 struct OrderedParts {
   std::string iname;
   std::size_t outer = 0;  // loops around the whole reduction
 };
-/// Those of the reduction that statement `s` updates; nothing where it does not, or where no iname
-/// alone numbers its work-items.
+/// Those of the reduction that statement `s` updates; nothing where it does not, or where no single
+/// iname numbers its work-items.
 std::optional<OrderedParts> ordered_parts(const RunOrder& order, int s);
 
 /// For the drawing of a refusal: what statement `s` does at the point `at`.
@@ -96,7 +96,7 @@ class Legality {
   /// The parts whose order decides about a pair, of two updates of one segmented reduction, where
   /// statement `s` of `order` is that of the pair.
   static std::optional<OrderedParts> parts_of(const Pair& p, const RunOrder& order, int s);
-  /// { earlier instance -> later one } of statement `s`, whose parts are put together.
+  /// { earlier instance -> later one } of statement `s`, whose parts are combined.
   static Map parts_before(const RunOrder& order, int s, const OrderedParts& parts,
                           bool (*unordered)(const InameTag*));
   void check_parts() const;
@@ -133,8 +133,8 @@ class Legality {
   std::string bounded_by(int s, const Access& access) const;
   [[noreturn]] void refuse_pair(const Pair& p, const Map& violated, bool exact) const;
 
-  /// Whether iterations of the present loop `iname` may run at the same time without anybody
-  /// vouching for it; `shared`: those that put parts of a reduction together do not count.
+  /// Whether iterations of the present loop `iname` may run at the same time without the user
+  /// vouching for it; `shared`: those that combine parts of a reduction do not count.
   bool at_once(const std::string& iname, bool shared) const {
     if (present_->trusts(iname)) return false;
     return shared ? is_parallel_not_shared(k_.tag(iname)) : is_parallel(k_.tag(iname));
@@ -151,7 +151,7 @@ class Legality {
   std::shared_ptr<const RunOrder> present_;
   ByVariable common_;      // accesses of both kernels; see the maker
   bool compares_ = false;  // made from two kernels
-  bool trivial_ = false;   // its own order, all of it sequential: nothing is to be proved
+  bool trivial_ = false;   // its own order, all of it sequential: nothing to prove
   mutable std::unique_ptr<CommutingUpdates> commuting_;  // of the reference
   std::vector<int> now_;  // reference statement -> present one, or -1
   std::shared_ptr<const KeptOrder> known_order_;

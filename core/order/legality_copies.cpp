@@ -4,7 +4,7 @@
 #include "core/order/legality.h"
 
 /// Temporaries of which each work-item or lane has its own: no value may pass from one to another.
-/// The order of instances says nothing of that, because all of a team run one statement before any
+/// The order of instances does not ensure that, because all of a team run one statement before any
 /// runs the next.
 namespace moonloop {
 
@@ -34,7 +34,7 @@ std::vector<std::string> Legality::numbers(const std::string& name, int referenc
   return out;
 }
 
-/// The common case: each read finds what was written in the same iteration, and that has the
+/// The common case: each read finds what was written in the same iteration, which determines the
 /// numbers.
 bool Legality::stay_in_copies(const std::string& name, const std::vector<AccessAt>& all,
                               const std::set<std::string>& numbers) {
@@ -65,8 +65,8 @@ Map Legality::flow(const AccessAt& write, const AccessAt& read, bool within, boo
 void Legality::prove_copies(const AccessAt& write, const AccessAt& read,
                             const std::vector<AccessAt>& all) const {
   const int w = now(write.insn), r = now(read.insn);
-  if (combines_items(present_->insn(w))) return;  // the team puts together what each has
-  // What of a record the read gets from the write.
+  if (combines_items(present_->insn(w))) return;  // the team combines what each has
+  // The part of a record that the read gets from the write.
   const std::string &written = ref_->at(write).field, &wanted = ref_->at(read).field;
   if (!covers_field(written, wanted) && !covers_field(wanted, written)) return;
   const std::string& part = written.size() > wanted.size() ? written : wanted;
@@ -97,7 +97,7 @@ void Legality::prove_copies(const AccessAt& write, const AccessAt& read,
 }
 
 /// Copies that the reference's teams had: where the present ones are fewer, a read could find what
-/// was written for another. That keeps the order of instances, too.
+/// was written for another. The order of instances does not exclude that.
 void Legality::check_former_copies() {
   const Kernel& before = ref_->order.kernel();
   const auto& tags = before.iname_tags;
@@ -128,7 +128,7 @@ std::string Legality::way_out(const AccessAt& write, const AccessAt& read,
                      ref_->at(write).variable);
 }
 
-/// No iteration of `lost`, of which the reference's each had its own copy, reads what another one
+/// No iteration of `lost`, each of which had its own copy in the reference, reads what another one
 /// writes; `equal`: those that it still has to itself.
 void Legality::prove_apart(const AccessAt& write, const AccessAt& read,
                            std::vector<std::string> equal, const std::string& lost) const {

@@ -11,7 +11,7 @@
 namespace moonloop {
 namespace {
 
-/// The instances of present statement `now` with those of the reference that they are.
+/// The instances of present statement `now` and the reference instances that they are.
 Map origin_map(const RunOrder& present, int now, const RunOrder& was, int reference, bool& exact) {
   Exprs values;
   for (const std::string& d : was.dims(reference))
@@ -31,7 +31,7 @@ CounterexampleInstance counterexample_instance(const RunOrder& order, int s,
   return {order.insn(s).id, dims, values_at(dims, at), std::move(does), order.domain(s, known)};
 }
 
-/// Inames count by where they stand; variables by their names where claims name them.
+/// Inames count by their positions; variables by their names where claims name them.
 const Set& Legality::points(const RunOrder& order, int s) const {
   const std::vector<std::string>& dims =
       order.dims(s);  // one object for all equal ones of an order
@@ -50,7 +50,7 @@ ProofKey Legality::proof_key(const Pair& p) const {
   const auto find = [&](const std::string& i) {
     return std::find(inames.begin(), inames.end(), i);
   };
-  bool plain = true;  // nothing but its dimensions decides what an instance is
+  bool plain = true;  // instances are determined by their dimensions alone
   for (const auto& [o, s] : statements) {
     for (const std::string& i : o->dims(s))
       if (find(i) == inames.end()) inames.push_back(i);
@@ -167,7 +167,7 @@ Map Legality::demanded(const Pair& p, bool& exact) const {
                              isl_map_reverse(origin_map(is, now(p.b), was, p.b, exact).take()));
 }
 
-/// The one statement that writes a scalar from which loops have bounds; null where there is none,
+/// The one statement that writes a scalar that bounds of loops depend on; null where there is none,
 /// or several.
 const Instruction* Legality::only_writer(const std::string& scalar) const {
   if (!writers_) {

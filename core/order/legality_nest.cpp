@@ -4,12 +4,12 @@
 #include "core/model/mixed_radix.h"
 #include "core/order/legality.h"
 
-/// Answers from the loops alone: whether every two instances of a pair of statements that agree in
+/// Answers from the loops only: whether every two instances of a pair of statements that agree in
 /// the inames `equal` keep their order, whatever they access. Sufficient, not necessary.
 namespace moonloop {
 
 bool Legality::loops_keep(const Pair& p) {
-  // Loops do not say in which order parts are put together.
+  // Loops do not determine the order in which parts are combined.
   if (parts_of(p, *present_, now(p.a)) || parts_of(p, ref_->order, p.a)) return false;
   PairInLoopsKey key{.nest_a = nests_[std::size_t(p.a)],
                      .nest_b = nests_[std::size_t(p.b)],
@@ -26,7 +26,7 @@ bool Legality::loops_keep(const Pair& p) {
 }
 
 /// The shared loops are the same ones in the same order, sequential where they matter. Work-items
-/// matter to a statement alone: all of them run one statement before any runs the next.
+/// matter only within a statement: all of them run one statement before any runs the next.
 bool Legality::same_nest(const Pair& p) const {
   const RunOrder &was = ref_->order, &is = *present_;
   const int a = now(p.a), b = now(p.b);
@@ -64,7 +64,7 @@ Map ordered(std::size_t loops, const std::vector<bool>& orders, Map equal_so_far
 
 namespace {
 
-/// Values of iname `name` in `domain` are that far apart at most; nothing when that is not
+/// The largest difference between values of iname `name` in `domain`; nothing when that is not
 /// constant.
 std::optional<std::int64_t> spread(const Set& domain, const std::string& name) {
   const int at = isl_set_find_dim_by_name(domain.get(), isl_dim_set, name.c_str());
@@ -91,9 +91,8 @@ const std::optional<std::vector<std::string>>& Legality::pieces_of(
 }
 
 /// The common case without relations: each present iname is a digit of one reference iname, or
-/// numbers its pieces. What
-/// agrees in the reference agrees in its digits; the other digits must be sequential loops in their
-/// order.
+/// numbers its pieces. What agrees in the reference agrees in its digits; the other digits must be
+/// sequential loops in their order.
 bool Legality::pieces_keep(const Pair& p, const Exprs& values,
                            const std::vector<std::string>& shared, std::size_t loops,
                            const std::vector<std::string>& dims, std::size_t present_loops) const {

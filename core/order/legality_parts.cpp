@@ -25,7 +25,7 @@ std::optional<OrderedParts> ordered_parts(const RunOrder& order, int s) {
 }
 
 std::optional<OrderedParts> Legality::parts_of(const Pair& p, const RunOrder& order, int s) {
-  // An update writes nothing but what it accumulates into.
+  // An update writes only its accumulator.
   const bool meet = p.x && p.a == p.b && p.x->variable == p.y->variable;
   return meet && (p.x->write || p.y->write) ? ordered_parts(order, s) : std::nullopt;
 }
@@ -48,7 +48,7 @@ Map Legality::parts_before(const RunOrder& order, int s, const OrderedParts& par
                        order_lt(whole, item, item).take());
 }
 
-/// What runs the parts of such a reduction one after the other has to keep the order as well.
+/// Code that runs the parts of such a reduction one after the other has to keep the order as well.
 void Legality::check_parts() const {
   Kernel plain = without_ordered_parts(k_, *present_);
   if (plain.iname_tags.size() == k_.iname_tags.size()) return;

@@ -3,7 +3,7 @@
 #include "core/base/graph.h"
 #include "core/order/order_reference.h"
 
-/// Which order of the list says what a loop tree does.
+/// The order of the list that expresses what a loop tree does.
 namespace moonloop {
 
 std::vector<int> owners(const Kernel& k, const RunOrder& order) {

@@ -60,7 +60,7 @@ std::vector<std::pair<int, int>> conflict_chain(const Kernel& k, const std::vect
 namespace {
 
 /// Order among statements that lost a loop that they shared: the loops' direction of the textual
-/// order no longer follows, so each pair is asked for the dependences that it has.
+/// order no longer follows, so the dependences of each pair are queried.
 class Fission {
  public:
   Fission(const Kernel& k, const Reference& r, const std::vector<int>& reference_of)
@@ -191,8 +191,8 @@ Nested nest(Kernel k) {
   return out;
 }
 
-/// Without the tags of the inames that `is_gone` accepts. Of a team's inames, which are no loops,
-/// priorities say nothing; without the tags they would.
+/// Without the tags of the inames that `is_gone` accepts. Priorities ignore a team's inames, which
+/// are not loops; without the tags they would not.
 template <class F>
 static Kernel without_tags(Kernel k, F is_gone) {
   for (std::vector<std::string>& chain : k.priorities)

@@ -212,7 +212,7 @@ class AccessCollector {
   std::size_t numbered_ = 0;
 };
 
-/// What a part of an expression reads: names without subscripts, which may be no variables, and
+/// What a part of an expression reads: names without subscripts, which need not be variables, and
 /// elements. Each once, in the order in which they are met.
 struct ReadsOfPart {
   struct Read {
@@ -267,7 +267,7 @@ class ReadWalk {
       }
     std::size_t nodes = 1;
     const auto below = [&](const Expr& c) { nodes += (*this)(c); };
-    if (const Expr* element = as_indexof(e)) {  // where it stands, not what it holds
+    if (const Expr* element = as_indexof(e)) {  // its position, not its value
       for_each_child(*element, below);
       return nodes;
     }
@@ -435,7 +435,7 @@ void for_each_name_read(const Kernel& k, const Variables& variables, const Instr
 
 namespace {
 
-/// Whether the value of `e` at an instance is determined by the instance alone.
+/// Whether the value of `e` at an instance is determined only by the instance.
 bool is_fixed(const Expr& e, const Variables& variables) {
   bool fixed = true;
   walk(e, [&](const Expr& x) {

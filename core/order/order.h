@@ -12,14 +12,14 @@
 #include "core/order/reference.h"
 #include "core/order/tree.h"
 
-/// The order in which a nested kernel runs its instances, as isl maps; what the questions to the
-/// order relation (legality, dependences, stand-ins) are built from.
+/// The order in which a nested kernel runs its instances, as isl maps; the basis of queries of the
+/// order relation (legality, dependences, stand-ins).
 namespace moonloop {
 
 /// Inames whose parallel iterations the user takes on trust (the option `unsafe`).
 std::set<std::string> trusted_inames(const Kernel& k);
 
-/// A nested kernel ready for questions. Statements are the realized kernel's instructions.
+/// A nested kernel ready for queries. Statements are the realized kernel's instructions.
 class RunOrder {
  public:
   explicit RunOrder(Nested nested);
@@ -83,8 +83,8 @@ std::vector<std::string> computed_params(const Kernel& k, const Set& s);
 Set without_computed(const Kernel& k, Set s, bool& exact);
 
 /// Names of the array arguments and temporaries of a kernel, and the temporaries that bounds of
-/// loops read, for many look-ups. Cost: that of looking at the parameters of all domains, none
-/// where there are no temporaries; the arguments are numbered once for all kernels that share them.
+/// loops read, for many look-ups. Cost: a look at the parameters of all domains, none where there
+/// are no temporaries; the arguments are numbered once for all kernels that share them.
 class Variables {
  public:
   explicit Variables(const Kernel& k);
@@ -94,7 +94,7 @@ class Variables {
   }
   /// Whether some loop has bounds that are computed in the kernel.
   bool any_bounds() const { return !bounds_.empty(); }
-  /// What the bounds of the loop over `iname` read.
+  /// The variables read by the bounds of the loop over `iname`.
   const std::vector<Access>& bounds_of(const std::string& iname) const;
 
  private:
@@ -106,7 +106,7 @@ class Variables {
   Shared<NameMap<Temporary>> temporaries_;
   std::unordered_map<std::string, std::vector<Access>> bounds_;
 };
-/// A list of accesses that those who ask share.
+/// A list of accesses shared by its users.
 class AccessList {
  public:
   AccessList() = default;
@@ -136,10 +136,9 @@ class AccessList {
 };
 
 /// Accesses of a statement, reads first, each (variable, direction, subscripts) once. An Update
-/// reads what it writes. Each instance also reads what decides whether it runs: its predicates, and
-/// what the bounds of the loops around it are computed from.
-/// Remembered with the instruction: asking again costs a look-up for each variable without
-/// subscripts.
+/// reads the variables that it writes. Each instance also reads what decides whether it runs: its
+/// predicates, and the inputs to the bounds of the loops around it. Remembered with the
+/// instruction: asking again costs a look-up for each variable without subscripts.
 AccessList statement_accesses(const Instruction& insn, const Variables& variables);
 
 /// Calls `visit` with the names that a statement reads, those that bounds of its loops need too;

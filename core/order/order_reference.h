@@ -9,7 +9,7 @@
 #include "core/order/address_spaces.h"
 #include "core/order/order.h"
 
-/// What a kernel's instances are measured against: its reference order with the accesses.
+/// The standard for a kernel's instances: its reference order with the accesses.
 namespace moonloop {
 
 struct AccessAt {
@@ -38,15 +38,15 @@ class ByVariable {
   std::vector<Entry> entries_;
 };
 
-/// Accesses of a temporary among which its values pass: no read of them finds what others wrote,
-/// and no other read what they wrote.
+/// Accesses of a temporary that pass its values only among themselves: no read of them finds what
+/// others wrote, and no other read finds what they wrote.
 struct Web {
   std::vector<int> statements;  // that make them, ascending
   /// Inames (outermost loops of the tree, then work-item inames) whose every iteration could have a
   /// copy of its own for them: all are inside of these, and each read finds what was written in the
   /// same iteration.
   std::vector<std::string> own;
-  /// Where one web follows the other in one iteration of the loops around all: as `t` does that is
+  /// Webs that follow each other in one iteration of the loops around all, as for a `t` that is
   /// used in two loops, one after the other, and written in each before it is read. Else none.
   std::vector<Web> inner;
 
@@ -54,7 +54,7 @@ struct Web {
   const Web& around(int a, int b) const;
 };
 
-/// A realized kernel in its own order, and who accesses what. Immutable; shared by all kernels that
+/// A realized kernel in its own order, and its accesses. Immutable; shared by all kernels that
 /// reordering transforms make from it.
 class Reference {
  public:
@@ -68,8 +68,7 @@ class Reference {
     return accesses[std::size_t(a.insn)][std::size_t(a.access)];
   }
 
-  /// All accesses by their variables, each list in order of execution. Found once, when it is asked
-  /// for.
+  /// All accesses by their variables, each list in order of execution. Found once, on demand.
   const ByVariable& by_variable() const;
 
   /// All accesses of temporary `name` as one web, and its parts. Computed once; cost: isl where the
@@ -102,11 +101,11 @@ class Reference {
 /// without it.
 bool spreads(const InameTag* tag);
 
-/// `k` nested, with its accesses. The last few are kept: steps ask for the kernel that they start
+/// `k` nested, with its accesses. The last few are kept: steps need the kernel that they start
 /// from, which the step before made and proved. Cost where it is kept: a comparison of addresses,
 /// linear in the kernel.
 std::shared_ptr<const Reference> ordered(const Kernel& k);
-/// The order alone, for kernels that nobody asks for again.
+/// The order alone, for kernels that will not be used again.
 std::shared_ptr<const RunOrder> order_of(const Kernel& k);
 
 /// The reference of `k`: the one that it has, or the one that it is.
@@ -114,13 +113,13 @@ std::shared_ptr<const Reference> reference_of(const Kernel& k);
 
 /// Pairs of instructions, by index, that access one variable, not both only reading, and follow
 /// each other closely enough that all such pairs follow by transitivity. `sequence` is the order to
-/// go by.
+/// use.
 std::vector<std::pair<int, int>> conflict_chain(const Kernel& k, const std::vector<int>& sequence);
 
-/// `k`'s instructions in a list that has `order`, the order of `k` itself, for its meaning: by
-/// their last parts, except where a reduction's other parts must run before what stands between.
-/// Refuses `cannot-nest` where no list says it. Cost: linear, and a conflict chain where parts
-/// stand apart.
+/// `k`'s instructions in a list whose meaning is `order`, the order of `k` itself: by their last
+/// parts, except where a reduction's other parts must run before what is between them. Refuses
+/// `cannot-nest` where no list expresses it. Cost: linear, and a conflict chain where parts are
+/// apart.
 std::vector<InsnPtr> linearized(const Kernel& k, const RunOrder& order);
 
 /// The instruction of `k`, by index, that each statement of `order`, its order, belongs to. Parts

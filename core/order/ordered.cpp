@@ -3,7 +3,7 @@
 #include "core/model/memo.h"
 #include "core/order/order_reference.h"
 
-/// Which kernels have the same order, told by the addresses of what they are made of.
+/// Which kernels have the same order, recognized by the addresses of their parts.
 namespace moonloop {
 
 struct Ordered {
@@ -47,7 +47,7 @@ bool all_same(const List& a, const List& b, Same f) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), f);
 }
 
-/// All that the tree, the accesses and who has what to itself follow from.
+/// Whether all that determines the tree, the accesses and the private copies is the same.
 bool same(const Kernel& a, const Kernel& b) {
   const auto alike = [](const auto& x, const auto& y) { return same(x, y); };
   return a.instructions == b.instructions && a.reference == b.reference &&

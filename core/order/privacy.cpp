@@ -12,12 +12,12 @@
 namespace moonloop {
 namespace {
 
-/// What it may cost to find whether a read finds what was written in the same iteration. isl's
-/// operations are large ones here: systems of hundreds of unknowns where loops are in pieces.
+/// The most that it may cost to find whether a read finds what was written in the same iteration.
+/// isl's operations are large ones here: systems of hundreds of unknowns where loops are in pieces.
 constexpr unsigned long kCoverOperations = 600'000;
 
-/// The instances of a statement, also where whether they run depends on data: the temporaries in
-/// the bounds of its loops stay parameters, and each condition that isl does not see becomes a
+/// The instances of a statement, also where data decides whether they run: the temporaries in the
+/// bounds of its loops stay parameters, and each condition that isl does not see becomes a
 /// parameter that is 1 where it holds. That compares two statements for which these have the same
 /// values: no statement changes them between the two.
 class DataDependent {
@@ -141,7 +141,7 @@ class DataDependent {
     if (const auto* c = p.as<Compare>(); c && c->op == CompareOp::Ne) {
       auto holds = inner(Expr(Compare{CompareOp::Eq, c->left, c->right}, p.at()));
       if (!holds) return std::nullopt;
-      return Set(isl_set_complement(holds->take()));  // of numbers that are none as well
+      return Set(isl_set_complement(holds->take()));  // for NaNs as well
     }
     if (!is_same(p, s, anchor)) return std::nullopt;
     Set all = universe(dims);
@@ -169,7 +169,7 @@ class DataDependent {
   }
 
   /// No statement writes `name` between instances of the two in one iteration of the loops: writers
-  /// stand outside of these, or directly in them before or after both.
+  /// are outside of these, or directly in them before or after both.
   bool is_steady(const std::string& name, int s, int anchor) const {
     const auto it = r_.by_variable().find(name);
     if (it == r_.by_variable().end()) return true;
@@ -192,8 +192,8 @@ class DataDependent {
   mutable std::map<std::pair<int, int>, CoverKey::Instances> keys_;
 };
 
-/// Integers of which nothing is known, such as elements of an array that subscripts are computed
-/// from. Equal expressions stand for one of them.
+/// Unknown integers, such as elements of an array that subscripts are computed from. Equal
+/// expressions share one of them.
 class Unknowns {
  public:
   Unknowns(const std::vector<std::string>& dims, const Variables& variables)
@@ -258,8 +258,8 @@ class Unknowns {
 };
 
 /// Finds the iterations that keep a temporary, or the accesses `all` to it, to themselves. These
-/// follow each other: no other access to it stands between two of them in one iteration of the
-/// loops around all.
+/// follow each other: no other access to it is between two of them in one iteration of the loops
+/// around all.
 class Privacy {
  public:
   Privacy(const Reference& r, const std::vector<AccessAt>& all) : r_(r), all_(all) {
@@ -281,7 +281,7 @@ class Privacy {
       return stands_for_elsewhere(r.order.kernel(), r.order.insn(a.insn), name);
     };
     if (!r.order.kernel().externals.empty() && std::any_of(all.begin(), all.end(), elsewhere))
-      loops_.clear(), items_.clear(), divisible_ = false;  // there is one of it
+      loops_.clear(), items_.clear(), divisible_ = false;  // there is only one of it
   }
 
   /// All accesses of the temporary: there are no others to get values from.
@@ -291,7 +291,7 @@ class Privacy {
   }
 
   /// Nothing where a read may find what another iteration of the outermost `fewest` loops wrote, or
-  /// others than these accesses.
+  /// what other accesses wrote.
   std::optional<Web> find(std::size_t fewest) {
     const std::size_t common = loops_.size();
     if (!keeps(fewest)) return std::nullopt;
@@ -339,7 +339,7 @@ class Privacy {
   }
 
   /// The webs that follow each other in one iteration of the common loops, each of one group or
-  /// more: what reads a value from before belongs to the group before. None where there is one.
+  /// more: a read of an earlier value belongs to the group before. None where there is one.
   std::vector<Web> parts() const {
     if (!divisible_) return {};
     using Group = std::vector<AccessAt>;
@@ -347,7 +347,7 @@ class Privacy {
       first.insert(first.end(), then.begin(), then.end());
       return first;
     };
-    std::vector<Group> told;  // by the first statements alone
+    std::vector<Group> told;  // only by the first statements
     for (Group& g : groups()) {
       if (told.empty() || !begins_with_read(g))
         told.push_back(std::move(g));
@@ -393,7 +393,7 @@ class Privacy {
            same_predicates(first);
   }
 
-  /// All accesses stand under the predicates of `writer`, and nothing changes those in between.
+  /// All accesses are under the predicates of `writer`, and nothing changes those in between.
   bool same_predicates(int writer) const {
     const Exprs& wanted = r_.order.insn(writer).predicates;
     if (wanted.empty()) return true;
@@ -470,7 +470,7 @@ class Privacy {
     return key;
   }
 
-  /// What a read needs to have been written, one by one: of a record each field.
+  /// The parts of a read's value that have to be written, one by one: each field of a record.
   std::vector<std::string> fields(const AccessAt& read) const {
     const std::string& own = r_.at(read).field;
     const bool by_fields = std::any_of(all_.begin(), all_.end(), [&](const AccessAt& a) {
@@ -592,7 +592,7 @@ class Privacy {
     };
     bool exact = true;
     Map left = touched(read, exact);
-    if (exact) return false;  // is_covered() has told
+    if (exact) return false;  // is_covered() has decided
     left = isl_map_intersect(left.take(), reached(read, elements).take());
     left = isl_map_intersect_range(left.take(), all->copy());
     bool ignored = true;

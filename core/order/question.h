@@ -9,16 +9,16 @@
 
 namespace moonloop {
 
-/// A question to isl about statements and what they access, written down so that it need not be
-/// asked again: of other loops with the same bounds the answer is the same. Inames count by where
-/// they stand among the dimensions of the statements, variables where claims name them. Only the
-/// answer that all is well is remembered.
+/// A query of isl about statements and their accesses, recorded so that it need not be repeated:
+/// for other loops with the same bounds the answer is the same. Inames count by their positions
+/// among the dimensions of the statements, variables where claims name them. Only positive answers
+/// are remembered.
 class Question {
  public:
   using About = QuestionKey::About;
   explicit Question(About about) { key_.about = about; }
 
-  /// Statements come first: their instances, the loops around them, and who vouches for these.
+  /// Statements come first: their instances, the loops around them, and the claims for these.
   void statement(const RunOrder& o, int s);
   /// In which order two of them run.
   void pair(const RunOrder& o, int a, int b);
@@ -31,7 +31,7 @@ class Question {
   void names(const std::vector<std::string>& inames);
   void flag(bool yes) { key_.parts.emplace_back(yes); }
 
-  /// Calls `prove`, which says whether all is well, or throws, unless it is known that it is.
+  /// Calls `prove`, which says whether it holds, or throws, unless it is known to hold.
   template <class F>
   void ask(const F& prove) const {
     const bool known = settled();
@@ -56,7 +56,7 @@ class Question {
 
   QuestionKey key_;
   std::map<std::string, std::string> numbers_;  // of inames
-  bool plain_ = true;  // nothing but the dimensions decides what an instance is
+  bool plain_ = true;  // instances are determined by their dimensions alone
 };
 
 }  // namespace moonloop

@@ -11,7 +11,7 @@
 ///
 /// A kernel either is its own reference (`Kernel::reference` is null), or it was made from its
 /// reference by steps that only reorder instances; then `Instruction::origin` maps each present
-/// instance to one of the reference. Steps that change what is computed (precompute, buffer_array,
+/// instance to one of the reference. Steps that change the computation (precompute, buffer_array,
 /// ...) prove themselves and make the result its own reference.
 namespace moonloop {
 
@@ -21,7 +21,7 @@ Kernel keep_reference(const Kernel& before, Kernel after);
 
 /// For a transform that changes the accesses and has proved itself: forgets the reference and the
 /// origins; the kernel's present order becomes its meaning (its tree is frozen into list order,
-/// loop order and priorities stay). Of the origins what inames that are gone have become stays, for
+/// loop order and priorities stay). Of the origins, those of inames that are gone stay, for
 /// footprints that name these; no reference has them.
 Kernel rebase(Kernel k);
 
@@ -30,12 +30,12 @@ Kernel rebase(Kernel k);
 /// where subscripts are equal and loops keep their order; isl where not.
 void check_legal(const Kernel& k);
 /// Refuses `undefined-read` where the reference of `k` certainly reads an element of a temporary
-/// before it has written it: in loops that the two share, of which check_kernel sees none. Whoever
-/// runs a kernel asks, steps do not: they keep what is read. Cost: none once a reference has
-/// passed; isl for a read that no write precedes plainly, once for all that stand alike.
+/// before it has written it: in loops that the two share, which check_kernel does not see. Called
+/// by whoever runs a kernel, not by steps: they keep what is read. Cost: none once a reference has
+/// passed; isl for a read that no write plainly precedes, once for all equal ones.
 void check_defined(const Kernel& k);
 /// An axis of the hardware counts one iname of an instruction, those of the rules that it calls
-/// included; its reductions may use one after the other. Refuses `axis-taken`. check_legal asks it
+/// included; its reductions may use one after the other. Refuses `axis-taken`. check_legal calls it
 /// too; cost: linear, and none where nothing is tagged `g.N` or `l.N`.
 void require_distinct_axes(const Kernel& k);
 /// `k`, checked, with its instructions listed in the order in which the tree runs them and its
@@ -87,12 +87,11 @@ struct StandIn {
 /// what it serves, on the variables it accesses, with every other instruction that still accesses
 /// them and with the other stand-ins, and `after`'s tree must keep them. A stand-in that writes a
 /// temporary that `served` reads must run before it, within the loops that they share. Throws
-/// Refused
-/// (`stale-value`) with two concrete instances. What has no stand-in must keep its order too, as
-/// check_kept_order says. Does not check `after`'s tags: check_legal does.
+/// Refused (`stale-value`) with two concrete instances. Accesses without a stand-in must keep their
+/// order too, as check_kept_order says. Does not check `after`'s tags: check_legal does.
 void check_stand_ins(const Kernel& before, const Kernel& after, const std::vector<StandIn>& all);
 
-/// One array or scalar access of an instruction, for whoever needs footprints.
+/// One array or scalar access of an instruction, for footprints.
 struct Access {
   std::string variable;
   bool write = false;
@@ -100,7 +99,7 @@ struct Access {
   Span at;
   std::string field = {};  // of a record, as `.f.g`; empty: all of it
 };
-/// Whether who accesses `field` accesses all of `part` too.
+/// Whether an access of `field` accesses all of `part` too.
 bool covers_field(const std::string& field, const std::string& part);
 /// Accesses of an instruction of a kernel with rules expanded; reads first. Reductions' arguments
 /// included (their inames occur in the subscripts).

@@ -9,8 +9,8 @@
 namespace moonloop {
 namespace {
 
-/// The statement of `o` that evaluates what the instruction `id` does at instances with the inames
-/// `inames`: the instruction itself, or the update of a reduction in it that binds the others.
+/// The statement of `o` that evaluates the instruction `id` at instances with the inames `inames`:
+/// the instruction itself, or the update of a reduction in it that binds the others.
 int statement_for(const RunOrder& o, const std::string& id,
                   const std::vector<std::string>& inames) {
   const std::set<std::string> wanted(inames.begin(), inames.end());
@@ -108,7 +108,7 @@ class StandInCheck {
       if (stands_in(at.insn, other)) continue;
       const std::string& id = is_.order.insn(at.insn).id;
       const int w = was_.order.find(id);
-      if (w < 0) continue;  // new as well, and no stand-in: it accesses new variables alone
+      if (w < 0) continue;  // new as well, and not a stand-in: it accesses only new variables
       Question q(Question::About::Others);
       q.statement(is_.order, at.insn), q.statement(is_.order, p.now);
       q.statement(was_.order, w), q.statement(was_.order, p.served);
@@ -191,7 +191,7 @@ class StandInCheck {
   /// What `p` writes into a temporary that the served statement now reads or writes: it runs first,
   /// and no other instance of it that writes the same element comes before such a read.
   void check_use(const Placed& p) {
-    if (is_.order.find(p.s->served) < 0) return;  // it is gone: what it did is done elsewhere
+    if (is_.order.find(p.s->served) < 0) return;  // it is gone: its work is done elsewhere
     const int use = statement_for(is_.order, p.s->served, map_names(p.s->relation, isl_dim_out));
     if (use == p.now) return;
     const auto& made = is_.accesses[std::size_t(p.now)];

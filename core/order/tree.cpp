@@ -13,8 +13,7 @@ namespace moonloop {
 
 namespace {
 
-// ---- Which instructions stand in the same loops
-// --------------------------------------------------
+// ---- Which instructions are in the same loops ---------------------------------------------------
 
 /// Instructions with equal inames.
 struct Nest {
@@ -62,7 +61,7 @@ class Nests {
   std::vector<int> of_;
 };
 
-// ---- Which loops stand outside which ------------------------------------------------------------
+// ---- Which loops are outside which --------------------------------------------------------------
 
 /// Orders all loops so that each instruction's loops, sorted by it, nest.
 class LoopSorter {
@@ -74,7 +73,7 @@ class LoopSorter {
     data_dependent_bounds();
   }
 
-  /// Says of each nest which names it has: its loops, outer to inner, and its inames in teams.
+  /// Sets the names of each nest: its loops, outer to inner, and its inames in teams.
   void sort() {
     std::map<std::string, int> preferred;
     for (std::size_t i = 0; i < k_.loop_order.size(); ++i)
@@ -190,7 +189,7 @@ class LoopSorter {
   }
 
   void add(int outer, int inner, const char* why) {
-    // Bounds that are computed in a loop are the reason that nothing else takes away.
+    // Bounds that are computed in a loop are a reason that no other replaces.
     if (inside_[outer].insert(inner).second || std::string_view(why) == "bounds")
       why_[{outer, inner}] = why;
   }
@@ -210,9 +209,9 @@ class LoopSorter {
         "in `{1}`",
         names_[a], names_[b], both->id, only_a->id, only_b->id);
     d.where = {both->at, {}};
-    for (const Instruction* i : {only_a, only_b})  // what a step made has no place
+    for (const Instruction* i : {only_a, only_b})  // instructions made by steps have no place
       if (i->at) d.notes.push_back({i->at, "`" + i->id + "` is here"});
-    // A part of a reduction has no options, nor has what a step made.
+    // Parts of reductions and instructions made by steps have no options.
     if (only_a->role == ReductionRole::None && only_a->at)
       d.hint = fmt::format("the option `dup={}` of `{}` gives it a loop of its own", names_[a],
                            only_a->id);
@@ -309,7 +308,7 @@ class BodySorter {
     }
   }
 
-  /// Whether some loop has instructions in the list between which others stand outside of it.
+  /// Whether the list has, between instructions of some loop, others outside of it.
   bool alternate() const { return alternate_; }
 
   /// `first` runs before `second` wherever they share no further loop.
@@ -361,7 +360,7 @@ class BodySorter {
   /// The children of a level in the order in which they run.
   std::vector<int> sorted(int level) {
     const Level& l = levels_[level];
-    // They were added by rank: where all that is demanded says the same, that is the order.
+    // They were added by rank: where that meets all demands, it is the order.
     if (std::all_of(l.edges.begin(), l.edges.end(),
                     [](const auto& e) { return e.first < e.second; })) {
       std::vector<int> order(l.leaf.size());

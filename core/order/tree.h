@@ -38,7 +38,7 @@ class SharedNames {
   std::shared_ptr<const std::vector<std::string>> names_;  // null: empty
 };
 
-/// What surrounds an instruction. Lists that are equal in one tree are one object.
+/// The surroundings of an instruction. Lists that are equal in one tree are one object.
 struct LoopNest {
   SharedNames loops;  // outer to inner
   SharedNames items;  // inames in teams, sorted
@@ -59,8 +59,8 @@ struct TreePath {
   int index(std::size_t level) const { return level < outer->size() ? (*outer)[level] : last; }
 };
 
-/// Inames tagged `l.N` or `l.auto` are no loops here: they number the work-items of a team that run
-/// each statement together, and every target places them itself. All other inames, also those
+/// Inames tagged `l.N` or `l.auto` are not loops here: they number the work-items of a team that
+/// run each statement together, and every target places them itself. All other inames, also those
 /// tagged `g.N` or `par`, are loops.
 struct LoopTree {
   std::vector<TreeNode> roots;
@@ -79,8 +79,8 @@ struct LoopTree {
 /// the pairs of inames that meet in one instruction.
 LoopTree derive_tree(const Kernel& k, const std::vector<std::pair<int, int>>& before);
 /// The same for pairs that all have the textual order, of a kernel that is its own reference. They
-/// are asked for only where they may count: where instructions of different loops alternate in the
-/// list, or `depends_on` says another order than the list.
+/// are computed only where they may matter: where instructions of different loops alternate in the
+/// list, or `depends_on` asks for another order than the list.
 LoopTree derive_tree(const Kernel& k,
                      const std::function<std::vector<std::pair<int, int>>()>& before);
 
@@ -99,15 +99,15 @@ class RunOrder;
 /// `k` with loops in place of the work-items that put parts of a segmented reduction together in
 /// order: they run one after the other. `order` is that of `k`.
 Kernel without_ordered_parts(Kernel k, const RunOrder& order);
-/// Without the tags of work-items, lanes and groups, which say nothing of the order that is meant.
+/// Without the tags of work-items, lanes and groups, which do not determine the order.
 Kernel in_sequence(const Kernel& k);
-/// The tree of the kernel in_sequence(): what it means. Where
-/// only a team can nest the loops, the tags stay, but for those that without_ordered_parts() takes
-/// away, and each statement runs for the whole team.
+/// The tree of the kernel in_sequence(): its meaning. Where only a team can nest the loops, the
+/// tags stay, except those that without_ordered_parts() removes, and each statement runs for the
+/// whole team.
 Nested nest_in_sequence(const Kernel& k);
 /// The loop order with which the loops of `k` nest without those tags as they do with them,
-/// `order`: what is read again has no reference that says so. That of `k` where it does. Cost:
-/// linear.
+/// `order`: a kernel read from text has no reference to say so. The loop order of `k` where that
+/// does. Cost: linear.
 std::vector<std::string> loop_order_in_sequence(const Kernel& k, const RunOrder& order);
 
 /// The tree as text, one loop or instruction a line, indented.

@@ -36,7 +36,8 @@ Place within_inames(const Place& at, const std::vector<std::string>& inames) {
   return p;
 }
 
-/// The children of `a and b and c`: each is evaluated where those before it hold (for `or`: fail).
+/// The children of `a and b and c`: each is evaluated where the previous ones hold (for `or`:
+/// fail).
 Expr rewrite_short_circuit(const Expr& e, const Nary& nary, const Place& at,
                            const PlaceRewrite& f) {
   Place here = inside(at);
@@ -117,7 +118,7 @@ Instances instances_at(const Kernel& k, const Place& at) {
   return out;
 }
 
-/// { [inames] -> [index] } at those instances; nothing where a subscript is no sum of inames and
+/// { [inames] -> [index] } at those instances; nothing where a subscript is not a sum of inames and
 /// parameters.
 static std::optional<Map> accesses_at(const Kernel& k, const Exprs& index, const Place& at) {
   const std::optional<Map> all = to_map(index, at.inames);
@@ -384,7 +385,7 @@ Footprint find_footprint(const Kernel& k, const std::vector<Map>& accesses,
   return f;
 }
 
-/// What one may cost. Operations on the many quotients of pieces of pieces are slow ones.
+/// The most that one may cost. Operations on the many quotients of pieces of pieces are slow ones.
 constexpr unsigned long kFootprintOperations = kStepOperations / 5;
 
 /// find_footprint(), once for the same relations under the same loops, whatever the names of axes.
@@ -450,7 +451,7 @@ Set box_points(const Footprint& f) {
   const Map up = read("{ [y] -> [x] : x >= y }"), down = read("{ [y] -> [x] : x <= y }");
   for (int d = 0; d < n; ++d) {
     const Set axis = onto_axis(f.points, d);
-    // Each side by itself: most of the parts that some access begins or ends lie in another one's.
+    // Each side by itself: most of the parts that some access begins or ends are in another one's.
     const auto beyond = [&](const Map& side) {
       const Set all = coalesce(isl_set_apply(axis.copy(), side.copy()));
       return coalesce(gist_of_loops(all, f.context));

@@ -6,8 +6,8 @@
 
 #include "core/model/kernel.h"
 
-/// Where expressions are evaluated, and which index tuples they touch: what transforms that stage
-/// values in a temporary (precompute, add_prefetch, buffer_array) stand on.
+/// Where expressions are evaluated, and which index tuples they touch: the basis of transforms that
+/// stage values in a temporary (precompute, add_prefetch, buffer_array).
 namespace moonloop {
 
 class LoopJoiner;
@@ -18,7 +18,7 @@ class LoopJoiner;
 struct Place {
   std::vector<std::string> inames;  // the instruction's, sorted, then those of enclosing reductions
   Exprs conditions;                 // hold there: predicates, branches of conditional expressions
-  bool written = false;             // the expression is what an assignee names
+  bool written = false;             // the expression is the name of an assignee
 };
 
 /// The instruction's own place: its inames and predicates.
@@ -65,7 +65,7 @@ struct Footprint {
   std::vector<FootprintAxis> axes;
 };
 
-/// The set without what `context` says of its parameters; equal to it under the context.
+/// The set without constraints on its parameters that `context` implies; equal under the context.
 Set without_context(const Set& points, const Set& context);
 
 /// The union of the ranges of `accesses`, which are { [inames] -> [names] } restricted to their
@@ -76,8 +76,8 @@ Set without_context(const Set& points, const Set& context);
 /// kernel parameters where there is no constant at all.
 ///
 /// Refuses, at `at`, with `what` naming the thing whose footprint it is: `unbounded-footprint`,
-/// `data-dependent-footprint` (it depends on a temporary), `empty-footprint`.
-/// Cost: one parametric minimum and maximum per axis.
+/// `data-dependent-footprint` (it depends on a temporary), `empty-footprint`. Cost: one parametric
+/// minimum and maximum per axis.
 Footprint footprint(const Kernel& k, const std::vector<Map>& accesses,
                     const std::vector<std::string>& names, const std::vector<std::string>& outer,
                     const Span& at, const std::string& what);
@@ -89,9 +89,9 @@ std::optional<Set> convex_points(const Footprint& f);
 /// array that holds the points.
 Set box_points(const Footprint& f);
 
-/// `points` (`f.points`, or what the two functions above give) counted from the bases, under
-/// `names` (one per axis that is not trivial); trivial axes are dropped and what the context
-/// implies is left out.
+/// `points` (`f.points`, or the result of the two functions above) counted from the bases, under
+/// `names` (one per axis that is not trivial); trivial axes are dropped, and so are constraints
+/// that the context implies.
 Set zero_based(const Footprint& f, const Set& points, const std::vector<std::string>& names);
 
 /// `index - base`, simplified when it is quasi-affine without cases.

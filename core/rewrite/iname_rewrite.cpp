@@ -12,7 +12,7 @@
 namespace moonloop {
 namespace {
 
-/// What a shorter way to write a domain may cost.
+/// The most that a shorter form of a domain may cost.
 constexpr unsigned long kTidyOperations = 200'000;
 
 bool contains(const std::vector<std::string>& list, const std::string& name) {
@@ -134,7 +134,7 @@ std::set<std::string> rules_reached(const Kernel& k, const std::vector<bool>& fr
   return reached;
 }
 
-/// Rules in whose bodies, calls looked through, an old iname occurs.
+/// Rules in whose bodies, or in those that they call, an old iname occurs.
 std::set<std::string> rules_affected(const Kernel& k, const InameRewrite& rw) {
   std::set<std::string> affected;
   std::uint32_t names = 0;
@@ -182,7 +182,7 @@ Set equations(const InameRewrite& rw) {
   return all_to_params(all);
 }
 
-/// Whether an old iname is among the parameters of `s`, be it that no constraint mentions it.
+/// Whether an old iname is among the parameters of `s`, even if no constraint mentions it.
 bool lists_old(const InameRewrite& rw, const Set& s) {
   return std::any_of(rw.old.begin(), rw.old.end(), [&](const std::string& o) {
     return isl_set_find_dim_by_name(s.get(), isl_dim_param, o.c_str()) >= 0;
@@ -200,7 +200,7 @@ Set rewrite_params(const Set& s, const InameRewrite& rw) {
 Set merge_home(const Kernel& k, const Set& s, const std::string& old, const std::string& into) {
   std::vector<std::string> dims = dim_names(s);
   std::erase(dims, old);
-  // What stands around the loop that stays cannot depend on it.
+  // Loops around the loop that stays cannot depend on it.
   if (contains(dims, into) || bounds_depend_on(k, into, dims)) return tidy(to_dims(s, dims));
   const Set renamed = dims_to_params(rename_dims(s, {{old, into}}), {into});
   const Set known = all_to_params(k.home_of(into)->set);
@@ -209,13 +209,13 @@ Set merge_home(const Kernel& k, const Set& s, const std::string& old, const std:
   return tidy(isl_set_drop_unused_params(rest.copy()));
 }
 
-/// Whether the instruction stands in a loop over one of `inames`, or a reduction in it binds one.
+/// Whether the instruction is in a loop over one of `inames`, or a reduction in it binds one.
 bool uses_some(const Kernel& k, const Instruction& insn, const std::vector<std::string>& inames) {
   return any_of(inames, insn.inames) ||
          (may_reduce(k, insn) && any_of(inames, all_inames(k, insn)));
 }
 
-/// Who uses an iname: some selected instruction, and one that is not.
+/// The users of an iname: whether a selected instruction uses it, and one that is not selected.
 struct Use {
   bool selected = false;
   const Instruction* other = nullptr;
@@ -259,7 +259,7 @@ Set rewrite_home(const Set& s, const InameRewrite& rw) {
   return rw.home ? rw.home : rewrite_inames(s, rw);
 }
 
-/// The domains after the rewrite; `whole` when nobody uses the old inames any more.
+/// The domains after the rewrite; `whole` when the old inames are no longer used.
 std::vector<Domain> rewrite_domains(const Kernel& k, const InameRewrite& rw, const Uses& uses,
                                     bool whole) {
   const Domain* home = k.home_of(rw.old.front());

@@ -6,11 +6,11 @@
 #include "core/model/kernel.h"
 #include "core/sets/isl.h"
 
-/// What transforms say about a kernel's parameters. The functions say it of the kernel's reference
+/// Transforms that add knowledge about a kernel's parameters. It is added to the kernel's reference
 /// too, so that later proofs know it; none changes an order.
 namespace moonloop {
 
-/// Names that may stand in assumptions: parameters of domains and scalar arguments, sorted.
+/// Names that assumptions may use: parameters of domains and scalar arguments, sorted.
 std::vector<std::string> parameters_of(const Kernel& k);
 
 /// `k` under the further assumption, a parameter set.

@@ -98,7 +98,7 @@ std::map<std::string, std::int64_t> merged(const std::map<std::string, std::int6
 
 }  // namespace
 
-/// A part of the definition at the use: its subscripts' inames become what the use asks for.
+/// A part of the definition at the use: its subscripts' inames become those of the use.
 Expr Reaching::at_use(const Definition& d, const Use& u, const Expr& e) const {
   std::map<std::string, Expr> by;
   for (std::size_t a = 0; a < d.inames.size(); ++a)
@@ -163,7 +163,7 @@ bool Reaching::follows_plainly(const Definition& d, const Access& use, int s) co
     return false;
   for (std::size_t i = 0; i < use.index.size(); ++i)
     if (!equal(index_sub(use.index[i], lit(d.shifts[i])), var(d.inames[i]))) return false;
-  // What the use reads is among what the definition accesses.
+  // The reads of the use are among the accesses of the definition.
   const AccessList& all = r_.accesses[std::size_t(ds)];
   const std::vector<int>& sequence = o.by_position();
   return std::none_of(
@@ -203,7 +203,7 @@ std::optional<Diagnostic> Reaching::unserved(const Definition& d, const Use& u) 
 
   bool exact = true;
   Set domain = o.domain(ds, exact);
-  // Where one assignment alone writes, unconditionally and each element once, no other value is
+  // Where only one assignment writes, unconditionally and each element once, no other value is
   // defined to be read.
   const bool undefined_else =
       def.predicates.empty() && r_.variables.is_temporary(u.access->variable) &&

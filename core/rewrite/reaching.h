@@ -17,7 +17,7 @@ struct Definition {
   std::vector<std::int64_t> shifts;  // by axis: the constants
 };
 
-/// The assignment `insn` as a definition of `name`; fails `bad-definition` when it is none.
+/// The assignment `insn` as a definition of `name`; fails `bad-definition` when it is not one.
 Definition definition_of(const Kernel& k, int insn, const std::string& name);
 
 /// Whether `insn` writes the variable `name`.
@@ -41,8 +41,8 @@ class Reaching {
  private:
   struct Use;
   /// Whether the use follows the definition in one iteration of the same loops, reads the element
-  /// that was written there, and nothing that stands between the two writes what either reads: then
-  /// there is no obstacle. Says no where more has to be asked. Cost: no question to isl.
+  /// that was written there, and nothing between the two writes what either reads: then there is no
+  /// obstacle. False where more has to be checked. Cost: no query of isl.
   bool follows_plainly(const Definition& d, const Access& use, int s) const;
   std::optional<Diagnostic> one(const Definition& d, const Use& u) const;
   std::optional<Diagnostic> unserved(const Definition& d, const Use& u) const;
@@ -61,7 +61,7 @@ class Reaching {
   std::vector<int> writers_;
   std::shared_ptr<const Reference> order_;
   const Reference& r_;
-  std::vector<int> ends_;  // by instruction: behind the last of its statements
+  std::vector<int> ends_;  // by instruction: after the last of its statements
 };
 
 }  // namespace moonloop

@@ -13,7 +13,7 @@ Kernel without_instructions(const Kernel& k, const std::set<std::string>& ids) {
   std::map<std::string, const Instruction*> removed;
   for (const InsnPtr& i : k.instructions)
     if (ids.contains(i->id)) removed.emplace(i->id, i.get());
-  // What stays of a removed instruction's dependencies; an entry before its walk ends cycles.
+  // The remaining dependencies of a removed instruction; an entry before its walk ends cycles.
   std::map<std::string, std::vector<std::string>> kept;
   const std::function<const std::vector<std::string>&(const std::string&)> kept_of =
       [&](const std::string& id) -> const std::vector<std::string>& {

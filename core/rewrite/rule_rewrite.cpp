@@ -9,7 +9,7 @@
 namespace moonloop {
 namespace {
 
-/// Applies `f` to what an assignee or a sub-array reads: the subscripts of the name.
+/// Applies `f` to the reads of an assignee or a sub-array: the subscripts of the name.
 Expr map_subscripts(const Expr& e, const std::function<Expr(const Expr&)>& f) {
   if (e.as<Load>()) return map_children(e, f);
   return map_children(e, [&](const Expr& c) { return map_subscripts(c, f); });
@@ -109,7 +109,7 @@ class Rewriter {
   bool expanded_ = false;
 };
 
-/// All that `e` names, also what it calls and what its reductions run over.
+/// All that `e` names, also functions and the inames of reductions.
 void collect_names(const Expr& e, std::set<std::string>& out) {
   collect_vars(e, out);
   walk(e, [&](const Expr& x) {
@@ -127,8 +127,8 @@ void collect_names(const Expr& e, std::set<std::string>& out) {
 
 namespace {
 
-/// Whether some node below `e`, or `e` itself, is one that `found` looks for; each of these says
-/// one of the names that `names` has the bits of.
+/// Whether some node below `e`, or `e` itself, is one that `found` looks for; each of these has one
+/// of the names whose bits are in `names`.
 template <class F>
 bool any_node(const Expr& e, std::uint32_t names, const F& found) {
   if (!(e.names() & names)) return false;

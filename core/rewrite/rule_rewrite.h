@@ -11,27 +11,28 @@
 #include "core/model/kernel.h"
 #include "core/model/match.h"
 
-/// Rewriting expressions by where they stand in the expansion of substitution rules.
+/// Rewriting expressions by their place in the expansion of substitution rules.
 namespace moonloop {
 
 /// The further versions that rules get where calls of one rule change differently. Versions with
 /// equal bodies are one.
 class RuleVersions {
  public:
-  /// `taken`: names that others have given and versions may not have; those of versions are added.
+  /// `taken`: names that are in use and that versions may not have; those of versions are added.
   explicit RuleVersions(const Kernel& k, std::set<std::string>* taken = nullptr);
   RuleVersions(const RuleVersions&) = delete;
   RuleVersions& operator=(const RuleVersions&) = delete;
 
   /// The name of the version of `rule` that has this body; its own name if that is its body.
   std::string name_of(const Rule& rule, const Expr& body);
-  /// The same for a body that says `$<first + i>` for the rule's parameter number i: where what was
-  /// put into it names something that a parameter hides, the version's parameter is called anew.
+  /// The same for a body that says `$<first + i>` for the rule's parameter number i: where an
+  /// expression put into it names something that a parameter hides, the version's parameter is
+  /// renamed.
   std::string name_of(const Rule& rule, const Expr& body, std::size_t first);
 
   bool empty() const { return versions_.empty(); }
-  /// Adds the versions behind their rules, drops what is no longer called and was in the kernel
-  /// that this was made for; the first version of a dropped rule takes its name.
+  /// Adds the versions after their rules, drops rules that are no longer called and were in the
+  /// kernel that this was made for; the first version of a dropped rule takes its name.
   void settle(Kernel& out) const;
 
  private:
@@ -42,8 +43,7 @@ class RuleVersions {
   std::map<std::string, std::vector<Rule>> versions_;  // by the rule's own name
 };
 
-/// `$<first>`, `$<first + 1>`, ...: what stands for the parameters of `rule` while its body
-/// changes.
+/// `$<first>`, `$<first + 1>`, ...: stand-ins for the parameters of `rule` while its body changes.
 Exprs placeholders(const Rule& rule, std::size_t first);
 
 /// `e` with variables replaced, also in the rules that it calls, which get versions for that. A
@@ -51,12 +51,12 @@ Exprs placeholders(const Rule& rule, std::size_t first);
 Expr substitute_through_rules(const Kernel& k, const Expr& e, const std::map<std::string, Expr>& by,
                               RuleVersions& versions);
 
-/// Where an expression stands: in an instruction, or in a rule that it calls, at any depth.
+/// The place of an expression: in an instruction, or in a rule that it calls, at any depth.
 struct RulePlace {
   const Kernel& kernel;
   const Instruction& insn;
   const Stack& stack;                              // innermost first, ends with the instruction
-  const std::function<Expr(const Expr&)>& inside;  // rewrites a part of what stands here
+  const std::function<Expr(const Expr&)>& inside;  // rewrites a part of this expression
 
   /// The rule whose body this is; null in the instruction itself.
   const Rule* rule() const {
@@ -65,7 +65,7 @@ struct RulePlace {
 };
 
 struct RuleRewrite {
-  /// What to put in place of an expression; nothing: its parts are visited. May be empty.
+  /// The replacement of an expression; nothing: its parts are visited. May be empty.
   std::function<std::optional<Expr>(const Expr&, const RulePlace&)> replace = {};
   /// Whether to put the rule's body in place of a call; the stack begins with the call. May be
   /// empty.
@@ -73,10 +73,10 @@ struct RuleRewrite {
   /// Names of rules that `replace` calls and the kernel does not have yet, and of new versions of
   /// others: no two have one name. May be null where `replace` calls no such rules.
   std::set<std::string>* taken = nullptr;
-  /// The answers do not depend on the place: each rule is gone through once.
+  /// The answers do not depend on the place: each rule is walked once.
   bool same_everywhere = false;
-  /// The variable that the rewriting is about: what does not name it, here or in the rules that it
-  /// calls, stays as it is and is not gone through. Empty: everything is.
+  /// The variable to rewrite: expressions that do not name it, here or in the rules that they call,
+  /// stay as they are and are not walked. Empty: all are walked.
   std::string about = {};
 };
 
@@ -86,10 +86,10 @@ class Mentions {
  public:
   Mentions(const Kernel& k, std::string name);
   bool in(const Expr& e) const;
-  /// False only where it is surely not, told at once.
+  /// False only where it is surely not, at constant cost.
   bool may_be_in(const Expr& e) const { return (e.names() & names_) != 0; }
   bool in_rule(const std::string& rule) const { return rules_.count(rule) > 0; }
-  /// In what the instruction reads.
+  /// In the reads of the instruction.
   bool read_by(const Instruction& insn) const;
 
  private:
@@ -99,10 +99,10 @@ class Mentions {
 };
 
 /// `k` with `rw` done to all expressions that instructions read: right sides, predicates and the
-/// subscripts of what is written. Parts of what an assignee or a sub-array names are left alone.
+/// subscripts of assignees. The names of assignees and sub-arrays are left alone.
 ///
-/// A rule of which all calls change alike changes; where calls change differently the rule gets
-/// further versions, `h_0` and so on, which stand behind it:
+/// A rule whose calls all change alike changes; where calls change differently the rule gets
+/// further versions, `h_0` and so on, which follow it:
 ///
 ///     h(x) := 1 + g(x)                     h(x) := 1 + g(x);  h_0(x) := 1 + (12 + f(x))
 ///     a[i] = h$one(i)*h$two(i)   becomes   a[i] = h$one(i)*h_0$two(i)

@@ -61,7 +61,7 @@ Constraint on_outer_alone(Constraint c, const Position& outer, const Position& i
   return isl_constraint_set_constant_val(c.take(), isl_val_div(constant.take(), whole.copy()));
 }
 
-/// `s` with the bounds of whole pieces on the outer iname alone.
+/// `s` with the bounds of whole pieces only on the outer iname.
 Set simplified(const Set& s, const std::string& outer, const std::string& inner,
                std::int64_t length) {
   const auto o = find(s, outer);

@@ -36,8 +36,8 @@ struct RuleCalls::Walk {
   const Visit& visit;
   RuleVersions* versions;
   Stack stack;  // levels around the expression, innermost first
-  /// What stands for the parameters of the rules that were entered. The arguments themselves are
-  /// walked where they are written, so they must not be met again inside of the body.
+  /// The arguments for the parameters of the rules that were entered. The arguments themselves are
+  /// walked where they are written, so they must not be visited again inside of the body.
   std::map<std::string, Expr> params = {};
 
   Expr resolved(const Expr& e) const { return params.empty() ? e : substitute(e, params); }
@@ -73,7 +73,7 @@ bool RuleCalls::selected(const Walk& walk, const Call& call) const {
 
 namespace {
 
-/// An argument that can only stand for a name: an array, or an iname that a reduction in the rule
+/// An argument that can only be a name: an array, or an iname that a reduction in the rule
 /// binds.
 bool only_a_name(const Kernel& k, const Expr& arg, const Place& at) {
   const auto* v = arg.as<Var>();
@@ -87,7 +87,7 @@ bool only_a_name(const Kernel& k, const Expr& arg, const Place& at) {
 }  // namespace
 
 std::optional<Expr> RuleCalls::at_node(Walk& walk, const Expr& e, const Place& at) const {
-  if (!(e.names() & names_)) return e;  // nor does anything below
+  if (!(e.names() & names_)) return e;  // nor do those below
   const auto* call = e.as<Call>();
   if (!call) return {};
   if (selected(walk, *call)) {
@@ -271,8 +271,8 @@ int times_read(const Kernel& k, const Instruction& insn, const std::string& name
   return n;
 }
 
-/// What a claim says of atomic updates holds no longer of one that takes the old value from a copy:
-/// it stores what the copy says, whatever others did in between.
+/// A claim about atomic updates no longer holds for one that takes the old value from a copy: it
+/// stores by the copy's value, whatever others did in between.
 void withdraw_claimed_updates(const Kernel& before, Kernel& after) {
   const std::set<std::string> claimed = claimed_commuting(before);
   if (claimed.empty()) return;
@@ -346,8 +346,8 @@ const TreePath& Sites::path_of(std::size_t use, const Place& at) const {
   return tree().paths[std::size_t(best)];
 }
 
-/// `needed` with those of `loops` that must stand outside of some of them: a statement is in the
-/// outer loop and not in the inner one, so that the two cannot change places.
+/// `needed` with those of `loops` that must be outside of some of them: a statement is in the outer
+/// loop and not in the inner one, so that the two cannot change places.
 std::set<std::string> Sites::enclosed(const std::set<std::string>& needed,
                                       const std::vector<std::string>& loops) const {
   std::map<std::string, std::set<std::string>> all_in;  // by loop: those around all its statements

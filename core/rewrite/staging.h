@@ -14,12 +14,12 @@
 #include "core/rewrite/footprint.h"
 #include "core/rewrite/rule_rewrite.h"
 
-/// Staging values in a temporary: what precompute, add_prefetch and buffer_array share beside
+/// Staging values in a temporary: what precompute, add_prefetch and buffer_array share besides
 /// footprints. A staging instruction runs ahead of (or after) the instructions it serves and is
 /// proved by its stand-ins (core/order/reference.h).
 namespace moonloop {
 
-/// The calls of one substitution rule that a transform acts on, wherever they stand: in assignees,
+/// The calls of one substitution rule that a transform acts on, wherever they are: in assignees,
 /// right sides, predicates, and inside other rules that those call.
 class RuleCalls {
  public:
@@ -27,9 +27,9 @@ class RuleCalls {
   /// with the call itself.
   RuleCalls(const Kernel& k, std::string rule, std::string tag, Match within);
   /// Gives each selected call to `f`, with its arguments in terms of the instruction, and replaces
-  /// it by the result. Inside of another rule `call` says `$0` and so on for what that rule's
-  /// parameters stand for, and so should the result: the rule stays one, in a version of `versions`
-  /// where its calls change differently.
+  /// it by the result. Inside of another rule `call` uses `$0` and so on for that rule's
+  /// parameters, and so should the result: the rule stays one, in a version of `versions` where its
+  /// calls change differently.
   using Visit =
       std::function<std::optional<Expr>(const Expr& call, const Exprs& args, const Place&)>;
   InsnPtr rewrite(const InsnPtr& insn, const Visit& f, RuleVersions& versions) const;
@@ -47,7 +47,7 @@ class RuleCalls {
   std::uint32_t names_;             // bits of its name and of theirs
 };
 
-/// `base`, or `base_0`, … whichever is not in `taken`; it is then.
+/// `base`, or `base_0`, … whichever is not in `taken`; adds it to `taken`.
 std::string take_name(std::set<std::string>& taken, const std::string& base);
 
 /// Loops tagged `g.N` or `par` (and `l.N` when `local_too`) that are around every place: each of
@@ -57,10 +57,10 @@ std::set<std::string> common_parallel(const Kernel& k, const std::vector<Place>&
 /// The work-items' inames (`l.N`, `l.auto`) around a place.
 std::set<std::string> work_items_of(const Kernel& k, const Place& at);
 
-/// A default tag without `l.auto` where each work-item has its `own` copy, whose loops nobody is
-/// left to share.
+/// A default tag without `l.auto` where each work-item has its `own` copy, whose loops have no one
+/// to share them.
 std::optional<std::string> shared_default(const std::optional<std::string>& given, bool own);
-/// The tag of new staging inames: `given` (`for` and the empty text are none), else `l.auto` where
+/// The tag of new staging inames: `given` (`for` and the empty text mean none), else `l.auto` where
 /// work-items share the loop, else none. Fails `bad-tag`.
 std::optional<InameTag> staging_tag(const std::optional<std::string>& given, bool shared,
                                     const Span& at);
@@ -76,7 +76,7 @@ Map stage_relation(const Kernel& k, const std::set<std::string>& stage,
                    const std::vector<std::string>& shared, const Place& at,
                    const std::vector<std::pair<Expr, Expr>>& equal);
 
-/// What `insn` reads (`write`: writes), rules expanded, without the variables `skip`.
+/// The reads of `insn` (`write`: its writes), rules expanded, without the variables `skip`.
 std::vector<Access> accesses_to(const Kernel& k, const Instruction& insn, bool write,
                                 const std::set<std::string>& skip);
 
@@ -85,7 +85,7 @@ std::vector<Access> accesses_to(const Kernel& k, const Instruction& insn, bool w
 Kernel staged(const Kernel& before, Kernel after, const std::vector<StandIn>& all,
               Proof proof = Proof::Made);
 
-/// Where staging instructions may stand in a kernel.
+/// Where staging instructions may be placed in a kernel.
 class Sites {
  public:
   explicit Sites(const Kernel& k);
@@ -103,7 +103,7 @@ class Sites {
                                            const std::set<std::string>& sweep,
                                            const std::set<std::string>& common) const;
 
-  /// Where an instruction in the loops `nest` is put into the list: ahead of (behind) all that runs
+  /// Where an instruction in the loops `nest` is put into the list: ahead of (after) all that runs
   /// in loops outside of `nest` with the use.
   std::size_t ahead_of(std::size_t use, const Place& at, const std::set<std::string>& nest) const;
   std::size_t behind(std::size_t use, const Place& at, const std::set<std::string>& nest) const;

@@ -141,7 +141,7 @@ StagedPoints staged_points(const Footprint& f, const std::vector<std::string>& n
 
 namespace {
 
-/// Whether `c` is over parameters that `keep` has none of.
+/// Whether `c` is over parameters none of which is in `keep`.
 bool is_idle(const Constraint& c, const std::vector<std::string>& params,
              const std::set<std::string>& keep) {
   for (int d = 0; d < count(isl_constraint_dim(c.get(), isl_dim_set)); ++d)
@@ -172,7 +172,7 @@ void drop_idle_conditions(const Kernel& k, StagedPoints& p, const Footprint& f,
   const BasicSet only = isl_set_simple_hull(p.points.copy());
   if (count(isl_basic_set_dim(only.get(), isl_dim_div)) > 0) return;
   std::vector<Constraint> all = constraints_of(only);
-  for (bool grew = true; grew;) {  // what stands beside a name that is kept is kept
+  for (bool grew = true; grew;) {  // names in one constraint with a kept name are kept
     grew = false;
     for (const Constraint& c : all) {
       if (is_idle(c, params, keep)) continue;
@@ -206,7 +206,7 @@ void add_staging_domain(Kernel& k, StagedPoints& p, const std::vector<std::strin
   if (!domains_branch(k)) return;
   k.domains.pop_back();
 
-  // Loops of unrelated domains bound it: a domain for each axis has less to ask for.
+  // Loops of unrelated domains bound it: a domain for each axis needs less.
   Set product;
   for (const std::string& i : fresh) {
     const Set axis = to_dims(own, {i});
@@ -219,7 +219,7 @@ void add_staging_domain(Kernel& k, StagedPoints& p, const std::vector<std::strin
     k.domains.resize(k.domains.size() - fresh.size());
   }
 
-  // The box alone, and the bounds as a condition.
+  // Only the box, and the bounds as a condition.
   Exprs within;
   for (std::size_t n = 0; n < fresh.size(); ++n) {
     within.push_back(Expr(Compare{CompareOp::Ge, var(fresh[n]), lit(0)}));

@@ -16,8 +16,8 @@ std::set<std::string> needed_inames(const Kernel& k, const Footprint& f,
                                     const std::set<std::string>& common,
                                     std::set<std::string> needed);
 
-/// Where a buffer lives that is used at `places`, is filled anew for each value of `needed` and
-/// holds what the inames `sweep` run over. `wanted` is kept unless it is Auto; `own_copy`:
+/// The address space of a buffer that is used at `places`, is refilled for each value of `needed`
+/// and holds the values over the inames `sweep`. `wanted` is kept unless it is Auto; `own_copy`:
 /// work-items make a copy each where they can, and it stays Auto where they could share one: the
 /// tags that the new loops get later decide. Refuses `private-sweep`, `swept-group`.
 AddressSpace staging_space(const Kernel& k, AddressSpace wanted, const std::vector<Place>& places,
@@ -38,25 +38,24 @@ enum class PointShape {
   Simple,  // the box where exact bounds tie the axes together in many ways
   Box,
 };
-/// What staging inames run over.
+/// The points that staging inames run over.
 struct StagedPoints {
   Set points;    // { [names] }, from 0; outer inames and parameters are parameters
-  Exprs guards;  // conditions beside
+  Exprs guards;  // further conditions
 };
 /// `names`: the inames of the axes that are not trivial.
 StagedPoints staged_points(const Footprint& f, const std::vector<std::string>& names,
                            PointShape shape);
 
-/// Leaves out conditions on kernel parameters alone, such as `m >= 1`, that say no more than that
-/// there is a use: parameters that nothing else of the points depends on and that are not in the
-/// shape of `array`, whose elements at the points are read. Does nothing where the shape is not
-/// known.
+/// Leaves out conditions on only kernel parameters, such as `m >= 1`, that only say that there is a
+/// use: on parameters that nothing else of the points depends on and that are not in the shape of
+/// `array`, whose elements at the points are read. Does nothing where the shape is not known.
 void drop_idle_conditions(const Kernel& k, StagedPoints& p, const Footprint& f,
                           const std::string& array);
 
 /// Adds the inames `fresh`, dimensions of `p.points`, to the domains and the loop order of `k`; all
-/// other dimensions are inames already. `p.guards` grows where the bounds are no bounds of a
-/// domain: they depend on loops that have nothing to do with each other. `extents`: by `fresh`.
+/// other dimensions are inames already. `p.guards` grows where the bounds cannot be those of a
+/// domain: they depend on independent loops. `extents`: by `fresh`.
 void add_staging_domain(Kernel& k, StagedPoints& p, const std::vector<std::string>& fresh,
                         const Exprs& extents, const Span& at);
 

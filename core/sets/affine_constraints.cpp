@@ -7,7 +7,7 @@ namespace moonloop {
 
 namespace {
 
-/// Adds the coefficients that are not zero of `x`, of which isl's functions are given.
+/// Adds the nonzero coefficients of `x`, given isl's functions for its type.
 template <class T, class Dim, class Involves, class Name, class Value>
 void collect(AffineConstraint& out, const T& x, isl_dim_type type, Dim dim, Involves involves,
              Name name_of, Value value) {

@@ -6,8 +6,7 @@
 
 #include "core/sets/isl.h"
 
-/// Constraints by name, for questions whose answer can be read off them. What cannot be read off is
-/// for isl.
+/// Constraints by name, for queries whose answer can be read off them. All others are for isl.
 namespace moonloop {
 
 /// `sum(coefficients) + constant >= 0`, or `== 0`.
@@ -42,15 +41,15 @@ class AffineConstraints {
   bool bounds_show(const AffineConstraint& c) const;
 
   std::vector<AffineConstraint> all_;
-  std::map<std::string, std::int64_t> low_, high_;  // that a constraint on the name alone gives
+  std::map<std::string, std::int64_t> low_, high_;  // from constraints on only that name
 };
 
 /// Looks for a point that meets all constraints, from the origin on: of the coordinates that can
-/// repair one, it moves the one that leaves the fewest others broken. True is certain, false says
-/// nothing. isl needs a hundred times as long to find a point of an unbounded set.
+/// repair one, it moves the one that leaves the fewest others broken. True is certain, false means
+/// unknown. isl needs a hundred times as long to find a point of an unbounded set.
 bool has_near_point(const std::vector<const AffineConstraint*>& all);
 
-/// Whether no point is in `s`: as isl_set_is_empty(), after a look for a near point.
+/// Whether no point is in `s`: as isl_set_is_empty(), after looking for a near point.
 bool is_empty(const Set& s);
 
 }  // namespace moonloop

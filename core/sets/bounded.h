@@ -21,7 +21,7 @@ inline bool is_bounded(const Set& s) {
   return true;
 }
 
-/// The same for the lower and the upper end alone.
+/// The same for only the lower or the upper end.
 inline bool has_lower_bound(const Set& s, unsigned dim) {
   const Set plain = isl_set_remove_divs(s.copy());
   return yes(isl_set_dim_has_lower_bound(plain.get(), isl_dim_set, dim));

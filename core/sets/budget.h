@@ -4,13 +4,13 @@
 #include "core/base/diagnostic.h"
 #include "core/sets/isl.h"
 
-/// A question to isl may take for ever. Each runs within a budget, a number of isl's own
-/// operations, so that the answer does not depend on the machine: that of the phase, of the step or
-/// of the proof that asks, or, where nobody has set one, the one that a thread begins with.
+/// A query of isl may take forever. Each runs within a budget, a number of isl's own operations, so
+/// that the answer does not depend on the machine: that of the phase, of the step or of the proof
+/// that asks, or, where none is set, the one that a thread begins with.
 namespace moonloop {
 
-/// isl stopped at a budget's end. Whoever has a cautious answer instead catches it; for all others
-/// it is the error `too-complex`, which says what was being done.
+/// isl stopped at a budget's end. Code that has a cautious answer instead catches it; otherwise it
+/// is the error `too-complex`, which names the work being done.
 class IslQuota : public Error {
  public:
   using Error::Error;
@@ -20,8 +20,8 @@ class IslQuota : public Error {
 /// pays for them too.
 class IslBudget {
  public:
-  /// `what` is being done, as in "checking kernel `k`", for the error; empty: what the budget
-  /// around it says.
+  /// `what` is being done, as in "checking kernel `k`", for the error; empty: as the budget around
+  /// it.
   explicit IslBudget(unsigned long operations, std::string what = {}, const Span& at = {});
   ~IslBudget();
   IslBudget(const IslBudget&) = delete;
@@ -39,19 +39,19 @@ class IslBudget {
 };
 
 inline constexpr unsigned long kProofOperations = 5'000'000;  // some seconds
-/// Of a transform, beside its proof.
+/// Of a transform, besides its proof.
 inline constexpr unsigned long kStepOperations = 5'000'000;
 /// Of a phase: reading, checking, generating code, …
 inline constexpr unsigned long kPhaseOperations = 5'000'000;
-/// Of one question of a proof. Its operations are on large systems where it takes many.
+/// Of one query of a proof. Its operations are on large systems where it takes many.
 inline constexpr unsigned long kQuestionOperations = 500'000;
 
-/// Runs `f` within a budget; refuses `not-proved` at its end. `what` is what was to be proved.
+/// Runs `f` within a budget; refuses `not-proved` at its end. `what` names the claim to be proved.
 template <class F>
 void within_budget(const Span& at, const std::string& what, F f);
 
-/// Of many questions that need not be answered: what takes more than its share is left open, and
-/// once they have taken `all`, each further one.
+/// For many optional queries: one that takes more than its share is left open, and once they have
+/// taken `all`, so is each further one.
 class QuestionBudget {
  public:
   QuestionBudget(unsigned long each, unsigned long all) : each_(each), left_(all) {}

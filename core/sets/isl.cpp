@@ -10,7 +10,7 @@
 namespace moonloop {
 namespace {
 
-/// What a thread may ask outside of all budgets that someone sets, or between two of them.
+/// The most that a thread may use outside of all explicit budgets, or between two of them.
 constexpr unsigned long kLooseOperations = 50'000'000;
 
 struct Context {
@@ -38,9 +38,9 @@ bool may_go_on(isl_ctx* ctx, unsigned long operations) {
   return one != nullptr;
 }
 
-/// How many operations `ctx` has counted since it was last reset. isl does not say: one that needs
-/// an operation fails where the limit is no larger. Most budgets use few or none, so the search
-/// begins there. Cost: logarithmic in the answer.
+/// How many operations `ctx` has counted since it was last reset. isl does not tell, but one that
+/// needs an operation fails where the limit is no larger. Most budgets use few or none, so the
+/// search begins there. Cost: logarithmic in the answer.
 unsigned long counted(isl_ctx* ctx) {
   const unsigned long limit = isl_ctx_get_max_operations(ctx);
   unsigned long least = 0, most = 0;
@@ -69,7 +69,7 @@ bool is_spent(isl_ctx* ctx) {
   return !one && isl_ctx_last_error(ctx) == isl_error_quota;
 }
 
-/// Counts anew, up to `limit`, which is at least one: isl takes none for no limit.
+/// Restarts counting, up to `limit`, which is at least one: isl takes 0 for no limit.
 void count_to(isl_ctx* ctx, unsigned long limit) {
   isl_ctx_reset_operations(ctx);
   isl_ctx_set_max_operations(ctx, std::max(limit, 1ul));
@@ -90,7 +90,7 @@ isl_ctx* isl() { return context().ctx; }
 void throw_isl() {
   const char* message = isl_ctx_last_error_msg(isl());
   std::string text = message ? message : "an isl operation failed";
-  // The last error may be one that followed, such as "syntax error" of what could not be kept.
+  // The last error may be one that followed, such as "syntax error" for a failed allocation.
   const bool quota = isl_ctx_last_error(isl()) == isl_error_quota || is_spent(isl());
   isl_ctx_reset_error(isl());
   if (!quota) throw IslError(text);

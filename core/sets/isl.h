@@ -57,7 +57,7 @@ template <class T, T* (*Copy)(T*), T* (*Free)(T*)>
 class Owner {
  public:
   Owner() = default;
-  Owner(T* p) : p_(p) {  // NOLINT: takes over what an isl function gave
+  Owner(T* p) : p_(p) {  // NOLINT: takes over the result of an isl function
     if (!p) throw_isl();
   }
   Owner(const Owner& o) : p_(o.p_ ? Copy(o.p_) : nullptr) {}
@@ -114,6 +114,6 @@ std::string str(const Set& s);
 std::string str(const Map& m);
 std::string str(const PwAff& a);
 
-std::int64_t to_int(const Val& v);  // fails `integer-overflow`; IslError where it is no integer
+std::int64_t to_int(const Val& v);  // fails `integer-overflow`; IslError where it is not an integer
 
 }  // namespace moonloop

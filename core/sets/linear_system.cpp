@@ -136,7 +136,7 @@ class Reader {
   LinearSystem out_;
 };
 
-/// Divides by what the coefficients have in common; the constant rounds down, which loses no
+/// Divides by the common divisor of the coefficients; the constant rounds down, which loses no
 /// integer point. False when the row never holds.
 bool tighten(Row& r) {
   std::int64_t common = 0;
@@ -245,14 +245,14 @@ class Reducer {
       if (r[w] != 0) shifted[w] = floor_div(r[w], divisor);
     substitute(v, shifted);
   }
-  /// Is `r` a bound of `v` alone, by a constant?
+  /// Whether `r` is a bound of only `v`, by a constant.
   bool bounds_alone(const Row& r, std::size_t v) const {
     for (std::size_t i = 0; i < s_.constant(); ++i)
       if (i != v && r[i] != 0) return false;
     return true;
   }
 
-  /// Looks for `v` with values 0 … m-1 after a shift, and `u` that stands with it as m*u + v.
+  /// Looks for `v` with values 0 … m-1 after a shift, and `u` that occurs with it as m*u + v.
   bool join_tiles() {
     for (const std::size_t v : s_.open) {
       std::optional<std::int64_t> low, high;

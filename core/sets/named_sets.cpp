@@ -65,7 +65,7 @@ Set to_dims(Set s, const std::vector<std::string>& names) {
     int p = find_dim(s, isl_dim_param, names[i]);
     if (const int d = find_dim(s, isl_dim_set, names[i]); p < 0 && d >= 0) {
       if (d == at) continue;
-      // isl moves dimensions only between types, so one in the wrong place goes by the parameters.
+      // isl moves dimensions only between types, so one in the wrong place goes via the parameters.
       p = dims(s, isl_dim_param);
       s = move(std::move(s), isl_dim_param, p, isl_dim_set, d);
     }

@@ -64,7 +64,7 @@ QuasiPolynomial::QuasiPolynomial(std::int64_t constant) : QuasiPolynomial(intege
 
 QuasiPolynomial::QuasiPolynomial(Row numerator, std::int64_t denominator) {
   const std::size_t columns = numerator.size() - 1;
-  // What divides comes out: floor((a*d + b)/d) is a + floor(b/d).
+  // Multiples of the divisor come out: floor((a*d + b)/d) is a + floor(b/d).
   for (std::size_t i = 0; i <= columns; ++i) {
     const std::int64_t whole = floor_div(numerator[i], denominator);
     numerator[i] = floor_mod(numerator[i], denominator);
@@ -75,7 +75,7 @@ QuasiPolynomial::QuasiPolynomial(Row numerator, std::int64_t denominator) {
   }
   std::int64_t common = denominator;
   for (std::size_t i = 0; i < columns; ++i) common = std::gcd(common, numerator[i]);
-  if (common == denominator) return;  // what is left is less than 1
+  if (common == denominator) return;  // the rest is less than 1
   for (std::int64_t& c : numerator) c /= common;
   add({{Floor{std::move(numerator), denominator / common}, 1}}, integer(1));
 }

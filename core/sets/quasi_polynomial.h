@@ -23,8 +23,9 @@ Row combine(std::int64_t x, const Row& a, std::int64_t y, const Row& b);
 std::int64_t checked_mul(std::int64_t a, std::int64_t b);  // throws TooHard
 
 /// floor(numerator / denominator). In normal form coefficients of the numerator lie in [0,
-/// denominator), they and the denominator have no common divisor, and a denominator of 1 leaves one
-/// column alone: equal functions have equal normal forms, but for identities among several floors.
+/// denominator), they and the denominator have no common divisor, and a denominator of 1 leaves
+/// only one column: equal functions have equal normal forms, but for identities among several
+/// floors.
 struct Floor {
   Row numerator;
   std::int64_t denominator = 1;
@@ -48,8 +49,8 @@ class QuasiPolynomial {
   bool is_zero() const { return terms_.empty(); }
   const std::map<Monomial, Val>& terms() const { return terms_; }
 
-  /// The least common multiple of what denominators the floors with this column have: where the
-  /// column goes up by it, each of them goes up by an integer. 1 when none has the column.
+  /// The least common multiple of the denominators of the floors with this column: where the column
+  /// increases by it, each of them increases by an integer. 1 when none has the column.
   std::int64_t period(std::size_t column) const;
   /// `row` in place of the column; it may contain the column itself.
   QuasiPolynomial substitute(std::size_t column, const Row& row) const;
@@ -62,8 +63,8 @@ class QuasiPolynomial {
 };
 
 /// The sum of `p` over the column's values from `low` to `high`, neither of which has the column,
-/// nor have the floors of `p`. Zero for `high == low - 1`; nothing is said of smaller `high`.
-/// By Faulhaber's formula: sums of powers as polynomials, with Bernoulli's numbers as coefficients.
+/// nor have the floors of `p`. Zero for `high == low - 1`; undefined for smaller `high`. By
+/// Faulhaber's formula: sums of powers as polynomials, with Bernoulli's numbers as coefficients.
 /// (D. E. Knuth, "Johann Faulhaber and sums of powers", Mathematics of Computation 61, 1993.)
 QuasiPolynomial sum_over(const QuasiPolynomial& p, std::size_t column, const QuasiPolynomial& low,
                          const QuasiPolynomial& high);

@@ -59,7 +59,7 @@ class Known {
         });
   }
 
-  /// The rows of the context, and `beside`, that have a name in common with `row`, with one
+  /// The rows of the context, and `beside`, that share a name with `row`, directly or through one
   /// another.
   std::vector<const AffineConstraint*> related(
       const AffineConstraint& row, const std::vector<const AffineConstraint*>& beside) const {

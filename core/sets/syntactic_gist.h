@@ -6,9 +6,9 @@
 namespace moonloop {
 
 /// The constraints of `s` that do not follow from `context`, a set of parameters, and the others:
-/// what isl_set_gist_params() finds, asking isl only about constraints that no dimension shows to
-/// be needed, and then about nothing but the names that those involve. Nothing for sets with
-/// quotients or of several parts.
+/// the result of isl_set_gist_params(), querying isl only about constraints that no dimension shows
+/// to be needed, and then only about the names in these. Nothing for sets with quotients or of
+/// several parts.
 std::optional<BasicSet> syntactic_gist(const Set& s, const Set& context);
 
 /// isl_set_gist_params(); `s` as it is where the context is empty: there isl takes any set, also

@@ -26,7 +26,7 @@ bool is_literal(const Expr& e) {
          (u && u->op == UnaryOp::Neg && is_literal(u->arg));
 }
 
-/// A name for what the function `name` gives, which may stand within another routine.
+/// A name for the result of the function `name`, which may be within another routine.
 std::string variable_of(const std::string& name) {
   const auto inside = name.rfind('%');
   return (inside == std::string::npos ? name : name.substr(inside + 1)) + "_of";
@@ -39,7 +39,7 @@ std::string variable_of(const std::string& name) {
 Expr Expansion::prepared(const Expr& e, bool once, Body& out, const Span& at) {
   if (!e) return e;
   const auto* typed = e.as<Cast>();
-  if (typed && !called(typed->arg, kFunction).empty()) {  // the conversion tells its type
+  if (typed && !called(typed->arg, kFunction).empty()) {  // the conversion has its type
     const Expr f = map_children(
         typed->arg, [&](const Expr& x) { return part(prepared(x, once, out, at), out, at); });
     const Expr value(Cast{typed->type, f}, e.at());
@@ -154,7 +154,7 @@ Expr Expansion::table(const Exprs& args, const Span& at) {
   return var(v.name, at);
 }
 
-/// An array constructor as an array, its pieces one behind the other.
+/// An array constructor as an array, its pieces one after the other.
 Expr Expansion::constructed(const Exprs& pieces, Body& out, const Span& at) {
   Variable& v = new_array("values", type_of(call(kValues, pieces), r_, all_), at);
   const std::string name = v.name;
@@ -170,7 +170,7 @@ Expr Expansion::constructed(const Exprs& pieces, Body& out, const Span& at) {
   return var(name, at);
 }
 
-/// Assigns a piece behind the first `before` elements; how many it has.
+/// Assigns a piece after the first `before` elements; returns how many it has.
 Expr Expansion::piece(const std::string& array, const Expr& before, const Expr& p, Body& out,
                       const Span& at) {
   const auto place = [&](const Exprs& more) {
@@ -217,7 +217,7 @@ Expr Expansion::given(const std::string& function, Exprs arguments, Body& out, c
   const Routine* f = find_routine(all_, function);
   if (!f) fail("unsupported", at, "the call of `{}` is not supported in Fortran kernels", function);
   for (Expr& a : arguments) a = part(a, out, at);
-  std::map<std::string, Expr> values;  // of what the result's extents are made of
+  std::map<std::string, Expr> values;  // of variables in the result's extents
   std::size_t next = 0;
   for (const std::string& name : f->arguments) {
     const Variable& dummy = f->variables.at(name);
@@ -242,8 +242,8 @@ Expr Expansion::given(const std::string& function, Exprs arguments, Body& out, c
   return whole;
 }
 
-/// `maxloc` or `minloc`: which element, from 1 along each axis, is the first of the greatest or of
-/// the least; 0 where there is none.
+/// `maxloc` or `minloc`: the place, from 1 along each axis, of the first of the greatest or of the
+/// least elements; 0 where there is none.
 Expr Expansion::place_of_extreme(const std::string& name, const Exprs& args, Body& out,
                                  const Span& at) {
   const Expr array = is_costly(args[0], false) ? computed(args[0], out, at) : args[0];
@@ -263,7 +263,7 @@ Expr Expansion::place_of_extreme(const std::string& name, const Exprs& args, Bod
   };
   Exprs any{compare(CompareOp::Eq, places[0], lit(0)),
             compare(name == "maxloc" ? CompareOp::Gt : CompareOp::Lt, here, best)};
-  if (is_real(type.scalar))  // a number comes before what is none
+  if (is_real(type.scalar))  // a number comes before a NaN
     any.push_back(
         conjunction({compare(CompareOp::Ne, best, best), compare(CompareOp::Eq, here, here)}));
   const bool one = axes_of(args[1], r_).empty();
@@ -277,7 +277,7 @@ Expr Expansion::place_of_extreme(const std::string& name, const Exprs& args, Bod
   return as_int(args[2]) == 1 ? places[0] : constructed(places, out, at);
 }
 
-/// The elements of an array in another shape: by way of one axis, where it has several.
+/// The elements of an array in another shape: via one axis, where it has several.
 Expr Expansion::reshaped(const Exprs& args, Body& out, const Span& at) {
   const auto index_in = [](const Exprs& numbers, const Exprs& extents) {
     Expr out = lit(0);

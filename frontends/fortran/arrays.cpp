@@ -6,8 +6,8 @@
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/uses.h"
 
-// Assignments to arrays as loops over elements, which run in any order where they are meant to be
-// at once: by way of a new array where an element is read elsewhere than where it is written.
+// Assignments to arrays as loops over elements, in any order where they are meant to be
+// simultaneous: via a new array where an element is read at another place than it is written.
 namespace moonloop::fortran {
 namespace {
 
@@ -54,7 +54,7 @@ void Expansion::run() {
 
 // ---- Names.
 
-/// What is used outside of the constructs that have variables of their own.
+/// The names used outside of the constructs that have variables of their own.
 std::set<std::string> Expansion::names_of(const Body& b) {
   std::set<std::string> out;
   for (Statement s : b) {
@@ -207,7 +207,7 @@ Body Expansion::body(const Body& b) {
 void Expansion::loop(Do d, const Span& at, Body& out) {
   if (!d.step || as_int(d.step) == 1) without_empty(d);
   for (Expr* e : {&d.from, &d.to, &d.step}) *e = prepared(*e, false, out, at);
-  if (d.variable.empty()) {  // counted, so that it is a loop as others
+  if (d.variable.empty()) {  // counted, so that it is a loop like others
     d.variable = new_scalar(r_, "turn", moonloop::Scalar::I32, at).as<Var>()->name;
     d.from = lit(0);
     d.to = lit(std::numeric_limits<std::int32_t>::max() - 1);
@@ -216,8 +216,8 @@ void Expansion::loop(Do d, const Span& at, Body& out) {
   out.push_back({at, std::move(d)});
 }
 
-/// The bounds of a loop upwards without what they say of arrays that have no elements: it does
-/// not run there anyway.
+/// The bounds of an upward loop without their cases for arrays without elements: it does not run
+/// there anyway.
 void Expansion::without_empty(Do& d) const {
   const auto plain = [](Expr& e) {
     while (e && e.as<Cast>() && is_integer(e.as<Cast>()->type.scalar)) e = e.as<Cast>()->arg;
@@ -288,7 +288,7 @@ Expr Expansion::settled(const Expr& to, Body& out, const Span& at) {
 
 // ---- Masks.
 
-/// The mask stays as it is at the construct's start. `alone`: one assignment is all there is.
+/// The mask stays as it is at the construct's start. `alone`: there is only one assignment.
 Expr Expansion::lasting(const Expr& mask, const std::set<std::string>& assigned, bool alone,
                         Body& out, const Span& at) {
   if (alone || !mentions(mask, assigned)) return mask;
@@ -357,7 +357,7 @@ void Expansion::concurrent(const Forall& f, const Span& at, Body& out) {
   append(nest(ranges, std::move(before), at), out);
 }
 
-/// `e` in the routine's names. What has to come before the loops must not depend on them.
+/// `e` in the routine's names. Statements before the loops must not depend on them.
 Expr Expansion::in_forall(const Expr& e, const Each& around, Body& out, const Span& at) {
   if (!e) return e;
   Body before;

@@ -159,17 +159,16 @@ void Binding::scalar(const Variable& dummy, const Expr& argument) {
   }
 }
 
-/// What the called routine's argument has at its start.
+/// The initial value of the called routine's argument.
 void Binding::entry_value(const Variable& entry, const Expr& argument) {
   const Expr first = argument.as<Var>() ? as_at_entry(argument) : argument;
   if (equal(first, argument))
     scalar(entry, argument);
   else
-    scalars_[entry.name] = first;  // what the caller's argument has at its start
+    scalars_[entry.name] = first;  // the caller's argument at its start
 }
 
-/// `e` at the call, over what the caller's arguments have at its start, where nothing assigned
-/// these before.
+/// `e` at the call, over the caller's arguments at its start, where nothing assigned these before.
 Expr Binding::as_at_entry(const Expr& e) const {
   if (!e) return e;
   std::set<std::string> names;
@@ -243,7 +242,8 @@ Binding::View Binding::view(const Variable& dummy, const Expr& argument) const {
   return v;
 }
 
-/// Finds the dummy's axes in the view; what the standard says of storage has to fit axis by axis.
+/// Finds the dummy's axes in the view; the storage that the standard defines has to fit axis by
+/// axis.
 void Binding::match(const Variable& dummy, View& v, bool from_element) const {
   const auto refuse = [&](std::string_view why) {
     throw Error(
@@ -342,7 +342,7 @@ Expr Binding::whole(const View& v, const Span& at) const {
   return element(v, Exprs(v.lower.size(), Expr(Slice{Expr(), Expr(), lit(1)}, at)), at);
 }
 
-/// A logical variable, or what is passed for it, as a condition.
+/// A logical variable, or the argument passed for it, as a condition.
 Expr Binding::truth(const Expr& place) const {
   if (!place.as<Var>() && !place.as<Load>()) return place;
   const auto it = caller_.variables.find(written_name(place));
@@ -384,7 +384,7 @@ Expr Binding::expr(const Expr& e) const {
 Expr Binding::passed(const Expr& e, const std::string& callee, const Span& at) const {
   if (!e.as<Var>() && !e.as<Load>()) return expr(e);
   const Variable& own = callee_.variables.at(written_name(e));
-  if (own.logical && own.dummy && !own.host) {  // an integer there, and may be none here
+  if (own.logical && own.dummy && !own.host) {  // an integer there, perhaps not here
     const Expr here = own.array ? Expr() : expr(e);
     const bool place = here && (here.as<Var>() || here.as<Load>());
     const Variable* v = place ? &caller_.variables.at(written_name(here)) : nullptr;

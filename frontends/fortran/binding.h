@@ -9,9 +9,9 @@ namespace moonloop::fortran {
 /// array is a part of one of the caller's, axis by axis.
 class Binding {
  public:
-  /// Adds to `before` what comes before the called routine's body and to `after` what comes behind
-  /// it, and new variables to `caller`. `assigned`: of the caller's variables, before the call.
-  /// Fails `unsupported`.
+  /// Adds to `before` what comes before the called routine's body and to `after` what comes after
+  /// it, and new variables to `caller`. `assigned`: the caller's variables that are assigned before
+  /// the call. Fails `unsupported`.
   Binding(Routine& caller, const Routine& callee, Exprs arguments, const std::vector<Routine>& all,
           const std::set<std::string>& assigned, const Span& at, Body& before, Body& after);
 
@@ -19,7 +19,7 @@ class Binding {
   Body body(const Body& b) const;
   /// A variable of the called routine's own.
   Expr own(const std::string& name) const;
-  /// What a function gives.
+  /// The result of a function.
   Expr result() const;
   /// The caller's variables that the called routine assigns.
   const std::set<std::string>& changed() const { return changed_; }

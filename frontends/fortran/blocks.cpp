@@ -25,7 +25,7 @@ bool accept(std::string_view& s, std::string_view word) {
   return true;
 }
 
-/// Where the comment's text begins when the line is one: behind `!`, or behind `c` or `*` in the
+/// Where the comment's text begins when the line is one: after `!`, or after `c` or `*` in the
 /// first column of fixed form.
 std::size_t comment_start(std::string_view line, bool fixed) {
   const std::size_t first = line.find_first_not_of(" \t");
@@ -35,7 +35,7 @@ std::size_t comment_start(std::string_view line, bool fixed) {
   return std::string_view::npos;
 }
 
-/// What stands behind the sentinel; nothing on other lines.
+/// The text after the sentinel; nothing on other lines.
 std::optional<std::string_view> directive(std::string_view line, bool fixed) {
   const std::size_t start = comment_start(line, fixed);
   if (start == std::string_view::npos) return std::nullopt;
@@ -53,7 +53,7 @@ bool is_fixed_form(const std::string& path) {
 
 namespace {
 
-/// What a line includes, by Fortran's line or the preprocessor's; empty for other lines.
+/// The file that a line includes, by Fortran's line or the preprocessor's; empty for other lines.
 std::string included_by(std::string_view line) {
   line = trimmed(line);
   if (line.starts_with("#")) line = trimmed(line.substr(1));
@@ -81,7 +81,7 @@ class BlockReader {
   std::set<std::string> open_files_;
 };
 
-/// Nothing is read where there is no such file, which Flang reports.
+/// Reads nothing where there is no such file; Flang reports that.
 void BlockReader::include(const Source* by, const std::string& name, int order) {
   namespace fs = std::filesystem;
   std::vector<fs::path> folders{fs::path(by->name).parent_path()};
@@ -98,7 +98,7 @@ void BlockReader::include(const Source* by, const std::string& name, int order) 
   }
 }
 
-/// Flang would take for Fortran what is no comment.
+/// Flang would take a line that is not a comment for Fortran.
 void BlockReader::check_line(const Block& transform, int n) const {
   const std::string_view line = transform.at.source->line(n), text = trimmed(line);
   if (text.empty() || comment_start(line, fixed_) != std::string_view::npos) return;
@@ -112,7 +112,7 @@ void BlockReader::check_line(const Block& transform, int n) const {
 }
 
 void BlockReader::read(const Source* source, int order) {
-  std::vector<Block> open;  // tagged ones; a transform stands alone
+  std::vector<Block> open;  // tagged ones; a transform is separate
   std::optional<Block> transform;
   const int lines = static_cast<int>(source->line_starts.size());
   for (int n = 1; n <= lines; ++n) {

@@ -5,7 +5,7 @@
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/uses.h"
 
-// The data-sharing attributes of OpenMP's and OpenACC's loops, written out where the loop alone
+// The data-sharing attributes of OpenMP's and OpenACC's loops, written out where the loop itself
 // does not show them: a variable that iterations have of their own, and one that they accumulate
 // into deeper inside.
 namespace moonloop::fortran {
@@ -111,8 +111,7 @@ class Sharing {
   }
 
  private:
-  /// The loops that the directive means, outer ones first; none where they do not stand one in the
-  /// other.
+  /// The loops that the directive means, outer ones first; none where they are not nested.
   static std::vector<Do*> nest_of(Do& outermost) {
     std::vector<Do*> out{&outermost};
     for (int n = 1; n < outermost.directive->loops; ++n) {

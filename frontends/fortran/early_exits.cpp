@@ -9,8 +9,8 @@ namespace {
 
 bool leaves(const Body& b) { return !b.empty() && std::holds_alternative<Leave>(b.back().what); }
 
-/// Whether a statement may leave more than a loop within it; `depth`: loops around it, in what is
-/// asked for.
+/// Whether a statement may leave more than a loop within it; `depth`: loops around it, within the
+/// statement in question.
 bool may_leave(const Statement& s, int depth = 0) {
   const auto any = [&](const Body& b, int inner) {
     return std::any_of(b.begin(), b.end(), [&](const Statement& x) { return may_leave(x, inner); });
@@ -81,13 +81,13 @@ class Removal {
   }
   Statement when(const Expr& condition, Body then, const Span& at) const {
     Choice c;
-    c.lasting = !restores(then);  // behind what makes a flag false the rest is guarded by it
+    c.lasting = !restores(then);  // after a flag becomes false, it guards the rest
     c.arms.push_back({condition, std::make_shared<Body>(std::move(then))});
     return {at, std::move(c)};
   }
 
   /// `last`: nothing follows `b` in the routine's body or in that of the innermost loop, so that
-  /// `return` or `cycle` there do nothing. `set` gets the flags that may be false behind it.
+  /// `return` or `cycle` there do nothing. `set` gets the flags that may be false after it.
   Body body(Body b, bool last, Flags& set) {
     Body out;
     for (std::size_t n = 0; n < b.size(); ++n) {
@@ -128,7 +128,7 @@ class Removal {
     out.push_back(when(all(flags, at), body(std::move(rest), last, set), at));
   }
 
-  /// What follows goes into the only arm that goes on; where several do, they tell by flags.
+  /// The rest goes into the only arm that continues; where several do, they set flags.
   void choice(Body& b, std::size_t n, bool last, Body& out, Flags& set) {
     Choice c = std::get<Choice>(b[n].what);
     const Span at = b[n].at;

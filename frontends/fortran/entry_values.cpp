@@ -3,7 +3,7 @@
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/sections.h"
 
-// Bounds are what their variables say when the routine is called, whatever it assigns afterwards.
+// Bounds have the values of their variables at the call, whatever the routine assigns afterwards.
 namespace moonloop::fortran {
 namespace {
 

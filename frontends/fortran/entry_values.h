@@ -3,10 +3,10 @@
 
 namespace moonloop::fortran {
 
-/// Which variables statements may assign, by themselves and by what they call.
+/// Which variables statements may assign, themselves and through calls.
 class AssignedNames {
  public:
-  /// `all`, by which routines of the input are known, has to stay.
+  /// `all`, the routines of the input, has to outlive this.
   explicit AssignedNames(const std::vector<Routine>& all);
 
   /// Of a routine and of those within it, whose variables may be its own.
@@ -27,7 +27,7 @@ class AssignedNames {
 /// argument, in the place of each integer argument that is in `assigned` or may be given back.
 void keep_entry_values(Routine& r, const std::set<std::string>& assigned);
 
-/// That variable of an argument, which is made where there is none yet.
+/// That variable of an argument, made where there is none yet.
 Expr value_at_entry(Routine& r, const std::string& name);
 
 /// Once all calls are inlined: makes the variables arguments of the routine, or the arguments

@@ -4,8 +4,8 @@
 
 namespace moonloop::fortran {
 
-/// Arrays as wholes as loops over elements: the statements are in arrays.cpp, what expressions need
-/// before them in array_values.cpp.
+/// Whole arrays as loops over elements: the statements are in arrays.cpp, the computations that
+/// expressions need before them in array_values.cpp.
 class Expansion {
  public:
   Expansion(Routine& r, const std::vector<Routine>& all) : r_(r), all_(all) {}
@@ -20,10 +20,10 @@ class Expansion {
   std::string own_variable(const std::string& name, const Span& at);
   Expr kept(const Expr& e, const std::string& name, Body& out, const Span& at);
 
-  // ---- What is computed once, before a statement (array_values.cpp).
+  // ---- Computed once, before a statement (array_values.cpp).
 
-  /// `e` with what array constructors and functions make as arrays and, where `once` holds, with
-  /// scalars of arrays as variables.
+  /// `e` with the results of array constructors and functions as arrays and, where `once` holds,
+  /// with scalars of arrays as variables.
   Expr prepared(const Expr& e, bool once, Body& out, const Span& at);
   Expr computed(const Expr& e, Body& out, const Span& at);
   Expr part(const Expr& e, Body& out, const Span& at);

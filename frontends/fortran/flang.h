@@ -1,6 +1,6 @@
 #pragma once
 // Flang's headers are heavy: a file that includes this one takes a minute and 3 GB to compile, so
-// they are few, and what they hand on is in program.h.
+// they are few, and their results are in program.h.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wall"
 #pragma GCC diagnostic ignored "-Wextra"
@@ -24,10 +24,10 @@ namespace sem = Fortran::semantics;
 namespace ev = Fortran::evaluate;
 using Fortran::common::TypeCategory;
 
-/// Where pieces of the text that Flang works on stand in the user's files.
+/// Maps pieces of the text that Flang works on to places in the user's files.
 class Places {
  public:
-  /// `path` is what Flang reads as `source`.
+  /// `path` is the file that Flang reads for `source`.
   Places(const Source* source, std::string path, const fp::AllCookedSources& cooked)
       : cooked_(cooked), sources_{{std::move(path), source}} {}
   Span of(fp::CharBlock block) const;
@@ -47,14 +47,14 @@ void read_declarations(const sem::Scope& scope, const Places& places, Routine& r
 void read_declarations_around(const sem::Scope& scope, const Places& places, Routine& routine);
 /// The components of a derived type, in order.
 std::vector<const sem::Symbol*> components_of(const sem::DerivedTypeSpec& type, const Span& at);
-/// What a directive demands of the loops below it. Its tag is empty where it demands nothing.
+/// The demands of a directive on the loops below it. Its tag is empty where there are none.
 Directive read_directive(const fp::OmpDirectiveSpecification& x, const Places& places);
 Directive read_directive(const fp::AccBeginCombinedDirective& x, const Places& places);
-/// The same of `parallel`, `target` and others around statements, or of one that stands alone;
-/// without a tag.
+/// The same of `parallel`, `target` and others around statements, or of a standalone one; without a
+/// tag.
 Directive read_region(const fp::OmpDirectiveSpecification& x, const Places& places);
-/// Fails `unsupported` for clauses other than `nowait`, which lets what follows begin: when that is
-/// legal is proved anyway.
+/// Fails `unsupported` for clauses other than `nowait`, which lets the next code begin early: where
+/// that is legal is proved anyway.
 void read_end_of_directive(const fp::OmpDirectiveSpecification& x, const Places& places);
 Directive read_directive(const fp::AccBeginLoopDirective& x, const Places& places);
 /// `skip_output`: `print` and `write` are left out, else unsupported. `unheeded`:
@@ -79,9 +79,8 @@ Expr to_index(const ev::Expr<ev::SubscriptInteger>& e, const Span& at);
 /// The routine's name, as Routine has it.
 std::string routine_name(const sem::Symbol& s);
 std::string procedure_name(const ev::ProcedureDesignator& p);
-/// Whether nothing but its interface, or not even that, is known of a procedure here; the input may
-/// still have it beside the routine. Fails `unsupported` where that interface asks for more than
-/// addresses.
+/// Whether at most the interface of a procedure is known here; the input may still have it next to
+/// the routine. Fails `unsupported` where that interface asks for more than addresses.
 bool is_in_another_file(const sem::Symbol& procedure, const Span& at);
 /// The elements of a constant, the first axis fastest.
 std::vector<Expr> to_elements(const SomeExpr& e, const Span& at);

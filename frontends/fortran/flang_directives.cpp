@@ -2,9 +2,9 @@
 #include "frontends/fortran/flang.h"
 #include "frontends/fortran/names.h"
 
-// Directives of OpenMP and OpenACC as what they demand of loops. What they say of variables and of
-// data is not taken on trust: whose variables are private is proved, or the step is refused, and
-// data moves as the host code of each target moves it.
+// Directives of OpenMP and OpenACC as demands on loops. Their clauses about variables and data are
+// not taken on trust: private variables are proved to be so, or the step is refused, and data moves
+// as the host code of each target moves it.
 namespace moonloop::fortran {
 namespace {
 
@@ -70,7 +70,7 @@ void clause(const fp::OmpClause& c, const Places& places, Directive& d) {
                  [&](const fp::OmpClause::Map&) {}, [&](const fp::OmpClause::Defaultmap&) {},
                  [&](const fp::OmpClause::Nowait&) {},
                  [&](const fp::OmpClause::Schedule& x) {
-                   // Equal parts for all threads are what loops get that say nothing.
+                   // Equal parts for all threads are the default.
                    using Kind = fp::OmpScheduleClause::Kind;
                    if (std::get<Kind>(x.v.t) != Kind::Static || std::get<2>(x.v.t)) unheeded();
                  },

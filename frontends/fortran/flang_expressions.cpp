@@ -339,7 +339,7 @@ class Converter {
       unsupported("a value of a derived type");
     } else {
       const Expr inner = visit(x.left());
-      // What is passed is the value, a copy, and not the place.
+      // The value is passed, a copy, and not the place.
       if constexpr (T::category != TypeCategory::Character)
         if (argument_ && (inner.as<Var>() || inner.as<Load>() || inner.as<Field>()))
           return Expr(Cast{type<T>(), inner}, at_);
@@ -509,7 +509,7 @@ class Converter {
     return call(kElemental + name, args, at_);
   }
 
-  /// What the statement function is, of these arguments. Flang converts it to its type.
+  /// The statement function's expression for these arguments. Flang converts it to its type.
   Expr statement_function(const sem::SubprogramDetails& f, const Exprs& args) const {
     std::map<std::string, Expr> values;
     for (std::size_t i = 0; i < args.size(); ++i)
@@ -517,7 +517,7 @@ class Converter {
     return substitute(Converter(at_, index_).visit(*f.stmtFunction()), values);
   }
 
-  /// Intrinsics that take arrays as a whole, see sections.h; null for others.
+  /// Intrinsics that take whole arrays, see sections.h; null for others.
   template <typename T, typename F>
   Expr of_arrays(const std::string& name, const F& f, const Exprs& args) const {
     const auto arg = [&](std::size_t i) { return i < args.size() ? args[i] : Expr(); };
@@ -563,7 +563,7 @@ class Converter {
         name != "count")
       return Expr();
     const bool masked = extreme || name == "sum" || name == "product";
-    Exprs out{args[0], Expr(), Expr()};  // what, along which axis, of no elements
+    Exprs out{args[0], Expr(), Expr()};  // array, axis, value for no elements
     if (arg(1) && f.Rank() > 0) out[1] = constant(1);
     if constexpr (T::category == TypeCategory::Integer || T::category == TypeCategory::Real)
       if (extreme) {
@@ -588,7 +588,7 @@ class Converter {
       return v.Negate();
   }
 
-  // ---- What has no counterpart.
+  // ---- No counterpart.
 
   template <typename X>
   Expr visit(const X&) const {
@@ -683,7 +683,7 @@ std::string routine_name(const sem::Symbol& symbol) {
   const sem::Symbol& s = symbol.GetUltimate();
   const std::string name = s.name().ToString();
   const auto* details = s.detailsIf<sem::SubprogramDetails>();
-  if (!details || details->isInterface()) return name;  // of what is elsewhere
+  if (!details || details->isInterface()) return name;  // defined elsewhere
   const sem::Symbol* around = s.owner().symbol();
   if (!around) return name;
   if (s.owner().IsModule()) return around->name().ToString() + "::" + name;

@@ -53,7 +53,7 @@ class Units {
     routines_.push_back(std::move(r));
   }
 
-  /// What goes wrong in `f` is why `r` is no kernel.
+  /// An error in `f` is the reason why `r` is not a kernel.
   template <typename F>
   static void guard(Routine& r, F f) {
     try {
@@ -95,7 +95,7 @@ class Units {
     routine(s, std::get<fp::Name>(head.statement.t), nullptr, host);
   }
 
-  /// The first and the last line of the routine at hand.
+  /// The first and the last line of the current routine.
   void between(fp::CharBlock first, fp::CharBlock last) {
     const Span from = places_.of(first);
     home_.source = from.source;
@@ -110,7 +110,7 @@ class Units {
     routine(s, name, &details.result(), host);
   }
 
-  /// `result`: of a function. `host`: the routine that it stands in, if any.
+  /// `result`: of a function. `host`: the routine that it is in, if any.
   template <typename Subprogram>
   void routine(const Subprogram& s, const fp::Name& name, const sem::Symbol* result,
                const std::string& host) {
@@ -160,7 +160,7 @@ class Units {
           r.arguments.push_back(extent);
   }
 
-  /// Of a derived type one for each component.
+  /// For a derived type, one for each component.
   void argument(const std::string& name, const sem::Symbol& symbol, Routine& r) {
     const auto type = ev::DynamicType::From(symbol.GetUltimate());
     if (type && type->category() == TypeCategory::Derived) {
@@ -174,12 +174,12 @@ class Units {
 
   const Places& places_;
   bool skip_output_, elsewhere_;
-  FortranFile::Home home_;  // of the routine at hand
+  FortranFile::Home home_;  // of the current routine
   std::vector<FortranFile::Lines> modules_;
   std::vector<Routine> routines_;
 };
 
-/// Flang's messages of errors, each once, those with a place first; of warnings none.
+/// Flang's messages of errors, each once, those with a place first; no warnings.
 void collect(fp::Messages& messages, const Places& places, const fp::AllCookedSources& cooked,
              std::vector<Diagnostic>& out) {
   std::set<std::pair<std::string, std::string>> said;
@@ -217,7 +217,7 @@ class Folder {
   std::string path_;
 };
 
-/// The file under its own name where that is what it holds, else a copy.
+/// The source's own file where that has the source's text, else a copy.
 class File {
  public:
   explicit File(const Source* source, bool fixed, bool preprocessed) {
@@ -365,7 +365,7 @@ class Analysis {
     throw Error(Diagnostic{"fortran", found->what, {place(found->where), {}}, notes, found->hint});
   }
 
-  /// What follows from a module that is not there says nothing.
+  /// Errors that follow from a missing module are not informative.
   void throw_errors(fp::Messages& messages) const {
     std::vector<Diagnostic> errors;
     collect(messages, places_, cooked_, errors);

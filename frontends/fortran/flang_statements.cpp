@@ -119,8 +119,8 @@ class Reader {
         s.u);
   }
 
-  /// The names stand for what they are associated with, which is right while its subscripts, or
-  /// what its value is made of, stay as they are.
+  /// The names stand for what they are associated with, which is right while its subscripts, or the
+  /// parts of its value, do not change.
   void associate(const fp::AssociateConstruct& x, Body& out) {
     const auto& head = std::get<fp::Statement<fp::AssociateStmt>>(x.t);
     const Span at = places_.of(head.source);
@@ -337,7 +337,7 @@ class Reader {
         !(callee->GetUltimate().has<sem::ProcEntityDetails>() ||
           callee->GetUltimate().has<sem::SubprogramDetails>()))
       unsupported(at, fmt::format("the call of `{}`", x.name));
-    is_in_another_file(*callee, at);  // fails for what addresses cannot say
+    is_in_another_file(*callee, at);  // fails where addresses are not enough
     for (const auto& a : ref.arguments()) {
       const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
       if (!value) unsupported(at, fmt::format("this argument of `{}`", x.name));
@@ -368,7 +368,7 @@ class Reader {
     out.push_back({at, std::move(x)});
   }
 
-  /// `do while`, or `do` without bounds: without a variable, and what leaves it.
+  /// `do while`, or `do` without bounds: without a variable, and with its exit.
   void endless(const fp::DoConstruct& d, const std::string& label, const Span& at, Body& out) {
     Do x;
     Body all;
@@ -430,8 +430,8 @@ class Reader {
     for (const Directive::Reduction& r : region_reductions_) share(r, out.at(before));
   }
 
-  /// `parallel`, and what runs once within it. Its threads share the loops that say so; what else
-  /// stands there each of them runs for itself, with the same result.
+  /// `parallel`, and statements that run once within it. Its threads share the loops that say so;
+  /// each of them runs the rest for itself, with the same result.
   void openmp_block(const fp::OmpBlockConstruct& x, Body& out) {
     const auto& begin = x.BeginDir();
     const Directive d = read_region(begin, places_);
@@ -469,7 +469,7 @@ class Reader {
     made->directive = std::make_shared<const Directive>(std::move(with));
   }
 
-  /// An assignment that stands in no loop with a directive.
+  /// An assignment that is not in a loop with a directive.
   static Span assigned_alone(const Body& body, const std::string& variable) {
     for (Statement s : body) {
       if (const auto* a = std::get_if<Assignment>(&s.what); a && written_name(a->to) == variable)
@@ -517,8 +517,8 @@ class Reader {
                 "`parallel loop`, `kernels loop` and `loop` are");
   }
 
-  /// A variable that each thread has of its own, with the value from before, is the one that all
-  /// read where nobody assigns it; where somebody does, it is another one behind the directive.
+  /// A variable that each thread has of its own, with the value from before, equals the common one
+  /// where nothing assigns it; where something does, the two differ after the directive.
   static void keep_firstprivate(const Directive& d, const Body& body) {
     for (const std::string& name : d.firstprivate) {
       bool assigned = false;
@@ -562,7 +562,7 @@ class Reader {
     }
   }
 
-  /// The arms' conditions exclude each other, so the default may stand anywhere: it goes last.
+  /// The arms' conditions exclude each other, so the default may be anywhere: it is put last.
   void select(const fp::CaseConstruct& x, Body& out) {
     const auto& head = std::get<fp::Statement<fp::SelectCaseStmt>>(x.t);
     const Span at = places_.of(head.source);
@@ -652,7 +652,7 @@ class Reader {
   const Places& places_;
   bool skip_output_;
   std::vector<WithoutEffect>& unheeded_;
-  std::vector<std::string> loops_;  // around the statement at hand; the names that they have
+  std::vector<std::string> loops_;  // around the current statement; the names that they have
   std::vector<Directive::Reduction> region_reductions_;  // of `parallel` around it
 };
 

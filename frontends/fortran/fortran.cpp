@@ -29,8 +29,8 @@ Diagnostic warning_of(const FortranFile::LeftOut& l) {
   return d;
 }
 
-/// What such a directive allows is proved where a script asks for it.
-/// One warning of directives, one of clauses.
+/// What such a directive allows is proved where a script asks for it. One warning about directives,
+/// one about clauses.
 void warn_of_unheeded(const fortran::Routine& r, std::vector<Diagnostic>& out) {
   for (const bool clauses : {false, true}) {
     const fortran::WithoutEffect* first = nullptr;
@@ -72,7 +72,7 @@ FortranFile parse_fortran(const Source* source, const FortranOptions& options) {
   const fortran::Blocks blocks = fortran::read_blocks(source, options);
   FortranFile out;
   struct Step {
-    int line;  // of `source`, where it stands or what has it is included
+    int line;  // of `source`, where it is, or its file is included
     FortranFile::Transform what;
   };
   std::vector<Step> steps;

@@ -12,20 +12,19 @@ namespace moonloop {
 /// A Fortran file: its subroutines as kernels, in order, and the transforms in its comments.
 struct FortranFile {
   std::vector<Kernel> kernels;
-  /// Lua, of directives and of transform blocks in the file's order, with lines as in the file that
-  /// it stands in.
+  /// Lua, of directives and of transform blocks in the file's order, with lines as in its file.
   struct Transform {
     const Source* source;
     std::string code;
   };
   std::vector<Transform> transforms;
-  /// Program units that are no kernels, and why.
+  /// Program units that are not kernels, and why.
   struct LeftOut {
     std::string name;
     std::vector<Diagnostic> why;
   };
   std::vector<LeftOut> left_out;
-  /// Where a routine is, and what a caller sees of it: what replaces it has to be the same, and to
+  /// Where a routine is, and what a caller sees of it: a replacement has to be the same, and to
   /// have the modules of the file.
   struct Lines {
     int first = 0, last = 0;
@@ -39,7 +38,7 @@ struct FortranFile {
     std::set<std::string> values;  // arguments that have the attribute `value`
   };
   std::map<std::string, Home> homes;  // by routine
-  /// Of what is left out, and of directives that have no effect.
+  /// About units that are left out, and directives that have no effect.
   std::vector<Diagnostic> warnings;
 };
 
@@ -56,9 +55,9 @@ bool is_fortran(const std::string& path);
 
 /// Reads a file with Flang: free form where the name ends in `90`, else fixed form; preprocessed
 /// where it ends in `F90` or `F`. Modules that it uses and does not have are looked for in the
-/// files beside it and in the folders of included files. Fails `fortran` with all that Flang
-/// reports, each at its line; and where no routine can be a kernel, with what no kernel can say,
-/// `unsupported`.
+/// files next to it and in the folders of included files. Fails `fortran` with all that Flang
+/// reports, each at its line; and `unsupported`, with the reasons, where no routine can be a
+/// kernel.
 FortranFile parse_fortran(const Source* source, const FortranOptions& options = {});
 
 }  // namespace moonloop

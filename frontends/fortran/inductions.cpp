@@ -9,7 +9,7 @@
 namespace moonloop::fortran {
 namespace {
 
-/// A variable of a loop: what it gains with each iteration, and which statement adds that.
+/// A variable of a loop: its increment in each iteration, and the statement that adds it.
 struct Induction {
   std::string variable;
   Expr gain;
@@ -36,7 +36,7 @@ class Inductions {
     }
   }
 
-  /// The loop that stands at `n`; its variables get their values behind it.
+  /// The loop at `n`; its variables get their values after it.
   void loop(Body& around, std::size_t n) {
     const Do d = std::get<Do>(around[n].what);
     const auto step = d.step ? as_int(d.step) : std::optional<std::int64_t>(1);
@@ -87,7 +87,7 @@ class Inductions {
     }
   }
 
-  // ---- What is one.
+  // ---- Recognition.
 
   std::optional<Induction> next(const Do& d, std::int64_t step) const {
     const Body& b = *d.body;
@@ -197,7 +197,7 @@ class Inductions {
     return Expr();
   }
 
-  // ---- What it becomes.
+  // ---- Replacement.
 
   /// `before` stands for it up to the update, `after` from there on.
   static void replace(Body& b, const Induction& x, const Expr& before, const Expr& after) {

@@ -8,7 +8,7 @@
 #include "frontends/fortran/sections.h"
 #include "frontends/fortran/uses.h"
 
-// Calls within the input, replaced by what they call.
+// Replaces calls within the input by the bodies of the routines that they call.
 namespace moonloop::fortran {
 namespace {
 
@@ -37,7 +37,7 @@ std::string say_where_stopped(Routine& f) {
   return flag.as<Var>()->name;
 }
 
-/// The calls in one routine; what it calls has none of its own.
+/// The calls in one routine; the called routines have none of their own.
 class Calls {
  public:
   Calls(Routine& r, const std::vector<Routine>& all, const AssignedNames& names)
@@ -88,8 +88,8 @@ class Calls {
          bare_name(name));
   }
 
-  /// What a function of another file gives; null where `e` is no call of one. Its type is known by
-  /// the conversion around it.
+  /// The result of a function of another file; null where `e` is not a call of one. Its type is
+  /// known by the conversion around it.
   Expr of_other_file(const Expr& e, const Span& at, Body& out) {
     const auto* c = e.as<Cast>();
     if (!c) return Expr();
@@ -104,7 +104,7 @@ class Calls {
     return logical ? Expr(Compare{CompareOp::Ne, x.result, lit(0)}, e.at()) : x.result;
   }
 
-  /// The body of `f`, and what it gives.
+  /// Adds the body of `f`, and returns its result.
   Expr put(const Routine& f, const Exprs& arguments, const Span& at, Body& out) {
     Routine callee = f;
     const std::string stopped = may_stop(f.body) ? say_where_stopped(callee) : "";
@@ -114,7 +114,7 @@ class Calls {
     append(std::move(before), out);
     append(b.body(callee.body), out);
     append(std::move(after), out);
-    if (!stopped.empty()) {  // nothing runs behind the program's end
+    if (!stopped.empty()) {  // nothing runs after the program's end
       Body leave;
       leave.push_back({at, Leave{Leave::Kind::Return}});
       Choice c;
@@ -167,7 +167,7 @@ class Calls {
     return number;
   }
 
-  /// A call of what stands in another file.
+  /// A call of a routine in another file.
   void outside(SubroutineCall x, const Span& at, Body& out) {
     Body after;
     for (Expr& a : x.arguments)
@@ -179,7 +179,7 @@ class Calls {
   Routine& r_;
   const std::vector<Routine>& all_;
   const AssignedNames& names_;
-  std::set<std::string> assigned_;  // by what comes before
+  std::set<std::string> assigned_;  // by earlier statements
 };
 
 class Inlining {
@@ -202,8 +202,8 @@ class Inlining {
  private:
   enum class State { New, Open, Done };
 
-  /// Before any expression takes the bounds of an array for its own. What a routine within another
-  /// one assigns may be that one's.
+  /// Before any expression takes the bounds of an array for its own. A routine within another one
+  /// may assign that one's variables.
   void keep_entries() {
     const AssignedNames assigned(all_);
     for (Routine& r : all_)
@@ -245,7 +245,7 @@ class Inlining {
     }
   }
 
-  /// Inlines what the routine calls; what goes wrong is among its errors then.
+  /// Inlines the routine's calls; failures are added to its errors.
   void finish(std::size_t i) {
     State& state = state_[i];
     if (state == State::Done) return;

@@ -3,7 +3,7 @@
 
 namespace moonloop::fortran {
 
-/// A sum with one quotient towards zero by a positive number: what is divided, the number, and the
+/// A sum with one quotient towards zero by a positive number: the dividend, the number, and the
 /// rest of the sum. Other expressions have 1 for the number and no rest.
 struct Quotient {
   Expr first;

@@ -12,15 +12,15 @@ namespace moonloop::fortran {
 class LoopDomains {
  public:
   using Names = std::vector<std::string>;
-  /// `is_parameter`: of names that are no inames; others are temporaries that hold a bound.
+  /// `is_parameter`: for names that are not inames; others are temporaries that hold a bound.
   LoopDomains(text::KernelText& k, std::function<bool(const std::string&)> is_parameter)
       : k_(k), is_parameter_(std::move(is_parameter)) {}
 
   bool has(const std::string& iname) const { return loops_.count(iname) != 0; }
   /// Whether `e` is an affine expression that keeps its value in a loop.
   bool stays(const Expr& e) const;
-  /// Adds the domain of `iname`, which stands within the loops `around`, outer ones first; false,
-  /// with nothing added, where the conditions are not affine.
+  /// Adds the domain of `iname`, which is within the loops `around`, outer ones first; false, with
+  /// nothing added, where the conditions are not affine.
   bool add(const std::string& iname, const Exprs& conditions, const text::Word& name,
            const Names& around);
 

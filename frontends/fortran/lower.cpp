@@ -56,7 +56,7 @@ class Lowering {
  private:
   using Values = std::map<std::string, Expr>;  // of loop variables, by name
 
-  /// What the standard asks of a program: no access outside of its arrays.
+  /// The standard's demand on a program: no access outside of its arrays.
   Claim in_bounds() const {
     Claim c{Claim::Kind::InBounds, {}, "Fortran: accesses are inside of their arrays"};
     for (const auto& [name, v] : r_.variables)
@@ -108,7 +108,7 @@ class Lowering {
       if (shape.size() == v.bounds.size()) {
         a.shape = shape;
       } else if (shape.size() + 1 == v.bounds.size() && v.bounds.back().lower) {
-        Exprs strides;  // its last extent follows from what is accessed
+        Exprs strides;  // its last extent follows from the accesses
         for (std::size_t i = 0; i < v.bounds.size(); ++i)
           strides.push_back(i == 0 ? lit(1) : index_mul(strides[i - 1], shape[i - 1]));
         a.strides = strides;
@@ -227,7 +227,7 @@ class Lowering {
     Expr any_element;  // whether there is one at all
     const std::vector<Axis> axes = axes_of(c.args[0], r_);
     Exprs numbers(axes.size());
-    for (std::size_t n = axes.size(); n-- > 0;) {  // elements beside one another innermost
+    for (std::size_t n = axes.size(); n-- > 0;) {  // adjacent elements innermost
       const Axis& a = axes[n];
       inames.push_back(fresh("e"));
       const Expr i = var(inames.back(), e.at());
@@ -364,7 +364,7 @@ class Lowering {
     }
   }
 
-  /// `now`, the value of argument `a`, as the integer that the routine is told of, whatever loops
+  /// `now`, the value of argument `a`, in that argument's own integer type, whatever type loops
   /// count in.
   Expr of_own_kind(const Expr& now, const Expr& a) const {
     if (k_.index_type == Scalar::I32) return now;
@@ -409,7 +409,7 @@ class Lowering {
     add(std::move(s), call(x.name, std::move(arguments), at), block, at);
   }
 
-  /// Whether anything may read `variable` behind statement `n` before another loop sets it.
+  /// Whether anything may read `variable` after statement `n` before another loop sets it.
   bool is_read_behind(const Body& body, std::size_t n, const std::string& variable,
                       int block) const {
     if (!kept_.count(variable)) return false;
@@ -523,7 +523,7 @@ class Lowering {
     if (after) emit(var(d.variable, at), place(trips), block, at);
   }
 
-  /// `after`: the variable has its value behind the loop too.
+  /// `after`: the variable has its value after the loop too.
   void loop(const Do& d, int block, const Values& outer, const Span& at, bool after) {
     const auto step = d.step ? as_int(value(d.step, outer)) : std::optional<std::int64_t>(1);
     if (step && *step == 0) fail("fortran", at, "the step of a loop is zero");
@@ -543,7 +543,7 @@ class Lowering {
             {Expr(Compare{CompareOp::Ge, number, lit(0)}), side(inner[d.variable], to, false)},
             Word{d.variable, at}, around_);
       }
-      // Counted as C does, so that what begins at 1 begins at 0.
+      // Counted as in C: loops from 1 become zero-based.
       const Expr i = index_add({number, lit(std::min(as_int(from).value_or(1), std::int64_t{1}))});
       inner[d.variable] = i;
       Exprs conditions = {side(i, from, false), side(i, to, true)};
@@ -572,16 +572,16 @@ class Lowering {
   text::KernelText k_;
   std::vector<std::pair<int, std::string>> steps_;
   struct {
-    const Directive* directive = nullptr;  // at hand, which means loops further inwards too
+    const Directive* directive = nullptr;  // the current one, which covers further inner loops too
     std::vector<std::string> inames;       // of those that were found
   } demanded_;
-  std::string outside_;  // what calls of other files write
+  std::string outside_;  // what calls of other files' routines write
   Uses uses_;
   std::set<std::string> kept_;  // variables of loops that are read where these do not run
   std::set<std::string> taken_, taken_loops_;
   LoopDomains domains_{k_, [this](const std::string& n) { return is_parameter(n); }};
   std::vector<std::string> around_;  // inames of the loops around, outer ones first
-  int here_ = -1;                    // the block of the statement at hand
+  int here_ = -1;                    // the block of the current statement
 };
 
 }  // namespace

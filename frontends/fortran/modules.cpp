@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
 bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// One statement, or what is left of a line.
+/// One statement, or the rest of a line.
 class Words {
  public:
   explicit Words(std::string_view text) : rest_(text) {}
@@ -142,7 +142,7 @@ class Search {
     out_.push_back(file->path);
   }
 
-  /// What gfortran writes of a module is no text of Flang's.
+  /// gfortran's module files are not in Flang's format.
   void check_others(const std::string& module, int line) const {
     for (const fs::path& folder : folders_) {
       const fs::path path = folder / (module + ".mod");

@@ -7,10 +7,10 @@
 namespace moonloop::fortran {
 
 /// The files that have the modules which `source` uses and does not have itself, and those that
-/// these use, each behind those that it uses. They are looked for beside `source` and in the
+/// these use, each after those that it uses. They are looked for next to `source` and in the
 /// folders of included files, by their text: a line that begins a module of the name. A module that
-/// no file has is not looked for further; Flang may know it. Fails `fortran` for one that is there
-/// only as another compiler keeps it. Cost: one pass over the Fortran files of these folders, none
+/// no file has is not looked for further; Flang may know it. Fails `fortran` for one that exists
+/// only in another compiler's format. Cost: one pass over the Fortran files of these folders, none
 /// where `source` has all its modules.
 std::vector<std::string> files_of_modules(const Source* source, const FortranOptions& how);
 

@@ -24,7 +24,7 @@ Expr without_casts(const Expr& e);
 /// The argument that says how long an axis, from 0, of an assumed shape is.
 std::string extent_name(const std::string& array, int axis);
 
-/// The argument that says so of an axis; empty where its shape is not assumed.
+/// The argument that has the extent of an axis; empty where its shape is not assumed.
 std::string extent_of(const Bounds& axis, const Routine& routine);
 
 /// The variable that a function gives.

@@ -16,13 +16,13 @@ namespace {
 constexpr double kMostLines = 1 << 14, kMostLevels = 1 << 16;
 constexpr int kCheapLevels = 6;  // of calls in a statement, which do not count
 constexpr int kMostOperators = 1000, kCheapOperators = 100;
-constexpr double kOfTruthOrText = 2.2;  // operators of logicals and characters take so many times
+constexpr double kOfTruthOrText = 2.2;  // the relative cost of operators of logicals and characters
 constexpr int kMostBrackets = 200;
 constexpr int kOfDirective = 2;  // a directive at a block is as much as two blocks more
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-/// A statement without its label, its name and its blanks, and what its brackets are like.
+/// A statement without its label, its name and its blanks, and the nesting of its brackets.
 struct Statement {
   std::string text, label, name;
   std::size_t at = 0, size = 0;  // of all of it
@@ -33,7 +33,7 @@ struct Statement {
   bool starts(std::string_view s) const { return text.starts_with(s); }
   /// Its end is that of the bracket at `open`.
   bool ends_with_bracket(std::size_t open) const { return after_bracket(open) == text.size(); }
-  /// The place behind the bracket that is opened at `open`; 0 if there is none.
+  /// The place after the bracket that is opened at `open`; 0 if there is none.
   std::size_t after_bracket(std::size_t open) const {
     int depth = 0;
     for (std::size_t i = open; i < text.size(); ++i) {
@@ -42,7 +42,7 @@ struct Statement {
     }
     return 0;
   }
-  /// Whether a comma stands behind the first `=`, outside of brackets.
+  /// Whether a comma follows the first `=`, outside of brackets.
   bool is_loop_control() const {
     int depth = 0;
     bool equals = false;
@@ -143,7 +143,7 @@ class Statements {
   std::size_t at_ = 0;
 };
 
-/// A block, as the word behind `end` calls it.
+/// A block, named by the word after `end`.
 struct Block {
   std::string kind, name;
   TooDeep::Part where;
@@ -265,8 +265,8 @@ class Check {
     return fmt::format("`{}`", text);
   }
 
-  /// What is open cannot be closed because of `s`, or of the end of the text. Where that is cheap,
-  /// goes on as Flang does: with no block open.
+  /// The open block cannot be closed because of `s`, or of the end of the text. Where that is
+  /// cheap, continues as Flang does: with no block open.
   std::optional<TooDeep> broken(const Statement& s, const std::string& by) {
     if (open_.empty()) return {};
     int times = 0;

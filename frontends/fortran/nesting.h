@@ -4,15 +4,15 @@
 #include <string>
 #include <string_view>
 
-/// What would keep Flang's parser for longer than anybody waits.
+/// Text that would take Flang's parser too long.
 ///
 /// Where a block is not closed, or has a statement that ends it too early, Flang parses the block
-/// once more without its first line: 2^n times for n blocks within one another, and it says the
+/// once more without its first line: 2^n times for n blocks within one another, and it reports the
 /// same errors as often. Nested calls, subscripts and array constructors take it twice the time for
 /// each level, and brackets of any kind a part of the stack.
 namespace moonloop::fortran {
 
-/// Two places in the text; `other` has no length where there is one alone.
+/// Two places in the text; `other` has no length where there is only one.
 struct TooDeep {
   struct Part {
     std::size_t at = 0, size = 0;
@@ -24,8 +24,8 @@ struct TooDeep {
   std::string of_other;
 };
 
-/// `text` is what Flang's prescanner makes: one statement, or several between semicolons, in each
-/// line, in lower case and without comments. Linear in its length. What is not closed and yet cheap
+/// `text` is the output of Flang's prescanner: one statement, or several between semicolons, in
+/// each line, in lower case and without comments. Linear in its length. Unclosed text that is cheap
 /// to parse is left to Flang, whose messages are exact.
 std::optional<TooDeep> too_deep(std::string_view text);
 

@@ -10,14 +10,14 @@
 #include "core/model/kernel.h"
 #include "frontends/fortran/fortran.h"
 
-/// A Fortran file as the reader hands it on: names resolved, constants folded, conversions written
-/// out, and nothing of Flang left. Names are in lower case. Expressions are the core's with
-/// Fortran's meaning: subscripts begin at the arrays' lower bounds, sections have Slices among
-/// them, a name alone may be a whole array. A character is its code. A component of a derived type
-/// is a variable of its own, `p_x` of `p%x`; its own subscripts stand before those of `p`.
+/// The reader's form of a Fortran file: names resolved, constants folded, conversions written out,
+/// and nothing of Flang left. Names are in lower case. Expressions are the core's with Fortran's
+/// meaning: subscripts begin at the arrays' lower bounds, sections have Slices among them, a name
+/// alone may be a whole array. A character is its code. A component of a derived type is a variable
+/// of its own, `p_x` of `p%x`; its own subscripts come before those of `p`.
 namespace moonloop::fortran {
 
-/// Of one axis. Without `lower` it is 1; without `upper` the size is assumed.
+/// The bounds of one axis. Without `lower` it is 1; without `upper` the size is assumed.
 struct Bounds {
   Expr lower, upper;
 };
@@ -31,10 +31,10 @@ struct Variable {
   bool dummy = false, value = false, array = false;
   bool constant = false;  // a named constant, or never assigned after its initial value
   bool saved = false;     // keeps its value from call to call
-  bool result = false;    // what a function gives
+  bool result = false;    // the result of a function
   bool host = false;      // of the routine around
   std::shared_ptr<const FortranComponent> component;  // of an argument of a derived type
-  bool extent = false;   // how long an axis of an assumed shape is: an argument of ours
+  bool extent = false;   // the length of an axis of assumed shape: an argument of ours
   std::string entry_of;  // the argument whose value at the routine's start this is; of ours
   Intent intent = Intent::Unknown;
   std::vector<Bounds> bounds;
@@ -58,7 +58,7 @@ struct Where {
   std::vector<Arm> arms;
 };
 /// `forall`, each of whose assignments is made for all values of the variables at once, or
-/// `do concurrent`. The variables are known in it alone.
+/// `do concurrent`. The variables are known only in it.
 struct Forall {
   struct Range {
     std::string variable;
@@ -71,13 +71,13 @@ struct Forall {
   std::vector<std::string> locals;    // of each iteration
   std::vector<std::string> initials;  // those that begin with the value before
 };
-/// What is heeded by no target: a directive for compilers, such as IVDEP, or a clause that says
-/// how something runs, not what it computes.
+/// A directive that no target heeds, such as IVDEP, or a clause that says how something runs, not
+/// what it computes.
 struct WithoutEffect {
   Span at;
   std::string clause;  // empty: the whole directive
 };
-/// What a directive of OpenMP or OpenACC demands of the loop below it.
+/// The demands of a directive of OpenMP or OpenACC on the loop below it.
 struct Directive {
   Span at;
   std::string tag;  // of `loops` nested loops; `g`: the innermost one `g.0`
@@ -112,16 +112,16 @@ struct Leave {
   enum class Kind { Return, Cycle, Exit } kind;
   int loop = 0;
 };
-/// A call of a subroutine; where no routine of the input has its name, of what stands in another
-/// file. There an array, or an element where all of the array from there on is meant, stands for
-/// its address, and a function's value goes to `result`.
+/// A call of a subroutine, in another file where no routine of the input has its name. There an
+/// array, or an element that means the array from there on, stands for its address, and a
+/// function's value goes to `result`.
 struct SubroutineCall {
   std::string name;
   Exprs arguments;
   Expr result = {};
 };
 
-/// The program ends, with a text and a status. What leaves the routine stands behind it.
+/// The program ends, with a text and a status. A statement that leaves the routine follows.
 struct Stop {
   std::string text;
   std::int64_t status = 0;
@@ -133,8 +133,8 @@ struct Statement {
 };
 
 struct Routine {
-  /// Of one in a module `module::name`, within another routine `host%name`. Once calls are inlined
-  /// it is the bare name.
+  /// In a module `module::name`, within another routine `host%name`. Once calls are inlined it is
+  /// the bare name.
   std::string name;
   Span at;
   std::vector<std::string> arguments;  // of a function, its result last; then the extents
@@ -145,7 +145,7 @@ struct Routine {
   FortranFile::Home home;
   std::vector<WithoutEffect> without_effect;
   bool elsewhere = false;          // in a file that is read for its modules
-  std::vector<Diagnostic> errors;  // why it is no kernel; then nothing else of it need be right
+  std::vector<Diagnostic> errors;  // why it is not a kernel; then the rest may be wrong
 };
 
 /// A block in comments.
@@ -174,26 +174,26 @@ bool is_fixed_form(const std::string& path);
 
 /// Parses and checks a file with Flang, and reads its subroutines and functions, and those of the
 /// files whose modules it uses. Throws Flang's own errors, all of them, as `fortran`. A routine
-/// that lies outside of the subset has its errors, `unsupported`.
+/// outside of the subset has its errors, `unsupported`.
 std::vector<Routine> read_routines(const Source* source, const FortranOptions& how);
 
 /// Makes loops over elements of assignments to arrays, of `where` and `forall`, and loops of
-/// `do concurrent`. What these need once, as scalars of arrays, comes before them.
-/// `all`: what the routine may call.
+/// `do concurrent`. What these need once, such as scalars of arrays, comes before them. `all`: what
+/// the routine may call.
 void expand_arrays(Routine& routine, const std::vector<Routine>& all);
 
 /// Puts the routines' bodies in the places of their calls, so that no call within the input is
-/// left, and leaves out those that stand within others or in other files. A routine that calls
-/// itself, one that has errors, or with arguments that are no part of one array axis by axis, gets
-/// an error, `unsupported`.
+/// left, and leaves out those within others or in other files. A routine that calls itself, one
+/// that has errors, or with arguments that are not part of one array axis by axis, gets an error,
+/// `unsupported`.
 std::vector<Routine> inline_calls(std::vector<Routine> routines);
 
 /// Makes `return`, `exit` and `cycle` choices: what follows one goes into the arm that goes on, or
-/// asks a new logical variable whether to go on.
+/// tests a new logical variable.
 void remove_leaves(Routine& routine);
 
 /// Makes integers that each iteration of a loop adds the same to expressions of the loop's
-/// variable, where what is added is a constant or an argument.
+/// variable, where the increment is a constant or an argument.
 void recognize_inductions(Routine& routine);
 
 /// A local scalar that several loops write before they read it, and nothing else reads, becomes one
@@ -204,7 +204,7 @@ void split_scalars(Routine& routine);
 /// loop's own scalars and sums.
 void share_data(Routine& routine);
 
-/// A routine as a kernel in Fortran's order, and what its directives demand: Lua by line.
+/// A routine as a kernel in Fortran's order, and the demands of its directives: Lua by line.
 struct Lowered {
   Kernel kernel;
   std::vector<std::pair<int, std::string>> steps;

@@ -29,7 +29,7 @@ class Scalar {
     if (e) collect_vars(e, names);
     return names.count(name_) != 0;
   }
-  /// It is read here; as what is assigned as a whole it is not.
+  /// It is read here, except as the target of a whole-array assignment.
   bool reads(Statement& s) const {
     if (const auto* a = std::get_if<Assignment>(&s.what))
       return in(a->value) || (!a->to.as<Var>() && in(a->to));
@@ -63,7 +63,7 @@ class Scalar {
     return true;
   }
 
-  /// Each read finds what was written before it in the body; `defined`: it was written for sure.
+  /// Whether each read finds a value written before it in the body; `defined`: surely written.
   bool is_local(Body& b, bool& defined) const {
     for (Statement& s : b) {
       if (!defined && reads(s)) return false;

@@ -66,7 +66,7 @@ std::vector<Axis> without(std::vector<Axis> axes, const Expr& dim) {
   return axes;
 }
 
-/// The axes of what an intrinsic makes.
+/// The axes of an intrinsic's result.
 std::vector<Axis> made_axes(const std::string& name, const Exprs& args, const Routine& routine) {
   std::vector<Axis> axes = axes_of(args[0], routine);
   if (name == "transpose") return {axes.at(1), axes.at(0)};
@@ -82,7 +82,7 @@ std::vector<Axis> made_axes(const std::string& name, const Exprs& args, const Ro
   return axes;
 }
 
-/// The axes of what is an array by itself, no operation on arrays; absent for others.
+/// The axes of an array that is not the result of an operation on arrays; absent for others.
 std::optional<std::vector<Axis>> own_axes(const Expr& e, const Routine& routine) {
   if (const std::string name = called(e, kArrays); !name.empty())
     return made_axes(name, e.as<Call>()->args, routine);
@@ -93,7 +93,7 @@ bool all(const Exprs& numbers) {
   return std::all_of(numbers.begin(), numbers.end(), [](const Expr& n) { return bool(n); });
 }
 
-/// An element of what an intrinsic makes, or what is left of it.
+/// An element of an intrinsic's result, or of what is left of it.
 Expr made_element(const Expr& e, const std::string& name, const Exprs& numbers, const Routine& r) {
   const Exprs& args = e.as<Call>()->args;
   const auto of = [&](const Expr& a, const Exprs& n) { return element(a, n, r); };
@@ -111,7 +111,7 @@ Expr made_element(const Expr& e, const std::string& name, const Exprs& numbers, 
                         : again({left, right});
   }
   const auto dim = static_cast<std::ptrdiff_t>(*as_int(args[1]) - 1);
-  // Along which axis of what is left, where axes before it are gone.
+  // The axis of the remaining array, where axes before it are gone.
   const auto left = [&](const Exprs& n) {
     return lit(std::count_if(n.begin(), n.begin() + dim, [](const Expr& x) { return !x; }) + 1);
   };
@@ -200,7 +200,7 @@ Expr first_in_memory(const Expr& e, const Routine& routine) {
   if (!l) return e;
   const Variable& v = routine.variables.at(l->array);
   Exprs first;
-  bool all = true;  // the axes so far stand as a whole
+  bool all = true;  // the axes so far are whole
   for (std::size_t i = 0; i < l->index.size(); ++i) {
     const auto* s = l->index[i].as<Slice>();
     if (!s) {

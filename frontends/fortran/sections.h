@@ -1,11 +1,11 @@
 #pragma once
 #include "frontends/fortran/program.h"
 
-// Expressions of whole arrays and sections, element by element. Such an array stands as its name
-// alone, a section has Slices among its subscripts.
+// Expressions of whole arrays and sections, element by element. A whole array is its name alone, a
+// section has Slices among its subscripts.
 namespace moonloop::fortran {
 
-/// What an array expression runs along: subscripts from `lower` to `upper` in steps.
+/// One axis of an array expression: subscripts from `lower` to `upper` in steps.
 struct Axis {
   Expr lower, upper;
   std::int64_t step = 1;
@@ -15,18 +15,18 @@ struct Axis {
 /// The first subscript of an axis.
 Expr first_of(const Bounds& b);
 
-/// How many subscripts stand between two, in steps, where there are some.
+/// The number of subscripts from one to another, in steps, where there are some.
 Expr length(const Expr& first, const Expr& last, std::int64_t step);
 
-/// The axes of the first array or section in `e`, which all others in it have the extents of;
-/// none where `e` is a scalar. Fails `unsupported` for a step that is no constant.
+/// The axes of the first array or section in `e`, which all others in it have the extents of; none
+/// where `e` is a scalar. Fails `unsupported` for a step that is not a constant.
 std::vector<Axis> axes_of(const Expr& e, const Routine& routine);
 
 /// The element of `e` at these numbers, from 0, along its axes; along those without a number all of
 /// it stays.
 Expr element(const Expr& e, const Exprs& numbers, const Routine& routine);
 
-/// The element from which on the array or section `e` lies in memory without gaps; null where it
+/// The first element of the array or section `e` where that has no gaps in memory; null where it
 /// has gaps. `e` itself where it is an array's name or an element.
 Expr first_in_memory(const Expr& e, const Routine& routine);
 
@@ -34,7 +34,7 @@ Expr first_in_memory(const Expr& e, const Routine& routine);
 inline constexpr const char* kOfArray = "array ";  // an intrinsic that makes a scalar of arrays
 inline constexpr const char* kArrays = "arrays ";  // one that makes an array of arrays
 inline constexpr const char* kFunction =
-    "function ";  // a function of the input, of which one value
+    "function ";  // a function of the input, which gives one value
 inline constexpr const char* kElemental = "elemental ";  // the same, element by element
 /// An array constructor of one axis: values, arrays of one axis, and for an implied `do` a call
 /// of kImplied: of its variable, its bounds, its step, and its values.
@@ -44,14 +44,14 @@ inline constexpr const char* kImplied = "implied do";
 inline constexpr const char* kTable = "table";
 /// A function of the input that gives an array.
 inline constexpr const char* kArrayFunction = "array function ";
-/// What statements make of an array: `maxloc` and `minloc` of an array, a mask, and whether
-/// one number is asked for; `reshape` of an array and the extents.
+/// Results of statements on an array: `maxloc` and `minloc` of an array, a mask, and whether one
+/// number is asked for; `reshape` of an array and the extents.
 inline constexpr const char* kMade = "made ";
 /// The first or the last subscript of an array along an axis, or of all axes.
 inline constexpr const char* kBound = "bound ";
-/// The name behind `prefix` of what `e` calls; empty for other expressions.
+/// The name after `prefix` of the function that `e` calls; empty for other expressions.
 std::string called(const Expr& e, const char* prefix);
-/// It is one value, although arrays stand in it.
+/// Whether it is one value, although there are arrays in it.
 bool is_of_arrays(const Expr& e);
 
 }  // namespace moonloop::fortran

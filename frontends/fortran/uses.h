@@ -3,7 +3,7 @@
 
 namespace moonloop::fortran {
 
-/// What a routine does with its names.
+/// A routine's uses of its names.
 struct Uses {
   std::set<std::string> assigned;  // by statements; a call of another file may assign its arguments
   std::set<std::string> read;
@@ -39,13 +39,13 @@ void expressions(Statement& s, const F& visit) {
              s.what);
 }
 
-/// Puts statements behind others.
+/// Appends statements to others.
 inline void append(Body more, Body& out) {
   out.insert(out.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
 /// Puts a choice, of its arms from `first` on. `condition` gives an arm's condition and what comes
-/// before it, which stands where the conditions of the arms before did not hold; `body` an arm's
+/// before it, which runs where the conditions of earlier arms did not hold; `body` an arm's
 /// statements.
 template <typename Condition, typename Inner>
 void put_choice(const Choice& c, std::size_t first, const Span& at, Body& out,
@@ -68,7 +68,7 @@ void put_choice(const Choice& c, std::size_t first, const Span& at, Body& out,
   out.push_back({at, std::move(own)});
 }
 
-/// The bodies that stand in a statement.
+/// The bodies within a statement.
 std::vector<std::shared_ptr<Body>*> bodies(Statement& s);
 
 /// Gives variables other names in a body of its own.

@@ -82,7 +82,7 @@ class Uses {
           read(r->second->body, r->second->params);
       return true;
     });
-    // A parameter that is subscripted makes an array of what stands for it.
+    // A parameter with subscripts makes its argument an array.
     if (rules_.empty()) return;
     walk(e, [&](const Expr& x) {
       const auto* c = x.as<Call>();

@@ -21,7 +21,7 @@ bool is_condition(const Expr& e) {
   return u && u->op == UnaryOp::Not;
 }
 
-/// What the blocks around a statement say, outer to inner, and then its own options.
+/// The options of the blocks around a statement, outer to inner, and then its own options.
 struct Setting {
   std::set<std::string> inames;
   std::vector<Word> iname_places;
@@ -105,7 +105,7 @@ class Creation {
     iname_places_ = std::move(places);
   }
 
-  /// Assumptions are about what a caller gives.
+  /// Assumptions are about values that a caller passes.
   void check_assumptions() {
     if (!k_.assumptions) return;
     for (const std::string& p : param_names(k_.assumptions)) {
@@ -123,7 +123,7 @@ class Creation {
     }
   }
 
-  /// Where a name stands in the text of a set.
+  /// The place of a name in the text of a set.
   static Span place_of(const std::string& name, const Word& w) {
     const auto name_char = [](char c) {
       return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
@@ -277,8 +277,8 @@ class Creation {
   void check_reductions(const Exprs& all) {
     for (const Expr& e : all) check_reductions(e, {});
   }
-  /// What a reduction in `e` goes over has to be an iname, also in the rules that are called there;
-  /// the result is which of the `params` of a rule have to stand for one.
+  /// Each name that a reduction in `e` runs over has to be an iname, also in rules that are called
+  /// there; returns which of the `params` of a rule have to be inames.
   std::set<std::size_t> check_reductions(const Expr& e, const std::vector<std::string>& params) {
     std::set<std::size_t> out;
     const auto use = [&](const std::string& name, const Span& at) {
@@ -313,7 +313,7 @@ class Creation {
 
   /// Conditions whose value a statement under them may change are saved ahead.
   void conditions() {
-    // The names behind each statement's assignees, so that a chain looks at each statement once.
+    // The names of each statement's assignees, so that a chain looks at each statement once.
     std::vector<std::vector<std::string>> written(t_.statements.size());
     for (std::size_t n = 0; n < t_.statements.size(); ++n)
       for (const Assignee& a : t_.statements[n].lhs) written[n].push_back(written_name(a.e));
@@ -343,7 +343,7 @@ class Creation {
           saved_before_[chain.first].emplace_back(c, i);
         }
     }
-    // The conditions of each arm, as they stand on instructions.
+    // The conditions of each arm, as instructions have them.
     arms_.resize(t_.chains.size());
     for (std::size_t c = 0; c < t_.chains.size(); ++c) {
       const Chain& chain = t_.chains[c];
@@ -355,7 +355,7 @@ class Creation {
           const bool saved = !saved_[c][i].empty();
           const Expr holds = saved ? var(saved_[c][i], condition.at()) : condition;
           if (saved)
-            arm = {holds};  // its value includes that those before do not hold
+            arm = {holds};  // its value includes that the earlier ones do not hold
           else
             arm.push_back(holds);
           not_before.push_back(negation(holds));
@@ -392,12 +392,12 @@ class Creation {
     return name;
   }
 
-  /// What the blocks from the outermost to `block` say.
+  /// The options of the blocks from the outermost to `block`.
   const Setting& setting_of(int block) {
     static const Setting kNone;
     if (block < 0) return kNone;
     const std::size_t n = static_cast<std::size_t>(block);
-    while (settings_.size() <= n) {  // parents stand before their children
+    while (settings_.size() <= n) {  // parents come before their children
       const Block& b = t_.blocks[settings_.size()];
       Setting s = b.parent < 0 ? Setting() : settings_[static_cast<std::size_t>(b.parent)];
       switch (b.kind) {
@@ -450,7 +450,8 @@ class Creation {
     }
   }
 
-  /// What a statement without an id is named after: its own option, or that of the innermost block.
+  /// The prefix for the id of a statement without one: its own option, or that of the innermost
+  /// block.
   std::string id_prefix(const Statement& s) const {
     const std::string* prefix = &s.options().id_prefix.text;
     for (int b = s.block; prefix->empty() && b >= 0;) {
@@ -463,7 +464,7 @@ class Creation {
 
   void save_condition(std::size_t c, std::size_t i, std::string id) {
     const Chain& chain = t_.chains[c];
-    Exprs all;  // those before it do not hold, and it holds
+    Exprs all;  // the earlier ones do not hold, and it holds
     const Exprs& before = arms_[c].back();
     for (std::size_t j = 0; j < i; ++j) all.push_back(before[j]);
     const Expr& e = chain.conditions[i];

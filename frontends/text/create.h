@@ -10,7 +10,7 @@
 namespace moonloop::text {
 
 /// Gives names in expressions their meaning: a rule without parameters is called, `max(i, e)` over
-/// an iname is a reduction, a slice stands only in what a call takes or gives.
+/// an iname is a reduction, a slice occurs only in arguments and results of a call.
 class Resolver {
  public:
   /// `inames`: all of the kernel's.
@@ -38,7 +38,7 @@ void check_rules(const Rules& rules);
 /// Declares the names that the kernel uses and does not declare. `guess` off: they are errors.
 void guess_arguments(Kernel& k, bool guess, Order default_order, Errors& errors);
 
-/// What an instruction says about its order, to be resolved when all ids are known.
+/// The order options of an instruction, to be resolved when all ids are known.
 struct Wanted {
   std::vector<Word> globs;
   std::vector<Word> queries;
@@ -58,8 +58,8 @@ void duplicate_inames(Kernel& k, std::size_t n, const std::vector<Options::Dupli
 ///     s = max(j, b[0, j])                      s = max(j_0, b[0, j_0])
 ///
 /// The second loop over `j` can be neither inside of `i` nor around it. Loops that nest as they are
-/// stay shared. The new loops have the tags and priorities of the old ones. Leaves a kernel alone
-/// whose reductions are wrong, which is reported later.
+/// stay shared. The new loops have the tags and priorities of the old ones. Leaves kernels with
+/// invalid reductions alone, which are reported later.
 void separate_reductions(Kernel& k);
 
 }  // namespace moonloop::text

@@ -63,7 +63,7 @@ bool is_raw_declaration(const Source* source, const Line& line, const FirstWord&
   if (c == '=' || c == ',' || (c == ':' && w.next + 1 < line.end && s[w.next + 1] == '='))
     return false;
   if (w.text == "assume") return c != '[' || s.find('{', w.next) < line.end;
-  // `domain[i] = ...` is an assignment, `domain [n] -> { [i] : ... }` is none.
+  // `domain[i] = ...` is an assignment, `domain [n] -> { [i] : ... }` is not.
   if (c != '[') return true;
   const std::size_t close = s.find(']', w.next);
   std::size_t i = close == std::string::npos ? line.end : close + 1;
@@ -86,7 +86,7 @@ Order parse_order(TokenStream& in) {
   return t.text == "C" ? Order::C : Order::F;
 }
 
-/// Expressions between brackets, the cursor behind the opening one.
+/// Expressions between brackets, the cursor after the opening one.
 Exprs parse_list(TokenStream& in, std::string_view close, std::string_view what) {
   Exprs out;
   while (!in.at(close)) {
@@ -133,7 +133,7 @@ void check_literal(const Expr& e) {
   fail("bad-initializer", e.at(), "`{}` is no literal", to_string(e));
 }
 
-/// `temp NAME: type[shape] attributes`, the cursor behind `temp`.
+/// `temp NAME: type[shape] attributes`, the cursor after `temp`.
 void parse_temporary(TokenStream& in, KernelText& k) {
   const Token name = in.expect_name("the name of a temporary");
   if (const auto it = k.temporaries.find(name.text); it != k.temporaries.end())
@@ -179,7 +179,7 @@ void parse_temporary(TokenStream& in, KernelText& k) {
   k.temporaries.emplace(t.name, std::move(t));
 }
 
-/// `tag i: g.0, j: unr`, the cursor behind `tag`.
+/// `tag i: g.0, j: unr`, the cursor after `tag`.
 void parse_tags(TokenStream& in, KernelText& k) {
   do {
     const Token name = in.expect_name("an iname");
@@ -200,7 +200,7 @@ void parse_tags(TokenStream& in, KernelText& k) {
   expect_end(in, "after the tags");
 }
 
-/// `external f, g: float64`, the cursor behind `external`.
+/// `external f, g: float64`, the cursor after `external`.
 void parse_externals(TokenStream& in, KernelText& k) {
   do {
     const Token name = in.expect_name("a function");
@@ -219,7 +219,7 @@ void parse_externals(TokenStream& in, KernelText& k) {
   expect_end(in, "after the functions");
 }
 
-/// `slabs i: 1, 1`, the cursor behind `slabs`.
+/// `slabs i: 1, 1`, the cursor after `slabs`.
 void parse_slabs(TokenStream& in, KernelText& k) {
   const Token name = in.expect_name("an iname");
   in.expect(":", "after the iname");
@@ -325,7 +325,7 @@ std::optional<Argument> parse_argument(TokenStream& in, const KernelText& k) {
     fail("bad-argument", name.at, "`{}` has {} axes and {} strides", name.text, a.shape->size(),
          a.strides->size());
   if (!a.is_array && typed && (a.intent == Intent::Out || a.intent == Intent::InOut)) {
-    // What is written needs memory: an array without axes.
+    // An assignee needs memory: an array without axes.
     a.is_array = true;
     a.shape.emplace();
   }
@@ -357,7 +357,7 @@ void add_domain(const Word& text, KernelText& k) {
                              {text.at, {}},
                              {},
                              "conditions on parameters go into an `assume` line"});
-    return;  // `{:}` says that there are no loops
+    return;  // `{:}` means that there are no loops
   }
   k.domains.push_back({std::move(set), text});
 }

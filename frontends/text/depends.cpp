@@ -81,7 +81,7 @@ class Definitions {
     }
   }
 
-  /// The instructions behind `reader` that alone define something it reads.
+  /// The instructions after `reader` that are the only ones to define something it reads.
   std::vector<int> late(int reader) {
     std::vector<int> out;
     for (const int v : reads_[static_cast<std::size_t>(reader)]) {
@@ -93,7 +93,7 @@ class Definitions {
   }
 
  private:
-  /// Whether `writer` needs, directly or through what stands between them, what `reader` computes:
+  /// Whether `writer` needs, directly or through instructions between them, the result of `reader`:
   /// then the value read is that of an earlier iteration.
   bool feeds(int reader, int writer) {
     std::vector<int> todo{writer};
@@ -113,7 +113,7 @@ class Definitions {
     return false;
   }
 
-  /// What some instruction writes.
+  /// A variable that some instruction writes.
   struct Variable {
     std::vector<int> writers;  // ascending
     bool defined_here;         // the kernel gives it its first value

@@ -65,7 +65,7 @@ void duplicate_inames(Kernel& k, std::size_t n, const std::vector<Options::Dupli
     for (const std::string& i : d.inames())
       if (names.contains(i)) mine.push_back(i);
     if (mine.empty()) continue;
-    // Copies of one domain's inames may bound each other, and those of domains further out.
+    // Copies of one domain's inames may bound each other, and so may those of outer domains.
     Set set = rename_dims(copied(d.set, mine, used), names);
     domains.push_back({std::move(set), d.at});
   }
@@ -94,7 +94,7 @@ namespace {
 using Inames = std::set<std::string>;
 
 /// The loops of each instruction that statement `n` becomes when reductions are realized, without
-/// those of teams (`l.N`, `ilp`, `vec`), which are no loops.
+/// those of teams (`l.N`, `ilp`, `vec`), which are not loops.
 std::vector<std::set<Inames>> loops_by_statement(const Kernel& k) {
   const Kernel realized = realize_reductions(k);
   std::vector<std::set<Inames>> out(k.instructions.size());
@@ -109,7 +109,7 @@ std::vector<std::set<Inames>> loops_by_statement(const Kernel& k) {
 }
 
 /// Whether instructions in these loops keep `iname` from nesting with some other loop: one is in
-/// both, one in each alone.
+/// both, one only in each.
 bool crosses(const std::string& iname, const std::set<Inames>& all) {
   Inames beside, apart;  // loops around instructions with the iname, and around those without
   for (const Inames& loops : all)
@@ -188,7 +188,8 @@ void separate(Kernel& k) {
   if (std::none_of(reduced.begin(), reduced.end(),
                    [&](const std::string& i) { return statements[i] > 1; }))
     return;
-  std::set<Inames> known;  // of all statements without their reductions, and of those before whole
+  std::set<Inames> known;  // of all statements without their reductions, and of earlier ones as a
+                           // whole
   std::vector<std::set<Inames>> loops = loops_by_statement(k);
   for (const InsnPtr& insn : k.instructions) {
     Inames own = insn->inames;

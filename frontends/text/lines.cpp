@@ -11,7 +11,7 @@ bool in_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/// The end of the string that starts at `i`: behind its quote, or at the end of the line.
+/// The end of the string that starts at `i`: after its quote, or at the end of the line.
 std::size_t skip_string(std::string_view s, std::size_t i) {
   const char quote = s[i];
   for (++i; i < s.size() && s[i] != '\n'; ++i) {

@@ -32,7 +32,7 @@ void read_records(const Source* source, const std::vector<Line>& lines, Records&
       });
 }
 
-/// Reads the lines of one kernel behind its head.
+/// Reads the lines of one kernel after its head.
 void read_body(const Source* source, const std::vector<Line>& lines, KernelText& k,
                Errors& errors) {
   StatementParser statements(k, errors);

@@ -11,7 +11,7 @@ namespace moonloop {
 /// core/infer/infer.h). Collects all errors it can before it throws Error.
 std::vector<Kernel> parse_kernels(const Source* source);
 
-/// Loo.py's make_kernel: domains and instruction text apart.
+/// Loo.py's make_kernel: domains and instruction text separate.
 struct MakeKernel {
   std::vector<std::string> domains = {};
   std::string instructions = {};

@@ -33,7 +33,7 @@ Expr Resolver::visit(const Expr& e, Context& c, bool slices) const {
   const auto below = [&] {
     return map_children(e, [&](const Expr& child) { return visit(child, c, false); });
   };
-  // What a reduction binds is known inside it.
+  // The names that a reduction binds are known inside it.
   const auto bind = [&](const std::vector<std::string>& names) {
     std::vector<std::string> added;
     for (const std::string& n : names)
@@ -126,8 +126,8 @@ class RuleCheck {
   }
 
  private:
-  /// How many nodes a rule stands for once the rules that it calls are put in: its own, and how
-  /// often each parameter stands there.
+  /// The number of nodes that a rule stands for once the rules that it calls are expanded: its own,
+  /// and how often each parameter occurs.
   struct Size {
     double own = 0;
     std::map<std::string, double> uses;
@@ -138,7 +138,7 @@ class RuleCheck {
     }
   };
 
-  /// Where each of 40 rules names the next one twice, nobody could hold the first one.
+  /// Where each of 40 rules names the next one twice, the first one would not fit in any memory.
   void check_size(const Rule& r) {
     const Size s = size_of(r.body, r);
     double all = s.own;

@@ -11,7 +11,7 @@
 #include "core/expr/parse_expr.h"
 #include "core/model/kernel.h"
 
-/// What the parser hands to the creation pipeline: a kernel as it was written, names unresolved.
+/// The parser's output for the creation pipeline: a kernel as it was written, names unresolved.
 namespace moonloop::text {
 
 /// A piece of the source.
@@ -20,10 +20,10 @@ struct Word {
   Span at;
 };
 
-/// The errors found so far; parsing goes on behind each.
+/// The errors found so far; parsing goes on after each.
 class Errors {
  public:
-  /// Runs `f` and keeps what it fails with; false then.
+  /// Runs `f` and keeps its error; false then.
   template <class F>
   bool guard(F f) {
     try {
@@ -50,7 +50,7 @@ class Errors {
   std::size_t count_ = 0;
 };
 
-/// The `{...}` behind an instruction or a `with`.
+/// The `{...}` after an instruction or a `with`.
 struct Options {
   Word id, id_prefix;
   std::vector<Word> deps;   // globs
@@ -99,7 +99,7 @@ struct Block {
   int parent = -1;
   std::vector<Word> inames;  // of For
   Options options;           // of With
-  int chain = -1, arm = 0;   // of Arm; the arm behind the last condition is `else`
+  int chain = -1, arm = 0;   // of Arm; the arm after the last condition is `else`
   Span at;
 };
 
@@ -174,9 +174,9 @@ Type parse_type(TokenStream& in,
 std::optional<Argument> parse_argument(TokenStream& in, const KernelText& k);
 /// `kernel NAME(args)`.
 void parse_header(TokenStream& in, KernelText& k);
-/// Reads a declaration line (`domain`, `assume`, `temp`, `tag`, …); false when it is none.
+/// Reads a declaration line (`domain`, `assume`, `temp`, `tag`, …); false when it is not one.
 bool parse_declaration(const Source* source, const Line& line, KernelText& k);
-/// Whether the line starts with `word` and a name behind it.
+/// Whether the line starts with `word` and a name after it.
 bool starts_with_word(const Source* source, const Line& line, std::string_view word);
 void add_domain(const Word& text, KernelText& k);
 void add_assumption(const Word& text, KernelText& k);

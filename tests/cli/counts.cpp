@@ -12,7 +12,7 @@
 #include "tests/cli/example_runs.h"
 #include "tests/cli/harness.h"
 
-/// What a kernel is said to do is what the interpreter did: each node that it evaluates counts
+/// The counts of a kernel equal the work of the interpreter: each node that it evaluates counts
 /// itself, whatever the domains say.
 
 using namespace moonloop;        // NOLINT
@@ -52,7 +52,7 @@ struct Checked {
   int footprints = 0;  // of `exact`
 };
 
-/// Compares a map by two of its fields with what was told.
+/// Compares a map by two of its fields with the tally.
 void compare(const CountMap& counts, const Tally::Counts& told, const Integers& values,
              Checked& checked) {
   Tally::Counts left = told;
@@ -83,7 +83,7 @@ void check_counts(const Kernel& k, const GivenValues& given, Checked& checked) {
   interpret(done, data, &tally);
   compare(op_counts(k).group({"dtype", "name"}), tally.operations, values, checked);
   const CountMap accesses = mem_counts(k);
-  std::erase_if(tally.accesses, [&](const auto& told) {  // private temporaries are no memory
+  std::erase_if(tally.accesses, [&](const auto& told) {  // private temporaries are not memory
     return !done.find_arg(told.first.first) &&
            accesses.filter("variable", {told.first.first}).entries().empty();
   });

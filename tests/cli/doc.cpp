@@ -6,7 +6,7 @@
 #include "tests/cli/harness.h"
 #include "transforms/registry.h"
 
-/// What `moonloop doc` prints for people and for other tools.
+/// The output of `moonloop doc` for people and for other tools.
 
 using namespace moonloop;        // NOLINT
 using namespace moonloop::test;  // NOLINT

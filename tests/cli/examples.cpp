@@ -49,7 +49,7 @@ TEST_CASE("examples: each script is legal, runs on all targets, and agrees with 
         CHECK(contains(run.out, "verify: equal"));
         if (run.status != 0) MESSAGE(run.out << run.err);
       }
-      // what `show` prints is the same kernel
+      // the output of `show` is the same kernel
       const Outcome text = tool("show " + arguments, folder.string());
       CHECK(tool("show -", folder.string(), text.out).out == text.out);
     }

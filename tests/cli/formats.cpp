@@ -4,14 +4,14 @@
 #include "runtime/process.h"
 #include "tests/cli/harness.h"
 
-/// `moonloop show --format`: what other programs read.
+/// `moonloop show --format`: output for other programs.
 
 using namespace moonloop::test;  // NOLINT
 using Json = nlohmann::json;
 
 namespace {
 
-/// Fails the test where the text is no XML that every reader takes. Returns its elements' tags.
+/// Fails the test where the text is not XML that every reader takes. Returns its elements' tags.
 std::vector<std::string> read_xml(const std::string& text) {
   static const std::regex tag(
       R"(<(/?)([A-Za-z][\w-]*)((?:\s+[A-Za-z][\w:-]*="[^"<>&]*(?:&(?:amp|lt|gt|quot);[^"<>&]*)*")*)\s*(/?)>)");

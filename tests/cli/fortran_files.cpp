@@ -1,4 +1,4 @@
-// Files of Fortran as they come: with routines that are no kernels, and with modules elsewhere.
+// Files of Fortran as they come: with routines that are not kernels, and with modules elsewhere.
 #include "tests/cli/harness.h"
 
 using namespace moonloop::test;

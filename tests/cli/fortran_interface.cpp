@@ -1,12 +1,12 @@
-// What generated code is to the Fortran program that it goes back into.
+// Generated code in the Fortran program that it goes back into.
 #include "tests/cli/harness.h"
 
 using namespace moonloop::test;
 
 namespace {
 
-/// Builds `main.f90` with `k.f90` and with what is generated for its routine `kernel`, beside
-/// `other.f90` where there is one, and compares what the two programs print.
+/// Builds `main.f90` with `k.f90` and with the code generated for its routine `kernel`, and with
+/// `other.f90` if there is one, and compares the outputs of the two programs.
 void same_program(const Folder& f, const std::string& kernel = {}) {
   const std::string other = f.has("other.f90") ? " other.f90" : "";
   const std::string which = kernel.empty() ? "" : " --kernel " + kernel;

@@ -21,7 +21,7 @@ inline std::string read_file(const std::filesystem::path& path) {
 
 inline const std::filesystem::path kRoot = MOONLOOP_SOURCE_DIR;
 
-/// A new folder that goes away again.
+/// A new folder that is removed again.
 class Folder {
  public:
   Folder() {

@@ -153,7 +153,7 @@ TEST_CASE("layers: every diagnostic's code stands in some test") {
     text << in.rdbuf();
     tests += text.str();
   }
-  // what no kernel is known to reach; it stands there so that a gap elsewhere does no harm
+  // known to be reached by no kernel; they are kept so that a gap elsewhere does no harm
   const std::set<std::string> unreached{"changes-order", "swept-iname"};
   std::string untested;
   for (const auto& [code, path] : codes)

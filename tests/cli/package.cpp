@@ -34,7 +34,7 @@ void axpy(int32_t n, double a, double const *restrict x, double *restrict y) {
 refused: races
 )";
 
-/// What examples/embed prints, whichever way it was built.
+/// The output of examples/embed, whichever way it was built.
 void check_embedded(const std::string& program, const Folder& folder) {
   const Outcome ran = shell(program, folder.str());
   CHECK(ran.status == 0);

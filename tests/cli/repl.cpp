@@ -50,7 +50,7 @@ class Terminal {
   void type(const std::string& text) const {
     REQUIRE(write(fd_, text.data(), text.size()) == static_cast<ssize_t>(text.size()));
   }
-  /// Waits until `text` comes in what no earlier wait has passed, and returns what came up to it.
+  /// Waits until `text` comes in the output after earlier waits, and returns the output up to it.
   std::string wait_for(const std::string& text) {
     const auto start = Clock::now();
     while (true) {
@@ -70,7 +70,7 @@ class Terminal {
     return wait_for(answer);
   }
   /// The exit status, once the program has ended. `typed` comes again and again until then: libedit
-  /// shows its prompt before it takes the terminal over, and what comes between is the terminal's.
+  /// shows its prompt before it takes over the terminal, and input in between goes to the terminal.
   int status(const std::string& typed = "") {
     const auto start = Clock::now();
     auto next = start;
@@ -93,7 +93,7 @@ class Terminal {
     if (poll(&ready, 1, kMilliseconds) == 0) return true;
     std::array<char, 4096> chunk{};
     const ssize_t n = read(fd_, chunk.data(), chunk.size());
-    if (n <= 0) return false;  // EIO: nobody has the other end any more
+    if (n <= 0) return false;  // EIO: the other end is closed
     seen_.append(chunk.data(), static_cast<std::size_t>(n));
     return true;
   }
@@ -424,7 +424,7 @@ TEST_CASE("repl: exit status through a pipe") {
   CHECK(status("k.loop", "split_iname('i', 4)\n:undo\n:run n=5\n") == 0);
   f.write("r.loop", kRecurrence);
   CHECK(status("r.loop", "lp.attempt(lp.tag_inames, recur, {i = 'par'})\n") == 0);
-  // A line that failed, whatever comes after it.
+  // A line that failed, even with lines after it.
   CHECK(status("k.loop", "error('no')\n:tree\n") == 1);
   CHECK(status("k.loop", "for\n") == 1);  // and at the end of the input
   CHECK(status("k.loop", ":tre\n") == 1);

@@ -9,7 +9,7 @@
 #include "transforms/registry.h"
 
 /// The declarations for the Lua language server, against the registry and against every script that
-/// the repository has: what a script names must be declared. This stands in for the server's own
+/// the repository has: names in scripts must be declared. This stands in for the server's own
 /// check, which no package offers.
 
 using namespace moonloop;        // NOLINT
@@ -84,7 +84,7 @@ std::string without_comments(const std::string& lua) {
   return std::regex_replace(lua, std::regex(R"((^|\s)--[^\n]*)"), "$1");
 }
 
-/// The parts of what stands between the bracket at `from` and the one that closes it.
+/// The parts of the text between the bracket at `from` and the one that closes it.
 std::vector<std::string> parts_at(const std::string& text, std::size_t from) {
   std::vector<std::string> out(1);
   int depth = 0;
@@ -128,7 +128,7 @@ struct Findings {
   int names = 0, options = 0;
 };
 
-/// Looks at the call of `function` whose bracket stands at `at`.
+/// Looks at the call of `function` whose bracket is at `at`.
 void check_call(const Declared& f, const std::string& function, const std::string& text,
                 std::size_t at, Findings& out) {
   if (!f.params.empty() && f.params.back() == "...") return;  // passes them on

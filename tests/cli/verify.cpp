@@ -1,6 +1,6 @@
 #include "tests/cli/harness.h"
 
-/// What `run --verify` compares, with what, and how closely.
+/// The arrays that `run --verify` compares, with which others, and how closely.
 
 using namespace moonloop::test;  // NOLINT
 

@@ -6,7 +6,7 @@
 #include "runtime/process.h"
 #include "tests/cli/harness.h"
 
-/// The page of `moonloop view`: what is in it, and that a browser shows it.
+/// The page of `moonloop view`: its content, and that a browser shows it.
 
 using namespace moonloop::test;  // NOLINT
 using Json = nlohmann::json;
@@ -248,14 +248,14 @@ TEST_CASE("view: at a terminal each state is told as it begins, and nothing with
   for (const char* state : {"state 2 of 4: ", "state 3 of 4: ", "state 4 of 4: split_iname("})
     CHECK(contains(out, state));
   CHECK(told_by("--quiet").empty());
-  // Elsewhere what is done soon is not told.
+  // Elsewhere fast progress is not reported.
   CHECK(tool("view k.loop -o k.html", (f.write("k.loop", kDouble), f.str())).err.empty());
 }
 
 namespace {
 
-/// The page after `script` ran in it, as a browser has it; nothing where there is none. Errors of
-/// the page fail the test.
+/// The page after `script` ran in it, as in a browser; nothing where there is none. Errors of the
+/// page fail the test.
 std::string browse(std::string page, const std::string& script, const std::string& address = {}) {
   const std::string browser = moonloop::find_program("chromium");
   if (browser.empty()) {

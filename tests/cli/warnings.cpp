@@ -1,6 +1,6 @@
 #include "tests/cli/harness.h"
 
-/// Warnings: what may be a mistake, said on standard error, with the exit status as it was.
+/// Warnings: possible mistakes, reported on standard error, with the exit status unchanged.
 
 using namespace moonloop::test;  // NOLINT
 
@@ -153,7 +153,7 @@ TEST_CASE("cli: a literal that makes a temporary float64 is told") {
         "`<float32> t = …`\n");
   CHECK(contains(kernel("tenth(x) := 0.1*x\n<> t = tenth(b[i])\na[i] = t\n"),
                  "k.loop:3:13: warning: `0.1` makes the temporary `t` float64"));
-  // What follows from it is not told again; what is said, exact or double anyway is not told.
+  // Consequences are not reported again; nor are explicit, exact or double literals.
   CHECK(!contains(kernel("<> t = 0.1*b[i]\n<> u = 2*t\na[i] = u\n"), "`u`"));
   for (const char* quiet : {"<> t = 0.1f*b[i]\na[i] = t\n", "<> t = 0.1d*b[i]\na[i] = t\n",
                             "<float32> t = 0.1*b[i]\na[i] = t\n", "<> t = 0.5*b[i]\na[i] = t\n",

@@ -107,7 +107,7 @@ end
   CHECK_GOLDEN("own_rows.cu", code(turned, Target::Cuda, tags));
   CHECK_GOLDEN("own_rows.c", code(turned, Target::C, tags));
 
-  // With indices of 64 bits, so have the ends.
+  // With indices of 64 bits, so are the ends.
   const std::string wide = std::string(turned) + "index_type int64\n";
   const auto has = [&](Target t, const std::vector<std::string>& parts) {
     const std::string text = code(wide, t, tags);
@@ -170,8 +170,8 @@ s[i % 3] = s[i % 3]*1j  {atomic}
   CHECK_GOLDEN("lock.cl", code(turn, Target::OpenCL, {{"i", "g.0"}}));
 }
 
-// CUDA's compiler reads both arrays through one address, from the cache for what never changes where
-// one of them is promised not to.
+// CUDA's compiler reads both arrays through one address, from the cache for constant data where one
+// of them is promised to be constant.
 TEST_CASE("devices: what a choice reads beside a written array is not promised to stay") {
   const auto head = [](const std::string& rhs) {
     const std::string c = code(
@@ -239,7 +239,7 @@ TEST_CASE("names: a function of another name than the kernel's is told of, Fortr
   CHECK(f.fortran.find("subroutine gammaf(size_value, gammaf_of_c)") != std::string::npos);
   CHECK(f.fortran.find("call gammaf_kernel_of_c(size_value, gammaf_of_c)") != std::string::npos);
   CHECK(f.c.find("gammaf_kernel(a1, a2);") != std::string::npos);
-  // A record beside a kernel of its name; fields are called by words that C has.
+  // A record next to a kernel of its name; fields have names that are words of C.
   const std::string c = code(
       "record pair(class: float64, index: float64)\n"
       "kernel pair(n: int32, a: pair[n])\ndomain {[i]: 0 <= i < n}\n"

@@ -1,4 +1,4 @@
-// Calls of what stands outside of a kernel.
+// Calls of external functions.
 #include "core/model/print.h"
 #include "tests/codegen/kit.h"
 

@@ -4,7 +4,7 @@ using namespace moonloop;
 
 namespace {
 
-/// How many loops stand around the first line that has `part`: lines above it, each less indented.
+/// How many loops are around the first line that has `part`: lines above it, each less indented.
 int depth_of(const std::string& code, const std::string& part) {
   std::vector<std::string> lines;
   std::stringstream text(code.substr(0, code.find(part)));

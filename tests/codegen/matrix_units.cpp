@@ -8,7 +8,7 @@ namespace {
 const Tags kTags{{"io", "g.1"}, {"jo", "g.0"}, {"h", "ilp"}, {"r", "l.1"},
                  {"q", "l.0"},  {"p", "vec"},  {"u", "mma"}};
 
-/// A product by tiles of 16 x 8, with `sum` for the term, `more` behind the assumption on n.
+/// A product by tiles of 16 x 8, with `sum` for the term, `more` after the assumption on n.
 std::string product(
     const std::string& term = "a[16*io + 8*h + r, 4*ko + u]*b[4*ko + u, 8*jo + 2*q + p]",
     const std::string& more = "", const std::string& type = "float64") {

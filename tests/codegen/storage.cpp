@@ -84,7 +84,7 @@ b[i] = t[{0}]        {{id=r, inames=i, dep=v}}
   CHECK(declared("n - 1 - i", "n - 1 - i") == std::string("outside"));
   for (const char* shared : {"i % 4", "i // 2"})
     CHECK(declared(shared, shared) == std::string("inside"));
-  CHECK(declared("i", "i + 1") == std::string("inside"));  // what the next one uses too
+  CHECK(declared("i", "i + 1") == std::string("inside"));  // the next one uses it too
 }
 
 TEST_CASE("reductions: two values, neutral elements") {

@@ -1,4 +1,4 @@
-// Widths of integers in generated code: what 32 bits hold is computed in 32, the rest in 64.
+// Widths of integers in generated code: 32 bits where these hold the values, else 64.
 #include "tests/codegen/kit.h"
 #include "transforms/join_inames.h"
 #include "transforms/split_iname.h"
@@ -39,7 +39,7 @@ g[2*i + 1, k] = 3
 }
 
 TEST_CASE("widths: a subscript that 32 bits hold is computed in them") {
-  // By the axis' extent, by constant extents, by differences, or beside constants.
+  // By the axis' extent, by constant extents, by differences, or next to constants.
   CHECK(assignments(R"(kernel small(n: int32, a: int8[n], b: int8[n + 4], c: int8[4096])
 domain {[io, ii]: 0 <= ii < 16 and 0 <= io and 16*io + ii < n}
 domain {[i, j]: 0 <= j <= i < n}
@@ -50,7 +50,7 @@ c[16*k + 3] = 2
 )") == "a[16*io + ii] = 1;\n"
        "b[i + 3] = (int8_t)(a[n - i - 1] + a[i - j]);\n"
        "c[16*k + 3] = 2;\n");
-  // By what is assumed of the parameter: near it, one more is too many.
+  // By assumptions on the parameter: near it, one more is too many.
   const auto bounded = [](const std::string& most) {
     return assignments("kernel k(n: int32, a: int8[n, 4])\ndomain {[i]: 0 <= i < n}\nassume n <= " +
                        most + "\na[i, 2] = 1\n");

@@ -94,7 +94,7 @@ TEST_CASE("to_affine: the least of a constant and a remainder has no cases") {
           call("min", {lit(c), Expr(Binary{BinaryOp::Mod, index_sub(var("n"), lit(3)), lit(d)})});
       CAPTURE(to_string(least));
       const PwAff a = to_affine(least, {"n"}).value();
-      // Each quotient more makes all that is asked later harder than a case does.
+      // Each further quotient makes later queries harder than a case does.
       CHECK((count(isl_pw_aff_n_piece(a.get())) == 1 || (d == 8 && c > 2 && c < 5)));
       for (int n = -9; n < 20; ++n) {
         const Set at = parse_set(fmt::format("{{[n]: n = {}}}", n));

@@ -71,7 +71,7 @@ TEST_CASE("domains: empty ones have no instances, contradictions and unbounded o
   CHECK(said.find("[empty-domain]") != std::string::npos);
   CHECK(checking("domain {[i]: 0 <= i}\nc[0] = 1.0 {inames=i}\n")
             .find("iname `i` has no upper bound in") == 0);
-  // A stride is no end.
+  // A stride is not an end.
   CHECK(checking("domain {[i]: 0 <= i and i mod 2 = 0}\nc[0] = 1.0 {inames=i}\n")
             .find("iname `i` has no upper bound in") == 0);
 }
@@ -112,7 +112,7 @@ TEST_CASE("undefined reads: the first iteration of a shared loop") {
   // The previous iteration has written.
   CHECK(checking(carried + "if i > 0\n  c[i] = t {id=S, dep=*}\nend\n<>t = a[i] {id=T, dep=S}\n") ==
         "ok");
-  // Nobody can tell.
+  // Not decidable.
   CHECK(checking(carried +
                  "if a[i] > 0\n  c[i] = t {id=S, dep=*}\nend\n<>t = a[i] {id=T, dep=S}\n") == "ok");
 }

@@ -43,7 +43,7 @@ TEST_CASE("commuting: updates of one operation, each by itself") {
   CHECK(commute("a", "a[i % 4] = max(x[i], a[i % 4])"));
   CHECK(commute("a", "a[1] = x[i] if x[i] > a[1] else a[1]",
                 "a[1] = a[1] if x[i] <= a[1] else x[i]") ==
-        false);  // what is no number stays in one, and is replaced in the other
+        false);  // a NaN stays in one, and is replaced in the other
   CHECK(commute("a", "a[1] = x[i] if a[1] < x[i] else a[1]"));
   CHECK(commute("c", "c[i % 4] = c[i % 4] | i"));
   CHECK(commute("c", "c[i % 4] = (c[i % 4] & i) & 7"));

@@ -56,7 +56,7 @@ std::string failure(const std::string& set) {
   return "none";
 }
 
-/// A random set of up to three dimensions, as text and as what a plain walk over its points needs.
+/// A random set of up to three dimensions, as text and as data for a plain walk over its points.
 /// Each dimension has two bounds or more over those before it and the parameters, some with
 /// coefficients; then strides, quotients, unions and projections.
 class RandomSet {

@@ -103,7 +103,7 @@ end
   add("{[i] : 0 <= i < 4}");
   add("{[j] : 0 <= j < 4}");
   add("[i, j] -> {[l] : i <= l <= j}");
-  CHECK(domain_parents(k) == std::vector<int>{-1, -1, 0});  // beside one another
+  CHECK(domain_parents(k) == std::vector<int>{-1, -1, 0});  // next to each other
   k.domains.clear();
   add("[j] -> {[i] : 0 <= i < j}");
   add("[i] -> {[j] : 0 <= j < i}");
@@ -147,8 +147,8 @@ a[i] = x + t + m
   CHECK(k.name == "conditions");
 }
 
-// Differential test, seed 9940203: a refused step had compared a domain, whose text then read
-// otherwise.
+// Differential test, seed 9940203: a refused step had compared a domain, and its text was then read
+// differently.
 TEST_CASE("text: the parts of a set stand in one order, however it was made and used") {
   const char* const high = "[n, i] -> {[d]: d >= 0 and d < n - 2*i}";
   const char* const low = "[n, i] -> {[d]: d >= 0 and d <= 1 - n + 2*i}";

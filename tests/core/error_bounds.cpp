@@ -99,7 +99,7 @@ TEST_CASE("error bounds: factors of updates come in any order") {
       CHECK(b.of(0) > 2 * kUnit * b.out[0]);
       CHECK(b.of(0) < 20 * kUnit * b.out[0]);
     }
-  // One update of each place is one operation, and a recurrence is no update.
+  // One update of each place is one operation, and a recurrence is not an update.
   CHECK(after("out[2*i + j] = out[2*i + j]*x[i]", ", if=j < 2 and i == 0").of(0) == 0);
   CHECK(after("out[i] = out[1 - i]*x[4*i + j]", "").of(0) == 0);
   const Bounded two = after("out[i] = 0.5*(out[i]*x[4*i + j])", ", atomic");

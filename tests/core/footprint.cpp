@@ -103,7 +103,7 @@ c[i, j] = 1
   CHECK(staged_points(apart, {"x"}, PointShape::Box).guards.empty());
 }
 
-// Differential test, seed 1415054: 28 parts, of which the others had all points.
+// Differential test, seed 1415054: 28 parts, where the others had all points.
 TEST_CASE("footprint: the box around several accesses has no parts that lie in others") {
   const Kernel k = parsed(
       "kernel f(n: int32)\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < 4}\nassume n >= 5\n"
@@ -224,7 +224,7 @@ c[i] = c[i] + a[k, j]*t  {id=use}
   const Sites sites(k);
   REQUIRE(sites.kernel().instructions.size() == 2);
   const Place at = place_of(*sites.kernel().instructions[1]);
-  // `t` is in i alone, so i stays outside of j and k.
+  // `t` is only in i, so i stays outside of j and k.
   const auto nests = sites.nests(1, at, {"k"}, {"j"}, {"i", "k"});
   REQUIRE_FALSE(nests.empty());
   CHECK(nests[0] == std::set<std::string>{"i", "k"});

@@ -9,7 +9,7 @@ using namespace kit;
 
 namespace {
 
-/// A kernel over i, j and the parameter n, with what its text says as functions.
+/// A kernel over i, j and the parameter n, with the meaning of its text as functions.
 struct Case {
   std::string domain, guard, subscript;
   int c[6];  // bounds and coefficients

@@ -59,7 +59,7 @@ c[i,j] = sum(k, a[i,k]*b[k,j])
 }
 
 TEST_CASE("interpreter: loops ascend and share their statements") {
-  // A recurrence, and a statement that reads what the one before it wrote in the same iteration.
+  // A recurrence, and a statement that reads what the previous one wrote in the same iteration.
   std::vector<double> a{1, 0, 0, 0, 0}, b(5, 0);
   Data().scalar("n", 5).array("a", Scalar::F64, a).array("b", Scalar::F64, b).run(R"(
 kernel f(n: int32, a: float64[n], b: float64[n])

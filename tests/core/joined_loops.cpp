@@ -59,7 +59,7 @@ TEST_CASE("joined loops: pieces of a loop are one loop where only their sum is n
   CHECK(isl_set_n_basic_set(joined->instances.get()) == 1);
   CHECK(same_values(k, inames, exprs, *joined));
 
-  // A piece that is named beside its sum stays; the sum is one iname nevertheless.
+  // A piece that is named besides its sum stays; the sum is one iname nevertheless.
   const Exprs with_piece{expr(begin + " + i"), expr("o + j")};
   const auto kept = joiner.join(inames, with_piece);
   REQUIRE(kept);

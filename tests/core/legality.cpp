@@ -52,7 +52,7 @@ TEST_CASE("legality: a temporary of two loops is private in each that writes it 
     CHECK(verdict(tagged(both, {{"j", tag}})) == "legal");
     CHECK(verdict(tagged(both, {{"i", tag}, {"j", tag}})) == "legal");
   }
-  // The second one reads what the first one leaves: its last value, in each iteration or before.
+  // The second one reads the result of the first one: its last value, in each iteration or before.
   CHECK(verdict(tagged(loops("", ""), {{"i", "par"}})) ==
         "tagging `i` as `par` would run w[i=0] and r[i=1] at the same time, but w[i=0] writes t and "
         "r[i=1] reads it (n=2)");
@@ -60,14 +60,14 @@ TEST_CASE("legality: a temporary of two loops is private in each that writes it 
         "races");
   CHECK(code(tagged(loops("", "t = t + b[j] {id=v, inames=j, dep=r}\n"), {{"j", "par"}})) ==
         "races");
-  // As does a statement between the two, of which the value comes from the first.
+  // As does a statement between the two, whose value comes from the first.
   CHECK(code(tagged(loops("a[0] = t {id=between, dep=r}\n",
                           "t = b[j] {id=v, inames=j, dep=between}\n"),
                     {{"i", "par"}})) == "races");
   CHECK(code(tagged(loops("a[0] = t {id=between, dep=r}\n",
                           "t = b[j] {id=v, inames=j, dep=between}\n"),
                     {{"j", "par"}})) == "races");
-  // Unless it has one of its own.
+  // Unless it has its own value.
   const std::string own = "t = 7 {id=own, dep=r}\na[0] = t {id=between, dep=own}\n";
   const Kernel three = loops(own, "t = b[j] {id=v, inames=j, dep=between}\n");
   CHECK(verdict(tagged(three, {{"i", "par"}, {"j", "par"}})) == "legal");
@@ -95,7 +95,7 @@ TEST_CASE("legality: a temporary of two loops within another one") {
     CHECK(verdict(tagged(kernel(three), {{loop, "par"}})) == "legal");
   CHECK(code(tagged(kernel(three + "c[0, 0] = t[1] {id=more, dep=last}\n"), {{"j", "par"}})) ==
         "races");
-  // What the inner loops leave is read in the next iteration of the outer one.
+  // The results of the inner loops are read in the next iteration of the outer one.
   const std::string carried = text.substr(0, text.find("t[0] = a")) +
                               "a[k, 0] = t[0] {id=first, if=k > 0}\n" +
                               text.substr(text.find("t[0] = a"));
@@ -229,7 +229,7 @@ TEST_CASE("legality: an accumulation written out may not be reordered, a reducti
 }
 
 TEST_CASE("legality: statements of one iteration that meet across work-items") {
-  // A barrier stands between the statements, so the shifted read is no race; without the second
+  // A barrier is between the statements, so the shifted read is not a race; without the second
   // statement's shift there is nothing to order.
   const Kernel k = kernel(
       "kernel f\ndomain {[i]: 0 <= i < 16}\n"

@@ -1,4 +1,4 @@
-// What the rules of promotion mean for sums, literals, comparisons and shifts.
+// The rules of promotion for sums, literals, comparisons and shifts.
 #include "core/infer/promotion.h"
 
 #include "core/infer/infer.h"

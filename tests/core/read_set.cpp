@@ -6,7 +6,7 @@ using namespace moonloop;
 
 namespace {
 
-/// What isl itself reads.
+/// The set that isl itself reads.
 Set by_isl(const char* text) { return isl_set_read_from_str(isl(), text); }
 
 }  // namespace

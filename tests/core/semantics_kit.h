@@ -20,7 +20,7 @@ inline Kernel kernel(const std::string& text) {
   return parse_kernels(add_source("k.loop", text)).front();
 }
 
-/// The message, its code in brackets and the hint of what `f` fails with; `ok` if it does not.
+/// The message, its code in brackets and the hint of `f`'s error; `ok` if it does not.
 template <class F>
 std::string failure(F f) {
   try {

@@ -48,7 +48,7 @@ struct Step {
 };
 struct Instance {
   int statement = 0;
-  std::uint64_t key = 0;  // what it is in the base
+  std::uint64_t key = 0;  // its key in the base
   std::vector<Step> time;
   std::int64_t last_child = 0;
   std::vector<std::int64_t> items;      // work-item inames' values
@@ -239,7 +239,7 @@ class Enumeration {
       touch.variable = &v->name;
     else if (const auto* l = base.as<Load>()) {
       touch.variable = &l->array;
-      if (flat_.contains(l->array)) {  // where elements stand, for all of them
+      if (flat_.contains(l->array)) {  // the places of all elements
         const auto place = place_in_memory(nested_.kernel, l->array, subscripts_of(*l));
         if (!place) throw Unknown{};
         touch.subscript = subscripts({*place}, at);
@@ -288,7 +288,7 @@ class Enumeration {
     }
     return out;
   }
-  /// What steps made of the base; `as_text`: in the order in which its text is read.
+  /// The result of steps on the base; `as_text`: in the order in which its text is read.
   Enumeration(const Kernel& k, bool as_text, const Dims& dims, const Integers& values)
       : nested_(as_text ? nest_in_sequence(k) : nest(k)),
         is_base_(false),
@@ -300,7 +300,7 @@ class Enumeration {
   }
 
  private:
-  /// Arrays of which some elements are told by where they stand in memory.
+  /// Arrays some of whose elements are addressed by their places in memory.
   static std::set<std::string> used_flat(const Kernel& k) {
     std::set<std::string> out;
     const auto look = [&](const Expr& e) {
@@ -337,7 +337,7 @@ bool commute(const Event& x, const Event& y) {
 }
 using History = std::map<Cell, std::vector<Event>>;
 
-/// With `whole`, of records as they are, not of their fields.
+/// With `whole`, of whole records, not of their fields.
 History history(const Enumeration& e, bool temporaries, bool whole = false) {
   History out;
   for (std::size_t i = 0; i < e.all.size(); ++i)
@@ -354,7 +354,7 @@ std::string pair_text(const Cell& c, const Instance& x, const Instance& y, const
   return fmt::format("{}[{}]: {} {} {}", c.first, fmt::join(c.second, ", "), x.text, how, y.text);
 }
 
-/// Where the instances of the base stand in another enumeration, by key.
+/// The places of the instances of the base in another enumeration, by key.
 using Where = std::unordered_map<std::uint64_t, std::size_t>;
 
 /// Pairs of conflicting accesses that `after` runs the wrong way round, or at once.
@@ -382,12 +382,12 @@ struct Copies {
   std::map<std::string, std::size_t> levels;
   std::set<std::string> shared;  // by all of the team, as the base shows
   std::optional<OwnCopies> own;  // by their declaration and their writes
-  /// By temporary: the work-item inames of its accesses; of an accumulator those that all have,
-  /// because the team puts the others' parts together.
+  /// By temporary: the work-item inames of its accesses; for an accumulator those that all have,
+  /// because the team combines the others' parts.
   std::map<std::string, std::vector<std::string>> items;
 
   /// Parallel loops, as the numbers of the children on the way to them, each iteration of which
-  /// writes itself what it reads of a temporary, and nothing that others read.
+  /// writes the elements of a temporary that it reads itself, and none that others read.
   std::set<std::pair<std::string, std::vector<std::int64_t>>> apart_in;
   static std::vector<std::int64_t> way(const Instance& i, std::size_t level) {
     std::vector<std::int64_t> out;
@@ -477,7 +477,7 @@ class Parts {
       if (starts_.at(name)->inames.count(i.item_names[n])) out.second.push_back(i.items[n]);
     return out;
   }
-  /// The work-item whose part an update is in; nothing where one axis alone does not tell.
+  /// The work-item whose part an update is in; nothing where a single axis does not determine it.
   std::optional<std::int64_t> item(const Instance& i) const {
     const Instruction& init = *starts_.at(written_name(insn(i).lhs[0]));
     std::optional<std::int64_t> out;
@@ -489,8 +489,9 @@ class Parts {
     }
     return out;
   }
-  /// Whether the order of updates `p` and `q` of one accumulator is that: each work-item takes its
-  /// terms one after the other, and then their parts are put together in the order of the iname.
+  /// Whether the order of updates `p` and `q` of one accumulator is the following: each work-item
+  /// takes its terms one after the other, and then their parts are combined in the order of the
+  /// iname.
   bool before(const Instance& p, const Instance& q) const {
     const auto x = item(p), y = item(q);
     return x && y && *x != *y ? *x < *y : compare(p, q) == When::Before;
@@ -525,14 +526,14 @@ std::string misplaced_term(const Enumeration& base, const Enumeration& after, co
   return found;
 }
 
-/// The copies of one element: what was written to them, the latest last.
+/// The copies of one element: the values written to them, the latest last.
 class Element {
  public:
   struct Held {
     std::uint64_t value = 0;
     std::string kind;  // of the update that wrote it; empty: a store
   };
-  /// What all copies of `c` hold; nothing where they differ or hold nothing.
+  /// The value that all copies of `c` hold; nothing where they differ or hold nothing.
   std::optional<Held> held(const Copies::Copy& c) const {
     for (auto w = written_.rbegin(); w != written_.rend(); ++w) {
       if (covers(w->first, c)) return w->second;
@@ -559,8 +560,8 @@ class Element {
   std::vector<std::pair<Copies::Copy, Held>> written_;
 };
 
-/// What each instance reads from temporaries, in sequential execution with values that stand for
-/// the instances that made them.
+/// The values that each instance reads from temporaries, in sequential execution with values that
+/// stand for the instances that made them.
 struct Reads {
   std::unordered_map<std::uint64_t, std::uint64_t> values;
   std::set<std::string> undefined;  // temporaries that are read where nothing wrote them
@@ -572,7 +573,7 @@ Reads values_read(const Enumeration& e, const Copies& private_in) {
     std::uint64_t seen = 1;
     for (const Touch& t : i.touches) {
       if (t.idle) continue;
-      if (t.atomic && !t.write) continue;  // its order among its like tells nothing
+      if (t.atomic && !t.write) continue;  // its order among similar ones does not matter
       if (!e.is_temporary(*t.variable)) continue;
       Cell cell{*t.variable, t.subscript};
       for (std::size_t l = 0; l < i.time.size(); ++l)
@@ -584,7 +585,7 @@ Reads values_read(const Enumeration& e, const Copies& private_in) {
       Element& at = memory[cell];
       std::optional<Element::Held> held = at.held(copy);
       if (!held && (!t.write || t.update || t.atomic)) out.undefined.insert(*t.variable);
-      // Updates of one kind commute; what is of another kind closes their sum.
+      // Updates of one kind commute; one of another kind closes their sum.
       const std::string kind = t.atomic ? *t.atomic : "";
       if (held && t.write && t.atomic && kind != held->kind) held->value = mix(held->value, kind);
       const std::uint64_t before = held ? held->value : 0;
@@ -600,7 +601,7 @@ Reads values_read(const Enumeration& e, const Copies& private_in) {
   return out;
 }
 
-/// Who reads from temporaries what whom wrote, in sequence.
+/// Which instances read values of temporaries from which others, in sequence.
 struct Flow {
   std::string variable;
   const Instance *from, *to;
@@ -619,7 +620,7 @@ std::vector<Flow> flows(const Enumeration& e) {
   return out;
 }
 
-/// The parallel loops of which each iteration keeps what it writes to a temporary.
+/// The parallel loops each iteration of which keeps its own writes to a temporary.
 void find_apart(const Enumeration& after, Copies& out) {
   std::set<std::pair<std::string, std::vector<std::int64_t>>> crossed;
   for (const Instance& i : after.all)
@@ -666,9 +667,9 @@ std::string shared_race(const Enumeration& e, const Copies& c) {
   return {};
 }
 
-/// What `k` does otherwise than the base where its text alone is read: teams and groups are loops
-/// there, which nest as the text says. No text says that all of a team run one statement before the
-/// next, unless its loops cannot nest.
+/// The differences of `k` from the base where only its text is read: teams and groups are loops
+/// there, which nest as the text says. No text can express that all of a team run one statement
+/// before the next, unless its loops cannot nest.
 std::string changed_as_text(const Enumeration& base, const Copies& base_copies, const Reads& wanted,
                             const History& base_cells, const Kernel& k,
                             const Enumeration::Dims& dims, const Integers& values) {
@@ -693,7 +694,7 @@ std::string changed_as_text(const Enumeration& base, const Copies& base_copies, 
 
 }  // namespace
 
-/// What the base does at some parameters; it does not change with what is compared with it.
+/// The results of the base at some parameters; they do not change with the compared kernels.
 struct BruteForce::Base {
   Base(const Kernel& k, const Integers& values)
       : at(values), all(k, at), dims(Enumeration::dims_of(all)), copied(copies(all)) {
@@ -731,7 +732,7 @@ Verdict BruteForce::compare(const Kernel& after_kernel, const Integers& values) 
     const Enumeration& base = run.all;
     const Enumeration after(after_kernel, false, run.dims, run.at);
 
-    // Barriers may run more often: those who wait more do not compute anything else.
+    // Barriers may run more often: waiting more does not change the computation.
     const auto computes = [](const Enumeration& e, const Instance& i) {
       return e.kernel().instructions[std::size_t(i.statement)]->kind != InsnKind::Barrier;
     };

@@ -8,7 +8,7 @@
 
 namespace moonloop::differential {
 
-/// What enumerating all instances at concrete parameters says about a reordered kernel.
+/// The verdict of enumerating all instances at concrete parameters about a reordered kernel.
 struct Verdict {
   enum class Kind {
     Legal,
@@ -29,10 +29,10 @@ struct Verdict {
 ///    not left to two iterations of a parallel loop, or two work-items of one statement.
 ///  * Every read of a temporary gets the value that the same write gave it in the base; a temporary
 ///    that is only accessed inside a parallel loop is private to its iterations.
-///  * The text alone says that order too: where the loops of a team or of groups nest as loops,
-///    they are read so.
-///  * The updates of one reduction may change places with each other, and run at the same time in
-///    lanes and in work-items, but not in iterations of a parallel loop.
+///  * The text by itself gives that order too: where the loops of a team or of groups nest as
+///    loops, they are read so.
+///  * The updates of one reduction may be exchanged, and run at the same time in lanes and in
+///    work-items, but not in iterations of a parallel loop.
 class BruteForce {
  public:
   explicit BruteForce(const Kernel& base);

@@ -10,8 +10,8 @@
 ///
 /// Settings in the environment: MOONLOOP_PAIRS how many pairs (500 on hosts, 300 on a device; 0:
 /// until one fails), MOONLOOP_DEVICE_TARGET `opencl` (unless set) or `cuda`, MOONLOOP_SEED the
-/// first seed (1), MOONLOOP_SHRINK prints small cases, MOONLOOP_VERBOSE what was no kernel
-/// and what is about to be tried or run.
+/// first seed (1), MOONLOOP_SHRINK prints small cases, MOONLOOP_VERBOSE prints invalid kernels and
+/// each trial or run beforehand.
 using namespace moonloop::differential;
 
 namespace {
@@ -46,7 +46,7 @@ TEST_CASE("differential: what is accepted computes the same, and what is refused
     fmt::print("\n{}", std::getenv("MOONLOOP_SHRINK") ? shrink(p).str() : p.str());
   CHECK(problems.empty());
 
-  // A checker that refuses everything is no checker.
+  // A checker that refuses everything is not a checker.
   Tally all;
   for (const auto& [name, t] : statistics.by_transform) {
     all.accepted += t.accepted;

@@ -39,7 +39,7 @@ std::vector<Integers> small_sizes(const Kernel& k) {
   return out;
 }
 
-/// Reasons that are about order; all others are about what the transform can be applied to.
+/// Reasons about order; all others are about whether the transform can be applied.
 bool about_order(const std::string& code) {
   return code == "breaks-order" || code == "races" || code == "cannot-nest";
 }
@@ -71,7 +71,7 @@ class Chain {
       std::fflush(stdout);
     }
     try {
-      // Chains for devices stage a lot; those that take long to prove are passed over.
+      // Chains for devices stage a lot; those that take long to prove are skipped.
       std::optional<IslBudget> budget;
       if (!confirms_) budget.emplace(500'000);
       Kernel next = apply(call, k);
@@ -135,7 +135,7 @@ class Chain {
         cautious = cautious || v.kind == Kind::Conservative;
       }
     } catch (const Error&) {
-      return;  // there is no such order at all
+      return;  // no such order exists
     }
     if (cautious)
       ++tally.cautious;
@@ -180,8 +180,8 @@ std::optional<Pair> start(std::uint64_t seed, const Opening& opening, Statistics
   return out;
 }
 
-/// Something out of the ordinary for some of the seeds that have no groups; the others' kernels are
-/// those that `text` has.
+/// Something out of the ordinary for some of the seeds that have no groups; the others have the
+/// kernels of `text`.
 Opening special(std::uint64_t seed, Random& random, const std::string& name,
                 const std::string& text, Flavour flavour, std::string& what) {
   const int choice = random.below(flavour == Flavour::Host ? 100 : 80);
@@ -202,7 +202,7 @@ Opening special(std::uint64_t seed, Random& random, const std::string& name,
 
 std::optional<Pair> make_pair(std::uint64_t seed, Flavour flavour, Statistics& statistics,
                               std::vector<Problem>& problems) {
-  // What steps remember is found out once more in some. On devices the budget is small.
+  // In some, the data remembered by steps is recomputed. On devices the budget is small.
   memo().compares = flavour == Flavour::Host && seed % 4 == 0;
   Random random(seed), more(seed ^ 0x7370656369616cu), storage(seed ^ 0x73746f72u);
   const std::string name = fmt::format("k{}", seed);
@@ -262,7 +262,7 @@ Problem shrink(const Problem& problem) {
       if (kind(p) == kind(problem)) return std::optional(p);
     return std::optional<Problem>();
   };
-  // Without a line that wrote what another one reads, the kernel alone would show a difference.
+  // Without a line that wrote what another one reads, the kernel by itself would show a difference.
   const bool from_steps = !still(problem.kernel, {});
   const auto smaller = [&](const std::string& text, const std::vector<Call>& steps) {
     const auto p = still(text, steps);

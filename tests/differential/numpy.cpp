@@ -104,14 +104,14 @@ bool agrees(const std::string& expected, double bound, Scalar s, const std::byte
   const auto is_nan = [](std::complex<double> z) {
     return std::isnan(z.real()) || std::isnan(z.imag());
   };
-  if (is_nan(e) && is_nan(f)) return true;  // docs/language.md tells where parts differ
+  if (is_nan(e) && is_nan(f)) return true;  // docs/language.md says where parts differ
   const auto same = [&](double x, double y) {
     return x == y || (std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= bound * std::abs(x);
   };
   return same(e.real(), f.real()) && same(e.imag(), f.imag());
 }
 
-/// How `found` differs from what NumPy gave; nothing where it does not.
+/// How `found` differs from NumPy's result; nothing where it does not.
 std::string difference(const Case& c, const std::vector<Buffer>& found, const std::string& where) {
   for (const Expected& e : c.results)
     for (const Buffer& b : found) {

@@ -14,7 +14,7 @@
 
 namespace moonloop::differential {
 
-/// What became of the steps tried, by transform.
+/// The outcomes of the steps tried, by transform.
 struct Tally {
   int accepted = 0;
   int refused = 0;       // with a reason of the order: some instance would change places
@@ -28,16 +28,16 @@ struct Problem {
   std::uint64_t seed = 0;
   std::string what;
   std::string kernel;       // text
-  std::vector<Call> steps;  // those before and the one at fault
+  std::vector<Call> steps;  // the previous ones and the one at fault
   std::string str() const;
 };
 
-/// A kernel with what a chain of steps made of it.
+/// A kernel with the result of a chain of steps.
 struct Pair {
   std::uint64_t seed = 0;
   std::string text;
   std::vector<Call> steps;    // the accepted ones
-  std::vector<Kernel> parts;  // of which the original was made, where the text has several
+  std::vector<Kernel> parts;  // that the original was made of, where the text has several
   Kernel original, result;
 };
 
@@ -49,7 +49,7 @@ struct Statistics {
   int barriers = 0;                    // in programs for a device
   int launches = 0;                    // kernels of theirs
   std::set<std::string> cuda;          // those programs, for CUDA
-  int invalid = 0;                     // random kernels that are none
+  int invalid = 0;                     // random kernels that are invalid
   std::map<std::string, int> made;     // kernels by what is special about them
   std::string str() const;
 };
@@ -59,7 +59,7 @@ struct Statistics {
 std::optional<Pair> make_pair(std::uint64_t seed, Flavour flavour, Statistics& statistics,
                               std::vector<Problem>& problems);
 
-/// The same for a given kernel and given steps; those that are refused are passed over.
+/// The same for a given kernel and given steps; refused ones are skipped.
 std::optional<Pair> replay(std::uint64_t seed, const std::string& text,
                            const std::vector<Call>& steps, Statistics& statistics,
                            std::vector<Problem>& problems);
@@ -86,8 +86,8 @@ std::vector<std::int64_t> sizes_of(const Kernel& k, const std::vector<std::int64
 /// Those that results run at.
 std::vector<std::string> run_sizes(const Kernel& k);
 
-/// The arrays of a kernel with values that hold what its claims say; arrays that are parts of
-/// those of `original` have these parts.
+/// The arrays of a kernel with values that satisfy its claims; arrays that are parts of those of
+/// `original` have these parts.
 std::vector<Buffer> filled_buffers(const Kernel& original, const Kernel& k, const Integers& values);
 /// A run of the original in the interpreter, with the bounds that results are measured by.
 struct Expected {
@@ -96,7 +96,7 @@ struct Expected {
   ErrorBounds bounds;
   Expected(const Kernel& original, const std::string& n, const Accuracy& accuracy);
 };
-/// How `found`, the arrays of `k`, from `where`, differ from what is expected; nothing where they
+/// How `found`, the arrays of `k`, from `where`, differ from the expected ones; nothing where they
 /// do not.
 std::string difference(const std::string& where, const Expected& expected, const Kernel& k,
                        const std::vector<Buffer>& found);

@@ -53,7 +53,7 @@ class Search {
     high_.assign(variables_, kNone);
     for (std::size_t p = 0; p < params_; ++p) low_[p] = high_[p] = params.at(p);
     if (!propagate()) return;
-    if (!bounded()) {  // a skewed one, of which no constraint bounds a dimension by itself
+    if (!bounded()) {  // a skewed one, where no single constraint bounds a dimension
       if (!ask_bounds() || !propagate()) return;
       if (!bounded())
         throw std::runtime_error("no bounded set: " +
@@ -85,7 +85,7 @@ class Search {
     }
     return out;
   }
-  /// Carries bounds from one variable to the next; false: there is no point.
+  /// Propagates bounds from one variable to the next; false: there is no point.
   bool propagate() {
     for (std::size_t round = 0; round <= variables_; ++round)
       for (std::size_t v = params_; v < variables_; ++v)
@@ -115,7 +115,7 @@ class Search {
     }
     return true;
   }
-  /// What the rows leave of `low..high` for `v`; false: nothing.
+  /// Restricts `low..high` for `v` to the rows; false: nothing is left.
   bool tighten(std::size_t v, std::int64_t& low, std::int64_t& high) const {
     for (const Inequality& q : rows_) {
       const std::int64_t f = q.factors[v];
@@ -148,7 +148,7 @@ class Search {
     return more;
   }
 
-  BasicSet set_;  // the integers that exist as dimensions, behind the others
+  BasicSet set_;  // the integers that exist as dimensions, after the others
   std::size_t params_, dims_, variables_;
   std::vector<Inequality> rows_;
   std::vector<std::int64_t> low_, high_;  // of each variable, now

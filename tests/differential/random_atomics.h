@@ -10,7 +10,7 @@ namespace moonloop::differential {
 /// commute with those of the same tag.
 bool commuting_tag(const std::string& tag);
 
-/// What the statement is made of, each another one at each call.
+/// The parts of the statement, each a new one at each call.
 struct AtomicParts {
   std::string type;                                       // of the elements
   bool integers, half;                                    // half: float16
@@ -18,12 +18,12 @@ struct AtomicParts {
   std::string iname;                                      // one that runs from 0
   std::function<std::string()> term;                      // reads neither `h` nor `d`
   std::function<std::string()> subscript;                 // within 3*n + 12
-  std::function<std::string(const std::string&)> addend;  // a term, as what may be added up
+  std::function<std::string(const std::string&)> addend;  // a term, in a form that may be added up
 };
 
 /// An atomic statement on `h`, an array of the kernel's type with 3*n + 12 elements, which may also
-/// read `d`, an int32 array of that length that nothing writes. The tag in its options says what
-/// kind of update it is, for those who check by enumeration.
+/// read `d`, an int32 array of that length that nothing writes. The tag in its options gives the
+/// kind of update, for checks by enumeration.
 std::string random_atomic(Random& random, const AtomicParts& parts, const std::string& options);
 
 }  // namespace moonloop::differential

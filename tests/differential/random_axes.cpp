@@ -31,7 +31,7 @@ std::optional<Chosen> choose(Random& r, const Kernel& k) {
   for (const Argument& a : k.args)
     if (a.is_array && used.count(a.name)) add(a.name, a.shape, false);
   for (const auto& [name, t] : k.temporaries)
-    for (int more = 0; more < 2; ++more) add(name, t.shape, true);  // rather those
+    for (int more = 0; more < 2; ++more) add(name, t.shape, true);  // prefers those
   if (all.empty()) return {};
   return r.pick(all);
 }
@@ -72,7 +72,7 @@ std::vector<Call> axes_steps(Random& r, const Kernel& k) {
   std::vector<Call> out;
   std::vector<std::optional<std::int64_t>> lengths = chosen->lengths;
   const auto rank = [&] { return static_cast<int>(lengths.size()); };
-  if (r.chance(20)) {  // strides that are told: the last axis, or the first, with gaps
+  if (r.chance(20)) {  // explicit strides: the last axis, or the first, with gaps
     std::vector<std::string> tags(lengths.size());
     if (rank() == 1) {
       tags[0] = fmt::format("stride:{}", r.between(1, 3));

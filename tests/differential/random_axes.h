@@ -5,8 +5,8 @@
 
 namespace moonloop::differential {
 
-/// Steps that say how the axes of an argument or of a temporary stand in memory: strides, nesting
-/// levels with padding, and, of an axis of constant length, for which one is split off where there
+/// Steps that set the layout of the axes of an argument or of a temporary in memory: strides,
+/// nesting levels with padding, and, for an axis of constant length, which is split off where there
 /// is none, vectors and arrays of their own. A loop may be split to go along such an axis.
 std::vector<Call> axes_steps(Random& random, const Kernel& k);
 

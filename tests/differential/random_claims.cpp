@@ -109,7 +109,7 @@ class ClaimsWriter {
     }
   }
 
-  /// Places of a list, all of which get the same.
+  /// Places of a list, all of which get the same value.
   void ticket(const std::string& x) {
     if (tickets_++ == 2) return;
     ticket_ = true;
@@ -143,7 +143,7 @@ class ClaimsWriter {
       case 3: return to(fmt::format("({} - {}) % 97", h, v));
       case 4:  // a flag, set by all alike
         return line("h[4]", "d[3]", x, ", atomic, tags=at_claimed");
-      default:  // what is fetched is used, and says nothing
+      default:  // the fetched value is used, without effect
         return line(fmt::format("p[{}, 4], {}", x, h),
                     fmt::format("make_tuple({}*0, {} + {})", h, h, v), x,
                     ", atomic, tags=at_claimed");

@@ -7,7 +7,7 @@
 
 namespace moonloop::differential {
 
-/// What a random kernel's statements are made of, for those whose instances depend on data.
+/// The parts of a random kernel's statements, for those whose instances depend on data.
 struct Pieces {
   std::string type;                 // of values
   std::string id;                   // of the statement

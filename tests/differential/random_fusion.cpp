@@ -25,7 +25,7 @@ std::string type_of_arrays(const std::string& text) {
   return out;
 }
 
-/// What is said of loops that kernels share, in the order in which loops nest.
+/// The clauses about loops that kernels share, in the order in which loops nest.
 std::vector<std::pair<std::string, std::string>> shared_loops(const std::string& text) {
   try {
     return fuse_kernels(parse_kernels(add_source("fusion", text))).shared;

@@ -173,7 +173,7 @@ class GroupsWriter {
                      small(fmt::format("sum({}, {}[{}, {}])", k, m, row,
                                        integers_ || r_.chance(50) ? k : "n - 1 - " + k))));
   }
-  /// Each column from what is below the diagonal.
+  /// Each column from the part below the diagonal.
   void triangle() {
     const std::string x = iname("n"), y = group(), k = fmt::format("k{}", inames_++);
     add_domain(k, fmt::format("{} < {} < n", x, k));
@@ -215,7 +215,7 @@ class GroupsWriter {
                                         integers_ ? read(k) + " % 101" : "0.125*" + read(k), k))));
     line(fmt::format("q[{}, {}] = {}", x, k, small(fmt::format("p[{}, {}] + {}", x, k, k))));
   }
-  /// What work-items find of a row decides whether another sum is computed.
+  /// Values that work-items find in a row decide whether another sum is computed.
   void decided_sums() {
     const std::string x = group(), y = items("5"),
                       k = r_.chance(40) ? items("5") : iname(r_.pick({"n", "5"})),

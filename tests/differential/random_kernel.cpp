@@ -56,7 +56,7 @@ class KernelWriter {
     const int i = next_iname_++;
     return i < 5 ? std::string(1, static_cast<char>('i' + i)) : fmt::format("i{}", i);
   }
-  /// Adds a domain of one iname, nested in those before it in `chain`, and the iname to `chain`.
+  /// Adds a domain of one iname, nested in the earlier ones in `chain`, and the iname to `chain`.
   void add_domain(std::vector<Iname>& chain) {
     const std::string name = new_name();
     const bool has_outer = !chain.empty();
@@ -297,14 +297,14 @@ class KernelWriter {
     for (int more = r_.below(2); more >= 0; --more)
       lines_.push_back(random_atomic(r_, parts, fmt::format("id={}_{}{}", id, more, options)));
     if (rare_.chance(40)) return add_reset(parts, inames, id, options);
-    if (r_.chance(20)) {  // what becomes of it
+    if (r_.chance(20)) {  // its result
       const std::string after = fmt::format("h[{}]", subscript(inames));
       lines_.push_back(
           fmt::format("{} = {}  {{id={}_after{}}}", element(inames), fitting(after), id, options));
     }
   }
 
-  /// Updates of one place that commute, what becomes of it, and a new start.
+  /// Updates of one place that commute, its result, and a reset.
   void add_reset(const AtomicParts& parts, const std::vector<Iname>& inames, const std::string& id,
                  const std::string& options) {
     const std::string place = rare_.chance(50) ? fmt::format("h[{}]", rare_.below(3))
@@ -320,7 +320,7 @@ class KernelWriter {
   }
 
   /// A temporary that iterations of the innermost loop pass on, begun before the loop or by its
-  /// first iteration, and used after each step of it or behind it.
+  /// first iteration, and used after each step of it or after it.
   void add_carried(const std::vector<Iname>& inames, const std::string& id) {
     const std::vector<Iname> outer(inames.begin(), inames.end() - 1);
     const std::string t = fmt::format("t{}", count_),
@@ -341,7 +341,7 @@ class KernelWriter {
                                  t, id, behind ? outside : inside));
   }
 
-  /// One whose loops or conditions depend on what an array holds.
+  /// One whose loops or conditions depend on an array's values.
   void add_data(const std::vector<Iname>& inames, const std::string& id) {
     needs_counts_ = true;
     const std::string row = new_name(), item = new_name();
@@ -372,7 +372,7 @@ class KernelWriter {
   RandomTypes types_;
   std::string atomic_type_;
   std::vector<Iname> outer_;
-  Random rare_{0};  // what came later, so that kernels without it stay what they are
+  Random rare_{0};  // for later additions, so that kernels without them do not change
   std::vector<std::string> domains_, temporaries_, lines_;
   std::vector<std::string> reused_;                // temporaries
   std::set<std::string> arrays_;                   // among them

@@ -87,7 +87,7 @@ class Layouts {
                 lines_[0].substr(close);
   }
 
-  /// Some elements by where they stand in memory, as far as that goes by their subscripts; of
+  /// Addresses some elements by their places in memory, as far as their subscripts allow it; of
   /// joined arrays all.
   void flatten(std::string& line) {
     for (std::size_t at = 0; at < line.size(); ++at) {
@@ -104,7 +104,7 @@ class Layouts {
   }
 
   struct Site {
-    std::size_t line = 0;  // in which loops stand more statements, behind it
+    std::size_t line = 0;  // in which loops to put more statements, after it
     std::string inames, iname;
   };
   /// Nothing where no statement names its loops.
@@ -154,7 +154,7 @@ class Layouts {
   std::vector<std::string> lines_;
   std::set<std::string> plain_;  // arrays in one piece from their first element on
   std::set<std::string> joined_;  // arrays of two axes that are written as one
-  bool real_ = true;             // what `b` holds
+  bool real_ = true;             // the values of `b`
 };
 
 }  // namespace

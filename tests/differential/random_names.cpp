@@ -25,7 +25,7 @@ bool is_variable(const std::string& name) {
                      [](char c) { return std::isdigit(static_cast<unsigned char>(c)); });
 }
 
-/// All words of the table that are no words of the kernel language.
+/// All words of the table that are not words of the kernel language.
 const std::vector<std::string>& words() {
   static const std::vector<std::string> all = [] {
     std::set<std::string> out;
@@ -56,7 +56,7 @@ std::string with_reserved_names(std::uint64_t seed, const std::string& text) {
     std::size_t end = at;
     while (end < text.size() && in_name(text[end])) ++end;
     const std::string name = text.substr(at, end - at);
-    // `2*n` is a number and a name, `0x1f` none; an id is no variable.
+    // `2*n` is a number and a name, `0x1f` is not; an id is not a variable.
     const bool behind_digit = at > 0 && in_name(text[at - 1]);
     at = end;
     if (behind_digit || !is_variable(name)) {

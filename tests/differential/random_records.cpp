@@ -16,7 +16,7 @@ struct Array {
   std::string name, type;
 };
 
-/// Takes the arguments of this shape out of a kernel's head, those of the names that are given.
+/// Takes the arguments of this shape out of a kernel's head, those with the given names.
 std::vector<Array> take_arguments(std::string& head, const std::vector<std::string>& names,
                                   const std::string& shape) {
   std::vector<Array> out;
@@ -37,7 +37,7 @@ std::vector<Array> take_arguments(std::string& head, const std::vector<std::stri
 std::string with_fields(const std::string& text, const std::string& record,
                         const std::map<std::string, std::string>& fields) {
   std::string out;
-  std::vector<std::string> open;  // what stands behind the bracket that closes
+  std::vector<std::string> open;  // the text after the closing bracket
   for (std::size_t at = 0; at < text.size();) {
     const bool begins = std::isalpha(static_cast<unsigned char>(text[at])) &&
                         (at == 0 || (!in_name(text[at - 1]) && text[at - 1] != '.'));
@@ -107,7 +107,7 @@ class Statements {
       line(t + "[1]", place("r"));
     else
       line(t + "[1]", t + "[0]");
-    if (r_.chance(50)) {  // a field is written anew
+    if (r_.chance(50)) {  // a field is written again
       const Array& f = r_.pick(fields_);
       line(fmt::format("{}[1].{}", t, f.name), small(f, fmt::format("{}[0].{}", t, f.name)));
     }
@@ -115,7 +115,7 @@ class Statements {
     const Array& f = r_.pick(fields_);
     if (r_.chance(50)) line(place("r") + "." + f.name, fmt::format("{}[1].{}", t, f.name));
   }
-  /// A field that the first iteration sets for all others, beside fields that each sets.
+  /// A field that the first iteration sets for all others, next to fields that each sets.
   void carried() {
     const std::string t = fmt::format("c{}", count_);
     declarations.push_back(fmt::format("temp {}: {}{}", t, type_, r_.chance(50) ? "[2]" : "[()]"));

@@ -61,7 +61,7 @@ class ScansWriter {
                                  inames(loops[0])));
     if (r_.chance(25)) tag(loops[0], r_.pick({"l.0", "par", "g.1", "ilp"}), 3);
   }
-  /// Of what is added up: small, so that whole numbers stay in their types.
+  /// A term of a sum: small, so that whole numbers stay in their types.
   std::string term(const std::string& array, const std::string& j) {
     const std::string e = at(array, j);
     if (integers_) switch (r_.below(4)) {

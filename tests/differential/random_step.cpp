@@ -19,7 +19,7 @@ class StepMaker {
     if (r_.chance(12))
       if (auto step = staging_step(r_, k_, device_ ? Flavour::Device : Flavour::Host))
         return *std::move(step);
-    if (device_ && r_.chance(45)) {  // what devices are for: split, tag, stage
+    if (device_ && r_.chance(45)) {  // typical for devices: split, tag, stage
       switch (r_.below(5)) {
         case 0: return tag();
         case 1: return prefetch();
@@ -119,8 +119,8 @@ class StepMaker {
     }
     return {"chunk_iname", {text(iname()), number(r_.between(1, 4))}, options};
   }
-  /// Pieces of a loop that others depend on, or that is a part of one itself: what makes domains
-  /// that are no boxes.
+  /// Pieces of a loop that others depend on, or that is a part of one itself: this makes domains
+  /// that are not boxes.
   Call chunk_of_nest() {
     std::vector<std::string> nested;
     for (const Domain& d : k_.domains) {
@@ -204,7 +204,7 @@ class StepMaker {
     std::vector<std::string> names;
     for (const Argument& a : k_.args)
       if (a.is_array) names.push_back(a.name);
-    // Rather one that is accessed.
+    // Prefers one that is accessed.
     for (int tries = 0; tries < 6; ++tries) {
       const std::string name = r_.pick(names);
       for (const InsnPtr& i : k_.instructions)
@@ -232,7 +232,7 @@ class StepMaker {
     if (r_.chance(50)) options.emplace_back("default_tag", Value{false});
     return {"buffer_array", {text(array()), list(sweep())}, options};
   }
-  /// What reductions are over, each with the others of its own.
+  /// The inames of reductions, each with the others of its own.
   std::vector<std::vector<std::string>> reductions() const {
     std::vector<std::vector<std::string>> out;
     const auto collect = [&](const Expr& e) {
@@ -285,7 +285,7 @@ class StepMaker {
             {{"parameters", text(list)}}};
   }
   Call depend() { return {"add_dependency", {text(within()), text(within())}, {}}; }
-  /// How a temporary's or an argument's axes stand in memory.
+  /// The layout of the axes of a temporary or an argument.
   Call layout() {
     std::vector<std::string> names;
     for (const auto& [name, t] : k_.temporaries)

@@ -14,7 +14,7 @@ struct Call {
   std::string str() const;  // as Lua
 };
 
-/// Which tags are tried: those of hosts and devices alike, or more of those that a device has.
+/// Which tags are tried: those of hosts and devices alike, or more of those for devices.
 enum class Flavour { Host, Device };
 
 /// A random step for `k`: of the right kind, with names that `k` has; whether it is legal is open.

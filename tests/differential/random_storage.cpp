@@ -8,7 +8,7 @@
 namespace moonloop::differential {
 namespace {
 
-/// Mostly one that meets `insn` in a variable: only with such the order counts.
+/// Mostly one that shares a variable with `insn`: only then the order counts.
 InsnPtr other_than(Random& r, const Kernel& k, const Instruction& insn) {
   const auto variables = [&](const Instruction& i) {
     std::set<std::string> all = writes(i);

@@ -3,7 +3,7 @@
 
 namespace moonloop::differential {
 
-/// A step about where temporaries are kept, about barriers or about a parameter's value: whether it
+/// A step about the storage of temporaries, about barriers or about a parameter's value: whether it
 /// is legal is open.
 Call storage_step(Random& random, const Kernel& k, Flavour flavour);
 

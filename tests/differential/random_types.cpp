@@ -37,7 +37,7 @@ std::string RandomTypes::addend(const std::string& value) const {
 
 std::string RandomTypes::dressed(const std::string& term) {
   if (!mixed_) return term;
-  // From -50 to 50, of any type: what every type holds, or takes the low bits of.
+  // From -50 to 50, of any type: every type holds it, or takes its low bits.
   const auto cast_to = [&](const std::string& type) {
     return integers_ ? fmt::format("cast({}, cast(int32, {} % 101) - 50)", type, term)
                      : fmt::format("cast({}, {})", type, term);

@@ -17,14 +17,14 @@ class RandomTypes {
   /// Whether values of this kernel's types may be added up: sums in float16 round too much to be
   /// compared.
   bool adds() const { return adds_; }
-  /// `value` below what all types hold, whatever recurrences do.
+  /// `value` within the range of all types, whatever recurrences do.
   std::string small(const std::string& value) const;
   /// The product of two elements, in a type that holds it.
   std::string product(const std::string& a, const std::string& b) const;
-  /// `value` as what is added up again and again: small, and of a type with which no sum becomes a
-  /// real number that its element does not hold.
+  /// `value` as a repeated addend: small, and of a type with which no sum becomes a real number
+  /// that its element does not hold.
   std::string addend(const std::string& value) const;
-  /// `term` in an operation that knows about types: a cast, a negation, a shift, bits, a function.
+  /// `term` in an operation that depends on types: a cast, a negation, a shift, bits, a function.
   std::string dressed(const std::string& term);
 
  private:

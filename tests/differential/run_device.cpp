@@ -54,7 +54,7 @@ std::string wrong_extensions(const Program& program) {
   return has == extensions_in(program.source) ? "" : "declares other extensions than it uses";
 }
 
-/// How what runs there differs from the interpreter's run; empty where it does not.
+/// How the device's run differs from the interpreter's; empty where it does not.
 std::string difference_on_device(const Pair& p, const Program& program, bool optimize) {
   const Kernel original = complete(p.original), result = complete(p.result);
   check_limits(program, device());
@@ -82,7 +82,7 @@ bool device_problem(const Problem& problem) {
 void run_on_device(const std::vector<Pair>& pairs, Statistics& statistics,
                    std::vector<Problem>& problems) {
   const std::string name = to_string(device_target());
-  device();  // where there is none, that is no limit of a program
+  device();  // where there is none, that is not a limit of a program
   for (const Pair& p : pairs) {
     const auto problem = [&](const std::string& what) {
       problems.push_back({p.seed, name + ": " + what, p.text, p.steps});

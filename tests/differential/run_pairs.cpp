@@ -44,7 +44,8 @@ std::string complaint(const Member& m, const Program& p, const Executable& f,
   return difference(to_string(p.target), expected, m.result, found);
 }
 
-/// A kernel that was made of several gives what these give one after the other, to the last bit.
+/// A kernel that was made of several gives the results of these one after the other, to the last
+/// bit.
 std::string sequence_difference(const Member& m, const Expected& expected) {
   if (m.pair->parts.empty()) return {};
   std::vector<Buffer> found = filled_buffers(m.original, m.original, integers_of(expected.scalars));

@@ -8,7 +8,7 @@
 
 namespace moonloop::differential {
 
-/// One translation unit of many programs: what they have in common stands in it once.
+/// One translation unit of many programs: their common parts are in it once.
 class Unit {
  public:
   void add(const Program& p) {

@@ -17,12 +17,11 @@
 ///     ```console             lines that begin with `$ ` are run by sh with `moonloop` on the path;
 ///                            the lines below, up to the next `$ `, are all that it prints
 ///     ```lua fragment        is a part of something, and not run
-///     ```repl fill.loop      is a session of `moonloop repl fill.loop`: what stands behind a
-///     prompt
+///     ```repl fill.loop      is a session of `moonloop repl fill.loop`: the text after a prompt
 ///                            (`fill> `, `>> `) is typed, the other lines are all that it prints;
 ///                            a line `...` stands for any lines
 ///
-/// Other languages than loop, lua, c, fortran, console and repl are not looked at.
+/// Other languages than loop, lua, c, fortran, console and repl are ignored.
 
 namespace fs = std::filesystem;
 
@@ -122,7 +121,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return out;
 }
 
-/// Whether `found` from line `j` on is what `expected` from line `i` on says.
+/// Whether `found` from line `j` on matches `expected` from line `i` on.
 bool matches(const std::vector<std::string>& expected, std::size_t i,
              const std::vector<std::string>& found, std::size_t j) {
   if (i == expected.size()) return j == found.size();

@@ -10,7 +10,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// What a command prints; it has to succeed.
+/// The output of a command; it has to succeed.
 std::string done(const std::string& folder, const std::vector<std::string>& command) {
   const ProcessResult r = run_process(command, folder);
   INFO(r.output);
@@ -30,7 +30,7 @@ std::string blas() {
   return {};
 }
 
-/// Generates a routine's replacement into the folder; `end` stands behind its text.
+/// Generates a routine's replacement into the folder; `end` follows its text.
 void replace(const test::Folder& folder, const fs::path& file, Target target,
              const std::string& end = "") {
   const test::Imported k = test::import(test::slurp(file.string()) + end, file.filename().string());

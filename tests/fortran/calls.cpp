@@ -1,4 +1,4 @@
-// Calls within the input: what they mean, and what they may not be.
+// Calls within the input: their meaning, and unsupported ones.
 #include "codegen/codegen.h"
 #include "core/model/print.h"
 #include "tests/fortran/gfortran.h"
@@ -9,7 +9,7 @@ using test::import;
 
 namespace {
 
-/// The first routine of a text as a kernel, beside what gfortran makes of it.
+/// The first routine of a text as a kernel, compared with gfortran's.
 void same(const std::string& text, const std::vector<GivenValues>& sizes) {
   const test::Imported k = import(text);
   const test::Library library(text, "t.f90");
@@ -17,7 +17,7 @@ void same(const std::string& text, const std::vector<GivenValues>& sizes) {
                          {"t.f90", k.original[0].name, ""}, sizes, {Target::C, Target::OpenMP});
 }
 
-/// What importing `call f(arguments)` says, where f has this body.
+/// The error of importing `call f(arguments)`, where f has this body.
 std::string calling(const std::string& arguments, const std::string& callee) {
   return error_of([&] {
     import(

@@ -1,4 +1,4 @@
-// Constructs around statements: `associate`, regions of OpenMP, and what programs take for granted.
+// Constructs around statements: `associate`, regions of OpenMP, and common assumptions of programs.
 #include "core/infer/infer.h"
 #include "core/model/print.h"
 #include "core/order/check_kernel.h"

@@ -1,4 +1,4 @@
-// What is no Fortran, and what is Fortran but no kernel.
+// Text that is not standard-conforming Fortran, and Fortran that is not a kernel.
 #include <ctime>
 
 #include "tests/fortran/gfortran.h"

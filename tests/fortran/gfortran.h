@@ -13,7 +13,7 @@
 /// Fortran through Moonloop and through gfortran, on the same data.
 namespace moonloop::test {
 
-/// A product of matrices as it may stand in an old program.
+/// A product of matrices as in an old program.
 inline const char* const kProduct = R"(
 subroutine dgemm(m, n, l, alpha, a, b, c)
   implicit none
@@ -77,7 +77,7 @@ inline Imported import(const std::string& text, const std::string& name = "t.f90
   return out;
 }
 
-/// What gfortran makes of a file.
+/// The library that gfortran makes of a file.
 class Library {
  public:
   Library(const std::string& text, const std::string& name) {
@@ -94,7 +94,7 @@ class Library {
   Library(const Library&) = delete;
   Library& operator=(const Library&) = delete;
 
-  /// Calls a routine; all its arguments are addresses. `module`: that it stands in, or empty.
+  /// Calls a routine; all its arguments are addresses. `module`: that it is in, or empty.
   void call(const std::string& routine, const std::string& module, std::vector<void*> a) const {
     const std::string symbol = module.empty() ? routine + "_" : "__" + module + "_MOD_" + routine;
     void* const function = dlsym(library_, symbol.c_str());

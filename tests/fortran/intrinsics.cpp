@@ -133,7 +133,7 @@ std::set<std::string> documented() {
     for (const char* row : {"| elemental intrinsics", "| scalars of arrays", "| arrays of arrays",
                             "| places and shapes", "| inquiries"}) {
       if (!line.starts_with(row)) continue;
-      // Names stand in code, one or several; `dim`, `mask`, `pad` and `order` are arguments too.
+      // Names are in code, one or several; `dim`, `mask`, `pad` and `order` are arguments too.
       std::istringstream code;
       for (std::size_t at = line.find('`'); at != std::string::npos;) {
         const std::size_t end = line.find('`', at + 1);

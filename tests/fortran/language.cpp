@@ -1,4 +1,4 @@
-// What the subset means is what gfortran does.
+// The subset means the same as in gfortran.
 #include "core/model/print.h"
 #include "tests/fortran/gfortran.h"
 
@@ -417,7 +417,7 @@ TEST_CASE("fortran: counters are expressions of the loop's variable, where they 
   const std::string parallel = "s = lp.tag_inames(s, {i = \"par\"})";
   CHECK(error_of([&] { kernel(by_argument, parallel); }).find("not-proved") != std::string::npos);
   CHECK(kernel(by_argument, "s = lp.fix_parameters(s, {inc = -3}) " + parallel).tag("i"));
-  // A choice, another loop's variable and a call stand in the way: the counter stays as it is.
+  // A choice, another loop's variable and a call prevent it: the counter stays as it is.
   for (const char* stays :
        {"k = 0\ndo i = 1, n\n  if (b(i) > 0) k = k + 1\n  a(k + 1) = 0\nend do\n",
         "k = 0\ndo i = 1, n\n  k = k + i\n  a(k) = 0\nend do\n",

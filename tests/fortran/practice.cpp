@@ -1,5 +1,5 @@
-// Code of the shapes that practice has: what Moonloop makes of it and what gfortran makes of it
-// give the same, at sizes 0, 1, odd and large.
+// Code of shapes found in practice: Moonloop's and gfortran's results are the same, at sizes 0, 1,
+// odd and large.
 #include "tests/fortran/gfortran.h"
 
 using namespace moonloop;

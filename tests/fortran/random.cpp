@@ -1,4 +1,4 @@
-// Random routines: what Moonloop makes of them and what gfortran makes of them give the same.
+// Random routines: Moonloop's and gfortran's results are the same.
 #include <random>
 
 #include "codegen/codegen.h"
@@ -95,7 +95,7 @@ class Writer {
     assignment(depth);
   }
 
-  /// In 1 to n, whatever the loops around are at.
+  /// In 1 to n, for all values of the loops around.
   std::string index() {
     if (open_.empty() || chance(10)) return one_of({"1", "n", "(n + 1)/2"});
     const std::string v = one_of(open_);

@@ -1,5 +1,5 @@
-// What the tests of Loo.py's Fortran front end held when it was removed (reference/loopy.md, item
-// 71 of its section 6), and the pieces of the paper's sections 3 and 5.2.
+// The contents of the tests of Loo.py's Fortran front end when it was removed (reference/loopy.md,
+// item 71 of its section 6), and the pieces of the paper's sections 3 and 5.2.
 #include "codegen/codegen.h"
 #include "core/model/print.h"
 #include "tests/fortran/gfortran.h"

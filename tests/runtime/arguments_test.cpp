@@ -222,7 +222,7 @@ w[i] = i*i
   CHECK(result.array("v_s1").layout().str() == "float64[7, 2]");
   CHECK(result.array("w").layout().str() == "int32[1, 10]");
 
-  // An axis of remainders that is split has padding, which is no element of the whole.
+  // An axis of remainders that is split has padding, which is not an element of the whole.
   Kernel twice = split(original, "w", 0, 3, "F");
   twice = split(twice, "w", 0, 4, "C");
   for (const char* n : {"9", "14"}) test::run_everywhere(twice, original, {{"n", n}});
@@ -240,7 +240,7 @@ w[i] = i*i
 }
 
 TEST_CASE("arguments: batches whose elements a split puts side by side, and vectors along them") {
-  // Matrices of some size applied to many vectors; 16 of these stand side by side.
+  // Matrices of some size applied to many vectors; 16 of these are adjacent.
   const char* const batch = R"(
 kernel batch(count: int32, d: in float32[18, 18], u: in float32[count, 18], v: out float32[count, 18])
 domain {[k]: 0 <= k < count}

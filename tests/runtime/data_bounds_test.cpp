@@ -57,7 +57,7 @@ TEST_CASE("data bounds: rows in parallel") {
   run_everywhere(split(parse_one(kRow), "i", 4, "g.0", "l.0"), parse_one(kRow), {{"n", "13"}});
 }
 
-// Differential test, seed 4002558: the loop over `l.1` stood outside of those that have its bound.
+// Differential test, seed 4002558: the loop over `l.1` was outside of those that have its bound.
 TEST_CASE(
     "data bounds: on hosts a work-item loop runs inside of those whose items compute its bound") {
   const Kernel original = parse_one(kRow);
@@ -83,7 +83,7 @@ TEST_CASE("data bounds: work-items share a row") {
       "`k` is tagged `l.0`, but its bounds depend on `length`, which is computed on the device; "
       "split_iname(\"k\", 32) gives it an inner loop that can be tagged `l.0`",
       Error);
-  // Differential test, seed 9700131: a stride is no end.
+  // Differential test, seed 9700131: a stride is not an end.
   CHECK_THROWS_WITH_AS(
       generate(tagged(R"(
 kernel f(n: int32, cnt: in int32[n], y: float64[n, n])
@@ -110,7 +110,7 @@ TEST_CASE("data bounds: several rows at once, each as long as it is") {
       run_everywhere(step(k, "tag_inames", {word("i_outer:g.0")}), original, {{n, "13"}});
     }
   }
-  // All of a row, its sum included, stands in one loop over the lanes.
+  // All of a row, its sum included, is in one loop over the lanes.
   const std::string c = generate(split(parse_one(kSparse), "i", 4, "", "vec"), Target::C).source;
   CHECK(count(c, "for (") == 3);
   CHECK(c.find("double acc_k = 0.0;") != std::string::npos);
@@ -276,7 +276,7 @@ end
 }
 
 // Differential test, seed 21100044: the range of a work-item turns out to be empty only once the
-// parameters of two sets stand in one order; that ended the tool.
+// parameters of two sets have the same order; that ended the tool.
 TEST_CASE("device: work-items of a loop with two strides, some of which have nothing to do") {
   const Kernel original = parse_one(R"(
 kernel strides(n: int32, c: int64[3*n + 12], q: int64[3*n + 12, 3*n + 12])
@@ -374,7 +374,7 @@ end
                      {{"n", n}});
 }
 
-// Differential test, seeds 9900387, 20140513 and others: the rows of a scan stand in one group.
+// Differential test, seeds 9900387, 20140513 and others: the rows of a scan are in one group.
 TEST_CASE("data bounds: work-items share the scans of rows of different lengths") {
   // PoCL 3.1's loops over work-items lose values over barriers, as soon as it optimizes: also where
   // the loop around these barriers has a constant number of iterations.
@@ -402,7 +402,7 @@ y[k, i] = sum(j, x[k, j] % 7)  {id=scan, inames=k:i}
   }
 }
 
-// Differential test, seed 1415182: isl tells cases apart by whether a row has elements.
+// Differential test, seed 1415182: isl distinguishes cases by whether a row has elements.
 TEST_CASE("data bounds: a loop over what is in a row or in the array, in pieces") {
   const Kernel original = parse_one(R"(
 kernel either(n: int32, a: int32[2*n + 8], cnt: in int32[n])

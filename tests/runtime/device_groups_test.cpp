@@ -1,6 +1,6 @@
 #include "tests/runtime/device_kit.h"
 
-/// What groups need of each other: where kernels are cut, which grid each of them has.
+/// Dependences between groups: where kernels are cut, which grid each of them has.
 using namespace moonloop;
 using test::error_of;
 using test::parse_one;
@@ -254,7 +254,7 @@ C[p, q] = 2*X[p, q]
   CHECK(guard < source.find("acc_k = 0.0"));
 }
 
-// Differential test, seed 8050234: neither loop over groups can stand around parts of the other.
+// Differential test, seed 8050234: neither loop over groups can be around parts of the other.
 TEST_CASE("device: two loops over groups around one part end the search for kernels") {
   const std::string text = R"(
 kernel f(n: int32, a: in int32[4*n + 8], c: out int32[n + 3])
@@ -331,7 +331,7 @@ end
     const Kernel same = spread(space, "r");
     run_everywhere(same, same, {{"n", "5"}});
   }
-  // All groups fill all of it.
+  // All groups fill the whole array.
   const Kernel all = parse_one(R"(
 kernel f(n: int32, a: in int32[8], q: inout int32[n])
 domain {[i]: 0 <= i < n}

@@ -122,7 +122,7 @@ domain {[l]: 0 <= l < m}
       error_of([&] { generate(open, Target::OpenCL); }) ==
       "`t` is in local memory, whose size has to be constant, but no assumption bounds its extent "
       "`m`; assume(\"m <= 256\"), with a number that holds, does [unsupported]");
-  // Of cases no assumption can be written, but of what they are made of, which then is enough.
+  // For cases no assumption can be written, but for their parameters, which is enough.
   std::string cases = with("assume m >= 1");
   cases.replace(cases.find("float64[m] in local"), 10, "float64[7 if m == 7 else m]");
   CHECK(error_of([&] { generate(tagged(cases, tags), Target::OpenCL); })
@@ -149,7 +149,7 @@ domain {[l]: 0 <= l < m}
   const Kernel plain = parse_one(with("assume m <= 48"));
   for (const char* m : {"1", "17", "48"}) run_everywhere(bounded, plain, {{"n", "3"}, {"m", m}});
 
-  // What work-items have is put together in such memory too.
+  // Work-items' parts are combined in such memory too.
   const std::map<std::string, std::string> spread{{"i", "g.0"}, {"l", "l.0"}};
   const std::string sums =
       "kernel sums(n: int32, m: int32, a: in float64[n, m], s: out float64[n])\n"

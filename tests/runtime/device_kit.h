@@ -9,10 +9,10 @@
 #include "tests/runtime/support.h"
 #include "transforms/registry.h"
 
-/// Kernels that run on a device, and on the host beside it, and give what the interpreter gives.
+/// Kernels that run on a device, and also on the host, with the results of the interpreter.
 namespace moonloop::test {
 
-/// What runs here: OpenCL, or CUDA where MOONLOOP_DEVICE_TARGET says so.
+/// The target that runs here: OpenCL, or CUDA where MOONLOOP_DEVICE_TARGET says so.
 inline Target device_target() {
   const char* given = std::getenv("MOONLOOP_DEVICE_TARGET");
   return parse_target(given ? given : "opencl").value();
@@ -59,7 +59,7 @@ inline std::set<std::string>& cuda_programs() {
   return all;
 }
 
-/// What the arrays hold after a run on `target`, which gave what the interpreter gives.
+/// The arrays after a run on `target`, which gave the interpreter's results.
 inline RunResult run_on(Target target, const Kernel& k, const Kernel& original,
                         const GivenValues& params) {
   CAPTURE(to_string(target));
@@ -86,8 +86,8 @@ inline void same_everywhere(const std::string& text, const std::map<std::string,
   run_everywhere(tagged(text, tags), parse_one(text), params);
 }
 
-/// The number of kernels and barriers of the generated program, after it ran and gave what the
-/// interpreter gives.
+/// The number of kernels and barriers of the generated program, after it ran and gave the
+/// interpreter's results.
 inline Shape run(const Kernel& k, const Kernel& original, const GivenValues& params) {
   run_on(device_target(), k, original, params);
   cuda_programs().insert(generate(k, Target::Cuda).source);

@@ -1,4 +1,4 @@
-// What work-items keep, share and look up: saved temporaries, needless barriers, tables.
+// Data that work-items keep, share and look up: saved temporaries, needless barriers, tables.
 #include "tests/runtime/device_kit.h"
 
 using namespace moonloop;

@@ -203,7 +203,7 @@ z[i % 3] = z[i % 3] + i           {atomic}
 c[i % 3] = min(c[i % 3], i - 40)  {atomic}
 )",
             {{"i", "g.0"}}, {{"n", "300"}}) == Shape{1, 0});
-  // Less than a word, pairs, and what no operation of the hardware does.
+  // Less than a word, pairs, and updates without an operation of the hardware.
   CHECK(run(R"(
 kernel narrow(n: int32, v: int16[n], s: inout int16[5], b: inout int8[7], u: inout uint8[3], f: inout bool[3],
               w: inout uint16[3], z: inout complex64[3], p: inout float32[2], d: inout complex128[3], q: inout complex64[2])

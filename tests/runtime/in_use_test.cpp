@@ -1,4 +1,4 @@
-// What users of the tool met: values, by targets, and what a run says of a kernel that is wrong.
+// Problems that users of the tool met: values, by targets, and messages of a run of a wrong kernel.
 #include <doctest/doctest.h>
 
 #include "core/order/check_kernel.h"
@@ -271,13 +271,13 @@ TEST_CASE("in use: strides that put two elements in one place") {
   CHECK(error_of([&] { run_kernel(k, k, r); }) ==
         "strides [4, 1] put `a[0, 4]` and `a[1, 0]` of shape [5, 5] in one place, and kernel `k` "
         "writes `a` [bad-strides]");
-  // What is read alone may be the same for all.
+  // An array that is only read may be the same for all.
   const Kernel broadcast = parse_one(
       "kernel k(n: int32, a: in float64[n, n] strides=(0, 1), b: out float64[n, n])\n"
       "domain {[i, j]: 0 <= i, j < n}\nb[i, j] = a[i, j]\n");
   r.params = {{"n", "5"}};
   CHECK_NOTHROW(run_kernel(broadcast, broadcast, r));
-  // Apart although no stride reaches over what the other one spans.
+  // Distinct although no stride exceeds the span of the other one.
   const Kernel woven = parse_one(
       "kernel k(a: inout float64[3, 2] strides=(2, 3))\ndomain {[i, j]: 0 <= i < 3 and 0 <= j < "
       "2}\n"

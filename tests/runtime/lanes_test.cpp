@@ -95,7 +95,7 @@ c[i] = b[n - 1 - i] + a[2*i] + d[i + 1]
     const std::string source = source_of_equal(k, original, {{"n", "45"}});
     CHECK(!has(source, "float4 const *)&"));
   }
-  // With what is known of n they are.
+  // With knowledge about n they are.
   const Kernel original = parse_one(texts[0]);
   Kernel k = step(original, "assume", {word("n mod 4 = 0")});
   k = split(split(k, "i", 4, "", "vec"), "i_outer", 8, "g.0", "l.0");
@@ -141,7 +141,7 @@ TEST_CASE("lanes: a loop that no lane shares goes around all of them") {
   Kernel k = step(original, "prioritize_loops", {word("j,i,k")});
   k = split(k, "k", 4, "", "ilp");
   source_of_equal(k, original, {{"n", "37"}});
-  // Registers: the accumulators of all lanes stand side by side in each step of k.
+  // Registers: the accumulators of all lanes are adjacent in each step of k.
   k = split(original, "i", 8, "g.1", "ilp");
   k = split(split(k, "j", 32, "g.0", ""), "j_inner", 4, "l.0", "vec");
   const std::string source = source_of_equal(k, original, {{"n", "37"}});
@@ -233,7 +233,7 @@ w[r], q[r] = argmin(j, a[r, j], j)
   const std::size_t second = source.find("a[(long)n*(2*r_outer + 1) + j]", at);
   at += guard.size();
   for (int depth = 1; depth > 0; ++at) depth += source[at] == '{' ? 1 : source[at] == '}' ? -1 : 0;
-  CHECK(second < at);  // the end of what the guard holds for
+  CHECK(second < at);  // the end of the guarded part
 }
 
 TEST_CASE("lanes: refused where iterations depend on one another, or are not so many") {

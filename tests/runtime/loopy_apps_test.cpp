@@ -1,4 +1,4 @@
-// Applications among Loo.py's own tests, asked of Moonloop: each on C, OpenMP and the device,
+// Applications among Loo.py's own tests, done by Moonloop: each on C, OpenMP and the device,
 // against the interpreter.
 #include "tests/runtime/loopy_kit.h"
 #include "transforms/fuse_kernels.h"

@@ -1,4 +1,4 @@
-// The fluxes of an atmosphere model among Loo.py's own tests, asked of Moonloop: two kernels become
+// The fluxes of an atmosphere model among Loo.py's own tests, done by Moonloop: two kernels become
 // one, whose fluxes are staged in memory that is shared.
 #include "tests/runtime/loopy_kit.h"
 #include "transforms/fuse_kernels.h"

@@ -1,4 +1,4 @@
-// Loops that become one among Loo.py's own tests, asked of Moonloop: where the order allows it,
+// Loops that become one among Loo.py's own tests, done by Moonloop: where the order allows it,
 // each on C, OpenMP and the device, and where it does not, with the refusal.
 #include "tests/runtime/loopy_kit.h"
 
@@ -42,7 +42,7 @@ TEST_CASE(
   const Kernel earlier = shifted("a[j - 1] + a[j]");
   run_everywhere(fused(earlier, "j", "i"), earlier, {{"n", "21"}});
   CHECK(refusal(shifted("a[j + 1]"), "j", "i") == "[breaks-order]");
-  // Together they run in order only, apart each at once.
+  // Together they run in order only, separately each at once.
   CHECK(error_of([&] { tag(fused(earlier, "j", "i"), "i:g.0"); }).ends_with("[races]"));
   const Kernel apart = split(split(earlier, "i", 8, "g.0", "l.0"), "j", 8, "g.0", "l.0");
   run_everywhere(apart, earlier, {{"n", "21"}});

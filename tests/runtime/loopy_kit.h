@@ -4,7 +4,7 @@
 
 #include "tests/runtime/device_kit.h"
 
-/// What the tests after Loo.py's own share: short names for steps and their arguments.
+/// Shared by the tests after Loo.py's own: short names for steps and their arguments.
 namespace moonloop::test {
 
 inline Value number(std::int64_t n) { return Value{n}; }

@@ -1,4 +1,4 @@
-// Loops, domains, tags, conditions and barriers among Loo.py's own tests, asked of Moonloop: each
+// Loops, domains, tags, conditions and barriers among Loo.py's own tests, done by Moonloop: each
 // on C, OpenMP and the device, against the interpreter and what can be computed by hand.
 #include <sstream>
 

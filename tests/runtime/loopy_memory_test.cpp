@@ -1,5 +1,5 @@
 // Barriers, values that live across them, atomic updates and targets' types among Loo.py's own
-// tests, asked of Moonloop: each on C, OpenMP and the device, against the interpreter and what can
+// tests, done by Moonloop: each on C, OpenMP and the device, against the interpreter and what can
 // be computed by hand.
 #include "tests/runtime/loopy_kit.h"
 

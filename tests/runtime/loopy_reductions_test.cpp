@@ -1,4 +1,4 @@
-// Reductions and scans among Loo.py's own tests, asked of Moonloop: each on C, OpenMP and the
+// Reductions and scans among Loo.py's own tests, done by Moonloop: each on C, OpenMP and the
 // device, against the interpreter and what can be computed by hand.
 #include <algorithm>
 #include <cmath>

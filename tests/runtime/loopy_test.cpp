@@ -1,4 +1,4 @@
-// What Loo.py's own tests ask of it, asked of Moonloop: each kernel and its steps, on C, OpenMP and
+// The requests of Loo.py's own tests, done by Moonloop: each kernel and its steps, on C, OpenMP and
 // the device, against the interpreter.
 #include "tests/runtime/loopy_kit.h"
 

@@ -31,8 +31,8 @@ bool is_word_of_ours(const std::string& name) {
   return own.count(name) > 0;
 }
 
-/// Kernels whose loop, temporary and arrays have these names, and whose code uses much of what
-/// headers and our own functions give.
+/// Kernels whose loop, temporary and arrays have these names, and whose code uses much of the
+/// headers and our own functions.
 std::vector<Kernel> kernels_with(std::vector<std::string> names) {
   constexpr std::size_t at_once = 60;
   std::erase_if(names, is_word_of_ours);
@@ -275,7 +275,7 @@ TEST_CASE("names: macros, helpers and accumulators do not meet variables") {
       "kernel kk(m: int32, a: float64[m], b: float64[1])\ndomain {[i]: 0 <= i < m}\n"
       "<float64> unix = 0\nb[0] = sum(i, a[i]) + unix\n",
       {});
-  // A table stands beside the functions of a device.
+  // A table is next to the functions of a device.
   both(
       "kernel read(m: int32, a: float64[m])\ndomain {[i]: 0 <= i < m}\n"
       "temp read_kernel: float64[2] init=(1.0, 2.0) read_only\ntemp write: float64[2] "

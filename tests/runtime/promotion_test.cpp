@@ -85,7 +85,7 @@ void store(const std::string& text, Scalar s, void* at) {
   store_value(s, v, at);
 }
 
-/// Whether the element is what NumPy computed: to the last bit, except where functions are.
+/// Whether the element equals NumPy's: to the last bit, except where functions are.
 bool agrees(const Row& r, const std::string& expected, Scalar s, const std::byte* at) {
   const std::string found = scalar_text(s, at);
   if (is_integer(s)) return found == expected;

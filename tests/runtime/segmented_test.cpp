@@ -9,7 +9,7 @@ using namespace moonloop::test;
 
 namespace {
 
-/// Rows of 45 terms, of which some begin a segment.
+/// Rows of 45 terms, some of which begin a segment.
 Kernel rows(const std::string& op, const std::string& type) {
   return parse_one("kernel seg(n: int32, x: in " + type + "[n, 45], f: in int32[n, 45], y: out " +
                    type +

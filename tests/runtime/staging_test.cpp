@@ -1,4 +1,4 @@
-// Copies of what is read, as tiles on work-items: outer products, a convolution, padded batches.
+// Copies of inputs, as tiles on work-items: outer products, a convolution, padded batches.
 #include "tests/runtime/device_kit.h"
 
 using namespace moonloop;

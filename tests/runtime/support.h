@@ -13,7 +13,7 @@
 
 namespace moonloop::test {
 
-/// A folder that goes away with the test.
+/// A folder that is removed with the test.
 class Folder {
  public:
   Folder() : folder_(std::filesystem::temp_directory_path().string(), "moonloop-test-") {}

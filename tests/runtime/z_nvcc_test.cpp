@@ -1,4 +1,4 @@
-// The last of these tests, by its name: what the others made for CUDA compiles, also where there is
+// The last of these tests, by its name: the others' programs for CUDA compile, also where there is
 // no such device.
 #include "tests/nvcc.h"
 #include "tests/runtime/device_kit.h"

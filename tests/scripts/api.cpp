@@ -5,7 +5,7 @@
 #include "scripts/state.h"
 #include "tests/scripts/harness.h"
 
-/// The table of what scripts find, against what they do find.
+/// The table of the API of scripts, compared with the actual one.
 
 using namespace moonloop;        // NOLINT
 using namespace moonloop::test;  // NOLINT

@@ -8,8 +8,8 @@
 #include "transforms/precompute.h"
 #include "transforms/registry.h"
 
-/// What refuses a request: its code and all of its words. Each row is a kernel, a step, and what
-/// the step fails with; the transforms' own tests tell more about each.
+/// Refusals of requests: their codes and full texts. Each row is a kernel, a step, and the step's
+/// error; the transforms' own tests have more about each.
 
 using namespace moonloop;        // NOLINT
 using namespace moonloop::test;  // NOLINT
@@ -361,14 +361,14 @@ const char* const kCrossing =
     "z[j] = 1   {id=column}\n"
     "a[i, j] = 2   {id=both}\n";
 
-/// Steps that are refused, beside those above, with hints that are steps.
+/// Steps that are refused, besides those above, with hints that are steps.
 const Row kHints[] = {
     {"cannot-nest", kTwoNests, "k:prioritize_loops(\"j, i\")",
      "these loops cannot be nested: `i` must be outside `j` (it holds more instructions), `j` must "
      "be outside `i` (prioritize_loops)"},
 };
 
-/// The calls of transforms in what is said, as they may be written.
+/// The calls of transforms in a message, as they may be written.
 std::vector<std::string> steps_in(const std::string& said) {
   std::vector<std::string> out;
   for (std::size_t open = 0; (open = said.find('(', open)) != std::string::npos; ++open) {
@@ -383,7 +383,7 @@ std::vector<std::string> steps_in(const std::string& said) {
   return out;
 }
 
-/// The kernel of a refused step: what stands before the last call.
+/// The kernel of a refused step: the part before the last call.
 std::string before_last_call(const std::string& step) {
   const std::size_t at = step.rfind("):");
   return at == std::string::npos ? "k" : step.substr(0, at + 1);
@@ -418,12 +418,12 @@ TEST_CASE("codes: steps that a refusal names are accepted") {
 
 namespace {
 
-/// What code generation refuses, with a way out that its message names.
+/// Refusals of code generation, with a way out that the message names.
 struct CodeRow {
   std::string_view code, kernel, tags;
   std::string_view said;  // a part of the message
   std::string_view
-      mended;  // the kernel after what is said, with `@` for the step that stands there
+      mended;  // the kernel after following the message, with `@` for the step in the message
 };
 
 const CodeRow kCodeHints[] = {
@@ -506,7 +506,7 @@ TEST_CASE("codes: ways out that code generation names lead to code") {
 
 namespace {
 
-/// What is refused with a hint, and kernel and steps after the hint.
+/// Refusals with a hint, and kernel and steps after the hint.
 struct HintRow {
   std::string_view code, kernel, step, hint, mended_kernel, mended_step;
 };

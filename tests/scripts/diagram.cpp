@@ -6,7 +6,7 @@
 
 #include "reports/diagram_layout.h"
 
-/// Pictures of the order relation: what is written into them, and where things lie.
+/// Pictures of the order relation: the text in them, and the places of things.
 
 using namespace moonloop;  // NOLINT
 
@@ -83,7 +83,7 @@ TEST_CASE("diagram: boxes and labels lie apart, within the picture") {
         CHECK_MESSAGE(disjoint, i << " and " << j << " of " << n);
       }
     }
-    for (const GraphToPlace::Edge& e : g.edges)  // what runs later stands lower, if an edge says so
+    for (const GraphToPlace::Edge& e : g.edges)  // later nodes are lower, if an edge says so
       if (e.from < e.to) CHECK(p.nodes[e.from].y < p.nodes[e.to].y);
   }
   CHECK(place({}).nodes.empty());

@@ -1,4 +1,4 @@
-// What scripts may do around calls of what stands outside of a kernel.
+// Allowed steps of scripts around calls of external functions.
 #include "harness.h"
 
 using namespace moonloop;
@@ -22,7 +22,7 @@ TEST_CASE("external calls: any element may be read, and changed on the left") {
             "k = lp.tag_inames(k, {i = \"par\"})\n"
             "k = lp.add_dependency(k, \"id:put\", \"id:call\")")
             .find("dependency-cycle") == 0);
-  // What a call changes elsewhere is one thing, whatever loops are around.
+  // A variable that a call changes elsewhere is one, whatever loops are around.
   CHECK(why("outside = f(i)  {id=call}\n", "k = lp.tag_inames(k, {i = \"par\"})") ==
         "races: tagging `i` as `par` would run call[i=0] and call[i=1] at the same time, but "
         "call[i=0] writes outside and call[i=1] writes it too (n=2)");

@@ -1,4 +1,4 @@
-// lp.fuse_kernels: kernels behind one another, their loops fused where that keeps the order.
+// lp.fuse_kernels: kernels one after another, their loops fused where that keeps the order.
 #include "core/model/print.h"
 #include "core/order/tree.h"
 #include "harness.h"

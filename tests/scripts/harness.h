@@ -38,7 +38,7 @@ inline Kernel transform(const std::string& kernel, const std::string& lua,
   return transform_all(kernel, lua, options).front();
 }
 
-/// What `lua` fails with.
+/// The error of `lua`.
 inline Diagnostic failure(const std::string& kernel, const std::string& lua,
                           const ScriptOptions& options = {}) {
   try {

@@ -10,8 +10,8 @@
 #include "tests/scripts/harness.h"
 #include "transforms/registry.h"
 
-/// The bundled Lua library: its files and doc comments, and for each function what it makes of a
-/// kernel, that the values stay, and what it refuses.
+/// The bundled Lua library: its files and doc comments, and for each function its result, that the
+/// values stay, and its refusals.
 
 using namespace moonloop;        // NOLINT
 using namespace moonloop::test;  // NOLINT
@@ -54,7 +54,7 @@ Kernel with_library(const std::string& kernel, const std::string& lua,
   return transform(kernel, "local lib = require 'moonloop.lib'\n" + lua, options);
 }
 
-/// What `step`, on the second line of a script, fails with; the place has to be that line.
+/// The error of `step` on the second line of a script; the place has to be that line.
 Diagnostic refusal(const std::string& kernel, const std::string& step) {
   const Diagnostic d = failure(kernel, "local lib = require 'moonloop.lib'\n" + step);
   bool told = d.where.at.source && d.where.at.source->name == "test.lua" && d.where.at.line == 2;
@@ -224,7 +224,7 @@ TEST_CASE("library: errors stand at the line that called it, however deep") {
   CHECK(nested.where.at.line == 2);
   REQUIRE(nested.notes.size() == 1);
   CHECK(nested.notes[0].at.line == 3);
-  // What the script's own function raises stands there.
+  // An error of the script's own function is reported there.
   const Diagnostic own =
       failure(kTriad, "require 'moonloop.lib'.pipeline(triad, {function(k)\nerror 'mine' end})");
   CHECK(own.text == "mine");
@@ -491,7 +491,7 @@ TEST_CASE("library: stage_in_local spreads the copy over work-items") {
   CHECK(chosen.tag("a_dim_0")->text == "l.auto");
   verify(kBox, chosen, kSizes);
 
-  // Of an axis of one element there is no loop; names that are taken give way.
+  // An axis of one element has no loop; taken names are avoided.
   const Kernel row = with_library(
       kProduct,
       "product = lp.split_iname(product, 'i', 4, {outer_tag = 'g.0'})\n"

@@ -8,8 +8,8 @@
 #include "tests/scripts/harness.h"
 #include "tests/transforms/same_values.h"
 
-/// The examples of the paper (its sections 4 and 5): what each script makes of its kernel, in text
-/// and in values. The files are those of examples/paper.
+/// The examples of the paper (its sections 4 and 5): the result of each script on its kernel, in
+/// text and in values. The files are those of examples/paper.
 
 using namespace moonloop;
 using namespace moonloop::test;

@@ -11,7 +11,7 @@ using namespace moonloop::test;  // NOLINT
 
 namespace {
 
-/// A new folder that goes away again.
+/// A new folder that is removed again.
 class Folder {
  public:
   Folder() {

@@ -3,8 +3,8 @@
 #include "core/base/memory.h"
 #include "tests/scripts/harness.h"
 
-/// Scripts that try to break out of their limits or to use what is gone, put together from parts:
-/// what they do, times where they do it. They are worth most under AddressSanitizer.
+/// Scripts that try to break out of their limits or to use collected objects, combined from parts:
+/// actions times places. They are worth most under AddressSanitizer.
 
 using namespace moonloop;        // NOLINT
 using namespace moonloop::test;  // NOLINT
@@ -104,7 +104,7 @@ const Part kEndless[] = {
     {"writing", "function() while true do io.write('') end end"},
 };
 
-/// What takes more memory than there is; values are kept in `keep`.
+/// Code that takes more memory than there is; values are kept in `keep`.
 const Part kHungry[] = {
     {"strings", "local s = 'x' while true do s = s .. s end"},
     {"repetition", "string.rep('x', 1 << 30)"},
@@ -172,7 +172,7 @@ const Part kObjects[] = {
     {"file", "io.open('/dev/null')"},
 };
 
-/// Who keeps it; `@` makes it, and `use` uses it.
+/// Containers that keep it; `@` makes it, and `use` uses it.
 const Part kKeepers[] = {
     {"weak keys",
      "local w = setmetatable({}, {__mode = 'k'}) w[@] = true collectgarbage() "

@@ -33,7 +33,7 @@ Outcome fed(Session& s, const std::string& line) {
   return out;
 }
 
-/// What a line fails with.
+/// The error of a line.
 Diagnostic failed(Session& s, const std::string& line) {
   const Outcome out = s.feed(line);
   REQUIRE(out.failure);
@@ -94,7 +94,7 @@ TEST_CASE("session: a kernel that a global holds already is looked at, not adopt
   fed(s, "split = twice:split_iname('i', 16)");
   CHECK(s.now().current == "split");
   CHECK(s.history().steps() == 1);
-  fed(s, "print = function() end");  // what is shown does not matter here
+  fed(s, "print = function() end");  // the output does not matter here
   fed(s, "split");
   fed(s, "twice");
   CHECK(s.history().steps() == 1);

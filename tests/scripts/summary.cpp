@@ -7,7 +7,7 @@
 namespace moonloop::test {
 namespace {
 
-/// The drawing of what `lua` is refused for.
+/// The drawing for the refusal of `lua`.
 std::string drawing(const std::string& kernel, const std::string& lua) {
   try {
     transform_all(kernel, lua);

@@ -58,7 +58,7 @@ TEST_CASE("readers of a temporary join the loops of all its writers") {
   CHECK(joined(insn(k, "r").inames) == "i");
   CHECK(joined(insn(k, "s1").inames) == "i");
   CHECK(insn(k, "rs").inames.empty());         // one writer is outside
-  CHECK(joined(insn(k, "ru").inames) == "j");  // i stands in the subscript that is written
+  CHECK(joined(insn(k, "ru").inames) == "j");  // i is in the subscript of the assignee
   CHECK(insn(k, "rq").inames.empty());         // i is bound there
   check_round_trip(k);
 }
@@ -261,7 +261,7 @@ TEST_CASE("errors in argument lists") {
         "1:10 name-taken: `i` is an iname and the argument");
 }
 
-// ---- Domains and what is said about loops.
+// ---- Domains and lines about loops.
 
 TEST_CASE("errors in domains and lines about loops") {
   CHECK(errors("kernel k\ndomain {[i]: 0 <= i < n}\ndomain {[j, i]: 0 <= i, j < n}\n") ==
@@ -359,7 +359,7 @@ TEST_CASE("reductions that cannot share a loop have loops of their own") {
   CHECK(
       joined(parse(head + "tag i: l.0\na[i] = sum(j, b[i, j])\ns = max(j, b[0, j])\n").inames()) ==
       "i j");
-  // The inner one of two that cross, and what its bounds are for.
+  // The inner one of two that cross, and those that its bounds are for.
   k = parse(
       head +
       "domain {[m]: 0 <= m < j}\na[i] = sum(j, sum(m, b[i, m]))\ns = sum(j, sum(m, b[m, j]))\n");

@@ -54,7 +54,7 @@ TEST_CASE("calls: with several results, without result, with parts of arrays") {
   CHECK(all[4]->lhs[0].as<SubArray>());
   CHECK(all[5]->kind == InsnKind::Assign);
   CHECK(all[6]->kind == InsnKind::Call);
-  // What a sub-array sweeps is no loop around the call.
+  // The swept iname of a sub-array is not a loop around the call.
   CHECK(joined(all[4]->inames) == "i");
   check_round_trip(k);
 }

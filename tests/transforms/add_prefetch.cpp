@@ -3,7 +3,7 @@
 #include "loop_kit.h"
 #include "same_values.h"
 
-/// Copies of what is read from arrays.
+/// Copies of the elements that are read from arrays.
 
 using namespace moonloop;
 
@@ -396,7 +396,7 @@ domain {[l]: 0 <= l < n and j - 1 <= l <= j + 1}
 h[i] = h[i] - p[i, j]  {id=sum, inames=i:j:l, atomic}
 f[l] = h[d[l] % 7]     {id=use, inames=i:j:l}
 )");
-  // The copy of d[l] stands in the loop over l alone, which comes outside of the others then.
+  // The copy of d[l] is in the loop over l only, which comes outside of the others then.
   CHECK(refusal([&] {
           apply(k, "add_prefetch", {text("d"), text("j")}, {{"default_tag", flag(false)}});
         }).find("sum[l=0, i=0, j=1] would run before use[l=1, i=0, j=0]") == 0);

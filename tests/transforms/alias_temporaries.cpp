@@ -72,7 +72,7 @@ b[i, q] = t[q]               {id=four, inames=i:q}
       "one[i=1, j=0] still reads (n=2)");
 }
 
-// Each iteration writes one field; the other one is what the first iteration left there.
+// Each iteration writes one field; the other one keeps the value of the first iteration.
 TEST_CASE("alias_temporaries: a value of one field lives on where another field is written") {
   const std::string fields = R"(
 record pair(x: float64, y: float64)

@@ -111,7 +111,7 @@ TEST_CASE("tag_array_axes: refuses tags that give no layout") {
   CHECK(message([] { tag_axes(kTile, "t", "stride:16,stride:1"); }) ==
         "strides (16, 1) put `t[0, 16]` and `t[1, 0]` of shape (16, 32) in one place");
   CHECK(code_of([] { tag_axes(kTile, "t", "stride:16,stride:1"); }) == "bad-strides");
-  for (const char* array : {"a", "t"})  // an argument's elements stand apart too
+  for (const char* array : {"a", "t"})  // an argument's elements are distinct too
     CHECK(code_of([&] { tag_axes(kTile, array, "stride:0,stride:1"); }) == "bad-strides");
   CHECK(code_of([] { tag_axes(kTile, "a", "stride:16,stride:1"); }) == "bad-strides");
   CHECK(code_of([] { tag_axes(kTile, "t", "stride:-32,stride:1"); }) == "bad-strides");
@@ -185,7 +185,7 @@ end
   const Kernel lanes =
       apply(look, "split_iname", {text("x"), number(2)}, {{"inner_tag", text("simd")}});
   CHECK(code_of([&] { check_legal(split_array_axis(lanes, {"t"}, 0, 3, Order::C)); }) == "legal");
-  // Here it is read: what another lane left would be found in it.
+  // Here it is read: another lane's value would be found in it.
   const Kernel wide = parsed(R"(
 kernel look(n: int32, look: in int32[n], q: out int32[n, 8])
 domain {[x]: 0 <= x < n}

@@ -1,4 +1,4 @@
-// Random kernels: what assignment_to_subst accepts leaves the same values.
+// Random kernels: accepted assignment_to_subst leaves the same values.
 #include <random>
 
 #include "core/model/print.h"

@@ -129,7 +129,7 @@ TEST_CASE("assignment_to_subst: conditions") {
   // The same condition holds at the use.
   CHECK(becomes(in_loops("if m[i] > 0\n  <> t = inp[i]\n  out[i] = t\nend\n", ", m: int32[n]"),
                 "t") == "t_subst := inp[i]\nif m[i] > 0: out[i] = t_subst()\n");
-  // A condition that isl sees is part of what the assignment covers.
+  // A condition that isl sees limits what the assignment covers.
   CHECK(becomes(in_loops("if i < 3\n  <> d[i] = inp[i]\nend\nif j < 3\n  out[j] = d[j]\nend\n"),
                 "d") == "d_subst(i) := inp[i]\nif j < 3: out[j] = d_subst(j)\n");
   CHECK(refusal(in_loops("if i < 3\n  <> d[i] = inp[i]\nend\nout[j] = d[j]\n"), "d") ==
@@ -145,7 +145,7 @@ TEST_CASE("assignment_to_subst: conditions") {
 }
 
 TEST_CASE("assignment_to_subst: refuses what would read other values") {
-  // What the definition read is overwritten before the use.
+  // The definition's input is overwritten before the use.
   CHECK(
       refusal("kernel k(n: int32, x: float64[n], out: float64[n])\n"
               "domain {[i, j, l]: 0 <= i < n and 0 <= j < n and 0 <= l < n}\n"
@@ -225,7 +225,8 @@ out[i] = 2*t1[i] + 3*t2[i]    {id=out}
   CHECK(same_values(before, k, {}));
 }
 
-// Differential test, seed 3299: the reduction of `total` has parts named as what was removed.
+// Differential test, seed 3299: the reduction of `total` has parts named like a removed
+// instruction.
 TEST_CASE("assignment_to_subst: a definition with the name of a part of its user's reduction") {
   const Kernel k = parsed(
       "kernel f(n: int32, a: float64[n], c: float64[n])\ndomain {[i]: 0 <= i < n}\n"
@@ -253,7 +254,7 @@ b[i] = s + 1
 }
 
 TEST_CASE("assignment_to_subst: a value keeps its type among wider ones") {
-  // Found by the differential test: literals take the precision of what stands around them.
+  // Found by the differential test: literals take the precision of their context.
   const auto made = [](const char* value) {
     return parsed(fmt::format(
         "kernel f(n: int32, a: in float64[n], b: in float32[n], c: out float64[n])\n"
@@ -267,7 +268,7 @@ TEST_CASE("assignment_to_subst: a value keeps its type among wider ones") {
     CHECK(print_kernel(out).find("cast(float32, ") != std::string::npos);
     CHECK(same_values(k, out, {{"n", 9}}));
   }
-  // What no literal can widen stands as it is.
+  // A value that no literal can widen stays as it is.
   const Kernel plain = assignment_to_subst(made("2*b[i] + b[i]"), "t");
   CHECK(print_kernel(plain).find("cast(") == std::string::npos);
   CHECK(same_values(made("2*b[i] + b[i]"), plain, {{"n", 9}}));
@@ -290,7 +291,7 @@ b[i, j] = t                      {id=s, inames=i:j}
 }
 
 TEST_CASE("assignment_to_subst: a value that narrower context would narrow keeps its type") {
-  // Differential test, seed 8200152: a function of a literal is of the type that is asked for.
+  // Differential test, seed 8200152: a function of a literal has the requested type.
   const Kernel k = parsed(R"(
 kernel f(n: int32, p: in float32[n], b: inout float32[n])
 domain {[i]: 0 <= i < n}

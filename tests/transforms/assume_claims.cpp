@@ -127,7 +127,7 @@ end
                                    {"w"});
   CHECK_NOTHROW(tag_inames(k, {{"i", "par"}, {"j", "par"}}));
   CHECK(code_of([&] { tag_inames(k, {{"t", "par"}}); }) == "races");
-  // What one statement writes, another one may read under another name of the loop.
+  // One statement may read another's result under another name of the loop.
   CHECK_NOTHROW(rename_iname(k, "j", "i", {.existing_ok = true}));
   CHECK(code_of([&] { duplicate_inames(k, {"t"}, Match::parse("id:get")); }) == "breaks-order");
 }
@@ -144,7 +144,7 @@ h[0] = (h[0] + d[x]) % 1009   {id=c, atomic}
   const Kernel copied = apply(k, "add_prefetch", {text("h")}, {{"default_tag", flag(false)}});
   CHECK(copied.find_insn("c")->atomic == Atomicity::None);
   CHECK(code_of([&] { tag_inames(copied, {{"x", "par"}}); }) == "races");
-  // What it does not read of the variable may be copied.
+  // Other inputs than the variable may be copied.
   const Kernel other = apply(k, "add_prefetch", {text("d"), text("x")});
   CHECK(other.find_insn("c")->atomic == Atomicity::Update);
   CHECK(message([&] { tag_inames(other, {{"x", "par"}}); }) == "legal");
@@ -179,7 +179,7 @@ TEST_CASE("assume_disjoint: one subscript that steps have rewritten in one of th
             return tag_inames(split(k), {{"x", "par"}, {"x_0_outer", "par"}});
           }) == "legal");
   }
-  // A copy of what it reads.
+  // A copy of its input.
   const std::string both = "w[d[x]] = 1 {id=one}\nw[d[x]] = 2 {id=two}\n";
   const auto copied = [](const Kernel& k) {
     return apply(apply(k, "split_iname", {text("x"), number(4)}), "add_prefetch",

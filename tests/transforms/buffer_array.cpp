@@ -207,7 +207,7 @@ TEST_CASE("buffer_array: expressions that are proved, and those that are not") {
         "init_expression is over `base`; it does not know `a` [bad-argument]");
   CHECK(say(add, text("base"), text("other")) ==
         "store_expression is over `base`, `buffer`; it does not know `other` [bad-argument]");
-  // The caller's word for it.
+  // On the caller's word.
   const Kernel forced = apply(add, "buffer_array", {text("c"), text("j, i_inner"), number(0)},
                               {{"unsafe", flag(true)}});
   CHECK(forced.claims.size() == 1);
@@ -355,8 +355,8 @@ second[p] = 2*first[99 - p]     {id=use, dep=cut}
   CHECK(same_values(before, k, {}));
 }
 
-// Differential test, seed 6110180: the reduction's last part stands behind what its first one
-// has to run before.
+// Differential test, seed 6110180: the reduction's last part is after an instruction that its first
+// one has to run before.
 TEST_CASE("buffer_array: a reduction reads the copy before a later statement changes it") {
   const Kernel before = parsed(R"(
 kernel f(n: int32, a: int64[2*n + 8], b: int64[2*n + 8], p: int64[2*n + 8, 2*n + 8])
@@ -387,7 +387,7 @@ h[j] = (h[j] + d[i]) % 7  {id=add, inames=j:i, atomic}
   CHECK(code_of([&] { tagged(k); }) == "races");
   const Kernel claimed = tagged(apply(k, "assume_commuting", {text("h")}));
   CHECK(line(claimed, "add") == "h_buf = (h_buf + d[i]) % 7");
-  // What takes its old value from a copy is no update that the claim is of.
+  // An update that takes its old value from a copy is not covered by the claim.
   const Kernel copied =
       apply(apply(claimed, "untag_inames", {text("i")}), "add_prefetch", {text("h_buf")},
             {{"fetch_outer_inames", text("j, i")}, {"within", text("id:add")}});
@@ -396,8 +396,7 @@ h[j] = (h[j] + d[i]) % 7  {id=add, inames=j:i, atomic}
 }
 
 TEST_CASE("buffer_array: what is loaded comes before all accesses, also those before a barrier") {
-  // Differential test on a GPU, seed 43411110: it came behind the barrier, over what s0 had
-  // written.
+  // Differential test on a GPU, seed 43411110: it came after the barrier, over s0's result.
   const Kernel k = parsed(R"(
 kernel f(n: int32, q: in int32[n], r: int32[n + 3], s: in int32[n])
 domain {[i]: 0 <= i < n}

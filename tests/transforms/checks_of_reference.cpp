@@ -9,7 +9,7 @@ namespace {
 
 Value list(const std::string& name) { return Value{ValueList{text(name)}}; }
 
-/// Fetches every second element into a temporary, and takes the loop that does apart three times.
+/// Fetches every second element into a temporary, and splits the loop that does so three times.
 Kernel fetch_in_parts() {
   Kernel k = parsed(
       "kernel f(n: int32, a: int32[3*n + 12])\ndomain {[i]: 0 <= i < n}\nassume n >= 5\n"

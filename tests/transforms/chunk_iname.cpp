@@ -73,8 +73,8 @@ TEST_CASE("chunk_iname: a loop with a stride has pieces of as many iterations ea
 }
 
 // Differential test, seeds 1403028, 1407399, 1304977: cases for numbers that no piece has, and
-// parts put together whose conditions then had nothing to do with the pieces, made more parts with
-// each step, until no question about the kernel could be answered.
+// merged parts whose conditions then were independent of the pieces, made more parts with each
+// step, until no query about the kernel could be answered.
 TEST_CASE("chunk_iname: what depends on a loop in pieces has one part for each of them") {
   const auto parts = [](const Kernel& k, std::size_t domain) {
     return int(isl_set_n_basic_set(k.domains.at(domain).set.get()));
@@ -146,7 +146,7 @@ TEST_CASE("refused: pieces of a loop that there cannot be") {
         }).find("is tagged `unr`; split it first") != std::string::npos);
 }
 
-// The domain of the chunks of a split loop had many pieces, and what a fetch needs had many more.
+// The domain of the chunks of a split loop had many pieces, and the needs of a fetch had many more.
 TEST_CASE("add_prefetch: what the pieces of tiles need is found") {
   Kernel k = parsed(
       "kernel f(n: int32, b: int64[3*n + 12], q: int64[3*n + 12, 3*n + 12])\n"
@@ -171,7 +171,7 @@ b[i + 2] = p[i + 3, i + 3] {if=i + i < n}
   k = apply(k, "chunk_iname", {text("i_inner"), number(2)});
   k = apply(k, "add_prefetch", {text("p"), text("i_inner_inner, i_inner_outer")});
   CHECK(code_of([&] { check_legal(k); }) == "legal");
-  // Those with `i_outer` from 0 to 2, and one that isl keeps apart.
+  // Those with `i_outer` from 0 to 2, and one that isl keeps separate.
   CHECK(isl_set_n_basic_set(k.home_of("p_dim_0")->set.get()) <= 4);
 }
 

@@ -1,4 +1,4 @@
-// What decides whether an instance runs is read by it: bounds and conditions from data.
+// An instance reads the data that decides whether it runs: bounds and conditions from data.
 #include "core/model/print.h"
 #include "tests/transforms/loop_kit.h"
 #include "tests/transforms/same_values.h"
@@ -98,7 +98,7 @@ c[j] = b[n-1-j]  {id=two}
     CHECK(out.instructions[1]->kind == InsnKind::Barrier);
     CHECK(same_values(k, out, {{"n", 6}}));
   }
-  // It stands in the order that the steps made, not in the list's.
+  // It is in the order that the steps made, not in the list's.
   const Kernel moved = apply(k, "add_dependency", {text("two"), text("one")});
   CHECK(code_of([&] {
           apply(moved, "add_barrier", {text("two"), text("one")});
@@ -163,7 +163,7 @@ domain {[l]: 0 <= l < len}
   const std::string use = "a[i, l] = t[len - 1 - l] + t[l]  {inames=i:l, dep=fill, id=use}\n";
   const Kernel k = parsed(head + "a[i, l] = t[l] + 1  {inames=i:l, dep=fill, id=use}\n");
   CHECK(code_of([&] { apply(k, "tag_inames", {text("i:par")}); }) == "legal");
-  // The length changes between: what is read may be another iteration's.
+  // The length changes in between: the value read may be another iteration's.
   const Kernel other = parsed(head + "len = cnt[n - 1 - i] % 4  {id=again, inames=i, dep=fill}\n" +
                               "a[i, l] = t[l] + 1  {inames=i:l, dep=again, id=use}\n");
   CHECK(code_of([&] { apply(other, "tag_inames", {text("i:par")}); }) == "not-proved");
@@ -227,7 +227,7 @@ c[j] = 1                       {id=fill}
   CHECK(code_of([&] { check_legal(later); }) == "legal");
   const Kernel renamed = apply(later, "rename_iname", {text("i"), text("ii")});
   CHECK(code_of([&] { check_legal(renamed); }) == "legal");
-  // Trust goes no further than to what was asked for.
+  // Trust covers only the requested loops.
   const Kernel two = parsed(R"(
 kernel two(n: int32, map: int32[n], a: inout float64[n])
 domain {[i]: 0 <= i < n}
@@ -237,7 +237,7 @@ a[map[j]] = a[map[j]] + 2  {id=two}
 )");
   const Kernel half = apply(two, "tag_inames", {text("i:par")}, {{"unsafe", flag(true)}});
   CHECK(code_of([&] { apply(half, "tag_inames", {text("j:par")}); }) == "not-proved");
-  // What can be proved needs no trust.
+  // Provable loops need no trust.
   const Kernel proved = apply(k, "tag_inames", {text("j:par")}, {{"unsafe", flag(true)}});
   CHECK(proved.claims.back().names.empty());
 }

@@ -10,14 +10,14 @@
 #include "frontends/text/parse.h"
 #include "transforms/registry.h"
 
-/// What the tests of loop transforms share.
+/// Shared by the tests of loop transforms.
 namespace moonloop {
 
 inline Kernel parsed(const std::string& text) {
   return parse_kernels(add_source("k.loop", text)).front();
 }
 
-/// What `f` says when it fails, `legal` when it does not.
+/// The message of `f` when it fails, `legal` when it does not.
 template <class F>
 std::string message(F f) {
   try {
@@ -104,8 +104,8 @@ inline bool conserves(const Kernel& before, const Kernel& after) {
   return true;
 }
 
-/// A reduction whose loop runs before `late` and whose store runs behind it: no other list of the
-/// three instructions says the same.
+/// A reduction whose loop runs before `late` and whose store runs after it: no other list of the
+/// three instructions means the same.
 inline Kernel parted_reduction() {
   return parsed(R"(
 kernel f(n: int32, b: float64[n], c: float64[3*n + 12], p: float64[n + 9, n + 9])

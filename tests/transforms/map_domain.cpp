@@ -149,7 +149,7 @@ end
   CHECK(line(out, "b") == "B[x - 2*t] = A[x - 2*t - 1] + A[x - 2*t + 1]");
   CHECK(conserves(k, out));
   for (const int steps : {1, 3}) CHECK(same_values(k, out, {{"steps", steps}, {"n", 6}}));
-  // What changes has to be there as a whole: `b` is in i, but not in j.
+  // All loops that change have to be around it: `b` is in i, but not in j.
   CHECK(message([&] { map_domain(k, "{ [t, i, j] -> [t, x, j] : x = i + j }"); }) ==
         "mapping `t`, `i`, `j`: instruction `b` is inside the loop over `t`, `i` but not `j`; "
         "`duplicate_inames(\"t, i\", \"id:b\")` gives it loops of its own");

@@ -6,9 +6,8 @@
 #include "core/order/reordered.h"
 #include "loop_kit.h"
 
-/// The proof of reordering against brute force: random small nests and random steps. What is
-/// accepted must compute the same, run by the interpreter; what is refused should compute something
-/// else.
+/// The proof of reordering against brute force: random small nests and random steps. Accepted steps
+/// must compute the same, run by the interpreter; refused ones should compute something else.
 
 using namespace moonloop;
 

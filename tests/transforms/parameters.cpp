@@ -42,7 +42,7 @@ TEST_CASE("assume") {
 }
 
 TEST_CASE("assume: later proofs know it") {
-  // a[2*i] and a[2*i + n]: apart only when n is odd.
+  // a[2*i] and a[2*i + n]: distinct only when n is odd.
   const Kernel k = apply(parsed(R"(
 kernel apart(n: int32, a: float64[3*n])
 domain {[i]: 0 <= i < n}

@@ -9,7 +9,7 @@ using namespace moonloop;
 
 namespace {
 
-/// What `f` says, with the code.
+/// The message of `f`, with the code.
 template <class F>
 std::string refusal(F f) {
   return message(f) + " [" + code_of(f) + "]";
@@ -200,7 +200,7 @@ pos(p, d) := x[p, d]
 force[i] = mass[i]*pos(i, 0) + sum(j, mass[j]*sum(n, pos(i, n) - pos(j, n)))  {id=force}
 )");
   const Kernel tile = apply(k, "split_iname", {text("j"), number(4)});
-  // `pos(i, 0)` stands outside of the sums, so only one footprint for all of j serves every use.
+  // `pos(i, 0)` is outside of the sums, so only one footprint for all of j serves every use.
   const Kernel out = apply(tile, "precompute", {text("pos"), text("i, j_outer, j_inner, n")});
   CHECK(shape(out, "pos_0") == "np, 3");
   check_same(k, out, {{{"np", 1}}, {{"np", 6}}});
@@ -359,7 +359,7 @@ TEST_CASE("precompute: a temporary whose shape is not declared is as long as its
   CHECK(refusal([&] { into_t("4"); }) ==
         "temporary `t` has shape (4), but the buffer of `f` has (n) [bad-temporary]");
   CHECK(into_t("n", "assume n >= 1\n") == "n");
-  CHECK(into_t("n + 2") == "n + 2");  // longer than what is kept
+  CHECK(into_t("n + 2") == "n + 2");  // longer than the kept part
   CHECK(into_t("4", "assume n >= 4\n") == "n");
   const Kernel flat = parsed(R"(kernel s(n: int32, a: float64[n], c: float64[n])
 domain {[i, k]: 0 <= i, k < n}

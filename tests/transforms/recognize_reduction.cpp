@@ -277,7 +277,7 @@ r[0] = min(r[0], s)  {id=least}
   CHECK(line(out, "s1") == "s = s + u[i]");
   CHECK(line(out, "least") == "r[0] = min(1000, reduce(min, i, s))");
   for (const int n : {0, 1, 7}) CHECK(same_values(k, out, {{"n", n}}));
-  // Asked for, it is tried; and where there is nothing else.
+  // On request, it is tried; and where there is nothing else.
   CHECK(code_of([&] { recognize_reduction(k, {"i"}, Match::parse("id:s1")); }) != "legal");
 }
 

@@ -1,6 +1,6 @@
 #include "loop_kit.h"
 
-/// Requests that would change what a kernel computes, each with its message, and beside each the
+/// Requests that would change what a kernel computes, each with its message, and next to each the
 /// nearest request that does not.
 
 using namespace moonloop;
@@ -245,7 +245,7 @@ TEST_CASE("refused: a reduction whose order matters, in parallel") {
   CHECK(message([&] { tag(halves, "j_outer:l.0"); }) == "legal");
   CHECK(code_of([&] { tag(halves, "j_outer:l.0, j_inner:l.1"); }) == "races");
   CHECK(code_of([&] { tag(halves, "j_inner:ilp"); }) == "races");
-  CHECK(code_of([&] {  // it is no loop
+  CHECK(code_of([&] {  // it is not a loop
           apply(tag(halves, "j_outer:l.0"), "prioritize_loops", {text("j_outer, i, j_inner")});
         }) == "legal");
   // A copy whose loop has to be outside: without work-items, terms would be in another order.
@@ -489,7 +489,7 @@ TEST_CASE("refused: distribution over a scalar of each iteration") {
 }
 
 TEST_CASE("refused: distribution with a dependency against it, legal in the other order") {
-  // What `y` writes, `x` reads one iteration later: the loop around `y` must come first.
+  // `x` reads `y`'s result one iteration later: the loop around `y` must come first.
   const Kernel k =
       distribute(line_of("0 <= i < n", "b[i] = a[i] {id=x}\na[i+1] = 0 {id=y}"), "i", "id:y");
   CHECK(tree(k) == "for i_0\n  y\nfor i\n  x\n");
@@ -531,8 +531,8 @@ TEST_CASE("refused: a skew that runs the rows of a temporary by turns") {
   CHECK(message([] { map(carried(), "{[i, j] -> [i, v]: v = j + 2*i}"); }) == "legal");
 }
 
-// Differential test, seed 344: what the fetch loop writes is for the same iteration of `j`, but of
-// another one of the loop that it moves into.
+// Differential test, seed 344: the results of the fetch loop are for the same iteration of `j`, but
+// of another one of the loop that it moves into.
 TEST_CASE("refused: a fetch moved into a loop that runs around what reads it") {
   const Kernel k = parsed(
       "kernel f(n: int32, p: float64[n], q: float64[2*n])\ndomain {[i]: 0 <= i < n}\n"
@@ -572,12 +572,12 @@ TEST_CASE("refused: work-items that have their own copies of what one of them wr
   CHECK(tagged(first, "i:l.0") == "legal");
   CHECK(tagged("t = a[i, j]\n", "j:l.0") == "legal");
   CHECK(tagged("t = a[i, 0]  {inames=i}\n", "j:l.0") == "legal");
-  // What `first` writes is written anew by each before it is read.
+  // The result of `first` is overwritten by each before it is read.
   CHECK(tagged(first + "t = 2*a[i, j]  {id=again}\n", "j:l.0") == "legal");
 }
 
 // Differential test, seed 9980335: the order of instances is kept, but there is one value for all
-// lanes as soon as what writes it leaves their loop.
+// lanes as soon as its writer leaves their loop.
 TEST_CASE("refused: one value for lanes that had one each") {
   const std::string head =
       "kernel f(n: int32, a: float64[n, 16], c: float64[n, 16])\n"

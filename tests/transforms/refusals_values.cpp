@@ -2,7 +2,7 @@
 #include "core/order/check_kernel.h"
 #include "loop_kit.h"
 
-/// Requests after which a use would see another value, each with its message, and beside each the
+/// Requests after which a use would see another value, each with its message, and next to each the
 /// nearest request that is fine. Then kernels that have no meaning to keep.
 
 using namespace moonloop;
@@ -213,7 +213,7 @@ TEST_CASE("values: a write of a field leaves the other fields of a record") {
   CHECK(reversed(once) == "breaks-order");
   CHECK(code_of([&] { apply(once, "privatize_temporaries_with_inames", {text("i")}); }) ==
         "carries-value");
-  // All of it is written after all, before that is read.
+  // All of it is written after all, before it is read.
   const Kernel again = parsed(carries(", if=i == 0", "w[0] = r[i]  {id=all, inames=i}\n"));
   CHECK(in_parallel(again) == "legal");
 }

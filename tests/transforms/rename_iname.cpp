@@ -13,7 +13,7 @@ using namespace moonloop;
 
 namespace {
 
-/// Two loops; `second` reads what `first` wrote at `index`.
+/// Two loops; `second` reads `first`'s result at `index`.
 Kernel two_loops(const std::string& index, const std::string& i = "0 <= i < n",
                  const std::string& j = "0 <= j < n") {
   return parsed("kernel two\ndomain {[i]: " + i + "}\ndomain {[j]: " + j +
@@ -156,8 +156,8 @@ TEST_CASE("rename_iname: one loop over the values of both needs what bounds them
         "own");
 }
 
-// Nothing but the list of instructions stands in the way: `x` writes even elements and `y`, which
-// runs against it, reads odd ones, and the other way round.
+// Only the list of instructions prevents it: `x` writes even elements and `y`, which runs against
+// it, reads odd ones, and the other way round.
 TEST_CASE("rename_iname: refuses reductions whose parts no list of instructions could order") {
   Kernel k = parsed(
       "kernel f(n: int32, c: float64[2*n], d: float64[2*n])\ndomain {[i]: 0 <= i < n}\n"
@@ -169,8 +169,8 @@ TEST_CASE("rename_iname: refuses reductions whose parts no list of instructions 
         "the parts of `x` and `y` would alternate, which no order of instructions says");
 }
 
-// Differential test, seed 35013056 (records): `keep` and `use` came before `most`, whose parts
-// stand around them, and `dep` then put `keep` alone behind `grow`.
+// Differential test, seed 35013056 (records): `keep` and `use` came before `most`, whose parts are
+// around them, and `dep` then put only `keep` after `grow`.
 TEST_CASE("rename_iname: the list of instructions keeps what dependences say") {
   const Kernel before = parsed(
       "kernel f(n: int32, h: float64[n], r: float64[n + 3], best: float64[1])\n"
@@ -255,7 +255,7 @@ TEST_CASE("rename_iname: refuses a merge that leaves no value for another loop")
 }
 
 TEST_CASE("rename_iname: refuses bounds that would depend on themselves") {
-  // No instruction is in `j`, so nothing but its own bounds stands in the way.
+  // No instruction is in `j`, so only its own bounds prevent it.
   const Kernel k = parsed(
       "kernel f(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j <= i}\n"
       "a[i] = 1.0 {id=s}\n");

@@ -190,7 +190,7 @@ TEST_CASE("extract_subst: refusals") {
                        Refused);
   CHECK_THROWS_WITH_AS(extract(k, "acc", "j", {"j"}),
                        "the template `j` is a parameter alone and matches everything", Refused);
-  // What is written is no expression to be replaced.
+  // An assignee is not an expression to be replaced.
   CHECK_THROWS_AS(extract(k, "acc", "a[j]", {"j"}), Refused);
 }
 

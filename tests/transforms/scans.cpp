@@ -18,7 +18,7 @@ Kernel scanned(const Kernel& k, ValueDict options = {}) {
   options.emplace_back("force_scan", flag(true));
   return apply(k, "realize_reduction", {}, std::move(options));
 }
-/// The loop `i` over parts of so many work-items, with a scan that these share.
+/// The loop `i` over parts of that many work-items, with a scan that these share.
 Kernel by_items(const std::string& source, std::int64_t items) {
   return scanned(apply(parsed(source), "split_iname", {text("i"), number(items)},
                        {{"inner_tag", text("l.0")}}));
@@ -172,7 +172,7 @@ TEST_CASE("realize_reduction: what it refuses") {
       "domain {[j]: 0 <= j <= i}\n";
   CHECK(message([&] { scanned(parsed(mixed + "y[i] = sum(j, x[j]*i)\n")); }) ==
         "the terms of the reduction in `insn` depend on `i` themselves");
-  // Differential test, seed 1307368: a term that is computed anew beside the loop.
+  // Differential test, seed 1307368: a term that is recomputed next to the loop.
   CHECK(
       message(
           [&] { scanned(parsed(mixed + "<> t = 2*x[i]\ny[i] = reduce(max, j, t)  {id=m}\n")); }) ==
@@ -214,7 +214,7 @@ y[r, i] = sum(j, x[j])
         "of `insn[r=0]` and `insn[r=1]` (n=2) the earlier one has not all work-items");
 }
 
-// Differential test, seed 240: the domain of `j` does not need `i`, which is no name any more.
+// Differential test, seed 240: the domain of `j` does not need `i`, which is not a name any more.
 TEST_CASE("realize_reduction: the text of what follows can be read again") {
   Kernel k = parsed(
       "kernel f(n: int32, x: float64[n], y: float64[n])\ndomain {[i]: 0 <= i < n}\n"
@@ -302,7 +302,7 @@ TEST_CASE("realize_reduction: a scan whose terms change is none") {
   CHECK(message([&] { scanned(parsed(scan("x[i]"))); }) ==
         "w[i=0] writes x[0], which s_update[i=0, j_0=0] reads; w[i=0] must run before "
         "s_update[i=0, j_0=0], and with `s_update` it does not (n=2)");
-  // What the scan gives is read by later iterations: as it is, and not by work-items.
+  // The result of the scan is read by later iterations: as it is, and not by work-items.
   const std::string own =
       "kernel f(n: int32, y: float64[n + 2])\ndomain {[i]: 0 <= i < n}\n"
       "domain {[j]: 0 <= j <= i}\ny[i + 1] = sum(j, y[j])  {id=s}\n";

@@ -96,7 +96,7 @@ b[i, 1] = 1
 }
 
 TEST_CASE("sep: records, of which fields are read and written") {
-  // Found by the differential test: the field of a choice was no place.
+  // Found by the differential test: the field of a choice was not a place.
   const Kernel before = parsed(
       "record pair(x: float64, y: float64)\n"
       "kernel f(n: int32, r: inout pair[n, 2], u: inout float64[n, 2])\n"

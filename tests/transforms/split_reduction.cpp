@@ -73,7 +73,7 @@ TEST_CASE("reduction_arg_to_subst_rule: one rule for each body") {
 }
 
 TEST_CASE("split_reduction: other statements of its loops keep their order") {
-  // Differential test, seed 1306040: `z_inner` came to stand around `z_outer` for all of them.
+  // Differential test, seed 1306040: `z_inner` came to be around `z_outer` for all of them.
   const auto split = [](const std::string& others) {
     const Kernel k = parsed(
         "kernel f(n: int32, r: float32[n + 12], s: float32[n + 12], b: float32[n])\n"

@@ -5,7 +5,7 @@
 #include "loop_kit.h"
 #include "same_values.h"
 
-/// Staging against brute force: random small nests, random requests. What is accepted must compute
+/// Staging against brute force: random small nests, random requests. Accepted requests must compute
 /// the same, run by the interpreter at several sizes, bit for bit.
 
 using namespace moonloop;
