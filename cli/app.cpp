@@ -23,7 +23,7 @@ std::string usage_error(const CLI::App* app, const CLI::Error& e) {
     const std::string name = argument.substr(0, argument.find('='));
     if (!given.empty() && std::find(known.begin(), known.end(), name) != known.end()) {
       out +=
-          "`" + name + "` is an option of `" + given.front()->get_name() + "` and goes behind it\n";
+          "`" + name + "` is an option of `" + given.front()->get_name() + "` and goes after it\n";
       continue;
     }
     const std::string hint = did_you_mean(name, known);

@@ -227,7 +227,7 @@ const std::vector<std::string>& target_names() {
 
 Target target_option(const std::string& name) {
   const auto target = parse_target(name);
-  if (!target) throw CLI::ValidationError("--target", "`" + name + "` is no target");
+  if (!target) throw CLI::ValidationError("--target", "`" + name + "` is not a target");
   return *target;
 }
 

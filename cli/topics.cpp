@@ -41,7 +41,7 @@ const std::vector<Topic> kFixed{
      "when an iteration depends on another."},
     {"vec", kTagTopics,
      "As `ilp`, with elements that follow each other in memory loaded and stored as vectors.\n"
-     "On `opencl` and `cuda`: 8 or 16 bytes at once, where the first element is known to stand at "
+     "On `opencl` and `cuda`: 8 or 16 bytes at once, where the first element is known to be at "
      "a "
      "multiple of that; `assume n mod 4 = 0` says so of rows. Arrays are taken to begin at "
      "multiples "
@@ -64,7 +64,7 @@ const std::vector<Topic> kFixed{
     {"l.N", kTagTopics,
      "Axis N of the work-items of a group (`l.0`, `l.1`, `l.2`).\n"
      "Work-items of a group run together and meet at barriers. On `c` and `openmp` they are loops "
-     "inside the group, split where a barrier would stand. A reduction over them puts their parts "
+     "inside the group, split where a barrier would be. A reduction over them puts their parts "
      "together in a tree. `l.auto` leaves the axis open: on `opencl` and `cuda` the loop along the "
      "smallest stride gets `l.0`, and what is longer than its axis is split.\n"
      "Their number may depend on parameters; the host computes it at each launch, and a number "
@@ -84,8 +84,9 @@ const std::vector<Topic> kFixed{
      "shall be checked, and the attributes `order=F`, `stride:` and `offset=` of arrays."},
     {"domain", kSyntax,
      "`domain {[i, j]: constraints}` introduces inames, in isl's set syntax.\n"
-     "Names that are no inames of the line are parameters. A domain whose parameter is an iname of "
-     "another one stands inside it.\n\n"
+     "Names that are not inames of the line are parameters. A domain whose parameter is an iname "
+     "of "
+     "another one is inside it.\n\n"
      "    domain {[i]: 0 <= i < n}\n"
      "    domain {[j]: 0 <= j <= i}"},
     {"assume", kSyntax,
@@ -167,7 +168,7 @@ const std::vector<Topic> kVariables{
      "The C compiler that `run` starts, with arguments if need be; `cc` if it is not set.\n"
      "`moonloop devices` lists what there is."},
     {"MOONLOOP_CFLAGS", kEnvironmentTopics,
-     "More arguments of the C compiler, behind Moonloop's own."},
+     "More arguments of the C compiler, after Moonloop's own."},
     {"XDG_CACHE_HOME", kEnvironmentTopics,
      "The folder in which `moonloop/` keeps compiled kernels; `~/.cache` if it is not set."},
 };

@@ -420,7 +420,7 @@ std::string view_data(const Kernel& original, const Kernel& k, const Integers& s
   for (const Step& s : k.trace) {
     tell(out["states"].size() + 1, title_of(s));
     const Op* op = find_op(s.name);
-    ensure(op != nullptr, "a step that is no transform");
+    ensure(op != nullptr, "a step that is not a transform");
     now = run_op(*op, now, s.positional, s.options, s.at);
     out["states"].push_back(states.next(now, title_of(s)));
   }

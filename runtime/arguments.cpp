@@ -20,7 +20,7 @@ namespace moonloop {
 namespace {
 
 [[noreturn]] void bad_value(const std::string& name, Scalar type, const std::string& text) {
-  fail("bad-value", {}, "`{}` is no value of `{}`, which is of type {}", text, name,
+  fail("bad-value", {}, "`{}` is not a value of `{}`, which is of type {}", text, name,
        Type(type).str());
 }
 

@@ -43,14 +43,14 @@ class HeaderParser {
       } else {
         bad(fmt::format("unknown key `{}`", printable(key)));
       }
-      if (*have) bad(fmt::format("key `{}` stands twice", key));
+      if (*have) bad(fmt::format("key `{}` occurs twice", key));
       *have = true;
       if (accept(',')) continue;
       expect('}');
       break;
     }
     skip();
-    if (at_ != text_.size()) bad("something stands behind the dictionary");
+    if (at_ != text_.size()) bad("something is after the dictionary");
     if (!have_descr) bad("no key `descr`");
     if (!have_order) bad("no key `fortran_order`");
     if (!have_shape) bad("no key `shape`");
@@ -203,7 +203,7 @@ NpyHeader read_header(Input& in, const std::string& path) {
   unsigned char start[8] = {};
   const std::size_t got = in.read(start, sizeof start);
   if (got < kMagic.size() || std::memcmp(start, kMagic.data(), kMagic.size()) != 0)
-    fail("bad-npy", {}, "`{}` is no .npy file: it does not start with \\x93NUMPY", path);
+    fail("bad-npy", {}, "`{}` is not an .npy file: it does not start with \\x93NUMPY", path);
   const int version = start[6];
   if (got < sizeof start) fail("bad-npy", {}, "`{}` is truncated in the header", path);
   if (version < 1 || version > 3)
@@ -283,7 +283,7 @@ void read_npy(const std::string& path, Buffer& to) {
     fail("bad-npy", {}, "`{}` is truncated: {} of {} bytes of the array are there", path, got,
          from.bytes());
   if (char more = 0; in.read(&more, 1) != 0)
-    fail("bad-npy", {}, "`{}` goes on behind the array's {} bytes", path, from.bytes());
+    fail("bad-npy", {}, "`{}` goes on after the array's {} bytes", path, from.bytes());
   auto* bytes = static_cast<std::byte*>(from.data());
   if (header.big_endian) swap_bytes(bytes, from.bytes(), header.type);
   if (header.type == Scalar::Bool)  // C gives no meaning to a bool that is neither 0 nor 1

@@ -64,7 +64,7 @@ const std::vector<ApiField> kKernelFields{
     {"ids", "string[]", "the ids of its instructions"},
     {"iname_tags", "table<string, moonloop.Tag>", "tags by iname"},
     {"inames", "string[]", "its loop variables"},
-    {"instructions", "moonloop.Instruction[]", "its instructions, as they stand"},
+    {"instructions", "moonloop.Instruction[]", "its instructions, as they are"},
     {"name", "string", "its name"},
     {"params", "string[]", "the parameters of its domains"},
     {"rules", "moonloop.Rule[]", "its substitution rules"},
@@ -153,7 +153,7 @@ const std::vector<ApiField> kErrorFields{
     {"hint", "string", "what may help"},
     {"line", "integer?", "the line in that file"},
     {"message", "string", "what is wrong"},
-    {"notes", "string[]", "where the cause stands"},
+    {"notes", "string[]", "where the cause is"},
     {"refused", "boolean", "whether a transform was refused"},
 };
 

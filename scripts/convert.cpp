@@ -26,7 +26,7 @@ Value convert(lua_State* L, int index, int depth) {
       return {std::string(s, size)};
     }
     case LUA_TTABLE: break;
-    default: fail("bad-argument", {}, "a {} is no value that it takes", luaL_typename(L, index));
+    default: fail("bad-argument", {}, "a {} is not a value that it takes", luaL_typename(L, index));
   }
   if (depth >= kDeepest) fail("bad-argument", {}, "a table nested deeper than {} levels", kDeepest);
   const int table = lua_absindex(L, index);
@@ -44,7 +44,7 @@ Value convert(lua_State* L, int index, int depth) {
       if (i >= 1 && i <= n) continue;
     }
     if (lua_type(L, -2) != LUA_TSTRING)
-      fail("bad-argument", {}, "a table key that is no name: {}", luaL_typename(L, -2));
+      fail("bad-argument", {}, "a table key that is not a name: {}", luaL_typename(L, -2));
     std::size_t size = 0;
     const char* key = lua_tolstring(L, -2, &size);
     std::string name(key, size);

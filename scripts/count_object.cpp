@@ -39,7 +39,7 @@ std::map<std::string, std::int64_t> check_parameters(lua_State* L, int index) {
   std::map<std::string, std::int64_t> out;
   for (const auto& [name, v] : check_dict(L, index)) {
     const auto* n = v.as<std::int64_t>();
-    if (!n) fail("bad-argument", {}, "`{}` is {}, which is no integer", name, to_lua(v));
+    if (!n) fail("bad-argument", {}, "`{}` is {}, which is not an integer", name, to_lua(v));
     out.emplace(name, *n);
   }
   return out;
@@ -101,7 +101,7 @@ int count_index(lua_State* L, State&) {
 /// A field's value as keys have it: types under their own names.
 std::string key_text(const std::string& field, const Value& v) {
   const auto* text = v.as<std::string>();
-  if (!text) fail("bad-argument", {}, "`{}` is {}, which is no text", field, to_lua(v));
+  if (!text) fail("bad-argument", {}, "`{}` is {}, which is not a text", field, to_lua(v));
   const auto type = field == "dtype" ? parse_scalar(*text) : std::nullopt;
   return type ? Type(*type).str() : *text;
 }
@@ -255,7 +255,7 @@ CountOptions check_options(lua_State* L, int index) {
     if (name != "subgroup_size")
       fail("unknown-option", {}, "option `{}` is unknown; there is `subgroup_size`", name);
     if (!n || *n < 1)
-      fail("bad-argument", {}, "`subgroup_size` is {}, which is no positive integer", to_lua(v));
+      fail("bad-argument", {}, "`subgroup_size` is {}, which is not a positive integer", to_lua(v));
     out.subgroup_size = *n;
   }
   return out;

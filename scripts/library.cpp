@@ -106,7 +106,7 @@ LibraryFunction parse_library_file(std::string_view name, std::string_view text)
       has_tags = true;
       const Tag tag = read_tag(name, line);
       if (tag.tag != "return") {
-        if (!out.results.empty()) bad(name, line, "results come behind parameters");
+        if (!out.results.empty()) bad(name, line, "results come after parameters");
         out.params.push_back(read_param(name, line, tag));
       } else if (tag.extent.empty()) {
         out.results.push_back({tag.name, tag.kind, tag.help});
@@ -114,7 +114,7 @@ LibraryFunction parse_library_file(std::string_view name, std::string_view text)
         bad(name, line, "a result has a kind alone");
       }
     } else {
-      if (has_tags) bad(name, line, "text behind the first tag");
+      if (has_tags) bad(name, line, "text after the first tag");
       append(out.doc, line);
     }
   }

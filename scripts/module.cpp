@@ -86,7 +86,7 @@ void read_option(lua_State* L, int table, const std::string& name, MakeKernel& m
     const auto type = parse_scalar(text);
     if (!type || !is_integer(*type) || is_unsigned(*type))
       bad_option(L, table,
-                 fmt::format("option 'index_dtype': '{}' is no signed integer type", text));
+                 fmt::format("option 'index_dtype': '{}' is not a signed integer type", text));
     m.index_type = *type;
   } else if (name == "fixed_parameters") {
     const Value v = to_value(L, -1);

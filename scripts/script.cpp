@@ -131,9 +131,10 @@ void warn_of_dropped(lua_State* L, const Source* script, const std::vector<Kerne
   for (const auto& [name, held] : globals)
     if (!is_input(name))
       warn({"dropped-result",
-            fmt::format("kernel `{}` in global `{}` is no result; those of the script are what {} "
-                        "hold{}, as before",
-                        held->name, name, quoted_list(names), names.size() == 1 ? "s" : ""),
+            fmt::format(
+                "kernel `{}` in global `{}` is not a result; those of the script are what {} "
+                "hold{}, as before",
+                held->name, name, quoted_list(names), names.size() == 1 ? "s" : ""),
             {{script, 1, 1, 1}, {}},
             {},
             fmt::format("assign it to `{}`, or give the script as the input: `S.lua` makes kernels "

@@ -79,7 +79,7 @@ Kernel add_barrier(const Kernel& given, const Match& before, const Match& after,
 extern const Op add_barrier_op;
 const Op add_barrier_op{
     .name = "add_barrier",
-    .doc = R"(Puts a barrier behind some instructions and in front of others.
+    .doc = R"(Puts a barrier after some instructions and before others.
 
 A barrier of kind `global` cuts the program into kernels, one of kind `local` lets the work-items of a
 group wait for one another. Barriers that the order needs are put where they are needed without being
@@ -94,7 +94,7 @@ run behind one of the others.)",
                 .positional = true},
                {.name = "insn_after",
                 .kind = Kind::Match,
-                .help = "those behind it",
+                .help = "those after it",
                 .required = true,
                 .positional = true},
                {.name = "id_based_on",

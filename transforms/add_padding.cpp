@@ -42,7 +42,7 @@ Kernel add_padding(const Kernel& k, const std::string& variable, std::int64_t ax
            layout.shape.size());
   const std::int64_t size = layout.type.size();
   if (align_bytes < 1 || align_bytes % size != 0)
-    refuse("bad-padding", k.at, "{} bytes are no multiple of the {} bytes of an element of `{}`",
+    refuse("bad-padding", k.at, "{} bytes are not a multiple of the {} bytes of an element of `{}`",
            align_bytes, size, variable);
   const Expr old = layout.strides[static_cast<std::size_t>(axis)];
   const Expr now = rounded_up(old, align_bytes / size);
@@ -69,7 +69,7 @@ Axes with larger strides are spread by the same factor. A stride of 33 words in 
 keeps the work-items that walk down a column on different banks. Of an argument this changes what the
 caller has to pass.
 
-Refuses an array or an axis that is not there, bytes that are no multiple of an element's, temporaries
+Refuses an array or an axis that is not there, bytes that are not a multiple of an element's, temporaries
 whose shape is not constant, and arrays of which `a[[i]]` or `indexof(a[i, j])` tells where elements
 are.)",
     .params = {{.name = "variable",

@@ -143,7 +143,8 @@ Kernel run_add_prefetch(const Kernel& k, const Args& a) {
   const auto* scalar = name.as<Var>();
   const auto* access = name.as<Load>();
   if (!scalar && !access)
-    fail("bad-argument", a.at(), "`{}` is no array `a`, `a$tag` or `a[i, :]`", a.str("var_name"));
+    fail("bad-argument", a.at(), "`{}` is not an array `a`, `a$tag` or `a[i, :]`",
+         a.str("var_name"));
   PrefetchOptions o;
   PrecomputeOptions& p = o.precompute;
   p.proof = a.proof();
@@ -217,7 +218,7 @@ Refuses what precompute refuses; above all an array that is written between the 
                 .fallback = "\"l.auto\" where work-items share the temporary"},
                {.name = "rule_name",
                 .kind = Kind::Str,
-                .help = "the rule that stands in between",
+                .help = "the rule in between",
                 .fallback = "<array>_fetch_rule"},
                {.name = "temporary_name",
                 .kind = Kind::Str,

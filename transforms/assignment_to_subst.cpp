@@ -59,7 +59,7 @@ class Change {
     const Definition& d = m.definition;
     const Exprs index = l && !l->linear ? l->index : Exprs{};
     if (index.size() != d.inames.size() || (l && l->linear))
-      refuse("not-proved", e.at(), "`{}` is no element of `{}` that a rule can stand for",
+      refuse("not-proved", e.at(), "`{}` is not an element of `{}` that a rule can stand for",
              to_string(e), name_);
     Exprs args;
     for (std::size_t i = 0; i < index.size(); ++i) {

@@ -40,7 +40,7 @@ const Op assume_op{
 
 Transforms, checks and code may rely on it; running the kernel checks it.
 
-Refuses names that are no parameters, and what contradicts the assumptions that are there.)",
+Refuses names that are not parameters, and what contradicts the assumptions that are there.)",
     .params = {{.name = "assumption",
                 .kind = Kind::Str,
                 .help = "constraints such as \"n mod 16 = 0 and n >= 16\"",

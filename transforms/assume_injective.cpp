@@ -51,7 +51,7 @@ Kernel assume_injective(const Kernel& k, const std::vector<std::string>& arrays)
   for (const std::string& a : arrays) {
     require_array(k, a);
     if (const auto& t = type_of(k, a); t && (t->is_record() || !is_integer(t->scalar)))
-      refuse("not-integer", k.at, "`{}` holds {}, not integers, and is no map of subscripts", a,
+      refuse("not-integer", k.at, "`{}` holds {}, not integers, and is not a map of subscripts", a,
              t->str());
     if (const auto& s = shape_of(k, a); s && s->size() != 1)
       refuse("bad-rank", k.at,

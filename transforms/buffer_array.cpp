@@ -134,10 +134,11 @@ class BufferArray {
     if (!to_map(*index, p.inames))
       for (const Expr& i : *index)
         if (!to_map({i}, p.inames))
-          refuse("non-affine-argument", i.at() ? i.at() : e.at(),
-                 "subscript `{}` of `{}` in `{}` is no sum of inames and parameters, so that its "
-                 "footprint is not known",
-                 to_string(i), array_, id);
+          refuse(
+              "non-affine-argument", i.at() ? i.at() : e.at(),
+              "subscript `{}` of `{}` in `{}` is not a sum of inames and parameters, so that its "
+              "footprint is not known",
+              to_string(i), array_, id);
     BufferedAccess a{n, *index, p, e.at(), instances_at(before_, p).exact};
     a.place.written = false;
     if (p.written) writes_.push_back(a);

@@ -64,7 +64,7 @@ Kernel duplicate_inames(const Kernel& k, const std::vector<std::string>& inames,
   for (const std::string& i : inames) {
     require_iname(k, i);
     if (!wanted.insert(i).second)
-      refuse("twice", k.at, "`{}` stands twice in the list of inames", i);
+      refuse("twice", k.at, "`{}` occurs twice in the list of inames", i);
   }
   if (inames.empty()) refuse("no-inames", k.at, "no iname is given to duplicate");
   if (!o.new_inames.empty() && o.new_inames.size() != inames.size())

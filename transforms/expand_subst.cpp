@@ -25,7 +25,7 @@ const Op expand_subst_op{
     .name = "expand_subst",
     .doc = R"(Puts the bodies of substitution rules in place of their calls.
 
-`within` selects calls by where they stand: "g$three < h$two" is the call of g tagged three in the call
+`within` selects calls by their place: "g$three < h$two" is the call of g tagged three in the call
 of h tagged two. A rule of which only some calls change gets another version, h_0; a rule that is no
 longer called goes.
 

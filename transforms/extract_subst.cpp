@@ -18,7 +18,7 @@ void require_template(const Kernel& k, const Expr& pattern,
   for (const std::string& p : parameters) {
     if (!seen.insert(p).second) refuse("bad-template", k.at, "parameter `{}` is given twice", p);
     if (!names.contains(p))
-      refuse("bad-template", k.at, "parameter `{}` does not stand in the template `{}`", p,
+      refuse("bad-template", k.at, "parameter `{}` does not occur in the template `{}`", p,
              to_string(pattern));
   }
   if (const auto* v = pattern.as<Var>(); v && seen.contains(v->name))
@@ -97,14 +97,14 @@ extern const Op extract_subst_op;
 const Op extract_subst_op{
     .name = "extract_subst",
     .doc =
-        R"(Makes a substitution rule of an expression and calls it wherever the expression stands.
+        R"(Makes a substitution rule of an expression and calls it wherever the expression occurs.
 
 Parameters stand for any expression; all other names of the template that the kernel knows stand for
 themselves. A product or sum matches in the order in which it is written, or with its first two terms
 exchanged, so that values stay the same to the last bit; subscripts match in any order. Matches do not
 nest.
 
-Refuses a name in use, a parameter that does not stand in the template, and a template that nothing
+Refuses a name in use, a parameter that does not occur in the template, and a template that nothing
 matches.)",
     .params = {{.name = "subst_name",
                 .kind = Kind::Str,

@@ -78,7 +78,7 @@ They are replaced in bounds, shapes, assumptions and expressions, and the argume
 With `within` only the expressions of those instructions change; the parameters stay, and are assumed
 to have the values.
 
-Refuses names that are no parameters, values that do not fit a parameter's type, and values that
+Refuses names that are not parameters, values that do not fit a parameter's type, and values that
 contradict an assumption.)",
     .params = {{.name = "values",
                 .kind = Kind::Numbers,

@@ -21,7 +21,7 @@ const Op get_global_barrier_order_op{
     .name = "get_global_barrier_order",
     .doc = R"(Lists the ids of the global barriers in the order in which they are reached.
 
-Barriers in loops stand where one iteration reaches them. The list may be empty.)",
+Barriers in loops are listed where one iteration reaches them. The list may be empty.)",
     .params = {},
     .example_kernel = R"(kernel steps(n: int32, a: float64[n], b: float64[n], c: float64[n])
 domain {[i]: 0 <= i < n}

@@ -103,7 +103,7 @@ Kernel join_inames(const Kernel& k, const std::vector<std::string>& inames, cons
   std::set<std::string> seen;
   for (const std::string& i : inames) {
     require_iname(k, i);
-    if (!seen.insert(i).second) refuse("twice", k.at, "`{}` stands twice in the list of inames", i);
+    if (!seen.insert(i).second) refuse("twice", k.at, "`{}` occurs twice in the list of inames", i);
   }
   if (inames.size() < 2)
     refuse("too-few", k.at, "a join needs two inames or more, got {}", inames.size());
@@ -111,7 +111,7 @@ Kernel join_inames(const Kernel& k, const std::vector<std::string>& inames, cons
   for (const std::string& i : inames)
     if (k.home_of(i) != home)
       refuse("no-common-domain", k.home_of(i)->at,
-             "the bounds of `{}` and `{}` stand in different domains; only inames of one domain "
+             "the bounds of `{}` and `{}` are in different domains; only inames of one domain "
              "can be "
              "joined",
              inames.front(), i);

@@ -86,7 +86,7 @@ class Change {
       if (k_.home_of(i) != home)
         refuse(
             "no-common-domain", k_.home_of(i)->at,
-            "the bounds of `{}` and `{}` stand in different domains; only inames of one domain can "
+            "the bounds of `{}` and `{}` are in different domains; only inames of one domain can "
             "be mapped together",
             in_.front(), i);
     for (std::size_t o = 0; o < out_.size(); ++o) {
@@ -298,7 +298,7 @@ const Op map_domain_op{
         R"(Changes the variables of a loop nest by a one-to-one map: skewing, reversal, interchange, tiling.
 
 The map is isl text. Its inputs are inames of one domain; its outputs are new names, in the order in
-which the new loops are to nest; an input may stand among the outputs, and stays as it is, also for
+which the new loops are to nest; an input may be among the outputs, and stays as it is, also for
 instructions in that loop alone. In a priority the outputs take the inputs' places.
 
 Refuses a map that is not one-to-one on the domain or does not cover it (with the instances that

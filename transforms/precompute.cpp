@@ -292,7 +292,7 @@ class Build {
     }
     for (const auto& [name, tag] : options_.storage_axis_to_tag)
       if (!used.count(name))
-        refuse("unknown-axis", at(), "`{}` is no storage axis of `{}`", name, plan_.subject());
+        refuse("unknown-axis", at(), "`{}` is not a storage axis of `{}`", name, plan_.subject());
   }
 
   // ---- The uses and the proof.
@@ -436,7 +436,7 @@ Kernel run_precompute(const Kernel& k, const Args& a) {
   o.temporary_address_space = parse_address_space(a.str("temporary_address_space", "auto"), a.at());
   if (const std::string t = a.str("dtype"); !t.empty()) {
     const std::optional<Scalar> s = parse_scalar(t);
-    if (!s) fail("unknown-type", a.at(), "`{}` is no type", t);
+    if (!s) fail("unknown-type", a.at(), "`{}` is not a type", t);
     o.dtype = Type(*s);
   }
   o.fetch_bounding_box = a.boolean("fetch_bounding_box");
@@ -456,8 +456,8 @@ const Op precompute_op{
 The temporary holds the footprint: the values that the rule's parameters (and inames that its body
 names) take while the swept inames run and all other inames stay as they are. A new instruction fills
 it, in new loops over the footprint; the uses read it. Axes of length 1 are dropped. Where the
-footprint is no convex set, the new instruction runs under a condition, or with fetch_bounding_box
-computes the box around it. Without precompute_outer_inames, the instruction stands in the loops that
+footprint is not a convex set, the new instruction runs under a condition, or with fetch_bounding_box
+computes the box around it. Without precompute_outer_inames, the instruction is in the loops that
 the footprint depends on and in the parallel ones around every use, or further in where that is not
 legal.
 

@@ -110,10 +110,11 @@ void PrecomputePlan::find_uses() {
 void PrecomputePlan::find_fixed(int param, bool required) {
   const Expr& first = uses[0].args[std::size_t(param)];
   const auto refuse_looked_up = [&](const Expr& arg, const RuleUse& u) {
-    refuse("non-affine-argument", arg.at() ? arg.at() : u.call.at(),
-           "argument `{}` of `{}` is no sum of inames and parameters, so that its footprint is not "
-           "known",
-           to_string(arg), subject());
+    refuse(
+        "non-affine-argument", arg.at() ? arg.at() : u.call.at(),
+        "argument `{}` of `{}` is not a sum of inames and parameters, so that its footprint is not "
+        "known",
+        to_string(arg), subject());
   };
   const std::string& name = rule.params[std::size_t(param)];
   for (const RuleUse& u : uses) {
@@ -328,11 +329,11 @@ Footprint PrecomputePlan::computed_footprint(const std::set<std::string>& nest) 
       const std::optional<Map> m = elements_at(kernel(), loops, u.place, u.index, list(nest));
       for (std::size_t a = 0; !m && a < axes.size(); ++a)
         if (!to_map({u.index[a]}, u.place.inames))
-          refuse(
-              "non-affine-argument", u.index[a].at() ? u.index[a].at() : u.call.at(),
-              "argument `{}` of `{}` is no sum of inames and parameters, so that its footprint is "
-              "not known",
-              to_string(u.index[a]), subject());
+          refuse("non-affine-argument", u.index[a].at() ? u.index[a].at() : u.call.at(),
+                 "argument `{}` of `{}` is not a sum of inames and parameters, so that its "
+                 "footprint is "
+                 "not known",
+                 to_string(u.index[a]), subject());
       accesses.push_back(*m);
     }
   } else {

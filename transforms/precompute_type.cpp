@@ -50,7 +50,7 @@ std::optional<Type> PrecomputePlan::type_at_uses() const {
         if (common && !(*common == here->type))
           refuse("two-types", options.at,
                  "`{}` is {} where `{}` uses it and {} in `{}`, as its literals adapt to what "
-                 "stands around them; `dtype` says in which type it is kept",
+                 "is around them; `dtype` says in which type it is kept",
                  subject(), common->str(), first->id, here->type.str(), insn.id);
         common = here->type;
         if (!first) first = &insn;

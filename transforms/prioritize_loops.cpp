@@ -14,7 +14,7 @@ Kernel prioritize_loops(const Kernel& k, const std::vector<std::string>& loop_pr
   for (const std::string& iname : loop_priority) {
     require_iname(k, iname);
     if (!seen.insert(iname).second)
-      refuse("bad-priority", k.at, "`{}` stands twice in the priority {}", iname,
+      refuse("bad-priority", k.at, "`{}` occurs twice in the priority {}", iname,
              quoted_list(loop_priority));
   }
   Kernel out = k;

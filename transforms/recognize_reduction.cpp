@@ -143,7 +143,7 @@ class Recognizer {
     for (const std::string& i : inames) {
       require_iname(k, i);
       if (!seen.insert(i).second)
-        refuse("twice", k.at, "`{}` stands twice in the list of inames", i);
+        refuse("twice", k.at, "`{}` occurs twice in the list of inames", i);
     }
     if (inames.empty()) refuse("no-inames", k.at, "no iname is given to reduce over");
   }
@@ -172,7 +172,7 @@ class Recognizer {
           "`min`, `max`, `or` or `and`",
           (*other)->id);
     if (ids.empty())
-      refuse("no-match", k.at, "no selected instruction stands in the loops over {}",
+      refuse("no-match", k.at, "no selected instruction is in the loops over {}",
              quoted_list(inames_));
     return ids;
   }

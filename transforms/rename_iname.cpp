@@ -354,9 +354,9 @@ const Op rename_iname_op{
 
 With `existing_ok` the new name may be that of another iname: the instructions move into its loop.
 Both must run over the same values. With `raise_on_domain_mismatch = false` the one loop runs over the
-values of both, and instructions stand under conditions where they did not run over all of them.
+values of both, and instructions get conditions where they did not run over all of them.
 
-Refuses a name in use without `existing_ok`, instructions that stand in both loops, loops over
+Refuses a name in use without `existing_ok`, instructions that are in both loops, loops over
 different values (with an instance that would be lost or new), and a fusion against a dependence, with
 two instances that would change places. So it does for work-items and lanes, whose statements run one
 after the other: the text of the result says one loop.)",

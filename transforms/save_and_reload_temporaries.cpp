@@ -68,7 +68,7 @@ Kernel save_and_reload_temporaries(const Kernel& k) {
                      [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
   }
   Kernel out =
-      wanted.empty() ? rebase(k) : with_axes(k, wanted, "compute it again behind the barrier");
+      wanted.empty() ? rebase(k) : with_axes(k, wanted, "compute it again after the barrier");
   for (const std::string& name : kept) {
     Temporary& t = out.temporaries.at(name);
     t.space = AddressSpace::Global;

@@ -37,7 +37,7 @@ const Op split_iname_op{
     .doc = R"(Splits a loop into an outer loop and an inner loop of fixed length.
 
 The loop's variable becomes inner + inner_length*outer with 0 <= inner < inner_length, whatever the
-loop's bounds; a length that does not divide them is no problem. With `slabs = {h, t}` the first h and
+loop's bounds; a length that does not divide them is not a problem. With `slabs = {h, t}` the first h and
 the last t outer iterations are generated apart, so that those between run without guards.
 
 Refuses a loop that has a tag (split first, then tag), names in use, a length below 1, and tags for

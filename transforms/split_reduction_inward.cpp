@@ -16,7 +16,7 @@ class ReductionSplitter {
     for (const std::string& i : inames) {
       require_iname(k, i);
       if (!seen.insert(i).second)
-        refuse("twice", k.at, "`{}` stands twice in the list of inames", i);
+        refuse("twice", k.at, "`{}` occurs twice in the list of inames", i);
     }
     if (inames.empty()) refuse("no-inames", k.at, "no iname is given to split reductions by");
   }

@@ -46,8 +46,8 @@ AxisTag parse_tag(const Kernel& k, const std::string& text) {
     collect_reads(out.stride, names);
     for (const std::string& n : names)
       if (const Argument* a = k.find_arg(n); !a || a->is_array)
-        refuse("bad-axis-tag", k.at, "`{}` names `{}`, which is no scalar argument of kernel `{}`",
-               text, n, k.name);
+        refuse("bad-axis-tag", k.at,
+               "`{}` names `{}`, which is not a scalar argument of kernel `{}`", text, n, k.name);
     return out;
   }
   std::string_view rest = text;
@@ -173,14 +173,14 @@ Kernel tag_array_axes(const Kernel& k, const std::vector<std::string>& names,
 extern const Op tag_array_axes_op;
 const Op tag_array_axes_op{
     .name = "tag_array_axes",
-    .doc = R"(Says how the axes of arrays stand in memory.
+    .doc = R"(Says how the axes of arrays are laid out in memory.
 
 One tag for each axis, or one `c` or `f` for all of them:
 
 - `c`, `f`: the last axis, or the first, is contiguous;
 - `N0`, `N1`, ...: how far outside the axis is nested; `N0` is contiguous;
 - `vec`: the elements of one vector, of a constant length of 2, 3, 4, 8 or 16 (3 take the room of 4); the
-  other axes stand around them. A `vec` loop along the axis loads and stores whole vectors;
+  other axes are around them. A `vec` loop along the axis loads and stores whole vectors;
 - `stride:E`: `E` elements apart;
 - `sep`: an array for each subscript along the axis, `a_s0`, `a_s1`, ..., whose other axes the other tags
   are for. Of an argument this changes what the caller passes; those that nothing writes of a temporary

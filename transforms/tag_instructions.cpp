@@ -11,7 +11,7 @@ namespace moonloop {
 Kernel tag_instructions(const Kernel& k, const std::string& new_tag, const Match& within) {
   const auto in_tag = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; };
   if (new_tag.empty() || !std::all_of(new_tag.begin(), new_tag.end(), in_tag))
-    fail("bad-name", k.at, "`{}` is no tag: tags are letters, digits, `_` and `.`", new_tag);
+    fail("bad-name", k.at, "`{}` is not a tag: tags are letters, digits, `_` and `.`", new_tag);
   Kernel out = k;
   for (const std::size_t i : some_matching(k, within, "`within` selects no instruction"))
     out.instructions[i] = edit(k.instructions[i], [&](Instruction& x) { x.tags.insert(new_tag); });

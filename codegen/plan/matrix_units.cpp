@@ -67,7 +67,7 @@ class Finder {
       inner = &inner->children[0];
       if (!inner->is_loop()) break;
       if (!is_lane(k_.tag(inner->iname())))
-        refuse_step("the loop `{}` stands in it", inner->iname());
+        refuse_step("the loop `{}` is inside of it", inner->iname());
       lanes.push_back(inner->iname());
     }
     if (!inner->is_statements() || inner->insns().size() != 1)
@@ -130,7 +130,7 @@ class Finder {
       for (const std::size_t i : {0, 1})
         if (equal(sum->terms[i], insn.lhs[0]) && !mentions_array(sum->terms[1 - i], name))
           return sum->terms[1 - i];
-    refuse_step("`{}` is no sum of products", insn.id);
+    refuse_step("`{}` is not a sum of products", insn.id);
   }
 
   static bool mentions_array(const Expr& e, const std::string& name) {
@@ -169,7 +169,7 @@ class Finder {
     Exprs left, right;
     if (product && product->op == NaryOp::Mul)
       for (const Expr& f : product->terms) (mentions(f, step_.column) ? right : left).push_back(f);
-    if (left.empty() || right.empty()) refuse_step("`{}` is no sum of products", insn.id);
+    if (left.empty() || right.empty()) refuse_step("`{}` is not a sum of products", insn.id);
     const auto times = [](Exprs factors) {
       return factors.size() == 1 ? factors[0] : Expr(Nary{NaryOp::Mul, std::move(factors)});
     };

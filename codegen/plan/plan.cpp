@@ -68,11 +68,10 @@ void check_device(const Kernel& k, Target target) {
            to_string(target), c->name);
     // Other conditions are one for the group, or the grid: they are left out, all wait.
     if (insn->kind == InsnKind::Barrier && differs_by_item(k, conjunction(insn->predicates)))
-      fail(
-          "divergent-barrier", insn->at,
-          "the barrier `{}` stands under the condition `{}`: work-items for which it does not hold "
-          "would never arrive; leave the condition to the statements that it separates",
-          insn->id, to_string(conjunction(insn->predicates)));
+      fail("divergent-barrier", insn->at,
+           "the barrier `{}` is under the condition `{}`: work-items for which it does not hold "
+           "would never arrive; leave the condition to the statements that it separates",
+           insn->id, to_string(conjunction(insn->predicates)));
   }
 }
 

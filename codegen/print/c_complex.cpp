@@ -175,7 +175,7 @@ std::string CExpr::constant(const Expr& e, const Type& t) {
   };
   if (!half && !is_pair(t))
     return z && !std::isfinite(z->real()) ? literal_of(z->real(), t) : value(e, t);
-  if (!z) fail("unsupported", e.at(), "`{}` is no constant on a device", to_string(e));
+  if (!z) fail("unsupported", e.at(), "`{}` is not a constant on a device", to_string(e));
   if (half) return fmt::format("0x{:04x}", half_bits(static_cast<float>(z->real())));
   const Type part = real_part(t.scalar);
   const std::string re = literal_of(z->real(), part), im = literal_of(z->imag(), part);

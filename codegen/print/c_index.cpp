@@ -296,7 +296,7 @@ std::string CExpr::place(const Expr& e) {
   }
   if (const auto* l = e.as<Load>()) return element(l->array, l->index, l->linear);
   const auto* f = e.as<Field>();
-  if (!f) throw InternalError("an assignee that is no place");
+  if (!f) throw InternalError("an assignee that is not a place");
   return place(f->base) + "." + field_name(helpers_.language(), f->name);
 }
 

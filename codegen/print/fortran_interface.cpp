@@ -98,7 +98,7 @@ void check_names(const Called& p) {
   std::set<std::string> seen;
   const auto check = [&](const std::string& name, const Span& at) {
     if (!std::isalpha(static_cast<unsigned char>(name[0])) || name.size() > 55)
-      fail("unsupported", at, "`{}` is no name in Fortran", name);
+      fail("unsupported", at, "`{}` is not a name in Fortran", name);
     if (!seen.insert(lower_case(name)).second)
       fail("unsupported", at, "`{}` and another name differ in case alone, which Fortran ignores",
            name);
@@ -157,7 +157,7 @@ std::string length(const Called& p, const Parameter& a, const Expr& e) {
       if (x.name == v->name) return place_of(p, x);
   const auto* n = e.as<Nary>();
   if (!n || (n->op != NaryOp::Add && n->op != NaryOp::Mul))
-    fail("unsupported", a.at, "`{}`: the bounds of `{}` are no sums and products of arguments",
+    fail("unsupported", a.at, "`{}`: the bounds of `{}` are not sums and products of arguments",
          p.kernel, a.component->of);
   std::string out;
   for (const Expr& x : n->terms)

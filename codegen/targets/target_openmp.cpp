@@ -119,7 +119,7 @@ class OpenMPDialect : public Dialect {
     if (!is_small_array(acc, plan))
       fail("unsupported", insn.at,
            "instruction `{}`: `{}` over `{}`, which is tagged `{}`, of as many elements at once as "
-           "{} has iterations, which is no small constant, is not supported",
+           "{} has iterations, which is not a small constant, is not supported",
            insn.id, to_string(insn.reduce_op), *over, plan.kernel.tag(*over)->text,
            quoted_list(plan.expansions.at(acc).axes));
     out.clause[acc] = clause_of(insn.reduce_op);

@@ -295,7 +295,7 @@ class Parser {
     switch (t.kind) {
       case Tok::Number: return number(in_.next());
       case Tok::Name: return name();
-      case Tok::String: fail("syntax", t.at, "a string cannot stand in an expression");
+      case Tok::String: fail("syntax", t.at, "a string is not allowed in an expression");
       case Tok::Newline:
       case Tok::End: fail("syntax", t.at, "found {}, expected an expression", shown(t));
       case Tok::Punct: break;
@@ -305,7 +305,7 @@ class Parser {
     Part e = ternary();
     if (in_.at(","))
       fail("syntax", in_.peek().at,
-           "found `,`, expected `)`; a tuple cannot stand in an expression");
+           "found `,`, expected `)`; a tuple is not allowed in an expression");
     in_.expect(")", "to close the parenthesis");
     return e;
   }

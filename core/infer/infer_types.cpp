@@ -90,7 +90,7 @@ class TypeInference {
         const auto it = vars_.find(name);
         if (it == vars_.end())
           fail("unknown-name", i->lhs[p].at() ? i->lhs[p].at() : i->at,
-               "`{}` is assigned but is no argument or temporary", name);
+               "`{}` is assigned but is not an argument or temporary", name);
         if (it->second) continue;
         const auto [v, fresh] = number_.emplace(name, static_cast<int>(names_.size()));
         if (fresh) names_.push_back(name);
@@ -347,7 +347,7 @@ class TypeCheck {
     const Argument* arg = typer_.argument(name);
     const Temporary* t = k_.find_temporary(name);
     if (!(arg && arg->is_array) && !(t && !(t->shape && t->shape->empty())))
-      fail("bad-operand", e.at(), "`{}` is no array that can be passed", name);
+      fail("bad-operand", e.at(), "`{}` is not an array that can be passed", name);
     if (t && !t->base_storage.empty())
       fail("unsupported", e.at(), "`{}` shares its storage and cannot be passed", name);
     if (a.size() > 1) typer_.check(load(name, {a.begin() + 1, a.end()}, e.at()));
@@ -363,7 +363,7 @@ class TypeCheck {
       if (value || !l.as<Var>() || !is_passed_to(k_, i, name)) typer_.check(l);
       if (!k_.find_temporary(name) && !typer_.argument(name))
         fail("unknown-name", l.at() ? l.at() : i.at,
-             "`{}` is assigned but is no argument or temporary", name);
+             "`{}` is assigned but is not an argument or temporary", name);
       targets.push_back(typer_.type(l)->type);
     }
     for (const Expr& p : i.predicates) {

@@ -69,7 +69,7 @@ std::optional<Type> Typer::variable(const std::string& name, const Span& at) con
       if (vars_->size() < 200)
         for (const auto& [n, t] : *vars_) known.push_back(n);
       std::sort(known.begin(), known.end());
-      fail("unknown-name", at, "`{}` is no argument, temporary, iname or parameter{}", name,
+      fail("unknown-name", at, "`{}` is not an argument, temporary, iname or parameter{}", name,
            did_you_mean(name, known));
     }
     return it->second;
@@ -181,19 +181,21 @@ std::optional<Typed> Typer::called(const Expr& e, const Call& x,
   }
   if (x.name == "make_tuple")
     fail("bad-operand", e.at(),
-         "`make_tuple` stands only as the whole right side of an assignment");
+         "`make_tuple` is allowed only as the whole right side of an assignment");
   if (as_text(e))
-    fail("bad-operand", e.at(), "a text stands only among the arguments of an external function");
-  if (x.name == "address")
     fail("bad-operand", e.at(),
-         "an address, as `address(a)` or `address(a[i])`, stands only among the arguments of an "
-         "external function");
-  if (k_.externals.count(x.name))
+         "a text is allowed only among the arguments of an external function");
+  if (x.name == "address")
     fail(
         "bad-operand", e.at(),
-        "`{}` is external: its call stands alone, as in `a, b = {}(a, 1)`, with what it may change "
-        "on the left",
-        x.name, x.name);
+        "an address, as `address(a)` or `address(a[i])`, is allowed only among the arguments of an "
+        "external function");
+  if (k_.externals.count(x.name))
+    fail("bad-operand", e.at(),
+         "`{}` is external: its call is a statement of its own, as in `a, b = {}(a, 1)`, with what "
+         "it may change "
+         "on the left",
+         x.name, x.name);
   const FnInfo* f = find_function(x.name);
   if (!f && (x.name.starts_with("philox") || x.name.starts_with("threefry")))
     fail("unsupported", e.at(),
@@ -332,10 +334,10 @@ std::optional<Typed> Typer::find_type(const Expr& e, const std::optional<Type>& 
         return strong(x.type);
       },
       [&](const Slice&) -> R {
-        fail("bad-operand", e.at(), "a slice stands only in an argument of a call");
+        fail("bad-operand", e.at(), "a slice is allowed only in an argument of a call");
       },
       [&](const SubArray&) -> R {
-        fail("bad-operand", e.at(), "a part of an array stands only as an argument of a call");
+        fail("bad-operand", e.at(), "a part of an array is allowed only as an argument of a call");
       }});
 }
 

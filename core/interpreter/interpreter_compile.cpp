@@ -79,7 +79,7 @@ IntPtr Compiler::index(const Expr& e) {
   const bool before = std::exchange(wide_, true);
   Value v = value(e);
   wide_ = before;
-  if (!v.i) throw InternalError("interpreter: `" + to_string(e) + "` is no integer");
+  if (!v.i) throw InternalError("interpreter: `" + to_string(e) + "` is not an integer");
   return std::move(v.i);
 }
 
@@ -141,7 +141,7 @@ Access Compiler::access(const Expr& e) {
     a.offset += field_offset(*type(f->base).record, f->name);
     return a;
   }
-  throw InternalError("interpreter: `" + to_string(e) + "` stands nowhere");
+  throw InternalError("interpreter: `" + to_string(e) + "` is nowhere");
 }
 
 Access Compiler::target(const Expr& e) {

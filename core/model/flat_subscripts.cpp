@@ -83,7 +83,7 @@ void require_no_flat_subscripts(const Kernel& k, const std::string& array) {
       if ((l && l->array == array && l->linear) || (numbered && numbered->array == array)) {
         const Span at = x.at() ? x.at() : insn.at;
         throw Refused({"flat-subscript",
-                       fmt::format("`{}` in `{}` tells an element of `{}` by where it stands in "
+                       fmt::format("`{}` in `{}` addresses an element of `{}` by its position in "
                                    "memory, which would change",
                                    to_string(x), insn.id, array),
                        {at, {}},

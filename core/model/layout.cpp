@@ -111,7 +111,7 @@ void check_strides(const Temporary& t) {
   if (t.strides->size() != t.shape->size())
     fail("bad-strides", t.at, "`{}` has {} axes and {} strides", t.name, t.shape->size(),
          t.strides->size());
-  if (t.initializer) fail("bad-strides", t.at, "`{}` has values, which stand side by side", t.name);
+  if (t.initializer) fail("bad-strides", t.at, "`{}` has values, which are side by side", t.name);
   const bool positive = std::all_of(t.strides->begin(), t.strides->end(),
                                     [](const Expr& s) { return as_int(s).value_or(-1) >= 0; });
   if (!positive || !span_of(*t.shape, *t.strides))

@@ -54,7 +54,7 @@ void require_identifier(const std::string& name, const Span& at) {
   const auto word = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
   if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) ||
       !std::all_of(name.begin(), name.end(), word))
-    fail("bad-name", at, "`{}` is no name: names are letters, digits and `_`", name);
+    fail("bad-name", at, "`{}` is not a name: names are letters, digits and `_`", name);
 }
 
 void require_no_word(const std::string& name, const Span& at) {

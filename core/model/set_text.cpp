@@ -111,7 +111,7 @@ void check_integers(const std::string& text, const Span& at) {
         is_part(end + 1, [](int c) { return std::isdigit(c) != 0; })) {
       std::size_t last = end + 1;
       while (is_part(last, word)) ++last;
-      fail("bad-domain", at, "`{}` is no whole number here; write its digits",
+      fail("bad-domain", at, "`{}` is not a whole number here; write its digits",
            text.substr(i, last - i));
     }
     i = text.find_first_of(kDigits, end);
@@ -150,10 +150,11 @@ Set read(const std::string& text, const std::string& shown, const Span& at) {
   } catch (const IslError& e) {
     if (const std::string element = element_in(shown); !element.empty())
       fail("bad-domain", at,
-           "`{}` is no set: bounds have no elements of arrays, such as `{}`; assign it to a scalar "
+           "`{}` is not a set: bounds have no elements of arrays, such as `{}`; assign it to a "
+           "scalar "
            "around the loop, as in `<> bound = {}`, and write the scalar",
            shown, element, element);
-    fail("bad-domain", at, "`{}` is no set: {}", shown, e.what());
+    fail("bad-domain", at, "`{}` is not a set: {}", shown, e.what());
   }
 }
 
@@ -190,10 +191,10 @@ void check_end(const std::string& text, const Span& at, const char* code) {
   const std::size_t from = text.find_first_not_of(" \t\r\n", close + 1);
   if (from == std::string::npos) return;
   throw Error({code,
-               fmt::format("`{}` stands behind `{}`", text.substr(from), text.substr(0, close + 1)),
+               fmt::format("`{}` is after `{}`", text.substr(from), text.substr(0, close + 1)),
                {at, {}},
                {},
-               "all conditions stand within the braces, joined by `and` and `or`"});
+               "all conditions belong within the braces, joined by `and` and `or`"});
 }
 
 /// The parts of a union, `{ [i] : … ; [i] : … }`, are about the same dimensions: isl would take the
@@ -226,7 +227,8 @@ void check_tuples(const std::string& text, const Span& at) {
 
 Set parse_set(const std::string& text, const Span& at) {
   if (text.find('{') == std::string::npos)
-    fail("bad-domain", at, "`{}` is no set: it needs the form `{{ [i, j] : conditions }}`", text);
+    fail("bad-domain", at, "`{}` is not a set: it needs the form `{{ [i, j] : conditions }}`",
+         text);
   check_end(text, at, "bad-domain");
   check_tuples(text, at);
   const std::size_t arrow = text.find("->", text.find('{'));
@@ -247,12 +249,13 @@ Set parse_set(const std::string& text, const Span& at) {
 
 Map parse_map(const std::string& text, const Span& at) {
   if (text.find('{') == std::string::npos || text.find("->") == std::string::npos)
-    fail("bad-map", at, "`{}` is no map: it needs the form `{{ [i] -> [j] : conditions }}`", text);
+    fail("bad-map", at, "`{}` is not a map: it needs the form `{{ [i] -> [j] : conditions }}`",
+         text);
   check_end(text, at, "bad-map");
   Map m = [&]() -> Map {
     try {
       return isl_map_read_from_str(isl(), with_header(text, at).c_str());
-    } catch (const IslError& e) { fail("bad-map", at, "`{}` is no map: {}", text, e.what()); }
+    } catch (const IslError& e) { fail("bad-map", at, "`{}` is not a map: {}", text, e.what()); }
   }();
   for (const isl_dim_type side : {isl_dim_in, isl_dim_out}) {
     std::set<std::string> seen;

@@ -121,7 +121,7 @@ class DefinedReads {
                      instance_text(insn.id, o_.dims(read.insn), s.dims), element_text(a, at), with),
          {a.at ? a.at : insn.at, {}},
          {{by.at, fmt::format("written by `{}` in the same loop over `{}`", by.id, shared)}},
-         fmt::format("`dup={}` in the braces behind a statement gives it a loop of its own, which "
+         fmt::format("`dup={}` in the braces after a statement gives it a loop of its own, which "
                      "comes after that of `{}`",
                      shared, by.id)});
   }

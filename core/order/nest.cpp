@@ -257,7 +257,7 @@ std::vector<std::string> loop_order_in_sequence(const Kernel& k, const RunOrder&
   std::vector<int> rank(names.size());
   std::iota(rank.begin(), rank.end(), 0);
   const std::vector<int> sorted = sort_topologically(inside, rank);
-  ensure(sorted.size() == names.size(), "loops of a tree that stand inside of each other");
+  ensure(sorted.size() == names.size(), "loops of a tree that are inside of each other");
   std::vector<std::string> out;
   for (const int i : sorted)
     if (k.has_iname(names[std::size_t(i)])) out.push_back(names[std::size_t(i)]);

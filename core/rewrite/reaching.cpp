@@ -19,7 +19,7 @@ Definition definition_of(const Kernel& k, int index, const std::string& name) {
     refuse("bad-definition", insn.at, "`{}` cannot become a rule for `{}`: {}", insn.id, name, why);
   };
   if (insn.kind != InsnKind::Assign || insn.lhs.size() != 1)
-    bad("it is no assignment to one variable");
+    bad("it is not an assignment to one variable");
   if (insn.atomic != Atomicity::None) bad("it is atomic");
   if (insn.role != ReductionRole::None) bad("it is part of a reduction");
   if (Mentions(k, name).read_by(insn) && reads(k, insn).contains(name))
@@ -30,7 +30,7 @@ Definition definition_of(const Kernel& k, int index, const std::string& name) {
   if (lhs.as<Var>()) return d;
   const auto* l = lhs.as<Load>();
   if (!l || l->linear) {
-    bad(fmt::format("`{}` is no element of an array", to_string(lhs)));
+    bad(fmt::format("`{}` is not an element of an array", to_string(lhs)));
     return d;
   }
   for (const Expr& i : l->index) {
@@ -39,9 +39,9 @@ Definition definition_of(const Kernel& k, int index, const std::string& name) {
     const std::string iname = names.size() == 1 ? *names.begin() : "";
     const auto shift = iname.empty() ? std::nullopt : as_int(index_sub(i, var(iname)));
     if (!shift || !insn.inames.contains(iname))
-      bad(fmt::format("the subscript `{}` is no iname plus a constant", to_string(i)));
+      bad(fmt::format("the subscript `{}` is not an iname plus a constant", to_string(i)));
     if (std::find(d.inames.begin(), d.inames.end(), iname) != d.inames.end())
-      bad(fmt::format("`{}` stands in two of its subscripts", iname));
+      bad(fmt::format("`{}` occurs in two of its subscripts", iname));
     d.inames.push_back(iname);
     d.shifts.push_back(*shift);
   }

@@ -185,7 +185,7 @@ std::optional<InameTag> staging_tag(const std::optional<std::string>& given, boo
   if (!given) return shared ? parse_iname_tag("l.auto") : std::nullopt;
   if (given->empty() || *given == "for") return {};
   std::optional<InameTag> tag = parse_iname_tag(*given);
-  if (!tag) fail("bad-tag", at, "`{}` is no tag of an iname", *given);
+  if (!tag) fail("bad-tag", at, "`{}` is not a tag of an iname", *given);
   tag->at = at;
   return tag;
 }
@@ -196,7 +196,7 @@ AddressSpace parse_address_space(const std::string& text, const Span& at) {
   if (text == "local") return AddressSpace::Local;
   if (text == "global") return AddressSpace::Global;
   fail("bad-address-space", at,
-       "`{}` is no address space; there are `auto`, `private`, `local`, `global`", text);
+       "`{}` is not an address space; there are `auto`, `private`, `local`, `global`", text);
 }
 
 std::string to_string(AddressSpace s) {

@@ -182,8 +182,9 @@ Expr Expansion::piece(const std::string& array, const Expr& before, const Expr& 
   if (c && c->name == kImplied) {
     const auto step = as_int(c->args[3]);
     if (!step || *step == 0)
-      fail("unsupported", at,
-           "the step of an implied `do` that is no constant is not supported in Fortran kernels");
+      fail(
+          "unsupported", at,
+          "the step of an implied `do` that is not a constant is not supported in Fortran kernels");
     const Axis axis{c->args[1], c->args[2], *step, Expr(), Expr()};
     Exprs numbers;
     const std::vector<Range> ranges = over({axis}, numbers, at);

@@ -143,7 +143,7 @@ void Binding::scalar(const Variable& dummy, const Expr& argument) {
   } else if (!assigned || dummy.value) {
     scalars_[dummy.name] = copy(dummy, argument);
   } else if (!there) {
-    fail("unsupported", at_, "`{}` assigns its argument `{}`, and what is passed is no variable",
+    fail("unsupported", at_, "`{}` assigns its argument `{}`, and what is passed is not a variable",
          bare_name(callee_.name), dummy.name);
   } else if (there.as<Var>()) {
     scalars_[dummy.name] = there;
@@ -227,7 +227,7 @@ Binding::View Binding::view(const Variable& dummy, const Expr& argument) const {
       const auto step = s.step ? as_int(s.step) : std::optional<std::int64_t>(1);
       if (!step || *step == 0)
         fail("unsupported", at_,
-             "a section's step that is no constant is not supported in Fortran "
+             "a section's step that is not a constant is not supported in Fortran "
              "kernels");
       a.step = *step;
       const Expr least = a.first, most = a.last;
@@ -248,7 +248,7 @@ void Binding::match(const Variable& dummy, View& v, bool from_element) const {
   const auto refuse = [&](std::string_view why) {
     throw Error(
         Diagnostic{"unsupported",
-                   fmt::format("the argument `{}` of `{}` is no part of `{}` axis by axis: {}",
+                   fmt::format("the argument `{}` of `{}` is not part of `{}` axis by axis: {}",
                                dummy.name, bare_name(callee_.name), v.array, why),
                    {at_, {}},
                    {},
@@ -390,7 +390,8 @@ Expr Binding::passed(const Expr& e, const std::string& callee, const Span& at) c
     const Variable* v = place ? &caller_.variables.at(written_name(here)) : nullptr;
     if (!own.array && !(v && v->logical && v->dummy))
       fail("unsupported", at,
-           "what is passed for the logical `{}`, which `{}`, in another file, gets, is no argument "
+           "what is passed for the logical `{}`, which `{}`, in another file, gets, is not an "
+           "argument "
            "of `{}` and so not supported in Fortran kernels",
            own.name, bare_name(callee), bare_name(caller_.name));
   }
@@ -399,8 +400,8 @@ Expr Binding::passed(const Expr& e, const std::string& callee, const Span& at) c
       it == arrays_.end() ? expr(e) : first_in_memory(whole(it->second, at), caller_);
   if (!there)
     fail("unsupported", at,
-         "`{}`, which `{}` gets and which stands in another file, has gaps in memory here",
-         it->first, callee);
+         "`{}`, which `{}` gets and which is in another file, has gaps in memory here", it->first,
+         callee);
   return e.as<Load>() ? expr(e) : there;
 }
 

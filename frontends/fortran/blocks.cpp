@@ -105,7 +105,7 @@ void BlockReader::check_line(const Block& transform, int n) const {
   const Span at{transform.at.source, n, static_cast<int>(line.find(text)) + 1,
                 static_cast<int>(text.size())};
   throw Error(Diagnostic{"syntax",
-                         "a line of a transform block is no comment",
+                         "a line of a transform block is not a comment",
                          {at, {}},
                          {{transform.at, "the block begins here"}},
                          "begin it with `!`"});
@@ -152,7 +152,7 @@ void BlockReader::read(const Source* source, int order) {
       continue;
     }
     if (!accept(rest, "tagged:") || rest.empty())
-      fail("syntax", at, "`{}` is no block; there are `transform` and `tagged: NAME`", *found);
+      fail("syntax", at, "`{}` is not a block; there are `transform` and `tagged: NAME`", *found);
     const std::string name(rest);
     if (begins) {
       open.push_back({name, n + 1, 0, order ? order : n + 1, fixed_, at});

@@ -196,7 +196,7 @@ class Sharing {
             if (mentions(*e, other) && assigns(body, other))
               refuse("of a loop whose bounds it changes");
       const auto step = d->step ? as_int(without_casts(d->step)) : std::optional<std::int64_t>(1);
-      if (!step || *step == 0) refuse("of a loop whose step is no constant");
+      if (!step || *step == 0) refuse("of a loop whose step is not a constant");
       const Expr turns(Binary{BinaryOp::FloorDiv, index_sub(d->to, d->from), lit(*step)});
       const Expr end =
           *step == 1 || *step == -1 ? d->to : index_add({d->from, index_mul(lit(*step), turns)});

@@ -523,7 +523,7 @@ class Converter {
     const auto arg = [&](std::size_t i) { return i < args.size() ? args[i] : Expr(); };
     const auto constant = [&](std::size_t i) {
       const auto n = as_int(without_casts(arg(i)));
-      if (!n) unsupported(fmt::format("a `dim` of `{}` that is no constant", name));
+      if (!n) unsupported(fmt::format("a `dim` of `{}` that is not a constant", name));
       return lit(*n);
     };
     if (name == "lbound" || name == "ubound") {
@@ -701,8 +701,8 @@ bool is_in_another_file(const sem::Symbol& procedure, const Span& at) {
   if (!d) return true;
   if (!d->isInterface()) return false;
   const auto refuse = [&](std::string_view what) {
-    unsupported(
-        at, fmt::format("{} of `{}`, which stands in another file,", what, s.name().ToString()));
+    unsupported(at,
+                fmt::format("{} of `{}`, which is in another file,", what, s.name().ToString()));
   };
   if (s.attrs().test(sem::Attr::BIND_C)) refuse("`bind(c)`");
   for (const sem::Symbol* dummy : d->dummyArgs()) {
@@ -711,7 +711,7 @@ bool is_in_another_file(const sem::Symbol& procedure, const Span& at) {
     if (!object || object->IsAssumedShape() ||
         dummy->attrs().HasAny(
             {sem::Attr::VALUE, sem::Attr::OPTIONAL, sem::Attr::POINTER, sem::Attr::ALLOCATABLE}))
-      refuse(fmt::format("the argument `{}`, which is no plain variable or array,",
+      refuse(fmt::format("the argument `{}`, which is not a plain variable or array,",
                          dummy->name().ToString()));
   }
   return true;

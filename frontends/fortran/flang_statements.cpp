@@ -325,7 +325,7 @@ class Reader {
     if (!name) return 0;
     for (std::size_t n = loops_.size(); n-- > 0;)
       if (loops_[n] == name->ToString()) return static_cast<int>(loops_.size() - 1 - n);
-    unsupported(at, fmt::format("leaving `{}`, which is no loop,", name->ToString()));
+    unsupported(at, fmt::format("leaving `{}`, which is not a loop,", name->ToString()));
   }
 
   void call(const fp::CallStmt& s, const Span& at, Body& out) {
@@ -357,7 +357,8 @@ class Reader {
     const fp::Name& name = bounds.name.thing;
     if (const auto type = ev::DynamicType::From(name.symbol->GetUltimate());
         !type || type->category() != TypeCategory::Integer)
-      unsupported(at, fmt::format("the loop variable `{}`, which is no integer", name.ToString()));
+      unsupported(at,
+                  fmt::format("the loop variable `{}`, which is not an integer", name.ToString()));
     x.variable = name.symbol->name().ToString();
     x.from = without_casts(value(bounds.lower, at));
     x.to = without_casts(value(bounds.upper, at));
@@ -552,7 +553,7 @@ class Reader {
 
   void updated_at_once(const fp::OpenMPAtomicConstruct& x, const Span& at, Body& out) {
     if (x.IsCapture() || x.IsCompare() || x.GetKind() != llvm::omp::Clause::OMPC_update)
-      unsupported(at, "an atomic directive that is no update");
+      unsupported(at, "an atomic directive that is not an update");
     const Body inside = block(std::get<fp::Block>(x.t), at);
     for (Statement s : inside) {
       auto* a = std::get_if<Assignment>(&s.what);
@@ -622,7 +623,7 @@ class Reader {
       const Exprs values = to_arguments(*typed, at);
       const auto number = as_int(without_casts(values.at(0)));
       const auto text = as_text(values[0]);
-      if (!number && !text) unsupported(at, "a code of `stop` that is no constant");
+      if (!number && !text) unsupported(at, "a code of `stop` that is not a constant");
       if (number) x.status = *number;
       x.text = (error ? "ERROR STOP " : "STOP ") + (text ? *text : std::to_string(*number));
     }

@@ -138,7 +138,7 @@ class Calls {
   Expr passed(const std::string& callee, Expr a, const Span& at, Body& before, Body& after) {
     const auto refuse = [&](std::string_view what) {
       fail("unsupported", at,
-           "{}, an argument of `{}`, which stands in another file, is not supported in Fortran "
+           "{}, an argument of `{}`, which is in another file, is not supported in Fortran "
            "kernels",
            what, callee);
     };
@@ -270,13 +270,14 @@ class Inlining {
              bare_name(name));
       finish(number);
       if (f->errors.empty()) continue;
-      Diagnostic d{"unsupported",
-                   fmt::format("the call of `{}`, which is no kernel, is not supported in Fortran "
-                               "kernels",
-                               bare_name(name)),
-                   {at, {}},
-                   {},
-                   {}};
+      Diagnostic d{
+          "unsupported",
+          fmt::format("the call of `{}`, which is not a kernel, is not supported in Fortran "
+                      "kernels",
+                      bare_name(name)),
+          {at, {}},
+          {},
+          {}};
       const Diagnostic& why = f->errors.front();
       d.notes.push_back({why.where.at, why.text});
       throw Error(std::move(d));

@@ -84,7 +84,7 @@ class Lowering {
     for (const std::string& n : names)
       if (!is_parameter(n))
         fail("unsupported", at,
-             "the bounds of `{}` depend on `{}`, which is no argument that stays "
+             "the bounds of `{}` depend on `{}`, which is not an argument that stays "
              "as it is",
              array, n);
   }
@@ -270,7 +270,7 @@ class Lowering {
     if (add(lower, upper)) return;
     const Expr from = keep(lower, iname + "_from", here_, at),
                to = keep(upper, iname + "_to", here_, at);
-    ensure(add(from, to), "bounds of a section that are no variables");
+    ensure(add(from, to), "bounds of a section that are not variables");
   }
 
   // ---- Directives: steps that a script could take, so that they are proved as those are.
@@ -513,7 +513,7 @@ class Lowering {
                iname,
                {Expr(Compare{CompareOp::Ge, i, lit(0)}), Expr(Compare{CompareOp::Lt, i, trips})},
                Word{d.variable, at}, around_),
-           "a count of iterations that is no variable");
+           "a count of iterations that is not a variable");
     const auto place = [&](const Expr& n) {
       return Expr(Nary{NaryOp::Add, {from, Expr(Nary{NaryOp::Mul, {step, n}}, at)}}, at);
     };
@@ -555,7 +555,7 @@ class Lowering {
     if (!add()) {
       from = keep(from, iname + "_from", block, at);
       to = keep(to, iname + "_to", block, at);
-      ensure(add(), "bounds of a loop that are no variables");
+      ensure(add(), "bounds of a loop that are not variables");
     }
     loop_body(d, iname, block, inner, at);
     if (!after) return;

@@ -27,7 +27,7 @@ Axis axis_of(const Slice& s, const Variable& v, std::size_t axis, const Span& at
   const auto step = s.step ? as_int(s.step) : std::optional<std::int64_t>(1);
   if (!step || *step == 0)
     fail("unsupported", at,
-         "a section's step that is no constant is not supported in Fortran kernels");
+         "a section's step that is not a constant is not supported in Fortran kernels");
   out.step = *step;
   const Expr least = first_of(v.bounds[axis]);
   const auto most = [&] { return last_of(v, axis, at); };

@@ -93,7 +93,7 @@ class Creation {
         const auto [it, fresh] = places.emplace(i, at);
         if (!fresh)
           throw_later({"duplicate-iname",
-                       fmt::format("the iname `{}` stands in two domains", i),
+                       fmt::format("the iname `{}` is in two domains", i),
                        {at, {}},
                        {{it->second, "the first one"}},
                        {}});
@@ -119,7 +119,7 @@ class Creation {
                                iname ? "an iname" : "computed"),
                    {at, {}},
                    {},
-                   iname ? "conditions on inames stand in their domain" : ""});
+                   iname ? "conditions on inames belong in their domain" : ""});
     }
   }
 

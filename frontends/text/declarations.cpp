@@ -130,7 +130,7 @@ void check_literal(const Expr& e) {
     for (const Expr& t : n->terms) check_literal(t);
     return;
   }
-  fail("bad-initializer", e.at(), "`{}` is no literal", to_string(e));
+  fail("bad-initializer", e.at(), "`{}` is not a literal", to_string(e));
 }
 
 /// `temp NAME: type[shape] attributes`, the cursor after `temp`.
@@ -403,8 +403,7 @@ bool parse_declaration(const Source* source, const Line& line, KernelText& k) {
   if (is_raw_declaration(source, line, w)) {
     const Word text = rest_of_line(source, w.next, line.end);
     if (text.text.empty())
-      fail("syntax", span_at(source, w.begin, w.text.size()), "`{}` with nothing behind it",
-           w.text);
+      fail("syntax", span_at(source, w.begin, w.text.size()), "`{}` with nothing after it", w.text);
     w.text == "domain" ? add_domain(text, k) : add_assumption(text, k);
     return true;
   }
@@ -425,7 +424,7 @@ bool parse_declaration(const Source* source, const Line& line, KernelText& k) {
     const Span at = in.peek().at;
     const Type t = parse_type(in, k.records);
     if (t.is_record() || !is_integer(t.scalar))
-      fail("unknown-type", at, "`{}` is no integer type", t.str());
+      fail("unknown-type", at, "`{}` is not an integer type", t.str());
     k.index_type = t.scalar;
     expect_end(in, "after the index type");
   } else if (w.text == "external") {

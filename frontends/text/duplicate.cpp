@@ -40,8 +40,8 @@ void duplicate_inames(Kernel& k, std::size_t n, const std::vector<Options::Dupli
       fail("unknown-iname", d.from.at, "no iname `{}`{}", d.from.text,
            did_you_mean(d.from.text, k.inames()));
     if (!used.contains(d.from.text))
-      fail("bad-option", d.from.at, "`dup` names `{}`, which is no loop around `{}`", d.from.text,
-           insn.id);
+      fail("bad-option", d.from.at, "`dup` names `{}`, which is not a loop around `{}`",
+           d.from.text, insn.id);
     std::string to = d.to;
     for (int i = 0; to.empty(); ++i) {
       const std::string name = d.from.text + "_" + std::to_string(i);

@@ -62,7 +62,7 @@ class Reader {
     if (std::find(kNames.begin(), kNames.end(), key.text) == kNames.end())
       fail("unknown-option", key.at, "no option `{}`{}", key.text, did_you_mean(key.text, kNames));
     if (in_with_ && !allowed_in_with(key.text))
-      fail("bad-option", key.at, "the option `{}` cannot stand in a `with` block", key.text);
+      fail("bad-option", key.at, "the option `{}` is not allowed in a `with` block", key.text);
     if (!seen_.insert(key.text).second)
       fail("duplicate-option", key.at, "the option `{}` is given twice", key.text);
     if (!in_.accept("=")) {
@@ -106,7 +106,7 @@ class Reader {
         !w.text.empty() && std::all_of(w.text.begin(), w.text.end(), [](unsigned char c) {
           return std::isalnum(c) || c == '_' || c == '.';
         });
-    if (!ok) fail("bad-option", w.at, "`{}` is no {}", w.text, what);
+    if (!ok) fail("bad-option", w.at, "`{}` is not {}", w.text, what);
   }
 
   static std::set<std::string> texts(const Word& value) {
@@ -124,7 +124,7 @@ class Reader {
   void set(const Token& key, const Word& value) {
     const std::string& k = key.text;
     if (k == "id" || k == "id_prefix") {
-      name_only(value, "instruction id");
+      name_only(value, "an instruction id");
       (k == "id" ? out_.id : out_.id_prefix) = value;
     } else if (k == "dep") {
       Word rest = value;
@@ -155,7 +155,7 @@ class Reader {
       Word rest = value;
       if (!out_.inames_exact) rest.text.erase(0, 1), rest.at.col += 1;
       out_.inames = split(rest, ":");
-      for (const Word& w : out_.inames) name_only(w, "iname");
+      for (const Word& w : out_.inames) name_only(w, "an iname");
     } else if (k == "dup") {
       duplicates(value);
     } else if (k == "tags") {
@@ -168,7 +168,7 @@ class Reader {
       const char* end = value.text.data() + value.text.size();
       const auto [stop, error] = std::from_chars(value.text.data(), end, out_.priority);
       if (error != std::errc() || stop != end)
-        fail("bad-option", value.at, "the priority `{}` is no integer", value.text);
+        fail("bad-option", value.at, "the priority `{}` is not an integer", value.text);
     } else if (k == "atomic") {
       if (value.text != "init" && value.text != "update")
         fail("bad-option", value.at, "no `atomic={}`; there are `atomic` and `atomic=init`",
@@ -186,8 +186,8 @@ class Reader {
     const std::vector<Word> from = split({value.text.substr(0, arrow), value.at}, ":");
     std::vector<Word> to;
     if (arrow != std::string::npos) to = split({value.text.substr(arrow + 2), value.at}, ":");
-    for (const Word& w : from) name_only(w, "iname");
-    for (const Word& w : to) name_only(w, "iname");
+    for (const Word& w : from) name_only(w, "an iname");
+    for (const Word& w : to) name_only(w, "an iname");
     if (!to.empty() && to.size() != from.size())
       fail("bad-option", value.at, "`dup` names {} inames and {} new ones", from.size(), to.size());
     for (std::size_t i = 0; i < from.size(); ++i)

@@ -116,7 +116,7 @@ std::vector<Kernel> parse_kernels(const Source* source) {
         const std::vector<Token> tokens = tokenize(source, l.begin, l.end);
         if (tokens.front().kind == Tok::End) return;
         throw Error(Diagnostic{"no-kernel",
-                               "a statement stands before the first kernel",
+                               "a statement is before the first kernel",
                                {tokens.front().at, {}},
                                {},
                                "a kernel starts with `kernel NAME`"});

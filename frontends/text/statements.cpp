@@ -99,7 +99,7 @@ void StatementParser::next_arm(TokenStream& in, bool is_else) {
     fail("unbalanced-block", word.at, "`{}` without an `if`", word.text);
   const int number = k_.blocks[static_cast<std::size_t>(current)].chain;
   Chain& chain = k_.chains[static_cast<std::size_t>(number)];
-  if (chain.has_else) fail("unbalanced-block", word.at, "`{}` behind `else`", word.text);
+  if (chain.has_else) fail("unbalanced-block", word.at, "`{}` after `else`", word.text);
   if (is_else) {
     chain.has_else = true;
   } else {
@@ -216,7 +216,7 @@ Assignee StatementParser::assignee(TokenStream& in) {
     Expr part = parse_expr(in);
     const Span whole = join(at, part.at());
     if (!part.as<Load>())
-      fail("bad-assignee", part.at(), "`{}` is no part of an array", to_string(part));
+      fail("bad-assignee", part.at(), "`{}` is not part of an array", to_string(part));
     a.e = Expr(SubArray{std::move(inames), std::move(part)}, whole);
   } else {
     a.e = parse_expr(in);
@@ -237,7 +237,7 @@ void StatementParser::assignment(TokenStream& in) {
     if (t.kind == Tok::Punct && next.kind == Tok::Punct && next.text == "=" &&
         std::string_view("+-*/%|&^").find(t.text) != std::string_view::npos &&
         next.at.line == t.at.line && next.at.col == t.at.col + t.at.len)
-      fail("unsupported", t.at, "`{}=` is no assignment here; write `a = a {} ...`", t.text,
+      fail("unsupported", t.at, "`{}=` is not an assignment here; write `a = a {} ...`", t.text,
            t.text);
   }
   do s.lhs.push_back(assignee(in));

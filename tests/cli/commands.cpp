@@ -22,7 +22,7 @@ TEST_CASE("cli: gen writes code to standard output or to files") {
 TEST_CASE("cli: output files appear whole or not at all") {
   const Folder f;
   f.write("k.loop", kDouble);
-  f.write("bad.loop", "kernel x(n: int32)\nthis is no kernel\n");
+  f.write("bad.loop", "kernel x(n: int32)\nthis is not a kernel\n");
   f.write("old.c", "old");
   CHECK(tool("gen bad.loop -o old.c", f.str()).status == 1);
   CHECK(f.read("old.c") == "old");

@@ -27,7 +27,7 @@ TEST_CASE("fortran: a routine outside of the subset leaves the others of its fil
             "two.f90:3:3: warning: `bad` is left out: `read` is not supported in Fortran "
             "kernels [unsupported]\n"));
   CHECK(has(good.err,
-            "two.f90:12:3: warning: `caller` is left out: the call of `bad`, which is no "
+            "two.f90:12:3: warning: `caller` is left out: the call of `bad`, which is not a "
             "kernel, is not supported in Fortran kernels [unsupported]\n"));
   CHECK(tool("gen two.f90 --quiet", f.str()).err.empty());
   const Outcome bad = tool("gen two.f90 --kernel bad", f.str());
@@ -47,7 +47,7 @@ TEST_CASE("fortran: a file none of whose routines is a kernel has the errors tha
   CHECK(!has(none.err, "caller"));
 }
 
-TEST_CASE("fortran: a main program is no kernel, and does not keep others from being one") {
+TEST_CASE("fortran: a main program is not a kernel, and does not keep others from being one") {
   const Folder f;
   f.write("prog.f90", std::string("program main\n  print *, \"hi\"\nend program\n") + kGood);
   const Outcome found = tool("gen prog.f90", f.str());

@@ -55,7 +55,7 @@ TEST_CASE("fortran interface: the modules of a preprocessed file keep what decid
 module m
   implicit none
 #ifdef OTHER
-  this is no Fortran
+  this is not Fortran
 #endif
 #if LIMIT > 10 && \
     LIMIT < 30

@@ -278,7 +278,7 @@ TEST_CASE("repl: wrong commands say what is right, and where errors are") {
         "[bad-value]",
         "<repl>:24:1: error: here [script-error]",
         "<repl>:1:1: error: no command `:tre`",
-        "<repl>:25:3: error: `abc` is no value of `n`, which is of type int32 [bad-value]",
+        "<repl>:25:3: error: `abc` is not a value of `n`, which is of type int32 [bad-value]",
         "<repl>:26:1: error: `:time` takes `[on|off] [k=v...]` [bad-command]",
         "error: kernel `twice` has no scalar `m`; it has `n` [unknown-parameter]"}) {
     CAPTURE(err);
@@ -514,7 +514,7 @@ TEST_CASE("repl: Ctrl-C stops Lua, a run or a line, and the session goes on") {
     t.type("\003");
     t.wait_for("interrupted");
     t.wait_for("matmul> ");
-    t.type("this is no line \003");
+    t.type("this is not a line \003");
     t.wait_for("matmul> ");
     t.say("for i = 1, 2 do", ">> ");
     t.type("\003");

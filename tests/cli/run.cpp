@@ -92,7 +92,7 @@ TEST_CASE("cli: what a run lacks is an error of the request") {
   CHECK(!f.has("x.c"));
   const Outcome text = tool("run k.loop -p n=ten", f.str());
   CHECK(text.status == 1);
-  CHECK(contains(text.err, "`ten` is no value of `n`, which is of type int32 [bad-value]"));
+  CHECK(contains(text.err, "`ten` is not a value of `n`, which is of type int32 [bad-value]"));
   CHECK(contains(missing.err, "[missing-parameter]"));
   CHECK(tool("run k.loop -p n=99999999999", f.str()).status == 1);
   CHECK(tool("run k.loop -p n=10 --in a=none.npy", f.str()).status == 1);

@@ -43,7 +43,7 @@ TEST_CASE("cli: what is misspelt is named with what is near") {
   CHECK(contains(tool("gen k.loop --targt c", f.str()).err, "`--targt`; did you mean `--target`?"));
   CHECK(contains(tool("gem k.loop", f.str()).err, "`gem`; did you mean `gen`?"));
   CHECK(contains(tool("--kernel k gen k.loop", f.str()).err,
-                 "`--kernel` is an option of `gen` and goes behind it\n"));
+                 "`--kernel` is an option of `gen` and goes after it\n"));
 }
 
 TEST_CASE("cli: options common to all are taken by all") {

@@ -57,10 +57,10 @@ TEST_CASE("cli: a transformed kernel that is dropped is told") {
       "what this makes of kernel `twice` is in global `twise`, which nothing reads; global "
       "`twice` is as before [dropped-result]"));
   f.write("fused.lua", "both = lp.fuse_kernels({twice, twice}, {name = 'both'})\n");
-  CHECK(
-      contains(tool("check k.loop -t fused.lua", f.str()).err,
-               "kernel `both` in global `both` is no result; those of the script are what `twice` "
-               "holds, as before [dropped-result]"));
+  CHECK(contains(
+      tool("check k.loop -t fused.lua", f.str()).err,
+      "kernel `both` in global `both` is not a result; those of the script are what `twice` "
+      "holds, as before [dropped-result]"));
   // Not these: an alternative that is not taken, a helper on the way.
   f.write("tries.lua",
           "local other = twice:split_iname('i', 4)\ntwice = twice:split_iname('i', 8)\n");

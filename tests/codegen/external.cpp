@@ -60,16 +60,17 @@ TEST_CASE("external calls: refused where they cannot be") {
         "unsupported: two calls of `xerbla` have arguments of different types");
   for (const char* statement : {"xerbla(n)", "x[i] = 2*xerbla(n)"})
     CHECK(why(statement) ==
-          "bad-operand: `xerbla` is external: its call stands alone, as in `a, b = xerbla(a, 1)`, "
+          "bad-operand: `xerbla` is external: its call is a statement of its own, as in `a, b = "
+          "xerbla(a, 1)`, "
           "with what it may change on the left");
   CHECK(why("x[i] = sin(\"a\")") ==
-        "bad-operand: a text stands only among the arguments of an external function");
+        "bad-operand: a text is allowed only among the arguments of an external function");
   CHECK(why("x[i] = xerbla(n)") ==
         "bad-operand: `xerbla` cannot change `x[i]`, which is not among its arguments");
   CHECK(why("x[i] = address(x)") ==
-        "bad-operand: an address, as `address(a)` or `address(a[i])`, stands only among the "
+        "bad-operand: an address, as `address(a)` or `address(a[i])`, is allowed only among the "
         "arguments of an external function");
-  CHECK(why("info = xerbla(address(n))") == "bad-operand: `n` is no array that can be passed");
+  CHECK(why("info = xerbla(address(n))") == "bad-operand: `n` is not an array that can be passed");
   CHECK(why("info = xerbla(address(x[i, 0]))").find("rank-mismatch: ") == 0);
   CHECK(why("external g: float64\nx = g(address(x))") ==
         "bad-operand: `x` is an array and needs a subscript here");

@@ -73,13 +73,13 @@ TEST_CASE("matrix units: what does not fit is refused with the reason") {
   says(product("a[16*io + 8*h + r, 4*ko + u]*b[4*ko + u, 8*jo + 2*q + p]", "", "float32"), kTags,
        "takes float64");
   says(product("max(a[16*io + 8*h + r, 4*ko + u], b[4*ko + u, 8*jo + 2*q + p])"), kTags,
-       "no sum of products");
+       "not a sum of products");
   says(product("a[16*io + 8*h + r, 4*ko + u]*b[4*ko + u, 8*jo + 2*q + p]*(r + q)"), kTags,
        "along both `l.0` and `l.1`");
   says(product("a[16*io + 8*h + r, 4*ko + u]*b[4*ko + u, 8*jo + q + 4*p]"), kTags,
        "no `ilp` or `vec` loop over the two columns");
   says(product(), with(kTags, "p", "ord"), "no `ilp` or `vec` loop over the two columns");
-  says(product(), with(kTags, "ko", "mma"), "the loop `u` stands in it");
+  says(product(), with(kTags, "ko", "mma"), "the loop `u` is inside of it");
   std::string longer = product();
   longer.replace(longer.find("0 <= u < 4"), 10, "0 <= u < 8");
   says(longer, kTags, "values are not 0 to 3");

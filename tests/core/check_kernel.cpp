@@ -86,7 +86,7 @@ TEST_CASE("writes: parameters and scalar arguments stay as they are") {
   };
   CHECK(writing("n") == "`S` writes `n`, which is a parameter of a loop's bounds [writes-input]");
   CHECK(writing("s") == "`S` writes `s`, which is a scalar argument [writes-input]");
-  CHECK(writing("i") == "`i` is assigned but is no argument or temporary [unknown-name]");
+  CHECK(writing("i") == "`i` is assigned but is not an argument or temporary [unknown-name]");
 }
 
 TEST_CASE("undefined reads: before every write, or without one") {
@@ -225,7 +225,7 @@ TEST_CASE("undefined reads: an element that the same loop writes later") {
   };
   const std::string c = "temp t: float64[n]\nt[i] = a[i] {id=W}\n";
   const std::string what =
-      " before anything is written to it for n = 2 [undefined-read]; `dup=i` in the braces behind "
+      " before anything is written to it for n = 2 [undefined-read]; `dup=i` in the braces after "
       "a statement gives it a loop of its own, which comes after that of `W`";
   CHECK(said(c + "c[i] = t[n - 1 - i] {id=S}\n") == "S[i=0] reads `t[1]`" + what);
   CHECK(said(c + "c[0] = sum(i, t[n - 1 - i]) {id=S}\n") == "S_update[i=0] reads `t[1]`" + what);

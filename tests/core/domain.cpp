@@ -29,7 +29,7 @@ TEST_CASE("parse_set: undeclared names become parameters") {
   CHECK(same(parse_assumption("n mod 16 = 0 and n >= 1"), "[n] -> { : n mod 16 = 0 and n >= 1 }"));
 }
 
-TEST_CASE("parse_set: what is no set") {
+TEST_CASE("parse_set: what is not a set") {
   const auto code = [](const char* text) {
     try {
       parse_set(text);
@@ -41,7 +41,7 @@ TEST_CASE("parse_set: what is no set") {
   CHECK(code("{[i, i] : 0 <= i < 4}") == "bad-domain");
   CHECK(code("{[i + 1] : 0 <= i < 4}") == "bad-domain");
   CHECK_THROWS_WITH_AS(parse_set("i < n"),
-                       "`i < n` is no set: it needs the form `{ [i, j] : conditions }`", Error);
+                       "`i < n` is not a set: it needs the form `{ [i, j] : conditions }`", Error);
 }
 
 TEST_CASE("sets by name: dimensions move, go and come") {

@@ -207,7 +207,7 @@ TEST_CASE("types: promotion is commutative") {
             promote(static_cast<Scalar>(b), static_cast<Scalar>(a)));
 }
 
-TEST_CASE("types: a record is no operand of a cast, and no type to cast to") {
+TEST_CASE("types: a record is not an operand of a cast, nor a type to cast to") {
   const auto inferring = [](const std::string& statement) {
     return failure([&] {
       infer_types(

@@ -46,7 +46,7 @@ bool about_order(const std::string& code) {
 
 Kernel apply(const Call& c, const Kernel& k, Proof proof = Proof::Made) {
   const Op* op = find_op(c.name);
-  if (!op) throw InternalError("a random step is no transform");
+  if (!op) throw InternalError("a random step is not a transform");
   return run_op(*op, k, c.positional, c.options, {}, proof);
 }
 

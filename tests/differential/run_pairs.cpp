@@ -150,7 +150,7 @@ std::string difference(const std::string& where, const Expected& expected, const
     Buffer whole(e.layout());
     whole.copy_elements(e);
     if (const Buffer* other = put_together(whole, k, found))
-      return fmt::format("{} has an array {}, which is no part of `{}`", where,
+      return fmt::format("{} has an array {}, which is not part of `{}`", where,
                          other->layout().str(), e.layout().name);
     const Comparison c = compare(e, whole, expected.bounds);
     if (!c.equal())

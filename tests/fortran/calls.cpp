@@ -74,9 +74,10 @@ subroutine inner(m, x)
 end subroutine
 )");
     });
-    CHECK_MESSAGE(said.find("the bounds of `t` depend on `n`, which is no argument that stays as "
-                            "it is") != std::string::npos,
-                  said);
+    CHECK_MESSAGE(
+        said.find("the bounds of `t` depend on `n`, which is not an argument that stays as "
+                  "it is") != std::string::npos,
+        said);
   }
 }
 
@@ -414,18 +415,19 @@ TEST_CASE("fortran: calls that no kernel can say") {
               "recursive subroutine t(n)\ninteger :: n\ncall s(n)\nend\n");
         }) == "`s`, which calls itself, is not supported in Fortran kernels [unsupported]");
   CHECK(calling("b(2)", "subroutine f(x)\nreal :: x\nx = 1") == "");
-  CHECK(calling("a(2, 3)", "subroutine f(x)\nreal :: x(*)\nx(1) = 1") ==
-        "the argument `x` of `f` is no part of `a` axis by axis: it may reach over the end of axis "
-        "1 [unsupported]");
+  CHECK(
+      calling("a(2, 3)", "subroutine f(x)\nreal :: x(*)\nx(1) = 1") ==
+      "the argument `x` of `f` is not part of `a` axis by axis: it may reach over the end of axis "
+      "1 [unsupported]");
   CHECK(calling("n, a(1, 3)", "subroutine f(n, x)\ninteger n\nreal :: x(n)\nx(1) = 1") == "");
   CHECK(calling("n, a", "subroutine f(n, x)\ninteger n\nreal :: x(n)\nx(1) = 1") ==
-        "the argument `x` of `f` is no part of `a` axis by axis: it has 2 axes, the argument 1 "
+        "the argument `x` of `f` is not part of `a` axis by axis: it has 2 axes, the argument 1 "
         "[unsupported]");
   CHECK(calling("n, a", "subroutine f(n, x)\ninteger n\nreal :: x(2*n, n)\nx(1, 1) = 1") ==
-        "the argument `x` of `f` is no part of `a` axis by axis: its axis 1 has another length "
+        "the argument `x` of `f` is not part of `a` axis by axis: its axis 1 has another length "
         "[unsupported]");
   CHECK(calling("k(1) + 1", "subroutine f(i)\ninteger i\ni = 1") ==
-        "`f` assigns its argument `i`, and what is passed is no variable [unsupported]");
+        "`f` assigns its argument `i`, and what is passed is not a variable [unsupported]");
   CHECK(calling("k", "subroutine f(i)\ninteger i\ni = 1") ==
         "the argument `i` of `f` is one value, and an array is passed [unsupported]");
   CHECK(calling("n", "subroutine f(x)\ninteger x(3)\nx(1) = 1") ==

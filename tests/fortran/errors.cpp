@@ -45,7 +45,7 @@ TEST_CASE("fortran: Flang's errors, every one of them at its line") {
 TEST_CASE("fortran: what no kernel can say is named at its line") {
   refused("print *, n", "`print`");
   refused("call other(a(1:n:2))",
-          "`a[1:n:2]`, which has gaps in memory, an argument of `other`, which stands in another "
+          "`a[1:n:2]`, which has gaps in memory, an argument of `other`, which is in another "
           "file,");
   refused("a = cshift(b, 1)", "the intrinsic `cshift`");
   refused("a(1) = maxloc(b, 1, back=.true.)", "this form of `maxloc`");
@@ -56,21 +56,21 @@ TEST_CASE("fortran: what no kernel can say is named at its line") {
   refused("!$omp parallel do if(n > 3)\ndo i = 1, n\na(i) = 1\nend do", "the clause `if(n > 3)`");
   refused("!$omp parallel do reduction(ieor: j)\ndo i = 1, n\nj = ieor(j, i)\nend do",
           "this reduction");
-  refused("!$omp atomic read\nr = a(1)", "an atomic directive that is no update");
+  refused("!$omp atomic read\nr = a(1)", "an atomic directive that is not an update");
   refused("!$omp critical\nn = 1\n!$omp end critical", "this directive of OpenMP");
   refused("!$omp parallel firstprivate(n)\nn = 1\n!$omp end parallel",
           "`firstprivate` of `n`, which is assigned there,");
   refused("!$acc parallel\nn = 1\n!$acc end parallel", "this directive of OpenACC");
   refused("!$acc parallel loop tile(8)\ndo i = 1, n\na(i) = 1\nend do", "the clause `tile(8)`");
   refused("!$acc serial loop\ndo i = 1, n\na(i) = 1\nend do", "`serial loop` of OpenACC");
-  refused("stop n", "a code of `stop` that is no constant");
+  refused("stop n", "a code of `stop` that is not a constant");
   refused("write (*, *, iostat=j) a", "a `write` that assigns variables");
   refused("read *, a", "`read`");
   refused("if (a(1)) 10, 20, 20\n10 b(1) = 1\n20 continue", "an arithmetic `if`");
   refused("go to (10, 20), n\n10 b(1) = 1\n20 continue", "a computed `goto`");
   refused("goto 10\nb(1) = 1\n10 continue", "`goto`");
   refused("close (7)", "`close`");
-  refused("x: if (n > 1) then; exit x; end if x", "leaving `x`, which is no loop,");
+  refused("x: if (n > 1) then; exit x; end if x", "leaving `x`, which is not a loop,");
 }
 
 TEST_CASE("fortran: what addresses cannot say to routines of other files") {
@@ -82,9 +82,9 @@ TEST_CASE("fortran: what addresses cannot say to routines of other files") {
   };
   CHECK(why("real :: x(*)") == "");
   CHECK(why("real :: x(:)") ==
-        "unsupported: the argument `x`, which is no plain variable or array, of `f`, which stands "
+        "unsupported: the argument `x`, which is not a plain variable or array, of `f`, which is "
         "in another file, is not supported in Fortran kernels");
-  CHECK(why("real :: x(4)\noptional :: x").find("the argument `x`, which is no plain") !=
+  CHECK(why("real :: x(4)\noptional :: x").find("the argument `x`, which is not a plain") !=
         std::string::npos);
   CHECK(why("real :: x(*)", " bind(c)").find("`bind(c)` of `f`") != std::string::npos);
   const auto kind =
@@ -102,9 +102,9 @@ TEST_CASE("fortran: what addresses cannot say to routines of other files") {
     return out;
   };
   CHECK(within("a").find("what is passed for the logical `x`, which `another`, in another file, "
-                         "gets, is no argument of `s`") != std::string::npos);
+                         "gets, is not an argument of `s`") != std::string::npos);
   CHECK(within("a(n:1:-1)")
-            .find("`v`, which `other` gets and which stands in another file, has "
+            .find("`v`, which `other` gets and which is in another file, has "
                   "gaps in memory here") != std::string::npos);
 }
 
@@ -156,9 +156,9 @@ TEST_CASE("fortran: blocks that do not fit") {
   CHECK(block("!$moonloop end tagged: x\n") == "no block tagged `x` is open here [syntax]");
   CHECK(block("!$moonloop parallel\n") == "`parallel` begins and ends no block [syntax]");
   CHECK(block("!$moonloop begin tiling\n") ==
-        "`begin tiling` is no block; there are `transform` and `tagged: NAME` [syntax]");
+        "`begin tiling` is not a block; there are `transform` and `tagged: NAME` [syntax]");
   CHECK(block("!$moonloop begin transform\nsubroutine t\nend\n!$moonloop end transform\n") ==
-        "a line of a transform block is no comment [syntax]");
+        "a line of a transform block is not a comment [syntax]");
 }
 
 namespace {
@@ -221,7 +221,8 @@ TEST_CASE("fortran: blocks that are not closed end soon, however many there are"
   CHECK(all[0].where.at.line == 13);
 }
 
-TEST_CASE("fortran: blocks within blocks, names of keywords and loops up to labels are no errors") {
+TEST_CASE(
+    "fortran: blocks within blocks, names of keywords and loops up to labels are not errors") {
   const std::string text =
       "subroutine s(n, a)\ninteger n, i, j, do, end, endif, else(3)\nreal a(n)\n" +
       times(12, "if (n > 1) then\n") +

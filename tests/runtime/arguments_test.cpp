@@ -44,7 +44,7 @@ TEST_CASE("arguments: sizes have to be given, other scalars may be") {
   CHECK(reading({{"n", "4"}, {"a", "4"}}) ==
         "`a` is an array; read it with `--in a=FILE.npy` [unknown-parameter]");
   CHECK(reading({{"n", "4"}, {"n", "6"}}) == "`n` is given twice, as 4 and 6 [repeated-parameter]");
-  CHECK(reading({{"n", "x"}}) == "`x` is no value of `n`, which is of type int32 [bad-value]");
+  CHECK(reading({{"n", "x"}}) == "`x` is not a value of `n`, which is of type int32 [bad-value]");
 }
 
 TEST_CASE("arguments: what the kernel assumes is checked") {
@@ -70,9 +70,9 @@ TEST_CASE("arguments: values of every type") {
   CHECK(parse_value("x", Scalar::C64, "3").re == 3);
 
   CHECK(value_error(Scalar::I8, "128") ==
-        "`128` is no value of `x`, which is of type int8 [bad-value]");
+        "`128` is not a value of `x`, which is of type int8 [bad-value]");
   CHECK(value_error(Scalar::U8, "-1") ==
-        "`-1` is no value of `x`, which is of type uint8 [bad-value]");
+        "`-1` is not a value of `x`, which is of type uint8 [bad-value]");
   CHECK(value_error(Scalar::I64, "9223372036854775808").ends_with("[bad-value]"));
   CHECK(value_error(Scalar::I32, "1.5").ends_with("[bad-value]"));
   CHECK(value_error(Scalar::I32, "").ends_with("[bad-value]"));

@@ -100,11 +100,11 @@ TEST_CASE("compiler: an entry that is torn is compiled anew") {
 
 TEST_CASE("compiler: what it complains about is shown") {
   Program p = axpy();
-  p.source += "this is no C\n";
+  p.source += "this is not C\n";
   const std::string message = error_of([&] { Executable(p, {}, Cache("")); });
   CHECK(message.find(" ended with status 1:\n") != std::string::npos);
   CHECK(message.find("kernel.c:5:1: error: ") != std::string::npos);
-  CHECK(message.find(">     5 | this is no C\n        | ^\n") != std::string::npos);
+  CHECK(message.find(">     5 | this is not C\n        | ^\n") != std::string::npos);
   CHECK(message.ends_with(" [compiler-failed]"));
 }
 
@@ -123,13 +123,13 @@ TEST_CASE("compiler: the line of generated code that it refused is marked") {
     Program p = generate(test::parse_one("kernel k(a: float64[4])\ndomain {[i]: 0 <= i < 4}\n"
                                          "a[i] = i\n"),
                          t);
-    p.source += "this is no C\n";
+    p.source += "this is not C\n";
     const std::string message = error_of([&] {
       if (t == Target::C) Executable(p, {}, Cache(""));
       if (t == Target::OpenCL) open_device(t, -1)->compile(p, {});
     });
     CAPTURE(message);
-    CHECK(message.find(" | this is no C\n") != std::string::npos);
+    CHECK(message.find(" | this is not C\n") != std::string::npos);
     CHECK(message.ends_with(" [compiler-failed]"));
   }
 }

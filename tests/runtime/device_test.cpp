@@ -409,7 +409,7 @@ b[i] = a[i]  {id=w}
 a[j] = 2     {dep=wait}
 )",
                 {{"i", "l.0"}, {"j", "l.0"}}) ==
-        "the barrier `wait` stands under the condition `a[j] > 0.5`: work-items for which it does "
+        "the barrier `wait` is under the condition `a[j] > 0.5`: work-items for which it does "
         "not hold would never arrive; leave the condition to the statements that it separates "
         "[divergent-barrier]");
 }

@@ -184,7 +184,7 @@ TEST_CASE("in use: reductions that threads or lanes share, for several elements 
     const Kernel many = step(k, "tag_inames", {word("i:l.0, j:par")});
     CHECK(error_of([&] { generate(many, Target::OpenMP); })
               .find("which is tagged `par`, of as many elements at once as `l.0` has iterations, "
-                    "which is no small constant, is not supported") != std::string::npos);
+                    "which is not a small constant, is not supported") != std::string::npos);
   }
 }
 

@@ -138,14 +138,14 @@ TEST_CASE("npy: bad files are refused by name") {
         "cannot read `" + folder.path() + "`: Is a directory [cannot-read]");
   spit(path, "not an array");
   CHECK(reading(path, Scalar::F64, {2}) ==
-        "`" + path + "` is no .npy file: it does not start with \\x93NUMPY [bad-npy]");
+        "`" + path + "` is not an .npy file: it does not start with \\x93NUMPY [bad-npy]");
   const std::string good = "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }";
   spit(path, npy(good, std::string(15, '\0')));
   CHECK(reading(path, Scalar::F64, {2}) ==
         "`" + path + "` is truncated: 15 of 16 bytes of the array are there [bad-npy]");
   spit(path, npy(good, std::string(17, '\0')));
   CHECK(reading(path, Scalar::F64, {2}) ==
-        "`" + path + "` goes on behind the array's 16 bytes [bad-npy]");
+        "`" + path + "` goes on after the array's 16 bytes [bad-npy]");
   spit(path, npy(good, std::string(16, '\0')));
   CHECK(reading(path, Scalar::F32, {2}) ==
         "`" + path + "` holds float64, but array `a` is of type float32 [npy-type]");
@@ -173,14 +173,14 @@ TEST_CASE("npy: bad headers say what is wrong") {
   CHECK(parsing("{'descr': '<f8', 'shape': (1,)}") == bad("no key `fortran_order`"));
   CHECK(parsing("{'descr': '<f8', 'fortran_order': False}") == bad("no key `shape`"));
   CHECK(parsing("{'shape': (1,), 'fortran_order': False}") == bad("no key `descr`"));
-  CHECK(parsing("{'descr': '<f8', 'descr': '<f8'}") == bad("key `descr` stands twice"));
+  CHECK(parsing("{'descr': '<f8', 'descr': '<f8'}") == bad("key `descr` occurs twice"));
   CHECK(parsing("{'colour': 'red'}") == bad("unknown key `colour`"));
   CHECK(parsing("{'fortran_order': 1}") == bad("`fortran_order` is neither True nor False"));
   CHECK(parsing("{'shape': (-1,)}") == bad("expected an extent at byte 11"));
   CHECK(parsing("{'shape': (99999999999999999999,)}") == bad("an extent overflows 64 bits"));
   CHECK(parsing("{'descr': '<f8") == bad("a string has no end"));
   CHECK(parsing("{'descr': '<f8', 'fortran_order': False, 'shape': ()} x") ==
-        bad("something stands behind the dictionary"));
+        bad("something is after the dictionary"));
   CHECK(parsing("{'descr': '|O'}") ==
         "`x.npy` holds Python objects; only bool, integers, float16/32/64 and complex64/128 can be "
         "read [npy-type]");

@@ -43,7 +43,7 @@ def stand_ins(op, a, b):
         a = b = "int32"  # truth values count
     pair = {a, b}
     if "int32" in pair and pair & {"float32", "complex64"} and op not in ("<<", ">>"):
-        a, b = ("float32" if t == "int32" else t for t in (a, b))  # is no double
+        a, b = ("float32" if t == "int32" else t for t in (a, b))  # is not a double
     return a, b
 
 

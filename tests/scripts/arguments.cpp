@@ -36,7 +36,7 @@ TEST_CASE("scripts: kinds, counts and options of arguments") {
   CHECK(text("lp.split_iname(twice, 'i', 4, {outer_tag = 3})") ==
         "bad argument #4 to 'split_iname' (option 'outer_tag': string expected, got integer)");
   CHECK(text("lp.split_iname(twice, 'i', 4, function() end)") ==
-        "bad argument #4 to 'split_iname' (a function is no value that it takes)");
+        "bad argument #4 to 'split_iname' (a function is not a value that it takes)");
   CHECK(text("lp.split_iname(twice, 'i', 4, {1, x = 2})") ==
         "bad argument #4 to 'split_iname' (a table with both positions and names)");
 }

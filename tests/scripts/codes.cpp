@@ -119,10 +119,10 @@ const Row kSteps[] = {
     {"bad-slabs", kCopy, "k:split_iname(\"i\", 4, {slabs = {-1, 0}})",
      "slabs (-1, 0) of `i` are not between 0 and 1000"},
     {"bad-name", kCopy, "k:rename_iname(\"i\", \"2x\")",
-     "`2x` is no name: names are letters, digits and `_`"},
+     "`2x` is not a name: names are letters, digits and `_`"},
     {"name-taken", kCopy, "k:rename_iname(\"i\", \"a\")", "the name `a` is in use in kernel `k`"},
     {"bad-priority", kCopy, "k:prioritize_loops(\"i, i\")",
-     "`i` stands twice in the priority `i`, `i`"},
+     "`i` occurs twice in the priority `i`, `i`"},
     {"tagged-iname", kCopy, "k:tag_inames{i = \"par\"}:split_iname(\"i\", 4)",
      "`i` is tagged `par`; split it first, then tag the parts"},
     {"untagged-iname", kCopy, "k:untag_inames(\"i\", \"par\")", "`i` has no tag"},
@@ -144,7 +144,7 @@ const Row kSteps[] = {
     {"unbounded-footprint", kUnbounded, "k:add_prefetch(\"a\", \"i\")",
      "the footprint of `a` has no bound along `a_dim_0`"},
     {"no-common-domain", kTwoLoops, "k:join_inames(\"i, j\")",
-     "the bounds of `i` and `j` stand in different domains; only inames of one domain can be "
+     "the bounds of `i` and `j` are in different domains; only inames of one domain can be "
      "joined"},
     {"no-constant-extent", kCopy, "k:join_inames(\"i, j\")",
      "`j` has no constant number of values, which all but the first of `i`, `j` need; give the "
@@ -182,7 +182,8 @@ const Row kSteps[] = {
      "`f` depends on `i`, which is not around every selected use; sweep it, or select the uses "
      "with `within`"},
     {"non-affine-argument", kMaps, "k:buffer_array(\"y\", \"i\")",
-     "subscript `m[i]` of `y` in `use` is no sum of inames and parameters, so that its footprint "
+     "subscript `m[i]` of `y` in `use` is not a sum of inames and parameters, so that its "
+     "footprint "
      "is not known"},
     {"lost-slabs", kSlabs, "k:split_iname(\"i\", 4)",
      "`i` has slabs, which are first and last iterations of that loop alone; change the loop "
@@ -204,7 +205,7 @@ const Row kSteps[] = {
     {"empty-assumptions", kCopy, "k:assume(\"n > 3 and n < 2\")",
      "`n > 3 and n < 2` contradicts what kernel `k` assumes"},
     {"not-integer", kCopy, "k:assume_injective(\"a\")",
-     "`a` holds float64, not integers, and is no map of subscripts"},
+     "`a` holds float64, not integers, and is not a map of subscripts"},
     {"bad-rank", kMaps, "k:assume_injective(\"mm\")",
      "`mm` has 2 axes; only a map with one axis can be assumed injective"},
     {"written-array", kMaps, "k:assume_injective(\"w\")",
@@ -225,7 +226,7 @@ const Row kSteps[] = {
      "`acc` cannot become a rule for `y`: it reads what it writes"},
     {"bad-address-space", kRule,
      "k:precompute(\"f\", \"i\", {temporary_address_space = \"shared\"})",
-     "`shared` is no address space; there are `auto`, `private`, `local`, `global`"},
+     "`shared` is not an address space; there are `auto`, `private`, `local`, `global`"},
     {"bad-inames", kRule, "k:precompute(\"f\", \"i\", {precompute_inames = \"p, q\"})",
      "2 inames are given for 1 storage axis of `f`"},
     {"bad-outer-inames", kRule, "k:precompute(\"f\", \"i\", {precompute_outer_inames = \"i\"})",

@@ -129,7 +129,7 @@ TEST_CASE("complete: every tag it offers is one") {
   }
 }
 
-TEST_CASE("complete: text that is no Lua does no harm") {
+TEST_CASE("complete: text that is not Lua does no harm") {
   const std::string all = "f({[\"a\\\"b' --x\n=,:.)}] lp.:: {{ smooth: 'i";
   for (std::size_t n = 0; n <= all.size(); ++n)
     for (std::size_t from = 0; from <= n; ++from) {

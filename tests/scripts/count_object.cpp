@@ -141,16 +141,16 @@ TEST_CASE("counts: errors name what is wrong") {
   CHECK(fails("tri:op_counts():sum():eval{m = 10}") ==
         "the count depends on `n`, which has no value [missing-parameter] 1:23");
   CHECK(fails("tri:op_counts():sum():eval{n = 'many'}") ==
-        "`n` is \"many\", which is no integer [bad-argument] 1:23");
+        "`n` is \"many\", which is not an integer [bad-argument] 1:23");
   CHECK(fails("tri:op_counts():filter_by{name = 3}") ==
-        "`name` is 3, which is no text [bad-argument] 1:17");
+        "`name` is 3, which is not a text [bad-argument] 1:17");
   CHECK(fails("tri:op_counts():group_by('name'):to_bytes()") ==
         "counts of operations by `name` have no size in bytes; take bytes before groups "
         "[no-bytes] 1:34");
   CHECK(fails("tri:op_counts{warp = 32}") ==
         "option `warp` is unknown; there is `subgroup_size` [unknown-option] 1:5");
   CHECK(fails("tri:op_counts{subgroup_size = 0}") ==
-        "`subgroup_size` is 0, which is no positive integer [bad-argument] 1:5");
+        "`subgroup_size` is 0, which is not a positive integer [bad-argument] 1:5");
   CHECK(fails("local c = tri:op_counts().total") ==
         "a map of counts has no field or method `total`; it has `fields`, `eval`, "
         "`eval_and_sum`, `filter_by`, `group_by`, `sum`, `to_bytes` [unknown-name] 1:27");

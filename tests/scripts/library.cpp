@@ -170,9 +170,9 @@ TEST_CASE("library: a doc comment says what the function takes and gives") {
   CHECK(fails("--- Does it.\n--- @return a (string, required): x\n") ==
         "doc comment of `it`: a result has a kind alone: @return a (string, required): x");
   CHECK(fails("--- Does it.\n--- @param a (string): x\n--- more\n") ==
-        "doc comment of `it`: text behind the first tag: more");
+        "doc comment of `it`: text after the first tag: more");
   CHECK(fails("--- Does it.\n--- @return k (kernel): x\n--- @param a (string): x\n") ==
-        "doc comment of `it`: results come behind parameters: @param a (string): x");
+        "doc comment of `it`: results come after parameters: @param a (string): x");
   CHECK(fails("--- Does it.\n--- @example\n--- knl = 1\n") ==
         "doc comment of `it`: an example is indented: knl = 1");
   CHECK(fails("--- Does it.\n--- @return k (kernel): x\n") == "doc comment of `it`: no example: ");

@@ -71,7 +71,7 @@ TEST_CASE("scripts: make_kernel's wrong arguments are errors at the caller's lin
   CHECK(text("lp.make_kernel('{[i]: 0 <= i < n}', 'a[i] = 1', {default_order = 'D'})") ==
         "bad argument #3 to 'make_kernel' (option 'default_order' is neither \"C\" nor \"F\")");
   CHECK(text("lp.make_kernel('{[i]: 0 <= i < n}', 'a[i] = 1', {index_dtype = 'float32'})") ==
-        "bad argument #3 to 'make_kernel' (option 'index_dtype': 'float32' is no signed integer "
+        "bad argument #3 to 'make_kernel' (option 'index_dtype': 'float32' is not a signed integer "
         "type)");
   CHECK(text("lp.make_kernel('{[i]: 0 <= i < n}', 'a[i] = 1', {fixed_parameters = {n = 1.5}})") ==
         "bad argument #3 to 'make_kernel' (option 'fixed_parameters': the value of 'n' is no "
@@ -109,7 +109,7 @@ TEST_CASE("scripts: Fortran, from text and from a file") {
   CHECK(failure(kDouble, "lp.load('x.f90')").code == "cannot-read");
 }
 
-TEST_CASE("scripts: attempt returns a refusal and passes on what is no refusal") {
+TEST_CASE("scripts: attempt returns a refusal and passes on what is not a refusal") {
   run_lua(kRecurrence, R"(
     local before = recur:text()
     local k, err = lp.attempt(lp.tag_inames, recur, {i = "par"})
@@ -121,7 +121,7 @@ TEST_CASE("scripts: attempt returns a refusal and passes on what is no refusal")
     assert(lp.is_kernel(ok))
     local a, b = lp.attempt(function(...) return ... end, 1, 2)
     assert(a == 1 and b == 2)
-    -- a wrong argument is no refusal
+    -- a wrong argument is not a refusal
     local fine, e = pcall(lp.attempt, lp.split_iname, recur, "z", 4)
     assert(not fine and tostring(e):find("has no iname 'z'", 1, true))
     local fine, e = pcall(lp.attempt, function() error("mine") end)

@@ -265,10 +265,10 @@ TEST_CASE("errors in argument lists") {
 
 TEST_CASE("errors in domains and lines about loops") {
   CHECK(errors("kernel k\ndomain {[i]: 0 <= i < n}\ndomain {[j, i]: 0 <= i, j < n}\n") ==
-        "3:13 duplicate-iname: the iname `i` stands in two domains");
+        "3:13 duplicate-iname: the iname `i` is in two domains");
   CHECK(errors("kernel k\ndomain {[i, i]: 0 <= i < n}\n").find("2:8 bad-domain: ") == 0);
   CHECK(errors("kernel k\ndomain 3\n") ==
-        "2:8 bad-domain: `3` is no set: it needs the form `{ [i, j] : conditions }`");
+        "2:8 bad-domain: `3` is not a set: it needs the form `{ [i, j] : conditions }`");
   CHECK(errors("kernel k\ndomain [n] -> { : n > 3}\n") ==
         "2:8 bad-domain: `[n] -> { : n > 3}` has no inames; conditions on parameters go into an "
         "`assume` line");
@@ -276,7 +276,7 @@ TEST_CASE("errors in domains and lines about loops") {
   CHECK(errors("kernel k\nassume n > \n").find("2:8 bad-domain: ") == 0);
   CHECK(errors("kernel k\nassume n > 3 and n < 2\n") ==
         "2:8 bad-assumption: `n > 3 and n < 2` can never hold");
-  CHECK(errors("kernel k\ndomain\n") == "2:1 syntax: `domain` with nothing behind it");
+  CHECK(errors("kernel k\ndomain\n") == "2:1 syntax: `domain` with nothing after it");
   CHECK(line_errors("tag q: g.0") == "5 unknown-iname: no iname `q`");
   CHECK(line_errors("tag i: gg.0") ==
         "8 unknown-tag: no tag `gg.0`; there are `ord`, `unr`, `unr_hint`, "
@@ -289,13 +289,13 @@ TEST_CASE("errors in domains and lines about loops") {
   CHECK(line_errors("slabs i: 1") ==
         "11 syntax: found the end, expected `,` between the two numbers of iterations");
   CHECK(line_errors("slabs i: -1, 0") == "10 bad-option: a number of iterations is below 0");
-  CHECK(line_errors("index_type f64") == "12 unknown-type: `float64` is no integer type");
+  CHECK(line_errors("index_type f64") == "12 unknown-type: `float64` is not an integer type");
   CHECK(line_errors("record p(x: f64, x: f32)") ==
         "18 duplicate-field: there is a field `x` already");
   CHECK(line_errors("record f64(x: f64)") == "8 duplicate-type: there is a type `f64` already");
   CHECK(line_errors("temp t: f64 in shared") ==
         "16 bad-option: no memory `shared`; there are private, local, global, auto");
-  CHECK(line_errors("temp t: f64 init=(x)") == "19 bad-initializer: `x` is no literal");
+  CHECK(line_errors("temp t: f64 init=(x)") == "19 bad-initializer: `x` is not a literal");
   CHECK(line_errors("temp t: f64\ntemp t: f64") ==
         "5:6 duplicate-temporary: the temporary `t` is declared twice");
   CHECK(line_errors("temp t: f64\n<f32> t = 3") ==
@@ -380,10 +380,10 @@ TEST_CASE("domains of isl's whole language") {
 
 TEST_CASE("sets end with their brace") {
   const std::string head = "kernel k(n: int32, a: float64[n])\ndomain ", tail = "\na[i] = 1\n";
-  const std::string hint = "; all conditions stand within the braces, joined by `and` and `or`";
+  const std::string hint = "; all conditions belong within the braces, joined by `and` and `or`";
   for (const std::string more : {"+ {[i]: i = 9}", "{[j]: 0 <= j < n}", "; x y {", "[3]"})
     CHECK(errors(head + "{[i]: 0 <= i < 4} " + more + tail) ==
-          "2:8 bad-domain: `" + more + "` stands behind `{[i]: 0 <= i < 4}`" + hint);
+          "2:8 bad-domain: `" + more + "` is after `{[i]: 0 <= i < 4}`" + hint);
   CHECK(errors(head + "{[i]->[j]: 0 <= i < n}" + tail) ==
         "2:8 bad-domain: `{[i]->[j]: 0 <= i < n}` is a map, and no set");
 }
@@ -393,7 +393,7 @@ TEST_CASE("assumptions are about parameters") {
       "kernel k(n: int32, len: int32[1], a: float64[n])\ndomain {[i]: 0 <= i < n}\n";
   CHECK(errors(head + "assume n > 3 and i > 5\na[i] = 1\n") ==
         "3:18 unknown-parameter: `i` in an assumption is an iname; assumptions are about "
-        "parameters; conditions on inames stand in their domain");
+        "parameters; conditions on inames belong in their domain");
   CHECK(errors(head + "assume L <= 3\n<int32> L = len[0]\na[i] = L\n") ==
         "3:8 unknown-parameter: `L` in an assumption is computed; assumptions are about "
         "parameters");

@@ -153,7 +153,7 @@ TEST_CASE("errors in expressions point at what is wrong") {
   CHECK(error("a + )") == "5 unbalanced: `)` closes nothing");
   CHECK(error("a b") == "3 syntax: found `b` after the expression");
   CHECK(error("(a, b)") ==
-        "3 syntax: found `,`, expected `)`; a tuple cannot stand in an expression");
+        "3 syntax: found `,`, expected `)`; a tuple is not allowed in an expression");
   CHECK(error("a[i") == "2 unbalanced: `[` is never closed");
   CHECK(error("a[i)") == "4 unbalanced: found `)` where `]` is needed");
   CHECK(error("a if b") ==
@@ -181,7 +181,7 @@ TEST_CASE("errors in expressions point at what is wrong") {
   CHECK(error("1e999") == "1 bad-number: the number `1e999` exceeds float64");
   CHECK(error("1e39f") == "1 bad-number: the number `1e39f` exceeds float32");
   CHECK(error("3x") == "1 bad-number: `3x` is not a number");
-  CHECK(error("\"text\"") == "1 syntax: a string cannot stand in an expression");
+  CHECK(error("\"text\"") == "1 syntax: a string is not allowed in an expression");
   CHECK(error("\"text") == "1 unbalanced: the string is never closed");
   CHECK(error("a ` b") == "3 bad-character: unexpected character ```");
   CHECK(error("a \x01") == "3 bad-character: unexpected byte 0x01");

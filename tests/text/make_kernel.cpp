@@ -103,7 +103,7 @@ TEST_CASE("errors point into the text that has them") {
         "<instructions>:1:8 unbalanced: `(` is never closed\n"
         "<instructions>:2:5 syntax: found nothing to assign");
   CHECK(failure({.domains = {"{[i]: 0 <= i < n}", "{[i]: i = 0}"}, .instructions = "a[i] = 1"}) ==
-        "<domain>:1:3 duplicate-iname: the iname `i` stands in two domains");
+        "<domain>:1:3 duplicate-iname: the iname `i` is in two domains");
   CHECK(failure({.instructions = "a = 1", .args = {"a: f64", "b: flt"}}) ==
         "<argument>:1:4 unknown-type: no type `flt`");
   CHECK(failure({.instructions = "a = \xff"}) ==

@@ -117,12 +117,13 @@ TEST_CASE("errors in options") {
         "11 unknown-option: no option `tgs`; did you mean `tags`?");
   CHECK(line_errors("a[i] = 1 {id}") == "13 syntax: the option `id` needs a value, as in `id=...`");
   CHECK(line_errors("a[i] = 1 {id=}") == "11 syntax: the option `id` has an empty value");
-  CHECK(line_errors("a[i] = 1 {id=a b}") == "14 bad-option: `a b` is no instruction id");
+  CHECK(line_errors("a[i] = 1 {id=a b}") == "14 bad-option: `a b` is not an instruction id");
   CHECK(line_errors("a[i] = 1 {id=a, id=b}") ==
         "17 duplicate-option: the option `id` is given twice");
-  CHECK(line_errors("a[i] = 1 {priority=x}") == "20 bad-option: the priority `x` is no integer");
+  CHECK(line_errors("a[i] = 1 {priority=x}") ==
+        "20 bad-option: the priority `x` is not an integer");
   CHECK(line_errors("a[i] = 1 {priority=99999999999}") ==
-        "20 bad-option: the priority `99999999999` is no integer");
+        "20 bad-option: the priority `99999999999` is not an integer");
   CHECK(line_errors("a[i] = 1 {nosync=b@lokal}") ==
         "18 bad-option: no scope `lokal`; there are local, global, any");
   CHECK(line_errors("a[i] = 1 {atomic=last}") ==
@@ -135,23 +136,23 @@ TEST_CASE("errors in options") {
   CHECK(line_errors("... lbarrier {mem_kind=far}") ==
         "24 bad-option: no `mem_kind=far`; there are local and global");
   CHECK(line_errors("a[i] = 1 {inames=i:q}") == "20 unknown-iname: no iname `q`");
-  CHECK(line_errors("a[i] = 1 {inames=i-j}") == "18 bad-option: `i-j` is no iname");
+  CHECK(line_errors("a[i] = 1 {inames=i-j}") == "18 bad-option: `i-j` is not an iname");
   CHECK(line_errors("a[i] = 1 {dep=b, id=a}") == "15 unknown-dependency: no instruction `b`");
   CHECK(line_errors("a[i] = 1 {dep=foo*}") == "15 unknown-dependency: no instruction `foo*`");
   CHECK(line_errors("a[i] = 1 {dup=q}") == "15 unknown-iname: no iname `q`");
   CHECK(line_errors("a[i] = 1 {dup=j}") ==
-        "15 bad-option: `dup` names `j`, which is no loop around `insn`");
+        "15 bad-option: `dup` names `j`, which is not a loop around `insn`");
   CHECK(line_errors("a[i] = 1 {dup=i->j}") == "15 name-taken: the name `j` is in use");
   CHECK(line_errors("a[i, j] = 1 {dup=i:j->k}") ==
         "18 bad-option: `dup` names 2 inames and 1 new ones");
   CHECK(line_errors("a[i] = 1 {if=}") == "14 syntax: found `}`, expected an expression");
   CHECK(line_errors("a[i] = 1 {id=x\na[i] = 2") == "10 unbalanced: `{` is never closed");
   CHECK(line_errors("with {id=x}\na[i] = 1\nend") ==
-        "7 bad-option: the option `id` cannot stand in a `with` block");
+        "7 bad-option: the option `id` is not allowed in a `with` block");
   CHECK(line_errors("with {id_prefix=}\na[i] = 1\nend") ==
         "7 syntax: the option `id_prefix` has an empty value");
   CHECK(line_errors("with {atomic}\na[i] = 1\nend") ==
-        "7 bad-option: the option `atomic` cannot stand in a `with` block");
+        "7 bad-option: the option `atomic` is not allowed in a `with` block");
   CHECK(errors("kernel k\na = 1 {id=x}\nb = 2 {id=x}\n") ==
         "3:11 duplicate-id: two instructions have the id `x`");
 }

@@ -131,7 +131,7 @@ TEST_CASE("mangled text never does anything but fail or parse") {
 
 TEST_CASE("text: sets that isl would take for something else") {
   CHECK(errors("kernel k(a: inout int32[1000])\ndomain {[i]: 0 <= i < 1e3}\na[i] = 1\n") ==
-        "2:8 bad-domain: `1e3` is no whole number here; write its digits");
+        "2:8 bad-domain: `1e3` is not a whole number here; write its digits");
   CHECK(errors("kernel k(n: int32, a: inout int32[n])\n"
                "domain {[i]: exists (e1: i = 2e1 and 0 <= 2e1 < n)}\na[i] = 1\n")
             .find("whole number") == std::string::npos);

@@ -140,14 +140,14 @@ TEST_CASE("errors in statements") {
   CHECK(line_errors("3 = a[i]") == "1 bad-assignee: `3` cannot be assigned to");
   CHECK(line_errors("a + b = c") == "1 bad-assignee: `a + b` cannot be assigned to");
   CHECK(line_errors("f(x) = c") == "1 bad-assignee: `f(x)` cannot be assigned to");
-  CHECK(line_errors("[j]: b = c") == "6 bad-assignee: `b` is no part of an array");
+  CHECK(line_errors("[j]: b = c") == "6 bad-assignee: `b` is not part of an array");
   CHECK(line_errors("<>a.b = c") == "1 bad-assignee: `a.b` cannot declare a temporary");
   CHECK(line_errors("<flot64>a = c") ==
         "2 unknown-type: no type `flot64`; did you mean `float64`?");
   CHECK(line_errors("<i8>a = c") ==
         "2 unknown-type: `i8` means one byte or eight; write `int8` or `int64`");
   CHECK(line_errors("a[i] += 2") ==
-        "6 unsupported: `+=` is no assignment here; write `a = a + ...`");
+        "6 unsupported: `+=` is not an assignment here; write `a = a + ...`");
   CHECK(line_errors("a, b = c + d") ==
         "8 wrong-result-count: 2 assignees need a call or a reduction with two results, found `c + "
         "d`");
@@ -156,11 +156,10 @@ TEST_CASE("errors in statements") {
   CHECK(line_errors("a, b = sum(i, x[i])") ==
         "1 wrong-result-count: a reduction by `sum` gives 1 result, found 2 assignees");
   CHECK(line_errors("i = 3") == "1 writes-iname: `i` is an iname and cannot be assigned to");
-  CHECK(
-      line_errors("a[i] = b[1:2]") ==
-      "10 misplaced-slice: the slice `1:2` stands outside of the arguments and results of a call");
+  CHECK(line_errors("a[i] = b[1:2]") ==
+        "10 misplaced-slice: the slice `1:2` is outside of the arguments and results of a call");
   CHECK(line_errors("a[:] = b[i]") ==
-        "3 misplaced-slice: the slice `:` stands outside of the arguments and results of a call");
+        "3 misplaced-slice: the slice `:` is outside of the arguments and results of a call");
   CHECK(line_errors("a[i] = sum(k, b[k])") == "8 unknown-iname: no iname `k`");
   CHECK(line_errors("... barier") ==
         "5 syntax: no statement `... barier`; there are gbarrier, lbarrier, nop");
@@ -175,7 +174,7 @@ TEST_CASE("errors in statements") {
   CHECK(line_errors("if\na[i] = 1\nend") == "3 syntax: found the end, expected an expression");
   CHECK(line_errors("for q\na[i] = 1\nend") == "5 unknown-iname: no iname `q`");
   CHECK(line_errors("if a\nb = 1\nelse\nb = 2\nelse\nb = 3\nend") ==
-        "8:1 unbalanced-block: `else` behind `else`");
+        "8:1 unbalanced-block: `else` after `else`");
 }
 
 TEST_CASE("statements: what a reduction goes over is an iname, wherever it stands") {
@@ -225,17 +224,17 @@ TEST_CASE("all errors of a file are reported, each once") {
         "3:2 unbalanced: `[` is never closed\n"
         "4:5 unbalanced: `(` is never closed\n"
         "5:11 unknown-option: no option `idd`; did you mean `id`?\n"
-        "7:8 bad-domain: `{[i] 0 <= }` is no set: syntax error\n"
+        "7:8 bad-domain: `{[i] 0 <= }` is not a set: syntax error\n"
         "8:6 unbalanced: `(` is never closed\n"
         "9:8 syntax: the option `tags` has an empty value");
 }
 
-TEST_CASE("what is no kernel") {
+TEST_CASE("what is not a kernel") {
   CHECK(errors("") == "1:1 no-kernel: there is no kernel here; a kernel starts with `kernel NAME`");
   CHECK(errors("# nothing\n") ==
         "2:1 no-kernel: there is no kernel here; a kernel starts with `kernel NAME`");
   CHECK(errors("\n a[i] = 2\nkernel k\n") ==
-        "2:2 no-kernel: a statement stands before the first kernel; a kernel starts with `kernel "
+        "2:2 no-kernel: a statement is before the first kernel; a kernel starts with `kernel "
         "NAME`");
   CHECK(errors("kernel k\nkernel k\n") == "2:8 duplicate-kernel: two kernels are named `k`");
   CHECK(errors("kernel k x\n") == "1:10 syntax: found `x` after the head of the kernel");

@@ -150,7 +150,7 @@ c[i, j] = a[i, q[i, j]]  {id=c}
   CHECK(refusal([&] {
           apply(before, "add_prefetch", {text("a"), text("j")});
         }) ==
-        "argument `q[i, j]` of `a` is no sum of inames and parameters, so that its footprint "
+        "argument `q[i, j]` of `a` is not a sum of inames and parameters, so that its footprint "
         "is not known [non-affine-argument]");
   const Kernel k = apply(before, "add_prefetch", {text("a[i, :]")});
   CHECK(shape(k, "a_fetch") == "4");
@@ -245,14 +245,14 @@ c[j] = c[j] + a[j, j]  {id=d}
         "bad argument #2 to 'add_prefetch' (no array 'z' in kernel 's'; it has 'n', 'a', 'q', "
         "'c') [bad-argument]");
   CHECK(say({text("n + 1"), text("i")}) ==
-        "`n + 1` is no array `a`, `a$tag` or `a[i, :]` [bad-argument]");
+        "`n + 1` is not an array `a`, `a$tag` or `a[i, :]` [bad-argument]");
   CHECK(say({text("a"), text("j"), text("x, y, z")}, {{"within", text("id:d")}}) ==
         "3 names are given for the 2 axes of `a` [bad-inames]");
   CHECK(say({text("a"), text("z")}) ==
         "bad argument #3 to 'add_prefetch' (kernel 's' has no iname 'z'; it has i, j) "
         "[bad-argument]");
   CHECK(say({text("a"), text("i")}, {{"within", text("id:c")}}) ==
-        "argument `q[i]` of `a` is no sum of inames and parameters, so that its footprint is "
+        "argument `q[i]` of `a` is not a sum of inames and parameters, so that its footprint is "
         "not known [non-affine-argument]");
   CHECK(say({text("a[i]"), text("i")}) == "`a` has 2 axes, but a footprint has 1 [bad-footprint]");
   CHECK(say({text("a[i, 1:3]"), text("i")}) ==
@@ -337,7 +337,7 @@ b[i] = sum(j, a[i, j] + c[i, j])  {id=b}
   for (const int n : {1, 16, 37}) CHECK(same_values(k, out, {{"n", n}}));
   CHECK(message([&] {
           apply(k, "add_prefetch", {text("a[h, :]"), text("j")});
-        }).find("`h` is no iname of kernel `k`; it has `i`, `j`") != std::string::npos);
+        }).find("`h` is not an iname of kernel `k`; it has `i`, `j`") != std::string::npos);
 }
 
 TEST_CASE("add_prefetch: a footprint may name inames that were joined, mapped or cut in pieces") {

@@ -81,7 +81,7 @@ TEST_CASE("add_padding: refuses what it cannot align") {
   CHECK(code_of([] { pad(kTile, "t", 2, 132); }) == "bad-axis");
   CHECK(code_of([] { pad(kTile, "t", -1, 132); }) == "bad-axis");
   CHECK(message([] { pad(kTile, "t", 0, 130); }) ==
-        "130 bytes are no multiple of the 4 bytes of an element of `t`");
+        "130 bytes are not a multiple of the 4 bytes of an element of `t`");
   CHECK(code_of([] { pad(kTile, "t", 0, 0); }) == "bad-padding");
   CHECK(code_of([] { add_padding(parsed(kTile), "tt", 0, 4); }) == "unknown-array");
 }
@@ -117,7 +117,7 @@ TEST_CASE("tag_array_axes: refuses tags that give no layout") {
   CHECK(code_of([] { tag_axes(kTile, "t", "stride:-32,stride:1"); }) == "bad-strides");
   CHECK(code_of([] { tag_axes(kTurn, "a", "stride:n,stride:0"); }) == "bad-strides");
   CHECK(message([] { tag_axes(kTurn, "a", "stride:q,stride:1"); }) ==
-        "`stride:q` names `q`, which is no scalar argument of kernel `turn`");
+        "`stride:q` names `q`, which is not a scalar argument of kernel `turn`");
   CHECK(message([] { tag_axes(kTile, "t", "c,vec"); }) ==
         "axis 1 of `t` has length 32; vectors have 2, 3, 4, 8 or 16 elements");
   CHECK(message([] { tag_axes(kTurn, "a", "vec,vec"); }).find("has length") != std::string::npos);

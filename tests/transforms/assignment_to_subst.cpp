@@ -177,14 +177,14 @@ TEST_CASE("assignment_to_subst: refuses what would read other values") {
                      "d") != "legal");
 }
 
-TEST_CASE("assignment_to_subst: refuses assignments that are no definitions") {
+TEST_CASE("assignment_to_subst: refuses assignments that are not definitions") {
   CHECK(refusal(in_loops("<> t = inp[i] {id=def}\nt = t + inp[i] {id=more, dep=def}\n"
                          "out[i] = t {dep=more}\n"),
                 "t") == "`more` cannot become a rule for `t`: it reads what it writes");
   CHECK(refusal(in_loops("<> d[2*i] = inp[i] {id=def}\nout[j] = d[2*j]\n"), "d") ==
-        "`def` cannot become a rule for `d`: the subscript `2*i` is no iname plus a constant");
+        "`def` cannot become a rule for `d`: the subscript `2*i` is not an iname plus a constant");
   CHECK(refusal(in_loops("<> d[i, i] = inp[i] {id=def}\nout[j] = d[j, j]\n"), "d") ==
-        "`def` cannot become a rule for `d`: `i` stands in two of its subscripts");
+        "`def` cannot become a rule for `d`: `i` occurs in two of its subscripts");
   CHECK(refusal(in_loops("out[i] = inp[i]\n"), "inp") == "nothing in kernel `k` writes `inp`");
   CHECK(refusal(in_loops("out[i] = inp[i]\n"), "out") == "nothing reads `out` in kernel `k`");
   CHECK(refusal(in_loops("out[i] = inp[i]\n"), "z").starts_with("no variable `z` in kernel `k`"));
@@ -274,7 +274,8 @@ TEST_CASE("assignment_to_subst: a value keeps its type among wider ones") {
   CHECK(same_values(made("2*b[i] + b[i]"), plain, {{"n", 9}}));
 }
 
-TEST_CASE("assignment_to_subst: the smaller of two inames in a rule is no reduction in its text") {
+TEST_CASE(
+    "assignment_to_subst: the smaller of two inames in a rule is not a reduction in its text") {
   const Kernel k = parsed(R"(
 kernel f(n: int32, a: in int32[2*n], b: int32[n, n])
 domain {[i]: 0 <= i < n}

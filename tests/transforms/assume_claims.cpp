@@ -58,7 +58,7 @@ TEST_CASE("assume_injective, assume_disjoint: what they refuse") {
         "no array `x` in kernel `scatter`; it has `map`, `a`, `b`");
   CHECK(message([&] { assume_disjoint(k, {}); }) == "no array is given to assume anything of");
   CHECK(message([&] { assume_injective(k, {"b"}); }) ==
-        "`b` holds float64, not integers, and is no map of subscripts");
+        "`b` holds float64, not integers, and is not a map of subscripts");
   const Kernel changing = parsed(
       "kernel f(n: int32, m: int32[n], t: int32[n, n])\ndomain {[i]: 0 <= i < n}\n"
       "m[i] = i {id=w}\na[m[i]] = t[i, 0] {id=u, dep=w}\n");

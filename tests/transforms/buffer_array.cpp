@@ -276,7 +276,7 @@ e[i] = e[j] + 1  {id=cross}
         "bad argument #3 to 'buffer_array' (kernel 's' has no iname 'z'; it has i, j) "
         "[bad-argument]");
   CHECK(say({text("c"), text("i")}) ==
-        "subscript `q[i]` of `c` in `indirect` is no sum of inames and parameters, so that its "
+        "subscript `q[i]` of `c` in `indirect` is not a sum of inames and parameters, so that its "
         "footprint is not known [non-affine-argument]");
   CHECK(say({text("d"), text("i")}) ==
         "`d[[i + n*j]]` is one flat subscript; its axes are not known [linear-access]");
@@ -287,9 +287,9 @@ e[i] = e[j] + 1  {id=cross}
   CHECK(say({text("e"), text("i, j")}, {{"temporary_name", text("q")}}) ==
         "the name `q` is in use in kernel `s` [name-taken]");
   CHECK(say({text("e"), text("i, j")}, {{"default_tag", text("z.9")}}) ==
-        "bad argument #4 to 'buffer_array' ('z.9' is no tag of an iname) [bad-argument]");
+        "bad argument #4 to 'buffer_array' ('z.9' is not a tag of an iname) [bad-argument]");
   CHECK(say({text("e"), text("i, j")}, {{"temporary_scope", text("moon")}}) ==
-        "`moon` is no address space; there are `auto`, `private`, `local`, `global` "
+        "`moon` is not an address space; there are `auto`, `private`, `local`, `global` "
         "[bad-address-space]");
   const Kernel apart = parsed(R"(kernel s(n: int32, e: float64[n])
 domain {[i]: 0 <= i < n}
@@ -427,7 +427,7 @@ TEST_CASE("buffer_array: what the array's type does to sums in each step") {
   CHECK(of("int8[4], x: in int32") == "legal");
 }
 
-TEST_CASE("buffer_array: the number of an element is no access of it") {
+TEST_CASE("buffer_array: the number of an element is not an access of it") {
   const Kernel k = parsed(
       "kernel k(n: int32, a: inout float64[n, 8])\ndomain {[i, j]: 0 <= i < n and 0 <= j < 8}\n"
       "a[i, j] = a[i, j] + indexof(a[i, j]) {id=s}\n");

@@ -100,7 +100,7 @@ TEST_CASE("duplicate_inames: what it refuses") {
   CHECK(message([&] { duplicate_inames(k, {}, second); }) == "no iname is given to duplicate");
   CHECK(message([&] {
           duplicate_inames(k, {"i", "i"}, second);
-        }) == "`i` stands twice in the list of inames");
+        }) == "`i` occurs twice in the list of inames");
   CHECK(message([&] {
           duplicate_inames(k, {"i"}, second, {.new_inames = {"p", "q"}});
         }) == "2 new inames are given for 1 to duplicate");

@@ -34,7 +34,7 @@ TEST_CASE("tag_instructions") {
   CHECK(message([&] { tag_instructions(k, "x", m("fourth")); }) ==
         "`within` selects no instruction in kernel `three`; it has `first`, `second`, `third`");
   CHECK(message([&] { tag_instructions(k, "a b"); }) ==
-        "`a b` is no tag: tags are letters, digits, `_` and `.`");
+        "`a b` is not a tag: tags are letters, digits, `_` and `.`");
 }
 
 TEST_CASE("find_instructions") {

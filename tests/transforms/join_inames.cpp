@@ -87,7 +87,7 @@ TEST_CASE("join_inames: what it refuses") {
           join_inames(k, {"i", "z"});
         }) == "no iname `z` in kernel `f`; it has `i`, `j`");
   CHECK(message([&] { join_inames(k, {"i"}); }) == "a join needs two inames or more, got 1");
-  CHECK(message([&] { join_inames(k, {"i", "i"}); }) == "`i` stands twice in the list of inames");
+  CHECK(message([&] { join_inames(k, {"i", "i"}); }) == "`i` occurs twice in the list of inames");
   CHECK(message([&] {
           join_inames(k, {"i", "j"});
         }) ==
@@ -105,7 +105,7 @@ TEST_CASE("join_inames: what it refuses") {
   CHECK(message([&] {
           join_inames(apart, {"i", "j"});
         }) ==
-        "the bounds of `i` and `j` stand in different domains; only inames of one domain can be "
+        "the bounds of `i` and `j` are in different domains; only inames of one domain can be "
         "joined");
   const Kernel some = parsed(
       "kernel f\ndomain {[i, j]: 0 <= i < n and 0 <= j < 4}\n"

@@ -108,7 +108,7 @@ TEST_CASE("map_domain: a map that doubles instances, and one that merges them") 
 TEST_CASE("map_domain: what else it refuses") {
   const Kernel k = square();
   CHECK(message([&] { map_domain(k, "i -> j"); }) ==
-        "`i -> j` is no map: it needs the form `{ [i] -> [j] : conditions }`");
+        "`i -> j` is not a map: it needs the form `{ [i] -> [j] : conditions }`");
   CHECK(code_of([&] { map_domain(k, "{ [i] -> [p : p = i }"); }) == "bad-map");
   CHECK(message([&] { map_domain(k, "[n] -> { [i] -> [n - i] }"); }) ==
         "output 1 of `[n] -> { [i] -> [n - i] }` has no name of its own");
@@ -119,7 +119,7 @@ TEST_CASE("map_domain: what else it refuses") {
   const Kernel apart =
       parsed("kernel f\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\nc[i, j] = 1.0\n");
   CHECK(message([&] { map_domain(apart, "{ [i, j] -> [t, j] : t = i + j }"); }) ==
-        "the bounds of `i` and `j` stand in different domains; only inames of one domain can be "
+        "the bounds of `i` and `j` are in different domains; only inames of one domain can be "
         "mapped together");
   CHECK(message([&] {
           map_domain(apply(k, "tag_inames", {text("i:par")}), "{ [i] -> [p] : p = i }");

@@ -498,7 +498,8 @@ c[0] = g(q) {id=e}
         "bad argument #3 to 'precompute' (kernel 's' has no iname 'z'; it has i, j, q) "
         "[bad-argument]");
   CHECK(say({text("f"), text("i")}) ==
-        "argument `map[i]` of `f` is no sum of inames and parameters, so that its footprint is not "
+        "argument `map[i]` of `f` is not a sum of inames and parameters, so that its footprint is "
+        "not "
         "known [non-affine-argument]");
   CHECK(say({text("g"), text("j")}) ==
         "`g` depends on `q`, which is not around every selected use; sweep it, or select the "
@@ -530,15 +531,15 @@ c[0] = g(q) {id=e}
   CHECK(say({text("g"), text("j"), text("id:d")}, {{"compute_insn_id", text("c")}}) ==
         "instruction `c` exists in kernel `s` [name-taken]");
   CHECK(say({text("g"), text("j"), text("id:d")}, {{"default_tag", text("x.1")}}) ==
-        "bad argument #5 to 'precompute' ('x.1' is no tag of an iname) [bad-argument]");
+        "bad argument #5 to 'precompute' ('x.1' is not a tag of an iname) [bad-argument]");
   CHECK(say({text("g"), text("j"), text("id:d")}, {{"dtype", text("float77")}}) ==
-        "`float77` is no type [unknown-type]");
+        "`float77` is not a type [unknown-type]");
   CHECK(say({text("g"), text("j"), text("id:d")}, {{"temporary_address_space", text("near")}}) ==
-        "`near` is no address space; there are `auto`, `private`, `local`, `global` "
+        "`near` is not an address space; there are `auto`, `private`, `local`, `global` "
         "[bad-address-space]");
   CHECK(say({text("g"), text("j"), text("id:d")},
             {{"storage_axis_to_tag", Value{ValueDict{{"y", text("unr")}}}}}) ==
-        "`y` is no storage axis of `g` [unknown-axis]");
+        "`y` is not a storage axis of `g` [unknown-axis]");
   CHECK(say({text("g + 1"), text("j")}) ==
         "a use of a rule is `rule`, `rule$tag` or, with the footprint, `rule(i, j)`, or "
         "several of those of one rule [bad-argument]");
@@ -639,7 +640,7 @@ TEST_CASE("precompute: literals adapt to what stands around the uses, and are ke
   CHECK(made("u[i] = m - f(i)\n", "4") == "uint32");
   const std::string both = "a[i] = f(i)   {id=p}\ns[i] = f(i)   {id=q}\n";
   CHECK(refusal([&] { made(both); }) ==
-        "`f` is float64 where `p` uses it and float32 in `q`, as its literals adapt to what stands "
+        "`f` is float64 where `p` uses it and float32 in `q`, as its literals adapt to what is "
         "around them; `dtype` says in which type it is kept [two-types]");
   CHECK(made(both, "0.5d*b[x]") == "float64");
 }

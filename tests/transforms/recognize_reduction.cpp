@@ -209,9 +209,9 @@ TEST_CASE("recognize_reduction: what it refuses") {
   CHECK(message([&] { recognize_reduction(k, {}); }) == "no iname is given to reduce over");
   CHECK(message([&] {
           recognize_reduction(k, {"k", "k"});
-        }) == "`k` stands twice in the list of inames");
+        }) == "`k` occurs twice in the list of inames");
   CHECK(message([&] { recognize_reduction(k, {"k"}, Match::parse("id:z")); }) ==
-        "no selected instruction stands in the loops over `k`");
+        "no selected instruction is in the loops over `k`");
   CHECK(message([&] {
           recognize_reduction(k, {"i", "k"});
         }) == "`w` writes another element in each iteration of `i`: `c[i]`");
@@ -248,7 +248,7 @@ TEST_CASE("recognize_reduction: a choice by a condition is a minimum or a maximu
         "r[0] = max(r[0], reduce(max, i, a[i] if a[i] < 2 else r[0]))");
 }
 
-TEST_CASE("recognize_reduction: other conditions and values are no choice") {
+TEST_CASE("recognize_reduction: other conditions and values are not a choice") {
   const auto of = [](const std::string& statement) {
     return code_of([&] {
       recognize_reduction(parsed("kernel f(n: int32, a: float64[n], r: inout float64[1])\n"

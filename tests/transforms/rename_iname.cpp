@@ -25,7 +25,7 @@ const RenameOptions kMerge{.existing_ok = true};
 
 }  // namespace
 
-TEST_CASE("rename_iname: words of the language are no names") {
+TEST_CASE("rename_iname: words of the language are not names") {
   const Kernel k =
       parsed("kernel k(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\na[i] = 1\n");
   for (const char* word : {"mod", "exists", "not", "nan", "max", "if"})

@@ -143,7 +143,7 @@ c[i] = f(i) + u[i]   {id=second}
         "c[i] = f(i) + u[i]\n");
 }
 
-TEST_CASE("extract_subst: names that are no parameters") {
+TEST_CASE("extract_subst: names that are not parameters") {
   const Kernel k = parse(R"(
 kernel names(n: int32, u: float64[n], a: float64[n])
 domain {[i]: 0 <= i < n}
@@ -183,9 +183,9 @@ TEST_CASE("extract_subst: refusals") {
   CHECK_THROWS_WITH_AS(extract(k, "b", "b[j]", {"j"}), "the name `b` is in use in kernel `squares`",
                        Error);
   CHECK_THROWS_WITH_AS(extract(k, "2x", "b[j]", {"j"}),
-                       "`2x` is no name: names are letters, digits and `_`", Error);
+                       "`2x` is not a name: names are letters, digits and `_`", Error);
   CHECK_THROWS_WITH_AS(extract(k, "acc", "b[i]", {"j"}),
-                       "parameter `j` does not stand in the template `b[i]`", Refused);
+                       "parameter `j` does not occur in the template `b[i]`", Refused);
   CHECK_THROWS_WITH_AS(extract(k, "acc", "b[j]", {"j", "j"}), "parameter `j` is given twice",
                        Refused);
   CHECK_THROWS_WITH_AS(extract(k, "acc", "j", {"j"}),

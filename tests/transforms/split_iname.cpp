@@ -118,7 +118,7 @@ TEST_CASE("split_iname: what it refuses") {
   CHECK(message([&] { split_iname(k, "i", 4, {.outer_iname = "a"}); }) ==
         "the name `a` is in use in kernel `scale`");
   CHECK(message([&] { split_iname(k, "i", 4, {.outer_iname = "i o"}); }) ==
-        "`i o` is no name: names are letters, digits and `_`");
+        "`i o` is not a name: names are letters, digits and `_`");
   CHECK(message([&] { split_iname(k, "i", 4, {.outer_iname = "p", .inner_iname = "p"}); }) ==
         "two new inames are named `p`");
   CHECK(code_of([&] { split_iname(k, "i", 4, {.outer_tag = "q.0"}); }) == "bad-tag");

@@ -43,7 +43,7 @@ TEST_CASE("split_reduction: what it refuses") {
         "no iname is given to split reductions by");
   CHECK(message([&] {
           split_reduction_inward(k, {"j", "j"});
-        }) == "`j` stands twice in the list of inames");
+        }) == "`j` occurs twice in the list of inames");
   CHECK(message([&] {
           split_reduction_inward(k, {"j", "k"});
         }) == "no reduction is over `j`, `k` and another iname");

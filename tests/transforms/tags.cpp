@@ -172,7 +172,7 @@ c[i, j] = a[j, i]   {id=one}
         }) == "no iname `q` in kernel `copy`; it has `i`, `j`");
   CHECK(message([&] {
           prioritize_loops(k, {"i", "i"});
-        }) == "`i` stands twice in the priority `i`, `i`");
+        }) == "`i` occurs twice in the priority `i`, `i`");
   // The later demand counts, in longer ones too.
   CHECK(tree(prioritize_loops(prioritize_loops(k, {"j", "i"}), {"i", "j"})) == before);
   const Kernel three = parsed("kernel f\ndomain {[i, j, m]: 0 <= i, j, m < n}\na[i, j, m] = 1\n");
