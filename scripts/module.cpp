@@ -100,7 +100,7 @@ void read_option(lua_State* L, int table, const std::string& name, MakeKernel& m
         if (!n)
           bad_option(L, table,
                      fmt::format("option 'fixed_parameters': the value of '{}' is "
-                                 "no integer",
+                                 "not an integer",
                                  parameter));
         m.fixed_parameters.emplace_back(parameter, *n);
       }

@@ -74,8 +74,8 @@ TEST_CASE("scripts: make_kernel's wrong arguments are errors at the caller's lin
         "bad argument #3 to 'make_kernel' (option 'index_dtype': 'float32' is not a signed integer "
         "type)");
   CHECK(text("lp.make_kernel('{[i]: 0 <= i < n}', 'a[i] = 1', {fixed_parameters = {n = 1.5}})") ==
-        "bad argument #3 to 'make_kernel' (option 'fixed_parameters': the value of 'n' is no "
-        "integer)");
+        "bad argument #3 to 'make_kernel' (option 'fixed_parameters': the value of 'n' is not "
+        "an integer)");
   CHECK(text("lp.make_kernel({'{[i]: 0 <= i < n}', 4}, 'a[i] = 1')") ==
         "bad argument #1 to 'make_kernel' (element 2 is a number, not a string)");
 }
