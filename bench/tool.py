@@ -281,7 +281,7 @@ for k in range({count}):
 # What a script does once for each statement: work, the least of three sizes that double, and how
 # many of these Loo.py does in a minute or so.
 GROWTH = (("assignments made rules", substitutions, 80, 1), ("rules computed ahead", stagings, 20, 1),
-          ("accumulators in buffers", buffers, 16, 2), ("kernels fused", fusions, 40, 3),
+          ("accumulators in buffers", buffers, 16, 3), ("kernels fused", fusions, 80, 3),
           ("loops split", splits, 40, 3), ("updates of one array", updates, 80, 2),
           ("multipole expansion", multipole, 78, 2), ("fields with prefetches", fields, 10, 1))
 

@@ -6,8 +6,11 @@
 #include "core/expr/reduction_steps.h"
 #include "core/infer/infer.h"
 #include "core/infer/typing.h"
+#include "core/model/domain.h"
 #include "core/model/lookup.h"
+#include "core/order/check_kernel.h"
 #include "core/order/commuting.h"
+#include "core/order/reference.h"
 #include "core/rewrite/staging.h"
 #include "transforms/registry.h"
 
@@ -217,10 +220,37 @@ class Recognizer {
                    insn.rhs.at());
     Kernel out = k;
     out.instructions[n] = std::make_shared<const Instruction>(changed);
+    if (const Expr some = when_not_empty(k, insn, changed); some && !may_run(k, out)) {
+      changed.predicates.push_back(some);
+      out.instructions[n] = std::make_shared<const Instruction>(changed);
+    }
     return take_in_init(staged(k, rebase(out), stand_ins(k, insn, changed, read)), n, reduced);
   }
 
  private:
+  /// Where `insn` runs at least once in the loops that `changed` reduces over; null: everywhere.
+  static Expr when_not_empty(const Kernel& k, const Instruction& insn, const Instruction& changed) {
+    const std::vector<std::string> all(insn.inames.begin(), insn.inames.end());
+    const std::vector<std::string> rest(changed.inames.begin(), changed.inames.end());
+    const Set around = domain_of(k, rest), some = to_dims(domain_of(k, all), rest);
+    if (yes(isl_set_is_subset(around.get(), some.get()))) return {};
+    return from_set(isl_set_gist(some.copy(), around.copy()));
+  }
+
+  /// Whether the reduction may read its target also where it has no term: there the loops did not
+  /// access the element, which may be undefined or outside of the array.
+  static bool may_run(const Kernel& before, const Kernel& after) {
+    const auto fine = [](const Kernel& k) {
+      try {
+        check_defined(complete(k));
+        return true;
+      } catch (const Error& e) {
+        return e.diagnostic().code != "undefined-read" && e.diagnostic().code != "out-of-bounds";
+      }
+    };
+    return fine(after) || !fine(before);
+  }
+
   static std::size_t index_of(const Kernel& k, const std::string& id) {
     for (std::size_t n = 0; n < k.instructions.size(); ++n)
       if (k.instructions[n]->id == id) return n;

@@ -109,7 +109,8 @@ class ClaimsWriter {
     }
   }
 
-  /// Places of a list, all of which get the same value.
+  /// Places of a list, all of which have the same value in the end: whoever comes first gets the
+  /// first place.
   void ticket(const std::string& x) {
     if (tickets_++ == 2) return;
     ticket_ = true;
@@ -118,11 +119,11 @@ class ClaimsWriter {
     const int taken = count_;
     line(fmt::format("<int32> {}, count[0]", at), "make_tuple(count[0], count[0] + 1)", x,
          ", atomic, tags=at_claimed" + some);
-    line(fmt::format("list[{}]", at), integers_ ? "7" : "0.75", x,
-         fmt::format(", dep=c{}{}", taken, some));
     if (r_.chance(40))
       line(fmt::format("list[{}]", at), integers_ ? "9" : "0.5", x,
            fmt::format(", dep=c{}{}", taken, some));
+    line(fmt::format("list[{}]", at), integers_ ? "7" : "0.75", x,
+         fmt::format(", dep=c{}{}", taken, some));
   }
 
   /// Whole numbers that are updated in one way, which commutes by arithmetic.

@@ -1,6 +1,7 @@
 #include "transforms/recognize_reduction.h"
 
 #include "core/order/check_kernel.h"
+#include "core/order/reference.h"
 #include "loop_kit.h"
 #include "same_values.h"
 #include "transforms/prioritize_loops.h"
@@ -296,4 +297,40 @@ TEST_CASE("recognize_reduction: a choice whose condition is kept in a temporary"
   // Something else reads it, or comes between.
   CHECK(code_of([&] { of("", "d[i] = 1 {if=c}\n"); }) == "not-accumulation");
   CHECK(code_of([&] { of("a[i] = d[i] {id=between}\n"); }) == "not-accumulation");
+}
+
+// Found by the differential test (5130276).
+TEST_CASE(
+    "recognize_reduction: where the loop is empty, an element that nothing defines is left alone") {
+  const Kernel k = parsed(R"(
+kernel k(n: int32, x: float64[n], a: float64[n])
+domain {[i]: 0 <= i < n}
+domain {[m]: 0 <= m < i}
+temp t: float64[n]
+t[i] = x[i]         {id=init, inames=i, if=i > 0}
+t[i] = t[i] + x[m]  {id=add, inames=i:m, dep=init}
+a[i] = t[i]         {id=out, inames=i, if=i > 0, dep=add}
+)");
+  const Kernel made = apply(k, "recognize_reduction", {text("m")});
+  CHECK(same_values(k, made, {{"n", 5}}));
+  CHECK_NOTHROW(check_defined(complete(made)));
+
+  // An argument has a value everywhere: no condition is needed.
+  const Kernel plain = apply(parsed(R"(
+kernel k(n: int32, x: float64[n], a: float64[n])
+domain {[i]: 0 <= i < n}
+domain {[m]: 0 <= m < i}
+a[i] = a[i] + x[m]  {id=add}
+)"),
+                             "recognize_reduction", {text("m")});
+  CHECK(plain.find_insn("add")->predicates.empty());
+
+  const Kernel outside = apply(parsed(R"(
+kernel k(n: int32, x: float64[n], a: float64[n])
+domain {[i]: 0 <= i < n}
+domain {[m]: 0 <= m < i - 5}
+a[i - 6] = a[i - 6] + x[m]  {id=add}
+)"),
+                               "recognize_reduction", {text("m")});
+  CHECK(to_string(outside.find_insn("add")->predicates) == "i >= 6");
 }
