@@ -274,6 +274,37 @@ class LanePlacer {
 
 }  // namespace
 
+/// Refuses a scalar that one statement of a lane leaves for the next one, but that the lanes have
+/// in common, as it is used outside of their loop too.
+static void require_lane_copies(const Plan& plan, const std::set<std::string>& lanes) {
+  const Kernel& k = plan.kernel;
+  const std::set<std::string> trusted = trusted_inames(k);
+  std::map<std::pair<std::string, std::string>, const Instruction*> shared;  // its writer in a lane
+  for (const InsnPtr& i : k.instructions) {
+    if (i->atomic != Atomicity::None || i->role != ReductionRole::None) continue;
+    for (const std::string& name : writes(*i)) {
+      const Temporary* t = k.find_temporary(name);
+      if (!t || t->space == AddressSpace::Global || (t->shape && !t->shape->empty())) continue;
+      const auto copies = plan.lane_copies.find(name);
+      for (const std::string& lane : lanes)
+        if (i->inames.contains(lane) && !trusted.contains(lane) &&
+            (copies == plan.lane_copies.end() ||
+             std::find(copies->second.begin(), copies->second.end(), lane) == copies->second.end()))
+          shared.emplace(std::pair(name, lane), i.get());
+    }
+  }
+  if (shared.empty()) return;
+  for (const InsnPtr& i : k.instructions)
+    for (const std::string& name : reads(k, *i))
+      for (const std::string& lane : i->inames)
+        if (const auto it = shared.find({name, lane}); it != shared.end() && it->second != i.get())
+          fail("unsupported", it->second->at,
+               "each iteration of `{0}`, tagged `{1}`, has a `{2}` of its own, which is used "
+               "outside "
+               "of the loop too; a temporary of another name there would do",
+               lane, k.tag(lane)->text, name);
+}
+
 void find_lane_copies(Plan& plan) {
   const Kernel& k = plan.kernel;
   std::set<std::string> lanes;
@@ -295,6 +326,7 @@ void find_lane_copies(Plan& plan) {
   for (const auto& [name, inames] : around)
     for (const std::string& i : inames)
       if (own.has(name, i)) plan.lane_copies[name].push_back(i);
+  require_lane_copies(plan, lanes);
 }
 
 void place_lanes(Plan& plan) {

@@ -380,3 +380,26 @@ end
   const IslBudget budget(1'500'000);
   CHECK(generate(k, Target::C).source.size() > 1000);
 }
+
+// Found by the differential test (5138408): the lanes shared one scalar.
+TEST_CASE("loops: a scalar that each lane has for itself is not one that is used outside") {
+  const char* const text = R"(
+kernel lanes(n: int32, r: float64[2*n], g: float64[n, n], h: float64[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n - i}
+<> t = r[i + j]  {id=set, inames=i:j}
+g[i, j] = t + 1  {id=use, inames=i:j, dep=set}
+t = 2*r[i]       {id=again, inames=i, dep=use}
+h[i] = t         {id=last, inames=i, dep=again}
+tag j: vec
+)";
+  try {
+    code(text, Target::C);
+    FAIL("code for lanes that share a scalar");
+  } catch (const Error& e) {
+    CHECK(e.diagnostic().code == "unsupported");
+    CHECK(e.diagnostic().text ==
+          "each iteration of `j`, tagged `vec`, has a `t` of its own, which is used outside of the "
+          "loop too; a temporary of another name there would do");
+  }
+}
