@@ -1,6 +1,7 @@
 #include "transforms/rename_iname.h"
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_set>
 
 #include "core/model/domain.h"
@@ -47,22 +48,17 @@ void for_each_reduction(const Expr& e, const std::set<std::string>& around,
 
 /// The domains of `after` that `before` does not have.
 std::vector<const Domain*> changed_domains(const Kernel& before, const Kernel& after) {
+  const auto same = [](const Domain& x, const Domain& y) { return x.set.get() == y.set.get(); };
+  const auto &b = before.domains, &a = after.domains;
+  const auto [from_b, from_a] = std::mismatch(b.begin(), b.end(), a.begin(), a.end(), same);
+  // Most stay at their places, from the front or from the back.
+  const auto [to_b, to_a] = std::mismatch(b.rbegin(), std::make_reverse_iterator(from_b),
+                                          a.rbegin(), std::make_reverse_iterator(from_a), same);
   std::unordered_set<const void*> was;
+  for (auto d = from_b; d != to_b.base(); ++d) was.insert(d->set.get());
   std::vector<const Domain*> out;
-  std::size_t next = 0;  // in `before`
-  for (const Domain& d : after.domains) {
-    // Most are at their places, or one is gone before them.
-    for (std::size_t gone = 0; gone < 2; ++gone)
-      if (next + gone < before.domains.size() &&
-          before.domains[next + gone].set.get() == d.set.get())
-        next += gone, gone = 2;
-    const bool here = next < before.domains.size() && before.domains[next].set.get() == d.set.get();
-    ++next;
-    if (here) continue;
-    if (was.empty())
-      for (const Domain& b : before.domains) was.insert(b.set.get());
-    if (!was.contains(d.set.get())) out.push_back(&d);
-  }
+  for (auto d = from_a; d != to_a.base(); ++d)
+    if (!was.contains(d->set.get())) out.push_back(&*d);
   return out;
 }
 
