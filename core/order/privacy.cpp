@@ -315,17 +315,20 @@ class Privacy {
     }
   }
 
-  /// Accesses that follow each other: in one deeper loop, or between two such.
+  /// Accesses that follow each other: in one deeper loop, or between two such with the same
+  /// work-items and lanes around them.
   std::vector<std::vector<AccessAt>> groups() const {
     std::vector<std::vector<AccessAt>> out;
     const auto is_deeper = [&](const AccessAt& a) {
       return r_.order.loops(a.insn).size() > loops_.size();
     };
+    const auto together = [&](const AccessAt& a, const AccessAt& b) {
+      if (is_deeper(a) != is_deeper(b)) return false;
+      return is_deeper(a) ? r_.order.common_loops(a.insn, b.insn) > loops_.size()
+                          : r_.order.items(a.insn) == r_.order.items(b.insn);
+    };
     for (const AccessAt& a : all_) {
-      const AccessAt* last = out.empty() ? nullptr : &out.back().back();
-      if (!last || is_deeper(*last) != is_deeper(a) ||
-          (is_deeper(a) && r_.order.common_loops(last->insn, a.insn) == loops_.size()))
-        out.emplace_back();
+      if (out.empty() || !together(out.back().back(), a)) out.emplace_back();
       out.back().push_back(a);
     }
     return out;
