@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/plan/own_iterations.h"
+#include "core/order/address_spaces.h"
 #include "core/order/order_reference.h"
 
 namespace moonloop {
@@ -10,12 +11,18 @@ namespace {
 
 using Names = std::set<std::string>;
 
-/// Temporaries that are used within a parallel loop, or team, and outside of it.
+/// Temporaries that are used within a parallel loop, or in work-items and lanes that could have
+/// copies of their own, and outside of these.
 Names candidates(const Kernel& k) {
   Names parallel;
   for (const auto& [iname, tag] : k.iname_tags)
     if (is_parallel(&tag)) parallel.insert(iname);
   if (parallel.empty()) return {};
+  const OwnCopies own_copies(k);
+  const auto shares = [&](const std::string& name, const std::string& iname) {
+    const InameTag* tag = k.tag(iname);
+    return (is_work_item(tag) || is_lane(tag)) && !own_copies.has(name, iname);
+  };
   std::map<std::string, std::pair<Names, Names>> inames;  // parallel ones, of some uses and of all
   const Variables variables(k);
   for (const InsnPtr& i : k.instructions) {
@@ -26,11 +33,13 @@ Names candidates(const Kernel& k) {
       const Temporary* t = k.find_temporary(a.variable);
       const bool own = t && (t->space == AddressSpace::Auto || t->space == AddressSpace::Private);
       if (!own || t->initializer) continue;
-      const auto [it, fresh] = inames.try_emplace(a.variable, around, around);
+      Names mine = around;
+      std::erase_if(mine, [&](const std::string& n) { return shares(a.variable, n); });
+      const auto [it, fresh] = inames.try_emplace(a.variable, mine, mine);
       if (fresh) continue;
       auto& [some, all] = it->second;
-      some.insert(around.begin(), around.end());
-      std::erase_if(all, [&](const std::string& n) { return !around.count(n); });
+      some.insert(mine.begin(), mine.end());
+      std::erase_if(all, [&](const std::string& n) { return !mine.count(n); });
     }
   }
   Names out;

@@ -4,7 +4,9 @@
 
 #include "core/model/layout.h"
 #include "core/order/order.h"
+#include "core/order/order_reference.h"
 #include "core/order/reference.h"
+#include "core/sets/budget.h"
 #include "core/order/tree.h"
 
 namespace moonloop {
@@ -49,16 +51,15 @@ void check_alike(const Temporary& first, const Temporary& t) {
 /// Whether values stay where temporaries share memory and everything runs in sequence.
 class Lifetimes {
  public:
-  explicit Lifetimes(const Kernel& k) : order_(nest(k)), variables_(order_.kernel()) {
+  explicit Lifetimes(const Kernel& k) : reference_(nest(k)) {
     for (int s = 0; s < order_.size(); ++s)
-      for (const Access& a : statement_accesses(order_.insn(s), variables_)) {
-        std::vector<At>& of = all_[a.variable];
-        of.push_back({s, a});
-      }
+      for (const Access& a : reference_.accesses[std::size_t(s)])
+        all_[a.variable].push_back({s, a});
   }
 
   /// Refuses that `other` is written while a value of `kept` is still needed.
   void check(const std::string& kept, const std::string& other) {
+    if (are_apart(kept, other)) return;
     for (const At& r : all_[kept])
       for (const At& w : all_[kept])
         if (!r.access.write && w.access.write) check(w, r, other);
@@ -70,12 +71,39 @@ class Lifetimes {
     Access access;
   };
 
+  /// Whether, in each iteration of the loops around all of them, values of `kept` begin and end
+  /// before the first write to `other` or after the last one.
+  bool are_apart(const std::string& kept, const std::string& other) {
+    const std::vector<At>&mine = all_[kept], &others = all_[other];
+    if (mine.empty() || others.empty()) return true;
+    const std::vector<std::string>& loops = order_.loops(mine.front().statement);
+    std::size_t common = loops.size();
+    const auto range = [&](const std::vector<At>& all) {
+      int first = order_.size(), last = -1;
+      for (const At& a : all) {
+        first = std::min(first, order_.position(a.statement));
+        last = std::max(last, order_.position(a.statement));
+        common = std::min(common, order_.common_loops(mine.front().statement, a.statement));
+      }
+      return std::pair(first, last);
+    };
+    const auto [first, last] = range(mine);
+    const auto [other_first, other_last] = range(others);
+    if (last >= other_first && other_last >= first) return false;
+    if (common == 0) return true;
+    try {
+      const std::vector<std::string>& own = reference_.private_to(kept);
+      return own.size() >= common && std::equal(loops.begin(), loops.begin() + long(common),
+                                                own.begin(), own.begin() + long(common));
+    } catch (const IslQuota&) { return false; }  // asked element by element
+  }
+
   const Kernel& kernel() const { return order_.kernel(); }
   Map before(int a, int b) const { return order_.before(a, b, is_never_parallel); }
 
   /// { a -> b : both touch one element, a runs before b }.
   Map meets(const At& a, const At& b, bool& exact) const {
-    Map m = conflict_map(kernel(), variables_, a.access, order_.dims(a.statement), b.access,
+    Map m = conflict_map(kernel(), reference_.variables, a.access, order_.dims(a.statement), b.access,
                          order_.dims(b.statement), exact);
     m = isl_map_intersect(m.take(), before(a.statement, b.statement).take());
     m = isl_map_intersect_domain(m.take(), order_.domain(a.statement, exact).take());
@@ -127,8 +155,8 @@ class Lifetimes {
     }
   }
 
-  RunOrder order_;
-  Variables variables_;
+  Reference reference_;
+  const RunOrder& order_ = reference_.order;
   std::map<std::string, std::vector<At>> all_;
 };
 
