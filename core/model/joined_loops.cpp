@@ -527,28 +527,31 @@ std::vector<LoopJoiner::Part> LoopJoiner::parts(std::vector<std::string> inames,
 std::optional<LoopJoiner::InValues> LoopJoiner::in_values(const std::vector<std::string>& inames,
                                                           const Exprs& exprs) {
   if (!has_choice(exprs)) return std::nullopt;
-  try {
-    const IslBudget budget(kPhaseOperations / 2);
-    Exprs now = exprs;
-    for (Expr& e : now) e = normal_sums(e);
-    std::vector<Part> all = parts(inames, now);
-    InValues out;
-    std::vector<std::string> dims = inames;
-    while (const auto next = name_value(all, now, dims)) {
-      const auto& [value, iterations] = *next;
-      dims.push_back(value.name);
-      out.instances = out.instances ? join_by_name(out.instances, iterations) : iterations;
-      out.values.push_back(value);
-    }
-    if (out.values.empty()) return std::nullopt;
-    for (const Part& p : all) out.instances = join_by_name(out.instances, p.state->instances());
-    out.instances = to_dims(out.instances, dims);
-    for (const Value& v : out.values)
-      out.instances = dims_to_params(std::move(out.instances), {v.name});
-    return out;
-  } catch (const Error&) {  // numbers too large, or too many operations
-  } catch (const IslError&) {}
-  return std::nullopt;  // the loops are used as they are
+  std::optional<InValues> out;  // none: the loops are used as they are
+  in_values_.ask([&] {
+    try {
+      Exprs now = exprs;
+      for (Expr& e : now) e = normal_sums(e);
+      std::vector<Part> all = parts(inames, now);
+      InValues found;
+      std::vector<std::string> dims = inames;
+      while (const auto next = name_value(all, now, dims)) {
+        const auto& [value, iterations] = *next;
+        dims.push_back(value.name);
+        found.instances = found.instances ? join_by_name(found.instances, iterations) : iterations;
+        found.values.push_back(value);
+      }
+      if (found.values.empty()) return;
+      for (const Part& p : all)
+        found.instances = join_by_name(found.instances, p.state->instances());
+      found.instances = to_dims(found.instances, dims);
+      for (const Value& v : found.values)
+        found.instances = dims_to_params(std::move(found.instances), {v.name});
+      out = std::move(found);
+    } catch (const IslQuota&) { throw; } catch (const Error&) {  // numbers too large
+    } catch (const IslError&) {}
+  });
+  return out;
 }
 
 /// Puts one more value in the place of the iname within a piece, in `exprs` and wherever a domain

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/model/kernel.h"
+#include "core/sets/budget.h"
 
 namespace moonloop {
 
@@ -76,6 +77,7 @@ class LoopJoiner {
                                         bool in_order, std::string& key);
 
   const Kernel& k_;
+  QuestionBudget in_values_{kPhaseOperations / 2, kPhaseOperations / 2};  // of in_values()
   std::unordered_map<std::string, std::shared_ptr<const State>> known_;  // null: none
   std::unordered_map<std::string, std::shared_ptr<const Named>> named_;  // null: none
 };

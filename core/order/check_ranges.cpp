@@ -20,11 +20,40 @@ struct Range {
   Val low, high;
 };
 
+struct Term {
+  double factor;
+  std::string name;
+};
+struct Inequality {
+  std::vector<Term> terms;
+  double constant = 0;
+  bool equality = false;
+};
+
+/// One part of a domain: constraints over names with a value or a range, and over its quotients,
+/// which have names of their own.
+struct Part {
+  std::vector<Inequality> rows;
+  std::vector<std::string> quotients;
+};
+struct Parts {
+  std::vector<Part> all;
+  bool left_out = false;  // some bound, for want of a value
+};
+using PartsOf = std::map<const Domain*, Parts>;
+
 /// One domain with what its bounds mention: its own inames and those of the domains around it.
 class Ranges {
  public:
-  Ranges(const Kernel& k, const Domain& d, const Homes& homes, const Integers& values)
-      : k_(k), d_(d), homes_(homes), values_(values), limit_(bits_of(k.index_type)) {}
+  /// `parts`: found so far, for the same values.
+  Ranges(const Kernel& k, const Domain& d, const Homes& homes, const Integers& values,
+         PartsOf& parts)
+      : k_(k),
+        d_(d),
+        homes_(homes),
+        values_(values),
+        parts_(parts),
+        limit_(bits_of(k.index_type)) {}
 
   void check() {
     std::vector<std::string> names;
@@ -80,31 +109,21 @@ class Ranges {
     double low = -INFINITY, high = INFINITY;
   };
   using Intervals = std::map<std::string, Interval>;
-  struct Term {
-    double factor;
-    std::string name;
-  };
-  struct Inequality {
-    std::vector<Term> terms;
-    double constant = 0;
-    bool equality = false;
-  };
 
-  /// One part of a domain: constraints over names with a value or a range, and over its quotients,
-  /// which have names of their own.
-  struct Part {
-    std::vector<Inequality> rows;
-    std::vector<std::string> quotients;
-  };
+  const Parts& parts_in(const Domain& d) const {
+    const auto [it, fresh] = parts_.try_emplace(&d);
+    if (fresh) it->second = parts_in(d.set);
+    return it->second;
+  }
 
   /// The parts of `s`. Constraints over other names are left out: these have no greatest value yet.
-  std::vector<Part> parts_in(const Set& s, bool& left_out) const {
-    std::vector<Part> out;
+  Parts parts_in(const Set& s) const {
+    Parts out;
     for (const BasicSet& b : parts_of(Set(isl_set_compute_divs(s.copy())))) {
       Part part;
       const LocalSpace local = isl_basic_set_get_local_space(b.get());
       std::set<std::string> open;  // quotients of names without a value
-      const auto quotient = [&, part_number = out.size()](int i) {
+      const auto quotient = [&, part_number = out.all.size()](int i) {
         return fmt::format("quotient {} of part {} of {}", i, part_number, fmt::ptr(&s));
       };
       // Adds `factor` times a coefficient of `n`; whether it has a value or a range.
@@ -159,10 +178,10 @@ class Ranges {
             known =
                 add(row, x, type, type == isl_dim_div ? quotient(i) : name(c, type, i)) && known;
           }
-        left_out = left_out || !known;
+        out.left_out = out.left_out || !known;
         if (known && !row.terms.empty()) part.rows.push_back(std::move(row));
       }
-      out.push_back(std::move(part));
+      out.all.push_back(std::move(part));
     }
     return out;
   }
@@ -218,11 +237,14 @@ class Ranges {
     constexpr int kMostParts = 100;  // more parts are left to isl, within its budget
     for (const Domain* d : domains)
       if (count(isl_set_n_basic_set(d->set.get())) > kMostParts) return false;
-    std::vector<std::vector<Part>> all;
-    bool left_out = false;  // some bound, for want of a value
-    for (const Domain* d : domains) all.push_back(parts_in(d->set, left_out));
+    std::vector<const Parts*> all;
+    bool left_out = false;
+    for (const Domain* d : domains) {
+      all.push_back(&parts_in(*d));
+      left_out = left_out || all.back()->left_out;
+    }
     for (std::size_t pass = 0; pass <= names.size(); ++pass)
-      for (const std::vector<Part>& parts : all) known = around(parts, known);
+      for (const Parts* parts : all) known = around(parts->all, known);
     const double most = std::ldexp(1.0, limit_ - 1);
     bool all_known = true;
     for (const std::string& n : names) {
@@ -232,8 +254,8 @@ class Ranges {
         if (std::isfinite(bound) && std::fabs(bound) >= most) return false;
     }
     if (!all_known && !left_out) return false;  // intervals do not show it
-    for (const std::vector<Part>& parts : all)
-      for (const Part& part : parts)
+    for (const Parts* parts : all)
+      for (const Part& part : parts->all)
         for (const Inequality& row : part.rows) {
           double sum = std::fabs(row.constant);
           for (const Term& t : row.terms) {
@@ -339,6 +361,7 @@ class Ranges {
   const Domain& d_;
   const Homes& homes_;
   const Integers& values_;
+  PartsOf& parts_;
   const int limit_;  // bits of a positive value
   std::map<std::string, Range> ranges_;
 };
@@ -349,7 +372,8 @@ void check_ranges(const Kernel& k, const Integers& values) {
   Homes homes;
   for (const Domain& d : k.domains)
     for (const std::string& i : d.inames()) homes.emplace(i, &d);
-  for (const Domain& d : k.domains) Ranges(k, d, homes, values).check();
+  PartsOf parts;
+  for (const Domain& d : k.domains) Ranges(k, d, homes, values, parts).check();
 }
 
 }  // namespace moonloop

@@ -6,8 +6,8 @@
 #include "core/order/order.h"
 #include "core/order/order_reference.h"
 #include "core/order/reference.h"
-#include "core/sets/budget.h"
 #include "core/order/tree.h"
+#include "core/sets/budget.h"
 
 namespace moonloop {
 namespace {
@@ -71,26 +71,29 @@ class Lifetimes {
     Access access;
   };
 
-  /// Whether, in each iteration of the loops around all of them, values of `kept` begin and end
+  /// Whether, in each iteration of the loops that have both in them, values of `kept` begin and end
   /// before the first write to `other` or after the last one.
   bool are_apart(const std::string& kept, const std::string& other) {
     const std::vector<At>&mine = all_[kept], &others = all_[other];
     if (mine.empty() || others.empty()) return true;
-    const std::vector<std::string>& loops = order_.loops(mine.front().statement);
-    std::size_t common = loops.size();
-    const auto range = [&](const std::vector<At>& all) {
-      int first = order_.size(), last = -1;
-      for (const At& a : all) {
-        first = std::min(first, order_.position(a.statement));
-        last = std::max(last, order_.position(a.statement));
-        common = std::min(common, order_.common_loops(mine.front().statement, a.statement));
-      }
-      return std::pair(first, last);
+    const auto ends = [&](const std::vector<At>& all) {
+      const auto [first, last] =
+          std::minmax_element(all.begin(), all.end(), [&](const At& a, const At& b) {
+            return order_.position(a.statement) < order_.position(b.statement);
+          });
+      return std::pair(first->statement, last->statement);
     };
-    const auto [first, last] = range(mine);
-    const auto [other_first, other_last] = range(others);
-    if (last >= other_first && other_last >= first) return false;
+    const auto [first, last] = ends(mine);
+    const auto [other_first, other_last] = ends(others);
+    // Those next to one another are in all loops that have both in them.
+    int near = last, next = other_first;
+    if (order_.first(other_last, first))
+      near = first, next = other_last;
+    else if (!order_.first(last, other_first))
+      return false;
+    const std::size_t common = order_.common_loops(near, next);
     if (common == 0) return true;
+    const std::vector<std::string>& loops = order_.loops(near);
     try {
       const std::vector<std::string>& own = reference_.private_to(kept);
       return own.size() >= common && std::equal(loops.begin(), loops.begin() + long(common),
@@ -103,8 +106,8 @@ class Lifetimes {
 
   /// { a -> b : both touch one element, a runs before b }.
   Map meets(const At& a, const At& b, bool& exact) const {
-    Map m = conflict_map(kernel(), reference_.variables, a.access, order_.dims(a.statement), b.access,
-                         order_.dims(b.statement), exact);
+    Map m = conflict_map(kernel(), reference_.variables, a.access, order_.dims(a.statement),
+                         b.access, order_.dims(b.statement), exact);
     m = isl_map_intersect(m.take(), before(a.statement, b.statement).take());
     m = isl_map_intersect_domain(m.take(), order_.domain(a.statement, exact).take());
     return isl_map_intersect_range(m.take(), order_.domain(b.statement, exact).take());
