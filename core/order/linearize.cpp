@@ -66,9 +66,13 @@ std::vector<InsnPtr> linearized(const Kernel& k, const RunOrder& order) {
     const std::vector<int> cycle = find_cycle(after);
     const auto& [a, b] =
         std::pair(k.instructions[std::size_t(cycle[0])], k.instructions[std::size_t(cycle[1])]);
-    refuse("cannot-nest", b->at,
-           "the parts of `{}` and `{}` would alternate, which no order of instructions says", a->id,
-           b->id);
+    throw Refused(Diagnostic{
+        "parts-alternate",
+        fmt::format("the parts of `{}` and `{}` would alternate, which no order of instructions says",
+                    a->id, b->id),
+        {b->at, {}},
+        {},
+        "realize_reduction makes instructions of the parts"});
   }
   std::vector<InsnPtr> out;
   out.reserve(sorted.size());

@@ -118,7 +118,7 @@ std::vector<std::pair<int, int>> conflict_chain(const Kernel& k, const std::vect
 
 /// `k`'s instructions in a list whose meaning is `order`, the order of `k` itself: by their last
 /// parts, except where a reduction's other parts must run before what is between them. Refuses
-/// `cannot-nest` where no list expresses it. Cost: linear, and a conflict chain where parts are
+/// `parts-alternate` where no list expresses it. Cost: linear, and a conflict chain where parts are
 /// apart.
 std::vector<InsnPtr> linearized(const Kernel& k, const RunOrder& order);
 

@@ -615,3 +615,20 @@ TEST_CASE("refused: loops of a team that become one although not its iterations 
   CHECK(fused("j", "i:l.0, j:l.0") == "legal");
   CHECK(fused("j - 1", "i:l.0, j:l.0") == "legal");
 }
+
+// Differential test, seed 5117929: with the parts as instructions, the fetch can be between them.
+TEST_CASE("refused: a list of instructions that would have to name the parts of one") {
+  Kernel k = parsed(
+      "kernel f(n: int32, a: int64[n + 4], b: int64[n + 4], c: int32[n + 4], "
+      "p: int64[n + 4, n + 4], q: int64[n + 4, n + 4])\ndomain {[i]: 0 <= i < n}\n"
+      "domain {[k]: 0 <= k < n and i - 1 <= k <= i + 1}\nassume n >= 5\n"
+      "a[i + 1] = c[i + 1] if i > 1 else sum(k, p[k + 2, i]) {id=s0, inames=i}\n"
+      "p[i + 2, i + 3] = q[i + 2, i] {id=s1, inames=i}\n"
+      "b[i + 2] = p[i + 3, i + 2] {id=s3, inames=i}\n");
+  k = apply(k, "add_prefetch", {text("c"), Value{ValueList{}}}, {{"fetch_bounding_box", flag(true)}});
+  const auto after = [](const Kernel& x) {
+    return apply(x, "add_dependency", {text("id:c_fetch_rule"), text("id:s3")});
+  };
+  CHECK(code_of([&] { after(k); }) == "parts-alternate");
+  CHECK(message([&] { after(apply(k, "realize_reduction")); }) == "legal");
+}
