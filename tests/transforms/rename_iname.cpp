@@ -166,7 +166,8 @@ TEST_CASE("rename_iname: refuses reductions whose parts no list of instructions 
   k = duplicate_inames(k, {"i"}, Match::parse("id:y"), {.new_inames = {"r"}});
   k = rename_iname(map_domain(k, "{[r] -> [t]: t = n - 1 - r}"), "t", "i", kMerge);
   CHECK(message([&] { rename_iname(k, "m", "l", kMerge); }) ==
-        "the parts of `x` and `y` would alternate, which no order of instructions says");
+        "the parts of `x` and `y` would alternate, which no order of instructions says; "
+        "realize_reduction makes instructions of the parts");
 }
 
 // Differential test, seed 35013056 (records): `keep` and `use` came before `most`, whose parts are
