@@ -30,18 +30,17 @@ struct Family {
   }
 };
 
-/// Calls `visit` with the inames around each reduction over `iname` in `e`, its own among them.
+/// Calls `visit` with the inames around each reduction in `e`, its own among them.
 template <class F>
-void for_each_reduction(const Expr& e, const std::set<std::string>& around,
-                        const std::string& iname, F visit) {
+void for_each_reduction(const Expr& e, const std::set<std::string>& around, F visit) {
   if (!e) return;
   walk(e, [&](const Expr& x) {
     const Reduce* r = x.as<Reduce>();
     if (!r) return true;
     std::set<std::string> inside = around;
     inside.insert(r->inames.begin(), r->inames.end());
-    if (std::find(r->inames.begin(), r->inames.end(), iname) != r->inames.end()) visit(inside);
-    for (const Expr& a : r->args) for_each_reduction(a, inside, iname, visit);
+    visit(inside);
+    for (const Expr& a : r->args) for_each_reduction(a, inside, visit);
     return false;
   });
 }
@@ -91,15 +90,15 @@ class Merge {
       const InsnPtr& insn = before_.instructions[n];
       if (insn == after_.instructions[n] && !widened_ && !runs_in_changed(*insn)) continue;
       guard(n, condition(*insn, insn->inames, false));
-      const auto reduction = [&](const std::set<std::string>& inames) {
-        condition(*insn, inames, true);
-      };
+      // Bounds of a loop around may have come to depend on a reduction's own iname, too.
       const auto look = [&](const Expr& e) {
         if (!e) return;
-        const Expr expanded = expand_rules(before_, e);
-        for_each_reduction(expanded, insn->inames, old_, reduction);
-        for (const std::string& i : changed_)
-          if (i != old_) for_each_reduction(expanded, insn->inames, i, reduction);
+        for_each_reduction(expand_rules(before_, e), insn->inames, [&](const auto& inames) {
+          if (inames.contains(old_) ||
+              std::any_of(inames.begin(), inames.end(),
+                          [&](const auto& i) { return changed_.contains(i); }))
+            condition(*insn, inames, true);
+        });
       };
       for (const Expr& e : insn->lhs) look(e);
       look(insn->rhs);

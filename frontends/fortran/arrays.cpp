@@ -193,6 +193,11 @@ Body Expansion::body(const Body& b) {
                  [&](const Choice& c) { choice(c, s.at, out); },
                  [&](const Leave&) { out.push_back(s); }, [&](const Stop&) { out.push_back(s); },
                  [&](const SubroutineCall& c) { subroutine(c, s.at, out); },
+                 [&](const Scope& x) {
+                   out.push_back({s.at, Scope{std::make_shared<Body>(body(*x.body))}});
+                 },
+                 [](const Jump&) { ensure(false, "a jump is left"); },
+                 [](const Mark&) { ensure(false, "a label is left"); },
                  [&](const Where& w) { where(w, Expr(), s.at, out); },
                  [&](const Forall& f) {
                    if (f.concurrent)

@@ -18,6 +18,7 @@ bool may_leave(const Statement& s, int depth = 0) {
   if (const auto* l = std::get_if<Leave>(&s.what))
     return l->kind == Leave::Kind::Return || l->loop >= depth;
   if (const auto* d = std::get_if<Do>(&s.what)) return any(*d->body, depth + 1);
+  if (const auto* x = std::get_if<Scope>(&s.what)) return any(*x->body, depth + 1);
   const auto* c = std::get_if<Choice>(&s.what);
   return c && std::any_of(c->arms.begin(), c->arms.end(),
                           [&](const Choice::Arm& a) { return any(*a.body, depth); });
@@ -38,8 +39,10 @@ class Removal {
 
  private:
   struct Loop {
-    std::string variable, exit, cycle;  // the flags' names once they are needed
-    std::string at_exit;                // the variable's value where the loop is left
+    std::string variable = {}, exit = {}, cycle = {};  // the flags' names once they are needed
+    std::string at_exit = {};  // the variable's value where the loop is left
+    bool once = false;         // a Scope
+    bool at_end = false;       // nothing follows it in the loop or routine around
   };
 
   std::string fresh(const std::string& base, const Variable& like) {
@@ -104,6 +107,14 @@ class Removal {
         guarded_rest(b, n, last, inner, out, set);
         return out;
       }
+      if (auto* x = std::get_if<Scope>(&s.what)) {
+        Flags inner;
+        scope(*x, last && n + 1 == b.size(), s.at, out, inner);
+        if (inner.empty()) continue;
+        set.insert(inner.begin(), inner.end());
+        guarded_rest(b, n, last, inner, out, set);
+        return out;
+      }
       auto* c = std::get_if<Choice>(&s.what);
       if (!c || !may_leave(s)) {
         if (c)
@@ -154,9 +165,14 @@ class Removal {
     const std::size_t depth = loops_.size(),
                       left = returns ? depth : static_cast<std::size_t>(l.loop);
     const bool cycles = l.kind == Leave::Kind::Cycle;
-    if (last && (returns ? depth == 0 : cycles && l.loop == 0)) return;
-    for (std::size_t i = 0; i < left + (l.kind == Leave::Kind::Exit ? 1 : 0); ++i) {
+    const bool from_loop = l.kind == Leave::Kind::Exit && !loops_[depth - 1 - left].once;
+    const auto at_end = [](const Loop& x) { return x.once && x.at_end; };
+    if (last && !from_loop &&
+        std::all_of(loops_.end() - static_cast<std::ptrdiff_t>(left), loops_.end(), at_end))
+      return;
+    for (std::size_t i = 0; i < left + (from_loop ? 1 : 0); ++i) {
       Loop& x = loops_[depth - 1 - i];
+      if (x.once) continue;
       if (!behind_.count(x.variable) && !r_.variables.at(x.variable).dummy) continue;
       if (x.at_exit.empty()) {
         x.at_exit = fresh(x.variable + "_left", r_.variables.at(x.variable));
@@ -168,25 +184,27 @@ class Removal {
                         : cycles ? loops_[depth - 1 - left].cycle
                                  : loops_[depth - 1 - left].exit;
     if (flag.empty())
-      flag = logical(returns ? "goes_on" : loops_[depth - 1 - left].variable + "_goes_on");
+      flag = logical(returns || loops_[depth - 1 - left].once
+                         ? "goes_on"
+                         : loops_[depth - 1 - left].variable + "_goes_on");
     out.push_back(flag_to(flag, false, at));
     set.insert(flag);
   }
 
   void loop(Do d, const Span& at, Body& out, Flags& set) {
-    loops_.push_back({d.variable, "", "", ""});
+    loops_.push_back({.variable = d.variable});
     Flags inner;
     Body b = body(*d.body, true, inner);
     const Loop x = loops_.back();
     loops_.pop_back();
     inner.erase(x.cycle);
     const Flags stops = inner;
+    if (!x.cycle.empty()) b.insert(b.begin(), flag_to(x.cycle, true, at));
     if (!stops.empty()) {
       Body guarded;
       guarded.push_back(when(all(stops, at), std::move(b), at));
       b = std::move(guarded);
     }
-    if (!x.cycle.empty()) b.insert(b.begin(), flag_to(x.cycle, true, at));
     d.body = std::make_shared<Body>(std::move(b));
     if (!x.exit.empty()) out.push_back(flag_to(x.exit, true, at));
     out.push_back({at, std::move(d)});
@@ -194,6 +212,19 @@ class Removal {
       out.push_back(
           when(negation(all(stops, at)), {assign(x.variable, var(x.at_exit, at), at)}, at));
     inner.erase(x.exit);
+    set.insert(inner.begin(), inner.end());
+  }
+
+  /// `at_end`: nothing follows it in the loop or routine around.
+  void scope(const Scope& x, bool at_end, const Span& at, Body& out, Flags& set) {
+    loops_.push_back({.once = true, .at_end = at_end});
+    Flags inner;
+    Body b = body(*x.body, true, inner);
+    const std::string exit = loops_.back().exit;
+    loops_.pop_back();
+    if (!exit.empty()) out.push_back(flag_to(exit, true, at));
+    append(std::move(b), out);
+    inner.erase(exit);
     set.insert(inner.begin(), inner.end());
   }
 

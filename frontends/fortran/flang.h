@@ -57,10 +57,12 @@ Directive read_region(const fp::OmpDirectiveSpecification& x, const Places& plac
 /// that is legal is proved anyway.
 void read_end_of_directive(const fp::OmpDirectiveSpecification& x, const Places& places);
 Directive read_directive(const fp::AccBeginLoopDirective& x, const Places& places);
-/// `skip_output`: `print` and `write` are left out, else unsupported. `unheeded`:
-/// Routine::without_effect.
-Body read_body(const fp::Block& block, const Span& around, const Places& places, bool skip_output,
-               std::vector<WithoutEffect>& unheeded);
+/// `skip_output`: `print` and `write` are left out, else unsupported. `routine` has its own
+/// variables; it gets more of them where statements need them, and directives without effect.
+Body read_body(const fp::Block& block, const Span& around, const sem::Scope& scope,
+               const Places& places, bool skip_output, Routine& routine);
+/// The type of numbers; nothing for others.
+std::optional<Type> numeric_type(const ev::DynamicType& t);
 /// Directives of compilers before the statements.
 void read_hints(const fp::SpecificationPart& part, const Places& places,
                 std::vector<WithoutEffect>& unheeded);

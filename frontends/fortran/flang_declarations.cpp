@@ -11,11 +11,16 @@ class Declarations {
  public:
   Declarations(const Places& places, Routine& routine) : places_(places), routine_(routine) {}
 
+  /// Fails with all that is wrong.
   void read(const sem::Scope& scope) {
-    for (const auto& [name, symbol] : scope) {
-      const sem::Symbol& s = symbol->GetUltimate();
-      if (s.has<sem::ObjectEntityDetails>() && &s.owner() == &scope) add(*symbol, s);
-    }
+    std::vector<Diagnostic> errors;
+    for (const auto& [name, symbol] : scope) try {
+        const sem::Symbol& s = symbol->GetUltimate();
+        if (s.has<sem::ObjectEntityDetails>() && &s.owner() == &scope) add(*symbol, s);
+      } catch (const Error& e) {
+        errors.insert(errors.end(), e.diagnostics().begin(), e.diagnostics().end());
+      }
+    if (!errors.empty()) throw Error(std::move(errors));
   }
 
   /// A name of a scope around, where it is a module's or the routine's own.
@@ -117,29 +122,12 @@ class Declarations {
 
   static Type type_of(const ev::DynamicType& t, bool dummy, const std::string& name,
                       const Span& at) {
-    const int kind = t.category() == TypeCategory::Derived ? 0 : t.kind();
-    switch (t.category()) {
-      case TypeCategory::Integer:
-      case TypeCategory::Logical:
-        if (kind == 1) return Scalar::I8;
-        if (kind == 2) return Scalar::I16;
-        if (kind == 4) return Scalar::I32;
-        if (kind == 8) return Scalar::I64;
-        break;
-      case TypeCategory::Real:
-        if (kind == 2) return Scalar::F16;
-        if (kind == 4) return Scalar::F32;
-        if (kind == 8) return Scalar::F64;
-        break;
-      case TypeCategory::Complex:
-        if (kind == 4) return Scalar::C64;
-        if (kind == 8) return Scalar::C128;
-        break;
-      case TypeCategory::Character:
-        if (kind == 1 && dummy && t.knownLength() == 1) return Scalar::I8;
-        break;
-      default: break;
-    }
+    if (const auto type = numeric_type(t)) return *type;
+    if (t.category() == TypeCategory::Logical)
+      if (const auto type = numeric_type(ev::DynamicType(TypeCategory::Integer, t.kind())))
+        return *type;
+    if (t.category() == TypeCategory::Character && t.kind() == 1 && dummy && t.knownLength() == 1)
+      return Scalar::I8;
     unsupported(at, fmt::format("`{}` of type {}", name, t.AsFortran()));
   }
 
@@ -186,6 +174,29 @@ std::set<std::string> names_in(const Routine& r) {
 }
 
 }  // namespace
+
+std::optional<Type> numeric_type(const ev::DynamicType& t) {
+  const int kind = t.category() == TypeCategory::Derived ? 0 : t.kind();
+  switch (t.category()) {
+    case TypeCategory::Integer:
+      if (kind == 1) return Scalar::I8;
+      if (kind == 2) return Scalar::I16;
+      if (kind == 4) return Scalar::I32;
+      if (kind == 8) return Scalar::I64;
+      break;
+    case TypeCategory::Real:
+      if (kind == 2) return Scalar::F16;
+      if (kind == 4) return Scalar::F32;
+      if (kind == 8) return Scalar::F64;
+      break;
+    case TypeCategory::Complex:
+      if (kind == 4) return Scalar::C64;
+      if (kind == 8) return Scalar::C128;
+      break;
+    default: break;
+  }
+  return std::nullopt;
+}
 
 void read_hints(const fp::SpecificationPart& part, const Places& places,
                 std::vector<WithoutEffect>& unheeded) {

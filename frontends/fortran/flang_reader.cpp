@@ -139,10 +139,21 @@ class Units {
     r.home.elemental = symbol.attrs().test(sem::Attr::ELEMENTAL);
     r.home.recursive = symbol.attrs().test(sem::Attr::RECURSIVE);
     read_hints(std::get<fp::SpecificationPart>(s.t), places_, r.without_effect);
-    r.body =
-        read_body(std::get<fp::ExecutionPart>(s.t).v, at, places_, skip_output_, r.without_effect);
-    read_declarations(scope, places_, r);
+    std::vector<Diagnostic> errors;
+    const auto attempt = [&](const auto& f) {
+      try {
+        f();
+      } catch (const Error& e) {
+        errors.insert(errors.end(), e.diagnostics().begin(), e.diagnostics().end());
+      }
+    };
+    attempt([&] { read_declarations(scope, places_, r); });
+    attempt([&] {
+      r.body = read_body(std::get<fp::ExecutionPart>(s.t).v, at, scope, places_, skip_output_, r);
+    });
+    if (!errors.empty()) throw Error(std::move(errors));
     read_declarations_around(scope, places_, r);
+    structure_jumps(r);
     for (const sem::Symbol* dummy : details.dummyArgs()) {
       if (!dummy) unsupported(at, "an alternate return");
       if (dummy->attrs().test(sem::Attr::VALUE)) r.home.values.insert(dummy->name().ToString());

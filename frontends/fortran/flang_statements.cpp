@@ -13,13 +13,26 @@ namespace {
 
 class Reader {
  public:
-  Reader(const Places& places, bool skip_output, std::vector<WithoutEffect>& unheeded)
-      : places_(places), skip_output_(skip_output), unheeded_(unheeded) {}
+  Reader(const sem::Scope& scope, const Places& places, bool skip_output, Routine& routine)
+      : scope_(scope),
+        places_(places),
+        skip_output_(skip_output),
+        routine_(routine),
+        unheeded_(routine.without_effect) {}
 
   Body block(const fp::Block& b, const Span& around) {
     Body out;
-    for (const fp::ExecutionPartConstruct& c : b) part(c, around, out);
+    for (const fp::ExecutionPartConstruct& c : b) try {
+        part(c, around, out);
+      } catch (const Error& e) {
+        errors_.insert(errors_.end(), e.diagnostics().begin(), e.diagnostics().end());
+      }
     return out;
+  }
+
+  /// Throws all errors of the statements so far.
+  void throw_errors() {
+    if (!errors_.empty()) throw Error(std::move(errors_));
   }
 
  private:
@@ -47,6 +60,7 @@ class Reader {
     using Fortran::common::Indirection;
     std::visit(Fortran::common::visitors{
                    [&](const fp::Statement<fp::ActionStmt>& x) {
+                     mark(x, out);
                      action(x.statement, places_.of(x.source), out);
                    },
                    [&](const Indirection<fp::DoConstruct>& x) { loop(x.value(), out); },
@@ -65,6 +79,12 @@ class Reader {
                    [&](const Indirection<fp::OpenACCConstruct>& x) { openacc(x.value(), out); },
                    [&](const auto&) { unsupported(around, "a construct of this form"); }},
                c.u);
+  }
+
+  /// The label of a statement, which jumps may go to.
+  template <typename T>
+  void mark(const fp::Statement<T>& s, Body& out) const {
+    if (s.label) out.push_back({places_.of(s.source), Mark{*s.label}});
   }
 
   void action(const fp::ActionStmt& s, const Span& at, Body& out) {
@@ -86,7 +106,9 @@ class Reader {
               out.push_back({at, Leave{Leave::Kind::Return}});
             },
             [&](const Indirection<fp::CallStmt>& x) { call(x.value(), at, out); },
-            [&](const Indirection<fp::GotoStmt>&) { unsupported(at, "`goto`"); },
+            [&](const Indirection<fp::GotoStmt>& x) {
+              out.push_back({at, Jump{x.value().v}});
+            },
             [&](const Indirection<fp::ExitStmt>& x) {
               out.push_back({at, Leave{Leave::Kind::Exit, loop_of(x.value().v, at)}});
             },
@@ -104,10 +126,8 @@ class Reader {
             [&](const Indirection<fp::ForallStmt>& x) { forall(x.value(), at, out); },
             [&](const Indirection<fp::AllocateStmt>&) { unsupported(at, "`allocate`"); },
             [&](const Indirection<fp::DeallocateStmt>&) { unsupported(at, "`deallocate`"); },
-            [&](const Indirection<fp::ArithmeticIfStmt>&) {
-              unsupported(at, "an arithmetic `if`");
-            },
-            [&](const Indirection<fp::ComputedGotoStmt>&) { unsupported(at, "a computed `goto`"); },
+            [&](const Indirection<fp::ArithmeticIfStmt>& x) { jump_by_sign(x.value(), at, out); },
+            [&](const Indirection<fp::ComputedGotoStmt>& x) { jump_by_number(x.value(), at, out); },
             [&](const Indirection<fp::OpenStmt>&) { unsupported(at, "`open`"); },
             [&](const Indirection<fp::CloseStmt>&) { unsupported(at, "`close`"); },
             [&](const Indirection<fp::InquireStmt>&) { unsupported(at, "`inquire`"); },
@@ -117,6 +137,57 @@ class Reader {
             },
             [&](const auto&) { unsupported(at, "a statement of this form"); }},
         s.u);
+  }
+
+  // ---- Jumps.
+
+  static Choice::Arm jump_if(const Expr& condition, fp::Label label, const Span& at) {
+    return {condition, std::make_shared<Body>(Body{{at, Jump{label}}})};
+  }
+
+  void jump_by_number(const fp::ComputedGotoStmt& s, const Span& at, Body& out) {
+    const Expr number = once(std::get<fp::ScalarIntExpr>(s.t), "choice", at, out);
+    Choice c;
+    for (const fp::Label label : std::get<std::list<fp::Label>>(s.t))
+      c.arms.push_back(
+          jump_if(Expr(Compare{CompareOp::Eq, number, lit(std::int64_t(c.arms.size()) + 1)}, at),
+                  label, at));
+    out.push_back({at, std::move(c)});
+  }
+
+  void jump_by_sign(const fp::ArithmeticIfStmt& s, const Span& at, Body& out) {
+    const Expr e = once(std::get<fp::Expr>(s.t), "sign", at, out);
+    Choice c;
+    c.arms.push_back(jump_if(Expr(Compare{CompareOp::Lt, e, lit(0)}, at), std::get<1>(s.t), at));
+    c.arms.push_back(jump_if(Expr(Compare{CompareOp::Eq, e, lit(0)}, at), std::get<2>(s.t), at));
+    c.arms.push_back(jump_if(Expr(), std::get<3>(s.t), at));
+    out.push_back({at, std::move(c)});
+  }
+
+  /// The value, for several tests; of a new variable where a function gives it, which is called
+  /// once.
+  template <typename T>
+  Expr once(const T& e, const std::string& base, const Span& at, Body& out) {
+    const Expr x = value(e, at);
+    bool calls = false;
+    walk(x, [&](const Expr& part) {
+      calls = calls || !called(part, kFunction).empty() || !called(part, kElemental).empty();
+      return !calls;
+    });
+    if (!calls) return x;
+    const auto type = sem::GetExpr(nullptr, e)->GetType();
+    const std::optional<Type> own = type ? numeric_type(*type) : std::nullopt;
+    if (!own) unsupported(at, "a choice by a function's value of this type");
+    Variable v;
+    v.name = base;
+    for (int i = 1; routine_.variables.count(v.name) || scope_.FindSymbol(fp::CharBlock{v.name});)
+      v.name = base + "_" + std::to_string(i++);
+    v.at = at;
+    v.type = *own;
+    const Expr out_of = var(v.name, at);
+    routine_.variables.emplace(v.name, std::move(v));
+    out.push_back({at, Assignment{out_of, x}});
+    return out_of;
   }
 
   /// The names stand for what they are associated with, which is right while its subscripts, or the
@@ -315,7 +386,7 @@ class Reader {
     const auto& label = std::get<std::optional<fp::Name>>(head.statement.t);
     for (std::size_t i = 0; i < f.ranges.size(); ++i)
       loops_.push_back(label ? label->ToString() : "");
-    *f.body = block(std::get<fp::Block>(d.t), at);
+    *f.body = body_of(d, at);
     loops_.resize(loops_.size() - f.ranges.size());
     out.push_back({at, std::move(f)});
   }
@@ -349,6 +420,7 @@ class Reader {
   void loop(const fp::DoConstruct& d, Body& out) {
     const auto& head = std::get<fp::Statement<fp::NonLabelDoStmt>>(d.t);
     const Span at = places_.of(head.source);
+    mark(head, out);
     if (d.IsDoConcurrent()) return concurrent(d, at, out);
     const auto& label = std::get<std::optional<fp::Name>>(head.statement.t);
     if (!d.IsDoNormal()) return endless(d, label ? label->ToString() : "", at, out);
@@ -364,9 +436,16 @@ class Reader {
     x.to = without_casts(value(bounds.upper, at));
     if (bounds.step) x.step = without_casts(value(*bounds.step, at));
     loops_.push_back(label ? label->ToString() : "");
-    x.body = std::make_shared<Body>(block(std::get<fp::Block>(d.t), at));
+    x.body = std::make_shared<Body>(body_of(d, at));
     loops_.pop_back();
     out.push_back({at, std::move(x)});
+  }
+
+  /// With a label of its end.
+  Body body_of(const fp::DoConstruct& d, const Span& at) {
+    Body out = block(std::get<fp::Block>(d.t), at);
+    mark(std::get<fp::Statement<fp::EndDoStmt>>(d.t), out);
+    return out;
   }
 
   /// `do while`, or `do` without bounds: without a variable, and with its exit.
@@ -382,7 +461,7 @@ class Reader {
       all.push_back({at, std::move(c)});
     }
     loops_.push_back(label);
-    const Body inner = block(std::get<fp::Block>(d.t), at);
+    const Body inner = body_of(d, at);
     loops_.pop_back();
     all.insert(all.end(), inner.begin(), inner.end());
     x.body = std::make_shared<Body>(std::move(all));
@@ -393,6 +472,7 @@ class Reader {
     Choice c;
     const auto& head = std::get<fp::Statement<fp::IfThenStmt>>(x.t);
     const Span at = places_.of(head.source);
+    mark(head, out);
     const auto arm = [&](const fp::ScalarLogicalExpr& condition, const fp::Block& b,
                          const Span& place) {
       c.arms.push_back({value(condition, place), std::make_shared<Body>(block(b, place))});
@@ -408,6 +488,7 @@ class Reader {
       c.arms.push_back({Expr(), std::make_shared<Body>(block(std::get<fp::Block>(e->t), place))});
     }
     out.push_back({at, std::move(c)});
+    mark(std::get<fp::Statement<fp::EndIfStmt>>(x.t), out);
   }
 
   // ---- Directives.
@@ -426,9 +507,8 @@ class Reader {
     if (!construct) unsupported(place, "this directive of OpenMP");
     Directive d = read_directive(construct->BeginDir(), places_);
     if (construct->EndDir()) read_end_of_directive(*construct->EndDir(), places_);
-    const std::size_t before = out.size();
     directed(std::move(d), construct->GetNestedLoop(), out);
-    for (const Directive::Reduction& r : region_reductions_) share(r, out.at(before));
+    for (const Directive::Reduction& r : region_reductions_) share(r, out.back());
   }
 
   /// `parallel`, and statements that run once within it. Its threads share the loops that say so;
@@ -567,7 +647,9 @@ class Reader {
   void select(const fp::CaseConstruct& x, Body& out) {
     const auto& head = std::get<fp::Statement<fp::SelectCaseStmt>>(x.t);
     const Span at = places_.of(head.source);
-    const Expr of = value(std::get<fp::Scalar<fp::Expr>>(head.statement.t).thing, at);
+    mark(head, out);
+    const Expr of =
+        once(std::get<fp::Scalar<fp::Expr>>(head.statement.t).thing, "selected", at, out);
     Choice c;
     Choice::Arm otherwise;
     for (const auto& arm : std::get<std::list<fp::CaseConstruct::Case>>(x.t)) {
@@ -586,10 +668,11 @@ class Reader {
     }
     if (otherwise.body && c.arms.empty()) {
       out.insert(out.end(), otherwise.body->begin(), otherwise.body->end());
-      return;
+      return mark(std::get<fp::Statement<fp::EndSelectStmt>>(x.t), out);
     }
     if (otherwise.body) c.arms.push_back(std::move(otherwise));
     if (!c.arms.empty()) out.push_back({at, std::move(c)});
+    mark(std::get<fp::Statement<fp::EndSelectStmt>>(x.t), out);
   }
 
   Expr within(const Expr& of, const fp::CaseValueRange& range, const Span& at) const {
@@ -650,18 +733,24 @@ class Reader {
            });
   }
 
+  const sem::Scope& scope_;
   const Places& places_;
   bool skip_output_;
+  Routine& routine_;
   std::vector<WithoutEffect>& unheeded_;
+  std::vector<Diagnostic> errors_;
   std::vector<std::string> loops_;  // around the current statement; the names that they have
   std::vector<Directive::Reduction> region_reductions_;  // of `parallel` around it
 };
 
 }  // namespace
 
-Body read_body(const fp::Block& block, const Span& around, const Places& places, bool skip_output,
-               std::vector<WithoutEffect>& unheeded) {
-  return Reader(places, skip_output, unheeded).block(block, around);
+Body read_body(const fp::Block& block, const Span& around, const sem::Scope& scope,
+               const Places& places, bool skip_output, Routine& routine) {
+  Reader reader(scope, places, skip_output, routine);
+  Body out = reader.block(block, around);
+  reader.throw_errors();
+  return out;
 }
 
 }  // namespace moonloop::fortran

@@ -127,9 +127,23 @@ struct Stop {
   std::int64_t status = 0;
 };
 
+/// Statements that run once and may be left by `exit`: a Leave counts them as a loop.
+struct Scope {
+  std::shared_ptr<Body> body;
+};
+/// `goto`, and a label. structure_jumps() puts others in their places.
+struct Jump {
+  std::uint64_t label = 0;
+};
+struct Mark {
+  std::uint64_t label = 0;
+};
+
 struct Statement {
   Span at;
-  std::variant<Assignment, Do, Choice, Leave, SubroutineCall, Where, Forall, Stop> what;
+  std::variant<Assignment, Do, Choice, Leave, SubroutineCall, Where, Forall, Stop, Scope, Jump,
+               Mark>
+      what;
 };
 
 struct Routine {
@@ -176,6 +190,11 @@ bool is_fixed_form(const std::string& path);
 /// files whose modules it uses. Throws Flang's own errors, all of them, as `fortran`. A routine
 /// outside of the subset has its errors, `unsupported`.
 std::vector<Routine> read_routines(const Source* source, const FortranOptions& how);
+
+/// Makes loops, and scopes that statements leave, of the jumps in a routine. A jump into the middle
+/// of such a loop goes to its beginning, with a new variable that says where to go on. Fails
+/// `unsupported` for a jump into a construct of the source.
+void structure_jumps(Routine& routine);
 
 /// Makes loops over elements of assignments to arrays, of `where` and `forall`, and loops of
 /// `do concurrent`. What these need once, such as scalars of arrays, comes before them. `all`: what

@@ -24,6 +24,7 @@ class Collection {
       if (const auto* c = std::get_if<Choice>(&s.what))
         for (const Choice::Arm& arm : c->arms)
           look(arm.condition, inside), visit(*arm.body, inside);
+      if (const auto* x = std::get_if<Scope>(&s.what)) visit(*x->body, inside);
       if (const auto* d = std::get_if<Do>(&s.what)) {
         look(d->from, inside), look(d->to, inside), look(d->step, inside);
         std::set<std::string> more = inside;
@@ -104,6 +105,7 @@ std::vector<std::shared_ptr<Body>*> bodies(Statement& s) {
   if (auto* w = std::get_if<Where>(&s.what))
     for (Where::Arm& a : w->arms) out.push_back(&a.body);
   if (auto* f = std::get_if<Forall>(&s.what)) out.push_back(&f->body);
+  if (auto* x = std::get_if<Scope>(&s.what)) out.push_back(&x->body);
   return out;
 }
 

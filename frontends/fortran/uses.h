@@ -24,7 +24,7 @@ void expressions(Statement& s, const F& visit) {
                       [&](Choice& c) {
                         for (Choice::Arm& a : c.arms) visit(a.condition);
                       },
-                      [](Leave&) {}, [](Stop&) {},
+                      [](Leave&) {}, [](Stop&) {}, [](Scope&) {}, [](Jump&) {}, [](Mark&) {},
                       [&](SubroutineCall& x) {
                         for (Expr& a : x.arguments) visit(a);
                         visit(x.result);
@@ -82,6 +82,7 @@ void each(const Body& body, const F& visit) {
     if (const auto* d = std::get_if<Do>(&s.what)) each(*d->body, visit);
     if (const auto* c = std::get_if<Choice>(&s.what))
       for (const Choice::Arm& a : c->arms) each(*a.body, visit);
+    if (const auto* x = std::get_if<Scope>(&s.what)) each(*x->body, visit);
   }
 }
 

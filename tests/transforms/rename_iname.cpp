@@ -405,3 +405,13 @@ q[t] = sum(g, a[g])  {inames=t}
   out = apply(out, "rename_iname", {text("u"), text("r")}, merged);
   CHECK(same_values(k, out, {{"n", 9}}));
 }
+
+// Found by the differential test (5177602): the bounds of `p` came to depend on the reduction's `j`.
+TEST_CASE("rename_iname: a reduction over the new iname keeps its values") {
+  const Kernel k = parsed(
+      "kernel f(n: int32, b: int32[4], q: int32[2, n], x: int32[2])\n"
+      "domain {[p, r]: 0 <= p < 2 and r = p}\ndomain {[j]: 0 <= j < n}\nassume n >= 2\n"
+      "b[p + r] = 1 {id=w}\nx[p] = max(j, q[p, j]) {id=s}\n");
+  CHECK(message([&] { rename_iname(k, "r", "j", kMerge); }) ==
+        "`r` and `j` run over different values: `s[j=0, p=1]` would be lost when n = 2");
+}
