@@ -24,6 +24,23 @@ void CPrinter::external(const Instruction& insn, const Exprs& lhs, const Call& c
       lengths.push_back(std::to_string(text->size()));
       continue;
     }
+    if (const Exprs* codes = as_letters(a)) {
+      types.emplace_back("char const *");
+      lengths.push_back(std::to_string(codes->size()));
+      if (std::any_of(lhs.begin() + (gives ? 1 : 0), lhs.end(), [&](const Expr& l) {
+            return codes->size() == 1 && equal(l, codes->front());
+          })) {
+        arguments.push_back("(char const *)&" + expr_.place(codes->front()));
+        continue;
+      }
+      std::vector<std::string> values;
+      for (const Expr& c : *codes) values.push_back(expr_.value(c, Type(Scalar::I8)));
+      const std::string copy = names_.fresh("argument");
+      line(
+          fmt::format("char const {}[{}] = {{{}}};", copy, codes->size(), fmt::join(values, ", ")));
+      arguments.push_back(copy);
+      continue;
+    }
     if (const Exprs* passed = as_address(a)) {
       const std::string& name = (*passed)[0].as<Var>()->name;
       Exprs index(passed->begin() + 1, passed->end());

@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::string_view kText = "text ";  // no function's name has a space
 constexpr std::string_view kAddress = "address";
+constexpr std::string_view kLetters = "letters";
 
 }  // namespace
 
@@ -18,6 +19,13 @@ std::optional<std::string> as_text(const Expr& e) {
   const auto* c = e.as<Call>();
   if (!c || !c->name.starts_with(kText)) return std::nullopt;
   return c->name.substr(kText.size());
+}
+
+Expr letters(Exprs codes, Span at) { return call(std::string(kLetters), std::move(codes), at); }
+
+const Exprs* as_letters(const Expr& e) {
+  const auto* c = e.as<Call>();
+  return c && c->name == kLetters && !c->args.empty() ? &c->args : nullptr;
 }
 
 Expr address(const std::string& array, const Exprs& index, Span at) {

@@ -12,6 +12,12 @@ Expr text_literal(const std::string& text, Span at = {});
 /// Its text; nothing for other expressions.
 std::optional<std::string> as_text(const Expr& e);
 
+/// `letters(a, b, ...)`: a text of characters with these codes; of one variable alone it is that
+/// variable's address.
+Expr letters(Exprs codes, Span at = {});
+/// The codes of that; null for other expressions.
+const Exprs* as_letters(const Expr& e);
+
 /// `address(a[i, ...])`; without subscripts `address(a)`. Its arguments are the array's bare name
 /// and the subscripts, so that rewriting of elements leaves it alone.
 Expr address(const std::string& array, const Exprs& index = {}, Span at = {});

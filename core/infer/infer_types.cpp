@@ -325,11 +325,23 @@ class TypeCheck {
     }
   }
 
+  void letters(const Exprs& codes, const Span& at) {
+    for (const Expr& e : codes) {
+      typer_.check(e);
+      const auto t = typer_.type(e);
+      if (t && (t->type.is_record() || !is_integer(t->type.scalar)))
+        fail("bad-operand", e.at() ? e.at() : at, "`{}` is {}, not the code of a letter",
+             to_string(e), t->type.str());
+    }
+  }
+
   void external(const Instruction& i, const Call& c) {
     for (const Expr& e : c.args) {
       const Exprs* a = as_address(e);
       if (a)
         address(e, *a);
+      else if (const Exprs* codes = as_letters(e))
+        letters(*codes, i.at);
       else if (!as_text(e))
         typer_.check(e);
     }

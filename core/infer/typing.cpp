@@ -182,7 +182,7 @@ std::optional<Typed> Typer::called(const Expr& e, const Call& x,
   if (x.name == "make_tuple")
     fail("bad-operand", e.at(),
          "`make_tuple` is allowed only as the whole right side of an assignment");
-  if (as_text(e))
+  if (as_text(e) || as_letters(e))
     fail("bad-operand", e.at(),
          "a text is allowed only among the arguments of an external function");
   if (x.name == "address")

@@ -21,8 +21,11 @@ bool stands_for_elsewhere(const Kernel& k, const Instruction& insn, const std::s
   return std::any_of(
       insn.lhs.begin() + static_cast<std::ptrdiff_t>(std::min(given, insn.lhs.size())),
       insn.lhs.end(), [&](const Expr& l) {
-        return written_name(l) == name && std::none_of(c->args.begin(), c->args.end(),
-                                                       [&](const Expr& a) { return equal(a, l); });
+        return written_name(l) == name &&
+               std::none_of(c->args.begin(), c->args.end(), [&](const Expr& a) {
+                 const Exprs* text = as_letters(a);
+                 return equal(text && text->size() == 1 ? text->front() : a, l);
+               });
       });
 }
 

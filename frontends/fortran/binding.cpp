@@ -58,6 +58,9 @@ Binding::Binding(Routine& caller, const Routine& callee, Exprs arguments,
         fail("unsupported", at,
              "a text of other than one letter is not supported in Fortran kernels");
       a = lit(static_cast<unsigned char>(text->front()));
+    } else if (as_letters(a)) {
+      fail("unsupported", at,
+           "a text of other than one letter is not supported in Fortran kernels");
     }
   std::vector<const Variable*> dummies;
   for (const std::string& a : callee.arguments) {

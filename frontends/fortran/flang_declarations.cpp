@@ -75,7 +75,7 @@ class Declarations {
     v.bounds.insert(v.bounds.end(), outer.begin(), outer.end());
     v.array = !v.bounds.empty();
     if (type->category() == TypeCategory::Derived) return components(v, *type, at);
-    v.type = type_of(*type, v.dummy, v.name, at);
+    v.type = type_of(*type, v.name, at);
     v.logical = type->category() == TypeCategory::Logical;
     v.character = type->category() == TypeCategory::Character;
     if (const auto& init = details.init()) {
@@ -120,13 +120,12 @@ class Declarations {
     return std::make_shared<const FortranComponent>(std::move(out));
   }
 
-  static Type type_of(const ev::DynamicType& t, bool dummy, const std::string& name,
-                      const Span& at) {
+  static Type type_of(const ev::DynamicType& t, const std::string& name, const Span& at) {
     if (const auto type = numeric_type(t)) return *type;
     if (t.category() == TypeCategory::Logical)
       if (const auto type = numeric_type(ev::DynamicType(TypeCategory::Integer, t.kind())))
         return *type;
-    if (t.category() == TypeCategory::Character && t.kind() == 1 && dummy && t.knownLength() == 1)
+    if (t.category() == TypeCategory::Character && t.kind() == 1 && t.knownLength() == 1)
       return Scalar::I8;
     unsupported(at, fmt::format("`{}` of type {}", name, t.AsFortran()));
   }

@@ -71,8 +71,12 @@ class Converter {
   template <typename T>
   std::vector<Expr> elements(const ev::Constant<T>& c) const {
     std::vector<Expr> out;
-    if constexpr (T::category != TypeCategory::Derived && T::category != TypeCategory::Character)
+    if constexpr (T::category == TypeCategory::Character) {
+      if (T::kind != 1 || c.LEN() != 1) unsupported("a constant of several letters");
+      for (const auto v : c.values()) out.push_back(lit(static_cast<unsigned char>(v)));
+    } else if constexpr (T::category != TypeCategory::Derived) {
       for (const auto& v : c.values()) out.push_back(literal<T>(v));
+    }
     return out;
   }
   template <typename X>
@@ -345,6 +349,27 @@ class Converter {
           return Expr(Cast{type<T>(), inner}, at_);
       return inner;
     }
+  }
+  /// A text of constants and of letters that variables have.
+  template <int KIND>
+  Expr visit(const ev::Concat<KIND>& x) const {
+    if (!argument_) unsupported("a concatenation that is not an argument");
+    std::string text;
+    Exprs codes;
+    bool constant = true;
+    for (const Expr& part : {visit(x.left()), visit(x.right())}) {
+      if (const auto t = as_text(part)) {
+        text += *t;
+        for (const char c : *t) codes.push_back(lit(static_cast<unsigned char>(c)));
+        continue;
+      }
+      constant = false;
+      if (const Exprs* more = as_letters(part))
+        codes.insert(codes.end(), more->begin(), more->end());
+      else
+        codes.push_back(part);
+    }
+    return constant ? text_literal(text, at_) : letters(std::move(codes), at_);
   }
   template <typename T>
   Expr visit(const ev::Negate<T>& x) const {

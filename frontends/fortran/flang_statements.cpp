@@ -64,9 +64,21 @@ class Reader {
                      action(x.statement, places_.of(x.source), out);
                    },
                    [&](const Indirection<fp::DoConstruct>& x) { loop(x.value(), out); },
-                   [&](const Indirection<fp::IfConstruct>& x) { choice(x.value(), out); },
-                   [&](const Indirection<fp::CaseConstruct>& x) { select(x.value(), out); },
-                   [&](const Indirection<fp::AssociateConstruct>& x) { associate(x.value(), out); },
+                   [&](const Indirection<fp::IfConstruct>& x) {
+                     const auto& head = std::get<fp::Statement<fp::IfThenStmt>>(x.value().t);
+                     named(std::get<std::optional<fp::Name>>(head.statement.t), around, out,
+                           [&](Body& to) { choice(x.value(), to); });
+                   },
+                   [&](const Indirection<fp::CaseConstruct>& x) {
+                     const auto& head = std::get<fp::Statement<fp::SelectCaseStmt>>(x.value().t);
+                     named(std::get<std::optional<fp::Name>>(head.statement.t), around, out,
+                           [&](Body& to) { select(x.value(), to); });
+                   },
+                   [&](const Indirection<fp::AssociateConstruct>& x) {
+                     const auto& head = std::get<fp::Statement<fp::AssociateStmt>>(x.value().t);
+                     named(std::get<std::optional<fp::Name>>(head.statement.t), around, out,
+                           [&](Body& to) { associate(x.value(), to); });
+                   },
                    [&](const Indirection<fp::BlockConstruct>& x) {
                      unsupported(places_.of(std::get<0>(x.value().t).source), "`block`");
                    },
@@ -110,10 +122,10 @@ class Reader {
               out.push_back({at, Jump{x.value().v}});
             },
             [&](const Indirection<fp::ExitStmt>& x) {
-              out.push_back({at, Leave{Leave::Kind::Exit, loop_of(x.value().v, at)}});
+              out.push_back({at, Leave{Leave::Kind::Exit, left_by(x.value().v, at)}});
             },
             [&](const Indirection<fp::CycleStmt>& x) {
-              out.push_back({at, Leave{Leave::Kind::Cycle, loop_of(x.value().v, at)}});
+              out.push_back({at, Leave{Leave::Kind::Cycle, left_by(x.value().v, at)}});
             },
             [&](const Indirection<fp::StopStmt>& x) { stop(x.value(), at, out); },
             [&](const Indirection<fp::PrintStmt>&) { output(at, "print"); },
@@ -385,18 +397,30 @@ class Reader {
     const auto& head = std::get<fp::Statement<fp::NonLabelDoStmt>>(d.t);
     const auto& label = std::get<std::optional<fp::Name>>(head.statement.t);
     for (std::size_t i = 0; i < f.ranges.size(); ++i)
-      loops_.push_back(label ? label->ToString() : "");
+      around_.push_back({label ? label->ToString() : ""});
     *f.body = body_of(d, at);
-    loops_.resize(loops_.size() - f.ranges.size());
+    around_.resize(around_.size() - f.ranges.size());
     out.push_back({at, std::move(f)});
   }
 
-  /// Which loop `exit` or `cycle` means, from the innermost one on.
-  int loop_of(const std::optional<fp::Name>& name, const Span& at) const {
-    if (!name) return 0;
-    for (std::size_t n = loops_.size(); n-- > 0;)
-      if (loops_[n] == name->ToString()) return static_cast<int>(loops_.size() - 1 - n);
-    unsupported(at, fmt::format("leaving `{}`, which is not a loop,", name->ToString()));
+  /// Which construct `exit` or `cycle` means, from the innermost one on.
+  int left_by(const std::optional<fp::Name>& name, const Span& at) const {
+    for (std::size_t n = around_.size(); n-- > 0;)
+      if (name ? around_[n].name == name->ToString() : around_[n].loop)
+        return static_cast<int>(around_.size() - 1 - n);
+    unsupported(at, fmt::format("leaving {}, which is a construct of another kind,",
+                                name ? "`" + name->ToString() + "`" : "this"));
+  }
+
+  /// Statements of a construct, which leave it where it has a name.
+  template <typename Make>
+  void named(const std::optional<fp::Name>& name, const Span& at, Body& out, const Make& make) {
+    if (!name) return make(out);
+    around_.push_back({name->ToString(), false});
+    auto body = std::make_shared<Body>();
+    make(*body);
+    around_.pop_back();
+    out.push_back({at, Scope{std::move(body)}});
   }
 
   void call(const fp::CallStmt& s, const Span& at, Body& out) {
@@ -435,9 +459,9 @@ class Reader {
     x.from = without_casts(value(bounds.lower, at));
     x.to = without_casts(value(bounds.upper, at));
     if (bounds.step) x.step = without_casts(value(*bounds.step, at));
-    loops_.push_back(label ? label->ToString() : "");
+    around_.push_back({label ? label->ToString() : ""});
     x.body = std::make_shared<Body>(body_of(d, at));
-    loops_.pop_back();
+    around_.pop_back();
     out.push_back({at, std::move(x)});
   }
 
@@ -460,9 +484,9 @@ class Reader {
       c.arms.push_back({negation(value(condition, at)), std::move(leave)});
       all.push_back({at, std::move(c)});
     }
-    loops_.push_back(label);
+    around_.push_back({label});
     const Body inner = body_of(d, at);
-    loops_.pop_back();
+    around_.pop_back();
     all.insert(all.end(), inner.begin(), inner.end());
     x.body = std::make_shared<Body>(std::move(all));
     out.push_back({at, std::move(x)});
@@ -739,7 +763,12 @@ class Reader {
   Routine& routine_;
   std::vector<WithoutEffect>& unheeded_;
   std::vector<Diagnostic> errors_;
-  std::vector<std::string> loops_;  // around the current statement; the names that they have
+  /// A construct that statements may leave, and its name, if any.
+  struct Around {
+    std::string name;
+    bool loop = true;
+  };
+  std::vector<Around> around_;                           // the current statement
   std::vector<Directive::Reduction> region_reductions_;  // of `parallel` around it
 };
 

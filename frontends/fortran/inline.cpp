@@ -149,7 +149,7 @@ class Calls {
     }
     const auto* v = a.as<Var>();
     const Variable* whole = v || a.as<Load>() ? &r_.variables.at(written_name(a)) : nullptr;
-    if (whole && whole->character) refuse("a variable of characters");
+    if (whole && whole->character && whole->array) refuse("an array of characters");
     if (whole && whole->logical && !whole->dummy && whole->array)
       refuse(fmt::format("`{}`, logical values of the routine's own", whole->name));
     if (whole && (!whole->logical || whole->dummy)) {
@@ -171,7 +171,7 @@ class Calls {
   void outside(SubroutineCall x, const Span& at, Body& out) {
     Body after;
     for (Expr& a : x.arguments)
-      if (!as_text(a)) a = passed(x.name, a, at, out, after);
+      if (!as_text(a) && !as_letters(a)) a = passed(x.name, a, at, out, after);
     out.push_back({at, std::move(x)});
     append(std::move(after), out);
   }

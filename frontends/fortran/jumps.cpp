@@ -37,7 +37,7 @@ class Structuring {
 
  private:
   struct Around {
-    bool of_source = false;  // a loop that was there
+    bool of_source = false;  // a loop or scope that was there
     Label label = 0;         // else a jump to it leaves the scope, or begins the loop again
     bool loop = false;
   };
@@ -201,7 +201,8 @@ class Structuring {
     if (auto* l = std::get_if<Leave>(&s.what)) l->loop = counted(*l);
     if (const auto* j = std::get_if<Jump>(&s.what)) s.what = leave(*j, s.at);
     const auto* f = std::get_if<Forall>(&s.what);
-    const std::size_t loops = std::holds_alternative<Do>(s.what) ? 1 : f ? f->ranges.size() : 0;
+    const bool one = std::holds_alternative<Do>(s.what) || std::holds_alternative<Scope>(s.what);
+    const std::size_t loops = one ? 1 : f ? f->ranges.size() : 0;
     around_.insert(around_.end(), loops, Around{true});
     for (auto* inner : bodies(s)) *inner = std::make_shared<Body>(sequence(**inner));
     around_.resize(around_.size() - loops);

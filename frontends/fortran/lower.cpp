@@ -385,7 +385,9 @@ class Lowering {
       if (place && r_.variables.at(name).array)
         arguments.push_back(a.as<Var>() ? address(name, {}, at)
                                         : address(name, value(a, loops).as<Load>()->index, at));
-      else if (as_text(a) || (place && !loops.count(name)))
+      else if (place && r_.variables.at(name).character)
+        arguments.push_back(letters({a}, at));
+      else if (as_text(a) || as_letters(a) || (place && !loops.count(name)))
         arguments.push_back(a);
       else
         arguments.push_back(of_own_kind(value(a, loops), a));

@@ -66,11 +66,7 @@ TEST_CASE("fortran: what no kernel can say is named at its line") {
   refused("stop n", "a code of `stop` that is not a constant");
   refused("write (*, *, iostat=j) a", "a `write` that assigns variables");
   refused("read *, a", "`read`");
-  refused("if (a(1)) 10, 20, 20\n10 b(1) = 1\n20 continue", "an arithmetic `if`");
-  refused("go to (10, 20), n\n10 b(1) = 1\n20 continue", "a computed `goto`");
-  refused("goto 10\nb(1) = 1\n10 continue", "`goto`");
   refused("close (7)", "`close`");
-  refused("x: if (n > 1) then; exit x; end if x", "leaving `x`, which is not a loop,");
 }
 
 TEST_CASE("fortran: what addresses cannot say to routines of other files") {

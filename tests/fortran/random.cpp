@@ -9,8 +9,8 @@ using namespace moonloop;
 namespace {
 
 /// Writes routines of one signature: nests with every kind of bound and step, sections, choices,
-/// reductions, masks, ways out of loops, and calls of what they contain. All subscripts are inside,
-/// all values stay small.
+/// reductions, masks, ways out of loops, jumps, and calls of what they contain. All subscripts are
+/// inside, all values stay small, and each jump back has a turn that is the last.
 class Writer {
  public:
   explicit Writer(unsigned seed) : random_(seed) {}
@@ -22,13 +22,14 @@ class Writer {
            "  integer, intent(in) :: n, m\n"
            "  real(8), intent(inout) :: a(n, n), x(n), s(4)\n"
            "  integer, intent(inout) :: k(n)\n"
-           "  integer :: i, j, l, c, q\n"
+           "  integer :: i, j, l, c, q, z(40)\n"
            "  real(8) :: t, u\n"
            "  logical :: f\n"
            "  if (n < 1) return\n"
            "  i = 1; j = 1; l = 1; c = 1\n"
            "  t = 0.25d0; u = 0.5d0; f = .false.\n";
     open_.clear();
+    labels_ = 0;
     body(2 + pick(3), 1);
     line(1, "s(1) = s(1) + t - u + c");
     line(1, "s(2) = i + 10*j + 100*l");
@@ -79,7 +80,76 @@ class Writer {
   }
 
   void body(int statements, int depth) {
+    if (labels_ < 30 && chance(12)) return ahead(depth);
+    if (labels_ < 30 && chance(8)) return back(depth);
     for (int i = 0; i < statements; ++i) statement(depth);
+  }
+
+  // ---- Jumps. Labels are those of the bodies around.
+
+  int label() { return ++labels_; }
+  std::string text_of(int label) { return std::to_string(10 * label); }
+  void mark(int label, int depth) { line(depth, text_of(label) + " continue"); }
+  std::string turns(int label) { return "z(" + std::to_string(label) + ")"; }
+
+  void jump(int depth) {
+    const int to = targets_[static_cast<std::size_t>(pick(static_cast<int>(targets_.size())))];
+    if (to < 0)
+      return line(depth,
+                  "if (" + turns(-to) + " < 3 .and. (" + condition(1) + ")) goto " + text_of(-to));
+    line(depth, "if (" + condition(1) + ") goto " + text_of(to));
+  }
+
+  /// To one or two labels below; scopes may overlap.
+  void ahead(int depth) {
+    const int one = label(), two = label();
+    targets_.push_back(two);
+    if (chance(60)) jump(depth);
+    statement(depth);
+    targets_.push_back(one);
+    switch (pick(4)) {
+      case 0:
+        line(depth, "goto (" + text_of(one) + ", " + text_of(two) + "), " + integer(1));
+        break;
+      case 1:
+        line(depth, "if (" + real(1) + " - 0.5d0) " + text_of(one) + ", " + text_of(two) + ", " +
+                        text_of(one));
+        mark(label(), depth);
+        break;
+      default: jump(depth);
+    }
+    statement(depth);
+    targets_.pop_back();
+    mark(one, depth);
+    statement(depth);
+    targets_.pop_back();
+    mark(two, depth);
+    statement(depth);
+  }
+
+  /// A loop, or two that overlap; sometimes one that is entered in its middle.
+  void back(int depth) {
+    const int one = label(), two = label(), middle = label();
+    line(depth, turns(one) + " = 0; " + turns(two) + " = 0");
+    const bool enters = chance(40);
+    if (enters) line(depth, "if (" + condition(1) + ") goto " + text_of(middle));
+    mark(one, depth);
+    line(depth, turns(one) + " = " + turns(one) + " + 1");
+    targets_.push_back(-one);
+    statement(depth);
+    mark(two, depth);
+    line(depth, turns(two) + " = " + turns(two) + " + 1");
+    if (chance(50)) statement(depth);
+    if (enters) mark(middle, depth);
+    if (chance(50)) statement(depth);
+    const auto again = [&](int to) {
+      line(depth, "if (" + turns(to) + " < 3 .and. (" + condition(1) + ")) goto " + text_of(to));
+    };
+    again(one);
+    targets_.pop_back();
+    if (!chance(50)) return;
+    statement(depth);
+    again(two);
   }
 
   void statement(int depth) {
@@ -159,6 +229,7 @@ class Writer {
   }
 
   void leave(int depth) {
+    if (!targets_.empty() && chance(50)) return jump(depth);
     std::string way = one_of({"exit", "cycle", "exit", "cycle", "return"});
     const std::string& name =
         names_[static_cast<std::size_t>(pick(static_cast<int>(names_.size())))];
@@ -292,7 +363,8 @@ class Writer {
 
   std::mt19937 random_;
   std::string out_;
-  int named_ = 0;
+  int named_ = 0, labels_ = 0;
+  std::vector<int> targets_;               // labels ahead, and negative ones of loops around
   std::vector<std::string> open_, names_;  // variables of the loops around, and the loops' names
 };
 
