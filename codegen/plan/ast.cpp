@@ -473,19 +473,78 @@ static Exprs asked_by_all(const Block& block) {
   return out;
 }
 
-void end_loops_early(Block& block) {
+/// The first statement that runs in the block; `guards` gets the conditions around it. Null where
+/// that is a loop's.
+static const Run* first_run(const Block& block, Exprs& guards) {
+  for (const Stmt& s : block) {
+    if (std::holds_alternative<Declare>(s.op)) continue;
+    const auto* x = std::get_if<If>(&s.op);
+    if (!x) return std::get_if<Run>(&s.op);
+    const Exprs terms = terms_of(x->cond);
+    guards.insert(guards.end(), terms.begin(), terms.end());
+    return first_run(x->body, guards);
+  }
+  return nullptr;
+}
+
+/// Whether all in the block but `saves` is under all of these conditions.
+static bool all_ask(const Block& block, const Exprs& conditions, const Run* saves) {
+  return std::all_of(block.begin(), block.end(), [&](const Stmt& s) {
+    if (std::holds_alternative<Declare>(s.op) || std::holds_alternative<Release>(s.op)) return true;
+    if (const auto* run = std::get_if<Run>(&s.op)) return run == saves;
+    if (const auto* loop = std::get_if<Loop>(&s.op)) return all_ask(loop->body, conditions, saves);
+    const auto* guard = std::get_if<If>(&s.op);
+    if (!guard) return false;
+    Exprs open = conditions;
+    const Exprs terms = terms_of(guard->cond);
+    std::erase_if(open, [&](const Expr& t) { return holds_term(terms, t); });
+    return open.empty() || all_ask(guard->body, open, saves);
+  });
+}
+
+/// What each iteration saves in a scalar at its beginning, where nothing else in it runs unless
+/// that holds: scalars, which then stay as they are. Null where there is no such value.
+static Expr saved_condition(const Loop& loop, const Kernel& k) {
+  Exprs guards;
+  const Run* first = first_run(loop.body, guards);
+  if (!first) return {};
+  const Instruction& i = *k.instructions[std::size_t(first->insn)];
+  if (i.lhs.size() != 1 || !i.lhs[0].as<Var>() || !i.rhs) return {};
+  for (const Expr& t : terms_of(i.rhs))
+    if (!t.as<Var>() || t.as<Var>()->name == loop.iname) return {};
+  const std::string& scalar = i.lhs[0].as<Var>()->name;
+  if (std::count_if(k.instructions.begin(), k.instructions.end(),
+                    [&](const InsnPtr& x) { return writes(*x).contains(scalar); }) != 1)
+    return {};
+  // Where a condition on parameters does not hold, the scalar has no value at all.
+  std::erase_if(guards, [&](const Expr& t) {
+    std::set<std::string> names;
+    collect_reads(t, names);
+    return std::all_of(names.begin(), names.end(), [&](const std::string& n) {
+      const Argument* a = k.find_arg(n);
+      return a && !a->is_array;
+    });
+  });
+  guards.push_back(i.lhs[0]);
+  return all_ask(loop.body, guards, first) ? i.rhs : Expr();
+}
+
+void end_loops_early(Block& block, const Kernel& k) {
   for (Stmt& s : block) {
-    if (auto* x = std::get_if<If>(&s.op)) end_loops_early(x->body);
-    if (auto* x = std::get_if<Scope>(&s.op)) end_loops_early(x->body);
-    if (auto* x = std::get_if<Launch>(&s.op)) end_loops_early(x->body);
+    if (auto* x = std::get_if<If>(&s.op)) end_loops_early(x->body, k);
+    if (auto* x = std::get_if<Scope>(&s.op)) end_loops_early(x->body, k);
+    if (auto* x = std::get_if<Launch>(&s.op)) end_loops_early(x->body, k);
     auto* loop = std::get_if<Loop>(&s.op);
     if (!loop) continue;
-    end_loops_early(loop->body);
+    end_loops_early(loop->body, k);
     const bool sequential = loop->pragmas.empty() && loop->lanes == 0 && !loop->matrix;
     if (!sequential || waits_within(loop->body)) continue;
     Exprs flags = asked_by_all(loop->body);
     std::erase_if(flags, [&](const Expr& t) { return t.as<Var>()->name == loop->iname; });
-    if (flags.empty()) continue;
+    if (flags.empty()) {
+      loop->only_while = saved_condition(*loop, k);
+      continue;
+    }
     loop->only_while = conjunction(flags);
     Block first = without_terms(only(std::move(loop->body.front())), flags);
     loop->body.erase(loop->body.begin());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/expr/expr.h"
+#include "core/model/kernel.h"
 
 /// The target program: the form between the loop tree and the text. Expressions are those of
 /// core/expr/expr.h over the names of the kernel; besides, bounds and guards from isl contain calls
@@ -137,7 +138,7 @@ void spread_guards(Block& block, const std::function<bool(const Expr&)>& by_grou
 void tidy_guards(Block& block, const std::function<std::set<std::string>(int)>& writes);
 
 /// Ends loops one after the other whose iterations do nothing once some scalar is false: all that
-/// could make it true again is under it.
-void end_loops_early(Block& block);
+/// could make it true again is under it, or under its value at the iteration's beginning.
+void end_loops_early(Block& block, const Kernel& k);
 
 }  // namespace moonloop

@@ -54,7 +54,7 @@ class LoopMaker {
     declare(plan_.locals, out);
     append(out, blocks(plan_.roots, context));
     tidy_guards(out, [&](int i) { return writes(insn(i)); });
-    end_loops_early(out);
+    end_loops_early(out, k_);
     if (hardware_conflicts_) spread_guards(out, [&](const Expr& e) { return by_group(e); });
     return out;
   }

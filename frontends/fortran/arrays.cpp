@@ -216,6 +216,7 @@ void Expansion::loop(Do d, const Span& at, Body& out) {
     d.variable = new_scalar(r_, "turn", moonloop::Scalar::I32, at).as<Var>()->name;
     d.from = lit(0);
     d.to = lit(std::numeric_limits<std::int32_t>::max() - 1);
+    d.endless = true;
   }
   d.body = std::make_shared<Body>(body(*d.body));
   out.push_back({at, std::move(d)});

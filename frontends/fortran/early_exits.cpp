@@ -33,7 +33,8 @@ class Removal {
   void run() {
     Flags set;
     Body out = body(std::move(r_.body), true, set);
-    if (!return_.empty()) out.insert(out.begin(), flag_to(return_, true, r_.at));
+    if (!return_.empty()) initial_.push_back(flag_to(return_, true, r_.at));
+    out.insert(out.begin(), initial_.begin(), initial_.end());
     r_.body = std::move(out);
   }
 
@@ -67,9 +68,10 @@ class Removal {
   static Statement flag_to(const std::string& flag, bool value, const Span& at) {
     return assign(flag, Expr(BoolLit{value}, at), at);
   }
-  static Expr all(const Flags& flags, const Span& at) {
+  /// All of the flags, `first` before the others.
+  static Expr all(const Flags& flags, const Span& at, const std::string& first = "") {
     Exprs out;
-    for (const std::string& f : flags) out.push_back(var(f, at));
+    for (const std::string& f : flags) out.insert(f == first ? out.begin() : out.end(), var(f, at));
     return conjunction(out);
   }
   /// A loop's variable gets the value that it had where the loop was left.
@@ -202,11 +204,13 @@ class Removal {
     if (!x.cycle.empty()) b.insert(b.begin(), flag_to(x.cycle, true, at));
     if (!stops.empty()) {
       Body guarded;
-      guarded.push_back(when(all(stops, at), std::move(b), at));
+      guarded.push_back(when(all(stops, at, x.exit), std::move(b), at));
       b = std::move(guarded);
     }
     d.body = std::make_shared<Body>(std::move(b));
     if (!x.exit.empty()) out.push_back(flag_to(x.exit, true, at));
+    // Where the loop is not reached it has no turns.
+    if (!x.exit.empty() && d.endless) initial_.push_back(flag_to(x.exit, false, at));
     out.push_back({at, std::move(d)});
     if (!x.at_exit.empty())
       out.push_back(
@@ -233,6 +237,7 @@ class Removal {
   std::vector<Loop> loops_;
   std::set<std::string> at_exits_;
   std::string return_;
+  Body initial_;  // what flags are at the routine's start
 };
 
 }  // namespace

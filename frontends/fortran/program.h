@@ -97,6 +97,7 @@ struct Do {
   Expr from, to, step;  // without `step` it is 1
   std::shared_ptr<Body> body;
   std::shared_ptr<const Directive> directive;
+  bool endless = false;  // it had no variable, and counts its turns
 };
 /// The arms of `if` or `select case`; the last one may have no condition.
 struct Choice {
