@@ -452,6 +452,7 @@ static Exprs asked_by_all(const Block& block);
 static Exprs asked_by(const Stmt& s) {
   const auto* loop = std::get_if<Loop>(&s.op);
   if (loop) return loop->only_while ? terms_of(loop->only_while) : Exprs();
+  if (const auto* scope = std::get_if<Scope>(&s.op)) return asked_by_all(scope->body);
   const auto* guard = std::get_if<If>(&s.op);
   if (!guard) return {};
   Exprs out = terms_of(guard->cond);
@@ -463,9 +464,11 @@ static Exprs asked_by(const Stmt& s) {
 
 static Exprs asked_by_all(const Block& block) {
   Exprs out;
-  for (std::size_t n = 0; n < block.size(); ++n) {
-    const Exprs terms = asked_by(block[n]);
-    if (n == 0)
+  bool first = true;
+  for (const Stmt& s : block) {
+    if (std::holds_alternative<Declare>(s.op) || std::holds_alternative<Release>(s.op)) continue;
+    const Exprs terms = asked_by(s);
+    if (std::exchange(first, false))
       for (const Expr& t : terms)
         if (!holds_term(out, t)) out.push_back(t);
     std::erase_if(out, [&](const Expr& t) { return !holds_term(terms, t); });
@@ -492,13 +495,19 @@ static bool all_ask(const Block& block, const Exprs& conditions, const Run* save
   return std::all_of(block.begin(), block.end(), [&](const Stmt& s) {
     if (std::holds_alternative<Declare>(s.op) || std::holds_alternative<Release>(s.op)) return true;
     if (const auto* run = std::get_if<Run>(&s.op)) return run == saves;
-    if (const auto* loop = std::get_if<Loop>(&s.op)) return all_ask(loop->body, conditions, saves);
+    if (const auto* scope = std::get_if<Scope>(&s.op))
+      return all_ask(scope->body, conditions, saves);
     const auto* guard = std::get_if<If>(&s.op);
-    if (!guard) return false;
+    const auto* loop = std::get_if<Loop>(&s.op);
+    if (!guard && !loop) return false;
+    const Expr cond = guard ? guard->cond : loop->only_while;
+    const Exprs terms = cond ? terms_of(cond) : Exprs();
     Exprs open = conditions;
-    const Exprs terms = terms_of(guard->cond);
     std::erase_if(open, [&](const Expr& t) { return holds_term(terms, t); });
-    return open.empty() || all_ask(guard->body, open, saves);
+    const bool never = std::any_of(terms.begin(), terms.end(), [](const Expr& t) {
+      return t.as<BoolLit>() && !t.as<BoolLit>()->value;
+    });
+    return never || open.empty() || all_ask(guard ? guard->body : loop->body, open, saves);
   });
 }
 
@@ -510,8 +519,12 @@ static Expr saved_condition(const Loop& loop, const Kernel& k) {
   if (!first) return {};
   const Instruction& i = *k.instructions[std::size_t(first->insn)];
   if (i.lhs.size() != 1 || !i.lhs[0].as<Var>() || !i.rhs) return {};
-  for (const Expr& t : terms_of(i.rhs))
+  Exprs flags = terms_of(i.rhs);
+  for (Expr& t : flags) {
+    const auto* test = t.as<Compare>();
+    if (test && test->op == CompareOp::Ne && as_int(test->right) == 0) t = test->left;
     if (!t.as<Var>() || t.as<Var>()->name == loop.iname) return {};
+  }
   const std::string& scalar = i.lhs[0].as<Var>()->name;
   if (std::count_if(k.instructions.begin(), k.instructions.end(),
                     [&](const InsnPtr& x) { return writes(*x).contains(scalar); }) != 1)
@@ -526,7 +539,7 @@ static Expr saved_condition(const Loop& loop, const Kernel& k) {
     });
   });
   guards.push_back(i.lhs[0]);
-  return all_ask(loop.body, guards, first) ? i.rhs : Expr();
+  return all_ask(loop.body, guards, first) ? conjunction(flags) : Expr();
 }
 
 void end_loops_early(Block& block, const Kernel& k) {
@@ -540,12 +553,20 @@ void end_loops_early(Block& block, const Kernel& k) {
     const bool sequential = loop->pragmas.empty() && loop->lanes == 0 && !loop->matrix;
     if (!sequential || waits_within(loop->body)) continue;
     Exprs flags = asked_by_all(loop->body);
-    std::erase_if(flags, [&](const Expr& t) { return t.as<Var>()->name == loop->iname; });
-    if (flags.empty()) {
-      loop->only_while = saved_condition(*loop, k);
-      continue;
-    }
-    loop->only_while = conjunction(flags);
+    std::erase_if(flags, [&](const Expr& t) {
+      const std::string& name = t.as<Var>()->name;  // has to be known in the loop's head
+      return name == loop->iname ||
+             std::any_of(loop->body.begin(), loop->body.end(), [&](const Stmt& x) {
+               const auto* d = std::get_if<Declare>(&x.op);
+               return d && d->temporary == name;
+             });
+    });
+    const Expr saved = saved_condition(*loop, k);
+    Exprs all = saved ? terms_of(saved) : Exprs();
+    for (const Expr& f : flags)
+      if (!holds_term(all, f)) all.push_back(f);
+    if (all.empty()) continue;
+    loop->only_while = conjunction(all);
     Block first = without_terms(only(std::move(loop->body.front())), flags);
     loop->body.erase(loop->body.begin());
     loop->body.insert(loop->body.begin(), std::make_move_iterator(first.begin()),

@@ -80,8 +80,8 @@ class Writer {
   }
 
   void body(int statements, int depth) {
-    if (labels_ < 30 && chance(12)) return ahead(depth);
-    if (labels_ < 30 && chance(8)) return back(depth);
+    if (labels_ < 9 && depth < 4 && chance(12)) return ahead(depth);
+    if (labels_ < 9 && depth < 4 && chance(8)) return back(depth);
     for (int i = 0; i < statements; ++i) statement(depth);
   }
 
