@@ -474,8 +474,7 @@ class Converter {
   template <typename T>
   Expr visit(const ev::FunctionRef<T>& f) const {
     const auto* known = f.proc().GetSpecificIntrinsic();
-    const bool own = !known && procedure_name(f.proc()) != kSameLetter;
-    const Converter of_argument(at_, index_, own);
+    const Converter of_argument(at_, index_, !known);
     Exprs args;  // null ones are optional and not there
     bool arrays = false;
     for (const auto& a : f.arguments()) {
@@ -512,7 +511,15 @@ class Converter {
     const std::string name = procedure_name(f.proc());
     if (name == kSameLetter) {
       if (args.size() != 2) unsupported("`lsame` of other than two letters");
-      return same_letter(args[0], args[1], at_);
+      const auto first = [&](const Expr& e) {  // of a text, the rest does not count
+        const auto text = as_text(e);
+        const Exprs* codes = as_letters(e);
+        return codes                    ? codes->front()
+               : !text || text->empty() ? e
+                                        : lit(static_cast<unsigned char>(text->front()));
+      };
+      const Expr a = first(args[0]), b = first(args[1]);
+      return as_int(a) ? same_letter(b, a, at_) : same_letter(a, b, at_);
     }
     for (const Expr& a : args)
       if (!a) unsupported(fmt::format("an optional argument of `{}`", name));

@@ -40,8 +40,11 @@ std::string say_where_stopped(Routine& f) {
 /// The calls in one routine; the called routines have none of their own.
 class Calls {
  public:
-  Calls(Routine& r, const std::vector<Routine>& all, const AssignedNames& names)
-      : r_(r), all_(all), names_(names) {}
+  /// `again`: routines that call themselves, by way of others too, and are called as those of other
+  /// files are.
+  Calls(Routine& r, const std::vector<Routine>& all, const AssignedNames& names,
+        const std::set<std::string>& again)
+      : r_(r), all_(all), names_(names), again_(again) {}
 
   void run() { r_.body = body(r_.body); }
 
@@ -127,7 +130,8 @@ class Calls {
   void subroutine(const SubroutineCall& c, const Span& at, Body& out) {
     SubroutineCall x{c.name, {}};
     for (const Expr& a : c.arguments) x.arguments.push_back(without_functions(a, at, out));
-    if (const Routine* f = find_routine(all_, c.name)) {
+    const Routine* f = find_routine(all_, c.name);
+    if (f && !again_.contains(c.name)) {
       put(*f, x.arguments, at, out);
       return;
     }
@@ -145,14 +149,14 @@ class Calls {
     const auto* c = a.as<Compare>();
     if (c && (c->left.as<Var>() || c->left.as<Load>())) {  // a logical one, see program.h
       const auto it = r_.variables.find(written_name(c->left));
-      if (it != r_.variables.end() && it->second.logical && it->second.dummy) a = c->left;
+      if (it != r_.variables.end() && it->second.logical && (it->second.dummy || it->second.array))
+        a = c->left;
     }
     const auto* v = a.as<Var>();
-    const Variable* whole = v || a.as<Load>() ? &r_.variables.at(written_name(a)) : nullptr;
+    Variable* whole = v || a.as<Load>() ? &r_.variables.at(written_name(a)) : nullptr;
     if (whole && whole->character && whole->array) refuse("an array of characters");
-    if (whole && whole->logical && !whole->dummy && whole->array)
-      refuse(fmt::format("`{}`, logical values of the routine's own", whole->name));
-    if (whole && (!whole->logical || whole->dummy)) {
+    if (whole && whole->logical && whole->array) whole->kept = true;
+    if (whole && (!whole->logical || whole->dummy || whole->array)) {
       const Expr first = first_in_memory(a, r_);
       if (!first) refuse(fmt::format("`{}`, which has gaps in memory", to_string(a)));
       return first;
@@ -179,6 +183,7 @@ class Calls {
   Routine& r_;
   const std::vector<Routine>& all_;
   const AssignedNames& names_;
+  const std::set<std::string>& again_;
   std::set<std::string> assigned_;  // by earlier statements
 };
 
@@ -252,22 +257,30 @@ class Inlining {
     state = State::Open;
     Routine& r = all_[i];
     if (r.errors.empty()) try {
-        finish_callees(r);
+        const std::set<std::string> again = finish_callees(r);
         expand_arrays(r, all_);
-        Calls(r, all_, *assigned_).run();
+        Calls(r, all_, *assigned_, again).run();
         remove_leaves(r);
       } catch (const Error& e) { r.errors = e.diagnostics(); }
     state = State::Done;
   }
 
-  void finish_callees(const Routine& r) {
+  /// Gives those that are being inlined already, as they call themselves.
+  std::set<std::string> finish_callees(const Routine& r) {
+    std::set<std::string> again;
     for (const auto& [name, at] : calls_of(r.body)) {
       const Routine* f = find_routine(all_, name);
       if (!f) continue;
       const auto number = static_cast<std::size_t>(f - all_.data());
-      if (state_[number] == State::Open)
-        fail("unsupported", at, "`{}`, which calls itself, is not supported in Fortran kernels",
-             bare_name(name));
+      if (state_[number] == State::Open) {
+        if (f->function || !f->host.empty() || name != bare_name(name))
+          fail("unsupported", at,
+               "`{}`, which calls itself and is not a subroutine by itself, is not supported in "
+               "Fortran kernels",
+               bare_name(name));
+        again.insert(name);
+        continue;
+      }
       finish(number);
       if (f->errors.empty()) continue;
       Diagnostic d{
@@ -282,6 +295,7 @@ class Inlining {
       d.notes.push_back({why.where.at, why.text});
       throw Error(std::move(d));
     }
+    return again;
   }
 
   static std::vector<std::pair<std::string, Span>> calls_of(const Body& b) {

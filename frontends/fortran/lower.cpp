@@ -129,7 +129,7 @@ class Lowering {
     Temporary t;
     t.name = v.name;
     t.at = v.at;
-    t.type = v.logical ? Type(Scalar::Bool) : v.type;
+    t.type = v.logical && !v.kept ? Type(Scalar::Bool) : v.type;
     t.order = Order::F;
     t.shape = extents(v);
     if (t.shape->size() != v.bounds.size())

@@ -75,7 +75,7 @@ Expr without_casts(const Expr& e) {
 namespace {
 
 Type type_of_variable(const Variable& v) {
-  return v.logical && !v.dummy ? Type(moonloop::Scalar::Bool) : v.type;
+  return v.logical && !v.dummy && !v.kept ? Type(moonloop::Scalar::Bool) : v.type;
 }
 
 /// `e` with a value of the same type in the place of each call that the language does not have.

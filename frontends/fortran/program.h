@@ -26,7 +26,8 @@ struct Variable {
   std::string name;
   Span at;
   Type type;
-  bool logical = false;    // kept as an integer of that size where the caller sees it
+  bool logical = false;    // an integer of that size for those who see it from outside
+  bool kept = false;       // a routine of another file sees the logical array
   bool character = false;  // one, as its code
   bool dummy = false, value = false, array = false;
   bool constant = false;  // a named constant, or never assigned after its initial value
