@@ -449,3 +449,101 @@ TEST_CASE("fortran interface: a routine named as its arguments are in C") {
     same_program(f);
   }
 }
+
+// As LAPACK has them: letters that are passed on, changed and put together, jumps, recursion, and
+// logical arrays of the routine's own.
+TEST_CASE("fortran interface: letters, jumps, recursion and logical arrays, in fixed form") {
+  const Folder f;
+  f.write("k.f90", R"(
+recursive subroutine halves(uplo, mode, n, x, info)
+  implicit none
+  character, intent(in) :: uplo
+  character :: mode, kept
+  integer :: n, info, i, tries, chosen
+  real(8) :: x(n)
+  logical :: small(3)
+  logical, external :: lsame, any_small
+  integer, external :: width
+  external :: mark, note
+  info = 0
+  kept = 'N'
+  if (lsame(uplo, 'U')) kept = uplo
+  if (.not. lsame('Lower', uplo) .and. kept == 'N') info = -1
+  if (info /= 0) then
+    call note('HALVES', -info)
+    return
+  end if
+  if (n <= 2) goto 90
+  tries = 0
+  i = 1
+10 continue
+  tries = tries + 1
+  x(i) = 0.5d0*x(i)
+  if (abs(x(i)) > 1d0 .and. tries < 50) goto 10
+  i = i + 1
+  if (i <= n) then
+    tries = 0
+    goto 10
+  end if
+  call mark(mode, n, small, 3)
+  chosen = width(1, 'HALVES', uplo // 'x' // mode, n)
+  goto (20, 30, 40), chosen
+  info = chosen
+  goto 50
+20 x(1) = x(1) + 100
+30 x(1) = x(1) + 20
+40 x(1) = x(1) + 3
+50 if (any_small(small, 3)) x(n) = -x(n)
+  call halves(uplo, mode, n/2, x, info)
+90 continue
+  if (mode == 'Q') x(1) = x(1) + 1000
+end subroutine
+)");
+  f.write("other.f90", R"(
+logical function lsame(a, b)
+  character :: a, b
+  character(52), parameter :: letters = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'
+  lsame = mod(index(letters, a) - 1, 26) == mod(index(letters, b) - 1, 26)
+end function
+logical function any_small(l, n)
+  integer :: n
+  logical :: l(n)
+  any_small = any(l)
+end function
+integer function width(i, name, options, n)
+  integer :: i, n
+  character(*) :: name, options
+  width = mod(i + len(name) + n + merge(1, 0, options == 'Lxb') + len(options), 5)
+end function
+subroutine mark(mode, n, l, m)
+  character(*) :: mode
+  integer :: n, m
+  logical :: l(m)
+  l = .false.
+  l(m) = mod(n, 3) == 0
+  mode = merge('Q', char(ichar(mode) + 1), n == 5)
+end subroutine
+subroutine note(name, i)
+  character(*) :: name
+  integer :: i
+  print *, name, i
+end subroutine
+)");
+  f.write("main.f90", R"(
+program p
+  implicit none
+  real(8) :: x(40)
+  integer :: n, i, info
+  character :: mode
+  do n = 0, 40
+    x = [(1d0*i*i, i = 1, 40)]
+    mode = 'a'
+    call halves(merge('u', 'L', mod(n, 2) == 0), mode, n, x, info)
+    print *, n, mode, info, x(:3), sum(x)
+  end do
+  call halves('X', mode, n, x, info)
+  print *, info
+end program
+)");
+  same_program(f, "halves");
+}

@@ -162,3 +162,61 @@ end subroutine
                        .original[0]);
         }).find("`insn_0` reads `z[0]` through `z[j_1]`, which nothing writes") == 0);
 }
+
+TEST_CASE(
+    "fortran: jumps ahead and back, out of loops and into their middle, by numbers and signs") {
+  same_as_gfortran(R"(
+subroutine jumps(n, a, b, m)
+  implicit none
+  integer, intent(in) :: n
+  integer, intent(inout) :: m
+  real(8), intent(inout) :: a(n), b(n)
+  integer :: i, j, turns
+  i = 0
+  j = 0
+10 continue
+  i = i + 1
+  if (i > n) goto 20
+  if (a(i) < 0.5d0) goto 10
+  b(i) = b(i) + a(i)
+  goto 10
+20 continue
+  turns = 0
+  if (mod(n, 3) /= 0) goto 40
+30 m = m + 100
+  turns = turns + 1
+40 m = m + 2
+  if (turns < 4) goto 30
+  do 60 i = 1, n
+    do 50 j = i, n
+      if (a(j) > 0.9d0) goto 60
+      if (b(j) > 1.4d0) goto 70
+      a(j) = 0.75d0*a(j) + 0.125d0
+50  continue
+    b(i) = 2*b(i)
+60 continue
+  m = m + i
+70 m = m + 10*j
+  go to (80, 90, 100), mod(n, 5)
+  m = m + 7
+80 m = m + 1
+90 if (m - 150) 100, 110, 120
+100 m = m + 1000
+110 m = m + 2000
+120 continue
+  outer: if (n > 2) then
+    if (a(1) > 0.5d0) exit outer
+    m = -m
+  end if outer
+end subroutine
+)",
+                   {{{"n", "0"}}, {{"n", "1"}}, {{"n", "3"}}, {{"n", "17"}}, {{"n", "64"}}});
+}
+
+TEST_CASE("fortran: a jump into a construct is named") {
+  CHECK(test::error_of([] {
+          import(
+              "subroutine s(n, a)\ninteger :: n, i\nreal :: a(n)\ngoto 10\n"
+              "do i = 1, n\n10 a(i) = 1\nend do\nend\n");
+        }).find("goto") != std::string::npos);
+}
