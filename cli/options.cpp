@@ -96,6 +96,12 @@ void add_common_options(CLI::App& command, Common& c, bool takes_input) {
       ->take_all();
   command.add_flag("--skip-output", c.skip_output,
                    "leave out the print and write statements of Fortran");
+  command
+      .add_option("--directives", c.directives,
+                  "what becomes of OpenMP's and OpenACC's directives in Fortran: they are proved, "
+                  "trusted, or left out")
+      ->type_name("HOW")
+      ->check(CLI::IsMember({"check", "use", "ignore"}));
   const auto kind = [&](const char* name, int& bytes, const char* help) {
     command.add_option(name, bytes, help)->type_name("BYTES")->check(CLI::IsMember({4, 8}));
   };
@@ -148,6 +154,13 @@ static void require_scalars(const Common& c, const std::vector<Kernel>& before,
   }
 }
 
+static FortranOptions fortran_options(const Common& c) {
+  const auto directives = c.directives == "use"      ? FortranDirectives::Use
+                          : c.directives == "ignore" ? FortranDirectives::Ignore
+                                                     : FortranDirectives::Check;
+  return {c.defines, c.includes, c.skip_output, c.default_real, c.default_integer, directives};
+}
+
 std::vector<Kernel> load_kernels(const Common& c,
                                  const std::function<void(const StepReport&)>& on_step,
                                  std::vector<Kernel>* before, FortranFile* file) {
@@ -163,9 +176,7 @@ std::vector<Kernel> load_kernels(const Common& c,
     options.on_setting = [&read](const std::string& name) { read.insert(name); };
   const Source* source = read_source(c.input);
   FortranFile fortran;
-  if (is_fortran(c.input))
-    fortran = parse_fortran(
-        source, {c.defines, c.includes, c.skip_output, c.default_real, c.default_integer});
+  if (is_fortran(c.input)) fortran = parse_fortran(source, fortran_options(c));
   std::vector<Kernel> kernels = is_fortran(c.input)         ? fortran.kernels
                                 : c.input.ends_with(".lua") ? run_kernel_script(source, options)
                                                             : parse_kernels(source);
@@ -190,6 +201,10 @@ std::vector<Kernel> load_kernels(const Common& c,
   warn_of_unread_settings(c, {read.begin(), read.end()});
   require_scalars(c, read_kernels, kernels);
   return kernels;
+}
+
+std::vector<FortranImport> load_imports(const Common& c) {
+  return fortran_imports(read_source(c.input), fortran_options(c));
 }
 
 const Kernel& pick_kernel(const Common& c, const std::vector<Kernel>& all) {

@@ -10,6 +10,7 @@
 /// Shared by the commands: options, the way from an input to a transformed kernel, exit statuses.
 namespace moonloop {
 struct FortranFile;
+struct FortranImport;
 }
 
 namespace moonloop::cli {
@@ -30,6 +31,7 @@ struct Common {
   bool color = false;  // of diagnostics, on stderr
   bool trust = false;
   bool skip_output = false;                   // of Fortran
+  std::string directives = "check";           // of Fortran
   int default_real = 4, default_integer = 4;  // bytes, of Fortran
 };
 
@@ -43,6 +45,8 @@ std::vector<Kernel> load_kernels(const Common& c,
                                  const std::function<void(const StepReport&)>& on_step = {},
                                  std::vector<Kernel>* before = nullptr,
                                  FortranFile* file = nullptr);
+/// The program units of the Fortran file that is the input, see fortran_imports().
+std::vector<FortranImport> load_imports(const Common& c);
 /// Prints a warning on standard error, unless --quiet.
 void warn(const Common& c, const Diagnostic& d);
 /// The one of `all` that --kernel names; without it the only one. Fails as load_kernel does.

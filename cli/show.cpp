@@ -4,6 +4,7 @@
 #include "core/infer/infer.h"
 #include "core/model/print.h"
 #include "core/order/check_kernel.h"
+#include "frontends/fortran/fortran.h"
 #include "reports/diagram.h"
 #include "reports/report.h"
 #include "runtime/arguments.h"
@@ -15,7 +16,7 @@ constexpr std::string_view kPass = "pass:";
 
 /// The values of `--what`.
 std::vector<std::string> reports() {
-  std::vector<std::string> out{"ir", "tree", "deps", "schedule", "trace", "stats"};
+  std::vector<std::string> out{"ir", "tree", "deps", "schedule", "trace", "stats", "imports"};
   for (const std::string& name : pass_names()) out.push_back(std::string(kPass) + name);
   return out;
 }
@@ -52,10 +53,31 @@ std::string text_of(const Kernel& k, const ShowOptions& o) {
   throw InternalError("unknown report");
 }
 
+/// The routines of a Fortran file, and all that is in the way of those that are not kernels.
+std::string imports_of(const Common& c) {
+  if (!is_fortran(c.input))
+    throw CLI::ValidationError("--what", "`imports` is about Fortran files");
+  const std::vector<FortranImport> all = load_imports(c);
+  std::size_t width = 0, kernels = 0;
+  for (const FortranImport& i : all) width = std::max(width, i.name.size());
+  std::string out;
+  for (const FortranImport& i : all) {
+    kernels += i.why.empty() ? 1 : 0;
+    out += fmt::format("{:<{}}  {}  {}\n", i.name, width, i.at.str(),
+                       i.why.empty() ? "imported" : "left out");
+    for (const Diagnostic& d : i.why) out += fmt::format("  {}: {}\n", d.where.at.str(), d.text);
+  }
+  return out + fmt::format("{} of {} imported\n", kernels, all.size());
+}
+
 int show(const Common& common, const ShowOptions& o) {
   if (o.has_format && o.what != "deps" && o.what != "tree")
     throw CLI::ValidationError(
         "--format", "`--what " + o.what + "` has one form; `deps` and `tree` have several");
+  if (o.what == "imports") {
+    write_output(o.output, imports_of(common));
+    return 0;
+  }
   write_output(o.output, o.what == "stats" ? stats_of(load_with_original(common, false), common, o)
                                            : text_of(load_kernel(common), o));
   return kDone;
@@ -71,7 +93,8 @@ void add_show(CLI::App& app, Common& common, std::function<int()>& action) {
       ->add_option(
           "--what", o->what,
           "ir: kernel text; tree: loops; deps: dependences; schedule: loops as code "
-          "generation plans them; trace: a script that replays the transforms; stats: what there "
+          "generation plans them; imports: the routines of a Fortran file, and why some are not "
+          "kernels; trace: a script that replays the transforms; stats: what there "
           "is, and operations, accesses and footprints as functions of the parameters, "
           "with numbers for -p; pass:NAME: what code generation for --target has after that pass")
       ->type_name("WHAT")

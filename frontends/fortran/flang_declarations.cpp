@@ -26,12 +26,24 @@ class Declarations {
   /// A name of a scope around, where it is a module's or the routine's own.
   void read_around(const sem::Scope& scope, const std::string& name) {
     const sem::Symbol* symbol = scope.FindSymbol(fp::CharBlock{name});
-    if (!symbol) return;
+    if (!symbol) return refuse_component(scope, name);
     const sem::Symbol& s = symbol->GetUltimate();
     if (s.has<sem::ObjectEntityDetails>() && !in_routine(s)) add(*symbol, s);
   }
 
  private:
+  /// `p_x` is a component of a module's `p`, perhaps.
+  void refuse_component(const sem::Scope& scope, const std::string& name) const {
+    for (std::size_t n = name.find('_'); n != std::string::npos; n = name.find('_', n + 1)) {
+      const std::string whole = name.substr(0, n);
+      const sem::Symbol* symbol = scope.FindSymbol(fp::CharBlock{whole});
+      if (!symbol || !symbol->GetUltimate().has<sem::ObjectEntityDetails>()) continue;
+      const auto type = ev::DynamicType::From(symbol->GetUltimate());
+      if (type && type->category() == TypeCategory::Derived && !in_routine(symbol->GetUltimate()))
+        unsupported(routine_.at, fmt::format("the variable `{}` of a module", whole),
+                    "pass it as an argument");
+    }
+  }
   static bool in_routine(const sem::Symbol& s) {
     return s.owner().kind() != sem::Scope::Kind::Module;
   }

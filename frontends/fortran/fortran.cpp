@@ -66,9 +66,10 @@ std::vector<Diagnostic> causes(const std::vector<Diagnostic>& all) {
   return out;
 }
 
-}  // namespace
+Span place_of(const FortranFile::LeftOut& l) { return l.at ? l.at : l.why.front().where.at; }
 
-FortranFile parse_fortran(const Source* source, const FortranOptions& options) {
+/// The file, also where it has no kernel.
+FortranFile read_file(const Source* source, const FortranOptions& options) {
   const fortran::Blocks blocks = fortran::read_blocks(source, options);
   FortranFile out;
   struct Step {
@@ -79,7 +80,7 @@ FortranFile parse_fortran(const Source* source, const FortranOptions& options) {
   for (fortran::Routine& r : fortran::inline_calls(read(source, options))) try {
       if (!r.errors.empty()) throw Error(std::move(r.errors));
       warn_of_unheeded(r, out.warnings);
-      fortran::Lowered lowered = fortran::lower(r, blocks);
+      fortran::Lowered lowered = fortran::lower(r, blocks, options.directives);
       out.kernels.push_back(std::move(lowered.kernel));
       if (r.home.source) out.homes.emplace(r.name, r.home);
       for (auto& s : lowered.steps)
@@ -87,15 +88,9 @@ FortranFile parse_fortran(const Source* source, const FortranOptions& options) {
                          {source, std::string(static_cast<std::size_t>(s.first - 1), '\n') +
                                       std::move(s.second)}});
     } catch (const Error& e) {
-      out.left_out.push_back({r.name, e.diagnostics()});
+      out.left_out.push_back({r.name, r.at, e.diagnostics()});
       out.warnings.push_back(warning_of(out.left_out.back()));
     }
-  if (out.kernels.empty()) {
-    std::vector<Diagnostic> errors;
-    for (const FortranFile::LeftOut& l : out.left_out)
-      errors.insert(errors.end(), l.why.begin(), l.why.end());
-    if (!errors.empty()) throw Error(causes(errors));
-  }
   for (const fortran::Block& b : blocks.transforms)
     steps.push_back({b.order, {b.at.source, fortran::transform_text(b)}});
   std::stable_sort(steps.begin(), steps.end(),
@@ -103,7 +98,36 @@ FortranFile parse_fortran(const Source* source, const FortranOptions& options) {
   for (Step& s : steps) out.transforms.push_back(std::move(s.what));
   return out;
 }
+
+}  // namespace
+
+FortranFile parse_fortran(const Source* source, const FortranOptions& options) {
+  FortranFile out = read_file(source, options);
+  if (out.kernels.empty()) {
+    std::vector<Diagnostic> errors;
+    for (const FortranFile::LeftOut& l : out.left_out)
+      errors.insert(errors.end(), l.why.begin(), l.why.end());
+    if (!errors.empty()) throw Error(causes(errors));
+  }
+  return out;
+}
+
+std::vector<FortranImport> fortran_imports(const Source* source, const FortranOptions& options) {
+  const FortranFile file = read_file(source, options);
+  std::vector<FortranImport> out;
+  for (const Kernel& k : file.kernels) out.push_back({k.name, k.at, {}});
+  for (const FortranFile::LeftOut& l : file.left_out) out.push_back({l.name, place_of(l), l.why});
+  std::stable_sort(out.begin(), out.end(), [](const FortranImport& a, const FortranImport& b) {
+    return a.at.line < b.at.line;
+  });
+  return out;
+}
 #else
+std::vector<FortranImport> fortran_imports(const Source* source, const FortranOptions& options) {
+  parse_fortran(source, options);
+  return {};
+}
+
 FortranFile parse_fortran(const Source* source, const FortranOptions&) {
   fail("unsupported", {}, "this moonloop is built without Fortran, which `{}` is", source->name);
 }

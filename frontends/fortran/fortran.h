@@ -21,6 +21,7 @@ struct FortranFile {
   /// Program units that are not kernels, and why.
   struct LeftOut {
     std::string name;
+    Span at;
     std::vector<Diagnostic> why;
   };
   std::vector<LeftOut> left_out;
@@ -42,12 +43,17 @@ struct FortranFile {
   std::vector<Diagnostic> warnings;
 };
 
+/// What becomes of directives of OpenMP and OpenACC: steps that are proved, steps that are trusted
+/// where that needs no proof, or nothing.
+enum class FortranDirectives { Check, Use, Ignore };
+
 /// How a file is read.
 struct FortranOptions {
   std::vector<std::pair<std::string, std::string>> defines;
   std::vector<std::string> include_folders;   // besides the file's own
   bool skip_output = false;                   // `print` and `write` are left out, else refused
   int default_real = 4, default_integer = 4;  // bytes of `real` and `integer` without a kind
+  FortranDirectives directives = FortranDirectives::Check;
 };
 
 /// Whether a path ends as a Fortran file's does: .f90, .F90, .f, .F or .for.
@@ -59,5 +65,15 @@ bool is_fortran(const std::string& path);
 /// reports, each at its line; and `unsupported`, with the reasons, where no routine can be a
 /// kernel.
 FortranFile parse_fortran(const Source* source, const FortranOptions& options = {});
+
+/// A program unit of a file, and why it is not a kernel; nothing where it is one.
+struct FortranImport {
+  std::string name;
+  Span at;
+  std::vector<Diagnostic> why;
+};
+/// All units of a file, in order. Fails as parse_fortran does where Flang finds errors.
+std::vector<FortranImport> fortran_imports(const Source* source,
+                                           const FortranOptions& options = {});
 
 }  // namespace moonloop

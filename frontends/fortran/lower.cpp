@@ -21,7 +21,10 @@ using text::Word;
 
 class Lowering {
  public:
-  Lowering(const Routine& routine, const Blocks& blocks) : r_(routine), blocks_(blocks) {}
+  Lowering(const Routine& routine, const Blocks& blocks, FortranDirectives directives)
+      : r_(routine), blocks_(blocks), directives_(directives) {
+    if (directives == FortranDirectives::Ignore) drop_directives(r_.body);
+  }
 
   Lowered run() {
     k_.name = r_.name;
@@ -275,6 +278,16 @@ class Lowering {
 
   // ---- Directives: steps that a script could take, so that they are proved as those are.
 
+  static void drop_directives(Body& body) {
+    for (Statement& s : body) {
+      if (auto* d = std::get_if<Do>(&s.what)) d->directive = nullptr;
+      for (auto* inner : bodies(s)) {
+        *inner = std::make_shared<Body>(**inner);
+        drop_directives(**inner);
+      }
+    }
+  }
+
   void directive(const Directive& x, const Do& d, const std::string& iname) {
     demanded_ = {&x, {}};
     for (const Directive::Reduction& r : x.reductions)
@@ -299,9 +312,11 @@ class Lowering {
           "\"writes:{2}\"}}) ",
           r_.name, fmt::join(demanded_.inames, ", "), r.variable);
     auto axis = demanded_.inames.size();
+    const std::string trust =
+        directives_ == FortranDirectives::Use ? ", {unsafe = true}" : std::string();
     for (const std::string& i : demanded_.inames)
-      steps += fmt::format("_G[\"{0}\"] = lp.tag_inames(_G[\"{0}\"], {{{1} = \"{2}\"}}) ", r_.name,
-                           i, x.tag == "g" ? "g." + std::to_string(--axis) : x.tag);
+      steps += fmt::format("_G[\"{0}\"] = lp.tag_inames(_G[\"{0}\"], {{{1} = \"{2}\"}}{3}) ",
+                           r_.name, i, x.tag == "g" ? "g." + std::to_string(--axis) : x.tag, trust);
     steps_.emplace_back(x.at.line, std::move(steps));
     demanded_ = {};
   }
@@ -571,6 +586,7 @@ class Lowering {
 
   Routine r_;  // with the arrays that it needs besides
   const Blocks& blocks_;
+  FortranDirectives directives_;
   text::KernelText k_;
   std::vector<std::pair<int, std::string>> steps_;
   struct {
@@ -588,8 +604,8 @@ class Lowering {
 
 }  // namespace
 
-Lowered lower(const Routine& routine, const Blocks& blocks) {
-  return Lowering(routine, blocks).run();
+Lowered lower(const Routine& routine, const Blocks& blocks, FortranDirectives directives) {
+  return Lowering(routine, blocks, directives).run();
 }
 
 }  // namespace moonloop::fortran

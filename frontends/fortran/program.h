@@ -230,6 +230,6 @@ struct Lowered {
   Kernel kernel;
   std::vector<std::pair<int, std::string>> steps;
 };
-Lowered lower(const Routine& routine, const Blocks& blocks);
+Lowered lower(const Routine& routine, const Blocks& blocks, FortranDirectives directives);
 
 }  // namespace moonloop::fortran
