@@ -194,7 +194,8 @@ std::vector<Kernel> load_kernels(const Common& c,
       warn_of_widening_literals(c, k);
     }
   for (const FortranFile::Transform& t : fortran.transforms)
-    kernels = run_transform_script(t.source, kernels, options, t.code.c_str());
+    if (t.kernel.empty() || c.kernel.empty() || t.kernel == c.kernel)
+      kernels = run_transform_script(t.source, kernels, options, t.code.c_str());
   if (file) *file = std::move(fortran);
   for (const std::string& script : c.transforms)
     kernels = run_transform_script(read_source(script), kernels, options);

@@ -84,15 +84,17 @@ FortranFile read_file(const Source* source, const FortranOptions& options) {
       out.kernels.push_back(std::move(lowered.kernel));
       if (r.home.source) out.homes.emplace(r.name, r.home);
       for (auto& s : lowered.steps)
-        steps.push_back({s.first,
-                         {source, std::string(static_cast<std::size_t>(s.first - 1), '\n') +
-                                      std::move(s.second)}});
+        steps.push_back(
+            {s.first,
+             {source,
+              std::string(static_cast<std::size_t>(s.first - 1), '\n') + std::move(s.second),
+              out.kernels.back().name}});
     } catch (const Error& e) {
       out.left_out.push_back({r.name, r.at, e.diagnostics()});
       out.warnings.push_back(warning_of(out.left_out.back()));
     }
   for (const fortran::Block& b : blocks.transforms)
-    steps.push_back({b.order, {b.at.source, fortran::transform_text(b)}});
+    steps.push_back({b.order, {b.at.source, fortran::transform_text(b), {}}});
   std::stable_sort(steps.begin(), steps.end(),
                    [](const Step& a, const Step& b) { return a.line < b.line; });
   for (Step& s : steps) out.transforms.push_back(std::move(s.what));

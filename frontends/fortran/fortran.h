@@ -16,6 +16,7 @@ struct FortranFile {
   struct Transform {
     const Source* source;
     std::string code;
+    std::string kernel;  // that it is about: of a directive; empty: a block's
   };
   std::vector<Transform> transforms;
   /// Program units that are not kernels, and why.

@@ -369,3 +369,51 @@ TEST_CASE("fortran: an axis longer than the kernel counts ends the program") {
   CHECK(after.out.find(" 0\n") != std::string::npos);
   CHECK(after.err.find("zero: an axis has more than 2147483647 elements") != std::string::npos);
 }
+
+TEST_CASE("fortran: what a file has, and what is in the way of the rest") {
+  const Folder f;
+  f.write("k.f90",
+          "subroutine good(n, a)\n  integer :: n, i\n  real :: a(n)\n  do i = 1, n\n"
+          "    a(i) = 2*a(i)\n  end do\nend\n"
+          "subroutine bad(n, a)\n  integer :: n\n  real :: a(n)\n  real, pointer :: p\n"
+          "  read *, a\n  print *, n\nend\n");
+  const Outcome o = tool("show k.f90 --what imports", f.str());
+  CHECK(o.status == 0);
+  CHECK(o.out ==
+        "good  k.f90:1:12  imported\n"
+        "bad   k.f90:8:12  left out\n"
+        "  k.f90:11:20: the pointer `p` is not supported in Fortran kernels\n"
+        "  k.f90:12:3: `read` is not supported in Fortran kernels\n"
+        "  k.f90:13:3: `print` is not supported in Fortran kernels\n"
+        "1 of 2 imported\n");
+  f.write("k.loop", "kernel k(n)\ndomain {[i]: 0 <= i < n}\na[i] = 1\n");
+  const Outcome other = tool("show k.loop --what imports", f.str());
+  CHECK(other.status == 2);
+  CHECK(other.err.find("`imports` is about Fortran files") != std::string::npos);
+}
+
+TEST_CASE(
+    "fortran: directives are proved, trusted or left out, those of the kernel that is meant") {
+  const Folder f;
+  f.write("k.f90",
+          "subroutine shift(n, k, a)\n  integer :: n, i, k(n)\n  real :: a(n)\n"
+          "  !$omp parallel do\n  do i = 1, n\n    a(k(i)) = a(i)\n  end do\nend\n"
+          "subroutine twice(n, a)\n  integer :: n, i\n  real :: a(n)\n  !$omp parallel do\n"
+          "  do i = 1, n\n    a(i) = 2*a(i)\n  end do\nend\n");
+  const auto code = [&](const std::string& options) {
+    return tool("gen k.f90 --target openmp " + options, f.str());
+  };
+  const Outcome refused = code("--kernel shift");
+  CHECK(refused.status == 1);
+  CHECK(refused.err.find("k.f90:4:") != std::string::npos);
+  CHECK(refused.err.find("tagging `i` as `par` would run") != std::string::npos);
+  const std::string pragma = "#pragma omp parallel for";
+  CHECK(code("--kernel shift --directives use").out.find(pragma) != std::string::npos);
+  const Outcome ignored = code("--kernel shift --directives ignore");
+  CHECK(ignored.status == 0);
+  CHECK(ignored.out.find("pragma") == std::string::npos);
+  CHECK(code("--kernel twice").out.find(pragma) != std::string::npos);
+  CHECK(code("--kernel twice --directives ignore").out.find(pragma) == std::string::npos);
+  const Outcome wrong = code("--kernel twice --directives maybe");
+  CHECK(wrong.status == 2);
+}
