@@ -4,7 +4,9 @@
 #include <map>
 
 #include "core/model/lookup.h"
+#include "core/order/check_kernel.h"
 #include "core/order/reference.h"
+#include "core/order/shared_storage.h"
 #include "transforms/registry.h"
 #include "transforms/temporary_axes.h"
 
@@ -28,7 +30,15 @@ Kernel privatize_temporaries_with_inames(const Kernel& k, const std::vector<std:
               has.push_back(i);
   std::erase_if(wanted, [](const auto& w) { return w.second.empty(); });
 
-  return proved(with_axes(k, wanted, "`only_var_names` takes the temporaries that get an axis"));
+  Kernel out =
+      proved(with_axes(k, wanted, "`only_var_names` takes the temporaries that get an axis"));
+  const auto shares = [&](const auto& w) {
+    const Temporary* t = out.find_temporary(w.first);
+    return t && !t->base_storage.empty();
+  };
+  if (std::any_of(wanted.begin(), wanted.end(), shares))
+    merge_shared_storage(complete(out));  // proves that larger ones still may
+  return out;
 }
 
 extern const Op privatize_temporaries_with_inames_op;
@@ -42,7 +52,8 @@ come last and are counted from the iname's least value.
 
 Refuses a temporary that is used outside of the iname, or in which an iteration finds what another one
 wrote; inames whose number of values is computed in the kernel; temporaries with initial values, strides or flat
-subscripts; and one in the bounds of a loop, which stays a scalar.)",
+subscripts; and one in the bounds of a loop, which stays a scalar; one that shares its memory, see alias_temporaries, if it
+may not do so with the axis.)",
     .params = {{.name = "privatizing_inames",
                 .kind = Kind::Names,
                 .help = "the inames",

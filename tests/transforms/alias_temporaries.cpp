@@ -114,3 +114,25 @@ a[i] = t
   CHECK(message([] { aliased(with(kTwice, "16]\ntemp t", "16] base=m\ntemp t"), "s, t"); }) ==
         "`s` has the base `m` already");
 }
+
+// Found by the differential test (5166815): no code could be generated for the axis.
+TEST_CASE("alias_temporaries: what shares memory gets no axis whose length is not constant") {
+  const Kernel k = aliased(R"(
+kernel f(n: int32, a: float64[n, 8], b: float64[n, 8], c: float64[n, 8])
+domain {[i]: 0 <= i < n}
+domain {[j, p, q, r]: 0 <= j, p, q, r < 8}
+assume n >= 4
+temp s: float64[8]
+temp t: float64[8]
+s[j] = a[i, j]     {id=one, inames=i:j}
+b[i, p] = s[7 - p] {id=two, inames=i:p}
+t[q] = a[i, 7 - q] {id=three, inames=i:q}
+c[i, r] = t[7 - r] {id=four, inames=i:r}
+)",
+                           "s, t");
+  CHECK(code_of([&] { apply(k, "privatize_temporaries_with_inames", {text("i")}); }) == "bad-base");
+  CHECK(code_of([&] {
+          apply(apply(k, "split_iname", {text("i"), number(4)}),
+                "privatize_temporaries_with_inames", {text("i_inner")});
+        }) == "legal");
+}
