@@ -441,7 +441,26 @@ void tidy_block(Block& block, const Writes& writes) {
 
 }  // namespace
 
+/// Drops what is under a condition that never holds, and loops that are empty without that.
+static void drop_dead(Block& block) {
+  std::erase_if(block, [](Stmt& s) {
+    if (auto* launch = std::get_if<Launch>(&s.op)) drop_dead(launch->body);
+    auto* guard = std::get_if<If>(&s.op);
+    auto* loop = std::get_if<Loop>(&s.op);
+    auto* scope = std::get_if<Scope>(&s.op);
+    if (!guard && !loop && !scope) return false;
+    Block& body = guard ? guard->body : loop ? loop->body : scope->body;
+    const bool was_empty = body.empty();
+    drop_dead(body);
+    const Exprs terms = guard ? terms_of(guard->cond) : Exprs();
+    return (!was_empty && body.empty()) ||
+           std::any_of(terms.begin(), terms.end(),
+                       [](const Expr& t) { return t.as<BoolLit>() && !t.as<BoolLit>()->value; });
+  });
+}
+
 void tidy_guards(Block& block, const Writes& writes) {
+  drop_dead(block);
   tidy_block(block, writes);
   drop_repeated(block, writes);
 }
@@ -504,10 +523,7 @@ static bool all_ask(const Block& block, const Exprs& conditions, const Run* save
     const Exprs terms = cond ? terms_of(cond) : Exprs();
     Exprs open = conditions;
     std::erase_if(open, [&](const Expr& t) { return holds_term(terms, t); });
-    const bool never = std::any_of(terms.begin(), terms.end(), [](const Expr& t) {
-      return t.as<BoolLit>() && !t.as<BoolLit>()->value;
-    });
-    return never || open.empty() || all_ask(guard ? guard->body : loop->body, open, saves);
+    return open.empty() || all_ask(guard ? guard->body : loop->body, open, saves);
   });
 }
 
