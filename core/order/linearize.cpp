@@ -68,8 +68,9 @@ std::vector<InsnPtr> linearized(const Kernel& k, const RunOrder& order) {
         std::pair(k.instructions[std::size_t(cycle[0])], k.instructions[std::size_t(cycle[1])]);
     throw Refused(Diagnostic{
         "parts-alternate",
-        fmt::format("the parts of `{}` and `{}` would alternate, which no order of instructions says",
-                    a->id, b->id),
+        fmt::format(
+            "the parts of `{}` and `{}` would alternate, which no order of instructions says",
+            a->id, b->id),
         {b->at, {}},
         {},
         "realize_reduction makes instructions of the parts"});

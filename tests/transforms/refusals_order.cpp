@@ -625,7 +625,8 @@ TEST_CASE("refused: a list of instructions that would have to name the parts of 
       "a[i + 1] = c[i + 1] if i > 1 else sum(k, p[k + 2, i]) {id=s0, inames=i}\n"
       "p[i + 2, i + 3] = q[i + 2, i] {id=s1, inames=i}\n"
       "b[i + 2] = p[i + 3, i + 2] {id=s3, inames=i}\n");
-  k = apply(k, "add_prefetch", {text("c"), Value{ValueList{}}}, {{"fetch_bounding_box", flag(true)}});
+  k = apply(k, "add_prefetch", {text("c"), Value{ValueList{}}},
+            {{"fetch_bounding_box", flag(true)}});
   const auto after = [](const Kernel& x) {
     return apply(x, "add_dependency", {text("id:c_fetch_rule"), text("id:s3")});
   };

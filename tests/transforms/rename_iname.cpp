@@ -406,7 +406,8 @@ q[t] = sum(g, a[g])  {inames=t}
   CHECK(same_values(k, out, {{"n", 9}}));
 }
 
-// Found by the differential test (5177602): the bounds of `p` came to depend on the reduction's `j`.
+// Found by the differential test (5177602): the bounds of `p` came to depend on the reduction's
+// `j`.
 TEST_CASE("rename_iname: a reduction over the new iname keeps its values") {
   const Kernel k = parsed(
       "kernel f(n: int32, b: int32[4], q: int32[2, n], x: int32[2])\n"
