@@ -100,7 +100,8 @@ std::optional<SamePlace> same_place(const Exprs& shape, const Exprs& strides) {
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const auto stride = as_int(strides.at(i));
     if (!stride) return std::nullopt;
-    extents.push_back(as_int(shape[i]).value_or(2));
+    const auto n = as_int(shape[i]);
+    extents.push_back(n && *n != kUnknownExtent ? *n : 2);  // as short as one is that matters
     steps.push_back(*stride);
   }
   return same_place(extents, steps);

@@ -220,3 +220,13 @@ TEST_CASE("fortran: a jump into a construct is named") {
               "do i = 1, n\n10 a(i) = 1\nend do\nend\n");
         }).find("goto") != std::string::npos);
 }
+
+// As in LAPACK's dlaed7: the bounds of the loop are data, so that no extent is known.
+TEST_CASE("fortran: an array of assumed size whose subscripts have no known end") {
+  CHECK(error_of([] {
+          const auto all = import(
+              "subroutine s(n, p, g, z)\ninteger :: n, i, p(n), g(2, *)\nreal(8) :: z(*)\n"
+              "do i = p(1), p(2)\nz(g(1, i)) = 2*z(g(2, i))\ng(2, i) = g(1, i)\nend do\nend\n");
+          check_kernel(infer_shapes(infer_types(all.original.front())));
+        }) == "");
+}
