@@ -471,7 +471,11 @@ static Exprs asked_by_all(const Block& block);
 static Exprs asked_by(const Stmt& s) {
   const auto* loop = std::get_if<Loop>(&s.op);
   if (loop) return loop->only_while ? terms_of(loop->only_while) : Exprs();
-  if (const auto* scope = std::get_if<Scope>(&s.op)) return asked_by_all(scope->body);
+  if (const auto* scope = std::get_if<Scope>(&s.op)) {
+    Exprs inner = asked_by_all(scope->body);
+    std::erase_if(inner, [&](const Expr& t) { return t.as<Var>()->name == scope->iname; });
+    return inner;
+  }
   const auto* guard = std::get_if<If>(&s.op);
   if (!guard) return {};
   Exprs out = terms_of(guard->cond);
@@ -527,9 +531,11 @@ static bool all_ask(const Block& block, const Exprs& conditions, const Run* save
   });
 }
 
+using Writers = std::map<std::string, int>;  // how many instructions write a variable
+
 /// What each iteration saves in a scalar at its beginning, where nothing else in it runs unless
 /// that holds: scalars, which then stay as they are. Null where there is no such value.
-static Expr saved_condition(const Loop& loop, const Kernel& k) {
+static Expr saved_condition(const Loop& loop, const Kernel& k, const Writers& writers) {
   Exprs guards;
   const Run* first = first_run(loop.body, guards);
   if (!first) return {};
@@ -541,10 +547,7 @@ static Expr saved_condition(const Loop& loop, const Kernel& k) {
     if (test && test->op == CompareOp::Ne && as_int(test->right) == 0) t = test->left;
     if (!t.as<Var>() || t.as<Var>()->name == loop.iname) return {};
   }
-  const std::string& scalar = i.lhs[0].as<Var>()->name;
-  if (std::count_if(k.instructions.begin(), k.instructions.end(),
-                    [&](const InsnPtr& x) { return writes(*x).contains(scalar); }) != 1)
-    return {};
+  if (writers.at(i.lhs[0].as<Var>()->name) != 1) return {};
   // Where a condition on parameters does not hold, the scalar has no value at all.
   std::erase_if(guards, [&](const Expr& t) {
     std::set<std::string> names;
@@ -558,14 +561,14 @@ static Expr saved_condition(const Loop& loop, const Kernel& k) {
   return all_ask(loop.body, guards, first) ? conjunction(flags) : Expr();
 }
 
-void end_loops_early(Block& block, const Kernel& k) {
+static void end_early(Block& block, const Kernel& k, const Writers& writers) {
   for (Stmt& s : block) {
-    if (auto* x = std::get_if<If>(&s.op)) end_loops_early(x->body, k);
-    if (auto* x = std::get_if<Scope>(&s.op)) end_loops_early(x->body, k);
-    if (auto* x = std::get_if<Launch>(&s.op)) end_loops_early(x->body, k);
+    if (auto* x = std::get_if<If>(&s.op)) end_early(x->body, k, writers);
+    if (auto* x = std::get_if<Scope>(&s.op)) end_early(x->body, k, writers);
+    if (auto* x = std::get_if<Launch>(&s.op)) end_early(x->body, k, writers);
     auto* loop = std::get_if<Loop>(&s.op);
     if (!loop) continue;
-    end_loops_early(loop->body, k);
+    end_early(loop->body, k, writers);
     const bool sequential = loop->pragmas.empty() && loop->lanes == 0 && !loop->matrix;
     if (!sequential || waits_within(loop->body)) continue;
     Exprs flags = asked_by_all(loop->body);
@@ -577,7 +580,7 @@ void end_loops_early(Block& block, const Kernel& k) {
                return d && d->temporary == name;
              });
     });
-    const Expr saved = saved_condition(*loop, k);
+    const Expr saved = saved_condition(*loop, k, writers);
     Exprs all = saved ? terms_of(saved) : Exprs();
     for (const Expr& f : flags)
       if (!holds_term(all, f)) all.push_back(f);
@@ -588,6 +591,13 @@ void end_loops_early(Block& block, const Kernel& k) {
     loop->body.insert(loop->body.begin(), std::make_move_iterator(first.begin()),
                       std::make_move_iterator(first.end()));
   }
+}
+
+void end_loops_early(Block& block, const Kernel& k) {
+  Writers writers;
+  for (const InsnPtr& i : k.instructions)
+    for (const std::string& w : writes(*i)) ++writers[w];
+  end_early(block, k, writers);
 }
 
 }  // namespace moonloop

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "core/model/domain.h"
 #include "core/model/layout.h"
@@ -165,15 +166,25 @@ Kernel assign_automatic_axes(Kernel k) {
   Group group = group_of(k);
   const bool spans_none = std::none_of(group.begin(), group.end(),
                                        [](const Expr& items) { return static_cast<bool>(items); });
+  std::map<std::string, std::vector<std::size_t>> users;  // instructions, by automatic iname
+  for (std::size_t i = 0; i < k.instructions.size(); ++i)
+    for (const std::string& n : k.instructions[i]->inames)
+      if (is_auto(n)) users[n].push_back(i);
+  // An axis that another loop has around some instruction of `iname`.
+  const auto is_taken = [&](const std::string& iname, int axis) {
+    const auto& all = users.at(iname);
+    return std::any_of(all.begin(), all.end(), [&](std::size_t i) {
+      const auto& inames = k.instructions[i]->inames;
+      return std::any_of(inames.begin(), inames.end(), [&](const std::string& n) {
+        const InameTag* t = k.tag(n);
+        return t && t->kind == TagKind::Local && t->axis == axis;
+      });
+    });
+  };
   for (std::size_t i = 0; i < k.instructions.size(); ++i) {
     std::vector<std::string> open;  // innermost first
-    std::array<bool, kAxes> used{};
-    for (const std::string& n : k.loop_order) {
-      if (!k.instructions[i]->inames.count(n)) continue;
-      if (is_auto(n)) open.insert(open.begin(), n);
-      if (const InameTag* t = k.tag(n); t && t->kind == TagKind::Local)
-        used.at(static_cast<std::size_t>(t->axis)) = true;
-    }
+    for (const std::string& n : k.loop_order)
+      if (k.instructions[i]->inames.count(n) && is_auto(n)) open.insert(open.begin(), n);
     const Instruction& insn = *k.instructions[i];
     std::stable_sort(open.begin(), open.end(), [&](const auto& a, const auto& b) {
       return stride_of(k, insn, a) < stride_of(k, insn, b);
@@ -181,10 +192,22 @@ Kernel assign_automatic_axes(Kernel k) {
     int axis = 0;
     for (const std::string& iname : open) {
       const auto items = [&]() -> Expr& { return group.at(static_cast<std::size_t>(axis)); };
-      while (axis < kAxes && (used.at(static_cast<std::size_t>(axis)) ||
-                              (!spans_none && !takes(k, items(), iname))))
+      while (axis < kAxes && (is_taken(iname, axis) || (!spans_none && !takes(k, items(), iname))))
         ++axis;
       if (axis == kAxes) {
+        // Its instructions may need it to be work-items: on an axis of its own, if one is taken.
+        int own = 0;
+        const auto is_free = [&](int a) {
+          return !group.at(static_cast<std::size_t>(a)) && !is_taken(iname, a);
+        };
+        while (own < kAxes && !is_free(own)) ++own;
+        if (users.at(iname).size() > 1 && own < kAxes &&
+            (is_taken(iname, 0) || is_taken(iname, 1) || is_taken(iname, 2))) {
+          Expr& length = group.at(static_cast<std::size_t>(own));
+          widen(k, length, length_of(k, iname));
+          k = place_on(std::move(k), iname, own, length);
+          continue;
+        }
         k.iname_tags.erase(iname);
         continue;
       }

@@ -410,3 +410,19 @@ void lanes(int32_t n, double const *restrict r, double *restrict g, double *rest
   CHECK(items.find("double const t_0 = r[i + j];") != std::string::npos);
   CHECK(items.find("double const t = 2*r[i];") != std::string::npos);
 }
+
+// Found by the differential test (41381088): `d` had the axis of `x`, and only x = d ran.
+TEST_CASE("loops: an automatic axis is one that no loop around any of its instructions has") {
+  const std::string source = code(R"(
+kernel f(a: float64[4], b: float64[4], p: float64[4, 4])
+domain {[x]: 0 <= x < 4}
+domain {[d]: 0 <= d < 4}
+b[d] = a[d]           {id=fill, inames=d}
+p[x, d] = a[x] + b[d] {id=use, inames=x:d, dep=fill}
+tag x: l.0
+tag d: l.auto
+)",
+                                  Target::OpenCL);
+  CHECK(source.find("int const x = get_local_id(0);") != std::string::npos);
+  CHECK(source.find("int const d = get_local_id(1);") != std::string::npos);
+}
