@@ -275,7 +275,8 @@ class LanePlacer {
 }  // namespace
 
 /// Refuses a scalar that one statement of a lane leaves for the next one, but that the lanes have
-/// in common, as it is used outside of their loop too.
+/// in common: it is used outside of their loop too, and as a loop's bound it keeps its one name
+/// (own_webs.cpp).
 static void require_lane_copies(const Plan& plan, const std::set<std::string>& lanes) {
   const Kernel& k = plan.kernel;
   const std::set<std::string> trusted = trusted_inames(k);
@@ -294,15 +295,16 @@ static void require_lane_copies(const Plan& plan, const std::set<std::string>& l
     }
   }
   if (shared.empty()) return;
+  const Variables variables(k);
   for (const InsnPtr& i : k.instructions)
-    for (const std::string& name : reads(k, *i))
+    for_each_name_read(k, variables, *i, [&](const std::string& name) {  // by its loops' bounds too
       for (const std::string& lane : i->inames)
         if (const auto it = shared.find({name, lane}); it != shared.end() && it->second != i.get())
           fail("unsupported", it->second->at,
                "each iteration of `{0}`, tagged `{1}`, has a `{2}` of its own, which is used "
-               "outside "
-               "of the loop too; a temporary of another name there would do",
+               "outside of the loop too; a temporary of another name there would do",
                lane, k.tag(lane)->text, name);
+    });
 }
 
 void find_lane_copies(Plan& plan) {

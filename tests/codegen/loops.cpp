@@ -411,6 +411,33 @@ void lanes(int32_t n, double const *restrict r, double *restrict g, double *rest
   CHECK(items.find("double const t = 2*r[i];") != std::string::npos);
 }
 
+TEST_CASE("loops: lanes do not share a scalar that bounds a loop of theirs and is used outside") {
+  const auto lanes = [](const std::string& last) {
+    return code(R"(
+kernel g(n: int32, r: int32[n + 8], s: float64[n, 8], h: float64[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < 8}
+domain [t] -> {[k]: 0 <= k < t}
+<int32> t = r[i + j] % 4  {id=set, inames=i:j}
+s[i, j] = sum(k, 1.0*k)   {id=use, inames=i:j, dep=set}
+tag j: vec
+)" + last,
+                Target::C);
+  };
+  // Each lane runs the loop before the next one does.
+  CHECK(lanes("").find("    for (int32_t j = 0; j < 8; ++j) {\n      int32_t const t = ") !=
+        std::string::npos);
+  try {
+    lanes("t = 2*r[i] {id=again, inames=i, dep=use}\nh[i] = t {id=last, inames=i, dep=again}\n");
+    FAIL("code for lanes that share a scalar");
+  } catch (const Error& e) {
+    CHECK(e.diagnostic().code == "unsupported");
+    CHECK(e.diagnostic().text ==
+          "each iteration of `j`, tagged `vec`, has a `t` of its own, which is used outside of the "
+          "loop too; a temporary of another name there would do");
+  }
+}
+
 // Found by the differential test (41381088): `d` had the axis of `x`, and only x = d ran.
 TEST_CASE("loops: an automatic axis is one that no loop around any of its instructions has") {
   const std::string source = code(R"(
