@@ -36,10 +36,10 @@ std::string legal_text(const Kernel& k) {
 int check(const Common& common) {
   const std::vector<Kernel> all =
       load_kernels(common, [](const StepReport& r) { write_output("-", step_text(r)); });
-  if (!common.kernel.empty()) pick_kernel(common, all);
+  if (!common.kernels.empty()) pick_kernels(common, all);
   bool legal = true;
   for (const Kernel& k : all) {
-    if (!common.kernel.empty() && k.name != common.kernel) continue;
+    if (!common.means(k.name)) continue;
     try {
       check_legal(k);
       const Kernel full = complete(k);

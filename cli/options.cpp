@@ -85,9 +85,13 @@ void add_common_options(CLI::App& command, Common& c, bool takes_input) {
       ->take_all();
   add_pairs(command, "-p,--param", c.params, "value of a scalar argument; repeatable");
   command
-      .add_option("--kernel", c.kernel,
-                  "the kernel of the input that is meant; needed if there are several")
-      ->type_name("NAME");
+      .add_option("--kernel", c.kernels,
+                  "the kernel of the input that is meant; needed if there are several; repeatable "
+                  "for check and gen")
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->expected(1)
+      ->take_all();
   add_pairs(command, "-D", c.defines, "preprocessor definition for .F90 and .F; repeatable");
   command.add_option("-I", c.includes, "folder of files that Fortran includes; repeatable")
       ->type_name("FOLDER")
@@ -182,19 +186,19 @@ std::vector<Kernel> load_kernels(const Common& c,
                                                             : parse_kernels(source);
   if (kernels.empty()) fail("no-kernel", {}, "`{}` has no kernel", source->name);
   for (const FortranFile::LeftOut& l : fortran.left_out)
-    if (l.name == c.kernel) throw Error(l.why);
+    if (!c.kernels.empty() && c.means(l.name)) throw Error(l.why);
   for (const Diagnostic& d : fortran.warnings) warn(c, d);
   const std::vector<Kernel> read_kernels = kernels;
   if (before) *before = kernels;
   for (const Kernel& k : kernels)
-    if (c.kernel.empty() || k.name == c.kernel) {
+    if (c.means(k.name)) {
       warn_of_no_instructions(c, k);
       warn_of_unused_inames(c, k);
       warn_of_empty_loops(c, k);
       warn_of_widening_literals(c, k);
     }
   for (const FortranFile::Transform& t : fortran.transforms)
-    if (t.kernel.empty() || c.kernel.empty() || t.kernel == c.kernel)
+    if (t.kernel.empty() || c.means(t.kernel))
       kernels = run_transform_script(t.source, kernels, options, t.code.c_str());
   if (file) *file = std::move(fortran);
   for (const std::string& script : c.transforms)
@@ -208,9 +212,9 @@ std::vector<FortranImport> load_imports(const Common& c) {
   return fortran_imports(read_source(c.input), fortran_options(c));
 }
 
-const Kernel& pick_kernel(const Common& c, const std::vector<Kernel>& all) {
-  if (c.kernel.empty()) {
-    if (all.size() == 1) return all.front();
+std::vector<Kernel> pick_kernels(const Common& c, const std::vector<Kernel>& all) {
+  if (c.kernels.empty()) {
+    if (all.size() == 1) return all;
     throw Error(Diagnostic{
         "which-kernel",
         fmt::format("`{}` has {} kernels: {}", c.input, all.size(), quoted_list(names_of(all))),
@@ -218,10 +222,23 @@ const Kernel& pick_kernel(const Common& c, const std::vector<Kernel>& all) {
         {},
         "name one with --kernel"});
   }
-  for (const Kernel& k : all)
-    if (k.name == c.kernel) return k;
-  fail("unknown-kernel", {}, "`{}` has no kernel `{}`; it has {}", c.input, c.kernel,
-       quoted_list(names_of(all)));
+  std::vector<Kernel> out;
+  for (const std::string& name : c.kernels) {
+    const auto it =
+        std::find_if(all.begin(), all.end(), [&](const Kernel& k) { return k.name == name; });
+    if (it == all.end())
+      fail("unknown-kernel", {}, "`{}` has no kernel `{}`; it has {}", c.input, name,
+           quoted_list(names_of(all)));
+    out.push_back(*it);
+  }
+  return out;
+}
+
+Kernel pick_kernel(const Common& c, const std::vector<Kernel>& all) {
+  if (c.kernels.size() > 1)
+    fail("repeated-parameter", {}, "this command takes one kernel, and --kernel names {}",
+         quoted_list(c.kernels));
+  return pick_kernels(c, all).front();
 }
 
 Kernel load_kernel(const Common& c) { return pick_kernel(c, load_kernels(c)); }

@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -25,7 +26,7 @@ struct Common {
   std::vector<std::pair<std::string, std::string>> defines;   // -D
   std::vector<std::string> includes;                          // -I
   std::vector<std::pair<std::string, std::string>> settings;  // --set
-  std::string kernel;                                         // --kernel; empty: the only one
+  std::vector<std::string> kernels;                           // --kernel; none: all of them
   int device = -1;                                            // none requested
   bool quiet = false;
   bool color = false;  // of diagnostics, on stderr
@@ -33,6 +34,11 @@ struct Common {
   bool skip_output = false;                   // of Fortran
   std::string directives = "check";           // of Fortran
   int default_real = 4, default_integer = 4;  // bytes, of Fortran
+
+  /// Whether the command is about this kernel.
+  bool means(const std::string& kernel) const {
+    return kernels.empty() || std::find(kernels.begin(), kernels.end(), kernel) != kernels.end();
+  }
 };
 
 /// What scripts may do and see. Used wherever one runs.
@@ -50,7 +56,9 @@ std::vector<FortranImport> load_imports(const Common& c);
 /// Prints a warning on standard error, unless --quiet.
 void warn(const Common& c, const Diagnostic& d);
 /// The one of `all` that --kernel names; without it the only one. Fails as load_kernel does.
-const Kernel& pick_kernel(const Common& c, const std::vector<Kernel>& all);
+Kernel pick_kernel(const Common& c, const std::vector<Kernel>& all);
+/// Those of --kernel in its order, or the only one. Fails as pick_kernel().
+std::vector<Kernel> pick_kernels(const Common& c, const std::vector<Kernel>& all);
 /// The one that --kernel names; without it the only one. Fails `unknown-kernel`, `which-kernel`.
 Kernel load_kernel(const Common& c);
 

@@ -347,14 +347,14 @@ int repl(const CLI::App& app, const Common& common, bool color) {
     Common alone = common;
     alone.transforms.clear();
     kernels = load_kernels(alone, {}, &originals);
-    if (!common.kernel.empty()) pick_kernel(common, kernels);
+    if (!common.kernels.empty()) pick_kernel(common, kernels);
   }
   Session session(kernels, originals, options);
   Repl repl(app, common, session, interactive, color);
   if (script && !repl.open_first(common.input)) return kError;
   for (const std::string& path : common.transforms)
     if (!repl.open_first(path)) return kError;
-  if (!common.kernel.empty()) session.switch_to(common.kernel);
+  if (!common.kernels.empty()) session.switch_to(common.kernels.front());
 
   std::unique_ptr<LineReader> in;
   if (interactive) {

@@ -30,10 +30,7 @@ struct Parameter {
   Exprs shape;    // of arrays, over the scalar parameters
   Exprs strides;  // in elements
   Expr offset;    // in elements; null is 0
-  FortranRole fortran = FortranRole::None;
-  bool logical = false;  // to a Fortran caller
-  std::string entry_of;  // of FortranRole::Entry
-  std::shared_ptr<const FortranComponent> component;
+  FortranArgument fortran;
   Span at;  // of the declaration
 };
 
@@ -92,11 +89,21 @@ struct DeviceProgram {
   Scalar index_type = Scalar::I32;      // of inames of host loops
 };
 
+/// A translation unit in pieces, of which several units may have the same: lines that include
+/// headers, definitions that the functions need, and the functions.
+struct Pieces {
+  std::vector<std::string> headers, definitions;
+  std::string functions;
+};
+/// One unit with the functions of all; what they share is there once.
+std::string text_of(const std::vector<Pieces>& all);
+
 /// The result of code generation.
 struct Program {
   Target target = Target::C;
   std::string name;    // of the C function: the kernel's, or another one where that is taken
   std::string source;  // a whole translation unit
+  Pieces pieces;       // the same
   std::string header;  // a C header for it; that of OpenCL holds all of it
   std::vector<Parameter> params;
   std::vector<std::string> externals;   // functions that the code calls, as the linker knows them

@@ -1,3 +1,5 @@
+#include <set>
+
 #include "codegen/codegen.h"
 #include "codegen/language.h"
 #include "codegen/lower.h"
@@ -7,6 +9,22 @@
 #include "core/sets/budget.h"
 
 namespace moonloop {
+
+std::string text_of(const std::vector<Pieces>& all) {
+  std::string out, functions;
+  std::set<std::string> done;
+  const auto add = [&](const std::vector<std::string>& pieces) {
+    for (const std::string& p : pieces)
+      if (done.insert(p).second) out += p;
+  };
+  for (const Pieces& x : all) add(x.headers);
+  if (!out.empty()) out += "\n";
+  for (const Pieces& x : all) {
+    add(x.definitions);
+    functions += (functions.empty() ? "" : "\n") + x.functions;
+  }
+  return out + functions;
+}
 
 Program generate(Kernel k, Target target, const GenerateOptions& o) {
   const IslBudget budget(kPhaseOperations, fmt::format("generating code of kernel `{}`", k.name),
@@ -19,12 +37,14 @@ Program generate(Kernel k, Target target, const GenerateOptions& o) {
   out.name = printer.name();
   for (const auto& [f, gives] : plan.kernel.externals) out.externals.push_back(f + "_");
   if (is_device(target)) {
-    out.source = printer.device_source(make_loops(plan), out.device.emplace(),
+    out.pieces = printer.device_source(make_loops(plan), out.device.emplace(),
                                        o.host_arrays ? &params : nullptr);
+    out.source = text_of({out.pieces});
     out.header =
         features_of(target).host_function ? printer.host_header() : opencl_header(plan, out);
   } else {
-    out.source = printer.source(make_loops(plan));
+    out.pieces = printer.source(make_loops(plan));
+    out.source = text_of({out.pieces});
     out.header = printer.header();
   }
   out.params = std::move(params);

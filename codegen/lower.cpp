@@ -30,9 +30,6 @@ std::vector<Parameter> parameters(const Kernel& k) {
     p.type = a.type.value_or(Type(k.index_type));
     p.is_array = a.is_array;
     p.fortran = a.fortran;
-    p.logical = a.logical;
-    p.entry_of = a.entry_of;
-    p.component = a.component;
     p.at = a.at;
     p.intent = way[i];
     if (a.is_array) {

@@ -58,7 +58,7 @@ std::set<std::string> chosen_beside(const Kernel& k, const std::set<std::string>
 
 }  // namespace
 
-std::string CPrinter::device_source(Block program, DeviceProgram& out,
+Pieces CPrinter::device_source(Block program, DeviceProgram& out,
                                     const std::vector<Parameter>* host_arrays) {
   settle_declarations(program, plan_, expr_);
   dialect_.decorate(program, plan_, names_);
@@ -80,11 +80,12 @@ std::string CPrinter::device_source(Block program, DeviceProgram& out,
   if (helpers_.language() == Language::Cuda) body += "\n" + host_function(out);
   if (helpers_.language() == Language::Cuda && host_arrays)
     body += "\n" + host_copies(*host_arrays);
-  std::string text = records();
-  for (const auto& [helper, definition] : helpers_.functions()) text += definition + "\n";
-  text += tables + (tables.empty() ? "" : "\n") + body;
+  Pieces text{{}, records(), tables + (tables.empty() ? "" : "\n") + body};
+  for (const auto& [helper, definition] : helpers_.functions())
+    text.definitions.push_back(definition + "\n");
   out.extensions = dialect_.extensions(helpers_.features());
-  return dialect_.prelude(helpers_.features()) + text;
+  text.definitions.insert(text.definitions.begin(), dialect_.prelude(helpers_.features()));
+  return text;
 }
 
 /// The number of the kernel that does this. A loop of the host that is in several parts launches

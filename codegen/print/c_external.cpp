@@ -41,6 +41,7 @@ void CPrinter::external(const Instruction& insn, const Exprs& lhs, const Call& c
       arguments.push_back(copy);
       continue;
     }
+    if (is_known(a)) continue;
     if (const Exprs* passed = as_address(a)) {
       const std::string& name = (*passed)[0].as<Var>()->name;
       Exprs index(passed->begin() + 1, passed->end());

@@ -179,7 +179,7 @@ std::string CPrinter::host_header() {
   if (passed([](Scalar s) { return s == Scalar::Bool; })) includes += "#include <stdbool.h>\n";
   if (passed(is_complex)) includes += "#include <vector_types.h>\n";
   if (!includes.empty()) includes += "\n";
-  includes += records();
+  includes += fmt::format("{}", fmt::join(records(), ""));
   return "#ifndef " + guard + "\n#define " + guard + "\n\n" + includes +
          "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
          "/* Launches the kernels on arrays of the device: 0, or CUDA's error. */\n" +

@@ -6,6 +6,7 @@
 #include "codegen/print/declare.h"
 #include "core/infer/infer.h"
 #include "core/infer/typing.h"
+#include "core/model/external.h"
 
 namespace moonloop {
 namespace {
@@ -76,17 +77,23 @@ std::set<std::string> CPrinter::written() const {
 std::string CPrinter::prototype() {
   const std::set<std::string> written = this->written();
   std::vector<std::string> parameters;
+  std::set<std::string> known;  // to other functions too, which access them by another name
+  for (const InsnPtr& i : k_.instructions)
+    if (const Call* c = external_call(k_, *i))
+      for (const Expr& e : c->args)
+        if (is_known(e)) known.insert(as_address(e)->front().as<Var>()->name);
   for (const Argument& a : k_.args) {
     std::string p = type_name(a.type.value_or(Type(k_.index_type)));
-    if (a.is_array) p += written.count(a.name) ? " *restrict" : " const *restrict";
-    parameters.push_back(p + " " + names_.of(a.name));
+    if (a.is_array) p += written.count(a.name) ? " *" : " const *";
+    if (a.is_array && !known.count(a.name)) p += "restrict";
+    parameters.push_back(p + (p.ends_with('*') ? "" : " ") + names_.of(a.name));
   }
   if (parameters.empty()) parameters.emplace_back("void");
   const std::string head = "void " + name() + "(";
   return head + parameter_list(parameters, head.size()) + ")";
 }
 
-std::string CPrinter::source(Block program) {
+Pieces CPrinter::source(Block program) {
   settle_declarations(program, plan_, expr_);
   dialect_.decorate(program, plan_, names_);
   out_.clear();
@@ -96,10 +103,11 @@ std::string CPrinter::source(Block program) {
   block(program);
   depth_ = 0;
   const std::string body = std::move(out_);
-  const std::string types = records();
-  std::string text = headers() + types;
-  for (const auto& [helper, definition] : helpers_.functions()) text += definition + "\n";
-  return text + head + " {\n" + body + "}\n";
+  Pieces out{{}, records(), head + " {\n" + body + "}\n"};
+  for (const std::string& h : helpers_.headers()) out.headers.push_back("#include <" + h + ">\n");
+  for (const auto& [helper, definition] : helpers_.functions())
+    out.definitions.push_back(definition + "\n");
+  return out;
 }
 
 std::string CPrinter::headers() const {
@@ -124,8 +132,8 @@ std::string pair_definition(const std::string& name, const Type& t) {
 }  // namespace
 
 /// Definitions of the record types in use, fields' types first.
-std::string CPrinter::records() {
-  std::string out;
+std::vector<std::string> CPrinter::records() {
+  std::vector<std::string> out;
   std::set<std::string> done;
   const std::function<void(const Type&)> define = [&](const Type& t) {
     if (!t.is_record() || !done.insert(t.record->name).second) return;
@@ -147,9 +155,9 @@ std::string CPrinter::records() {
       fields += ";\n";
     }
     const std::string guard = "MOONLOOP_RECORD_" + name;
-    out += "#ifndef " + guard + "\n#define " + guard + "\n";
-    for (const auto& [name, definition] : pairs) out += definition;
-    out += "typedef struct {\n" + fields + "} " + name + ";\n#endif\n\n";
+    std::string text = "#ifndef " + guard + "\n#define " + guard + "\n";
+    for (const auto& [name, definition] : pairs) text += definition;
+    out.push_back(text + "typedef struct {\n" + fields + "} " + name + ";\n#endif\n\n");
   };
   for (const Argument& a : k_.args)
     if (a.type) define(*a.type);
@@ -175,7 +183,7 @@ std::string CPrinter::header() {
   std::string proto = prototype();
   const bool has_restrict = proto.find("*restrict ") != std::string::npos;
   std::string text = "#ifndef " + guard + "\n#define " + guard + "\n\n";
-  const std::string types = records();
+  const std::string types = fmt::format("{}", fmt::join(records(), ""));
   text += headers() + types;
   text += "#ifdef __cplusplus\nextern \"C\" {\n";
   if (has_restrict) {  // C++ has the word only as an extension
@@ -317,7 +325,12 @@ bool CPrinter::takes_turns(const Block& block) const {
 void CPrinter::declare(const Temporary& t) {
   const std::string type = type_name(expr_.type_of_name(t.name));
   const Exprs extents = expr_.extents(t);
-  if (extents.empty()) return line(type + " " + names_.of(t.name) + ";");
+  // GCC 12 takes a truth value that is set on some paths, and read on these alone, for either one
+  // where it moves the reads (-O1, without undefined behaviour in the code).
+  const bool truth = helpers_.language() == Language::C &&
+                     expr_.type_of_name(t.name) == Type(Scalar::Bool);
+  if (extents.empty())
+    return line(type + " " + names_.of(t.name) + (truth ? " = false;" : ";"));
   if (on_heap(expr_, t)) {
     std::string size = "sizeof(" + type + ")";
     for (const Expr& e : extents) size += "*" + expr_.index(e, true, Prec::Unary);

@@ -25,11 +25,11 @@ class CPrinter {
   /// `void name(double *restrict a, int32_t n)`.
   std::string prototype();
   /// A whole translation unit.
-  std::string source(Block program);
+  Pieces source(Block program);
   std::string header();
   /// The kernels of a program for a device, and what the host has to know about them.
   /// With `host_arrays`, the parameters, also a function that takes arrays of the host.
-  std::string device_source(Block program, DeviceProgram& out,
+  Pieces device_source(Block program, DeviceProgram& out,
                             const std::vector<Parameter>* host_arrays = nullptr);
   /// A C header for the function that launches a CUDA program's kernels.
   std::string host_header();
@@ -111,7 +111,7 @@ class CPrinter {
   void host_block(const std::vector<HostStep>& steps, const DeviceProgram& program);
   std::vector<HostStep> host_steps(const Block& block, DeviceProgram& program);
   std::string nested(const std::vector<Expr>& values, const Exprs& shape, const Type& type);
-  std::string records();
+  std::vector<std::string> records();
   std::string headers() const;
   std::string type_name(const Type& t);
 

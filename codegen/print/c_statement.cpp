@@ -46,7 +46,7 @@ std::string CPrinter::target(const Expr& lhs) {
 }
 
 void CPrinter::assign(const Instruction& insn, const Exprs& lhs, const Expr& rhs) {
-  if (const Call* c = external_call(k_, insn)) return external(insn, lhs, *c);
+  if (external_call(k_, insn)) return external(insn, lhs, *rhs.as<Call>());
   const auto* values = rhs.as<Call>();
   const bool several = values && values->name == "make_tuple";
   if (several && values->args.size() != lhs.size())

@@ -29,8 +29,8 @@ std::string fortran_type(const Called& p, const Parameter& a) {
          a.type.str());
   };
   if (a.type.is_record()) unsupported();
-  if (a.fortran == FortranRole::Character) return "character(c_char)";
-  if (a.logical) return fmt::format("logical({})", a.type.size());
+  if (a.fortran.role == FortranRole::Character) return "character(c_char)";
+  if (a.fortran.logical) return fmt::format("logical({})", a.type.size());
   switch (a.type.scalar) {
     case Scalar::Bool: return "logical(c_bool)";
     case Scalar::I8:
@@ -55,13 +55,24 @@ std::string lower_case(std::string s) {
   return s;
 }
 
-/// Another name where Fortran's kinds and functions, or those of the interface, have it: the
-/// caller's arguments are matched by position.
+/// A variable that the routine sees by its own name, as it is around it.
+bool is_around(const Called& p, const Parameter& a) {
+  if (!a.fortran.outer) return false;
+  const FortranOuter& o = *a.fortran.outer;
+  return o.kind == FortranOuter::Kind::Program ||
+         (o.kind == FortranOuter::Kind::Module && o.module == p.around.module);
+}
+
+/// Another name where Fortran's kinds and functions, those of the interface, or a variable around
+/// the routine have it: the caller's arguments are matched by position.
 std::string name_of(const Called& p, const Parameter& a) {
   const std::set<std::string> own{lower_case(p.kernel), lower_case(p.kernel) + "_moonloop",
                                   lower_case(p.kernel) + "_extent", lower_case(p.name) + "_of_c"};
   const auto is_taken = [&](const std::string& n) {
-    return is_reserved(Surroundings::Fortran, NameUse::Local, n) || own.count(lower_case(n)) > 0;
+    return is_reserved(Surroundings::Fortran, NameUse::Local, n) || own.count(lower_case(n)) > 0 ||
+           std::any_of(p.params.begin(), p.params.end(), [&](const Parameter& x) {
+             return !a.fortran.outer && is_around(p, x) && x.fortran.outer->name == lower_case(n);
+           });
   };
   std::string name = a.name;
   const auto is_other = [&] {
@@ -73,24 +84,47 @@ std::string name_of(const Called& p, const Parameter& a) {
   return name;
 }
 
-/// The name of what the caller in Fortran passes: for a component, the variable that has it.
+/// An outer variable of another module has another name in the routine where an argument, or a
+/// name of ours, has its own.
+std::string imported_name(const Called& p, const Parameter& a) {
+  const std::string& name = a.fortran.outer->name;
+  const bool taken = is_reserved(Surroundings::Fortran, NameUse::Local, name) ||
+                     std::any_of(p.params.begin(), p.params.end(), [&](const Parameter& x) {
+                       const auto& outer = x.fortran.outer;
+                       return outer ? outer->name == name &&
+                                          outer->module < a.fortran.outer->module
+                                    : lower_case(name_of(p, x)) == name;
+                     });
+  return taken || name == lower_case(p.kernel) ? name + "_of_" + a.fortran.outer->module : name;
+}
+
+bool is_used(const Called& p, const Parameter& a) {
+  return a.fortran.outer && a.fortran.outer->kind == FortranOuter::Kind::Module &&
+         a.fortran.outer->module != p.around.module;
+}
+
+/// The name of what the caller in Fortran passes: for a component, the variable that has it. An
+/// outer variable, by the name that it has in the routine.
 std::string passed_name(const Called& p, const Parameter& a) {
-  if (!a.component) return name_of(p, a);
+  if (is_used(p, a)) return imported_name(p, a);
+  if (a.fortran.outer) return a.fortran.outer->name;
+  if (!a.fortran.component) return name_of(p, a);
   Parameter whole;
-  whole.name = a.component->of;
+  whole.name = a.fortran.component->of;
   return name_of(p, whole);
 }
 
 /// The parameter as the caller's variable, or the part of one.
 std::string place_of(const Called& p, const Parameter& a) {
-  return passed_name(p, a) + (a.component ? a.component->path : "");
+  return passed_name(p, a) + (a.fortran.component ? a.fortran.component->path : "");
 }
 
 /// A parameter that Fortran sees, each variable of a derived type by the first of its components.
 bool is_first(const Called& p, const Parameter& a) {
-  if (!a.component) return true;
+  if (!a.fortran.component || a.fortran.outer) return true;
   return &a == &*std::find_if(p.params.begin(), p.params.end(), [&](const Parameter& x) {
-    return x.component && x.component->of == a.component->of;
+    return x.fortran.component && !x.fortran.outer &&
+           x.fortran.component->of == a.fortran.component->of;
   });
 }
 
@@ -117,7 +151,7 @@ struct DerivedType {
   }
 };
 DerivedType type_of(const Called& p, const Parameter& a) {
-  const FortranComponent& c = *a.component;
+  const FortranComponent& c = *a.fortran.component;
   if (c.module.empty())
     fail("unsupported", a.at,
          "`{}`: `{}` is of a type that the routine itself declares, which no caller has", p.kernel,
@@ -130,7 +164,7 @@ DerivedType type_of(const Called& p, const Parameter& a) {
   const auto is_taken = [&] {
     return std::any_of(p.params.begin(), p.params.end(), [&](const Parameter& x) {
       return lower_case(passed_name(p, x)) == lower_case(out.alias) ||
-             (x.component && x.component->type == c.type && x.component->module < c.module &&
+             (x.fortran.component && x.fortran.component->type == c.type && x.fortran.component->module < c.module &&
               out.alias == c.type);
     });
   };
@@ -158,7 +192,7 @@ std::string length(const Called& p, const Parameter& a, const Expr& e) {
   const auto* n = e.as<Nary>();
   if (!n || (n->op != NaryOp::Add && n->op != NaryOp::Mul))
     fail("unsupported", a.at, "`{}`: the bounds of `{}` are not sums and products of arguments",
-         p.kernel, a.component->of);
+         p.kernel, a.fortran.component->of);
   std::string out;
   for (const Expr& x : n->terms)
     out += (out.empty() ? "" : n->op == NaryOp::Add ? " + " : "*") + length(p, a, x);
@@ -167,15 +201,15 @@ std::string length(const Called& p, const Parameter& a, const Expr& e) {
 
 bool has_assumed_shape(const Called& p, const Parameter& a) {
   return std::any_of(p.params.begin(), p.params.end(), [&](const Parameter& x) {
-    return x.fortran == FortranRole::Extent && axis_of(p, x).first == &a;
+    return x.fortran.role == FortranRole::Extent && axis_of(p, x).first == &a;
   });
 }
 
 /// A character that is passed by its value: as its code.
-bool is_letter(const Parameter& a) { return a.fortran == FortranRole::Character && !a.is_array; }
+bool is_letter(const Parameter& a) { return a.fortran.role == FortranRole::Character && !a.is_array; }
 
 /// The same of a logical value: as the integer 0 or 1.
-bool is_truth(const Parameter& a) { return a.logical && !a.is_array; }
+bool is_truth(const Parameter& a) { return a.fortran.logical && !a.is_array; }
 
 /// The declaring or calling side.
 enum class Side { C, Fortran, Call };
@@ -185,10 +219,14 @@ std::string argument(const Called& p, const Parameter& a, Side side) {
   const std::string name = place_of(p, a);
   if (is_letter(a)) return "int(ichar(" + name + "), c_int8_t)";
   if (is_truth(a)) return fmt::format("merge(1_{0}, 0_{0}, {1})", integer_kind(a.type), name);
-  if (a.fortran == FortranRole::Entry)
+  if (a.fortran.role == FortranRole::Entry)
     for (const Parameter& x : p.params)
-      if (x.name == a.entry_of) return place_of(p, x);
-  if (a.fortran != FortranRole::Extent) return name;
+      if (x.name == a.fortran.of) return argument(p, x, side);
+  if (a.fortran.role == FortranRole::Lower)
+    for (const Parameter& x : p.params)
+      if (x.name == a.fortran.of)
+        return fmt::format("lbound({}, {})", place_of(p, x), a.fortran.axis + 1);
+  if (a.fortran.role != FortranRole::Extent) return name;
   const auto [array, axis] = axis_of(p, a);
   return fmt::format("{}_extent(size({}, {}, c_int64_t))", p.kernel, place_of(p, *array), axis);
 }
@@ -196,7 +234,7 @@ std::string argument(const Called& p, const Parameter& a, Side side) {
 /// The length of an axis as the kernel takes it, or the program's end where that cannot be.
 std::string extent_function(const Called& p) {
   const bool some = std::any_of(p.params.begin(), p.params.end(), [](const Parameter& a) {
-    return a.fortran == FortranRole::Extent;
+    return a.fortran.role == FortranRole::Extent;
   });
   if (!some) return "";
   const std::string name = p.kernel + "_extent";
@@ -210,7 +248,8 @@ std::string extent_function(const Called& p) {
 
 /// Whether the wrapper finds it by itself, without the caller in Fortran.
 bool is_found(const Parameter& a) {
-  return a.fortran == FortranRole::Extent || a.fortran == FortranRole::Entry;
+  return a.fortran.role == FortranRole::Extent || a.fortran.role == FortranRole::Lower ||
+         a.fortran.role == FortranRole::Entry || a.fortran.outer;
 }
 
 /// `head(a, b, ...) tail`, in lines that Fortran takes. The caller gives no result and no lengths.
@@ -219,7 +258,7 @@ std::string with_arguments(const Called& p, const std::string& head, Side side,
   std::string out = head + "(", line = out;
   std::vector<std::string> names;
   for (const Parameter& a : p.params) {
-    const bool own = a.fortran == FortranRole::Result || is_found(a) || !is_first(p, a);
+    const bool own = a.fortran.role == FortranRole::Result || is_found(a) || !is_first(p, a);
     if (side == Side::Fortran && own) continue;
     names.push_back(argument(p, a, side));
   }
@@ -242,7 +281,7 @@ std::string with_arguments(const Called& p, const std::string& head, Side side,
 /// of the caller, which cannot be declared as an integer.
 std::string type_in_c(const Called& p, const Parameter& a) {
   if (is_letter(a)) return "integer(c_int8_t)";
-  if (!a.logical) return fortran_type(p, a);
+  if (!a.fortran.logical) return fortran_type(p, a);
   return a.is_array ? "type(*)" : "integer(" + integer_kind(a.type) + ")";
 }
 
@@ -262,13 +301,13 @@ std::string attribute(const Called& p, const std::string& name, Intent intent) {
 /// The variable that `a` is the first component of. After its name, the shape of a component that
 /// is not an array itself, which is that of the variable.
 std::string derived_declaration(const Called& p, const Parameter& a) {
-  const std::string& name = a.component->of;
+  const std::string& name = a.fortran.component->of;
   bool written = false;
   const Parameter* shape = nullptr;
   for (const Parameter& x : p.params) {
-    if (!x.component || x.component->of != name) continue;
+    if (!x.fortran.component || x.fortran.component->of != name) continue;
     written = written || x.intent != Intent::In;
-    if (x.component->array && !shape) shape = &x;
+    if (x.fortran.component->array && !shape) shape = &x;
   }
   std::string out = "type(" + type_of(p, a).alias + ")";
   out += attribute(p, name, written ? Intent::InOut : Intent::In);
@@ -286,30 +325,59 @@ std::string derived_declaration(const Called& p, const Parameter& a) {
 std::string derived_declarations(const Called& p, const std::string& indent) {
   std::string scalars, arrays;
   for (const Parameter& a : p.params) {
-    if (!a.component || !is_first(p, a)) continue;
+    if (!a.fortran.component || a.fortran.outer || !is_first(p, a)) continue;
     const std::string line = indent + derived_declaration(p, a) + "\n";
     (line.ends_with(")\n") ? arrays : scalars) += line;  // their bounds may be components
   }
   return scalars + arrays;
 }
 
-/// The `use` statements for the types of these variables in the routine.
-std::string uses_of_types(const Called& p) {
+/// The `use` statements for the types of these variables, and for variables of other modules, in
+/// the routine.
+std::string uses(const Called& p) {
+  std::set<std::string> out;
+  for (const Parameter& a : p.params) {
+    if (a.fortran.component && !a.fortran.outer) out.insert(type_of(p, a).use(p));
+    if (!is_used(p, a)) continue;
+    const std::string name = imported_name(p, a), &own = a.fortran.outer->name;
+    out.insert("  use " + a.fortran.outer->module + ", only: " +
+               (name == own ? name : name + " => " + own) + "\n");
+  }
+  return fmt::format("{}", fmt::join(out, ""));
+}
+
+/// Lines of Fortran, none of which is too long.
+std::string wrapped(const std::string& text, const std::string& indent) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    std::string line = indent + text.substr(at, end - at);
+    for (; line.size() > 120; line = "&" + line.substr(110)) out += line.substr(0, 110) + "&\n";
+    out += line + "\n";
+    at = end + 1;
+  }
+  return out;
+}
+
+/// Common blocks and variables that keep their values.
+std::string declarations_of_outer(const Called& p, const std::string& indent) {
   std::set<std::string> out;
   for (const Parameter& a : p.params)
-    if (a.component) out.insert(type_of(p, a).use(p));
+    if (a.fortran.outer) out.insert(wrapped(a.fortran.outer->declarations, indent));
   return fmt::format("{}", fmt::join(out, ""));
 }
 
 std::string declarations(const Called& p, bool by_value, const std::string& indent) {
   std::string out;
   for (const Parameter& a : p.params) {
-    if (!by_value && (is_found(a) || a.component)) continue;
+    if (!by_value && (is_found(a) || a.fortran.component)) continue;
+    const bool allocatable = !by_value && a.fortran.allocatable;
     out += indent + (by_value ? type_in_c(p, a) : fortran_type(p, a));
     if (!a.is_array && by_value)
       out += ", value";
-    else if (by_value || a.fortran != FortranRole::Result)  // a function's value has no attribute
+    else if (by_value || a.fortran.role != FortranRole::Result)  // a function's value has no attribute
       out += attribute(p, by_value ? "" : a.name, a.intent);
+    if (allocatable) out += ", allocatable";
     out += " :: " + name_of(p, a);
     if (!by_value && has_assumed_shape(p, a)) {
       out += colons(a);
@@ -318,7 +386,8 @@ std::string declarations(const Called& p, bool by_value, const std::string& inde
     }
     out += "\n";
   }
-  return by_value ? out : out + derived_declarations(p, indent);
+  return by_value ? out
+                  : out + derived_declarations(p, indent) + declarations_of_outer(p, indent);
 }
 
 std::string c_function(const Called& p, const std::string& name) {
@@ -354,15 +423,16 @@ FortranInterface fortran_interface(const Program& program, const std::string& ke
   }
   check_names(p);
   const std::string module = p.kernel + "_moonloop", function = p.name + "_of_c";
-  std::string out = "! Calls the function `" + p.name + "` that Moonloop generated.\nmodule " +
-                    module + "\n  use, intrinsic :: iso_c_binding\n  implicit none\n  interface\n";
-  out += with_arguments(p, (around.pure ? "    pure subroutine " : "    subroutine ") + function,
+  FortranInterface out;
+  out.module = "! Calls the function `" + p.name + "` that Moonloop generated.\nmodule " + module +
+               "\n  use, intrinsic :: iso_c_binding\n  implicit none\n  interface\n";
+  out.module += with_arguments(p, (around.pure ? "    pure subroutine " : "    subroutine ") + function,
                         Side::C, "bind(c, name=\"" + function + "\")") +
          "\n";
-  out += "      import\n" + declarations(p, true, "      ") + "    end subroutine\n";
-  out += "  end interface\n" + extent_function(p) + "end module\n\n";
+  out.module += "      import\n" + declarations(p, true, "      ") + "    end subroutine\n";
+  out.module += "  end interface\n" + extent_function(p) + "end module\n\n";
   const auto result = std::find_if(p.params.begin(), p.params.end(), [](const Parameter& a) {
-    return a.fortran == FortranRole::Result;
+    return a.fortran.role == FortranRole::Result;
   });
   const bool is_function = result != p.params.end();
   if (is_function && !result->shape.empty())
@@ -375,22 +445,22 @@ FortranInterface fortran_interface(const Program& program, const std::string& ke
                              (around.pure && !around.elemental ? "pure " : "") +
                              (around.elemental && !around.pure ? "impure " : "") +
                              (around.elemental ? "elemental " : "");
-  out += around.before;
-  out += with_arguments(p, prefix + kind + " " + p.kernel, Side::Fortran,
+  out.routine = with_arguments(p, prefix + kind + " " + p.kernel, Side::Fortran,
                         is_function ? "result(" + name_of(p, *result) + ")" : "");
-  out += "\n  use " + module + "\n" + uses_of_types(p) + "  implicit none\n" +
+  out.routine += "\n  use " + module + "\n" + uses(p) + "  implicit none\n" +
          declarations(p, false, "  ");
-  out += with_arguments(p, "  call " + function, Side::Call) + "\nend " + kind + "\n";
-  out += around.after;
+  out.routine += with_arguments(p, "  call " + function, Side::Call) + "\nend " + kind + "\n";
+  for (const std::string& text : around.outputs) out.after += "\n" + wrapped(text, "");
   const std::string stop = stop_name(p.kernel);
   if (std::find(p.externals.begin(), p.externals.end(), stop + "_") != p.externals.end())
-    out += "\nsubroutine " + stop +
+    out.after += "\nsubroutine " + stop +
            "(text, status)\n  use, intrinsic :: iso_fortran_env, only: error_unit\n"
            "  implicit none\n  character(*), intent(in) :: text\n"
            "  integer, intent(in) :: status\n"
            "  if (len(text) > 0) write (error_unit, '(a)') text\n"
            "  stop status, quiet=.true.\nend subroutine\n";
-  return {out, features_of(p.target).c_linkage ? "" : c_function(p, function)};
+  if (!features_of(p.target).c_linkage) out.c = c_function(p, function);
+  return out;
 }
 
 }  // namespace moonloop

@@ -1,6 +1,7 @@
 #pragma once
 #include <set>
 #include <string>
+#include <vector>
 
 #include "codegen/codegen.h"
 
@@ -9,22 +10,25 @@ namespace moonloop {
 /// How an existing Fortran program calls a function that was generated for `c`, `openmp` or, with
 /// `GenerateOptions::host_arrays`, `cuda`.
 struct FortranInterface {
-  /// A module with a `bind(c)` interface, and a subroutine of the kernel's name, or a function
-  /// where the kernel was one, with the kernel's arguments, by reference, in the declared order;
-  /// for a routine of a module within that module, whose other routines stay as they are, next to
-  /// the other modules of its file.
-  std::string fortran;
+  /// A module with a `bind(c)` interface. It comes before `routine`.
+  std::string module;
+  /// A subroutine of the kernel's name, or a function where the kernel was one, with the kernel's
+  /// arguments, by reference, in the declared order: it belongs where the routine was.
+  std::string routine;
+  /// Routines that the C function calls: they are in no module.
+  std::string after;
   /// A function in C, to be put after the generated one; the interface calls it, since Fortran
   /// wants a binding label that is not another global name. Empty for CUDA, whose code has one.
   std::string c;
 };
 
-/// The module that the routine was in, if any, the text of the file's modules before and after it,
-/// and what a caller sees besides its arguments' types.
+/// What a caller sees of the routine besides its arguments' types, and the module that it is in, if
+/// any.
 struct AroundRoutine {
-  std::string module, before, after;
+  std::string module;
   bool pure = false, elemental = false, recursive = false;
-  std::set<std::string> values;  // arguments with the attribute `value`
+  std::set<std::string> values;      // arguments with the attribute `value`
+  std::vector<std::string> outputs;  // routines in Fortran that print for it
 };
 
 /// `kernel`: its name, which Fortran uses even where C's function has another one. Fails

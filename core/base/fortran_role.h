@@ -1,15 +1,17 @@
 #pragma once
+#include <memory>
 #include <string>
 
 namespace moonloop {
 
-/// The role of an argument for a Fortran caller besides a number; not part of the text.
+/// The role of an argument for a Fortran caller besides a number.
 enum class FortranRole {
   None,
   Character,
   Result,
   Component,  // of an argument of a derived type
-  Extent,     // how long an axis of an array with an assumed shape is
+  Extent,     // how long an axis of an array is
+  Lower,      // the first subscript of an axis
   Entry,      // the value of another argument at the routine's start
 };
 
@@ -19,6 +21,30 @@ struct FortranComponent {
   std::string type, module;  // that type; no module where the routine declares it
   bool array = false;        // that argument is an array
   bool nested = false;       // an array of each element of an array: Fortran has no name for all
+};
+
+/// A variable that no caller passes: the routine has it from elsewhere, or keeps it.
+struct FortranOuter {
+  enum class Kind {
+    Module,
+    Program,  // around the routine
+    Common,   // in a common block
+    Saved,    // from call to call
+  } kind = Kind::Module;
+  std::string module;        // or the common block; blank for Common without a name
+  std::string name;          // there; of Common and Saved the one in `declarations`
+  std::string declarations;  // of Common, all of the block, and of Saved: lines of Fortran
+};
+
+/// What an argument is for a Fortran caller; not part of the kernel's text.
+struct FortranArgument {
+  FortranRole role = FortranRole::None;
+  bool logical = false;      // an integer of that size in the kernel
+  bool allocatable = false;  // to the caller
+  std::string of;            // of Entry: that argument. Of Lower: the array
+  int axis = 0;              // of Lower, from 0
+  std::shared_ptr<const FortranComponent> component;
+  std::shared_ptr<const FortranOuter> outer;  // no argument of the routine itself
 };
 
 }  // namespace moonloop

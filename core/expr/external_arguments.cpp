@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::string_view kText = "text ";  // no function's name has a space
 constexpr std::string_view kAddress = "address";
+constexpr std::string_view kKnows = "knows";
 constexpr std::string_view kLetters = "letters";
 
 }  // namespace
@@ -34,8 +35,18 @@ Expr address(const std::string& array, const Exprs& index, Span at) {
   return call(std::string(kAddress), std::move(args), at);
 }
 
+Expr knows(const std::string& array, Span at) {
+  return call(std::string(kKnows), {var(array, at)}, at);
+}
+
+bool is_known(const Expr& e) {
+  const auto* c = e.as<Call>();
+  return c && c->name == kKnows && c->args.size() == 1 && c->args[0].as<Var>();
+}
+
 const Exprs* as_address(const Expr& e) {
   const auto* c = e.as<Call>();
+  if (is_known(e)) return &c->args;
   return c && c->name == kAddress && !c->args.empty() && c->args[0].as<Var>() ? &c->args : nullptr;
 }
 

@@ -21,7 +21,10 @@ const Exprs* as_letters(const Expr& e);
 /// `address(a[i, ...])`; without subscripts `address(a)`. Its arguments are the array's bare name
 /// and the subscripts, so that rewriting of elements leaves it alone.
 Expr address(const std::string& array, const Exprs& index = {}, Span at = {});
-/// The arguments of that; null for other expressions.
+/// `knows(a)`: nothing is passed, but the function knows the array from elsewhere.
+Expr knows(const std::string& array, Span at = {});
+/// The arguments of either; null for other expressions.
 const Exprs* as_address(const Expr& e);
+bool is_known(const Expr& e);
 
 }  // namespace moonloop

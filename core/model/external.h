@@ -11,7 +11,8 @@
 /// goes to the first of these.
 ///
 /// `address(a)` or `address(a[i])` passes an array, or its tail from an element on: any element may
-/// be read, and changed where `a` is on the left.
+/// be read, and changed where `a` is on the left. `knows(a)` says the same of an array that the
+/// function knows from elsewhere, such as a variable of a module; nothing is passed.
 namespace moonloop {
 
 /// The call that ends the program of a kernel from Fortran: `stop_in_f("text", status)`.

@@ -46,10 +46,7 @@ struct Argument {
   /// null: in the argument of the same name, at the same subscripts.
   std::shared_ptr<const OriginalLayout> counterpart;
   Span at;
-  FortranRole fortran = FortranRole::None;
-  bool logical = false;  // to a Fortran caller; an integer of that size here
-  std::string entry_of;  // of FortranRole::Entry: that argument
-  std::shared_ptr<const FortranComponent> component;
+  FortranArgument fortran;
 };
 
 enum class AddressSpace { Auto, Private, Local, Global };

@@ -62,7 +62,8 @@ void require_no_word(const std::string& name, const Span& at) {
       "and",     "or",     "not",          "if",         "else",  "True",     "False",  "true",
       "false",   "nan",    "NaN",          "inf",        "infty", "infinity", "exists", "mod",
       "implies", "rat",    "min",          "max",        "floor", "ceil",     "floord", "ceild",
-      "cast",    "reduce", "simul_reduce", "make_tuple", "cse",   "indexof",  "address"};
+      "cast",    "reduce", "simul_reduce", "make_tuple", "cse",   "indexof",  "address",
+      "knows"};
   if (kWords.contains(name))
     fail("bad-name", at, "`{}` is a word of the language, and no name", name);
 }

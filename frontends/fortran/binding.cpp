@@ -62,11 +62,7 @@ Binding::Binding(Routine& caller, const Routine& callee, Exprs arguments,
       fail("unsupported", at,
            "a text of other than one letter is not supported in Fortran kernels");
     }
-  std::vector<const Variable*> dummies;
-  for (const std::string& a : callee.arguments) {
-    const Variable& v = callee.variables.at(a);
-    if (!v.extent && (!v.result || v.array)) dummies.push_back(&v);
-  }
+  const std::vector<const Variable*> dummies = dummies_of(callee);
   if (dummies.size() != arguments.size())
     fail("unsupported", at, "`{}` has {} arguments, not {}", bare_name(callee.name), dummies.size(),
          arguments.size());
@@ -75,13 +71,20 @@ Binding::Binding(Routine& caller, const Routine& callee, Exprs arguments,
     if (assigned_.count(dummies[i]->name) && there && !dummies[i]->value)
       changed_.insert(written_name(there));
   }
-  for (const auto& [name, v] : callee.variables)
+  adopt_outer();
+  for (const auto& [name, v] : callee.variables) {
     if (v.host && assigned_.count(name)) changed_.insert(name);
+    if (v.outer && !v.host && names_.count(name) && assigned_.count(name))
+      changed_.insert(names_.at(name));
+  }
   for (std::size_t i = 0; i < dummies.size(); ++i)
     if (!dummies[i]->array) scalar(*dummies[i], arguments[i]);
-  for (const auto& [name, v] : callee.variables)
+  for (const auto& [name, v] : callee.variables) {
+    if (v.outer && !v.host && !v.entry_of.empty())
+      entry_value(v, var(names_.at(v.entry_of), at));
     for (std::size_t i = 0; i < dummies.size() && !v.host; ++i)
       if (v.entry_of == dummies[i]->name) entry_value(v, arguments[i]);
+  }
   for (std::size_t i = 0; i < dummies.size(); ++i)
     if (dummies[i]->array) extents(*dummies[i], arguments[i]);
   for (std::size_t i = 0; i < dummies.size(); ++i)
@@ -188,10 +191,56 @@ Expr Binding::as_at_entry(const Expr& e) const {
   return values.empty() ? e : substitute(e, values);
 }
 
+/// The outer variables that the called routine uses, which the caller then uses too.
+void Binding::adopt_outer() {
+  std::vector<const Variable*> added;
+  for (const auto& [name, v] : callee_.variables) {
+    if (!v.outer || v.host || !v.entry_of.empty()) continue;
+    if (v.outer->kind == FortranOuter::Kind::Saved)
+      fail("unsupported", at_,
+           "`{}` of `{}` keeps its value from call to call, which is not supported in Fortran "
+           "kernels for a routine that is called in them",
+           name, bare_name(callee_.name));
+    for (const auto& [own, x] : caller_.variables)
+      if (x.outer && x.outer->kind == FortranOuter::Kind::Common &&
+          v.outer->kind == FortranOuter::Kind::Common && x.outer->module == v.outer->module &&
+          x.outer->declarations != v.outer->declarations)
+        fail("unsupported", at_,
+             "the call of `{}`, which has other variables in the common block `{}`, is not "
+             "supported in Fortran kernels",
+             bare_name(callee_.name), v.outer->module);
+    const Variable* known = find_outer(caller_, outer_key(v));
+    names_[name] = known ? known->name : fresh_name(caller_, name);
+    if (known) continue;
+    caller_.variables.emplace(names_[name], v);
+    added.push_back(&v);
+  }
+  for (const Variable* v : added) {
+    Variable& own = caller_.variables.at(names_.at(v->name));
+    own.name = names_.at(v->name);
+    if (!own.lower_of.empty()) own.lower_of = names_.at(own.lower_of);
+    for (Bounds& b : own.bounds) b.lower = expr(b.lower), b.upper = expr(b.upper);
+    caller_.arguments.push_back(own.name);
+  }
+}
+
+/// With which subscript an axis of an allocatable argument begins: as the caller's array does.
+void Binding::first_subscript(const Variable& dummy, const Expr& argument, std::size_t axis) {
+  const Expr& lower = dummy.bounds[axis].lower;
+  const auto* own = lower ? lower.as<Var>() : nullptr;
+  if (!own || callee_.variables.at(own->name).lower_of != dummy.name) return;
+  const Expr there = place_of(argument, caller_);
+  if (!there.as<Var>())
+    fail("unsupported", at_, "what is passed for the allocatable `{}` of `{}` is no whole array",
+         dummy.name, bare_name(callee_.name));
+  scalars_[own->name] = first_of(caller_.variables.at(written_name(there)).bounds.at(axis));
+}
+
 /// How long the axes of an assumed shape are.
 void Binding::extents(const Variable& dummy, const Expr& argument) {
   check_type(dummy, argument);
   for (std::size_t i = 0; i < dummy.bounds.size(); ++i) {
+    first_subscript(dummy, argument, i);
     const std::string name = extent_of(dummy.bounds[i], callee_);
     if (name.empty() || scalars_.count(name)) continue;
     const View v = view(dummy, argument);

@@ -38,6 +38,8 @@ class Binding {
   };
 
   void adopt(const std::string& name);
+  void adopt_outer();
+  void first_subscript(const Variable& dummy, const Expr& argument, std::size_t axis);
   void scalar(const Variable& dummy, const Expr& argument);
   void extents(const Variable& dummy, const Expr& argument);
   void array(const Variable& dummy, const Expr& argument);

@@ -13,18 +13,18 @@ bool may_change(const Routine& r, const std::string& name, const std::set<std::s
   if (it == r.variables.end()) return false;
   const Variable& v = it->second;
   return v.dummy && !v.host && !v.array && is_integer(v.type.scalar) && v.entry_of.empty() &&
-         !v.extent &&
+         !v.extent && v.lower_of.empty() &&
          (assigned.count(name) || v.intent == Intent::Out || v.intent == Intent::InOut);
 }
 
-/// The arguments that a call gives, in their order.
-std::vector<const Variable*> dummies_of(const Routine& f) {
-  std::vector<const Variable*> out;
-  for (const std::string& a : f.arguments) {
-    const Variable& v = f.variables.at(a);
-    if (!v.extent && (!v.result || v.array)) out.push_back(&v);
-  }
-  return out;
+/// Stands for all outer variables, which a routine of another file may change.
+constexpr const char* kAllOuter = "|all";
+
+/// `name` of `r` was assigned: the variable, and what it is elsewhere.
+void note(const std::string& name, const Routine& r, std::set<std::string>& out) {
+  out.insert(name);
+  if (const auto it = r.variables.find(name); it != r.variables.end() && it->second.outer)
+    out.insert(outer_key(it->second));
 }
 
 }  // namespace
@@ -56,11 +56,11 @@ std::set<std::string> AssignedNames::of(const Body& body, const Routine& r) cons
 
 void AssignedNames::add(const Body& body, const Routine& r, std::set<std::string>& out) const {
   for (Statement s : body) {
-    if (const auto* a = std::get_if<Assignment>(&s.what)) out.insert(written_name(a->to));
-    if (const auto* d = std::get_if<Do>(&s.what)) out.insert(d->variable);
-    if (const auto* x = std::get_if<SubroutineCall>(&s.what)) {
+    if (const auto* a = std::get_if<Assignment>(&s.what)) note(written_name(a->to), r, out);
+    if (const auto* d = std::get_if<Do>(&s.what)) note(d->variable, r, out);
+    if (const auto* x = std::get_if<SubroutineCall>(&s.what); x && !x->output) {
       add_call(x->name, x->arguments, r, out);
-      if (x->result) out.insert(written_name(x->result));
+      if (x->result) note(written_name(x->result), r, out);
     }
     expressions(s, [&](const Expr& e) {
       if (e)
@@ -75,6 +75,13 @@ void AssignedNames::add(const Body& body, const Routine& r, std::set<std::string
   }
 }
 
+/// Arrays count for no bounds, so that what MPI changes is of no interest.
+void AssignedNames::note_all_outer(const Routine& r, std::set<std::string>& out) {
+  out.insert(kAllOuter);
+  for (const auto& [name, v] : r.variables)
+    if (v.outer) note(name, r, out);
+}
+
 void AssignedNames::add_call(const std::string& name, const Exprs& arguments, const Routine& r,
                              std::set<std::string>& out) const {
   const Routine* f = find_routine(all_, name);
@@ -82,21 +89,29 @@ void AssignedNames::add_call(const std::string& name, const Exprs& arguments, co
   if (f) {
     if (const auto it = by_routine_.find(f->name); it != by_routine_.end()) assigned = &it->second;
     if (!assigned) return;                  // not looked at yet
-    for (const std::string& n : *assigned)  // of the routine around both
+    for (const std::string& n : *assigned) {
+      const bool outer = n.find('|') != std::string::npos;
+      if (outer) out.insert(n);
+      if (const Variable* v = outer ? find_outer(r, n) : nullptr) out.insert(v->name);
+      // Of the routine around both.
       if (!f->host.empty() && (!f->variables.count(n) || f->variables.at(n).host)) out.insert(n);
+    }
+    if (assigned->count(kAllOuter)) note_all_outer(r, out);
+  } else if (!name.starts_with("mpi_")) {
+    note_all_outer(r, out);
   }
   const std::vector<const Variable*> dummies = f ? dummies_of(*f) : std::vector<const Variable*>();
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const Expr place = place_of(arguments[i], r);
     if (!place) continue;
     if (f && i < dummies.size()) {
-      if (assigned->count(dummies[i]->name)) out.insert(written_name(place));
+      if (assigned->count(dummies[i]->name)) note(written_name(place), r, out);
       continue;
     }
     const auto it = r.variables.find(written_name(place));
     if (it == r.variables.end() ||
         (it->second.intent != Intent::In && !it->second.constant && !it->second.value))
-      out.insert(written_name(place));
+      note(written_name(place), r, out);
   }
 }
 

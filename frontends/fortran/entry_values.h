@@ -18,6 +18,7 @@ class AssignedNames {
   void add(const Body& body, const Routine& r, std::set<std::string>& out) const;
   void add_call(const std::string& name, const Exprs& arguments, const Routine& r,
                 std::set<std::string>& out) const;
+  static void note_all_outer(const Routine& r, std::set<std::string>& out);
 
   const std::vector<Routine>& all_;
   std::map<std::string, std::set<std::string>> by_routine_;

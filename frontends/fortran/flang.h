@@ -43,8 +43,12 @@ class Places {
 
 /// The variables of a routine.
 void read_declarations(const sem::Scope& scope, const Places& places, Routine& routine);
-/// The constants of modules that a routine uses.
+/// Of modules and of a main program around: the constants and variables that the routine's
+/// statements and bounds name. With those of common blocks, and those that are kept from call to
+/// call, they are outer variables then.
 void read_declarations_around(const sem::Scope& scope, const Places& places, Routine& routine);
+/// Whether a variable is a module's, a main program's, or in a common block.
+bool is_outer(const sem::Symbol& symbol);
 /// The components of a derived type, in order.
 std::vector<const sem::Symbol*> components_of(const sem::DerivedTypeSpec& type, const Span& at);
 /// The demands of a directive on the loops below it. Its tag is empty where there are none.
@@ -53,6 +57,11 @@ Directive read_directive(const fp::AccBeginCombinedDirective& x, const Places& p
 /// The same of `parallel`, `target` and others around statements, or of a standalone one; without a
 /// tag.
 Directive read_region(const fp::OmpDirectiveSpecification& x, const Places& places);
+Directive read_region(const fp::AccBeginBlockDirective& x, const Places& places);
+/// Directives that are no statement's and mean nothing here: statements are in order, and data
+/// moves as each target's code moves it. Fails `unsupported` for others.
+void check_standalone(const fp::OmpDirectiveSpecification& x, const Places& places);
+void check_standalone(const fp::OpenACCStandaloneConstruct& x, const Places& places);
 /// Fails `unsupported` for clauses other than `nowait`, which lets the next code begin early: where
 /// that is legal is proved anyway.
 void read_end_of_directive(const fp::OmpDirectiveSpecification& x, const Places& places);
@@ -61,6 +70,24 @@ Directive read_directive(const fp::AccBeginLoopDirective& x, const Places& place
 /// variables; it gets more of them where statements need them, and directives without effect.
 Body read_body(const fp::Block& block, const Span& around, const sem::Scope& scope,
                const Places& places, bool skip_output, Routine& routine);
+/// A statement that prints. The text of its `format` statement, in quotes, belongs at `place` of
+/// what the routine of `output` does.
+struct OutputStatement {
+  SubroutineCall call;
+  std::shared_ptr<Output> output;
+  std::optional<fp::Label> format;
+  std::size_t place = 0;
+};
+OutputStatement read_output(const fp::WriteStmt& s, const Span& at);
+OutputStatement read_output(const fp::PrintStmt& s, const Span& at);
+/// Whether a `write` also assigns variables.
+bool assigns_variables(const fp::WriteStmt& s);
+Stop read_stop(const fp::StopStmt& s, const Span& at);
+/// What `allocate` gives local variables of `routine`: their bounds, once. Fails `unsupported` for
+/// others.
+void read_allocation(const fp::AllocateStmt& s, const Span& at, Routine& routine);
+/// `deallocate` of such variables, which end with the routine. Fails `unsupported` for others.
+void check_deallocation(const fp::DeallocateStmt& s, const Span& at, const Routine& routine);
 /// The type of numbers; nothing for others.
 std::optional<Type> numeric_type(const ev::DynamicType& t);
 /// Directives of compilers before the statements.

@@ -1,6 +1,8 @@
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/flang.h"
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/sections.h"
+#include "frontends/fortran/unknown_modules.h"
 #include "frontends/fortran/uses.h"
 
 // Flang's symbols as variables.
@@ -23,29 +25,66 @@ class Declarations {
     if (!errors.empty()) throw Error(std::move(errors));
   }
 
-  /// A name of a scope around, where it is a module's or the routine's own.
-  void read_around(const sem::Scope& scope, const std::string& name) {
-    const sem::Symbol* symbol = scope.FindSymbol(fp::CharBlock{name});
-    if (!symbol) return refuse_component(scope, name);
-    const sem::Symbol& s = symbol->GetUltimate();
-    if (s.has<sem::ObjectEntityDetails>() && !in_routine(s)) add(*symbol, s);
+  /// Variables that keep their values from call to call, and that the routine assigns, are the
+  /// interface's.
+  void keep_saved(const sem::Scope& scope, const std::set<std::string>& assigned) {
+    for (auto& [name, v] : routine_.variables) {
+      if (!v.saved || v.outer || v.dummy || !assigned.count(name)) continue;
+      const auto it = scope.find(fp::CharBlock{name});
+      if (it == scope.end()) continue;  // a component
+      const sem::Symbol& s = *it->second;
+      FortranOuter o;
+      o.kind = FortranOuter::Kind::Saved;
+      o.module = routine_.name;
+      o.name = "moonloop_" + name;
+      std::string type = declaration(s, v.at);
+      type.insert(type.find(" :: "), ", save");
+      const auto& init = s.get<sem::ObjectEntityDetails>().init();
+      if (init && init->Rank() > 1)
+        unsupported(v.at, fmt::format("the initial value of `{}`", name));
+      o.declarations = type + o.name + shape_of(s, v.at) +
+                       (init ? " = " + init->AsFortran() : std::string()) + "\n";
+      v.outer = std::make_shared<const FortranOuter>(std::move(o));
+      v.dummy = true;
+      v.constant = v.kept = false;
+      v.initial.clear();
+    }
+  }
+
+  /// The names of scopes around: variables and constants of modules and of a main program. Of a
+  /// derived type, the components among them.
+  void read_around(const sem::Scope& scope, const std::set<std::string>& names) {
+    wanted_ = &names;
+    for (const std::string& name : names) {
+      if (routine_.variables.count(name)) continue;
+      if (const sem::Symbol* symbol = scope.FindSymbol(fp::CharBlock{name}))
+        around(*symbol);
+      else
+        around_component(scope, name);
+    }
   }
 
  private:
+  void around(const sem::Symbol& symbol) {
+    const sem::Symbol& s = symbol.GetUltimate();
+    const auto kind = s.owner().kind();
+    if (s.has<sem::ObjectEntityDetails>() &&
+        (kind == sem::Scope::Kind::Module || kind == sem::Scope::Kind::MainProgram))
+      add(symbol, s);
+  }
+
   /// `p_x` is a component of a module's `p`, perhaps.
-  void refuse_component(const sem::Scope& scope, const std::string& name) const {
+  void around_component(const sem::Scope& scope, const std::string& name) {
     for (std::size_t n = name.find('_'); n != std::string::npos; n = name.find('_', n + 1)) {
       const std::string whole = name.substr(0, n);
       const sem::Symbol* symbol = scope.FindSymbol(fp::CharBlock{whole});
-      if (!symbol || !symbol->GetUltimate().has<sem::ObjectEntityDetails>()) continue;
-      const auto type = ev::DynamicType::From(symbol->GetUltimate());
-      if (type && type->category() == TypeCategory::Derived && !in_routine(symbol->GetUltimate()))
-        unsupported(routine_.at, fmt::format("the variable `{}` of a module", whole),
-                    "pass it as an argument");
+      const auto type = symbol && symbol->GetUltimate().has<sem::ObjectEntityDetails>()
+                            ? ev::DynamicType::From(symbol->GetUltimate())
+                            : std::nullopt;
+      if (!type || type->category() != TypeCategory::Derived) continue;
+      around(*symbol);
+      if (routine_.variables.count(name)) return;
     }
-  }
-  static bool in_routine(const sem::Symbol& s) {
-    return s.owner().kind() != sem::Scope::Kind::Module;
   }
 
   void add(const sem::Symbol& local, const sem::Symbol& s) {
@@ -57,8 +96,6 @@ class Declarations {
     v.result = sem::IsFunctionResult(s);
     const auto type = ev::DynamicType::From(s);
     if (!type) return;
-    if (s.test(sem::Symbol::Flag::InCommonBlock) || sem::FindCommonBlockContaining(s))
-      unsupported(at, fmt::format("`{}` in a common block", v.name));
     if (sem::FindEquivalenceSet(s)) unsupported(at, fmt::format("`{}` in `equivalence`", v.name));
     if (s.attrs().test(sem::Attr::OPTIONAL))
       unsupported(at, fmt::format("the optional argument `{}`", v.name));
@@ -68,19 +105,84 @@ class Declarations {
     if (s.attrs().test(sem::Attr::INTENT_INOUT)) v.intent = Intent::InOut;
     v.constant = sem::IsNamedConstant(s);
     v.saved = sem::IsSaved(s);
-    if (!in_routine(s) && !v.constant)
-      unsupported(at, fmt::format("the variable `{}` of a module", v.name),
-                  "pass it as an argument");
+    if (s.test(sem::Symbol::Flag::Implicit) && routine_.unknown && !v.dummy)
+      if (const std::string module = routine_.unknown->of(v.name); !module.empty())
+        fail("fortran", at, "`{}`, which nothing declares, may be in the module `{}`", v.name,
+             module);
+    if (!v.constant) {
+      v.outer = outer(s, at);
+      v.dummy = v.dummy || v.outer;
+    }
     object(std::move(v), s, at);
+  }
+
+  /// Where a variable is that is the routine's own only by use; null for its own.
+  std::shared_ptr<const FortranOuter> outer(const sem::Symbol& s, const Span& at) const {
+    FortranOuter o;
+    o.name = s.name().ToString();
+    if (const sem::Symbol* block = sem::FindCommonBlockContaining(s)) {
+      o = common_variable(*block, s, at);
+    } else if (s.owner().kind() == sem::Scope::Kind::Module) {
+      o.module = DEREF(s.owner().symbol()).name().ToString();
+    } else if (s.owner().kind() == sem::Scope::Kind::MainProgram) {
+      o.kind = FortranOuter::Kind::Program;
+    } else {
+      return nullptr;
+    }
+    return std::make_shared<const FortranOuter>(std::move(o));
+  }
+
+  /// The variable as one of lines that declare all of its block, which each routine may do in its
+  /// own way.
+  FortranOuter common_variable(const sem::Symbol& block, const sem::Symbol& s, const Span& at) const {
+    FortranOuter o;
+    o.kind = FortranOuter::Kind::Common;
+    o.module = block.name().ToString();
+    std::string names;
+    int number = 0;
+    for (const auto& object : block.get<sem::CommonBlockDetails>().objects()) {
+      const std::string name = fmt::format("moonloop_{}_{}", o.module, ++number);
+      if (&*object == &s) o.name = name;
+      o.declarations += declaration(*object, at) + name + shape_of(*object, at) + "\n";
+      names += (names.empty() ? "" : ", ") + name;
+    }
+    o.declarations += "common /" + o.module + "/ " + names + "\n";
+    return o;
+  }
+
+  /// `real(8) :: ` of a variable whose type and shape are constants.
+  static std::string declaration(const sem::Symbol& s, const Span& at) {
+    const auto type = ev::DynamicType::From(s);
+    if (!type || type->category() == TypeCategory::Derived || sem::FindEquivalenceSet(s) ||
+        sem::IsPointer(s))
+      unsupported(at, fmt::format("`{}`, in a common block or with `save`,", s.name().ToString()));
+    std::string out = type->AsFortran();
+    for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return out + " :: ";
+  }
+  static std::string shape_of(const sem::Symbol& s, const Span& at) {
+    std::string out;
+    for (const sem::ShapeSpec& axis : s.get<sem::ObjectEntityDetails>().shape()) {
+      const auto lower = ev::ToInt64(axis.lbound().GetExplicit()),
+                 upper = ev::ToInt64(axis.ubound().GetExplicit());
+      if (!lower || !upper)
+        unsupported(at, fmt::format("the shape of `{}`", s.name().ToString()));
+      out += fmt::format("{}{}:{}", out.empty() ? "(" : ", ", *lower, *upper);
+    }
+    return out.empty() ? out : out + ")";
   }
 
   /// A variable or a component, whose bounds come before those that `v` has.
   void object(Variable v, const sem::Symbol& s, const Span& at) {
+    if (v.outer && !is_wanted(v.name)) return;
     if (sem::IsPointer(s)) unsupported(at, fmt::format("the pointer `{}`", v.name));
-    if (sem::IsAllocatable(s)) unsupported(at, fmt::format("the allocatable `{}`", v.name));
     const auto type = ev::DynamicType::From(s);
     const auto& details = s.get<sem::ObjectEntityDetails>();
     if (details.IsAssumedRank()) unsupported(at, fmt::format("the assumed rank of `{}`", v.name));
+    v.allocatable = sem::IsAllocatable(s);
+    if (v.allocatable && (details.shape().empty() || !v.bounds.empty() || v.result ||
+                          (!v.dummy && (v.saved || s.owner().IsDerivedType()))))
+      unsupported(at, fmt::format("the allocatable `{}`", v.name));
     std::vector<Bounds> outer = std::move(v.bounds);
     v.bounds.clear();
     for (const sem::ShapeSpec& spec : details.shape()) v.bounds.push_back(bounds(spec, v, at));
@@ -90,15 +192,34 @@ class Declarations {
     v.type = type_of(*type, v.name, at);
     v.logical = type->category() == TypeCategory::Logical;
     v.character = type->category() == TypeCategory::Character;
-    if (const auto& init = details.init()) {
+    if (const auto& init = details.init(); init && !v.outer) {
       if (s.owner().IsDerivedType())
         unsupported(at, fmt::format("the initial value of the component `{}`", v.name));
       v.initial = to_elements(*init, at);
       if (!v.constant && !v.initial.empty() && sem::IsSaved(s)) v.constant = true;
     }
+    if (v.logical && v.saved && !v.outer && !sem::IsNamedConstant(s)) {  // as it is kept
+      v.kept = true;
+      for (Expr& e : v.initial)
+        if (const auto* b = e.as<BoolLit>()) e = lit(b->value ? 1 : 0);
+    }
+    if (v.constant && sem::IsNamedConstant(s) && v.initial.empty() && !details.init())
+      fail("fortran", at, "the value of the constant `{}` is not known", v.name);
+    if (s.test(sem::Symbol::Flag::InDataStmt) && !v.outer && v.initial.empty())
+      unsupported(at, fmt::format("the initial values of `{}`, in a file with errors,", v.name));
     const std::string name = v.name;
     if (!routine_.variables.emplace(name, std::move(v)).second)
       unsupported(at, fmt::format("`{}` beside a variable of the same name", name));
+  }
+
+  /// Of outer variables only what the routine uses counts: itself, or components of it.
+  bool is_wanted(const std::string& name) const {
+    if (!wanted_) return true;
+    const auto it = wanted_->lower_bound(name);
+    if (it != wanted_->end() && *it == name) return true;
+    return std::any_of(it, wanted_->end(), [&](const std::string& n) {
+      return n.starts_with(name + "_");
+    });
   }
 
   void components(const Variable& whole, const ev::DynamicType& type, const Span& at) {
@@ -108,6 +229,7 @@ class Declarations {
     for (const sem::Symbol* c : components_of(type.GetDerivedTypeSpec(), at)) {
       Variable v = whole;
       v.name += "_" + c->name().ToString();
+      if (!is_wanted(v.name) && whole.outer) continue;
       if (whole.dummy) v.component = component(whole, type, *c);
       object(std::move(v), *c, at);
     }
@@ -149,21 +271,35 @@ class Declarations {
     };
     Bounds out{one(spec.lbound()), one(spec.ubound())};
     if (!v.dummy || !spec.ubound().isColon()) return out;
-    Variable extent;  // of an assumed shape
-    extent.name = extent_name(v.name, static_cast<int>(v.bounds.size()));
-    extent.at = at;
-    extent.type = Scalar::I32;
-    extent.dummy = extent.value = extent.extent = true;
-    extent.intent = Intent::In;
-    const Expr n = var(extent.name, at);
+    Variable own;  // an argument about the axis
+    own.at = at;
+    own.type = Scalar::I32;
+    own.dummy = own.value = true;
+    own.intent = Intent::In;
+    own.axis = static_cast<int>(v.bounds.size());
+    own.outer = v.outer;
+    own.component = v.outer ? v.component : nullptr;
+    const auto add = [&](const Variable& x) {
+      if (!routine_.variables.emplace(x.name, x).second)
+        unsupported(at, fmt::format("`{}` beside a variable `{}`", v.name, x.name));
+      return var(x.name, at);
+    };
+    Variable extent = own;
+    extent.name = extent_name(v.name, own.axis);
+    extent.extent = true;
+    const Expr n = add(extent);
+    if (v.allocatable) {  // by whoever gave it memory
+      own.name = lower_name(v.name, own.axis);
+      own.lower_of = v.name;
+      out.lower = add(own);
+    }
     out.upper = out.lower ? index_add({out.lower, n, lit(-1)}) : n;
-    if (!routine_.variables.emplace(extent.name, extent).second)
-      unsupported(at, fmt::format("`{}` beside a variable `{}`", v.name, extent.name));
     return out;
   }
 
   const Places& places_;
   Routine& routine_;
+  const std::set<std::string>* wanted_ = nullptr;  // names in scopes around
 };
 
 /// All names in a routine's expressions.
@@ -175,12 +311,40 @@ std::set<std::string> names_in(const Routine& r) {
   const std::function<void(const Body&)> visit = [&](const Body& b) {
     for (Statement s : b) {
       expressions(s, note);
+      if (const auto* d = std::get_if<Do>(&s.what)) out.insert(d->variable);
       for (const auto* inner : bodies(s)) visit(**inner);
     }
   };
   visit(r.body);
   for (const auto& [name, v] : r.variables)
     for (const Bounds& b : v.bounds) note(b.lower), note(b.upper);
+  return out;
+}
+
+/// The variables that statements may assign.
+std::set<std::string> assigned_in(const Body& body) {
+  std::set<std::string> out;
+  const auto place = [&](const Expr& e) {
+    if (!e) return;
+    const auto* test = e.as<Compare>();  // a logical one
+    const Expr& p = test ? test->left : e;
+    if (p.as<Var>() || p.as<Load>()) out.insert(written_name(p));
+  };
+  for (Statement s : body) {
+    if (const auto* a = std::get_if<Assignment>(&s.what)) place(a->to);
+    if (const auto* d = std::get_if<Do>(&s.what)) out.insert(d->variable);
+    if (const auto* c = std::get_if<SubroutineCall>(&s.what); c && !c->output)
+      for (const Expr& e : c->arguments) place(e);
+    expressions(s, [&](const Expr& e) {
+      if (e)
+        walk(e, [&](const Expr& x) {
+          if (!called(x, kFunction).empty() || !called(x, kArrayFunction).empty())
+            for (const Expr& a : x.as<Call>()->args) place(a);
+          return true;
+        });
+    });
+    for (const auto* inner : bodies(s)) out.merge(assigned_in(**inner));
+  }
   return out;
 }
 
@@ -225,8 +389,61 @@ void read_declarations(const sem::Scope& scope, const Places& places, Routine& r
 }
 
 void read_declarations_around(const sem::Scope& scope, const Places& places, Routine& routine) {
-  for (const std::string& name : names_in(routine))
-    if (!routine.variables.count(name)) Declarations(places, routine).read_around(scope, name);
+  for (std::size_t known = 0; known != routine.variables.size();) {  // bounds have more names
+    known = routine.variables.size();
+    Declarations(places, routine).read_around(scope, names_in(routine));
+  }
+  Declarations(places, routine).keep_saved(scope, assigned_in(routine.body));
+  const std::set<std::string> used = names_in(routine);
+  std::erase_if(routine.variables, [&](const auto& v) {  // of common blocks
+    return v.second.outer && !used.count(v.first);
+  });
+}
+
+bool is_outer(const sem::Symbol& symbol) {
+  const sem::Symbol& s = symbol.GetUltimate();
+  const auto kind = s.owner().kind();
+  return s.has<sem::ObjectEntityDetails>() && !sem::IsNamedConstant(s) &&
+         (kind == sem::Scope::Kind::Module || kind == sem::Scope::Kind::MainProgram ||
+          sem::FindCommonBlockContaining(s));
+}
+
+void read_allocation(const fp::AllocateStmt& s, const Span& at, Routine& routine) {
+  const auto& [type, allocations, options] = s.t;
+  if (type) unsupported(at, "`allocate` with a type");
+  if (!options.empty()) unsupported(at, "`allocate` with options");
+  for (const fp::Allocation& a : allocations) {
+    const auto& [object, shape, coarray] = a.t;
+    const auto* name = std::get_if<fp::Name>(&object.u);
+    const auto it = name ? routine.variables.find(name->ToString()) : routine.variables.end();
+    if (it == routine.variables.end() || !it->second.allocatable || it->second.dummy || coarray)
+      unsupported(at, "`allocate` of other variables than the routine's own");
+    Variable& v = it->second;
+    if (shape.size() != v.bounds.size() || v.bounds[0].upper)
+      unsupported(at, fmt::format("another `allocate` of `{}`", v.name));
+    std::size_t axis = 0;
+    for (const fp::AllocateShapeSpec& spec : shape) {
+      const auto& [lower, upper] = spec.t;
+      const auto bound = [&](const fp::BoundExpr& e) {
+        const SomeExpr* typed = sem::GetExpr(nullptr, e);
+        if (!typed) throw InternalError("Flang gives an expression no type");
+        return without_casts(to_expr(*typed, at));
+      };
+      v.bounds[axis].lower = lower ? bound(*lower) : Expr();
+      v.bounds[axis++].upper = bound(upper);
+    }
+  }
+}
+
+void check_deallocation(const fp::DeallocateStmt& s, const Span& at, const Routine& routine) {
+  const auto& [objects, options] = s.t;
+  if (!options.empty()) unsupported(at, "`deallocate` with options");
+  for (const fp::AllocateObject& o : objects) {
+    const auto* name = std::get_if<fp::Name>(&o.u);
+    const auto it = name ? routine.variables.find(name->ToString()) : routine.variables.end();
+    if (it == routine.variables.end() || !it->second.allocatable || it->second.dummy)
+      unsupported(at, "`deallocate` of other variables than the routine's own");
+  }
 }
 
 std::vector<const sem::Symbol*> components_of(const sem::DerivedTypeSpec& type, const Span& at) {

@@ -69,6 +69,9 @@ void clause(const fp::OmpClause& c, const Places& places, Directive& d) {
                  },
                  [&](const fp::OmpClause::Map&) {}, [&](const fp::OmpClause::Defaultmap&) {},
                  [&](const fp::OmpClause::Nowait&) {},
+                 [&](const fp::OmpClause::Depend&) {},  // statements are in order anyway
+                 [&](const fp::OmpClause::Simdlen&) { unheeded(); },
+                 [&](const fp::OmpClause::Aligned&) { unheeded(); },
                  [&](const fp::OmpClause::Schedule& x) {
                    // Equal parts for all threads are the default.
                    using Kind = fp::OmpScheduleClause::Kind;
@@ -126,6 +129,10 @@ void clause(const fp::AccClause& c, const Places& places, Directive& d) {
           [](const Clause::Copyout&) {},
           [](const Clause::Create&) {},
           [](const Clause::Present&) {},
+          [](const Clause::NoCreate&) {},
+          [](const Clause::Delete&) {},
+          [](const Clause::Host&) {},
+          [](const Clause::Device&) {},
           [&](const Clause::Firstprivate& x) {
             for (const fp::AccObject& o : x.v.v)
               d.firstprivate.push_back(variable(o, at, "`firstprivate` of"));
@@ -157,12 +164,25 @@ Directive read_directive(const fp::OmpDirectiveSpecification& x, const Places& p
   d.at = places.of(x.source);
   switch (x.DirId()) {
     case llvm::omp::Directive::OMPD_do:
-    case llvm::omp::Directive::OMPD_parallel_do: d.tag = "par"; break;
+    case llvm::omp::Directive::OMPD_do_simd:
+    case llvm::omp::Directive::OMPD_parallel_do:
+    case llvm::omp::Directive::OMPD_parallel_do_simd: d.tag = "par"; break;
     case llvm::omp::Directive::OMPD_simd: d.tag = "simd"; break;
+    case llvm::omp::Directive::OMPD_distribute:
+    case llvm::omp::Directive::OMPD_distribute_simd:
     case llvm::omp::Directive::OMPD_distribute_parallel_do:
+    case llvm::omp::Directive::OMPD_distribute_parallel_do_simd:
+    case llvm::omp::Directive::OMPD_teams_distribute:
+    case llvm::omp::Directive::OMPD_teams_distribute_simd:
     case llvm::omp::Directive::OMPD_teams_distribute_parallel_do:
+    case llvm::omp::Directive::OMPD_teams_distribute_parallel_do_simd:
+    case llvm::omp::Directive::OMPD_target_simd:
     case llvm::omp::Directive::OMPD_target_parallel_do:
-    case llvm::omp::Directive::OMPD_target_teams_distribute_parallel_do: d.tag = "g"; break;
+    case llvm::omp::Directive::OMPD_target_parallel_do_simd:
+    case llvm::omp::Directive::OMPD_target_teams_distribute:
+    case llvm::omp::Directive::OMPD_target_teams_distribute_simd:
+    case llvm::omp::Directive::OMPD_target_teams_distribute_parallel_do:
+    case llvm::omp::Directive::OMPD_target_teams_distribute_parallel_do_simd: d.tag = "g"; break;
     default: unsupported(d.at, "this directive of OpenMP");
   }
   for (const fp::OmpClause& c : x.Clauses().v) clause(c, places, d);
@@ -181,11 +201,45 @@ Directive read_region(const fp::OmpDirectiveSpecification& x, const Places& plac
     case llvm::omp::Directive::OMPD_teams:
     case llvm::omp::Directive::OMPD_target_teams:
     case llvm::omp::Directive::OMPD_target_parallel:
+    case llvm::omp::Directive::OMPD_sections:
+    case llvm::omp::Directive::OMPD_parallel_sections:
+    case llvm::omp::Directive::OMPD_workshare:
+    case llvm::omp::Directive::OMPD_parallel_workshare:
     case llvm::omp::Directive::OMPD_target_data: break;
     default: unsupported(d.at, "this directive of OpenMP");
   }
   for (const fp::OmpClause& c : x.Clauses().v) clause(c, places, d);
   return d;
+}
+
+Directive read_region(const fp::AccBeginBlockDirective& x, const Places& places) {
+  Directive d;
+  d.at = places.of(x.source);
+  if (std::get<fp::AccBlockDirective>(x.t).v == llvm::acc::Directive::ACCD_host_data)
+    unsupported(d.at, "`host_data` of OpenACC");
+  for (const fp::AccClause& c : std::get<fp::AccClauseList>(x.t).v) clause(c, places, d);
+  if (!d.reductions.empty()) unsupported(d.at, "`reduction` of a region of OpenACC");
+  return d;
+}
+
+void check_standalone(const fp::OmpDirectiveSpecification& x, const Places& places) {
+  switch (x.DirId()) {
+    case llvm::omp::Directive::OMPD_barrier:
+    case llvm::omp::Directive::OMPD_taskwait:
+    case llvm::omp::Directive::OMPD_target_enter_data:
+    case llvm::omp::Directive::OMPD_target_exit_data:
+    case llvm::omp::Directive::OMPD_target_update: return;
+    default: unsupported(places.of(x.source), "this directive of OpenMP");
+  }
+}
+
+void check_standalone(const fp::OpenACCStandaloneConstruct& x, const Places& places) {
+  switch (std::get<fp::AccStandaloneDirective>(x.t).v) {
+    case llvm::acc::Directive::ACCD_enter_data:
+    case llvm::acc::Directive::ACCD_exit_data:
+    case llvm::acc::Directive::ACCD_update: return;
+    default: unsupported(places.of(x.source), "this directive of OpenACC");
+  }
 }
 
 void read_end_of_directive(const fp::OmpDirectiveSpecification& x, const Places& places) {

@@ -264,11 +264,14 @@ class Converter {
     if constexpr (T::category == TypeCategory::Logical) {
       const auto base = d.GetBaseObject();
       const sem::Symbol* symbol = base.symbol();
-      if (symbol &&
-          sem::IsDummy(sem::GetAssociationRoot(*symbol)))  // an integer, as the caller has it
+      if (symbol && is_kept_as_integer(sem::GetAssociationRoot(*symbol)))
         return Expr(Compare{CompareOp::Ne, place, lit(0)}, at_);
     }
     return place;
+  }
+  /// A logical variable that callers, other routines or other calls of this one have too.
+  static bool is_kept_as_integer(const sem::Symbol& s) {
+    return sem::IsDummy(s) || is_outer(s) || (sem::IsSaved(s) && !sem::IsNamedConstant(s));
   }
   Expr visit(const sem::SymbolRef& s) const {
     const SomeExpr* selector = associated(*s);
@@ -283,11 +286,13 @@ class Converter {
     if (associated(symbol)) return inquiry_of_associated(symbol, q);
     if (q.field() == ev::DescriptorInquiry::Field::LowerBound && begins_at_one(symbol))
       return lit(1);
-    if (q.field() != ev::DescriptorInquiry::Field::Extent) unsupported("an inquiry of this kind");
     const std::string name = symbol.name().ToString();
     const auto bound = [&](const char* end) {
       return call(std::string(kBound) + end, {var(name, at_), lit(q.dimension() + 1)}, at_);
     };
+    if (q.field() == ev::DescriptorInquiry::Field::LowerBound && sem::IsAllocatable(symbol))
+      return bound("lbound");
+    if (q.field() != ev::DescriptorInquiry::Field::Extent) unsupported("an inquiry of this kind");
     const Expr n = is_assumed_shape(symbol) ? var(extent_name(name, q.dimension()), at_)
                                             : length(bound("lbound"), bound("ubound"), 1);
     return index_ ? n : Expr(Cast{Type(moonloop::Scalar::I64), n}, at_);
@@ -312,7 +317,8 @@ class Converter {
   }
   static bool is_assumed_shape(const sem::Symbol& symbol) {
     const auto* object = symbol.GetUltimate().detailsIf<sem::ObjectEntityDetails>();
-    return object && sem::IsDummy(symbol.GetUltimate()) && object->IsAssumedShape();
+    return object && sem::IsDummy(symbol.GetUltimate()) && object->IsAssumedShape() &&
+           !sem::IsAllocatable(symbol.GetUltimate());
   }
   /// An argument whose shape is assumed, without lower bounds.
   static bool begins_at_one(const sem::Symbol& symbol) {

@@ -16,6 +16,8 @@
 #include "frontends/fortran/modules.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/nesting.h"
+#include "frontends/fortran/unknown_modules.h"
+#include "frontends/fortran/uses.h"
 
 // Files, and the routines in them.
 namespace moonloop::fortran {
@@ -25,10 +27,21 @@ namespace {
 
 class Units {
  public:
-  /// `elsewhere`: see Routine.
-  Units(const Places& places, bool skip_output, bool elsewhere)
-      : places_(places), skip_output_(skip_output), elsewhere_(elsewhere) {}
+  using Unknown = std::map<std::string, UnknownModules>;  // that a module uses, by its name
 
+  /// `unreadable`: errors of files with modules. `errors`: Flang's, of all units. `unknown`: of the
+  /// modules read so far. `elsewhere`: see Routine.
+  Units(const Places& places, const ModuleFiles& files, const std::vector<Diagnostic>& unreadable,
+        std::vector<Diagnostic> errors, Unknown& unknown, bool skip_output, bool elsewhere)
+      : places_(places),
+        files_(files),
+        unreadable_(unreadable),
+        errors_(std::move(errors)),
+        unknown_(unknown),
+        skip_output_(skip_output),
+        elsewhere_(elsewhere) {}
+
+  /// Throws the errors that are in no routine and do not follow from an unknown module.
   std::vector<Routine> read(const fp::Program& program) {
     for (const fp::ProgramUnit& u : program.v) {
       if (const auto* m = std::get_if<Fortran::common::Indirection<fp::Module>>(&u.u))
@@ -38,7 +51,9 @@ class Units {
       else
         subprogram(u.u, "");
     }
-    for (Routine& r : routines_) r.home.modules = modules_;
+    if (!errors_.empty() && !some_unknown_) throw Error(std::move(errors_));
+    for (Routine& r : routines_)
+      r.home.modules = r.home.program ? std::vector{all_of(*r.home.source)} : modules_;
     return std::move(routines_);
   }
 
@@ -51,6 +66,88 @@ class Units {
     if (head) r.at = places_.of(head->source);
     guard(r, [&] { unsupported(r.at, "a main program"); });
     routines_.push_back(std::move(r));
+    const UnknownModules around = std::exchange(around_, used_by(std::get<1>(p.t)));
+    home_.program = true;
+    inner(std::get<std::optional<fp::InternalSubprogramPart>>(p.t), "");
+    home_ = {};
+    around_ = around;
+  }
+
+  void inner(const std::optional<fp::InternalSubprogramPart>& part, const std::string& host) {
+    if (!part) return;
+    for (const fp::InternalSubprogram& i : std::get<std::list<fp::InternalSubprogram>>(part->t))
+      subprogram(i.u, host);
+  }
+
+  static FortranFile::Lines all_of(const Source& s) {
+    return {1, static_cast<int>(s.line_starts.size())};
+  }
+
+  /// The unknown modules that a scope uses, by way of others too.
+  UnknownModules used_by(const fp::SpecificationPart& part) {
+    UnknownModules out = around_;
+    using Use = fp::Statement<Fortran::common::Indirection<fp::UseStmt>>;
+    for (const Use& s : std::get<std::list<Use>>(part.t)) {
+      const fp::UseStmt& use = s.statement.value();
+      const std::string name = use.moduleName.ToString();
+      UnknownModules here;
+      if (!use.moduleName.symbol) {
+        here.uses[name].at = places_.of(use.moduleName.source);
+        some_unknown_ = true;
+      } else if (const auto it = unknown_.find(name); it != unknown_.end()) {
+        here = it->second;
+      }
+      if (const auto* only = std::get_if<std::list<fp::Only>>(&use.u))
+        for (auto& [module, own] : here.uses) own.only = names_of(*only);
+      out.add(here);
+    }
+    some_unknown_ = some_unknown_ || !out.uses.empty();
+    return out;
+  }
+
+  /// Errors of Flang's as what they follow from: names that an unknown module may have.
+  void blame_unknown(const UnknownModules& u, std::vector<Diagnostic>& errors) const {
+    const auto follows = [](const Diagnostic& d) { return d.code == "fortran"; };
+    const auto first = std::find_if(errors.begin(), errors.end(), follows);
+    if (first == errors.end()) return;
+    const auto& [module, use] = *u.uses.begin();
+    Diagnostic d{"fortran",
+                 fmt::format("the source of the module `{}` is not found", module),
+                 {use.at, {}},
+                 {{first->where.at, first->text}},
+                 "name its folder with -I"};
+    if (const auto it = files_.compiled.find(module); it != files_.compiled.end())
+      d.text = fmt::format("of module `{}` there is only `{}`, which another compiler has written",
+                           module, it->second);
+    for (const Diagnostic& wrong : unreadable_) d.notes.push_back({wrong.where.at, wrong.text});
+    std::erase_if(errors, follows);
+    errors.insert(errors.begin(), std::move(d));
+  }
+
+  static std::set<std::string> names_of(const std::list<fp::Only>& only) {
+    std::set<std::string> out;
+    for (const fp::Only& o : only) {
+      if (const auto* n = std::get_if<fp::Name>(&o.u)) out.insert(n->ToString());
+      const auto* generic = std::get_if<Fortran::common::Indirection<fp::GenericSpec>>(&o.u);
+      if (const auto* n = generic ? std::get_if<fp::Name>(&generic->value().u) : nullptr)
+        out.insert(n->ToString());
+      const auto* rename = std::get_if<fp::Rename>(&o.u);
+      if (const auto* n = rename ? std::get_if<fp::Rename::Names>(&rename->u) : nullptr)
+        out.insert(std::get<0>(n->t).ToString());
+    }
+    return out;
+  }
+
+  /// Takes the errors out that are on these lines.
+  std::vector<Diagnostic> errors_in(const Source* source, const FortranFile::Lines& lines) {
+    std::vector<Diagnostic> out;
+    std::erase_if(errors_, [&](Diagnostic& d) {
+      const Span& at = d.where.at;
+      if (at.source != source || at.line < lines.first || at.line > lines.last) return false;
+      out.push_back(std::move(d));
+      return true;
+    });
+    return out;
   }
 
   /// An error in `f` is the reason why `r` is not a kernel.
@@ -67,13 +164,19 @@ class Units {
         places_.of(head.source).line,
         places_.of(std::get<fp::Statement<fp::EndModuleStmt>>(m.t).source).line};
     modules_.push_back(lines);
+    around_ = used_by(std::get<fp::SpecificationPart>(m.t));
+    if (!around_.uses.empty()) unknown_[head.statement.v.ToString()] = around_;
+    const Span begin = places_.of(head.source);
     const auto& part = std::get<std::optional<fp::ModuleSubprogramPart>>(m.t);
-    if (!part) return;
-    home_.module = head.statement.v.ToString();
-    home_.around = lines;
-    for (const fp::ModuleSubprogram& s : std::get<std::list<fp::ModuleSubprogram>>(part->t))
-      subprogram(s.u, "");
-    home_ = {};
+    if (part) {
+      home_.module = head.statement.v.ToString();
+      home_.around = lines;
+      for (const fp::ModuleSubprogram& s : std::get<std::list<fp::ModuleSubprogram>>(part->t))
+        subprogram(s.u, "");
+      home_ = {};
+    }
+    if (!around_.uses.empty()) errors_in(begin.source, lines);  // of names that are not known
+    around_ = {};
   }
 
   template <typename Variant>
@@ -120,12 +223,19 @@ class Units {
     r.at = places_.of(name.source);
     r.elsewhere = elsewhere_;
     if (host.empty()) r.home = home_;
-    guard(r, [&] { contents(s, name, result, r); });
+    const UnknownModules around =
+        std::exchange(around_, used_by(std::get<fp::SpecificationPart>(s.t)));
+    if (!around_.uses.empty()) r.unknown = std::make_shared<const UnknownModules>(around_);
+    const auto& part = std::get<std::optional<fp::InternalSubprogramPart>>(s.t);
+    FortranFile::Lines lines = home_.routine;
+    if (part) lines.last = places_.of(std::get<fp::Statement<fp::ContainsStmt>>(part->t).source).line;
+    r.errors = errors_in(home_.source, lines);
+    if (r.errors.empty()) guard(r, [&] { contents(s, name, result, r); });
+    if (r.unknown) blame_unknown(*r.unknown, r.errors);
     const std::string own = r.name;
     routines_.push_back(std::move(r));
-    if (const auto& inner = std::get<std::optional<fp::InternalSubprogramPart>>(s.t))
-      for (const fp::InternalSubprogram& i : std::get<std::list<fp::InternalSubprogram>>(inner->t))
-        subprogram(i.u, own);
+    inner(part, own);
+    around_ = around;
   }
 
   /// The routine itself, into `r`.
@@ -152,6 +262,7 @@ class Units {
       r.body = read_body(std::get<fp::ExecutionPart>(s.t).v, at, scope, places_, skip_output_, r);
     });
     if (!errors.empty()) throw Error(std::move(errors));
+    check_calls(scope, r);
     read_declarations_around(scope, places_, r);
     structure_jumps(r);
     for (const sem::Symbol* dummy : details.dummyArgs()) {
@@ -169,6 +280,22 @@ class Units {
             !extent.empty() &&
             std::find(r.arguments.begin(), r.arguments.end(), extent) == r.arguments.end())
           r.arguments.push_back(extent);
+    for (const auto& [own, v] : r.variables)
+      if (v.outer || !v.lower_of.empty())
+        if (std::find(r.arguments.begin(), r.arguments.end(), own) == r.arguments.end())
+          r.arguments.push_back(own);
+  }
+
+  /// A procedure that nothing declares may be an unknown module's, and then has another name for
+  /// the linker. Flang gives such a one the place of its first call.
+  void check_calls(const sem::Scope& scope, const Routine& r) const {
+    if (!r.unknown) return;
+    for (const auto& [name, at] : calls_of(r.body)) {
+      const std::string module = r.unknown->of(name);
+      const sem::Symbol* s = module.empty() ? nullptr : scope.FindSymbol(fp::CharBlock{name});
+      if (s && !s->has<sem::SubprogramDetails>() && places_.of(s->name()).line == at.line)
+        fail("fortran", at, "`{}`, which is called here, may be in the module `{}`", name, module);
+    }
   }
 
   /// For a derived type, one for each component.
@@ -184,6 +311,12 @@ class Units {
   }
 
   const Places& places_;
+  const ModuleFiles& files_;
+  const std::vector<Diagnostic>& unreadable_;
+  std::vector<Diagnostic> errors_;  // in no routine so far
+  Unknown& unknown_;
+  UnknownModules around_;  // of the current scope
+  bool some_unknown_ = false;
   bool skip_output_, elsewhere_;
   FortranFile::Home home_;  // of the current routine
   std::vector<FortranFile::Lines> modules_;
@@ -322,7 +455,13 @@ class Analysis {
         .set_moduleDirectory(modules);
   }
 
-  const fp::Program& add(const std::string& path, bool fixed) {
+  struct File {
+    const fp::Program& program;
+    std::vector<Diagnostic> errors;
+  };
+
+  /// Throws errors where Flang cannot resolve the file's names for them.
+  File add(const std::string& path, bool fixed) {
     options_.isFixedForm = fixed;
     fp::Parsing& parsing = parsings_.emplace_back(cooked_);
     parsing.Prescan(path, options_);
@@ -334,8 +473,14 @@ class Analysis {
       fail("fortran", {}, "`{}` cannot be parsed to its end", path);
     sem::Semantics semantics{context_, *parsing.parseTree()};
     semantics.Perform();
-    throw_errors(context_.messages());
-    return *parsing.parseTree();
+    std::vector<Diagnostic> errors;
+    collect(context_.messages(), places_, cooked_, errors);
+    context_.messages().clear();
+    if (!errors.empty() && !is_resolved(*parsing.parseTree())) throw Error(std::move(errors));
+    std::erase_if(errors, [](const Diagnostic& d) {
+      return d.text.find(" module file for module ") != std::string::npos;
+    });
+    return {*parsing.parseTree(), std::move(errors)};
   }
 
   const Places& places() const { return places_; }
@@ -376,17 +521,29 @@ class Analysis {
     throw Error(Diagnostic{"fortran", found->what, {place(found->where), {}}, notes, found->hint});
   }
 
-  /// Errors that follow from a missing module are not informative.
   void throw_errors(fp::Messages& messages) const {
     std::vector<Diagnostic> errors;
     collect(messages, places_, cooked_, errors);
-    if (errors.empty()) return;
-    const auto is_cause = [](const Diagnostic& d) {
-      return d.text.find(" module file for module ") != std::string::npos;
-    };
-    if (std::any_of(errors.begin(), errors.end(), is_cause))
-      std::erase_if(errors, [&](const Diagnostic& d) { return !is_cause(d); });
-    throw Error(errors);
+    if (!errors.empty()) throw Error(std::move(errors));
+  }
+
+  /// Whether Flang got as far as names: labels come first.
+  static bool is_resolved(const fp::Program& program) {
+    for (const fp::ProgramUnit& u : program.v) {
+      const fp::Name* name = nullptr;
+      if (const auto* m = std::get_if<Fortran::common::Indirection<fp::Module>>(&u.u))
+        name = &std::get<fp::Statement<fp::ModuleStmt>>(m->value().t).statement.v;
+      if (const auto* x = std::get_if<Fortran::common::Indirection<fp::SubroutineSubprogram>>(&u.u))
+        name = &std::get<fp::Name>(
+            std::get<fp::Statement<fp::SubroutineStmt>>(x->value().t).statement.t);
+      if (const auto* x = std::get_if<Fortran::common::Indirection<fp::FunctionSubprogram>>(&u.u))
+        name = &std::get<fp::Name>(
+            std::get<fp::Statement<fp::FunctionStmt>>(x->value().t).statement.t);
+      if (const auto* x = std::get_if<Fortran::common::Indirection<fp::MainProgram>>(&u.u))
+        if (const auto& head = std::get<0>(x->value().t)) name = &head->statement.v;
+      if (name) return name->symbol != nullptr;
+    }
+    return false;
   }
 
   fp::AllSources sources_;
@@ -407,20 +564,26 @@ std::vector<Routine> read_routines(const Source* source, const FortranOptions& h
   // Made here, so that they go also when Flang crashes.
   const File file(source, fixed, name.ends_with(".F") || name.ends_with(".F90"));
   const Folder modules;
-  const std::vector<std::string> others = files_of_modules(source, how);
+  const ModuleFiles others = files_of_modules(source, how);
   std::vector<Routine> out, used;
   std::string at_hand;
   const int signal = crash_of([&] {
     Analysis analysis(source, file.path(), how, modules.path());
-    for (const std::string& path : others) {
-      at_hand = path;
-      const fp::Program& program = analysis.add(path, is_fixed_form(path));
-      for (Routine& r : Units(analysis.places(), how.skip_output, true).read(program))
-        used.push_back(std::move(r));
-    }
-    at_hand = name;
-    const fp::Program& program = analysis.add(file.path(), fixed);
-    out = Units(analysis.places(), how.skip_output, false).read(program);
+    Units::Unknown unknown;
+    std::vector<Diagnostic> unreadable;
+    const auto read = [&](const std::string& path, bool is_fixed, bool elsewhere) {
+      at_hand = elsewhere ? path : name;
+      auto [program, errors] = analysis.add(path, is_fixed);
+      return Units(analysis.places(), others, unreadable, std::move(errors), unknown,
+                   how.skip_output, elsewhere)
+          .read(program);
+    };
+    for (const std::string& path : others.paths) try {
+        for (Routine& r : read(path, is_fixed_form(path), true)) used.push_back(std::move(r));
+      } catch (const Error& e) {  // what uses its modules says so
+        unreadable.insert(unreadable.end(), e.diagnostics().begin(), e.diagnostics().end());
+      }
+    out = read(file.path(), fixed, false);
   });
   if (signal != 0)
     throw Error(Diagnostic{

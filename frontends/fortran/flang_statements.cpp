@@ -4,6 +4,7 @@
 #include "core/model/external.h"
 #include "frontends/fortran/flang.h"
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/regions.h"
 #include "frontends/fortran/sections.h"
 #include "frontends/fortran/uses.h"
 
@@ -32,6 +33,7 @@ class Reader {
 
   /// Throws all errors of the statements so far.
   void throw_errors() {
+    put_formats();
     if (!errors_.empty()) throw Error(std::move(errors_));
   }
 
@@ -46,7 +48,9 @@ class Reader {
   void part(const fp::ExecutionPartConstruct& c, const Span& around, Body& out) {
     std::visit(Fortran::common::visitors{
                    [&](const fp::ExecutableConstruct& x) { construct(x, around, out); },
-                   [&](const fp::Statement<Fortran::common::Indirection<fp::FormatStmt>>&) {},
+                   [&](const fp::Statement<Fortran::common::Indirection<fp::FormatStmt>>& x) {
+                     note_format(x);
+                   },
                    [&](const fp::Statement<Fortran::common::Indirection<fp::EntryStmt>>& x) {
                      unsupported(places_.of(x.source), "`entry`");
                    },
@@ -127,17 +131,26 @@ class Reader {
             [&](const Indirection<fp::CycleStmt>& x) {
               out.push_back({at, Leave{Leave::Kind::Cycle, left_by(x.value().v, at)}});
             },
-            [&](const Indirection<fp::StopStmt>& x) { stop(x.value(), at, out); },
-            [&](const Indirection<fp::PrintStmt>&) { output(at, "print"); },
+            [&](const Indirection<fp::StopStmt>& x) {
+              out.push_back({at, read_stop(x.value(), at)});
+              out.push_back({at, Leave{Leave::Kind::Return}});
+            },
+            [&](const Indirection<fp::PrintStmt>& x) {
+              if (!skip_output_) output(read_output(x.value(), at), at, out);
+            },
             [&](const Indirection<fp::WriteStmt>& x) {
-              if (!assigns_nothing(x.value())) unsupported(at, "a `write` that assigns variables");
-              output(at, "write");
+              if (assigns_variables(x.value())) unsupported(at, "a `write` that assigns variables");
+              if (!skip_output_) output(read_output(x.value(), at), at, out);
             },
             [&](const Indirection<fp::ReadStmt>&) { unsupported(at, "`read`"); },
             [&](const Indirection<fp::WhereStmt>& x) { where(x.value(), at, out); },
             [&](const Indirection<fp::ForallStmt>& x) { forall(x.value(), at, out); },
-            [&](const Indirection<fp::AllocateStmt>&) { unsupported(at, "`allocate`"); },
-            [&](const Indirection<fp::DeallocateStmt>&) { unsupported(at, "`deallocate`"); },
+            [&](const Indirection<fp::AllocateStmt>& x) {
+              read_allocation(x.value(), at, routine_);
+            },
+            [&](const Indirection<fp::DeallocateStmt>& x) {
+              check_deallocation(x.value(), at, routine_);
+            },
             [&](const Indirection<fp::ArithmeticIfStmt>& x) { jump_by_sign(x.value(), at, out); },
             [&](const Indirection<fp::ComputedGotoStmt>& x) { jump_by_number(x.value(), at, out); },
             [&](const Indirection<fp::OpenStmt>&) { unsupported(at, "`open`"); },
@@ -239,30 +252,18 @@ class Reader {
     out.insert(out.end(), inside.begin(), inside.end());
   }
 
-  /// The variables that statements may assign.
-  static std::set<std::string> changed_in(const Body& body) {
-    std::set<std::string> out;
-    const auto place = [&](const Expr& e) {
-      if (e && (e.as<Var>() || e.as<Load>())) out.insert(written_name(e));
-    };
-    std::function<void(const Body&)> visit = [&](const Body& b) {
-      for (Statement s : b) {
-        if (const auto* a = std::get_if<Assignment>(&s.what)) place(a->to);
-        if (const auto* d = std::get_if<Do>(&s.what)) out.insert(d->variable);
-        if (const auto* c = std::get_if<SubroutineCall>(&s.what))
-          for (const Expr& e : c->arguments) place(e);
-        for (const auto* inner : bodies(s)) visit(**inner);
-      }
-    };
-    visit(body);
-    return out;
-  }
-
   void assignment(const fp::AssignmentStmt& s, const Span& at, Body& out) {
     const ev::Assignment* a = sem::GetAssignment(s);
     if (!a) throw InternalError("Flang gives an assignment no types");
     if (!std::holds_alternative<ev::Assignment::Intrinsic>(a->u))
       unsupported(at, "an assignment that a program defines");
+    if (const sem::Symbol* whole = ev::UnwrapWholeSymbolDataRef(a->lhs);
+        whole && sem::IsAllocatable(whole->GetUltimate()) && a->rhs.Rank() > 0)
+      unsupported(at,
+                  fmt::format("an array for all of the allocatable `{}`, which may get another "
+                              "shape,",
+                              whole->name().ToString()),
+                  "name a section, as in `a(:) = b`");
     for (Assignment& x : to_assignments(a->lhs, a->rhs, at)) {
       if (const auto* test = x.to.as<Compare>()) x.to = test->left;  // a logical one, as it is kept
       if (const auto* part = x.to.as<Call>();
@@ -524,15 +525,30 @@ class Reader {
     if (const auto* region = std::get_if<fp::OmpBlockConstruct>(&x.u))
       return openmp_block(*region, out);
     if (const auto* alone = std::get_if<fp::OpenMPStandaloneConstruct>(&x.u))
-      if (const auto* simple = std::get_if<fp::OpenMPSimpleStandaloneConstruct>(&alone->u);
-          simple && simple->v.DirId() == llvm::omp::Directive::OMPD_barrier)
-        return;  // statements are in order anyway
+      if (const auto* simple = std::get_if<fp::OpenMPSimpleStandaloneConstruct>(&alone->u))
+        return check_standalone(simple->v, places_);
+    if (const auto* sections = std::get_if<fp::OpenMPSectionsConstruct>(&x.u))
+      return in_sequence(*sections, out);
     const auto* construct = std::get_if<fp::OpenMPLoopConstruct>(&x.u);
     if (!construct) unsupported(place, "this directive of OpenMP");
     Directive d = read_directive(construct->BeginDir(), places_);
     if (construct->EndDir()) read_end_of_directive(*construct->EndDir(), places_);
     directed(std::move(d), construct->GetNestedLoop(), out);
     for (const Directive::Reduction& r : region_reductions_) share(r, out.back());
+  }
+
+  /// Sections, one after the other.
+  void in_sequence(const fp::OpenMPSectionsConstruct& x, Body& out) {
+    const Directive d = read_region(x.BeginDir(), places_);
+    note_unheeded(d);
+    if (x.EndDir()) read_end_of_directive(*x.EndDir(), places_);
+    if (!d.reductions.empty() || !d.lastprivates.empty())
+      unsupported(d.at, "`sections` with `reduction` or `lastprivate`");
+    Body inside;
+    for (const fp::OpenMPConstruct& c : std::get<std::list<fp::OpenMPConstruct>>(x.t))
+      append(block(std::get<fp::Block>(std::get<fp::OpenMPSectionConstruct>(c.u).t), d.at), inside);
+    keep_firstprivate(d, inside);
+    append(std::move(inside), out);
   }
 
   /// `parallel`, and statements that run once within it. Its threads share the loops that say so;
@@ -558,53 +574,6 @@ class Reader {
     out.insert(out.end(), inside.begin(), inside.end());
   }
 
-  /// A reduction of the region around is one of the loop, where that assigns its variable.
-  static void share(const Directive::Reduction& r, Statement& s) {
-    auto* made = std::get_if<Do>(&s.what);
-    if (!made || !made->directive || made->directive->tag == "simd") return;
-    bool here = false;
-    each(*made->body, [&](const Statement& inner) {
-      const auto* a = std::get_if<Assignment>(&inner.what);
-      here = here || (a && written_name(a->to) == r.variable);
-    });
-    if (!here) return;
-    Directive with = *made->directive;
-    with.tag = "par";  // groups share none
-    with.reductions.push_back(r);
-    made->directive = std::make_shared<const Directive>(std::move(with));
-  }
-
-  /// An assignment that is not in a loop with a directive.
-  static Span assigned_alone(const Body& body, const std::string& variable) {
-    for (Statement s : body) {
-      if (const auto* a = std::get_if<Assignment>(&s.what); a && written_name(a->to) == variable)
-        return s.at;
-      if (const auto* d = std::get_if<Do>(&s.what); d && d->directive) continue;
-      for (const auto* inner : bodies(s))
-        if (const Span at = assigned_alone(**inner, variable)) return at;
-    }
-    return {};
-  }
-
-  /// A use of OpenMP's functions, on whose answers the work of each thread depends.
-  static Span asks_who_runs(const Body& body) {
-    Span found;
-    each(body, [&](Statement s) {
-      const auto look = [&](const std::string& name) {
-        if (name.starts_with("omp_")) found = s.at;
-      };
-      if (const auto* c = std::get_if<SubroutineCall>(&s.what)) look(c->name);
-      expressions(s, [&](const Expr& e) {
-        if (e)
-          walk(e, [&](const Expr& part) {
-            look(called(part, kFunction));
-            return true;
-          });
-      });
-    });
-    return found;
-  }
-
   void openacc(const fp::OpenACCConstruct& x, Body& out) {
     const auto loop_of = [](const std::optional<fp::DoConstruct>& d) { return d ? &*d : nullptr; };
     if (const auto* c = std::get_if<fp::OpenACCCombinedConstruct>(&x.u)) {
@@ -618,27 +587,18 @@ class Reader {
                       loop_of(std::get<std::optional<fp::DoConstruct>>(c->t)), out);
     }
     if (std::holds_alternative<fp::OpenACCWaitConstruct>(x.u)) return;  // the host waits anyway
+    if (const auto* alone = std::get_if<fp::OpenACCStandaloneConstruct>(&x.u))
+      return check_standalone(*alone, places_);
+    if (const auto* b = std::get_if<fp::OpenACCBlockConstruct>(&x.u)) {
+      const auto& begin = std::get<fp::AccBeginBlockDirective>(b->t);
+      const Directive d = read_region(begin, places_);
+      note_unheeded(d);
+      Body inside = block(std::get<fp::Block>(b->t), d.at);
+      keep_firstprivate(d, inside);
+      return append(std::move(inside), out);
+    }
     unsupported(places_.of(fp::FindSourceLocation(x)), "this directive of OpenACC",
                 "`parallel loop`, `kernels loop` and `loop` are");
-  }
-
-  /// A variable that each thread has of its own, with the value from before, equals the common one
-  /// where nothing assigns it; where something does, the two differ after the directive.
-  static void keep_firstprivate(const Directive& d, const Body& body) {
-    for (const std::string& name : d.firstprivate) {
-      bool assigned = false;
-      each(body, [&](const Statement& s) {
-        const auto* a = std::get_if<Assignment>(&s.what);
-        const auto* loop = std::get_if<Do>(&s.what);
-        const auto* call = std::get_if<SubroutineCall>(&s.what);
-        if ((a && written_name(a->to) == name) || (loop && loop->variable == name)) assigned = true;
-        if (call)
-          for (const Expr& e : call->arguments)
-            if (const auto* v = e ? e.as<Var>() : nullptr; v && v->name == name) assigned = true;
-      });
-      if (assigned)
-        unsupported(d.at, fmt::format("`firstprivate` of `{}`, which is assigned there,", name));
-    }
   }
 
   void note_unheeded(const Directive& d) {
@@ -717,44 +677,31 @@ class Reader {
         range.u);
   }
 
-  // ---- Ends and output.
+  // ---- Output.
 
-  void stop(const fp::StopStmt& s, const Span& at, Body& out) {
-    const auto& [kind, code, quiet] = s.t;
-    const bool error = kind == fp::StopStmt::Kind::ErrorStop;
-    Stop x{error ? "ERROR STOP" : "", error ? 1 : 0};
-    if (quiet) unsupported(at, "`quiet` of `stop`");
-    if (code) {
-      const SomeExpr* typed = sem::GetExpr(nullptr, code->v.thing);
-      if (!typed) throw InternalError("Flang gives an expression no type");
-      const Exprs values = to_arguments(*typed, at);
-      const auto number = as_int(without_casts(values.at(0)));
-      const auto text = as_text(values[0]);
-      if (!number && !text) unsupported(at, "a code of `stop` that is not a constant");
-      if (number) x.status = *number;
-      x.text = (error ? "ERROR STOP " : "STOP ") + (text ? *text : std::to_string(*number));
+  void output(OutputStatement s, const Span& at, Body& out) {
+    if (s.format) to_format_.push_back({s.output, *s.format, s.place, at});
+    out.push_back({at, std::move(s.call)});
+  }
+
+  void note_format(const fp::Statement<Fortran::common::Indirection<fp::FormatStmt>>& s) {
+    const std::string text = s.source.ToString();  // `format(...)`
+    if (s.label) formats_[*s.label] = text.substr(std::min(text.find('('), text.size()));
+  }
+
+  void put_formats() {
+    for (const auto& [output, label, place, at] : to_format_) {
+      const auto it = formats_.find(label);
+      if (it == formats_.end()) try {
+          unsupported(at, fmt::format("the format {}, which is not among the statements,", label));
+        } catch (const Error& e) {
+          errors_.insert(errors_.end(), e.diagnostics().begin(), e.diagnostics().end());
+          continue;
+        }
+      std::string quoted = "'";
+      for (const char c : it->second) quoted += c == '\'' ? "''" : std::string(1, c);
+      output->statement.insert(place, quoted + "'");
     }
-    out.push_back({at, std::move(x)});
-    out.push_back({at, Leave{Leave::Kind::Return}});
-  }
-
-  void output(const Span& at, std::string_view what) const {
-    if (!skip_output_) unsupported(at, fmt::format("`{}`", what), "--skip-output leaves it out");
-  }
-
-  static bool assigns_nothing(const fp::WriteStmt& s) {
-    const auto is_place = [](const fp::IoUnit& u) {
-      return std::holds_alternative<fp::Variable>(u.u);  // text, no unit
-    };
-    return !(s.iounit && is_place(*s.iounit)) &&
-           std::none_of(s.controls.begin(), s.controls.end(), [&](const fp::IoControlSpec& c) {
-             const auto* unit = std::get_if<fp::IoUnit>(&c.u);
-             return (unit && is_place(*unit)) || std::holds_alternative<fp::StatVariable>(c.u) ||
-                    std::holds_alternative<fp::MsgVariable>(c.u) ||
-                    std::holds_alternative<fp::IdVariable>(c.u) ||
-                    std::holds_alternative<fp::IoControlSpec::Size>(c.u) ||
-                    std::holds_alternative<fp::ErrLabel>(c.u);
-           });
   }
 
   const sem::Scope& scope_;
@@ -763,6 +710,14 @@ class Reader {
   Routine& routine_;
   std::vector<WithoutEffect>& unheeded_;
   std::vector<Diagnostic> errors_;
+  std::map<fp::Label, std::string> formats_;
+  struct ToFormat {
+    std::shared_ptr<Output> output;
+    fp::Label label;
+    std::size_t place;
+    Span at;
+  };
+  std::vector<ToFormat> to_format_;
   /// A construct that statements may leave, and its name, if any.
   struct Around {
     std::string name;

@@ -82,6 +82,7 @@ FortranFile read_file(const Source* source, const FortranOptions& options) {
       warn_of_unheeded(r, out.warnings);
       fortran::Lowered lowered = fortran::lower(r, blocks, options.directives);
       out.kernels.push_back(std::move(lowered.kernel));
+      r.home.outputs = std::move(lowered.outputs);
       if (r.home.source) out.homes.emplace(r.name, r.home);
       for (auto& s : lowered.steps)
         steps.push_back(

@@ -36,8 +36,10 @@ struct FortranFile {
     const Source* source = nullptr;
     Lines around, routine;       // the module's, its own
     std::vector<Lines> modules;  // all of them
+    bool program = false;        // it is in a main program: then `modules` is all of the file
     bool pure = false, elemental = false, recursive = false;
-    std::set<std::string> values;  // arguments that have the attribute `value`
+    std::set<std::string> values;      // arguments that have the attribute `value`
+    std::vector<std::string> outputs;  // routines in Fortran that print for it
   };
   std::map<std::string, Home> homes;  // by routine
   /// About units that are left out, and directives that have no effect.

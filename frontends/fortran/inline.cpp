@@ -128,7 +128,7 @@ class Calls {
   }
 
   void subroutine(const SubroutineCall& c, const Span& at, Body& out) {
-    SubroutineCall x{c.name, {}};
+    SubroutineCall x{c.name, {}, {}, c.output};
     for (const Expr& a : c.arguments) x.arguments.push_back(without_functions(a, at, out));
     const Routine* f = find_routine(all_, c.name);
     if (f && !again_.contains(c.name)) {
@@ -139,7 +139,9 @@ class Calls {
   }
 
   /// An argument as a routine of another file gets it.
-  Expr passed(const std::string& callee, Expr a, const Span& at, Body& before, Body& after) {
+  Expr passed(const SubroutineCall& x, Expr a, const Span& at, Body& before, Body& after) {
+    const std::string& callee = x.name;
+    const bool output = x.output != nullptr;
     const auto refuse = [&](std::string_view what) {
       fail("unsupported", at,
            "{}, an argument of `{}`, which is in another file, is not supported in Fortran "
@@ -166,7 +168,7 @@ class Calls {
     const Type type = whole ? whole->type : Type(moonloop::Scalar::I32);
     const Expr number = new_scalar(r_, whole ? whole->name : "flag", type, at);
     before.push_back({at, Assignment{number, Expr(Select{a, lit(1), lit(0)}, at)}});
-    if (whole && !whole->constant)
+    if (whole && !whole->constant && !output)
       after.push_back({at, Assignment{a, Expr(Compare{CompareOp::Ne, number, lit(0)}, at)}});
     return number;
   }
@@ -175,7 +177,7 @@ class Calls {
   void outside(SubroutineCall x, const Span& at, Body& out) {
     Body after;
     for (Expr& a : x.arguments)
-      if (!as_text(a) && !as_letters(a)) a = passed(x.name, a, at, out, after);
+      if (!as_text(a) && !as_letters(a)) a = passed(x, a, at, out, after);
     out.push_back({at, std::move(x)});
     append(std::move(after), out);
   }
@@ -224,6 +226,7 @@ class Inlining {
     std::map<std::string, std::string> names;
     for (const auto& [name, v] : host->variables) {
       if (!r.variables.count(name)) continue;
+      if (v.outer && outer_key(v) == outer_key(r.variables.at(name))) continue;
       std::string own = name;
       for (int i = 1; r.variables.count(own) || host->variables.count(own); ++i)
         own = name + "_" + std::to_string(i);
@@ -236,6 +239,7 @@ class Inlining {
     for (auto& [name, v] : r.variables) {
       now(v.name);
       now(v.entry_of);
+      now(v.lower_of);
       for (Bounds& b : v.bounds)
         for (Expr* e : {&b.lower, &b.upper})
           if (*e) *e = rename(*e, names);
@@ -296,27 +300,6 @@ class Inlining {
       throw Error(std::move(d));
     }
     return again;
-  }
-
-  static std::vector<std::pair<std::string, Span>> calls_of(const Body& b) {
-    std::vector<std::pair<std::string, Span>> out;
-    for (Statement s : b) {
-      if (const auto* c = std::get_if<SubroutineCall>(&s.what)) out.emplace_back(c->name, s.at);
-      expressions(s, [&](const Expr& e) {
-        if (!e) return;
-        walk(e, [&](const Expr& x) {
-          const std::string name =
-              called(x, kFunction) + called(x, kElemental) + called(x, kArrayFunction);
-          if (!name.empty()) out.emplace_back(name, s.at);
-          return true;
-        });
-      });
-      for (const auto* inner : bodies(s)) {
-        const auto more = calls_of(**inner);
-        out.insert(out.end(), more.begin(), more.end());
-      }
-    }
-    return out;
   }
 
   std::vector<Routine> all_;

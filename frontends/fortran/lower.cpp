@@ -53,6 +53,7 @@ class Lowering {
     errors.throw_if_any();
     out.kernel.claims.push_back(in_bounds());
     out.steps = std::move(steps_);
+    out.outputs = std::move(outputs_);
     return out;
   }
 
@@ -92,6 +93,24 @@ class Lowering {
              array, n);
   }
 
+  static FortranArgument role(const Variable& v) {
+    FortranArgument out;
+    out.role = v.extent               ? FortranRole::Extent
+               : !v.lower_of.empty()  ? FortranRole::Lower
+               : !v.entry_of.empty()  ? FortranRole::Entry
+               : v.component          ? FortranRole::Component
+               : v.result             ? FortranRole::Result
+               : v.character          ? FortranRole::Character
+                                      : FortranRole::None;
+    out.logical = v.logical;
+    out.allocatable = v.allocatable;
+    out.of = v.lower_of + v.entry_of;
+    out.axis = v.axis;
+    out.component = v.component;
+    out.outer = v.outer;
+    return out;
+  }
+
   void argument(const Variable& v) {
     Argument a;
     a.name = v.name;
@@ -99,12 +118,7 @@ class Lowering {
     a.type = v.type;
     a.intent = v.intent;
     a.order = Order::F;
-    if (v.character) a.fortran = FortranRole::Character;
-    a.logical = v.logical;
-    if (v.result) a.fortran = FortranRole::Result;
-    if (v.component) a.fortran = FortranRole::Component, a.component = v.component;
-    if (v.extent) a.fortran = FortranRole::Extent;
-    if (!v.entry_of.empty()) a.fortran = FortranRole::Entry, a.entry_of = v.entry_of;
+    a.fortran = role(v);
     if (v.array) {
       a.is_array = true;
       const Exprs shape = extents(v);
@@ -388,7 +402,8 @@ class Lowering {
   }
 
   /// Calls keep their order by a variable that all of them write.
-  void external(const SubroutineCall& x, int block, const Values& loops, const Span& at) {
+  void external(SubroutineCall x, int block, const Values& loops, const Span& at) {
+    if (x.output) x.name = output_routine(*x.output);
     Exprs arguments;
     text::Statement s;
     if (x.result) no_loop_variable(x.result, loops, at);
@@ -406,8 +421,18 @@ class Lowering {
         arguments.push_back(a);
       else
         arguments.push_back(of_own_kind(value(a, loops), a));
-      if (place && uses_.assigned.count(name) && changed.insert(name).second)
+      if (place && !x.output && uses_.assigned.count(name) && changed.insert(name).second)
         s.lhs.push_back({var(name, at), false, {}, at});
+    }
+    for (const auto& [name, v] : r_.variables) {
+      if (!v.outer || !may_change(x, v) || !changed.insert(name).second) continue;
+      if (v.allocatable && !x.name.starts_with("mpi_"))
+        fail("unsupported", at,
+             "the call of `{}`, which may give `{}` other memory, is not supported in Fortran "
+             "kernels",
+             x.name, name);
+      arguments.push_back(knows(name, at));
+      s.lhs.push_back({var(name, at), false, {}, at});
     }
     if (outside_.empty()) {
       Temporary t;
@@ -424,6 +449,18 @@ class Lowering {
     if (const auto [it, added] = k_.externals.emplace(x.name, gives); !added && it->second != gives)
       fail("unsupported", at, "`{}` is called as a function and as a subroutine", x.name);
     add(std::move(s), call(x.name, std::move(arguments), at), block, at);
+  }
+
+  /// A routine in Fortran, next to the interface, for a statement that prints: its name.
+  std::string output_routine(const Output& o) {
+    const std::string name = fmt::format("write_in_{}_{}", r_.name, outputs_.size() + 1);
+    std::string names, declarations;
+    for (std::size_t i = 1; i <= o.declarations.size(); ++i)
+      names += (i > 1 ? ", a" : "a") + std::to_string(i);
+    for (const std::string& d : o.declarations) declarations += "  " + d + "\n";
+    outputs_.push_back(fmt::format("subroutine {}({})\n  implicit none\n{}  {}\nend subroutine\n",
+                                   name, names, declarations, o.statement));
+    return name;
   }
 
   /// Whether anything may read `variable` after statement `n` before another loop sets it.
@@ -589,6 +626,7 @@ class Lowering {
   FortranDirectives directives_;
   text::KernelText k_;
   std::vector<std::pair<int, std::string>> steps_;
+  std::vector<std::string> outputs_;
   struct {
     const Directive* directive = nullptr;  // the current one, which covers further inner loops too
     std::vector<std::string> inames;       // of those that were found

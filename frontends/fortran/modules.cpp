@@ -51,15 +51,14 @@ class Words {
   std::string_view rest_;
 };
 
-/// The modules of a text: those that it has, and those that it uses, with the lines of these.
+/// The modules of a text: those that it has, and those that it uses.
 struct Modules {
   std::set<std::string> has;
-  std::vector<std::pair<std::string, int>> uses;
+  std::vector<std::string> uses;
 };
 
 Modules modules_of(std::string_view text) {
   Modules out;
-  int line = 1;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find_first_of("\n;", at), text.size());
     Words words(text.substr(at, end - at));
@@ -72,9 +71,8 @@ Modules modules_of(std::string_view text) {
       if (words.accept(",")) intrinsic = words.name() == "intrinsic";
       words.accept("::");
       const std::string name = words.name();
-      if (!name.empty() && !intrinsic && !words.accept("=")) out.uses.emplace_back(name, line);
+      if (!name.empty() && !intrinsic && !words.accept("=")) out.uses.push_back(name);
     }
-    if (end < text.size() && text[end] == '\n') ++line;
     at = end + 1;
   }
   return out;
@@ -96,15 +94,15 @@ class Search {
     folders_.insert(folders_.end(), how.include_folders.begin(), how.include_folders.end());
   }
 
-  std::vector<std::string> run() {
+  ModuleFiles run() {
     const Modules own = modules_of(source_->text);
-    for (const auto& [name, line] : own.uses) {
+    for (const std::string& name : own.uses) {
       if (own.has.count(name)) continue;
       if (!indexed_) index();
       if (files_.count(name))
         add(files_.at(name));
       else
-        check_others(name, line);
+        look_for_compiled(name);
     }
     return std::move(out_);
   }
@@ -136,27 +134,19 @@ class Search {
   /// Flang reports files that use each other in a circle.
   void add(const std::shared_ptr<const File>& file) {
     if (!seen_.insert(file->path).second) return;
-    for (const auto& [name, line] : file->modules.uses)
+    for (const std::string& name : file->modules.uses)
       if (const auto it = files_.find(name); it != files_.end() && !file->modules.has.count(name))
         add(it->second);
-    out_.push_back(file->path);
+    out_.paths.push_back(file->path);
   }
 
   /// gfortran's module files are not in Flang's format.
-  void check_others(const std::string& module, int line) const {
+  void look_for_compiled(const std::string& module) {
     for (const fs::path& folder : folders_) {
       const fs::path path = folder / (module + ".mod");
       std::error_code none;
-      if (!fs::is_regular_file(path, none) || !read_text(path).starts_with("\x1f\x8b")) continue;
-      const std::string_view text = source_->line(line);
-      const int col = static_cast<int>(std::min(text.find_first_not_of(" \t"), text.size())) + 1;
-      throw Error(Diagnostic{
-          "fortran",
-          fmt::format("of module `{}` there is only `{}`, which another compiler has written",
-                      module, path.lexically_normal().string()),
-          {{source_, line, col, std::max(1, static_cast<int>(text.size()) - col + 1)}, {}},
-          {},
-          "name the folder of its source with -I"});
+      if (fs::is_regular_file(path, none) && read_text(path).starts_with("\x1f\x8b"))
+        out_.compiled.emplace(module, path.lexically_normal().string());
     }
   }
 
@@ -165,12 +155,12 @@ class Search {
   bool indexed_ = false;
   std::map<std::string, std::shared_ptr<const File>> files_;  // by module
   std::set<std::string> seen_;
-  std::vector<std::string> out_;
+  ModuleFiles out_;
 };
 
 }  // namespace
 
-std::vector<std::string> files_of_modules(const Source* source, const FortranOptions& how) {
+ModuleFiles files_of_modules(const Source* source, const FortranOptions& how) {
   return Search(source, how).run();
 }
 

@@ -49,6 +49,44 @@ std::string extent_name(const std::string& array, int axis) {
   return fmt::format("{}_size{}", array, axis + 1);
 }
 
+std::string lower_name(const std::string& array, int axis) {
+  return fmt::format("{}_lower{}", array, axis + 1);
+}
+
+std::vector<const Variable*> dummies_of(const Routine& routine) {
+  std::vector<const Variable*> out;
+  for (const std::string& a : routine.arguments) {
+    const Variable& v = routine.variables.at(a);
+    const bool ours = v.extent || !v.lower_of.empty() || !v.entry_of.empty() || v.outer;
+    if (!ours && (!v.result || v.array)) out.push_back(&v);
+  }
+  return out;
+}
+
+std::string outer_key(const Variable& v) {
+  if (!v.outer) return {};
+  const FortranOuter& o = *v.outer;
+  return fmt::format("{}|{}|{}{}{}", static_cast<int>(o.kind), o.module, o.name,
+                     v.component ? v.component->path : "",
+                     v.extent              ? fmt::format("|size {}", v.axis)
+                     : !v.lower_of.empty() ? fmt::format("|lower {}", v.axis)
+                     : !v.entry_of.empty() ? "|entry"
+                                           : "");
+}
+
+const Variable* find_outer(const Routine& routine, const std::string& key) {
+  for (const auto& [name, v] : routine.variables)
+    if (v.outer && outer_key(v) == key) return &v;
+  return nullptr;
+}
+
+bool may_change(const SubroutineCall& call, const Variable& outer) {
+  if (call.output || !outer.outer || outer.constant || outer.extent || !outer.lower_of.empty() ||
+      !outer.entry_of.empty())
+    return false;
+  return outer.array || !call.name.starts_with("mpi_");
+}
+
 std::string extent_of(const Bounds& axis, const Routine& routine) {
   std::set<std::string> names;
   if (axis.upper) collect_vars(axis.upper, names);

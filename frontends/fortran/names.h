@@ -24,8 +24,26 @@ Expr without_casts(const Expr& e);
 /// The argument that says how long an axis, from 0, of an assumed shape is.
 std::string extent_name(const std::string& array, int axis);
 
+/// The argument that says with which subscript an axis of an allocatable array begins.
+std::string lower_name(const std::string& array, int axis);
+
 /// The argument that has the extent of an axis; empty where its shape is not assumed.
 std::string extent_of(const Bounds& axis, const Routine& routine);
+
+/// The arguments that a call of `routine` gives, in their order.
+std::vector<const Variable*> dummies_of(const Routine& routine);
+
+/// What an outer variable, or an argument of ours about one, is, whatever name a routine gives it;
+/// empty for others. It is no Fortran name.
+std::string outer_key(const Variable& v);
+
+/// The variable of `routine` that this is; null where it has none.
+const Variable* find_outer(const Routine& routine, const std::string& key);
+
+/// Whether a routine of another file may change an outer variable: all but the program's own
+/// output may. MPI is known to change no others than arrays, such as buffers of messages on their
+/// way.
+bool may_change(const SubroutineCall& call, const Variable& outer);
 
 /// The variable that a function gives.
 const Variable& result_of(const Routine& function);

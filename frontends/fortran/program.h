@@ -8,6 +8,7 @@
 
 #include "core/base/diagnostic.h"
 #include "core/model/kernel.h"
+#include "frontends/fortran/blocks.h"
 #include "frontends/fortran/fortran.h"
 
 /// The reader's form of a Fortran file: names resolved, constants folded, conversions written out,
@@ -35,14 +36,22 @@ struct Variable {
   bool result = false;    // the result of a function
   bool host = false;      // of the routine around
   std::shared_ptr<const FortranComponent> component;  // of an argument of a derived type
-  bool extent = false;   // the length of an axis of assumed shape: an argument of ours
-  std::string entry_of;  // the argument whose value at the routine's start this is; of ours
+  /// Of a module, a common block and the like; then it is an argument that no call gives.
+  std::shared_ptr<const FortranOuter> outer;
+  bool allocatable = false;
+  // Arguments of ours: the length of an axis, the array of whose axis this is the first subscript,
+  // and the argument whose value at the routine's start this is.
+  bool extent = false;
+  std::string lower_of, entry_of;
+  int axis = 0;  // of the first two, from 0
   Intent intent = Intent::Unknown;
   std::vector<Bounds> bounds;
   std::vector<Expr> initial;  // in the order of the elements, the first axis fastest
 };
 
+struct Output;
 struct Statement;
+struct UnknownModules;
 using Body = std::vector<Statement>;
 
 struct Assignment {
@@ -117,10 +126,18 @@ struct Leave {
 /// A call of a subroutine, in another file where no routine of the input has its name. There an
 /// array, or an element that means the array from there on, stands for its address, and a
 /// function's value goes to `result`.
+/// Where `output` is, a routine of the interface does that with the arguments' values.
 struct SubroutineCall {
   std::string name;
   Exprs arguments;
   Expr result = {};
+  std::shared_ptr<const Output> output = {};
+};
+/// A statement that prints, in Fortran, and the declarations of the names in it: `a1`, `a2` and so
+/// on for the values.
+struct Output {
+  std::vector<std::string> declarations;
+  std::string statement;
 };
 
 /// The program ends, with a text and a status. A statement that leaves the routine follows.
@@ -161,29 +178,9 @@ struct Routine {
   FortranFile::Home home;
   std::vector<WithoutEffect> without_effect;
   bool elsewhere = false;          // in a file that is read for its modules
+  std::shared_ptr<const UnknownModules> unknown;
   std::vector<Diagnostic> errors;  // why it is not a kernel; then the rest may be wrong
 };
-
-/// A block in comments.
-struct Block {
-  std::string name;         // of a tag; empty for a transform
-  int first = 0, last = 0;  // lines between its two ends
-  int order = 0;            // the line of the input's file that it is on or is included by
-  bool fixed = false;       // in fixed form
-  Span at;
-};
-
-struct Blocks {
-  std::vector<Block> tagged;
-  std::vector<Block> transforms;
-};
-
-/// The blocks in a file's comments and in those of the files that it includes, in their order.
-/// Fails `syntax` for one that does not end or does not begin.
-Blocks read_blocks(const Source* source, const FortranOptions& how);
-
-/// The Lua in a transform's comments, each line and column where it is in its file.
-std::string transform_text(const Block& block);
 
 /// Whether a file is in fixed form, by its name.
 bool is_fixed_form(const std::string& path);
@@ -225,10 +222,12 @@ void split_scalars(Routine& routine);
 /// loop's own scalars and sums.
 void share_data(Routine& routine);
 
-/// A routine as a kernel in Fortran's order, and the demands of its directives: Lua by line.
+/// A routine as a kernel in Fortran's order, the demands of its directives (Lua by line), and
+/// routines in Fortran that do its output.
 struct Lowered {
   Kernel kernel;
   std::vector<std::pair<int, std::string>> steps;
+  std::vector<std::string> outputs;
 };
 Lowered lower(const Routine& routine, const Blocks& blocks, FortranDirectives directives);
 

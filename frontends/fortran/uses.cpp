@@ -1,5 +1,8 @@
 #include "frontends/fortran/uses.h"
 
+#include "frontends/fortran/names.h"
+#include "frontends/fortran/sections.h"
+
 namespace moonloop::fortran {
 namespace {
 
@@ -16,9 +19,11 @@ class Collection {
       if (const auto* x = std::get_if<SubroutineCall>(&s.what)) {
         for (const Expr& e : x->arguments) {
           look(e, inside);
-          if (may_assign(e) && !inside.count(written_name(e)))
+          if (!x->output && may_assign(e) && !inside.count(written_name(e)))
             out_.assigned.insert(written_name(e));
         }
+        for (const auto& [name, v] : r_.variables)
+          if (v.outer && may_change(*x, v)) out_.assigned.insert(name);
         if (x->result) out_.assigned.insert(written_name(x->result));
       }
       if (const auto* c = std::get_if<Choice>(&s.what))
@@ -129,6 +134,28 @@ Uses uses_of(const Routine& routine) {
     if (const auto* d = std::get_if<Do>(&s.what)) out.loops.insert(d->variable);
   });
   Collection(routine, out).visit(routine.body, {});
+  return out;
+}
+
+std::vector<std::pair<std::string, Span>> calls_of(const Body& b) {
+  std::vector<std::pair<std::string, Span>> out;
+  for (Statement s : b) {
+    if (const auto* c = std::get_if<SubroutineCall>(&s.what); c && !c->output)
+      out.emplace_back(c->name, s.at);
+    expressions(s, [&](const Expr& e) {
+      if (!e) return;
+      walk(e, [&](const Expr& x) {
+        const std::string name =
+            called(x, kFunction) + called(x, kElemental) + called(x, kArrayFunction);
+        if (!name.empty()) out.emplace_back(name, s.at);
+        return true;
+      });
+    });
+    for (const auto* inner : bodies(s)) {
+      const auto more = calls_of(**inner);
+      out.insert(out.end(), more.begin(), more.end());
+    }
+  }
   return out;
 }
 

@@ -86,6 +86,9 @@ void each(const Body& body, const F& visit) {
   }
 }
 
+/// The subroutines and functions that statements call, with the places; not intrinsics.
+std::vector<std::pair<std::string, Span>> calls_of(const Body& b);
+
 /// The variable or element, or section, that `e` is in `r`; null for other expressions. A logical
 /// one is compared with 0, see program.h.
 Expr place_of(const Expr& e, const Routine& r);

@@ -236,8 +236,8 @@ TEST_CASE("names: a function of another name than the kernel's is told of, Fortr
   CHECK(p.header.find("/* The kernel `gammaf`, whose name is taken. */\nvoid gammaf_kernel(") !=
         std::string::npos);
   const FortranInterface f = fortran_interface(p, "gammaf");
-  CHECK(f.fortran.find("subroutine gammaf(size_value, gammaf_of_c)") != std::string::npos);
-  CHECK(f.fortran.find("call gammaf_kernel_of_c(size_value, gammaf_of_c)") != std::string::npos);
+  CHECK(f.routine.find("subroutine gammaf(size_value, gammaf_of_c)") != std::string::npos);
+  CHECK(f.routine.find("call gammaf_kernel_of_c(size_value, gammaf_of_c)") != std::string::npos);
   CHECK(f.c.find("gammaf_kernel(a1, a2);") != std::string::npos);
   // A record next to a kernel of its name; fields have names that are words of C.
   const std::string c = code(

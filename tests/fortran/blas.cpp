@@ -39,7 +39,7 @@ void replace(const test::Folder& folder, const fs::path& file, Target target,
   const FortranInterface f = fortran_interface(p, k.transformed[0].name);
   const std::string name = folder / file.stem().string();
   test::spit(name + ".c", p.source + f.c);
-  test::spit(name + "_interface.f90", f.fortran);
+  test::spit(name + "_interface.f90", f.module + f.routine + f.after);
 }
 
 int count(const std::string& text, const std::string& part) {

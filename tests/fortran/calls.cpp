@@ -439,13 +439,18 @@ TEST_CASE("fortran: calls that no kernel can say") {
         "the argument `i` of `f` is of type int32, and `b` of type float32 [unsupported]");
 }
 
-TEST_CASE("fortran: modules give constants, not variables") {
+TEST_CASE("fortran: modules give constants and variables") {
   const std::string module =
       "module m\ninteger, parameter :: two = 2\nreal(8), parameter :: w(3) = [1, 2, 3]\n"
       "real(8) :: state\nend module\n";
-  CHECK(error_of([&] {
-          import(module + "subroutine s(x)\nuse m, only: state\nreal(8) :: x\nx = state\nend\n");
-        }) == "the variable `state` of a module is not supported in Fortran kernels [unsupported]");
+  const test::Imported reader =
+      import(module + "subroutine s(x)\nuse m, only: own => state\nreal(8) :: x\nx = own\nend\n");
+  const Argument& own = reader.original.at(0).args.at(1);
+  CHECK(own.name == "own");
+  CHECK(!own.is_array);
+  REQUIRE(own.fortran.outer);
+  CHECK(own.fortran.outer->module == "m");
+  CHECK(own.fortran.outer->name == "state");
   const test::Imported k =
       import(module +
              "subroutine s(n, x)\nuse m, weight => w\ninteger, intent(in) :: n\nreal(8) :: x(n)\n"

@@ -1,0 +1,91 @@
+#include "frontends/fortran/regions.h"
+
+#include "core/base/diagnostic.h"
+#include "frontends/fortran/sections.h"
+#include "frontends/fortran/uses.h"
+
+// What directives around statements mean for these.
+namespace moonloop::fortran {
+
+void share(const Directive::Reduction& r, Statement& s) {
+  auto* made = std::get_if<Do>(&s.what);
+  if (!made || !made->directive || made->directive->tag == "simd") return;
+  bool here = false;
+  each(*made->body, [&](const Statement& inner) {
+    const auto* a = std::get_if<Assignment>(&inner.what);
+    here = here || (a && written_name(a->to) == r.variable);
+  });
+  if (!here) return;
+  Directive with = *made->directive;
+  with.tag = "par";  // groups share none
+  with.reductions.push_back(r);
+  made->directive = std::make_shared<const Directive>(std::move(with));
+}
+
+Span assigned_alone(const Body& body, const std::string& variable) {
+  for (Statement s : body) {
+    if (const auto* a = std::get_if<Assignment>(&s.what); a && written_name(a->to) == variable)
+      return s.at;
+    if (const auto* d = std::get_if<Do>(&s.what); d && d->directive) continue;
+    for (const auto* inner : bodies(s))
+      if (const Span at = assigned_alone(**inner, variable)) return at;
+  }
+  return {};
+}
+
+Span asks_who_runs(const Body& body) {
+  Span found;
+  each(body, [&](Statement s) {
+    const auto look = [&](const std::string& name) {
+      if (name.starts_with("omp_")) found = s.at;
+    };
+    if (const auto* c = std::get_if<SubroutineCall>(&s.what)) look(c->name);
+    expressions(s, [&](const Expr& e) {
+      if (e)
+        walk(e, [&](const Expr& part) {
+          look(called(part, kFunction));
+          return true;
+        });
+    });
+  });
+  return found;
+}
+
+void keep_firstprivate(const Directive& d, const Body& body) {
+  for (const std::string& name : d.firstprivate) {
+    bool assigned = false;
+    each(body, [&](const Statement& s) {
+      const auto* a = std::get_if<Assignment>(&s.what);
+      const auto* loop = std::get_if<Do>(&s.what);
+      const auto* call = std::get_if<SubroutineCall>(&s.what);
+      if ((a && written_name(a->to) == name) || (loop && loop->variable == name)) assigned = true;
+      if (call)
+        for (const Expr& e : call->arguments)
+          if (const auto* v = e ? e.as<Var>() : nullptr; v && v->name == name) assigned = true;
+    });
+    if (assigned)
+      fail("unsupported", d.at,
+           "`firstprivate` of `{}`, which is assigned there, is not supported in Fortran kernels",
+           name);
+  }
+}
+
+std::set<std::string> changed_in(const Body& body) {
+  std::set<std::string> out;
+  const auto place = [&](const Expr& e) {
+    if (e && (e.as<Var>() || e.as<Load>())) out.insert(written_name(e));
+  };
+  std::function<void(const Body&)> visit = [&](const Body& b) {
+    for (Statement s : b) {
+      if (const auto* a = std::get_if<Assignment>(&s.what)) place(a->to);
+      if (const auto* d = std::get_if<Do>(&s.what)) out.insert(d->variable);
+      if (const auto* c = std::get_if<SubroutineCall>(&s.what))
+        for (const Expr& e : c->arguments) place(e);
+      for (const auto* inner : bodies(s)) visit(**inner);
+    }
+  };
+  visit(body);
+  return out;
+}
+
+}  // namespace moonloop::fortran

@@ -1,0 +1,23 @@
+#pragma once
+#include "frontends/fortran/program.h"
+
+namespace moonloop::fortran {
+
+/// A reduction of the region around is one of the loop `s`, where that assigns its variable.
+void share(const Directive::Reduction& r, Statement& s);
+
+/// An assignment of `variable` that is not in a loop with a directive.
+Span assigned_alone(const Body& body, const std::string& variable);
+
+/// A use of OpenMP's functions, on whose answers the work of each thread depends.
+Span asks_who_runs(const Body& body);
+
+/// A variable that each thread has of its own, with the value from before, equals the common one
+/// where nothing assigns it; where something does, the two differ after the directive: that fails
+/// `unsupported`.
+void keep_firstprivate(const Directive& d, const Body& body);
+
+/// The variables that statements may assign.
+std::set<std::string> changed_in(const Body& body);
+
+}  // namespace moonloop::fortran

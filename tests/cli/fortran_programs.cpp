@@ -1,0 +1,95 @@
+// Random routines with variables of modules and common blocks, in a program whose own routines the
+// generated code replaces.
+#include "tests/cli/harness.h"
+#include "tests/fortran/writer.h"
+
+using namespace moonloop::test;
+
+namespace {
+
+/// Calls each routine twice at four sizes, and prints what it changed.
+std::string main_program(int routines, bool inside, const std::string& bodies) {
+  std::string out =
+      "program main\n  use state\n" + std::string(inside ? "" : "  use routines\n") +
+      "  implicit none\n  integer :: n, m, e, g, turn, k(10)\n"
+      "  integer, parameter :: sizes(4) = [1, 2, 7, 10]\n"
+      "  real(8) :: a(10, 10), x(10), s(4), t, rest(3)\n  integer :: first\n"
+      "  common /shared/ first, t, rest\n  do turn = 1, 4\n    n = sizes(turn)\n"
+      "    m = 1 + turn/3\n    allocate (w(-2:n-3))\n";
+  for (int i = 0; i < routines; ++i)
+    out += "    do g = 1, 2\n      call fill()\n      call r" + std::to_string(i) +
+           "(n, m, a(:n, :n), x, k, s)\n      call show(" + std::to_string(i) +
+           ")\n    end do\n";
+  out += "    deallocate (w)\n  end do\ncontains\n";
+  out += R"(  subroutine fill()
+    c = 1; u = 0.5d0; f = .false.; first = 2; t = 0.25d0
+    rest = [0.125d0, 0.5d0, 0.75d0]
+    v = [(mod(7*e, 11)/11d0, e = 0, 40)]
+    w = [(mod(5*e, 13)/13d0, e = 1, n)]
+    p = pair(0.375d0, 4)
+    a = reshape([(mod(31*e + g, 101)/101d0, e = 1, 100)], [10, 10])
+    x = [(mod(17*e + turn, 53)/53d0, e = 1, 10)]
+    k = [(mod(3*e, 10), e = 1, 10)]
+    s = 0.5d0
+  end subroutine
+  subroutine show(which)
+    integer, intent(in) :: which
+    write (*, '(3i5, 99i4)') which, turn, g, k(:n), c, first, p%two
+    write (*, '(9es15.6)') sum(a(:n, :n)), x(:n), s, t, u, rest, sum(v), sum(w), p%one
+    print *, f
+  end subroutine
+)";
+  return out + (inside ? bodies : "") + "end program\n";
+}
+
+void same_programs(unsigned seed, bool inside) {
+  constexpr int kRoutines = 25;
+  const Folder f;
+  std::string bodies, kernels;
+  for (unsigned i = 0; i < kRoutines; ++i) {
+    std::string text = Writer(seed + i, true).routine("r" + std::to_string(i));
+    if (inside)  // what a routine of a program contains has to be elsewhere
+      text = text.substr(0, text.find("contains\n")) + "end subroutine\n";
+    bodies += text;
+    kernels += " --kernel r" + std::to_string(i);
+  }
+  const std::string own = Writer::kContained;  // after `contains`
+  const std::string main = main_program(kRoutines, inside, bodies + own.substr(own.find('\n') + 1));
+  const std::string routines = inside ? "" : "module routines\ncontains\n" + bodies + "end module\n";
+  f.write("state.f90", Writer::kState);
+  f.write("elsewhere.f90", Writer::kElsewhere);
+  f.write("k.f90", inside ? main : routines);
+  if (!inside) f.write("main.f90", main);
+  const Outcome made =
+      tool("gen k.f90 --quiet -o k.c --fortran-interface i.f90" + kernels, f.str());
+  REQUIRE_MESSAGE(made.status == 0, made.err << f.read("k.f90"));
+  const std::string fortran =
+      "gfortran -O0 -ffp-contract=off -ffree-line-length-none -std=gnu -w state.f90 elsewhere.f90 ";
+  const std::string rest = inside ? "" : " main.f90";
+  const Outcome built =
+      shell("mkdir -p b a && " + fortran + "-J b -o before k.f90" + rest +
+                " && gcc -O1 -ffp-contract=off -c k.c && " + fortran +
+                "-J a -o after i.f90" + rest + " k.o -lm",
+            f.str());
+  REQUIRE_MESSAGE(built.status == 0, built.err << built.out);
+  const Outcome before = shell("./before", f.str()), after = shell("./after", f.str());
+  CHECK(before.status == 0);
+  CHECK(before.out.size() > 1000);
+  INFO(f.read("k.f90"));
+  CHECK(before.out == after.out);
+}
+
+unsigned first_seed() {
+  const char* const given = std::getenv("MOONLOOP_SEED");
+  return given ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) : 0;
+}
+
+}  // namespace
+
+TEST_CASE("fortran programs: random routines of a module with state elsewhere") {
+  for (unsigned batch = 0; batch < 4; ++batch) same_programs(first_seed() + 1000 * batch, false);
+}
+
+TEST_CASE("fortran programs: random routines within a main program") {
+  for (unsigned batch = 0; batch < 2; ++batch) same_programs(first_seed() + 100000 * batch, true);
+}

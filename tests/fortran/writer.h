@@ -1,0 +1,444 @@
+#pragma once
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace moonloop::test {
+
+/// Writes routines of one signature: nests with every kind of bound and step, sections, choices,
+/// reductions, masks, ways out of loops, jumps, and calls of what they contain. All subscripts are
+/// inside, all values stay small, and each jump back has a turn that is the last.
+///
+/// With `state`, their variables are also in modules (some allocatable, some of a derived type), in
+/// a common block, and kept from call to call, and they print and call `elsewhere(k)`, of another
+/// file, which changes variables of the module `state`.
+class Writer {
+ public:
+  explicit Writer(unsigned seed, bool state = false)
+      : random_(seed), state_(state), calls_(state && seed % 2 == 1) {}
+
+  /// The module that the routines with state use, and the routine of another file.
+  static constexpr const char* kState = R"(module state
+  implicit none
+  integer :: c
+  real(8) :: u, v(0:40)
+  real(8), allocatable :: w(:)
+  logical :: f
+  type pair
+    real(8) :: one
+    integer :: two
+  end type
+  type(pair) :: p
+end module
+)";
+  static constexpr const char* kElsewhere = R"(subroutine elsewhere(k)
+  use state
+  implicit none
+  integer, intent(inout) :: k
+  k = mod(k + c + p%two, 7)
+  c = mod(c + 3, 11)
+  v(1:4) = 0.5d0*v(4:1:-1)
+  u = 0.5d0*u + v(2)
+  f = .not. f
+  p%two = 5
+end subroutine
+)";
+
+  std::string routine(const std::string& name) {
+    out_ = "subroutine " + name + "(n, m, a, x, k, s)\n";
+    if (state_) out_ += chance(50) ? "  use state, h => v\n" : "  use state, h => v, only_u => u\n";
+    const bool own_u = state_ && out_.find("only_u") != std::string::npos;
+    out_ +=
+        "  implicit none\n"
+        "  integer, intent(in) :: n, m\n"
+        "  real(8), intent(inout) :: a(n, n), x(n), s(4)\n"
+        "  integer, intent(inout) :: k(n)\n"
+        "  integer :: i, j, l, q, z(40)\n"
+        "  real(8) :: t\n";
+    if (!state_) out_ += "  integer :: c\n  logical :: f\n";
+    if (!state_ || own_u) out_ += "  real(8) :: u\n";
+    if (state_)
+      out_ +=
+          "  integer :: first\n  real(8) :: rest(3)\n  integer, save :: calls = 2\n"
+          "  logical, save :: odd\n  real(8), allocatable :: own(:)\n"
+          "  common /shared/ first, t, rest\n";
+    out_ +=
+        "  if (n < 1) return\n"
+        "  i = 1; j = 1; l = 1\n";
+    if (!state_) out_ += "  c = 1; t = 0.25d0; f = .false.\n";
+    if (!state_ || own_u) out_ += "  u = 0.5d0\n";
+    if (state_)
+      out_ +=
+          "  if (calls == 2) odd = .true.\n  calls = calls + 1\n  odd = .not. odd\n"
+          "  allocate (own(0:n))\n  own = dble(calls)/8\n";
+    open_.clear();
+    labels_ = 0;
+    body(2 + pick(3), 1);
+    line(1, "s(1) = s(1) + t - u + c");
+    line(1, "s(2) = i + 10*j + 100*l");
+    line(1, "if (f) s(3) = -s(3)");
+    if (state_) line(1, std::string("s(4) = s(4) + own(n) + ") + (calls_ ? "" : "sum(w) + ") + "rest(2) + p%one + p%two + h(1)");
+    if (state_) line(1, "deallocate (own)");
+    return out_ + kContained + "end subroutine\n";
+  }
+
+  /// What each routine contains.
+  static constexpr const char* kContained = R"(contains
+  subroutine mix(v, w)
+    real(8), intent(inout) :: v(:)
+    real(8), intent(in) :: w(:)
+    integer :: e
+    do e = 1, size(v)
+      if (w(e) > 2) return
+      if (v(e) < 0) cycle
+      v(e) = blend(v(e), w(e)) - 0.125d0*m
+    end do
+  end subroutine
+  subroutine bump(e)
+    integer, intent(inout) :: e
+    if (e > 9) then
+      e = e - 7
+      return
+    end if
+    e = e + m
+  end subroutine
+  pure real(8) function blend(p, q)
+    real(8), intent(in) :: p, q
+    blend = 0.75d0*p
+    if (q < p) blend = blend + 0.25d0*q
+  end function
+  pure function turned(v) result(w)
+    real(8), intent(in) :: v(:)
+    real(8) :: w(size(v))
+    w = v(size(v):1:-1)
+    where (w < 0.25d0) w = 0.5d0 - w
+  end function
+)";
+
+ private:
+  int pick(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
+  bool chance(int percent) { return pick(100) < percent; }
+  std::string one_of(const std::vector<std::string>& all) {
+    return all[static_cast<std::size_t>(pick(static_cast<int>(all.size())))];
+  }
+  void line(int depth, const std::string& text) {
+    out_ += std::string(static_cast<std::size_t>(2 * depth), ' ') + text + "\n";
+  }
+
+  void body(int statements, int depth) {
+    if (labels_ < 9 && depth < 4 && chance(12)) return ahead(depth);
+    if (labels_ < 9 && depth < 4 && chance(8)) return back(depth);
+    for (int i = 0; i < statements; ++i) statement(depth);
+  }
+
+  // ---- Jumps. Labels are those of the bodies around.
+
+  int label() { return ++labels_; }
+  std::string text_of(int label) { return std::to_string(10 * label); }
+  void mark(int label, int depth) { line(depth, text_of(label) + " continue"); }
+  std::string turns(int label) { return "z(" + std::to_string(label) + ")"; }
+
+  void jump(int depth) {
+    const int to = targets_[static_cast<std::size_t>(pick(static_cast<int>(targets_.size())))];
+    if (to < 0)
+      return line(depth,
+                  "if (" + turns(-to) + " < 3 .and. (" + condition(1) + ")) goto " + text_of(-to));
+    line(depth, "if (" + condition(1) + ") goto " + text_of(to));
+  }
+
+  /// To one or two labels below; scopes may overlap.
+  void ahead(int depth) {
+    const int one = label(), two = label();
+    targets_.push_back(two);
+    if (chance(60)) jump(depth);
+    statement(depth);
+    targets_.push_back(one);
+    switch (pick(4)) {
+      case 0:
+        line(depth, "goto (" + text_of(one) + ", " + text_of(two) + "), " + integer(1));
+        break;
+      case 1:
+        line(depth, "if (" + real(1) + " - 0.5d0) " + text_of(one) + ", " + text_of(two) + ", " +
+                        text_of(one));
+        mark(label(), depth);
+        break;
+      default: jump(depth);
+    }
+    statement(depth);
+    targets_.pop_back();
+    mark(one, depth);
+    statement(depth);
+    targets_.pop_back();
+    mark(two, depth);
+    statement(depth);
+  }
+
+  /// A loop, or two that overlap; sometimes one that is entered in its middle.
+  void back(int depth) {
+    const int one = label(), two = label(), middle = label();
+    line(depth, turns(one) + " = 0; " + turns(two) + " = 0");
+    const bool enters = chance(40);
+    if (enters) line(depth, "if (" + condition(1) + ") goto " + text_of(middle));
+    mark(one, depth);
+    line(depth, turns(one) + " = " + turns(one) + " + 1");
+    targets_.push_back(-one);
+    statement(depth);
+    mark(two, depth);
+    line(depth, turns(two) + " = " + turns(two) + " + 1");
+    if (chance(50)) statement(depth);
+    if (enters) mark(middle, depth);
+    if (chance(50)) statement(depth);
+    const auto again = [&](int to) {
+      line(depth, "if (" + turns(to) + " < 3 .and. (" + condition(1) + ")) goto " + text_of(to));
+    };
+    again(one);
+    targets_.pop_back();
+    if (!chance(50)) return;
+    statement(depth);
+    again(two);
+  }
+
+  void statement(int depth) {
+    const int what = pick(100);
+    if (what < 30 && open_.size() < 3) return loop(depth);
+    if (what < 42 && depth < 5) return choice(depth);
+    if (what < 48 && depth < 5) return select(depth);
+    if (what < 58) return section(depth);
+    if (what < 64) return reduction(depth);
+    if (what < 70 && !open_.empty()) return leave(depth);
+    if (what < 78) return masked(depth);
+    if (what < 87) return call(depth);
+    assignment(depth);
+  }
+
+  /// In 1 to n, for all values of the loops around.
+  std::string index() {
+    if (open_.empty() || chance(10)) return one_of({"1", "n", "(n + 1)/2"});
+    const std::string v = one_of(open_);
+    return chance(75) ? v : "n + 1 - " + v;
+  }
+
+  void loop(int depth) {
+    const std::vector<std::string> all{"i", "j", "l"};
+    std::vector<std::string> free;
+    for (const std::string& v : all)
+      if (std::find(open_.begin(), open_.end(), v) == open_.end()) free.push_back(v);
+    const std::string v = one_of(free);
+    const auto inside = [&](const std::vector<std::string>& more) {
+      std::vector<std::string> ends = more;
+      for (const std::string& o : open_) ends.push_back(o), ends.push_back("n + 1 - " + o);
+      return one_of(ends);
+    };
+    const std::string least = inside({"1", "1", "2", "n/3 + 1", "max(1, k(1) - 2)"});
+    const std::string most = inside({"n", "n", "n - 1", "n/2", "min(n, 2*m)", "min(n, k(n))"});
+    const bool down = chance(25);
+    const std::string name = chance(20) ? "loop_" + std::to_string(++named_) : "";
+    std::string head = (name.empty() ? "" : name + ": ") + "do " + v + " = " +
+                       (down ? most + ", " + least : least + ", " + most);
+    const int step = pick(10);
+    if (down) head += step < 6 ? ", -1" : step < 8 ? ", -2" : ", -m";
+    if (!down && step > 5) head += step < 8 ? ", 2" : step < 9 ? ", 3" : ", m";
+    line(depth, head);
+    open_.push_back(v);
+    names_.push_back(name);
+    body(1 + pick(3), depth + 1);
+    open_.pop_back();
+    names_.pop_back();
+    line(depth, "end do" + (name.empty() ? "" : " " + name));
+  }
+
+  void choice(int depth) {
+    line(depth, "if (" + condition(2) + ") then");
+    body(1 + pick(2), depth + 1);
+    if (chance(40)) {
+      line(depth, "else if (" + condition(1) + ") then");
+      body(1, depth + 1);
+    }
+    if (chance(50)) {
+      line(depth, "else");
+      body(1 + pick(2), depth + 1);
+    }
+    line(depth, "end if");
+  }
+
+  void select(int depth) {
+    line(depth, "select case (" + integer(1) + ")");
+    line(depth, "case (:2)");
+    body(1, depth + 1);
+    if (chance(50)) {
+      line(depth, "case default");
+      body(1, depth + 1);
+    }
+    line(depth, "case (4, 6:9)");
+    body(1, depth + 1);
+    line(depth, "end select");
+  }
+
+  void leave(int depth) {
+    if (!targets_.empty() && chance(50)) return jump(depth);
+    std::string way = one_of({"exit", "cycle", "exit", "cycle", "return"});
+    const std::string& name =
+        names_[static_cast<std::size_t>(pick(static_cast<int>(names_.size())))];
+    if (way != "return" && !name.empty() && chance(60)) way += " " + name;
+    line(depth, "if (" + condition(1) + ") " + way);
+  }
+
+  /// Of variables that are elsewhere.
+  void outer(int depth) {
+    const std::string i = index();
+    switch (pick(calls_ ? 12 : 11)) {
+      case 0: return line(depth, "h(" + i + " - 1) = " + real(1));
+      case 1: return line(depth, "p%one = 0.5d0*p%one + " + real(1));
+      case 2: return line(depth, "p%two = " + integer(1));
+      case 3: return line(depth, "first = mod(first + " + integer(1) + ", 9)");
+      case 4: return line(depth, "rest(2) = 0.5d0*(rest(1) + " + real(0) + ")");
+      case 5: return line(depth, "own(" + i + ") = own(" + i + " - 1) + 0.25d0");
+      case 6: return line(depth, "if (odd) rest(1) = " + real(0));
+      case 7: return line(depth, "h(1:" + i + ") = 0.5d0*h(0:" + i + " - 1)");
+      case 8: return line(depth, "own(1:) = 0.5d0*own(:n-1) + x");
+      case 9: return line(depth, "print *, 'at', " + i + ", c, f, p%two");
+      case 10: return line(depth, "write (*, '(a, i6, 3l2)') \"it's\", k(1), f, odd, c > 3");
+      default: return line(depth, "call elsewhere(k(" + i + "))");
+    }
+  }
+
+  void assignment(int depth) {
+    if (state_ && chance(50)) return outer(depth);
+    if (state_ && !calls_ && chance(10)) return line(depth, "w(" + index() + " - 3) = " + real(1));
+    switch (pick(8)) {
+      case 0: return line(depth, "t = " + real(2));
+      case 6: return line(depth, "c = c + " + one_of({"1", "3", "m", "(-2)"}));
+      case 1: return line(depth, "c = " + integer(2));
+      case 2: return line(depth, "k(" + index() + ") = " + integer(2));
+      case 3: return line(depth, "f = " + condition(2));
+      case 4: return line(depth, "u = 0.5d0*u + " + real(1));
+      case 5: return line(depth, "a(" + index() + ", " + index() + ") = " + real(2));
+      default: return line(depth, "x(" + index() + ") = " + real(2));
+    }
+  }
+
+  void masked(int depth) {
+    const std::string i = index();
+    switch (pick(6)) {
+      case 0: return line(depth, "where (x > " + real(0) + ") x = 0.5d0*x(n:1:-1)");
+      case 1:
+        line(depth, "where (a(:, " + i + ") > x)");
+        line(depth + 1, "x = 0.5d0*(a(:, " + i + ") + " + real(0) + ")");
+        line(depth, "elsewhere (k < " + integer(0) + ")");
+        line(depth + 1, "a(:, " + i + ") = x");
+        line(depth, "elsewhere");
+        line(depth + 1, "k = mod(k + 1, 9)");
+        return line(depth, "end where");
+      case 2: return line(depth, "forall (q = 1:n, k(q) > 3) x(q) = 0.5d0*x(n + 1 - q)");
+      case 3:
+        line(depth, "forall (q = 1:n)");
+        line(depth + 1, "where (a(:, q) > x) a(:, q) = 0.5d0*a(q, :)");
+        line(depth + 1, "x(q) = a(q, " + i + ")");
+        return line(depth, "end forall");
+      case 4: return line(depth, "x = 0.5d0*x(1 + mod(abs(k), n)) + 0.25d0*a(" + i + ", :)");
+      default:
+        return line(depth, "c = " + one_of({"maxloc(x, 1)", "minloc(a(:, " + i + "), 1, x > t)",
+                                            "sum(maxloc(a, a < u))"}));
+    }
+  }
+
+  void call(int depth) {
+    const std::string i = index();
+    switch (pick(9)) {
+      case 6: return line(depth, "call mix(x, (x(n:1:-1)))");  // in parentheses: as it was before
+      case 7: return line(depth, "call mix(x(2:n), (x(1:n-1)))");
+      case 0: return line(depth, "call mix(x, a(:, " + i + "))");
+      case 1: return line(depth, "call mix(a(" + i + ", 1:n:2), x(n:1:-2))");
+      case 2: return line(depth, "call bump(k(" + i + "))");
+      case 3: return line(depth, "call bump(c)");
+      case 4: return line(depth, "t = blend(t, " + real(1) + ")");
+      case 5: return line(depth, "x = 0.5d0*turned(x) + 0.25d0*turned(a(" + i + ", :))");
+      default: return line(depth, "if (blend(u, x(" + i + ")) > t) x = turned(a(:, " + i + "))");
+    }
+  }
+
+  void section(int depth) {
+    const std::string i = index();
+    switch (pick(8)) {
+      case 0: return line(depth, "x(2:n) = 0.5d0*x(1:n-1) + " + real(1));
+      case 1: return line(depth, "x = x(n:1:-1) + 0.25d0*a(:, " + i + ")");
+      case 2: return line(depth, "a(" + i + ", :) = 0.5d0*a(:, " + i + ") + x");
+      case 3: return line(depth, "x(1:n:2) = 0.5d0*x(n:1:-2)");
+      case 4: return line(depth, "k = mod(k + " + integer(1) + ", 13)");
+      case 5:
+        return line(depth, "a(:, " + i + ") = merge(x, a(:, " + i + "), x > " + real(0) + ")");
+      case 6: return line(depth, "a(:" + i + ", :) = 0.5d0*abs(a(:" + i + ", :))");
+      default: return line(depth, "x(" + i + ":) = " + real(1));
+    }
+  }
+
+  void reduction(int depth) {
+    const std::string i = index();
+    switch (pick(6)) {
+      case 0: return line(depth, "t = sum(x(" + i + ":))/n");
+      case 1: return line(depth, "u = maxval(a(:, " + i + "))");
+      case 2: return line(depth, "c = count(x > " + real(0) + ")");
+      case 3: return line(depth, "s(4) = 0.5d0*s(4) + dot_product(x, a(" + i + ", :))/n");
+      case 4: return line(depth, "f = any(k == " + integer(0) + ") .or. all(x > 0.5d0)");
+      default: return line(depth, "c = mod(minval(k(:" + i + ")) + product(k(1:n:3)), 11)");
+    }
+  }
+
+  std::string integer(int depth) {
+    if (depth == 0 && state_ && chance(20)) return one_of({"first", "p%two", "calls", "size(own)"});
+    if (depth == 0) return one_of({"3", "c", "m", "k(" + index() + ")", "n"});
+    switch (pick(6)) {
+      case 0: return "mod(" + integer(depth - 1) + " + 7*" + integer(depth - 1) + ", 17)";
+      case 1: return "min(" + integer(depth - 1) + ", 9)";
+      case 2: return "abs(" + integer(depth - 1) + " - 5)";
+      case 3: return "(" + integer(depth - 1) + " - 7)/3";
+      case 4: return open_.empty() ? "2" : one_of(open_);
+      default: return integer(depth - 1);
+    }
+  }
+
+  std::string real(int depth) {
+    if (depth == 0 && state_ && chance(25))
+      return one_of({"h(" + index() + ")", "p%one", "rest(3)", "own(" + index() + ")",
+                     calls_ ? "u" : "w(" + index() + " - 3)"});
+    if (depth == 0)
+      return one_of(
+          {"0.75d0", "t", "u", "x(" + index() + ")", "a(" + index() + ", " + index() + ")"});
+    switch (pick(9)) {
+      case 0: return "0.5d0*(" + real(depth - 1) + " + " + real(depth - 1) + ")";
+      case 1: return "0.5d0*" + real(depth - 1) + " - 0.25d0*" + real(depth - 1);
+      case 2: return "sqrt(abs(" + real(depth - 1) + "))";
+      case 3: return "max(" + real(depth - 1) + ", " + real(depth - 1) + ")";
+      case 4: return "dble(" + integer(1) + ")/16";
+      case 5:
+        return "merge(" + real(depth - 1) + ", " + real(depth - 1) + ", " + condition(0) + ")";
+      case 6: return "mod(" + real(depth - 1) + ", 0.7d0)";
+      case 7: return "sign(" + real(depth - 1) + ", " + real(depth - 1) + " - 0.4d0)";
+      default: return real(depth - 1);
+    }
+  }
+
+  std::string condition(int depth) {
+    if (depth > 0 && chance(30))
+      return condition(depth - 1) + one_of({" .and. ", " .or. "}) + "(" + condition(depth - 1) +
+             ")";
+    switch (pick(5)) {
+      case 0: return real(0) + one_of({" > ", " <= "}) + real(0);
+      case 1: return integer(0) + one_of({" == ", " /= ", " < "}) + integer(0);
+      case 2: return "f";
+      case 3: return "mod(" + integer(0) + ", 3) == 1";
+      default:
+        return open_.empty() ? "n > 4" : one_of(open_) + one_of({" > ", " == "}) + integer(0);
+    }
+  }
+
+  std::mt19937 random_;
+  bool state_, calls_;
+  std::string out_;
+  int named_ = 0, labels_ = 0;
+  std::vector<int> targets_;               // labels ahead, and negative ones of loops around
+  std::vector<std::string> open_, names_;  // variables of the loops around, and the loops' names
+};
+
+}  // namespace moonloop::test
