@@ -334,12 +334,8 @@ std::map<std::string, std::string> Expansion::own_names(const Forall& f, const S
   std::map<std::string, std::string> out;
   for (const Forall::Range& x : f.ranges) out[x.variable] = own_variable(x.variable, at);
   for (const std::string& l : f.locals) {
-    Variable v = r_.variables.at(l);
-    v.name = fresh_name(r_, l);
-    v.dummy = false;
-    v.intent = Intent::Unknown;
-    out[l] = v.name;
-    r_.variables.emplace(v.name, v);
+    out[l] = fresh_name(r_, l);
+    r_.variables.emplace(out[l], local_like(r_.variables.at(l), out[l]));
   }
   return out;
 }

@@ -179,13 +179,8 @@ class Sharing {
     if (v.array && last) refuse("an array");
     for (const Bounds& b : v.bounds)
       if (!b.upper) refuse("whose size is assumed");
-    Variable own = v;
-    own.name = fresh_name(r_, name);
-    own.dummy = own.value = own.result = own.saved = own.host = false;
-    own.intent = Intent::Unknown;
-    own.initial.clear();
-    const std::string new_name = own.name;
-    r_.variables.emplace(new_name, std::move(own));
+    const std::string new_name = fresh_name(r_, name);
+    r_.variables.emplace(new_name, local_like(v, new_name));
     rename_in(body, {{name, new_name}});
     if (!last) return;
     Exprs at_last;

@@ -48,11 +48,7 @@ class Removal {
 
   std::string fresh(const std::string& base, const Variable& like) {
     const std::string name = fresh_name(r_, base);
-    Variable v = like;
-    v.name = name;
-    v.dummy = v.value = v.constant = v.array = false;
-    v.intent = Intent::Unknown;
-    r_.variables.emplace(name, std::move(v));
+    r_.variables.emplace(name, local_like(like, name));
     return name;
   }
   std::string logical(const std::string& base) {

@@ -35,6 +35,7 @@ class Lowering {
     share_data(r_);
     recognize_inductions(r_);
     split_scalars(r_);
+    forward_subscripts(r_);
     if (counts_in_64_bits(r_)) k_.index_type = Scalar::I64;
     uses_ = uses_of(r_);
     for (const std::string& v : uses_.loops)

@@ -28,6 +28,19 @@ std::string fresh_name(const Routine& routine, const std::string& base) {
       return name;
 }
 
+Variable local_like(const Variable& v, const std::string& name) {
+  Variable out;
+  out.name = name;
+  out.at = v.at;
+  out.type = v.type;
+  out.logical = v.logical;
+  out.kept = v.kept;
+  out.character = v.character;
+  out.array = v.array;
+  out.bounds = v.bounds;
+  return out;
+}
+
 Expr new_scalar(Routine& routine, const std::string& base, const Type& type, const Span& at) {
   Variable v;
   v.name = fresh_name(routine, base);

@@ -12,6 +12,9 @@ std::string bare_name(const std::string& routine);
 /// A name like `base` that no variable has, `base_1` where one has it.
 std::string fresh_name(const Routine& routine, const std::string& base);
 
+/// A local variable of the type and shape of another one, wherever that is.
+Variable local_like(const Variable& v, const std::string& name);
+
 /// A new local scalar of a name like `base`.
 Expr new_scalar(Routine& routine, const std::string& base, const Type& type, const Span& at);
 

@@ -214,6 +214,10 @@ void remove_leaves(Routine& routine);
 /// variable, where the increment is a constant or an argument.
 void recognize_inductions(Routine& routine);
 
+/// In a loop, puts the value of a local integer that is a sum or product of variables of loops,
+/// arguments and numbers in the places where it is read.
+void forward_subscripts(Routine& routine);
+
 /// A local scalar that several loops write before they read it, and nothing else reads, becomes one
 /// for each of these loops.
 void split_scalars(Routine& routine);

@@ -1,0 +1,168 @@
+#include <algorithm>
+
+#include "frontends/fortran/sections.h"
+#include "frontends/fortran/uses.h"
+
+// Subscripts that old programs keep in scalars, `l = j + (k - 1)*n` and then `a(l)`, are seen by
+// the order relation as what they are.
+namespace moonloop::fortran {
+namespace {
+
+class Forwarding {
+ public:
+  explicit Forwarding(Routine& r) : r_(r), uses_(uses_of(r)) {}
+
+  void run() {
+    r_.body = body(r_.body, {});
+    if (forwarded_.empty()) return;
+    std::set<std::string> read;
+    for (const auto& [name, v] : r_.variables)
+      for (const Bounds& b : v.bounds)
+        for (const Expr& e : {b.lower, b.upper})
+          if (e) collect_reads(e, read);
+    reads(r_.body, read);
+    std::erase_if(forwarded_, [&](const std::string& n) { return read.count(n) > 0; });
+    if (!forwarded_.empty()) drop(r_.body);
+  }
+
+ private:
+  /// By variable: its value now, over variables that stay as they are.
+  using Values = std::map<std::string, Expr>;
+
+  Body body(const Body& b, Values now) {
+    Body out;
+    for (Statement s : b) {
+      const bool loop = std::holds_alternative<Do>(s.what);
+      std::set<std::string> changed;
+      for (const auto* inner : bodies(s)) assigned_in(**inner, changed);
+      if (auto* d = std::get_if<Do>(&s.what)) {
+        changed.insert(d->variable);
+        for (Expr* e : {&d->from, &d->to, &d->step}) put(*e, now);
+      } else {
+        rewrite_own(s, now);
+      }
+      if (loop) forget(changed, now);  // its iterations begin with what others leave
+      if (loop) around_.push_back(std::get<Do>(s.what).variable);
+      for (std::shared_ptr<Body>* inner : bodies(s))
+        *inner = std::make_shared<Body>(body(**inner, now));
+      if (loop) around_.pop_back();
+      forget(changed, now);
+      note(s, now);
+      out.push_back(std::move(s));
+    }
+    return out;
+  }
+
+  static void assigned_in(const Body& b, std::set<std::string>& out) {
+    for (Statement s : b) {
+      if (const auto* a = std::get_if<Assignment>(&s.what)) out.insert(written_name(a->to));
+      if (const auto* d = std::get_if<Do>(&s.what)) out.insert(d->variable);
+      if (const auto* c = std::get_if<SubroutineCall>(&s.what)) {
+        for (const Expr& e : c->arguments)
+          if (e.as<Var>() || e.as<Load>()) out.insert(written_name(e));
+        if (c->result) out.insert(written_name(c->result));
+      }
+      for (const auto* inner : bodies(s)) assigned_in(**inner, out);
+    }
+  }
+
+  static void forget(const std::set<std::string>& changed, Values& now) {
+    std::erase_if(now, [&](const auto& v) {
+      std::set<std::string> names;
+      collect_vars(v.second, names);
+      return changed.count(v.first) ||
+             std::any_of(names.begin(), names.end(),
+                         [&](const std::string& n) { return changed.count(n) > 0; });
+    });
+  }
+
+  static void put(Expr& e, const Values& now) {
+    if (e && !now.empty()) e = substitute(e, now);
+  }
+
+  /// The statement's own expressions. What a call gets may be a place, which stays one.
+  static void rewrite_own(Statement& s, const Values& now) {
+    if (now.empty()) return;
+    if (auto* a = std::get_if<Assignment>(&s.what)) {
+      if (a->to.as<Load>()) put(a->to, now);
+      return put(a->value, now);
+    }
+    if (auto* c = std::get_if<SubroutineCall>(&s.what)) {
+      for (Expr& e : c->arguments)
+        if (!e.as<Var>()) put(e, now);
+      return;
+    }
+    expressions(s, [&](Expr& e) { put(e, now); });
+  }
+
+  void note(const Statement& s, Values& now) {
+    std::set<std::string> changed;
+    assigned_in({s}, changed);
+    forget(changed, now);
+    const auto* a = std::get_if<Assignment>(&s.what);
+    const auto* v = a ? a->to.as<Var>() : nullptr;
+    if (v && !around_.empty() && is_own_integer(v->name) && stays(a->value))
+      now[v->name] = a->value, forwarded_.insert(v->name);
+  }
+
+  static void reads(const Body& b, std::set<std::string>& out) {
+    const auto look = [&](const Expr& e) {
+      if (e) collect_reads(e, out);
+    };
+    for (Statement s : b) {
+      const auto* a = std::get_if<Assignment>(&s.what);
+      if (a && a->to.as<Var>())
+        look(a->value);
+      else
+        expressions(s, look);
+      if (const auto* d = std::get_if<Do>(&s.what)) out.insert(d->variable);
+      for (const auto* inner : bodies(s)) reads(**inner, out);
+    }
+  }
+
+  /// Assignments of variables that nothing reads any more.
+  void drop(Body& b) const {
+    std::erase_if(b, [&](const Statement& s) {
+      const auto* a = std::get_if<Assignment>(&s.what);
+      return a && a->to.as<Var>() && forwarded_.count(written_name(a->to));
+    });
+    for (Statement& s : b)
+      for (auto* inner : bodies(s)) drop(**inner);
+  }
+
+  bool is_own_integer(const std::string& name) const {
+    const Variable& v = r_.variables.at(name);
+    return !v.dummy && !v.array && !v.logical && !v.character && !v.saved &&
+           is_integer(v.type.scalar);
+  }
+
+  /// Sums and products of variables of the loops around, of arguments that nothing assigns, and of
+  /// numbers.
+  bool stays(const Expr& e) const {
+    if (e.as<IntLit>()) return true;
+    if (const auto* n = e.as<Nary>())
+      return (n->op == NaryOp::Add || n->op == NaryOp::Mul) &&
+             std::all_of(n->terms.begin(), n->terms.end(), [&](const Expr& x) { return stays(x); });
+    if (const Expr* x = negated(e)) return stays(*x);
+    const auto* v = e.as<Var>();
+    if (!v) return false;
+    if (std::find(around_.begin(), around_.end(), v->name) != around_.end())
+      return !uses_.assigned.count(v->name);
+    const auto it = r_.variables.find(v->name);
+    return it != r_.variables.end() && it->second.dummy && !it->second.array &&
+           is_integer(it->second.type.scalar) && !uses_.assigned.count(v->name) &&
+           !uses_.loops.count(v->name) && it->second.intent != Intent::Out &&
+           it->second.intent != Intent::InOut;
+  }
+
+  Routine& r_;
+  Uses uses_;
+  std::vector<std::string> around_;  // variables of the loops around
+  std::set<std::string> forwarded_;
+};
+
+}  // namespace
+
+void forward_subscripts(Routine& routine) { Forwarding(routine).run(); }
+
+}  // namespace moonloop::fortran
