@@ -54,7 +54,20 @@ AroundRoutine around(const FortranFile::Home& h, const Kernel& k) {
     fail("unsupported", k.at,
          "`{}` is in {} of a file in fixed form, which the interface in free form cannot have",
          k.name, h.program ? "the main program" : "the module `" + h.module + "`");
-  return {h.module, h.pure, h.elemental, h.recursive, h.values, h.outputs};
+  AroundRoutine out;
+  out.module = h.module;
+  out.pure = h.pure;
+  out.elemental = h.elemental;
+  out.recursive = h.recursive;
+  out.values = h.values;
+  out.as_declared = true;
+  out.outputs = h.outputs;
+  for (const Argument& a : k.args) {
+    if (a.intent == Intent::Unknown)
+      out.undeclared.insert(a.fortran.component ? a.fortran.component->of : a.name);
+    if (a.strides) out.assumed_size.insert(a.name);
+  }
+  return out;
 }
 
 /// The preprocessor's directives in the file of `h` need a name that asks for them.

@@ -183,20 +183,61 @@ std::pair<const Parameter*, std::size_t> axis_of(const Called& p, const Paramete
   fail("unsupported", extent.at, "`{}`: no axis has the length `{}`", p.kernel, extent.name);
 }
 
-/// The length of an axis over the caller's arguments.
-std::string length(const Called& p, const Parameter& a, const Expr& e) {
-  if (const auto n = as_int(e)) return std::to_string(*n);
-  if (const auto* v = e.as<Var>())
-    for (const Parameter& x : p.params)
-      if (x.name == v->name) return place_of(p, x);
+/// Whether the wrapper finds it by itself, without the caller in Fortran.
+bool is_found(const Parameter& a) {
+  return a.fortran.role == FortranRole::Extent || a.fortran.role == FortranRole::Lower ||
+         a.fortran.role == FortranRole::Entry || a.fortran.outer;
+}
+
+/// A sum or product of the caller's arguments; empty for others.
+std::string length(const Called& p, const Expr& e) {
+  if (const auto n = as_int(e)) return *n < 0 ? "(" + std::to_string(*n) + ")" : std::to_string(*n);
+  if (const auto* v = e.as<Var>()) {
+    for (const Parameter& x : p.params) {
+      if (x.name != v->name) continue;
+      if (x.fortran.role == FortranRole::Entry) return length(p, var(x.fortran.of));
+      return is_found(x) && !x.fortran.outer ? "" : place_of(p, x);
+    }
+  }
+  if (const Expr* x = negated(e)) {
+    const std::string term = length(p, *x);
+    return term.empty() ? "" : "(-" + term + ")";
+  }
   const auto* n = e.as<Nary>();
-  if (!n || (n->op != NaryOp::Add && n->op != NaryOp::Mul))
+  if (!n || (n->op != NaryOp::Add && n->op != NaryOp::Mul)) return "";
+  std::string out;
+  for (const Expr& x : n->terms) {
+    const std::string term = length(p, x);
+    if (term.empty()) return "";
+    out += (out.empty() ? "" : n->op == NaryOp::Add ? " + " : "*") + term;
+  }
+  return "(" + out + ")";
+}
+
+/// The same of a variable of a derived type. Fails `unsupported` for others.
+std::string length(const Called& p, const Parameter& a, const Expr& e) {
+  const std::string out = length(p, e);
+  if (out.empty())
     fail("unsupported", a.at, "`{}`: the bounds of `{}` are not sums and products of arguments",
          p.kernel, a.fortran.component->of);
-  std::string out;
-  for (const Expr& x : n->terms)
-    out += (out.empty() ? "" : n->op == NaryOp::Add ? " + " : "*") + length(p, a, x);
-  return "(" + out + ")";
+  return out;
+}
+
+/// The bounds of an array as the routine declares it: callers through pointers to procedures and
+/// by generic names see them. Where they cannot be written here, as many axes.
+std::string declared_bounds(const Called& p, const Parameter& a) {
+  if (!p.around.as_declared) return "(*)";
+  std::string all;
+  bool known = p.around.assumed_size.count(a.name) == 0;
+  for (const Expr& e : a.shape) {
+    const std::string n = length(p, e);
+    known = known && !n.empty();
+    all += (all.empty() ? "" : ", ") + n;
+  }
+  if (known) return "(" + all + ")";
+  std::string ones;
+  for (std::size_t i = 1; i < a.shape.size(); ++i) ones += "1, ";
+  return "(" + ones + "*)";
 }
 
 bool has_assumed_shape(const Called& p, const Parameter& a) {
@@ -246,12 +287,6 @@ std::string extent_function(const Called& p) {
          " = int(n, c_int32_t)\n  end function\n";
 }
 
-/// Whether the wrapper finds it by itself, without the caller in Fortran.
-bool is_found(const Parameter& a) {
-  return a.fortran.role == FortranRole::Extent || a.fortran.role == FortranRole::Lower ||
-         a.fortran.role == FortranRole::Entry || a.fortran.outer;
-}
-
 /// `head(a, b, ...) tail`, in lines that Fortran takes. The caller gives no result and no lengths.
 std::string with_arguments(const Called& p, const std::string& head, Side side,
                            const std::string& tail = {}) {
@@ -294,6 +329,7 @@ std::string colons(const Parameter& a) {
 /// How an argument is passed. A pure routine has to declare its outputs.
 std::string attribute(const Called& p, const std::string& name, Intent intent) {
   if (p.around.values.count(name)) return ", value";
+  if (p.around.undeclared.count(name)) return "";
   if (intent == Intent::In) return ", intent(in)";
   return p.around.pure ? ", intent(inout)" : "";
 }
@@ -368,26 +404,26 @@ std::string declarations_of_outer(const Called& p, const std::string& indent) {
 }
 
 std::string declarations(const Called& p, bool by_value, const std::string& indent) {
-  std::string out;
+  std::string scalars, arrays;
   for (const Parameter& a : p.params) {
     if (!by_value && (is_found(a) || a.fortran.component)) continue;
-    const bool allocatable = !by_value && a.fortran.allocatable;
-    out += indent + (by_value ? type_in_c(p, a) : fortran_type(p, a));
+    const bool array = a.is_array && !a.shape.empty();
+    std::string line = indent + (by_value ? type_in_c(p, a) : fortran_type(p, a));
     if (!a.is_array && by_value)
-      out += ", value";
+      line += ", value";
     else if (by_value || a.fortran.role != FortranRole::Result)  // a function's value has no attribute
-      out += attribute(p, by_value ? "" : a.name, a.intent);
-    if (allocatable) out += ", allocatable";
-    out += " :: " + name_of(p, a);
-    if (!by_value && has_assumed_shape(p, a)) {
-      out += colons(a);
-    } else if (a.is_array && !a.shape.empty()) {
-      out += "(*)";
-    }
-    out += "\n";
+      line += attribute(p, by_value ? "" : a.name, a.intent);
+    if (!by_value && a.fortran.allocatable) line += ", allocatable";
+    line += " :: " + name_of(p, a);
+    if (!by_value && has_assumed_shape(p, a))
+      line += colons(a);
+    else if (array)
+      line += by_value ? "(*)" : declared_bounds(p, a);
+    (array && !by_value ? arrays : scalars) += line + "\n";  // bounds are over scalars
   }
-  return by_value ? out
-                  : out + derived_declarations(p, indent) + declarations_of_outer(p, indent);
+  if (by_value) return scalars;
+  const std::string derived = derived_declarations(p, indent);
+  return scalars + derived + arrays + declarations_of_outer(p, indent);
 }
 
 std::string c_function(const Called& p, const std::string& name) {

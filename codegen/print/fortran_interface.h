@@ -28,6 +28,9 @@ struct AroundRoutine {
   std::string module;
   bool pure = false, elemental = false, recursive = false;
   std::set<std::string> values;      // arguments with the attribute `value`
+  bool as_declared = false;          // a routine in Fortran declares its arguments:
+  std::set<std::string> undeclared;  // those without an intent
+  std::set<std::string> assumed_size;  // and arrays whose last axis has no length
   std::vector<std::string> outputs;  // routines in Fortran that print for it
 };
 

@@ -37,9 +37,9 @@ end module
 subroutine scale(n, a, total)
   use scale_moonloop
   implicit none
-  integer(c_int32_t), intent(in) :: n
-  real(c_double), intent(in) :: a(*)
+  integer(c_int32_t) :: n
   real(c_double) :: total
+  real(c_double) :: a(n)
   call scale_of_c(n, a, total)
 end subroutine
 )");

@@ -547,3 +547,58 @@ end program
 )");
   same_program(f, "halves");
 }
+
+TEST_CASE("fortran interface: generic names and pointers to procedures see ranks and intents") {
+  const Folder f;
+  f.write("k.f90", R"(module m
+  implicit none
+  interface fill
+    module procedure fill_line, fill_plane
+  end interface
+  abstract interface
+    subroutine change(n, first, a)
+      integer :: n, first
+      real(8) :: a(first - 1:n, 2*n)
+    end subroutine
+  end interface
+contains
+  subroutine fill_line(n, a)
+    integer, intent(in) :: n
+    real(8), intent(out) :: a(*)
+    integer :: i
+    do i = 1, n
+      a(i) = i
+    end do
+  end subroutine
+  subroutine fill_plane(n, a)
+    integer, intent(in) :: n
+    real(8), intent(out) :: a(n, *)
+    integer :: i
+    do i = 1, n
+      a(i, 2) = 10*i
+    end do
+  end subroutine
+  subroutine twice(n, first, a)
+    integer :: n, first, i
+    real(8) :: a(first - 1:n, 2*n)
+    do i = first, n
+      a(i, 2) = 2*a(i, 2) + first
+    end do
+  end subroutine
+end module
+)");
+  f.write("main.f90", R"(program p
+  use m
+  implicit none
+  real(8) :: line(6), plane(3, 4)
+  procedure(change), pointer :: q
+  line = 0; plane = 0
+  call fill(6, line)
+  call fill(3, plane)
+  q => twice
+  call q(2, 1, plane)
+  print *, line, plane
+end program
+)");
+  for (const char* kernel : {"fill_line", "fill_plane", "twice"}) same_program(f, kernel);
+}
