@@ -38,8 +38,9 @@ struct Command {
   bool reads_all = false;  // helps with the other commands, too
 };
 constexpr Command kCommands[]{
-    {"gen", add_gen},   {"run", add_run},         {"check", add_check},   {"show", add_show},
-    {"view", add_view}, {"repl", add_repl, true}, {"doc", add_doc, true}, {"devices", add_devices}};
+    {"gen", add_gen},       {"run", add_run},         {"check", add_check},
+    {"show", add_show},     {"view", add_view},       {"repl", add_repl, true},
+    {"doc", add_doc, true}, {"devices", add_devices}, {"fc", add_fc}};
 
 }  // namespace
 

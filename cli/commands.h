@@ -41,6 +41,7 @@ bool is_compiler_error(const std::string& code);
 void add_check(CLI::App& app, Common& common, std::function<int()>& action);
 void add_devices(CLI::App& app, Common& common, std::function<int()>& action);
 void add_doc(CLI::App& app, Common& common, std::function<int()>& action);
+void add_fc(CLI::App& app, Common& common, std::function<int()>& action);
 void add_gen(CLI::App& app, Common& common, std::function<int()>& action);
 void add_repl(CLI::App& app, Common& common, std::function<int()>& action);
 void add_run(CLI::App& app, Common& common, std::function<int()>& action);

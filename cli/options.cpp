@@ -167,7 +167,8 @@ static FortranOptions fortran_options(const Common& c) {
 
 std::vector<Kernel> load_kernels(const Common& c,
                                  const std::function<void(const StepReport&)>& on_step,
-                                 std::vector<Kernel>* before, FortranFile* file) {
+                                 std::vector<Kernel>* before, FortranFile* file,
+                                 std::set<std::string>* marked) {
   const auto from_stdin = std::count(c.transforms.begin(), c.transforms.end(), "-");
   if (from_stdin + (c.input == "-" ? 1 : 0) > 1)
     throw CLI::ValidationError("INPUT",
@@ -197,12 +198,26 @@ std::vector<Kernel> load_kernels(const Common& c,
       warn_of_empty_loops(c, k);
       warn_of_widening_literals(c, k);
     }
-  for (const FortranFile::Transform& t : fortran.transforms)
-    if (t.kernel.empty() || c.means(t.kernel))
-      kernels = run_transform_script(t.source, kernels, options, t.code.c_str());
+  std::map<std::string, std::size_t> steps;
+  const auto count = [&] {
+    for (const Kernel& k : kernels) steps[k.name] = k.trace.size();
+  };
+  const auto note_changed = [&] {
+    if (marked)
+      for (const Kernel& k : kernels)
+        if (k.trace.size() != steps[k.name]) marked->insert(k.name);
+    count();
+  };
+  count();
+  for (const FortranFile::Transform& t : fortran.transforms) {
+    if (!t.kernel.empty() && !c.means(t.kernel)) continue;
+    kernels = run_transform_script(t.source, kernels, options, t.code.c_str());
+    t.kernel.empty() ? note_changed() : count();
+  }
   if (file) *file = std::move(fortran);
   for (const std::string& script : c.transforms)
     kernels = run_transform_script(read_source(script), kernels, options);
+  note_changed();
   warn_of_unread_settings(c, {read.begin(), read.end()});
   require_scalars(c, read_kernels, kernels);
   return kernels;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,12 +46,13 @@ struct Common {
 ScriptOptions script_options(const Common& c);
 /// All kernels of the input, each after the -t scripts, in order. `on_step` is called for each
 /// transform; `before` gets the kernels as they were before the -t scripts, `file` the rest of the
-/// input where it is Fortran. Warns as cli/warnings.h says, about units that the Fortran reader
+/// input where it is Fortran, `marked` the names of those that its blocks or the scripts change.
+/// Warns as cli/warnings.h says, about units that the Fortran reader
 /// leaves out, and as run_transform_script() does.
 std::vector<Kernel> load_kernels(const Common& c,
                                  const std::function<void(const StepReport&)>& on_step = {},
-                                 std::vector<Kernel>* before = nullptr,
-                                 FortranFile* file = nullptr);
+                                 std::vector<Kernel>* before = nullptr, FortranFile* file = nullptr,
+                                 std::set<std::string>* marked = nullptr);
 /// The program units of the Fortran file that is the input, see fortran_imports().
 std::vector<FortranImport> load_imports(const Common& c);
 /// Prints a warning on standard error, unless --quiet.

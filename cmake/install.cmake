@@ -28,6 +28,9 @@ install(FILES ${CMAKE_BINARY_DIR}/moonloopConfig.cmake ${CMAKE_BINARY_DIR}/moonl
               cmake/FindISL.cmake cmake/FindLuaCxx.cmake
         DESTINATION ${config_folder} COMPONENT development)
 
+# For builds that need no more than the tool: include(MoonloopFortran).
+install(FILES cmake/MoonloopFortran.cmake DESTINATION ${config_folder} COMPONENT tool)
+
 # Public headers: moonloop.h, each transform's own, the Fortran reader's, the interpreter's, the
 # runner's, and what these include, by `layer/name.h`. All others stay inside.
 install(FILES include/moonloop/moonloop.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/moonloop COMPONENT development)

@@ -72,7 +72,7 @@ TEST_CASE("doc: one form at a time, and names where they mean something") {
   CHECK(page.err ==
         "error: no manual page of `tile`; there are those of `gen`, `run`, `check`, `show`, "
         "`view`, `repl`, "
-        "`doc`, `devices` [unknown-topic]\n");
+        "`doc`, `devices`, `fc` [unknown-topic]\n");
 }
 
 TEST_CASE("doc: the JSON has all of the registry, the library and the command line") {
@@ -137,7 +137,7 @@ TEST_CASE("doc: completions of bash, at the places of a command line") {
   CHECK(bash_offers({"moonloop", "sh"}) == "show");
   CHECK(bash_offers({"moonloop", "re"}) == "repl");
   CHECK(bash_offers({"moonloop", ""}) ==
-        "--help|--version|-h|check|devices|doc|gen|repl|run|show|view");
+        "--help|--version|-h|check|devices|doc|fc|gen|repl|run|show|view");
   CHECK(bash_offers({"moonloop", "--v"}) == "--version");
   CHECK(bash_offers({"moonloop", "gen", "a.loop", "--target", ""}) == "c|cuda|opencl|openmp");
   CHECK(bash_offers({"moonloop", "gen", "a.loop", "--target", "op"}) == "opencl|openmp");

@@ -1,0 +1,283 @@
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <regex>
+
+#include "cli/commands.h"
+#include "cli/replacement.h"
+#include "codegen/language.h"
+#include "core/base/diagnostic.h"
+#include "runtime/file.h"
+#include "runtime/process.h"
+
+// A Fortran compiler that compiles marked routines through C.
+namespace moonloop::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct FcOptions {
+  std::string target = "c", cc = "cc";
+  std::vector<std::string> command;
+};
+
+/// A compiler's command as its words, and what they mean here.
+struct Compilation {
+  std::vector<std::string> words;
+  std::vector<std::size_t> sources;  // which words are files in Fortran
+  std::string output;                // of -o
+  bool objects = false;              // -c: it does not link
+  std::vector<std::string> for_c;    // options that a C compiler takes too, with the same meaning
+};
+
+/// The word of `-Xvalue` or `-X value`, and how many words that is; nothing for other words.
+std::optional<std::pair<std::string, int>> value_of(const std::vector<std::string>& words,
+                                                    std::size_t i, const std::string& option) {
+  if (words[i] == option && i + 1 < words.size()) return std::pair{words[i + 1], 2};
+  if (words[i].starts_with(option) && words[i].size() > option.size())
+    return std::pair{words[i].substr(option.size()), 1};
+  return std::nullopt;
+}
+
+/// Adds what the command says about preprocessing, folders and kinds to `common`. Fails
+/// `unsupported` for kinds that Moonloop does not have.
+Compilation read_command(const std::vector<std::string>& words, Common& common) {
+  Compilation out{words, {}, {}, false, {}};
+  bool wide = false, own_double = false;
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const std::string& w = words[i];
+    if (const auto v = value_of(words, i, "-o"); v && !w.starts_with("-openmp")) {
+      out.output = v->first;
+      i += static_cast<std::size_t>(v->second) - 1;
+    } else if (const auto d = value_of(words, i, "-D")) {
+      const std::size_t eq = d->first.find('=');
+      common.defines.emplace_back(d->first.substr(0, eq),
+                                  eq == std::string::npos ? "1" : d->first.substr(eq + 1));
+      i += static_cast<std::size_t>(d->second) - 1;
+    } else if (const auto f = value_of(words, i, "-I")) {
+      common.includes.push_back(f->first);
+      i += static_cast<std::size_t>(f->second) - 1;
+    } else if (w == "-J") {
+      ++i;
+    } else if (w == "-c") {
+      out.objects = true;
+    } else if (w == "-fdefault-real-8" || w == "-r8") {
+      common.default_real = 8;
+      wide = w != "-r8";
+    } else if (w == "-fdefault-double-8") {
+      own_double = true;
+    } else if (w == "-fdefault-integer-8" || w == "-i8") {
+      common.default_integer = 8;
+    } else if (!w.starts_with('-') && is_fortran(w)) {
+      out.sources.push_back(i);
+    }
+    for (const char* same : {"-O", "-g", "-m", "-fopenmp", "-fPIC", "-fpic", "-ffast-math",
+                             "-ffp-contract", "-fno-", "-pg", "-fsanitize"})
+      if (w.starts_with(same)) {
+        out.for_c.push_back(w);
+        break;
+      }
+  }
+  if (wide && !own_double)
+    throw Error(Diagnostic{"unsupported",
+                           "`-fdefault-real-8` alone makes `double precision` 16 bytes long, which "
+                           "Moonloop does not have",
+                           {},
+                           {},
+                           "add -fdefault-double-8"});
+  return out;
+}
+
+/// Ends the process as the command does.
+[[noreturn]] void become(const std::vector<std::string>& words) {
+  std::vector<char*> argv;
+  for (const std::string& w : words) argv.push_back(const_cast<char*>(w.c_str()));
+  argv.push_back(nullptr);
+  execvp(argv[0], argv.data());
+  fail("cannot-start", {}, "cannot start `{}`: {}", words[0], std::strerror(errno));
+}
+
+/// Runs a compiler, and shows what it says; whether it succeeded.
+bool compile(std::vector<std::string> words) {
+  const std::string program = find_program(words[0]);
+  if (program.empty()) fail("cannot-start", {}, "there is no program `{}`", words[0]);
+  words[0] = program;
+  const ProcessResult r = run_process(words);
+  fmt::print(stderr, "{}", r.output);
+  return r.status == 0;
+}
+
+/// The text of a file in fixed form without the routines.
+std::string without(const std::vector<Replaced>& all) {
+  const Source* source = all.front().home->source;
+  std::string out;
+  for (int n = 1; n <= static_cast<int>(source->line_starts.size()); ++n) {
+    bool replaced = false;
+    for (const Replaced& r : all)
+      replaced = replaced || (r.home->routine.first <= n && n <= r.home->routine.last);
+    out += replaced ? "\n" : std::string(source->line(n)) + "\n";
+  }
+  return out;
+}
+
+/// The files that stand for one source: in Fortran and in C.
+struct Instead {
+  std::vector<std::string> fortran;
+  std::string c;
+};
+
+class Compiler {
+ public:
+  Compiler(const Common& common, const FcOptions& o, const TemporaryFolder& folder)
+      : common_(common), o_(o), folder_(folder), target_(target_option(o.target)) {}
+
+  /// Writes the replacement of `path`; nothing where none of its routines is marked.
+  std::optional<Instead> replace(const std::string& path) {
+    if (!asks(path)) return std::nullopt;
+    Common one = common_;
+    one.input = path;
+    one.quiet = true;  // what is not replaced stays as it is
+    FortranFile file;
+    std::set<std::string> marked(one.kernels.begin(), one.kernels.end());
+    const std::vector<Kernel> all =
+        load_kernels(one, {}, nullptr, &file, one.kernels.empty() ? &marked : nullptr);
+    std::vector<Kernel> kernels;
+    for (const Kernel& k : all)
+      if (marked.count(k.name)) kernels.push_back(k);
+    if (kernels.empty()) return std::nullopt;
+    const Replacement r = replace_routines(kernels, file, target_, true);
+    std::vector<std::string> names;
+    for (const Kernel& k : kernels) names.push_back(k.name);
+    if (!common_.quiet) fmt::print(stderr, "moonloop: {}: {}\n", path, fmt::join(names, ", "));
+    const std::string name = fs::path(path).stem().string(), base = folder_.path() + "/" + name;
+    Instead out{{}, base + "_moonloop.c"};
+    write_file(out.c, {r.code});
+    if (path.ends_with("90")) {
+      out.fortran = {folder_.path() + "/" + fs::path(path).filename().string()};
+      write_file(out.fortran[0], {file_of(r.routines)});
+    } else {
+      out.fortran = {base + "_moonloop.f90",
+                     folder_.path() + "/" + fs::path(path).filename().string()};
+      write_file(out.fortran[0], {interface_file(r.routines, kernels, one, out.fortran[0])});
+      write_file(out.fortran[1], {without(r.routines)});
+    }
+    return out;
+  }
+
+  /// Objects of the files; empty after an error of a compiler, which has been shown.
+  std::vector<std::string> objects(const Compilation& c, const std::string& source,
+                                   const Instead& files) const {
+    std::vector<std::string> out;
+    for (const std::string& f : files.fortran) {
+      std::vector<std::string> words{c.words[0]};
+      for (std::size_t i = 1; i < c.words.size(); ++i) {
+        if (c.words[i] == "-o") {
+          ++i;
+        } else if (c.words[i] != "-c" && !c.words[i].starts_with("-o") && !is_source(c, i) &&
+                   !c.words[i].ends_with(".o")) {
+          words.push_back(c.words[i]);
+        }
+      }
+      const std::string beside = fs::path(source).parent_path().string();
+      out.push_back(f + ".o");
+      words.insert(words.end(),
+                   {"-I" + (beside.empty() ? "." : beside), "-c", f, "-o", out.back()});
+      if (!compile(words)) return {};
+    }
+    std::vector<std::string> words = split(o_.cc);
+    words.insert(words.end(), c.for_c.begin(), c.for_c.end());
+    out.push_back(files.c + ".o");
+    words.insert(words.end(), {"-c", files.c, "-o", out.back()});
+    if (!compile(words)) return {};
+    return out;
+  }
+
+ private:
+  static bool is_source(const Compilation& c, std::size_t i) {
+    return std::find(c.sources.begin(), c.sources.end(), i) != c.sources.end();
+  }
+  /// Whether a file has a routine that --kernel names, or blocks, or there are scripts for it.
+  bool asks(const std::string& path) const {
+    std::string text;
+    if (!read_whole(path, text)) return false;  // the compiler says why
+    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    for (const std::string& k : common_.kernels)
+      if (std::regex_search(text, std::regex("(subroutine|function)[ \t]+" + k + "\\b")))
+        return true;
+    if (!common_.kernels.empty()) return false;
+    return !common_.transforms.empty() || text.find("$moonloop") != std::string::npos ||
+           text.find("$loopy") != std::string::npos;
+  }
+  static std::vector<std::string> split(const std::string& text) {
+    std::vector<std::string> out;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = std::min(text.find(' ', at), text.size());
+      if (end > at) out.push_back(text.substr(at, end - at));
+      at = end + 1;
+    }
+    return out;
+  }
+
+  const Common& common_;
+  const FcOptions& o_;
+  const TemporaryFolder& folder_;
+  Target target_;
+};
+
+int fc(Common common, const FcOptions& o) {
+  if (!features_of(target_option(o.target)).host_function || is_device(target_option(o.target)))
+    fail("unsupported", {}, "`fc` generates `c` or `openmp`, not `{}`", o.target);
+  const Compilation c = read_command(o.command, common);
+  if (c.sources.empty()) become(c.words);
+  const TemporaryFolder folder(fs::temp_directory_path().string(), "moonloop-fc-");
+  if (folder.path().empty())
+    fail("cannot-write", {}, "cannot make a folder in `{}`", fs::temp_directory_path().string());
+  Compiler compiler(common, o, folder);
+  std::map<std::size_t, Instead> instead;
+  for (const std::size_t i : c.sources)
+    if (auto files = compiler.replace(c.words[i])) instead.emplace(i, std::move(*files));
+  if (instead.empty()) become(c.words);
+  if (c.objects && c.sources.size() > 1)
+    fail("unsupported", {}, "`fc` compiles one file at a time to an object, not {}",
+         c.sources.size());
+  std::vector<std::string> words = c.words;
+  for (const auto& [i, files] : instead) {
+    const std::vector<std::string> objects = compiler.objects(c, c.words[i], files);
+    if (objects.empty()) return kCompiler;
+    if (c.objects) {  // one object of all
+      const std::string to =
+          c.output.empty() ? fs::path(c.words[i]).stem().string() + ".o" : c.output;
+      std::vector<std::string> link{"ld", "-r", "-o", to};
+      link.insert(link.end(), objects.begin(), objects.end());
+      return compile(link) ? kDone : kCompiler;
+    }
+    words[i] = objects[0];
+    words.insert(words.end(), objects.begin() + 1, objects.end());
+  }
+  return compile(words) ? kDone : kCompiler;
+}
+
+}  // namespace
+
+void add_fc(CLI::App& app, Common& common, std::function<int()>& action) {
+  auto o = std::make_shared<FcOptions>();
+  CLI::App* command = app.add_subcommand(
+      "fc", "Compile Fortran by another compiler, and marked routines of it through C");
+  add_common_options(*command, common, false);
+  command->add_option("--target", o->target, "c or openmp")
+      ->type_name("TARGET")
+      ->capture_default_str();
+  command->add_option("--cc", o->cc, "the C compiler, and options for it")
+      ->type_name("COMMAND")
+      ->capture_default_str();
+  command
+      ->add_option("COMMAND", o->command,
+                   "after --: the compiler and its arguments, as in -- gfortran -O3 -c a.f90")
+      ->type_name("")
+      ->required();
+  command->callback([&common, &action, o] { action = [&common, o] { return fc(common, *o); }; });
+}
+
+}  // namespace moonloop::cli

@@ -1,0 +1,122 @@
+#include "cli/replacement.h"
+
+#include <algorithm>
+
+#include "core/base/diagnostic.h"
+
+// Routines of Fortran files and what takes their places.
+namespace moonloop::cli {
+namespace {
+
+bool is_directive(std::string_view line) { return line.starts_with('#'); }
+
+bool preprocessed(const FortranFile::Home& h) { return h.source->name.ends_with(".F90"); }
+
+/// The modules of the file that the routines are in, or all of it where they are in its main
+/// program, with the replacements in their places; and the preprocessor's directives anywhere,
+/// which decide what is in these.
+std::string file_with(const std::vector<Replaced>& all, const Source* source, bool whole) {
+  const auto in = [](const FortranFile::Lines& l, int n) { return l.first <= n && n <= l.last; };
+  std::string out;
+  bool goes_on = false;  // of a directive on the line before
+  for (int n = 1; n <= static_cast<int>(source->line_starts.size()); ++n) {
+    const std::string_view line = source->line(n);
+    bool kept = whole, replaced = false, directive = false;
+    std::string by;
+    for (const Replaced& r : all) {
+      if (!r.home || r.home->source != source) continue;
+      directive = preprocessed(*r.home) && (goes_on || is_directive(line));
+      replaced = replaced || in(r.home->routine, n);
+      for (const FortranFile::Lines& m : r.home->modules) kept = kept || in(m, n);
+      if (n == r.home->routine.last) by += r.by.routine;
+    }
+    goes_on = directive && line.ends_with('\\');
+    if (directive || (kept && !replaced)) out += std::string(line) + "\n";
+    out += by;
+  }
+  return out;
+}
+
+AroundRoutine around(const FortranFile::Home& h, const Kernel& k) {
+  if (!h.source->name.ends_with("90") && (h.program || !h.module.empty()))
+    fail("unsupported", k.at,
+         "`{}` is in {} of a file in fixed form, which the interface in free form cannot have",
+         k.name, h.program ? "the main program" : "the module `" + h.module + "`");
+  AroundRoutine out;
+  out.module = h.module;
+  out.pure = h.pure;
+  out.elemental = h.elemental;
+  out.recursive = h.recursive;
+  out.values = h.values;
+  out.as_declared = true;
+  out.outputs = h.outputs;
+  for (const Argument& a : k.args) {
+    if (a.intent == Intent::Unknown)
+      out.undeclared.insert(a.fortran.component ? a.fortran.component->of : a.name);
+    if (a.strides) out.assumed_size.insert(a.name);
+  }
+  return out;
+}
+
+/// The preprocessor's directives in the file of `h` need a name that asks for them.
+void check_name(const std::string& text, const FortranFile::Home& h, const Kernel& k,
+                const Common& common, const std::string& to) {
+  const bool again = !h.modules.empty() && (!common.defines.empty() || text.starts_with('#') ||
+                                            text.find("\n#") != std::string::npos);
+  if (preprocessed(h) && again && !to.ends_with(".F90"))
+    fail("unsupported", k.at,
+         "`{}` is in a file with modules for the preprocessor, which the interface has too; name "
+         "it `{}.F90`, and compile it with the same definitions",
+         k.name, to.ends_with(".f90") ? to.substr(0, to.size() - 4) : to);
+}
+
+}  // namespace
+
+std::string interface_file(const std::vector<Replaced>& all, const std::vector<Kernel>& kernels,
+                           const Common& common, const std::string& to) {
+  std::string out, middle, after;
+  std::vector<const Source*> sources;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Replaced& r = all[i];
+    out += r.by.module;
+    after += r.by.after;
+    if (!r.home || r.home->modules.empty() || !r.home->source->name.ends_with("90")) {
+      middle += r.by.routine;
+    } else if (std::find(sources.begin(), sources.end(), r.home->source) == sources.end()) {
+      sources.push_back(r.home->source);
+      middle += file_with(all, r.home->source, false);
+    }
+  }
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (all[i].home) check_name(middle, *all[i].home, kernels[i], common, to);
+  return out + middle + after;
+}
+
+std::string file_of(const std::vector<Replaced>& all) {
+  std::string out, after;
+  for (const Replaced& r : all) out += r.by.module, after += r.by.after;
+  return out + file_with(all, all.front().home->source, true) + after;
+}
+
+Replacement replace_routines(const std::vector<Kernel>& kernels, const FortranFile& file,
+                             Target target, bool interfaces) {
+  Replacement out;
+  std::vector<Pieces> pieces;
+  for (const Kernel& k : kernels) {
+    Program program = generate(k, target, {.host_arrays = interfaces});
+    out.names.push_back(program.name);
+    if (interfaces) {
+      const auto it = file.homes.find(k.name);
+      const FortranFile::Home* home = it == file.homes.end() ? nullptr : &it->second;
+      out.routines.push_back(
+          {home, fortran_interface(program, k.name, home ? around(*home, k) : AroundRoutine{})});
+      program.pieces.functions += out.routines.back().by.c;
+    }
+    out.header = std::move(program.header);
+    pieces.push_back(std::move(program.pieces));
+  }
+  out.code = text_of(pieces);
+  return out;
+}
+
+}  // namespace moonloop::cli

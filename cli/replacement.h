@@ -1,0 +1,37 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+#include "codegen/print/fortran_interface.h"
+#include "frontends/fortran/fortran.h"
+
+/// Routines of Fortran files and what takes their places.
+namespace moonloop::cli {
+
+/// A routine that is replaced, and what by.
+struct Replaced {
+  const FortranFile::Home* home;  // null: it is in no file
+  FortranInterface by;
+};
+
+/// The code of several kernels, and how Fortran calls each of them.
+struct Replacement {
+  std::string code, header;        // one unit of C; the header is that of the last kernel
+  std::vector<std::string> names;  // of the C functions
+  std::vector<Replaced> routines;  // empty without interfaces
+};
+
+/// Fails as generate() and fortran_interface() do.
+Replacement replace_routines(const std::vector<Kernel>& kernels, const FortranFile& file,
+                             Target target, bool interfaces);
+
+/// The interface of all kernels, for the file `to`: with the modules that the routines are in, or
+/// all of the file of their main program. Fails `unsupported` where `to` has to have another name.
+std::string interface_file(const std::vector<Replaced>& all, const std::vector<Kernel>& kernels,
+                           const Common& common, const std::string& to);
+
+/// All of the file in free form that the routines are in, with the calls in their places.
+std::string file_of(const std::vector<Replaced>& all);
+
+}  // namespace moonloop::cli

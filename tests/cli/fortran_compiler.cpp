@@ -1,0 +1,140 @@
+// `moonloop fc`, which stands in the place of a Fortran compiler.
+#include "tests/cli/harness.h"
+
+using namespace moonloop::test;
+
+namespace {
+
+constexpr const char* kSolver = R"(module solver
+  implicit none
+  real(8) :: weight = 0.5d0
+contains
+  subroutine relax(n, u)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: u(n)
+    integer :: i
+    do i = 2, n
+      u(i) = (1 - weight)*u(i) + weight*u(i - 1)
+    end do
+  end subroutine
+  subroutine show(u)
+    real(8), intent(in) :: u(:)
+    print *, 'u', u
+  end subroutine
+end module
+!$moonloop begin transform
+! relax = lp.split_iname(relax, "i", 4)
+!$moonloop end transform
+subroutine outside(n, u)
+  use solver
+  integer, intent(in) :: n
+  real(8), intent(inout) :: u(n)
+  call relax(n, u)
+end subroutine
+)";
+constexpr const char* kMain = R"(program main
+  use solver
+  implicit none
+  real(8) :: u(11)
+  u = 1
+  u(1) = 3
+  call outside(11, u)
+  call show(u)
+end program
+)";
+
+std::string symbols(const Folder& f, const std::string& object) {
+  return shell("nm " + object, f.str()).out;
+}
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("fc: marked routines are compiled through C, the rest of the file as before") {
+  const Folder f;
+  f.write("solver.f90", kSolver);
+  f.write("main.f90", kMain);
+  REQUIRE(
+      shell("gfortran -O1 -c solver.f90 main.f90 && gfortran -o before solver.o main.o", f.str())
+          .status == 0);
+  const Outcome made = tool("fc -- gfortran -O1 -g -c solver.f90", f.str());
+  REQUIRE_MESSAGE(made.status == 0, made.err);
+  CHECK(made.err == "moonloop: solver.f90: relax\n");
+  CHECK(has(symbols(f, "solver.o"), "relax_of_c"));
+  CHECK(!has(symbols(f, "solver.o"), "U relax"));
+  REQUIRE(shell("gfortran -o after solver.o main.o", f.str()).status == 0);
+  CHECK(shell("./after", f.str()).out == shell("./before", f.str()).out);
+
+  const Outcome named =
+      tool("fc --quiet --kernel show -- gfortran -O1 solver.f90 main.f90 -o named", f.str());
+  REQUIRE_MESSAGE(named.status == 0, named.err);
+  CHECK(named.err.empty());
+  CHECK(shell("./named", f.str()).out == shell("./before", f.str()).out);
+
+  REQUIRE(tool("fc -- gfortran -O1 -c main.f90 -o plain.o", f.str()).status == 0);
+  CHECK(!has(symbols(f, "plain.o"), "of_c"));
+  CHECK(tool("fc --kernel none -- gfortran -c nowhere.f90", f.str()).status == 1);  // its status
+}
+
+TEST_CASE("fc: files in fixed form, definitions and folders of the command") {
+  const Folder f;
+  f.write("k.F",
+          "      SUBROUTINE TWICE(N, A)\n      INTEGER N, I\n      REAL*8 A(N)\n"
+          "      INCLUDE 'more.inc'\n      DO 10 I = 1, N\n        A(I) = FACTOR*A(I) + SHIFT\n"
+          "   10 CONTINUE\n      END\n"
+          "      SUBROUTINE OTHER(N, A)\n      INTEGER N\n      REAL*8 A(N)\n"
+          "      CALL TWICE(N, A)\n      PRINT *, A\n      END\n");
+  REQUIRE(shell("mkdir inc", f.str()).status == 0);
+  f.write("inc/more.inc", "      REAL*8, PARAMETER :: SHIFT = 0.5D0\n");
+  f.write("main.f90", "program p\n  real(8) :: a(3)\n  a = 1\n  call other(3, a)\nend program\n");
+  const std::string flags = "gfortran -O1 -DFACTOR=3 -Iinc -c k.F -o ";
+  REQUIRE(shell(flags + "b.o && gfortran -o before main.f90 b.o", f.str()).status == 0);
+  const Outcome made = tool("fc --kernel twice -- " + flags + "a.o", f.str());
+  REQUIRE_MESSAGE(made.status == 0, made.err);
+  CHECK(has(symbols(f, "a.o"), "twice_of_c"));
+  REQUIRE(shell("gfortran -o after main.f90 a.o", f.str()).status == 0);
+  CHECK(shell("./after", f.str()).out == shell("./before", f.str()).out);
+}
+
+TEST_CASE("fc: what cannot be, and what compilers refuse") {
+  const Folder f;
+  f.write("solver.f90", kSolver);
+  f.write("wrong.f90",
+          std::string(kSolver) + "subroutine wrong(n)\n  integer :: n\n  n = 'a'\nend\n");
+  CHECK(tool("fc -- gfortran -c wrong.f90", f.str()).status == 4);
+  CHECK(!f.has("wrong.o"));
+  const Outcome target = tool("fc --target cuda -- gfortran -c solver.f90", f.str());
+  CHECK(target.status == 1);
+  CHECK(has(target.err, "`fc` generates `c` or `openmp`, not `cuda`"));
+  const Outcome wide = tool("fc -- gfortran -fdefault-real-8 -c solver.f90", f.str());
+  CHECK(wide.status == 1);
+  CHECK(has(wide.err, "add -fdefault-double-8"));
+  CHECK(tool("fc --cc no-such-compiler -- gfortran -c solver.f90", f.str()).status == 4);
+  CHECK(tool("fc -- no-such-compiler x.o", f.str()).status == 4);
+  CHECK(tool("fc", f.str()).status == 2);
+  f.write("read.f90", "subroutine s(n)\n  read *, n\nend\n");
+  const Outcome left = tool("fc --kernel s -- gfortran -c read.f90", f.str());
+  CHECK(left.status == 1);
+  CHECK(has(left.err, "`read` is not supported"));
+}
+
+TEST_CASE("fc: a build by CMake that names the target") {
+  const Folder f;
+  f.write("solver.f90", kSolver);
+  f.write("main.f90", kMain);
+  f.write("CMakeLists.txt",
+          "cmake_minimum_required(VERSION 3.22)\nproject(p LANGUAGES C Fortran)\n"
+          "add_executable(before solver.f90 main.f90)\nadd_executable(after solver.f90 main.f90)\n"
+          "include(" MOONLOOP_SOURCE_DIR
+          "/cmake/MoonloopFortran.cmake)\n"
+          "moonloop_replace(after OPTIONS --quiet)\n");
+  const Outcome built =
+      shell("cmake -S . -B b -DMOONLOOP=" MOONLOOP_BINARY " && cmake --build b", f.str());
+  REQUIRE_MESSAGE(built.status == 0, built.err << built.out);
+  CHECK(has(symbols(f, "b/after"), "relax_of_c"));
+  CHECK(!has(symbols(f, "b/before"), "relax_of_c"));
+  CHECK(shell("b/after", f.str()).out == shell("b/before", f.str()).out);
+}
