@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/base/diagnostic.h"
+#include "core/infer/program_points.h"
 #include "core/model/external.h"
 #include "core/order/legality.h"
 #include "core/order/order_reference.h"
@@ -18,7 +19,8 @@ constexpr std::ptrdiff_t kMostWrites = 40;
 
 class DefinedReads {
  public:
-  explicit DefinedReads(const Reference& r) : r_(r), o_(r.order) {}
+  explicit DefinedReads(const Reference& r)
+      : r_(r), o_(r.order), claimed_(claimed_in_bounds(r.order.kernel())) {}
 
   void check() {
     for (const auto& [name, all] : r_.by_variable()) {
@@ -97,8 +99,18 @@ class DefinedReads {
       left = isl_set_subtract(left.take(), isl_map_range(m.take()));
       if (yes(isl_set_is_empty(left.get()))) return true;
     }
+    if (claimed_.count(r_.at(read).variable) && !for_all_values(read, left)) return false;
     if (const auto point = sample(left)) refuse(read, all, *point);
     return false;
+  }
+
+  /// Whether some of `left` is there for all values of parameters for which the read runs at all.
+  /// Where it is not, a claim says that other values do not occur.
+  bool for_all_values(const AccessAt& read, const Set& left) const {
+    bool ignored = true;
+    const Set some = isl_set_params(left.copy());
+    const Set all = isl_set_params(o_.domain(read.insn, ignored).take());
+    return yes(isl_set_is_subset(all.get(), some.get()));
   }
 
   [[noreturn]] void refuse(const AccessAt& read, const std::vector<AccessAt>& all,
@@ -128,6 +140,7 @@ class DefinedReads {
 
   const Reference& r_;
   const RunOrder& o_;
+  const std::set<std::string> claimed_;
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include "core/base/diagnostic.h"
 #include "core/expr/reduction_steps.h"
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/regions.h"
+#include "frontends/fortran/sections.h"
 #include "frontends/fortran/uses.h"
 
 // The data-sharing attributes of OpenMP's and OpenACC's loops, written out where the loop itself
@@ -132,6 +134,7 @@ class Sharing {
     const Directive& x = *outermost.directive;
     for (const std::string& name : x.privates) privatize(name, x, nest, body, false);
     for (const std::string& name : x.lastprivates) privatize(name, x, nest, body, true);
+    if (x.tag == "g") make_scalars_private(x, body);
     Directive rest = x;
     std::erase_if(rest.reductions, [&](const Directive::Reduction& r) {
       const auto v = r_.variables.find(r.variable);
@@ -161,6 +164,109 @@ class Sharing {
     body.push_back({at, Assignment{whole, both}});
   }
 
+  /// Whether the first statement that names the variable sets it; of an array, an element, also in
+  /// loops, which set all of it as a rule.
+  static bool is_set_first(const Body& body, const std::string& name, bool array) {
+    for (Statement s : body) {
+      if (mentions(Body{s}, name) == 0) continue;
+      const auto* d = std::get_if<Do>(&s.what);
+      if (d) return array && is_set_first(*d->body, name, array);
+      const auto* a = std::get_if<Assignment>(&s.what);
+      if (!a || written_name(a->to) != name || mentions(a->value, name)) return false;
+      const auto* l = a->to.as<Load>();
+      return !l || std::none_of(l->index.begin(), l->index.end(),
+                                [&](const Expr& e) { return mentions(e, name); });
+    }
+    return true;
+  }
+
+  /// Some subscript of the array is not one of variables of loops and of numbers.
+  static bool is_asked_by_data(const Body& body, const std::string& name) {
+    std::set<std::string> loops;
+    each(body, [&](const Statement& s) {
+      if (const auto* d = std::get_if<Do>(&s.what)) loops.insert(d->variable);
+    });
+    bool found = false;
+    each(body, [&](Statement s) {
+      expressions(s, [&](const Expr& e) {
+        if (!e) return;
+        walk(e, [&](const Expr& x) {
+          const auto* l = x.as<Load>();
+          if (!l || l->array != name) return true;
+          std::set<std::string> names;
+          for (const Expr& i : l->index) collect_reads(i, names);
+          found = found || std::any_of(names.begin(), names.end(),
+                                       [&](const std::string& n) { return loops.count(n) == 0; });
+          return true;
+        });
+      });
+    });
+    return found;
+  }
+
+  /// A private variable has no value at the start of an iteration, so that it may be given one:
+  /// what it had before is nothing that the iteration could depend on. Of arrays, small ones get
+  /// one.
+  void begin(const std::string& name, Body& body) {
+    const Variable v = r_.variables.at(name);
+    if (v.character ||
+        (is_set_first(body, name, v.array) && !(v.array && is_asked_by_data(body, name))))
+      return;
+    std::int64_t elements = 1;
+    Exprs index;
+    for (const Bounds& b : v.bounds) {
+      const auto first = as_int(first_of(b)), last = b.upper ? as_int(b.upper) : std::nullopt;
+      if (!first || !last) return;
+      elements *= std::max<std::int64_t>(0, *last - *first + 1);
+      index.push_back(new_scalar(r_, "axis", moonloop::Scalar::I32, v.at));
+    }
+    constexpr std::int64_t kFew = 1024;
+    if (elements > kFew) return;
+    const Expr none = v.logical ? Expr(BoolLit{false}, v.at) : lit(0);
+    Statement s{v.at, Assignment{v.array ? load(name, index, v.at) : var(name, v.at), none}};
+    for (std::size_t i = 0; i < index.size(); ++i) {  // the first axis innermost
+      Do d;
+      d.variable = written_name(index[i]);
+      d.from = first_of(v.bounds[i]);
+      d.to = v.bounds[i].upper;
+      d.body = std::make_shared<Body>(Body{std::move(s)});
+      s = {v.at, std::move(d)};
+    }
+    body.insert(body.begin(), std::move(s));
+  }
+
+  /// How many expressions and loops name each variable.
+  static void count(const Body& body, std::map<std::string, std::size_t>& out) {
+    for (Statement s : body) {
+      expressions(s, [&](const Expr& e) {
+        std::set<std::string> names;
+        if (e) collect_reads(e, names);
+        for (const std::string& n : names) ++out[n];
+      });
+      if (const auto* d = std::get_if<Do>(&s.what)) ++out[d->variable];
+      for (const auto* inner : bodies(s)) count(**inner, out);
+    }
+  }
+
+  /// Loops of OpenACC, and those that OpenMP gives to a device, have scalars of their own where no
+  /// clause says otherwise: here, those that nothing outside of the loop uses.
+  void make_scalars_private(const Directive& x, Body& body) {
+    std::map<std::string, std::size_t> here, all;
+    count(body, here), count(r_.body, all);
+    std::set<std::string> known;
+    for (const auto* names : {&x.privates, &x.firstprivate, &x.lastprivates})
+      known.insert(names->begin(), names->end());
+    each(body, [&](const Statement& s) {
+      if (const auto* d = std::get_if<Do>(&s.what)) known.insert(d->variable);
+    });
+    for (const std::string& name : changed_in(body)) {
+      const auto it = r_.variables.find(name);
+      if (it == r_.variables.end() || known.count(name) || all[name] > here[name]) continue;
+      const Variable& v = it->second;
+      if (!v.array && !v.dummy && !v.host && !v.saved && !v.result) begin(name, body);
+    }
+  }
+
   /// Where the variable is used outside of the loop too, iterations have another one.
   void privatize(const std::string& name, const Directive& x, const std::vector<Do*>& nest,
                  Body& body, bool last) {
@@ -169,7 +275,7 @@ class Sharing {
     const Variable& v = it->second;
     const bool outside =
         v.dummy || v.result || v.saved || v.host || mentions(r_.body, name) > mentions(body, name);
-    if (!outside) return;
+    if (!outside) return begin(name, body);
     const char* const clause = last ? "lastprivate" : "private";
     const auto refuse = [&](std::string_view what) {
       fail("unsupported", x.at, "`{}` of `{}`, {}, is not supported in Fortran kernels", clause,
@@ -182,6 +288,7 @@ class Sharing {
     const std::string new_name = fresh_name(r_, name);
     r_.variables.emplace(new_name, local_like(v, new_name));
     rename_in(body, {{name, new_name}});
+    begin(new_name, body);
     if (!last) return;
     Exprs at_last;
     for (const Do* d : nest) {

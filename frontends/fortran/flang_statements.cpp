@@ -41,7 +41,7 @@ class Reader {
   template <typename T>
   Expr value(const T& e, const Span& at) const {
     const SomeExpr* typed = sem::GetExpr(nullptr, e);
-    if (!typed) throw InternalError("Flang gives an expression no type");
+    if (!typed) fail("fortran", at, "Flang gives an expression no type");
     return to_expr(*typed, at);
   }
 
@@ -254,7 +254,7 @@ class Reader {
 
   void assignment(const fp::AssignmentStmt& s, const Span& at, Body& out) {
     const ev::Assignment* a = sem::GetAssignment(s);
-    if (!a) throw InternalError("Flang gives an assignment no types");
+    if (!a) fail("fortran", at, "Flang gives this assignment no type");
     if (!std::holds_alternative<ev::Assignment::Intrinsic>(a->u))
       unsupported(at, "an assignment that a program defines");
     if (const sem::Symbol* whole = ev::UnwrapWholeSymbolDataRef(a->lhs);
@@ -425,7 +425,7 @@ class Reader {
   }
 
   void call(const fp::CallStmt& s, const Span& at, Body& out) {
-    if (!s.typedCall) throw InternalError("Flang gives a call no types");
+    if (!s.typedCall) fail("fortran", at, "Flang gives this call no type");
     const ev::ProcedureRef& ref = *s.typedCall;
     const sem::Symbol* callee = ref.proc().GetSymbol();
     SubroutineCall x{procedure_name(ref.proc()), {}};

@@ -63,7 +63,9 @@ class Lowering {
 
   /// The standard's demand on a program: no access outside of its arrays.
   Claim in_bounds() const {
-    Claim c{Claim::Kind::InBounds, {}, "Fortran: accesses are inside of their arrays"};
+    Claim c{Claim::Kind::InBounds,
+            {},
+            "Fortran: accesses are inside of their arrays, and read what has a value"};
     for (const auto& [name, v] : r_.variables)
       if (v.array) c.names.push_back(name);
     return c;

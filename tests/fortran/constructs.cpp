@@ -161,6 +161,33 @@ end subroutine
                           "r(j) = z(j)\nend do\nend subroutine\n")
                        .original[0]);
         }).find("`insn_0` reads `z[0]` through `z[j_1]`, which nothing writes") == 0);
+  // What only some values of arguments would leave without a value, callers do not pass.
+  same_as_gfortran(
+      R"(
+subroutine s(n, way, first, last, a, r)
+  implicit none
+  integer, intent(in) :: n, way, first, last
+  real(8), intent(in) :: a(n)
+  real(8), intent(inout) :: r(n)
+  real(8) :: z(n), w(n)
+  integer :: j, k
+  if (way == 1) then
+    z(:) = 2*a
+  else if (way == 2) then
+    z = -a
+  end if
+  do k = 1, 2
+    do j = first, last
+      w(j) = z(j) + k
+    end do
+    do j = 1, n
+      r(j) = r(j) + w(j)
+    end do
+  end do
+end subroutine
+)",
+      {{{"n", "5"}, {"way", "1"}, {"first", "1"}, {"last", "5"}},
+       {{"n", "4"}, {"way", "2"}, {"first", "1"}, {"last", "4"}}});
 }
 
 TEST_CASE(
@@ -231,4 +258,57 @@ TEST_CASE("fortran: an array of assumed size whose subscripts have no known end"
               "do i = p(1), p(2)\nz(g(1, i)) = 2*z(g(2, i))\ng(2, i) = g(1, i)\nend do\nend\n");
           check_kernel(infer_shapes(infer_types(all.original.front())));
         }) == "");
+}
+
+TEST_CASE("fortran: private variables begin without a value, also where no clause names them") {
+  const std::string text = R"(
+subroutine devices(n, m, a, b)
+  implicit none
+  integer, intent(in) :: n, m
+  real(8), intent(inout) :: a(n, m), b(n)
+  integer :: i, j
+  real(8) :: t
+  logical :: large
+  !$acc parallel loop gang
+  do i = 1, n
+    do j = 1, m
+      t = a(i, j)*2
+      a(i, j) = t + 1
+      large = t > 3
+    end do
+    if (b(i) > 0) t = b(i)
+    if (b(i) > 0) large = t > 1
+    if (b(i) > 0 .and. large) b(i) = t
+  end do
+end subroutine
+subroutine threads(n, a, b)
+  implicit none
+  integer, intent(in) :: n
+  real(8), intent(inout) :: a(n), b(n)
+  integer :: i, k
+  real(8) :: t, w(4)
+  !$omp parallel do private(t, w, k)
+  do i = 1, n
+    if (a(i) > 0) t = a(i)
+    do k = 1, 4
+      if (k > 2 .or. a(i) > 1) w(k) = k*b(i)
+    end do
+    if (a(i) > 0) b(i) = t + w(3)
+  end do
+end subroutine
+)";
+  const test::Imported k = import(text);  // with its tags
+  REQUIRE(k.transformed.size() == 2);
+  CHECK(k.transformed[0].tag("i") != nullptr);
+  CHECK(k.transformed[1].tag("i") != nullptr);
+  same_as_gfortran(text.substr(0, text.find("subroutine threads")),
+                   {{{"n", "5"}, {"m", "3"}}, {{"n", "4"}, {"m", "1"}}});
+  same_as_gfortran(text.substr(text.find("subroutine threads")), {{{"n", "6"}}});
+  // What is used after the loop is no variable of its iterations alone.
+  CHECK(error_of([] {
+          import(
+              "subroutine s(n, a)\ninteger, intent(in) :: n\nreal(8) :: a(n), t\ninteger :: i\n"
+              "!$acc parallel loop\ndo i = 1, n\nif (a(i) > 0) t = a(i)\na(i) = t\nend do\n"
+              "a(1) = t\nend subroutine\n");
+        }).find("tagging `i` as `g.0` would run") == 0);
 }
