@@ -51,7 +51,7 @@ class Units {
       else
         subprogram(u.u, "");
     }
-    if (!errors_.empty() && !some_unknown_) throw Error(std::move(errors_));
+    if (!errors_.empty() && (elsewhere_ || !some_unknown_)) throw Error(std::move(errors_));
     for (Routine& r : routines_)
       r.home.modules = r.home.program ? std::vector{all_of(*r.home.source)} : modules_;
     return std::move(routines_);
@@ -175,7 +175,8 @@ class Units {
         subprogram(s.u, "");
       home_ = {};
     }
-    if (!around_.uses.empty()) errors_in(begin.source, lines);  // of names that are not known
+    if (!around_.uses.empty() && !elsewhere_)
+      errors_in(begin.source, lines);  // of names that are not known
     around_ = {};
   }
 
@@ -476,6 +477,11 @@ class Analysis {
     std::vector<Diagnostic> errors;
     collect(context_.messages(), places_, cooked_, errors);
     context_.messages().clear();
+    // Flang writes a file for each module that it did not read from one, each time: with errors in
+    // a module, it crashes then. Here modules stay in memory.
+    for (sem::Scope& scope : context_.globalScope().children())
+      if (scope.kind() == sem::Scope::Kind::Module && scope.symbol())
+        scope.symbol()->set(sem::Symbol::Flag::ModFile);
     if (!errors.empty() && !is_resolved(*parsing.parseTree())) throw Error(std::move(errors));
     std::erase_if(errors, [](const Diagnostic& d) {
       return d.text.find(" module file for module ") != std::string::npos;
@@ -484,6 +490,15 @@ class Analysis {
   }
 
   const Places& places() const { return places_; }
+
+  /// Nothing uses the modules of the last file any more: Flang crashes on names that are wrong.
+  void forget_modules() {
+    if (parsings_.empty() || !parsings_.back().parseTree()) return;
+    for (const fp::ProgramUnit& u : parsings_.back().parseTree()->v)
+      if (const auto* m = std::get_if<Fortran::common::Indirection<fp::Module>>(&u.u))
+        context_.globalScope().erase(
+            std::get<fp::Statement<fp::ModuleStmt>>(m->value().t).statement.v.source);
+  }
 
  private:
   static fp::Options options_of(const FortranOptions& how) {
@@ -582,6 +597,7 @@ std::vector<Routine> read_routines(const Source* source, const FortranOptions& h
         for (Routine& r : read(path, is_fixed_form(path), true)) used.push_back(std::move(r));
       } catch (const Error& e) {  // what uses its modules says so
         unreadable.insert(unreadable.end(), e.diagnostics().begin(), e.diagnostics().end());
+        analysis.forget_modules();
       }
     out = read(file.path(), fixed, false);
   });

@@ -300,6 +300,37 @@ end subroutine
   CHECK(tool("gen k.f90 --kernel good", f.str()).status == 0);
 }
 
+TEST_CASE("fortran outer: modules of other files that use a module without source") {
+  const Folder f;
+  f.write("low.f90",
+          "module low\n  use hdf5\n  implicit none\n  integer(hid_t) :: file\n"
+          "  integer, parameter :: kind_of = h5_kind\n  type :: handle\n    integer(hid_t) :: id\n"
+          "  end type\n  type(handle) :: opened\n  integer :: count = 3\nend module\n");
+  f.write("middle.f90",
+          "module middle\n  use low\n  implicit none\n  type(handle) :: other\n"
+          "  integer :: scale = 2\ncontains\n  subroutine read_it(x)\n    real(kind_of) :: x\n"
+          "    x = opened%id\n  end subroutine\nend module\n");
+  f.write("good.f90",
+          "module good\n  use hdf5, only: unused\n  implicit none\n  integer :: count = 3\nend "
+          "module\n");
+  f.write(
+      "k.f90",
+      "subroutine s(n, a)\n  use good\n  implicit none\n  integer, intent(in) :: n\n"
+      "  real, intent(inout) :: a(n)\n  a(1:count) = 2*a(1:count)\nend subroutine\n"
+      "subroutine t(x)\n  use low\n  implicit none\n  real :: x\n  x = opened%id\nend subroutine\n"
+      "subroutine u(x)\n  use middle, only: scale\n  implicit none\n  real :: x\n  x = scale\n"
+      "end subroutine\n");
+  const Outcome o = tool("show k.f90 --what imports", f.str());
+  CHECK(o.out ==
+        "s  k.f90:1:12  imported\n"
+        "t  k.f90:8:12  left out\n"
+        "  k.f90:9:7: the source of the module `low` is not found\n"
+        "u  k.f90:14:12  left out\n"
+        "  k.f90:15:7: the source of the module `middle` is not found\n"
+        "1 of 3 imported\n");
+  CHECK(has(tool("gen k.f90 --kernel t", f.str()).err, "low.f90:4:"));
+}
+
 TEST_CASE("fortran outer: errors in one routine leave the others") {
   const Folder f;
   f.write("k.f90",
