@@ -87,7 +87,7 @@ void add_common_options(CLI::App& command, Common& c, bool takes_input) {
   command
       .add_option("--kernel", c.kernels,
                   "the kernel of the input that is meant; needed if there are several; repeatable "
-                  "for check and gen")
+                  "for check, fc and gen")
       ->type_name("NAME")
       ->allow_extra_args(false)
       ->expected(1)
