@@ -187,6 +187,7 @@ class Compiler {
       if (!compile(words)) return {};
     }
     std::vector<std::string> words = split(o_.cc);
+    words.emplace_back("-fno-math-errno");  // as Fortran's compilers have it
     words.insert(words.end(), c.for_c.begin(), c.for_c.end());
     out.push_back(files.c + ".o");
     words.insert(words.end(), {"-c", files.c, "-o", out.back()});
