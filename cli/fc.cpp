@@ -3,7 +3,6 @@
 
 #include <cstring>
 #include <filesystem>
-#include <regex>
 
 #include "cli/commands.h"
 #include "cli/replacement.h"
@@ -199,14 +198,28 @@ class Compiler {
   static bool is_source(const Compilation& c, std::size_t i) {
     return std::find(c.sources.begin(), c.sources.end(), i) != c.sources.end();
   }
+  /// Whether a text in lower case has a subroutine or function of the name.
+  static bool declares(const std::string& text, const std::string& name) {
+    const auto is_letter = [&](std::size_t at) {
+      return at < text.size() &&
+             (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
+    };
+    for (const std::string_view word : {"subroutine", "function"})
+      for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+        const std::size_t begin = text.find_first_not_of(" \t", at + word.size());
+        if (begin != std::string::npos && begin > at + word.size() &&
+            text.compare(begin, name.size(), name) == 0 && !is_letter(begin + name.size()))
+          return true;
+      }
+    return false;
+  }
   /// Whether a file has a routine that --kernel names, or blocks, or there are scripts for it.
   bool asks(const std::string& path) const {
     std::string text;
     if (!read_whole(path, text)) return false;  // the compiler says why
     for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     for (const std::string& k : common_.kernels)
-      if (std::regex_search(text, std::regex("(subroutine|function)[ \t]+" + k + "\\b")))
-        return true;
+      if (declares(text, k)) return true;
     if (!common_.kernels.empty()) return false;
     return !common_.transforms.empty() || text.find("$moonloop") != std::string::npos ||
            text.find("$loopy") != std::string::npos;
@@ -239,7 +252,13 @@ int fc(Common common, const FcOptions& o) {
   std::map<std::size_t, Instead> instead;
   for (const std::size_t i : c.sources)
     if (auto files = compiler.replace(c.words[i])) instead.emplace(i, std::move(*files));
-  if (instead.empty()) become(c.words);
+  if (instead.empty()) {
+    if (!common.kernels.empty() && !common.quiet)  // perhaps in another file of the build
+      for (const std::size_t i : c.sources)
+        fmt::print(stderr, "moonloop: {}: nothing is replaced; it has no routine `{}`\n",
+                   c.words[i], fmt::join(common.kernels, "` or `"));
+    become(c.words);
+  }
   if (c.objects && c.sources.size() > 1)
     fail("unsupported", {}, "`fc` compiles one file at a time to an object, not {}",
          c.sources.size());

@@ -239,6 +239,8 @@ std::vector<Kernel> pick_kernels(const Common& c, const std::vector<Kernel>& all
   }
   std::vector<Kernel> out;
   for (const std::string& name : c.kernels) {
+    if (std::any_of(out.begin(), out.end(), [&](const Kernel& k) { return k.name == name; }))
+      fail("repeated-parameter", {}, "--kernel names `{}` twice", name);
     const auto it =
         std::find_if(all.begin(), all.end(), [&](const Kernel& k) { return k.name == name; });
     if (it == all.end())

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "frontends/fortran/regions.h"
 #include "frontends/fortran/sections.h"
 #include "frontends/fortran/uses.h"
 
@@ -34,7 +35,7 @@ class Forwarding {
     for (Statement s : b) {
       const bool loop = std::holds_alternative<Do>(s.what);
       std::set<std::string> changed;
-      for (const auto* inner : bodies(s)) assigned_in(**inner, changed);
+      for (const auto* inner : bodies(s)) changed.merge(changed_in(**inner));
       if (auto* d = std::get_if<Do>(&s.what)) {
         changed.insert(d->variable);
         for (Expr* e : {&d->from, &d->to, &d->step}) put(*e, now);
@@ -51,19 +52,6 @@ class Forwarding {
       out.push_back(std::move(s));
     }
     return out;
-  }
-
-  static void assigned_in(const Body& b, std::set<std::string>& out) {
-    for (Statement s : b) {
-      if (const auto* a = std::get_if<Assignment>(&s.what)) out.insert(written_name(a->to));
-      if (const auto* d = std::get_if<Do>(&s.what)) out.insert(d->variable);
-      if (const auto* c = std::get_if<SubroutineCall>(&s.what)) {
-        for (const Expr& e : c->arguments)
-          if (e.as<Var>() || e.as<Load>()) out.insert(written_name(e));
-        if (c->result) out.insert(written_name(c->result));
-      }
-      for (const auto* inner : bodies(s)) assigned_in(**inner, out);
-    }
   }
 
   static void forget(const std::set<std::string>& changed, Values& now) {
@@ -96,9 +84,7 @@ class Forwarding {
   }
 
   void note(const Statement& s, Values& now) {
-    std::set<std::string> changed;
-    assigned_in({s}, changed);
-    forget(changed, now);
+    forget(changed_in({s}), now);
     const auto* a = std::get_if<Assignment>(&s.what);
     const auto* v = a ? a->to.as<Var>() : nullptr;
     if (v && !around_.empty() && is_own_integer(v->name) && stays(a->value))

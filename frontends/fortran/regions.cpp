@@ -79,8 +79,10 @@ std::set<std::string> changed_in(const Body& body) {
     for (Statement s : b) {
       if (const auto* a = std::get_if<Assignment>(&s.what)) place(a->to);
       if (const auto* d = std::get_if<Do>(&s.what)) out.insert(d->variable);
-      if (const auto* c = std::get_if<SubroutineCall>(&s.what))
+      if (const auto* c = std::get_if<SubroutineCall>(&s.what)) {
         for (const Expr& e : c->arguments) place(e);
+        place(c->result);
+      }
       for (const auto* inner : bodies(s)) visit(**inner);
     }
   };

@@ -1,30 +1,7 @@
 // Generated code in the Fortran program that it goes back into.
-#include "tests/cli/harness.h"
+#include "tests/cli/fortran_program.h"
 
 using namespace moonloop::test;
-
-namespace {
-
-/// Builds `main.f90` with `k.f90` and with the code generated for its routine `kernel`, and with
-/// `other.f90` if there is one, and compares the outputs of the two programs.
-void same_program(const Folder& f, const std::string& kernel = {}) {
-  const std::string other = f.has("other.f90") ? " other.f90" : "";
-  const std::string which = kernel.empty() ? "" : " --kernel " + kernel;
-  const Outcome made = tool("gen k.f90 --quiet -o k.c --fortran-interface i.f90" + which, f.str());
-  REQUIRE_MESSAGE(made.status == 0, made.err);
-  const Outcome built =
-      shell("mkdir -p b a && gfortran -O0 -J b -o before k.f90 main.f90" + other +
-                " && gcc -O1 -Wall -Werror -c k.c && gfortran -O0 -J a -o after i.f90 main.f90" +
-                other + " k.o",
-            f.str());
-  REQUIRE_MESSAGE(built.status == 0, built.err);
-  const Outcome before = shell("./before", f.str()), after = shell("./after", f.str());
-  CHECK(before.status == 0);
-  CHECK(!before.out.empty());
-  CHECK(before.out == after.out);
-}
-
-}  // namespace
 
 TEST_CASE("fortran interface: a routine of a module is replaced within it") {
   const Folder f;
@@ -40,8 +17,8 @@ TEST_CASE("fortran interface: a routine of a module is replaced within it") {
           "program p\n  use m, only: scale, doubled, limit\n  implicit none\n  real(8) :: x(10)\n"
           "  integer :: i\n  x = [(doubled(i*1d0), i = 1, 10)]\n  call scale(x(1:10:3), 3d0)\n"
           "  print '(f8.3)', x, limit\nend program\n");
-  SUBCASE("a subroutine") { same_program(f, "scale"); }
-  SUBCASE("a function") { same_program(f, "doubled"); }
+  SUBCASE("a subroutine") { same_program(f, {"scale"}); }
+  SUBCASE("a function") { same_program(f, {"doubled"}); }
 }
 
 TEST_CASE("fortran interface: the modules of a preprocessed file keep what decides about them") {
@@ -257,7 +234,7 @@ TEST_CASE("fortran interface: arguments of derived types go by their components"
 )";
   SUBCASE("of a module beside that of the types") {
     f.write("k.f90", kTypes + ("module advance\ncontains\n  " + step) + "end module\n");
-    same_program(f, "step");
+    same_program(f, {"step"});
   }
   SUBCASE("of no module") {
     f.write("k.f90", kTypes + ("module advance\n interface\n" + std::string(R"(
@@ -271,7 +248,7 @@ TEST_CASE("fortran interface: arguments of derived types go by their components"
   end interface
 end module
 )")) + step);
-    same_program(f, "step");
+    same_program(f, {"step"});
   }
 }
 
@@ -354,7 +331,7 @@ end program
 )");
   for (const std::string kernel : {"area", "twice", "counted"}) {
     CAPTURE(kernel);
-    same_program(f, kernel);
+    same_program(f, {kernel});
   }
 }
 
@@ -545,7 +522,7 @@ program p
   print *, info
 end program
 )");
-  same_program(f, "halves");
+  same_program(f, {"halves"});
 }
 
 TEST_CASE("fortran interface: generic names and pointers to procedures see ranks and intents") {
@@ -600,5 +577,5 @@ end module
   print *, line, plane
 end program
 )");
-  for (const char* kernel : {"fill_line", "fill_plane", "twice"}) same_program(f, kernel);
+  for (const char* kernel : {"fill_line", "fill_plane", "twice"}) same_program(f, {kernel});
 }

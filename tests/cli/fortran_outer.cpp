@@ -1,7 +1,5 @@
 // Variables that are not a routine's own, and modules whose source is not known.
-#include <vector>
-
-#include "tests/cli/harness.h"
+#include "tests/cli/fortran_program.h"
 
 using namespace moonloop::test;
 
@@ -9,27 +7,6 @@ namespace {
 
 bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
-}
-
-/// Builds the program of `main.f90` and `k.f90` with gfortran alone, and with the code generated
-/// for these kernels, and compares the outputs.
-void same_program(const Folder& f, const std::vector<std::string>& kernels,
-                  const std::string& others = "") {
-  std::string which;
-  for (const std::string& k : kernels) which += " --kernel " + k;
-  const Outcome made = tool("gen k.f90 --quiet -o k.c --fortran-interface i.f90" + which, f.str());
-  REQUIRE_MESSAGE(made.status == 0, made.err);
-  const std::string rest = others + (f.has("main.f90") ? " main.f90" : "");
-  const Outcome built =
-      shell("mkdir -p b a && gfortran -O0 -J b -o before k.f90 " + rest +
-                " && gcc -O1 -Wall -Werror -c k.c && gfortran -O0 -J a -o after i.f90 " + rest +
-                " k.o -lm",
-            f.str());
-  REQUIRE_MESSAGE(built.status == 0, built.err);
-  const Outcome before = shell("./before", f.str()), after = shell("./after", f.str());
-  CHECK(before.status == 0);
-  CHECK(!before.out.empty());
-  CHECK(before.out == after.out);
 }
 
 }  // namespace
@@ -384,6 +361,8 @@ TEST_CASE("fortran outer: several kernels in one file") {
   f.write("k.c", both.out);
   CHECK(shell("gcc -Wall -Werror -c k.c", f.str()).status == 0);
   CHECK(tool("run k.loop --kernel two --kernel one", f.str()).status == 1);
+  CHECK(tool("gen k.loop --kernel two --kernel two", f.str()).err ==
+        "error: --kernel names `two` twice [repeated-parameter]\n");
   CHECK(tool("check k.loop --kernel two --kernel one", f.str()).out ==
         "one: legal\ntwo: legal\n");
   CHECK(has(tool("gen k.loop --kernel two --kernel three", f.str()).err,
