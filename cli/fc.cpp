@@ -205,7 +205,8 @@ class Compiler {
              (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
     };
     for (const std::string_view word : {"subroutine", "function"})
-      for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+      for (std::size_t at = text.find(word); at != std::string::npos;
+           at = text.find(word, at + 1)) {
         const std::size_t begin = text.find_first_not_of(" \t", at + word.size());
         if (begin != std::string::npos && begin > at + word.size() &&
             text.compare(begin, name.size(), name) == 0 && !is_letter(begin + name.size()))

@@ -77,7 +77,8 @@ TEST_CASE("fc: marked routines are compiled through C, the rest of the file as b
   REQUIRE(tool("fc -- gfortran -O1 -c main.f90 -o plain.o", f.str()).status == 0);
   CHECK(!has(symbols(f, "plain.o"), "of_c"));
   CHECK(tool("fc --kernel none -- gfortran -c nowhere.f90", f.str()).status == 1);  // its status
-  const Outcome misspelt = tool("fc --kernel relaks --kernel 'a(' -- gfortran -c main.f90", f.str());
+  const Outcome misspelt =
+      tool("fc --kernel relaks --kernel 'a(' -- gfortran -c main.f90", f.str());
   CHECK(misspelt.status == 0);
   CHECK(misspelt.err ==
         "moonloop: main.f90: nothing is replaced; it has no routine `relaks` or `a(`\n");
