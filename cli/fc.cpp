@@ -18,7 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct FcOptions {
-  std::string target = "c", cc = "cc";
+  std::string target = "c", cc;
+  bool resident = false;
   std::vector<std::string> command;
 };
 
@@ -138,6 +139,7 @@ class Compiler {
     Common one = common_;
     one.input = path;
     one.quiet = true;  // what is not replaced stays as it is
+    one.target = target_;
     FortranFile file;
     std::set<std::string> marked(one.kernels.begin(), one.kernels.end());
     const std::vector<Kernel> all =
@@ -146,12 +148,12 @@ class Compiler {
     for (const Kernel& k : all)
       if (marked.count(k.name)) kernels.push_back(k);
     if (kernels.empty()) return std::nullopt;
-    const Replacement r = replace_routines(kernels, file, target_, true);
+    const Replacement r = replace_routines(kernels, file, target_, true, o_.resident);
     std::vector<std::string> names;
     for (const Kernel& k : kernels) names.push_back(k.name);
     if (!common_.quiet) fmt::print(stderr, "moonloop: {}: {}\n", path, fmt::join(names, ", "));
     const std::string name = fs::path(path).stem().string(), base = folder_.path() + "/" + name;
-    Instead out{{}, base + "_moonloop.c"};
+    Instead out{{}, base + (target_ == Target::Cuda ? "_moonloop.cu" : "_moonloop.c")};
     write_file(out.c, {r.code});
     if (path.ends_with("90")) {
       out.fortran = {folder_.path() + "/" + fs::path(path).filename().string()};
@@ -185,9 +187,13 @@ class Compiler {
                    {"-I" + (beside.empty() ? "." : beside), "-c", f, "-o", out.back()});
       if (!compile(words)) return {};
     }
-    std::vector<std::string> words = split(o_.cc);
-    words.emplace_back("-fno-math-errno");  // as Fortran's compilers have it
-    words.insert(words.end(), c.for_c.begin(), c.for_c.end());
+    const bool cuda = target_ == Target::Cuda;
+    std::vector<std::string> words = split(!o_.cc.empty() ? o_.cc : cuda ? "nvcc" : "cc");
+    if (!cuda) words.emplace_back("-fno-math-errno");  // as Fortran's compilers have it
+    for (const std::string& w : c.for_c) {
+      if (cuda && !w.starts_with("-O") && w != "-g") words.emplace_back("-Xcompiler");
+      words.push_back(w);
+    }
     out.push_back(files.c + ".o");
     words.insert(words.end(), {"-c", files.c, "-o", out.back()});
     if (!compile(words)) return {};
@@ -242,8 +248,11 @@ class Compiler {
 };
 
 int fc(Common common, const FcOptions& o) {
-  if (!features_of(target_option(o.target)).host_function || is_device(target_option(o.target)))
-    fail("unsupported", {}, "`fc` generates `c` or `openmp`, not `{}`", o.target);
+  const Target target = target_option(o.target);
+  if (!features_of(target).host_function)
+    fail("unsupported", {}, "`fc` generates `c`, `openmp` or `cuda`, not `{}`", o.target);
+  if (o.resident && target != Target::Cuda)
+    throw CLI::ValidationError("--resident", "it goes with --target cuda");
   const Compilation c = read_command(o.command, common);
   if (c.sources.empty()) become(c.words);
   const TemporaryFolder folder(fs::temp_directory_path().string(), "moonloop-fc-");
@@ -287,12 +296,16 @@ void add_fc(CLI::App& app, Common& common, std::function<int()>& action) {
   CLI::App* command = app.add_subcommand(
       "fc", "Compile Fortran by another compiler, and marked routines of it through C");
   add_common_options(*command, common, false);
-  command->add_option("--target", o->target, "c or openmp")
+  command->add_option("--target", o->target, "c, openmp or cuda")
       ->type_name("TARGET")
       ->capture_default_str();
-  command->add_option("--cc", o->cc, "the C compiler, and options for it")
-      ->type_name("COMMAND")
-      ->capture_default_str();
+  command
+      ->add_option("--cc", o->cc,
+                   "the C compiler, and options for it; cc, or nvcc for cuda, if not told")
+      ->type_name("COMMAND");
+  command->add_flag("--resident", o->resident,
+                    "for cuda: large arrays stay on the device between calls, until the host "
+                    "touches them");
   command
       ->add_option("COMMAND", o->command,
                    "after --: the compiler and its arguments, as in -- gfortran -O3 -c a.f90")

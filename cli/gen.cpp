@@ -10,6 +10,7 @@ namespace {
 
 struct GenOptions {
   std::string target = "c", output = "-", header, fortran;
+  bool resident = false;
 };
 
 /// Where a name may have a meaning of its own.
@@ -18,8 +19,11 @@ std::string around_of(Target t) {
   return l == Language::C ? "C or its library" : language_name(l) + " or in the C library";
 }
 
-int gen(const Common& common, const GenOptions& o) {
+int gen(Common common, const GenOptions& o) {
   const Target target = target_option(o.target);
+  common.target = target;
+  if (o.resident && (o.fortran.empty() || target != Target::Cuda))
+    throw CLI::ValidationError("--resident", "it goes with --target cuda and --fortran-interface");
   const std::pair<const char*, const std::string*> files[] = {
       {"-o", &o.output}, {"--header", &o.header}, {"--fortran-interface", &o.fortran}};
   for (const auto& [option, file] : files)
@@ -31,7 +35,7 @@ int gen(const Common& common, const GenOptions& o) {
       pick_kernels(common, load_kernels(common, {}, nullptr, &file));
   if (kernels.size() > 1 && !o.header.empty())
     fail("unsupported", {}, "--header is for one kernel, and --kernel names {}", kernels.size());
-  Replacement all = replace_routines(kernels, file, target, !o.fortran.empty());
+  Replacement all = replace_routines(kernels, file, target, !o.fortran.empty(), o.resident);
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     warn_of_single_work_item(common, kernels[i], target);
     if (all.names[i] != kernels[i].name && o.fortran.empty())  // callers use the kernel's name
@@ -64,6 +68,9 @@ void add_gen(CLI::App& app, Common& common, std::function<int()>& action) {
                    "where to write a subroutine in Fortran that calls the code; for c, openmp "
                    "and cuda")
       ->type_name("FILE.f90");
+  command->add_flag("--resident", o->resident,
+                    "with --fortran-interface, for cuda: large arrays stay on the device between "
+                    "calls, until the host touches them");
   command->callback([&common, &action, o] { action = [&common, o] { return gen(common, *o); }; });
 }
 

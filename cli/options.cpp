@@ -165,6 +165,29 @@ static FortranOptions fortran_options(const Common& c) {
   return {c.defines, c.includes, c.skip_output, c.default_real, c.default_integer, directives};
 }
 
+namespace {
+
+/// Gives loops that are tagged `par` after all scripts to work-items; those that a directive gave
+/// to groups, too, in the kernels `plain`, which no script has changed.
+std::vector<Kernel> with_work_items(const Common& c, std::vector<Kernel> kernels,
+                                    const std::set<std::string>& plain,
+                                    const ScriptOptions& options) {
+  std::string code;
+  for (const Kernel& k : kernels) {
+    const auto has = [&](TagKind kind) {
+      return std::any_of(k.iname_tags.begin(), k.iname_tags.end(),
+                         [&](const auto& t) { return t.second.kind == kind; });
+    };
+    const bool groups = has(TagKind::Group) && !has(TagKind::Local) && plain.count(k.name) > 0;
+    if (c.means(k.name) && (has(TagKind::Par) || groups))
+      code += fmt::format("{0} = require(\"moonloop.lib\").work_items({0})\n", lua_global(k.name));
+  }
+  if (code.empty()) return kernels;
+  return run_transform_script(add_source("work-items", code), kernels, options);
+}
+
+}  // namespace
+
 std::vector<Kernel> load_kernels(const Common& c,
                                  const std::function<void(const StepReport&)>& on_step,
                                  std::vector<Kernel>* before, FortranFile* file,
@@ -202,10 +225,14 @@ std::vector<Kernel> load_kernels(const Common& c,
   const auto count = [&] {
     for (const Kernel& k : kernels) steps[k.name] = k.trace.size();
   };
+  std::set<std::string> plain;
+  for (const Kernel& k : kernels) plain.insert(k.name);
   const auto note_changed = [&] {
-    if (marked)
-      for (const Kernel& k : kernels)
-        if (k.trace.size() != steps[k.name]) marked->insert(k.name);
+    for (const Kernel& k : kernels)
+      if (k.trace.size() != steps[k.name]) {
+        if (marked) marked->insert(k.name);
+        plain.erase(k.name);
+      }
     count();
   };
   count();
@@ -218,6 +245,8 @@ std::vector<Kernel> load_kernels(const Common& c,
   for (const std::string& script : c.transforms)
     kernels = run_transform_script(read_source(script), kernels, options);
   note_changed();
+  if (c.target && is_device(*c.target))
+    kernels = with_work_items(c, std::move(kernels), plain, options);
   warn_of_unread_settings(c, {read.begin(), read.end()});
   require_scalars(c, read_kernels, kernels);
   return kernels;

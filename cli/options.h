@@ -35,6 +35,7 @@ struct Common {
   bool skip_output = false;                   // of Fortran
   std::string directives = "check";           // of Fortran
   int default_real = 4, default_integer = 4;  // bytes, of Fortran
+  std::optional<Target> target;               // that the command generates code for
 
   /// Whether the command is about this kernel.
   bool means(const std::string& kernel) const {
@@ -47,6 +48,7 @@ ScriptOptions script_options(const Common& c);
 /// All kernels of the input, each after the -t scripts, in order. `on_step` is called for each
 /// transform; `before` gets the kernels as they were before the -t scripts, `file` the rest of the
 /// input where it is Fortran, `marked` the names of those that its blocks or the scripts change.
+/// For a device, loops that are parallel still become work-items, as lib.work_items does it.
 /// Warns as cli/warnings.h says, about units that the Fortran reader
 /// leaves out, and as run_transform_script() does.
 std::vector<Kernel> load_kernels(const Common& c,

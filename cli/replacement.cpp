@@ -99,11 +99,11 @@ std::string file_of(const std::vector<Replaced>& all) {
 }
 
 Replacement replace_routines(const std::vector<Kernel>& kernels, const FortranFile& file,
-                             Target target, bool interfaces) {
+                             Target target, bool interfaces, bool resident) {
   Replacement out;
   std::vector<Pieces> pieces;
   for (const Kernel& k : kernels) {
-    Program program = generate(k, target, {.host_arrays = interfaces});
+    Program program = generate(k, target, {.host_arrays = interfaces, .resident = resident});
     out.names.push_back(program.name);
     if (interfaces) {
       const auto it = file.homes.find(k.name);

@@ -22,9 +22,10 @@ struct Replacement {
   std::vector<Replaced> routines;  // empty without interfaces
 };
 
-/// Fails as generate() and fortran_interface() do.
+/// `resident`: arrays stay on the device, see GenerateOptions. Fails as generate() and
+/// fortran_interface() do.
 Replacement replace_routines(const std::vector<Kernel>& kernels, const FortranFile& file,
-                             Target target, bool interfaces);
+                             Target target, bool interfaces, bool resident = false);
 
 /// The interface of all kernels, for the file `to`: with the modules that the routines are in, or
 /// all of the file of their main program. Fails `unsupported` where `to` has to have another name.

@@ -22,9 +22,10 @@ struct RunOptions {
   Pairs in, out;  // array -> path
 };
 
-int run(const Common& common, const RunOptions& o) {
+int run(Common common, const RunOptions& o) {
   RunRequest request;
   request.target = target_option(o.target);
+  common.target = request.target;
   request.params = common.params;
   request.inputs = {o.in.begin(), o.in.end()};
   request.verify = o.verify;

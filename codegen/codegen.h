@@ -114,6 +114,8 @@ struct GenerateOptions {
   /// CUDA: after the function that launches the kernels, one that does so with arrays of the host,
   /// `NAME_of_c`: it copies them to the device and back, and ends the program when that fails.
   bool host_arrays = false;
+  /// With it: large arrays stay on the device between calls, see codegen/print/cuda_residency.h.
+  bool resident = false;
   /// Separate lines mark where a statement begins, `kStatementBegins` and the instruction's id, and
   /// where it ends, `kStatementEnds`.
   bool mark_statements = false;

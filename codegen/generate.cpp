@@ -38,7 +38,7 @@ Program generate(Kernel k, Target target, const GenerateOptions& o) {
   for (const auto& [f, gives] : plan.kernel.externals) out.externals.push_back(f + "_");
   if (is_device(target)) {
     out.pieces = printer.device_source(make_loops(plan), out.device.emplace(),
-                                       o.host_arrays ? &params : nullptr);
+                                       o.host_arrays ? &params : nullptr, o.resident);
     out.source = text_of({out.pieces});
     out.header =
         features_of(target).host_function ? printer.host_header() : opencl_header(plan, out);

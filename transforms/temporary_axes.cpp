@@ -3,35 +3,15 @@
 #include <algorithm>
 
 #include "core/infer/infer.h"
-#include "core/model/domain.h"
 #include "core/model/external.h"
 #include "core/model/flat_subscripts.h"
 #include "core/order/order_reference.h"
 #include "core/order/reference.h"
-#include "core/sets/bounded.h"
 #include "transforms/array_layout.h"
+#include "transforms/iname_values.h"
 
 namespace moonloop {
 namespace {
-
-struct Values {
-  Expr first, number;
-};
-
-Values values_of(const Kernel& k, const std::string& iname) {
-  const Set s = domain_of(k, {iname});
-  const bool bounded = is_bounded(s, 0);
-  for (const std::string& p : param_names(s))
-    if (!bounded || k.find_temporary(p))
-      refuse("no-extent", k.at, "the number of values of iname `{}` is computed in the kernel",
-             iname);
-  const auto end = [&](bool least) {
-    PwAff a = least ? isl_set_dim_min(s.copy(), 0) : isl_set_dim_max(s.copy(), 0);
-    return from_affine(isl_pw_aff_coalesce(a.take()));
-  };
-  const Expr first = end(true);
-  return {first, index_add({end(false), index_mul(lit(-1), first), lit(1)})};
-}
 
 void require_private(const Kernel& k, const Reference& reference, const std::string& name,
                      const std::vector<std::string>& inames, const std::string& way_out) {
@@ -70,7 +50,7 @@ void require_private(const Kernel& k, const Reference& reference, const std::str
 
 Kernel with_axes(const Kernel& k, const std::map<std::string, std::vector<std::string>>& wanted,
                  const std::string& way_out) {
-  std::map<std::string, Values> values;
+  std::map<std::string, InameValues> values;
   for (const auto& [name, own] : wanted)
     for (const std::string& i : own)
       if (!values.count(i)) values.emplace(i, values_of(k, i));

@@ -2,6 +2,7 @@
 #include <iterator>
 
 #include "codegen/print/c_printer.h"
+#include "codegen/print/cuda_residency.h"
 #include "codegen/print/declare.h"
 #include "core/model/domain.h"
 
@@ -59,7 +60,7 @@ std::set<std::string> chosen_beside(const Kernel& k, const std::set<std::string>
 }  // namespace
 
 Pieces CPrinter::device_source(Block program, DeviceProgram& out,
-                                    const std::vector<Parameter>* host_arrays) {
+                               const std::vector<Parameter>* host_arrays, bool resident) {
   settle_declarations(program, plan_, expr_);
   dialect_.decorate(program, plan_, names_);
   out_.clear();
@@ -79,12 +80,13 @@ Pieces CPrinter::device_source(Block program, DeviceProgram& out,
   std::string body = std::move(out_);
   if (helpers_.language() == Language::Cuda) body += "\n" + host_function(out);
   if (helpers_.language() == Language::Cuda && host_arrays)
-    body += "\n" + host_copies(*host_arrays);
+    body += "\n" + host_copies(*host_arrays, resident);
   Pieces text{{}, records(), tables + (tables.empty() ? "" : "\n") + body};
   for (const auto& [helper, definition] : helpers_.functions())
     text.definitions.push_back(definition + "\n");
   out.extensions = dialect_.extensions(helpers_.features());
   text.definitions.insert(text.definitions.begin(), dialect_.prelude(helpers_.features()));
+  if (host_arrays && resident) text.definitions.emplace_back(kCudaResidency);
   return text;
 }
 

@@ -79,7 +79,7 @@ std::string CPrinter::host_function(const DeviceProgram& program) {
 
 /// For callers whose arrays are the host's. Copies all of an array, since part of it may stay as it
 /// is.
-std::string CPrinter::host_copies(const std::vector<Parameter>& params) {
+std::string CPrinter::host_copies(const std::vector<Parameter>& params, bool resident) {
   std::string before = std::exchange(out_, {});
   depth_ = 1;
   std::vector<std::string> parameters, arguments;
@@ -105,6 +105,11 @@ std::string CPrinter::host_copies(const std::vector<Parameter>& params) {
          (as_int(elements) == 1 ? "" : "*(" + expr_.index(elements, true) + ")") + ";");
     for (const Expr& e : a.shape)  // an extent may be 0, and its stride too
       if (!as_int(e)) line("if (" + expr_.index(e) + " <= 0) " + bytes + " = 0;");
+    if (resident) {
+      line("if (!" + status_ + ") " + status_ + " = moonloop_resident::enter(" + x + ", " + bytes +
+           (a.intent == Intent::In ? ", false" : ", true") + ", (void **)&" + there + ");");
+      continue;
+    }
     line("if (!" + status_ + ") " + status_ + " = cudaMalloc((void **)&" + there + ", " + bytes +
          " ? " + bytes + " : 1);");
     line("if (!" + status_ + ") " + status_ + " = cudaMemcpy(" + there + ", " + x + ", " + bytes +
@@ -116,12 +121,15 @@ std::string CPrinter::host_copies(const std::vector<Parameter>& params) {
     if (!a.is_array) continue;
     const std::string& x = names_.of(a.name);
     const auto& [there, bytes] = copies.at(a.name);
-    if (a.intent != Intent::In)
+    if (resident)
+      line("if (!" + status_ + ") " + status_ + " = moonloop_resident::leave(" + x + ", " + bytes +
+           (a.intent == Intent::In ? ", false" : ", true") + ", " + there + ");");
+    else if (a.intent != Intent::In)
       line("if (!" + status_ + ") " + status_ + " = cudaMemcpy(" + x + ", " + there + ", " + bytes +
            ", cudaMemcpyDeviceToHost);");
   }
   for (const Parameter& a : params)
-    if (a.is_array) line("cudaFree(" + copies.at(a.name).first + ");");
+    if (a.is_array && !resident) line("cudaFree(" + copies.at(a.name).first + ");");
   line("if (" + status_ + ") {");
   line("  fprintf(stderr, \"" + name() + ": %s\\n\", cudaGetErrorString((cudaError_t)" + status_ +
        "));");

@@ -30,7 +30,7 @@ class CPrinter {
   /// The kernels of a program for a device, and what the host has to know about them.
   /// With `host_arrays`, the parameters, also a function that takes arrays of the host.
   Pieces device_source(Block program, DeviceProgram& out,
-                            const std::vector<Parameter>* host_arrays = nullptr);
+                       const std::vector<Parameter>* host_arrays = nullptr, bool resident = false);
   /// A C header for the function that launches a CUDA program's kernels.
   std::string host_header();
   const std::string& name() const { return names_.function(); }
@@ -107,7 +107,7 @@ class CPrinter {
   std::set<std::string> written() const;
   std::string host_prototype();
   std::string host_function(const DeviceProgram& program);
-  std::string host_copies(const std::vector<Parameter>& params);
+  std::string host_copies(const std::vector<Parameter>& params, bool resident);
   void host_block(const std::vector<HostStep>& steps, const DeviceProgram& program);
   std::vector<HostStep> host_steps(const Block& block, DeviceProgram& program);
   std::string nested(const std::vector<Expr>& values, const Exprs& shape, const Type& type);

@@ -143,10 +143,52 @@ class Sharing {
         make_atomic(body, r.variable);
         return true;
       }
-      if (assigns_deeper(body, r.variable)) put_together(r, v->second.type, x.at, body);
+      Body& inmost = loop_that_reduces(r.variable, body);
+      if (assigns_deeper(inmost, r.variable) ||
+          (&inmost != &body && assignments(inmost, r.variable) > 1))
+        put_together(r, v->second.type, x.at, inmost);
       return false;
     });
     outermost.directive = std::make_shared<const Directive>(std::move(rest));
+  }
+
+  /// The innermost loop, from `body` inwards, that has all uses of the variable, so that it and the
+  /// loops around it reduce. Its bounds and theirs stay the same in `body`.
+  static Body& loop_that_reduces(const std::string& variable, Body& body) {
+    const std::set<std::string> changed = changed_in(body);
+    const auto stays = [&](const Expr& e) {
+      bool found = true;
+      if (e)
+        walk(e, [&](const Expr& part) {
+          const auto* v = part.as<Var>();
+          found = found && !part.as<Load>() && !part.as<Call>() && !(v && changed.count(v->name));
+          return found;
+        });
+      return found;
+    };
+    Body* out = &body;
+    for (;;) {
+      Do* only = nullptr;
+      for (Statement& s : *out) {
+        if (mentions(Body{s}, variable) == 0) continue;
+        auto* d = std::get_if<Do>(&s.what);
+        if (only || !d || d->endless || d->directive) return *out;
+        only = d;
+      }
+      if (!only || !stays(only->from) || !stays(only->to) || (only->step && !as_int(only->step)))
+        return *out;
+      only->body = std::make_shared<Body>(*only->body);
+      out = only->body.get();
+    }
+  }
+
+  static std::size_t assignments(const Body& body, const std::string& variable) {
+    std::size_t n = 0;
+    each(body, [&](const Statement& s) {
+      const auto* a = std::get_if<Assignment>(&s.what);
+      n += a && written_name(a->to) == variable ? 1 : 0;
+    });
+    return n;
   }
 
   /// Each iteration accumulates into a variable of its own, which goes to the common one at its
@@ -164,18 +206,48 @@ class Sharing {
     body.push_back({at, Assignment{whole, both}});
   }
 
-  /// Whether the first statement that names the variable sets it; of an array, an element, also in
-  /// loops, which set all of it as a rule.
-  static bool is_set_first(const Body& body, const std::string& name, bool array) {
+  /// Whether the first statement that names the array sets an element, also in loops, which set all
+  /// of it as a rule.
+  static bool is_set_first(const Body& body, const std::string& name) {
     for (Statement s : body) {
       if (mentions(Body{s}, name) == 0) continue;
-      const auto* d = std::get_if<Do>(&s.what);
-      if (d) return array && is_set_first(*d->body, name, array);
+      if (const auto* d = std::get_if<Do>(&s.what)) return is_set_first(*d->body, name);
       const auto* a = std::get_if<Assignment>(&s.what);
       if (!a || written_name(a->to) != name || mentions(a->value, name)) return false;
       const auto* l = a->to.as<Load>();
       return !l || std::none_of(l->index.begin(), l->index.end(),
                                 [&](const Expr& e) { return mentions(e, name); });
+    }
+    return true;
+  }
+
+  /// Whether all paths set the scalar before they use it. `set`: whether they have when the
+  /// statements begin, and then when they end.
+  static bool is_set_before_use(const Body& body, const std::string& name, bool& set) {
+    for (Statement s : body) {
+      bool used = false;
+      const auto* a = std::get_if<Assignment>(&s.what);
+      expressions(s, [&](const Expr& e) {
+        used = used || (!(a && e.as<Var>() && equal(e, a->to)) && mentions(e, name));
+      });
+      if (a && a->to.as<Var>()) used = mentions(a->value, name);
+      if (used && !set) return false;
+      if (a) set = set || written_name(a->to) == name;
+      if (const auto* d = std::get_if<Do>(&s.what)) {
+        set = set || d->variable == name;
+        bool inside = set;
+        if (!is_set_before_use(*d->body, name, inside)) return false;
+      } else if (const auto* c = std::get_if<Choice>(&s.what)) {
+        bool everywhere = !c->arms.empty() && !c->arms.back().condition;
+        for (const Choice::Arm& arm : c->arms) {
+          bool inside = set;
+          if (!is_set_before_use(*arm.body, name, inside)) return false;
+          everywhere = everywhere && inside;
+        }
+        set = set || everywhere;
+      } else if (!a && !set && mentions(Body{s}, name) != 0) {
+        return false;
+      }
     }
     return true;
   }
@@ -209,8 +281,9 @@ class Sharing {
   /// one.
   void begin(const std::string& name, Body& body) {
     const Variable v = r_.variables.at(name);
-    if (v.character ||
-        (is_set_first(body, name, v.array) && !(v.array && is_asked_by_data(body, name))))
+    bool set = false;
+    if (v.character || (v.array ? is_set_first(body, name) && !is_asked_by_data(body, name)
+                                : is_set_before_use(body, name, set)))
       return;
     std::int64_t elements = 1;
     Exprs index;

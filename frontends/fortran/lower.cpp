@@ -323,11 +323,19 @@ class Lowering {
     demanded_.inames.push_back(iname);
     if (demanded_.inames.size() < static_cast<std::size_t>(x.loops)) return;
     std::string steps;
+    std::vector<std::string> around, over;
+    for (const auto* inames : {&around_, &demanded_.inames})
+      for (const std::string& i : *inames) around.push_back(fmt::format("[\"{}\"] = true", i));
+    for (const std::string& i : demanded_.inames) over.push_back(fmt::format("\"{}\"", i));
     for (const Directive::Reduction& r : x.reductions)
-      steps += fmt::format(
-          "_G[\"{0}\"] = lp.recognize_reduction(_G[\"{0}\"], \"{1}\", {{within = "
-          "\"writes:{2}\"}}) ",
-          r_.name, fmt::join(demanded_.inames, ", "), r.variable);
+      steps += fmt::format(  // also over the loops deeper inside that the statement is in
+          "for _, i in ipairs(lp.find_instructions(_G[\"{0}\"], \"writes:{1} and iname:{2}\")) do "
+          "local around, over = {{{3}}}, {{{4}}} "
+          "for _, n in ipairs(i.inames) do if not around[n] then over[#over + 1] = n end end "
+          "_G[\"{0}\"] = lp.recognize_reduction(_G[\"{0}\"], over, {{within = \"id:\" .. i.id}}) "
+          "end ",
+          r_.name, r.variable, demanded_.inames.back(), fmt::join(around, ", "),
+          fmt::join(over, ", "));
     auto axis = demanded_.inames.size();
     const std::string trust =
         directives_ == FortranDirectives::Use ? ", {unsafe = true}" : std::string();

@@ -13,6 +13,7 @@ return setmetatable({
   unroll_and_jam = require "moonloop.unroll_and_jam",
   vectorize_inner = require "moonloop.vectorize_inner",
   wavefront = require "moonloop.wavefront",
+  work_items = require "moonloop.work_items",
 }, {
   __index = function(lib, name)
     local known = {}

@@ -1,0 +1,21 @@
+#pragma once
+
+namespace moonloop {
+
+/// What functions that CUDA code gives to callers with arrays of the host need so that these arrays
+/// stay on the device between calls: a table of arrays and of where their values are. An array that
+/// has pages of its own (`malloc` gives large ones some, and so does Fortran's `allocate`) keeps a
+/// copy there. While that is the newer one, the pages of the host are closed to the program; who
+/// touches them waits until the values are back. Others are copied to the device and back by each
+/// call. For Linux and glibc.
+///
+///     int enter(void const *host, size_t bytes, bool writes, void **there)
+///     int leave(void *host, size_t bytes, bool writes, void *there)
+///
+/// stand around a launch, in the namespace `moonloop_resident`: 0, or CUDA's error. Programs may
+/// call `moonloop_update_` (in Fortran `call moonloop_update()`), which gives all arrays back to
+/// the host, as is needed before the kernel of the system is to read or write one. With the
+/// variable MOONLOOP_RESIDENT=report the program says at its end what was copied.
+extern const char kCudaResidency[];
+
+}  // namespace moonloop

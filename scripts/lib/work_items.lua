@@ -1,0 +1,215 @@
+local lp = require "moonloop"
+local support = require "moonloop.support"
+
+-- The loops as the tree nests them: those around each, outer ones first, and all in the order in
+-- which they stand. A loop of a reduction counts as well.
+local function nests(knl)
+  local stack, around, order = {}, {}, {}
+  for line in knl:tree():gmatch "[^\n]+" do
+    local indent, iname = line:match "^(%s*)for ([%w_]+)"
+    if iname and not around[iname] then
+      local depth = #indent // 2
+      around[iname] = table.move(stack, 1, depth, 1, {})
+      order[#order + 1] = iname
+    end
+    if iname then stack[#indent // 2 + 1] = iname end
+  end
+  return around, order
+end
+
+-- The inames whose bounds are computed in the kernel, as a set.
+local function computed_bounds(knl)
+  local temporary, out = {}, {}
+  for _, each in ipairs(knl.temporaries) do temporary[each.name] = true end
+  for _, domain in ipairs(knl.domains) do
+    local params, inames = domain:match "^%s*%[(.-)%]%s*%->%s*{%s*%[(.-)%]"
+    local computed = false
+    for name in (params or ""):gmatch "[%w_]+" do computed = computed or temporary[name] end
+    for name in (inames or ""):gmatch "[%w_]+" do out[name] = computed or nil end
+  end
+  return out
+end
+
+-- The inames with a few values only, whose number is known, as a set.
+local function short_loops(knl)
+  local few, out = 32, {}
+  for _, domain in ipairs(knl.domains) do
+    for first, name, last in domain:gmatch "(%-?%d+) <= ([%w_]+) <= (%-?%d+)" do
+      if last - first < few then out[name] = true end
+    end
+  end
+  return out
+end
+
+-- The instructions with reductions over some of the loops: the loops of each, outer to inner, and as
+-- a set.
+local function reductions_over(knl, loops, order)
+  local out = {}
+  for _, instruction in ipairs(knl.instructions) do
+    local all, any, over = {}, false, {}
+    for _, iname in ipairs(instruction.reduction_inames) do
+      all[iname], any = true, any or loops[iname]
+    end
+    for _, iname in ipairs(order) do
+      if all[iname] then over[#over + 1] = iname end
+    end
+    if any then out[#out + 1] = {id = instruction.id, over = over, all = all} end
+  end
+  return out
+end
+
+-- How many groups take turns at a loop whose length only the device knows.
+local kTurns = 256
+
+--- Gives the iterations of parallel loops to the work-items of a device.
+---
+--- These are the loops tagged `par` (`g.N` too where nothing is tagged `l.N`), and the loops inside of
+--- them that can be proved parallel as well, but for those of a few iterations. Of each nest the innermost one is split, by `size`, into
+--- groups along axis 0 of the grid and their work-items, `g.0` and `l.0`; those around it are `g.1`
+--- and `g.2`, and a fourth one runs in order. Where the bounds of such a loop are computed in the
+--- kernel, 256 groups take turns.
+---
+--- A reduction over such loops has two stages: each group adds up `rows` iterations of the loop
+--- outside of the innermost one (or as many blocks of a single loop; one, where other statements in
+--- the loops do not allow more) and keeps the result in an array; one group puts these together.
+---
+--- `gen`, `run` and `fc` do this by themselves where a kernel still has a loop tagged `par` after
+--- all scripts and the target is a device.
+---
+--- Refuses what tag_inames and stage_reduction refuse.
+---
+--- @option size (integer, default 128): work-items of a group
+--- @option rows (integer, default 32): iterations that a group adds up one after the other
+--- @return kernel (kernel): the kernel for a device
+--- @example
+---     kernel axpy(n: int32, a: float64, x: float64[n], y: float64[n])
+---     domain {[i]: 0 <= i < n}
+---     tag i: par
+---     y[i] = y[i] + a*x[i]
+---
+---     local lib = require "moonloop.lib"
+---     knl = lib.work_items(knl, {size = 256})
+local function work_items(knl, options)
+  support.kernel("work_items", knl)
+  options = support.options("work_items", 2, options, "rows, size")
+  local size, rows = options.size or 128, options.rows or 32
+  size = support.integer("work_items", 2, size, 1)
+  rows = support.integer("work_items", 2, rows, 1)
+
+  local around, order = nests(knl)
+  local computed, short = computed_bounds(knl), short_loops(knl)
+  local parallel, given, items = {}, {}, false
+  for _, tag in pairs(knl.iname_tags) do items = items or tag:find "^l%." ~= nil end
+  for iname, tag in pairs(knl.iname_tags) do
+    given[iname] = tag == "par" or (not items and tag:find "^g%.%d$" ~= nil) or nil
+  end
+  local reductions = reductions_over(knl, given, order)
+  local function reduced_otherwise(iname)
+    for _, instruction in ipairs(knl.instructions) do
+      for _, each in ipairs(instruction.reduction_inames) do
+        if each == iname then
+          for _, reduction in ipairs(reductions) do
+            if reduction.id == instruction.id then return false end
+          end
+          return true
+        end
+      end
+    end
+    return false
+  end
+  for _, iname in ipairs(order) do
+    parallel[iname] = given[iname]
+    local free = not knl.iname_tags[iname] and #around[iname] > 0 and not short[iname]
+                 and not reduced_otherwise(iname)
+    for _, outer in ipairs(around[iname]) do free = free and parallel[outer] end
+    if free then
+      local tagged = lp.attempt(lp.tag_inames, knl, {[iname] = "par"})
+      if tagged then knl, parallel[iname] = tagged, true end
+    end
+  end
+
+  -- How many parallel loops stand inside of each one, at most.
+  local inside = {}
+  for _, iname in ipairs(order) do
+    inside[iname] = inside[iname] or 0
+    local deeper = 0
+    for at = #around[iname], 1, -1 do
+      local outer = around[iname][at]
+      if parallel[iname] and parallel[outer] then
+        deeper = deeper + 1
+        inside[outer] = math.max(inside[outer] or 0, deeper)
+      end
+    end
+  end
+  for _, iname in ipairs(order) do
+    if parallel[iname] then knl = lp.untag_inames(knl, iname, knl.iname_tags[iname]) end
+  end
+
+  local function scheduled(knl, rows)
+    local _
+    local tags, groups, alone = {}, {}, {}  -- `groups`: the loop over groups that a loop became
+    local function innermost(iname, blocks)
+      local items = iname
+      if computed[iname] then
+        knl, _, items = support.split(knl, iname, size*kTurns)
+      elseif blocks > 1 then
+        knl, groups[iname], items = support.split(knl, iname, size*blocks)
+        tags[groups[iname]] = "g.0"
+      end
+      local outer, inner
+      knl, outer, inner = support.split(knl, items, size)
+      if not groups[iname] then groups[iname], tags[outer] = outer, "g.0" end
+      tags[inner] = "l.0"
+    end
+    local function further(iname, axis, block)
+      groups[iname] = iname
+      if computed[iname] then
+        knl, _, groups[iname] = support.split(knl, iname, kTurns)
+      elseif block > 1 then
+        knl, groups[iname] = support.split(knl, iname, block)
+      end
+      if axis <= 2 then tags[groups[iname]] = "g." .. axis end
+    end
+
+    for _, reduction in ipairs(reductions) do
+      local over, outer, known = reduction.over, {}, nil
+      local possible, _ = true, nil
+      for _, iname in ipairs(over) do possible = possible and parallel[iname] and not computed[iname] end
+      for n = #over, 1, -1 do
+        local iname, axis = over[n], #over - n
+        if not possible then
+          alone[iname] = true  -- one work-item has them all
+        elseif not groups[iname] then
+          if axis == 0 then
+            innermost(iname, #over == 1 and rows or 1)
+          else
+            further(iname, axis, axis == 1 and rows or 1)
+          end
+        end
+        outer[n] = groups[iname]
+      end
+      if possible then
+        known = support.iname_set(knl)
+        knl = lp.stage_reduction(knl, outer, "id:" .. reduction.id)
+        local second
+        for _, iname in ipairs(knl.inames) do
+          if not known[iname] then second = iname end
+        end
+        knl, _, second = support.split(knl, second, size)
+        tags[second] = "l.0"
+      end
+    end
+    for _, iname in ipairs(order) do
+      if parallel[iname] and not groups[iname] and not alone[iname] then
+        if inside[iname] == 0 then innermost(iname, 1) else further(iname, inside[iname], 1) end
+      end
+    end
+    return next(tags) and lp.tag_inames(knl, tags) or knl
+  end
+  local result, refusal = lp.attempt(scheduled, knl, rows)
+  if not result and #reductions > 0 and rows > 1 then result = lp.attempt(scheduled, knl, 1) end
+  if not result then error(refusal, 0) end
+  return result
+end
+
+return work_items
