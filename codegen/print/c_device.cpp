@@ -78,7 +78,8 @@ Pieces CPrinter::device_source(Block program, DeviceProgram& out,
     out.temporaries.push_back({name, expr_.type_of_name(name), elements, name == plan_.locks});
   }
   std::string body = std::move(out_);
-  if (helpers_.language() == Language::Cuda) body += "\n" + host_function(out);
+  if (helpers_.language() == Language::Cuda)
+    body += "\n" + host_function(out, host_arrays && resident);
   if (helpers_.language() == Language::Cuda && host_arrays)
     body += "\n" + host_copies(*host_arrays, resident);
   Pieces text{{}, records(), tables + (tables.empty() ? "" : "\n") + body};

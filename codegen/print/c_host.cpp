@@ -40,7 +40,7 @@ std::string CPrinter::host_prototype() {
   return head + parameter_list(parameters, head.size()) + ")";
 }
 
-std::string CPrinter::host_function(const DeviceProgram& program) {
+std::string CPrinter::host_function(const DeviceProgram& program, bool resident) {
   std::string before = std::exchange(out_, {});
   depth_ = 1;
   status_ = names_.fresh("status");
@@ -53,7 +53,8 @@ std::string CPrinter::host_function(const DeviceProgram& program) {
     const auto run = [&](const std::string& call) {
       line("if (!" + status_ + ") " + status_ + " = " + call + ";");
     };
-    run("cudaMalloc((void **)&" + x + ", " + size + ")");
+    run((resident ? "moonloop_resident::lend((void **)&" : "cudaMalloc((void **)&") + x + ", " +
+        size + ")");
     if (t.zero) run("cudaMemset(" + x + ", 0, " + size + ")");
   }
   const bool guarded = !program.temporaries.empty();
@@ -67,7 +68,8 @@ std::string CPrinter::host_function(const DeviceProgram& program) {
     --depth_;
     line("}");
   }
-  for (const DeviceTemporary& t : program.temporaries) line("cudaFree(" + names_.of(t.name) + ");");
+  for (const DeviceTemporary& t : program.temporaries)
+    line((resident ? "moonloop_resident::give_back(" : "cudaFree(") + names_.of(t.name) + ");");
   line("return " + status_ + ";");
   depth_ = 0;
   const std::string body = std::exchange(out_, std::move(before));

@@ -106,7 +106,7 @@ class CPrinter {
   void collect_writes(const Block& block, std::set<std::string>& out) const;
   std::set<std::string> written() const;
   std::string host_prototype();
-  std::string host_function(const DeviceProgram& program);
+  std::string host_function(const DeviceProgram& program, bool resident);
   std::string host_copies(const std::vector<Parameter>& params, bool resident);
   void host_block(const std::vector<HostStep>& steps, const DeviceProgram& program);
   std::vector<HostStep> host_steps(const Block& block, DeviceProgram& program);

@@ -309,15 +309,34 @@ inline int enter(void const *array, size_t bytes, bool writes, void **there) {
   return 0;
 }
 
+/* Whether this was memory of one call. The next call may have it, as launches keep their order. */
+inline bool put_back(void *there) {
+  State &s = state();
+  const std::map<char *, size_t>::iterator it = s.used.find(static_cast<char *>(there));
+  if (it == s.used.end()) return false;
+  s.spare.insert(std::make_pair(it->second, it->first));
+  s.used.erase(it);
+  return true;
+}
+
+/* Memory of the device for one call. */
+inline int lend(void **there, size_t bytes) {
+  Inside inside;
+  char *own = nullptr;
+  const int status = take(bytes, &own);
+  *there = own;
+  return status;
+}
+inline void give_back(void *there) {
+  Inside inside;
+  put_back(there);
+}
+
 /* Behind the launch: copies back what does not stay there. */
 inline int leave(void const *array, size_t bytes, bool writes, void *there) {
   Inside inside;
   State &s = state();
-  const std::map<char *, size_t>::iterator it = s.used.find(static_cast<char *>(there));
-  if (it == s.used.end()) return 0;
-  s.spare.insert(std::make_pair(it->second, it->first));
-  s.used.erase(it);
-  if (!writes || !bytes) return 0;
+  if (!put_back(there) || !writes || !bytes) return 0;
   s.small_bytes += bytes;
   return cudaMemcpy(const_cast<void *>(array), there, bytes, cudaMemcpyDeviceToHost);
 }

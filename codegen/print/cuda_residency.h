@@ -12,10 +12,11 @@ namespace moonloop {
 ///     int enter(void const *host, size_t bytes, bool writes, void **there)
 ///     int leave(void *host, size_t bytes, bool writes, void *there)
 ///
-/// stand around a launch, in the namespace `moonloop_resident`: 0, or CUDA's error. Programs may
-/// call `moonloop_update_` (in Fortran `call moonloop_update()`), which gives all arrays back to
-/// the host, as is needed before the kernel of the system is to read or write one. With the
-/// variable MOONLOOP_RESIDENT=report the program says at its end what was copied.
+/// stand around a launch, in the namespace `moonloop_resident`, and `lend` and `give_back` around
+/// one that needs memory for itself: 0, or CUDA's error. Programs may call `moonloop_update_` (in
+/// Fortran `call moonloop_update()`), which gives all arrays back to the host, as is needed before
+/// the kernel of the system is to read or write one. With the variable MOONLOOP_RESIDENT=report the
+/// program says at its end what was copied.
 extern const char kCudaResidency[];
 
 }  // namespace moonloop

@@ -525,7 +525,7 @@ class Privacy {
       left = isl_set_subtract(left.take(), isl_map_range(m.take()));
       if (yes(isl_set_is_empty(left.get()))) return true;
     }
-    return yes(isl_set_is_empty(left.get())) || is_filled(read, field);
+    return yes(isl_set_is_empty(left.get())) || is_filled(data, read, field);
   }
 
   /// { writes -> the reads after them in the same iteration }.
@@ -566,7 +566,7 @@ class Privacy {
 
   /// Whether all elements that a read may find, where its subscripts are not affine each one of the
   /// array, were written before it in the same iteration.
-  bool is_filled(const AccessAt& read, const std::string& field) const {
+  bool is_filled(const DataDependent& data, const AccessAt& read, const std::string& field) const {
     const RunOrder& o = r_.order;
     const auto& shape = temporary().shape;
     if (!shape || shape->empty()) return false;
@@ -599,12 +599,13 @@ class Privacy {
     left = isl_map_intersect(left.take(), reached(read, elements).take());
     left = isl_map_intersect_range(left.take(), all->copy());
     bool ignored = true;
-    left = isl_map_intersect_domain(left.take(), o.domain(read.insn, ignored).take());
+    left =
+        isl_map_intersect_domain(left.take(), data.instances(read.insn, read.insn, ignored).take());
     for (const AccessAt& w : all_) {
       bool certain = true;
       if (!r_.at(w).write || !covers_field(r_.at(w).field, field)) continue;
       const Map written = touched(w, certain);
-      const Set from = o.domain(w.insn, certain);
+      const Set from = data.instances(w.insn, read.insn, certain);
       if (!certain) continue;
       const Map before = isl_map_intersect_domain(ahead(w, read).take(), from.copy());
       const Map filled = isl_map_apply_range(isl_map_reverse(before.copy()), written.copy());

@@ -7,6 +7,7 @@
 #include "core/model/external.h"
 #include "frontends/fortran/entry_values.h"
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/regions.h"
 #include "frontends/fortran/sections.h"
 #include "frontends/fortran/uses.h"
 
@@ -466,7 +467,15 @@ Body Binding::body(const Body& b) const {
     } else {
       expressions(s, [&](Expr& e) { e = expr(e); });
     }
-    if (auto* d = std::get_if<Do>(&s.what)) d->variable = written_name(expr(var(d->variable)));
+    if (auto* d = std::get_if<Do>(&s.what)) {
+      d->variable = written_name(expr(var(d->variable)));
+      if (d->directive)
+        d->directive = renamed(*d->directive, [&](const std::string& name) {
+          if (const auto it = arrays_.find(name); it != arrays_.end()) return it->second.array;
+          const Expr now = expr(var(name));  // a value is one that no iteration changes
+          return now.as<Var>() || now.as<Load>() ? written_name(now) : std::string();
+        });
+    }
     for (std::shared_ptr<Body>* inner : bodies(s)) *inner = std::make_shared<Body>(body(**inner));
   }
   return out;

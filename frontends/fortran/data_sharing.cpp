@@ -132,6 +132,8 @@ class Sharing {
     if (nest.empty()) return;
     Body& body = *nest.back()->body;
     const Directive& x = *outermost.directive;
+    for (const std::string& name : x.firstprivate) begin_as_before(name, x, body);
+    for (const std::string& name : x.of_thread) begin_as_before(name, x, body);
     for (const std::string& name : x.privates) privatize(name, x, nest, body, false);
     for (const std::string& name : x.lastprivates) privatize(name, x, nest, body, true);
     if (x.tag == "g") make_scalars_private(x, body);
@@ -139,8 +141,8 @@ class Sharing {
     std::erase_if(rest.reductions, [&](const Directive::Reduction& r) {
       const auto v = r_.variables.find(r.variable);
       if (v == r_.variables.end() || !only_accumulates(body, r)) return false;
-      if (v->second.array) {  // any element, by any iteration
-        make_atomic(body, r.variable);
+      if (v->second.array && !one_element(body, r.variable, nest)) {
+        make_atomic(body, r.variable);  // any element, by any iteration
         return true;
       }
       Body& inmost = loop_that_reduces(r.variable, body);
@@ -194,8 +196,9 @@ class Sharing {
   /// Each iteration accumulates into a variable of its own, which goes to the common one at its
   /// end.
   void put_together(const Directive::Reduction& r, const Type& type, const Span& at, Body& body) {
-    const Expr part = new_scalar(r_, r.variable + "_part", type, at), whole = var(r.variable, at);
-    rename_in(body, {{r.variable, part.as<Var>()->name}});
+    const Expr part = new_scalar(r_, r.variable + "_part", type, at);
+    Expr whole;
+    gather(body, r.variable, part, whole);
     const Expr none = r.op == "+"   ? lit(0)
                       : r.op == "*" ? lit(1)
                                     : extreme_value(type, r.op == "max");
@@ -204,6 +207,43 @@ class Sharing {
                                     : call(r.op, {whole, part}, at);
     body.insert(body.begin(), {at, Assignment{part, none}});
     body.push_back({at, Assignment{whole, both}});
+  }
+
+  /// Puts `part` in the place of the variable or of its one element, which `whole` gets.
+  static void gather(Body& body, const std::string& variable, const Expr& part, Expr& whole) {
+    for (Statement& s : body) {
+      if (auto* a = std::get_if<Assignment>(&s.what); a && written_name(a->to) == variable) {
+        whole = a->to;
+        a->value = rewrite(a->value, [&](const Expr& x) { return equal(x, a->to) ? part : x; });
+        a->to = part;
+      }
+      for (auto* inner : bodies(s)) {
+        *inner = std::make_shared<Body>(**inner);
+        gather(**inner, variable, part, whole);
+      }
+    }
+  }
+
+  /// Whether all statements accumulate into the same element of an array in all iterations.
+  static bool one_element(const Body& body, const std::string& name, const std::vector<Do*>& nest) {
+    std::set<std::string> changed = changed_in(body);
+    for (const Do* d : nest) changed.insert(d->variable);
+    Expr element;
+    bool same = true;
+    each(body, [&](const Statement& s) {
+      const auto* a = std::get_if<Assignment>(&s.what);
+      if (!a || written_name(a->to) != name) return;
+      same = same && (!element || equal(element, a->to));
+      element = a->to;
+    });
+    if (!same || !element || !element.as<Load>()) return false;
+    for (const Expr& i : element.as<Load>()->index) {
+      std::set<std::string> read;
+      collect_reads(i, read);
+      collect_vars(i, read);
+      for (const std::string& n : read) same = same && !changed.count(n);
+    }
+    return same;
   }
 
   /// Whether the first statement that names the array sets an element, also in loops, which set all
@@ -285,18 +325,29 @@ class Sharing {
     if (v.character || (v.array ? is_set_first(body, name) && !is_asked_by_data(body, name)
                                 : is_set_before_use(body, name, set)))
       return;
+    const Expr none = v.logical ? Expr(BoolLit{false}, v.at) : lit(0);
+    if (auto all = in_each_element(v, [&](const Exprs& index) {
+          return Assignment{v.array ? load(name, index, v.at) : var(name, v.at), none};
+        }))
+      body.insert(body.begin(), std::move(*all));
+  }
+
+  /// An assignment to a scalar, or in loops over all elements of an array; nothing for an array of
+  /// many elements, or whose number is not a constant.
+  template <typename F>
+  std::optional<Statement> in_each_element(const Variable& v, const F& assignment) {
+    constexpr std::int64_t kFew = 1024;
     std::int64_t elements = 1;
     Exprs index;
     for (const Bounds& b : v.bounds) {
       const auto first = as_int(first_of(b)), last = b.upper ? as_int(b.upper) : std::nullopt;
-      if (!first || !last) return;
+      if (!first || !last) return std::nullopt;
       elements *= std::max<std::int64_t>(0, *last - *first + 1);
-      index.push_back(new_scalar(r_, "axis", moonloop::Scalar::I32, v.at));
     }
-    constexpr std::int64_t kFew = 1024;
-    if (elements > kFew) return;
-    const Expr none = v.logical ? Expr(BoolLit{false}, v.at) : lit(0);
-    Statement s{v.at, Assignment{v.array ? load(name, index, v.at) : var(name, v.at), none}};
+    if (elements > kFew) return std::nullopt;
+    for (std::size_t i = 0; i < v.bounds.size(); ++i)
+      index.push_back(new_scalar(r_, "axis", moonloop::Scalar::I32, v.at));
+    Statement s{v.at, assignment(index)};
     for (std::size_t i = 0; i < index.size(); ++i) {  // the first axis innermost
       Do d;
       d.variable = written_name(index[i]);
@@ -305,7 +356,7 @@ class Sharing {
       d.body = std::make_shared<Body>(Body{std::move(s)});
       s = {v.at, std::move(d)};
     }
-    body.insert(body.begin(), std::move(s));
+    return s;
   }
 
   /// How many expressions and loops name each variable.
@@ -338,6 +389,34 @@ class Sharing {
       const Variable& v = it->second;
       if (!v.array && !v.dummy && !v.host && !v.saved && !v.result) begin(name, body);
     }
+  }
+
+  /// Iterations have one of their own, which begins with the value from before the loop.
+  void begin_as_before(const std::string& name, const Directive& x, Body& body) {
+    const auto it = r_.variables.find(name);
+    if (it == r_.variables.end() || !assigns(body, name)) return;
+    const Variable v = it->second;
+    bool set = false;
+    const bool needs = v.array || !is_set_before_use(body, name, set);
+    const std::string own = fresh_name(r_, name);
+    const auto copy =
+        needs ? in_each_element(v,
+                                [&](const Exprs& index) {
+                                  const auto at = [&](const std::string& n) {
+                                    return v.array ? load(n, index, x.at) : var(n, x.at);
+                                  };
+                                  return Assignment{at(own), at(name)};
+                                })
+              : std::nullopt;
+    if (needs && (!copy || v.character || (v.logical && v.dummy))) {
+      if (std::find(x.of_thread.begin(), x.of_thread.end(), name) != x.of_thread.end()) return;
+      fail("unsupported", x.at,
+           "`firstprivate` of `{}`, which is assigned there, is not supported in Fortran kernels",
+           name);
+    }
+    r_.variables.emplace(own, local_like(v, own));
+    rename_in(body, {{name, own}});
+    if (copy) body.insert(body.begin(), *copy);
   }
 
   /// Where the variable is used outside of the loop too, iterations have another one.

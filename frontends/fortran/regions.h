@@ -1,4 +1,6 @@
 #pragma once
+#include <functional>
+
 #include "frontends/fortran/program.h"
 
 namespace moonloop::fortran {
@@ -11,6 +13,15 @@ Span assigned_alone(const Body& body, const std::string& variable);
 
 /// A use of OpenMP's functions, on whose answers the work of each thread depends.
 Span asks_who_runs(const Body& body);
+
+/// The same directive with other names; those that `name` makes empty are left out.
+std::shared_ptr<const Directive> renamed(
+    const Directive& d, const std::function<std::string(const std::string&)>& name);
+
+/// The routine's variables that `body` assigns and each call has of its own: a loop without a
+/// region around it belongs to one of a routine that calls this one, with such variables for each
+/// thread.
+std::vector<std::string> own_variables(const Routine& r, const Body& body, const Directive& d);
 
 /// A variable that each thread has of its own, with the value from before, equals the common one
 /// where nothing assigns it; where something does, the two differ after the directive: that fails

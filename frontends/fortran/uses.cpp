@@ -1,6 +1,7 @@
 #include "frontends/fortran/uses.h"
 
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/regions.h"
 #include "frontends/fortran/sections.h"
 
 namespace moonloop::fortran {
@@ -119,8 +120,14 @@ void rename_in(Body& body, const std::map<std::string, std::string>& names) {
     expressions(s, [&](Expr& e) {
       if (e) e = rename(e, names);
     });
-    if (auto* d = std::get_if<Do>(&s.what))
-      if (const auto it = names.find(d->variable); it != names.end()) d->variable = it->second;
+    if (auto* d = std::get_if<Do>(&s.what)) {
+      const auto now = [&](const std::string& name) {
+        const auto it = names.find(name);
+        return it == names.end() ? name : it->second;
+      };
+      d->variable = now(d->variable);
+      if (d->directive && !names.empty()) d->directive = renamed(*d->directive, now);
+    }
     for (std::shared_ptr<Body>* inner : bodies(s)) {
       *inner = std::make_shared<Body>(**inner);
       rename_in(**inner, names);

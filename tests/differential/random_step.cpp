@@ -251,6 +251,7 @@ class StepMaker {
     const std::vector<std::string>& over = r_.pick(all);
     if (r_.chance(20)) return {"reduction_arg_to_subst_rule", {list(over)}, {}};
     if (over.size() == 1) return {"split_iname", {text(over[0]), number(r_.between(2, 4))}, {}};
+    if (r_.chance(40)) return {"stage_reduction", {list({r_.pick(over)})}, {}};
     return {r_.pick({"split_reduction_inward", "split_reduction_outward"}),
             {list({r_.pick(over)})},
             {}};

@@ -253,6 +253,117 @@ end
   same_as_gfortran(text, {{{"n", "0"}}, {{"n", "3"}}, {{"n", "20"}}});
 }
 
+TEST_CASE("fortran: loops inside of the one with the directive reduce too") {
+  const std::string text = R"(
+subroutine summary(n, m, a, vol, small, most)
+  integer, intent(in) :: n, m
+  real(8), intent(in) :: a(n, m)
+  real(8), intent(inout) :: vol
+  real(8), intent(out) :: small, most(3)
+  integer i, j, l
+  real(8) t
+  small = 10
+  most = 0
+  !$omp parallel do private(t) reduction(+: vol) reduction(min: small) reduction(max: most)
+  do j = 1, m
+    do i = 1, n
+      t = a(i, j)
+      if (t > 0.5d0) t = 2*t
+      vol = vol + t
+      do l = 1, 2
+        small = min(small, t + l)
+      end do
+      most(2) = max(most(2), t)
+    end do
+  end do
+end
+)";
+  const Kernel k = import(text).transformed.at(0);
+  std::vector<std::string> reductions;
+  for (const InsnPtr& i : k.instructions)
+    if (i->rhs && contains_reduction(i->rhs)) reductions.push_back(to_string(i->rhs));
+  CHECK(fmt::format("{}", fmt::join(reductions, "; ")) ==
+        "vol + sum((j, i), t); min(10.0d, min((j, i, l), t + cast(float64, l + 1))); "
+        "max(most[1], max((j, i), t))");
+  same_as_gfortran(text, {{{"n", "0"}, {"m", "2"}}, {{"n", "3"}, {"m", "5"}}});
+}
+
+namespace {
+/// Its directive is used, and the values are gfortran's.
+void check_parallel(const std::string& text) {
+  const Kernel k = import(text).transformed.at(0);
+  CHECK(std::any_of(k.iname_tags.begin(), k.iname_tags.end(),
+                    [](const auto& t) { return t.second.text == "par"; }));
+  same_as_gfortran(text, {{{"n", "0"}}, {{"n", "5"}}, {{"n", "20"}}});
+}
+}  // namespace
+
+TEST_CASE("fortran: firstprivate variables that are assigned, of threads that a caller has too") {
+  check_parallel(R"(
+subroutine first(n, a, b)
+  integer, intent(in) :: n
+  real(8), intent(inout) :: a(n), b(n)
+  real(8) w(0:3), s
+  integer i, k
+  w = 0.25d0
+  s = 2
+  !$omp parallel do firstprivate(w, s)
+  do i = 1, n
+    if (a(i) > 0.5d0) s = a(i)
+    w(0) = s*a(i)
+    do k = 1, 2
+      w(k) = w(k - 1)*0.5d0 + w(3)
+    end do
+    b(i) = w(2) + s
+    s = 2
+  end do
+end
+)");
+  check_parallel(R"(
+subroutine orphan(n, a, b)
+  integer, intent(in) :: n
+  real(8), intent(inout) :: a(n), b(n)
+  real(8) w(0:3), t
+  integer i, k, top
+  w = 0.5d0
+  !$omp do
+  do i = 1, n, 2
+    top = min(i + 1, n)
+    t = a(i)
+    do k = i, top
+      w(k - i) = b(k)*t
+    end do
+    t = w(3)
+    do k = top, i, -1
+      t = t + w(k - i)
+    end do
+    a(i) = t
+  end do
+end
+)");
+  check_parallel(R"(
+subroutine caller(n, a, b, t)
+  integer, intent(in) :: n
+  real(8), intent(inout) :: a(n), b(n), t(2)
+  call inner(n, a, t(1))
+  t(2) = t(2) + 1
+contains
+  subroutine inner(n, x, s)
+    integer, intent(in) :: n
+    real(8), intent(inout) :: x(n), s
+    real(8) t
+    integer i
+    !$omp parallel do private(t) reduction(+: s)
+    do i = 1, n
+      t = x(i)*2
+      x(i) = t
+      s = s + t
+    end do
+  end subroutine
+end
+)");
+}
+
 TEST_CASE("fortran: a directive that the dependences contradict is refused with two instances") {
   try {
     import(R"(

@@ -637,6 +637,70 @@ TEST_CASE("library: wavefront runs diagonals in parallel, proved") {
         "tagged-iname");
 }
 
+TEST_CASE("library: work_items gives parallel loops to groups and their work-items") {
+  const char* const work = "triad = lib.work_items(triad:tag_inames('i:par'), {size = 8})";
+  const Kernel triad = with_library(kTriad, work);
+  CHECK(report_tree(triad) == "for i  [g.1]\n  for j_outer  [g.0]\n    add  [j_inner: l.0]\n");
+  verify(kTriad, triad, kSizes);
+
+  // A loop whose iterations depend on each other stays, and so does one of a few iterations.
+  const std::string lines =
+      "kernel lines(n: int32, m: int32, u: inout float64[n, m], v: float64[n, m, 4])\n"
+      "domain {[i, j]: 0 <= i < n and 1 <= j < m}\ndomain {[s]: 0 <= s < 4}\ntag i: par\n"
+      "u[i, j] = u[i, j] + u[i, j - 1]   {id=carry}\n"
+      "v[i, j, s] = s*u[i, j]   {id=few}\n";
+  const Kernel carried = with_library(lines, "lines = lib.work_items(lines)");
+  CHECK(report_tree(carried) ==
+        "for i_outer  [g.0]\n  for j\n    carry  [i_inner: l.0]\n    for s\n"
+        "      few  [i_inner: l.0]\n");
+  verify(lines, carried, kSizes);
+
+  CHECK(refusal(kTriad, "lib.work_items(triad, {size = 0})").text ==
+        "bad argument #2 to 'work_items' (0 is less than 1)");
+  CHECK(with_library(kTriad, "triad = lib.work_items(triad)").iname_tags.empty());
+}
+
+TEST_CASE("library: work_items adds up by groups") {
+  const std::string squares =
+      "kernel squares(n: int32, m: int32, a: float64[n, m], x: inout float64[1], y: out "
+      "float64[1])\n"
+      "domain {[k, j]: 2 <= k < n and 0 <= j < m}\ntag k: par\ntemp part: float64\n"
+      "for k\n  for j\n    part = a[k, j]*a[k, j]\n  end\nend\n"
+      "x[0] = x[0] + sum((k, j), part)   {id=add}\n"
+      "y[0] = max((k, j), part)   {id=most}\n";
+  const Kernel sum =
+      with_library(squares, "squares = lib.work_items(squares, {size = 8, rows = 4})");
+  const auto tag = [&](const std::string& iname) { return sum.iname_tags.at(iname).text; };
+  CHECK(tag("k_outer") == "g.1");
+  CHECK(tag("j_outer") == "g.0");
+  CHECK(tag("j_inner") == "l.0");
+  CHECK(to_string(sum.find_insn("most_part")->rhs) == "max((k_inner, j_inner), part)");
+  verify(squares, sum, kSizes);
+
+  const std::string one =
+      "kernel one(n: int32, m: int32, a: float64[n], x: out float64[1])\n"
+      "domain {[k]: 0 <= k < n}\ntag k: par\nx[0] = sum(k, a[k])   {id=add}\n";
+  verify(one, with_library(one, "one = lib.work_items(one, {size = 4, rows = 2})"), kSizes);
+
+  // Another loop in the rows: a group has one of them at a time.
+  const std::string two =
+      "kernel two(n: int32, m: int32, a: float64[n, m], w: out float64[n, m], x: out float64[1])\n"
+      "domain {[k]: 0 <= k < n}\ndomain {[j]: 0 <= j < m}\ndomain {[l]: 0 <= l < m}\ntag k: par\n"
+      "for k\n  for j\n    w[k, j] = 2*a[k, j]   {id=twice}\n  end\nend\n"
+      "x[0] = sum((k, l), w[k, l]*a[k, l])   {id=add}\n";
+  verify(two, with_library(two, "two = lib.work_items(two, {size = 8})"), kSizes);
+}
+
+TEST_CASE("library: work_items, where only the kernel knows how long a loop is") {
+  const std::string rows =
+      "kernel rows(n: int32, m: int32, size: int32[1], a: float64[n, m], c: inout float64[n, m])\n"
+      "domain {[i]: 0 <= i < some}\ndomain {[j]: 0 <= j < m}\ntag i: par\n"
+      "<int32> some = min(n, size[0])   {id=set}\nc[i, j] = 2*a[i, j]   {id=twice, dep=set}\n";
+  const Kernel k = with_library(rows, "rows = lib.work_items(rows, {size = 4})");
+  CHECK(k.iname_tags.at("i_inner").text == "g.1");
+  verify(rows, k, kSizes);
+}
+
 TEST_CASE("library: its functions compose") {
   // A product by tiles of work-items, both factors staged.
   const Kernel staged = with_library(kProduct, R"(

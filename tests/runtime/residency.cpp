@@ -1,0 +1,127 @@
+// Arrays of the host that stay on a device between calls: the part of generated programs that does
+// it, with memory of the host in the place of the device's.
+#include <doctest/doctest.h>
+
+#include "codegen/print/cuda_residency.h"
+#include "runtime/file.h"
+#include "runtime/process.h"
+
+using namespace moonloop;
+
+namespace {
+
+const char* const kDevice = R"(#include <cstdlib>
+#include <cstring>
+enum cudaError_t { cudaSuccess, cudaErrorMemoryAllocation = 2, cudaErrorInitializationError = 3 };
+enum { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
+static int cudaMalloc(void **p, size_t n) { return (*p = std::malloc(n)) ? 0 : 2; }
+static int cudaFree(void *p) { std::free(p); return 0; }
+static int cudaMemcpy(void *to, void const *from, size_t n, int) { std::memcpy(to, from, n); return 0; }
+static int cudaGetDevice(int *n) { *n = 0; return 0; }
+static int cudaSetDevice(int) { return 0; }
+static const char *cudaGetErrorString(cudaError_t) { return "an error"; }
+)";
+
+const char* const kProgram = R"(
+#include <fcntl.h>
+#include <thread>
+#include <vector>
+using namespace moonloop_resident;
+
+static void times(double *x, size_t n, double by) {  // what a generated function does
+  void *there = nullptr;
+  if (enter(x, 8*n, true, &there)) exit(2);
+  for (size_t i = 0; i < n; ++i) static_cast<double *>(there)[i] *= by;
+  if (leave(x, 8*n, true, there)) exit(3);
+}
+static double first(double const *x, size_t n) {
+  void *there = nullptr;
+  if (enter(x, 8*n, false, &there)) exit(2);
+  const double value = static_cast<double *>(there)[0];
+  if (leave(x, 8*n, false, there)) exit(3);
+  return value;
+}
+static void copies(const char *when) {
+  printf("%s: %llu to, %llu back\n", when, state().to_device, state().to_host);
+}
+
+int main(int, char **argv) {
+  const size_t n = 1 << 17;
+  double *x = static_cast<double *>(malloc(8*n));
+  for (size_t i = 0; i < n; ++i) x[i] = 1;
+  times(x, n, 2), times(x, n, 3), times(x + 100, 50, 2);
+  copies("three calls");
+  printf("%g %g\n", x[n/2], x[0]);
+  copies("the host has read");
+  times(x, n, 0.5);
+  printf("%g\n", x[n/2]);
+  first(x, n);
+  copies("read in the middle, then the device reads");
+  x[n - 1] = 100;
+  times(x, n, 2);
+  printf("%g of the device's, %g\n", x[120], x[n - 1]);
+
+  times(x, n, 2);
+  double sums[4] = {};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (size_t i = 0; i < n; ++i) sums[t] += x[i];
+    });
+  for (std::thread &t : threads) t.join();
+  printf("%g %d\n", sums[0], sums[0] == sums[1] && sums[1] == sums[2] && sums[2] == sums[3]);
+
+  times(x, n, 2);
+  free(x);  // its values are on the device
+  double *y = static_cast<double *>(malloc(8*n));
+  for (size_t i = 0; i < n; ++i) y[i] = 7;
+  times(y, n, 2);
+  printf("new array: %g\n", y[3]);
+  first(y, n);
+  free(y);  // both have its values
+  double *z = static_cast<double *>(malloc(8*(n/2)));
+  for (size_t i = 0; i < n/2; ++i) z[i] = 9;
+  printf("smaller one: %g\n", first(z, n/2));
+  z = static_cast<double *>(realloc(z, 8*2*n));
+  z[2*n - 1] = 4;
+  times(z, 2*n, 3);
+  printf("grown: %g %g\n", z[0], z[2*n - 1]);
+
+  double on_stack[3] = {1, 2, 3};
+  static double fixed[1 << 16];
+  fixed[5] = 5;
+  times(on_stack, 3, 2), times(fixed, 1 << 16, 2);
+  printf("others: %g %g\n", on_stack[2], fixed[5]);
+
+  times(z, 2*n, 2);
+  const int file = open("z.bin", O_WRONLY | O_CREAT, 0600);
+  printf("the system's kernel: %d", int(write(file, z, 8*2*n)));
+  moonloop_update_();
+  printf(", then %d\n", int(write(file, z, 8*2*n)));
+  fflush(stdout);
+  if (argv[1]) *static_cast<volatile int *>(nullptr) = 1;  // a fault of the program's own
+}
+)";
+
+}  // namespace
+
+TEST_CASE("residency: values are where they are needed, and move no more than that") {
+  const TemporaryFolder folder("/tmp", "moonloop-");
+  write_file(folder.path() + "/p.cpp", {std::string(kDevice) + kCudaResidency + kProgram});
+  const std::string compiler = find_program("g++");
+  REQUIRE(!compiler.empty());
+  const ProcessResult made = run_process({compiler, "-std=c++14", "-O1", "-g", "-Wall", "-Wextra",
+                                          "-Werror", "p.cpp", "-o", "p", "-lpthread"},
+                                         folder.path());
+  REQUIRE_MESSAGE(made.status == 0, made.output);
+  const ProcessResult run = run_process({folder.path() + "/p"}, folder.path());
+  CHECK(run.status == 0);
+  CHECK(run.output ==
+        "three calls: 1 to, 0 back\n6 6\nthe host has read: 1 to, 1 back\n3\n"
+        "read in the middle, then the device reads: 2 to, 2 back\n"
+        "12 of the device's, 200\n"
+        "1.57385e+06 1\nnew array: 14\nsmaller one: 9\ngrown: 27 12\nothers: 6 10\n"
+        "the system's kernel: -1, then 2097152\n");
+  const ProcessResult crash = run_process({folder.path() + "/p", "crash"}, folder.path());
+  CHECK(crash.status == 128 + 11);
+}
