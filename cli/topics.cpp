@@ -22,8 +22,9 @@ const std::vector<Topic> kFixed{
     {"par", kTagTopics,
      "Iterations may run at the same time.\n"
      "Refused when an iteration depends on another. Target `openmp` shares the iterations among "
-     "threads, `c` runs them one after the other; `opencl` and `cuda` have `g.N` and `l.N` "
-     "instead."},
+     "threads, `c` runs them one after the other; for `opencl` and `cuda`, `gen`, `run` and `fc` "
+     "give "
+     "them to work-items, as lib.work_items does."},
     {"simd", kTagTopics,
      "Iterations may run in the lanes of vector instructions.\n"
      "Refused when an iteration depends on another. Targets `c` and `openmp` write "

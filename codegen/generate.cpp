@@ -26,9 +26,12 @@ std::string text_of(const std::vector<Pieces>& all) {
   return out + functions;
 }
 
+/// Of isl, besides those of a small kernel: what is proved grows with the number of instructions.
+constexpr unsigned long kOperationsOfInstruction = 20'000;
+
 Program generate(Kernel k, Target target, const GenerateOptions& o) {
-  const IslBudget budget(kPhaseOperations, fmt::format("generating code of kernel `{}`", k.name),
-                         k.at);
+  const IslBudget budget(kPhaseOperations + kOperationsOfInstruction * k.instructions.size(),
+                         fmt::format("generating code of kernel `{}`", k.name), k.at);
   const std::unique_ptr<Dialect> dialect = make_dialect(target);
   auto [params, plan] = lower(std::move(k), target);
   CPrinter printer(plan, *dialect, o.mark_statements);

@@ -81,7 +81,7 @@ void check_supported(const Kernel& k, Target target) {
     if (is_device(target) && !is_for_devices(tag.kind))
       fail("unsupported", at,
            "iname `{}` is tagged `{}`, which target `{}` does not have; `g.N` and `l.N` are "
-           "parallel there",
+           "parallel there, and lib.work_items makes them of `par`",
            iname, tag.text, to_string(target));
     const bool on_axis = tag.kind == TagKind::Group || tag.kind == TagKind::Local;
     if (is_device(target) && on_axis && tag.axis >= kDeviceAxes)

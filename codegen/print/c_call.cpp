@@ -30,7 +30,9 @@ CExpr::Piece CExpr::print_call(const Expr& e, const Call& x, const std::optional
   };
   const auto math = [&](const std::string& name, const Type& of, const Type& result) -> Piece {
     helpers_.include(is_complex(of.scalar) ? "complex.h" : "math.h");
-    return call_of(helpers_.math(name, of.scalar), of, result);
+    const std::string function = helpers_.math(name, of.scalar);
+    if (is_real(of.scalar)) helpers_.vectorize(function, of.scalar);
+    return call_of(function, of, result);
   };
   switch (f->cls) {
     case FnClass::Promoting:

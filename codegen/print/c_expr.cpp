@@ -403,6 +403,7 @@ CExpr::Piece CExpr::print_power(const Expr& e, const Expr& base, const Expr& exp
                     t);
   if (is_pair(t)) return print_pair_binary(Binary{BinaryOp::Pow, base, exponent}, t);
   helpers_.include(complex(t) ? "complex.h" : "math.h");
+  if (!complex(t)) helpers_.vectorize(helpers_.math("pow", t.scalar), t.scalar);
   return {
       helpers_.math("pow", t.scalar) + "(" + argument(base, t) + ", " + argument(exponent, t) + ")",
       Prec::Postfix, t};

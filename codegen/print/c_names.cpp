@@ -176,6 +176,18 @@ std::string Helpers::extremum(bool min, Scalar s) {
   return math(min ? "fmin" : "fmax", s);
 }
 
+void Helpers::vectorize(const std::string& function, Scalar of) {
+  const std::string type = of == Scalar::F32 ? "float" : "double",
+                    base = of == Scalar::F32 ? function.substr(0, function.size() - 1) : function;
+  const bool two = base == "pow";
+  static const std::set<std::string> kInLibmvec{"cos", "exp", "log", "pow", "sin"};
+  if (language_ != Language::C || !kInLibmvec.count(base)) return;
+  functions_["vectors " + function] =
+      "#if defined(__GLIBC__) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)\n"
+      "__attribute__((__simd__(\"notinbranch\"))) " +
+      type + " " + function + "(" + type + (two ? ", " + type : "") + ");\n#endif\n";
+}
+
 std::string Helpers::complex_of_parts(Scalar s) {
   include("complex.h");
   const std::string name = s == Scalar::C64 ? "CMPLXF" : "CMPLX";

@@ -76,6 +76,9 @@ class Helpers {
     return functions_.emplace(name, declaration).first->second == declaration;
   }
   void include(const std::string& header) { headers_.insert(header); }
+  /// Says of a function of C's library, `expf`, that glibc has one for vectors, where it has, so
+  /// that compilers vectorize loops with it, as Fortran's do by themselves.
+  void vectorize(const std::string& function, Scalar of);
   /// As element_type() in the current language.
   std::string element(const Type& t);
   /// Notes that the text uses it. Types and the functions from here do so by themselves.

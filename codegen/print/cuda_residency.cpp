@@ -21,6 +21,7 @@ const char kCudaResidency[] = R"cuda(#ifndef __CUDACC_RTC__
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <string>
 
 /* Arrays of the host that stay on the device between calls. The pages of an array whose newer values
    are there are closed; who touches them waits in a signal handler until a thread has copied the
@@ -28,6 +29,7 @@ const char kCudaResidency[] = R"cuda(#ifndef __CUDACC_RTC__
 namespace moonloop_resident {
 
 enum { kHead = 16, kLeast = 128 << 10 };  /* bytes: what malloc keeps ahead of an array; a large one */
+enum { kSmall = 4096, kTables = 1024 };   /* bytes of a small array; how many of those stay there */
 enum Where { kHost, kBoth, kDevice };     /* has the values */
 
 struct Copy {
@@ -47,8 +49,9 @@ struct Request {
 struct State {
   std::mutex mutex;
   std::map<char *, Copy> copies;                 /* by pages */
-  std::multimap<size_t, char *> spare;           /* on the device, by size */
-  std::map<char *, size_t> used;                 /* of those, by the calls that run */
+  std::multimap<std::pair<int, size_t>, char *> spare;   /* by device and size */
+  std::map<char *, std::pair<int, size_t> > used;        /* of those, by the calls that run */
+  std::map<std::pair<int, std::string>, char *> tables;  /* small ones, only read, by their bytes */
   std::atomic<bool> asked;
   int questions[2], answers[2];
   pthread_t helper;
@@ -62,6 +65,11 @@ struct State {
 inline State &state() {
   static State *s = new State;  /* lives as long as the process */
   return *s;
+}
+inline int device() {
+  int number = 0;
+  cudaGetDevice(&number);
+  return number;
 }
 inline bool &busy() {
   static thread_local bool here = false;  /* a fault of this thread is no one's touch */
@@ -100,8 +108,7 @@ inline int to_host(Copy &c, Where then) {
   if (c.where == kDevice) {
     void *fresh = mmap(nullptr, c.length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (fresh == MAP_FAILED) return cudaErrorMemoryAllocation;
-    int current = 0;
-    cudaGetDevice(&current);
+    const int current = device();
     cudaSetDevice(c.number);
     memcpy(fresh, c.head, kHead);
     const int status = cudaMemcpy(static_cast<char *>(fresh) + kHead, c.device, c.length - kHead,
@@ -221,14 +228,15 @@ inline int take(size_t bytes, char **there) {
   State &s = state();
   size_t size = 256;
   while (size < bytes) size *= 2;
-  std::multimap<size_t, char *>::iterator it = s.spare.find(size);
+  const std::pair<int, size_t> kind(device(), size);
+  std::multimap<std::pair<int, size_t>, char *>::iterator it = s.spare.find(kind);
   if (it != s.spare.end()) {
     *there = it->second;
     s.spare.erase(it);
   } else if (const int status = cudaMalloc(reinterpret_cast<void **>(there), size)) {
     return status;
   }
-  s.used[*there] = size;
+  s.used[*there] = kind;
   return 0;
 }
 
@@ -238,16 +246,17 @@ inline int entry_of(char *host, size_t bytes, Copy **out) {
   *out = nullptr;
   if (Copy *c = find(host)) {
     const bool inside = host >= c->pages + kHead && host + bytes <= c->pages + c->length;
-    if (c->where != kHost && inside) {
+    if (c->where != kHost && inside && c->number == device()) {
       *out = c;
       return 0;
     }
     if (c->where != kHost) to_host(*c, kHost);
-    if (host == c->pages + kHead && own_pages(host) == c->length && inside) {
+    if (host == c->pages + kHead && own_pages(host) == c->length && inside &&
+        c->number == device()) {
       *out = c;
       return 0;
     }
-    cudaFree(c->device);  /* the array that was here is gone */
+    cudaFree(c->device);  /* the array that was here is gone, or another device needs it */
     s.copies.erase(c->pages);
   }
   const size_t length = bytes < kLeast ? 0 : own_pages(host);
@@ -257,7 +266,7 @@ inline int entry_of(char *host, size_t bytes, Copy **out) {
   c.pages = host - kHead;
   c.length = length;
   memcpy(c.head, c.pages, kHead);
-  cudaGetDevice(&c.number);
+  c.number = device();
   for (std::map<char *, Copy>::iterator it = s.copies.lower_bound(c.pages);
        it != s.copies.end() && it->first < c.pages + length;) {
     cudaFree(it->second.device);  /* of arrays that are gone */
@@ -268,6 +277,27 @@ inline int entry_of(char *host, size_t bytes, Copy **out) {
   c.where = kHost;
   *out = &(s.copies[c.pages] = c);
   return 0;
+}
+
+/* A small array that is only read: a copy of the same bytes that is there already will do. */
+inline int table(char const *host, size_t bytes, void **there) {
+  State &s = state();
+  const std::pair<int, std::string> key(device(), std::string(host, bytes));
+  const std::map<std::pair<int, std::string>, char *>::iterator it = s.tables.find(key);
+  if (it != s.tables.end()) {
+    *there = it->second;
+    return 0;
+  }
+  if (s.tables.size() >= kTables) {
+    for (const auto &t : s.tables) cudaFree(t.second);  /* which waits for those who read them */
+    s.tables.clear();
+  }
+  char *own = nullptr;
+  if (const int status = cudaMalloc(reinterpret_cast<void **>(&own), bytes)) return status;
+  s.tables[key] = own;
+  *there = own;
+  s.small_bytes += bytes;
+  return cudaMemcpy(own, host, bytes, cudaMemcpyHostToDevice);
 }
 
 struct Inside {
@@ -284,6 +314,7 @@ inline int enter(void const *array, size_t bytes, bool writes, void **there) {
   char *host = static_cast<char *>(const_cast<void *>(array));
   Copy *c = nullptr;
   if (const int status = entry_of(host, bytes, &c)) return status;
+  if (!c && !writes && bytes > 0 && bytes <= kSmall) return table(host, bytes, there);
   if (!c) {
     char *own = nullptr;
     if (const int status = take(bytes, &own)) return status;
@@ -312,7 +343,7 @@ inline int enter(void const *array, size_t bytes, bool writes, void **there) {
 /* Whether this was memory of one call. The next call may have it, as launches keep their order. */
 inline bool put_back(void *there) {
   State &s = state();
-  const std::map<char *, size_t>::iterator it = s.used.find(static_cast<char *>(there));
+  const std::map<char *, std::pair<int, size_t> >::iterator it = s.used.find(static_cast<char *>(there));
   if (it == s.used.end()) return false;
   s.spare.insert(std::make_pair(it->second, it->first));
   s.used.erase(it);

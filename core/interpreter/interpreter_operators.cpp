@@ -191,7 +191,7 @@ template <class R, class F>
 double power_bound(const Accuracy& a, double z, const BoundedReal& x, const BoundedReal& y, F f) {
   if (y.v == 2 && y.e == 0) return ProductRule<R>()(a, z, x, x);
   const bool whole = y.v == std::trunc(y.v) && std::fabs(y.v) <= 64;
-  const double ulps = std::max(a.device ? 17.0 : 2.0, whole ? std::fabs(y.v) : 0);
+  const double ulps = std::max(a.device ? 17.0 : 4.0, whole ? std::fabs(y.v) : 0);
   const double own = 2 * ulps * kUnit<R> * std::fabs(z) + underflow<R>(a, std::fabs(z));
   if (x.e == 0 && y.e == 0) return !std::isfinite(z) || y.v == 0 || y.v == 1 || x.v == 1 ? 0 : own;
   const double size = std::fabs(x.v);

@@ -103,7 +103,8 @@ class Legality {
 
   // legality_copies.cpp
   void check_copies();
-  bool stay_in_copies(const std::string& name, const std::vector<AccessAt>& all,
+  void check_copies(const std::string& name, const std::vector<AccessAt>& all, const Web& web);
+  bool stay_in_copies(const std::string& name, const std::vector<AccessAt>& all, const Web& web,
                       const std::set<std::string>& numbers);
   void prove_copies(const AccessAt& write, const AccessAt& read,
                     const std::vector<AccessAt>& all) const;

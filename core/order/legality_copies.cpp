@@ -15,15 +15,30 @@ void Legality::check_copies() {
   if (!own_) own_.emplace(k_);
   for (const auto& [name, all] : ref_->by_variable()) {
     if (!k_.find_temporary(name) || carried_.all(name, all)) continue;
-    std::set<std::string> used;
-    for (const AccessAt& a : all)
-      if (ref_->at(a).write)
-        for (std::string& i : numbers(name, a.insn)) used.insert(std::move(i));
-    if (used.empty() || stay_in_copies(name, all, used)) continue;
-    for (const AccessAt& w : all)
-      for (const AccessAt& r : all)
-        if (ref_->at(w).write && !ref_->at(r).write) prove_copies(w, r, all);
+    check_copies(name, all, ref_->web(name));
   }
+}
+
+/// `all`: the accesses of the web. No read in one of the webs within it finds what another one
+/// wrote.
+void Legality::check_copies(const std::string& name, const std::vector<AccessAt>& all,
+                            const Web& web) {
+  std::set<std::string> used;
+  for (const AccessAt& a : all)
+    if (ref_->at(a).write)
+      for (std::string& i : numbers(name, a.insn)) used.insert(std::move(i));
+  if (used.empty() || stay_in_copies(name, all, web, used)) return;
+  for (const Web& inner : web.inner) {
+    std::vector<AccessAt> those;
+    for (const AccessAt& a : all)
+      if (std::binary_search(inner.statements.begin(), inner.statements.end(), a.insn))
+        those.push_back(a);
+    check_copies(name, those, inner);
+  }
+  if (!web.inner.empty()) return;
+  for (const AccessAt& w : all)
+    for (const AccessAt& r : all)
+      if (ref_->at(w).write && !ref_->at(r).write) prove_copies(w, r, all);
 }
 
 /// The inames of a statement whose values number the copies of `name` that it accesses.
@@ -37,9 +52,9 @@ std::vector<std::string> Legality::numbers(const std::string& name, int referenc
 /// The common case: each read finds what was written in the same iteration, which determines the
 /// numbers.
 bool Legality::stay_in_copies(const std::string& name, const std::vector<AccessAt>& all,
-                              const std::set<std::string>& numbers) {
+                              const Web& web, const std::set<std::string>& numbers) {
   std::set<std::string> told;
-  for (const std::string& i : confined_to(name, ref_->web(name)))
+  for (const std::string& i : confined_to(name, web))
     if (const auto found = plain_digits(present_->kernel(), origin(all[0].insn, i)))
       told.insert(found->begin(), found->end());
   return std::includes(told.begin(), told.end(), numbers.begin(), numbers.end());

@@ -287,7 +287,12 @@ class Privacy {
   /// All accesses of the temporary: there are no others to get values from.
   Web whole() {
     if (loops_.empty() && items_.empty()) return Web{{}, {}, parts()};
-    return find(0).value_or(Web());
+    const std::vector<std::string> common = loops_;
+    if (std::optional<Web> web = find(0)) return std::move(*web);
+    loops_ = common;  // what is not seen of all of them may be of each part
+    std::vector<Web> inner = parts();
+    if (inner.empty()) return Web();
+    return with_statements(Web{{}, both(), std::move(inner)});
   }
 
   /// Nothing where a read may find what another iteration of the outermost `fewest` loops wrote, or
@@ -296,15 +301,19 @@ class Privacy {
     const std::size_t common = loops_.size();
     if (!keeps(fewest)) return std::nullopt;
     Web out{{}, both(), {}};
-    for (const AccessAt& a : all_) out.statements.push_back(a.insn);
-    std::sort(out.statements.begin(), out.statements.end());
-    out.statements.erase(std::unique(out.statements.begin(), out.statements.end()),
-                         out.statements.end());
     if (loops_.size() == common) out.inner = parts();
-    return out;
+    return with_statements(std::move(out));
   }
 
  private:
+  Web with_statements(Web web) const {
+    for (const AccessAt& a : all_) web.statements.push_back(a.insn);
+    std::sort(web.statements.begin(), web.statements.end());
+    web.statements.erase(std::unique(web.statements.begin(), web.statements.end()),
+                         web.statements.end());
+    return web;
+  }
+
   /// Leaves those of the loops, at least `fewest`, whose iterations keep the accesses to
   /// themselves; false: there are none.
   bool keeps(std::size_t fewest) {

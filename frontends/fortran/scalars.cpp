@@ -45,15 +45,19 @@ class Scalar {
     return found;
   }
 
-  /// Finds the outermost loops whose iterations write the scalar before they read it; false where
-  /// it is read elsewhere too.
+  /// Finds the loops whose iterations write the scalar before they read it, the outermost ones but
+  /// where several within one do; false where it is read elsewhere too.
   bool find_homes(Body& b) {
     for (Statement& s : b) {
       if (!mentions(s)) continue;
       auto* d = std::get_if<Do>(&s.what);
       bool defined = false;
       if (d && !reads(s) && is_local(*d->body, defined)) {
-        homes_.push_back(d->body.get());
+        Scalar inside(r_, name_);  // several loops in this one may each have their own
+        if (inside.find_homes(*d->body) && inside.homes_.size() > 1)
+          homes_.insert(homes_.end(), inside.homes_.begin(), inside.homes_.end());
+        else
+          homes_.push_back(d->body.get());
         continue;
       }
       if (reads(s)) return false;

@@ -63,8 +63,8 @@ local kTurns = 256
 
 --- Gives the iterations of parallel loops to the work-items of a device.
 ---
---- These are the loops tagged `par` (`g.N` too where nothing is tagged `l.N`), and the loops inside of
---- them that can be proved parallel as well, but for those of a few iterations. Of each nest the innermost one is split, by `size`, into
+--- These are the loops tagged `par` (`g.N` too where nothing is tagged `l.N`), and loops without tags
+--- that can be proved parallel as well, in them or elsewhere, but for those of a few iterations. Of each nest the innermost one is split, by `size`, into
 --- groups along axis 0 of the grid and their work-items, `g.0` and `l.0`; those around it are `g.1`
 --- and `g.2`, and a fourth one runs in order. Where the bounds of such a loop are computed in the
 --- kernel, 256 groups take turns.
@@ -119,9 +119,9 @@ local function work_items(knl, options)
   end
   for _, iname in ipairs(order) do
     parallel[iname] = given[iname]
-    local free = not knl.iname_tags[iname] and #around[iname] > 0 and not short[iname]
-                 and not reduced_otherwise(iname)
-    for _, outer in ipairs(around[iname]) do free = free and parallel[outer] end
+    local free = not knl.iname_tags[iname] and not short[iname] and not reduced_otherwise(iname)
+    local inside = #around[iname] > 0 and parallel[around[iname][1]]
+    for _, outer in ipairs(around[iname]) do free = free and parallel[outer] == inside end
     if free then
       local tagged = lp.attempt(lp.tag_inames, knl, {[iname] = "par"})
       if tagged then knl, parallel[iname] = tagged, true end

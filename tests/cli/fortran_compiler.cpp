@@ -143,3 +143,58 @@ TEST_CASE("fc: a build by CMake that names the target") {
   CHECK(!has(symbols(f, "b/before"), "relax_of_c"));
   CHECK(shell("b/after", f.str()).out == shell("b/before", f.str()).out);
 }
+
+TEST_CASE("fc: routines on a GPU, with arrays that stay there") {
+  const Folder f;
+  f.write("solver.f90", kSolver);
+  const Outcome wrong = tool("fc --resident -- gfortran -c solver.f90", f.str());
+  CHECK(wrong.status == 2);
+  CHECK(wrong.err.find("--resident: it goes with --target cuda") != std::string::npos);
+  CHECK(tool("gen solver.f90 --kernel relax --target cuda --resident", f.str()).status == 2);
+  CHECK(tool("fc --target opencl -- gfortran -c solver.f90", f.str()).status == 1);
+  if (shell("command -v nvcc", f.str()).status != 0) {
+    MESSAGE("there is no nvcc");
+    return;
+  }
+  const Outcome made = tool(
+      "fc --target cuda --resident --kernel relax -- gfortran -O1 -g -fPIC -c solver.f90", f.str());
+  REQUIRE_MESSAGE(made.status == 0, made.err);
+  CHECK(has(symbols(f, "solver.o"), " relax_of_c"));
+  CHECK(has(symbols(f, "solver.o"), "moonloop_update_"));
+}
+
+TEST_CASE("directives become work-items where the target is a device") {
+  const Folder f;
+  f.write("sweep.f90", R"(subroutine sweep(n, m, a, b, s)
+  integer, intent(in) :: n, m
+  real(8), intent(in) :: a(n, m)
+  real(8), intent(out) :: b(n, m), s
+  integer i, j
+  s = 0
+  !$omp parallel do reduction(+: s)
+  do j = 1, m
+    do i = 1, n
+      b(i, j) = 2*a(i, j)
+      s = s + b(i, j)
+    end do
+  end do
+  !$acc parallel loop
+  do j = 2, m
+    do i = 1, n
+      b(i, j) = b(i, j) + 1
+    end do
+  end do
+end subroutine
+)");
+  const Outcome ran =
+      tool("run sweep.f90 --target opencl -p n=300 -p m=70 --verify --quiet", f.str());
+  CHECK_MESSAGE(ran.status == 0, ran.err);
+  CHECK(has(ran.out, "verify: equal"));
+  const Outcome code = tool("gen sweep.f90 --target opencl --quiet", f.str());
+  CHECK(has(code.out, "get_local_id(0)"));
+  CHECK(has(code.out, "get_group_id(1)"));
+  // A script decides otherwise.
+  f.write("own.lua", "sweep = lp.untag_inames(lp.untag_inames(sweep, 'j', 'par'), 'j_1', 'g.0')\n");
+  CHECK(
+      !has(tool("gen sweep.f90 --target opencl --quiet -t own.lua", f.str()).out, "get_group_id"));
+}

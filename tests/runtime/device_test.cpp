@@ -274,7 +274,7 @@ TEST_CASE("device: refuses what the target cannot say, by name") {
       "kernel one(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\na[i] = 1\n";
   CHECK(refusal(one, {{"i", "par"}}) ==
         "iname `i` is tagged `par`, which target `opencl` does not have; `g.N` and `l.N` are "
-        "parallel there [unsupported]");
+        "parallel there, and lib.work_items makes them of `par` [unsupported]");
   CHECK(
       refusal("kernel far(a: float64[9])\ndomain {[i]: 0 <= i < 9}\na[i] = 1\n", {{"i", "l.3"}}) ==
       "iname `i` is tagged `l.3`, but target `opencl` has the axes 0, 1 and 2 only [unsupported]");

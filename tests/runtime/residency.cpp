@@ -93,6 +93,13 @@ int main(int, char **argv) {
   times(on_stack, 3, 2), times(fixed, 1 << 16, 2);
   printf("others: %g %g\n", on_stack[2], fixed[5]);
 
+  double few[4] = {1, 2, 3, 4};
+  const double before = first(few, 4);
+  times(few, 4, 5);
+  printf("few: %g %g", before, first(few, 4));
+  for (int i = 0; i < 3000; ++i) few[0] = i, i = int(first(few, 4));
+  printf(" %g, %d tables\n", first(few, 4), int(state().tables.size() <= 1024));
+
   times(z, 2*n, 2);
   const int file = open("z.bin", O_WRONLY | O_CREAT, 0600);
   printf("the system's kernel: %d", int(write(file, z, 8*2*n)));
@@ -121,6 +128,7 @@ TEST_CASE("residency: values are where they are needed, and move no more than th
         "read in the middle, then the device reads: 2 to, 2 back\n"
         "12 of the device's, 200\n"
         "1.57385e+06 1\nnew array: 14\nsmaller one: 9\ngrown: 27 12\nothers: 6 10\n"
+        "few: 1 5 2999, 1 tables\n"
         "the system's kernel: -1, then 2097152\n");
   const ProcessResult crash = run_process({folder.path() + "/p", "crash"}, folder.path());
   CHECK(crash.status == 128 + 11);

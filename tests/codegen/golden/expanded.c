@@ -1,6 +1,10 @@
 #include <math.h>
 #include <stdint.h>
 
+#if defined(__GLIBC__) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+__attribute__((__simd__("notinbranch"))) double sin(double);
+#endif
+
 void crossing(int32_t n, double const *restrict a, double *restrict b) {
   #pragma omp parallel for
   for (int32_t g = 0; g < n / 16; ++g) {
