@@ -253,8 +253,9 @@ extern const Op stage_reduction_op;
 const Op stage_reduction_op{
     .name = "stage_reduction",
     .doc =
-        R"(Computes reductions in two stages, with an array between them: x = sum((i, j), e) becomes part_i[i] = sum(j, e) in the loop i, and x = sum(i_0, part_i[i_0]).
+        R"(Computes reductions in two stages, with an array between them.
 
+x = sum((i, j), e) becomes part_i[i] = sum(j, e) in the loop i, and x = sum(i_0, part_i[i_0]).
 The first stage stays in the loops `inames`, whose iterations may then run at the same time, in groups
 of work-items too; the second has loops of its own, i_0 here, without tags. Reductions of two values, such
 as argmin, have two arrays. With `inames` that split_iname made, `part` has an element for each block.

@@ -551,8 +551,24 @@ CExpr::Piece CExpr::print_compare(const Expr& e, const Compare& x) {
   return {wrap(l, Prec::Shift) + text(op) + wrap(r, Prec::Shift), prec, Scalar::Bool};
 }
 
+namespace {
+
+/// Fortran leaves open which value `min` and `max` give where one of them is no number: a kernel
+/// with the claim of Fortran's guarantees does, if all its arrays are from there.
+bool has_nans_as_fortran(const Kernel& k) {
+  std::set<std::string> names;
+  bool any = false;
+  for (const Claim& c : k.claims)
+    if (c.kind == Claim::Kind::InBounds) any = true, names.insert(c.names.begin(), c.names.end());
+  return any && std::all_of(k.args.begin(), k.args.end(), [&](const Argument& a) {
+           return !a.is_array || names.count(a.name) || !a.shape || a.shape->empty();
+         });
+}
+
+}  // namespace
+
 CExpr::Piece CExpr::extremum(bool min, const Exprs& args, const Type& t) {
-  const std::string name = helpers_.extremum(min, t.scalar);
+  const std::string name = helpers_.extremum(min, t.scalar, has_nans_as_fortran(k_));
   std::string text = argument(args[0], t);
   for (std::size_t i = 1; i < args.size(); ++i)
     text = name + "(" + text + ", " + argument(args[i], t) + ")";

@@ -35,6 +35,8 @@ std::string body_of(const std::string& base, Scalar s, Language language) {
     const std::string op = base == "min" ? " < " : " > ";
     return "  return b" + op + "a" + (is_real(s) ? " || a != a" : "") + " ? b : a;\n";
   }
+  if (base == "lesser") return "  return b < a ? b : a;\n";  // neither a NaN, or either will do
+  if (base == "greater") return "  return b > a ? b : a;\n";
   if (base == "square") return "  return x*x;\n";
   if (base == "cube") return "  return x*x*x;\n";
   if (base == "fourth") return "  return x*x*(x*x);\n";
@@ -169,8 +171,10 @@ void Helpers::check_own(const std::string& name) const {
     throw InternalError("codegen/reserved.cpp misses the helper function `" + name + "`");
 }
 
-std::string Helpers::extremum(bool min, Scalar s) {
-  // Compilers make calls of C's fmin, but two instructions of the comparisons.
+std::string Helpers::extremum(bool min, Scalar s, bool any_of_nan) {
+  // Compilers make calls of C's fmin, but one or two instructions of the comparisons.
+  if (any_of_nan && is_real(s) && language_ == Language::C)
+    return function(min ? "lesser" : "greater", s);
   if (!is_real(s) || language_ == Language::C) return function(min ? "min" : "max", s);
   include("math.h");
   return math(min ? "fmin" : "fmax", s);

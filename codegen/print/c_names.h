@@ -55,8 +55,9 @@ class Helpers {
   /// `max`, `power`, `square`, `cube`, `fourth`, those of arithmetic(); for instance
   /// `floor_div_i32`.
   std::string function(const std::string& base, Scalar s);
-  /// The function for the lesser or greater of two values; on reals as C's `fmin`.
-  std::string extremum(bool min, Scalar s);
+  /// The function for the lesser or greater of two values; on reals as C's `fmin`, or with
+  /// `any_of_nan` either value where one is not a number.
+  std::string extremum(bool min, Scalar s, bool any_of_nan);
   /// A function on complex numbers in a language without them: `mul_c64`, `exp_c128`.
   std::string complex(const std::string& base, Scalar s);
   /// The function on a device that makes a float of a float16's bits, `half_value`, or the nearest

@@ -201,7 +201,8 @@ void CPrinter::reduction_update(const Instruction& insn, const Exprs& lhs, const
 void CPrinter::extremum_update(const Instruction& insn, const Expr& acc, const Expr& value) {
   const Type t = expr_.type(acc);
   const std::string place = expr_.place(acc);
-  const std::string function = helpers_.extremum(insn.reduce_op == ReduceOp::Min, t.scalar);
+  // The accumulator begins as a number and stays one.
+  const std::string function = helpers_.extremum(insn.reduce_op == ReduceOp::Min, t.scalar, true);
   line(place + " = " + function + "(" + place + ", " + expr_.argument(value, t) + ");");
 }
 

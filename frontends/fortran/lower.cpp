@@ -65,7 +65,8 @@ class Lowering {
   Claim in_bounds() const {
     Claim c{Claim::Kind::InBounds,
             {},
-            "Fortran: accesses are inside of their arrays, and read what has a value"};
+            "Fortran: accesses are inside of their arrays, and read what has a value; `min` and "
+            "`max` of a NaN are either value"};
     for (const auto& [name, v] : r_.variables)
       if (v.array) c.names.push_back(name);
     return c;

@@ -79,6 +79,7 @@ TEST_CASE("stage_reduction: what it refuses") {
       "c[0] = sum((j, l), a[j, l]) if flag[0] > 0 else 0   {id=w}\n");
   CHECK(message([&] { stage_reduction(changes, {"j"}); }) ==
         "`set` writes `flag`, which decides whether the reduction of `w` runs");
+  CHECK(code_of([&] { stage_reduction(changes, {"j"}); }) == "condition-changes");
   const Kernel segments = parsed(
       "kernel f(n: int32, a: float64[n, n], s: int32[n, n], c: float64[1], d: int32[1])\n"
       "domain {[j, l]: 0 <= j < n and 0 <= l < n}\n"
