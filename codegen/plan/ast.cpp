@@ -251,9 +251,16 @@ Block without_terms(Block block, const Exprs& terms) {
   return out;
 }
 
-/// The common condition on unchanged scalars of all guards in `loop`'s body, which has nothing else
-/// to run. Takes it out of the guards. Elements of arrays may not exist where the loop does not
-/// run.
+/// Where the loop has an iteration; null: always.
+Expr runs(const Loop& loop) {
+  const auto low = as_int(loop.lower), high = as_int(loop.upper);
+  if (low && high && (loop.inclusive ? *low <= *high : *low < *high)) return {};
+  return Expr(Compare{loop.inclusive ? CompareOp::Le : CompareOp::Lt, loop.lower, loop.upper});
+}
+
+/// The common condition on what does not change of all guards in `loop`'s body, which has nothing
+/// else to run. Takes it out of the guards. Elements of arrays may not exist where the loop does
+/// not run.
 Expr take_invariant(Loop& loop, const Writes& writes) {
   std::vector<const If*> guards;
   for (const Stmt& s : loop.body) {
@@ -264,21 +271,32 @@ Expr take_invariant(Loop& loop, const Writes& writes) {
   }
   if (guards.empty()) return {};
   Exprs out;
+  bool asks_elements = false;
   for (const Expr& t : terms_of(guards[0]->cond)) {
-    bool stays = true;
+    bool stays = true, loads = false;
     walk(t, [&](const Expr& x) {
       const auto* v = x.as<Var>();
-      stays &= !x.as<Load>() && !(v && v->name == loop.iname);
+      stays &= !(v && v->name == loop.iname);
+      loads |= x.as<Load>() != nullptr;
       return stays;
     });
     std::set<std::string> names;
     collect_reads(t, names);
     for (const If* g : guards) stays = stays && holds_term(terms_of(g->cond), t);
     for (const Stmt& s : loop.body) stays = stays && !writes_any(s, names, writes);
-    if (stays) out.push_back(t);
+    if (loads) {  // asked where the guards did, behind the same conditions
+      stays = stays && !loop.only_while && !waits_within(loop.body);
+      for (const If* g : guards)
+        for (const Expr& before : terms_of(g->cond)) {
+          if (equal(before, t)) break;
+          stays = stays && holds_term(out, before);
+        }
+    }
+    if (stays) asks_elements |= loads, out.push_back(t);
   }
   if (out.empty()) return {};
   loop.body = without_terms(std::move(loop.body), out);
+  if (const Expr some = asks_elements ? runs(loop) : Expr()) out.insert(out.begin(), some);
   return conjunction(out);
 }
 

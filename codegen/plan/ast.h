@@ -52,6 +52,7 @@ struct Scope {
   std::string iname;
   Expr value;
   Block body;
+  std::vector<std::string> pragmas = {};  // as a loop's
 };
 
 /// Instruction `insn`, with `values` in the place of inames that are not loops around it.

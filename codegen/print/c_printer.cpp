@@ -290,6 +290,7 @@ void CPrinter::statement(const Stmt& s) {
                },
                [&](const If& x) { body(x.body, "if (" + expr_.condition(x.cond) + ")"); },
                [&](const Scope& x) {
+                 for (const std::string& p : x.pragmas) line("#pragma " + p);
                  line("{");
                  ++depth_;
                  if (!x.iname.empty()) expr_.runs_from(x.iname, x.value);

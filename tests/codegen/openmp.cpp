@@ -166,9 +166,9 @@ h[bin[i]] = max(h[bin[i]], w[i]) {atomic}
 h[bin[j]] = h[bin[j]] + w[j] {atomic}
 )",
                              Target::OpenMP, {{"i", "par"}, {"j", "par"}});
-  CHECK(c.find("#pragma omp critical\n    h[bin[i]] = max_f64(h[bin[i]], w[i]);") !=
+  CHECK(c.find("#pragma omp critical\n      h[bin[i]] = max_f64(h[bin[i]], w[i]);") !=
         std::string::npos);
-  CHECK(c.find("#pragma omp critical\n    h[bin[j]] += w[j];") != std::string::npos);
+  CHECK(c.find("#pragma omp critical\n      h[bin[j]] += w[j];") != std::string::npos);
 }
 
 TEST_CASE("openmp: an atomic update of several places is one critical statement") {
@@ -228,4 +228,61 @@ b[i] = t      {inames=i}
                                  Target::OpenMP, {{"i", "l.0"}, {"j", "par"}});
   CHECK(evens.find("#pragma omp parallel for\n  for (int32_t j = 0;") != std::string::npos);
   CHECK(evens.find("t[i] += a[j];") != std::string::npos);
+}
+
+TEST_CASE("openmp: loops that follow each other share a team, as far as they ask what stays") {
+  const char* const text = R"(
+kernel sweeps(n: int32, m: int32, on: int32[2], a: inout float64[n], b: inout float64[n], c: inout int32[2])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n}
+domain {[k]: 0 <= k < n}
+a[i] = a[i] + 1   {if=on[0] > 0}
+b[j] = a[n - 1 - j]   {if=on[1] > 0}
+c[1] = 1
+b[k] = b[k] + 1   {if=c[1] > 0}
+)";
+  const std::string c = code(text, Target::OpenMP, {{"i", "par"}, {"j", "par"}, {"k", "par"}});
+  CHECK(c.find(R"(  #pragma omp parallel
+  {
+    if (0 < n) {
+      if (on[0] > 0) {
+        #pragma omp for
+        for (int32_t i = 0; i < n; ++i)
+          a[i] += 1.0;
+      }
+      if (on[1] > 0) {
+        #pragma omp for
+        for (int32_t j = 0; j < n; ++j)
+          b[j] = a[n - j - 1];
+      }
+    }
+  }
+  c[1] = 1;
+  if (0 < n && c[1] > 0) {
+    #pragma omp parallel for
+    for (int32_t k = 0; k < n; ++k)
+      b[k] += 1.0;
+  }
+)") != std::string::npos);
+}
+
+TEST_CASE("guards: elements are asked where the loop runs, behind what was asked before them") {
+  const std::string c = code(R"(
+kernel f(n: int32, m: int32, on: int32[m], a: inout float64[n, n], b: inout int32[m])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < i}
+domain {[k]: 0 <= k < n}
+assume m >= 1
+a[i, j] = 1   {if=i < m and on[i] > 0:on[0] > 0}
+b[0] = b[0] - 1   {inames=k, if=b[0] > 0}
+)",
+                             Target::C);
+  CHECK(c.find(R"(  for (int32_t i = 1; i < n; ++i)
+    if (0 < i && i < m && on[i] > 0 && on[0] > 0)
+      for (int32_t j = 0; j < i; ++j)
+        a[(int64_t)n*i + j] = 1.0;
+  for (int32_t k = 0; k < n; ++k)
+    if (b[0] > 0)
+      b[0] -= 1;
+)") != std::string::npos);
 }

@@ -1,7 +1,9 @@
 #include <math.h>
 #include <stdint.h>
 
-static inline float greater_f32(float a, float b) { return b > a ? b : a; }
+static inline float greater_f32(float a, float b) {
+  return b > a ? b : a;
+}
 
 void several(int32_t n, float const *restrict a, float *restrict r) {
   for (int32_t i = 0; i < n; ++i) {
@@ -13,7 +15,7 @@ void several(int32_t n, float const *restrict a, float *restrict r) {
       float acc_l = 0.0f;
       for (int32_t l = 0; l < n; ++l)
         acc_l += a[(int64_t)n*k + l];
-      acc_k = greater_f32(acc_k, a[(int64_t)n * k + i] * acc_l);
+      acc_k = greater_f32(acc_k, a[(int64_t)n*k + i]*acc_l);
     }
     r[i] = 2*acc_j - acc_k;
   }
