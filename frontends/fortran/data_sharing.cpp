@@ -132,8 +132,7 @@ class Sharing {
     if (nest.empty()) return;
     Body& body = *nest.back()->body;
     const Directive& x = *outermost.directive;
-    for (const std::string& name : x.firstprivate) begin_as_before(name, x, body);
-    for (const std::string& name : x.of_thread) begin_as_before(name, x, body);
+    for (const std::string& name : x.firstprivate) keep_apart(name, x, body);
     for (const std::string& name : x.privates) privatize(name, x, nest, body, false);
     for (const std::string& name : x.lastprivates) privatize(name, x, nest, body, true);
     if (x.tag == "g") make_scalars_private(x, body);
@@ -325,29 +324,18 @@ class Sharing {
     if (v.character || (v.array ? is_set_first(body, name) && !is_asked_by_data(body, name)
                                 : is_set_before_use(body, name, set)))
       return;
-    const Expr none = v.logical ? Expr(BoolLit{false}, v.at) : lit(0);
-    if (auto all = in_each_element(v, [&](const Exprs& index) {
-          return Assignment{v.array ? load(name, index, v.at) : var(name, v.at), none};
-        }))
-      body.insert(body.begin(), std::move(*all));
-  }
-
-  /// An assignment to a scalar, or in loops over all elements of an array; nothing for an array of
-  /// many elements, or whose number is not a constant.
-  template <typename F>
-  std::optional<Statement> in_each_element(const Variable& v, const F& assignment) {
     constexpr std::int64_t kFew = 1024;
     std::int64_t elements = 1;
     Exprs index;
     for (const Bounds& b : v.bounds) {
       const auto first = as_int(first_of(b)), last = b.upper ? as_int(b.upper) : std::nullopt;
-      if (!first || !last) return std::nullopt;
+      if (!first || !last) return;
       elements *= std::max<std::int64_t>(0, *last - *first + 1);
-    }
-    if (elements > kFew) return std::nullopt;
-    for (std::size_t i = 0; i < v.bounds.size(); ++i)
       index.push_back(new_scalar(r_, "axis", moonloop::Scalar::I32, v.at));
-    Statement s{v.at, assignment(index)};
+    }
+    if (elements > kFew) return;
+    const Expr none = v.logical ? Expr(BoolLit{false}, v.at) : lit(0);
+    Statement s{v.at, Assignment{v.array ? load(name, index, v.at) : var(name, v.at), none}};
     for (std::size_t i = 0; i < index.size(); ++i) {  // the first axis innermost
       Do d;
       d.variable = written_name(index[i]);
@@ -356,7 +344,7 @@ class Sharing {
       d.body = std::make_shared<Body>(Body{std::move(s)});
       s = {v.at, std::move(d)};
     }
-    return s;
+    body.insert(body.begin(), std::move(s));
   }
 
   /// How many expressions and loops name each variable.
@@ -391,32 +379,20 @@ class Sharing {
     }
   }
 
-  /// Iterations have one of their own, which begins with the value from before the loop.
-  void begin_as_before(const std::string& name, const Directive& x, Body& body) {
+  /// Iterations have one of their own. What a thread's next iteration would find in it is not what
+  /// the loop in order would, so that each has to set it first.
+  void keep_apart(const std::string& name, const Directive& x, Body& body) {
     const auto it = r_.variables.find(name);
     if (it == r_.variables.end() || !assigns(body, name)) return;
     const Variable v = it->second;
     bool set = false;
-    const bool needs = v.array || !is_set_before_use(body, name, set);
-    const std::string own = fresh_name(r_, name);
-    const auto copy =
-        needs ? in_each_element(v,
-                                [&](const Exprs& index) {
-                                  const auto at = [&](const std::string& n) {
-                                    return v.array ? load(n, index, x.at) : var(n, x.at);
-                                  };
-                                  return Assignment{at(own), at(name)};
-                                })
-              : std::nullopt;
-    if (needs && (!copy || v.character || (v.logical && v.dummy))) {
-      if (std::find(x.of_thread.begin(), x.of_thread.end(), name) != x.of_thread.end()) return;
+    if (v.array || v.character || v.logical || !is_set_before_use(body, name, set))
       fail("unsupported", x.at,
            "`firstprivate` of `{}`, which is assigned there, is not supported in Fortran kernels",
            name);
-    }
+    const std::string own = fresh_name(r_, name);
     r_.variables.emplace(own, local_like(v, own));
     rename_in(body, {{name, own}});
-    if (copy) body.insert(body.begin(), *copy);
   }
 
   /// Where the variable is used outside of the loop too, iterations have another one.

@@ -533,10 +533,7 @@ class Reader {
     if (!construct) unsupported(place, "this directive of OpenMP");
     Directive d = read_directive(construct->BeginDir(), places_);
     if (construct->EndDir()) read_end_of_directive(*construct->EndDir(), places_);
-    const auto kind = construct->BeginDir().DirId();
-    const bool elsewhere = regions_ == 0 && (kind == llvm::omp::Directive::OMPD_do ||
-                                             kind == llvm::omp::Directive::OMPD_do_simd);
-    directed(std::move(d), construct->GetNestedLoop(), out, elsewhere);
+    directed(std::move(d), construct->GetNestedLoop(), out);
     for (const Directive::Reduction& r : region_reductions_) share(r, out.back());
   }
 
@@ -563,9 +560,7 @@ class Reader {
     if (x.EndDir()) read_end_of_directive(*x.EndDir(), places_);
     const auto around = region_reductions_;
     region_reductions_.insert(region_reductions_.end(), d.reductions.begin(), d.reductions.end());
-    ++regions_;
     Body inside = block(std::get<fp::Block>(x.t), d.at);
-    --regions_;
     region_reductions_ = around;
     keep_firstprivate(d, inside);
     for (const Directive::Reduction& r : d.reductions)
@@ -610,14 +605,12 @@ class Reader {
     unheeded_.insert(unheeded_.end(), d.without_effect.begin(), d.without_effect.end());
   }
 
-  /// `elsewhere`: the threads are those of a routine that calls this one.
-  void directed(Directive d, const fp::DoConstruct* inside, Body& out, bool elsewhere = false) {
+  void directed(Directive d, const fp::DoConstruct* inside, Body& out) {
     note_unheeded(d);
     if (!inside) unsupported(d.at, "a directive without a loop below it");
     loop(*inside, out);
     auto* made = std::get_if<Do>(&out.back().what);
     if (!made) unsupported(d.at, "a directive above `do concurrent`");
-    if (elsewhere) d.of_thread = own_variables(routine_, *made->body, d);
     if (!d.tag.empty()) made->directive = std::make_shared<const Directive>(std::move(d));
   }
 
@@ -731,7 +724,6 @@ class Reader {
   };
   std::vector<Around> around_;                           // the current statement
   std::vector<Directive::Reduction> region_reductions_;  // of `parallel` around it
-  int regions_ = 0;                                      // of threads, around it
 };
 
 }  // namespace

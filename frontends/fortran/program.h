@@ -98,7 +98,6 @@ struct Directive {
   };
   std::vector<Reduction> reductions;
   std::vector<std::string> firstprivate, privates, lastprivates;
-  std::vector<std::string> of_thread;  // where the region is elsewhere: the routine's own variables
   std::vector<WithoutEffect> without_effect;
 };
 

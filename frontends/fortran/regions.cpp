@@ -54,32 +54,13 @@ Span asks_who_runs(const Body& body) {
 std::shared_ptr<const Directive> renamed(
     const Directive& d, const std::function<std::string(const std::string&)>& name) {
   Directive out = d;
-  for (auto* names : {&out.firstprivate, &out.privates, &out.lastprivates, &out.of_thread}) {
+  for (auto* names : {&out.firstprivate, &out.privates, &out.lastprivates}) {
     for (std::string& n : *names) n = name(n);
     std::erase(*names, "");
   }
   for (Directive::Reduction& r : out.reductions) r.variable = name(r.variable);
   std::erase_if(out.reductions, [](const auto& r) { return r.variable.empty(); });
   return std::make_shared<const Directive>(std::move(out));
-}
-
-std::vector<std::string> own_variables(const Routine& r, const Body& body, const Directive& d) {
-  std::set<std::string> known;
-  for (const auto* names : {&d.privates, &d.firstprivate, &d.lastprivates})
-    known.insert(names->begin(), names->end());
-  for (const Directive::Reduction& x : d.reductions) known.insert(x.variable);
-  each(body, [&](const Statement& s) {
-    if (const auto* loop = std::get_if<Do>(&s.what)) known.insert(loop->variable);
-  });
-  std::vector<std::string> out;
-  for (const std::string& name : changed_in(body)) {
-    const auto it = r.variables.find(name);
-    if (it == r.variables.end() || known.count(name)) continue;
-    const Variable& v = it->second;
-    if (!v.dummy && !v.host && !v.saved && !v.result && !v.outer && !v.allocatable)
-      out.push_back(name);
-  }
-  return out;
 }
 
 void keep_firstprivate(const Directive& d, const Body& body) {

@@ -18,11 +18,6 @@ Span asks_who_runs(const Body& body);
 std::shared_ptr<const Directive> renamed(
     const Directive& d, const std::function<std::string(const std::string&)>& name);
 
-/// The routine's variables that `body` assigns and each call has of its own: a loop without a
-/// region around it belongs to one of a routine that calls this one, with such variables for each
-/// thread.
-std::vector<std::string> own_variables(const Routine& r, const Body& body, const Directive& d);
-
 /// A variable that each thread has of its own, with the value from before, equals the common one
 /// where nothing assigns it; where something does, the two differ after the directive: that fails
 /// `unsupported`.
