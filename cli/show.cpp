@@ -70,10 +70,11 @@ std::string imports_of(const Common& c) {
   return out + fmt::format("{} of {} imported\n", kernels, all.size());
 }
 
-int show(const Common& common, const ShowOptions& o) {
+int show(Common common, const ShowOptions& o) {
   if (o.has_format && o.what != "deps" && o.what != "tree")
     throw CLI::ValidationError(
         "--format", "`--what " + o.what + "` has one form; `deps` and `tree` have several");
+  if (o.has_target) common.target = target_option(o.target);
   if (o.what == "imports") {
     write_output(o.output, imports_of(common));
     return 0;
@@ -100,10 +101,11 @@ void add_show(CLI::App& app, Common& common, std::function<int()>& action) {
       ->type_name("WHAT")
       ->check(CLI::IsMember(reports()))
       ->capture_default_str();
-  CLI::Option* target =
-      command->add_option("--target", o->target,
-                          "of the schedule and the passes: " + target_list(" or ") +
-                              "; with stats, whose barriers and launches count too");
+  CLI::Option* target = command->add_option(
+      "--target", o->target,
+      "of the schedule and the passes: " + target_list(" or ") +
+          "; with stats, whose barriers and launches count too; for a device, the "
+          "kernel as it is generated for that");
   target->type_name("TARGET")->check(CLI::IsMember(target_names()))->capture_default_str();
   CLI::Option* format =
       command->add_option("--format", o->format,

@@ -193,6 +193,9 @@ end subroutine
   const Outcome code = tool("gen sweep.f90 --target opencl --quiet", f.str());
   CHECK(has(code.out, "get_local_id(0)"));
   CHECK(has(code.out, "get_group_id(1)"));
+  const Outcome steps = tool("show sweep.f90 --what trace --target opencl --quiet", f.str());
+  CHECK(has(steps.out, "sweep = lp.stage_reduction(sweep, {\"j_outer\", \"i_outer\"}"));
+  CHECK(!has(tool("show sweep.f90 --what trace --quiet", f.str()).out, "stage_reduction"));
   // A script decides otherwise.
   f.write("own.lua", "sweep = lp.untag_inames(lp.untag_inames(sweep, 'j', 'par'), 'j_1', 'g.0')\n");
   CHECK(
