@@ -26,7 +26,7 @@ enum class Pass {
 };
 
 /// The last two are the largest errors in ulps of glibc (its manual, "Known Maximum Errors in Math
-/// Functions"; 4 where it has one for vectors) and of OpenCL (OpenCL C 1.2, section 7.4; single
+/// Functions") and of OpenCL (OpenCL C 1.2, section 7.4; single
 /// precision's where it has two).
 template <class R>
 struct Real1 {
@@ -66,24 +66,24 @@ const Real1<R>* find_real1(const std::string& name) {
       {"cbrt", [](R x) { return std::cbrt(x); }, Pass::Ends, 4, 4},
       {"ceil", [](R x) { return std::ceil(x); }, Pass::Steps, 0, 0},
       {"conj", [](R x) { return x; }, Pass::Contracts, 0, 0},
-      {"cos", [](R x) { return std::cos(x); }, Pass::Contracts, 4, 4},
+      {"cos", [](R x) { return std::cos(x); }, Pass::Contracts, 1, 4},
       {"cosh", [](R x) { return std::cosh(x); }, Pass::Slope, 2, 4},
       {"erf", [](R x) { return std::erf(x); }, Pass::Erf, 1, 16},
       {"erfc", [](R x) { return std::erfc(x); }, Pass::Erf, 5, 16},
-      {"exp", [](R x) { return std::exp(x); }, Pass::Exp, 4, 3},
+      {"exp", [](R x) { return std::exp(x); }, Pass::Exp, 1, 3},
       {"expm1", [](R x) { return std::expm1(x); }, Pass::Ends, 3, 3},
       {"fabs", [](R x) { return std::fabs(x); }, Pass::Contracts, 0, 0},
       {"floor", [](R x) { return std::floor(x); }, Pass::Steps, 0, 0},
       {"imag", [](R) { return R{0}; }, Pass::Steps, 0, 0},
       {"lgamma", [](R x) { return std::lgamma(x); }, Pass::Slope, 5, 64},
-      {"log", [](R x) { return std::log(x); }, Pass::Log, 4, 3},
+      {"log", [](R x) { return std::log(x); }, Pass::Log, 1, 3},
       {"log10", [](R x) { return std::log10(x); }, Pass::Log, 2, 3},
       {"log1p", [](R x) { return std::log1p(x); }, Pass::Ends, 1, 2},
       {"log2", [](R x) { return std::log2(x); }, Pass::Log, 2, 3},
       {"real", [](R x) { return x; }, Pass::Contracts, 0, 0},
       {"round", [](R x) { return std::round(x); }, Pass::Steps, 0, 0},
       {"rsqrt", [](R x) { return rsqrt(x); }, Pass::Rsqrt, 1, 2},
-      {"sin", [](R x) { return std::sin(x); }, Pass::Contracts, 4, 4},
+      {"sin", [](R x) { return std::sin(x); }, Pass::Contracts, 1, 4},
       {"sinh", [](R x) { return std::sinh(x); }, Pass::Ends, 2, 4},
       {"sqrt", [](R x) { return std::sqrt(x); }, Pass::Sqrt, 0, 3},
       {"tan", [](R x) { return std::tan(x); }, Pass::Slope, 1, 5},
@@ -114,10 +114,14 @@ const Real2<R>* find_real2(const std::string& name) {
   return nullptr;
 }
 
-/// The error of both executions together.
+/// The error of both executions together: this one, and one of generated code, which on the host
+/// may call glibc's functions for vectors.
 template <class R, class Row>
 double own_error(const Row& row, const Accuracy& a, double z) {
-  double ulps = row.host + (a.device ? row.device : row.host);
+  constexpr double kVectors = 4;
+  static const std::set<std::string_view> kHaveVectors{"cos", "exp", "log", "sin"};
+  const double host = kHaveVectors.count(row.name) > 0 ? kVectors : row.host;
+  double ulps = row.host + (a.device ? row.device : host);
   if (row.pass == Pass::Sqrt && !(a.device && std::is_same_v<R, float>)) ulps = 0;
   if (ulps == 0 || !std::isfinite(z)) return 0;
   return 2 * ulps * kUnit<R> * std::fabs(z) + underflow<R>(a, std::fabs(z));

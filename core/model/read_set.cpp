@@ -79,6 +79,19 @@ Set renamed(const Set& s, const std::vector<std::string>& from,
   return isl_set_reset_space(s.copy(), space.take());
 }
 
+/// Whether all its names are among these. isl may take a word for a name that is not seen as one.
+bool has_only(const Set& s, const std::vector<std::string>& names) {
+  const Space space = isl_set_get_space(s.get());
+  for (const isl_dim_type type : {isl_dim_param, isl_dim_set}) {
+    if (type == isl_dim_set && yes(isl_space_is_params(space.get()))) continue;
+    for (int d = 0; d < count(isl_space_dim(space.get(), type)); ++d) {
+      const char* const name = isl_space_get_dim_name(space.get(), type, unsigned(d));
+      if (name && std::find(names.begin(), names.end(), name) == names.end()) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 Set read_set(const std::string& text) {
@@ -90,7 +103,7 @@ Set read_set(const std::string& text) {
   Set s = isl_set_read_from_str(isl(), text.c_str());
   const bool has_tuple = !yes(isl_set_is_params(s.get())) &&
                          (yes(isl_set_has_tuple_id(s.get())) || yes(isl_set_is_wrapping(s.get())));
-  if (!has_tuple)  // else not only dimensions have names
+  if (!has_tuple && has_only(s, key->names))  // else not only dimensions have names
     known.emplace(std::move(key->text), std::pair(s, std::move(key->names)));
   return s;
 }

@@ -162,7 +162,7 @@ TEST_CASE("fortran: clauses that say how, not what, are said to have no effect")
           "  end do\n  !$acc wait\nend subroutine\n");
   const Outcome code = tool("gen k.f90 --target openmp", f.str());
   CHECK(code.status == 0);
-  CHECK(has(code.out, "#pragma omp parallel for\n"));
+  CHECK(has(code.out, "#pragma omp parallel\n  {\n    #pragma omp for\n"));
   CHECK(has(code.err,
             "k.f90:5:21: warning: the clause `schedule(dynamic, 4)` has no effect (2 more in `s`) "
             "[unused-directive]"));

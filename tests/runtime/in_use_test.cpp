@@ -473,7 +473,7 @@ d[p] = t + m             {id=e, dep=s}
     for (const Target t : {Target::C, Target::OpenMP})
       run_on(t, tags.empty() ? k : tagged(text, tags), k, {{"n", "13"}});
   const std::string code = generate(tagged(text, {{"r", "par"}, {"p", "par"}}), Target::OpenMP).source;
-  CHECK(count(code, "#pragma omp parallel for") == 2);
+  CHECK(count(code, "#pragma omp for") == 2);
   same_everywhere(text, {{"r", "g.0"}, {"p", "g.0"}}, {{"n", "13"}});
   same_everywhere(text, {{"r", "g.0"}, {"j", "l.0"}}, {{"n", "13"}});
 }

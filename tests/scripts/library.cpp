@@ -657,7 +657,12 @@ TEST_CASE("library: work_items gives parallel loops to groups and their work-ite
 
   CHECK(refusal(kTriad, "lib.work_items(triad, {size = 0})").text ==
         "bad argument #2 to 'work_items' (0 is less than 1)");
-  CHECK(with_library(kTriad, "triad = lib.work_items(triad)").iname_tags.empty());
+  const Kernel untagged = with_library(kTriad, "triad = lib.work_items(triad, {size = 8})");
+  CHECK(report_tree(untagged) == report_tree(triad));
+  const std::string sum =
+      "kernel sum(n: int32, m: int32, u: inout float64[n, m])\n"
+      "domain {[i]: 1 <= i < n}\nu[i, 0] = u[i, 0] + u[i - 1, 0]\n";
+  CHECK(with_library(sum, "sum = lib.work_items(sum)").iname_tags.empty());
 }
 
 TEST_CASE("library: work_items adds up by groups") {
