@@ -566,13 +566,14 @@ static Expr saved_condition(const Loop& loop, const Kernel& k, const Writers& wr
     if (!t.as<Var>() || t.as<Var>()->name == loop.iname) return {};
   }
   if (writers.at(i.lhs[0].as<Var>()->name) != 1) return {};
-  // Where a condition on parameters does not hold, the scalar has no value at all.
+  // Where a condition on parameters and loops around does not hold, the scalar has no value in any
+  // iteration.
   std::erase_if(guards, [&](const Expr& t) {
     std::set<std::string> names;
     collect_reads(t, names);
     return std::all_of(names.begin(), names.end(), [&](const std::string& n) {
       const Argument* a = k.find_arg(n);
-      return a && !a->is_array;
+      return (a && !a->is_array) || (k.has_iname(n) && n != loop.iname);
     });
   });
   guards.push_back(i.lhs[0]);

@@ -116,3 +116,13 @@ TEST_CASE("fortran: random routines do what gfortran makes of them") {
   }
   CHECK(compared > 1000);  // of 1,200 calls those that did anything
 }
+
+TEST_CASE("fortran: loops that jumps make end as soon as their iterations do nothing") {
+  for (const unsigned seed : {710022U, 3U, 17U}) {
+    const std::string text = Writer(seed).routine("r");
+    CAPTURE(text);
+    const test::Imported all = imported(text, {text});
+    const std::string code = generate(all.original.at(0), Target::C).source;
+    CHECK(code.find("< 2147483647; ") == std::string::npos);
+  }
+}
