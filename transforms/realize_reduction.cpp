@@ -11,6 +11,7 @@
 #include "core/rewrite/staging.h"
 #include "core/sets/syntactic_gist.h"
 #include "transforms/registry.h"
+#include "transforms/replace_reductions.h"
 #include "transforms/scan_terms.h"
 
 namespace moonloop {
@@ -72,7 +73,14 @@ class Realizer {
         insn.kind = InsnKind::Call;
       }
     } else {
-      insn.rhs = replaced(insn.rhs);
+      insn.rhs = replace_reductions(
+          insn.rhs,
+          [&](const Reduce& r, const Span& at, const Exprs& conditions) -> std::optional<Expr> {
+            conditions_ = conditions;
+            const auto values = written_out(r, at);
+            return values ? std::optional<Expr>((*values)[0]) : std::nullopt;
+          });
+      conditions_.clear();
     }
     if (before_.empty()) return;
     found_ = true;
@@ -81,36 +89,6 @@ class Realizer {
     *at = std::make_shared<const Instruction>(insn);
     at = all.insert(at, before_.begin(), before_.end());
     all.insert(at + std::ptrdiff_t(before_.size()) + 1, after_.begin(), after_.end());
-  }
-
-  /// From the outside in: reductions inside of another one stay in its term.
-  Expr replaced(const Expr& e) {
-    if (const auto* r = e.as<Reduce>())
-      if (const auto values = written_out(*r, e.at())) return (*values)[0];
-    if (e.as<Reduce>() || !contains_reduction(e)) return e;
-    if (const auto* s = e.as<Select>()) {
-      const Expr cond = replaced(s->cond);
-      const Expr yes = replaced_under(s->yes, cond);
-      return Expr(Select{cond, yes, replaced_under(s->no, negation(cond))}, e.at());
-    }
-    if (const auto* n = e.as<Nary>(); n && (n->op == NaryOp::And || n->op == NaryOp::Or)) {
-      const std::size_t before = conditions_.size();
-      Exprs terms;
-      for (const Expr& t : n->terms) {
-        terms.push_back(replaced(t));
-        conditions_.push_back(n->op == NaryOp::And ? terms.back() : negation(terms.back()));
-      }
-      conditions_.resize(before);
-      return Expr(Nary{n->op, std::move(terms)}, e.at());
-    }
-    return map_children(e, [&](const Expr& c) { return replaced(c); });
-  }
-  /// For an expression that is evaluated where `condition` holds.
-  Expr replaced_under(const Expr& e, const Expr& condition) {
-    conditions_.push_back(condition);
-    Expr out = replaced(e);
-    conditions_.pop_back();
-    return out;
   }
 
   /// The values of the reduction, which the instructions before compute; nothing when it is to

@@ -15,6 +15,7 @@
 #include "core/sets/syntactic_gist.h"
 #include "transforms/iname_values.h"
 #include "transforms/registry.h"
+#include "transforms/replace_reductions.h"
 
 namespace moonloop {
 namespace {
@@ -49,7 +50,12 @@ class ReductionStager {
     if (!insn.rhs || reduction_inames(out_, insn.rhs).empty()) return;
     insn_ = &insn;
     first_.clear();
-    const Expr changed = replaced(expand_rules(out_, insn.rhs));
+    const Expr changed = replace_reductions(
+        expand_rules(out_, insn.rhs),
+        [&](const Reduce& r, const Span& at, const Exprs& conditions) -> std::optional<Expr> {
+          if (!splits(r)) return std::nullopt;
+          return in_two(r, at, conditions);
+        });
     if (first_.empty()) return;
     insn.rhs = changed;
     auto& all = out_.instructions;
@@ -59,35 +65,6 @@ class ReductionStager {
     all.insert(at, first_.begin(), first_.end());
   }
 
-  Expr replaced(const Expr& e) {
-    if (const auto* r = e.as<Reduce>(); r && splits(*r)) return in_two(*r, e.at());
-    if (!contains_reduction(e)) return e;
-    if (const auto* s = e.as<Select>()) {
-      const Expr cond = replaced(s->cond);
-      return Expr(Select{cond, replaced_under(s->yes, cond), replaced_under(s->no, negation(cond))},
-                  e.at());
-    }
-    if (const auto* n = e.as<Nary>(); n && (n->op == NaryOp::And || n->op == NaryOp::Or)) {
-      const std::size_t before = conditions_.size();
-      Exprs terms;
-      for (const Expr& t : n->terms) {
-        terms.push_back(replaced(t));
-        conditions_.push_back(n->op == NaryOp::And ? terms.back() : negation(terms.back()));
-      }
-      conditions_.resize(before);
-      return Expr(Nary{n->op, std::move(terms)}, e.at());
-    }
-    if (e.as<Reduce>()) return e;  // those in a term stay there
-    return map_children(e, [&](const Expr& c) { return replaced(c); });
-  }
-  /// For an expression that is evaluated where `condition` holds.
-  Expr replaced_under(const Expr& e, const Expr& condition) {
-    conditions_.push_back(condition);
-    Expr out = replaced(e);
-    conditions_.pop_back();
-    return out;
-  }
-
   bool splits(const Reduce& r) const {
     return r.inames.size() > inames_.size() &&
            std::all_of(inames_.begin(), inames_.end(), [&](const std::string& i) {
@@ -95,13 +72,13 @@ class ReductionStager {
            });
   }
 
-  Expr in_two(const Reduce& r, const Span& at) {
+  Expr in_two(const Reduce& r, const Span& at, const Exprs& needed) {
     if (r.op == ReduceOp::SegmentedSum || r.op == ReduceOp::SegmentedProduct)
       refuse("unsupported", at, "`{}` in two stages", to_string(r.op));
     Names outer, inner;  // in the order of the reduction
     for (const std::string& i : r.inames)
       (std::find(inames_.begin(), inames_.end(), i) == inames_.end() ? inner : outer).push_back(i);
-    const Exprs conditions = conditions_of(outer, at);
+    const Exprs conditions = conditions_of(outer, needed, at);
 
     Exprs extents, here;
     const InameRewrite own = loops_of_second_stage(outer, at);
@@ -139,9 +116,9 @@ class ReductionStager {
 
   /// All that decides whether the reduction runs. The first stage asks it in each iteration of the
   /// outer loops, so that these must not change it.
-  Exprs conditions_of(const Names& outer, const Span& at) const {
+  Exprs conditions_of(const Names& outer, const Exprs& needed, const Span& at) const {
     Exprs out = insn_->predicates;
-    for (const Expr& c : conditions_)
+    for (const Expr& c : needed)
       if (!(c.as<BoolLit>() && c.as<BoolLit>()->value)) out.push_back(c);
     std::set<std::string> read;
     for (const Expr& c : out) collect_reads(expand_rules(out_, c), read);
@@ -235,7 +212,6 @@ class ReductionStager {
 
   // Of the current instruction.
   const Instruction* insn_ = nullptr;
-  Exprs conditions_;            // under which the value is needed, besides the predicates
   std::vector<InsnPtr> first_;  // the first stages
 };
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/set_before_use.h"
 #include "frontends/fortran/uses.h"
 
 // One scalar that several loops use, each for values of its own, becomes one for each of them:
@@ -37,22 +38,15 @@ class Scalar {
     expressions(s, [&](const Expr& e) { found |= in(e); });
     return found;
   }
-  bool mentions(Statement& s) const {
-    bool found = false;
-    expressions(s, [&](const Expr& e) { found |= in(e); });
-    for (auto* b : bodies(s))
-      for (Statement& inner : **b) found = found || mentions(inner);
-    return found;
-  }
 
   /// Finds the loops whose iterations write the scalar before they read it, the outermost ones but
   /// where several within one do; false where it is read elsewhere too.
   bool find_homes(Body& b) {
     for (Statement& s : b) {
-      if (!mentions(s)) continue;
+      if (mentions(Body{s}, name_) == 0) continue;
       auto* d = std::get_if<Do>(&s.what);
-      bool defined = false;
-      if (d && !reads(s) && is_local(*d->body, defined)) {
+      bool set = false;
+      if (d && !reads(s) && is_set_before_use(*d->body, name_, set)) {
         Scalar inside(r_, name_);  // several loops in this one may each have their own
         if (inside.find_homes(*d->body) && inside.homes_.size() > 1)
           homes_.insert(homes_.end(), inside.homes_.begin(), inside.homes_.end());
@@ -63,24 +57,6 @@ class Scalar {
       if (reads(s)) return false;
       for (auto* inner : bodies(s))
         if (!find_homes(**inner)) return false;
-    }
-    return true;
-  }
-
-  /// Whether each read finds a value written before it in the body; `defined`: surely written.
-  bool is_local(Body& b, bool& defined) const {
-    for (Statement& s : b) {
-      if (!defined && reads(s)) return false;
-      if (const auto* a = std::get_if<Assignment>(&s.what))
-        if (const auto* v = a->to.as<Var>()) defined |= v->name == name_;
-      bool all = true;
-      for (auto* inner : bodies(s)) {
-        bool here = defined;
-        if (!is_local(**inner, here)) return false;
-        all &= here;
-      }
-      const auto* c = std::get_if<Choice>(&s.what);
-      if (c && !c->arms.back().condition) defined |= all;
     }
     return true;
   }
