@@ -39,8 +39,14 @@ class ReductionStager {
     const Kernel before = out_;
     for (const std::string& id : ids) stage(id);
     if (stand_ins_.empty())
-      refuse("no-reduction", out_.at, "no reduction is over {} and another iname",
-             quoted_list(inames_));
+      throw Refused(
+          {"no-reduction",
+           fmt::format("no reduction is over {} and another iname", quoted_list(inames_)),
+           {out_.at, {}},
+           {},
+           fmt::format("split_iname(\"{}\", 128) makes two of it, of which `{}_outer` has "
+                       "an element for each block",
+                       inames_.back(), inames_.back())});
     return staged(before, std::move(out_), stand_ins_);
   }
 

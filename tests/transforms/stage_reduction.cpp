@@ -64,7 +64,11 @@ TEST_CASE("stage_reduction: what it refuses") {
   CHECK(code_of([&] { stage_reduction(k, {"k"}, Match::parse("id:none")); }) == "no-match");
   CHECK(message([&] {
           stage_reduction(k, {"k", "j"});
-        }) == "no reduction is over `k`, `j` and another iname");
+        }) ==
+        "no reduction is over `k`, `j` and another iname; split_iname(\"j\", 128) makes two of "
+        "it, of which `j_outer` has an element for each block");
+  const Kernel split = apply(k, "split_iname", {text("j"), number(128)});
+  CHECK(stage_reduction(split, {"k", "j_outer"}).find_insn("add_part") != nullptr);
   CHECK(code_of([&] { stage_reduction(k, {"k"}, Match::parse("id:square")); }) == "no-reduction");
   const Kernel computed = parsed(
       "kernel f(n: int32, size: int32[1], a: float64[n, n], c: float64[1])\n"
