@@ -51,7 +51,7 @@ AroundRoutine around(const FortranFile::Home& h, const Kernel& k) {
   out.as_declared = true;
   out.outputs = h.outputs;
   for (const Argument& a : k.args) {
-    if (a.intent == Intent::Unknown)
+    if (a.intent == Intent::Unknown && a.fortran.pointer.empty())
       out.undeclared.insert(a.fortran.component ? a.fortran.component->of : a.name);
     if (a.strides) out.assumed_size.insert(a.name);
   }

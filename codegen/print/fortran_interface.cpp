@@ -186,7 +186,8 @@ std::pair<const Parameter*, std::size_t> axis_of(const Called& p, const Paramete
 /// Whether the wrapper finds it by itself, without the caller in Fortran.
 bool is_found(const Parameter& a) {
   return a.fortran.role == FortranRole::Extent || a.fortran.role == FortranRole::Lower ||
-         a.fortran.role == FortranRole::Entry || a.fortran.outer;
+         a.fortran.role == FortranRole::Entry || a.fortran.role == FortranRole::Present ||
+         a.fortran.outer;
 }
 
 /// A sum or product of the caller's arguments; empty for others.
@@ -252,11 +253,27 @@ bool is_letter(const Parameter& a) { return a.fortran.role == FortranRole::Chara
 /// The same of a logical value: as the integer 0 or 1.
 bool is_truth(const Parameter& a) { return a.fortran.logical && !a.is_array; }
 
+const Parameter& parameter(const Called& p, const std::string& name) {
+  const auto it = std::find_if(p.params.begin(), p.params.end(),
+                               [&](const Parameter& x) { return x.name == name; });
+  ensure(it != p.params.end(), "an argument that another one is about");
+  return *it;
+}
+
+/// How long an axis of the caller's array is.
+std::string extent(const Called& p, const Parameter& a) {
+  const auto [array, axis] = axis_of(p, a);
+  return fmt::format("{}_extent(size({}, {}, c_int64_t))", p.kernel, place_of(p, *array), axis);
+}
+
 /// The declaring or calling side.
 enum class Side { C, Fortran, Call };
 
 std::string argument(const Called& p, const Parameter& a, Side side) {
   if (side != Side::Call) return side == Side::C ? name_of(p, a) : passed_name(p, a);
+  if (a.fortran.role == FortranRole::Present)
+    return fmt::format("merge(1_{0}, 0_{0}, present({1}))", integer_kind(a.type),
+                       place_of(p, parameter(p, a.fortran.of)));
   const std::string name = place_of(p, a);
   if (is_letter(a)) return "int(ichar(" + name + "), c_int8_t)";
   if (is_truth(a)) return fmt::format("merge(1_{0}, 0_{0}, {1})", integer_kind(a.type), name);
@@ -268,8 +285,24 @@ std::string argument(const Called& p, const Parameter& a, Side side) {
       if (x.name == a.fortran.of)
         return fmt::format("lbound({}, {})", place_of(p, x), a.fortran.axis + 1);
   if (a.fortran.role != FortranRole::Extent) return name;
-  const auto [array, axis] = axis_of(p, a);
-  return fmt::format("{}_extent(size({}, {}, c_int64_t))", p.kernel, place_of(p, *array), axis);
+  return axis_of(p, a).first->fortran.optional ? name_of(p, a) : extent(p, a);
+}
+
+/// Before the call: how long the axes of optional arguments are, where these are there.
+std::string optional_extents(const Called& p, bool declared) {
+  std::string out;
+  for (const Parameter& a : p.params) {
+    if (a.fortran.role != FortranRole::Extent) continue;
+    const Parameter& array = *axis_of(p, a).first;
+    if (!array.fortran.optional) continue;
+    const std::string name = name_of(p, a);
+    if (declared)
+      out += fmt::format("  {} :: {}\n", fortran_type(p, a), name);
+    else
+      out += fmt::format("  {0} = 0\n  if (present({1})) {0} = {2}\n", name, place_of(p, array),
+                         extent(p, a));
+  }
+  return out;
 }
 
 /// The length of an axis as the kernel takes it, or the program's end where that cannot be.
@@ -342,11 +375,12 @@ std::string derived_declaration(const Called& p, const Parameter& a) {
   const Parameter* shape = nullptr;
   for (const Parameter& x : p.params) {
     if (!x.fortran.component || x.fortran.component->of != name) continue;
-    written = written || x.intent != Intent::In;
+    written = written || (x.intent != Intent::In && x.fortran.pointer.empty());
     if (x.fortran.component->array && !shape) shape = &x;
   }
-  std::string out = "type(" + type_of(p, a).alias + ")";
-  out += attribute(p, name, written ? Intent::InOut : Intent::In);
+  const FortranComponent& c = *a.fortran.component;
+  std::string out = (c.polymorphic ? "class(" : "type(") + type_of(p, a).alias + ")";
+  out += c.pointer.empty() ? attribute(p, name, written ? Intent::InOut : Intent::In) : c.pointer;
   out += " :: " + passed_name(p, a);
   if (!shape) return out;
   if (has_assumed_shape(p, *shape)) return out + colons(*shape);
@@ -411,9 +445,12 @@ std::string declarations(const Called& p, bool by_value, const std::string& inde
     std::string line = indent + (by_value ? type_in_c(p, a) : fortran_type(p, a));
     if (!a.is_array && by_value)
       line += ", value";
+    else if (!by_value && !a.fortran.pointer.empty())
+      line += a.fortran.pointer;
     else if (by_value || a.fortran.role != FortranRole::Result)  // a function's value has no attribute
       line += attribute(p, by_value ? "" : a.name, a.intent);
     if (!by_value && a.fortran.allocatable) line += ", allocatable";
+    if (a.fortran.optional) line += ", optional";
     line += " :: " + name_of(p, a);
     if (!by_value && has_assumed_shape(p, a))
       line += colons(a);
@@ -424,6 +461,16 @@ std::string declarations(const Called& p, bool by_value, const std::string& inde
   if (by_value) return scalars;
   const std::string derived = derived_declarations(p, indent);
   return scalars + derived + arrays + declarations_of_outer(p, indent);
+}
+
+/// Host code of devices copies what arrays have, and asks for no address.
+void check_optional(const Called& p) {
+  if (!features_of(p.target).device) return;
+  for (const Parameter& a : p.params)
+    if (a.fortran.optional)
+      fail("unsupported", a.at,
+           "`{}`: the optional argument `{}` has no counterpart on target `{}`", p.kernel, a.name,
+           to_string(p.target));
 }
 
 std::string c_function(const Called& p, const std::string& name) {
@@ -458,6 +505,7 @@ FortranInterface fortran_interface(const Program& program, const std::string& ke
          to_string(p.target), fmt::join(others, ", "), last);
   }
   check_names(p);
+  check_optional(p);
   const std::string module = p.kernel + "_moonloop", function = p.name + "_of_c";
   FortranInterface out;
   out.module = "! Calls the function `" + p.name + "` that Moonloop generated.\nmodule " + module +
@@ -484,7 +532,7 @@ FortranInterface fortran_interface(const Program& program, const std::string& ke
   out.routine = with_arguments(p, prefix + kind + " " + p.kernel, Side::Fortran,
                         is_function ? "result(" + name_of(p, *result) + ")" : "");
   out.routine += "\n  use " + module + "\n" + uses(p) + "  implicit none\n" +
-         declarations(p, false, "  ");
+         declarations(p, false, "  ") + optional_extents(p, true) + optional_extents(p, false);
   out.routine += with_arguments(p, "  call " + function, Side::Call) + "\nend " + kind + "\n";
   for (const std::string& text : around.outputs) out.after += "\n" + wrapped(text, "");
   const std::string stop = stop_name(p.kernel);

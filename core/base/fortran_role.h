@@ -13,6 +13,7 @@ enum class FortranRole {
   Extent,     // how long an axis of an array is
   Lower,      // the first subscript of an axis
   Entry,      // the value of another argument at the routine's start
+  Present,    // whether another argument is there, 1 or 0
 };
 
 /// Where a component lies in what a Fortran caller passes.
@@ -21,6 +22,8 @@ struct FortranComponent {
   std::string type, module;  // that type; no module where the routine declares it
   bool array = false;        // that argument is an array
   bool nested = false;       // an array of each element of an array: Fortran has no name for all
+  bool polymorphic = false;  // that argument is of the type or one that extends it
+  std::string pointer;       // that argument is a pointer: its attributes, as declared
 };
 
 /// A variable that no caller passes: the routine has it from elsewhere, or keeps it.
@@ -41,7 +44,9 @@ struct FortranArgument {
   FortranRole role = FortranRole::None;
   bool logical = false;      // an integer of that size in the kernel
   bool allocatable = false;  // to the caller
-  std::string of;            // of Entry: that argument. Of Lower: the array
+  bool optional = false;     // to the caller: no address where it is not there
+  std::string pointer;       // it is one to the caller: `, pointer, intent(in)`
+  std::string of;            // of Entry and Present: that argument. Of Lower: the array
   int axis = 0;              // of Lower, from 0
   std::shared_ptr<const FortranComponent> component;
   std::shared_ptr<const FortranOuter> outer;  // no argument of the routine itself

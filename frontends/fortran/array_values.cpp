@@ -222,8 +222,9 @@ Expr Expansion::given(const std::string& function, Exprs arguments, Body& out, c
   std::size_t next = 0;
   for (const std::string& name : f->arguments) {
     const Variable& dummy = f->variables.at(name);
-    if (dummy.result || dummy.extent) continue;
+    if (dummy.result || is_ours(dummy) || dummy.outer) continue;
     const Expr& a = arguments.at(next++);
+    if (is_absent(a)) continue;
     if (!dummy.array) values.emplace(name, without_casts(a));
     for (std::size_t i = 0; i < dummy.bounds.size(); ++i)
       if (const std::string extent = extent_of(dummy.bounds[i], *f); !extent.empty())

@@ -198,6 +198,7 @@ Body Expansion::body(const Body& b) {
                  },
                  [](const Jump&) { ensure(false, "a jump is left"); },
                  [](const Mark&) { ensure(false, "a label is left"); },
+                 [](const PointerAssignment&) { ensure(false, "a pointer is left"); },
                  [&](const Where& w) { where(w, Expr(), s.at, out); },
                  [&](const Forall& f) {
                    if (f.concurrent)

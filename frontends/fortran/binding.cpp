@@ -63,10 +63,11 @@ Binding::Binding(Routine& caller, const Routine& callee, Exprs arguments,
       fail("unsupported", at,
            "a text of other than one letter is not supported in Fortran kernels");
     }
-  const std::vector<const Variable*> dummies = dummies_of(callee);
+  std::vector<const Variable*> dummies = dummies_of(callee);
   if (dummies.size() != arguments.size())
     fail("unsupported", at, "`{}` has {} arguments, not {}", bare_name(callee.name), dummies.size(),
          arguments.size());
+  without_absent(dummies, arguments, uses);
   for (std::size_t i = 0; i < dummies.size(); ++i) {
     const Expr there = place_of(arguments[i], caller_);
     if (assigned_.count(dummies[i]->name) && there && !dummies[i]->value)
@@ -96,6 +97,37 @@ Binding::Binding(Routine& caller, const Routine& callee, Exprs arguments,
       adopt(name);
 }
 
+/// Leaves the optional arguments out that are not given, and says so of all of them.
+void Binding::without_absent(std::vector<const Variable*>& dummies, Exprs& arguments,
+                             const Uses& uses) {
+  for (std::size_t i = dummies.size(); i-- > 0;) {
+    const Variable& dummy = *dummies[i];
+    const bool absent = is_absent(arguments[i]);
+    const Variable* own = absent ? nullptr : optional_of_caller(arguments[i]);
+    if (dummy.optional)
+      scalars_[presence_of(dummy.name, callee_)] =
+          own ? var(presence_of(own->name, caller_), at_) : lit(absent ? 0 : 1);
+    if (!absent) continue;
+    if (!dummy.optional || uses.assigned.count(dummy.name) || uses.read.count(dummy.name))
+      fail("unsupported", at_,
+           "`{}` uses its optional argument `{}`, which is not given here, without asking whether "
+           "it is",
+           bare_name(callee_.name), dummy.name);
+    for (const Bounds& b : dummy.bounds)
+      if (const std::string n = extent_of(b, callee_); !n.empty()) scalars_[n] = lit(0);
+    dummies.erase(dummies.begin() + static_cast<std::ptrdiff_t>(i));
+    arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+/// The optional argument of the caller that is passed on; null for others.
+const Variable* Binding::optional_of_caller(const Expr& argument) const {
+  const Expr there = place_of(argument, caller_);
+  if (!there) return nullptr;
+  const Variable& v = caller_.variables.at(written_name(there));
+  return v.optional ? &v : nullptr;
+}
+
 bool Binding::changes(const Expr& e) const {
   std::set<std::string> reads;
   collect_reads(e, reads);
@@ -117,6 +149,11 @@ void Binding::check_type(const Variable& dummy, const Expr& argument) const {
 }
 
 Expr Binding::copy(const Variable& dummy, const Expr& value) {
+  if (optional_of_caller(value))
+    fail("unsupported", at_,
+         "a copy of the optional argument `{}`, which may not be there, is not supported in "
+         "Fortran kernels",
+         written_name(place_of(value, caller_)));
   const Type type = dummy.logical ? Type(moonloop::Scalar::Bool) : dummy.type;
   const Expr own = new_scalar(caller_, dummy.name, type, at_);
   before_.push_back({at_, Assignment{own, value}});

@@ -1,5 +1,6 @@
 #pragma once
 #include "frontends/fortran/program.h"
+#include "frontends/fortran/uses.h"
 
 namespace moonloop::fortran {
 
@@ -37,6 +38,8 @@ class Binding {
     bool whole = false;       // the array itself
   };
 
+  void without_absent(std::vector<const Variable*>& dummies, Exprs& arguments, const Uses& uses);
+  const Variable* optional_of_caller(const Expr& argument) const;
   void adopt(const std::string& name);
   void adopt_outer();
   void first_subscript(const Variable& dummy, const Expr& argument, std::size_t axis);

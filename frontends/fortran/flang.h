@@ -47,6 +47,13 @@ void read_declarations(const sem::Scope& scope, const Places& places, Routine& r
 /// statements and bounds name. With those of common blocks, and those that are kept from call to
 /// call, they are outer variables then.
 void read_declarations_around(const sem::Scope& scope, const Places& places, Routine& routine);
+/// The name of a variable in its routine. That of a `block` has another one than the source's
+/// where the routine, or a block before, has that.
+std::string variable_name(const sem::Symbol& s);
+/// The variables of a `block`, whose end is at `end`, as the routine's. `names_in_bounds` gets the names in the bounds of each.
+void read_block_declarations(fp::CharBlock end, const sem::Scope& around, const Places& places,
+                             Routine& routine,
+                             std::map<std::string, std::set<std::string>>& names_in_bounds);
 /// Whether a variable is a module's, a main program's, or in a common block.
 bool is_outer(const sem::Symbol& symbol);
 /// The components of a derived type, in order.
@@ -84,10 +91,16 @@ OutputStatement read_output(const fp::PrintStmt& s, const Span& at);
 bool assigns_variables(const fp::WriteStmt& s);
 Stop read_stop(const fp::StopStmt& s, const Span& at);
 /// What `allocate` gives local variables of `routine`: their bounds, once. Fails `unsupported` for
-/// others.
-void read_allocation(const fp::AllocateStmt& s, const Span& at, Routine& routine);
+/// others. `out` gets what it assigns.
+void read_allocation(const fp::AllocateStmt& s, const Span& at, Routine& routine, Body& out);
 /// `deallocate` of such variables, which end with the routine. Fails `unsupported` for others.
-void check_deallocation(const fp::DeallocateStmt& s, const Span& at, const Routine& routine);
+void read_deallocation(const fp::DeallocateStmt& s, const Span& at, const Routine& routine,
+                       Body& out);
+/// Where pointers of the routine's own point to; of a derived type one for each component. Fails
+/// `unsupported` for others.
+void read_pointer_assignment(const fp::PointerAssignmentStmt& s, const Span& at,
+                             const Routine& routine, Body& out);
+void read_nullify(const fp::NullifyStmt& s, const Span& at, const Routine& routine, Body& out);
 /// The type of numbers; nothing for others.
 std::optional<Type> numeric_type(const ev::DynamicType& t);
 /// Directives of compilers before the statements.

@@ -90,16 +90,15 @@ class Declarations {
   void add(const sem::Symbol& local, const sem::Symbol& s) {
     const Span at = places_.of(s.name());
     Variable v;
-    v.name = local.name().ToString();
+    v.name = variable_name(local);
     v.at = at;
     v.dummy = sem::IsDummy(s) || sem::IsFunctionResult(s);
     v.result = sem::IsFunctionResult(s);
     const auto type = ev::DynamicType::From(s);
     if (!type) return;
     if (sem::FindEquivalenceSet(s)) unsupported(at, fmt::format("`{}` in `equivalence`", v.name));
-    if (s.attrs().test(sem::Attr::OPTIONAL))
-      unsupported(at, fmt::format("the optional argument `{}`", v.name));
     v.value = s.attrs().test(sem::Attr::VALUE);
+    if (s.attrs().test(sem::Attr::OPTIONAL)) optional(v, s, at);
     if (s.attrs().test(sem::Attr::INTENT_IN)) v.intent = Intent::In;
     if (s.attrs().test(sem::Attr::INTENT_OUT) || sem::IsFunctionResult(s)) v.intent = Intent::Out;
     if (s.attrs().test(sem::Attr::INTENT_INOUT)) v.intent = Intent::InOut;
@@ -114,6 +113,48 @@ class Declarations {
       v.dummy = v.dummy || v.outer;
     }
     object(std::move(v), s, at);
+  }
+
+  /// An argument says whether it is there. The interface has an address to pass, if any.
+  void optional(Variable& v, const sem::Symbol& s, const Span& at) {
+    const auto type = ev::DynamicType::From(s);
+    if (v.value || sem::IsPointer(s) || sem::IsAllocatable(s) ||
+        type->category() == TypeCategory::Derived)
+      unsupported(at, fmt::format("the optional argument `{}` of this kind", v.name));
+    v.optional = true;
+    Variable there;
+    there.name = present_name(v.name);
+    there.at = at;
+    there.type = Scalar::I32;
+    there.dummy = there.value = there.logical = true;
+    there.intent = Intent::In;
+    there.present_of = v.name;
+    add_own(there, v);
+  }
+
+  /// An argument of ours about `v`.
+  Expr add_own(const Variable& own, const Variable& v) {
+    if (!routine_.variables.emplace(own.name, own).second)
+      unsupported(v.at, fmt::format("`{}` beside a variable `{}`", v.name, own.name));
+    return var(own.name, v.at);
+  }
+
+  /// What a pointer points to has the shape that is known where it is passed. Its intent is about
+  /// where it points to.
+  static void pointer(Variable& v, const sem::Symbol& s, const Span& at) {
+    const auto type = ev::DynamicType::From(s);
+    const bool derived = type->category() == TypeCategory::Derived;
+    const bool array = s.Rank() > 0 || !v.bounds.empty();
+    if (v.result || !v.bounds.empty() || (v.dummy && derived && array) ||
+        (!v.dummy && type->category() == TypeCategory::Logical))
+      unsupported(at, fmt::format("the pointer `{}`", v.name));
+    v.pointer = true;
+    v.saved = false;
+    v.intent = Intent::Unknown;
+    v.pointer_attributes = ", pointer";
+    if (s.attrs().test(sem::Attr::INTENT_IN)) v.pointer_attributes += ", intent(in)";
+    if (s.attrs().test(sem::Attr::INTENT_OUT)) v.pointer_attributes += ", intent(out)";
+    if (s.attrs().test(sem::Attr::INTENT_INOUT)) v.pointer_attributes += ", intent(inout)";
   }
 
   /// Where a variable is that is the routine's own only by use; null for its own.
@@ -175,7 +216,7 @@ class Declarations {
   /// A variable or a component, whose bounds come before those that `v` has.
   void object(Variable v, const sem::Symbol& s, const Span& at) {
     if (v.outer && !is_wanted(v.name)) return;
-    if (sem::IsPointer(s)) unsupported(at, fmt::format("the pointer `{}`", v.name));
+    if (sem::IsPointer(s)) pointer(v, s, at);
     const auto type = ev::DynamicType::From(s);
     const auto& details = s.get<sem::ObjectEntityDetails>();
     if (details.IsAssumedRank()) unsupported(at, fmt::format("the assumed rank of `{}`", v.name));
@@ -192,7 +233,7 @@ class Declarations {
     v.type = type_of(*type, v.name, at);
     v.logical = type->category() == TypeCategory::Logical;
     v.character = type->category() == TypeCategory::Character;
-    if (const auto& init = details.init(); init && !v.outer) {
+    if (const auto& init = details.init(); init && !v.outer && !v.pointer) {
       if (s.owner().IsDerivedType())
         unsupported(at, fmt::format("the initial value of the component `{}`", v.name));
       v.initial = to_elements(*init, at);
@@ -223,7 +264,8 @@ class Declarations {
   }
 
   void components(const Variable& whole, const ev::DynamicType& type, const Span& at) {
-    if (type.IsPolymorphic()) unsupported(at, fmt::format("the polymorphic `{}`", whole.name));
+    if (type.IsPolymorphic() && !whole.dummy)
+      unsupported(at, fmt::format("the polymorphic `{}`", whole.name));
     if (whole.constant || whole.result)
       unsupported(at, fmt::format("`{}` of a derived type", whole.name));
     for (const sem::Symbol* c : components_of(type.GetDerivedTypeSpec(), at)) {
@@ -245,6 +287,8 @@ class Declarations {
       const sem::Symbol& declared = type.GetDerivedTypeSpec().typeSymbol().GetUltimate();
       out.of = whole.name;
       out.array = whole.array;
+      out.polymorphic = type.IsPolymorphic();
+      out.pointer = whole.pointer_attributes;
       out.type = declared.name().ToString();
       if (declared.owner().kind() == sem::Scope::Kind::Module)
         out.module = DEREF(declared.owner().symbol()).name().ToString();
@@ -279,19 +323,14 @@ class Declarations {
     own.axis = static_cast<int>(v.bounds.size());
     own.outer = v.outer;
     own.component = v.outer ? v.component : nullptr;
-    const auto add = [&](const Variable& x) {
-      if (!routine_.variables.emplace(x.name, x).second)
-        unsupported(at, fmt::format("`{}` beside a variable `{}`", v.name, x.name));
-      return var(x.name, at);
-    };
     Variable extent = own;
     extent.name = extent_name(v.name, own.axis);
     extent.extent = true;
-    const Expr n = add(extent);
-    if (v.allocatable) {  // by whoever gave it memory
+    const Expr n = add_own(extent, v);
+    if (v.allocatable || v.pointer) {  // by whoever gave it memory
       own.name = lower_name(v.name, own.axis);
       own.lower_of = v.name;
-      out.lower = add(own);
+      out.lower = add_own(own, v);
     }
     out.upper = out.lower ? index_add({out.lower, n, lit(-1)}) : n;
     return out;
@@ -388,6 +427,52 @@ void read_declarations(const sem::Scope& scope, const Places& places, Routine& r
   Declarations(places, routine).read(scope);
 }
 
+std::string variable_name(const sem::Symbol& s) {
+  const std::string base = s.name().ToString();
+  if (s.owner().kind() != sem::Scope::Kind::BlockConstruct) return base;
+  const sem::Scope* routine = &s.owner();
+  while (routine->kind() == sem::Scope::Kind::BlockConstruct ||
+         routine->kind() == sem::Scope::Kind::OtherConstruct)
+    routine = &routine->parent();
+  int number = 0;  // of the symbols of this name up to this one
+  bool found = false;
+  const std::function<void(const sem::Scope&)> visit = [&](const sem::Scope& scope) {
+    for (const sem::Scope& inner : scope.children()) {
+      if (found) return;
+      const auto it = inner.find(s.name());
+      found = it != inner.end() && &*it->second == &s;
+      if (inner.kind() == sem::Scope::Kind::BlockConstruct && it != inner.end()) ++number;
+      if (!found) visit(inner);
+    }
+  };
+  visit(*routine);
+  if (!routine->FindSymbol(s.name())) --number;
+  if (number == 0) return base;
+  for (int n = 1;; ++n) {
+    std::string own = base + "_" + std::to_string(n);
+    if (!routine->FindSymbol(fp::CharBlock{own}) && --number == 0) return own;
+  }
+}
+
+void read_block_declarations(fp::CharBlock end, const sem::Scope& around, const Places& places,
+                             Routine& routine,
+                             std::map<std::string, std::set<std::string>>& names_in_bounds) {
+  sem::Scope& scope = around.context().FindScope(end);
+  if (scope.kind() != sem::Scope::Kind::BlockConstruct)
+    throw InternalError("Flang has no scope of a `block`");
+  std::set<std::string> before;
+  for (const auto& [name, v] : routine.variables) before.insert(name);
+  read_declarations(scope, places, routine);
+  for (const auto& [name, v] : routine.variables) {
+    if (before.count(name)) continue;
+    if (v.saved && !v.constant)
+      unsupported(v.at, fmt::format("`{}`, which keeps its value and is in a `block`,", name));
+    for (const Bounds& b : v.bounds)
+      for (const Expr& e : {b.lower, b.upper})
+        if (e) collect_reads(e, names_in_bounds[name]);
+  }
+}
+
 void read_declarations_around(const sem::Scope& scope, const Places& places, Routine& routine) {
   for (std::size_t known = 0; known != routine.variables.size();) {  // bounds have more names
     known = routine.variables.size();
@@ -406,44 +491,6 @@ bool is_outer(const sem::Symbol& symbol) {
   return s.has<sem::ObjectEntityDetails>() && !sem::IsNamedConstant(s) &&
          (kind == sem::Scope::Kind::Module || kind == sem::Scope::Kind::MainProgram ||
           sem::FindCommonBlockContaining(s));
-}
-
-void read_allocation(const fp::AllocateStmt& s, const Span& at, Routine& routine) {
-  const auto& [type, allocations, options] = s.t;
-  if (type) unsupported(at, "`allocate` with a type");
-  if (!options.empty()) unsupported(at, "`allocate` with options");
-  for (const fp::Allocation& a : allocations) {
-    const auto& [object, shape, coarray] = a.t;
-    const auto* name = std::get_if<fp::Name>(&object.u);
-    const auto it = name ? routine.variables.find(name->ToString()) : routine.variables.end();
-    if (it == routine.variables.end() || !it->second.allocatable || it->second.dummy || coarray)
-      unsupported(at, "`allocate` of other variables than the routine's own");
-    Variable& v = it->second;
-    if (shape.size() != v.bounds.size() || v.bounds[0].upper)
-      unsupported(at, fmt::format("another `allocate` of `{}`", v.name));
-    std::size_t axis = 0;
-    for (const fp::AllocateShapeSpec& spec : shape) {
-      const auto& [lower, upper] = spec.t;
-      const auto bound = [&](const fp::BoundExpr& e) {
-        const SomeExpr* typed = sem::GetExpr(nullptr, e);
-        if (!typed) throw InternalError("Flang gives an expression no type");
-        return without_casts(to_expr(*typed, at));
-      };
-      v.bounds[axis].lower = lower ? bound(*lower) : Expr();
-      v.bounds[axis++].upper = bound(upper);
-    }
-  }
-}
-
-void check_deallocation(const fp::DeallocateStmt& s, const Span& at, const Routine& routine) {
-  const auto& [objects, options] = s.t;
-  if (!options.empty()) unsupported(at, "`deallocate` with options");
-  for (const fp::AllocateObject& o : objects) {
-    const auto* name = std::get_if<fp::Name>(&o.u);
-    const auto it = name ? routine.variables.find(name->ToString()) : routine.variables.end();
-    if (it == routine.variables.end() || !it->second.allocatable || it->second.dummy)
-      unsupported(at, "`deallocate` of other variables than the routine's own");
-  }
 }
 
 std::vector<const sem::Symbol*> components_of(const sem::DerivedTypeSpec& type, const Span& at) {

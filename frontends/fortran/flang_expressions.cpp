@@ -192,7 +192,7 @@ class Converter {
       if (!std::holds_alternative<sem::SymbolRef>(ref->u)) number_from_one(p);
       return p;
     }
-    return {s->name().ToString(), Exprs(static_cast<std::size_t>(s->Rank()), all())};
+    return {variable_name(*s), Exprs(static_cast<std::size_t>(s->Rank()), all())};
   }
   /// What a name of an `associate` stands for; null for other names.
   static const SomeExpr* associated(const sem::Symbol& s) {
@@ -286,11 +286,12 @@ class Converter {
     if (associated(symbol)) return inquiry_of_associated(symbol, q);
     if (q.field() == ev::DescriptorInquiry::Field::LowerBound && begins_at_one(symbol))
       return lit(1);
-    const std::string name = symbol.name().ToString();
+    const std::string name = variable_name(symbol);
     const auto bound = [&](const char* end) {
       return call(std::string(kBound) + end, {var(name, at_), lit(q.dimension() + 1)}, at_);
     };
-    if (q.field() == ev::DescriptorInquiry::Field::LowerBound && sem::IsAllocatable(symbol))
+    if (q.field() == ev::DescriptorInquiry::Field::LowerBound &&
+        (sem::IsAllocatable(symbol) || sem::IsPointer(symbol)))
       return bound("lbound");
     if (q.field() != ev::DescriptorInquiry::Field::Extent) unsupported("an inquiry of this kind");
     const Expr n = is_assumed_shape(symbol) ? var(extent_name(name, q.dimension()), at_)
@@ -318,7 +319,7 @@ class Converter {
   static bool is_assumed_shape(const sem::Symbol& symbol) {
     const auto* object = symbol.GetUltimate().detailsIf<sem::ObjectEntityDetails>();
     return object && sem::IsDummy(symbol.GetUltimate()) && object->IsAssumedShape() &&
-           !sem::IsAllocatable(symbol.GetUltimate());
+           !sem::IsAllocatable(symbol.GetUltimate()) && !sem::IsPointer(symbol.GetUltimate());
   }
   /// An argument whose shape is assumed, without lower bounds.
   static bool begins_at_one(const sem::Symbol& symbol) {
@@ -480,6 +481,8 @@ class Converter {
   template <typename T>
   Expr visit(const ev::FunctionRef<T>& f) const {
     const auto* known = f.proc().GetSpecificIntrinsic();
+    if (known && (known->name == "present" || known->name == kAssociated))
+      return is_there(known->name, f);
     const Converter of_argument(at_, index_, !known);
     Exprs args;  // null ones are optional and not there
     bool arrays = false;
@@ -511,9 +514,27 @@ class Converter {
     return *e;
   }
 
+  /// Whether an argument was passed, or a pointer points to anything.
+  template <typename F>
+  Expr is_there(const std::string& name, const F& f) const {
+    const auto& arguments = f.arguments();
+    const SomeExpr* of = arguments[0] ? arguments[0]->UnwrapExpr() : nullptr;
+    const sem::Symbol* symbol = of ? ev::UnwrapWholeSymbolDataRef(*of) : nullptr;
+    if (name == kAssociated) {
+      const bool alone = arguments.size() < 2 || !arguments[1];
+      if (!of || !alone) unsupported("this form of `associated`");
+      return call(kAssociated, {to_arguments(*of, at_).at(0)}, at_);
+    }
+    if (!symbol) unsupported("this form of `present`");
+    const Expr there = var(present_name(symbol->name().ToString()), at_);
+    return Expr(Compare{CompareOp::Gt, there, lit(0)}, at_);
+  }
+
   /// A function of the input, or one that another file has.
   template <typename T, typename F>
-  Expr function(const F& f, const Exprs& args) const {
+  Expr function(const F& f, Exprs args) const {
+    for (Expr& a : args)
+      if (!a) a = call(kAbsent, {}, at_);
     const std::string name = procedure_name(f.proc());
     if (name == kSameLetter) {
       if (args.size() != 2) unsupported("`lsame` of other than two letters");
@@ -527,8 +548,6 @@ class Converter {
       const Expr a = first(args[0]), b = first(args[1]);
       return as_int(a) ? same_letter(b, a, at_) : same_letter(a, b, at_);
     }
-    for (const Expr& a : args)
-      if (!a) unsupported(fmt::format("an optional argument of `{}`", name));
     const sem::Symbol* symbol = f.proc().GetSymbol();
     if (const auto* d =
             symbol ? symbol->GetUltimate().detailsIf<sem::SubprogramDetails>() : nullptr;

@@ -16,6 +16,8 @@
 #include "frontends/fortran/modules.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/nesting.h"
+#include "frontends/fortran/pointers.h"
+#include "frontends/fortran/regions.h"
 #include "frontends/fortran/unknown_modules.h"
 #include "frontends/fortran/uses.h"
 
@@ -266,6 +268,8 @@ class Units {
     check_calls(scope, r);
     read_declarations_around(scope, places_, r);
     structure_jumps(r);
+    resolve_pointers(r);
+    note_per_thread(r);
     for (const sem::Symbol* dummy : details.dummyArgs()) {
       if (!dummy) unsupported(at, "an alternate return");
       if (dummy->attrs().test(sem::Attr::VALUE)) r.home.values.insert(dummy->name().ToString());
@@ -282,7 +286,7 @@ class Units {
             std::find(r.arguments.begin(), r.arguments.end(), extent) == r.arguments.end())
           r.arguments.push_back(extent);
     for (const auto& [own, v] : r.variables)
-      if (v.outer || !v.lower_of.empty())
+      if (v.outer || !v.lower_of.empty() || !v.present_of.empty())
         if (std::find(r.arguments.begin(), r.arguments.end(), own) == r.arguments.end())
           r.arguments.push_back(own);
   }

@@ -31,6 +31,18 @@ class Reader {
     return out;
   }
 
+  /// The bounds of a variable in a `block` are those at its start, which have to be the routine's.
+  void check_blocks(const Body& all) {
+    if (bounds_of_blocks_.empty()) return;
+    const std::set<std::string> changed = changed_in(all);
+    for (const auto& [name, in_bounds] : bounds_of_blocks_)
+      for (const std::string& n : in_bounds)
+        if (changed.count(n))
+          unsupported(routine_.variables.at(name).at,
+                      fmt::format("`{}`, whose bounds depend on `{}`, which the routine assigns,",
+                                  name, n));
+  }
+
   /// Throws all errors of the statements so far.
   void throw_errors() {
     put_formats();
@@ -84,7 +96,9 @@ class Reader {
                            [&](Body& to) { associate(x.value(), to); });
                    },
                    [&](const Indirection<fp::BlockConstruct>& x) {
-                     unsupported(places_.of(std::get<0>(x.value().t).source), "`block`");
+                     const auto& head = std::get<fp::Statement<fp::BlockStmt>>(x.value().t);
+                     named(head.statement.v, around, out,
+                           [&](Body& to) { block_construct(x.value(), to); });
                    },
                    [&](const Indirection<fp::WhereConstruct>& x) { where(x.value(), out); },
                    [&](const Indirection<fp::ForallConstruct>& x) { forall(x.value(), out); },
@@ -146,10 +160,10 @@ class Reader {
             [&](const Indirection<fp::WhereStmt>& x) { where(x.value(), at, out); },
             [&](const Indirection<fp::ForallStmt>& x) { forall(x.value(), at, out); },
             [&](const Indirection<fp::AllocateStmt>& x) {
-              read_allocation(x.value(), at, routine_);
+              read_allocation(x.value(), at, routine_, out);
             },
             [&](const Indirection<fp::DeallocateStmt>& x) {
-              check_deallocation(x.value(), at, routine_);
+              read_deallocation(x.value(), at, routine_, out);
             },
             [&](const Indirection<fp::ArithmeticIfStmt>& x) { jump_by_sign(x.value(), at, out); },
             [&](const Indirection<fp::ComputedGotoStmt>& x) { jump_by_number(x.value(), at, out); },
@@ -157,8 +171,11 @@ class Reader {
             [&](const Indirection<fp::CloseStmt>&) { unsupported(at, "`close`"); },
             [&](const Indirection<fp::InquireStmt>&) { unsupported(at, "`inquire`"); },
             [&](const Indirection<fp::FlushStmt>&) { unsupported(at, "`flush`"); },
-            [&](const Indirection<fp::PointerAssignmentStmt>&) {
-              unsupported(at, "an assignment to a pointer");
+            [&](const Indirection<fp::PointerAssignmentStmt>& x) {
+              read_pointer_assignment(x.value(), at, routine_, out);
+            },
+            [&](const Indirection<fp::NullifyStmt>& x) {
+              read_nullify(x.value(), at, routine_, out);
             },
             [&](const auto&) { unsupported(at, "a statement of this form"); }},
         s.u);
@@ -250,6 +267,14 @@ class Reader {
                     fmt::format("`{}`, associated with a function's value,", name.ToString()));
     }
     out.insert(out.end(), inside.begin(), inside.end());
+  }
+
+  /// Its variables are the routine's, under other names where these are taken.
+  void block_construct(const fp::BlockConstruct& x, Body& out) {
+    const Span at = places_.of(std::get<fp::Statement<fp::BlockStmt>>(x.t).source);
+    read_block_declarations(std::get<fp::Statement<fp::EndBlockStmt>>(x.t).source, scope_, places_,
+                            routine_, bounds_of_blocks_);
+    append(block(std::get<fp::Block>(x.t), at), out);
   }
 
   void assignment(const fp::AssignmentStmt& s, const Span& at, Body& out) {
@@ -436,8 +461,9 @@ class Reader {
     is_in_another_file(*callee, at);  // fails where addresses are not enough
     for (const auto& a : ref.arguments()) {
       const SomeExpr* value = a ? a->UnwrapExpr() : nullptr;
-      if (!value) unsupported(at, fmt::format("this argument of `{}`", x.name));
-      for (const Expr& e : to_arguments(*value, at)) x.arguments.push_back(e);
+      if (a && !value) unsupported(at, fmt::format("this argument of `{}`", x.name));
+      const Exprs given = a ? to_arguments(*value, at) : Exprs{moonloop::call(kAbsent, {}, at)};
+      x.arguments.insert(x.arguments.end(), given.begin(), given.end());
     }
     out.push_back({at, std::move(x)});
   }
@@ -456,7 +482,7 @@ class Reader {
         !type || type->category() != TypeCategory::Integer)
       unsupported(at,
                   fmt::format("the loop variable `{}`, which is not an integer", name.ToString()));
-    x.variable = name.symbol->name().ToString();
+    x.variable = variable_name(*name.symbol);
     x.from = without_casts(value(bounds.lower, at));
     x.to = without_casts(value(bounds.upper, at));
     if (bounds.step) x.step = without_casts(value(*bounds.step, at));
@@ -529,12 +555,20 @@ class Reader {
         return check_standalone(simple->v, places_);
     if (const auto* sections = std::get_if<fp::OpenMPSectionsConstruct>(&x.u))
       return in_sequence(*sections, out);
+    if (const auto* critical = std::get_if<fp::OpenMPCriticalConstruct>(&x.u))
+      return one_at_a_time(*critical, place, out);
     const auto* construct = std::get_if<fp::OpenMPLoopConstruct>(&x.u);
     if (!construct) unsupported(place, "this directive of OpenMP");
     Directive d = read_directive(construct->BeginDir(), places_);
+    d.orphaned = regions_ == 0 && needs_region(construct->BeginDir().DirId());
     if (construct->EndDir()) read_end_of_directive(*construct->EndDir(), places_);
     directed(std::move(d), construct->GetNestedLoop(), out);
     for (const Directive::Reduction& r : region_reductions_) share(r, out.back());
+  }
+
+  /// A loop that threads share which are there already.
+  static bool needs_region(llvm::omp::Directive id) {
+    return id == llvm::omp::Directive::OMPD_do || id == llvm::omp::Directive::OMPD_do_simd;
   }
 
   /// Sections, one after the other.
@@ -560,9 +594,12 @@ class Reader {
     if (x.EndDir()) read_end_of_directive(*x.EndDir(), places_);
     const auto around = region_reductions_;
     region_reductions_.insert(region_reductions_.end(), d.reductions.begin(), d.reductions.end());
+    ++regions_;
     Body inside = block(std::get<fp::Block>(x.t), d.at);
+    --regions_;
     region_reductions_ = around;
     keep_firstprivate(d, inside);
+    share_privates(d, inside);
     for (const Directive::Reduction& r : d.reductions)
       if (const Span at = assigned_alone(inside, r.variable))
         unsupported(at,
@@ -595,6 +632,7 @@ class Reader {
       note_unheeded(d);
       Body inside = block(std::get<fp::Block>(b->t), d.at);
       keep_firstprivate(d, inside);
+      share_privates(d, inside);
       return append(std::move(inside), out);
     }
     unsupported(places_.of(fp::FindSourceLocation(x)), "this directive of OpenACC",
@@ -622,6 +660,15 @@ class Reader {
       auto* a = std::get_if<Assignment>(&s.what);
       if (!a) unsupported(at, "an atomic directive above this statement");
       a->atomic = true;
+      out.push_back(std::move(s));
+    }
+  }
+
+  /// Updates of one variable each are atomic; other statements are in order.
+  void one_at_a_time(const fp::OpenMPCriticalConstruct& x, const Span& at, Body& out) {
+    for (Statement s : block(std::get<fp::Block>(x.t), at)) {
+      auto* a = std::get_if<Assignment>(&s.what);
+      if (a) a->atomic = a->atomic || is_update(*a);
       out.push_back(std::move(s));
     }
   }
@@ -709,6 +756,7 @@ class Reader {
   Routine& routine_;
   std::vector<WithoutEffect>& unheeded_;
   std::vector<Diagnostic> errors_;
+  std::map<std::string, std::set<std::string>> bounds_of_blocks_;  // names in them, by variable
   std::map<fp::Label, std::string> formats_;
   struct ToFormat {
     std::shared_ptr<Output> output;
@@ -724,6 +772,7 @@ class Reader {
   };
   std::vector<Around> around_;                           // the current statement
   std::vector<Directive::Reduction> region_reductions_;  // of `parallel` around it
+  int regions_ = 0;                                      // of OpenMP around it
 };
 
 }  // namespace
@@ -733,6 +782,7 @@ Body read_body(const fp::Block& block, const Span& around, const sem::Scope& sco
   Reader reader(scope, places, skip_output, routine);
   Body out = reader.block(block, around);
   reader.throw_errors();
+  reader.check_blocks(out);
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include "frontends/fortran/binding.h"
 #include "frontends/fortran/entry_values.h"
 #include "frontends/fortran/names.h"
+#include "frontends/fortran/presence.h"
 #include "frontends/fortran/sections.h"
 #include "frontends/fortran/uses.h"
 
@@ -107,9 +108,23 @@ class Calls {
     return logical ? Expr(Compare{CompareOp::Ne, x.result, lit(0)}, e.at()) : x.result;
   }
 
+  /// Whether a call gives the optional arguments, as far as that does not depend on the caller's.
+  std::map<std::string, bool> given_to(const Routine& f, const Exprs& arguments) const {
+    std::map<std::string, bool> out;
+    const std::vector<const Variable*> dummies = dummies_of(f);
+    for (std::size_t i = 0; i < std::min(dummies.size(), arguments.size()); ++i) {
+      if (!dummies[i]->optional) continue;
+      const Expr there = place_of(arguments[i], r_);
+      if (!there || !r_.variables.at(written_name(there)).optional)
+        out.emplace(dummies[i]->name, !is_absent(arguments[i]));
+    }
+    return out;
+  }
+
   /// Adds the body of `f`, and returns its result.
   Expr put(const Routine& f, const Exprs& arguments, const Span& at, Body& out) {
     Routine callee = f;
+    if (const auto given = given_to(f, arguments); !given.empty()) settle_presence(callee, given);
     const std::string stopped = may_stop(f.body) ? say_where_stopped(callee) : "";
     Body before, after;
     const Binding b(r_, callee, arguments, all_, assigned_, at, before, after);
@@ -240,6 +255,7 @@ class Inlining {
       now(v.name);
       now(v.entry_of);
       now(v.lower_of);
+      now(v.present_of);
       for (Bounds& b : v.bounds)
         for (Expr* e : {&b.lower, &b.upper})
           if (*e) *e = rename(*e, names);

@@ -67,8 +67,12 @@ class Lowering {
             {},
             "Fortran: accesses are inside of their arrays, and read what has a value; `min` and "
             "`max` of a NaN are either value"};
-    for (const auto& [name, v] : r_.variables)
+    std::string pointers;
+    for (const auto& [name, v] : r_.variables) {
       if (v.array) c.names.push_back(name);
+      if (v.dummy && v.pointer) pointers += (pointers.empty() ? "`" : ", `") + name + "`";
+    }
+    if (!pointers.empty()) c.step += "; " + pointers + " share no memory that is written";
     return c;
   }
 
@@ -102,13 +106,16 @@ class Lowering {
     out.role = v.extent               ? FortranRole::Extent
                : !v.lower_of.empty()  ? FortranRole::Lower
                : !v.entry_of.empty()  ? FortranRole::Entry
+               : !v.present_of.empty() ? FortranRole::Present
                : v.component          ? FortranRole::Component
                : v.result             ? FortranRole::Result
                : v.character          ? FortranRole::Character
                                       : FortranRole::None;
     out.logical = v.logical;
     out.allocatable = v.allocatable;
-    out.of = v.lower_of + v.entry_of;
+    out.optional = v.optional;
+    out.pointer = v.pointer_attributes;
+    out.of = v.lower_of + v.entry_of + v.present_of;
     out.axis = v.axis;
     out.component = v.component;
     out.outer = v.outer;
@@ -137,7 +144,7 @@ class Lowering {
         fail("unsupported", v.at, "the shape of `{}` is not supported in Fortran kernels", v.name);
       }
     } else if (uses_.assigned.count(v.name) || v.intent == Intent::Out ||
-               v.intent == Intent::InOut) {
+               v.intent == Intent::InOut || v.optional) {
       a.is_array = true;  // the caller's variable
       a.shape.emplace();
     }
@@ -194,7 +201,8 @@ class Lowering {
     const auto it = r_.variables.find(name);
     return it != r_.variables.end() && it->second.dummy && !it->second.array &&
            is_integer(it->second.type.scalar) && !uses_.assigned.count(name) &&
-           it->second.intent != Intent::Out && it->second.intent != Intent::InOut;
+           it->second.intent != Intent::Out && it->second.intent != Intent::InOut &&
+           !it->second.optional;
   }
 
   std::string fresh(const std::string& base) {
@@ -307,7 +315,7 @@ class Lowering {
   }
 
   void directive(const Directive& x, const Do& d, const std::string& iname) {
-    demanded_ = {&x, {}};
+    demanded_ = {&x, {}, x.tag == "g" ? group_axes(*d.body) : 0};
     for (const Directive::Reduction& r : x.reductions)
       each(*d.body, [&](const Statement& s) {
         const auto* a = std::get_if<Assignment>(&s.what);
@@ -316,6 +324,20 @@ class Lowering {
                r.variable, r.op);
       });
     demand(iname);
+  }
+
+  /// How many axes of groups the directives of loops in `body` take.
+  static std::size_t group_axes(const Body& body) {
+    std::size_t most = 0;
+    for (Statement s : body) {
+      std::size_t own = 0;
+      for (const auto* inner : bodies(s)) own = std::max(own, group_axes(**inner));
+      const auto* d = std::get_if<Do>(&s.what);
+      if (d && d->directive && d->directive->tag == "g")
+        own += static_cast<std::size_t>(d->directive->loops);
+      most = std::max(most, own);
+    }
+    return most;
   }
 
   /// The next loop inwards that the directive means; with the last of them the steps are known.
@@ -337,9 +359,10 @@ class Lowering {
           "end ",
           r_.name, r.variable, demanded_.inames.back(), fmt::join(around, ", "),
           fmt::join(over, ", "));
-    auto axis = demanded_.inames.size();
-    const std::string trust =
-        directives_ == FortranDirectives::Use ? ", {unsafe = true}" : std::string();
+    auto axis = demanded_.inames.size() + demanded_.inside;
+    // What each thread has of its own is common here, unless it is proved to be an iteration's.
+    const bool trusted = directives_ == FortranDirectives::Use && x.per_thread.empty();
+    const std::string trust = trusted ? ", {unsafe = true}" : "";
     for (const std::string& i : demanded_.inames)
       steps += fmt::format("_G[\"{0}\"] = lp.tag_inames(_G[\"{0}\"], {{{1} = \"{2}\"}}{3}) ",
                            r_.name, i, x.tag == "g" ? "g." + std::to_string(--axis) : x.tag, trust);
@@ -438,7 +461,7 @@ class Lowering {
     }
     for (const auto& [name, v] : r_.variables) {
       if (!v.outer || !may_change(x, v) || !changed.insert(name).second) continue;
-      if (v.allocatable && !x.name.starts_with("mpi_"))
+      if ((v.allocatable || v.pointer) && !x.name.starts_with("mpi_"))
         fail("unsupported", at,
              "the call of `{}`, which may give `{}` other memory, is not supported in Fortran "
              "kernels",
@@ -517,6 +540,8 @@ class Lowering {
     text::Chain chain;
     chain.at = at;
     chain.lasting = c.lasting;
+    chain.inames.emplace();
+    for (const std::string& i : around_) chain.inames->push_back({i, at});
     chain.first = k_.statements.size();
     chain.block = block;
     for (const Choice::Arm& a : c.arms) {
@@ -642,6 +667,7 @@ class Lowering {
   struct {
     const Directive* directive = nullptr;  // the current one, which covers further inner loops too
     std::vector<std::string> inames;       // of those that were found
+    std::size_t inside = 0;                // axes of groups that loops inside take
   } demanded_;
   std::string outside_;  // what calls of other files' routines write
   Uses uses_;

@@ -62,6 +62,23 @@ std::string extent_name(const std::string& array, int axis) {
   return fmt::format("{}_size{}", array, axis + 1);
 }
 
+std::string present_name(const std::string& argument) { return argument + "_present"; }
+
+const std::string& presence_of(const std::string& argument, const Routine& routine) {
+  const auto it = std::find_if(
+      routine.variables.begin(), routine.variables.end(),
+      [&](const auto& v) {
+        return v.second.present_of == argument &&
+               v.second.host == routine.variables.at(argument).host;
+      });
+  ensure(it != routine.variables.end(), "the argument that says whether another one is there");
+  return it->first;
+}
+
+bool is_ours(const Variable& v) {
+  return v.extent || !v.lower_of.empty() || !v.entry_of.empty() || !v.present_of.empty();
+}
+
 std::string lower_name(const std::string& array, int axis) {
   return fmt::format("{}_lower{}", array, axis + 1);
 }
@@ -70,8 +87,7 @@ std::vector<const Variable*> dummies_of(const Routine& routine) {
   std::vector<const Variable*> out;
   for (const std::string& a : routine.arguments) {
     const Variable& v = routine.variables.at(a);
-    const bool ours = v.extent || !v.lower_of.empty() || !v.entry_of.empty() || v.outer;
-    if (!ours && (!v.result || v.array)) out.push_back(&v);
+    if (!is_ours(v) && !v.outer && (!v.result || v.array)) out.push_back(&v);
   }
   return out;
 }

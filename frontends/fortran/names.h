@@ -30,6 +30,14 @@ std::string extent_name(const std::string& array, int axis);
 /// The argument that says with which subscript an axis of an allocatable array begins.
 std::string lower_name(const std::string& array, int axis);
 
+/// The name of the argument that says whether an optional one is there, and that argument, which
+/// has another name where the routine around has this one.
+std::string present_name(const std::string& argument);
+const std::string& presence_of(const std::string& argument, const Routine& routine);
+
+/// An argument that the source does not have.
+bool is_ours(const Variable& v);
+
 /// The argument that has the extent of an axis; empty where its shape is not assumed.
 std::string extent_of(const Bounds& axis, const Routine& routine);
 

@@ -38,11 +38,13 @@ struct Variable {
   std::shared_ptr<const FortranComponent> component;  // of an argument of a derived type
   /// Of a module, a common block and the like; then it is an argument that no call gives.
   std::shared_ptr<const FortranOuter> outer;
-  bool allocatable = false;
+  bool allocatable = false, optional = false;
+  bool pointer = false;      // without `dummy` what it points to is known, see pointers.h
+  std::string pointer_attributes;  // of an argument, as Fortran has them
   // Arguments of ours: the length of an axis, the array of whose axis this is the first subscript,
-  // and the argument whose value at the routine's start this is.
+  // the argument whose value at the routine's start this is, and the one that may be there.
   bool extent = false;
-  std::string lower_of, entry_of;
+  std::string lower_of, entry_of, present_of;
   int axis = 0;  // of the first two, from 0
   Intent intent = Intent::Unknown;
   std::vector<Bounds> bounds;
@@ -98,6 +100,9 @@ struct Directive {
   };
   std::vector<Reduction> reductions;
   std::vector<std::string> firstprivate, privates, lastprivates;
+  /// Arrays of the routine that each thread has of its own, since it calls the routine.
+  std::vector<std::string> per_thread;
+  bool orphaned = false;  // the region that shares the loop is not in the routine
   std::vector<WithoutEffect> without_effect;
 };
 
@@ -158,10 +163,17 @@ struct Mark {
   std::uint64_t label = 0;
 };
 
+/// `p => a(:, 2)`. resolve_pointers() puts the target in the places of the name.
+struct PointerAssignment {
+  std::string pointer;
+  Expr target;  // a variable, an element, or a section; null: nothing
+  Exprs lower;  // the first subscript along each axis of the pointer, where they are written
+};
+
 struct Statement {
   Span at;
   std::variant<Assignment, Do, Choice, Leave, SubroutineCall, Where, Forall, Stop, Scope, Jump,
-               Mark>
+               Mark, PointerAssignment>
       what;
 };
 

@@ -2,6 +2,7 @@
 
 #include "core/base/diagnostic.h"
 #include "frontends/fortran/sections.h"
+#include "frontends/fortran/set_before_use.h"
 #include "frontends/fortran/uses.h"
 
 // What directives around statements mean for these.
@@ -54,13 +55,28 @@ Span asks_who_runs(const Body& body) {
 std::shared_ptr<const Directive> renamed(
     const Directive& d, const std::function<std::string(const std::string&)>& name) {
   Directive out = d;
-  for (auto* names : {&out.firstprivate, &out.privates, &out.lastprivates}) {
+  for (auto* names : {&out.firstprivate, &out.privates, &out.lastprivates, &out.per_thread}) {
     for (std::string& n : *names) n = name(n);
     std::erase(*names, "");
   }
   for (Directive::Reduction& r : out.reductions) r.variable = name(r.variable);
   std::erase_if(out.reductions, [](const auto& r) { return r.variable.empty(); });
   return std::make_shared<const Directive>(std::move(out));
+}
+
+void share_privates(const Directive& region, Body& body) {
+  if (region.privates.empty()) return;
+  for (Statement& s : body) {
+    if (auto* d = std::get_if<Do>(&s.what); d && d->directive) {
+      Directive own = *d->directive;
+      for (const std::string& name : region.privates) {
+        bool set = false;
+        if (is_set_before_use(*d->body, name, set) && set) own.privates.push_back(name);
+      }
+      d->directive = std::make_shared<const Directive>(std::move(own));
+    }
+    for (auto* inner : bodies(s)) share_privates(region, **inner);
+  }
 }
 
 void keep_firstprivate(const Directive& d, const Body& body) {
@@ -80,6 +96,42 @@ void keep_firstprivate(const Directive& d, const Body& body) {
            "`firstprivate` of `{}`, which is assigned there, is not supported in Fortran kernels",
            name);
   }
+}
+
+bool is_update(const Assignment& a) {
+  const auto* n = a.value.as<Nary>();
+  const auto* c = a.value.as<Call>();
+  const bool extreme = c && (c->name == "min" || c->name == "max");
+  if (!extreme && !(n && (n->op == NaryOp::Add || n->op == NaryOp::Mul))) return false;
+  std::size_t same = 0;
+  for (const Expr& e : n ? n->terms : c->args) {
+    std::set<std::string> names;
+    collect_reads(e, names);
+    if (equal(e, a.to))
+      ++same;
+    else if (names.count(written_name(a.to)))
+      return false;
+  }
+  return same == 1;
+}
+
+void note_per_thread(Routine& r) {
+  const std::function<void(Body&)> visit = [&](Body& body) {
+    for (Statement& s : body) {
+      if (auto* d = std::get_if<Do>(&s.what); d && d->directive && d->directive->orphaned) {
+        Directive own = *d->directive;
+        for (const std::string& name : changed_in(*d->body)) {
+          const auto it = r.variables.find(name);
+          if (it != r.variables.end() && it->second.array && !it->second.dummy &&
+              !it->second.saved)
+            own.per_thread.push_back(name);
+        }
+        d->directive = std::make_shared<const Directive>(std::move(own));
+      }
+      for (auto* inner : bodies(s)) visit(**inner);
+    }
+  };
+  visit(r.body);
 }
 
 std::set<std::string> changed_in(const Body& body) {

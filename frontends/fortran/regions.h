@@ -8,6 +8,10 @@ namespace moonloop::fortran {
 /// A reduction of the region around is one of the loop `s`, where that assigns its variable.
 void share(const Directive::Reduction& r, Statement& s);
 
+/// A private variable of the region around is one of each loop with a directive that sets it before
+/// it uses it.
+void share_privates(const Directive& region, Body& body);
+
 /// An assignment of `variable` that is not in a loop with a directive.
 Span assigned_alone(const Body& body, const std::string& variable);
 
@@ -22,6 +26,13 @@ std::shared_ptr<const Directive> renamed(
 /// where nothing assigns it; where something does, the two differ after the directive: that fails
 /// `unsupported`.
 void keep_firstprivate(const Directive& d, const Body& body);
+
+/// Tells the directives of loops, whose region is not in the routine, of its arrays that they
+/// change.
+void note_per_thread(Routine& r);
+
+/// Whether it is `x = x + e`, `x = max(x, e)` and the like, where `e` does not have `x`.
+bool is_update(const Assignment& a);
 
 /// The variables that statements may assign.
 std::set<std::string> changed_in(const Body& body);

@@ -145,6 +145,11 @@ std::string called(const Expr& e, const char* prefix) {
   return c && c->name.starts_with(prefix) ? c->name.substr(std::string_view(prefix).size()) : "";
 }
 
+bool is_absent(const Expr& e) {
+  const auto* c = e ? e.as<Call>() : nullptr;
+  return c && c->name == kAbsent;
+}
+
 bool is_of_arrays(const Expr& e) {
   return !called(e, kOfArray).empty() || !called(e, kFunction).empty();
 }

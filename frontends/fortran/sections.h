@@ -49,6 +49,11 @@ inline constexpr const char* kArrayFunction = "array function ";
 inline constexpr const char* kMade = "made ";
 /// The first or the last subscript of an array along an axis, or of all axes.
 inline constexpr const char* kBound = "bound ";
+/// Whether a pointer, the argument, points to anything.
+inline constexpr const char* kAssociated = "associated";
+/// Where an optional argument is not given.
+inline constexpr const char* kAbsent = "absent";
+bool is_absent(const Expr& e);
 /// The name after `prefix` of the function that `e` calls; empty for other expressions.
 std::string called(const Expr& e, const char* prefix);
 /// Whether it is one value, although there are arrays in it.

@@ -25,6 +25,10 @@ void expressions(Statement& s, const F& visit) {
                         for (Choice::Arm& a : c.arms) visit(a.condition);
                       },
                       [](Leave&) {}, [](Stop&) {}, [](Scope&) {}, [](Jump&) {}, [](Mark&) {},
+                      [&](PointerAssignment& p) {
+                        visit(p.target);
+                        for (Expr& e : p.lower) visit(e);
+                      },
                       [&](SubroutineCall& x) {
                         for (Expr& a : x.arguments) visit(a);
                         visit(x.result);

@@ -474,6 +474,11 @@ class Creation {
     s.rhs = conjunction(all);
     s.block = chain.block;
     s.at = e.at();
+    if (chain.inames) {
+      s.written_options = std::make_unique<Options>();
+      s.written_options->inames_exact = true;
+      s.written_options->inames = *chain.inames;
+    }
     add_instruction(s, std::move(id));
   }
 

@@ -88,6 +88,7 @@ struct Chain {
   Exprs conditions;  // of if and each elif
   bool has_else = false;
   bool lasting = false;  // nothing under a condition runs once it has been made false
+  std::optional<std::vector<Word>> inames;  // of its conditions: exactly these
   std::size_t first = 0, last = 0;
   int block = -1;  // around the chain
   Span at;

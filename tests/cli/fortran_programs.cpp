@@ -13,12 +13,14 @@ std::string main_program(int routines, bool inside, const std::string& bodies) {
       "program main\n  use state\n" + std::string(inside ? "" : "  use routines\n") +
       "  implicit none\n  integer :: n, m, e, g, turn, k(10)\n"
       "  integer, parameter :: sizes(4) = [1, 2, 7, 10]\n"
-      "  real(8) :: a(10, 10), x(10), s(4), t, rest(3)\n  integer :: first\n"
+      "  real(8), target :: a(10, 10), x(10)\n  real(8) :: s(4), e4(4), t, rest(3)\n"
+      "  integer :: first\n"
       "  common /shared/ first, t, rest\n  do turn = 1, 4\n    n = sizes(turn)\n"
       "    m = 1 + turn/3\n    allocate (w(-2:n-3))\n";
   for (int i = 0; i < routines; ++i)
     out += "    do g = 1, 2\n      call fill()\n      call r" + std::to_string(i) +
-           "(n, m, a(:n, :n), x, k, s)\n      call show(" + std::to_string(i) +
+           "(n, m, a(:n, :n), x, k, s)\n      if (g == 2) call r" + std::to_string(i) +
+           "(n, m, a(:n, :n), x, k, s, e4)\n      call show(" + std::to_string(i) +
            ")\n    end do\n";
   out += "    deallocate (w)\n  end do\ncontains\n";
   out += R"(  subroutine fill()
@@ -31,11 +33,12 @@ std::string main_program(int routines, bool inside, const std::string& bodies) {
     x = [(mod(17*e + turn, 53)/53d0, e = 1, 10)]
     k = [(mod(3*e, 10), e = 1, 10)]
     s = 0.5d0
+    e4 = [0.125d0, 0.75d0, 0.25d0, 0.5d0]
   end subroutine
   subroutine show(which)
     integer, intent(in) :: which
     write (*, '(3i5, 99i4)') which, turn, g, k(:n), c, first, p%two
-    write (*, '(9es15.6)') sum(a(:n, :n)), x(:n), s, t, u, rest, sum(v), sum(w), p%one
+    write (*, '(9es15.6)') sum(a(:n, :n)), x(:n), s, e4, t, u, rest, sum(v), sum(w), p%one
     print *, f
   end subroutine
 )";

@@ -53,6 +53,29 @@ end subroutine
                    kSizes);
 }
 
+TEST_CASE("fortran: a condition on what another loop computed is no part of that loop") {
+  same_as_gfortran(R"(
+subroutine s(n, x)
+  integer, intent(in) :: n
+  real(8), intent(inout) :: x(n)
+  real(8) :: t
+  integer :: j, l
+  do j = 1, n
+    t = x(j)
+    x(j) = 2*t
+  end do
+  do l = 1, n
+    if (x(l) > t) then
+      x(l) = 1
+    else
+      x(l) = x(l) + 2
+    end if
+  end do
+end subroutine
+)",
+                   kSizes);
+}
+
 TEST_CASE("fortran: choices, early returns and select case") {
   same_as_gfortran(R"(
 subroutine choices(n, x, kinds, count)

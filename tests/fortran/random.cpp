@@ -13,7 +13,7 @@ namespace {
 /// The arguments of a call.
 struct Data {
   std::int32_t n, m;
-  std::vector<double> a, x, s;
+  std::vector<double> a, x, s, e;
   std::vector<std::int32_t> k;
 
   Data(std::int32_t size, std::int32_t by, unsigned seed) : n(size), m(by) {
@@ -22,7 +22,7 @@ struct Data {
       for (std::size_t i = 0; i < count; ++i) v.push_back(double(random() % 1000) / 1000);
     };
     const auto all = static_cast<std::size_t>(n);
-    fill(a, all * all), fill(x, all), fill(s, 4);
+    fill(a, all * all), fill(x, all), fill(s, 4), fill(e, 4);
     for (std::size_t i = 0; i < all; ++i) k.push_back(static_cast<std::int32_t>(random() % 10));
   }
 
@@ -33,13 +33,13 @@ struct Data {
     return true;
   }
   bool operator==(const Data& o) const {
-    return same(a, o.a) && same(x, o.x) && same(s, o.s) && k == o.k;
+    return same(a, o.a) && same(x, o.x) && same(s, o.s) && same(e, o.e) && k == o.k;
   }
 };
 
 /// A library, open as long as the object lives.
 struct Opened {
-  explicit Opened(const std::string& path) : handle(dlopen(path.c_str(), RTLD_NOW)) {
+  explicit Opened(const std::string& path) : handle(dlopen(path.c_str(), RTLD_NOW | RTLD_NODELETE)) {  // threads of OpenMP wait in it
     REQUIRE_MESSAGE(handle != nullptr, dlerror());
   }
   ~Opened() { dlclose(handle); }
@@ -48,13 +48,34 @@ struct Opened {
   void* handle;
 };
 
-/// The kernels of `file`; where it is refused, which of its routines is.
-test::Imported imported(const std::string& file, const std::vector<std::string>& routines) {
+/// How the directives of routines fared.
+struct Directives {
+  int all = 0, too_complex = 0;  // to prove within the budget
+};
+
+/// The kernels of a file, and with its directives proved.
+test::Imported import_proved(const std::string& text, Directives& directives) {
+  const FortranFile file = parse_fortran(test::fortran_source(text));
+  if (!file.left_out.empty()) throw Error(file.left_out.front().why);
+  test::Imported out{file.kernels, file.kernels};
+  for (const FortranFile::Transform& t : file.transforms) try {
+      ++directives.all;
+      out.transformed = run_transform_script(t.source, out.transformed, {}, t.code.c_str());
+    } catch (const Error& e) {
+      if (e.diagnostics().front().text.find("takes too many operations") == std::string::npos) throw;
+      ++directives.too_complex;
+    }
+  return out;
+}
+
+/// The same; where the file is refused, which of its routines is.
+test::Imported imported(const std::string& file, const std::vector<std::string>& routines,
+                        Directives& directives) {
   try {
-    return test::import(file);
+    return import_proved(file, directives);
   } catch (const Error&) {
     for (const std::string& text : routines) try {
-        test::import(text);
+        import_proved(text, directives);
       } catch (const Error& e) { FAIL(std::string(e.what()) << "\n" << text); }
     throw;
   }
@@ -73,6 +94,7 @@ TEST_CASE("fortran: random routines do what gfortran makes of them") {
   const char* const given = std::getenv("MOONLOOP_SEED");
   const unsigned first = given ? static_cast<unsigned>(std::strtoul(given, nullptr, 10)) : 0;
   int compared = 0;
+  Directives directives;
   for (unsigned batch = 0; batch < 6; ++batch) {
     std::vector<std::string> texts;
     std::string file;
@@ -84,44 +106,60 @@ TEST_CASE("fortran: random routines do what gfortran makes of them") {
     test::spit(base + ".f90", file);
     command({find_program("gfortran"), "-O0", "-ffp-contract=off", "-ffree-line-length-none",
              "-fPIC", "-shared", "-o", base + "_gfortran.so", base + ".f90"});
-    const test::Imported all = imported(file, texts);
+    const test::Imported all = imported(file, texts, directives);
     REQUIRE(all.original.size() == texts.size());
-    std::vector<std::string> words{find_program("gcc"), "-O0", "-ffp-contract=off", "-fPIC",
-                                   "-shared",           "-o",  base + "_ours.so"};
-    for (std::size_t i = 0; i < texts.size(); ++i) {
-      const std::string name = base + "_" + std::to_string(i) + ".c";
-      CAPTURE(texts[i]);
-      REQUIRE_NOTHROW(test::spit(name, generate(all.original[i], Target::C).source));
-      words.push_back(name);
-    }
-    words.emplace_back("-lm");
-    command(words);
-    const Opened theirs(base + "_gfortran.so"), ours(base + "_ours.so");
+    const auto library = [&](const std::vector<Kernel>& kernels, Target target) {
+      std::string path = base + "_" + to_string(target) + ".so";
+      std::vector<std::string> words{find_program("gcc"), "-O0", "-fopenmp", "-ffp-contract=off",
+                                     "-fPIC", "-shared", "-o", path};
+      for (std::size_t i = 0; i < texts.size(); ++i) {
+        const std::string name = base + "_" + to_string(target) + std::to_string(i) + ".c";
+        CAPTURE(texts[i]);
+        REQUIRE_NOTHROW(test::spit(name, generate(kernels[i], target).source));
+        words.push_back(name);
+      }
+      words.emplace_back("-lm");
+      command(words);
+      return path;
+    };
+    const Opened theirs(base + "_gfortran.so"), ours(library(all.original, Target::C)),
+        parallel(library(all.transformed, Target::OpenMP));
     for (std::size_t i = 0; i < texts.size(); ++i)
       for (const auto& sizes : {std::pair{1, 1}, {2, 1}, {7, 2}, {10, 3}}) {
         const int n = sizes.first, m = sizes.second;
         CAPTURE(texts[i]);
         CAPTURE(n);
         const std::string name = "r" + std::to_string(i);
-        Data one(n, m, batch), two = one;
-        using F = void (*)(void*, void*, void*, void*, void*, void*);
-        using G = void (*)(std::int32_t, std::int32_t, void*, void*, void*, void*);
+        const bool given = m > 1;  // the optional argument
+        Data one(n, m, batch);
+        using F = void (*)(void*, void*, void*, void*, void*, void*, void*);
+        using G = void (*)(std::int32_t, std::int32_t, void*, void*, void*, void*, void*,
+                           std::int32_t);
         reinterpret_cast<F>(dlsym(theirs.handle, (name + "_").c_str()))(
-            &one.n, &one.m, one.a.data(), one.x.data(), one.k.data(), one.s.data());
-        reinterpret_cast<G>(dlsym(ours.handle, name.c_str()))(
-            two.n, two.m, two.a.data(), two.x.data(), two.k.data(), two.s.data());
-        CHECK(one == two);
+            &one.n, &one.m, one.a.data(), one.x.data(), one.k.data(), one.s.data(),
+            given ? one.e.data() : nullptr);
+        for (const Opened* library : {&ours, &parallel}) {
+          CAPTURE(library == &parallel);
+          Data two(n, m, batch);
+          reinterpret_cast<G>(dlsym(library->handle, name.c_str()))(
+              two.n, two.m, two.a.data(), two.x.data(), two.k.data(), two.s.data(),
+              given ? two.e.data() : nullptr, given);
+          CHECK(one == two);
+        }
         compared += one == Data(n, m, batch) ? 0 : 1;
       }
   }
   CHECK(compared > 1000);  // of 1,200 calls those that did anything
+  CHECK(directives.all > 50);
+  CHECK(directives.too_complex*10 < directives.all);
+  MESSAGE(directives.all, " directives, ", directives.too_complex, " too complex");
 }
 
 TEST_CASE("fortran: loops that jumps make end as soon as their iterations do nothing") {
   for (const unsigned seed : {710022U, 3U, 17U}) {
     const std::string text = Writer(seed).routine("r");
     CAPTURE(text);
-    const test::Imported all = imported(text, {text});
+    const test::Imported all = test::import(text);
     const std::string code = generate(all.original.at(0), Target::C).source;
     CHECK(code.find("< 2147483647; ") == std::string::npos);
   }

@@ -7,8 +7,10 @@
 namespace moonloop::test {
 
 /// Writes routines of one signature: nests with every kind of bound and step, sections, choices,
-/// reductions, masks, ways out of loops, jumps, and calls of what they contain. All subscripts are
-/// inside, all values stay small, and each jump back has a turn that is the last.
+/// reductions, masks, ways out of loops, jumps, pointers that move, blocks, an optional argument,
+/// loops with directives of OpenMP, and calls of what they contain, which has optional arguments
+/// too. All subscripts are inside, all values stay small, and each jump back has a turn that is the
+/// last.
 ///
 /// With `state`, their variables are also in modules (some allocatable, some of a derived type), in
 /// a common block, and kept from call to call, and they print and call `elsewhere(k)`, of another
@@ -16,7 +18,10 @@ namespace moonloop::test {
 class Writer {
  public:
   explicit Writer(unsigned seed, bool state = false)
-      : random_(seed), state_(state), calls_(state && seed % 2 == 1) {}
+      : random_(seed),
+        state_(state),
+        calls_(state && seed % 2 == 1),
+        directed_(!state && seed % 3 == 0) {}
 
   /// The module that the routines with state use, and the routine of another file.
   static constexpr const char* kState = R"(module state
@@ -46,15 +51,18 @@ end subroutine
 )";
 
   std::string routine(const std::string& name) {
-    out_ = "subroutine " + name + "(n, m, a, x, k, s)\n";
+    out_ = "subroutine " + name + "(n, m, a, x, k, s, e)\n";
     if (state_) out_ += chance(50) ? "  use state, h => v\n" : "  use state, h => v, only_u => u\n";
     const bool own_u = state_ && out_.find("only_u") != std::string::npos;
     out_ +=
         "  implicit none\n"
         "  integer, intent(in) :: n, m\n"
-        "  real(8), intent(inout) :: a(n, n), x(n), s(4)\n"
+        "  real(8), target, intent(inout) :: a(n, n), x(n)\n"
+        "  real(8), intent(inout) :: s(4)\n"
+        "  real(8), intent(inout), optional :: e(4)\n"
+        "  real(8), pointer :: pa(:), pb(:), pc(:)\n"
         "  integer, intent(inout) :: k(n)\n"
-        "  integer :: i, j, l, q, z(40)\n"
+        "  integer :: i, j, l, q, o, z(40)\n"
         "  real(8) :: t\n";
     if (!state_) out_ += "  integer :: c\n  logical :: f\n";
     if (!state_ || own_u) out_ += "  real(8) :: u\n";
@@ -65,7 +73,9 @@ end subroutine
           "  common /shared/ first, t, rest\n";
     out_ +=
         "  if (n < 1) return\n"
-        "  i = 1; j = 1; l = 1\n";
+        "  i = 1; j = 1; l = 1\n"
+        "  pa => x\n  pb => a(:, 1)\n";
+    moved_ = 0;
     if (!state_) out_ += "  c = 1; t = 0.25d0; f = .false.\n";
     if (!state_ || own_u) out_ += "  u = 0.5d0\n";
     if (state_)
@@ -103,6 +113,34 @@ end subroutine
     end if
     e = e + m
   end subroutine
+  subroutine touch(v, w, g, e)
+    real(8), intent(inout) :: v(:)
+    real(8), intent(in), optional :: w(:), g
+    integer, intent(inout), optional :: e
+    integer :: o
+    if (present(e)) e = mod(e + 1, 7)
+    do o = 1, size(v)
+      if (present(w)) v(o) = 0.5d0*(v(o) + w(o))
+      if (present(g)) then
+        if (g > 0.5d0) return
+        v(o) = v(o)*0.5d0
+      else if (.not. present(w)) then
+        v(o) = v(o) - 0.125d0
+      end if
+    end do
+  end subroutine
+  subroutine pass(v, w, g)
+    real(8), intent(inout) :: v(:)
+    real(8), intent(in), optional :: w(:), g
+    call touch(v, w, g)
+    call touch(v, g=g)
+  end subroutine
+  pure real(8) function bent(p, q)
+    real(8), intent(in) :: p
+    real(8), intent(in), optional :: q
+    bent = 0.5d0*p
+    if (present(q)) bent = bent + 0.25d0*q
+  end function
   pure real(8) function blend(p, q)
     real(8), intent(in) :: p, q
     blend = 0.75d0*p
@@ -127,8 +165,8 @@ end subroutine
   }
 
   void body(int statements, int depth) {
-    if (labels_ < 9 && depth < 4 && chance(12)) return ahead(depth);
-    if (labels_ < 9 && depth < 4 && chance(8)) return back(depth);
+    if (!directed_ && labels_ < 9 && depth < 4 && chance(12)) return ahead(depth);
+    if (!directed_ && labels_ < 9 && depth < 4 && chance(8)) return back(depth);
     for (int i = 0; i < statements; ++i) statement(depth);
   }
 
@@ -201,6 +239,9 @@ end subroutine
 
   void statement(int depth) {
     const int what = pick(100);
+    if (depth < 5 && chance(4)) return block(depth);
+    if (directed_ && chance(12)) return directed(depth);
+    if (moved_ < 2 && chance(6)) return point(depth);
     if (what < 30 && open_.size() < 3) return loop(depth);
     if (what < 42 && depth < 5) return choice(depth);
     if (what < 48 && depth < 5) return select(depth);
@@ -210,6 +251,85 @@ end subroutine
     if (what < 78) return masked(depth);
     if (what < 87) return call(depth);
     assignment(depth);
+  }
+
+  // ---- Pointers, which always have n elements, from 1.
+
+  void point(int depth) {
+    ++moved_;
+    const std::string i = index(), where = chance(30) ? "if (" + condition(1) + ") " : "";
+    const std::string p = one_of({"pa", "pb"});
+    switch (pick(6)) {
+      case 0: return line(depth, where + p + " => a(:, " + i + ")");
+      case 1: return line(depth, where + p + " => a(" + i + ", :)");
+      case 2: return line(depth, where + p + " => x(n:1:-1)");
+      case 3: return line(depth, where + p + " => x");
+      case 4: return line(depth, where + "pb => pa");
+      default:
+        ++moved_;
+        if (!where.empty()) line(depth, where + "then");
+        line(depth, "pc => pa; pa => pb; pb => pc");
+        if (!where.empty()) line(depth, "end if");
+    }
+  }
+
+  /// With variables of its own, which have the names of others.
+  void block(int depth) {
+    line(depth, "block");
+    line(depth + 1, "real(8) :: t, w(3)");
+    line(depth + 1, "integer :: o");
+    line(depth + 1, "t = " + one_of({"0.75d0", "u", "0.5d0*x(" + index() + ")"}));
+    line(depth + 1, "do o = 1, 3");
+    line(depth + 2, "w(o) = t + o/8d0");
+    line(depth + 1, "end do");
+    body(1 + pick(2), depth + 1);
+    line(depth + 1, "s(3) = 0.5d0*s(3) + t/8 + sum(w)/64");
+    line(depth, "end block");
+  }
+
+  /// A parallel loop, as its directive says.
+  void directed(int depth) {
+    const std::string i = index(), c = integer(0), r = one_of({"0.75d0", "x(q)", "k(q)/8d0"});
+    const auto loop = [&](const std::string& directive, const std::vector<std::string>& body,
+                          const std::string& end = "") {
+      line(depth, "!$omp " + directive);
+      line(depth, "do q = 1, n");
+      for (const std::string& b : body) line(depth + 1, b);
+      line(depth, "end do");
+      if (!end.empty()) line(depth, "!$omp " + end);
+    };
+    const std::string store = "a(q, " + i + ") = t + 0.25d0*a(q, " + i + ")";
+    switch (pick(8)) {
+      case 0:
+        loop("parallel do private(t) reduction(+: u)",
+             {"t = 0.5d0*x(q) + " + r, store, "u = u + t/(8*n)"});
+        return line(depth, "t = 0.5d0");
+      case 1:
+        return loop("parallel do lastprivate(t) schedule(static, 2)", {"t = 0.5d0*x(q)", store});
+      case 2: return loop("simd", {"x(q) = 0.5d0*x(q) + a(q, " + i + ")/8"});
+      case 3:
+        line(depth, "!$omp parallel private(t)");
+        loop("do", {"if (k(q) > " + c + ") then", "  t = x(q)", "else", "  t = " + r, "end if",
+                    store}, "end do nowait");
+        loop("do reduction(max: u)", {"u = max(u, x(q))"});
+        line(depth, "!$omp end parallel");
+        return line(depth, "t = 0.25d0");
+      case 4:
+        line(depth, "!$omp parallel do collapse(2)");
+        line(depth, "do o = 1, n");
+        line(depth + 1, "do q = 1, n");
+        line(depth + 2, "a(q, o) = 0.5d0*a(q, o) + x(q)*" + one_of({"t", "0.125d0"}));
+        line(depth + 1, "end do");
+        return line(depth, "end do");
+      case 5:
+        return loop("parallel do",
+                    {"!$omp atomic", "s(1 + mod(q, 4)) = s(1 + mod(q, 4)) + " + r + "/8"});
+      case 6:
+        return loop("parallel do",
+                    {"!$omp critical", "s(4) = max(s(4), x(q))", "!$omp end critical"});
+      default:
+        return loop("parallel do firstprivate(t)", {"x(q) = 0.5d0*x(q) + t/8"});
+    }
   }
 
   /// In 1 to n, for all values of the loops around.
@@ -314,7 +434,8 @@ end subroutine
       case 3: return line(depth, "f = " + condition(2));
       case 4: return line(depth, "u = 0.5d0*u + " + real(1));
       case 5: return line(depth, "a(" + index() + ", " + index() + ") = " + real(2));
-      default: return line(depth, "x(" + index() + ") = " + real(2));
+      default:
+        return line(depth, one_of({"x", "x", "pa", "pb"}) + "(" + index() + ") = " + real(2));
     }
   }
 
@@ -345,7 +466,14 @@ end subroutine
 
   void call(int depth) {
     const std::string i = index();
-    switch (pick(9)) {
+    switch (pick(16)) {
+      case 9: return line(depth, "call touch(x)");
+      case 10: return line(depth, "call touch(" + one_of({"x", "pa"}) + ", (a(:, " + i + ")))");
+      case 11: return line(depth, "call touch(a(" + i + ", :), g=0.5d0*t)");
+      case 12: return line(depth, "call touch(" + one_of({"x", "pb"}) + ", e=c)");
+      case 13: return line(depth, "call pass(x" + one_of({"", ", (pa)", ", g=0.75d0*u"}) + ")");
+      case 14: return line(depth, "t = bent(t) + bent(u, " + real(0) + ")");
+      case 15: return line(depth, "if (present(e)) e(2) = 0.5d0*e(2) + " + real(0));
       case 6: return line(depth, "call mix(x, (x(n:1:-1)))");  // in parentheses: as it was before
       case 7: return line(depth, "call mix(x(2:n), (x(1:n-1)))");
       case 0: return line(depth, "call mix(x, a(:, " + i + "))");
@@ -360,7 +488,9 @@ end subroutine
 
   void section(int depth) {
     const std::string i = index();
-    switch (pick(8)) {
+    switch (pick(10)) {
+      case 8: return line(depth, "pa = 0.5d0*pb + " + one_of({"x/8", "pa/4", real(0)}));
+      case 9: return line(depth, "pb(2:) = 0.5d0*(pa(:n-1) + x(2:n))");
       case 0: return line(depth, "x(2:n) = 0.5d0*x(1:n-1) + " + real(1));
       case 1: return line(depth, "x = x(n:1:-1) + 0.25d0*a(:, " + i + ")");
       case 2: return line(depth, "a(" + i + ", :) = 0.5d0*a(:, " + i + ") + x");
@@ -375,7 +505,9 @@ end subroutine
 
   void reduction(int depth) {
     const std::string i = index();
-    switch (pick(6)) {
+    switch (pick(8)) {
+      case 6: return line(depth, "t = sum(pa)/(2*n) + maxval(pb)/4");
+      case 7: return line(depth, "if (present(e)) u = 0.5d0*u + sum(e)/8");
       case 0: return line(depth, "t = sum(x(" + i + ":))/n");
       case 1: return line(depth, "u = maxval(a(:, " + i + "))");
       case 2: return line(depth, "c = count(x > " + real(0) + ")");
@@ -404,7 +536,8 @@ end subroutine
                      calls_ ? "u" : "w(" + index() + " - 3)"});
     if (depth == 0)
       return one_of(
-          {"0.75d0", "t", "u", "x(" + index() + ")", "a(" + index() + ", " + index() + ")"});
+          {"0.75d0", "t", "u", "x(" + index() + ")", "a(" + index() + ", " + index() + ")",
+           one_of({"pa", "pb"}) + "(" + index() + ")"});
     switch (pick(9)) {
       case 0: return "0.5d0*(" + real(depth - 1) + " + " + real(depth - 1) + ")";
       case 1: return "0.5d0*" + real(depth - 1) + " - 0.25d0*" + real(depth - 1);
@@ -423,7 +556,8 @@ end subroutine
     if (depth > 0 && chance(30))
       return condition(depth - 1) + one_of({" .and. ", " .or. "}) + "(" + condition(depth - 1) +
              ")";
-    switch (pick(5)) {
+    switch (pick(6)) {
+      case 5: return chance(60) ? "u > t" : "present(e)";
       case 0: return real(0) + one_of({" > ", " <= "}) + real(0);
       case 1: return integer(0) + one_of({" == ", " /= ", " < "}) + integer(0);
       case 2: return "f";
@@ -435,8 +569,9 @@ end subroutine
 
   std::mt19937 random_;
   bool state_, calls_;
+  bool directed_;  // with loops in parallel, and without jumps, which make proofs long
   std::string out_;
-  int named_ = 0, labels_ = 0;
+  int named_ = 0, labels_ = 0, moved_ = 0;
   std::vector<int> targets_;               // labels ahead, and negative ones of loops around
   std::vector<std::string> open_, names_;  // variables of the loops around, and the loops' names
 };

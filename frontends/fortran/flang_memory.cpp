@@ -1,0 +1,112 @@
+#include "core/base/diagnostic.h"
+#include "frontends/fortran/flang.h"
+#include "frontends/fortran/names.h"
+#include "frontends/fortran/sections.h"
+
+// Memory that statements give to variables, and pointers.
+namespace moonloop::fortran {
+namespace {
+
+/// The typed form of an expression, or of a variable.
+template <typename T>
+const SomeExpr& typed(const T& e) {
+  const SomeExpr* out = sem::GetExpr(nullptr, e);
+  if (!out) throw InternalError("Flang gives an expression no type");
+  return *out;
+}
+
+/// The routine's own variable that is allocated; null for others.
+const Variable* own_object(const fp::AllocateObject& o, const Routine& routine) {
+  const auto* name = std::get_if<fp::Name>(&o.u);
+  if (!name || !name->symbol) return nullptr;
+  const auto it = routine.variables.find(variable_name(*name->symbol));
+  if (it == routine.variables.end() || it->second.dummy) return nullptr;
+  return it->second.allocatable || it->second.pointer ? &it->second : nullptr;
+}
+
+/// `stat = 0`: where there is no memory, the program ends.
+void succeeds(const fp::StatOrErrmsg& s, const Span& at, Body& out) {
+  if (const auto* stat = std::get_if<fp::StatVariable>(&s.u))
+    out.push_back({at, Assignment{to_expr(typed(stat->v), at), lit(0)}});
+}
+
+/// A pointer of the routine's own.
+const std::string& own_pointer(const Expr& e, const Routine& routine, const Span& at) {
+  const auto* v = e.as<Var>();
+  const auto it = v ? routine.variables.find(v->name) : routine.variables.end();
+  if (it == routine.variables.end() || it->second.dummy || !it->second.pointer)
+    unsupported(at, "an assignment to a pointer that is not the routine's own variable");
+  return v->name;
+}
+
+}  // namespace
+
+void read_allocation(const fp::AllocateStmt& s, const Span& at, Routine& routine, Body& out) {
+  const auto& [type, allocations, options] = s.t;
+  if (type) unsupported(at, "`allocate` with a type");
+  const fp::Expr* source = nullptr;
+  for (const fp::AllocOpt& o : options)
+    std::visit(Fortran::common::visitors{
+                   [&](const fp::AllocOpt::Source& x) { source = &x.v.value(); },
+                   [&](const fp::AllocOpt::Mold&) {},
+                   [&](const fp::StatOrErrmsg& x) { succeeds(x, at, out); },
+                   [&](const auto&) { unsupported(at, "`allocate` with these options"); }},
+               o.u);
+  for (const fp::Allocation& a : allocations) {
+    const auto& [object, shape, coarray] = a.t;
+    const Variable* own = own_object(object, routine);
+    if (!own || coarray) unsupported(at, "`allocate` of other variables than the routine's own");
+    Variable& v = routine.variables.at(own->name);
+    if (shape.size() != v.bounds.size())
+      unsupported(at, fmt::format("`allocate` of `{}` without a shape", v.name));
+    if (v.bounds.empty() || v.bounds[0].upper)
+      unsupported(at, fmt::format("another `allocate` of `{}`", v.name));
+    std::size_t axis = 0;
+    for (const fp::AllocateShapeSpec& spec : shape) {
+      const auto& [lower, upper] = spec.t;
+      const auto bound = [&](const fp::BoundExpr& e) {
+        return without_casts(to_expr(typed(e), at));
+      };
+      v.bounds[axis].lower = lower ? bound(*lower) : Expr();
+      v.bounds[axis++].upper = bound(upper);
+    }
+    if (v.pointer) out.push_back({at, PointerAssignment{v.name, var(v.name, at), {}}});
+    if (source) out.push_back({at, Assignment{var(v.name, at), to_expr(typed(*source), at)}});
+  }
+}
+
+void read_deallocation(const fp::DeallocateStmt& s, const Span& at, const Routine& routine,
+                       Body& out) {
+  const auto& [objects, options] = s.t;
+  for (const fp::AllocateObject& o : objects)
+    if (!own_object(o, routine))
+      unsupported(at, "`deallocate` of other variables than the routine's own");
+  for (const fp::StatOrErrmsg& o : options) succeeds(o, at, out);
+}
+
+void read_pointer_assignment(const fp::PointerAssignmentStmt& s, const Span& at,
+                             const Routine& routine, Body& out) {
+  const ev::Assignment* a = sem::GetAssignment(s);
+  if (!a) fail("fortran", at, "Flang gives this assignment no type");
+  const auto* bounds = std::get_if<ev::Assignment::BoundsSpec>(&a->u);
+  if (!bounds) unsupported(at, "an assignment to a pointer that gives it other axes");
+  Exprs lower;
+  for (const auto& b : *bounds) lower.push_back(to_index(b, at));
+  const Exprs pointers = to_arguments(a->lhs, at);
+  const bool nothing = ev::IsNullPointer(&a->rhs);
+  const Exprs targets = nothing ? Exprs(pointers.size()) : to_arguments(a->rhs, at);
+  for (std::size_t i = 0; i < pointers.size(); ++i) {
+    const Expr& target = targets.at(i);
+    if (target && !target.as<Var>() && !target.as<Load>())
+      unsupported(at, "an assignment to a pointer of this target");
+    out.push_back({at, PointerAssignment{own_pointer(pointers[i], routine, at), target, lower}});
+  }
+}
+
+void read_nullify(const fp::NullifyStmt& s, const Span& at, const Routine& routine, Body& out) {
+  for (const fp::PointerObject& o : s.v)
+    for (const Expr& p : to_arguments(typed(o), at))
+      out.push_back({at, PointerAssignment{own_pointer(p, routine, at), Expr(), {}}});
+}
+
+}  // namespace moonloop::fortran

@@ -1,0 +1,587 @@
+#include "frontends/fortran/pointers.h"
+
+#include <algorithm>
+
+#include "core/base/diagnostic.h"
+#include "frontends/fortran/names.h"
+#include "frontends/fortran/regions.h"
+#include "frontends/fortran/sections.h"
+#include "frontends/fortran/set_before_use.h"
+#include "frontends/fortran/uses.h"
+
+namespace moonloop::fortran {
+namespace {
+
+/// What a pointer points to.
+struct Target {
+  Expr place;        // null: nothing
+  Exprs lower;       // of the pointer's axes
+  bool old = false;  // its subscripts have other values now
+};
+
+bool same(const Expr& a, const Expr& b) { return a && b ? equal(a, b) : !a && !b; }
+bool operator==(const Target& a, const Target& b) {
+  return a.old == b.old && same(a.place, b.place) &&
+         std::equal(a.lower.begin(), a.lower.end(), b.lower.begin(), b.lower.end(), same);
+}
+
+/// The pointers that point somewhere, or nowhere by a statement.
+using State = std::map<std::string, Target>;
+
+bool leaves(const Body& body, std::size_t from) {
+  bool found = false;
+  for (std::size_t i = from; i < body.size(); ++i)
+    each({body[i]}, [&](const Statement& s) {
+      found = found || std::holds_alternative<Leave>(s.what);
+    });
+  return found;
+}
+
+/// What statements do with a pointer first.
+enum class First { Nothing, Uses, Sets };
+
+First first_use(const Body& body, std::size_t from, const std::string& p) {
+  for (std::size_t i = from; i < body.size(); ++i) {
+    Statement s = body[i];
+    bool used = false;
+    expressions(s, [&](const Expr& e) { used = used || mentions(e, p); });
+    if (used) return First::Uses;
+    if (const auto* a = std::get_if<PointerAssignment>(&s.what))
+      if (a->pointer == p) return First::Sets;
+    if (std::holds_alternative<Leave>(s.what)) return First::Sets;
+    // What a statement leaves goes on behind its scope.
+    bool all = std::holds_alternative<Scope>(s.what) && !leaves({s}, 0);
+    if (const auto* c = std::get_if<Choice>(&s.what)) all = !c->arms.back().condition;
+    for (const auto* inner : bodies(s)) {
+      const First f = first_use(**inner, 0, p);
+      if (f == First::Uses) return f;
+      all = all && f == First::Sets;
+    }
+    if (all) return First::Sets;
+  }
+  return First::Nothing;
+}
+
+bool sets_pointers(Statement x) {
+  bool found = std::holds_alternative<PointerAssignment>(x.what);
+  for (const auto* inner : bodies(x))
+    for (const Statement& s : **inner) found = found || sets_pointers(s);
+  return found;
+}
+
+/// Nothing after the statement runs.
+bool always_leaves(const Statement& s) {
+  if (std::holds_alternative<Leave>(s.what)) return true;
+  const auto* c = std::get_if<Choice>(&s.what);
+  return c && !c->arms.back().condition &&
+         std::all_of(c->arms.begin(), c->arms.end(), [](const Choice::Arm& a) {
+           return std::any_of(a.body->begin(), a.body->end(), always_leaves);
+         });
+}
+
+/// Takes the assignments of a variable out.
+void drop(const std::string& variable, Body& body) {
+  std::erase_if(body, [&](const Statement& s) {
+    const auto* a = std::get_if<Assignment>(&s.what);
+    const auto* v = a ? a->to.as<Var>() : nullptr;
+    return v && v->name == variable;
+  });
+  for (Statement& s : body)
+    for (auto* inner : bodies(s)) drop(variable, **inner);
+}
+
+class Resolution {
+ public:
+  /// A pointer is used in other iterations than the one that sets it.
+  struct Outlives {
+    std::string pointer;
+  };
+
+  /// `outlive`: the pointers of which this is known.
+  Resolution(Routine& r, std::set<std::string> pointers, std::set<std::string> outlive)
+      : r_(r),
+        pointers_(std::move(pointers)),
+        changed_(changed_in(r.body)),
+        outlive_(std::move(outlive)) {
+    if (calls_of(r.body).empty()) return;
+    for (const auto& [name, v] : r.variables)
+      if (v.outer) changed_.insert(name);
+  }
+
+  void run() {
+    Body out;
+    Way end;
+    end.at = r_.at;
+    follow(r_.body, 0, {}, end, out);
+    r_.body = std::move(out);
+  }
+
+ private:
+  /// Where several ways meet: what is known of the pointers on each, and the variable that says
+  /// which one it was.
+  struct Way {
+    std::set<std::string> live;  // pointers that may be used from there on
+    std::vector<State> states;
+    std::string which;
+    std::string loop;  // whose variable has another value there
+    Span at;
+  };
+  Way new_way(const Span& at, std::set<std::string> live) {
+    Way w;
+    w.live = std::move(live);
+    w.at = at;
+    w.which = new_scalar(r_, "points", moonloop::Scalar::I32, at).as<Var>()->name;
+    return w;
+  }
+
+  /// The pointers that statements from `from` on may use, or what comes after them.
+  std::set<std::string> live_in(const Body& body, std::size_t from,
+                                const std::set<std::string>& after) const {
+    std::set<std::string> out;
+    const bool away = leaves(body, from);
+    for (const std::string& p : pointers_) {
+      const First f = first_use(body, from, p);
+      bool live = f == First::Uses || (f == First::Nothing && after.count(p));
+      if (away)
+        for (const Way* w : around_) live = live || w->live.count(p);
+      if (live) out.insert(p);
+    }
+    return out;
+  }
+
+  /// The number of the state among those of a way.
+  std::int64_t arrive(State s, Way& way) const {
+    std::erase_if(s, [&](const auto& x) { return !way.live.count(x.first); });
+    if (!way.loop.empty())
+      for (auto& [p, t] : s) t.old = t.old || (t.place && mentions_variable(t, way.loop));
+    const auto it = std::find(way.states.begin(), way.states.end(), s);
+    const std::int64_t number = it - way.states.begin();
+    if (it == way.states.end()) way.states.push_back(std::move(s));
+    if (way.states.size() > kMostTargets)
+      fail("unsupported", way.at,
+           "pointers that may point to more than {} targets are not supported in Fortran kernels",
+           kMostTargets);
+    return number;
+  }
+
+  static bool mentions_variable(const Target& t, const std::string& name) {
+    return mentions(t.place, name) ||
+           std::any_of(t.lower.begin(), t.lower.end(),
+                       [&](const Expr& e) { return mentions(e, name); });
+  }
+
+  void go(const State& s, Way& way, const Span& at, Body& out) const {
+    const std::int64_t number = arrive(s, way);
+    if (!way.which.empty()) out.push_back({at, Assignment{var(way.which, at), lit(number)}});
+  }
+
+  /// Without the variable where all ways are the same.
+  void settle(const Way& way, Body& out) {
+    if (way.states.size() > 1) return;
+    drop(way.which, out);
+    r_.variables.erase(way.which);
+  }
+
+  /// The statements from `from` on, after `s`; then on `way`.
+  void follow(const Body& body, std::size_t from, State s, Way& way, Body& out) {
+    for (std::size_t i = from; i < body.size(); ++i) {
+      Statement x = body[i];
+      if (const auto* a = std::get_if<PointerAssignment>(&x.what)) {
+        point(*a, x.at, s, out);
+        continue;
+      }
+      if (!sets_pointers(x)) {
+        const bool away = always_leaves(x);
+        put(std::move(x), s, 0, out);
+        if (away) return;
+        continue;
+      }
+      Way end = new_way(x.at, live_in(body, i + 1, way.live));
+      const std::size_t begin = out.size();
+      if (const auto* d = std::get_if<Do>(&x.what))
+        loop(*d, x, s, end, out);
+      else
+        construct(std::move(x), s, end, out);
+      if (end.states.size() > 1) return each_way(end, body, i + 1, way, out);
+      Body made(std::make_move_iterator(out.begin() + static_cast<std::ptrdiff_t>(begin)),
+                std::make_move_iterator(out.end()));
+      out.resize(begin);
+      settle(end, made);
+      append(std::move(made), out);
+      if (end.states.empty()) return;  // it is left on every way
+      s = end.states[0];
+    }
+    go(s, way, r_.at, out);
+  }
+
+  /// What follows, once for each of the ways that meet.
+  void each_way(const Way& end, const Body& body, std::size_t from, Way& way, Body& out) {
+    Choice c;
+    for (std::size_t n = 0; n < end.states.size(); ++n) {
+      const bool last = n + 1 == end.states.size();
+      auto inner = std::make_shared<Body>();
+      follow(body, from, end.states[n], way, *inner);
+      c.arms.push_back({last ? Expr()
+                             : Expr(Compare{CompareOp::Eq, var(end.which, end.at),
+                                            lit(static_cast<std::int64_t>(n))}),
+                        std::move(inner)});
+    }
+    out.push_back({end.at, std::move(c)});
+  }
+
+  /// `if`, `select` or a scope.
+  void construct(Statement x, const State& s, Way& end, Body& out) {
+    if (!std::holds_alternative<Choice>(x.what) && !std::holds_alternative<Scope>(x.what))
+      fail("unsupported", x.at,
+           "an assignment to a pointer in this construct is not supported in Fortran kernels");
+    put_expressions(x, s);
+    const auto* c = std::get_if<Choice>(&x.what);
+    if (c && c->arms.back().condition) go(s, end, x.at, out);  // none of them
+    if (!c) around_.push_back(&end);
+    for (auto* inner : bodies(x)) {
+      auto made = std::make_shared<Body>();
+      follow(**inner, 0, s, end, *made);
+      *inner = std::move(made);
+    }
+    if (!c) around_.pop_back();
+    out.push_back(std::move(x));
+  }
+
+  /// A body for each state at the start of an iteration.
+  void loop(Do d, Statement& x, const State& s, Way& end, Body& out) {
+    x.what = d;
+    put_expressions(x, s);
+    d = std::get<Do>(x.what);
+    end.live.merge(live_in(*d.body, 0, end.live));
+    end.loop = d.variable;
+    go(s, end, x.at, out);
+    std::vector<std::shared_ptr<Body>> made;
+    around_.push_back(&end);
+    loops_.push_back(d.variable);
+    while (made.size() < end.states.size()) {
+      made.push_back(std::make_shared<Body>());
+      follow(*d.body, 0, State(end.states[made.size() - 1]), end, *made.back());
+    }
+    around_.pop_back();
+    loops_.pop_back();
+    if (made.size() > 1) {
+      Choice c;
+      for (std::size_t n = 0; n < made.size(); ++n)
+        c.arms.push_back({n + 1 == made.size()
+                              ? Expr()
+                              : Expr(Compare{CompareOp::Eq, var(end.which, x.at),
+                                             lit(static_cast<std::int64_t>(n))}),
+                          made[n]});
+      made[0] = std::make_shared<Body>();
+      made[0]->push_back({x.at, std::move(c)});
+    }
+    d.body = made[0];
+    out.push_back({x.at, std::move(d)});
+  }
+
+  // ---- Single statements.
+
+  /// A statement that sets no pointer, in `depth` constructs that do not either.
+  void put(Statement x, const State& s, int depth, Body& out) const {
+    const auto* l = std::get_if<Leave>(&x.what);
+    if (l && l->kind != Leave::Kind::Return && l->loop >= depth)
+      go(s, *around_.at(around_.size() - 1 - static_cast<std::size_t>(l->loop - depth)), x.at, out);
+    put_expressions(x, s);
+    if (const auto* f = std::get_if<Forall>(&x.what))
+      depth += f->concurrent ? static_cast<int>(f->ranges.size()) : 0;
+    depth += std::holds_alternative<Do>(x.what) || std::holds_alternative<Scope>(x.what) ? 1 : 0;
+    for (auto* inner : bodies(x)) {
+      auto made = std::make_shared<Body>();
+      for (const Statement& y : **inner) {
+        put(y, s, depth, *made);
+        if (always_leaves(y)) break;
+      }
+      *inner = std::move(made);
+    }
+    out.push_back(std::move(x));
+  }
+
+  void put_expressions(Statement& x, const State& s) const {
+    expressions(x, [&](Expr& e) {
+      if (e) e = resolved(e, s, x.at);
+    });
+  }
+
+  /// `p => target`: the target with subscripts that stay as they are now.
+  void point(const PointerAssignment& a, const Span& at, State& s, Body& out) {
+    if (!a.target) {
+      s[a.pointer] = {};
+      return;
+    }
+    const auto* itself = a.target.as<Var>();
+    if (itself && itself->name == a.pointer) {  // its own memory
+      s[a.pointer] = {a.target, lower_bounds(a.target)};
+      return;
+    }
+    Target t;
+    const auto* whole = a.target.as<Var>();
+    if (whole && pointers_.count(whole->name)) {
+      t = target_of(whole->name, s, at);
+    } else {
+      t.place = resolved(a.target, s, at);
+      t.lower = lower_bounds(t.place);
+    }
+    for (std::size_t i = 0; i < a.lower.size(); ++i) t.lower.at(i) = resolved(a.lower[i], s, at);
+    own_ = {a.pointer + "|" + at.str(), a.pointer, 0};
+    if (t.place.as<Load>())
+      t.place = map_children(t.place, [&](const Expr& i) { return still(i, at, out); });
+    for (Expr& e : t.lower) e = still(e, at, out);
+    s[a.pointer] = std::move(t);
+  }
+
+  /// The first subscripts of a pointer to this: those of a whole array, 1 of a section.
+  Exprs lower_bounds(const Expr& place) const {
+    Exprs out;
+    if (const auto* l = place.as<Load>()) {
+      for (const Expr& i : l->index)
+        if (i.as<Slice>()) out.push_back(lit(1));
+      return out;
+    }
+    for (const Bounds& b : variable(place).bounds) out.push_back(first_of(b));
+    return out;
+  }
+
+  const Variable& variable(const Expr& place) const {
+    const auto it = r_.variables.find(written_name(place));
+    if (it == r_.variables.end())
+      fail("unsupported", place.at(),
+           "a pointer to `{}`, which is not a variable of the routine, is not supported in Fortran "
+           "kernels",
+           written_name(place));
+    return it->second;
+  }
+
+  /// `e` with variables, of this statement alone, in the places of subscripts that the routine may
+  /// change. The variable of a loop around stays where the pointer is not used in other iterations.
+  Expr still(const Expr& e, const Span& at, Body& out) {
+    if (e.as<Slice>())
+      return map_children(e, [&](const Expr& i) { return i ? still(i, at, out) : i; });
+    std::set<std::string> names;
+    collect_reads(e, names);
+    const bool fixed = std::none_of(names.begin(), names.end(), [&](const std::string& n) {
+      return changed_.count(n) &&
+             !(is_around(n) && is_only_a_loop(n) && !outlive_.count(own_.pointer));
+    });
+    if (fixed) return e;
+    auto [it, added] = kept_.try_emplace(fmt::format("{}|{}", own_.statement, own_.parts++));
+    if (added) {
+      it->second = new_scalar(r_, own_.pointer + "_at", type_of(e, r_, {}), at);
+      changed_.insert(it->second.as<Var>()->name);
+    }
+    out.push_back({at, Assignment{it->second, e}});
+    return it->second;
+  }
+
+  /// Whether it is the variable of a loop around.
+  bool is_around(const std::string& name) const {
+    return std::find(loops_.begin(), loops_.end(), name) != loops_.end();
+  }
+
+  /// Whether loops alone assign it.
+  bool is_only_a_loop(const std::string& name) const {
+    bool other = false;
+    each(r_.body, [&](const Statement& s) {
+      if (!std::holds_alternative<Do>(s.what))
+        other = other || (std::get_if<Assignment>(&s.what)
+                              ? written_name(std::get<Assignment>(s.what).to) == name
+                              : std::holds_alternative<SubroutineCall>(s.what) &&
+                                    changed_in({s}).count(name) != 0);
+    });
+    return !other;
+  }
+
+  Target target_of(const std::string& p, const State& s, const Span& at) const {
+    const auto it = s.find(p);
+    const bool known = it != s.end();
+    if (known && it->second.old && !outlive_.count(p)) throw Outlives{p};
+    if (!known || !it->second.place || it->second.old)
+      fail("unsupported", at, "the pointer `{}`, which {}, is not supported in Fortran kernels", p,
+           !known              ? "points nowhere yet"
+           : it->second.place ? "has the subscripts of another iteration"
+                              : "points to nothing here");
+    return it->second;
+  }
+
+  Expr resolved(const Expr& e, const State& s, const Span& at) const {
+    if (const auto* v = e.as<Var>(); v && pointers_.count(v->name)) {
+      const Target t = target_of(v->name, s, at);
+      if (t.place.as<Var>()) return t.place;
+      return part(t, Exprs(t.lower.size(), Expr(Slice{Expr(), Expr(), lit(1)}, e.at())), e.at());
+    }
+    if (const auto* l = e.as<Load>(); l && pointers_.count(l->array)) {
+      Exprs index;
+      for (const Expr& i : l->index) index.push_back(resolved(i, s, at));
+      return part(target_of(l->array, s, at), index, e.at());
+    }
+    const auto* c = e.as<Call>();
+    const auto* of = c && !c->args.empty() ? c->args[0].as<Var>() : nullptr;
+    if (of && pointers_.count(of->name)) {
+      if (c->name == kAssociated) {
+        const auto it = s.find(of->name);
+        return Expr(BoolLit{it != s.end() && it->second.place}, e.at());
+      }
+      if (const std::string end = called(e, kBound); !end.empty()) {
+        const Target t = target_of(of->name, s, at);
+        if (c->args.size() == 2)
+          return bound(t, end, static_cast<std::size_t>(*as_int(c->args[1]) - 1), e.at());
+        Exprs all;
+        for (std::size_t i = 0; i < t.lower.size(); ++i) all.push_back(bound(t, end, i, e.at()));
+        return call(kValues, std::move(all), e.at());
+      }
+    }
+    return map_children(e, [&](const Expr& x) { return x ? resolved(x, s, at) : x; });
+  }
+
+  /// The slices of a target that is not a whole array, and those of one that is.
+  Exprs axes(const Target& t) const {
+    if (const auto* l = t.place.as<Load>()) return l->index;
+    return Exprs(variable(t.place).bounds.size(), Expr(Slice{Expr(), Expr(), lit(1)}));
+  }
+
+  /// The first or last subscript of the target's array along one of its axes.
+  Expr end_of(const Target& t, bool first, std::size_t axis, const Span& at) const {
+    const Variable& v = variable(t.place);
+    if (!first && !v.bounds.at(axis).upper)
+      fail("unsupported", at,
+           "a pointer along the last axis of `{}`, whose size is assumed, is not supported in "
+           "Fortran kernels",
+           v.name);
+    return first ? first_of(v.bounds.at(axis)) : v.bounds[axis].upper;
+  }
+
+  /// The first or last subscript of the pointer along an axis.
+  Expr bound(const Target& t, const std::string& end, std::size_t axis, const Span& at) const {
+    if (t.place.as<Var>() && equal(t.lower.at(axis), first_of(variable(t.place).bounds.at(axis))))
+      return call(std::string(kBound) + end,
+                  {t.place, lit(static_cast<std::int64_t>(axis) + 1)}, at);
+    if (end == "lbound") return t.lower.at(axis);
+    const Exprs index = axes(t);
+    std::size_t there = 0, left = axis;
+    while (!index.at(there).as<Slice>() || left-- > 0) ++there;
+    const auto& s = *index[there].as<Slice>();
+    const std::int64_t step = s.step ? as_int(s.step).value_or(0) : 1;
+    if (step == 0)
+      fail("unsupported", at,
+           "a section's step that is not a constant is not supported in Fortran kernels");
+    const Expr first = s.start ? s.start : end_of(t, step > 0, there, at);
+    const Expr last = s.stop ? s.stop : end_of(t, step < 0, there, at);
+    return index_add({t.lower.at(axis), length(first, last, step), lit(-1)});
+  }
+
+  /// The part of the target that has these subscripts, or slices, of the pointer.
+  Expr part(const Target& t, const Exprs& index, const Span& at) const {
+    Exprs out;
+    std::size_t next = 0;
+    const Exprs there = axes(t);
+    for (std::size_t n = 0; n < there.size(); ++n) {
+      const auto* s = there[n].as<Slice>();
+      if (!s) {
+        out.push_back(there[n]);
+        continue;
+      }
+      const std::size_t axis = next++;
+      const Expr step = s->step ? s->step : lit(1);
+      const auto moved = [&](const Expr& i) -> Expr {
+        const Expr& lower = t.lower.at(axis);
+        const Expr first =
+            s->start ? s->start : end_of(t, as_int(step).value_or(1) > 0, n, at);
+        if (equal(first, lower) && as_int(step) == 1) return i;
+        return index_add({first, index_mul(step, index_sub(i, lower))});
+      };
+      const Expr& i = index.at(axis);
+      if (const auto* section = i.as<Slice>())
+        out.push_back(Expr(Slice{section->start ? moved(section->start) : s->start,
+                                 section->stop ? moved(section->stop) : s->stop,
+                                 index_mul(step, section->step ? section->step : lit(1))},
+                           at));
+      else
+        out.push_back(moved(i));
+    }
+    if (out.empty()) return t.place;
+    return load(written_name(t.place), std::move(out), at);
+  }
+
+  Routine& r_;
+  std::set<std::string> pointers_;
+  std::set<std::string> changed_;
+  std::set<std::string> outlive_;
+  std::map<std::string, Expr> kept_;  // subscripts that statements keep, by statement and number
+  struct {
+    std::string statement, pointer;
+    int parts = 0;
+  } own_;  // the current assignment
+  std::vector<Way*> around_;          // of the constructs around that a Leave may leave
+  std::vector<std::string> loops_;    // variables of the loops around
+};
+
+}  // namespace
+
+namespace {
+
+/// Takes assignments that give a pointer its own memory, and no other target ever, out.
+void drop_allocations(const std::set<std::string>& arrays, Body& body) {
+  std::erase_if(body, [&](const Statement& s) {
+    const auto* a = std::get_if<PointerAssignment>(&s.what);
+    return a && arrays.count(a->pointer);
+  });
+  for (Statement& s : body)
+    for (auto* inner : bodies(s)) drop_allocations(arrays, **inner);
+}
+
+/// Fails for `associated` of a pointer that callers have.
+void check_associated(const Body& body) {
+  for (Statement s : body) {
+    expressions(s, [&](const Expr& e) {
+      if (e)
+        for_each_of<Call>(e, [&](const Call& c, const Expr&) {
+          if (c.name == kAssociated)
+            fail("unsupported", s.at,
+                 "`associated` of a pointer that is not the routine's own variable is not "
+                 "supported in Fortran kernels");
+        });
+    });
+    for (const auto* inner : bodies(s)) check_associated(**inner);
+  }
+}
+
+}  // namespace
+
+void resolve_pointers(Routine& routine) {
+  std::set<std::string> pointers, assigned;
+  each(routine.body, [&](const Statement& s) {
+    const auto* a = std::get_if<PointerAssignment>(&s.what);
+    const auto* target = a && a->target ? a->target.as<Var>() : nullptr;
+    if (a && !(target && target->name == a->pointer)) assigned.insert(a->pointer);
+  });
+  std::set<std::string> arrays;
+  for (auto& [name, v] : routine.variables) {
+    if (!v.pointer || v.dummy) continue;
+    const bool has_memory = !v.bounds.empty() && v.bounds[0].upper;
+    const bool alone = has_memory && !assigned.count(name);
+    (alone ? arrays : pointers).insert(name);
+    if (alone) v.pointer = false, v.allocatable = true;
+  }
+  if (!arrays.empty()) drop_allocations(arrays, routine.body);
+  if (pointers.empty()) return check_associated(routine.body);
+  for (std::set<std::string> outlive;;) try {
+      Routine r = routine;
+      Resolution(r, pointers, outlive).run();
+      routine = std::move(r);
+      break;
+    } catch (const Resolution::Outlives& o) { outlive.insert(o.pointer); }
+  check_associated(routine.body);
+  for (const std::string& p : pointers) {
+    Variable& v = routine.variables.at(p);
+    if (v.bounds.empty() || !v.bounds[0].upper)
+      routine.variables.erase(p);
+    else
+      v.pointer = false, v.allocatable = true;
+  }
+}
+
+}  // namespace moonloop::fortran
