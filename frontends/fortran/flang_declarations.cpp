@@ -427,7 +427,11 @@ void read_declarations(const sem::Scope& scope, const Places& places, Routine& r
   Declarations(places, routine).read(scope);
 }
 
-std::string variable_name(const sem::Symbol& s) {
+std::string variable_name(const sem::Symbol& symbol) {
+  if (const auto* outer = symbol.detailsIf<sem::HostAssocDetails>();
+      outer && symbol.owner().kind() == sem::Scope::Kind::OtherConstruct)
+    return variable_name(outer->symbol());  // private in a construct
+  const sem::Symbol& s = symbol;
   const std::string base = s.name().ToString();
   if (s.owner().kind() != sem::Scope::Kind::BlockConstruct) return base;
   const sem::Scope* routine = &s.owner();

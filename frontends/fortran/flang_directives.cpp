@@ -23,7 +23,7 @@ std::string variable(const Object& o, const Span& at, const char* clause) {
   const auto* ref = designator ? std::get_if<fp::DataRef>(&designator->u) : nullptr;
   const auto* name = ref ? std::get_if<fp::Name>(&ref->u) : nullptr;
   if (!name) unsupported(at, fmt::format("{} a part of a variable", clause));
-  return name->ToString();
+  return name->symbol ? variable_name(*name->symbol) : name->ToString();
 }
 
 // ---- OpenMP.

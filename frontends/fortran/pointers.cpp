@@ -112,20 +112,30 @@ class Resolution {
     Body out;
     Way end;
     end.at = r_.at;
-    follow(r_.body, 0, {}, end, out);
-    r_.body = std::move(out);
+    follow(r_.body, {{State()}, {}}, end, out);
+    r_.body.clear();  // what is kept has a value on every way
+    for (const auto& [key, e] : kept_) r_.body.push_back({r_.at, Assignment{e, lit(1)}});
+    append(std::move(out), r_.body);
   }
 
  private:
-  /// Where several ways meet: what is known of the pointers on each, and the variable that says
-  /// which one it was.
+  /// What is known of the pointers at a place: one state, or the several among which a variable
+  /// chooses by their numbers.
+  struct Known {
+    std::vector<State> states;
+    std::string which;  // empty for one
+  };
+  /// Where several ways meet.
   struct Way {
     std::set<std::string> live;  // pointers that may be used from there on
     std::vector<State> states;
     std::string which;
     std::string loop;  // whose variable has another value there
     Span at;
+
+    Known known() const { return {states, states.size() > 1 ? which : std::string()}; }
   };
+
   Way new_way(const Span& at, std::set<std::string> live) {
     Way w;
     w.live = std::move(live);
@@ -170,9 +180,37 @@ class Resolution {
                        [&](const Expr& e) { return mentions(e, name); });
   }
 
-  void go(const State& s, Way& way, const Span& at, Body& out) const {
-    const std::int64_t number = arrive(s, way);
-    if (!way.which.empty()) out.push_back({at, Assignment{var(way.which, at), lit(number)}});
+  /// Statements for each of the states.
+  template <typename Make>
+  static void choose(const Known& k, const Span& at, Body& out, const Make& make) {
+    if (k.states.size() == 1) return make(0, out);
+    Choice c;
+    for (std::size_t n = 0; n < k.states.size(); ++n) {
+      auto inner = std::make_shared<Body>();
+      make(n, *inner);
+      const bool last = n + 1 == k.states.size();
+      c.arms.push_back(
+          {last ? Expr()
+                : Expr(Compare{CompareOp::Eq, var(k.which, at), lit(static_cast<std::int64_t>(n))}),
+           std::move(inner)});
+    }
+    out.push_back({at, std::move(c)});
+  }
+
+  void go(const Known& k, Way& way, const Span& at, Body& out) const {
+    std::vector<std::int64_t> numbers;
+    bool stays = k.which == way.which, same = true;
+    for (const State& s : k.states) {
+      numbers.push_back(arrive(s, way));
+      stays = stays && numbers.back() + 1 == std::ssize(numbers);
+      same = same && numbers.back() == numbers.front();
+    }
+    if (way.which.empty() || stays) return;
+    const auto set = [&](std::size_t n, Body& to) {
+      to.push_back({at, Assignment{var(way.which, at), lit(numbers[n])}});
+    };
+    if (same) return set(0, out);
+    choose(k, at, out, set);
   }
 
   /// Without the variable where all ways are the same.
@@ -182,118 +220,135 @@ class Resolution {
     r_.variables.erase(way.which);
   }
 
-  /// The statements from `from` on, after `s`; then on `way`.
-  void follow(const Body& body, std::size_t from, State s, Way& way, Body& out) {
-    for (std::size_t i = from; i < body.size(); ++i) {
-      Statement x = body[i];
+  /// The pointers that point elsewhere in other states.
+  std::set<std::string> open(const Known& k) const {
+    std::set<std::string> out;
+    for (const std::string& p : pointers_) {
+      const auto first = k.states[0].find(p);
+      for (const State& s : k.states) {
+        const auto it = s.find(p);
+        const bool there = it != s.end(), was = first != k.states[0].end();
+        if (there != was || (there && !(it->second == first->second))) out.insert(p);
+      }
+    }
+    return out;
+  }
+
+  static bool in_its_expressions(Statement x, const std::set<std::string>& names) {
+    bool found = false;
+    expressions(x, [&](const Expr& e) {
+      for (const std::string& n : names) found = found || mentions(e, n);
+    });
+    return found;
+  }
+
+  /// Statements after `k`, then `way`.
+  void follow(const Body& body, Known k, Way& way, Body& out) {
+    for (std::size_t i = 0; i < body.size(); ++i) {
+      const Statement& x = body[i];
       if (const auto* a = std::get_if<PointerAssignment>(&x.what)) {
-        point(*a, x.at, s, out);
+        const bool varies = k.states.size() > 1 && in_its_expressions(x, open(k));
+        const auto set = [&](std::size_t n, Body& to) { point(*a, x.at, k.states[n], to); };
+        if (varies) {
+          choose(k, x.at, out, set);
+        } else {
+          set(0, out);
+          Body again;  // the same
+          for (std::size_t n = 1; n < k.states.size(); ++n) set(n, again);
+        }
         continue;
       }
       if (!sets_pointers(x)) {
-        const bool away = always_leaves(x);
-        put(std::move(x), s, 0, out);
-        if (away) return;
+        plain(x, k, out);
+        if (always_leaves(x)) return;
         continue;
       }
       Way end = new_way(x.at, live_in(body, i + 1, way.live));
-      const std::size_t begin = out.size();
-      if (const auto* d = std::get_if<Do>(&x.what))
-        loop(*d, x, s, end, out);
+      Body made;
+      if (k.states.size() > 1 && in_its_expressions(x, open(k)))
+        choose(k, x.at, made, [&](std::size_t n, Body& to) {
+          structured(x, {{k.states[n]}, {}}, end, to);
+        });
       else
-        construct(std::move(x), s, end, out);
-      if (end.states.size() > 1) return each_way(end, body, i + 1, way, out);
-      Body made(std::make_move_iterator(out.begin() + static_cast<std::ptrdiff_t>(begin)),
-                std::make_move_iterator(out.end()));
-      out.resize(begin);
+        structured(x, k, end, made);
       settle(end, made);
       append(std::move(made), out);
       if (end.states.empty()) return;  // it is left on every way
-      s = end.states[0];
+      k = end.known();
     }
-    go(s, way, r_.at, out);
+    go(k, way, r_.at, out);
   }
 
-  /// What follows, once for each of the ways that meet.
-  void each_way(const Way& end, const Body& body, std::size_t from, Way& way, Body& out) {
-    Choice c;
-    for (std::size_t n = 0; n < end.states.size(); ++n) {
-      const bool last = n + 1 == end.states.size();
-      auto inner = std::make_shared<Body>();
-      follow(body, from, end.states[n], way, *inner);
-      c.arms.push_back({last ? Expr()
-                             : Expr(Compare{CompareOp::Eq, var(end.which, end.at),
-                                            lit(static_cast<std::int64_t>(n))}),
-                        std::move(inner)});
-    }
-    out.push_back({end.at, std::move(c)});
+  void structured(const Statement& x, const Known& k, Way& end, Body& out) {
+    if (const auto* d = std::get_if<Do>(&x.what))
+      loop(*d, x, k, end, out);
+    else
+      construct(x, k, end, out);
   }
 
-  /// `if`, `select` or a scope.
-  void construct(Statement x, const State& s, Way& end, Body& out) {
+  /// `if`, `select` or a scope, whose own expressions mean the same in all states.
+  void construct(Statement x, const Known& k, Way& end, Body& out) {
     if (!std::holds_alternative<Choice>(x.what) && !std::holds_alternative<Scope>(x.what))
       fail("unsupported", x.at,
            "an assignment to a pointer in this construct is not supported in Fortran kernels");
-    put_expressions(x, s);
+    put_expressions(x, k.states[0]);
     const auto* c = std::get_if<Choice>(&x.what);
-    if (c && c->arms.back().condition) go(s, end, x.at, out);  // none of them
+    if (c && c->arms.back().condition) go(k, end, x.at, out);  // none of them
     if (!c) around_.push_back(&end);
     for (auto* inner : bodies(x)) {
       auto made = std::make_shared<Body>();
-      follow(**inner, 0, s, end, *made);
+      follow(**inner, k, end, *made);
       *inner = std::move(made);
     }
     if (!c) around_.pop_back();
     out.push_back(std::move(x));
   }
 
-  /// A body for each state at the start of an iteration.
-  void loop(Do d, Statement& x, const State& s, Way& end, Body& out) {
-    x.what = d;
-    put_expressions(x, s);
+  /// The body for all states at the starts of iterations.
+  void loop(Do d, Statement x, const Known& k, Way& end, Body& out) {
+    put_expressions(x, k.states[0]);
     d = std::get<Do>(x.what);
     end.live.merge(live_in(*d.body, 0, end.live));
     end.loop = d.variable;
-    go(s, end, x.at, out);
-    std::vector<std::shared_ptr<Body>> made;
+    go(k, end, x.at, out);
     around_.push_back(&end);
     loops_.push_back(d.variable);
-    while (made.size() < end.states.size()) {
-      made.push_back(std::make_shared<Body>());
-      follow(*d.body, 0, State(end.states[made.size() - 1]), end, *made.back());
+    Body made;
+    for (std::size_t known = 0; known != end.states.size();) {
+      known = end.states.size();
+      made.clear();
+      follow(*d.body, end.known(), end, made);
     }
     around_.pop_back();
     loops_.pop_back();
-    if (made.size() > 1) {
-      Choice c;
-      for (std::size_t n = 0; n < made.size(); ++n)
-        c.arms.push_back({n + 1 == made.size()
-                              ? Expr()
-                              : Expr(Compare{CompareOp::Eq, var(end.which, x.at),
-                                             lit(static_cast<std::int64_t>(n))}),
-                          made[n]});
-      made[0] = std::make_shared<Body>();
-      made[0]->push_back({x.at, std::move(c)});
-    }
-    d.body = made[0];
+    d.body = std::make_shared<Body>(std::move(made));
     out.push_back({x.at, std::move(d)});
   }
 
   // ---- Single statements.
 
-  /// A statement that sets no pointer, in `depth` constructs that do not either.
-  void put(Statement x, const State& s, int depth, Body& out) const {
+  /// A statement that sets no pointer.
+  void plain(const Statement& x, const Known& k, Body& out) const {
+    bool varies = false;
+    if (k.states.size() > 1)
+      for (const std::string& p : open(k)) varies = varies || mentions(Body{x}, p) > 0;
+    if (!varies) return put(x, k, 0, out);
+    choose(k, x.at, out, [&](std::size_t n, Body& to) { put(x, {{k.states[n]}, {}}, 0, to); });
+  }
+
+  /// The same in `depth` constructs around.
+  void put(Statement x, const Known& k, int depth, Body& out) const {
     const auto* l = std::get_if<Leave>(&x.what);
     if (l && l->kind != Leave::Kind::Return && l->loop >= depth)
-      go(s, *around_.at(around_.size() - 1 - static_cast<std::size_t>(l->loop - depth)), x.at, out);
-    put_expressions(x, s);
+      go(k, *around_.at(around_.size() - 1 - static_cast<std::size_t>(l->loop - depth)), x.at, out);
+    put_expressions(x, k.states[0]);
     if (const auto* f = std::get_if<Forall>(&x.what))
       depth += f->concurrent ? static_cast<int>(f->ranges.size()) : 0;
     depth += std::holds_alternative<Do>(x.what) || std::holds_alternative<Scope>(x.what) ? 1 : 0;
     for (auto* inner : bodies(x)) {
       auto made = std::make_shared<Body>();
       for (const Statement& y : **inner) {
-        put(y, s, depth, *made);
+        put(y, k, depth, *made);
         if (always_leaves(y)) break;
       }
       *inner = std::move(made);

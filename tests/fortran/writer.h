@@ -240,8 +240,8 @@ end subroutine
   void statement(int depth) {
     const int what = pick(100);
     if (depth < 5 && chance(4)) return block(depth);
-    if (directed_ && chance(12)) return directed(depth);
-    if (moved_ < 2 && chance(6)) return point(depth);
+    if (directed_ && depth < 3 && chance(20)) return directed(depth);
+    if (moved_ < 4 && chance(7)) return point(depth);
     if (what < 30 && open_.size() < 3) return loop(depth);
     if (what < 42 && depth < 5) return choice(depth);
     if (what < 48 && depth < 5) return select(depth);
@@ -276,14 +276,14 @@ end subroutine
   /// With variables of its own, which have the names of others.
   void block(int depth) {
     line(depth, "block");
-    line(depth + 1, "real(8) :: t, w(3)");
+    line(depth + 1, "real(8) :: t, ww(3)");
     line(depth + 1, "integer :: o");
     line(depth + 1, "t = " + one_of({"0.75d0", "u", "0.5d0*x(" + index() + ")"}));
     line(depth + 1, "do o = 1, 3");
-    line(depth + 2, "w(o) = t + o/8d0");
+    line(depth + 2, "ww(o) = t + o/8d0");
     line(depth + 1, "end do");
     body(1 + pick(2), depth + 1);
-    line(depth + 1, "s(3) = 0.5d0*s(3) + t/8 + sum(w)/64");
+    line(depth + 1, "s(3) = 0.5d0*s(3) + t/8 + sum(ww)/64");
     line(depth, "end block");
   }
 
