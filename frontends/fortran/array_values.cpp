@@ -66,8 +66,11 @@ Expr Expansion::prepared(const Expr& e, bool once, Body& out, const Span& at) {
   if (const std::string name = called(inner, kArrayFunction); !name.empty())
     return given(name, c->args, out, at);
   if (const std::string name = called(inner, kMade); !name.empty())
-    return name == "reshape" ? reshaped(c->args, out, at)
-                             : place_of_extreme(name, c->args, out, at);
+    return name == "reshape"   ? reshaped(c->args, out, at)
+           : name == "pack"    ? packed(c->args, out, at)
+           : name == "cshift"  ? shifted(true, c->args, out, at)
+           : name == "eoshift" ? shifted(false, c->args, out, at)
+                               : place_of_extreme(name, c->args, out, at);
   const bool function = !called(inner, kFunction).empty();
   if (function || !makes.empty() || !called(inner, kOfArray).empty()) {
     const Expr with = map_children(inner, [&](const Expr& x) {
@@ -245,7 +248,7 @@ Expr Expansion::given(const std::string& function, Exprs arguments, Body& out, c
 }
 
 /// `maxloc` or `minloc`: the place, from 1 along each axis, of the first of the greatest or of the
-/// least elements; 0 where there is none.
+/// least elements; `findloc`: of the first or last one that has a value; 0 where there is none.
 Expr Expansion::place_of_extreme(const std::string& name, const Exprs& args, Body& out,
                                  const Span& at) {
   const Expr array = is_costly(args[0], false) ? computed(args[0], out, at) : args[0];
@@ -257,7 +260,10 @@ Expr Expansion::place_of_extreme(const std::string& name, const Exprs& args, Bod
     places.push_back(new_scalar(r_, name, moonloop::Scalar::I32, at));
     out.push_back({at, Assignment{places.back(), lit(0)}});
   }
-  out.push_back({at, Assignment{best, Expr(Cast{type, lit(0)})}});
+  const bool value = name == "findloc";
+  if (value && type.scalar == moonloop::Scalar::Bool)
+    fail("unsupported", at, "`findloc` of logical values is not supported in Fortran kernels");
+  out.push_back({at, Assignment{best, value ? args[3] : Expr(Cast{type, lit(0)})}});
   const std::vector<Range> ranges = over(axes, numbers, at);
   const Expr here = element(array, numbers, r_);
   const auto compare = [](CompareOp op, const Expr& a, const Expr& b) {
@@ -269,14 +275,93 @@ Expr Expansion::place_of_extreme(const std::string& name, const Exprs& args, Bod
     any.push_back(
         conjunction({compare(CompareOp::Ne, best, best), compare(CompareOp::Eq, here, here)}));
   const bool one = axes_of(args[1], r_).empty();
-  const Expr better = conjunction(
-      {one ? args[1] : element(args[1], numbers, r_), Expr(Nary{NaryOp::Or, std::move(any)}, at)});
+  Exprs all{one ? args[1] : element(args[1], numbers, r_)};
+  if (!value) all.push_back(Expr(Nary{NaryOp::Or, std::move(any)}, at));
+  if (value) all.push_back(compare(CompareOp::Eq, here, best));
+  if (value && as_int(args[4]) == 0) all.push_back(compare(CompareOp::Eq, places[0], lit(0)));
+  const Expr better = conjunction(all);
   Body found;
-  found.push_back({at, Assignment{best, here}});
+  if (!value) found.push_back({at, Assignment{best, here}});
   for (std::size_t i = 0; i < axes.size(); ++i)
     found.push_back({at, Assignment{places[i], index_add({numbers[i], lit(1)})}});
   append(nest(ranges, masked(better, std::move(found), at), at), out);
   return as_int(args[2]) == 1 ? places[0] : constructed(places, out, at);
+}
+
+/// `cshift`, or `eoshift`: the elements that stay along the axis, and those that come in.
+Expr Expansion::shifted(bool around, const Exprs& args, Body& out, const Span& at) {
+  const Expr array = is_costly(args[0], true) ? computed(args[0], out, at) : args[0];
+  const std::vector<Axis> axes = axes_of(array, r_);
+  const std::size_t dim = static_cast<std::size_t>(*as_int(args[2])) - 1;
+  const bool plain =
+      dim < axes.size() && axes_of(args[1], r_).empty() && (around || axes_of(args[3], r_).empty());
+  if (!plain)
+    fail("unsupported", at,
+         "a shift by other numbers for other elements is not supported in Fortran kernels");
+  const Type type = type_of(array, r_, all_);
+  Variable& made = new_array("shifted", type, at);
+  for (const Axis& a : axes) made.bounds.push_back({Expr(), count(a)});
+  const Expr whole = var(made.name, at);
+  const Expr n = kept(Expr(Cast{moonloop::Scalar::I32, count(axes[dim])}), "length", out, at);
+  const Expr some(Compare{CompareOp::Gt, n, lit(0)});
+  const Expr by =
+      kept(around ? Expr(Select{some, Expr(Binary{BinaryOp::Mod, args[1], n}), lit(0)}) : args[1],
+           "shift", out, at);
+  // Elements from one number along the axis to another one, from those `back` further on.
+  const auto move = [&](const Expr& from, const Expr& to, const Expr& back) {
+    Exprs numbers;
+    std::vector<Range> ranges = over(axes, numbers, at);
+    Range& along = ranges[axes.size() - 1 - dim];
+    along.from = from;
+    along.to = to;
+    Exprs there = numbers;
+    there[dim] = index_add({numbers[dim], back});
+    Body one;
+    one.push_back({at, Assignment{element(whole, numbers, r_), element(array, there, r_)}});
+    append(nest(ranges, std::move(one), at), out);
+  };
+  const Expr last = index_sub(n, lit(1));
+  if (around) {
+    move(lit(0), index_sub(last, by), by);
+    move(index_sub(n, by), last, index_sub(by, n));
+    return whole;
+  }
+  Exprs numbers;
+  const std::vector<Range> ranges = over(axes, numbers, at);
+  at_once(ranges, element(whole, numbers, r_),
+          is_absent(args[3]) ? Expr(Cast{type, lit(0)}) : args[3], Expr(), out, at);
+  move(call("max", {lit(0), index_sub(lit(0), by)}), call("min", {last, index_sub(last, by)}), by);
+  return whole;
+}
+
+/// `pack`: the elements that a mask selects, in their order; then, if it is given, the rest of a
+/// vector.
+Expr Expansion::packed(const Exprs& args, Body& out, const Span& at) {
+  const Expr array = is_costly(args[0], false) ? computed(args[0], out, at) : args[0];
+  const std::vector<Axis> axes = axes_of(array, r_);
+  Variable& made = new_array("packed", type_of(array, r_, all_), at);
+  const std::string name = made.name;
+  Expr all = lit(1);
+  for (const Axis& a : axes) all = index_mul(all, call("max", {count(a), lit(0)}));
+  const bool vector = !is_absent(args[2]);
+  made.bounds.push_back({Expr(), vector ? count(axes_of(args[2], r_).at(0)) : all});
+  if (vector) {
+    Exprs numbers;
+    const std::vector<Range> ranges = over(axes_of(args[2], r_), numbers, at);
+    at_once(ranges, element(var(name, at), numbers, r_), element(args[2], numbers, r_), Expr(), out,
+            at);
+  }
+  const Expr n = new_scalar(r_, name + "_size", moonloop::Scalar::I32, at);
+  out.push_back({at, Assignment{n, lit(0)}});
+  Exprs numbers;
+  const std::vector<Range> ranges = over(axes, numbers, at);
+  Body taken;
+  taken.push_back({at, Assignment{n, Expr(Nary{NaryOp::Add, {n, lit(1)}}, at)}});
+  taken.push_back({at, Assignment{load(name, {n}, at), element(array, numbers, r_)}});
+  const Expr mask = axes_of(args[1], r_).empty() ? args[1] : element(args[1], numbers, r_);
+  append(nest(ranges, masked(mask, std::move(taken), at), at), out);
+  if (vector) return var(name, at);
+  return load(name, {Expr(Slice{lit(1), n, lit(1)}, at)}, at);
 }
 
 /// The elements of an array in another shape: via one axis, where it has several.
@@ -306,13 +391,28 @@ Expr Expansion::reshaped(const Exprs& args, Body& out, const Span& at) {
   }
   Variable& made = new_array("reshaped", type, at);
   const Expr whole = var(made.name, at);
-  const Exprs extents(args.begin() + 1, args.end());
+  const auto rank = static_cast<std::ptrdiff_t>(*as_int(args[1]));
+  const Exprs extents(args.begin() + 2, args.begin() + 2 + rank);
+  const Expr& pad = args[static_cast<std::size_t>(2 + rank)];
   for (const Expr& e : extents) made.bounds.push_back({Expr(), e});
-  Exprs numbers;
+  Exprs numbers, in_order, lengths;
   const std::vector<Range> ranges = over(axes_of(whole, r_), numbers, at);
-  const Expr from = index_in(numbers, extents);
-  at_once(ranges, element(whole, numbers, r_),
-          flat.empty() ? element(args[0], {from}, r_) : load(flat, {from}, at), Expr(), out, at);
+  for (std::ptrdiff_t i = 0; i < rank; ++i) {
+    const auto axis =
+        static_cast<std::size_t>(*as_int(args[static_cast<std::size_t>(3 + rank + i)]) - 1);
+    in_order.push_back(numbers.at(axis));
+    lengths.push_back(extents.at(axis));
+  }
+  const Expr from = index_in(in_order, lengths);
+  Expr value = flat.empty() ? element(args[0], {from}, r_) : load(flat, {from}, at);
+  if (!is_absent(pad)) {
+    Expr all = lit(1);
+    for (const Axis& a : axes) all = index_mul(all, call("max", {count(a), lit(0)}));
+    const Expr further(Binary{BinaryOp::Mod, index_sub(from, all), count(axes_of(pad, r_).at(0))});
+    value = Expr(
+        Select{Expr(Compare{CompareOp::Lt, from, all}), value, element(pad, {further}, r_)}, at);
+  }
+  at_once(ranges, element(whole, numbers, r_), value, Expr(), out, at);
   return whole;
 }
 

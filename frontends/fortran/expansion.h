@@ -37,6 +37,8 @@ class Expansion {
   Expr given(const std::string& function, Exprs arguments, Body& out, const Span& at);
   Expr place_of_extreme(const std::string& name, const Exprs& args, Body& out, const Span& at);
   Expr reshaped(const Exprs& args, Body& out, const Span& at);
+  Expr shifted(bool around, const Exprs& args, Body& out, const Span& at);
+  Expr packed(const Exprs& args, Body& out, const Span& at);
 
   // ---- Loops.
   void at_once(const std::vector<Range>& ranges, const Expr& to, const Expr& value,

@@ -587,21 +587,7 @@ class Converter {
       if (arg(1) && f.Rank() == 0) return call(kBound + name, {args[0], constant(1)}, at_);
       return call(kBound + name, {args[0]}, at_);
     }
-    if (name == "maxloc" || name == "minloc") {
-      if (arg(4) || (arg(1) && f.Rank() > 0)) unsupported(fmt::format("this form of `{}`", name));
-      return call(kMade + name,
-                  {args[0], arg(2) ? arg(2) : Expr(BoolLit{true}), lit(f.Rank() == 0 ? 1 : 0)},
-                  at_);
-    }
-    if (name == "reshape") {
-      const auto* shape = args[1].as<Call>();
-      if (arg(2) || arg(3) || !shape || shape->name != kValues)
-        unsupported("this form of `reshape`");
-      Exprs out{args[0]};
-      for (const Expr& n : shape->args) out.push_back(without_casts(n));
-      if (std::ssize(out) != f.Rank() + 1) unsupported("this form of `reshape`");
-      return call(kMade + name, std::move(out), at_);
-    }
+    if (const auto made = made_of_arrays(name, args, f.Rank(), at_)) return *made;
     if (name == "matmul" || name == "transpose") return call(kArrays + name, args, at_);
     if (name == "spread")
       return call(kArrays + name, {args[0], constant(1), without_casts(args[2])}, at_);

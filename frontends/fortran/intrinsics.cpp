@@ -1,6 +1,11 @@
 #include "frontends/fortran/intrinsics.h"
 
+#include <algorithm>
 #include <map>
+
+#include "core/base/diagnostic.h"
+#include "frontends/fortran/names.h"
+#include "frontends/fortran/sections.h"
 
 namespace moonloop::fortran {
 namespace {
@@ -129,6 +134,51 @@ std::optional<Expr> on_bits(const std::string& name, const Exprs& args, Scalar k
     return Expr(Compare{CompareOp::Ne, bit, lit(0)}, at);
   }
   return std::nullopt;
+}
+
+std::optional<Expr> made_of_arrays(const std::string& name, const Exprs& args, int rank,
+                                   const Span& at) {
+  const auto arg = [&](std::size_t i) { return i < args.size() ? args[i] : Expr(); };
+  const auto form_unless = [&](bool known) {
+    if (!known)
+      fail("unsupported", at, "this form of `{}` is not supported in Fortran kernels", name);
+  };
+  const auto made = [&](Exprs with) { return call(kMade + name, std::move(with), at); };
+  const auto or_absent = [&](const Expr& e) { return e ? e : call(kAbsent, {}, at); };
+  const Expr one = lit(rank == 0 ? 1 : 0), always(BoolLit{true});
+  if (name == "maxloc" || name == "minloc") {
+    form_unless(!arg(4) && !(arg(1) && rank > 0));
+    return made({args[0], arg(2) ? arg(2) : always, one});
+  }
+  if (name == "findloc") {
+    const auto* back = arg(5) ? arg(5).as<BoolLit>() : nullptr;
+    form_unless((!arg(5) || back) && !(arg(2) && rank > 0));
+    return made(
+        {args[0], arg(3) ? arg(3) : always, one, args[1], lit(back && back->value ? 1 : 0)});
+  }
+  if (name == "cshift" || name == "eoshift") {
+    const Expr dim = without_casts(arg(name == "cshift" ? 2 : 3));
+    form_unless(!dim || as_int(dim).has_value());
+    Exprs with{args[0], without_casts(args[1]), dim ? dim : lit(1)};
+    if (name == "eoshift") with.push_back(or_absent(arg(2)));
+    return made(std::move(with));
+  }
+  if (name == "pack") return made({args[0], args[1], or_absent(arg(2))});
+  if (name != "reshape") return std::nullopt;
+  const auto *shape = args[1].as<Call>(), *order = arg(3) ? arg(3).as<Call>() : nullptr;
+  form_unless(shape && shape->name == kValues && std::ssize(shape->args) == rank);
+  Exprs with{args[0], lit(rank)};
+  for (const Expr& n : shape->args) with.push_back(without_casts(n));
+  with.push_back(or_absent(arg(2)));
+  for (int i = 0; i < rank; ++i) {  // the axes by how fast they run
+    const auto n = static_cast<std::size_t>(i);
+    const Expr axis = !arg(3)                           ? lit(i + 1)
+                      : order && n < order->args.size() ? without_casts(order->args[n])
+                                                        : Expr();
+    form_unless(axis && as_int(axis).has_value());
+    with.push_back(axis);
+  }
+  return made(std::move(with));
 }
 
 Expr same_letter(const Expr& a, const Expr& b, const Span& at) {

@@ -155,7 +155,7 @@ Expr in_the_language(const Expr& e, const std::vector<Routine>& all) {
     if (c->name == kTable) return c->args.back();
     if (!called(x, kBound).empty()) return lit(1);
     if (const std::string name = called(x, kMade); !name.empty())
-      return name == "reshape" ? c->args[0] : lit(1);
+      return name.ends_with("loc") ? lit(1) : c->args[0];
     for (const char* prefix : {kOfArray, kArrays}) {
       const std::string name = called(x, prefix);
       if (name.empty()) continue;

@@ -11,6 +11,6 @@ namespace moonloop::fortran {
 /// statements, times the possibilities.
 void resolve_pointers(Routine& routine);
 
-inline constexpr std::size_t kMostTargets = 16;
+inline constexpr std::size_t kMostTargets = 64;
 
 }  // namespace moonloop::fortran

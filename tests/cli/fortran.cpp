@@ -376,14 +376,14 @@ TEST_CASE("fortran: what a file has, and what is in the way of the rest") {
   f.write("k.f90",
           "subroutine good(n, a)\n  integer :: n, i\n  real :: a(n)\n  do i = 1, n\n"
           "    a(i) = 2*a(i)\n  end do\nend\n"
-          "subroutine bad(n, a)\n  integer :: n\n  real :: a(n)\n  real, pointer :: p\n"
+          "subroutine bad(n, a)\n  integer :: n\n  real :: a(n)\n  logical, pointer :: p\n"
           "  read *, a\n  print *, a(2:)\nend\n");
   const Outcome o = tool("show k.f90 --what imports", f.str());
   CHECK(o.status == 0);
   CHECK(o.out ==
         "good  k.f90:1:12  imported\n"
         "bad   k.f90:8:12  left out\n"
-        "  k.f90:11:20: the pointer `p` is not supported in Fortran kernels\n"
+        "  k.f90:11:23: the pointer `p` is not supported in Fortran kernels\n"
         "  k.f90:12:3: `read` is not supported in Fortran kernels\n"
         "  k.f90:13:3: part of an array, or an expression of arrays, in `print` is not supported "
         "in Fortran kernels\n"

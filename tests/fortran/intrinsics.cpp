@@ -158,3 +158,33 @@ TEST_CASE("fortran: each intrinsic that the documentation names gives what gfort
     for (const Sample& s : *all) used.insert(s.name);
   CHECK(documented() == used);
 }
+
+TEST_CASE("fortran: arrays that are shifted, packed, searched and put in order") {
+  test::same_as_gfortran(R"(
+subroutine s(n, m, a, x, k, b)
+  implicit none
+  integer, intent(in) :: n, m
+  real(8), intent(inout) :: a(n, n), x(n), b(3, 4)
+  integer, intent(inout) :: k(9)
+  integer :: c
+  b = reshape(x, [3, 4], pad=[1d0, 2d0, 3d0])
+  b = b + reshape(a(:, 1), [3, 4], pad=[0.5d0], order=[2, 1])
+  x = cshift(x, 1) + 0.5d0*cshift(x, -m)
+  a = cshift(a, k(1), 2) + cshift(2*a, n + 1)
+  x = eoshift(x, -1) + eoshift(x, m, boundary=3d0)
+  a = a + eoshift(a, k(2), 0.25d0, dim=2)
+  c = count(x > 0.5d0)
+  x(1:c) = pack(x, x > 0.5d0)
+  if (n > 0) x(n) = sum(pack(a, a < 0.75d0)) + size(pack(x, .true.))
+  x = pack(x, x > 0.25d0, vector=a(:, n))
+  k(3) = findloc(k, 4, dim=1)
+  k(4) = findloc(k, k(9), dim=1, back=.true.)
+  k(5:6) = findloc(a, b(1, 1))
+  k(7) = findloc(k, k(1), dim=1, mask=k < 5)
+end subroutine
+)",
+                         {{{"n", "1"}, {"m", "0"}},
+                          {{"n", "2"}, {"m", "5"}},
+                          {{"n", "5"}, {"m", "2"}},
+                          {{"n", "9"}, {"m", "-3"}}});
+}
