@@ -93,6 +93,7 @@ const std::vector<Sample> kIntegers{
     {"mod", "mod(i - 4, j + 1)"},
     {"modulo", "modulo(i - 4, j + 1) + int(modulo(k - 9, 4_8))"},
     {"nint", "nint(9*x - 4) + nint(2.5d0 + 0*x) + nint(-3.5) + int(nint(y, 8))"},
+    {"findloc", "findloc(c, i, 1) + 10*findloc(c, c(n), dim=1, back=.true.)"},
     {"not", "not(i)"},
     {"shape", "sum(shape(m))"},
     {"shifta", "shifta(-9 - i, 2) + shifta(-9 - i, j) + shifta(-1, 32)"},
@@ -101,6 +102,11 @@ const std::vector<Sample> kIntegers{
     {"size", "size(v) + size(m, 2)"},
     {"sign", "sign(i, j - 3) + dim(i, j) + abs(i - 4)"},
     {"ubound", "ubound(m, 2) + sum(ubound(m))"}};
+
+// Of arrays that statements make, one element of which is read.
+const std::vector<Sample> kMoved{{"cshift", "sum(cshift(v, j)*w)"},
+                                 {"eoshift", "sum(eoshift(v, -j, 0.5d0)*w) + sum(eoshift(w, 1)*v)"},
+                                 {"pack", "sum(pack(v, v > 0.5d0)) + size(pack(w, v < x))"}};
 
 const std::vector<Sample> kComplex{{"cmplx", "cmplx(x, y, 8) + cmplx(i, j)"},
                                    {"conjg", "conjg(z)"}};
@@ -116,11 +122,12 @@ std::string routine() {
       "  complex(8) :: z\n  w = 2*v + 1\n  do e = 1, n\n    x = a(e)\n    y = v(e)\n    r = b(e)\n"
       "    s = b(n + 1 - e)\n    i = c(e)\n    j = mod(d(e), 5)\n    k = i + 3000000000_8*j\n"
       "    z = cmplx(x, y, 8)\n",
-      kReals.size(), kIntegers.size(), kComplex.size());
-  const auto add = [&](const char* array, const std::vector<Sample>& all) {
+      kReals.size() + kMoved.size(), kIntegers.size(), kComplex.size());
+  const auto add = [&](const char* array, const std::vector<Sample>& all, std::size_t from = 0) {
     for (std::size_t n = 0; n < all.size(); ++n)
-      out += fmt::format("    {}({}, e) = {}\n", array, n + 1, all[n].use);
+      out += fmt::format("    {}({}, e) = {}\n", array, from + n + 1, all[n].use);
   };
+  add("reals", kMoved, kReals.size());
   add("reals", kReals), add("integers", kIntegers), add("complexes", kComplex);
   return out + "  end do\nend subroutine\n";
 }
@@ -154,7 +161,7 @@ std::set<std::string> documented() {
 TEST_CASE("fortran: each intrinsic that the documentation names gives what gfortran's gives") {
   test::same_as_gfortran(routine(), {{{"n", "1"}}, {{"n", "3"}}, {{"n", "40"}}});
   std::set<std::string> used;
-  for (const std::vector<Sample>* all : {&kReals, &kIntegers, &kComplex})
+  for (const std::vector<Sample>* all : {&kReals, &kIntegers, &kMoved, &kComplex})
     for (const Sample& s : *all) used.insert(s.name);
   CHECK(documented() == used);
 }
