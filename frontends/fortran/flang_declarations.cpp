@@ -219,6 +219,8 @@ class Declarations {
     if (sem::IsPointer(s)) pointer(v, s, at);
     const auto type = ev::DynamicType::From(s);
     const auto& details = s.get<sem::ObjectEntityDetails>();
+    if (type->IsUnlimitedPolymorphic() || type->IsAssumedType())
+      unsupported(at, fmt::format("`{}` of any type", v.name));
     if (details.IsAssumedRank()) unsupported(at, fmt::format("the assumed rank of `{}`", v.name));
     v.allocatable = sem::IsAllocatable(s);
     if (v.allocatable && (details.shape().empty() || !v.bounds.empty() || v.result ||

@@ -97,6 +97,12 @@ class Resolution {
     std::string pointer;
   };
 
+  /// A pointer that points nowhere is used: a program does not get there.
+  struct Nowhere {
+    Diagnostic why;
+    bool set = false;  // to point to nothing
+  };
+
   /// `outlive`: the pointers of which this is known.
   Resolution(Routine& r, std::set<std::string> pointers, std::set<std::string> outlive)
       : r_(r),
@@ -112,7 +118,9 @@ class Resolution {
     Body out;
     Way end;
     end.at = r_.at;
-    follow(r_.body, {{State()}, {}}, end, out);
+    try {
+      follow(r_.body, {{State()}, {}}, end, out);
+    } catch (const Nowhere& e) { throw Error(e.why); }
     r_.body.clear();  // what is kept has a value on every way
     for (const auto& [key, e] : kept_) r_.body.push_back({r_.at, Assignment{e, lit(1)}});
     append(std::move(out), r_.body);
@@ -197,6 +205,35 @@ class Resolution {
     out.push_back({at, std::move(c)});
   }
 
+  /// The same, without the states in which the program does not get there.
+  template <typename Make>
+  static void choose_where_possible(const Known& k, const Span& at, Body& out, const Make& make) {
+    Choice c;
+    std::optional<Nowhere> nowhere;
+    for (std::size_t n = 0; n < k.states.size(); ++n) try {
+        auto inner = std::make_shared<Body>();
+        make(n, *inner);
+        c.arms.push_back(
+            {Expr(Compare{CompareOp::Eq, var(k.which, at), lit(static_cast<std::int64_t>(n))}),
+             std::move(inner)});
+      } catch (const Nowhere& e) { nowhere = e; }
+    if (c.arms.empty()) throw Nowhere(*nowhere);
+    if (c.arms.size() == 1) return append(std::move(*c.arms[0].body), out);
+    c.arms.back().condition = Expr();
+    out.push_back({at, std::move(c)});
+  }
+
+  /// An arm of a choice up to where it uses a pointer that points to nothing: the arm's condition
+  /// does not hold then.
+  template <typename Make>
+  static void as_far_as_possible(const Make& make) {
+    try {
+      make();
+    } catch (const Nowhere& e) {
+      if (!e.set) throw;
+    }
+  }
+
   void go(const Known& k, Way& way, const Span& at, Body& out) const {
     std::vector<std::int64_t> numbers;
     bool stays = k.which == way.which, same = true;
@@ -250,7 +287,7 @@ class Resolution {
         const bool varies = k.states.size() > 1 && in_its_expressions(x, open(k));
         const auto set = [&](std::size_t n, Body& to) { point(*a, x.at, k.states[n], to); };
         if (varies) {
-          choose(k, x.at, out, set);
+          choose_where_possible(k, x.at, out, set);
         } else {
           set(0, out);
           Body again;  // the same
@@ -266,7 +303,7 @@ class Resolution {
       Way end = new_way(x.at, live_in(body, i + 1, way.live));
       Body made;
       if (k.states.size() > 1 && in_its_expressions(x, open(k)))
-        choose(k, x.at, made, [&](std::size_t n, Body& to) {
+        choose_where_possible(k, x.at, made, [&](std::size_t n, Body& to) {
           structured(x, {{k.states[n]}, {}}, end, to);
         });
       else
@@ -297,7 +334,8 @@ class Resolution {
     if (!c) around_.push_back(&end);
     for (auto* inner : bodies(x)) {
       auto made = std::make_shared<Body>();
-      follow(**inner, k, end, *made);
+      const auto all = [&] { follow(**inner, k, end, *made); };
+      c ? as_far_as_possible(all) : all();
       *inner = std::move(made);
     }
     if (!c) around_.pop_back();
@@ -333,7 +371,9 @@ class Resolution {
     if (k.states.size() > 1)
       for (const std::string& p : open(k)) varies = varies || mentions(Body{x}, p) > 0;
     if (!varies) return put(x, k, 0, out);
-    choose(k, x.at, out, [&](std::size_t n, Body& to) { put(x, {{k.states[n]}, {}}, 0, to); });
+    choose_where_possible(k, x.at, out, [&](std::size_t n, Body& to) {
+      put(x, {{k.states[n]}, {}}, 0, to);
+    });
   }
 
   /// The same in `depth` constructs around.
@@ -347,10 +387,13 @@ class Resolution {
     depth += std::holds_alternative<Do>(x.what) || std::holds_alternative<Scope>(x.what) ? 1 : 0;
     for (auto* inner : bodies(x)) {
       auto made = std::make_shared<Body>();
-      for (const Statement& y : **inner) {
-        put(y, k, depth, *made);
-        if (always_leaves(y)) break;
-      }
+      const auto all = [&] {
+        for (const Statement& y : **inner) {
+          put(y, k, depth, *made);
+          if (always_leaves(y)) return;
+        }
+      };
+      std::holds_alternative<Choice>(x.what) ? as_far_as_possible(all) : all();
       *inner = std::move(made);
     }
     out.push_back(std::move(x));
@@ -376,6 +419,10 @@ class Resolution {
     Target t;
     const auto* whole = a.target.as<Var>();
     if (whole && pointers_.count(whole->name)) {
+      if (const auto it = s.find(whole->name); it != s.end() && !it->second.place) {
+        s[a.pointer] = {};
+        return;
+      }
       t = target_of(whole->name, s, at);
     } else {
       t.place = resolved(a.target, s, at);
@@ -455,10 +502,16 @@ class Resolution {
     const bool known = it != s.end();
     if (known && it->second.old && !outlive_.count(p)) throw Outlives{p};
     if (!known || !it->second.place || it->second.old)
-      fail("unsupported", at, "the pointer `{}`, which {}, is not supported in Fortran kernels", p,
-           !known              ? "points nowhere yet"
-           : it->second.place ? "has the subscripts of another iteration"
-                              : "points to nothing here");
+      throw Nowhere{
+          {"unsupported",
+           fmt::format("the pointer `{}`, which {}, is not supported in Fortran kernels", p,
+                       !known             ? "points nowhere yet"
+                       : it->second.place ? "has the subscripts of another iteration"
+                                          : "points to nothing here"),
+           {at, {}},
+           {},
+           {}},
+          known && !it->second.place};
     return it->second;
   }
 

@@ -122,6 +122,9 @@ TEST_CASE("fortran: declarations outside of the subset") {
   };
   CHECK(declared("logical, pointer :: p(:)").find("the pointer `p`") == 0);
   CHECK(declared("real, allocatable :: p").find("the allocatable `p`") == 0);
+  CHECK(error_of([] {
+          import("subroutine s(x, n)\nclass(*) :: x\ninteger :: n\nn = 1\nend subroutine\n");
+        }).find("`x` of any type is not supported") == 0);
   const std::string both = declared("real :: p, q\nequivalence (p, q)");
   CHECK(both.find("`p` in `equivalence`") == 0);
   CHECK(both.find("\n`q` in `equivalence`") != std::string::npos);
