@@ -75,7 +75,7 @@ Expr Expansion::prepared(const Expr& e, bool once, Body& out, const Span& at) {
   if (function || !makes.empty() || !called(inner, kOfArray).empty()) {
     const Expr with = map_children(inner, [&](const Expr& x) {
       if (function) return part(x, out, at);
-      return is_costly(x, makes == "matmul") ? computed(x, out, at) : x;
+      return is_costly(x, makes == "matmul" || makes == "spread") ? computed(x, out, at) : x;
     });
     if (!with.same_as(inner)) return prepared(with, once, out, at);
   }

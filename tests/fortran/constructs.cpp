@@ -1,4 +1,5 @@
 // Constructs around statements: `associate`, regions of OpenMP, and common assumptions of programs.
+#include "codegen/codegen.h"
 #include "core/infer/infer.h"
 #include "core/model/print.h"
 #include "core/order/check_kernel.h"
@@ -311,4 +312,26 @@ end subroutine
               "!$acc parallel loop\ndo i = 1, n\nif (a(i) > 0) t = a(i)\na(i) = t\nend do\n"
               "a(1) = t\nend subroutine\n");
         }).find("tagging `i` as `g.0` would run") == 0);
+}
+
+TEST_CASE("fortran: what is spread is computed once") {
+  const std::string text = R"(
+subroutine rows(n, m, a, b)
+  implicit none
+  integer, intent(in) :: n, m
+  real(8), intent(in) :: a(m, n)
+  real(8), intent(out) :: b(m, n)
+  b = a/spread(1 + sum(a, 2), 2, n)
+end subroutine
+)";
+  test::same_as_gfortran(text, {{{"n", "1"}, {"m", "3"}}, {{"n", "7"}, {"m", "5"}}});
+  const std::string code = generate(import(text).original.at(0), Target::C).source;
+  std::size_t depth = 0, deepest = 0;  // of loops
+  for (std::size_t at = 0; at < code.size(); at = code.find('\n', at) + 1) {
+    const std::size_t word = code.find_first_not_of(' ', at);
+    if (code.compare(word, 3, "for") == 0)
+      depth = (word - at) / 2, deepest = std::max(depth, deepest);
+    if (code.find('\n', at) == std::string::npos) break;
+  }
+  CHECK(deepest == 2);
 }
