@@ -14,15 +14,18 @@ namespace {
 constexpr std::size_t kColumns = 100;
 
 /// The space at which a long line is best broken: before an operator or after a comma or `=`, as
-/// little inside brackets as possible, as far to the right as possible. npos if there is none.
+/// little inside brackets as possible, as far to the right as possible; behind the indentation,
+/// also where that is deep, so that what is left is shorter. npos if there is none.
 std::size_t break_before(const std::string& line) {
   std::size_t best = std::string::npos;
+  const std::size_t text = std::min(line.find_first_not_of(' '), line.size());
+  const std::size_t from = std::max(kColumns / 2, text + 8), to = std::max(kColumns, text + 40);
   int depth = 0, least = 1 << 20;
-  for (std::size_t i = 0; i < line.size() && i <= kColumns; ++i) {
+  for (std::size_t i = 0; i < line.size() && i <= to; ++i) {
     const char c = line[i];
     if (c == '(' || c == '[' || c == '{') ++depth;
     if (c == ')' || c == ']' || c == '}') --depth;
-    if (c != ' ' || i < kColumns / 2) continue;
+    if (c != ' ' || i < from) continue;
     const bool after = line[i - 1] == ',' || line[i - 1] == '=' || line[i - 1] == ';';
     const bool before = std::string_view("+-*/%&|^<>=!?:").find(line[i + 1]) != std::string::npos &&
                         line[i + 1] != '=';

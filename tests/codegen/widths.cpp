@@ -95,3 +95,21 @@ TEST_CASE("widths: a guard rounds down where its loop begins below the domain") 
   CHECK(guard != std::string::npos);
   CHECK(c.find("floor_", c.find("b[", guard)) == std::string::npos);
 }
+
+// Behind 48 columns of indentation a long line was broken at its own beginning, without end.
+TEST_CASE("codegen: long lines in deep nests are broken") {
+  for (const int depth : {10, 22, 23, 24, 30, 60}) {
+    std::string text = "kernel deep(p: in int32[99], a: inout float64[9])\n", indent;
+    for (int d = 0; d < depth; ++d) {
+      text += indent + "if p[" + std::to_string(d) + "] > a[" + std::to_string(d % 9) + "]\n";
+      indent += " ";
+    }
+    text += indent + "a[0] = a[1]*(a[2] + 3.25) - a[3]*(a[4] + 5.25) + a[5]*(a[6] + 7.25) - " +
+            "a[7]*(a[8] + 9.25) + a[1]*(a[3] + 11.25) - a[2]*(a[5] + 13.25)\n";
+    for (int d = depth; d-- > 0;) text += std::string(static_cast<std::size_t>(d), ' ') + "end\n";
+    CAPTURE(depth);
+    const std::string code = generate(kernel(text), Target::C).source;
+    CHECK(code.find("13.25") != std::string::npos);
+    CHECK(code.size() < 100000);
+  }
+}

@@ -241,7 +241,7 @@ end subroutine
     const int what = pick(100);
     if (depth < 5 && chance(4)) return block(depth);
     if (directed_ && depth < 3 && chance(20)) return directed(depth);
-    if (moved_ < 2 && chance(6)) return point(depth);
+    if (moved_ < 3 && chance(7)) return point(depth);
     if (what < 30 && open_.size() < 3) return loop(depth);
     if (what < 42 && depth < 5) return choice(depth);
     if (what < 48 && depth < 5) return select(depth);
