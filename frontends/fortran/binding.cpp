@@ -321,8 +321,8 @@ Binding::View Binding::view(const Variable& dummy, const Expr& argument) const {
              "kernels");
       a.step = *step;
       const Expr least = a.first, most = a.last;
-      a.first = s.start ? s.start : *step > 0 ? least : most;
-      a.last = s.stop ? s.stop : *step > 0 ? most : least;
+      a.first = s.start ? s.start : least;  // backwards too
+      a.last = s.stop ? s.stop : most;
       if (!a.first)
         fail("unsupported", at_, "where a section of `{}` begins is not known", v.array);
     }
@@ -420,8 +420,8 @@ Expr Binding::element(const View& v, const Exprs& index, const Span& at) const {
     }
     const std::int64_t step = s->step ? as_int(s->step).value_or(0) : 1;
     ensure(step != 0, "the step of a section");
-    const Expr start = s->start ? there(s->start) : step > 0 ? a.first : a.last;
-    const Expr stop = s->stop ? there(s->stop) : step > 0 ? a.last : a.first;
+    const Expr start = s->start ? there(s->start) : a.first;
+    const Expr stop = s->stop ? there(s->stop) : a.last;
     out.push_back(Expr(Slice{start, stop, lit(step * a.step)}, at));
   }
   return load(v.array, out, at);

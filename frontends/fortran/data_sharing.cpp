@@ -40,20 +40,7 @@ bool assigns_deeper(const Body& body, const std::string& name) {
 
 /// `to = to op e` where nothing else of the statement reads the variable.
 bool accumulates(const Assignment& a, const Directive::Reduction& r) {
-  if (written_name(a.to) != r.variable) return false;
-  const auto* n = a.value.as<Nary>();
-  const auto* c = a.value.as<Call>();
-  const bool sum =
-      n && ((n->op == NaryOp::Add && r.op == "+") || (n->op == NaryOp::Mul && r.op == "*"));
-  if (!sum && !(c && c->name == r.op)) return false;
-  std::size_t own = 0, all = 0;
-  for (const Expr& e : sum ? n->terms : c->args) {
-    own += equal(e, a.to) ? 1 : 0;
-    all += mentions(e, r.variable) ? 1 : 0;
-  }
-  if (const auto* l = a.to.as<Load>())
-    for (const Expr& i : l->index) all += mentions(i, r.variable) ? 1 : 0;
-  return own == 1 && all == 1;
+  return written_name(a.to) == r.variable && update_of(a) == r.op;
 }
 
 /// The variable is accumulated into, and not used in another way.

@@ -217,10 +217,7 @@ class Converter {
       return index_add({o.start, index_mul(o.step, index_sub(e, lit(1)))});
     };
     const auto* s = inner.as<Slice>();
-    if (!s) return moved(inner);
-    return Expr(Slice{s->start ? moved(s->start) : o.start, s->stop ? moved(s->stop) : o.stop,
-                      index_mul(o.step, s->step)},
-                at_);
+    return s ? section_within(o, *s, moved, at_) : moved(inner);
   }
   Place place(const ev::Component& c) const {
     Place p = std::visit([&](const auto& x) { return place(x); }, c.base().u);

@@ -99,7 +99,10 @@ void read_pointer_assignment(const fp::PointerAssignmentStmt& s, const Span& at,
     const Expr& target = targets.at(i);
     if (target && !target.as<Var>() && !target.as<Load>())
       unsupported(at, "an assignment to a pointer of this target");
-    out.push_back({at, PointerAssignment{own_pointer(pointers[i], routine, at), target, lower}});
+    const std::string& pointer = own_pointer(pointers[i], routine, at);
+    const auto* same = target ? target.as<Var>() : nullptr;
+    if (same && same->name == pointer && lower.empty()) continue;  // `p => p`
+    out.push_back({at, PointerAssignment{pointer, target, lower}});
   }
 }
 

@@ -668,7 +668,7 @@ class Reader {
   void one_at_a_time(const fp::OpenMPCriticalConstruct& x, const Span& at, Body& out) {
     for (Statement s : block(std::get<fp::Block>(x.t), at)) {
       auto* a = std::get_if<Assignment>(&s.what);
-      if (a) a->atomic = a->atomic || is_update(*a);
+      if (a) a->atomic = a->atomic || !update_of(*a).empty();
       out.push_back(std::move(s));
     }
   }

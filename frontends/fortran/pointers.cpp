@@ -144,6 +144,28 @@ class Resolution {
     Known known() const { return {states, states.size() > 1 ? which : std::string()}; }
   };
 
+  /// A construct that statements may leave, as long as the object lives: also where they turn out
+  /// to be in a place that the program does not get to.
+  class Within {
+   public:
+    Within(Resolution& r, Way* way, const std::string& loop)
+        : r_(r), way_(way), loop_(!loop.empty()) {
+      if (way_) r_.around_.push_back(way_);
+      if (loop_) r_.loops_.push_back(loop);
+    }
+    ~Within() {
+      if (way_) r_.around_.pop_back();
+      if (loop_) r_.loops_.pop_back();
+    }
+    Within(const Within&) = delete;
+    Within& operator=(const Within&) = delete;
+
+   private:
+    Resolution& r_;
+    Way* way_;
+    bool loop_;
+  };
+
   Way new_way(const Span& at, std::set<std::string> live) {
     Way w;
     w.live = std::move(live);
@@ -331,14 +353,13 @@ class Resolution {
     put_expressions(x, k.states[0]);
     const auto* c = std::get_if<Choice>(&x.what);
     if (c && c->arms.back().condition) go(k, end, x.at, out);  // none of them
-    if (!c) around_.push_back(&end);
+    const Within within(*this, c ? nullptr : &end, {});
     for (auto* inner : bodies(x)) {
       auto made = std::make_shared<Body>();
       const auto all = [&] { follow(**inner, k, end, *made); };
       c ? as_far_as_possible(all) : all();
       *inner = std::move(made);
     }
-    if (!c) around_.pop_back();
     out.push_back(std::move(x));
   }
 
@@ -349,16 +370,13 @@ class Resolution {
     end.live.merge(live_in(*d.body, 0, end.live));
     end.loop = d.variable;
     go(k, end, x.at, out);
-    around_.push_back(&end);
-    loops_.push_back(d.variable);
+    const Within within(*this, &end, d.variable);
     Body made;
     for (std::size_t known = 0; known != end.states.size();) {
       known = end.states.size();
       made.clear();
       follow(*d.body, end.known(), end, made);
     }
-    around_.pop_back();
-    loops_.pop_back();
     d.body = std::make_shared<Body>(std::move(made));
     out.push_back({x.at, std::move(d)});
   }
@@ -412,7 +430,7 @@ class Resolution {
       return;
     }
     const auto* itself = a.target.as<Var>();
-    if (itself && itself->name == a.pointer) {  // its own memory
+    if (itself && itself->name == a.pointer && a.lower.empty()) {  // its own memory
       s[a.pointer] = {a.target, lower_bounds(a.target)};
       return;
     }
@@ -576,8 +594,8 @@ class Resolution {
     if (step == 0)
       fail("unsupported", at,
            "a section's step that is not a constant is not supported in Fortran kernels");
-    const Expr first = s.start ? s.start : end_of(t, step > 0, there, at);
-    const Expr last = s.stop ? s.stop : end_of(t, step < 0, there, at);
+    const Expr first = s.start ? s.start : end_of(t, true, there, at);
+    const Expr last = s.stop ? s.stop : end_of(t, false, there, at);
     return index_add({t.lower.at(axis), length(first, last, step), lit(-1)});
   }
 
@@ -596,17 +614,13 @@ class Resolution {
       const Expr step = s->step ? s->step : lit(1);
       const auto moved = [&](const Expr& i) -> Expr {
         const Expr& lower = t.lower.at(axis);
-        const Expr first =
-            s->start ? s->start : end_of(t, as_int(step).value_or(1) > 0, n, at);
+        const Expr first = s->start ? s->start : end_of(t, true, n, at);
         if (equal(first, lower) && as_int(step) == 1) return i;
         return index_add({first, index_mul(step, index_sub(i, lower))});
       };
       const Expr& i = index.at(axis);
       if (const auto* section = i.as<Slice>())
-        out.push_back(Expr(Slice{section->start ? moved(section->start) : s->start,
-                                 section->stop ? moved(section->stop) : s->stop,
-                                 index_mul(step, section->step ? section->step : lit(1))},
-                           at));
+        out.push_back(section_within(*s, *section, moved, at));
       else
         out.push_back(moved(i));
     }
@@ -664,7 +678,8 @@ void resolve_pointers(Routine& routine) {
   each(routine.body, [&](const Statement& s) {
     const auto* a = std::get_if<PointerAssignment>(&s.what);
     const auto* target = a && a->target ? a->target.as<Var>() : nullptr;
-    if (a && !(target && target->name == a->pointer)) assigned.insert(a->pointer);
+    const bool own = target && target->name == a->pointer && a->lower.empty();
+    if (a && !own) assigned.insert(a->pointer);
   });
   std::set<std::string> arrays;
   for (auto& [name, v] : routine.variables) {

@@ -98,21 +98,23 @@ void keep_firstprivate(const Directive& d, const Body& body) {
   }
 }
 
-bool is_update(const Assignment& a) {
+std::string update_of(const Assignment& a) {
   const auto* n = a.value.as<Nary>();
   const auto* c = a.value.as<Call>();
-  const bool extreme = c && (c->name == "min" || c->name == "max");
-  if (!extreme && !(n && (n->op == NaryOp::Add || n->op == NaryOp::Mul))) return false;
-  std::size_t same = 0;
+  const std::string op = n && n->op == NaryOp::Add                     ? "+"
+                         : n && n->op == NaryOp::Mul                   ? "*"
+                         : c && (c->name == "min" || c->name == "max") ? c->name
+                                                                       : "";
+  if (op.empty()) return op;
+  const std::string& name = written_name(a.to);
+  std::size_t own = 0, all = 0;
   for (const Expr& e : n ? n->terms : c->args) {
-    std::set<std::string> names;
-    collect_reads(e, names);
-    if (equal(e, a.to))
-      ++same;
-    else if (names.count(written_name(a.to)))
-      return false;
+    own += equal(e, a.to) ? 1 : 0;
+    all += mentions(e, name) ? 1 : 0;
   }
-  return same == 1;
+  if (const auto* l = a.to.as<Load>())
+    for (const Expr& i : l->index) all += mentions(i, name) ? 1 : 0;
+  return own == 1 && all == 1 ? op : "";
 }
 
 void note_per_thread(Routine& r) {

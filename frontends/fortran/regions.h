@@ -31,8 +31,9 @@ void keep_firstprivate(const Directive& d, const Body& body);
 /// change.
 void note_per_thread(Routine& r);
 
-/// Whether it is `x = x + e`, `x = max(x, e)` and the like, where `e` does not have `x`.
-bool is_update(const Assignment& a);
+/// The operation, `+`, `*`, `min` or `max`, of `x = x + e`, `x = max(x, e)` and the like, where
+/// neither `e` nor the subscripts of `x` have `x`; empty for others.
+std::string update_of(const Assignment& a);
 
 /// The variables that statements may assign.
 std::set<std::string> changed_in(const Body& body);

@@ -33,8 +33,8 @@ Axis axis_of(const Slice& s, const Variable& v, std::size_t axis, const Span& at
   const auto most = [&] { return last_of(v, axis, at); };
   out.least = least;
   out.most = v.bounds[axis].upper;
-  out.lower = s.start ? s.start : *step > 0 ? least : most();
-  out.upper = s.stop ? s.stop : *step > 0 ? most() : least;
+  out.lower = s.start ? s.start : least;  // backwards too
+  out.upper = s.stop ? s.stop : most();
   return out;
 }
 

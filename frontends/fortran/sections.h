@@ -26,6 +26,17 @@ std::vector<Axis> axes_of(const Expr& e, const Routine& routine);
 /// it stays.
 Expr element(const Expr& e, const Exprs& numbers, const Routine& routine);
 
+/// The section `inner` of the section `outer` of an array; `moved`: a subscript of that in the
+/// array.
+template <typename Moved>
+Expr section_within(const Slice& outer, const Slice& inner, const Moved& moved, const Span& at) {
+  const Expr step = inner.step ? inner.step : lit(1);
+  return Expr(Slice{inner.start ? moved(inner.start) : outer.start,
+                    inner.stop ? moved(inner.stop) : outer.stop,
+                    index_mul(outer.step ? outer.step : lit(1), step)},
+              at);
+}
+
 /// The first element of the array or section `e` where that has no gaps in memory; null where it
 /// has gaps. `e` itself where it is an array's name or an element.
 Expr first_in_memory(const Expr& e, const Routine& routine);

@@ -119,6 +119,45 @@ end subroutine
                    {{{"n", "1"}}, {{"n", "2"}}, {{"n", "4"}}, {{"n", "9"}}});
 }
 
+TEST_CASE(
+    "fortran: pointers to themselves, backwards, and in loops that the program does not get to") {
+  same_as_gfortran(R"(
+subroutine s(n, a, b, c)
+  implicit none
+  integer, intent(in) :: n
+  real(8), target, intent(inout) :: a(n), b(n)
+  real(8), intent(inout) :: c(n)
+  real(8), pointer :: p(:), q(:)
+  integer :: i
+  p => a(2:)
+  c(1:n-1) = p(n-1:1:-1)
+  c(1) = c(1) + sum(p(::-1)) + size(p(2::-1)) + size(a(::-1))
+  p(0:) => p
+  c(1) = c(1) + p(0)*lbound(p, 1)
+  p => p
+  p(0) = 4
+  associate (y => b(2:n))
+    c(2:n) = c(2:n) + y(n-1:1:-1)
+    c(n) = c(n) + sum(y(::-1))
+  end associate
+  nullify(q)
+  if (associated(q)) then
+    do i = 1, n
+      q(1) = 3
+      p => b
+      if (i == 2) exit
+    end do
+  end if
+  do i = 1, n
+    if (i == 3) p => b
+    p(1) = p(1) + 1
+    if (i == 5) exit
+  end do
+end subroutine
+)",
+                   {{{"n", "3"}}, {{"n", "4"}}, {{"n", "9"}}});
+}
+
 TEST_CASE("fortran: statements that do not use the pointers that vary are there once") {
   const std::string text = print_kernel(import(R"(
 subroutine s(n, a, b, c)
