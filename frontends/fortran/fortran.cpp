@@ -52,8 +52,12 @@ void warn_of_unheeded(const fortran::Routine& r, std::vector<Diagnostic>& out) {
   }
 }
 
-/// The errors that do not follow from another one of them, which is their note.
+/// The errors that do not follow from another one of them, which is their note; each once, also
+/// where it is the reason of a routine and of what that contains.
 std::vector<Diagnostic> causes(const std::vector<Diagnostic>& all) {
+  const auto is_same = [](const Diagnostic& a, const Diagnostic& b) {
+    return a.text == b.text && a.where.at.str() == b.where.at.str();
+  };
   const auto is_cause_of = [](const Diagnostic& a, const Diagnostic& b) {
     return !b.notes.empty() && b.notes.front().text == a.text &&
            b.notes.front().at.str() == a.where.at.str();
@@ -61,7 +65,9 @@ std::vector<Diagnostic> causes(const std::vector<Diagnostic>& all) {
   std::vector<Diagnostic> out;
   for (const Diagnostic& d : all)
     if (std::none_of(all.begin(), all.end(),
-                     [&](const Diagnostic& other) { return is_cause_of(other, d); }))
+                     [&](const Diagnostic& other) { return is_cause_of(other, d); }) &&
+        std::none_of(out.begin(), out.end(),
+                     [&](const Diagnostic& other) { return is_same(other, d); }))
       out.push_back(d);
   return out;
 }

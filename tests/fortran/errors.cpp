@@ -72,6 +72,15 @@ TEST_CASE("fortran: what no kernel can say is named at its line") {
   refused("close (7)", "`close`");
 }
 
+TEST_CASE("fortran: the reason of a routine and of what it contains is said once") {
+  const auto all =
+      errors("integer :: n\nreal :: a(n), b(n)",
+             "call u(a, sacle=2.0)\ncontains\nsubroutine u(x, scale)\nreal :: x(:)\n"
+             "real, optional :: scale\nif (present(scale)) x = scale*x\nend subroutine");
+  REQUIRE(all.size() == 1);
+  CHECK(all[0].text.find("sacle=") != std::string::npos);
+}
+
 TEST_CASE("fortran: what addresses cannot say to routines of other files") {
   const auto why = [](const std::string& declaration, const std::string& attributes = "") {
     const auto all = errors("integer :: n\nreal :: a(n), b(n)\ninterface\nreal function f(x)" +
