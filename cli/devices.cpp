@@ -30,6 +30,7 @@ std::string compilers() {
                                 : "openmp   not supported by it\n";
     is_default = false;
   }
+  if (has_ispc_compiler()) out += fmt::format("ispc     {}\n", find_ispc_compiler().str());
   return out.empty() ? "c        none; install a C compiler, or name one with the variable CC\n"
                      : out;
 }

@@ -22,14 +22,14 @@ const std::vector<Topic> kFixed{
     {"par", kTagTopics,
      "Iterations may run at the same time.\n"
      "Refused when an iteration depends on another. Target `openmp` shares the iterations among "
-     "threads, `c` runs them one after the other; for `opencl` and `cuda`, `gen`, `run` and `fc` "
-     "give "
-     "them to work-items, as lib.work_items does."},
+     "threads, `ispc` launches them as tasks, `c` runs them one after the other; for `opencl` and "
+     "`cuda`, `gen`, `run` and `fc` give them to work-items, as lib.work_items does."},
     {"simd", kTagTopics,
      "Iterations may run in the lanes of vector instructions.\n"
      "Refused when an iteration depends on another. Targets `c` and `openmp` write "
-     "`#pragma omp simd`, but not around updates that take turns; `opencl` and `cuda` have `vec` "
-     "instead."},
+     "`#pragma omp simd`, but not around updates that take turns; on `ispc` they are the lanes of "
+     "a "
+     "gang; `opencl` and `cuda` have `vec` instead."},
     {"ilp", kTagTopics,
      "Each statement runs for all iterations before the next statement does, its copies side by "
      "side.\n"
@@ -47,7 +47,7 @@ const std::vector<Topic> kFixed{
      "multiple of that; `assume n mod 4 = 0` says so of rows. Arrays are taken to begin at "
      "multiples "
      "of 16 bytes. Where a condition lets only some iterations run, each runs by itself. `c` and "
-     "`openmp` write a loop, with `#pragma omp simd` on the latter."},
+     "`openmp` write a loop, with `#pragma omp simd` on the latter, `ispc` a gang."},
     {"mma", kTagTopics,
      "A loop of four steps of a product in double precision, by the matrix units of CUDA's warps.\n"
      "The loop is innermost around one statement, `t = t + a*b` or what a `sum` adds, into a "
@@ -60,12 +60,15 @@ const std::vector<Topic> kFixed{
     {"g.N", kTagTopics,
      "Axis N of the grid of work-groups (`g.0`, `g.1`, `g.2`).\n"
      "Refused when an iteration depends on another. On `openmp` the loops over groups are one "
-     "collapsed parallel loop, on `c` they run in sequence. Groups that need what others do run in "
+     "collapsed parallel loop, on `ispc` they are tasks, on `c` they run in sequence. Groups that "
+     "need what others do run in "
      "kernels of their own; a loop around these runs on the host."},
     {"l.N", kTagTopics,
      "Axis N of the work-items of a group (`l.0`, `l.1`, `l.2`).\n"
      "Work-items of a group run together and meet at barriers. On `c` and `openmp` they are loops "
-     "inside the group, split where a barrier would be. A reduction over them puts their parts "
+     "inside the group, split where a barrier would be; on `ispc` those along `l.0` run in the "
+     "lanes "
+     "of a gang. A reduction over them puts their parts "
      "together in a tree. `l.auto` leaves the axis open: on `opencl` and `cuda` the loop along the "
      "smallest stride gets `l.0`, and what is longer than its axis is split.\n"
      "Their number may depend on parameters; the host computes it at each launch, and a number "

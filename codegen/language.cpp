@@ -45,9 +45,25 @@ std::string device_type(Language language, Scalar s) {
   return c_type(s);
 }
 
-}  // namespace
-
-namespace {
+std::string ispc_type(Scalar s) {
+  switch (s) {
+    case Scalar::Bool: return "bool";
+    case Scalar::I8: return "int8";
+    case Scalar::I16: return "int16";
+    case Scalar::I32: return "int32";
+    case Scalar::I64: return "int64";
+    case Scalar::U8: return "uint8";
+    case Scalar::U16: return "uint16";
+    case Scalar::U32: return "uint32";
+    case Scalar::U64: return "uint64";
+    case Scalar::F16: return "float16";
+    case Scalar::F32: return "float";
+    case Scalar::F64: return "double";
+    case Scalar::C64:
+    case Scalar::C128: break;  // refused before
+  }
+  throw InternalError("a complex number in ISPC");
+}
 
 struct Row {
   Target target;
@@ -103,6 +119,7 @@ std::string language_name(Language language) {
     case Language::C: return "C";
     case Language::OpenCL: return "OpenCL C";
     case Language::Cuda: return "CUDA";
+    case Language::Ispc: return "ISPC";
   }
   return "C";
 }
@@ -112,15 +129,24 @@ Surroundings surroundings_of(Language language) {
     case Language::C: return Surroundings::C;
     case Language::OpenCL: return Surroundings::OpenCL;
     case Language::Cuda: return Surroundings::Cuda;
+    case Language::Ispc: return Surroundings::Ispc;
   }
   return Surroundings::C;
 }
 
 bool is_device(Target t) { return features_of(t).device; }
 
+bool has_headers(Language language) { return language != Language::Ispc; }
+
 std::string type_name(Language language, const Type& t) {
   if (t.is_record()) return unreserved(surroundings_of(language), NameUse::Global, t.record->name);
-  return language == Language::C ? c_type(t.scalar) : device_type(language, t.scalar);
+  switch (language) {
+    case Language::C: return c_type(t.scalar);
+    case Language::Ispc: return ispc_type(t.scalar);
+    case Language::OpenCL:
+    case Language::Cuda: break;
+  }
+  return device_type(language, t.scalar);
 }
 
 std::string field_name(Language language, const std::string& name) {
@@ -133,7 +159,7 @@ std::string element_type(Language language, const Type& t) {
 }
 
 std::string math_function(Language language, const std::string& name, Scalar s) {
-  if (language == Language::OpenCL) return name;
+  if (language == Language::OpenCL || language == Language::Ispc) return name;
   const bool single = (is_complex(s) ? real_part(s) : s) == Scalar::F32;
   return (is_complex(s) ? "c" : "") + name + (single ? "f" : "");
 }
@@ -149,13 +175,15 @@ std::string table_prefix(Language language) {
     case Language::C: return "static ";
     case Language::OpenCL: return "__constant ";
     case Language::Cuda: return "static __constant__ ";
+    case Language::Ispc: return "static uniform ";
   }
   return "";
 }
 
 std::string function_prefix(Language language) {
   switch (language) {
-    case Language::C: return "static inline ";
+    case Language::C:
+    case Language::Ispc: return "static inline ";
     case Language::OpenCL: return "";
     case Language::Cuda: return "static __host__ __device__ __forceinline__ ";
   }

@@ -7,12 +7,13 @@
 namespace moonloop {
 
 /// How a language of the C family spells common constructs.
-enum class Language { C, OpenCL, Cuda };
+enum class Language { C, OpenCL, Cuda, Ispc };
 
 /// The features and needs of a target.
 struct TargetFeatures {
   bool device = false;                  // work-items, launched from the host
   bool threads = false;                 // iterations of `par` loops run in threads
+  bool gangs = false;                   // iterations run in a gang's lanes, launched as tasks
   bool shuffles = false;                // work-items of a warp exchange register values
   bool matrix_units = false;            // `mma`
   bool waits_under_conditions = false;  // of groups: all of a group wait, others need not
@@ -26,8 +27,11 @@ Language language_of(Target t);
 std::string language_name(Language language);
 Surroundings surroundings_of(Language language);
 bool is_device(Target t);  // work-items, launched from the host
+/// Whether generated code includes headers of C's library.
+bool has_headers(Language language);
 
 /// `double`, `int32_t` (`int` on devices), `double complex`, `bool`, or the name of a record.
+/// In ISPC without a word for how many values a variable has, `uniform` or `varying`.
 std::string type_name(Language language, const Type& t);
 std::string field_name(Language language, const std::string& name);
 /// The type of an element in memory that the host sees: bools are bytes there.

@@ -225,6 +225,11 @@ bool taken_by_cuda(NameUse use, std::string_view s) {
          (use == NameUse::Global && begins("cu"));
 }
 
+bool taken_by_ispc(std::string_view s) {
+  static const Words words = words_of({reserved::kIspcWords});
+  return words.count(s) > 0 || s.starts_with("ISPC");
+}
+
 bool taken_by_c(NameUse use, std::string_view s) {
   static const Words members = words_of({reserved::kKeywords, reserved::kMacros});
   static const Words globals = words_of({reserved::kTypes, reserved::kLibrary});
@@ -251,6 +256,7 @@ bool is_reserved(Surroundings around, NameUse use, std::string_view name) {
     case Surroundings::Fortran: return false;
     case Surroundings::OpenCL: return taken_by_opencl(use, name);
     case Surroundings::Cuda: return taken_by_cuda(use, name);
+    case Surroundings::Ispc: return taken_by_ispc(name);
     case Surroundings::OpenCLHost:
       return name.starts_with("cl_") || name.starts_with("CL_") ||
              (name.size() > 2 && name.starts_with("cl") && upper(name[2]));
@@ -263,7 +269,7 @@ std::vector<std::string> reserved_names(Surroundings around, NameUse use) {
       {reserved::kKeywords, reserved::kMacros, reserved::kTypes, reserved::kLibrary,
        reserved::kMathematics, reserved::kOpenCLKeywords, reserved::kOpenCLMacros,
        reserved::kOpenCLFunctions, reserved::kCudaWords, reserved::kCudaMacros,
-       reserved::kFortranNames,
+       reserved::kIspcWords, reserved::kFortranNames,
        "INT32_MAX UINT64_C INT_FAST16_MIN LLONG_MAX SIZE_MAX M_PI M_SQRT1_2 HUGE_VAL FP_NAN "
        "FLT_MAX DBL_EPSILON CMPLX __LINE__ _Complex int32_t uint8_t size_t uintptr_t "
        "floor_mod_i32 min_i32 max_u64 power_i64 mul_c128 allocate half_bits sqrtf csin expl "

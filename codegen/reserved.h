@@ -6,7 +6,7 @@
 namespace moonloop {
 
 /// The surroundings of generated text.
-enum class Surroundings { C, OpenCL, Cuda, OpenCLHost, Fortran };
+enum class Surroundings { C, OpenCL, Cuda, OpenCLHost, Ispc, Fortran };
 
 /// The use of a name there. Each use takes the names of the previous ones too.
 enum class NameUse {

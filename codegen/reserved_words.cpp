@@ -273,6 +273,34 @@ const char* const kCudaMacros =
     "islower_l isprint_l ispunct_l isspace_l issubnormal isupper_l isxdigit_l strdupa strndupa "
     "toascii toascii_l ";
 
+const char* const kIspcWords =
+    "abs acos all any aos_to_soa2 aos_to_soa3 aos_to_soa4 asin assert assume atan atan2 "
+    "atomic_add_global atomic_add_local atomic_and_global atomic_and_local "
+    "atomic_compare_exchange_global atomic_compare_exchange_local atomic_max_global "
+    "atomic_max_local atomic_min_global atomic_min_local atomic_or_global atomic_or_local "
+    "atomic_subtract_global atomic_subtract_local atomic_swap_global atomic_swap_local "
+    "atomic_xor_global atomic_xor_local avg_down avg_up broadcast cbrt cdo ceil cfor cif "
+    "clamp clock cos cosh count_leading_zeros count_trailing_zeros cwhile "
+    "dot2add_i16i16packed dot2add_i16i16packed_sat dot2add_u16i16packed "
+    "dot2add_u16i16packed_sat dot2add_u16u16packed dot2add_u16u16packed_sat "
+    "dot4add_i8i8packed dot4add_i8i8packed_sat dot4add_u8i8packed dot4add_u8i8packed_sat "
+    "dot4add_u8u8packed dot4add_u8u8packed_sat doublebits erf erfc exclusive_scan_add "
+    "exclusive_scan_and exclusive_scan_or exp expm1 extract fastmath float16 float16bits "
+    "float_to_half float_to_half_fast float_to_srgb8 floatbits floor fmod foreach "
+    "foreach_active foreach_tiled foreach_unique frandom frexp half_to_float "
+    "half_to_float_fast in insert int16 int32 int64 int8 intbits invoke_sycl isfinite isinf "
+    "isnan lanemask launch ldexp log log1p max memcpy memcpy64 memmove memmove64 "
+    "memory_barrier memset memset64 min noinline none num_cores packed_load_active "
+    "packed_store_active packed_store_active2 packmask popcnt pow prefetch_l1 prefetch_l2 "
+    "prefetch_l3 prefetch_nt prefetchw_l1 prefetchw_l2 prefetchw_l3 print programCount "
+    "programIndex random rcp rcp_fast rdrand reduce_add reduce_equal reduce_max reduce_min "
+    "rotate round rsqrt rsqrt_fast saturating_add saturating_div saturating_mul "
+    "saturating_sub seed_rng select shift shuffle sign_extend signbits sin sincos sinh soa "
+    "soa_to_aos2 soa_to_aos3 soa_to_aos4 sqrt srgb8_to_float streaming_load "
+    "streaming_load_uniform streaming_store sync tan tanh task taskCount taskCount0 "
+    "taskCount1 taskCount2 taskIndex taskIndex0 taskIndex1 taskIndex2 threadCount "
+    "threadIndex trunc uint uint16 uint32 uint64 uint8 uniform unmasked varying ";
+
 const char* const kFortranNames =
     "c_alert c_associated c_backspace c_bool c_carriage_return c_char c_double c_double_complex "
     "c_f_pointer c_f_procpointer c_f_strpointer c_float c_float128 c_float128_complex "

@@ -13,6 +13,7 @@ extern const char* const kOpenCLMacros;
 extern const char* const kOpenCLFunctions;
 extern const char* const kCudaWords;     // variables, types and functions of a kernel
 extern const char* const kCudaMacros;    // of the headers that nvcc includes by itself
+extern const char* const kIspcWords;     // keywords, variables and functions of its library
 extern const char* const kFortranNames;  // of iso_c_binding, and intrinsic functions in use
 
 }  // namespace moonloop::reserved

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "codegen/language.h"
 #include "core/base/diagnostic.h"
 #include "runtime/compiler_log.h"
 #include "runtime/file.h"
@@ -63,25 +64,42 @@ std::string c_type(Scalar s) {
 
 std::string entry_name(const Program& p) { return "moonloop_call_" + p.name; }
 
-/// Runs the compiler on `source` in a folder of its own; the library's content.
-std::string build(const CCompiler& cc, const std::vector<std::string>& flags,
-                  const std::string& source) {
+/// One run of a compiler, on a file that it reads.
+struct Step {
+  std::vector<std::string> command;
+  std::string file, content;
+};
+
+Step step_of(const CCompiler& cc, const std::vector<std::string>& flags,
+             const std::vector<std::string>& files, std::string file, std::string content) {
+  Step out{cc.command, std::move(file), std::move(content)};
+  out.command.insert(out.command.end(), flags.begin(), flags.end());
+  out.command.insert(out.command.end(), files.begin(), files.end());
+  return out;
+}
+
+/// Runs compilers, the last of which makes `kernel.so`, in a folder of their own; its content.
+std::string build(const std::vector<Step>& steps) {
   const TemporaryFolder folder(temporary_parent(), "moonloop-");
   if (folder.path().empty())
     fail("compiler-failed", {}, "cannot make a folder for the compiler in `{}`",
          temporary_parent());
-  write_file(folder.path() + "/kernel.c", {source});
-  std::vector<std::string> command = cc.command;
-  command.insert(command.end(), flags.begin(), flags.end());
-  for (const char* word : {"-o", "kernel.so", "kernel.c", "-lm"}) command.emplace_back(word);
-  const ProcessResult result = run_process(command, folder.path());
-  if (result.status != 0)
-    fail("compiler-failed", {}, "`{}` ended with status {}:\n{}", fmt::join(command, " "),
-         result.status, with_marked_line(result.output, source));
+  for (const Step& s : steps) {
+    write_file(folder.path() + "/" + s.file, {s.content});
+    const ProcessResult result = run_process(s.command, folder.path());
+    if (result.status != 0)
+      fail("compiler-failed", {}, "`{}` ended with status {}:\n{}", fmt::join(s.command, " "),
+           result.status, with_marked_line(result.output, s.content));
+  }
   std::string content;
   if (!read_whole(folder.path() + "/kernel.so", content))
-    fail("compiler-failed", {}, "`{}` made no library", fmt::join(command, " "));
+    fail("compiler-failed", {}, "`{}` made no library", fmt::join(steps.back().command, " "));
   return content;
+}
+
+std::vector<Step> c_steps(const CCompiler& cc, const std::vector<std::string>& flags,
+                          const std::string& source) {
+  return {step_of(cc, flags, {"-o", "kernel.so", "kernel.c", "-lm"}, "kernel.c", source)};
 }
 
 /// Loads a library that no cache keeps.
@@ -91,6 +109,12 @@ Library load_once(const std::string& content, bool stays) {
     fail("cannot-load", {}, "cannot make a folder in `{}`", temporary_parent());
   write_file(folder.path() + "/kernel.so", {content});
   return Library(folder.path() + "/kernel.so", stays);
+}
+
+/// Loads the library and keeps it in the cache, where there is one.
+Library kept(const std::string& content, const std::string& key, bool stays, const Cache& cache) {
+  const std::string path = cache.keep(key, "so", content);
+  return path.empty() ? load_once(content, stays) : Library(path, stays);
 }
 
 }  // namespace
@@ -123,10 +147,30 @@ CCompiler find_c_compiler() {
                          "install one, or name one with the variable CC"});
 }
 
+namespace {
+
+std::string ispc_name() {
+  const char* given = std::getenv("ISPC");
+  return given && *given ? given : "ispc";
+}
+
+}  // namespace
+
+CCompiler find_ispc_compiler() {
+  if (auto found = find_c_compiler(ispc_name())) return *found;
+  throw Error(Diagnostic{"no-compiler",
+                         fmt::format("no ISPC compiler `{}`", ispc_name()),
+                         {},
+                         {},
+                         "install one, or name one with the variable ISPC"});
+}
+
+bool has_ispc_compiler() { return find_c_compiler(ispc_name()).has_value(); }
+
 bool supports_openmp(const CCompiler& cc) {
   try {
-    build(cc, compile_flags(Target::OpenMP, {true, 0}),
-          "#include <omp.h>\nint threads(void) { return omp_get_max_threads(); }\n");
+    build(c_steps(cc, compile_flags(Target::OpenMP, {true, 0}),
+                  "#include <omp.h>\nint threads(void) { return omp_get_max_threads(); }\n"));
     return true;
   } catch (const Error&) { return false; }
 }
@@ -169,10 +213,7 @@ Library compile(const std::string& source, Target target, const CompileOptions& 
                              fmt::join(flags, " "), processor(), source));
   const bool stays = target == Target::OpenMP;
   if (const std::string path = cache.find(key, "so"); !path.empty()) return Library(path, stays);
-  const std::string content = build(cc, flags, source);
-  const std::string path = cache.keep(key, "so", content);
-  if (path.empty()) return load_once(content, stays);
-  return Library(path, stays);
+  return kept(build(c_steps(cc, flags, source)), key, stays, cache);
 }
 
 /// Definitions of unresolved external functions, which abort.
@@ -213,10 +254,76 @@ std::string uniform_entry(const Program& program) {
   return out + ");\n}\n" + ends_at_externals(program);
 }
 
-Executable::Executable(const Program& program, const CompileOptions& options, const Cache& cache)
-    : Executable(program,
-                 compile(program.source + uniform_entry(program), program.target, options, cache)) {
+namespace {
+
+/// The functions that ISPC's code calls for tasks: they run while they are launched, in threads.
+constexpr const char* kTasks = R"(
+#include <omp.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+typedef void (*moonloop_task)(void *, int, int, int, int, int, int, int, int, int, int);
+
+__attribute__((visibility("default"))) void *ISPCAlloc(void **handle, int64_t size, int32_t alignment) {
+  size_t const step = alignment < 64 ? 64 : (size_t)alignment;
+  char *block = aligned_alloc(step, (step + (size_t)size + step - 1) / step * step);
+  if (!block) abort();
+  *(void **)block = *handle; /* a list of all blocks of one function */
+  *handle = block;
+  return block + step;
 }
+
+__attribute__((visibility("default"))) void ISPCLaunch(void **handle, void *f, void *data, int n0,
+                                                       int n1, int n2) {
+  int64_t const all = (int64_t)n0 * n1 * n2;
+  (void)handle;
+#pragma omp parallel for
+  for (int64_t i = 0; i < all; ++i)
+    ((moonloop_task)f)(data, omp_get_thread_num(), omp_get_num_threads(), (int)i, (int)all,
+                       (int)(i % n0), (int)(i / n0 % n1), (int)(i / n0 / n1), n0, n1, n2);
+}
+
+__attribute__((visibility("default"))) void ISPCSync(void *handle) {
+  while (handle) {
+    void *next = *(void **)handle;
+    free(handle);
+    handle = next;
+  }
+}
+)";
+
+/// Math functions are those of C's library, integers wrap around: as in other targets' code.
+std::vector<std::string> ispc_flags(const CompileOptions& options) {
+  std::vector<std::string> out{fmt::format("-O{}", options.level), "--pic", "--math-lib=system",
+                               "--wrap-signed-int", "--woff"};
+  if (!options.contract) out.emplace_back("--opt=disable-fma");
+  for (std::string& w : words(std::getenv("MOONLOOP_ISPCFLAGS"))) out.push_back(std::move(w));
+  return out;
+}
+
+Library compile_ispc(const Program& program, const CompileOptions& options, const Cache& cache) {
+  const CCompiler ispc = find_ispc_compiler(), cc = find_c_compiler();
+  const std::string entry = program.header + uniform_entry(program) + kTasks;
+  const std::vector<std::string> own = ispc_flags(options),
+                                 flags = compile_flags(Target::OpenMP, options);
+  const std::string key = Cache::key(fmt::format(
+      "{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", fmt::join(ispc.command, " "), ispc.version,
+      fmt::join(own, " "), cc.version, fmt::join(flags, " "), processor(), program.source, entry));
+  if (const std::string path = cache.find(key, "so"); !path.empty()) return Library(path, true);
+  return kept(
+      build({step_of(ispc, own, {"-o", "kernel.o", "kernel.ispc"}, "kernel.ispc", program.source),
+             step_of(cc, flags, {"-o", "kernel.so", "entry.c", "kernel.o", "-lm"}, "entry.c",
+                     entry)}),
+      key, true, cache);
+}
+
+}  // namespace
+
+Executable::Executable(const Program& program, const CompileOptions& options, const Cache& cache)
+    : Executable(program, features_of(program.target).gangs
+                              ? compile_ispc(program, options, cache)
+                              : compile(program.source + uniform_entry(program), program.target,
+                                        options, cache)) {}
 
 Executable::Executable(const Program& program, Library library) : library_(std::move(library)) {
   entry_ = reinterpret_cast<void (*)(void* const*)>(library_.find(entry_name(program)));

@@ -18,7 +18,7 @@ struct CCompiler {
 
 /// `$CC`, which may hold options after the program, else `cc`. Fails `no-compiler`.
 CCompiler find_c_compiler();
-/// The same for a program by name; nothing when there is none.
+/// The same for a program by name, whatever its language; nothing when there is none.
 std::optional<CCompiler> find_c_compiler(const std::string& name);
 /// Whether it compiles and links a program with OpenMP.
 bool supports_openmp(const CCompiler& cc);
@@ -29,6 +29,11 @@ struct CompileOptions {
   bool contract = true;
   int level = 3;  // of optimization
 };
+
+/// The ISPC compiler: `$ISPC`, else `ispc`. Fails `no-compiler`.
+CCompiler find_ispc_compiler();
+/// Whether there is one.
+bool has_ispc_compiler();
 
 /// The options given to the compiler, besides names of files; `$MOONLOOP_CFLAGS` comes last.
 ///
@@ -59,7 +64,8 @@ Library compile(const std::string& source, Target target, const CompileOptions& 
 /// A compiled kernel.
 class Executable {
  public:
-  /// Compiles a program for Target::C or Target::OpenMP.
+  /// Compiles a program for Target::C, Target::OpenMP or Target::Ispc; the tasks of the last run
+  /// in threads of OpenMP.
   explicit Executable(const Program& program, const CompileOptions& options = {},
                       const Cache& cache = Cache::standard());
   /// The entry of `program` in a library that holds it and its uniform entry.

@@ -26,6 +26,10 @@ inline constexpr const char* kGroupId = "group id";
 struct Stmt;
 using Block = std::vector<Stmt>;
 
+/// How a loop's iterations run in a language that has more than one way: in turn, in the lanes of a
+/// gang, or as tasks that are launched.
+enum class Iterations { InTurn, Lanes, Tasks };
+
 /// `for (iname = lower; iname < upper; iname += step)`, `<=` when `inclusive`.
 struct Loop {
   std::string iname;
@@ -40,6 +44,10 @@ struct Loop {
   /// For the outermost of such loops around one Run: `Plan::matrix_steps[matrix]` does them at
   /// once.
   std::optional<int> matrix = std::nullopt;
+  Iterations iterations = Iterations::InTurn;
+  /// With Tasks: this loop and how many of those in it, each the whole body of the one around it,
+  /// are launched together.
+  int together = 1;
 };
 
 struct If {

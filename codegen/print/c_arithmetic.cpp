@@ -1,6 +1,7 @@
 #include "codegen/print/c_arithmetic.h"
 
 #include "codegen/language.h"
+#include "codegen/print/ispc_library.h"
 #include "core/infer/typing.h"
 
 namespace moonloop {
@@ -19,9 +20,12 @@ Scalar bits_of(Scalar s) {
 
 /// NaN and infinities as C has them. The quotient is rounded down from the exact one: `a / b` may
 /// have been rounded up to an integer.
-std::string real_division(bool quotient, Scalar s, Language language) {
-  const auto math = [&](const std::string& f) { return math_function(language, f, s); };
-  const std::string t = type_name(language, s);
+std::string real_division(bool quotient, Scalar s, const Spelling& type) {
+  const auto math = [&](const std::string& f) {
+    if (type.language == Language::Ispc) return ispc_function(f);
+    return math_function(type.language, f, s);
+  };
+  const std::string t = type(s);
   const std::string rest = "  " + t + " const r = " + math("fmod") + "(a, b);\n";
   if (!quotient)
     return rest + "  if (r == 0) return " + math("copysign") +
@@ -34,29 +38,38 @@ std::string real_division(bool quotient, Scalar s, Language language) {
          math("copysign") + "(q, a / b);\n  " + t + " const whole = " + math("floor") +
          "(q);\n"
          "  return q - whole > " +
-         (s == Scalar::F32 ? "0.5f" : "0.5") + " ? whole + 1 : whole;\n";
+         (s == Scalar::F32                  ? "0.5f"
+          : type.language == Language::Ispc ? "0.5d"
+                                            : "0.5") +
+         " ? whole + 1 : whole;\n";
 }
 
 }  // namespace
 
-std::optional<Arithmetic> arithmetic(const std::string& base, Scalar s, Language language) {
-  const std::string t = type_name(language, s), wide = type_name(language, Scalar::I64);
+std::vector<Spelling> spellings(Language language) {
+  if (language != Language::Ispc) return {{language}};
+  return {{language, "uniform "}, {language, "varying "}};
+}
+
+std::optional<Arithmetic> arithmetic(const std::string& base, Scalar s, const Spelling& type) {
+  const std::string t = type(s), wide = type(Scalar::I64);
   const std::string width = std::to_string(8 * size_of(s));
   if (is_real(s) && (base == "floor_div" || base == "floor_mod"))
-    return Arithmetic{t, t + " a, " + t + " b", real_division(base == "floor_div", s, language)};
+    return Arithmetic{t, t + " a, " + t + " b", real_division(base == "floor_div", s, type)};
   if (base == "shift_left" || base == "shift_right") {
     const std::string inside = "n >= 0 && n < " + width;
     const bool left = base == "shift_left", sign = !left && !is_unsigned(s);
     const std::string body =
         sign   ? "a >> (" + inside + " ? n : " + std::to_string(8 * size_of(s) - 1) + ")"
-        : left ? inside + " ? (" + t + ")((" + type_name(language, bits_of(s)) + ")a << n) : 0"
+        : left ? inside + " ? (" + t + ")((" + type(bits_of(s)) + ")a << n) : 0"
                : inside + " ? a >> n : 0";
     return Arithmetic{t, t + " a, " + wide + " n", "  return " + body + ";\n"};
   }
   if (base == "compare") {  // -1, 0 or 1, of a signed number with an unsigned one
-    const std::string u = type_name(language, Scalar::U64);
-    return Arithmetic{"int", wide + " a, " + u + " b",
-                      "  return a < 0 || (" + u + ")a < b ? -1 : (" + u + ")a > b;\n"};
+    const std::string u = type(Scalar::U64);
+    return Arithmetic{type.many + "int", wide + " a, " + u + " b",
+                      "  return a < 0 || (" + u + ")a < b ? -1 : (" + u + ")a > b" +
+                          (type.language == Language::Ispc ? " ? 1 : 0" : "") + ";\n"};
   }
   return std::nullopt;
 }

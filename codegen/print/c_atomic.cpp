@@ -7,7 +7,7 @@
 namespace moonloop {
 
 std::string CPrinter::space_of(const std::string& variable) const {
-  if (helpers_.language() == Language::Cuda) return "";
+  if (helpers_.language() == Language::Cuda || has_gangs()) return "";
   return plan_.lies_in(variable, AddressSpace::Private) ? "__private "
          : plan_.lies_in(variable, AddressSpace::Local) ? dialect_.local_prefix()
                                                         : dialect_.global_prefix();
@@ -35,6 +35,9 @@ void CPrinter::device_atomic(const Exprs& lhs, const Expr& rhs) {
         helpers_.use(simple->op == "add" ? Feature::Int64Atomics : Feature::Int64Extremes);
       return line(dialect_.atomic_call(f, "&" + place, added(), t.scalar) + ";");
     }
+  if (has_gangs() && (t.is_record() || is_complex(t.scalar) || size_of(t.scalar) < 4))
+    fail("unsupported", lhs[0].at(), "atomic updates of {} are not supported by target `{}`",
+         t.str(), to_string(plan_.target));
   exchange(place, t, local, [&](const std::string& old) {
     expr_.stand_in(lhs[0], old);
     const bool same = t.is_record() || expr_.type(rhs, t) == t;
@@ -161,6 +164,7 @@ void CPrinter::exchange(const std::string& place, const Type& t, bool local,
   if (t == Type(Scalar::C64)) helpers_.use(Feature::PairAsWord);
   const std::string at = names_.fresh("at"), seen = names_.fresh("seen"),
                     before = names_.fresh("before"), old = names_.fresh("old");
+  const std::string many = !has_gangs() ? "" : in_lanes_ ? "varying " : "uniform ";
   line("{");
   ++depth_;
   // Less than a word: the bits above `shift` of the word around it, which all devices store with
@@ -174,9 +178,10 @@ void CPrinter::exchange(const std::string& place, const Type& t, bool local,
     line(w.pointer + "const " + at + " = (" + w.pointer + ")(" + address + " - " + address +
          " % 4);");
   } else {
-    line(w.pointer + "const " + at + " = (" + w.pointer + ")&" + place + ";");
+    line(w.pointer + (has_gangs() ? many : "const ") + at + " = (" + w.pointer + many + ")&" +
+         place + ";");
   }
-  line(w.word + " " + seen + " = *" + at + ", " + before + ";");
+  line(many + w.word + " " + seen + " = *" + at + ", " + before + ";");
   line("do {");
   ++depth_;
   line(before + " = " + seen + ";");

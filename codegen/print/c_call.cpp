@@ -50,6 +50,8 @@ CExpr::Piece CExpr::print_call(const Expr& e, const Call& x, const std::optional
         const Piece root = math("sqrt", t, t);
         return {real_literal(1.0, t).text + " / " + root.text, Prec::Product, t};
       }
+      if (in_ispc() && (x.name == "fmin" || x.name == "fmax"))
+        return call_of(helpers_.function(x.name.substr(1), t.scalar), t, t);
       return math(library_name(x.name), t, t);
     case FnClass::Magnitude: {
       const Type arg = computation(e, wanted).operands[0];
@@ -64,7 +66,7 @@ CExpr::Piece CExpr::print_call(const Expr& e, const Call& x, const std::optional
       helpers_.include("stdlib.h");
       const bool wide = size_of(arg.scalar) == 8;
       const Type result = wide ? Scalar::I64 : Scalar::I32;
-      if (helpers_.language() == Language::OpenCL) {  // gives the unsigned type
+      if (helpers_.language() == Language::OpenCL || in_ispc()) {  // the first: the unsigned type
         const Piece p = call_of("abs", result, result);
         return narrowed({"(" + helpers_.type(result) + ")" + p.text, Prec::Unary, result}, t);
       }
@@ -90,11 +92,13 @@ CExpr::Piece CExpr::print_call(const Expr& e, const Call& x, const std::optional
       helpers_.include("math.h");
       const Type as = is_real(arg.scalar) ? arg : Type(Scalar::F64);
       const std::string a = wrap(converted(x.args[0], as, true), Prec::Select);
+      if (in_ispc()) return {x.name + "(" + a + ")", Prec::Postfix, Scalar::Bool};
       return {x.name + "(" + a + ") != 0", Prec::Equal, Scalar::Bool};
     }
     case FnClass::Bessel: {
-      if (helpers_.language() == Language::OpenCL)
-        fail("unsupported", e.at(), "the function `{}` does not exist on target `opencl`", x.name);
+      if (helpers_.language() == Language::OpenCL || in_ispc())
+        fail("unsupported", e.at(), "the function `{}` does not exist on target `{}`", x.name,
+             to_string(plan_.target));
       helpers_.include("math.h");
       const std::string order = value(x.args[0], Scalar::I32);
       const std::string at = value(x.args[1], Scalar::F64);

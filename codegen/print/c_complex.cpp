@@ -162,7 +162,7 @@ bool is_number(const Expr& e) { return as_int(e).has_value() || e.as<FloatLit>()
 
 /// On devices no function may make the value, not even infinities or NaNs.
 std::string CExpr::constant(const Expr& e, const Type& t) {
-  const bool device = helpers_.language() != Language::C;
+  const bool device = is_device(plan_.target);
   const bool half = t == Type(Scalar::F16) && device;
   const auto z = device && (half || is_pair(t) || (!t.is_record() && is_real(t.scalar)))
                      ? folded(e)
@@ -230,7 +230,7 @@ CExpr::Piece CExpr::print_pairs(const Nary& x, const Computation& c) {
     const Type& t = c.operands[i];
     const Type part = real_part(t.scalar);
     if (whole && is_pair(whole->type) && !(whole->type == t)) whole = pair_as(*whole, t);
-    if (whole && !is_pair(whole->type) && !(whole->type == part)) whole = as_type(*whole, part);
+    if (whole && !is_pair(whole->type) && !(whole->type == part)) whole = cast(*whole, part);
     const auto* u = term.as<Unary>();
     const bool minus = add && whole && u && u->op == UnaryOp::Sub;
     const Expr& e = minus ? u->arg : term;

@@ -66,7 +66,7 @@ Pieces CPrinter::device_source(Block program, DeviceProgram& out,
   out_.clear();
   depth_ = 0;
   names_.take_used();
-  tables();
+  tables(Tables::All);
   const std::string tables = std::move(out_);
   out_.clear();
   out.steps = host_steps(program, out);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "codegen/plan/ast.h"
+#include "codegen/print/ispc_library.h"
 #include "core/base/diagnostic.h"
 #include "core/model/domain.h"
 
@@ -52,7 +53,7 @@ std::optional<bool> constant_condition(const Expr& e) {
 }
 
 /// The type in which C combines operands of types `a` and `b`.
-Type combined(const Type& x, const Type& y) {
+Type combined_in_c(const Type& x, const Type& y) {
   const Type a = promoted(x), b = promoted(y);
   if (a == b) return a;
   if (complex(a) || complex(b)) {
@@ -68,7 +69,30 @@ Type combined(const Type& x, const Type& y) {
   return is_unsigned(a.scalar) ? a : b;
 }
 
+/// The same of ISPC, which promotes nothing, and where a truth value is any number.
+Type combined_in_ispc(const Type& x, const Type& y) {
+  static constexpr Scalar kGeneral[] = {Scalar::Bool, Scalar::F64, Scalar::U64, Scalar::I64,
+                                        Scalar::F32,  Scalar::U32, Scalar::I32, Scalar::F16,
+                                        Scalar::U16,  Scalar::I16, Scalar::U8,  Scalar::I8};
+  for (const Scalar s : kGeneral)
+    if (x == Type(s) || y == Type(s)) return s;
+  return x;
+}
+
 }  // namespace
+
+Type CExpr::combined(const Type& x, const Type& y) const {
+  return in_ispc() ? combined_in_ispc(x, y) : combined_in_c(x, y);
+}
+
+/// With a cast in front. In ISPC the number of a truth value is not always 1.
+CExpr::Piece CExpr::cast(const Piece& p, const Type& to) const {
+  if (in_ispc() && p.type == Type(Scalar::Bool)) {
+    const Piece number{wrap(p, Prec::Or) + " ? 1 : 0", Prec::Select, Scalar::I32};
+    return to == number.type ? number : cast(number, to);
+  }
+  return {"(" + helpers_.type(to) + ")" + wrap(p, Prec::Unary), Prec::Unary, to};
+}
 
 CExpr::CExpr(const Plan& plan, CNames& names, Helpers& helpers)
     : plan_(plan), k_(plan.kernel), names_(names), helpers_(helpers), typer_(k_, types_, true) {
@@ -173,19 +197,20 @@ CExpr::Piece CExpr::converted(const Expr& e, const Type& to, bool explicitly) {
     return real_literal(static_cast<double>(*n), to);
   Piece p = print(e, to);
   if (p.type == to || to.is_record()) return p;
+  if (in_ispc()) return as_int(e) && integral(to) && integral(p.type) ? p : cast(p, to);
   const Type from = type(e, to);
   // C's narrowing on assignment is ours, but for reals that become complex and back.
   const bool narrows_here = !explicitly;
   if (narrows_here) return p;
   if (promoted(to) == promoted(from) && promoted(p.type) == promoted(to) && promoted(to) == to)
     return p;
-  return {"(" + helpers_.type(to) + ")" + wrap(p, Prec::Unary), Prec::Unary, to};
+  return cast(p, to);
 }
 
 /// C computed in `int`; the value wraps to the narrower type.
 CExpr::Piece CExpr::narrowed(const Piece& p, const Type& t) const {
   if (p.type == t || !integral(t) || size_of(t.scalar) >= 4) return {p.text, p.prec, t};
-  return {"(" + helpers_.type(t) + ")" + wrap(p, Prec::Unary), Prec::Unary, t};
+  return cast(p, t);
 }
 
 CExpr::Piece CExpr::literal(std::int64_t v, const Type& t) const {
@@ -207,6 +232,9 @@ CExpr::Piece CExpr::real_literal(double v, const Type& t) {
   if (std::isnan(v) || std::isinf(v)) {
     helpers_.include("math.h");
     helpers_.use(std::isnan(v) ? Feature::NotANumber : Feature::Infinity);
+    if (in_ispc())
+      return {(v < 0 ? "-" : "") + ispc_special(std::isinf(v), type.scalar),
+              v < 0 ? Prec::Unary : Prec::Postfix, type};
     std::string name = std::isnan(v) ? "NAN" : v < 0 ? "-INFINITY" : "INFINITY";
     if (single) return {name, v < 0 ? Prec::Unary : Prec::Postfix, type};
     return {"(" + helpers_.type(type) + ")" + name, Prec::Unary, type};
@@ -214,6 +242,7 @@ CExpr::Piece CExpr::real_literal(double v, const Type& t) {
   std::string text = single ? fmt::format("{}", static_cast<float>(v)) : fmt::format("{}", v);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   if (single) text += "f";
+  if (!single && in_ispc()) text += "d";
   return {text, std::signbit(v) ? Prec::Unary : Prec::Postfix, type};
 }
 
@@ -226,9 +255,7 @@ CExpr::Piece CExpr::print(const Expr& e, const std::optional<Type>& wanted) {
         if (real(t) && (x.value > (1 << 24) || x.value < -(1 << 24)))
           return real_literal(static_cast<double>(x.value), t);
         Piece p = literal(x.value, t);
-        if (x.type && !(p.type == t) && integral(t))
-          return {"(" + helpers_.type(t) + ")" + wrap(p, Prec::Unary), Prec::Unary, t};
-        return p;
+        return x.type && !(p.type == t) && integral(t) ? cast(p, t) : p;
       },
       [&](const FloatLit& x) -> Piece { return real_literal(x.value, type(e, wanted)); },
       [&](const ComplexLit& x) -> Piece {
@@ -280,8 +307,7 @@ CExpr::Piece CExpr::print(const Expr& e, const std::optional<Type>& wanted) {
         if (x.type == Type(Scalar::Bool)) return converted(x.arg, x.type, true);
         if (is_pair(x.type) || is_pair(type(x.arg, x.type))) return converted_pair(x.arg, x.type);
         const Piece p = print(x.arg, x.type);
-        if (p.type == x.type) return p;
-        return {"(" + helpers_.type(x.type) + ")" + wrap(p, Prec::Unary), Prec::Unary, x.type};
+        return p.type == x.type ? p : cast(p, x.type);
       },
       [&](const Slice&) -> Piece {
         fail("unsupported", e.at(), "slices as arguments of functions are not supported yet");
@@ -307,7 +333,8 @@ CExpr::Piece CExpr::print_unary(const Expr& e, const Unary& x, const std::option
 
 /// Division as C has it, or its rest.
 CExpr::Piece CExpr::truncated(const Expr& left, const Expr& right, bool quotient, const Type& t) {
-  const Piece l = converted(left, t, true), r = converted(right, t, true);
+  const Type own = in_ispc() ? promoted(t) : t;
+  const Piece l = converted(left, own, true), r = converted(right, own, true);
   return narrowed({wrap(l, Prec::Product) + (quotient ? " / " : " % ") + wrap(r, Prec::Unary),
                    Prec::Product, combined(l.type, r.type)},
                   t);
@@ -375,7 +402,8 @@ CExpr::Piece CExpr::print_shift(const Expr& e, const Binary& x, const std::optio
     return {helpers_.function(left ? "shift_left" : "shift_right", t.scalar) + "(" +
                 value(x.left, t) + ", " + value(x.right, c.operands[1]) + ")",
             Prec::Postfix, t};
-  const Piece l = converted(x.left, t, true), r = print(x.right, {});
+  const Piece l = converted(x.left, t, true),
+              r = in_ispc() ? converted(x.right, t, true) : print(x.right, {});
   const auto side = [](const Piece& p) {  // compilers warn of sums in shifts
     return p.prec == Prec::Sum ? "(" + p.text + ")" : wrap(p, Prec::Product);
   };
@@ -460,19 +488,14 @@ CExpr::Piece CExpr::print_nary(const Expr& e, const Nary& x, const std::optional
       if (number && real(own))
         out = real_literal(static_cast<double>(number->value), own);
       else if (!(out.type == own))
-        out = i == 1 ? converted(x.terms[0], own, true) : as_type(out, own);
+        out = i == 1 ? converted(x.terms[0], own, true) : cast(out, own);
     }
-    if (!(combined(own, p.type) == own)) p = as_type(p, own);
+    if (!(combined(own, p.type) == own)) p = cast(p, own);
     std::string text = wrap(p, sign.next);
     if (text[0] == '-') text = "(" + text + ")";
     out = {wrap(out, sign.inner) + (minus ? sign.minus : sign.plus) + text, sign.prec, own};
   }
   return narrowed(out, step);
-}
-
-/// A piece in parentheses with a cast in front.
-CExpr::Piece CExpr::as_type(const Piece& p, const Type& t) const {
-  return {"(" + helpers_.type(t) + ")" + wrap(p, Prec::Unary), Prec::Unary, t};
 }
 
 Computation CExpr::computation(const Expr& e, const std::optional<Type>& wanted) const {
@@ -489,8 +512,10 @@ CExpr::Piece CExpr::truth(const Expr& e) {
     return {"!" + pair_call("equal", t, {value(e, t), zero}).text, Prec::Unary, Scalar::Bool};
   }
   const Piece p = print(e, {});
-  const bool integers_only = helpers_.language() == Language::OpenCL;
-  if (!integers_only || !real(p.type)) return p;
+  const bool as_it_is = helpers_.language() == Language::OpenCL ? !real(p.type)
+                        : in_ispc()                             ? p.type == Type(Scalar::Bool)
+                                                                : true;
+  if (as_it_is) return p;
   return {wrap(p, Prec::Shift) + " != 0", Prec::Equal, Scalar::Bool};
 }
 

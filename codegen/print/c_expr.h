@@ -115,6 +115,9 @@ class CExpr {
                     const std::optional<Type>& wanted);
   Piece truncated(const Expr& left, const Expr& right, bool quotient, const Type& t);
   Piece division(const Expr& left, const Expr& right, bool quotient, const Type& t);
+  Piece cast(const Piece& p, const Type& to) const;
+  Type combined(const Type& x, const Type& y) const;
+  bool in_ispc() const { return helpers_.language() == Language::Ispc; }
   bool is_real_beside(const Expr& e, const Type& t) const;
   Piece converted_pair(const Expr& e, const Type& to);
   Piece pair_as(const Piece& p, const Type& to) const;
@@ -129,7 +132,6 @@ class CExpr {
   Piece literal(std::int64_t v, const Type& t) const;
   Piece real_literal(double v, const Type& t);
   Piece narrowed(const Piece& p, const Type& t) const;
-  Piece as_type(const Piece& p, const Type& t) const;
   Computation computation(const Expr& e, const std::optional<Type>& wanted) const;
   std::string number_of(const Load& l);
   std::string element(const std::string& array, const Exprs& index, bool linear);

@@ -36,7 +36,8 @@ std::string Helpers::half(const std::string& name) {
 /// The value at a place of type `t`, as used in computations.
 CExpr::Piece CExpr::loaded(const std::string& place, const Type& t) {
   if (!(t == Type(Scalar::F16))) return {place, Prec::Postfix, t};
-  if (helpers_.language() == Language::C) return {"(float)" + place, Prec::Unary, Scalar::F32};
+  if (helpers_.language() == Language::C || in_ispc())
+    return {"(float)" + place, Prec::Unary, Scalar::F32};
   return {helpers_.half("half_value") + "(" + place + ")", Prec::Postfix, Scalar::F32};
 }
 
@@ -54,6 +55,7 @@ CExpr::Piece CExpr::stored_as_half(const Expr& e) {
   const Type t = type(e, Type(Scalar::F16));
   const bool wide = real_part(t.scalar) == Scalar::F64;
   const Piece p = converted(e, wide ? Scalar::F64 : Scalar::F32, true);
+  if (in_ispc()) return this->cast(p, Scalar::F16);
   if (helpers_.language() == Language::C) return {p.text, p.prec, Scalar::F16};
   return {helpers_.half(wide ? "half_bits_f64" : "half_bits") + "(" + p.text + ")", Prec::Postfix,
           Scalar::F16};
@@ -62,6 +64,7 @@ CExpr::Piece CExpr::stored_as_half(const Expr& e) {
 /// A value rounded to float16.
 CExpr::Piece CExpr::rounded_to_half(const Expr& e) {
   const Piece p = stored_as_half(e);
+  if (in_ispc()) return {"(float)" + wrap(p, Prec::Unary), Prec::Unary, Scalar::F32};
   if (helpers_.language() != Language::C) return loaded(p.text, Scalar::F16);
   return {"(float)(_Float16)" + wrap(p, Prec::Unary), Prec::Unary, Scalar::F32};
 }

@@ -180,7 +180,9 @@ CExpr::Piece CExpr::print_index(const Expr& e, bool wide) {
     return {sub(c->left, Prec::Shift) + op + sub(c->right, Prec::Shift),
             equality ? Prec::Equal : Prec::Relation, Scalar::Bool};
   }
-  return print(e, {});
+  const Piece p = print(e, {});
+  const bool narrow = integral(p.type) && size_of(p.type.scalar) < 4;
+  return in_ispc() && narrow ? cast(p, Scalar::I32) : p;
 }
 
 CExpr::Piece CExpr::cast_to_64(const Piece& p) const {

@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "codegen/print/c_arithmetic.h"
+#include "codegen/print/ispc_library.h"
 #include "core/infer/infer.h"
 
 namespace moonloop {
@@ -29,8 +30,8 @@ std::string suffix(Scalar s) {
   return "";
 }
 
-std::string body_of(const std::string& base, Scalar s, Language language) {
-  const std::string t = type_name(language, s);
+std::string body_of(const std::string& base, Scalar s, const Spelling& type) {
+  const std::string t = type(s);
   if (base == "min" || base == "max") {  // of two reals the one that is a number
     const std::string op = base == "min" ? " < " : " > ";
     return "  return b" + op + "a" + (is_real(s) ? " || a != a" : "") + " ? b : a;\n";
@@ -40,7 +41,9 @@ std::string body_of(const std::string& base, Scalar s, Language language) {
   if (base == "square") return "  return x*x;\n";
   if (base == "cube") return "  return x*x*x;\n";
   if (base == "fourth") return "  return x*x*(x*x);\n";
-  if (base == "floor_div") return "  return a / b - (a % b != 0 && (a < 0) != (b < 0));\n";
+  if (base == "floor_div")
+    return std::string("  return a / b - (a % b != 0 && (a < 0) != (b < 0)") +
+           (type.language == Language::Ispc ? " ? 1 : 0);\n" : ");\n");
   if (base == "floor_mod")
     return "  " + t +
            " const r = a % b;\n"
@@ -63,7 +66,9 @@ std::string body_of(const std::string& base, Scalar s, Language language) {
 }  // namespace
 
 CNames::CNames(const Kernel& k, Surroundings around)
-    : around_(around), records_(around == Surroundings::OpenCL || around == Surroundings::Cuda) {
+    : around_(around),
+      records_(around == Surroundings::OpenCL || around == Surroundings::Cuda ||
+               around == Surroundings::Ispc) {
   const bool device = records_;
   // Names outside of the function: the caller's view of records, and external functions.
   const std::function<void(const Type&)> add_records = [&](const Type& t) {
@@ -87,7 +92,8 @@ CNames::CNames(const Kernel& k, Surroundings around)
   const auto is_function = [&](const std::string& n, bool any) {
     if (!n.starts_with(function_)) return false;
     const std::string end = n.substr(function_.size());
-    return end.empty() || end.starts_with(any ? "_" : "_kernel") || end == "_of_c";
+    return end.empty() || end.starts_with(any ? "_" : "_kernel") || end == "_of_c" ||
+           end.starts_with("_task");
   };
   const auto is_free = [&](const std::string& n) {
     if (is_reserved(around_, NameUse::Local, n) || taken_.count(n)) return false;
@@ -95,8 +101,9 @@ CNames::CNames(const Kernel& k, Surroundings around)
     const Temporary* t = k.find_temporary(n);
     if (t && t->read_only)  // a table next to the functions
       return !is_reserved(around_, NameUse::Global, n) && !is_function(n, true);
-    // The host's functions of CUDA call one another.
-    return around_ != Surroundings::Cuda || !(k.find_arg(n) || t) || !is_function(n, false);
+    // The host's functions of CUDA call one another, those of ISPC launch others.
+    return (around_ != Surroundings::Cuda && around_ != Surroundings::Ispc) ||
+           !(k.find_arg(n) || t) || !is_function(n, false);
   };
   const std::set<std::string> names = k.all_names();
   for (const std::string& n : names)
@@ -118,6 +125,10 @@ const std::string& CNames::of(const std::string& name) const {
   return it->second;
 }
 
+std::string CNames::redirect(const std::string& name, std::string identifier) {
+  return std::exchange(by_name_.at(name), std::move(identifier));
+}
+
 std::string CNames::fresh(const std::string& base) {
   // Names reserved by their beginning stay so with any end.
   const bool by_beginning = is_reserved(around_, NameUse::Local, base + "_0");
@@ -129,23 +140,42 @@ std::string CNames::fresh(const std::string& base) {
 }
 
 std::string Helpers::function(const std::string& base, Scalar s) {
-  const std::string name = base + "_" + suffix(s), t = type(s);
-  if (!functions_.count(name)) {
-    check_own(name);
-    if (is_real(s) && base.starts_with("floor")) include("math.h");
-    if (const auto f = arithmetic(base, s, language_)) {
-      functions_[name] = function_prefix(language_) + f->result + " " + name + "(" + f->parameters +
-                         ") {\n" + f->body + "}\n";
-      return name;
+  const std::string name = base + "_" + suffix(s);
+  type(s);  // is used
+  if (functions_.count(name)) return name;
+  check_own(name);
+  if (is_real(s) && base.starts_with("floor")) {
+    include("math.h");
+    for (const char* needed : {"copysign", "floor", "fmod"}) math(needed, s);
+  }
+  std::string& text = functions_[name];
+  for (const Spelling& spelt : spellings(language_)) {
+    if (const auto f = arithmetic(base, s, spelt)) {
+      text += function_prefix(language_) + f->result + " " + name + "(" + f->parameters + ") {\n" +
+              f->body + "}\n";
+      continue;
     }
+    const std::string t = spelt(s);
     const bool one = base == "square" || base == "cube" || base == "fourth";
     const std::string params = one               ? t + " x"
                                : base == "power" ? t + " x, " + t + " n"
                                                  : t + " a, " + t + " b";
-    functions_[name] = function_prefix(language_) + t + " " + name + "(" + params + ") {\n" +
-                       body_of(base, s, language_) + "}\n";
+    text += function_prefix(language_) + t + " " + name + "(" + params + ") {\n" +
+            body_of(base, s, spelt) + "}\n";
   }
   return name;
+}
+
+std::string Helpers::math(const std::string& name, Scalar s) {
+  if (language_ != Language::Ispc) return math_function(language_, name, s);
+  const auto define = [&](const std::string& f) {  // in front of what calls it
+    const std::string text = ispc_definition(f, s);
+    const std::string order = f == "copysign" ? " 0 " : " 1 ";
+    if (!text.empty()) functions_[order + f + "_" + suffix(s)] = text;
+  };
+  if (name == "fmod") define("copysign");
+  define(name);
+  return ispc_function(name);
 }
 
 void Helpers::note(const Type& t) {
@@ -173,9 +203,9 @@ void Helpers::check_own(const std::string& name) const {
 
 std::string Helpers::extremum(bool min, Scalar s, bool any_of_nan) {
   // Compilers make calls of C's fmin, but one or two instructions of the comparisons.
-  if (any_of_nan && is_real(s) && language_ == Language::C)
-    return function(min ? "lesser" : "greater", s);
-  if (!is_real(s) || language_ == Language::C) return function(min ? "min" : "max", s);
+  const bool compares = language_ == Language::C || language_ == Language::Ispc;
+  if (any_of_nan && is_real(s) && compares) return function(min ? "lesser" : "greater", s);
+  if (!is_real(s) || compares) return function(min ? "min" : "max", s);
   include("math.h");
   return math(min ? "fmin" : "fmax", s);
 }

@@ -19,6 +19,8 @@ class CNames {
   const std::string& function() const { return function_; }
   /// Names of the kernel passed to of() since the last call.
   std::set<std::string> take_used() const { return std::exchange(used_, {}); }
+  /// `identifier` is printed for `name` from here on; the one that was before.
+  std::string redirect(const std::string& name, std::string identifier);
   /// A new identifier, `base` if it is free.
   std::string fresh(const std::string& base);
 
@@ -48,9 +50,7 @@ class Helpers {
   Language language() const { return language_; }
   /// As type_name() and math_function() in the current language; with the header that C needs.
   std::string type(const Type& t);
-  std::string math(const std::string& name, Scalar s) const {
-    return math_function(language_, name, s);
-  }
+  std::string math(const std::string& name, Scalar s);
   /// The name of a function on integers or reals of one type: `floor_div`, `floor_mod`, `min`,
   /// `max`, `power`, `square`, `cube`, `fourth`, those of arithmetic(); for instance
   /// `floor_div_i32`.
@@ -76,7 +76,9 @@ class Helpers {
   bool external(const std::string& name, const std::string& declaration) {
     return functions_.emplace(name, declaration).first->second == declaration;
   }
-  void include(const std::string& header) { headers_.insert(header); }
+  void include(const std::string& header) {
+    if (has_headers(language_)) headers_.insert(header);
+  }
   /// Says of a function of C's library, `expf`, that glibc has one for vectors, where it has, so
   /// that compilers vectorize loops with it, as Fortran's do by themselves.
   void vectorize(const std::string& function, Scalar of);

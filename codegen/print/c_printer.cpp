@@ -51,7 +51,11 @@ CPrinter::CPrinter(const Plan& plan, const Dialect& dialect, bool marks)
   find_critical();
 }
 
-std::string CPrinter::type_name(const Type& t) { return helpers_.type(t); }
+/// That of a variable to declare.
+std::string CPrinter::type_name(const Type& t) {
+  if (helpers_.language() != Language::Ispc) return helpers_.type(t);
+  return (in_lanes_ ? "varying " : "uniform ") + helpers_.type(t);
+}
 
 std::string parameter_list(const std::vector<std::string>& parameters, std::size_t indent) {
   std::string out;
@@ -100,13 +104,20 @@ Pieces CPrinter::source(Block program) {
   settle_declarations(program, plan_, expr_);
   dialect_.decorate(program, plan_, names_);
   out_.clear();
-  const std::string head = prototype();
+  if (has_gangs()) refuse_for_gangs();
+  const std::string head = has_gangs() ? gang_prototype() : prototype();
+  std::string before;
+  if (has_gangs()) {  // functions that are launched read tables too
+    tables(Tables::Constant);
+    before = std::exchange(out_, {});
+  }
   depth_ = 1;
-  tables();
+  tables(has_gangs() ? Tables::Changing : Tables::All);
   block(program);
   depth_ = 0;
   const std::string body = std::move(out_);
-  Pieces out{{}, records(), head + " {\n" + body + "}\n"};
+  before += (before.empty() ? "" : "\n") + tasks_;
+  Pieces out{{}, records(), before + head + " {\n" + body + "}\n"};
   for (const std::string& h : helpers_.headers()) out.headers.push_back("#include <" + h + ">\n");
   for (const auto& [helper, definition] : helpers_.functions())
     out.definitions.push_back(definition + "\n");
@@ -138,6 +149,7 @@ std::string pair_definition(const std::string& name, const Type& t) {
 std::vector<std::string> CPrinter::records() {
   std::vector<std::string> out;
   std::set<std::string> done;
+  const bool cpp_like = helpers_.language() == Language::Ispc;  // `struct` names a type
   const std::function<void(const Type&)> define = [&](const Type& t) {
     if (!t.is_record() || !done.insert(t.record->name).second) return;
     const std::string name = helpers_.type(t);
@@ -160,7 +172,10 @@ std::vector<std::string> CPrinter::records() {
     const std::string guard = "MOONLOOP_RECORD_" + name;
     std::string text = "#ifndef " + guard + "\n#define " + guard + "\n";
     for (const auto& [name, definition] : pairs) text += definition;
-    out.push_back(text + "typedef struct {\n" + fields + "} " + name + ";\n#endif\n\n");
+    out.push_back(text +
+                  (cpp_like ? "struct " + name + " {\n" + fields + "}"
+                            : "typedef struct {\n" + fields + "} " + name) +
+                  ";\n#endif\n\n");
   };
   for (const Argument& a : k_.args)
     if (a.type) define(*a.type);
@@ -182,7 +197,7 @@ std::string include_guard(const std::string& name) {
 
 std::string CPrinter::header() {
   const std::string guard = include_guard(name());
-  helpers_ = Helpers(helpers_.language());
+  helpers_ = Helpers(has_gangs() ? Language::C : helpers_.language());
   std::string proto = prototype();
   const bool has_restrict = proto.find("*restrict ") != std::string::npos;
   std::string text = "#ifndef " + guard + "\n#define " + guard + "\n\n";
@@ -247,7 +262,8 @@ void CPrinter::body(const Block& b, const std::string& head) {
   const Loop* loop = one ? std::get_if<Loop>(&b[0].op) : nullptr;
   const bool single = one && !leaves_declaration(b[0]) &&
                       (std::count(printed.begin(), printed.end(), '\n') == 1 ||
-                       (loop && loop->lanes == 0) || std::holds_alternative<If>(b[0].op));
+                       (loop && loop->lanes == 0 && loop->iterations == Iterations::InTurn) ||
+                       std::holds_alternative<If>(b[0].op));
   if (single && printed.find('#') == std::string_view::npos) return;
   out_.insert(inner - 1, " {");  // the head may have been broken into lines
   line("}");
@@ -275,6 +291,8 @@ void CPrinter::statement(const Stmt& s) {
       overload{[&](const Loop& x) {
                  if (x.matrix) return matrix_step(x);
                  if (x.lanes > 0) return lanes(x);
+                 if (x.iterations == Iterations::Lanes) return gang_loop(x);
+                 if (x.iterations == Iterations::Tasks) return task_loop(x);
                  const bool in_turn = takes_turns(x.body);
                  for (const std::string& p : x.pragmas)
                    if (in_turn && p.starts_with("omp simd"))
@@ -285,11 +303,15 @@ void CPrinter::statement(const Stmt& s) {
                  expr_.runs_from(x.iname, x.lower);
                  const std::string step =
                      x.step == 1 ? "++" + i : i + " += " + std::to_string(x.step);
-                 body(x.body, "for (" + type_name(k_.index_type) + " " + i + " = " +
-                                  expr_.index(x.lower) + "; " + i + (x.inclusive ? " <= " : " < ") +
+                 const std::string type = index_type({x.lower, x.upper, x.only_while});
+                 const bool varies = in_lanes_ && type.starts_with("varying");
+                 if (varies) varying_.insert(x.iname);
+                 body(x.body, "for (" + type + " " + i + " = " + expr_.index(x.lower) + "; " + i +
+                                  (x.inclusive ? " <= " : " < ") +
                                   expr_.index(x.upper, false, Prec::Shift) +
                                   (x.only_while ? " && " + expr_.condition(x.only_while) : "") +
                                   "; " + step + ")");
+                 if (varies) varying_.erase(x.iname);
                },
                [&](const If& x) { body(x.body, "if (" + expr_.condition(x.cond) + ")"); },
                [&](const Scope& x) {
@@ -298,9 +320,12 @@ void CPrinter::statement(const Stmt& s) {
                  ++depth_;
                  if (!x.iname.empty()) expr_.runs_from(x.iname, x.value);
                  if (!x.iname.empty())
-                   line(type_name(k_.index_type) + " const " + names_.of(x.iname) + " = " +
+                   line(index_type({x.value}) + " const " + names_.of(x.iname) + " = " +
                         expr_.index(x.value) + ";");
+                 const bool varies = in_lanes_ && !x.iname.empty() && this->varies(x.value);
+                 if (varies) varying_.insert(x.iname);
                  block(x.body);
+                 if (varies) varying_.erase(x.iname);
                  --depth_;
                  line("}");
                },
@@ -308,7 +333,11 @@ void CPrinter::statement(const Stmt& s) {
                [&](const GroupCombine& x) { group_combine(x); },
                [](const Launch&) { throw InternalError("a kernel inside of a function"); },
                [&](const Declare& x) { declare(*k_.find_temporary(x.temporary)); },
-               [&](const Release& x) { line("free(" + names_.of(x.temporary) + ");"); }},
+               [&](const Release& x) {
+                 line((has_gangs() ? "delete[] " + names_.of(x.temporary)
+                                   : "free(" + names_.of(x.temporary) + ")") +
+                      ";");
+               }},
       s.op);
 }
 
@@ -329,12 +358,19 @@ bool CPrinter::takes_turns(const Block& block) const {
 void CPrinter::declare(const Temporary& t) {
   const std::string type = type_name(expr_.type_of_name(t.name));
   const Exprs extents = expr_.extents(t);
+  if (in_lanes_) varying_.insert(t.name);
   // GCC 12 takes a truth value that is set on some paths, and read on these alone, for either one
   // where it moves the reads (-O1, without undefined behaviour in the code).
   const bool truth = helpers_.language() == Language::C &&
                      expr_.type_of_name(t.name) == Type(Scalar::Bool);
   if (extents.empty())
     return line(type + " " + names_.of(t.name) + (truth ? " = false;" : ";"));
+  if (on_heap(expr_, t) && has_gangs()) {
+    Expr size = lit(1);
+    for (const Expr& e : extents) size = index_mul(size, e);
+    return line(type + " * uniform " + names_.of(t.name) + " = uniform new " + type + "[" +
+                expr_.at_least_one(size) + "];");
+  }
   if (on_heap(expr_, t)) {
     std::string size = "sizeof(" + type + ")";
     for (const Expr& e : extents) size += "*" + expr_.index(e, true, Prec::Unary);
@@ -368,9 +404,9 @@ static std::vector<Expr> first_axis_fastest(const std::vector<Expr>& values, con
 }
 
 /// Temporaries that start with given values.
-void CPrinter::tables() {
+void CPrinter::tables(Tables which) {
   for (const auto& [name, t] : k_.temporaries) {
-    if (!t.initializer) continue;
+    if (!t.initializer || which == (t.read_only ? Tables::Changing : Tables::Constant)) continue;
     const Type type = expr_.type_of_name(name);
     const Exprs shape = t.shape.value_or(Exprs{});
     std::string values;

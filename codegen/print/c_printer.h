@@ -3,6 +3,7 @@
 
 #include "codegen/plan/ast.h"
 #include "codegen/print/c_expr.h"
+#include "codegen/print/shared_accumulators.h"
 #include "codegen/print/target.h"
 
 namespace moonloop {
@@ -52,6 +53,7 @@ class CPrinter {
   void copy(const Exprs& from, const Exprs& to);
   template <class F>
   void where(const std::string& cond, F print);
+  void store(const Expr& lhs, const std::string& value);
   void matrix_step(const Loop& x);
   void lanes(const Loop& x);
   /// Neighbouring elements that one instruction of the hardware loads or stores.
@@ -97,7 +99,8 @@ class CPrinter {
   std::string unset(const Type& t);
   std::string neutral(const Instruction& insn, std::size_t i, const Type& t);
   void declare(const Temporary& t);
-  void tables();
+  enum class Tables { Constant, Changing, All };
+  void tables(Tables which);
   std::string brackets(const Temporary& t);
   int device_kernel(const Launch& launch, DeviceProgram& out);
   void device_temporaries(const std::set<std::string>& used, DeviceKernel& kernel);
@@ -115,6 +118,21 @@ class CPrinter {
   std::string headers() const;
   std::string type_name(const Type& t);
 
+  // Gangs: codegen/print/c_gangs.cpp.
+  bool has_gangs() const { return features_of(plan_.target).gangs; }
+  void refuse_for_gangs() const;
+  std::string gang_parameter(const std::string& name, bool written);
+  std::string gang_prototype();
+  void gang_loop(const Loop& x);
+  void task_loop(const Loop& x);
+  void begin_parts(const std::vector<SharedAccumulator>& all, std::vector<std::string>& parts);
+  void end_part(const SharedAccumulator& a, const std::string& part);
+  std::string index_type(const Exprs& from);
+  bool varies(const Expr& e) const;
+  bool is_uniform_place(const Expr& lhs) const;
+  /// Whether the statement that is printed runs for several lanes or tasks at once.
+  bool at_once() const { return in_lanes_ || in_task_; }
+
   const Plan& plan_;
   const Kernel& k_;
   const Dialect& dialect_;
@@ -126,6 +144,11 @@ class CPrinter {
   std::map<int, std::vector<int>> copies_;  // kernels made, by launch of the plan
   std::vector<std::string> kernel_bodies_;  // by kernel
   std::string out_;
+  std::string tasks_;  // functions that are launched
+  int task_count_ = 0;
+  bool in_lanes_ = false;  // of a gang
+  bool in_task_ = false;
+  std::set<std::string> varying_;  // names with a value for each lane
   std::string status_;  // of the last call in CUDA's host function
   int depth_ = 0;
   bool marks_;                                             // where statements begin and end

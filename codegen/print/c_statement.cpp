@@ -2,6 +2,7 @@
 
 #include "codegen/print/c_printer.h"
 #include "codegen/print/declare.h"
+#include "codegen/print/ispc_library.h"
 #include "core/expr/reduction_steps.h"
 #include "core/infer/typing.h"
 #include "core/model/external.h"
@@ -41,6 +42,7 @@ void CPrinter::assigned(const Run& r, const Instruction& insn) {
 std::string CPrinter::target(const Expr& lhs) {
   const auto it = declares_->find(written_name(lhs));
   if (it == declares_->end()) return expr_.place(lhs);
+  if (in_lanes_) varying_.insert(it->first);
   return type_name(expr_.type_of_name(it->first)) + (it->second ? " const " : " ") +
          expr_.place(lhs);
 }
@@ -61,8 +63,13 @@ void CPrinter::assign(const Instruction& insn, const Exprs& lhs, const Expr& rhs
   const bool own = std::all_of(lhs.begin(), lhs.end(), [&](const Expr& l) {
     return plan_.lies_in(written_name(l), AddressSpace::Private);
   });
-  if (insn.atomic == Atomicity::Update && is_device(plan_.target) && !own)
+  if (insn.atomic == Atomicity::Update && (is_device(plan_.target) || at_once()) && !own) {
+    if (several && has_gangs())
+      fail("unsupported", insn.at,
+           "instruction `{}`: atomic updates of several values are not supported by target `{}`",
+           insn.id, to_string(plan_.target));
     return device_atomic(lhs, rhs);
+  }
   if (insn.atomic == Atomicity::Update && !is_device(plan_.target)) {
     const std::string pragma = dialect_.atomic_update(!critical_.count(written_name(lhs[0])));
     if (!pragma.empty()) line("#pragma " + pragma);
@@ -70,6 +77,7 @@ void CPrinter::assign(const Instruction& insn, const Exprs& lhs, const Expr& rhs
   }
   if (several) return tuple(lhs, rhs, false);
   const Type to = expr_.type(lhs[0]);
+  if (is_uniform_place(lhs[0])) return store(lhs[0], expr_.value(rhs, to));
   if (const auto c = declares_->empty() ? compound(lhs[0], rhs) : std::nullopt)
     return line(expr_.place(lhs[0]) + c->op + expr_.addend(c->other, to) + ";");
   line(target(lhs[0]) + " = " + expr_.value(rhs, to) + ";");
@@ -103,12 +111,21 @@ void CPrinter::find_critical() {
   }
 }
 
+/// Puts the value into the place, which may be declared by that.
+void CPrinter::store(const Expr& lhs, const std::string& value) {
+  if (!is_uniform_place(lhs)) return line(target(lhs) + " = " + value + ";");
+  // Of the lanes that run this, one after the other: the place is there once for all of them.
+  const std::string lane = names_.fresh("lane");
+  line("foreach_active (" + lane + ") " + expr_.place(lhs) + " = extract((varying " +
+       helpers_.type(expr_.type(lhs)) + ")(" + value + "), " + lane + ");");
+}
+
 /// All values are computed before the first is assigned.
 void CPrinter::tuple(const Exprs& lhs, const Expr& rhs, bool one_statement) {
   const Exprs& values = rhs.as<Call>()->args;
   if (!one_statement && assigns_in_turn(lhs, rhs)) {
     for (std::size_t i = 0; i < lhs.size(); ++i)
-      line(target(lhs[i]) + " = " + expr_.value(values[i], expr_.type(lhs[i])) + ";");
+      store(lhs[i], expr_.value(values[i], expr_.type(lhs[i])));
     return;
   }
   line("{");
@@ -119,7 +136,7 @@ void CPrinter::tuple(const Exprs& lhs, const Expr& rhs, bool one_statement) {
     names.push_back(names_.fresh("value"));
     line(type_name(t) + " const " + names.back() + " = " + expr_.value(values[i], t) + ";");
   }
-  for (std::size_t i = 0; i < lhs.size(); ++i) line(expr_.place(lhs[i]) + " = " + names[i] + ";");
+  for (std::size_t i = 0; i < lhs.size(); ++i) store(lhs[i], names[i]);
   --depth_;
   line("}");
 }
@@ -137,6 +154,7 @@ std::string CPrinter::neutral(const Instruction& insn, std::size_t i, const Type
     if (is_real(t.scalar)) {
       helpers_.include("math.h");
       helpers_.use(Feature::Infinity);
+      if (has_gangs()) return (least ? "-" : "") + ispc_special(true, t.scalar);
       return least ? "-INFINITY" : "INFINITY";
     }
     const bool named = helpers_.language() == Language::C && is_integer(t.scalar);
@@ -161,8 +179,7 @@ std::string CPrinter::neutral(const Instruction& insn, std::size_t i, const Type
 }
 
 void CPrinter::reduction_init(const Instruction& insn, const Exprs& lhs) {
-  for (std::size_t i = 0; i < lhs.size(); ++i)
-    line(target(lhs[i]) + " = " + neutral(insn, i, expr_.type(lhs[i])) + ";");
+  for (std::size_t i = 0; i < lhs.size(); ++i) store(lhs[i], neutral(insn, i, expr_.type(lhs[i])));
 }
 
 void CPrinter::reduction_update(const Instruction& insn, const Exprs& lhs, const Expr& rhs) {

@@ -1,15 +1,10 @@
 #include <algorithm>
 
+#include "codegen/print/shared_accumulators.h"
 #include "codegen/print/target.h"
 
 namespace moonloop {
 namespace {
-
-bool mentions(const Expr& e, const std::set<std::string>& names) {
-  std::set<std::string> vars;
-  collect_vars(e, vars);
-  return std::any_of(vars.begin(), vars.end(), [&](const auto& v) { return names.count(v) > 0; });
-}
 
 class OpenMPDialect : public Dialect {
  public:
@@ -137,21 +132,12 @@ class OpenMPDialect : public Dialect {
     block = std::move(out);
   }
 
-  /// Parallel loops that nest perfectly and whose bounds do not depend on one another run together.
   static std::string parallel_for(const Loop& outer, const Plan& plan, const CNames& identifiers) {
-    const Kernel& k = plan.kernel;
-    std::set<std::string> names{outer.iname};
-    int depth = 1;
-    for (const Loop* at = &outer; at->body.size() == 1;) {
-      const Loop* inner = std::get_if<Loop>(&at->body[0].op);
-      const bool joins = inner && is_spread(k.tag(inner->iname)) &&
-                         !mentions(inner->lower, names) && !mentions(inner->upper, names);
-      if (!joins) break;
-      names.insert(inner->iname);
-      ++depth;
-      at = inner;
-    }
-    const std::string nested = depth == 1 ? "" : " collapse(" + std::to_string(depth) + ")";
+    const std::vector<const Loop*> together = spread_together(outer, plan);
+    std::set<std::string> names;
+    for (const Loop* l : together) names.insert(l->iname);
+    const std::string nested =
+        together.size() == 1 ? "" : " collapse(" + std::to_string(together.size()) + ")";
     return kParallelFor + nested + reductions(outer, names, plan, identifiers);
   }
 
@@ -165,59 +151,25 @@ class OpenMPDialect : public Dialect {
 
   // ---- Reductions that lanes or threads share.
 
-  struct Found {
-    std::set<std::string> declared;             // inside of the loop
-    std::map<std::string, std::string> clause;  // operator by accumulator
-  };
-
   /// For the loops `inames`, of which `loop` is the outermost.
   static std::string reductions(const Loop& loop, const std::set<std::string>& inames,
                                 const Plan& plan, const CNames& identifiers) {
-    Found found;
-    search(loop.body, inames, plan, found);
     std::map<std::string, std::string> names;  // by operator
-    for (const auto& [acc, op] : found.clause)
-      if (!found.declared.count(acc))
-        names[op] += (names[op].empty() ? "" : ", ") + identifiers.of(acc);
+    for (const SharedAccumulator& a : shared_accumulators(loop, inames, plan)) {
+      const Instruction& insn = *a.update;
+      if (!is_small_array(a.name, plan))
+        fail("unsupported", insn.at,
+             "instruction `{}`: `{}` over `{}`, which is tagged `{}`, of as many elements at once "
+             "as "
+             "{} has iterations, which is not a small constant, is not supported",
+             insn.id, to_string(insn.reduce_op), a.over, plan.kernel.tag(a.over)->text,
+             quoted_list(plan.expansions.at(a.name).axes));
+      std::string& list = names[clause_of(insn.reduce_op)];
+      list += (list.empty() ? "" : ", ") + identifiers.of(a.name);
+    }
     std::string out;
     for (const auto& [op, list] : names) out += " reduction(" + op + ":" + list + ")";
     return out;
-  }
-
-  static void search(const Block& block, const std::set<std::string>& inames, const Plan& plan,
-                     Found& out) {
-    for (const Stmt& s : block)
-      std::visit(overload{[&](const Loop& x) { search(x.body, inames, plan, out); },
-                          [&](const If& x) { search(x.body, inames, plan, out); },
-                          [&](const Scope& x) { search(x.body, inames, plan, out); },
-                          [&](const Run& x) { update(x, inames, plan, out); },
-                          [&](const Declare& x) { out.declared.insert(x.temporary); },
-                          [](const Release&) {}, [](const Sync&) {}, [](const GroupCombine&) {},
-                          [](const Launch&) {}},
-                 s.op);
-  }
-
-  static void update(const Run& run, const std::set<std::string>& inames, const Plan& plan,
-                     Found& out) {
-    const Instruction& insn = *plan.kernel.instructions[static_cast<std::size_t>(run.insn)];
-    for (const auto& [name, constant] : run.declares) out.declared.insert(name);
-    if (insn.role != ReductionRole::Update) return;
-    const auto over = std::find_if(inames.begin(), inames.end(), [&](const std::string& i) {
-      return reduces_over(insn, i, plan);
-    });
-    if (over == inames.end()) return;
-    const std::string& acc = written_name(insn.lhs[0]);
-    if (insn.lhs.size() > 1)
-      fail("unsupported", insn.at,
-           "instruction `{}`: `{}` over `{}`, which is tagged `{}`, is not supported", insn.id,
-           to_string(insn.reduce_op), *over, plan.kernel.tag(*over)->text);
-    if (!is_small_array(acc, plan))
-      fail("unsupported", insn.at,
-           "instruction `{}`: `{}` over `{}`, which is tagged `{}`, of as many elements at once as "
-           "{} has iterations, which is not a small constant, is not supported",
-           insn.id, to_string(insn.reduce_op), *over, plan.kernel.tag(*over)->text,
-           quoted_list(plan.expansions.at(acc).axes));
-    out.clause[acc] = clause_of(insn.reduce_op);
   }
 
   /// Whether the copies of an accumulator, if it has some, are an array that a clause can name.
@@ -233,15 +185,6 @@ class OpenMPDialect : public Dialect {
       if (all > kMost) return false;
     }
     return true;
-  }
-
-  /// Whether the accumulator lives on from one iteration of `iname` to the next.
-  static bool reduces_over(const Instruction& insn, const std::string& iname, const Plan& plan) {
-    const std::string& acc = written_name(insn.lhs[0]);
-    for (const InsnPtr& other : plan.kernel.instructions)
-      if (other->role == ReductionRole::Init && writes(*other).count(acc))
-        return !other->inames.count(iname);
-    return false;
   }
 
   static std::string clause_of(ReduceOp op) {

@@ -179,7 +179,8 @@ TEST_CASE("doc: completions of zsh name what each command takes") {
   CHECK(contains(first, "show:Show the transformed kernel\n"));
   CHECK(contains(first, "--version[print the version]\n"));
   const std::string run = ask("moonloop run a.loop", 3);
-  CHECK(contains(run, "--target[c, openmp, opencl or cuda]:TARGET:(c openmp opencl cuda)\n"));
+  CHECK(contains(run,
+                 "--target[c, openmp, opencl, cuda or ispc]:TARGET:(c openmp opencl cuda ispc)\n"));
   CHECK(contains(run,
                  "*-t[script that transforms the kernels; repeatable]:FILE.lua:_files -g "
                  "\"*.(lua)\"\n"));

@@ -68,8 +68,8 @@ std::optional<Pair> replay(std::uint64_t seed, const std::string& text,
 /// it does not need.
 Problem shrink(const Problem& problem);
 
-/// Compiles the results of all pairs for C and OpenMP, runs both, and compares them with the
-/// interpreter's run of the originals.
+/// Compiles the results of all pairs for C and OpenMP, and for ISPC where its compiler is found,
+/// runs them, and compares them with the interpreter's run of the originals.
 void run_pairs(const std::vector<Pair>& pairs, Statistics& statistics,
                std::vector<Problem>& problems);
 

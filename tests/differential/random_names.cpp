@@ -29,7 +29,8 @@ bool is_variable(const std::string& name) {
 const std::vector<std::string>& words() {
   static const std::vector<std::string> all = [] {
     std::set<std::string> out;
-    for (const Surroundings around : {Surroundings::C, Surroundings::OpenCL, Surroundings::Cuda})
+    for (const Surroundings around :
+         {Surroundings::C, Surroundings::OpenCL, Surroundings::Cuda, Surroundings::Ispc})
       for (std::string& w : reserved_names(around, NameUse::Global)) out.insert(std::move(w));
     for (const std::string& f : function_names()) out.erase(f);
     for (const char* own : {"and", "or", "not", "if", "else", "for", "in", "all", "any", "exists",

@@ -26,7 +26,22 @@ struct Member {
   const Pair* pair;
   Kernel original, result, read_again;  // completed
   Program c, openmp;
+  std::optional<Program> ispc;
 };
+
+/// For ISPC, where its compiler is found; nothing where the language has not what the kernel uses.
+std::optional<Program> ispc_program(Kernel k, Statistics& statistics) {
+  static const bool found = has_ispc_compiler();
+  if (!found) return std::nullopt;
+  try {
+    k.name += "_ispc";
+    return generate(std::move(k), Target::Ispc);
+  } catch (const Error& e) {
+    if (e.diagnostic().code != "unsupported") throw;
+    ++statistics.no_code["unsupported by ispc"];
+    return std::nullopt;
+  }
+}
 
 Kernel reread(const Kernel& k) {
   return parse_kernels(add_source("printed " + k.name, print_kernel(k))).at(0);
@@ -63,13 +78,19 @@ std::string sequence_difference(const Member& m, const Expected& expected) {
 
 void run_member(const Member& m, const Library& library, std::vector<Problem>& problems) {
   const Executable c(m.c, library), openmp(m.openmp, library);
+  std::vector<std::pair<const Program*, const Executable*>> runs{{&m.c, &c}, {&m.openmp, &openmp}};
+  std::optional<Executable> ispc;
+  if (m.ispc) {
+    ispc.emplace(*m.ispc, CompileOptions{.contract = false, .level = 1}, Cache(""));
+    runs.emplace_back(&*m.ispc, &*ispc);
+  }
   for (const std::string& n : run_sizes(m.result)) {
     const Expected expected(m.original, n, {.contract = false});
     if (const std::string what = sequence_difference(m, expected); !what.empty()) {
       problems.push_back(problem_of(*m.pair, what));
       return;
     }
-    for (const auto& [program, f] : {std::pair(&m.c, &c), std::pair(&m.openmp, &openmp)})
+    for (const auto& [program, f] : runs)
       if (const std::string what = complaint(m, *program, *f, expected); !what.empty()) {
         problems.push_back(problem_of(*m.pair, what));
         return;
@@ -169,7 +190,9 @@ void run_pairs(const std::vector<Pair>& pairs, Statistics& statistics,
     if (std::getenv("MOONLOOP_VERBOSE"))
       fmt::print("about to run: {}\n", problem_of(p, "").str()), std::fflush(stdout);
     try {
-      Member m{&p, complete(p.original), complete(p.result), complete(reread(p.result)), {}, {}};
+      Member m{&p, complete(p.original), complete(p.result), complete(reread(p.result)), {}, {},
+               {}};
+      m.ispc = ispc_program(p.result, statistics);
       Kernel named = p.result;
       m.c = generate(named, Target::C);
       named.name += "_openmp";

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "runtime/c_compiler.h"
 #include "runtime/device.h"
 #include "tests/runtime/support.h"
 #include "transforms/registry.h"
@@ -72,10 +73,22 @@ inline RunResult run_on(Target target, const Kernel& k, const Kernel& original,
   return result;
 }
 
-/// The same on C, OpenMP and the device; the arrays are those of the device.
+/// The same on ISPC, where its compiler is found and the language has what the kernel uses.
+inline void run_on_ispc(const Kernel& k, const Kernel& original, const GivenValues& params) {
+  static const bool found = has_ispc_compiler();
+  if (!found) return;
+  if (const std::string e = error_of([&] { generate(k, Target::Ispc); }); !e.empty()) {
+    CHECK(e.ends_with("[unsupported]"));
+    return;
+  }
+  run_on(Target::Ispc, k, original, params);
+}
+
+/// The same on C, OpenMP, ISPC and the device; the arrays are those of the device.
 inline RunResult run_everywhere(const Kernel& k, const Kernel& original,
                                 const GivenValues& params) {
   for (const Target t : {Target::C, Target::OpenMP}) run_on(t, k, original, params);
+  run_on_ispc(k, original, params);
   cuda_programs().insert(generate(k, Target::Cuda).source);
   return run_on(device_target(), k, original, params);
 }
@@ -90,6 +103,7 @@ inline void same_everywhere(const std::string& text, const std::map<std::string,
 /// interpreter's results.
 inline Shape run(const Kernel& k, const Kernel& original, const GivenValues& params) {
   run_on(device_target(), k, original, params);
+  run_on_ispc(k, original, params);
   cuda_programs().insert(generate(k, Target::Cuda).source);
   const Program p = generate(k, Target::OpenCL);
   return {static_cast<int>(p.device->kernels.size()), count(p.source, "barrier(CLK")};

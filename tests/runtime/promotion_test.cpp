@@ -59,11 +59,12 @@ std::string expression(const Row& r) {
   return x + " " + r.op + " " + y;
 }
 
-std::string arguments(const Table& t) {
+std::string arguments(const Table& t, bool real = false) {
   std::string out;
   for (const auto& [array, values] : t.samples)
-    out += fmt::format("{}{}: in {}[{}]", out.empty() ? "" : ", ", array,
-                       array.substr(0, array.find('_')), kSamples);
+    if (!real || !array.starts_with("complex"))
+      out += fmt::format("{}{}: in {}[{}]", out.empty() ? "" : ", ", array,
+                         array.substr(0, array.find('_')), kSamples);
   return out;
 }
 
@@ -112,12 +113,16 @@ struct Operations {
   std::vector<std::pair<const Row*, int>> rows;  // and where they store
 };
 
-Operations operations(const Table& t, const std::string& left) {
+bool is_complex_name(const std::string& type) { return type.starts_with("complex"); }
+
+/// Without complex numbers where `real` says so.
+Operations operations(const Table& t, const std::string& left, bool real = false) {
   Operations out;
   std::map<std::string, int> count;
   std::string body, results;
   for (const Row& r : t.rows.at(left)) {
     if (r.result == "error") continue;
+    if (real && (is_complex_name(r.right) || is_complex_name(r.result))) continue;
     const int n = count[r.result]++;
     body += fmt::format("r_{}[{}, i, j] = {}\n", r.result, n, expression(r));
     out.rows.emplace_back(&r, n);
@@ -126,7 +131,7 @@ Operations operations(const Table& t, const std::string& left) {
     results += fmt::format(", r_{0}: out {0}[{1}, {2}, {2}]", type, n, kSamples);
   out.kernel =
       complete(parse_one(fmt::format("kernel with_{}({}{})\ndomain {{[i, j]: 0 <= i, j < {}}}\n{}",
-                                     left, arguments(t), results, kSamples, body)));
+                                     left, arguments(t, real), results, kSamples, body)));
   return out;
 }
 
@@ -183,7 +188,7 @@ TEST_CASE("promotion: each operator on each two types gives NumPy's type and val
     Bindings data = bindings_of({}, arrays);
     interpret(all.kernel, data);
     check_values(all, arrays, "interpreter");
-    for (const Target target : {Target::C, Target::OpenMP, device_target()}) {
+    const auto run = [&](const Operations& all, Target target) {
       const test::Folder folder;
       RunRequest request;
       request.target = target;
@@ -195,7 +200,13 @@ TEST_CASE("promotion: each operator on each two types gives NumPy's type and val
         request.inputs[b.layout().name] = path;
       }
       check_values(all, run_kernel(all.kernel, all.kernel, request).arrays, to_string(target));
-    }
+    };
+    for (const Target target : {Target::C, Target::OpenMP, device_target()}) run(all, target);
+    if (!has_ispc_compiler() || is_complex_name(left)) continue;
+    Operations real = operations(table, left, true);
+    run(real, Target::Ispc);
+    real.kernel = test::step(real.kernel, "tag_inames", {test::word("i:par, j:simd")});
+    run(real, Target::Ispc);
   }
 }
 

@@ -160,5 +160,5 @@ TEST_CASE("counts: errors name what is wrong") {
   CHECK(fails("tri:sync_counts('pascal')")
             .starts_with("bad argument #1 to 'sync_counts' (unknown target 'pascal'; there is c, "
                          "openmp, opencl, "
-                         "cuda)"));
+                         "cuda, ispc)"));
 }

@@ -57,7 +57,8 @@ TEST_CASE("scripts: what a kernel tells about itself") {
     assert(deps:find("flow a: step -> step:", 1, true), deps)
   )");
   CHECK(failure(kDouble, "twice:code('fortran')").text ==
-        "bad argument #1 to 'code' (unknown target 'fortran'; there is c, openmp, opencl, cuda)");
+        "bad argument #1 to 'code' (unknown target 'fortran'; there is c, openmp, opencl, cuda, "
+        "ispc)");
 }
 
 TEST_CASE("scripts: a trace replays to the same kernel") {
