@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <unordered_map>
 
+#include "codegen/language.h"
 #include "codegen/plan/auto_axes.h"
 #include "codegen/plan/domains.h"
 #include "codegen/plan/own_iterations.h"
@@ -145,6 +146,20 @@ class Storage {
     return is_spread(tag) || (tag && run_of(tag->kind) == TagRun::Vector);
   }
 
+  /// Whether the loop over work-items, whose iterations run in the lanes of a gang, is around all
+  /// uses of a temporary of which each of them has its own, without a copy for each in an array.
+  bool is_gang_of_owners(const Temporary& t, const std::string& iname) const {
+    return features_of(plan_.target).gangs && is_work_item(k_.tag(iname)) && own_ &&
+           own_->has(t.name, iname) && !has_copies_for_items(t.name);
+  }
+  /// Those for `ilp` and `vec` iterations have inames as their axes.
+  bool has_copies_for_items(const std::string& name) const {
+    const auto it = plan_.expansions.find(name);
+    return it != plan_.expansions.end() &&
+           std::any_of(it->second.axes.begin(), it->second.axes.end(),
+                       [&](const std::string& axis) { return !k_.has_iname(axis); });
+  }
+
   /// The first use writes the scalar in every iteration of the innermost of the `depth` loops, so
   /// that no iteration sees what another one left.
   bool starts_fresh(const Temporary& t, const std::vector<Use>& uses, std::size_t depth) const {
@@ -177,6 +192,7 @@ class Storage {
     for (std::size_t d = depth; d > 0; --d) {
       const std::string& iname = loops[d - 1];
       if (iname.empty()) return d;  // a kernel on the device
+      if (is_gang_of_owners(t, iname)) return d;
       if (!splits_storage(iname)) continue;
       if (plan_.spaces.empty() && t.space == AddressSpace::Auto &&
           indexes_everywhere(uses, iname) && are_apart(t, uses, d))
