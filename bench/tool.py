@@ -3,10 +3,13 @@
 Process time is user plus system time of the whole process (for Loo.py: with and without the
 interpreter's start and the imports, measured inside). The least of several runs counts; what is
 compared takes turns, so that a machine that gets slower for a while does so for both.
+
+`--paired BINARY [TURNS]` compares with another build of Moonloop instead.
 """
 import os
 import re
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -318,6 +321,38 @@ def loopy(source, repeat=1):
     return best
 
 
+def own_works(text):
+    """The works of Moonloop alone: a name and the arguments of `gen` for each."""
+    yield "product of section 5.2", ["examples/paper/dgemm.loop", "-t", "examples/paper/dgemm.lua"]
+    yield "500 independent loops", [text("loops.loop", loops_text(500))]
+    for count in (1250, 10000):
+        yield f"chain of {count} statements", [text(f"chain{count}.loop", chain_text(count))]
+    for name, make, least, _ in GROWTH:
+        work = make(4 * least)
+        file = name.replace(" ", "_")
+        yield (f"{name}, {4 * least}",
+               [text(f"{file}.loop", work.kernel), "-t", text(f"{file}.lua", work.script),
+                "--kernel", "work", "--target", work.target])
+
+
+def paired(other, turns, text):
+    """Compares with another binary: both do each work in turns, and the medians of the ratios count."""
+    print(f"| work | {other} | this one | median of the ratios | least of the ratios |\n|---|---|---|---|---|")
+    ratios = []
+    for name, arguments in own_works(text):
+        times = []
+        for turn in range(turns):
+            took = [0, 0]
+            for which in (0, 1) if turn % 2 == 0 else (1, 0):  # neither is always the first
+                took[which] = run([(other, MOONLOOP)[which], "gen", *arguments])[1]
+            times.append(took)
+        ratio = sorted(mine / theirs for theirs, mine in times)
+        ratios.append(statistics.median(ratio))
+        print(f"| {name} | {seconds(min(t for t, _ in times))} | {seconds(min(m for _, m in times))} | "
+              f"{ratios[-1]:.3f} | {ratio[0]:.3f} |", flush=True)
+    print(f"geometric mean of the medians: {statistics.geometric_mean(ratios):.3f}")
+
+
 def seconds(value):
     return f"{value * 1000:.1f} ms" if value < 1 else f"{value:.2f} s"
 
@@ -331,6 +366,10 @@ def main():
         with open(path, "w") as f:
             f.write(content)
         return path
+
+    if len(sys.argv) > 2 and sys.argv[1] == "--paired":
+        turns = int(sys.argv[3]) if len(sys.argv) > 3 else 20
+        return paired(os.path.abspath(sys.argv[2]), turns, text)
 
     product = ["examples/paper/dgemm.loop", "-t", "examples/paper/dgemm.lua"]
     turns = [(moonloop(product, 10), loopy(DGEMM_LOOPY)) for _ in range(5)]
