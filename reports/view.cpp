@@ -153,14 +153,13 @@ class Drawing {
     for (const Statement& s : statements_) {
       Json points = Json::array();
       for (const Instance& p : s.instances) points.push_back({p.place, p.rank});
-      bool all = true;
-      const Json some = arrows(s, all);
+      const Arrows drawn = arrows(s);
       out.push_back({{"id", s.id},
                      {"axes", s.axes},
                      {"points", points},
                      {"tiles", tiles(s)},
-                     {"arrows", some},
-                     {"all_arrows", all}});
+                     {"arrows", drawn.pairs},
+                     {"all_arrows", drawn.all}});
     }
     return out;
   }
@@ -274,27 +273,30 @@ class Drawing {
     for (std::size_t i = 0; i < all.size(); ++i) all[i]->rank = i;
   }
 
-  /// Dependences of a statement on itself, as pairs of its instances. `all` becomes false where
-  /// there are too many.
-  Json arrows(const Statement& s, bool& all) const {
-    Json out = Json::array();
+  struct Arrows {
+    Json pairs = Json::array();
+    bool all = true;  // false: there are too many
+  };
+  /// Dependences of a statement on itself, as pairs of its instances.
+  Arrows arrows(const Statement& s) const {
+    Arrows out;
     for (const Dependence& d : all_.all) {
       if (static_cast<std::size_t>(d.from) != s.insn || d.from != d.to) continue;
       const auto set = at_sizes(pairs_of(d.relation), sizes_);
       const auto pairs = set ? points_of(*set, 20 * kMostArrows) : std::nullopt;
       if (!pairs) {
-        all = false;
+        out.all = false;
         continue;
       }
       const std::vector<std::string> order = dims(d.relation);
       for (const auto& p : *pairs) {
         const auto from = index_of(s, order, p, 0), to = index_of(s, order, p, order.size());
         if (!from || !to || *from == *to) continue;
-        if (out.size() == kMostArrows) {
-          all = false;
+        if (out.pairs.size() == kMostArrows) {
+          out.all = false;
           return out;
         }
-        out.push_back({*from, *to});
+        out.pairs.push_back({*from, *to});
       }
     }
     return out;

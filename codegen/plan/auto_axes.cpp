@@ -23,8 +23,7 @@ using Group = std::array<Expr, kAxes>;
 Expr length_of(const Kernel& k, const std::string& iname) {
   if (const auto n = longest(k, iname)) return lit(*n);
   const InameTag& tag = *k.tag(iname);
-  bool known = true;
-  const Set s = without_computed(k, domain_of(k, {iname}), known);
+  const Set s = without_computed(k, domain_of(k, {iname})).all;
   if (!is_bounded(s, 0))
     fail("unsupported", tag.at ? tag.at : k.at,
          "`{0}` is tagged `{1}`, but its number of iterations is not known before the kernel runs; "
@@ -141,8 +140,8 @@ Expr larger(const Kernel& k, const Expr& a, const Expr& b) {
 }
 
 std::optional<std::int64_t> longest(const Kernel& k, const std::string& iname) {
-  bool known = true;  // a guard handles values computed in the kernel
-  const Set s = without_computed(k, domain_of(k, {iname}), known);
+  // A guard handles values computed in the kernel.
+  const Set s = without_computed(k, domain_of(k, {iname})).all;
   const LocalSpace space = isl_local_space_from_space(isl_set_get_space(s.get()));
   const Set other = isl_set_set_dim_name(s.copy(), isl_dim_set, 0, "other");
   // The largest distance between two points of the same parameters.

@@ -123,8 +123,7 @@ std::optional<Map> HardwareConflicts::meet(const StatementAccess& x, const State
       anywhere = true;
   }
   if (!anywhere && a.empty()) return std::nullopt;  // there is one work-item (group)
-  bool exact = true;
-  Map pairs = conflicts_.in_equal(conflicts_.pairs(x, y, exact), x, y, same);
+  Map pairs = conflicts_.in_equal(conflicts_.pairs(x, y).all, x, y, same);
   if (!carried.empty()) {
     auto later = conflicts_.in_later(std::move(pairs), x, y, carried);
     if (!later) return std::nullopt;
@@ -181,8 +180,7 @@ std::optional<Map> HardwareConflicts::across_copies(const StatementAccess& write
   }
   if (!elsewhere && a.empty()) return std::nullopt;
   if (plainly_apart(write, read)) return std::nullopt;
-  bool exact = true;
-  Map pairs = conflicts_.in_equal(conflicts_.pairs(write, read, exact), write, read, same);
+  Map pairs = conflicts_.in_equal(conflicts_.pairs(write, read).all, write, read, same);
   if (!elsewhere) {
     const auto f = to_map(a, conflicts_.dims(write.insn)),
                g = to_map(b, conflicts_.dims(read.insn));
@@ -220,9 +218,7 @@ std::optional<Map> HardwareConflicts::unless_claimed(const StatementAccess& x,
                                                      const std::string& scope) {
   const Instruction &a = insn(x.insn), &b = insn(y.insn);
   if (!pairs || (!claims_none(a, b, scope) && !claims_none(b, a, scope))) return pairs;
-  bool known = true;
-  conflicts_.pairs(x, y, known);
-  if (!known) return std::nullopt;
+  if (!conflicts_.pairs(x, y).exact) return std::nullopt;
   refuse("needed-barrier", b.at ? b.at : a.at,
          "`{}` and `{}` are said to need no barrier between them, but {}", a.id, b.id,
          describe(x, y, *pairs));

@@ -41,8 +41,8 @@ std::map<std::string, HardwareIname> hardware_of(const Kernel& k) {
     if (!k.has_iname(iname)) continue;
     // The hardware counts as far as the bounds go that are known outside of it; what is computed
     // inside, such as the length of a row, becomes a guard of each work-item.
-    bool known = true;
-    const Set all = domain_of(k, {iname}), s = without_computed(k, all, known);
+    const Set all = domain_of(k, {iname});
+    const auto [s, known] = without_computed(k, all);
     if (!is_bounded(s, 0)) {
       if (known)
         fail("unsupported", tag.at ? tag.at : k.at, "`{}` is tagged `{}`, but has no bounds", iname,

@@ -27,8 +27,7 @@ bool OwnIterations::meet(const std::vector<StatementAccess>& accesses, const std
   for (const StatementAccess& x : accesses)
     for (const StatementAccess& y : accesses) {
       if (!x.write && !y.write) continue;
-      bool exact = true;
-      const Map pairs = conflicts_->in_equal(conflicts_->pairs(x, y, exact), x, y, outer);
+      const Map pairs = conflicts_->in_equal(conflicts_->pairs(x, y).all, x, y, outer);
       if (!yes(isl_map_is_empty(conflicts_->in_different(pairs, x, y, {loop}).get()))) return true;
     }
   return false;

@@ -164,27 +164,22 @@ std::optional<PwAff> ProgramPoints::affine(int place, const Expr& e) {
   return to_affine(e, places_[place].inames);
 }
 
-std::optional<Joined> ProgramPoints::joined(int place, const Exprs& exprs, bool& exact) {
+std::optional<ProgramPoints::JoinedPoints> ProgramPoints::joined(int place, const Exprs& exprs) {
   const Place& p = places_[place];
   Exprs all = exprs;
   if (!std::all_of(all.begin(), all.end(), [&](const Expr& e) { return static_integers(e); }))
     return std::nullopt;
-  exact = true;
-  for (const Expr& c : p.conditions) {
-    if (static_integers(c)) {
-      all.push_back(c);
-    } else {
-      exact = false;
-    }
-  }
-  std::optional<Joined> out = loops_.join(p.inames, all);
-  if (!out) return std::nullopt;
+  std::copy_if(p.conditions.begin(), p.conditions.end(), std::back_inserter(all),
+               [&](const Expr& c) { return static_integers(c); });
+  std::optional<Joined> found = loops_.join(p.inames, all);
+  if (!found) return std::nullopt;
+  JoinedPoints out{std::move(*found), all.size() == exprs.size() + p.conditions.size()};
   for (std::size_t c = exprs.size(); c < all.size(); ++c) {
-    const auto holds = to_condition(out->exprs[c], out->inames);
-    exact = exact && holds;
-    if (holds) out->instances = isl_set_intersect(out->instances.take(), holds->copy());
+    const auto holds = to_condition(out.exprs[c], out.inames);
+    out.exact = out.exact && holds;
+    if (holds) out.instances = isl_set_intersect(out.instances.take(), holds->copy());
   }
-  out->exprs.resize(exprs.size());
+  out.exprs.resize(exprs.size());
   return out;
 }
 

@@ -58,9 +58,12 @@ class ProgramPoints {
   /// `e` as a function of the place's inames; nothing unless it is quasi-affine in inames and
   /// integer arguments.
   std::optional<PwAff> affine(int place, const Expr& e);
+  struct JoinedPoints : Joined {
+    bool exact = true;  // as above
+  };
   /// Fewer instances and simpler expressions that take the values that `exprs` take at `place`,
-  /// where loops can be joined there; `exact` as above.
-  std::optional<Joined> joined(int place, const Exprs& exprs, bool& exact);
+  /// where loops can be joined there.
+  std::optional<JoinedPoints> joined(int place, const Exprs& exprs);
   /// Whether all that `e` reads are inames and integer arguments.
   bool static_integers(const Expr& e);
   /// Parameters of `s` that are temporaries: data-dependent bounds.

@@ -51,13 +51,21 @@ struct ComplexNode {
   virtual Complex get() const = 0;
   virtual BoundedComplex bounded(const Accuracy&) const = 0;
 };
+/// An address, and whether every other execution is sure to be there too.
+struct BoundedAddress {
+  char* at = nullptr;
+  bool sure = true;
+};
+/// The same of a record, with its bounds: null for an exact one.
+struct BoundedRecord {
+  BoundedAddress address;
+  Shadow* shadow = nullptr;
+};
 /// The address of a record.
 struct AddressNode {
   virtual ~AddressNode() = default;
   virtual char* get() const = 0;
-  /// As `get`; clears `sure` where another execution may take another record. `from` becomes where
-  /// its bounds are, null for an exact one.
-  virtual char* bounded(const Accuracy&, bool& sure, Shadow*& from) const = 0;
+  virtual BoundedRecord bounded(const Accuracy&) const = 0;
 };
 using IntPtr = std::unique_ptr<IntNode>;
 using RealPtr = std::unique_ptr<RealNode>;
@@ -128,8 +136,7 @@ struct Access {
   [[noreturn]] void leave(const Axis& axis, std::int64_t index) const;
   /// Whether another execution may be at another element.
   bool varies() const;
-  /// As `at`; clears `sure` where another execution may be at another element.
-  char* bounded(const Accuracy& a, bool& sure) const;
+  BoundedAddress bounded(const Accuracy& a) const;
   /// Makes all elements undecided that another execution may be at.
   void blur(const Accuracy& a) const;
 };

@@ -527,10 +527,11 @@ struct ChosenAddress final : AddressNode {
   IntPtr condition;
   AddressPtr yes, no;
   char* get() const override { return condition->get() ? yes->get() : no->get(); }
-  char* bounded(const Accuracy& a, bool& sure, Shadow*& from) const override {
+  BoundedRecord bounded(const Accuracy& a) const override {
     const BoundedInt c = condition->bounded(a);
-    if (c.e > 0) sure = false;
-    return (c.v ? yes : no)->bounded(a, sure, from);
+    BoundedRecord x = (c.v ? yes : no)->bounded(a);
+    if (c.e > 0) x.address.sure = false;
+    return x;
   }
 };
 

@@ -12,11 +12,12 @@ bool Access::varies() const {
                      [](const Axis& x) { return x.index.general && x.index.general->varies(); });
 }
 
-char* Access::bounded(const Accuracy& a, bool& sure) const {
+BoundedAddress Access::bounded(const Accuracy& a) const {
+  bool sure = true;
   for (const Axis& x : axes)
     if (x.index.general && x.index.general->varies() && x.index.general->bounded(a).e > 0)
       sure = false;
-  return at();
+  return {at(), sure};
 }
 
 void Access::blur(const Accuracy& a) const {
@@ -163,22 +164,18 @@ struct BoundedStore : Store {
   using Number = typename Form::Node::Number;
   Access to;
   Bounded<Number> held{};
-  char* where = nullptr;
-  bool sure = true;
+  BoundedAddress address;
   explicit BoundedStore(Access a) : to(std::move(a)) {}
   const Accuracy& accuracy() const { return *to.shadow->accuracy; }
   Shadow* shadow() const override { return to.shadow; }
 
-  void find() {
-    sure = true;
-    where = to.bounded(accuracy(), sure);
-  }
+  void find() { address = to.bounded(accuracy()); }
   /// After a write: `e` is the bound. A sum starts again.
   void note(double e) {
     Shadow& s = *to.shadow;
-    s.at(where) = e;
-    if (!s.sums.empty()) s.sums[s.place(where)] = {};
-    if (!sure) to.blur(accuracy());
+    s.at(address.at) = e;
+    if (!s.sums.empty()) s.sums[s.place(address.at)] = {};
+    if (!address.sure) to.blur(accuracy());
   }
 };
 
@@ -194,13 +191,13 @@ struct ValueStore final : BoundedStore<Form> {
     this->find();
   }
   void commit() override {
-    Form::put(this->where, this->held.v);
+    Form::put(this->address.at, this->held.v);
     this->note(this->held.e);
   }
   void commit_open(bool taken) override {
-    const auto old = Form::get(this->where);
-    const double before = this->to.shadow->at(this->where);
-    if (taken) Form::put(this->where, this->held.v);
+    const auto old = Form::get(this->address.at);
+    const double before = this->to.shadow->at(this->address.at);
+    if (taken) Form::put(this->address.at, this->held.v);
     const double apart = distance(old, this->held.v);
     this->note(taken ? std::max(this->held.e, apart + before)
                      : std::max(before, apart + this->held.e));
@@ -249,7 +246,7 @@ struct SumStore final : BoundedStore<Form> {
       Number x{};
       if (i == place) {
         if (anew) continue;
-        x = Form::get(this->where);
+        x = Form::get(this->address.at);
       } else {
         const auto t = terms[i]->bounded(a);
         x = t.v;
@@ -266,17 +263,17 @@ struct SumStore final : BoundedStore<Form> {
 
   void add(bool taken, double further) {
     Shadow& s = *this->to.shadow;
-    Shadow::Sum& sum = s.sums[s.place(this->where)];
+    Shadow::Sum& sum = s.sums[s.place(this->address.at)];
     if (anew)
       sum = {};
-    else if (!(s.at(this->where) < kUndecided))
+    else if (!(s.at(this->address.at) < kUndecided))
       sum.passed = kUndecided;  // other stores may have hit it
     else if (sum.count == 0)
-      begin(sum, Form::get(this->where), s.at(this->where));
+      begin(sum, Form::get(this->address.at), s.at(this->address.at));
     sum.passed += added.passed + further;
     sum.size += added.size;
     sum.count += added.count;
-    if (taken) Form::put(this->where, this->held.v);
+    if (taken) Form::put(this->address.at, this->held.v);
     double e = sum.passed;
     if (sum.count > 1) {
       const double steps = (this->accuracy().device ? 4 : 2) * (sum.count - 1);
@@ -288,8 +285,8 @@ struct SumStore final : BoundedStore<Form> {
       e = sum.passed == 0 ? 0 : kUndecided;  // overflows, or has a term that is not finite
     else if (!(e < kUndecided) || open)
       e = kUndecided;
-    s.at(this->where) = e;
-    if (!this->sure) this->to.blur(this->accuracy());
+    s.at(this->address.at) = e;
+    if (!this->address.sure) this->to.blur(this->accuracy());
   }
   static void begin(Shadow::Sum& sum, const Number& v, double e) {
     if (e == 0 && v == Number{}) return;
@@ -303,33 +300,31 @@ struct RecordStore final : Store {
   AddressPtr value;
   std::vector<char> bytes;
   std::vector<double> bounds;
-  char* where = nullptr;
-  bool sure = true;
+  BoundedAddress address;
   RecordStore(Access a, AddressPtr v, std::size_t size)
       : to(std::move(a)), value(std::move(v)), bytes(size), bounds(size >> to.shadow->shift) {}
   Shadow* shadow() const override { return to.shadow; }
   void prepare() override {
     const Accuracy& a = *to.shadow->accuracy;
-    bool same = true;
-    Shadow* from = nullptr;
-    const char* p = value->bounded(a, same, from);
-    std::copy(p, p + bytes.size(), bytes.begin());
+    const auto [from, shadow] = value->bounded(a);
+    std::copy(from.at, from.at + bytes.size(), bytes.begin());
     for (std::size_t i = 0; i < bounds.size(); ++i)
-      bounds[i] = !same ? kUndecided : from ? from->at(p + (i << to.shadow->shift)) : 0;
-    sure = true;
-    where = to.bounded(a, sure);
+      bounds[i] = !from.sure ? kUndecided
+                  : shadow   ? shadow->at(from.at + (i << to.shadow->shift))
+                             : 0;
+    address = to.bounded(a);
   }
   void commit() override { write_down(true, true); }
   void commit_open(bool taken) override { write_down(taken, false); }
   void write_down(bool taken, bool decided) {
-    if (taken) std::copy(bytes.begin(), bytes.end(), where);
+    if (taken) std::copy(bytes.begin(), bytes.end(), address.at);
     Shadow& s = *to.shadow;
     for (std::size_t i = 0; i < bounds.size(); ++i) {
-      const std::size_t at = s.place(where + (i << s.shift));
-      s.bounds[at] = sure && decided ? bounds[i] : kUndecided;
+      const std::size_t at = s.place(address.at + (i << s.shift));
+      s.bounds[at] = address.sure && decided ? bounds[i] : kUndecided;
       if (!s.sums.empty()) s.sums[at] = {};
     }
-    if (!sure) to.blur(*s.accuracy);
+    if (!address.sure) to.blur(*s.accuracy);
   }
 };
 

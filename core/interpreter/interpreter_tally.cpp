@@ -31,7 +31,7 @@ struct CountingAddress final : AddressNode {
     *counter += times;
     return inner->get();
   }
-  char* bounded(const Accuracy&, bool&, Shadow*&) const override { no_bounds(); }
+  BoundedRecord bounded(const Accuracy&) const override { no_bounds(); }
 };
 
 template <class Result, class Node>

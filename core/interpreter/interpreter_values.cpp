@@ -60,9 +60,8 @@ struct AddressOf final : AddressNode {
   Access access;
   explicit AddressOf(Access a) : access(std::move(a)) {}
   char* get() const override { return access.at(); }
-  char* bounded(const Accuracy& a, bool& sure, Shadow*& from) const override {
-    from = access.shadow;
-    return access.bounded(a, sure);
+  BoundedRecord bounded(const Accuracy& a) const override {
+    return {access.bounded(a), access.shadow};
   }
 };
 
@@ -114,8 +113,7 @@ struct BoundedLoad final : Node {
   Number get() const override { return read(access.at()); }
   bool varies() const { return true; }  // of integers
   Bounded<Number> bounded(const Accuracy& a) const override {
-    bool sure = true;
-    const char* p = access.bounded(a, sure);
+    const auto [p, sure] = access.bounded(a);
     return {read(p), !sure ? kUndecided : access.shadow ? access.shadow->at(p) : 0};
   }
 };

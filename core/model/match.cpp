@@ -108,13 +108,15 @@ struct Level {
   Query query{Query::Kind::Any, {}, {}};
 };
 
-}  // namespace
-
-struct Match::Impl {
+struct Pattern {
   std::vector<Level> levels;  // innermost first, open ends spelled out as ellipses
   /// One query without `<` and `>`: it may be about the instruction or about the call itself.
   bool single = false;
 };
+
+}  // namespace
+
+struct Match::Impl : Pattern {};
 
 namespace {
 
@@ -123,7 +125,7 @@ class Reader {
  public:
   Reader(const std::string& text, const Span& at) : text_(text), at_(at) {}
 
-  void read(std::vector<Level>& levels, bool& single) {
+  Pattern read() {
     std::vector<Level> written;
     char direction = 0;
     bool closed = false;
@@ -149,7 +151,8 @@ class Reader {
       direction = c;
       ++i_;
     }
-    single = written.size() == 1 && !written.front().ellipsis && !direction;
+    Pattern out;
+    out.single = written.size() == 1 && !written.front().ellipsis && !direction;
     if (direction == '>') {
       std::reverse(written.begin(), written.end());
       if (!closed) written.insert(written.begin(), {true});
@@ -157,7 +160,9 @@ class Reader {
       written.push_back({true});  // outer levels that are not mentioned
     }
     for (Level& l : written)  // one ellipsis says as much as two
-      if (!l.ellipsis || levels.empty() || !levels.back().ellipsis) levels.push_back(std::move(l));
+      if (!l.ellipsis || out.levels.empty() || !out.levels.back().ellipsis)
+        out.levels.push_back(std::move(l));
+    return out;
   }
 
  private:
@@ -313,9 +318,7 @@ Match Match::parse(const std::string& text, const Span& at) {
   Match m;
   if (std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isspace(c); }))
     return m;
-  auto impl = std::make_shared<Impl>();
-  Reader(text, at).read(impl->levels, impl->single);
-  m.impl_ = std::move(impl);
+  m.impl_ = std::make_shared<Impl>(Impl{Reader(text, at).read()});
   return m;
 }
 

@@ -206,8 +206,7 @@ class BoundsCheck : public UseCheck {
 
   /// The same where loops of the place are joined.
   bool is_within_joined(int place, const Expr& index, const Expr& extent) {
-    bool exact = true;
-    const auto joined = places_.joined(place, {index, extent}, exact);
+    const auto joined = places_.joined(place, {index, extent});
     if (!joined) return false;
     const auto value = to_affine(joined->exprs[0], joined->inames);
     const auto size = to_affine(joined->exprs[1], joined->inames);

@@ -85,17 +85,15 @@ class DefinedReads {
   /// Whether each instance of the read surely finds something; refuses where one finds nothing.
   bool is_defined(const AccessAt& read, const std::vector<AccessAt>& all) const {
     const IslBudget budget(kReadOperations);
-    bool exact = true;
-    Set left = o_.domain(read.insn, exact);
+    auto [left, exact] = o_.domain(read.insn);
     if (!exact) return false;
     for (const AccessAt& w : all) {
       if (!r_.at(w).write) continue;
-      bool certain = true, ignored = true;
-      Map m = conflict_map(o_.kernel(), r_.variables, r_.at(w), o_.dims(w.insn), r_.at(read),
-                           o_.dims(read.insn), certain);
+      auto [m, certain] = conflict_map(o_.kernel(), r_.variables, r_.at(w), o_.dims(w.insn),
+                                       r_.at(read), o_.dims(read.insn));
       if (!certain) return false;  // it may be that one
       m = isl_map_intersect(m.take(), o_.before(w.insn, read.insn, is_never_parallel).take());
-      m = isl_map_intersect_domain(m.take(), o_.domain(w.insn, ignored).take());
+      m = isl_map_intersect_domain(m.take(), o_.domain(w.insn).all.take());
       left = isl_set_subtract(left.take(), isl_map_range(m.take()));
       if (yes(isl_set_is_empty(left.get()))) return true;
     }
@@ -107,9 +105,8 @@ class DefinedReads {
   /// Whether some of `left` is there for all values of parameters for which the read runs at all.
   /// Where it is not, a claim says that other values do not occur.
   bool for_all_values(const AccessAt& read, const Set& left) const {
-    bool ignored = true;
     const Set some = isl_set_params(left.copy());
-    const Set all = isl_set_params(o_.domain(read.insn, ignored).take());
+    const Set all = isl_set_params(o_.domain(read.insn).all.take());
     return yes(isl_set_is_subset(all.get(), some.get()));
   }
 

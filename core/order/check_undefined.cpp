@@ -143,10 +143,9 @@ class UndefinedReads : public UseCheck {
   /// Elements that `u` touches, or nothing when they are not known.
   std::optional<Set> elements(const Use& u, bool exactly) {
     const bool clamped = exactly && in_bounds_.count(*u.name);
-    bool known = true;
-    if (const auto joined = clamped ? std::nullopt : places_.joined(u.place, *u.index, known)) {
+    if (const auto joined = clamped ? std::nullopt : places_.joined(u.place, *u.index)) {
       const std::vector<std::string> data = places_.temporaries_in(joined->instances);
-      if (exactly && (!data.empty() || !known)) return std::nullopt;
+      if (exactly && (!data.empty() || !joined->exact)) return std::nullopt;
       const auto map = to_map(joined->exprs, joined->inames);
       if (!map) return std::nullopt;
       return Set(isl_set_apply(drop_params(joined->instances, data).take(), map->copy()));

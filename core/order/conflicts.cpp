@@ -14,8 +14,7 @@ constexpr isl_size kMostParts = 40;
 
 /// The instances without the instruction's predicates: some may not run.
 Set possible_instances(const Kernel& k, const std::vector<std::string>& dims) {
-  bool exact = true;
-  return without_computed(k, domain_of(k, dims), exact);
+  return without_computed(k, domain_of(k, dims)).all;
 }
 
 /// Inames that are equal wherever the values of the expression are.
@@ -37,17 +36,20 @@ std::vector<std::string> numbering_inames(const Kernel& k, const Expr& e) {
 
 }  // namespace
 
-Set instances_of(const Kernel& k, const Instruction& insn, const std::vector<std::string>& dims,
-                 bool& exact) {
+ApproximateSet instances_of(const Kernel& k, const Instruction& insn,
+                            const std::vector<std::string>& dims) {
   Set d = domain_of(k, dims);
+  bool all_affine = true;
   for (const Expr& p : insn.predicates) {
     const std::optional<Set> holds = to_condition(k, p, dims);
     if (holds)
       d = isl_set_intersect(d.take(), holds->copy());
     else
-      exact = false;
+      all_affine = false;
   }
-  return without_computed(k, std::move(d), exact);
+  ApproximateSet out = without_computed(k, std::move(d));
+  out.exact = out.exact && all_affine;
+  return out;
 }
 
 Conflicts::Conflicts(const Kernel& k) : k_(k), variables_(k) {
@@ -55,14 +57,12 @@ Conflicts::Conflicts(const Kernel& k) : k_(k), variables_(k) {
   instances_.resize(dims_.size());
 }
 
-const Conflicts::Instances& Conflicts::instances(int insn) {
-  Instances& out = instances_[std::size_t(insn)];
-  if (out.set) return out;
-  out.set = instances_of(k_, *k_.instructions[std::size_t(insn)], dims(insn), out.exact);
-  if (isl_set_n_basic_set(out.set.get()) > kMostParts) {
-    out.set = possible_instances(k_, dims(insn));
-    out.exact = false;
-  }
+const ApproximateSet& Conflicts::instances(int insn) {
+  ApproximateSet& out = instances_[std::size_t(insn)];
+  if (out.all) return out;
+  out = instances_of(k_, *k_.instructions[std::size_t(insn)], dims(insn));
+  if (isl_set_n_basic_set(out.all.get()) > kMostParts)
+    out = {possible_instances(k_, dims(insn)), false};
   return out;
 }
 
@@ -72,12 +72,11 @@ int Conflicts::place(int insn, const std::string& iname) const {
   return it == all.end() ? -1 : static_cast<int>(it - all.begin());
 }
 
-Map Conflicts::pairs(const StatementAccess& x, const StatementAccess& y, bool& exact) {
-  Map out = conflict_map(k_, variables_, x, dims(x.insn), y, dims(y.insn), exact);
-  const Instances &from = instances(x.insn), &to = instances(y.insn);
-  exact = exact && from.exact && to.exact;
-  out = isl_map_intersect_domain(out.take(), from.set.copy());
-  return isl_map_intersect_range(out.take(), to.set.copy());
+ApproximateMap Conflicts::pairs(const StatementAccess& x, const StatementAccess& y) {
+  ApproximateMap out = conflict_map(k_, variables_, x, dims(x.insn), y, dims(y.insn));
+  out.intersect_domain(instances(x.insn));
+  out.intersect_range(instances(y.insn));
+  return out;
 }
 
 Map Conflicts::in_equal(Map pairs, const StatementAccess& x, const StatementAccess& y,

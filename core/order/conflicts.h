@@ -26,9 +26,8 @@ class Conflicts {
   /// The inames of a statement: the dimensions of its instances.
   const std::vector<std::string>& dims(int insn) const { return dims_[std::size_t(insn)]; }
 
-  /// { x's instances -> y's that touch the element of one of x's }, of all iterations. `exact`
-  /// becomes false where there may be fewer.
-  Map pairs(const StatementAccess& x, const StatementAccess& y, bool& exact);
+  /// { x's instances -> y's that touch the element of one of x's }, of all iterations.
+  ApproximateMap pairs(const StatementAccess& x, const StatementAccess& y);
   /// Those of them in equal iterations of each of `loops` that both statements have.
   Map in_equal(Map pairs, const StatementAccess& x, const StatementAccess& y,
                const std::vector<std::string>& loops) const;
@@ -45,25 +44,21 @@ class Conflicts {
   bool tells(const Exprs& index, const std::vector<std::string>& names);
 
  private:
-  struct Instances {
-    Set set;  // null until needed
-    bool exact = true;
-  };
-  const Instances& instances(int insn);
+  const ApproximateSet& instances(int insn);
   /// The place of the iname among `dims(insn)`, or -1.
   int place(int insn, const std::string& iname) const;
 
   const Kernel& k_;
   Variables variables_;
   std::vector<std::vector<std::string>> dims_;
-  std::vector<Instances> instances_;
+  std::vector<ApproximateSet> instances_;  // null until needed
   std::unordered_map<const void*, std::pair<Expr, std::vector<std::string>>> digits_;  // by address
 };
 
 /// The instances of an instruction of `k` over `dims`, affine predicates included; see
 /// RunOrder::domain.
-Set instances_of(const Kernel& k, const Instruction& insn, const std::vector<std::string>& dims,
-                 bool& exact);
+ApproximateSet instances_of(const Kernel& k, const Instruction& insn,
+                            const std::vector<std::string>& dims);
 
 /// Whether some subscript is one number here and another one there.
 bool plainly_apart(const Exprs& a, const Exprs& b);

@@ -30,16 +30,16 @@ DependenceList dependences(const Kernel& k) {
   const auto add = [&](const AccessAt& a, const AccessAt& b) {
     const Access &x = r.at(a), &y = r.at(b);
     const auto &da = r.order.dims(a.insn), &db = r.order.dims(b.insn);
-    bool exact = true;
-    Map m = conflict_map(r.order.kernel(), k, r.variables, x, da, y, db, exact);
+    ApproximateMap pairs = conflict_map(r.order.kernel(), k, r.variables, x, da, y, db);
+    Map& m = pairs.all;
     for (const std::string& i : r.private_to(x.variable, a.insn, b.insn))
       m = equate(std::move(m), std::size_t(std::find(da.begin(), da.end(), i) - da.begin()),
                  std::size_t(std::find(db.begin(), db.end(), i) - db.begin()));
     m = isl_map_intersect(m.take(), r.order.before(a.insn, b.insn, is_never_parallel).take());
-    m = isl_map_intersect_domain(m.take(), r.order.domain(a.insn, exact).take());
-    m = isl_map_intersect_range(m.take(), r.order.domain(b.insn, exact).take());
+    pairs.intersect_domain(r.order.domain(a.insn));
+    pairs.intersect_range(r.order.domain(b.insn));
     if (yes(isl_map_is_empty(m.get()))) return;
-    out.all.push_back({a.insn, b.insn, kind_of(x, y), x.variable, std::move(m), exact});
+    out.all.push_back({a.insn, b.insn, kind_of(x, y), x.variable, std::move(m), pairs.exact});
   };
   for (const auto& [name, all] : r.by_variable())
     for (std::size_t i = 0; i < all.size(); ++i)

@@ -491,8 +491,7 @@ bool Legality::determine(const Exprs& values, const std::vector<std::string>& lo
   if (known != told_.end()) return known->second;
   std::vector<std::string> dims = loops;
   dims.insert(dims.end(), items.begin(), items.end());
-  bool exact = true;
-  const Set domain = without_computed(k, domain_of(k, dims), exact);
+  const Set domain = without_computed(k, domain_of(k, dims)).all;
   for (const Expr& e : values)
     if (all_told(pieces_of(e, dims, domain))) return told_[key] = true;
   const std::optional<Map> value = to_map(values, dims);

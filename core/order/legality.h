@@ -116,13 +116,13 @@ class Legality {
                                   bool exact, const std::string& why,
                                   const std::string& hint) const;
   std::vector<std::string> numbers(const std::string& name, int reference) const;
-  Map flow(const AccessAt& write, const AccessAt& read, bool within, bool& exact) const;
+  ApproximateMap flow(const AccessAt& write, const AccessAt& read, bool within) const;
 
   // legality_exact.cpp
   /// The points of the loops and work-items around statement `s` of `order`, either of the two.
   const Set& points(const RunOrder& order, int s) const;
   /// { instances of a -> instances of b that must run later }, present ones.
-  Map demanded(const Pair& p, bool& exact) const;
+  ApproximateMap demanded(const Pair& p) const;
   /// Values of the reference's inames at a present instance of statement `s`.
   std::map<std::string, std::int64_t> reference_point(
       int s, const std::map<std::string, std::int64_t>& params,

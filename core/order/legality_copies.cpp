@@ -61,20 +61,21 @@ bool Legality::stay_in_copies(const std::string& name, const std::vector<AccessA
 }
 
 /// { write -> later reads of the same element }; `within`: only those by the same copy.
-Map Legality::flow(const AccessAt& write, const AccessAt& read, bool within, bool& exact) const {
+ApproximateMap Legality::flow(const AccessAt& write, const AccessAt& read, bool within) const {
   const Access &x = ref_->at(write), &y = ref_->at(read);
   const Pair p{write.insn, read.insn, &x, &y, ref_->private_to(x.variable, write.insn, read.insn),
                false};
-  Map all = demanded(p, exact);
+  ApproximateMap out = demanded(p);
   const auto &dx = present_->dims(now(write.insn)), &dy = present_->dims(now(read.insn));
-  Map same = all;
+  Map same = out.all;
   for (const std::string& i : numbers(x.variable, write.insn)) {
     const auto at_x = std::find(dx.begin(), dx.end(), i), at_y = std::find(dy.begin(), dy.end(), i);
-    same = at_y == dy.end() ? Map(isl_map_empty(isl_map_get_space(all.get())))
+    same = at_y == dy.end() ? Map(isl_map_empty(isl_map_get_space(out.all.get())))
                             : equate(std::move(same), std::size_t(at_x - dx.begin()),
                                      std::size_t(at_y - dy.begin()));
   }
-  return within ? same : Map(isl_map_subtract(all.take(), same.take()));
+  out.all = within ? same : Map(isl_map_subtract(out.all.take(), same.take()));
+  return out;
 }
 
 void Legality::prove_copies(const AccessAt& write, const AccessAt& read,
@@ -85,16 +86,15 @@ void Legality::prove_copies(const AccessAt& write, const AccessAt& read,
   const std::string &written = ref_->at(write).field, &wanted = ref_->at(read).field;
   if (!covers_field(written, wanted) && !covers_field(wanted, written)) return;
   const std::string& part = written.size() > wanted.size() ? written : wanted;
-  bool exact = true;
-  Map crossing = flow(write, read, false, exact);
+  auto [crossing, exact] = flow(write, read, false);
   for (const AccessAt& other : all) {
     if (yes(isl_map_is_empty(crossing.get()))) return;
-    bool certain = true;
     if (!ref_->at(other).write || !covers_field(ref_->at(other).field, part)) continue;
-    const Map last = flow(other, read, true, certain);
-    const Map before = demanded({write.insn, other.insn, nullptr, nullptr, {}, false}, certain);
-    if (!certain) continue;
-    crossing = isl_map_subtract(crossing.take(), isl_map_apply_range(before.copy(), last.copy()));
+    const ApproximateMap last = flow(other, read, true);
+    const ApproximateMap before = demanded({write.insn, other.insn, nullptr, nullptr, {}, false});
+    if (!last.exact || !before.exact) continue;
+    crossing =
+        isl_map_subtract(crossing.take(), isl_map_apply_range(before.all.copy(), last.all.copy()));
   }
   if (yes(isl_map_is_empty(crossing.get()))) return;
 
@@ -149,15 +149,15 @@ void Legality::prove_apart(const AccessAt& write, const AccessAt& read,
                            std::vector<std::string> equal, const std::string& lost) const {
   const Access &x = ref_->at(write), &y = ref_->at(read);
   if (!covers_field(x.field, y.field) && !covers_field(y.field, x.field)) return;
-  bool exact = true;
   Pair p{write.insn, read.insn, &x, &y, std::move(equal), false};
-  const Map all = demanded(p, exact);
+  const ApproximateMap all = demanded(p);
   p.equal.push_back(lost);
-  const Map crossing = isl_map_subtract(all.copy(), demanded(p, exact).take());
+  const ApproximateMap own = demanded(p);
+  const Map crossing = isl_map_subtract(all.all.copy(), own.all.copy());
   if (yes(isl_map_is_empty(crossing.get()))) return;
   const auto found =
       witness(crossing, present_->dims(now(write.insn)), present_->dims(now(read.insn)));
-  refuse_copies(write, read, found, exact,
+  refuse_copies(write, read, found, all.exact && own.exact,
                 fmt::format("`{}` has one value for each iteration of `{}`, tagged `{}`",
                             x.variable, lost, ref_->order.kernel().tag(lost)->text),
                 way_out(write, read, lost));

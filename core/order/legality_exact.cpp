@@ -12,13 +12,15 @@ namespace moonloop {
 namespace {
 
 /// The instances of present statement `now` and the reference instances that they are.
-Map origin_map(const RunOrder& present, int now, const RunOrder& was, int reference, bool& exact) {
+ApproximateMap origin_map(const RunOrder& present, int now, const RunOrder& was, int reference) {
   Exprs values;
   for (const std::string& d : was.dims(reference))
     values.push_back(origin_of(present.insn(now), d));
   const std::optional<Map> m = to_map(values, present.dims(now));
   if (!m) throw InternalError("an origin is not affine");
-  return isl_map_intersect_domain(m->copy(), present.domain(now, exact).take());
+  ApproximateMap out{*m};
+  out.intersect_domain(present.domain(now));
+  return out;
 }
 
 }  // namespace
@@ -26,9 +28,8 @@ Map origin_map(const RunOrder& present, int now, const RunOrder& was, int refere
 CounterexampleInstance counterexample_instance(const RunOrder& order, int s,
                                                const std::map<std::string, std::int64_t>& at,
                                                std::string does) {
-  bool known = true;
   const std::vector<std::string>& dims = order.dims(s);
-  return {order.insn(s).id, dims, values_at(dims, at), std::move(does), order.domain(s, known)};
+  return {order.insn(s).id, dims, values_at(dims, at), std::move(does), order.domain(s).all};
 }
 
 /// Inames count by their positions; variables by their names where claims name them.
@@ -131,11 +132,12 @@ ProofKey Legality::proof_key(const Pair& p) const {
   return key;
 }
 
-Map Legality::demanded(const Pair& p, bool& exact) const {
+ApproximateMap Legality::demanded(const Pair& p) const {
   const RunOrder &was = ref_->order, &is = *present_;
   const auto &da = was.dims(p.a), &db = was.dims(p.b);
-  Map pairs = p.x ? conflict_map(was.kernel(), k_, ref_->variables, *p.x, da, *p.y, db, exact)
-                  : universal_map(da, db);
+  ApproximateMap out = p.x ? conflict_map(was.kernel(), k_, ref_->variables, *p.x, da, *p.y, db)
+                           : ApproximateMap{universal_map(da, db)};
+  Map& pairs = out.all;
   for (const std::string& i : p.equal)
     pairs = equate(std::move(pairs), std::size_t(std::find(da.begin(), da.end(), i) - da.begin()),
                    std::size_t(std::find(db.begin(), db.end(), i) - db.begin()));
@@ -159,12 +161,13 @@ Map Legality::demanded(const Pair& p, bool& exact) const {
     }
     pairs = isl_map_intersect(pairs.take(), order.take());
   }
-  pairs = isl_map_intersect_domain(pairs.take(), was.domain(p.a, exact).take());
-  pairs = isl_map_intersect_range(pairs.take(), was.domain(p.b, exact).take());
-  pairs = isl_map_apply_domain(pairs.take(),
-                               isl_map_reverse(origin_map(is, now(p.a), was, p.a, exact).take()));
-  return isl_map_apply_range(pairs.take(),
-                             isl_map_reverse(origin_map(is, now(p.b), was, p.b, exact).take()));
+  out.intersect_domain(was.domain(p.a));
+  out.intersect_range(was.domain(p.b));
+  ApproximateMap a = origin_map(is, now(p.a), was, p.a), b = origin_map(is, now(p.b), was, p.b);
+  pairs = isl_map_apply_domain(pairs.take(), isl_map_reverse(a.all.take()));
+  pairs = isl_map_apply_range(pairs.take(), isl_map_reverse(b.all.take()));
+  out.exact = out.exact && a.exact && b.exact;
+  return out;
 }
 
 /// The one statement that writes a scalar that bounds of loops depend on; null where there is none,
@@ -214,8 +217,7 @@ void Legality::prove(const Pair& p) const {
   const IslBudget budget(kQuestionOperations);
   const RunOrder& is = *present_;
   const int a = now(p.a), b = now(p.b);
-  bool exact = true;
-  Map pairs = demanded(p, exact);
+  ApproximateMap pairs = demanded(p);
   const auto unordered = p.commutes ? is_parallel_not_shared : is_parallel;
   const std::optional<OrderedParts> parts = parts_of(p, is, a);
   Map kept = parts ? parts_before(is, a, *parts, unordered) : is.before(a, b, unordered);
@@ -227,12 +229,12 @@ void Legality::prove(const Pair& p) const {
     for (std::size_t i = 0; i < is.loops(a).size(); ++i) items = equate(std::move(items), i, i);
     kept = isl_map_union(kept.take(), items.take());
   }
-  Map violated = isl_map_subtract(pairs.take(), kept.take());
-  if (!exact && p.a == p.b && !yes(isl_map_is_empty(violated.get())))
+  Map violated = isl_map_subtract(pairs.all.take(), kept.take());
+  if (!pairs.exact && p.a == p.b && !yes(isl_map_is_empty(violated.get())))
     violated = within_bounds(a, std::move(violated));
   if (!yes(isl_map_is_empty(violated.get()))) {
     ensure(!known, "a proof that is remembered holds");
-    refuse_pair(p, violated, exact);
+    refuse_pair(p, violated, pairs.exact);
   }
   memo().proofs.insert(std::move(key));
 }

@@ -186,8 +186,7 @@ bool Legality::nest_keeps(const Pair& p) const {
 
   const std::optional<Map> value = to_map(values, dims);
   if (!value) return answer(false);
-  bool exact = true;
-  const Set domain = without_computed(is.kernel(), domain_of(is.kernel(), dims), exact);
+  const Set domain = without_computed(is.kernel(), domain_of(is.kernel(), dims)).all;
 
   Map agree = universal_map(shared, shared);
   for (std::size_t i = 0; i < shared.size(); ++i)

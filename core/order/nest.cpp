@@ -145,12 +145,12 @@ class Fission {
 
   bool find_dependence(const AccessAt& a, const AccessAt& b) const {
     const RunOrder& o = r_.order;
-    bool exact = true;
     Map m = conflict_map(o.kernel(), k_, r_.variables, r_.at(a), o.dims(a.insn), r_.at(b),
-                         o.dims(b.insn), exact);
+                         o.dims(b.insn))
+                .all;
     m = isl_map_intersect(m.take(), o.before(a.insn, b.insn, is_never_parallel).take());
-    m = isl_map_intersect_domain(m.take(), o.domain(a.insn, exact).take());
-    m = isl_map_intersect_range(m.take(), o.domain(b.insn, exact).take());
+    m = isl_map_intersect_domain(m.take(), o.domain(a.insn).all.take());
+    m = isl_map_intersect_range(m.take(), o.domain(b.insn).all.take());
     return !yes(isl_map_is_empty(m.get()));
   }
 

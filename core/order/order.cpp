@@ -64,16 +64,13 @@ std::vector<std::string> computed_params(const Kernel& k, const Set& s) {
   return out;
 }
 
-Set without_computed(const Kernel& k, Set s, bool& exact) {
+ApproximateSet without_computed(const Kernel& k, Set s) {
   const std::vector<std::string> computed = computed_params(k, s);
-  if (computed.empty()) return s;
-  exact = false;
-  return drop_params(std::move(s), computed);
+  if (computed.empty()) return {std::move(s)};
+  return {drop_params(std::move(s), computed), false};
 }
 
-Set RunOrder::domain(int s, bool& exact) const {
-  return instances_of(kernel(), insn(s), dims(s), exact);
-}
+ApproximateSet RunOrder::domain(int s) const { return instances_of(kernel(), insn(s), dims(s)); }
 
 Map universal_map(const std::vector<std::string>& in, const std::vector<std::string>& out) {
   Space space = isl_space_alloc(isl(), 0, unsigned(in.size()), unsigned(out.size()));
@@ -504,20 +501,20 @@ void join_digits(Exprs& xs, Exprs& ys) {
 
 }  // namespace
 
-Map conflict_map(const Kernel& k, const Kernel& claims, const Variables& variables, const Access& a,
-                 const std::vector<std::string>& a_dims, const Access& b,
-                 const std::vector<std::string>& b_dims, bool& exact) {
-  Map all = universal_map(a_dims, b_dims);
+ApproximateMap conflict_map(const Kernel& k, const Kernel& claims, const Variables& variables,
+                            const Access& a, const std::vector<std::string>& a_dims,
+                            const Access& b, const std::vector<std::string>& b_dims) {
+  ApproximateMap out{universal_map(a_dims, b_dims)};
   Exprs xs, ys, a_index = a.index, b_index = b.index;
   if (flat_of(a.index) || flat_of(b.index)) {
     const auto x = place_in_memory(k, a.variable, a.index),
                y = place_in_memory(k, b.variable, b.index);
     a_index = x ? Exprs{*x} : Exprs(), b_index = y ? Exprs{*y} : Exprs{};
-    if (!x || !y) exact = false;
+    if (!x || !y) out.exact = false;
   }
   if (a_index.size() != b_index.size()) {
-    exact = false;
-    return all;
+    out.exact = false;
+    return out;
   }
   join_digits(a_index, b_index);
   for (std::size_t i = 0; i < a_index.size(); ++i) {
@@ -538,21 +535,23 @@ Map conflict_map(const Kernel& k, const Kernel& claims, const Variables& variabl
       ys.insert(ys.end(), digits->second.begin(), digits->second.end());
       continue;
     }
-    if (!claimed(claims, Claim::Kind::Disjoint, a.variable)) {
-      exact = false;
-      continue;
-    }
-    const auto same = claimed_equal(k, variables, x, a_dims, y, b_dims);
+    const auto same = claimed(claims, Claim::Kind::Disjoint, a.variable)
+                          ? claimed_equal(k, variables, x, a_dims, y, b_dims)
+                          : std::nullopt;
     if (!same) {
-      exact = false;
+      out.exact = false;
       continue;
     }
-    if (same->never) return isl_map_empty(isl_map_get_space(all.get()));
+    if (same->never) {
+      out.all = isl_map_empty(isl_map_get_space(out.all.get()));
+      return out;
+    }
     xs.insert(xs.end(), same->x.begin(), same->x.end());
     ys.insert(ys.end(), same->y.begin(), same->y.end());
   }
-  if (xs.empty()) return all;
-  return isl_map_intersect(all.take(), same_values(xs, a_dims, ys, b_dims).take());
+  if (!xs.empty())
+    out.all = isl_map_intersect(out.all.take(), same_values(xs, a_dims, ys, b_dims).take());
+  return out;
 }
 
 // ---- Concrete instances -----------------------------------------------------------------------

@@ -11,6 +11,7 @@
 #include "core/model/domain.h"
 #include "core/order/reference.h"
 #include "core/order/tree.h"
+#include "core/sets/approximation.h"
 
 /// The order in which a nested kernel runs its instances, as isl maps; the basis of queries of the
 /// order relation (legality, dependences, stand-ins).
@@ -51,9 +52,9 @@ class RunOrder {
   /// Whether `a` runs before `b` where all loops that they share agree; false for `a == b`.
   bool first(int a, int b) const { return a != b && position(a) < position(b); }
 
-  /// The instances of `s` over `dims(s)`, affine predicates included. `exact` becomes false where
-  /// predicates or bounds that depend on computed values were left out.
-  Set domain(int s, bool& exact) const;
+  /// The instances of `s` over `dims(s)`, affine predicates included; not exact where predicates or
+  /// bounds that depend on computed values were left out.
+  ApproximateSet domain(int s) const;
 
   /// { instances of a -> instances of b that run later }, over dims. Loops whose tag `unordered`
   /// accepts order nothing; nor do work-item inames: their instances of one statement run at the
@@ -78,9 +79,8 @@ Map order_lt(Map m, std::size_t in, std::size_t out);  // in[i] < out[j]
 
 /// Parameters of `s` that are temporaries.
 std::vector<std::string> computed_params(const Kernel& k, const Set& s);
-/// Parameters of `s` that are temporaries are projected out; `exact` becomes false if there are
-/// any.
-Set without_computed(const Kernel& k, Set s, bool& exact);
+/// Parameters of `s` that are temporaries are projected out; not exact where there are any.
+ApproximateSet without_computed(const Kernel& k, Set s);
 
 /// Names of the array arguments and temporaries of a kernel, and the temporaries that bounds of
 /// loops read, for many look-ups. Cost: a look at the parameters of all domains, none where there
@@ -155,15 +155,15 @@ struct ElementMap {
 ElementMap element_map(const Kernel& k, const Access& a, const std::vector<std::string>& dims,
                        const Variables& variables);
 
-/// { x -> y : both touch one element }. `exact` becomes false when some subscript does not restrict
-/// although it might. The dimensions are inames of `k`; the claims are those of `claims`.
-Map conflict_map(const Kernel& k, const Kernel& claims, const Variables& variables, const Access& a,
-                 const std::vector<std::string>& a_dims, const Access& b,
-                 const std::vector<std::string>& b_dims, bool& exact);
-inline Map conflict_map(const Kernel& k, const Variables& variables, const Access& a,
-                        const std::vector<std::string>& a_dims, const Access& b,
-                        const std::vector<std::string>& b_dims, bool& exact) {
-  return conflict_map(k, k, variables, a, a_dims, b, b_dims, exact);
+/// { x -> y : both touch one element }; not exact where some subscript does not restrict although
+/// it might. The dimensions are inames of `k`; the claims are those of `claims`.
+ApproximateMap conflict_map(const Kernel& k, const Kernel& claims, const Variables& variables,
+                            const Access& a, const std::vector<std::string>& a_dims,
+                            const Access& b, const std::vector<std::string>& b_dims);
+inline ApproximateMap conflict_map(const Kernel& k, const Variables& variables, const Access& a,
+                                   const std::vector<std::string>& a_dims, const Access& b,
+                                   const std::vector<std::string>& b_dims) {
+  return conflict_map(k, k, variables, a, a_dims, b, b_dims);
 }
 
 /// A pair of instances and the parameters for which they exist; a small one of `m`, not empty.

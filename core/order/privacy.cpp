@@ -27,25 +27,22 @@ class DataDependent {
   DataDependent(const Reference& r, const std::vector<std::string>& same, std::size_t loops)
       : r_(r), same_(same.begin(), same.end()), loops_(loops) {}
 
-  /// `exact` becomes false where something was left out: it is not the same at `s` and at `anchor`.
-  Set instances(int s, int anchor, bool& exact) const {
+  /// Not exact where something was left out: it is not the same at `s` and at `anchor`.
+  ApproximateSet instances(int s, int anchor) const {
     const RunOrder& o = r_.order;
-    Set d = domain_of(o.kernel(), o.dims(s));
+    ApproximateSet out{domain_of(o.kernel(), o.dims(s))};
     std::vector<std::string> changing;
-    for (const std::string& p : param_names(d))
+    for (const std::string& p : param_names(out.all))
       if (o.kernel().find_temporary(p) && !is_steady(p, s, anchor)) changing.push_back(p);
-    if (!changing.empty()) {
-      exact = false;
-      d = drop_params(std::move(d), changing);
-    }
+    if (!changing.empty()) out = {drop_params(std::move(out.all), changing), false};
     for (const Expr& p : o.insn(s).predicates) {
       const std::optional<Set> holds = condition(p, s, anchor);
       if (holds)
-        d = isl_set_intersect(d.take(), holds->copy());
+        out.all = isl_set_intersect(out.all.take(), holds->copy());
       else
-        exact = false;
+        out.exact = false;
     }
-    return d;
+    return out;
   }
 
   /// Those of the instances `all` of `s` that do read: in an arm of a choice only where it is
@@ -517,21 +514,19 @@ class Privacy {
   }
   bool is_covered(const DataDependent& data, const AccessAt& read, const std::string& field) const {
     const RunOrder& o = r_.order;
-    bool ignored = true;
-    Set left = data.instances(read.insn, read.insn, ignored);
+    Set left = data.instances(read.insn, read.insn).all;
     left = data.reading(r_.at(read), read.insn, std::move(left));
     for (const AccessAt& w : all_) {
       if (!r_.at(w).write || !covers_field(r_.at(w).field, field)) continue;
-      bool certain = true;
-      Set from = data.instances(w.insn, read.insn, certain);
-      Map m = universal_map(o.dims(w.insn), o.dims(read.insn));
+      ApproximateSet from = data.instances(w.insn, read.insn);
+      ApproximateMap m{universal_map(o.dims(w.insn), o.dims(read.insn))};
       if (!data.same_element(r_.at(w), w.insn, r_.at(read), read.insn))
         m = conflict_map(o.kernel(), r_.variables, r_.at(w), o.dims(w.insn), r_.at(read),
-                         o.dims(read.insn), certain);
-      if (!certain) continue;
-      m = isl_map_intersect(m.take(), ahead(w, read).take());
-      m = isl_map_intersect_domain(m.take(), from.take());
-      left = isl_set_subtract(left.take(), isl_map_range(m.take()));
+                         o.dims(read.insn));
+      if (!from.exact || !m.exact) continue;
+      m.all = isl_map_intersect(m.all.take(), ahead(w, read).take());
+      m.intersect_domain(std::move(from));
+      left = isl_set_subtract(left.take(), isl_map_range(m.all.take()));
       if (yes(isl_set_is_empty(left.get()))) return true;
     }
     return yes(isl_set_is_empty(left.get())) || is_filled(data, read, field);
@@ -589,35 +584,30 @@ class Privacy {
     }
     const std::optional<Set> all = to_condition(conjunction(inside), elements);
     if (!all) return false;
-    const auto touched = [&](const AccessAt& a, bool& exact) {  // { instance -> element }
+    const auto elements_of = [&](const AccessAt& a) -> ApproximateMap {  // { instance -> element }
       const Access& access = r_.at(a);
       const auto& dims = o.dims(a.insn);
-      exact = access.index.size() == shape->size();
-      Map m = universal_map(dims, elements);
-      if (!exact) return m;  // a flat index
+      if (access.index.size() != shape->size())
+        return {universal_map(dims, elements), false};  // a flat index
       const ElementMap known = element_map(o.kernel(), access, dims, r_.variables);
-      exact = known.axes.size() == shape->size();
       Exprs axes;
       for (const int d : known.axes) axes.push_back(numbers[std::size_t(d)]);
       const Map places = *to_map(axes, elements);
-      return Map(isl_map_apply_range(known.map.copy(), isl_map_reverse(places.copy())));
+      return {isl_map_apply_range(known.map.copy(), isl_map_reverse(places.copy())),
+              known.axes.size() == shape->size()};
     };
-    bool exact = true;
-    Map left = touched(read, exact);
+    auto [left, exact] = elements_of(read);
     if (exact) return false;  // is_covered() has decided
     left = isl_map_intersect(left.take(), reached(read, elements).take());
     left = isl_map_intersect_range(left.take(), all->copy());
-    bool ignored = true;
-    left =
-        isl_map_intersect_domain(left.take(), data.instances(read.insn, read.insn, ignored).take());
+    left = isl_map_intersect_domain(left.take(), data.instances(read.insn, read.insn).all.take());
     for (const AccessAt& w : all_) {
-      bool certain = true;
       if (!r_.at(w).write || !covers_field(r_.at(w).field, field)) continue;
-      const Map written = touched(w, certain);
-      const Set from = data.instances(w.insn, read.insn, certain);
-      if (!certain) continue;
-      const Map before = isl_map_intersect_domain(ahead(w, read).take(), from.copy());
-      const Map filled = isl_map_apply_range(isl_map_reverse(before.copy()), written.copy());
+      const ApproximateMap written = elements_of(w);
+      const ApproximateSet from = data.instances(w.insn, read.insn);
+      if (!written.exact || !from.exact) continue;
+      const Map before = isl_map_intersect_domain(ahead(w, read).take(), from.all.copy());
+      const Map filled = isl_map_apply_range(isl_map_reverse(before.copy()), written.all.copy());
       left = isl_map_subtract(left.take(), filled.copy());
       if (yes(isl_map_is_empty(left.get()))) return true;
     }

@@ -105,12 +105,13 @@ class Lifetimes {
   Map before(int a, int b) const { return order_.before(a, b, is_never_parallel); }
 
   /// { a -> b : both touch one element, a runs before b }.
-  Map meets(const At& a, const At& b, bool& exact) const {
-    Map m = conflict_map(kernel(), reference_.variables, a.access, order_.dims(a.statement),
-                         b.access, order_.dims(b.statement), exact);
-    m = isl_map_intersect(m.take(), before(a.statement, b.statement).take());
-    m = isl_map_intersect_domain(m.take(), order_.domain(a.statement, exact).take());
-    return isl_map_intersect_range(m.take(), order_.domain(b.statement, exact).take());
+  ApproximateMap conflicts(const At& a, const At& b) const {
+    ApproximateMap m = conflict_map(kernel(), reference_.variables, a.access,
+                                    order_.dims(a.statement), b.access, order_.dims(b.statement));
+    m.all = isl_map_intersect(m.all.take(), before(a.statement, b.statement).take());
+    m.intersect_domain(order_.domain(a.statement));
+    m.intersect_range(order_.domain(b.statement));
+    return m;
   }
 
   /// Instances of one statement in one iteration of its loops, for different work-items too.
@@ -124,14 +125,12 @@ class Lifetimes {
     const std::string &written = w.access.field, &read = r.access.field;
     if (!covers_field(written, read) && !covers_field(read, written)) return;
     const std::string& part = written.size() > read.size() ? written : read;
-    bool exact = true;
-    Map flow = meets(w, r, exact);  // r reads what w wrote, unless another write came between
+    Map flow = conflicts(w, r).all;  // r reads what w wrote, unless another write came between
     for (const At& later : all_[w.access.variable]) {
       if (!later.access.write || !covers_field(later.access.field, part)) continue;
-      bool known = true;
-      const Map over = meets(w, later, known), then = meets(later, r, known);
-      if (known)
-        flow = isl_map_subtract(flow.take(), isl_map_apply_range(over.copy(), then.copy()));
+      const ApproximateMap over = conflicts(w, later), then = conflicts(later, r);
+      if (over.exact && then.exact)
+        flow = isl_map_subtract(flow.take(), isl_map_apply_range(over.all.copy(), then.all.copy()));
     }
     if (yes(isl_map_is_empty(flow.get()))) return;
     for (const At& x : all_[other]) {
@@ -143,8 +142,7 @@ class Lifetimes {
         ahead = isl_map_union(ahead.take(), together(s).take());
       Map bad = isl_map_apply_range(isl_map_reverse(after.copy()), flow.copy());  // { x -> r }
       bad = isl_map_intersect(bad.take(), ahead.copy());
-      bool whole = true;
-      bad = isl_map_intersect_domain(bad.take(), order_.domain(s, whole).take());
+      bad = isl_map_intersect_domain(bad.take(), order_.domain(s).all.take());
       if (yes(isl_map_is_empty(bad.get()))) continue;
       const Witness found = witness(bad, order_.dims(s), order_.dims(r.statement));
       const Instruction &writer = order_.insn(s), &reader = order_.insn(r.statement);

@@ -84,8 +84,7 @@ class StandInCheck {
  private:
   Map relation_of(const Placed& p) const {
     const std::vector<std::string>&now = is_.order.dims(p.now), &served = was_.order.dims(p.served);
-    bool exact = true;
-    Set from = is_.order.domain(p.now, exact), to = was_.order.domain(p.served, exact);
+    const Set from = is_.order.domain(p.now).all, to = was_.order.domain(p.served).all;
     const auto make = [&] {
       Map m = arranged(p.s->relation, now, served);
       m = isl_map_intersect_domain(m.take(), from.copy());
@@ -117,19 +116,19 @@ class StandInCheck {
       q.accesses(is_, other, at.insn, a, p.now);
       q.relation(p.relation);
       q.ask([&] {
-        bool exact = true;
-        const Map same = conflicts(other, at.insn, a, p.now, exact);
+        const auto [same, exact] = conflicts(other, at.insn, a, p.now);
         const Map other_was = same_instance(at.insn, w);
         // { w -> f } for which w runs before something that f serves.
         Map earlier = was_.order.before(w, p.served, is_never_parallel);
         earlier = isl_map_apply_domain(earlier.take(), isl_map_reverse(other_was.copy()));
         earlier = isl_map_apply_range(earlier.take(), isl_map_reverse(p.relation.copy()));
-        demand(at.insn, p.now, isl_map_intersect(earlier.take(), same.copy()), other, a, exact, p);
+        demand(at.insn, p.now, {isl_map_intersect(earlier.take(), same.copy()), exact}, other, a,
+               p);
         Map later = was_.order.before(p.served, w, is_never_parallel);
         later = isl_map_apply_domain(later.take(), isl_map_reverse(p.relation.copy()));
         later = isl_map_apply_range(later.take(), isl_map_reverse(other_was.copy()));
-        demand(p.now, at.insn, isl_map_intersect(later.take(), isl_map_reverse(same.copy())), a,
-               other, exact, p);
+        demand(p.now, at.insn,
+               {isl_map_intersect(later.take(), isl_map_reverse(same.copy())), exact}, a, other, p);
         return true;
       });
     }
@@ -152,8 +151,7 @@ class StandInCheck {
           question.relation(x.relation), question.relation(y.relation);
         });
         question.ask([&] {
-          bool exact = true;
-          const Map same = conflicts(a, p.now, b, q.now, exact);
+          const auto [same, exact] = conflicts(a, p.now, b, q.now);
           Map order = was_.order.before(p.served, q.served, is_never_parallel);
           order = isl_map_apply_domain(order.take(), isl_map_reverse(p.relation.copy()));
           order = isl_map_apply_range(order.take(), isl_map_reverse(q.relation.copy()));
@@ -163,7 +161,7 @@ class StandInCheck {
             Map same_instance = isl_map_identity(isl_map_get_space(pairs.get()));
             pairs = isl_map_subtract(pairs.take(), same_instance.take());
           }
-          demand(p.now, q.now, std::move(pairs), a, b, exact, p);
+          demand(p.now, q.now, {std::move(pairs), exact}, a, b, p);
           return true;
         });
       }
@@ -222,18 +220,18 @@ class StandInCheck {
 
   void prove_access(const Placed& p, int use, const Access& w, const Access& r) {
     const RunOrder& o = is_.order;
-    bool exact = true;
-    Map serves = arranged(p.s->relation, o.dims(p.now), o.dims(use));
-    serves = isl_map_intersect_domain(serves.take(), o.domain(p.now, exact).take());
-    serves = isl_map_intersect_range(serves.take(), o.domain(use, exact).take());
-    const Map same = conflicts(w, p.now, r, use, exact);
-    const Map fetched = isl_map_intersect(serves.copy(), same.copy());
-    demand(p.now, use, fetched, w, r, exact, p);
+    ApproximateMap serves{arranged(p.s->relation, o.dims(p.now), o.dims(use))};
+    serves.intersect_domain(o.domain(p.now));
+    serves.intersect_range(o.domain(use));
+    const ApproximateMap same = conflicts(w, p.now, r, use);
+    const Map fetched = isl_map_intersect(serves.all.copy(), same.all.copy());
+    const bool exact = serves.exact && same.exact;
+    demand(p.now, use, {fetched, exact}, w, r, p);
     if (r.write) return;
     // { f' -> g }: f' overwrites between the fetch f and the use g.
-    Map others = isl_map_intersect(o.before(p.now, use, is_parallel).take(), same.copy());
-    others = isl_map_intersect_domain(others.take(), o.domain(p.now, exact).take());
-    others = isl_map_intersect_range(others.take(), o.domain(use, exact).take());
+    Map others = isl_map_intersect(o.before(p.now, use, is_parallel).take(), same.all.copy());
+    others = isl_map_intersect_domain(others.take(), o.domain(p.now).all.take());
+    others = isl_map_intersect_range(others.take(), o.domain(use).all.take());
     others = isl_map_subtract(others.take(), fetched.copy());
     // f' must run before the f that serves the same use.
     Map pairs = isl_map_apply_range(others.take(), isl_map_reverse(fetched.copy()));
@@ -244,16 +242,17 @@ class StandInCheck {
 
   /// { instances of `s` -> instances of `t` that touch the same element }; iterations that have a
   /// temporary to themselves have elements of their own.
-  Map conflicts(const Access& x, int s, const Access& y, int t, bool& exact) const {
+  ApproximateMap conflicts(const Access& x, int s, const Access& y, int t) const {
     const auto &ds = is_.order.dims(s), &dt = is_.order.dims(t);
-    Map m = conflict_map(is_.order.kernel(), is_.variables, x, ds, y, dt, exact);
+    ApproximateMap out = conflict_map(is_.order.kernel(), is_.variables, x, ds, y, dt);
     for (const std::string& i : is_.private_to(x.variable, s, t)) {
       const auto at_s = std::find(ds.begin(), ds.end(), i),
                  at_t = std::find(dt.begin(), dt.end(), i);
       if (at_s != ds.end() && at_t != dt.end())
-        m = equate(std::move(m), std::size_t(at_s - ds.begin()), std::size_t(at_t - dt.begin()));
+        out.all = equate(std::move(out.all), std::size_t(at_s - ds.begin()),
+                         std::size_t(at_t - dt.begin()));
     }
-    return m;
+    return out;
   }
 
   /// Whether the statement makes this access in the place of another one.
@@ -274,18 +273,16 @@ class StandInCheck {
     for (std::size_t i = 0; i < x.size(); ++i)
       if (const auto it = std::find(y.begin(), y.end(), x[i]); it != y.end())
         m = equate(std::move(m), i, std::size_t(it - y.begin()));
-    bool exact = true;
-    m = isl_map_intersect_domain(m.take(), is_.order.domain(now, exact).take());
-    return isl_map_intersect_range(m.take(), was_.order.domain(was, exact).take());
+    m = isl_map_intersect_domain(m.take(), is_.order.domain(now).all.take());
+    return isl_map_intersect_range(m.take(), was_.order.domain(was).all.take());
   }
 
-  void demand(int a, int b, Map pairs, const Access& x, const Access& y, bool exact,
+  void demand(int a, int b, ApproximateMap wanted, const Access& x, const Access& y,
               const Placed& p) {
-    bool ignored = true;
-    pairs = isl_map_intersect_domain(pairs.take(), is_.order.domain(a, ignored).take());
-    pairs = isl_map_intersect_range(pairs.take(), is_.order.domain(b, ignored).take());
+    Map pairs = isl_map_intersect_domain(wanted.all.take(), is_.order.domain(a).all.take());
+    pairs = isl_map_intersect_range(pairs.take(), is_.order.domain(b).all.take());
     const Map bad = isl_map_subtract(pairs.take(), is_.order.before(a, b, is_parallel).take());
-    if (!yes(isl_map_is_empty(bad.get()))) refuse_stale(a, b, bad, x, y, exact, p);
+    if (!yes(isl_map_is_empty(bad.get()))) refuse_stale(a, b, bad, x, y, wanted.exact, p);
   }
 
   [[noreturn]] void refuse_stale(int a, int b, const Map& bad, const Access& x, const Access& y,
@@ -304,12 +301,11 @@ class StandInCheck {
                          exact ? "does not" : "may not", parameters_text(w.params));
     d.where = {o.insn(a).at, {}};
     if (o.insn(b).at) d.notes.push_back({o.insn(b).at, fmt::format("`{}` is here", o.insn(b).id)});
-    bool known = true;
     const auto instance = [&](int s, const auto& values, const Access& does) {
       return CounterexampleInstance{
           o.insn(s).id, o.dims(s), values_at(o.dims(s), values),
           fmt::format("{} {}", does.write ? "writes" : "reads", element_text(x, at)),
-          o.domain(s, known)};
+          o.domain(s).all};
     };
     throw RefusedByCounterexample(d, {instance(a, w.a, x), instance(b, w.b, y), w.params});
   }

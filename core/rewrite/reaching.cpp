@@ -145,8 +145,7 @@ std::optional<Diagnostic> Reaching::obstacle(const Definition& d, int use) const
                          user.at, def, "the assignment is here");
         u.served = equate(std::move(u.served), std::size_t(same - from.begin()), i);
       }
-      bool ignored = true;
-      u.served = isl_map_intersect_domain(u.served.take(), r_.order.domain(s, ignored).take());
+      u.served = isl_map_intersect_domain(u.served.take(), r_.order.domain(s).all.take());
       if (auto why = one(d, u)) return why;
     }
   return std::nullopt;
@@ -201,8 +200,7 @@ std::optional<Diagnostic> Reaching::unserved(const Definition& d, const Use& u) 
     return problem(proved ? code : "not-proved", text, user.at, def, "the assignment is here");
   };
 
-  bool exact = true;
-  Set domain = o.domain(ds, exact);
+  const ApproximateSet defined = o.domain(ds);
   // Where only one assignment writes, unconditionally and each element once, no other value is
   // defined to be read.
   const bool undefined_else =
@@ -214,11 +212,10 @@ std::optional<Diagnostic> Reaching::unserved(const Definition& d, const Use& u) 
                    fmt::format("`{}` writes `{}` under conditions that may not hold at `{}`",
                                def.id, u.access->variable, user.id),
                    user.at, def, "the assignment is here");
-  bool domain_exact = true;
-  Set uses = o.domain(u.statement, domain_exact);
-  const Map served = isl_map_intersect_range(u.served.copy(), domain.copy());
-  const Set left = isl_set_subtract(uses.copy(), isl_map_domain(served.copy()));
-  const bool bounds_known = exact || [&] {  // the same loops, so the same bounds
+  const ApproximateSet uses = o.domain(u.statement);
+  const Map served = isl_map_intersect_range(u.served.copy(), defined.all.copy());
+  const Set left = isl_set_subtract(uses.all.copy(), isl_map_domain(served.copy()));
+  const bool bounds_known = defined.exact || [&] {  // the same loops, so the same bounds
     const auto &x = o.dims(ds), &y = o.dims(u.statement);
     return d.inames.empty() && std::all_of(x.begin(), x.end(), [&](const std::string& i) {
              return std::find(y.begin(), y.end(), i) != y.end();
@@ -226,7 +223,7 @@ std::optional<Diagnostic> Reaching::unserved(const Definition& d, const Use& u) 
   }();
   if (!yes(isl_set_is_empty(left.get()))) {
     const Map bad = isl_map_from_domain(left.copy());
-    return say(domain_exact && u.exact, "uncovered-read", bad, false);
+    return say(uses.exact && u.exact, "uncovered-read", bad, false);
   }
   if ((!u.exact || !bounds_known) && !undefined_else)
     return problem("not-proved",
@@ -236,7 +233,7 @@ std::optional<Diagnostic> Reaching::unserved(const Definition& d, const Use& u) 
   const Map before = isl_map_reverse(o.before(ds, u.statement, is_never_parallel).take());
   const Map late = isl_map_subtract(served.copy(), before.copy());
   if (!yes(isl_map_is_empty(late.get())))
-    return say(u.exact && exact, "no-reaching-definition", late, true);
+    return say(u.exact && defined.exact, "no-reaching-definition", late, true);
   return std::nullopt;
 }
 
@@ -269,28 +266,27 @@ std::optional<Diagnostic> Reaching::overwritten(const Definition& d, const Use& 
   for (const AccessAt& at : r_.by_variable().at(u.access->variable)) {
     const Access& w = r_.at(at);
     if (!w.write || !may_run_between(at.insn, ds, s)) continue;
-    bool exact = u.exact;
-    Map late =
-        conflict_map(o.kernel(), r_.variables, w, o.dims(at.insn), *u.access, o.dims(s), exact);
-    late = isl_map_intersect(late.take(), o.before(at.insn, s, is_never_parallel).take());
-    Map after =
-        conflict_map(o.kernel(), r_.variables, written, o.dims(ds), w, o.dims(at.insn), exact);
+    ApproximateMap late =
+        conflict_map(o.kernel(), r_.variables, w, o.dims(at.insn), *u.access, o.dims(s));
+    late.all = isl_map_intersect(late.all.take(), o.before(at.insn, s, is_never_parallel).take());
+    auto [after, after_exact] =
+        conflict_map(o.kernel(), r_.variables, written, o.dims(ds), w, o.dims(at.insn));
     after = isl_map_intersect(after.take(), o.before(ds, at.insn, is_never_parallel).take());
     after =
         isl_map_apply_range(u.served.copy(), after.take());  // { use -> w after its definition }
-    late = isl_map_intersect(late.take(), isl_map_reverse(after.take()));
-    bool known = true;
-    late = isl_map_intersect_domain(late.take(), o.domain(at.insn, known).take());
-    if (yes(isl_map_is_empty(late.get()))) continue;
-    const Witness x = witness(late, o.dims(at.insn), o.dims(s));
+    late.all = isl_map_intersect(late.all.take(), isl_map_reverse(after.take()));
+    late.intersect_domain(o.domain(at.insn));
+    if (yes(isl_map_is_empty(late.all.get()))) continue;
+    const bool exact = u.exact && late.exact && after_exact;
+    const Witness x = witness(late.all, o.dims(at.insn), o.dims(s));
     const Instruction &def = o.insn(ds), &user = *k_.instructions[std::size_t(u.insn)];
-    return problem(exact && known ? "several-definitions" : "not-proved",
-                   fmt::format("{} {} {} between `{}` and {}, which reads it{}",
-                               instance_text(o.insn(at.insn).id, o.dims(at.insn), x.a),
-                               exact && known ? "writes" : "may write",
-                               element_text(*u.access, merged(x.params, x.b)), def.id,
-                               instance_text(user.id, o.dims(s), x.b), parameters_text(x.params)),
-                   user.at, o.insn(at.insn), "this writes it as well");
+    return problem(
+        exact ? "several-definitions" : "not-proved",
+        fmt::format("{} {} {} between `{}` and {}, which reads it{}",
+                    instance_text(o.insn(at.insn).id, o.dims(at.insn), x.a),
+                    exact ? "writes" : "may write", element_text(*u.access, merged(x.params, x.b)),
+                    def.id, instance_text(user.id, o.dims(s), x.b), parameters_text(x.params)),
+        user.at, o.insn(at.insn), "this writes it as well");
   }
   return std::nullopt;
 }
@@ -311,29 +307,29 @@ std::optional<Diagnostic> Reaching::stale(const Definition& d, const Use& u) con
   const int ds = last_part(d.insn), s = u.statement;
   for (int part = first_part(d.insn); part <= ds; ++part) {
     Map instances = pick(u.served, ds, part);
-    bool ignored = true;
-    instances = isl_map_intersect_range(instances.take(), o.domain(part, ignored).take());
+    instances = isl_map_intersect_range(instances.take(), o.domain(part).all.take());
     for (const Access& read : r_.accesses[std::size_t(part)]) {
       if (read.write || !(k_.find_temporary(read.variable) || k_.find_arg(read.variable))) continue;
       for (const AccessAt& at : r_.by_variable().at(read.variable)) {
         const Access& w = r_.at(at);
         if (!w.write || !may_run_between(at.insn, part, s)) continue;
-        bool exact = true;
-        Map bad =
-            conflict_map(o.kernel(), r_.variables, read, o.dims(part), w, o.dims(at.insn), exact);
+        ApproximateMap found =
+            conflict_map(o.kernel(), r_.variables, read, o.dims(part), w, o.dims(at.insn));
+        Map& bad = found.all;
         bad = isl_map_intersect(bad.take(), o.before(part, at.insn, is_never_parallel).take());
         bad = isl_map_reverse(isl_map_apply_range(instances.copy(), bad.take()));
         bad = isl_map_intersect(bad.take(), o.before(at.insn, s, is_never_parallel).take());
-        bad = isl_map_intersect_domain(bad.take(), o.domain(at.insn, exact).take());
+        found.intersect_domain(o.domain(at.insn));
         if (yes(isl_map_is_empty(bad.get()))) continue;
+        const bool exact = found.exact && u.exact;
         const Witness x = witness(bad, o.dims(at.insn), o.dims(s));
         const Instruction& def = o.insn(ds);
         return problem(
-            exact && u.exact ? "stale-value" : "not-proved",
+            exact ? "stale-value" : "not-proved",
             fmt::format("{} {} {}, which `{}` has read for {}{}",
                         instance_text(o.insn(at.insn).id, o.dims(at.insn), x.a),
-                        exact && u.exact ? "writes" : "may write",
-                        element_text(w, merged(x.params, x.a)), def.id,
+                        exact ? "writes" : "may write", element_text(w, merged(x.params, x.a)),
+                        def.id,
                         instance_text(k_.instructions[std::size_t(u.insn)]->id, o.dims(s), x.b),
                         parameters_text(x.params)),
             o.insn(at.insn).at, def, "the assignment is here");

@@ -258,9 +258,8 @@ class Sharing {
   /// one.
   void begin(const std::string& name, Body& body) {
     const Variable v = r_.variables.at(name);
-    bool set = false;
     if (v.character || (v.array ? is_set_first(body, name) && !is_asked_by_data(body, name)
-                                : is_set_before_use(body, name, set)))
+                                : is_set_before_use(body, name)))
       return;
     constexpr std::int64_t kFew = 1024;
     std::int64_t elements = 1;
@@ -323,8 +322,7 @@ class Sharing {
     const auto it = r_.variables.find(name);
     if (it == r_.variables.end() || !assigns(body, name)) return;
     const Variable v = it->second;
-    bool set = false;
-    if (v.array || v.character || v.logical || !is_set_before_use(body, name, set))
+    if (v.array || v.character || v.logical || !is_set_before_use(body, name))
       fail("unsupported", x.at,
            "`firstprivate` of `{}`, which is assigned there, is not supported in Fortran kernels",
            name);

@@ -70,8 +70,8 @@ void share_privates(const Directive& region, Body& body) {
     if (auto* d = std::get_if<Do>(&s.what); d && d->directive) {
       Directive own = *d->directive;
       for (const std::string& name : region.privates) {
-        bool set = false;
-        if (is_set_before_use(*d->body, name, set) && set) own.privates.push_back(name);
+        const ScalarFlow inside = flow_of(*d->body, name);
+        if (!inside.used_unset && inside.set) own.privates.push_back(name);
       }
       d->directive = std::make_shared<const Directive>(std::move(own));
     }

@@ -45,8 +45,7 @@ class Scalar {
     for (Statement& s : b) {
       if (mentions(Body{s}, name_) == 0) continue;
       auto* d = std::get_if<Do>(&s.what);
-      bool set = false;
-      if (d && !reads(s) && is_set_before_use(*d->body, name_, set)) {
+      if (d && !reads(s) && is_set_before_use(*d->body, name_)) {
         Scalar inside(r_, name_);  // several loops in this one may each have their own
         if (inside.find_homes(*d->body) && inside.homes_.size() > 1)
           homes_.insert(homes_.end(), inside.homes_.begin(), inside.homes_.end());

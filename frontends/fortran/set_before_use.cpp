@@ -22,7 +22,8 @@ std::size_t mentions(const Body& body, const std::string& name) {
   return n;
 }
 
-bool is_set_before_use(const Body& body, const std::string& name, bool& set) {
+ScalarFlow flow_of(const Body& body, const std::string& name, bool set) {
+  const ScalarFlow unset{true, false};
   for (Statement s : body) {
     bool used = false;
     const auto* a = std::get_if<Assignment>(&s.what);
@@ -30,25 +31,24 @@ bool is_set_before_use(const Body& body, const std::string& name, bool& set) {
       used = used || (!(a && e.as<Var>() && equal(e, a->to)) && mentions(e, name));
     });
     if (a && a->to.as<Var>()) used = mentions(a->value, name);
-    if (used && !set) return false;
+    if (used && !set) return unset;
     if (a) set = set || written_name(a->to) == name;
     if (const auto* d = std::get_if<Do>(&s.what)) {
       set = set || d->variable == name;
-      bool inside = set;
-      if (!is_set_before_use(*d->body, name, inside)) return false;
+      if (flow_of(*d->body, name, set).used_unset) return unset;
     } else if (const auto* c = std::get_if<Choice>(&s.what)) {
       bool everywhere = !c->arms.empty() && !c->arms.back().condition;
       for (const Choice::Arm& arm : c->arms) {
-        bool inside = set;
-        if (!is_set_before_use(*arm.body, name, inside)) return false;
-        everywhere = everywhere && inside;
+        const ScalarFlow inside = flow_of(*arm.body, name, set);
+        if (inside.used_unset) return unset;
+        everywhere = everywhere && inside.set;
       }
       set = set || everywhere;
     } else if (!a && !set && mentions(Body{s}, name) != 0) {
-      return false;
+      return unset;
     }
   }
-  return true;
+  return {false, set};
 }
 
 }  // namespace moonloop::fortran

@@ -8,8 +8,16 @@ bool mentions(const Expr& e, const std::string& name);
 /// How many expressions and loops in the statements name the variable.
 std::size_t mentions(const Body& body, const std::string& name);
 
-/// Whether all paths set the scalar before they use it. `set`: whether they have when the
-/// statements begin, and then when they end. Cost: linear.
-bool is_set_before_use(const Body& body, const std::string& name, bool& set);
+/// What a body does with a scalar.
+struct ScalarFlow {
+  bool used_unset = false;  // some path may use it before it sets it
+  bool set = false;         // all paths have set it at the end
+};
+/// `set`: whether it has a value at the beginning. Cost: linear.
+ScalarFlow flow_of(const Body& body, const std::string& name, bool set = false);
+/// Whether all paths set the scalar before they use it.
+inline bool is_set_before_use(const Body& body, const std::string& name) {
+  return !flow_of(body, name).used_unset;
+}
 
 }  // namespace moonloop::fortran
