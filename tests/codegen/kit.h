@@ -9,15 +9,14 @@
 #include <string>
 
 #include "codegen/codegen.h"
-#include "core/base/source.h"
-#include "frontends/text/parse.h"
+#include "tests/one_kernel.h"
 
 namespace moonloop {
 
 using Tags = std::map<std::string, std::string>;
 
 inline Kernel kernel(const std::string& text, const Tags& tags = {}) {
-  Kernel k = parse_kernels(add_source("test.loop", text)).at(0);
+  Kernel k = parsed(text);
   for (const auto& [iname, tag] : tags) k.iname_tags[iname] = parse_iname_tag(tag).value();
   return k;
 }

@@ -3,7 +3,7 @@
 #include "core/expr/parse_expr.h"
 #include "core/order/conflicts.h"
 #include "core/order/order.h"
-#include "frontends/text/parse.h"
+#include "tests/one_kernel.h"
 
 using namespace moonloop;
 
@@ -27,15 +27,11 @@ std::string shown(const Kernel& k, const Expr& value) {
 }  // namespace
 
 TEST_CASE("accesses: large parts that expressions have in common read what they read, in order") {
-  const auto parsed = [](const std::string& more) {
-    return parse_kernels(add_source("k.loop",
-                                    "kernel k(n: int32, a: float64[n + 9], b: float64[n], "
-                                    "o: float64[n]" +
-                                        more))
-        .front();
+  const auto with = [](const std::string& more) {
+    return parsed("kernel k(n: int32, a: float64[n + 9], b: float64[n], o: float64[n]" + more);
   };
-  const Kernel scalar = parsed(", s: float64)\ndomain {[i]: 0 <= i < n}\no[i] = a[i] + b[i]*s\n");
-  const Kernel stored = parsed(")\ndomain {[i]: 0 <= i < n}\n<> s = 2.0\no[i] = a[i] + b[i]*s\n");
+  const Kernel scalar = with(", s: float64)\ndomain {[i]: 0 <= i < n}\no[i] = a[i] + b[i]*s\n");
+  const Kernel stored = with(")\ndomain {[i]: 0 <= i < n}\n<> s = 2.0\no[i] = a[i] + b[i]*s\n");
   const auto grown = [](Expr e, int levels) {
     for (int n = 0; n < levels; ++n)
       e = Expr(Nary{NaryOp::Add,

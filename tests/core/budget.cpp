@@ -104,12 +104,12 @@ y[2*i + 1] = sum(j, x[2*j + i]) {inames=i}
     });
   };
   const std::string end = " kernel `k` takes too many operations on its domains [too-complex]";
-  CHECK(within([&] { kit::kernel(text); }) ==
-        "reading `k.loop` takes too many operations on its domains [too-complex]");
+  CHECK(within([&] { parsed(text); }) ==
+        "reading `test.loop` takes too many operations on its domains [too-complex]");
   const std::string simple =
       "kernel k(n: int32, x: in float64[n + 1], y: out float64[n + 1])\n"
       "domain {[i]: 0 <= i < n}\ny[i] = x[i + 1]\n";
-  Kernel k = kit::kernel(simple);
+  Kernel k = parsed(simple);
   CHECK(within([&] { complete(k); }) == "checking" + end);
   CHECK(within([&] { dependences(k); }) == "finding the dependences of" + end);
   kit::Data data;
@@ -117,7 +117,7 @@ y[2*i + 1] = sum(j, x[2*j + i]) {inames=i}
           Bindings none;
           interpret(k, none);
         }).ends_with(end));
-  k = kit::kernel(
+  k = parsed(
       "kernel k(n: int32, y: inout float64[3*n])\ndomain {[i]: 0 <= i < n}\n"
       "y[2*i] = y[i + n]\n");
   k.iname_tags["i"] = *parse_iname_tag("par");

@@ -64,7 +64,7 @@ TEST_CASE("domains: empty ones have no instances, contradictions and unbounded o
   CHECK(checking("domain {[i]: 5 <= i < 3}\nc[i] = 1.0\n") == "ok");
   CHECK(checking("domain {[i]: 5 <= i < 3}\nc[i - 100] = 1.0\n") == "ok");
   CHECK(checking("domain {[i]: 0 <= i < n and i >= 10}\nassume n <= 5\nc[i] = 1.0\n") == "ok");
-  Kernel none = kernel(kHead + "domain {[i]: 0 <= i < n}\nc[i] = 1.0\n");
+  Kernel none = parsed(kHead + "domain {[i]: 0 <= i < n}\nc[i] = 1.0\n");
   none.assumptions = parse_assumption("n >= 1 and n <= 0");
   const std::string said = failure([&] { complete(none); });
   CHECK(said.find("the assumptions contradict each other") == 0);
@@ -78,7 +78,7 @@ TEST_CASE("domains: empty ones have no instances, contradictions and unbounded o
 
 TEST_CASE("writes: parameters and scalar arguments stay as they are") {
   const auto writing = [](const std::string& name) {
-    Kernel k = kernel(
+    Kernel k = parsed(
         "kernel f(n: int32, s: float64, c: float64[n])\ndomain {[i]: 0 <= i < n}\nc[i] = s "
         "{id=S}\n");
     k.instructions[0] = edit(k.instructions[0], [&](Instruction& i) { i.lhs = {var(name)}; });
@@ -129,7 +129,7 @@ TEST_CASE("undefined reads: elements that nothing writes") {
 }
 
 TEST_CASE("intents: declared and found") {
-  const Kernel k = complete(kernel(R"(
+  const Kernel k = complete(parsed(R"(
 kernel f(n: int32, a: float64[n], b: float64[n], c: float64[n])
 domain {[i]: 0 <= i < n}
 b[i] = a[i]
@@ -189,7 +189,7 @@ TEST_CASE("ranges: bounds of several parts and with quotients are judged by inte
            "domain {[j]: " +
            parts + "}\na[0] = 1.0  {inames=o:i:j}\n";
   };
-  const Kernel k = kernel(text(10));
+  const Kernel k = parsed(text(10));
   {
     const IslBudget budget(8'000);
     CHECK(failure([&] { complete(k); }) == "ok");
@@ -220,7 +220,7 @@ TEST_CASE("check: an iname has a value in its loop alone") {
 TEST_CASE("undefined reads: an element that the same loop writes later") {
   const auto said = [](const std::string& body) {
     return failure([&] {
-      check_defined(complete(kernel(kHead + "domain {[i]: 0 <= i < n}\nassume n >= 1\n" + body)));
+      check_defined(complete(parsed(kHead + "domain {[i]: 0 <= i < n}\nassume n >= 1\n" + body)));
     });
   };
   const std::string c = "temp t: float64[n]\nt[i] = a[i] {id=W}\n";

@@ -24,7 +24,7 @@ bool commute(const std::string& variable, const std::string& first,
     const bool has_options = text.find('{') != std::string::npos;
     return fmt::format("{}{}atomic, id={}}}\n", text, has_options ? ", " : " {", id);
   };
-  const Kernel k = kit::kernel(kDeclarations + statement(first, "one") + statement(other, "two"));
+  const Kernel k = parsed(kDeclarations + statement(first, "one") + statement(other, "two"));
   CommutingUpdates updates(k);
   const Instruction &one = *k.find_insn("one"), &two = *k.find_insn("two");
   const bool both = updates.commute(one, two, variable);
@@ -158,7 +158,7 @@ TEST_CASE("commuting: fields of a record, each with its own operation") {
 namespace {
 
 std::string tagging(const std::string& body, const std::string& tag = "par") {
-  Kernel k = kit::kernel(
+  Kernel k = parsed(
       "kernel k(n: int32, x: in float64[n], a: inout float64[4], b: out float64[n])\n"
       "domain {[i]: 0 <= i < n}\n" +
       body);
@@ -187,9 +187,9 @@ TEST_CASE("commuting: parallel loops keep the order of atomic updates that do no
 }
 
 TEST_CASE("commuting: what a claim vouches for, where both are atomic") {
-  Kernel k = kit::kernel(std::string(kDeclarations) +
-                         "o[i], c[0] = make_tuple(c[0], 2*c[0] + 1)  {id=fetch, atomic}\n"
-                         "c[1] = c[1] + 1  {id=add, atomic}\nc[2] = 3  {id=set}\n");
+  Kernel k = parsed(std::string(kDeclarations) +
+                    "o[i], c[0] = make_tuple(c[0], 2*c[0] + 1)  {id=fetch, atomic}\n"
+                    "c[1] = c[1] + 1  {id=add, atomic}\nc[2] = 3  {id=set}\n");
   const auto both = [&](const char* a, const char* b) {
     return CommutingUpdates(k).commute(*k.find_insn(a), *k.find_insn(b), "c");
   };

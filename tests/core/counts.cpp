@@ -3,7 +3,7 @@
 #include "core/base/diagnostic.h"
 #include "core/count/mem_counts.h"
 #include "core/count/op_counts.h"
-#include "frontends/text/parse.h"
+#include "tests/one_kernel.h"
 
 using namespace moonloop;  // NOLINT
 
@@ -11,9 +11,6 @@ namespace {
 
 using Values = std::map<std::string, std::int64_t>;
 
-Kernel kernel(const std::string& text) {
-  return parse_kernels(add_source("test.loop", text)).at(0);
-}
 /// The lines of a map's table after the first, with single spaces.
 std::string table(const CountMap& m) {
   std::string out;
@@ -23,10 +20,10 @@ std::string table(const CountMap& m) {
   return out;
 }
 std::string operations(const std::string& text) {
-  return table(op_counts(kernel(text)).group({"dtype", "name"}));
+  return table(op_counts(parsed(text)).group({"dtype", "name"}));
 }
 std::string accesses(const std::string& text) {
-  return table(mem_counts(kernel(text)).group({"variable", "direction"}));
+  return table(mem_counts(parsed(text)).group({"variable", "direction"}));
 }
 template <class F>
 std::string error_of(F f) {
@@ -94,7 +91,7 @@ p[i] = (q[i] ^ i)*~q[i] + (q[i] << (p[i] >> 1)) + (q[i] | 1) + (q[i] & 7 & p[i])
 }
 
 TEST_CASE("op_counts: a triangle is exact") {
-  const CountMap m = op_counts(kernel(R"(kernel k(n: int32, a: float64[n, n], b: float64[n, n])
+  const CountMap m = op_counts(parsed(R"(kernel k(n: int32, a: float64[n, n], b: float64[n, n])
 domain {[i, j]: 0 <= i, j < n and i < j}
 a[i, j] = b[i, j]*2
 )"));
@@ -113,7 +110,7 @@ h[i] = h[i]*g[i] - 1   {if=i % 2 == 0}
        "float64 div n - 4\n"
        "float64 mul -(n // 2) + n + 4\n"
        "int32 div n\n");
-  const CountMap bound = op_counts(kernel(R"(kernel k(n: int32, g: float64[n], h: float64[n])
+  const CountMap bound = op_counts(parsed(R"(kernel k(n: int32, g: float64[n], h: float64[n])
 domain {[i]: 0 <= i < n}
 assume n >= 1
 h[i] = g[i]*2 if g[i]*g[i] < 4 else g[i]/3
@@ -123,7 +120,7 @@ h[i] = g[i]*2 if g[i]*g[i] < 4 else g[i]/3
 
 TEST_CASE("op_counts: what depends on data has no count") {
   const Kernel rows =
-      kernel(R"(kernel rows(n: int32, s: int32[n+1], a: float64[1000], y: float64[n])
+      parsed(R"(kernel rows(n: int32, s: int32[n+1], a: float64[1000], y: float64[n])
 domain {[i]: 0 <= i < n}
 domain [len] -> {[j]: 0 <= j < len}
 <int32> len = s[i + 1] - s[i]   {id=length}
@@ -145,14 +142,14 @@ TEST_CASE("mem_counts: by variable and direction; bytes") {
         "e store n*m\n"
         "g load n*m\n"
         "h load n*m\n");
-  const CountMap m = mem_counts(kernel(kBasic));
+  const CountMap m = mem_counts(parsed(kBasic));
   CHECK(table(m.filter("variable", {"a", "g"}).to_bytes().group({"dtype"})) ==
         "float32 8*n*m*ell\nfloat64 8*n*m\n");
   CHECK(m.to_bytes().sum().str() == "16*n*m*ell + 24*n*m");
 }
 
 TEST_CASE("mem_counts: strides along the axes of work-items and groups") {
-  const CountMap m = mem_counts(kernel(R"(kernel k(n: int32, a: float32[n, n], b: float32[n, n],
+  const CountMap m = mem_counts(parsed(R"(kernel k(n: int32, a: float32[n, n], b: float32[n, n],
     map: int32[n], c: float32[n, n])
 domain {[io, ii, jo, ji]: 0 <= ii, ji < 16 and 0 <= 16*io + ii < n and 0 <= 16*jo + ji < n}
 assume n >= 1
@@ -168,7 +165,7 @@ c[16*io + ii, 16*jo + ji] = a[16*jo + ji, 16*io + ii]*b$part[16*io + ii, 0] + a[
 }
 
 TEST_CASE("mem_counts: memory that a group shares") {
-  CHECK(table(mem_counts(kernel(R"(kernel k(a: float32[64], b: float32[64])
+  CHECK(table(mem_counts(parsed(R"(kernel k(a: float32[64], b: float32[64])
 domain {[g, l, m]: 0 <= g < 4 and 0 <= l, m < 16}
 temp t: float32[16]
 tag g: g.0, l: l.0, m: l.0
@@ -183,7 +180,7 @@ b[16*g + m] = t[15 - m]
 }
 
 TEST_CASE("counts by subgroups: operations, and what is the same in all work-items") {
-  const Kernel k = kernel(R"(kernel k(n: int32, a: float32[64*n], b: float32[n], c: float32[64*n])
+  const Kernel k = parsed(R"(kernel k(n: int32, a: float32[64*n], b: float32[n], c: float32[64*n])
 domain {[g, l]: 0 <= g < n and 0 <= l < 48}
 assume n >= 1
 tag g: g.0, l: l.0
@@ -200,7 +197,7 @@ c[48*g + l] = a[48*g + l]*b[g]
 
 TEST_CASE("footprints: each element once, exact also with strides and overlaps") {
   CHECK(table(footprints(
-            kernel(R"(kernel k(n: int32, u: float64[n+2], v: float64[3*n], w: float32[n, n],
+            parsed(R"(kernel k(n: int32, u: float64[n+2], v: float64[3*n], w: float32[n, n],
     r: float64[n])
 domain {[i, j]: 0 <= i < n and 0 <= j <= i}
 assume n >= 1
@@ -212,7 +209,7 @@ w[i, j] = v[3*j]
          "w read float32 n\n"
          "w write float32 (n**2 + n)//2\n");
   CHECK(table(footprints(
-                  kernel(
+                  parsed(
                       R"(kernel k(n: int32, m: int32, x: float64[m, 2], at: int32[n], y: float64[n])
 domain {[i]: 0 <= i < n}
 assume n >= 1 and m >= 1
@@ -226,7 +223,7 @@ y[i] = 1 {if=at[i] > 3}
 }
 
 TEST_CASE("count maps: filters, groups and their errors") {
-  const CountMap m = mem_counts(kernel(kBasic));
+  const CountMap m = mem_counts(parsed(kBasic));
   CHECK(m.filter("direction", {"load"}).sum().str() == "3*n*m*ell + 2*n*m");
   CHECK(m.group({}).entries().size() == 1);
   CHECK(table(m.group({"direction"}).eval({{"n", 2}, {"m", 3}, {"ell", 4}})) ==
@@ -243,7 +240,7 @@ TEST_CASE("count maps: filters, groups and their errors") {
 }
 
 TEST_CASE("flops: complex operations by what they take") {
-  const CountMap m = op_counts(kernel(R"(kernel k(n: int32, z: complex64[n], x: float32[n])
+  const CountMap m = op_counts(parsed(R"(kernel k(n: int32, z: complex64[n], x: float32[n])
 domain {[i]: 0 <= i < n}
 assume n >= 1
 z[i] = z[i]*z[i] + z[i]/z[i]
@@ -253,7 +250,7 @@ x[i] = 2*x[i]
 }
 
 TEST_CASE("counts by instruction: statements of reductions apart, together the same") {
-  const Kernel k = kernel(R"(kernel rows(n: int32, a: float64[n, n], y: float64[n])
+  const Kernel k = parsed(R"(kernel rows(n: int32, a: float64[n, n], y: float64[n])
 domain {[i, j]: 0 <= i, j < n}
 assume n >= 1
 y[i] = 2*sum(j, a[i, j]*y[j])   {id=row}

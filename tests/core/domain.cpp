@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "frontends/text/parse.h"
+#include "tests/one_kernel.h"
 
 using namespace moonloop;
 
@@ -14,7 +14,6 @@ Set set(const std::string& text) { return parse_set(text); }
 bool same(const Set& a, const std::string& text) {
   return yes(isl_set_is_equal(a.get(), set(text).get()));
 }
-Kernel parsed(const std::string& text) { return parse_kernels(add_source("k.loop", text)).front(); }
 
 }  // namespace
 

@@ -28,7 +28,7 @@ struct Bounded {
     add("x", Scalar::F64, x.data(), x.size());
     add("out", Scalar::F64, out.data(), out.size());
     add("m", Scalar::I32, m.data(), m.size());
-    interpret(kernel(fmt::format("kernel f(x: in float64[{}], out: inout float64[{}], "
+    interpret(parsed(fmt::format("kernel f(x: in float64[{}], out: inout float64[{}], "
                                  "m: inout int32[{}])\n{}",
                                  x.size(), size, size, statements)),
               b, bounds);
@@ -216,8 +216,8 @@ TEST_CASE("error bounds: the same formula in single and in double precision stay
     twice.arrays["y"] = {Scalar::F64, {n}, {1}, exact.data()};
     ErrorBounds bounds;
     // The exact result is as far as another execution may be, but for a last rounding.
-    interpret(kernel(text("float32")), single, bounds);
-    interpret(kernel(text("float64")), twice);
+    interpret(parsed(text("float32")), single, bounds);
+    interpret(parsed(text("float64")), twice);
     double largest = 0;
     for (std::size_t i = 0; i < y.size(); ++i) {
       const double e = bounds.of("y", &y[i]) + 0x1p-24 * std::fabs(y[i]);
@@ -243,7 +243,7 @@ TEST_CASE("error bounds: sums of float16 round at each step, in any order") {
   b.arrays["out"] = {Scalar::F16, {1}, {1}, out.data()};
   ErrorBounds bounds;
   bounds.accuracy.contract = false;
-  interpret(kernel("kernel f(x: in float16[3], out: inout float16[1])\n"
+  interpret(parsed("kernel f(x: in float16[3], out: inout float16[1])\n"
                    "domain {[j]: 0 <= j < 3}\nout[0] = out[0] + x[j]\n"),
             b, bounds);
   CHECK(bounds.of("out", out.data()) >= 4 * 0x1p-11 * 1.25);

@@ -7,15 +7,13 @@
 #include "core/model/joined_loops.h"
 #include "core/rewrite/staging.h"
 #include "core/rewrite/staging_loops.h"
-#include "frontends/text/parse.h"
+#include "tests/one_kernel.h"
 
 /// Where expressions are evaluated and which index tuples they touch.
 
 using namespace moonloop;
 
 namespace {
-
-Kernel parsed(const std::string& text) { return parse_kernels(add_source("k.loop", text)).front(); }
 
 /// { [inames] -> [subscripts] } on the instances of the kernel.
 Map access(const Kernel& k, const std::vector<std::string>& inames,

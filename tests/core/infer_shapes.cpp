@@ -5,7 +5,7 @@ using namespace kit;
 
 namespace {
 
-Kernel shaped(const std::string& text) { return infer_shapes(infer_types(kernel(text))); }
+Kernel shaped(const std::string& text) { return infer_shapes(infer_types(parsed(text))); }
 
 }  // namespace
 
@@ -78,7 +78,7 @@ TEST_CASE("shapes: what cannot be inferred") {
                 "y[i - 1] = x[i]\n") == "`y[i - 1]` reaches index -1 of axis 0 [negative-index]");
   CHECK(failure([] {
           complete(
-              kernel("kernel f(n: int32, x: float64[n], y: float64[n])\n"
+              parsed("kernel f(n: int32, x: float64[n], y: float64[n])\n"
                      "domain {[i]: 0 <= i < n}\ny[i, 0] = x[i]\n"));
         }) == "`y[i, 0]` has 2 subscripts, but `y` has 1 axis [rank-mismatch]");
   CHECK(shaping("kernel f(n: int32, x: float64[n], y)\ndomain {[i]: 0 <= i < n}\n"
@@ -88,7 +88,7 @@ TEST_CASE("shapes: what cannot be inferred") {
 
 TEST_CASE("shapes: ten thousand alike statements cost isl once") {
   Kernel k =
-      kernel("kernel f(n: int32, x: float32[n], y)\ndomain {[i]: 0 <= i < n}\ny[i+1] = x[i]\n");
+      parsed("kernel f(n: int32, x: float32[n], y)\ndomain {[i]: 0 <= i < n}\ny[i+1] = x[i]\n");
   for (int i = 1; i < 10000; ++i)
     k.instructions.push_back(
         edit(k.instructions[0], [&](Instruction& s) { s.id = "s" + std::to_string(i); }));

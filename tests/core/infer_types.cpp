@@ -9,7 +9,7 @@ namespace {
 
 /// The type that `<>t = e` gets.
 std::string inferred(const std::string& e) {
-  const Kernel k = kernel(
+  const Kernel k = parsed(
       "kernel f(n: int32, b: bool[n], i1: int8[n], u1: uint8[n], i4: int32[n], u4: uint32[n], "
       "i8: int64[n], u8: uint64[n], h: float16[n], s: float32[n], d: float64[n], cs: complex64[n], "
       "cd: "
@@ -62,7 +62,7 @@ TEST_CASE("types: divisions, comparisons and conditions") {
 }
 
 TEST_CASE("types: each writer of a variable waits for what it reads, which later lines write") {
-  const Kernel k = infer_types(kernel(R"(
+  const Kernel k = infer_types(parsed(R"(
 kernel f(n: int32, s: float32[n], d: float64[n], out: float64[n])
 domain {[i]: 0 <= i < n}
 <>t = p {id=first}
@@ -109,7 +109,7 @@ TEST_CASE("types: functions") {
 
 TEST_CASE("types: the context decides how a literal is rounded") {
   const Kernel k = infer_types(
-      kernel("kernel f(n: int32, s: float32[n], d: float64[n])\ndomain {[i]: 0 <= i < n}\n"
+      parsed("kernel f(n: int32, s: float32[n], d: float64[n])\ndomain {[i]: 0 <= i < n}\n"
              "s[i] = 0.1*s[i] {id=single}\nd[i] = 0.1*s[i] {id=double}\n"));
   const Expr single = k.instructions[0]->rhs;
   CHECK(type_of(k, single, Type(Scalar::F32)) == Type(Scalar::F32));
@@ -118,7 +118,7 @@ TEST_CASE("types: the context decides how a literal is rounded") {
 }
 
 TEST_CASE("types: data flow through several writers and cycles") {
-  const Kernel k = infer_types(kernel(R"(
+  const Kernel k = infer_types(parsed(R"(
 kernel f(n: int32, x: float64[n], out)
 domain {[i,j]: 0 <= i,j < n}
 <>acc = 0 {id=zero}
@@ -134,7 +134,7 @@ out[j] = half
 }
 
 TEST_CASE("types: reductions and rules") {
-  const Kernel k = infer_types(kernel(R"(
+  const Kernel k = infer_types(parsed(R"(
 kernel f(n: int32, x: float32[n], k8: int8[n], v, at, s, any_of)
 domain {[i,j,k,l]: 0 <= i,j,k,l < n}
 twice(a) := 2*a
@@ -150,7 +150,7 @@ any_of[0] = any(k, x[k] > 1)
 }
 
 TEST_CASE("types: a chain of ten thousand temporaries") {
-  Kernel k = kernel(
+  Kernel k = parsed(
       "kernel f(n: int32, x: float32[n], y: float32[n])\ndomain {[i]: 0 <= i < n}\n"
       "<>t0 = x[i] {id=s0}\n");
   const InsnPtr first = k.instructions[0];
@@ -172,7 +172,7 @@ TEST_CASE("types: what cannot be") {
   const auto inferring = [](const std::string& text) {
     return failure([&] {
       infer_types(
-          kernel("kernel f(n: int32, d: float64[n], c: complex128[n], "
+          parsed("kernel f(n: int32, d: float64[n], c: complex128[n], "
                  "q: float64[n])\n"
                  "domain {[i,j]: 0 <= i,j < n}\n" +
                  text));
@@ -194,7 +194,7 @@ TEST_CASE("types: what cannot be") {
         "`c[i]` of type complex128 cannot be an operand of `floor` [bad-operand]");
   CHECK(inferring("d[i] = 2*argmin(j, q[j], j)\n").find("`argmin` gives two values") == 0);
   const std::string open = failure(
-      [] { infer_types(kernel("kernel f(n: int32, a)\ndomain {[i]: 0 <= i < n}\n<>t = a[i]\n")); });
+      [] { infer_types(parsed("kernel f(n: int32, a)\ndomain {[i]: 0 <= i < n}\n<>t = a[i]\n")); });
   CHECK(open ==
         "the type of `a` is neither declared nor given by an assignment [unknown-type]; declare "
         "it in the kernel's arguments, as in `a: float64`");
@@ -211,7 +211,7 @@ TEST_CASE("types: a record is not an operand of a cast, nor a type to cast to") 
   const auto inferring = [](const std::string& statement) {
     return failure([&] {
       infer_types(
-          kernel("record pair(x: float64, y: float64)\n"
+          parsed("record pair(x: float64, y: float64)\n"
                  "kernel f(n: int32, p: pair[n], q: pair[n], r: float64[n])\n"
                  "domain {[i]: 0 <= i < n}\n" +
                  statement + "\n"));

@@ -87,7 +87,7 @@ TEST_CASE("random: inferred shapes are exact, and the interpreter runs every ins
     const Case c = random_case(random);
     const std::string text = text_of(c, "a");
     CAPTURE(text);
-    Kernel k = kernel(text);
+    Kernel k = parsed(text);
     for (Argument& a : k.args)
       if (a.name == "a") a.type = Scalar::I32;
     Kernel done;

@@ -312,7 +312,7 @@ y[i] = x[map[i]] {id=S}
 }
 
 TEST_CASE("interpreter: hardware tags do not matter") {
-  Kernel k = kernel(R"(
+  Kernel k = parsed(R"(
 kernel f(n: int32, a: float64[n], b: float64[n])
 domain {[g,l]: 0 <= g < 4 and 0 <= l < 8}
 assume n = 32
@@ -328,7 +328,7 @@ b[8*g + l] = t + 1
 
 TEST_CASE("interpreter: a team, where no single thread could nest the loops") {
   // Each tile is fetched by the whole team, and accumulators live across the tiles.
-  Kernel k = kernel(R"(
+  Kernel k = parsed(R"(
 kernel f(a: float64[4,16], c: float64[4])
 domain {[i]: 0 <= i < 4}
 domain {[t]: 0 <= t < 4}
@@ -368,10 +368,10 @@ TEST_CASE("interpreter: work-items run the loops whose bounds each read for itse
     w.insert(w.end(), p.begin(), p.end());
     return w;
   };
-  const std::vector<std::int64_t> wanted = run(kernel(text));
+  const std::vector<std::int64_t> wanted = run(parsed(text));
   CHECK(wanted[5] == 52 + 54);  // of 1 <= k < 5
   for (const char* tag : {"l.0", "l.1"}) {
-    Kernel k = kernel(text);
+    Kernel k = parsed(text);
     k.iname_tags["i"] = *parse_iname_tag(tag);
     CHECK(run(k) == wanted);
   }
@@ -384,7 +384,7 @@ TEST_CASE("interpreter: as many work-items as data says have copies of what each
       "domain {[k]: 0 <= k < n}\ndomain {[i]: 2 <= i < high}\ndomain {[j]: 0 <= j < 4}\n"
       "<int32> high = m[k] % 9  {id=high, inames=k}\n"
       "u[k, i] = sum(j, i*a[j]) + 0.5  {id=u, inames=k:i, dep=high}\n";
-  Kernel k = kernel(text);
+  Kernel k = parsed(text);
   k.iname_tags["i"] = *parse_iname_tag("l.0");
   std::vector<std::int32_t> m{4, 0, 8, 5};
   std::vector<double> a{1, 2, 3, 4}, u(32, -1);

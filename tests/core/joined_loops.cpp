@@ -43,7 +43,7 @@ Expr expr(const std::string& text) { return parse_expression(text); }
 }  // namespace
 
 TEST_CASE("joined loops: pieces of a loop are one loop where only their sum is named") {
-  const Kernel k = kernel(
+  const Kernel k = parsed(
       "kernel f(n: int32, a: float64[n])\n"
       "domain {[o, i, j]: 0 <= o <= 4 and i >= 0 and 5*i + o < n and 0 <= j < n}\n"
       "a[j] = 0\n");
@@ -73,7 +73,7 @@ TEST_CASE("joined loops: pieces of a loop are one loop where only their sum is n
 }
 
 TEST_CASE("joined loops: pieces of pieces, first values and strides") {
-  const Kernel k = kernel(
+  const Kernel k = parsed(
       "kernel f(n: int32, a: float64[n])\n"
       "domain {[o, p, i]: 0 <= o <= 3 and 0 <= p <= 2 and i >= 0 and 3*i + p < floor((n + 3)/4) "
       "and ((p = 0 and 4*i + o < n) or (p = 1 and 4*floor((n + 11)/12) + 4*i + o < n) or "
@@ -104,7 +104,7 @@ TEST_CASE("joined loops: pieces with gaps between them stay apart") {
        {"5*i + o + 1 < n", "5*i + o < n + 5", "5*i + o < n and 3*o + i <= 12"}) {
     CAPTURE(bound);
     const Kernel k =
-        kernel(fmt::format("kernel f(n: int32, a: float64[n])\n"
+        parsed(fmt::format("kernel f(n: int32, a: float64[n])\n"
                            "domain {{[o, i]: 0 <= o <= 4 and i >= 0 and {}}}\na[0] = 0\n",
                            bound));
     const std::vector<std::string> inames{"o", "i"};
@@ -117,7 +117,7 @@ TEST_CASE("joined loops: pieces with gaps between them stay apart") {
 
 TEST_CASE("joined loops: pieces of pieces number what they were made of in its order") {
   const auto domain = [](const char* more) {
-    return kernel(fmt::format(
+    return parsed(fmt::format(
         "kernel f(n: int32, a: float64[n])\n"
         "domain {{[o, p, i]: 0 <= o <= 3 and 0 <= p <= 2 and i >= 0 and 3*i + p < floor((n + 3)/4) "
         "and ((p = 0 and 4*i + o < n) or (p = 1 and 4*floor((n + 11)/12) + 4*i + o < n) or "

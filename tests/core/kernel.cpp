@@ -4,7 +4,7 @@
 
 #include "core/base/diagnostic.h"
 #include "core/expr/parse_expr.h"
-#include "frontends/text/parse.h"
+#include "tests/one_kernel.h"
 
 using namespace moonloop;
 
@@ -12,8 +12,6 @@ namespace {
 
 using Names = std::vector<std::string>;
 using NameSet = std::set<std::string>;
-
-Kernel parsed(const std::string& text) { return parse_kernels(add_source("k.loop", text)).front(); }
 
 const char* const kRules = R"(
 kernel rules(n: int32, m: int32[n], a: float64[n, n], x: float64[n], y: float64[n])

@@ -3,13 +3,11 @@
 #include <algorithm>
 
 #include "core/order/reference.h"
-#include "frontends/text/parse.h"
+#include "tests/one_kernel.h"
 
 using namespace moonloop;
 
 namespace {
-
-Kernel kernel(const std::string& text) { return parse_kernels(add_source("k.loop", text)).front(); }
 
 Kernel tagged(Kernel k, const std::vector<std::pair<std::string, std::string>>& tags) {
   for (const auto& [iname, tag] : tags) k.iname_tags[iname] = *parse_iname_tag(tag);
@@ -43,7 +41,7 @@ TEST_CASE("legality: a temporary of two loops is private in each that writes it 
       "kernel f(n, a: float64[n], b: float64[n], c: float64[n])\ndomain {[i]: 0 <= i < n}\n"
       "domain {[j]: 0 <= j < n}\ntemp t: float64\n";
   const auto loops = [&](const std::string& between, const std::string& second) {
-    return kernel(head + "t = 2*a[i] {id=w, inames=i}\nb[i] = t*t {id=r, inames=i}\n" + between +
+    return parsed(head + "t = 2*a[i] {id=w, inames=i}\nb[i] = t*t {id=r, inames=i}\n" + between +
                   second + "c[j] = t + j {id=last, inames=j}\n");
   };
   const Kernel both = loops("", "t = b[j] {id=v, inames=j, dep=r}\n");
@@ -83,7 +81,7 @@ TEST_CASE("legality: a temporary of two loops within another one") {
       "for k\nt[0] = a[k, i] {id=w}\nb[k, i] = t[0]*2 {id=r, dep=w}\n"
       "t[0] = b[k, j] {id=v, dep=r}\nc[k, j] = t[0] + 1 {id=last, dep=v}\nend\n";
   for (const char* loop : {"k", "i", "j"})
-    CHECK(verdict(tagged(kernel(text), {{loop, "par"}})) == "legal");
+    CHECK(verdict(tagged(parsed(text), {{loop, "par"}})) == "legal");
   // Two loops that pass values to each other are one web, and leave the third one alone.
   const std::string three =
       "kernel f(n, a: float64[n, 4], b: float64[n, n], c: float64[n, n])\n"
@@ -92,22 +90,22 @@ TEST_CASE("legality: a temporary of two loops within another one") {
       "for k\nt[p] = a[k, p] {id=w, inames=k:p}\nb[k, i] = t[i % 4] {id=r, dep=w, inames=k:i}\n"
       "t[j % 4] = b[k, j] {id=v, dep=r, inames=k:j}\nc[k, j] = t[j % 4] {id=last, dep=v}\nend\n";
   for (const char* loop : {"k", "p", "i", "j"})
-    CHECK(verdict(tagged(kernel(three), {{loop, "par"}})) == "legal");
-  CHECK(code(tagged(kernel(three + "c[0, 0] = t[1] {id=more, dep=last}\n"), {{"j", "par"}})) ==
+    CHECK(verdict(tagged(parsed(three), {{loop, "par"}})) == "legal");
+  CHECK(code(tagged(parsed(three + "c[0, 0] = t[1] {id=more, dep=last}\n"), {{"j", "par"}})) ==
         "races");
   // The results of the inner loops are read in the next iteration of the outer one.
   const std::string carried = text.substr(0, text.find("t[0] = a")) +
                               "a[k, 0] = t[0] {id=first, if=k > 0}\n" +
                               text.substr(text.find("t[0] = a"));
   for (const char* loop : {"k", "j"})
-    CHECK(code(tagged(kernel(carried), {{loop, "par"}})) == "races");
+    CHECK(code(tagged(parsed(carried), {{loop, "par"}})) == "races");
 }
 
 TEST_CASE("legality: numbers to a base that is a parameter") {
   const auto tagging = [](const std::string& statement, const std::string& bounds = "0 <= j < m",
                           const char* iname = "i") {
     return verdict(
-        tagged(kernel("kernel f(n: int32, m: int32, l: int32, a: float64[n*m*l], "
+        tagged(parsed("kernel f(n: int32, m: int32, l: int32, a: float64[n*m*l], "
                       "b: float64[n, m], c: float64[n, 16], d: float64[n, m] order=F, "
                       "e: float64[n] strides=(2,))\n"
                       "domain {[i, j, k]: 0 <= i < n and " +
@@ -147,13 +145,13 @@ TEST_CASE("legality: numbers to a base that is a parameter") {
 }
 
 TEST_CASE("legality: a loop without carried dependences may be parallel") {
-  const Kernel k = kernel("kernel f\ndomain {[i]: 0 <= i < n}\na[i] = 2*b[i+1] {id=w}\n");
+  const Kernel k = parsed("kernel f\ndomain {[i]: 0 <= i < n}\na[i] = 2*b[i+1] {id=w}\n");
   for (const char* tag : {"par", "g.0", "l.0", "simd"})
     CHECK(verdict(tagged(k, {{"i", tag}})) == "legal");
 }
 
 TEST_CASE("legality: a carried flow dependence races under every parallel tag") {
-  const Kernel k = kernel("kernel f\ndomain {[i]: 1 <= i < n}\na[i] = a[i-1] {id=w}\n");
+  const Kernel k = parsed("kernel f\ndomain {[i]: 1 <= i < n}\na[i] = a[i-1] {id=w}\n");
   CHECK(verdict(tagged(k, {{"i", "l.0"}})) ==
         "tagging `i` as `l.0` would run w[i=1] and w[i=2] at the same time, but w[i=1] writes a[1] "
         "and "
@@ -165,7 +163,7 @@ TEST_CASE("legality: a carried flow dependence races under every parallel tag") 
 }
 
 TEST_CASE("legality: a carried anti dependence races too") {
-  const Kernel k = kernel("kernel f\ndomain {[i]: 0 <= i < n}\na[i] = a[i+1] {id=w}\n");
+  const Kernel k = parsed("kernel f\ndomain {[i]: 0 <= i < n}\na[i] = a[i+1] {id=w}\n");
   CHECK(verdict(tagged(k, {{"i", "par"}})) ==
         "tagging `i` as `par` would run w[i=0] and w[i=1] at the same time, but w[i=0] reads a[1] "
         "and "
@@ -173,7 +171,7 @@ TEST_CASE("legality: a carried anti dependence races too") {
 }
 
 TEST_CASE("legality: dependences at distance that stays inside of a block") {
-  const Kernel k = kernel(
+  const Kernel k = parsed(
       "kernel f\ndomain {[i, j]: 0 <= i < n and 1 <= j < 16}\n"
       "a[16*i + j] = a[16*i + j - 1] {id=w}\n");
   CHECK(code(tagged(k, {{"i", "par"}})) == "legal");
@@ -182,14 +180,14 @@ TEST_CASE("legality: dependences at distance that stays inside of a block") {
 
 TEST_CASE("legality: interchange against a (1,-1) dependence is refused, with (1,1) it is not") {
   const std::string head = "kernel f\ndomain {[i, j]: 1 <= i < n and 1 <= j < m}\n";
-  CHECK(verdict(with_order(kernel(head + "a[i,j] = a[i-1,j+1] {id=w}\n"), {"j", "i"})) ==
+  CHECK(verdict(with_order(parsed(head + "a[i,j] = a[i-1,j+1] {id=w}\n"), {"j", "i"})) ==
         "w[j=1, i=2] would run before w[j=2, i=1], but w[j=2, i=1] writes a[1, 2] and w[j=1, i=2] "
         "reads it (m=3, n=3)");
-  CHECK(verdict(with_order(kernel(head + "a[i,j] = a[i-1,j-1] {id=w}\n"), {"j", "i"})) == "legal");
+  CHECK(verdict(with_order(parsed(head + "a[i,j] = a[i-1,j-1] {id=w}\n"), {"j", "i"})) == "legal");
 }
 
 TEST_CASE("legality: a scalar temporary belongs to its iteration") {
-  const Kernel k = kernel(
+  const Kernel k = parsed(
       "kernel f\ndomain {[i]: 0 <= i < n}\n"
       "<> t = b[i] {id=def}\na[i] = t*t {id=use}\n");
   CHECK(verdict(tagged(k, {{"i", "par"}})) == "legal");
@@ -197,7 +195,7 @@ TEST_CASE("legality: a scalar temporary belongs to its iteration") {
 }
 
 TEST_CASE("legality: a scalar that iterations hand on") {
-  const Kernel k = kernel(
+  const Kernel k = parsed(
       "kernel f\ndomain {[i]: 0 <= i < n}\n"
       "<> t = 0.0 {id=init}\n"
       "for i\n t = t + b[i] {id=add}\n a[i] = t {id=use}\nend\n");
@@ -206,7 +204,7 @@ TEST_CASE("legality: a scalar that iterations hand on") {
 }
 
 TEST_CASE("legality: work-items of a team, lanes and threads share a reduction, groups do not") {
-  const Kernel k = kernel(
+  const Kernel k = parsed(
       "kernel f\ndomain {[i, k]: 0 <= i < n and 0 <= k < m}\n"
       "c[i] = sum(k, a[i,k]) {id=s}\n");
   CHECK(verdict(tagged(k, {{"i", "par"}})) == "legal");
@@ -221,8 +219,8 @@ TEST_CASE("legality: work-items of a team, lanes and threads share a reduction, 
 
 TEST_CASE("legality: an accumulation written out may not be reordered, a reduction may") {
   const std::string head = "kernel f\ndomain {[k, l]: 0 <= k < m and 0 <= l < n}\n<> s = 0.0\n";
-  CHECK(code(with_order(kernel(head + "s = s + a[k,l] {id=add}\n"), {"l", "k"})) == "breaks-order");
-  const Kernel r = kernel(
+  CHECK(code(with_order(parsed(head + "s = s + a[k,l] {id=add}\n"), {"l", "k"})) == "breaks-order");
+  const Kernel r = parsed(
       "kernel f\ndomain {[k, l]: 0 <= k < m and 0 <= l < n}\n"
       "out[0] = sum((k, l), a[k,l])\n");
   CHECK(code(with_order(r, {"l", "k"})) == "legal");
@@ -231,14 +229,14 @@ TEST_CASE("legality: an accumulation written out may not be reordered, a reducti
 TEST_CASE("legality: statements of one iteration that meet across work-items") {
   // A barrier is between the statements, so the shifted read is not a race; without the second
   // statement's shift there is nothing to order.
-  const Kernel k = kernel(
+  const Kernel k = parsed(
       "kernel f\ndomain {[i]: 0 <= i < 16}\n"
       "a[i] = b[i] {id=w}\nc[i] = a[15 - i] {id=r}\n");
   CHECK(code(tagged(k, {{"i", "par"}})) == "races");
 }
 
 TEST_CASE("legality: indirect writes are not proved, a claim unlocks them") {
-  Kernel k = kernel("kernel f(map: int32[n])\ndomain {[i]: 0 <= i < n}\na[map[i]] = b[i] {id=w}\n");
+  Kernel k = parsed("kernel f(map: int32[n])\ndomain {[i]: 0 <= i < n}\na[map[i]] = b[i] {id=w}\n");
   CHECK(verdict(tagged(k, {{"i", "par"}})) ==
         "tagging `i` as `par` would run w[i=0] and w[i=1] at the same time, but w[i=0] may write "
         "a[map[i]] and w[i=1] may write it too (n=2)");
@@ -251,7 +249,7 @@ TEST_CASE("legality: indirect writes are not proved, a claim unlocks them") {
 
 TEST_CASE("dependences: a recurrence and a later use, with kinds") {
   const DependenceList d = dependences(
-      kernel("kernel f\ndomain {[i]: 1 <= i < n}\na[i] = a[i-1] {id=w}\nb[i] = a[i] {id=r}\n"));
+      parsed("kernel f\ndomain {[i]: 1 <= i < n}\na[i] = a[i-1] {id=w}\nb[i] = a[i] {id=r}\n"));
   std::vector<std::string> found;
   for (const Dependence& x : d.all)
     found.push_back(fmt::format("{} {} {} {}", d.kernel.instructions[std::size_t(x.from)]->id,

@@ -4,7 +4,7 @@
 
 #include "core/expr/parse_expr.h"
 #include "core/model/domain.h"
-#include "frontends/text/parse.h"
+#include "tests/one_kernel.h"
 
 using namespace moonloop;  // NOLINT
 
@@ -12,11 +12,10 @@ namespace {
 
 /// The inames of `value`, outer to inner, as pieces and digits over the points of `domain`.
 std::string pieces(const std::string& domain, const std::string& value) {
-  const Kernel k = parse_kernels(add_source("t.loop",
-                                            "kernel f(n: int32, c: float64[4*n + 99])\n"
-                                            "domain {[o, i, j]: " +
-                                                domain + "}\nc[" + value + "] = 1.0\n"))
-                       .at(0);
+  const Kernel k = parsed(
+      "kernel f(n: int32, c: float64[4*n + 99])\n"
+      "domain {[o, i, j]: " +
+      domain + "}\nc[" + value + "] = 1.0\n");
   const auto range = [&](const std::string& i) { return plain_range(k, i); };
   const auto found = piece_digits(k, k.instructions.at(0)->lhs.at(0).as<Load>()->index.at(0),
                                   domain_of(k, {"o", "i", "j"}), range);

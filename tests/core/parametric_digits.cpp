@@ -7,7 +7,7 @@
 
 #include "core/expr/parse_expr.h"
 #include "core/order/order.h"
-#include "frontends/text/parse.h"
+#include "tests/one_kernel.h"
 
 using namespace moonloop;
 
@@ -34,13 +34,11 @@ const std::vector<Loops> kLoops{
 #undef LOOPS
 
 Kernel kernel_of(const Loops& loops) {
-  return parse_kernels(
-             add_source("k.loop",
-                        fmt::format("kernel k(n: int32, m: int32, l: int32, a: float64[1])\n"
-                                    "domain {{[i, j, p]: {}}}\nassume m >= 1 and l >= 1\n"
-                                    "a[0] = 1 {{inames=i:j:p}}\n",
-                                    loops.text)))
-      .front();
+  return parsed(
+      fmt::format("kernel k(n: int32, m: int32, l: int32, a: float64[1])\n"
+                  "domain {{[i, j, p]: {}}}\nassume m >= 1 and l >= 1\n"
+                  "a[0] = 1 {{inames=i:j:p}}\n",
+                  loops.text));
 }
 
 const std::vector<std::string> kDims{"i", "j", "p"};

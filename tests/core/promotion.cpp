@@ -7,14 +7,13 @@
 #include "tests/core/semantics_kit.h"
 
 using namespace moonloop;
-using kit::kernel;
 
 namespace {
 
 /// A kernel that stores `e`, made of arrays with one letter's names.
 Kernel storing(const std::string& e, const std::string& type = "") {
   return infer_types(
-      kernel("kernel f(b: bool[8], u: uint8[8], v: uint32[8], w: uint64[8], s: int8[8], "
+      parsed("kernel f(b: bool[8], u: uint8[8], v: uint32[8], w: uint64[8], s: int8[8], "
              "i: int32[8], l: int64[8], h: float16[8], x: float32[8], y: float64[8], r: out " +
              type + "[8])\ndomain {[n]: 0 <= n < 8}\nr[n] = " + e + "\n"));
 }

@@ -26,7 +26,7 @@ y[i] = 2*sum(k, a[i,k]*x[k]) {id=S, tags=hot}
 }  // namespace
 
 TEST_CASE("realize_reductions: an init and an update stand before the statement") {
-  const Kernel r = realize_reductions(kernel(kMatvec));
+  const Kernel r = realize_reductions(parsed(kMatvec));
   REQUIRE(ids(r) == std::vector<std::string>{"S_init", "S_update", "S"});
   const Instruction& init = *r.instructions[0];
   CHECK(init.role == ReductionRole::Init);
@@ -46,13 +46,13 @@ TEST_CASE("realize_reductions: an init and an update stand before the statement"
 }
 
 TEST_CASE("realize_reductions: without reductions the kernel comes back") {
-  const Kernel k = kernel("kernel f\ndomain {[i]: 0 <= i < n}\na[i] = b[i]\n");
+  const Kernel k = parsed("kernel f\ndomain {[i]: 0 <= i < n}\na[i] = b[i]\n");
   CHECK(realize_reductions(k).instructions[0] == k.instructions[0]);
 }
 
 TEST_CASE(
     "realize_reductions: several reductions, nested and side by side, get names of their own") {
-  const Kernel k = kernel(R"(
+  const Kernel k = parsed(R"(
 kernel f(n: int32, a: float64[n,n], b: float64[n], out: float64[n])
 domain {[i,j,k,l]: 0 <= i,j,k,l < n}
 out[i] = sum(j, b[j]*max(k, a[j,k])) - sum(l, b[l]) {id=S}
@@ -67,15 +67,12 @@ out[i] = sum(j, b[j]*max(k, a[j,k])) - sum(l, b[l]) {id=S}
 }
 
 TEST_CASE("realize_reductions: reference ids follow from the reference id alone") {
-  Kernel k = kernel(kMatvec);
+  Kernel k = parsed(kMatvec);
   k.instructions[0] = edit(k.instructions[0], [](Instruction& i) {
     i.id = "T";
     i.origin_id = "S";
     i.origin["k"] =
-        parse_kernels(add_source("x", "kernel f\ndomain {[k_in]: 0<=k_in<4}\nz[k_in] = 2*k_in\n"))
-            .front()
-            .instructions[0]
-            ->rhs;
+        parsed("kernel f\ndomain {[k_in]: 0<=k_in<4}\nz[k_in] = 2*k_in\n").instructions[0]->rhs;
   });
   const Kernel r = realize_reductions(k);
   CHECK(ids(r) == std::vector<std::string>{"T_init", "T_update", "T"});
@@ -85,7 +82,7 @@ TEST_CASE("realize_reductions: reference ids follow from the reference id alone"
 }
 
 TEST_CASE("realize_reductions: an index comes with its value") {
-  const Kernel r = realize_reductions(kernel(R"(
+  const Kernel r = realize_reductions(parsed(R"(
 kernel f(n: int32, a: float64[n], v: float64[1], at: int32[1])
 domain {[i]: 0 <= i < n}
 v[0], at[0] = argmin(i, a[i], i) {id=S}
@@ -97,7 +94,7 @@ v[0], at[0] = argmin(i, a[i], i) {id=S}
 }
 
 TEST_CASE("realize_reductions: in an arm, values are taken in where the arm is chosen") {
-  const Kernel r = realize_reductions(kernel(R"(
+  const Kernel r = realize_reductions(parsed(R"(
 kernel f(n: int32, p: float64[n], x: float64[n], y: float64[n], z: bool[n])
 domain {[i,j,k,l]: 0 <= i,j,k,l < n}
 y[i] = 0 if p[i] < 0.5 else sum(j, x[j]) if sum(k, x[k]) < 2 else sum(l, p[l]) {id=S, if=i > 3}
@@ -121,7 +118,7 @@ z[i] = p[i] > 0.5 and any(j, x[j] > 1) or all(k, x[k] > 0) {id=T}
 }
 
 TEST_CASE("realize_reductions: types that are known pass on to the accumulators") {
-  const Kernel r = realize_reductions(complete(kernel(kMatvec)));
+  const Kernel r = realize_reductions(complete(parsed(kMatvec)));
   CHECK(type_in(r, "acc_k") == "float64");
 }
 
@@ -129,7 +126,7 @@ TEST_CASE("realize_reductions: refusals") {
   const auto realizing = [](const std::string& statement) {
     return failure([&] {
       realize_reductions(
-          kernel("kernel f(n: int32, a: float64[n], c: float64[n])\n"
+          parsed("kernel f(n: int32, a: float64[n], c: float64[n])\n"
                  "domain {[i,k]: 0 <= i,k < n}\n" +
                  statement + "\n"));
     });
@@ -140,7 +137,7 @@ TEST_CASE("realize_reductions: refusals") {
   CHECK(realizing("c[i] = simul_reduce(sum, k, a[k]) + simul_reduce(max, k, 2*a[k])") == "ok");
   CHECK(realizing("c[i] = sum(i, a[i]) {id=S, inames=i}").find("[reduction-over-outer]") !=
         std::string::npos);
-  Kernel unbound = kernel(kMatvec);
+  Kernel unbound = parsed(kMatvec);
   unbound.instructions[0] = edit(unbound.instructions[0], [](Instruction& i) {
     i.rhs = rename(i.rhs, {{"k", "kk"}});
   });
@@ -149,7 +146,7 @@ TEST_CASE("realize_reductions: refusals") {
 }
 
 TEST_CASE("realize_reductions: ten thousand statements take well under a second") {
-  const Kernel k = kernel(
+  const Kernel k = parsed(
       "kernel f(n: int32, a: float64[n])\ndomain {[i,k]: 0 <= i,k < n}\n"
       "a[i] = sum(k, 1.0) {id=s}\n");
   Kernel many = k;

@@ -9,16 +9,12 @@
 #include "core/infer/infer.h"
 #include "core/interpreter/interpreter.h"
 #include "core/order/check_kernel.h"
-#include "frontends/text/parse.h"
+#include "tests/one_kernel.h"
 
 /// Kernels as text, and runs of them on data, for the tests of inference and of the interpreter.
 namespace kit {
 
 using namespace moonloop;
-
-inline Kernel kernel(const std::string& text) {
-  return parse_kernels(add_source("k.loop", text)).front();
-}
 
 /// The message, its code in brackets and the hint of `f`'s error; `ok` if it does not.
 template <class F>
@@ -32,7 +28,7 @@ std::string failure(F f) {
   }
 }
 inline std::string completing(const std::string& text) {
-  return failure([&] { complete(kernel(text)); });
+  return failure([&] { complete(parsed(text)); });
 }
 
 inline std::string type_in(const Kernel& k, const std::string& name) {
@@ -78,7 +74,7 @@ class Data {
     return *this;
   }
   void run(const Kernel& k) { interpret(k, b_); }
-  void run(const std::string& text) { interpret(kernel(text), b_); }
+  void run(const std::string& text) { interpret(parsed(text), b_); }
 
  private:
   Bindings b_;

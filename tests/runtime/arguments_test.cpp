@@ -5,7 +5,6 @@
 
 using namespace moonloop;
 using test::error_of;
-using test::parse_one;
 
 namespace {
 
@@ -16,7 +15,7 @@ c[i, j] = s*a[i, j]
 )";
 
 std::string reading(const GivenValues& given) {
-  return error_of([&] { read_scalars(complete(parse_one(kScale)), given); });
+  return error_of([&] { read_scalars(complete(parsed(kScale)), given); });
 }
 std::string value_error(Scalar type, const std::string& text) {
   return error_of([&] { parse_value("x", type, text); });
@@ -25,7 +24,7 @@ std::string value_error(Scalar type, const std::string& text) {
 }  // namespace
 
 TEST_CASE("arguments: sizes have to be given, other scalars may be") {
-  const Kernel k = complete(parse_one(kScale));
+  const Kernel k = complete(parsed(kScale));
   CHECK(size_parameters(k) == std::vector<std::string>{"n"});
   const auto scalars = read_scalars(k, {{"n", "4"}});
   REQUIRE(scalars.size() == 2);
@@ -85,7 +84,7 @@ TEST_CASE("arguments: values of every type") {
 
 TEST_CASE("arguments: shapes, strides and offsets") {
   const Kernel k =
-      complete(parse_one(R"(kernel layouts(n: int32, f: float64[n, 2*n] order=F, c: float64[n, n])
+      complete(parsed(R"(kernel layouts(n: int32, f: float64[n, 2*n] order=F, c: float64[n, n])
 domain {[i, j]: 0 <= i, j < n}
 f[i, j] = c[i, j]
 )"));
@@ -109,11 +108,10 @@ f[i, j] = c[i, j]
 TEST_CASE("arguments: sizes that overflow or are negative are refused") {
   const auto shape_error = [](const std::string& extent, std::int64_t n) {
     Kernel k =
-        complete(parse_one("kernel t(n: int64, m: int64, a: float64[n, n])\n"
-                           "domain {[i]: 0 <= i < 1 and n >= 1}\na[i, 0] = 1\n"));
+        complete(parsed("kernel t(n: int64, m: int64, a: float64[n, n])\n"
+                        "domain {[i]: 0 <= i < 1 and n >= 1}\na[i, 0] = 1\n"));
     Argument a = *k.find_arg("a");
-    a.shape = Exprs{parse_kernels(add_source(
-                        "x", "kernel x(n: int64, a: float64[" + extent + "])\na[0] = 1\n"))[0]
+    a.shape = Exprs{parsed("kernel x(n: int64, a: float64[" + extent + "])\na[0] = 1\n")
                         .find_arg("a")
                         ->shape->at(0),
                     var("n")};
@@ -133,8 +131,8 @@ TEST_CASE("arguments: sizes that overflow or are negative are refused") {
 TEST_CASE("arguments: values that lead inames or bounds beyond the index type are refused") {
   const auto at = [](const std::string& type, const std::string& bound, const char* n) {
     const Kernel k =
-        complete(parse_one("kernel t(n: " + type + ", a: float64[1])\ndomain {[i]: 0 <= i < " +
-                           bound + "}\na[0] = 1 {inames=i}\n"));
+        complete(parsed("kernel t(n: " + type + ", a: float64[1])\ndomain {[i]: 0 <= i < " + bound +
+                        "}\na[0] = 1 {inames=i}\n"));
     return error_of([&] { read_scalars(k, {{"n", n}}); });
   };
   CHECK(at("int32", "3*n", "1000000000") ==
@@ -154,9 +152,8 @@ TEST_CASE("arguments: values that lead inames or bounds beyond the index type ar
 
 TEST_CASE("evaluate: operators") {
   const auto value = [](const std::string& e) {
-    const auto k = parse_kernels(
-        add_source("x", "kernel x(n: int64, m: int64, a: float64[" + e + "])\na[0] = 1\n"));
-    return evaluate(k[0].find_arg("a")->shape->at(0), {{"n", 7}, {"m", -3}}, "it");
+    const Kernel k = parsed("kernel x(n: int64, m: int64, a: float64[" + e + "])\na[0] = 1\n");
+    return evaluate(k.find_arg("a")->shape->at(0), {{"n", 7}, {"m", -3}}, "it");
   };
   CHECK(value("n // 2 + n % 4") == 6);
   CHECK(value("m // 2") == -2);
@@ -203,7 +200,7 @@ domain {[c]: 0 <= c < 3}
 v[i, c] = v[i, c] + u[c, i]*u[2 - c, i]  {id=add}
 w[i] = i*i
 )";
-  const Kernel original = test::parse_one(source);
+  const Kernel original = parsed(source);
   const auto axes = [](const Kernel& k, const char* name, const char* tags) {
     return test::step(k, "tag_array_axes", {test::word(name), test::word(tags)});
   };
@@ -228,7 +225,7 @@ w[i] = i*i
   for (const char* n : {"9", "14"}) test::run_everywhere(twice, original, {{"n", n}});
 
   // A wrong value in a part is a difference at the element of the whole.
-  const Kernel wrong = test::parse_one(std::string(source) + "v[i, 1] = 3  {dep=add}\n");
+  const Kernel wrong = parsed(std::string(source) + "v[i, 1] = 3  {dep=add}\n");
   Kernel other = axes(wrong, "v", "c,sep");
   RunRequest r;
   r.params = {{"n", "5"}};
@@ -248,7 +245,7 @@ domain {[i]: 0 <= i < 18}
 domain {[j]: 0 <= j < 18}
 v[k, i] = sum(j, d[i, j]*u[k, j])
 )";
-  const Kernel original = test::parse_one(batch);
+  const Kernel original = parsed(batch);
   Kernel k = test::step(original, "split_array_axis",
                         {test::word("u, v"), Value{std::int64_t{0}}, Value{std::int64_t{16}}});
   k = test::step(k, "tag_array_axes", {test::word("u, v"), test::word("N2, N0, N1(pad=512)")});
@@ -256,7 +253,7 @@ v[k, i] = sum(j, d[i, j]*u[k, j])
                   {{"slabs", Value{ValueList{Value{std::int64_t{0}}, Value{std::int64_t{1}}}}}});
   for (const char* count : {"32", "37"}) test::run_everywhere(k, original, {{"count", count}});
 
-  const Kernel chain = test::parse_one(R"(
+  const Kernel chain = parsed(R"(
 kernel chain(n: int32, a: out float32[n], b: in float32[n])
 domain {[i]: 0 <= i < n}
 <> temp = 2*b[i]

@@ -64,8 +64,8 @@ TEST_CASE("compare: a large value hides no other element") {
   Bindings data;
   data.arrays["a"] = expected.view();
   ErrorBounds bounds;
-  const Kernel k = test::parse_one(
-      "kernel f(a: inout float64[2])\ndomain {[i]: 0 <= i < 2}\na[i] = a[i]*1.5/1.5\n");
+  const Kernel k =
+      parsed("kernel f(a: inout float64[2])\ndomain {[i]: 0 <= i < 2}\na[i] = a[i]*1.5/1.5\n");
   interpret(k, data, bounds);
   const Comparison c = compare(expected, found, bounds);
   CHECK(c.different == 1);

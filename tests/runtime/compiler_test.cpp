@@ -120,8 +120,8 @@ TEST_CASE("compiler: the line of generated code that it refused is marked") {
                           "x.cl:999999999999:1: error"})
     CHECK(with_marked_line(log, source) == log);
   for (const Target t : {Target::C, Target::OpenCL}) {
-    Program p = generate(test::parse_one("kernel k(a: float64[4])\ndomain {[i]: 0 <= i < 4}\n"
-                                         "a[i] = i\n"),
+    Program p = generate(parsed("kernel k(a: float64[4])\ndomain {[i]: 0 <= i < 4}\n"
+                                "a[i] = i\n"),
                          t);
     p.source += "this is not C\n";
     const std::string message = error_of([&] {
@@ -187,7 +187,7 @@ TEST_CASE("process: status, output, folder, and what cannot start") {
 
 // Differential test, seed 9142: GCC 12 at -O1 left the call of this kernel out.
 TEST_CASE("compiler: a kernel that writes from the end is called at every level of optimization") {
-  const Kernel k = test::parse_one(R"(
+  const Kernel k = parsed(R"(
 kernel back(n: int32, x: inout int64[3*n], b: int64[4])
 domain {[w]: 1 <= w < n}
 assume n >= 2

@@ -4,7 +4,6 @@
 #include "tests/runtime/support.h"
 
 using namespace moonloop;
-using test::parse_one;
 using test::run_everywhere;
 using test::same_everywhere;
 using test::tagged;
@@ -15,7 +14,7 @@ TEST_CASE("complex: literals are put together also by clang, whose C library may
     MESSAGE("there is no clang");
     return;
   }
-  const Kernel k = parse_one(
+  const Kernel k = parsed(
       "kernel k(n: int32, z: out complex128[n], w: out complex64[n])\ndomain {[i]: 0 <= i < n}\n"
       "z[i] = 2j*i + 1\nw[i] = 3j\n");
   const test::Folder f;
@@ -86,7 +85,7 @@ d[i, k] = sum(l, t[l]*(k + l))
 )";
   same_everywhere(text, {{"i", "g.0"}, {"j", "l.0"}, {"k", "l.0"}}, {{"n", "9"}, {"z", "2-0.5j"}});
   same_everywhere(text, {{"i", "g.0"}, {"k", "ilp"}}, {{"n", "9"}, {"z", "1j"}});
-  const Kernel original = parse_one(text);
+  const Kernel original = parsed(text);
   Kernel k = tagged(text, {{"i", "g.0"}, {"k", "l.0"}});
   k = test::step(k, "add_prefetch", {test::word("a"), test::word("j")},
                  {{"default_tag", test::word("l.auto")}});

@@ -6,7 +6,6 @@
 #include "tests/runtime/support.h"
 
 using namespace moonloop;
-using test::parse_one;
 
 namespace {
 
@@ -14,7 +13,7 @@ std::optional<std::int64_t> points(const std::string& set, const Integers& value
   return count_points(parse_set(set), values);
 }
 Work work(const std::string& text, const Integers& values) {
-  const auto w = count_work(complete(parse_one(text)), values);
+  const auto w = count_work(complete(parsed(text)), values);
   REQUIRE(w.has_value());
   return *w;
 }

@@ -54,13 +54,13 @@ r[i] = c[donor]        {id=use, dep=yes:no}
 
 TEST_CASE("data bounds: rows in parallel") {
   same_everywhere(kRow, {{"i", "g.0"}}, {{"n", "12"}});
-  run_everywhere(split(parse_one(kRow), "i", 4, "g.0", "l.0"), parse_one(kRow), {{"n", "13"}});
+  run_everywhere(split(parsed(kRow), "i", 4, "g.0", "l.0"), parsed(kRow), {{"n", "13"}});
 }
 
 // Differential test, seed 4002558: the loop over `l.1` was outside of those that have its bound.
 TEST_CASE(
     "data bounds: on hosts a work-item loop runs inside of those whose items compute its bound") {
-  const Kernel original = parse_one(kRow);
+  const Kernel original = parsed(kRow);
   const Kernel k = step(split(original, "i", 4, "g.0", "l.0"), "tag_inames",
                         {Value{ValueDict{{"k", word("l.1")}}}});
   for (const Target t : {Target::C, Target::OpenMP}) run_on(t, k, original, {{"n", "13"}});
@@ -69,13 +69,13 @@ TEST_CASE(
 }
 
 TEST_CASE("data bounds: work-items share a row") {
-  const Kernel k = parse_one(kSparse);
+  const Kernel k = parsed(kSparse);
   for (const int by : {4, 8}) {
     const Kernel shared = step(split(k, "k", by, "", "l.0"), "tag_inames", {word("i:g.0")});
     run_everywhere(shared, k, {{"rows", "9"}});
     run_everywhere(split(k, "k", by, "", "l.0"), k, {{"rows", "5"}});  // one group, row after row
   }
-  const Kernel row = parse_one(kRow);
+  const Kernel row = parsed(kRow);
   run_everywhere(step(split(row, "k", 4, "", "l.0"), "tag_inames", {word("i:g.0")}), row,
                  {{"n", "9"}});
   CHECK_THROWS_WITH_AS(
@@ -101,7 +101,7 @@ y[i, k] = 1.0  {inames=i:k}
 
 TEST_CASE("data bounds: several rows at once, each as long as it is") {
   for (const char* text : {kRow, kSparse}) {
-    const Kernel original = parse_one(text);
+    const Kernel original = parsed(text);
     const std::string n = text == kRow ? "n" : "rows";
     for (const char* tag : {"ilp", "vec", "ilp.seq"}) {
       CAPTURE(tag);
@@ -111,7 +111,7 @@ TEST_CASE("data bounds: several rows at once, each as long as it is") {
     }
   }
   // All of a row, its sum included, is in one loop over the lanes.
-  const std::string c = generate(split(parse_one(kSparse), "i", 4, "", "vec"), Target::C).source;
+  const std::string c = generate(split(parsed(kSparse), "i", 4, "", "vec"), Target::C).source;
   CHECK(count(c, "for (") == 3);
   CHECK(c.find("double acc_k = 0.0;") != std::string::npos);
 
@@ -132,13 +132,12 @@ for t, i
 end
 )";
   for (const char* tag : {"ilp", "vec"})
-    run_everywhere(split(parse_one(deep), "i", 4, "", tag), parse_one(deep),
-                   {{"n", "7"}, {"m", "3"}});
+    run_everywhere(split(parsed(deep), "i", 4, "", tag), parsed(deep), {{"n", "7"}, {"m", "3"}});
 }
 
 TEST_CASE("data bounds: rows at once that need one another are refused") {
   // All lanes of `put` come before those of `get`, whichever lane is first.
-  const Kernel k = parse_one(R"(
+  const Kernel k = parsed(R"(
 kernel meet(n: int32, cnt: in int32[n], a: inout float64[n, 9], b: out float64[n, 9])
 domain {[i]: 0 <= i < n}
 domain {[k]: 0 <= k < len}
@@ -161,19 +160,18 @@ end
 
 TEST_CASE("data bounds: an array that each iteration has to itself") {
   same_everywhere(kBoxes, {{"b", "g.0"}}, {{"n", "12"}});
-  run_on(Target::OpenMP, tagged(kBoxes, {{"b", "par"}}), parse_one(kBoxes), {{"n", "12"}});
-  run_everywhere(split(parse_one(kBoxes), "b", 4, "g.0", "l.0"), parse_one(kBoxes), {{"n", "13"}});
+  run_on(Target::OpenMP, tagged(kBoxes, {{"b", "par"}}), parsed(kBoxes), {{"n", "12"}});
+  run_everywhere(split(parsed(kBoxes), "b", 4, "g.0", "l.0"), parsed(kBoxes), {{"n", "13"}});
 }
 
 TEST_CASE("conditions from data: both branches give an iteration its value") {
   same_everywhere(kBranches, {{"i", "g.0"}});
-  run_on(Target::OpenMP, tagged(kBranches, {{"i", "par"}}), parse_one(kBranches), {{"n", "40"}});
-  run_everywhere(split(parse_one(kBranches), "i", 8, "g.0", "l.0"), parse_one(kBranches),
-                 {{"n", "21"}});
+  run_on(Target::OpenMP, tagged(kBranches, {{"i", "par"}}), parsed(kBranches), {{"n", "40"}});
+  run_everywhere(split(parsed(kBranches), "i", 8, "g.0", "l.0"), parsed(kBranches), {{"n", "21"}});
 }
 
 TEST_CASE("data bounds: a barrier cuts the program between a length and its loop") {
-  const Kernel k = parse_one(R"(
+  const Kernel k = parsed(R"(
 kernel cut(n: int32, a: int32[n], m: int32[n, 5], cnt: in int32[n])
 domain {[i]: 0 <= i < n}
 domain {[j]: 0 <= j < len}
@@ -197,7 +195,7 @@ end
 }
 
 TEST_CASE("unsafe: every target takes what the user vouches for") {
-  const Kernel k = parse_one(R"(
+  const Kernel k = parsed(R"(
 kernel spread(n: int32, map: in int32[n], a: inout float64[n], b: in float64[n])
 domain {[i]: 0 <= i < n}
 a[map[i]] = a[map[i]] + b[i]   {id=add}
@@ -215,7 +213,7 @@ a[map[i]] = a[map[i]] + b[i]   {id=add}
 }
 
 TEST_CASE("sizes: an extent below 0 holds nothing and takes no memory") {
-  const Kernel k = parse_one(R"(
+  const Kernel k = parsed(R"(
 kernel neg(n: int32, a: float64[n + 4], b: float64[n + 4])
 domain {[i]: 9 <= i < n}
 domain {[p]: 0 <= p < 9}
@@ -236,7 +234,7 @@ end
 
 // Differential test, seed 228: the bounds of the parts have nothing in common.
 TEST_CASE("data bounds: one loop over what data say and what a size says") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel merged(n: int32, cnt: in int32[n], a: inout int32[n, 24], b: inout int32[n, 24])
 domain {[i]: 0 <= i < n}
 domain {[e]: 0 <= e <= i and e < 20}
@@ -260,7 +258,7 @@ end
 // Differential test, seed 6230136: isl took the remainder of the first element's number for that of
 // the work-item's.
 TEST_CASE("data bounds: work-items run the first elements of rows that begin anywhere") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel begins(n: int32, cnt: in int32[n], a: inout int32[n, 32])
 domain {[i]: 0 <= i < n}
 domain {[k]: low <= k < len}
@@ -278,7 +276,7 @@ end
 // Differential test, seed 21100044: the range of a work-item turns out to be empty only once the
 // parameters of two sets have the same order; that ended the tool.
 TEST_CASE("device: work-items of a loop with two strides, some of which have nothing to do") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel strides(n: int32, c: int64[3*n + 12], q: int64[3*n + 12, 3*n + 12])
 domain {[k]: 0 <= k < 2}
 domain {[l]: 0 <= l < n and l mod 3 = 0}
@@ -314,7 +312,7 @@ end
     CAPTURE(bounds);
     std::string own = text;
     own.replace(own.find("BOUNDS"), 6, bounds);
-    const Kernel plain = parse_one(own);
+    const Kernel plain = parsed(own);
     const Kernel rows = split(plain, "i", 3, "g.0", "l.1");
     const Kernel all = step(rows, "tag_inames", {word("k:l.0, l:l.0")});
     for (const char* n : {"1", "8"}) run_everywhere(all, plain, {{"n", n}});
@@ -322,7 +320,7 @@ end
 }
 
 TEST_CASE("data bounds: work-items wait in loops in loops, all of whose lengths differ") {
-  const Kernel plain = parse_one(R"(
+  const Kernel plain = parsed(R"(
 kernel deep(n: int32, cnt: in int32[n], x: in float64[8, 8, 3], y: inout float64[n, 8, 8, 3])
 domain {[i]: 0 <= i < n}
 domain {[s]: 0 <= s < rows}
@@ -366,7 +364,7 @@ for i
   end
 end
 )";
-  const Kernel plain = parse_one(text);
+  const Kernel plain = parsed(text);
   const Kernel row = step(plain, "tag_inames", {word("k:l.0, l:l.0")});
   for (const char* rows : {"", "g.0", "l.1"})
     for (const char* n : {"1", "5"})
@@ -391,7 +389,7 @@ y[k, i] = sum(j, x[k, j] % 7)  {id=scan, inames=k:i}
   for (const char* length : {"m", "k"}) {
     std::string own = text;
     own.replace(own.find("LENGTH"), 6, length);
-    const Kernel plain = parse_one(own);
+    const Kernel plain = parsed(own);
     for (const std::int64_t items : {2, 4}) {
       CAPTURE(length);
       CAPTURE(items);
@@ -404,7 +402,7 @@ y[k, i] = sum(j, x[k, j] % 7)  {id=scan, inames=k:i}
 
 // Differential test, seed 1415182: isl distinguishes cases by whether a row has elements.
 TEST_CASE("data bounds: a loop over what is in a row or in the array, in pieces") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel either(n: int32, a: int32[2*n + 8], cnt: in int32[n])
 domain {[j]: 0 <= j < n}
 domain {[k]: low <= k < len or 0 <= k < n}
@@ -420,7 +418,7 @@ end
 
 TEST_CASE("data bounds: a loop in common inside of one that more work-items bound") {
   // `cols` is a row's, `rows` that of each of its parts.
-  const Kernel plain = parse_one(R"(
+  const Kernel plain = parsed(R"(
 kernel more(n: int32, cnt: in int32[n, 2], x: in float64[5, 5, 3],
             y: inout float64[n, 2, 5, 5, 3])
 domain {[i]: 0 <= i < n}
@@ -470,7 +468,7 @@ end
     CAPTURE(rest);
     std::string own = text;
     own.replace(own.find("REST"), 4, rest);
-    const Kernel plain = parse_one(own);
+    const Kernel plain = parsed(own);
     const Kernel items = step(plain, "tag_inames", {word("k:l.0, l:l.0")});
     for (const char* tag : {"ilp", "vec", "ilp.seq"}) {
       CAPTURE(tag);
@@ -484,7 +482,7 @@ end
 }
 
 TEST_CASE("data bounds: work-items wait between what each lane computes and the loop it bounds") {
-  const Kernel plain = parse_one(R"(
+  const Kernel plain = parsed(R"(
 kernel between(n: int32, cnt: in int32[n], x: in float64[n, 3], y: inout float64[n, 9, 3])
 domain {[i]: 0 <= i < n}
 domain {[t]: 0 <= t < len}
@@ -536,7 +534,7 @@ end
   const auto ends = [&](const std::string& between, int apart) {
     std::string own = text;
     own.replace(own.find("BETWEEN"), 7, between);
-    const Kernel plain = parse_one(own);
+    const Kernel plain = parsed(own);
     const Kernel all = step(split(plain, "i", 3, "g.0", "l.1"), "tag_inames",
                             {word("k:l.0, l:l.0, k2:l.0, l2:l.0")});
     for (const char* n : {"1", "8"}) run_everywhere(all, plain, {{"n", n}});
@@ -548,7 +546,7 @@ end
 }
 
 TEST_CASE("data: a barrier that is asked for in rows, each of which has a length of its own") {
-  const Kernel plain = parse_one(R"(
+  const Kernel plain = parsed(R"(
 kernel f(n: int32, cnt: in int32[n], x: in float64[n, 20], y: inout float64[n, 20],
          z: inout float64[n, 20])
 domain {[i]: 0 <= i < n}

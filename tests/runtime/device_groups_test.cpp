@@ -3,7 +3,6 @@
 /// Dependences between groups: where kernels are cut, which grid each of them has.
 using namespace moonloop;
 using test::error_of;
-using test::parse_one;
 using test::run;
 using test::run_on;
 using test::Shape;
@@ -45,7 +44,7 @@ end
 }
 
 TEST_CASE("device: claims hold beside other statements and in loops of the host") {
-  const Kernel plain = parse_one(R"(
+  const Kernel plain = parsed(R"(
 kernel k(n: int32, steps: int32, a: inout float64[n*n], b: inout float64[n])
 domain {[t]: 0 <= t < steps}
 domain {[i]: 0 <= i < n}
@@ -72,7 +71,7 @@ c[j] = a[%]                {id=read}
   const auto kernels = [&](const std::string& index) {
     std::string out = text;
     out.replace(out.find('%'), 1, index);
-    const Kernel k = step(parse_one(out), "assume_injective", {word("s")});
+    const Kernel k = step(parsed(out), "assume_injective", {word("s")});
     return generate(with_tags(k, {{"i", "g.0"}, {"j", "g.0"}}), Target::OpenCL)
         .device->kernels.size();
   };
@@ -90,11 +89,11 @@ domain {[p, q]: 0 <= p < m and 0 <= q < n}
 B[i, j] = B[i, j] + sum(k, A[k, i]*B[k, j])   {id=run}
 B[p, q] = 2*B[p, q]                           {id=scale}
 )";
-  Kernel k = step(parse_one(triangle), "prioritize_loops", {word("j, i")});
-  CHECK(run(with_tags(k, {{"j", "g.0"}, {"q", "g.0"}}), parse_one(triangle),
+  Kernel k = step(parsed(triangle), "prioritize_loops", {word("j, i")});
+  CHECK(run(with_tags(k, {{"j", "g.0"}, {"q", "g.0"}}), parsed(triangle),
             {{"m", "5"}, {"n", "4"}}) == Shape{1, 0});
   k = with_tags(k, {{"j", "g.0"}, {"p", "g.1"}, {"q", "g.0"}});
-  CHECK(run(k, parse_one(triangle), {{"m", "5"}, {"n", "4"}}) == Shape{2, 0});
+  CHECK(run(k, parsed(triangle), {{"m", "5"}, {"n", "4"}}) == Shape{2, 0});
   const Program p = generate(k, Target::OpenCL);
   CHECK(p.source.find("get_group_id(1) == 0") == std::string::npos);
 
@@ -169,8 +168,7 @@ end
   };
   CHECK(run(filled("16"), {{"g", "g.0"}, {"z", "l.0"}, {"w", "l.0"}}, {{"ng", "3"}}) ==
         Shape{1, 1});
-  run_on(Target::OpenMP, tagged(filled("16"), {{"g", "par"}}), parse_one(filled("16")),
-         {{"ng", "3"}});
+  run_on(Target::OpenMP, tagged(filled("16"), {{"g", "par"}}), parsed(filled("16")), {{"ng", "3"}});
   // one element may come from another iteration
   CHECK(error_of([&] {
           tagged(filled("15"), {{"g", "g.0"}, {"z", "l.0"}, {"w", "l.0"}});
@@ -214,9 +212,9 @@ domain {[j]: 0 <= j < n}
 domain {[i]: 0 <= i < m}
 r[g] = sum(j, y[g, j]*sum(i, A[g, j, i]))
 )";
-  Kernel k = with_tags(parse_one(text), {{"g", "g.0"}});
+  Kernel k = with_tags(parsed(text), {{"g", "g.0"}});
   k = split(split(k, "j", 4, "", "l.1"), "i", 8, "", "l.0");
-  test::run_everywhere(k, parse_one(text), {{"e", "3"}, {"n", "9"}, {"m", "11"}});
+  test::run_everywhere(k, parsed(text), {{"e", "3"}, {"n", "9"}, {"m", "11"}});
 }
 
 TEST_CASE("device: what takes a loop to compute and is one for all groups is computed once") {
@@ -230,8 +228,8 @@ assume n >= 4
 out[i, j] = a[i, j] + t
 )",
                                          length);
-    const Kernel k = with_tags(parse_one(text), {{"i", "g.1"}, {"j", "g.0"}});
-    return run(split(k, "d", 4, "", "l.0"), parse_one(text), {{"n", "9"}}).kernels;
+    const Kernel k = with_tags(parsed(text), {{"i", "g.1"}, {"j", "g.0"}});
+    return run(split(k, "d", 4, "", "l.0"), parsed(text), {{"n", "9"}}).kernels;
   };
   CHECK(kernels("n") == 2);
   CHECK(kernels("4") == 1);  // less than a kernel costs
@@ -266,18 +264,18 @@ for i
   c[i] = t[0] + t[4]
 end
 )";
-  const Kernel k = with_tags(parse_one(text), {{"i", "g.1"}, {"g", "g.0"}});
+  const Kernel k = with_tags(parsed(text), {{"i", "g.1"}, {"g", "g.0"}});
   const std::string said = test::error_of([&] { generate(k, Target::OpenCL); });
   CHECK(said.find("groups of one kernel would meet in `t`: insn[g=0, i=0] writes t[0], insn[g=0, "
                   "i=1] writes it") == 0);
   CHECK(said.find("[unsupported]") != std::string::npos);
   const Kernel own = step(k, "privatize_temporaries_with_inames", {word("i"), word("t")});
-  test::run_everywhere(own, parse_one(text), {{"n", "9"}});
+  test::run_everywhere(own, parsed(text), {{"n", "9"}});
 }
 
 TEST_CASE("device: copies of an unrolled loop that holds the groups declare what is theirs") {
   // Found by the differential test: all declared it in one block.
-  const Kernel plain = parse_one(R"(
+  const Kernel plain = parsed(R"(
 kernel copies(n: int32, a: in int64[n], b: inout int64[n], c: out int64[n], q: in int64[3, n])
 domain {[t]: 0 <= t < 3}
 domain {[x]: 0 <= x < n}
@@ -299,8 +297,9 @@ TEST_CASE("device: a group reads no other one's local memory") {
   using namespace moonloop::test;
   // Differential test, seed 40090045 on CUDA: groups read what others had written to their own
   // copy.
-  const auto spread = [](const std::string& space, const std::string& subscript) {
-    const Kernel k = parse_one(R"(
+  const auto spread =
+      [](const std::string& space, const std::string& subscript) {
+        const Kernel k = parsed(R"(
 kernel f(n: int32, look: in int32[n], a: in int32[n], q: inout int32[n, 8])
 domain {[i]: 0 <= i < n}
 domain {[w]: 0 <= w < 8}
@@ -311,8 +310,8 @@ for i
   q[i, r] = t[)" + subscript + R"(]  {id=take, dep=fill}
 end
 )");
-    return step(k, "tag_inames", {word("i:g.1, w:g.0, r:g.0")});
-  };
+        return step(k, "tag_inames", {word("i:g.1, w:g.0, r:g.0")});
+      };
   const std::string of_groups = "but each group has its own `t`, in local memory",
                     of_items = "but each work-item has its own `t`, in private memory";
   for (const std::string subscript : {"7 - r", "(r + 1) % 8", "(look[i] + r) % 8"})
@@ -332,7 +331,7 @@ end
     run_everywhere(same, same, {{"n", "5"}});
   }
   // All groups fill the whole array.
-  const Kernel all = parse_one(R"(
+  const Kernel all = parsed(R"(
 kernel f(n: int32, a: in int32[8], q: inout int32[n])
 domain {[i]: 0 <= i < n}
 domain {[w]: 0 <= w < 8}
@@ -344,7 +343,7 @@ q[i] = t[(3*i) % 8]  {id=take, dep=fill}
 }
 
 TEST_CASE("device: loops of the host around a barrier stay outside of work-items that share them") {
-  const Kernel plain = parse_one(R"(
+  const Kernel plain = parsed(R"(
 kernel f(n: int32, b: in float64[n], p: inout float64[n], q: inout float64[n])
 domain {[i]: 0 <= i < n}
 domain {[j]: 0 <= j < 3}
@@ -358,7 +357,7 @@ q[i] = q[i] + b[i]   {id=s1, inames=i:j}
 }
 
 TEST_CASE("device: what groups leave to others is kept where all find it, as the refusal says") {
-  const Kernel plain = parse_one(R"(
+  const Kernel plain = parsed(R"(
 kernel f(n: int32, x: in float64[n], y: out float64[n])
 domain {[i]: 0 <= i < n}
 domain {[j]: i <= j <= i}
@@ -379,7 +378,7 @@ end
 
 TEST_CASE("device: what is written beside shared memory, outside of work-items, is shared too") {
   // Differential test on a GPU, seeds 43307152 and 43308230: one work-item alone had the value.
-  const Kernel plain = parse_one(R"(
+  const Kernel plain = parsed(R"(
 kernel f(n: int32, x: in int32[n], q: inout int32[4], y: out int32[n])
 domain {[i]: 0 <= i < n}
 domain {[s]: 0 <= s < 3}
@@ -403,7 +402,7 @@ end
 }
 
 TEST_CASE("device: a group's barrier between kernels needs no kernel of its own") {
-  const Kernel plain = parse_one(R"(
+  const Kernel plain = parsed(R"(
 kernel f(n: int32, x: in float64[n], y: out float64[n], z: out float64[n])
 domain {[i]: 0 <= i < n}
 domain {[j]: 0 <= j < n}

@@ -4,7 +4,6 @@
 /// Groups whose number of work-items depends on parameters.
 using namespace moonloop;
 using test::error_of;
-using test::parse_one;
 using test::run_everywhere;
 using test::run_on;
 using test::split;
@@ -39,7 +38,7 @@ std::string items(const Kernel& k) {
 }  // namespace
 
 TEST_CASE("device: pieces of a loop are shared out to work-items, however long they are") {
-  const Kernel plain = parse_one(
+  const Kernel plain = parsed(
       "kernel scale(n: int32, a: in float64[n], c: out float64[n])\ndomain {[i]: 0 <= i < n}\n"
       "c[i] = 2*a[i]\n");
   const Kernel k = step(plain, "chunk_iname", {word("i"), Value{std::int64_t{8}}},
@@ -52,8 +51,7 @@ TEST_CASE("device: pieces of a loop are shared out to work-items, however long t
 }
 
 TEST_CASE("device: work-items wait for one another in groups of any size") {
-  const Kernel plain = parse_one(kRow),
-               k = tagged(kRow, {{"i", "g.0"}, {"j", "l.0"}, {"k", "l.0"}});
+  const Kernel plain = parsed(kRow), k = tagged(kRow, {{"i", "g.0"}, {"j", "l.0"}, {"k", "l.0"}});
   CHECK(items(k) == "m + 2 1 1");  // never less than `j` has
   for (const char* m : {"1", "5", "64"}) {
     CAPTURE(m);
@@ -74,7 +72,7 @@ for i
   s[i] = i
 end
 )";
-  const Kernel plain = parse_one(text), k = tagged(text, {{"i", "g.0"}, {"j", "l.0"}});
+  const Kernel plain = parsed(text), k = tagged(text, {{"i", "g.0"}, {"j", "l.0"}});
   CHECK(items(k) == "max(m, 1) 1 1");
   for (const char* m : {"0", "3"}) run_everywhere(k, plain, {{"n", "4"}, {"m", m}});
   const std::string host = generate(k, Target::Cuda).source;
@@ -91,8 +89,7 @@ temp t: float32[n, m] in global
 t[4*i + ii, j] = 3*a[4*i + ii, j]
 b[j, 4*i + ii] = t[4*i + ii, j] + 1
 )";
-  const Kernel plain = parse_one(text),
-               k = tagged(text, {{"i", "g.0"}, {"ii", "l.1"}, {"j", "l.0"}});
+  const Kernel plain = parsed(text), k = tagged(text, {{"i", "g.0"}, {"ii", "l.1"}, {"j", "l.0"}});
   CHECK(items(k) == "m - 2 4 1");
   for (const char* m : {"2", "3", "40"}) run_everywhere(k, plain, {{"n", "9"}, {"m", m}});
 }
@@ -129,7 +126,7 @@ domain {[l]: 0 <= l < m}
             .find("assume(\"m <= 256\"), with a number that holds, does") != std::string::npos);
   cases.replace(cases.find("m >= 1"), 6, "m >= 1 and m <= 256");
   CHECK_NOTHROW(generate(tagged(cases, tags), Target::OpenCL));
-  const Kernel product = parse_one(
+  const Kernel product = parsed(
       "kernel p(n: int32, m: int32, a: float64[n, m], b: out float64[m, n])\n"
       "domain {[i, j]: 0 <= i < n and 0 <= j < m}\ndomain {[q, r]: 0 <= q < n and 0 <= r < m}\n"
       "temp t: float64[n*m]\nt[i*m + j] = a[i, j]\nb[r, q] = t[q*m + r]\n");
@@ -146,7 +143,7 @@ domain {[l]: 0 <= l < m}
   const Kernel bounded = tagged(with("assume m <= 48"), tags);
   CHECK(generate(bounded, Target::OpenCL).source.find("__local double t[48];") !=
         std::string::npos);
-  const Kernel plain = parse_one(with("assume m <= 48"));
+  const Kernel plain = parsed(with("assume m <= 48"));
   for (const char* m : {"1", "17", "48"}) run_everywhere(bounded, plain, {{"n", "3"}, {"m", m}});
 
   // Work-items' parts are combined in such memory too.
@@ -172,7 +169,7 @@ domain {[j]: 1 <= j < m - 1}
 assume 3 <= m <= 60
 b[i, j] = a[i, j - 1] + a[i, j] + a[i, j + 1]
 )";
-  const Kernel plain = parse_one(text);
+  const Kernel plain = parsed(text);
   const Kernel k = step(tagged(text, {{"i", "g.0"}, {"j", "l.0"}}), "add_prefetch",
                         {word("a"), word("j")}, {{"default_tag", word("l.auto")}});
   run_everywhere(k, plain, {{"n", "5"}, {"m", "33"}});
@@ -193,14 +190,14 @@ b[i, k] = t[i, m - 1 - k]
   const Kernel automatic =
       tagged(shift, {{"i", "g.0"}, {"j", "l.auto"}, {"k", "l.0"}, {"q", "l.auto"}});
   CHECK(items(automatic) == "m 1 1");
-  run_everywhere(automatic, parse_one(shift), {{"n", "3"}, {"m", "20"}});
+  run_everywhere(automatic, parsed(shift), {{"n", "3"}, {"m", "20"}});
 }
 
 TEST_CASE("device: groups that are too large for the device are told when they are launched") {
   const std::string text =
       "kernel wide(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\na[i] = 1\n";
   const Kernel k = tagged(text, {{"i", "l.0"}});
-  run_on(test::device_target(), k, parse_one(text), {{"n", "128"}});
+  run_on(test::device_target(), k, parsed(text), {{"n", "128"}});
   RunRequest r;
   r.target = test::device_target();
   r.params = {{"n", "100000"}};
@@ -222,7 +219,7 @@ for i, j
   b[i, j] = x + t[i, j // 2]
 end
 )";
-  const Kernel plain = parse_one(text), k = tagged(text, {{"i", "g.0"}, {"j", "l.0"}});
+  const Kernel plain = parsed(text), k = tagged(text, {{"i", "g.0"}, {"j", "l.0"}});
   for (const char* m : {"0", "1", "11"}) run_everywhere(k, plain, {{"n", "3"}, {"m", m}});
   // On the host each of them has an element of an array.
   CHECK(generate(k, Target::C).source.find("x[j]") != std::string::npos);
@@ -249,7 +246,7 @@ end
     CAPTURE(space);
     std::string in = text;
     in.replace(in.find("SPACE"), 5, space);
-    const Kernel plain = parse_one(in);
+    const Kernel plain = parsed(in);
     const Kernel k = step(step(plain, "privatize_temporaries_with_inames", {word("b"), word("d")}),
                           "tag_inames", {word("b:g.0")});
     const std::string source = generate(k, Target::OpenCL).source;
@@ -261,7 +258,7 @@ end
 // Differential test, seed 35006136 (fused): of two updates of one element, which do not commute
 // with each other, one stood for both.
 TEST_CASE("device: work-items wait between updates of different kinds") {
-  const Kernel plain = parse_one(R"(
+  const Kernel plain = parsed(R"(
 kernel turns(n: int32, a: in int32[n], h: inout int32[4])
 domain {[i]: 0 <= i < n}
 h[i % 4] = (3*h[i % 4] + 1) % 1009  {id=grow, inames=i, atomic}
@@ -276,7 +273,7 @@ h[i % 4] = h[i % 4] ^ a[i] % 7      {id=flip, inames=i, atomic}
 // Differential test, seed 9310135: how many groups there are exactly took isl thousands of times as
 // long as to say how many are enough.
 TEST_CASE("device: groups for what lies in any of several pieces") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel f(n: int32, a: float64[n + 1], c: float64[n + 4])
 domain {[i]: 0 <= i < n and i mod 3 = 0}
 domain {[m]: 0 <= m <= i}
@@ -301,6 +298,6 @@ TEST_CASE("work-items: a loop that holds a barrier alone") {
         "domain {[j]: 0 <= j < 3}\ndomain {[k]: 0 <= k < n}\nassume 1 <= n <= 64\n"
         "a[i] = 2*b[i] {id=x, inames=i}\n... " +
         std::string(barrier) + " {id=w, inames=j, dep=x}\nb[k] = a[k] {id=y, inames=k, dep=w}\n";
-    run_everywhere(tagged(text, {{"i", "l.0"}, {"k", "l.0"}}), parse_one(text), {{"n", "10"}});
+    run_everywhere(tagged(text, {{"i", "l.0"}, {"k", "l.0"}}), parsed(text), {{"n", "10"}});
   }
 }

@@ -34,7 +34,7 @@ inline Kernel split(const Kernel& k, const char* iname, std::int64_t by, const c
 }
 
 inline Kernel tagged(const std::string& text, const std::map<std::string, std::string>& tags) {
-  const Kernel k = parse_one(text);
+  const Kernel k = parsed(text);
   ValueDict all;
   for (const auto& [iname, tag] : tags) all.emplace_back(iname, Value{tag});
   return step(k, "tag_inames", {Value{all}});
@@ -96,7 +96,7 @@ inline RunResult run_everywhere(const Kernel& k, const Kernel& original,
 /// The text's kernel runs everywhere with these tags as it does without.
 inline void same_everywhere(const std::string& text, const std::map<std::string, std::string>& tags,
                             const GivenValues& params = {{"n", "70"}}) {
-  run_everywhere(tagged(text, tags), parse_one(text), params);
+  run_everywhere(tagged(text, tags), parsed(text), params);
 }
 
 /// The number of kernels and barriers of the generated program, after it ran and gave the
@@ -110,7 +110,7 @@ inline Shape run(const Kernel& k, const Kernel& original, const GivenValues& par
 }
 inline Shape run(const std::string& text, const std::map<std::string, std::string>& tags,
                  const GivenValues& params) {
-  return run(tagged(text, tags), parse_one(text), params);
+  return run(tagged(text, tags), parsed(text), params);
 }
 
 }  // namespace moonloop::test

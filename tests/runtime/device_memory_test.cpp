@@ -4,7 +4,6 @@
 using namespace moonloop;
 using test::count;
 using test::error_of;
-using test::parse_one;
 using test::run;
 using test::run_everywhere;
 using test::Shape;
@@ -46,16 +45,16 @@ for i
   out[i, k] = t[15 - 2*k] - 3*t[2*k]  {dep=cut}
 end
 )";
-  const Kernel own = parse_one(with(text, "t[2*l + 1] = 2*x[i, l]  {id=odd}"));
+  const Kernel own = parsed(with(text, "t[2*l + 1] = 2*x[i, l]  {id=odd}"));
   CHECK(run(saved(own), own, {}) == Shape{2, 0});
-  const Kernel others = parse_one(with(text,
-                                       "... lbarrier  {id=wait, dep=even}\n"
-                                       "t[2*l + 1] = t[14 - 2*l]  {id=odd, dep=wait}"));
+  const Kernel others = parsed(with(text,
+                                    "... lbarrier  {id=wait, dep=even}\n"
+                                    "t[2*l + 1] = t[14 - 2*l]  {id=odd, dep=wait}"));
   CHECK(run(saved(others), others, {}) == Shape{2, 1});
 }
 
 TEST_CASE("device: an array of a group with two axes, saved in a loop of the host") {
-  const Kernel k = parse_one(R"(
+  const Kernel k = parsed(R"(
 kernel planes(x: in float64[3, 2, 2], out: out float64[3, 4])
 domain {[i, k]: 0 <= i < 2 and 0 <= k < 3}
 domain {[j]: 0 <= j < 2}
@@ -77,7 +76,7 @@ end
 }
 
 TEST_CASE("device: temporaries of a sequential loop need not be saved, and may be") {
-  const Kernel k = parse_one(R"(
+  const Kernel k = parsed(R"(
 kernel steps(a: in int32[10], out: out int32[10])
 domain {[i]: 0 <= i < 10}
 domain {[j]: 0 <= j < 10}
@@ -126,7 +125,7 @@ y[j] = a[%]
 }
 
 TEST_CASE("device: a table of constants stands once for all kernels") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel twice(a: in float64[6], out: out float64[6])
 domain {[i]: 0 <= i < 6}
 domain {[j]: 0 <= j < 6}
@@ -176,7 +175,7 @@ c[i, q] = t[15 - q]  {inames=i:q}
 }
 
 TEST_CASE("device: arrays of one base, saved and reloaded") {
-  const Kernel k = parse_one(R"(
+  const Kernel k = parsed(R"(
 kernel halves(n: int32, x: in float64[n, 8], v: out float64[n, 8], w: out float64[n, 8])
 domain {[i]: 0 <= i < n}
 domain {[j]: 0 <= j < 8}

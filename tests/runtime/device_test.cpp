@@ -4,7 +4,6 @@ using namespace moonloop;
 using test::count;
 using test::device_target;
 using test::error_of;
-using test::parse_one;
 using test::run;
 using test::run_everywhere;
 using test::Shape;
@@ -106,7 +105,7 @@ for t
   u[j] = v[j]
 end
 )";
-  const Kernel original = parse_one(text);
+  const Kernel original = parsed(text);
   Kernel k = original;
   for (const char* i : {"i", "j"})
     k = run_op(
@@ -301,7 +300,7 @@ w[r], q[r] = argmin(j, a[r, j], j)
 e[r] = any(i, a[r, i] > 0.99)
 s[r] = product(l, 1 + a[r, l]/100) + k
 )";
-  const Kernel original = parse_one(text);
+  const Kernel original = parsed(text);
   const auto split = [](const Kernel& k, const char* iname, int length, const char* inner,
                         const char* outer) {
     ValueDict tags{{"inner_tag", Value{std::string(inner)}}};
@@ -429,7 +428,7 @@ y[i, t] = sum(k, x[i, t, k])  {inames=i:t, dep=count}
 }
 
 TEST_CASE("device: work-items share a scan") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel rows(m: int32, n: int32, x: float64[m, n], y: float64[m, n], z: float64[m, n], q: int32[m, n])
 domain {[k]: 0 <= k < m}
 domain {[i]: 0 <= i < n}
@@ -484,7 +483,7 @@ for i
   end
 end
 )";
-  const Kernel plain = parse_one(text);
+  const Kernel plain = parsed(text);
   const Kernel claimed =
       step(step(plain, "assume_commuting", {word("count")}), "assume_disjoint", {word("seen")});
   std::string hint;
@@ -584,7 +583,7 @@ y[m] = s[which[m]]   {id=use%}
 }
 
 TEST_CASE("device: a barrier that a script puts between a transposition and what follows") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel turn(n: int32, a: float64[n, n], b: float64[n, n])
 domain {[i, j]: 0 <= i, j < n}
 domain {[p, q]: 0 <= p, q < n}
@@ -614,7 +613,7 @@ for t
   end
 end
 )";
-  const Kernel original = parse_one(text);
+  const Kernel original = parsed(text);
   const auto spread = [](const Kernel& k) {
     return run_op(
         *find_op("split_iname"), k, {Value{std::string("i")}, Value{std::int64_t{16}}},
@@ -640,7 +639,7 @@ for i
   out[i] = t + row[3]  {id=last, dep=cut}
 end
 )";
-  const Kernel original = parse_one(text);
+  const Kernel original = parsed(text);
   Kernel k =
       run_op(*find_op("split_iname"), original, {Value{std::string("i")}, Value{std::int64_t{16}}},
              {{"outer_tag", Value{std::string("g.0")}}, {"inner_tag", Value{std::string("l.0")}}});

@@ -111,7 +111,7 @@ c[i, 2] = 2*bessel_yn(1, 1 + x[i])
 c[i, 3] = bessel_yn(k[i] % 3, 2)
 d[i] = bessel_jn(2, s[i])
 )";
-  const Kernel k = test::parse_one(text);
+  const Kernel k = parsed(text);
   for (const Target target : {Target::C, Target::OpenMP}) {
     RunRequest request;
     request.target = target;

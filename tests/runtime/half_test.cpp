@@ -4,7 +4,6 @@
 #include "tests/runtime/device_kit.h"
 
 using namespace moonloop;
-using test::parse_one;
 using test::run_everywhere;
 using test::same_everywhere;
 using test::tagged;
@@ -94,7 +93,7 @@ b[64*g + i] = (a[64*g + i] + a[64*g + i + 1] + a[64*g + i + 2])/3
   Kernel k = tagged(blur, {{"g", "g.0"}, {"i", "l.0"}});
   k = test::step(k, "add_prefetch", {test::word("a"), test::word("i")},
                  {{"default_tag", test::word("l.auto")}});
-  run_everywhere(k, parse_one(blur), {{"n", "3"}});
+  run_everywhere(k, parsed(blur), {{"n", "3"}});
 }
 
 TEST_CASE("half: two lanes of eight bytes where eight numbers would need vectors that CUDA lacks") {

@@ -3,7 +3,6 @@
 
 using namespace moonloop;
 using test::error_of;
-using test::parse_one;
 using test::run_everywhere;
 using test::split;
 using test::step;
@@ -44,7 +43,7 @@ for t, w
   b[t] = last     {if=w == 2}
 end
 )";
-  const Kernel original = parse_one(kept);
+  const Kernel original = parsed(kept);
   for (const char* tag : {"g.0", "l.0", "ilp", "unr", "vec"}) {
     CAPTURE(tag);
     run_everywhere(test::tagged(kept, {{"w", tag}}), original, {{"n", "11"}});
@@ -57,7 +56,7 @@ end
 }
 
 TEST_CASE("lanes: vectors where all iterations run, each by itself where not") {
-  const Kernel original = parse_one(kScale);
+  const Kernel original = parsed(kScale);
   Kernel k = split(original, "i", 4, "", "vec");
   k = split(k, "i_outer", 16, "g.0", "l.0");
   for (const char* n : {"1", "3", "64", "77", "131"}) {
@@ -66,7 +65,7 @@ TEST_CASE("lanes: vectors where all iterations run, each by itself where not") {
     CHECK(has(source, "*(__global float4 *)&b["));
   }
   // One of doubles holds two.
-  Kernel wide = parse_one(R"(
+  Kernel wide = parsed(R"(
 kernel scale(n: int32, a: float64[n], b: float64[n])
 domain {[i]: 0 <= i < n}
 b[i] = b[i] + a[i]
@@ -90,20 +89,20 @@ domain {[i]: 0 <= i < n}
 c[i] = b[n - 1 - i] + a[2*i] + d[i + 1]
 )"};
   for (const char* t : texts) {
-    const Kernel original = parse_one(t);
+    const Kernel original = parsed(t);
     const Kernel k = split(split(original, "i", 4, "", "vec"), "i_outer", 8, "g.0", "l.0");
     const std::string source = source_of_equal(k, original, {{"n", "45"}});
     CHECK(!has(source, "float4 const *)&"));
   }
   // With knowledge about n they are.
-  const Kernel original = parse_one(texts[0]);
+  const Kernel original = parsed(texts[0]);
   Kernel k = step(original, "assume", {word("n mod 4 = 0")});
   k = split(split(k, "i", 4, "", "vec"), "i_outer", 8, "g.0", "l.0");
   CHECK(has(source_of_equal(k, original, {{"n", "44"}}), "*(__global float4 *)&b["));
 }
 
 TEST_CASE("lanes: conditions, several statements and temporaries of their own") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel steps(n: int32, a: float32[n], b: float32[n], c: float32[n])
 domain {[i]: 0 <= i < n}
 <> t = a[i]*a[i]
@@ -125,7 +124,7 @@ c[i] = b[i] - t
 
 TEST_CASE("lanes: what is read under a condition and stored as a vector") {
   // Differential test, seed 31000769: the vector was stored without having been loaded.
-  const Kernel k = parse_one(R"(
+  const Kernel k = parsed(R"(
 kernel f(n: int32, x: float64[n], y: float32[n])
 domain {[i]: 0 <= i < n}
 x[i] = x[i] if i % 3 == 0 else 0.5
@@ -137,7 +136,7 @@ y[i] = 2 if i % 5 == 0 and y[i] > 0.3 else y[i] if i % 2 == 0 else 1
 
 TEST_CASE("lanes: a loop that no lane shares goes around all of them") {
   // Loo.py's test of an ilp loop under bounds.
-  const Kernel original = parse_one(kProduct);
+  const Kernel original = parsed(kProduct);
   Kernel k = step(original, "prioritize_loops", {word("j,i,k")});
   k = split(k, "k", 4, "", "ilp");
   source_of_equal(k, original, {{"n", "37"}});
@@ -151,7 +150,7 @@ TEST_CASE("lanes: a loop that no lane shares goes around all of them") {
 
 TEST_CASE("lanes: vectors through local memory") {
   // Loo.py's test of vectors and ilp with a prefetch.
-  const Kernel doubled = parse_one(R"(
+  const Kernel doubled = parsed(R"(
 kernel doubled(n: int32, a: float32[n], b: float32[n])
 domain {[i]: 0 <= i < n}
 b[i] = 2*a[i]
@@ -162,7 +161,7 @@ b[i] = 2*a[i]
   source_of_equal(k, doubled, {{"n", "1024"}});
   source_of_equal(k, doubled, {{"n", "1000"}});
 
-  const Kernel original = parse_one(kProduct);
+  const Kernel original = parsed(kProduct);
   k = step(original, "assume", {word("n mod 16 = 0 and n >= 16")});
   k = split(split(k, "i", 16, "g.1", ""), "i_inner", 4, "l.1", "ilp");
   k = split(split(k, "j", 16, "g.0", ""), "j_inner", 4, "l.0", "vec");
@@ -174,7 +173,7 @@ b[i] = 2*a[i]
 }
 
 TEST_CASE("lanes: work-items and lanes each have their own of a temporary") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel table(n: int32, b: float32[n, 16, 17])
 domain {[g]: 0 <= g < n}
 domain {[i, j]: 0 <= i < 16 and 0 <= j < 17}
@@ -186,7 +185,7 @@ b[g, i, j] = t + g
 }
 
 TEST_CASE("lanes: work-items put their parts together for each lane") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel rows(n: int32, m: int32, a: float64[m, n], b: float64[m], w: float64[m], q: int32[m])
 domain {[r]: 0 <= r < m}
 domain {[i, j]: 0 <= i, j < n}
@@ -203,7 +202,7 @@ w[r], q[r] = argmin(j, a[r, j], j)
 
 // Differential test, seed 34 on a device: `j` begins at -1 for `i = 0`, before its accumulators do.
 TEST_CASE("lanes: a lane that is not there has no part to put together") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel band(n: int32, b: float64[n + 4], c: float64[n + 4], p: float64[n + 4, n + 4])
 domain {[i]: 0 <= i < 3}
 domain {[j]: 0 <= j < n and i - 1 <= j <= i + 1}
@@ -219,7 +218,7 @@ p[j, i + 2] = 0.125*(sum(l, c[j + 1]*b[l]))  {if=j <= i}
 }
 
 TEST_CASE("lanes: statements in braces stay under the condition of all lanes") {
-  const Kernel k = split(parse_one(R"(
+  const Kernel k = split(parsed(R"(
 kernel least(n: int32, m: int32, a: float64[m, n], w: float64[m], q: int32[m])
 domain {[r]: 0 <= r < m}
 domain {[j]: 0 <= j < n}
@@ -237,7 +236,7 @@ w[r], q[r] = argmin(j, a[r, j], j)
 }
 
 TEST_CASE("lanes: refused where iterations depend on one another, or are not so many") {
-  const Kernel carried = parse_one(R"(
+  const Kernel carried = parsed(R"(
 kernel carried(n: int32, a: float32[n])
 domain {[i]: 1 <= i < n}
 a[i] = a[i - 1] + 1 {id=next}
@@ -247,10 +246,10 @@ a[i] = a[i - 1] + 1 {id=next}
     CHECK(has(why, "next[i_outer=0, i_inner=1]"));
     CHECK(has(why, "next[i_outer=0, i_inner=2]"));
   }
-  const Kernel all = step(parse_one(kScale), "tag_inames", {word("i:ilp")});
+  const Kernel all = step(parsed(kScale), "tag_inames", {word("i:ilp")});
   CHECK(has(error_of([&] { generate(all, Target::OpenCL); }),
             "iname `i` is tagged `ilp`, but its number of iterations has no constant bound"));
-  const Kernel shared = parse_one(R"(
+  const Kernel shared = parsed(R"(
 kernel race(a: int32[8])
 domain {[i, j]: 0 <= i, j < 8}
 a[i] = 5 + i + j {id=write}
@@ -260,7 +259,7 @@ a[i] = 5 + i + j {id=write}
 
 TEST_CASE(
     "lanes: where only some values of a strided loop are lanes") {  // of the differential test
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel strided(n: int32, p: float64[n + 8, n + 8], q: float64[2*n + 8, n + 8])
 domain {[i]: 0 <= i < n and i mod 2 = 0}
 domain {[j]: 0 <= j <= i}
@@ -271,7 +270,7 @@ q[j + i + 1, j] = 0.25*p[j + 3, j + 3]
 
 TEST_CASE(
     "lanes: memory that groups choose has a copy for each lane") {  // of the differential test
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel wide(q: int64[8, 8], b: int64[8])
 domain {[u]: 0 <= u < 4}
 q[u + 2, u + 2] = q[u + 3, u + 2] + q[u + 1, u + 3]
@@ -283,7 +282,7 @@ b[2*u] = q[u, u + 2]
 }
 
 TEST_CASE("lanes: what only some of them may read is not read for all") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel edge(n: int32, a: float32[n - 1], b: float32[n], c: float32[n])
 domain {[i]: 0 <= i < n}
 assume n >= 2
@@ -297,7 +296,7 @@ b[i] = c[i] + (a[i] if i < n - 1 else 0)
 
 // Differential test, seed 9214: a critical section may not be in a simd loop.
 TEST_CASE("lanes: atomic updates in a simd loop, and in turns outside of one") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel bits(n: int32, p: int64[n], h: inout int64[2], s: inout float64[2])
 domain {[i, j]: 0 <= i, j < n}
 h[0] = h[0] | p[j] % 7  {atomic, inames=i:j}

@@ -7,7 +7,7 @@ using namespace moonloop;
 using namespace moonloop::test;
 
 TEST_CASE("as in Loo.py: the potential of particles, by tiles of sources") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel nbody(n: int32, x: float64[n, 3], pot: out float64[n])
 domain {[i, j, k]: 0 <= i, j < n and 0 <= k < 3}
 assume n >= 1
@@ -37,7 +37,7 @@ pot[i] = sum(j, if(i != j, inverse, 0))
 }
 
 TEST_CASE("as in Loo.py: an operator of two dimensions, rule in rule, with tagged reads") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel lap2(K: int32, u: float32[K, 6, 6], G: float32[3, K, 6, 6], D: float32[6, 6],
             lap: out float32[K, 6, 6])
 domain {[e, i, j, m, o, p]: 0 <= i, j, m, o, p < 6 and 0 <= e < K}
@@ -79,7 +79,7 @@ fp[k, n] = simul_reduce(sum, d, gx[k, d]*du[d]) + simul_reduce(sum, d, gy[k, d]*
 }  // namespace
 
 TEST_CASE("as in Loo.py: derivatives in the cells of a mesh, in many layouts") {
-  const Kernel original = parse_one(kVolume);
+  const Kernel original = parsed(kVolume);
   const std::vector<std::string> fields{"u", "v", "p", "fu", "fv", "fp"};
   Kernel k = tag(original, "n:l.0");
   SUBCASE("a cell for each group") { k = tag(k, "k:g.0"); }
@@ -114,7 +114,7 @@ TEST_CASE("as in Loo.py: derivatives in the cells of a mesh, in many layouts") {
 }
 
 TEST_CASE("as in Loo.py: polynomials by a recurrence, over a triangle that is unrolled") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel bernstein(els: int32, coeffs: float32[15], points: float32[2, 7],
                  tmp: inout float32[els, 5, 7])
 domain {[el, q]: 0 <= el < els and 0 <= q < 7}
@@ -146,7 +146,7 @@ end
 }
 
 TEST_CASE("as in Loo.py: both sweeps of a tensor evaluation, with a table between them") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel sweeps(els: int32, coeffs: float32[els, 15], points: float32[2, 7],
               result: inout float32[els, 7, 7])
 domain {[el, q]: 0 <= el < els and 0 <= q < 7}
@@ -199,7 +199,7 @@ end
 }
 
 TEST_CASE("as in Loo.py: a star of nine points from a box in the memory of a group") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel star(n: int32, a: float32[n + 4, n + 4], z: out float32[n, n])
 domain {[i, j]: 0 <= i, j < n}
 assume n >= 1
@@ -223,7 +223,7 @@ z[i, j] = (-2*at(i, j) + at(i, j - 1) + at(i, j + 1) + at(i - 1, j) + at(i + 1, 
 }
 
 TEST_CASE("as in Loo.py: moments of a lattice gas, whose scalars are read and written in turn") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel gas(nx: int32, ny: int32, f: float32[nx, ny, 8], next: out float32[nx, ny, 8])
 domain {[x, y]: 0 <= x < nx - 2 and 0 <= y < ny - 2}
 assume nx >= 3 and ny >= 3
@@ -268,7 +268,7 @@ end
 }
 
 TEST_CASE("as in Loo.py: element matrices, whose derivatives are computed ahead") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel assembly(els: int32, J: float32[els], w: float32[4], inverse: float32[els, 3, 3],
                 psi: float32[4, 4, 3], A: inout float32[els, 4, 4])
 domain {[c, i, j, k]: 0 <= c < els and 0 <= i, j, k < 4}
@@ -292,12 +292,12 @@ A[c, i, j] = A[c, i, j] + J[c]*w[k]*sum(l, dpsi(i, k, l)*dpsi(j, k, l))
 }
 
 TEST_CASE("as in Loo.py: a flux of one kernel, the difference of another, and a box of fluxes") {
-  const Kernel flux = parse_one(R"(
+  const Kernel flux = parsed(R"(
 kernel flux(n: int32, u: float64[n + 2], f: out float64[n + 2])
 domain {[j]: 0 <= j <= n + 1}
 f[j] = u[j]**2/2
 )");
-  const Kernel difference = parse_one(R"(
+  const Kernel difference = parsed(R"(
 kernel difference(n: int32, h: float64, f: in float64[2 + n], out: out float64[n + 2])
 domain {[i]: 1 <= i <= n}
 out[i] = -(f[i + 1] - f[i - 1])/h
@@ -316,15 +316,15 @@ out[i] = -(f[i + 1] - f[i - 1])/h
 
 TEST_CASE("as in Loo.py: blocks of a matrix, written by kernels that are fused") {
   const auto block = [](const std::string& part) {
-    return parse_one("kernel block" + part + "(n: int32, at" + part + ": int32, rows" + part +
-                     ": int32, mat" + part + ": float64[rows" + part + ", rows" + part +
-                     "], result: inout float64[n, n])\ndomain {[i" + part + ", j" + part +
-                     "]: 0 <= i" + part + ", j" + part + " < rows" + part + "}\nassume at" + part +
-                     " >= 0 and at" + part + " + rows" + part + " <= n\nresult[at" + part + " + i" +
-                     part + ", at" + part + " + j" + part + "] = mat" + part + "[i" + part + ", j" +
-                     part + "]\n");
+    return parsed("kernel block" + part + "(n: int32, at" + part + ": int32, rows" + part +
+                  ": int32, mat" + part + ": float64[rows" + part + ", rows" + part +
+                  "], result: inout float64[n, n])\ndomain {[i" + part + ", j" + part +
+                  "]: 0 <= i" + part + ", j" + part + " < rows" + part + "}\nassume at" + part +
+                  " >= 0 and at" + part + " + rows" + part + " <= n\nresult[at" + part + " + i" +
+                  part + ", at" + part + " + j" + part + "] = mat" + part + "[i" + part + ", j" +
+                  part + "]\n");
   };
-  const Kernel clear = parse_one(R"(
+  const Kernel clear = parsed(R"(
 kernel clear(n: int32, result: out float64[n, n])
 domain {[i, j]: 0 <= i, j < n}
 result[i, j] = 0
@@ -346,7 +346,7 @@ result[i, j] = 0
 }
 
 TEST_CASE("as in Loo.py: boxes of particles, a bound from data and loops that an equality ties") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel boxes(starts: int32[6], lists: int32[12], out: out int32[5, 32], last: out int32[5, 32])
 domain {[box]: 0 <= box < 5}
 domain {[inner]: 0 <= inner <= 31}

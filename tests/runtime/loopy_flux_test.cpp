@@ -36,7 +36,7 @@ for e, k, j, i, n
   rhs[e, 2, k, j, i] = rhs[e, 2, k, j, i] - JD*fr  {id=r}
 end
 )";
-  return parse_one(text);
+  return parsed(text);
 }
 
 /// Both directions in the loops over elements and points, each with a loop of its own for its sum.

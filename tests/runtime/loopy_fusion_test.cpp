@@ -19,7 +19,7 @@ std::string refusal(const Kernel& k, const char* loop, const char* into) {
 
 TEST_CASE(
     "as in Loo.py: loops over the same elements become one, with what only one of them needs") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel chain(n: int32, a: out float64[n], b: out float64[n], c: float64[n], d: out float64[n])
 domain {[i, j, k]: 0 <= i, j, k < n}
 a[i] = 2*c[i]
@@ -34,7 +34,7 @@ d[k] = b[k]*a[k] + c[n - 1 - k]
 TEST_CASE(
     "as in Loo.py: a value of an earlier iteration lets loops fuse, one of a later does not") {
   const auto shifted = [](const std::string& read) {
-    return parse_one(
+    return parsed(
         "kernel shift(n: int32, a: inout float64[n + 2], b: out float64[n + 2])\n"
         "domain {[i, j]: 1 <= i, j <= n}\na[i] = i*1.5\nb[j] = " +
         read + "\n");
@@ -49,14 +49,14 @@ TEST_CASE(
 }
 
 TEST_CASE("as in Loo.py: a subscript from data keeps loops apart, unless it is the same") {
-  const Kernel other = parse_one(R"(
+  const Kernel other = parsed(R"(
 kernel other(n: int32, at: int32[n], a: inout float64[10], b: out float64[n])
 domain {[i, j]: 0 <= i, j < n}
 a[at[i]] = i*1.0
 b[j] = a[at[j]]
 )");
   CHECK(refusal(other, "j", "i") == "[not-proved]");
-  const Kernel read = parse_one(R"(
+  const Kernel read = parsed(R"(
 kernel read(n: int32, at: int32[n], a: float64[10], b: out float64[n], c: out float64[n])
 domain {[i, j]: 0 <= i, j < n}
 b[i] = a[at[i]]
@@ -68,7 +68,7 @@ c[j] = a[at[j]] - b[j]
 }
 
 TEST_CASE("as in Loo.py: a loop between two others keeps these from becoming one") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel between(n: int32, a: out float64[n], b: out float64[n], c: out float64[n])
 domain {[i, j, k]: 0 <= i, j, k < n}
 a[i] = 2.0*i
@@ -84,7 +84,7 @@ c[k] = b[n - 1 - k] + a[k]
 }
 
 TEST_CASE("as in Loo.py: reductions of several statements run in one loop") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel rows(n: int32, a: float64[n, n], b: float64[n, n], s: out float64[n], t: out float64[n],
             q: out float64)
 domain {[i, i1, i2, j, j1, j2]: 0 <= i, i1, i2, j, j1, j2 < n}

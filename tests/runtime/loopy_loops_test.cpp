@@ -9,7 +9,7 @@ using namespace moonloop;
 using namespace moonloop::test;
 
 TEST_CASE("as in Loo.py: conditions in loops that are unrolled, hinted or side by side") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel cold(T: float32[203], cp: inout float32[203])
 domain {[k]: 0 <= k < 203}
 for k
@@ -27,7 +27,7 @@ end
 }
 
 TEST_CASE("as in Loo.py: lanes have values of their own, also of what only some of them wrote") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel some(out: out float32[10, 4])
 domain {[i, j]: 0 <= i < 10 and 0 <= j < 4}
 for i, j
@@ -47,7 +47,7 @@ end
 }
 
 TEST_CASE("as in Loo.py: lanes that are left for a loop and entered again") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel again(out: out int32[4])
 domain {[i, j]: 0 <= i, j < 4}
 for i
@@ -69,7 +69,7 @@ end
 }
 
 TEST_CASE("as in Loo.py: tiles apart at an end run nothing twice, unrolled and by groups") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel twice(n: int32, a: inout float32[n])
 domain {[i]: 0 <= i < n}
 assume n >= 1
@@ -85,7 +85,7 @@ a[i] = 2*a[i]
 }
 
 TEST_CASE("as in Loo.py: a neighbour's value around the end, in the memory of a group") {
-  const Kernel top = parse_one(R"(
+  const Kernel top = parsed(R"(
 kernel top(out: out int32[10, 10])
 domain {[i, j]: 0 <= i, j < 10}
 temp a: int32[10] in local
@@ -107,7 +107,7 @@ end
   const auto out = values<std::int32_t>(run_everywhere(k, top, {}), "out");
   for (int i = 0; i < 10; ++i) CHECK(out[static_cast<std::size_t>(10 * i)] == i + (i + 1) % 10 + 1);
 
-  const Kernel turns = parse_one(R"(
+  const Kernel turns = parsed(R"(
 kernel turns(jmax: int32, out: out int32[10])
 domain {[i]: 0 <= i < 10}
 domain {[j]: 0 <= j < jmax}
@@ -128,7 +128,7 @@ out[r] = a[9 - r]
 TEST_CASE("as in Loo.py: a counter in the memory of a group, between barriers that are written") {
   for (const char* type : {"int32", "int64", "float32", "float64"}) {
     CAPTURE(type);
-    const Kernel original = parse_one(std::string("kernel counted(out: out ") + type + R"([10])
+    const Kernel original = parsed(std::string("kernel counted(out: out ") + type + R"([10])
 domain {[p, q, r]: 0 <= p, q, r < 10}
 temp seen: )" + type + R"( in local
 seen = 0                {id=init, inames=}
@@ -142,8 +142,8 @@ out[r] = seen
 TEST_CASE("as in Loo.py: sums into twenty places, by groups and unrolled steps") {
   for (const char* type : {"int32", "int64", "float32", "float64"}) {
     CAPTURE(type);
-    const Kernel original = parse_one(std::string("kernel places(n: int32, a: ") + type +
-                                      "[n], out: inout " + type + R"([20])
+    const Kernel original = parsed(std::string("kernel places(n: int32, a: ") + type +
+                                   "[n], out: inout " + type + R"([20])
 domain {[i]: 0 <= i < n}
 assume n >= 1
 out[i % 20] = out[i % 20] + 2*a[i]  {atomic}
@@ -155,7 +155,7 @@ out[i % 20] = out[i % 20] + 2*a[i]  {atomic}
 }
 
 TEST_CASE("as in Loo.py: the program is cut at each barrier of a loop around them") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel cut(n: int32, a: float32[3, n + 1], c: inout float32[3, n], out: out float32[3, n])
 domain {[k, i]: 0 <= i < n and 0 <= k < 3}
 for k, i
@@ -168,7 +168,7 @@ end
   const Kernel k = split(original, "i", 16, "g.0", "l.0");
   run_everywhere(k, original, {{"n", "5"}});
   run_everywhere(k, original, {{"n", "40"}});
-  const Kernel held = parse_one(R"(
+  const Kernel held = parsed(R"(
 kernel held(n: int32, a: float32[n + 1], out: out float32[n])
 domain {[i]: 0 <= i < n}
 temp c: float32[n] in global
@@ -182,7 +182,7 @@ end
 }
 
 TEST_CASE("as in Loo.py: values of a triangle's inner loops, with barriers in both") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel both(x: out int32[10, 10], y: out int32[10, 10])
 domain {[i]: 0 < i < 10}
 domain {[k]: 0 < k < i}
@@ -204,7 +204,7 @@ end
 }
 
 TEST_CASE("as in Loo.py: a statement that waits for two others, in a loop in time") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel waits(trips: int32, z: inout float64[16], v: out float64[15])
 domain {[trip, i]: 0 <= i < 15 and 0 <= trip < trips}
 for trip, i
@@ -219,7 +219,7 @@ end
 }
 
 TEST_CASE("as in Loo.py: accesses under conditions of inames, sizes and data") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel guarded(size: int64, offset: int64, tmp: inout int64[size, 8], far: inout int64[size, 8],
                x: float64[10], y: float64[10], z: out float64[20])
 domain {[i]: 0 <= i < 10}
@@ -242,7 +242,7 @@ z[k] = x[k] if k < 10 else y[k - 10]
 }
 
 TEST_CASE("as in Loo.py: an array for each of eleven rows") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel rows(m: int32, x: out float64[11, m])
 domain {[k, i]: 0 <= k < 11 and 0 <= i < m}
 x[k, i] = 100*k + i
@@ -256,7 +256,7 @@ x[k, i] = 100*k + i
 }
 
 TEST_CASE("as in Loo.py: subscripts by absolute values, quotients and remainders of data") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel places(map: uint64[10], c: uint32[10], a: float64[6], b: out float64[10],
               d: inout float64[10, 35], e: out uint32[10])
 domain {[i]: 0 <= i < 10}
@@ -268,7 +268,7 @@ e[k] = k % divisor
 )");
   run_everywhere(original, original, {});
   run_everywhere(tag(original, "k:l.0"), original, {});
-  const auto shapes = complete(parse_one(R"(
+  const auto shapes = complete(parsed(R"(
 kernel found(a: float64[...], b: float64[...])
 domain {[i]: 0 <= i < 10}
 b[i] = a[abs(5 - i)]
@@ -277,7 +277,7 @@ b[i] = a[abs(5 - i)]
 }
 
 TEST_CASE("as in Loo.py: a length that is computed first, and rows whose lengths are data") {
-  const Kernel bare = parse_one(R"(
+  const Kernel bare = parsed(R"(
 kernel bare(n: int32, a: out float32[n])
 domain {[i]: 0 <= i < m}
 <> m = n
@@ -285,7 +285,7 @@ a[i] = 1
 )");
   CHECK(values<float>(run_everywhere(bare, bare, {{"n", "50"}}), "a") == std::vector<float>(50, 1));
 
-  const Kernel rows = parse_one(R"(
+  const Kernel rows = parsed(R"(
 kernel rows(n: int32, lengths: int32[n], a: inout float32[n, 10])
 domain {[i]: 0 <= i < n}
 domain {[j]: 0 <= j < length}
@@ -296,7 +296,7 @@ a[i, j] = 1
   CHECK_FALSE(
       error_of([&] { generate(split(rows, "j", 8, "g.1", "l.1"), Target::OpenCL); }).empty());
 
-  const Kernel chain = parse_one(R"(
+  const Kernel chain = parsed(R"(
 kernel chain(t: out int32[10, 3])
 domain {[a]: 0 <= a < 10}
 domain {[b]: b_start <= b < b_end}
@@ -328,7 +328,7 @@ end
 }
 
 TEST_CASE("as in Loo.py: every other element, by a variable that only the domain has") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel others(n: int32, a: inout float32[n], b: inout float32[n], c: inout float32[n, n])
 domain {[i]: 0 <= i < n}
 domain {[k]: k = i and exists l: k = 2*l}
@@ -350,7 +350,7 @@ c[r, s] = 17
 }
 
 TEST_CASE("as in Loo.py: loops of several statements have one copy together") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel rows(A: float32[10, 10], x: float32[10, 10], y: out float32[10])
 domain {[i, j]: 0 <= i, j < 10}
 for i
@@ -368,7 +368,7 @@ end
 }
 
 TEST_CASE("as in Loo.py: three loops become one, that was there already") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel three(y1: out int32[10], y2: out int32[10], y3: out int32[10])
 domain {[i1, i2, i3]: 0 <= i1, i2, i3 < 10}
 y1[i1] = 2
@@ -383,7 +383,7 @@ y3[i3] = 4
 }
 
 TEST_CASE("as in Loo.py: private copies of a temporary of a loop that begins at ten") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel ten(out: inout int32[14])
 domain {[j]: 10 <= j < 14}
 for j
@@ -400,7 +400,7 @@ end
 }
 
 TEST_CASE("as in Loo.py: a subscript whose quotient says nothing") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel simple(X: int32[10], Y: out int32[10], Z: int32[1])
 domain {[j]: 0 <= j < 10}
 <> b = Z[0]
@@ -412,7 +412,7 @@ Y[j] = X[10*(j // 10 + b) + j - 10*b]
 }
 
 TEST_CASE("as in Loo.py: sums along the diagonals of a product, after a change of loops") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel skewed(E: int32, N: int32, D: float64[N, N], x: float64[N, N], rhs: inout float64[E, 2*N, N])
 domain {[e, i, j, n]: 0 <= e < E and 0 <= i, j, n < N}
 rhs[e, n + i, j] = rhs[e, n + i, j] - D[i, n]*x[i, j]
@@ -431,7 +431,7 @@ rhs[e, n + i, j] = rhs[e, n + i, j] - D[i, n]*x[i, j]
 }
 
 TEST_CASE("as in Loo.py: a map does as a split, and both give the same loops") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel waves(nx: int32, nt: int32, ni: int32, b: float32[nx, nt], d: float32[nx, nt],
              f: float32[ni],
              a: out float32[nx, nt], c: out float32[nx, nt], e: out float32[ni])
@@ -460,7 +460,7 @@ e[i] = f[i]
 }
 
 TEST_CASE("as in Loo.py: diamonds of a wave equation, a row of them at a time on groups") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel wave(nx: int32, nt: int32, dx: float64, dt: float64, u: inout float64[nx, nt + 2])
 domain {[it, ix]: 1 <= ix < nx - 1 and 0 <= it < nt}
 assume nx >= 3 and nt >= 1
@@ -481,7 +481,7 @@ u[ix, it + 2] = (2*u[ix, it + 1] - u[ix, it]
 }
 
 TEST_CASE("as in Loo.py: axes in another order, and orders that are none") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel cube(n: int32, out: out float64[n, n, n])
 domain {[i, j, k]: 0 <= i, j, k < n}
 out[i, j, k] = 100*i + 10*j + k
@@ -501,7 +501,7 @@ out[i, j, k] = 100*i + 10*j + k
 }
 
 TEST_CASE("as in Loo.py: parts of larger arrays, with offsets and strides from arguments") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel parts(n: int32, m: int32, row: int32, at: int32,
              a: float64[n, m] strides=(row, 1) offset=at,
              b: out float64[n, m] strides=(row, 1) offset=2*at)
@@ -516,7 +516,7 @@ b[i, j] = 2*a[i, j]
 }
 
 TEST_CASE("as in Loo.py: shapes are what all accesses reach, also along a diagonal") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel guessed(n: int32, a: out float64, b: out auto[...], c: inout auto[...], d: out float64)
 domain {[i, j]: 0 <= i, j < n}
 assume n >= 1

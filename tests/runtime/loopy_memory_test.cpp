@@ -14,7 +14,7 @@ std::size_t at(int i) { return static_cast<std::size_t>(i); }
 }  // namespace
 
 TEST_CASE("as in Loo.py: an array of a group is saved, between barriers of both kinds") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel saves(out: out int32[8, 8])
 domain {[i, j, p, q]: 0 <= i, j, p, q < 8}
 temp t: int32[16] in local
@@ -32,7 +32,7 @@ end
 }
 
 TEST_CASE("as in Loo.py: an array of a group with two axes is saved in a loop of the host") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel planes(out: out int32[3, 4])
 domain {[i, j, k]: 0 <= i < 2 and 0 <= k < 3 and 0 <= j < 2}
 temp t: int32[3, 2] in local
@@ -49,7 +49,7 @@ end
 }
 
 TEST_CASE("as in Loo.py: private values of each work-item are saved, of one axis and of two") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel rows(out: out int32[8, 8], sum: out int32[8])
 domain {[i, j, k, l, m]: 0 <= i, j, k < 8 and 0 <= l, m < 3}
 temp t: int32[8] in private
@@ -79,7 +79,7 @@ end
 }
 
 TEST_CASE("as in Loo.py: global temporaries of several bases, turned around after a barrier") {
-  const Kernel turned = parse_one(R"(
+  const Kernel turned = parsed(R"(
 kernel turned(out: out int32[10])
 domain {[i, j]: 0 <= i, j < 10}
 temp tmp: int32[10] in global base=memory
@@ -90,7 +90,7 @@ out[j] = tmp[9 - j]
   const auto out =
       values<std::int32_t>(run_everywhere(tag(turned, "i:g.0, j:g.0"), turned, {}), "out");
   for (int j = 0; j < 10; ++j) CHECK(out[at(j)] == 9 - j);
-  const Kernel sums = parse_one(R"(
+  const Kernel sums = parsed(R"(
 kernel sums(out: out int32)
 domain {[r, s]: 0 <= r, s < 10}
 temp first: int32[1] in global base=one
@@ -107,7 +107,7 @@ out = first[0] + second[0]
 }
 
 TEST_CASE("as in Loo.py: a copy of what two statements wrote before a barrier, for one reader") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel within(f: inout float64[64], x: float64[20, 32], y: out float64[20, 32])
 domain {[j]: 0 <= j < 64}
 domain {[i, k]: 0 <= i < 20 and 0 <= k < 32}
@@ -131,7 +131,7 @@ y[i, k] = f[k]*x[i, k]       {id=use, dep=all}
 }
 
 TEST_CASE("as in Loo.py: two sums under a condition, over the same loop") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel both(n: int32, result: inout int32)
 domain {[i]: 0 <= i < n}
 <> flag = 1
@@ -148,7 +148,7 @@ end
 }
 
 TEST_CASE("as in Loo.py: what depended on a removed statement waits for those before it") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel four(a: int32[10], b: int32[10], c: int32[10], x: int32[10], y: int32[10])
 domain {[i]: 0 <= i < 10}
 y[i] = 0          {id=zero}
@@ -163,7 +163,7 @@ y[i] = y[i] + x[i]  {id=add, dep=two}
 }
 
 TEST_CASE("as in Loo.py: barriers that are written, in and out of loops, and their memory") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel barriers(a: int32[16], out: out int32[16], seen: out int32[16])
 domain {[i, j, p]: 0 <= i, j, p < 16}
 temp t: int32[16] in local
@@ -185,7 +185,7 @@ end
 TEST_CASE("as in Loo.py: vectors of three, and vectors where each lane chooses") {
   for (const int width : {2, 3, 4, 8}) {
     CAPTURE(width);
-    const Kernel original = fix(parse_one(R"(
+    const Kernel original = fix(parsed(R"(
 kernel wide(n: int32, w: int32, a: float32[n, w], b: float32[n, w], out: out float32[n, w])
 domain {[i, j]: 0 <= i < n and 0 <= j < w}
 out[i, j] = 2*a[i, j] if a[i, j] > b[i, j] else b[i, j] - 1
@@ -209,12 +209,12 @@ TEST_CASE("as in Loo.py: powers of every pair of types, and choices between real
     CAPTURE(base);
     CAPTURE(exponent);
     const Kernel original =
-        parse_one(std::string("kernel powers(base: ") + base + "[10], power: " + exponent +
-                  "[10], res: out auto[10])\ndomain {[i]: 0 <= i < 10}\n"
-                  "res[i] = base[i]**(power[i] % 6)\n");
+        parsed(std::string("kernel powers(base: ") + base + "[10], power: " + exponent +
+               "[10], res: out auto[10])\ndomain {[i]: 0 <= i < 10}\n"
+               "res[i] = base[i]**(power[i] % 6)\n");
     run_everywhere(tag(original, "i:l.0"), original, {});
   }
-  const Kernel mixed = parse_one(R"(
+  const Kernel mixed = parsed(R"(
 kernel mixed(tmp: out complex128[10], size: out float64[10])
 domain {[i]: 0 <= i < 10}
 tmp[i] = 0 if i < 5 else 2j
@@ -232,16 +232,16 @@ TEST_CASE("as in Loo.py: reductions of all kinds over integers of all widths") {
                                  {"uint32", "sum"},
                                  {"uint64", "min"}}) {
     CAPTURE(type);
-    const Kernel original = parse_one(std::string("kernel each(a: ") + type + "[70], out: out " +
-                                      type + "[1])\ndomain {[i]: 0 <= i < 70}\nout[0] = reduce(" +
-                                      op + ", i, 1 + a[i] // 9 if i < 40 else 1)\n");
+    const Kernel original = parsed(std::string("kernel each(a: ") + type + "[70], out: out " +
+                                   type + "[1])\ndomain {[i]: 0 <= i < 70}\nout[0] = reduce(" + op +
+                                   ", i, 1 + a[i] // 9 if i < 40 else 1)\n");
     run_everywhere(original, original, {});
     run_everywhere(tag(original, "i:l.0"), original, {});
   }
 }
 
 TEST_CASE("as in Loo.py: pieces of a loop, each by work-items") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel chunks(n: int32, a: float32[n], out: out float32[n])
 domain {[i]: 0 <= i < n}
 assume n >= 1
@@ -257,8 +257,8 @@ out[i] = 2*a[i]
 
 TEST_CASE("as in Loo.py: a size that the kernel would change is refused") {
   CHECK(error_of([] {
-          generate(parse_one("kernel f(n: int32, a: out int32)\ndomain {[i]: 0 <= i < n}\n"
-                             "a = sum(i, i)\nn = 15\n"),
+          generate(parsed("kernel f(n: int32, a: out int32)\ndomain {[i]: 0 <= i < n}\n"
+                          "a = sum(i, i)\nn = 15\n"),
                    Target::C);
         }) != "");
 }

@@ -9,7 +9,7 @@ using namespace moonloop;
 using namespace moonloop::test;
 
 TEST_CASE("as in Loo.py: a sum whose length is an iteration's number and data") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel lengths(n: int32, ell: int32[n], a: out int32[n])
 domain {[i]: 0 <= i < n}
 domain {[j]: 0 <= j < i + len}
@@ -27,7 +27,7 @@ a[i] = sum(j, j)
 }
 
 TEST_CASE("as in Loo.py: a sum of sums, each of which has a length from data") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel boxes(targets: int32, boxes: int32, count: int32[boxes], a: out int32[targets])
 domain {[t]: 0 <= t < targets}
 domain {[box]: 0 <= box < boxes}
@@ -54,7 +54,7 @@ end
 }
 
 TEST_CASE("as in Loo.py: the largest magnitude and where it is, by one loop and by work-items") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel largest(a: float64[128], most: out float64, at: out int32)
 domain {[i]: 0 <= i < 128}
 most, at = argmax(i, abs(0.5 - a[i]), i)
@@ -72,7 +72,7 @@ most, at = argmax(i, abs(0.5 - a[i]), i)
 }
 
 TEST_CASE("as in Loo.py: the nearest centre that fits, of values computed in the same loop") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel centres(targets: int32, centres: int32, side: int32, tgt: float32[2, targets],
                centre: float32[2, centres], radius: float32[centres], face: int32[centres],
                found: out int32[targets])
@@ -102,7 +102,7 @@ end
 }
 
 TEST_CASE("as in Loo.py: sums over the same two loops, in one and in two") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel sums(n: int32, a: out int32, b: out int32, c: out int32)
 domain {[i, j]: 0 <= i, j < n}
 a = simul_reduce(sum, (i, j), i*j)
@@ -116,7 +116,7 @@ c = simul_reduce(sum, i, i) - simul_reduce(sum, j, j)
 }
 
 TEST_CASE("as in Loo.py: reductions in both arms of a choice, and in the choice") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel arms(y: out int32[10], z: out int32[10], w: out int32[10])
 domain {[i]: 0 <= i < 5}
 domain {[j]: 0 <= j < 10}
@@ -150,7 +150,7 @@ w[j] = 1729 if (sum(p, p) == 0) else sum(k, k)
 }
 
 TEST_CASE("as in Loo.py: a reduction under a condition of a group") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel guarded(a: float32[42], b: inout float32[42])
 domain {[l, i]: 0 <= l, i < 42}
 if l > 0
@@ -162,7 +162,7 @@ end
 }
 
 TEST_CASE("as in Loo.py: a sum over groups, over what each work-item adds up, and over these") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel total(n: int32, a: float64[n], z: out float64[1])
 domain {[i]: 0 <= i < n}
 z[0] = sum(i, a[i])
@@ -183,7 +183,7 @@ z[0] = sum(i, a[i])
 }
 
 TEST_CASE("as in Loo.py: a sum over three loops, some of them outside of others") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel cube(n: int32, a: float64[n, n, n], b: out float64)
 domain {[i, j, k]: 0 <= i, j, k < n}
 b = sum((i, j, k), a[i, j, k])
@@ -197,7 +197,7 @@ b = sum((i, j, k), a[i, j, k])
 }
 
 TEST_CASE("as in Loo.py: only the reductions that are named are written out") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel some(a: out int32, b: out int32, c: out float64)
 domain {[i, j, k]: 0 <= i, j, k < 10}
 a = sum(i, 8*i)             {id=eight}
@@ -213,7 +213,7 @@ c = sum(k, sin(3.14*k))     {id=sine}
 }
 
 TEST_CASE("as in Loo.py: reductions over nothing, over no loop, and of conditions") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel edge(n: int32, a: out int32[20], some: out bool, each: out bool, five: out bool,
             s: out float64)
 domain {[i]: 0 <= i < 20}
@@ -238,7 +238,7 @@ s = max(j, 1.0*j)
 TEST_CASE("as in Loo.py: scans whose loops begin anywhere, with two new terms each time") {
   for (const auto& [sweep, scan] : {std::pair{4, 0}, {3, 1}, {2, 2}, {1, 3}, {0, 4}, {5, -1}}) {
     CAPTURE(sweep);
-    const Kernel original = fix(parse_one(R"(
+    const Kernel original = fix(parsed(R"(
 kernel scan(n: int32, first: int32, low: int32, out: out int32[n])
 domain {[i, j]: first <= i < n + first and low <= j <= 2*(i - first) + low}
 out[i - first] = sum(j, j**2)
@@ -255,7 +255,7 @@ out[i - first] = sum(j, j**2)
 }
 
 TEST_CASE("as in Loo.py: scans in rows that run at the same time, and of what a scan gave") {
-  const Kernel rows = parse_one(R"(
+  const Kernel rows = parsed(R"(
 kernel rows(out: out int32[2, 10])
 domain {[k]: 0 <= k <= 1}
 domain {[i, j]: 0 <= i < 10 and 0 <= j <= i}
@@ -271,7 +271,7 @@ out[k, i] = k + sum(j, j**2)
       CHECK(out[static_cast<std::size_t>(i) + 10] == 1 + sum);
     }
   }
-  const Kernel nested = parse_one(R"(
+  const Kernel nested = parsed(R"(
 kernel nested(out: out int32[10])
 domain {[i]: 0 <= i < 10}
 domain {[j]: 0 <= j <= i}
@@ -291,10 +291,10 @@ TEST_CASE("as in Loo.py: scans of two values by work-items") {
     CAPTURE(statement);
     for (const int n : {1, 2, 3, 16, 17}) {
       const Kernel original =
-          parse_one("kernel pairs(a: float32[" + std::to_string(n) + "], starts: int32[" +
-                    std::to_string(n) + "], most: out float32[" + std::to_string(n) +
-                    "], at: inout int32[" + std::to_string(n) + "])\ndomain {[i, j]: 0 <= i < " +
-                    std::to_string(n) + " and 0 <= j <= i}\n" + statement + "\n");
+          parsed("kernel pairs(a: float32[" + std::to_string(n) + "], starts: int32[" +
+                 std::to_string(n) + "], most: out float32[" + std::to_string(n) +
+                 "], at: inout int32[" + std::to_string(n) + "])\ndomain {[i, j]: 0 <= i < " +
+                 std::to_string(n) + " and 0 <= j <= i}\n" + statement + "\n");
       for (const char* tags : {"", "i:l.0"}) {
         const Kernel k = *tags ? tag(original, tags) : original;
         run_everywhere(step(k, "realize_reduction", {}, {{"force_scan", Value{true}}}), original,
@@ -308,7 +308,7 @@ TEST_CASE(
     "as in Loo.py: work-items of one axis add up for each of another, one sum after the other") {
   for (const int n : {23, 1}) {
     CAPTURE(n);
-    const Kernel original = fix(parse_one(R"(
+    const Kernel original = fix(parsed(R"(
 kernel columns(n: int32, x: float64[n, 5], z: out int32[5], w: out float64[5])
 domain {[i, k, j]: 0 <= i, k < n and 0 <= j < 5}
 z[j] = sum(i, i + j)

@@ -6,14 +6,13 @@ using namespace moonloop;
 using test::kSequential;
 using test::names;
 using test::number;
-using test::parse_one;
 using test::run_everywhere;
 using test::split;
 using test::step;
 using test::word;
 
 TEST_CASE("as in Loo.py: substitution rules are prefetched and stay rules") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel st(n: int32, a: float32[n + 4], z: float32[n])
 domain {[i]: 0 <= i < n}
 a_offset(ii) := a[ii + 2]
@@ -29,7 +28,7 @@ z[i] = a_offset(i - 1) + a_offset(i + 1)
 }
 
 TEST_CASE("as in Loo.py: a tensor product of small matrices, rule by rule") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel tim(K: int32, u: float32[K, 8, 8], D: float32[8, 8], lap: float32[K, 8, 8])
 domain {[i, j, e, m, o]: 0 <= i, j, m, o < 8 and 0 <= e < K}
 ur(a, b) := simul_reduce(sum, o, D[a, o]*u[e, o, b])
@@ -53,7 +52,7 @@ lap[e, i, j] = simul_reduce(sum, m, D[m, i]*ur(m, j))
 }
 
 TEST_CASE("as in Loo.py: bounds that are computed in a nest of two domains") {
-  const Kernel k = parse_one(R"(
+  const Kernel k = parsed(R"(
 kernel nested_domain(B: float64[10, 8], out: float64[10, 4])
 domain {[i]: 0 <= i < 4}
 domain {[j]: 0 <= j < 10}
@@ -83,7 +82,7 @@ end
 }
 
 TEST_CASE("as in Loo.py: a reduction over boxes and the particles in each") {
-  const Kernel k = parse_one(R"(
+  const Kernel k = parsed(R"(
 kernel multi(ntgts: int32, nboxes: int32, nparticles_per_box: int32[nboxes], a: int32[ntgts])
 domain {[itgt]: 0 <= itgt < ntgts}
 domain {[isrc_box]: 0 <= isrc_box < nboxes}
@@ -100,7 +99,7 @@ end
 }
 
 TEST_CASE("as in Loo.py: rows of a sparse matrix, in groups") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel rows(n: int32, starts: int32[n + 1], values: float64[n], sums: float64[n])
 domain {[i]: 0 <= i < n}
 domain {[jj]: 0 <= jj < row_len}
@@ -112,7 +111,7 @@ sums[i] = sum(jj, values[(i + jj) % n])
 }
 
 TEST_CASE("as in Loo.py: two domains that share the hardware's axes") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel two(n: int32, a: float64[n], b: float64[n])
 domain {[i]: 0 <= i < n}
 domain {[j]: 0 <= j < n}
@@ -125,7 +124,7 @@ b[j] = 2
 }
 
 TEST_CASE("as in Loo.py: equality constraints tie one loop to another") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel ties(n: int32, a: float64[n, n], b: float64[n, n])
 domain {[i, j]: 0 <= i, j < n}
 domain {[k]: k = i + 5 and k < n}
@@ -137,7 +136,7 @@ b[i, k] = 22
 }
 
 TEST_CASE("as in Loo.py: tight bounds of a strided loop") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel tight(out: int32[10])
 domain {[i]: 0 <= i < 5}
 domain {[j]: 2*i <= j < 2*i + 2 and 0 <= j < 10}
@@ -148,7 +147,7 @@ out[j] = j   {inames=i:j}
 
 TEST_CASE("as in Loo.py: slabs at both ends, at sizes that no split divides") {
   for (const auto& [low, high] : {std::pair("1", "4"), {"1", "5"}, {"4", "8"}}) {
-    const Kernel original = parse_one(R"(
+    const Kernel original = parsed(R"(
 kernel slabs(k: int32, n: int32, a: float64[n])
 domain {[i]: k <= i < n}
 assume 0 <= k < n
@@ -161,7 +160,7 @@ a[i] = a[i] + 1
 }
 
 TEST_CASE("as in Loo.py: an even division into three chunks") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel chunks(n: int32, a: float64[n])
 domain {[i]: 0 <= i < n}
 a[i] = 2*a[i]
@@ -174,7 +173,7 @@ a[i] = 2*a[i]
 }
 
 TEST_CASE("as in Loo.py: two statements whose loops are split one by one") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel within(n: int32, x: float64[n, n], y: float64[n, n])
 domain {[i, j]: 0 <= i, j < n}
 x[i, j] = 3   {id=a}
@@ -186,7 +185,7 @@ y[i, j] = 4   {id=b}
 }
 
 TEST_CASE("as in Loo.py: loops that are there already fill two buffers") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel shared(E: int32, u: float64[E, 13], v: float64[E, 13], w: float64[E, 13])
 domain {[e, i, j]: 0 <= e < E and 0 <= i, j < 13}
 f(x) := 2*u[e, x]
@@ -201,7 +200,7 @@ w[e, i] = sum(j, f(j)*g(i))
 }
 
 TEST_CASE("as in Loo.py: what one prefetch has copied is copied again") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel again(n: int32, a: float64[n, 16], out: float64[n, 16])
 domain {[i, j, k]: 0 <= i < n and 0 <= j, k < 16}
 out[i, j] = sum(k, a[i, k])
@@ -215,7 +214,7 @@ out[i, j] = sum(k, a[i, k])
 }
 
 TEST_CASE("as in Loo.py: a transposition, a barrier of all groups, and what follows") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel turn(n: int32, a: float64[n, n], out: inout float64[n, n])
 domain {[i, j, ii, jj]: 0 <= i, j, ii, jj < n}
 out[j, i] = a[i, j]          {id=transpose}
@@ -229,7 +228,7 @@ out[ii, jj] = 2*out[ii, jj]  {id=double}
 
 TEST_CASE("as in Loo.py: a loop's reduction in the memory of work-items, of any length") {
   for (const char* n : {"128", "5", "67", "1"}) {
-    const Kernel original = parse_one(R"(
+    const Kernel original = parsed(R"(
 kernel total(n: int32, z: int32[3])
 domain {[j, i]: 0 <= j < 3 and 0 <= i < n}
 z[j] = sum(i, i + j)
@@ -242,7 +241,7 @@ z[j] = sum(i, i + j)
 }
 
 TEST_CASE("as in Loo.py: a reduction in two stages, in the memory of all groups") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel stages(n: int32, a: float64[n], out: float64[1])
 domain {[i]: 0 <= i < n}
 out[0] = sum(i, a[i])
@@ -257,7 +256,7 @@ out[0] = sum(i, a[i])
 }
 
 TEST_CASE("as in Loo.py: a finite difference from two kernels, fused and precomputed") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel flux(n: int32, u: float64[n + 2], f: float64[n + 2], out: float64[n])
 domain {[j]: 0 <= j < n + 2}
 domain {[i]: 0 <= i < n}

@@ -22,7 +22,7 @@ ValueDict outside(const std::string& inames) {
 }  // namespace
 
 TEST_CASE("as in Loo.py: a product whose work-items have four elements each") {
-  const Kernel original = parse_one(kProduct);
+  const Kernel original = parsed(kProduct);
   Kernel k = split(original, "i", 8, "g.0", "");
   k = split(k, "i_inner", 2, "l.0", "ilp");
   k = split(k, "j", 8, "g.1", "");
@@ -43,7 +43,7 @@ TEST_CASE("as in Loo.py: a product whose work-items have four elements each") {
 }
 
 TEST_CASE("as in Loo.py: a product of factors that are rules first") {
-  const Kernel original = parse_one(kProduct);
+  const Kernel original = parsed(kProduct);
   Kernel k = split(original, "i", 8, "g.0", "l.1");
   k = split(split(k, "j", 4, "g.1", "l.0"), "k", 16, "", "");
   k = step(k, "extract_subst", {word("a_at"), word("a[p, q]"), word("p, q")});
@@ -57,7 +57,7 @@ TEST_CASE("as in Loo.py: a product of factors that are rules first") {
 }
 
 TEST_CASE("as in Loo.py: copies of rectangular tiles, whose loops are split by hand") {
-  const Kernel original = fix(parse_one(kProduct), {{"n", 24}, {"l", 24}, {"m", 16}});
+  const Kernel original = fix(parsed(kProduct), {{"n", 24}, {"l", 24}, {"m", 16}});
   Kernel k = split(original, "i", 4, "g.0", "l.0");
   k = split(split(k, "j", 7, "g.1", "l.1"), "k", 5, "", "");
   const auto copied = [&](const char* array, const char* sweep, const char* loops) {
@@ -74,7 +74,7 @@ TEST_CASE("as in Loo.py: copies of rectangular tiles, whose loops are split by h
 }
 
 TEST_CASE("as in Loo.py: a product of three arrays, one index of which is no one's") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel triple(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n, n],
               out: out float64[n, n, n], diagonal: out float64[n], turned: out float64[n, n])
 domain {[i, j, k, m]: 0 <= i, j, k, m < n}
@@ -89,7 +89,7 @@ turned[j, i] = a[i, j]
 }
 
 TEST_CASE("as in Loo.py: a table of any size is copied as a whole") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel rows(n: int32, a: float64[n, n], out: out float64[n])
 domain {[i, j]: 0 <= i, j < n}
 out[i] = sum(j, a[i, j])
@@ -103,7 +103,7 @@ out[i] = sum(j, a[i, j])
 }
 
 TEST_CASE("as in Loo.py: a convolution around a point that is not zero") {
-  const Kernel original = fix(parse_one(R"(
+  const Kernel original = fix(parsed(R"(
 kernel convolve(images: int32, features: int32, w: int32, h: int32, r: int32, colors: int32,
                 f: float32[features, 2*r + 1, 2*r + 1, colors], img: float32[images, w, h, colors],
                 out: float32[images, features, w - 2*r, h - 2*r])
@@ -124,7 +124,7 @@ out[m, t, x - r, y - r] = sum((p, q, c), img[m, x - p, y - q, c]*f[t, r + p, r +
 }
 
 TEST_CASE("as in Loo.py: a rule whose parameter has the name of a loop around its use") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel names(n: int32, a: float32[n + 5], b: float32[n, 5])
 domain {[i, j]: 0 <= i < n and 0 <= j < 5}
 D(i) := a[i + 1] - a[i]
@@ -136,7 +136,7 @@ b[i, j] = D(j)
 }
 
 TEST_CASE("as in Loo.py: a rule within a rule is computed for the loops of the copy") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel nested(n: int32, a: float32[n], b: float32[n])
 domain {[i]: 0 <= i < n}
 E := a[i]
@@ -146,7 +146,7 @@ b[i] = D
   Kernel k = split(original, "i", 16, "g.0", "l.0");
   k = precompute(k, "D", "i_inner", kShared);
   run_everywhere(k, original, {{"n", "45"}});
-  const Kernel chain = parse_one(R"(
+  const Kernel chain = parsed(R"(
 kernel chain(f: out int32[10])
 domain {[i]: 0 <= i < 10}
 a(x) := 2*x
@@ -161,7 +161,7 @@ f[i] = c(b(a(i)))
 }
 
 TEST_CASE("as in Loo.py: the loops that copy a tile become one") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel twice(a: float32[16, 16], b: float32[16, 16])
 domain {[i, j]: 0 <= i, j < 16}
 b[i, j] = 2*a[i, j]
@@ -177,7 +177,7 @@ b[i, j] = 2*a[i, j]
 }
 
 TEST_CASE("as in Loo.py: two loops keep their copies in one temporary, one after the other") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel both(n: int32, A: float64[10], x0: float64[n, 10], x1: float64[n, 10], y0: float64[n],
             y1: float64[n])
 domain {[i0, i1, j0, j1]: 0 <= i0, i1 < n and 0 <= j0, j1 < 10}
@@ -198,7 +198,7 @@ y1[i1] = sum(j1, A[j1]*x1[i1, j1])
 }
 
 TEST_CASE("as in Loo.py: temporaries of three rules share memory of a group") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel three(n: int32, a: float32[n], x: float32[n], y: float32[n], z: float32[n])
 domain {[i]: 0 <= i < n}
 times2(i) := 2*a[i]
@@ -220,7 +220,7 @@ z[i] = times4(i)
 }
 
 TEST_CASE("as in Loo.py: a copy of what is read after a barrier of all groups") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel parts(A: float64[100], x: float64[10], out0: out float64[100], out1: out float64[100])
 domain {[i0, j0]: 0 <= i0 < 100 and 0 <= j0 < 10}
 domain {[i1, j1]: 0 <= i1 < 100 and 0 <= j1 < 10}
@@ -246,7 +246,7 @@ out1[i1] = sum(j1, A[i1]*x[j1])  {id=two, dep=all}
 }
 
 TEST_CASE("as in Loo.py: a scalar of all instances, and one of each, on axes they do not have") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel outer(n: int32, a: float32[n], b: float32[n], c: float32[n, n])
 domain {[i, j]: 0 <= i, j < n}
 assume n >= 8
@@ -261,7 +261,7 @@ end
 }
 
 TEST_CASE("as in Loo.py: a prefetch by a template that holds a loop of its place") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel cubes(x: float64[20, 5, 5], y: float64[20, 5, 5])
 domain {[i, j, k]: 0 <= i < 20 and 0 <= j, k < 5}
 y[i, j, k] = x[i, j, k]

@@ -2,7 +2,6 @@
 #include "tests/runtime/device_kit.h"
 
 using namespace moonloop;
-using test::parse_one;
 using test::run_everywhere;
 using test::split;
 using test::step;
@@ -11,12 +10,12 @@ using test::word;
 namespace {
 
 Kernel product(bool transposed) {
-  return parse_one(std::string(R"(
+  return parsed(std::string(R"(
 kernel product(n: int32, m: int32, l: int32, a: float64[n, l], b: float64)") +
-                   (transposed ? "[m, l]" : "[l, m]") + R"(, c: inout float64[n, m])
+                (transposed ? "[m, l]" : "[l, m]") + R"(, c: inout float64[n, m])
 domain {[i, j, k]: 0 <= i < n and 0 <= j < m and 0 <= k < l}
 c[i, j] = 2*c[i, j] + sum(k, a[i, k]*b[)" +
-                   (transposed ? "j, k" : "k, j") + "])\n");
+                (transposed ? "j, k" : "k, j") + "])\n");
 }
 
 /// Warps of 4 by 8 work-items, each with two columns and, of 16 rows, two rows.

@@ -13,7 +13,6 @@
 
 using namespace moonloop;
 using test::Folder;
-using test::parse_one;
 using test::spit;
 
 namespace {
@@ -45,7 +44,7 @@ std::vector<Kernel> kernels_with(std::vector<std::string> names) {
       args += ", " + names[a] + ": float64[n]";
       sum += " + " + names[a] + "[" + i + "]";
     }
-    out.push_back(parse_one(
+    out.push_back(parsed(
         "kernel k" + std::to_string(from) + "(" + args + ")\ndomain {[" + i + "]: 0 <= " + i +
         " < n}\nfor " + i + "\n  <float64> " + t + " = exp(x[" + i + "]) + abs(x[" + i + "])" +
         sum + "\n  x[" + i + "] = " + t + " + min(x[" + i + "], " + t + ") + (inf if " + t +
@@ -64,7 +63,7 @@ Kernel named(const Kernel& k, const std::string& name) {
 }
 Kernel doubling(const std::string& name) {
   static const Kernel k =
-      parse_one("kernel k(m: int32, a: float64[m])\ndomain {[i]: 0 <= i < m}\na[i] = 2*a[i] + 1\n");
+      parsed("kernel k(m: int32, a: float64[m])\ndomain {[i]: 0 <= i < m}\na[i] = 2*a[i] + 1\n");
   return named(k, name);
 }
 
@@ -216,8 +215,8 @@ TEST_CASE("names: a function of the kernel's name is none of a header's or a lib
   // Near misses keep their names: a variable called like a function, a kernel like no function.
   CHECK(generate(doubling("step"), Target::C).name == "step");
   CHECK(generate(doubling("strain"), Target::C).name == "strain");
-  CHECK(generate(parse_one("kernel f(n: int32, time: float64[n], index: float64[n])\n"
-                           "domain {[i]: 0 <= i < n}\ntime[i] = index[i]\n"),
+  CHECK(generate(parsed("kernel f(n: int32, time: float64[n], index: float64[n])\n"
+                        "domain {[i]: 0 <= i < n}\ntime[i] = index[i]\n"),
                  Target::C)
             .source.find("time[i] = index[i];") != std::string::npos);
 }

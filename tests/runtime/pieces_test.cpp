@@ -20,7 +20,7 @@ std::vector<Kernel> cut(const Kernel& k, const char* outer, const char* inner) {
 }
 
 void same_in_pieces(const std::string& text, const char* outer, const char* inner) {
-  const Kernel original = parse_one(text);
+  const Kernel original = parsed(text);
   const std::vector<Kernel> all = cut(original, outer, inner);
   for (const Kernel& k : all)
     for (const char* n : {"1", "2", "7", "30"}) run_on(Target::OpenMP, k, original, {{"n", n}});

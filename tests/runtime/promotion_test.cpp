@@ -12,7 +12,6 @@
 using namespace moonloop;
 using test::device_target;
 using test::error_of;
-using test::parse_one;
 
 namespace {
 
@@ -130,8 +129,8 @@ Operations operations(const Table& t, const std::string& left, bool real = false
   for (const auto& [type, n] : count)
     results += fmt::format(", r_{0}: out {0}[{1}, {2}, {2}]", type, n, kSamples);
   out.kernel =
-      complete(parse_one(fmt::format("kernel with_{}({}{})\ndomain {{[i, j]: 0 <= i, j < {}}}\n{}",
-                                     left, arguments(t, real), results, kSamples, body)));
+      complete(parsed(fmt::format("kernel with_{}({}{})\ndomain {{[i, j]: 0 <= i, j < {}}}\n{}",
+                                  left, arguments(t, real), results, kSamples, body)));
   return out;
 }
 
@@ -217,9 +216,9 @@ TEST_CASE("promotion: what NumPy refuses is refused, and what has no order") {
     for (const Row& r : rows) {
       if (r.result != "error") continue;
       CAPTURE(expression(r));
-      const Kernel k = parse_one(
-          fmt::format("kernel f({}, r)\ndomain {{[i, j]: 0 <= i, j < {}}}\nr[i, j] = {}\n",
-                      arguments(table), kSamples, expression(r)));
+      const Kernel k =
+          parsed(fmt::format("kernel f({}, r)\ndomain {{[i, j]: 0 <= i, j < {}}}\nr[i, j] = {}\n",
+                             arguments(table), kSamples, expression(r)));
       const std::string error = error_of([&] { infer_types(k); });
       CHECK(error.ends_with("[bad-operand]"));
       ++refused;
@@ -227,8 +226,8 @@ TEST_CASE("promotion: what NumPy refuses is refused, and what has no order") {
   CHECK(refused > 500);
   CHECK(error_of([&] {
           infer_types(
-              parse_one("kernel f(a: int64[8], b: uint64[8], r)\ndomain {[i]: 0 <= i < 8}\n"
-                        "r[i] = a[i] >> b[i]\n"));
+              parsed("kernel f(a: int64[8], b: uint64[8], r)\ndomain {[i]: 0 <= i < 8}\n"
+                     "r[i] = a[i] >> b[i]\n"));
         }) ==
         "int64 and uint64 have no common integer type for `>>` in `a[i] >> b[i]`; cast one of "
         "them [bad-operand]");

@@ -5,7 +5,6 @@
 
 using namespace moonloop;
 using test::device_target;
-using test::parse_one;
 using test::run_on;
 
 namespace {
@@ -86,7 +85,7 @@ TEST_CASE("expressions at random: as the interpreter evaluates them") {
       }
     }
     const Kernel k =
-        parse_one(fmt::format("kernel fuzz({})\ndomain {{[i]: 0 <= i < n}}\n{}", args, body));
+        parsed(fmt::format("kernel fuzz({})\ndomain {{[i]: 0 <= i < n}}\n{}", args, body));
     run_on(Target::C, k, k, {{"n", "23"}});
     test::run_on_ispc(k, k, {{"n", "23"}});
     if (c.kind != Numbers::Complex) run_on(device_target(), k, k, {{"n", "23"}});

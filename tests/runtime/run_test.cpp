@@ -5,7 +5,6 @@
 using namespace moonloop;
 using test::error_of;
 using test::Folder;
-using test::parse_one;
 
 namespace {
 
@@ -42,7 +41,7 @@ void check_equal(const Kernel& k, const Kernel& original, const GivenValues& par
 }  // namespace
 
 TEST_CASE("run: a tiled product equals the interpreter at sizes that no tile divides") {
-  const Kernel k = parse_one(kMatmul);
+  const Kernel k = parsed(kMatmul);
   Kernel t =
       apply(k, "split_iname", {v("i"), v(8)}, {{"inner_tag", v("l.0")}, {"outer_tag", v("g.0")}});
   t = apply(t, "split_iname", {v("j"), v(4)}, {{"inner_tag", v("l.1")}, {"outer_tag", v("g.1")}});
@@ -69,14 +68,14 @@ TEST_CASE("run: kernels of all kinds equal the interpreter") {
            "y[i] = sqrt(x[i]) + exp(-x[i]) if x[i] > 0.5 else sin(x[i])\n",
        }) {
     CAPTURE(text);
-    const Kernel k = parse_one(text);
+    const Kernel k = parsed(text);
     check_equal(k, k, {{"n", "17"}});
   }
 }
 
 TEST_CASE("run: .npy in, arrays out, fixed parameters") {
   const Folder folder;
-  const Kernel k = parse_one(
+  const Kernel k = parsed(
       "kernel twice(n: int32, a: int64[n], c: int64[n])\ndomain {[i]: 0 <= i < n}\nc[i] = "
       "2*a[i]\n");
   Buffer a(Layout{"a", Scalar::I64, {3}, {1}, 0});
@@ -94,9 +93,9 @@ TEST_CASE("run: .npy in, arrays out, fixed parameters") {
 }
 
 TEST_CASE("run: a kernel that does something else is found out") {
-  const Kernel k = parse_one(kMatmul);
+  const Kernel k = parsed(kMatmul);
   const Kernel wrong =
-      parse_one(R"(kernel matmul(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n, n])
+      parsed(R"(kernel matmul(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n, n])
 domain {[i, j, k]: 0 <= i, j < n and 0 <= k < n - 1}
 c[i, j] = sum(k, a[i, k]*b[k, j])
 )");
@@ -106,7 +105,7 @@ c[i, j] = sum(k, a[i, k]*b[k, j])
   CHECK(r.verification->arrays[0].index == "[0, 0]");
 
   const Kernel other =
-      parse_one(R"(kernel matmul(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n, n, 1])
+      parsed(R"(kernel matmul(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n, n, 1])
 domain {[i, j, k]: 0 <= i, j, k < n}
 c[i, j, 0] = sum(k, a[i, k]*b[k, j])
 )");
@@ -118,7 +117,7 @@ c[i, j, 0] = sum(k, a[i, k]*b[k, j])
 
 TEST_CASE("run: timing repeats, and leaves the result of one run") {
   const Kernel k =
-      parse_one("kernel grow(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\na[i] = 2*a[i]\n");
+      parsed("kernel grow(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\na[i] = 2*a[i]\n");
   RunRequest request = verified(Target::C, {{"n", "100"}});
   request.time = true;
   const RunResult r = run_kernel(k, k, request);

@@ -11,12 +11,12 @@ namespace {
 
 /// Rows of 45 terms, some of which begin a segment.
 Kernel rows(const std::string& op, const std::string& type) {
-  return parse_one("kernel seg(n: int32, x: in " + type + "[n, 45], f: in int32[n, 45], y: out " +
-                   type +
-                   "[n], z: out bool[n])\n"
-                   "domain {[r]: 0 <= r < n}\ndomain {[k]: 0 <= k < 45}\n"
-                   "y[r], z[r] = reduce(segmented(" +
-                   op + "), k, x[r, k], (f[r, k] + k*k) % 17 == 16)\n");
+  return parsed("kernel seg(n: int32, x: in " + type + "[n, 45], f: in int32[n, 45], y: out " +
+                type +
+                "[n], z: out bool[n])\n"
+                "domain {[r]: 0 <= r < n}\ndomain {[k]: 0 <= k < 45}\n"
+                "y[r], z[r] = reduce(segmented(" +
+                op + "), k, x[r, k], (f[r, k] + k*k) % 17 == 16)\n");
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ TEST_CASE("segmented: each work-item has neighbouring terms") {
 }
 
 TEST_CASE("segmented: rows whose lengths are data") {
-  const Kernel k = parse_one(R"(
+  const Kernel k = parsed(R"(
 kernel seg(n: int32, cnt: in int32[n], x: in float64[n, 40], f: in int32[n, 40], y: out float64[n], z: out bool[n])
 domain {[r]: 0 <= r < n}
 domain {[k]: lo <= k < hi}
@@ -61,7 +61,7 @@ y[r], z[r] = reduce(segmented(sum), k, x[r, k], (f[r, k] + k) % 4 == 3)
 
 TEST_CASE("segmented: a text whose lanes only a team can nest means the same") {
   // Differential test, seed 1411753: read again, it took the terms of all work-items by turns.
-  const Kernel k = parse_one(R"(
+  const Kernel k = parsed(R"(
 kernel seg(n: int32, c: in int32[n + 4], x: in int32[n, n], y: out int32[n, n], z: out bool[n, n])
 domain {[r]: 0 <= r < n}
 domain {[i]: 0 <= i <= r}
@@ -76,7 +76,7 @@ y[r, i], z[r, i] = reduce(segmented(sum), j, x[r, j] % 7, c[j % 5] % 3 == 0)  {i
   request.target = Target::C;
   request.params = {{"n", "9"}};
   request.verify = true;
-  for (const Kernel& again : {fetched, parse_one(print_kernel(fetched))}) {
+  for (const Kernel& again : {fetched, parsed(print_kernel(fetched))}) {
     CHECK(run_kernel(again, k, request).verification->equal());
     CHECK(run_kernel(k, again, request).verification->equal());  // as the interpreter reads it
   }
@@ -84,7 +84,7 @@ y[r, i], z[r, i] = reduce(segmented(sum), j, x[r, j] % 7, c[j % 5] % 3 == 0)  {i
 
 TEST_CASE("segmented: a team that nests loops stays one beside parts that are put together") {
   // Differential test, seed 1411037: all work-items became loops, which do not nest here.
-  const Kernel k = parse_one(R"(
+  const Kernel k = parsed(R"(
 kernel seg(n: int32, c: in int32[n + 4], x: int32[n, n], y: out int32[n, n], z: out bool[n, n], u: out int32[n, n])
 domain {[r]: 0 <= r < n}
 domain {[s]: 0 <= s < n}
@@ -103,7 +103,7 @@ u[r, t] = y[r, t] + y[r, n - 1 - t]                                      {id=use
   request.target = Target::C;
   request.params = {{"n", "9"}};
   request.verify = true;
-  for (const Kernel& again : {team, parse_one(print_kernel(team))}) {
+  for (const Kernel& again : {team, parsed(print_kernel(team))}) {
     CHECK(run_kernel(again, k, request).verification->equal());
     CHECK(run_kernel(k, again, request).verification->equal());  // as the interpreter reads it
   }

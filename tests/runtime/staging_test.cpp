@@ -2,7 +2,6 @@
 #include "tests/runtime/device_kit.h"
 
 using namespace moonloop;
-using test::parse_one;
 using test::run;
 using test::run_everywhere;
 using test::Shape;
@@ -27,14 +26,14 @@ c[i, j] = a[i]*b[j]
 
 /// In tiles of `by`, each a group.
 Kernel tiles(int by, const char* inner_i, const char* inner_j, const ValueDict& options = {}) {
-  return split(split(parse_one(kOuter), "i", by, "g.0", inner_i, options), "j", by, "g.1", inner_j,
+  return split(split(parsed(kOuter), "i", by, "g.0", inner_i, options), "j", by, "g.1", inner_j,
                options);
 }
 
 }  // namespace
 
 TEST_CASE("staging: an outer product keeps one factor, then the other, in a scalar") {
-  const Kernel original = parse_one(kOuter);
+  const Kernel original = parsed(kOuter);
   Kernel k = fetch(fetch(original, "a"), "b");
   k = step(k, "prioritize_loops", {word("i, j")});
   run_everywhere(k, original, {{"n", "37"}});
@@ -47,13 +46,13 @@ TEST_CASE("staging: an outer product keeps one factor, then the other, in a scal
 
 TEST_CASE("staging: an outer product on work-items, each with its own two factors") {
   const Kernel k = fetch(fetch(tiles(8, "l.0", "l.1"), "a", ""), "b", "");
-  CHECK(run(k, parse_one(kOuter), {{"n", "37"}}) == Shape{1, 0});
+  CHECK(run(k, parsed(kOuter), {{"n", "37"}}) == Shape{1, 0});
 }
 
 TEST_CASE("staging: an outer product on work-items that share a strip of each factor") {
   const Kernel k = fetch(fetch(tiles(8, "l.0", "l.1"), "a", "i_inner"), "b", "j_inner");
-  CHECK(run(k, parse_one(kOuter), {{"n", "37"}}) == Shape{1, 1});
-  run_everywhere(k, parse_one(kOuter), {{"n", "16"}});
+  CHECK(run(k, parsed(kOuter), {{"n", "37"}}) == Shape{1, 1});
+  run_everywhere(k, parsed(kOuter), {{"n", "16"}});
 }
 
 TEST_CASE("staging: an outer product with the last tiles apart and fetches split by hand") {
@@ -61,12 +60,12 @@ TEST_CASE("staging: an outer product with the last tiles apart and fetches split
   k = fetch(fetch(k, "a", "i_inner"), "b", "j_inner");
   k = split(split(k, "i_inner", 8, "", "l.0"), "j_inner", 8, "", "l.1");
   k = split(split(k, "a_dim_0", 8, "l.1", "l.0"), "b_dim_0", 8, "l.1", "l.0");
-  for (const char* n : {"32", "64", "71"}) run_everywhere(k, parse_one(kOuter), {{"n", n}});
+  for (const char* n : {"32", "64", "71"}) run_everywhere(k, parsed(kOuter), {{"n", n}});
 }
 
 TEST_CASE("staging: a convolution reads its images and its filter from copies") {
   const Kernel original =
-      step(parse_one(R"(
+      step(parsed(R"(
 kernel convolve(images: int32, features: int32, colors: int32, w: int32, h: int32, r: int32,
                 f: float32[features, 2*r + 1, 2*r + 1, colors],
                 img: float32[images, w + 2*r, h + 2*r, colors],
@@ -96,7 +95,7 @@ out[m, t, x, y] = sum((p, q, c), img[m, r + x - p, r + y - q, c]*f[t, r + p, r +
 }
 
 TEST_CASE("staging: small products of a batch, with padded rows") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel batch(n: int32, d: float32[36, 36], f: float32[n, 36], result: float32[n, 36])
 domain {[i, j, k]: 0 <= k < n and 0 <= i, j < 36}
 assume n >= 1
@@ -128,7 +127,7 @@ c[i, j] = sum(k, a[i, k]*b[k, j])
 
 TEST_CASE("staging: a product by tiles, the last ones apart, at any size") {
   const ValueDict last{{"slabs", Value{ValueList{number(0), number(1)}}}};
-  const Kernel original = parse_one(kProduct);
+  const Kernel original = parsed(kProduct);
   Kernel k = split(original, "i", 8, "g.0", "l.1", last);
   k = split(k, "j", 8, "g.1", "l.0", last);
   k = split(k, "k", 8, "", "", last);
@@ -141,7 +140,7 @@ TEST_CASE("staging: a product by tiles, the last ones apart, at any size") {
 }
 
 TEST_CASE("staging: a product whose elements are vectors") {
-  const Kernel original = step(parse_one(kProduct), "assume", {word("n mod 16 = 0 and n >= 16")});
+  const Kernel original = step(parsed(kProduct), "assume", {word("n mod 16 = 0 and n >= 16")});
   Kernel k = split(split(original, "i", 16, "g.0", "l.1"), "j", 4, "", "vec");
   k = split(k, "j_outer", 4, "g.1", "l.0");
   k = split(k, "k", 16, "", "");

@@ -7,9 +7,9 @@
 
 #include "core/base/diagnostic.h"
 #include "core/infer/infer.h"
-#include "frontends/text/parse.h"
 #include "runtime/file.h"
 #include "runtime/runner.h"
+#include "tests/one_kernel.h"
 
 namespace moonloop::test {
 
@@ -30,10 +30,6 @@ inline std::string slurp(const std::string& path) {
 }
 inline void spit(const std::string& path, const std::string& content) {
   std::ofstream(path, std::ios::binary) << content;
-}
-
-inline Kernel parse_one(const std::string& text) {
-  return parse_kernels(add_source("test.loop", text)).at(0);
 }
 
 /// The first diagnostic's `text [code]`, or nothing when `f` throws no Error.

@@ -2,7 +2,6 @@
 #include "tests/runtime/device_kit.h"
 
 using namespace moonloop;
-using test::parse_one;
 using test::run;
 using test::run_everywhere;
 using test::Shape;
@@ -15,7 +14,7 @@ namespace {
 using Texts = std::vector<std::string>;
 
 RunResult everywhere(const std::string& text, const GivenValues& params = {}) {
-  const Kernel k = parse_one(text);
+  const Kernel k = parsed(text);
   return run_everywhere(k, k, params);
 }
 
@@ -90,7 +89,7 @@ for i
   result[i].triangle = 3*i
 end
 )";
-  const Kernel k = parse_one(text);
+  const Kernel k = parsed(text);
   for (const Kernel& one : {k, in_blocks(k, "i")})
     CHECK(run_everywhere(one, k, {{"n", "13"}}).array("result").first(3) ==
           Texts{"{hit: 0, near: 0, far: 0, triangle: 0}",
@@ -111,7 +110,7 @@ a[i] = cast(int64, 1) << i
 }
 
 TEST_CASE("values: inames that an equation ties, on work-items") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel tied(n: int32, a: out int32[n, n], b: inout int32[n, n])
 domain {[i, j]: 0 <= i, j < n}
 domain {[k]: k = i + 5 and k < n}
@@ -127,7 +126,7 @@ b[i, k] = 220  {id=some, dep=all}
 }
 
 TEST_CASE("values: a skewed pair of loops, the outer one on work-items") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel skewed(out: out int32[10])
 domain {[i]: 0 <= i <= 5}
 domain {[j]: 2*i - 2 < j <= 2*i and 0 <= j <= 9}
@@ -151,7 +150,7 @@ a[i] = 42
 }
 
 TEST_CASE("values: a bound of an iname and data") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel nested(n: int32, extra: in int32[n], s: out int32[n])
 domain {[i]: 0 <= i < n}
 domain {[j]: 0 <= j < i + m}
@@ -169,7 +168,7 @@ s[i] = sum(j, j)
 }
 
 TEST_CASE("values: a bound from data within a loop whose bound is from data") {
-  const Kernel counted = parse_one(R"(
+  const Kernel counted = parsed(R"(
 kernel lengths(n: in int32, length: in int32[n], total: out int32[n])
 domain {[i]: 0 <= i < i_to}
 domain [i, j_to] -> {[j]: 0 <= j < j_to}
@@ -178,7 +177,7 @@ domain [i, j_to] -> {[j]: 0 <= j < j_to}
 total[i] = 0
 total[i] = total[i] + 1 {inames=i:j}
 )");
-  const Kernel known = parse_one(R"(
+  const Kernel known = parsed(R"(
 kernel lengths(n: in int32, length: in int32[n], total: out int32[n])
 domain {[i]: 0 <= i < n}
 total[i] = length[i] + 4
@@ -188,7 +187,7 @@ total[i] = length[i] + 4
 }
 
 TEST_CASE("values: two bounds from data in one loop") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel two(m: int32, n: int32, choice: in int32[n], len: in int32[n], start: in int32[n],
            v: in float64[64], out: out float64[m, n])
 domain {[j, i]: 0 <= j < m and 0 <= i < n}
@@ -216,14 +215,14 @@ end
 }
 
 TEST_CASE("values: sums that start anew and running maxima, over a triangle") {
-  const Kernel segments = parse_one(R"(
+  const Kernel segments = parsed(R"(
 kernel segments(n: int32, x: in float64[n], flag: in int32[n], s: out float64[n],
                 seen: out int32[n])
 domain {[i]: 0 <= i < n}
 domain {[j]: 0 <= j <= i}
 s[i], seen[i] = reduce(segmented(sum), j, x[j], flag[j] > 6)
 )");
-  const Kernel maxima = parse_one(R"(
+  const Kernel maxima = parsed(R"(
 kernel maxima(n: int32, x: in float64[n], m: out float64[n], at: out int32[n])
 domain {[i]: 0 <= i < n}
 domain {[j]: 0 <= j <= i}
@@ -246,7 +245,7 @@ TEST_CASE("values: three hundred arguments") {
   const std::string text = "kernel many(" + args +
                            "n: int32, s: out int32[n])\ndomain {[i]: 0 <= i < n}\ns[i] = " + terms +
                            "\n";
-  const Kernel k = parse_one(text);
+  const Kernel k = parsed(text);
   const RunResult r = run_everywhere(in_blocks(k, "i"), k, {{"n", "11"}});
   CHECK(r.arrays.size() == 301);
   int sum = 0;
@@ -256,7 +255,7 @@ TEST_CASE("values: three hundred arguments") {
 }
 
 TEST_CASE("values: arrays without elements") {
-  const Kernel original = parse_one(R"(
+  const Kernel original = parsed(R"(
 kernel rows(n: int32, m: int32, a: in float64[n, m], b: out float64[n, m], c: out float64[n])
 domain {[i, j]: 0 <= i < n and 0 <= j < m}
 domain {[k]: 0 <= k < n}
@@ -278,7 +277,7 @@ c[k] = sum(l, a[k, l])
 
 // Differential test, seed 560028: `i` as a number had the type of what it was added to.
 TEST_CASE("values: iterations written out compute in the type of their iname") {
-  const Kernel plain = parse_one(R"(
+  const Kernel plain = parsed(R"(
 kernel wide(a: in int16[12], c: in int8[12], b: inout uint32[12], d: out int32[12])
 domain {[i]: 0 <= i < 5}
 domain {[e]: 2 <= e < 3}
@@ -292,7 +291,7 @@ d[e + 5] = (cast(uint64, 9007199254740993) + e) % 1000 if a[e] > 0 else e*c[e]
 
 TEST_CASE("values: a field of what a choice gives") {
   // Differential test, seed 43613269: of a rule that chooses between two arrays.
-  const Kernel k = test::parse_one(R"(
+  const Kernel k = parsed(R"(
 record pair(re: int64, count: int32)
 kernel f(n: int32, r: in pair[n], s: out int64[n], t: out int32[n])
 domain {[i]: 0 <= i < n}

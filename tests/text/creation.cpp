@@ -28,7 +28,7 @@ TEST_CASE("an instruction is in the loops whose inames occur in it") {
 }
 
 TEST_CASE("an instruction is in the loops that its bounds need") {
-  const Kernel k = parse(
+  const Kernel k = parsed(
       "kernel k\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < i}\n"
       "domain {[m]: 0 <= m < j}\na[j] = 1 {id=x}\nb = sum(j, c[j]) {id=y}\n"
       "d = sum((i, j), c[j]) {id=z}\ne = sum(i, sum(j, c[j])) {id=w}\nf[m] = 2 {id=v}\n");
@@ -41,7 +41,7 @@ TEST_CASE("an instruction is in the loops that its bounds need") {
 }
 
 TEST_CASE("bounds that a temporary gives put the loop inside that of its writer") {
-  const Kernel k = parse(
+  const Kernel k = parsed(
       "kernel spmv\ndomain {[i]: 0 <= i < n}\ndomain [len] -> {[j]: 0 <= j < len}\n"
       "<> len = starts[i + 1] - starts[i] {id=l}\na = sum(j, x[j]) {id=s}\nb[j] = 1 {id=t}\n");
   CHECK(joined(insn(k, "s").inames) == "i");
@@ -93,9 +93,9 @@ TEST_CASE("a temporary that is read before its only definition is defined first"
 
 TEST_CASE("an out argument is defined before its use, another one is not") {
   const std::string lines = "domain {[i]: 0 <= i < n}\nb[i] = a[i] {id=r}\na[i] = c[i] {id=w}\n";
-  CHECK(joined(insn(parse("kernel k(a: out f64[n])\n" + lines), "r").depends_on) == "w");
-  CHECK(insn(parse("kernel k(a: f64[n])\n" + lines), "r").depends_on.empty());
-  CHECK(insn(parse("kernel k(a: inout f64[n])\n" + lines), "r").depends_on.empty());
+  CHECK(joined(insn(parsed("kernel k(a: out f64[n])\n" + lines), "r").depends_on) == "w");
+  CHECK(insn(parsed("kernel k(a: f64[n])\n" + lines), "r").depends_on.empty());
+  CHECK(insn(parsed("kernel k(a: inout f64[n])\n" + lines), "r").depends_on.empty());
 }
 
 TEST_CASE("a value carried from one iteration to the next stays so") {
@@ -165,14 +165,14 @@ TEST_CASE("a condition through a rule is saved too") {
 
 TEST_CASE("what is not declared is guessed, in order of appearance") {
   const Kernel k =
-      parse("kernel k\ndomain {[i]: 0 <= i < n}\nassume n > m\nout[i] = alpha*a[i] + s\ns = 3\n");
+      parsed("kernel k\ndomain {[i]: 0 <= i < n}\nassume n > m\nout[i] = alpha*a[i] + s\ns = 3\n");
   CHECK(all_args(k) ==
         "kernel k(n: int32, m: int32, out: auto[...], alpha, a: auto[...], s: auto[])");
   check_round_trip(k);
 }
 
 TEST_CASE("parameters of shapes become integer arguments") {
-  const Kernel k = parse(
+  const Kernel k = parsed(
       "kernel k(a: f64[p, q + 1], b: f32[p] offset=o)\nindex_type int64\n"
       "a[0, 0] = b[0]\n");
   CHECK(all_args(k).find("p: int64, q: int64, o: int64") != std::string::npos);
@@ -190,7 +190,7 @@ TEST_CASE("rules are looked through; an unused one asks for nothing") {
 }
 
 TEST_CASE("declarations of arguments in every form") {
-  const Kernel k = parse(
+  const Kernel k = parsed(
       "kernel k(n, m: int64, a: float64[n, m] in, b: out f32[n] , c: inout c128[...], d: const "
       "u1[16],\n"
       "  e: f64[n, m] order=F, f: f64[n, m] stride:1 stride:n, g: f64[n, m] stride:2*m, stride:2,\n"
@@ -224,7 +224,7 @@ TEST_CASE("declarations of arguments in every form") {
 }
 
 TEST_CASE("an untyped name is an array when it is subscripted or written") {
-  const Kernel k = parse("kernel k(a, b, c: f32, d)\na[3] = b\nd = c\n");
+  const Kernel k = parsed("kernel k(a, b, c: f32, d)\na[3] = b\nd = c\n");
   CHECK(k.find_arg("a")->is_array);
   CHECK(!k.find_arg("a")->shape);
   CHECK(!k.find_arg("b")->is_array);
@@ -308,7 +308,7 @@ TEST_CASE("errors in domains and lines about loops") {
 }
 
 TEST_CASE("domains inside of loops that stand beside one another") {
-  const Kernel k = parse(
+  const Kernel k = parsed(
       "kernel k(n: int32, a: int32[n, n])\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\n"
       "domain {[m]: 0 <= m < i + j}\ndomain {[p]: 0 <= p < len}\n"
       "<int32> len = i + j\na[i, j] = sum(m, 1) + sum(p, 1)  {id=x}\n");
@@ -317,7 +317,7 @@ TEST_CASE("domains inside of loops that stand beside one another") {
 }
 
 TEST_CASE("loops: order, priorities, tags, slabs") {
-  const Kernel k = parse(
+  const Kernel k = parsed(
       "kernel k\ndomain {[i, j]: 0 <= i, j < n}\ndomain {[m]: 0 <= m < n}\n"
       "tag i: g.0, j: l.auto\ntag m: unr_hint.4\nprioritize m, i\nprioritize i, j\n"
       "loop_order m\nslabs i: 0, 1\na[i, j, m] = 1\n");
@@ -340,27 +340,27 @@ TEST_CASE("reductions that cannot share a loop have loops of their own") {
       "kernel k(n: int32, b: f64[n, n], a: out f64[n], s: out f64)\n"
       "domain {[i, j]: 0 <= i, j < n}\n";
   // Neither is the loop over `j` inside of `i` nor around it.
-  Kernel k = parse(
+  Kernel k = parsed(
       head + "tag j: unr_hint.2\nprioritize i, j\na[i] = sum(j, b[i, j])\ns = max(j, b[0, j])\n");
   CHECK(statements(k) == "sum(j, b[i, j]); reduce(max, j_0, b[0, j_0]); ");
   CHECK(joined(k.loop_order) == "i j j_0");
   CHECK(k.tag("j_0")->text == "unr_hint.2");
   CHECK(k.priorities == std::vector<std::vector<std::string>>{{"i", "j"}, {"i", "j_0"}});
   check_round_trip(k);
-  k = parse(head +
-            "s = sum(i, sum(j, b[i, j]))\na[i] = sum(j, b[j, i]) - sum(j, b[i, j])  {dup=i}\n");
+  k = parsed(head +
+             "s = sum(i, sum(j, b[i, j]))\na[i] = sum(j, b[j, i]) - sum(j, b[i, j])  {dup=i}\n");
   CHECK(k.instructions.size() == 2);
   // They stay shared where all statements nest: in one loop, one in the other, by work-items.
   const std::string one = "a[i] = sum(j, b[i, j])\na[i] = a[i] + max(j, b[j, i])\n";
-  CHECK(joined(parse(head + one).inames()) == "i j");
+  CHECK(joined(parsed(head + one).inames()) == "i j");
   const std::string nested =
       "s = simul_reduce(sum, (i, j), b[i, j])\ns = s + sum(i, sum(j, b[i, j]))\n";
-  CHECK(joined(parse(head + nested).inames()) == "i j");
+  CHECK(joined(parsed(head + nested).inames()) == "i j");
   CHECK(
-      joined(parse(head + "tag i: l.0\na[i] = sum(j, b[i, j])\ns = max(j, b[0, j])\n").inames()) ==
+      joined(parsed(head + "tag i: l.0\na[i] = sum(j, b[i, j])\ns = max(j, b[0, j])\n").inames()) ==
       "i j");
   // The inner one of two that cross, and those that its bounds are for.
-  k = parse(
+  k = parsed(
       head +
       "domain {[m]: 0 <= m < j}\na[i] = sum(j, sum(m, b[i, m]))\ns = sum(j, sum(m, b[m, j]))\n");
   CHECK(statements(k) == "sum(j, sum(m, b[i, m])); sum(j_0, sum(m_0, b[m_0, j_0])); ");
@@ -368,7 +368,7 @@ TEST_CASE("reductions that cannot share a loop have loops of their own") {
 }
 
 TEST_CASE("domains of isl's whole language") {
-  const Kernel k = parse(
+  const Kernel k = parsed(
       "kernel k\ndomain {[i]: exists l: i = 2l and 0 <= l < n}\n"
       "domain {[t]: 2t - 2 < n and t >= floor(n/3) and t mod 3 = 1}\n"
       "domain [p, n] -> {\n  [a, b]: 0 <= a <= b and b < p; [a, b]: a = -1 and b = n }\n"

@@ -9,21 +9,16 @@
 #include "core/model/domain.h"
 #include "core/model/kernel.h"
 #include "core/model/print.h"
-#include "frontends/text/parse.h"
+#include "tests/one_kernel.h"
 
 namespace moonloop::testing {
 
 inline std::vector<Kernel> parse_all(const std::string& text) {
   return parse_kernels(add_source("t.loop", text));
 }
-inline Kernel parse(const std::string& text) {
-  std::vector<Kernel> all = parse_all(text);
-  REQUIRE(all.size() == 1);
-  return all.front();
-}
 /// A kernel over `i` and `j` below `n` with these lines in it.
 inline Kernel body(const std::string& lines) {
-  return parse("kernel k\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\n" + lines);
+  return parsed("kernel k\ndomain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < n}\n" + lines);
 }
 
 /// "line:col code: message" of each error of `text`, one a line.
@@ -153,10 +148,9 @@ inline void check_same(const Kernel& a, const Kernel& b) {
 inline void check_round_trip(const Kernel& k) {
   const std::string text = print_kernel(k);
   CAPTURE(text);
-  const std::vector<Kernel> back = parse_kernels(add_source("printed.loop", text));
-  REQUIRE(back.size() == 1);
-  check_same(k, back.front());
-  CHECK(print_kernel(back.front()) == text);
+  const Kernel back = parsed(text);
+  check_same(k, back);
+  CHECK(print_kernel(back) == text);
 }
 
 }  // namespace moonloop::testing

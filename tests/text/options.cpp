@@ -75,7 +75,7 @@ TEST_CASE("dup gives an instruction loops of its own") {
   check_round_trip(k);
 
   // In a triangle the copy keeps the bounds that the other loop sets.
-  const Kernel t = parse(
+  const Kernel t = parsed(
       "kernel k\ndomain {[i, j]: 0 <= j <= i < n}\na[i, j] = 1 {dup=j, id=x}\n"
       "b[i, j] = 2 {dup=i:j, id=y}\n");
   CHECK(joined(insn(t, "x").inames) == "i j_0");

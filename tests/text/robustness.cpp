@@ -73,7 +73,7 @@ TEST_CASE("a long chain written backwards takes its loops and its order from its
   std::string backwards = "kernel big(n: int32)\ndomain {[i]: 0 <= i < n}\n";
   for (int k = 0; k < 10000; ++k) backwards += fmt::format("<>t{} = t{} + 1\n", k, k + 1);
   backwards += "<>t10000 = x[i]\n";
-  const Kernel chain = parse(backwards);
+  const Kernel chain = parsed(backwards);
   CHECK(joined(chain.instructions[0]->inames) == "i");
   CHECK(joined(chain.instructions[0]->depends_on) == "insn_0");
 }

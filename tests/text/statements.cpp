@@ -73,7 +73,7 @@ TEST_CASE("barriers and nops") {
 }
 
 TEST_CASE("lines go on inside brackets; comments and blank lines do not matter") {
-  const Kernel k = parse(
+  const Kernel k = parsed(
       "\n# a comment (\nkernel k( # of the head\n   n,\n   a: float64[n])\n\n"
       "domain {[i]: # 0\n   0 <= i\n     < n}   # done\n"
       "a[i] = (1 +  # one\n\n  2)\n  # [\na[\ni\n] = 3\r\n");

@@ -7,15 +7,11 @@
 #include "core/model/domain.h"
 #include "core/order/order_reference.h"
 #include "core/order/reference.h"
-#include "frontends/text/parse.h"
+#include "tests/one_kernel.h"
 #include "transforms/registry.h"
 
 /// Shared by the tests of loop transforms.
 namespace moonloop {
-
-inline Kernel parsed(const std::string& text) {
-  return parse_kernels(add_source("k.loop", text)).front();
-}
 
 /// The message of `f` when it fails, `legal` when it does not.
 template <class F>

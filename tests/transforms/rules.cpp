@@ -3,7 +3,7 @@
 
 #include "core/expr/parse_expr.h"
 #include "core/model/print.h"
-#include "frontends/text/parse.h"
+#include "tests/one_kernel.h"
 #include "transforms/expand_subst.h"
 #include "transforms/extract_subst.h"
 #include "transforms/find_rules_matching.h"
@@ -11,10 +11,6 @@
 using namespace moonloop;
 
 namespace {
-
-Kernel parse(const std::string& text) {
-  return parse_kernels(add_source("test.loop", text)).front();
-}
 
 /// The rules and instructions, one a line: `f(x) := x + 1`, `a[i] = f(i)`.
 std::string body(const Kernel& k) {
@@ -54,14 +50,14 @@ a[i] = h$one(i) * h$two(i)   {id=insn, tags=input}
 }  // namespace
 
 TEST_CASE("extract_subst: a template with a parameter") {
-  CHECK(body(extract(parse(kSquares), "bsquare", "alpha*b[i]**2", {"alpha"})) ==
+  CHECK(body(extract(parsed(kSquares), "bsquare", "alpha*b[i]**2", {"alpha"})) ==
         "bsquare(alpha) := alpha*b[i]**2\n"
         "a[i] = bsquare(23) + bsquare(25)\n");
 }
 
 TEST_CASE("extract_subst: the new rule's name is not that of another rule's version") {
   // Found by the differential test: `b_at` came to call itself.
-  const Kernel k = parse(R"(
+  const Kernel k = parsed(R"(
 kernel twice(n: int32, b: float64[n], c: float64[n])
 domain {[i]: 0 <= i < n}
 c[i] = b[i]
@@ -73,7 +69,7 @@ c[i] = b[i]
 }
 
 TEST_CASE("extract_subst: read accesses, also in predicates, subscripts and rules") {
-  const Kernel k = parse(R"(
+  const Kernel k = parsed(R"(
 kernel reads(n: int32, m: int32[n], u: float64[n+1], a: float64[n])
 domain {[i]: 0 <= i < n}
 half(j) := u[j]/2
@@ -100,7 +96,7 @@ end
 
 TEST_CASE("extract_subst: products match in order, or with the first two exchanged") {
   const auto matches = [](const std::string& rhs) {
-    const Kernel k = parse(
+    const Kernel k = parsed(
         "kernel k(n: int32, a: float64[n], b: float64[n], x: float64)\n"
         "domain {[i]: 0 <= i < n}\na[i] = " +
         rhs + "\n");
@@ -123,7 +119,7 @@ TEST_CASE("extract_subst: products match in order, or with the first two exchang
 }
 
 TEST_CASE("extract_subst: within selects calls and makes rule versions") {
-  const Kernel k = parse(R"(
+  const Kernel k = parsed(R"(
 kernel two(n: int32, u: float64[n], a: float64[n], c: float64[n])
 domain {[i]: 0 <= i < n}
 f(x) := u[x] + 1
@@ -144,7 +140,7 @@ c[i] = f(i) + u[i]   {id=second}
 }
 
 TEST_CASE("extract_subst: names that are not parameters") {
-  const Kernel k = parse(R"(
+  const Kernel k = parsed(R"(
 kernel names(n: int32, u: float64[n], a: float64[n])
 domain {[i]: 0 <= i < n}
 f(i) := u[i]
@@ -153,7 +149,7 @@ a[i] = f(0) + u[i]
   // Inside of `f`, `i` is another name.
   CHECK(body(extract(k, "acc", "u[i]")) == "f(i) := u[i]\nacc := u[i]\na[i] = f(0) + acc()\n");
   // An unknown name stands for one expression.
-  const Kernel one = parse(kSquares);
+  const Kernel one = parsed(kSquares);
   CHECK(body(extract(one, "acc", "b[z]**2")) == "acc := b[i]**2\na[i] = 23*acc() + 25*acc()\n");
   CHECK_THROWS_WITH_AS(extract(one, "acc", "z*b[i]**2"),
                        "`z` in the template `z*b[i]**2` stands for `23` and for `25`; make it a "
@@ -162,7 +158,7 @@ a[i] = f(0) + u[i]
 }
 
 TEST_CASE("extract_subst: reductions") {
-  const Kernel k = parse(R"(
+  const Kernel k = parsed(R"(
 kernel mv(n: int32, A: float64[n, n], x: float64[n], y: float64[n])
 domain {[i, j]: 0 <= i < n and 0 <= j < n}
 y[i] = 2*sum(j, A[i, j]*x[j])
@@ -174,7 +170,7 @@ y[i] = 2*sum(j, A[i, j]*x[j])
 }
 
 TEST_CASE("extract_subst: refusals") {
-  const Kernel k = parse(kSquares);
+  const Kernel k = parsed(kSquares);
   CHECK_THROWS_WITH_AS(extract(k, "acc", "c[j]", {"j"}),
                        "no expression of kernel `squares` matches `c[j]`", Refused);
   CHECK_THROWS_WITH_AS(extract(k, "acc", "b[j]", {"j"}, "other"),
@@ -195,7 +191,7 @@ TEST_CASE("extract_subst: refusals") {
 }
 
 TEST_CASE("expand_subst: the call of g tagged three within the call of h tagged two") {
-  const Kernel k = expand_subst(parse(kNested), Match::parse("g$three < h$two"));
+  const Kernel k = expand_subst(parsed(kNested), Match::parse("g$three < h$two"));
   CHECK(body(k) ==
         "f(x) := x*a[x]\n"
         "g(x) := 12 + f(x)\n"
@@ -205,7 +201,7 @@ TEST_CASE("expand_subst: the call of g tagged three within the call of h tagged 
 }
 
 TEST_CASE("expand_subst: stacks with wildcards and ellipses") {
-  const Kernel k = parse(kNested);
+  const Kernel k = parsed(kNested);
   const auto with = [&](const char* within) { return body(expand_subst(k, Match::parse(within))); };
   // The outermost level is an instruction here, by its tag.
   CHECK(with("g$thr* < h < *$input") ==
@@ -237,7 +233,7 @@ TEST_CASE("expand_subst: stacks with wildcards and ellipses") {
 }
 
 TEST_CASE("expand_subst: rules that nothing calls stay, those no longer called go") {
-  const Kernel k = parse(R"(
+  const Kernel k = parsed(R"(
 kernel spare(n: int32, a: float64[n])
 domain {[i]: 0 <= i < n}
 unused(x) := x + 1
@@ -248,7 +244,7 @@ a[i] = f(i)
 }
 
 TEST_CASE("find_rules_matching") {
-  const Kernel k = parse(kNested);
+  const Kernel k = parsed(kNested);
   CHECK(find_rules_matching(k, "*") == std::vector<std::string>{"f", "g", "h"});
   CHECK(find_rules_matching(k, "[gh]") == std::vector<std::string>{"g", "h"});
   CHECK(find_rules_matching(k, "nothing*").empty());
