@@ -41,7 +41,7 @@ std::string bytes_text(std::int64_t n) {
                         : fmt::format("{} KiB", n / 1024);
 }
 
-std::string ceiling_text(const PeakRates& c) {
+std::string peak_rates_text(const PeakRates& c) {
   std::string out = fmt::format("         measured: copies {:.1f} GB/s, {:.1f} GFLOP/s single",
                                 c.copy / 1e9, c.single / 1e9);
   if (c.twice > 0) out += fmt::format(", {:.1f} GFLOP/s double precision", c.twice / 1e9);
@@ -67,9 +67,9 @@ std::string devices(Target target, bool measure) {
           device->name(), l.compute_units, bytes_text(l.memory), bytes_text(l.local_bytes),
           l.items_in_group, l.items[0], l.items[1], l.items[2],
           l.has_double ? "" : "; no double precision");
-      const auto ceiling =
+      const auto rates =
           measure ? measure_peak_rates(target, d) : known_peak_rates(target, device->name());
-      if (ceiling) out += ceiling_text(*ceiling);
+      if (rates) out += peak_rates_text(*rates);
     } catch (const Error& e) { out += e.diagnostic().text + "\n"; }
   }
   return out.empty() ? label + "none: the library lists no device\n" : out;

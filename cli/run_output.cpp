@@ -65,7 +65,7 @@ bool is_double(const Kernel& k) {
 }
 
 std::string timing_text(const Timing& t, const std::optional<Work>& work,
-                        const std::optional<PeakRates>& ceiling, bool in_double) {
+                        const std::optional<PeakRates>& rates, bool in_double) {
   std::string out = fmt::format(
       "time: {:>10} {:>24} {:>12} {:>12} {:>6}\n"
       "      {:>10} {:>24} {:>12} {:>12} {:>6}\n",
@@ -79,14 +79,14 @@ std::string timing_text(const Timing& t, const std::optional<Work>& work,
   if (work->flops == 0 && work->integer_ops > 0)
     out += fmt::format(", {}{:.2f} Gop/s (integers)", bound, rate(work->integer_ops));
   out += fmt::format(", {}{:.2f} GB/s\n", bound, rate(work->bytes_read + work->bytes_written));
-  if (ceiling) {
-    const double peak = in_double ? ceiling->twice : ceiling->single;
+  if (rates) {
+    const double peak = in_double ? rates->twice : rates->single;
     const double bytes = rate(work->bytes_read + work->bytes_written);
     if (peak > 0)
       out += fmt::format(
           "of what was measured of the device: {:.1f}% of its arithmetic, {:.1f}% of "
           "its copies\n",
-          1e11 * rate(work->flops) / peak, 1e11 * bytes / ceiling->copy);
+          1e11 * rate(work->flops) / peak, 1e11 * bytes / rates->copy);
   }
   out += fmt::format("work: {} flops, {} read, {} written\n", work->flops,
                      bytes_text(static_cast<double>(work->bytes_read)),

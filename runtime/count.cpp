@@ -54,10 +54,10 @@ class WorkCounter {
     std::int64_t p = 0;
     known_ =
         known_ && n && !__builtin_mul_overflow(*n, each, &p) && !__builtin_add_overflow(to, p, &to);
-    if (!all_.places().exact(e.place)) work_.exact = false;
+    if (!all_.program_points().exact(e.point)) work_.exact = false;
   }
   std::optional<std::int64_t> instances(const Evaluation& e) {
-    const auto [it, is_new] = counts_.try_emplace(e.place);
+    const auto [it, is_new] = counts_.try_emplace(e.point);
     if (is_new) it->second = count_points(all_.points(e), values_);
     return it->second;
   }
@@ -83,7 +83,7 @@ class WorkCounter {
   const Integers& values_;
   Work work_;
   bool known_ = true;                                  // every number so far fits
-  std::map<int, std::optional<std::int64_t>> counts_;  // by place
+  std::map<int, std::optional<std::int64_t>> counts_;  // by point
 };
 
 }  // namespace

@@ -6,8 +6,6 @@
 namespace moonloop {
 namespace {
 
-using Touches = AccessSet;
-
 class BarrierPlacer {
  public:
   explicit BarrierPlacer(const Plan& plan)
@@ -39,7 +37,7 @@ class BarrierPlacer {
 
   /// Puts barriers between the statements of one iteration. `pending`: what was touched since the
   /// last barrier before them; returns what was since the last one in or before them.
-  Touches sequence(std::vector<PlanNode>& nodes, Touches pending) {
+  AccessSet sequence(std::vector<PlanNode>& nodes, AccessSet pending) {
     std::vector<PlanNode> out;
     for (PlanNode& n : nodes) {
       if (n.reduction()) {
@@ -47,17 +45,17 @@ class BarrierPlacer {
       } else if (n.is_leaf()) {
         leaf(n, pending, out);
       } else if (is_item(n.iname())) {
-        Touches all;
+        AccessSet all;
         collect(n, all);
-        meet(all, pending, out);
+        separate(all, pending, out);
         out.push_back(std::move(n));
       } else if (is_hardware(n.iname())) {
         pending = sequence(n.children, std::move(pending));
         out.push_back(std::move(n));
       } else {
-        Touches bounds;
+        AccessSet bounds;
         read_bounds(n, domains_.data_of(n.iname()), bounds);
-        meet(bounds, pending, out);
+        separate(bounds, pending, out);
         loop(n, pending);
         out.push_back(std::move(n));
       }
@@ -66,7 +64,7 @@ class BarrierPlacer {
     return pending;
   }
 
-  void leaf(const PlanNode& n, Touches& pending, std::vector<PlanNode>& out) {
+  void leaf(const PlanNode& n, AccessSet& pending, std::vector<PlanNode>& out) {
     std::vector<int> rest;
     const auto flush = [&] {
       if (!rest.empty()) out.push_back(PlanNode::of(std::exchange(rest, {})));
@@ -80,52 +78,52 @@ class BarrierPlacer {
         (insn.mem_kind == "global" ? b.global : b.local) = true;
         continue;
       }
-      Touches own;
+      AccessSet own;
       for (const StatementAccess& t : hardware_conflicts_.accesses(i)) own.add(t);
-      const auto met = find_meeting(pending, own, {});
-      if (met) flush(), put(out, pending, *met);
+      const auto conflict = find_conflict(pending, own, {});
+      if (conflict) flush(), put(out, pending, *conflict);
       note(own, pending);
       rest.push_back(i);
     }
     flush();
   }
 
-  void meet(const Touches& all, Touches& pending, std::vector<PlanNode>& out) {
-    if (const auto met = find_meeting(pending, all, {})) put(out, pending, *met);
+  void separate(const AccessSet& all, AccessSet& pending, std::vector<PlanNode>& out) {
+    if (const auto conflict = find_conflict(pending, all, {})) put(out, pending, *conflict);
     note(all, pending);
   }
 
   /// A sequential loop. It may run no iteration, so barriers in it end nothing that stood before.
-  void loop(PlanNode& n, Touches& pending) {
-    const Touches before = pending, outer_head = std::move(head_);
+  void loop(PlanNode& n, AccessSet& pending) {
+    const AccessSet before = pending, outer_head = std::move(head_);
     const bool outer_open = before_barrier_;
     head_.clear(), before_barrier_ = true;
     loops_.push_back(n.iname());
-    Touches end = sequence(n.children, std::move(pending));
+    AccessSet end = sequence(n.children, std::move(pending));
     loops_.pop_back();
-    if (const auto met = find_meeting(end, head_, n.iname())) put(n.children, end, *met);
+    if (const auto conflict = find_conflict(end, head_, n.iname())) put(n.children, end, *conflict);
     pending = before;
     pending.add(end);
-    Touches own = std::move(head_);
+    AccessSet own = std::move(head_);
     head_ = outer_head, before_barrier_ = outer_open;
     if (before_barrier_) head_.add(own);
   }
 
   /// Two accesses that need a barrier between them, as text.
-  std::optional<std::string> find_meeting(const Touches& first, const Touches& second,
-                                          const std::string& carried) {
+  std::optional<std::string> find_conflict(const AccessSet& first, const AccessSet& second,
+                                           const std::string& carried) {
     std::optional<std::string> out;
     for (const StatementAccess* y : second.all())
       if (first.any_beside(*y, [&](const StatementAccess& x) {
-            const auto met = hardware_conflicts_.across_items(x, *y, loops_, carried);
-            if (met) out = hardware_conflicts_.describe(x, *y, *met);
-            return met.has_value();
+            const auto conflict = hardware_conflicts_.across_items(x, *y, loops_, carried);
+            if (conflict) out = hardware_conflicts_.describe(x, *y, *conflict);
+            return conflict.has_value();
           }))
         return out;
     return out;
   }
 
-  void put(std::vector<PlanNode>& out, Touches& pending, const std::string& why) {
+  void put(std::vector<PlanNode>& out, AccessSet& pending, const std::string& why) {
     Barrier b;
     b.why = why;
     for (const StatementAccess* t : pending.all()) {
@@ -139,13 +137,13 @@ class BarrierPlacer {
     before_barrier_ = false;
   }
 
-  void note(const Touches& all, Touches& pending) {
+  void note(const AccessSet& all, AccessSet& pending) {
     pending.add(all);
     if (before_barrier_) head_.add(all);
   }
   /// What the bounds of a loop read, by the statements in it.
   void read_bounds(const PlanNode& n, const std::vector<std::string>& computed,
-                   Touches& out) const {
+                   AccessSet& out) const {
     if (computed.empty()) return;
     for (int i : n.insns())
       for (const StatementAccess& t : hardware_conflicts_.accesses(i))
@@ -153,7 +151,7 @@ class BarrierPlacer {
           out.add(t);
     for (const PlanNode& c : n.children) read_bounds(c, computed, out);
   }
-  void collect(const PlanNode& n, Touches& out) const {
+  void collect(const PlanNode& n, AccessSet& out) const {
     for (int i : n.insns())
       for (const StatementAccess& t : hardware_conflicts_.accesses(i)) out.add(t);
     for (const PlanNode& c : n.children) collect(c, out);
@@ -165,7 +163,7 @@ class BarrierPlacer {
   HardwareConflicts hardware_conflicts_;
   std::set<std::string> written_;
   std::vector<std::string> loops_;  // sequential ones around, those of the host included
-  Touches head_;                    // of this iteration, up to its first barrier
+  AccessSet head_;                  // of this iteration, up to its first barrier
   bool before_barrier_ = true;
 };
 

@@ -106,9 +106,9 @@ bool HardwareConflicts::own_element(const StatementAccess& x, const StatementAcc
   });
 }
 
-std::optional<Map> HardwareConflicts::meet(const StatementAccess& x, const StatementAccess& y,
-                                           const std::vector<std::string>& same,
-                                           const std::string& carried, bool groups) {
+std::optional<Map> HardwareConflicts::across(const StatementAccess& x, const StatementAccess& y,
+                                             const std::vector<std::string>& same,
+                                             const std::string& carried, bool groups) {
   if (x.variable != y.variable || (!x.write && !y.write)) return std::nullopt;
   if (commuting_.commute(insn(x.insn), insn(y.insn), x.variable)) return std::nullopt;
   if (own_element(x, y, groups) || plainly_apart(x, y)) return std::nullopt;
@@ -155,7 +155,7 @@ std::optional<Map> HardwareConflicts::across_groups(const StatementAccess& x,
                                                     const std::vector<std::string>& same,
                                                     const std::string& carried) {
   if (plan_.lies_in(x.variable, AddressSpace::Local)) return std::nullopt;
-  return unless_claimed(x, y, meet(x, y, same, carried, true), "global");
+  return unless_claimed(x, y, across(x, y, same, carried, true), "global");
 }
 
 std::optional<Map> HardwareConflicts::across_copies(const StatementAccess& write,
@@ -197,7 +197,7 @@ std::optional<Map> HardwareConflicts::across_items(const StatementAccess& x,
                                                    const StatementAccess& y,
                                                    const std::vector<std::string>& same,
                                                    const std::string& carried) {
-  return unless_claimed(x, y, meet(x, y, same, carried, false), "local");
+  return unless_claimed(x, y, across(x, y, same, carried, false), "local");
 }
 
 namespace {

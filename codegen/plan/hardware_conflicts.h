@@ -7,7 +7,7 @@
 #include "core/order/commuting.h"
 #include "core/order/conflicts.h"
 
-/// Which work-items and groups meet in memory: this decides on barriers and on the cuts between
+/// Which work-items and groups conflict in memory: this decides on barriers and on the cuts between
 /// kernels.
 namespace moonloop {
 
@@ -52,7 +52,7 @@ class HardwareConflicts {
   /// those of groups are.
   std::optional<Map> across_copies(const StatementAccess& write, const StatementAccess& read,
                                    bool earlier);
-  /// `update[i=3] writes a[4], shift[i=4] reads it`, for accesses and instances that meet.
+  /// `update[i=3] writes a[4], shift[i=4] reads it`, for accesses and instances that conflict.
   std::string describe(const StatementAccess& x, const StatementAccess& y, const Map& pairs) const;
 
   /// Along an axis that the instruction has no iname for, it runs in the first work-item or group
@@ -64,9 +64,9 @@ class HardwareConflicts {
  private:
   std::optional<Map> unless_claimed(const StatementAccess& x, const StatementAccess& y,
                                     std::optional<Map> pairs, const std::string& scope);
-  std::optional<Map> meet(const StatementAccess& x, const StatementAccess& y,
-                          const std::vector<std::string>& same, const std::string& carried,
-                          bool groups);
+  std::optional<Map> across(const StatementAccess& x, const StatementAccess& y,
+                            const std::vector<std::string>& same, const std::string& carried,
+                            bool groups);
   /// The iname's number on the axis, 0 where only the first runs it, null where all do.
   Expr position(int insn, const Axis& axis) const;
   bool only_prepares(int insn, const Axis& axis) const;

@@ -12,7 +12,7 @@ namespace moonloop {
 namespace {
 
 /// What it may cost to find out that two accesses need no kernels of their own.
-constexpr unsigned long kMeetOperations = 200'000;
+constexpr unsigned long kConflictOperations = 200'000;
 
 /// A number to count from in the place of a first value that depends on parameters by cases, where
 /// it does not take more work-items: what is before the first value is guarded anyway.
@@ -168,7 +168,7 @@ class Cutter {
     std::vector<int> insns;
     AccessSet accesses;
     HardwareConflicts::Axes axes;
-    bool meets = false;  // some group needs what another one does
+    bool conflicts = false;  // some group needs what another one does
   };
 
   std::vector<PlanNode> host(std::vector<PlanNode> nodes, const std::vector<std::string>& loops) {
@@ -215,7 +215,7 @@ class Cutter {
     instructions_of(node, all);
     if (std::any_of(all.begin(), all.end(), [&](int i) { return is_global_barrier(i); }))
       return true;
-    return (all.size() > 1 || holds_sequential(node)) && meet(all, loops);
+    return (all.size() > 1 || holds_sequential(node)) && conflict(all, loops);
   }
 
   static bool same_shape(const PlanNode& a, const PlanNode& b) {
@@ -303,7 +303,7 @@ class Cutter {
 
   void append(Open& open, PlanNode node, const std::vector<int>& insns,
               const std::vector<std::string>& loops) {
-    open.meets = !joins(open, insns, loops);
+    open.conflicts = !joins(open, insns, loops);
     open.insns.insert(open.insns.end(), insns.begin(), insns.end());
     open.axes.merge(hardware_conflicts_.axes_of(insns));
     for (int i : insns)
@@ -329,7 +329,7 @@ class Cutter {
       if (!prepare(own)) break;
       own.insert(own.end(), insns.begin(), insns.end());
       own.insert(own.end(), all.begin(), all.end());
-      if (meet(own, loops) && !meet(insns, loops)) break;
+      if (conflict(own, loops) && !conflict(insns, loops)) break;
       instructions_of(node, all);
       taken.push_back(std::move(node));
       if (last.is_statements()) last.statements().pop_back();
@@ -354,8 +354,8 @@ class Cutter {
     });
   }
 
-  /// Whether groups of a kernel of these statements meet.
-  bool meet(const std::vector<int>& insns, const std::vector<std::string>& loops) {
+  /// Whether groups of a kernel of these statements conflict.
+  bool conflict(const std::vector<int>& insns, const std::vector<std::string>& loops) {
     return !joins(Open(), insns, loops);
   }
 
@@ -363,30 +363,31 @@ class Cutter {
   /// axes of groups it has, the more of them run a statement.
   bool joins(const Open& open, const std::vector<int>& insns,
              const std::vector<std::string>& loops) {
-    if (open.meets) return false;
+    if (open.conflicts) return false;
     HardwareConflicts::Axes axes = hardware_conflicts_.axes_of(insns);
     axes.insert(open.axes.begin(), open.axes.end());
     hardware_conflicts_.in_kernel_with(axes);
     AccessSet own;
     for (int i : insns)
       for (const StatementAccess& t : hardware_conflicts_.accesses(i)) own.add(t);
-    if (meet(own, own, loops) || meet(own, open.accesses, loops)) return false;
-    return axes == open.axes || !meet(open.accesses, open.accesses, loops);
+    if (conflict(own, own, loops) || conflict(own, open.accesses, loops)) return false;
+    return axes == open.axes || !conflict(open.accesses, open.accesses, loops);
   }
-  bool meet(const AccessSet& some, const AccessSet& others, const std::vector<std::string>& loops) {
+  bool conflict(const AccessSet& some, const AccessSet& others,
+                const std::vector<std::string>& loops) {
     const bool same = &some == &others;
     const auto& all = some.all();
     return std::any_of(all.begin(), all.end(), [&](const StatementAccess* y) {
       return (!same || y->write) && others.any_beside(*y, [&](const StatementAccess& x) {
-        return may_meet(x, *y, loops);
+        return may_conflict(x, *y, loops);
       });
     });
   }
   /// Where that takes too long to find out, they run in kernels of their own.
-  bool may_meet(const StatementAccess& x, const StatementAccess& y,
-                const std::vector<std::string>& loops) {
+  bool may_conflict(const StatementAccess& x, const StatementAccess& y,
+                    const std::vector<std::string>& loops) {
     try {
-      const IslBudget budget(kMeetOperations);
+      const IslBudget budget(kConflictOperations);
       return hardware_conflicts_.across_groups(x, y, loops).has_value();
     } catch (const IslQuota&) { return true; }
   }
@@ -412,11 +413,11 @@ class Cutter {
       if (!written.count(x->variable)) continue;
       all.any_beside(*x, [&](const StatementAccess& y) {
         if (on_trust(x->insn) && on_trust(y.insn)) return false;
-        if (const auto met = hardware_conflicts_.across_groups(*x, y, loops))
+        if (const auto conflict = hardware_conflicts_.across_groups(*x, y, loops))
           fail("unsupported", k_.instructions[static_cast<std::size_t>(y.insn)]->at,
                "groups of one kernel would meet in `{}`: {}; they cannot wait for one another in a "
                "loop over groups; {}",
-               x->variable, hardware_conflicts_.describe(*x, y, *met), way_out(*x));
+               x->variable, hardware_conflicts_.describe(*x, y, *conflict), way_out(*x));
         return false;
       });
     }
@@ -470,7 +471,7 @@ class Cutter {
       open = Open();
       return;
     }
-    if (open.meets) require_apart(open, loops);
+    if (open.conflicts) require_apart(open, loops);
     LaunchPlan launch;
     launch.host_loops = loops;
     std::set<std::string> inames;

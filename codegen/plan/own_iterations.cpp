@@ -21,8 +21,8 @@ std::vector<StatementAccess> OwnIterations::accesses(const std::string& temporar
   return out;
 }
 
-bool OwnIterations::meet(const std::vector<StatementAccess>& accesses, const std::string& loop,
-                         const std::vector<std::string>& outer) {
+bool OwnIterations::conflict(const std::vector<StatementAccess>& accesses, const std::string& loop,
+                             const std::vector<std::string>& outer) {
   if (!conflicts_) conflicts_.emplace(k_);
   for (const StatementAccess& x : accesses)
     for (const StatementAccess& y : accesses) {
@@ -40,7 +40,7 @@ bool OwnIterations::may_share(const std::string& temporary, const std::vector<in
     if (!reference_) reference_.emplace(Nested{k_, tree_});
     const std::vector<std::string>& own = reference_->private_to(temporary);
     return std::find(own.begin(), own.end(), loop) == own.end() &&
-           !meet(accesses(temporary, insns), loop, outer);
+           !conflict(accesses(temporary, insns), loop, outer);
   } catch (const IslQuota&) { return false; }
 }
 
@@ -57,7 +57,7 @@ bool OwnIterations::apart(const std::string& temporary, const std::vector<int>& 
   }
   try {
     const IslBudget budget(kShareOperations);
-    return !meet(all, loop, outer);
+    return !conflict(all, loop, outer);
   } catch (const IslQuota&) { return false; }
 }
 

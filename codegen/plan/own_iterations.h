@@ -32,8 +32,8 @@ class OwnIterations {
              const std::vector<std::string>& outer);
 
  private:
-  bool meet(const std::vector<StatementAccess>& accesses, const std::string& loop,
-            const std::vector<std::string>& outer);
+  bool conflict(const std::vector<StatementAccess>& accesses, const std::string& loop,
+                const std::vector<std::string>& outer);
   std::vector<StatementAccess> accesses(const std::string& temporary,
                                         const std::vector<int>& insns);
 

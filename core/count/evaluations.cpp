@@ -23,7 +23,7 @@ Kernel realized(const Kernel& k) {
 }  // namespace
 
 Evaluations::Evaluations(const Kernel& k)
-    : kernel_(realized(k)), typer_(kernel_), places_(kernel_) {}
+    : kernel_(realized(k)), typer_(kernel_), program_points_(kernel_) {}
 
 void Evaluations::for_each(const std::function<void(const Evaluation&)>& visit) {
   visit_ = &visit;
@@ -36,7 +36,7 @@ void Evaluations::for_each(const std::function<void(const Evaluation&)>& visit) 
 
 void Evaluations::report(Evaluation::Kind kind, const Expr& e, Frame& frame,
                          const std::optional<Type>& wanted) {
-  (*visit_)({kind, insn_, e, wanted, places_.number(frame), aside_});
+  (*visit_)({kind, insn_, e, wanted, program_points_.number(frame), aside_});
 }
 
 void Evaluations::visit_aside(const Exprs& all, Frame& frame) {
@@ -149,7 +149,7 @@ void Evaluations::visit(const Expr& e, Frame& f, const std::optional<Type>& want
 }
 
 void Evaluations::require_known(const Evaluation& e) {
-  const std::vector<std::string> computed = places_.temporaries_in(points(e));
+  const std::vector<std::string> computed = program_points_.temporaries_in(points(e));
   if (computed.empty()) return;
   fail("data-dependent-count", e.insn->at,
        "how often `{}` runs depends on `{}`, which the kernel computes", e.insn->id,
@@ -157,7 +157,7 @@ void Evaluations::require_known(const Evaluation& e) {
 }
 
 const Count& Evaluations::instances(const Evaluation& e, std::optional<std::int64_t> per_subgroup) {
-  const auto [it, is_new] = counts_.try_emplace({e.place, per_subgroup.value_or(0)});
+  const auto [it, is_new] = counts_.try_emplace({e.point, per_subgroup.value_or(0)});
   if (!is_new) return it->second;
   try {
     require_known(e);
@@ -166,7 +166,7 @@ const Count& Evaluations::instances(const Evaluation& e, std::optional<std::int6
                   ? subgroups(e, s, *per_subgroup)
                   : Count(count_set(s, "the instances of `" + e.insn->id + "`", e.insn->at));
     if (kernel_.assumptions) n = n.under(kernel_.assumptions);
-    return it->second = places_.exact(e.place) ? n : n.as_bound();
+    return it->second = program_points_.exact(e.point) ? n : n.as_bound();
   } catch (...) {
     counts_.erase(it);
     throw;
@@ -176,7 +176,7 @@ const Count& Evaluations::instances(const Evaluation& e, std::optional<std::int6
 Count Evaluations::subgroups(const Evaluation& e, const Set& points, std::int64_t size) const {
   std::vector<std::string> others;
   std::int64_t items = 1;
-  for (const std::string& i : places_.inames(e.place)) {
+  for (const std::string& i : program_points_.inames(e.point)) {
     const InameTag* tag = kernel_.tag(i);
     if (!tag || tag->kind != TagKind::Local) {
       others.push_back(i);

@@ -16,7 +16,7 @@ namespace moonloop {
 /// `a[i]` of `a[i].x.y`; other expressions themselves.
 const Expr& innermost(const Expr& e);
 
-/// One thing that a kernel evaluates: at each instance of its place, once.
+/// One thing that a kernel evaluates: at each instance of its point, once.
 struct Evaluation {
   enum Kind {
     Value,   // `expr` is evaluated: an operation, a load (or a field of one), a literal, …
@@ -26,7 +26,7 @@ struct Evaluation {
   const Instruction* insn = nullptr;
   Expr expr;
   std::optional<Type> wanted;  // of the context, to which literals adapt
-  int place = -1;
+  int point = -1;
   bool aside = false;  // in a subscript or a predicate: not part of the statement's computation
 };
 
@@ -44,7 +44,7 @@ class Evaluations {
 
   const Kernel& kernel() const { return kernel_; }  // completed, reductions realized
   const Typer& typer() const { return typer_; }
-  ProgramPoints& places() { return places_; }
+  ProgramPoints& program_points() { return program_points_; }
 
   /// Children before parents, statement by statement.
   void for_each(const std::function<void(const Evaluation&)>& visit);
@@ -54,7 +54,7 @@ class Evaluations {
   /// group counts once per that many of its work-items, rounded up.
   const Count& instances(const Evaluation& e, std::optional<std::int64_t> per_subgroup = {});
   /// The instances themselves, whose parameters may be computed.
-  const Set& points(const Evaluation& e) { return places_.instances(e.place); }
+  const Set& points(const Evaluation& e) { return program_points_.instances(e.point); }
   /// Fails `data-dependent-count` where they are computed.
   void require_known(const Evaluation& e);
 
@@ -70,7 +70,7 @@ class Evaluations {
 
   Kernel kernel_;
   Typer typer_;
-  ProgramPoints places_;
+  ProgramPoints program_points_;
   const std::function<void(const Evaluation&)>* visit_ = nullptr;
   const Instruction* insn_ = nullptr;
   bool aside_ = false;

@@ -82,9 +82,9 @@ class Memory {
 };
 
 /// The factor of `iname` in `e`, which is affine in it over all its values; nothing else.
-std::optional<std::int64_t> factor_in(ProgramPoints& places, int place, const std::string& iname,
+std::optional<std::int64_t> factor_in(ProgramPoints& points, int point, const std::string& iname,
                                       const Expr& e) {
-  const auto f = places.affine(place, e);
+  const auto f = points.affine(point, e);
   if (!f || !yes(isl_pw_aff_isa_aff(f->get()))) return {};
   const Aff a = isl_pw_aff_as_aff(f->copy());
   const int at = isl_aff_find_dim_by_name(a.get(), isl_dim_in, iname.c_str());
@@ -99,19 +99,19 @@ std::optional<std::int64_t> factor_in(ProgramPoints& places, int place, const st
 }
 
 /// `{0: 1, 1: n}`: the strides along the axes of `kind`.
-std::string strides_text(const Kernel& k, ProgramPoints& places, const Evaluation& e,
+std::string strides_text(const Kernel& k, ProgramPoints& points, const Evaluation& e,
                          const MemoryAccess& access, const Memory::Elements& elements,
                          TagKind kind) {
   std::map<int, std::string> by_axis;
   std::set<std::string> used;
   for (const Expr& i : *access.index) collect_vars(i, used);
-  for (const std::string& iname : places.inames(e.place)) {
+  for (const std::string& iname : points.inames(e.point)) {
     const InameTag* tag = k.tag(iname);
     if (!tag || tag->kind != kind || !used.count(iname)) continue;
     Exprs terms;
     bool known = true;
     for (std::size_t d = 0; d < access.index->size(); ++d) {
-      const auto factor = factor_in(places, e.place, iname, (*access.index)[d]);
+      const auto factor = factor_in(points, e.point, iname, (*access.index)[d]);
       known = known && factor;
       if (factor)
         terms.push_back(index_mul(lit(*factor), access.linear ? lit(1) : elements.strides[d]));
@@ -148,7 +148,7 @@ CountMap mem_counts(const Kernel& k, const CountOptions& options) {
     const Memory::Elements elements = memory.elements(*access->name);
     const Type type = all.typer().type(e.expr)->type;
     const auto strides = [&](TagKind kind) {
-      return strides_text(done, all.places(), e, *access, elements, kind);
+      return strides_text(done, all.program_points(), e, *access, elements, kind);
     };
     const std::string lid = strides(TagKind::Local), gid = strides(TagKind::Group);
     const auto per_subgroup = is_uniform(lid) ? options.subgroup_size : std::nullopt;
@@ -207,20 +207,20 @@ std::vector<Touched> touched_elements(Evaluations& all, int most_accesses, bool 
     const auto access = access_of(e.expr);
     if (!access || memory.space(*access->name) != "global") return;
     const bool write = e.kind == Evaluation::Write;
-    if (!seen.insert(fmt::format("{} {} {} [{}]", write, *access->name, e.place,
+    if (!seen.insert(fmt::format("{} {} {} [{}]", write, *access->name, e.point,
                                  to_string(*access->index)))
              .second)
       return;
     if (!computed) all.require_known(e);
     Parts& p = parts[{*access->name, write}];
     bool affine = !access->linear || memory.elements(*access->name).shape.size() == 1;
-    for (const Expr& i : *access->index) affine = affine && all.places().affine(e.place, i);
+    for (const Expr& i : *access->index) affine = affine && all.program_points().affine(e.point, i);
     if (!affine || ++p.accesses > most_accesses) p.all = true;
     if (p.all) return;
-    Map map = to_map(*access->index, all.places().inames(e.place))->take();
+    Map map = to_map(*access->index, all.program_points().inames(e.point))->take();
     Set image = isl_set_apply(all.points(e).copy(), map.take());
     image = isl_set_reset_tuple_id(image.take());
-    if (all.places().exact(e.place))
+    if (all.program_points().exact(e.point))
       join(p.surely, image);
     else
       p.doubtful = true;

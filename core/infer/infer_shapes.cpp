@@ -38,7 +38,7 @@ struct Array {
 class ShapeInference {
  public:
   explicit ShapeInference(const Kernel& flat)
-      : k_(flat), places_(flat), in_bounds_(claimed_in_bounds(flat)) {
+      : k_(flat), points_(flat), in_bounds_(claimed_in_bounds(flat)) {
     for (const Argument& a : k_.args)
       if (a.is_array) {
         if (a.shape)
@@ -54,7 +54,7 @@ class ShapeInference {
   bool anything_open() const { return !open_.empty(); }
 
   void collect() {
-    places_.for_each_use([&](const Use& u) { use(u); });
+    points_.for_each_use([&](const Use& u) { use(u); });
   }
 
   std::optional<Exprs> shape(const std::string& name) {
@@ -102,7 +102,7 @@ class ShapeInference {
     }
     const bool inside = in_bounds_.count(*u.name) != 0;
     for (std::size_t d = 0; d < rank; ++d) {
-      std::string key = std::to_string(u.place) + (inside ? "+" : "|") + to_string((*u.index)[d]);
+      std::string key = std::to_string(u.point) + (inside ? "+" : "|") + to_string((*u.index)[d]);
       if (a.seen[d].insert(key).second) add(u, d, a, std::move(key), inside);
     }
   }
@@ -133,7 +133,7 @@ class ShapeInference {
     PwAff& end = a.ends[d];
     auto it = ranges_.find(key);
     if (it == ranges_.end())
-      it = ranges_.emplace(std::move(key), range(u.place, (*u.index)[d], inside)).first;
+      it = ranges_.emplace(std::move(key), range(u.point, (*u.index)[d], inside)).first;
     const Range& r = it->second;
     const auto open = [&](std::string why) {
       if (a.strides > 0) {
@@ -165,18 +165,18 @@ class ShapeInference {
     end = end ? PwAff(isl_pw_aff_coalesce(isl_pw_aff_union_max(end.take(), r.end.copy()))) : r.end;
   }
 
-  Range range(int place, const Expr& index, bool inside) {
+  Range range(int point, const Expr& index, bool inside) {
     Range out;
-    const auto value = places_.affine(place, index);
+    const auto value = points_.affine(point, index);
     if (!value) {
       out.affine = false;
       return out;
     }
-    Set s = places_.instances(place);
+    Set s = points_.instances(point);
     Set values = isl_set_apply(s.copy(), isl_map_from_pw_aff(value->copy()));
     if (inside) values = isl_set_lower_bound_si(values.take(), isl_dim_set, 0, 0);
     values = coalesce(values.take());
-    const std::vector<std::string> data = places_.temporaries_in(values);
+    const std::vector<std::string> data = points_.temporaries_in(values);
     out.data = !data.empty();
     // Bounds that only decide whether there is an instance at all do not matter.
     if (!data.empty()) {
@@ -222,12 +222,12 @@ class ShapeInference {
   }
 
   const Kernel& k_;
-  ProgramPoints places_;
+  ProgramPoints points_;
   const std::set<std::string> in_bounds_;  // see Claim::Kind::InBounds
   Set context_;
   std::unordered_map<std::string, std::size_t> rank_;  // of arrays with a shape
   std::unordered_map<std::string, Array> open_;
-  std::unordered_map<std::string, Range> ranges_;  // by place, subscript, and whether it is inside
+  std::unordered_map<std::string, Range> ranges_;  // by point, subscript, and whether it is inside
   std::vector<std::unique_ptr<Use>> uses_;
 };
 

@@ -33,8 +33,8 @@ int ProgramPoints::number(Frame& f) {
   std::string key;
   for (const std::string& i : f.inames) key += i, key += ',';
   for (const Expr& c : f.conditions) key += '|', key += to_string(c);
-  const auto [it, fresh] = by_key_.emplace(std::move(key), static_cast<int>(places_.size()));
-  if (fresh) places_.push_back({f.inames, f.conditions, {}, true});
+  const auto [it, fresh] = by_key_.emplace(std::move(key), static_cast<int>(points_.size()));
+  if (fresh) points_.push_back({f.inames, f.conditions, {}, true});
   return f.number = it->second;
 }
 
@@ -135,8 +135,8 @@ bool ProgramPoints::static_integers(const Expr& e) {
   });
 }
 
-const Set& ProgramPoints::instances(int place) {
-  Place& p = places_[place];
+const Set& ProgramPoints::instances(int point) {
+  ProgramPoint& p = points_[point];
   if (p.set) return p.set;
   std::string key;
   for (const std::string& i : p.inames) key += i, key += ',';
@@ -154,18 +154,18 @@ const Set& ProgramPoints::instances(int place) {
   return p.set;
 }
 
-bool ProgramPoints::exact(int place) {
-  instances(place);
-  return places_[place].exact;
+bool ProgramPoints::exact(int point) {
+  instances(point);
+  return points_[point].exact;
 }
 
-std::optional<PwAff> ProgramPoints::affine(int place, const Expr& e) {
+std::optional<PwAff> ProgramPoints::affine(int point, const Expr& e) {
   if (!static_integers(e)) return std::nullopt;
-  return to_affine(e, places_[place].inames);
+  return to_affine(e, points_[point].inames);
 }
 
-std::optional<ProgramPoints::JoinedPoints> ProgramPoints::joined(int place, const Exprs& exprs) {
-  const Place& p = places_[place];
+std::optional<ProgramPoints::JoinedPoints> ProgramPoints::joined(int point, const Exprs& exprs) {
+  const ProgramPoint& p = points_[point];
   Exprs all = exprs;
   if (!std::all_of(all.begin(), all.end(), [&](const Expr& e) { return static_integers(e); }))
     return std::nullopt;

@@ -9,7 +9,7 @@
 #include "core/model/joined_loops.h"
 
 /// All accesses of a kernel with the instances that make them: used by shape inference and the
-/// bounds check. Equal places share one set, so that isl works once for each.
+/// bounds check. Equal points share one set, so that isl works once for each.
 namespace moonloop {
 
 /// One use of a variable.
@@ -20,7 +20,7 @@ struct Use {
   const Exprs* index = nullptr;  // of a Load
   bool linear = false;
   bool write = false;
-  int place = -1;      // for ProgramPoints
+  int point = -1;      // for ProgramPoints
   bool whole = false;  // by something external, which may touch any element
 };
 
@@ -32,45 +32,45 @@ class ProgramPoints {
   /// `k` without rules. Must outlive this.
   explicit ProgramPoints(const Kernel& k) : k_(k), loops_(k) {}
 
-  /// The place of an expression: inames of the instances that evaluate it, and conditions.
+  /// The point of an expression: inames of the instances that evaluate it, and conditions.
   struct Frame {
     std::vector<std::string> inames;
     Exprs conditions;
-    int number = -1;  // of its place, once needed
+    int number = -1;  // of its point, once needed
 
     Frame under(const Expr& condition, bool holds) const;
     /// Conjunctions are split, so that their affine parts count where others are not.
     void add(const Expr& condition, bool holds);
   };
-  int number(Frame& frame);  // its place
+  int number(Frame& frame);  // its point
 
   /// Calls `visit` for each use of an array or scalar, instruction by instruction: predicates,
   /// right side, assignees.
   void for_each_use(const std::function<void(const Use&)>& visit);
 
-  const std::vector<std::string>& inames(int place) const { return places_[place].inames; }
-  const Exprs& conditions(int place) const { return places_[place].conditions; }
-  /// The instances that evaluate the expression at `place`, over its inames. Conditions that are
+  const std::vector<std::string>& inames(int point) const { return points_[point].inames; }
+  const Exprs& conditions(int point) const { return points_[point].conditions; }
+  /// The instances that evaluate the expression at `point`, over its inames. Conditions that are
   /// not quasi-affine in inames and integer arguments are left out.
-  const Set& instances(int place);
+  const Set& instances(int point);
   /// Whether these take in every condition.
-  bool exact(int place);
-  /// `e` as a function of the place's inames; nothing unless it is quasi-affine in inames and
+  bool exact(int point);
+  /// `e` as a function of the point's inames; nothing unless it is quasi-affine in inames and
   /// integer arguments.
-  std::optional<PwAff> affine(int place, const Expr& e);
+  std::optional<PwAff> affine(int point, const Expr& e);
   struct JoinedPoints : Joined {
     bool exact = true;  // as above
   };
-  /// Fewer instances and simpler expressions that take the values that `exprs` take at `place`,
+  /// Fewer instances and simpler expressions that take the values that `exprs` take at `point`,
   /// where loops can be joined there.
-  std::optional<JoinedPoints> joined(int place, const Exprs& exprs);
+  std::optional<JoinedPoints> joined(int point, const Exprs& exprs);
   /// Whether all that `e` reads are inames and integer arguments.
   bool static_integers(const Expr& e);
   /// Parameters of `s` that are temporaries: data-dependent bounds.
   std::vector<std::string> temporaries_in(const Set& s) const;
 
  private:
-  struct Place {
+  struct ProgramPoint {
     std::vector<std::string> inames;
     Exprs conditions;
     Set set;
@@ -81,7 +81,7 @@ class ProgramPoints {
   const Kernel& k_;
   LoopJoiner loops_;
   const Instruction* insn_ = nullptr;
-  std::vector<Place> places_;
+  std::vector<ProgramPoint> points_;
   std::unordered_map<std::string, bool> static_;  // by name: an iname or an integer argument
   std::unordered_map<std::string, int> by_key_;
   std::unordered_map<std::string, Set> domains_;

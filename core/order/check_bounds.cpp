@@ -105,8 +105,8 @@ std::string instance_text(const std::string& id, const Sample& s) {
 
 class BoundsCheck : public UseCheck {
  public:
-  BoundsCheck(const Kernel& k, ProgramPoints& places, bool within)
-      : k_(k), places_(places), in_bounds_(claimed_in_bounds(k)), within_(within) {
+  BoundsCheck(const Kernel& k, ProgramPoints& points, bool within)
+      : k_(k), points_(points), in_bounds_(claimed_in_bounds(k)), within_(within) {
     for (const Argument& a : k.args)
       if (a.is_array && a.shape) {
         Shape& s = shapes_.emplace(a.name, shape_of(*a.shape)).first->second;
@@ -165,19 +165,19 @@ class BoundsCheck : public UseCheck {
             const std::string& extent_text) {
     const auto constant = as_int(index), end = as_int(extent);
     if (constant && end && *constant >= 0 && *constant < *end) return;
-    std::string key = std::to_string(u.place) + "|" + to_string(index) + "|" + extent_text;
+    std::string key = std::to_string(u.point) + "|" + to_string(index) + "|" + extent_text;
     if (!checked_.insert(std::move(key)).second) return;
     questions_.ask([&] { judge(u, d, index, extent, extent_text); });
   }
 
   void judge(const Use& u, std::size_t d, const Expr& index, const Expr& extent,
              const std::string& extent_text) {
-    if (is_within_joined(u.place, index, extent)) return;
-    const auto value = places_.affine(u.place, index);
+    if (is_within_joined(u.point, index, extent)) return;
+    const auto value = points_.affine(u.point, index);
     if (!value) return;
-    const auto size = places_.affine(u.place, extent);
-    if (size && is_plainly_within(u.place, *value, *size)) return;
-    const Set& instances = places_.instances(u.place);
+    const auto size = points_.affine(u.point, extent);
+    if (size && is_plainly_within(u.point, *value, *size)) return;
+    const Set& instances = points_.instances(u.point);
     PwAff zero = isl_pw_aff_zero_on_domain(
         isl_local_space_from_space(isl_pw_aff_get_domain_space(value->get())));
     Set bad = isl_pw_aff_lt_set(value->copy(), zero.take());
@@ -191,22 +191,22 @@ class BoundsCheck : public UseCheck {
       high = true;
     }
     // Bounds that depend on data are not judged, except those that have no part in the subscript.
-    const std::vector<std::string> data = places_.temporaries_in(instances);
+    const std::vector<std::string> data = points_.temporaries_in(instances);
     if (!data.empty()) {
       std::set<std::string> used;
       collect_vars(index, used);
       std::vector<std::string> mine;
-      for (const std::string& i : places_.inames(u.place))
+      for (const std::string& i : points_.inames(u.point))
         if (used.count(i)) mine.push_back(i);
-      if (!places_.temporaries_in(domain_of(k_, mine)).empty()) return;
+      if (!points_.temporaries_in(domain_of(k_, mine)).empty()) return;
       bad = drop_params(std::move(bad), data);
     }
     report(u, d, index, extent, extent_text, high, bad);
   }
 
-  /// The same where loops of the place are joined.
-  bool is_within_joined(int place, const Expr& index, const Expr& extent) {
-    const auto joined = places_.joined(place, {index, extent});
+  /// The same where loops of the point are joined.
+  bool is_within_joined(int point, const Expr& index, const Expr& extent) {
+    const auto joined = points_.joined(point, {index, extent});
     if (!joined) return false;
     const auto value = to_affine(joined->exprs[0], joined->inames);
     const auto size = to_affine(joined->exprs[1], joined->inames);
@@ -223,9 +223,9 @@ class BoundsCheck : public UseCheck {
   }
 
   /// `0 <= value < size`, as can be read off the bounds of the loops.
-  bool is_plainly_within(int place, const PwAff& value, const PwAff& size) {
-    const auto [it, fresh] = rows_.try_emplace(place);
-    if (fresh) it->second = AffineConstraints::of(places_.instances(place));
+  bool is_plainly_within(int point, const PwAff& value, const PwAff& size) {
+    const auto [it, fresh] = constraints_.try_emplace(point);
+    if (fresh) it->second = AffineConstraints::of(points_.instances(point));
     if (!it->second || !yes(isl_pw_aff_isa_aff(value.get())) ||
         !yes(isl_pw_aff_isa_aff(size.get())))
       return false;
@@ -266,19 +266,19 @@ class BoundsCheck : public UseCheck {
   }
 
   const Kernel& k_;
-  ProgramPoints& places_;
+  ProgramPoints& points_;
   std::unordered_map<std::string, Shape> shapes_;
   const std::set<std::string> in_bounds_;  // arrays whose accesses the user vouches for
   const bool within_;                      // all accesses are known to be inside
   std::unordered_set<std::string> checked_;
   QuestionBudget questions_{kQuestionOperations, kPhaseOperations / 4};
-  std::unordered_map<int, std::optional<AffineConstraints>> rows_;  // by place
+  std::unordered_map<int, std::optional<AffineConstraints>> constraints_;  // by point
 };
 
 }  // namespace
 
-std::unique_ptr<UseCheck> bounds_check(const Kernel& k, ProgramPoints& places, bool within) {
-  return std::make_unique<BoundsCheck>(k, places, within);
+std::unique_ptr<UseCheck> bounds_check(const Kernel& k, ProgramPoints& points, bool within) {
+  return std::make_unique<BoundsCheck>(k, points, within);
 }
 
 }  // namespace moonloop

@@ -182,10 +182,10 @@ void check_sizes(const Kernel& k) {
 }
 
 void check_uses(const Kernel& k, bool known) {
-  ProgramPoints places(k);
-  const auto undefined = undefined_reads_check(k, places, known);
-  const auto bounds = bounds_check(k, places, known);
-  places.for_each_use([&](const Use& u) { undefined->see(u), bounds->see(u); });
+  ProgramPoints points(k);
+  const auto undefined = undefined_reads_check(k, points, known);
+  const auto bounds = bounds_check(k, points, known);
+  points.for_each_use([&](const Use& u) { undefined->see(u), bounds->see(u); });
   undefined->finish();
   bounds->finish();
 }

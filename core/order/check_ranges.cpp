@@ -33,7 +33,7 @@ struct Inequality {
 /// One part of a domain: constraints over names with a value or a range, and over its quotients,
 /// which have names of their own.
 struct Part {
-  std::vector<Inequality> rows;
+  std::vector<Inequality> inequalities;
   std::vector<std::string> quotients;
 };
 struct Parts {
@@ -162,8 +162,8 @@ class Ranges {
         low.terms.push_back({-by, part.quotients.back()});
         high.constant = by - 1 - low.constant;
         for (const Term& t : low.terms) high.terms.push_back({-t.factor, t.name});
-        part.rows.push_back(std::move(low));
-        part.rows.push_back(std::move(high));
+        part.inequalities.push_back(std::move(low));
+        part.inequalities.push_back(std::move(high));
       }
       for (const Constraint& c : constraints_of(b)) {
         Inequality row;
@@ -179,7 +179,7 @@ class Ranges {
                 add(row, x, type, type == isl_dim_div ? quotient(i) : name(c, type, i)) && known;
           }
         out.left_out = out.left_out || !known;
-        if (known && !row.terms.empty()) part.rows.push_back(std::move(row));
+        if (known && !row.terms.empty()) part.inequalities.push_back(std::move(row));
       }
       out.all.push_back(std::move(part));
     }
@@ -211,7 +211,7 @@ class Ranges {
     for (const Part& p : parts) quotients.insert(p.quotients.begin(), p.quotients.end());
     for (std::size_t p = 0; p < parts.size(); ++p) {
       Intervals in = before;
-      for (const Inequality& row : parts[p].rows) {
+      for (const Inequality& row : parts[p].inequalities) {
         tighten(in, row, 1);
         if (row.equality) tighten(in, row, -1);
       }
@@ -256,7 +256,7 @@ class Ranges {
     if (!all_known && !left_out) return false;  // intervals do not show it
     for (const Parts* parts : all)
       for (const Part& part : parts->all)
-        for (const Inequality& row : part.rows) {
+        for (const Inequality& row : part.inequalities) {
           double sum = std::fabs(row.constant);
           for (const Term& t : row.terms) {
             const Interval& i = known[t.name];

@@ -80,8 +80,8 @@ class Texts {
 /// The accesses of the instructions of a realized kernel, as texts.
 class AllUses {
  public:
-  explicit AllUses(const Kernel& k) : places(k), k_(k) {
-    places.for_each_use([&](const Use& u) { uses_[u.insn].push_back(u); });
+  explicit AllUses(const Kernel& k) : points(k), k_(k) {
+    points.for_each_use([&](const Use& u) { uses_[u.insn].push_back(u); });
     for (const InsnPtr& i : k.instructions)
       if (i->role != ReductionRole::None)
         for (const Expr& l : i->lhs)
@@ -95,17 +95,17 @@ class AllUses {
   /// which are scalars with names of their own in each kernel.
   Accesses of(const Instruction& insn, const std::function<Expr(const std::string&)>& now) {
     Accesses out;
-    std::map<int, std::pair<std::map<std::string, Expr>, std::string>> by_place;
+    std::map<int, std::pair<std::map<std::string, Expr>, std::string>> by_point;
     for (const Use& u : in(insn)) {
       if (!counts(u)) continue;
-      const auto [it, fresh] = by_place.try_emplace(u.place);
+      const auto [it, fresh] = by_point.try_emplace(u.point);
       auto& [inames, conditions] = it->second;
       if (fresh) {
-        for (const std::string& i : places.inames(u.place)) {
+        for (const std::string& i : points.inames(u.point)) {
           Expr e = now(i);
           if (const Var* v = e.as<Var>(); !v || v->name != i) inames.emplace(i, std::move(e));
         }
-        for (const Expr& c : places.conditions(u.place)) conditions += " if " + text(c, inames);
+        for (const Expr& c : points.conditions(u.point)) conditions += " if " + text(c, inames);
       }
       std::string access = *u.name + (u.whole ? " whole" : u.linear ? " linear" : "");
       if (u.index)
@@ -122,17 +122,17 @@ class AllUses {
     for (const auto& [insn, uses] : uses_)
       for (const Use& u : uses) {
         if (!counts(u)) continue;
-        if (seen.insert(u.place).second && !places.exact(u.place))
-          for (const Expr& c : places.conditions(u.place))
-            if (places.static_integers(c) && !to_condition(c, places.inames(u.place))) return false;
+        if (seen.insert(u.point).second && !points.exact(u.point))
+          for (const Expr& c : points.conditions(u.point))
+            if (points.static_integers(c) && !to_condition(c, points.inames(u.point))) return false;
         if (u.index)
           for (const Expr& e : *u.index)
-            if (places.static_integers(e) && !places.affine(u.place, e)) return false;
+            if (points.static_integers(e) && !points.affine(u.point, e)) return false;
       }
     return true;
   }
 
-  ProgramPoints places;
+  ProgramPoints points;
 
  private:
   const std::vector<Use>& in(const Instruction& insn) { return uses_[&insn]; }
@@ -197,10 +197,10 @@ bool pass_as_in_reference(const Kernel& k) {
     const Kernel reference = reference_with_data(k);
     AllUses uses(reference);
     if (!same_accesses(k, reference, uses)) return false;
-    ProgramPoints& places = uses.places;
-    const auto undefined = undefined_reads_check(reference, places, false);
-    const auto bounds = bounds_check(reference, places, false);
-    places.for_each_use([&](const Use& u) { undefined->see(u), bounds->see(u); });
+    ProgramPoints& points = uses.points;
+    const auto undefined = undefined_reads_check(reference, points, false);
+    const auto bounds = bounds_check(reference, points, false);
+    points.for_each_use([&](const Use& u) { undefined->see(u), bounds->see(u); });
     undefined->finish();
     bounds->finish();
     return true;

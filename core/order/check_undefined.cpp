@@ -31,8 +31,8 @@ std::string point_text(const std::vector<std::string>& names,
 
 class UndefinedReads : public UseCheck {
  public:
-  UndefinedReads(const Kernel& k, ProgramPoints& places, bool elements_known)
-      : k_(k), places_(places), in_bounds_(claimed_in_bounds(k)), elements_known_(elements_known) {
+  UndefinedReads(const Kernel& k, ProgramPoints& points, bool elements_known)
+      : k_(k), points_(points), in_bounds_(claimed_in_bounds(k)), elements_known_(elements_known) {
     if (k_.temporaries.empty()) return;
     for (const auto& [name, t] : k_.temporaries)
       if (!t.initializer) histories_.try_emplace(name);
@@ -78,7 +78,7 @@ class UndefinedReads : public UseCheck {
            read.insn->id, name);
     if (h.first_write >= position_.at(read.insn)) judge_order(name, h, read);
     if (elements_known_ || !read.index || read.linear || read.index->empty()) return;
-    if (seen.insert(std::to_string(read.place) + "|" + to_string(*read.index)).second)
+    if (seen.insert(std::to_string(read.point) + "|" + to_string(*read.index)).second)
       judge_elements(name, h, read);
   }
 
@@ -92,7 +92,7 @@ class UndefinedReads : public UseCheck {
     if (!shared.empty()) {
       first = first_read(h, read);
       if (!first) return;
-    } else if (yes(isl_set_is_empty(places_.instances(read.place).get()))) {
+    } else if (yes(isl_set_is_empty(points_.instances(read.point).get()))) {
       return;
     }
     const Use* writer = &h.writes.front();
@@ -119,23 +119,23 @@ class UndefinedReads : public UseCheck {
   /// of the shared loops is at a smaller value in any write. Nothing when there is none, or when
   /// the read's instances are not known exactly.
   std::optional<Sample> first_read(const History& h, const Use& read) {
-    if (!places_.exact(read.place)) return std::nullopt;
-    Set left = places_.instances(read.place);
-    if (!places_.temporaries_in(left).empty()) return std::nullopt;
+    if (!points_.exact(read.point)) return std::nullopt;
+    Set left = points_.instances(read.point);
+    if (!points_.temporaries_in(left).empty()) return std::nullopt;
     std::unordered_set<std::string> done;
     for (const Use& w : h.writes)
       for (const std::string& i : w.insn->inames) {
-        if (!read.insn->inames.count(i) || !done.insert(std::to_string(w.place) + "|" + i).second)
+        if (!read.insn->inames.count(i) || !done.insert(std::to_string(w.point) + "|" + i).second)
           continue;
         // { i : some write has a smaller one }
-        Set writes = to_dims(places_.instances(w.place), {i});
-        writes = drop_params(writes, places_.temporaries_in(writes));
+        Set writes = to_dims(points_.instances(w.point), {i});
+        writes = drop_params(writes, points_.temporaries_in(writes));
         Space space = isl_set_get_space(writes.get());
         Map less = isl_map_lex_lt(space.take());
         Set later = isl_set_apply(writes.take(), less.take());
         later = isl_set_set_dim_name(later.take(), isl_dim_set, 0, i.c_str());
         left = isl_set_subtract(left.take(),
-                                to_dims(std::move(later), places_.inames(read.place)).take());
+                                to_dims(std::move(later), points_.inames(read.point)).take());
       }
     return sample(left);
   }
@@ -143,20 +143,20 @@ class UndefinedReads : public UseCheck {
   /// Elements that `u` touches, or nothing when they are not known.
   std::optional<Set> elements(const Use& u, bool exactly) {
     const bool clamped = exactly && in_bounds_.count(*u.name);
-    if (const auto joined = clamped ? std::nullopt : places_.joined(u.place, *u.index)) {
-      const std::vector<std::string> data = places_.temporaries_in(joined->instances);
+    if (const auto joined = clamped ? std::nullopt : points_.joined(u.point, *u.index)) {
+      const std::vector<std::string> data = points_.temporaries_in(joined->instances);
       if (exactly && (!data.empty() || !joined->exact)) return std::nullopt;
       const auto map = to_map(joined->exprs, joined->inames);
       if (!map) return std::nullopt;
       return Set(isl_set_apply(drop_params(joined->instances, data).take(), map->copy()));
     }
-    const std::vector<std::string>& inames = places_.inames(u.place);
-    Set s = places_.instances(u.place);
-    const std::vector<std::string> data = places_.temporaries_in(s);
-    if (exactly && (!data.empty() || !places_.exact(u.place))) return std::nullopt;
+    const std::vector<std::string>& inames = points_.inames(u.point);
+    Set s = points_.instances(u.point);
+    const std::vector<std::string> data = points_.temporaries_in(s);
+    if (exactly && (!data.empty() || !points_.exact(u.point))) return std::nullopt;
     s = drop_params(std::move(s), data);
     for (const Expr& e : *u.index)
-      if (!places_.affine(u.place, e)) return std::nullopt;
+      if (!points_.affine(u.point, e)) return std::nullopt;
     if (clamped) s = inside(u, std::move(s));
     auto map = to_map(*u.index, inames);
     if (!map) return std::nullopt;
@@ -167,9 +167,9 @@ class UndefinedReads : public UseCheck {
   Set inside(const Use& u, Set s) {
     const Exprs& shape = *k_.find_temporary(*u.name)->shape;
     for (std::size_t d = 0; d < u.index->size(); ++d) {
-      const PwAff index = *places_.affine(u.place, (*u.index)[d]);
+      const PwAff index = *points_.affine(u.point, (*u.index)[d]);
       s = isl_set_intersect(s.take(), isl_pw_aff_nonneg_set(index.copy()));
-      if (const auto size = places_.affine(u.place, shape[d]))
+      if (const auto size = points_.affine(u.point, shape[d]))
         s = isl_set_intersect(s.take(), isl_pw_aff_lt_set(index.copy(), size->copy()));
     }
     return s;
@@ -183,7 +183,7 @@ class UndefinedReads : public UseCheck {
         h.anything = true;
         return;
       }
-      if (!seen.insert(std::to_string(w.place) + "|" + to_string(*w.index)).second) continue;
+      if (!seen.insert(std::to_string(w.point) + "|" + to_string(*w.index)).second) continue;
       constexpr std::size_t many = 40;  // a union of more is not worth its price
       auto s = seen.size() > many ? std::nullopt : elements(w, false);
       if (!s) {
@@ -197,7 +197,7 @@ class UndefinedReads : public UseCheck {
   /// Every element read must be written by some instance, whenever that runs.
   void judge_elements(const std::string& name, History& h, const Use& read) {
     for (const Use& w : h.writes)
-      if (w.index && !w.linear && w.place == read.place && equal(*w.index, *read.index)) return;
+      if (w.index && !w.linear && w.point == read.point && equal(*w.index, *read.index)) return;
     if (!h.made) make_elements(h);
     if (h.anything) return;
     const auto wanted = elements(read, true);
@@ -237,7 +237,7 @@ class UndefinedReads : public UseCheck {
   }
 
   const Kernel& k_;
-  ProgramPoints& places_;
+  ProgramPoints& points_;
   const std::set<std::string> in_bounds_;
   const bool elements_known_;
   std::unordered_map<const Instruction*, int> position_;
@@ -246,9 +246,9 @@ class UndefinedReads : public UseCheck {
 
 }  // namespace
 
-std::unique_ptr<UseCheck> undefined_reads_check(const Kernel& k, ProgramPoints& places,
+std::unique_ptr<UseCheck> undefined_reads_check(const Kernel& k, ProgramPoints& points,
                                                 bool elements_known) {
-  return std::make_unique<UndefinedReads>(k, places, elements_known);
+  return std::make_unique<UndefinedReads>(k, points, elements_known);
 }
 
 }  // namespace moonloop
