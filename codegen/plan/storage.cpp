@@ -8,6 +8,7 @@
 #include "codegen/plan/own_iterations.h"
 #include "codegen/plan/plan.h"
 #include "core/order/address_spaces.h"
+#include "core/order/first_write.h"
 #include "core/order/order.h"
 #include "core/sets/bounded.h"
 
@@ -17,7 +18,6 @@ namespace {
 /// One instruction's accesses to one temporary.
 struct Use : TemporaryUse {
   std::vector<Exprs> index;
-  bool part = false;  // writes a field of a record
 };
 
 std::size_t common_prefix(const std::vector<int>& a, const std::vector<int>& b, std::size_t most) {
@@ -29,7 +29,11 @@ std::size_t common_prefix(const std::vector<int>& a, const std::vector<int>& b, 
 class Storage {
  public:
   Storage(Plan& plan, const LoopTree& tree)
-      : plan_(plan), k_(plan.kernel), domains_(plan.kernel), iterations_(plan.kernel, tree) {
+      : plan_(plan),
+        k_(plan.kernel),
+        variables_(plan.kernel),
+        domains_(plan.kernel),
+        iterations_(plan.kernel, tree) {
     const auto shared = [&](const auto& tag) { return is_work_item(k_.tag(tag.first)); };
     if (std::any_of(k_.iname_tags.begin(), k_.iname_tags.end(), shared)) own_.emplace(k_);
   }
@@ -72,7 +76,6 @@ class Storage {
   const Instruction& insn(int i) const { return *k_.instructions[static_cast<std::size_t>(i)]; }
 
   void collect() {
-    const Variables variables(k_);
     std::set<int> starts;
     for (const CommonTrips& t : plan_.common_trips) starts.insert(t.starts.begin(), t.starts.end());
     for (std::size_t i = 0; i < k_.instructions.size(); ++i) {
@@ -82,12 +85,11 @@ class Storage {
       if (insn.role == ReductionRole::Update)        // reads what it accumulates into
         for (const std::string& w : writes(insn))
           if (k_.find_temporary(w)) use(w, n).reads = true;
-      for (const Access& a : statement_accesses(insn, variables)) {
+      for (const Access& a : statement_accesses(insn, variables_)) {
         if (!k_.find_temporary(a.variable)) continue;
         if (starts.count(n) && plan_.apart.count(a.variable)) continue;  // for all work-items
         Use& u = use(a.variable, n);
         (a.write ? u.writes : u.reads) = true;
-        u.part = u.part || (a.write && !a.field.empty());
         u.index.push_back(a.index);
       }
     }
@@ -98,13 +100,16 @@ class Storage {
     const auto it = std::lower_bound(all.begin(), all.end(), insn,
                                      [](const Use& u, int i) { return u.insn < i; });
     if (it != all.end() && it->insn == insn) return *it;
-    return *all.insert(it, Use{{insn, false, false}, {}, false});
+    return *all.insert(it, Use{{insn, false, false}, {}});
   }
 
   void index_nodes(std::vector<PlanNode>& nodes) {
     for (PlanNode& n : nodes) {
       nodes_[n.id] = &n;
-      for (int i : n.insns()) position_[i] = static_cast<int>(position_.size());
+      for (int i : n.insns()) {
+        position_[i] = sequence_.size();
+        sequence_.push_back(i);
+      }
       index_nodes(n.children);
     }
   }
@@ -163,23 +168,17 @@ class Storage {
   /// The first use writes the scalar in every iteration of the innermost of the `depth` loops, so
   /// that no iteration sees what another one left.
   bool starts_fresh(const Temporary& t, const std::vector<Use>& uses, std::size_t depth) const {
-    const Use& first = uses[0];
-    if (!t.shape || !t.shape->empty() || first.reads || first.part ||
-        nodes_of(first.insn).size() != depth)
-      return false;
-    const Exprs& conditions = insn(first.insn).predicates;
-    for (const Expr& p : conditions) {
-      std::set<std::string> names;
-      collect_reads(p, names);
-      for (const std::string& n : names)
-        if (k_.find_temporary(n)) return false;
-      for (const Use& u : uses) {
-        const Exprs& others = insn(u.insn).predicates;
-        if (std::none_of(others.begin(), others.end(), [&](const Expr& q) { return equal(p, q); }))
-          return false;
-      }
-    }
-    return true;
+    const int first = uses.front().insn, last = uses.back().insn;
+    if (nodes_of(first).size() != depth) return false;
+    return begins_with_write(k_, t, variables_, insns_of(uses), [&] {
+      const std::span<const int> all = sequence_;
+      std::size_t end = position_.at(last) + 1;  // of the last one's loops
+      const auto deeper = [&](int i) {
+        return common_prefix(nodes_of(last), nodes_of(i), depth + 1) > depth;
+      };
+      while (end < all.size() && deeper(all[end])) ++end;
+      return all.first(end).subspan(position_.at(first));
+    });
   }
 
   /// How many loops stand outside of the place where the temporary lives.
@@ -379,13 +378,15 @@ class Storage {
 
   Plan& plan_;
   const Kernel& k_;
+  Variables variables_;
   Domains domains_;
   OwnIterations iterations_;
   std::optional<OwnCopies> own_;                               // nothing without work-items
   std::unordered_map<std::string, const Instruction*> inits_;  // by accumulator
   NameMap<std::vector<Use>> uses_;
   std::unordered_map<int, PlanNode*> nodes_;
-  std::unordered_map<int, int> position_;
+  std::vector<int> sequence_;  // instructions in order of execution
+  std::unordered_map<int, std::size_t> position_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "core/model/external.h"
 #include "core/model/flat_subscripts.h"
 #include "core/model/memo.h"
+#include "core/order/first_write.h"
 #include "core/order/order_reference.h"
 #include "core/sets/budget.h"
 
@@ -386,40 +387,19 @@ class Privacy {
     return out;
   }
 
-  /// The first access writes the scalar in each of these iterations in which anything else happens.
+  /// Each of these iterations in which anything happens writes the scalar first.
   bool begins_with_write() const {
+    const RunOrder& o = r_.order;
     const int first = all_[0].insn;
-    const AccessAt* write = nullptr;
-    for (const AccessAt& a : all_) {
-      if (a.insn != first) break;
-      if (!r_.at(a).write) return false;
-      write = &a;
-    }
-    if (!write || !r_.at(*write).index.empty() || !r_.at(*write).field.empty()) return false;
-    const Temporary& t = *r_.order.kernel().find_temporary(r_.at(*write).variable);
-    if (t.shape && !t.shape->empty()) return false;
-    return r_.order.loops(first).size() == loops_.size() && r_.order.items(first) == items_ &&
-           same_predicates(first);
-  }
-
-  /// All accesses are under the predicates of `writer`, and nothing changes those in between.
-  bool same_predicates(int writer) const {
-    const Exprs& wanted = r_.order.insn(writer).predicates;
-    if (wanted.empty()) return true;
-    std::set<std::string> needed;
-    for (const Expr& p : wanted) collect_reads(p, needed);
-    int last = r_.order.position(writer);
-    for (const AccessAt& a : all_) {
-      const Exprs& has = r_.order.insn(a.insn).predicates;
-      for (const Expr& p : wanted)
-        if (std::none_of(has.begin(), has.end(), [&](const Expr& q) { return equal(p, q); }))
-          return false;
-      last = std::max(last, r_.order.position(a.insn));
-    }
-    for (int p = r_.order.position(writer); p <= last; ++p)
-      for (const std::string& w : writes(r_.order.insn(r_.order.by_position()[std::size_t(p)])))
-        if (needed.count(w)) return false;
-    return true;
+    if (o.loops(first).size() != loops_.size() || o.items(first) != items_) return false;
+    std::vector<int> uses;  // each once, or more often
+    for (const AccessAt& a : all_) uses.push_back(a.insn);
+    return moonloop::begins_with_write(o.kernel(), temporary(), r_.variables, uses, [&] {
+      const std::span<const int> all = o.by_position();
+      auto end = std::size_t(o.position(uses.back())) + 1;  // of the last one's loops
+      while (end < all.size() && o.common_loops(uses.back(), all[end]) > loops_.size()) ++end;
+      return all.first(end).subspan(std::size_t(o.position(first)));
+    });
   }
 
   bool covered() const {

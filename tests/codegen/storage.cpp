@@ -37,6 +37,23 @@ b[i] = total {dep=add}
                                  Target::C));
 }
 
+TEST_CASE("temporaries: set under a condition, in the loop where that stays") {
+  const auto declared = [](const std::string& before, const std::string& condition,
+                           const std::string& between) {
+    const std::string text =
+        function(code("kernel f(n: int32, c: int32[n], a: float64[n], b: float64[n])\n"
+                      "domain {[i]: 0 <= i < n}\ntemp t: float64\nfor i\n" +
+                          before + "if " + condition + "\n t = a[i]\nend\n" + between + "if " +
+                          condition + "\n b[i] = t\nend\nend\n",
+                      Target::C));
+    return text.find("double t;") < text.find("for (") ? "outside" : "inside";
+  };
+  CHECK(declared("", "c[i] > 0", "") == std::string("inside"));
+  CHECK(declared("", "c[i] > 0", "c[i] = 1\n") == std::string("outside"));
+  CHECK(declared("<> p = c[i]\n", "p > 0", "") == std::string("inside"));
+  CHECK(declared("<> p = c[i]\n", "p > 0", "p = 1\n") == std::string("outside"));
+}
+
 TEST_CASE("temporaries: arrays of constant size on the stack, others from the heap") {
   CHECK_GOLDEN("heap.c", code(R"(
 kernel heap(n: int32, a: float64[n], b: float64[n])

@@ -194,6 +194,20 @@ TEST_CASE("legality: a scalar temporary belongs to its iteration") {
   CHECK(verdict(tagged(k, {{"i", "l.0"}})) == "legal");
 }
 
+TEST_CASE("legality: a scalar set under a condition belongs to its iteration while that holds") {
+  const auto verdict_with = [](const std::string& before, const std::string& after) {
+    const Kernel k = parsed(
+        "kernel f(n: int32, c: int32[n], d: int32[n, n], a: float64[n], b: float64[n, n])\n"
+        "domain {[i, j]: 0 <= i, j < n}\ntemp t: float64\n"
+        "for i\nif c[i] > 0\n t = a[i] {id=set}\nend\n" +
+        before + "for j\nif c[i] > 0\n b[i, j] = t {id=use}\nend\n" + after + "end\nend\n");
+    return code(tagged(k, {{"i", "par"}}));
+  };
+  CHECK(verdict_with("", "") == "legal");
+  CHECK(verdict_with("c[i] = 1 {id=change}\n", "") != "legal");
+  CHECK(verdict_with("", "c[i] = d[i, j] {id=change}\n") != "legal");  // the next `j` uses it
+}
+
 TEST_CASE("legality: a scalar that iterations hand on") {
   const Kernel k = parsed(
       "kernel f\ndomain {[i]: 0 <= i < n}\n"
