@@ -11,7 +11,7 @@ namespace {
 /// On ISPC also in the lanes of a gang.
 void same_everywhere(const std::string& text, const std::map<std::string, std::string>& tags) {
   test::same_everywhere(text, tags);
-  test::run_on_ispc(test::tagged(text, {{"i", "simd"}}), test::parse_one(text), {{"n", "70"}});
+  test::run_on_ispc(test::tagged(text, {{"i", "simd"}}), parsed(text), {{"n", "70"}});
 }
 
 bool is_bessel(const std::string& name) { return name.starts_with("bessel_"); }

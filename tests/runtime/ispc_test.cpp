@@ -6,7 +6,6 @@
 
 using namespace moonloop;
 using test::error_of;
-using test::parse_one;
 using test::step;
 using test::tagged;
 using test::word;
@@ -26,7 +25,7 @@ bool runs() {
 void same(const std::string& text, const std::map<std::string, std::string>& tags,
           const GivenValues& params = {{"n", "37"}}) {
   CAPTURE(text);
-  test::run_on(Target::Ispc, tagged(text, tags), parse_one(text), params);
+  test::run_on(Target::Ispc, tagged(text, tags), parsed(text), params);
 }
 
 const std::string kSum = R"(kernel sums(n: int32, x: in int64[n], total: out int64)
@@ -42,7 +41,7 @@ std::string reduced(const std::string& type, const std::string& value) {
 }  // namespace
 
 TEST_CASE("ispc: groups are tasks, the axis 0 of work-items is a gang") {
-  Kernel k = parse_one(R"(kernel scaled(n: int32, x: in float64[n], y: out float64[n])
+  Kernel k = parsed(R"(kernel scaled(n: int32, x: in float64[n], y: out float64[n])
 domain {[i]: 0 <= i < n}
 assume n mod 32 = 0
 y[i] = 2*x[i]
@@ -66,7 +65,7 @@ export void scaled(uniform int32 n, const uniform double * uniform x, uniform do
 }
 
 TEST_CASE("ispc: the header is one of C") {
-  const Program p = generate(parse_one(kSum), Target::Ispc);
+  const Program p = generate(parsed(kSum), Target::Ispc);
   CHECK(p.header.find("void sums(int32_t n, int64_t const *MOONLOOP_RESTRICT x, "
                       "int64_t *MOONLOOP_RESTRICT total);") != std::string::npos);
   CHECK(p.source.find("export void sums(") != std::string::npos);
@@ -137,7 +136,7 @@ t[k] = x[i, k]*(i + 1)  {id=t, inames=i:k}
 y[i] = sum(l, t[3 - l])  {inames=i}
 )";
   for (const char* tag : {"simd", "par", "g.0"}) same(own, {{"i", tag}});
-  Kernel k = parse_one(
+  Kernel k = parsed(
       R"(kernel m(n: int32, a: in float64[n, n], b: in float64[n, n], c: out float64[n, n])
 domain {[i, j, k]: 0 <= i, j, k < n}
 c[i, j] = sum(k, a[i, k]*b[k, j])
