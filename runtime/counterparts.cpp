@@ -45,14 +45,14 @@ const Buffer* put_together(Buffer& whole, const Kernel& k, const std::vector<Buf
   const Layout& l = whole.layout();
   for (const Buffer& b : arrays) {
     const Argument* a = k.find_arg(b.layout().name);
-    if ((a->counterpart ? a->counterpart->of : a->name) != l.name) continue;
-    const bool rank = !a->counterpart || a->counterpart->index.size() == l.shape.size();
+    if ((a->original_layout ? a->original_layout->of : a->name) != l.name) continue;
+    const bool rank = !a->original_layout || a->original_layout->index.size() == l.shape.size();
     if (!(b.layout().type == l.type) || !rank) return &b;
-    if (a->counterpart) {
+    if (a->original_layout) {
       const auto size = static_cast<std::size_t>(l.type.size());
-      for_each_counterpart(b, *a->counterpart, whole, [&](const std::byte* here, std::byte* there) {
-        std::memcpy(there, here, size);
-      });
+      for_each_counterpart(
+          b, *a->original_layout, whole,
+          [&](const std::byte* here, std::byte* there) { std::memcpy(there, here, size); });
     } else {
       if (b.layout().shape != l.shape) return &b;
       whole.copy_elements(b);

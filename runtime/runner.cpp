@@ -310,7 +310,7 @@ Verification verify(const Kernel& original, const Kernel& k, const RunResult& re
   std::vector<std::string> names = written_arrays(original);
   for (const std::string& n : result.written) {
     const Argument& a = *k.find_arg(n);
-    const std::string& of = a.counterpart ? a.counterpart->of : n;
+    const std::string& of = a.original_layout ? a.original_layout->of : n;
     if (std::find(names.begin(), names.end(), of) == names.end()) names.push_back(of);
   }
   for (const std::string& name : names) {
@@ -319,8 +319,8 @@ Verification verify(const Kernel& original, const Kernel& k, const RunResult& re
     const Argument* changed = nullptr;  // where the caller passes other arrays now
     bool there = false;
     for (const Argument& a : k.args) {
-      if (a.is_array) there |= (a.counterpart ? a.counterpart->of : a.name) == name;
-      if (a.counterpart && a.counterpart->of == name) changed = &a;
+      if (a.is_array) there |= (a.original_layout ? a.original_layout->of : a.name) == name;
+      if (a.original_layout && a.original_layout->of == name) changed = &a;
     }
     if (expected == buffers.end() || !there) {
       out.left_out.emplace_back(name, expected == buffers.end()

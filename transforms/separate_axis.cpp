@@ -229,7 +229,7 @@ class Separation {
         part.name = names_[i];
         part.type = layout_.type;
         part.shape = shape;
-        part.counterpart = std::make_shared<const OriginalLayout>(
+        part.original_layout = std::make_shared<const OriginalLayout>(
             with_axis(whole, axis_, lit(static_cast<std::int64_t>(i)), {}));
         args.push_back(std::move(part));
       }

@@ -61,7 +61,7 @@ class AxisSplit {
     const std::string quotient = c.axes[axis_] + "q", rest = c.axes[axis_] + "r";
     std::vector<std::string> fresh{quotient, rest};
     if (order_ == Order::F) std::swap(fresh[0], fresh[1]);
-    a.counterpart = std::make_shared<const OriginalLayout>(
+    a.original_layout = std::make_shared<const OriginalLayout>(
         with_axis(c, axis_, index_add({index_mul(lit(count_), var(quotient)), var(rest)}), fresh,
                   as_int(old[axis_])));
   }

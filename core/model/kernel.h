@@ -44,7 +44,7 @@ struct Argument {
   Intent intent = Intent::Unknown;  // what the source declared; see `intents()` for what holds
   /// The positions of its elements in an argument of the kernel that the transforms began with;
   /// null: in the argument of the same name, at the same subscripts.
-  std::shared_ptr<const OriginalLayout> counterpart;
+  std::shared_ptr<const OriginalLayout> original_layout;
   Span at;
   FortranArgument fortran;
 };

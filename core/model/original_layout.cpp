@@ -3,7 +3,7 @@
 namespace moonloop {
 
 OriginalLayout original_layout_of(const Argument& a, std::size_t rank) {
-  if (a.counterpart) return *a.counterpart;
+  if (a.original_layout) return *a.original_layout;
   OriginalLayout out{a.name, {}, {}, {}};
   for (std::size_t i = 0; i < rank; ++i) {
     out.axes.push_back("axis" + std::to_string(i));

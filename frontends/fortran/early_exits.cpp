@@ -238,6 +238,6 @@ class Removal {
 
 }  // namespace
 
-void remove_leaves(Routine& routine) { Removal(routine).run(); }
+void remove_early_exits(Routine& routine) { Removal(routine).run(); }
 
 }  // namespace moonloop::fortran

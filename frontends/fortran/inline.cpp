@@ -280,7 +280,7 @@ class Inlining {
         const std::set<std::string> again = finish_callees(r);
         expand_arrays(r, all_);
         Calls(r, all_, *assigned_, again).run();
-        remove_leaves(r);
+        remove_early_exits(r);
       } catch (const Error& e) { r.errors = e.diagnostics(); }
     state = State::Done;
   }

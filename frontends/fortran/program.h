@@ -220,7 +220,7 @@ std::vector<Routine> inline_calls(std::vector<Routine> routines);
 
 /// Makes `return`, `exit` and `cycle` choices: what follows one goes into the arm that goes on, or
 /// tests a new logical variable.
-void remove_leaves(Routine& routine);
+void remove_early_exits(Routine& routine);
 
 /// Makes integers that each iteration of a loop adds the same to expressions of the loop's
 /// variable, where the increment is a constant or an argument.

@@ -138,15 +138,15 @@ std::vector<Buffer> filled_buffers(const Kernel& original, const Kernel& k,
   std::vector<Buffer> wholes;
   for (Buffer& b : out) {
     const Argument& a = *k.find_arg(b.layout().name);
-    if (!a.counterpart) continue;
+    if (!a.original_layout) continue;
     if (wholes.empty()) {
       wholes = make_buffers(original, values);
       keep_promises(wholes);
     }
     for (const Buffer& whole : wholes)
-      if (whole.layout().name == a.counterpart->of)
+      if (whole.layout().name == a.original_layout->of)
         for_each_counterpart(
-            b, *a.counterpart, whole, [&](std::byte* here, const std::byte* there) {
+            b, *a.original_layout, whole, [&](std::byte* here, const std::byte* there) {
               std::memcpy(here, there, static_cast<std::size_t>(b.layout().type.size()));
             });
   }

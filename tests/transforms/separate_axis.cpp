@@ -32,8 +32,8 @@ TEST_CASE("sep: an array for each subscript that is read") {
   CHECK(to_string(k.find_insn("first")->rhs) == "b[i, 1] + a_s2[i]");
   CHECK(to_string(k.find_insn("all")->rhs) ==
         "b[i, c] + (a_s0[i] if c == 0 else a_s1[i] if c == 1 else a_s2[i])*a_s1[i]");
-  CHECK(k.args[3].counterpart->of == "a");
-  CHECK(to_string(k.args[3].counterpart->index) == "2, axis1");
+  CHECK(k.args[3].original_layout->of == "a");
+  CHECK(to_string(k.args[3].original_layout->index) == "2, axis1");
   const std::string text = print_kernel(k);
   CHECK(print_kernel(parsed(text)) == text);
 }
