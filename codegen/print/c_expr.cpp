@@ -364,6 +364,7 @@ CExpr::Piece CExpr::print_binary(const Expr& e, const Binary& x,
         l = number ? real_literal(static_cast<double>(number->value), t)
                    : converted(x.left, t, true);
         if (!(l.type == t)) l = converted(x.left, t, true);
+        if (!(combined(l.type, r.type) == t)) r = converted(x.right, t, true);
       }
       return {wrap(l, Prec::Product) + " / " + wrap(r, Prec::Unary), Prec::Product, t};
     }
