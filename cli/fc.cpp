@@ -249,7 +249,7 @@ class Compiler {
 
 int fc(Common common, const FcOptions& o) {
   const Target target = target_option(o.target);
-  if (!features_of(target).host_function)
+  if (!features_of(target).host_function || features_of(target).gangs)
     fail("unsupported", {}, "`fc` generates `c`, `openmp` or `cuda`, not `{}`", o.target);
   if (o.resident && target != Target::Cuda)
     throw CLI::ValidationError("--resident", "it goes with --target cuda");

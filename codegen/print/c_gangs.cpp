@@ -73,9 +73,9 @@ std::string CPrinter::index_type(const Exprs& from) {
   return (any ? "varying " : "uniform ") + helpers_.type(k_.index_type);
 }
 
-/// Gives each accumulator a part, `parts`, which begins with the neutral element.
-void CPrinter::begin_parts(const std::vector<SharedAccumulator>& all,
-                           std::vector<std::string>& parts) {
+/// Gives each accumulator a part, which begins with the neutral element; the names of the parts.
+std::vector<std::string> CPrinter::begin_parts(const std::vector<SharedAccumulator>& all) {
+  std::vector<std::string> parts;
   for (const SharedAccumulator& a : all) {
     const Instruction& insn = *a.update;
     const Temporary& t = *k_.find_temporary(a.name);
@@ -89,6 +89,7 @@ void CPrinter::begin_parts(const std::vector<SharedAccumulator>& all,
     parts.push_back(names_.fresh(names_.of(a.name) + "_part"));
     line(type_name(type) + " " + parts.back() + " = " + neutral(insn, 0, type) + ";");
   }
+  return parts;
 }
 
 /// Adds a uniform value to the accumulator.
@@ -154,10 +155,10 @@ void CPrinter::gang_loop(const Loop& x) {
   const std::string lower = expr_.index(x.lower), upper = expr_.index(end_of(x));
   const std::string below = expr_.index(end_of(x), false, Prec::Shift);
   expr_.runs_from(x.iname, x.lower);
-  std::vector<std::string> parts, others;
+  std::vector<std::string> others;  // identifiers of the accumulators
   if (!shared.empty()) line("{"), ++depth_;
   in_lanes_ = true;
-  begin_parts(shared, parts);
+  const std::vector<std::string> parts = begin_parts(shared);
   for (std::size_t n = 0; n < shared.size(); ++n) {
     others.push_back(names_.redirect(shared[n].name, parts[n]));
     varying_.insert(shared[n].name);
@@ -204,16 +205,19 @@ void CPrinter::gang_loop(const Loop& x) {
   if (!shared.empty()) --depth_, line("}");
 }
 
-/// Its iterations, with those of loops in it that are launched together, are a function. Scalars
-/// that it writes and others read are passed by their address.
-void CPrinter::task_loop(const Loop& x) {
-  std::vector<const Loop*> loops{&x};
+/// Prints the function for the iterations of the loop, and of those in it that are launched
+/// together. Scalars that it writes and others read are passed by their address.
+CPrinter::Task CPrinter::task_function(const Loop& x) {
+  Task out;
+  std::vector<const Loop*>& loops = out.loops;
+  loops.push_back(&x);
   for (int n = 1; n < x.together; ++n)
     loops.push_back(&std::get<Loop>(loops.back()->body.at(0).op));
   const Block& content = loops.back()->body;
   std::set<std::string> inames, declared, written;
   for (const Loop* l : loops) inames.insert(l->iname);
-  const std::vector<SharedAccumulator> shared = shared_accumulators(x, inames, plan_);
+  out.shared = shared_accumulators(x, inames, plan_);
+  const std::vector<SharedAccumulator>& shared = out.shared;
   declared = inames;
   collect_declared(content, declared);
   collect_writes(content, written);
@@ -228,8 +232,7 @@ void CPrinter::task_loop(const Loop& x) {
       others[name] = names_.redirect(name, "(*" + names_.of(name) + ")");
   const std::map<std::string, std::string> by_address = others;
   names_.take_used();
-  std::vector<std::string> parts;
-  begin_parts(shared, parts);  // of the task
+  const std::vector<std::string> parts = begin_parts(shared);
   for (std::size_t n = 0; n < shared.size(); ++n)
     others[shared[n].name] = names_.redirect(shared[n].name, parts[n]);
   for (std::size_t n = 0; n < loops.size(); ++n) {
@@ -247,18 +250,17 @@ void CPrinter::task_loop(const Loop& x) {
   block(content);
   in_task_ = false;
   for (const auto& [name, identifier] : others) names_.redirect(name, identifier);
-  std::vector<std::string> stores;
-  for (std::size_t n = 0; n < shared.size(); ++n) {
-    stores.push_back(names_.fresh(parts[n] + "s"));
-    line(stores.back() + "[taskIndex] = " + parts[n] + ";");
+  for (const std::string& part : parts) {
+    out.stores.push_back(names_.fresh(part + "s"));
+    line(out.stores.back() + "[taskIndex] = " + part + ";");
   }
   const std::string text = std::exchange(out_, std::move(before));
   depth_ = depth;
 
-  std::vector<std::string> parameters, arguments;
+  std::vector<std::string> parameters;
   const auto pass = [&](const std::string& name) {
     parameters.push_back(gang_parameter(name, written.count(name) > 0));
-    arguments.push_back((by_address.count(name) ? "&" : "") + names_.of(name));
+    out.arguments.push_back((by_address.count(name) ? "&" : "") + names_.of(name));
   };
   const std::set<std::string> used = names_.take_used();
   for (const Argument& a : k_.args)
@@ -270,21 +272,28 @@ void CPrinter::task_loop(const Loop& x) {
   }
   for (std::size_t n = 0; n < shared.size(); ++n) {
     parameters.push_back("uniform " + helpers_.type(expr_.type_of_name(shared[n].name)) +
-                         " * uniform " + stores[n]);
-    arguments.push_back(stores[n]);
+                         " * uniform " + out.stores[n]);
+    out.arguments.push_back(out.stores[n]);
   }
-  const std::string function = name() + "_task" + std::to_string(task_count_++);
-  const std::string head = "task void " + function + "(";
+  out.function = name() + "_task" + std::to_string(task_count_++);
+  const std::string head = "task void " + out.function + "(";
   tasks_ += head + parameter_list(parameters, head.size()) + ") {\n" + text + "}\n\n";
+  return out;
+}
 
+/// Launches a task for each iteration, waits for all of them, and puts their parts together.
+void CPrinter::task_loop(const Loop& x) {
+  const Task task = task_function(x);
+  const std::vector<SharedAccumulator>& shared = task.shared;
+  const std::vector<std::string>& stores = task.stores;
   std::string counts, all;
-  for (const Loop* l : loops) {
+  for (const Loop* l : task.loops) {
     const std::string n = expr_.index(trips_of(*l));
     counts += (counts.empty() ? "" : "][") + n;
     all += (all.empty() ? "(uniform int64)(" : "*(") + n + ")";
   }
   std::string condition;
-  for (const Loop* l : loops)
+  for (const Loop* l : task.loops)
     if (!surely_runs(*l))
       condition += (condition.empty() ? "" : " && ") + expr_.index(l->lower, false, Prec::Shift) +
                    " < " + expr_.index(end_of(*l), false, Prec::Shift);
@@ -294,8 +303,7 @@ void CPrinter::task_loop(const Loop& x) {
     const std::string type = "uniform " + helpers_.type(expr_.type_of_name(shared[n].name));
     line(type + " * uniform " + stores[n] + " = uniform new " + type + "[" + all + "];");
   }
-  line("launch[" + counts + "] " + function + "(" + fmt::format("{}", fmt::join(arguments, ", ")) +
-       ");");
+  line(fmt::format("launch[{}] {}({});", counts, task.function, fmt::join(task.arguments, ", ")));
   line("sync;");
   const std::string part = shared.empty() ? "" : names_.fresh("part");
   for (std::size_t n = 0; n < shared.size(); ++n) {

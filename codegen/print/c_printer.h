@@ -124,8 +124,16 @@ class CPrinter {
   std::string gang_parameter(const std::string& name, bool written);
   std::string gang_prototype();
   void gang_loop(const Loop& x);
+  struct Task {
+    std::vector<const Loop*> loops;  // that are launched together
+    std::string function;
+    std::vector<std::string> arguments;
+    std::vector<SharedAccumulator> shared;
+    std::vector<std::string> stores;  // arrays with a part of each of these for each task
+  };
+  Task task_function(const Loop& x);
   void task_loop(const Loop& x);
-  void begin_parts(const std::vector<SharedAccumulator>& all, std::vector<std::string>& parts);
+  std::vector<std::string> begin_parts(const std::vector<SharedAccumulator>& all);
   void end_part(const SharedAccumulator& a, const std::string& part);
   std::string index_type(const Exprs& from);
   bool varies(const Expr& e) const;

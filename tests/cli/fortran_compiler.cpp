@@ -111,9 +111,11 @@ TEST_CASE("fc: what cannot be, and what compilers refuse") {
           std::string(kSolver) + "subroutine wrong(n)\n  integer :: n\n  n = 'a'\nend\n");
   CHECK(tool("fc -- gfortran -c wrong.f90", f.str()).status == 4);
   CHECK(!f.has("wrong.o"));
-  const Outcome target = tool("fc --target opencl -- gfortran -c solver.f90", f.str());
-  CHECK(target.status == 1);
-  CHECK(has(target.err, "`fc` generates `c`, `openmp` or `cuda`, not `opencl`"));
+  for (const std::string name : {"opencl", "ispc"}) {
+    const Outcome target = tool("fc --target " + name + " -- gfortran -c solver.f90", f.str());
+    CHECK(target.status == 1);
+    CHECK(has(target.err, "`fc` generates `c`, `openmp` or `cuda`, not `" + name + "`"));
+  }
   const Outcome wide = tool("fc -- gfortran -fdefault-real-8 -c solver.f90", f.str());
   CHECK(wide.status == 1);
   CHECK(has(wide.err, "add -fdefault-double-8"));
