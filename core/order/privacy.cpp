@@ -275,6 +275,7 @@ class Privacy {
     }
     if (t.space == AddressSpace::Global || t.initializer) loops_.clear(), divisible_ = false;
     if (t.initializer) items_.clear();
+    find_numbered();
     const auto elsewhere = [&](const AccessAt& a) {
       return stands_for_elsewhere(r.order.kernel(), r.order.insn(a.insn), name);
     };
@@ -304,6 +305,27 @@ class Privacy {
   }
 
  private:
+  /// Accesses to one element are in equal iterations of inames that each of them has as the
+  /// subscript of an axis, as those of a team whose members share the array have their numbers.
+  void find_numbered() {
+    const auto& shape = temporary().shape;
+    if (!shape) return;
+    const auto is_number = [&](const AccessAt& a, std::size_t axis, const std::string& iname) {
+      const Exprs& index = r_.at(a).index;
+      const auto* v = index.size() == shape->size() ? index[axis].as<Var>() : nullptr;
+      return v && v->name == iname;
+    };
+    for (const std::string& i : r_.order.items(all_[0].insn)) {
+      if (std::find(items_.begin(), items_.end(), i) != items_.end()) continue;
+      for (std::size_t axis = 0; axis < shape->size(); ++axis)
+        if (std::all_of(all_.begin(), all_.end(),
+                        [&](const AccessAt& a) { return is_number(a, axis, i); })) {
+          numbered_.push_back(i);
+          break;
+        }
+    }
+  }
+
   Web with_statements(Web web) const {
     for (const AccessAt& a : all_) web.statements.push_back(a.insn);
     std::sort(web.statements.begin(), web.statements.end());
@@ -403,7 +425,9 @@ class Privacy {
   }
 
   bool covered() const {
-    const DataDependent data(r_, both(), loops_.size());
+    std::vector<std::string> same = both();
+    same.insert(same.end(), numbered_.begin(), numbered_.end());
+    const DataDependent data(r_, same, loops_.size());
     for (const AccessAt& read : all_)
       if (!r_.at(read).write) {
         CoverKey key = cover_key(data, read);
@@ -449,6 +473,7 @@ class Privacy {
     CoverKey key;
     key.loops = loops_;
     key.items = items_;
+    key.items.insert(key.items.end(), numbered_.begin(), numbered_.end());
     key.read = access(read);
     if (const Expr& rhs = o.insn(read.insn).rhs; rhs && rhs.holds<Select>())
       key.chosen = ExprKey{rhs};
@@ -517,7 +542,9 @@ class Privacy {
     const RunOrder& o = r_.order;
     Map m = o.before(w.insn, read.insn, is_never_parallel);
     for (std::size_t i = 0; i < loops_.size(); ++i) m = equate(std::move(m), i, i);
-    for (const std::string& i : items_) {
+    std::vector<std::string> same = items_;
+    same.insert(same.end(), numbered_.begin(), numbered_.end());
+    for (const std::string& i : same) {
       const auto at = [&](int s) {
         const auto& d = o.dims(s);
         return std::size_t(std::find(d.begin(), d.end(), i) - d.begin());
@@ -597,6 +624,7 @@ class Privacy {
   const Reference& r_;
   const std::vector<AccessAt>& all_;
   std::vector<std::string> loops_, items_;
+  std::vector<std::string> numbered_;  // inames of the team, see find_numbered()
   bool divisible_ = true;
 };
 

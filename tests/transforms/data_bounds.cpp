@@ -1,4 +1,5 @@
 // An instance reads the data that decides whether it runs: bounds and conditions from data.
+#include "core/model/memo.h"
 #include "core/model/print.h"
 #include "tests/transforms/loop_kit.h"
 #include "tests/transforms/same_values.h"
@@ -275,4 +276,30 @@ p[i, j] = 2        {id=two}
         "a loop of its own, which the order may then name");
   const Kernel once = apply(k, "duplicate_inames", {text("i"), text("id:two")});
   CHECK(same_values(k, apply(once, "prioritize_loops", {text("j,i_0")}), {{"n", 4}}));
+}
+
+TEST_CASE("data bounds: of an array of a team, each member has the element of its number") {
+  // Differential test, seed 5181484: the condition was not seen to be the same where `at` is read,
+  // so that what was carried over from step to step was not found again.
+  Kernel k = parsed(R"(
+kernel k(n: int32, d: in int32[n], e: in int64[n], b: out int64[n], count: inout int32, list: inout int64[n])
+domain {[z]: 0 <= z < n}
+domain {[x]: 0 <= x < n}
+b[x] = 2*e[x]  {id=c0, inames=x}
+<int32> at, count = make_tuple(count, count + 1)  {id=c1, inames=z, atomic, if=d[z] % 3 > 0}
+list[at] = 9  {id=c2, inames=z, dep=c1, if=d[z] % 3 > 0}
+)");
+  struct Comparing {
+    Comparing() { memo().compares = true; }
+    ~Comparing() { memo().compares = false; }
+  } const comparing;
+  k = apply(k, "assume_commuting", {text("count")});
+  k = apply(k, "assume_disjoint", {text("list")});
+  k = apply(k, "split_iname", {text("z"), Value{2}},
+            {{"inner_tag", text("l.0")}, {"outer_tag", text("g.0")}});
+  k = apply(k, "privatize_temporaries_with_inames", {text("z_inner")});
+  CHECK(k.find_temporary("at")->shape->size() == 1);
+  k = apply(k, "split_iname", {text("x"), Value{4}});
+  k = apply(k, "add_prefetch", {text("e"), text("x_inner")});
+  CHECK(code_of([&] { check_legal(k); }) == "legal");
 }
