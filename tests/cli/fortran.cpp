@@ -48,9 +48,8 @@ end subroutine
   const Outcome refused =
       tool("gen k.f90 --quiet --target opencl --fortran-interface none.f90", f.str());
   CHECK(refused.status == 1);
-  CHECK(refused.err ==
-        "error: target `opencl` has no interface to Fortran; `c`, `openmp` and `cuda` have "
-        "[unsupported]\n");
+  CHECK(refused.err.starts_with("error: target `opencl` has no interface to Fortran; `c`, "));
+  CHECK(refused.err.ends_with(" have [unsupported]\n"));
   CHECK(!f.has("none.f90"));
   f.write("case.loop",
           "kernel twice(n: int32, a: float64[n], A: float64[n])\n"

@@ -10,6 +10,8 @@
 #include <chrono>
 #include <vector>
 
+#include "codegen/codegen.h"
+#include "core/base/diagnostic.h"
 #include "tests/cli/harness.h"
 
 /// The interactive loop, through a pipe and at a pseudo-terminal.
@@ -253,13 +255,16 @@ TEST_CASE("repl: wrong commands say what is right, and where errors are") {
            ":open none.lua\n:help nothing_at_all\n:run n=2 m=3\n:run n=x\n\n\nerror('here')\n"
            "  :set n=abc\n:time off n=6\n:time m=6\n")
           .err;
+  std::vector<std::string> targets;
+  for (const Target t : all_targets()) targets.push_back(to_string(t));
+  const std::string no_target = "error: no target `fortran`; there is " + quoted_list(targets);
+  CHECK(contains(err, no_target + " [unknown-target]"));
   for (const char* text :
        {"error: no command `:tre`; did you mean `:tree`? [unknown-command]",
         "error: nothing is there to undo on branch `main`, not 1 [nothing-to-undo]",
         "error: nothing is there to redo on branch `main`, not 1 [nothing-to-redo]",
         "error: `:undo` takes `[n]` [bad-command]",
         "error: `:tree` takes no arguments [bad-command]",
-        "error: no target `fortran`; there is `c`, `openmp`, `opencl`, `cuda` [unknown-target]",
         "error: no branch or kernel `x`; there is `main`, `twice` [unknown-branch]",
         "error: `main` is the name of a branch already [name-taken]",
         "error: no setting `what`; there is `target`, `device`, `tolerance`, and each scalar of "
