@@ -23,8 +23,8 @@ std::size_t rank_of(const Kernel& k, const std::string& array, const Span& at) {
     std::vector<std::string> names;
     for (const Argument& a : k.args) names.push_back(a.name);
     for (const auto& [name, t] : k.temporaries) names.push_back(name);
-    fail("unknown-array", at ? at : k.at, "no array `{}` in kernel `{}`; it has {}", array, k.name,
-         names.empty() ? "none" : quoted_list(names));
+    fail_for(array, "unknown-array", at ? at : k.at, "no array `{}` in kernel `{}`; it has {}",
+             array, k.name, names.empty() ? "none" : quoted_list(names));
   }
   if (arg && !arg->is_array) {
     if (std::any_of(k.instructions.begin(), k.instructions.end(),

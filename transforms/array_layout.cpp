@@ -40,8 +40,8 @@ ArrayLayout layout_of(const Kernel& k, const std::string& name) {
     if (a.is_array) all.push_back(a.name);
   for (const auto& [n, t] : full.temporaries)
     if (!t.shape->empty()) all.push_back(n);
-  refuse("unknown-array", k.at, "no array `{}` in kernel `{}`; it has {}{}", name, k.name,
-         all.empty() ? "none" : quoted_list(all), did_you_mean(name, all));
+  refuse_for(name, "unknown-array", k.at, "no array `{}` in kernel `{}`; it has {}{}", name, k.name,
+             all.empty() ? "none" : quoted_list(all), did_you_mean(name, all));
 }
 
 void set_layout(Kernel& k, const std::string& name, const Exprs& shape, const Exprs& strides) {

@@ -244,8 +244,8 @@ Kernel assignment_to_subst(const Kernel& k, const std::string& lhs_name,
     std::vector<std::string> names;
     for (const Argument& x : k.args) names.push_back(x.name);
     for (const auto& [name, t] : k.temporaries) names.push_back(name);
-    fail("unknown-variable", k.at, "no variable `{}` in kernel `{}`; it has {}", lhs_name, k.name,
-         quoted_list(names));
+    fail_for(lhs_name, "unknown-variable", k.at, "no variable `{}` in kernel `{}`; it has {}",
+             lhs_name, k.name, quoted_list(names));
   }
   if (std::none_of(k.instructions.begin(), k.instructions.end(),
                    [&](const InsnPtr& i) { return writes_to(*i, lhs_name); }))

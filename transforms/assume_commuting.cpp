@@ -13,8 +13,8 @@ void require_updates(const Kernel& k, const std::string& name) {
     std::vector<std::string> all;
     for (const Argument& a : k.args) all.push_back(a.name);
     for (const auto& [n, t] : k.temporaries) all.push_back(n);
-    fail("unknown-variable", k.at, "no variable `{}` in kernel `{}`; it has {}", name, k.name,
-         all.empty() ? "none" : quoted_list(all));
+    fail_for(name, "unknown-variable", k.at, "no variable `{}` in kernel `{}`; it has {}", name,
+             k.name, all.empty() ? "none" : quoted_list(all));
   }
   const auto updates = [&](const InsnPtr& i) {
     return i->atomic == Atomicity::Update && writes(*i).count(name) > 0;

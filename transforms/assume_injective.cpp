@@ -17,8 +17,8 @@ void require_array(const Kernel& k, const std::string& name) {
     if (a.is_array) arrays.push_back(a.name);
   for (const auto& [n, t] : k.temporaries)
     if (!(t.shape && t.shape->empty())) arrays.push_back(n);
-  fail("unknown-array", k.at, "no array `{}` in kernel `{}`; it has {}", name, k.name,
-       arrays.empty() ? "none" : quoted_list(arrays));
+  fail_for(name, "unknown-array", k.at, "no array `{}` in kernel `{}`; it has {}", name, k.name,
+           arrays.empty() ? "none" : quoted_list(arrays));
 }
 
 const std::optional<Type>& type_of(const Kernel& k, const std::string& name) {

@@ -85,8 +85,8 @@ class BufferArray {
     std::vector<std::string> names;
     for (const Argument& a : k.args) names.push_back(a.name);
     for (const auto& [name, t] : k.temporaries) names.push_back(name);
-    fail("unknown-array", o.at ? o.at : k.at, "no array `{}` in kernel `{}`; it has {}", array,
-         k.name, names.empty() ? "none" : quoted_list(names));
+    fail_for(array, "unknown-array", o.at ? o.at : k.at, "no array `{}` in kernel `{}`; it has {}",
+             array, k.name, names.empty() ? "none" : quoted_list(names));
   }
 
   /// Rules that read the array are put into the selected instructions; others stay rules.

@@ -73,7 +73,7 @@ Kernel duplicate_inames(const Kernel& k, const std::vector<std::string>& inames,
   for (const auto& [iname, tag] : o.tags) {
     require_iname(k, iname);
     if (!wanted.contains(iname))
-      refuse("bad-tag", k.at, "a tag is given for `{}`, which is not duplicated", iname);
+      refuse_for(iname, "bad-tag", k.at, "a tag is given for `{}`, which is not duplicated", iname);
   }
   std::vector<bool> picked(k.instructions.size());
   std::set<std::string> used;

@@ -96,8 +96,8 @@ Expr with_present_inames(const Kernel& k, const Expr& e, const Span& at) {
     if (known->count(n)) continue;
     std::optional<Expr> now = former_iname(k, n);
     if (!now)
-      fail("unknown-iname", at, "`{}` is not an iname of kernel `{}`; it has {}", n, k.name,
-           quoted_list(k.inames()));
+      fail_for(n, "unknown-iname", at, "`{}` is not an iname of kernel `{}`; it has {}", n, k.name,
+               quoted_list(k.inames()));
     by.emplace(n, *std::move(now));
   }
   return by.empty() ? e : substitute(e, by);

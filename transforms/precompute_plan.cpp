@@ -16,8 +16,8 @@ const Rule& find_required(const Kernel& k, const std::string& name) {
   if (const Rule* r = k.find_rule(name)) return *r;
   std::vector<std::string> names;
   for (const Rule& r : k.rules) names.push_back(r.name);
-  fail("unknown-rule", k.at, "no rule `{}` in kernel `{}`; it has {}", name, k.name,
-       names.empty() ? "none" : quoted_list(names));
+  fail_for(name, "unknown-rule", k.at, "no rule `{}` in kernel `{}`; it has {}", name, k.name,
+           names.empty() ? "none" : quoted_list(names));
 }
 
 PrecomputeOptions with_present_inames(const Kernel& k, PrecomputeOptions o) {

@@ -135,9 +135,9 @@ class Realizer {
         out = in_order(nested.tree.paths[n].loops(), {some.begin(), some.end()});
     for (const std::string& i : out)
       if (const InameTag* t = out_.tag(i); t && t->kind != TagKind::Ord)
-        refuse("bad-tag", at,
-               "the iterations of `{}`, tagged `{}`, cannot pass on the terms of a scan", i,
-               t->text);
+        refuse_for(i, "bad-tag", at,
+                   "the iterations of `{}`, tagged `{}`, cannot pass on the terms of a scan", i,
+                   t->text);
     for (const std::string& i : some)
       if (is_work_item(out_.tag(i))) out.push_back(i);
     return out;

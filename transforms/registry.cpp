@@ -194,27 +194,32 @@ Decoded decode(const Op& op, const ValueList& positional, const ValueDict& optio
   return out;
 }
 
-/// All names in an argument: list elements, keys and, where `text` holds a list, its parts.
+/// All names in an argument: list elements, keys and their values and, where a text holds a list,
+/// its parts, also those before and after a colon.
 void collect_names(const Value& v, std::vector<std::string>& out) {
   std::visit(overload{[](std::monostate) {}, [](bool) {}, [](std::int64_t) {}, [](double) {},
                       [&](const std::string& s) {
                         for (const std::string& part : split_list(s)) {
                           out.push_back(part);
-                          if (const auto colon = part.find(':'); colon != std::string::npos)
-                            out.push_back(trimmed(part.substr(0, colon)));
+                          const auto colon = part.find(':');
+                          if (colon == std::string::npos) continue;
+                          out.push_back(trimmed(part.substr(0, colon)));
+                          out.push_back(trimmed(part.substr(colon + 1)));
                         }
                       },
                       [&](const ValueList& l) {
                         for (const Value& e : l) collect_names(e, out);
                       },
                       [&](const ValueDict& d) {
-                        for (const auto& [name, e] : d) out.push_back(name);
+                        for (const auto& [name, e] : d) {
+                          out.push_back(name);
+                          collect_names(e, out);
+                        }
                       }},
              v.v);
 }
 
-/// A transform complained about a name. If the name is in some argument and the kernel lacks it,
-/// that argument is wrong.
+/// A transform complained about a name. If the name is in some argument, that argument is wrong.
 [[noreturn]] void blame_argument(const Op& op, const Kernel& k, const Decoded& args, const Error& e,
                                  const Span& at) {
   const Diagnostic& d = e.diagnostic();
@@ -227,7 +232,7 @@ void collect_names(const Value& v, std::vector<std::string>& out) {
     std::vector<std::string> names;
     collect_names(value->second, names);
     for (const std::string& name : names) {
-      if (d.text.find("`" + name + "`") == std::string::npos) continue;
+      if (name != d.culprit) continue;
       std::string reason = d.hint.empty() ? d.text : d.text + "; " + d.hint;
       if (d.code == "unknown-iname") {
         if (k.has_iname(name)) continue;
@@ -245,10 +250,11 @@ void collect_names(const Value& v, std::vector<std::string>& out) {
 /// Codes of errors that say that an argument names something that the kernel lacks, or is
 /// malformed.
 bool is_about_argument(const std::string& code) {
-  static const std::vector<std::string> kCodes{
-      "bad-match",     "bad-tag",           "unknown-argument",    "unknown-array", "unknown-id",
-      "unknown-iname", "unknown-insn",      "unknown-instruction", "unknown-name",  "unknown-rule",
-      "unknown-tag",   "unknown-temporary", "unknown-variable"};
+  static const std::vector<std::string> kCodes{"bad-match",         "bad-tag",
+                                               "unknown-argument",  "unknown-array",
+                                               "unknown-iname",     "unknown-instruction",
+                                               "unknown-name",      "unknown-rule",
+                                               "unknown-temporary", "unknown-variable"};
   return std::find(kCodes.begin(), kCodes.end(), code) != kCodes.end();
 }
 

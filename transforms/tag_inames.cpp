@@ -59,9 +59,10 @@ std::optional<InameTag> tag_for(const Kernel& k, const std::string& iname,
   if (text == "unused.l") return tag_for(k, iname, unused_axis(k, TagKind::Local));
   const auto tag = parse_iname_tag(text);
   if (!tag)
-    fail("bad-tag", k.at,
-         "no tag `{}` for iname `{}`; there are `for`, {}, `like.INAME`, `unused.g`, `unused.l`{}",
-         text, iname, all_tags(), did_you_mean(text, common_tags()));
+    fail_for(
+        text, "bad-tag", k.at,
+        "no tag `{}` for iname `{}`; there are `for`, {}, `like.INAME`, `unused.g`, `unused.l`{}",
+        text, iname, all_tags(), did_you_mean(text, common_tags()));
   return tag;
 }
 

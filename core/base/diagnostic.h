@@ -23,6 +23,8 @@ struct Diagnostic {
   Label where;
   std::vector<Label> notes;
   std::string hint;  // the nearest way that works; empty if none
+  /// The name, or the text in a language of its own, that is wrong, where an argument may have it.
+  std::string culprit = {};
 };
 
 /// Renders `d` as compilers do: `file:line:col: error: text [code]`, the source line with a caret,
@@ -61,11 +63,27 @@ template <class... A>
   throw Error(Diagnostic{std::move(code), fmt::format(f, std::forward<A>(a)...), {at, {}}, {}, {}});
 }
 
+/// The same because of a name.
+template <class... A>
+[[noreturn]] void fail_for(const std::string& culprit, std::string code, const Span& at,
+                           fmt::format_string<A...> f, A&&... a) {
+  throw Error(Diagnostic{
+      std::move(code), fmt::format(f, std::forward<A>(a)...), {at, {}}, {}, {}, culprit});
+}
+
 /// Throws Refused{code, message} at `at`.
 template <class... A>
 [[noreturn]] void refuse(std::string code, const Span& at, fmt::format_string<A...> f, A&&... a) {
   throw Refused(
       Diagnostic{std::move(code), fmt::format(f, std::forward<A>(a)...), {at, {}}, {}, {}});
+}
+
+/// The same because of a name.
+template <class... A>
+[[noreturn]] void refuse_for(const std::string& culprit, std::string code, const Span& at,
+                             fmt::format_string<A...> f, A&&... a) {
+  throw Refused(Diagnostic{
+      std::move(code), fmt::format(f, std::forward<A>(a)...), {at, {}}, {}, {}, culprit});
 }
 
 /// Throws InternalError unless `condition`.

@@ -89,8 +89,8 @@ class TypeInference {
         const std::string& name = written_name(i->lhs[p]);
         const auto it = vars_.find(name);
         if (it == vars_.end())
-          fail("unknown-name", i->lhs[p].at() ? i->lhs[p].at() : i->at,
-               "`{}` is assigned but is not an argument or temporary", name);
+          fail_for(name, "unknown-name", i->lhs[p].at() ? i->lhs[p].at() : i->at,
+                   "`{}` is assigned but is not an argument or temporary", name);
         if (it->second) continue;
         const auto [v, fresh] = number_.emplace(name, static_cast<int>(names_.size()));
         if (fresh) names_.push_back(name);
@@ -374,8 +374,8 @@ class TypeCheck {
       const bool value = gives && &l == &i.lhs[0];
       if (value || !l.as<Var>() || !is_passed_to(k_, i, name)) typer_.check(l);
       if (!k_.find_temporary(name) && !typer_.argument(name))
-        fail("unknown-name", l.at() ? l.at() : i.at,
-             "`{}` is assigned but is not an argument or temporary", name);
+        fail_for(name, "unknown-name", l.at() ? l.at() : i.at,
+                 "`{}` is assigned but is not an argument or temporary", name);
       targets.push_back(typer_.type(l)->type);
     }
     for (const Expr& p : i.predicates) {

@@ -69,8 +69,8 @@ std::optional<Type> Typer::variable(const std::string& name, const Span& at) con
       if (vars_->size() < 200)
         for (const auto& [n, t] : *vars_) known.push_back(n);
       std::sort(known.begin(), known.end());
-      fail("unknown-name", at, "`{}` is not an argument, temporary, iname or parameter{}", name,
-           did_you_mean(name, known));
+      fail_for(name, "unknown-name", at, "`{}` is not an argument, temporary, iname or parameter{}",
+               name, did_you_mean(name, known));
     }
     return it->second;
   }

@@ -24,30 +24,30 @@ bool has_wildcard(const std::string& s) { return s.find_first_of("*?[") != std::
 
 void require_iname(const Kernel& k, const std::string& name) {
   if (!k.has_iname(name))
-    fail("unknown-iname", k.at, "no iname `{}` in kernel `{}`; {}", name, k.name,
-         it_has(k.inames()));
+    fail_for(name, "unknown-iname", k.at, "no iname `{}` in kernel `{}`; {}", name, k.name,
+             it_has(k.inames()));
 }
 
 void require_arg(const Kernel& k, const std::string& name) {
   if (k.find_arg(name)) return;
   std::vector<std::string> names;
   for (const Argument& a : k.args) names.push_back(a.name);
-  fail("unknown-argument", k.at, "no argument `{}` in kernel `{}`; {}", name, k.name,
-       it_has(names));
+  fail_for(name, "unknown-argument", k.at, "no argument `{}` in kernel `{}`; {}", name, k.name,
+           it_has(names));
 }
 
 void require_insn(const Kernel& k, const std::string& id) {
   if (!k.find_insn(id))
-    fail("unknown-instruction", k.at, "no instruction `{}` in kernel `{}`; {}", id, k.name,
-         it_has(k.instruction_ids()));
+    fail_for(id, "unknown-instruction", k.at, "no instruction `{}` in kernel `{}`; {}", id, k.name,
+             it_has(k.instruction_ids()));
 }
 
 void require_temporary(const Kernel& k, const std::string& name) {
   if (k.find_temporary(name)) return;
   std::vector<std::string> all;
   for (const auto& [n, t] : k.temporaries) all.push_back(n);
-  fail("unknown-temporary", k.at, "no temporary `{}` in kernel `{}`; {}{}", name, k.name,
-       it_has(all), did_you_mean(name, all));
+  fail_for(name, "unknown-temporary", k.at, "no temporary `{}` in kernel `{}`; {}{}", name, k.name,
+           it_has(all), did_you_mean(name, all));
 }
 
 void require_identifier(const std::string& name, const Span& at) {

@@ -167,7 +167,7 @@ class Reader {
 
  private:
   [[noreturn]] void error(std::size_t from, std::size_t len, const std::string& what) const {
-    Diagnostic d{"bad-match", fmt::format("in the match `{}`: {}", text_, what), {}, {}, {}};
+    Diagnostic d{"bad-match", fmt::format("in the match `{}`: {}", text_, what), {}, {}, {}, text_};
     d.where.at = span_at(add_source("<match>", text_), from, len);
     if (at_) d.notes.push_back({at_, "given here"});
     throw Error(std::move(d));

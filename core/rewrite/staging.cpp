@@ -185,7 +185,7 @@ std::optional<InameTag> staging_tag(const std::optional<std::string>& given, boo
   if (!given) return shared ? parse_iname_tag("l.auto") : std::nullopt;
   if (given->empty() || *given == "for") return {};
   std::optional<InameTag> tag = parse_iname_tag(*given);
-  if (!tag) fail("bad-tag", at, "`{}` is not a tag of an iname", *given);
+  if (!tag) fail_for(*given, "bad-tag", at, "`{}` is not a tag of an iname", *given);
   tag->at = at;
   return tag;
 }
