@@ -38,7 +38,7 @@ if(MOONLOOP_STATIC)
 endif()
 
 # A static library of all sources below folder `name`.
-function(moonloop_floor name)
+function(moonloop_layer name)
   cmake_parse_arguments(ARG "" "" "LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${name}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "/flang_[a-z]+\\.cpp$")  # see flang.cmake
