@@ -15,6 +15,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 warns about std::string and std::vector themselves (GCC bugs 105329, 105651, 107852).
   moonloop_warnings(-Wno-restrict -Wno-array-bounds)
 endif()
+if(CMAKE_UNITY_BUILD)
+  # What a file of several keeps for itself is not that of a header.
+  moonloop_warnings(-Wno-subobject-linkage)
+endif()
 if(MOONLOOP_WERROR)
   moonloop_warnings(-Werror)
   # GCC 12 takes moved-from variants for uninitialized (GCC bug 105562), so that one stays a warning.

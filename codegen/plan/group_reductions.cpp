@@ -8,8 +8,6 @@
 namespace moonloop {
 namespace {
 
-using Span = GroupReduction::Span;
-
 /// The axes of the work-group that the instruction is spread over.
 std::set<int> axes_of(const Plan& plan, const Instruction& insn, bool groups) {
   std::set<int> out;
@@ -144,7 +142,7 @@ class Inserter {
       if (std::find(r.axes.begin(), r.axes.end(), axis) != r.axes.end()) {
         if (r.spans.empty() || r.spans.back().stride * r.spans.back().items != stride)
           r.spans.push_back({stride, 1, lit(0)});
-        Span& s = r.spans.back();
+        GroupReduction::Span& s = r.spans.back();
         s.place = index_add({s.place, index_mul(lit(s.items), call(kLocalId, {lit(axis)}))});
         s.items *= items;
       }
@@ -156,7 +154,7 @@ class Inserter {
 
   /// Whether those that put their parts together are neighbours that fill warps, or an equal part
   /// of one each.
-  static bool in_warps(const Span& s) {
+  static bool in_warps(const GroupReduction::Span& s) {
     return s.stride == 1 &&
            (s.items % kWarpItems == 0 || (s.items < kWarpItems && kWarpItems % s.items == 0));
   }

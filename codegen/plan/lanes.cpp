@@ -10,11 +10,11 @@
 namespace moonloop {
 namespace {
 
-using Names = std::vector<std::string>;
+using Lanes = std::vector<std::string>;  // inames
 
 /// By instruction, its lanes, innermost first: `vec`, then `ilp` in the order of the loops.
-std::vector<std::string> lanes_of(const Kernel& k, const Instruction& insn) {
-  std::vector<std::string> out;
+Lanes lanes_of(const Kernel& k, const Instruction& insn) {
+  Lanes out;
   for (const std::string& n : insn.inames)
     if (is_lane(k.tag(n))) out.push_back(n);
   const auto rank = [&](const std::string& n) {
@@ -26,7 +26,7 @@ std::vector<std::string> lanes_of(const Kernel& k, const Instruction& insn) {
   return out;
 }
 
-PlanNode within(PlanNode node, const std::vector<std::string>& lanes) {
+PlanNode within(PlanNode node, const Lanes& lanes) {
   for (const std::string& iname : lanes) {
     std::vector<PlanNode> body;
     body.push_back(std::move(node));
@@ -36,9 +36,9 @@ PlanNode within(PlanNode node, const std::vector<std::string>& lanes) {
 }
 
 /// The lanes that each have an accumulator of the reduction of their own.
-std::vector<std::string> lanes_of(const Plan& plan, const GroupReduction& r) {
+Lanes lanes_of(const Plan& plan, const GroupReduction& r) {
   const Instruction& update = *plan.kernel.instructions[static_cast<std::size_t>(r.update)];
-  std::vector<std::string> out = lanes_of(plan.kernel, update);
+  Lanes out = lanes_of(plan.kernel, update);
   const auto own = plan.lane_copies.find(written_name(update.lhs[0]));
   std::erase_if(out, [&](const std::string& i) {
     return own == plan.lane_copies.end() ||
@@ -61,11 +61,11 @@ class LanePlacer {
   }
 
   /// `around`: the loops outside of `nodes`; `taken`: the lanes among them.
-  void place(std::vector<PlanNode>& nodes, const Names& around, const Names& taken) {
+  void place(std::vector<PlanNode>& nodes, const Lanes& around, const Lanes& taken) {
     if (!bounds_.empty()) join_bounded(nodes, around, taken);
     std::vector<PlanNode> out;
     for (PlanNode& n : nodes) {
-      Names inside = around, lanes = taken;
+      Lanes inside = around, lanes = taken;
       if (n.is_loop()) inside.push_back(n.iname());
       if (n.is_loop() && is_lane(k_.tag(n.iname()))) lanes.push_back(n.iname());
       place(n.children, inside, lanes);
@@ -79,7 +79,7 @@ class LanePlacer {
         continue;
       }
       for (int i : n.insns()) {
-        const Names own = without(lanes_of(k_, insn(i)), taken);
+        const Lanes own = without(lanes_of(k_, insn(i)), taken);
         if (own.empty() && !out.empty() && out.back().is_statements()) {
           out.back().statements().push_back(i);
           continue;
@@ -92,7 +92,7 @@ class LanePlacer {
 
  private:
   const Instruction& insn(int i) const { return *k_.instructions[static_cast<std::size_t>(i)]; }
-  static Names without(Names all, const Names& some) {
+  static Lanes without(Lanes all, const Lanes& some) {
     std::erase_if(all, [&](const std::string& n) {
       return std::find(some.begin(), some.end(), n) != some.end();
     });
@@ -135,8 +135,8 @@ class LanePlacer {
     std::set<std::string> lanes;
   };
   std::optional<Range> range_of(const std::vector<PlanNode>& nodes, const std::string& name,
-                                const Names& taken) const {
-    const Names open = without(plan_.lane_copies.at(name), taken);
+                                const Lanes& taken) const {
+    const Lanes open = without(plan_.lane_copies.at(name), taken);
     if (open.empty()) return std::nullopt;
     std::optional<Range> out;
     bool bounds = false;
@@ -149,7 +149,7 @@ class LanePlacer {
     return bounds && out->first < out->last ? out : std::nullopt;  // none, or further inside
   }
 
-  void join_bounded(std::vector<PlanNode>& nodes, const Names& around, const Names& taken) {
+  void join_bounded(std::vector<PlanNode>& nodes, const Lanes& around, const Lanes& taken) {
     std::vector<PlanNode> apart;  // a statement each
     for (PlanNode& n : nodes) {
       if (!n.is_statements()) {
@@ -166,7 +166,7 @@ class LanePlacer {
         ranges.push_back(*r);
         continue;
       }
-      const Names open = without(plan_.lane_copies.at(t), taken);  // each has a copy everywhere
+      const Lanes open = without(plan_.lane_copies.at(t), taken);  // each has a copy everywhere
       for (std::size_t i = 0; i < apart.size() && !open.empty(); ++i)
         if (needs(apart[i], t)) ranges.push_back(Range{i, i, {open.begin(), open.end()}});
     }
@@ -187,7 +187,7 @@ class LanePlacer {
       for (; next < r.first; ++next) nodes.push_back(std::move(apart[next]));
       std::vector<PlanNode> body;
       for (; next <= r.last; ++next) body.push_back(std::move(apart[next]));
-      const Names team(r.lanes.begin(), r.lanes.end());
+      const Lanes team(r.lanes.begin(), r.lanes.end());
       if (const auto why = objection(body, team, around))
         fail("unsupported", insn(why->insn).at,
              "a loop has as many iterations as each value of `{0}`, tagged `{1}`, says, so that "
@@ -226,8 +226,8 @@ class LanePlacer {
     int insn;
     std::string text;
   };
-  std::optional<Objection> objection(const std::vector<PlanNode>& body, const Names& team,
-                                     const Names& around) {
+  std::optional<Objection> objection(const std::vector<PlanNode>& body, const Lanes& team,
+                                     const Lanes& around) {
     std::vector<int> all;
     for (const PlanNode& n : body) instructions_of(n, all);
     if (std::any_of(body.begin(), body.end(), waits_in))
@@ -253,7 +253,7 @@ class LanePlacer {
   PlanNode joined(std::vector<PlanNode> body, const std::set<std::string>& lanes) const {
     std::vector<int> all;
     instructions_of(body.front(), all);
-    Names order = lanes_of(k_, insn(all.front()));  // innermost first
+    Lanes order = lanes_of(k_, insn(all.front()));  // innermost first
     std::erase_if(order, [&](const std::string& n) { return !lanes.count(n); });
     for (const std::string& iname : order) {
       PlanNode loop = PlanNode::over(iname, std::exchange(body, {}));

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstring>
 #include <stdexcept>
 #include <tuple>
 #include <type_traits>
@@ -8,6 +9,20 @@
 
 /// Dispatch from scalar types to C++ types, for the files that build the interpreter's nodes.
 namespace moonloop::interp {
+
+/// The number that stands at `p`, which is aligned or not.
+template <class T>
+T read(const char* p) {
+  T v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+/// Puts `v` there, as a number of type T.
+template <class T, class V>
+void write(char* p, V v) {
+  const T t = static_cast<T>(v);
+  std::memcpy(p, &t, sizeof t);
+}
 
 /// Calls `f` with a value of the C++ type of an integer or bool.
 template <class F>

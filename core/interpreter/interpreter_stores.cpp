@@ -81,18 +81,6 @@ Value with_parts(Value v, std::vector<const IntNode*> parts, bool adds) {
 
 namespace {
 
-template <class T>
-T read(const char* p) {
-  T v;
-  std::memcpy(&v, p, sizeof v);
-  return v;
-}
-template <class T, class V>
-void write(char* p, V v) {
-  const T t = static_cast<T>(v);
-  std::memcpy(p, &t, sizeof t);
-}
-
 /// Numbers of one type in memory.
 template <class T>
 struct Integers {

@@ -65,13 +65,6 @@ struct AddressOf final : AddressNode {
   }
 };
 
-template <class T>
-T read(const char* p) {
-  T v;
-  std::memcpy(&v, p, sizeof v);
-  return v;
-}
-
 template <class R>
 Complex read_complex(const char* p) {
   return {static_cast<double>(read<R>(p)), static_cast<double>(read<R>(p + sizeof(R)))};
@@ -334,12 +327,6 @@ struct StoreAs final : Store {
 template <class Get, class Put>
 std::unique_ptr<Store> make_store(Access to, Get get, Put put) {
   return std::make_unique<StoreAs<Get, Put>>(std::move(to), std::move(get), std::move(put));
-}
-
-template <class T, class V>
-void write(char* p, V v) {
-  const T t = static_cast<T>(v);
-  std::memcpy(p, &t, sizeof t);
 }
 
 }  // namespace

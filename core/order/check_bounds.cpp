@@ -95,7 +95,7 @@ std::optional<std::int64_t> value_at(const Expr& e, const std::map<std::string, 
       [](const SubArray&) -> R { return {}; }});
 }
 
-std::string instance_text(const std::string& id, const Sample& s) {
+std::string instance_of(const std::string& id, const Sample& s) {
   if (s.dims.empty()) return id;
   std::string out = id + "[";
   for (const auto& [n, v] : s.dims)
@@ -253,7 +253,7 @@ class BoundsCheck : public UseCheck {
       collect_vars(extent, named);
       if (named.size() > 1 || !extent.as<Var>()) named.clear();
     }
-    text += fmt::format(", at {}", instance_text(u.insn->id, *s));
+    text += fmt::format(", at {}", instance_of(u.insn->id, *s));
     std::string with;
     for (const auto& [n, v] : s->params)
       if (!named.count(n)) with += fmt::format("{}{} = {}", with.empty() ? " for " : ", ", n, v);

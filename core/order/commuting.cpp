@@ -39,7 +39,7 @@ Exprs subscripts_of(const Expr& place) {
 }
 
 /// Tuples that are compared have few parts.
-constexpr std::size_t kMostParts = 8;
+constexpr std::size_t kMostCompared = 8;
 
 struct Chosen {
   Expr cond, yes, no;
@@ -306,7 +306,7 @@ std::string CommutingUpdates::ordered(const Instruction& insn, const Exprs& valu
   if (values.size() == 1 && parts.size() == 1) return "";  // a choice of one value
   // By names without subscripts, which are the same for all parts.
   for (Candidate& c : parts) c.name = written_name(c.place) + field_of(c.place);
-  const std::string order = parts.size() > kMostParts ? "" : lexicographic(cond, parts);
+  const std::string order = parts.size() > kMostCompared ? "" : lexicographic(cond, parts);
   return order.empty() ? "" : "tuple" + order;
 }
 

@@ -11,7 +11,7 @@
 namespace moonloop::fortran {
 namespace {
 
-bool mentions(const Expr& e, const std::set<std::string>& names) {
+bool mentions_any(const Expr& e, const std::set<std::string>& names) {
   std::set<std::string> reads;
   if (e) collect_reads(e, reads);
   return std::any_of(reads.begin(), reads.end(),
@@ -25,7 +25,7 @@ bool reads_elsewhere(const Expr& e, const Expr& to) {
   const auto* v = e.as<Var>();
   const auto* l = e.as<Load>();
   if ((v && v->name == array) || (l && l->array == array)) return true;
-  if (is_of_arrays(e) || !called(e, kArrays).empty()) return mentions(e, {array});
+  if (is_of_arrays(e) || !called(e, kArrays).empty()) return mentions_any(e, {array});
   bool found = false;
   for_each_child(e, [&](const Expr& x) { found = found || reads_elsewhere(x, to); });
   return found;
@@ -115,14 +115,14 @@ void Expansion::at_once(const std::vector<Range>& ranges, const Expr& to, const 
   };
   bool elsewhere = reads_elsewhere(value, to) || reads_elsewhere(mask, to);
   if (const auto* l = to.as<Load>())
-    for (const Expr& i : l->index) elsewhere = elsewhere || mentions(i, {l->array});
+    for (const Expr& i : l->index) elsewhere = elsewhere || mentions_any(i, {l->array});
   if (!elsewhere) return assign(to, value);
   // An element for each iteration; so the mask and the place are as they were, too.
   const Expr place = room(written_name(to) + "_new", ranges, type_of(to, r_, all_), at);
   const auto* l = to.as<Load>();
   Exprs index;
   for (const Expr& i : l->index) {
-    if (!mentions(i, {l->array})) {
+    if (!mentions_any(i, {l->array})) {
       index.push_back(i);
       continue;
     }
@@ -286,7 +286,7 @@ Expr Expansion::settled(const Expr& to, Body& out, const Span& at) {
   const auto* l = to.as<Load>();
   if (!l) return to;
   const auto still = [&](const Expr& e) {
-    if (!mentions(e, {l->array})) return e;
+    if (!mentions_any(e, {l->array})) return e;
     return axes_of(e, r_).empty() ? kept(e, l->array + "_at", out, at) : computed(e, out, at);
   };
   return map_children(
@@ -298,7 +298,7 @@ Expr Expansion::settled(const Expr& to, Body& out, const Span& at) {
 /// The mask stays as it is at the construct's start. `alone`: there is only one assignment.
 Expr Expansion::lasting(const Expr& mask, const std::set<std::string>& assigned, bool alone,
                         Body& out, const Span& at) {
-  if (alone || !mentions(mask, assigned)) return mask;
+  if (alone || !mentions_any(mask, assigned)) return mask;
   Exprs numbers;
   const std::vector<Range> ranges = over(axes_of(mask, r_), numbers, at);
   const Expr place = room("mask", ranges, moonloop::Scalar::Bool, at);
@@ -387,7 +387,7 @@ void Expansion::each_assignment(const Forall& f, Each around, const Span& at, Bo
   }
   std::set<std::string> assigned;
   assigned_by(*f.body, assigned);
-  if (around.mask && f.body->size() > 1 && mentions(around.mask, assigned)) {
+  if (around.mask && f.body->size() > 1 && mentions_any(around.mask, assigned)) {
     const Expr place = room("mask", around.ranges, moonloop::Scalar::Bool, at);
     at_once(around.ranges, place, around.mask, Expr(), out, at);
     around.mask = place;
@@ -425,7 +425,7 @@ void Expansion::each_masked(const Where& w, const Each& around, const Expr& oute
     Exprs all = before;
     if (arm.mask) {
       Expr mask = in_forall(arm.mask, around, out, at);
-      if (mentions(mask, assigned)) {  // it stays as it is at the construct's start
+      if (mentions_any(mask, assigned)) {  // it stays as it is at the construct's start
         std::vector<Range> ranges = around.ranges;
         const std::vector<Axis> axes = axes_of(mask, r_);
         Exprs numbers, index;

@@ -23,7 +23,7 @@ constexpr int kOfDirective = 2;  // a directive at a block is as much as two blo
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 /// A statement without its label, its name and its blanks, and the nesting of its brackets.
-struct Statement {
+struct LogicalLine {
   std::string text, label, name;
   std::size_t at = 0, size = 0;  // of all of it
   bool directive = false;
@@ -78,11 +78,11 @@ double operators(const std::string& text) {
 }
 
 /// Cuts a text into statements.
-class Statements {
+class LogicalLines {
  public:
-  explicit Statements(std::string_view text) : text_(text) {}
+  explicit LogicalLines(std::string_view text) : text_(text) {}
 
-  bool next(Statement& s) {
+  bool next(LogicalLine& s) {
     if (at_ >= text_.size()) return false;
     s = {};
     s.at = at_;
@@ -128,7 +128,7 @@ class Statements {
     if (from == before.size()) return before.ends_with(')') ? 1 : 0;
     return from > 0 && before[from - 1] == '%' ? 2 : 1;
   }
-  static void take_label(Statement& s) {
+  static void take_label(LogicalLine& s) {
     std::size_t n = 0;
     while (n < s.text.size() && std::isdigit(static_cast<unsigned char>(s.text[n])) != 0) ++n;
     s.label = s.text.substr(0, n);
@@ -152,7 +152,7 @@ struct Block {
 };
 
 /// The kind of block that a statement opens; empty for none. A loop up to a label opens none.
-std::string opened_by(const Statement& s) {
+std::string opened_by(const LogicalLine& s) {
   if (s.text == "do" || ((s.starts("dowhile(") || s.starts("doconcurrent(")))) return "do";
   if (s.starts("do") && s.text.size() > 2 &&
       std::isdigit(static_cast<unsigned char>(s.text[2])) == 0 && s.is_loop_control())
@@ -172,7 +172,7 @@ std::string opened_by(const Statement& s) {
 }
 
 /// The kind of block whose part a statement begins; empty for others.
-std::string continued_by(const Statement& s) {
+std::string continued_by(const LogicalLine& s) {
   if (s.text.find('=') != s.text.npos && !s.starts("elseif(") && !s.starts("case(") &&
       !s.starts("elsewhere("))
     return {};
@@ -183,7 +183,7 @@ std::string continued_by(const Statement& s) {
 }
 
 /// The kind of block or unit that a statement ends; empty for others.
-std::string ended_by(const Statement& s) {
+std::string ended_by(const LogicalLine& s) {
   if (s.text == "end" || s.text == "contains") return "unit";
   if (!s.starts("end") || s.text.find_first_of("=(%") != s.text.npos) return {};
   for (const char* unit :
@@ -200,8 +200,8 @@ class Check {
   explicit Check(std::string_view text) : text_(text) {}
 
   std::optional<TooDeep> run() {
-    Statements statements(text_);
-    for (Statement s; statements.next(s); ++number_) {
+    LogicalLines statements(text_);
+    for (LogicalLine s; statements.next(s); ++number_) {
       if (s.brackets > kMostBrackets) return too_many(s, "nesting of brackets as deep as here");
       if (s.levels > kCheapLevels) {
         levels_ += std::exp2(s.levels);
@@ -224,7 +224,7 @@ class Check {
   }
 
  private:
-  static TooDeep too_many(const Statement& s, const char* what) {
+  static TooDeep too_many(const LogicalLine& s, const char* what) {
     TooDeep out;
     out.what = what;
     out.hint = "give a part of the statement a name, as a variable that is assigned before";
@@ -232,7 +232,7 @@ class Check {
     return out;
   }
 
-  std::optional<TooDeep> block(const Statement& s) {
+  std::optional<TooDeep> block(const LogicalLine& s) {
     remember_label(s);
     if (const std::string kind = opened_by(s); !kind.empty()) {
       open_.push_back({kind, s.name, {s.at, s.size}, number_, directives_});
@@ -252,14 +252,14 @@ class Check {
   }
 
   /// `do 10 i = 1, n`, whose end may be `10 end do`.
-  void remember_label(const Statement& s) {
+  void remember_label(const LogicalLine& s) {
     if (!s.starts("do")) return;
     std::size_t n = 2;
     while (n < s.text.size() && std::isdigit(static_cast<unsigned char>(s.text[n])) != 0) ++n;
     if (n > 2) labels_.insert(s.text.substr(2, n - 2));
   }
 
-  std::string quoted(const Statement& s) const {
+  std::string quoted(const LogicalLine& s) const {
     std::string_view text = text_.substr(s.at, std::min<std::size_t>(s.size, 40));
     while (text.starts_with(' ')) text.remove_prefix(1);
     return fmt::format("`{}`", text);
@@ -267,7 +267,7 @@ class Check {
 
   /// The open block cannot be closed because of `s`, or of the end of the text. Where that is
   /// cheap, continues as Flang does: with no block open.
-  std::optional<TooDeep> broken(const Statement& s, const std::string& by) {
+  std::optional<TooDeep> broken(const LogicalLine& s, const std::string& by) {
     if (open_.empty()) return {};
     int times = 0;
     for (const Block& b : open_) times += 1 + kOfDirective * b.directives;

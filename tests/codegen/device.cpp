@@ -5,7 +5,7 @@ using namespace moonloop;
 
 namespace {
 
-const char* const kProduct = R"(
+const char* const kTiledProduct = R"(
 kernel matmul(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n, n])
 domain {[i, j, io, jo]: 0 <= io and 0 <= i < 16 and i < n - 16*io and 0 <= jo and 0 <= j < 16 and j < n - 16*jo}
 domain {[k]: 0 <= k < n}
@@ -29,8 +29,8 @@ end
 }  // namespace
 
 TEST_CASE("devices: a product over a grid of work-items") {
-  CHECK_GOLDEN("product.cl", code(kProduct, Target::OpenCL, kTiles));
-  CHECK_GOLDEN("product.cu", code(kProduct, Target::Cuda, kTiles));
+  CHECK_GOLDEN("product.cl", code(kTiledProduct, Target::OpenCL, kTiles));
+  CHECK_GOLDEN("product.cu", code(kTiledProduct, Target::Cuda, kTiles));
 }
 
 TEST_CASE("devices: groups have as many work-items as parameters say") {

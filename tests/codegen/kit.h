@@ -15,6 +15,12 @@ namespace moonloop {
 
 using Tags = std::map<std::string, std::string>;
 
+inline const char* const kProduct = R"(
+kernel matmul(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n, n])
+domain {[i, j, k]: 0 <= i, j, k < n}
+c[i, j] = sum(k, a[i, k]*b[k, j])
+)";
+
 inline Kernel kernel(const std::string& text, const Tags& tags = {}) {
   Kernel k = parsed(text);
   for (const auto& [iname, tag] : tags) k.iname_tags[iname] = parse_iname_tag(tag).value();

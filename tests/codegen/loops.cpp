@@ -6,13 +6,7 @@ using namespace moonloop;
 
 namespace {
 
-const char* const kProduct = R"(
-kernel matmul(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n, n])
-domain {[i, j, k]: 0 <= i, j, k < n}
-c[i, j] = sum(k, a[i, k]*b[k, j])
-)";
-
-const char* const kTiles = R"(
+const char* const kAxpyTiles = R"(
 kernel axpy(n: int32, a: float64, x: float64[n], y: float64[n])
 domain {[io, ii]: 0 <= ii < 4 and 0 <= 4*io + ii < n}
 y[4*io + ii] = y[4*io + ii] + a*x[4*io + ii]
@@ -38,11 +32,11 @@ a[i, j] = a[j, i]
 }
 
 TEST_CASE("loops: an indivisible tile ends at the minimum, not at a guard inside") {
-  CHECK_GOLDEN("partial_tile.c", code(kTiles, Target::C));
+  CHECK_GOLDEN("partial_tile.c", code(kAxpyTiles, Target::C));
 }
 
 TEST_CASE("loops: no leftover minimum and division where the tile divides the size") {
-  const std::string text = std::string(kTiles) + "assume n mod 4 = 0\n";
+  const std::string text = std::string(kAxpyTiles) + "assume n mod 4 = 0\n";
   const std::string c = code(text, Target::C);
   CHECK_FALSE(has(c, "min"));
   CHECK_FALSE(has(c, "if"));
@@ -50,7 +44,7 @@ TEST_CASE("loops: no leftover minimum and division where the tile divides the si
 }
 
 TEST_CASE("loops: slabs stand apart from the whole tiles") {
-  Kernel k = kernel(kTiles);
+  Kernel k = kernel(kAxpyTiles);
   k.slabs["io"] = {1, 1};
   CHECK_GOLDEN("slabs.c", generate(k, Target::C).source);
   k.slabs["io"] = {0, 1};
@@ -156,9 +150,9 @@ TEST_CASE("unr: loops in one another write out no more than a compiler takes") {
 }
 
 TEST_CASE("unr: copies with constant subscripts") {
-  CHECK_GOLDEN("unrolled.c", code(kTiles, Target::C, {{"ii", "unr"}}));
+  CHECK_GOLDEN("unrolled.c", code(kAxpyTiles, Target::C, {{"ii", "unr"}}));
   CHECK_GOLDEN("unrolled_whole.c",
-               code(std::string(kTiles) + "assume n mod 4 = 0\n", Target::C, {{"ii", "unr"}}));
+               code(std::string(kAxpyTiles) + "assume n mod 4 = 0\n", Target::C, {{"ii", "unr"}}));
 }
 
 TEST_CASE("unr: iterations that differ in one value alone cost isl no more than one of them") {
@@ -318,7 +312,7 @@ TEST_CASE("loops: code for too many cases is an error, not a wait") {
 }
 
 TEST_CASE("loops: all that generating code asks is within its budget") {
-  const Kernel k = kernel(kTiles);
+  const Kernel k = kernel(kAxpyTiles);
   for (const Target t : {Target::C, Target::OpenMP, Target::OpenCL, Target::Cuda}) {
     CAPTURE(to_string(t));
     std::set<std::string> ends;

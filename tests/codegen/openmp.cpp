@@ -2,16 +2,6 @@
 
 using namespace moonloop;
 
-namespace {
-
-const char* const kProduct = R"(
-kernel matmul(n: int32, a: float64[n, n], b: float64[n, n], c: float64[n, n])
-domain {[i, j, k]: 0 <= i, j, k < n}
-c[i, j] = sum(k, a[i, k]*b[k, j])
-)";
-
-}  // namespace
-
 TEST_CASE("openmp: loops over teams run together, lanes reduce") {
   CHECK_GOLDEN("collapse.c",
                code(kProduct, Target::OpenMP, {{"i", "g.1"}, {"j", "g.0"}, {"k", "simd"}}));

@@ -9,11 +9,10 @@
 #include <vector>
 
 #include "tests/differential/random.h"
+#include "tests/differential/random_names.h"
 
 namespace moonloop::differential {
 namespace {
-
-bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 /// Where the bracket that opens at `open` closes.
 std::size_t closing(const std::string& s, std::size_t open) {

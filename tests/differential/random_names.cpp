@@ -15,7 +15,6 @@ namespace moonloop::differential {
 namespace {
 
 bool begins_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; }
-bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 /// Names of arrays `a b c p q`, of loops `i` to `n` but for `n` itself, and of temporaries `t1`.
 bool is_variable(const std::string& name) {

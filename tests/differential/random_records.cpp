@@ -7,10 +7,10 @@
 #include <map>
 #include <vector>
 
+#include "tests/differential/random_names.h"
+
 namespace moonloop::differential {
 namespace {
-
-bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
 struct Array {
   std::string name, type;

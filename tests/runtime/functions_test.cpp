@@ -9,7 +9,7 @@ using namespace moonloop;
 namespace {
 
 /// On ISPC also in the lanes of a gang.
-void same_everywhere(const std::string& text, const std::map<std::string, std::string>& tags) {
+void same_with_lanes(const std::string& text, const std::map<std::string, std::string>& tags) {
   test::same_everywhere(text, tags);
   test::run_on_ispc(test::tagged(text, {{"i", "simd"}}), parsed(text), {{"n", "70"}});
 }
@@ -60,7 +60,7 @@ TEST_CASE("functions: of real numbers, in both precisions, on all targets") {
     }
     CHECK(number > 40);
     CHECK(tests == 3);
-    same_everywhere("kernel f(n: int32, x: in " + type + "[n], y: in " + type + "[n], z: in " +
+    same_with_lanes("kernel f(n: int32, x: in " + type + "[n], y: in " + type + "[n], z: in " +
                         type + "[n], c: out " + type + "[n, " + std::to_string(number) +
                         "], d: out bool[n, " + std::to_string(tests) +
                         "])\ndomain {[i]: 0 <= i < n}\n" + body,
@@ -71,7 +71,7 @@ TEST_CASE("functions: of real numbers, in both precisions, on all targets") {
 TEST_CASE("functions: of integers, on all targets") {
   for (const std::string type : {"int32", "int64"}) {
     CAPTURE(type);
-    same_everywhere("kernel f(n: int32, x: in " + type + "[n], y: in " + type + "[n], c: out " +
+    same_with_lanes("kernel f(n: int32, x: in " + type + "[n], y: in " + type + "[n], c: out " +
                         type + R"([n, 9])
 domain {[i]: 0 <= i < n}
 c[i, 0] = abs(x[i] - 3)
@@ -89,7 +89,7 @@ c[i, 8] = (x[i] - 3) // (y[i] + 1) + (x[i] - 3) % (y[i] + 2)
 }
 
 TEST_CASE("functions: of integer literals stay integers among reals") {
-  same_everywhere(R"(kernel f(n: int32, x: float64[n], c: out float64[n, 5], d: out float32[n])
+  same_with_lanes(R"(kernel f(n: int32, x: float64[n], c: out float64[n, 5], d: out float32[n])
 domain {[i]: 0 <= i < n}
 c[i, 0] = truncmod(4, 7) + x[i]
 c[i, 1] = truncdiv(-7, 2)*x[i]

@@ -8,7 +8,7 @@ using namespace moonloop;
 namespace {
 
 /// The sum of squares that another statement in the same loops computes.
-const char* const kSquares =
+const char* const kTotal =
     "kernel total(n: int32, m: int32, a: float64[n, m], x: inout float64[1])\n"
     "domain {[k]: 0 <= k < n}\ndomain {[j]: 0 <= j < m}\ntemp part: float64\n"
     "for k\n  for j\n    part = a[k, j]*a[k, j]   {id=square}\n  end\nend\n"
@@ -29,7 +29,7 @@ TEST_CASE("stage_reduction: a value for each iteration, and one of all") {
 }
 
 TEST_CASE("stage_reduction: terms of other statements in the loops, in groups of work-items") {
-  const Kernel k = parsed(kSquares);
+  const Kernel k = parsed(kTotal);
   Kernel s = apply(k, "split_iname", {text("k"), number(4)});
   s = apply(s, "split_iname", {text("j"), number(8)});
   s = stage_reduction(s, {"k_outer", "j_outer"});
@@ -57,7 +57,7 @@ TEST_CASE("stage_reduction: bounds that begin elsewhere, conditions, two values,
 }
 
 TEST_CASE("stage_reduction: what it refuses") {
-  const Kernel k = parsed(kSquares);
+  const Kernel k = parsed(kTotal);
   CHECK(code_of([&] { stage_reduction(k, {"z"}); }) == "unknown-iname");
   CHECK(code_of([&] { stage_reduction(k, {}); }) == "no-inames");
   CHECK(code_of([&] { stage_reduction(k, {"k", "k"}); }) == "twice");
