@@ -42,7 +42,7 @@ Json tree_of(const Kernel& k, const std::vector<TreeNode>& nodes) {
 }
 
 /// Lines of generated code, each with the instruction that it is part of, or none.
-Json lines_of(const std::string& marked) {
+Json marked_lines(const std::string& marked) {
   Json out = Json::array();
   std::string id;
   for (std::size_t from = 0; from < marked.size();) {
@@ -395,7 +395,7 @@ Json States::next(const Kernel& k, const std::string& title) {
   }
   for (const Target t : all_targets())
     out["code"][to_string(t)] =
-        told([&] { return lines_of(generate(k, t, {.mark_statements = true}).source); });
+        told([&] { return marked_lines(generate(k, t, {.mark_statements = true}).source); });
   return out;
 }
 

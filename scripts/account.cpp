@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kNanosecond = 1, kSecond = 1'000'000'000 * kNanosecond;
 constexpr std::int64_t kBetweenLooks = kSecond / 50;
-constexpr int kDeepest = 8;  // each level takes its part of the stack
+constexpr int kDeepestScript = 8;  // each level takes its part of the stack
 constexpr std::int64_t kFirstCollection = std::int64_t{2} << 20;
 
 std::int64_t clock_ns(clockid_t which) {
@@ -84,13 +84,13 @@ Account::Pause::~Pause() {
 }
 
 Account::Nested::Nested(Account& a) : a_(a) {
-  if (a_.depth_ >= kDeepest)
-    throw Error(
-        Diagnostic{"script-limit",
-                   fmt::format("scripts run scripts within Fortran, more than {} deep", kDeepest),
-                   {},
-                   {},
-                   {}});
+  if (a_.depth_ >= kDeepestScript)
+    throw Error(Diagnostic{
+        "script-limit",
+        fmt::format("scripts run scripts within Fortran, more than {} deep", kDeepestScript),
+        {},
+        {},
+        {}});
   ++a_.depth_;
 }
 

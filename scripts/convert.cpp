@@ -6,7 +6,7 @@
 namespace moonloop::lua {
 namespace {
 
-constexpr int kDeepest = 20;
+constexpr int kDeepestTable = 20;
 
 Value convert(lua_State* L, int index, int depth) {
   luaL_checkstack(L, 8, "table nested too deeply");
@@ -28,7 +28,8 @@ Value convert(lua_State* L, int index, int depth) {
     case LUA_TTABLE: break;
     default: fail("bad-argument", {}, "a {} is not a value that it takes", luaL_typename(L, index));
   }
-  if (depth >= kDeepest) fail("bad-argument", {}, "a table nested deeper than {} levels", kDeepest);
+  if (depth >= kDeepestTable)
+    fail("bad-argument", {}, "a table nested deeper than {} levels", kDeepestTable);
   const int table = lua_absindex(L, index);
   const auto n = static_cast<lua_Integer>(lua_rawlen(L, table));
   ValueList list;

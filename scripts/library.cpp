@@ -41,11 +41,11 @@ std::vector<std::string> comment_of(std::string_view text, std::string& behind) 
 }
 
 /// `@param NAME (KIND, required): HELP` and similar lines, parsed.
-struct Tag {
+struct DocTag {
   std::string tag, name, kind, extent, help;
 };
 
-Tag read_tag(std::string_view function, const std::string& line) {
+DocTag read_tag(std::string_view function, const std::string& line) {
   static const std::regex kForm(
       R"(@(param|option|return) (\w+) \(([^,)]+)(?:, ([^)]+))?\): (\S.*))");
   std::smatch m;
@@ -54,7 +54,7 @@ Tag read_tag(std::string_view function, const std::string& line) {
   return {m[1], m[2], m[3], m[4], m[5]};
 }
 
-LibraryParam read_param(std::string_view function, const std::string& line, const Tag& tag) {
+LibraryParam read_param(std::string_view function, const std::string& line, const DocTag& tag) {
   LibraryParam p{tag.name, tag.kind, tag.help, tag.extent == "required", {}, tag.tag == "param"};
   constexpr std::string_view kDefault = "default ";
   if (tag.extent.starts_with(kDefault))
@@ -104,7 +104,7 @@ LibraryFunction parse_library_file(std::string_view name, std::string_view text)
       in_example = true;
     } else if (line.starts_with("@")) {
       has_tags = true;
-      const Tag tag = read_tag(name, line);
+      const DocTag tag = read_tag(name, line);
       if (tag.tag != "return") {
         if (!out.results.empty()) bad(name, line, "results come after parameters");
         out.params.push_back(read_param(name, line, tag));

@@ -17,7 +17,7 @@ using lua::State;
 constexpr std::size_t kMostMade = 256;   // kernels that a session made, kept for replay
 constexpr std::size_t kMostSeen = 4096;  // kernels within a script, kept as states of their own
 
-bool same_step(const Step& a, const Step& b) {
+bool same_call(const Step& a, const Step& b) {
   return a.name == b.name && to_lua(Value{a.positional}) == to_lua(Value{b.positional}) &&
          to_lua(Value{a.options}) == to_lua(Value{b.options});
 }
@@ -25,7 +25,7 @@ bool same_step(const Step& a, const Step& b) {
 /// The steps of `after` begin with those of `before`.
 bool continues(const Kernel& after, const Kernel& before) {
   return after.name == before.name && before.trace.size() <= after.trace.size() &&
-         std::equal(before.trace.begin(), before.trace.end(), after.trace.begin(), same_step);
+         std::equal(before.trace.begin(), before.trace.end(), after.trace.begin(), same_call);
 }
 
 bool same_kernel(const Kernel& a, const Kernel& b) {
@@ -472,7 +472,7 @@ std::vector<const Session::Base*> Session::bases_of(const Kernel& k) const {
     if (!b.first && continues(k, b.kernel)) out.push_back(&b);
   if (k.trace.empty()) return out;
   for (auto b = bases_.rbegin(); b != bases_.rend(); ++b)
-    if (b->first && b->kernel.name == k.name && same_step(*b->first, k.trace.front()))
+    if (b->first && b->kernel.name == k.name && same_call(*b->first, k.trace.front()))
       out.push_back(&*b);
   return out;
 }

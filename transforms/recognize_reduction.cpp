@@ -199,8 +199,11 @@ class Recognizer {
     Exprs conditions;
     for (std::size_t p = 0; p < insn.predicates.size(); ++p)
       if (a.test != p)
-        (varies(k, insn.predicates[p]) ? conditions : changed.predicates)
-            .push_back(insn.predicates[p]);
+        for (const Expr& c : conjuncts(insn.predicates[p]))
+          (varies(k, c) || (!conditions.empty() && reads_elements(expand_rules(k, c)))
+               ? conditions
+               : changed.predicates)
+              .push_back(c);
     Expr read = addend;  // for the reads of the terms, without the accumulator
     if (!conditions.empty()) {
       const bool chooses = a.op == ReduceOp::Min || a.op == ReduceOp::Max;
@@ -269,16 +272,38 @@ class Recognizer {
     });
   }
 
-  /// Whether a condition can differ between iterations of the loops.
+  static Exprs conjuncts(const Expr& p) {
+    const Expr all = conjunction({p});
+    const Nary* n = all.as<Nary>();
+    return n && n->op == NaryOp::And ? n->terms : Exprs{all};
+  }
+  /// Then it stays behind the conditions before it, where these may say that the elements are
+  /// there.
+  static bool reads_elements(const Expr& p) {
+    bool found = false;
+    walk(p, [&](const Expr& e) {
+      const Load* l = e.as<Load>();
+      found = found || (l && !l->index.empty());
+      return !found;
+    });
+    return found;
+  }
+
+  /// Whether a condition can differ between iterations of the loops: it names one of them, or what
+  /// a statement in one of them writes.
   bool varies(const Kernel& k, const Expr& p) const {
     std::set<std::string> vars;
     const Expr e = expand_rules(k, p);
     collect_vars(e, vars);
     collect_reads(e, vars);
-    return std::any_of(vars.begin(), vars.end(), [&](const std::string& v) {
-      if (std::find(inames_.begin(), inames_.end(), v) != inames_.end()) return true;
-      const Argument* a = k.find_arg(v);
-      return k.find_temporary(v) || (a && a->is_array);
+    if (std::any_of(inames_.begin(), inames_.end(),
+                    [&](const auto& i) { return vars.contains(i); }))
+      return true;
+    return std::any_of(k.instructions.begin(), k.instructions.end(), [&](const InsnPtr& insn) {
+      const bool inside = std::any_of(inames_.begin(), inames_.end(),
+                                      [&](const auto& i) { return insn->inames.contains(i); });
+      return inside && std::any_of(insn->lhs.begin(), insn->lhs.end(),
+                                   [&](const Expr& to) { return vars.contains(written_name(to)); });
     });
   }
 

@@ -47,10 +47,6 @@ std::string symbols(const Folder& f, const std::string& object) {
   return shell("nm " + object, f.str()).out;
 }
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("fc: marked routines are compiled through C, the rest of the file as before") {

@@ -5,10 +5,6 @@ using namespace moonloop::test;
 
 namespace {
 
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 constexpr const char* kGood =
     "subroutine good(n, x)\n  integer, intent(in) :: n\n  real(8), intent(inout) :: x(n)\n"
     "  x = 2*x\nend subroutine\n";

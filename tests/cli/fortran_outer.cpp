@@ -3,14 +3,6 @@
 
 using namespace moonloop::test;
 
-namespace {
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-}  // namespace
-
 TEST_CASE("fortran outer: variables of modules, of derived types, allocatable ones, and output") {
   const Folder f;
   f.write("k.f90", R"(module grid

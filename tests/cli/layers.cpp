@@ -10,13 +10,15 @@
 #include <string>
 #include <vector>
 
+#include "tests/cli/harness.h"
+
 /// The rules that the sources keep: which layer may include which, how long files get, and that no
 /// message's code goes untested.
 namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kRoot = MOONLOOP_SOURCE_DIR;
+using moonloop::test::kRoot;
 
 const std::map<std::string, std::set<std::string>> kMayInclude{
     {"core", {"core"}},

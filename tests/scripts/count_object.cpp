@@ -6,7 +6,7 @@ using namespace moonloop::test;  // NOLINT
 
 namespace {
 
-const char* const kTriangle = R"(
+const char* const kHalf = R"(
 kernel tri(n: int32, a: float64[n, n], b: float32[n, n])
 domain {[i, j]: 0 <= j <= i < n}
 assume n >= 1
@@ -23,7 +23,7 @@ c[i, j] = sum(k, a[i, k]*b[k, j])
 }  // namespace
 
 TEST_CASE("counts: a number for given parameters, a formula without") {
-  run_lua(kTriangle, R"(
+  run_lua(kHalf, R"(
     assert(tri:op_counts():filter_by{dtype = "f4"}:sum():eval{n = 10} == 110)
     local c = tri:op_counts():filter_by{name = "mul"}:sum()
     assert(tostring(c) == "(n**2 + n)//2", tostring(c))
@@ -133,7 +133,7 @@ a[j] = b[j-1] + b[j+1]   {inames=s:j}
 
 TEST_CASE("counts: errors name what is wrong") {
   const auto fails = [](const std::string& lua) {
-    const Diagnostic d = failure(kTriangle, lua);
+    const Diagnostic d = failure(kHalf, lua);
     return d.text + " [" + d.code + "] " + place(d);
   };
   CHECK(fails("tri:op_counts():filter_by{kind = 'add'}") ==

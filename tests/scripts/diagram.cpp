@@ -64,7 +64,7 @@ TEST_CASE("diagram: boxes and labels lie apart, within the picture") {
       seen[from][to] = true;
       g.edges.push_back({from, to, 20.0 + any(150), 14.0 * (1 + any(3))});
     }
-    const PlacedGraph p = place(g);
+    const PlacedGraph p = moonloop::place(g);
     std::vector<Box> boxes;
     for (std::size_t i = 0; i < n; ++i)
       boxes.push_back({p.nodes[i].x, p.nodes[i].y, g.nodes[i].width, g.nodes[i].height});
@@ -86,5 +86,5 @@ TEST_CASE("diagram: boxes and labels lie apart, within the picture") {
     for (const GraphToPlace::Edge& e : g.edges)  // later nodes are lower, if an edge says so
       if (e.from < e.to) CHECK(p.nodes[e.from].y < p.nodes[e.to].y);
   }
-  CHECK(place({}).nodes.empty());
+  CHECK(moonloop::place({}).nodes.empty());
 }

@@ -166,6 +166,29 @@ TEST_CASE("recognize_reduction: a condition on the loop becomes one on the adden
   CHECK(line(least, "w") == "c[i] = min(c[i], reduce(min, k, a[i, k] if k > i else c[i]))");
 }
 
+TEST_CASE("recognize_reduction: a condition on what the loop does not write stays one") {
+  // As one of the addend, it let the statement run where a loop's bound has no value.
+  const std::string head =
+      "kernel f(n: int32, s: inout int32[2], x: float64[n], y: inout float64[1])\n"
+      "domain {[i]: first <= i < n}\ndomain {[q]: 0 <= q < n}\n"
+      "temp goes: bool\ntemp first: int32\n"
+      "goes = s[0] > 0   {id=goes}\n"
+      "first = s[1]      {id=first, if=goes}\n"
+      "for i\n  for q\n";
+  const std::string update = "    y[0] = y[0] + x[q]  {id=w, if=goes and s[1] >= 0}\n";
+  const Kernel k = parsed(head + update + "  end\nend\n");
+  const Kernel stays = recognize_reduction(k, {"q"});
+  CHECK(line(stays, "w") == "y[0] = y[0] + sum(q, x[q])");
+  CHECK(to_string(conjunction(stays.find_insn("w")->predicates)) == "goes and s[1] >= 0");
+  CHECK(same_values(k, stays, {{"n", 7}}));
+
+  const Kernel counts = parsed(head + update + "    s[1] = s[1] - 1  {id=count}\n  end\nend\n");
+  const Kernel written = recognize_reduction(counts, {"q"}, Match::parse("id:w"));
+  CHECK(same_values(counts, written, {{"n", 7}}));
+  CHECK(line(written, "w") == "y[0] = y[0] + sum(q, x[q] if s[1] >= 0 else 0)");
+  CHECK(to_string(conjunction(written.find_insn("w")->predicates)) == "goes");
+}
+
 TEST_CASE("recognize_reduction: a triangular solve reads other elements of what it accumulates") {
   const Kernel k = parsed(
       "kernel f\ndomain {[i, j]: 0 <= j < i and i < n}\n"
