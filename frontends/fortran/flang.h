@@ -103,9 +103,9 @@ void read_pointer_assignment(const fp::PointerAssignmentStmt& s, const Span& at,
 void read_nullify(const fp::NullifyStmt& s, const Span& at, const Routine& routine, Body& out);
 /// The type of numbers; nothing for others.
 std::optional<Type> numeric_type(const ev::DynamicType& t);
-/// Directives of compilers before the statements.
-void read_hints(const fp::SpecificationPart& part, const Places& places,
-                std::vector<WithoutEffect>& unheeded);
+/// A directive of compilers, and those before the statements: IVDEP goes to `independent`.
+void read_hint(const fp::CompilerDirective& x, const Places& places, Routine& routine);
+void read_hints(const fp::SpecificationPart& part, const Places& places, Routine& routine);
 
 using SomeExpr = ev::Expr<ev::SomeType>;
 

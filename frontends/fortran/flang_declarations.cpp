@@ -414,15 +414,19 @@ std::optional<Type> numeric_type(const ev::DynamicType& t) {
   return std::nullopt;
 }
 
-void read_hints(const fp::SpecificationPart& part, const Places& places,
-                std::vector<WithoutEffect>& unheeded) {
+void read_hint(const fp::CompilerDirective& x, const Places& places, Routine& routine) {
+  const Span at = places.of(x.source);
+  if (std::holds_alternative<fp::CompilerDirective::IVDep>(x.u)) routine.independent.push_back(at);
+  else routine.without_effect.push_back({at, {}});
+}
+
+void read_hints(const fp::SpecificationPart& part, const Places& places, Routine& routine) {
   using Hint = Fortran::common::Indirection<fp::CompilerDirective>;
-  for (const Hint& h : std::get<std::list<Hint>>(part.t))
-    unheeded.push_back({places.of(h.value().source), {}});
+  for (const Hint& h : std::get<std::list<Hint>>(part.t)) read_hint(h.value(), places, routine);
   for (const fp::DeclarationConstruct& d : std::get<std::list<fp::DeclarationConstruct>>(part.t))
     if (const auto* s = std::get_if<fp::SpecificationConstruct>(&d.u))
       if (const auto* h = std::get_if<Hint>(&s->u))
-        unheeded.push_back({places.of(h->value().source), {}});
+        read_hint(h->value(), places, routine);
 }
 
 void read_declarations(const sem::Scope& scope, const Places& places, Routine& routine) {

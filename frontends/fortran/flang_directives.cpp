@@ -71,6 +71,7 @@ void clause(const fp::OmpClause& c, const Places& places, Directive& d) {
                  [&](const fp::OmpClause::Nowait&) {},
                  [&](const fp::OmpClause::Depend&) {},  // statements are in order anyway
                  [&](const fp::OmpClause::Simdlen&) { unheeded(); },
+                 [&](const fp::OmpClause::Safelen& x) { d.lanes = number(x.v, at, "safelen"); },
                  [&](const fp::OmpClause::Aligned&) { unheeded(); },
                  [&](const fp::OmpClause::Schedule& x) {
                    // Equal parts for all threads are the default.

@@ -251,7 +251,7 @@ class Units {
     r.home.pure = sem::IsPureProcedure(symbol);
     r.home.elemental = symbol.attrs().test(sem::Attr::ELEMENTAL);
     r.home.recursive = symbol.attrs().test(sem::Attr::RECURSIVE);
-    read_hints(std::get<fp::SpecificationPart>(s.t), places_, r.without_effect);
+    read_hints(std::get<fp::SpecificationPart>(s.t), places_, r);
     std::vector<Diagnostic> errors;
     const auto attempt = [&](const auto& f) {
       try {
@@ -265,6 +265,7 @@ class Units {
       r.body = read_body(std::get<fp::ExecutionPart>(s.t).v, at, scope, places_, skip_output_, r);
     });
     if (!errors.empty()) throw Error(std::move(errors));
+    attach_independence(r);
     check_calls(scope, r);
     read_declarations_around(scope, places_, r);
     structure_jumps(r);

@@ -103,7 +103,7 @@ class Reader {
                    [&](const Indirection<fp::WhereConstruct>& x) { where(x.value(), out); },
                    [&](const Indirection<fp::ForallConstruct>& x) { forall(x.value(), out); },
                    [&](const Indirection<fp::CompilerDirective>& x) {
-                     unheeded_.push_back({places_.of(x.value().source), {}});
+                     read_hint(x.value(), places_, routine_);
                    },
                    [&](const Indirection<fp::OpenMPConstruct>& x) { openmp(x.value(), out); },
                    [&](const Indirection<fp::OpenACCConstruct>& x) { openacc(x.value(), out); },

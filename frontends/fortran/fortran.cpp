@@ -85,6 +85,7 @@ FortranFile read_file(const Source* source, const FortranOptions& options) {
   std::vector<Step> steps;
   for (fortran::Routine& r : fortran::inline_calls(read(source, options))) try {
       if (!r.errors.empty()) throw Error(std::move(r.errors));
+      fortran::settle_independence(r);
       warn_of_unheeded(r, out.warnings);
       fortran::Lowered lowered = fortran::lower(r, blocks, options.directives);
       out.kernels.push_back(std::move(lowered.kernel));

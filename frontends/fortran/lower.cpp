@@ -362,12 +362,41 @@ class Lowering {
     auto axis = demanded_.inames.size() + demanded_.inside;
     // What each thread has of its own is common here, unless it is proved to be an iteration's.
     const bool trusted = directives_ == FortranDirectives::Use && x.per_thread.empty();
-    const std::string trust = trusted ? ", {unsafe = true}" : "";
+    std::vector<std::pair<std::string, std::string>> tags;  // by iname
     for (const std::string& i : demanded_.inames)
-      steps += fmt::format("_G[\"{0}\"] = lp.tag_inames(_G[\"{0}\"], {{{1} = \"{2}\"}}{3}) ",
-                           r_.name, i, x.tag == "g" ? "g." + std::to_string(--axis) : x.tag, trust);
+      tags.emplace_back(i, x.tag == "g" ? "g." + std::to_string(--axis) : x.tag);
+    if (x.lanes > 0) steps += in_lanes(x, tags);
+    for (const auto& [iname, tag] : tags)
+      steps += x.claims && !trusted
+                   ? claimed(x, iname, tag)
+                   : fmt::format("_G[\"{0}\"] = lp.tag_inames(_G[\"{0}\"], {{{1} = \"{2}\"}}{3}) ",
+                                 r_.name, iname, tag, trusted ? ", {unsafe = true}" : "");
     steps_.emplace_back(x.at.line, std::move(steps));
     demanded_ = {};
+  }
+
+  /// The innermost loop in parts of as many iterations as may run together.
+  std::string in_lanes(const Directive& x, std::vector<std::pair<std::string, std::string>>& tags) {
+    auto [iname, tag] = tags.back();
+    if (tag == "simd") tags.clear();  // which loops outside of it would all be
+    else tags.pop_back();
+    const std::string part = fresh(iname + "_part"), lane = fresh(iname + "_lane");
+    if (tag != "simd") tags.emplace_back(part, tag);
+    tags.emplace_back(lane, "simd");
+    return fmt::format(
+        "_G[\"{0}\"] = lp.split_iname(_G[\"{0}\"], \"{1}\", {2}, {{outer_iname = \"{3}\", "
+        "inner_iname = \"{4}\"}}) ",
+        r_.name, iname, x.lanes, part, lane);
+  }
+
+  /// A tag that is taken on trust where the source does not show that it is wrong.
+  std::string claimed(const Directive& x, const std::string& iname, const std::string& tag) const {
+    return fmt::format(
+        "do local tags = {{{1} = \"{2}\"}} "
+        "local tagged, why = lp.attempt(lp.tag_inames, _G[\"{0}\"], tags) "
+        "_G[\"{0}\"] = tagged or lp.tag_inames(_G[\"{0}\"], tags, "
+        "{{unsafe = why.code == \"not-proved\"{3}}}) end ",
+        r_.name, iname, tag, x.symbolic ? " or why.code == \"races\"" : "");
   }
 
   static std::string operation(const Expr& e) {

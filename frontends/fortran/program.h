@@ -9,6 +9,7 @@
 #include "core/base/diagnostic.h"
 #include "core/model/kernel.h"
 #include "frontends/fortran/blocks.h"
+#include "frontends/fortran/directive.h"
 #include "frontends/fortran/fortran.h"
 
 /// The reader's form of a Fortran file: names resolved, constants folded, conversions written out,
@@ -83,29 +84,6 @@ struct Forall {
   std::vector<std::string> locals;    // of each iteration
   std::vector<std::string> initials;  // those that begin with the value before
 };
-/// A directive that no target heeds, such as IVDEP, or a clause that says how something runs, not
-/// what it computes.
-struct WithoutEffect {
-  Span at;
-  std::string clause;  // empty: the whole directive
-};
-/// The demands of a directive of OpenMP or OpenACC on the loop below it.
-struct Directive {
-  Span at;
-  std::string tag;  // of `loops` nested loops; `g`: the innermost one `g.0`
-  int loops = 1;
-  struct Reduction {
-    std::string op;  // `+`, `*`, `min`, `max`
-    std::string variable;
-  };
-  std::vector<Reduction> reductions;
-  std::vector<std::string> firstprivate, privates, lastprivates;
-  /// Arrays of the routine that each thread has of its own, since it calls the routine.
-  std::vector<std::string> per_thread;
-  bool orphaned = false;  // the region that shares the loop is not in the routine
-  std::vector<WithoutEffect> without_effect;
-};
-
 /// A loop without a variable goes on until it is left.
 struct Do {
   std::string variable;
@@ -189,6 +167,7 @@ struct Routine {
   Body body;
   FortranFile::Home home;
   std::vector<WithoutEffect> without_effect;
+  std::vector<Span> independent;   // IVDEP
   bool elsewhere = false;          // in a file that is read for its modules
   std::shared_ptr<const UnknownModules> unknown;
   std::vector<Diagnostic> errors;  // why it is not a kernel; then the rest may be wrong
@@ -233,6 +212,12 @@ void forward_subscripts(Routine& routine);
 /// A local scalar that several loops write before they read it, and nothing else reads, becomes one
 /// for each of these loops.
 void split_scalars(Routine& routine);
+
+/// Gives the loops below IVDEP's directives claims; a directive above something else, or above a
+/// loop that does not run in lanes, such as one with a loop or a call inside or one that carries a
+/// scalar, has no effect. The first part comes after reading, the second before lowering.
+void attach_independence(Routine& routine);
+void settle_independence(Routine& routine);
 
 /// Writes the private variables and the reductions of directives out, where these mean more than a
 /// loop's own scalars and sums.

@@ -9,9 +9,9 @@
 namespace moonloop::fortran {
 namespace {
 
-class Scalar {
+class LocalScalar {
  public:
-  Scalar(Routine& r, std::string name) : r_(r), name_(std::move(name)) {}
+  LocalScalar(Routine& r, std::string name) : r_(r), name_(std::move(name)) {}
 
   void split() {
     if (!find_homes(r_.body)) return;
@@ -46,7 +46,7 @@ class Scalar {
       if (mentions(Body{s}, name_) == 0) continue;
       auto* d = std::get_if<Do>(&s.what);
       if (d && !reads(s) && is_set_before_use(*d->body, name_)) {
-        Scalar inside(r_, name_);  // several loops in this one may each have their own
+        LocalScalar inside(r_, name_);  // several loops in this one may each have their own
         if (inside.find_homes(*d->body) && inside.homes_.size() > 1)
           homes_.insert(homes_.end(), inside.homes_.begin(), inside.homes_.end());
         else
@@ -83,7 +83,7 @@ void split_scalars(Routine& routine) {
     if (!v.dummy && !v.array && v.initial.empty() && uses.assigned.count(name) &&
         !uses.loops.count(name))
       names.push_back(name);
-  for (const std::string& name : names) Scalar(routine, name).split();
+  for (const std::string& name : names) LocalScalar(routine, name).split();
 }
 
 }  // namespace moonloop::fortran

@@ -161,6 +161,61 @@ TEST_CASE("fortran: random routines do what gfortran makes of them") {
   MESSAGE(directives.all, " directives, ", directives.too_complex, " too complex");
 }
 
+TEST_CASE("fortran: the code of random routines branches on nothing that has no value") {
+  // A loop whose bound has none may run for minutes and still do no harm: only memcheck sees it.
+  const test::Folder folder;
+  constexpr int kRoutines = 50;
+  std::string file, declared, called;
+  for (int i = 0; i < kRoutines; ++i) {
+    file += Writer(static_cast<unsigned>(i)).routine("r" + std::to_string(i)) + "\n";
+    declared += fmt::format("F r{};\n", i);
+    called += fmt::format("  run(\"r{0}\", r{0});\n", i);
+  }
+  Directives directives;
+  std::vector<std::string> compile{find_program("gcc"), "-O0", "-g", "-fopenmp", "-o",
+                                   folder / "calls", folder / "calls.c"};
+  for (const Kernel& k : import_proved(file, directives).transformed) {
+    compile.push_back(folder / k.name + ".c");
+    test::spit(compile.back(), generate(k, Target::OpenMP).source);
+  }
+  REQUIRE(compile.size() == kRoutines + 7);
+  test::spit(folder / "calls.c", R"(#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+typedef void F(int32_t, int32_t, double *, double *, int32_t *, double *, double *, int32_t);
+)" + declared + R"(
+static uint32_t state;
+static int32_t below(int32_t n) { return (state = state*1664525u + 1013904223u) / 65536u % n; }
+static double *some(int n) {
+  double *v = malloc(sizeof *v*n);
+  for (int i = 0; i < n; ++i) v[i] = below(1000)/1000.0;
+  return v;
+}
+static void run(const char *name, F *f) {
+  static const int sizes[4][2] = {{1, 1}, {2, 1}, {7, 2}, {10, 3}};
+  for (int way = 0; way < 16; ++way) {
+    const int n = sizes[way%4][0], m = sizes[way%4][1];
+    state = way/4;
+    double *a = some(n*n), *x = some(n), *s = some(4), *e = some(4);
+    int32_t *k = malloc(sizeof *k*n);
+    for (int i = 0; i < n; ++i) k[i] = below(10);
+    fprintf(stderr, "%s, n = %d\n", name, n);
+    f(n, m, a, x, k, s, m > 1 ? e : NULL, m > 1);
+    free(a), free(x), free(s), free(e), free(k);
+  }
+}
+int main(void) {
+)" + called + "  return 0;\n}\n");
+  compile.emplace_back("-lm");
+  command(compile);
+  setenv("OMP_NUM_THREADS", "1", 1);  // memcheck runs one at a time
+  const ProcessResult r = run_process({find_program("valgrind"), "-q", "--error-exitcode=9", folder / "calls"});
+  unsetenv("OMP_NUM_THREADS");
+  const std::size_t found = r.output.find("==");  // with the call before it
+  const std::size_t call = r.output.rfind("\nr", found);
+  CHECK_MESSAGE(r.status == 0, r.output.substr(call == std::string::npos ? 0 : call));
+}
+
 TEST_CASE("fortran: loops that jumps make end as soon as their iterations do nothing") {
   for (const unsigned seed : {710022U, 3U, 17U}) {
     const std::string text = Writer(seed).routine("r");

@@ -1,0 +1,37 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/base/source.h"
+
+/// What directives of compilers, OpenMP and OpenACC demand of a loop.
+namespace moonloop::fortran {
+
+/// A directive that no target heeds, such as UNROLL, or a clause that says how something runs, not
+/// what it computes.
+struct WithoutEffect {
+  Span at;
+  std::string clause;  // empty: the whole directive
+};
+/// The demands of a directive of OpenMP or OpenACC, or of IVDEP, on the loop below it.
+struct Directive {
+  Span at;
+  std::string tag;  // of `loops` nested loops; `g`: the innermost one `g.0`
+  int loops = 1;
+  int lanes = 0;  // `safelen`: no more iterations run together; 0: any number
+  struct Reduction {
+    std::string op;  // `+`, `*`, `min`, `max`
+    std::string variable;
+  };
+  std::vector<Reduction> reductions;
+  std::vector<std::string> firstprivate, privates, lastprivates;
+  /// Arrays of the routine that each thread has of its own, since it calls the routine.
+  std::vector<std::string> per_thread;
+  /// IVDEP: dependences that the source does not show do not exist.
+  bool claims = false;
+  bool symbolic = false;  // then these include distances that arguments give
+  bool orphaned = false;  // the region that shares the loop is not in the routine
+  std::vector<WithoutEffect> without_effect;
+};
+
+}  // namespace moonloop::fortran

@@ -1,0 +1,128 @@
+#include <algorithm>
+
+#include "core/expr/expr.h"
+#include "frontends/fortran/regions.h"
+#include "frontends/fortran/uses.h"
+
+namespace moonloop::fortran {
+namespace {
+
+bool comes_before(const Span& a, const Span& b) {
+  return a.line < b.line || (a.line == b.line && a.col < b.col);
+}
+
+/// The first statement behind `place`, in the same file.
+void find_next(Body& body, const Span& place, Statement*& found) {
+  for (Statement& s : body) {
+    const bool behind = s.at.source == place.source && comes_before(place, s.at);
+    if (behind && (!found || comes_before(s.at, found->at))) found = &s;
+    for (auto* inner : bodies(s)) find_next(**inner, place, found);
+  }
+}
+
+bool names(const Expr& e, const std::string& variable) {
+  std::set<std::string> all;
+  collect_vars(e, all);
+  collect_reads(e, all);
+  return all.count(variable) > 0;
+}
+
+/// What may be in a loop that runs in lanes: assignments, under conditions, of which none adds to
+/// the same element in every iteration.
+bool runs_in_lanes(const Do& loop) {
+  if (loop.endless) return false;
+  bool fine = true;
+  each(*loop.body, [&](const Statement& s) {
+    const auto* a = std::get_if<Assignment>(&s.what);
+    if (!a && !std::holds_alternative<Choice>(s.what)) fine = false;
+    if (a && !update_of(*a).empty() && !names(a->to, loop.variable)) fine = false;
+  });
+  return fine;
+}
+
+/// Whether something other than a number and the loop's variable decides how far two accesses of an
+/// array that the loop writes are apart.
+bool has_symbolic_distance(const Do& loop) {
+  std::map<std::string, std::vector<Exprs>> written, used;
+  const auto note = [](const Expr& e, std::map<std::string, std::vector<Exprs>>& to) {
+    walk(e, [&](const Expr& x) {
+      if (const auto* l = x.as<Load>()) to[l->array].push_back(l->index);
+      return true;
+    });
+  };
+  each(*loop.body, [&](const Statement& s) {
+    Statement own = s;
+    expressions(own, [&](Expr& e) {
+      if (e) note(e, used);
+    });
+    if (const auto* a = std::get_if<Assignment>(&s.what))
+      if (const auto* l = a->to.as<Load>()) written[l->array].push_back(l->index);
+  });
+  const auto is_symbolic = [&](const Expr& a, const Expr& b) {
+    std::set<std::string> left;
+    collect_vars(index_sub(a, b), left);
+    collect_reads(index_sub(a, b), left);
+    left.erase(loop.variable);
+    return !left.empty();
+  };
+  for (const auto& [array, places] : written)
+    for (const Exprs& to : places)
+      for (const Exprs& from : used[array])
+        for (std::size_t i = 0; i < std::min(to.size(), from.size()); ++i)
+          if (is_symbolic(to[i], from[i])) return true;
+  return false;
+}
+
+class Settling {
+ public:
+  explicit Settling(Routine& r) : r_(r) {}
+
+  void visit(Body& body) {
+    for (Statement& s : body) {
+      auto* d = std::get_if<Do>(&s.what);
+      if (d && d->directive && d->directive->claims) {
+        Directive own = *d->directive;
+        if (runs_in_lanes(*d)) {
+          own.symbolic = has_symbolic_distance(*d);
+          d->directive = std::make_shared<const Directive>(std::move(own));
+        } else {
+          r_.without_effect.push_back({own.at, {}});
+          d->directive = nullptr;
+        }
+      }
+      for (auto* inner : bodies(s)) visit(**inner);
+    }
+  }
+
+ private:
+  Routine& r_;
+};
+
+}  // namespace
+
+void attach_independence(Routine& routine) {
+  for (const Span& at : routine.independent) {
+    Statement* next = nullptr;
+    find_next(routine.body, at, next);
+    auto* loop = next ? std::get_if<Do>(&next->what) : nullptr;
+    const bool free = loop && !loop->directive;
+    if (free && runs_in_lanes(*loop)) {
+      Directive d;
+      d.at = at;
+      d.tag = "simd";
+      d.claims = true;
+      loop->directive = std::make_shared<const Directive>(std::move(d));
+    } else if (loop && loop->directive && loop->directive->tag == "simd") {
+      Directive d = *loop->directive;
+      d.claims = true;
+      loop->directive = std::make_shared<const Directive>(std::move(d));
+    } else {
+      routine.without_effect.push_back({at, {}});
+    }
+  }
+  routine.independent.clear();
+}
+
+void settle_independence(Routine& routine) { Settling(routine).visit(routine.body); }
+
+}  // namespace moonloop::fortran
