@@ -38,6 +38,7 @@ int gen(Common common, const GenOptions& o) {
   Replacement all = replace_routines(kernels, file, target, !o.fortran.empty(), o.resident);
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     warn_of_single_work_item(common, kernels[i], target);
+    warn_of_unused_tags(common, kernels[i], target);
     if (all.names[i] != kernels[i].name && o.fortran.empty())  // callers use the kernel's name
       fmt::print(stderr, "note: the function of kernel `{}` is `{}`; the name is taken in {}\n",
                  kernels[i].name, all.names[i], around_of(target));

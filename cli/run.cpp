@@ -39,6 +39,7 @@ int run(Common common, const RunOptions& o) {
 
   const Loaded loaded = load_with_original(common, o.verify);
   warn_of_single_work_item(common, loaded.kernel, request.target);
+  warn_of_unused_tags(common, loaded.kernel, request.target);
   for (const auto& [name, path] : o.out) {
     const Argument* a = loaded.kernel.find_arg(name);
     if (a && a->is_array) continue;

@@ -59,6 +59,18 @@ void warn_of_single_work_item(const Common& c, const Kernel& k, Target target) {
                           lua_global(k.name), loop)});
 }
 
+void warn_of_unused_tags(const Common& c, const Kernel& k, Target target) {
+  if (!is_device(target)) return;
+  for (const auto& [iname, tag] : k.iname_tags)
+    if (tag.kind == TagKind::Simd)
+      warn(c, {"unused-tag",
+               fmt::format("`{}` is tagged `{}`; {} runs this loop in order", iname, tag.text,
+                           to_string(target)),
+               {tag.at ? tag.at : k.at, {}},
+               {},
+               "there `vec` makes vectors, and `g.N` and `l.N` are parallel"});
+}
+
 void warn_of_no_instructions(const Common& c, const Kernel& k) {
   if (!k.instructions.empty() || !k.domains.empty()) return;
   warn(c, {"no-instructions",

@@ -9,6 +9,8 @@ namespace moonloop::cli {
 
 /// `single-work-item`: a target runs all of a kernel in one.
 void warn_of_single_work_item(const Common& c, const Kernel& k, Target target);
+/// `unused-tag`: a device runs loops tagged `simd` in order.
+void warn_of_unused_tags(const Common& c, const Kernel& k, Target target);
 /// `no-instructions`: a kernel with neither instructions nor loops.
 void warn_of_no_instructions(const Common& c, const Kernel& k);
 /// `unused-iname`: a loop that the user wrote and that has no statements.

@@ -135,17 +135,23 @@ TEST_CASE("fortran: blocks in included files run where these are included") {
   CHECK(has(wrong.err, "this block runs"));
 }
 
-TEST_CASE("fortran: directives for compilers are read, and said to have no effect") {
+TEST_CASE("fortran: directives for compilers are read; what has no effect is said") {
   const Folder f;
-  f.write("k.f90",
-          "subroutine s(n, m, a)\n  integer, intent(in) :: n, m\n  real(8) :: a(n, m)\n"
-          "  integer :: i, j\n!DIR$ IVDEP\n  do j = 1, m\n!DIR$ IVDEP\n    do i = 1, n\n"
-          "      a(i, j) = a(i, j)*2\n    end do\n  end do\nend subroutine\n");
+  f.write(
+      "k.f90",
+      "subroutine s(n, m, a)\n  integer, intent(in) :: n, m\n  real(8) :: a(n, m)\n"
+      "  integer :: i, j\n!DIR$ IVDEP\n  do j = 1, m\n!DIR$ UNROLL\n!DIR$ IVDEP\n    do i = 1, n\n"
+      "      a(i, j) = a(i, j)*2\n    end do\n  end do\nend subroutine\n");
   const Outcome code = tool("gen k.f90", f.str());
   CHECK(code.status == 0);
   CHECK(has(code.err,
-            "k.f90:5:7: warning: this directive for compilers has no effect (1 more in "
+            "k.f90:7:7: warning: this directive for compilers has no effect (1 more in "
             "`s`) [unused-directive]"));
+  CHECK(has(tool("gen k.f90 --target openmp", f.str()).out, "#pragma omp simd\n    for"));
+  const Outcome device = tool("gen k.f90 --target cuda", f.str());
+  CHECK(device.status == 0);
+  CHECK(
+      has(device.err, "warning: `i` is tagged `simd`; cuda runs this loop in order [unused-tag]"));
 }
 
 TEST_CASE("fortran: clauses that say how, not what, are said to have no effect") {
