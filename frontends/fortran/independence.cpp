@@ -2,6 +2,7 @@
 
 #include "core/expr/expr.h"
 #include "frontends/fortran/regions.h"
+#include "frontends/fortran/set_before_use.h"
 #include "frontends/fortran/uses.h"
 
 namespace moonloop::fortran {
@@ -20,13 +21,6 @@ void find_next(Body& body, const Span& place, Statement*& found) {
   }
 }
 
-bool names(const Expr& e, const std::string& variable) {
-  std::set<std::string> all;
-  collect_vars(e, all);
-  collect_reads(e, all);
-  return all.count(variable) > 0;
-}
-
 /// What may be in a loop that runs in lanes: assignments, under conditions, of which none adds to
 /// the same element in every iteration.
 bool runs_in_lanes(const Do& loop) {
@@ -35,7 +29,7 @@ bool runs_in_lanes(const Do& loop) {
   each(*loop.body, [&](const Statement& s) {
     const auto* a = std::get_if<Assignment>(&s.what);
     if (!a && !std::holds_alternative<Choice>(s.what)) fine = false;
-    if (a && !update_of(*a).empty() && !names(a->to, loop.variable)) fine = false;
+    if (a && !update_of(*a).empty() && !mentions(a->to, loop.variable)) fine = false;
   });
   return fine;
 }
@@ -77,25 +71,59 @@ class Settling {
  public:
   explicit Settling(Routine& r) : r_(r) {}
 
-  void visit(Body& body) {
-    for (Statement& s : body) {
-      auto* d = std::get_if<Do>(&s.what);
-      if (d && d->directive && d->directive->claims) {
-        Directive own = *d->directive;
-        if (runs_in_lanes(*d)) {
-          own.symbolic = has_symbolic_distance(*d);
-          d->directive = std::make_shared<const Directive>(std::move(own));
-        } else {
-          r_.without_effect.push_back({own.at, {}});
-          d->directive = nullptr;
-        }
-      }
-      for (auto* inner : bodies(s)) visit(**inner);
+  void visit(Body& body, bool of_loop = false) {
+    for (std::size_t at = 0; at < body.size(); ++at) {
+      around_.push_back({&body, at, of_loop});
+      auto* d = std::get_if<Do>(&body[at].what);
+      if (d && d->directive && d->directive->claims) settle(*d);
+      for (auto* inner : bodies(body[at])) visit(**inner, d != nullptr);
+      around_.pop_back();
     }
   }
 
  private:
+  void settle(Do& loop) {
+    Directive own = *loop.directive;
+    if (!runs_in_lanes(loop) || !share_scalars(loop, own)) {
+      r_.without_effect.push_back({own.at, {}});
+      loop.directive = nullptr;
+      return;
+    }
+    own.symbolic = has_symbolic_distance(loop);
+    loop.directive = std::make_shared<const Directive>(std::move(own));
+  }
+
+  /// Scalars are each lane's own. Not where a lane needs what the one before left in it.
+  bool share_scalars(const Do& loop, Directive& own) const {
+    for (const std::string& name : changed_in(*loop.body)) {
+      const auto v = r_.variables.find(name);
+      if (v == r_.variables.end() || v->second.array) continue;
+      if (!is_set_before_use(*loop.body, name)) return false;
+      (is_used_behind(name, v->second) ? own.lastprivates : own.privates).push_back(name);
+    }
+    return true;
+  }
+
+  /// Whether what the current statement leaves in the variable may be read after it.
+  bool is_used_behind(const std::string& name, const Variable& v) const {
+    for (auto level = around_.rbegin(); level != around_.rend(); ++level) {
+      const Body rest(level->body->begin() + static_cast<std::ptrdiff_t>(level->at) + 1,
+                      level->body->end());
+      const ScalarFlow flow = flow_of(rest, name, false);
+      if (flow.used_unset) return true;
+      if (flow.set) return false;
+      if (level->of_loop && flow_of(*level->body, name, false).used_unset) return true;
+    }
+    return v.dummy || v.result || v.saved || v.host;
+  }
+
+  struct Level {
+    const Body* body;
+    std::size_t at;
+    bool of_loop;
+  };
   Routine& r_;
+  std::vector<Level> around_;
 };
 
 }  // namespace

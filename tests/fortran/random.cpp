@@ -110,7 +110,8 @@ TEST_CASE("fortran: random routines do what gfortran makes of them") {
     const test::Imported all = imported(file, texts, directives);
     REQUIRE(all.original.size() == texts.size());
     const auto has_directives = [&](std::size_t i) {
-      return texts[i].find("!$omp") != std::string::npos;
+      return texts[i].find("!$omp") != std::string::npos ||
+             texts[i].find("!DIR$") != std::string::npos;
     };
     const auto library = [&](const std::vector<Kernel>& kernels, Target target) {
       std::string path = base + "_" + to_string(target) + ".so";

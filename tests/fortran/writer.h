@@ -299,7 +299,7 @@ end subroutine
       if (!end.empty()) line(depth, "!$omp " + end);
     };
     const std::string store = "a(q, " + i + ") = t + 0.25d0*a(q, " + i + ")";
-    switch (pick(8)) {
+    switch (pick(10)) {
       case 0:
         loop("parallel do private(t) reduction(+: u)",
              {"t = 0.5d0*x(q) + " + r, store, "u = u + t/(8*n)"});
@@ -327,6 +327,20 @@ end subroutine
       case 6:
         return loop("parallel do",
                     {"!$omp critical", "s(4) = max(s(4), x(q))", "!$omp end critical"});
+      case 7: {
+        const std::string apart = std::to_string(1 + pick(4));
+        line(depth, "!$omp simd safelen(" + apart + ")");
+        line(depth, "do q = " + apart + " + 1, n");
+        line(depth + 1, "x(q) = 0.5d0*x(q) + x(q - " + apart + ")/4");
+        return line(depth, "end do");
+      }
+      case 8:
+        line(depth, "!DIR$ IVDEP");
+        line(depth, "do q = 1, n");
+        line(depth + 1, "t = 0.5d0*x(q)");
+        line(depth + 1, "if (x(q) > " + r + ") " + store);
+        line(depth, "end do");
+        return line(depth, "t = 0.5d0");
       default:
         return loop("parallel do firstprivate(t)", {"x(q) = 0.5d0*x(q) + t/8"});
     }
