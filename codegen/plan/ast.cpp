@@ -549,11 +549,25 @@ static bool all_ask(const Block& block, const Exprs& conditions, const Run* save
   });
 }
 
-using Writers = std::map<std::string, int>;  // how many instructions write a variable
+/// How many instructions write a variable; counted when it is first asked.
+class Writers {
+ public:
+  explicit Writers(const Kernel& k) : k_(k) {}
+  int of(const std::string& variable) {
+    if (counts_.empty())
+      for (const InsnPtr& i : k_.instructions)
+        for (const std::string& w : writes(*i)) ++counts_[w];
+    return counts_[variable];
+  }
+
+ private:
+  const Kernel& k_;
+  std::map<std::string, int> counts_;
+};
 
 /// What each iteration saves in a scalar at its beginning, where nothing else in it runs unless
 /// that holds: scalars, which then stay as they are. Null where there is no such value.
-static Expr saved_condition(const Loop& loop, const Kernel& k, const Writers& writers) {
+static Expr saved_condition(const Loop& loop, const Kernel& k, Writers& writers) {
   Exprs guards;
   const Run* first = first_run(loop.body, guards);
   if (!first) return {};
@@ -565,7 +579,7 @@ static Expr saved_condition(const Loop& loop, const Kernel& k, const Writers& wr
     if (test && test->op == CompareOp::Ne && as_int(test->right) == 0) t = test->left;
     if (!t.as<Var>() || t.as<Var>()->name == loop.iname) return {};
   }
-  if (writers.at(i.lhs[0].as<Var>()->name) != 1) return {};
+  if (writers.of(i.lhs[0].as<Var>()->name) != 1) return {};
   // Where a condition on parameters and loops around does not hold, the scalar has no value in any
   // iteration.
   std::erase_if(guards, [&](const Expr& t) {
@@ -580,7 +594,7 @@ static Expr saved_condition(const Loop& loop, const Kernel& k, const Writers& wr
   return all_ask(loop.body, guards, first) ? conjunction(flags) : Expr();
 }
 
-static void end_early(Block& block, const Kernel& k, const Writers& writers) {
+static void end_early(Block& block, const Kernel& k, Writers& writers) {
   for (Stmt& s : block) {
     if (auto* x = std::get_if<If>(&s.op)) end_early(x->body, k, writers);
     if (auto* x = std::get_if<Scope>(&s.op)) end_early(x->body, k, writers);
@@ -613,9 +627,7 @@ static void end_early(Block& block, const Kernel& k, const Writers& writers) {
 }
 
 void end_loops_early(Block& block, const Kernel& k) {
-  Writers writers;
-  for (const InsnPtr& i : k.instructions)
-    for (const std::string& w : writes(*i)) ++writers[w];
+  Writers writers(k);
   end_early(block, k, writers);
 }
 

@@ -55,7 +55,8 @@ class UndefinedReads : public UseCheck {
     QuestionBudget questions(kQuestionOperations, kPhaseOperations / 4);
     for (auto& [name, h] : histories_) {
       std::unordered_set<std::string> seen;  // alike reads are judged once
-      for (const Use& read : h.reads) questions.ask([&] { judge(name, h, read, seen); });
+      for (const Use& read : h.reads)
+        if (is_in_question(h, read)) questions.ask([&] { judge(name, h, read, seen); });
     }
     check_bounds_of_loops();
   }
@@ -69,6 +70,14 @@ class UndefinedReads : public UseCheck {
                        [&](const Expr& e) { return equal(e, *u.expr); });
   }
 
+  /// Not a scalar that is written further up, which has a value without asking isl.
+  bool is_in_question(const History& h, const Use& read) const {
+    return h.writes.empty() || h.first_write >= position_.at(read.insn) || asks_for_elements(read);
+  }
+  bool asks_for_elements(const Use& read) const {
+    return !elements_known_ && read.index && !read.linear && !read.index->empty();
+  }
+
   static Span at(const Use& u) { return u.expr->at() ? u.expr->at() : u.insn->at; }
 
   void judge(const std::string& name, History& h, const Use& read,
@@ -77,7 +86,7 @@ class UndefinedReads : public UseCheck {
       fail("undefined-read", at(read), "`{}` reads the temporary `{}`, which nothing writes",
            read.insn->id, name);
     if (h.first_write >= position_.at(read.insn)) judge_order(name, h, read);
-    if (elements_known_ || !read.index || read.linear || read.index->empty()) return;
+    if (!asks_for_elements(read)) return;
     if (seen.insert(std::to_string(read.point) + "|" + to_string(*read.index)).second)
       judge_elements(name, h, read);
   }
