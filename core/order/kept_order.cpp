@@ -46,6 +46,7 @@ Carried::Carried(const KeptOrder& known, const KeptOrder& next) : known_(&known)
   if (a.assumptions.get() != b.assumptions.get() || !begins_with(b.claims, a.claims)) return;
   const RunOrder &was = known.reference->order, &is = next.reference->order;
   changed_domains(a, b);
+  changed_bounds(a, b);
   changed_storage(a, b);
   if (known.reference != next.reference) changed_domains(was.kernel(), is.kernel());
   stayed_.resize(std::size_t(is.size()), Stayed::None);
@@ -103,6 +104,24 @@ void Carried::changed_domains(const Kernel& a, const Kernel& b) {
   for (const Domain& d : b.domains)
     if (!had.count(d.set.get()))
       for (std::string& i : d.inames()) changed_.insert(std::move(i));
+}
+
+void Carried::changed_bounds(const Kernel& a, const Kernel& b) {
+  const auto loops_of_writers = [](const Kernel& k, const std::string& name) {
+    std::set<std::string> out;
+    for (const InsnPtr& i : k.instructions)
+      for (const Expr& to : i->lhs)
+        if (written_name(to) == name) out.insert(i->inames.begin(), i->inames.end());
+    return out;
+  };
+  std::map<std::string, bool> differs;
+  for (const Domain& d : b.domains)
+    for (const std::string& n : computed_params(b, d.set)) {
+      const auto [it, first] = differs.try_emplace(n);
+      if (first) it->second = loops_of_writers(a, n) != loops_of_writers(b, n);
+      if (!it->second) continue;
+      for (std::string& i : d.inames()) changed_.insert(std::move(i));
+    }
 }
 
 void Carried::changed_storage(const Kernel& a, const Kernel& b) {

@@ -48,6 +48,8 @@ class Carried {
   void changed_storage(const Kernel& a, const Kernel& b);
   /// Inames whose domains differ between `a` and `b`.
   void changed_domains(const Kernel& a, const Kernel& b);
+  /// Inames of loops whose bounds something computes in other loops than before.
+  void changed_bounds(const Kernel& a, const Kernel& b);
   bool in_the_same_order() const;
 
   const KeptOrder *known_ = nullptr, *next_ = nullptr;

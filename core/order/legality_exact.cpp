@@ -125,6 +125,14 @@ ProofKey Legality::proof_key(const Pair& p) const {
     for (const std::string& d : is.items(now(s)))
       if (is.trusts(d)) key.trusted[i].push_back(number(d));
   }
+  if (p.a == p.b)  // see within_bounds
+    for (const std::string& n : key.statements[2].computed) {
+      auto& loops = key.bounded_in.emplace_back();
+      if (const Instruction* writer = only_writer(n)) {
+        loops.emplace();
+        for (const std::string& i : writer->inames) loops->push_back(number(i));
+      }
+    }
   for (const std::string& i : is.loops(now(p.a))) key.runs.push_back(runs(i));
   for (const std::string& i : p.equal) key.equal.push_back(number(i));
   for (const Claim& c : k_.claims) key.claims.emplace_back(c.kind, c.names);

@@ -26,6 +26,12 @@ bool carries(const DependenceList& d, const std::string& variable, DepKind kind)
                      [&](const Dependence& x) { return x.variable == variable && x.kind == kind; });
 }
 
+/// While it lives, what is remembered is found again and compared.
+struct Comparing {
+  Comparing() { memo().compares = true; }
+  ~Comparing() { memo().compares = false; }
+};
+
 }  // namespace
 
 TEST_CASE("bounds from data: reading them is a dependence") {
@@ -289,10 +295,7 @@ b[x] = 2*e[x]  {id=c0, inames=x}
 <int32> at, count = make_tuple(count, count + 1)  {id=c1, inames=z, atomic, if=d[z] % 3 > 0}
 list[at] = 9  {id=c2, inames=z, dep=c1, if=d[z] % 3 > 0}
 )");
-  struct Comparing {
-    Comparing() { memo().compares = true; }
-    ~Comparing() { memo().compares = false; }
-  } const comparing;
+  const Comparing comparing;
   k = apply(k, "assume_commuting", {text("count")});
   k = apply(k, "assume_disjoint", {text("list")});
   k = apply(k, "split_iname", {text("z"), Value{2}},
@@ -302,4 +305,23 @@ list[at] = 9  {id=c2, inames=z, dep=c1, if=d[z] % 3 > 0}
   k = apply(k, "split_iname", {text("x"), Value{4}});
   k = apply(k, "add_prefetch", {text("e"), text("x_inner")});
   CHECK(code_of([&] { check_legal(k); }) == "legal");
+}
+
+TEST_CASE("bounds from data: what is remembered of a loop asks who computes its bounds") {
+  // Found by the differential test (5301460): the order of `c` in the parts of `k` is known where
+  // all of them see one value of `len`, and not once that is computed in a loop of its own.
+  Kernel k = parsed(R"(
+kernel k(n: int32, c: inout int64[n + 1], q: int64[n + 9, n + 9], cnt: in int32[n])
+domain {[i]: 0 <= i and 2*i < n}
+domain {[j]: 0 <= j < n}
+domain {[k]: 0 <= k < len}
+assume n >= 5
+<int32> len = cnt[i // 2] % 5  {id=len, inames=i:j}
+c[j + 1] = q[k + 1, j]         {id=set, inames=i:j:k}
+)");
+  const Comparing comparing;
+  k = apply(k, "chunk_iname", {text("k"), number(2)}, {{"outer_tag", text("unr")}});
+  CHECK(code_of([&] {
+          apply(k, "duplicate_inames", {text("j"), text("id:len")}, {{"suffix", text("_d")}});
+        }) == "not-proved");
 }
