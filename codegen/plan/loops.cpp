@@ -471,7 +471,7 @@ class LoopMaker {
 
   Block inside(const PlanNode& node, Set context) {
     const std::vector<std::string>& loops = loops_[node.id];
-    if (const Set values = pieces_.known_from(loops)) context = intersect(context, values);
+    context = pieces_.known_inside(std::move(context), loops);
     Block out;
     declare(node.locals, out);
     Block body = blocks(node.children, context);

@@ -91,11 +91,15 @@ Set PieceValues::without_unknown(Set s, const std::vector<std::string>& loops) c
   return drop_params(std::move(s), unknown);
 }
 
-Set PieceValues::known_from(const std::vector<std::string>& loops) const {
-  Set out;
-  for (const auto& [name, value] : values_)
-    if (value.is_known_from(loops)) out = out ? intersect(out, value.range) : value.range;
-  return out;
+Set PieceValues::known_inside(Set context, const std::vector<std::string>& loops) const {
+  for (const auto& [name, value] : values_) {
+    if (!value.is_known_from(loops)) continue;
+    Set known = intersect(context, value.range);
+    const Set points = drop_params(known, {name});
+    const Set others = isl_set_subtract(context.take(), points.copy());
+    context = is_empty(others) ? std::move(known) : Set(isl_set_union(known.take(), others.copy()));
+  }
+  return context;
 }
 
 void PieceValues::put_in(Block& block, const std::vector<std::string>& loops) const {

@@ -24,8 +24,9 @@ class PieceValues {
 
   /// Without the values, existentially, that are unknown inside of `loops`.
   Set without_unknown(Set s, const std::vector<std::string>& loops) const;
-  /// Those that the last of `loops` completes: { [] : the ranges of their names }; null if none.
-  Set known_from(const std::vector<std::string>& loops) const;
+  /// `context` with the ranges of those that the last of `loops` completes. Loops may run more
+  /// iterations than their statements have; there nothing is known of a value.
+  Set known_inside(Set context, const std::vector<std::string>& loops) const;
   /// Puts values in the place of names in bounds and guards, in which all inames are known.
   void put_in(Block& block, const std::vector<std::string>& loops) const;
 

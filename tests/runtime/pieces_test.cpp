@@ -75,3 +75,20 @@ d[i] = d[i] + sum(k, a[i, k]) {if=i % 3 == 1}
 )",
                  "g.0", "l.0");
 }
+
+TEST_CASE("pieces: loops run more iterations than the statement in pieces has") {
+  // Found by the differential test (6500364): with n = 5 the loops run i = 6, which is not in the
+  // domain; what is known of a piece's beginning there is nothing.
+  const Kernel original = parsed(R"(
+kernel k(n: int32, p: int32[3*n + 12, 3*n + 12], q: int32[3*n + 12, 3*n + 12])
+domain {[i]: 0 <= i < n}
+domain {[j]: i <= j < n}
+domain {[k]: 0 <= k < n - j}
+assume n >= 5
+p[j + i + 2, i + 1] = max(k, q[i + 2, k + 2])  {id=s0, inames=i:j, if=j % 2 == 0}
+)");
+  Kernel k = split(original, "i", 4, "", "");
+  k = step(k, "chunk_iname", {word("j"), Value{std::int64_t{4}}}, {});
+  k = step(k, "fix_parameters", {Value{ValueDict{{"n", Value{std::int64_t{5}}}}}}, {});
+  run_everywhere(k, original, {{"n", "5"}});
+}
