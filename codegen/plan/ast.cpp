@@ -602,7 +602,9 @@ static void end_early(Block& block, const Kernel& k, Writers& writers) {
     auto* loop = std::get_if<Loop>(&s.op);
     if (!loop) continue;
     end_early(loop->body, k, writers);
-    const bool sequential = loop->pragmas.empty() && loop->lanes == 0 && !loop->matrix;
+    const InameTag* tag = k.tag(loop->iname);  // targets add directives later
+    const bool sequential = loop->pragmas.empty() && loop->lanes == 0 && !loop->matrix &&
+                            (!tag || run_of(tag->kind) == TagRun::InOrder);
     if (!sequential || waits_within(loop->body)) continue;
     Exprs flags = asked_by_all(loop->body);
     std::erase_if(flags, [&](const Expr& t) {

@@ -20,9 +20,6 @@ std::vector<int> owners(const Kernel& k, const RunOrder& order) {
   return out;
 }
 
-namespace {
-
-/// Whether another instruction runs between the parts of some instruction.
 bool parts_stand_apart(const RunOrder& order, const std::vector<int>& owner) {
   std::vector<bool> left(owner.size());
   int last = -1;
@@ -35,8 +32,6 @@ bool parts_stand_apart(const RunOrder& order, const std::vector<int>& owner) {
   }
   return false;
 }
-
-}  // namespace
 
 std::vector<InsnPtr> linearized(const Kernel& k, const RunOrder& order) {
   const std::vector<int> owner = owners(k, order);

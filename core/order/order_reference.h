@@ -126,6 +126,9 @@ std::vector<InsnPtr> linearized(const Kernel& k, const RunOrder& order);
 /// of an instruction come one after the other; the last one has its id.
 std::vector<int> owners(const Kernel& k, const RunOrder& order);
 
+/// Whether another instruction runs between the parts of some instruction; `owner` as above.
+bool parts_stand_apart(const RunOrder& order, const std::vector<int>& owner);
+
 /// Reference iname `name` of the statement `insn` in terms of its present inames.
 Expr origin_of(const Instruction& insn, const std::string& name);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <unordered_map>
 #include <utility>
 
 #include "core/order/order_reference.h"
@@ -93,13 +94,17 @@ Kernel in_order_of(const Kernel& before, Kernel after) {
   const RunOrder& was = before_order->order;
   const std::vector<bool> whole_before = ends_instruction(before, was);
   std::vector<bool> stays(whole_before.size());  // by statement before: its instruction is in both
+  // An order of the instructions that gives this order of their parts again.
+  std::unordered_map<std::string, int> places;
+  for (const InsnPtr& i : linearized(before, was)) places.emplace(i->id, int(places.size()));
   std::vector<std::pair<int, InsnPtr>> placed;   // where each was, or -1
   placed.reserve(after.instructions.size());
   InList statements(was);
   for (InsnPtr& i : after.instructions) {
     const int s = statements.find(i->id);
     if (s >= 0 && whole_before[std::size_t(s)]) stays[std::size_t(s)] = true;
-    placed.emplace_back(s < 0 ? -1 : was.position(s), std::move(i));
+    const auto place = places.find(i->id);
+    placed.emplace_back(s < 0 || place == places.end() ? -1 : place->second, std::move(i));
   }
   bool sorted = true;
   int last = -1;
@@ -114,6 +119,8 @@ Kernel in_order_of(const Kernel& before, Kernel after) {
   const Kernel out = proved(rebase(std::move(after)));
   const std::shared_ptr<const Reference> after_order = ordered(out);
   const RunOrder& is = after_order->order;
+  if (parts_stand_apart(was, owners(before, was)) || parts_stand_apart(is, owners(out, is)))
+    check_kept_order(before, out);
   // The statements that end instructions which both have, in both orders. Most are the same
   // objects. Other parts of reductions may be gone, or new.
   const std::vector<bool> whole_after = ends_instruction(out, is);

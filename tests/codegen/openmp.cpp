@@ -276,3 +276,13 @@ b[0] = b[0] - 1   {inames=k, if=b[0] > 0}
       b[0] -= 1;
 )") != std::string::npos);
 }
+
+TEST_CASE("openmp: lanes are not ended early by a scalar that each of them has") {
+  // Found by the differential test (7500802): the copy of `s` looks like a condition that is saved.
+  const std::string made = code(
+      "kernel k(a: in int32[4], b: int32[4])\ndomain {[v]: 0 <= v < 4}\ntemp s: int32\n"
+      "temp t: int32\ns = a[v]  {id=s, inames=v}\nt = s  {id=t, inames=v}\nb[v] = t  {id=b}\n",
+      Target::OpenMP, {{"v", "vec"}});
+  CHECK(made.find("t[v] = s[v]") != std::string::npos);
+  CHECK(made.find("&&") == std::string::npos);
+}

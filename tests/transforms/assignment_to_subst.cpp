@@ -304,3 +304,22 @@ b[i] = t + 0.25*p[i]*b[i]                       {id=s}
         std::string::npos);
   CHECK(same_values(k, out, {{"n", 9}}));
 }
+
+TEST_CASE(
+    "assignment_to_subst: a reduction with its loops around other statements keeps its place") {
+  // Found by the differential test (6500164): the sum over `i` shares the loop with `s1`, before
+  // it, and ends behind the loop; placed by its end alone, it read what `s1` had written.
+  const Kernel k = parsed(R"(
+kernel k(n: int32, b: inout int32[3*n + 12], c: in int32[n], h: inout int32[1])
+domain {[i]: 0 <= i < 5}
+domain {[j]: 1 <= j < n}
+assume n >= 5
+h[0] = h[0] + b[i + 2]     {id=sum, inames=i:j}
+<int32> t = b[i] + c[i]    {id=t, inames=i}
+b[n - i + 2] = t + 7       {id=s1, inames=i, dep=t}
+)");
+  Kernel made = apply(k, "recognize_reduction", {text("j")}, {{"within", text("id:sum")}});
+  made = apply(made, "recognize_reduction", {text("i")}, {{"within", text("id:sum")}});
+  made = apply(made, "assignment_to_subst", {text("t")});
+  for (const int n : {5, 8, 9}) CHECK(same_values(k, made, {{"n", n}}));
+}
