@@ -59,10 +59,9 @@ Kernel without_instructions(const Kernel& k, const std::set<std::string>& ids) {
 
 namespace {
 
-/// Whether a statement of `order`, the order of `k`, is the last part of an instruction, which has
-/// the instruction's id.
-std::vector<bool> ends_instruction(const Kernel& k, const RunOrder& order) {
-  const std::vector<int> owner = owners(k, order);
+/// Whether a statement is the last part of an instruction, which has the instruction's id.
+/// `owner`: the instruction of each statement.
+std::vector<bool> ends_instruction(const std::vector<int>& owner) {
   std::vector<bool> out(owner.size());
   for (std::size_t s = 0; s < owner.size(); ++s)
     out[s] = s + 1 == owner.size() || owner[s + 1] != owner[s];
@@ -92,7 +91,8 @@ class InList {
 Kernel in_order_of(const Kernel& before, Kernel after) {
   const std::shared_ptr<const Reference> before_order = ordered(before);
   const RunOrder& was = before_order->order;
-  const std::vector<bool> whole_before = ends_instruction(before, was);
+  const std::vector<int> owner_before = owners(before, was);
+  const std::vector<bool> whole_before = ends_instruction(owner_before);
   std::vector<bool> stays(whole_before.size());  // by statement before: its instruction is in both
   // An order of the instructions that gives this order of their parts again.
   std::unordered_map<std::string, int> places;
@@ -119,11 +119,12 @@ Kernel in_order_of(const Kernel& before, Kernel after) {
   const Kernel out = proved(rebase(std::move(after)));
   const std::shared_ptr<const Reference> after_order = ordered(out);
   const RunOrder& is = after_order->order;
-  if (parts_stand_apart(was, owners(before, was)) || parts_stand_apart(is, owners(out, is)))
+  const std::vector<int> owner_after = owners(out, is);
+  if (parts_stand_apart(was, owner_before) || parts_stand_apart(is, owner_after))
     check_kept_order(before, out);
   // The statements that end instructions which both have, in both orders. Most are the same
   // objects. Other parts of reductions may be gone, or new.
-  const std::vector<bool> whole_after = ends_instruction(out, is);
+  const std::vector<bool> whole_after = ends_instruction(owner_after);
   const auto stayed = [&](int s) {
     const int earlier = whole_after[std::size_t(s)] ? statements.find(is.insn(s).id) : -1;
     return earlier >= 0 && stays[std::size_t(earlier)];

@@ -76,7 +76,10 @@ class Settling {
       around_.push_back({&body, at, of_loop});
       auto* d = std::get_if<Do>(&body[at].what);
       if (d && d->directive && d->directive->claims) settle(*d);
-      for (auto* inner : bodies(body[at])) visit(**inner, d != nullptr);
+      for (auto* inner : bodies(body[at])) {
+        *inner = std::make_shared<Body>(**inner);  // other calls of the routine may have it too
+        visit(**inner, d != nullptr);
+      }
       around_.pop_back();
     }
   }
