@@ -7,6 +7,7 @@
 #include "core/model/print.h"
 #include "core/order/check_kernel.h"
 #include "core/order/reference.h"
+#include "core/rewrite/as_text.h"
 #include "reports/report.h"
 #include "reports/summary.h"
 
@@ -94,7 +95,7 @@ void view(Repl& r, const Words& words) {
 
 void ir(Repl& r, const Words& words) {
   at_most(":ir", words, 0);
-  r.show(print_kernel(r.session.kernel()));
+  r.show(print_kernel(as_text(r.session.kernel())));
 }
 
 void deps(Repl& r, const Words& words) {

@@ -4,6 +4,7 @@
 #include "core/infer/infer.h"
 #include "core/model/print.h"
 #include "core/order/check_kernel.h"
+#include "core/rewrite/as_text.h"
 #include "frontends/fortran/fortran.h"
 #include "reports/diagram.h"
 #include "reports/report.h"
@@ -43,7 +44,7 @@ std::string picture_of(const Kernel& k, const ShowOptions& o) {
 
 std::string text_of(const Kernel& k, const ShowOptions& o) {
   if (o.format != "text") return picture_of(k, o);
-  if (o.what == "ir") return print_kernel(k);
+  if (o.what == "ir") return print_kernel(as_text(k));
   if (o.what == "tree") return report_tree(k);
   if (o.what == "deps") return report_dependences(k);
   if (o.what == "schedule") return report_schedule(k, target_option(o.target));

@@ -7,6 +7,7 @@
 #include "core/order/check_kernel.h"
 #include "core/order/reference.h"
 #include "core/order/tree.h"
+#include "core/rewrite/as_text.h"
 #include "reports/report.h"
 #include "scripts/box.h"
 #include "transforms/registry.h"
@@ -191,7 +192,7 @@ int text_method(lua_State* L, State& s) {
 
 std::string code_of(lua_State* L, const Kernel& k) { return generate(k, target_at(L, 2)).source; }
 std::string header_of(lua_State* L, const Kernel& k) { return generate(k, target_at(L, 2)).header; }
-std::string text_of(lua_State*, const Kernel& k) { return print_kernel(k); }
+std::string text_of(lua_State*, const Kernel& k) { return print_kernel(as_text(k)); }
 std::string trace_of(lua_State*, const Kernel& k) { return replay_script(k); }
 std::string tree_of(lua_State*, const Kernel& k) { return report_tree(k); }
 std::string deps_of(lua_State*, const Kernel& k) { return report_dependences(k); }

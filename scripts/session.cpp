@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/model/print.h"
+#include "core/rewrite/as_text.h"
 #include "reports/summary.h"
 #include "runtime/file.h"
 #include "scripts/interrupt.h"
@@ -492,7 +493,7 @@ std::string Session::script_for(const Kernel& k) const {
                        [&](const Kernel& m) { return same_kernel(m, k); });
   };
   const auto parsed = [](const Kernel& start) {
-    return "lp.parse([==[\n" + print_kernel(start) + "]==])\n";
+    return "lp.parse([==[\n" + print_kernel(as_text(start)) + "]==])\n";
   };
   for (const Base* b : bases_of(k)) {
     const std::string steps = replay_script(k, b->kernel.trace.size());

@@ -13,24 +13,6 @@ namespace {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;  // old iname, new iname
 
-/// The inames that have their home in one domain.
-InameRewrite copy_of(const Pairs& pairs) {
-  InameRewrite rw;
-  for (const auto& [from, to] : pairs) {
-    rw.old.push_back(from);
-    rw.fresh.push_back(to);
-    rw.old_in_new[from] = var(to);
-    rw.bound[from] = {to};
-  }
-  std::vector<std::string> dims = rw.old;
-  dims.insert(dims.end(), rw.fresh.begin(), rw.fresh.end());
-  rw.relation = universe(dims);
-  const int n = static_cast<int>(pairs.size());
-  for (int i = 0; i < n; ++i)
-    rw.relation = isl_set_equate(rw.relation.take(), isl_dim_set, i, isl_dim_set, n + i);
-  return rw;
-}
-
 /// Old and new inames by domain; a domain whose bounds depend on another's inames comes before it.
 std::vector<Pairs> by_domain(const Kernel& k, const Pairs& pairs) {
   const std::vector<int> parents = domain_parents(k);
@@ -91,7 +73,8 @@ Kernel duplicate_inames(const Kernel& k, const std::vector<std::string>& inames,
     pairs.emplace_back(
         inames[n], names.take(o.new_inames.empty() ? "" : o.new_inames[n], inames[n] + o.suffix));
   Kernel out = k;
-  for (const Pairs& group : by_domain(k, pairs)) out = rewrite_inames(out, copy_of(group), picked);
+  for (const Pairs& group : by_domain(k, pairs))
+    out = rewrite_inames(out, renamed_inames(group), picked);
   for (const auto& [from, to] : pairs)
     for (const auto& [iname, text] : o.tags)
       if (iname == from)

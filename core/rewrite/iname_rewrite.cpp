@@ -331,6 +331,23 @@ void rewrite_order(const InameRewrite& rw, bool whole, Kernel& out) {
 
 }  // namespace
 
+InameRewrite renamed_inames(const std::vector<std::pair<std::string, std::string>>& names) {
+  InameRewrite rw;
+  for (const auto& [from, to] : names) {
+    rw.old.push_back(from);
+    rw.fresh.push_back(to);
+    rw.old_in_new[from] = var(to);
+    rw.bound[from] = {to};
+  }
+  std::vector<std::string> dims = rw.old;
+  dims.insert(dims.end(), rw.fresh.begin(), rw.fresh.end());
+  rw.relation = universe(dims);
+  const int n = static_cast<int>(names.size());
+  for (int i = 0; i < n; ++i)
+    rw.relation = isl_set_equate(rw.relation.take(), isl_dim_set, i, isl_dim_set, n + i);
+  return rw;
+}
+
 Expr rewrite_inames(const Expr& e, const InameRewrite& rw) { return Rewriter(rw, {})(e); }
 
 std::vector<std::string> rewrite_inames(const std::vector<std::string>& list,

@@ -32,6 +32,9 @@ struct InameRewrite {
   bool slabs_pass_on = false;  // the caller gives the fresh iname those of the old one
 };
 
+/// Each iname, which all have their home in one domain, under a new name: (old, new).
+InameRewrite renamed_inames(const std::vector<std::pair<std::string, std::string>>& names);
+
 /// `k` with the inames replaced in the instructions that `within` selects (those that do not use an
 /// old iname stay as they are): expressions, loops, reductions, rules, domains, child domains'
 /// bounds, priorities, loop order, origins. When that leaves users of the old inames, the domain

@@ -12,6 +12,7 @@
 #include "core/order/address_spaces.h"
 #include "core/order/order.h"
 #include "core/order/reference.h"
+#include "core/rewrite/as_text.h"
 #include "tests/differential/points.h"
 #include "tests/differential/random_atomics.h"
 
@@ -677,7 +678,7 @@ std::string changed_as_text(const Enumeration& base, const Copies& base_copies, 
         return in_team(&t.second) || t.second.kind == TagKind::Group;
       }))
     return {};
-  const Enumeration text(k, true, dims, values);
+  const Enumeration text(as_text(k), true, dims, values);
   Where where;
   for (std::size_t i = 0; i < text.all.size(); ++i) where.emplace(text.all[i].key, i);
   if (std::string why = reversed_pair(base_cells, base, text, where); !why.empty()) return why;

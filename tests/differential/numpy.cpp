@@ -10,6 +10,7 @@
 #include "core/infer/infer.h"
 #include "core/model/print.h"
 #include "core/order/check_kernel.h"
+#include "core/rewrite/as_text.h"
 #include "frontends/text/parse.h"
 #include "tests/differential/unit.h"
 #include "tests/python.h"
@@ -143,7 +144,8 @@ class Batch {
   void add(const Case& c) {
     attempt(c, [&] {
       const Kernel k = complete(parse_kernels(add_source("seed " + c.seed, c.text)).at(0));
-      const Kernel again = complete(parse_kernels(add_source("printed", print_kernel(k))).at(0));
+      const Kernel again =
+          complete(parse_kernels(add_source("printed", print_kernel(as_text(k)))).at(0));
       for (const Kernel* one : {&k, &again}) {
         const auto scalars = read_scalars(*one, c.params);
         std::vector<Buffer> arrays = arrays_of(c, *one, scalars);

@@ -11,6 +11,7 @@
 #include "core/model/original_layout.h"
 #include "core/model/print.h"
 #include "core/order/check_kernel.h"
+#include "core/rewrite/as_text.h"
 #include "core/sets/isl.h"
 #include "frontends/text/parse.h"
 #include "runtime/counterparts.h"
@@ -44,7 +45,7 @@ std::optional<Program> ispc_program(Kernel k, Statistics& statistics) {
 }
 
 Kernel reread(const Kernel& k) {
-  return parse_kernels(add_source("printed " + k.name, print_kernel(k))).at(0);
+  return parse_kernels(add_source("printed " + k.name, print_kernel(as_text(k)))).at(0);
 }
 
 Problem problem_of(const Pair& p, const std::string& what) {

@@ -1,5 +1,6 @@
 #include "transforms/duplicate_inames.h"
 
+#include "core/rewrite/as_text.h"
 #include "loop_kit.h"
 #include "same_values.h"
 
@@ -130,4 +131,40 @@ q[w] = min(j, a[j])  {id=s, inames=w}
       apply(out, "duplicate_inames", {text("j_0"), text("id:s_update")}, {{"suffix", text("_d")}});
   out = apply(out, "split_iname", {text("j_0_d"), number(3)});
   CHECK(same_values(k, out, {{"n", 9}}));
+}
+
+TEST_CASE("duplicate_inames: the text of distributed loops of a team keeps their order") {
+  const auto distributed = [](const std::string& second, const std::string& tag) {
+    const Kernel k = parsed(
+        "kernel f(n: int32, a: float64[3*n, 3*n], b: float64[n], c: float64[n])\n"
+        "domain {[i]: 1 <= i < n}\nassume n >= 5\n"
+        "a[2*i, i + 3] = 0.25*a[i + 1, i + 2] {id=first}\n" +
+        second);
+    return duplicate_inames(
+        apply(k, "split_iname", {text("i"), number(3)}, {{"inner_tag", text(tag)}}), {"i_outer"},
+        Match::parse("id:first"), {.suffix = "_d"});
+  };
+  for (const char* tag : {"vec", "l.0"})
+    for (const std::string& second :
+         {std::string("b[i] = c[i] {id=second}\n"),
+          std::string("<f64> e = c[i] {id=load, inames=i}\n"
+                      "b[i] = e {id=second, inames=i, if=i%2 == 0, dep=load}\n")}) {
+      CAPTURE(tag);
+      CAPTURE(second);
+      const Kernel k = distributed(second, tag);
+      const auto read = [](const Kernel& kernel) { return parsed(print_kernel(kernel)); };
+      CHECK(code_of([&] { check_legal(read(k)); }) == "breaks-order");  // one loop, outside of both
+      const Kernel again = read(as_text(k));
+      CHECK_NOTHROW(check_legal(again));
+      CHECK(line(again, "second").find("i_inner_0") != std::string::npos);
+      CHECK(line(again, "first").find("i_inner_0") == std::string::npos);
+      CHECK(again.tag("i_inner_0")->text == tag);
+    }
+  // Where any order is right, inames have the names that scripts use.
+  const Kernel k =
+      apply(duplicate_inames(apply(chain("c[i] = b[i] + 1"), "split_iname", {text("i"), number(4)},
+                                   {{"inner_tag", text("l.0")}}),
+                             {"i_outer"}, Match::parse("id:second")),
+            "tag_inames", {text("i_outer: g.0")});
+  CHECK(print_kernel(as_text(k)) == print_kernel(k));
 }
