@@ -56,7 +56,7 @@ bool OwnIterations::apart(const std::string& temporary, const std::vector<int>& 
     if (same && conflicts_->tells({first}, {loop})) return true;
   }
   try {
-    const IslBudget budget(kShareOperations);
+    const IslBudget budget(kProofOperations);
     return !conflict(all, loop, outer);
   } catch (const IslQuota&) { return false; }
 }
