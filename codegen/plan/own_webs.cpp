@@ -5,11 +5,25 @@
 #include "codegen/plan/own_iterations.h"
 #include "core/order/address_spaces.h"
 #include "core/order/order_reference.h"
+#include "core/sets/budget.h"
 
 namespace moonloop {
 namespace {
 
 using Names = std::set<std::string>;
+
+/// For one query that has a cautious answer.
+constexpr unsigned long kWebOperations = 1'000'000;
+
+/// Whether isl answers `f` within that budget.
+template <class F>
+bool is_answered(F f) {
+  try {
+    const IslBudget budget(kWebOperations);
+    f();
+    return true;
+  } catch (const IslQuota&) { return false; }
+}
 
 /// Temporaries that are used within a parallel loop, or in work-items and lanes that could have
 /// copies of their own, and outside of these.
@@ -57,7 +71,11 @@ class Separation {
 
   void separate(const std::string& name) {
     if (bounds_loop(name)) return;  // all its uses are in one nest
-    separate(name, reference_.web(name));
+    const auto find_webs = [&] { separate(name, reference_.web(name)); };
+    if (!only_in_threads(name))
+      find_webs();  // what keeps it apart for each group, work-item or lane needs them
+    else if (!is_answered(find_webs))
+      return;  // check_threads() decides, where there are threads
     if (std::none_of(k_.instructions.begin(), k_.instructions.end(), [&](const InsnPtr& i) {
           return writes(*i).count(name) || reads(k_, *i).count(name);
         }))
@@ -82,9 +100,12 @@ class Separation {
       const std::string& loop = loops.back();
       std::vector<std::string> outer(loops.begin(), std::prev(loops.end()));
       for (const std::string& i : own_items(name, insns)) outer.push_back(i);
-      if (contains(reference_.private_to(name, insns.front(), insns.back()), loop) ||
-          iterations_.apart(name, insns, loop, outer))
-        continue;
+      bool own = iterations_.apart(name, insns, loop, outer);
+      if (!own)
+        is_answered([&] {
+          own = contains(reference_.private_to(name, insns.front(), insns.back()), loop);
+        });
+      if (own) continue;
       fail("not-proved", order.insn(insns.front()).at,
            "it is not known whether each iteration of `{}`, which is parallel, can have a `{}` of "
            "its own: it is used outside of the loop too; a temporary of its own name would be",
@@ -101,6 +122,16 @@ class Separation {
   bool bounds_loop(const std::string& name) const {
     return std::any_of(k_.domains.begin(), k_.domains.end(),
                        [&](const Domain& d) { return contains(d.params(), name); });
+  }
+  /// Whether all loops around its uses are in order or tagged `par`.
+  bool only_in_threads(const std::string& name) const {
+    const std::vector<AccessAt>& all = reference_.by_variable().at(name);
+    return std::all_of(all.begin(), all.end(), [&](const AccessAt& a) {
+      const std::vector<std::string>& dims = reference_.order.dims(a.insn);
+      return std::all_of(dims.begin(), dims.end(), [&](const std::string& i) {
+        return !is_parallel(k_.tag(i)) || is_thread(i);
+      });
+    });
   }
   bool is_thread(const std::string& loop) const {
     const InameTag* tag = reference_.order.kernel().tag(loop);

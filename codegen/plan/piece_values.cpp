@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/sets/affine_constraints.h"
+
 namespace moonloop {
 namespace {
 
