@@ -70,9 +70,11 @@ struct Run {
   std::map<std::string, bool> declares;  // scalars that it writes and declares; true: for good
 };
 
-/// Storage for a temporary, until the end of the enclosing block.
+/// Storage for a temporary, until the end of the enclosing block. `zero`: it starts with that
+/// value, since what sets it is under a condition that a GroupCombine of it is not under.
 struct Declare {
   std::string temporary;
+  bool zero = false;
 };
 /// Frees the memory that a Declare took from the heap.
 struct Release {

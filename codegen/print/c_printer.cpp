@@ -332,7 +332,7 @@ void CPrinter::statement(const Stmt& s) {
                [&](const Run& x) { run(x); }, [&](const Sync& x) { line(dialect_.barrier(x)); },
                [&](const GroupCombine& x) { group_combine(x); },
                [](const Launch&) { throw InternalError("a kernel inside of a function"); },
-               [&](const Declare& x) { declare(*k_.find_temporary(x.temporary)); },
+               [&](const Declare& x) { declare(*k_.find_temporary(x.temporary), x.zero); },
                [&](const Release& x) {
                  line((has_gangs() ? "delete[] " + names_.of(x.temporary)
                                    : "free(" + names_.of(x.temporary) + ")") +
@@ -355,16 +355,20 @@ bool CPrinter::takes_turns(const Block& block) const {
   });
 }
 
-void CPrinter::declare(const Temporary& t) {
-  const std::string type = type_name(expr_.type_of_name(t.name));
+void CPrinter::declare(const Temporary& t, bool zero) {
+  const Type of = expr_.type_of_name(t.name);
+  const std::string type = type_name(of);
   const Exprs extents = expr_.extents(t);
   if (in_lanes_) varying_.insert(t.name);
   // GCC 12 takes a truth value that is set on some paths, and read on these alone, for either one
   // where it moves the reads (-O1, without undefined behaviour in the code).
-  const bool truth = helpers_.language() == Language::C &&
-                     expr_.type_of_name(t.name) == Type(Scalar::Bool);
+  const bool truth = helpers_.language() == Language::C && of == Type(Scalar::Bool);
+  const std::string nothing = zero ? expr_.constant(lit(0), of) : "";
   if (extents.empty())
-    return line(type + " " + names_.of(t.name) + (truth ? " = false;" : ";"));
+    return line(type + " " + names_.of(t.name) +
+                (zero    ? " = " + nothing + ";"
+                 : truth ? " = false;"
+                         : ";"));
   if (on_heap(expr_, t) && has_gangs()) {
     Expr size = lit(1);
     for (const Expr& e : extents) size = index_mul(size, e);
@@ -376,7 +380,7 @@ void CPrinter::declare(const Temporary& t) {
     for (const Expr& e : extents) size += "*" + expr_.index(e, true, Prec::Unary);
     return line(type + " *" + names_.of(t.name) + " = " + helpers_.allocate() + "(" + size + ");");
   }
-  line(type + " " + names_.of(t.name) + brackets(t) + ";");
+  line(type + " " + names_.of(t.name) + brackets(t) + (zero ? " = {" + nothing + "};" : ";"));
 }
 
 std::string CPrinter::brackets(const Temporary& t) {

@@ -98,7 +98,7 @@ class CPrinter {
   void segmented_update(const Instruction& insn, const Exprs& acc, const Exprs& values);
   std::string unset(const Type& t);
   std::string neutral(const Instruction& insn, std::size_t i, const Type& t);
-  void declare(const Temporary& t);
+  void declare(const Temporary& t, bool zero);
   enum class Tables { Constant, Changing, All };
   void tables(Tables which);
   std::string brackets(const Temporary& t);

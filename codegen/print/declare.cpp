@@ -31,6 +31,7 @@ class Settler {
     std::size_t first = kNowhere, last = 0;
     int writes = 0;           // by instructions, each as often as it occurs
     bool read_first = false;  // the first of the statements reads it
+    bool combined = false;    // by all work-items of the group
 
     void at(std::size_t statement) {
       first = std::min(first, statement);
@@ -68,7 +69,7 @@ class Settler {
       if (first && !m.read_first && declares(*first, t)) {
         first->declares[t.name] = m.writes == 1;
       } else {
-        before[m.first].push_back(s);
+        before[m.first].push_back(Stmt{Declare{t.name, m.combined && has_condition(start)}});
       }
     }
     Block out;
@@ -81,6 +82,13 @@ class Settler {
     std::reverse(release.begin(), release.end());
     for (const std::string& r : release) out.push_back(Stmt{Release{r}});
     block = std::move(out);
+  }
+
+  static bool has_condition(const Stmt& s) {
+    const auto in = [](const Block& b) { return std::any_of(b.begin(), b.end(), has_condition); };
+    if (const auto* l = std::get_if<Loop>(&s.op)) return in(l->body);
+    if (const auto* c = std::get_if<Scope>(&s.op)) return in(c->body);
+    return std::holds_alternative<If>(s.op);
   }
 
   /// The statement can declare the scalar that it writes and does not read.
@@ -126,7 +134,7 @@ class Settler {
                           for (const Expr& e : k_.instructions[i]->lhs) {
                             in(e);
                             const auto it = wanted.find(written_name(e));
-                            if (it != wanted.end()) ++it->second.writes;
+                            if (it != wanted.end()) ++it->second.writes, it->second.combined = true;
                           }
                           if (x.cond) in(x.cond);
                         }},

@@ -8,7 +8,7 @@ void norm_kernel_kernel(int const m, float const *__restrict__ a, float *b) {
   int const q = threadIdx.y;
   int const r = blockIdx.x;
   __shared__ float acc_i_shared[8];
-  float acc_i;
+  float acc_i = 0.0f;
   if (q + 2*r < m) {
     acc_i = 0.0f;
     acc_i += a[128*(long long)(q + 2*r) + i]*a[128*(long long)(q + 2*r) + i];

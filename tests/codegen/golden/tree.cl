@@ -4,7 +4,7 @@ void norm(int const m, __global float const *restrict a, __global float *b) {
   int const q = get_local_id(1);
   int const r = get_group_id(0);
   __local float acc_i_shared[48];
-  float acc_i;
+  float acc_i = 0.0f;
   if (q + 2*r < m) {
     acc_i = 0.0f;
     acc_i += a[24*(long)(q + 2*r) + i]*a[24*(long)(q + 2*r) + i];
