@@ -34,37 +34,67 @@ bool runs_in_lanes(const Do& loop) {
   return fine;
 }
 
-/// Whether something other than a number and the loop's variable decides how far two accesses of an
-/// array that the loop writes are apart.
-bool has_symbolic_distance(const Do& loop) {
+/// The subscripts that a loop writes and uses, by array.
+struct Places {
   std::map<std::string, std::vector<Exprs>> written, used;
-  const auto note = [](const Expr& e, std::map<std::string, std::vector<Exprs>>& to) {
-    walk(e, [&](const Expr& x) {
-      if (const auto* l = x.as<Load>()) to[l->array].push_back(l->index);
-      return true;
+
+  explicit Places(const Do& loop) {
+    each(*loop.body, [&](const Statement& s) {
+      Statement own = s;
+      expressions(own, [&](Expr& e) {
+        if (!e) return;
+        walk(e, [&](const Expr& x) {
+          if (const auto* l = x.as<Load>()) used[l->array].push_back(l->index);
+          return true;
+        });
+      });
+      if (const auto* a = std::get_if<Assignment>(&s.what))
+        if (const auto* l = a->to.as<Load>()) {
+          written[l->array].push_back(l->index);
+          used[l->array].push_back(l->index);
+        }
     });
-  };
-  each(*loop.body, [&](const Statement& s) {
-    Statement own = s;
-    expressions(own, [&](Expr& e) {
-      if (e) note(e, used);
-    });
-    if (const auto* a = std::get_if<Assignment>(&s.what))
-      if (const auto* l = a->to.as<Load>()) written[l->array].push_back(l->index);
-  });
-  const auto is_symbolic = [&](const Expr& a, const Expr& b) {
+  }
+
+  /// Whether `f` holds of what is written and what is used of the same array, for some pair.
+  template <class F>
+  bool any_pair(F f) const {
+    for (const auto& [array, places] : written)
+      for (const Exprs& to : places)
+        for (const Exprs& from : used.at(array))
+          if (to.size() == from.size() && f(to, from)) return true;
+    return false;
+  }
+};
+
+/// Whether something other than a number and the loop's variable `v` decides how far the two
+/// elements are apart.
+bool has_symbolic_distance(const Exprs& to, const Exprs& from, const std::string& v) {
+  for (std::size_t i = 0; i < to.size(); ++i) {
     std::set<std::string> left;
-    collect_vars(index_sub(a, b), left);
-    collect_reads(index_sub(a, b), left);
-    left.erase(loop.variable);
-    return !left.empty();
-  };
-  for (const auto& [array, places] : written)
-    for (const Exprs& to : places)
-      for (const Exprs& from : used[array])
-        for (std::size_t i = 0; i < std::min(to.size(), from.size()); ++i)
-          if (is_symbolic(to[i], from[i])) return true;
+    collect_vars(index_sub(to[i], from[i]), left);
+    collect_reads(index_sub(to[i], from[i]), left);
+    left.erase(v);
+    if (!left.empty()) return true;
+  }
   return false;
+}
+
+/// Whether two different iterations use the element, in each of them that has the other one.
+bool has_constant_distance(const Exprs& to, const Exprs& from, const std::string& v) {
+  const auto stride = [&](const Expr& e) {
+    return as_int(index_sub(substitute(e, {{v, index_add({var(v), lit(1)})}}), e));
+  };
+  std::optional<std::int64_t> distance;  // nothing: any
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    const auto apart = as_int(index_sub(to[i], from[i])), step = stride(from[i]);
+    if (!apart || !step || stride(to[i]) != step) return false;
+    if (*step == 0 ? *apart != 0 : *apart % *step != 0) return false;
+    if (*step == 0) continue;
+    if (distance && *distance != *apart / *step) return false;
+    distance = *apart / *step;
+  }
+  return distance != 0;
 }
 
 class Settling {
@@ -92,7 +122,12 @@ class Settling {
       loop.directive = nullptr;
       return;
     }
-    own.symbolic = has_symbolic_distance(loop);
+    const Places places(loop);
+    const auto any = [&](const auto& has) {
+      return places.any_pair(
+          [&](const Exprs& a, const Exprs& b) { return has(a, b, loop.variable); });
+    };
+    own.symbolic = any(has_symbolic_distance) && !any(has_constant_distance);
     loop.directive = std::make_shared<const Directive>(std::move(own));
   }
 

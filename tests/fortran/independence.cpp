@@ -83,6 +83,15 @@ TEST_CASE("fortran: IVDEP that the dependences contradict is refused with two in
   CHECK(d.text ==
         "tagging `i` as `simd` would run insn[i=4] and insn[i=8] at the same time, but "
         "insn[i=4] writes y[4] and insn[i=8] reads it (n=9)");
+  // Also beside a distance that an argument gives, which alone is taken on trust.
+  const auto loop = [](const std::string& from) {
+    return "!DIR$ IVDEP\ndo i = 5, n\n  y(2*i) = y(2*i + k) + y(" + from + ")\nend do\n";
+  };
+  CHECK(refusal(loop("2*i - 4")).code == "races");
+  for (const char* from : {"2*i", "2*i - 3"}) {
+    CAPTURE(from);
+    CHECK(tags(loop(from)) == "i: simd");
+  }
 }
 
 TEST_CASE("fortran: safelen is proved for as many iterations as it says") {
