@@ -76,6 +76,11 @@ constexpr std::array kDefinitions{
     Definition{"square", 1, "z", "mul", "return mul_T(z, z);"},
     Definition{"cube", 1, "z", "mul", "return mul_T(mul_T(z, z), z);"},
     Definition{"fourth", 1, "z", "mul", "T const s = mul_T(z, z);\n  return mul_T(s, s);"},
+    Definition{"power5", 2, "z", "mul fourth", "return mul_T(fourth_T(z), z);"},
+    Definition{"power6", 2, "z", "mul cube", "T const c = cube_T(z);\n  return mul_T(c, c);"},
+    Definition{"power7", 2, "z", "mul cube",
+               "T const c = cube_T(z);\n  return mul_T(mul_T(c, c), z);"},
+    Definition{"power8", 2, "z", "mul fourth", "T const s = fourth_T(z);\n  return mul_T(s, s);"},
     Definition{"pow", 1, "z w", "mul log exp",
                "if (z.x == 0 && z.y == 0) return PAIR(w.x == 0 && w.y == 0 ? 1 : 0, 0);\n"
                "  return exp_T(mul_T(w, log_T(z)));"},

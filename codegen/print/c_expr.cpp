@@ -411,19 +411,44 @@ CExpr::Piece CExpr::print_shift(const Expr& e, const Binary& x, const std::optio
   return narrowed({side(l) + (left ? " << " : " >> ") + side(r), Prec::Shift, promoted(l.type)}, t);
 }
 
+/// The whole number that an exponent is written as, `2` or `2.0`; nothing beyond those whose powers
+/// are products.
+static std::optional<int> small_power(const Expr& exponent) {
+  constexpr int kMost = 8;
+  if (const Expr* of = negated(exponent)) {
+    const auto n = small_power(*of);
+    return n ? std::optional(-*n) : std::nullopt;
+  }
+  const auto* f = exponent.as<FloatLit>();
+  const double n = f ? f->value : double(as_int(exponent).value_or(0));
+  if (n == 0 || n != std::trunc(n) || std::fabs(n) > kMost) return std::nullopt;
+  return int(n);
+}
+
+/// The function of a power above 1: `square`, …, `power8`.
+static std::string power_function(int n) {
+  return n == 2 ? "square" : n == 3 ? "cube" : n == 4 ? "fourth" : "power" + std::to_string(n);
+}
+
 CExpr::Piece CExpr::print_power(const Expr& e, const Expr& base, const Expr& exponent,
                                 const std::optional<Type>& wanted) {
   const Type t = type(e, wanted);
-  const auto n = as_int(exponent);
-  const char* const small = n == 2 ? "square" : n == 3 ? "cube" : n == 4 ? "fourth" : nullptr;
-  if (small && !(integral(t) && size_of(t.scalar) < 4)) {
+  const auto n = small_power(exponent);
+  if (n && is_product(*n, t)) {
     const bool simple = base.as<Var>() || base.as<Load>();
     if (n == 2 && simple) {
       const std::string x = wrap(converted(base, t, true), Prec::Product);
       return is_pair(t) ? pair_call("mul", t, {x, x}) : Piece{x + "*" + x, Prec::Product, t};
     }
-    if (is_pair(t)) return pair_call(small, t, {value(base, t)});
-    return {helpers_.function(small, t.scalar) + "(" + value(base, t) + ")", Prec::Postfix, t};
+    if (is_pair(t)) return pair_call(power_function(*n), t, {value(base, t)});
+    if (n == 1) return converted(base, t, true);
+    std::string x = *n > 0 ? value(base, t) : "";
+    if (*n < 0) {
+      x = constant(lit(1), t) + "/" + wrap(converted(base, t, true), Prec::Postfix);
+      if (n == -1) return {x, Prec::Product, t};
+    }
+    return {helpers_.function(power_function(std::abs(*n)), t.scalar) + "(" + x + ")",
+            Prec::Postfix, t};
   }
   if (integral(t))
     return narrowed({helpers_.function("power", wrapping(t).scalar) + "(" + value(base, t) + ", " +
@@ -436,6 +461,12 @@ CExpr::Piece CExpr::print_power(const Expr& e, const Expr& base, const Expr& exp
   return {
       helpers_.math("pow", t.scalar) + "(" + argument(base, t) + ", " + argument(exponent, t) + ")",
       Prec::Postfix, t};
+}
+
+bool CExpr::is_product(int power, const Type& t) const {
+  if (integral(t)) return power >= 2 && power <= 4 && size_of(t.scalar) >= 4;
+  if (power >= 2) return true;
+  return t.scalar == Scalar::F32 || t.scalar == Scalar::F64;
 }
 
 CExpr::Piece CExpr::print_nary(const Expr& e, const Nary& x, const std::optional<Type>& wanted) {

@@ -111,6 +111,8 @@ class CExpr {
   Piece print_compare(const Expr& e, const Compare& x);
   Piece truth(const Expr& e);
   Piece print_call(const Expr& e, const Call& x, const std::optional<Type>& wanted);
+  /// Whether the power of a value of the type is a product, or one divided by one.
+  bool is_product(int power, const Type& t) const;
   Piece print_power(const Expr& e, const Expr& base, const Expr& exponent,
                     const std::optional<Type>& wanted);
   Piece truncated(const Expr& left, const Expr& right, bool quotient, const Type& t);

@@ -41,6 +41,10 @@ std::string body_of(const std::string& base, Scalar s, const Spelling& type) {
   if (base == "square") return "  return x*x;\n";
   if (base == "cube") return "  return x*x*x;\n";
   if (base == "fourth") return "  return x*x*(x*x);\n";
+  if (base == "power5") return "  " + t + " const s = x*x;\n  return s*s*x;\n";
+  if (base == "power6") return "  " + t + " const c = x*x*x;\n  return c*c;\n";
+  if (base == "power7") return "  " + t + " const c = x*x*x;\n  return c*c*x;\n";
+  if (base == "power8") return "  " + t + " const s = x*x;\n  return s*s*(s*s);\n";
   if (base == "floor_div")
     return std::string("  return a / b - (a % b != 0 && (a < 0) != (b < 0)") +
            (type.language == Language::Ispc ? " ? 1 : 0);\n" : ");\n");
@@ -156,7 +160,8 @@ std::string Helpers::function(const std::string& base, Scalar s) {
       continue;
     }
     const std::string t = spelt(s);
-    const bool one = base == "square" || base == "cube" || base == "fourth";
+    const bool one = base == "square" || base == "cube" || base == "fourth" ||
+                     (base.starts_with("power") && base != "power");
     const std::string params = one               ? t + " x"
                                : base == "power" ? t + " x, " + t + " n"
                                                  : t + " a, " + t + " b";

@@ -259,9 +259,14 @@ Value complex_binary(BinaryOp op, const Type& t, ComplexPtr a, ComplexPtr b) {
   if (op == BinaryOp::Pow)
     return node(
         [](C x, C y) {
-          if (y == C{2}) return x * x;
-          if (y == C{3}) return x * x * x;
-          if (y == C{4}) return x * x * (x * x);
+          const C s = x * x, c = s * x;
+          if (y == C{2}) return s;
+          if (y == C{3}) return c;
+          if (y == C{4}) return s * s;
+          if (y == C{5}) return s * s * x;
+          if (y == C{6}) return c * c;
+          if (y == C{7}) return c * c * x;
+          if (y == C{8}) return s * s * (s * s);
           return std::pow(x, y);
         },
         [](const Accuracy& acc, const Complex& z, const BoundedComplex& x,

@@ -56,7 +56,10 @@ class Expressions {
       const std::string op = below(2) ? " // " : " % ", sign = below(2) ? "-" : "";
       return "(" + array() + op + sign + "0.3)";
     }
-    return "(" + base + ")**" + std::to_string(below(4));
+    std::string exponent = std::to_string(below(10));
+    if (kind_ == Numbers::Real && below(3) == 0) exponent += ".0";
+    if (kind_ == Numbers::Real && below(3) == 0) exponent = "(-" + exponent + ")";
+    return "(" + base + ")**" + exponent;
   }
 
   Numbers kind_;
