@@ -48,6 +48,7 @@ AroundRoutine around(const FortranFile::Home& h, const Kernel& k) {
   out.elemental = h.elemental;
   out.recursive = h.recursive;
   out.values = h.values;
+  out.bound = h.bound;
   out.as_declared = true;
   out.outputs = h.outputs;
   for (const Argument& a : k.args) {
@@ -102,12 +103,22 @@ Replacement replace_routines(const std::vector<Kernel>& kernels, const FortranFi
                              Target target, bool interfaces, bool resident) {
   Replacement out;
   std::vector<Pieces> pieces;
+  const auto home_of = [&](const Kernel& k) {
+    const auto it = file.homes.find(k.name);
+    return it == file.homes.end() ? nullptr : &it->second;
+  };
+  std::set<std::string> bound;  // names that the interfaces' routines have in C
+  for (const Kernel& k : kernels)
+    if (const FortranFile::Home* home = home_of(k); interfaces && home && home->bound)
+      bound.insert(*home->bound);
   for (const Kernel& k : kernels) {
-    Program program = generate(k, target, {.host_arrays = interfaces, .resident = resident});
+    Kernel called = k;
+    while (bound.contains(called.name)) called.name += "_kernel";
+    Program program =
+        generate(std::move(called), target, {.host_arrays = interfaces, .resident = resident});
     out.names.push_back(program.name);
     if (interfaces) {
-      const auto it = file.homes.find(k.name);
-      const FortranFile::Home* home = it == file.homes.end() ? nullptr : &it->second;
+      const FortranFile::Home* home = home_of(k);
       out.routines.push_back(
           {home, fortran_interface(program, k.name, home ? around(*home, k) : AroundRoutine{})});
       program.pieces.functions += out.routines.back().by.c;

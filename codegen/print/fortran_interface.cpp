@@ -529,8 +529,10 @@ FortranInterface fortran_interface(const Program& program, const std::string& ke
                              (around.pure && !around.elemental ? "pure " : "") +
                              (around.elemental && !around.pure ? "impure " : "") +
                              (around.elemental ? "elemental " : "");
-  out.routine = with_arguments(p, prefix + kind + " " + p.kernel, Side::Fortran,
-                        is_function ? "result(" + name_of(p, *result) + ")" : "");
+  std::string tail = is_function ? "result(" + name_of(p, *result) + ")" : "";
+  if (around.bound)
+    tail += (tail.empty() ? "" : " ") + std::string("bind(c, name=\"") + *around.bound + "\")";
+  out.routine = with_arguments(p, prefix + kind + " " + p.kernel, Side::Fortran, tail);
   out.routine += "\n  use " + module + "\n" + uses(p) + "  implicit none\n" +
          declarations(p, false, "  ") + optional_extents(p, true) + optional_extents(p, false);
   out.routine += with_arguments(p, "  call " + function, Side::Call) + "\nend " + kind + "\n";

@@ -251,6 +251,8 @@ class Units {
     r.home.pure = sem::IsPureProcedure(symbol);
     r.home.elemental = symbol.attrs().test(sem::Attr::ELEMENTAL);
     r.home.recursive = symbol.attrs().test(sem::Attr::RECURSIVE);
+    if (symbol.attrs().test(sem::Attr::BIND_C))
+      r.home.bound = symbol.GetBindName() ? *symbol.GetBindName() : "";
     read_hints(std::get<fp::SpecificationPart>(s.t), places_, r);
     std::vector<Diagnostic> errors;
     const auto attempt = [&](const auto& f) {

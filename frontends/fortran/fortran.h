@@ -40,6 +40,7 @@ struct FortranFile {
     bool pure = false, elemental = false, recursive = false;
     std::set<std::string> values;      // arguments that have the attribute `value`
     std::vector<std::string> outputs;  // routines in Fortran that print for it
+    std::optional<std::string> bound;  // what C calls it, for `bind(c)`; empty: nothing
   };
   std::map<std::string, Home> homes;  // by routine
   /// About units that are left out, and directives that have no effect.

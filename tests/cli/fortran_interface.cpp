@@ -579,3 +579,53 @@ end program
 )");
   for (const char* kernel : {"fill_line", "fill_plane", "twice"}) same_program(f, {kernel});
 }
+
+TEST_CASE("cli: C finds a routine that is bound to a name of C where the interface replaces it") {
+  const Folder f;
+  f.write("k.f90", R"(subroutine axpy(n, a, x, y) bind(c, name="Axpy_of")
+  use iso_c_binding
+  integer(c_int), value :: n
+  real(c_double), value :: a
+  real(c_double), intent(in) :: x(n)
+  real(c_double), intent(inout) :: y(n)
+  integer :: i
+  do i = 1, n
+    y(i) = y(i) + a*x(i)
+  end do
+end subroutine
+real(c_double) function total(n, x) bind(c)
+  use iso_c_binding
+  integer(c_int), value :: n
+  real(c_double), intent(in) :: x(n)
+  integer :: i
+  total = 0
+  do i = 1, n
+    total = total + x(i)
+  end do
+end function
+)");
+  f.write("main.c", R"(#include <stdio.h>
+void Axpy_of(int n, double a, const double *x, double *y);
+double total(int n, const double *x);
+int main(void) {
+  double x[3] = {1, 2, 3}, y[3] = {1, 1, 1};
+  Axpy_of(3, 2, x, y);
+  printf("%g %g %g\n", y[1], y[2], total(3, y));
+}
+)");
+  for (const std::string target : {"c", "openmp"}) {
+    CAPTURE(target);
+    const Outcome made = tool(
+        "gen k.f90 --kernel axpy --kernel total -o k.c --fortran-interface "
+        "i.f90 --target " +
+            target,
+        f.str());
+    REQUIRE_MESSAGE(made.status == 0, made.err);
+    const Outcome ran = shell(
+        "gcc -fopenmp -c k.c && gfortran -c i.f90 && gcc -c main.c && "
+        "gfortran -fopenmp main.o i.o k.o -o program && ./program",
+        f.str());
+    REQUIRE_MESSAGE(ran.status == 0, ran.err);
+    CHECK(ran.out == "5 7 15\n");
+  }
+}
