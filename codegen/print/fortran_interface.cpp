@@ -63,11 +63,16 @@ bool is_around(const Called& p, const Parameter& a) {
          (o.kind == FortranOuter::Kind::Module && o.module == p.around.module);
 }
 
+// The names of the interface: its module, and in it the lengths of axes and the C function.
+std::string module_of(const Called& p) { return fortran_name("", p.kernel, "_moonloop"); }
+std::string extent_name(const Called& p) { return fortran_name("", p.kernel, "_extent"); }
+std::string function_in_c(const Called& p) { return fortran_name("", p.name, "_of_c"); }
+
 /// Another name where Fortran's kinds and functions, those of the interface, or a variable around
 /// the routine have it: the caller's arguments are matched by position.
 std::string name_of(const Called& p, const Parameter& a) {
-  const std::set<std::string> own{lower_case(p.kernel), lower_case(p.kernel) + "_moonloop",
-                                  lower_case(p.kernel) + "_extent", lower_case(p.name) + "_of_c"};
+  const std::set<std::string> own{lower_case(p.kernel), lower_case(module_of(p)),
+                                  lower_case(extent_name(p)), lower_case(function_in_c(p))};
   const auto is_taken = [&](const std::string& n) {
     return is_reserved(Surroundings::Fortran, NameUse::Local, n) || own.count(lower_case(n)) > 0 ||
            std::any_of(p.params.begin(), p.params.end(), [&](const Parameter& x) {
@@ -80,7 +85,7 @@ std::string name_of(const Called& p, const Parameter& a) {
       return x.name != a.name && lower_case(x.name) == lower_case(name);
     });
   };
-  while (is_taken(name) || (name != a.name && is_other())) name += "_value";
+  while (is_taken(name) || (name != a.name && is_other())) name = fortran_name("", name, "_value");
   return name;
 }
 
@@ -131,7 +136,7 @@ bool is_first(const Called& p, const Parameter& a) {
 void check_names(const Called& p) {
   std::set<std::string> seen;
   const auto check = [&](const std::string& name, const Span& at) {
-    if (!std::isalpha(static_cast<unsigned char>(name[0])) || name.size() > 55)
+    if (!std::isalpha(static_cast<unsigned char>(name[0])) || name.size() > 63)
       fail("unsupported", at, "`{}` is not a name in Fortran", name);
     if (!seen.insert(lower_case(name)).second)
       fail("unsupported", at, "`{}` and another name differ in case alone, which Fortran ignores",
@@ -263,7 +268,10 @@ const Parameter& parameter(const Called& p, const std::string& name) {
 /// How long an axis of the caller's array is.
 std::string extent(const Called& p, const Parameter& a) {
   const auto [array, axis] = axis_of(p, a);
-  return fmt::format("{}_extent(size({}, {}, c_int64_t))", p.kernel, place_of(p, *array), axis);
+  const std::string head = extent_name(p) + "(",
+                    size = fmt::format("size({}, {}, c_int64_t))", place_of(p, *array), axis);
+  constexpr std::size_t kLine = 110;  // of 132, with what is before and after it
+  return head + (head.size() + size.size() > kLine ? "&\n          " : "") + size;
 }
 
 /// The declaring or calling side.
@@ -311,7 +319,7 @@ std::string extent_function(const Called& p) {
     return a.fortran.role == FortranRole::Extent;
   });
   if (!some) return "";
-  const std::string name = p.kernel + "_extent";
+  const std::string name = extent_name(p);
   return std::string("contains\n  ") + (p.around.pure ? "pure " : "") +
          "integer(c_int32_t) function " + name +
          "(n)\n    integer(c_int64_t), intent(in) :: n\n    if (n > huge(0_c_int32_t)) "
@@ -506,7 +514,7 @@ FortranInterface fortran_interface(const Program& program, const std::string& ke
   }
   check_names(p);
   check_optional(p);
-  const std::string module = p.kernel + "_moonloop", function = p.name + "_of_c";
+  const std::string module = module_of(p), function = function_in_c(p);
   FortranInterface out;
   out.module = "! Calls the function `" + p.name + "` that Moonloop generated.\nmodule " + module +
                "\n  use, intrinsic :: iso_c_binding\n  implicit none\n  interface\n";

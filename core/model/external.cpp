@@ -1,6 +1,9 @@
 #include "core/model/external.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdint>
 
 #include "core/base/diagnostic.h"
 
@@ -38,7 +41,18 @@ void require_not_passed(const Kernel& k, const std::string& array) {
            external_call(k, *insn)->name, array);
 }
 
-std::string stop_name(const std::string& kernel) { return "stop_in_" + kernel; }
+std::string fortran_name(const std::string& before, const std::string& name,
+                         const std::string& after) {
+  constexpr std::size_t kMost = 63;
+  if (before.size() + name.size() + after.size() <= kMost) return before + name + after;
+  std::uint32_t number = 2166136261u;  // FNV-1a: the same on every machine
+  for (const unsigned char c : name) number = (number ^ c) * 16777619u;
+  const std::string instead = fmt::format("_{:08x}", number);
+  return before + name.substr(0, kMost - before.size() - instead.size() - after.size()) + instead +
+         after;
+}
+
+std::string stop_name(const std::string& kernel) { return fortran_name("stop_in_", kernel); }
 
 const Call* external_call(const Kernel& k, const Instruction& insn) {
   if (k.externals.empty() || !insn.rhs) return nullptr;

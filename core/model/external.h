@@ -15,6 +15,11 @@
 /// function knows from elsewhere, such as a variable of a module; nothing is passed.
 namespace moonloop {
 
+/// `before`, `name` and `after` as one name. Names of Fortran have at most 63 characters: a number
+/// made from the whole name stands for what is too much of it.
+std::string fortran_name(const std::string& before, const std::string& name,
+                         const std::string& after = {});
+
 /// The call that ends the program of a kernel from Fortran: `stop_in_f("text", status)`.
 std::string stop_name(const std::string& kernel);
 

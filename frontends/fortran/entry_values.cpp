@@ -1,5 +1,6 @@
 #include "frontends/fortran/entry_values.h"
 
+#include "core/model/external.h"
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/sections.h"
 
@@ -119,7 +120,7 @@ Expr value_at_entry(Routine& r, const std::string& name) {
   for (const auto& [own, v] : r.variables)
     if (v.entry_of == name && !v.host) return var(own, v.at);
   Variable v = r.variables.at(name);
-  v.name = fresh_name(r, name + "_at_entry");
+  v.name = fresh_name(r, fortran_name("", name, "_at_entry"));
   v.value = true;
   v.intent = Intent::In;
   v.entry_of = name;

@@ -517,7 +517,8 @@ class Lowering {
 
   /// A routine in Fortran, next to the interface, for a statement that prints: its name.
   std::string output_routine(const Output& o) {
-    const std::string name = fmt::format("write_in_{}_{}", r_.name, outputs_.size() + 1);
+    const std::string name =
+        fortran_name("write_in_", r_.name, fmt::format("_{}", outputs_.size() + 1));
     std::string names, declarations;
     for (std::size_t i = 1; i <= o.declarations.size(); ++i)
       names += (i > 1 ? ", a" : "a") + std::to_string(i);

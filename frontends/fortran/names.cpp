@@ -4,6 +4,7 @@
 
 #include "core/base/diagnostic.h"
 #include "core/infer/typing.h"
+#include "core/model/external.h"
 #include "frontends/fortran/sections.h"
 
 namespace moonloop::fortran {
@@ -59,7 +60,7 @@ const Routine* find_routine(const std::vector<Routine>& all, const std::string& 
 }
 
 std::string extent_name(const std::string& array, int axis) {
-  return fmt::format("{}_size{}", array, axis + 1);
+  return fortran_name("", array, fmt::format("_size{}", axis + 1));
 }
 
 std::string present_name(const std::string& argument) { return argument + "_present"; }
@@ -80,7 +81,7 @@ bool is_ours(const Variable& v) {
 }
 
 std::string lower_name(const std::string& array, int axis) {
-  return fmt::format("{}_lower{}", array, axis + 1);
+  return fortran_name("", array, fmt::format("_lower{}", axis + 1));
 }
 
 std::vector<const Variable*> dummies_of(const Routine& routine) {

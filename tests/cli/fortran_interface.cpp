@@ -629,3 +629,19 @@ int main(void) {
     CHECK(ran.out == "5 7 15\n");
   }
 }
+
+TEST_CASE("fortran interface: names of 63 characters, the most that Fortran has") {
+  const Folder f;
+  const std::string routine = "routine" + std::string(55, 'r') + "1",
+                    x = "array" + std::string(57, 'a') + "x",
+                    y = "array" + std::string(57, 'a') + "y";
+  f.write("k.f90", "module m\ncontains\nsubroutine " + routine + "(&\n  " + x + ", &\n  " + y +
+                       ")\n  real(8), intent(inout) :: " + x + "(:)\n  real(8), intent(in) :: " +
+                       y + "(:)\n  integer :: i\n  do i = 1, size(" + x + ")\n    " + x +
+                       "(i) = &\n      2*" + y + "(i)\n  end do\n  print *, " + x +
+                       "(2)\n  if (size(" + y + ") < 1) stop 3\nend subroutine\nend module\n");
+  f.write("main.f90", "program p\n  use m\n  real(8) :: x(4), y(4) = 3\n  call " + routine +
+                          "(x(::2), y(:3))\n  print *, x(1), x(3)\n  call " + routine +
+                          "(x(:2), y(:2))\nend program\n");
+  same_program(f, {routine});
+}
