@@ -23,6 +23,8 @@
 /// the first diagnostic's code is one that is_compiler_error() knows.
 namespace moonloop::cli {
 
+/// `--check-claims`, see GenerateOptions.
+void add_check_claims(CLI::App& command, bool& value);
 /// INPUT, -t, -p, --kernel, -D, --set, --device, --quiet, --color, --trust.
 void add_common_options(CLI::App& command, Common& common, bool takes_input = true);
 

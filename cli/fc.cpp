@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 struct FcOptions {
   std::string target = "c", cc;
-  bool resident = false;
+  bool resident = false, check_claims = false;
   std::vector<std::string> command;
 };
 
@@ -148,7 +148,8 @@ class Compiler {
     for (const Kernel& k : all)
       if (marked.count(k.name)) kernels.push_back(k);
     if (kernels.empty()) return std::nullopt;
-    const Replacement r = replace_routines(kernels, file, target_, true, o_.resident);
+    const Replacement r = replace_routines(kernels, file, target_, true,
+                                           {.resident = o_.resident, .check_claims = o_.check_claims});
     std::vector<std::string> names;
     for (const Kernel& k : kernels) names.push_back(k.name);
     if (!common_.quiet) fmt::print(stderr, "moonloop: {}: {}\n", path, fmt::join(names, ", "));
@@ -306,6 +307,7 @@ void add_fc(CLI::App& app, Common& common, std::function<int()>& action) {
   command->add_flag("--resident", o->resident,
                     "for cuda: large arrays stay on the device between calls, until the host "
                     "touches them");
+  add_check_claims(*command, o->check_claims);
   command
       ->add_option("COMMAND", o->command,
                    "after --: the compiler and its arguments, as in -- gfortran -O3 -c a.f90")

@@ -10,7 +10,7 @@ namespace {
 
 struct GenOptions {
   std::string target = "c", output = "-", header, fortran;
-  bool resident = false;
+  bool resident = false, check_claims = false;
 };
 
 /// Where a name may have a meaning of its own.
@@ -35,7 +35,8 @@ int gen(Common common, const GenOptions& o) {
       pick_kernels(common, load_kernels(common, {}, nullptr, &file));
   if (kernels.size() > 1 && !o.header.empty())
     fail("unsupported", {}, "--header is for one kernel, and --kernel names {}", kernels.size());
-  Replacement all = replace_routines(kernels, file, target, !o.fortran.empty(), o.resident);
+  Replacement all = replace_routines(kernels, file, target, !o.fortran.empty(),
+                                     {.resident = o.resident, .check_claims = o.check_claims});
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     warn_of_single_work_item(common, kernels[i], target);
     warn_of_unused_tags(common, kernels[i], target);
@@ -72,6 +73,7 @@ void add_gen(CLI::App& app, Common& common, std::function<int()>& action) {
   command->add_flag("--resident", o->resident,
                     "with --fortran-interface, for cuda: large arrays stay on the device between "
                     "calls, until the host touches them");
+  add_check_claims(*command, o->check_claims);
   command->callback([&common, &action, o] { action = [&common, o] { return gen(common, *o); }; });
 }
 

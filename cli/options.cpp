@@ -68,6 +68,12 @@ std::vector<std::string> names_of(const std::vector<Kernel>& all) {
 
 }  // namespace
 
+void add_check_claims(CLI::App& command, bool& value) {
+  command.add_flag("--check-claims", value,
+                   "for c and openmp: the code ends the program with a message where a subscript "
+                   "is outside of its array, or arguments share memory that is written");
+}
+
 void add_common_options(CLI::App& command, Common& c, bool takes_input) {
   if (takes_input)
     command

@@ -100,8 +100,9 @@ std::string file_of(const std::vector<Replaced>& all) {
 }
 
 Replacement replace_routines(const std::vector<Kernel>& kernels, const FortranFile& file,
-                             Target target, bool interfaces, bool resident) {
+                             Target target, bool interfaces, GenerateOptions options) {
   Replacement out;
+  options.host_arrays = interfaces;
   std::vector<Pieces> pieces;
   const auto home_of = [&](const Kernel& k) {
     const auto it = file.homes.find(k.name);
@@ -115,7 +116,7 @@ Replacement replace_routines(const std::vector<Kernel>& kernels, const FortranFi
     Kernel called = k;
     while (bound.contains(called.name)) called.name += "_kernel";
     Program program =
-        generate(std::move(called), target, {.host_arrays = interfaces, .resident = resident});
+        generate(std::move(called), target, options);
     out.names.push_back(program.name);
     if (interfaces) {
       const FortranFile::Home* home = home_of(k);

@@ -22,10 +22,10 @@ struct Replacement {
   std::vector<Replaced> routines;  // empty without interfaces
 };
 
-/// `resident`: arrays stay on the device, see GenerateOptions. Fails as generate() and
-/// fortran_interface() do.
+/// `options` for each of them, but for `host_arrays`, which go with interfaces. Fails as generate()
+/// and fortran_interface() do.
 Replacement replace_routines(const std::vector<Kernel>& kernels, const FortranFile& file,
-                             Target target, bool interfaces, bool resident = false);
+                             Target target, bool interfaces, GenerateOptions options = {});
 
 /// The interface of all kernels, for the file `to`: with the modules that the routines are in, or
 /// all of the file of their main program. Fails `unsupported` where `to` has to have another name.

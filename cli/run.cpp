@@ -17,7 +17,7 @@ using Pairs = std::vector<std::pair<std::string, std::string>>;
 
 struct RunOptions {
   std::string target = "c";
-  bool verify = false, time = false, json = false;
+  bool verify = false, time = false, json = false, check_claims = false;
   double tolerance = kToleranceFactor;
   Pairs in, out;  // array -> path
 };
@@ -30,6 +30,7 @@ int run(Common common, const RunOptions& o) {
   request.inputs = {o.in.begin(), o.in.end()};
   request.verify = o.verify;
   request.time = o.time;
+  request.check_claims = o.check_claims;
   request.device = common.device;
   request.tolerance = o.tolerance;
   const bool shares_output =
@@ -105,6 +106,7 @@ void add_run(CLI::App& app, Common& common, std::function<int()>& action) {
       ->type_name("TARGET")
       ->check(CLI::IsMember(target_names()))
       ->capture_default_str();
+  add_check_claims(*command, o->check_claims);
   command->add_flag("--verify", o->verify,
                     "compare with the kernel before its transforms, run by the interpreter");
   command

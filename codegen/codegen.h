@@ -119,6 +119,9 @@ struct GenerateOptions {
   /// Separate lines mark where a statement begins, `kStatementBegins` and the instruction's id, and
   /// where it ends, `kStatementEnds`.
   bool mark_statements = false;
+  /// For `c` and `openmp`: the code ends the program, with a message, where a subscript is outside
+  /// of its array, or where an argument that it writes shares memory with another one.
+  bool check_claims = false;
 };
 inline constexpr char kStatementBegins = '\x01', kStatementEnds = '\x02';
 

@@ -32,9 +32,12 @@ constexpr unsigned long kOperationsOfInstruction = 20'000;
 Program generate(Kernel k, Target target, const GenerateOptions& o) {
   const IslBudget budget(kPhaseOperations + kOperationsOfInstruction * k.instructions.size(),
                          fmt::format("generating code of kernel `{}`", k.name), k.at);
+  if (o.check_claims && language_of(target) != Language::C)
+    fail("unsupported", k.at, "target `{}` has no checks of claims; `c` and `openmp` have",
+         to_string(target));
   const std::unique_ptr<Dialect> dialect = make_dialect(target);
   auto [params, plan] = lower(std::move(k), target);
-  CPrinter printer(plan, *dialect, o.mark_statements);
+  CPrinter printer(plan, *dialect, o);
   Program out;
   out.target = target;
   out.name = printer.name();

@@ -24,6 +24,7 @@ struct RunRequest {
   bool verify = false;
   double tolerance = kToleranceFactor;  // see compare()
   bool time = false;
+  bool check_claims = false;  // see GenerateOptions
   CompileOptions compile;
   int device = -1;                                    // of OpenCL or CUDA; see open_device()
   std::function<void(const std::string&)> note = {};  // progress messages for the user

@@ -19,6 +19,7 @@ namespace moonloop {
 /// `kTruncDiv`, the division is exact; or, of `kTruncMod`, only the test for zero counts).
 inline constexpr const char* kTruncDiv = "truncated /";
 inline constexpr const char* kTruncMod = "truncated %";
+inline bool is_truncated(const Call& c) { return c.name == kTruncDiv || c.name == kTruncMod; }
 /// The number of the work-item in its group, and of the group, along an axis: the operand.
 inline constexpr const char* kLocalId = "local id";
 inline constexpr const char* kGroupId = "group id";

@@ -11,7 +11,6 @@
 namespace moonloop {
 namespace {
 
-bool is_truncated(const Call& c) { return c.name == kTruncDiv || c.name == kTruncMod; }
 bool is_id(const Call& c) { return c.name == kLocalId || c.name == kGroupId; }
 
 bool is_sum(const Expr& e) {

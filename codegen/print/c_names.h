@@ -72,6 +72,10 @@ class Helpers {
   /// Memory that is not on the stack: a function that takes bytes and ends the program when there
   /// is none.
   std::string allocate();
+  /// The functions that end the program where a claim does not hold: a subscript is outside of its
+  /// array, two arguments share memory.
+  std::string outside();
+  std::string apart();
   /// Declares a function that is defined elsewhere; false if it is declared otherwise already.
   bool external(const std::string& name, const std::string& declaration) {
     return functions_.emplace(name, declaration).first->second == declaration;

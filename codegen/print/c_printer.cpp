@@ -40,14 +40,15 @@ std::size_t break_before(const std::string& line) {
 
 }  // namespace
 
-CPrinter::CPrinter(const Plan& plan, const Dialect& dialect, bool marks)
+CPrinter::CPrinter(const Plan& plan, const Dialect& dialect, const GenerateOptions& o)
     : plan_(plan),
       k_(plan.kernel),
       dialect_(dialect),
       names_(k_, surroundings_of(language_of(plan.target))),
       helpers_(language_of(plan.target)),
       expr_(plan, names_, helpers_),
-      marks_(marks) {
+      marks_(o.mark_statements),
+      checks_(o.check_claims) {
   find_critical();
 }
 
@@ -113,6 +114,7 @@ Pieces CPrinter::source(Block program) {
   }
   depth_ = 1;
   tables(has_gangs() ? Tables::Changing : Tables::All);
+  check_arguments();
   block(program);
   depth_ = 0;
   const std::string body = std::move(out_);
@@ -293,6 +295,7 @@ void CPrinter::statement(const Stmt& s) {
                  if (x.lanes > 0) return lanes(x);
                  if (x.iterations == Iterations::Lanes) return gang_loop(x);
                  if (x.iterations == Iterations::Tasks) return task_loop(x);
+                 for (const Expr* e : {&x.lower, &x.upper, &x.only_while}) check_condition(*e);
                  const bool in_turn = takes_turns(x.body);
                  for (const std::string& p : x.pragmas)
                    if (in_turn && p.starts_with("omp simd"))
@@ -313,7 +316,10 @@ void CPrinter::statement(const Stmt& s) {
                                   "; " + step + ")");
                  if (varies) varying_.erase(x.iname);
                },
-               [&](const If& x) { body(x.body, "if (" + expr_.condition(x.cond) + ")"); },
+               [&](const If& x) {
+                 check_condition(x.cond);
+                 body(x.body, "if (" + expr_.condition(x.cond) + ")");
+               },
                [&](const Scope& x) {
                  for (const std::string& p : x.pragmas) line("#pragma " + p);
                  line("{");

@@ -21,7 +21,7 @@ std::string include_guard(const std::string& name);
 /// Prints a program as one C function.
 class CPrinter {
  public:
-  CPrinter(const Plan& plan, const Dialect& dialect, bool marks = false);
+  CPrinter(const Plan& plan, const Dialect& dialect, const GenerateOptions& o = {});
 
   /// `void name(double *restrict a, int32_t n)`.
   std::string prototype();
@@ -54,6 +54,12 @@ class CPrinter {
   template <class F>
   void where(const std::string& cond, F print);
   void store(const Expr& lhs, const std::string& value);
+  // With GenerateOptions::check_claims: codegen/print/c_claims.cpp.
+  void check_arguments();
+  void check_statement(const Instruction& insn, const Exprs& lhs, const Expr& rhs);
+  void check_condition(const Expr& e);
+  void check_subscripts(const Expr& e, const Span& at, const Exprs& path,
+                        std::set<std::string>& known);
   void matrix_step(const Loop& x);
   void lanes(const Loop& x);
   /// Neighbouring elements that one instruction of the hardware loads or stores.
@@ -160,6 +166,7 @@ class CPrinter {
   std::string status_;  // of the last call in CUDA's host function
   int depth_ = 0;
   bool marks_;                                             // where statements begin and end
+  bool checks_;                                            // claims, while the code runs
   const std::map<std::string, bool>* declares_ = nullptr;  // of the statement being printed
 };
 

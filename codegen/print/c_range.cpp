@@ -18,7 +18,6 @@ constexpr double kSlack = 65536, kMost = 2147483647.0 + kSlack;
 
 bool within(double low, double high) { return low >= -kMost && high <= kMost; }
 double magnitude(double low, double high) { return std::max(std::abs(low), std::abs(high)); }
-bool is_truncated(const Call& c) { return c.name == kTruncDiv || c.name == kTruncMod; }
 
 }  // namespace
 

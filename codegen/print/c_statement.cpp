@@ -33,6 +33,7 @@ void CPrinter::assigned(const Run& r, const Instruction& insn) {
   for (const Expr& e : insn.lhs) lhs.push_back(put(e));
   const Expr rhs = put(insn.rhs);
   declares_ = &r.declares;
+  check_statement(insn, lhs, rhs);
   if (insn.role == ReductionRole::Init) return reduction_init(insn, lhs);
   if (insn.role == ReductionRole::Update) return reduction_update(insn, lhs, rhs);
   assign(insn, lhs, rhs);
