@@ -148,8 +148,8 @@ class Compiler {
     for (const Kernel& k : all)
       if (marked.count(k.name)) kernels.push_back(k);
     if (kernels.empty()) return std::nullopt;
-    const Replacement r = replace_routines(kernels, file, target_, true,
-                                           {.resident = o_.resident, .check_claims = o_.check_claims});
+    const Replacement r = replace_routines(
+        kernels, file, target_, true, {.resident = o_.resident, .check_claims = o_.check_claims});
     std::vector<std::string> names;
     for (const Kernel& k : kernels) names.push_back(k.name);
     if (!common_.quiet) fmt::print(stderr, "moonloop: {}: {}\n", path, fmt::join(names, ", "));

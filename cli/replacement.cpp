@@ -115,8 +115,7 @@ Replacement replace_routines(const std::vector<Kernel>& kernels, const FortranFi
   for (const Kernel& k : kernels) {
     Kernel called = k;
     while (bound.contains(called.name)) called.name += "_kernel";
-    Program program =
-        generate(std::move(called), target, options);
+    Program program = generate(std::move(called), target, options);
     out.names.push_back(program.name);
     if (interfaces) {
       const FortranFile::Home* home = home_of(k);

@@ -377,7 +377,8 @@ RunResult run_kernel(const Kernel& given_kernel, const Kernel& given_original,
   read_inputs(out.arrays, request.inputs, k);
   out.written = written_arrays(k);
 
-  const Program program = generate(given_kernel, request.target, {.check_claims = request.check_claims});
+  const Program program =
+      generate(given_kernel, request.target, {.check_claims = request.check_claims});
   std::unique_ptr<Device> device;
   if (program.device) {
     device = open_device(request.target, request.device);

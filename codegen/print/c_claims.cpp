@@ -1,13 +1,17 @@
 #include <algorithm>
 
 #include "codegen/print/c_printer.h"
+#include "codegen/print/declare.h"
 #include "core/model/external.h"
 #include "core/model/layout.h"
 
 // What a program claims of itself, checked while it runs: subscripts are inside of their arrays,
-// and no memory that the kernel writes is that of another argument.
+// what is read of the kernel's own variables has a value, and no memory that the kernel writes is
+// that of another argument.
 namespace moonloop {
 namespace {
+
+const std::optional<Exprs> kNoShape;
 
 Expr below(const Expr& a, const Expr& b) { return Expr(Compare{CompareOp::Lt, a, b}); }
 
@@ -30,8 +34,10 @@ std::string Helpers::outside() {
   functions_["moonloop_outside"] =
       "static void moonloop_outside(const char *at, const char *array, int axis, int64_t i,\n"
       "                             int64_t n) {\n"
-      "  fprintf(stderr, \"%s: error: subscript %d of `%s` is %lld, counted from 0, where its axis \"\n"
-      "          \"has %lld elements [out-of-bounds]\\n\", at, axis, array, (long long)i, (long long)n);\n"
+      "  fprintf(stderr, \"%s: error: subscript %d of `%s` is %lld, counted from 0, where its axis "
+      "\"\n"
+      "          \"has %lld elements [out-of-bounds]\\n\", at, axis, array, (long long)i, (long "
+      "long)n);\n"
       "  exit(1);\n"
       "}\n";
   return "moonloop_outside";
@@ -42,11 +48,13 @@ std::string Helpers::apart() {
   include("stdio.h");
   include("stdlib.h");
   functions_["moonloop_apart"] =
-      "static void moonloop_apart(const char *at, const char *one, const void *a, int64_t bytes_a,\n"
+      "static void moonloop_apart(const char *at, const char *one, const void *a, int64_t "
+      "bytes_a,\n"
       "                           const char *other, const void *b, int64_t bytes_b) {\n"
       "  uintptr_t const from_a = (uintptr_t)a, from_b = (uintptr_t)b;\n"
       "  if (!a || !b || bytes_a <= 0 || bytes_b <= 0) return;\n"
-      "  if (from_a + (uintptr_t)bytes_a <= from_b || from_b + (uintptr_t)bytes_b <= from_a) return;\n"
+      "  if (from_a + (uintptr_t)bytes_a <= from_b || from_b + (uintptr_t)bytes_b <= from_a) "
+      "return;\n"
       "  fprintf(stderr, \"%s: error: `%s` and `%s` share memory, and the kernel writes to it \"\n"
       "          \"[shared-memory]\\n\", at, one, other);\n"
       "  exit(1);\n"
@@ -54,45 +62,132 @@ std::string Helpers::apart() {
   return "moonloop_apart";
 }
 
-void CPrinter::check_subscripts(const Expr& e, const Span& at, const Exprs& path,
-                                std::set<std::string>& known) {
-  if (!e || !e.holds<Load>()) return;
+std::string Helpers::unset() {
+  include("stdio.h");
+  include("stdlib.h");
+  functions_["moonloop_unset"] =
+      "static void moonloop_unset(const char *at, const char *variable) {\n"
+      "  fprintf(stderr, \"%s: error: `%s` is read where it has no value [undefined-read]\\n\", at,\n"
+      "          variable);\n"
+      "  exit(1);\n"
+      "}\n";
+  return "moonloop_unset";
+}
+
+// ---- Which elements of the kernel's own variables have a value: a byte for each, in a variable
+// beside it.
+
+std::string CPrinter::set_name(const std::string& temporary) const {
+  return "moonloop_set_" + names_.of(temporary);
+}
+
+Expr CPrinter::room_of(const Temporary& t) const {
+  Expr out = lit(1);
+  for (const Expr& e : expr_.extents(t)) out = index_mul(out, e);
+  return out;
+}
+
+void CPrinter::declare_set(const Temporary& t) {
+  const std::string own = set_name(t.name);
+  if (expr_.extents(t).empty()) {
+    line("unsigned char " + own + " = 0;");
+  } else if (on_heap(expr_, t)) {
+    helpers_.include("stdlib.h");
+    line("unsigned char *" + own + " = calloc(" + expr_.at_least_one(room_of(t)) + ", 1);");
+  } else {
+    line("unsigned char " + own + brackets(t) + " = {0};");
+  }
+  has_set_.insert(t.name);
+}
+
+/// Where it is noted whether the variable or element has a value; a field has one when some field
+/// of the record has.
+std::string CPrinter::set_place(const Expr& place) {
+  const auto* f = place.as<Field>();
+  if (f) return set_place(f->base);
+  const std::string& name = names_.of(written_name(place));
+  return set_name(written_name(place)) + expr_.place(place).substr(name.size());
+}
+
+void CPrinter::note_set(const Instruction& insn, const Exprs& lhs) {
+  if (!checks_ || insn.role == ReductionRole::Update) return;
+  for (const Expr& e : lhs) {
+    const std::string& name = written_name(e);
+    if (!has_set_.contains(name)) continue;
+    const Temporary& t = *k_.find_temporary(name);
+    if (!e.as<Var>() || expr_.extents(t).empty() || !t.shape || t.shape->empty()) {
+      line(set_place(e) + " = 1;");
+    } else {  // any element may have changed: a call was given the array
+      helpers_.include("string.h");
+      line("memset(" + set_name(name) + ", 1, " + expr_.at_least_one(room_of(t)) + ");");
+    }
+  }
+}
+
+/// One condition of the path to an expression, and what is wrong there.
+std::string CPrinter::wrong(const Exprs& path, const std::string& condition) {
+  if (path.empty()) return condition;
+  const std::string before = expr_.condition(conjunction(path));
+  return (path.size() == 1 ? "(" + before + ")" : before) + " && " + condition;
+}
+
+void CPrinter::check_reads(const Expr& e, const Span& at, const Exprs& path,
+                           std::set<std::string>& known) {
+  if (!e) return;
   const auto with = [&](const Expr& condition) {
     Exprs out = path;
     out.push_back(condition);
     return out;
   };
   if (const auto* s = e.as<Select>()) {
-    check_subscripts(s->cond, at, path, known);
-    check_subscripts(s->yes, at, with(s->cond), known);
-    return check_subscripts(s->no, at, with(negation(s->cond)), known);
+    check_reads(s->cond, at, path, known);
+    check_reads(s->yes, at, with(s->cond), known);
+    return check_reads(s->no, at, with(negation(s->cond)), known);
   }
   if (const auto* n = e.as<Nary>(); n && (n->op == NaryOp::And || n->op == NaryOp::Or)) {
     Exprs before = path;  // a term is evaluated where those before it decide nothing
     for (const Expr& t : n->terms) {
-      check_subscripts(t, at, before, known);
+      check_reads(t, at, before, known);
       before.push_back(n->op == NaryOp::And ? t : negation(t));
     }
     return;
   }
-  for_each_child(e, [&](const Expr& c) { check_subscripts(c, at, path, known); });
   const auto* l = e.as<Load>();
-  if (!l || l->linear) return;
-  const Argument* a = k_.find_arg(l->array);
-  const Temporary* t = a ? nullptr : k_.find_temporary(l->array);
-  const std::optional<Exprs>& shape = a ? a->shape : t ? t->shape : std::nullopt;
-  if (!shape || shape->size() != l->index.size()) return;
+  if (l)
+    check_subscripts(*l, at, path, known);
+  else
+    for_each_child(e, [&](const Expr& c) { check_reads(c, at, path, known); });
+  const auto* v = e.as<Var>();
+  const std::string name = l ? l->array : v ? v->name : "";
+  if (!has_set_.contains(name)) return;
+  const std::string condition = wrong(path, "!" + set_place(e));
+  if (known.insert(condition).second)
+    line(fmt::format("if ({}) {}({}, {});", condition, helpers_.unset(), place_of(at ? at : e.at()),
+                     quoted(name)));
+}
+
+/// Where in the source, as a string of C.
+std::string CPrinter::place_of(const Span& at) const { return quoted(at ? at.str() : k_.name); }
+
+void CPrinter::check_subscripts(const Load& l, const Span& at, const Exprs& path,
+                                std::set<std::string>& known) {
+  for (const Expr& i : l.index) check_reads(i, at, path, known);
+  const Argument* a = k_.find_arg(l.array);
+  const Temporary* t = a ? nullptr : k_.find_temporary(l.array);
+  const std::optional<Exprs>& shape = a ? a->shape : t ? t->shape : kNoShape;
+  if (l.linear || !shape || shape->size() != l.index.size()) return;
   for (std::size_t i = 0; i < shape->size(); ++i) {
-    const Expr &sub = l->index[i], &length = (*shape)[i];
+    const Expr &sub = l.index[i], &length = (*shape)[i];
     const auto constant = as_int(sub), elements = as_int(length);
     if (constant && elements && *constant >= 0 && *constant < *elements) continue;
-    Exprs wrong = path;
-    wrong.push_back(Expr(Nary{NaryOp::Or, {below(sub, lit(0)), negation(below(sub, length))}}));
-    const std::string condition = expr_.condition(conjunction(wrong));
-    if (!known.insert(l->array + " " + std::to_string(i) + " " + condition).second) continue;
-    const Span& place = at ? at : e.at();
-    line(fmt::format("if ({}) {}({}, {}, {}, {}, {});", condition, helpers_.outside(),
-                     quoted(place ? place.str() : k_.name), quoted(l->array), i + 1,
+    const std::string condition =
+        wrong(path, "(" + expr_.condition(Expr(Nary{NaryOp::Or,
+                                                    {below(sub, lit(0)),
+                                                     negation(below(sub, length))}})) + ")");
+    if (!known.insert(l.array + " " + condition).second) continue;
+    line(fmt::format("if ({}) {}({}, {}, {}, {}, {});",
+                     path.empty() ? condition.substr(1, condition.size() - 2) : condition,
+                     helpers_.outside(), place_of(at), quoted(l.array), i + 1,
                      expr_.value(sub, Scalar::I64), expr_.index(length, true)));
   }
 }
@@ -100,18 +195,39 @@ void CPrinter::check_subscripts(const Expr& e, const Span& at, const Exprs& path
 void CPrinter::check_statement(const Instruction& insn, const Exprs& lhs, const Expr& rhs) {
   if (!checks_) return;
   std::set<std::string> known;
+  for (const Expr& e : lhs) {
+    const Expr* place = &e;
+    while (const auto* f = place->as<Field>()) place = &f->base;
+    if (const auto* l = place->as<Load>()) check_subscripts(*l, insn.at, {}, known);
+  }
   if (const Call* c = external_call(k_, insn)) {
     for (const Expr& e : c->args)
-      if (!as_address(e)) check_subscripts(e, insn.at, {}, known);
+      if (!as_address(e)) check_reads(e, insn.at, {}, known);
     return;
   }
-  for (const Expr& e : lhs) check_subscripts(e, insn.at, {}, known);
-  check_subscripts(rhs, insn.at, {}, known);
+  check_reads(rhs, insn.at, {}, known);
 }
 
-void CPrinter::check_condition(const Expr& e) {
+/// The place of the first statement in the block.
+Span CPrinter::first_place(const Block& block) const {
+  for (const Stmt& s : block) {
+    const Span inner =
+        std::visit(overload{[&](const Loop& x) { return first_place(x.body); },
+                            [&](const If& x) { return first_place(x.body); },
+                            [&](const Scope& x) { return first_place(x.body); },
+                            [&](const Run& x) {
+                              return k_.instructions[static_cast<std::size_t>(x.insn)]->at;
+                            },
+                            [](const auto&) { return Span(); }},
+                   s.op);
+    if (inner) return inner;
+  }
+  return {};
+}
+
+void CPrinter::check_condition(const Expr& e, const Block& body) {
   std::set<std::string> known;
-  if (checks_ && e) check_subscripts(e, {}, {}, known);
+  if (checks_ && e) check_reads(e, first_place(body), {}, known);
 }
 
 void CPrinter::check_arguments() {

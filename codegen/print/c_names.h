@@ -73,9 +73,10 @@ class Helpers {
   /// is none.
   std::string allocate();
   /// The functions that end the program where a claim does not hold: a subscript is outside of its
-  /// array, two arguments share memory.
+  /// array, two arguments share memory, a variable has no value.
   std::string outside();
   std::string apart();
+  std::string unset();
   /// Declares a function that is defined elsewhere; false if it is declared otherwise already.
   bool external(const std::string& name, const std::string& declaration) {
     return functions_.emplace(name, declaration).first->second == declaration;

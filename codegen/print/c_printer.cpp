@@ -262,7 +262,7 @@ void CPrinter::body(const Block& b, const std::string& head) {
   if (one) unwrap(inner);
   const std::string_view printed = std::string_view(out_).substr(inner);
   const Loop* loop = one ? std::get_if<Loop>(&b[0].op) : nullptr;
-  const bool single = one && !leaves_declaration(b[0]) &&
+  const bool single = one && !checks_ && !leaves_declaration(b[0]) &&
                       (std::count(printed.begin(), printed.end(), '\n') == 1 ||
                        (loop && loop->lanes == 0 && loop->iterations == Iterations::InTurn) ||
                        std::holds_alternative<If>(b[0].op));
@@ -295,7 +295,7 @@ void CPrinter::statement(const Stmt& s) {
                  if (x.lanes > 0) return lanes(x);
                  if (x.iterations == Iterations::Lanes) return gang_loop(x);
                  if (x.iterations == Iterations::Tasks) return task_loop(x);
-                 for (const Expr* e : {&x.lower, &x.upper, &x.only_while}) check_condition(*e);
+                 for (const Expr* e : {&x.lower, &x.upper, &x.only_while}) check_condition(*e, x.body);
                  const bool in_turn = takes_turns(x.body);
                  for (const std::string& p : x.pragmas)
                    if (in_turn && p.starts_with("omp simd"))
@@ -317,7 +317,7 @@ void CPrinter::statement(const Stmt& s) {
                  if (varies) varying_.erase(x.iname);
                },
                [&](const If& x) {
-                 check_condition(x.cond);
+                 check_condition(x.cond, x.body);
                  body(x.body, "if (" + expr_.condition(x.cond) + ")");
                },
                [&](const Scope& x) {
@@ -340,6 +340,7 @@ void CPrinter::statement(const Stmt& s) {
                [](const Launch&) { throw InternalError("a kernel inside of a function"); },
                [&](const Declare& x) { declare(*k_.find_temporary(x.temporary), x.zero); },
                [&](const Release& x) {
+                 if (has_set_.contains(x.temporary)) line("free(" + set_name(x.temporary) + ");");
                  line((has_gangs() ? "delete[] " + names_.of(x.temporary)
                                    : "free(" + names_.of(x.temporary) + ")") +
                       ";");
@@ -362,6 +363,7 @@ bool CPrinter::takes_turns(const Block& block) const {
 }
 
 void CPrinter::declare(const Temporary& t, bool zero) {
+  if (checks_) declare_set(t);
   const Type of = expr_.type_of_name(t.name);
   const std::string type = type_name(of);
   const Exprs extents = expr_.extents(t);

@@ -57,9 +57,18 @@ class CPrinter {
   // With GenerateOptions::check_claims: codegen/print/c_claims.cpp.
   void check_arguments();
   void check_statement(const Instruction& insn, const Exprs& lhs, const Expr& rhs);
-  void check_condition(const Expr& e);
-  void check_subscripts(const Expr& e, const Span& at, const Exprs& path,
+  void check_condition(const Expr& e, const Block& body);
+  void check_subscripts(const Load& l, const Span& at, const Exprs& path,
                         std::set<std::string>& known);
+  void check_reads(const Expr& e, const Span& at, const Exprs& path, std::set<std::string>& known);
+  std::string wrong(const Exprs& path, const std::string& condition);
+  std::string place_of(const Span& at) const;
+  Span first_place(const Block& block) const;
+  void declare_set(const Temporary& t);
+  void note_set(const Instruction& insn, const Exprs& lhs);
+  std::string set_name(const std::string& temporary) const;
+  std::string set_place(const Expr& place);
+  Expr room_of(const Temporary& t) const;
   void matrix_step(const Loop& x);
   void lanes(const Loop& x);
   /// Neighbouring elements that one instruction of the hardware loads or stores.
@@ -167,6 +176,7 @@ class CPrinter {
   int depth_ = 0;
   bool marks_;                                             // where statements begin and end
   bool checks_;                                            // claims, while the code runs
+  std::set<std::string> has_set_;  // with them: variables that say which elements have a value
   const std::map<std::string, bool>* declares_ = nullptr;  // of the statement being printed
 };
 

@@ -34,9 +34,13 @@ void CPrinter::assigned(const Run& r, const Instruction& insn) {
   const Expr rhs = put(insn.rhs);
   declares_ = &r.declares;
   check_statement(insn, lhs, rhs);
-  if (insn.role == ReductionRole::Init) return reduction_init(insn, lhs);
-  if (insn.role == ReductionRole::Update) return reduction_update(insn, lhs, rhs);
-  assign(insn, lhs, rhs);
+  if (insn.role == ReductionRole::Init)
+    reduction_init(insn, lhs);
+  else if (insn.role == ReductionRole::Update)
+    reduction_update(insn, lhs, rhs);
+  else
+    assign(insn, lhs, rhs);
+  note_set(insn, lhs);
 }
 
 /// The place, as a declaration where this statement declares it.

@@ -121,7 +121,10 @@ TEST_CASE("fortran: random routines do what gfortran makes of them") {
         if (target == Target::OpenMP && !has_directives(i)) continue;
         const std::string name = base + "_" + to_string(target) + std::to_string(i) + ".c";
         CAPTURE(texts[i]);
-        REQUIRE_NOTHROW(test::spit(name, generate(kernels[i], target).source));
+        // In some batches the code checks itself: it ends the program where a claim does not hold.
+        const bool checks = batch % 3 == (target == Target::C ? 1 : 2);
+        REQUIRE_NOTHROW(
+            test::spit(name, generate(kernels[i], target, {.check_claims = checks}).source));
         words.push_back(name);
       }
       words.emplace_back("-lm");
