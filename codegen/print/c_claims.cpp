@@ -67,7 +67,8 @@ std::string Helpers::unset() {
   include("stdlib.h");
   functions_["moonloop_unset"] =
       "static void moonloop_unset(const char *at, const char *variable) {\n"
-      "  fprintf(stderr, \"%s: error: `%s` is read where it has no value [undefined-read]\\n\", at,\n"
+      "  fprintf(stderr, \"%s: error: `%s` is read where it has no value [undefined-read]\\n\", "
+      "at,\n"
       "          variable);\n"
       "  exit(1);\n"
       "}\n";
@@ -159,7 +160,7 @@ void CPrinter::check_reads(const Expr& e, const Span& at, const Exprs& path,
     for_each_child(e, [&](const Expr& c) { check_reads(c, at, path, known); });
   const auto* v = e.as<Var>();
   const std::string name = l ? l->array : v ? v->name : "";
-  if (!has_set_.contains(name)) return;
+  if (in_guard_ || !has_set_.contains(name)) return;
   const std::string condition = wrong(path, "!" + set_place(e));
   if (known.insert(condition).second)
     line(fmt::format("if ({}) {}({}, {});", condition, helpers_.unset(), place_of(at ? at : e.at()),
@@ -180,10 +181,11 @@ void CPrinter::check_subscripts(const Load& l, const Span& at, const Exprs& path
     const Expr &sub = l.index[i], &length = (*shape)[i];
     const auto constant = as_int(sub), elements = as_int(length);
     if (constant && elements && *constant >= 0 && *constant < *elements) continue;
-    const std::string condition =
-        wrong(path, "(" + expr_.condition(Expr(Nary{NaryOp::Or,
-                                                    {below(sub, lit(0)),
-                                                     negation(below(sub, length))}})) + ")");
+    const std::string condition = wrong(
+        path, "(" +
+                  expr_.condition(
+                      Expr(Nary{NaryOp::Or, {below(sub, lit(0)), negation(below(sub, length))}})) +
+                  ")");
     if (!known.insert(l.array + " " + condition).second) continue;
     line(fmt::format("if ({}) {}({}, {}, {}, {}, {});",
                      path.empty() ? condition.substr(1, condition.size() - 2) : condition,
@@ -192,9 +194,16 @@ void CPrinter::check_subscripts(const Load& l, const Span& at, const Exprs& path
   }
 }
 
-void CPrinter::check_statement(const Instruction& insn, const Exprs& lhs, const Expr& rhs) {
+void CPrinter::check_statement(const Instruction& insn, const Exprs& lhs, const Expr& rhs,
+                               const std::map<std::string, Expr>& values) {
   if (!checks_) return;
   std::set<std::string> known;
+  Exprs holds;  // conditions come one after the other
+  for (const Expr& p : insn.predicates) {
+    const Expr e = expr_.with_values(p, values);
+    check_reads(e, insn.at, holds, known);
+    holds.push_back(e);
+  }
   for (const Expr& e : lhs) {
     const Expr* place = &e;
     while (const auto* f = place->as<Field>()) place = &f->base;
@@ -211,23 +220,27 @@ void CPrinter::check_statement(const Instruction& insn, const Exprs& lhs, const 
 /// The place of the first statement in the block.
 Span CPrinter::first_place(const Block& block) const {
   for (const Stmt& s : block) {
-    const Span inner =
-        std::visit(overload{[&](const Loop& x) { return first_place(x.body); },
-                            [&](const If& x) { return first_place(x.body); },
-                            [&](const Scope& x) { return first_place(x.body); },
-                            [&](const Run& x) {
-                              return k_.instructions[static_cast<std::size_t>(x.insn)]->at;
-                            },
-                            [](const auto&) { return Span(); }},
-                   s.op);
+    const Span inner = std::visit(
+        overload{
+            [&](const Loop& x) { return first_place(x.body); },
+            [&](const If& x) { return first_place(x.body); },
+            [&](const Scope& x) { return first_place(x.body); },
+            [&](const Run& x) { return k_.instructions[static_cast<std::size_t>(x.insn)]->at; },
+            [](const auto&) { return Span(); }},
+        s.op);
     if (inner) return inner;
   }
   return {};
 }
 
+/// A guard may be asked where what is inside has more conditions, under which alone its variables
+/// have values: these are checked where the statements run.
 void CPrinter::check_condition(const Expr& e, const Block& body) {
+  if (!checks_ || !e) return;
   std::set<std::string> known;
-  if (checks_ && e) check_reads(e, first_place(body), {}, known);
+  in_guard_ = true;
+  check_reads(e, first_place(body), {}, known);
+  in_guard_ = false;
 }
 
 void CPrinter::check_arguments() {

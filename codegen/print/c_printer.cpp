@@ -295,7 +295,8 @@ void CPrinter::statement(const Stmt& s) {
                  if (x.lanes > 0) return lanes(x);
                  if (x.iterations == Iterations::Lanes) return gang_loop(x);
                  if (x.iterations == Iterations::Tasks) return task_loop(x);
-                 for (const Expr* e : {&x.lower, &x.upper, &x.only_while}) check_condition(*e, x.body);
+                 for (const Expr* e : {&x.lower, &x.upper, &x.only_while})
+                   check_condition(*e, x.body);
                  const bool in_turn = takes_turns(x.body);
                  for (const std::string& p : x.pragmas)
                    if (in_turn && p.starts_with("omp simd"))

@@ -56,7 +56,8 @@ class CPrinter {
   void store(const Expr& lhs, const std::string& value);
   // With GenerateOptions::check_claims: codegen/print/c_claims.cpp.
   void check_arguments();
-  void check_statement(const Instruction& insn, const Exprs& lhs, const Expr& rhs);
+  void check_statement(const Instruction& insn, const Exprs& lhs, const Expr& rhs,
+                       const std::map<std::string, Expr>& values);
   void check_condition(const Expr& e, const Block& body);
   void check_subscripts(const Load& l, const Span& at, const Exprs& path,
                         std::set<std::string>& known);
@@ -176,6 +177,7 @@ class CPrinter {
   int depth_ = 0;
   bool marks_;                                             // where statements begin and end
   bool checks_;                                            // claims, while the code runs
+  bool in_guard_ = false;          // the expression that is checked is a guard's
   std::set<std::string> has_set_;  // with them: variables that say which elements have a value
   const std::map<std::string, bool>* declares_ = nullptr;  // of the statement being printed
 };

@@ -33,7 +33,7 @@ void CPrinter::assigned(const Run& r, const Instruction& insn) {
   for (const Expr& e : insn.lhs) lhs.push_back(put(e));
   const Expr rhs = put(insn.rhs);
   declares_ = &r.declares;
-  check_statement(insn, lhs, rhs);
+  check_statement(insn, lhs, rhs, values);
   if (insn.role == ReductionRole::Init)
     reduction_init(insn, lhs);
   else if (insn.role == ReductionRole::Update)

@@ -446,14 +446,18 @@ end subroutine
   };
   for (const auto& [sizes, error] :
        {Case{"-p n=5 -p m=4", ""}, Case{"-p n=4 -p m=4", ""},
-        Case{"-p n=5 -p m=5", "k.f90:13:7: error: subscript 1 of `z` is 4, counted from 0, where its "
-                              "axis has 4 elements [out-of-bounds]\n"},
-        Case{"-p n=3 -p m=4", "k.f90:9:5: error: subscript 1 of `w` is 3, counted from 0, where its "
-                              "axis has 3 elements [out-of-bounds]\n"},
-        Case{"-p n=4 -p m=3", "k.f90:17:5: error: `z` is read where it has no value "
-                              "[undefined-read]\n"},
-        Case{"-p n=4 -p m=0", "k.f90:17:5: error: `t` is read where it has no value "
-                              "[undefined-read]\n"}})
+        Case{"-p n=5 -p m=5",
+             "k.f90:13:7: error: subscript 1 of `z` is 4, counted from 0, where its "
+             "axis has 4 elements [out-of-bounds]\n"},
+        Case{"-p n=3 -p m=4",
+             "k.f90:9:5: error: subscript 1 of `w` is 3, counted from 0, where its "
+             "axis has 3 elements [out-of-bounds]\n"},
+        Case{"-p n=4 -p m=3",
+             "k.f90:17:5: error: `z` is read where it has no value "
+             "[undefined-read]\n"},
+        Case{"-p n=4 -p m=0",
+             "k.f90:17:5: error: `t` is read where it has no value "
+             "[undefined-read]\n"}})
     for (const std::string target : {"c", "openmp"}) {
       CAPTURE(sizes);
       CAPTURE(target);
@@ -462,9 +466,10 @@ end subroutine
       CHECK(o.err == error);
       CHECK(o.status == (*error ? 1 : 0));
     }
-  CHECK(tool("gen k.f90 --check-claims --target cuda", f.str()).err.find(
-            "target `cuda` has no checks of claims; `c` and `openmp` have [unsupported]") !=
-        std::string::npos);
+  CHECK(
+      tool("gen k.f90 --check-claims --target cuda", f.str())
+          .err.find("target `cuda` has no checks of claims; `c` and `openmp` have [unsupported]") !=
+      std::string::npos);
   // Arguments that share memory, in a program of gfortran's.
   f.write("main.f90", R"(program p
   real(8) :: a(10)
@@ -481,13 +486,13 @@ end subroutine
   call part(5, 4, a(5:), a)
 end program
 )");
-  const Outcome made =
-      tool("fc --check-claims --kernel part -- gfortran -c k.f90", f.str());
+  const Outcome made = tool("fc --check-claims --kernel part -- gfortran -c k.f90", f.str());
   REQUIRE_MESSAGE(made.status == 0, made.err);
   REQUIRE(shell("gfortran main.f90 k.o -o program", f.str()).status == 0);
   const Outcome ran = shell("./program", f.str());
   CHECK(ran.status == 1);
   CHECK(ran.out.find("3.0") != std::string::npos);
-  CHECK(ran.err == "k.f90:4:26: error: `x` and `y` share memory, and the kernel writes to it "
-                   "[shared-memory]\n");
+  CHECK(ran.err ==
+        "k.f90:4:26: error: `x` and `y` share memory, and the kernel writes to it "
+        "[shared-memory]\n");
 }
