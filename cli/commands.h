@@ -23,6 +23,8 @@
 /// the first diagnostic's code is one that is_compiler_error() knows.
 namespace moonloop::cli {
 
+/// One of these words; for any other one, the error names the nearest.
+CLI::Validator one_of(std::vector<std::string> words);
 /// `--check-claims`, see GenerateOptions.
 void add_check_claims(CLI::App& command, bool& value);
 /// INPUT, -t, -p, --kernel, -D, --set, --device, --quiet, --color, --trust.

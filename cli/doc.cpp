@@ -139,7 +139,7 @@ void add_doc(CLI::App& app, Common& common, std::function<int()>& action) {
                     "(if not told) or moonloop.lib");
   command->add_option("--completion", o->shell, "print completions for a shell")
       ->type_name("SHELL")
-      ->check(CLI::IsMember(completion_shells()));
+      ->check(one_of(completion_shells()));
   command->add_flag("--man", o->man, "print a manual page, of the command NAME or of all");
   add_common_options(*command, common, false);
   command->callback([&app, &action, o] {

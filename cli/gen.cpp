@@ -59,7 +59,7 @@ void add_gen(CLI::App& app, Common& common, std::function<int()>& action) {
   add_common_options(*command, common);
   command->add_option("--target", o->target, target_list(" or "))
       ->type_name("TARGET")
-      ->check(CLI::IsMember(target_names()))
+      ->check(one_of(target_names()))
       ->capture_default_str();
   command->add_option("-o", o->output, "where to write the code; - is standard output")
       ->type_name("FILE")

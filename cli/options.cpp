@@ -68,6 +68,15 @@ std::vector<std::string> names_of(const std::vector<Kernel>& all) {
 
 }  // namespace
 
+CLI::Validator one_of(std::vector<std::string> words) {
+  const std::string all = fmt::format("{{{}}}", fmt::join(words, ","));
+  return {[words = std::move(words), all](std::string& given) {
+            if (std::find(words.begin(), words.end(), given) != words.end()) return std::string();
+            return fmt::format("{} not in {}{}", given, all, did_you_mean(given, words));
+          },
+          all};
+}
+
 void add_check_claims(CLI::App& command, bool& value) {
   command.add_flag("--check-claims", value,
                    "for c and openmp: the code ends the program with a message where a subscript "
@@ -111,7 +120,7 @@ void add_common_options(CLI::App& command, Common& c, bool takes_input) {
                   "what becomes of OpenMP's and OpenACC's directives in Fortran: they are proved, "
                   "trusted, or left out")
       ->type_name("HOW")
-      ->check(CLI::IsMember({"check", "use", "ignore"}));
+      ->check(one_of({"check", "use", "ignore"}));
   const auto kind = [&](const char* name, int& bytes, const char* help) {
     command.add_option(name, bytes, help)->type_name("BYTES")->check(CLI::IsMember({4, 8}));
   };
@@ -132,7 +141,7 @@ void add_common_options(CLI::App& command, Common& c, bool takes_input) {
           },
           "colours in messages")
       ->type_name("WHEN")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->check(one_of({"auto", "always", "never"}))
       ->default_str("auto");
   command.add_flag("--trust", c.trust, "run scripts without sandbox and limits");
 }

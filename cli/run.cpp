@@ -104,7 +104,7 @@ void add_run(CLI::App& app, Common& common, std::function<int()>& action) {
   add_common_options(*command, common);
   command->add_option("--target", o->target, target_list(" or "))
       ->type_name("TARGET")
-      ->check(CLI::IsMember(target_names()))
+      ->check(one_of(target_names()))
       ->capture_default_str();
   add_check_claims(*command, o->check_claims);
   command->add_flag("--verify", o->verify,

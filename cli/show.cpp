@@ -100,20 +100,20 @@ void add_show(CLI::App& app, Common& common, std::function<int()>& action) {
           "is, and operations, accesses and footprints as functions of the parameters, "
           "with numbers for -p; pass:NAME: what code generation for --target has after that pass")
       ->type_name("WHAT")
-      ->check(CLI::IsMember(reports()))
+      ->check(one_of(reports()))
       ->capture_default_str();
   CLI::Option* target = command->add_option(
       "--target", o->target,
       "of the schedule and the passes: " + target_list(" or ") +
           "; with stats, whose barriers and launches count too; for a device, the "
           "kernel as it is generated for that");
-  target->type_name("TARGET")->check(CLI::IsMember(target_names()))->capture_default_str();
+  target->type_name("TARGET")->check(one_of(target_names()))->capture_default_str();
   CLI::Option* format =
       command->add_option("--format", o->format,
                           "of tree and deps: text; dot, for Graphviz; svg, a picture; json, for "
                           "programs");
   format->type_name("FORMAT")
-      ->check(CLI::IsMember({"text", "dot", "svg", "json"}))
+      ->check(one_of({"text", "dot", "svg", "json"}))
       ->capture_default_str();
   command->add_option("-o", o->output, "where to write; - is standard output")
       ->type_name("FILE")

@@ -68,3 +68,16 @@ TEST_CASE("cli: colours only when they are asked for") {
   CHECK(!contains(tool("gen none.loop --color auto", f.str()).err, "\x1b["));
   CHECK(contains(tool("gen none.loop --color always", f.str()).err, "\x1b["));
 }
+
+TEST_CASE("cli: a word that an option does not know, with the nearest one") {
+  const Folder f;
+  f.write("k.loop", "kernel k(n: int32, a: float64[n])\ndomain {[i]: 0 <= i < n}\na[i] = 1.0\n");
+  const Outcome target = tool("gen k.loop --target cudaa", f.str());
+  CHECK(target.status == 2);
+  CHECK(target.err.find("cudaa not in {c,openmp,") != std::string::npos);
+  CHECK(target.err.find("; did you mean `cuda`?") != std::string::npos);
+  const Outcome pass = tool("show k.loop --what pass:plann", f.str());
+  CHECK(pass.status == 2);
+  CHECK(pass.err.find("; did you mean `pass:plan`?") != std::string::npos);
+  CHECK(tool("gen k.loop --target vax", f.str()).err.find("did you mean") == std::string::npos);
+}
