@@ -112,9 +112,7 @@ void add_show(CLI::App& app, Common& common, std::function<int()>& action) {
       command->add_option("--format", o->format,
                           "of tree and deps: text; dot, for Graphviz; svg, a picture; json, for "
                           "programs");
-  format->type_name("FORMAT")
-      ->check(one_of({"text", "dot", "svg", "json"}))
-      ->capture_default_str();
+  format->type_name("FORMAT")->check(one_of({"text", "dot", "svg", "json"}))->capture_default_str();
   command->add_option("-o", o->output, "where to write; - is standard output")
       ->type_name("FILE")
       ->capture_default_str();
