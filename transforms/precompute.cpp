@@ -9,6 +9,7 @@
 #include "core/order/check_kernel.h"
 #include "core/order/reference.h"
 #include "core/rewrite/staging_loops.h"
+#include "core/sets/syntactic_gist.h"
 #include "transforms/precompute_plan.h"
 #include "transforms/registry.h"
 
@@ -265,11 +266,11 @@ class Build {
     wants = isl_set_intersect_params(wants.take(), foot_.context.copy());
     has = isl_set_intersect_params(to_dims(std::move(has), existing).take(), foot_.context.copy());
     if (!yes(isl_set_is_equal(has.get(), wants.get())))
-      refuse(
-          "domain-mismatch", at(), "iname{} {} run{} over `{}`, but the footprint of `{}` is `{}`",
-          existing.size() == 1 ? "" : "s", quoted_list(existing), existing.size() == 1 ? "s" : "",
-          str(isl_set_gist_params(has.copy(), foot_.context.copy())), plan_.subject(),
-          str(isl_set_gist_params(wants.copy(), foot_.context.copy())));
+      refuse("domain-mismatch", at(),
+             "iname{} {} run{} over `{}`, but the footprint of `{}` is `{}`",
+             existing.size() == 1 ? "" : "s", quoted_list(existing),
+             existing.size() == 1 ? "s" : "", str(gist_params(has, foot_.context)), plan_.subject(),
+             str(gist_params(wants, foot_.context)));
   }
 
   void tag_inames() {

@@ -12,6 +12,7 @@
 #include "core/order/commuting.h"
 #include "core/order/reference.h"
 #include "core/rewrite/staging.h"
+#include "core/sets/syntactic_gist.h"
 #include "transforms/registry.h"
 
 namespace moonloop {
@@ -237,7 +238,7 @@ class Recognizer {
     const std::vector<std::string> rest(changed.inames.begin(), changed.inames.end());
     const Set around = domain_of(k, rest), some = to_dims(domain_of(k, all), rest);
     if (yes(isl_set_is_subset(around.get(), some.get()))) return {};
-    return from_set(isl_set_gist(some.copy(), around.copy()));
+    return from_set(gist(some, around));
   }
 
   /// Whether the reduction may read its target also where it has no term: there the loops did not

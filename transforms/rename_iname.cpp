@@ -14,6 +14,7 @@
 #include "core/rewrite/iname_rewrite.h"
 #include "core/sets/bounded.h"
 #include "core/sets/coalesce.h"
+#include "core/sets/syntactic_gist.h"
 #include "transforms/new_inames.h"
 #include "transforms/registry.h"
 #include "transforms/tag_inames.h"
@@ -149,7 +150,7 @@ class Merge {
                           ? ""
                           : "; `raise_on_domain_mismatch = false` puts the instruction under a "
                             "condition instead");
-    if (at) when = from_set(isl_set_gist(was.copy(), is.copy()));
+    if (at) when = from_set(gist(was, is));
     return known_.emplace(f, when).first->second;
   }
 

@@ -157,7 +157,7 @@ ScanItems scan_items(const Kernel& k, const Instruction& insn, const std::string
              two_instances(pairs, insn.id, outer));
   }
   Set known = all_to_params(domain_of(k, joined(given, outer)));
-  Set all = isl_set_gist_params(all_to_params(last).take(), known.take());
+  Set all = gist_params(all_to_params(last), known);
   out.all = from_set(tidy(std::move(all)));
   return out;
 }

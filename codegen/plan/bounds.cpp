@@ -113,7 +113,7 @@ std::optional<PlainLoop> plain_loop(const Set& range, const Set& context,
                                     const std::string& iname) {
   std::optional<BasicSet> only = syntactic_gist(range, context);
   if (!only) {
-    const std::vector<BasicSet> parts = parts_of(isl_set_gist_params(range.copy(), context.copy()));
+    const std::vector<BasicSet> parts = parts_of(gist_params(range, context));
     if (parts.size() != 1) return std::nullopt;
     only = isl_basic_set_remove_redundancies(parts[0].copy());
   }

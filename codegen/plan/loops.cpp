@@ -20,6 +20,7 @@
 #include "core/sets/bounded.h"
 #include "core/sets/budget.h"
 #include "core/sets/coalesce.h"
+#include "core/sets/syntactic_gist.h"
 
 namespace moonloop {
 namespace {
@@ -395,7 +396,7 @@ class LoopMaker {
     answered([&] { never = is_empty(intersect(points, context)); });
     if (never) return std::nullopt;
     Set rest = points;
-    answered([&] { rest = coalesce(isl_set_gist(points.copy(), context.copy())); });
+    answered([&] { rest = coalesce(gist(points, context)); });
     std::optional<Expr> out;
     const bool built = answered([&] {
       const AstBuild build = build_within(context, isl_set_get_space(rest.get()));

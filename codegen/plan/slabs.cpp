@@ -4,6 +4,7 @@
 #include "core/model/domain.h"
 #include "core/sets/affine_constraints.h"
 #include "core/sets/coalesce.h"
+#include "core/sets/syntactic_gist.h"
 
 namespace moonloop {
 namespace {
@@ -112,7 +113,7 @@ std::vector<Set> slabs_of(const Kernel& k, const std::string& iname, const Set& 
   }
   std::vector<Set> out;
   for (Set part : {first, middle, last}) {
-    part = isl_set_gist_params(part.take(), context.copy());
+    part = gist_params(part, context);
     part = coalesce(part.take());
     if (is_empty(Set(isl_set_intersect_params(part.copy(), context.copy())))) continue;
     const std::vector<Set> convex_parts = cases_of(part, range, cases);

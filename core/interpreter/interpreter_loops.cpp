@@ -6,6 +6,7 @@
 #include "core/base/diagnostic.h"
 #include "core/model/domain.h"
 #include "core/sets/coalesce.h"
+#include "core/sets/syntactic_gist.h"
 
 namespace moonloop::interp {
 namespace {
@@ -168,7 +169,7 @@ Range make_range(Set points, const Set& known, const FindSlot& find) {
   if (known) {
     const std::vector<std::string> names = dim_names(points);
     Set context = to_dims(known, names);
-    seen = isl_set_gist(points.copy(), context.take());
+    seen = gist(points, context);
     // The builder counts parameters as `points` has them.
     seen = isl_set_align_params(seen.take(), isl_set_get_space(points.get()));
   }

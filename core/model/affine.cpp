@@ -7,6 +7,7 @@
 #include "core/model/domain.h"
 #include "core/model/memo.h"
 #include "core/sets/coalesce.h"
+#include "core/sets/syntactic_gist.h"
 
 namespace moonloop {
 namespace {
@@ -659,7 +660,7 @@ Expr from_aff(const Aff& a) { return total(terms_of(a)); }
 /// differ in their unknown quotients; these stay as they are.
 static Set gist_of(const Set& s, const Set& known) {
   try {
-    return isl_set_gist(s.copy(), known.copy());
+    return gist(s, known);
   } catch (const IslError&) { return s; }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/infer/reductions.h"
+#include "core/order/address_spaces.h"
 #include "core/order/reference.h"
 #include "core/order/tree.h"
 #include "core/rewrite/iname_rewrite.h"
@@ -45,8 +46,26 @@ std::map<std::string, std::set<std::string>> moved_outside(const Kernel& k) {
   return out;
 }
 
-/// Gives the statements in each of `loops` but the first ones a copy of `iname`.
-Kernel with_copies(Kernel k, const std::string& iname, const std::set<std::string>& loops) {
+/// Whether a temporary of which each value of `iname` has its own is used in two groups.
+bool is_handed_on(const Kernel& k, const std::string& iname, const std::vector<int>& group) {
+  const OwnCopies own(k);
+  std::map<std::string, int> used;
+  for (std::size_t n = 0; n < group.size(); ++n) {
+    if (group[n] < 0) continue;
+    std::set<std::string> names = reads(k, *k.instructions[n]);
+    names.merge(writes(*k.instructions[n]));
+    for (const std::string& name : names)
+      if (k.find_temporary(name) && own.has(name, iname) &&
+          used.emplace(name, group[n]).first->second != group[n])
+        return true;
+  }
+  return false;
+}
+
+/// Gives the statements in each of `loops` but the first ones a copy of `iname`; nothing where the
+/// values of `iname` hand something on from some to others.
+std::optional<Kernel> with_copies(Kernel k, const std::string& iname,
+                                  const std::set<std::string>& loops) {
   std::vector<std::set<std::string>> known;  // the loops of groups of statements
   std::vector<int> group;
   for (const InsnPtr& insn : k.instructions) {
@@ -60,6 +79,7 @@ Kernel with_copies(Kernel k, const std::string& iname, const std::set<std::strin
     group.back() = int(at - known.begin());
     if (at == known.end()) known.push_back(std::move(mine));
   }
+  if (is_handed_on(k, iname, group)) return std::nullopt;
   const InameTag tag = *k.tag(iname);
   for (int g = 1; g < int(known.size()); ++g) {
     std::vector<bool> picked;
@@ -79,14 +99,19 @@ Kernel as_text(const Kernel& k) {
                    [](const auto& t) { return in_team(&t.second); }))
     return k;
   std::map<std::string, std::set<std::string>> moved;
+  const IslBudget budget(kProofOperations, "finding the text of kernel `" + k.name + "`", k.at);
   try {
     moved = moved_outside(k);
+    if (moved.empty()) return k;
+    nest(in_sequence(without_reference(k)));
   } catch (const Refused&) { return k; }  // only a team can nest them, and so it does in text
-  if (moved.empty()) return k;
-  const IslBudget budget(kProofOperations, "finding the text of kernel `" + k.name + "`", k.at);
   if (keeps_order(k, k)) return k;
   Kernel out = k;
-  for (const auto& [iname, loops] : moved) out = with_copies(std::move(out), iname, loops);
+  for (const auto& [iname, loops] : moved) {
+    std::optional<Kernel> copies = with_copies(std::move(out), iname, loops);
+    if (!copies) return k;
+    out = std::move(*copies);
+  }
   return keeps_order(k, out) ? out : k;
 }
 

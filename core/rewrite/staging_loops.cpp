@@ -6,6 +6,7 @@
 #include "core/rewrite/staging.h"
 #include "core/sets/bounded.h"
 #include "core/sets/coalesce.h"
+#include "core/sets/syntactic_gist.h"
 
 namespace moonloop {
 
@@ -127,7 +128,7 @@ StagedPoints staged_points(const Footprint& f, const std::vector<std::string>& n
     // Parts of a union that bound a dimension by different slopes leave this without a bound.
     const Set hull = isl_set_from_basic_set(isl_set_simple_hull(f.own.copy()));
     out.points = zero_based(f, is_bounded(hull) ? hull : box_points(f), names);
-    add_guard(out.guards, isl_set_gist(zero_based(f, f.points, names).take(), out.points.copy()));
+    add_guard(out.guards, gist(zero_based(f, f.points, names), out.points));
   }
   if (!yes(isl_set_is_bounded(out.points.get())))
     out.points = isl_set_intersect(out.points.take(), extents_of(f, names).take());
@@ -228,7 +229,7 @@ void add_staging_domain(Kernel& k, StagedPoints& p, const std::vector<std::strin
   const std::optional<Set> box = to_condition(conjunction(within), fresh);
   ensure(box.has_value(), "the extents of a footprint are affine");
   k.domains.push_back({*box, at});
-  add_guard(p.guards, isl_set_gist(p.points.copy(), to_dims(*box, dim_names(p.points)).take()));
+  add_guard(p.guards, gist(p.points, to_dims(*box, dim_names(p.points))));
 }
 
 }  // namespace moonloop

@@ -144,9 +144,35 @@ std::optional<BasicSet> syntactic_gist(const Set& s, const Set& context) {
   return out;
 }
 
+Set gist(const Set& s, const Set& context) {
+  const auto has_equality = [](const BasicSet& part) {
+    const std::vector<Constraint> all = constraints_of(part);
+    return std::any_of(all.begin(), all.end(), [](const Constraint& c) {
+      return yes(isl_constraint_is_equality(c.get()));
+    });
+  };
+  const std::vector<BasicSet> parts = parts_of(s);
+  std::vector<Set> meeting;
+  for (const BasicSet& part : parts) {
+    Set own = isl_set_from_basic_set(part.copy());
+    if (!has_equality(part) || !yes(isl_set_is_disjoint(own.get(), context.get())))
+      meeting.push_back(std::move(own));
+  }
+  if (meeting.size() == parts.size()) return isl_set_gist(s.copy(), context.copy());
+  Set rest = isl_set_empty(isl_set_get_space(s.get()));
+  for (Set& own : meeting) rest = isl_set_union(rest.take(), own.take());
+  return isl_set_gist(rest.take(), context.copy());
+}
+
+Set gist_params(const Set& s, const Set& context) {
+  Set known = isl_set_universe(isl_set_get_space(s.get()));
+  known = isl_set_intersect_params(known.take(), context.copy());
+  return gist(s, known);
+}
+
 Set gist_of_loops(const Set& s, const Set& context) {
   if (is_empty(context)) return s;
-  return isl_set_gist_params(s.copy(), context.copy());
+  return gist_params(s, context);
 }
 
 }  // namespace moonloop

@@ -168,3 +168,17 @@ TEST_CASE("duplicate_inames: the text of distributed loops of a team keeps their
             "tag_inames", {text("i_outer: g.0")});
   CHECK(print_kernel(as_text(k)) == print_kernel(k));
 }
+
+TEST_CASE("text: lanes that hand something on from loop to loop keep one iname") {
+  const Kernel k = apply(
+      apply(apply(apply(parsed("kernel f(n: int32, a: float64[3*n, 3*n], b: float64[3*n])\n"
+                               "domain {[i]: 0 <= i < 5}\nassume n >= 5\n"
+                               "a[i + 3, i + 3] = 0.25*(a[i + 3, i + 3] - b[2*i + 1]) {id=s}\n"),
+                        "chunk_iname", {text("i"), number(3)}),
+                  "add_prefetch", {text("a"), text("i_outer")}),
+            "tag_inames", {text("i_inner: vec")}),
+      "add_barrier", {text("id:a_fetch_rule"), text("id:s")}, {{"mem_kind", text("local")}});
+  // A team alone can nest these loops: text says so by its tags.
+  CHECK(print_kernel(as_text(k)) == print_kernel(k));
+  CHECK_NOTHROW(check_legal(parsed(print_kernel(k))));
+}
