@@ -5,12 +5,11 @@
 #include "codegen/plan/own_iterations.h"
 #include "core/order/address_spaces.h"
 #include "core/order/order_reference.h"
+#include "core/rewrite/webs.h"
 #include "core/sets/budget.h"
 
 namespace moonloop {
 namespace {
-
-using Names = std::set<std::string>;
 
 /// For one query that has a cautious answer.
 constexpr unsigned long kWebOperations = 1'000'000;
@@ -25,62 +24,10 @@ bool is_answered(F f) {
   } catch (const IslQuota&) { return false; }
 }
 
-/// Temporaries that are used within a parallel loop, or in work-items and lanes that could have
-/// copies of their own, and outside of these.
-Names candidates(const Kernel& k) {
-  Names parallel;
-  for (const auto& [iname, tag] : k.iname_tags)
-    if (is_parallel(&tag)) parallel.insert(iname);
-  if (parallel.empty()) return {};
-  const OwnCopies own_copies(k);
-  const auto shares = [&](const std::string& name, const std::string& iname) {
-    const InameTag* tag = k.tag(iname);
-    return (is_work_item(tag) || is_lane(tag)) && !own_copies.has(name, iname);
-  };
-  std::map<std::string, std::pair<Names, Names>> inames;  // parallel ones, of some uses and of all
-  const Variables variables(k);
-  for (const InsnPtr& i : k.instructions) {
-    Names around;
-    for (const std::string& n : i->inames)
-      if (parallel.count(n)) around.insert(n);
-    for (const Access& a : statement_accesses(*i, variables)) {
-      const Temporary* t = k.find_temporary(a.variable);
-      const bool own = t && (t->space == AddressSpace::Auto || t->space == AddressSpace::Private);
-      if (!own || t->initializer) continue;
-      Names mine = around;
-      std::erase_if(mine, [&](const std::string& n) { return shares(a.variable, n); });
-      const auto [it, fresh] = inames.try_emplace(a.variable, mine, mine);
-      if (fresh) continue;
-      auto& [some, all] = it->second;
-      some.insert(mine.begin(), mine.end());
-      std::erase_if(all, [&](const std::string& n) { return !mine.count(n); });
-    }
-  }
-  Names out;
-  for (const auto& [name, of] : inames)
-    if (of.first != of.second) out.insert(name);
-  return out;
-}
-
-class Separation {
+class Threads {
  public:
-  explicit Separation(const Nested& nested)
-      : k_(nested.kernel),
-        reference_(nested),
-        iterations_(reference_.order.kernel(), reference_.order.tree()) {}
-
-  void separate(const std::string& name) {
-    if (bounds_loop(name)) return;  // all its uses are in one nest
-    const auto find_webs = [&] { separate(name, reference_.web(name)); };
-    if (!only_in_threads(name))
-      find_webs();  // what keeps it apart for each group, work-item or lane needs them
-    else if (!is_answered(find_webs))
-      return;  // check_threads() decides, where there are threads
-    if (std::none_of(k_.instructions.begin(), k_.instructions.end(), [&](const InsnPtr& i) {
-          return writes(*i).count(name) || reads(k_, *i).count(name);
-        }))
-      k_.temporaries.erase(name);
-  }
+  explicit Threads(const Nested& nested)
+      : reference_(nested), iterations_(reference_.order.kernel(), reference_.order.tree()) {}
 
   /// Threads share elements that their iterations do not meet in, and no others.
   void check_threads(const std::string& name) {
@@ -113,25 +60,9 @@ class Separation {
     }
   }
 
-  Kernel result() && { return std::move(k_); }
-
  private:
   static bool contains(const std::vector<std::string>& all, const std::string& one) {
     return std::find(all.begin(), all.end(), one) != all.end();
-  }
-  bool bounds_loop(const std::string& name) const {
-    return std::any_of(k_.domains.begin(), k_.domains.end(),
-                       [&](const Domain& d) { return contains(d.params(), name); });
-  }
-  /// Whether all loops around its uses are in order or tagged `par`.
-  bool only_in_threads(const std::string& name) const {
-    const std::vector<AccessAt>& all = reference_.by_variable().at(name);
-    return std::all_of(all.begin(), all.end(), [&](const AccessAt& a) {
-      const std::vector<std::string>& dims = reference_.order.dims(a.insn);
-      return std::all_of(dims.begin(), dims.end(), [&](const std::string& i) {
-        return !is_parallel(k_.tag(i)) || is_thread(i);
-      });
-    });
   }
   bool is_thread(const std::string& loop) const {
     const InameTag* tag = reference_.order.kernel().tag(loop);
@@ -153,37 +84,6 @@ class Separation {
     return i.atomic != Atomicity::None || i.role != ReductionRole::None;
   }
 
-  /// `web` has the name `name`.
-  void separate(const std::string& name, const Web& web) {
-    for (const Web& w : web.inner) {
-      const bool apart = std::any_of(w.own.begin(), w.own.end(), [&](const std::string& i) {
-        return is_parallel(k_.tag(i)) && !contains(web.own, i);
-      });
-      separate(apart ? renamed(name, w) : name, w);
-    }
-  }
-
-  /// The new name of the temporary for the web.
-  std::string renamed(const std::string& name, const Web& web) {
-    Temporary t = *k_.find_temporary(name);
-    t.name = k_.fresh_name(name);
-    const std::map<std::string, std::string> names{{name, t.name}};
-    for (const int s : web.statements) {
-      InsnPtr& insn = k_.instructions[std::size_t(s)];
-      insn = edit(insn, [&](Instruction& i) {
-        for (Expr& e : i.lhs) e = rename(e, names);
-        for (Expr& e : i.predicates) e = rename(e, names);
-        if (i.rhs) i.rhs = rename(i.rhs, names);
-      });
-    }
-    for (Claim& c : k_.claims)
-      if (contains(c.names, name)) c.names.push_back(t.name);
-    const std::string out = t.name;
-    k_.temporaries.emplace(out, std::move(t));
-    return out;
-  }
-
-  Kernel k_;
   Reference reference_;
   OwnIterations iterations_;
 };
@@ -191,15 +91,13 @@ class Separation {
 }  // namespace
 
 Nested separate_webs(Nested nested, bool has_threads) {
-  const Names names = candidates(nested.kernel);
-  if (names.empty()) return nested;
-  Separation separation(nested);
-  for (const std::string& name : names) {
-    separation.separate(name);
-    if (has_threads) separation.check_threads(name);
-  }
-  nested.kernel = std::move(separation).result();
-  return nested;
+  if (has_threads)
+    if (const std::set<std::string> names = used_in_and_outside_parallel(nested.kernel);
+        !names.empty()) {
+      Threads threads(nested);
+      for (const std::string& name : names) threads.check_threads(name);
+    }
+  return separate_webs(std::move(nested));
 }
 
 }  // namespace moonloop

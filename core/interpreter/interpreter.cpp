@@ -16,6 +16,7 @@
 #include "core/order/check_kernel.h"
 #include "core/order/order.h"
 #include "core/order/tree.h"
+#include "core/rewrite/webs.h"
 #include "core/sets/budget.h"
 
 namespace moonloop {
@@ -660,12 +661,12 @@ class Run {
 
 void interpret(const Kernel& k, Bindings& data, Tally* tally) {
   const IslBudget budget(kPhaseOperations, fmt::format("interpreting kernel `{}`", k.name), k.at);
-  const Nested nested = nest_in_sequence(complete(k));
+  const Nested nested = separate_webs(nest_in_sequence(complete(k)));
   interp::Run(nested.kernel, nested.tree, data, tally, nullptr).run();
 }
 
 void interpret(const Kernel& k, Bindings& data, ErrorBounds& out) {
-  const Nested nested = nest_in_sequence(complete(k));
+  const Nested nested = separate_webs(nest_in_sequence(complete(k)));
   out.arrays.clear();
   interp::Run(nested.kernel, nested.tree, data, nullptr, &out).run();
 }

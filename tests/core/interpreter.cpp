@@ -347,6 +347,32 @@ c[i] = acc {id=put, dep=add, inames=i}
   for (int i = 0; i < 4; ++i) CHECK(c[i] == 16 * (16 * i) + 120);
 }
 
+TEST_CASE(
+    "interpreter: a scalar that a team and then a loop of its own use has copies in the team") {
+  const Kernel k =
+      parsed(R"(kernel k(n: int32, a: float64[n], b: float64[n], c: float64[n], d: float64[n])
+domain {[i]: 0 <= i < n}
+domain {[m]: i <= m < n}
+temp t: float64 in private
+tag m: l.0
+t = c[m]  {id=set, inames=m}
+b[m] = t  {id=get, inames=m, dep=set}
+a[m] = 1.0  {id=nest, inames=i:m}
+t = 2*c[i]  {id=again, inames=i, dep=get}
+d[i] = t  {id=last, inames=i, dep=again}
+)");
+  std::vector<double> a(3), b(3), c = iota(3, 1), d(3);
+  Data()
+      .scalar("n", 3)
+      .array("a", Scalar::F64, a)
+      .array("b", Scalar::F64, b)
+      .array("c", Scalar::F64, c)
+      .array("d", Scalar::F64, d)
+      .run(k);
+  CHECK(b == std::vector<double>{1, 2, 3});
+  CHECK(d == std::vector<double>{2, 4, 6});
+}
+
 TEST_CASE("interpreter: work-items run the loops whose bounds each read for itself") {
   // Found by the differential test: such kernels could not be run as references.
   const std::string text =

@@ -1,0 +1,19 @@
+#pragma once
+#include <set>
+#include <string>
+
+#include "core/order/tree.h"
+
+namespace moonloop {
+
+/// Temporaries that are used within a parallel loop, and in work-items and lanes that could have
+/// copies of their own, and outside of these. One pass over the statements.
+std::set<std::string> used_in_and_outside_parallel(const Kernel& k);
+
+/// Gives the uses of such a temporary that hand nothing on to others (its webs) a temporary of
+/// their own where they have parallel loops or a team around them of which each iteration has its
+/// own value. Where isl does not find out and all such loops are those of threads, uses stay
+/// together. Cost: linear, and questions about the order for such temporaries.
+Nested separate_webs(Nested nested);
+
+}  // namespace moonloop
