@@ -13,7 +13,7 @@
 namespace moonloop {
 struct FortranFile;
 struct FortranImport;
-}
+}  // namespace moonloop
 
 namespace moonloop::cli {
 

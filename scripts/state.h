@@ -18,8 +18,8 @@ namespace moonloop::lua {
 /// The content of our Lua error objects.
 struct ErrorBox {
   std::vector<Diagnostic> all;
-  bool refused = false;                     // a transform refused: `lp.attempt` returns it
-  bool fatal = false;                       // a limit: nothing catches it
+  bool refused = false;  // a transform refused: `lp.attempt` returns it
+  bool fatal = false;    // a limit: nothing catches it
   std::shared_ptr<const Counterexample> counterexample = {};  // of a refusal that has one
 };
 

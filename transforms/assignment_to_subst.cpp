@@ -172,8 +172,8 @@ class Change {
     return Expr(Cast{*held, rhs}, rhs.at());
   }
 
-  /// Whether `e` is of type `t` also in the context of wider and of narrower types, to which literals
-  /// and functions of these adapt.
+  /// Whether `e` is of type `t` also in the context of wider and of narrower types, to which
+  /// literals and functions of these adapt.
   bool is_everywhere(const Expr& e, const Type& t) const {
     const Typer typer(*typed_);
     const auto alone = typer.type(e);
@@ -229,8 +229,8 @@ class Change {
   const AssignmentToSubstOptions& o_;
   Reaching reaching_;
   std::vector<std::size_t> readers_;  // of the variable, also through rules, by index
-  std::set<std::string> names_;  // of new rules and versions
-  std::deque<Made> rules_;       // references into it stay valid
+  std::set<std::string> names_;       // of new rules and versions
+  std::deque<Made> rules_;            // references into it stay valid
   std::map<int, std::size_t> rule_of_use_;
   std::optional<Kernel> typed_;
 };

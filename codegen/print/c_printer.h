@@ -173,10 +173,10 @@ class CPrinter {
   bool in_lanes_ = false;  // of a gang
   bool in_task_ = false;
   std::set<std::string> varying_;  // names with a value for each lane
-  std::string status_;  // of the last call in CUDA's host function
+  std::string status_;             // of the last call in CUDA's host function
   int depth_ = 0;
-  bool marks_;                                             // where statements begin and end
-  bool checks_;                                            // claims, while the code runs
+  bool marks_;                     // where statements begin and end
+  bool checks_;                    // claims, while the code runs
   bool in_guard_ = false;          // the expression that is checked is a guard's
   std::set<std::string> has_set_;  // with them: variables that say which elements have a value
   const std::map<std::string, bool>* declares_ = nullptr;  // of the statement being printed

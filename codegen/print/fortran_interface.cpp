@@ -96,8 +96,7 @@ std::string imported_name(const Called& p, const Parameter& a) {
   const bool taken = is_reserved(Surroundings::Fortran, NameUse::Local, name) ||
                      std::any_of(p.params.begin(), p.params.end(), [&](const Parameter& x) {
                        const auto& outer = x.fortran.outer;
-                       return outer ? outer->name == name &&
-                                          outer->module < a.fortran.outer->module
+                       return outer ? outer->name == name && outer->module < a.fortran.outer->module
                                     : lower_case(name_of(p, x)) == name;
                      });
   return taken || name == lower_case(p.kernel) ? name + "_of_" + a.fortran.outer->module : name;
@@ -169,8 +168,8 @@ DerivedType type_of(const Called& p, const Parameter& a) {
   const auto is_taken = [&] {
     return std::any_of(p.params.begin(), p.params.end(), [&](const Parameter& x) {
       return lower_case(passed_name(p, x)) == lower_case(out.alias) ||
-             (x.fortran.component && x.fortran.component->type == c.type && x.fortran.component->module < c.module &&
-              out.alias == c.type);
+             (x.fortran.component && x.fortran.component->type == c.type &&
+              x.fortran.component->module < c.module && out.alias == c.type);
     });
   };
   if (c.module != p.around.module)
@@ -253,7 +252,9 @@ bool has_assumed_shape(const Called& p, const Parameter& a) {
 }
 
 /// A character that is passed by its value: as its code.
-bool is_letter(const Parameter& a) { return a.fortran.role == FortranRole::Character && !a.is_array; }
+bool is_letter(const Parameter& a) {
+  return a.fortran.role == FortranRole::Character && !a.is_array;
+}
 
 /// The same of a logical value: as the integer 0 or 1.
 bool is_truth(const Parameter& a) { return a.fortran.logical && !a.is_array; }
@@ -418,8 +419,8 @@ std::string uses(const Called& p) {
     if (a.fortran.component && !a.fortran.outer) out.insert(type_of(p, a).use(p));
     if (!is_used(p, a)) continue;
     const std::string name = imported_name(p, a), &own = a.fortran.outer->name;
-    out.insert("  use " + a.fortran.outer->module + ", only: " +
-               (name == own ? name : name + " => " + own) + "\n");
+    out.insert("  use " + a.fortran.outer->module +
+               ", only: " + (name == own ? name : name + " => " + own) + "\n");
   }
   return fmt::format("{}", fmt::join(out, ""));
 }
@@ -455,7 +456,8 @@ std::string declarations(const Called& p, bool by_value, const std::string& inde
       line += ", value";
     else if (!by_value && !a.fortran.pointer.empty())
       line += a.fortran.pointer;
-    else if (by_value || a.fortran.role != FortranRole::Result)  // a function's value has no attribute
+    else if (by_value ||
+             a.fortran.role != FortranRole::Result)  // a function's value has no attribute
       line += attribute(p, by_value ? "" : a.name, a.intent);
     if (!by_value && a.fortran.allocatable) line += ", allocatable";
     if (a.fortran.optional) line += ", optional";
@@ -518,9 +520,10 @@ FortranInterface fortran_interface(const Program& program, const std::string& ke
   FortranInterface out;
   out.module = "! Calls the function `" + p.name + "` that Moonloop generated.\nmodule " + module +
                "\n  use, intrinsic :: iso_c_binding\n  implicit none\n  interface\n";
-  out.module += with_arguments(p, (around.pure ? "    pure subroutine " : "    subroutine ") + function,
-                        Side::C, "bind(c, name=\"" + function + "\")") +
-         "\n";
+  out.module +=
+      with_arguments(p, (around.pure ? "    pure subroutine " : "    subroutine ") + function,
+                     Side::C, "bind(c, name=\"" + function + "\")") +
+      "\n";
   out.module += "      import\n" + declarations(p, true, "      ") + "    end subroutine\n";
   out.module += "  end interface\n" + extent_function(p) + "end module\n\n";
   const auto result = std::find_if(p.params.begin(), p.params.end(), [](const Parameter& a) {
@@ -542,17 +545,18 @@ FortranInterface fortran_interface(const Program& program, const std::string& ke
     tail += (tail.empty() ? "" : " ") + std::string("bind(c, name=\"") + *around.bound + "\")";
   out.routine = with_arguments(p, prefix + kind + " " + p.kernel, Side::Fortran, tail);
   out.routine += "\n  use " + module + "\n" + uses(p) + "  implicit none\n" +
-         declarations(p, false, "  ") + optional_extents(p, true) + optional_extents(p, false);
+                 declarations(p, false, "  ") + optional_extents(p, true) +
+                 optional_extents(p, false);
   out.routine += with_arguments(p, "  call " + function, Side::Call) + "\nend " + kind + "\n";
   for (const std::string& text : around.outputs) out.after += "\n" + wrapped(text, "");
   const std::string stop = stop_name(p.kernel);
   if (std::find(p.externals.begin(), p.externals.end(), stop + "_") != p.externals.end())
     out.after += "\nsubroutine " + stop +
-           "(text, status)\n  use, intrinsic :: iso_fortran_env, only: error_unit\n"
-           "  implicit none\n  character(*), intent(in) :: text\n"
-           "  integer, intent(in) :: status\n"
-           "  if (len(text) > 0) write (error_unit, '(a)') text\n"
-           "  stop status, quiet=.true.\nend subroutine\n";
+                 "(text, status)\n  use, intrinsic :: iso_fortran_env, only: error_unit\n"
+                 "  implicit none\n  character(*), intent(in) :: text\n"
+                 "  integer, intent(in) :: status\n"
+                 "  if (len(text) > 0) write (error_unit, '(a)') text\n"
+                 "  stop status, quiet=.true.\nend subroutine\n";
   if (!features_of(p.target).c_linkage) out.c = c_function(p, function);
   return out;
 }

@@ -27,12 +27,12 @@ struct FortranInterface {
 struct AroundRoutine {
   std::string module;
   bool pure = false, elemental = false, recursive = false;
-  std::set<std::string> values;      // arguments with the attribute `value`
-  bool as_declared = false;          // a routine in Fortran declares its arguments:
-  std::set<std::string> undeclared;  // those without an intent
+  std::set<std::string> values;        // arguments with the attribute `value`
+  bool as_declared = false;            // a routine in Fortran declares its arguments:
+  std::set<std::string> undeclared;    // those without an intent
   std::set<std::string> assumed_size;  // and arrays whose last axis has no length
-  std::vector<std::string> outputs;  // routines in Fortran that print for it
-  std::optional<std::string> bound;  // what C calls it, for `bind(c)`; empty: nothing
+  std::vector<std::string> outputs;    // routines in Fortran that print for it
+  std::optional<std::string> bound;    // what C calls it, for `bind(c)`; empty: nothing
 };
 
 /// `kernel`: its name, which Fortran uses even where C's function has another one. Fails

@@ -77,7 +77,8 @@ const FnInfo* find_function(std::string_view name) {
 std::vector<std::string> function_names() {
   std::vector<std::string> out;
   for (const FnInfo& f : kFunctions) out.emplace_back(f.name);
-  for (const char* special : {"address", "if", "indexof", "knows", "make_tuple"}) out.emplace_back(special);
+  for (const char* special : {"address", "if", "indexof", "knows", "make_tuple"})
+    out.emplace_back(special);
   std::sort(out.begin(), out.end());
   return out;
 }

@@ -186,10 +186,8 @@ std::optional<Typed> Typer::called(const Expr& e, const Call& x,
     fail("bad-operand", e.at(),
          "a text is allowed only among the arguments of an external function");
   if (x.name == "address" || x.name == "knows")
-    fail("bad-operand", e.at(),
-         "{} is allowed only among the arguments of an external function",
-         x.name == "knows" ? "`knows(a)`"
-                           : "an address, as `address(a)` or `address(a[i])`,");
+    fail("bad-operand", e.at(), "{} is allowed only among the arguments of an external function",
+         x.name == "knows" ? "`knows(a)`" : "an address, as `address(a)` or `address(a[i])`,");
   if (k_.externals.count(x.name))
     fail("bad-operand", e.at(),
          "`{}` is external: its call is a statement of its own, as in `a, b = {}(a, 1)`, with what "

@@ -78,8 +78,8 @@ class LoopJoiner {
 
   const Kernel& k_;
   QuestionBudget in_values_{kPhaseOperations / 2, kPhaseOperations / 2};  // of in_values()
-  std::unordered_map<std::string, std::shared_ptr<const State>> known_;  // null: none
-  std::unordered_map<std::string, std::shared_ptr<const Named>> named_;  // null: none
+  std::unordered_map<std::string, std::shared_ptr<const State>> known_;   // null: none
+  std::unordered_map<std::string, std::shared_ptr<const Named>> named_;   // null: none
 };
 
 }  // namespace moonloop

@@ -59,11 +59,10 @@ void require_identifier(const std::string& name, const Span& at) {
 
 void require_no_word(const std::string& name, const Span& at) {
   static const std::set<std::string> kWords{
-      "and",     "or",     "not",          "if",         "else",  "True",     "False",  "true",
-      "false",   "nan",    "NaN",          "inf",        "infty", "infinity", "exists", "mod",
-      "implies", "rat",    "min",          "max",        "floor", "ceil",     "floord", "ceild",
-      "cast",    "reduce", "simul_reduce", "make_tuple", "cse",   "indexof",  "address",
-      "knows"};
+      "and",     "or",     "not",          "if",         "else",  "True",     "False",   "true",
+      "false",   "nan",    "NaN",          "inf",        "infty", "infinity", "exists",  "mod",
+      "implies", "rat",    "min",          "max",        "floor", "ceil",     "floord",  "ceild",
+      "cast",    "reduce", "simul_reduce", "make_tuple", "cse",   "indexof",  "address", "knows"};
   if (kWords.contains(name))
     fail("bad-name", at, "`{}` is a word of the language, and no name", name);
 }

@@ -96,7 +96,7 @@ struct ProofKey {
   std::array<std::vector<int>, 2> trusted;                          // work-items
   /// By temporary that bounds the statement now: the loops of its only writer.
   std::vector<std::optional<std::vector<int>>> bounded_in;
-  std::vector<int> equal;                                           // agree in both instances
+  std::vector<int> equal;  // agree in both instances
   ClaimsKey claims;
 
   auto fields() const {

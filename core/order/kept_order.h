@@ -53,8 +53,8 @@ class Carried {
   bool in_the_same_order() const;
 
   const KeptOrder *known_ = nullptr, *next_ = nullptr;
-  std::vector<Stayed> stayed_;  // by statement of the next reference
-  std::vector<int> was_;        // the known reference's statement, or -1
+  std::vector<Stayed> stayed_;                  // by statement of the next reference
+  std::vector<int> was_;                        // the known reference's statement, or -1
   std::unordered_set<std::string> changed_;     // inames
   std::unordered_set<std::string_view> moved_;  // temporaries
   std::unordered_map<std::string, bool> loops_;

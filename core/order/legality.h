@@ -167,8 +167,8 @@ class Legality {
   /// By variable: the one statement that writes it; null where there are several.
   mutable std::optional<std::unordered_map<std::string, const Instruction*>> writers_;
   mutable std::array<std::unordered_map<const void*, Set>, 2> points_;  // by lists of dimensions
-  mutable std::unordered_map<ValuesKey, bool, KeyHash> told_;  // answers of determine
-  std::unordered_map<PairInLoopsKey, bool, KeyHash> known_;    // answers of loops_keep
+  mutable std::unordered_map<ValuesKey, bool, KeyHash> told_;           // answers of determine
+  std::unordered_map<PairInLoopsKey, bool, KeyHash> known_;             // answers of loops_keep
 };
 
 }  // namespace moonloop

@@ -97,7 +97,7 @@ Kernel in_order_of(const Kernel& before, Kernel after) {
   // An order of the instructions that gives this order of their parts again.
   std::unordered_map<std::string, int> places;
   for (const InsnPtr& i : linearized(before, was)) places.emplace(i->id, int(places.size()));
-  std::vector<std::pair<int, InsnPtr>> placed;   // where each was, or -1
+  std::vector<std::pair<int, InsnPtr>> placed;  // where each was, or -1
   placed.reserve(after.instructions.size());
   InList statements(was);
   for (InsnPtr& i : after.instructions) {

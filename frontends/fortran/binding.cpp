@@ -82,8 +82,7 @@ Binding::Binding(Routine& caller, const Routine& callee, Exprs arguments,
   for (std::size_t i = 0; i < dummies.size(); ++i)
     if (!dummies[i]->array) scalar(*dummies[i], arguments[i]);
   for (const auto& [name, v] : callee.variables) {
-    if (v.outer && !v.host && !v.entry_of.empty())
-      entry_value(v, var(names_.at(v.entry_of), at));
+    if (v.outer && !v.host && !v.entry_of.empty()) entry_value(v, var(names_.at(v.entry_of), at));
     for (std::size_t i = 0; i < dummies.size() && !v.host; ++i)
       if (v.entry_of == dummies[i]->name) entry_value(v, arguments[i]);
   }

@@ -89,7 +89,7 @@ void AssignedNames::add_call(const std::string& name, const Exprs& arguments, co
   const std::set<std::string>* assigned = nullptr;
   if (f) {
     if (const auto it = by_routine_.find(f->name); it != by_routine_.end()) assigned = &it->second;
-    if (!assigned) return;                  // not looked at yet
+    if (!assigned) return;  // not looked at yet
     for (const std::string& n : *assigned) {
       const bool outer = n.find('|') != std::string::npos;
       if (outer) out.insert(n);

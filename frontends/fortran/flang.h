@@ -50,7 +50,8 @@ void read_declarations_around(const sem::Scope& scope, const Places& places, Rou
 /// The name of a variable in its routine. That of a `block` has another one than the source's
 /// where the routine, or a block before, has that.
 std::string variable_name(const sem::Symbol& s);
-/// The variables of a `block`, whose end is at `end`, as the routine's. `names_in_bounds` gets the names in the bounds of each.
+/// The variables of a `block`, whose end is at `end`, as the routine's. `names_in_bounds` gets the
+/// names in the bounds of each.
 void read_block_declarations(fp::CharBlock end, const sem::Scope& around, const Places& places,
                              Routine& routine,
                              std::map<std::string, std::set<std::string>>& names_in_bounds);

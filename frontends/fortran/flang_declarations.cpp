@@ -175,7 +175,8 @@ class Declarations {
 
   /// The variable as one of lines that declare all of its block, which each routine may do in its
   /// own way.
-  FortranOuter common_variable(const sem::Symbol& block, const sem::Symbol& s, const Span& at) const {
+  FortranOuter common_variable(const sem::Symbol& block, const sem::Symbol& s,
+                               const Span& at) const {
     FortranOuter o;
     o.kind = FortranOuter::Kind::Common;
     o.module = block.name().ToString();
@@ -206,8 +207,7 @@ class Declarations {
     for (const sem::ShapeSpec& axis : s.get<sem::ObjectEntityDetails>().shape()) {
       const auto lower = ev::ToInt64(axis.lbound().GetExplicit()),
                  upper = ev::ToInt64(axis.ubound().GetExplicit());
-      if (!lower || !upper)
-        unsupported(at, fmt::format("the shape of `{}`", s.name().ToString()));
+      if (!lower || !upper) unsupported(at, fmt::format("the shape of `{}`", s.name().ToString()));
       out += fmt::format("{}{}:{}", out.empty() ? "(" : ", ", *lower, *upper);
     }
     return out.empty() ? out : out + ")";
@@ -260,9 +260,8 @@ class Declarations {
     if (!wanted_) return true;
     const auto it = wanted_->lower_bound(name);
     if (it != wanted_->end() && *it == name) return true;
-    return std::any_of(it, wanted_->end(), [&](const std::string& n) {
-      return n.starts_with(name + "_");
-    });
+    return std::any_of(it, wanted_->end(),
+                       [&](const std::string& n) { return n.starts_with(name + "_"); });
   }
 
   void components(const Variable& whole, const ev::DynamicType& type, const Span& at) {
@@ -416,8 +415,10 @@ std::optional<Type> numeric_type(const ev::DynamicType& t) {
 
 void read_hint(const fp::CompilerDirective& x, const Places& places, Routine& routine) {
   const Span at = places.of(x.source);
-  if (std::holds_alternative<fp::CompilerDirective::IVDep>(x.u)) routine.independent.push_back(at);
-  else routine.without_effect.push_back({at, {}});
+  if (std::holds_alternative<fp::CompilerDirective::IVDep>(x.u))
+    routine.independent.push_back(at);
+  else
+    routine.without_effect.push_back({at, {}});
 }
 
 void read_hints(const fp::SpecificationPart& part, const Places& places, Routine& routine) {
@@ -425,8 +426,7 @@ void read_hints(const fp::SpecificationPart& part, const Places& places, Routine
   for (const Hint& h : std::get<std::list<Hint>>(part.t)) read_hint(h.value(), places, routine);
   for (const fp::DeclarationConstruct& d : std::get<std::list<fp::DeclarationConstruct>>(part.t))
     if (const auto* s = std::get_if<fp::SpecificationConstruct>(&d.u))
-      if (const auto* h = std::get_if<Hint>(&s->u))
-        read_hint(h->value(), places, routine);
+      if (const auto* h = std::get_if<Hint>(&s->u)) read_hint(h->value(), places, routine);
 }
 
 void read_declarations(const sem::Scope& scope, const Places& places, Routine& routine) {

@@ -58,7 +58,8 @@ void clause(const fp::OmpClause& c, const Places& places, Directive& d) {
                    for (const fp::OmpObject& o : x.v.v)
                      d.privates.push_back(variable(o, at, "`private` of"));
                  },
-                 [&](const fp::OmpClause::Shared&) {}, [&](const fp::OmpClause::Default&) {},
+                 [&](const fp::OmpClause::Shared&) {},
+                 [&](const fp::OmpClause::Default&) {},
                  [&](const fp::OmpClause::Firstprivate& x) {
                    for (const fp::OmpObject& o : x.v.v)
                      d.firstprivate.push_back(variable(o, at, "`firstprivate` of"));
@@ -67,7 +68,8 @@ void clause(const fp::OmpClause& c, const Places& places, Directive& d) {
                    for (const fp::OmpObject& o : std::get<fp::OmpObjectList>(x.v.t).v)
                      d.lastprivates.push_back(variable(o, at, "`lastprivate` of"));
                  },
-                 [&](const fp::OmpClause::Map&) {}, [&](const fp::OmpClause::Defaultmap&) {},
+                 [&](const fp::OmpClause::Map&) {},
+                 [&](const fp::OmpClause::Defaultmap&) {},
                  [&](const fp::OmpClause::Nowait&) {},
                  [&](const fp::OmpClause::Depend&) {},  // statements are in order anyway
                  [&](const fp::OmpClause::Simdlen&) { unheeded(); },

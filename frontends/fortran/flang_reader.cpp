@@ -231,7 +231,8 @@ class Units {
     if (!around_.uses.empty()) r.unknown = std::make_shared<const UnknownModules>(around_);
     const auto& part = std::get<std::optional<fp::InternalSubprogramPart>>(s.t);
     FortranFile::Lines lines = home_.routine;
-    if (part) lines.last = places_.of(std::get<fp::Statement<fp::ContainsStmt>>(part->t).source).line;
+    if (part)
+      lines.last = places_.of(std::get<fp::Statement<fp::ContainsStmt>>(part->t).source).line;
     r.errors = errors_in(home_.source, lines);
     if (r.errors.empty()) guard(r, [&] { contents(s, name, result, r); });
     if (r.unknown) blame_unknown(*r.unknown, r.errors);

@@ -103,14 +103,14 @@ class Lowering {
 
   static FortranArgument role(const Variable& v) {
     FortranArgument out;
-    out.role = v.extent               ? FortranRole::Extent
-               : !v.lower_of.empty()  ? FortranRole::Lower
-               : !v.entry_of.empty()  ? FortranRole::Entry
+    out.role = v.extent                ? FortranRole::Extent
+               : !v.lower_of.empty()   ? FortranRole::Lower
+               : !v.entry_of.empty()   ? FortranRole::Entry
                : !v.present_of.empty() ? FortranRole::Present
-               : v.component          ? FortranRole::Component
-               : v.result             ? FortranRole::Result
-               : v.character          ? FortranRole::Character
-                                      : FortranRole::None;
+               : v.component           ? FortranRole::Component
+               : v.result              ? FortranRole::Result
+               : v.character           ? FortranRole::Character
+                                       : FortranRole::None;
     out.logical = v.logical;
     out.allocatable = v.allocatable;
     out.optional = v.optional;
@@ -378,8 +378,10 @@ class Lowering {
   /// The innermost loop in parts of as many iterations as may run together.
   std::string in_lanes(const Directive& x, std::vector<std::pair<std::string, std::string>>& tags) {
     auto [iname, tag] = tags.back();
-    if (tag == "simd") tags.clear();  // which loops outside of it would all be
-    else tags.pop_back();
+    if (tag == "simd")
+      tags.clear();  // which loops outside of it would all be
+    else
+      tags.pop_back();
     const std::string part = fresh(iname + "_part"), lane = fresh(iname + "_lane");
     if (tag != "simd") tags.emplace_back(part, tag);
     tags.emplace_back(lane, "simd");

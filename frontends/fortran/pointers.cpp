@@ -31,9 +31,8 @@ using State = std::map<std::string, Target>;
 bool leaves(const Body& body, std::size_t from) {
   bool found = false;
   for (std::size_t i = from; i < body.size(); ++i)
-    each({body[i]}, [&](const Statement& s) {
-      found = found || std::holds_alternative<Leave>(s.what);
-    });
+    each({body[i]},
+         [&](const Statement& s) { found = found || std::holds_alternative<Leave>(s.what); });
   return found;
 }
 
@@ -205,9 +204,8 @@ class Resolution {
   }
 
   static bool mentions_variable(const Target& t, const std::string& name) {
-    return mentions(t.place, name) ||
-           std::any_of(t.lower.begin(), t.lower.end(),
-                       [&](const Expr& e) { return mentions(e, name); });
+    return mentions(t.place, name) || std::any_of(t.lower.begin(), t.lower.end(),
+                                                  [&](const Expr& e) { return mentions(e, name); });
   }
 
   /// Statements for each of the states.
@@ -583,8 +581,8 @@ class Resolution {
   /// The first or last subscript of the pointer along an axis.
   Expr bound(const Target& t, const std::string& end, std::size_t axis, const Span& at) const {
     if (t.place.as<Var>() && equal(t.lower.at(axis), first_of(variable(t.place).bounds.at(axis))))
-      return call(std::string(kBound) + end,
-                  {t.place, lit(static_cast<std::int64_t>(axis) + 1)}, at);
+      return call(std::string(kBound) + end, {t.place, lit(static_cast<std::int64_t>(axis) + 1)},
+                  at);
     if (end == "lbound") return t.lower.at(axis);
     const Exprs index = axes(t);
     std::size_t there = 0, left = axis;
@@ -636,9 +634,9 @@ class Resolution {
   struct {
     std::string statement, pointer;
     int parts = 0;
-  } own_;  // the current assignment
-  std::vector<Way*> around_;          // of the constructs around that a Leave may leave
-  std::vector<std::string> loops_;    // variables of the loops around
+  } own_;                           // the current assignment
+  std::vector<Way*> around_;        // of the constructs around that a Leave may leave
+  std::vector<std::string> loops_;  // variables of the loops around
 };
 
 }  // namespace

@@ -40,7 +40,7 @@ struct Variable {
   /// Of a module, a common block and the like; then it is an argument that no call gives.
   std::shared_ptr<const FortranOuter> outer;
   bool allocatable = false, optional = false;
-  bool pointer = false;      // without `dummy` what it points to is known, see pointers.h
+  bool pointer = false;            // without `dummy` what it points to is known, see pointers.h
   std::string pointer_attributes;  // of an argument, as Fortran has them
   // Arguments of ours: the length of an axis, the array of whose axis this is the first subscript,
   // the argument whose value at the routine's start this is, and the one that may be there.
@@ -167,8 +167,8 @@ struct Routine {
   Body body;
   FortranFile::Home home;
   std::vector<WithoutEffect> without_effect;
-  std::vector<Span> independent;   // IVDEP
-  bool elsewhere = false;          // in a file that is read for its modules
+  std::vector<Span> independent;  // IVDEP
+  bool elsewhere = false;         // in a file that is read for its modules
   std::shared_ptr<const UnknownModules> unknown;
   std::vector<Diagnostic> errors;  // why it is not a kernel; then the rest may be wrong
 };

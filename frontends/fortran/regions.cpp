@@ -124,8 +124,7 @@ void note_per_thread(Routine& r) {
         Directive own = *d->directive;
         for (const std::string& name : changed_in(*d->body)) {
           const auto it = r.variables.find(name);
-          if (it != r.variables.end() && it->second.array && !it->second.dummy &&
-              !it->second.saved)
+          if (it != r.variables.end() && it->second.array && !it->second.dummy && !it->second.saved)
             own.per_thread.push_back(name);
         }
         d->directive = std::make_shared<const Directive>(std::move(own));

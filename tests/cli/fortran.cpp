@@ -89,10 +89,11 @@ TEST_CASE("fortran: what stands in an included file is shown there") {
   f.write("s.f90",
           "subroutine s(n, a)\n  integer :: n, i\n  real :: a(n)\n  include 'part.inc'\nend\n");
   f.write("part.inc", "\n  do i = 1, n\n    print *, a(1:i)\n  end do\n");
-  CHECK(tool("gen s.f90", f.str()).err ==
-        "part.inc:3:5: error: part of an array, or an expression of arrays, in `print` is not "
-        "supported in Fortran kernels [unsupported]\n"
-        "  3 |     print *, a(1:i)\n    |     ^^^^^^^^^^^^^^^\nhint: --skip-output leaves it out\n");
+  CHECK(
+      tool("gen s.f90", f.str()).err ==
+      "part.inc:3:5: error: part of an array, or an expression of arrays, in `print` is not "
+      "supported in Fortran kernels [unsupported]\n"
+      "  3 |     print *, a(1:i)\n    |     ^^^^^^^^^^^^^^^\nhint: --skip-output leaves it out\n");
 }
 
 TEST_CASE("fortran: print and write are left out on request") {

@@ -144,8 +144,9 @@ end subroutine
 )");
   const Outcome o = tool("gen k.f90 --kernel two", f.str());
   CHECK(o.status == 1);
-  CHECK(has(o.err, "k.f90:10:3: error: the call of `one`, which has other variables in the common "
-                   "block `data`, is not supported"));
+  CHECK(has(o.err,
+            "k.f90:10:3: error: the call of `one`, which has other variables in the common "
+            "block `data`, is not supported"));
 }
 
 TEST_CASE("fortran outer: routines of other files change what they know") {
@@ -264,8 +265,9 @@ end subroutine
         "2 of 7 imported\n");
   const Outcome named = tool("gen k.f90 --kernel called", f.str());
   CHECK(named.status == 1);
-  CHECK(has(named.err, "k.f90:21:5: note: `mpi_barrier`, which is called here, may be in the module "
-                       "`mpi`"));
+  CHECK(has(named.err,
+            "k.f90:21:5: note: `mpi_barrier`, which is called here, may be in the module "
+            "`mpi`"));
   CHECK(tool("gen k.f90 --kernel good", f.str()).status == 0);
 }
 
@@ -323,17 +325,19 @@ TEST_CASE("fortran outer: errors in one routine leave the others") {
 TEST_CASE("fortran outer: local arrays that are allocated, and what may not be") {
   const Folder f;
   const auto why = [&](const std::string& lines) {
-    f.write("k.f90", "subroutine s(n, a)\n  implicit none\n  integer, intent(in) :: n\n"
-                     "  real(8), intent(inout) :: a(n)\n  real(8), allocatable :: b(:)\n  integer :: i\n" +
-                         lines + "end subroutine\n");
+    f.write("k.f90",
+            "subroutine s(n, a)\n  implicit none\n  integer, intent(in) :: n\n"
+            "  real(8), intent(inout) :: a(n)\n  real(8), allocatable :: b(:)\n  integer :: i\n" +
+                lines + "end subroutine\n");
     const Outcome o = tool("gen k.f90", f.str());
     return o.err.substr(0, o.err.find('\n'));
   };
   CHECK(why("  allocate (b(0:n))\n  b = 1\n  do i = 1, n\n    a(i) = a(i) + b(i - 1)\n  end do\n"
             "  deallocate (b)\n") == "");
-  CHECK(why("  allocate (b(n))\n  b = a\n") ==
-        "k.f90:8:3: error: an array for all of the allocatable `b`, which may get another shape, is "
-        "not supported in Fortran kernels [unsupported]");
+  CHECK(
+      why("  allocate (b(n))\n  b = a\n") ==
+      "k.f90:8:3: error: an array for all of the allocatable `b`, which may get another shape, is "
+      "not supported in Fortran kernels [unsupported]");
   CHECK(why("  allocate (b(n))\n  deallocate (b)\n  allocate (b(2*n))\n  b = 1\n")
             .find("another `allocate` of `b`") != std::string::npos);
   CHECK(why("  b(1) = 1\n").find("the extents of `b` are not known") != std::string::npos);
@@ -357,8 +361,7 @@ TEST_CASE("fortran outer: several kernels in one file") {
   CHECK(tool("run k.loop --kernel two --kernel one", f.str()).status == 1);
   CHECK(tool("gen k.loop --kernel two --kernel two", f.str()).err ==
         "error: --kernel names `two` twice [repeated-parameter]\n");
-  CHECK(tool("check k.loop --kernel two --kernel one", f.str()).out ==
-        "one: legal\ntwo: legal\n");
+  CHECK(tool("check k.loop --kernel two --kernel one", f.str()).out == "one: legal\ntwo: legal\n");
   CHECK(has(tool("gen k.loop --kernel two --kernel three", f.str()).err,
             "`k.loop` has no kernel `three`; it has `one`, `two`"));
 }

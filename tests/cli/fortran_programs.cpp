@@ -9,14 +9,13 @@ namespace {
 
 /// Calls each routine twice at four sizes, and prints what it changed.
 std::string main_program(int routines, bool inside, const std::string& bodies) {
-  std::string out =
-      "program main\n  use state\n" + std::string(inside ? "" : "  use routines\n") +
-      "  implicit none\n  integer :: n, m, e, g, turn, k(10)\n"
-      "  integer, parameter :: sizes(4) = [1, 2, 7, 10]\n"
-      "  real(8), target :: a(10, 10), x(10)\n  real(8) :: s(4), e4(4), t, rest(3)\n"
-      "  integer :: first\n"
-      "  common /shared/ first, t, rest\n  do turn = 1, 4\n    n = sizes(turn)\n"
-      "    m = 1 + turn/3\n    allocate (w(-2:n-3))\n";
+  std::string out = "program main\n  use state\n" + std::string(inside ? "" : "  use routines\n") +
+                    "  implicit none\n  integer :: n, m, e, g, turn, k(10)\n"
+                    "  integer, parameter :: sizes(4) = [1, 2, 7, 10]\n"
+                    "  real(8), target :: a(10, 10), x(10)\n  real(8) :: s(4), e4(4), t, rest(3)\n"
+                    "  integer :: first\n"
+                    "  common /shared/ first, t, rest\n  do turn = 1, 4\n    n = sizes(turn)\n"
+                    "    m = 1 + turn/3\n    allocate (w(-2:n-3))\n";
   for (int i = 0; i < routines; ++i)
     out += "    do g = 1, 2\n      call fill()\n      call r" + std::to_string(i) +
            "(n, m, a(:n, :n), x, k, s)\n      if (g == 2) call r" + std::to_string(i) +
@@ -58,7 +57,8 @@ void same_programs(unsigned seed, bool inside) {
   }
   const std::string own = Writer::kContained;  // after `contains`
   const std::string main = main_program(kRoutines, inside, bodies + own.substr(own.find('\n') + 1));
-  const std::string routines = inside ? "" : "module routines\ncontains\n" + bodies + "end module\n";
+  const std::string routines =
+      inside ? "" : "module routines\ncontains\n" + bodies + "end module\n";
   f.write("state.f90", Writer::kState);
   f.write("elsewhere.f90", Writer::kElsewhere);
   f.write("k.f90", inside ? main : routines);
@@ -69,11 +69,10 @@ void same_programs(unsigned seed, bool inside) {
   const std::string fortran =
       "gfortran -O0 -ffp-contract=off -ffree-line-length-none -std=gnu -w state.f90 elsewhere.f90 ";
   const std::string rest = inside ? "" : " main.f90";
-  const Outcome built =
-      shell("mkdir -p b a && " + fortran + "-J b -o before k.f90" + rest +
-                " && gcc -O1 -ffp-contract=off -c k.c && " + fortran +
-                "-J a -o after i.f90" + rest + " k.o -lm",
-            f.str());
+  const Outcome built = shell("mkdir -p b a && " + fortran + "-J b -o before k.f90" + rest +
+                                  " && gcc -O1 -ffp-contract=off -c k.c && " + fortran +
+                                  "-J a -o after i.f90" + rest + " k.o -lm",
+                              f.str());
   REQUIRE_MESSAGE(built.status == 0, built.err << built.out);
   const Outcome before = shell("./before", f.str()), after = shell("./after", f.str());
   CHECK(before.status == 0);

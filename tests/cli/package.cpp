@@ -90,7 +90,7 @@ TEST_CASE("package: public headers are installed with all that they include, and
   CHECK(headers > 50);
   for (const char* used :
        {"moonloop.h", "transforms/split_iname.h", "core/interpreter/interpreter.h",
-                           "frontends/fortran/fortran.h", "runtime/runner.h"})
+        "frontends/fortran/fortran.h", "runtime/runner.h"})
     CHECK(std::filesystem::exists(root / used));
   for (const char* inside : {"core/order/legality.h", "codegen/plan/plan.h", "scripts/state.h",
                              "frontends/fortran/program.h", "reports/report.h"})

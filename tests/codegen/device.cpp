@@ -176,7 +176,8 @@ TEST_CASE("devices: what a choice reads beside a written array is not promised t
   const auto head = [](const std::string& rhs) {
     const std::string c = code(
         "kernel k(n: int32, a: float32[n], b: float32[n], c: float32[n])\n"
-        "domain {[i]: 0 <= i < n}\na[i] = " + rhs + "\n",
+        "domain {[i]: 0 <= i < n}\na[i] = " +
+            rhs + "\n",
         Target::Cuda);
     const std::size_t at = c.find("void k_kernel(");
     return c.substr(at, c.find(')', at) - at);

@@ -29,9 +29,11 @@ TEST_CASE("expressions: no parentheses but those that C needs") {
 // (-i)/2 has the value of -(i/2), but n*-i/2 is another number than n*(-(i/2)).
 TEST_CASE("expressions: a quotient that is subtracted stays whole in a product") {
   const auto subscript = [](const std::string& at) {
-    const std::string c = code("kernel k(n: int32, r: float64[n, n])\ndomain {[i]: 0 <= i < 2}\n"
-                               "assume n >= 2\nr[" + at + "] = 1\n",
-                               Target::C);
+    const std::string c = code(
+        "kernel k(n: int32, r: float64[n, n])\ndomain {[i]: 0 <= i < 2}\n"
+        "assume n >= 2\nr[" +
+            at + "] = 1\n",
+        Target::C);
     const std::size_t from = c.rfind("r[");
     return c.substr(from, c.rfind(" = ") - from);
   };

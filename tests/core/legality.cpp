@@ -51,20 +51,21 @@ TEST_CASE("legality: a temporary of two loops is private in each that writes it 
     CHECK(verdict(tagged(both, {{"i", tag}, {"j", tag}})) == "legal");
   }
   // The second one reads the result of the first one: its last value, in each iteration or before.
-  CHECK(verdict(tagged(loops("", ""), {{"i", "par"}})) ==
-        "tagging `i` as `par` would run w[i=0] and r[i=1] at the same time, but w[i=0] writes t and "
-        "r[i=1] reads it (n=2)");
+  CHECK(
+      verdict(tagged(loops("", ""), {{"i", "par"}})) ==
+      "tagging `i` as `par` would run w[i=0] and r[i=1] at the same time, but w[i=0] writes t and "
+      "r[i=1] reads it (n=2)");
   CHECK(code(tagged(loops("", "t = t + b[j] {id=v, inames=j, dep=r}\n"), {{"i", "par"}})) ==
         "races");
   CHECK(code(tagged(loops("", "t = t + b[j] {id=v, inames=j, dep=r}\n"), {{"j", "par"}})) ==
         "races");
   // As does a statement between the two, whose value comes from the first.
-  CHECK(code(tagged(loops("a[0] = t {id=between, dep=r}\n",
-                          "t = b[j] {id=v, inames=j, dep=between}\n"),
-                    {{"i", "par"}})) == "races");
-  CHECK(code(tagged(loops("a[0] = t {id=between, dep=r}\n",
-                          "t = b[j] {id=v, inames=j, dep=between}\n"),
-                    {{"j", "par"}})) == "races");
+  CHECK(code(tagged(
+            loops("a[0] = t {id=between, dep=r}\n", "t = b[j] {id=v, inames=j, dep=between}\n"),
+            {{"i", "par"}})) == "races");
+  CHECK(code(tagged(
+            loops("a[0] = t {id=between, dep=r}\n", "t = b[j] {id=v, inames=j, dep=between}\n"),
+            {{"j", "par"}})) == "races");
   // Unless it has its own value.
   const std::string own = "t = 7 {id=own, dep=r}\na[0] = t {id=between, dep=own}\n";
   const Kernel three = loops(own, "t = b[j] {id=v, inames=j, dep=between}\n");

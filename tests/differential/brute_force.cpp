@@ -634,8 +634,8 @@ void find_apart(const Enumeration& after, Copies& out) {
     const Instance &p = *f.from, &q = *f.to;
     bool same = true;  // all iterations so far
     for (std::size_t l = 0; l < std::max(p.time.size(), q.time.size()); ++l) {
-      same = same && l < p.time.size() && l < q.time.size() &&
-             p.time[l].child == q.time[l].child && p.time[l].value == q.time[l].value;
+      same = same && l < p.time.size() && l < q.time.size() && p.time[l].child == q.time[l].child &&
+             p.time[l].value == q.time[l].value;
       for (const Instance* i : {&p, &q})
         if (!same && l < i->time.size() && i->time[l].parallel)
           crossed.emplace(f.variable, Copies::way(*i, l));

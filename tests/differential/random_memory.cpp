@@ -151,9 +151,9 @@ class Layouts {
 
   Random& r_;
   std::vector<std::string> lines_;
-  std::set<std::string> plain_;  // arrays in one piece from their first element on
+  std::set<std::string> plain_;   // arrays in one piece from their first element on
   std::set<std::string> joined_;  // arrays of two axes that are written as one
-  bool real_ = true;             // the values of `b`
+  bool real_ = true;              // the values of `b`
 };
 
 }  // namespace

@@ -146,7 +146,8 @@ class ScansWriter {
     }
     const std::string from = scanned_ && r_.chance(60) ? "y" : "x", to = scanned_ ? "u" : "y";
     scanned_ = true;
-    const std::string e = r_.chance(20) ? sum_within(from, j, bounds) : (domain(j, bounds), term(from, j)),
+    const std::string e = r_.chance(20) ? sum_within(from, j, bounds)
+                                        : (domain(j, bounds), term(from, j)),
                       y = at(to, i), q = at("q", i);
     const std::string options = fmt::format("{{id={}, inames={}}}", id, inames(i));
     const auto one = [&](const std::string& value) {

@@ -20,9 +20,8 @@ InsnPtr other_than(Random& r, const Kernel& k, const Instruction& insn) {
   std::vector<InsnPtr> meeting;
   for (const InsnPtr& i : k.instructions) {
     const std::set<std::string> theirs = variables(*i);
-    if (i->id != insn.id && std::any_of(theirs.begin(), theirs.end(), [&](const std::string& n) {
-          return own.contains(n);
-        }))
+    if (i->id != insn.id && std::any_of(theirs.begin(), theirs.end(),
+                                        [&](const std::string& n) { return own.contains(n); }))
       meeting.push_back(i);
   }
   return meeting.empty() || r.chance(30) ? r.pick(k.instructions) : r.pick(meeting);

@@ -24,7 +24,8 @@ TEST_CASE("fortran: a subscript that a scalar keeps is seen as what it is") {
   CHECK(packed.find("temp l") == std::string::npos);
   CHECK(packed.find("b[off + j + (k + d)*d] = f[j, k]") != std::string::npos);
   const std::string chain = text(
-      "do k = 1, n\nl = k + off\nm = 2*l\ndo j = 1, d\nif (m > j) b(m + j) = f(j, k)\nend do\nend do\n");
+      "do k = 1, n\nl = k + off\nm = 2*l\ndo j = 1, d\nif (m > j) b(m + j) = f(j, k)\nend do\nend "
+      "do\n");
   CHECK(chain.find("temp") == std::string::npos);
 }
 
@@ -40,8 +41,9 @@ TEST_CASE("fortran: a scalar that may have another value stays") {
   CHECK(text("do k = 1, n\nl = k\ndo j = 1, d\nb(l) = f(j, k)\nl = l + j\nend do\nend do\n")
             .find("temp l") != std::string::npos);
   // Of a variable that changes, or an argument that does.
-  CHECK(text("i = off\ndo k = 1, n\nl = k + i\ni = i + l\nb(l) = f(1, k)\nend do\n")
-            .find("temp l") != std::string::npos);
+  CHECK(
+      text("i = off\ndo k = 1, n\nl = k + i\ni = i + l\nb(l) = f(1, k)\nend do\n").find("temp l") !=
+      std::string::npos);
   CHECK(text("do k = 1, n\nl = k + off\noff = off + 2*k*k\nb(l) = f(1, k)\nend do\n")
             .find("temp l") != std::string::npos);
 }

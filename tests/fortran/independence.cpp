@@ -25,7 +25,8 @@ std::string tags(const std::string& statements) {
 }
 
 bool takes_on_trust(const Step& s) {
-  return std::any_of(s.options.begin(), s.options.end(), [](const NamedValue& v) { return v.first == "unsafe"; });
+  return std::any_of(s.options.begin(), s.options.end(),
+                     [](const NamedValue& v) { return v.first == "unsafe"; });
 }
 
 Diagnostic refusal(const std::string& statements) {

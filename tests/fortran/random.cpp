@@ -39,7 +39,8 @@ struct Data {
 
 /// A library, open as long as the object lives.
 struct Opened {
-  explicit Opened(const std::string& path) : handle(dlopen(path.c_str(), RTLD_NOW | RTLD_NODELETE)) {  // threads of OpenMP wait in it
+  explicit Opened(const std::string& path)
+      : handle(dlopen(path.c_str(), RTLD_NOW | RTLD_NODELETE)) {  // threads of OpenMP wait in it
     REQUIRE_MESSAGE(handle != nullptr, dlerror());
   }
   ~Opened() { dlclose(handle); }
@@ -62,7 +63,8 @@ test::Imported import_proved(const std::string& text, Directives& directives) {
       ++directives.all;
       out.transformed = run_transform_script(t.source, out.transformed, {}, t.code.c_str());
     } catch (const Error& e) {
-      if (e.diagnostics().front().text.find("takes too many operations") == std::string::npos) throw;
+      if (e.diagnostics().front().text.find("takes too many operations") == std::string::npos)
+        throw;
       ++directives.too_complex;
     }
   return out;
@@ -115,8 +117,9 @@ TEST_CASE("fortran: random routines do what gfortran makes of them") {
     };
     const auto library = [&](const std::vector<Kernel>& kernels, Target target) {
       std::string path = base + "_" + to_string(target) + ".so";
-      std::vector<std::string> words{find_program("gcc"), "-O0", "-fopenmp", "-ffp-contract=off",
-                                     "-fPIC", "-shared", "-o", path};
+      std::vector<std::string> words{
+          find_program("gcc"), "-O0", "-fopenmp", "-ffp-contract=off", "-fPIC",
+          "-shared",           "-o",  path};
       for (std::size_t i = 0; i < texts.size(); ++i) {
         if (target == Target::OpenMP && !has_directives(i)) continue;
         const std::string name = base + "_" + to_string(target) + std::to_string(i) + ".c";
@@ -142,8 +145,8 @@ TEST_CASE("fortran: random routines do what gfortran makes of them") {
         const bool given = m > 1;  // the optional argument
         Data one(n, m, batch);
         using F = void (*)(void*, void*, void*, void*, void*, void*, void*);
-        using G = void (*)(std::int32_t, std::int32_t, void*, void*, void*, void*, void*,
-                           std::int32_t);
+        using G =
+            void (*)(std::int32_t, std::int32_t, void*, void*, void*, void*, void*, std::int32_t);
         reinterpret_cast<F>(dlsym(theirs.handle, (name + "_").c_str()))(
             &one.n, &one.m, one.a.data(), one.x.data(), one.k.data(), one.s.data(),
             given ? one.e.data() : nullptr);
@@ -161,7 +164,7 @@ TEST_CASE("fortran: random routines do what gfortran makes of them") {
   }
   CHECK(compared > 1000);  // of 1,200 calls those that did anything
   CHECK(directives.all > 50);
-  CHECK(directives.too_complex*10 < directives.all);
+  CHECK(directives.too_complex * 10 < directives.all);
   MESSAGE(directives.all, " directives, ", directives.too_complex, " too complex");
 }
 
@@ -176,8 +179,8 @@ TEST_CASE("fortran: the code of random routines branches on nothing that has no 
     called += fmt::format("  run(\"r{0}\", r{0});\n", i);
   }
   Directives directives;
-  std::vector<std::string> compile{find_program("gcc"), "-O0", "-g", "-fopenmp", "-o",
-                                   folder / "calls", folder / "calls.c"};
+  std::vector<std::string> compile{
+      find_program("gcc"), "-O0", "-g", "-fopenmp", "-o", folder / "calls", folder / "calls.c"};
   for (const Kernel& k : import_proved(file, directives).transformed) {
     compile.push_back(folder / k.name + ".c");
     test::spit(compile.back(), generate(k, Target::OpenMP).source);
@@ -213,7 +216,8 @@ int main(void) {
   compile.emplace_back("-lm");
   command(compile);
   setenv("OMP_NUM_THREADS", "1", 1);  // memcheck runs one at a time
-  const ProcessResult r = run_process({find_program("valgrind"), "-q", "--error-exitcode=9", folder / "calls"});
+  const ProcessResult r =
+      run_process({find_program("valgrind"), "-q", "--error-exitcode=9", folder / "calls"});
   unsetenv("OMP_NUM_THREADS");
   const std::size_t found = r.output.find("==");  // with the call before it
   const std::size_t call = r.output.rfind("\nr", found);

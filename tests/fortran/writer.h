@@ -88,7 +88,9 @@ end subroutine
     line(1, "s(1) = s(1) + t - u + c");
     line(1, "s(2) = i + 10*j + 100*l");
     line(1, "if (f) s(3) = -s(3)");
-    if (state_) line(1, std::string("s(4) = s(4) + own(n) + ") + (calls_ ? "" : "sum(w) + ") + "rest(2) + p%one + p%two + h(1)");
+    if (state_)
+      line(1, std::string("s(4) = s(4) + own(n) + ") + (calls_ ? "" : "sum(w) + ") +
+                  "rest(2) + p%one + p%two + h(1)");
     if (state_) line(1, "deallocate (own)");
     return out_ + kContained + "end subroutine\n";
   }
@@ -309,8 +311,9 @@ end subroutine
       case 2: return loop("simd", {"x(q) = 0.5d0*x(q) + a(q, " + i + ")/8"});
       case 3:
         line(depth, "!$omp parallel private(t)");
-        loop("do", {"if (k(q) > " + c + ") then", "  t = x(q)", "else", "  t = " + r, "end if",
-                    store}, "end do nowait");
+        loop("do",
+             {"if (k(q) > " + c + ") then", "  t = x(q)", "else", "  t = " + r, "end if", store},
+             "end do nowait");
         loop("do reduction(max: u)", {"u = max(u, x(q))"});
         line(depth, "!$omp end parallel");
         return line(depth, "t = 0.25d0");
@@ -341,8 +344,7 @@ end subroutine
         line(depth + 1, "if (x(q) > " + r + ") " + store);
         line(depth, "end do");
         return line(depth, "t = 0.5d0");
-      default:
-        return loop("parallel do firstprivate(t)", {"x(q) = 0.5d0*x(q) + t/8"});
+      default: return loop("parallel do firstprivate(t)", {"x(q) = 0.5d0*x(q) + t/8"});
     }
   }
 
@@ -549,9 +551,9 @@ end subroutine
       return one_of({"h(" + index() + ")", "p%one", "rest(3)", "own(" + index() + ")",
                      calls_ ? "u" : "w(" + index() + " - 3)"});
     if (depth == 0)
-      return one_of(
-          {"0.75d0", "t", "u", "x(" + index() + ")", "a(" + index() + ", " + index() + ")",
-           one_of({"pa", "pb"}) + "(" + index() + ")"});
+      return one_of({"0.75d0", "t", "u", "x(" + index() + ")",
+                     "a(" + index() + ", " + index() + ")",
+                     one_of({"pa", "pb"}) + "(" + index() + ")"});
     switch (pick(9)) {
       case 0: return "0.5d0*(" + real(depth - 1) + " + " + real(depth - 1) + ")";
       case 1: return "0.5d0*" + real(depth - 1) + " - 0.25d0*" + real(depth - 1);

@@ -122,8 +122,9 @@ domain {[l]: 0 <= l < m}
   // For cases no assumption can be written, but for their parameters, which is enough.
   std::string cases = with("assume m >= 1");
   cases.replace(cases.find("float64[m] in local"), 10, "float64[7 if m == 7 else m]");
-  CHECK(error_of([&] { generate(tagged(cases, tags), Target::OpenCL); })
-            .find("assume(\"m <= 256\"), with a number that holds, does") != std::string::npos);
+  CHECK(error_of([&] {
+          generate(tagged(cases, tags), Target::OpenCL);
+        }).find("assume(\"m <= 256\"), with a number that holds, does") != std::string::npos);
   cases.replace(cases.find("m >= 1"), 6, "m >= 1 and m <= 256");
   CHECK_NOTHROW(generate(tagged(cases, tags), Target::OpenCL));
   const Kernel product = parsed(

@@ -467,11 +467,15 @@ d[p] = t + m             {id=e, dep=s}
 )";
   const Kernel k = parsed(text);
   using Tags = std::map<std::string, std::string>;
-  for (const Tags& tags : {Tags{}, {{"i", "par"}, {"j", "par"}, {"p", "par"}}, {{"r", "par"}},
-                           {{"p", "par"}}, {{"j", "simd"}}})
+  for (const Tags& tags : {Tags{},
+                           {{"i", "par"}, {"j", "par"}, {"p", "par"}},
+                           {{"r", "par"}},
+                           {{"p", "par"}},
+                           {{"j", "simd"}}})
     for (const Target t : {Target::C, Target::OpenMP})
       run_on(t, tags.empty() ? k : tagged(text, tags), k, {{"n", "13"}});
-  const std::string code = generate(tagged(text, {{"r", "par"}, {"p", "par"}}), Target::OpenMP).source;
+  const std::string code =
+      generate(tagged(text, {{"r", "par"}, {"p", "par"}}), Target::OpenMP).source;
   CHECK(count(code, "#pragma omp for") == 2);
   same_everywhere(text, {{"r", "g.0"}, {"p", "g.0"}}, {{"n", "13"}});
   same_everywhere(text, {{"r", "g.0"}, {"j", "l.0"}}, {{"n", "13"}});

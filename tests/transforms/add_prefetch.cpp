@@ -438,9 +438,9 @@ c[n - i + 2] = t + a[2*i + 2]  {id=use, inames=i:j, dep=set}
 )");
   const Kernel buffered = apply(k, "buffer_array", {text("a"), text("i")});
   const auto fetch = [&](bool box) {
-    return apply(buffered, "add_prefetch", {text("a_buf"), text("i")},
-                 {{"fetch_bounding_box", flag(box)},
-                  {"fetch_outer_inames", Value{ValueList{text("j")}}}});
+    return apply(
+        buffered, "add_prefetch", {text("a_buf"), text("i")},
+        {{"fetch_bounding_box", flag(box)}, {"fetch_outer_inames", Value{ValueList{text("j")}}}});
   };
   const std::string why = refusal([&] { fetch(true); });
   CHECK(why.find("[undefined-read]") != std::string::npos);

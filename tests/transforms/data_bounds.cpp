@@ -250,16 +250,15 @@ a[map[j]] = a[map[j]] + 2  {id=two}
 }
 
 TEST_CASE("domains: an element of an array in the bounds, and what to write instead") {
-  CHECK(
-      message([] {
-        parsed(
-            "kernel k(n, starts: int32[n + 1])\ndomain {[r]: 0 <= r < n}\n"
-            "domain {[k]: starts[r] <= k < starts[r + 1]}\n<> t = k\n");
-      }) ==
-      "`{[k]: starts[r] <= k < starts[r + 1]}` is not a set: bounds have no elements of arrays, "
-      "such "
-      "as `starts[r]`; assign it to a scalar around the loop, as in `<> bound = starts[r]`, and "
-      "write the scalar");
+  CHECK(message([] {
+          parsed(
+              "kernel k(n, starts: int32[n + 1])\ndomain {[r]: 0 <= r < n}\n"
+              "domain {[k]: starts[r] <= k < starts[r + 1]}\n<> t = k\n");
+        }) ==
+        "`{[k]: starts[r] <= k < starts[r + 1]}` is not a set: bounds have no elements of arrays, "
+        "such "
+        "as `starts[r]`; assign it to a scalar around the loop, as in `<> bound = starts[r]`, and "
+        "write the scalar");
 }
 
 TEST_CASE("prioritize_loops: a loop stays in the one that computes its bounds") {
