@@ -21,9 +21,12 @@ Kernel without_reference(Kernel k) {
 /// Whether the text of `text` runs everything in the order of `k`, as far as that is proved.
 bool keeps_order(const Kernel& k, const Kernel& text) {
   try {
+    const IslBudget budget(kProofOperations, "finding the text of kernel `" + k.name + "`", k.at);
     check_kept_order(k, in_sequence(without_reference(text)));
     return true;
-  } catch (const Refused&) { return false; }
+  } catch (const Refused&) { return false; } catch (const IslQuota&) {
+    return false;
+  }
 }
 
 /// Inames of teams that are outside of loops in the text although the preferred order of loops says
@@ -99,12 +102,14 @@ Kernel as_text(const Kernel& k) {
                    [](const auto& t) { return in_team(&t.second); }))
     return k;
   std::map<std::string, std::set<std::string>> moved;
-  const IslBudget budget(kProofOperations, "finding the text of kernel `" + k.name + "`", k.at);
   try {
+    const IslBudget budget(kProofOperations);
     moved = moved_outside(k);
     if (moved.empty()) return k;
     nest(in_sequence(without_reference(k)));
-  } catch (const Refused&) { return k; }  // only a team can nest them, and so it does in text
+  } catch (const Refused&) {
+    return k;  // only a team can nest them, and so it does in text
+  } catch (const IslQuota&) { return k; }
   if (keeps_order(k, k)) return k;
   Kernel out = k;
   for (const auto& [iname, loops] : moved) {
