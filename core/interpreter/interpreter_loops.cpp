@@ -5,6 +5,7 @@
 
 #include "core/base/diagnostic.h"
 #include "core/model/domain.h"
+#include "core/sets/affine_constraints.h"
 #include "core/sets/coalesce.h"
 #include "core/sets/syntactic_gist.h"
 
@@ -165,10 +166,10 @@ Range make_range(Set points, const Set& known, const FindSlot& find) {
   points = isl_set_compute_divs(coalesce(std::move(points)).take());
   Range out;
   const Builder builder(points, find);
-  Set seen = points;
+  Set seen = points, context;
   if (known) {
     const std::vector<std::string> names = dim_names(points);
-    Set context = to_dims(known, names);
+    context = to_dims(known, names);
     seen = gist(points, context);
     // The builder counts parameters as `points` has them.
     seen = isl_set_align_params(seen.take(), isl_set_get_space(points.get()));
@@ -182,8 +183,10 @@ Range make_range(Set points, const Set& known, const FindSlot& find) {
   for (const BasicSet& b : simple&& without_divs(shorter) ? shorter : all) {
     Range::Piece p = builder.piece(b);
     if (p.lower.empty() || p.upper.empty()) p = builder.piece(all[0]);
-    if (p.lower.empty() || p.upper.empty())
+    if (p.lower.empty() || p.upper.empty()) {
+      if (context && is_empty(isl_set_intersect(points.copy(), context.copy()))) return {};
       throw InternalError("interpreter: a loop without bounds");
+    }
     out.pieces.push_back(std::move(p));
   }
   if (!simple)

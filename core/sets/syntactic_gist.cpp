@@ -159,6 +159,7 @@ Set gist(const Set& s, const Set& context) {
       meeting.push_back(std::move(own));
   }
   if (meeting.size() == parts.size()) return isl_set_gist(s.copy(), context.copy());
+  if (meeting.empty()) return s;
   Set rest = isl_set_empty(isl_set_get_space(s.get()));
   for (Set& own : meeting) rest = isl_set_union(rest.take(), own.take());
   return isl_set_gist(rest.take(), context.copy());

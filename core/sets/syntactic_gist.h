@@ -12,8 +12,9 @@ namespace moonloop {
 std::optional<BasicSet> syntactic_gist(const Set& s, const Set& context);
 
 /// isl_set_gist(). isl 0.25 writes beyond its memory where an equality of a part of `s` contradicts
-/// the context: such parts, of which any simplification is right, are left out before. Cost: that,
-/// and a look for a common point for each part with an equality.
+/// the context: such parts, of which any simplification is right, are left out before; `s` as it is
+/// where nothing else is left. Cost: that, and a look for a common point for each part with an
+/// equality.
 Set gist(const Set& s, const Set& context);
 /// The same for a set of parameters.
 Set gist_params(const Set& s, const Set& context);
