@@ -254,6 +254,8 @@ int fc(Common common, const FcOptions& o) {
     fail("unsupported", {}, "`fc` generates `c`, `openmp` or `cuda`, not `{}`", o.target);
   if (o.resident && target != Target::Cuda)
     throw CLI::ValidationError("--resident", "it goes with --target cuda");
+  if (o.check_claims && language_of(target) != Language::C)
+    throw CLI::ValidationError("--check-claims", "it goes with --target c or openmp");
   const Compilation c = read_command(o.command, common);
   if (c.sources.empty()) become(c.words);
   const TemporaryFolder folder(fs::temp_directory_path().string(), "moonloop-fc-");

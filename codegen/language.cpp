@@ -149,6 +149,15 @@ std::string type_name(Language language, const Type& t) {
   return device_type(language, t.scalar);
 }
 
+std::string c_string(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c == '\n' ? "\\n" : std::string(1, c);
+  }
+  return out + "\"";
+}
+
 std::string field_name(Language language, const std::string& name) {
   return unreserved(surroundings_of(language), NameUse::Member, name);
 }

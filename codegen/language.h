@@ -34,6 +34,8 @@ bool has_headers(Language language);
 /// In ISPC without a word for how many values a variable has, `uniform` or `varying`.
 std::string type_name(Language language, const Type& t);
 std::string field_name(Language language, const std::string& name);
+/// `text` as a string literal of C.
+std::string c_string(const std::string& text);
 /// The type of an element in memory that the host sees: bools are bytes there.
 std::string element_type(Language language, const Type& t);
 /// A function of C's mathematical library for one type: `sinf`, `sin`, `csin`; OpenCL has one name.

@@ -15,16 +15,6 @@ const std::optional<Exprs> kNoShape;
 
 Expr below(const Expr& a, const Expr& b) { return Expr(Compare{CompareOp::Lt, a, b}); }
 
-/// A string of C.
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "\"";
-}
-
 }  // namespace
 
 std::string Helpers::outside() {
@@ -164,11 +154,11 @@ void CPrinter::check_reads(const Expr& e, const Span& at, const Exprs& path,
   const std::string condition = wrong(path, "!" + set_place(e));
   if (known.insert(condition).second)
     line(fmt::format("if ({}) {}({}, {});", condition, helpers_.unset(), place_of(at ? at : e.at()),
-                     quoted(name)));
+                     c_string(name)));
 }
 
 /// Where in the source, as a string of C.
-std::string CPrinter::place_of(const Span& at) const { return quoted(at ? at.str() : k_.name); }
+std::string CPrinter::place_of(const Span& at) const { return c_string(at ? at.str() : k_.name); }
 
 void CPrinter::check_subscripts(const Load& l, const Span& at, const Exprs& path,
                                 std::set<std::string>& known) {
@@ -189,7 +179,7 @@ void CPrinter::check_subscripts(const Load& l, const Span& at, const Exprs& path
     if (!known.insert(l.array + " " + condition).second) continue;
     line(fmt::format("if ({}) {}({}, {}, {}, {}, {});",
                      path.empty() ? condition.substr(1, condition.size() - 2) : condition,
-                     helpers_.outside(), place_of(at), quoted(l.array), i + 1,
+                     helpers_.outside(), place_of(at), c_string(l.array), i + 1,
                      expr_.value(sub, Scalar::I64), expr_.index(length, true)));
   }
 }
@@ -263,8 +253,8 @@ void CPrinter::check_arguments() {
       const auto x = bytes(a), y = bytes(b);
       if (!x || !y) continue;
       line(fmt::format("{}({}, {}, {}, {}, {}, {}, {});", helpers_.apart(),
-                       quoted(a.at ? a.at.str() : k_.name), quoted(a.name), names_.of(a.name), *x,
-                       quoted(b.name), names_.of(b.name), *y));
+                       c_string(a.at ? a.at.str() : k_.name), c_string(a.name), names_.of(a.name),
+                       *x, c_string(b.name), names_.of(b.name), *y));
     }
 }
 

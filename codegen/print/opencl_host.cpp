@@ -6,15 +6,6 @@
 namespace moonloop {
 namespace {
 
-std::string quoted(const std::string& line) {
-  std::string out = "\"";
-  for (const char c : line) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "\\n\"";
-}
-
 class OpenCLHost {
  public:
   OpenCLHost(const Plan& plan, const Program& program)
@@ -35,7 +26,7 @@ class OpenCLHost {
     out += "static char const *const " + source_ + " =";
     for (std::size_t from = 0; from < program_.source.size();) {
       const std::size_t end = program_.source.find('\n', from);
-      out += "\n    " + quoted(program_.source.substr(from, end - from));
+      out += "\n    " + c_string(program_.source.substr(from, end - from) + "\n");
       from = end == std::string::npos ? program_.source.size() : end + 1;
     }
     return out + ";\n\n" + function + "\n#endif\n";
