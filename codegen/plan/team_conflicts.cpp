@@ -9,9 +9,13 @@ bool TeamConflicts::cross(const StatementAccess& x, const StatementAccess& y,
   if (equal(x.index, y.index) && conflicts_.tells(x.index, team)) return false;
   if (plainly_apart(x, y)) return false;
   if (commuting_.commute(insn(x.insn), insn(y.insn), x.variable)) return false;
-  const Map pairs = conflicts_.in_equal(conflicts_.pairs(x, y).all, x, y, outer);
-  const Map met = conflicts_.in_different(pairs, x, y, team);
-  return !yes(isl_map_is_empty(met.get()));
+  bool apart = false;
+  questions_.ask([&] {
+    const Map pairs = conflicts_.in_equal(conflicts_.pairs(x, y).all, x, y, outer);
+    const Map met = conflicts_.in_different(pairs, x, y, team);
+    apart = yes(isl_map_is_empty(met.get()));
+  });
+  return !apart;
 }
 
 }  // namespace moonloop

@@ -502,7 +502,7 @@ struct LoopJoiner::Part {
 };
 
 std::vector<LoopJoiner::Part> LoopJoiner::parts(std::vector<std::string> inames,
-                                                const Exprs& exprs) const {
+                                                const Exprs& exprs) {
   std::vector<Part> out;
   std::set<const Domain*> seen;
   for (std::size_t i = 0; i < inames.size(); ++i) {  // grows by what domains depend on
@@ -512,14 +512,19 @@ std::vector<LoopJoiner::Part> LoopJoiner::parts(std::vector<std::string> inames,
     for (const std::string& p : d->params())
       if (k_.has_iname(p)) all.push_back(p);
     inames.insert(inames.end(), all.begin(), all.end());
-    Set points = to_dims(d->set, all);
-    if (k_.assumptions) points = isl_set_intersect_params(points.take(), k_.assumptions.copy());
+    std::string key = std::to_string(d - k_.domains.data());
     Exprs choices;
     for (const Cut& cut : cuts_in(exprs, all))
       if (std::none_of(choices.begin(), choices.end(),
                        [&](const Expr& e) { return equal(e, cut.choice); }))
-        choices.push_back(cut.choice);
-    out.push_back({std::move(own), std::make_shared<const State>(k_, points, all, choices)});
+        choices.push_back(cut.choice), key += "|" + to_string(cut.choice);
+    StatePtr& home = homes_[key];
+    if (!home) {
+      Set points = to_dims(d->set, all);
+      if (k_.assumptions) points = isl_set_intersect_params(points.take(), k_.assumptions.copy());
+      home = std::make_shared<const State>(k_, points, all, choices);
+    }
+    out.push_back({std::move(own), home});
   }
   return out;
 }
@@ -558,7 +563,7 @@ std::optional<LoopJoiner::InValues> LoopJoiner::in_values(const std::vector<std:
 /// contains the number of the piece; nothing where there is none. With all iterations of the
 /// pieces.
 std::optional<std::pair<LoopJoiner::Value, Set>> LoopJoiner::name_value(
-    std::vector<Part>& all, Exprs& exprs, const std::vector<std::string>& known) const {
+    std::vector<Part>& all, Exprs& exprs, const std::vector<std::string>& known) {
   const auto is_known = [&](const std::string& n) {
     return !k_.has_iname(n) || std::find(known.begin(), known.end(), n) != known.end();
   };
@@ -572,12 +577,19 @@ std::optional<std::pair<LoopJoiner::Value, Set>> LoopJoiner::name_value(
       const std::string name = cut.inner + "'";
       const std::optional<Pieces> pieces = pieces_of(k_, cut, number, name);
       if (!pieces || !home.state->is_within(pieces->iterations)) continue;
-      const auto joined = home.state->without(cut, name, false);
+      const auto [at_home, fresh] = without_.try_emplace({home.state, cut.key()});
+      if (fresh) at_home->second = home.state->without(cut, name, false);
+      const StatePtr joined = at_home->second;
       if (!joined) continue;
       for (Part& p : all) {
         if (&p == &home || !p.state->has(cut.inner) || !p.state->has_all(vars_of(number))) continue;
-        if (auto other = p.state->within(pieces->iterations).without(cut, name, false))
-          p.state = std::move(other);
+        const auto [there, unknown] =
+            without_.try_emplace({p.state, cut.key() + " by " + to_string(number)});
+        if (unknown)
+          others_.ask([&, &other = there->second] {
+            other = p.state->within(pieces->iterations).without(cut, name, false);
+          });
+        if (there->second) p.state = there->second;
       }
       Part& own = all[static_cast<std::size_t>(&home - all.data())];
       std::replace(own.own.begin(), own.own.end(), cut.inner, name);

@@ -68,15 +68,22 @@ class LoopJoiner {
   struct Part;
   struct Named;
   std::optional<Joined> join_named(const std::vector<std::string>& inames, Exprs exprs);
-  std::vector<Part> parts(std::vector<std::string> inames, const Exprs& exprs) const;
+  std::vector<Part> parts(std::vector<std::string> inames, const Exprs& exprs);
   std::optional<std::pair<Value, Set>> name_value(std::vector<Part>& all, Exprs& exprs,
-                                                  const std::vector<std::string>& known) const;
+                                                  const std::vector<std::string>& known);
   std::shared_ptr<const State> first_state(const std::vector<std::string>& inames, Exprs& exprs,
                                            std::string& key);
   std::shared_ptr<const State> join_all(const std::vector<std::string>& inames, Exprs& exprs,
                                         bool in_order, std::string& key);
 
+  using StatePtr = std::shared_ptr<const State>;
+
   const Kernel& k_;
+  /// Of domains, by their places and choices, and of these without the pieces of a cut: for loops
+  /// around one another they are the same ones.
+  std::map<std::string, StatePtr> homes_;
+  std::map<std::pair<StatePtr, std::string>, StatePtr> without_;  // null: none
+  QuestionBudget others_{kPhaseOperations / 20, kPhaseOperations / 5};  // domains inside of a home
   QuestionBudget in_values_{kPhaseOperations / 2, kPhaseOperations / 2};  // of in_values()
   std::unordered_map<std::string, std::shared_ptr<const State>> known_;   // null: none
   std::unordered_map<std::string, std::shared_ptr<const Named>> named_;   // null: none

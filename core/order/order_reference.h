@@ -54,6 +54,11 @@ struct Web {
   const Web& around(int a, int b) const;
 };
 
+/// The most that it may cost a proof to find whether a read finds what was written in the same
+/// iteration. isl's operations are large ones here: systems of hundreds of unknowns where loops are
+/// in pieces.
+inline constexpr unsigned long kCoverOperations = 600'000;
+
 /// A realized kernel in its own order, and its accesses. Immutable; shared by all kernels that
 /// reordering transforms make from it.
 class Reference {
@@ -72,8 +77,9 @@ class Reference {
   const ByVariable& by_variable() const;
 
   /// All accesses of temporary `name` as one web, and its parts. Computed once; cost: isl where the
-  /// first access of a web is not a plain write to the whole variable.
-  const Web& web(const std::string& name) const;
+  /// first access of a web is not a plain write to the whole variable, up to `operations` for each
+  /// read.
+  const Web& web(const std::string& name, unsigned long operations = kCoverOperations) const;
 
   /// The inames of the reference whose every iteration has its own copy of temporary `name`, for
   /// all accesses, or for those that pass values to accesses of the statements `a` and `b`.

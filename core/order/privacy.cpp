@@ -13,10 +13,6 @@
 namespace moonloop {
 namespace {
 
-/// The most that it may cost to find whether a read finds what was written in the same iteration.
-/// isl's operations are large ones here: systems of hundreds of unknowns where loops are in pieces.
-constexpr unsigned long kCoverOperations = 600'000;
-
 /// The instances of a statement, also where data decides whether they run: the temporaries in the
 /// bounds of its loops stay parameters, and each condition that isl does not see becomes a
 /// parameter that is 1 where it holds. That compares two statements for which these have the same
@@ -260,7 +256,8 @@ class Unknowns {
 /// around all.
 class Privacy {
  public:
-  Privacy(const Reference& r, const std::vector<AccessAt>& all) : r_(r), all_(all) {
+  Privacy(const Reference& r, const std::vector<AccessAt>& all, unsigned long operations)
+      : r_(r), all_(all), operations_(operations) {
     const std::string& name = r.at(all[0]).variable;
     const Temporary& t = *r.order.kernel().find_temporary(name);
     loops_ = r.order.loops(all[0].insn);
@@ -392,7 +389,7 @@ class Privacy {
     for (Group& g : told) {
       Group whole = std::move(g);
       std::optional<Web> web;
-      while (!(web = Privacy(r_, whole).find(loops_.size()))) {
+      while (!(web = Privacy(r_, whole, operations_).find(loops_.size()))) {
         if (done.empty()) return {};
         whole = join(std::move(done.back()), whole);
         done.pop_back(), out.pop_back();
@@ -434,7 +431,7 @@ class Privacy {
         const auto known = memo().covered.find(key);
         bool covered = known != memo().covered.end() && known->second;
         if (known == memo().covered.end() || memo().compares) {
-          const IslBudget budget(kCoverOperations);
+          const IslBudget budget(operations_);
           const bool now = is_covered(data, read);
           ensure(known == memo().covered.end() || known->second == now,
                  "what is remembered of private temporaries holds");
@@ -623,6 +620,7 @@ class Privacy {
 
   const Reference& r_;
   const std::vector<AccessAt>& all_;
+  unsigned long operations_;
   std::vector<std::string> loops_, items_;
   std::vector<std::string> numbered_;  // inames of the team, see find_numbered()
   bool divisible_ = true;
@@ -639,13 +637,13 @@ const Web& Web::around(int a, int b) const {
   return *this;
 }
 
-const Web& Reference::web(const std::string& name) const {
+const Web& Reference::web(const std::string& name, unsigned long operations) const {
   const auto known = webs_.find(name);
   if (known != webs_.end()) return known->second;
   const auto it = by_variable().find(name);
   Web found;
   if (it != by_variable().end() && variables.is_temporary(name))
-    found = Privacy(*this, it->second).whole();
+    found = Privacy(*this, it->second, operations).whole();
   return webs_.emplace(name, std::move(found)).first->second;
 }
 

@@ -11,6 +11,8 @@ namespace {
 
 /// For one query that has a cautious answer.
 constexpr unsigned long kWebOperations = 1'000'000;
+/// For whether a read finds what was written before, where code cannot do without the answer.
+constexpr unsigned long kDemandedOperations = 2'000'000;
 
 class Separation {
  public:
@@ -18,13 +20,12 @@ class Separation {
 
   void separate(const std::string& name) {
     if (bounds_loop(name)) return;  // all its uses are in one nest
-    const auto find_webs = [&] { separate(name, reference_.web(name)); };
-    if (!only_in_threads(name))
-      find_webs();  // what keeps it apart for each group, work-item or lane needs them
+    if (!only_in_threads(name))  // what keeps it apart for each group, work-item or lane needs them
+      separate(name, reference_.web(name, kDemandedOperations));
     else
       try {
         const IslBudget budget(kWebOperations);
-        find_webs();
+        separate(name, reference_.web(name));
       } catch (const IslQuota&) { return; }  // they stay together, which threads may share
     if (std::none_of(k_.instructions.begin(), k_.instructions.end(), [&](const InsnPtr& i) {
           return writes(*i).count(name) || reads(k_, *i).count(name);
