@@ -107,22 +107,27 @@ class Matching {
     }
     return out;
   }
-  /// Each factor is equal; a constant belongs to the one other factor, or is alone.
+  /// The affine factors of two products have equal products, and each of the other factors is
+  /// equal.
   bool products(const Exprs& xs, const Exprs& ys) {
-    const auto split = [](const Exprs& factors, std::int64_t& constant) {
-      Exprs rest;
+    const auto split = [&](const Exprs& factors, const Names& dims, Exprs& rest) {
+      Expr product = lit(1);
       for (const Expr& f : factors)
-        if (const auto c = as_int(f))
-          constant *= *c;
+        if (is_affine(f, dims))
+          product = index_mul(product, f);
         else
           rest.push_back(f);
-      return rest;
+      return product;
     };
-    std::int64_t c = 1, d = 1;
-    const Exprs x = split(xs, c), y = split(ys, d);
-    if (c != d) return false;
-    return all(x, y);
+    Exprs x_rest, y_rest;
+    const Expr x = split(xs, x_dims_, x_rest), y = split(ys, y_dims_, y_rest);
+    if (is_affine(x, x_dims_) && is_affine(y, y_dims_))
+      same(x, y);
+    else if (!all(factors_of(x), factors_of(y)))
+      return false;
+    return all(x_rest, y_rest);
   }
+  static Exprs factors_of(const Expr& product) { return terms(product, NaryOp::Mul); }
 
   const Kernel& k_;
   const Variables& variables_;

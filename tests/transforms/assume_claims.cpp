@@ -2,6 +2,7 @@
 #include "transforms/assume_commuting.h"
 #include "transforms/assume_injective.h"
 #include "transforms/duplicate_inames.h"
+#include "transforms/fix_parameters.h"
 #include "transforms/rename_iname.h"
 #include "transforms/tag_inames.h"
 
@@ -179,6 +180,15 @@ TEST_CASE("assume_disjoint: one subscript that steps have rewritten in one of th
             return tag_inames(split(k), {{"x", "par"}, {"x_0_outer", "par"}});
           }) == "legal");
   }
+  // A factor that is a number in one of them.
+  const std::string scaled = "w[n*d[x] + x] = 1 {id=one}\nw[n*d[x] + x] = 2 {id=two}\n";
+  const auto fixed = [](const Kernel& k) {
+    return fix_parameters(k, {{"n", 5}}, Match::parse("id:one"));
+  };
+  CHECK(code(scaled, [&](const Kernel& k) {
+          return tag_inames(fixed(k), {{"x", "par"}});
+        }) == "legal");
+  CHECK(code(scaled, [&](const Kernel& k) { return turned(fixed(k)); }) == "breaks-order");
   // A copy of its input.
   const std::string both = "w[d[x]] = 1 {id=one}\nw[d[x]] = 2 {id=two}\n";
   const auto copied = [](const Kernel& k) {
