@@ -8,6 +8,7 @@
 #include "cli/replacement.h"
 #include "codegen/language.h"
 #include "core/base/diagnostic.h"
+#include "frontends/fortran/compiler_options.h"
 #include "runtime/file.h"
 #include "runtime/process.h"
 
@@ -32,44 +33,19 @@ struct Compilation {
   std::vector<std::string> for_c;    // options that a C compiler takes too, with the same meaning
 };
 
-/// The word of `-Xvalue` or `-X value`, and how many words that is; nothing for other words.
-std::optional<std::pair<std::string, int>> value_of(const std::vector<std::string>& words,
-                                                    std::size_t i, const std::string& option) {
-  if (words[i] == option && i + 1 < words.size()) return std::pair{words[i + 1], 2};
-  if (words[i].starts_with(option) && words[i].size() > option.size())
-    return std::pair{words[i].substr(option.size()), 1};
-  return std::nullopt;
-}
-
-/// Adds what the command says about preprocessing, folders and kinds to `common`. Fails
-/// `unsupported` for kinds that Moonloop does not have.
+/// Adds what the command says about how sources are read to `common`. Fails as CompilerOptions.
 Compilation read_command(const std::vector<std::string>& words, Common& common) {
   Compilation out{words, {}, {}, false, {}};
-  bool wide = false, own_double = false;
+  CompilerOptions options(common.fortran);
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string& w = words[i];
-    if (const auto v = value_of(words, i, "-o"); v && !w.starts_with("-openmp")) {
+    if (const auto v = option_value(words, i, "-o"); v && !w.starts_with("-openmp")) {
       out.output = v->first;
-      i += static_cast<std::size_t>(v->second) - 1;
-    } else if (const auto d = value_of(words, i, "-D")) {
-      const std::size_t eq = d->first.find('=');
-      common.defines.emplace_back(d->first.substr(0, eq),
-                                  eq == std::string::npos ? "1" : d->first.substr(eq + 1));
-      i += static_cast<std::size_t>(d->second) - 1;
-    } else if (const auto f = value_of(words, i, "-I")) {
-      common.includes.push_back(f->first);
-      i += static_cast<std::size_t>(f->second) - 1;
-    } else if (w == "-J") {
-      ++i;
+      i += v->second - 1;
+    } else if (const std::size_t taken = options.read(words, i)) {
+      i += taken - 1;
     } else if (w == "-c") {
       out.objects = true;
-    } else if (w == "-fdefault-real-8" || w == "-r8") {
-      common.default_real = 8;
-      wide = w != "-r8";
-    } else if (w == "-fdefault-double-8") {
-      own_double = true;
-    } else if (w == "-fdefault-integer-8" || w == "-i8") {
-      common.default_integer = 8;
     } else if (!w.starts_with('-') && is_fortran(w)) {
       out.sources.push_back(i);
     }
@@ -80,13 +56,7 @@ Compilation read_command(const std::vector<std::string>& words, Common& common) 
         break;
       }
   }
-  if (wide && !own_double)
-    throw Error(Diagnostic{"unsupported",
-                           "`-fdefault-real-8` alone makes `double precision` 16 bytes long, which "
-                           "Moonloop does not have",
-                           {},
-                           {},
-                           "add -fdefault-double-8"});
+  options.finish();
   return out;
 }
 
@@ -156,7 +126,7 @@ class Compiler {
     const std::string name = fs::path(path).stem().string(), base = folder_.path() + "/" + name;
     Instead out{{}, base + (target_ == Target::Cuda ? "_moonloop.cu" : "_moonloop.c")};
     write_file(out.c, {r.code});
-    if (path.ends_with("90")) {
+    if (!is_fixed_form(path, common_.fortran)) {
       out.fortran = {folder_.path() + "/" + fs::path(path).filename().string()};
       write_file(out.fortran[0], {file_of(r.routines)});
     } else {
@@ -182,6 +152,8 @@ class Compiler {
           words.push_back(c.words[i]);
         }
       }
+      if (f.ends_with("_moonloop.f90") && common_.fortran.fixed_form)
+        words.emplace_back("-ffree-form");  // which the interface is in
       const std::string beside = fs::path(source).parent_path().string();
       out.push_back(f + ".o");
       words.insert(words.end(),

@@ -13,7 +13,8 @@
 #include "cli/warnings.h"
 #include "codegen/language.h"
 #include "core/base/warning.h"
-#include "frontends/fortran/fortran.h"
+#include "frontends/fortran/compiler_options.h"
+#include "frontends/fortran/project.h"
 #include "frontends/text/parse.h"
 #include "runtime/file.h"
 
@@ -41,6 +42,19 @@ void add_pairs(CLI::App& command, const std::string& flags, std::vector<Pair>& a
       ->allow_extra_args(false)
       ->expected(1)
       ->take_all();
+}
+
+/// Compilers' options, without their `-f`.
+void read_compiler_options(const std::vector<std::string>& all, Common& c) {
+  CompilerOptions options(c.fortran);
+  try {
+    for (const std::string& text : all) {
+      if (options.read({"-f" + text}, 0) == 0)
+        throw CLI::ValidationError("-f",
+                                   "`-f" + text + "` says nothing about how a source is read");
+    }
+    options.finish();
+  } catch (const Error& e) { throw CLI::ValidationError("-f", e.diagnostic().text); }
 }
 
 std::string read_stream(std::FILE* f, const std::string& name) {
@@ -92,6 +106,11 @@ void add_common_options(CLI::App& command, Common& c, bool takes_input) {
                     "kernel text from standard input")
         ->type_name("")
         ->required();
+  if (takes_input)
+    command
+        .add_option("MORE", c.fortran.module_files,
+                    "with Fortran: files that are searched for modules first")
+        ->type_name("");
   command
       .add_option("-t,--transform", c.transforms, "script that transforms the kernels; repeatable")
       ->type_name("FILE.lua")
@@ -107,25 +126,49 @@ void add_common_options(CLI::App& command, Common& c, bool takes_input) {
       ->allow_extra_args(false)
       ->expected(1)
       ->take_all();
-  add_pairs(command, "-D", c.defines, "preprocessor definition for .F90 and .F; repeatable");
-  command.add_option("-I", c.includes, "folder of files that Fortran includes; repeatable")
+  add_pairs(command, "-D", c.fortran.defines,
+            "preprocessor definition for .F90 and .F; repeatable");
+  command
+      .add_option("-I,--module-path", c.fortran.include_folders,
+                  "folder of files that Fortran includes, and of modules; repeatable")
       ->type_name("FOLDER")
       ->allow_extra_args(false)
       ->expected(1)
       ->take_all();
-  command.add_flag("--skip-output", c.skip_output,
+  command
+      .add_option("--project", c.project,
+                  "the compile_commands.json of a build, or its folder: how Fortran is compiled, "
+                  "and where its modules are")
+      ->type_name("BUILD");
+  command
+      .add_option_function<std::vector<std::string>>(
+          "-f", [&c](const std::vector<std::string>& all) { read_compiler_options(all, c); },
+          "an option of Fortran compilers that says how a source is read, as in "
+          "-ffixed-line-length-132; repeatable")
+      ->type_name("OPTION")
+      ->allow_extra_args(false)
+      ->expected(1)
+      ->take_all();
+  command.add_flag("--skip-output", c.fortran.skip_output,
                    "leave out the print and write statements of Fortran");
   command
-      .add_option("--directives", c.directives,
-                  "what becomes of OpenMP's and OpenACC's directives in Fortran: they are proved, "
-                  "trusted, or left out")
+      .add_option_function<std::string>(
+          "--directives",
+          [&c](const std::string& how) {
+            c.fortran.directives = how == "use"      ? FortranDirectives::Use
+                                   : how == "ignore" ? FortranDirectives::Ignore
+                                                     : FortranDirectives::Check;
+          },
+          "what becomes of OpenMP's and OpenACC's directives in Fortran: they are proved, trusted, "
+          "or left out")
       ->type_name("HOW")
       ->check(one_of({"check", "use", "ignore"}));
   const auto kind = [&](const char* name, int& bytes, const char* help) {
     command.add_option(name, bytes, help)->type_name("BYTES")->check(CLI::IsMember({4, 8}));
   };
-  kind("--default-real", c.default_real, "what `real` of Fortran is without a kind: 4 or 8 bytes");
-  kind("--default-integer", c.default_integer,
+  kind("--default-real", c.fortran.default_real,
+       "what `real` of Fortran is without a kind: 4 or 8 bytes");
+  kind("--default-integer", c.fortran.default_integer,
        "what `integer` and `logical` of Fortran are without a kind: 4 or 8 bytes");
   add_pairs(command, "--set", c.settings, "what scripts read as lp.args.NAME; repeatable");
   command
@@ -173,11 +216,19 @@ static void require_scalars(const Common& c, const std::vector<Kernel>& before,
   }
 }
 
+/// How the input is read, which is Fortran.
 static FortranOptions fortran_options(const Common& c) {
-  const auto directives = c.directives == "use"      ? FortranDirectives::Use
-                          : c.directives == "ignore" ? FortranDirectives::Ignore
-                                                     : FortranDirectives::Check;
-  return {c.defines, c.includes, c.skip_output, c.default_real, c.default_integer, directives};
+  if (c.project.empty()) return c.fortran;
+  return options_in_project(read_project(c.project), c.input, c.fortran);
+}
+
+/// Fails for what only Fortran has.
+static void require_no_fortran(const Common& c) {
+  if (!c.fortran.module_files.empty())
+    fail("unexpected-file", {}, "`{}` is not Fortran, and `{}` is another file: there is one input",
+         c.input, c.fortran.module_files.front());
+  if (!c.project.empty())
+    fail("unexpected-file", {}, "--project goes with Fortran, not `{}`", c.input);
 }
 
 namespace {
@@ -219,7 +270,10 @@ std::vector<Kernel> load_kernels(const Common& c,
     options.on_setting = [&read](const std::string& name) { read.insert(name); };
   const Source* source = read_source(c.input);
   FortranFile fortran;
-  if (is_fortran(c.input)) fortran = parse_fortran(source, fortran_options(c));
+  if (is_fortran(c.input))
+    fortran = parse_fortran(source, fortran_options(c));
+  else
+    require_no_fortran(c);
   std::vector<Kernel> kernels = is_fortran(c.input)         ? fortran.kernels
                                 : c.input.ends_with(".lua") ? run_kernel_script(source, options)
                                                             : parse_kernels(source);

@@ -7,14 +7,10 @@
 #include <vector>
 
 #include "codegen/codegen.h"
+#include "frontends/fortran/fortran.h"
 #include "scripts/script.h"
 
 /// Shared by the commands: options, the way from an input to a transformed kernel, exit statuses.
-namespace moonloop {
-struct FortranFile;
-struct FortranImport;
-}  // namespace moonloop
-
 namespace moonloop::cli {
 
 enum Status { kDone = 0, kError = 1, kUsage = 2, kDifference = 3, kCompiler = 4 };
@@ -24,18 +20,15 @@ struct Common {
   std::string input;                                          // a path, or `-`
   std::vector<std::string> transforms;                        // -t, in order
   std::vector<std::pair<std::string, std::string>> params;    // -p NAME=VALUE, VALUE as written
-  std::vector<std::pair<std::string, std::string>> defines;   // -D
-  std::vector<std::string> includes;                          // -I
   std::vector<std::pair<std::string, std::string>> settings;  // --set
   std::vector<std::string> kernels;                           // --kernel; none: all of them
   int device = -1;                                            // none requested
   bool quiet = false;
   bool color = false;  // of diagnostics, on stderr
   bool trust = false;
-  bool skip_output = false;                   // of Fortran
-  std::string directives = "check";           // of Fortran
-  int default_real = 4, default_integer = 4;  // bytes, of Fortran
-  std::optional<Target> target;               // that the command generates code for
+  FortranOptions fortran;
+  std::string project;           // of Fortran: a build's compile_commands.json, or its folder
+  std::optional<Target> target;  // that the command generates code for
 
   /// Whether the command is about this kernel.
   bool means(const std::string& kernel) const {

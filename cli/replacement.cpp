@@ -10,7 +10,9 @@ namespace {
 
 bool is_directive(std::string_view line) { return line.starts_with('#'); }
 
-bool preprocessed(const FortranFile::Home& h) { return h.source->name.ends_with(".F90"); }
+bool preprocessed(const FortranFile::Home& h) {
+  return is_preprocessed(h.source->name) && !h.fixed;
+}
 
 /// The modules of the file that the routines are in, or all of it where they are in its main
 /// program, with the replacements in their places; and the preprocessor's directives anywhere,
@@ -38,7 +40,7 @@ std::string file_with(const std::vector<Replaced>& all, const Source* source, bo
 }
 
 AroundRoutine around(const FortranFile::Home& h, const Kernel& k) {
-  if (!h.source->name.ends_with("90") && (h.program || !h.module.empty()))
+  if (h.fixed && (h.program || !h.module.empty()))
     fail("unsupported", k.at,
          "`{}` is in {} of a file in fixed form, which the interface in free form cannot have",
          k.name, h.program ? "the main program" : "the module `" + h.module + "`");
@@ -62,8 +64,9 @@ AroundRoutine around(const FortranFile::Home& h, const Kernel& k) {
 /// The preprocessor's directives in the file of `h` need a name that asks for them.
 void check_name(const std::string& text, const FortranFile::Home& h, const Kernel& k,
                 const Common& common, const std::string& to) {
-  const bool again = !h.modules.empty() && (!common.defines.empty() || text.starts_with('#') ||
-                                            text.find("\n#") != std::string::npos);
+  const bool again =
+      !h.modules.empty() && (!common.fortran.defines.empty() || text.starts_with('#') ||
+                             text.find("\n#") != std::string::npos);
   if (preprocessed(h) && again && !to.ends_with(".F90"))
     fail("unsupported", k.at,
          "`{}` is in a file with modules for the preprocessor, which the interface has too; name "
@@ -81,7 +84,7 @@ std::string interface_file(const std::vector<Replaced>& all, const std::vector<K
     const Replaced& r = all[i];
     out += r.by.module;
     after += r.by.after;
-    if (!r.home || r.home->modules.empty() || !r.home->source->name.ends_with("90")) {
+    if (!r.home || r.home->modules.empty() || r.home->fixed) {
       middle += r.by.routine;
     } else if (std::find(sources.begin(), sources.end(), r.home->source) == sources.end()) {
       sources.push_back(r.home->source);

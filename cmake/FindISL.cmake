@@ -8,4 +8,6 @@ find_package_handle_standard_args(ISL REQUIRED_VARS ISL_LIBRARY GMP_LIBRARY)
 if(ISL_FOUND AND NOT TARGET isl::isl)
   add_library(isl::isl INTERFACE IMPORTED)
   target_link_libraries(isl::isl INTERFACE ${ISL_LIBRARY} ${GMP_LIBRARY})
+  # core/sets/isl.cpp has what is called instead, and says why.
+  target_link_options(isl::isl INTERFACE LINKER:--wrap=isl_tab_extend_cons)
 endif()

@@ -45,14 +45,6 @@ std::optional<std::string_view> directive(std::string_view line, bool fixed) {
   return std::nullopt;
 }
 
-}  // namespace
-
-bool is_fixed_form(const std::string& path) {
-  return path.ends_with(".f") || path.ends_with(".F") || path.ends_with(".for");
-}
-
-namespace {
-
 /// The file that a line includes, by Fortran's line or the preprocessor's; empty for other lines.
 std::string included_by(std::string_view line) {
   line = trimmed(line);
@@ -172,7 +164,7 @@ void BlockReader::read(const Source* source, int order) {
 }  // namespace
 
 Blocks read_blocks(const Source* source, const FortranOptions& how) {
-  BlockReader reader(how, is_fixed_form(source->name));
+  BlockReader reader(how, is_fixed_form(source->name, how));
   reader.read(source, 0);
   return std::move(reader.out);
 }

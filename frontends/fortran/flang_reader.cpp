@@ -17,6 +17,7 @@
 #include "frontends/fortran/names.h"
 #include "frontends/fortran/nesting.h"
 #include "frontends/fortran/pointers.h"
+#include "frontends/fortran/project.h"
 #include "frontends/fortran/regions.h"
 #include "frontends/fortran/unknown_modules.h"
 #include "frontends/fortran/uses.h"
@@ -470,10 +471,12 @@ class Analysis {
   };
 
   /// Throws errors where Flang cannot resolve the file's names for them.
-  File add(const std::string& path, bool fixed) {
-    options_.isFixedForm = fixed;
+  File add(const std::string& path, const FortranOptions& how) {
+    require_kinds(path, how);
     fp::Parsing& parsing = parsings_.emplace_back(cooked_);
-    parsing.Prescan(path, options_);
+    fp::Options options = options_of(how);
+    options.isFixedForm = is_fixed_form(path, how);
+    parsing.Prescan(path, options);
     throw_errors(parsing.messages());
     check_nesting(parsing.cooked().AsCharBlock());
     parsing.Parse(llvm::nulls());
@@ -516,7 +519,22 @@ class Analysis {
     o.intrinsicModuleDirectories = {MOONLOOP_FLANG_MODULES};
     o.searchDirectories = how.include_folders;
     for (const auto& [key, value] : how.defines) o.predefinitions.emplace_back(key, value);
+    o.fixedFormColumns = how.fixed_columns;
+    if (how.backslash) o.features.Enable(Fortran::common::LanguageFeature::BackslashEscapes);
     return o;
+  }
+
+  /// Kinds without a number are the same ones for all files.
+  void require_kinds(const std::string& path, const FortranOptions& how) const {
+    const auto bytes = [&](TypeCategory c) { return kinds_.GetDefaultKind(c); };
+    if (how.default_real == bytes(TypeCategory::Real) &&
+        how.default_integer == bytes(TypeCategory::Integer))
+      return;
+    fail("unsupported", {},
+         "`{}` is compiled with other default kinds (real {}, integer {}) than the file that uses "
+         "it (real {}, integer {})",
+         path, how.default_real, how.default_integer, bytes(TypeCategory::Real),
+         bytes(TypeCategory::Integer));
   }
 
   static Fortran::common::IntrinsicTypeDefaultKinds kinds_of(const FortranOptions& how) {
@@ -581,11 +599,24 @@ class Analysis {
 
 }  // namespace
 
+namespace {
+
+/// Of a file that the source's modules are in: as its own compiler gets them, else the source's.
+FortranOptions options_elsewhere(const std::string& path, const FortranOptions& how) {
+  if (how.project)
+    if (const FortranProject::File* file = how.project->find(path)) return file->options();
+  FortranOptions out = how;
+  out.fixed_form.reset();
+  return out;
+}
+
+}  // namespace
+
 std::vector<Routine> read_routines(const Source* source, const FortranOptions& how) {
   const std::string& name = source->name;
-  const bool fixed = is_fixed_form(name);
+  const bool fixed = is_fixed_form(name, how);
   // Made here, so that they go also when Flang crashes.
-  const File file(source, fixed, name.ends_with(".F") || name.ends_with(".F90"));
+  const File file(source, fixed, is_preprocessed(name));
   const Folder modules;
   const ModuleFiles others = files_of_modules(source, how);
   std::vector<Routine> out, used;
@@ -594,20 +625,23 @@ std::vector<Routine> read_routines(const Source* source, const FortranOptions& h
     Analysis analysis(source, file.path(), how, modules.path());
     Units::Unknown unknown;
     std::vector<Diagnostic> unreadable;
-    const auto read = [&](const std::string& path, bool is_fixed, bool elsewhere) {
+    const auto read = [&](const std::string& path, const FortranOptions& own, bool elsewhere) {
       at_hand = elsewhere ? path : name;
-      auto [program, errors] = analysis.add(path, is_fixed);
+      auto [program, errors] = analysis.add(path, own);
       return Units(analysis.places(), others, unreadable, std::move(errors), unknown,
                    how.skip_output, elsewhere)
           .read(program);
     };
     for (const std::string& path : others.paths) try {
-        for (Routine& r : read(path, is_fixed_form(path), true)) used.push_back(std::move(r));
+        for (Routine& r : read(path, options_elsewhere(path, how), true))
+          used.push_back(std::move(r));
       } catch (const Error& e) {  // what uses its modules says so
         unreadable.insert(unreadable.end(), e.diagnostics().begin(), e.diagnostics().end());
         analysis.forget_modules();
       }
-    out = read(file.path(), fixed, false);
+    FortranOptions own = how;
+    own.fixed_form = fixed;
+    out = read(file.path(), own, false);
   });
   if (signal != 0)
     throw Error(Diagnostic{

@@ -1,6 +1,7 @@
 #include "frontends/fortran/fortran.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "core/base/diagnostic.h"
 #include "core/base/memory.h"
@@ -8,11 +9,30 @@
 
 namespace moonloop {
 
+namespace {
+
+/// The ending of a path in small letters, and whether its first one is a capital.
+std::pair<std::string, bool> ending(const std::string& path) {
+  const std::size_t dot = path.rfind('.');
+  std::string out = dot == std::string::npos ? "" : path.substr(dot + 1);
+  const bool capital = out.starts_with('F');
+  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return {out, capital};
+}
+
+}  // namespace
+
 bool is_fortran(const std::string& path) {
-  for (const char* end : {".f90", ".F90", ".f", ".F", ".for"})
-    if (path.ends_with(end)) return true;
+  for (const char* end : {"f90", "f95", "f03", "f08", "f", "for", "ftn"})
+    if (ending(path).first == end) return true;
   return false;
 }
+bool is_fixed_form(const std::string& path, const FortranOptions& how) {
+  if (how.fixed_form) return *how.fixed_form;
+  const std::string end = ending(path).first;
+  return end == "f" || end == "for" || end == "ftn";
+}
+bool is_preprocessed(const std::string& path) { return ending(path).second; }
 
 #ifdef MOONLOOP_FORTRAN
 namespace {
@@ -74,6 +94,12 @@ std::vector<Diagnostic> causes(const std::vector<Diagnostic>& all) {
 
 Span place_of(const FortranFile::LeftOut& l) { return l.at ? l.at : l.why.front().where.at; }
 
+/// Of included files only those with a Fortran file's name may be in free form.
+bool is_in_fixed_form(const Source* home, const Source* file, const FortranOptions& options) {
+  if (home == file) return is_fixed_form(home->name, options);
+  return !is_fortran(home->name) || is_fixed_form(home->name, {});
+}
+
 /// The file, also where it has no kernel.
 FortranFile read_file(const Source* source, const FortranOptions& options) {
   const fortran::Blocks blocks = fortran::read_blocks(source, options);
@@ -90,6 +116,7 @@ FortranFile read_file(const Source* source, const FortranOptions& options) {
       fortran::Lowered lowered = fortran::lower(r, blocks, options.directives);
       out.kernels.push_back(std::move(lowered.kernel));
       r.home.outputs = std::move(lowered.outputs);
+      if (r.home.source) r.home.fixed = is_in_fixed_form(r.home.source, source, options);
       if (r.home.source) out.homes.emplace(r.name, r.home);
       for (auto& s : lowered.steps)
         steps.push_back(

@@ -1,5 +1,7 @@
 #pragma once
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -34,6 +36,7 @@ struct FortranFile {
   struct Home {
     std::string module;  // that it is in; empty: in none
     const Source* source = nullptr;
+    bool fixed = false;          // the form of `source`
     Lines around, routine;       // the module's, its own
     std::vector<Lines> modules;  // all of them
     bool program = false;        // it is in a main program: then `modules` is all of the file
@@ -51,6 +54,8 @@ struct FortranFile {
 /// where that needs no proof, or nothing.
 enum class FortranDirectives { Check, Use, Ignore };
 
+struct FortranProject;  // frontends/fortran/project.h
+
 /// How a file is read.
 struct FortranOptions {
   std::vector<std::pair<std::string, std::string>> defines;
@@ -58,16 +63,23 @@ struct FortranOptions {
   bool skip_output = false;                   // `print` and `write` are left out, else refused
   int default_real = 4, default_integer = 4;  // bytes of `real` and `integer` without a kind
   FortranDirectives directives = FortranDirectives::Check;
+  std::optional<bool> fixed_form;                 // none: as the path's ending says
+  int fixed_columns = 72;                         // of a line in fixed form
+  bool backslash = false;                         // it begins an escape in characters, as in C
+  std::vector<std::string> module_files;          // that are searched for modules first, in order
+  std::shared_ptr<const FortranProject> project;  // the files of which are searched then
 };
 
-/// Whether a path ends as a Fortran file's does: .f90, .F90, .f, .F or .for.
+/// Whether a path ends as a Fortran file's does: .f90, .f95, .f03, .f08 in free form, .f, .for,
+/// .ftn in fixed form, and these with a capital F, which means that they are preprocessed.
 bool is_fortran(const std::string& path);
+bool is_fixed_form(const std::string& path, const FortranOptions& how);
+bool is_preprocessed(const std::string& path);
 
-/// Reads a file with Flang: free form where the name ends in `90`, else fixed form; preprocessed
-/// where it ends in `F90` or `F`. Modules that it uses and does not have are looked for in the
-/// files next to it and in the folders of included files. Fails `fortran` with all that Flang
-/// reports, each at its line; and `unsupported`, with the reasons, where no routine can be a
-/// kernel.
+/// Reads a file with Flang. Modules that it uses and does not have are looked for in the files that
+/// `options` names, those next to it, and those in the folders of included files. Fails `fortran`
+/// with all that Flang reports, each at its line; and `unsupported`, with the reasons, where no
+/// routine can be a kernel.
 FortranFile parse_fortran(const Source* source, const FortranOptions& options = {});
 
 /// A program unit of a file, and why it is not a kernel; nothing where it is one.

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "core/base/diagnostic.h"
+#include "frontends/fortran/project.h"
 
 namespace moonloop::fortran {
 namespace {
@@ -85,7 +86,7 @@ std::string read_text(const fs::path& path) {
 
 class Search {
  public:
-  Search(const Source* source, const FortranOptions& how) : source_(source) {
+  Search(const Source* source, const FortranOptions& how) : source_(source), how_(how) {
     std::error_code none;
     if (fs::is_regular_file(source->name, none)) {
       const fs::path beside = fs::path(source->name).parent_path();
@@ -113,22 +114,30 @@ class Search {
     Modules modules;
   };
 
-  /// Of two files that have a module, the first one in the order of folders and names counts.
+  /// Of two files that have a module, the first one counts: those that the options name, the
+  /// project's, then those of folders in the order of these and of their names.
   void index() {
     indexed_ = true;
     std::error_code none;
-    const fs::path own = fs::weakly_canonical(source_->name, none);
+    own_ = fs::weakly_canonical(source_->name, none);
+    for (const std::string& path : how_.module_files) index(path);
+    if (how_.project)
+      for (const FortranProject::File& f : how_.project->files) index(f.path);
     for (const fs::path& folder : folders_) {
       std::set<fs::path> all;
       for (const fs::directory_entry& e : fs::directory_iterator(folder, none))
         if (e.is_regular_file(none) && is_fortran(e.path().string())) all.insert(e.path());
-      for (const fs::path& path : all) {
-        if (fs::weakly_canonical(path, none) == own) continue;
-        auto file = std::make_shared<const File>(
-            File{path.lexically_normal().string(), modules_of(read_text(path))});
-        for (const std::string& name : file->modules.has) files_.emplace(name, file);
-      }
+      for (const fs::path& path : all) index(path);
     }
+  }
+
+  void index(const fs::path& path) {
+    std::error_code none;
+    const fs::path canonical = fs::weakly_canonical(path, none);
+    if (canonical == own_ || !indexed_files_.insert(canonical).second) return;
+    auto file = std::make_shared<const File>(
+        File{path.lexically_normal().string(), modules_of(read_text(path))});
+    for (const std::string& name : file->modules.has) files_.emplace(name, file);
   }
 
   /// Flang reports files that use each other in a circle.
@@ -151,8 +160,11 @@ class Search {
   }
 
   const Source* source_;
+  const FortranOptions& how_;
   std::vector<fs::path> folders_;
   bool indexed_ = false;
+  fs::path own_;  // of `source_`
+  std::set<fs::path> indexed_files_;
   std::map<std::string, std::shared_ptr<const File>> files_;  // by module
   std::set<std::string> seen_;
   ModuleFiles out_;

@@ -8,10 +8,10 @@
 namespace moonloop::fortran {
 
 /// The files that have the modules which `source` uses and does not have itself, and those that
-/// these use, each after those that it uses. They are looked for next to `source` and in the
-/// folders of included files, by their text: a line that begins a module of the name. A module that
-/// no file has is not looked for further; Flang may know it. Cost: one pass over the Fortran files
-/// of these folders, none where `source` has all its modules.
+/// these use, each after those that it uses. They are looked for in the files and the project that
+/// `how` names, next to `source` and in the folders of included files, by their text: a line that
+/// begins a module of the name. A module that no file has is not looked for further; Flang may know
+/// it. Cost: one pass over the Fortran files of these, none where `source` has all its modules.
 struct ModuleFiles {
   std::vector<std::string> paths;
   std::map<std::string, std::string> compiled;  // files in another compiler's format, by module

@@ -173,9 +173,6 @@ struct Routine {
   std::vector<Diagnostic> errors;  // why it is not a kernel; then the rest may be wrong
 };
 
-/// Whether a file is in fixed form, by its name.
-bool is_fixed_form(const std::string& path);
-
 /// Parses and checks a file with Flang, and reads its subroutines and functions, and those of the
 /// files whose modules it uses. Throws Flang's own errors, all of them, as `fortran`. A routine
 /// outside of the subset has its errors, `unsupported`.
