@@ -96,28 +96,31 @@ std::optional<Kernel> with_copies(Kernel k, const std::string& iname,
 
 }  // namespace
 
-Kernel as_text(const Kernel& k) {
-  if (!k.reference) return k;
+std::optional<Kernel> text_with_copies(const Kernel& k) {
+  if (!k.reference) return std::nullopt;
   if (std::none_of(k.iname_tags.begin(), k.iname_tags.end(),
                    [](const auto& t) { return in_team(&t.second); }))
-    return k;
+    return std::nullopt;
   std::map<std::string, std::set<std::string>> moved;
   try {
     const IslBudget budget(kProofOperations);
     moved = moved_outside(k);
-    if (moved.empty()) return k;
+    if (moved.empty()) return std::nullopt;
     nest(in_sequence(without_reference(k)));
   } catch (const Refused&) {
-    return k;  // only a team can nest them, and so it does in text
-  } catch (const IslQuota&) { return k; }
-  if (keeps_order(k, k)) return k;
+    return std::nullopt;  // only a team can nest them, and so it does in text
+  } catch (const IslQuota&) { return std::nullopt; }
+  if (keeps_order(k, k)) return std::nullopt;
   Kernel out = k;
   for (const auto& [iname, loops] : moved) {
     std::optional<Kernel> copies = with_copies(std::move(out), iname, loops);
-    if (!copies) return k;
+    if (!copies) return std::nullopt;
     out = std::move(*copies);
   }
-  return keeps_order(k, out) ? out : k;
+  if (!keeps_order(k, out)) return std::nullopt;
+  return out;
 }
+
+Kernel as_text(const Kernel& k) { return text_with_copies(k).value_or(k); }
 
 }  // namespace moonloop

@@ -1,4 +1,6 @@
 #pragma once
+#include <optional>
+
 #include "core/model/kernel.h"
 
 namespace moonloop {
@@ -13,5 +15,7 @@ namespace moonloop {
 ///
 /// Cost: linear; for kernels with such an iname a proof of the order of all statements.
 Kernel as_text(const Kernel& k);
+/// Nothing where `as_text(k)` is `k`.
+std::optional<Kernel> text_with_copies(const Kernel& k);
 
 }  // namespace moonloop

@@ -150,6 +150,19 @@ Set intersect(const Set& a, const Set& b) {
   return isl_set_from_basic_set(isl_basic_set_intersect(p[0].take(), q[0].take()));
 }
 
+/// `[n] -> { A; B; ... }`, each part as isl writes it.
+static std::string parts_one_by_one(const Set& s) {
+  std::string out;
+  for (const BasicSet& part : parts_of(s)) {
+    const std::string text = take_string(isl_basic_set_to_str(part.get()));
+    const std::size_t brace = text.find('{'), end = text.rfind('}');
+    ensure(brace != std::string::npos && end != std::string::npos, "isl writes a set in braces");
+    out = (out.empty() ? text.substr(0, brace + 1) : out + ";") +
+          text.substr(brace + 1, end - brace - 2);
+  }
+  return out + " }";
+}
+
 std::string str(const Set& s) {
   if (count(isl_set_n_basic_set(s.get())) < 2) return take_string(isl_set_to_str(s.get()));
   // isl puts the parts of a set in order when it first compares it; here a set of the same parts.
@@ -157,7 +170,11 @@ std::string str(const Set& s) {
   for (const BasicSet& part : parts_of(s))
     sorted = isl_set_union(sorted.take(), isl_set_from_basic_set(part.copy()));
   isl_set_get_hash(sorted.get());
-  return take_string(isl_set_to_str(sorted.get()));
+  try {  // isl looks for a hull of the parts, and says what is in it
+    constexpr unsigned long kTextOperations = 200'000;
+    const IslBudget budget(kTextOperations);
+    return take_string(isl_set_to_str(sorted.get()));
+  } catch (const IslQuota&) { return parts_one_by_one(sorted); }
 }
 std::string str(const Map& m) { return take_string(isl_map_to_str(m.get())); }
 std::string str(const PwAff& a) { return take_string(isl_pw_aff_to_str(a.get())); }

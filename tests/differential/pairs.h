@@ -20,7 +20,8 @@ struct Tally {
   int refused = 0;       // with a reason of the order: some instance would change places
   int inapplicable = 0;  // does not fit the kernel
   int confirmed = 0;     // of the accepted and the refused: enumeration says the same
-  int cautious = 0;  // refused, although only a temporary's cell would be reused in another order
+  int cautious = 0;  // refused, although only a temporary's cell would be reused in another order,
+                     // or read in an arm that is not taken
 };
 
 /// Something that must not be.
