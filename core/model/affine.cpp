@@ -6,6 +6,7 @@
 #include "core/model/conditions.h"
 #include "core/model/domain.h"
 #include "core/model/memo.h"
+#include "core/sets/budget.h"
 #include "core/sets/coalesce.h"
 #include "core/sets/syntactic_gist.h"
 
@@ -686,8 +687,13 @@ Expr from_affine(const PwAff& given) {
 }
 
 Expr from_set(const Set& given) {
-  Set s = coalesce(isl_set_remove_redundancies(isl_set_compute_divs(given.copy())));
-  s = isl_set_compute_divs(s.take());  // parts that became one may have new ones
+  constexpr unsigned long kSimplerOperations = 200'000;
+  Set s = isl_set_compute_divs(given.copy());
+  try {
+    const IslBudget budget(kSimplerOperations);
+    Set simpler = coalesce(isl_set_remove_redundancies(s.copy()));
+    s = isl_set_compute_divs(simpler.take());  // parts that became one may have new ones
+  } catch (const IslQuota&) {}                 // more conditions than needed
   Exprs any;
   for (const BasicSet& part : parts_of(s)) {
     Exprs all;
