@@ -75,7 +75,7 @@ TEST_CASE("project: each file has its own options") {
                             std::string(6, ' ') + "x(1) = 1.0" + std::string(60, ' ') +
                             "+ 2.0\n      end\n");
   f.write("compile_commands.json",
-          commands(f, {{"src/grid/grid.F90", "-DWIDTH=5 -D NAME=1_'x' -UWIDTH -DWIDTH=4"},
+          commands(f, {{"src/grid/grid.F90", "-DWIDTH=5 -D NAME='\\\"x\\\"' -UWIDTH -DWIDTH=4"},
                        {"src/solver.f90", "-O3 -DWIDTH=9 -march=native"},
                        {"src/wide.f", "-ffixed-line-length-132"},
                        {"src/other.c", ""}}));
@@ -87,13 +87,15 @@ TEST_CASE("project: each file has its own options") {
   CHECK(has(tool("gen src/wide.f", f.str()).out, "x[0] = 1.0f;"));
 
   f.write("compile_commands.json",
-          commands(f, {{"src/grid/grid.F90", "-DWIDTH=4 -DNAME=1_'x' -r8"}, {"src/solver.f90", ""}}));
+          commands(f, {{"src/grid/grid.F90", "-DWIDTH=4 -DNAME='\\\"x\\\"' -r8"},
+                       {"src/solver.f90", ""}}));
   const Outcome differs = tool("gen src/solver.f90 --project .", f.str());
   CHECK(differs.status == 1);
   CHECK(has(differs.err, "is compiled with other default kinds (real 8, integer 4) than the file "
                          "that uses it (real 4, integer 4)"));
-  f.write("compile_commands.json", commands(f, {{"src/grid/grid.F90", "-DWIDTH=4 -DNAME=1_'x'"},
-                                                {"src/solver.f90", "-fdefault-real-16"}}));
+  f.write("compile_commands.json",
+          commands(f, {{"src/grid/grid.F90", "-DWIDTH=4 -DNAME='\\\"x\\\"'"},
+                       {"src/solver.f90", "-fdefault-real-16"}}));
   const Outcome long_reals = tool("gen src/solver.f90 --project .", f.str());
   CHECK(long_reals.status == 1);
   CHECK(has(long_reals.err, "`-fdefault-real-16` makes `real` 16 bytes long"));

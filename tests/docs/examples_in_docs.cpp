@@ -21,7 +21,7 @@
 ///                            (`fill> `, `>> `) is typed, the other lines are all that it prints;
 ///                            a line `...` stands for any lines
 ///
-/// Other languages than loop, lua, c, fortran, console and repl are ignored.
+/// Other languages than loop, lua, c, json, fortran, console and repl are ignored.
 
 namespace fs = std::filesystem;
 
@@ -158,7 +158,7 @@ void play(const fs::path& page) {
     } else if (b.language == "repl") {
       play_repl(folder, b);
     } else if (b.language == "loop" || b.language == "lua" || b.language == "c" ||
-               b.language == "fortran") {
+               b.language == "json" || b.language == "fortran") {
       REQUIRE_MESSAGE(!b.file.empty(), "the block has neither a file name nor the word `fragment`");
       if (b.file != "fragment") std::ofstream(folder.path() / b.file) << b.text;
     }
