@@ -29,12 +29,14 @@ Strings doc_names(const Documentation& d) {
 
 Offer offer(const Documentation& d, const DocOption& o) {
   using Kind = Offer::Kind;
-  static const Strings kInputs{"loop", "lua", "f90", "F90", "f", "F", "for"};
-  if (o.name == "INPUT") return {Kind::Files, kInputs};
+  static const Strings kInputs{"loop", "lua", "f90", "F90", "f95", "F95", "f03",
+                               "F03",  "f08", "F08", "f",   "F",   "for", "ftn"};
+  if (o.name == "INPUT" || o.name == "MORE") return {Kind::Files, kInputs};
   if (o.name == "NAME") return {Kind::Words, doc_names(d)};
   if (!o.choices.empty()) return {Kind::Words, o.choices};
   if (o.value == "ARRAY=FILE") return {Kind::ArrayFile, {"npy"}};
   if (o.value == "FOLDER") return {Kind::Folders, {}};
+  if (o.value == "BUILD") return {Kind::Files, {"json"}};
   if (o.value == "FILE") return {Kind::Files, {}};
   if (o.value.starts_with("FILE.")) return {Kind::Files, {o.value.substr(5)}};
   return {};

@@ -20,7 +20,8 @@ std::string Helpers::half(const std::string& name) {
   } else if (cl) {
     body = "  " + bits + " y;\n  vstore_half_rte(x, 0, (__private half *)&y);\n  return y;\n";
   } else {
-    body = "  " + to + " y;\n  asm(\"" +
+    // nvcc 13.0 crashes where it merges the conversions to half of two branches.
+    body = "  " + to + " y;\n  asm" + (to_value ? "" : " volatile") + "(\"" +
            (to_value ? "cvt.f32.f16 %0, %1;\" : \"=f\"(y) : \"h\"(x)"
             : wide   ? "cvt.rn.f16.f64 %0, %1;\" : \"=h\"(y) : \"d\"(x)"
                      : "cvt.rn.f16.f32 %0, %1;\" : \"=h\"(y) : \"f\"(x)") +

@@ -85,6 +85,7 @@ struct OutputStatement {
   std::shared_ptr<Output> output;
   std::optional<fp::Label> format;
   std::size_t place = 0;
+  std::vector<Assignment> after;  // what the variables of implied loops are then
 };
 OutputStatement read_output(const fp::WriteStmt& s, const Span& at);
 OutputStatement read_output(const fp::PrintStmt& s, const Span& at);

@@ -61,15 +61,19 @@ class Printing {
     if (out_.format) out_.place += std::string_view("write (").size();
     std::string separator = " ";
     for (const fp::OutputItem& i : all) {
-      const auto* e = std::get_if<fp::Expr>(&i.u);
-      if (!e) fail(fmt::format("an implied `do` in `{}`", what_));
-      text_ += separator + item(typed(*e));
+      text_ += separator + item(i);
       separator = ", ";
     }
   }
 
   OutputStatement done() {
-    output_.statement = std::move(text_);
+    for (const std::string& name : numbered_)
+      if (named_.count(name) || counters_.count(name))
+        fail(fmt::format("a variable `{}` beside other values in `{}`", name, what_));
+    std::string before;
+    for (const auto& [name, type] : counters_) before += type + " :: " + name + "\n  ";
+    if (out_.format) out_.place += before.size();
+    output_.statement = before + text_;
     out_.output = std::make_shared<Output>(std::move(output_));
     out_.call = {"an output statement", std::move(arguments_), {}, out_.output};
     return std::move(out_);
@@ -89,9 +93,61 @@ class Printing {
 
   void control(const std::string& text) { text_ += (text_.empty() ? "" : ", ") + text; }
 
+  std::string item(const fp::OutputItem& i) {
+    if (const auto* e = std::get_if<fp::Expr>(&i.u)) return item(typed(*e));
+    return implied_do(std::get<Fortran::common::Indirection<fp::OutputImpliedDo>>(i.u).value());
+  }
   std::string item(const SomeExpr& e) {
+    if (e.Rank() > 0 || within_ > 0) {
+      const bool whole = within_ == 0 && to_arguments(e, at_).size() == 1 &&
+                         first_of_arguments(e).as<Var>() != nullptr;
+      if (!whole) return in_names(e);
+    }
     const auto text = as_text(first_of_arguments(e));
     return text ? in_quotes(*text) : argument(e);
+  }
+
+  /// The variable counts as Fortran's own loops do, and has that value after the statement.
+  std::string implied_do(const fp::OutputImpliedDo& x) {
+    const auto& [items, control] = x.t;
+    const sem::Symbol& variable = control.name.thing.thing.symbol->GetUltimate();
+    const std::optional<SomeExpr> counter = ev::AsGenericExpr(variable);
+    if (!counter) throw InternalError("a variable is an expression");
+    const auto bound = [&](const auto& e) { return in_names(typed(e.thing.thing.value())); };
+    const auto value = [&](const auto& e) { return to_expr(typed(e.thing.thing.value()), at_); };
+    const std::string from = bound(control.lower), to = bound(control.upper),
+                      step = control.step ? ", " + bound(*control.step) : "";
+    const Expr first = value(control.lower), by = control.step ? value(*control.step) : lit(1);
+    const Expr reach = index_add({index_sub(value(control.upper), first), by});
+    const Expr trips = call("max", {call("truncdiv", {reach, by}, at_), lit(0)}, at_);
+    const std::string name = variable.name().ToString();
+    if (named_.count(name))
+      fail(fmt::format("`{}`, which counts, as another value in the same `{}`", name, what_));
+    counters_.emplace(name, type_of(*counter));
+    ++within_;
+    std::string out = "(";
+    for (const fp::OutputItem& i : items) out += item(i) + ", ";
+    --within_;
+    out_.after.push_back({to_expr(*counter, at_), index_add({first, index_mul(trips, by)})});
+    return out + name + " = " + from + ", " + to + step + ")";
+  }
+
+  /// The expression as the source has it: its variables are arguments under their own names.
+  std::string in_names(const SomeExpr& e) {
+    type_of(e);  // of an expression, which may have a type that is not printed
+    for (const sem::Symbol& s : ev::CollectSymbols(e)) {
+      const sem::Symbol& symbol = s.GetUltimate();
+      const std::string name = symbol.name().ToString();
+      if (counters_.count(name) || named_.count(name)) continue;
+      if (symbol.attrs().test(sem::Attr::INTRINSIC)) continue;
+      if (!symbol.has<sem::ObjectEntityDetails>())
+        fail(fmt::format("`{}` in an expression of arrays in `{}`", name, what_));
+      const std::optional<SomeExpr> value = ev::AsGenericExpr(symbol);
+      if (!value) throw InternalError("a variable is an expression");
+      if (!named_.insert(name).second) continue;
+      argument(*value, sem::IsAssumedSizeArray(symbol) ? Bounds::Open : Bounds::Source, name);
+    }
+    return e.AsFortran();
   }
 
   Expr first_of_arguments(const SomeExpr& e) const {
@@ -100,8 +156,12 @@ class Printing {
     return all[0];
   }
 
-  /// The name of a new argument with the value.
-  std::string argument(const SomeExpr& e) {
+  /// Of an array that is an argument: from 1 on, as the source has them, or these without the last.
+  enum class Bounds { FromOne, Source, Open };
+
+  /// The name of a new argument with the value: `name`, where that is one.
+  std::string argument(const SomeExpr& e, Bounds bounds = Bounds::FromOne,
+                       const std::string& name = {}) {
     const std::string type = type_of(e);
     const Expr value = first_of_arguments(e);
     std::string shape;
@@ -112,17 +172,27 @@ class Printing {
         const auto bound = [&](const char* end) {
           return call(std::string(kBound) + end, {value, lit(axis)}, at_);
         };
-        shape += (shape.empty() ? "(" : ", ") +
-                 add("integer(4)", length(bound("lbound"), bound("ubound"), 1), "");
+        shape += shape.empty() ? "(" : ", ";
+        if (bounds != Bounds::FromOne) {
+          const bool open = bounds == Bounds::Open && axis == e.Rank();
+          const std::string low = add("integer(4)", bound("lbound"), "");
+          shape += low + ":" + (open ? "*" : add("integer(4)", bound("ubound"), ""));
+        } else {
+          shape += add("integer(4)", length(bound("lbound"), bound("ubound"), 1), "");
+        }
       }
       shape += ")";
     }
-    return add(type, value, shape);
+    return add(type, value, shape, name);
   }
 
-  std::string add(const std::string& type, const Expr& value, const std::string& shape) {
+  std::string add(const std::string& type, const Expr& value, const std::string& shape,
+                  std::string name = {}) {
     arguments_.push_back(value);
-    const std::string name = "a" + std::to_string(arguments_.size());
+    if (name.empty()) {
+      name = "a" + std::to_string(arguments_.size());
+      numbered_.insert(name);
+    }
     output_.declarations.push_back(type + ", intent(in) :: " + name + shape);
     return name;
   }
@@ -146,6 +216,10 @@ class Printing {
   Span at_;
   std::string text_;
   Exprs arguments_;
+  std::set<std::string> named_;                  // variables that are arguments of their names
+  std::map<std::string, std::string> counters_;  // of implied loops: their types
+  std::set<std::string> numbered_;               // names of other arguments
+  int within_ = 0;                               // such loops around the item at hand
   Output output_;
   OutputStatement out_;
 };

@@ -728,6 +728,7 @@ class Reader {
   void output(OutputStatement s, const Span& at, Body& out) {
     if (s.format) to_format_.push_back({s.output, *s.format, s.place, at});
     out.push_back({at, std::move(s.call)});
+    for (Assignment& a : s.after) out.push_back({at, std::move(a)});
   }
 
   void note_format(const fp::Statement<Fortran::common::Indirection<fp::FormatStmt>>& s) {

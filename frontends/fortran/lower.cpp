@@ -522,9 +522,11 @@ class Lowering {
     const std::string name =
         fortran_name("write_in_", r_.name, fmt::format("_{}", outputs_.size() + 1));
     std::string names, declarations;
-    for (std::size_t i = 1; i <= o.declarations.size(); ++i)
-      names += (i > 1 ? ", a" : "a") + std::to_string(i);
-    for (const std::string& d : o.declarations) declarations += "  " + d + "\n";
+    for (const std::string& d : o.declarations) {  // `type, intent(in) :: name(shape)`
+      const std::size_t at = d.find(":: ") + 3;
+      names += (names.empty() ? "" : ", ") + d.substr(at, d.find('(', at) - at);
+      declarations += "  " + d + "\n";
+    }
     outputs_.push_back(fmt::format("subroutine {}({})\n  implicit none\n{}  {}\nend subroutine\n",
                                    name, names, declarations, o.statement));
     return name;

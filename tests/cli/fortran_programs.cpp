@@ -95,3 +95,45 @@ TEST_CASE("fortran programs: random routines of a module with state elsewhere") 
 TEST_CASE("fortran programs: random routines within a main program") {
   for (unsigned batch = 0; batch < 2; ++batch) same_programs(first_seed() + 100000 * batch, true);
 }
+
+TEST_CASE("fortran: sections, expressions of arrays and implied loops that are printed") {
+  const Folder f;
+  f.write("k.f90", R"(subroutine show(n, m, u, a, k)
+  implicit none
+  integer, intent(in) :: n, m
+  real(8), intent(in) :: u(0:n, m)
+  integer, intent(in) :: a(*)
+  integer, intent(inout) :: k
+  integer :: i, j
+  logical :: big(n)
+  do i = 1, n
+    big(i) = u(i, 1) > 2
+  end do
+  print *, u(1:n:2, m)
+  print '(10f8.2)', (u(i, 2), i = 0, n)
+  write (*, '(5(i4, f8.3))') ((j, 2*u(i, j), i = 0, n, 2), j = m, 1, -1)
+  print *, 'end', i, j
+  write (*, 100) sum(u(:, 1)), maxval(u, 1), count(big), big(2:)
+100 format (f9.3, 3f9.3, i4, 4l2)
+  print *, (a(i), i = 1, n), k + n, [k, n]
+  k = i
+  print *, u(:, 1) + u(:, m)
+end subroutine
+)");
+  f.write("main.f90", R"(program main
+  implicit none
+  real(8) :: u(0:4, 3)
+  integer :: a(6), i, j, k
+  do j = 1, 3
+    do i = 0, 4
+      u(i, j) = i + 10*j/3.0d0
+    end do
+  end do
+  a = [(i*i, i = 1, 6)]
+  k = 7
+  call show(4, 3, u, a, k)
+  print *, k
+end program
+)");
+  same_program(f);
+}

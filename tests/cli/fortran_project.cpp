@@ -105,6 +105,7 @@ TEST_CASE("project: each file has its own options") {
   const Outcome unknown = tool("gen sovler.f90 --project .", f.str());
   CHECK(unknown.status == 1);
   CHECK(has(unknown.err, "does not compile `sovler.f90`"));
+  CHECK(has(unknown.err, "[not-in-project]"));
   for (const char* text :
        {"", "{}", "[1]", "[{}]", "[{\"file\": \"a.f90\"}]", "[]",
         "[{\"file\": \"a.f90\", \"directory\": \".\", \"arguments\": [1]}]",
@@ -140,7 +141,9 @@ TEST_CASE("project: more files, folders and compilers' options on the command li
   CHECK(other.status == 2);
   CHECK(has(other.err, "`-fopenmp` says nothing about how a source is read"));
   f.write("k.loop", kDouble);
-  CHECK(has(tool("gen k.loop src/solver.f90", f.str()).err, "`k.loop` is not Fortran"));
+  const Outcome no_fortran = tool("gen k.loop src/solver.f90", f.str());
+  CHECK(has(no_fortran.err, "`k.loop` is not Fortran"));
+  CHECK(has(no_fortran.err, "[unexpected-file]"));
   CHECK(has(tool("gen k.loop --project .", f.str()).err, "--project goes with Fortran"));
 
   // Forms and backslashes.

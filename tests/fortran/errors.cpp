@@ -43,8 +43,9 @@ TEST_CASE("fortran: Flang's errors, every one of them at its line") {
 }
 
 TEST_CASE("fortran: what no kernel can say is named at its line") {
-  refused("print *, a(1:2)", "part of an array, or an expression of arrays, in `print`");
-  refused("write (*, *) (a(i), i = 1, n)", "an implied `do` in `write`");
+  refused("print *, a(1:2)*other(n)", "`other` in an expression of arrays in `print`");
+  refused("write (*, *) (a(i), n, (b(n), n = 1, 3), i = 1, 2)",
+          "`n`, which counts, as another value in the same `write`");
   refused("call other(a(1:n:2))",
           "`a[1:n:2]`, which has gaps in memory, an argument of `other`, which is in another "
           "file,");
