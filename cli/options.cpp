@@ -222,13 +222,13 @@ static FortranOptions fortran_options(const Common& c) {
   return options_in_project(read_project(c.project), c.input, c.fortran);
 }
 
-/// Fails for what only Fortran has.
+/// What only Fortran has is a usage error.
 static void require_no_fortran(const Common& c) {
   if (!c.fortran.module_files.empty())
-    fail("unexpected-file", {}, "`{}` is not Fortran, and `{}` is another file: there is one input",
-         c.input, c.fortran.module_files.front());
+    throw CLI::ValidationError("MORE", fmt::format("`{}` is not Fortran, and `{}` is another file",
+                                                   c.input, c.fortran.module_files.front()));
   if (!c.project.empty())
-    fail("unexpected-file", {}, "--project goes with Fortran, not `{}`", c.input);
+    throw CLI::ValidationError("--project", "it goes with Fortran, not `" + c.input + "`");
 }
 
 namespace {

@@ -85,7 +85,7 @@ FortranOptions FortranProject::File::options() const {
 const FortranProject::File* FortranProject::find(const std::string& path) const {
   const std::string wanted = canonical(path);
   const auto it = std::find_if(files.begin(), files.end(),
-                               [&](const File& f) { return canonical(f.path) == wanted; });
+                               [&](const File& f) { return f.canonical == wanted; });
   return it == files.end() ? nullptr : &*it;
 }
 
@@ -103,8 +103,8 @@ std::shared_ptr<const FortranProject> read_project(const std::string& path) {
     const std::string file = text_of(entry, "file", out->name);
     if (!is_fortran(file)) continue;
     const std::string folder = text_of(entry, "directory", out->name);
-    out->files.push_back({(fs::path(folder) / file).lexically_normal().string(), folder,
-                          command_of(entry, out->name)});
+    const std::string source = (fs::path(folder) / file).lexically_normal().string();
+    out->files.push_back({source, folder, canonical(source), command_of(entry, out->name)});
   }
   if (out->files.empty()) bad(out->name, "has no Fortran file");
   return out;

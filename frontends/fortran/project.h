@@ -11,6 +11,7 @@ namespace moonloop {
 struct FortranProject {
   struct File {
     std::string path, folder;        // where its compiler runs
+    std::string canonical;           // `path` without links
     std::vector<std::string> words;  // of the command, the compiler first
 
     /// Fails as CompilerOptions does.
