@@ -218,6 +218,11 @@ static void require_scalars(const Common& c, const std::vector<Kernel>& before,
 
 /// How the input is read, which is Fortran.
 static FortranOptions fortran_options(const Common& c) {
+  for (const std::string& more : c.fortran.module_files) {
+    if (!is_fortran(more))
+      throw CLI::ValidationError("MORE", "`" + more + "` is not a Fortran file");
+    read_source(more);  // fails where it cannot be read
+  }
   if (c.project.empty()) return c.fortran;
   return options_in_project(read_project(c.project), c.input, c.fortran);
 }

@@ -137,6 +137,13 @@ TEST_CASE("project: more files, folders and compilers' options on the command li
   CHECK(alone.status == 2);
   CHECK(has(alone.err, "add -fdefault-double-8") == false);
   CHECK(has(alone.err, "`-fdefault-real-8` alone makes `double precision` 16 bytes long"));
+  const Outcome missing = tool("gen src/solver.f90 src/gird.F90", f.str());
+  CHECK(missing.status == 1);
+  CHECK(has(missing.err, "cannot read `src/gird.F90`: No such file or directory [cannot-read]"));
+  f.write("notes.txt", "module grid\n");
+  const Outcome text = tool("gen src/solver.f90 notes.txt", f.str());
+  CHECK(text.status == 2);
+  CHECK(has(text.err, "MORE: `notes.txt` is not a Fortran file"));
   const Outcome other = tool("gen src/solver.f90 -fopenmp", f.str());
   CHECK(other.status == 2);
   CHECK(has(other.err, "`-fopenmp` says nothing about how a source is read"));
