@@ -72,6 +72,22 @@ Diagnostic from_string(const State& state, const std::string& text) {
   return {argument ? "bad-argument" : "script-error", placed.text, {placed.at, {}}, {}, {}};
 }
 
+/// A way on where a script uses a global that nobody has set, or a module that nobody has.
+std::string hint_on_missing(lua_State* L, std::string_view text) {
+  const auto quoted_after = [&](std::string_view before) -> std::string_view {
+    const std::size_t at = text.find(before);
+    if (at == std::string_view::npos) return {};
+    const std::string_view rest = text.substr(at + before.size());
+    return rest.substr(0, rest.find('\''));
+  };
+  if (quoted_after("nil value (global '") == "lib" || quoted_after("module '") == "lib")
+    return "`local lib = require \"moonloop.lib\"` loads the library";
+  if (quoted_after("attempt to index a nil value (global '").empty()) return {};
+  std::vector<std::string> names;
+  for (const auto& [name, k] : global_kernels(L)) names.push_back(name);
+  return names.empty() ? "" : fmt::format("kernels here: {}", fmt::join(names, ", "));
+}
+
 int error_tostring(lua_State* L, State&) {
   const ErrorBox& box = check_box<ErrorBox>(L, 1, kType);
   std::string out = message(box);
@@ -231,6 +247,7 @@ int message_handler(lua_State* L) {
       s ? std::string(s, std::min(size, kLongest))
         : fmt::format("the script raised a {} value as its error", luaL_typename(L, 1));
   Diagnostic d = from_string(State::of(L), text);
+  d.hint = hint_on_missing(L, d.text);
   if (!d.where.at) d.where.at = where(L, 1);
   if (d.where.at) add_callers(L, d.where.at, d);
   push_box<ErrorBox>(L, kType, {{std::move(d)}});

@@ -20,6 +20,7 @@ class Separation {
 
   void separate(const std::string& name) {
     if (bounds_loop(name)) return;  // all its uses are in one nest
+    if (!is_written_in_parallel(name)) return;
     if (!only_in_threads(name))  // what keeps it apart for each group, work-item or lane needs them
       separate(name, reference_.web(name, kDemandedOperations));
     else
@@ -42,6 +43,17 @@ class Separation {
   bool bounds_loop(const std::string& name) const {
     return std::any_of(k_.domains.begin(), k_.domains.end(),
                        [&](const Domain& d) { return contains(d.params(), name); });
+  }
+  /// Whether a parallel loop is around a write to it. Where none is, no iteration of one has a copy
+  /// of its own: its reads there find what was written outside.
+  bool is_written_in_parallel(const std::string& name) const {
+    const std::vector<AccessAt>& all = reference_.by_variable().at(name);
+    return std::any_of(all.begin(), all.end(), [&](const AccessAt& a) {
+      const std::vector<std::string>& dims = reference_.order.dims(a.insn);
+      return reference_.at(a).write &&
+             std::any_of(dims.begin(), dims.end(),
+                         [&](const std::string& i) { return is_parallel(k_.tag(i)); });
+    });
   }
   /// Whether all loops around its uses are in order or tagged `par`.
   bool only_in_threads(const std::string& name) const {

@@ -71,11 +71,16 @@ bool is_raw_declaration(const Source* source, const Line& line, const FirstWord&
   return i + 1 < line.end && s[i] == '-' && s[i + 1] == '>';
 }
 
+std::optional<AddressSpace> find_space(std::string_view name) {
+  if (name == "private") return AddressSpace::Private;
+  if (name == "local") return AddressSpace::Local;
+  if (name == "global") return AddressSpace::Global;
+  if (name == "auto") return AddressSpace::Auto;
+  return std::nullopt;
+}
+
 AddressSpace parse_space(const Token& t) {
-  if (t.text == "private") return AddressSpace::Private;
-  if (t.text == "local") return AddressSpace::Local;
-  if (t.text == "global") return AddressSpace::Global;
-  if (t.text == "auto") return AddressSpace::Auto;
+  if (const auto space = find_space(t.text)) return *space;
   fail("bad-option", t.at, "no memory `{}`; there are private, local, global, auto", t.text);
 }
 
@@ -133,6 +138,19 @@ void check_literal(const Expr& e) {
   fail("bad-initializer", e.at(), "`{}` is not a literal", to_string(e));
 }
 
+[[noreturn]] void fail_unknown_attribute(const Token& key) {
+  static const std::vector<std::string> kAttributes{"in",   "order",     "strides",
+                                                    "base", "read_only", "init"};
+  const bool memory = find_space(key.text).has_value();
+  throw Error(Diagnostic{"unknown-option",
+                         fmt::format("no attribute `{}` of a temporary{}", key.text,
+                                     memory ? "" : did_you_mean(key.text, kAttributes)),
+                         {key.at, {}},
+                         {},
+                         memory ? fmt::format("`in {}` gives its memory", key.text)
+                                : fmt::format("there are {}", fmt::join(kAttributes, ", "))});
+}
+
 /// `temp NAME: type[shape] attributes`, the cursor after `temp`.
 void parse_temporary(TokenStream& in, KernelText& k) {
   const Token name = in.expect_name("the name of a temporary");
@@ -171,8 +189,7 @@ void parse_temporary(TokenStream& in, KernelText& k) {
       for (const Expr& e : all) check_literal(e);
       t.initializer = std::make_shared<const std::vector<Expr>>(std::move(all));
     } else {
-      fail("unknown-option", key.at, "no attribute `{}` of a temporary{}", key.text,
-           did_you_mean(key.text, {"in", "order", "strides", "base", "read_only", "init"}));
+      fail_unknown_attribute(key);
     }
   }
   expect_end(in, "after the declaration of a temporary");

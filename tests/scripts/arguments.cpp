@@ -41,6 +41,16 @@ TEST_CASE("scripts: kinds, counts and options of arguments") {
         "bad argument #4 to 'split_iname' (a table with both positions and names)");
 }
 
+TEST_CASE("scripts: hints on globals and modules that are missing") {
+  const auto hint = [](const std::string& lua) { return failure(kDouble, lua).hint; };
+  const std::string load = "`local lib = require \"moonloop.lib\"` loads the library";
+  CHECK(hint("twixe:tag_inames{i = 'unr'}") == "kernels here: twice");
+  CHECK(hint("lib.tile(twice, {i = 4})") == load);
+  CHECK(hint("local lib = require 'lib'") == load);
+  CHECK(hint("local t = require 'tiles'") == "");
+  CHECK(hint("twise(3)") == "");
+}
+
 TEST_CASE("scripts: tables of tags and options are told apart") {
   run_lua(kDouble, R"(
     local a = twice:tag_inames{i = "unr"}

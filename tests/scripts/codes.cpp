@@ -578,3 +578,20 @@ TEST_CASE("codes: claims, options and other words that a hint names are taken") 
                             "k = " + std::string(row.mended_step) + "\nlocal s = k:code()"));
   }
 }
+
+TEST_CASE("codes: what no group writes is asked of no budget") {
+  // The buffer is filled outside of the groups and read in them: chunks of chunks of a triangle.
+  const char* const triangle =
+      "kernel k(n: int32, a: float32[3*n + 12], y: float32[3*n + 12])\n"
+      "domain {[i]: 0 <= i < n and i mod 3 = 0}\n"
+      "domain {[j]: 0 <= j < i}\n"
+      "assume n >= 5\n"
+      "<> t = a[i + 2] - a[j + i] + a[j + 1]  {id=load, inames=i:j}\n"
+      "y[i + 3] = t + a[j + 3]  {id=store, inames=i:j, dep=load}\n";
+  CHECK_NOTHROW(transform(triangle,
+                          "k = k:map_domain(\"{ [j] -> [u] : u = 2*j + 1 }\")\n"
+                          "k = k:chunk_iname(\"u\", 2)\n"
+                          "k = k:buffer_array(\"a\", {\"i\", \"u_inner\"}, {default_tag = false})\n"
+                          "k = k:chunk_iname(\"i\", 4):tag_inames({i_inner = \"g.0\"})\n"
+                          "local s = k:code(\"c\")"));
+}

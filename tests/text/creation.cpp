@@ -261,6 +261,14 @@ TEST_CASE("errors in argument lists") {
         "1:10 name-taken: `i` is an iname and the argument");
 }
 
+TEST_CASE("errors in declarations of temporaries: what there is") {
+  CHECK(errors("kernel k\ntemp t: f64[3] local\n") ==
+        "2:16 unknown-option: no attribute `local` of a temporary; `in local` gives its memory");
+  CHECK(errors("kernel k\ntemp t: f64[3] ordr=F\n") ==
+        "2:16 unknown-option: no attribute `ordr` of a temporary; did you mean `order`?; there are "
+        "in, order, strides, base, read_only, init");
+}
+
 // ---- Domains and lines about loops.
 
 TEST_CASE("errors in domains and lines about loops") {
