@@ -25,12 +25,6 @@ std::vector<std::string> words_of(const std::string& line) {
   return out;
 }
 
-std::string duration(double seconds) {
-  if (seconds < 1e-3) return fmt::format("{:.2f} us", seconds * 1e6);
-  if (seconds < 1) return fmt::format("{:.2f} ms", seconds * 1e3);
-  return fmt::format("{:.3f} s", seconds);
-}
-
 std::string rendered(const std::vector<Diagnostic>& all, bool color) {
   std::string out;
   for (const Diagnostic& d : all) out += render(d, color);

@@ -20,13 +20,6 @@ std::string sum_text(const Buffer& b, const Checksum& sum) {
   return fmt::format("{:.15g}", sum.re);
 }
 
-/// 0.00123 as `1.23 ms`.
-std::string duration(double seconds) {
-  if (seconds < 1e-3) return fmt::format("{:.2f} us", seconds * 1e6);
-  if (seconds < 1) return fmt::format("{:.2f} ms", seconds * 1e3);
-  return fmt::format("{:.3f} s", seconds);
-}
-
 std::string array_text(const Buffer& b) {
   const Checksum sum = b.checksum();
   const std::vector<std::string> first = b.first(kFirst);
@@ -131,6 +124,12 @@ Json verification_json(const Verification& v) {
 }
 
 }  // namespace
+
+std::string duration(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.2f} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.2f} ms", seconds * 1e3);
+  return fmt::format("{:.3f} s", seconds);
+}
 
 std::string run_text(const Kernel& k, Target target, const RunResult& result) {
   std::string out = fmt::format("{} on {}", k.name, to_string(target));

@@ -470,16 +470,40 @@ class LoopMaker {
                                         [](const PlanNode& c) { return launches(c); });
   }
 
+  /// Where the loop runs more iterations than the pieces of a loop have, these are left out first:
+  /// what is in it can then rely on the values of that loop.
   Block inside(const PlanNode& node, Set context) {
     const std::vector<std::string>& loops = loops_[node.id];
-    context = pieces_.known_inside(std::move(context), loops);
+    Exprs guards;
+    for (const PieceValues::Value* v : pieces_.completed_by(loops)) {
+      if (!waits_in(node) && !yes(isl_set_is_subset(context.get(), v->pieces.get())) &&
+          yes(isl_set_is_subset(all_to_params(points_inside(node)).get(), v->pieces.get()))) {
+        const std::optional<Expr> guard = guard_of(v->pieces, context);
+        if (!guard) return {};
+        if (!guard->as<BoolLit>()) guards.push_back(*guard);
+        context = intersect(context, v->pieces);
+      }
+      context = v->known_in(context);
+    }
     Block out;
     declare(node.locals, out);
     Block body = blocks(node.children, context);
     if (body.empty()) return {};
-    pieces_.put_in(body, loops);
     append(out, std::move(body));
+    if (!guards.empty()) out = only(Stmt{If{conjunction(guards), std::move(out)}});
+    pieces_.put_in(out, loops);
     return out;
+  }
+
+  /// Of all statements of a loop, over it and those around it.
+  Set points_inside(const PlanNode& node) {
+    Union all;
+    for (const PlanNode& c : node.children) {
+      if (c.barrier() || c.reduction()) return pieces_.of(loops_[node.id]);
+      const Set& points = needs_.at(c.id).points;
+      all.add(c.is_loop() ? without_last(points) : points);
+    }
+    return std::move(all).result();
   }
 
   static void declare(const std::vector<std::string>& temporaries, Block& out) {

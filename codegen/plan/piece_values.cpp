@@ -75,38 +75,45 @@ const Set& PieceValues::of(const std::vector<std::string>& loops) {
   for (LoopJoiner::Value& v : found->values) {
     const Expr value = substitute(expression_of(v), whole);
     whole.emplace(v.name, value);
-    Value known{value, {}, all_to_params(v.range)};
+    Value known{v.name, value, {}, all_to_params(v.range), v.pieces};
     std::set<std::string> names;
     collect_vars(value, names);
     for (const std::string& n : names)
       if (k_.has_iname(n)) known.inames.insert(n);
-    const auto [same, added] = values_.try_emplace(v.name, std::move(known));
-    if (!added && !equal(same->second.value, value)) return it->second;  // another one of that name
+    const auto same = std::find_if(values_.begin(), values_.end(),
+                                   [&](const Value& other) { return other.name == v.name; });
+    if (same == values_.end())
+      values_.push_back(std::move(known));
+    else if (!equal(same->value, value))
+      return it->second;  // another one of that name
   }
   return it->second = std::move(found->instances);
 }
 
 Set PieceValues::without_unknown(Set s, const std::vector<std::string>& loops) const {
   std::vector<std::string> unknown;
-  for (const auto& [name, value] : values_)
-    if (!value.is_known(loops)) unknown.push_back(name);
+  for (const Value& v : values_)
+    if (!v.is_known(loops)) unknown.push_back(v.name);
   return drop_params(std::move(s), unknown);
 }
 
-Set PieceValues::known_inside(Set context, const std::vector<std::string>& loops) const {
-  for (const auto& [name, value] : values_) {
-    if (!value.is_known_from(loops)) continue;
-    Set known = intersect(context, value.range);
-    const Set points = drop_params(known, {name});
-    const Set others = isl_set_subtract(context.take(), points.copy());
-    context = is_empty(others) ? std::move(known) : Set(isl_set_union(known.take(), others.copy()));
-  }
-  return context;
+std::vector<const PieceValues::Value*> PieceValues::completed_by(
+    const std::vector<std::string>& loops) const {
+  std::vector<const Value*> out;
+  for (const Value& v : values_)
+    if (v.is_known_from(loops)) out.push_back(&v);
+  return out;
+}
+
+Set PieceValues::Value::known_in(const Set& context) const {
+  const Set others = isl_set_subtract(context.copy(), pieces.copy());
+  if (is_empty(others)) return intersect(context, range);
+  const Set known = intersect(intersect(context, pieces), range);
+  return isl_set_union(known.copy(), others.copy());
 }
 
 void PieceValues::put_in(Block& block, const std::vector<std::string>& loops) const {
-  for (const auto& [name, value] : values_)
-    if (value.is_known_from(loops)) put_in_bounds(block, name, value.value);
+  for (const Value* v : completed_by(loops)) put_in_bounds(block, v->name, v->value);
 }
 
 }  // namespace moonloop

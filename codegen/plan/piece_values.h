@@ -15,6 +15,18 @@ namespace moonloop {
 /// cases for pieces of pieces, but one bound in terms of the value `start of the piece + i`.
 class PieceValues {
  public:
+  struct Value {
+    std::string name;
+    Expr value;  // of inames
+    std::set<std::string> inames;
+    Set range, pieces;  // as LoopJoiner::Value
+    bool is_known(const std::vector<std::string>& loops) const;
+    bool is_known_from(const std::vector<std::string>& loops) const;
+    /// `context` with its range. Loops may run more iterations than the pieces have; there nothing
+    /// is known of it.
+    Set known_in(const Set& context) const;
+  };
+
   /// Both have to outlive this.
   PieceValues(const Kernel& k, Domains& domains);
 
@@ -24,26 +36,17 @@ class PieceValues {
 
   /// Without the values, existentially, that are unknown inside of `loops`.
   Set without_unknown(Set s, const std::vector<std::string>& loops) const;
-  /// `context` with the ranges of those that the last of `loops` completes. Loops may run more
-  /// iterations than their statements have; there nothing is known of a value.
-  Set known_inside(Set context, const std::vector<std::string>& loops) const;
+  /// Those that the last of `loops` completes, in an order in which each is made of earlier ones.
+  std::vector<const Value*> completed_by(const std::vector<std::string>& loops) const;
   /// Puts values in the place of names in bounds and guards, in which all inames are known.
   void put_in(Block& block, const std::vector<std::string>& loops) const;
 
  private:
-  struct Value {
-    Expr value;  // of inames
-    std::set<std::string> inames;
-    Set range;
-    bool is_known(const std::vector<std::string>& loops) const;
-    bool is_known_from(const std::vector<std::string>& loops) const;
-  };
-
   const Kernel& k_;
   Domains& domains_;
   LoopJoiner joiner_;
   Exprs sums_;  // all that may be such values
-  std::map<std::string, Value> values_;
+  std::vector<Value> values_;
   std::map<std::vector<std::string>, Set> made_;
 };
 

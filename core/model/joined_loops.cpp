@@ -595,7 +595,8 @@ std::optional<std::pair<LoopJoiner::Value, Set>> LoopJoiner::name_value(
       std::replace(own.own.begin(), own.own.end(), cut.inner, name);
       own.state = joined;
       for (Expr& e : exprs) e = replaced(e, cut, name);
-      return std::pair(Value{name, cut.choice, cut.inner, pieces->range, pieces->number},
+      return std::pair(Value{name, cut.choice, cut.inner, pieces->range,
+                             all_to_params(pieces->iterations), pieces->number},
                        pieces->iterations);
     }
   }

@@ -44,13 +44,15 @@ class LoopJoiner {
   std::optional<Numbers> numbers(const Expr& value);
 
   /// A loop that was chunked, in terms of its pieces: `name` is `start + inner`. `range`: its
-  /// values as points of that parameter. `iterations`: how many it has. `start` is a choice by the
+  /// values as points of that parameter, which it has in the points of `pieces`, over the inames
+  /// as parameters. `iterations`: how many it has. `start` is a choice by the
   /// iname that numbers the pieces from 0 on; all of these may be of other such names.
   struct Value {
     std::string name;
     Expr start;
     std::string inner;
     Set range;
+    Set pieces;
     Expr iterations;
   };
   struct InValues {

@@ -125,14 +125,15 @@ ProofKey Legality::proof_key(const Pair& p) const {
     for (const std::string& d : is.items(now(s)))
       if (is.trusts(d)) key.trusted[i].push_back(number(d));
   }
-  if (p.a == p.b)  // see within_bounds
-    for (const std::string& n : key.statements[2].computed) {
-      auto& loops = key.bounded_in.emplace_back();
-      if (const Instruction* writer = only_writer(n)) {
+  if (p.a == p.b)  // see with_known_scalars
+    for (const std::string& n : key.statements[2].computed)
+      for (const RunOrder* o : {&is, &was}) {
+        auto& loops = key.bounded_in.emplace_back();
+        const Instruction *writer = only_writer(*o, n), *today = only_writer(is, n);
+        if (!writer || !today || (o == &was && writer->id != today->reference_id())) continue;
         loops.emplace();
         for (const std::string& i : writer->inames) loops->push_back(number(i));
       }
-    }
   for (const std::string& i : is.loops(now(p.a))) key.runs.push_back(runs(i));
   for (const std::string& i : p.equal) key.equal.push_back(number(i));
   for (const Claim& c : k_.claims) key.claims.emplace_back(c.kind, c.names);
@@ -178,44 +179,82 @@ ApproximateMap Legality::demanded(const Pair& p) const {
   return out;
 }
 
-/// The one statement that writes a scalar that bounds of loops depend on; null where there is none,
-/// or several.
-const Instruction* Legality::only_writer(const std::string& scalar) const {
-  if (!writers_) {
-    writers_.emplace();
-    for (const InsnPtr& i : present_->kernel().instructions)
+/// The one statement of a kernel, either of the two, that writes a scalar; null where there is
+/// none, or several.
+const Instruction* Legality::only_writer(const RunOrder& order, const std::string& scalar) const {
+  auto& known = writers_[&order == present_.get()];
+  if (!known) {
+    known.emplace();
+    for (const InsnPtr& i : order.kernel().instructions)
       for (const std::string& name : writes(*i))
-        if (const auto [it, first] = writers_->try_emplace(name, i.get()); !first)
+        if (const auto [it, first] = known->try_emplace(name, i.get()); !first)
           it->second = nullptr;
   }
-  const auto it = writers_->find(scalar);
-  return it == writers_->end() ? nullptr : it->second;
+  const auto it = known->find(scalar);
+  return it == known->end() ? nullptr : it->second;
 }
 
-/// Of pairs of instances of statement `s` those that are within its bounds, also within computed
-/// ones where both see the same value: they agree on the loops in which it is computed, and so it
-/// is not computed in between.
-Map Legality::within_bounds(int s, Map pairs) const {
-  const std::vector<std::string>& dims = present_->dims(s);
-  Set points = domain_of(present_->kernel(), dims);
+/// Whether all `pairs` of instances of a statement see the same value of a scalar: they agree on
+/// the loops in which it is computed, and so it is not computed in between.
+bool Legality::see_one_value(const RunOrder& order, int s, const std::string& scalar,
+                             const Map& pairs) const {
+  const Instruction* writer = only_writer(order, scalar);
+  if (!writer) return false;
+  const std::vector<std::string>& dims = order.dims(s);
+  Map agree = universal_map(dims, dims);
+  for (const std::string& i : writer->inames) {
+    const auto at = std::size_t(std::find(dims.begin(), dims.end(), i) - dims.begin());
+    if (at == dims.size()) return false;
+    agree = equate(std::move(agree), at, at);
+  }
+  return yes(isl_map_is_subset(pairs.get(), agree.get()));
+}
+
+/// Of pairs of instances of one statement those that are within its bounds and that meet, also
+/// where bounds are computed, or subscripts read what bounds are, and both instances see the same
+/// value.
+Map Legality::with_known_scalars(const Pair& p, Map pairs) const {
+  const RunOrder &was = ref_->order, &is = *present_;
+  const int s = now(p.a);
+  Set points = domain_of(is.kernel(), is.dims(s));
+  std::map<std::string, std::string> known;  // by name: under one that no variable has
   std::vector<std::string> other;
   for (const std::string& n : param_names(points)) {
-    if (!present_->kernel().find_temporary(n)) continue;
-    const Instruction* writer = only_writer(n);
-    Map agree = universal_map(dims, dims);
-    bool around = writer != nullptr;
-    for (const std::string& i : writer ? writer->inames : std::set<std::string>()) {
-      const auto at = std::find(dims.begin(), dims.end(), i);
-      around = around && at != dims.end();
-      if (!around) break;
-      agree =
-          equate(std::move(agree), std::size_t(at - dims.begin()), std::size_t(at - dims.begin()));
-    }
-    if (!around || !yes(isl_map_is_subset(pairs.get(), agree.get()))) other.push_back(n);
+    if (!is.kernel().find_temporary(n)) continue;
+    if (see_one_value(is, s, n, pairs))
+      known.emplace(n, n + "'");
+    else
+      other.push_back(n);
   }
   points = drop_params(std::move(points), other);
   pairs = isl_map_intersect_domain(pairs.take(), points.copy());
-  return isl_map_intersect_range(pairs.take(), points.take());
+  pairs = isl_map_intersect_range(pairs.take(), points.take());
+  if (!p.x || known.empty()) return pairs;
+
+  const ApproximateMap origin = origin_map(is, s, was, p.a);
+  Map before = isl_map_apply_domain(pairs.copy(), origin.all.copy());
+  before = isl_map_apply_range(before.take(), origin.all.copy());
+  std::erase_if(known, [&](const auto& name) {
+    const Instruction *writer = only_writer(was, name.first), *today = only_writer(is, name.first);
+    return !writer || writer->id != today->reference_id() ||
+           !see_one_value(was, p.a, name.first, before);
+  });
+  Access x = *p.x, y = *p.y;
+  for (Access* access : {&x, &y})
+    for (Expr& e : access->index) e = rename(e, known);
+  Pair q = p;
+  q.x = &x, q.y = &y;
+  Map meeting = demanded(q).all;
+  for (const auto& [name, own] : known) {
+    const Set same = *to_condition(Expr(Compare{CompareOp::Eq, var(name), var(own)}), {});
+    meeting = isl_map_intersect_params(meeting.take(), isl_set_params(same.copy()));
+  }
+  pairs = isl_map_intersect(pairs.take(), meeting.take());
+  for (const auto& [name, own] : known) {
+    const int at = isl_map_find_dim_by_name(pairs.get(), isl_dim_param, own.c_str());
+    if (at >= 0) pairs = isl_map_project_out(pairs.take(), isl_dim_param, unsigned(at), 1);
+  }
+  return pairs;
 }
 
 void Legality::prove(const Pair& p) const {
@@ -239,7 +278,7 @@ void Legality::prove(const Pair& p) const {
   }
   Map violated = isl_map_subtract(pairs.all.take(), kept.take());
   if (!pairs.exact && p.a == p.b && !yes(isl_map_is_empty(violated.get())))
-    violated = within_bounds(a, std::move(violated));
+    violated = with_known_scalars(p, std::move(violated));
   if (!yes(isl_map_is_empty(violated.get()))) {
     ensure(!known, "a proof that is remembered holds");
     refuse_pair(p, violated, pairs.exact);

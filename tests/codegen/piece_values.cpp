@@ -136,3 +136,16 @@ p[i, d] = p[i, d] + b[i + d]
   CHECK(source.size() < 1500);
   CHECK(source.find("||") == std::string::npos);
 }
+
+// Differential test, seed 14500972: `k < n` was left out for what is known of `i`, and what is
+// known of `i` relied on there being such an iteration of the piece.
+TEST_CASE("piece values: iterations that a piece does not have are left out") {
+  Kernel k = kernel(R"(
+kernel k(n: int32, a: float64[n + 4], b: inout float64[n + 4])
+domain {[i, j, k]: 0 <= j < i < n and 0 <= k < n and j - 1 <= k <= j + 1}
+assume n >= 5
+b[j + 1] = 0.25*(b[j + 2] + a[i + 3]) {if=i <= k}
+)");
+  const std::string source = function(generate(chunk_iname(k, "i", 2), Target::C).source);
+  CHECK(source.find("if (i_outer + 2*i_inner + 1 < n)\n") != std::string::npos);
+}

@@ -324,3 +324,27 @@ c[j + 1] = q[k + 1, j]         {id=set, inames=i:j:k}
           apply(k, "duplicate_inames", {text("j"), text("id:len")}, {{"suffix", text("_d")}});
         }) == "not-proved");
 }
+
+// Differential test, seed 15201248: where a piece begins is computed with its loop's bound.
+TEST_CASE("bounds from data: subscripts of pieces of a loop whose bound both instances see") {
+  const auto chunked = [](const std::string& element, const std::string& writer) {
+    return apply(parsed("kernel k(n: int32, q: int32[3*n + 12, n], cnt: in int32[n])\n"
+                        "domain {[i]: 0 <= i < n}\ndomain {[k]: 0 <= k < len}\n"
+                        "<int32> len = cnt[i] % 5  {id=len, inames=i}\n" +
+                        writer + "q[" + element + ", i // 2] = 8     {id=set, inames=i:k}\n"),
+                 "chunk_iname", {text("k"), number(3)});
+  };
+  const Comparing comparing;
+  const auto in_work_items = [&](const std::string& element, const std::string& writer = "") {
+    const Kernel k = chunked(element, writer);
+    // As if read from its text, in which it is only the pieces that there are.
+    return code_of([&] { apply(rebase(k), "tag_inames", {text("k_outer:l.1")}); });
+  };
+  CHECK(in_work_items("2*k + 1") == "legal");
+  CHECK(in_work_items("n + 7 - k") == "legal");
+  CHECK(in_work_items("k // 2") == "not-proved");
+  CHECK(in_work_items("2*k + 1", "len = len + 1  {id=again, inames=i}\n") == "not-proved");
+  // Other iterations of `i` see other values.
+  CHECK(code_of([&] { apply(rebase(chunked("2*k + 1", "")), "tag_inames", {text("i:par")}); }) ==
+        "not-proved");
+}

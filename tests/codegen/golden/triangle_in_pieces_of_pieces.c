@@ -10,8 +10,8 @@ void lower(int32_t n, double const *restrict a, double *restrict c) {
     for (int32_t i_inner_outer = 0; i_inner_outer < min_i32(3, (n + 15) / 16); ++i_inner_outer)
       for (int32_t i_inner_inner = 0; i_inner_inner < (n - 16*i_inner_outer + 47) / 48;
           ++i_inner_inner)
-        if (n > 16*(i_inner_outer*((n + 15) / 16 / 3) + min_i32(i_inner_outer, (n + 15) / 16 % 3)
-            + i_inner_inner) + i_outer)
+        if (16*(i_inner_outer*((n + 15) / 16 / 3) + min_i32(i_inner_outer, (n + 15) / 16 % 3)
+            + i_inner_inner) + i_outer < n)
           for (int32_t j = 0; j <= i_outer*(n / 16) + min_i32(i_outer, n % 16)
               + i_inner_outer*((n + 15) / 16 / 3) + min_i32(i_inner_outer, (n + 15) / 16 % 3)
               + i_inner_inner; ++j) {
