@@ -2,6 +2,7 @@
 #include "core/order/reordered.h"
 #include "scripts/state.h"
 #include "transforms/fuse_kernels.h"
+#include "transforms/loops_made_one.h"
 #include "transforms/registry.h"
 
 /// `lp.fuse_kernels(kernels, [suffixes], [data_flow], {options})`: kernels one after another, then
@@ -107,9 +108,16 @@ std::optional<Kernel> fused_at_once(const Kernel& k, const Loops& loops, const S
   const Op& op = *find_op("rename_iname");
   Kernel out = k;
   try {
-    for (const auto& [own, name] : loops)
-      out = run_op(op, out, {Value{own}, Value{name}}, {{"existing_ok", Value{true}}}, at,
-                   Proof::LeftOut);
+    if (std::optional<Kernel> alike = loops_made_one(k, loops)) {
+      out = std::move(*alike);
+      for (const auto& [own, name] : loops)
+        out.trace.push_back(
+            {op.name, {Value{own}, Value{name}}, {{"existing_ok", Value{true}}}, at});
+    } else {
+      for (const auto& [own, name] : loops)
+        out = run_op(op, out, {Value{own}, Value{name}}, {{"existing_ok", Value{true}}}, at,
+                     Proof::LeftOut);
+    }
   } catch (const Error&) { return std::nullopt; }
   try {
     out = reordered(k, std::move(out));

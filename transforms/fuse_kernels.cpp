@@ -31,9 +31,16 @@ class Composer {
     }
     for (std::size_t n = 0; n < all_.size(); ++n) add(rebase(all_[n]), n);
     // Reductions' own loops have nothing to share; outer loops come first.
-    std::erase_if(shared_, [&](const auto& s) { return !is_loop(s.first) || !is_loop(s.second); });
+    std::set<std::string_view> loops;
+    for (const InsnPtr& i : out_.instructions) loops.insert(i->inames.begin(), i->inames.end());
+    std::erase_if(shared_, [&](const auto& s) {
+      return !loops.contains(s.first) || !loops.contains(s.second);
+    });
+    std::map<std::string_view, std::size_t> places;
+    for (std::size_t n = 0; n < out_.loop_order.size(); ++n) places.emplace(out_.loop_order[n], n);
     const auto place = [&](const auto& s) {
-      return std::find(out_.loop_order.begin(), out_.loop_order.end(), s.second);
+      const auto it = places.find(s.second);
+      return it == places.end() ? places.size() : it->second;
     };
     std::stable_sort(shared_.begin(), shared_.end(),
                      [&](const auto& a, const auto& b) { return place(a) < place(b); });
@@ -41,11 +48,6 @@ class Composer {
   }
 
  private:
-  bool is_loop(const std::string& iname) const {
-    return std::any_of(out_.instructions.begin(), out_.instructions.end(),
-                       [&](const InsnPtr& i) { return i->inames.count(iname) != 0; });
-  }
-
   void add(const Kernel& k, std::size_t number) {
     if (k.index_type != out_.index_type)
       refuse("other-argument", k.at, "`{}` counts by {}, and `{}` by {}", k.name,

@@ -9,7 +9,8 @@ using namespace moonloop;
 
 namespace {
 
-Kernel line_of(const std::string& domain, const std::string& body, const std::string& args = "") {
+Kernel kernel_of_line(const std::string& domain, const std::string& body,
+                      const std::string& args = "") {
   return parsed("kernel f" + args + "\ndomain {[i]: " + domain + "}\n" + body + "\n");
 }
 Kernel prefetch(const Kernel& k, const std::string& what, const std::string& sweep) {
@@ -24,11 +25,14 @@ std::string completed(const std::string& kernel) {
 // ---- Stale values -----------------------------------------------------------------------------
 
 TEST_CASE("refused: a prefetch of what the loop writes") {
-  CHECK(message([] { prefetch(line_of("0 <= i < 16", "a[i+1] = a[i] + 1 {id=w}"), "a", "i"); }) ==
+  CHECK(message([] {
+          prefetch(kernel_of_line("0 <= i < 16", "a[i+1] = a[i] + 1 {id=w}"), "a", "i");
+        }) ==
         "w[i=0] writes a[1], which a_fetch_rule[a_dim_0=1] reads; w[i=0] must run before "
         "a_fetch_rule[a_dim_0=1], and with `a_fetch_rule` it does not");
-  CHECK(message([] { prefetch(line_of("0 <= i < 16", "c[i+1] = a[i] + 1 {id=w}"), "a", "i"); }) ==
-        "legal");
+  CHECK(message([] {
+          prefetch(kernel_of_line("0 <= i < 16", "c[i+1] = a[i] + 1 {id=w}"), "a", "i");
+        }) == "legal");
 }
 
 TEST_CASE("refused: a prefetch of all time steps, not of one") {
@@ -59,7 +63,7 @@ TEST_CASE("refused: a prefetch that an earlier statement of the nest would overt
 TEST_CASE("refused: a rule computed ahead of what it reads") {
   const auto tried = [](const std::string& body) {
     return message([&] {
-      apply(line_of("0 <= i < 16", "f(x) := a[x] + a[x+1]\n" + body), "precompute",
+      apply(kernel_of_line("0 <= i < 16", "f(x) := a[x] + a[x+1]\n" + body), "precompute",
             {text("f"), text("i")});
     });
   };
@@ -128,7 +132,8 @@ TEST_CASE("refused: a buffer of one row that others write") {
 }
 
 TEST_CASE("refused: an instruction whose value is needed") {
-  const Kernel k = line_of("0 <= i < n", "<>t = a[i] {id=x}\nb[i] = t {id=y}\nc[i] = 1.0 {id=z}");
+  const Kernel k =
+      kernel_of_line("0 <= i < n", "<>t = a[i] {id=x}\nb[i] = t {id=y}\nc[i] = 1.0 {id=z}");
   CHECK(message([&] { apply(k, "remove_instructions", {text("x")}); }) ==
         "`y` reads `t`, which `x` writes; remove the reader too, or pass `unsafe = true`");
   CHECK(message([&] { apply(k, "remove_instructions", {text("z")}); }) == "legal");
@@ -147,8 +152,8 @@ TEST_CASE("refused: a cycle of explicit dependencies") {
 }
 
 TEST_CASE("refused: a dependency that closes a cycle") {
-  const Kernel k =
-      line_of("0 <= i < n", "a[i] = 1.0 {id=x}\nb[i] = a[i] {id=y, dep=x}\nc[i] = 1.0 {id=z}");
+  const Kernel k = kernel_of_line(
+      "0 <= i < n", "a[i] = 1.0 {id=x}\nb[i] = a[i] {id=y, dep=x}\nc[i] = 1.0 {id=z}");
   CHECK(message([&] {
           apply(k, "add_dependency", {text("id:x"), text("y")});
         }) == "instructions depend on each other: `x` before `y` before `x`");
