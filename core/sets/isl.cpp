@@ -13,9 +13,17 @@
 // room for a second row for each of them, nothing moves. All calls from isl's other files come here,
 // where it is linked as an archive.
 struct isl_tab;
+namespace moonloop {
+/// Parametric integer programming goes one level deeper with each cut or case, and has a row more
+/// in its tableau then. isl counts an operation for each pivot, which costs as much as the tableau
+/// is large: at a depth of thousands of levels, so few a second that no budget ends. So each
+/// further row costs more operations the deeper it is.
+static void charge_for_depth();
+}  // namespace moonloop
 extern "C" {
 int __real_isl_tab_extend_cons(isl_tab* tab, unsigned rows);  // NOLINT
 int __wrap_isl_tab_extend_cons(isl_tab* tab, unsigned rows) {  // NOLINT
+  moonloop::charge_for_depth();
   return __real_isl_tab_extend_cons(tab, 2 * rows);
 }
 }
@@ -99,6 +107,19 @@ std::string take_string(T* s) {
 }  // namespace
 
 isl_ctx* isl() { return context().ctx; }
+
+static void charge_for_depth() {
+  constexpr std::ptrdiff_t kFree = 64;  // KiB of stack, as other questions take
+  const IslBudget* budget = context().budget;
+  if (!budget) return;
+  const char here = 0;
+  const std::ptrdiff_t depth = (reinterpret_cast<const char*>(budget) - &here) / 1024 - kFree;
+  for (std::ptrdiff_t n = depth > 0 ? depth * depth : 0; n > 0; --n) {
+    isl_val* one = isl_val_one(isl());
+    if (!one) return;  // the budget has ended
+    isl_val_free(one);
+  }
+}
 
 void throw_isl() {
   const char* message = isl_ctx_last_error_msg(isl());
