@@ -476,7 +476,8 @@ class LoopMaker {
     const std::vector<std::string>& loops = loops_[node.id];
     Exprs guards;
     for (const PieceValues::Value* v : pieces_.completed_by(loops)) {
-      if (!waits_in(node) && !yes(isl_set_is_subset(context.get(), v->pieces.get())) &&
+      if (!waits_in(node) && !v->from_data &&
+          !yes(isl_set_is_subset(context.get(), v->pieces.get())) &&
           yes(isl_set_is_subset(all_to_params(points_inside(node)).get(), v->pieces.get()))) {
         const std::optional<Expr> guard = guard_of(v->pieces, context);
         if (!guard) return {};

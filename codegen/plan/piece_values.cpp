@@ -52,6 +52,15 @@ PieceValues::PieceValues(const Kernel& k, Domains& domains) : k_(k), domains_(do
   }
 }
 
+/// Those of `loops` that are around the statements that write a scalar.
+void PieceValues::add_loops_of(const std::string& scalar, const std::vector<std::string>& loops,
+                               std::set<std::string>& out) const {
+  for (const InsnPtr& i : k_.instructions)
+    if (writes(*i).contains(scalar))
+      for (const std::string& loop : loops)
+        if (i->inames.contains(loop)) out.insert(loop);
+}
+
 bool PieceValues::Value::is_known(const std::vector<std::string>& loops) const {
   return std::all_of(inames.begin(), inames.end(), [&](const std::string& i) {
     return std::find(loops.begin(), loops.end(), i) != loops.end();
@@ -79,7 +88,12 @@ const Set& PieceValues::of(const std::vector<std::string>& loops) {
     std::set<std::string> names;
     collect_vars(value, names);
     for (const std::string& n : names)
-      if (k_.has_iname(n)) known.inames.insert(n);
+      if (k_.has_iname(n)) {
+        known.inames.insert(n);
+      } else if (k_.find_temporary(n)) {
+        known.from_data = true;
+        add_loops_of(n, loops, known.inames);
+      }
     const auto same = std::find_if(values_.begin(), values_.end(),
                                    [&](const Value& other) { return other.name == v.name; });
     if (same == values_.end())

@@ -18,8 +18,9 @@ class PieceValues {
   struct Value {
     std::string name;
     Expr value;  // of inames
-    std::set<std::string> inames;
-    Set range, pieces;  // as LoopJoiner::Value
+    std::set<std::string> inames;  // in it, and around what computes other names in it
+    Set range, pieces;             // as LoopJoiner::Value
+    bool from_data = false;        // computed in the kernel: other work-items have others
     bool is_known(const std::vector<std::string>& loops) const;
     bool is_known_from(const std::vector<std::string>& loops) const;
     /// `context` with its range. Loops may run more iterations than the pieces have; there nothing
@@ -42,6 +43,9 @@ class PieceValues {
   void put_in(Block& block, const std::vector<std::string>& loops) const;
 
  private:
+  void add_loops_of(const std::string& scalar, const std::vector<std::string>& loops,
+                    std::set<std::string>& out) const;
+
   const Kernel& k_;
   Domains& domains_;
   LoopJoiner joiner_;

@@ -149,3 +149,23 @@ b[j + 1] = 0.25*(b[j + 2] + a[i + 3]) {if=i <= k}
   const std::string source = function(generate(chunk_iname(k, "i", 2), Target::C).source);
   CHECK(source.find("if (i_outer + 2*i_inner + 1 < n)\n") != std::string::npos);
 }
+
+// Differential test, seed 17600281: a work-item's bound is not known outside of the loop over them.
+TEST_CASE("piece values: of pieces of a loop that each work-item bounds") {
+  Kernel k = kernel(R"(
+kernel k(n: int32, p: int64[3*n + 12, 3*n + 12], cnt: in int32[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < len}
+<int32> len = cnt[i] % 5              {inames=i}
+p[n - i + 3, 0] = 1 - p[i + 1, j + 3] {inames=i:j}
+)",
+                    {{"i", "l.1"}});
+  const std::string source =
+      function(generate(chunk_iname(chunk_iname(k, "j", 2), "j_inner", 3), Target::C).source);
+  // The loop over the pieces has the iterations of all work-items, and each has a condition.
+  const std::size_t loop = source.find("for (int32_t j_inner_inner"),
+                    items = source.rfind("for (int32_t i = 0");
+  REQUIRE(loop != std::string::npos);
+  CHECK(loop < items);
+  CHECK(source.substr(loop, items - loop).find("len[") == std::string::npos);
+}
