@@ -235,7 +235,20 @@ std::vector<std::string> loop_order_in_sequence(const Kernel& k, const RunOrder&
     std::remove_copy_if(all.begin(), all.end(), std::back_inserter(out), moves);
     return out;
   };
-  bool same = true;
+  // A team's iname is outside of a loop that is to be outside of it, where a priority holds that
+  // loop back.
+  std::map<std::string_view, std::size_t> preferred;
+  for (const std::string& i : k.loop_order) preferred.emplace(i, preferred.size());
+  std::vector<std::pair<std::string, std::string>> passed;  // a loop, and what passed it
+  if (!k.priorities.empty())
+    for (const SharedNames& around : loops) {
+      const std::vector<std::string>& all = around;
+      for (std::size_t t = 0; t < all.size(); ++t)
+        for (std::size_t l = t + 1; l < all.size() && in_team(k.tag(all[t])); ++l)
+          if (!moves(all[l]) && preferred[all[l]] < preferred[all[t]])
+            passed.emplace_back(all[l], all[t]);
+    }
+  bool same = passed.empty();
   for (int s = 0; s < order.size() && same; ++s)
     same = rest(loops[std::size_t(s)]) == rest(order.loops(s));
   if (same) return k.loop_order;
@@ -254,6 +267,7 @@ std::vector<std::string> loop_order_in_sequence(const Kernel& k, const RunOrder&
   for (int s = 0; s < order.size(); ++s)
     for (std::size_t i = 1; i < order.loops(s).size(); ++i)
       inside[std::size_t(number(order.loops(s)[i - 1]))].insert(number(order.loops(s)[i]));
+  for (const auto& [loop, item] : passed) inside[std::size_t(number(loop))].insert(number(item));
   std::vector<int> rank(names.size());
   std::iota(rank.begin(), rank.end(), 0);
   const std::vector<int> sorted = sort_topologically(inside, rank);

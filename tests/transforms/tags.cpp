@@ -249,3 +249,18 @@ c[j + 1] = 0.5*a[i] + 1.0  {id=s1, inames=i:j}
   CHECK(same_values(before, k, {{"n", 7}}));
   CHECK(same_values(before, parsed(print_kernel(k)), {{"n", 7}}));
 }
+
+// Differential test, seed 18401189: held back by the priority, `i_outer` came to be inside of
+// `i_inner` in the text, and so the order of `t` was another one there.
+TEST_CASE("prioritize_loops: a team's iname passes no loop in the text") {
+  Kernel k = parsed(
+      "kernel k(n: int32, t: int32[3*n + 12])\n"
+      "domain {[i]: 0 <= i < n and i mod 2 = 0}\n"
+      "domain {[f]: 0 <= f < n and i - 1 <= f <= i + 1}\n"
+      "assume n >= 5\n"
+      "t[f - i + n + 1] = t[f - i + n + 2] % 101  {id=s0, inames=i:f}\n");
+  k = apply(k, "split_iname", {text("f"), number(3)});
+  k = apply(k, "split_iname", {text("i"), number(3)}, {{"inner_tag", text("ilp")}});
+  k = apply(k, "prioritize_loops", {text("f_outer, i_inner, i_outer")});
+  CHECK(code_of([&] { check_legal(parsed(print_kernel(k))); }) == "legal");
+}
