@@ -65,4 +65,20 @@ Set keep_on_last(Set convex) {
   return isl_set_drop_constraints_not_involving_dims(convex.take(), isl_dim_set, last, 1);
 }
 
+unsigned param_of(Set& s, const std::string& name) {
+  int at = isl_set_find_dim_by_name(s.get(), isl_dim_param, name.c_str());
+  if (at < 0) {
+    s = isl_set_add_dims(s.take(), isl_dim_param, 1);
+    at = count(isl_set_dim(s.get(), isl_dim_param)) - 1;
+    s = isl_set_set_dim_name(s.take(), isl_dim_param, static_cast<unsigned>(at), name.c_str());
+  }
+  return static_cast<unsigned>(at);
+}
+
+Set between(Set s, const std::string& iname, int extent) {
+  const unsigned at = param_of(s, iname);
+  s = isl_set_lower_bound_si(s.take(), isl_dim_param, at, 0);
+  return isl_set_upper_bound_si(s.take(), isl_dim_param, at, extent - 1);
+}
+
 }  // namespace moonloop

@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "core/sets/coalesce.h"
@@ -16,6 +17,11 @@ Set hull(Set s);
 /// A convex set without the constraints that do not bound the last dimension. With quotients in it,
 /// nothing is dropped: a constraint on a quotient may be one on the dimension.
 Set keep_on_last(Set convex);
+
+/// The place of a parameter of `s`, which gets it if it has none of that name.
+unsigned param_of(Set& s, const std::string& name);
+/// `s` where the parameter `iname` is from 0 to `extent`, exclusive.
+Set between(Set s, const std::string& iname, int extent);
 
 /// Distinct sets of one space, united in the end.
 class Union {

@@ -651,7 +651,7 @@ class LoopMaker {
       std::vector<std::string> all{m.row, m.column};
       for (const auto& [iname, extent] : extents) all.push_back(iname);
       for (const std::string& iname : all) {
-        const unsigned at = param(lacks, iname);
+        const unsigned at = param_of(lacks, iname);
         lacks = isl_set_project_out(lacks.take(), isl_dim_param, at, 1);
       }
       full = coalesce(isl_set_subtract(full.take(), lacks.take()));
@@ -673,22 +673,6 @@ class LoopMaker {
     }
     std::get<Loop>(body[0].op).matrix = *node.loop()->matrix;
     return whole_or_rest(std::move(body), *guard, full, node, range, context);
-  }
-
-  /// The place of a parameter of `s`, which gets it if it has none of that name.
-  static unsigned param(Set& s, const std::string& name) {
-    int at = isl_set_find_dim_by_name(s.get(), isl_dim_param, name.c_str());
-    if (at < 0) {
-      s = isl_set_add_dims(s.take(), isl_dim_param, 1);
-      at = count(isl_set_dim(s.get(), isl_dim_param)) - 1;
-      s = isl_set_set_dim_name(s.take(), isl_dim_param, static_cast<unsigned>(at), name.c_str());
-    }
-    return static_cast<unsigned>(at);
-  }
-  static Set between(Set s, const std::string& iname, int extent) {
-    const unsigned at = param(s, iname);
-    s = isl_set_lower_bound_si(s.take(), isl_dim_param, at, 0);
-    return isl_set_upper_bound_si(s.take(), isl_dim_param, at, extent - 1);
   }
 
   /// `whole`, which runs all iterations of `node` at once, under its guard, and else these one by
