@@ -28,11 +28,12 @@ std::string array_text(const Buffer& b) {
                      sum_text(b, sum), sum.bytes, fmt::join(first, " "), more ? " ..." : "");
 }
 
-/// `; 2 undecided, because rounding may turn a condition that decides them`
+/// `; 2 undecided, because rounding may turn what decides them, or a conversion does not fit`
 std::string undecided_text(const Comparison& c) {
   if (c.undecided == 0) return {};
-  return fmt::format("; {} undecided, because rounding may turn what decides {}", c.undecided,
-                     c.undecided == 1 ? "it" : "them");
+  return fmt::format(
+      "; {} undecided, because rounding may turn what decides {}, or a conversion does not fit",
+      c.undecided, c.undecided == 1 ? "it" : "them");
 }
 
 std::string comparison_text(const Comparison& c) {

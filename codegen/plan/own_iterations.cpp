@@ -26,7 +26,7 @@ bool OwnIterations::conflict(const std::vector<StatementAccess>& accesses, const
   if (!conflicts_) conflicts_.emplace(k_);
   for (const StatementAccess& x : accesses)
     for (const StatementAccess& y : accesses) {
-      if (!x.write && !y.write) continue;
+      if ((!x.write && !y.write) || plainly_apart(x, y)) continue;
       const Map pairs = conflicts_->in_equal(conflicts_->pairs(x, y).all, x, y, outer);
       if (!yes(isl_map_is_empty(conflicts_->in_different(pairs, x, y, {loop}).get()))) return true;
     }

@@ -39,7 +39,7 @@
 ///    has a bound that reaches the other value; a statement with an open predicate gets one that
 ///    reaches the element's value with and without it.
 ///  * Casts to integers, floors and the like are exact unless the bound reaches over a step; then
-///    they have a bound of their own.
+///    they have a bound of their own. A cast of what the integer type does not have is undecided.
 ///  * An element that is read at an open subscript is undecided (e is infinite); a store to one
 ///    makes the elements that it may hit undecided, and no others. Where a loop's bounds are open,
 ///    so is all that the loop writes.

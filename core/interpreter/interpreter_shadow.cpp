@@ -25,20 +25,42 @@ const Type* type_of(const Kernel& k, const std::string& name) {
   return t && t->type ? &*t->type : nullptr;
 }
 
-/// Whether reals, or integers in `decided`, may decide the value of `e`.
+bool gives_reals(const std::string& function) {
+  const FnInfo* f = find_function(function);
+  return f && (f->cls == FnClass::Real || f->cls == FnClass::RealOrComplex ||
+               f->cls == FnClass::Component || f->cls == FnClass::Conjugate ||
+               f->cls == FnClass::Bessel);
+}
+
+/// Whether reals, or integers in `decided`, may decide the value of `e`. An operation on uint64 and
+/// a signed type is one on reals.
 bool decides(const Kernel& k, const Expr& e, const std::set<std::string>& decided) {
-  bool found = false;
+  bool found = false, signed_parts = false, u64_parts = false;
+  const auto part = [&](const Type& t) {
+    found = found || !holds_int(t);
+    if (t == Type(Scalar::U64))
+      u64_parts = true;
+    else if (holds_int(t) && !t.is_record() && !is_unsigned(t.scalar))
+      signed_parts = true;
+  };
   const auto named = [&](const std::string& name) {
     const Type* t = type_of(k, name);
-    return (t && !holds_int(*t)) || decided.count(name) != 0;
+    part(t ? *t : Type(Scalar::I32));  // of an iname or a parameter
+    found = found || decided.count(name) != 0;
   };
   walk(e, [&](const Expr& x) {
-    const auto* v = x.as<Var>();
-    const auto* l = x.as<Load>();
+    if (const auto* v = x.as<Var>()) named(v->name);
+    if (const auto* l = x.as<Load>()) {  // its subscripts are computed for themselves
+      named(l->array);
+      for (const Expr& i : l->index) found = found || decides(k, i, decided);
+      return false;
+    }
+    if (const auto* c = x.as<Cast>()) part(c->type);
+    if (const auto* n = x.as<IntLit>(); n && n->type) part(*n->type);
     const auto* b = x.as<Binary>();
-    const auto* c = x.as<Cast>();
-    found = found || x.as<FloatLit>() || x.as<ComplexLit>() || (v && named(v->name)) ||
-            (l && named(l->array)) || (b && b->op == BinaryOp::Div) || (c && !holds_int(c->type));
+    const auto* f = x.as<Call>();
+    found = found || x.as<FloatLit>() || x.as<ComplexLit>() || (b && b->op == BinaryOp::Div) ||
+            (f && gives_reals(f->name)) || (u64_parts && signed_parts);
     return !found;
   });
   return found;

@@ -181,6 +181,14 @@ std::int64_t truncated(double v) {
   }
 }
 
+/// Whether the conversion is defined.
+template <class T>
+bool fits(double v) {
+  const double t = std::trunc(v);  // false for a NaN, and for the first number beyond the largest
+  return t >= static_cast<double>(std::numeric_limits<T>::min()) &&
+         t < std::ldexp(1.0, std::numeric_limits<T>::digits);
+}
+
 /// Every value of `from` is one of `to`, in the same representation.
 bool contains(Scalar to, Scalar from) {
   if (to == from || from == Scalar::Bool) return true;
@@ -222,9 +230,9 @@ Value to_int(Value v, const Type& to) {
     return decided_int(
         to, truncated<T>,
         [](const Accuracy&, std::int64_t z, const BoundedReal& x) {
+          if (std::is_same_v<T, bool>) return x.e == 0 ? 0 : comparison_bound(x, BoundedReal{0, 0});
+          if (!(x.e < kUndecided) || !fits<T>(x.v - x.e) || !fits<T>(x.v + x.e)) return kUndecided;
           if (x.e == 0) return 0.0;
-          if (std::is_same_v<T, bool>) return comparison_bound(x, BoundedReal{0, 0});
-          if (!(x.e < kUndecided)) return kUndecided;
           return stepped(static_cast<double>(z), static_cast<double>(truncated<T>(x.v - x.e)),
                          static_cast<double>(truncated<T>(x.v + x.e)));
         },

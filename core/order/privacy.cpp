@@ -26,16 +26,28 @@ class DataDependent {
 
   /// Not exact where something was left out: it is not the same at `s` and at `anchor`.
   ApproximateSet instances(int s, int anchor) const {
-    const RunOrder& o = r_.order;
-    ApproximateSet out{domain_of(o.kernel(), o.dims(s))};
-    std::vector<std::string> changing;
-    for (const std::string& p : param_names(out.all))
-      if (o.kernel().find_temporary(p) && !is_steady(p, s, anchor)) changing.push_back(p);
-    if (!changing.empty()) out = {drop_params(std::move(out.all), changing), false};
-    for (const Expr& p : o.insn(s).predicates) {
+    ApproximateSet out = in_bounds(s, anchor);
+    for (const Expr& p : conditions(s)) {
       const std::optional<Set> holds = condition(p, s, anchor);
       if (holds)
         out.all = isl_set_intersect(out.all.take(), holds->copy());
+      else
+        out.exact = false;
+    }
+    return out;
+  }
+
+  /// Those of `pairs`, { instances of `s` -> instances of `anchor` that run }, in which `s` runs
+  /// too. A condition of `s` that isl does not see holds as well where one of `anchor` is the same
+  /// function of the same numbers: `d[i] > 0` for equal `i`.
+  ApproximateMap running(Map pairs, int s, int anchor) const {
+    ApproximateMap out{std::move(pairs)};
+    out.intersect_domain(in_bounds(s, anchor));
+    for (const Expr& p : conditions(s)) {
+      if (const std::optional<Set> holds = condition(p, s, anchor))
+        out.all = isl_map_intersect_domain(out.all.take(), holds->copy());
+      else if (const std::optional<Map> with = implied(p, s, anchor))
+        out.all = isl_map_intersect(out.all.take(), with->copy());
       else
         out.exact = false;
     }
@@ -92,6 +104,63 @@ class DataDependent {
     add_reading(choice->cond, read, s, when, out);
     add_reading(choice->yes, read, s, isl_set_intersect(when.copy(), holds->copy()), out);
     add_reading(choice->no, read, s, isl_set_subtract(when.copy(), holds->copy()), out);
+  }
+
+  /// All of which hold where `s` runs; none is a conjunction.
+  Exprs conditions(int s) const {
+    const Expr all = conjunction(r_.order.insn(s).predicates);
+    const auto* n = all.as<Nary>();
+    return n && n->op == NaryOp::And ? n->terms : Exprs{all};
+  }
+
+  /// The values of inames and parameters in the bounds of `s` that are the same at `anchor`.
+  ApproximateSet in_bounds(int s, int anchor) const {
+    const RunOrder& o = r_.order;
+    ApproximateSet out{domain_of(o.kernel(), o.dims(s))};
+    std::vector<std::string> changing;
+    for (const std::string& p : param_names(out.all))
+      if (o.kernel().find_temporary(p) && !is_steady(p, s, anchor)) changing.push_back(p);
+    if (!changing.empty()) out = {drop_params(std::move(out.all), changing), false};
+    return out;
+  }
+
+  /// An expression as a function of numbers that isl knows.
+  struct Function {
+    Expr body;  // with a `?` for each of
+    Exprs arguments;
+  };
+  Expr body_of(const Expr& e, const std::vector<std::string>& dims, Exprs& arguments) const {
+    bool fixed = true;
+    walk(e, [&](const Expr& x) {
+      if (const Var* v = x.as<Var>(); v && r_.variables.has(v->name)) fixed = false;
+      if (x.as<Load>() || x.as<Slice>()) fixed = false;
+      return fixed;
+    });
+    if (!fixed || !to_affine(e, dims))
+      return map_children(e, [&](const Expr& x) { return body_of(x, dims, arguments); });
+    arguments.push_back(e);
+    return var("?");
+  }
+
+  /// { instances of `s` -> those of `anchor` } where `p` has the value of a condition of `anchor`;
+  /// nothing where none is known to be like it.
+  std::optional<Map> implied(const Expr& p, int s, int anchor) const {
+    const RunOrder& o = r_.order;
+    Function mine;
+    mine.body = body_of(p, o.dims(s), mine.arguments);
+    if (!is_same(mine.body, s, anchor)) return std::nullopt;
+    const std::optional<Map> to = to_map(mine.arguments, o.dims(s));
+    std::optional<Map> out;
+    for (const Expr& q : conditions(anchor)) {
+      Function other;
+      other.body = body_of(q, o.dims(anchor), other.arguments);
+      if (!to || !equal(mine.body, other.body)) continue;
+      const std::optional<Map> from = to_map(other.arguments, o.dims(anchor));
+      if (!from) continue;
+      Map pairs = isl_map_apply_range(to->copy(), isl_map_reverse(from->copy()));
+      out = out ? Map(isl_map_union(out->take(), pairs.take())) : std::move(pairs);
+    }
+    return out;
   }
 
   CoverKey::Instances find_key(int s, int anchor) const {
@@ -520,14 +589,13 @@ class Privacy {
     left = data.reading(r_.at(read), read.insn, std::move(left));
     for (const AccessAt& w : all_) {
       if (!r_.at(w).write || !covers_field(r_.at(w).field, field)) continue;
-      ApproximateSet from = data.instances(w.insn, read.insn);
       ApproximateMap m{universal_map(o.dims(w.insn), o.dims(read.insn))};
       if (!data.same_element(r_.at(w), w.insn, r_.at(read), read.insn))
         m = conflict_map(o.kernel(), r_.variables, r_.at(w), o.dims(w.insn), r_.at(read),
                          o.dims(read.insn));
-      if (!from.exact || !m.exact) continue;
-      m.all = isl_map_intersect(m.all.take(), ahead(w, read).take());
-      m.intersect_domain(std::move(from));
+      if (!m.exact) continue;
+      m = data.running(isl_map_intersect(m.all.take(), ahead(w, read).take()), w.insn, read.insn);
+      if (!m.exact) continue;
       left = isl_set_subtract(left.take(), isl_map_range(m.all.take()));
       if (yes(isl_set_is_empty(left.get()))) return true;
     }
@@ -608,10 +676,11 @@ class Privacy {
     for (const AccessAt& w : all_) {
       if (!r_.at(w).write || !covers_field(r_.at(w).field, field)) continue;
       const ApproximateMap written = elements_of(w);
-      const ApproximateSet from = data.instances(w.insn, read.insn);
-      if (!written.exact || !from.exact) continue;
-      const Map before = isl_map_intersect_domain(ahead(w, read).take(), from.all.copy());
-      const Map filled = isl_map_apply_range(isl_map_reverse(before.copy()), written.all.copy());
+      if (!written.exact) continue;
+      const ApproximateMap before = data.running(ahead(w, read), w.insn, read.insn);
+      if (!before.exact) continue;
+      const Map filled =
+          isl_map_apply_range(isl_map_reverse(before.all.copy()), written.all.copy());
       left = isl_map_subtract(left.take(), filled.copy());
       if (yes(isl_map_is_empty(left.get()))) return true;
     }

@@ -33,6 +33,24 @@ u[j] = v[j] {inames=s:j}
                                          Target::OpenMP, {{"i", "par"}, {"j", "par"}}));
 }
 
+TEST_CASE("openmp: iterations meet in a record, in different fields of it") {
+  const auto code_of = [](const std::string& read) {
+    return code(R"(
+record pair(value: int32, x: int32)
+kernel meet(n: int32, r: pair[n + 3], s: int32[n])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n + 3}
+temp t: pair[n + 3]
+t[j] = r[j] {id=load}
+t[i + 3].value = 2*i {id=set, inames=i}
+s[i] = t[3].)" + read +
+                    " {id=get, inames=i}\n",
+                Target::OpenMP, {{"i", "par"}});
+  };
+  CHECK(code_of("x").find("omp parallel for\n  for (int32_t i = ") != std::string::npos);
+  CHECK_THROWS(code_of("value"));
+}
+
 TEST_CASE("openmp: extrema and truth over lanes") {
   const std::string c = code(R"(
 kernel extrema(n: int32, a: float64[n], r: float64[1], t: int32[1])

@@ -138,6 +138,28 @@ TEST_CASE("error bounds: casts and floors are exact unless the bound reaches ove
   CHECK(b.of(1) == 0);
 }
 
+TEST_CASE("error bounds: a cast of what the integer type does not have is undecided") {
+  const auto cast_of = [](const std::string& e) {
+    CAPTURE(e);
+    const Bounded b("domain {[i]: 1 <= i < 2}\nm[0] = " + e + "\n", {0, 2147483647, -1, 1e10}, 1);
+    return b.of_m(0);
+  };
+  CHECK(cast_of("x[1]") == 0);
+  CHECK(cast_of("x[1] + 0.5") == 0);
+  CHECK(cast_of("x[1] + 1") == kInf);
+  CHECK(cast_of("-x[1] - 1.5") == 0);
+  CHECK(cast_of("-x[1] - 2") == kInf);
+  CHECK(cast_of("x[3]") == kInf);
+  CHECK(cast_of("x[0]/x[0]") == kInf);
+  CHECK(cast_of("cast(uint8, x[2])") == kInf);
+  CHECK(cast_of("cast(uint8, x[2] + 0.5)") == 0);
+  CHECK(cast_of("cast(bool, x[3])") == 0);
+  // float64, by the rules for uint64 and signed types
+  CHECK(cast_of("cast(uint64, 3000000000) + i") == kInf);
+  CHECK(cast_of("cast(uint64, 30) + i") == 0);
+  CHECK(cast_of("cast(uint64, 3000000000) + 1") == 0);  // the low bits
+}
+
 TEST_CASE(
     "error bounds: a store at an open subscript leaves the elements undecided that it may hit") {
   const std::string rest =

@@ -209,6 +209,24 @@ TEST_CASE("legality: a scalar set under a condition belongs to its iteration whi
   CHECK(verdict_with("", "c[i] = d[i, j] {id=change}\n") != "legal");  // the next `j` uses it
 }
 
+TEST_CASE("legality: elements set and used in two loops under one condition of equal numbers") {
+  const auto verdict_with = [](const std::string& use, const std::string& between) {
+    const Kernel k = parsed(
+        "kernel f(n: int32, m: int32, c: int32[n, m], a: float64[n, m], b: float64[n, m])\n"
+        "domain {[i]: 0 <= i < n}\ndomain {[j]: 0 <= j < m}\ndomain {[k]: 0 <= k < m}\n"
+        "temp t: float64[m]\n"
+        "for i\nfor j\nif c[i, j] % 3 > 0\n t[j] = a[i, j] {id=set}\nend\nend\n" +
+        between + "for k\nif " + use + "\n b[i, k] = t[k] {id=use}\nend\nend\nend\n");
+    return code(tagged(k, {{"i", "par"}}));
+  };
+  CHECK(verdict_with("c[i, k] % 3 > 0", "") == "legal");
+  CHECK(verdict_with("k < m // 2 and c[i, k] % 3 > 0", "") == "legal");
+  CHECK(verdict_with("c[i, k] % 3 > 1", "") != "legal");
+  CHECK(verdict_with("c[i, m - 1 - k] % 3 > 0", "") != "legal");  // of another number
+  CHECK(verdict_with("c[i, k] % 3 > 0", "c[i, 0] = 1 {id=change}\n") != "legal");
+  CHECK(verdict_with("k < m // 2 or c[i, k] % 3 > 0", "") != "legal");
+}
+
 TEST_CASE("legality: a scalar that iterations hand on") {
   const Kernel k = parsed(
       "kernel f\ndomain {[i]: 0 <= i < n}\n"
