@@ -35,7 +35,13 @@ class Build {
                             options_.fetch_bounding_box ? PointShape::Box
                             : box_is_safe()             ? PointShape::Simple
                                                         : PointShape::Exact);
-    if (box_is_safe()) drop_idle_conditions(before_, points_, foot_, element().as<Load>()->array);
+    if (box_is_safe()) {
+      const Expr value = element();
+      const auto* read = value.as<Load>();
+      if (const auto& shape = before_.find_arg(read->array)->shape)
+        join_parts(points_, foot_, inames_, read->index, *shape);
+      drop_idle_conditions(before_, points_, foot_, read->array);
+    }
     add_domain();
     add_computation();
     tag_inames();

@@ -140,6 +140,24 @@ StagedPoints staged_points(const Footprint& f, const std::vector<std::string>& n
   return out;
 }
 
+void join_parts(StagedPoints& p, const Footprint& f, const std::vector<std::string>& names,
+                const Exprs& index, const Exprs& shape) {
+  constexpr int kMany = 8;
+  const int parts = count(isl_set_n_basic_set(p.points.get()));
+  if (parts < kMany || index.size() != shape.size()) return;
+  Exprs inside;
+  for (std::size_t d = 0; d < index.size(); ++d) {
+    inside.push_back(Expr(Compare{CompareOp::Ge, index[d], lit(0)}));
+    inside.push_back(Expr(Compare{CompareOp::Lt, index[d], shape[d]}));
+  }
+  const std::optional<Set> existing = to_condition(conjunction(inside), names);
+  if (!existing) return;
+  const Set all = isl_set_intersect(extents_of(f, names).take(), existing->copy());
+  Set joined = without_context(all, f.context);
+  if (count(isl_set_n_basic_set(joined.get())) >= parts) return;
+  p = {without_idle_params(std::move(joined)), {}};
+}
+
 namespace {
 
 /// Whether `c` is over parameters none of which is in `keep`.

@@ -47,6 +47,11 @@ struct StagedPoints {
 StagedPoints staged_points(const Footprint& f, const std::vector<std::string>& names,
                            PointShape shape);
 
+/// Replaces points that are in many parts by all those within the extents whose element, which has
+/// the subscripts `index` in an array of `shape`, exists. Reading more must do no harm.
+void join_parts(StagedPoints& p, const Footprint& f, const std::vector<std::string>& names,
+                const Exprs& index, const Exprs& shape);
+
 /// Leaves out conditions on only kernel parameters, such as `m >= 1`, that only say that there is a
 /// use: on parameters that nothing else of the points depends on and that are not in the shape of
 /// `array`, whose elements at the points are read. Does nothing where the shape is not known.

@@ -575,19 +575,22 @@ class Converter {
   template <typename T, typename F>
   Expr of_arrays(const std::string& name, const F& f, const Exprs& args) const {
     const auto arg = [&](std::size_t i) { return i < args.size() ? args[i] : Expr(); };
-    const auto constant = [&](std::size_t i) {
-      const auto n = as_int(without_casts(arg(i)));
+    const auto axis = [&](int axes) {  // the second argument, from 1 to `axes`
+      const auto n = as_int(without_casts(arg(1)));
       if (!n) unsupported(fmt::format("a `dim` of `{}` that is not a constant", name));
+      if (*n < 1 || *n > axes)
+        fail("bad-axis", at_, "the `dim` of `{}` is {}, and the axes are 1 to {}", name, *n, axes);
       return lit(*n);
     };
+    const int rank = f.arguments().empty() || !f.arguments()[0] ? 0 : f.arguments()[0]->Rank();
     if (name == "lbound" || name == "ubound") {
-      if (arg(1) && f.Rank() == 0) return call(kBound + name, {args[0], constant(1)}, at_);
+      if (arg(1) && f.Rank() == 0) return call(kBound + name, {args[0], axis(rank)}, at_);
       return call(kBound + name, {args[0]}, at_);
     }
     if (const auto made = made_of_arrays(name, args, f.Rank(), at_)) return *made;
     if (name == "matmul" || name == "transpose") return call(kArrays + name, args, at_);
     if (name == "spread")
-      return call(kArrays + name, {args[0], constant(1), without_casts(args[2])}, at_);
+      return call(kArrays + name, {args[0], axis(f.Rank()), without_casts(args[2])}, at_);
     if (name == "dot_product") {
       if constexpr (T::category == TypeCategory::Logical) unsupported("`dot_product` of logicals");
       const Expr left =
@@ -604,7 +607,8 @@ class Converter {
       return Expr();
     const bool masked = extreme || name == "sum" || name == "product";
     Exprs out{args[0], Expr(), Expr()};  // array, axis, value for no elements
-    if (arg(1) && f.Rank() > 0) out[1] = constant(1);
+    if (arg(1)) out[1] = axis(rank);
+    if (f.Rank() == 0) out[1] = Expr();
     if constexpr (T::category == TypeCategory::Integer || T::category == TypeCategory::Real)
       if (extreme) {
         const auto most = T::Scalar::HUGE();

@@ -42,6 +42,16 @@ TEST_CASE("fortran: Flang's errors, every one of them at its line") {
   CHECK(syntax[0].where.at.line == 4);
 }
 
+TEST_CASE("fortran: an axis along which there is nothing to spread") {
+  for (const char* spread : {"spread(b, 0, n)", "spread(b, 3, n)"}) {
+    const auto all =
+        errors("integer :: n\nreal :: a(n), b(n)", std::string("a(1) = sum(") + spread + ")");
+    REQUIRE(all.size() == 1);
+    CHECK(all[0].code == "bad-axis");
+    CHECK(all[0].where.at.line == 4);
+  }
+}
+
 TEST_CASE("fortran: what no kernel can say is named at its line") {
   refused("print *, a(1:2)*other(n)", "`other` in an expression of arrays in `print`");
   refused("write (*, *) (a(i), n, (b(n), n = 1, 3), i = 1, 2)",

@@ -495,3 +495,22 @@ q[i + 4*o] = x[i + 4*o + 2] - x[(i + 4*o) // 2]  {if=(i + 4*o) % 2 == 1}
   CHECK(same_values(k, read, {{"n", 5}}));
   CHECK(same_values(k, read, {{"n", 14}}));
 }
+
+// Differential test, seed 22500729: chunks of chunks left too many parts to generate code for.
+TEST_CASE("add_prefetch: elements in many parts are copied with those between them") {
+  const Kernel k = parsed(R"(
+kernel k(n: int32, a: float32[3*n + 12], p: float32[3*n + 12, 3*n + 12])
+domain {[j]: 0 <= j < n}
+assume n >= 5
+a[j + 2] = 0.25*p[j, j + 3]  {if=j % 2 == 1}
+)");
+  const Kernel chunks = apply(k, "chunk_iname", {text("j"), number(3)});
+  const Kernel read =
+      apply(chunks, "add_prefetch", {text("p"), text("j_outer")}, {{"default_tag", flag(false)}});
+  CHECK(read.find_insn("p_fetch_rule")->predicates.empty());
+  const Kernel again = apply(read, "chunk_iname", {text("j_inner"), number(4)});
+  for (const int n : {5, 6, 13, 26}) {
+    CHECK(same_values(k, read, {{"n", n}}));  // the interpreter checks that reads are inside
+    CHECK(same_values(k, again, {{"n", n}}));
+  }
+}
