@@ -6,7 +6,6 @@
 #include "core/model/lookup.h"
 #include "core/order/check_kernel.h"
 #include "core/order/reference.h"
-#include "core/order/shared_storage.h"
 #include "transforms/registry.h"
 #include "transforms/temporary_axes.h"
 
@@ -30,15 +29,7 @@ Kernel privatize_temporaries_with_inames(const Kernel& k, const std::vector<std:
               has.push_back(i);
   std::erase_if(wanted, [](const auto& w) { return w.second.empty(); });
 
-  Kernel out =
-      proved(with_axes(k, wanted, "`only_var_names` takes the temporaries that get an axis"));
-  const auto shares = [&](const auto& w) {
-    const Temporary* t = out.find_temporary(w.first);
-    return t && !t->base_storage.empty();
-  };
-  if (std::any_of(wanted.begin(), wanted.end(), shares))
-    merge_shared_storage(complete(out));  // proves that larger ones still may
-  return out;
+  return proved(with_axes(k, wanted, "`only_var_names` takes the temporaries that get an axis"));
 }
 
 extern const Op privatize_temporaries_with_inames_op;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/infer/infer.h"
 #include "core/model/lookup.h"
 #include "core/order/order.h"
 #include "core/order/reference.h"
+#include "core/order/shared_storage.h"
 #include "core/sets/budget.h"
 
 namespace moonloop {
@@ -412,7 +414,10 @@ namespace {
 Kernel run_within_budget(const Op& op, const Kernel& k, const Args& a) {
   try {
     const IslBudget budget(kStepOperations);
-    return op.run(k, a);
+    Kernel out = op.run(k, a);
+    // Each of the temporaries keeps its order where they share memory, and together they do.
+    if (a.proof() == Proof::Made && shares_storage(out)) merge_shared_storage(complete(out));
+    return out;
   } catch (const IslQuota&) {
     refuse("too-complex", a.at(), "`{}` would take too many operations on the domains of `{}`",
            op.name, k.name);

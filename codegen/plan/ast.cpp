@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/expr/integers.h"
+
 namespace moonloop {
 namespace {
 
@@ -43,6 +45,35 @@ Expr fold_index(const Expr& e) {
     if (const auto* u = x.as<Unary>(); u && u->op == UnaryOp::Neg)
       return index_mul(lit(-1), u->arg);
     return x;
+  });
+}
+
+Expr without_decided_choices(const Expr& e) {
+  bool chooses = false;
+  walk(e, [&](const Expr& x) {
+    chooses = chooses || x.as<Select>();
+    return !chooses;
+  });
+  if (!chooses) return e;
+  return rewrite(e, [](const Expr& x) -> Expr {
+    if (const auto* c = x.as<Compare>()) {
+      const auto a = as_int(c->left), b = as_int(c->right);
+      return a && b ? Expr(BoolLit{holds(c->op, *a, *b)}) : x;
+    }
+    if (const auto* n = x.as<Nary>(); n && (n->op == NaryOp::And || n->op == NaryOp::Or)) {
+      const bool ends = n->op == NaryOp::Or;  // the value that decides it
+      Exprs open;
+      for (const Expr& t : n->terms)
+        if (const auto* b = t.as<BoolLit>(); !b)
+          open.push_back(t);
+        else if (b->value == ends)
+          return t;
+      if (open.empty()) return Expr(BoolLit{!ends});
+      return open.size() == 1 ? open[0] : Expr(Nary{n->op, open}, x.at());
+    }
+    const auto* s = x.as<Select>();
+    const auto* b = s ? s->cond.as<BoolLit>() : nullptr;
+    return b ? (b->value ? s->yes : s->no) : x;
   });
 }
 
@@ -116,7 +147,18 @@ Expr with_values(const Expr& e, const std::map<std::string, Expr>& values,
     for (Expr& i : out.index) i = substitute(i, marks);
     return Expr(std::move(out), x.at());
   });
-  return substitute(substitute(apart, elsewhere), marked);
+  return rewrite(substitute(substitute(apart, elsewhere), marked), [](const Expr& x) {
+    const auto* l = x.as<Load>();
+    if (!l) return x;
+    Load out = *l;
+    bool changed = false;
+    for (Expr& i : out.index) {
+      const Expr decided = without_decided_choices(i);
+      changed = changed || !decided.same_as(i);
+      i = decided;
+    }
+    return changed ? Expr(std::move(out), x.at()) : x;
+  });
 }
 
 void substitute(Block& block, const std::string& iname, const Expr& value, Scalar index) {

@@ -135,6 +135,9 @@ Expr with_values(const Expr& e, const std::map<std::string, Expr>& values,
 /// expressions of integers.
 Expr fold_index(const Expr& e);
 
+/// The expression of integers with the arms of choices that numbers decide, `i if 0 == 0 else j`.
+Expr without_decided_choices(const Expr& e);
+
 /// Quotients that isl made, as the kernel language has them.
 Expr without_truncation(const Expr& e);
 

@@ -6,6 +6,7 @@
 #include "codegen/plan/ast.h"
 #include "codegen/print/ispc_library.h"
 #include "core/base/diagnostic.h"
+#include "core/expr/integers.h"
 #include "core/model/domain.h"
 
 namespace moonloop {
@@ -40,16 +41,7 @@ bool is_place(const Expr& e) {
 std::optional<bool> constant_condition(const Expr& e) {
   const auto* c = e.as<Compare>();
   const auto a = c ? as_int(c->left) : std::nullopt, b = c ? as_int(c->right) : std::nullopt;
-  if (!a || !b) return std::nullopt;
-  switch (c->op) {
-    case CompareOp::Eq: return *a == *b;
-    case CompareOp::Ne: return *a != *b;
-    case CompareOp::Lt: return *a < *b;
-    case CompareOp::Le: return *a <= *b;
-    case CompareOp::Gt: return *a > *b;
-    case CompareOp::Ge: return *a >= *b;
-  }
-  return std::nullopt;
+  return a && b ? std::optional(holds(c->op, *a, *b)) : std::nullopt;
 }
 
 /// The type in which C combines operands of types `a` and `b`.

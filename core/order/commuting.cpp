@@ -4,6 +4,7 @@
 
 #include "core/infer/infer.h"
 #include "core/infer/typing.h"
+#include "core/model/flat_subscripts.h"
 #include "core/order/order.h"
 
 namespace moonloop {
@@ -60,12 +61,60 @@ Expr field_of_value(const Expr& record, const std::string& name) {
               record.at());
 }
 
+/// Elements by number: those with equal subscripts, or at one place in memory, have the same.
+class Elements {
+ public:
+  explicit Elements(const Kernel& k) : k_(k) {}
+  Expr numbered(const Expr& e) {
+    return rewrite(e, [&](const Expr& x) {
+      const auto* l = x.as<Load>();
+      return l ? var("element " + std::to_string(number(*l))) : x;
+    });
+  }
+
+ private:
+  std::size_t number(const Load& l) {
+    std::size_t n = 0;
+    while (n < known_.size() && !is_same(l, known_[n])) ++n;
+    if (n == known_.size()) known_.push_back(l);
+    return n;
+  }
+  bool is_same(const Load& x, const Load& y) const {
+    if (x.array != y.array) return false;
+    if (x.linear == y.linear && equal(x.index, y.index)) return true;
+    const auto p = place_in_memory(k_, x.array, moonloop::subscripts_of(x)),
+               q = place_in_memory(k_, y.array, moonloop::subscripts_of(y));
+    return p && q && as_int(index_sub(*p, *q)) == 0;
+  }
+
+  const Kernel& k_;
+  std::vector<Load> known_;
+};
+
+/// Whether the two are the same expression of the same elements.
+bool is_same(const Kernel& k, const Expr& x, const Expr& y) {
+  if (equal(x, y)) return true;
+  const auto has_flat = [](const Expr& e) {
+    bool found = false;
+    walk(e, [&](const Expr& part) {
+      const auto* l = part.as<Load>();
+      found = found || (l && l->linear);
+      return !found;
+    });
+    return found;
+  };
+  if (!has_flat(x) && !has_flat(y)) return false;
+  Elements elements(k);
+  return equal(elements.numbered(x), elements.numbered(y));
+}
+
 /// `e` as a comparison of `left` with `right`, turned round if necessary.
-std::optional<CompareOp> compared(const Expr& e, const Expr& left, const Expr& right) {
+std::optional<CompareOp> compared(const Kernel& k, const Expr& e, const Expr& left,
+                                  const Expr& right) {
   const auto* c = e.as<Compare>();
   if (!c) return std::nullopt;
-  if (equal(c->left, left) && equal(c->right, right)) return c->op;
-  if (!equal(c->left, right) || !equal(c->right, left)) return std::nullopt;
+  if (is_same(k, c->left, left) && is_same(k, c->right, right)) return c->op;
+  if (!is_same(k, c->left, right) || !is_same(k, c->right, left)) return std::nullopt;
   switch (c->op) {
     case CompareOp::Lt: return CompareOp::Gt;
     case CompareOp::Le: return CompareOp::Ge;
@@ -263,7 +312,7 @@ std::string CommutingUpdates::choice(const Step& s, const Expr& value) {
   const bool kept = equal(c->no, s.place());
   if (!kept && !equal(c->yes, s.place())) return "";
   const Expr& other = kept ? c->yes : c->no;
-  const auto op = compared(c->cond, other, s.place());
+  const auto op = compared(k_, c->cond, other, s.place());
   if (!op || uses(other, s.variable) > 0 || !stays_in(s.type, s.place(), other)) return "";
   switch (*op) {
     case CompareOp::Gt:
@@ -312,9 +361,10 @@ std::string CommutingUpdates::ordered(const Instruction& insn, const Exprs& valu
 
 /// The order in which the condition compares the candidates with their places, one after the
 /// other, until all are compared: ` m> at<`. Empty if it does not.
-std::string CommutingUpdates::lexicographic(const Expr& cond, const std::vector<Candidate>& parts) {
-  const auto strict = [](const Expr& e, const Candidate& c) -> std::string {
-    const auto op = compared(e, c.value, c.place);
+std::string CommutingUpdates::lexicographic(const Expr& cond,
+                                            const std::vector<Candidate>& parts) const {
+  const auto strict = [&](const Expr& e, const Candidate& c) -> std::string {
+    const auto op = compared(k_, e, c.value, c.place);
     return op == CompareOp::Gt ? " " + c.name + ">" : op == CompareOp::Lt ? " " + c.name + "<" : "";
   };
   if (parts.size() == 1) return strict(cond, parts[0]);
@@ -331,7 +381,7 @@ std::string CommutingUpdates::lexicographic(const Expr& cond, const std::vector<
         if (!tie || tie->op != NaryOp::And) break;
         Exprs rest;
         for (const Expr& e : tie->terms)
-          if (compared(e, parts[p].value, parts[p].place) != CompareOp::Eq) rest.push_back(e);
+          if (compared(k_, e, parts[p].value, parts[p].place) != CompareOp::Eq) rest.push_back(e);
         if (rest.size() + 1 != tie->terms.size()) break;
         ties.push_back(conjunction(rest));
       }

@@ -78,7 +78,7 @@ class CommutingUpdates {
     Expr value, place;
   };
   std::string ordered(const Instruction& insn, const Exprs& values);
-  static std::string lexicographic(const Expr& cond, const std::vector<Candidate>& parts);
+  std::string lexicographic(const Expr& cond, const std::vector<Candidate>& parts) const;
   bool stays_in(const Type& t, const Expr& place, const Expr& e, bool exact = false);
   Type type(const Expr& e, const std::optional<Type>& wanted = {});
 

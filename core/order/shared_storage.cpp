@@ -163,6 +163,13 @@ class Lifetimes {
 
 }  // namespace
 
+bool shares_storage(const Kernel& k) {
+  std::set<std::string_view> bases;
+  return std::any_of(k.temporaries.begin(), k.temporaries.end(), [&](const auto& t) {
+    return !t.second.base_storage.empty() && !bases.insert(t.second.base_storage).second;
+  });
+}
+
 Kernel merge_shared_storage(const Kernel& k) {
   const Groups groups = groups_of(k);
   if (groups.empty()) return k;
@@ -178,7 +185,7 @@ Kernel merge_shared_storage(const Kernel& k) {
       for (const Temporary* b : all)
         if (a != b) lifetimes.check(a->name, b->name);
 
-  Kernel out = map_expressions(k, [&](const Instruction& insn, const Expr& e) {
+  Kernel out = map_expressions(*WithoutRules(k), [&](const Instruction& insn, const Expr& e) {
     return rewrite(e, [&](const Expr& x) {
       const auto* v = x.as<Var>();
       if (v && shared.count(v->name))

@@ -3,6 +3,9 @@
 
 namespace moonloop {
 
+/// Whether two temporaries name the same `base`.
+bool shares_storage(const Kernel& k);
+
 /// `k` with one array in the place of all temporaries that name the same `base`; `k` itself when no
 /// two do. Shapes and types are known. Proves that this changes no value, in the present order and
 /// with the present tags; the result is its own reference.

@@ -155,6 +155,16 @@ TEST_CASE("unr: copies with constant subscripts") {
                code(std::string(kAxpyTiles) + "assume n mod 4 = 0\n", Target::C, {{"ii", "unr"}}));
 }
 
+TEST_CASE("unr: the choices between pieces are made") {
+  Kernel k = parsed(
+      "kernel f(n: int32, a: float64[n], b: float64[n])\ndomain {[i]: 0 <= i < n}\n"
+      "assume n >= 3\na[i] = 2*b[n - 1 - i]\n");
+  k = chunk_iname(k, "i", 3, {.outer_tag = "unr"});
+  const std::string all = generate(k, Target::C).source, text = all.substr(all.find("void f("));
+  CHECK(text.find("? ") == std::string::npos);
+  CHECK(text.find("== 1") == std::string::npos);
+}
+
 TEST_CASE("unr: iterations that differ in one value alone cost isl no more than one of them") {
   const auto operations = [](int n) {
     const IslBudget budget(kPhaseOperations);

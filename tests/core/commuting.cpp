@@ -12,7 +12,7 @@ record best(value: float64, at: int32, more: int32)
 kernel k(n: int32, x: in float64[n], i8: in int8[n], i64: in int64[n], b: in bool[n], f: in float32[n],
          a: inout float64[9], c: inout int32[9], s: inout int8[9], u: inout uint8[9], w: inout int64[9],
          g: inout float32[9], t: inout bool[9], z: inout complex128[9], r: inout best[9], v: in best[n],
-         m: inout float64[9], at: inout int32[9], y: out float64[n], q: float64, o: out int32[n])
+         m: inout float64[9], e: in float64[n, n], at: inout int32[9], y: out float64[n], q: float64, o: out int32[n])
 domain {[i]: 0 <= i < n}
 )";
 
@@ -72,6 +72,17 @@ TEST_CASE("commuting: the variable stands once, and nothing else reads it") {
   CHECK_FALSE(commute("c", "c[c[i % 3] % 3] = c[c[i % 3] % 3] + 1"));
   CHECK_FALSE(commute("a", "a[i % 4] = a[i % 4] + x[i] {if=a[i % 4] < 3"));
   CHECK(commute("a", "a[c[i % 9] % 4] = a[c[i % 9] % 4] + x[i] {if=x[i] < 3"));
+}
+
+// Differential test, seed 24800671.
+TEST_CASE("commuting: elements named by subscripts and by their places in memory") {
+  const auto chosen = [](const std::string& a, const std::string& b) {
+    return commute("m", "m[i % 4] = 0.5*" + a + " if 0.5*" + b + " > m[i % 4] else m[i % 4]");
+  };
+  CHECK(chosen("e[[n*(2*i + 1) + i]]", "e[2*i + 1, i]"));
+  CHECK(chosen("e[2*i + 1, i]", "e[[i + n*(2*i + 1)]]"));
+  CHECK_FALSE(chosen("e[[n*(2*i + 1) + i]]", "e[2*i, i]"));
+  CHECK_FALSE(chosen("e[[i]]", "x[i]"));
 }
 
 TEST_CASE("commuting: what is done is the same for all instances") {

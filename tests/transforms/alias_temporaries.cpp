@@ -136,3 +136,47 @@ c[i, r] = t[7 - r] {id=four, inames=i:r}
                 "privatize_temporaries_with_inames", {text("i_inner")});
         }) == "legal");
 }
+
+// Differential test, seed 24000790.
+TEST_CASE("alias_temporaries: rules read what shares memory") {
+  const Kernel k = apply(aliased(R"(
+kernel f(n: int32, a: float64[n, 8], b: float64[n, 8])
+domain {[i]: 0 <= i < n}
+domain {[j, p, q, r]: 0 <= j, p, q, r < 8}
+temp s: float64[8]
+temp t: float64[8]
+temp x: float64
+s[j] = a[i, j]     {id=one, inames=i:j}
+x = s[7 - p]       {id=get, inames=i:p}
+b[i, p] = x        {id=two, inames=i:p}
+t[q] = a[i, 7 - q] {id=three, inames=i:q}
+b[i, r] = b[i, r] + t[7 - r] {id=four, inames=i:r}
+)",
+                                 "s, t"),
+                         "assignment_to_subst", {text("x")});
+  const Kernel merged = merge_shared_storage(complete(k));
+  CHECK(merged.find_temporary("s") == nullptr);
+  CHECK(same_values(k, merged, {{"n", 5}}));
+}
+
+// Differential test, seed 24800917: no code could be generated for the tag.
+TEST_CASE("alias_temporaries: each step proves that what shares memory still may") {
+  const std::string text = R"(
+kernel f(a: float64[8], b: float64[8])
+domain {[i, j]: 0 <= i < 8 and 0 <= j < 2}
+temp own: float64[2]
+temp shared: float64[8, 2]
+own[j] = 2*a[i]               {id=one}
+b[i] = own[j]                 {id=two}
+shared[(i + 1) % 8, j] = b[i] {id=three}
+a[i] = shared[(i + 1) % 8, j] {id=four}
+)";
+  const auto tag = [](const Kernel& k, const char* tags) {
+    return code_of([&] { apply(k, "tag_inames", {moonloop::text(tags)}); });
+  };
+  const Kernel apart = parsed(text), together = aliased(text, "own, shared");
+  CHECK(tag(apart, "i: l.0") == "legal");
+  // One would be each work-item's own, the other one the group's.
+  CHECK(tag(together, "i: l.0") == "breaks-order");
+  CHECK(tag(together, "i: unr") == "legal");
+}
