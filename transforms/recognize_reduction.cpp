@@ -297,6 +297,13 @@ class Recognizer {
     const Expr e = expand_rules(k, p);
     collect_vars(e, vars);
     collect_reads(e, vars);
+    const std::set<std::string> bound = reduction_inames(k, e);
+    vars.merge(inames_bounding(k, bound));
+    for (const Domain& d : k.domains) {  // temporaries that bound them
+      const std::vector<std::string> dims = d.inames();
+      if (std::any_of(dims.begin(), dims.end(), [&](const auto& i) { return bound.contains(i); }))
+        for (std::string& n : d.params()) vars.insert(std::move(n));
+    }
     if (std::any_of(inames_.begin(), inames_.end(),
                     [&](const auto& i) { return vars.contains(i); }))
       return true;

@@ -152,8 +152,9 @@ void join_parts(StagedPoints& p, const Footprint& f, const std::vector<std::stri
   }
   const std::optional<Set> existing = to_condition(conjunction(inside), names);
   if (!existing) return;
-  const Set all = isl_set_intersect(extents_of(f, names).take(), existing->copy());
-  Set joined = without_context(all, f.context);
+  const Set box = extents_of(f, names);
+  const Set needed = gist(*existing, Set(isl_set_intersect_params(box.copy(), f.context.copy())));
+  Set joined = coalesce(isl_set_intersect(box.copy(), needed.copy()));
   if (count(isl_set_n_basic_set(joined.get())) >= parts) return;
   p = {without_idle_params(std::move(joined)), {}};
 }

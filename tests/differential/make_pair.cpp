@@ -311,6 +311,7 @@ std::string Statistics::str() const {
   for (const auto& [code, n] : codes) out += fmt::format(" {} {}", code, n);
   out += fmt::format("\nran on C and OpenMP: {}; no code:", run);
   for (const auto& [code, n] : no_code) out += fmt::format(" {} {}", code, n);
+  if (compiler_faults > 0) out += fmt::format("; the compiler's own faults: {}", compiler_faults);
   out += fmt::format("; not a kernel: {}\nkernels:", invalid);
   for (const auto& [what, n] : made) out += fmt::format(" {} {}", what, n);
   return out + "\n";

@@ -1,5 +1,6 @@
 #include "core/model/print.h"
 #include "core/order/check_kernel.h"
+#include "core/sets/bounded.h"
 #include "loop_kit.h"
 #include "same_values.h"
 
@@ -513,4 +514,19 @@ a[j + 2] = 0.25*p[j, j + 3]  {if=j % 2 == 1}
     CHECK(same_values(k, read, {{"n", n}}));  // the interpreter checks that reads are inside
     CHECK(same_values(k, again, {{"n", n}}));
   }
+}
+
+// Differential test, seed 27200930: one of the parts had no bounds.
+TEST_CASE("add_prefetch: loops over elements in many parts are bounded") {
+  const Kernel k = parsed(R"(
+kernel k(n: int32, c: int32[3*n + 12], q: int32[3*n + 12, 3*n + 12])
+domain {[i]: 0 <= i < n and i mod 2 = 0}
+domain {[j]: 0 <= j < n - i}
+assume n = 12
+c[j + 1] = q[n - j + 3, j // 2 + 2] - q[j + 2, 2*i] + q[j + 1, j // 2]  {inames=i:j}
+)");
+  const Kernel read = apply(k, "add_prefetch", {text("q"), text("")},
+                            {{"default_tag", flag(false)}, {"fetch_bounding_box", flag(true)}});
+  for (const Domain& d : read.domains) CHECK(is_bounded(d.set));
+  CHECK(same_values(k, read, {{"n", 12}}));
 }

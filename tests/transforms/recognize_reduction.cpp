@@ -357,3 +357,23 @@ a[i - 6] = a[i - 6] + x[m]  {id=add}
                                "recognize_reduction", {text("m")});
   CHECK(to_string(outside.find_insn("add")->predicates) == "i >= 6");
 }
+
+// Differential test, seed 26700323: the condition was asked once, for the longest of its loops.
+TEST_CASE("recognize_reduction: a condition varies with the bounds of a reduction in it") {
+  const auto text_with = [](const std::string& bounds) {
+    return "kernel k(n: int32, t: float64[n + 2], len: int32[n], g: float64[n])\n"
+           "domain {[i]: 0 <= i < n}\ndomain {[s]: 0 <= s < n}\n" +
+           bounds + "g[i] = 0.25*g[i]  {id=scale, inames=i:s, if=max(m, t[m + 1]) < t[i + 1]}\n";
+  };
+  for (const std::string& bounds :
+       {std::string("domain {[m]: 0 <= m < n - s}\n"),
+        std::string("domain {[r]: 0 <= r < n - s}\ndomain {[m]: 0 <= m < n - s - 1}\n"),
+        std::string("<int32> last = len[s] % 3  {inames=i:s}\ndomain {[m]: 0 <= m < last}\n")}) {
+    CAPTURE(bounds);
+    const Kernel k = parsed(text_with(bounds));
+    const Kernel made =
+        apply(k, "recognize_reduction", {text("s")}, {{"within", text("id:scale")}});
+    CHECK(made.find_insn("scale")->predicates.empty());  // the terms have it
+    CHECK(same_values(k, made, {{"n", 6}}));
+  }
+}
