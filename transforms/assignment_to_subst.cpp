@@ -128,7 +128,7 @@ class Change {
 
   Rule make_rule(const Definition& d) {
     const Instruction& insn = *k_.instructions[std::size_t(d.insn)];
-    Rule r{free_name(), d.inames, converted(insn.rhs), insn.at};
+    Rule r{free_name(), d.inames, converted(with_parameters(insn.rhs, d.inames)), insn.at};
     for (const std::string& extra : o_.extra_arguments) {
       if (std::find(r.params.begin(), r.params.end(), extra) != r.params.end())
         refuse("bad-argument-name", insn.at, "`{}` is an argument of the rule for `{}` already",
@@ -139,6 +139,28 @@ class Change {
       r.params.push_back(extra);
     }
     return r;
+  }
+
+  /// `e`, in which inames become parameters: without the rules that read these by themselves, where
+  /// they would not be the parameters.
+  Expr with_parameters(const Expr& e, const std::vector<std::string>& inames) const {
+    const bool read = std::any_of(inames.begin(), inames.end(),
+                                  [&](const std::string& i) { return rules_read(e, i); });
+    return read ? expand_rules(k_, e) : e;
+  }
+  bool rules_read(const Expr& e, const std::string& iname) const {
+    bool found = false;
+    walk(e, [&](const Expr& x) {
+      const auto* c = x.as<Call>();
+      const Rule* r = c ? k_.find_rule(c->name) : nullptr;
+      if (!r || std::find(r->params.begin(), r->params.end(), iname) != r->params.end())
+        return !found;
+      std::set<std::string> vars;
+      collect_vars(r->body, vars);
+      found = found || vars.contains(iname) || rules_read(r->body, iname);
+      return !found;
+    });
+    return found;
   }
 
   std::string free_name() {

@@ -323,3 +323,21 @@ b[n - i + 2] = t + 7       {id=s1, inames=i, dep=t}
   made = apply(made, "assignment_to_subst", {text("t")});
   for (const int n : {5, 8, 9}) CHECK(same_values(k, made, {{"n", n}}));
 }
+
+// Differential test, seed 45300194: the iname was free in the inner rule, and a parameter outside.
+TEST_CASE("assignment_to_subst: rules that read an iname which becomes a parameter") {
+  const Kernel k = parsed(R"(
+kernel k(n: int32, a: int32[n + 2], c: int32[n + 2])
+domain {[i]: 0 <= i < n}
+domain {[j]: 0 <= j < n + 2}
+temp t: int32[n + 2]
+inner := a[j]
+outer := inner() + 1
+t[j] = outer()         {id=set}
+c[i] = t[i + 2] + t[i] {id=use}
+)");
+  const Kernel made = apply(k, "assignment_to_subst", {text("t")});
+  CHECK(same_values(k, made, {{"n", 5}}));
+  CHECK_NOTHROW(check_kernel(complete(made)));
+  CHECK(to_string(made.find_rule("t_subst")->body).find("outer") == std::string::npos);
+}
