@@ -173,6 +173,20 @@ Expr Expansion::constructed(const Exprs& pieces, Body& out, const Span& at) {
   return var(name, at);
 }
 
+/// How many elements a piece has.
+Expr Expansion::length(const Expr& p, const Span& at) const {
+  const auto elements = [](const Axis& a) { return call("max", {count(a), lit(0)}); };
+  const auto* c = p.as<Call>();
+  if (!c || c->name != kImplied) {
+    const std::vector<Axis> axes = axes_of(p, r_);
+    return axes.empty() ? lit(1) : elements(axes[0]);
+  }
+  Expr width = lit(0);
+  for (std::size_t i = 4; i < c->args.size(); ++i)
+    width = index_add({width, length(c->args[i], at)});
+  return index_mul(width, elements(Axis{c->args[1], c->args[2], *as_int(c->args[3]), {}, {}}));
+}
+
 /// Assigns a piece after the first `before` elements; returns how many it has.
 Expr Expansion::piece(const std::string& array, const Expr& before, const Expr& p, Body& out,
                       const Span& at) {
@@ -184,24 +198,28 @@ Expr Expansion::piece(const std::string& array, const Expr& before, const Expr& 
   const auto* c = p.as<Call>();
   if (c && c->name == kImplied) {
     const auto step = as_int(c->args[3]);
-    if (!step || *step == 0)
-      fail(
-          "unsupported", at,
-          "the step of an implied `do` that is not a constant is not supported in Fortran kernels");
     const Axis axis{c->args[1], c->args[2], *step, Expr(), Expr()};
+    const std::string& counter = c->args[0].as<Var>()->name;
+    const Exprs values(c->args.begin() + 4, c->args.end());
+    Expr width = lit(0);  // of a turn
+    for (const Expr& v : values) width = index_add({width, length(v, at)});
+    std::set<std::string> names;
+    collect_reads(width, names);
+    if (names.contains(counter))
+      fail("unsupported", at,
+           "an implied `do` whose turns have different numbers of values is not supported in "
+           "Fortran kernels");
     Exprs numbers;
     const std::vector<Range> ranges = over({axis}, numbers, at);
     const Expr value = index_add({axis.lower, index_mul(lit(*step), numbers[0])});
-    const auto width = static_cast<std::int64_t>(c->args.size() - 4);
-    for (std::int64_t i = 0; i < width; ++i) {
-      const Expr one = substitute(c->args[static_cast<std::size_t>(i + 4)],
-                                  {{c->args[0].as<Var>()->name, value}});
+    Expr here = index_add({before, index_mul(width, numbers[0])});
+    for (const Expr& v : values) {
       Body turn;
-      const Expr now = prepared(one, false, turn, at);
-      turn.push_back({at, Assignment{place({index_mul(lit(width), numbers[0]), lit(i + 1)}), now}});
+      const Expr now = prepared(substitute(v, {{counter, value}}), false, turn, at);
+      here = index_add({here, piece(array, here, now, turn, at)});
       append(nest(ranges, std::move(turn), at), out);
     }
-    return index_mul(lit(width), call("max", {count(axis), lit(0)}));
+    return index_mul(width, call("max", {count(axis), lit(0)}));
   }
   const std::vector<Axis> axes = axes_of(p, r_);
   if (axes.empty()) {

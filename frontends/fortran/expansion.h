@@ -32,6 +32,7 @@ class Expansion {
   Variable& new_array(const std::string& name, const Type& type, const Span& at);
   Expr table(const Exprs& args, const Span& at);
   Expr constructed(const Exprs& pieces, Body& out, const Span& at);
+  Expr length(const Expr& p, const Span& at) const;
   Expr piece(const std::string& array, const Expr& before, const Expr& p, Body& out,
              const Span& at);
   Expr given(const std::string& function, Exprs arguments, Body& out, const Span& at);

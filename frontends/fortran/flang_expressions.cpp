@@ -165,11 +165,9 @@ class Converter {
       const Converter index(at_, true);
       Exprs implied{var(loop.name().ToString(), at_), index.visit(loop.lower()),
                     index.visit(loop.upper()), index.visit(loop.stride())};
-      for (const Expr& e : pieces<T>(loop.values())) {
-        if (const auto* c = e.as<Call>(); c && c->name == kImplied)
-          unsupported("an implied `do` in another one");
-        implied.push_back(e);
-      }
+      if (!as_int(implied[3]) || as_int(implied[3]) == 0)
+        unsupported("the step of an implied `do` that is not a constant");
+      for (const Expr& e : pieces<T>(loop.values())) implied.push_back(e);
       out.push_back(call(kImplied, std::move(implied), at_));
     }
     return out;

@@ -61,6 +61,10 @@ TEST_CASE("fortran: what no kernel can say is named at its line") {
           "file,");
   refused("a = sum(cshift(spread(b, 2, n), [(i, i = 1, n)]), 2)",
           "a shift by other numbers for other elements");
+  refused("a(1) = sum([((b(j), j = 1, i), i = 1, n)])",
+          "an implied `do` whose turns have different numbers of values");
+  refused("a(1) = sum([(b(j), j = 1, n, i)])",
+          "the step of an implied `do` that is not a constant");
   refused("j = findloc([n > 1, n > 2], .true., 1)", "`findloc` of logical values");
   refused("a(1) = maxloc(b, 1, back=.true.)", "this form of `maxloc`");
   refused("a = reshape(b, c)", "this form of `reshape`");

@@ -358,6 +358,19 @@ subroutine constructors(n, x, y, k)
   end do
 end subroutine
 
+! Implied loops in one another, of values, and of arrays.
+subroutine nested_constructors(n, m, a, x, y, z)
+  implicit none
+  integer, intent(in) :: n, m
+  real(8), intent(in) :: a(n, m)
+  real(8), intent(out) :: x(n*m), y(2*n*m + 1), z(3*n*m)
+  integer :: i, j
+  x = [((a(i, j)*j, i = 1, n), j = 1, m)]
+  y = [0.5d0, ((a(i, j), dble(i - j), i = n, 1, -1), j = 1, m)]
+  z = [(a(:, j), 2*a(n:1:-1, j), (a(i, j) + sum(a(:, j)), i = 1, n), j = m, 1, -1)]
+  y = y + sum([((dble(i*j), i = 1, 2), dble(j), j = 1, n)])
+end subroutine
+
 ! Tables by `data`.
 subroutine tables(n, k, x)
   implicit none
