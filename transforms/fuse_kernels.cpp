@@ -233,7 +233,12 @@ bool reads(const Kernel& k, const std::string& name) {
 
 Composition fuse_kernels(const std::vector<Kernel>& kernels, const FuseOptions& o) {
   if (kernels.size() < 2)
-    refuse("no-kernels", {}, "one kernel is made of at least two, not of {}", kernels.size());
+    throw Refused(
+        Diagnostic{"no-kernels",
+                   fmt::format("one kernel is made of at least two, not of {}", kernels.size()),
+                   {},
+                   {},
+                   "in Lua, a name that was never given a value is nil, and a list ends there"});
   if (!o.suffixes.empty() && o.suffixes.size() != kernels.size())
     refuse("bad-suffixes", kernels[0].at, "there are {} suffixes for {} kernels", o.suffixes.size(),
            kernels.size());

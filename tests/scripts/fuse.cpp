@@ -105,6 +105,7 @@ s[i] = s[i]/n  {id=mean}
 
 TEST_CASE("fuse_kernels: what cannot be one kernel") {
   CHECK(failure(kTwo, "lp.fuse_kernels({first})").code == "no-kernels");
+  CHECK(failure(kTwo, "lp.fuse_kernels({first, secnd})").hint.find("is nil") != std::string::npos);
   CHECK(failure(kTwo, "lp.fuse_kernels({first, second}, {\"a\"})").code == "bad-suffixes");
   CHECK(failure(kTwo, "lp.fuse_kernels({first, second}, {data_flow = {{\"a\", 0, 1}}})").text ==
         "`first` does not write `a`, which is to flow to `second`");
